@@ -1,0 +1,37 @@
+// Time comes in through this, so that tests inject it and nothing sleeps.
+#ifndef CAPSTAN_BASE_CLOCK_H_
+#define CAPSTAN_BASE_CLOCK_H_
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace capstan {
+
+// Monotonic: not the time of day, and untouched by its jumps. Thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual absl::Time Now() const = 0;
+};
+
+// The machine's monotonic clock. Thread-safe.
+class SteadyClock : public Clock {
+ public:
+  absl::Time Now() const override;
+};
+
+// Stands still until told to move. Thread-safe.
+class FakeClock : public Clock {
+ public:
+  absl::Time Now() const override;
+  void Advance(absl::Duration by);
+
+ private:
+  mutable absl::Mutex mu_;
+  absl::Time now_ ABSL_GUARDED_BY(mu_) = absl::UnixEpoch() + absl::Hours(1);
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_BASE_CLOCK_H_

@@ -1,0 +1,72 @@
+// The ids of the design, each a type of its own, so that one cannot be passed for another.
+#ifndef CAPSTAN_BASE_IDS_H_
+#define CAPSTAN_BASE_IDS_H_
+
+#include <compare>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace capstan {
+
+enum class ShardIndex : int32_t {};
+enum class PartitionIndex : int32_t {};
+enum class LaneIndex : int32_t {};
+enum class TableId : uint32_t {};
+enum class BlockId : uint32_t {};
+
+// Random 64-bit id of one process life; never 0.
+enum class Incarnation : uint64_t {};
+
+// What a worker is to the chief and the shards: given out once by the chief, never reused. A worker
+// process with several compute threads has one member a thread.
+enum class MemberId : uint64_t {};
+
+// Number that grows when a rollback throws updates away.
+enum class Timeline : uint64_t {};
+
+// Epoch of a view, ordered: (the chief's term, count within the term).
+struct ViewEpoch {
+  uint64_t term = 0;
+  uint64_t n = 0;
+  friend auto operator<=>(const ViewEpoch&, const ViewEpoch&) = default;
+};
+
+// Generation of a lease, ordered: (the chief's term, count within the term). None is given twice.
+struct Generation {
+  uint64_t term = 0;
+  uint64_t count = 0;
+  friend auto operator<=>(const Generation&, const Generation&) = default;
+};
+
+// What a push belongs to: a task of an epoch of the data, or a client's session.
+struct StreamId {
+  static constexpr uint64_t kSessionBit = uint64_t{1} << 63;
+
+  static StreamId Task(uint32_t data_epoch, uint32_t task) {
+    return {(uint64_t{data_epoch} << 32) | task};
+  }
+  static StreamId Session(uint64_t session) { return {session | kSessionBit}; }
+  bool is_session() const { return (value & kSessionBit) != 0; }
+
+  uint64_t value = 0;
+  friend auto operator<=>(const StreamId&, const StreamId&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const StreamId& id) {
+    return H::combine(std::move(h), id.value);
+  }
+};
+
+// The two halves of a model, which may have different update policies, versions and ledgers.
+enum class Part : int { kDense = 0, kSparse = 1 };
+inline constexpr int kParts = 2;
+
+// The number behind an id.
+template <typename Id>
+constexpr auto Raw(Id id) {
+  return static_cast<std::underlying_type_t<Id>>(id);
+}
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_BASE_IDS_H_
