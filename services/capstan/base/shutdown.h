@@ -1,0 +1,32 @@
+// SIGTERM and SIGINT as something to wait for. The first signal asks the process to end in good
+// order; the second one ends it at once with 128 + signal, whatever it is doing.
+#ifndef CAPSTAN_BASE_SHUTDOWN_H_
+#define CAPSTAN_BASE_SHUTDOWN_H_
+
+#include "absl/time/time.h"
+
+namespace capstan {
+
+// Installs the handlers; the destructor puts the former ones back. At most one in a process at a
+// time. Thread-safe.
+class Shutdown {
+ public:
+  Shutdown();
+  ~Shutdown();
+  Shutdown(const Shutdown&) = delete;
+  Shutdown& operator=(const Shutdown&) = delete;
+
+  // As a first signal would; for a process that has come to its own end.
+  void Request();
+  bool requested() const;
+
+  // Returns requested(), at the latest after `timeout`. Any number of threads may wait.
+  bool WaitFor(absl::Duration timeout) const;
+
+  // Readable from the request on, for ever; for those who poll other things as well. Never read it.
+  int fd() const;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_BASE_SHUTDOWN_H_

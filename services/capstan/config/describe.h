@@ -1,0 +1,32 @@
+// What `capstan config check` says about a job before anything runs.
+#ifndef CAPSTAN_CONFIG_DESCRIBE_H_
+#define CAPSTAN_CONFIG_DESCRIBE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+struct JobScale {
+  uint64_t train_tasks = 0;
+  uint64_t eval_tasks = 0;
+  int shards = 1;
+  int workers = 1;
+  uint64_t expected_rows = 0;  // Rows that the tables will hold together; 0: not known.
+};
+
+struct JobDescription {
+  std::vector<std::string> lines;     // "model      deepfm, 39 fields, embedding 16, 400-400"
+  std::vector<std::string> warnings;  // One line each.
+};
+
+// `spec` with its tables and tensors, as the chief hands it out. Memory is that of weights,
+// optimizer state and index.
+JobDescription DescribeJob(const v1::JobSpec& spec, const JobScale& scale);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CONFIG_DESCRIBE_H_

@@ -1,0 +1,74 @@
+// The metrics of a process. `main` makes one Registry and hands it down by reference; whoever
+// measures keeps references to its series and moves them without a lock.
+//
+//   Counter& pushes = registry.AddCounter("capstan_server_push_requests_total", "Push requests.",
+//                                         {{"code", "OK"}});
+//   pushes.Add();
+#ifndef CAPSTAN_METRICS_REGISTRY_H_
+#define CAPSTAN_METRICS_REGISTRY_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "capstan/metrics/series.h"
+
+namespace prometheus {
+struct MetricFamily;
+}
+
+namespace capstan::metrics {
+
+// A metric is one name, one type and one help text; a series is a metric with values for its
+// labels.
+//
+// Names are part of the product, so their rules are enforced by CHECK: `capstan_` in front, lower
+// case,
+// `_total` at the end of counters and of nothing else, a help text, the same type and labels in all
+// series of a metric. Label values may come from anywhere, but must be few.
+//
+// Thread-safe.
+class Registry {
+ public:
+  Registry();
+  ~Registry();
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  // The series of that name and those labels, made when there is none yet. It lives until it is
+  // removed or the registry ends.
+  Counter& AddCounter(std::string_view name, std::string_view help, const Labels& labels = {});
+  Gauge& AddGauge(std::string_view name, std::string_view help, const Labels& labels = {});
+
+  // `bounds`: upper bounds of the buckets, ascending; +Inf is added. See capstan/metrics/buckets.h.
+  Histogram& AddHistogram(std::string_view name, std::string_view help,
+                          const std::vector<double>& bounds, const Labels& labels = {});
+
+  // Forgets a series, such as those of a worker that has left. The reference is dead afterwards.
+  void Remove(const Series& series);
+
+  // All series as of now, metrics in order of their names.
+  std::vector<prometheus::MetricFamily> Collect() const;
+
+  // The same as a scrape shows it.
+  std::string Text() const;
+
+ private:
+  struct Metric;
+  Metric& FindOrAdd(std::string_view name, std::string_view help, Kind kind, const Labels& labels)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  mutable absl::Mutex mu_;
+  std::map<std::string, Metric, std::less<>> metrics_ ABSL_GUARDED_BY(mu_);
+};
+
+// capstan_build_info{version,revision} 1
+void AddBuildInfo(Registry& registry);
+
+}  // namespace capstan::metrics
+
+#endif  // CAPSTAN_METRICS_REGISTRY_H_

@@ -1,0 +1,34 @@
+// The metrics port: /metrics for a scraper, /buildinfo for the question what runs here. It answers
+// on threads of its own, under full load and without TLS.
+#ifndef CAPSTAN_METRICS_SERVER_H_
+#define CAPSTAN_METRICS_SERVER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "capstan/metrics/registry.h"
+
+namespace capstan::metrics {
+
+// Serves until destroyed. Thread-safe.
+class Server {
+ public:
+  // Listens on `host`:`port`; port 0: any that is free. UNAVAILABLE when the port is taken.
+  // `registry` must outlive the server.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const Registry& registry,
+                                                       const std::string& host, int port);
+  ~Server();
+
+  int port() const;
+
+ private:
+  struct Parts;
+  explicit Server(std::unique_ptr<Parts> parts);
+
+  const std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace capstan::metrics
+
+#endif  // CAPSTAN_METRICS_SERVER_H_
