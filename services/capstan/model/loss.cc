@@ -1,0 +1,79 @@
+#include "capstan/model/loss.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "capstan/base/check.h"
+
+namespace capstan {
+namespace {
+
+// log(1 + exp(x)) without overflow.
+double Softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+
+double Sigmoid(double x) {
+  const double e = std::exp(-std::abs(x));
+  return (x >= 0 ? 1.0 : e) / (1.0 + e);
+}
+
+double Logistic(const Scores& s, float scale, std::span<float> gradient) {
+  double sum = 0;
+  for (size_t i = 0; i < s.labels.size(); ++i) {
+    const double logit = s.logits[i];
+    sum += Softplus(logit) - s.labels[i] * logit;
+    if (!gradient.empty()) gradient[i] = static_cast<float>(Sigmoid(logit) - s.labels[i]) * scale;
+  }
+  return sum;
+}
+
+double Softmax(const Scores& s, float scale, std::span<float> gradient) {
+  double sum = 0;
+  const size_t classes = static_cast<size_t>(s.outputs);
+  for (size_t i = 0; i < s.labels.size(); ++i) {
+    const std::span<const float> logits = s.logits.subspan(i * classes, classes);
+    const size_t label = static_cast<size_t>(s.labels[i]);
+    const double top = *std::max_element(logits.begin(), logits.end());
+    double total = 0;
+    for (float logit : logits) total += std::exp(logit - top);
+    sum += std::log(total) + top - logits[label];
+    if (gradient.empty()) continue;
+    for (size_t c = 0; c < classes; ++c) {
+      const double p = std::exp(logits[c] - top) / total;
+      gradient[i * classes + c] = static_cast<float>(p - (c == label ? 1.0 : 0.0)) * scale;
+    }
+  }
+  return sum;
+}
+
+double Squared(const Scores& s, float scale, std::span<float> gradient) {
+  double sum = 0;
+  for (size_t i = 0; i < s.labels.size(); ++i) {
+    const double error = static_cast<double>(s.logits[i]) - s.labels[i];
+    sum += 0.5 * error * error;
+    if (!gradient.empty()) gradient[i] = static_cast<float>(error) * scale;
+  }
+  return sum;
+}
+
+double Compute(const Scores& s, float scale, std::span<float> gradient) {
+  CAPSTAN_CHECK(s.logits.size() == s.labels.size() * static_cast<size_t>(s.outputs));
+  if (s.loss == v1::LOSS_SOFTMAX) return Softmax(s, scale, gradient);
+  CAPSTAN_CHECK(s.outputs == 1);
+  return s.loss == v1::LOSS_SQUARED ? Squared(s, scale, gradient) : Logistic(s, scale, gradient);
+}
+
+}  // namespace
+
+double LossSum(const Scores& scores) { return Compute(scores, 1.0f, {}); }
+
+double LossSumAndGradient(const Scores& scores, float scale, std::span<float> gradient) {
+  CAPSTAN_CHECK(gradient.size() == scores.logits.size());
+  return Compute(scores, scale, gradient);
+}
+
+float Prediction(v1::Loss loss, float logit) {
+  return loss == v1::LOSS_LOGISTIC ? static_cast<float>(Sigmoid(logit)) : logit;
+}
+
+}  // namespace capstan

@@ -1,0 +1,36 @@
+// The losses and their gradients. All functions: thread-safe, allocate nothing, and give the same
+// bits for the same input wherever it lies in memory.
+#ifndef CAPSTAN_MODEL_LOSS_H_
+#define CAPSTAN_MODEL_LOSS_H_
+
+#include <span>
+
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// A batch's scores and what they should have been. `logits` holds `outputs` floats an example.
+// Labels: logistic 0 or 1, softmax the class's number, squared any number.
+struct Scores {
+  v1::Loss loss = v1::LOSS_UNSPECIFIED;
+  int outputs = 1;
+  std::span<const float> logits;
+  std::span<const float> labels;
+};
+
+// Sum over the examples: logistic and softmax, the negative log-likelihood; squared, half the
+// squared error. NaN and infinity pass through to the sum. REQUIRES: logits.size() == outputs *
+// labels.size(); labels in the loss's domain.
+double LossSum(const Scores& scores);
+
+// As LossSum; also writes the gradient of `scale` times the sum to `gradient`, which is as long as
+// `logits` (scale 1 / examples: the gradient of the mean).
+double LossSumAndGradient(const Scores& scores, float scale, std::span<float> gradient);
+
+// What the model predicts for one example with one output: a probability for logistic, else the
+// logit.
+float Prediction(v1::Loss loss, float logit);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_MODEL_LOSS_H_
