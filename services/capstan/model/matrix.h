@@ -1,0 +1,35 @@
+// Eigen's types as the towers use them: row-major float matrices over borrowed memory, rows
+// possibly further apart than their length.
+#ifndef CAPSTAN_MODEL_MATRIX_H_
+#define CAPSTAN_MODEL_MATRIX_H_
+
+#include <Eigen/Core>
+
+namespace capstan {
+
+using RowMajorMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Matrix = Eigen::Map<RowMajorMatrix, Eigen::Unaligned, Eigen::OuterStride<>>;
+using ConstMatrix = Eigen::Map<const RowMajorMatrix, Eigen::Unaligned, Eigen::OuterStride<>>;
+
+inline Matrix MatrixAt(float* data, Eigen::Index rows, Eigen::Index columns) {
+  return Matrix(data, rows, columns, Eigen::OuterStride<>(columns));
+}
+inline ConstMatrix MatrixAt(const float* data, Eigen::Index rows, Eigen::Index columns) {
+  return ConstMatrix(data, rows, columns, Eigen::OuterStride<>(columns));
+}
+inline ConstMatrix Const(const Matrix& m) {
+  return ConstMatrix(m.data(), m.rows(), m.cols(), Eigen::OuterStride<>(m.outerStride()));
+}
+
+// `count` columns from `begin` on, of the same memory.
+inline Matrix Columns(const Matrix& m, Eigen::Index begin, Eigen::Index count) {
+  return Matrix(const_cast<float*>(m.data()) + begin, m.rows(), count,
+                Eigen::OuterStride<>(m.outerStride()));
+}
+inline ConstMatrix Columns(const ConstMatrix& m, Eigen::Index begin, Eigen::Index count) {
+  return ConstMatrix(m.data() + begin, m.rows(), count, Eigen::OuterStride<>(m.outerStride()));
+}
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_MODEL_MATRIX_H_

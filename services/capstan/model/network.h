@@ -1,0 +1,57 @@
+// A model ready to compute: forward and backward over one batch. A compute thread has one of its
+// own.
+#ifndef CAPSTAN_MODEL_NETWORK_H_
+#define CAPSTAN_MODEL_NETWORK_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// One batch with the parameters it needs. All spans are borrowed for the call.
+struct NetworkInput {
+  std::span<const float> labels;      // One an example; Forward does not read them.
+  std::span<const uint32_t> offsets;  // examples + 1: where an example's keys begin in `index`.
+  std::span<const uint32_t> index;    // Key -> its row in `rows`.
+  std::span<const float> values;      // One a key; empty: all 1.
+  std::span<const float> dense;       // dense_width floats an example.
+  std::span<const float> rows;        // Distinct rows, row_dim() floats each.
+  std::span<const float> parameters;  // All tensors, flat, in order of ids.
+};
+
+// Owned by the network, valid until its next call.
+struct NetworkGradients {
+  double loss_sum = 0;                // Of the examples.
+  std::span<const float> logits;      // outputs floats an example.
+  std::span<const float> rows;        // As NetworkInput.rows.
+  std::span<const float> parameters;  // As NetworkInput.parameters.
+};
+
+// Computes the same bits for the same input on the same kind of CPU, whatever was computed before
+// and wherever the input lies. Allocates only when a batch is larger than any before.
+// Thread-compatible.
+class Network {
+ public:
+  // `spec` completed by LayOutModel. INVALID_ARGUMENT if its towers and tensors do not agree.
+  static absl::StatusOr<std::unique_ptr<Network>> Create(const v1::JobSpec& spec);
+  virtual ~Network() = default;
+
+  // The logits, outputs floats an example; owned by the network, valid until its next call.
+  // REQUIRES: input of the model's shape; every index below the number of rows.
+  virtual std::span<const float> Forward(const NetworkInput& input) = 0;
+
+  // Gradients of the mean of the loss over the batch (of the sum with train.sum_loss).
+  virtual NetworkGradients ForwardBackward(const NetworkInput& input) = 0;
+
+  virtual int row_dim() const = 0;  // 0: the model has no table.
+  virtual int outputs() const = 0;
+  virtual int64_t parameter_count() const = 0;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_MODEL_NETWORK_H_
