@@ -73,8 +73,8 @@ using Fields = std::initializer_list<Field>;
 struct Options {
   Format format = Format::kText;
   Level level = Level::kInfo;  // Lines below it are not written.
-  std::string role;            // chief | ps | worker
-  std::string id;              // "ps-0", the worker's name; empty: the role.
+  std::string role = {};       // chief | ps | worker
+  std::string id = {};         // "ps-0", the worker's name; empty: the role.
 };
 
 // Before it, lines are written as text without a role. May be called again.

@@ -16,7 +16,7 @@ namespace capstan {
 
 struct JobOptions {
   // "train.epochs=5": the value is YAML and goes over the file's.
-  std::vector<std::string> overrides;
+  std::vector<std::string> overrides = {};
   // Lanes of a synchronous part that does not say; 0: it must.
   uint32_t default_lanes = 0;
 };
@@ -36,7 +36,7 @@ absl::StatusOr<v1::JobSpec> LoadJob(const std::string& path, const JobOptions& o
 struct JobText {
   std::string_view text;
   std::string name = "job.yaml";
-  std::string folder;
+  std::string folder = {};
 };
 absl::StatusOr<v1::JobSpec> ParseJob(const JobText& job, const JobOptions& options = {});
 

@@ -1,0 +1,147 @@
+#include "capstan/metrics/registry.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "capstan/base/check.h"
+#include "capstan/base/version.h"
+#include "capstan/metrics/names.h"
+
+namespace capstan::metrics {
+namespace {
+
+prometheus::MetricType ToPrometheus(Kind kind) {
+  switch (kind) {
+    case Kind::kCounter:
+      return prometheus::MetricType::Counter;
+    case Kind::kGauge:
+      return prometheus::MetricType::Gauge;
+    case Kind::kHistogram:
+      return prometheus::MetricType::Histogram;
+  }
+  return prometheus::MetricType::Untyped;
+}
+
+void Fill(const Histogram& from, prometheus::ClientMetric::Histogram& to) {
+  const std::vector<uint64_t> counts = from.counts();
+  for (size_t i = 0; i < from.bounds().size(); ++i) {
+    to.sample_count += counts[i];
+    to.bucket.push_back({.cumulative_count = to.sample_count, .upper_bound = from.bounds()[i]});
+  }
+  to.sample_count += counts.back();
+  to.sample_sum = from.sum();
+}
+
+prometheus::ClientMetric ToPrometheus(const Series& series, Kind kind) {
+  prometheus::ClientMetric metric;
+  for (const auto& [name, value] : series.labels()) metric.label.push_back({name, value});
+  switch (kind) {
+    case Kind::kCounter:
+      metric.counter.value = static_cast<const Counter&>(series).value();
+      break;
+    case Kind::kGauge:
+      metric.gauge.value = static_cast<const Gauge&>(series).value();
+      break;
+    case Kind::kHistogram:
+      Fill(static_cast<const Histogram&>(series), metric.histogram);
+      break;
+  }
+  return metric;
+}
+
+bool HaveSameNames(const Labels& a, const Labels& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto& x, const auto& y) { return x.first == y.first; });
+}
+
+}  // namespace
+
+struct Registry::Metric {
+  Kind kind;
+  std::string help;
+  std::map<Labels, std::unique_ptr<Series>> series;
+};
+
+Registry::Registry() = default;
+Registry::~Registry() = default;
+
+Registry::Metric& Registry::FindOrAdd(std::string_view name, std::string_view help, Kind kind,
+                                      const Labels& labels) {
+  CAPSTAN_CHECK(IsMetricName(name, kind));
+  CAPSTAN_CHECK(!help.empty());
+  for (const auto& [label, value] : labels) CAPSTAN_CHECK(IsLabelName(label));
+  auto found = metrics_.find(name);
+  if (found == metrics_.end()) {
+    found = metrics_.emplace(name, Metric{kind, std::string(help), {}}).first;
+  }
+  Metric& metric = found->second;
+  CAPSTAN_CHECK(metric.kind == kind);
+  CAPSTAN_CHECK(metric.help == help);
+  CAPSTAN_CHECK(metric.series.empty() || HaveSameNames(metric.series.begin()->first, labels));
+  return metric;
+}
+
+Counter& Registry::AddCounter(std::string_view name, std::string_view help, const Labels& labels) {
+  absl::MutexLock lock(&mu_);
+  std::unique_ptr<Series>& series = FindOrAdd(name, help, Kind::kCounter, labels).series[labels];
+  if (series == nullptr) series = std::make_unique<Counter>(labels);
+  return static_cast<Counter&>(*series);
+}
+
+Gauge& Registry::AddGauge(std::string_view name, std::string_view help, const Labels& labels) {
+  absl::MutexLock lock(&mu_);
+  std::unique_ptr<Series>& series = FindOrAdd(name, help, Kind::kGauge, labels).series[labels];
+  if (series == nullptr) series = std::make_unique<Gauge>(labels);
+  return static_cast<Gauge&>(*series);
+}
+
+Histogram& Registry::AddHistogram(std::string_view name, std::string_view help,
+                                  const std::vector<double>& bounds, const Labels& labels) {
+  absl::MutexLock lock(&mu_);
+  std::unique_ptr<Series>& series = FindOrAdd(name, help, Kind::kHistogram, labels).series[labels];
+  if (series == nullptr) series = std::make_unique<Histogram>(labels, bounds);
+  auto& histogram = static_cast<Histogram&>(*series);
+  CAPSTAN_CHECK(histogram.bounds() == bounds);
+  return histogram;
+}
+
+void Registry::Remove(const Series& series) {
+  absl::MutexLock lock(&mu_);
+  for (auto& [name, metric] : metrics_) {
+    const auto found = metric.series.find(series.labels());
+    if (found == metric.series.end() || found->second.get() != &series) continue;
+    metric.series.erase(found);
+    return;
+  }
+}
+
+std::vector<prometheus::MetricFamily> Registry::Collect() const {
+  absl::MutexLock lock(&mu_);
+  std::vector<prometheus::MetricFamily> families;
+  for (const auto& [name, metric] : metrics_) {
+    if (metric.series.empty()) continue;
+    families.push_back({name, metric.help, ToPrometheus(metric.kind), {}});
+    for (const auto& [labels, series] : metric.series) {
+      families.back().metric.push_back(ToPrometheus(*series, metric.kind));
+    }
+  }
+  return families;
+}
+
+std::string Registry::Text() const {
+  return static_cast<const prometheus::Serializer&>(prometheus::TextSerializer())
+      .Serialize(Collect());
+}
+
+void AddBuildInfo(Registry& registry) {
+  const Labels labels = {{"version", std::string(Version())},
+                         {"revision", std::string(Revision())},
+                         {"compiler", std::string(Compiler())}};
+  registry.AddGauge("capstan_build_info", "What this program was built from; always 1.", labels)
+      .Set(1);
+}
+
+}  // namespace capstan::metrics

@@ -1,0 +1,138 @@
+#include "capstan/metrics/registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "capstan/metrics/buckets.h"
+#include "capstan/metrics/names.h"
+
+namespace capstan::metrics {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(RegistryTest, ShowsACounterWithHelpTypeAndLabels) {
+  Registry registry;
+  registry.AddCounter("capstan_pushes_total", "Push requests.", {{"code", "OK"}}).Add(2);
+  EXPECT_EQ(registry.Text(),
+            "# HELP capstan_pushes_total Push requests.\n"
+            "# TYPE capstan_pushes_total counter\n"
+            "capstan_pushes_total{code=\"OK\"} 2\n");
+}
+
+TEST(RegistryTest, AGaugeGoesUpAndDown) {
+  Registry registry;
+  Gauge& gauge = registry.AddGauge("capstan_inflight_requests", "Requests being served.");
+  gauge.Add(3);
+  gauge.Add(-1);
+  EXPECT_THAT(registry.Text(), HasSubstr("capstan_inflight_requests 2\n"));
+  gauge.Set(0.5);
+  EXPECT_THAT(registry.Text(), HasSubstr("capstan_inflight_requests 0.5\n"));
+}
+
+TEST(RegistryTest, AHistogramCountsAValueInTheBucketWhoseUpperBoundItDoesNotExceed) {
+  Registry registry;
+  Histogram& staleness = registry.AddHistogram("capstan_staleness", "Staleness.", {0, 1, 2});
+  staleness.Observe(0);
+  staleness.Observe(1, /*times=*/2);
+  staleness.Observe(1.5);
+  staleness.Observe(7);
+  EXPECT_THAT(registry.Text(), AllOf(HasSubstr("capstan_staleness_bucket{le=\"0\"} 1\n"),
+                                     HasSubstr("capstan_staleness_bucket{le=\"1\"} 3\n"),
+                                     HasSubstr("capstan_staleness_bucket{le=\"2\"} 4\n"),
+                                     HasSubstr("capstan_staleness_bucket{le=\"+Inf\"} 5\n"),
+                                     HasSubstr("capstan_staleness_count 5\n"),
+                                     HasSubstr("capstan_staleness_sum 10.5\n")));
+}
+
+TEST(RegistryTest, TheSameNameAndLabelsAreTheSameSeries) {
+  Registry registry;
+  Counter& one = registry.AddCounter("capstan_pushes_total", "Pushes.", {{"code", "OK"}});
+  Counter& same = registry.AddCounter("capstan_pushes_total", "Pushes.", {{"code", "OK"}});
+  Counter& other = registry.AddCounter("capstan_pushes_total", "Pushes.", {{"code", "ABORTED"}});
+  EXPECT_EQ(&one, &same);
+  EXPECT_NE(&one, &other);
+}
+
+TEST(RegistryTest, ARemovedSeriesIsGoneAndTheOthersStay) {
+  Registry registry;
+  Gauge& left = registry.AddGauge("capstan_worker_step_rate", "Steps/s.", {{"worker", "w-0"}});
+  registry.AddGauge("capstan_worker_step_rate", "Steps/s.", {{"worker", "w-1"}});
+  registry.Remove(left);
+  EXPECT_THAT(registry.Text(), AllOf(Not(HasSubstr("w-0")), HasSubstr("w-1")));
+}
+
+TEST(RegistryTest, AMetricWithoutSeriesIsNotShown) {
+  Registry registry;
+  registry.Remove(registry.AddGauge("capstan_worker_step_rate", "Steps/s.", {{"worker", "w-0"}}));
+  EXPECT_EQ(registry.Text(), "");
+}
+
+TEST(RegistryTest, LabelValuesFromOutsideAreEscaped) {
+  Registry registry;
+  registry.AddGauge("capstan_rows", "Rows.", {{"table", "a\"b\n"}}).Set(1);
+  EXPECT_THAT(registry.Text(), HasSubstr("capstan_rows{table=\"a\\\"b\\n\"} 1\n"));
+}
+
+TEST(RegistryTest, NoUpdateIsLostBetweenThreads) {
+  Registry registry;
+  Counter& counter = registry.AddCounter("capstan_steps_total", "Steps.");
+  Histogram& histogram = registry.AddHistogram("capstan_wait_seconds", "Waits.", WaitBuckets());
+  constexpr int kEach = 20000;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kEach; ++i) {
+        counter.Add();
+        histogram.Observe(1);
+        if (i % 1000 == 0) registry.Text();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(counter.value(), 4 * kEach);
+  EXPECT_EQ(histogram.sum(), 4 * kEach);
+  EXPECT_EQ(histogram.counts()[9], 4 * kEach);  // The bucket that ends at 1 s.
+}
+
+TEST(RegistryTest, BuildInfoSaysWhatRuns) {
+  Registry registry;
+  AddBuildInfo(registry);
+  EXPECT_THAT(registry.Text(), AllOf(HasSubstr("capstan_build_info{"), HasSubstr("revision=\""),
+                                     HasSubstr("version=\""), HasSubstr("} 1\n")));
+}
+
+TEST(RegistryDeathTest, ANameAgainstTheRulesIsABug) {
+  Registry registry;
+  EXPECT_DEATH(registry.AddCounter("capstan_pushes", "No _total."), "IsMetricName");
+  EXPECT_DEATH(registry.AddGauge("capstan_rows", ""), "help");
+  EXPECT_DEATH(registry.AddGauge("capstan_rows", "Rows.", {{"Table", "x"}}), "IsLabelName");
+}
+
+TEST(RegistryDeathTest, TwoMeaningsOfOneNameAreABug) {
+  Registry registry;
+  registry.AddGauge("capstan_rows", "Rows.", {{"table", "x"}});
+  EXPECT_DEATH(registry.AddHistogram("capstan_rows", "Rows.", {1}, {{"table", "x"}}), "kind");
+  EXPECT_DEATH(registry.AddGauge("capstan_rows", "Lines.", {{"table", "x"}}), "help");
+  EXPECT_DEATH(registry.AddGauge("capstan_rows", "Rows.", {{"shard", "x"}}), "HaveSameNames");
+}
+
+TEST(IsMetricNameTest, WantsThePrefixAndTotalOnCountersOnly) {
+  EXPECT_TRUE(IsMetricName("capstan_pushes_total", Kind::kCounter));
+  EXPECT_TRUE(IsMetricName("capstan_model_version", Kind::kGauge));
+  EXPECT_FALSE(IsMetricName("pushes_total", Kind::kCounter));
+  EXPECT_FALSE(IsMetricName("capstan_pushes", Kind::kCounter));
+  EXPECT_FALSE(IsMetricName("capstan_rows_total", Kind::kGauge));
+  EXPECT_FALSE(IsMetricName("capstan_Rows", Kind::kGauge));
+  EXPECT_FALSE(IsMetricName("capstan_rows__all", Kind::kGauge));
+  EXPECT_FALSE(IsMetricName("capstan_wait_count", Kind::kHistogram));
+  EXPECT_FALSE(IsMetricName("capstan_", Kind::kGauge));
+}
+
+}  // namespace
+}  // namespace capstan::metrics
