@@ -1,0 +1,44 @@
+// How a gradient changes weights. An optimizer works on one vector: a segment of a table's row, or
+// a dense block. What it remembers between updates (its slots) lies beside the weights.
+#ifndef CAPSTAN_OPTIM_OPTIMIZER_H_
+#define CAPSTAN_OPTIM_OPTIMIZER_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// Weights and their slots, both owned by the caller and not overlapping.
+struct Parameters {
+  float* weights = nullptr;
+  float* slots = nullptr;  // SlotCount(width) floats.
+  size_t width = 0;
+};
+
+// Results are bit-equal on every machine: each element is computed by the same sequence of IEEE
+// operations, whatever the width of the SIMD unit. Immutable, therefore thread-safe.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  // Slot floats beside `width` weights.
+  virtual size_t SlotCount(size_t width) const = 0;
+
+  // Sets the slots of new weights, which hold their initial values. `learning_rate` is the one that
+  // Apply will be given when no schedule is at work.
+  virtual void Initialize(const Parameters& parameters, float learning_rate) const = 0;
+
+  // One update. `gradient`: `width` finite float32s at any alignment.
+  virtual void Apply(const Parameters& parameters, const void* gradient,
+                     float learning_rate) const = 0;
+};
+
+// The optimizer that a spec asks for. INVALID_ARGUMENT names the setting that is impossible.
+absl::StatusOr<std::unique_ptr<Optimizer>> MakeOptimizer(const v1::OptimizerSpec& spec);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_OPTIM_OPTIMIZER_H_

@@ -1,0 +1,31 @@
+// Arithmetic on spans of floats, as wide as the machine allows and bit-equal on every machine.
+// Pointers to void hold float32s at any alignment: they may point into a message.
+#ifndef CAPSTAN_OPTIM_VECTOR_MATH_H_
+#define CAPSTAN_OPTIM_VECTOR_MATH_H_
+
+#include <cstddef>
+
+namespace capstan {
+
+// Whether no value is an infinity or a NaN.
+bool AllFinite(const void* values, size_t count);
+
+// sum[i] += weight * values[i], rounded after the product and after the sum.
+void AddScaled(float weight, const void* values, float* sum, size_t count);
+
+// result[i] = weight * values[i]. With weight 1 a copy.
+void Scale(float weight, const void* values, float* result, size_t count);
+
+// Delay compensation (Zheng et al., 2017: Asynchronous SGD with delay compensation):
+// result[i] = g[i] + lambda * g[i] * g[i] * (now[i] - pulled[i]). `result` may be `gradient`.
+struct Compensation {
+  const void* gradient = nullptr;
+  const void* pulled = nullptr;  // The weights that the gradient was computed from.
+  const float* now = nullptr;    // The weights that it is about to change.
+  float lambda = 0;
+};
+void Compensate(const Compensation& compensation, float* result, size_t count);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_OPTIM_VECTOR_MATH_H_

@@ -1,0 +1,44 @@
+// Which new keys get a row: those pushed often enough.
+#ifndef CAPSTAN_STORE_ADMISSION_H_
+#define CAPSTAN_STORE_ADMISSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace capstan {
+
+// A key that has been pushed, but has no row yet.
+struct Candidate {
+  uint64_t key = 0;
+  uint32_t seen = 0;
+};
+
+// Counts the pushes of keys that have no row. Bounded: when there are too many candidates, each
+// loses one of its counts, and those that have none left are forgotten. Thread-compatible.
+class Admission {
+ public:
+  explicit Admission(uint32_t threshold) : threshold_(threshold) {}
+
+  // Counts `times` pushes of the key. True when it has earned its row; it is then no candidate any
+  // more.
+  bool Admit(uint64_t key, uint32_t times, size_t max_candidates);
+
+  void Restore(const Candidate& candidate) { seen_[candidate.key] = candidate.seen; }
+  bool contains(uint64_t key) const { return seen_.contains(key); }
+
+  std::vector<Candidate> InOrderOfKeys() const;
+  size_t memory_bytes() const;
+
+ private:
+  void Forget(size_t keep);
+
+  uint32_t threshold_;
+  absl::flat_hash_map<uint64_t, uint32_t> seen_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_STORE_ADMISSION_H_

@@ -1,0 +1,74 @@
+// The dense blocks that live in one partition.
+#ifndef CAPSTAN_STORE_DENSE_BLOCKS_H_
+#define CAPSTAN_STORE_DENSE_BLOCKS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "capstan/base/ids.h"
+#include "capstan/optim/optimizer.h"
+#include "capstan/placement/dense_layout.h"
+#include "capstan/store/update.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// Thread-compatible: guarded by its partition's mutex.
+class DenseBlocks {
+ public:
+  // The blocks that `layout` (made of job.tensors) gives to the partition, with initial values: a
+  // pure function of (job.seed, tensor's name, place in the tensor). INVALID_ARGUMENT names the
+  // tensor whose settings are impossible.
+  static absl::StatusOr<std::unique_ptr<DenseBlocks>> Create(const v1::JobSpec& job,
+                                                             const DenseLayout& layout,
+                                                             PartitionIndex partition);
+
+  bool contains(BlockId id) const { return places_.contains(id); }
+  const std::vector<Block>& blocks() const { return blocks_; }  // In order of their ids.
+
+  // The weights of a block. REQUIRES: contains(id).
+  absl::Span<const float> Weights(BlockId id) const;
+
+  // One update with the weighted sum of the gradients, added in the given order.
+  // REQUIRES: contains(id); values (and pulled, unless empty) have the block's length; not empty.
+  void Apply(BlockId id, absl::Span<const BlockGradient> gradients, const UpdateContext& context);
+
+  // ---- for checkpoints ----
+
+  // Weights, then slots. REQUIRES: contains(id).
+  absl::Span<const float> State(BlockId id) const;
+  // NOT_FOUND for a block that is not here, INVALID_ARGUMENT for a state of another length.
+  absl::Status Restore(BlockId id, absl::Span<const float> state);
+
+  size_t memory_bytes() const;
+
+ private:
+  struct Stored {
+    const v1::TensorSpec* tensor;  // In spec_.
+    const Optimizer* optimizer;    // In optimizers_.
+    size_t length = 0;
+    std::vector<float> state;
+  };
+
+  DenseBlocks() = default;
+  absl::Status Add(const Block& block, uint64_t seed);
+  Stored& stored(BlockId id) { return stored_[places_.find(id)->second]; }
+  const Stored& stored(BlockId id) const { return stored_[places_.find(id)->second]; }
+
+  v1::JobSpec spec_;                                                      // Only its tensors.
+  absl::flat_hash_map<uint32_t, std::unique_ptr<Optimizer>> optimizers_;  // By tensor.
+  std::vector<Block> blocks_;
+  std::vector<Stored> stored_;
+  absl::flat_hash_map<BlockId, size_t> places_;
+  std::vector<float> sum_;  // Scratch of Apply.
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_STORE_DENSE_BLOCKS_H_

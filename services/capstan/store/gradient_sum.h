@@ -1,0 +1,59 @@
+// What several gradients together want of each row: the keys that occur, and the weighted sum of
+// the gradients of a key.
+#ifndef CAPSTAN_STORE_GRADIENT_SUM_H_
+#define CAPSTAN_STORE_GRADIENT_SUM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "capstan/store/update.h"
+
+namespace capstan {
+
+// The distinct keys of some gradients, in the order of their first occurrence, and where each
+// occurs. Reused from update to update for its memory. Thread-compatible.
+class KeyGroups {
+ public:
+  // `gradients` must outlive the use of the groups.
+  void Build(absl::Span<const RowGradients> gradients);
+
+  size_t size() const { return keys_.size(); }
+  uint64_t key(size_t group) const { return keys_[group]; }
+
+  // How many of the gradients hold the key.
+  uint32_t Occurrences(size_t group) const;
+
+  // The update of a row: within a gradient duplicates are added, the result is compensated for
+  // delay (if it has `pulled`), weighted, and added to that of the gradients before it. `weights`:
+  // the row's present ones. The result, `dim` float32s at any alignment, is valid until the next
+  // call.
+  const void* Sum(size_t group, const float* weights, size_t dim, float compensate_lambda);
+
+ private:
+  struct Occurrence {
+    uint32_t gradient;
+    uint32_t position;
+  };
+
+  uint32_t GroupOf(uint64_t key, uint32_t new_group);
+  void SortIntoGroups();
+  absl::Span<const Occurrence> OccurrencesOf(size_t group) const;
+  const void* SumWithin(absl::Span<const Occurrence> same_gradient, size_t dim);
+
+  absl::Span<const RowGradients> gradients_;
+  std::vector<uint64_t> keys_;  // By group.
+  std::vector<Occurrence>
+      occurrences_;  // In the order of the gradients; sorted by group if any repeats.
+  std::vector<uint32_t>
+      group_of_;                 // By occurrence, as long as it is in the order of the gradients.
+  std::vector<uint32_t> begin_;  // By group, one more; empty if every key occurs once.
+  std::vector<uint32_t> slots_;  // Open addressing: group + 1, or 0.
+  std::vector<float> sum_;
+  std::vector<float> within_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_STORE_GRADIENT_SUM_H_

@@ -1,0 +1,31 @@
+// Initial values of parameters: pure functions of a seed and a place, so that a row or a tensor
+// comes out the same wherever and whenever it is created, bit for bit.
+#ifndef CAPSTAN_STORE_INITIALIZER_H_
+#define CAPSTAN_STORE_INITIALIZER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// The place of a first value: element `index` of the stream (a row's key, a tensor's hashed name).
+struct InitialPlace {
+  uint64_t seed = 0;
+  uint64_t stream = 0;
+  uint64_t index = 0;
+};
+
+// INVALID_ARGUMENT for an unknown kind or a scale that is not finite.
+absl::Status CheckInitializer(const v1::Initializer& initializer);
+
+// Writes `count` float32s, those of `place` and the elements after it, to `values`, which may have
+// any alignment. REQUIRES: CheckInitializer is OK.
+void FillInitial(const v1::Initializer& initializer, InitialPlace place, void* values,
+                 size_t count);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_STORE_INITIALIZER_H_

@@ -1,0 +1,54 @@
+// Keys and floats as they travel: packed little-endian, at any alignment, usually inside a message.
+// Views: the bytes must outlive them.
+#ifndef CAPSTAN_STORE_PACKED_H_
+#define CAPSTAN_STORE_PACKED_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace capstan {
+
+static_assert(std::endian::native == std::endian::little, "packed values are read as they are");
+
+class PackedKeys {
+ public:
+  PackedKeys() = default;
+  PackedKeys(const void* data, size_t count)
+      : data_(static_cast<const char*>(data)), size_(count) {}
+  PackedKeys(const std::vector<uint64_t>& keys) : PackedKeys(keys.data(), keys.size()) {}
+
+  size_t size() const { return size_; }
+  uint64_t operator[](size_t i) const {
+    uint64_t key;
+    std::memcpy(&key, data_ + i * sizeof(key), sizeof(key));
+    return key;
+  }
+
+ private:
+  const char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+class PackedFloats {
+ public:
+  PackedFloats() = default;
+  PackedFloats(const void* data, size_t count)
+      : data_(static_cast<const char*>(data)), size_(count) {}
+  PackedFloats(const std::vector<float>& values) : PackedFloats(values.data(), values.size()) {}
+
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+  // The bytes from the i-th float on.
+  const void* at(size_t i) const { return data_ + i * sizeof(float); }
+
+ private:
+  const char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_STORE_PACKED_H_

@@ -1,0 +1,48 @@
+// All parameters of one partition: its rows of every table, and its dense blocks.
+#ifndef CAPSTAN_STORE_PARTITION_STORE_H_
+#define CAPSTAN_STORE_PARTITION_STORE_H_
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capstan/base/ids.h"
+#include "capstan/placement/dense_layout.h"
+#include "capstan/store/dense_blocks.h"
+#include "capstan/store/table.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// Thread-compatible: guarded by its partition's mutex.
+class PartitionStore {
+ public:
+  // `layout` is that of job.tensors over job.partition_count partitions.
+  static absl::StatusOr<std::unique_ptr<PartitionStore>> Create(const v1::JobSpec& job,
+                                                                const DenseLayout& layout,
+                                                                PartitionIndex partition);
+
+  PartitionIndex partition() const { return partition_; }
+
+  // nullptr if the job has no such table.
+  Table* FindTable(TableId id);
+  const std::vector<std::unique_ptr<Table>>& tables() const { return tables_; }  // As in the job.
+
+  DenseBlocks& blocks() { return *blocks_; }
+  const DenseBlocks& blocks() const { return *blocks_; }
+
+  size_t row_count() const;
+  size_t memory_bytes() const;
+
+ private:
+  explicit PartitionStore(PartitionIndex partition) : partition_(partition) {}
+
+  PartitionIndex partition_;
+  std::vector<std::unique_ptr<Table>> tables_;
+  std::unique_ptr<DenseBlocks> blocks_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_STORE_PARTITION_STORE_H_

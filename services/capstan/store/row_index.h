@@ -1,0 +1,73 @@
+// Where the row of a key is: open addressing over entries of 8 bytes, of which a cache line
+// holds 8. The key itself lies in the row; an entry holds 32 bits of its hash (the tag) and the
+// row's number, so that growing never touches a row.
+#ifndef CAPSTAN_STORE_ROW_INDEX_H_
+#define CAPSTAN_STORE_ROW_INDEX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "capstan/base/hash.h"
+
+namespace capstan {
+
+// Thread-compatible.
+class RowIndex {
+ public:
+  static constexpr uint32_t kNone = 0xFFFFFFFFu;
+  static constexpr uint32_t kMaxRows = kNone - 1;
+
+  // Keys of a partition agree in some bits of PartitionOfKey's hash, hence another seed here.
+  explicit RowIndex(uint64_t table_seed) : seed_(Mix64(table_seed + 1)), entries_(kMinCapacity) {}
+
+  uint32_t TagOf(uint64_t key) const { return static_cast<uint32_t>(Mix64(key ^ seed_) >> 32); }
+
+  // Asks for the cache line where Find will begin.
+  void Prefetch(uint32_t tag) const { __builtin_prefetch(&entries_[Home(tag)]); }
+
+  // The first row with this tag, most likely the one looked for, or kNone. Touches no row.
+  uint32_t FirstCandidate(uint32_t tag) const {
+    return Find(tag, [](uint32_t) { return true; });
+  }
+
+  // The row with this tag for which matches(row) is true, or kNone.
+  template <typename Matches>
+  uint32_t Find(uint32_t tag, Matches matches) const {
+    for (size_t i = Home(tag); entries_[i] != 0; i = Next(i)) {
+      if (TagIn(entries_[i]) == tag && matches(RowIn(entries_[i]))) return RowIn(entries_[i]);
+    }
+    return kNone;
+  }
+
+  // REQUIRES: the row is not there, and is at most kMaxRows.
+  void Insert(uint32_t tag, uint32_t row);
+
+  // REQUIRES of both: the pair is there.
+  void Erase(uint32_t tag, uint32_t row);
+  void Renumber(uint32_t tag, uint32_t from, uint32_t to);
+
+  size_t size() const { return size_; }
+  size_t memory_bytes() const { return entries_.size() * sizeof(uint64_t); }
+
+ private:
+  static constexpr size_t kMinCapacity = 8;
+
+  // 0 is an empty entry, hence row + 1.
+  static uint64_t Entry(uint32_t tag, uint32_t row) { return (uint64_t{tag} << 32) | (row + 1); }
+  static uint32_t TagIn(uint64_t entry) { return static_cast<uint32_t>(entry >> 32); }
+  static uint32_t RowIn(uint64_t entry) { return static_cast<uint32_t>(entry) - 1; }
+
+  size_t Home(uint32_t tag) const { return (uint64_t{tag} * entries_.size()) >> 32; }
+  size_t Next(size_t i) const { return i + 1 == entries_.size() ? 0 : i + 1; }
+  size_t PlaceOf(uint32_t tag, uint32_t row) const;
+  void Grow();
+
+  uint64_t seed_;
+  size_t size_ = 0;
+  std::vector<uint64_t> entries_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_STORE_ROW_INDEX_H_

@@ -1,0 +1,78 @@
+// The memory of a table's rows: slabs of equally many rows, numbered without gaps.
+#ifndef CAPSTAN_STORE_ROW_SLABS_H_
+#define CAPSTAN_STORE_ROW_SLABS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace capstan {
+
+// Thread-compatible. A Row is valid until RemoveLast takes it away.
+class RowSlabs {
+ public:
+  // key (8 bytes) | weights, then slots (`floats`) | frequency (4) | last touched (4).
+  class Row {
+   public:
+    uint64_t& key() const { return *reinterpret_cast<uint64_t*>(bytes_); }
+    float* state() const { return reinterpret_cast<float*>(bytes_ + sizeof(uint64_t)); }
+    uint32_t& frequency() const { return tail()[0]; }
+    uint32_t& touched() const { return tail()[1]; }
+
+   private:
+    friend class RowSlabs;
+    Row(char* bytes, size_t tail_offset) : bytes_(bytes), tail_offset_(tail_offset) {}
+    uint32_t* tail() const { return reinterpret_cast<uint32_t*>(bytes_ + tail_offset_); }
+
+    char* bytes_;
+    size_t tail_offset_;
+  };
+
+  explicit RowSlabs(size_t floats);
+
+  uint32_t size() const { return size_; }
+  Row at(uint32_t row) const { return Row(Address(row), tail_offset_); }
+
+  // Asks for the cache lines of a row's key and first `floats` floats.
+  void Prefetch(uint32_t row, size_t floats) const {
+    const char* address = Address(row);
+    const char* end = address + sizeof(uint64_t) + floats * sizeof(float);
+    for (; address < end; address += kCacheLine) __builtin_prefetch(address);
+    __builtin_prefetch(end - 1);
+  }
+  void PrefetchAll(uint32_t row) const { Prefetch(row, (row_bytes_ - sizeof(uint64_t)) / 4); }
+
+  // Adds a row of unspecified content and returns its number.
+  uint32_t Append();
+
+  // Removes the row by moving the last one to its place. Returns the number that the moved one had.
+  uint32_t Remove(uint32_t row);
+
+  size_t row_bytes() const { return row_bytes_; }
+  size_t memory_bytes() const { return slabs_.size() * slab_rows() * row_bytes_; }
+
+ private:
+  static constexpr size_t kCacheLine = 64;
+  struct Free {
+    void operator()(char* slab) const { std::free(slab); }
+  };
+  using Slab = std::unique_ptr<char, Free>;
+
+  size_t slab_rows() const { return size_t{1} << slab_shift_; }
+  char* Address(uint32_t row) const {
+    return slabs_[row >> slab_shift_].get() + (row & (slab_rows() - 1)) * row_bytes_;
+  }
+
+  size_t tail_offset_;
+  size_t row_bytes_;
+  int slab_shift_;
+  uint32_t size_ = 0;
+  std::vector<Slab> slabs_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_STORE_ROW_SLABS_H_

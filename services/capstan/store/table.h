@@ -1,0 +1,136 @@
+// The rows of one table that live in one partition.
+//
+// A row is one block of memory: its key, weights, optimizer slots, {frequency, last touched}. A row
+// that does not exist reads as its initial values; pushes create rows, pulls never do.
+//
+// What becomes of a key depends on this partition's own history alone, never on addresses, wall
+// time or the order of rows in memory: a restore of the same rows goes on bit-equal.
+#ifndef CAPSTAN_STORE_TABLE_H_
+#define CAPSTAN_STORE_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "capstan/base/ids.h"
+#include "capstan/optim/optimizer.h"
+#include "capstan/store/admission.h"
+#include "capstan/store/gradient_sum.h"
+#include "capstan/store/row_index.h"
+#include "capstan/store/row_slabs.h"
+#include "capstan/store/update.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// Since the table was made.
+struct TableCounters {
+  uint64_t created = 0;
+  uint64_t evicted = 0;       // To stay within the byte budget: the least frequently pushed.
+  uint64_t expired = 0;       // Untouched for expire_after_examples.
+  uint64_t not_admitted = 0;  // Gradients of keys not yet seen often enough.
+  uint64_t refused = 0;       // Gradients of new keys for which the budget had no room.
+};
+
+// A row as a checkpoint holds it. `state`: weights, then slots.
+struct RowState {
+  uint64_t key = 0;
+  uint32_t frequency = 0;  // Pushes that held the key; stays at its maximum.
+  uint64_t touched_examples = 0;
+  absl::Span<const float> state;
+};
+
+// Thread-compatible: guarded by its partition's mutex.
+class Table {
+ public:
+  // INVALID_ARGUMENT names the setting that is impossible. The budget of a partition is the table's
+  // divided by partition_count.
+  static absl::StatusOr<std::unique_ptr<Table>> Create(const v1::TableSpec& spec,
+                                                       uint32_t partition_count);
+
+  // Writes dim() floats a key, in the order of the keys, to `values`, which may have any alignment.
+  void Pull(PackedKeys keys, void* values) const;
+
+  // One update: of every row that occurs in at least one of the gradients, with the weighted sum of
+  // these, added in the given order.
+  // REQUIRES: values (and pulled, unless empty) have dim() floats a key.
+  void Apply(absl::Span<const RowGradients> gradients, const UpdateContext& context);
+
+  // ---- for checkpoints: in ascending order of keys ----
+
+  void ForEachRow(absl::FunctionRef<void(const RowState&)> visit) const;
+  void ForEachCandidate(absl::FunctionRef<void(const Candidate&)> visit) const;
+  uint64_t progress_examples() const { return progress_examples_; }
+
+  // INVALID_ARGUMENT for a state of another width, ALREADY_EXISTS for a key that is there.
+  absl::Status RestoreRow(const RowState& row);
+  absl::Status RestoreCandidate(const Candidate& candidate);
+  void RestoreProgress(uint64_t examples) { progress_examples_ = examples; }
+
+  // ---- facts ----
+
+  TableId id() const { return static_cast<TableId>(spec_.id()); }
+  const v1::TableSpec& spec() const { return spec_; }
+  size_t dim() const { return spec_.dim(); }
+  size_t slot_count() const { return slot_count_; }
+  size_t row_count() const { return index_.size(); }
+  size_t row_bytes() const { return slabs_.row_bytes(); }
+  size_t memory_bytes() const;  // Rows, index and candidates, with what is reserved for growth.
+  const TableCounters& counters() const { return counters_; }
+
+ private:
+  // A run of columns with one initializer and one learning rate, and where its slots are in the
+  // row.
+  struct Segment {
+    v1::Initializer initializer;
+    size_t offset = 0;
+    size_t width = 0;
+    size_t slot_offset = 0;  // From the row's first weight.
+    float learning_rate_scale = 1;
+  };
+
+  Table(const v1::TableSpec& spec, uint32_t partition_count);
+  absl::Status Prepare();
+
+  void FillInitialRow(uint64_t key, void* weights) const;
+  void InitializeRow(uint64_t key, RowSlabs::Row row, uint32_t frequency);
+  bool Expired(uint32_t touched) const;
+  uint32_t TouchUnits(uint64_t examples) const;
+
+  uint32_t FindRow(uint64_t key) const;
+  void FindRows();
+  bool EraseExpired();
+  void AdmitNew();
+  void MakeRoom(size_t rows);
+  void UpdateRow(size_t group, const UpdateContext& context, float learning_rate);
+  void Erase(uint32_t row);
+  void SweepExpired(size_t at_most);
+
+  v1::TableSpec spec_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::vector<Segment> segments_;
+  size_t slot_count_ = 0;
+  size_t max_rows_;  // What the budget has room for.
+  int touch_shift_;  // Last touched is kept in units of 2^touch_shift_ examples.
+
+  RowIndex index_;
+  RowSlabs slabs_;
+  Admission admission_;
+  uint64_t progress_examples_ = 0;
+  uint32_t sweep_next_ = 0;
+  TableCounters counters_;
+
+  // Scratch of Apply, kept for its capacity.
+  KeyGroups groups_;
+  std::vector<uint32_t> found_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_STORE_TABLE_H_
