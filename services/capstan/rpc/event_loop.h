@@ -1,0 +1,149 @@
+// The client side of asynchronous work: calls are started, and their callbacks run, on the one
+// thread that polls. It owns a gRPC completion queue; the polling thread itself waits on the
+// sockets, so an answer is handled without a hop between threads.
+//
+//   EventLoop loop;
+//   loop.Call<v1::PushReply>(channel, "/capstan.v1.Ps/Push", request, absl::Seconds(5),
+//                            [](absl::StatusOr<v1::PushReply> reply) { ... });
+//   while (!done) loop.Poll(absl::Milliseconds(100));
+#ifndef CAPSTAN_RPC_EVENT_LOOP_H_
+#define CAPSTAN_RPC_EVENT_LOOP_H_
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "capstan/rpc/channel.h"
+#include "capstan/rpc/status.h"
+
+namespace capstan {
+
+// A call or stream under way. Never reused; 0 is none.
+enum class CallId : uint64_t {};
+
+// *Confined to the thread that polls*, except Post.
+class EventLoop {
+ public:
+  using Bytes = grpc::ByteBuffer;
+  using OnReply = absl::AnyInvocable<void(absl::StatusOr<Bytes>)>;
+
+  EventLoop();
+  // Cancels what is under way; callbacks that have not run are destroyed without being run.
+  ~EventLoop();
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  // Starts a unary call of `method` ("/package.Service/Method"). `on_reply` runs once, in a later
+  // Poll: the reply, or why there is none (DEADLINE_EXCEEDED after `timeout`; UNAVAILABLE if the
+  // peer is not there). It may start and cancel calls.
+  CallId Call(const Channel& channel, const std::string& method, const Bytes& request,
+              absl::Duration timeout, OnReply on_reply);
+
+  // The same for protobuf messages. INTERNAL: the reply is not a Reply.
+  template <typename Reply, typename Request, typename Done>
+  CallId Call(const Channel& channel, const std::string& method, const Request& request,
+              absl::Duration timeout, Done on_reply);
+
+  // Starts a call whose answer is a stream. `on_message` runs for each message, `on_end` once,
+  // after the last: OK only if the server ended the stream in order. No deadline: keepalive notices
+  // a dead peer.
+  template <typename Message, typename Request, typename Each, typename End>
+  CallId Stream(const Channel& channel, const std::string& method, const Request& request,
+                Each on_message, End on_end);
+
+  // The call ends with CANCELLED (unless it has just ended otherwise); its callback runs in a later
+  // Poll.
+  void Cancel(CallId id);
+
+  // Runs `task` in a Poll, now or later. *Thread-safe*; must not be called after the loop is
+  // destroyed.
+  void Post(absl::AnyInvocable<void()> task);
+
+  // Waits at most `at_most` for something to happen and runs the callbacks of all that has
+  // happened. True if a callback or task has run.
+  bool Poll(absl::Duration at_most);
+
+  // Calls and streams whose last callback has not run.
+  size_t calls_under_way() const { return operations_.size(); }
+
+ private:
+  class Operation;
+  class UnaryOperation;
+  class StreamOperation;
+
+  CallId Start(std::unique_ptr<Operation> operation);
+  CallId StartStream(const Channel& channel, const std::string& method, const Bytes& request,
+                     absl::AnyInvocable<bool(const Bytes&)> on_message,
+                     absl::AnyInvocable<void(absl::Status)> on_end);
+  void Handle(void* tag, bool ok);
+  void RunPosted();
+
+  template <typename Message>
+  static Bytes Serialize(const Message& message) {
+    Bytes bytes;
+    bool own_buffer;
+    // Cannot fail: only a message above 2 GiB does not fit.
+    (void)grpc::SerializationTraits<Message>::Serialize(message, &bytes, &own_buffer);
+    return bytes;
+  }
+  template <typename Message>
+  static absl::StatusOr<Message> Parse(Bytes bytes) {
+    Message message;
+    grpc::Status status = grpc::SerializationTraits<Message>::Deserialize(&bytes, &message);
+    if (!status.ok()) return FromGrpcStatus(status);
+    return message;
+  }
+
+  grpc::CompletionQueue queue_;
+  absl::flat_hash_map<uint64_t, std::unique_ptr<Operation>> operations_;
+  uint64_t last_id_ = 0;
+
+  absl::Mutex mu_;
+  std::vector<absl::AnyInvocable<void()>> posted_ ABSL_GUARDED_BY(mu_);
+  bool awake_ ABSL_GUARDED_BY(mu_) = false;  // The alarm is set, or what it rang for is being done.
+  grpc::Alarm alarm_ ABSL_GUARDED_BY(mu_);
+};
+
+template <typename Reply, typename Request, typename Done>
+CallId EventLoop::Call(const Channel& channel, const std::string& method, const Request& request,
+                       absl::Duration timeout, Done on_reply) {
+  return Call(channel, method, Serialize(request), timeout,
+              [on_reply = std::move(on_reply)](absl::StatusOr<Bytes> bytes) mutable {
+                if (!bytes.ok()) {
+                  on_reply(absl::StatusOr<Reply>(bytes.status()));
+                  return;
+                }
+                on_reply(Parse<Reply>(*std::move(bytes)));
+              });
+}
+
+template <typename Message, typename Request, typename Each, typename End>
+CallId EventLoop::Stream(const Channel& channel, const std::string& method, const Request& request,
+                         Each on_message, End on_end) {
+  return StartStream(
+      channel, method, Serialize(request),
+      [on_message = std::move(on_message)](const Bytes& bytes) mutable {
+        absl::StatusOr<Message> message = Parse<Message>(bytes);
+        if (message.ok()) on_message(*std::move(message));
+        return message.ok();
+      },
+      std::move(on_end));
+}
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_RPC_EVENT_LOOP_H_

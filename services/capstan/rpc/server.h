@@ -1,0 +1,51 @@
+// Starting a gRPC server with the limits that every service of Capstan has.
+#ifndef CAPSTAN_RPC_SERVER_H_
+#define CAPSTAN_RPC_SERVER_H_
+
+#include <grpcpp/impl/codegen/service_type.h>
+#include <grpcpp/server.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace capstan {
+
+struct ServerOptions {
+  std::string listen = "0.0.0.0:0";      // host:port; port 0: any free one.
+  int max_streams_per_connection = 128;  // Calls of one client under way.
+  int max_buffer_bytes = 1 << 30;        // Memory gRPC may use for messages of all connections.
+};
+
+// A server that listens. *Thread-safe*.
+class Server {
+ public:
+  // Listens at once. `services` must outlive the server. Errors: UNAVAILABLE if the port is taken
+  // or the address cannot be had.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
+                                                       const std::vector<grpc::Service*>& services);
+  // As Shutdown(0).
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // The port really listened on.
+  int port() const { return port_; }
+
+  // Takes no new calls, waits up to `drain` for those under way, then cancels them. Returns when no
+  // handler runs any more. A second call does nothing.
+  void Shutdown(absl::Duration drain);
+
+ private:
+  Server(std::unique_ptr<grpc::Server> server, int port);
+
+  std::unique_ptr<grpc::Server> server_;
+  int port_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_RPC_SERVER_H_
