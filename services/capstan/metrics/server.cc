@@ -1,13 +1,20 @@
 #include "capstan/metrics/server.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <prometheus/collectable.h>
 #include <prometheus/exposer.h>
 #include <prometheus/metric_family.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 
 namespace capstan::metrics {
 namespace {
@@ -30,6 +37,18 @@ std::shared_ptr<Registry> NewBuildInfo() {
   return registry;
 }
 
+void Knock(int port) {
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return;
+  [[maybe_unused]] const int connected =
+      connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  close(fd);
+}
+
 }  // namespace
 
 struct Server::Parts {
@@ -49,7 +68,21 @@ struct Server::Parts {
 };
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-Server::~Server() = default;
+
+// The exposer's web server looks at its stop flag every two seconds, or when somebody connects: so
+// we knock until it has closed, and the process ends at once.
+Server::~Server() {
+  std::atomic<bool> closed = false;
+  std::thread knocking([&closed, port = port()] {
+    while (!closed) {
+      Knock(port);
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+  });
+  parts_.reset();
+  closed = true;
+  knocking.join();
+}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Registry& registry,
                                                       const std::string& host, int port) {

@@ -26,7 +26,7 @@ class Server {
   struct Parts;
   explicit Server(std::unique_ptr<Parts> parts);
 
-  const std::unique_ptr<Parts> parts_;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace capstan::metrics
