@@ -1,0 +1,41 @@
+// The parameters of a job as a client sees them: what there is, and in which partition.
+#ifndef CAPSTAN_CLIENT_PARAMETER_MAP_H_
+#define CAPSTAN_CLIENT_PARAMETER_MAP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capstan/base/ids.h"
+#include "capstan/placement/dense_layout.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// Immutable after Create, therefore thread-safe.
+class ParameterMap {
+ public:
+  struct Table {
+    TableId id{};
+    uint64_t seed = 0;
+    uint32_t dim = 0;
+  };
+
+  // INVALID_ARGUMENT names what is wrong with the job's tables or tensors.
+  static absl::StatusOr<ParameterMap> Create(const v1::JobSpec& job);
+
+  uint32_t partition_count() const { return layout_.partition_count(); }
+  const std::vector<Table>& tables() const { return tables_; }  // As in the job.
+  const DenseLayout& layout() const { return layout_; }
+
+ private:
+  ParameterMap(std::vector<Table> tables, DenseLayout layout);
+
+  std::vector<Table> tables_;
+  DenseLayout layout_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CLIENT_PARAMETER_MAP_H_

@@ -1,0 +1,185 @@
+// Pulls from and pushes to the shards. A request to one shard is cut into chunks of about 1 MiB, of
+// which a few are under way at a time; it is done when all of them are.
+//
+//   PsClient client(loop, map, {.member = member});
+//   client.SetView(view);
+//   plan.Build({{0, keys}}, /*dense=*/true);
+//   plan.Route(client.owners());
+//   for (ShardIndex shard : plan.shards()) client.Pull(shard, plan, options, target, on_done);
+#ifndef CAPSTAN_CLIENT_PS_CLIENT_H_
+#define CAPSTAN_CLIENT_PS_CLIENT_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "capstan/base/ids.h"
+#include "capstan/client/request_plan.h"
+#include "capstan/consistency/closed_set.h"
+#include "capstan/consistency/stream_ledger.h"
+#include "capstan/rpc/event_loop.h"
+#include "capstan/v1/ps.pb.h"
+#include "capstan/v1/view.pb.h"
+
+namespace capstan {
+
+// Versions of both parts of each partition, as pulled; indexed by partition, then Part.
+using PartitionVersions = std::vector<std::array<uint64_t, kParts>>;
+
+// What a round's request carries.
+struct RoundName {
+  uint64_t round = 0;
+  const ClosedSet* closed = nullptr;  // What round - 1 consisted of.
+};
+
+struct PullOptions {
+  uint64_t clock = 0;  // header.clock.
+  bool evaluation = false;
+  std::optional<RoundName> round;  // sync.
+  absl::Duration timeout = absl::Seconds(10);
+};
+
+// Where values go. Only what the shard holds is written.
+struct PullTarget {
+  absl::Span<float* const> rows;  // By table: the matrix [keys x dim]. May be empty without rows.
+  float* dense = nullptr;         // The flat vector of all tensors; needed if the plan is dense.
+  PartitionVersions* versions = nullptr;  // Has partition_count elements.
+};
+
+struct PullOutcome {
+  absl::Status status;
+  absl::Duration retry_after;  // RESOURCE_EXHAUSTED: the shard's hint; otherwise 0.
+};
+
+// The name of a lane's gradient.
+struct StageName {
+  LaneIndex lane{};
+  Generation generation;
+  RoundName round;
+};
+
+struct PushOptions {
+  uint64_t clock = 0;
+  bool empty = false;                // Carries no gradient; names and clock count all the same.
+  std::optional<StreamPush> stream;  // Parts that are not synchronous.
+  std::optional<StageName> stage;    // Parts that are.
+  uint32_t examples = 0;
+  absl::Duration timeout = absl::Seconds(10);
+};
+
+// Gradients, and what they were computed from, in the shapes of PullTarget.
+struct PushSource {
+  absl::Span<const float* const> rows;
+  const float* dense = nullptr;
+  const PartitionVersions* versions = nullptr;
+  // Weights as pulled; only with stale_gradients: compensate.
+  absl::Span<const float* const> pulled_rows;
+  const float* pulled_dense = nullptr;
+};
+
+// With status OK the fates decide: how many parts of partitions had each.
+struct PushOutcome {
+  absl::Status status;
+  std::array<uint32_t, v1::Fate_ARRAYSIZE> fates{};
+  absl::Duration retry_after;
+
+  uint32_t count(v1::Fate fate) const { return fates[fate]; }
+};
+
+struct PsClientOptions {
+  MemberId member{};         // 0: no member of the job.
+  int chunks_in_flight = 4;  // Of one request.
+  v1::Dtype dtype = v1::DTYPE_FLOAT32;
+};
+
+enum class RequestId : uint64_t {};
+
+// *Confined to the thread of its event loop.*
+class PsClient {
+ public:
+  using OnPulled = absl::AnyInvocable<void(const PullOutcome&)>;
+  using OnPushed = absl::AnyInvocable<void(const PushOutcome&)>;
+
+  // `loop` and `map` must outlive the client.
+  PsClient(EventLoop& loop, const ParameterMap& map, const PsClientOptions& options);
+  // Cancels its requests; their callbacks are destroyed without being run.
+  ~PsClient();
+
+  // Requests from now on go by this view. False, and nothing is done: it is not newer than the
+  // present one, or names a shard that it does not describe.
+  bool SetView(const v1::View& view);
+  const v1::View& view() const { return view_; }
+  // Partition -> shard index; empty before the first map.
+  absl::Span<const uint32_t> owners() const { return view_.owners(); }
+
+  // Fills `target` with the shard's part of the plan. `plan` (except its routing) and what `target`
+  // and `options` point to must live until `on_done` has run or been destroyed; it runs once, in a
+  // later Poll. The first failing chunk fails the whole; other rows may have been written already.
+  RequestId Pull(ShardIndex shard, const RequestPlan& plan, const PullOptions& options,
+                 const PullTarget& target, OnPulled on_done);
+
+  // Pushes the shard's part of `source`. Chunks that succeeded have had their effect when others
+  // fail: the repetition is settled by the ledger. Lifetimes as above.
+  RequestId Push(ShardIndex shard, const RequestPlan& plan, const PushOptions& options,
+                 const PushSource& source, OnPushed on_done);
+
+  // Nothing is written or read any more after this returns, and the callback does not run.
+  void Cancel(RequestId id);
+
+  // Any other method of a shard ("OpenRound"): fills in the header and calls. `done` gets a
+  // StatusOr<Reply>.
+  template <typename Reply, typename Request, typename Done>
+  void Call(ShardIndex shard, const std::string& method, Request request, absl::Duration timeout,
+            Done done) {
+    *request.mutable_header() = Header(shard, 0);
+    loop_.Call<Reply>(ChannelOf(shard), "/capstan.v1.Ps/" + method, request, timeout,
+                      std::move(done));
+  }
+
+  // Header of a request to this shard by the present view.
+  v1::RequestHeader Header(ShardIndex shard, uint64_t clock) const;
+
+  // For tools and tests: all shards of the plan at once, polling the loop until all are done. The
+  // first failure is the result.
+  PullOutcome PullAll(const RequestPlan& plan, const PullOptions& options,
+                      const PullTarget& target);
+  PushOutcome PushAll(const RequestPlan& plan, const PushOptions& options,
+                      const PushSource& source);
+
+ private:
+  struct Shard {
+    std::string address;
+    uint64_t incarnation = 0;
+    Channel channel;
+  };
+  class Request;
+  class PullRequest;
+  class PushRequest;
+
+  Channel ChannelOf(ShardIndex shard) const;
+  RequestId Start(std::unique_ptr<Request> request);
+  void Continue(Request& request);
+  void OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffer> reply);
+
+  EventLoop& loop_;
+  const ParameterMap& map_;
+  const PsClientOptions options_;
+  v1::View view_;
+  absl::flat_hash_map<uint32_t, Shard> shards_;
+  absl::flat_hash_map<uint64_t, std::unique_ptr<Request>> requests_;
+  uint64_t last_id_ = 0;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CLIENT_PS_CLIENT_H_

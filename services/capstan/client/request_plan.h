@@ -1,0 +1,87 @@
+// One batch's parameters, split by partition once and by shard as often as the view changes. The
+// same plan serves the batch's pull, its push and their retries.
+#ifndef CAPSTAN_CLIENT_REQUEST_PLAN_H_
+#define CAPSTAN_CLIENT_REQUEST_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "capstan/base/ids.h"
+#include "capstan/client/parameter_map.h"
+
+namespace capstan {
+
+// Keys of one table; the rows of a batch are a matrix with one row a key, in this order.
+struct TableKeys {
+  size_t table = 0;  // Place in ParameterMap::tables().
+  absl::Span<const uint64_t> keys;
+};
+
+// Thread-compatible. Kept between batches for its memory.
+class RequestPlan {
+ public:
+  // The rows of one table that are in one partition: keys()[begin, end).
+  struct Segment {
+    uint32_t partition = 0;
+    uint32_t table = 0;  // Place in ParameterMap::tables().
+    uint32_t begin = 0;
+    uint32_t end = 0;
+  };
+
+  // Whole partitions of one shard, about kChunkBytes of values: one call.
+  using Chunk = absl::Span<const uint32_t>;
+  static constexpr size_t kChunkBytes = size_t{1} << 20;
+
+  // `map` must outlive the plan.
+  explicit RequestPlan(const ParameterMap& map) : map_(&map) {}
+
+  // Plans for these keys (each table at most once) and, if `dense`, for all dense blocks. The keys
+  // are copied. Nothing is routed yet. REQUIRES: fewer than 2^32 keys.
+  void Build(absl::Span<const TableKeys> tables, bool dense);
+
+  // Assigns the partitions to shards. Requests that have begun are not affected. May be called
+  // again. REQUIRES: owners has partition_count() elements.
+  void Route(absl::Span<const uint32_t> owners);
+
+  // Shards that hold something of the batch, ascending.
+  const std::vector<ShardIndex>& shards() const { return shards_; }
+
+  // Calls that carry this shard's part; none for a shard that holds nothing.
+  std::vector<Chunk> ChunksOf(ShardIndex shard) const;
+
+  const ParameterMap& map() const { return *map_; }
+  bool dense() const { return dense_; }
+
+  // All keys in the order of the wire, and the row of each in its table's matrix.
+  absl::Span<const uint64_t> keys() const { return keys_; }
+  absl::Span<const uint32_t> rows() const { return rows_; }
+  absl::Span<const Segment> SegmentsOf(uint32_t partition) const;
+  absl::Span<const BlockId> BlocksOf(uint32_t partition) const;
+
+ private:
+  struct ShardRange {
+    uint32_t begin = 0;  // In routed_.
+    uint32_t end = 0;
+  };
+  void SortKeys(absl::Span<const TableKeys> tables);
+  size_t ValueBytes(uint32_t partition) const;
+
+  const ParameterMap* map_;
+  bool dense_ = false;
+  std::vector<uint64_t> keys_;
+  std::vector<uint32_t> rows_;
+  std::vector<Segment> segments_;        // By partition, then table.
+  std::vector<uint32_t> segment_begin_;  // By partition, one more.
+  std::vector<uint32_t> used_;           // Partitions that hold something, ascending.
+
+  std::vector<uint32_t> routed_;  // The used partitions, by shard.
+  std::vector<ShardIndex> shards_;
+  std::vector<ShardRange> ranges_;  // Of shards_.
+  std::vector<uint32_t> count_;     // Scratch.
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CLIENT_REQUEST_PLAN_H_
