@@ -1,0 +1,82 @@
+#include "capstan/optim/rowwise_adagrad.h"
+
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "capstan/optim/rowwise_adagrad.cc"
+#include "hwy/foreach_target.h"  // Compiles this file once for each SIMD target.
+// Not before foreach_target.h:
+#include "capstan/optim/elementwise-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace capstan {
+namespace HWY_NAMESPACE {
+
+// Element i is added to the (i % 4)-th of four partial sums: the same order on every machine.
+float SumOfSquares(const Shaping& shaping, const Parameters& p, const void* gradient) {
+  const hn::FixedTag<float, 4> quad;
+  const hn::CappedTag<float, 1> single;
+  auto sums = hn::Zero(quad);
+  size_t i = 0;
+  for (; i + 4 <= p.width; i += 4) {
+    const auto g = ShapedGradient(quad, shaping, gradient, i, hn::LoadU(quad, p.weights + i));
+    sums = hn::Add(sums, hn::Mul(g, g));
+  }
+  float partial[4];
+  hn::StoreU(sums, quad, partial);
+  for (; i < p.width; ++i) {
+    const float g =
+        hn::GetLane(ShapedGradient(single, shaping, gradient, i, hn::LoadU(single, p.weights + i)));
+    partial[i % 4] += g * g;
+  }
+  return (partial[0] + partial[1]) + (partial[2] + partial[3]);
+}
+
+void RowwiseAdagradKernel(const v1::OptimizerSpec& spec, const Parameters& p, const void* gradient,
+                          float rate) {
+  const Shaping shaping(spec);
+  float& sum = p.slots[0];
+  sum += SumOfSquares(shaping, p, gradient) / static_cast<float>(p.width);
+  const float row_rate = rate / (std::sqrt(sum) + spec.epsilon());
+  ForEachVector(p.width, [&](auto d, size_t i) HWY_ATTR {
+    const auto w = hn::LoadU(d, p.weights + i);
+    const auto g = ShapedGradient(d, shaping, gradient, i, w);
+    hn::StoreU(hn::Sub(w, hn::Mul(hn::Set(d, row_rate), g)), d, p.weights + i);
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace capstan
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace capstan {
+namespace {
+
+HWY_EXPORT(RowwiseAdagradKernel);
+
+class RowwiseAdagrad : public Optimizer {
+ public:
+  explicit RowwiseAdagrad(const v1::OptimizerSpec& spec) : spec_(spec) {}
+
+  size_t SlotCount(size_t) const override { return 1; }
+  void Initialize(const Parameters& p, float) const override {
+    p.slots[0] = spec_.initial_accumulator();
+  }
+  void Apply(const Parameters& p, const void* gradient, float rate) const override {
+    HWY_DYNAMIC_DISPATCH(RowwiseAdagradKernel)(spec_, p, gradient, rate);
+  }
+
+ private:
+  const v1::OptimizerSpec spec_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> MakeRowwiseAdagrad(const v1::OptimizerSpec& spec) {
+  return std::make_unique<RowwiseAdagrad>(spec);
+}
+
+}  // namespace capstan
+#endif  // HWY_ONCE
