@@ -1,0 +1,45 @@
+// What a synchronous round consisted of: decided once, by the keeper, and carried to every shard by
+// the requests of the next round.
+#ifndef CAPSTAN_CONSISTENCY_CLOSED_SET_H_
+#define CAPSTAN_CONSISTENCY_CLOSED_SET_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capstan/base/ids.h"
+#include "capstan/v1/common.pb.h"
+
+namespace capstan {
+
+// One lane's part in a round. The generation names the computation: a shard applies only the
+// gradient that this generation staged.
+struct ClosedLane {
+  LaneIndex lane{};
+  Generation generation;
+  uint32_t examples = 0;
+  friend bool operator==(const ClosedLane&, const ClosedLane&) = default;
+};
+
+// Rounds count from 1; round 0 with no lanes stands for "nothing has been closed yet".
+struct ClosedSet {
+  uint64_t round = 0;
+  std::vector<ClosedLane> lanes;  // Ascending by lane, each once.
+  friend bool operator==(const ClosedSet&, const ClosedSet&) = default;
+};
+
+// INVALID_ARGUMENT unless the lanes ascend.
+[[nodiscard]] absl::StatusOr<ClosedSet> ClosedSetFromProto(const v1::ClosedSet& proto);
+void ToProto(const ClosedSet& set, v1::ClosedSet& proto);
+
+[[nodiscard]] inline Generation GenerationFromProto(const v1::Generation& proto) {
+  return {proto.term(), proto.count()};
+}
+inline void ToProto(const Generation& generation, v1::Generation& proto) {
+  proto.set_term(generation.term);
+  proto.set_count(generation.count);
+}
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CONSISTENCY_CLOSED_SET_H_

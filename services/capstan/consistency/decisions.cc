@@ -1,0 +1,41 @@
+#include "capstan/consistency/decisions.h"
+
+#include <algorithm>
+
+namespace capstan {
+
+Admission AdmitPull(uint64_t step, uint64_t slowest_clock, uint64_t bound) {
+  if (step <= slowest_clock) return Admission::kGo;
+  return step - slowest_clock <= bound ? Admission::kGo : Admission::kWait;
+}
+
+StaleDecision DecideStale(const v1::UpdatePolicy& policy, uint64_t staleness) {
+  switch (policy.stale_gradients()) {
+    case v1::STALE_GRADIENTS_SCALE:
+      return {.weight = 1.0 / static_cast<double>(std::max<uint64_t>(1, staleness))};
+    case v1::STALE_GRADIENTS_COMPENSATE:
+      return {.compensate = true};
+    case v1::STALE_GRADIENTS_DROP:
+      return {.drop = staleness > policy.drop_above()};
+    default:
+      return {};
+  }
+}
+
+int ReportsToClose(int lanes_with_data, int backup_workers) {
+  return std::max(1, lanes_with_data - backup_workers);
+}
+
+double LaneWeight(uint32_t lane_examples, uint64_t round_examples, bool sum_loss) {
+  if (sum_loss) return 1;
+  if (round_examples == 0) return 0;
+  return static_cast<double>(lane_examples) / static_cast<double>(round_examples);
+}
+
+uint64_t ExamplesOf(const ClosedSet& set) {
+  uint64_t sum = 0;
+  for (const ClosedLane& lane : set.lanes) sum += lane.examples;
+  return sum;
+}
+
+}  // namespace capstan

@@ -1,0 +1,57 @@
+// The decisions of the update policies. Pure functions: (clocks, versions, policy) -> what happens.
+#ifndef CAPSTAN_CONSISTENCY_DECISIONS_H_
+#define CAPSTAN_CONSISTENCY_DECISIONS_H_
+
+#include <cstdint>
+
+#include "capstan/consistency/closed_set.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// ---- ssp ----
+
+enum class Admission { kGo, kWait };
+
+// A pull for step `step` may proceed while it is at most `bound` ahead of the steps which the
+// slowest live member has finished.
+[[nodiscard]] Admission AdmitPull(uint64_t step, uint64_t slowest_clock, uint64_t bound);
+
+// ---- stale gradients ----
+
+// What becomes of a gradient of this staleness (version when applied - version pulled).
+struct StaleDecision {
+  bool drop = false;
+  bool compensate = false;  // DC-ASGD, by the policy's lambda.
+  double weight = 1;
+  friend bool operator==(const StaleDecision&, const StaleDecision&) = default;
+};
+[[nodiscard]] StaleDecision DecideStale(const v1::UpdatePolicy& policy, uint64_t staleness);
+
+// ---- synchronous rounds ----
+
+// Reports that close a round: max(1, D - b) of the D lanes which still have data. REQUIRES: D >= 1.
+[[nodiscard]] int ReportsToClose(int lanes_with_data, int backup_workers);
+
+// Weight of one lane's gradient in its round. Mean losses: examples of the lane / all examples of
+// the round (0 in a round without examples). Summed losses: 1.
+[[nodiscard]] double LaneWeight(uint32_t lane_examples, uint64_t round_examples, bool sum_loss);
+[[nodiscard]] uint64_t ExamplesOf(const ClosedSet& set);
+
+// ---- both ----
+
+[[nodiscard]] inline bool IsSync(const v1::UpdatePolicy& policy) {
+  return policy.kind() == v1::POLICY_KIND_SYNC;
+}
+[[nodiscard]] inline bool IsSsp(const v1::UpdatePolicy& policy) {
+  return policy.kind() == v1::POLICY_KIND_SSP;
+}
+
+// Gradients a queue takes before their mean is applied; 1: each is applied on arrival.
+[[nodiscard]] inline uint32_t AggregateOf(const v1::UpdatePolicy& policy) {
+  return policy.kind() == v1::POLICY_KIND_ASYNC && policy.aggregate() > 1 ? policy.aggregate() : 1;
+}
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CONSISTENCY_DECISIONS_H_

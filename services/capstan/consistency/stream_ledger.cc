@@ -1,0 +1,98 @@
+#include "capstan/consistency/stream_ledger.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace capstan {
+
+LedgerAnswer StreamLedger::Look(const StreamPush& push, absl::Time now) {
+  if (closed_.Contains(push.stream)) return LedgerAnswer::kSettled;
+  auto found = streams_.find(push.stream);
+  if (found == streams_.end()) {
+    if (push.stream.is_session() && sessions_ >= kMaxSessions) return LedgerAnswer::kFull;
+    sessions_ += push.stream.is_session() ? 1 : 0;
+    found = streams_.try_emplace(push.stream).first;
+  }
+  Entry& entry = found->second;
+  if (push.generation < entry.generation) return LedgerAnswer::kOldGeneration;
+  entry.generation = push.generation;
+  if (push.stream.is_session()) entry.used = now;
+  // A client that misstates its low mark must not settle the very push that it sends.
+  RaisePrefix(entry, std::min(push.low_mark, push.seq));
+  if (push.seq < entry.prefix) return LedgerAnswer::kSettled;
+  const uint64_t place = push.seq - entry.prefix;
+  if (place >= kWindow) return LedgerAnswer::kOutsideWindow;
+  return (entry.above >> place) & 1 ? LedgerAnswer::kSettled : LedgerAnswer::kFresh;
+}
+
+void StreamLedger::Settle(const StreamPush& push) {
+  Entry& entry = streams_.at(push.stream);
+  entry.above |= uint64_t{1} << (push.seq - entry.prefix);
+  RaisePrefix(entry, entry.prefix);
+}
+
+// The prefix goes to `to` at least, and on over what is settled directly above.
+void StreamLedger::RaisePrefix(Entry& entry, uint64_t to) {
+  if (to > entry.prefix) {
+    const uint64_t steps = to - entry.prefix;
+    const uint64_t passed =
+        steps >= kWindow ? entry.above : entry.above & ((uint64_t{1} << steps) - 1);
+    if (alone_) lost_ += steps - static_cast<uint64_t>(std::popcount(passed));
+    entry.above = steps >= kWindow ? 0 : entry.above >> steps;
+    entry.prefix = to;
+  }
+  const int run = std::countr_one(entry.above);
+  entry.above = run == static_cast<int>(kWindow) ? 0 : entry.above >> run;
+  entry.prefix += static_cast<uint64_t>(run);
+}
+
+void StreamLedger::Close(StreamId stream, uint64_t batches) {
+  if (stream.is_session() || closed_.Contains(stream)) return;
+  Entry entry;
+  if (auto found = streams_.find(stream); found != streams_.end()) {
+    entry = found->second;
+    streams_.erase(found);
+  }
+  RaisePrefix(entry, batches);
+  closed_.Insert(stream);
+}
+
+void StreamLedger::Tell(StreamId stream, Generation generation, uint64_t prefix) {
+  if (closed_.Contains(stream)) return;
+  Entry& entry = streams_[stream];
+  entry.generation = std::max(entry.generation, generation);
+  RaisePrefix(entry, prefix);
+}
+
+void StreamLedger::ExpireSessions(absl::Time now, absl::Duration ttl) {
+  if (sessions_ == 0) return;
+  absl::erase_if(streams_, [&](const auto& item) {
+    const bool expired = item.first.is_session() && now - item.second.used > ttl;
+    sessions_ -= expired ? 1 : 0;
+    return expired;
+  });
+}
+
+LedgerState StreamLedger::state() const {
+  LedgerState state{{}, closed_.intervals(), lost_};
+  state.streams.reserve(streams_.size());
+  for (const auto& [stream, entry] : streams_) {
+    state.streams.push_back({stream, entry.prefix, entry.above, entry.generation});
+  }
+  std::sort(state.streams.begin(), state.streams.end(),
+            [](const StreamEntry& a, const StreamEntry& b) { return a.stream < b.stream; });
+  return state;
+}
+
+StreamLedger StreamLedger::FromState(const LedgerState& state, absl::Time now, bool alone) {
+  StreamLedger ledger(alone);
+  ledger.lost_ = state.lost;
+  ledger.closed_ = ClosedStreams::FromIntervals(state.closed);
+  for (const StreamEntry& entry : state.streams) {
+    ledger.streams_[entry.stream] = {entry.prefix, entry.above, entry.generation, now};
+    ledger.sessions_ += entry.stream.is_session() ? 1 : 0;
+  }
+  return ledger;
+}
+
+}  // namespace capstan

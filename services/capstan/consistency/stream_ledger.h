@@ -1,0 +1,103 @@
+// Which pushes of which streams one part of one partition has settled. A push is named by what it
+// is the gradient of, (stream, seq), so a retry, a reconnect and another worker redoing a dead
+// worker's task all meet the same entry, and no gradient is applied twice.
+#ifndef CAPSTAN_CONSISTENCY_STREAM_LEDGER_H_
+#define CAPSTAN_CONSISTENCY_STREAM_LEDGER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "capstan/base/ids.h"
+#include "capstan/consistency/closed_streams.h"
+
+namespace capstan {
+
+// The name of a push. `low_mark` is the lowest seq of the stream which the client has
+// unacknowledged: everything below is settled as far as the client is concerned.
+struct StreamPush {
+  StreamId stream;
+  uint64_t seq = 0;
+  Generation generation;
+  uint64_t low_mark = 0;
+};
+
+enum class LedgerAnswer {
+  kFresh,          // Not settled yet: decide its fate, then Settle().
+  kSettled,        // Had been settled, or the stream is closed.
+  kOldGeneration,  // The lease has passed to another.
+  kOutsideWindow,  // Too far above what is settled.
+  kFull,           // More sessions than the ledger keeps.
+};
+
+// What a snapshot keeps of one open stream.
+struct StreamEntry {
+  StreamId stream;
+  uint64_t prefix = 0;  // Every seq below is settled.
+  uint64_t above = 0;   // Bit i: seq prefix + i is settled. Bit 0 is never set.
+  Generation generation;
+};
+
+struct LedgerState {
+  std::vector<StreamEntry> streams;  // Ascending by stream.
+  std::vector<ClosedStreams::Interval> closed;
+  uint64_t lost = 0;
+};
+
+// Thread-compatible.
+class StreamLedger {
+ public:
+  static constexpr uint64_t kWindow = 64;  // Seqs a client may have unacknowledged.
+  static constexpr size_t kMaxSessions = 4096;
+
+  // `alone`: the partition came back by itself from an older copy while the rest went on (recovery:
+  // partial). Only then a gap that a low mark or a close reveals is a loss, and is counted.
+  explicit StreamLedger(bool alone = false) : alone_(alone) {}
+  static StreamLedger FromState(const LedgerState& state, absl::Time now, bool alone);
+  LedgerState state() const;
+
+  // Raises the stream's fence and prefix by what the push tells, and says whether it is fresh. Does
+  // not settle it. `now` is kept for sessions only.
+  LedgerAnswer Look(const StreamPush& push, absl::Time now);
+
+  // Marks a push for which Look() has just answered kFresh. REQUIRES that.
+  void Settle(const StreamPush& push);
+
+  // Ends a stream of `batches` batches: from now on its pushes are kSettled. Idempotent. Sessions
+  // are not closed but expire.
+  void Close(StreamId stream, uint64_t batches);
+
+  // Refuses lower generations from now on, and takes all below `prefix` for settled: what a
+  // partition which comes back alone is told before it serves.
+  void Tell(StreamId stream, Generation generation, uint64_t prefix);
+
+  // Forgets sessions silent for `ttl`. A client must not retry a push of a session for half as
+  // long.
+  void ExpireSessions(absl::Time now, absl::Duration ttl);
+
+  uint64_t lost() const { return lost_; }  // Batches; see `alone`.
+  size_t open_streams() const { return streams_.size(); }
+  bool IsClosed(StreamId stream) const { return closed_.Contains(stream); }
+
+ private:
+  struct Entry {
+    uint64_t prefix = 0;
+    uint64_t above = 0;
+    Generation generation;
+    absl::Time used = absl::InfinitePast();  // Sessions only.
+  };
+  void RaisePrefix(Entry& entry, uint64_t to);
+
+  bool alone_;
+  uint64_t lost_ = 0;
+  size_t sessions_ = 0;
+  absl::flat_hash_map<StreamId, Entry> streams_;
+  ClosedStreams closed_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CONSISTENCY_STREAM_LEDGER_H_

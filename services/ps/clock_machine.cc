@@ -1,0 +1,110 @@
+#include "ps/clock_machine.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/consistency/decisions.h"
+
+namespace capstan::ps {
+
+PullAnswers ClockMachine::SetQuorum(std::span<const QuorumMember> members) {
+  strangers_.merge(std::exchange(clocks_, {}));
+  for (const QuorumMember& member : members) {
+    uint64_t& clock = clocks_[member.member];
+    clock = member.start_clock;
+    const auto heard = strangers_.find(member.member);
+    if (heard == strangers_.end()) continue;
+    clock = std::max(clock, heard->second);
+    strangers_.erase(heard);
+  }
+  BoundStrangers();
+  return ReleasePulls();
+}
+
+// Members' ids ascend in time: the oldest is forgotten first.
+void ClockMachine::BoundStrangers() {
+  while (strangers_.size() > kMaxStrangers) strangers_.erase(strangers_.begin());
+}
+
+PullAnswers ClockMachine::Finished(MemberId member, uint64_t clock) {
+  const auto found = clocks_.find(member);
+  if (found == clocks_.end()) {
+    uint64_t& heard = strangers_[member];
+    heard = std::max(heard, clock);
+    BoundStrangers();
+    return {};
+  }
+  if (clock <= found->second) return {};
+  found->second = clock;
+  return ReleasePulls();
+}
+
+PullWait ClockMachine::Pull(WaiterId waiter, uint64_t step, absl::Time deadline) {
+  if (AdmitPull(step, slowest(), bound_) == Admission::kGo) return PullWait::kGo;
+  if (parked_.size() >= kMaxParked) return PullWait::kFull;
+  parked_.push_back({waiter, step, deadline});
+  return PullWait::kParked;
+}
+
+void ClockMachine::Forget(WaiterId waiter) {
+  std::erase_if(parked_, [waiter](const Parked& pull) { return pull.waiter == waiter; });
+}
+
+PullAnswers ClockMachine::ReleasePulls() {
+  PullAnswers answers;
+  const uint64_t slowest_clock = slowest();
+  std::erase_if(parked_, [&](const Parked& pull) {
+    if (AdmitPull(pull.step, slowest_clock, bound_) == Admission::kWait) return false;
+    answers.push_back({pull.waiter, absl::OkStatus()});
+    return true;
+  });
+  return answers;
+}
+
+PullAnswers ClockMachine::Tick(absl::Time now) {
+  PullAnswers answers;
+  std::erase_if(parked_, [&](const Parked& pull) {
+    if (pull.deadline > now) return false;
+    answers.push_back({pull.waiter, absl::DeadlineExceededError(absl::StrCat(
+                                        "step ", pull.step, " waits for the slowest member, at ",
+                                        slowest(), ", bound ", bound_))});
+    return true;
+  });
+  return answers;
+}
+
+absl::Time ClockMachine::NextWake() const {
+  absl::Time wake = absl::InfiniteFuture();
+  for (const Parked& pull : parked_) wake = std::min(wake, pull.deadline);
+  return wake;
+}
+
+uint64_t ClockMachine::slowest() const {
+  uint64_t slowest = std::numeric_limits<uint64_t>::max();
+  for (const auto& [member, clock] : clocks_) slowest = std::min(slowest, clock);
+  return slowest;
+}
+
+std::map<MemberId, uint64_t> ClockMachine::lags() const {
+  uint64_t fastest = 0;
+  for (const auto& [member, clock] : clocks_) fastest = std::max(fastest, clock);
+  std::map<MemberId, uint64_t> lags;
+  for (const auto& [member, clock] : clocks_) lags[member] = fastest - clock;
+  return lags;
+}
+
+std::string ClockMachine::DebugString() const {
+  std::string text;
+  for (const auto& [member, clock] : clocks_)
+    absl::StrAppend(&text, "m", Raw(member), ":", clock, " ");
+  for (const auto& [member, clock] : strangers_)
+    absl::StrAppend(&text, "x", Raw(member), ":", clock, " ");
+  for (const Parked& pull : parked_) {
+    absl::StrAppend(&text, "p", static_cast<uint64_t>(pull.waiter), "@", pull.step, " ");
+  }
+  return text;
+}
+
+}  // namespace capstan::ps

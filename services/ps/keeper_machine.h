@@ -1,0 +1,148 @@
+// The keeper of the synchronous rounds, on the owner of partition 0: who is in, when a round
+// closes, who waits. A round closes with the first max(1, D - b) reports of the D lanes that still
+// have data.
+//
+// A caller that has to wait is parked: it is a WaiterId, chosen by the shell, and is answered by a
+// later Answer. At most one waits per lane, and kMaxHoldWaiters for a boundary.
+#ifndef CAPSTAN_PS_KEEPER_MACHINE_H_
+#define CAPSTAN_PS_KEEPER_MACHINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "capstan/base/ids.h"
+#include "capstan/consistency/closed_set.h"
+#include "capstan/v1/ps.pb.h"
+#include "ps/waiter.h"
+
+namespace capstan::ps {
+
+struct OpenAnswer {
+  v1::OpenRoundReply::Answer answer = v1::OpenRoundReply::ANSWER_UNSPECIFIED;
+  uint64_t round = 0;   // OPEN.
+  ClosedSet closed;     // OPEN: what round - 1 consisted of.
+  uint64_t cursor = 0;  // OPEN, ENDED: closed sets that held the lane.
+};
+struct HoldAnswer {
+  absl::Status
+      status;  // RESOURCE_EXHAUSTED: too many wait; DEADLINE_EXCEEDED: the round is still open.
+  ClosedSet last;
+  bool ended = false;  // Every lane is at its end.
+};
+struct KeeperAnswer {
+  WaiterId waiter{};
+  std::variant<OpenAnswer, HoldAnswer> answer;
+};
+using KeeperAnswers = std::vector<KeeperAnswer>;
+
+struct OpenRequest {
+  WaiterId waiter{};
+  LaneIndex lane{};
+  Generation generation;
+  absl::Time deadline;  // Of the wait; then WAIT.
+};
+
+struct LaneReport {
+  LaneIndex lane{};
+  Generation generation;
+  uint64_t round = 0;
+  uint32_t examples = 0;
+  bool end_of_data = false;
+};
+
+// What a checkpoint keeps.
+struct KeeperState {
+  struct Lane {
+    uint64_t cursor = 0;
+    bool ended = false;
+  };
+  ClosedSet last;
+  std::vector<Lane> lanes;
+};
+
+// Thread-compatible.
+class KeeperMachine {
+ public:
+  static constexpr size_t kMaxHoldWaiters = 8;
+
+  KeeperMachine(int lanes, int backup_workers);
+  KeeperMachine(int backup_workers, const KeeperState& state);
+
+  // A holder announces its generation, which from now on fences lower ones off, and asks for the
+  // round that is open. A lane that has reported waits for the next. INVALID_ARGUMENT: no such
+  // lane; nobody is parked then.
+  [[nodiscard]] absl::StatusOr<KeeperAnswers> Open(const OpenRequest& request, absl::Time now);
+
+  // "Every shard has my gradient staged", or "my lane is at its end". INVALID_ARGUMENT: no such
+  // lane.
+  struct ReportResult {
+    v1::ReportLaneReply::Answer answer = v1::ReportLaneReply::ANSWER_UNSPECIFIED;
+    KeeperAnswers answers;  // To those whom the closing of the round released.
+  };
+  [[nodiscard]] absl::StatusOr<ReportResult> Report(const LaneReport& report);
+
+  // Asks for a round boundary: the open round goes on, but after it none opens until Release().
+  // Answered at the boundary. Idempotent.
+  KeeperAnswers Hold(WaiterId waiter, absl::Time deadline);
+  KeeperAnswers Release();
+
+  // The caller has gone away.
+  void Forget(WaiterId waiter);
+
+  // Answers those whose wait is over. NextWake(): when that is; InfiniteFuture: nobody waits.
+  KeeperAnswers Tick(absl::Time now);
+  absl::Time NextWake() const;
+
+  uint64_t open_round() const { return last_.round + 1; }
+  const ClosedSet& last_closed() const { return last_; }
+  bool ended() const { return LanesWithData() == 0; }
+  KeeperState state() const;
+  std::string DebugString() const;
+
+ private:
+  struct Waiter {
+    WaiterId id{};
+    Generation generation;
+    absl::Time deadline;
+  };
+  struct Lane {
+    Generation fence;  // Highest generation announced.
+    uint64_t cursor = 0;
+    bool ended = false;
+    std::optional<ClosedLane> arrived;  // In the open round.
+    uint64_t counted_round = 0;         // Last closed round that held the lane,
+    Generation counted_generation;      // and by whom.
+    std::optional<Waiter> waiter;
+  };
+  struct HoldWaiter {
+    WaiterId id{};
+    absl::Time deadline;
+  };
+
+  int LanesWithData() const;
+  bool CanOpen(const Lane& lane) const;
+  bool AtBoundary() const;
+  OpenAnswer AnswerNow(const Lane& lane);
+  bool CountGradient(Lane& lane, const LaneReport& report);
+  bool CountEnd(Lane& lane, const LaneReport& report);
+  void CloseIfEnough();
+  void AnswerWaiters(KeeperAnswers& answers);
+
+  int backup_workers_;
+  ClosedSet last_;
+  std::vector<Lane> lanes_;
+  bool round_opened_ = false;  // Somebody has been answered OPEN for the open round.
+  bool hold_ = false;
+  std::vector<HoldWaiter> hold_waiters_;
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_KEEPER_MACHINE_H_
