@@ -1,0 +1,26 @@
+#include "cli/chief_client.h"
+
+#include <grpcpp/client_context.h>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "capstan/rpc/channel.h"
+#include "capstan/rpc/status.h"
+
+namespace capstan::cli {
+
+ChiefClient::ChiefClient(const std::string& address)
+    : address_(address), stub_(v1::Chief::NewStub(NewChannel(address))) {}
+
+absl::StatusOr<v1::GetStatusReply> ChiefClient::GetStatus(absl::Duration timeout) {
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  v1::GetStatusReply reply;
+  const grpc::Status status = stub_->GetStatus(&context, v1::GetStatusRequest(), &reply);
+  if (status.ok()) return reply;
+  const absl::Status reason = FromGrpcStatus(status);
+  return absl::Status(reason.code(), absl::StrCat("chief at ", address_, ": ", reason.message()));
+}
+
+}  // namespace capstan::cli

@@ -1,0 +1,32 @@
+// The chief's calls for people, each answered within a deadline.
+#ifndef CAPSTAN_CLI_CHIEF_CLIENT_H_
+#define CAPSTAN_CLI_CHIEF_CLIENT_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "capstan/v1/chief.grpc.pb.h"
+
+namespace capstan::cli {
+
+// Thread-compatible.
+class ChiefClient {
+ public:
+  // Connects when first asked, and again after every loss.
+  explicit ChiefClient(const std::string& address);
+
+  // UNAVAILABLE at once if nobody listens, DEADLINE_EXCEEDED after `timeout`.
+  absl::StatusOr<v1::GetStatusReply> GetStatus(absl::Duration timeout);
+
+  const std::string& address() const { return address_; }
+
+ private:
+  const std::string address_;
+  const std::unique_ptr<v1::Chief::Stub> stub_;
+};
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_CHIEF_CLIENT_H_

@@ -1,0 +1,31 @@
+// What the subcommands have in common. Each adds itself to the parser; the one that is chosen
+// leaves in `run` what is to be done.
+#ifndef CAPSTAN_CLI_COMMAND_H_
+#define CAPSTAN_CLI_COMMAND_H_
+
+#include <CLI/App.hpp>
+#include <functional>
+#include <string>
+
+#include "cli/exit_code.h"
+
+namespace capstan::cli {
+
+struct Invocation {
+  std::string programs;  // The folder this program is in, and its siblings.
+  std::function<ExitCode()> run;
+};
+
+// Both must outlive the parsing.
+void AddTrain(CLI::App& app, Invocation& invocation);
+void AddStatus(CLI::App& app, Invocation& invocation);
+void AddConfig(CLI::App& app, Invocation& invocation);
+void AddData(CLI::App& app, Invocation& invocation);
+void AddCompletion(CLI::App& app, Invocation& invocation);
+
+// Writes "capstan: <message>" to standard error.
+void PrintError(const std::string& message);
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_COMMAND_H_

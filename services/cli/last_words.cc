@@ -1,0 +1,37 @@
+#include "cli/last_words.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "cli/format.h"
+#include "cli/status_view.h"
+
+namespace capstan::cli {
+
+std::vector<std::string> LastWords(const v1::GetStatusReply& status,
+                                   const LastWordsOptions& options) {
+  const absl::Duration elapsed = absl::Seconds(status.elapsed_seconds());
+  const double rate =
+      status.elapsed_seconds() > 0 ? status.examples() / status.elapsed_seconds() : 0;
+  std::vector<std::string> lines = {
+      "", absl::StrCat("done in ", ShortDuration(elapsed), ": ", Grouped(status.examples()),
+                       " examples, ", Short(rate), "/s")};
+  if (!status.reason().empty()) lines.push_back(Printable(status.reason()));
+  lines.push_back("");
+  if (const v1::Evaluation* last = LastEvaluation(status); last != nullptr) {
+    lines.push_back(absl::StrCat("  held out  ", RenderMetrics(*last)));
+  }
+  const auto say = [&lines](const std::string& what, const std::string& where) {
+    if (!where.empty()) lines.push_back(absl::StrCat("  ", what, Printable(where)));
+  };
+  say("model     ", status.model_uri());
+  say("curve     ", status.curve_uri());
+  const std::string again = absl::StrCat("capstan train ", Printable(options.job_file));
+  lines.insert(lines.end(), {"", "try next",
+                             absl::StrCat("  ", again, " --shards ", options.shards, " --workers ",
+                                          options.workers + 1, "    # one worker more"),
+                             absl::StrCat("  ", again, " --shards ", options.shards, " --workers ",
+                                          options.workers, " --set train.epochs=2    # longer")});
+  return lines;
+}
+
+}  // namespace capstan::cli

@@ -1,0 +1,24 @@
+// What `capstan train` says when a job has ended well. A pure function.
+#ifndef CAPSTAN_CLI_LAST_WORDS_H_
+#define CAPSTAN_CLI_LAST_WORDS_H_
+
+#include <string>
+#include <vector>
+
+#include "capstan/v1/chief.pb.h"
+
+namespace capstan::cli {
+
+struct LastWordsOptions {
+  std::string job_file;
+  int shards = 1;
+  int workers = 1;
+};
+
+// Held-out metrics, where the model and the curve are, and what to try next.
+std::vector<std::string> LastWords(const v1::GetStatusReply& status,
+                                   const LastWordsOptions& options);
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_LAST_WORDS_H_

@@ -1,0 +1,49 @@
+// The `capstan` command: reads its arguments and does what they say.
+
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+
+#include "capstan/base/version.h"
+#include "cli/command.h"
+#include "cli/exit_code.h"
+
+namespace {
+
+using capstan::cli::ExitCode;
+using capstan::cli::Invocation;
+
+std::string OwnFolder() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "." : program.parent_path().string();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);  // `capstan status | head` must not kill a training run.
+  Invocation invocation;
+  invocation.programs = OwnFolder();
+  CLI::App app("Capstan: a parameter server that lives on Kubernetes.", "capstan");
+  app.set_version_flag("--version", capstan::VersionLine("cli"));
+  app.footer(
+      "Example:\n"
+      "  capstan train job.yaml --shards 2 --workers 3\n\n"
+      "Exit codes: 0 done, 1 failed, 2 bad input.");
+  app.require_subcommand(1);
+  capstan::cli::AddTrain(app, invocation);
+  capstan::cli::AddStatus(app, invocation);
+  capstan::cli::AddConfig(app, invocation);
+  capstan::cli::AddData(app, invocation);
+  capstan::cli::AddCompletion(app, invocation);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // --help and --version arrive here as well, with 0.
+    return app.exit(error) == 0 ? ExitCode::kDone : ExitCode::kBadInput;
+  }
+  return invocation.run();
+}

@@ -1,0 +1,11 @@
+#include <cstdio>
+
+#include "cli/command.h"
+
+namespace capstan::cli {
+
+void PrintError(const std::string& message) {
+  std::fprintf(stderr, "capstan: %s\n", message.c_str());
+}
+
+}  // namespace capstan::cli

@@ -1,0 +1,141 @@
+#include <google/protobuf/util/json_util.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "capstan/base/ports_file.h"
+#include "capstan/base/shutdown.h"
+#include "capstan/base/status.h"
+#include "cli/chief_client.h"
+#include "cli/command.h"
+#include "cli/format.h"
+#include "cli/progress.h"
+#include "cli/run_folder.h"
+#include "cli/status_view.h"
+#include "cli/terminal.h"
+
+namespace capstan::cli {
+namespace {
+
+constexpr absl::Duration kFramePeriod = absl::Milliseconds(500);
+constexpr absl::Duration kDeadline = absl::Seconds(2);
+constexpr absl::Duration kComplainEvery = absl::Seconds(3);
+
+struct StatusOptions {
+  std::string chief;
+  double wait_seconds = 10;
+  bool watch = false;
+  bool json = false;
+};
+
+// Where the chief is that the user means: as told, by $CAPSTAN_CHIEF, or that of the last
+// `capstan train` started in this folder.
+absl::StatusOr<std::string> FindChief(const std::string& told) {
+  if (!told.empty()) return told;
+  if (const char* address = std::getenv("CAPSTAN_CHIEF"); address != nullptr) return address;
+  const absl::StatusOr<Ports> ports =
+      ReadPortsFile(absl::StrCat(kRunsFolder, "/latest/chief.ports"));
+  if (ports.ok()) return absl::StrCat("127.0.0.1:", ports->data);
+  return absl::InvalidArgumentError(
+      "which chief? Say --chief host:port or set CAPSTAN_CHIEF; no run was started in this folder");
+}
+
+// Asks again while nobody answers, and says so every few seconds.
+absl::StatusOr<v1::GetStatusReply> AskPatiently(ChiefClient& chief, absl::Duration limit,
+                                                const Shutdown& shutdown) {
+  const absl::Time start = absl::Now();
+  absl::Time complain = start + kComplainEvery;
+  while (true) {
+    absl::StatusOr<v1::GetStatusReply> status = chief.GetStatus(kDeadline);
+    const absl::Time now = absl::Now();
+    if (status.ok() || now - start >= limit) return status;
+    if (now >= complain) {
+      PrintError(absl::StrCat(status.status().message(), "; waiting, ",
+                              ShortDuration(start + limit - now), " more"));
+      complain += kComplainEvery;
+    }
+    if (shutdown.WaitFor(kFramePeriod)) return absl::CancelledError("interrupted");
+  }
+}
+
+ExitCode Watch(ChiefClient& chief, absl::Duration limit, const Shutdown& shutdown) {
+  Terminal terminal(STDOUT_FILENO);
+  Progress progress(terminal);
+  while (true) {
+    const absl::StatusOr<v1::GetStatusReply> status = AskPatiently(chief, limit, shutdown);
+    if (shutdown.requested()) return kDone;
+    if (!status.ok()) {
+      PrintError(std::string(status.status().message()));
+      return kFailed;
+    }
+    if (IsOver(*status)) {
+      progress.ShowLast(*status);
+      return status->state() == v1::JOB_STATE_COMPLETED ? kDone : kFailed;
+    }
+    progress.Show(*status, absl::Now());
+    if (shutdown.WaitFor(kFramePeriod)) return kDone;
+  }
+}
+
+ExitCode PrintOnce(const v1::GetStatusReply& status, bool json) {
+  std::string text;
+  if (json) {
+    google::protobuf::util::JsonPrintOptions options;
+    options.always_print_primitive_fields = true;
+    options.preserve_proto_field_names = true;
+    // Cannot fail: a status holds no Any.
+    (void)google::protobuf::util::MessageToJsonString(status, &text, options);
+    text += '\n';
+  } else {
+    ViewOptions view = Terminal(STDOUT_FILENO).view();
+    view.height = 0;
+    for (const std::string& line : RenderScreen(status, {}, view)) {
+      absl::StrAppend(&text, line, "\n");
+    }
+  }
+  std::fputs(text.c_str(), stdout);
+  return kDone;
+}
+
+ExitCode ShowStatus(const StatusOptions& options) {
+  const absl::StatusOr<std::string> address = FindChief(options.chief);
+  if (!address.ok()) {
+    PrintError(std::string(address.status().message()));
+    return kBadInput;
+  }
+  const Shutdown shutdown;
+  ChiefClient chief(*address);
+  const absl::Duration limit = absl::Seconds(options.wait_seconds);
+  if (options.watch) return Watch(chief, limit, shutdown);
+  const absl::StatusOr<v1::GetStatusReply> status = AskPatiently(chief, limit, shutdown);
+  if (status.ok()) return PrintOnce(*status, options.json);
+  PrintError(std::string(status.status().message()));
+  return kFailed;
+}
+
+}  // namespace
+
+void AddStatus(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<StatusOptions>();
+  CLI::App* status = app.add_subcommand("status", "Show how a job goes");
+  status
+      ->add_option("--chief", options->chief,
+                   "The job's chief; default: $CAPSTAN_CHIEF, or the last run of this folder")
+      ->type_name("HOST:PORT");
+  status->add_option("--wait", options->wait_seconds, "How long to wait for an answer")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  auto* watch = status->add_flag("--watch", options->watch, "Stay, and show it live");
+  status->add_flag("--json", options->json, "As JSON, for programs")->excludes(watch);
+  status->footer("Example:\n  capstan status --chief ctr-chief:7000 --watch");
+  status->callback(
+      [options, &invocation] { invocation.run = [options] { return ShowStatus(*options); }; });
+}
+
+}  // namespace capstan::cli

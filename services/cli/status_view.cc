@@ -1,0 +1,199 @@
+#include "cli/status_view.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/format.h"
+#include "cli/paint.h"
+#include "cli/status_tables.h"
+
+namespace capstan::cli {
+namespace {
+
+constexpr int kSparklineCells = 24;
+constexpr int kMinRows = 3;        // Of workers and of shards, however low the terminal is.
+constexpr int kWorkersInLine = 8;  // More of them are summed up.
+
+std::string Percent(double fraction) { return absl::StrFormat("%.1f %%", fraction * 100); }
+std::string Rate(double rate) { return absl::StrCat(Short(rate), "/s"); }
+std::string Seconds(double seconds) { return ShortDuration(absl::Seconds(seconds)); }
+
+std::string Eta(const v1::GetStatusReply& status) {
+  return status.eta_seconds() < 0 ? "not known yet" : Seconds(status.eta_seconds());
+}
+
+std::string Examples(const v1::GetStatusReply& status) {
+  const std::string done = Grouped(status.examples());
+  if (status.examples_expected() == 0) return done;
+  return absl::StrCat(done, " of ", Grouped(status.examples_expected()));
+}
+
+std::string Staleness(const v1::GetStatusReply& status) {
+  return absl::StrCat("median ", status.staleness_median(), ", max ", status.staleness_max());
+}
+
+std::string Title(const v1::GetStatusReply& status, const Paint& paint) {
+  const std::string name = status.job().empty() ? "the job" : Printable(status.job());
+  std::string title = absl::StrCat(paint.Bold(name), "  ", StateName(status.state()));
+  if (status.data_epoch() > 0) absl::StrAppend(&title, "  epoch ", status.data_epoch());
+  return absl::StrCat(title, "  ", Seconds(status.elapsed_seconds()));
+}
+
+std::string HeldOut(const v1::GetStatusReply& status, bool unicode) {
+  const v1::Evaluation& last = *LastEvaluation(status);
+  std::string line =
+      absl::StrCat(RenderMetrics(last), "  ",
+                   last.final() ? "at the end" : absl::StrCat("after ", Grouped(last.examples())));
+  if (!last.at_round_boundary()) absl::StrAppend(&line, ", live");
+  std::vector<double> curve;
+  for (const v1::Evaluation& evaluation : status.evaluations()) {
+    const auto auc = evaluation.metrics().find("auc");
+    if (auc != evaluation.metrics().end()) curve.push_back(auc->second);
+  }
+  if (curve.size() < 2) return line;
+  return absl::StrCat(line, "  ", Sparkline(curve, kSparklineCells, unicode));
+}
+
+// The facts of the whole job, above the tables.
+std::vector<std::string> Facts(const v1::GetStatusReply& status, absl::Span<const double> losses,
+                               const ViewOptions& options) {
+  const Paint paint(options.color);
+  const int bar = std::clamp(options.width - 34, 10, 50);
+  std::vector<std::string> lines = {
+      Title(status, paint),
+      absl::StrCat(Bar(status.progress(), bar, options.unicode), "  ", Percent(status.progress()),
+                   "  ETA ", Eta(status)),
+      "",
+      absl::StrCat("examples   ", Examples(status), "  ", Rate(status.examples_per_second())),
+      absl::StrCat("step       ", Grouped(status.global_step())),
+      absl::StrCat("loss       ", absl::StrFormat("%.4f", status.loss()), "  ",
+                   Sparkline(losses, kSparklineCells, options.unicode))};
+  if (LastEvaluation(status) != nullptr) {
+    lines.push_back(absl::StrCat("held out   ", HeldOut(status, options.unicode)));
+  }
+  lines.push_back(absl::StrCat("staleness  ", Staleness(status)));
+  if (status.bad_records() > 0) {
+    std::string line = absl::StrCat("bad        ", Grouped(status.bad_records()), " records");
+    if (status.bad_record_examples_size() > 0) {
+      absl::StrAppend(&line, ", first ", Printable(status.bad_record_examples(0)));
+    }
+    lines.push_back(paint.Warn(line));
+  }
+  if (!status.reason().empty()) {
+    lines.push_back(paint.Bad(absl::StrCat("because    ", Printable(status.reason()))));
+  }
+  return lines;
+}
+
+void Append(std::vector<std::string>& lines, std::vector<std::string> more) {
+  lines.push_back("");
+  std::move(more.begin(), more.end(), std::back_inserter(lines));
+}
+
+std::string WorkersInLine(const v1::GetStatusReply& status) {
+  if (status.workers_size() > kWorkersInLine) {
+    std::string line = absl::StrCat("workers ", CountStates(status.workers()));
+    for (const v1::WorkerStatus& worker : status.workers()) {
+      if (worker.straggler()) absl::StrAppend(&line, ", straggler ", Printable(worker.name()));
+    }
+    return line;
+  }
+  return absl::StrJoin(status.workers(), ", ", [](std::string* out, const auto& worker) {
+    absl::StrAppend(out, Printable(worker.name()), " ", Rate(worker.examples_per_second()));
+    if (worker.state() != "active") absl::StrAppend(out, " ", Printable(worker.state()));
+    if (worker.straggler()) absl::StrAppend(out, " straggler");
+  });
+}
+
+std::string ShardsInLine(const v1::GetStatusReply& status) {
+  return absl::StrJoin(status.shards(), ", ", [](std::string* out, const auto& shard) {
+    absl::StrAppend(out, "ps-", shard.index(), " ", Short(shard.pushes_per_second()), " pushes/s");
+    if (shard.state() != "serving") absl::StrAppend(out, " ", Printable(shard.state()));
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> RenderScreen(const v1::GetStatusReply& status,
+                                      absl::Span<const double> losses, const ViewOptions& options) {
+  const Paint paint(options.color);
+  std::vector<std::string> lines = Facts(status, losses, options);
+  // What is left for the rows of both tables, each of which has a gap, its titles, and may have a
+  // line for those not shown.
+  const int room = options.height == 0 ? status.workers_size() + status.shards_size()
+                                       : options.height - static_cast<int>(lines.size()) - 2 * 3;
+  const int shard_rows = std::max(kMinRows, std::min(status.shards_size(), room / 2));
+  const int worker_rows = std::max(kMinRows, room - std::min(shard_rows, status.shards_size()));
+  if (status.workers_size() > 0) Append(lines, WorkerTable(status, worker_rows, paint));
+  if (status.shards_size() > 0) Append(lines, ShardTable(status, shard_rows, paint));
+  if (options.height > 0 && static_cast<int>(lines.size()) > options.height) {
+    lines.resize(options.height);
+  }
+  for (std::string& line : lines) line = Clip(line, options.width);
+  return lines;
+}
+
+std::string RenderLine(const v1::GetStatusReply& status) {
+  std::vector<std::string> parts = {
+      absl::StrCat(Seconds(status.elapsed_seconds()), " ", StateName(status.state()), " ",
+                   Percent(status.progress()), ", ETA ", Eta(status)),
+      absl::StrCat(Examples(status), " examples, ", Rate(status.examples_per_second())),
+      absl::StrFormat("loss %.4f", status.loss())};
+  if (LastEvaluation(status) != nullptr) parts.push_back(RenderMetrics(*LastEvaluation(status)));
+  parts.push_back(absl::StrCat("staleness ", Staleness(status)));
+  if (status.workers_size() > 0) parts.push_back(WorkersInLine(status));
+  if (status.shards_size() > 0) parts.push_back(ShardsInLine(status));
+  if (status.bad_records() > 0) {
+    parts.push_back(absl::StrCat(Grouped(status.bad_records()), " bad records"));
+  }
+  if (!status.reason().empty()) parts.push_back(Printable(status.reason()));
+  return absl::StrJoin(parts, " | ");
+}
+
+std::string RenderMetrics(const v1::Evaluation& evaluation) {
+  const std::pair<const char*, const char*> shown[] = {{"auc", "AUC"},
+                                                       {"accuracy", "accuracy"},
+                                                       {"rmse", "RMSE"},
+                                                       {"logloss", "logloss"},
+                                                       {"calibration", "calibration"}};
+  std::vector<std::string> parts;
+  for (const auto& [key, name] : shown) {
+    const auto metric = evaluation.metrics().find(key);
+    if (metric == evaluation.metrics().end()) continue;
+    parts.push_back(absl::StrFormat("%s %.4f", name, metric->second));
+  }
+  return absl::StrJoin(parts, "  ");
+}
+
+std::string StateName(v1::JobState state) {
+  switch (state) {
+    case v1::JOB_STATE_PENDING:
+      return "pending";
+    case v1::JOB_STATE_RESTORING:
+      return "restoring";
+    case v1::JOB_STATE_RUNNING:
+      return "running";
+    case v1::JOB_STATE_CHECKPOINTING:
+      return "checkpointing";
+    case v1::JOB_STATE_COMPLETED:
+      return "completed";
+    case v1::JOB_STATE_FAILED:
+      return "failed";
+    default:
+      return "starting";
+  }
+}
+
+bool IsOver(const v1::GetStatusReply& status) {
+  return status.state() == v1::JOB_STATE_COMPLETED || status.state() == v1::JOB_STATE_FAILED;
+}
+
+const v1::Evaluation* LastEvaluation(const v1::GetStatusReply& status) {
+  return status.evaluations().empty() ? nullptr : &*status.evaluations().rbegin();
+}
+
+}  // namespace capstan::cli

@@ -1,0 +1,45 @@
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/train_run.h"
+
+namespace capstan::cli {
+
+void AddTrain(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<TrainOptions>();
+  CLI::App* train = app.add_subcommand("train", "Train a job on this machine and show how it goes");
+  train->add_option("job", options->job, "The job file")->required()->type_name("JOB.YAML");
+  train->add_option("--shards", options->shards, "PS shards")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  train->add_option("--workers", options->workers, "Workers")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  train->add_option("--set", options->overrides, "Set a key of the job file; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  train
+      ->add_option("--run-dir", options->run_folder,
+                   "Folder of logs, ports and model; default: "
+                   "a new one in capstan-runs/")
+      ->type_name("FOLDER");
+  train->add_option("--chief-port", options->chief_port, "Port of the chief; 0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  train->add_flag("--plain", options->plain, "Log lines instead of the live screen");
+  train->add_flag("--keep-going", options->keep_going,
+                  "Go on without a worker that dies again and again");
+  train->footer(
+      "Example:\n"
+      "  capstan train deploy/examples/quickstart.yaml --shards 2 --workers 3 \\\n"
+      "    --set train.epochs=2\n\n"
+      "Ctrl-C stops all processes in good order; a second one at once.");
+  train->callback([options, &invocation] {
+    invocation.run = [options, programs = invocation.programs] {
+      options->programs = programs;
+      return Train(*options);
+    };
+  });
+}
+
+}  // namespace capstan::cli
