@@ -1,0 +1,78 @@
+// Reads the wire form of protobuf from a Message, never outside it, whatever it holds.
+#ifndef CAPSTAN_WIRE_CURSOR_H_
+#define CAPSTAN_WIRE_CURSOR_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "capstan/wire/message.h"
+
+namespace capstan::wire {
+
+// The wire types of protobuf.
+enum class WireType : uint32_t {
+  kVarint = 0,
+  kFixed64 = 1,
+  kBytes = 2,
+  kGroup = 3,
+  kEndGroup = 4,
+  kFixed32 = 5,
+};
+
+struct Tag {
+  uint32_t field = 0;
+  WireType type = WireType::kVarint;
+};
+
+// After the first malformed byte ok() is false for ever and nothing more is read: readers give 0
+// and empty. *Thread-compatible*.
+class Cursor {
+ public:
+  // `message` must outlive the cursor and what it returns.
+  explicit Cursor(const Message& message);
+
+  bool ok() const { return ok_; }
+  // Whether the present message goes on.
+  bool More() const { return left_ > 0; }
+
+  // The next field of the present message. False at its end, or when something is wrong.
+  //   for (Tag tag; cursor.NextField(tag);) ...
+  bool NextField(Tag& tag);
+
+  // The value of the field whose tag was read.
+  uint64_t ReadVarint();
+  Bytes ReadBytes();
+  // Skips the value: an unknown field, or a known one of another wire type. Gives the whole field,
+  // with its tag.
+  Bytes Skip(Tag tag);
+
+  // Enters the embedded message whose tag was read: fields are its own until Leave(outer).
+  size_t Enter();
+  void Leave(size_t outer);
+
+ private:
+  static constexpr int kMaxGroupDepth = 100;  // As protobuf's own parser.
+
+  bool Fail();
+  void SkipValue(Tag tag);
+  uint8_t ReadByte();
+  bool SkipBytes(size_t size);
+  void SkipGroup(uint32_t field);
+  void NextSlice();
+  size_t ReadLength();
+
+  const grpc::Slice* slice_;
+  const uint8_t* at_ = nullptr;
+  const uint8_t* end_ = nullptr;
+  size_t left_;  // Bytes of the present message not read yet.
+  bool ok_ = true;
+
+  // Where the last tag began.
+  const grpc::Slice* field_slice_ = nullptr;
+  const uint8_t* field_at_ = nullptr;
+  size_t field_left_ = 0;
+};
+
+}  // namespace capstan::wire
+
+#endif  // CAPSTAN_WIRE_CURSOR_H_

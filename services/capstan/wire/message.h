@@ -1,0 +1,95 @@
+// A received message as gRPC hands it over: a list of slices, cut anywhere, also inside a key or a
+// float. Views into it copy nothing unless somebody needs contiguous bytes that happen to be cut.
+#ifndef CAPSTAN_WIRE_MESSAGE_H_
+#define CAPSTAN_WIRE_MESSAGE_H_
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace capstan::wire {
+
+// A run of bytes of a Message, which must outlive it. *Immutable*.
+class Bytes {
+ public:
+  Bytes() = default;
+  // `size` bytes from `begin` on, which is in *slice; they may go on in the slices behind it.
+  Bytes(const grpc::Slice* slice, const uint8_t* begin, size_t size)
+      : slice_(slice), begin_(begin), size_(size) {}
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  bool contiguous() const { return size_ == 0 || size_ <= InFirstSlice(); }
+  // REQUIRES: contiguous().
+  const uint8_t* data() const { return begin_; }
+
+  // Calls visit(const uint8_t* piece, size_t size) for the pieces in order.
+  template <typename Visit>
+  void ForEachPiece(const Visit& visit) const;
+  // Writes size() bytes.
+  void CopyTo(void* to) const;
+
+ private:
+  friend class BytesReader;
+  size_t InFirstSlice() const { return static_cast<size_t>(slice_->end() - begin_); }
+
+  const grpc::Slice* slice_ = nullptr;
+  const uint8_t* begin_ = nullptr;
+  size_t size_ = 0;
+};
+
+// Reads Bytes from front to back, for rows that go to scattered places. *Thread-compatible*.
+class BytesReader {
+ public:
+  explicit BytesReader(const Bytes& bytes);
+  // REQUIRES: that many bytes are left.
+  void Read(void* to, size_t size);
+
+ private:
+  const grpc::Slice* slice_;
+  const uint8_t* begin_;
+  size_t left_;  // Bytes not read yet,
+  size_t here_;  // and those of them, or more, that are in *slice_.
+};
+
+// Owns the slices of one message. *Thread-compatible*; immovable, because views point into it.
+class Message {
+ public:
+  // Takes references to the buffer's slices; no bytes are copied.
+  explicit Message(const grpc::ByteBuffer& buffer);
+  Message(const Message&) = delete;
+  Message& operator=(const Message&) = delete;
+
+  absl::Span<const grpc::Slice> slices() const { return slices_; }
+  size_t size() const { return size_; }
+
+  // The bytes in one piece: where they are, or copied once into memory that this message owns.
+  const uint8_t* Contiguous(const Bytes& bytes);
+
+ private:
+  std::vector<grpc::Slice> slices_;
+  size_t size_ = 0;
+  std::vector<std::unique_ptr<uint8_t[]>> copies_;
+};
+
+template <typename Visit>
+void Bytes::ForEachPiece(const Visit& visit) const {
+  const grpc::Slice* slice = slice_;
+  const uint8_t* begin = begin_;
+  for (size_t left = size_; left > 0;) {
+    const size_t here = std::min(left, static_cast<size_t>(slice->end() - begin));
+    visit(begin, here);
+    left -= here;
+    if (left > 0) begin = (++slice)->begin();
+  }
+}
+
+}  // namespace capstan::wire
+
+#endif  // CAPSTAN_WIRE_MESSAGE_H_

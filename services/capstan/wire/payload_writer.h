@@ -1,0 +1,97 @@
+// Writes a pull or push into one slice of exactly its size. First the shape, all framing at once;
+// then the caller fills keys and values straight into their places, in any order.
+#ifndef CAPSTAN_WIRE_PAYLOAD_WRITER_H_
+#define CAPSTAN_WIRE_PAYLOAD_WRITER_H_
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "capstan/wire/payload.h"
+#include "google/protobuf/message_lite.h"
+
+namespace capstan::wire {
+
+// Sizes of the fields, in bytes. Fields of size 0 are left out, as protobuf does.
+struct TableShape {
+  uint32_t table = 0;
+  size_t keys = 0;
+  size_t values = 0;
+  size_t pulled = 0;
+};
+
+struct BlockShape {
+  uint32_t block = 0;
+  size_t values = 0;
+  size_t pulled = 0;
+};
+
+struct PartitionShape {
+  uint32_t partition = 0;
+  uint32_t tables_begin = 0;  // In PayloadShape::tables.
+  uint32_t tables_end = 0;
+  uint32_t blocks_begin = 0;  // In PayloadShape::blocks.
+  uint32_t blocks_end = 0;
+};
+
+// Built in order: a partition is opened, then its tables and blocks are added. Cleared and reused.
+struct PayloadShape {
+  std::vector<PartitionShape> partitions;
+  std::vector<TableShape> tables;
+  std::vector<BlockShape> blocks;
+
+  void Clear();
+  void AddPartition(uint32_t partition);
+  void Add(const TableShape& table);
+  void Add(const BlockShape& block);
+};
+
+// Where the fields are, at any alignment; nullptr for such as have size 0.
+struct TablePlace {
+  char* keys = nullptr;
+  char* values = nullptr;
+  char* pulled = nullptr;
+};
+struct BlockPlace {
+  char* values = nullptr;
+  char* pulled = nullptr;
+};
+
+// *Thread-compatible*.
+class PayloadWriter {
+ public:
+  // Frames `shape` behind `head`, which holds the message's other fields (nullptr: there are none).
+  // The bytes of keys and values are undefined until they are written.
+  PayloadWriter(const Schema& schema, const google::protobuf::MessageLite* head,
+                const PayloadShape& shape);
+  PayloadWriter(const PayloadWriter&) = delete;  // A small slice holds its bytes within itself.
+  PayloadWriter& operator=(const PayloadWriter&) = delete;
+
+  // `i`: place in the shape's partitions, tables, blocks.
+  void SetVersions(size_t i, uint64_t dense, uint64_t sparse);
+  const TablePlace& table(size_t i) const { return tables_[i]; }
+  const BlockPlace& block(size_t i) const { return blocks_[i]; }
+
+  // The message. Call once, when everything has been written.
+  grpc::ByteBuffer Finish();
+
+ private:
+  struct VersionPlace {
+    char* dense = nullptr;
+    char* sparse = nullptr;
+  };
+  void Frame(const Schema& schema, const PayloadShape& shape, absl::Span<const size_t> sizes);
+
+  grpc::Slice slice_;
+  char* at_;
+  std::vector<VersionPlace> versions_;
+  std::vector<TablePlace> tables_;
+  std::vector<BlockPlace> blocks_;
+};
+
+}  // namespace capstan::wire
+
+#endif  // CAPSTAN_WIRE_PAYLOAD_WRITER_H_
