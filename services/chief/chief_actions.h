@@ -1,0 +1,71 @@
+// What the chief's machine asks its shell to do, and the answers it gets to its calls.
+#ifndef CAPSTAN_CHIEF_CHIEF_ACTIONS_H_
+#define CAPSTAN_CHIEF_CHIEF_ACTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/ps.pb.h"
+#include "capstan/v1/view.pb.h"
+
+namespace capstan::chief {
+
+using ShardRequest =
+    std::variant<v1::HoldRoundsRequest, v1::CommitRoundRequest, v1::CloseStreamsRequest,
+                 v1::FlushRequest, v1::SavePartitionsRequest>;
+using ShardReply = std::variant<v1::HoldRoundsReply, v1::CommitRoundReply, v1::CloseStreamsReply,
+                                v1::FlushReply, v1::SavePartitionsReply>;
+
+// To be sent to every watcher; one that is slow may skip views, for the newest wins.
+struct PublishView {
+  v1::View view;
+};
+
+// One attempt of one call; the answer, or the failure, comes back as OnShardReply(call, ...)
+// exactly once. The machine repeats what failed: every one of these calls may arrive twice.
+struct CallShard {
+  uint64_t call = 0;
+  uint32_t shard = 0;
+  std::string address;
+  absl::Duration deadline;
+  ShardRequest request;
+};
+
+// Every shard has saved its partitions: the manifest is to be written, last. Answered by
+// OnManifestWritten.
+struct WriteManifest {
+  std::string uri;  // Folder of the checkpoint.
+  uint64_t step = 0;
+  uint64_t examples = 0;
+  uint64_t timeline = 0;
+  std::vector<v1::SavedFile> files;
+};
+
+// A line of the learning curve. `evaluation` is set (number > 0) where one has just ended.
+struct AppendCurve {
+  double elapsed_seconds = 0;
+  uint64_t examples = 0;
+  uint64_t step = 0;
+  double loss = 0;
+  double examples_per_second = 0;
+  v1::Evaluation evaluation;
+};
+
+// One line of the log.
+struct LogEvent {
+  enum class Level { kInfo, kWarning, kError };
+  Level level = Level::kInfo;
+  std::string message;
+  std::vector<std::pair<std::string, std::string>> fields;
+};
+
+using Action = std::variant<PublishView, CallShard, WriteManifest, AppendCurve, LogEvent>;
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_CHIEF_ACTIONS_H_

@@ -1,0 +1,118 @@
+// ChiefMachine: members and their leases.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "chief/chief_machine.h"
+
+namespace capstan::chief {
+namespace {
+
+// The one a member works on, and one to go on with at once.
+constexpr size_t kLeasesPerMember = 2;
+
+}  // namespace
+
+void ChiefMachine::TakeReport(const Worker& worker, const v1::LeaseReport& report) {
+  const std::vector<MemberId> members = worker.member_ids();
+  ReportOutcome outcome = work_.Report(members, report);
+  if (!outcome.known) outcome = evaluations_.Report(members, report);
+  if (!outcome.known || ended()) return;
+  if (report.nonfinite_loss() || !std::isfinite(report.loss_sum())) {
+    Fail(v1::FAILURE_KIND_ERROR,
+         absl::StrCat("the loss is not finite after ", progress_.examples(),
+                      " examples, on worker ", worker.name, "; a lower learning rate may help"));
+    return;
+  }
+  progress_.AddLoss(outcome.examples, outcome.loss_sum);
+  for (v1::StreamClose& close : outcome.closes) {
+    if (closes_streams_) closer_.Add(std::move(close));
+  }
+  if (!outcome.failure) return;
+  const TaskFailure& failure = *outcome.failure;
+  if (failure.bad_data || failure.attempts >= options_.max_task_failures) {
+    Fail(failure.bad_data ? v1::FAILURE_KIND_BAD_INPUT : v1::FAILURE_KIND_ERROR,
+         failure.bad_data ? failure.error
+                          : absl::StrCat(failure.error, " (failed ", failure.attempts, " times)"));
+    return;
+  }
+  Log(LogEvent::Level::kWarning, "a task failed and is given to another",
+      {{"worker", worker.name}, {"error", failure.error}});
+}
+
+bool ChiefMachine::MayTrain() const {
+  // An open round needs its lanes until the boundary is there.
+  const bool closing_round = end_.step == EndStep::kBoundary && !boundary_.reached();
+  return state_ == v1::JOB_STATE_RUNNING && (!end_.begun() || closing_round);
+}
+
+void ChiefMachine::GrantLeases(Worker& worker) {
+  if (state_ != v1::JOB_STATE_RUNNING || worker.draining) return;
+  if (MayTrain() && work_.has_lanes()) DealLanes();
+  const size_t live_members = workers_.Eligible().size();
+  for (Member& member : worker.members) {
+    TaskQueue* tasks = work_.tasks();
+    const auto held = [&] {
+      return evaluations_.LeasesOf(member.id).size() +
+             (tasks != nullptr ? tasks->LeasesOf(member.id).size() : 0);
+    };
+    // Lanes stand still while there is an evaluation, so any member will do.
+    while (held() < kLeasesPerMember && (member.wants_lease || work_.has_lanes()) &&
+           evaluations_.Grant(member.id, generations_)) {
+    }
+    if (tasks == nullptr || !MayTrain() || !member.wants_lease) continue;
+    // A spare only while there is enough for everybody.
+    while (held() == 0 || (held() < kLeasesPerMember && tasks->todo() >= live_members)) {
+      if (!tasks->Grant(member.id, generations_)) break;
+    }
+  }
+}
+
+void ChiefMachine::DealLanes() {
+  // A straggler is more than twice as slow, so a round is shorter when another member computes its
+  // lanes as well. Bit by bit the result is the same.
+  std::vector<MemberId> all;
+  std::vector<MemberId> quick;
+  for (const Membership::Candidate& candidate : workers_.Eligible()) {
+    all.push_back(candidate.id);
+    if (!stragglers_.IsStraggler(candidate.worker->name)) quick.push_back(candidate.id);
+  }
+  work_.lanes()->Deal(quick.empty() ? all : quick, generations_);
+}
+
+void ChiefMachine::FillReply(const v1::WorkerHeartbeatRequest& request, const Worker& worker,
+                             v1::WorkerHeartbeatReply& reply) {
+  std::set<Generation> mentioned;
+  std::set<Generation> needy;
+  for (const v1::LeaseReport& report : request.leases()) {
+    mentioned.insert(FromProto(report.generation()));
+    if (work_.has_lanes() && work_.lanes()->NeedsTasks(report)) {
+      needy.insert(FromProto(report.generation()));
+    }
+  }
+  std::set<Generation> present;
+  for (const Member& member : worker.members) {
+    std::vector<v1::Lease> leases = work_.LeasesOf(member.id);
+    for (const HeldLease& held : evaluations_.LeasesOf(member.id)) leases.push_back(held.lease);
+    for (v1::Lease& lease : leases) {
+      const Generation generation = FromProto(lease.generation());
+      present.insert(generation);
+      if (mentioned.contains(generation) && !needy.contains(generation)) continue;
+      lease.set_start_clock(member.start_clock);
+      *reply.add_leases() = std::move(lease);
+    }
+  }
+  for (const Generation& generation : mentioned) {
+    if (!present.contains(generation)) *reply.add_revoked() = ToProto(generation);
+  }
+}
+
+void ChiefMachine::ReleaseMembers(const std::vector<MemberId>& members) {
+  for (MemberId member : members) {
+    work_.Release(member);
+    evaluations_.Release(member);
+  }
+}
+
+}  // namespace capstan::chief

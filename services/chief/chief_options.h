@@ -1,0 +1,36 @@
+// What the chief's machine is given when it is built.
+#ifndef CAPSTAN_CHIEF_CHIEF_OPTIONS_H_
+#define CAPSTAN_CHIEF_CHIEF_OPTIONS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan::chief {
+
+struct ChiefOptions {
+  uint64_t term = 1;    // Claimed by this chief; greater than any before.
+  uint64_t run_id = 0;  // Random; part of the names of checkpoints.
+  uint32_t shards = 1;  // The quorum for the first map.
+  size_t max_workers = 4096;
+  int max_task_failures = 3;  // A task that failed so often fails the job.
+  // A shard silent for the workers' lease is shown as lost; for so many leases, the job has failed.
+  int shard_patience = 3;
+  absl::Duration straggler_after = absl::Seconds(10);
+  absl::Duration straggler_probation = absl::Minutes(5);
+  absl::Duration call_deadline = absl::Seconds(10);
+  absl::Duration save_deadline = absl::Minutes(10);
+};
+
+// The job with every default filled in, and its data cut into tasks.
+struct JobPlan {
+  v1::JobSpec spec;
+  std::vector<v1::Task> train;
+  std::vector<v1::Task> eval;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_CHIEF_OPTIONS_H_

@@ -1,0 +1,150 @@
+// ChiefMachine: what people see of it.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "chief/chief_machine.h"
+
+namespace capstan::chief {
+namespace {
+
+uint64_t ClockOf(const Worker& worker) {
+  uint64_t steps = 0;
+  for (const Member& member : worker.members) steps += member.clock;
+  return steps;
+}
+
+// How far the worker's slowest member in the quorum is behind the fastest of all.
+uint64_t LagOf(const Worker& worker, uint64_t fastest) {
+  uint64_t lag = 0;
+  for (const Member& member : worker.members) {
+    const uint64_t clock = std::max(member.clock, member.start_clock);
+    if (member.training && clock < fastest) lag = std::max(lag, fastest - clock);
+  }
+  return lag;
+}
+
+}  // namespace
+
+v1::GetStatusReply ChiefMachine::Status(absl::Time now) const {
+  const absl::Time until = completed_.value_or(now);
+  const WorkTotals totals = work_.totals();
+  v1::GetStatusReply reply;
+  reply.set_job(plan_.spec.job());
+  reply.set_state(state_);
+  reply.set_reason(reason_);
+  reply.set_failure_kind(failure_kind_);
+  reply.set_elapsed_seconds(progress_.elapsed_seconds(until));
+  reply.set_examples(progress_.examples());
+  reply.set_examples_expected(ExpectedExamples());
+  reply.set_progress(ProgressShare());
+  reply.set_eta_seconds(EtaSeconds());
+  reply.set_global_step(progress_.steps());
+  if (work_.has_lanes()) reply.set_round(progress_.steps());
+  reply.set_data_epoch(std::min(totals.epochs_done, plan_.spec.train().epochs() - 1));
+  reply.set_examples_per_second(end_.begun() ? MeanRate(until) : progress_.examples_per_second());
+  reply.set_loss(progress_.loss());
+  for (const v1::Evaluation& evaluation : evaluations_.history()) {
+    *reply.add_evaluations() = evaluation;
+  }
+  FillWorkers(reply);
+  FillShards(reply, now);
+  reply.set_staleness_median(shards_.StalenessMedian());
+  reply.set_staleness_max(shards_.StalenessMax());
+  reply.mutable_tasks()->set_todo(totals.todo);
+  reply.mutable_tasks()->set_doing(totals.doing);
+  reply.mutable_tasks()->set_done(totals.done);
+  reply.mutable_tasks()->set_total(totals.total);
+  if (state_ == v1::JOB_STATE_COMPLETED) reply.set_model_uri(end_.model_uri);
+  reply.set_curve_uri(CurveUri());
+  reply.set_bad_records(workers_.bad_records());
+  for (const std::string& example : workers_.bad_record_examples()) {
+    reply.add_bad_record_examples(example);
+  }
+  return reply;
+}
+
+uint64_t ChiefMachine::ExpectedExamples() const {
+  uint64_t expected = work_.ExpectedExamples();
+  const v1::TrainSpec& train = plan_.spec.train();
+  if (train.max_steps() > 0) {
+    const uint64_t most = train.max_steps() * train.batch_size() * work_.batches_a_step();
+    expected = expected == 0 ? most : std::min(expected, most);
+  }
+  return std::max(expected, progress_.examples());
+}
+
+double ChiefMachine::ProgressShare() const {
+  if (state_ == v1::JOB_STATE_COMPLETED) return 1;
+  const uint64_t expected = ExpectedExamples();
+  if (expected == 0 || work_.ExpectedExamples() == 0) return 0;
+  return static_cast<double>(progress_.examples()) / static_cast<double>(expected);
+}
+
+double ChiefMachine::EtaSeconds() const {
+  if (ended()) return 0;
+  const double rate = progress_.examples_per_second();
+  if (rate <= 0 || work_.ExpectedExamples() == 0) return -1;
+  return static_cast<double>(ExpectedExamples() - progress_.examples()) / rate;
+}
+
+double ChiefMachine::MeanRate(absl::Time until) const {
+  const double seconds = progress_.elapsed_seconds(until);
+  return seconds > 0 ? static_cast<double>(progress_.examples()) / seconds : 0;
+}
+
+void ChiefMachine::FillWorkers(v1::GetStatusReply& reply) const {
+  const uint64_t fastest = workers_.FastestClock();
+  for (const auto& [name, worker] : workers_.live()) {
+    v1::WorkerStatus& status = *reply.add_workers();
+    status.set_name(name);
+    const bool works =
+        std::any_of(worker.members.begin(), worker.members.end(), [this](const Member& member) {
+          return member.training || !evaluations_.LeasesOf(member.id).empty();
+        });
+    status.set_state(ended() ? "parked" : worker.draining ? "draining" : works ? "active" : "idle");
+    status.set_examples_per_second(ended() ? 0 : worker.report.examples_per_second());
+    status.set_steps(ClockOf(worker));
+    status.set_step_seconds(worker.step_seconds());
+    status.set_lag(LagOf(worker, fastest));
+    status.set_straggler(stragglers_.IsStraggler(name));
+    *status.mutable_report() = worker.report;
+  }
+  for (const Worker& worker : workers_.lost()) {
+    if (workers_.live().contains(worker.name)) continue;
+    v1::WorkerStatus& status = *reply.add_workers();
+    status.set_name(worker.name);
+    status.set_state("lost");
+    status.set_steps(ClockOf(worker));
+  }
+}
+
+void ChiefMachine::FillShards(v1::GetStatusReply& reply, absl::Time now) const {
+  for (const auto& [index, shard] : shards_.shards()) {
+    v1::ShardStatus& status = *reply.add_shards();
+    const bool lost = now - shard.heard > worker_lease();
+    status.set_index(index);
+    status.set_state(lost ? "lost" : shard.draining ? "draining" : "serving");
+    status.set_address(shard.address);
+    status.set_pushes_per_second(lost ? 0 : shard.pushes_per_second);
+    status.set_pulls_per_second(lost ? 0 : shard.pulls_per_second);
+    *status.mutable_report() = shard.report;
+  }
+}
+
+std::string ChiefMachine::CurveUri() const {
+  if (plan_.spec.checkpoint().uri().empty()) return "";
+  return absl::StrCat(absl::StripSuffix(plan_.spec.checkpoint().uri(), "/"), "/", plan_.spec.job(),
+                      "/curve.csv");
+}
+
+void ChiefMachine::AddCurvePoint(const v1::Evaluation& evaluation, absl::Time now) {
+  actions_.push_back(AppendCurve{.elapsed_seconds = progress_.elapsed_seconds(now),
+                                 .examples = progress_.examples(),
+                                 .step = progress_.steps(),
+                                 .loss = progress_.loss(),
+                                 .examples_per_second = progress_.examples_per_second(),
+                                 .evaluation = evaluation});
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,90 @@
+#include "chief/evaluation.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "capstan/model/metrics.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr size_t kHistory = 1000;
+
+}  // namespace
+
+Evaluations::Evaluations(const JobPlan& plan)
+    : loss_(plan.spec.model().loss()),
+      every_examples_(plan.spec.train().evaluate_every_examples()),
+      tasks_(plan.eval),
+      next_examples_(every_examples_) {}
+
+bool Evaluations::Due(uint64_t examples, uint32_t epochs_done) const {
+  if (!enabled() || running()) return false;
+  if (every_examples_ > 0) return examples >= next_examples_;
+  return epochs_done > epochs_evaluated_;
+}
+
+void Evaluations::Begin(v1::Evaluation about, uint32_t epochs_done) {
+  about.set_number(++begun_);
+  epochs_evaluated_ = epochs_done;
+  while (every_examples_ > 0 && next_examples_ <= about.examples()) {
+    next_examples_ += every_examples_;
+  }
+  sums_.Clear();
+  failures_.clear();
+  for (uint32_t i = 0; i < tasks_.size(); ++i) todo_.insert(i);
+  running_ = std::move(about);
+}
+
+std::optional<v1::Lease> Evaluations::Grant(MemberId member, Generations& generations) {
+  if (!running() || todo_.empty()) return std::nullopt;
+  const uint32_t index = *todo_.begin();
+  todo_.erase(todo_.begin());
+  v1::Lease lease;
+  lease.set_kind(v1::LEASE_KIND_EVALUATION);
+  *lease.mutable_generation() = ToProto(generations.Next());
+  lease.set_member(Raw(member));
+  *lease.mutable_task() = tasks_[index];
+  lease.set_evaluation(running_->number());
+  leases_.Add(lease);
+  return lease;
+}
+
+ReportOutcome Evaluations::Report(std::span<const MemberId> members,
+                                  const v1::LeaseReport& report) {
+  ReportOutcome outcome;
+  const HeldLease* held = leases_.Find(members, FromProto(report.generation()));
+  if (held == nullptr) return outcome;
+  outcome.known = true;
+  const bool failed = !report.error().empty();
+  outcome.held = !failed && !report.finished() && !report.returned();
+  if (outcome.held) return outcome;
+  const uint32_t index = held->lease.task().index();
+  leases_.Remove(MemberId{held->lease.member()}, FromProto(report.generation()));
+  absl::Status merged = absl::UnavailableError("returned");
+  if (!failed && report.finished()) merged = MergeEvaluation(report.evaluation(), sums_);
+  if (merged.ok()) return outcome;
+  todo_.insert(index);
+  if (failed || report.finished()) {
+    const std::string error = failed ? report.error() : std::string(merged.message());
+    outcome.failure = TaskFailure{error, report.bad_data(), ++failures_[index]};
+  }
+  return outcome;
+}
+
+void Evaluations::Release(MemberId member) {
+  for (const HeldLease& held : leases_.RemoveAll(member)) todo_.insert(held.lease.task().index());
+}
+
+v1::Evaluation Evaluations::Take() {
+  v1::Evaluation evaluation = std::move(*running_);
+  running_.reset();
+  for (const auto& [name, value] : MetricsOf(loss_, sums_)) {
+    (*evaluation.mutable_metrics())[name] = value;
+  }
+  history_.push_back(evaluation);
+  if (history_.size() > kHistory) history_.erase(history_.begin());
+  return evaluation;
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,39 @@
+// Generations of leases: (term, count), none given out twice.
+#ifndef CAPSTAN_CHIEF_GENERATIONS_H_
+#define CAPSTAN_CHIEF_GENERATIONS_H_
+
+#include <cstdint>
+
+#include "capstan/base/ids.h"
+#include "capstan/v1/common.pb.h"
+
+namespace capstan::chief {
+
+inline Generation FromProto(const v1::Generation& generation) {
+  return {generation.term(), generation.count()};
+}
+
+inline v1::Generation ToProto(const Generation& generation) {
+  v1::Generation proto;
+  proto.set_term(generation.term);
+  proto.set_count(generation.count);
+  return proto;
+}
+
+// Thread-compatible.
+class Generations {
+ public:
+  explicit Generations(uint64_t term) : last_{term, 0} {}
+  Generation Next() {
+    ++last_.count;
+    return last_;
+  }
+  bool any_given() const { return last_.count > 0; }
+
+ private:
+  Generation last_;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_GENERATIONS_H_

@@ -1,0 +1,174 @@
+#include "chief/lane_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "chief/lane_dealer.h"
+
+namespace capstan::chief {
+namespace {
+
+// Tasks that a lease names ahead, and the number below which more are sent.
+constexpr uint64_t kTasksAhead = 8;
+constexpr uint64_t kTasksLow = 4;
+
+}  // namespace
+
+LaneTable::LaneTable(TaskSequence sequence, uint32_t lanes, uint32_t batch_size)
+    : sequence_(std::move(sequence)), batch_size_(batch_size), lanes_(lanes), epochs_(sequence_) {
+  for (size_t l = 0; l < lanes_.size(); ++l) {
+    if (sequence_.size() > l) lanes_[l].tasks = (sequence_.size() - l - 1) / lanes_.size() + 1;
+  }
+}
+
+void LaneTable::Deal(std::span<const MemberId> members, Generations& generations) {
+  std::vector<std::optional<MemberId>> holders;
+  std::vector<size_t> open;
+  for (size_t l = 0; l < lanes_.size(); ++l) {
+    if (lanes_[l].ended) continue;
+    open.push_back(l);
+    holders.push_back(lanes_[l].holder);
+  }
+  const std::vector<std::optional<MemberId>> dealt = DealLanes(holders, members);
+  for (size_t i = 0; i < open.size(); ++i) {
+    Lane& lane = lanes_[open[i]];
+    if (dealt[i] == lane.holder) continue;
+    lane.holder = dealt[i];
+    lane.generation = generations.Next();
+    lane.examples = 0;
+    lane.loss_sum = 0;
+  }
+}
+
+ReportOutcome LaneTable::Report(std::span<const MemberId> members, const v1::LeaseReport& report) {
+  ReportOutcome outcome;
+  Lane* lane = Find(members, FromProto(report.generation()));
+  if (lane == nullptr) return outcome;
+  outcome.known = true;
+  outcome.examples = report.examples() - std::min(lane->examples, report.examples());
+  outcome.loss_sum = report.loss_sum() - lane->loss_sum;
+  lane->examples = std::max(lane->examples, report.examples());
+  lane->loss_sum = report.loss_sum();
+  lane->cursor = std::max(lane->cursor, report.batches_done());
+  if (report.round() > 0) rounds_ = std::max(rounds_, report.round() - 1);
+  rounds_ = std::max(rounds_, lane->cursor);
+  for (const v1::LaneTaskDone& done : report.lane_tasks_done()) {
+    TakeDone(static_cast<size_t>(lane - lanes_.data()), done, outcome);
+  }
+
+  outcome.held = report.error().empty() && !report.finished() && !report.returned();
+  if (outcome.held) return outcome;
+  lane->holder.reset();
+  if (!report.error().empty()) {
+    outcome.failure = TaskFailure{report.error(), report.bad_data(), ++lane->failures};
+  } else if (report.finished() && lane->done < lane->tasks) {
+    outcome.failure = TaskFailure{absl::StrCat("lane ", lane - lanes_.data(), " ended with ",
+                                               lane->done, " of ", lane->tasks, " tasks done"),
+                                  false, ++lane->failures};
+  } else if (report.finished()) {
+    lane->ended = true;
+    ++ended_;
+  }
+  return outcome;
+}
+
+void LaneTable::TakeDone(size_t l, const v1::LaneTaskDone& done, ReportOutcome& outcome) {
+  Lane& lane = lanes_[l];
+  // Reports are repeated until they are answered; what is known is passed over.
+  if (done.ordinal() != lane.done || lane.done == lane.tasks) return;
+  const Place place = PlaceOf(l, lane.done);
+  epochs_.Done(sequence_, place, done.examples());
+  ++lane.done;
+  lane.done_cursor += done.batches();
+  lane.done_examples += done.examples();
+  lane.cursor = std::max(lane.cursor, lane.done_cursor);
+  lane.failures = 0;
+  v1::StreamClose close;
+  close.set_stream(sequence_.StreamOf(place).value);
+  close.set_batches(done.batches());
+  outcome.closes.push_back(std::move(close));
+}
+
+void LaneTable::Release(MemberId member) {
+  for (Lane& lane : lanes_) {
+    if (lane.holder == member) lane.holder.reset();
+  }
+}
+
+void LaneTable::ReleaseAll() {
+  for (Lane& lane : lanes_) lane.holder.reset();
+}
+
+std::vector<v1::Lease> LaneTable::LeasesOf(MemberId member) {
+  std::vector<v1::Lease> leases;
+  for (size_t l = 0; l < lanes_.size(); ++l) {
+    if (lanes_[l].holder == member) leases.push_back(LeaseOf(l));
+  }
+  return leases;
+}
+
+bool LaneTable::Holds(MemberId member) const {
+  return std::any_of(lanes_.begin(), lanes_.end(),
+                     [member](const Lane& lane) { return lane.holder == member; });
+}
+
+bool LaneTable::NeedsTasks(const v1::LeaseReport& report) const {
+  const Generation generation = FromProto(report.generation());
+  for (const Lane& lane : lanes_) {
+    if (!lane.holder || lane.generation != generation) continue;
+    return report.lane_tasks_known() < std::min(lane.tasks, lane.done + kTasksLow);
+  }
+  return false;
+}
+
+uint64_t LaneTable::todo() const { return totals().todo; }
+
+WorkTotals LaneTable::totals() const {
+  WorkTotals totals;
+  totals.steps = rounds_;
+  totals.total = sequence_.size();
+  totals.epochs_done = epochs_.epochs_done();
+  for (const Lane& lane : lanes_) {
+    totals.done += lane.done;
+    if (lane.holder && lane.done < lane.tasks) ++totals.doing;
+    totals.examples += lane.done_examples + (lane.cursor - lane.done_cursor) * batch_size_;
+  }
+  totals.todo = totals.total - totals.done - totals.doing;
+  return totals;
+}
+
+LaneTable::Lane* LaneTable::Find(std::span<const MemberId> members, const Generation& generation) {
+  for (Lane& lane : lanes_) {
+    if (!lane.holder || lane.generation != generation) continue;
+    const bool reporters = std::find(members.begin(), members.end(), *lane.holder) != members.end();
+    return reporters ? &lane : nullptr;
+  }
+  return nullptr;
+}
+
+Place LaneTable::PlaceOf(size_t lane, uint64_t ordinal) {
+  return sequence_.At(lane + ordinal * lanes_.size());
+}
+
+v1::Lease LaneTable::LeaseOf(size_t l) {
+  const Lane& lane = lanes_[l];
+  v1::Lease lease;
+  lease.set_kind(v1::LEASE_KIND_LANE);
+  *lease.mutable_generation() = ToProto(lane.generation);
+  lease.set_member(Raw(*lane.holder));
+  lease.set_lane(static_cast<uint32_t>(l));
+  const uint64_t end = std::min(lane.tasks, lane.done + kTasksAhead);
+  for (uint64_t ordinal = lane.done; ordinal < end; ++ordinal) {
+    const Place place = PlaceOf(l, ordinal);
+    v1::LaneTask& task = *lease.add_lane_tasks();
+    *task.mutable_task() = sequence_.task(place);
+    task.set_data_epoch(place.epoch);
+    task.set_ordinal(ordinal);
+    if (ordinal == lane.done) task.set_first_cursor(lane.done_cursor);
+  }
+  lease.set_lane_tasks_complete(end == lane.tasks);
+  return lease;
+}
+
+}  // namespace capstan::chief

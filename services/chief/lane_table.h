@@ -1,0 +1,84 @@
+// Lanes of a synchronous job. Lane l of N takes the places l, l+N, l+2N ... of the sequence of
+// tasks, whoever holds it; lanes are dealt evenly over the members and move only when that is
+// needed.
+#ifndef CAPSTAN_CHIEF_LANE_TABLE_H_
+#define CAPSTAN_CHIEF_LANE_TABLE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "capstan/base/ids.h"
+#include "capstan/v1/chief.pb.h"
+#include "chief/epoch_counter.h"
+#include "chief/generations.h"
+#include "chief/task_sequence.h"
+#include "chief/work_report.h"
+
+namespace capstan::chief {
+
+// Thread-compatible.
+class LaneTable {
+ public:
+  // `sequence` may hold fewer tasks than there are lanes: the rest of the lanes are empty, and
+  // leased all the same, for the keeper must be told of their end.
+  LaneTable(TaskSequence sequence, uint32_t lanes, uint32_t batch_size);
+
+  // Deals the lanes that have not ended over `members`, so that no two of them differ by more than
+  // one lane; those named first get the odd ones. Moves as few as possible; a lane that gets a
+  // holder gets a new generation.
+  void Deal(std::span<const MemberId> members, Generations& generations);
+
+  // A report by the worker of `members`. Generations that are not the present ones change nothing.
+  ReportOutcome Report(std::span<const MemberId> members, const v1::LeaseReport& report);
+
+  void Release(MemberId member);  // Its lanes are orphans until the next Deal.
+  void ReleaseAll();
+
+  // Leases of the lanes that `member` holds: each with its next tasks, from the first that is not
+  // known to be done.
+  std::vector<v1::Lease> LeasesOf(MemberId member);
+  bool Holds(MemberId member) const;
+
+  // True if the holder of this generation has been told of fewer tasks than it may soon need.
+  bool NeedsTasks(const v1::LeaseReport& report) const;
+
+  size_t lanes() const { return lanes_.size(); }
+  bool all_done() const { return ended_ == lanes_.size(); }
+  uint64_t todo() const;
+  WorkTotals totals() const;
+  const EpochCounter& epochs() const { return epochs_; }
+
+ private:
+  struct Lane {
+    std::optional<MemberId> holder;
+    Generation generation;
+    uint64_t tasks = 0;          // Length of the lane.
+    uint64_t done = 0;           // Tasks done, and
+    uint64_t done_cursor = 0;    // the batches and
+    uint64_t done_examples = 0;  // examples they had.
+    uint64_t cursor = 0;         // As reported: closed rounds that held the lane.
+    uint64_t examples = 0;       // Reported under this generation.
+    double loss_sum = 0;
+    int failures = 0;  // Since the last task done.
+    bool ended = false;
+  };
+
+  Lane* Find(std::span<const MemberId> members, const Generation& generation);
+  Place PlaceOf(size_t lane, uint64_t ordinal);
+  void TakeDone(size_t lane, const v1::LaneTaskDone& done, ReportOutcome& outcome);
+  v1::Lease LeaseOf(size_t lane);
+
+  TaskSequence sequence_;
+  uint64_t batch_size_;
+  std::vector<Lane> lanes_;
+  EpochCounter epochs_;
+  size_t ended_ = 0;
+  uint64_t rounds_ = 0;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_LANE_TABLE_H_

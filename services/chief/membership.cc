@@ -1,0 +1,180 @@
+#include "chief/membership.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr size_t kLostShown = 16;
+constexpr size_t kVoidRemembered = 8192;
+constexpr size_t kBadRecordsShown = 10;
+constexpr size_t kMaxNameBytes = 253;  // A DNS name.
+
+void HearMember(const v1::MemberReport& report, absl::Time now, Member& member) {
+  member.wants_lease = report.wants_lease();
+  if (report.step_seconds() > 0) member.step_seconds = report.step_seconds();
+  if (report.clock() <= member.clock) return;
+  const double seconds = absl::ToDoubleSeconds(now - member.clock_at);
+  if (seconds > 0) {
+    member.clock_rate = static_cast<double>(report.clock() - member.clock) / seconds;
+  }
+  member.clock = report.clock();
+  member.clock_at = now;
+}
+
+}  // namespace
+
+std::vector<MemberId> Worker::member_ids() const {
+  std::vector<MemberId> ids;
+  for (const Member& member : members) ids.push_back(member.id);
+  return ids;
+}
+
+double Worker::step_seconds() const {
+  double slowest = 0;
+  for (const Member& member : members) slowest = std::max(slowest, member.step_seconds);
+  return slowest;
+}
+
+absl::StatusOr<Membership::Registration> Membership::Register(
+    const v1::RegisterWorkerRequest& request, absl::Time now) {
+  const Incarnation incarnation{request.incarnation()};
+  if (request.name().empty() || request.name().size() > kMaxNameBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("a worker's name has 1 to ", kMaxNameBytes,
+                                                   " bytes, this one has ", request.name().size()));
+  }
+  if (Raw(incarnation) == 0) return absl::InvalidArgumentError("incarnation is 0");
+  if (std::find(void_.begin(), void_.end(), incarnation) != void_.end()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "worker ", request.name(), ": this incarnation has been replaced or given up"));
+  }
+  Registration registration;
+  const auto present = live_.find(request.name());
+  if (present != live_.end()) {
+    registration.worker = &present->second;
+    if (present->second.incarnation == incarnation) return registration;
+    registration.replaced = present->second.member_ids();
+    Forget(present->second);
+    live_.erase(present);
+  }
+  if (live_.size() >= options_.max_workers) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the job has ", live_.size(), " workers, which is the limit"));
+  }
+  Worker& worker = live_[request.name()];
+  worker.name = request.name();
+  worker.incarnation = incarnation;
+  worker.heard = now;
+  for (uint32_t i = 0; i < std::max(options_.threads, 1u); ++i) {
+    Member& member = worker.members.emplace_back();
+    member.id = MemberId{(options_.term << 32) | ++members_given_};
+    member.clock_at = now;
+  }
+  registration.worker = &worker;
+  registration.is_new = true;
+  return registration;
+}
+
+Worker* Membership::Find(const std::string& name, Incarnation incarnation) {
+  const auto worker = live_.find(name);
+  if (worker == live_.end() || worker->second.incarnation != incarnation) return nullptr;
+  return &worker->second;
+}
+
+Member* Membership::Find(MemberId id) {
+  for (auto& [name, worker] : live_) {
+    for (Member& member : worker.members) {
+      if (member.id == id) return &member;
+    }
+  }
+  return nullptr;
+}
+
+void Membership::Hear(Worker& worker, const v1::WorkerHeartbeatRequest& request, absl::Time now) {
+  worker.heard = now;
+  worker.draining = worker.draining || request.draining();
+  worker.report = request.report();
+  for (const std::string& example : request.report().bad_record_examples()) {
+    if (bad_record_examples_.size() >= kBadRecordsShown) break;
+    const auto& known = bad_record_examples_;
+    if (std::find(known.begin(), known.end(), example) == known.end()) {
+      bad_record_examples_.push_back(example);
+    }
+  }
+  for (const v1::MemberReport& report : request.members()) {
+    for (Member& member : worker.members) {
+      if (Raw(member.id) == report.member()) HearMember(report, now, member);
+    }
+  }
+}
+
+std::vector<Worker> Membership::TakeSilent(absl::Time now) {
+  std::vector<Worker> silent;
+  for (auto worker = live_.begin(); worker != live_.end();) {
+    if (now - worker->second.heard <= options_.lease) {
+      ++worker;
+      continue;
+    }
+    Forget(worker->second);
+    if (!worker->second.draining) lost_.push_back(worker->second);
+    if (lost_.size() > kLostShown) lost_.pop_front();
+    silent.push_back(std::move(worker->second));
+    worker = live_.erase(worker);
+  }
+  return silent;
+}
+
+void Membership::Forget(const Worker& worker) {
+  void_.push_back(worker.incarnation);
+  if (void_.size() > kVoidRemembered) void_.pop_front();
+  departed_bad_records_ += worker.report.bad_records();
+}
+
+std::vector<Membership::Candidate> Membership::Eligible() const {
+  std::vector<Candidate> members;
+  for (uint32_t thread = 0; thread < std::max(options_.threads, 1u); ++thread) {
+    for (const auto& [name, worker] : live_) {
+      if (!worker.draining) members.push_back({worker.members[thread].id, &worker});
+    }
+  }
+  return members;
+}
+
+uint64_t Membership::SlowestClock(absl::Time now) const {
+  bool any = false;
+  uint64_t slowest = 0;
+  for (const auto& [name, worker] : live_) {
+    for (const Member& member : worker.members) {
+      if (!member.training) continue;
+      const absl::Duration age = std::min(now - member.clock_at, options_.lease);
+      const double since = member.clock_rate * std::max(0.0, absl::ToDoubleSeconds(age));
+      const uint64_t clock =
+          std::max(member.start_clock, member.clock + static_cast<uint64_t>(since));
+      slowest = any ? std::min(slowest, clock) : clock;
+      any = true;
+    }
+  }
+  return slowest;
+}
+
+uint64_t Membership::FastestClock() const {
+  uint64_t fastest = 0;
+  for (const auto& [name, worker] : live_) {
+    for (const Member& member : worker.members) fastest = std::max(fastest, member.clock);
+  }
+  return fastest;
+}
+
+uint64_t Membership::bad_records() const {
+  uint64_t count = departed_bad_records_;
+  for (const auto& [name, worker] : live_) count += worker.report.bad_records();
+  return count;
+}
+
+std::vector<std::string> Membership::bad_record_examples() const { return bad_record_examples_; }
+
+}  // namespace capstan::chief

@@ -1,0 +1,108 @@
+// The workers: who is registered, when each was heard of last, and what it reported.
+#ifndef CAPSTAN_CHIEF_MEMBERSHIP_H_
+#define CAPSTAN_CHIEF_MEMBERSHIP_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "capstan/base/ids.h"
+#include "capstan/v1/chief.pb.h"
+
+namespace capstan::chief {
+
+// One compute thread of a worker.
+struct Member {
+  MemberId id;
+  uint64_t clock = 0;
+  absl::Time clock_at;    // When it was reported.
+  double clock_rate = 0;  // Steps a second between the last two reports.
+  bool wants_lease = false;
+  double step_seconds = 0;   // Moving average of a step without its waits.
+  bool training = false;     // In the view, and so in the quorum of ssp.
+  uint64_t start_clock = 0;  // Of its present time in the quorum.
+};
+
+struct Worker {
+  std::string name;
+  Incarnation incarnation;
+  std::vector<Member> members;
+  absl::Time heard;
+  bool draining = false;
+  v1::WorkerReport report;
+
+  std::vector<MemberId> member_ids() const;
+  double step_seconds() const;  // Of its slowest member that has reported one.
+};
+
+struct MembershipOptions {
+  uint64_t term = 1;
+  uint32_t threads = 1;  // Members a worker has.
+  absl::Duration lease;
+  size_t max_workers = 0;
+};
+
+// Thread-compatible.
+class Membership {
+ public:
+  explicit Membership(MembershipOptions options) : options_(options) {}
+
+  struct Registration {
+    Worker* worker = nullptr;
+    std::vector<MemberId> replaced;  // Members of the process of that name that is now void.
+    bool is_new = false;
+  };
+  // Errors as in ChiefMachine::RegisterWorker.
+  absl::StatusOr<Registration> Register(const v1::RegisterWorkerRequest& request, absl::Time now);
+
+  // Null: not registered, or no longer.
+  Worker* Find(const std::string& name, Incarnation incarnation);
+  Member* Find(MemberId id);
+
+  // Takes in what a heartbeat says of the worker itself.
+  void Hear(Worker& worker, const v1::WorkerHeartbeatRequest& request, absl::Time now);
+
+  // Removes the workers that have been silent for longer than the lease. Those that were not
+  // draining are remembered as lost for a while.
+  std::vector<Worker> TakeSilent(absl::Time now);
+
+  std::map<std::string, Worker>& live() { return live_; }
+  const std::map<std::string, Worker>& live() const { return live_; }
+  const std::deque<Worker>& lost() const { return lost_; }
+
+  // All members that may work, first those that are the first of their worker, so that a short deal
+  // is spread over the workers. Draining workers have none.
+  struct Candidate {
+    MemberId id;
+    const Worker* worker;  // Stands until a worker comes or goes.
+  };
+  std::vector<Candidate> Eligible() const;
+
+  // The clock of the slowest member in the quorum, as it should stand now: the last report and what
+  // its rate has added since, at most that of one lease. 0 if the quorum is empty.
+  uint64_t SlowestClock(absl::Time now) const;
+  uint64_t FastestClock() const;
+
+  // Sum of what all workers have counted, those included that have left.
+  uint64_t bad_records() const;
+  std::vector<std::string> bad_record_examples() const;
+
+ private:
+  void Forget(const Worker& worker);
+
+  MembershipOptions options_;
+  std::map<std::string, Worker> live_;
+  std::deque<Worker> lost_;
+  std::deque<Incarnation> void_;  // Never listened to again; the last ones.
+  uint64_t members_given_ = 0;
+  uint64_t departed_bad_records_ = 0;
+  std::vector<std::string> bad_record_examples_;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_MEMBERSHIP_H_

@@ -1,0 +1,42 @@
+#include "chief/round_boundary.h"
+
+#include "capstan/base/check.h"
+
+namespace capstan::chief {
+namespace {
+
+v1::HoldRoundsRequest Hold(bool hold) {
+  v1::HoldRoundsRequest request;
+  request.set_hold(hold);
+  return request;
+}
+
+}  // namespace
+
+void RoundBoundary::Seek(uint32_t keeper, absl::Duration deadline, ShardCalls& calls) {
+  if (state_ != State::kNone || calls.Pending(Purpose::kRelease)) return;
+  state_ = State::kHolding;
+  calls.Send(Purpose::kHold, keeper, Hold(true), deadline);
+}
+
+void RoundBoundary::OnHeld(const v1::HoldRoundsReply& reply, const std::vector<uint32_t>& shards,
+                           absl::Duration deadline, ShardCalls& calls) {
+  if (state_ != State::kHolding) return;
+  state_ = State::kCommitting;
+  round_ = reply.last().round();
+  v1::CommitRoundRequest request;
+  *request.mutable_closed() = reply.last();
+  for (uint32_t shard : shards) calls.Send(Purpose::kCommit, shard, request, deadline);
+}
+
+void RoundBoundary::OnCommitted(const ShardCalls& calls) {
+  if (state_ == State::kCommitting && !calls.Pending(Purpose::kCommit)) state_ = State::kReached;
+}
+
+void RoundBoundary::Release(uint32_t keeper, absl::Duration deadline, ShardCalls& calls) {
+  CAPSTAN_CHECK(reached());
+  state_ = State::kNone;
+  calls.Send(Purpose::kRelease, keeper, Hold(false), deadline);
+}
+
+}  // namespace capstan::chief

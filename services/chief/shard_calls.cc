@@ -1,0 +1,131 @@
+#include "chief/shard_calls.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr uint32_t kWireVersion = 1;
+constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestPause = absl::Seconds(2);
+// A shard that has not seen the newest view yet refuses a few times.
+constexpr int kMaxRefusals = 10;
+
+absl::Duration PauseAfter(int failures) {
+  return std::min(kLongestPause, kFirstPause * (1 << std::min(failures, 8)));
+}
+
+bool IsAbsence(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kUnavailable ||
+         status.code() == absl::StatusCode::kDeadlineExceeded ||
+         status.code() == absl::StatusCode::kCancelled;
+}
+
+const v1::ShardInfo* InfoOf(const v1::View& view, uint32_t shard) {
+  for (const v1::ShardInfo& info : view.shards()) {
+    if (info.index() == shard) return &info;
+  }
+  return nullptr;
+}
+
+void SetHeader(const v1::View& view, const v1::ShardInfo& info, ShardRequest& request) {
+  std::visit(
+      [&](auto& message) {
+        v1::RequestHeader& header = *message.mutable_header();
+        header.set_wire_version(kWireVersion);
+        *header.mutable_epoch() = view.epoch();
+        header.set_timeline(view.timeline());
+        header.set_target_incarnation(info.incarnation());
+      },
+      request);
+}
+
+}  // namespace
+
+void ShardCalls::Send(Purpose purpose, uint32_t shard, ShardRequest request,
+                      absl::Duration deadline) {
+  Call call;
+  call.request = std::move(request);
+  call.deadline = deadline;
+  calls_[{purpose, shard}] = std::move(call);
+}
+
+std::vector<CallShard> ShardCalls::TakeDue(const v1::View& view, absl::Time now) {
+  std::vector<CallShard> due;
+  for (auto& [key, call] : calls_) {
+    if (call.attempt != 0 || now < call.due) continue;
+    const v1::ShardInfo* info = InfoOf(view, key.second);
+    if (info == nullptr) continue;
+    call.attempt = ++attempts_;
+    CallShard action;
+    action.call = call.attempt;
+    action.shard = key.second;
+    action.address = info->address();
+    action.deadline = call.deadline;
+    action.request = call.request;
+    SetHeader(view, *info, action.request);
+    due.push_back(std::move(action));
+  }
+  return due;
+}
+
+std::optional<ShardCalls::Answer> ShardCalls::OnReply(uint64_t attempt,
+                                                      absl::StatusOr<ShardReply> reply,
+                                                      absl::Time now) {
+  const auto found = std::find_if(calls_.begin(), calls_.end(), [attempt](const auto& call) {
+    return call.second.attempt == attempt;
+  });
+  if (found == calls_.end()) return std::nullopt;
+  Call& call = found->second;
+  call.attempt = 0;
+  if (reply.ok()) {
+    Answer answer{found->first.first, found->first.second, *std::move(reply)};
+    calls_.erase(found);
+    return answer;
+  }
+  ++call.failures;
+  if (!IsAbsence(reply.status())) ++call.refusals;
+  call.last = reply.status();
+  call.due = now + PauseAfter(call.failures);
+  return std::nullopt;
+}
+
+bool ShardCalls::Pending(Purpose purpose) const {
+  const auto first = calls_.lower_bound({purpose, 0});
+  return first != calls_.end() && first->first.first == purpose;
+}
+
+bool ShardCalls::Pending(Purpose purpose, uint32_t shard) const {
+  return calls_.contains({purpose, shard});
+}
+
+absl::Status ShardCalls::Refusal() const {
+  for (const auto& [key, call] : calls_) {
+    if (call.refusals < kMaxRefusals) continue;
+    return absl::Status(call.last.code(),
+                        absl::StrCat("shard ", key.second, " refuses ", NameOf(key.first), ": ",
+                                     call.last.message()));
+  }
+  return absl::OkStatus();
+}
+
+std::string NameOf(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::kHold:
+    case Purpose::kRelease:
+      return "HoldRounds";
+    case Purpose::kCommit:
+      return "CommitRound";
+    case Purpose::kFlush:
+      return "Flush";
+    case Purpose::kClose:
+      return "CloseStreams";
+    case Purpose::kSave:
+      return "SavePartitions";
+  }
+  return "";
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,98 @@
+#include "chief/shard_table.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr int kMaxBuckets = 64;
+
+double Rate(uint64_t now, uint64_t before, double seconds) {
+  if (now < before || seconds <= 0) return 0;
+  return static_cast<double>(now - before) / seconds;
+}
+
+}  // namespace
+
+absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShardRequest& request,
+                                                         absl::Time now) {
+  if (request.address().empty()) return absl::InvalidArgumentError("a shard has no address");
+  if (request.incarnation() == 0) return absl::InvalidArgumentError("incarnation is 0");
+  if (request.index() >= quorum_) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the job has ", quorum_, " shards; there are no partitions for index ", request.index()));
+  }
+  const auto present = shards_.find(request.index());
+  if (present != shards_.end() && Raw(present->second.incarnation) == request.incarnation()) {
+    present->second.heard = now;
+    return Arrival::kSame;
+  }
+  const Arrival arrival = present == shards_.end() ? Arrival::kNew : Arrival::kReplaced;
+  Shard shard;
+  shard.index = request.index();
+  shard.address = request.address();
+  shard.incarnation = Incarnation{request.incarnation()};
+  shard.heard = now;
+  shard.report_at = now;
+  shards_[request.index()] = shard;
+  return arrival;
+}
+
+Shard* ShardTable::Find(uint32_t index, Incarnation incarnation) {
+  const auto shard = shards_.find(index);
+  if (shard == shards_.end() || shard->second.incarnation != incarnation) return nullptr;
+  return &shard->second;
+}
+
+void ShardTable::Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, absl::Time now) {
+  const double seconds = absl::ToDoubleSeconds(now - shard.report_at);
+  shard.pushes_per_second = Rate(request.report().pushes(), shard.report.pushes(), seconds);
+  shard.pulls_per_second = Rate(request.report().pulls(), shard.report.pulls(), seconds);
+  shard.report = request.report();
+  shard.report_at = now;
+  shard.heard = now;
+  shard.draining = request.draining();
+}
+
+const Shard* ShardTable::SilentFor(absl::Duration patience, absl::Time now) const {
+  for (const auto& [index, shard] : shards_) {
+    if (now - shard.heard > patience) return &shard;
+  }
+  return nullptr;
+}
+
+uint64_t ShardTable::StalenessMedian() const {
+  std::vector<uint64_t> counts;
+  uint64_t total = 0;
+  for (const auto& [index, shard] : shards_) {
+    const int buckets = std::min(shard.report.staleness_counts_size(), kMaxBuckets);
+    if (counts.size() < static_cast<size_t>(buckets)) counts.resize(buckets, 0);
+    for (int i = 0; i < buckets; ++i) {
+      counts[i] += shard.report.staleness_counts(i);
+      total += shard.report.staleness_counts(i);
+    }
+  }
+  uint64_t below = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    below += counts[i];
+    if (2 * below >= total && total > 0) return StalenessBucketFloor(static_cast<int>(i));
+  }
+  return 0;
+}
+
+uint64_t ShardTable::StalenessMax() const {
+  uint64_t max = 0;
+  for (const auto& [index, shard] : shards_) max = std::max(max, shard.report.max_staleness());
+  return max;
+}
+
+uint64_t StalenessBucketFloor(int i) {
+  if (i < 4) return i;
+  const uint64_t power = uint64_t{1} << (i / 2);
+  return i % 2 == 0 ? power : power + power / 2;
+}
+
+}  // namespace capstan::chief

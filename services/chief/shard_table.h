@@ -1,0 +1,67 @@
+// The shards: who serves which partitions, and who has fallen silent.
+#ifndef CAPSTAN_CHIEF_SHARD_TABLE_H_
+#define CAPSTAN_CHIEF_SHARD_TABLE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "capstan/base/ids.h"
+#include "capstan/v1/chief.pb.h"
+
+namespace capstan::chief {
+
+struct Shard {
+  uint32_t index = 0;
+  std::string address;
+  Incarnation incarnation;
+  absl::Time heard;
+  bool draining = false;
+  v1::ShardReport report;
+  absl::Time report_at;
+  double pushes_per_second = 0;
+  double pulls_per_second = 0;
+};
+
+// Thread-compatible.
+class ShardTable {
+ public:
+  explicit ShardTable(uint32_t quorum) : quorum_(quorum) {}
+
+  // kSame: that process had registered already. kReplaced: another process had that index; whatever
+  // it held is gone.
+  enum class Arrival { kNew, kSame, kReplaced };
+  // INVALID_ARGUMENT: no address, no incarnation. FAILED_PRECONDITION: an index beyond the quorum.
+  absl::StatusOr<Arrival> Register(const v1::RegisterShardRequest& request, absl::Time now);
+
+  // Null: unknown, or of another incarnation.
+  Shard* Find(uint32_t index, Incarnation incarnation);
+  static void Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, absl::Time now);
+
+  bool complete() const { return shards_.size() == quorum_; }
+  uint32_t quorum() const { return quorum_; }
+  const std::map<uint32_t, Shard>& shards() const { return shards_; }
+
+  // A shard from which nothing was heard for longer than `patience`, or none.
+  const Shard* SilentFor(absl::Duration patience, absl::Time now) const;
+
+  // Median and maximum of the staleness of all gradients so far, in versions.
+  uint64_t StalenessMedian() const;
+  uint64_t StalenessMax() const;
+
+ private:
+  uint32_t quorum_;
+  std::map<uint32_t, Shard> shards_;
+};
+
+// The lowest value of bucket `i` of ShardReport.staleness_counts: 0, 1, 2, 3, 4, 6, 8, 12, 16, 24
+// ...
+uint64_t StalenessBucketFloor(int i);
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_SHARD_TABLE_H_

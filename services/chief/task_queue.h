@@ -1,0 +1,67 @@
+// Tasks of an asynchronous job: leased one by one in the order of the sequence, returned at the
+// acknowledged prefix, done once.
+#ifndef CAPSTAN_CHIEF_TASK_QUEUE_H_
+#define CAPSTAN_CHIEF_TASK_QUEUE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "capstan/base/ids.h"
+#include "capstan/v1/chief.pb.h"
+#include "chief/epoch_counter.h"
+#include "chief/generations.h"
+#include "chief/lease_book.h"
+#include "chief/task_sequence.h"
+#include "chief/work_report.h"
+
+namespace capstan::chief {
+
+// Thread-compatible.
+class TaskQueue {
+ public:
+  TaskQueue(TaskSequence sequence, uint32_t batch_size);
+
+  // Leases the next task to `member`: returned ones first. Nothing if none is left to give.
+  std::optional<v1::Lease> Grant(MemberId member, Generations& generations);
+
+  // A report by the worker of `members`. Unknown generations change nothing.
+  ReportOutcome Report(std::span<const MemberId> members, const v1::LeaseReport& report);
+
+  void Release(MemberId member);  // Everything it holds returns to the queue.
+  void ReleaseAll();
+
+  std::span<const HeldLease> LeasesOf(MemberId member) const { return leases_.Of(member); }
+  uint64_t todo() const { return returned_.size() + sequence_.size() - next_; }
+  bool all_done() const { return done_ == sequence_.size(); }
+  WorkTotals totals() const;
+  const EpochCounter& epochs() const { return epochs_; }
+
+ private:
+  // A stream that has been begun and is not done.
+  struct Open {
+    Place place;
+    uint64_t prefix = 0;
+    int failures = 0;
+  };
+
+  void Return(const HeldLease& held);
+  void Finish(const HeldLease& held, const v1::LeaseReport& report, ReportOutcome& outcome);
+
+  TaskSequence sequence_;
+  uint64_t batch_size_;
+  uint64_t next_ = 0;  // Position in the sequence of the next task that was never leased.
+  std::map<StreamId, Open> open_;
+  std::map<StreamId, Place> returned_;  // Those of open_ that nobody holds.
+  LeaseBook leases_;
+  EpochCounter epochs_;
+  uint64_t done_ = 0;
+  uint64_t done_examples_ = 0;
+  uint64_t done_batches_ = 0;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_TASK_QUEUE_H_

@@ -1,0 +1,57 @@
+// The order in which a job's tasks are trained: epoch after epoch without a gap, each epoch in an
+// order of its own drawn from the job's seed. A pure function of (seed, tasks), so whoever restarts
+// finds the same sequence.
+#ifndef CAPSTAN_CHIEF_TASK_SEQUENCE_H_
+#define CAPSTAN_CHIEF_TASK_SEQUENCE_H_
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "capstan/base/ids.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan::chief {
+
+struct SequenceOptions {
+  uint64_t seed = 0;
+  bool shuffle = false;
+  uint32_t epochs = 1;
+};
+
+// One place of the sequence.
+struct Place {
+  uint32_t epoch = 0;
+  uint32_t index = 0;  // Into tasks().
+};
+
+// Thread-compatible.
+class TaskSequence {
+ public:
+  TaskSequence(SequenceOptions options, std::vector<v1::Task> tasks)
+      : options_(options), tasks_(std::move(tasks)) {}
+
+  uint64_t size() const { return uint64_t{options_.epochs} * tasks_.size(); }
+  uint32_t epochs() const { return options_.epochs; }
+  const std::vector<v1::Task>& tasks() const { return tasks_; }
+  const v1::Task& task(const Place& place) const { return tasks_[place.index]; }
+
+  // REQUIRES: position < size().
+  Place At(uint64_t position);
+
+  StreamId StreamOf(const Place& place) const {
+    return StreamId::Task(place.epoch, task(place).index());
+  }
+
+ private:
+  std::vector<uint32_t> OrderOf(uint32_t epoch) const;
+
+  SequenceOptions options_;
+  std::vector<v1::Task> tasks_;
+  std::map<uint32_t, std::vector<uint32_t>> orders_;  // A few epochs' orders, computed when needed.
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_TASK_SEQUENCE_H_

@@ -1,0 +1,53 @@
+#include "chief/view_builder.h"
+
+#include <utility>
+
+#include "capstan/placement/placement.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr uint64_t kFirstTimeline = 1;
+
+}  // namespace
+
+ViewBuilder::ViewBuilder(uint64_t term, const v1::JobSpec& spec) {
+  view_.mutable_epoch()->set_term(term);
+  view_.mutable_epoch()->set_n(1);
+  view_.set_timeline(kFirstTimeline);
+  *view_.mutable_dense_update() = spec.dense_update();
+  *view_.mutable_sparse_update() = spec.sparse_update();
+  view_.set_state(v1::JOB_STATE_PENDING);
+}
+
+void ViewBuilder::MakeMap(uint32_t partitions, uint32_t shards) {
+  for (uint32_t owner : FirstShardMap(partitions, shards)) view_.add_owners(owner);
+}
+
+bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Membership& workers) {
+  v1::View next = view_;
+  next.set_state(state);
+  next.clear_shards();
+  for (const auto& [index, shard] : shards.shards()) {
+    v1::ShardInfo& info = *next.add_shards();
+    info.set_index(index);
+    info.set_address(shard.address);
+    info.set_incarnation(Raw(shard.incarnation));
+  }
+  next.clear_members();
+  for (const auto& [name, worker] : workers.live()) {
+    for (const Member& member : worker.members) {
+      if (!member.training) continue;
+      v1::MemberInfo& info = *next.add_members();
+      info.set_member(Raw(member.id));
+      info.set_worker(name);
+      info.set_start_clock(member.start_clock);
+    }
+  }
+  if (next.SerializeAsString() == view_.SerializeAsString()) return false;
+  next.mutable_epoch()->set_n(view_.epoch().n() + 1);
+  view_ = std::move(next);
+  return true;
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,79 @@
+#include "chief/work.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace capstan::chief {
+namespace {
+
+bool IsSync(const v1::UpdatePolicy& policy) { return policy.kind() == v1::POLICY_KIND_SYNC; }
+
+// A model without tensors, or without tables, has no such part, whatever its policy says.
+bool HasSync(const v1::JobSpec& spec, bool wanted) {
+  return (spec.tensors_size() > 0 && IsSync(spec.dense_update()) == wanted) ||
+         (spec.tables_size() > 0 && IsSync(spec.sparse_update()) == wanted);
+}
+
+std::variant<TaskQueue, LaneTable> NewWork(const JobPlan& plan) {
+  const v1::TrainSpec& train = plan.spec.train();
+  TaskSequence sequence(
+      {.seed = plan.spec.seed(), .shuffle = plan.spec.data().shuffle(), .epochs = train.epochs()},
+      plan.train);
+  if (!UsesLanes(plan.spec)) return TaskQueue(std::move(sequence), train.batch_size());
+  uint32_t lanes = 1;
+  for (const auto* policy : {&plan.spec.dense_update(), &plan.spec.sparse_update()}) {
+    if (IsSync(*policy)) lanes = std::max(lanes, policy->lanes());
+  }
+  return LaneTable(std::move(sequence), lanes, train.batch_size());
+}
+
+}  // namespace
+
+bool UsesLanes(const v1::JobSpec& spec) { return HasSync(spec, true); }
+
+bool UsesStreams(const v1::JobSpec& spec) { return HasSync(spec, false); }
+
+Work::Work(const JobPlan& plan) : work_(NewWork(plan)) {}
+
+ReportOutcome Work::Report(std::span<const MemberId> members, const v1::LeaseReport& report) {
+  return std::visit([&](auto& work) { return work.Report(members, report); }, work_);
+}
+
+void Work::Release(MemberId member) {
+  std::visit([member](auto& work) { work.Release(member); }, work_);
+}
+
+void Work::ReleaseAll() {
+  std::visit([](auto& work) { work.ReleaseAll(); }, work_);
+}
+
+std::vector<v1::Lease> Work::LeasesOf(MemberId member) {
+  if (LaneTable* table = lanes()) return table->LeasesOf(member);
+  std::vector<v1::Lease> leases;
+  for (const HeldLease& held : tasks()->LeasesOf(member)) leases.push_back(held.lease);
+  return leases;
+}
+
+bool Work::Holds(MemberId member) const {
+  if (const auto* table = std::get_if<LaneTable>(&work_)) return table->Holds(member);
+  return !std::get<TaskQueue>(work_).LeasesOf(member).empty();
+}
+
+bool Work::all_done() const {
+  return std::visit([](const auto& work) { return work.all_done(); }, work_);
+}
+
+WorkTotals Work::totals() const {
+  return std::visit([](const auto& work) { return work.totals(); }, work_);
+}
+
+uint64_t Work::ExpectedExamples() const {
+  return std::visit([](const auto& work) { return work.epochs().ExpectedExamples(); }, work_);
+}
+
+uint64_t Work::batches_a_step() const {
+  const auto* table = std::get_if<LaneTable>(&work_);
+  return table != nullptr ? table->lanes() : 1;
+}
+
+}  // namespace capstan::chief

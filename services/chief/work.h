@@ -1,0 +1,49 @@
+// The training work of a job: tasks where every part is asynchronous, lanes where one is not.
+#ifndef CAPSTAN_CHIEF_WORK_H_
+#define CAPSTAN_CHIEF_WORK_H_
+
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "chief/chief_options.h"
+#include "chief/lane_table.h"
+#include "chief/task_queue.h"
+#include "chief/work_report.h"
+
+namespace capstan::chief {
+
+// True where this policy, or the other part's, works in rounds.
+bool UsesLanes(const v1::JobSpec& spec);
+
+// True where some part's pushes are named by streams, which want to be closed.
+bool UsesStreams(const v1::JobSpec& spec);
+
+// Thread-compatible.
+class Work {
+ public:
+  explicit Work(const JobPlan& plan);
+
+  TaskQueue* tasks() { return std::get_if<TaskQueue>(&work_); }
+  LaneTable* lanes() { return std::get_if<LaneTable>(&work_); }
+  bool has_lanes() const { return std::holds_alternative<LaneTable>(work_); }
+
+  // Those of both that do the same; see there.
+  ReportOutcome Report(std::span<const MemberId> members, const v1::LeaseReport& report);
+  void Release(MemberId member);
+  void ReleaseAll();
+  std::vector<v1::Lease> LeasesOf(MemberId member);
+  bool Holds(MemberId member) const;
+  bool all_done() const;
+  WorkTotals totals() const;
+  uint64_t ExpectedExamples() const;
+  uint64_t batches_a_step() const;  // Lanes, or 1.
+
+ private:
+  std::variant<TaskQueue, LaneTable> work_;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_WORK_H_
