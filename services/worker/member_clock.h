@@ -14,50 +14,48 @@
 namespace capstan::worker {
 
 // Steps are counted absolutely: a member that joins begins at the start_clock that the chief gives.
-// Confined to the member's event loop.
+// In synchronous rounds step r - 1 is round r. Confined to the member's event loop.
 class MemberClock {
  public:
-  explicit MemberClock(uint64_t start_clock = 0);
+  explicit MemberClock(uint64_t start_clock = 0) : floor_(start_clock), next_(start_clock) {}
 
   // The member's next step begins. Its number; pulls for it carry it.
   uint64_t BeginStep() { return next_++; }
 
-  // The clock that a push of `step` to `shard` carries: the steps below it are finished there once
-  // the push is.
+  // The step is over everywhere: settled, or given up.
+  void Over(uint64_t step);
+
+  // All steps below `clock` are over: a later round has opened, or a lease begins later.
+  void AdvanceTo(uint64_t clock);
+
+  // The clock that a push of `step` to `shard` carries: once it is carried out, all steps below are
+  // finished there.
   uint64_t ClockOfPush(ShardIndex shard, uint64_t step) const;
 
   // `shard` has carried out a push of `step`, which told it `told`.
   void Finished(ShardIndex shard, uint64_t step, uint64_t told);
 
-  // The step is over without a push: its batch was given back.
-  void Abandoned(uint64_t step);
-
-  // All steps below `clock` are over: a lane's round has opened, or a lease begins later.
-  void AdvanceTo(uint64_t clock);
-
-  // Whether `shard` has been told less than is true: it then needs a push of nothing, carrying
-  // ClockOf(shard).
-  bool Behind(ShardIndex shard) const;
+  // Steps finished at `shard`; whether it has been told less, and so needs a push of nothing.
   uint64_t ClockOf(ShardIndex shard) const;
+  bool Behind(ShardIndex shard) const;
   void Told(ShardIndex shard, uint64_t clock);
-  void ToldNothing(ShardIndex shard);  // The shard may have forgotten: a new incarnation.
+  void ToldNothing(ShardIndex shard);  // It may have forgotten: a new incarnation, or a long wait.
 
-  // Steps finished on every shard heard of: what heartbeats report.
-  uint64_t clock() const;
+  // Steps over everywhere: what heartbeats report.
+  uint64_t clock() const { return floor_; }
   std::string DebugString() const;
 
  private:
   struct ShardClock {
-    uint64_t prefix = 0;       // All steps below are finished.
-    std::set<uint64_t> above;  // Finished, above the prefix; at most the push window.
+    std::set<uint64_t> finished;  // At or above the floor; at most the steps under way.
     uint64_t told = 0;
   };
-  ShardClock& At(ShardIndex shard);
-  static void Normalize(ShardClock& clock);
+  uint64_t Prefix(const ShardClock* clock, uint64_t and_step) const;
+  void RaiseFloor();
 
-  uint64_t floor_;  // All steps below are over, on every shard.
+  uint64_t floor_;  // All steps below are over.
   uint64_t next_;
-  std::set<uint64_t> abandoned_;
+  std::set<uint64_t> over_;  // Above the floor.
   std::map<ShardIndex, ShardClock> shards_;
 };
 
