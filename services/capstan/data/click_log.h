@@ -6,8 +6,8 @@
 #define CAPSTAN_DATA_CLICK_LOG_H_
 
 #include <cstdint>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,6 +21,9 @@ inline constexpr uint64_t kClickLogSeed = 20261121;
 // Rows of the evaluation split are numbered from here, so that they share no draw with training.
 inline constexpr uint64_t kClickLogEvalBase = uint64_t{1} << 40;
 
+// How many columns the log of `spec` has.
+size_t ClickLogColumns(const v1::SyntheticSpec& spec);
+
 // The generator. Tables are built once, in the constructor (about 0.1 s and 25 MB for the default
 // columns). Immutable.
 class ClickLog {
@@ -30,24 +33,32 @@ class ClickLog {
 
   size_t columns() const { return columns_.size(); }
 
-  // Fills columns() values of row `row`; returns the planted logit.
-  double Row(uint64_t row, std::span<uint32_t> values) const;
-  // Whether the row was clicked, given its logit.
-  bool Clicked(uint64_t row, double logit) const;
+  // Rows [first, first + count): values row by row, and the planted logits.
+  struct Rows {
+    std::vector<uint32_t> values;  // count x columns()
+    std::vector<double> logits;
+    std::vector<uint8_t> clicks;
+  };
+  // Replaces `rows`, whose memory is reused. Column by column within blocks: the tables stay in the
+  // cache.
+  void Generate(uint64_t first, uint64_t count, Rows& rows) const;
+
   // The key of a value of a column (from 0): what reading the CSV form with `label: 0, categorical:
   // "1-39"` gives.
   uint64_t Key(size_t column, uint32_t value) const { return columns_[column].keys[value]; }
 
-  // Appends rows [begin, end) to `records`.
-  void AppendTo(uint64_t begin, uint64_t end, Batch& records) const;
+  // Appends rows [first, first + count) to `records`.
+  void AppendTo(uint64_t first, uint64_t count, Batch& records) const;
 
  private:
   struct Column {
     Zipf values;
     std::vector<double> weights;  // Of the planted logit; one a value.
-    std::vector<double> latent;   // Per value, kLatentDim factors of each pair the column is in.
+    std::vector<double> latent;   // A column of a pair: kLatentDim factors a value.
     std::vector<uint64_t> keys;
   };
+  Column MakeColumn(uint32_t number, uint32_t vocabulary) const;
+
   uint64_t seed_;
   std::vector<Column> columns_;
 };
@@ -59,6 +70,18 @@ struct Oracle {
   double auc = 0;
   double logloss = 0;
 };
+
+// Collects scored rows (16 bytes each) and sums them up. Thread-compatible.
+class OracleSums {
+ public:
+  void Add(double logit, bool click);
+  Oracle Finish() &&;
+
+ private:
+  std::vector<std::pair<double, bool>> scores_;
+  double logloss_ = 0;
+};
+
 Oracle BestPossible(const ClickLog& log, uint64_t first_row, uint64_t rows);
 
 // Writes rows as CSV: label, then the values; no header. Returns the best possible results on them.

@@ -1,0 +1,89 @@
+#include "capstan/data/extents.h"
+
+#include <cmath>
+#include <utility>
+
+#include "capstan/base/status.h"
+#include "capstan/data/compression.h"
+#include "capstan/data/count_records.h"
+#include "capstan/data/idx.h"
+#include "capstan/data/record_parser.h"
+
+namespace capstan {
+namespace {
+
+absl::StatusOr<Extent> TextExtent(const Source& source, const FileInfo& file, bool header,
+                                  uint64_t& counted_bytes) {
+  CAPSTAN_ASSIGN_OR_RETURN(Compression compression, DetectCompression(source, file.path));
+  if (compression != Compression::kNone && counted_bytes + file.bytes <= kCountedBytes) {
+    counted_bytes += file.bytes;
+    CAPSTAN_ASSIGN_OR_RETURN(uint64_t records, CountRecords(source, file.path, header));
+    return Extent{.file = file.path, .by_records = true, .length = records};
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(double bytes, EstimateRecordBytes(source, file.path, header));
+  if (compression == Compression::kNone) {
+    return Extent{.file = file.path, .length = file.bytes, .record_bytes = bytes};
+  }
+  const double records = bytes > 0 ? std::ceil(static_cast<double>(file.bytes) / bytes) : 0;
+  return Extent{.file = file.path,
+                .by_records = true,
+                .estimated = true,
+                .length = static_cast<uint64_t>(records)};
+}
+
+absl::StatusOr<std::vector<FileInfo>> ListFiles(const Source& source, const v1::DataSpec& data,
+                                                Split split) {
+  std::vector<FileInfo> files;
+  for (const std::string& pattern : split == Split::kTrain ? data.train() : data.eval()) {
+    CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> matches, source.List(pattern));
+    files.insert(files.end(), matches.begin(), matches.end());
+  }
+  return files;
+}
+
+absl::StatusOr<std::vector<Extent>> TextExtents(const Source& source, const v1::DataSpec& data,
+                                                const std::vector<FileInfo>& files) {
+  std::vector<Extent> extents;
+  uint64_t counted_bytes = 0;
+  for (const FileInfo& file : files) {
+    CAPSTAN_ASSIGN_OR_RETURN(Extent extent, TextExtent(source, file, data.header(), counted_bytes));
+    extents.push_back(std::move(extent));
+  }
+  return extents;
+}
+
+absl::StatusOr<std::vector<Extent>> IdxExtents(const Source& source,
+                                               const std::vector<FileInfo>& files) {
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<IdxPair> pairs, PairIdxFiles(source, files));
+  std::vector<Extent> extents;
+  for (const IdxPair& pair : pairs) {
+    CAPSTAN_ASSIGN_OR_RETURN(IdxFile images, IdxFile::Open(source, pair.images.path));
+    extents.push_back({.file = pair.images.path,
+                       .labels_file = pair.labels,
+                       .by_records = true,
+                       .length = images.items()});
+  }
+  return extents;
+}
+
+Extent SyntheticExtent(const v1::SyntheticSpec& spec, Split split) {
+  const bool eval = split == Split::kEval;
+  return {.file = eval ? kSyntheticEval : kSyntheticTrain,
+          .by_records = true,
+          .length = eval ? spec.eval_rows() : spec.train_rows()};
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Extent>> FindExtents(const Source& source, const v1::DataSpec& data,
+                                                Split split) {
+  if (data.format() == v1::DATA_FORMAT_SYNTHETIC) {
+    return std::vector<Extent>{SyntheticExtent(data.synthetic(), split)};
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, ListFiles(source, data, split));
+  if (IsTextFormat(data.format())) return TextExtents(source, data, files);
+  if (data.format() == v1::DATA_FORMAT_IDX) return IdxExtents(source, files);
+  return absl::InvalidArgumentError("data: no format");
+}
+
+}  // namespace capstan

@@ -1,0 +1,33 @@
+// Which labels a job accepts.
+#ifndef CAPSTAN_DATA_LABELS_H_
+#define CAPSTAN_DATA_LABELS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// Immutable.
+class LabelRule {
+ public:
+  // `classes`: of a softmax; 0 or 1: not known, any whole number from 0 passes.
+  LabelRule(const v1::DataSpec& data, v1::Loss loss, uint32_t classes);
+
+  // The label of `text`, or of a number. False: it is none, or outside the loss's domain; `error`
+  // then says so.
+  bool Parse(std::string_view text, float& label, std::string& error) const;
+  bool Admit(float number, float& label, std::string& error) const;
+
+ private:
+  bool binarize_;
+  float threshold_;
+  v1::Loss loss_;
+  uint32_t classes_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_LABELS_H_

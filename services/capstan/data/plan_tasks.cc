@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/data/extents.h"
+#include "capstan/data/tasks.h"
+
+namespace capstan {
+namespace {
+
+constexpr uint64_t kFewestTasks = 8;
+constexpr uint64_t kMostTaskBytes = uint64_t{8} << 20;  // Of text.
+constexpr uint64_t kMostTaskRecords = uint64_t{1} << 16;
+constexpr uint64_t kMostTaskMemory = uint64_t{32} << 20;  // Of records, once they are parsed.
+constexpr double kEstimateMargin = 1.5;
+
+// Records of a task of `total` records.
+uint64_t TaskRecords(const v1::DataSpec& data, uint64_t total, uint64_t batch) {
+  if (data.task_records() > 0) return data.task_records();
+  const uint64_t record_memory =
+      16 + uint64_t{12} * data.fields() + uint64_t{4} * data.dense_width();
+  uint64_t wished = std::min({kMostTaskRecords, kMostTaskMemory / record_memory,
+                              (total + kFewestTasks - 1) / kFewestTasks});
+  return std::max(wished / batch, uint64_t{1}) * batch;
+}
+
+// Bytes of a task of text of `total` bytes, of which a record takes `record_bytes`.
+uint64_t TaskBytes(const v1::DataSpec& data, uint64_t total, double record_bytes, uint64_t batch) {
+  if (data.task_bytes() > 0) return data.task_bytes();
+  const uint64_t batch_bytes = static_cast<uint64_t>(record_bytes * static_cast<double>(batch)) + 1;
+  return std::max(std::min(kMostTaskBytes, (total + kFewestTasks - 1) / kFewestTasks), batch_bytes);
+}
+
+void CutBytes(const Extent& extent, uint64_t size, std::vector<v1::Task>& tasks) {
+  const uint64_t count = (extent.length + size - 1) / size;
+  for (uint64_t i = 0; i < count; ++i) {
+    v1::Task& task = tasks.emplace_back();
+    task.set_file(extent.file);
+    task.set_begin(i * (extent.length / count) + std::min(i, extent.length % count));
+    task.set_end((i + 1) * (extent.length / count) + std::min(i + 1, extent.length % count));
+    const double bytes = static_cast<double>(task.end() - task.begin());
+    if (extent.record_bytes > 0) {
+      task.set_expected_records(static_cast<uint64_t>(std::llround(bytes / extent.record_bytes)));
+    }
+  }
+}
+
+void CutRecords(const Extent& extent, uint64_t size, std::vector<v1::Task>& tasks) {
+  const uint64_t laid =
+      extent.estimated ? static_cast<uint64_t>(extent.records() * kEstimateMargin) : extent.length;
+  for (uint64_t begin = 0; begin < laid; begin += size) {
+    const bool last = begin + size >= laid;
+    v1::Task& task = tasks.emplace_back();
+    task.set_file(extent.file);
+    task.set_labels_file(extent.labels_file);
+    task.set_by_records(true);
+    task.set_begin(begin);
+    task.set_end(last ? (extent.estimated ? kToTheEnd : laid) : begin + size);
+    if (begin < extent.length) task.set_expected_records(std::min(size, extent.length - begin));
+  }
+}
+
+std::vector<v1::Task> Cut(const v1::DataSpec& data, const std::vector<Extent>& extents,
+                          uint64_t batch) {
+  uint64_t bytes = 0;
+  uint64_t records = 0;
+  double text_records = 0;
+  for (const Extent& extent : extents) {
+    (extent.by_records ? records : bytes) += extent.length;
+    if (!extent.by_records) text_records += extent.records();
+  }
+  const double record_bytes = text_records > 0 ? static_cast<double>(bytes) / text_records : 0;
+  std::vector<v1::Task> tasks;
+  for (const Extent& extent : extents) {
+    if (extent.by_records) {
+      CutRecords(extent, TaskRecords(data, records, batch), tasks);
+    } else {
+      CutBytes(extent, TaskBytes(data, bytes, record_bytes, batch), tasks);
+    }
+  }
+  for (size_t i = 0; i < tasks.size(); ++i) tasks[i].set_index(static_cast<uint32_t>(i));
+  return tasks;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<v1::Task>> PlanTasks(const Source& source, const v1::DataSpec& data,
+                                                const PlanOptions& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<Extent> extents, FindExtents(source, data, options.split));
+  std::vector<v1::Task> tasks = Cut(data, extents, std::max(1u, options.batch_size));
+  const bool named = data.format() != v1::DATA_FORMAT_SYNTHETIC && !extents.empty();
+  if ((options.split == Split::kTrain || named) && EstimateRecords(tasks) == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(extents.empty() ? "data" : extents.front().file, ": there are no records",
+                     extents.size() > 1 ? ", nor in the other files" : ""));
+  }
+  return tasks;
+}
+
+uint64_t EstimateRecords(std::span<const v1::Task> tasks) {
+  uint64_t records = 0;
+  for (const v1::Task& task : tasks) records += task.expected_records();
+  return records;
+}
+
+}  // namespace capstan
