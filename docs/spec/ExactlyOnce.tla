@@ -1,0 +1,281 @@
+---------------------------- MODULE ExactlyOnce ----------------------------
+(* The async and ssp policies and durability: tasks as streams of seqs,        generations, a ledger per partition,   *)
+(* progress at the chief, closed streams, fuzzy checkpoints, rollback, partial recovery, the aggregation queue.  *)
+(*                                                                                                               *)
+(* The network is a soup, as in SyncRounds: whatever could have been sent may arrive late, again, or never. An   *)
+(* actor <<t, a>> is the a-th lease of task t; older ones are zombies, a crashed one just stops.                 *)
+(* Each partition lives on a shard of its own.                                                                   *)
+EXTENDS Naturals, FiniteSets
+
+CONSTANTS
+  Len1, Len2,      \* batches of task 1 and 2 (0: there is no such task)
+  W,               \* window: seqs of a stream a client may have unacknowledged
+  Leases, Timelines, Checkpoints, Partials, ChiefCrashes,   \* budgets
+  Queue,           \* TRUE: aggregate, gradients are acknowledged when queued
+  Drops,           \* TRUE: the policy may drop
+  Sparse,          \* TRUE: batch 0 of task 1 does not touch partition 2
+  \* The rules. TRUE is the protocol; FALSE breaks it on purpose.
+  Dedupe,          \* a partition looks into its ledger
+  LedgerSaved,     \* the clone holds the ledger
+  Fence,           \* a lower generation is refused
+  CheckTimeline,   \* another timeline is refused, by partitions and by the chief
+  Window,          \* clients and partitions keep to the window
+  AloneOnly,       \* a gap counts as lost only where a partition came back alone
+  LowMark,         \* a push carries the lowest seq unacknowledged; the prefix goes there
+  KeepClosed,      \* a closed stream leaves a mark (FALSE: forgotten altogether)
+  ClosedSettled,   \* a push of a closed stream is answered "settled" (FALSE: refused)
+  HoldOff,         \* no stream is closed while a checkpoint is being taken
+  StoreFirst,      \* a stream is closed only after the chief stored the task as done
+  CloseCounts,     \* a close names the number of batches; what is missing is reported as lost
+  RecordFirst,     \* progress is recorded before the first clone (FALSE: with the manifest)
+  FlushAtClone,    \* the queue is flushed when the partition is cloned
+  ProgFromManifest,\* after a rollback progress is the manifest's (FALSE: that of chief.json)
+  Told             \* a partition that comes back alone is told generations and progress before it serves
+
+Parts == {1, 2}
+Len == <<Len1, Len2>>
+Tasks == {t \in {1, 2} : Len[t] > 0}
+Seqs(t) == 0..(Len[t] - 1)
+Recs == {<<t, q>> \in {1, 2} \X (0..3) : q < Len[t]}
+Actors == 1..Leases
+Touches(t, q, p) == ~(Sparse /\ t = 1 /\ q = 0 /\ p = 2)
+Max(x, y) == IF x > y THEN x ELSE y
+
+VARIABLES
+  lease,     \* task -> leases granted
+  born,      \* task -> actor -> [tl, start]
+  acks,      \* acknowledged pushes [t, q, a, p]
+  part,      \* partition -> its state, see Fresh
+  tlp,       \* partition -> timeline
+  ctl,       \* the chief's timeline
+  prog,      \* the chief's memory: contiguous acknowledged prefix of a task
+  stored,    \* chief.json: progress
+  closes,    \* close messages [t, tl]
+  ck,        \* checkpoint under way: [on, prog, parts]
+  man,       \* last manifest: [prog, parts]
+  used,      \* budgets spent: [ck, partial, chief]
+  top,       \* partition -> task -> highest generation it ever accepted in this timeline
+  broken,    \* an update passed a fence
+  done
+vars == <<lease, born, acks, part, tlp, ctl, prog, stored, closes, ck, man, used, top, broken, done>>
+
+Fresh == [pre    |-> [t \in Tasks |-> 0],      \* ledger: all below is settled
+          abv    |-> [t \in Tasks |-> {}],     \* ledger: settled above it
+          fen    |-> [t \in Tasks |-> 0],
+          closed |-> {},
+          appl   |-> [r \in Recs |-> 0],       \* the parameters: how often each gradient is in them
+          queue  |-> {}, drop |-> {}, lost |-> {},
+          alone  |-> FALSE]                    \* came back by partial recovery
+NoCk == [on |-> FALSE, prog |-> [t \in Tasks |-> 0], parts |-> <<>>]
+Zero == [p \in Parts |-> [t \in Tasks |-> 0]]
+
+Init ==
+  /\ lease = [t \in Tasks |-> 1]
+  /\ born = [t \in Tasks |-> [a \in Actors |-> [tl |-> IF a = 1 THEN 1 ELSE 0, start |-> 0]]]
+  /\ acks = {} /\ closes = {}
+  /\ part = [p \in Parts |-> Fresh]
+  /\ tlp = [p \in Parts |-> 1]
+  /\ ctl = 1
+  /\ prog = [t \in Tasks |-> 0]
+  /\ stored = [t \in Tasks |-> 0]
+  /\ ck = NoCk
+  /\ man = [prog |-> [t \in Tasks |-> 0], parts |-> [p \in Parts |-> Fresh]]
+  /\ used = [ck |-> 0, partial |-> 0, chief |-> 0]
+  /\ top = Zero
+  /\ broken = FALSE /\ done = FALSE
+
+(* ---- helpers ---- *)
+AckPrefix(t, a) ==
+  LET full(q) == \A p \in Parts : Touches(t, q, p) => [t |-> t, q |-> q, a |-> a, p |-> p] \in acks
+      ok == {n \in born[t][a].start..Len[t] : \A q \in born[t][a].start..(n - 1) : full(q)}
+  IN CHOOSE n \in ok : \A m \in ok : m <= n
+Settled(x, t, q) == q < x.pre[t] \/ q \in x.abv[t]
+\* Prefix at least n, then over what lies directly above.
+Norm(pre, abv) == CHOOSE n \in 0..4 : n >= pre /\ (\A i \in pre..(n - 1) : i \in abv) /\ n \notin abv
+WithPrefix(x, t, n) ==
+  LET pre == Norm(Max(x.pre[t], n), x.abv[t])
+      gap == {<<t, q>> : q \in {i \in Seqs(t) : i < n /\ ~Settled(x, t, i)}}
+  IN [x EXCEPT !.pre[t] = pre, !.abv[t] = {q \in @ : q > pre},
+               !.lost = IF x.alone \/ ~AloneOnly THEN @ \cup gap ELSE @]
+Marked(x, t, q) ==
+  LET pre == Norm(x.pre[t], x.abv[t] \cup {q})
+  IN [x EXCEPT !.pre[t] = pre, !.abv[t] = {i \in @ \cup {q} : i > pre}]
+Flushed(x) == [x EXCEPT !.appl = [r \in Recs |-> @[r] + (IF r \in x.queue THEN 1 ELSE 0)], !.queue = {}]
+
+(* ---- leases and pushes ---- *)
+Lease(t) ==
+  /\ lease[t] < Leases - (Timelines - ctl) \/ (born[t][lease[t]].tl < ctl /\ lease[t] < Leases)
+  /\ prog[t] < Len[t] /\ ~done
+  /\ lease' = [lease EXCEPT ![t] = @ + 1]
+  /\ born' = [born EXCEPT ![t][lease[t] + 1] = [tl |-> ctl, start |-> prog[t]]]
+  /\ UNCHANGED <<acks, part, tlp, ctl, prog, stored, closes, ck, man, used, top, broken, done>>
+
+Push(t, a, q, p, low) ==
+  LET x == part[p]
+      y == IF LowMark THEN WithPrefix(x, t, low) ELSE x
+      m == [t |-> t, q |-> q, a |-> a, p |-> p]
+      ack == acks' = acks \cup {m}
+      accept(z) == part' = [part EXCEPT ![p] = [z EXCEPT !.fen[t] = Max(@, a)]]
+      fresh == {[Marked(y, t, q) EXCEPT !.appl[<<t, q>>] = @ + 1]}
+      queued == {[Marked(y, t, q) EXCEPT !.queue = @ \cup {<<t, q>>}]}
+      dropped == {[Marked(y, t, q) EXCEPT !.drop = @ \cup {<<t, q>>}]}
+  IN
+  /\ a <= lease[t] /\ q \in born[t][a].start..(Len[t] - 1) /\ Touches(t, q, p)
+  /\ low \in born[t][a].start..AckPrefix(t, a) /\ low <= q /\ (Window => q < low + W)
+  /\ tlp[p] # 0 /\ (CheckTimeline => tlp[p] = born[t][a].tl)
+  /\ Fence => a >= x.fen[t]
+  /\ \/ /\ t \in x.closed /\ ClosedSettled /\ ack /\ m \notin acks
+        /\ UNCHANGED <<part, top, broken>>
+     \/ /\ t \notin x.closed /\ Dedupe /\ Settled(y, t, q) /\ ack /\ m \notin acks
+        /\ accept(y) /\ UNCHANGED <<top, broken>>
+     \/ /\ t \notin x.closed /\ (Dedupe => ~Settled(y, t, q)) /\ (Window => q < y.pre[t] + W) /\ ack
+        /\ (~Dedupe => x.appl[<<t, q>>] < 2)
+        /\ \E z \in (IF Queue THEN queued ELSE fresh) \cup (IF Drops THEN dropped ELSE {}) : accept(z)
+        /\ top' = [top EXCEPT ![p][t] = Max(@, a)]
+        /\ broken' = (broken \/ a < top[p][t] \/ born[t][a].tl # tlp[p])
+  /\ UNCHANGED <<lease, born, tlp, ctl, prog, stored, closes, ck, man, used, done>>
+
+Flush(p) ==
+  /\ part[p].queue # {} /\ tlp[p] # 0
+  /\ part' = [part EXCEPT ![p] = Flushed(@)]
+  /\ UNCHANGED <<lease, born, acks, tlp, ctl, prog, stored, closes, ck, man, used, top, broken, done>>
+
+(* ---- the chief ---- *)
+Report(t, a) ==
+  /\ a <= lease[t] /\ AckPrefix(t, a) > prog[t]
+  /\ CheckTimeline => born[t][a].tl = ctl
+  /\ prog' = [prog EXCEPT ![t] = AckPrefix(t, a)]
+  /\ UNCHANGED <<lease, born, acks, part, tlp, ctl, stored, closes, ck, man, used, top, broken, done>>
+
+Store ==
+  /\ stored # prog /\ stored' = prog
+  /\ UNCHANGED <<lease, born, acks, part, tlp, ctl, prog, closes, ck, man, used, top, broken, done>>
+
+SendClose(t) ==
+  LET m == [t |-> t, tl |-> ctl] IN
+  /\ m \notin closes /\ prog[t] = Len[t]
+  /\ StoreFirst => stored[t] = Len[t]
+  /\ HoldOff => ~ck.on
+  /\ closes' = closes \cup {m}
+  /\ UNCHANGED <<lease, born, acks, part, tlp, ctl, prog, stored, ck, man, used, top, broken, done>>
+
+CloseAt(t, p) == \E m \in closes :
+  LET x == IF CloseCounts THEN WithPrefix(part[p], t, Len[t]) ELSE part[p] IN
+  /\ m.t = t /\ tlp[p] # 0 /\ (CheckTimeline => m.tl = tlp[p])
+  /\ part' = [part EXCEPT ![p] = [x EXCEPT !.pre[t] = 0, !.abv[t] = {}, !.fen[t] = 0,
+                                           !.closed = IF KeepClosed THEN @ \cup {t} ELSE @]]
+  /\ t \notin part[p].closed /\ part'[p] # part[p]
+  /\ top' = IF KeepClosed THEN top ELSE [top EXCEPT ![p][t] = 0]
+  /\ UNCHANGED <<lease, born, acks, tlp, ctl, prog, stored, closes, ck, man, used, broken, done>>
+
+ChiefCrash ==
+  /\ used.chief < ChiefCrashes /\ ~done
+  /\ used' = [used EXCEPT !.chief = @ + 1]
+  /\ prog' = stored /\ ck' = NoCk
+  /\ UNCHANGED <<lease, born, acks, part, tlp, ctl, stored, closes, man, top, broken, done>>
+
+Finish ==
+  /\ ~done /\ \A t \in Tasks : prog[t] = Len[t] /\ stored[t] = Len[t]
+  /\ \A p \in Parts : tlp[p] = ctl /\ part[p].queue = {} /\ (KeepClosed => part[p].closed = Tasks)
+  /\ done' = TRUE
+  /\ UNCHANGED <<lease, born, acks, part, tlp, ctl, prog, stored, closes, ck, man, used, top, broken>>
+
+(* ---- checkpoints ---- *)
+Record ==
+  /\ ~ck.on /\ used.ck < Checkpoints /\ ~done
+  /\ used' = [used EXCEPT !.ck = @ + 1]
+  /\ ck' = [on |-> TRUE, prog |-> prog, parts |-> [p \in {} |-> Fresh]]
+  /\ UNCHANGED <<lease, born, acks, part, tlp, ctl, prog, stored, closes, man, top, broken, done>>
+
+Clone(p) ==
+  LET live == IF FlushAtClone THEN Flushed(part[p]) ELSE part[p]
+      copy == IF LedgerSaved THEN live
+              ELSE [live EXCEPT !.pre = Fresh.pre, !.abv = Fresh.abv] IN
+  /\ ck.on /\ p \notin DOMAIN ck.parts /\ tlp[p] = ctl
+  /\ part' = [part EXCEPT ![p] = live]
+  /\ ck' = [ck EXCEPT !.parts = [i \in DOMAIN ck.parts \cup {p} |-> IF i = p THEN [copy EXCEPT !.queue = {}] ELSE ck.parts[i]]]
+  /\ UNCHANGED <<lease, born, acks, tlp, ctl, prog, stored, closes, man, used, top, broken, done>>
+
+Manifest ==
+  /\ ck.on /\ DOMAIN ck.parts = Parts
+  /\ man' = [prog |-> IF RecordFirst THEN ck.prog ELSE prog, parts |-> ck.parts]
+  /\ ck' = NoCk
+  /\ UNCHANGED <<lease, born, acks, part, tlp, ctl, prog, stored, closes, used, top, broken, done>>
+
+(* ---- recovery ---- *)
+NewTimeline ==                 \* everything died, or a shard did and recovery is `rollback`; leases are void
+  /\ ctl < Timelines /\ ~done
+  /\ ctl' = ctl + 1
+  /\ prog' = IF ProgFromManifest THEN man.prog ELSE stored
+  /\ stored' = prog'
+  /\ ck' = NoCk
+  /\ UNCHANGED <<lease, born, acks, part, tlp, closes, man, used, top, broken, done>>
+
+Restore(p) ==
+  /\ tlp[p] < ctl
+  /\ tlp' = [tlp EXCEPT ![p] = ctl]
+  /\ part' = [part EXCEPT ![p] = man.parts[p]]
+  /\ top' = [top EXCEPT ![p] = Zero[p]]
+  /\ UNCHANGED <<lease, born, acks, ctl, prog, stored, closes, ck, man, used, broken, done>>
+
+Partial(p) ==                  \* the shard of p dies and comes back alone; same timeline
+  LET x == [man.parts[p] EXCEPT !.alone = TRUE]
+      y == [x EXCEPT !.fen = [t \in Tasks |-> IF t \in x.closed THEN 0 ELSE lease[t]]]
+      told(z, t) == IF t \in Tasks \ x.closed THEN WithPrefix(z, t, prog[t]) ELSE z IN
+  /\ used.partial < Partials /\ tlp[p] = ctl /\ ~done
+  /\ used' = [used EXCEPT !.partial = @ + 1]
+  /\ part' = [part EXCEPT ![p] = IF Told THEN told(told(y, 1), 2) ELSE x]
+  /\ UNCHANGED <<lease, born, acks, tlp, ctl, prog, stored, closes, ck, man, top, broken, done>>
+
+(* ---- specification ---- *)
+Steps(t, a) ==
+  \/ Report(t, a)
+  \/ \E p \in Parts, q \in Seqs(t), low \in 0..Len[t] : Push(t, a, q, p, low)
+ChiefSteps ==
+  \/ Store \/ Finish \/ Manifest
+  \/ \E t \in Tasks : SendClose(t) \/ \E p \in Parts : CloseAt(t, p)
+  \/ \E p \in Parts : Flush(p) \/ Clone(p) \/ Restore(p)
+\* A live holder sends what is not acknowledged to it, with its present low mark; it no longer has the rest.
+Needed(t, a) ==
+  \/ Report(t, a)
+  \/ \E p \in Parts, q \in Seqs(t) :
+       [t |-> t, q |-> q, a |-> a, p |-> p] \notin acks /\ Push(t, a, q, p, AckPrefix(t, a))
+NeedLease(t) == Lease(t) /\ born[t][lease[t]].tl < ctl
+\* What must go on when faults end: the present holders of this timeline, the chief, the partitions.
+Progress == ChiefSteps \/ \E t \in Tasks : NeedLease(t) \/ (born[t][lease[t]].tl = ctl /\ Needed(t, lease[t]))
+Next ==
+  \/ ChiefSteps \/ Record \/ ChiefCrash \/ NewTimeline
+  \/ \E t \in Tasks : Lease(t) \/ \E a \in Actors : Steps(t, a)
+  \/ \E p \in Parts : Partial(p)
+Spec == Init /\ [][Next]_vars /\ WF_vars(Progress)
+
+(* ---- invariants ---- *)
+Here(p) == {r \in Recs : Touches(r[1], r[2], p)}
+\* No gradient is in the parameters twice.
+NoDuplicate == \A p \in Parts : \A r \in Recs : part[p].appl[r] + (IF r \in part[p].queue THEN 1 ELSE 0) <= 1
+\* No update of an older timeline, or of a generation lower than one already accepted, is applied.
+FencesHold == ~broken
+\* A record is applied, queued, dropped or lost: one of them.
+OneFate == \A p \in Parts : \A r \in Recs :
+  Cardinality({f \in {"applied", "queued", "dropped", "lost"} :
+    CASE f = "applied" -> part[p].appl[r] > 0
+      [] f = "queued"  -> r \in part[p].queue
+      [] f = "dropped" -> r \in part[p].drop
+      [] f = "lost"    -> r \in part[p].lost}) <= 1
+\* What was acknowledged in this timeline has a fate, unless the partition has come back alone since.
+AckedIsKept == \A m \in acks : LET x == part[m.p]
+                                r == <<m.t, m.q>> IN
+  (born[m.t][m.a].tl = tlp[m.p] /\ ~x.alone) => (x.appl[r] > 0 \/ r \in x.queue \cup x.drop)
+\* Nothing is reported lost where nothing came back alone.
+LossOnlyByPartial == Partials = 0 => \A p \in Parts : part[p].lost = {}
+\* At the end every record has its fate on every partition that it touches: applied once, dropped, or reported lost.
+EndExact == done => \A p \in Parts : \A r \in Here(p) :
+  part[p].appl[r] = 1 \/ r \in part[p].drop \cup part[p].lost
+\* A manifest holds, on every partition, all that its progress claims.
+ManifestHolds == Partials = 0 => \A p \in Parts : \A r \in Here(p) :
+  r[2] < man.prog[r[1]] => (man.parts[p].appl[r] > 0 \/ r \in man.parts[p].drop)
+\* The ledger's window is never exceeded.
+WindowHolds == \A p \in Parts : \A t \in Tasks : \A q \in part[p].abv[t] : q < part[p].pre[t] + W
+NeverStuck == done \/ ENABLED <<Progress>>_vars
+JobEnds == <>done
+=============================================================================
