@@ -49,24 +49,33 @@ class DenseBlocks {
   size_t memory_bytes() const;
 
  private:
+  struct Tensor {
+    v1::TensorSpec spec;
+    std::unique_ptr<Optimizer> optimizer;
+  };
   struct Stored {
-    const v1::TensorSpec* tensor;  // In spec_.
-    const Optimizer* optimizer;    // In optimizers_.
+    Parameters parameters() { return {state.data(), state.data() + length, length}; }
+
+    const Tensor* tensor = nullptr;  // In tensors_.
     size_t length = 0;
-    std::vector<float> state;
+    std::vector<float> state = {};  // Weights, then slots.
   };
 
-  DenseBlocks() = default;
-  absl::Status Add(const Block& block, uint64_t seed);
+  explicit DenseBlocks(uint64_t seed) : seed_(seed) {}
+  absl::Status Add(const Block& block, const v1::TensorSpec& spec);
+  const void* Sum(const Stored& block, absl::Span<const BlockGradient> gradients,
+                  const UpdateContext& context);
   Stored& stored(BlockId id) { return stored_[places_.find(id)->second]; }
   const Stored& stored(BlockId id) const { return stored_[places_.find(id)->second]; }
 
-  v1::JobSpec spec_;                                                      // Only its tensors.
-  absl::flat_hash_map<uint32_t, std::unique_ptr<Optimizer>> optimizers_;  // By tensor.
+  uint64_t seed_;
+  absl::flat_hash_map<uint32_t, std::unique_ptr<Tensor>> tensors_;  // By place in the job's list.
   std::vector<Block> blocks_;
   std::vector<Stored> stored_;
   absl::flat_hash_map<BlockId, size_t> places_;
-  std::vector<float> sum_;  // Scratch of Apply.
+  // Scratch of Apply, kept for its capacity.
+  std::vector<float> sum_;
+  std::vector<float> compensated_;
 };
 
 }  // namespace capstan

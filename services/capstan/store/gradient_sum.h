@@ -23,7 +23,7 @@ class KeyGroups {
   uint64_t key(size_t group) const { return keys_[group]; }
 
   // How many of the gradients hold the key.
-  uint32_t Occurrences(size_t group) const;
+  uint32_t GradientsWith(size_t group) const;
 
   // The update of a row: within a gradient duplicates are added, the result is compensated for
   // delay (if it has `pulled`), weighted, and added to that of the gradients before it. `weights`:
@@ -37,7 +37,7 @@ class KeyGroups {
     uint32_t position;
   };
 
-  uint32_t GroupOf(uint64_t key, uint32_t new_group);
+  uint32_t GroupOf(uint64_t key);
   void SortIntoGroups();
   absl::Span<const Occurrence> OccurrencesOf(size_t group) const;
   const void* SumWithin(absl::Span<const Occurrence> same_gradient, size_t dim);

@@ -16,7 +16,8 @@ namespace capstan {
 class RowIndex {
  public:
   static constexpr uint32_t kNone = 0xFFFFFFFFu;
-  static constexpr uint32_t kMaxRows = kNone - 1;
+  static constexpr uint32_t kMaxRows = kNone - 2;
+  static constexpr size_t kMaxBytesPerRow = 16;
 
   // Keys of a partition agree in some bits of PartitionOfKey's hash, hence another seed here.
   explicit RowIndex(uint64_t table_seed) : seed_(Mix64(table_seed + 1)), entries_(kMinCapacity) {}

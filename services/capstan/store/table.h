@@ -85,39 +85,43 @@ class Table {
   const TableCounters& counters() const { return counters_; }
 
  private:
-  // A run of columns with one initializer and one learning rate, and where its slots are in the
-  // row.
+  // A run of columns with one initializer and one learning rate. Offsets count from the row's first
+  // weight.
   struct Segment {
+    Parameters In(float* state) const { return {state + offset, state + slot_offset, width}; }
+
     v1::Initializer initializer;
     size_t offset = 0;
     size_t width = 0;
-    size_t slot_offset = 0;  // From the row's first weight.
+    size_t slot_offset = 0;
+    size_t slot_end = 0;
     float learning_rate_scale = 1;
   };
 
-  Table(const v1::TableSpec& spec, uint32_t partition_count);
-  absl::Status Prepare();
+  Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer);
+  static std::vector<Segment> SegmentsOf(const v1::TableSpec& spec, const Optimizer& optimizer);
 
-  void FillInitialRow(uint64_t key, void* weights) const;
-  void InitializeRow(uint64_t key, RowSlabs::Row row, uint32_t frequency);
-  bool Expired(uint32_t touched) const;
-  uint32_t TouchUnits(uint64_t examples) const;
-
-  uint32_t FindRow(uint64_t key) const;
+  // The steps of Apply, in this order; `found_` holds what became of each key.
   void FindRows();
   bool EraseExpired();
-  void AdmitNew();
-  void MakeRoom(size_t rows);
-  void UpdateRow(size_t group, const UpdateContext& context, float learning_rate);
-  void Erase(uint32_t row);
+  size_t AdmitNew();
+  void MakeRoom(size_t wanted);
+  void UpdateRow(size_t group, const UpdateContext& context, float rate);
   void SweepExpired(size_t at_most);
 
-  v1::TableSpec spec_;
-  std::unique_ptr<Optimizer> optimizer_;
-  std::vector<Segment> segments_;
-  size_t slot_count_ = 0;
-  size_t max_rows_;  // What the budget has room for.
-  int touch_shift_;  // Last touched is kept in units of 2^touch_shift_ examples.
+  uint32_t FindRow(uint64_t key, uint32_t tag) const;
+  void FillInitialRow(uint64_t key, void* weights) const;
+  uint32_t CreateRow(uint64_t key);
+  void Erase(uint32_t row);
+  uint32_t TouchUnits(uint64_t examples) const;
+  bool Expired(uint32_t touched) const;
+
+  const v1::TableSpec spec_;
+  const std::unique_ptr<Optimizer> optimizer_;
+  const std::vector<Segment> segments_;
+  const size_t slot_count_;
+  const int touch_shift_;  // Last touched is kept in units of 2^touch_shift_ examples.
+  size_t max_rows_ = RowIndex::kMaxRows;  // What the budget has room for.
 
   RowIndex index_;
   RowSlabs slabs_;
@@ -128,7 +132,7 @@ class Table {
 
   // Scratch of Apply, kept for its capacity.
   KeyGroups groups_;
-  std::vector<uint32_t> found_;
+  std::vector<uint32_t> found_;  // By group: the number of its row, or that it has none.
 };
 
 }  // namespace capstan

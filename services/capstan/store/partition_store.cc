@@ -1,0 +1,39 @@
+#include "capstan/store/partition_store.h"
+
+#include "capstan/base/status.h"
+
+namespace capstan {
+
+absl::StatusOr<std::unique_ptr<PartitionStore>> PartitionStore::Create(const v1::JobSpec& job,
+                                                                       const DenseLayout& layout,
+                                                                       PartitionIndex partition) {
+  std::unique_ptr<PartitionStore> store(new PartitionStore(partition));
+  for (const v1::TableSpec& spec : job.tables()) {
+    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Table> table,
+                             Table::Create(spec, job.partition_count()));
+    store->tables_.push_back(std::move(table));
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(store->blocks_, DenseBlocks::Create(job, layout, partition));
+  return store;
+}
+
+Table* PartitionStore::FindTable(TableId id) {
+  for (const std::unique_ptr<Table>& table : tables_) {
+    if (table->id() == id) return table.get();
+  }
+  return nullptr;
+}
+
+size_t PartitionStore::row_count() const {
+  size_t rows = 0;
+  for (const std::unique_ptr<Table>& table : tables_) rows += table->row_count();
+  return rows;
+}
+
+size_t PartitionStore::memory_bytes() const {
+  size_t bytes = blocks_->memory_bytes();
+  for (const std::unique_ptr<Table>& table : tables_) bytes += table->memory_bytes();
+  return bytes;
+}
+
+}  // namespace capstan

@@ -1,0 +1,247 @@
+#include "capstan/store/table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <tuple>
+
+#include "capstan/base/check.h"
+#include "capstan/base/status.h"
+#include "capstan/optim/schedule.h"
+#include "capstan/store/initializer.h"
+
+namespace capstan {
+namespace {
+
+// Marks in found_ of keys that have no row.
+constexpr uint32_t kMissing = RowIndex::kNone;
+constexpr uint32_t kNew = RowIndex::kNone - 1;  // Gets a row in this update.
+static_assert(RowIndex::kMaxRows < kNew);
+
+// Keys looked up together, so that their cache misses overlap.
+constexpr size_t kBatch = 16;
+
+// Rows whose memory is asked for ahead of their update.
+constexpr size_t kUpdatesAhead = 6;
+
+// When the budget is full, this share of its rows goes at once: finding the least frequently pushed
+// ones takes a pass over all.
+constexpr size_t kEvictedShare = 16;
+
+constexpr size_t kMinCandidates = 4096;
+
+}  // namespace
+
+void Table::Pull(PackedKeys keys, void* values) const {
+  char* out = static_cast<char*>(values);
+  const size_t bytes = dim() * sizeof(float);
+  uint32_t tags[kBatch];
+  for (size_t begin = 0; begin < keys.size(); begin += kBatch) {
+    const size_t count = std::min(kBatch, keys.size() - begin);
+    for (size_t i = 0; i < count; ++i) {
+      tags[i] = index_.TagOf(keys[begin + i]);
+      index_.Prefetch(tags[i]);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t row = index_.FirstCandidate(tags[i]);
+      if (row != RowIndex::kNone) slabs_.Prefetch(row, dim());
+    }
+    for (size_t i = 0; i < count; ++i, out += bytes) {
+      const uint64_t key = keys[begin + i];
+      const uint32_t row = FindRow(key, tags[i]);
+      if (row == kMissing || Expired(slabs_.at(row).touched())) {
+        FillInitialRow(key, out);
+      } else {
+        std::memcpy(out, slabs_.at(row).state(), bytes);
+      }
+    }
+  }
+}
+
+void Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext& context) {
+  for (const RowGradients& gradient : gradients) {
+    CAPSTAN_CHECK(gradient.values.size() == gradient.keys.size() * dim());
+    CAPSTAN_CHECK(gradient.pulled.empty() || gradient.pulled.size() == gradient.values.size());
+  }
+  progress_examples_ = std::max(progress_examples_, context.progress_examples);
+  groups_.Build(gradients);
+  FindRows();
+  if (EraseExpired()) FindRows();
+  const size_t admitted = AdmitNew();
+  if (index_.size() + admitted > max_rows_) MakeRoom(admitted);
+
+  const float rate = LearningRate(spec_.optimizer(), progress_examples_);
+  for (size_t group = 0; group < groups_.size(); ++group) {
+    if (group + kUpdatesAhead < groups_.size()) {
+      const uint32_t ahead = found_[group + kUpdatesAhead];
+      if (ahead < kNew) slabs_.PrefetchAll(ahead);
+    }
+    UpdateRow(group, context, rate);
+  }
+  SweepExpired(2 * groups_.size());
+}
+
+uint32_t Table::FindRow(uint64_t key, uint32_t tag) const {
+  return index_.Find(tag, [this, key](uint32_t row) { return slabs_.at(row).key() == key; });
+}
+
+void Table::FindRows() {
+  found_.resize(groups_.size());
+  uint32_t tags[kBatch];
+  for (size_t begin = 0; begin < groups_.size(); begin += kBatch) {
+    const size_t count = std::min(kBatch, groups_.size() - begin);
+    for (size_t i = 0; i < count; ++i) {
+      tags[i] = index_.TagOf(groups_.key(begin + i));
+      index_.Prefetch(tags[i]);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t row = index_.FirstCandidate(tags[i]);
+      if (row != RowIndex::kNone) slabs_.Prefetch(row, 0);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      found_[begin + i] = FindRow(groups_.key(begin + i), tags[i]);
+    }
+  }
+}
+
+// Rows that have expired, but have not been swept yet, do not exist any more. True if there were
+// any.
+bool Table::EraseExpired() {
+  const auto expired = [this](uint32_t row) {
+    return row != kMissing && Expired(slabs_.at(row).touched());
+  };
+  if (std::none_of(found_.begin(), found_.end(), expired)) return false;
+  for (size_t group = 0; group < groups_.size(); ++group) {
+    const uint32_t row = FindRow(groups_.key(group), index_.TagOf(groups_.key(group)));
+    if (!expired(row)) continue;
+    Erase(row);
+    ++counters_.expired;
+  }
+  return true;
+}
+
+// Marks the keys that shall have a row and returns their number.
+size_t Table::AdmitNew() {
+  size_t admitted = 0;
+  const size_t max_candidates = std::max<size_t>(kMinCandidates, index_.size());
+  for (size_t group = 0; group < groups_.size(); ++group) {
+    if (found_[group] != kMissing) continue;
+    const uint32_t times = groups_.GradientsWith(group);
+    if (admission_.Admit(groups_.key(group), times, max_candidates)) {
+      found_[group] = kNew;
+      ++admitted;
+    } else {
+      counters_.not_admitted += times;
+    }
+  }
+  return admitted;
+}
+
+// Evicts the least frequently pushed rows, those longer untouched first, then by key: a choice that
+// depends on the rows alone. Rows of this update stay.
+void Table::MakeRoom(size_t wanted) {
+  const size_t excess = index_.size() + wanted - max_rows_;
+  std::vector<bool> stays(slabs_.size());
+  for (uint32_t row : found_) {
+    if (row < kNew) stays[row] = true;
+  }
+  using Worth = std::tuple<uint32_t, uint32_t, uint64_t>;  // (frequency, touched, key)
+  std::vector<Worth> rows;
+  for (uint32_t i = 0; i < slabs_.size(); ++i) {
+    const RowSlabs::Row row = slabs_.at(i);
+    if (!stays[i]) rows.emplace_back(row.frequency(), row.touched(), row.key());
+  }
+  const size_t victims = std::min(rows.size(), std::max(excess, max_rows_ / kEvictedShare));
+  std::nth_element(rows.begin(), rows.begin() + victims, rows.end());
+  for (size_t i = 0; i < victims; ++i) {
+    const uint64_t key = std::get<uint64_t>(rows[i]);
+    Erase(FindRow(key, index_.TagOf(key)));
+  }
+  counters_.evicted += victims;
+  // Rows have moved.
+  for (size_t group = 0; group < groups_.size(); ++group) {
+    if (found_[group] >= kNew) continue;
+    found_[group] = FindRow(groups_.key(group), index_.TagOf(groups_.key(group)));
+  }
+}
+
+void Table::UpdateRow(size_t group, const UpdateContext& context, float rate) {
+  if (found_[group] == kMissing) return;
+  const uint32_t times = groups_.GradientsWith(group);
+  if (found_[group] == kNew) {
+    if (index_.size() >= max_rows_) {
+      counters_.refused += times;
+      return;
+    }
+    found_[group] = CreateRow(groups_.key(group));
+  }
+  const RowSlabs::Row row = slabs_.at(found_[group]);
+  const uint32_t room = std::numeric_limits<uint32_t>::max() - row.frequency();
+  row.frequency() += std::min(times, room);
+  row.touched() = TouchUnits(progress_examples_);
+  const void* gradient = groups_.Sum(group, row.state(), dim(), context.compensate_lambda);
+  for (const Segment& segment : segments_) {
+    optimizer_->Apply(segment.In(row.state()),
+                      static_cast<const char*>(gradient) + segment.offset * sizeof(float),
+                      rate * segment.learning_rate_scale);
+  }
+}
+
+void Table::FillInitialRow(uint64_t key, void* weights) const {
+  for (const Segment& segment : segments_) {
+    FillInitial(segment.initializer, {spec_.seed(), key, segment.offset},
+                static_cast<char*>(weights) + segment.offset * sizeof(float), segment.width);
+  }
+}
+
+uint32_t Table::CreateRow(uint64_t key) {
+  const uint32_t number = slabs_.Append();
+  const RowSlabs::Row row = slabs_.at(number);
+  row.key() = key;
+  row.frequency() = 0;
+  FillInitialRow(key, row.state());
+  for (const Segment& segment : segments_) {
+    optimizer_->Initialize(segment.In(row.state()),
+                           spec_.optimizer().learning_rate() * segment.learning_rate_scale);
+  }
+  index_.Insert(index_.TagOf(key), number);
+  ++counters_.created;
+  return number;
+}
+
+void Table::Erase(uint32_t row) {
+  index_.Erase(index_.TagOf(slabs_.at(row).key()), row);
+  const uint32_t moved = slabs_.Remove(row);
+  if (moved != row) index_.Renumber(index_.TagOf(slabs_.at(row).key()), moved, row);
+}
+
+uint32_t Table::TouchUnits(uint64_t examples) const {
+  return static_cast<uint32_t>(std::min<uint64_t>(examples >> touch_shift_, UINT32_MAX));
+}
+
+bool Table::Expired(uint32_t touched) const {
+  if (spec_.expire_after_examples() == 0) return false;
+  const uint64_t limit = spec_.expire_after_examples() >> touch_shift_;
+  return TouchUnits(progress_examples_) > touched + limit;
+}
+
+// A little of it at each update. Expired rows read as missing whether swept or not; sweeping frees
+// their memory.
+void Table::SweepExpired(size_t at_most) {
+  if (spec_.expire_after_examples() == 0) return;
+  for (size_t i = 0; i < at_most && slabs_.size() != 0; ++i) {
+    if (sweep_next_ >= slabs_.size()) sweep_next_ = 0;
+    if (!Expired(slabs_.at(sweep_next_).touched())) {
+      ++sweep_next_;
+      continue;
+    }
+    Erase(sweep_next_);
+    ++counters_.expired;
+  }
+}
+
+size_t Table::memory_bytes() const {
+  return slabs_.memory_bytes() + index_.memory_bytes() + admission_.memory_bytes();
+}
+
+}  // namespace capstan

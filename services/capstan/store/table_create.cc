@@ -1,0 +1,143 @@
+// Making, checking, saving and restoring a table.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/store/initializer.h"
+#include "capstan/store/table.h"
+
+namespace capstan {
+namespace {
+
+constexpr uint32_t kMaxDim = 1 << 20;
+
+// Last touched has 32 bits: fine steps for a short expiry, coarse ones for a long one.
+int TouchShift(const v1::TableSpec& spec) {
+  constexpr int kStepBits = 20;  // An expiry is at least 2^19 steps, or exact.
+  constexpr int kWithoutExpiry = 10;
+  if (spec.expire_after_examples() == 0) return kWithoutExpiry;
+  return std::max(0, static_cast<int>(std::bit_width(spec.expire_after_examples())) - kStepBits);
+}
+
+absl::Status Refuse(const v1::TableSpec& spec, const std::string& why) {
+  return absl::InvalidArgumentError(absl::StrCat("table ", spec.name(), ": ", why));
+}
+
+absl::Status CheckSegments(const v1::TableSpec& spec) {
+  uint64_t end = 0;
+  for (const v1::TableSegment& segment : spec.segments()) {
+    if (segment.offset() != end || segment.width() == 0) {
+      return Refuse(
+          spec, absl::StrCat("segment ", segment.name(), " is columns [", segment.offset(), ", +",
+                             segment.width(), "), expected to begin at ", end));
+    }
+    if (!(std::isfinite(segment.learning_rate_scale()) && segment.learning_rate_scale() >= 0)) {
+      return Refuse(spec, absl::StrCat("segment ", segment.name(), ": learning_rate_scale is ",
+                                       segment.learning_rate_scale()));
+    }
+    CAPSTAN_RETURN_IF_ERROR(CheckInitializer(segment.initializer()));
+    end += segment.width();
+  }
+  if (end == spec.dim()) return absl::OkStatus();
+  return Refuse(spec, absl::StrCat("segments have ", end, " columns, dim is ", spec.dim()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Table>> Table::Create(const v1::TableSpec& spec,
+                                                     uint32_t partition_count) {
+  if (spec.dim() == 0 || spec.dim() > kMaxDim) {
+    return Refuse(spec, absl::StrCat("dim is ", spec.dim(), ", expected 1 to ", kMaxDim));
+  }
+  if (partition_count == 0) return Refuse(spec, "partition_count is 0");
+  CAPSTAN_RETURN_IF_ERROR(CheckSegments(spec));
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Optimizer> optimizer, MakeOptimizer(spec.optimizer()));
+  std::unique_ptr<Table> table(new Table(spec, std::move(optimizer)));
+  if (spec.byte_budget() == 0) return table;
+  const uint64_t budget = spec.byte_budget() / partition_count;
+  table->max_rows_ = std::min<uint64_t>(table->max_rows_,
+                                        budget / (table->row_bytes() + RowIndex::kMaxBytesPerRow));
+  if (table->max_rows_ > 0) return table;
+  return Refuse(spec, absl::StrCat("byte_budget ", spec.byte_budget(), " holds no row in each of ",
+                                   partition_count, " partitions"));
+}
+
+Table::Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer)
+    : spec_(spec),
+      optimizer_(std::move(optimizer)),
+      segments_(SegmentsOf(spec, *optimizer_)),
+      slot_count_(segments_.back().slot_end - spec.dim()),
+      touch_shift_(TouchShift(spec)),
+      index_(spec.seed()),
+      slabs_(segments_.back().slot_end),
+      admission_(spec.admission_count()) {}
+
+std::vector<Table::Segment> Table::SegmentsOf(const v1::TableSpec& spec,
+                                              const Optimizer& optimizer) {
+  std::vector<Segment> segments;
+  size_t slots = spec.dim();
+  for (const v1::TableSegment& segment : spec.segments()) {
+    const size_t slot_offset = slots;
+    slots += optimizer.SlotCount(segment.width());
+    segments.push_back({.initializer = segment.initializer(),
+                        .offset = segment.offset(),
+                        .width = segment.width(),
+                        .slot_offset = slot_offset,
+                        .slot_end = slots,
+                        .learning_rate_scale = segment.learning_rate_scale()});
+  }
+  return segments;
+}
+
+void Table::ForEachRow(absl::FunctionRef<void(const RowState&)> visit) const {
+  std::vector<std::pair<uint64_t, uint32_t>> order;
+  order.reserve(slabs_.size());
+  for (uint32_t i = 0; i < slabs_.size(); ++i) order.emplace_back(slabs_.at(i).key(), i);
+  std::sort(order.begin(), order.end());
+  for (const auto& [key, number] : order) {
+    const RowSlabs::Row row = slabs_.at(number);
+    visit({.key = key,
+           .frequency = row.frequency(),
+           .touched_examples = uint64_t{row.touched()} << touch_shift_,
+           .state = absl::MakeConstSpan(row.state(), dim() + slot_count_)});
+  }
+}
+
+void Table::ForEachCandidate(absl::FunctionRef<void(const Candidate&)> visit) const {
+  for (const Candidate& candidate : admission_.InOrderOfKeys()) visit(candidate);
+}
+
+absl::Status Table::RestoreRow(const RowState& state) {
+  if (state.state.size() != dim() + slot_count_) {
+    return Refuse(spec_, absl::StrCat("row ", state.key, " has ", state.state.size(),
+                                      " floats of state, expected ", dim() + slot_count_));
+  }
+  const uint32_t tag = index_.TagOf(state.key);
+  if (FindRow(state.key, tag) != RowIndex::kNone || admission_.contains(state.key)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("table ", spec_.name(), ": key ", state.key, " occurs twice"));
+  }
+  const uint32_t number = slabs_.Append();
+  const RowSlabs::Row row = slabs_.at(number);
+  row.key() = state.key;
+  row.frequency() = state.frequency;
+  row.touched() = TouchUnits(state.touched_examples);
+  std::memcpy(row.state(), state.state.data(), state.state.size() * sizeof(float));
+  index_.Insert(tag, number);
+  return absl::OkStatus();
+}
+
+absl::Status Table::RestoreCandidate(const Candidate& candidate) {
+  if (FindRow(candidate.key, index_.TagOf(candidate.key)) != RowIndex::kNone ||
+      admission_.contains(candidate.key)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("table ", spec_.name(), ": key ", candidate.key, " occurs twice"));
+  }
+  admission_.Restore(candidate);
+  return absl::OkStatus();
+}
+
+}  // namespace capstan
