@@ -1,0 +1,122 @@
+// The shell around a holder machine: turns what happens to one lease into its events and carries
+// out its actions on the prefetcher, the compute thread, the shards and the keeper.
+#ifndef CAPSTAN_WORKER_LEASE_RUNNER_H_
+#define CAPSTAN_WORKER_LEASE_RUNNER_H_
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/random/random.h"
+#include "capstan/base/clock.h"
+#include "capstan/client/ps_client.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/job.pb.h"
+#include "worker/batch_feed.h"
+#include "worker/compute_thread.h"
+#include "worker/holder_machine.h"
+#include "worker/step.h"
+#include "worker/step_times.h"
+#include "worker/worker_metrics.h"
+
+namespace capstan::worker {
+
+// What the leases of a member share. All of it outlives them.
+struct MemberContext {
+  const v1::JobSpec& job;
+  const ParameterMap& parameters;
+  const Clock& clock;
+  EventLoop& loop;
+  PsClient& client;
+  ComputeThread& compute;
+  BatchPrefetcher& prefetcher;
+  StepPool& steps;
+  MemberClock& member_clock;
+  StepTimes& times;
+  WorkerMetrics& metrics;
+};
+
+// Confined to the event loop.
+class LeaseRunner {
+ public:
+  // Begins at once. `member` must outlive the runner.
+  LeaseRunner(const MemberContext& member, v1::Lease lease);
+  ~LeaseRunner();
+  LeaseRunner(const LeaseRunner&) = delete;
+  LeaseRunner& operator=(const LeaseRunner&) = delete;
+
+  // Further tasks of the lane, from the first that the chief does not know to be done.
+  void Extend(const v1::Lease& lease);
+
+  // The client has a newer view; `restarted`: the shards with a new incarnation.
+  void OnView(const std::vector<ShardIndex>& restarted);
+  void Revoke() { Deliver(Revoked()); }
+  void BeginDrain(absl::Time deadline) { Deliver(Drain{deadline}); }
+
+  // When Wake is to be called, for waits and retries.
+  absl::Time NextWake() const { return machine_->NextWake(); }
+  void Wake() { Deliver(Tick()); }
+
+  // The work is over: finished, returned, lost or failed.
+  bool over() const { return over_; }
+  bool lost() const { return lost_; }
+  v1::LeaseKind kind() const { return lease_.kind(); }
+  Generation generation() const { return generation_; }
+
+  // What the chief is told. A lane's finished tasks are told until it is seen to know of them.
+  v1::LeaseReport Report();
+
+ private:
+  // Events are handled one at a time, in order: an action may bring about the next event at once.
+  void Deliver(Event event);
+  void Do(const ReadBatch& action);
+  void Do(const SendPull& action);
+  void Do(const Compute& action);
+  void Do(const SendPush& action);
+  void Do(const SendClock& action);
+  void Do(const SendOpen& action);
+  void Do(const SendReport& action);
+  void Do(const RefreshView& action);
+  void Do(const Forget& action);
+  void Do(const Finished& action);
+
+  void OnBatch(uint64_t number, absl::StatusOr<LeaseBatch> read);
+  void OnPulled(const SendPull& pull, const PullOutcome& outcome);
+  void OnPushed(const SendPush& push, const PushOutcome& outcome);
+  void OnComputed(uint64_t number);
+  void Fail(const absl::Status& status);
+  ShardIndex Keeper() const;
+  bool evaluates() const { return lease_.kind() == v1::LEASE_KIND_EVALUATION; }
+  absl::Time Now() const { return member_.clock.Now(); }
+  // Runs `callback` unless the runner is gone by then.
+  template <typename Callback>
+  auto Guard(Callback callback);
+
+  const MemberContext& member_;
+  const v1::Lease lease_;
+  const Generation generation_;
+  std::unique_ptr<HolderMachine> machine_;
+  BatchFeed feed_;
+  absl::BitGen random_;
+  std::deque<Event> events_;
+  bool delivering_ = false;
+
+  std::map<uint64_t, std::shared_ptr<Step>> batches_;  // Read and not forgotten.
+  std::map<uint64_t, absl::Time> asked_;               // When a batch was asked for.
+  v1::EvaluationResult evaluation_;
+  std::vector<v1::LaneTaskDone> tasks_done_;
+  uint64_t round_ = 0;
+  absl::Time open_began_;
+  bool over_ = false;
+  bool lost_ = false;
+  bool returned_ = false;
+  absl::Status failure_;
+  bool bad_data_ = false;
+  bool nonfinite_loss_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Shared with callbacks under way.
+};
+
+}  // namespace capstan::worker
+
+#endif  // CAPSTAN_WORKER_LEASE_RUNNER_H_

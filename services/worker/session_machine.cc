@@ -1,0 +1,119 @@
+#include "worker/session_machine.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace capstan::worker {
+namespace {
+
+Generation FromProto(const v1::Generation& generation) {
+  return {generation.term(), generation.count()};
+}
+
+bool Ends(const v1::LeaseReport& report) {
+  return report.finished() || report.returned() || !report.error().empty();
+}
+
+bool IsOver(v1::JobState state) {
+  return state == v1::JOB_STATE_COMPLETED || state == v1::JOB_STATE_FAILED;
+}
+
+}  // namespace
+
+SessionMachine::SessionMachine(SessionOptions options)
+    : options_(std::move(options)), patience_(options_.patience) {
+  for (MemberId member : options_.members) members_[member] = Member();
+}
+
+void SessionMachine::SetClock(MemberId member, uint64_t clock) { members_[member].clock = clock; }
+
+void SessionMachine::SetStepSeconds(MemberId member, double seconds) {
+  members_[member].step_seconds = seconds;
+}
+
+void SessionMachine::SetWantsLease(MemberId member, bool wants) {
+  Member& entry = members_[member];
+  if (wants && !entry.wants_lease) urgent_ = true;
+  entry.wants_lease = wants;
+}
+
+void SessionMachine::Report(const v1::LeaseReport& report) {
+  auto lease = leases_.find(FromProto(report.generation()));
+  if (lease == leases_.end() || lease->second.ended) return;
+  lease->second.report = report;
+  if (!Ends(report)) return;
+  lease->second.ended = true;
+  urgent_ = true;
+}
+
+void SessionMachine::Drain() {
+  draining_ = true;
+  urgent_ = true;
+}
+
+absl::Time SessionMachine::NextHeartbeat() const {
+  if (under_way_) return absl::InfiniteFuture();
+  if (urgent_) return last_sent_ + options_.soonest;
+  return std::min(last_sent_ + options_.heartbeat, wish_repeats_);
+}
+
+v1::WorkerHeartbeatRequest SessionMachine::BeginHeartbeat(absl::Time now) {
+  under_way_ = true;
+  urgent_ = false;
+  wish_repeats_ = absl::InfiniteFuture();
+  last_sent_ = now;
+  v1::WorkerHeartbeatRequest request;
+  request.set_incarnation(Raw(options_.incarnation));
+  request.set_name(options_.name);
+  request.set_draining(draining_);
+  *request.mutable_report() = report_;
+  for (const auto& [id, member] : members_) {
+    v1::MemberReport& report = *request.add_members();
+    report.set_member(Raw(id));
+    report.set_clock(member.clock);
+    report.set_step_seconds(member.step_seconds);
+    report.set_wants_lease(member.wants_lease && !draining_);
+  }
+  for (auto& [generation, lease] : leases_) {
+    *request.add_leases() = lease.report;
+    lease.sent_end = lease.ended;
+  }
+  return request;
+}
+
+Orders SessionMachine::EndHeartbeat(const v1::WorkerHeartbeatReply& reply, absl::Time now) {
+  under_way_ = false;
+  Orders orders{.known = reply.known(), .state = reply.state()};
+  if (!reply.known()) {
+    leases_.clear();
+    return orders;
+  }
+  std::erase_if(leases_, [](const auto& entry) { return entry.second.sent_end; });
+  for (const v1::Generation& generation : reply.revoked()) {
+    if (leases_.erase(FromProto(generation)) > 0) orders.revoked.push_back(FromProto(generation));
+  }
+  for (const v1::Lease& lease : reply.leases()) {
+    auto [held, is_new] = leases_.try_emplace(FromProto(lease.generation()));
+    (is_new ? orders.granted : orders.extended).push_back(lease);
+    if (!is_new) continue;
+    held->second.report.set_kind(lease.kind());
+    *held->second.report.mutable_generation() = lease.generation();
+    members_[MemberId{lease.member()}].wants_lease = false;
+  }
+  const bool wish_open = std::any_of(members_.begin(), members_.end(),
+                                     [](const auto& entry) { return entry.second.wants_lease; });
+  if (!orders.granted.empty()) patience_ = options_.patience;
+  if (wish_open && !draining_ && !IsOver(reply.state())) {
+    wish_repeats_ = now + patience_;
+    patience_ = std::min(2 * patience_, options_.heartbeat);
+  }
+  return orders;
+}
+
+void SessionMachine::HeartbeatFailed(absl::Time now) {
+  under_way_ = false;
+  last_sent_ = now;
+  for (auto& [generation, lease] : leases_) lease.sent_end = false;
+}
+
+}  // namespace capstan::worker

@@ -1,0 +1,102 @@
+// What a worker process tells the chief and is told: its members, its leases, its wishes. All of it
+// goes through one call, the heartbeat, which is sent every `heartbeat` and at once when something
+// is urgent: a member wants a lease, or a lease has ended.
+//
+// Reports are cumulative per lease, so a heartbeat that is lost or repeated changes nothing. The
+// last report of a lease is repeated until a heartbeat that carried it has been answered.
+#ifndef CAPSTAN_WORKER_SESSION_MACHINE_H_
+#define CAPSTAN_WORKER_SESSION_MACHINE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "capstan/base/ids.h"
+#include "capstan/v1/chief.pb.h"
+
+namespace capstan::worker {
+
+struct SessionOptions {
+  std::string name;
+  Incarnation incarnation{};
+  std::vector<MemberId> members;
+  absl::Duration heartbeat = absl::Seconds(1);
+  absl::Duration soonest = absl::Milliseconds(2);  // Between two urgent heartbeats.
+  absl::Duration patience =
+      absl::Milliseconds(25);  // Before a wish that was not met is repeated; doubles.
+};
+
+// What the chief wants done after a heartbeat.
+struct Orders {
+  bool known = true;  // false: the chief does not know this incarnation; every lease is void.
+  std::vector<v1::Lease> granted;
+  std::vector<v1::Lease> extended;  // Further tasks of a lane that is held already.
+  std::vector<Generation> revoked;
+  v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
+};
+
+// Thread-compatible.
+class SessionMachine {
+ public:
+  explicit SessionMachine(SessionOptions options);
+
+  // ---- what happened ----
+
+  void SetClock(MemberId member, uint64_t clock);
+  void SetStepSeconds(MemberId member, double seconds);
+  // The member could begin another lease, or hold a spare one.
+  void SetWantsLease(MemberId member, bool wants);
+  void SetReport(const v1::WorkerReport& report) { report_ = report; }
+  // Replaces what was known of that generation. With `finished`, `returned` or `error` the lease
+  // has ended. A generation that is not held is ignored: it has been revoked.
+  void Report(const v1::LeaseReport& report);
+  // From now on everything is given back and nothing is asked for.
+  void Drain();
+  // The next heartbeat goes out at once.
+  void Hurry() { urgent_ = true; }
+
+  // ---- the heartbeat ----
+
+  // At most one heartbeat is under way. InfiniteFuture while one is.
+  absl::Time NextHeartbeat() const;
+  v1::WorkerHeartbeatRequest BeginHeartbeat(absl::Time now);
+  Orders EndHeartbeat(const v1::WorkerHeartbeatReply& reply, absl::Time now);
+  void HeartbeatFailed(absl::Time now);
+
+  // ---- what is so ----
+
+  bool draining() const { return draining_; }
+  size_t leases() const { return leases_.size(); }
+  // Nothing is held and the chief has been told of everything.
+  bool Settled() const { return leases_.empty(); }
+
+ private:
+  struct Member {
+    uint64_t clock = 0;
+    double step_seconds = 0;
+    bool wants_lease = false;
+  };
+  struct Held {
+    v1::LeaseReport report;
+    bool ended = false;
+    bool sent_end = false;  // In the heartbeat under way.
+  };
+
+  const SessionOptions options_;
+  std::map<MemberId, Member> members_;
+  std::map<Generation, Held> leases_;
+  v1::WorkerReport report_;
+  bool draining_ = false;
+  bool under_way_ = false;
+  bool urgent_ = true;
+  absl::Time last_sent_ = absl::InfinitePast();
+  absl::Time wish_repeats_ =
+      absl::InfiniteFuture();  // When an unmet wish makes the heartbeat urgent.
+  absl::Duration patience_;
+};
+
+}  // namespace capstan::worker
+
+#endif  // CAPSTAN_WORKER_SESSION_MACHINE_H_

@@ -1,0 +1,225 @@
+#include "worker/worker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/log.h"
+#include "capstan/base/status.h"
+
+namespace capstan::worker {
+namespace {
+
+constexpr absl::Duration kHeartbeatTimeout = absl::Seconds(5);
+constexpr absl::Duration kViewRetry = absl::Milliseconds(500);
+constexpr absl::Duration kRateWindow = absl::Seconds(1);
+constexpr absl::Duration kWarnEvery = absl::Seconds(5);
+
+SessionOptions SessionOptionsOf(const WorkerOptions& options, const v1::JobSpec& job,
+                                const v1::RegisterWorkerReply& registration) {
+  SessionOptions session{.name = options.name,
+                         .incarnation = options.incarnation,
+                         .heartbeat = absl::Seconds(job.lease().heartbeat_seconds())};
+  for (uint64_t member : registration.members()) session.members.push_back(MemberId{member});
+  return session;
+}
+
+bool IsOver(v1::JobState state) {
+  return state == v1::JOB_STATE_COMPLETED || state == v1::JOB_STATE_FAILED;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Worker>> Worker::Create(WorkerOptions options,
+                                                       const v1::RegisterWorkerReply& registration,
+                                                       EventLoop& loop, Channel chief,
+                                                       WorkerMetrics& metrics) {
+  CAPSTAN_ASSIGN_OR_RETURN(ParameterMap parameters, ParameterMap::Create(registration.job()));
+  std::unique_ptr<Worker> worker(new Worker(std::move(options), registration, loop,
+                                            std::move(chief), metrics, std::move(parameters)));
+  CAPSTAN_RETURN_IF_ERROR(worker->AddMembers(registration));
+  return worker;
+}
+
+Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registration, EventLoop& loop,
+               Channel chief, WorkerMetrics& metrics, ParameterMap parameters)
+    : options_(std::move(options)),
+      job_(registration.job()),
+      parameters_(std::move(parameters)),
+      loop_(loop),
+      chief_(std::move(chief)),
+      metrics_(metrics),
+      source_(NewLocalFiles()),
+      bad_records_(job_.data().max_bad_records()),
+      steps_(parameters_),
+      prefetcher_(ReaderOptionsOf(job_), {.batches_ahead = job_.train().prefetch_batches()},
+                  *source_, bad_records_),
+      context_{.job = job_,
+               .parameters = parameters_,
+               .clock = clock_,
+               .loop = loop_,
+               .prefetcher = prefetcher_,
+               .steps = steps_,
+               .metrics = metrics_},
+      session_(SessionOptionsOf(options_, job_, registration)) {}
+
+Worker::~Worker() {
+  loop_.Cancel(view_call_);
+  loop_.Cancel(heartbeat_call_);
+  members_.clear();
+  // The callbacks of what has been cancelled or posted run here, while what they refer to still
+  // stands.
+  while (loop_.Poll(absl::ZeroDuration()) || loop_.calls_under_way() > 0) {
+  }
+}
+
+absl::Status Worker::AddMembers(const v1::RegisterWorkerReply& registration) {
+  for (uint64_t id : registration.members()) {
+    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Network> network, Network::Create(job_));
+    members_[MemberId{id}] = std::make_unique<Member>(
+        context_, MemberId{id}, std::move(network),
+        ComputeOptions{.clip_norm = job_.train().clip_norm(), .slow_down = options_.slow_down});
+  }
+  return absl::OkStatus();
+}
+
+WorkerEnd Worker::Run(const Shutdown& shutdown) {
+  WatchView();
+  while (known_) {
+    if (shutdown.requested() && !draining_) BeginDrain();
+    const absl::Time now = Now();
+    if (now >= view_retry_) WatchView();
+    for (auto& [id, member] : members_) member->Wake(now);
+    if (std::any_of(members_.begin(), members_.end(),
+                    [](const auto& entry) { return entry.second->HasEnded(); })) {
+      ReportAll();
+    }
+    if (now >= session_.NextHeartbeat()) SendHeartbeat();
+    if (draining_ && (session_.Settled() || now >= drain_deadline_)) return WorkerEnd::kDrained;
+    loop_.Poll(UntilNextDeadline());
+  }
+  return WorkerEnd::kUnknown;
+}
+
+absl::Duration Worker::UntilNextDeadline() const {
+  // SIGTERM is noticed within a fifth of a second.
+  constexpr absl::Duration kLongest = absl::Milliseconds(200);
+  absl::Time next = std::min(session_.NextHeartbeat(), view_retry_);
+  for (const auto& [id, member] : members_) next = std::min(next, member->NextWake());
+  return std::clamp(next - Now(), absl::ZeroDuration(), kLongest);
+}
+
+// ---- the view ----
+
+void Worker::WatchView() {
+  view_retry_ = absl::InfiniteFuture();
+  view_call_ = loop_.Stream<v1::View>(
+      chief_, "/capstan.v1.Chief/WatchView", v1::WatchViewRequest(),
+      [this](v1::View view) { OnView(view); },
+      [this](absl::Status) { view_retry_ = Now() + kViewRetry; });
+}
+
+void Worker::OnView(const v1::View& view) {
+  std::vector<ShardIndex> restarted;
+  for (const v1::ShardInfo& shard : view.shards()) {
+    for (const v1::ShardInfo& before : view_.shards()) {
+      if (before.index() == shard.index() && before.incarnation() != shard.incarnation()) {
+        restarted.push_back(ShardIndex{static_cast<int32_t>(shard.index())});
+      }
+    }
+  }
+  view_ = view;
+  for (auto& [id, member] : members_) member->OnView(view, restarted);
+}
+
+// ---- heartbeats ----
+
+void Worker::ReportAll() {
+  for (auto& [id, member] : members_) member->ReportTo(session_);
+}
+
+void Worker::SendHeartbeat() {
+  ReportAll();
+  session_.SetReport(MakeReport());
+  metrics_.leases_held.Set(static_cast<double>(session_.leases()));
+  heartbeat_call_ = loop_.Call<v1::WorkerHeartbeatReply>(
+      chief_, "/capstan.v1.Chief/WorkerHeartbeat", session_.BeginHeartbeat(Now()),
+      kHeartbeatTimeout,
+      [this](absl::StatusOr<v1::WorkerHeartbeatReply> reply) { OnHeartbeat(std::move(reply)); });
+}
+
+void Worker::OnHeartbeat(absl::StatusOr<v1::WorkerHeartbeatReply> reply) {
+  if (!reply.ok()) {
+    session_.HeartbeatFailed(Now());
+    if (Now() < heartbeat_warned_ + kWarnEvery) return;
+    heartbeat_warned_ = Now();
+    log::Warn("no answer from the chief; the leases held are worked on meanwhile",
+              {{"error", reply.status()}});
+    return;
+  }
+  CarryOut(session_.EndHeartbeat(*reply, Now()));
+}
+
+void Worker::CarryOut(const Orders& orders) {
+  if (!orders.known) {
+    log::Warn("the chief does not know this worker any more; registering again");
+    known_ = false;
+    return;
+  }
+  for (const Generation& generation : orders.revoked) {
+    for (auto& [id, member] : members_) member->Revoke(generation);
+  }
+  for (const v1::Lease& lease : orders.extended) {
+    auto found = members_.find(MemberId{lease.member()});
+    if (found != members_.end()) found->second->Extend(lease);
+  }
+  for (const v1::Lease& lease : orders.granted) {
+    auto found = members_.find(MemberId{lease.member()});
+    if (found != members_.end()) found->second->Grant(lease);
+  }
+  if (orders.state != state_ && IsOver(orders.state)) log::Info("the job is over; parked");
+  state_ = orders.state;
+}
+
+v1::WorkerReport Worker::MakeReport() {
+  const absl::Time now = Now();
+  if (now - last_report_ >= kRateWindow) {
+    const double samples = metrics_.samples.value();
+    if (last_report_ != absl::InfinitePast()) {
+      examples_per_second_ = (samples - last_samples_) / absl::ToDoubleSeconds(now - last_report_);
+    }
+    last_samples_ = samples;
+    last_report_ = now;
+  }
+  v1::WorkerReport report;
+  report.set_examples_per_second(examples_per_second_);
+  const double share = 1.0 / static_cast<double>(members_.size());
+  for (const auto& [id, member] : members_) {
+    const StepTimes& times = member->times();
+    report.set_data_seconds(report.data_seconds() + share * times.data.seconds());
+    report.set_pull_seconds(report.pull_seconds() + share * times.pull.seconds());
+    report.set_compute_seconds(report.compute_seconds() + share * times.compute.seconds());
+    report.set_push_seconds(report.push_seconds() + share * times.push.seconds());
+    report.set_wait_seconds(report.wait_seconds() + share * times.round_wait.seconds());
+  }
+  report.set_bad_records(bad_records_.count());
+  for (std::string& example : bad_records_.examples()) {
+    *report.add_bad_record_examples() = std::move(example);
+  }
+  report.set_nonfinite_gradients(static_cast<uint64_t>(metrics_.nonfinite.value()));
+  report.set_late_gradients(static_cast<uint64_t>(metrics_.late_gradients.value()));
+  metrics_.bad_records.Set(static_cast<double>(bad_records_.count()));
+  return report;
+}
+
+// ---- the end ----
+
+void Worker::BeginDrain() {
+  draining_ = true;
+  drain_deadline_ = Now() + options_.drain;
+  log::Info("draining: finishing the steps under way, giving back the rest");
+  for (auto& [id, member] : members_) member->BeginDrain(drain_deadline_ - absl::Seconds(1));
+  session_.Drain();
+}
+
+}  // namespace capstan::worker

@@ -1,0 +1,96 @@
+// A worker process between registration and its end: one event loop on which everything but reading
+// and computing happens.
+#ifndef CAPSTAN_WORKER_WORKER_H_
+#define CAPSTAN_WORKER_WORKER_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/base/shutdown.h"
+#include "capstan/data/bad_records.h"
+#include "capstan/data/source.h"
+#include "worker/member.h"
+#include "worker/session_machine.h"
+
+namespace capstan::worker {
+
+struct WorkerOptions {
+  std::string name;
+  Incarnation incarnation{};
+  double slow_down = 1;                     // See ComputeOptions.
+  absl::Duration drain = absl::Seconds(4);  // From SIGTERM to the end.
+};
+
+// How a worker's life ended.
+enum class WorkerEnd {
+  kDrained,  // Asked to stop: everything has been given back.
+  kUnknown,  // The chief does not know this incarnation any more: register again.
+};
+
+// Confined to the thread that runs it.
+class Worker {
+ public:
+  // `registration` is the chief's answer. `chief`, `loop` and `metrics` must outlive the worker.
+  // INVALID_ARGUMENT if the job's model cannot be made.
+  static absl::StatusOr<std::unique_ptr<Worker>> Create(WorkerOptions options,
+                                                        const v1::RegisterWorkerReply& registration,
+                                                        EventLoop& loop, Channel chief,
+                                                        WorkerMetrics& metrics);
+  ~Worker();
+
+  // Works until `shutdown` is requested, or the chief has forgotten this worker. A job that is over
+  // leaves the worker idle: it parks.
+  WorkerEnd Run(const Shutdown& shutdown);
+
+ private:
+  Worker(WorkerOptions options, const v1::RegisterWorkerReply& registration, EventLoop& loop,
+         Channel chief, WorkerMetrics& metrics, ParameterMap parameters);
+  absl::Status AddMembers(const v1::RegisterWorkerReply& registration);
+
+  void WatchView();
+  void OnView(const v1::View& view);
+  void SendHeartbeat();
+  void OnHeartbeat(absl::StatusOr<v1::WorkerHeartbeatReply> reply);
+  void CarryOut(const Orders& orders);
+  void ReportAll();
+  v1::WorkerReport MakeReport();
+  absl::Duration UntilNextDeadline() const;
+  void BeginDrain();
+  absl::Time Now() const { return clock_.Now(); }
+
+  const WorkerOptions options_;
+  const v1::JobSpec job_;
+  const ParameterMap parameters_;
+  const SteadyClock clock_;
+  EventLoop& loop_;
+  const Channel chief_;
+  WorkerMetrics& metrics_;
+  const std::unique_ptr<const Source> source_;
+  BadRecords bad_records_;
+  StepPool steps_;
+  BatchPrefetcher prefetcher_;
+  WorkerContext context_;
+  std::map<MemberId, std::unique_ptr<Member>> members_;
+  SessionMachine session_;
+
+  v1::View view_;
+  absl::Time view_retry_ = absl::InfiniteFuture();
+  bool known_ = true;
+  bool draining_ = false;
+  absl::Time drain_deadline_ = absl::InfiniteFuture();
+  absl::Time heartbeat_warned_ = absl::InfinitePast();
+  v1::JobState state_ = v1::JOB_STATE_UNSPECIFIED;
+  double last_samples_ = 0;
+  absl::Time last_report_ = absl::InfinitePast();
+  double examples_per_second_ = 0;
+  CallId view_call_{};
+  CallId heartbeat_call_{};
+};
+
+}  // namespace capstan::worker
+
+#endif  // CAPSTAN_WORKER_WORKER_H_

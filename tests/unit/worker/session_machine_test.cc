@@ -1,0 +1,151 @@
+#include "worker/session_machine.h"
+
+#include <gtest/gtest.h>
+
+namespace capstan::worker {
+namespace {
+
+const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
+
+SessionMachine TwoMembers() {
+  return SessionMachine({.name = "w-0",
+                         .incarnation = Incarnation{77},
+                         .members = {MemberId{1}, MemberId{2}},
+                         .heartbeat = absl::Seconds(1)});
+}
+
+v1::WorkerHeartbeatReply Known(v1::JobState state = v1::JOB_STATE_RUNNING) {
+  v1::WorkerHeartbeatReply reply;
+  reply.set_known(true);
+  reply.set_state(state);
+  return reply;
+}
+
+v1::WorkerHeartbeatReply Granting(uint64_t count, uint64_t member) {
+  v1::WorkerHeartbeatReply reply = Known();
+  v1::Lease& lease = *reply.add_leases();
+  lease.set_kind(v1::LEASE_KIND_TASK);
+  lease.mutable_generation()->set_term(1);
+  lease.mutable_generation()->set_count(count);
+  lease.set_member(member);
+  return reply;
+}
+
+v1::LeaseReport ReportOf(uint64_t count, uint64_t batches) {
+  v1::LeaseReport report;
+  report.mutable_generation()->set_term(1);
+  report.mutable_generation()->set_count(count);
+  report.set_batches_done(batches);
+  return report;
+}
+
+TEST(SessionMachineTest, AWishMakesTheHeartbeatUrgent) {
+  SessionMachine session = TwoMembers();
+  session.BeginHeartbeat(kStart);
+  session.EndHeartbeat(Known(), kStart);
+  EXPECT_EQ(session.NextHeartbeat(), kStart + absl::Seconds(1));
+  session.SetWantsLease(MemberId{2}, true);
+  EXPECT_LT(session.NextHeartbeat(), kStart + absl::Milliseconds(10));
+  v1::WorkerHeartbeatRequest request = session.BeginHeartbeat(kStart);
+  EXPECT_FALSE(request.members(0).wants_lease());
+  EXPECT_TRUE(request.members(1).wants_lease());
+}
+
+TEST(SessionMachineTest, AnUnmetWishIsRepeatedAfterADoublingWaitWhileTheJobRuns) {
+  SessionMachine session = TwoMembers();
+  session.SetWantsLease(MemberId{1}, true);
+  for (int wait : {25, 50, 100, 200, 400, 800, 1000, 1000}) {
+    session.BeginHeartbeat(kStart);
+    session.EndHeartbeat(Known(), kStart);
+    EXPECT_EQ(session.NextHeartbeat(), kStart + absl::Milliseconds(wait));
+  }
+}
+
+TEST(SessionMachineTest, AnUnmetWishOfACompletedJobWaitsForTheOrdinaryHeartbeat) {
+  SessionMachine session = TwoMembers();
+  session.SetWantsLease(MemberId{1}, true);
+  session.BeginHeartbeat(kStart);
+  session.EndHeartbeat(Known(v1::JOB_STATE_COMPLETED), kStart);
+  EXPECT_EQ(session.NextHeartbeat(), kStart + absl::Seconds(1));
+}
+
+TEST(SessionMachineTest, OnlyOneHeartbeatIsUnderWay) {
+  SessionMachine session = TwoMembers();
+  session.BeginHeartbeat(kStart);
+  session.SetWantsLease(MemberId{1}, true);
+  EXPECT_EQ(session.NextHeartbeat(), absl::InfiniteFuture());
+}
+
+TEST(SessionMachineTest, ALeaseIsGrantedOnceAndThenExtended) {
+  SessionMachine session = TwoMembers();
+  session.BeginHeartbeat(kStart);
+  EXPECT_EQ(session.EndHeartbeat(Granting(5, 1), kStart).granted.size(), 1u);
+  session.BeginHeartbeat(kStart);
+  Orders orders = session.EndHeartbeat(Granting(5, 1), kStart);
+  EXPECT_TRUE(orders.granted.empty());
+  EXPECT_EQ(orders.extended.size(), 1u);
+}
+
+TEST(SessionMachineTest, TheLastReportIsRepeatedUntilItHasBeenAnswered) {
+  SessionMachine session = TwoMembers();
+  session.BeginHeartbeat(kStart);
+  session.EndHeartbeat(Granting(5, 1), kStart);
+  v1::LeaseReport last = ReportOf(5, 9);
+  last.set_finished(true);
+  session.Report(last);
+  session.BeginHeartbeat(kStart);
+  session.HeartbeatFailed(kStart);
+  EXPECT_FALSE(session.Settled());
+  v1::WorkerHeartbeatRequest again = session.BeginHeartbeat(kStart);
+  ASSERT_EQ(again.leases_size(), 1);
+  EXPECT_TRUE(again.leases(0).finished());
+  session.EndHeartbeat(Known(), kStart);
+  EXPECT_TRUE(session.Settled());
+}
+
+TEST(SessionMachineTest, AnEndThatComesDuringAHeartbeatIsSentWithTheNext) {
+  SessionMachine session = TwoMembers();
+  session.BeginHeartbeat(kStart);
+  session.EndHeartbeat(Granting(5, 1), kStart);
+  session.BeginHeartbeat(kStart);
+  v1::LeaseReport last = ReportOf(5, 9);
+  last.set_returned(true);
+  session.Report(last);
+  session.EndHeartbeat(Known(), kStart);
+  EXPECT_FALSE(session.Settled());
+  EXPECT_EQ(session.BeginHeartbeat(kStart).leases_size(), 1);
+}
+
+TEST(SessionMachineTest, NothingIsReportedOfARevokedLease) {
+  SessionMachine session = TwoMembers();
+  session.BeginHeartbeat(kStart);
+  session.EndHeartbeat(Granting(5, 1), kStart);
+  v1::WorkerHeartbeatReply reply = Known();
+  reply.add_revoked()->set_term(1);
+  reply.mutable_revoked(0)->set_count(5);
+  session.BeginHeartbeat(kStart);
+  EXPECT_EQ(session.EndHeartbeat(reply, kStart).revoked.size(), 1u);
+  session.Report(ReportOf(5, 3));
+  EXPECT_EQ(session.BeginHeartbeat(kStart).leases_size(), 0);
+}
+
+TEST(SessionMachineTest, AnUnknownWorkerHoldsNothing) {
+  SessionMachine session = TwoMembers();
+  session.BeginHeartbeat(kStart);
+  session.EndHeartbeat(Granting(5, 1), kStart);
+  session.BeginHeartbeat(kStart);
+  EXPECT_FALSE(session.EndHeartbeat(v1::WorkerHeartbeatReply(), kStart).known);
+  EXPECT_EQ(session.leases(), 0u);
+}
+
+TEST(SessionMachineTest, ADrainingWorkerAsksForNothing) {
+  SessionMachine session = TwoMembers();
+  session.SetWantsLease(MemberId{1}, true);
+  session.Drain();
+  v1::WorkerHeartbeatRequest request = session.BeginHeartbeat(kStart);
+  EXPECT_TRUE(request.draining());
+  EXPECT_FALSE(request.members(0).wants_lease());
+}
+
+}  // namespace
+}  // namespace capstan::worker
