@@ -136,8 +136,8 @@ class PsClient {
   // Nothing is written or read any more after this returns, and the callback does not run.
   void Cancel(RequestId id);
 
-  // Any other method of a shard ("OpenRound"): fills in the header and calls. `done` gets a
-  // StatusOr<Reply>.
+  // Any other method of a shard ("OpenRound"): fills in the header and calls. REQUIRES: the view
+  // has the shard (also for Pull and Push). `done` gets a StatusOr<Reply>.
   template <typename Reply, typename Request, typename Done>
   void Call(ShardIndex shard, const std::string& method, Request request, absl::Duration timeout,
             Done done) {
@@ -168,7 +168,7 @@ class PsClient {
 
   Channel ChannelOf(ShardIndex shard) const;
   RequestId Start(std::unique_ptr<Request> request);
-  void Continue(Request& request);
+  void Continue(uint64_t id, Request& request);
   void OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffer> reply);
 
   EventLoop& loop_;
@@ -178,6 +178,8 @@ class PsClient {
   absl::flat_hash_map<uint32_t, Shard> shards_;
   absl::flat_hash_map<uint64_t, std::unique_ptr<Request>> requests_;
   uint64_t last_id_ = 0;
+  // Replies may come after the client has gone; shared with nobody, only watched.
+  const std::shared_ptr<PsClient*> self_;
 };
 
 }  // namespace capstan

@@ -31,7 +31,7 @@ class RequestPlan {
   };
 
   // Whole partitions of one shard, about kChunkBytes of values: one call.
-  using Chunk = absl::Span<const uint32_t>;
+  using Chunk = std::vector<uint32_t>;
   static constexpr size_t kChunkBytes = size_t{1} << 20;
 
   // `map` must outlive the plan.
@@ -61,11 +61,9 @@ class RequestPlan {
   absl::Span<const BlockId> BlocksOf(uint32_t partition) const;
 
  private:
-  struct ShardRange {
-    uint32_t begin = 0;  // In routed_.
-    uint32_t end = 0;
-  };
-  void SortKeys(absl::Span<const TableKeys> tables);
+  void CountKeys(absl::Span<const TableKeys> tables);
+  void MakeSegments();
+  void PlaceKeys(absl::Span<const TableKeys> tables);
   size_t ValueBytes(uint32_t partition) const;
 
   const ParameterMap* map_;
@@ -78,8 +76,11 @@ class RequestPlan {
 
   std::vector<uint32_t> routed_;  // The used partitions, by shard.
   std::vector<ShardIndex> shards_;
-  std::vector<ShardRange> ranges_;  // Of shards_.
-  std::vector<uint32_t> count_;     // Scratch.
+  std::vector<uint32_t> shard_begin_;  // In routed_, by place in shards_, one more.
+
+  // Scratch of Build.
+  std::vector<uint32_t> partition_of_;  // By key, in the order given.
+  std::vector<uint32_t> next_;          // By partition and table: where its next key goes.
 };
 
 }  // namespace capstan

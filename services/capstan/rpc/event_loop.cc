@@ -6,6 +6,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
+
 namespace capstan {
 namespace {
 
@@ -48,10 +51,21 @@ class EventLoop::UnaryOperation : public EventLoop::Operation {
       on_reply_(std::move(reply_));
       return;
     }
-    on_reply_(FromGrpcStatus(status_));
+    on_reply_(WithHint(FromGrpcStatus(status_)));
   }
 
  private:
+  absl::Status WithHint(absl::Status status) const {
+    const auto& metadata = context.GetServerTrailingMetadata();
+    const auto hint = metadata.find(kRetryHint);
+    int64_t millis = 0;
+    if (hint == metadata.end() ||
+        !absl::SimpleAtoi(absl::string_view(hint->second.data(), hint->second.size()), &millis)) {
+      return status;
+    }
+    return WithRetryAfter(std::move(status), absl::Milliseconds(millis));
+  }
+
   grpc::GenericStub stub_;
   std::string method_;
   Bytes request_;

@@ -6,11 +6,18 @@
 #include <grpcpp/support/status.h>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 
 namespace capstan {
 
 grpc::Status ToGrpcStatus(const absl::Status& status);
 [[nodiscard]] absl::Status FromGrpcStatus(const grpc::Status& status);
+
+// A refusal for now may say when to come again. The hint is a payload of the absl::Status inside
+// and trailing metadata (kRetryHint, in milliseconds) on the wire. 0: no hint.
+inline constexpr char kRetryHint[] = "grpc-retry-pushback-ms";
+[[nodiscard]] absl::Status WithRetryAfter(absl::Status status, absl::Duration wait);
+absl::Duration RetryAfter(const absl::Status& status);
 
 }  // namespace capstan
 

@@ -40,6 +40,12 @@ TEST(StatusTest, SurvivesTheDoorInBothDirections) {
   EXPECT_TRUE(FromGrpcStatus(ToGrpcStatus(absl::OkStatus())).ok());
 }
 
+TEST(StatusTest, CarriesAHintWhenToComeAgain) {
+  const absl::Status full = absl::ResourceExhaustedError("the queue is full");
+  EXPECT_EQ(RetryAfter(full), absl::ZeroDuration());
+  EXPECT_EQ(RetryAfter(WithRetryAfter(full, absl::Milliseconds(250))), absl::Milliseconds(250));
+}
+
 class HealthTest : public testing::Test {
  protected:
   HealthTest() : health_(*HealthServer::Start("127.0.0.1:0")) {

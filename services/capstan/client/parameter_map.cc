@@ -1,0 +1,22 @@
+#include "capstan/client/parameter_map.h"
+
+#include <utility>
+
+#include "capstan/base/status.h"
+
+namespace capstan {
+
+absl::StatusOr<ParameterMap> ParameterMap::Create(const v1::JobSpec& job) {
+  CAPSTAN_ASSIGN_OR_RETURN(DenseLayout layout,
+                           DenseLayout::Create(job.tensors(), job.partition_count()));
+  std::vector<Table> tables;
+  for (const v1::TableSpec& table : job.tables()) {
+    tables.push_back({TableId{table.id()}, table.seed(), table.dim()});
+  }
+  return ParameterMap(std::move(tables), std::move(layout));
+}
+
+ParameterMap::ParameterMap(std::vector<Table> tables, DenseLayout layout)
+    : tables_(std::move(tables)), layout_(std::move(layout)) {}
+
+}  // namespace capstan

@@ -1,0 +1,193 @@
+#include "capstan/client/ps_client.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "capstan/base/check.h"
+#include "capstan/client/pull_request.h"
+#include "capstan/client/push_request.h"
+#include "capstan/client/request.h"
+#include "capstan/wire/wire_version.h"
+
+namespace capstan {
+namespace {
+
+auto OrderOf(const v1::ViewEpoch& epoch) { return std::make_tuple(epoch.term(), epoch.n()); }
+
+// The closed set may be large and is only read: it is copied into the request once.
+void SetRound(const RoundName& name, v1::ClosedSet& closed) {
+  if (name.closed != nullptr) ToProto(*name.closed, closed);
+}
+
+v1::PushRequest PushHead(const PushOptions& options, v1::RequestHeader header, v1::Dtype dtype) {
+  v1::PushRequest head;
+  *head.mutable_header() = std::move(header);
+  head.set_dtype(dtype);
+  head.set_examples(options.examples);
+  if (options.stream) {
+    v1::StreamPush& stream = *head.mutable_stream();
+    stream.set_stream(options.stream->stream.value);
+    stream.set_seq(options.stream->seq);
+    stream.set_low_mark(options.stream->low_mark);
+    ToProto(options.stream->generation, *stream.mutable_generation());
+  }
+  if (options.stage) {
+    v1::LaneStage& stage = *head.mutable_stage();
+    stage.set_lane(static_cast<uint32_t>(Raw(options.stage->lane)));
+    stage.set_round(options.stage->round.round);
+    ToProto(options.stage->generation, *stage.mutable_generation());
+    SetRound(options.stage->round, *stage.mutable_closed());
+  }
+  return head;
+}
+
+}  // namespace
+
+PsClient::PsClient(EventLoop& loop, const ParameterMap& map, const PsClientOptions& options)
+    : loop_(loop), map_(map), options_(options), self_(std::make_shared<PsClient*>(this)) {}
+
+PsClient::~PsClient() {
+  while (!requests_.empty()) Cancel(RequestId{requests_.begin()->first});
+}
+
+bool PsClient::SetView(const v1::View& view) {
+  if (OrderOf(view.epoch()) <= OrderOf(view_.epoch())) return false;
+  absl::flat_hash_map<uint32_t, Shard> shards;
+  for (const v1::ShardInfo& info : view.shards()) {
+    Shard& shard = shards[info.index()];
+    const auto known = shards_.find(info.index());
+    // A shard that comes back as another process gets a new channel: the old one may be in its
+    // back-off.
+    const bool same = known != shards_.end() && known->second.address == info.address() &&
+                      known->second.incarnation == info.incarnation();
+    shard = same ? known->second
+                 : Shard{info.address(), info.incarnation(), NewChannel(info.address())};
+  }
+  const bool complete = view.owners().empty() ||
+                        (static_cast<uint32_t>(view.owners_size()) == map_.partition_count() &&
+                         std::all_of(view.owners().begin(), view.owners().end(),
+                                     [&shards](uint32_t owner) { return shards.contains(owner); }));
+  if (!complete) return false;
+  view_ = view;
+  shards_ = std::move(shards);
+  return true;
+}
+
+v1::RequestHeader PsClient::Header(ShardIndex shard, uint64_t clock) const {
+  v1::RequestHeader header;
+  header.set_wire_version(kWireVersion);
+  *header.mutable_epoch() = view_.epoch();
+  header.set_timeline(view_.timeline());
+  header.set_member(Raw(options_.member));
+  header.set_clock(clock);
+  const auto found = shards_.find(static_cast<uint32_t>(Raw(shard)));
+  if (found != shards_.end()) header.set_target_incarnation(found->second.incarnation);
+  return header;
+}
+
+Channel PsClient::ChannelOf(ShardIndex shard) const {
+  const auto found = shards_.find(static_cast<uint32_t>(Raw(shard)));
+  return found == shards_.end() ? nullptr : found->second.channel;
+}
+
+RequestId PsClient::Pull(ShardIndex shard, const RequestPlan& plan, const PullOptions& options,
+                         const PullTarget& target, OnPulled on_done) {
+  v1::PullRequest head;
+  *head.mutable_header() = Header(shard, options.clock);
+  head.set_dtype(options_.dtype);
+  head.set_evaluation(options.evaluation);
+  if (options.round) {
+    head.set_round(options.round->round);
+    SetRound(*options.round, *head.mutable_closed());
+  }
+  return Start(std::make_unique<PullRequest>(shard, plan, std::move(head), options.timeout, target,
+                                             std::move(on_done)));
+}
+
+RequestId PsClient::Push(ShardIndex shard, const RequestPlan& plan, const PushOptions& options,
+                         const PushSource& source, OnPushed on_done) {
+  return Start(std::make_unique<PushRequest>(
+      shard, plan, PushHead(options, Header(shard, options.clock), options_.dtype), options, source,
+      std::move(on_done)));
+}
+
+RequestId PsClient::Start(std::unique_ptr<Request> request) {
+  const uint64_t id = ++last_id_;
+  Request& started = *request;
+  requests_.emplace(id, std::move(request));
+  Continue(id, started);
+  return RequestId{id};
+}
+
+void PsClient::Continue(uint64_t id, Request& request) {
+  const auto limit = static_cast<size_t>(options_.chunks_in_flight);
+  const Channel channel = ChannelOf(request.shard);
+  CAPSTAN_CHECK(channel != nullptr);
+  while (request.next < request.chunks.size() && request.under_way.size() < limit) {
+    const size_t chunk = request.next++;
+    auto on_reply = [self = std::weak_ptr<PsClient*>(self_), id,
+                     chunk](absl::StatusOr<grpc::ByteBuffer> reply) {
+      if (auto client = self.lock()) (*client)->OnReply(id, chunk, std::move(reply));
+    };
+    request.under_way[chunk] =
+        loop_.Call(channel, request.method(), request.Encode(request.chunks[chunk]),
+                   request.timeout, std::move(on_reply));
+  }
+}
+
+void PsClient::OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffer> reply) {
+  const auto found = requests_.find(id);
+  if (found == requests_.end()) return;  // Cancelled.
+  Request& request = *found->second;
+  request.under_way.erase(chunk);
+  const absl::Status result =
+      reply.ok() ? request.Decode(request.chunks[chunk], *reply) : reply.status();
+  if (!result.ok() && request.status.ok()) {
+    request.status = result;
+    request.next = request.chunks.size();
+  }
+  Continue(id, request);
+  if (!request.under_way.empty()) return;
+  const std::unique_ptr<Request> finished = std::move(found->second);
+  requests_.erase(found);
+  finished->Finish();
+}
+
+void PsClient::Cancel(RequestId id) {
+  const auto found = requests_.find(static_cast<uint64_t>(id));
+  if (found == requests_.end()) return;
+  for (const auto& [chunk, call] : found->second->under_way) loop_.Cancel(call);
+  requests_.erase(found);
+}
+
+PullOutcome PsClient::PullAll(const RequestPlan& plan, const PullOptions& options,
+                              const PullTarget& target) {
+  PullOutcome all;
+  size_t missing = plan.shards().size();
+  for (ShardIndex shard : plan.shards()) {
+    Pull(shard, plan, options, target, [&all, &missing](const PullOutcome& outcome) {
+      if (all.status.ok()) all = outcome;
+      --missing;
+    });
+  }
+  while (missing > 0) loop_.Poll(absl::Seconds(1));
+  return all;
+}
+
+PushOutcome PsClient::PushAll(const RequestPlan& plan, const PushOptions& options,
+                              const PushSource& source) {
+  PushOutcome all;
+  size_t missing = plan.shards().size();
+  for (ShardIndex shard : plan.shards()) {
+    Push(shard, plan, options, source, [&all, &missing](const PushOutcome& outcome) {
+      if (all.status.ok()) all.status = outcome.status;
+      for (size_t fate = 0; fate < all.fates.size(); ++fate) all.fates[fate] += outcome.fates[fate];
+      all.retry_after = std::max(all.retry_after, outcome.retry_after);
+      --missing;
+    });
+  }
+  while (missing > 0) loop_.Poll(absl::Seconds(1));
+  return all;
+}
+
+}  // namespace capstan

@@ -1,0 +1,127 @@
+#include "capstan/client/pull_request.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/wire/floats.h"
+#include "capstan/wire/reader.h"
+
+namespace capstan {
+namespace {
+
+absl::Status NotAnAnswer(uint32_t partition) {
+  return absl::InternalError(
+      absl::StrCat("PullReply: partition ", partition, " does not hold what was asked"));
+}
+
+}  // namespace
+
+PsClient::PullRequest::PullRequest(ShardIndex shard, const RequestPlan& plan, v1::PullRequest head,
+                                   absl::Duration timeout, const PullTarget& target,
+                                   OnPulled on_done)
+    : Request(shard, plan.ChunksOf(shard), timeout),
+      plan_(plan),
+      head_(std::move(head)),
+      rows_(target.rows.begin(), target.rows.end()),
+      dense_(target.dense),
+      versions_(target.versions),
+      on_done_(std::move(on_done)) {}
+
+const std::string& PsClient::PullRequest::method() const {
+  static const std::string& name = *new std::string("/capstan.v1.Ps/Pull");
+  return name;
+}
+
+grpc::ByteBuffer PsClient::PullRequest::Encode(const RequestPlan::Chunk& chunk) {
+  shape_.Clear();
+  for (uint32_t partition : chunk) {
+    shape_.AddPartition(partition);
+    for (const RequestPlan::Segment& segment : plan_.SegmentsOf(partition)) {
+      shape_.Add(wire::TableShape{.table = Raw(plan_.map().tables()[segment.table].id),
+                                  .keys = (segment.end - segment.begin) * sizeof(uint64_t)});
+    }
+    for (BlockId block : plan_.BlocksOf(partition)) {
+      shape_.Add(wire::BlockShape{.block = Raw(block)});
+    }
+  }
+  wire::PayloadWriter writer(wire::kPullRequest, &head_, shape_);
+  size_t table = 0;
+  for (uint32_t partition : chunk) {
+    for (const RequestPlan::Segment& segment : plan_.SegmentsOf(partition)) {
+      std::memcpy(writer.table(table).keys, &plan_.keys()[segment.begin],
+                  shape_.tables[table].keys);
+      ++table;
+    }
+  }
+  return writer.Finish();
+}
+
+absl::Status PsClient::PullRequest::Decode(const RequestPlan::Chunk& chunk,
+                                           const grpc::ByteBuffer& reply) {
+  const wire::Message message(reply);
+  v1::PullReply head;
+  CAPSTAN_RETURN_IF_ERROR(wire::Read(wire::kPullReply, message, head, payload_));
+  if (payload_.partitions.size() != chunk.size()) {
+    return absl::InternalError(absl::StrCat("PullReply: ", payload_.partitions.size(),
+                                            " partitions, asked for ", chunk.size()));
+  }
+  for (size_t i = 0; i < chunk.size(); ++i) {
+    CAPSTAN_RETURN_IF_ERROR(Take(chunk[i], payload_.partitions[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PsClient::PullRequest::Take(uint32_t partition, const wire::PartitionPart& part) {
+  const auto segments = plan_.SegmentsOf(partition);
+  const auto blocks = plan_.BlocksOf(partition);
+  const auto tables = std::as_const(payload_).tables_of(part);
+  const auto values = payload_.blocks_of(part);
+  if (part.partition != partition || tables.size() != segments.size() ||
+      values.size() != blocks.size()) {
+    return NotAnAnswer(partition);
+  }
+  for (size_t i = 0; i < segments.size(); ++i) {
+    CAPSTAN_RETURN_IF_ERROR(TakeRows(segments[i], tables[i]));
+  }
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    CAPSTAN_RETURN_IF_ERROR(TakeBlock(plan_.map().layout().block(blocks[i]), values[i]));
+  }
+  if (versions_ != nullptr) {
+    (*versions_)[partition] = {part.dense_version, part.sparse_version};
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PsClient::PullRequest::TakeRows(const RequestPlan::Segment& segment,
+                                             const wire::TablePart& part) {
+  const size_t dim = plan_.map().tables()[segment.table].dim;
+  const size_t count = segment.end - segment.begin;
+  if (part.values.size() != count * dim * wire::FloatSize(head_.dtype())) {
+    return NotAnAnswer(segment.partition);
+  }
+  float* const matrix = rows_[segment.table];
+  const auto rows = plan_.rows().subspan(segment.begin, count);
+  wire::BytesReader reader(part.values);
+  for (uint32_t row : rows) {
+    wire::TakeFloats(head_.dtype(), reader, dim, matrix + size_t{row} * dim);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PsClient::PullRequest::TakeBlock(const Block& block, const wire::BlockPart& part) {
+  if (part.block != Raw(block.id) ||
+      part.values.size() != block.length * wire::FloatSize(head_.dtype())) {
+    return NotAnAnswer(static_cast<uint32_t>(Raw(block.partition)));
+  }
+  wire::BytesReader reader(part.values);
+  wire::TakeFloats(head_.dtype(), reader, block.length, dense_ + block.flat_offset);
+  return absl::OkStatus();
+}
+
+void PsClient::PullRequest::Finish() {
+  on_done_(PullOutcome{.status = status, .retry_after = RetryAfter(status)});
+}
+
+}  // namespace capstan

@@ -1,0 +1,43 @@
+// A pull of one shard's part of a plan. Private to PsClient.
+#ifndef CAPSTAN_CLIENT_PULL_REQUEST_H_
+#define CAPSTAN_CLIENT_PULL_REQUEST_H_
+
+#include <string>
+
+#include "capstan/client/request.h"
+#include "capstan/wire/payload.h"
+#include "capstan/wire/payload_writer.h"
+
+namespace capstan {
+
+// *Confined to the thread of its PsClient.*
+class PsClient::PullRequest final : public PsClient::Request {
+ public:
+  // `head` holds everything but the partitions. The target's rows are copied, what they point to is
+  // not.
+  PullRequest(ShardIndex shard, const RequestPlan& plan, v1::PullRequest head,
+              absl::Duration timeout, const PullTarget& target, OnPulled on_done);
+
+  const std::string& method() const override;
+  grpc::ByteBuffer Encode(const RequestPlan::Chunk& chunk) override;
+  absl::Status Decode(const RequestPlan::Chunk& chunk, const grpc::ByteBuffer& reply) override;
+  void Finish() override;
+
+ private:
+  absl::Status Take(uint32_t partition, const wire::PartitionPart& part);
+  absl::Status TakeRows(const RequestPlan::Segment& segment, const wire::TablePart& part);
+  absl::Status TakeBlock(const Block& block, const wire::BlockPart& part);
+
+  const RequestPlan& plan_;
+  v1::PullRequest head_;
+  std::vector<float*> rows_;
+  float* dense_;
+  PartitionVersions* versions_;
+  OnPulled on_done_;
+  wire::PayloadShape shape_;
+  wire::Payload payload_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CLIENT_PULL_REQUEST_H_

@@ -1,0 +1,117 @@
+#include "capstan/client/push_request.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/rpc/status.h"
+#include "capstan/wire/floats.h"
+
+namespace capstan {
+
+PsClient::PushRequest::PushRequest(ShardIndex shard, const RequestPlan& plan, v1::PushRequest head,
+                                   const PushOptions& options, const PushSource& source,
+                                   OnPushed on_done)
+    : Request(shard, options.empty ? std::vector<RequestPlan::Chunk>() : plan.ChunksOf(shard),
+              options.timeout),
+      plan_(plan),
+      head_(std::move(head)),
+      rows_(source.rows.begin(), source.rows.end()),
+      pulled_rows_(source.pulled_rows.begin(), source.pulled_rows.end()),
+      dense_(source.dense),
+      pulled_dense_(source.pulled_dense),
+      versions_(source.versions),
+      on_done_(std::move(on_done)) {}
+
+const std::string& PsClient::PushRequest::method() const {
+  static const std::string& name = *new std::string("/capstan.v1.Ps/Push");
+  return name;
+}
+
+void PsClient::PushRequest::Shape(const RequestPlan::Chunk& chunk) {
+  const size_t float_size = wire::FloatSize(head_.dtype());
+  shape_.Clear();
+  for (uint32_t partition : chunk) {
+    shape_.AddPartition(partition);
+    for (const RequestPlan::Segment& segment : plan_.SegmentsOf(partition)) {
+      const ParameterMap::Table& table = plan_.map().tables()[segment.table];
+      const size_t rows = segment.end - segment.begin;
+      const size_t bytes = rows * table.dim * float_size;
+      shape_.Add(wire::TableShape{.table = Raw(table.id),
+                                  .keys = rows * sizeof(uint64_t),
+                                  .values = bytes,
+                                  .pulled = pulled_rows_.empty() ? 0 : bytes});
+    }
+    for (BlockId block : plan_.BlocksOf(partition)) {
+      const size_t bytes = plan_.map().layout().block(block).length * float_size;
+      shape_.Add(wire::BlockShape{
+          .block = Raw(block), .values = bytes, .pulled = pulled_dense_ == nullptr ? 0 : bytes});
+    }
+  }
+}
+
+void PsClient::PushRequest::Gather(const RequestPlan::Segment& segment, const float* matrix,
+                                   char* to) const {
+  const size_t dim = plan_.map().tables()[segment.table].dim;
+  for (uint32_t i = segment.begin; i < segment.end; ++i) {
+    to = wire::PutFloats(head_.dtype(), matrix + size_t{plan_.rows()[i]} * dim, dim, to);
+  }
+}
+
+grpc::ByteBuffer PsClient::PushRequest::Encode(const RequestPlan::Chunk& chunk) {
+  Shape(chunk);
+  wire::PayloadWriter writer(wire::kPushRequest, &head_, shape_);
+  size_t table = 0;
+  size_t block = 0;
+  for (size_t i = 0; i < chunk.size(); ++i) {
+    if (versions_ != nullptr) {
+      const auto& [dense, sparse] = (*versions_)[chunk[i]];
+      writer.SetVersions(i, dense, sparse);
+    }
+    for (const RequestPlan::Segment& segment : plan_.SegmentsOf(chunk[i])) {
+      const wire::TablePlace& place = writer.table(table);
+      std::memcpy(place.keys, &plan_.keys()[segment.begin], shape_.tables[table].keys);
+      Gather(segment, rows_[segment.table], place.values);
+      if (place.pulled != nullptr) Gather(segment, pulled_rows_[segment.table], place.pulled);
+      ++table;
+    }
+    for (BlockId id : plan_.BlocksOf(chunk[i])) {
+      const Block& of = plan_.map().layout().block(id);
+      const wire::BlockPlace& place = writer.block(block++);
+      wire::PutFloats(head_.dtype(), dense_ + of.flat_offset, of.length, place.values);
+      if (place.pulled != nullptr) {
+        wire::PutFloats(head_.dtype(), pulled_dense_ + of.flat_offset, of.length, place.pulled);
+      }
+    }
+  }
+  return writer.Finish();
+}
+
+absl::Status PsClient::PushRequest::Decode(const RequestPlan::Chunk& chunk,
+                                           const grpc::ByteBuffer& reply) {
+  v1::PushReply fates;
+  grpc::ByteBuffer bytes(reply);
+  const grpc::Status parsed = grpc::SerializationTraits<v1::PushReply>::Deserialize(&bytes, &fates);
+  if (!parsed.ok()) return absl::InternalError("PushReply cannot be parsed");
+  if (static_cast<size_t>(fates.partitions_size()) != chunk.size()) {
+    return absl::InternalError(
+        absl::StrCat("PushReply: ", fates.partitions_size(), " partitions, sent ", chunk.size()));
+  }
+  for (const v1::PartitionFate& partition : fates.partitions()) {
+    for (v1::Fate fate : {partition.dense(), partition.sparse()}) {
+      // A newer shard may know fates that we do not: they count as unspecified.
+      ++outcome_.fates[v1::Fate_IsValid(fate) ? fate : v1::FATE_UNSPECIFIED];
+    }
+  }
+  outcome_.retry_after = std::max(outcome_.retry_after, absl::Seconds(fates.retry_after_seconds()));
+  return absl::OkStatus();
+}
+
+void PsClient::PushRequest::Finish() {
+  outcome_.status = status;
+  if (!status.ok()) outcome_.retry_after = RetryAfter(status);
+  on_done_(outcome_);
+}
+
+}  // namespace capstan

@@ -1,0 +1,44 @@
+// A push of one shard's part of a plan. Private to PsClient.
+#ifndef CAPSTAN_CLIENT_PUSH_REQUEST_H_
+#define CAPSTAN_CLIENT_PUSH_REQUEST_H_
+
+#include <string>
+#include <vector>
+
+#include "capstan/client/request.h"
+#include "capstan/wire/payload_writer.h"
+
+namespace capstan {
+
+// *Confined to the thread of its PsClient.*
+class PsClient::PushRequest final : public PsClient::Request {
+ public:
+  // `head` holds everything but the partitions. `empty`: there are none. The source's lists of
+  // matrices are copied, what they point to is not.
+  PushRequest(ShardIndex shard, const RequestPlan& plan, v1::PushRequest head,
+              const PushOptions& options, const PushSource& source, OnPushed on_done);
+
+  const std::string& method() const override;
+  grpc::ByteBuffer Encode(const RequestPlan::Chunk& chunk) override;
+  absl::Status Decode(const RequestPlan::Chunk& chunk, const grpc::ByteBuffer& reply) override;
+  void Finish() override;
+
+ private:
+  void Shape(const RequestPlan::Chunk& chunk);
+  void Gather(const RequestPlan::Segment& segment, const float* matrix, char* to) const;
+
+  const RequestPlan& plan_;
+  v1::PushRequest head_;
+  std::vector<const float*> rows_;
+  std::vector<const float*> pulled_rows_;
+  const float* dense_;
+  const float* pulled_dense_;
+  const PartitionVersions* versions_;
+  OnPushed on_done_;
+  PushOutcome outcome_;
+  wire::PayloadShape shape_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CLIENT_PUSH_REQUEST_H_

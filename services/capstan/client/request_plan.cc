@@ -1,0 +1,122 @@
+#include "capstan/client/request_plan.h"
+
+#include <algorithm>
+
+#include "capstan/placement/placement.h"
+
+namespace capstan {
+
+void RequestPlan::Build(absl::Span<const TableKeys> tables, bool dense) {
+  dense_ = dense;
+  CountKeys(tables);
+  MakeSegments();
+  PlaceKeys(tables);
+  routed_.clear();
+  shards_.clear();
+  shard_begin_.assign(1, 0);
+}
+
+void RequestPlan::CountKeys(absl::Span<const TableKeys> tables) {
+  const uint32_t partitions = map_->partition_count();
+  const size_t table_count = map_->tables().size();
+  next_.assign(partitions * table_count, 0);
+  partition_of_.clear();
+  for (const TableKeys& keys : tables) {
+    const uint64_t seed = map_->tables()[keys.table].seed;
+    for (uint64_t key : keys.keys) {
+      const auto partition = static_cast<uint32_t>(Raw(PartitionOfKey(key, seed, partitions)));
+      partition_of_.push_back(partition);
+      ++next_[partition * table_count + keys.table];
+    }
+  }
+}
+
+// Turns the counts in next_ into places.
+void RequestPlan::MakeSegments() {
+  const uint32_t partitions = map_->partition_count();
+  const auto table_count = static_cast<uint32_t>(map_->tables().size());
+  segments_.clear();
+  segment_begin_.assign(1, 0);
+  used_.clear();
+  uint32_t begin = 0;
+  for (uint32_t partition = 0; partition < partitions; ++partition) {
+    const size_t segments = segments_.size();
+    for (uint32_t table = 0; table < table_count; ++table) {
+      uint32_t& next = next_[partition * table_count + table];
+      const uint32_t end = begin + next;
+      if (next > 0) segments_.push_back({partition, table, begin, end});
+      next = begin;
+      begin = end;
+    }
+    segment_begin_.push_back(static_cast<uint32_t>(segments_.size()));
+    if (segments_.size() > segments || !BlocksOf(partition).empty()) used_.push_back(partition);
+  }
+}
+
+void RequestPlan::PlaceKeys(absl::Span<const TableKeys> tables) {
+  const size_t table_count = map_->tables().size();
+  keys_.resize(partition_of_.size());
+  rows_.resize(partition_of_.size());
+  const uint32_t* partition = partition_of_.data();
+  for (const TableKeys& keys : tables) {
+    for (size_t row = 0; row < keys.keys.size(); ++row) {
+      const uint32_t place = next_[*partition++ * table_count + keys.table]++;
+      keys_[place] = keys.keys[row];
+      rows_[place] = static_cast<uint32_t>(row);
+    }
+  }
+}
+
+void RequestPlan::Route(absl::Span<const uint32_t> owners) {
+  routed_ = used_;
+  std::stable_sort(routed_.begin(), routed_.end(),
+                   [owners](uint32_t a, uint32_t b) { return owners[a] < owners[b]; });
+  shards_.clear();
+  shard_begin_.clear();
+  for (uint32_t i = 0; i < routed_.size(); ++i) {
+    const auto shard = static_cast<ShardIndex>(owners[routed_[i]]);
+    if (!shards_.empty() && shards_.back() == shard) continue;
+    shards_.push_back(shard);
+    shard_begin_.push_back(i);
+  }
+  shard_begin_.push_back(static_cast<uint32_t>(routed_.size()));
+}
+
+std::vector<RequestPlan::Chunk> RequestPlan::ChunksOf(ShardIndex shard) const {
+  std::vector<Chunk> chunks;
+  const auto found = std::lower_bound(shards_.begin(), shards_.end(), shard);
+  if (found == shards_.end() || *found != shard) return chunks;
+  const size_t place = static_cast<size_t>(found - shards_.begin());
+  size_t bytes = 0;
+  for (uint32_t i = shard_begin_[place]; i < shard_begin_[place + 1]; ++i) {
+    const size_t more = ValueBytes(routed_[i]);
+    if (chunks.empty() || bytes + more > kChunkBytes) {
+      chunks.emplace_back();
+      bytes = 0;
+    }
+    chunks.back().push_back(routed_[i]);
+    bytes += more;
+  }
+  return chunks;
+}
+
+absl::Span<const RequestPlan::Segment> RequestPlan::SegmentsOf(uint32_t partition) const {
+  const uint32_t begin = segment_begin_[partition];
+  return absl::MakeSpan(segments_).subspan(begin, segment_begin_[partition + 1] - begin);
+}
+
+absl::Span<const BlockId> RequestPlan::BlocksOf(uint32_t partition) const {
+  if (!dense_) return {};
+  return map_->layout().blocks_of(static_cast<PartitionIndex>(partition));
+}
+
+size_t RequestPlan::ValueBytes(uint32_t partition) const {
+  size_t floats = 0;
+  for (const Segment& segment : SegmentsOf(partition)) {
+    floats += size_t{segment.end - segment.begin} * map_->tables()[segment.table].dim;
+  }
+  for (BlockId block : BlocksOf(partition)) floats += map_->layout().block(block).length;
+  return floats * sizeof(float);
+}
+
+}  // namespace capstan
