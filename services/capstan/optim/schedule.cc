@@ -11,14 +11,14 @@ namespace {
 
 double DecayFactor(const v1::ScheduleSpec& schedule, uint64_t examples) {
   const double decays = static_cast<double>(examples) / schedule.decay_examples();
+  const double floor = schedule.floor();
   switch (schedule.kind()) {
     case v1::SCHEDULE_KIND_STEP:
       return std::pow(schedule.decay_rate(), std::floor(decays));
     case v1::SCHEDULE_KIND_EXPONENTIAL:
       return std::pow(schedule.decay_rate(), decays);
     case v1::SCHEDULE_KIND_COSINE:
-      return schedule.floor() + (1 - schedule.floor()) * 0.5 *
-                                    (1 + std::cos(std::numbers::pi * std::min(decays, 1.0)));
+      return floor + (1 - floor) * 0.5 * (1 + std::cos(std::numbers::pi * std::min(decays, 1.0)));
     default:
       return 1;
   }
