@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -17,7 +16,7 @@ namespace capstan {
 struct JobOptions {
   // "train.epochs=5": the value is YAML and goes over the file's.
   std::vector<std::string> overrides = {};
-  // Lanes of a synchronous part that does not say; 0: it must.
+  // Lanes of a synchronous part that does not say how many it has; 0: it must say.
   uint32_t default_lanes = 0;
 };
 
@@ -34,7 +33,7 @@ absl::StatusOr<v1::JobSpec> LoadJob(const std::string& path, const JobOptions& o
 // The same of a text. `name` stands for the file in messages, relative paths stay below `folder`,
 // and no file is looked for.
 struct JobText {
-  std::string_view text;
+  std::string text;
   std::string name = "job.yaml";
   std::string folder = {};
 };

@@ -1,0 +1,97 @@
+#include "capstan/config/columns.h"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+
+namespace capstan {
+namespace {
+
+using Kind = YamlNode::Kind;
+
+constexpr absl::string_view kColumnsText = "columns such as 3 or \"1-13,15\", counted from 0";
+constexpr Choice<v1::NumericTransform> kTransforms[] = {
+    {"none", v1::NUMERIC_TRANSFORM_UNSPECIFIED},
+    {"log", v1::NUMERIC_TRANSFORM_LOG},
+    {"bucket", v1::NUMERIC_TRANSFORM_BUCKET},
+};
+
+std::optional<uint32_t> ParseColumn(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  uint32_t column = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), column);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
+  if (column >= kMaxColumns) return std::nullopt;
+  return column;
+}
+
+void AppendColumns(Section& in, absl::string_view key, const YamlNode& node,
+                   std::vector<v1::ColumnSpec>& columns) {
+  const auto parsed = node.kind == Kind::kScalar ? ParseColumns(node.text) : std::nullopt;
+  if (!parsed) in.RefuseValue(key, node, kColumnsText);
+  for (const uint32_t column : parsed.value_or(std::vector<uint32_t>())) {
+    columns.emplace_back().set_column(column);
+  }
+}
+
+// {columns: "1-13", transform: bucket, boundaries: [1, 10], missing: 0}
+void AppendTransformed(Section& in, std::vector<v1::ColumnSpec>& columns) {
+  std::vector<v1::ColumnSpec> added;
+  for (const YamlNode* node : in.Scalars("columns", kColumnsText)) {
+    AppendColumns(in, "columns", *node, added);
+  }
+  if (!in.Has("columns")) in.Refuse("columns", absl::StrCat("is missing; expected ", kColumnsText));
+  v1::ColumnSpec spec;
+  spec.set_transform(
+      in.OneOf<v1::NumericTransform>("transform", kTransforms, v1::NUMERIC_TRANSFORM_UNSPECIFIED));
+  spec.set_missing(static_cast<float>(in.Number("missing", {.min = -1e30}, 0)));
+  const std::vector<double> boundaries = in.Numbers("boundaries");
+  spec.mutable_boundaries()->Add(boundaries.begin(), boundaries.end());
+  const bool bucket = spec.transform() == v1::NUMERIC_TRANSFORM_BUCKET;
+  if (bucket == boundaries.empty()) {
+    in.Refuse("boundaries", bucket ? "is missing: transform: bucket needs them"
+                                   : "is only for transform: bucket");
+  }
+  if (!std::is_sorted(boundaries.begin(), boundaries.end(), std::less_equal<>())) {
+    in.Refuse("boundaries", "must ascend");
+  }
+  for (v1::ColumnSpec& column : added) {
+    spec.set_column(column.column());
+    columns.push_back(spec);
+  }
+}
+
+}  // namespace
+
+std::optional<std::vector<uint32_t>> ParseColumns(absl::string_view text) {
+  std::vector<uint32_t> columns;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    const std::vector<absl::string_view> ends = absl::StrSplit(part, absl::MaxSplits('-', 1));
+    const std::optional<uint32_t> first = ParseColumn(ends.front());
+    const std::optional<uint32_t> last = ParseColumn(ends.back());
+    if (!first || !last || *first > *last) return std::nullopt;
+    if (columns.size() + (*last - *first) >= kMaxColumns) return std::nullopt;
+    for (uint32_t column = *first; column <= *last; ++column) columns.push_back(column);
+  }
+  return columns;
+}
+
+std::vector<v1::ColumnSpec> ReadColumns(Section& in, absl::string_view key, bool transforms) {
+  std::vector<v1::ColumnSpec> columns;
+  const auto append = [&](const YamlNode& node) { AppendColumns(in, key, node, columns); };
+  if (!transforms) {
+    for (const YamlNode* node : in.Scalars(key, kColumnsText)) append(*node);
+    return columns;
+  }
+  in.ForEach(
+      key, [&columns](Section& item) { AppendTransformed(item, columns); }, append);
+  return columns;
+}
+
+}  // namespace capstan

@@ -1,0 +1,140 @@
+#include "capstan/config/config.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "capstan/base/status.h"
+#include "capstan/config/cross_checks.h"
+#include "capstan/config/data_files.h"
+#include "capstan/config/findings.h"
+#include "capstan/config/sections.h"
+#include "capstan/config/spelling.h"
+#include "capstan/config/yaml_node.h"
+
+namespace capstan {
+namespace {
+
+constexpr size_t kMaxJobName = 52;  // Leaves room for what Kubernetes objects append within 63.
+constexpr size_t kMaxFileBytes = size_t{1} << 20;
+
+constexpr Choice<v1::Recovery> kRecoveries[] = {
+    {"rollback", v1::RECOVERY_ROLLBACK},
+    {"partial", v1::RECOVERY_PARTIAL},
+    {"replica", v1::RECOVERY_REPLICA},
+};
+
+bool IsJobName(absl::string_view name) {
+  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !name.empty() && name.size() <= kMaxJobName && fits(name.front()) && fits(name.back()) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return c == '-' || fits(c); });
+}
+
+void ReadName(Section& in, v1::JobSpec& spec) {
+  spec.set_job(in.Text("job"));
+  if (IsJobName(spec.job())) return;
+  in.Refuse("job",
+            absl::StrCat(in.Has("job") ? Shown(spec.job()) + " is not" : "is missing; expected",
+                         " a name of at most ", kMaxJobName,
+                         " lower case letters, digits and dashes, such as criteo-deepfm"));
+}
+
+void ReadLease(Section& in, v1::LeaseSpec& out) {
+  out.set_heartbeat_seconds(in.Seconds("heartbeat", {.min = 0.05, .max = 60}, 1));
+  out.set_worker_lease_seconds(in.Seconds("worker_lease", {.min = 0.2, .max = 3600}, 10));
+  if (out.worker_lease_seconds() < 3 * out.heartbeat_seconds()) {
+    in.Refuse("worker_lease", "must be at least 3 heartbeats, or one lost message loses a worker");
+  }
+}
+
+void ReadUpdate(Section in, uint32_t default_lanes, v1::JobSpec& spec) {
+  Section dense = in.Map("dense");
+  Section sparse = in.Map("sparse");
+  ReadUpdatePolicy(dense, default_lanes, *spec.mutable_dense_update());
+  ReadUpdatePolicy(sparse, default_lanes, *spec.mutable_sparse_update());
+}
+
+void ReadOptimizers(Section in, v1::JobSpec& spec) {
+  Section dense = in.Map("dense");
+  Section sparse = in.Map("sparse");
+  ReadOptimizer(dense, v1::OPTIMIZER_KIND_ADAM, *spec.mutable_dense_optimizer());
+  ReadOptimizer(sparse, v1::OPTIMIZER_KIND_ADAGRAD, *spec.mutable_sparse_optimizer());
+  if (spec.dense_optimizer().kind() == v1::OPTIMIZER_KIND_ROWWISE_ADAGRAD) {
+    dense.Refuse("kind", "rowwise_adagrad is for rows of tables; expected adagrad");
+  }
+}
+
+v1::JobSpec ReadJob(const YamlNode& root, const JobOptions& options, Findings& findings) {
+  v1::JobSpec spec;
+  Section in(&root, "", findings);
+  ReadName(in, spec);
+  spec.set_seed(in.Whole("seed", {}, 1));
+  spec.set_partition_count(in.Whole("partition_count", {.min = 1, .max = 65536}, 256));
+  Section data = in.Map("data");
+  ReadData(data, *spec.mutable_data());
+  Section model = in.Map("model");
+  ReadModel(model, *spec.mutable_model());
+  Section table = in.Map("table");
+  ReadTable(table, *spec.mutable_table_limits());
+  ReadOptimizers(in.Map("optimizer"), spec);
+  ReadUpdate(in.Map("update"), options.default_lanes, spec);
+  Section train = in.Map("train");
+  ReadTrain(train, *spec.mutable_train());
+  Section checkpoint = in.Map("checkpoint");
+  ReadCheckpoint(checkpoint, *spec.mutable_checkpoint());
+  spec.set_recovery(in.OneOf<v1::Recovery>("recovery", kRecoveries, v1::RECOVERY_ROLLBACK));
+  ReadLease(in, *spec.mutable_lease());
+  CheckAcrossSections(spec, findings);
+  return spec;
+}
+
+enum class Files { kMustExist, kNotLookedFor };
+
+absl::StatusOr<v1::JobSpec> Parse(const JobText& job, const JobOptions& options, Files files) {
+  CAPSTAN_ASSIGN_OR_RETURN(YamlNode root, ParseYaml(job.text, job.name));
+  for (const std::string& assignment : options.overrides) {
+    CAPSTAN_RETURN_IF_ERROR(ApplyOverride(assignment, root));
+  }
+  Findings findings(job.name);
+  v1::JobSpec spec = ReadJob(root, options, findings);
+  ResolvePaths(job.folder, spec);
+  if (files == Files::kMustExist) CheckDataFiles(spec, findings);
+  CAPSTAN_RETURN_IF_ERROR(findings.status());
+  return spec;
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  if (!std::filesystem::exists(path))
+    return absl::NotFoundError(absl::StrCat(path, ": no such file"));
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMaxFileBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file.is_open() || file.bad() || std::filesystem::is_directory(path)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));
+  }
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::JobSpec> ParseJob(const JobText& job, const JobOptions& options) {
+  return Parse(job, options, Files::kNotLookedFor);
+}
+
+absl::StatusOr<v1::JobSpec> LoadJob(const std::string& path, const JobOptions& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  return Parse({.text = text, .name = path, .folder = folder}, options, Files::kMustExist);
+}
+
+std::vector<std::string> JobKeys() {
+  Findings findings("", Findings::Purpose::kListKeys);
+  ReadJob(YamlNode(), {}, findings);
+  return {findings.keys().begin(), findings.keys().end()};
+}
+
+}  // namespace capstan

@@ -1,0 +1,67 @@
+#include "capstan/config/cross_checks.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace capstan {
+namespace {
+
+bool IsSync(const v1::UpdatePolicy& policy) { return policy.kind() == v1::POLICY_KIND_SYNC; }
+
+// Both parts of a synchronous model move in the same rounds.
+void CheckPolicies(const v1::JobSpec& spec, Findings& findings) {
+  const v1::UpdatePolicy& dense = spec.dense_update();
+  const v1::UpdatePolicy& sparse = spec.sparse_update();
+  const auto check = [&](absl::string_view key, uint32_t of_dense, uint32_t of_sparse) {
+    if (of_dense == of_sparse) return;
+    findings.Refuse(absl::StrCat("update.dense.", key),
+                    absl::StrCat(of_dense, " differs from update.sparse.", key, ", ", of_sparse,
+                                 ": two synchronous parts move in the same rounds"));
+  };
+  if (IsSync(dense) && IsSync(sparse)) {
+    check("lanes", dense.lanes(), sparse.lanes());
+    check("backup_workers", dense.backup_workers(), sparse.backup_workers());
+  }
+  if (spec.recovery() == v1::RECOVERY_PARTIAL && (IsSync(dense) || IsSync(sparse))) {
+    findings.Refuse("recovery", "partial would tear a synchronous round; expected rollback");
+  }
+}
+
+void CheckModel(const v1::JobSpec& spec, Findings& findings) {
+  const v1::ModelSpec& model = spec.model();
+  const bool softmax = model.loss() == v1::LOSS_SOFTMAX;
+  if (softmax && model.outputs() == 1) {
+    findings.Refuse("model.outputs", "loss: softmax needs at least 2, one a class");
+  }
+  if (model.loss() != v1::LOSS_UNSPECIFIED && !softmax && model.outputs() > 1) {
+    findings.Refuse("model.outputs", absl::StrCat(model.outputs(), " is only for loss: softmax"));
+  }
+  if (spec.data().binarize_label() && (softmax || model.loss() == v1::LOSS_SQUARED)) {
+    findings.Refuse("data.label_threshold", "makes labels 0 and 1, which are for loss: logistic");
+  }
+}
+
+void CheckEvaluation(const v1::JobSpec& spec, Findings& findings) {
+  const bool synthetic = spec.data().format() == v1::DATA_FORMAT_SYNTHETIC;
+  const bool has_eval =
+      synthetic ? spec.data().synthetic().eval_rows() > 0 : !spec.data().eval().empty();
+  const std::string& metric = spec.train().early_stop().metric();
+  if (!metric.empty() && !has_eval) {
+    findings.Refuse("train.early_stop", "needs data.eval, on which the metric is measured");
+  }
+  if (spec.train().evaluate_every_examples() > 0 && !has_eval) {
+    findings.Refuse("train.evaluate_every_examples", "needs data.eval");
+  }
+}
+
+}  // namespace
+
+void CheckAcrossSections(const v1::JobSpec& spec, Findings& findings) {
+  CheckPolicies(spec, findings);
+  CheckModel(spec, findings);
+  CheckEvaluation(spec, findings);
+}
+
+}  // namespace capstan

@@ -1,0 +1,14 @@
+// What no section can see alone: settings that contradict those of another section.
+#ifndef CAPSTAN_CONFIG_CROSS_CHECKS_H_
+#define CAPSTAN_CONFIG_CROSS_CHECKS_H_
+
+#include "capstan/config/findings.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+void CheckAcrossSections(const v1::JobSpec& spec, Findings& findings);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CONFIG_CROSS_CHECKS_H_

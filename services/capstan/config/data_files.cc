@@ -1,0 +1,61 @@
+#include "capstan/config/data_files.h"
+
+#include <glob.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "capstan/config/spelling.h"
+
+namespace capstan {
+namespace {
+
+constexpr size_t kMaxShownPath = 500;
+constexpr absl::string_view kFileScheme = "file://";
+
+void Resolve(const std::string& folder, std::string& path) {
+  if (path.empty() || absl::StrContains(path, "://")) return;
+  path = (std::filesystem::path(folder) / path).lexically_normal().string();
+}
+
+void CheckPattern(const std::string& key, absl::string_view pattern, Findings& findings) {
+  absl::ConsumePrefix(&pattern, kFileScheme);
+  if (pattern.find("://") != pattern.npos) {
+    findings.Refuse(key, absl::StrCat(Shown(pattern, kMaxShownPath),
+                                      " is not supported; expected local files"));
+    return;
+  }
+  glob_t found = {};
+  const int error = glob(std::string(pattern).c_str(), GLOB_NOSORT | GLOB_BRACE, nullptr, &found);
+  if (error != 0)
+    findings.Refuse(key, absl::StrCat("no file matches ", Shown(pattern, kMaxShownPath)));
+  for (size_t i = 0; i < found.gl_pathc; ++i) {
+    if (std::filesystem::is_directory(found.gl_pathv[i])) {
+      findings.Refuse(
+          key, absl::StrCat(Shown(found.gl_pathv[i], kMaxShownPath), " is a folder, not a file"));
+    } else if (access(found.gl_pathv[i], R_OK) != 0) {
+      findings.Refuse(key,
+                      absl::StrCat(Shown(found.gl_pathv[i], kMaxShownPath), " cannot be read"));
+    }
+  }
+  globfree(&found);
+}
+
+}  // namespace
+
+void ResolvePaths(const std::string& folder, v1::JobSpec& spec) {
+  for (std::string& path : *spec.mutable_data()->mutable_train()) Resolve(folder, path);
+  for (std::string& path : *spec.mutable_data()->mutable_eval()) Resolve(folder, path);
+  Resolve(folder, *spec.mutable_checkpoint()->mutable_uri());
+}
+
+void CheckDataFiles(const v1::JobSpec& spec, Findings& findings) {
+  for (const std::string& path : spec.data().train()) CheckPattern("data.train", path, findings);
+  for (const std::string& path : spec.data().eval()) CheckPattern("data.eval", path, findings);
+}
+
+}  // namespace capstan

@@ -1,0 +1,20 @@
+// The files that a job names.
+#ifndef CAPSTAN_CONFIG_DATA_FILES_H_
+#define CAPSTAN_CONFIG_DATA_FILES_H_
+
+#include <string>
+
+#include "capstan/config/findings.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// Makes the relative paths of data and checkpoint absolute: they are relative to `folder`.
+void ResolvePaths(const std::string& folder, v1::JobSpec& spec);
+
+// Refuses data paths that name no file, or one that cannot be read.
+void CheckDataFiles(const v1::JobSpec& spec, Findings& findings);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CONFIG_DATA_FILES_H_

@@ -1,0 +1,64 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "capstan/config/sections.h"
+
+namespace capstan {
+namespace {
+
+constexpr uint64_t kMaxWidth = 65536;
+
+constexpr Choice<absl::string_view> kPresets[] = {
+    {"lr", "lr"},         {"fm", "fm"},         {"wide_deep", "wide_deep"},
+    {"deepfm", "deepfm"}, {"dcn_v2", "dcn_v2"}, {"dlrm", "dlrm"},
+    {"mf", "mf"},         {"mlp", "mlp"},       {"softmax", "softmax"},
+    {"cnn", "cnn"},
+};
+
+constexpr Choice<v1::Loss> kLosses[] = {
+    {"logistic", v1::LOSS_LOGISTIC},
+    {"softmax", v1::LOSS_SOFTMAX},
+    {"squared", v1::LOSS_SQUARED},
+};
+
+// What a tower's kind may be is known to capstan/model, to which users add theirs.
+void ReadTower(Section& in, v1::TowerSpec& out) {
+  out.set_kind(in.Text("kind"));
+  if (out.kind().empty()) in.Refuse("kind", "is missing; expected a tower, such as mlp");
+  out.set_name(in.Text("name", out.kind()));
+  for (const uint64_t width : in.Wholes("hidden", {.min = 1, .max = kMaxWidth})) {
+    out.add_hidden(width);
+  }
+  out.set_layers(in.Whole("layers", {.min = 1, .max = 64}, 0));
+}
+
+}  // namespace
+
+void ReadModel(Section& in, v1::ModelSpec& out) {
+  out.set_preset(std::string(in.OneOf<absl::string_view>("preset", kPresets, "")));
+  in.ForEach("towers", [&out](Section& tower) { ReadTower(tower, *out.add_towers()); });
+  if (in.Has("preset") && in.Has("towers")) in.Refuse("towers", "cannot stand beside a preset");
+  if (!in.Has("preset") && !in.Has("towers")) {
+    in.Refuse("preset", "is missing; expected a preset, such as deepfm, or towers");
+  }
+  out.set_embedding_dim(in.Whole("embedding_dim", {.min = 1, .max = 4096}, 16));
+  for (const uint64_t width : in.Wholes("hidden", {.min = 1, .max = kMaxWidth})) {
+    out.add_hidden(width);
+  }
+  out.set_cross_layers(in.Whole("cross_layers", {.min = 1, .max = 64}, 0));
+  out.set_loss(in.OneOf<v1::Loss>("loss", kLosses, v1::LOSS_UNSPECIFIED));
+  out.set_outputs(in.Whole("outputs", {.min = 1, .max = kMaxWidth}, 0));
+  out.set_embedding_stddev(
+      static_cast<float>(in.Number("embedding_stddev", {.max = 100, .open = true}, 0.01)));
+  out.set_embedding_learning_rate_scale(static_cast<float>(
+      in.Number("embedding_learning_rate_scale", {.max = 1000, .open = true}, 1)));
+}
+
+void ReadTable(Section& in, v1::TableLimits& out) {
+  out.set_admission_count(in.Whole("admission_count", {.min = 1, .max = 1000000}, 1));
+  out.set_expire_after_examples(in.Whole("expire_after_examples", {.min = 1}, 0));
+  out.set_byte_budget(in.Bytes("byte_budget", {.min = 1 << 20}, 0));
+}
+
+}  // namespace capstan

@@ -1,0 +1,47 @@
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "capstan/config/sections.h"
+
+namespace capstan {
+namespace {
+
+constexpr Choice<bool> kGradients[] = {{"mean", false}, {"sum", true}};
+constexpr Choice<v1::Dtype> kDtypes[] = {{"float32", v1::DTYPE_FLOAT32},
+                                         {"bfloat16", v1::DTYPE_BFLOAT16}};
+constexpr Choice<absl::string_view> kMetrics[] = {
+    {"auc", "auc"}, {"logloss", "logloss"}, {"accuracy", "accuracy"}, {"rmse", "rmse"}};
+
+void ReadEarlyStop(Section in, v1::EarlyStop& out) {
+  out.set_metric(std::string(in.OneOf<absl::string_view>("metric", kMetrics, "")));
+  out.set_patience(in.Whole("patience", {.min = 1, .max = 10000}, 3));
+  if (in.Has("patience") && !in.Has("metric")) {
+    in.Refuse("metric", "is missing; expected one of auc, logloss, accuracy, rmse");
+  }
+}
+
+}  // namespace
+
+void ReadTrain(Section& in, v1::TrainSpec& out) {
+  out.set_batch_size(in.Whole("batch_size", {.min = 1, .max = 1 << 20}, 1024));
+  out.set_epochs(in.Whole("epochs", {.min = 1, .max = 1000000}, 1));
+  out.set_sum_loss(in.OneOf<bool>("gradient", kGradients, false));
+  out.set_clip_norm(static_cast<float>(in.Number("clip_norm", {.open = true}, 0)));
+  out.set_compute_threads(in.Whole("compute_threads", {.min = 1, .max = 256}, 1));
+  out.set_evaluate_every_examples(in.Whole("evaluate_every_examples", {.min = 1}, 0));
+  ReadEarlyStop(in.Map("early_stop"), *out.mutable_early_stop());
+  out.set_max_steps(in.Whole("max_steps", {.min = 1}, 0));
+  out.set_wire_dtype(in.OneOf<v1::Dtype>("wire_dtype", kDtypes, v1::DTYPE_FLOAT32));
+  out.set_prefetch_batches(in.Whole("prefetch_batches", {.min = 1, .max = 64}, 2));
+  out.set_push_window(in.Whole("push_window", {.min = 1, .max = 64}, 2));
+}
+
+void ReadCheckpoint(Section& in, v1::CheckpointSpec& out) {
+  out.set_uri(in.Text("uri"));
+  if (absl::StrContains(out.uri(), "://") && !absl::StartsWith(out.uri(), "file://")) {
+    in.Refuse("uri", "is not supported; expected a folder or file:///folder");
+  }
+  out.set_every_seconds(in.Seconds("every", {.min = 1}, 0));
+  out.set_keep(in.Whole("keep", {.min = 1, .max = 1000}, 3));
+}
+
+}  // namespace capstan

@@ -1,0 +1,100 @@
+// Reading a job's tree key by key, strictly: whatever is wrong is noted with its place and what was
+// expected, and reading goes on with the default, so that one run shows all mistakes.
+#ifndef CAPSTAN_CONFIG_SECTION_H_
+#define CAPSTAN_CONFIG_SECTION_H_
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "capstan/config/findings.h"
+#include "capstan/config/yaml_node.h"
+
+namespace capstan {
+
+struct WholeRange {
+  uint64_t min = 0;
+  uint64_t max = UINT64_MAX;
+};
+
+struct NumberRange {
+  double min = 0;
+  double max = 1e30;
+  bool open = false;  // min itself is excluded.
+};
+
+template <typename T>
+struct Choice {
+  absl::string_view name;
+  T value;
+};
+
+// One map. Each method reads one key; a key that is absent, or wrong, gives `fallback`. When the
+// section ends, keys that nobody asked for are refused. Thread-compatible.
+class Section {
+ public:
+  // `node` null: an absent section. Both must outlive this object.
+  Section(const YamlNode* node, std::string path, Findings& findings);
+  ~Section();
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+
+  bool Has(absl::string_view key) const;
+
+  std::string Text(absl::string_view key, absl::string_view fallback = "");
+  bool Flag(absl::string_view key, bool fallback);                             // true | false
+  uint64_t Whole(absl::string_view key, WholeRange range, uint64_t fallback);  // 5000, 10k, 1M
+  uint64_t Bytes(absl::string_view key, WholeRange range, uint64_t fallback);  // 64MiB
+  double Seconds(absl::string_view key, NumberRange range, double fallback);   // 10s, 5m
+  double Number(absl::string_view key, NumberRange range, double fallback);
+  std::vector<std::string> Texts(absl::string_view key);                  // One or a list.
+  std::vector<uint64_t> Wholes(absl::string_view key, WholeRange range);  // One or a list.
+  std::vector<double> Numbers(absl::string_view key);                     // A list.
+
+  template <typename T>
+  T OneOf(absl::string_view key, std::span<const Choice<T>> choices, T fallback) {
+    std::vector<absl::string_view> names;
+    for (const Choice<T>& choice : choices) names.push_back(choice.name);
+    const int index = IndexOf(key, names);
+    return index < 0 ? fallback : choices[index].value;
+  }
+
+  // A map within this one; absent: empty.
+  Section Map(absl::string_view key);
+  // Calls `read_map` with each map of a list (a map by itself is a list of one), and `read_scalar`
+  // with each scalar; without it, scalars are refused.
+  using MapReader = absl::FunctionRef<void(Section&)>;
+  using ScalarReader = absl::FunctionRef<void(const YamlNode&)>;
+  void ForEach(absl::string_view key, MapReader read_map);
+  void ForEach(absl::string_view key, MapReader read_map, ScalarReader read_scalar);
+  // Values as they stand, for what has a grammar of its own: the scalar, or those of a list.
+  std::vector<const YamlNode*> Scalars(absl::string_view key, absl::string_view expected);
+
+  // Notes a mistake at a key, or at a value of it.
+  void Refuse(absl::string_view key, absl::string_view what);
+  void RefuseValue(absl::string_view key, const YamlNode& value, absl::string_view expected);
+
+  std::string PathOf(absl::string_view key) const;
+
+ private:
+  int IndexOf(absl::string_view key, std::span<const absl::string_view> names);
+  // The value of a key; null if absent.
+  const YamlNode* Raw(absl::string_view key);
+  // The scalar behind a key; null if absent or no scalar, which is refused.
+  const YamlNode* Scalar(absl::string_view key, absl::string_view expected);
+  bool ParseWhole(const YamlNode& node, absl::string_view key, WholeRange range, uint64_t& value);
+  bool ParseNumber(const YamlNode& node, absl::string_view key, NumberRange range, double& value);
+
+  const YamlNode* const node_;
+  const std::string path_;
+  Findings& findings_;
+  std::set<std::string, std::less<>> asked_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CONFIG_SECTION_H_

@@ -1,0 +1,84 @@
+// The job file itself and the files that it names.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "capstan/config/config.h"
+
+namespace capstan {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class LoadJobTest : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void Write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+  }
+  void WriteJob(const std::string& train) {
+    Write("job.yaml",
+          "job: a\ndata:\n  format: libfm\n  train: " + train + "\nmodel: {preset: fm}\n");
+  }
+  std::string Refusal() const { return std::string(LoadJob(job_).status().message()); }
+
+  const std::filesystem::path folder_ =
+      testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string job_ = folder_ / "job.yaml";
+};
+
+TEST_F(LoadJobTest, FindsDataBesideTheJobFile) {
+  Write("part-0", "1 0:1\n");
+  WriteJob("part-*");
+  const absl::StatusOr<v1::JobSpec> spec = LoadJob(job_);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_THAT(spec->data().train(), ElementsAre((folder_ / "part-*").string()));
+}
+
+TEST_F(LoadJobTest, AMissingJobFileIsNotFound) {
+  EXPECT_EQ(LoadJob(job_).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Refusal(), job_ + ": no such file");
+}
+
+TEST_F(LoadJobTest, AFolderIsNoJobFile) {
+  EXPECT_EQ(LoadJob(folder_).status().message(), folder_.string() + ": cannot be read");
+}
+
+TEST_F(LoadJobTest, AMissingDataFileIsRefusedWithTheLineThatNamesIt) {
+  WriteJob("absent.libfm");
+  EXPECT_EQ(Refusal(), job_ + ":4: data.train: no file matches \"" +
+                           (folder_ / "absent.libfm").string() + "\"");
+}
+
+TEST_F(LoadJobTest, AFolderIsNoData) {
+  WriteJob(".");
+  EXPECT_THAT(Refusal(), HasSubstr("is a folder, not a file"));
+}
+
+TEST_F(LoadJobTest, AnObjectStoreThatIsNotThereIsRefused) {
+  WriteJob("s3://ads/train");
+  EXPECT_THAT(Refusal(), HasSubstr(":4: data.train: \"s3://ads/train\" is not supported"));
+}
+
+TEST_F(LoadJobTest, AFileThatMayNotBeReadIsRefused) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may read every file";
+  Write("secret", "1 0:1\n");
+  std::filesystem::permissions(folder_ / "secret", std::filesystem::perms::none);
+  WriteJob("secret");
+  EXPECT_THAT(Refusal(), HasSubstr("cannot be read"));
+}
+
+TEST_F(LoadJobTest, AFileOfAMegabyteAndMoreIsRefused) {
+  Write("job.yaml", std::string((1 << 20) + 1, '#'));
+  EXPECT_EQ(Refusal(), job_ + ": larger than 1048576 bytes");
+}
+
+}  // namespace
+}  // namespace capstan
