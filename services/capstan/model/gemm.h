@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "capstan/model/kernels/kernels.h"
 #include "capstan/model/matrix.h"
 
 namespace capstan {
@@ -21,18 +22,26 @@ struct GemmOptions {
       nullptr;  // Of c's shape and stride: where it is not positive, c becomes 0 (ReLU's gradient).
 };
 
-// Thread-compatible: holds the packed operand, which only grows.
+// Thread-compatible: holds scratch memory, about 2 MiB.
 class Gemm {
  public:
-  // c = a * b, with the options. Sums over the inner dimension in the same order for every shape of
-  // memory, so the same input gives the same bits. REQUIRES: matching shapes; c overlaps neither a
-  // nor b.
+  explicit Gemm(const kernels::Kernels& kernels = kernels::Best());
+
+  // c = a * b, with the options. The order of additions depends on the shapes only. REQUIRES:
+  // matching shapes; c overlaps neither a nor b; not both bias and accumulate.
   void Multiply(const ConstMatrix& a, const ConstMatrix& b, Matrix c,
                 const GemmOptions& options = {});
 
+  // sums[j] += sum over i of a[i, j].
+  void AddColumnSums(const ConstMatrix& a, std::span<float> sums);
+
+  const kernels::Kernels& kernels() const { return kernels_; }
+
  private:
-  std::vector<float> packed_a_;
-  std::vector<float> packed_b_;
+  float* AlignedScratch();
+
+  const kernels::Kernels& kernels_;
+  std::vector<float> scratch_;
 };
 
 }  // namespace capstan

@@ -35,6 +35,9 @@ absl::StatusOr<std::vector<std::unique_ptr<Tower>>> MakeTowers(const v1::JobSpec
 // The shape that towers are made for. REQUIRES: completed.
 ModelShape ShapeOf(const v1::JobSpec& spec);
 
+// Product of the shape's extents.
+int64_t ElementCount(const v1::TensorSpec& tensor);
+
 // Floats of all tensors, one after another in order of their ids: the flat dense parameters.
 int64_t DenseParameterCount(const v1::JobSpec& spec);
 

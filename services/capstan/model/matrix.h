@@ -4,6 +4,9 @@
 #define CAPSTAN_MODEL_MATRIX_H_
 
 #include <Eigen/Core>
+#include <cstddef>
+#include <span>
+#include <vector>
 
 namespace capstan {
 
@@ -29,6 +32,31 @@ inline Matrix Columns(const Matrix& m, Eigen::Index begin, Eigen::Index count) {
 inline ConstMatrix Columns(const ConstMatrix& m, Eigen::Index begin, Eigen::Index count) {
   return ConstMatrix(m.data() + begin, m.rows(), count, Eigen::OuterStride<>(m.outerStride()));
 }
+
+// The floats of a matrix whose rows lie side by side.
+inline std::span<const float> FlatSpan(const ConstMatrix& m) {
+  return {m.data(), static_cast<size_t>(m.size())};
+}
+
+// Memory for a matrix of a batch, which only grows. Thread-compatible.
+class MatrixBuffer {
+ public:
+  // [rows x columns] of unspecified content; what was given before is void.
+  Matrix Shape(Eigen::Index rows, Eigen::Index columns) {
+    const size_t size = static_cast<size_t>(rows * columns);
+    if (memory_.size() < size) memory_.resize(size);
+    rows_ = rows;
+    columns_ = columns;
+    return matrix();
+  }
+
+  // As last shaped.
+  Matrix matrix() { return MatrixAt(memory_.data(), rows_, columns_); }
+
+ private:
+  std::vector<float> memory_;
+  Eigen::Index rows_ = 0, columns_ = 0;
+};
 
 }  // namespace capstan
 

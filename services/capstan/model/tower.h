@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "capstan/model/gemm.h"
 #include "capstan/model/matrix.h"
@@ -24,14 +25,14 @@ namespace capstan {
 
 // What a tower is made for.
 struct ModelShape {
-  int fields = 0;  // Keys an example has; 0: it varies, and there is no feature matrix.
+  bool has_keys = true;
+  int fields = 0;  // Keys an example has; 0: none, or it varies, and there is no feature matrix.
   int embedding_dim = 0;
   int dense_width = 0;
   int image_height = 0, image_width = 0;  // 0: the dense input is no image.
   int outputs = 1;
   std::vector<int> hidden;  // ModelSpec.hidden: the head of towers that end in an mlp of their own.
 
-  bool has_keys = true;
   int embedding_columns() const { return fields * embedding_dim; }
   int feature_columns() const { return embedding_columns() + dense_width; }
 };
@@ -100,6 +101,9 @@ using TowerFactory = absl::StatusOr<std::unique_ptr<Tower>> (*)(const v1::TowerS
 // begin with the tower's name.
 absl::StatusOr<std::unique_ptr<Tower>> MakeTower(const v1::TowerSpec& spec,
                                                  const ModelShape& shape);
+
+// INVALID_ARGUMENT if there can be no TowerInput.features: for factories of towers that read them.
+[[nodiscard]] absl::Status CheckFeatures(const ModelShape& shape);
 
 // The kinds that MakeTower knows, sorted.
 std::vector<std::string> TowerKinds();

@@ -1,0 +1,58 @@
+// Fully connected layers, ReLU between them: what mlp is and other towers end in.
+#ifndef CAPSTAN_MODEL_DENSE_STACK_H_
+#define CAPSTAN_MODEL_DENSE_STACK_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "capstan/model/gemm.h"
+#include "capstan/model/matrix.h"
+#include "capstan/model/tower.h"
+
+namespace capstan {
+
+// Thread-compatible; keeps the activations of the last Forward.
+class DenseStack {
+ public:
+  // `widths`: the input's, then every layer's. The last layer has no ReLU. REQUIRES: at least two,
+  // none 0.
+  explicit DenseStack(std::vector<int> widths);
+
+  // `<prefix>weights_0` [in x out] (Glorot uniform), `<prefix>bias_0` [out] (0),
+  // `<prefix>weights_1` ...
+  std::vector<TowerTensor> Tensors(std::string_view prefix) const;
+  int64_t parameter_count() const;
+  int input_width() const { return widths_.front(); }
+  int output_width() const { return widths_.back(); }
+
+  struct Call {
+    ConstMatrix input;  // [examples x input_width()].
+    std::span<const float> parameters;
+    Gemm& gemm;
+  };
+
+  // [examples x output_width()]; valid until the next call.
+  ConstMatrix Forward(const Call& call);
+
+  // After Forward of the same call. Writes `parameter_gradients`, adds to `input_gradient`, which
+  // may have fewer columns than the input: then it is that of the first ones.
+  void Backward(const Call& call, ConstMatrix output_gradient, std::span<float> parameter_gradients,
+                Matrix input_gradient);
+
+ private:
+  struct Layer {
+    int in, out;
+    int64_t weights, bias;  // Places in the parameters.
+  };
+
+  std::vector<int> widths_;
+  std::vector<Layer> layers_;
+  std::vector<MatrixBuffer> outputs_;    // One a layer.
+  std::vector<MatrixBuffer> gradients_;  // Of the outputs of all layers but the last.
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_MODEL_DENSE_STACK_H_

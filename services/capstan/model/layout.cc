@@ -1,0 +1,136 @@
+#include "capstan/model/layout.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/hash.h"
+#include "capstan/base/status.h"
+#include "capstan/model/initializers.h"
+#include "capstan/model/presets.h"
+
+namespace capstan {
+namespace {
+
+constexpr char kTable[] = "features";
+
+void AddSegment(const std::string& name, uint32_t width, const v1::Initializer& initializer,
+                v1::TableSpec& table) {
+  v1::TableSegment& segment = *table.add_segments();
+  segment.set_name(name);
+  segment.set_offset(table.dim());
+  segment.set_width(width);
+  *segment.mutable_initializer() = initializer;
+  segment.set_learning_rate_scale(1);
+  table.set_dim(table.dim() + width);
+}
+
+bool AnyTower(const std::vector<std::unique_ptr<Tower>>& towers, bool TowerDescription::*reads) {
+  return std::any_of(towers.begin(), towers.end(),
+                     [&](const auto& tower) { return tower->description().*reads; });
+}
+
+void AddTable(const std::vector<std::unique_ptr<Tower>>& towers, v1::JobSpec& spec) {
+  const ModelShape shape = ShapeOf(spec);
+  const bool linear = AnyTower(towers, &TowerDescription::reads_linear);
+  const bool embedding =
+      AnyTower(towers, &TowerDescription::reads_embedding) ||
+      (AnyTower(towers, &TowerDescription::reads_features) && shape.embedding_columns() > 0);
+  if (!linear && !embedding) return;
+  v1::TableSpec& table = *spec.add_tables();
+  table.set_name(kTable);
+  if (linear) AddSegment("linear", shape.outputs, Zero(), table);
+  if (embedding) {
+    AddSegment("embedding", shape.embedding_dim, Normal(spec.model().embedding_stddev()), table);
+    table.mutable_segments()->rbegin()->set_learning_rate_scale(
+        spec.model().embedding_learning_rate_scale());
+  }
+  *table.mutable_optimizer() = spec.sparse_optimizer();
+  table.set_seed(Draw(spec.seed(), HashText(kTable), 0));
+  table.set_admission_count(spec.table_limits().admission_count());
+  table.set_expire_after_examples(spec.table_limits().expire_after_examples());
+  table.set_byte_budget(spec.table_limits().byte_budget());
+}
+
+void AddTensors(const std::vector<std::unique_ptr<Tower>>& towers, v1::JobSpec& spec) {
+  for (size_t i = 0; i < towers.size(); ++i) {
+    for (const TowerTensor& from : towers[i]->description().tensors) {
+      v1::TensorSpec& tensor = *spec.add_tensors();
+      tensor.set_id(static_cast<uint32_t>(spec.tensors_size() - 1));
+      tensor.set_name(
+          absl::StrCat(spec.model().towers(static_cast<int>(i)).name(), "/", from.name));
+      tensor.mutable_shape()->Add(from.shape.begin(), from.shape.end());
+      *tensor.mutable_initializer() = from.initializer;
+      *tensor.mutable_optimizer() = spec.dense_optimizer();
+    }
+  }
+}
+
+absl::Status CheckData(const v1::JobSpec& spec) {
+  const bool fm = std::any_of(spec.model().towers().begin(), spec.model().towers().end(),
+                              [](const v1::TowerSpec& tower) { return tower.kind() == "fm"; });
+  const uint32_t dim = spec.model().embedding_dim();
+  if (fm && dim == 0) {
+    return absl::InvalidArgumentError("model.embedding_dim: the fm tower needs at least 1");
+  }
+  if (spec.model().preset() == "mf" && spec.data().fields() != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model.preset: mf needs two keys a record (user, item), the data has ",
+                     spec.data().fields()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+ModelShape ShapeOf(const v1::JobSpec& spec) {
+  const v1::DataSpec& data = spec.data();
+  ModelShape shape;
+  shape.has_keys = data.fields() > 0 || data.format() == v1::DATA_FORMAT_LIBSVM ||
+                   data.format() == v1::DATA_FORMAT_LIBFM;
+  shape.fields = static_cast<int>(data.fields());
+  shape.embedding_dim = static_cast<int>(spec.model().embedding_dim());
+  shape.dense_width = static_cast<int>(data.dense_width());
+  if (data.image_shape_size() == 2) {
+    shape.image_height = static_cast<int>(data.image_shape(0));
+    shape.image_width = static_cast<int>(data.image_shape(1));
+  }
+  shape.outputs = static_cast<int>(spec.model().outputs());
+  shape.hidden.assign(spec.model().hidden().begin(), spec.model().hidden().end());
+  return shape;
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<Tower>>> MakeTowers(const v1::JobSpec& spec) {
+  std::vector<std::unique_ptr<Tower>> towers;
+  for (const v1::TowerSpec& tower_spec : spec.model().towers()) {
+    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Tower> tower, MakeTower(tower_spec, ShapeOf(spec)));
+    towers.push_back(std::move(tower));
+  }
+  return towers;
+}
+
+absl::Status LayOutModel(v1::JobSpec& spec) {
+  CAPSTAN_RETURN_IF_ERROR(ExpandPreset(*spec.mutable_model()));
+  CAPSTAN_RETURN_IF_ERROR(CheckData(spec));
+  CAPSTAN_ASSIGN_OR_RETURN(const auto towers, MakeTowers(spec));
+  spec.clear_tables();
+  spec.clear_tensors();
+  AddTable(towers, spec);
+  AddTensors(towers, spec);
+  return absl::OkStatus();
+}
+
+int64_t ElementCount(const v1::TensorSpec& tensor) {
+  int64_t count = 1;
+  for (uint32_t extent : tensor.shape()) count *= extent;
+  return count;
+}
+
+int64_t DenseParameterCount(const v1::JobSpec& spec) {
+  int64_t count = 0;
+  for (const v1::TensorSpec& tensor : spec.tensors()) count += ElementCount(tensor);
+  return count;
+}
+
+}  // namespace capstan

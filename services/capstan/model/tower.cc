@@ -1,0 +1,65 @@
+#include "capstan/model/tower.h"
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "capstan/base/check.h"
+#include "capstan/model/towers/towers.h"
+
+namespace capstan {
+namespace {
+
+// Filled before main() and only read afterwards. The one registry of the program, so that linking a
+// file is all it takes to add a tower.
+std::map<std::string, TowerFactory>& Factories() {
+  static auto& factories = *new std::map<std::string, TowerFactory>{
+      {"bias", NewBias}, {"conv", NewConv},     {"cross", NewCross}, {"dot", NewDot},
+      {"fm", NewFm},     {"linear", NewLinear}, {"mlp", NewMlp},
+  };
+  return factories;
+}
+
+}  // namespace
+
+TowerRegistration::TowerRegistration(std::string_view kind, TowerFactory factory) {
+  const bool is_new = Factories().emplace(kind, factory).second;
+  CAPSTAN_CHECK(is_new);
+}
+
+absl::StatusOr<std::unique_ptr<Tower>> MakeTower(const v1::TowerSpec& spec,
+                                                 const ModelShape& shape) {
+  const auto found = Factories().find(spec.kind());
+  if (found == Factories().end()) {
+    return absl::InvalidArgumentError(absl::StrCat("tower ", spec.name(), ": kind \"", spec.kind(),
+                                                   "\" is not one of ",
+                                                   absl::StrJoin(TowerKinds(), ", ")));
+  }
+  absl::StatusOr<std::unique_ptr<Tower>> tower = found->second(spec, shape);
+  if (tower.ok()) return tower;
+  return absl::Status(tower.status().code(),
+                      absl::StrCat("tower ", spec.name(), ": ", tower.status().message()));
+}
+
+std::vector<std::string> TowerKinds() {
+  std::vector<std::string> kinds;
+  for (const auto& [kind, factory] : Factories()) kinds.push_back(kind);
+  return kinds;
+}
+
+absl::Status CheckFeatures(const ModelShape& shape) {
+  if (shape.has_keys && shape.fields == 0) {
+    return absl::InvalidArgumentError("needs the same number of keys in every record");
+  }
+  if (shape.fields > 0 && shape.embedding_dim == 0) {
+    return absl::InvalidArgumentError("needs model.embedding_dim, at least 1");
+  }
+  if (shape.feature_columns() == 0) {
+    return absl::InvalidArgumentError("the data has neither keys nor numbers");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace capstan

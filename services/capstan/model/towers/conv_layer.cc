@@ -1,0 +1,123 @@
+#include "capstan/model/towers/conv_layer.h"
+
+#include <algorithm>
+
+namespace capstan {
+namespace {
+
+// Calls visit(pixel, neighbour 0 to 8, neighbouring pixel or -1 outside the image).
+template <typename Visit>
+void ForEachNeighbour(const ConvShape& shape, const Visit& visit) {
+  for (int y = 0; y < shape.height; ++y) {
+    for (int x = 0; x < shape.width; ++x) {
+      for (int n = 0; n < 9; ++n) {
+        const int ny = y + n / 3 - 1, nx = x + n % 3 - 1;
+        const bool inside = ny >= 0 && ny < shape.height && nx >= 0 && nx < shape.width;
+        visit(y * shape.width + x, n, inside ? ny * shape.width + nx : -1);
+      }
+    }
+  }
+}
+
+// Calls visit(place in the pooled image, channel aside, and the top left of its four pixels).
+template <typename Visit>
+void ForEachPool(const ConvShape& shape, const Visit& visit) {
+  const int width = shape.width / 2;
+  for (int y = 0; y < shape.height / 2; ++y) {
+    for (int x = 0; x < width; ++x) visit(y * width + x, 2 * y * shape.width + 2 * x);
+  }
+}
+
+}  // namespace
+
+Matrix ConvLayer::Patches(const float* image) {
+  const Matrix patches = patches_.Shape(pixels(), patch_size());
+  const int channels = shape_.channels_in;
+  float* const to = const_cast<float*>(patches.data());
+  ForEachNeighbour(shape_, [&](int pixel, int n, int neighbour) {
+    float* const place = to + pixel * patch_size() + n * channels;
+    if (neighbour < 0) {
+      std::fill_n(place, channels, 0.0f);
+    } else {
+      std::copy_n(image + neighbour * channels, channels, place);
+    }
+  });
+  return patches;
+}
+
+void ConvLayer::AddPatches(const Matrix& patches, float* image) const {
+  const int channels = shape_.channels_in;
+  ForEachNeighbour(shape_, [&](int pixel, int n, int neighbour) {
+    if (neighbour < 0) return;
+    const float* const from = patches.data() + pixel * patch_size() + n * channels;
+    for (int c = 0; c < channels; ++c) image[neighbour * channels + c] += from[c];
+  });
+}
+
+void ConvLayer::Pool(const Matrix& convolved, float* pooled, uint8_t* places) const {
+  const int channels = shape_.channels_out;
+  ForEachPool(shape_, [&](int to, int from) {
+    for (int c = 0; c < channels; ++c) {
+      int best = 0;
+      float value = convolved(from, c);
+      for (int place = 1; place < 4; ++place) {
+        const float other = convolved(from + place / 2 * shape_.width + place % 2, c);
+        if (!(other > value)) continue;
+        value = other;
+        best = place;
+      }
+      pooled[to * channels + c] = value;
+      places[to * channels + c] = static_cast<uint8_t>(best);
+    }
+  });
+}
+
+void ConvLayer::Forward(const ConstMatrix& input, std::span<const float> parameters, Gemm& gemm,
+                        Matrix pooled) {
+  const int out = shape_.channels_out;
+  const ConstMatrix kernel = MatrixAt(parameters.data(), patch_size(), out);
+  const std::span<const float> bias = parameters.subspan(patch_size() * out, out);
+  if (places_.size() < static_cast<size_t>(pooled.size())) places_.resize(pooled.size());
+  for (Eigen::Index i = 0; i < input.rows(); ++i) {
+    const Matrix patches = Patches(input.data() + i * input.outerStride());
+    const Matrix convolved = convolved_.Shape(pixels(), out);
+    gemm.Multiply(Const(patches), kernel, convolved, {.bias = bias, .relu = true});
+    Pool(convolved, &pooled(i, 0), &places_[i * output_size()]);
+  }
+}
+
+void ConvLayer::Unpool(const BackwardCall& call, Eigen::Index example, Matrix& convolved) const {
+  const int channels = shape_.channels_out;
+  const uint8_t* const places = &places_[example * output_size()];
+  convolved.setZero();
+  ForEachPool(shape_, [&](int from, int to) {
+    for (int c = 0; c < channels; ++c) {
+      const int j = from * channels + c;
+      if (!(call.pooled(example, j) > 0)) continue;  // ReLU's gradient.
+      convolved(to + places[j] / 2 * shape_.width + places[j] % 2, c) =
+          call.pooled_gradient(example, j);
+    }
+  });
+}
+
+void ConvLayer::Backward(const BackwardCall& call) {
+  const int out = shape_.channels_out;
+  const ConstMatrix kernel = MatrixAt(call.parameters.data(), patch_size(), out);
+  const Matrix d_kernel = MatrixAt(call.parameter_gradients.data(), patch_size(), out);
+  const std::span<float> d_bias = call.parameter_gradients.subspan(patch_size() * out, out);
+  std::fill_n(call.parameter_gradients.begin(), parameter_count(), 0.0f);
+  Matrix d_input = call.input_gradient;
+  for (Eigen::Index i = 0; i < call.input.rows(); ++i) {
+    Matrix convolved = convolved_.Shape(pixels(), out);
+    Unpool(call, i, convolved);
+    const Matrix patches = Patches(call.input.data() + i * call.input.outerStride());
+    call.gemm.Multiply(Const(patches), Const(convolved), d_kernel,
+                       {.transpose_a = true, .accumulate = true});
+    call.gemm.AddColumnSums(Const(convolved), d_bias);
+    if (d_input.cols() == 0) continue;
+    call.gemm.Multiply(Const(convolved), kernel, patches, {.transpose_b = true});
+    AddPatches(patches, &d_input(i, 0));
+  }
+}
+
+}  // namespace capstan

@@ -1,0 +1,43 @@
+// The towers that come with Capstan. Each is a file; tower.h says what they have in common.
+#ifndef CAPSTAN_MODEL_TOWERS_TOWERS_H_
+#define CAPSTAN_MODEL_TOWERS_TOWERS_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "capstan/model/tower.h"
+
+namespace capstan {
+
+using TowerResult = absl::StatusOr<std::unique_ptr<Tower>>;
+
+// One weight an output, added to every example.
+TowerResult NewBias(const v1::TowerSpec& spec, const ModelShape& shape);
+
+// Weighted sum of the keys (`outputs` weights a key) and of the dense input.
+TowerResult NewLinear(const v1::TowerSpec& spec, const ModelShape& shape);
+
+// Factorization machine (Rendle 2010): all pairs of an example's keys, by the dot product of their
+// embeddings.
+TowerResult NewFm(const v1::TowerSpec& spec, const ModelShape& shape);
+
+// Fully connected layers `spec.hidden` over the features, ReLU, then a linear layer to the outputs.
+TowerResult NewMlp(const v1::TowerSpec& spec, const ModelShape& shape);
+
+// DCN-v2 (Wang et al. 2021): `spec.layers` times x = x0 * (x W + b) + x over the features, then a
+// linear layer to the outputs. Beside an mlp it is the paper's parallel form: a linear layer over
+// both side by side is the sum of one over each.
+TowerResult NewCross(const v1::TowerSpec& spec, const ModelShape& shape);
+
+// DLRM (Naumov et al. 2019): the dot products of all pairs of embeddings, and of the dense input
+// brought to the same length by the bottom layers `spec.hidden`; then the top layers,
+// ModelSpec.hidden, over that and the products.
+TowerResult NewDot(const v1::TowerSpec& spec, const ModelShape& shape);
+
+// For images: a 3x3 convolution (zero padding), ReLU and 2x2 max pooling for each of `spec.hidden`
+// (channels), then the layers ModelSpec.hidden and a linear layer to the outputs.
+TowerResult NewConv(const v1::TowerSpec& spec, const ModelShape& shape);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_MODEL_TOWERS_TOWERS_H_

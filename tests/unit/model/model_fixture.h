@@ -1,0 +1,79 @@
+// Small models with random parameters and data, for the tests of this folder.
+#ifndef CAPSTAN_TESTS_UNIT_MODEL_MODEL_FIXTURE_H_
+#define CAPSTAN_TESTS_UNIT_MODEL_MODEL_FIXTURE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "capstan/base/hash.h"
+#include "capstan/model/layout.h"
+#include "capstan/model/network.h"
+#include "gtest/gtest.h"
+
+namespace capstan {
+
+// Data of the shape that most towers take: `fields` keys and `dense` numbers a record.
+inline v1::JobSpec SpecOf(const std::string& preset, uint32_t fields, uint32_t dense) {
+  v1::JobSpec spec;
+  spec.set_seed(1);
+  spec.mutable_data()->set_format(v1::DATA_FORMAT_CSV);
+  spec.mutable_data()->set_fields(fields);
+  spec.mutable_data()->set_dense_width(dense);
+  spec.mutable_model()->set_preset(preset);
+  spec.mutable_model()->set_embedding_dim(3);
+  spec.mutable_model()->add_hidden(5);
+  spec.mutable_model()->add_hidden(4);
+  return spec;
+}
+
+// One batch, drawn from `seed`, that owns what NetworkInput borrows.
+struct RandomBatch {
+  RandomBatch(const v1::JobSpec& spec, int examples, uint64_t seed) : seed(seed) {
+    const ModelShape shape = ShapeOf(spec);
+    constexpr int kDistinct = 7;
+    offsets.push_back(0);
+    for (int i = 0; i < examples; ++i) {
+      const int varying = shape.has_keys ? static_cast<int>(Draw(seed, 1, i) % 5) : 0;
+      const int keys = shape.fields > 0 ? shape.fields : varying;
+      for (int k = 0; k < keys; ++k) index.push_back(Draw(seed, 2, index.size()) % kDistinct);
+      offsets.push_back(static_cast<uint32_t>(index.size()));
+      const uint64_t label = Draw(seed, 3, i);
+      labels.push_back(spec.model().loss() == v1::LOSS_SQUARED
+                           ? static_cast<float>(5 * Unit(label))
+                           : static_cast<float>(label % std::max(2, shape.outputs)));
+    }
+    if (shape.has_keys && shape.fields == 0) values = Floats(4, index.size());
+    dense = Floats(5, size_t(examples) * shape.dense_width);
+    rows = Floats(6, spec.tables().empty() ? 0 : kDistinct * spec.tables(0).dim());
+    parameters = Floats(7, static_cast<size_t>(DenseParameterCount(spec)));
+    for (float& parameter : parameters) parameter *= 0.4f;  // Keeps deep logits near 1.
+  }
+
+  NetworkInput Input() const {
+    return {.labels = labels,
+            .offsets = offsets,
+            .index = index,
+            .values = values,
+            .dense = dense,
+            .rows = rows,
+            .parameters = parameters};
+  }
+
+  // Uniform in [-1, 1).
+  std::vector<float> Floats(uint64_t stream, size_t count) const {
+    std::vector<float> result(count);
+    for (size_t i = 0; i < count; ++i) {
+      result[i] = static_cast<float>(2 * Unit(Draw(seed, stream, i)) - 1);
+    }
+    return result;
+  }
+
+  uint64_t seed;
+  std::vector<float> labels, values, dense, rows, parameters;
+  std::vector<uint32_t> offsets, index;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_TESTS_UNIT_MODEL_MODEL_FIXTURE_H_
