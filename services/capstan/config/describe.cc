@@ -1,0 +1,174 @@
+#include "capstan/config/describe.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "capstan/config/quantity.h"
+
+namespace capstan {
+namespace {
+
+// Key, counters and the row's share of the hash index, whose load is between a half and nearly one.
+constexpr uint64_t kRowOverheadBytes = 32;
+constexpr uint64_t kExampleRows = 10'000'000;
+
+// What capstan/optim keeps beside a weight. An estimate: a few slots a row are left out.
+uint64_t SlotsPerWeight(v1::OptimizerKind kind) {
+  switch (kind) {
+    case v1::OPTIMIZER_KIND_SGD:
+    case v1::OPTIMIZER_KIND_ROWWISE_ADAGRAD:
+      return 0;
+    case v1::OPTIMIZER_KIND_ADAM:
+    case v1::OPTIMIZER_KIND_ADAMW:
+    case v1::OPTIMIZER_KIND_FTRL:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+uint64_t BytesOf(uint64_t weights, const v1::OptimizerSpec& optimizer) {
+  return weights * sizeof(float) * (1 + SlotsPerWeight(optimizer.kind()));
+}
+
+uint64_t RowBytes(const v1::TableSpec& table) {
+  return BytesOf(table.dim(), table.optimizer()) + kRowOverheadBytes;
+}
+
+uint64_t Weights(const v1::TensorSpec& tensor) {
+  uint64_t weights = 1;
+  for (const uint32_t width : tensor.shape()) weights *= width;
+  return weights;
+}
+
+std::string LowerName(absl::string_view enumerator, absl::string_view prefix) {
+  std::string name(enumerator.substr(prefix.size()));
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c | 0x20; });
+  return name;
+}
+
+std::string DataLine(const v1::JobSpec& spec) {
+  const v1::DataSpec& data = spec.data();
+  std::string line = LowerName(v1::DataFormat_Name(data.format()), "DATA_FORMAT_");
+  if (data.fields() > 0) absl::StrAppend(&line, ", ", data.fields(), " keys a record");
+  if (data.dense_width() > 0) absl::StrAppend(&line, ", ", data.dense_width(), " numbers a record");
+  return line;
+}
+
+std::string ModelLine(const v1::JobSpec& spec) {
+  const v1::ModelSpec& model = spec.model();
+  uint64_t weights = 0;
+  for (const v1::TensorSpec& tensor : spec.tensors()) weights += Weights(tensor);
+  std::string line = model.preset().empty() ? "own towers" : model.preset();
+  if (!spec.tables().empty()) {
+    absl::StrAppend(&line, ", ", spec.tables(0).dim(), " floats a row");
+  }
+  return absl::StrCat(line, ", ", weights, " dense parameters in ", spec.tensors_size(),
+                      " tensors");
+}
+
+std::string PolicyText(const v1::UpdatePolicy& policy) {
+  switch (policy.kind()) {
+    case v1::POLICY_KIND_SSP:
+      return absl::StrCat("ssp (staleness ", policy.staleness(), ")");
+    case v1::POLICY_KIND_SYNC:
+      return absl::StrCat("sync (", policy.lanes(), " lanes, ", policy.backup_workers(),
+                          " backup)");
+    default:
+      return policy.aggregate() > 1 ? absl::StrCat("async (aggregate ", policy.aggregate(), ")")
+                                    : "async";
+  }
+}
+
+std::string PartLine(const v1::OptimizerSpec& optimizer, const v1::UpdatePolicy& policy) {
+  return absl::StrFormat("%s, learning rate %g, %s",
+                         LowerName(v1::OptimizerKind_Name(optimizer.kind()), "OPTIMIZER_KIND_"),
+                         optimizer.learning_rate(), PolicyText(policy));
+}
+
+std::string TrainingLine(const v1::JobSpec& spec, const JobScale& scale) {
+  const v1::TrainSpec& train = spec.train();
+  return absl::StrCat(scale.train_tasks, " tasks, ", train.epochs(),
+                      train.epochs() == 1 ? " epoch" : " epochs", ", batches of ",
+                      train.batch_size(), "; evaluation ", scale.eval_tasks, " tasks");
+}
+
+// A shard's part of the weights and of what is kept beside them.
+std::string MemoryLine(const v1::JobSpec& spec, const JobScale& scale) {
+  const uint64_t shards = std::max(scale.shards, 1);
+  uint64_t dense = 0;
+  for (const v1::TensorSpec& tensor : spec.tensors()) {
+    dense += BytesOf(Weights(tensor), tensor.optimizer());
+  }
+  uint64_t row = 0;
+  for (const v1::TableSpec& table : spec.tables()) row += RowBytes(table);
+  std::string line = absl::StrCat(ByteSizeText(dense / shards), " dense");
+  if (row == 0) return line;
+  const uint64_t rows = scale.expected_rows > 0 ? scale.expected_rows : kExampleRows;
+  const uint64_t budget = spec.table_limits().byte_budget();
+  const uint64_t sparse = budget > 0 ? std::min(budget, rows * row) : rows * row;
+  return absl::StrCat(line, ", ", row, " bytes a row: ", ByteSizeText(sparse / shards),
+                      scale.expected_rows > 0 ? " for the " : " if there were ", rows, " rows",
+                      shards > 1 ? absl::StrCat(" over ", shards, " shards") : "");
+}
+
+// What leaves workers without work.
+void WarnOfIdleWorkers(const v1::JobSpec& spec, const JobScale& scale,
+                       std::vector<std::string>& warnings) {
+  const uint64_t members = uint64_t{spec.train().compute_threads()} * scale.workers;
+  const uint64_t lanes = std::max(spec.dense_update().lanes(), spec.sparse_update().lanes());
+  if (scale.train_tasks < members) {
+    warnings.push_back(absl::StrCat(scale.train_tasks, " tasks for ", members,
+                                    " compute threads: some will have nothing to do; smaller "
+                                    "data.task_bytes or data.task_records make more tasks"));
+  }
+  if (lanes > 0 && lanes < members) {
+    warnings.push_back(absl::StrCat(lanes, " lanes for ", members,
+                                    " compute threads: some will have nothing to do"));
+  }
+  if (lanes > scale.train_tasks) {
+    warnings.push_back(
+        absl::StrCat(lanes, " lanes for ", scale.train_tasks, " tasks: some lanes have no data"));
+  }
+}
+
+void WarnOfWhatIsNotDone(const v1::JobSpec& spec, const JobScale& scale,
+                         std::vector<std::string>& warnings) {
+  if (spec.checkpoint().uri().empty()) {
+    warnings.push_back("no checkpoint.uri: the finished model is not written");
+  }
+  if (spec.checkpoint().every_seconds() > 0) {
+    warnings.push_back("checkpoint.every has no effect yet: only the finished model is written");
+  }
+  if (spec.recovery() != v1::RECOVERY_ROLLBACK) {
+    warnings.push_back("recovery has no effect yet: a lost shard fails the job");
+  }
+  if (scale.eval_tasks == 0) warnings.push_back("no data.eval: the model is not evaluated");
+  if (static_cast<uint64_t>(scale.shards) > spec.partition_count()) {
+    warnings.push_back(absl::StrCat(scale.shards, " shards for ", spec.partition_count(),
+                                    " partitions: some shards own nothing"));
+  }
+}
+
+}  // namespace
+
+JobDescription DescribeJob(const v1::JobSpec& spec, const JobScale& scale) {
+  JobDescription description;
+  description.lines = {
+      absl::StrCat("job       ", spec.job()),
+      absl::StrCat("data      ", DataLine(spec)),
+      absl::StrCat("model     ", ModelLine(spec)),
+      absl::StrCat("dense     ", PartLine(spec.dense_optimizer(), spec.dense_update())),
+      absl::StrCat("sparse    ", PartLine(spec.sparse_optimizer(), spec.sparse_update())),
+      absl::StrCat("training  ", TrainingLine(spec, scale)),
+      absl::StrCat("memory    ", MemoryLine(spec, scale)),
+  };
+  WarnOfIdleWorkers(spec, scale, description.warnings);
+  WarnOfWhatIsNotDone(spec, scale, description.warnings);
+  return description;
+}
+
+}  // namespace capstan

@@ -1,0 +1,98 @@
+#include "capstan/config/describe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "capstan/config/config.h"
+
+namespace capstan {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+// A job with one table of 17 floats (Adagrad) and one tensor of 1000 x 250 (Adam).
+v1::JobSpec Job(const std::string& more = "") {
+  const auto spec = ParseJob({.text = "job: ctr\n"
+                                      "data: {format: libfm, train: a, eval: b, fields: 10}\n"
+                                      "model: {preset: deepfm}\n"
+                                      "checkpoint: {uri: out}\n" +
+                                      more});
+  EXPECT_TRUE(spec.ok()) << spec.status();
+  v1::JobSpec job = *spec;
+  v1::TableSpec& table = *job.add_tables();
+  table.set_dim(17);
+  *table.mutable_optimizer() = job.sparse_optimizer();
+  v1::TensorSpec& tensor = *job.add_tensors();
+  tensor.add_shape(1000);
+  tensor.add_shape(250);
+  *tensor.mutable_optimizer() = job.dense_optimizer();
+  return job;
+}
+
+constexpr JobScale kScale = {.train_tasks = 24, .eval_tasks = 4, .shards = 2, .workers = 3};
+
+TEST(DescribeJobTest, TellsDataModelPoliciesTasksAndMemory) {
+  EXPECT_THAT(DescribeJob(Job("update: {dense: {policy: sync, lanes: 3}}\n"), kScale).lines,
+              ElementsAre("job       ctr", "data      libfm, 10 keys a record",
+                          "model     deepfm, 17 floats a row, 250000 dense parameters in 1 tensors",
+                          "dense     adam, learning rate 0.001, sync (3 lanes, 0 backup)",
+                          "sparse    adagrad, learning rate 0.05, async",
+                          "training  24 tasks, 1 epoch, batches of 1024; evaluation 4 tasks",
+                          StartsWith("memory    1.4MiB dense, 168 bytes a row: ")));
+}
+
+TEST(DescribeJobTest, MemoryIsThatOfTheRowsOfOneShard) {
+  JobScale scale = kScale;
+  scale.expected_rows = 1000000;
+  EXPECT_THAT(DescribeJob(Job(), scale).lines.back(),
+              HasSubstr("168 bytes a row: 80MiB for the 1000000 rows over 2 shards"));
+}
+
+TEST(DescribeJobTest, MemoryStaysWithinTheBudget) {
+  JobScale scale = kScale;
+  scale.expected_rows = 1000000;
+  EXPECT_THAT(DescribeJob(Job("table: {byte_budget: 20MiB}\n"), scale).lines.back(),
+              HasSubstr("168 bytes a row: 10MiB"));
+}
+
+TEST(DescribeJobTest, AJobWithNothingOddHasNoWarning) {
+  EXPECT_THAT(DescribeJob(Job(), kScale).warnings, IsEmpty());
+}
+
+TEST(DescribeJobTest, WarnsOfFewerTasksThanComputeThreads) {
+  JobScale scale = kScale;
+  scale.train_tasks = 5;
+  EXPECT_THAT(DescribeJob(Job("train: {compute_threads: 2}\n"), scale).warnings,
+              ElementsAre(StartsWith("5 tasks for 6 compute threads")));
+}
+
+TEST(DescribeJobTest, WarnsOfIdleWorkersAndEmptyLanes) {
+  EXPECT_THAT(DescribeJob(Job("update: {sparse: {policy: sync, lanes: 2}}\n"), kScale).warnings,
+              ElementsAre("2 lanes for 3 compute threads: some will have nothing to do"));
+  EXPECT_THAT(DescribeJob(Job("update: {sparse: {policy: sync, lanes: 32}}\n"), kScale).warnings,
+              ElementsAre("32 lanes for 24 tasks: some lanes have no data"));
+}
+
+TEST(DescribeJobTest, WarnsOfWhatHasNoEffect) {
+  v1::JobSpec job = Job("recovery: partial\n");
+  job.mutable_checkpoint()->set_every_seconds(60);
+  job.mutable_checkpoint()->clear_uri();
+  JobScale scale = kScale;
+  scale.eval_tasks = 0;
+  scale.shards = 300;
+  const std::vector<std::string> warnings = DescribeJob(job, scale).warnings;
+  EXPECT_THAT(warnings, Contains(StartsWith("no checkpoint.uri")));
+  EXPECT_THAT(warnings, Contains(StartsWith("checkpoint.every has no effect")));
+  EXPECT_THAT(warnings, Contains(StartsWith("recovery has no effect")));
+  EXPECT_THAT(warnings, Contains(StartsWith("no data.eval")));
+  EXPECT_THAT(warnings, Contains(StartsWith("300 shards for 256 partitions")));
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,66 @@
+// docs/job-yaml.md names exactly the keys that there are.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "capstan/config/config.h"
+
+namespace capstan {
+namespace {
+
+std::string Page() {
+  std::ifstream file(CAPSTAN_SOURCE_DIR "/docs/job-yaml.md");
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// The first cells of the page's tables, `<part>` spelt out.
+std::set<std::string> DocumentedKeys() {
+  std::set<std::string> keys;
+  const std::string page = Page();
+  const std::regex row("\n\\| `([^`]+)` \\|");
+  for (std::sregex_iterator it(page.begin(), page.end(), row); it != std::sregex_iterator(); ++it) {
+    const std::string key = (*it)[1];
+    const size_t part = key.find("<part>");
+    if (part == key.npos) {
+      keys.insert(key);
+      continue;
+    }
+    for (const char* name : {"dense", "sparse"})
+      keys.insert(std::string(key).replace(part, 6, name));
+  }
+  return keys;
+}
+
+// A key with keys below it is a section, which the page describes by them.
+std::set<std::string> LeafKeys() {
+  const std::vector<std::string> all = JobKeys();
+  std::set<std::string> leaves;
+  for (const std::string& key : all) {
+    const bool section = std::any_of(all.begin(), all.end(), [&key](const std::string& other) {
+      return other.starts_with(key + ".") ||
+             (other.starts_with(key + "[]") && key != "data.schema.numeric");
+    });
+    if (!section) leaves.insert(key);
+  }
+  return leaves;
+}
+
+TEST(JobYamlPageTest, DocumentsEveryKeyAndNoOther) { EXPECT_EQ(DocumentedKeys(), LeafKeys()); }
+
+TEST(JobYamlPageTest, ItsExampleIsAGoodJob) {
+  const std::string page = Page();
+  const size_t begin = page.find("    job: ctr\n");
+  ASSERT_NE(begin, page.npos);
+  const std::string example = page.substr(begin, page.find("\n\n", begin) + 1 - begin);
+  const auto spec = ParseJob({.text = std::regex_replace(example, std::regex("(^|\n)    "), "$1")});
+  EXPECT_TRUE(spec.ok()) << spec.status();
+}
+
+}  // namespace
+}  // namespace capstan
