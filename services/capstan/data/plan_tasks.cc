@@ -33,6 +33,12 @@ uint64_t TaskBytes(const v1::DataSpec& data, uint64_t total, double record_bytes
   return std::max(std::min(kMostTaskBytes, (total + kFewestTasks - 1) / kFewestTasks), batch_bytes);
 }
 
+// Records that begin before byte `offset`, about.
+uint64_t Records(const Extent& extent, uint64_t offset) {
+  if (extent.record_bytes <= 0) return 0;
+  return static_cast<uint64_t>(std::llround(static_cast<double>(offset) / extent.record_bytes));
+}
+
 void CutBytes(const Extent& extent, uint64_t size, std::vector<v1::Task>& tasks) {
   const uint64_t count = (extent.length + size - 1) / size;
   for (uint64_t i = 0; i < count; ++i) {
@@ -40,10 +46,7 @@ void CutBytes(const Extent& extent, uint64_t size, std::vector<v1::Task>& tasks)
     task.set_file(extent.file);
     task.set_begin(i * (extent.length / count) + std::min(i, extent.length % count));
     task.set_end((i + 1) * (extent.length / count) + std::min(i + 1, extent.length % count));
-    const double bytes = static_cast<double>(task.end() - task.begin());
-    if (extent.record_bytes > 0) {
-      task.set_expected_records(static_cast<uint64_t>(std::llround(bytes / extent.record_bytes)));
-    }
+    task.set_expected_records(Records(extent, task.end()) - Records(extent, task.begin()));
   }
 }
 

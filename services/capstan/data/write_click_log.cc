@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <string>
 
@@ -12,13 +13,21 @@ namespace {
 
 constexpr uint64_t kChunkRows = 4096;
 
+constexpr size_t kMostDigits = 10;
+
 std::string ToCsv(const ClickLog::Rows& rows, size_t columns) {
-  std::string text;
-  for (size_t r = 0; r < rows.clicks.size(); ++r) {
-    text.push_back(rows.clicks[r] ? '1' : '0');
-    for (size_t c = 0; c < columns; ++c) absl::StrAppend(&text, ",", rows.values[r * columns + c]);
-    text.push_back('\n');
+  std::string text(rows.clicks.size() * (2 + columns * (kMostDigits + 1)), '\0');
+  char* at = text.data();
+  const uint32_t* value = rows.values.data();
+  for (uint8_t click : rows.clicks) {
+    *at++ = click ? '1' : '0';
+    for (size_t c = 0; c < columns; ++c) {
+      *at++ = ',';
+      at = std::to_chars(at, at + kMostDigits, *value++).ptr;
+    }
+    *at++ = '\n';
   }
+  text.resize(static_cast<size_t>(at - text.data()));
   return text;
 }
 

@@ -1,0 +1,161 @@
+#include "tests/unit/data/files.h"
+
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "capstan/base/check.h"
+#include "capstan/base/status.h"
+
+namespace capstan {
+
+TestFolder::TestFolder() {
+  std::string path = (std::filesystem::temp_directory_path() / "capstan_data_XXXXXX").string();
+  CAPSTAN_CHECK(::mkdtemp(path.data()) != nullptr);
+  path_ = path;
+}
+
+TestFolder::~TestFolder() { std::filesystem::remove_all(path_); }
+
+std::string TestFolder::Write(const std::string& name, std::string_view content) const {
+  std::ofstream(Path(name), std::ios::binary) << content;
+  return Path(name);
+}
+
+std::string Gzip(std::string_view text) {
+  z_stream zlib = {};
+  CAPSTAN_CHECK(::deflateInit2(&zlib, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string result(::deflateBound(&zlib, text.size()), '\0');
+  zlib.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  zlib.avail_in = static_cast<uInt>(text.size());
+  zlib.next_out = reinterpret_cast<Bytef*>(result.data());
+  zlib.avail_out = static_cast<uInt>(result.size());
+  CAPSTAN_CHECK(::deflate(&zlib, Z_FINISH) == Z_STREAM_END);
+  result.resize(zlib.total_out);
+  ::deflateEnd(&zlib);
+  return result;
+}
+
+std::string Zstd(std::string_view text) {
+  std::string result(::ZSTD_compressBound(text.size()), '\0');
+  result.resize(::ZSTD_compress(result.data(), result.size(), text.data(), text.size(), 3));
+  return result;
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+absl::StatusOr<std::string> ReadAll(ByteStream& stream) {
+  std::string text;
+  char buffer[1000];
+  while (true) {
+    CAPSTAN_ASSIGN_OR_RETURN(size_t n, stream.Read(buffer));
+    if (n == 0) return text;
+    text.append(buffer, n);
+  }
+}
+
+namespace {
+
+class TextStream : public ByteStream {
+ public:
+  TextStream(std::string text, size_t piece) : text_(std::move(text)), piece_(piece) {}
+  absl::StatusOr<size_t> Read(std::span<char> buffer) override {
+    const size_t n = std::min({buffer.size(), piece_, text_.size() - at_});
+    std::copy_n(text_.data() + at_, n, buffer.data());
+    at_ += n;
+    return n;
+  }
+
+ private:
+  const std::string text_;
+  const size_t piece_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> NewTextStream(std::string text, size_t piece) {
+  return std::make_unique<TextStream>(std::move(text), piece);
+}
+
+v1::DataSpec CsvSpec(const std::string& path, std::vector<uint32_t> numeric,
+                     std::vector<uint32_t> categorical) {
+  v1::DataSpec data;
+  data.set_format(v1::DATA_FORMAT_CSV);
+  data.add_train(path);
+  for (uint32_t column : numeric) data.add_numeric()->set_column(column);
+  for (uint32_t column : categorical) data.add_categorical()->set_column(column);
+  return data;
+}
+
+absl::StatusOr<ReaderOptions> Derived(v1::DataSpec data) {
+  CAPSTAN_RETURN_IF_ERROR(DeriveDataSpec(*NewLocalFiles(), data));
+  return ReaderOptions{.data = std::move(data), .batch_size = 4, .seed = 7};
+}
+
+absl::StatusOr<std::vector<Batch>> ReadTasks(const ReaderOptions& options,
+                                             const std::vector<v1::Task>& tasks,
+                                             BadRecords& bad_records) {
+  const std::unique_ptr<const Source> files = NewLocalFiles();
+  TaskReader reader(options, *files, bad_records);
+  std::vector<Batch> batches;
+  for (const v1::Task& task : tasks) {
+    CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedTask> loaded, reader.Read({.task = task}));
+    for (uint64_t k = 0; k < loaded->batch_count(); ++k) {
+      loaded->ReadBatch(k, batches.emplace_back());
+    }
+  }
+  return batches;
+}
+
+absl::StatusOr<Batch> ReadEverything(const ReaderOptions& options, Split split) {
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<v1::Task> tasks,
+                           PlanTasks(*NewLocalFiles(), options.data,
+                                     {.split = split, .batch_size = options.batch_size}));
+  BadRecords none(0);
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<Batch> batches, ReadTasks(options, tasks, none));
+  return Join(batches);
+}
+
+Batch Join(const std::vector<Batch>& batches) {
+  Batch all;
+  all.offsets.push_back(0);
+  for (const Batch& batch : batches) {
+    for (size_t e = 0; e < batch.examples(); ++e) {
+      all.offsets.push_back(all.offsets.back() + batch.offsets[e + 1] - batch.offsets[e]);
+    }
+    if (!batch.values.empty()) all.values.resize(all.keys.size(), 1.0f);
+    all.values.insert(all.values.end(), batch.values.begin(), batch.values.end());
+    all.keys.insert(all.keys.end(), batch.keys.begin(), batch.keys.end());
+    if (!all.values.empty()) all.values.resize(all.keys.size(), 1.0f);
+    all.labels.insert(all.labels.end(), batch.labels.begin(), batch.labels.end());
+    all.dense.insert(all.dense.end(), batch.dense.begin(), batch.dense.end());
+    all.dense_width = batch.dense_width;
+  }
+  return all;
+}
+
+std::string RealData(const std::string& file) {
+  const char* folder = std::getenv("CAPSTAN_SHARED_DATA");
+  std::filesystem::path path =
+      folder != nullptr
+          ? std::filesystem::path(folder)
+          : std::filesystem::path(CAPSTAN_SOURCE_FOLDER).parent_path() / "shared/data";
+  path /= file;
+  if (std::filesystem::exists(path)) return path.string();
+  std::fprintf(stderr, "SKIPPED: no real data at %s (CAPSTAN_SHARED_DATA names its folder)\n",
+               path.c_str());
+  return "";
+}
+
+}  // namespace capstan

@@ -1,0 +1,64 @@
+// What the tests of the data library share: files in a folder of their own, and short ways to read
+// them.
+#ifndef TESTS_UNIT_DATA_FILES_H_
+#define TESTS_UNIT_DATA_FILES_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capstan/data/source.h"
+#include "capstan/data/task_reader.h"
+#include "capstan/data/tasks.h"
+
+namespace capstan {
+
+// A folder that is removed with the object.
+class TestFolder {
+ public:
+  TestFolder();
+  ~TestFolder();
+  TestFolder(const TestFolder&) = delete;
+
+  // Writes a file and returns its path.
+  std::string Write(const std::string& name, std::string_view content) const;
+  std::string Path(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+std::string Gzip(std::string_view text);
+std::string Zstd(std::string_view text);
+std::string ReadFile(const std::string& path);
+
+// Everything a stream holds.
+absl::StatusOr<std::string> ReadAll(ByteStream& stream);
+
+// Gives out a text in pieces of at most `piece` bytes.
+std::unique_ptr<ByteStream> NewTextStream(std::string text, size_t piece);
+
+// A csv of one file: the label in column 0, the others as said.
+v1::DataSpec CsvSpec(const std::string& path, std::vector<uint32_t> numeric,
+                     std::vector<uint32_t> categorical);
+
+// Options of a reader of `data`, which is derived first; batches of 4, logistic loss.
+absl::StatusOr<ReaderOptions> Derived(v1::DataSpec data);
+
+// The records of all training tasks, task by task, in the order of training.
+absl::StatusOr<std::vector<Batch>> ReadTasks(const ReaderOptions& options,
+                                             const std::vector<v1::Task>& tasks,
+                                             BadRecords& bad_records);
+
+// The same joined to one batch, with tasks planned for `options`.
+absl::StatusOr<Batch> ReadEverything(const ReaderOptions& options, Split split = Split::kTrain);
+
+Batch Join(const std::vector<Batch>& batches);
+
+// The folder of real data, or empty with a loud line on stderr.
+std::string RealData(const std::string& file);
+
+}  // namespace capstan
+
+#endif  // TESTS_UNIT_DATA_FILES_H_

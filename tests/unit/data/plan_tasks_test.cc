@@ -1,0 +1,142 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "capstan/base/status.h"
+#include "tests/unit/data/files.h"
+
+namespace capstan {
+namespace {
+
+using testing::HasSubstr;
+
+std::string Rows(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += std::to_string(i % 2) + "," + std::to_string(i) + "\n";
+  return text;
+}
+
+std::vector<v1::Task> Plan(const ReaderOptions& options) {
+  auto tasks = PlanTasks(*NewLocalFiles(), options.data, {.batch_size = options.batch_size});
+  EXPECT_TRUE(tasks.ok()) << tasks.status();
+  return *std::move(tasks);
+}
+
+// The row numbers that the tasks hold, in order.
+std::vector<float> RowNumbers(const ReaderOptions& options, const std::vector<v1::Task>& tasks) {
+  BadRecords none(0);
+  auto batches = ReadTasks(options, tasks, none);
+  EXPECT_TRUE(batches.ok()) << batches.status();
+  return Join(*batches).dense;
+}
+
+std::vector<float> UpTo(int count) {
+  std::vector<float> numbers;
+  for (int i = 0; i < count; ++i) numbers.push_back(static_cast<float>(i));
+  return numbers;
+}
+
+TEST(PlanTasksTest, EveryByteRangeTogetherHoldsEachRecordOnce) {
+  TestFolder folder;
+  const std::string path = folder.Write("a.csv", Rows(57));
+  for (uint64_t bytes = 1; bytes < 40; ++bytes) {
+    v1::DataSpec data = CsvSpec(path, {1}, {});
+    data.set_task_bytes(bytes);
+    const ReaderOptions options = *Derived(data);
+    ASSERT_EQ(RowNumbers(options, Plan(options)), UpTo(57)) << bytes;
+  }
+}
+
+TEST(PlanTasksTest, ByteRangesLeaveTheHeaderOut) {
+  TestFolder folder;
+  const std::string path = folder.Write("a.csv", "a rather long label,row\r\n" + Rows(20));
+  for (uint64_t bytes = 1; bytes < 40; ++bytes) {
+    v1::DataSpec data = CsvSpec(path, {1}, {});
+    data.set_header(true);
+    data.set_task_bytes(bytes);
+    const ReaderOptions options = *Derived(data);
+    ASSERT_EQ(RowNumbers(options, Plan(options)), UpTo(20)) << bytes;
+  }
+}
+
+TEST(PlanTasksTest, RecordRangesOfACompressedFileTogetherHoldEachRecordOnce) {
+  TestFolder folder;
+  const std::string text = "label,row\n" + Rows(57);
+  for (const std::string& path :
+       {folder.Write("a.csv.gz", Gzip(text)), folder.Write("a.csv.zst", Zstd(text))}) {
+    for (uint64_t records : {1, 7, 56, 57, 58}) {
+      v1::DataSpec data = CsvSpec(path, {1}, {});
+      data.set_header(true);
+      data.set_task_records(records);
+      const ReaderOptions options = *Derived(data);
+      const std::vector<v1::Task> tasks = Plan(options);
+      EXPECT_EQ(tasks.size(), (57 + records - 1) / records);
+      EXPECT_EQ(EstimateRecords(tasks), 57u);
+      EXPECT_EQ(RowNumbers(options, tasks), UpTo(57));
+    }
+  }
+}
+
+TEST(PlanTasksTest, SmallDataMakesAtLeastEightTasksOfWholeBatches) {
+  TestFolder folder;
+  const ReaderOptions plain = *Derived(CsvSpec(folder.Write("a.csv", Rows(1000)), {1}, {}));
+  EXPECT_GE(Plan(plain).size(), 8u);
+  const ReaderOptions gzip = *Derived(CsvSpec(folder.Write("a.csv.gz", Gzip(Rows(1000))), {1}, {}));
+  const std::vector<v1::Task> tasks = Plan(gzip);
+  EXPECT_GE(tasks.size(), 8u);
+  for (size_t i = 0; i + 1 < tasks.size(); ++i) {
+    EXPECT_EQ((tasks[i].end() - tasks[i].begin()) % gzip.batch_size, 0u);
+    EXPECT_EQ(tasks[i].index(), i);
+  }
+}
+
+TEST(PlanTasksTest, ATaskHoldsAtLeastABatch) {
+  TestFolder folder;
+  ReaderOptions options = *Derived(CsvSpec(folder.Write("a.csv.gz", Gzip(Rows(1000))), {1}, {}));
+  options.batch_size = 300;
+  EXPECT_EQ(Plan(options).size(), 4u);
+}
+
+TEST(PlanTasksTest, ExpectsAboutAsManyRecordsAsAPlainFileHolds) {
+  TestFolder folder;
+  const ReaderOptions options = *Derived(CsvSpec(folder.Write("a.csv", Rows(5000)), {1}, {}));
+  EXPECT_NEAR(static_cast<double>(EstimateRecords(Plan(options))), 5000, 50);
+}
+
+TEST(PlanTasksTest, TakesAllFilesOfAGlobInOrder) {
+  TestFolder folder;
+  folder.Write("part-1.csv", "0,0\n1,1\n");
+  folder.Write("part-2.csv.gz", Gzip("0,2\n1,3"));
+  folder.Write("part-3.csv", "");
+  const ReaderOptions options = *Derived(CsvSpec(folder.Path("part-*"), {1}, {}));
+  EXPECT_EQ(RowNumbers(options, Plan(options)), UpTo(4));
+}
+
+TEST(PlanTasksTest, RefusesNoData) {
+  TestFolder folder;
+  const v1::DataSpec missing = CsvSpec(folder.Path("none.csv"), {1}, {});
+  EXPECT_EQ(PlanTasks(*NewLocalFiles(), missing, {}).status().code(), absl::StatusCode::kNotFound);
+  const std::string empty = folder.Write("empty.csv", "");
+  EXPECT_EQ(PlanTasks(*NewLocalFiles(), CsvSpec(empty, {1}, {}), {}).status(),
+            absl::InvalidArgumentError(empty + ": there are no records"));
+  v1::DataSpec header_only = CsvSpec(folder.Write("header.csv", "label,row\n"), {1}, {});
+  header_only.set_header(true);
+  EXPECT_FALSE(PlanTasks(*NewLocalFiles(), header_only, {}).ok());
+}
+
+TEST(PlanTasksTest, ASplitThatIsNotNamedHasNoTasks) {
+  TestFolder folder;
+  const v1::DataSpec data = CsvSpec(folder.Write("a.csv", Rows(10)), {1}, {});
+  EXPECT_EQ(PlanTasks(*NewLocalFiles(), data, {.split = Split::kEval})->size(), 0u);
+}
+
+TEST(CheckFirstRecordsTest, RefusesABadLabelBeforeAnythingIsTrained) {
+  TestFolder folder;
+  const std::string path = folder.Write("a.csv", Rows(3) + "maybe,3\n" + Rows(100));
+  const ReaderOptions options = *Derived(CsvSpec(path, {1}, {}));
+  const std::vector<v1::Task> tasks = Plan(options);
+  EXPECT_EQ(CheckFirstRecords(*NewLocalFiles(), options, tasks),
+            absl::InvalidArgumentError(path + ":4: column 0: label \"maybe\" is not a number"));
+}
+
+}  // namespace
+}  // namespace capstan
