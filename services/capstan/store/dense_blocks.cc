@@ -40,6 +40,11 @@ absl::Status DenseBlocks::Add(const Block& block, const v1::TensorSpec& spec) {
   return absl::OkStatus();
 }
 
+const Block* DenseBlocks::Find(BlockId id) const {
+  const auto place = places_.find(id);
+  return place == places_.end() ? nullptr : &blocks_[place->second];
+}
+
 absl::Span<const float> DenseBlocks::Weights(BlockId id) const {
   return State(id).first(stored(id).length);
 }

@@ -32,6 +32,14 @@ class DenseBlocks {
   bool contains(BlockId id) const { return places_.contains(id); }
   const std::vector<Block>& blocks() const { return blocks_; }  // In order of their ids.
 
+  // nullptr if it is not here.
+  const Block* Find(BlockId id) const;
+
+  // REQUIRES: contains(id).
+  v1::OptimizerKind optimizer_kind(BlockId id) const {
+    return stored(id).tensor->spec.optimizer().kind();
+  }
+
   // The weights of a block. REQUIRES: contains(id).
   absl::Span<const float> Weights(BlockId id) const;
 

@@ -1,0 +1,70 @@
+// The framing of a partition file: a magic number, then blocks with checksums. See FORMAT.md.
+#ifndef CAPSTAN_CHECKPOINT_BLOCKS_H_
+#define CAPSTAN_CHECKPOINT_BLOCKS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace capstan {
+
+enum class BlockKind : uint32_t {
+  kHeader = 1,
+  kMachine = 2,
+  kTableHeader = 3,
+  kRows = 4,
+  kCandidates = 5,
+  kDense = 6,
+  kEnd = 255,
+};
+
+// Thread-compatible.
+class BlockWriter {
+ public:
+  BlockWriter();
+
+  // Begins a block; its payload is appended to bytes() until Finish.
+  void Begin(BlockKind kind);
+  std::string& bytes() { return bytes_; }
+  size_t payload_size() const;
+  void Finish();
+
+  // Writes the end block. The writer is of no further use.
+  std::string TakeFile() &&;
+
+ private:
+  std::string bytes_;
+  size_t begin_ = 0;  // Of the block being written.
+  uint32_t ordinal_ = 0;
+};
+
+struct BlockView {
+  BlockKind kind{};
+  std::string_view payload;
+};
+
+// Gives the blocks one after another, each verified. Thread-compatible.
+class BlockReader {
+ public:
+  // DATA_LOSS if the file does not begin as one of ours, FAILED_PRECONDITION if its format is
+  // newer.
+  static absl::StatusOr<BlockReader> Open(std::string_view file);
+
+  // DATA_LOSS, with the place, if the block is damaged, missing or out of order. After the end
+  // block, which has been checked to be the last, there is no next one.
+  absl::StatusOr<BlockView> Next();
+
+ private:
+  explicit BlockReader(std::string_view blocks) : rest_(blocks) {}
+  absl::Status CheckEnd(std::string_view payload) const;
+
+  std::string_view rest_;
+  uint32_t ordinal_ = 0;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CHECKPOINT_BLOCKS_H_

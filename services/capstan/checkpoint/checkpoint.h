@@ -1,0 +1,45 @@
+// A checkpoint: partition files in one folder of an object store, and the manifest that makes them
+// one, written last. Readers treat a folder without MANIFEST.json as no checkpoint.
+#ifndef CAPSTAN_CHECKPOINT_CHECKPOINT_H_
+#define CAPSTAN_CHECKPOINT_CHECKPOINT_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/checkpoint/partition_file.h"
+#include "capstan/objectstore/object_store.h"
+#include "capstan/placement/dense_layout.h"
+#include "capstan/v1/checkpoint.pb.h"
+#include "capstan/v1/job.pb.h"
+#include "capstan/v1/ps.pb.h"
+
+namespace capstan {
+
+inline constexpr std::string_view kManifestName = "MANIFEST.json";
+
+// "partition-0007.capstan".
+std::string PartitionFileName(PartitionIndex partition);
+
+// Puts an encoded partition into the checkpoint's folder. The result is its entry in the manifest.
+absl::StatusOr<v1::SavedFile> WritePartitionFile(ObjectStore& folder, PartitionIndex partition,
+                                                 std::string_view encoded, uint64_t rows);
+
+// Reads what the manifest's entry names, and refuses it with DATA_LOSS if its size or checksum is
+// another. See DecodePartition.
+absl::StatusOr<DecodedPartition> ReadPartitionFile(ObjectStore& folder, const v1::SavedFile& file,
+                                                   const v1::JobSpec& job,
+                                                   const DenseLayout& layout);
+
+// The commit of the checkpoint. INVALID_ARGUMENT if a partition is missing or named twice;
+// ALREADY_EXISTS if the folder has a manifest.
+absl::Status WriteManifest(ObjectStore& folder, const v1::Manifest& manifest);
+
+// NOT_FOUND if the folder holds no checkpoint, DATA_LOSS if a byte of the manifest has changed,
+// FAILED_PRECONDITION if a newer Capstan has written it.
+absl::StatusOr<v1::Manifest> ReadManifest(ObjectStore& folder);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CHECKPOINT_CHECKPOINT_H_

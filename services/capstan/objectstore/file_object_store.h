@@ -1,0 +1,22 @@
+// Objects as files below a folder.
+//
+// An object is written to a temporary file beside its place, flushed to the disk, and renamed (or
+// linked, if it must not replace another): readers see it whole or not at all, also after a crash.
+// No key leads out of the folder: names cannot be "..", and symbolic links below the folder are not
+// followed.
+#ifndef CAPSTAN_OBJECTSTORE_FILE_OBJECT_STORE_H_
+#define CAPSTAN_OBJECTSTORE_FILE_OBJECT_STORE_H_
+
+#include <memory>
+#include <string>
+
+#include "capstan/objectstore/object_store.h"
+
+namespace capstan {
+
+// `root` is an absolute or relative path; it is made by the first write. Thread-safe.
+std::unique_ptr<ObjectStore> MakeFileObjectStore(std::string root);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_OBJECTSTORE_FILE_OBJECT_STORE_H_

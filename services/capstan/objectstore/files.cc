@@ -1,0 +1,79 @@
+#include "capstan/objectstore/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace capstan {
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+  if (this == &other) return *this;
+  if (fd_ >= 0) close(fd_);
+  fd_ = other.Release();
+  return *this;
+}
+
+FileDescriptor::~FileDescriptor() {
+  if (fd_ >= 0) close(fd_);
+}
+
+int FileDescriptor::Release() { return std::exchange(fd_, -1); }
+
+absl::Status SystemError(std::string_view path, int error) {
+  if (error == ELOOP || error == ENOTDIR) {
+    return absl::FailedPreconditionError(absl::StrCat(absl::string_view(path.data(), path.size()),
+                                                      ": a symbolic link or no folder"));
+  }
+  return absl::ErrnoToStatus(error, absl::string_view(path.data(), path.size()));
+}
+
+absl::StatusOr<FileDescriptor> OpenFolder(const FileDescriptor& parent, const std::string& name,
+                                          bool make) {
+  if (make) {
+    if (mkdirat(parent.get(), name.c_str(), 0777) == 0) {
+      if (fsync(parent.get()) != 0) return SystemError(name, errno);
+    } else if (errno != EEXIST) {
+      return SystemError(name, errno);
+    }
+  }
+  FileDescriptor folder(
+      openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder.valid()) return SystemError(name, errno);
+  return folder;
+}
+
+absl::Status WriteAll(const FileDescriptor& file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return SystemError("write", errno);
+    bytes.remove_prefix(written);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ReadAt(const FileDescriptor& file, uint64_t offset, uint64_t length) {
+  struct stat facts;
+  if (fstat(file.get(), &facts) != 0) return SystemError("fstat", errno);
+  const auto size = static_cast<uint64_t>(facts.st_size);
+  if (offset > size || length > size - offset) {
+    return absl::OutOfRangeError(
+        absl::StrCat("bytes [", offset, ", +", length, ") of an object of ", size));
+  }
+  std::string bytes(length, '\0');
+  for (uint64_t done = 0; done < length;) {
+    const ssize_t got = pread(file.get(), bytes.data() + done, length - done, offset + done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SystemError("read", errno);
+    if (got == 0) return absl::DataLossError("the file has become shorter while it was read");
+    done += got;
+  }
+  return bytes;
+}
+
+}  // namespace capstan

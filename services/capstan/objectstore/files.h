@@ -1,0 +1,46 @@
+// File descriptors, and the steps of the file store that concern one folder or one file.
+#ifndef CAPSTAN_OBJECTSTORE_FILES_H_
+#define CAPSTAN_OBJECTSTORE_FILES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace capstan {
+
+// Owns a file descriptor. Thread-compatible.
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd = -1) : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.Release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  ~FileDescriptor();
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+
+ private:
+  int Release();
+
+  int fd_;
+};
+
+// "path: what the system says", with the status code that fits errno.
+absl::Status SystemError(std::string_view path, int error);
+
+// Opens the folder `name` within `parent`, not through a symbolic link. With `make`, makes it if
+// need be, durably.
+absl::StatusOr<FileDescriptor> OpenFolder(const FileDescriptor& parent, const std::string& name,
+                                          bool make);
+
+absl::Status WriteAll(const FileDescriptor& file, std::string_view bytes);
+
+// OUT_OF_RANGE if the file ends before offset + length.
+absl::StatusOr<std::string> ReadAt(const FileDescriptor& file, uint64_t offset, uint64_t length);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_OBJECTSTORE_FILES_H_

@@ -1,0 +1,53 @@
+#include "capstan/objectstore/object_store.h"
+
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "capstan/objectstore/file_object_store.h"
+
+namespace capstan {
+namespace {
+
+constexpr size_t kMaxKeyBytes = 1024;
+constexpr size_t kMaxNameBytes = 200;
+
+bool IsName(absl::string_view name) {
+  if (name.empty() || name.size() > kMaxNameBytes || name.front() == '.') return false;
+  for (char c : name) {
+    if (!absl::ascii_isalnum(c) && !absl::StrContains("._-+=@", absl::string_view(&c, 1))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::Status CheckObjectKey(std::string_view key) {
+  const absl::string_view text(key.data(), key.size());
+  bool good = key.size() <= kMaxKeyBytes;
+  for (absl::string_view name : absl::StrSplit(text, '/')) good = good && IsName(name);
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("'", text.substr(0, 100), "' is no object key"));
+}
+
+absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view uri) {
+  absl::string_view path(uri.data(), uri.size());
+  if (absl::StartsWith(path, "s3://")) {
+    return absl::UnimplementedError(absl::StrCat(
+        path, ": S3 is not supported yet; use file:///folder, for instance on a shared volume"));
+  }
+  const bool is_uri = absl::ConsumePrefix(&path, "file://");
+  if (path.empty() || (is_uri && path.front() != '/') || absl::StrContains(path, "://")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", absl::string_view(uri.data(), uri.size()),
+                     "' is no object store; expected file:///folder or a path"));
+  }
+  return MakeFileObjectStore(std::string(path));
+}
+
+}  // namespace capstan
