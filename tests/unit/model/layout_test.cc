@@ -1,0 +1,117 @@
+#include "capstan/model/layout.h"
+
+#include "capstan/model/presets.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "model_fixture.h"
+
+namespace capstan {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Refusal(v1::JobSpec spec) {
+  const absl::Status status = LayOutModel(spec);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  return std::string(status.message());
+}
+
+TEST(LayOutModelTest, DeepFmOfThePeersHas410802DenseParametersAndRowsOf17) {
+  v1::JobSpec spec = SpecOf("deepfm", 39, 0);
+  spec.mutable_model()->set_embedding_dim(16);
+  spec.mutable_model()->clear_hidden();
+  ASSERT_EQ(LayOutModel(spec), absl::OkStatus());
+  EXPECT_EQ(DenseParameterCount(spec), 410802);
+  ASSERT_EQ(spec.tables_size(), 1);
+  EXPECT_EQ(spec.tables(0).name(), "features");
+  EXPECT_EQ(spec.tables(0).dim(), 17u);
+  EXPECT_EQ(spec.tables(0).segments(0).name(), "linear");
+  EXPECT_EQ(spec.tables(0).segments(0).initializer().kind(), v1::INITIALIZER_KIND_UNSPECIFIED);
+  EXPECT_EQ(spec.tables(0).segments(1).name(), "embedding");
+  EXPECT_EQ(spec.tables(0).segments(1).offset(), 1u);
+  EXPECT_FLOAT_EQ(spec.tables(0).segments(1).initializer().scale(), 0.01f);
+}
+
+TEST(LayOutModelTest, NumbersTensorsTowerByTowerAndGivesThemTheDenseOptimizer) {
+  v1::JobSpec spec = SpecOf("deepfm", 4, 0);
+  spec.mutable_dense_optimizer()->set_learning_rate(0.25f);
+  ASSERT_EQ(LayOutModel(spec), absl::OkStatus());
+  std::vector<std::string> names;
+  for (const v1::TensorSpec& tensor : spec.tensors()) {
+    EXPECT_EQ(tensor.id(), names.size());
+    EXPECT_EQ(tensor.optimizer().learning_rate(), 0.25f);
+    names.push_back(tensor.name());
+  }
+  EXPECT_THAT(names,
+              testing::ElementsAre("mlp/weights_0", "mlp/bias_0", "mlp/weights_1", "mlp/bias_1",
+                                   "mlp/weights_2", "mlp/bias_2", "bias/bias"));
+  EXPECT_THAT(spec.tensors(0).shape(), testing::ElementsAre(12, 5));
+}
+
+TEST(LayOutModelTest, ChangesNothingTheSecondTime) {
+  for (const std::string& preset : PresetNames()) {
+    v1::JobSpec once = SpecOf(preset, 2, 4);
+    once.mutable_data()->add_image_shape(2);
+    once.mutable_data()->add_image_shape(2);
+    if (preset == "softmax") once.mutable_model()->set_outputs(2);
+    if (preset == "cnn") once.mutable_data()->mutable_image_shape()->Clear();
+    if (preset == "cnn") {
+      once.mutable_data()->set_dense_width(16);
+      once.mutable_data()->add_image_shape(4);
+      once.mutable_data()->add_image_shape(4);
+    }
+    ASSERT_EQ(LayOutModel(once), absl::OkStatus()) << preset;
+    v1::JobSpec twice = once;
+    ASSERT_EQ(LayOutModel(twice), absl::OkStatus()) << preset;
+    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(once, twice)) << preset;
+  }
+}
+
+TEST(LayOutModelTest, AModelWithoutKeysHasNoTable) {
+  v1::JobSpec spec = SpecOf("mlp", 0, 8);
+  ASSERT_EQ(LayOutModel(spec), absl::OkStatus());
+  EXPECT_EQ(spec.tables_size(), 0);
+}
+
+TEST(LayOutModelTest, AWideModelHasOnlyTheSegmentsItReads) {
+  v1::JobSpec lr = SpecOf("lr", 4, 0), dcn = SpecOf("dcn_v2", 4, 0);
+  ASSERT_EQ(LayOutModel(lr), absl::OkStatus());
+  ASSERT_EQ(LayOutModel(dcn), absl::OkStatus());
+  EXPECT_EQ(lr.tables(0).dim(), 1u);
+  EXPECT_EQ(dcn.tables(0).dim(), 3u);
+}
+
+TEST(LayOutModelTest, SaysInOneLineWhatDoesNotFit) {
+  v1::JobSpec varying = SpecOf("deepfm", 0, 0);
+  varying.mutable_data()->set_format(v1::DATA_FORMAT_LIBSVM);
+  EXPECT_EQ(Refusal(varying), "tower mlp: needs the same number of keys in every record");
+
+  EXPECT_EQ(Refusal(SpecOf("cnn", 0, 784)),
+            "tower conv: the data has no images (data.image_shape)");
+  EXPECT_THAT(Refusal(SpecOf("softmax", 0, 784)), HasSubstr("number of classes"));
+  EXPECT_THAT(Refusal(SpecOf("mf", 3, 0)), HasSubstr("two keys a record"));
+  EXPECT_THAT(Refusal(SpecOf("deepfn", 3, 0)), HasSubstr("\"deepfn\" is not one of cnn, dcn_v2"));
+  EXPECT_THAT(Refusal(SpecOf("lr", 0, 0)), HasSubstr("neither keys nor numbers"));
+  EXPECT_EQ(Refusal(SpecOf("dlrm", 0, 5)),
+            "tower dot: needs the same number of keys in every record");
+
+  v1::JobSpec classes = SpecOf("fm", 4, 0);
+  classes.mutable_model()->set_outputs(3);
+  EXPECT_EQ(Refusal(classes), "tower fm: has one output, the model has 3");
+
+  v1::JobSpec no_embedding = SpecOf("deepfm", 4, 0);
+  no_embedding.mutable_model()->set_embedding_dim(0);
+  EXPECT_THAT(Refusal(no_embedding), HasSubstr("model.embedding_dim"));
+}
+
+TEST(LayOutModelTest, RefusesAnUnknownTowerAndTwoOfOneName) {
+  v1::JobSpec spec = SpecOf("", 4, 0);
+  spec.mutable_model()->add_towers()->set_kind("tree");
+  EXPECT_THAT(Refusal(spec), HasSubstr("\"tree\" is not one of bias, conv, cross"));
+  spec.mutable_model()->mutable_towers(0)->set_kind("bias");
+  spec.mutable_model()->add_towers()->set_kind("bias");
+  EXPECT_THAT(Refusal(spec), HasSubstr("\"bias\""));
+}
+
+}  // namespace
+}  // namespace capstan
