@@ -76,7 +76,7 @@ std::string ByteSizeText(uint64_t bytes) {
   double value = static_cast<double>(bytes) / 1024;
   size_t unit = 0;
   for (; value >= 1000 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
-  return absl::StrFormat(value < 10 ? "%.1f%s" : "%.0f%s", value, std::string(kUnits[unit]));
+  return absl::StrFormat("%.*f%s", value < 10 ? 1 : 0, value, std::string(kUnits[unit]));
 }
 
 }  // namespace capstan
