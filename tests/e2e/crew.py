@@ -1,0 +1,252 @@
+"""A job's real processes on loopback, for the end-to-end tests.
+
+    with Crew(job, shards=2, workers=3) as crew:
+        crew.kill("worker-1")
+        crew.wait()                      # until the job is over; fails with the culprit's log
+        crew.final("auc")
+
+Only the binaries and what they offer to anybody are used: their flags, ports files, RPCs and metrics.
+"""
+
+import importlib
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+import grpc
+
+BINARIES = pathlib.Path(os.environ["CAPSTAN_BIN"])
+PROTO = pathlib.Path(os.environ["CAPSTAN_PROTO"])
+SHARED_DATA = pathlib.Path(os.environ.get("CAPSTAN_SHARED_DATA", "../shared/data"))
+LINE_SECONDS = 0.05
+
+
+def _load_messages():
+    """protoc's Python classes of chief.proto, generated into a scratch folder."""
+    folder = tempfile.mkdtemp(prefix="capstan-proto-")
+    sources = [str(p) for p in sorted((PROTO / "capstan" / "v1").glob("*.proto"))]
+    subprocess.run(["protoc", f"-I{PROTO}", f"--python_out={folder}", *sources], check=True)
+    sys.path.insert(0, folder)
+    module = importlib.import_module("capstan.v1.chief_pb2")
+    view = importlib.import_module("capstan.v1.view_pb2")
+    shutil.rmtree(folder)
+    return module, view
+
+
+chief_pb2, view_pb2 = _load_messages()
+
+
+class Crew:
+    """`job` is the text of a job file; its checkpoint URI is a folder of the crew's own."""
+
+    def __init__(self, job, shards=2, workers=2, overrides=(), slow=None, name="crew"):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"capstan-{name}-"))
+        self.job_file = self.folder / "job.yaml"
+        self.job_file.write_text(job)
+        self.overrides = [*overrides, f"checkpoint.uri={self.folder / 'model'}"]
+        self.shards, self.workers, self.slow = shards, workers, slow or {}
+        self.processes, self.logs = {}, {}
+        self._channel = None
+
+    def __enter__(self):
+        try:
+            settings = [word for value in self.overrides for word in ("--set", value)]
+            self.start("chief", "chief", "--job", self.job_file, "--shards", self.shards,
+                       "--exit-when-done", "--listen", "127.0.0.1:0", *settings)
+            self.address = f"127.0.0.1:{self.ports('chief')['data']}"
+            for index in range(self.shards):
+                self.start(f"ps-{index}", "ps", "--chief", self.address, "--index", index,
+                           "--listen", "127.0.0.1:0", "--advertise", "127.0.0.1")
+            for index in range(self.workers):
+                self.add_worker(f"worker-{index}")
+            return self
+        except BaseException:
+            self.__exit__(*sys.exc_info())
+            raise
+
+    def __exit__(self, kind, value, trace):
+        if self._channel is not None:
+            self._channel.close()
+        for process in self.processes.values():
+            if process.poll() is None:
+                process.terminate()
+        deadline = time.monotonic() + 8
+        for process in self.processes.values():
+            try:
+                process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if kind is None:
+            shutil.rmtree(self.folder)
+        else:
+            print(f"the logs are in {self.folder}", file=sys.stderr)
+
+    # ---- processes ----
+
+    def start(self, name, binary, *arguments):
+        self.ports_file(name).unlink(missing_ok=True)
+        log = open(self.folder / f"{name}.log", "ab")
+        command = [BINARIES / binary, "--health-port", 0, "--metrics-port", 0,
+                   "--ports-file", self.ports_file(name), *arguments]
+        self.processes[name] = subprocess.Popen([str(word) for word in command], stdout=log,
+                                                stderr=log, stdin=subprocess.DEVNULL)
+        log.close()
+
+    def add_worker(self, name):
+        slow = self.slow.get(name)
+        self.start(name, "worker", "--chief", self.address, "--name", name,
+                   *(["--slow-down", slow] if slow else []))
+
+    def kill(self, name, how=signal.SIGKILL):
+        self.processes[name].send_signal(how)
+        return self.processes[name].wait(10)
+
+    def ports_file(self, name):
+        return self.folder / f"{name}.ports"
+
+    def ports(self, name):
+        self.until(lambda: self.ports_file(name).exists(), f"the ports of {name}", timeout=20)
+        return json.loads(self.ports_file(name).read_text())
+
+    def log(self, name):
+        return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    # ---- what is so ----
+
+    def call(self, method, request, reply):
+        if self._channel is None:
+            self._channel = grpc.insecure_channel(self.address)
+        stub = self._channel.unary_unary(f"/capstan.v1.Chief/{method}",
+                                         request_serializer=type(request).SerializeToString,
+                                         response_deserializer=reply.FromString)
+        return stub(request, timeout=5, wait_for_ready=True)
+
+    def status(self):
+        return self.call("GetStatus", chief_pb2.GetStatusRequest(), chief_pb2.GetStatusReply)
+
+    def until(self, condition, what, timeout=60):
+        deadline = time.monotonic() + timeout
+        while not condition():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{what} did not come within {timeout} s\n{self.last_words()}")
+            if self.processes["chief"].poll() not in (None, 0):
+                raise AssertionError(f"the chief ended while waiting for {what}\n{self.last_words()}")
+            time.sleep(LINE_SECONDS)
+
+    def until_examples(self, count, timeout=60):
+        self.until(lambda: self.status().examples >= count, f"{count} examples", timeout)
+
+    def wait(self, timeout=120, expect=0):
+        """Until the job is over; its last status is kept."""
+        deadline = time.monotonic() + timeout
+        chief = self.processes["chief"]
+        last = None
+        while chief.poll() is None and time.monotonic() < deadline:
+            try:
+                last = self.status()
+            except grpc.RpcError:
+                pass
+            if last and last.state in (view_pb2.JOB_STATE_COMPLETED, view_pb2.JOB_STATE_FAILED):
+                break
+            time.sleep(LINE_SECONDS)
+        self.last = last
+        try:
+            code = chief.wait(max(1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"the job was not over after {timeout} s: {last}\n{self.last_words()}")
+        if code != expect:
+            raise AssertionError(f"the chief ended with {code}, expected {expect}\n{self.last_words()}")
+        return last
+
+    def last_words(self):
+        return "\n".join(f"--- {name}\n" + "\n".join(self.log(name).splitlines()[-15:])
+                         for name in self.processes)
+
+    def final(self, metric):
+        for evaluation in reversed(self.last.evaluations):
+            if metric in evaluation.metrics:
+                return evaluation.metrics[metric]
+        raise AssertionError(f"no evaluation with {metric}: {self.last}")
+
+    def scrape(self, name):
+        port = self.ports(name)["metrics"]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+            return answer.read().decode()
+
+    # ---- the model ----
+
+    def manifest(self):
+        found = sorted(self.folder.glob("model/*/checkpoints/*/MANIFEST.json"))
+        if not found:
+            raise AssertionError("no manifest was written")
+        return found[-1]
+
+    def fingerprint(self):
+        """Bytes and checksum of every partition's file: equal for models that are equal bit by bit."""
+        files = json.loads(self.manifest().read_text())["files"]
+        return sorted((f["partition"], f["bytes"], f["crc32c"]) for f in files)
+
+    def predict(self, data_file):
+        """The model's scores for the records of a file, by `capstan predict`."""
+        out = subprocess.run([str(BINARIES / "capstan"), "predict", str(self.manifest().parent),
+                              str(data_file)], check=True, capture_output=True, text=True)
+        return [float(line.split(",")[-1]) for line in out.stdout.splitlines()]
+
+
+# ---- the ledger of records ----
+
+LEDGER_RATE = 1e-4
+
+
+def write_ledger_file(path, records, first=0):
+    """A record is its own number in one categorical column; all labels are 1."""
+    with open(path, "w") as out:
+        out.writelines(f"1,r{number:07d}\n" for number in range(first, first + records))
+
+
+def ledger_job(files, update="", batch=16, epochs=1, train=""):
+    """Counts how often each record was trained, with public means only: a linear model whose gradient is
+    -(1 - sigmoid(w)), as good as -1/2 while w is small, and SGD. So w = times * rate / 2 (ledger_times)."""
+    return f"""
+job: ledger
+data:
+  format: csv
+  train: [{", ".join(str(f) for f in files)}]
+  schema: {{label: 0, categorical: "1"}}
+  task_bytes: 2KiB
+model: {{towers: [{{kind: linear}}], loss: logistic}}
+optimizer:
+  sparse: {{kind: sgd, learning_rate: {LEDGER_RATE}}}
+  dense: {{kind: sgd, learning_rate: {LEDGER_RATE}}}
+update:
+  {update or "sparse: {policy: async}"}
+train: {{batch_size: {batch}, epochs: {epochs}, gradient: sum{", " + train if train else ""}}}
+worker_lease: 2s
+heartbeat: 200ms
+"""
+
+
+def ledger_times(scores):
+    """How often each record was trained, from its predicted probability."""
+    weights = [math.log(score / (1 - score)) for score in scores]
+    return [round(weight / (LEDGER_RATE / 2)) for weight in weights]
+
+
+def series(text, name):
+    """{labels: value} of one metric of a scrape."""
+    found = {}
+    for line in text.splitlines():
+        match = re.fullmatch(rf"{re.escape(name)}(?:\{{(.*)\}})? (\S+)", line)
+        if match:
+            found[match.group(1) or ""] = float(match.group(2))
+    return found
