@@ -1,0 +1,41 @@
+#include "capstan/store/row_slabs.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace capstan {
+namespace {
+
+TEST(RowSlabsTest, KeepsRowsApartAcrossSlabs) {
+  RowSlabs slabs(/*floats=*/3);
+  EXPECT_EQ(slabs.row_bytes(), 8 + 12 + 8 + 4u);  // Rounded up to 8.
+  for (uint32_t i = 0; i < 50'000; ++i) {
+    const RowSlabs::Row row = slabs.at(slabs.Append());
+    row.key() = i;
+    row.state()[0] = row.state()[2] = static_cast<float>(i);
+    row.frequency() = i + 1;
+    row.touched() = i + 2;
+  }
+  for (uint32_t i = 0; i < 50'000; ++i) {
+    const RowSlabs::Row row = slabs.at(i);
+    ASSERT_EQ(row.key(), i);
+    ASSERT_EQ(row.state()[2], static_cast<float>(i));
+    ASSERT_EQ(row.frequency(), i + 1);
+    ASSERT_EQ(row.touched(), i + 2);
+  }
+}
+
+TEST(RowSlabsTest, MovesTheLastRowIntoTheGapAndGivesMemoryBack) {
+  RowSlabs slabs(3);
+  for (uint32_t i = 0; i < 30'000; ++i) slabs.at(slabs.Append()).key() = i;
+  const size_t full = slabs.memory_bytes();
+  EXPECT_EQ(slabs.Remove(5), 29'999u);
+  EXPECT_EQ(slabs.at(5).key(), 29'999u);
+  EXPECT_EQ(slabs.Remove(29'998), 29'998u);
+  EXPECT_EQ(slabs.size(), 29'998u);
+  while (slabs.size() > 0) slabs.Remove(slabs.size() - 1);
+  EXPECT_LT(slabs.memory_bytes(), full);
+}
+
+}  // namespace
+}  // namespace capstan
