@@ -5,15 +5,24 @@
 namespace capstan {
 namespace {
 
-// Calls visit(pixel, neighbour 0 to 8, neighbouring pixel or -1 outside the image).
+// A run of pixels side by side that a pixel has as neighbours: `count` from pixel `from` on, the
+// first of which is neighbour `neighbour` (0 to 8, row by row).
+struct Run {
+  int pixel, neighbour, from, count;
+};
+
+// Calls visit(run) for every pixel and each of the up to three rows around it; what lies outside
+// the image is left out.
 template <typename Visit>
-void ForEachNeighbour(const ConvShape& shape, const Visit& visit) {
+void ForEachRun(const ConvShape& shape, const Visit& visit) {
   for (int y = 0; y < shape.height; ++y) {
     for (int x = 0; x < shape.width; ++x) {
-      for (int n = 0; n < 9; ++n) {
-        const int ny = y + n / 3 - 1, nx = x + n % 3 - 1;
-        const bool inside = ny >= 0 && ny < shape.height && nx >= 0 && nx < shape.width;
-        visit(y * shape.width + x, n, inside ? ny * shape.width + nx : -1);
+      const int begin = std::max(x - 1, 0), end = std::min(x + 2, shape.width);
+      for (int row = std::max(y - 1, 0); row < std::min(y + 2, shape.height); ++row) {
+        visit(Run{.pixel = y * shape.width + x,
+                  .neighbour = (row - y + 1) * 3 + begin - (x - 1),
+                  .from = row * shape.width + begin,
+                  .count = end - begin});
       }
     }
   }
@@ -31,37 +40,36 @@ void ForEachPool(const ConvShape& shape, const Visit& visit) {
 }  // namespace
 
 Matrix ConvLayer::Patches(const float* image) {
-  const Matrix patches = patches_.Shape(pixels(), patch_size());
-  const int channels = shape_.channels_in;
-  float* const to = const_cast<float*>(patches.data());
-  ForEachNeighbour(shape_, [&](int pixel, int n, int neighbour) {
-    float* const place = to + pixel * patch_size() + n * channels;
-    if (neighbour < 0) {
-      std::fill_n(place, channels, 0.0f);
-    } else {
-      std::copy_n(image + neighbour * channels, channels, place);
-    }
+  Matrix patches = patches_.Shape(pixels(), patch_size());
+  const int channels = shape_.channels_in, size = patch_size();
+  float* const to = patches.data();
+  patches.setZero();
+  ForEachRun(shape_, [&](const Run& run) {
+    const float* const from = image + run.from * channels;
+    float* const place = to + run.pixel * size + run.neighbour * channels;
+    for (int c = 0; c < run.count * channels; ++c) place[c] = from[c];
   });
   return patches;
 }
 
 void ConvLayer::AddPatches(const Matrix& patches, float* image) const {
-  const int channels = shape_.channels_in;
-  ForEachNeighbour(shape_, [&](int pixel, int n, int neighbour) {
-    if (neighbour < 0) return;
-    const float* const from = patches.data() + pixel * patch_size() + n * channels;
-    for (int c = 0; c < channels; ++c) image[neighbour * channels + c] += from[c];
+  const int channels = shape_.channels_in, size = patch_size();
+  ForEachRun(shape_, [&](const Run& run) {
+    const float* const from = patches.data() + run.pixel * size + run.neighbour * channels;
+    float* const to = image + run.from * channels;
+    for (int c = 0; c < run.count * channels; ++c) to[c] += from[c];
   });
 }
 
 void ConvLayer::Pool(const Matrix& convolved, float* pooled, uint8_t* places) const {
-  const int channels = shape_.channels_out;
+  const int channels = shape_.channels_out, width = shape_.width;
   ForEachPool(shape_, [&](int to, int from) {
+    const float* const pixel = convolved.data() + from * channels;
     for (int c = 0; c < channels; ++c) {
       int best = 0;
-      float value = convolved(from, c);
+      float value = pixel[c];
       for (int place = 1; place < 4; ++place) {
-        const float other = convolved(from + place / 2 * shape_.width + place % 2, c);
+        const float other = pixel[(place / 2 * width + place % 2) * channels + c];
         if (!(other > value)) continue;
         value = other;
         best = place;
