@@ -64,16 +64,20 @@ absl::StatusOr<uint64_t> CountRecords(const Source& source, const std::string& p
 
 absl::StatusOr<double> EstimateRecordBytes(const Source& source, const std::string& path,
                                            bool header) {
+  CAPSTAN_ASSIGN_OR_RETURN(Compression compression, DetectCompression(source, path));
   CountingSource counted(source);
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents, OpenContents(counted, path));
   LineReader lines(path, std::move(contents), 0);
   std::string_view line;
   if (header) lines.Next(line);
+  const uint64_t begin = lines.next_offset();
   uint64_t count = 0;
   while (lines.next_offset() < kSampledText && lines.Next(line)) ++count;
   CAPSTAN_RETURN_IF_ERROR(lines.status());
   if (count == 0) return 0.0;
-  return static_cast<double>(counted.bytes()) / static_cast<double>(count);
+  const uint64_t bytes =
+      compression == Compression::kNone ? lines.next_offset() - begin : counted.bytes();
+  return static_cast<double>(bytes) / static_cast<double>(count);
 }
 
 }  // namespace capstan

@@ -13,10 +13,10 @@ namespace capstan {
 namespace {
 
 absl::StatusOr<Extent> TextExtent(const Source& source, const FileInfo& file, bool header,
-                                  uint64_t& counted_bytes) {
+                                  uint64_t& countable_bytes) {
   CAPSTAN_ASSIGN_OR_RETURN(Compression compression, DetectCompression(source, file.path));
-  if (compression != Compression::kNone && counted_bytes + file.bytes <= kCountedBytes) {
-    counted_bytes += file.bytes;
+  if (compression != Compression::kNone && file.bytes <= countable_bytes) {
+    countable_bytes -= file.bytes;
     CAPSTAN_ASSIGN_OR_RETURN(uint64_t records, CountRecords(source, file.path, header));
     return Extent{.file = file.path, .by_records = true, .length = records};
   }
@@ -41,12 +41,12 @@ absl::StatusOr<std::vector<FileInfo>> ListFiles(const Source& source, const v1::
   return files;
 }
 
-absl::StatusOr<std::vector<Extent>> TextExtents(const Source& source, const v1::DataSpec& data,
-                                                const std::vector<FileInfo>& files) {
+absl::StatusOr<std::vector<Extent>> TextExtents(const Source& source, bool header,
+                                                const std::vector<FileInfo>& files,
+                                                uint64_t countable_bytes) {
   std::vector<Extent> extents;
-  uint64_t counted_bytes = 0;
   for (const FileInfo& file : files) {
-    CAPSTAN_ASSIGN_OR_RETURN(Extent extent, TextExtent(source, file, data.header(), counted_bytes));
+    CAPSTAN_ASSIGN_OR_RETURN(Extent extent, TextExtent(source, file, header, countable_bytes));
     extents.push_back(std::move(extent));
   }
   return extents;
@@ -76,12 +76,13 @@ Extent SyntheticExtent(const v1::SyntheticSpec& spec, Split split) {
 }  // namespace
 
 absl::StatusOr<std::vector<Extent>> FindExtents(const Source& source, const v1::DataSpec& data,
-                                                Split split) {
+                                                const PlanOptions& options) {
   if (data.format() == v1::DATA_FORMAT_SYNTHETIC) {
-    return std::vector<Extent>{SyntheticExtent(data.synthetic(), split)};
+    return std::vector<Extent>{SyntheticExtent(data.synthetic(), options.split)};
   }
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, ListFiles(source, data, split));
-  if (IsTextFormat(data.format())) return TextExtents(source, data, files);
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, ListFiles(source, data, options.split));
+  if (IsTextFormat(data.format()))
+    return TextExtents(source, data.header(), files, options.counted_bytes);
   if (data.format() == v1::DATA_FORMAT_IDX) return IdxExtents(source, files);
   return absl::InvalidArgumentError("data: no format");
 }

@@ -32,7 +32,7 @@ struct Extent {
 // In the order in which the data spec names them. Compressed text is counted or estimated; see
 // tasks.h.
 absl::StatusOr<std::vector<Extent>> FindExtents(const Source& source, const v1::DataSpec& data,
-                                                Split split);
+                                                const PlanOptions& options);
 
 }  // namespace capstan
 

@@ -15,6 +15,7 @@ constexpr uint64_t kMostTaskBytes = uint64_t{8} << 20;  // Of text.
 constexpr uint64_t kMostTaskRecords = uint64_t{1} << 16;
 constexpr uint64_t kMostTaskMemory = uint64_t{32} << 20;  // Of records, once they are parsed.
 constexpr double kEstimateMargin = 1.5;
+constexpr uint64_t kMostTasks = uint64_t{1} << 20;
 
 // Records of a task of `total` records.
 uint64_t TaskRecords(const v1::DataSpec& data, uint64_t total, uint64_t batch) {
@@ -37,6 +38,12 @@ uint64_t TaskBytes(const v1::DataSpec& data, uint64_t total, double record_bytes
 uint64_t Records(const Extent& extent, uint64_t offset) {
   if (extent.record_bytes <= 0) return 0;
   return static_cast<uint64_t>(std::llround(static_cast<double>(offset) / extent.record_bytes));
+}
+
+absl::Status CheckTaskCount(const Extent& extent, uint64_t count) {
+  if (count <= kMostTasks) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(extent.file, ": makes ", count, " tasks, at most ",
+                                                 kMostTasks, " are possible; make tasks larger"));
 }
 
 void CutBytes(const Extent& extent, uint64_t size, std::vector<v1::Task>& tasks) {
@@ -65,8 +72,8 @@ void CutRecords(const Extent& extent, uint64_t size, std::vector<v1::Task>& task
   }
 }
 
-std::vector<v1::Task> Cut(const v1::DataSpec& data, const std::vector<Extent>& extents,
-                          uint64_t batch) {
+absl::StatusOr<std::vector<v1::Task>> Cut(const v1::DataSpec& data,
+                                          const std::vector<Extent>& extents, uint64_t batch) {
   uint64_t bytes = 0;
   uint64_t records = 0;
   double text_records = 0;
@@ -77,11 +84,10 @@ std::vector<v1::Task> Cut(const v1::DataSpec& data, const std::vector<Extent>& e
   const double record_bytes = text_records > 0 ? static_cast<double>(bytes) / text_records : 0;
   std::vector<v1::Task> tasks;
   for (const Extent& extent : extents) {
-    if (extent.by_records) {
-      CutRecords(extent, TaskRecords(data, records, batch), tasks);
-    } else {
-      CutBytes(extent, TaskBytes(data, bytes, record_bytes, batch), tasks);
-    }
+    const uint64_t size = extent.by_records ? TaskRecords(data, records, batch)
+                                            : TaskBytes(data, bytes, record_bytes, batch);
+    CAPSTAN_RETURN_IF_ERROR(CheckTaskCount(extent, tasks.size() + extent.length / size));
+    (extent.by_records ? CutRecords : CutBytes)(extent, size, tasks);
   }
   for (size_t i = 0; i < tasks.size(); ++i) tasks[i].set_index(static_cast<uint32_t>(i));
   return tasks;
@@ -91,8 +97,9 @@ std::vector<v1::Task> Cut(const v1::DataSpec& data, const std::vector<Extent>& e
 
 absl::StatusOr<std::vector<v1::Task>> PlanTasks(const Source& source, const v1::DataSpec& data,
                                                 const PlanOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<Extent> extents, FindExtents(source, data, options.split));
-  std::vector<v1::Task> tasks = Cut(data, extents, std::max(1u, options.batch_size));
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<Extent> extents, FindExtents(source, data, options));
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<v1::Task> tasks,
+                           Cut(data, extents, std::max(1u, options.batch_size)));
   const bool named = data.format() != v1::DATA_FORMAT_SYNTHETIC && !extents.empty();
   if ((options.split == Split::kTrain || named) && EstimateRecords(tasks) == 0) {
     return absl::InvalidArgumentError(

@@ -39,6 +39,7 @@ absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data);
 struct PlanOptions {
   Split split = Split::kTrain;
   uint32_t batch_size = 1;
+  uint64_t counted_bytes = kCountedBytes;  // Of compressed text, at most so many are read to count.
 };
 
 // All tasks of a split, in order of the files; task.index is the place in the result, and

@@ -102,6 +102,19 @@ TEST(PlanTasksTest, ExpectsAboutAsManyRecordsAsAPlainFileHolds) {
   EXPECT_NEAR(static_cast<double>(EstimateRecords(Plan(options))), 5000, 50);
 }
 
+TEST(PlanTasksTest, LaysTasksBeyondTheEstimateOfACompressedFileTooLargeToCount) {
+  TestFolder folder;
+  v1::DataSpec data = CsvSpec(folder.Write("a.csv.gz", Gzip(Rows(5000))), {1}, {});
+  data.set_task_records(1000);
+  const ReaderOptions options = *Derived(data);
+  const auto tasks = PlanTasks(*NewLocalFiles(), options.data, {.counted_bytes = 100});
+  ASSERT_TRUE(tasks.ok()) << tasks.status();
+  EXPECT_GT(tasks->size(), 5u);
+  EXPECT_EQ(tasks->back().end(), kToTheEnd);
+  EXPECT_EQ(tasks->back().expected_records(), 0u);
+  EXPECT_EQ(RowNumbers(options, *tasks), UpTo(5000));
+}
+
 TEST(PlanTasksTest, TakesAllFilesOfAGlobInOrder) {
   TestFolder folder;
   folder.Write("part-1.csv", "0,0\n1,1\n");
@@ -121,6 +134,15 @@ TEST(PlanTasksTest, RefusesNoData) {
   v1::DataSpec header_only = CsvSpec(folder.Write("header.csv", "label,row\n"), {1}, {});
   header_only.set_header(true);
   EXPECT_FALSE(PlanTasks(*NewLocalFiles(), header_only, {}).ok());
+}
+
+TEST(PlanTasksTest, RefusesMoreTasksThanAnybodyCanWant) {
+  v1::DataSpec data;
+  data.set_format(v1::DATA_FORMAT_SYNTHETIC);
+  data.mutable_synthetic()->set_train_rows(uint64_t{1} << 40);
+  data.set_task_records(1);
+  EXPECT_EQ(PlanTasks(*NewLocalFiles(), data, {}).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST(PlanTasksTest, ASplitThatIsNotNamedHasNoTasks) {
