@@ -102,7 +102,7 @@ std::string ClockMachine::DebugString() const {
   for (const auto& [member, clock] : strangers_)
     absl::StrAppend(&text, "x", Raw(member), ":", clock, " ");
   for (const Parked& pull : parked_) {
-    absl::StrAppend(&text, "p", static_cast<uint64_t>(pull.waiter), "@", pull.step, " ");
+    absl::StrAppend(&text, "p", pull.step, " ");
   }
   return text;
 }

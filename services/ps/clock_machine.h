@@ -47,9 +47,9 @@ class ClockMachine {
   // by itself if that is more. Releases pulls.
   PullAnswers SetQuorum(std::span<const QuorumMember> members);
 
-  // A push of `member` has been carried out: it has finished `clock` steps. Releases pulls. What
-  // somebody says who is not of the quorum (or not yet: views lag) is remembered, of kMaxStrangers
-  // at most.
+  // A push of `member` has been carried out, no fate of it asks for another try: it has finished
+  // `clock` steps. Releases pulls. What somebody says who is not of the quorum (or not yet: views
+  // lag) is remembered, of kMaxStrangers at most.
   PullAnswers Finished(MemberId member, uint64_t clock);
 
   // kParked: `waiter` is answered later.
@@ -64,7 +64,7 @@ class ClockMachine {
   uint64_t slowest() const;                   // 2^64-1 without a quorum: nobody waits.
   std::map<MemberId, uint64_t> lags() const;  // Clocks behind the fastest.
   size_t parked() const { return parked_.size(); }
-  std::string DebugString() const;
+  std::string DebugString() const;  // Without the waiters' names.
 
  private:
   struct Parked {

@@ -68,8 +68,11 @@ void HolderBase::OnClockDone(const ClockDone& done, const HolderContext& context
 // A shard that has been told less than is true would make others wait for this member in vain.
 void HolderBase::PumpClocks(const HolderContext& context) {
   for (ShardIndex shard : AllShards()) {
-    if (!context.clock.Behind(shard) || Pushing(shard)) continue;
     Call& call = clock_calls_[shard];
+    if (!context.clock.Behind(shard) || Pushing(shard)) {
+      if (call.state == Call::State::kWaiting) call = {};
+      continue;
+    }
     if (!Due(call, context)) continue;
     call.clock = context.clock.ClockOf(shard);
     call.Fly(NextTicket());
@@ -94,16 +97,6 @@ std::vector<ShardIndex> HolderBase::AllShards() const {
   std::vector<ShardIndex> shards;
   for (int i = 0; i < options_.shard_count; ++i) shards.push_back(static_cast<ShardIndex>(i));
   return shards;
-}
-
-bool HolderBase::Awaits(Ticket ticket) const {
-  for (const auto& [shard, call] : clock_calls_) {
-    if (call.Awaits(ticket)) return true;
-  }
-  for (const Call* call : Calls()) {
-    if (call->Awaits(ticket)) return true;
-  }
-  return false;
 }
 
 std::string HolderBase::BaseDebugString() const {

@@ -26,7 +26,6 @@ class HolderBase : public HolderMachine {
   Actions On(const Event& event, const HolderContext& context) final;
   absl::Time NextWake() const final;
   HolderProgress progress() const final { return progress_; }
-  bool Awaits(Ticket ticket) const final;
   bool finished() const final { return finished_; }
 
  protected:
@@ -37,7 +36,7 @@ class HolderBase : public HolderMachine {
   virtual void Pump(const HolderContext& context) = 0;
   // Every step that has begun and is not over.
   virtual std::vector<uint64_t> OpenSteps() const = 0;
-  // All calls of this holder, except those of clocks.
+  // The calls that are to be tried when their time has come.
   virtual std::vector<const Call*> Calls() const = 0;
   // Whether data pushes to the shard are under way, which tell the clock as well.
   virtual bool Pushing(ShardIndex shard) const = 0;

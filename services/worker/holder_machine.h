@@ -283,7 +283,6 @@ class HolderMachine {
   // For the explorer: a copy; whether an answer with this ticket is waited for; the state in one
   // line, equal for equal states (tickets and times do not show).
   virtual std::unique_ptr<HolderMachine> Clone() const = 0;
-  virtual bool Awaits(Ticket ticket) const = 0;
   virtual std::string DebugString() const = 0;
 };
 

@@ -270,9 +270,13 @@ void LaneHolder::OnView(const ViewChanged& view) {
 }
 
 std::vector<const Call*> LaneHolder::Calls() const {
-  std::vector<const Call*> calls = {&open_, &report_};
-  for (const auto& [shard, call] : pulls_) calls.push_back(&call);
-  for (const auto& [shard, call] : stages_) calls.push_back(&call);
+  if (stage_ == Stage::kOpening) return {&open_};
+  if (stage_ == Stage::kReporting) return {&report_};
+  std::vector<const Call*> calls;
+  if (stage_ != Stage::kPulling && stage_ != Stage::kStaging) return calls;
+  for (const auto& [shard, call] : stage_ == Stage::kPulling ? pulls_ : stages_) {
+    calls.push_back(&call);
+  }
   return calls;
 }
 

@@ -1,0 +1,129 @@
+// All interleavings of small worlds: two or three holders, two shards, and faults within a budget.
+// Every one of them is explored to its end, so "no deadlock" means none at all in this world.
+#include <gtest/gtest.h>
+
+#include "tests/simulation/explorer.h"
+#include "tests/simulation/worlds.h"
+
+namespace capstan::simulation {
+namespace {
+
+void ExpectHolds(const WorldOptions& world) {
+  const Verdict verdict = Explore(world);
+  EXPECT_EQ(verdict.violation, "") << verdict;
+  EXPECT_TRUE(verdict.complete) << verdict;
+  ::testing::Test::RecordProperty("states", static_cast<int>(verdict.states));
+}
+
+// ---- synchronous rounds ----
+
+WorldOptions Lanes(std::vector<uint64_t> lengths, uint32_t backup_workers = 0) {
+  WorldOptions world;
+  world.dense = Sync(backup_workers);
+  world.lengths = std::move(lengths);
+  return world;
+}
+
+TEST(SyncWorlds, RoundsHoldWhileLanesAreReleasedToNewHolders) {
+  WorldOptions world = Lanes({2, 1});
+  world.releases = 1;
+  ExpectHolds(world);
+}
+
+TEST(SyncWorlds, RoundsHoldWhileCallsTimeOutAndArriveLate) {
+  WorldOptions world = Lanes({2, 1});
+  world.timeouts = 1;
+  world.duplicates = 1;
+  ExpectHolds(world);
+}
+
+TEST(SyncWorlds, RoundsHoldWhenAHolderDiesAnywhere) {
+  WorldOptions world = Lanes({2, 1});
+  world.crashes = 1;
+  ExpectHolds(world);
+}
+
+TEST(SyncWorlds, BackupWorkersLoseNoBatch) {
+  WorldOptions world = Lanes({1, 1}, /*backup_workers=*/1);
+  world.releases = 1;
+  ExpectHolds(world);
+  ExpectHolds(Lanes({2, 1, 1}, /*backup_workers=*/1));
+}
+
+TEST(SyncWorlds, PartitionsThatNobodyTouchesCatchUp) {
+  WorldOptions world = Lanes({3, 2});
+  world.gaps = true;
+  world.partitions_per_shard = 2;
+  ExpectHolds(world);
+}
+
+// ---- streams ----
+
+WorldOptions Tasks(const v1::UpdatePolicy& policy, std::vector<uint64_t> lengths) {
+  WorldOptions world;
+  world.sparse = policy;
+  world.lengths = std::move(lengths);
+  return world;
+}
+
+TEST(StreamWorlds, EveryBatchIsAppliedOnceWhileATaskHasTwoHolders) {
+  WorldOptions world = Tasks(Async(), {2});
+  world.releases = 1;
+  ExpectHolds(world);
+}
+
+TEST(StreamWorlds, EveryBatchIsAppliedOnceWhileCallsTimeOutAndArriveLate) {
+  WorldOptions world = Tasks(Async(), {2});
+  world.timeouts = 1;
+  world.duplicates = 1;
+  ExpectHolds(world);
+}
+
+TEST(StreamWorlds, EveryBatchIsAppliedOnceWhenHoldersDieOrDrain) {
+  WorldOptions world = Tasks(Async(), {2, 1});
+  world.crashes = 1;
+  ExpectHolds(world);
+  world.crashes = 0;
+  world.drains = 1;
+  ExpectHolds(world);
+}
+
+TEST(StreamWorlds, QueuesLoseNothingAndAreFlushedAtTheEnd) {
+  WorldOptions world = Tasks(Async(/*aggregate=*/2), {2, 1});
+  world.timeouts = 1;
+  ExpectHolds(world);
+}
+
+// ---- clocks ----
+
+TEST(SspWorlds, TheBoundHoldsAndNobodyWaitsForEver) {
+  ExpectHolds(Tasks(Ssp(/*staleness=*/0), {2, 1}));
+  ExpectHolds(Tasks(Ssp(/*staleness=*/1), {2, 1}));
+}
+
+TEST(SspWorlds, TheBoundHoldsWhenAMemberDies) {
+  WorldOptions world = Tasks(Ssp(/*staleness=*/0), {1, 1});
+  world.crashes = 1;
+  ExpectHolds(world);
+}
+
+// ---- the hybrid ----
+
+TEST(HybridWorlds, BothPartsHoldTogether) {
+  WorldOptions world = Tasks(Ssp(/*staleness=*/1), {2, 1});
+  world.dense = Sync();
+  ExpectHolds(world);
+  world.lengths = {1, 1};
+  world.dense = Sync(/*backup_workers=*/1);
+  ExpectHolds(world);
+}
+
+TEST(HybridWorlds, BothPartsHoldWhenALaneIsReleased) {
+  WorldOptions world = Tasks(Async(), {1, 1});
+  world.dense = Sync();
+  world.releases = 1;
+  ExpectHolds(world);
+}
+
+}  // namespace
+}  // namespace capstan::simulation

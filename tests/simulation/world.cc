@@ -1,0 +1,356 @@
+#include "tests/simulation/world.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "capstan/consistency/decisions.h"
+
+namespace capstan::simulation {
+
+using worker::Action;
+using worker::Event;
+
+namespace {
+
+constexpr size_t kMostEvents = 200;  // That one event may lead to without a message in between.
+
+bool AnySync(const std::optional<v1::UpdatePolicy>& policy) { return policy && IsSync(*policy); }
+
+// Tickets do not show: two worlds that differ in them only behave alike.
+std::string Text(const Action& action) {
+  if (const auto* pull = std::get_if<worker::SendPull>(&action)) {
+    return absl::StrCat("pull s", Raw(pull->shard), " b", pull->batch, " c", pull->clock, " r",
+                        pull->lane ? pull->lane->round : 0);
+  }
+  if (const auto* push = std::get_if<worker::SendPush>(&action)) {
+    return absl::StrCat("push s", Raw(push->shard), " b", push->batch, " c", push->clock,
+                        push->empty ? " empty" : "", " r", push->stage ? push->stage->round : 0,
+                        " low ", push->stream ? push->stream->low_mark : 0);
+  }
+  if (const auto* clock = std::get_if<worker::SendClock>(&action)) {
+    return absl::StrCat("clock s", Raw(clock->shard), " c", clock->clock);
+  }
+  if (std::holds_alternative<worker::SendOpen>(action)) return "open";
+  if (const auto* report = std::get_if<worker::SendReport>(&action)) {
+    return absl::StrCat("report r", report->round, report->end_of_data ? " end" : "");
+  }
+  return "?";
+}
+
+worker::Ticket TicketOf(const Action& action) {
+  return std::visit(
+      [](const auto& a) -> worker::Ticket {
+        if constexpr (requires { a.ticket; }) {
+          return a.ticket;
+        } else {
+          return 0;
+        }
+      },
+      action);
+}
+
+Event Failure(const Action& action, const absl::Status& status) {
+  const worker::Ticket ticket = TicketOf(action);
+  if (std::holds_alternative<worker::SendPull>(action)) return worker::PullDone{ticket, status, {}};
+  if (std::holds_alternative<worker::SendPush>(action))
+    return worker::PushDone{ticket, status, {}, {}};
+  if (std::holds_alternative<worker::SendClock>(action)) return worker::ClockDone{ticket, status};
+  if (std::holds_alternative<worker::SendOpen>(action))
+    return worker::OpenDone{ticket, status, {}, 0, {}, 0};
+  return worker::ReportDone{ticket, status, {}};
+}
+
+}  // namespace
+
+bool WorldOptions::sync() const { return AnySync(dense) || AnySync(sparse); }
+bool WorldOptions::ssp() const { return (dense && IsSsp(*dense)) || (sparse && IsSsp(*sparse)); }
+bool WorldOptions::has_stream() const {
+  return (dense && !IsSync(*dense)) || (sparse && !IsSync(*sparse));
+}
+
+World::World(const WorldOptions& options)
+    : options_(std::make_shared<const WorldOptions>(options)) {
+  const v1::UpdatePolicy none;
+  const v1::UpdatePolicy& dense = options.dense ? *options.dense : none;
+  const v1::UpdatePolicy& sparse = options.sparse ? *options.sparse : none;
+  const uint64_t bound = IsSsp(sparse) ? sparse.staleness() : dense.staleness();
+  for (int s = 0; s < options.shards; ++s) {
+    Shard& shard =
+        shards_.emplace_back(Shard{{}, ps::ClosedLog(), ps::ClockMachine(bound), {}, {}});
+    for (int p = 0; p < options.partitions_per_shard; ++p) {
+      const auto index = static_cast<size_t>(p * options.shards + s);
+      shard.partitions.push_back(
+          Partition{index, ps::PartitionMachine({Timeline{1}, dense, sparse, false, 0})});
+    }
+  }
+  const v1::UpdatePolicy& lanes = AnySync(options.dense) ? dense : sparse;
+  if (options.sync()) {
+    keeper_.emplace(static_cast<int>(options.lengths.size()),
+                    static_cast<int>(lanes.backup_workers()));
+  }
+  works_.resize(options.lengths.size());
+  for (size_t work = 0; work < works_.size(); ++work) Grant(work, 0);
+}
+
+World::World(const World& other)
+    : options_(other.options_),
+      violation_(other.violation_),
+      messages_(other.messages_),
+      shards_(other.shards_),
+      keeper_(other.keeper_),
+      closed_sets_(other.closed_sets_),
+      computed_(other.computed_),
+      pretending_(other.pretending_),
+      works_(other.works_),
+      budgets_(other.budgets_),
+      next_message_(other.next_message_),
+      next_generation_(other.next_generation_) {
+  for (const Holder& holder : other.holders_) {
+    holders_.push_back(Holder{holder.work, holder.generation, holder.machine->Clone(), holder.clock,
+                              holder.start_clock, holder.now, holder.alive, holder.computing,
+                              holder.computations, holder.steps});
+  }
+}
+
+void World::Violate(const std::string& what) {
+  if (violation_.empty()) violation_ = what;
+}
+
+// ---- steps ----
+
+std::vector<Step> World::Enabled() const {
+  std::vector<Step> steps;
+  AddChiefSteps(steps);
+  for (size_t i = 0; i < holders_.size(); ++i) {
+    if (holders_[i].alive && holders_[i].computing) steps.push_back({Step::Kind::kCompute, i});
+  }
+  for (size_t i = 0; i < messages_.size(); ++i) {
+    if (messages_[i].parked) continue;
+    steps.push_back({messages_[i].orphan ? Step::Kind::kStray : Step::Kind::kDeliver, i});
+  }
+  for (size_t i = 0; i < messages_.size(); ++i) {
+    if (messages_[i].orphan) continue;
+    if (budgets_.timeouts < options_->timeouts) steps.push_back({Step::Kind::kTimeout, i});
+    if (messages_[i].parked) continue;
+    if (budgets_.duplicates < options_->duplicates) steps.push_back({Step::Kind::kDuplicate, i});
+  }
+  for (size_t i = 0; i < holders_.size(); ++i) {
+    if (!holders_[i].alive) continue;
+    if (budgets_.crashes < options_->crashes) steps.push_back({Step::Kind::kCrash, i});
+    if (budgets_.drains < options_->drains) steps.push_back({Step::Kind::kDrain, i});
+  }
+  return steps;
+}
+
+void World::Take(const Step& step) {
+  switch (step.kind) {
+    case Step::Kind::kDeliver:
+    case Step::Kind::kStray: {
+      Message message = std::move(messages_[step.index]);
+      messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(step.index));
+      Serve(std::move(message));
+      break;
+    }
+    case Step::Kind::kCompute:
+      Feed(step.index,
+           worker::Computed{*std::exchange(holders_[step.index].computing, {}), 0, false});
+      break;
+    case Step::Kind::kRelease:
+      ++budgets_.releases;
+      [[fallthrough]];
+    case Step::Kind::kLease:
+      Grant(step.index, step.detail);
+      break;
+    case Step::Kind::kSetQuorum: {
+      Shard& shard = shards_[step.index];
+      shard.quorum_stale = false;
+      shard.quorum = Members();
+      AnswerPulls(shard, shard.clocks.SetQuorum(shard.quorum));
+      break;
+    }
+    case Step::Kind::kClose:
+      Close(shards_[step.index], step.detail);
+      break;
+    case Step::Kind::kFinish:
+      Finish(shards_[step.index]);
+      break;
+    case Step::Kind::kDrain:
+      ++budgets_.drains;
+      Feed(step.index, worker::Drain{absl::InfiniteFuture()});
+      break;
+    case Step::Kind::kTimeout:
+      ++budgets_.timeouts;
+      Timeout(step.index);
+      break;
+    case Step::Kind::kDuplicate: {
+      ++budgets_.duplicates;
+      Message copy = messages_[step.index];
+      copy.id = next_message_++;
+      copy.orphan = true;
+      messages_.push_back(std::move(copy));
+      break;
+    }
+    case Step::Kind::kCrash:
+      ++budgets_.crashes;
+      Leave(step.index);
+      break;
+  }
+  NoteClosed();
+  if (done()) CheckEnd();
+}
+
+// ---- holders and the network ----
+
+void World::Feed(size_t holder, Event event) {
+  std::vector<Event> events = {std::move(event)};
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (i == kMostEvents) return Violate("NeverStuck: a holder wakes again and again for nothing");
+    Holder& h = holders_[holder];
+    if (!h.alive) return;
+    const auto random = [] { return 0.5; };
+    const Event next = events[i];
+    for (const Action& action : h.machine->On(next, {h.now, h.clock, random})) {
+      if (std::optional<Event> answer = CarryOut(holder, action)) events.push_back(*answer);
+    }
+    Work& work = works_[h.work];
+    work.progress = std::max(work.progress, h.machine->progress().batches_done);
+    // What is to be tried again is sent at once: the network may be as slow as it likes.
+    if (h.alive && h.machine->NextWake() < absl::InfiniteFuture()) {
+      h.now = std::max(h.now, h.machine->NextWake());
+      events.push_back(worker::Tick{});
+    }
+  }
+}
+
+std::optional<Event> World::CarryOut(size_t holder, const Action& action) {
+  Holder& h = holders_[holder];
+  if (const auto* read = std::get_if<worker::ReadBatch>(&action)) {
+    const uint64_t length = options_->lengths[h.work];
+    if (read->batch >= length) return worker::EndOfData{length};
+    return worker::BatchRead{read->batch, static_cast<uint32_t>(h.work + 1),
+                             ShardsOf(h.work, read->batch), StreamOf(h.work), read->batch};
+  }
+  if (const auto* compute = std::get_if<worker::Compute>(&action)) {
+    ++h.computations;
+    if (options_->sync()) return worker::Computed{compute->batch, 0, false};
+    h.computing = compute->batch;
+    return std::nullopt;
+  }
+  if (const auto* finished = std::get_if<worker::Finished>(&action)) {
+    if (finished->why == worker::Finished::Why::kFailed) {
+      Violate(absl::StrCat("holder ", holder, " failed: ", finished->status.ToString()));
+    }
+    Work& work = works_[h.work];
+    work.progress = std::max(work.progress, h.machine->progress().batches_done);
+    work.reported = std::max(work.reported, h.machine->progress().batches_done);
+    if (finished->why == worker::Finished::Why::kDone) work.done = true;
+    Leave(holder);
+    return std::nullopt;
+  }
+  if (TicketOf(action) != 0) Send(holder, action);
+  return std::nullopt;
+}
+
+void World::Send(size_t holder, const Action& action) {
+  Holder& h = holders_[holder];
+  if (const auto* pull = std::get_if<worker::SendPull>(&action)) h.steps[pull->batch] = pull->clock;
+  messages_.push_back(
+      {next_message_++, holder, false, false, options_->sync() ? h.computations : 0, action});
+}
+
+// The holder is gone, with or without a word.
+void World::Leave(size_t holder) {
+  Holder& h = holders_[holder];
+  h.alive = false;
+  h.computing.reset();
+  if (works_[h.work].holder == holder) works_[h.work].holder.reset();
+  for (Message& message : messages_) {
+    if (message.holder == holder) message.orphan = true;
+  }
+  RefreshQuorum();
+}
+
+void World::Answer(const Message& message, const Event& event) {
+  if (message.orphan || !holders_[message.holder].alive) return;
+  Feed(message.holder, event);
+}
+
+void World::Timeout(size_t index) {
+  Message& message = messages_[index];
+  message.orphan = true;
+  const Message copy = message;
+  if (copy.parked) {
+    const ps::WaiterId waiter{copy.id};
+    if (keeper_) keeper_->Forget(waiter);
+    for (Shard& shard : shards_) shard.clocks.Forget(waiter);
+    messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(index));
+  }
+  const absl::Status status = copy.parked ? absl::DeadlineExceededError("waited long enough")
+                                          : absl::UnavailableError("lost");
+  Feed(copy.holder, Failure(copy.request, status));
+}
+
+// ---- texts ----
+
+std::string World::Describe(const Step& step) const {
+  static constexpr const char* kNames[] = {"deliver", "compute", "lease",     "quorum",
+                                           "close",   "finish",  "stray",     "release",
+                                           "drain",   "timeout", "duplicate", "crash"};
+  std::string text =
+      absl::StrCat(kNames[static_cast<int>(step.kind)], " ", step.index, " ", step.detail);
+  const bool message = step.kind == Step::Kind::kDeliver || step.kind == Step::Kind::kStray ||
+                       step.kind == Step::Kind::kTimeout || step.kind == Step::Kind::kDuplicate;
+  if (message) {
+    const Message& m = messages_[step.index];
+    absl::StrAppend(&text, ": h", m.holder, " ", simulation::Text(m.request));
+  }
+  return text;
+}
+
+std::string World::Text() const {
+  std::string text;
+  for (const Holder& h : holders_) {
+    absl::StrAppend(&text, "H", h.work, "g", h.generation.count, h.alive ? " " : " gone ",
+                    h.computing ? absl::StrCat("computing ", *h.computing) : "");
+    // The rest of a holder that is gone has no future.
+    if (h.alive)
+      absl::StrAppend(&text, h.machine->DebugString(), h.clock.DebugString(), h.computations);
+    absl::StrAppend(&text, "\n");
+  }
+  std::vector<std::string> messages;
+  for (const Message& m : messages_) {
+    messages.push_back(absl::StrCat("M", m.holder, m.orphan ? "o" : "", m.parked ? "p" : "",
+                                    m.computation, simulation::Text(m.request)));
+  }
+  std::sort(messages.begin(), messages.end());
+  absl::StrAppend(&text, absl::StrJoin(messages, "\n"), "\n",
+                  keeper_ ? keeper_->DebugString() : "");
+  for (const Shard& shard : shards_) {
+    absl::StrAppend(&text, "\nS", shard.finished, shard.quorum_stale, "l", shard.log.last_round(),
+                    "c", absl::StrJoin(shard.closed, ","));
+    if (options_->ssp()) absl::StrAppend(&text, shard.clocks.DebugString());
+    for (const Partition& p : shard.partitions) {
+      absl::StrAppend(&text, " P", p.machine.DebugString());
+      for (int i = 0; i < kParts; ++i) {
+        for (const auto& [record, times] : p.applied[i]) {
+          absl::StrAppend(&text, " ", record.first, ".", record.second, "x", times);
+        }
+        for (const auto& [work, fence] : p.fences[i])
+          absl::StrAppend(&text, " f", work, "g", fence.count);
+      }
+    }
+  }
+  for (const auto& [key, handle] : computed_)
+    absl::StrAppend(&text, " ", key.first, "/", key.second, "=", handle);
+  for (const Work& work : works_) {
+    absl::StrAppend(&text, "\nW", work.holder ? static_cast<int>(*work.holder) : -1, " ",
+                    work.progress, " ", work.reported, work.done);
+  }
+  absl::StrAppend(&text, "\nB", budgets_.timeouts, budgets_.duplicates, budgets_.crashes,
+                  budgets_.drains, budgets_.releases);
+  return text;
+}
+
+}  // namespace capstan::simulation

@@ -1,0 +1,241 @@
+// A small world of the real machines: holders on one side; partitions, closed logs, clocks and the
+// keeper on the other; between them a network that loses, repeats and reorders; and a small model
+// of the chief, which grants leases. A world is a value: the explorer copies it before every step.
+#ifndef CAPSTAN_TESTS_SIMULATION_WORLD_H_
+#define CAPSTAN_TESTS_SIMULATION_WORLD_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "capstan/v1/job.pb.h"
+#include "ps/clock_machine.h"
+#include "ps/closed_log.h"
+#include "ps/keeper_machine.h"
+#include "ps/partition_machine.h"
+#include "worker/holder_machine.h"
+
+namespace capstan::simulation {
+
+// How the network deceives the machines. Each lie does what a machine without one of its rules
+// would do, and must be found out.
+enum class Lie {
+  kNone,
+  kNoKeeperFence,     // The keeper hears the newest generation from everybody.
+  kNoLaneFence,       // So does each shard, in stages.
+  kReusedGeneration,  // A lane is leased again under the same generation.
+  kNoRoundCheck,      // A pull is served whatever round it is for.
+  kEmptyLanesCount,   // A lane at its end goes on reporting.
+  kSkipLate,          // A lane's batch is the round's number, not its cursor.
+  kNoCommit,          // Nobody carries the last closed set.
+  kTornSet,           // Shard 1 hears of one lane less.
+  kStageOnOneShard,   // Only shard 0 gets stages; the other's are acknowledged unheard.
+  kNoDedupe,          // Each push has a stream of its own.
+  kNoStreamFence,     // A shard hears the newest generation in stream pushes.
+  kNoLowMark,         // Low marks say 0.
+  kForgetClosed,      // A closed stream is not closed at all, and its ledger is forgotten.
+  kNoWait,            // ssp: no pull waits.
+  kEagerClock,        // ssp: a push tells one step more than it finishes.
+  kDeafClocks,        // ssp: pushes of nothing are not heard, and the quorum stays as it was.
+  kNoFlush,           // Queues are not flushed at the end.
+};
+
+struct WorldOptions {
+  std::optional<v1::UpdatePolicy> dense;  // Absent: the part has no parameters.
+  std::optional<v1::UpdatePolicy> sparse;
+  int shards = 2;
+  int partitions_per_shard = 1;
+  std::vector<uint64_t> lengths;  // Batches of each task; if a part is sync: of each lane.
+  bool gaps = false;              // Not every batch touches every partition.
+  int push_window = 2;
+  // Budgets of faults.
+  int releases = 0;  // Leases granted while the old holder lives on.
+  int timeouts = 0;
+  int duplicates = 0;
+  int crashes = 0;
+  int drains = 0;
+  Lie lie = Lie::kNone;
+
+  bool sync() const;
+  bool ssp() const;
+  bool has_stream() const;
+};
+
+// One thing that may happen next.
+struct Step {
+  enum class Kind {
+    kDeliver,    // Message `index` arrives; its answer reaches the holder that waits for it.
+    kCompute,    // Holder `index` has computed.
+    kLease,      // Task or lane `index`, which nobody holds, is leased from batch `detail` on.
+    kSetQuorum,  // Shard `index` hears of the present members.
+    kClose,      // Shard `index` hears that the stream of task `detail` is closed.
+    kFinish,     // All work is done: shard `index` commits the last round and flushes its queues.
+    // Not needed for the job to end.
+    kStray,  // Message `index` arrives, for whose answer nobody waits.
+    // Faults.
+    kRelease,    // Like kLease, but the holder lives on and does not know.
+    kDrain,      // Holder `index` is asked to stop.
+    kTimeout,    // The holder gives message `index` up; it may arrive all the same.
+    kDuplicate,  // Message `index` will arrive twice.
+    kCrash,      // Holder `index` is no more.
+  };
+  Kind kind{};
+  size_t index = 0;
+  uint64_t detail = 0;
+  bool is_progress() const { return kind < Kind::kStray; }
+};
+
+// Thread-compatible.
+class World {
+ public:
+  explicit World(const WorldOptions& options);
+  World(const World& other);
+  World& operator=(const World&) = delete;
+
+  std::vector<Step> Enabled() const;
+  void Take(const Step& step);
+  std::string Describe(const Step& step) const;
+
+  // The first rule that was broken; empty: none.
+  const std::string& violation() const { return violation_; }
+  // The job has ended and everybody knows.
+  bool done() const;
+  // Equal for equal states.
+  std::string Text() const;
+
+ private:
+  struct Holder {
+    size_t work = 0;
+    Generation generation;
+    std::unique_ptr<worker::HolderMachine> machine;
+    worker::MemberClock clock;
+    uint64_t start_clock = 0;
+    absl::Time now = absl::UnixEpoch();
+    bool alive = true;
+    std::optional<uint64_t> computing;
+    uint64_t computations = 0;           // sync: names a gradient, beside its round.
+    std::map<uint64_t, uint64_t> steps;  // Batch -> step, as its pulls told.
+  };
+  struct Message {
+    uint64_t id = 0;
+    size_t holder = 0;
+    bool orphan = false;  // Nobody waits for the answer.
+    bool parked = false;  // Arrived, and waits there.
+    uint64_t computation = 0;
+    worker::Action request;
+  };
+  // A gradient, as its handle names it.
+  struct Gradient {
+    size_t holder = 0;
+    uint64_t batch = 0;
+    uint64_t computation = 0;
+    ps::GradientHandle handle() const;
+    static Gradient Of(ps::GradientHandle handle);
+  };
+  using Record = std::pair<size_t, uint64_t>;  // (work, batch)
+  struct Partition {
+    size_t index = 0;
+    ps::PartitionMachine machine;
+    std::map<uint64_t, std::vector<ps::Contribution>> rounds[kParts];  // sync
+    std::map<Record, int> accepted[kParts];  // Promised to be applied, or applied.
+    std::map<Record, int> applied[kParts];
+    std::map<size_t, Generation> fences[kParts];  // Highest generation accepted, by work.
+    uint64_t checked_round = 0;
+  };
+  struct Shard {
+    std::vector<Partition> partitions;
+    ps::ClosedLog log;
+    ps::ClockMachine clocks;
+    std::vector<ps::QuorumMember> quorum;              // As the shard knows it.
+    std::map<size_t, std::set<uint64_t>> carried_out;  // By holder: steps whose pushes were.
+    bool quorum_stale = false;
+    bool finished = false;
+    std::set<uint64_t> closed;  // Works whose streams are closed here.
+  };
+  struct Work {
+    std::optional<size_t> holder;  // The present one.
+    uint64_t progress = 0;         // The most that a holder knew to be settled,
+    uint64_t reported = 0;         // and what the chief has been told of it.
+    bool done = false;
+  };
+
+  // world.cc: holders, and the network.
+  void Feed(size_t holder, worker::Event event);
+  std::optional<worker::Event> CarryOut(size_t holder, const worker::Action& action);
+  void Send(size_t holder, const worker::Action& action);
+  void Leave(size_t holder);
+  void Answer(const Message& message, const worker::Event& event);
+  void Timeout(size_t index);
+
+  // world_chief.cc: leases, members, the end.
+  void Grant(size_t work, uint64_t first_batch);
+  void RefreshQuorum();
+  std::vector<ps::QuorumMember> Members() const;
+  bool AllWorkDone() const;
+  void Finish(Shard& shard);
+  void Close(Shard& shard, size_t work);
+  void AddChiefSteps(std::vector<Step>& steps) const;
+  void CheckEnd();
+
+  // world_shards.cc: what arrives.
+  void Serve(Message message);
+  void ServePull(Message message, const worker::SendPull& pull);
+  void Read(const Message& message, const worker::SendPull& pull);
+  void ServePush(const Message& message, const worker::SendPush& push);
+  v1::Fate PushPart(Partition& partition, Part part, const Message& message,
+                    const worker::SendPush& push);
+  void ServeOpen(Message message, const worker::SendOpen& open);
+  void ServeReport(const Message& message, const worker::SendReport& report);
+  void AnswerOpens(const ps::KeeperAnswers& answers);
+  void AnswerPulls(Shard& shard, const ps::PullAnswers& answers);
+  void TellClock(Shard& shard, size_t holder, uint64_t clock);
+  void LearnClosed(size_t shard, ClosedSet closed);
+  void CatchUp(Shard& shard, Partition& partition);
+  Message Unpark(uint64_t id);
+
+  // world_checks.cc: the invariants.
+  void Note(Partition& partition, const ps::Decision& decision);
+  void NoteClosed();
+  void CheckRound(const Partition& partition, uint64_t round);
+  void CheckBound(const Shard& shard, const worker::SendPull& pull);
+  void CheckAccepted(Partition& partition, Part part, const worker::SendPush& push, size_t holder);
+
+  bool Touches(size_t work, uint64_t batch, size_t partition) const;
+  std::vector<ShardIndex> ShardsOf(size_t work, uint64_t batch) const;
+  StreamId StreamOf(size_t work) const { return StreamId::Task(0, static_cast<uint32_t>(work)); }
+  Generation NewestGeneration(size_t work) const;
+  uint64_t CursorAt(size_t lane, uint64_t round) const;
+  bool Has(Part part) const;
+  void Violate(const std::string& what);
+
+  struct Budgets {  // Spent.
+    int releases = 0;
+    int timeouts = 0;
+    int duplicates = 0;
+    int crashes = 0;
+    int drains = 0;
+  };
+
+  std::shared_ptr<const WorldOptions> options_;  // Shared by all copies of a world.
+  std::string violation_;
+  std::vector<Holder> holders_;
+  std::vector<Message> messages_;
+  std::vector<Shard> shards_;
+  std::optional<ps::KeeperMachine> keeper_;
+  std::map<uint64_t, ClosedSet> closed_sets_;  // What the keeper decided, by round.
+  std::map<std::pair<uint64_t, size_t>, uint64_t>
+      computed_;                 // (round, lane) -> the handle applied.
+  std::set<size_t> pretending_;  // Lie::kEmptyLanesCount: lanes that have no data.
+  std::vector<Work> works_;
+  Budgets budgets_;
+  uint64_t next_message_ = 1;
+  uint64_t next_generation_ = 1;
+};
+
+}  // namespace capstan::simulation
+
+#endif  // CAPSTAN_TESTS_SIMULATION_WORLD_H_

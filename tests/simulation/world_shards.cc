@@ -1,0 +1,198 @@
+// The shards of a simulated world: what happens when a message arrives. As in the service, only
+// that there is no payload.
+#include <utility>
+
+#include "capstan/consistency/decisions.h"
+#include "tests/simulation/world.h"
+#include "worker/calls.h"
+
+namespace capstan::simulation {
+
+using worker::FateSummary;
+
+void World::Serve(Message message) {
+  const worker::Action request = message.request;
+  if (const auto* pull = std::get_if<worker::SendPull>(&request)) return ServePull(message, *pull);
+  if (const auto* push = std::get_if<worker::SendPush>(&request)) return ServePush(message, *push);
+  if (const auto* open = std::get_if<worker::SendOpen>(&request)) return ServeOpen(message, *open);
+  if (const auto* report = std::get_if<worker::SendReport>(&request)) {
+    return ServeReport(message, *report);
+  }
+  const auto& clock = std::get<worker::SendClock>(request);
+  if (options_->lie != Lie::kDeafClocks) {
+    TellClock(shards_[static_cast<size_t>(Raw(clock.shard))], message.holder, clock.clock);
+  }
+  Answer(message, worker::ClockDone{clock.ticket, absl::OkStatus()});
+}
+
+// ---- pulls ----
+
+void World::ServePull(Message message, const worker::SendPull& pull) {
+  const auto index = static_cast<size_t>(Raw(pull.shard));
+  if (pull.lane) LearnClosed(index, pull.lane->closed);
+  if (!options_->ssp() || options_->lie == Lie::kNoWait) return Read(message, pull);
+  const ps::WaiterId waiter{message.id};
+  if (shards_[index].clocks.Pull(waiter, pull.clock, absl::InfiniteFuture()) == ps::PullWait::kGo) {
+    return Read(message, pull);
+  }
+  message.parked = true;
+  messages_.push_back(std::move(message));
+}
+
+void World::Read(const Message& message, const worker::SendPull& pull) {
+  Shard& shard = shards_[static_cast<size_t>(Raw(pull.shard))];
+  const size_t work = holders_[message.holder].work;
+  const uint64_t round = pull.lane ? pull.lane->round : 0;
+  absl::Status status;
+  CheckBound(shard, pull);
+  for (Partition& partition : shard.partitions) {
+    if (!Touches(work, pull.batch, partition.index)) continue;
+    CatchUp(shard, partition);
+    const ps::PullAdmission admission = partition.machine.AdmitPull(round);
+    if (admission == ps::PullAdmission::kGo) continue;
+    if (options_->lie == Lie::kNoRoundCheck) {
+      Violate("PullExact: a pull reads another round than its own");
+    }
+    status = admission == ps::PullAdmission::kRoundClosed
+                 ? absl::AbortedError("the round is over")
+                 : absl::ResourceExhaustedError("a closed set is missing");
+  }
+  Answer(message, worker::PullDone{pull.ticket, status, {}});
+}
+
+void World::AnswerPulls(Shard&, const ps::PullAnswers& answers) {
+  for (const ps::PullAnswer& answer : answers) {
+    const Message message = Unpark(static_cast<uint64_t>(answer.waiter));
+    Read(message, std::get<worker::SendPull>(message.request));
+  }
+}
+
+World::Message World::Unpark(uint64_t id) {
+  for (size_t i = 0; i < messages_.size(); ++i) {
+    if (messages_[i].id != id) continue;
+    Message message = std::move(messages_[i]);
+    messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(i));
+    return message;
+  }
+  Violate("a waiter is answered that does not wait");
+  return {};
+}
+
+// ---- pushes ----
+
+void World::ServePush(const Message& message, const worker::SendPush& push) {
+  const auto index = static_cast<size_t>(Raw(push.shard));
+  Shard& shard = shards_[index];
+  const size_t work = holders_[message.holder].work;
+  const bool deaf = options_->lie == Lie::kStageOnOneShard && push.stage && index > 0;
+  if (push.stage) LearnClosed(index, push.stage->closed);
+  FateSummary fates;
+  for (Partition& partition : shard.partitions) {
+    if (push.empty || deaf || !Touches(work, push.batch, partition.index)) continue;
+    CatchUp(shard, partition);
+    for (Part part : {Part::kDense, Part::kSparse}) {
+      if (Has(part)) fates.Count(PushPart(partition, part, message, push));
+    }
+  }
+  if (fates.old_generation == 0 && worker::Judge(fates) == worker::Verdict::kOk) {
+    const auto step = holders_[message.holder].steps.find(push.batch);
+    if (step != holders_[message.holder].steps.end()) {
+      shard.carried_out[message.holder].insert(step->second);
+    }
+    const bool eager = options_->lie == Lie::kEagerClock;
+    TellClock(shard, message.holder, push.clock + (eager ? 1 : 0));
+  }
+  Answer(message, worker::PushDone{push.ticket, absl::OkStatus(), fates, {}});
+}
+
+v1::Fate World::PushPart(Partition& partition, Part part, const Message& message,
+                         const worker::SendPush& push) {
+  const size_t work = holders_[message.holder].work;
+  const ps::GradientHandle handle =
+      Gradient{message.holder, push.batch, message.computation}.handle();
+  if (partition.machine.IsSync(part)) {
+    Generation generation = push.stage->generation;
+    if (options_->lie == Lie::kNoLaneFence) generation = NewestGeneration(work);
+    const ps::Decision decision = partition.machine.PushStage(
+        part, Timeline{1}, {push.stage->lane, generation, push.stage->round, handle});
+    Note(partition, decision);
+    return decision.fate;
+  }
+  ps::StreamGradient gradient{*push.stream, partition.machine.version(part), handle};
+  if (options_->lie == Lie::kNoDedupe) gradient.name.stream.value += 1000 * message.id;
+  if (options_->lie == Lie::kForgetClosed && works_[work].done) gradient.name.stream.value += 1000;
+  if (options_->lie == Lie::kNoLowMark) gradient.name.low_mark = 0;
+  if (options_->lie == Lie::kNoStreamFence) gradient.name.generation = NewestGeneration(work);
+  const ps::Decision decision =
+      partition.machine.PushStream(part, Timeline{1}, gradient, absl::UnixEpoch());
+  if (decision.fate == v1::FATE_APPLIED || decision.fate == v1::FATE_QUEUED) {
+    CheckAccepted(partition, part, push, message.holder);
+  }
+  Note(partition, decision);
+  return decision.fate;
+}
+
+void World::TellClock(Shard& shard, size_t holder, uint64_t clock) {
+  if (!options_->ssp()) return;
+  AnswerPulls(shard, shard.clocks.Finished(MemberId{holder + 1}, clock));
+}
+
+void World::LearnClosed(size_t shard, ClosedSet closed) {
+  if (options_->lie == Lie::kTornSet && shard == 1 && closed.lanes.size() > 1)
+    closed.lanes.pop_back();
+  shards_[shard].log.Learn(closed);
+}
+
+void World::CatchUp(Shard& shard, Partition& partition) {
+  if (!options_->sync()) return;
+  const uint64_t before = partition.machine.round();
+  Note(partition, partition.machine.CatchUp(shard.log.After(before)));
+  for (uint64_t round = before + 1; round <= partition.machine.round(); ++round) {
+    CheckRound(partition, round);
+  }
+}
+
+// ---- the keeper ----
+
+void World::ServeOpen(Message message, const worker::SendOpen& open) {
+  const size_t work = holders_[message.holder].work;
+  Generation generation = open.generation;
+  if (options_->lie == Lie::kNoKeeperFence) generation = NewestGeneration(work);
+  const ps::WaiterId waiter{message.id};
+  message.parked = true;
+  messages_.push_back(std::move(message));
+  AnswerOpens(
+      *keeper_->Open({waiter, open.lane, generation, absl::InfiniteFuture()}, absl::UnixEpoch()));
+}
+
+void World::ServeReport(const Message& message, const worker::SendReport& report) {
+  const size_t work = holders_[message.holder].work;
+  Generation generation = report.generation;
+  if (options_->lie == Lie::kNoKeeperFence) generation = NewestGeneration(work);
+  if (options_->lie == Lie::kEmptyLanesCount && report.end_of_data) {
+    const ps::LaneReport empty{report.lane, generation, keeper_->open_round(), 0, false};
+    AnswerOpens(keeper_->Report(empty)->answers);
+    return Answer(message, worker::ReportDone{report.ticket, absl::OkStatus(),
+                                              v1::ReportLaneReply::ANSWER_COUNTED});
+  }
+  const ps::KeeperMachine::ReportResult result = *keeper_->Report(
+      {report.lane, generation, report.round, report.examples, report.end_of_data});
+  NoteClosed();
+  Answer(message, worker::ReportDone{report.ticket, absl::OkStatus(), result.answer});
+  AnswerOpens(result.answers);
+}
+
+void World::AnswerOpens(const ps::KeeperAnswers& answers) {
+  NoteClosed();
+  for (const ps::KeeperAnswer& answer : answers) {
+    const Message message = Unpark(static_cast<uint64_t>(answer.waiter));
+    const auto& open = std::get<ps::OpenAnswer>(answer.answer);
+    const uint64_t cursor =
+        options_->lie == Lie::kSkipLate && open.round > 0 ? open.round - 1 : open.cursor;
+    Answer(message,
+           worker::OpenDone{std::get<worker::SendOpen>(message.request).ticket, absl::OkStatus(),
+                            open.answer, open.round, open.closed, cursor});
+  }
+}
+
+}  // namespace capstan::simulation
