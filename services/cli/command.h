@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "cli/exit_code.h"
 
 namespace capstan::cli {
@@ -25,6 +26,10 @@ void AddCompletion(CLI::App& app, Invocation& invocation);
 
 // Writes "capstan: <message>" to standard error.
 void PrintError(const std::string& message);
+
+// Writes why a job is refused as it is, "job.yaml:12: ...", a line each, so that an editor finds
+// the place.
+void PrintRefusal(const absl::Status& refusal);
 
 }  // namespace capstan::cli
 

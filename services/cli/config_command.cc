@@ -50,7 +50,7 @@ absl::StatusOr<JobDescription> Check(const CheckOptions& options) {
 ExitCode CheckConfig(const CheckOptions& options) {
   const absl::StatusOr<JobDescription> description = Check(options);
   if (!description.ok()) {
-    PrintError(std::string(description.status().message()));
+    PrintRefusal(description.status());
     return kBadInput;
   }
   for (const std::string& line : description->lines) std::printf("%s\n", line.c_str());

@@ -14,7 +14,7 @@ namespace capstan::cli {
 class Restarts {
  public:
   static constexpr int kMaxInARow = 5;
-  static constexpr absl::Duration kFirstDelay = absl::Milliseconds(500);
+  static constexpr absl::Duration kFirstDelay = absl::Milliseconds(200);
   static constexpr absl::Duration kLongestDelay = absl::Seconds(10);
   static constexpr absl::Duration kCleanAfter = absl::Minutes(1);
 

@@ -19,7 +19,7 @@
 namespace capstan::cli {
 namespace {
 
-constexpr absl::Duration kStopGrace = absl::Seconds(20);
+constexpr absl::Duration kStopGrace = absl::Seconds(12);
 constexpr int kLogLines = 12;
 
 // The job as this run is to have it, and where it leaves its traces.
@@ -124,7 +124,7 @@ ExitCode GiveUp(const absl::Status& why, const Plan& plan, Crew& crew, Terminal&
 ExitCode Train(const TrainOptions& options) {
   const absl::StatusOr<Plan> plan = MakePlan(options);
   if (!plan.ok()) {
-    PrintError(std::string(plan.status().message()));
+    PrintRefusal(plan.status());
     return kBadInput;
   }
   Terminal terminal(STDOUT_FILENO, options.plain);

@@ -7,9 +7,9 @@ namespace {
 
 TEST(RestartsTest, WaitsTwiceAsLongAfterEachQuickDeath) {
   Restarts restarts;
-  EXPECT_EQ(restarts.OnDeath(absl::Seconds(1)), absl::Milliseconds(500));
-  EXPECT_EQ(restarts.OnDeath(absl::Seconds(1)), absl::Seconds(1));
-  EXPECT_EQ(restarts.OnDeath(absl::Seconds(1)), absl::Seconds(2));
+  EXPECT_EQ(restarts.OnDeath(absl::Seconds(1)), absl::Milliseconds(200));
+  EXPECT_EQ(restarts.OnDeath(absl::Seconds(1)), absl::Milliseconds(400));
+  EXPECT_EQ(restarts.OnDeath(absl::Seconds(1)), absl::Milliseconds(800));
 }
 
 TEST(RestartsTest, GivesUpAfterFiveInARow) {

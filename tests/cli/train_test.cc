@@ -1,0 +1,157 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/time/clock.h"
+#include "tests/cli/command.h"
+
+namespace capstan::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr char kCompleted[] =
+    "job: 'demo' state: JOB_STATE_COMPLETED progress: 1 examples: 1000 elapsed_seconds: 2"
+    " model_uri: '/m' evaluations { final: true metrics { key: 'auc' value: 0.75 } }";
+
+class TrainTest : public CommandTest {
+ protected:
+  TrainTest() {
+    SetEnvironment("FAKE_CHIEF", kCompleted);
+    WriteJob();
+  }
+
+  // Waits until the fakes have left `line` in their trace.
+  void AwaitTrace(const std::string& line) {
+    for (int i = 0; i < 1500 && !absl::StrContains(Trace(), line); ++i) {
+      absl::SleepFor(absl::Milliseconds(20));
+    }
+    ASSERT_THAT(Trace(), HasSubstr(line));
+  }
+};
+
+TEST_F(TrainTest, EndsWithTheHeldOutMetricsAndTheModel) {
+  const Result result = Run({"train", "job.yaml", "--shards", "2", "--workers", "3"});
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("AUC 0.7500"));
+  EXPECT_THAT(result.output, HasSubstr("model     /m"));
+  for (const char* name : {"start chief", "start ps-0", "start ps-1", "start worker-0",
+                           "start worker-1", "start worker-2"}) {
+    EXPECT_THAT(Trace(), HasSubstr(name));
+  }
+}
+
+TEST_F(TrainTest, StopsTheWorkersBeforeTheShards) {
+  Run({"train", "job.yaml", "--shards", "1", "--workers", "1"});
+  EXPECT_LT(Trace().find("stop worker-0"), Trace().find("stop ps-0")) << Trace();
+}
+
+TEST_F(TrainTest, LeavesTheLogsWhereItSays) {
+  const Result result = Run({"train", "job.yaml", "--run-dir", "here"});
+  EXPECT_THAT(result.output, HasSubstr(std::filesystem::absolute("here").string()));
+  EXPECT_TRUE(std::filesystem::exists("here/chief.log"));
+  EXPECT_TRUE(std::filesystem::exists("here/worker-0.log"));
+}
+
+TEST_F(TrainTest, GivesASynchronousJobALaneForEachWorker) {
+  WriteJob("update: {dense: {policy: sync}, sparse: {policy: sync}}\n");
+  Run({"train", "job.yaml", "--workers", "3"});
+  EXPECT_THAT(Trace(), HasSubstr("update.dense.lanes=3"));
+  EXPECT_THAT(Trace(), HasSubstr("update.sparse.lanes=3"));
+}
+
+TEST_F(TrainTest, LeavesTheLanesThatTheJobNames) {
+  WriteJob("update: {dense: {policy: sync, lanes: 5}, sparse: {policy: async}}\n");
+  Run({"train", "job.yaml", "--workers", "3"});
+  EXPECT_THAT(Trace(), HasSubstr("update.dense.lanes=5"));
+  EXPECT_THAT(Trace(), Not(HasSubstr("update.sparse.lanes")));
+}
+
+TEST_F(TrainTest, PutsTheModelIntoTheRunFolderUnlessTheJobSaysWhere) {
+  Run({"train", "job.yaml", "--run-dir", "here"});
+  EXPECT_THAT(Trace(), HasSubstr("here/model"));
+}
+
+TEST_F(TrainTest, RefusesABadJobBeforeAnythingStarts) {
+  WriteFile("job.yaml", "job: demo\ndata: {format: cvs}\n");
+  const Result result = Run({"train", "job.yaml"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.output, StartsWith("job.yaml:2: data.format"));
+  EXPECT_EQ(Trace(), "");
+}
+
+TEST_F(TrainTest, TellsWhyTheJobFailed) {
+  SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_FAILED reason: 'the loss is NaN'");
+  SetEnvironment("FAKE_CHIEF_EXIT", "1");
+  const Result result = Run({"train", "job.yaml"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output, HasSubstr("demo failed: the loss is NaN"));
+}
+
+TEST_F(TrainTest, EndsWith2WhenTheDataAreToBlame) {
+  SetEnvironment("FAKE_CHIEF",
+                 "state: JOB_STATE_FAILED failure_kind: FAILURE_KIND_BAD_INPUT reason: 'a.csv:7'");
+  SetEnvironment("FAKE_CHIEF_EXIT", "2");
+  EXPECT_EQ(Run({"train", "job.yaml"}).exit_code, 2);
+}
+
+TEST_F(TrainTest, ReportsAShardThatDiesWithTheLastLinesOfItsLog) {
+  SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_RUNNING");
+  SetEnvironment("FAKE_PS", "exit 5");
+  const Result result = Run({"train", "job.yaml"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output, HasSubstr("ps-0 died: exit code 5"));
+  EXPECT_THAT(result.output, HasSubstr("ps-0 cannot go on: the cause"));
+}
+
+TEST_F(TrainTest, StartsAWorkerThatDiesAgainAndGivesUpInTheEnd) {
+  SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_RUNNING");
+  SetEnvironment("FAKE_WORKER", "exit 7");
+  const Result result = Run({"train", "job.yaml"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output, HasSubstr("worker-0 died: exit code 7; it is started again"));
+  EXPECT_THAT(result.output, HasSubstr("again and again"));
+}
+
+TEST_F(TrainTest, StopsEverybodyOnCtrlC) {
+  SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_RUNNING");
+  Process process = Start({"train", "job.yaml", "--workers", "2"});
+  AwaitTrace("start worker-0");
+  AwaitTrace("start worker-1");
+  AwaitTrace("start ps-0");
+  process.Signal(SIGINT);
+  const Result result = Await(process);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output, HasSubstr("demo was stopped before its end"));
+  for (const char* name : {"stop worker-0", "stop worker-1", "stop ps-0"}) {
+    EXPECT_THAT(Trace(), HasSubstr(name));
+  }
+}
+
+TEST_F(TrainTest, KillsWhoDoesNotStop) {
+  SetEnvironment("FAKE_WORKER", "deaf");
+  const Result result = Run({"train", "job.yaml"});
+  EXPECT_THAT(result.output, HasSubstr("worker-0 did not stop in time and was killed"));
+}
+
+TEST_F(TrainTest, WritesLinesWithoutATerminal) {
+  const Result result = Run({"train", "job.yaml"});
+  EXPECT_THAT(result.output, HasSubstr("completed 100.0 %"));
+  EXPECT_THAT(result.output, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(TrainTest, SaysWhichProgramIsMissing) {
+  std::filesystem::remove("bin/ps");
+  const Result result = Run({"train", "job.yaml"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output, HasSubstr("bin/ps"));
+}
+
+}  // namespace
+}  // namespace capstan::cli
