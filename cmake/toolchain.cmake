@@ -32,11 +32,9 @@ else()
 endif()
 add_link_options(-Wl,-z,relro,-z,now)
 
-# Paths are told to ccache relative to the project, so that another clone or build folder finds what this one compiled.
 find_program(CAPSTAN_CCACHE ccache)
 if(CAPSTAN_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-      ${CAPSTAN_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CAPSTAN_CCACHE})
 endif()
 find_program(CAPSTAN_MOLD mold)
 if(CAPSTAN_MOLD)
