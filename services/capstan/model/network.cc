@@ -35,7 +35,9 @@ Segment SegmentOf(const v1::JobSpec& spec, const std::string& name) {
 
 template <typename MatrixType, typename Pointer>
 MatrixType SegmentMatrix(Pointer rows, Eigen::Index count, int row_dim, const Segment& segment) {
-  return MatrixType(rows + segment.offset, count, segment.width, Eigen::OuterStride<>(row_dim));
+  Pointer const first =
+      count == 0 ? rows : rows + segment.offset;  // Without rows there is no memory.
+  return MatrixType(first, count, segment.width, Eigen::OuterStride<>(row_dim));
 }
 
 // A tower and the place of its tensors in the flat parameters.
