@@ -1,0 +1,133 @@
+#include "ps/chief_link.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "capstan/base/log.h"
+#include "capstan/wire/wire_version.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr absl::Duration kAttempt = absl::Seconds(3);
+constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
+constexpr absl::Duration kLongestPause = absl::Seconds(1);
+constexpr absl::Duration kLineEvery = absl::Seconds(5);
+
+constexpr char kRegister[] = "/capstan.v1.Chief/RegisterShard";
+constexpr char kWatch[] = "/capstan.v1.Chief/WatchView";
+constexpr char kHeartbeat[] = "/capstan.v1.Chief/ShardHeartbeat";
+
+bool IsWorthRepeating(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status);
+}
+
+v1::RegisterShardRequest RegistrationOf(const ChiefLinkOptions& options) {
+  v1::RegisterShardRequest request;
+  request.set_wire_version(kWireVersion);
+  request.set_index(static_cast<uint32_t>(Raw(options.identity.index)));
+  request.set_address(options.address);
+  request.set_incarnation(Raw(options.identity.incarnation));
+  return request;
+}
+
+}  // namespace
+
+ChiefLink::ChiefLink(EventLoop& loop, const ChiefLinkOptions& options)
+    : loop_(loop), options_(options), channel_(NewChannel(options.chief)) {}
+
+absl::StatusOr<v1::RegisterShardReply> ChiefLink::Register(const Shutdown& shutdown) {
+  const absl::Time began = absl::Now();
+  absl::Time next_line = began + kLineEvery;
+  absl::Duration pause = kFirstPause;
+  for (;;) {
+    std::optional<absl::StatusOr<v1::RegisterShardReply>> reply;
+    loop_.Call<v1::RegisterShardReply>(
+        channel_, kRegister, RegistrationOf(options_), kAttempt,
+        [&reply](absl::StatusOr<v1::RegisterShardReply> r) { reply = std::move(r); });
+    while (!reply) loop_.Poll(kAttempt);
+    if (reply->ok() || !IsWorthRepeating(reply->status())) return *std::move(reply);
+    const absl::Time now = absl::Now();
+    if (now - began >= options_.give_up_after) {
+      return absl::DeadlineExceededError(absl::StrCat("no chief at ", options_.chief, " after ",
+                                                      absl::FormatDuration(options_.give_up_after),
+                                                      ": ", reply->status().message()));
+    }
+    if (now >= next_line) {
+      log::Info("waiting for the chief",
+                {{"chief", options_.chief}, {"waited", now - began}, {"error", reply->status()}});
+      next_line = now + kLineEvery;
+    }
+    if (shutdown.WaitFor(pause)) return absl::CancelledError("asked to stop");
+    pause = std::min(2 * pause, kLongestPause);
+  }
+}
+
+void ChiefLink::Follow(Shard& shard, absl::Duration heartbeat) {
+  shard_ = &shard;
+  heartbeat_ = heartbeat;
+}
+
+absl::Status ChiefLink::Poll(absl::Duration at_most) {
+  const absl::Time now = absl::Now();
+  if (!watching_ && now >= next_watch_) Watch();
+  if (!beating_ && now >= next_heartbeat_) Heartbeat(/*draining=*/false);
+  loop_.Poll(at_most);
+  return failure_;
+}
+
+void ChiefLink::Watch() {
+  watching_ = true;
+  loop_.Stream<v1::View>(
+      channel_, kWatch, v1::WatchViewRequest(),
+      [this](v1::View view) {
+        const absl::Status taken = shard_->SetView(view);
+        if (!taken.ok() && failure_.ok()) failure_ = taken;
+      },
+      [this](const absl::Status&) {
+        watching_ = false;
+        next_watch_ = absl::Now() + kLongestPause / 2;
+      });
+}
+
+void ChiefLink::Heartbeat(bool draining) {
+  v1::ShardHeartbeatRequest request;
+  request.set_incarnation(Raw(options_.identity.incarnation));
+  request.set_index(static_cast<uint32_t>(Raw(options_.identity.index)));
+  request.set_draining(draining);
+  *request.mutable_report() = shard_->Report();
+  beating_ = true;
+  next_heartbeat_ = absl::Now() + heartbeat_;
+  loop_.Call<v1::ShardHeartbeatReply>(channel_, kHeartbeat, request, kAttempt,
+                                      [this](const absl::StatusOr<v1::ShardHeartbeatReply>& reply) {
+                                        beating_ = false;
+                                        if (!reply.ok()) return;  // Tried again at the next beat.
+                                        shard_->SetProgress(reply->examples());
+                                        if (!reply->known()) RegisterAgain();
+                                      });
+}
+
+// The chief has restarted, or has given this shard up: it hears of us again.
+void ChiefLink::RegisterAgain() {
+  log::Warn("the chief does not know this shard: registering again");
+  loop_.Call<v1::RegisterShardReply>(
+      channel_, kRegister, RegistrationOf(options_), kAttempt,
+      [this](const absl::StatusOr<v1::RegisterShardReply>& reply) {
+        if (reply.ok() || IsWorthRepeating(reply.status()) || !failure_.ok()) return;
+        failure_ = reply.status();
+      });
+}
+
+void ChiefLink::SayGoodbye(absl::Duration at_most) {
+  const absl::Time deadline = absl::Now() + at_most;
+  while (beating_ && absl::Now() < deadline) loop_.Poll(deadline - absl::Now());
+  if (beating_) return;
+  Heartbeat(/*draining=*/true);
+  while (beating_ && absl::Now() < deadline) loop_.Poll(deadline - absl::Now());
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,247 @@
+#include "ps/partition.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "capstan/base/check.h"
+#include "capstan/base/status.h"
+#include "capstan/rpc/status.h"
+#include "capstan/wire/floats.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr absl::Duration kNotYetHint = absl::Milliseconds(20);
+
+StreamPush StreamOf(const v1::StreamPush& name) {
+  return {{name.stream()}, name.seq(), GenerationFromProto(name.generation()), name.low_mark()};
+}
+
+absl::Status ToStatus(PullAdmission admission) {
+  switch (admission) {
+    case PullAdmission::kGo:
+      return absl::OkStatus();
+    case PullAdmission::kRoundClosed:
+      return absl::AbortedError("the round of this pull is over");
+    case PullAdmission::kNotYet:
+      break;
+  }
+  return WithRetryAfter(absl::ResourceExhaustedError("this round is not open here yet"),
+                        kNotYetHint);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Partition>> Partition::Create(const PartitionContext& context,
+                                                             PartitionIndex index,
+                                                             Timeline timeline) {
+  const v1::JobSpec& job = context.catalog.job();
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<PartitionStore> store,
+                           PartitionStore::Create(job, context.catalog.layout(), index));
+  const PartitionOptions options = {.timeline = timeline,
+                                    .dense = job.dense_update(),
+                                    .sparse = job.sparse_update(),
+                                    .sum_loss = job.train().sum_loss()};
+  return std::unique_ptr<Partition>(new Partition(context, std::move(store), options));
+}
+
+Partition::Partition(const PartitionContext& context, std::unique_ptr<PartitionStore> store,
+                     const PartitionOptions& options)
+    : context_(context), store_(std::move(store)), machine_(options) {}
+
+// ---- pull ----
+
+absl::Status Partition::Pull(const PullQuery& query, size_t i, wire::PayloadWriter& writer) {
+  const wire::PartitionPart& part = query.partitions()[i];
+  absl::MutexLock lock(&mu_);
+  if (!query.head().evaluation()) {
+    if (query.head().round() > 0) CatchUpLocked(absl::Now());
+    CAPSTAN_RETURN_IF_ERROR(ToStatus(machine_.AdmitPull(query.head().round())));
+  }
+  writer.SetVersions(i, machine_.version(Part::kDense), machine_.version(Part::kSparse));
+  for (size_t t = part.tables_begin; t < part.tables_end; ++t) WriteRows(query, t, writer);
+  for (size_t b = part.blocks_begin; b < part.blocks_end; ++b) WriteBlock(query, b, writer);
+  return absl::OkStatus();
+}
+
+void Partition::WriteRows(const PullQuery& query, size_t table, wire::PayloadWriter& writer) {
+  const Table& rows = *store_->FindTable(query.table(table));
+  char* const to = writer.table(table).values;
+  if (query.head().dtype() != v1::DTYPE_BFLOAT16) {
+    rows.Pull(query.keys(table), to);
+    return;
+  }
+  floats_.resize(query.keys(table).size() * rows.dim());
+  rows.Pull(query.keys(table), floats_.data());
+  wire::PutFloats(v1::DTYPE_BFLOAT16, floats_.data(), floats_.size(), to);
+}
+
+void Partition::WriteBlock(const PullQuery& query, size_t block, wire::PayloadWriter& writer) {
+  const absl::Span<const float> weights = store_->blocks().Weights(query.block(block));
+  wire::PutFloats(query.head().dtype(), weights.data(), weights.size(), writer.block(block).values);
+}
+
+// ---- push ----
+
+v1::PartitionFate Partition::Push(const std::shared_ptr<const PushMessage>& push, size_t i,
+                                  absl::Time now) {
+  const Kept gradient = {push, i};
+  const wire::PartitionPart& part = push->partitions()[i];
+  v1::PartitionFate fate;
+  fate.set_partition(part.partition);
+  absl::MutexLock lock(&mu_);
+  if (push->head().has_stage()) CatchUpLocked(now);
+  if (push->Holds(part, Part::kDense)) fate.set_dense(PushPart(Part::kDense, gradient, now));
+  if (push->Holds(part, Part::kSparse)) fate.set_sparse(PushPart(Part::kSparse, gradient, now));
+  return fate;
+}
+
+v1::Fate Partition::PushPart(Part part, const Kept& gradient, absl::Time now) {
+  const v1::PushRequest& head = gradient.push->head();
+  const wire::PartitionPart& share = gradient.push->partitions()[gradient.place];
+  const Timeline timeline{head.header().timeline()};
+  const GradientHandle handle{++last_handle_};
+  kept_.emplace(Raw(handle), gradient);
+  Decision decision;
+  if (machine_.IsSync(part)) {
+    const v1::LaneStage& stage = head.stage();
+    decision = machine_.PushStage(part, timeline,
+                                  {static_cast<LaneIndex>(stage.lane()),
+                                   GenerationFromProto(stage.generation()), stage.round(), handle});
+  } else {
+    const uint64_t pulled = part == Part::kDense ? share.dense_version : share.sparse_version;
+    decision = machine_.PushStream(part, timeline, {StreamOf(head.stream()), pulled, handle}, now);
+  }
+  CarryOut(decision, now);
+  context_.metrics.CountFate(decision.fate);
+  return decision.fate;
+}
+
+void Partition::CarryOut(const Decision& decision, absl::Time now) {
+  for (const Update& update : decision.updates) {
+    Apply(update, now);
+    for (const Contribution& used : update.contributions) kept_.erase(Raw(used.handle));
+  }
+  for (GradientHandle handle : decision.discarded) kept_.erase(Raw(handle));
+}
+
+void Partition::Apply(const Update& update, absl::Time now) {
+  Observe(update, now);
+  const UpdateContext context = ContextOf(update);
+  if (update.part == Part::kDense) {
+    ApplyBlocks(update, context);
+    return;
+  }
+  ApplyRows(update, context);
+}
+
+UpdateContext Partition::ContextOf(const Update& update) const {
+  const v1::UpdatePolicy& policy = context_.catalog.policy(update.part);
+  UpdateContext context;
+  context.compensate_lambda = policy.compensate_lambda();
+  if (update.round == 0) {
+    context.progress_examples = context_.progress_examples.load(std::memory_order_relaxed);
+  } else {
+    // A function of the round alone: it comes out the same whoever works.
+    context.progress_examples =
+        (update.round - 1) * uint64_t{policy.lanes()} * context_.catalog.job().train().batch_size();
+  }
+  return context;
+}
+
+void Partition::ApplyRows(const Update& update, const UpdateContext& context) {
+  for (const std::unique_ptr<Table>& table : store_->tables()) {
+    rows_.clear();
+    for (const Contribution& used : update.contributions) {
+      const Kept& kept = kept_.at(Raw(used.handle));
+      for (const PushMessage::Rows& rows :
+           kept.push->rows_of(kept.push->partitions()[kept.place])) {
+        if (rows.table != table->id()) continue;
+        rows_.push_back(rows.gradients);
+        rows_.back().weight = static_cast<float>(used.weight);
+        if (!used.compensate) rows_.back().pulled = {};
+      }
+    }
+    if (!rows_.empty()) table->Apply(rows_, context);
+  }
+}
+
+void Partition::ApplyBlocks(const Update& update, const UpdateContext& context) {
+  for (const Block& block : store_->blocks().blocks()) {
+    blocks_.clear();
+    for (const Contribution& used : update.contributions) {
+      const Kept& kept = kept_.at(Raw(used.handle));
+      for (const PushMessage::Values& values :
+           kept.push->blocks_of(kept.push->partitions()[kept.place])) {
+        if (values.block != block.id) continue;
+        blocks_.push_back(values.gradient);
+        blocks_.back().weight = static_cast<float>(used.weight);
+        if (!used.compensate) blocks_.back().pulled = {};
+      }
+    }
+    if (!blocks_.empty()) store_->blocks().Apply(block.id, blocks_, context);
+  }
+}
+
+void Partition::Observe(const Update& update, absl::Time now) {
+  VersionTimes& times = version_times_[static_cast<size_t>(update.part)];
+  for (const Contribution& used : update.contributions) {
+    // The version before this update, less what had been applied since the pull.
+    const uint64_t before = update.version - 1;
+    const absl::Duration age = times.Age(before - std::min(used.staleness, before), before, now);
+    context_.metrics.ObserveStaleness(used.staleness, age);
+  }
+  times.Made(update.version, now);
+}
+
+// ---- the rest ----
+
+void Partition::CatchUpLocked(absl::Time now) {
+  const std::vector<ClosedSet> sets = context_.rounds.After(machine_.round());
+  if (!sets.empty()) CarryOut(machine_.CatchUp(sets), now);
+}
+
+uint64_t Partition::CatchUp(absl::Time now) {
+  absl::MutexLock lock(&mu_);
+  CatchUpLocked(now);
+  return machine_.round();
+}
+
+uint64_t Partition::Flush(absl::Time now) {
+  absl::MutexLock lock(&mu_);
+  const uint64_t queued = machine_.queued();
+  CarryOut(machine_.Flush(), now);
+  return queued;
+}
+
+bool Partition::CloseStream(Timeline timeline, StreamId stream, uint64_t batches) {
+  absl::MutexLock lock(&mu_);
+  return machine_.CloseStream(timeline, stream, batches);
+}
+
+void Partition::ExpireSessions(absl::Time now) {
+  absl::MutexLock lock(&mu_);
+  machine_.ExpireSessions(now);
+}
+
+void Partition::Visit(absl::FunctionRef<void(const PartitionStore&, const PartitionState&)> visit) {
+  absl::MutexLock lock(&mu_);
+  visit(*store_, machine_.Snapshot());
+}
+
+Partition::Facts Partition::facts() const {
+  absl::MutexLock lock(&mu_);
+  Facts facts;
+  for (const std::unique_ptr<Table>& table : store_->tables()) {
+    facts.tables.push_back({table->row_count(), table->memory_bytes(), table->counters()});
+    facts.parameters += table->row_count() * table->dim();
+  }
+  for (const Block& block : store_->blocks().blocks()) facts.parameters += block.length;
+  facts.bytes = store_->memory_bytes();
+  facts.version = std::max(machine_.version(Part::kDense), machine_.version(Part::kSparse));
+  facts.queued = machine_.queued();
+  return facts;
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,127 @@
+// One partition at work: its machine decides, its store carries out, both under its mutex, which is
+// taken once a request.
+#ifndef CAPSTAN_PS_PARTITION_H_
+#define CAPSTAN_PS_PARTITION_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "capstan/store/partition_store.h"
+#include "capstan/wire/payload_writer.h"
+#include "ps/catalog.h"
+#include "ps/partition_machine.h"
+#include "ps/pull_query.h"
+#include "ps/push_message.h"
+#include "ps/rounds.h"
+#include "ps/shard_metrics.h"
+#include "ps/version_times.h"
+
+namespace capstan::ps {
+
+// What every partition of a shard shares; must outlive them.
+struct PartitionContext {
+  const Catalog& catalog;
+  const Rounds& rounds;
+  ShardMetrics& metrics;
+  const std::atomic<uint64_t>& progress_examples;  // Acknowledged in the whole job.
+};
+
+// *Thread-safe*.
+class Partition {
+ public:
+  static absl::StatusOr<std::unique_ptr<Partition>> Create(const PartitionContext& context,
+                                                           PartitionIndex index, Timeline timeline);
+
+  // Writes the values of the query's i-th partition, which is this one. ABORTED: the pull's round
+  // is over; RESOURCE_EXHAUSTED: not yet.
+  absl::Status Pull(const PullQuery& query, size_t i, wire::PayloadWriter& writer)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Carries out the push's i-th partition, which is this one. REQUIRES: the push has the names that
+  // its parts need, which reading it has checked.
+  v1::PartitionFate Push(const std::shared_ptr<const PushMessage>& push, size_t i, absl::Time now)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Passes the rounds that the shard has been told. Gives the rounds passed.
+  uint64_t CatchUp(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Applies what aggregation queues hold. Gives their number.
+  uint64_t Flush(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+  // False: on another timeline.
+  bool CloseStream(Timeline timeline, StreamId stream, uint64_t batches) ABSL_LOCKS_EXCLUDED(mu_);
+  void ExpireSessions(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Calls visit(store, state) under the lock: for checkpoints. REQUIRES: nothing is queued.
+  void Visit(absl::FunctionRef<void(const PartitionStore&, const PartitionState&)> visit)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  struct Facts {
+    struct OfTable {
+      uint64_t rows = 0;
+      uint64_t bytes = 0;
+      TableCounters counters;
+    };
+    std::vector<OfTable> tables;  // As in the job.
+    uint64_t bytes = 0;
+    uint64_t parameters = 0;  // Weights, of rows and blocks.
+    uint64_t version = 0;     // The higher one of both parts.
+    uint64_t queued = 0;
+  };
+  Facts facts() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  // A gradient that waits in a stage or queue. Keeps its message alive.
+  struct Kept {
+    std::shared_ptr<const PushMessage> push;
+    size_t place = 0;  // In the push's partitions.
+  };
+
+  Partition(const PartitionContext& context, std::unique_ptr<PartitionStore> store,
+            const PartitionOptions& options);
+
+  void CatchUpLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  v1::Fate PushPart(Part part, const Kept& gradient, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CarryOut(const Decision& decision, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Apply(const Update& update, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ApplyRows(const Update& update, const UpdateContext& context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ApplyBlocks(const Update& update, const UpdateContext& context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Observe(const Update& update, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  UpdateContext ContextOf(const Update& update) const;
+  void WriteRows(const PullQuery& query, size_t table, wire::PayloadWriter& writer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void WriteBlock(const PullQuery& query, size_t block, wire::PayloadWriter& writer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const PartitionContext context_;
+
+  mutable absl::Mutex mu_;
+  std::unique_ptr<PartitionStore> store_ ABSL_PT_GUARDED_BY(mu_);
+  PartitionMachine machine_ ABSL_GUARDED_BY(mu_);
+  uint64_t last_handle_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::flat_hash_map<uint64_t, Kept> kept_ ABSL_GUARDED_BY(mu_);
+  std::array<VersionTimes, kParts> version_times_ ABSL_GUARDED_BY(mu_);
+
+  // Scratch.
+  std::vector<RowGradients> rows_ ABSL_GUARDED_BY(mu_);
+  std::vector<BlockGradient> blocks_ ABSL_GUARDED_BY(mu_);
+  std::vector<float> floats_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_PARTITION_H_

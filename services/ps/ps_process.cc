@@ -1,0 +1,169 @@
+#include "ps/ps_process.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <climits>
+#include <memory>
+#include <random>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "capstan/base/log.h"
+#include "capstan/base/ports_file.h"
+#include "capstan/base/shutdown.h"
+#include "capstan/base/status.h"
+#include "capstan/base/version.h"
+#include "capstan/metrics/registry.h"
+#include "capstan/metrics/server.h"
+#include "capstan/rpc/health.h"
+#include "capstan/rpc/server.h"
+#include "ps/chief_link.h"
+#include "ps/ps_service.h"
+#include "ps/save_partitions.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr absl::Duration kDrain = absl::Seconds(3);
+constexpr absl::Duration kGoodbye = absl::Milliseconds(500);
+
+std::string HostName() {
+  char name[HOST_NAME_MAX + 1] = {};
+  gethostname(name, HOST_NAME_MAX);
+  return name;
+}
+
+Incarnation NewIncarnation() {
+  std::random_device device;
+  const uint64_t bits = (uint64_t{device()} << 32) | device();
+  return Incarnation{bits | 1};  // Never 0.
+}
+
+std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
+
+// Messages of a MiB come and go all the time; by default glibc would map and unmap (and the kernel
+// clear) their memory each time, which costs more than the copy.
+void KeepLargeBuffers() {
+  mallopt(M_MMAP_THRESHOLD, 64 << 20);
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+}
+
+// Everything that listens.
+struct Listeners {
+  std::unique_ptr<metrics::Server> metrics;
+  std::unique_ptr<HealthServer> health;
+  std::unique_ptr<Server> data;
+};
+
+absl::StatusOr<Listeners> Listen(const ProcessOptions& options, const metrics::Registry& registry,
+                                 PsService& service) {
+  const std::string host = HostOf(options.listen);
+  Listeners listeners;
+  CAPSTAN_ASSIGN_OR_RETURN(listeners.metrics,
+                           metrics::Server::Start(registry, host, options.metrics_port));
+  CAPSTAN_ASSIGN_OR_RETURN(listeners.health,
+                           HealthServer::Start(absl::StrCat(host, ":", options.health_port)));
+  CAPSTAN_ASSIGN_OR_RETURN(listeners.data, Server::Start({.listen = options.listen}, {&service}));
+  if (options.ports_file.empty()) return listeners;
+  CAPSTAN_RETURN_IF_ERROR(
+      WritePortsFile(options.ports_file, {.data = listeners.data->port(),
+                                          .health = listeners.health->port(),
+                                          .metrics = listeners.metrics->port()}));
+  return listeners;
+}
+
+absl::Status Serve(ChiefLink& link, Shard& shard, Listeners& listeners, const Shutdown& shutdown) {
+  bool ready = false;
+  while (!shutdown.requested()) {
+    CAPSTAN_RETURN_IF_ERROR(link.Poll(Shard::kTick));
+    shard.Tick();
+    if (ready != shard.ready()) {
+      ready = shard.ready();
+      listeners.health->Set(Probe::kReadiness, ready);
+      log::Info("serving");
+    }
+  }
+  listeners.health->Set(Probe::kReadiness, false);
+  log::Info("draining");
+  link.SayGoodbye(kGoodbye);
+  listeners.data->Shutdown(kDrain);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<int> OrdinalOf(const std::string& hostname) {
+  const size_t dash = hostname.rfind('-');
+  int ordinal = 0;
+  if (dash != std::string::npos &&
+      absl::SimpleAtoi(absl::string_view(hostname).substr(dash + 1), &ordinal) && ordinal >= 0) {
+    return ordinal;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--index: not given, and the hostname ", hostname, " ends in no ordinal"));
+}
+
+std::string AdvertisedAddress(const ProcessOptions& options, int port,
+                              const std::string& hostname) {
+  if (!options.advertise.empty()) return options.advertise;
+  const std::string host = HostOf(options.listen);
+  const bool any = host == "0.0.0.0" || host == "[::]";
+  return absl::StrCat(any ? hostname : host, ":", port);
+}
+
+namespace {
+
+absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity,
+                    ShardMetrics& metrics, PsService& service, Listeners& listeners,
+                    const Shutdown& shutdown) {
+  EventLoop loop;
+  ChiefLink link(loop, {.chief = options.chief,
+                        .address = AdvertisedAddress(options, listeners.data->port(), HostName()),
+                        .identity = identity,
+                        .give_up_after = absl::Seconds(options.chief_deadline_seconds)});
+  absl::StatusOr<v1::RegisterShardReply> registered = link.Register(shutdown);
+  if (absl::IsCancelled(registered.status()) && shutdown.requested()) return absl::OkStatus();
+  CAPSTAN_RETURN_IF_ERROR(registered.status());
+  const v1::JobSpec& job = registered->job();
+  log::SetJob(job.job());
+  log::Info("registered", {{"chief", options.chief}});
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Shard> shard,
+                           Shard::Create(job, identity, metrics));
+  service.SetShard(shard.get());
+  listeners.health->Set(Probe::kStartup, true);
+  link.Follow(*shard, absl::Seconds(job.lease().heartbeat_seconds()));
+  const absl::Status end = Serve(link, *shard, listeners, shutdown);
+  listeners.data->Shutdown(absl::ZeroDuration());  // No call may outlive the shard.
+  return end;
+}
+
+}  // namespace
+
+absl::Status RunPs(const ProcessOptions& options) {
+  KeepLargeBuffers();
+  CAPSTAN_ASSIGN_OR_RETURN(const log::Format format, log::ParseFormat(options.log_format));
+  int index = options.index;
+  if (index < 0) {
+    CAPSTAN_ASSIGN_OR_RETURN(index, OrdinalOf(HostName()));
+  }
+  log::Init({.format = format, .role = "ps", .id = absl::StrCat("ps-", index)});
+  const Shutdown shutdown;
+  metrics::Registry registry;
+  metrics::AddBuildInfo(registry);
+  ShardMetrics metrics(registry);
+  PsService service(metrics, SavePartitions);
+  CAPSTAN_ASSIGN_OR_RETURN(Listeners listeners, Listen(options, registry, service));
+  log::Info("started", {{"version", Version()},
+                        {"chief", options.chief},
+                        {"port", listeners.data->port()},
+                        {"health_port", listeners.health->port()},
+                        {"metrics_port", listeners.metrics->port()}});
+  const ShardIdentity identity = {static_cast<ShardIndex>(index), NewIncarnation()};
+  const absl::Status end = Follow(options, identity, metrics, service, listeners, shutdown);
+  if (end.ok()) log::Info("stopped");
+  return end;
+}
+
+}  // namespace capstan::ps

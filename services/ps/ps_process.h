@@ -1,0 +1,36 @@
+// A shard as a process: ports, the chief, the loop, the end.
+#ifndef CAPSTAN_PS_PS_PROCESS_H_
+#define CAPSTAN_PS_PS_PROCESS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace capstan::ps {
+
+struct ProcessOptions {
+  std::string chief;  // host:port
+  int index = -1;     // -1: the hostname's ordinal, "ps-3" -> 3.
+  std::string listen = "0.0.0.0:7000";
+  std::string advertise;  // host:port; empty: the hostname, or the host listened on if it is one.
+  int health_port = 7001;
+  int metrics_port = 9090;
+  std::string ports_file;  // Empty: none is written.
+  std::string log_format = "text";
+  double chief_deadline_seconds = 300;
+};
+
+// Serves until asked to stop: then OK. INVALID_ARGUMENT for impossible options, UNAVAILABLE for a
+// port that is taken, DEADLINE_EXCEEDED if there is no chief.
+absl::Status RunPs(const ProcessOptions& options);
+
+// The number at the end of a StatefulSet's pod name. INVALID_ARGUMENT: there is none.
+absl::StatusOr<int> OrdinalOf(const std::string& hostname);
+
+// What others are told, from the address listened on (and the port chosen) and the hostname.
+std::string AdvertisedAddress(const ProcessOptions& options, int port, const std::string& hostname);
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_PS_PROCESS_H_

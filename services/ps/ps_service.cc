@@ -1,0 +1,204 @@
+#include "ps/ps_service.h"
+
+#include <grpcpp/impl/codegen/proto_utils.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "capstan/base/status.h"
+#include "capstan/rpc/status.h"
+#include "ps/rejection.h"
+#include "ps/waiting_reactor.h"
+
+namespace capstan::ps {
+namespace {
+
+// Waits end a little before the caller's deadline, so that the answer still reaches it.
+constexpr absl::Duration kAnswerMargin = absl::Milliseconds(20);
+constexpr absl::Duration kLongestWait = absl::Seconds(60);
+
+absl::Time WaitDeadline(const grpc::CallbackServerContext& context) {
+  const absl::Time now = absl::Now();
+  return std::min(absl::FromChrono(context.deadline()) - kAnswerMargin, now + kLongestWait);
+}
+
+// The status at the door, with the hint when to come again.
+grpc::Status AtTheDoor(grpc::CallbackServerContext& context, const absl::Status& status) {
+  const absl::Duration wait = RetryAfter(status);
+  if (wait > absl::ZeroDuration()) {
+    context.AddTrailingMetadata(kRetryHint, absl::StrCat(absl::ToInt64Milliseconds(wait)));
+  }
+  return ToGrpcStatus(status);
+}
+
+grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext& context, const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
+  reactor->Finish(AtTheDoor(context, status));
+  return reactor;
+}
+
+void FillOpened(const OpenAnswer& opened, v1::OpenRoundReply& reply) {
+  reply.set_answer(opened.answer);
+  reply.set_round(opened.round);
+  ToProto(opened.closed, *reply.mutable_closed());
+  reply.set_cursor(opened.cursor);
+}
+
+}  // namespace
+
+absl::StatusOr<Shard*> PsService::ShardFor(const v1::RequestHeader& header) const {
+  Shard* const shard = shard_.load(std::memory_order_acquire);
+  if (shard == nullptr) return absl::UnavailableError("the shard waits for the chief");
+  CAPSTAN_RETURN_IF_ERROR(shard->CheckHeader(header));
+  return shard;
+}
+
+PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* reply) {
+  const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
+  metrics_.AddInFlight(1);
+  auto finish = [this, context, reactor, reply, begin = absl::Now(),
+                 size = request->Length()](absl::StatusOr<grpc::ByteBuffer> result) {
+    if (result.ok()) reply->Swap(&*result);
+    metrics_.CountRequest({Method::kPull, result.status().code(), absl::Now() - begin, size,
+                           result.ok() ? reply->Length() : 0});
+    metrics_.AddInFlight(-1);
+    reactor->Finish(AtTheDoor(*context, result.status()));
+  };
+  Shard* const shard = shard_.load(std::memory_order_acquire);
+  if (shard == nullptr) {
+    finish(absl::UnavailableError("the shard waits for the chief"));
+    return reactor.get();
+  }
+  absl::StatusOr<std::unique_ptr<const PullQuery>> query =
+      PullQuery::Read(*request, shard->catalog());
+  absl::Status checked =
+      query.ok() ? shard->CheckHeader((*query)->head().header()) : query.status();
+  if (!checked.ok()) {
+    finish(checked);
+    return reactor.get();
+  }
+  const std::optional<WaiterId> waiter =
+      shard->Pull(*std::move(query), WaitDeadline(*context), finish);
+  if (waiter) reactor->SetForget([shard, id = *waiter] { return shard->ForgetPull(id); });
+  return reactor.get();
+}
+
+PsService::Reactor* PsService::Push(Context* context, const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* reply) {
+  const absl::Time begin = absl::Now();
+  metrics_.AddInFlight(1);
+  const absl::Status status = HandlePush(*request, *reply);
+  if (!status.ok()) metrics_.CountRejected(ReasonOf(status));
+  metrics_.CountRequest({Method::kPush, status.code(), absl::Now() - begin, request->Length(),
+                         status.ok() ? reply->Length() : 0});
+  metrics_.AddInFlight(-1);
+  return Answer(*context, status);
+}
+
+absl::Status PsService::HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply) {
+  Shard* const shard = shard_.load(std::memory_order_acquire);
+  if (shard == nullptr) return absl::UnavailableError("the shard waits for the chief");
+  CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const PushMessage> push,
+                           PushMessage::Read(request, shard->catalog()));
+  CAPSTAN_RETURN_IF_ERROR(shard->CheckHeader(push->head().header()));
+  CAPSTAN_ASSIGN_OR_RETURN(v1::PushReply fates, shard->Push(push));
+  bool own_buffer;
+  return FromGrpcStatus(
+      grpc::SerializationTraits<v1::PushReply>::Serialize(fates, &reply, &own_buffer));
+}
+
+PsService::Reactor* PsService::OpenRound(Context* context, const v1::OpenRoundRequest* request,
+                                         v1::OpenRoundReply* reply) {
+  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  if (!shard.ok()) return Answer(*context, shard.status());
+  const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
+  const std::optional<WaiterId> waiter = (*shard)->OpenRound(
+      *request, [context, reactor, reply](const absl::StatusOr<OpenAnswer>& answer) {
+        if (answer.ok()) FillOpened(*answer, *reply);
+        reactor->Finish(AtTheDoor(*context, answer.status()));
+      });
+  if (waiter) {
+    reactor->SetForget([shard = *shard, id = *waiter] { return shard->ForgetRound(id); });
+  }
+  return reactor.get();
+}
+
+PsService::Reactor* PsService::ReportLane(Context* context, const v1::ReportLaneRequest* request,
+                                          v1::ReportLaneReply* reply) {
+  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  if (!shard.ok()) return Answer(*context, shard.status());
+  absl::StatusOr<v1::ReportLaneReply> result = (*shard)->ReportLane(*request);
+  if (result.ok()) *reply = *std::move(result);
+  return Answer(*context, result.status());
+}
+
+PsService::Reactor* PsService::HoldRounds(Context* context, const v1::HoldRoundsRequest* request,
+                                          v1::HoldRoundsReply* reply) {
+  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  if (!shard.ok()) return Answer(*context, shard.status());
+  const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
+  const std::optional<WaiterId> waiter = (*shard)->HoldRounds(
+      *request, WaitDeadline(*context), [context, reactor, reply](const HoldAnswer& answer) {
+        ToProto(answer.last, *reply->mutable_last());
+        reply->set_ended(answer.ended);
+        reactor->Finish(AtTheDoor(*context, answer.status));
+      });
+  if (waiter) {
+    reactor->SetForget([shard = *shard, id = *waiter] { return shard->ForgetRound(id); });
+  }
+  return reactor.get();
+}
+
+PsService::Reactor* PsService::CommitRound(Context* context, const v1::CommitRoundRequest* request,
+                                           v1::CommitRoundReply*) {
+  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  return Answer(*context, shard.ok() ? (*shard)->CommitRound(*request) : shard.status());
+}
+
+PsService::Reactor* PsService::CloseStreams(Context* context,
+                                            const v1::CloseStreamsRequest* request,
+                                            v1::CloseStreamsReply*) {
+  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  return Answer(*context, shard.ok() ? (*shard)->CloseStreams(*request) : shard.status());
+}
+
+PsService::Reactor* PsService::Flush(Context* context, const v1::FlushRequest* request,
+                                     v1::FlushReply* reply) {
+  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  if (shard.ok()) reply->set_gradients((*shard)->Flush());
+  return Answer(*context, shard.status());
+}
+
+PsService::Reactor* PsService::SavePartitions(Context* context,
+                                              const v1::SavePartitionsRequest* request,
+                                              v1::SavePartitionsReply* reply) {
+  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  if (!shard.ok()) return Answer(*context, shard.status());
+  absl::MutexLock lock(&save_mu_);
+  if (saving_) return Answer(*context, absl::ResourceExhaustedError("a save is under way"));
+  saving_ = true;
+  if (saver_.joinable()) saver_.join();  // It has set saving_ to false, and only finishes its call.
+  Reactor* const reactor = context->DefaultReactor();
+  saver_ = std::thread([this, context, request, reply, reactor, shard = *shard] {
+    absl::StatusOr<v1::SavePartitionsReply> saved = save_(*shard, request->uri());
+    if (saved.ok()) *reply = *std::move(saved);
+    const grpc::Status status = AtTheDoor(*context, saved.status());
+    {
+      absl::MutexLock done(&save_mu_);
+      saving_ = false;
+    }
+    reactor->Finish(status);
+  });
+  return reactor;
+}
+
+PsService::~PsService() {
+  absl::MutexLock lock(&save_mu_);
+  if (saver_.joinable()) saver_.join();
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,51 @@
+// The closed sets a shard has been told, shared by the threads that serve its partitions.
+#ifndef CAPSTAN_PS_ROUNDS_H_
+#define CAPSTAN_PS_ROUNDS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "capstan/consistency/closed_set.h"
+#include "ps/closed_log.h"
+
+namespace capstan::ps {
+
+// *Thread-safe*. Its lock may be taken under a partition's.
+class Rounds {
+ public:
+  // Takes what a request carried. True: the log has become long, sweep the partitions.
+  bool Learn(const ClosedSet& set) {
+    if (set.round <= last_round()) return false;
+    absl::MutexLock lock(&mu_);
+    const bool is_long = log_.Learn(set);
+    last_.store(log_.last_round(), std::memory_order_release);
+    return is_long;
+  }
+
+  // The sets of the rounds after `round`, in order.
+  std::vector<ClosedSet> After(uint64_t round) const {
+    if (round >= last_round()) return {};
+    absl::MutexLock lock(&mu_);
+    return log_.After(round);
+  }
+
+  // Every partition has passed `round`.
+  void Forget(uint64_t round) {
+    absl::MutexLock lock(&mu_);
+    log_.Forget(round);
+  }
+
+  uint64_t last_round() const { return last_.load(std::memory_order_acquire); }
+
+ private:
+  mutable absl::Mutex mu_;
+  ClosedLog log_ ABSL_GUARDED_BY(mu_);
+  std::atomic<uint64_t> last_{0};
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_ROUNDS_H_

@@ -1,0 +1,435 @@
+#include "ps/shard.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "capstan/base/status.h"
+#include "capstan/rpc/status.h"
+#include "capstan/wire/wire_version.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr absl::Duration kBusyHint = absl::Milliseconds(50);
+
+constexpr Part kAllParts[] = {Part::kDense, Part::kSparse};
+
+// Both parts may be ssp: the stricter bound holds for the pull, which is one for both.
+uint64_t BoundOf(const Catalog& catalog) {
+  uint64_t bound = ~uint64_t{0};
+  for (Part part : kAllParts) {
+    if (catalog.IsSsp(part)) bound = std::min<uint64_t>(bound, catalog.policy(part).staleness());
+  }
+  return bound;
+}
+
+auto OrderOf(const v1::ViewEpoch& epoch) { return std::make_tuple(epoch.term(), epoch.n()); }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Shard>> Shard::Create(const v1::JobSpec& job,
+                                                     const ShardIdentity& identity,
+                                                     ShardMetrics& metrics) {
+  CAPSTAN_ASSIGN_OR_RETURN(Catalog catalog, Catalog::Create(job));
+  return std::unique_ptr<Shard>(new Shard(std::move(catalog), identity, metrics));
+}
+
+Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics)
+    : catalog_(std::move(catalog)),
+      identity_(identity),
+      metrics_(metrics),
+      clocks_needed_(catalog_.IsSsp(Part::kDense) || catalog_.IsSsp(Part::kSparse)),
+      context_{catalog_, rounds_, metrics_, progress_examples_},
+      partitions_(catalog_.job().partition_count()),
+      clocks_(BoundOf(catalog_)) {
+  for (Part part : kAllParts) {
+    const v1::UpdatePolicy& policy = catalog_.policy(part);
+    if (!catalog_.IsSync(part) || keeper_) continue;
+    keeper_.emplace(static_cast<int>(policy.lanes()), static_cast<int>(policy.backup_workers()));
+  }
+}
+
+// ---- the view ----
+
+absl::Status Shard::SetView(const v1::View& view) {
+  PullAnswers released;
+  {
+    absl::MutexLock lock(&view_mu_);
+    if (OrderOf(view.epoch()) <= OrderOf(view_.epoch())) return absl::OkStatus();
+    CAPSTAN_RETURN_IF_ERROR(MakePartitions(view));
+    view_ = view;
+    timeline_.store(view.timeline(), std::memory_order_release);
+    ready_.store(!view.owners().empty(), std::memory_order_release);
+  }
+  if (clocks_needed_) {
+    std::vector<QuorumMember> quorum;
+    for (const v1::MemberInfo& member : view.members()) {
+      quorum.push_back({MemberId{member.member()}, member.start_clock()});
+    }
+    absl::MutexLock lock(&clock_mu_);
+    released = clocks_.SetQuorum(quorum);
+  }
+  AnswerPulls(released);
+  return absl::OkStatus();
+}
+
+absl::Status Shard::MakePartitions(const v1::View& view) {
+  if (view.owners().empty()) return absl::OkStatus();
+  if (static_cast<size_t>(view.owners_size()) != partitions_.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the view maps ", view.owners_size(), " partitions, the job has ", partitions_.size()));
+  }
+  for (int i = 0; i < view.owners_size(); ++i) {
+    const bool mine = view.owners(i) == static_cast<uint32_t>(Raw(identity_.index));
+    if (!mine || partitions_[i].load(std::memory_order_relaxed) != nullptr) continue;
+    CAPSTAN_ASSIGN_OR_RETURN(
+        std::unique_ptr<Partition> partition,
+        Partition::Create(context_, static_cast<PartitionIndex>(i), Timeline{view.timeline()}));
+    partitions_[i].store(partition.get(), std::memory_order_release);
+    owned_.push_back(std::move(partition));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Shard::CheckHeader(const v1::RequestHeader& header) const {
+  if (header.wire_version() != kWireVersion) {
+    return absl::UnimplementedError(absl::StrCat("wire version ", header.wire_version(),
+                                                 " is not spoken here, only ", kWireVersion));
+  }
+  if (!ready()) return absl::UnavailableError("the shard has no view yet");
+  if (header.target_incarnation() != Raw(identity_.incarnation)) {
+    return absl::FailedPreconditionError(absl::StrCat("the request is meant for incarnation ",
+                                                      absl::Hex(header.target_incarnation()),
+                                                      " of shard ", Raw(identity_.index)));
+  }
+  const uint64_t timeline = timeline_.load(std::memory_order_acquire);
+  if (header.timeline() != timeline) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the request is of timeline ", header.timeline(), ", this is ", timeline));
+  }
+  return absl::OkStatus();
+}
+
+// ---- pull ----
+
+std::optional<WaiterId> Shard::Pull(std::unique_ptr<const PullQuery> query, absl::Time deadline,
+                                    OnPulled done) {
+  if (!clocks_needed_ || query->head().evaluation() || query->head().header().member() == 0) {
+    done(PullNow(*query));
+    return std::nullopt;
+  }
+  const uint64_t clock = query->head().header().clock();
+  const absl::Time begin = absl::Now();
+  const WaiterId waiter =
+      parked_pulls_.Park([this, begin, query = std::move(query),
+                          done = std::move(done)](const absl::Status& status) mutable {
+        metrics_.ObserveParkedPull(absl::Now() - begin);
+        done(status.ok() ? PullNow(*query) : status);
+      });
+  PullWait wait;
+  {
+    absl::MutexLock lock(&clock_mu_);
+    wait = clocks_.Pull(waiter, clock, deadline);
+  }
+  if (wait == PullWait::kParked) return waiter;
+  parked_pulls_.Release(
+      waiter,
+      wait == PullWait::kGo
+          ? absl::OkStatus()
+          : WithRetryAfter(absl::ResourceExhaustedError("too many pulls wait on this shard"),
+                           kBusyHint));
+  return std::nullopt;
+}
+
+bool Shard::ForgetPull(WaiterId waiter) {
+  {
+    absl::MutexLock lock(&clock_mu_);
+    clocks_.Forget(waiter);
+  }
+  return static_cast<bool>(parked_pulls_.Take(waiter));
+}
+
+void Shard::AnswerPulls(const PullAnswers& answers) {
+  for (const PullAnswer& answer : answers) parked_pulls_.Release(answer.waiter, answer.status);
+}
+
+absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
+  if (query.head().has_closed()) {
+    CAPSTAN_RETURN_IF_ERROR(LearnRound(query.head().closed()));
+  }
+  for (const wire::PartitionPart& part : query.partitions()) {
+    if (Find(part.partition) != nullptr) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("partition ", part.partition, " is not on shard ", Raw(identity_.index)));
+  }
+  wire::PayloadWriter writer(wire::kPullReply, nullptr, query.reply_shape());
+  for (size_t i = 0; i < query.partitions().size(); ++i) {
+    CAPSTAN_RETURN_IF_ERROR(Find(query.partitions()[i].partition)->Pull(query, i, writer));
+  }
+  return writer.Finish();
+}
+
+// ---- push ----
+
+absl::StatusOr<v1::PushReply> Shard::Push(const std::shared_ptr<const PushMessage>& push) {
+  const v1::PushRequest& head = push->head();
+  if (head.has_stage()) CAPSTAN_RETURN_IF_ERROR(LearnRound(head.stage().closed()));
+  const absl::Time now = absl::Now();
+  v1::PushReply reply;
+  bool busy = false;
+  for (size_t i = 0; i < push->partitions().size(); ++i) {
+    const uint32_t index = push->partitions()[i].partition;
+    Partition* const partition = Find(index);
+    v1::PartitionFate& fate = *reply.add_partitions();
+    if (partition == nullptr) {
+      fate.set_partition(index);
+      fate.set_dense(v1::FATE_NOT_OWNER);
+      fate.set_sparse(v1::FATE_NOT_OWNER);
+      metrics_.CountFate(v1::FATE_NOT_OWNER);
+      continue;
+    }
+    fate = partition->Push(push, i, now);
+    busy = busy || fate.dense() == v1::FATE_BUSY || fate.sparse() == v1::FATE_BUSY;
+  }
+  if (busy) reply.set_retry_after_seconds(absl::ToDoubleSeconds(kBusyHint));
+  if (clocks_needed_ && head.header().member() != 0) {
+    PullAnswers released;
+    {
+      absl::MutexLock lock(&clock_mu_);
+      released = clocks_.Finished(MemberId{head.header().member()}, head.header().clock());
+    }
+    AnswerPulls(released);
+  }
+  return reply;
+}
+
+// ---- rounds ----
+
+absl::Status Shard::LearnRound(const v1::ClosedSet& closed) {
+  if (closed.round() <= rounds_.last_round()) return absl::OkStatus();
+  CAPSTAN_ASSIGN_OR_RETURN(ClosedSet set, ClosedSetFromProto(closed));
+  if (rounds_.Learn(set)) SweepRounds();
+  return absl::OkStatus();
+}
+
+void Shard::SweepRounds() {
+  const absl::Time now = absl::Now();
+  uint64_t passed = rounds_.last_round();
+  for (const std::atomic<Partition*>& owned : partitions_) {
+    Partition* const partition = owned.load(std::memory_order_acquire);
+    if (partition != nullptr) passed = std::min(passed, partition->CatchUp(now));
+  }
+  rounds_.Forget(passed);
+}
+
+absl::Status Shard::CheckKeeper() const {
+  absl::MutexLock lock(&keeper_mu_);
+  if (keeper_ && Find(0) != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("shard ", Raw(identity_.index), " is not the keeper of rounds"));
+}
+
+std::optional<WaiterId> Shard::OpenRound(const v1::OpenRoundRequest& request, OnOpened done) {
+  if (absl::Status keeper = CheckKeeper(); !keeper.ok()) {
+    done(keeper);
+    return std::nullopt;
+  }
+  // Shared by the parked callback and the refusal below; only one of them runs.
+  auto shared = std::make_shared<OnOpened>(std::move(done));
+  const WaiterId waiter = parked_rounds_.Park(
+      [shared](const KeeperAnswer& answer) { (*shared)(std::get<OpenAnswer>(answer.answer)); });
+  const absl::Time now = absl::Now();
+  absl::StatusOr<KeeperAnswers> answers;
+  {
+    absl::MutexLock lock(&keeper_mu_);
+    answers = keeper_->Open(
+        {waiter, static_cast<LaneIndex>(request.lane()), GenerationFromProto(request.generation()),
+         now + absl::Seconds(std::min(request.wait_seconds(), 60.0))},
+        now);
+  }
+  if (!answers.ok()) {
+    if (parked_rounds_.Take(waiter)) (*shared)(answers.status());
+    return std::nullopt;
+  }
+  AnswerRounds(*answers);
+  return waiter;
+}
+
+absl::StatusOr<v1::ReportLaneReply> Shard::ReportLane(const v1::ReportLaneRequest& request) {
+  CAPSTAN_RETURN_IF_ERROR(CheckKeeper());
+  absl::StatusOr<KeeperMachine::ReportResult> result;
+  {
+    absl::MutexLock lock(&keeper_mu_);
+    result = keeper_->Report({static_cast<LaneIndex>(request.lane()),
+                              GenerationFromProto(request.generation()), request.round(),
+                              request.examples(), request.end_of_data()});
+  }
+  if (!result.ok()) return result.status();
+  AnswerRounds(result->answers);
+  v1::ReportLaneReply reply;
+  reply.set_answer(result->answer);
+  return reply;
+}
+
+std::optional<WaiterId> Shard::HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
+                                          OnHeld done) {
+  if (absl::Status keeper = CheckKeeper(); !keeper.ok()) {
+    done(HoldAnswer{.status = keeper});
+    return std::nullopt;
+  }
+  KeeperAnswers answers;
+  if (!request.hold()) {
+    HoldAnswer released;
+    {
+      absl::MutexLock lock(&keeper_mu_);
+      answers = keeper_->Release();
+      released.last = keeper_->last_closed();
+      released.ended = keeper_->ended();
+    }
+    AnswerRounds(answers);
+    done(released);
+    return std::nullopt;
+  }
+  const WaiterId waiter =
+      parked_rounds_.Park([done = std::move(done)](const KeeperAnswer& answer) mutable {
+        done(std::get<HoldAnswer>(answer.answer));
+      });
+  {
+    absl::MutexLock lock(&keeper_mu_);
+    answers = keeper_->Hold(waiter, deadline);
+  }
+  AnswerRounds(answers);
+  return waiter;
+}
+
+bool Shard::ForgetRound(WaiterId waiter) {
+  {
+    absl::MutexLock lock(&keeper_mu_);
+    if (keeper_) keeper_->Forget(waiter);
+  }
+  return static_cast<bool>(parked_rounds_.Take(waiter));
+}
+
+void Shard::AnswerRounds(const KeeperAnswers& answers) {
+  for (const KeeperAnswer& answer : answers) parked_rounds_.Release(answer.waiter, answer);
+}
+
+// ---- the chief's calls ----
+
+absl::Status Shard::CommitRound(const v1::CommitRoundRequest& request) {
+  CAPSTAN_RETURN_IF_ERROR(LearnRound(request.closed()));
+  const absl::Time now = absl::Now();
+  return ForEachPartition([&](PartitionIndex index, Partition& partition) {
+    const uint64_t passed = partition.CatchUp(now);
+    if (passed >= request.closed().round()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("partition ", Raw(index), " has passed round ", passed, ", told to commit ",
+                     request.closed().round()));
+  });
+}
+
+absl::Status Shard::CloseStreams(const v1::CloseStreamsRequest& request) {
+  const Timeline timeline{request.header().timeline()};
+  return ForEachPartition([&](PartitionIndex, Partition& partition) {
+    for (const v1::StreamClose& close : request.streams()) {
+      if (!partition.CloseStream(timeline, {close.stream()}, close.batches())) {
+        return absl::FailedPreconditionError("the streams are of another timeline");
+      }
+    }
+    return absl::OkStatus();
+  });
+}
+
+uint64_t Shard::Flush() {
+  const absl::Time now = absl::Now();
+  uint64_t gradients = 0;
+  (void)ForEachPartition([&](PartitionIndex, Partition& partition) {
+    gradients += partition.Flush(now);
+    return absl::OkStatus();
+  });
+  return gradients;
+}
+
+absl::Status Shard::ForEachPartition(
+    absl::FunctionRef<absl::Status(PartitionIndex, Partition&)> visit) {
+  for (size_t i = 0; i < partitions_.size(); ++i) {
+    Partition* const partition = Find(static_cast<uint32_t>(i));
+    if (partition == nullptr) continue;
+    CAPSTAN_RETURN_IF_ERROR(visit(static_cast<PartitionIndex>(i), *partition));
+  }
+  return absl::OkStatus();
+}
+
+// ---- housekeeping ----
+
+void Shard::Tick() {
+  const absl::Time now = absl::Now();
+  PullAnswers pulls;
+  if (clocks_needed_) {
+    absl::MutexLock lock(&clock_mu_);
+    pulls = clocks_.Tick(now);
+  }
+  AnswerPulls(pulls);
+  KeeperAnswers rounds;
+  {
+    absl::MutexLock lock(&keeper_mu_);
+    if (keeper_) rounds = keeper_->Tick(now);
+  }
+  AnswerRounds(rounds);
+}
+
+void Shard::SetProgress(uint64_t examples) {
+  // Monotone, whatever order heartbeats come in.
+  if (examples > progress_examples_.load(std::memory_order_relaxed)) {
+    progress_examples_.store(examples, std::memory_order_relaxed);
+  }
+}
+
+ShardMetrics::ShardFacts Shard::Facts() const {
+  ShardMetrics::ShardFacts facts;
+  for (const v1::TableSpec& table : catalog_.job().tables()) {
+    facts.tables.push_back({.name = table.name()});
+  }
+  for (const std::atomic<Partition*>& owned : partitions_) {
+    Partition* const partition = owned.load(std::memory_order_acquire);
+    if (partition == nullptr) continue;
+    const Partition::Facts of = partition->facts();
+    facts.bytes += of.bytes;
+    facts.parameters += of.parameters;
+    facts.queued += of.queued;
+    facts.version = std::max(facts.version, of.version);
+    for (size_t i = 0; i < of.tables.size(); ++i) {
+      ShardMetrics::TableFacts& table = facts.tables[i];
+      facts.rows += of.tables[i].rows;
+      table.rows += of.tables[i].rows;
+      table.bytes += of.tables[i].bytes;
+      table.counters.created += of.tables[i].counters.created;
+      table.counters.evicted += of.tables[i].counters.evicted;
+      table.counters.expired += of.tables[i].counters.expired;
+      table.counters.not_admitted += of.tables[i].counters.not_admitted;
+      table.counters.refused += of.tables[i].counters.refused;
+    }
+  }
+  if (clocks_needed_) {
+    absl::MutexLock lock(&clock_mu_);
+    facts.lags = clocks_.lags();
+    facts.parked = clocks_.parked();
+  }
+  return facts;
+}
+
+v1::ShardReport Shard::Report() const {
+  const ShardMetrics::ShardFacts facts = Facts();
+  metrics_.Set(facts);
+  v1::ShardReport report;
+  metrics_.Report(report);
+  report.set_rows(facts.rows);
+  report.set_parameter_bytes(facts.bytes);
+  report.set_version(facts.version);
+  return report;
+}
+
+}  // namespace capstan::ps

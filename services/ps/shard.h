@@ -1,0 +1,138 @@
+// A shard: its partitions, the rounds and clocks they share, the keeper if it owns partition 0.
+// Everything the RPCs of a shard do, without RPC.
+#ifndef CAPSTAN_PS_SHARD_H_
+#define CAPSTAN_PS_SHARD_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "capstan/base/ids.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/ps.pb.h"
+#include "capstan/v1/view.pb.h"
+#include "ps/catalog.h"
+#include "ps/clock_machine.h"
+#include "ps/keeper_machine.h"
+#include "ps/parked_calls.h"
+#include "ps/partition.h"
+#include "ps/pull_query.h"
+#include "ps/push_message.h"
+#include "ps/rounds.h"
+#include "ps/shard_metrics.h"
+
+namespace capstan::ps {
+
+struct ShardIdentity {
+  ShardIndex index{};
+  Incarnation incarnation{};
+};
+
+// *Thread-safe*.
+class Shard {
+ public:
+  using OnPulled = absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>)>;
+  using OnOpened = absl::AnyInvocable<void(const absl::StatusOr<OpenAnswer>&)>;
+  using OnHeld = absl::AnyInvocable<void(const HoldAnswer&)>;
+
+  // `metrics` must outlive the shard. INVALID_ARGUMENT: the job cannot be served.
+  static absl::StatusOr<std::unique_ptr<Shard>> Create(const v1::JobSpec& job,
+                                                       const ShardIdentity& identity,
+                                                       ShardMetrics& metrics);
+
+  // Takes a newer view; older ones are ignored. Makes the partitions that it owns by it.
+  absl::Status SetView(const v1::View& view);
+
+  // Of a request's header. UNIMPLEMENTED: another wire version; FAILED_PRECONDITION: meant for
+  // another process, or of another timeline; UNAVAILABLE: no view yet.
+  absl::Status CheckHeader(const v1::RequestHeader& header) const;
+
+  // Answers now, or (ssp) when slower members have come up, on another thread; DEADLINE_EXCEEDED
+  // after `deadline`. The waiter, if it is parked, may be forgotten by ForgetPull.
+  std::optional<WaiterId> Pull(std::unique_ptr<const PullQuery> query, absl::Time deadline,
+                               OnPulled done);
+  // The caller has gone away. True: its callback will not run and has been destroyed.
+  bool ForgetPull(WaiterId waiter);
+
+  absl::StatusOr<v1::PushReply> Push(const std::shared_ptr<const PushMessage>& push);
+
+  // ---- the keeper; FAILED_PRECONDITION: partition 0 is not here, or nothing is synchronous ----
+
+  std::optional<WaiterId> OpenRound(const v1::OpenRoundRequest& request, OnOpened done);
+  absl::StatusOr<v1::ReportLaneReply> ReportLane(const v1::ReportLaneRequest& request);
+  std::optional<WaiterId> HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
+                                     OnHeld done);
+  bool ForgetRound(WaiterId waiter);
+
+  // ---- the chief's calls ----
+
+  absl::Status CommitRound(const v1::CommitRoundRequest& request);
+  absl::Status CloseStreams(const v1::CloseStreamsRequest& request);
+  uint64_t Flush();
+  // Calls visit(partition) for each that the shard owns, ascending, until one fails.
+  absl::Status ForEachPartition(absl::FunctionRef<absl::Status(PartitionIndex, Partition&)> visit);
+
+  // ---- housekeeping ----
+
+  // Answers those whose wait is over; call at least every kTick.
+  static constexpr absl::Duration kTick = absl::Milliseconds(50);
+  void Tick();
+  void SetProgress(uint64_t examples);
+  ShardMetrics::ShardFacts Facts() const;
+  v1::ShardReport Report() const;
+
+  const Catalog& catalog() const { return catalog_; }
+  bool ready() const { return ready_.load(std::memory_order_acquire); }
+  uint64_t timeline() const { return timeline_.load(std::memory_order_acquire); }
+
+ private:
+  Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics);
+
+  // nullptr: not owned.
+  Partition* Find(uint32_t partition) const {
+    return partitions_[partition].load(std::memory_order_acquire);
+  }
+  absl::Status MakePartitions(const v1::View& view) ABSL_EXCLUSIVE_LOCKS_REQUIRED(view_mu_);
+  absl::Status LearnRound(const v1::ClosedSet& closed);
+  void SweepRounds();
+  absl::StatusOr<grpc::ByteBuffer> PullNow(const PullQuery& query);
+  void AnswerPulls(const PullAnswers& answers);
+  void AnswerRounds(const KeeperAnswers& answers);
+  absl::Status CheckKeeper() const;
+
+  const Catalog catalog_;
+  const ShardIdentity identity_;
+  ShardMetrics& metrics_;
+  const bool clocks_needed_;  // A part is ssp.
+  std::atomic<uint64_t> progress_examples_{0};
+  std::atomic<bool> ready_{false};
+  std::atomic<uint64_t> timeline_{0};
+  Rounds rounds_;
+  const PartitionContext context_;
+
+  std::vector<std::atomic<Partition*>> partitions_;  // By index; nullptr: not owned.
+  mutable absl::Mutex view_mu_;
+  std::vector<std::unique_ptr<Partition>> owned_ ABSL_GUARDED_BY(view_mu_);
+  v1::View view_ ABSL_GUARDED_BY(view_mu_);
+
+  mutable absl::Mutex clock_mu_;
+  ClockMachine clocks_ ABSL_GUARDED_BY(clock_mu_);
+  ParkedCalls<absl::Status> parked_pulls_;
+
+  mutable absl::Mutex keeper_mu_;
+  std::optional<KeeperMachine> keeper_ ABSL_GUARDED_BY(keeper_mu_);
+  ParkedCalls<KeeperAnswer> parked_rounds_;
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_H_

@@ -1,0 +1,211 @@
+#include "ps/shard_metrics.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/metrics/buckets.h"
+
+namespace capstan::ps {
+namespace {
+
+using metrics::Labels;
+
+std::string_view ReasonOf(v1::Fate fate) {
+  switch (fate) {
+    case v1::FATE_SETTLED:
+      return "duplicate";
+    case v1::FATE_DROPPED:
+      return "stale";
+    case v1::FATE_OLD_GENERATION:
+      return "old_generation";
+    case v1::FATE_NOT_OWNER:
+      return "not_owner";
+    case v1::FATE_BUSY:
+      return "busy";
+    case v1::FATE_WRONG_ROUND:
+      return "wrong_round";
+    case v1::FATE_OUTSIDE_WINDOW:
+      return "outside_window";
+    default:
+      return "";
+  }
+}
+
+constexpr std::string_view kReasons[] = {"shape",     "nan",         "unknown",        "session",
+                                         "duplicate", "stale",       "old_generation", "not_owner",
+                                         "busy",      "wrong_round", "outside_window"};
+
+void Advance(metrics::Counter* counter, uint64_t now, uint64_t& counted) {
+  counter->Add(static_cast<double>(now - std::min(now, counted)));
+  counted = now;
+}
+
+}  // namespace
+
+int StalenessBucket(uint64_t versions) {
+  if (versions < 4) return static_cast<int>(versions);
+  const int power = std::bit_width(versions) - 1;  // At least 2.
+  return 2 * power + static_cast<int>(versions >> (power - 1) & 1);
+}
+
+ShardMetrics::ShardMetrics(metrics::Registry& registry)
+    : registry_(registry), methods_{AddMethod("pull"), AddMethod("push")} {
+  in_flight_ = &registry.AddGauge("capstan_server_inflight_requests", "Requests being served.");
+  staleness_versions_ = &registry.AddHistogram(
+      "capstan_update_staleness_versions",
+      "Updates between the pull of the weights and the application of their gradient.",
+      metrics::DistanceBuckets());
+  staleness_seconds_ = &registry.AddHistogram(
+      "capstan_update_staleness_seconds",
+      "Time since the weights that an applied gradient was computed from were replaced.",
+      metrics::WaitBuckets());
+  wait_ = &registry.AddHistogram("capstan_server_pull_wait_seconds",
+                                 "Time that pulls waited for slower workers (ssp).",
+                                 metrics::WaitBuckets());
+  parked_ = &registry.AddGauge("capstan_server_waiting_pulls", "Pulls waiting now (ssp).");
+  version_ =
+      &registry.AddGauge("capstan_model_version", "Highest version of the shard's partitions.");
+  parameters_ = &registry.AddGauge("capstan_parameters", "Weights held.");
+  bytes_ =
+      &registry.AddGauge("capstan_store_bytes", "Memory of rows, blocks, slots and their indexes.");
+  queued_ = &registry.AddGauge("capstan_aggregation_queued_gradients",
+                               "Gradients waiting in aggregation queues.");
+  for (std::string_view reason : kReasons) {
+    rejected_[std::string(reason)] = &registry.AddCounter("capstan_gradients_rejected_total",
+                                                          "Gradients not applied, by reason.",
+                                                          {{"reason", std::string(reason)}});
+  }
+}
+
+ShardMetrics::OfMethod ShardMetrics::AddMethod(std::string_view method) {
+  OfMethod of;
+  for (int code = 0; code < kCodes; ++code) {
+    of.requests[code] = &registry_.AddCounter(
+        absl::StrCat("capstan_server_", std::string(method), "_requests_total"),
+        absl::StrCat("Requests of ", std::string(method), ", by their status."),
+        {{"code", absl::StatusCodeToString(static_cast<absl::StatusCode>(code))}});
+  }
+  const Labels labels = {{"method", std::string(method)}};
+  of.duration =
+      &registry_.AddHistogram("capstan_server_request_duration_seconds",
+                              "From the arrival of a request until its reply is handed over.",
+                              metrics::DurationBuckets(), labels);
+  of.request_bytes =
+      &registry_.AddCounter("capstan_server_request_bytes_total", "Bytes of requests.", labels);
+  of.reply_bytes =
+      &registry_.AddCounter("capstan_server_response_bytes_total", "Bytes of replies.", labels);
+  return of;
+}
+
+void ShardMetrics::CountRequest(const Request& request) {
+  const OfMethod& of = methods_[static_cast<size_t>(request.method)];
+  of.requests[static_cast<size_t>(request.code)]->Add();
+  of.duration->Observe(absl::ToDoubleSeconds(request.duration));
+  of.request_bytes->Add(static_cast<double>(request.request_bytes));
+  of.reply_bytes->Add(static_cast<double>(request.reply_bytes));
+}
+
+void ShardMetrics::CountRejected(std::string_view reason) {
+  refused_.fetch_add(1, std::memory_order_relaxed);
+  const auto found = rejected_.find(reason);
+  if (found != rejected_.end()) found->second->Add();
+}
+
+void ShardMetrics::CountFate(v1::Fate fate) {
+  const std::string_view reason = ReasonOf(fate);
+  if (reason.empty()) return;
+  if (fate == v1::FATE_DROPPED) dropped_.fetch_add(1, std::memory_order_relaxed);
+  rejected_.find(reason)->second->Add();
+}
+
+void ShardMetrics::ObserveStaleness(uint64_t versions, absl::Duration age) {
+  staleness_versions_->Observe(static_cast<double>(versions));
+  staleness_seconds_->Observe(absl::ToDoubleSeconds(age));
+  const int bucket = std::min(StalenessBucket(versions), kStalenessBuckets - 1);
+  staleness_[static_cast<size_t>(bucket)].fetch_add(1, std::memory_order_relaxed);
+  uint64_t max = max_staleness_.load(std::memory_order_relaxed);
+  while (versions > max && !max_staleness_.compare_exchange_weak(max, versions)) {
+  }
+}
+
+void ShardMetrics::Set(const ShardFacts& facts) {
+  version_->Set(static_cast<double>(facts.version));
+  parameters_->Set(static_cast<double>(facts.parameters));
+  bytes_->Set(static_cast<double>(facts.bytes));
+  queued_->Set(static_cast<double>(facts.queued));
+  parked_->Set(static_cast<double>(facts.parked));
+  absl::MutexLock lock(&mu_);
+  for (const TableFacts& table : facts.tables) {
+    OfTable& of = TableSeries(table.name);
+    of.rows->Set(static_cast<double>(table.rows));
+    of.bytes->Set(static_cast<double>(table.bytes));
+    Advance(of.evictions, table.counters.evicted, of.counted.evicted);
+    Advance(of.expirations, table.counters.expired, of.counted.expired);
+    Advance(of.not_admitted, table.counters.not_admitted, of.counted.not_admitted);
+    Advance(of.refused, table.counters.refused, of.counted.refused);
+  }
+  SetLags(facts.lags);
+}
+
+ShardMetrics::OfTable& ShardMetrics::TableSeries(const std::string& name) {
+  const auto found = tables_.find(name);
+  if (found != tables_.end()) return found->second;
+  const Labels labels = {{"table", name}};
+  OfTable of;
+  of.rows = &registry_.AddGauge("capstan_table_rows", "Rows held.", labels);
+  of.bytes = &registry_.AddGauge("capstan_table_bytes", "Memory of the rows, with slots and index.",
+                                 labels);
+  of.evictions = &registry_.AddCounter("capstan_embedding_evictions_total",
+                                       "Rows evicted to stay within the byte budget.", labels);
+  of.expirations = &registry_.AddCounter("capstan_embedding_expirations_total",
+                                         "Rows dropped because nobody touched them.", labels);
+  of.not_admitted =
+      &registry_.AddCounter("capstan_embedding_not_admitted_total",
+                            "Gradients of keys that had not been seen often enough.", labels);
+  of.refused = &registry_.AddCounter("capstan_embedding_refused_total",
+                                     "Gradients of new keys without room for a row.", labels);
+  return tables_.emplace(name, of).first->second;
+}
+
+void ShardMetrics::SetLags(const std::map<MemberId, uint64_t>& lags) {
+  for (auto at = lags_.begin(); at != lags_.end();) {
+    if (lags.contains(at->first)) {
+      ++at;
+      continue;
+    }
+    registry_.Remove(*at->second);
+    at = lags_.erase(at);
+  }
+  for (const auto& [member, lag] : lags) {
+    metrics::Gauge*& gauge = lags_[member];
+    if (gauge == nullptr) {
+      gauge =
+          &registry_.AddGauge("capstan_member_clock_lag", "Steps behind the fastest member (ssp).",
+                              {{"member", absl::StrCat(absl::Hex(Raw(member)))}});
+    }
+    gauge->Set(static_cast<double>(lag));
+  }
+}
+
+void ShardMetrics::Report(v1::ShardReport& report) const {
+  const auto total = [this](Method method) {
+    double sum = 0;
+    for (const metrics::Counter* counter : methods_[static_cast<size_t>(method)].requests) {
+      sum += counter->value();
+    }
+    return static_cast<uint64_t>(sum);
+  };
+  report.set_pulls(total(Method::kPull));
+  report.set_pushes(total(Method::kPush));
+  report.set_gradients_dropped(dropped_.load(std::memory_order_relaxed));
+  report.set_gradients_refused(refused_.load(std::memory_order_relaxed));
+  report.set_max_staleness(max_staleness_.load(std::memory_order_relaxed));
+  int used = kStalenessBuckets;
+  while (used > 0 && staleness_[used - 1].load(std::memory_order_relaxed) == 0) --used;
+  for (int i = 0; i < used; ++i) {
+    report.add_staleness_counts(staleness_[i].load(std::memory_order_relaxed));
+  }
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,191 @@
+// The client against real shards: what is pulled is what was pushed, under every split.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "capstan/client/ps_client.h"
+#include "tests/integration/shard/local_shard.h"
+
+namespace capstan {
+namespace {
+
+using testing::HasSubstr;
+
+// A client with matrices for one table and the dense vector.
+struct Trainer {
+  explicit Trainer(LocalShards& shards, PsClientOptions options = {})
+      : map(*ParameterMap::Create(shards.job())), client(loop, map, options), plan(map) {
+    EXPECT_TRUE(client.SetView(shards.view()));
+    versions.resize(map.partition_count());
+  }
+
+  void Plan(const std::vector<uint64_t>& use) {
+    keys = use;
+    const std::array<TableKeys, 1> tables = {TableKeys{0, keys}};
+    plan.Build(map.tables().empty() ? absl::Span<const TableKeys>() : tables,
+               map.layout().flat_size() > 0);
+    plan.Route(client.owners());
+    if (!map.tables().empty()) rows.assign(keys.size() * map.tables()[0].dim, -1);
+    dense.assign(map.layout().flat_size(), -1);
+  }
+
+  PullOutcome Pull(const PullOptions& options = {}) {
+    const std::array<float*, 1> matrices = {rows.data()};
+    return client.PullAll(plan, options,
+                          {.rows = matrices, .dense = dense.data(), .versions = &versions});
+  }
+
+  PushOutcome Push(uint64_t seq, float gradient) {
+    const std::vector<float> g(rows.size(), gradient), d(dense.size(), gradient);
+    const std::array<const float*, 1> matrices = {g.data()};
+    return client.PushAll(plan, {.stream = StreamPush{StreamId::Session(1), seq, {1, 1}, 0}},
+                          {.rows = matrices, .dense = d.data(), .versions = &versions});
+  }
+
+  EventLoop loop;
+  ParameterMap map;
+  PsClient client;
+  RequestPlan plan;
+  std::vector<uint64_t> keys;
+  std::vector<float> rows;
+  std::vector<float> dense;
+  PartitionVersions versions;
+};
+
+// A push of nothing, which says that the member has finished `clock` steps.
+void TellClock(LocalShards& shards, MemberId member, uint64_t clock) {
+  Trainer trainer(shards, {.member = member});
+  trainer.Plan({});
+  std::optional<PushOutcome> told;
+  trainer.client.Push(ShardIndex{0}, trainer.plan,
+                      {.clock = clock, .empty = true, .stream = StreamPush{StreamId::Task(0, 0)}},
+                      {}, [&told](const PushOutcome& outcome) { told = outcome; });
+  while (!told) trainer.loop.Poll(absl::Milliseconds(20));
+  EXPECT_TRUE(told->status.ok()) << told->status;
+}
+
+std::vector<uint64_t> ManyKeys(size_t count) {
+  std::vector<uint64_t> keys = {0, ~uint64_t{0}};
+  while (keys.size() < count) keys.push_back(keys.size() * 7);
+  return keys;
+}
+
+class DataPathTest : public testing::TestWithParam<int> {};
+
+TEST_P(DataPathTest, APullReadsWhatAPushHasWritten) {
+  LocalShards shards(SmallJob(/*dim=*/3, /*dense_width=*/100'000), GetParam());
+  Trainer trainer(shards);
+  trainer.Plan(ManyKeys(5000));
+  ASSERT_TRUE(trainer.Pull().status.ok());
+  EXPECT_EQ(trainer.rows, std::vector<float>(15'000, 0));
+  const PushOutcome pushed = trainer.Push(0, -2);
+  ASSERT_TRUE(pushed.status.ok()) << pushed.status;
+  EXPECT_GT(pushed.count(v1::FATE_APPLIED), 0u);
+  ASSERT_TRUE(trainer.Pull().status.ok());
+  EXPECT_EQ(trainer.rows, std::vector<float>(15'000, 2));
+  EXPECT_EQ(trainer.dense, std::vector<float>(100'000, 2));
+  for (const auto& [dense, sparse] : trainer.versions) EXPECT_EQ(sparse, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shards, DataPathTest, testing::Values(1, 2, 3));
+
+TEST(DataPathTest, RowsComeInTheOrderAskedFor) {
+  LocalShards shards(SmallJob(/*dim=*/1, 0), 2);
+  Trainer trainer(shards);
+  for (uint64_t key = 0; key < 50; ++key) {
+    trainer.Plan({key});
+    ASSERT_TRUE(trainer.Push(key, -static_cast<float>(key)).status.ok());
+  }
+  std::vector<uint64_t> keys;
+  for (uint64_t i = 0; i < 50; ++i) keys.push_back(i * 29 % 50);
+  trainer.Plan(keys);
+  ASSERT_TRUE(trainer.Pull().status.ok());
+  for (size_t i = 0; i < 50; ++i) EXPECT_EQ(trainer.rows[i], static_cast<float>(keys[i]));
+}
+
+TEST(DataPathTest, ARepetitionIsSettledAndChangesNothing) {
+  LocalShards shards(SmallJob(/*dim=*/2, /*dense_width=*/10), 2);
+  Trainer trainer(shards);
+  trainer.Plan(ManyKeys(100));
+  ASSERT_TRUE(trainer.Push(0, -1).status.ok());
+  const PushOutcome again = trainer.Push(0, -1);
+  ASSERT_TRUE(again.status.ok());
+  EXPECT_EQ(again.count(v1::FATE_APPLIED), 0u);
+  EXPECT_GT(again.count(v1::FATE_SETTLED), 0u);
+  ASSERT_TRUE(trainer.Pull().status.ok());
+  EXPECT_EQ(trainer.rows, std::vector<float>(200, 1));
+  EXPECT_THAT(shards.at(0).Metrics(), HasSubstr("reason=\"duplicate\"} "));
+}
+
+TEST(DataPathTest, ValuesTravelAsBfloat16WhenAskedTo) {
+  LocalShards shards(SmallJob(/*dim=*/2, /*dense_width=*/10), 1);
+  Trainer trainer(shards, {.dtype = v1::DTYPE_BFLOAT16});
+  trainer.Plan(ManyKeys(10));
+  ASSERT_TRUE(trainer.Push(0, -1.0078125f).status.ok());  // Exact in 8 bits of mantissa.
+  ASSERT_TRUE(trainer.Pull().status.ok());
+  EXPECT_EQ(trainer.rows, std::vector<float>(20, 1.0078125f));
+  EXPECT_EQ(trainer.dense, std::vector<float>(10, 1.0078125f));
+}
+
+TEST(DataPathTest, ASspPullWaitsForTheSlowerMemberAndNoLonger) {
+  v1::JobSpec job = SmallJob(/*dim=*/1, 0);
+  job.mutable_sparse_update()->set_kind(v1::POLICY_KIND_SSP);
+  job.mutable_sparse_update()->set_staleness(1);
+  LocalShards shards(job, 1);
+  shards.SetMembers({11, 22});
+  Trainer fast(shards, {.member = MemberId{11}});
+  fast.Plan({1});
+  const std::array<float*, 1> matrices = {fast.rows.data()};
+  std::optional<PullOutcome> outcome;
+  fast.client.Pull(ShardIndex{0}, fast.plan, {.clock = 2, .timeout = absl::Seconds(20)},
+                   {.rows = matrices}, [&](const PullOutcome& o) { outcome = o; });
+  const absl::Time begin = absl::Now();
+  while (!outcome && absl::Now() < begin + absl::Milliseconds(300)) {
+    fast.loop.Poll(absl::Milliseconds(20));
+  }
+  EXPECT_FALSE(outcome.has_value()) << "two steps ahead of a member at 0, bound 1";
+
+  TellClock(shards, MemberId{11}, 2);
+  TellClock(shards, MemberId{22}, 1);
+  while (!outcome && absl::Now() < begin + absl::Seconds(10)) {
+    fast.loop.Poll(absl::Milliseconds(20));
+  }
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_TRUE(outcome->status.ok()) << outcome->status;
+}
+
+TEST(DataPathTest, AWaitingPullIsAnsweredBeforeItsDeadline) {
+  v1::JobSpec job = SmallJob(/*dim=*/1, 0);
+  job.mutable_sparse_update()->set_kind(v1::POLICY_KIND_SSP);
+  job.mutable_sparse_update()->set_staleness(1);
+  LocalShards shards(job, 1);
+  shards.SetMembers({11, 22});
+  Trainer fast(shards, {.member = MemberId{11}});
+  fast.Plan({1});
+  const PullOutcome outcome = fast.Pull({.clock = 9, .timeout = absl::Milliseconds(400)});
+  EXPECT_EQ(outcome.status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(fast.Pull({.clock = 9, .evaluation = true}).status.ok())
+      << "evaluation passes the policy by";
+}
+
+TEST(DataPathTest, ACancelledRequestWritesNothingAndSaysNothing) {
+  LocalShards shards(SmallJob(/*dim=*/4, 0), 1);
+  Trainer trainer(shards);
+  trainer.Plan(ManyKeys(1000));
+  const std::array<float*, 1> matrices = {trainer.rows.data()};
+  bool ran = false;
+  const RequestId id = trainer.client.Pull(ShardIndex{0}, trainer.plan, {}, {.rows = matrices},
+                                           [&](const PullOutcome&) { ran = true; });
+  trainer.client.Cancel(id);
+  for (int i = 0; i < 5; ++i) trainer.loop.Poll(absl::Milliseconds(20));
+  EXPECT_FALSE(ran);
+  EXPECT_EQ(trainer.rows[0], -1);
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,121 @@
+#include "tests/integration/shard/local_shard.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "capstan/base/check.h"
+#include "capstan/placement/placement.h"
+
+namespace capstan {
+namespace {
+
+void SetSgd(v1::OptimizerSpec& optimizer) {
+  optimizer.set_kind(v1::OPTIMIZER_KIND_SGD);
+  optimizer.set_learning_rate(1);
+}
+
+// The same in every process, so that a client elsewhere can make the view.
+Incarnation IncarnationOf(int index) {
+  return Incarnation{0xC0FFEE00u + static_cast<uint32_t>(index)};
+}
+
+absl::StatusOr<v1::SavePartitionsReply> SaveNothing(ps::Shard&, const std::string&) {
+  return v1::SavePartitionsReply();
+}
+
+}  // namespace
+
+v1::JobSpec SmallJob(uint32_t dim, uint32_t dense_width) {
+  v1::JobSpec job;
+  job.set_job("test");
+  job.set_seed(1);
+  job.set_partition_count(8);
+  job.mutable_train()->set_batch_size(1);
+  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
+  job.mutable_sparse_update()->set_kind(v1::POLICY_KIND_ASYNC);
+  if (dim > 0) {
+    v1::TableSpec& table = *job.add_tables();
+    table.set_id(1);
+    table.set_name("features");
+    table.set_dim(dim);
+    table.set_seed(5);
+    SetSgd(*table.mutable_optimizer());
+    v1::TableSegment& segment = *table.add_segments();
+    segment.set_name("all");
+    segment.set_width(dim);
+    segment.set_learning_rate_scale(1);
+  }
+  if (dense_width > 0) {
+    v1::TensorSpec& tensor = *job.add_tensors();
+    tensor.set_name("w");
+    tensor.add_shape(dense_width);
+    SetSgd(*tensor.mutable_optimizer());
+  }
+  return job;
+}
+
+LocalShard::LocalShard(const v1::JobSpec& job, int index, const std::string& listen)
+    : identity_{static_cast<ShardIndex>(index), IncarnationOf(index)},
+      metrics_(registry_),
+      service_(metrics_, SaveNothing) {
+  auto shard = ps::Shard::Create(job, identity_, metrics_);
+  CAPSTAN_CHECK(shard.ok());
+  shard_ = *std::move(shard);
+  auto server = Server::Start({.listen = listen}, {&service_});
+  CAPSTAN_CHECK(server.ok());
+  server_ = *std::move(server);
+  service_.SetShard(shard_.get());
+  ticker_ = std::thread([this] {
+    while (!stopping_) {
+      shard_->Tick();
+      absl::SleepFor(ps::Shard::kTick);
+    }
+  });
+}
+
+LocalShard::~LocalShard() {
+  stopping_ = true;
+  ticker_.join();
+  server_->Shutdown(absl::ZeroDuration());
+}
+
+v1::ShardInfo LocalShards::InfoOf(int index, int port) {
+  v1::ShardInfo info;
+  info.set_index(static_cast<uint32_t>(index));
+  info.set_address(absl::StrCat("127.0.0.1:", port));
+  info.set_incarnation(Raw(IncarnationOf(index)));
+  return info;
+}
+
+LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port) : job_(job) {
+  for (int i = 0; i < count; ++i) {
+    const int port = first_port == 0 ? 0 : first_port + i;
+    shards_.push_back(std::make_unique<LocalShard>(job, i, absl::StrCat("127.0.0.1:", port)));
+  }
+  view_.set_timeline(1);
+  view_.mutable_epoch()->set_term(1);
+  for (uint32_t owner : FirstShardMap(job.partition_count(), static_cast<uint32_t>(count))) {
+    view_.add_owners(owner);
+  }
+  for (int i = 0; i < count; ++i) *view_.add_shards() = InfoOf(i, at(i).port());
+  Publish();
+}
+
+void LocalShards::SetMembers(const std::vector<uint64_t>& members) {
+  view_.clear_members();
+  for (uint64_t member : members) view_.add_members()->set_member(member);
+  Publish();
+}
+
+void LocalShards::SetAddress(int index, const std::string& address) {
+  view_.mutable_shards(index)->set_address(address);
+  Publish();
+}
+
+void LocalShards::Publish() {
+  view_.mutable_epoch()->set_n(view_.epoch().n() + 1);
+  for (const auto& shard : shards_) CAPSTAN_CHECK(shard->shard().SetView(view_).ok());
+}
+
+}  // namespace capstan

@@ -1,0 +1,75 @@
+// Real shards behind real gRPC on loopback, without a chief: the test hands them job and view
+// itself.
+#ifndef CAPSTAN_TESTS_INTEGRATION_SHARD_LOCAL_SHARD_H_
+#define CAPSTAN_TESTS_INTEGRATION_SHARD_LOCAL_SHARD_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "capstan/metrics/registry.h"
+#include "capstan/rpc/server.h"
+#include "capstan/v1/job.pb.h"
+#include "capstan/v1/view.pb.h"
+#include "ps/ps_service.h"
+#include "ps/shard.h"
+#include "ps/shard_metrics.h"
+
+namespace capstan {
+
+// A job of one table "features" (SGD with rate 1, rows from 0) and one tensor "w", 8 partitions,
+// async.
+v1::JobSpec SmallJob(uint32_t dim, uint32_t dense_width);
+
+// One shard of a job. *Thread-safe*.
+class LocalShard {
+ public:
+  LocalShard(const v1::JobSpec& job, int index, const std::string& listen = "127.0.0.1:0");
+  ~LocalShard();
+
+  int port() const { return server_->port(); }
+  ps::Shard& shard() { return *shard_; }
+  // As a scrape shows it.
+  std::string Metrics() const { return registry_.Text(); }
+
+ private:
+  const ps::ShardIdentity identity_;
+  metrics::Registry registry_;
+  ps::ShardMetrics metrics_;
+  ps::PsService service_;
+  std::unique_ptr<ps::Shard> shard_;
+  std::unique_ptr<Server> server_;
+  std::atomic<bool> stopping_{false};
+  std::thread ticker_;
+};
+
+// Some shards and the view that names them.
+class LocalShards {
+ public:
+  // `first_port`: of the first shard, the others follow; 0: any free ones.
+  LocalShards(const v1::JobSpec& job, int count, int first_port = 0);
+
+  // What a view says of a shard that listens on this port.
+  static v1::ShardInfo InfoOf(int index, int port);
+
+  const v1::View& view() const { return view_; }
+  const v1::JobSpec& job() const { return job_; }
+  LocalShard& at(int index) { return *shards_[static_cast<size_t>(index)]; }
+  // Publishes the view with these members, whose clocks begin at 0.
+  void SetMembers(const std::vector<uint64_t>& members);
+  // Publishes the view with another address of a shard: a proxy's.
+  void SetAddress(int index, const std::string& address);
+
+ private:
+  void Publish();
+
+  const v1::JobSpec job_;
+  std::vector<std::unique_ptr<LocalShard>> shards_;
+  v1::View view_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_TESTS_INTEGRATION_SHARD_LOCAL_SHARD_H_
