@@ -123,7 +123,7 @@ bool Table::EraseExpired() {
 // Marks the keys that shall have a row and returns their number.
 size_t Table::AdmitNew() {
   size_t admitted = 0;
-  const size_t max_candidates = std::max<size_t>(kMinCandidates, index_.size());
+  const size_t max_candidates = std::max({kMinCandidates, index_.size(), 2 * groups_.size()});
   for (size_t group = 0; group < groups_.size(); ++group) {
     if (found_[group] != kMissing) continue;
     const uint32_t times = groups_.GradientsWith(group);

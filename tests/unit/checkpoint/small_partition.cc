@@ -1,0 +1,80 @@
+#include "tests/unit/checkpoint/small_partition.h"
+
+#include <vector>
+
+namespace capstan {
+namespace {
+
+void AddTable(v1::JobSpec& job, uint32_t id, v1::OptimizerKind kind) {
+  v1::TableSpec* table = job.add_tables();
+  table->set_id(id);
+  table->set_name("table" + std::to_string(id));
+  table->set_dim(2);
+  table->set_seed(id);
+  table->set_admission_count(2);
+  table->add_segments()->set_width(2);
+  table->mutable_segments(0)->set_learning_rate_scale(1);
+  table->mutable_optimizer()->set_kind(kind);
+  table->mutable_optimizer()->set_learning_rate(0.5f);
+  table->mutable_optimizer()->set_beta1(0.5f);
+  table->mutable_optimizer()->set_beta2(0.75f);
+  table->mutable_optimizer()->set_epsilon(1);
+}
+
+void AddTensor(v1::JobSpec& job, const char* name, uint32_t width) {
+  v1::TensorSpec* tensor = job.add_tensors();
+  tensor->set_name(name);
+  tensor->add_shape(width);
+  tensor->mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_MOMENTUM);
+  tensor->mutable_optimizer()->set_learning_rate(0.5f);
+  tensor->mutable_optimizer()->set_momentum(0.5f);
+}
+
+void Push(Table& table, const std::vector<uint64_t>& keys) {
+  const std::vector<float> values(keys.size() * 2, 1.5f);
+  RowGradients gradient;
+  gradient.keys = keys;
+  gradient.values = values;
+  table.Apply({&gradient, 1}, {.progress_examples = 2048});
+}
+
+}  // namespace
+
+v1::JobSpec SmallJob() {
+  v1::JobSpec job;
+  job.set_job("small");
+  job.set_seed(7);
+  job.set_partition_count(2);
+  AddTable(job, 1, v1::OPTIMIZER_KIND_ADAM);
+  AddTable(job, 4, v1::OPTIMIZER_KIND_SGD);
+  AddTensor(job, "w", 5);
+  AddTensor(job, "b", 3);
+  return job;
+}
+
+DenseLayout LayoutOf(const v1::JobSpec& job) {
+  return *DenseLayout::Create(job.tensors(), job.partition_count());
+}
+
+std::unique_ptr<PartitionStore> SmallPartition(uint64_t rows) {
+  const v1::JobSpec job = SmallJob();
+  auto store = *PartitionStore::Create(job, LayoutOf(job), PartitionIndex{1});
+  Table& table = *store->FindTable(TableId{1});
+  std::vector<uint64_t> keys(rows);
+  for (uint64_t i = 0; i < rows; ++i) keys[i] = i * 1000 + 1;
+  Push(table, keys);
+  Push(table, keys);
+  Push(table, {77});  // A candidate.
+  const BlockId block = store->blocks().blocks()[0].id;
+  const std::vector<float> gradient = {1, 2, 3};
+  store->blocks().Apply(block, {{.values = gradient, .pulled = {}, .weight = 1}}, {});
+  return store;
+}
+
+std::string EncodedSmallPartition(uint64_t rows) {
+  return EncodePartition(
+      *SmallPartition(rows),
+      {.partition_count = 2, .timeline = 5, .machine = {.version = 2, .bytes = "ledger"}});
+}
+
+}  // namespace capstan

@@ -1,0 +1,24 @@
+// A partition with a little of everything that a checkpoint holds.
+#ifndef CAPSTAN_TESTS_UNIT_CHECKPOINT_SMALL_PARTITION_H_
+#define CAPSTAN_TESTS_UNIT_CHECKPOINT_SMALL_PARTITION_H_
+
+#include <memory>
+
+#include "capstan/checkpoint/partition_file.h"
+
+namespace capstan {
+
+// Two partitions; a table (Adam, admission after 2 pushes) and one without rows; two tensors.
+v1::JobSpec SmallJob();
+
+DenseLayout LayoutOf(const v1::JobSpec& job);
+
+// Partition 1 after some pushes: `rows` rows and a candidate.
+std::unique_ptr<PartitionStore> SmallPartition(uint64_t rows = 3);
+
+// With timeline 5 and a machine state of version 2.
+std::string EncodedSmallPartition(uint64_t rows = 3);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_TESTS_UNIT_CHECKPOINT_SMALL_PARTITION_H_
