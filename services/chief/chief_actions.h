@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "capstan/v1/checkpoint.pb.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
@@ -40,10 +41,7 @@ struct CallShard {
 // OnManifestWritten.
 struct WriteManifest {
   std::string uri;  // Folder of the checkpoint.
-  uint64_t step = 0;
-  uint64_t examples = 0;
-  uint64_t timeline = 0;
-  std::vector<v1::SavedFile> files;
+  v1::Manifest manifest;
 };
 
 // A line of the learning curve. `evaluation` is set (number > 0) where one has just ended.

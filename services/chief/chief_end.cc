@@ -1,4 +1,5 @@
 // ChiefMachine: the way out, step by step; see EndStep.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -60,11 +61,7 @@ void ChiefMachine::EnterEndStep(EndStep step, absl::Time now) {
       Save(now);
       break;
     case EndStep::kManifest:
-      actions_.push_back(WriteManifest{.uri = end_.model_uri,
-                                       .step = progress_.steps(),
-                                       .examples = progress_.examples(),
-                                       .timeline = views_.current().timeline(),
-                                       .files = end_.files});
+      actions_.push_back(WriteManifest{end_.model_uri, ManifestOfEnd()});
       break;
     case EndStep::kNone:
     case EndStep::kBoundary:
@@ -91,6 +88,24 @@ void ChiefMachine::Save(absl::Time now) {
   v1::SavePartitionsRequest request;
   request.set_uri(end_.model_uri);
   SendToAll(Purpose::kSave, request, options_.save_deadline);
+}
+
+v1::Manifest ChiefMachine::ManifestOfEnd() const {
+  v1::Manifest manifest;
+  manifest.set_id(end_.model_uri.substr(end_.model_uri.rfind('/') + 1));
+  manifest.set_step(progress_.steps());
+  manifest.set_timeline(views_.current().timeline());
+  *manifest.mutable_job() = plan_.spec;
+  manifest.mutable_progress()->set_data_epoch(work_.totals().epochs_done);
+  manifest.mutable_progress()->set_examples(progress_.examples());
+  std::vector<v1::SavedFile> files = end_.files;
+  std::sort(files.begin(), files.end(),
+            [](const auto& a, const auto& b) { return a.partition() < b.partition(); });
+  manifest.mutable_files()->Assign(files.begin(), files.end());
+  if (evaluations_.has_final()) {
+    *manifest.mutable_metrics() = evaluations_.history().back().metrics();
+  }
+  return manifest;
 }
 
 void ChiefMachine::OnManifestWritten(const absl::Status& written, absl::Time now) {

@@ -26,6 +26,7 @@ void ChiefMachine::TakeReport(const Worker& worker, const v1::LeaseReport& repor
     return;
   }
   progress_.AddLoss(outcome.examples, outcome.loss_sum);
+  if (report.returned() || outcome.failure) ++retries_;
   for (v1::StreamClose& close : outcome.closes) {
     if (closes_streams_) closer_.Add(std::move(close));
   }
@@ -50,9 +51,8 @@ bool ChiefMachine::MayTrain() const {
 void ChiefMachine::GrantLeases(Worker& worker) {
   if (state_ != v1::JOB_STATE_RUNNING || worker.draining) return;
   if (MayTrain() && work_.has_lanes()) DealLanes();
-  const size_t live_members = workers_.Eligible().size();
+  TaskQueue* tasks = work_.tasks();
   for (Member& member : worker.members) {
-    TaskQueue* tasks = work_.tasks();
     const auto held = [&] {
       return evaluations_.LeasesOf(member.id).size() +
              (tasks != nullptr ? tasks->LeasesOf(member.id).size() : 0);
@@ -62,11 +62,45 @@ void ChiefMachine::GrantLeases(Worker& worker) {
            evaluations_.Grant(member.id, generations_)) {
     }
     if (tasks == nullptr || !MayTrain() || !member.wants_lease) continue;
-    // A spare only while there is enough for everybody.
-    while (held() == 0 || (held() < kLeasesPerMember && tasks->todo() >= live_members)) {
+    // A spare only while there is enough for those who have nothing.
+    while (held() == 0 || (held() < kLeasesPerMember && tasks->todo() > MembersWithoutWork())) {
       if (!tasks->Grant(member.id, generations_)) break;
     }
   }
+}
+
+size_t ChiefMachine::MembersWithoutWork() const {
+  const std::vector<Membership::Candidate> all = workers_.Eligible();
+  return static_cast<size_t>(std::count_if(all.begin(), all.end(), [this](const auto& candidate) {
+    return !work_.Holds(candidate.id);
+  }));
+}
+
+void ChiefMachine::ReturnUnmentioned(const v1::WorkerHeartbeatRequest& request,
+                                     const Worker& worker) {
+  std::set<Generation> mentioned;
+  for (const v1::LeaseReport& report : request.leases()) {
+    mentioned.insert(FromProto(report.generation()));
+  }
+  for (const v1::Lease& lease : LeasesOf(worker)) {
+    if (mentioned.contains(FromProto(lease.generation()))) continue;
+    v1::LeaseReport report;
+    *report.mutable_generation() = lease.generation();
+    report.set_returned(true);
+    TakeReport(worker, report);
+  }
+}
+
+std::vector<v1::Lease> ChiefMachine::LeasesOf(const Worker& worker) {
+  std::vector<v1::Lease> leases;
+  for (const Member& member : worker.members) {
+    for (v1::Lease& lease : work_.LeasesOf(member.id)) leases.push_back(std::move(lease));
+    for (const HeldLease& held : evaluations_.LeasesOf(member.id)) leases.push_back(held.lease);
+    for (v1::Lease& lease : leases) {
+      if (MemberId{lease.member()} == member.id) lease.set_start_clock(member.start_clock);
+    }
+  }
+  return leases;
 }
 
 void ChiefMachine::DealLanes() {
@@ -92,16 +126,11 @@ void ChiefMachine::FillReply(const v1::WorkerHeartbeatRequest& request, const Wo
     }
   }
   std::set<Generation> present;
-  for (const Member& member : worker.members) {
-    std::vector<v1::Lease> leases = work_.LeasesOf(member.id);
-    for (const HeldLease& held : evaluations_.LeasesOf(member.id)) leases.push_back(held.lease);
-    for (v1::Lease& lease : leases) {
-      const Generation generation = FromProto(lease.generation());
-      present.insert(generation);
-      if (mentioned.contains(generation) && !needy.contains(generation)) continue;
-      lease.set_start_clock(member.start_clock);
-      *reply.add_leases() = std::move(lease);
-    }
+  for (v1::Lease& lease : LeasesOf(worker)) {
+    const Generation generation = FromProto(lease.generation());
+    present.insert(generation);
+    if (mentioned.contains(generation) && !needy.contains(generation)) continue;
+    *reply.add_leases() = std::move(lease);
   }
   for (const Generation& generation : mentioned) {
     if (!present.contains(generation)) *reply.add_revoked() = ToProto(generation);
@@ -110,6 +139,7 @@ void ChiefMachine::FillReply(const v1::WorkerHeartbeatRequest& request, const Wo
 
 void ChiefMachine::ReleaseMembers(const std::vector<MemberId>& members) {
   for (MemberId member : members) {
+    expirations_ += work_.LeasesOf(member).size() + evaluations_.LeasesOf(member).size();
     work_.Release(member);
     evaluations_.Release(member);
   }

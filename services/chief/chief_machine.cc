@@ -113,6 +113,7 @@ v1::WorkerHeartbeatReply ChiefMachine::WorkerHeartbeat(const v1::WorkerHeartbeat
   if (worker != nullptr) {
     workers_.Hear(*worker, request, now);
     for (const v1::LeaseReport& report : request.leases()) TakeReport(*worker, report);
+    if (worker->draining) ReturnUnmentioned(request, *worker);
     const bool holds_work =
         std::any_of(request.leases().begin(), request.leases().end(), [](const auto& report) {
           return report.kind() != v1::LEASE_KIND_EVALUATION && !report.finished() &&

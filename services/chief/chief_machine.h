@@ -91,6 +91,10 @@ class ChiefMachine {
   void TakeReport(const Worker& worker, const v1::LeaseReport& report);
   void GrantLeases(Worker& worker);
   void DealLanes();
+  size_t MembersWithoutWork() const;
+  std::vector<v1::Lease> LeasesOf(const Worker& worker);
+  // A draining worker gives everything back, also what it has not heard of.
+  void ReturnUnmentioned(const v1::WorkerHeartbeatRequest& request, const Worker& worker);
   void FillReply(const v1::WorkerHeartbeatRequest& request, const Worker& worker,
                  v1::WorkerHeartbeatReply& reply);
   void ReleaseMembers(const std::vector<MemberId>& members);
@@ -113,6 +117,7 @@ class ChiefMachine {
   void EnterEndStep(EndStep step, absl::Time now);
   void SendToAll(Purpose purpose, const ShardRequest& request, absl::Duration deadline);
   void Save(absl::Time now);
+  v1::Manifest ManifestOfEnd() const;
   void Complete(absl::Time now);
 
   // ---- what people see (chief_status.cc) ----
@@ -120,7 +125,7 @@ class ChiefMachine {
   double ProgressShare() const;
   double EtaSeconds() const;
   double MeanRate(absl::Time until) const;
-  void FillWorkers(v1::GetStatusReply& reply) const;
+  void FillWorkers(v1::GetStatusReply& reply, absl::Time now) const;
   void FillShards(v1::GetStatusReply& reply, absl::Time now) const;
   std::string CurveUri() const;
   void AddCurvePoint(const v1::Evaluation& evaluation, absl::Time now);
@@ -153,6 +158,8 @@ class ChiefMachine {
   EndSequence end_;
   ViewBuilder views_;
   std::optional<absl::Time> completed_;
+  uint64_t retries_ = 0;      // Leases that failed or were given back.
+  uint64_t expirations_ = 0;  // Leases whose worker was lost or replaced.
   bool closes_streams_;
   bool warned_of_few_tasks_ = false;
   std::vector<Action> actions_;

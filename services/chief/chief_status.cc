@@ -47,7 +47,7 @@ v1::GetStatusReply ChiefMachine::Status(absl::Time now) const {
   for (const v1::Evaluation& evaluation : evaluations_.history()) {
     *reply.add_evaluations() = evaluation;
   }
-  FillWorkers(reply);
+  FillWorkers(reply, now);
   FillShards(reply, now);
   reply.set_staleness_median(shards_.StalenessMedian());
   reply.set_staleness_max(shards_.StalenessMax());
@@ -55,6 +55,8 @@ v1::GetStatusReply ChiefMachine::Status(absl::Time now) const {
   reply.mutable_tasks()->set_doing(totals.doing);
   reply.mutable_tasks()->set_done(totals.done);
   reply.mutable_tasks()->set_total(totals.total);
+  reply.mutable_tasks()->set_retries(retries_);
+  reply.mutable_tasks()->set_expirations(expirations_);
   if (state_ == v1::JOB_STATE_COMPLETED) reply.set_model_uri(end_.model_uri);
   reply.set_curve_uri(CurveUri());
   reply.set_bad_records(workers_.bad_records());
@@ -93,7 +95,7 @@ double ChiefMachine::MeanRate(absl::Time until) const {
   return seconds > 0 ? static_cast<double>(progress_.examples()) / seconds : 0;
 }
 
-void ChiefMachine::FillWorkers(v1::GetStatusReply& reply) const {
+void ChiefMachine::FillWorkers(v1::GetStatusReply& reply, absl::Time now) const {
   const uint64_t fastest = workers_.FastestClock();
   for (const auto& [name, worker] : workers_.live()) {
     v1::WorkerStatus& status = *reply.add_workers();
@@ -108,6 +110,7 @@ void ChiefMachine::FillWorkers(v1::GetStatusReply& reply) const {
     status.set_step_seconds(worker.step_seconds());
     status.set_lag(LagOf(worker, fastest));
     status.set_straggler(stragglers_.IsStraggler(name));
+    status.set_silent_seconds(absl::ToDoubleSeconds(now - worker.heard));
     *status.mutable_report() = worker.report;
   }
   for (const Worker& worker : workers_.lost()) {
@@ -116,6 +119,7 @@ void ChiefMachine::FillWorkers(v1::GetStatusReply& reply) const {
     status.set_name(worker.name);
     status.set_state("lost");
     status.set_steps(ClockOf(worker));
+    status.set_silent_seconds(absl::ToDoubleSeconds(now - worker.heard));
   }
 }
 

@@ -1,0 +1,145 @@
+#include "chief/chief_metrics.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr std::array<std::pair<v1::JobState, const char*>, 6> kStates = {{
+    {v1::JOB_STATE_PENDING, "pending"},
+    {v1::JOB_STATE_RESTORING, "restoring"},
+    {v1::JOB_STATE_RUNNING, "running"},
+    {v1::JOB_STATE_CHECKPOINTING, "checkpointing"},
+    {v1::JOB_STATE_COMPLETED, "completed"},
+    {v1::JOB_STATE_FAILED, "failed"},
+}};
+constexpr std::array<const char*, 5> kWorkerStates = {"active", "idle", "draining", "lost",
+                                                      "parked"};
+constexpr char kCommits[] = "capstan_checkpoint_commits_total";
+constexpr char kCommitsHelp[] = "Checkpoints whose manifest was to be written.";
+
+}  // namespace
+
+ChiefMetrics::ChiefMetrics(metrics::Registry& registry) : registry_(registry) {
+  for (const char* result : {"ok", "failed"}) {
+    registry_.AddCounter(kCommits, kCommitsHelp, {{"result", result}});
+  }
+  Update(v1::GetStatusReply());
+}
+
+void ChiefMetrics::Update(const v1::GetStatusReply& status) {
+  UpdateProgress(status);
+  UpdateTasks(status);
+  UpdateWorkers(status);
+  UpdateLosses(status);
+}
+
+void ChiefMetrics::UpdateProgress(const v1::GetStatusReply& status) {
+  for (const auto& [state, name] : kStates) {
+    Set("capstan_training_state", "1 for the state that the job is in, 0 for the others.",
+        status.state() == state ? 1 : 0, {{"state", name}});
+  }
+  Set("capstan_global_step", "Rounds closed (sync), otherwise batches acknowledged.",
+      static_cast<double>(status.global_step()));
+  RaiseTo("capstan_samples_processed_total", "Examples acknowledged, each counted once.",
+          static_cast<double>(status.examples()));
+  Set("capstan_samples_expected", "Examples of all epochs, estimated while files are not read.",
+      static_cast<double>(status.examples_expected()));
+  Set("capstan_training_progress_ratio", "Examples acknowledged of those expected, 0 to 1.",
+      status.progress());
+  Set("capstan_training_eta_seconds", "Time left at the present rate; negative: not known.",
+      status.eta_seconds());
+  Set("capstan_epoch", "The epoch of the data that is being trained, from 0.", status.data_epoch());
+  Set("capstan_sample_rate", "Examples acknowledged a second, of late.",
+      status.examples_per_second());
+  RaiseTo("capstan_bad_records_total", "Records that were skipped because they are malformed.",
+          static_cast<double>(status.bad_records()));
+}
+
+void ChiefMetrics::UpdateTasks(const v1::GetStatusReply& status) {
+  constexpr char kName[] = "capstan_tasks";
+  constexpr char kHelp[] = "Tasks of all epochs by state.";
+  const v1::TaskCounts& tasks = status.tasks();
+  Set(kName, kHelp, static_cast<double>(tasks.todo()), {{"state", "todo"}});
+  Set(kName, kHelp, static_cast<double>(tasks.doing()), {{"state", "doing"}});
+  Set(kName, kHelp, static_cast<double>(tasks.done()), {{"state", "done"}});
+  RaiseTo("capstan_task_retries_total", "Tasks that failed or came back unfinished.",
+          static_cast<double>(tasks.retries()));
+  RaiseTo("capstan_task_lease_expirations_total", "Leases that ended because a worker was lost.",
+          static_cast<double>(tasks.expirations()));
+}
+
+void ChiefMetrics::UpdateWorkers(const v1::GetStatusReply& status) {
+  std::map<std::string, int> counts;
+  std::map<std::string, WorkerSeries> present;
+  double stragglers = 0;
+  for (const v1::WorkerStatus& worker : status.workers()) {
+    ++counts[worker.state()];
+    if (worker.straggler()) ++stragglers;
+    if (worker.state() == "lost") continue;
+    const metrics::Labels labels = {{"worker", worker.name()}};
+    WorkerSeries series;
+    series.heartbeat = &registry_.AddGauge("capstan_worker_last_heartbeat_timestamp_seconds",
+                                           "When the worker was heard of last.", labels);
+    series.heartbeat->Set(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()) -
+                          worker.silent_seconds());
+    series.rate =
+        &registry_.AddGauge("capstan_worker_step_rate",
+                            "Steps a second that the worker could do without waits.", labels);
+    series.rate->Set(worker.step_seconds() > 0 ? 1 / worker.step_seconds() : 0);
+    present[worker.name()] = series;
+  }
+  for (const auto& [name, series] : workers_) {
+    if (present.contains(name)) continue;
+    registry_.Remove(*series.heartbeat);
+    registry_.Remove(*series.rate);
+  }
+  workers_ = std::move(present);
+  for (const char* state : kWorkerStates) {
+    Set("capstan_workers", "Workers by state.", counts[state], {{"state", state}});
+  }
+  Set("capstan_straggler_workers", "Workers more than twice as slow as the median.", stragglers);
+}
+
+void ChiefMetrics::UpdateLosses(const v1::GetStatusReply& status) {
+  Set("capstan_loss", "Mean loss: of the latest training batches, of the last evaluation.",
+      status.loss(), {{"split", "train"}});
+  if (status.evaluations().empty()) return;
+  for (const auto& [name, value] : status.evaluations().rbegin()->metrics()) {
+    if (name == "loss") {
+      Set("capstan_loss", "Mean loss: of the latest training batches, of the last evaluation.",
+          value, {{"split", "eval"}});
+    } else {
+      Set("capstan_eval_metric", "Metrics of the last evaluation.", value, {{"name", name}});
+    }
+  }
+}
+
+void ChiefMetrics::SetView(const v1::View& view) {
+  Set("capstan_view_epoch", "Views published in this chief's term.",
+      static_cast<double>(view.epoch().n()));
+}
+
+void ChiefMetrics::CountCheckpoint(bool committed, uint64_t step) {
+  registry_.AddCounter(kCommits, kCommitsHelp, {{"result", committed ? "ok" : "failed"}}).Add();
+  if (!committed) return;
+  Set("capstan_checkpoint_committed_version", "Global step of the last committed checkpoint.",
+      static_cast<double>(step));
+}
+
+void ChiefMetrics::Set(std::string_view name, std::string_view help, double value,
+                       const metrics::Labels& labels) {
+  registry_.AddGauge(name, help, labels).Set(value);
+}
+
+void ChiefMetrics::RaiseTo(std::string_view name, std::string_view help, double total,
+                           const metrics::Labels& labels) {
+  metrics::Counter& counter = registry_.AddCounter(name, help, labels);
+  counter.Add(std::max(0.0, total - counter.value()));
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,28 @@
+// The chief as a process: plan the job, listen, serve until told to stop.
+#ifndef CAPSTAN_CHIEF_CHIEF_PROCESS_H_
+#define CAPSTAN_CHIEF_CHIEF_PROCESS_H_
+
+#include <string>
+#include <vector>
+
+namespace capstan::chief {
+
+struct ProcessOptions {
+  std::string job;
+  std::vector<std::string> overrides;
+  uint32_t shards = 1;
+  std::string listen = "0.0.0.0:7000";
+  int health_port = 7001;
+  int metrics_port = 9090;
+  std::string ports_file;
+  std::string log_format = "text";
+  bool exit_when_done = false;
+};
+
+// Runs until SIGTERM or SIGINT, or, with exit_when_done, a little beyond the job's end. Returns the
+// exit code: 0, also after a signal; 1: the job, or the process, has failed; 2: bad input.
+int RunChief(const ProcessOptions& options);
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_CHIEF_PROCESS_H_

@@ -1,0 +1,20 @@
+// From job.yaml to the plan that the machine works on: settings, data cut into tasks, the model's
+// parameters.
+#ifndef CAPSTAN_CHIEF_JOB_PLANNING_H_
+#define CAPSTAN_CHIEF_JOB_PLANNING_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "chief/chief_options.h"
+
+namespace capstan::chief {
+
+// Errors are for the user, one line a mistake: bad settings, data that is not there or does not
+// fit.
+absl::StatusOr<JobPlan> PlanJob(const std::string& path, const std::vector<std::string>& overrides);
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_JOB_PLANNING_H_

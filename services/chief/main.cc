@@ -1,0 +1,38 @@
+// The chief: keeps the crew of a job together. It alone reads job.yaml.
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "capstan/base/version.h"
+#include "chief/chief_process.h"
+
+int main(int argc, char** argv) {
+  capstan::chief::ProcessOptions options;
+  CLI::App app("Capstan's chief: registers shards and workers, leases tasks, evaluates, saves.");
+  app.add_option("--job", options.job, "the job file")->required();
+  app.add_option("--set", options.overrides, "set a key of the job file, key=value; repeatable");
+  app.add_option("--shards", options.shards, "PS shards to wait for before training begins")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  app.add_option("--listen", options.listen, "host:port of the service; port 0: any free one")
+      ->capture_default_str();
+  app.add_option("--health-port", options.health_port, "0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  app.add_option("--metrics-port", options.metrics_port, "0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  app.add_option("--ports-file", options.ports_file, "write the chosen ports to this file");
+  app.add_option("--log-format", options.log_format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  app.add_flag("--exit-when-done", options.exit_when_done,
+               "end with the job: 0 done, 1 failed, 2 bad input");
+  app.set_version_flag("--version", capstan::VersionLine("chief"));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return capstan::chief::RunChief(options);
+}

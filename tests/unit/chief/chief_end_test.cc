@@ -1,0 +1,200 @@
+// The chief's machine: evaluation and the way to the end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "crew.h"
+
+namespace capstan::chief {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// Positions of the first call of each of these names.
+std::vector<std::ptrdiff_t> Positions(const Crew& crew, const std::vector<std::string>& names) {
+  std::vector<std::ptrdiff_t> positions;
+  for (const std::string& name : names) {
+    positions.push_back(std::find(crew.order.begin(), crew.order.end(), name) - crew.order.begin());
+  }
+  return positions;
+}
+
+TEST(ChiefEndTest, FlushesEvaluatesSavesAndOnlyThenCompletes) {
+  Crew crew({.tasks = 3, .eval_tasks = 2, .uri = "file:///models/"});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  crew.WorkToTheEnd({"a"});
+  ASSERT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(crew.answered["Flush"], 2);
+  EXPECT_EQ(crew.answered["Save"], 2);
+  const std::vector<std::ptrdiff_t> positions = Positions(crew, {"Flush", "Save"});
+  EXPECT_LT(positions[0], positions[1]);
+  ASSERT_THAT(crew.manifests, SizeIs(1));
+  EXPECT_THAT(crew.manifests[0].manifest.files(), SizeIs(2));
+  EXPECT_EQ(crew.manifests[0].uri, "file:///models/test/checkpoints/000000000006-00c0ffee");
+  EXPECT_EQ(crew.Status().model_uri(), crew.manifests[0].uri);
+  EXPECT_EQ(crew.Status().progress(), 1);
+  EXPECT_EQ(crew.Status().workers(0).state(), "parked");
+  ASSERT_THAT(crew.Status().evaluations(), SizeIs(1));
+  EXPECT_EQ(crew.Status().evaluations(0).examples(), 60u);
+  EXPECT_THAT(crew.Heartbeat("a").leases(), IsEmpty());
+}
+
+TEST(ChiefEndTest, CommitsTheLastRoundBeforeItSaves) {
+  Crew crew({.tasks = 4, .lanes = 2, .uri = "/models"});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  crew.WorkToTheEnd({"a"});
+  ASSERT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_THAT(crew.order,
+              ElementsAre("Hold", "Commit 4", "Commit 4", "Flush", "Flush", "Save", "Save"));
+}
+
+TEST(ChiefEndTest, FailsWhenTheModelCannotBeSaved) {
+  Crew crew({.tasks = 1, .uri = "/models"});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  const v1::Lease lease = crew.Heartbeat("a").leases(0);
+  crew.hold_calls = true;
+  crew.Heartbeat("a", {Crew::Done(lease)});
+  for (int i = 0; i < 100 && crew.machine.state() != v1::JOB_STATE_FAILED; ++i) {
+    for (const CallShard& call : std::exchange(crew.held, {})) {
+      if (std::holds_alternative<v1::SavePartitionsRequest>(call.request)) {
+        crew.machine.OnShardReply(call.call, absl::InternalError("disk is full"), crew.now);
+      } else {
+        crew.Answer(call);
+      }
+    }
+    crew.AnswerCalls();
+    crew.Advance(absl::Seconds(1));
+  }
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_FAILED);
+  EXPECT_THAT(crew.machine.reason(), HasSubstr("refuses SavePartitions: disk is full"));
+}
+
+TEST(ChiefEndTest, EvaluatesAfterEveryEpochAndFinally) {
+  Crew crew({.tasks = 2, .eval_tasks = 2, .epochs = 3});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  crew.WorkToTheEnd({"a"});
+  ASSERT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  const v1::GetStatusReply status = crew.Status();
+  ASSERT_GE(status.evaluations_size(), 2);
+  EXPECT_FALSE(status.evaluations(0).at_round_boundary()) << "live";
+  EXPECT_FALSE(status.evaluations(0).final());
+  EXPECT_TRUE(status.evaluations(status.evaluations_size() - 1).final());
+}
+
+TEST(ChiefEndTest, EvaluatesEverySoManyExamples) {
+  Crew crew({.tasks = 10, .eval_tasks = 1, .evaluate_every = 60});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  crew.WorkToTheEnd({"a"});
+  const v1::GetStatusReply status = crew.Status();
+  ASSERT_GE(status.evaluations_size(), 3);
+  EXPECT_GE(status.evaluations(0).examples(), 60u);
+  EXPECT_LT(status.evaluations(0).examples(), 120u);
+}
+
+TEST(ChiefEndTest, StopsEarlyWhenTheMetricNoLongerImproves) {
+  v1::EarlyStop early_stop;
+  early_stop.set_metric("auc");
+  early_stop.set_patience(2);
+  Crew crew({.tasks = 2, .eval_tasks = 1, .epochs = 50, .early_stop = early_stop});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  crew.WorkToTheEnd({"a"});
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_THAT(crew.machine.reason(), HasSubstr("early stop: auc"));
+  EXPECT_LT(crew.Status().examples(), 50 * 40u);
+}
+
+TEST(ChiefEndTest, StopsAfterSoManySteps) {
+  Crew crew({.tasks = 50, .max_steps = 20});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  crew.WorkToTheEnd({"a"});
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_GE(crew.Status().global_step(), 20u);
+  EXPECT_LE(crew.Status().global_step(), 24u);
+}
+
+TEST(ChiefEndTest, AStoppedJobWaitsUntilWorkersHaveHeardOfIt) {
+  Crew crew({.tasks = 4, .uri = "/models"});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  const v1::WorkerHeartbeatReply granted = crew.Heartbeat("a");
+  crew.machine.StopJob("enough", crew.now);
+  crew.Advance(absl::Seconds(1));
+  EXPECT_EQ(crew.answered["Flush"], 0) << "a push may still be under way";
+  std::vector<v1::LeaseReport> reports;
+  for (const v1::Lease& lease : granted.leases()) reports.push_back(Crew::Partly(lease, 1));
+  const v1::WorkerHeartbeatReply told = crew.Heartbeat("a", reports);
+  EXPECT_THAT(told.revoked(), SizeIs(granted.leases_size()));
+  EXPECT_EQ(crew.answered["Flush"], 0);
+  crew.Heartbeat("a");
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(crew.machine.reason(), "stopped: enough");
+  EXPECT_THAT(crew.manifests, SizeIs(1));
+}
+
+TEST(ChiefEndTest, AStoppedSynchronousJobFinishesItsRoundFirst) {
+  Crew crew({.tasks = 40, .lanes = 2});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  crew.Heartbeat("a");
+  crew.hold_calls = true;
+  crew.machine.StopJob("", crew.now);
+  crew.AnswerCalls();
+  ASSERT_THAT(crew.held, SizeIs(1));
+  // The open round needs every lane: also those whose worker dies now.
+  crew.RegisterWorker("a", 999);
+  const v1::WorkerHeartbeatReply reply = crew.Heartbeat("a");
+  EXPECT_THAT(reply.leases(), SizeIs(2));
+  crew.hold_calls = false;
+  crew.round = 3;
+  crew.Answer(crew.held[0]);
+  crew.AnswerCalls();
+  EXPECT_THAT(crew.order, ElementsAre("Hold", "Commit 3", "Commit 3"));
+  std::vector<v1::LeaseReport> reports;
+  for (const v1::Lease& lease : reply.leases()) reports.push_back(Crew::Partly(lease, 1));
+  EXPECT_THAT(crew.Heartbeat("a", reports).revoked(), SizeIs(2));
+  crew.Heartbeat("a");
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+}
+
+TEST(ChiefEndTest, ADyingWorkerDoesNotHoldUpAnEvaluation) {
+  Crew crew({.tasks = 1, .eval_tasks = 1});
+  crew.RegisterShards();
+  crew.RegisterWorker("dies");
+  crew.Heartbeat("dies", {Crew::Done(crew.Heartbeat("dies").leases(0))});
+  const v1::WorkerHeartbeatReply reply = crew.Heartbeat("dies");
+  ASSERT_THAT(reply.leases(), SizeIs(1));
+  ASSERT_EQ(reply.leases(0).kind(), v1::LEASE_KIND_EVALUATION);
+  crew.RegisterWorker("lives");
+  crew.Advance(absl::Seconds(5));
+  crew.Heartbeat("lives");
+  crew.Advance(absl::Seconds(6));
+  crew.WorkToTheEnd({"lives"});
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+}
+
+TEST(ChiefEndTest, DrawsACurveOfLossRateAndEvaluations) {
+  Crew crew({.tasks = 10, .eval_tasks = 1});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  crew.WorkToTheEnd({"a"});
+  ASSERT_FALSE(crew.curve.empty());
+  size_t evaluated = 0;
+  for (size_t i = 1; i < crew.curve.size(); ++i) {
+    EXPECT_GE(crew.curve[i].examples, crew.curve[i - 1].examples);
+    if (crew.curve[i].evaluation.number() > 0) ++evaluated;
+  }
+  EXPECT_EQ(evaluated, 1u);
+  EXPECT_EQ(crew.curve.back().examples, 200u);
+}
+
+}  // namespace
+}  // namespace capstan::chief

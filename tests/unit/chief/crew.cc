@@ -1,0 +1,252 @@
+#include "crew.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/model/metrics.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr uint32_t kBatchSize = 10;
+constexpr uint64_t kBatches = 2;
+
+v1::Task MakeTask(const std::string& file, uint32_t index) {
+  v1::Task task;
+  task.set_index(index);
+  task.set_file(file);
+  task.set_begin(index * kBatchSize * kBatches);
+  task.set_end((index + 1) * kBatchSize * kBatches);
+  task.set_by_records(true);
+  task.set_expected_records(kBatchSize * kBatches);
+  return task;
+}
+
+void SetPolicies(const CrewOptions& options, v1::JobSpec& spec) {
+  spec.add_tables()->set_name("features");
+  for (v1::UpdatePolicy* policy : {spec.mutable_dense_update(), spec.mutable_sparse_update()}) {
+    policy->set_kind(options.lanes > 0 ? v1::POLICY_KIND_SYNC
+                     : options.ssp     ? v1::POLICY_KIND_SSP
+                                       : v1::POLICY_KIND_ASYNC);
+    policy->set_lanes(options.lanes);
+  }
+}
+
+JobPlan MakePlan(const CrewOptions& options) {
+  JobPlan plan;
+  plan.spec.set_job("test");
+  plan.spec.set_seed(1);
+  plan.spec.set_partition_count(8);
+  plan.spec.mutable_train()->set_batch_size(kBatchSize);
+  plan.spec.mutable_train()->set_epochs(options.epochs);
+  plan.spec.mutable_train()->set_compute_threads(options.threads);
+  plan.spec.mutable_train()->set_max_steps(options.max_steps);
+  plan.spec.mutable_train()->set_evaluate_every_examples(options.evaluate_every);
+  *plan.spec.mutable_train()->mutable_early_stop() = options.early_stop;
+  plan.spec.mutable_data()->set_shuffle(options.shuffle);
+  plan.spec.mutable_data()->set_max_bad_records(options.max_bad_records);
+  plan.spec.mutable_model()->set_loss(v1::LOSS_LOGISTIC);
+  plan.spec.mutable_lease()->set_heartbeat_seconds(1);
+  plan.spec.mutable_lease()->set_worker_lease_seconds(10);
+  plan.spec.mutable_checkpoint()->set_uri(options.uri);
+  SetPolicies(options, plan.spec);
+  for (uint32_t i = 0; i < options.tasks; ++i) plan.train.push_back(MakeTask("train.csv", i));
+  for (uint32_t i = 0; i < options.eval_tasks; ++i) plan.eval.push_back(MakeTask("test.csv", i));
+  return plan;
+}
+
+}  // namespace
+
+Crew::Crew(const CrewOptions& options)
+    : machine({.run_id = 0xC0FFEE, .shards = options.shards}, MakePlan(options), now),
+      shards_(options.shards) {}
+
+absl::Status Crew::RegisterShard(uint32_t index, uint64_t incarnation) {
+  v1::RegisterShardRequest request;
+  request.set_wire_version(1);
+  request.set_index(index);
+  request.set_address(absl::StrCat("ps-", index, ":7000"));
+  request.set_incarnation(incarnation != 0 ? incarnation : index + 1);
+  const absl::Status status = machine.RegisterShard(request, now).status();
+  AnswerCalls();
+  return status;
+}
+
+void Crew::RegisterShards() {
+  for (uint32_t i = 0; i < shards_; ++i) (void)RegisterShard(i);
+}
+
+void Crew::ShardsHeartbeat() {
+  for (uint32_t i = 0; i < shards_; ++i) {
+    v1::ShardHeartbeatRequest request;
+    request.set_index(i);
+    request.set_incarnation(i + 1);
+    machine.ShardHeartbeat(request, now);
+  }
+}
+
+void Crew::TakeActions(std::vector<CallShard>& calls) {
+  for (Action& action : machine.TakeActions()) {
+    if (auto* view = std::get_if<PublishView>(&action)) views.push_back(view->view);
+    if (auto* call = std::get_if<CallShard>(&action)) calls.push_back(*call);
+    if (auto* point = std::get_if<AppendCurve>(&action)) curve.push_back(*point);
+    if (auto* line = std::get_if<LogEvent>(&action)) log.push_back(*line);
+    if (auto* manifest = std::get_if<WriteManifest>(&action)) {
+      manifests.push_back(*manifest);
+      machine.OnManifestWritten(absl::OkStatus(), now);
+    }
+  }
+}
+
+void Crew::AnswerCalls() {
+  for (;;) {
+    std::vector<CallShard> calls;
+    TakeActions(calls);
+    if (calls.empty()) return;
+    for (const CallShard& call : calls) {
+      if (hold_calls) {
+        held.push_back(call);
+      } else {
+        Answer(call);
+      }
+    }
+  }
+}
+
+void Crew::Answer(const CallShard& call) {
+  std::string name;
+  ShardReply reply;
+  if (const auto* hold = std::get_if<v1::HoldRoundsRequest>(&call.request)) {
+    name = hold->hold() ? "Hold" : "Release";
+    v1::HoldRoundsReply answer;
+    answer.mutable_last()->set_round(round);
+    reply = answer;
+  }
+  if (const auto* commit = std::get_if<v1::CommitRoundRequest>(&call.request)) {
+    name = absl::StrCat("Commit ", commit->closed().round());
+    reply = v1::CommitRoundReply();
+  }
+  if (const auto* close = std::get_if<v1::CloseStreamsRequest>(&call.request)) {
+    name = "Close";
+    for (const v1::StreamClose& stream : close->streams()) {
+      closed[call.shard][stream.stream()] = stream.batches();
+    }
+    reply = v1::CloseStreamsReply();
+  }
+  if (std::holds_alternative<v1::FlushRequest>(call.request)) {
+    name = "Flush";
+    reply = v1::FlushReply();
+  }
+  if (std::holds_alternative<v1::SavePartitionsRequest>(call.request)) {
+    name = "Save";
+    v1::SavePartitionsReply answer;
+    answer.add_files()->set_name(absl::StrCat("partition-", call.shard));
+    reply = answer;
+  }
+  ++answered[name];
+  order.push_back(name);
+  machine.OnShardReply(call.call, reply, now);
+}
+
+uint64_t Crew::RegisterWorker(const std::string& name, uint64_t incarnation) {
+  v1::RegisterWorkerRequest request;
+  request.set_wire_version(1);
+  request.set_name(name);
+  request.set_incarnation(incarnation != 0 ? incarnation : ++incarnations_);
+  const auto reply = machine.RegisterWorker(request, now);
+  if (!reply.ok()) return 0;
+  workers_[name] = {request.incarnation(), {reply->members().begin(), reply->members().end()}};
+  AnswerCalls();
+  return request.incarnation();
+}
+
+v1::WorkerHeartbeatReply Crew::Heartbeat(const std::string& name,
+                                         const std::vector<v1::LeaseReport>& reports, bool wants,
+                                         bool draining) {
+  v1::WorkerHeartbeatRequest request;
+  request.set_name(name);
+  request.set_incarnation(workers_[name].first);
+  request.set_draining(draining);
+  for (uint64_t id : workers_[name].second) {
+    v1::MemberReport& member = *request.add_members();
+    member.set_member(id);
+    member.set_wants_lease(wants && !draining);
+  }
+  for (const v1::LeaseReport& report : reports) *request.add_leases() = report;
+  v1::WorkerHeartbeatReply reply = machine.WorkerHeartbeat(request, now);
+  AnswerCalls();
+  return reply;
+}
+
+v1::LeaseReport Crew::Partly(const v1::Lease& lease, uint64_t batches) {
+  v1::LeaseReport report;
+  *report.mutable_generation() = lease.generation();
+  report.set_kind(lease.kind());
+  const uint64_t first = lease.kind() == v1::LEASE_KIND_LANE && lease.lane_tasks_size() > 0
+                             ? lease.lane_tasks(0).first_cursor()
+                             : lease.first_batch();
+  report.set_batches_done(first + batches);
+  report.set_examples(batches * kBatchSize);
+  report.set_loss_sum(0.5 * static_cast<double>(batches * kBatchSize));
+  if (lease.kind() == v1::LEASE_KIND_LANE) report.set_lane_tasks_known(~uint64_t{0});
+  return report;
+}
+
+v1::LeaseReport Crew::Done(const v1::Lease& lease) {
+  if (lease.kind() == v1::LEASE_KIND_EVALUATION) {
+    v1::LeaseReport report = Partly(lease, 0);
+    report.set_finished(true);
+    report.mutable_evaluation()->set_examples(2);
+    report.mutable_evaluation()->set_loss_sum(1);
+    report.mutable_evaluation()->mutable_positives()->Resize(kLogitBins, 0);
+    report.mutable_evaluation()->mutable_negatives()->Resize(kLogitBins, 0);
+    report.mutable_evaluation()->set_positives(kLogitBins - 1, 1);
+    report.mutable_evaluation()->set_negatives(0, 1);
+    return report;
+  }
+  if (lease.kind() == v1::LEASE_KIND_TASK) {
+    v1::LeaseReport report = Partly(lease, kBatches - lease.first_batch());
+    report.set_finished(true);
+    report.set_total_batches(kBatches);
+    return report;
+  }
+  v1::LeaseReport report = Partly(lease, kBatches * lease.lane_tasks_size());
+  for (const v1::LaneTask& task : lease.lane_tasks()) {
+    v1::LaneTaskDone& done = *report.add_lane_tasks_done();
+    done.set_ordinal(task.ordinal());
+    done.set_batches(kBatches);
+    done.set_examples(kBatches * kBatchSize);
+  }
+  report.set_lane_tasks_known(0);
+  report.set_finished(lease.lane_tasks_complete());
+  return report;
+}
+
+void Crew::WorkToTheEnd(const std::vector<std::string>& names, int rounds) {
+  std::map<std::string, std::vector<v1::LeaseReport>> reports;
+  for (int i = 0; i < rounds && machine.state() == v1::JOB_STATE_RUNNING; ++i) {
+    for (const std::string& name : names) {
+      const v1::WorkerHeartbeatReply reply = Heartbeat(name, reports[name]);
+      reports[name].clear();
+      for (const v1::Lease& lease : reply.leases()) {
+        reports[name].push_back(Done(lease));
+        if (lease.kind() == v1::LEASE_KIND_LANE) {
+          round = std::max(round, reports[name].back().batches_done());
+        }
+      }
+    }
+    Advance(absl::Milliseconds(100));
+  }
+}
+
+void Crew::Advance(absl::Duration by) {
+  const absl::Time until = now + by;
+  while (now < until) {
+    now = std::min(until, now + absl::Milliseconds(500));
+    ShardsHeartbeat();
+    machine.Tick(now);
+    AnswerCalls();
+  }
+}
+
+}  // namespace capstan::chief

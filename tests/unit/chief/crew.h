@@ -1,0 +1,88 @@
+// A chief's machine with shards that answer its calls and workers that say what a test tells them
+// to: what the tests of the machine are written in.
+#ifndef CAPSTAN_TESTS_UNIT_CHIEF_CREW_H_
+#define CAPSTAN_TESTS_UNIT_CHIEF_CREW_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "chief/chief_machine.h"
+
+namespace capstan::chief {
+
+// A job of `tasks` tasks with 2 batches of 10 examples each.
+struct CrewOptions {
+  uint32_t tasks = 4;
+  uint32_t eval_tasks = 0;
+  uint32_t epochs = 1;
+  uint32_t shards = 2;
+  uint32_t threads = 1;
+  uint32_t lanes = 0;  // 0: asynchronous.
+  bool ssp = false;
+  bool shuffle = false;
+  std::string uri;
+  uint64_t max_steps = 0;
+  uint64_t max_bad_records = 0;
+  uint64_t evaluate_every = 0;
+  v1::EarlyStop early_stop;
+};
+
+class Crew {
+ public:
+  explicit Crew(const CrewOptions& options = {});
+
+  // ---- shards ----
+  absl::Status RegisterShard(uint32_t index, uint64_t incarnation = 0);
+  void RegisterShards();
+  void ShardsHeartbeat();
+  // Answers every call that the machine has made, until it makes none.
+  void AnswerCalls();
+  // From now on calls of this kind are kept in `held` instead of being answered.
+  bool hold_calls = false;
+  std::vector<CallShard> held;
+  void Answer(const CallShard& call);
+
+  // ---- workers ----
+  uint64_t RegisterWorker(const std::string& name, uint64_t incarnation = 0);
+  v1::WorkerHeartbeatReply Heartbeat(const std::string& name,
+                                     const std::vector<v1::LeaseReport>& reports = {},
+                                     bool wants = true, bool draining = false);
+  // Does what it is given until it is given nothing; every lease is done in one heartbeat.
+  void WorkToTheEnd(const std::vector<std::string>& names, int rounds = 200);
+
+  // A report that the lease's work is done, or this many batches of it.
+  static v1::LeaseReport Done(const v1::Lease& lease);
+  static v1::LeaseReport Partly(const v1::Lease& lease, uint64_t batches);
+
+  void Advance(absl::Duration by);  // Time goes by, with ticks; shards go on being heard of.
+  v1::GetStatusReply Status() { return machine.Status(now); }
+
+  absl::Time now = absl::UnixEpoch() + absl::Hours(1);
+  ChiefMachine machine;
+
+  // What the machine has asked for so far.
+  std::vector<v1::View> views;
+  std::vector<AppendCurve> curve;
+  std::vector<WriteManifest> manifests;
+  std::vector<LogEvent> log;
+  std::map<std::string, int> answered;                      // Calls by name.
+  std::vector<std::string> order;                           // Names of calls in the order answered.
+  std::map<uint32_t, std::map<uint64_t, uint64_t>> closed;  // Shard -> stream -> batches.
+  uint64_t round = 0;                                       // What the keeper says was closed last.
+
+ private:
+  void TakeActions(std::vector<CallShard>& calls);
+
+  uint32_t shards_;
+  std::map<std::string, std::pair<uint64_t, std::vector<uint64_t>>> workers_;
+  uint64_t incarnations_ = 100;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_TESTS_UNIT_CHIEF_CREW_H_
