@@ -43,7 +43,8 @@ class MatrixBuffer {
  public:
   // [rows x columns] of unspecified content; what was given before is void.
   Matrix Shape(Eigen::Index rows, Eigen::Index columns) {
-    const size_t size = static_cast<size_t>(rows * columns);
+    // Room for a row at least: columns of an empty matrix are places in memory, too.
+    const size_t size = static_cast<size_t>((rows > 0 ? rows : 1) * columns);
     if (memory_.size() < size) memory_.resize(size);
     rows_ = rows;
     columns_ = columns;
