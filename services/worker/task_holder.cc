@@ -37,9 +37,10 @@ void TaskHolder::Handle(const Event& event, const HolderContext& context) {
 }
 
 void TaskHolder::Pump(const HolderContext& context) {
-  PumpReads();
   PumpPulls(context);
   PumpCompute();
+  PumpReads();
+  PumpPulls(context);  // Of the batch after the one that has just begun to compute.
   PumpPushes(context);
   if (!finished()) PumpEnd(context);
 }

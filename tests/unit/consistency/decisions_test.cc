@@ -1,0 +1,63 @@
+#include "capstan/consistency/decisions.h"
+
+#include <gtest/gtest.h>
+
+namespace capstan {
+namespace {
+
+TEST(AdmitPullTest, GoesAtTheBound) { EXPECT_EQ(AdmitPull(6, 3, 3), Admission::kGo); }
+TEST(AdmitPullTest, WaitsWhenOneStepBeyondTheBound) {
+  EXPECT_EQ(AdmitPull(7, 3, 3), Admission::kWait);
+}
+TEST(AdmitPullTest, GoesForAMemberThatIsBehindTheOthers) {
+  EXPECT_EQ(AdmitPull(2, 9, 0), Admission::kGo);
+}
+TEST(AdmitPullTest, GoesWhenThereIsNoQuorum) {
+  EXPECT_EQ(AdmitPull(100, ~uint64_t{0}, 0), Admission::kGo);
+}
+
+v1::UpdatePolicy Stale(v1::StaleGradients kind) {
+  v1::UpdatePolicy policy;
+  policy.set_stale_gradients(kind);
+  policy.set_drop_above(4);
+  return policy;
+}
+
+TEST(DecideStaleTest, AppliesByDefault) {
+  EXPECT_EQ(DecideStale(Stale(v1::STALE_GRADIENTS_UNSPECIFIED), 99), StaleDecision{});
+}
+TEST(DecideStaleTest, ScalesByOneOverTheStaleness) {
+  EXPECT_EQ(DecideStale(Stale(v1::STALE_GRADIENTS_SCALE), 4).weight, 0.25);
+  EXPECT_EQ(DecideStale(Stale(v1::STALE_GRADIENTS_SCALE), 0).weight, 1);
+}
+TEST(DecideStaleTest, Compensates) {
+  EXPECT_TRUE(DecideStale(Stale(v1::STALE_GRADIENTS_COMPENSATE), 1).compensate);
+}
+TEST(DecideStaleTest, DropsOnlyAboveTheBound) {
+  EXPECT_FALSE(DecideStale(Stale(v1::STALE_GRADIENTS_DROP), 4).drop);
+  EXPECT_TRUE(DecideStale(Stale(v1::STALE_GRADIENTS_DROP), 5).drop);
+}
+
+TEST(ReportsToCloseTest, LeavesOutTheBackupsButNeverAll) {
+  EXPECT_EQ(ReportsToClose(/*lanes_with_data=*/8, /*backup_workers=*/0), 8);
+  EXPECT_EQ(ReportsToClose(/*lanes_with_data=*/8, /*backup_workers=*/2), 6);
+  EXPECT_EQ(ReportsToClose(/*lanes_with_data=*/2, /*backup_workers=*/2), 1);
+}
+
+TEST(LaneWeightTest, IsTheShareOfTheExamples) {
+  EXPECT_EQ(LaneWeight(/*lane_examples=*/16, /*round_examples=*/64, /*sum_loss=*/false), 0.25);
+  EXPECT_EQ(LaneWeight(/*lane_examples=*/16, /*round_examples=*/64, /*sum_loss=*/true), 1);
+  EXPECT_EQ(LaneWeight(/*lane_examples=*/0, /*round_examples=*/0, /*sum_loss=*/false), 0);
+}
+
+TEST(AggregateOfTest, IsOneUnlessThePolicyIsAsync) {
+  v1::UpdatePolicy policy;
+  policy.set_aggregate(4);
+  policy.set_kind(v1::POLICY_KIND_ASYNC);
+  EXPECT_EQ(AggregateOf(policy), 4u);
+  policy.set_kind(v1::POLICY_KIND_SSP);
+  EXPECT_EQ(AggregateOf(policy), 1u);
+}
+
+}  // namespace
+}  // namespace capstan

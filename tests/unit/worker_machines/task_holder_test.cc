@@ -1,0 +1,238 @@
+#include "worker/task_holder.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/worker_machines/testing.h"
+
+namespace capstan::worker {
+namespace {
+
+TaskLease Lease(int push_window = 4) {
+  TaskLease lease;
+  lease.options.generation = {1, 7};
+  lease.options.shard_count = 2;
+  lease.stream = {55};
+  lease.push_window = push_window;
+  return lease;
+}
+
+TEST(TaskHolderTest, TrainsATaskToItsEnd) {
+  Driver holder(NewTaskHolder(Lease()));
+  for (int i = 0; i < 3; ++i) {
+    holder.Read(/*length=*/3);
+    holder.Pull();
+    holder.ComputeAll(/*loss=*/2);
+    holder.Push();
+  }
+  EXPECT_EQ(holder.Take<Finished>().why, Finished::Why::kDone);
+  EXPECT_EQ(holder.progress().batches_done, 3u);
+  EXPECT_EQ(holder.progress().total_batches, 3u);
+  EXPECT_EQ(holder.progress().examples, 12u);
+  EXPECT_EQ(holder.progress().loss_sum, 6);
+  EXPECT_EQ(holder.TakeAll<Forget>().size(), 3u);
+}
+
+TEST(TaskHolderTest, ThePullOfTheNextBatchOverlapsTheComputation) {
+  Driver holder(NewTaskHolder(Lease()));
+  holder.Read(9);
+  holder.Pull();
+  EXPECT_EQ(holder.Take<Compute>().batch, 0u);
+  holder.Read(9);
+  const std::vector<SendPull> pulls = holder.TakeAll<SendPull>();
+  ASSERT_EQ(pulls.size(), 2u);
+  EXPECT_EQ(pulls[0].batch, 1u);
+}
+
+TEST(TaskHolderTest, NamesPushesAndRaisesTheLowMark) {
+  Driver holder(NewTaskHolder(Lease()));
+  holder.Read(9);
+  holder.Pull();
+  holder.ComputeAll();
+  const std::vector<SendPush> first = holder.TakeAll<SendPush>();
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[0].stream->stream, StreamId{55});
+  EXPECT_EQ(first[0].stream->generation, (Generation{1, 7}));
+  for (const SendPush& push : first) holder.Feed(PushDone{push.ticket, {}, {}, {}});
+  holder.Read(9);
+  holder.Pull();
+  holder.ComputeAll();
+  EXPECT_EQ(holder.TakeAll<SendPush>()[0].stream->low_mark, 1u);
+}
+
+TEST(TaskHolderTest, KeepsToItsWindow) {
+  Driver holder(NewTaskHolder(Lease(/*push_window=*/2)));
+  for (int i = 0; i < 6; ++i) {
+    holder.Read(9);
+    holder.Pull();
+    holder.ComputeAll();
+  }
+  // Two steps are pushed and not acknowledged; one more is computed and waits.
+  const std::vector<SendPush> pushes = holder.TakeAll<SendPush>();
+  EXPECT_EQ(pushes.size(), 4u);
+  EXPECT_EQ(pushes.back().batch, 1u);
+  for (const SendPush& push : pushes) {
+    if (push.batch == 0) holder.Feed(PushDone{push.ticket, {}, {}, {}});
+  }
+  EXPECT_EQ(holder.TakeAll<SendPush>().size(), 2u);
+}
+
+TEST(TaskHolderTest, TriesAgainAfterABackOffThatGrows) {
+  Driver holder(NewTaskHolder(Lease()));
+  holder.Read(9);
+  absl::Duration before;
+  for (int i = 0; i < 4; ++i) {
+    const SendPull pull = holder.TakeAll<SendPull>()[0];
+    holder.Feed(PullDone{pull.ticket, absl::UnavailableError("away"), {}});
+    const absl::Duration wait = holder.machine().NextWake() - holder.now;
+    EXPECT_GT(wait, before);
+    before = wait;
+    holder.Feed(Tick{});
+    EXPECT_TRUE(holder.TakeAll<SendPull>().empty()) << "not before its time";
+    holder.Wake();
+  }
+  EXPECT_EQ(holder.TakeAll<SendPull>().size(), 1u);
+}
+
+TEST(TaskHolderTest, WaitsAsLongAsAFullShardAsks) {
+  Driver holder(NewTaskHolder(Lease()));
+  holder.Read(9);
+  holder.Pull();
+  holder.ComputeAll();
+  const SendPush push = holder.TakeAll<SendPush>()[0];
+  FateSummary fates;
+  fates.Count(v1::FATE_BUSY);
+  holder.Feed(PushDone{push.ticket, {}, fates, absl::Seconds(3)});
+  EXPECT_EQ(holder.machine().NextWake(), holder.now + absl::Seconds(3));
+}
+
+TEST(TaskHolderTest, RefreshesTheViewAndTriesAgainWhenItComes) {
+  Driver holder(NewTaskHolder(Lease()));
+  holder.Read(9);
+  holder.Pull();
+  holder.ComputeAll();
+  const SendPush push = holder.TakeAll<SendPush>()[0];
+  FateSummary fates;
+  fates.Count(v1::FATE_NOT_OWNER);
+  holder.Feed(PushDone{push.ticket, {}, fates, {}});
+  holder.Take<RefreshView>();
+  EXPECT_TRUE(holder.TakeAll<SendPush>().empty());
+  holder.Feed(ViewChanged{2, {}, {}});
+  EXPECT_EQ(holder.Take<SendPush>().shard, push.shard);
+}
+
+TEST(TaskHolderTest, PushesAgainByTheNewMap) {
+  Driver holder(NewTaskHolder(Lease()));
+  holder.Read(9);
+  holder.Pull();
+  holder.ComputeAll();
+  const std::vector<SendPush> old = holder.TakeAll<SendPush>();
+  holder.Feed(ViewChanged{3, {}, {BatchRead{0, 4, {ShardIndex{2}}, {}, 0}}});
+  const SendPush push = holder.Take<SendPush>();
+  EXPECT_EQ(push.shard, ShardIndex{2});
+  holder.Feed(PushDone{old[0].ticket, {}, {}, {}});
+  EXPECT_EQ(holder.progress().batches_done, 0u) << "an answer by the old map means nothing";
+  holder.Feed(PushDone{push.ticket, {}, {}, {}});
+  EXPECT_EQ(holder.progress().batches_done, 1u);
+}
+
+TEST(TaskHolderTest, AnOldGenerationMeansThatTheLeaseIsLost) {
+  Driver holder(NewTaskHolder(Lease()));
+  holder.Read(9);
+  holder.Pull();
+  holder.ComputeAll();
+  FateSummary fates;
+  fates.Count(v1::FATE_OLD_GENERATION);
+  holder.Feed(PushDone{holder.TakeAll<SendPush>()[0].ticket, {}, fates, {}});
+  EXPECT_EQ(holder.Take<Finished>().why, Finished::Why::kLost);
+  EXPECT_TRUE(holder.machine().finished());
+}
+
+TEST(TaskHolderTest, BadRequestsEndTheLeaseWithTheirReason) {
+  Driver holder(NewTaskHolder(Lease()));
+  holder.Read(9);
+  holder.Feed(
+      PullDone{holder.TakeAll<SendPull>()[0].ticket, absl::NotFoundError("no table 4"), {}});
+  const Finished finished = holder.Take<Finished>();
+  EXPECT_EQ(finished.why, Finished::Why::kFailed);
+  EXPECT_EQ(finished.status.message(), "no table 4");
+}
+
+TEST(TaskHolderTest, DrainedItFinishesItsStepAndReturnsTheLease) {
+  Driver holder(NewTaskHolder(Lease()));
+  holder.Read(9);
+  holder.Pull();
+  const Compute compute = holder.Take<Compute>();
+  holder.Feed(Drain{holder.now + absl::Seconds(4)});
+  EXPECT_TRUE(holder.TakeAll<Finished>().empty());
+  holder.Feed(Computed{compute.batch, 1, false});
+  holder.Push();
+  EXPECT_EQ(holder.Take<Finished>().why, Finished::Why::kReturned);
+  EXPECT_EQ(holder.progress().batches_done, 1u);
+}
+
+TEST(TaskHolderTest, DrainedItIsOverByTheDeadline) {
+  Driver holder(NewTaskHolder(Lease()));
+  holder.Read(9);
+  holder.Pull();
+  holder.Feed(Drain{holder.now + absl::Seconds(4)});
+  holder.Wake();
+  EXPECT_EQ(holder.Take<Finished>().why, Finished::Why::kReturned);
+}
+
+TEST(TaskHolderTest, AStepWithoutAFiniteGradientIsNotPushedNorCountedAsTrained) {
+  Driver holder(NewTaskHolder(Lease()));
+  holder.Read(1);
+  holder.Pull();
+  holder.Feed(Computed{holder.Take<Compute>().batch, 1, /*nonfinite=*/true});
+  EXPECT_TRUE(holder.TakeAll<SendPush>().empty());
+  EXPECT_EQ(holder.progress().batches_done, 1u);
+  EXPECT_EQ(holder.progress().examples, 0u);
+  EXPECT_EQ(holder.progress().nonfinite, 1u);
+}
+
+TEST(TaskHolderTest, UnderSspEveryShardGetsEveryStep) {
+  TaskLease lease = Lease();
+  lease.options.ssp = true;
+  lease.options.shard_count = 3;
+  Driver holder(NewTaskHolder(lease));
+  holder.Read(9);
+  holder.Pull();
+  holder.ComputeAll();
+  const std::vector<SendPush> pushes = holder.TakeAll<SendPush>();
+  ASSERT_EQ(pushes.size(), 3u);
+  EXPECT_TRUE(pushes[2].empty) << "nothing of this batch is on shard 2";
+  EXPECT_FALSE(pushes[1].empty);
+  EXPECT_EQ(pushes[2].clock, 1u);
+}
+
+TEST(TaskHolderTest, UnderSspARestartedShardIsToldTheClock) {
+  TaskLease lease = Lease();
+  lease.options.ssp = true;
+  Driver holder(NewTaskHolder(lease));
+  holder.Read(9);
+  holder.Pull();
+  holder.ComputeAll();
+  holder.Push();
+  EXPECT_TRUE(holder.TakeAll<SendClock>().empty());
+  holder.Feed(ViewChanged{2, {kShard1}, {}});
+  const SendClock told = holder.Take<SendClock>();
+  EXPECT_EQ(told.shard, kShard1);
+  EXPECT_EQ(told.clock, 1u);
+}
+
+TEST(TaskHolderTest, AnEvaluationPullsAndPushesNothing) {
+  TaskLease lease = Lease();
+  lease.evaluation = true;
+  Driver holder(NewTaskHolder(lease));
+  holder.Read(1);
+  const std::vector<SendPull> pulls = holder.TakeAll<SendPull>();
+  EXPECT_TRUE(pulls.at(0).evaluation);
+  for (const SendPull& pull : pulls) holder.Feed(PullDone{pull.ticket, {}, {}});
+  holder.ComputeAll();
+  EXPECT_TRUE(holder.TakeAll<SendPush>().empty());
+  holder.Read(1);
+  EXPECT_EQ(holder.Take<Finished>().why, Finished::Why::kDone);
+}
+
+}  // namespace
+}  // namespace capstan::worker
