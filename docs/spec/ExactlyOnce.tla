@@ -1,5 +1,5 @@
 ---------------------------- MODULE ExactlyOnce ----------------------------
-(* The async and ssp policies and durability: tasks as streams of seqs,        generations, a ledger per partition,   *)
+(* The async and ssp policies and durability: tasks as streams of seqs, generations, a ledger per partition,   *)
 (* progress at the chief, closed streams, fuzzy checkpoints, rollback, partial recovery, the aggregation queue.  *)
 (*                                                                                                               *)
 (* The network is a soup, as in SyncRounds: whatever could have been sent may arrive late, again, or never. An   *)

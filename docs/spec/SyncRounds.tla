@@ -1,5 +1,5 @@
 ---------------------------- MODULE SyncRounds ----------------------------
-(* Synchronous rounds: lanes,                         leases, staging on every shard, the keeper, the closed set   *)
+(* Synchronous rounds: lanes, leases, staging on every shard, the keeper, the closed set   *)
 (* that travels with the next round, checkpoints at a round, rollback to a new timeline.                          *)
 (*                                                                                                                *)
 (* The network is a soup: a message, once it could have been sent, may be delivered at any later time, any number *)
