@@ -32,6 +32,8 @@ class Cursor {
   explicit Cursor(const Message& message);
 
   bool ok() const { return ok_; }
+  // Takes the message for malformed, for a reason of the caller's.
+  void Refuse() { Fail(); }
   // Whether the present message goes on.
   bool More() const { return left_ > 0; }
 

@@ -8,6 +8,10 @@
 namespace capstan::wire {
 namespace {
 
+// An item of one byte takes many times that once it is read: a bound of what is read, far above
+// what any request needs.
+constexpr size_t kMaxItems = size_t{1} << 20;
+
 bool Is(Tag tag, uint32_t field, WireType type) {
   return field != 0 && tag.field == field && tag.type == type;
 }
@@ -55,9 +59,10 @@ void ReadBlockNumbers(Tag tag, Cursor& cursor, Payload& payload) {
     return;
   }
   const size_t outer = cursor.Enter();
-  while (cursor.More()) {
+  while (cursor.More() && payload.blocks.size() < kMaxItems) {
     payload.blocks.push_back({.block = ReadNumber(cursor), .values = {}, .pulled = {}});
   }
+  if (cursor.More()) cursor.Refuse();
   cursor.Leave(outer);
 }
 
@@ -99,6 +104,7 @@ const char* ReadPartition(const Schema& schema, Cursor& cursor, Payload& payload
   const size_t outer = cursor.Enter();
   for (Tag tag; cursor.NextField(tag);) {
     reading = ReadPart(schema, tag, cursor, payload);
+    if (payload.tables.size() + payload.blocks.size() > kMaxItems) cursor.Refuse();
     if (!cursor.ok()) return reading;
   }
   cursor.Leave(outer);
@@ -114,8 +120,8 @@ void Append(const Bytes& field, std::string& text) {
 }
 
 absl::Status Malformed(const google::protobuf::Message& head, const char* field) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(head.GetDescriptor()->name(), ".", field, " is malformed"));
+  return absl::InvalidArgumentError(absl::StrCat(head.GetDescriptor()->name(), ".", field,
+                                                 " is malformed, or has too many items"));
 }
 
 }  // namespace
@@ -132,6 +138,8 @@ absl::Status Read(const Schema& schema, const Message& message, google::protobuf
       Append(cursor.Skip(tag), others);
     } else if (const char* field = ReadPartition(schema, cursor, payload); field != nullptr) {
       return Malformed(head, field);
+    } else if (payload.partitions.size() > kMaxItems) {
+      return Malformed(head, "partitions");
     }
   }
   if (!cursor.ok() || !head.ParseFromString(others)) return Malformed(head, "header");

@@ -6,7 +6,8 @@
 
 namespace capstan {
 
-// Carried by every request and registration. A peer that speaks another one is refused: UNIMPLEMENTED.
+// Carried by every request and registration. A peer that speaks another one is refused:
+// UNIMPLEMENTED.
 inline constexpr uint32_t kWireVersion = 1;
 
 }  // namespace capstan

@@ -63,6 +63,7 @@ class ShardProcess {
  public:
   explicit ShardProcess(const v1::JobSpec& job) {
     child_ = fork();
+    WatchServer(child_);
     if (child_ != 0) return;
     Pin(0);
     LocalShards shards(job, 1, kPort);

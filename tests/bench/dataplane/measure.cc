@@ -36,11 +36,38 @@ double Percentile(std::vector<double> values, double percent) {
   return values[static_cast<size_t>(place + 0.5)];
 }
 
+namespace {
+
+int watched_server = 0;
+
+double SecondsOf(clockid_t clock) {
+  timespec used = {};
+  clock_gettime(clock, &used);
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
+
+}  // namespace
+
+CpuSeconds CpuUsed(int server) {
+  CpuSeconds used = {.client = SecondsOf(CLOCK_PROCESS_CPUTIME_ID)};
+  clockid_t clock;
+  if (server != 0 && clock_getcpuclockid(server, &clock) == 0) used.server = SecondsOf(clock);
+  return used;
+}
+
+void WatchServer(int pid) { watched_server = pid; }
+
 void Measure(const Case& of, const std::function<double()>& once) {
   std::vector<double> runs(static_cast<size_t>(Setting("PEERS_RUNS", 5)));
   once();
+  const CpuSeconds before = CpuUsed(watched_server);
   for (double& run : runs) run = once();
+  const CpuSeconds after = CpuUsed(watched_server);
+  const auto count = static_cast<double>(runs.size());
   Report(of, runs);
+  std::printf("  CPU seconds a run: client %.4f, server %.4f\n",
+              (after.client - before.client) / count, (after.server - before.server) / count);
+  std::fflush(stdout);
 }
 
 void Report(const Case& of, const std::vector<double>& runs) {

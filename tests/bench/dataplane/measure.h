@@ -20,6 +20,17 @@ int Setting(const char* name, int otherwise);
 // Of a sorted copy. REQUIRES: not empty.
 double Percentile(std::vector<double> values, double percent);
 
+// CPU seconds used so far by this process, and by the process `server`.
+struct CpuSeconds {
+  double client = 0;
+  double server = 0;
+};
+CpuSeconds CpuUsed(int server);
+
+// From now on the runs of Measure also tell how much CPU each side used: on a busy machine it says
+// more than the clock on the wall. 0: no server.
+void WatchServer(int pid);
+
 // Runs `once` for warm-up and then PEERS_RUNS (5) times; prints the median, lowest and highest of
 // what it returns.
 struct Case {

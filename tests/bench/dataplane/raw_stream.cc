@@ -164,6 +164,7 @@ void RunRawStream() {
     Serve();
     _exit(0);
   }
+  WatchServer(child);
   {
     Client client;
     Measure({"P0", "gRPC stream pull, 1 MiB, receiver copies", "GB/s"},

@@ -1,0 +1,78 @@
+#include "tests/integration/shard/counting_client.h"
+
+#include <array>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "capstan/base/check.h"
+
+namespace capstan {
+
+CountingClient::CountingClient(const v1::JobSpec& job, const v1::View& view, uint32_t column,
+                               uint32_t rows)
+    : view_(view),
+      map_(*ParameterMap::Create(job)),
+      column_(column),
+      dim_(map_.tables()[0].dim),
+      plan_(map_) {
+  for (uint32_t row = 0; row < rows; ++row) keys_.push_back(row);
+  row_gradients_.assign(rows * dim_, 0);
+  for (uint32_t row = 0; row < rows; ++row) row_gradients_[row * dim_ + column] = -1;
+  dense_gradient_.assign(map_.layout().flat_size(), 0);
+  dense_gradient_[column] = -1;
+  Reconnect();
+}
+
+void CountingClient::Reconnect() {
+  client_ = std::make_unique<PsClient>(loop_, map_, PsClientOptions());
+  CAPSTAN_CHECK(client_->SetView(view_));
+  const std::array<TableKeys, 1> tables = {TableKeys{0, keys_}};
+  plan_.Build(tables, /*dense=*/true);
+  plan_.Route(client_->owners());
+}
+
+absl::Status CountingClient::Push() {
+  const absl::Status settled = Settle(seq_);
+  if (settled.ok()) ++seq_;
+  return settled;
+}
+
+absl::Status CountingClient::Repeat() { return Settle(seq_ - 1); }
+
+absl::Status CountingClient::Settle(uint64_t seq) {
+  const std::array<const float*, 1> rows = {row_gradients_.data()};
+  const PushOptions options = {.stream = StreamPush{StreamId::Task(0, column_), seq, {1, 1}, seq},
+                               .timeout = absl::Seconds(2)};
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  for (;; ++retries_) {
+    const PushOutcome outcome =
+        client_->PushAll(plan_, options, {.rows = rows, .dense = dense_gradient_.data()});
+    const bool again = absl::IsUnavailable(outcome.status) ||
+                       absl::IsDeadlineExceeded(outcome.status) || outcome.count(v1::FATE_BUSY) > 0;
+    if (!again && !outcome.status.ok()) return outcome.status;
+    if (!again && outcome.count(v1::FATE_APPLIED) + outcome.count(v1::FATE_SETTLED) +
+                          outcome.count(v1::FATE_QUEUED) ==
+                      0) {
+      return absl::InternalError("a push has met no fate");
+    }
+    if (!again) return absl::OkStatus();
+    if (absl::Now() > deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("push ", seq, " is not settled: ", outcome.status.ToString()));
+    }
+  }
+}
+
+absl::StatusOr<std::vector<float>> CountingClient::Pull() {
+  std::vector<float> cells(keys_.size() * dim_ + map_.layout().flat_size(), -1);
+  const std::array<float*, 1> rows = {cells.data()};
+  for (int attempt = 0;; ++attempt) {
+    const PullOutcome outcome =
+        client_->PullAll(plan_, {}, {.rows = rows, .dense = &cells[keys_.size() * dim_]});
+    if (outcome.status.ok()) return cells;
+    if (!absl::IsUnavailable(outcome.status) || attempt == 100) return outcome.status;
+  }
+}
+
+}  // namespace capstan
