@@ -67,6 +67,12 @@ TEST(BrokenRules, WithoutTheCommitTheLastRoundIsMissing) {
   ExpectBreaks(Lanes(Lie::kNoCommit, {1, 1}), "EndExact");
 }
 
+TEST(BrokenRules, ABoundaryThatIsNotHeldIsOverrun) {
+  WorldOptions world = Lanes(Lie::kNoHold, {2, 2});
+  world.holds = 1;
+  ExpectBreaks(world, "BoundaryHolds");
+}
+
 TEST(BrokenRules, ASetThatDiffersBetweenShardsTearsARound) {
   ExpectBreaks(Lanes(Lie::kTornSet, {2, 2}), "a lane does not weigh");
 }

@@ -50,6 +50,12 @@ TEST(SyncWorlds, BackupWorkersLoseNoBatch) {
   ExpectHolds(Lanes({2, 1, 1}, /*backup_workers=*/1));
 }
 
+TEST(SyncWorlds, ABoundaryStandsStillUntilItIsReleased) {
+  WorldOptions world = Lanes({2, 2}, /*backup_workers=*/1);
+  world.holds = 1;
+  ExpectHolds(world);
+}
+
 TEST(SyncWorlds, PartitionsThatNobodyTouchesCatchUp) {
   WorldOptions world = Lanes({3, 2});
   world.gaps = true;

@@ -40,12 +40,14 @@ WorldOptions Large(std::vector<uint64_t> lengths) {
 TEST(Walks, SyncHoldsWithThreeLanesAndManyFaults) {
   WorldOptions world = Large({6, 4, 5});
   world.dense = world.sparse = Sync();
+  world.holds = 2;
   ExpectWalksHold(world);
 }
 
 TEST(Walks, BackupWorkersHoldWithFourLanesAndManyFaults) {
   WorldOptions world = Large({5, 4, 4, 2});
   world.dense = Sync(/*backup_workers=*/2);
+  world.holds = 2;
   ExpectWalksHold(world);
 }
 

@@ -105,6 +105,8 @@ World::World(const World& other)
       pretending_(other.pretending_),
       works_(other.works_),
       budgets_(other.budgets_),
+      boundary_(other.boundary_),
+      boundary_round_(other.boundary_round_),
       next_message_(other.next_message_),
       next_generation_(other.next_generation_) {
   for (const Holder& holder : other.holders_) {
@@ -175,6 +177,14 @@ void World::Take(const Step& step) {
       break;
     case Step::Kind::kFinish:
       Finish(shards_[step.index]);
+      break;
+    case Step::Kind::kBoundary:
+      AtBoundary();
+      break;
+    case Step::Kind::kHold:
+      ++budgets_.holds;
+      boundary_ = Boundary::kAsked;
+      AnswerOpens(keeper_->Hold(kChief, absl::InfiniteFuture()));
       break;
     case Step::Kind::kDrain:
       ++budgets_.drains;
@@ -295,9 +305,9 @@ void World::Timeout(size_t index) {
 // ---- texts ----
 
 std::string World::Describe(const Step& step) const {
-  static constexpr const char* kNames[] = {"deliver", "compute", "lease",     "quorum",
-                                           "close",   "finish",  "stray",     "release",
-                                           "drain",   "timeout", "duplicate", "crash"};
+  static constexpr const char* kNames[] = {"deliver",  "compute", "lease",     "quorum",  "close",
+                                           "boundary", "finish",  "stray",     "release", "hold",
+                                           "drain",    "timeout", "duplicate", "crash"};
   std::string text =
       absl::StrCat(kNames[static_cast<int>(step.kind)], " ", step.index, " ", step.detail);
   const bool message = step.kind == Step::Kind::kDeliver || step.kind == Step::Kind::kStray ||
@@ -349,7 +359,7 @@ std::string World::Text() const {
                     work.progress, " ", work.reported, work.done);
   }
   absl::StrAppend(&text, "\nB", budgets_.timeouts, budgets_.duplicates, budgets_.crashes,
-                  budgets_.drains, budgets_.releases);
+                  budgets_.drains, budgets_.holds, static_cast<int>(boundary_), budgets_.releases);
   return text;
 }
 

@@ -41,6 +41,7 @@ enum class Lie {
   kNoWait,            // ssp: no pull waits.
   kEagerClock,        // ssp: a push tells one step more than it finishes.
   kDeafClocks,        // ssp: pushes of nothing are not heard, and the quorum stays as it was.
+  kNoHold,            // A boundary is released as soon as it is reached.
   kNoFlush,           // Queues are not flushed at the end.
 };
 
@@ -58,6 +59,7 @@ struct WorldOptions {
   int duplicates = 0;
   int crashes = 0;
   int drains = 0;
+  int holds = 0;  // Boundaries that the chief asks for.
   Lie lie = Lie::kNone;
 
   bool sync() const;
@@ -73,11 +75,13 @@ struct Step {
     kLease,      // Task or lane `index`, which nobody holds, is leased from batch `detail` on.
     kSetQuorum,  // Shard `index` hears of the present members.
     kClose,      // Shard `index` hears that the stream of task `detail` is closed.
+    kBoundary,   // The chief has its round boundary: it commits on every shard, and releases.
     kFinish,     // All work is done: shard `index` commits the last round and flushes its queues.
     // Not needed for the job to end.
     kStray,  // Message `index` arrives, for whose answer nobody waits.
     // Faults.
     kRelease,    // Like kLease, but the holder lives on and does not know.
+    kHold,       // The chief asks for a round boundary.
     kDrain,      // Holder `index` is asked to stop.
     kTimeout,    // The holder gives message `index` up; it may arrive all the same.
     kDuplicate,  // Message `index` will arrive twice.
@@ -178,6 +182,7 @@ class World {
   bool AllWorkDone() const;
   void Finish(Shard& shard);
   void Close(Shard& shard, size_t work);
+  void AtBoundary();
   void AddChiefSteps(std::vector<Step>& steps) const;
   void CheckEnd();
 
@@ -218,7 +223,10 @@ class World {
     int duplicates = 0;
     int crashes = 0;
     int drains = 0;
+    int holds = 0;
   };
+  static constexpr ps::WaiterId kChief{~uint64_t{0}};
+  enum class Boundary { kNone, kAsked, kReached };
 
   std::shared_ptr<const WorldOptions> options_;  // Shared by all copies of a world.
   std::string violation_;
@@ -232,6 +240,8 @@ class World {
   std::set<size_t> pretending_;  // Lie::kEmptyLanesCount: lanes that have no data.
   std::vector<Work> works_;
   Budgets budgets_;
+  Boundary boundary_ = Boundary::kNone;
+  uint64_t boundary_round_ = 0;  // As the keeper answered.
   uint64_t next_message_ = 1;
   uint64_t next_generation_ = 1;
 };

@@ -85,6 +85,10 @@ void World::AddChiefSteps(std::vector<Step>& steps) const {
     const uint64_t known = options_->sync() ? work.reported : work.progress;
     for (uint64_t first = work.reported; first <= known; ++first) steps.push_back({kind, i, first});
   }
+  if (boundary_ == Boundary::kReached) steps.push_back({Step::Kind::kBoundary});
+  if (boundary_ == Boundary::kNone && budgets_.holds < options_->holds) {
+    steps.push_back({Step::Kind::kHold});
+  }
   for (size_t s = 0; s < shards_.size(); ++s) {
     const Shard& shard = shards_[s];
     if (shard.quorum_stale) steps.push_back({Step::Kind::kSetQuorum, s});
@@ -95,6 +99,25 @@ void World::AddChiefSteps(std::vector<Step>& steps) const {
     }
     if (AllWorkDone() && !shard.finished) steps.push_back({Step::Kind::kFinish, s});
   }
+}
+
+// BoundaryHolds: at a boundary every partition can be brought to the keeper's last round, and none
+// is beyond.
+void World::AtBoundary() {
+  const ClosedSet last = keeper_->last_closed();
+  if (last.round != boundary_round_)
+    Violate("BoundaryHolds: a round has closed behind the boundary");
+  for (Shard& shard : shards_) {
+    shard.log.Learn(last);
+    for (Partition& partition : shard.partitions) {
+      CatchUp(shard, partition);
+      if (partition.machine.round() != last.round) {
+        Violate("BoundaryHolds: a partition is not at the boundary's round");
+      }
+    }
+  }
+  boundary_ = Boundary::kNone;
+  AnswerOpens(keeper_->Release());
 }
 
 void World::Close(Shard& shard, size_t work) {

@@ -185,6 +185,12 @@ void World::ServeReport(const Message& message, const worker::SendReport& report
 void World::AnswerOpens(const ps::KeeperAnswers& answers) {
   NoteClosed();
   for (const ps::KeeperAnswer& answer : answers) {
+    if (answer.waiter == kChief) {
+      boundary_ = Boundary::kReached;
+      boundary_round_ = std::get<ps::HoldAnswer>(answer.answer).last.round;
+      if (options_->lie == Lie::kNoHold) AnswerOpens(keeper_->Release());
+      continue;
+    }
     const Message message = Unpark(static_cast<uint64_t>(answer.waiter));
     const auto& open = std::get<ps::OpenAnswer>(answer.answer);
     const uint64_t cursor =
