@@ -61,12 +61,7 @@ void TaskQueue::Finish(const HeldLease& held, const v1::LeaseReport& report,
                        ReportOutcome& outcome) {
   const StreamId stream = StreamId::Task(held.lease.data_epoch(), held.lease.task().index());
   const auto open = open_.find(stream);
-  // Only a task's last batch may be short, so what lay before this lease is whole batches.
-  uint64_t examples = held.lease.first_batch() * batch_size_ + held.examples;
-  // Unless nothing was left for it.
-  if (const uint64_t expected = held.lease.task().expected_records(); expected > 0) {
-    examples = std::min(examples, expected);
-  }
+  const uint64_t examples = report.total_examples();
   epochs_.Done(sequence_, open->second.place, examples);
   open_.erase(open);
   ++done_;

@@ -100,6 +100,13 @@ LeaseBatch BatchFeed::Translate(const FedBatch& fed) const {
   return {.batch = fed.batch, .stream = tasks_[fed.task].stream, .seq = fed.batch_in_task};
 }
 
+uint64_t BatchFeed::ExamplesOfTasks() const {
+  uint64_t examples = 0;
+  if (!feed_) return examples;
+  for (const FedTask& task : prefetcher_.Tasks(*feed_)) examples += task.examples;
+  return examples;
+}
+
 std::vector<v1::LaneTaskDone> BatchFeed::TakeDone(uint64_t cursor) {
   std::vector<v1::LaneTaskDone> done;
   if (!feed_) return done;

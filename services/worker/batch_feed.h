@@ -45,6 +45,8 @@ class BatchFeed {
   // A lane's tasks whose batches all lie below `cursor`, each named by one call only; and the
   // ordinal after the last task it knows of.
   std::vector<v1::LaneTaskDone> TakeDone(uint64_t cursor);
+  // Of all tasks that have been read.
+  uint64_t ExamplesOfTasks() const;
   uint64_t tasks_known() const { return next_ordinal_; }
 
  private:

@@ -63,14 +63,14 @@ void LeaseRunner::Deliver(Event event) {
   events_.push_back(std::move(event));
   if (delivering_) return;
   delivering_ = true;
-  while (!events_.empty() && !over_) {
+  while (!events_.empty() && !machine_over_) {
     const Event next = std::move(events_.front());
     events_.pop_front();
     auto draw = [this] { return absl::Uniform<double>(random_, 0.0, 1.0); };
     const HolderContext context{.now = Now(), .clock = member_.member_clock, .random = draw};
     for (const Action& action : machine_->On(next, context)) {
       std::visit([this](const auto& each) { Do(each); }, action);
-      if (over_) break;
+      if (machine_over_) break;
     }
   }
   delivering_ = false;
@@ -293,15 +293,27 @@ void LeaseRunner::Do(const Forget& action) {
 }
 
 void LeaseRunner::Do(const Finished& action) {
-  over_ = true;
+  machine_over_ = true;
   lost_ = action.why == Finished::Why::kLost;
   returned_ = action.why == Finished::Why::kReturned;
   if (action.why == Finished::Why::kFailed && failure_.ok()) failure_ = action.status;
   (lost_ ? member_.metrics.leases_lost : member_.metrics.leases_finished).Add();
+  const std::optional<uint64_t> total = machine_->progress().total_batches;
+  if (lease_.kind() != v1::LEASE_KIND_LANE || action.why != Finished::Why::kDone || !total) {
+    over_ = true;
+    return;
+  }
+  // The keeper may know of the lane's end from a former holder; the chief is told of every task all
+  // the same, so they are read up to the end.
+  feed_.Read(*total, Guard([this](absl::StatusOr<LeaseBatch> end) {
+    if (!end.ok()) failure_ = end.status();
+    over_ = true;
+  }));
 }
 
 void LeaseRunner::Fail(const absl::Status& status) {
   failure_ = status;
+  machine_over_ = true;
   over_ = true;
 }
 
@@ -328,6 +340,7 @@ v1::LeaseReport LeaseRunner::Report() {
   if (!failure_.ok()) report.set_error(std::string(failure_.message()));
   report.set_bad_data(bad_data_);
   if (progress.total_batches) report.set_total_batches(*progress.total_batches);
+  if (report.finished()) report.set_total_examples(feed_.ExamplesOfTasks());
   if (lease_.kind() == v1::LEASE_KIND_TASK) {
     report.set_stream(StreamId::Task(lease_.data_epoch(), lease_.task().index()).value);
   }

@@ -55,7 +55,9 @@ class LeaseRunner {
   void BeginDrain(absl::Time deadline) { Deliver(Drain{deadline}); }
 
   // When Wake is to be called, for waits and retries.
-  absl::Time NextWake() const { return machine_->NextWake(); }
+  absl::Time NextWake() const {
+    return machine_over_ ? absl::InfiniteFuture() : machine_->NextWake();
+  }
   void Wake() { Deliver(Tick()); }
 
   // The work is over: finished, returned, lost or failed.
@@ -108,7 +110,8 @@ class LeaseRunner {
   std::vector<v1::LaneTaskDone> tasks_done_;
   uint64_t round_ = 0;
   absl::Time open_began_;
-  bool over_ = false;
+  bool machine_over_ = false;  // It has said Finished.
+  bool over_ = false;          // And there is nothing to wait for.
   bool lost_ = false;
   bool returned_ = false;
   absl::Status failure_;

@@ -17,6 +17,9 @@ v1::LeaseReport UntouchedReport(const v1::Lease& lease, bool returned) {
   report.set_kind(lease.kind());
   report.set_stream(StreamId::Task(lease.data_epoch(), lease.task().index()).value);
   report.set_batches_done(lease.first_batch());
+  report.set_lane_tasks_known(lease.lane_tasks_size() > 0
+                                  ? lease.lane_tasks(lease.lane_tasks_size() - 1).ordinal() + 1
+                                  : 0);
   report.set_returned(returned);
   return report;
 }
@@ -49,26 +52,40 @@ bool Member::HasTask() const {
 }
 
 void Member::Grant(const v1::Lease& lease) {
-  if (lease.kind() == v1::LEASE_KIND_TASK && (HasTask() || draining_)) {
-    spare_.push_back(lease);
-    return;
-  }
-  Run(lease);
+  waiting_.push_back(lease);
+  BeginWaiting();
 }
 
-void Member::Run(const v1::Lease& lease) {
-  clock_.AdvanceTo(lease.start_clock());
-  runners_[GenerationFromProto(lease.generation())] =
-      std::make_unique<LeaseRunner>(context_, lease);
+bool Member::MayBegin(const v1::Lease& lease) const {
+  if (client_.owners().empty() || draining_) return false;
+  return lease.kind() != v1::LEASE_KIND_TASK || !HasTask();
+}
+
+void Member::BeginWaiting() {
+  for (auto lease = waiting_.begin(); lease != waiting_.end();) {
+    if (!MayBegin(*lease)) {
+      ++lease;
+      continue;
+    }
+    clock_.AdvanceTo(lease->start_clock());
+    runners_[GenerationFromProto(lease->generation())] =
+        std::make_unique<LeaseRunner>(context_, *lease);
+    lease = waiting_.erase(lease);
+  }
 }
 
 void Member::Extend(const v1::Lease& lease) {
   auto found = runners_.find(GenerationFromProto(lease.generation()));
   if (found != runners_.end()) found->second->Extend(lease);
+  for (v1::Lease& waiting : waiting_) {
+    if (GenerationFromProto(waiting.generation()) == GenerationFromProto(lease.generation())) {
+      waiting = lease;
+    }
+  }
 }
 
 void Member::Revoke(const Generation& generation) {
-  std::erase_if(spare_, [&](const v1::Lease& lease) {
+  std::erase_if(waiting_, [&](const v1::Lease& lease) {
     return GenerationFromProto(lease.generation()) == generation;
   });
   auto found = runners_.find(generation);
@@ -78,7 +95,7 @@ void Member::Revoke(const Generation& generation) {
 }
 
 void Member::RevokeAll() {
-  spare_.clear();
+  waiting_.clear();
   runners_.clear();
 }
 
@@ -90,6 +107,7 @@ void Member::BeginDrain(absl::Time deadline) {
 void Member::OnView(const v1::View& view, const std::vector<ShardIndex>& restarted) {
   if (!client_.SetView(view)) return;
   for (auto& [generation, runner] : runners_) runner->OnView(restarted);
+  BeginWaiting();
 }
 
 absl::Time Member::NextWake() const {
@@ -107,22 +125,18 @@ void Member::Wake(absl::Time now) {
 }
 
 bool Member::HasEnded() const {
-  return (draining_ && !spare_.empty()) ||
+  return (draining_ && !waiting_.empty()) ||
          std::any_of(runners_.begin(), runners_.end(),
                      [](const auto& entry) { return entry.second->over(); });
 }
 
 void Member::ReportTo(SessionMachine& session) {
   for (auto& [generation, runner] : runners_) session.Report(runner->Report());
-  for (const v1::Lease& lease : spare_) session.Report(UntouchedReport(lease, draining_));
-  if (draining_) spare_.clear();
+  for (const v1::Lease& lease : waiting_) session.Report(UntouchedReport(lease, draining_));
+  if (draining_) waiting_.clear();
   std::erase_if(runners_, [](const auto& entry) { return entry.second->over(); });
-  if (!spare_.empty() && !HasTask()) {
-    const v1::Lease next = std::move(spare_.front());
-    spare_.pop_front();
-    Run(next);
-  }
-  size_t tasks = spare_.size();
+  BeginWaiting();
+  size_t tasks = waiting_.size();
   bool other = false;
   for (const auto& [generation, runner] : runners_) {
     (runner->kind() == v1::LEASE_KIND_TASK) ? void(++tasks) : void(other = true);

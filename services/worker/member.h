@@ -52,7 +52,8 @@ class Member {
   bool HasEnded() const;  // A lease is over and not yet reported.
 
  private:
-  void Run(const v1::Lease& lease);
+  bool MayBegin(const v1::Lease& lease) const;
+  void BeginWaiting();
   bool HasTask() const;
 
   const MemberId id_;
@@ -63,7 +64,9 @@ class Member {
   ComputeThread compute_;
   MemberContext context_;
   std::map<Generation, std::unique_ptr<LeaseRunner>> runners_;
-  std::deque<v1::Lease> spare_;  // Tasks that have not begun; at most one or two.
+  // Not begun: spare tasks, and whatever comes before the first view that says where the partitions
+  // are.
+  std::deque<v1::Lease> waiting_;
   bool draining_ = false;
 };
 

@@ -65,7 +65,7 @@ class Crew:
             self.address = f"127.0.0.1:{self.ports('chief')['data']}"
             for index in range(self.shards):
                 self.start(f"ps-{index}", "ps", "--chief", self.address, "--index", index,
-                           "--listen", "127.0.0.1:0", "--advertise", "127.0.0.1")
+                           "--listen", "127.0.0.1:0")
             for index in range(self.workers):
                 self.add_worker(f"worker-{index}")
             return self

@@ -208,6 +208,7 @@ v1::LeaseReport Crew::Done(const v1::Lease& lease) {
     v1::LeaseReport report = Partly(lease, kBatches - lease.first_batch());
     report.set_finished(true);
     report.set_total_batches(kBatches);
+    report.set_total_examples(kBatches * kBatchSize);
     return report;
   }
   v1::LeaseReport report = Partly(lease, kBatches * lease.lane_tasks_size());
