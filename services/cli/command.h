@@ -20,6 +20,8 @@ struct Invocation {
 // Both must outlive the parsing.
 void AddTrain(CLI::App& app, Invocation& invocation);
 void AddStatus(CLI::App& app, Invocation& invocation);
+void AddEvaluate(CLI::App& app, Invocation& invocation);
+void AddPredict(CLI::App& app, Invocation& invocation);
 void AddConfig(CLI::App& app, Invocation& invocation);
 void AddData(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);

@@ -93,7 +93,7 @@ absl::Status Crew::Start() {
   }
   for (int i = 0; i < options_.workers; ++i) {
     Member worker = MakeMember("worker", absl::StrCat("worker-", i));
-    Extend(worker.argv, {"--chief", chief_address_, "--name", worker.name});
+    Extend(worker.argv, {"--chief", chief_address_, "--name", worker.name, "--host", "127.0.0.1"});
     workers_.push_back(std::move(worker));
     CAPSTAN_RETURN_IF_ERROR(StartMember(workers_.back()));
   }

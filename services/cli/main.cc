@@ -36,6 +36,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   capstan::cli::AddTrain(app, invocation);
   capstan::cli::AddStatus(app, invocation);
+  capstan::cli::AddEvaluate(app, invocation);
+  capstan::cli::AddPredict(app, invocation);
   capstan::cli::AddConfig(app, invocation);
   capstan::cli::AddData(app, invocation);
   capstan::cli::AddCompletion(app, invocation);

@@ -17,6 +17,8 @@ TEST_F(ArgumentsTest, EveryCommandHasHelpWithAnExample) {
        std::vector<std::vector<std::string>>{{},
                                              {"train"},
                                              {"status"},
+                                             {"evaluate"},
+                                             {"predict"},
                                              {"config"},
                                              {"config", "check"},
                                              {"data"},

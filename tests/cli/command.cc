@@ -35,6 +35,13 @@ CommandTest::~CommandTest() {
   for (const auto& [name, value] : former_environment_) setenv(name.c_str(), value.c_str(), 1);
 }
 
+void CommandTest::UseRealServices() {
+  for (const char* role : {"chief", "ps", "worker"}) {
+    fs::remove(fs::path("bin") / role);
+    fs::create_symlink(fs::path(CAPSTAN_PROGRAM).parent_path() / role, fs::path("bin") / role);
+  }
+}
+
 void CommandTest::SetEnvironment(const std::string& name, const std::string& value) {
   const char* former = std::getenv(name.c_str());
   former_environment_.emplace(name, former == nullptr ? "" : former);

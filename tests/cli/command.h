@@ -24,6 +24,9 @@ class CommandTest : public testing::Test {
   CommandTest();
   ~CommandTest() override;
 
+  // Puts chief, ps and worker as they are into the place of the fakes.
+  void UseRealServices();
+
   // For the processes started from now on; undone after the test.
   void SetEnvironment(const std::string& name, const std::string& value);
 

@@ -1,0 +1,81 @@
+#include "cli/scoring.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "capstan/base/status.h"
+#include "capstan/data/bad_records.h"
+#include "capstan/data/source.h"
+#include "capstan/data/task_reader.h"
+#include "capstan/data/tasks.h"
+#include "capstan/model/metrics.h"
+
+namespace capstan::cli {
+namespace {
+
+std::vector<double> Softmax(std::span<const float> logits) {
+  const float largest = *std::max_element(logits.begin(), logits.end());
+  std::vector<double> shares;
+  double sum = 0;
+  for (float logit : logits) sum += shares.emplace_back(std::exp(double{logit} - largest));
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
+}  // namespace
+
+absl::Status ScoreFiles(
+    FinishedModel& model, const ScoringOptions& options,
+    absl::FunctionRef<absl::Status(const Batch&, std::span<const float> logits)> visit) {
+  v1::JobSpec job = model.job();
+  if (!options.files.empty()) {
+    job.mutable_data()->clear_eval();
+    for (const std::string& file : options.files) job.mutable_data()->add_eval(file);
+  }
+  const std::unique_ptr<const Source> source = NewLocalFiles();
+  CAPSTAN_ASSIGN_OR_RETURN(
+      const std::vector<v1::Task> tasks,
+      PlanTasks(*source, job.data(),
+                {.split = Split::kEval, .batch_size = job.train().batch_size()}));
+  BadRecords bad_records(options.max_bad_records);
+  TaskReader reader(ReaderOptionsOf(job), *source, bad_records);
+  Batch batch;
+  for (const v1::Task& task : tasks) {
+    CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedTask> loaded,
+                             reader.Read({.task = task, .evaluation = true}));
+    for (uint64_t k = 0; k < loaded->batch_count(); ++k) {
+      loaded->ReadBatch(k, batch);
+      CAPSTAN_RETURN_IF_ERROR(visit(batch, model.Logits(batch)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::EvaluationResult> Evaluate(FinishedModel& model, const ScoringOptions& options) {
+  v1::EvaluationResult sums;
+  CAPSTAN_RETURN_IF_ERROR(
+      ScoreFiles(model, options, [&](const Batch& batch, std::span<const float> logits) {
+        AddToEvaluation({.loss = model.job().model().loss(),
+                         .outputs = static_cast<int>(model.job().model().outputs()),
+                         .logits = logits,
+                         .labels = batch.labels},
+                        sums);
+        return absl::OkStatus();
+      }));
+  return sums;
+}
+
+std::string ScoreText(v1::Loss loss, std::span<const float> logits) {
+  if (loss == v1::LOSS_SOFTMAX) {
+    return absl::StrJoin(Softmax(logits), ",", [](std::string* out, double share) {
+      absl::StrAppendFormat(out, "%.6f", share);
+    });
+  }
+  const double logit = logits[0];
+  return absl::StrFormat("%.6f", loss == v1::LOSS_LOGISTIC ? 1 / (1 + std::exp(-logit)) : logit);
+}
+
+}  // namespace capstan::cli

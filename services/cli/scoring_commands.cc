@@ -1,0 +1,108 @@
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/model/metrics.h"
+#include "cli/command.h"
+#include "cli/format.h"
+#include "cli/scoring.h"
+#include "cli/status_view.h"
+
+namespace capstan::cli {
+namespace {
+
+struct Options {
+  std::string model;
+  ScoringOptions scoring;
+  std::string output;
+};
+
+absl::Status RunEvaluate(const Options& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, FinishedModel::Load(options.model));
+  CAPSTAN_ASSIGN_OR_RETURN(const v1::EvaluationResult sums, Evaluate(model, options.scoring));
+  v1::Evaluation evaluation;
+  for (const auto& [name, value] : MetricsOf(model.job().model().loss(), sums)) {
+    (*evaluation.mutable_metrics())[name] = value;
+  }
+  std::printf("%s examples  %s\n", Grouped(sums.examples()).c_str(),
+              RenderMetrics(evaluation).c_str());
+  return absl::OkStatus();
+}
+
+absl::Status RunPredict(const Options& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, FinishedModel::Load(options.model));
+  std::FILE* output = options.output.empty() ? stdout : std::fopen(options.output.c_str(), "w");
+  if (output == nullptr) return absl::ErrnoToStatus(errno, options.output);
+  const size_t outputs = model.job().model().outputs();
+  absl::Status status =
+      ScoreFiles(model, options.scoring, [&](const Batch& batch, std::span<const float> logits) {
+        for (size_t i = 0; i < batch.examples(); ++i) {
+          const std::string text =
+              ScoreText(model.job().model().loss(), logits.subspan(i * outputs, outputs));
+          if (std::fprintf(output, "%s\n", text.c_str()) < 0) {
+            return absl::ErrnoToStatus(errno, "writing scores");
+          }
+        }
+        return absl::OkStatus();
+      });
+  // Closing writes what is buffered, so a full disk may show only here.
+  const bool closed = (output == stdout ? std::fflush(output) : std::fclose(output)) == 0;
+  if (status.ok() && !closed) status = absl::ErrnoToStatus(errno, "writing scores");
+  return status;
+}
+
+// What is not there or cannot be read as what it should be is bad input.
+ExitCode CodeOf(const absl::Status& status) {
+  if (status.ok()) return kDone;
+  PrintError(std::string(status.message()));
+  return absl::IsInvalidArgument(status) || absl::IsNotFound(status) ? kBadInput : kFailed;
+}
+
+using Action = absl::Status (*)(const Options&);
+
+std::shared_ptr<Options> AddCommon(CLI::App& command, Invocation& invocation, Action action) {
+  auto options = std::make_shared<Options>();
+  command.add_option("model", options->model, "Folder of a checkpoint")
+      ->required()
+      ->type_name("FOLDER");
+  command
+      .add_option("files", options->scoring.files,
+                  "Data in the format of the job; default: the job's eval data")
+      ->type_name("FILE");
+  command.callback([options, action, &invocation] {
+    invocation.run = [options, action] { return CodeOf(action(*options)); };
+  });
+  return options;
+}
+
+}  // namespace
+
+void AddEvaluate(CLI::App& app, Invocation& invocation) {
+  CLI::App* evaluate =
+      app.add_subcommand("evaluate", "Tell the metrics of a finished model on data");
+  auto options = AddCommon(*evaluate, invocation, RunEvaluate);
+  evaluate
+      ->add_option("--max-bad-records", options->scoring.max_bad_records,
+                   "Records that may be left out because they are none")
+      ->capture_default_str();
+  evaluate->footer("Example:\n  capstan evaluate model/ctr/checkpoints/976-1 test.csv");
+}
+
+void AddPredict(CLI::App& app, Invocation& invocation) {
+  CLI::App* predict =
+      app.add_subcommand("predict", "Write a finished model's score of each record, a line each");
+  auto options = AddCommon(*predict, invocation, RunPredict);
+  predict->add_option("--output", options->output, "Where to; default: standard output")
+      ->type_name("FILE");
+  predict->footer(
+      "Example:\n"
+      "  capstan predict model/ctr/checkpoints/976-1 test.csv --output scores.csv\n\n"
+      "A probability (logistic), one a class (softmax) or a value (squared). The data has the\n"
+      "columns it was trained with, the label too; any label of the loss will do.");
+}
+
+}  // namespace capstan::cli
