@@ -1,0 +1,120 @@
+#include "capstan/client/request_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+#include <vector>
+
+#include "capstan/placement/placement.h"
+
+namespace capstan {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr uint32_t kPartitions = 16;
+
+ParameterMap MapOf(uint32_t dim, uint32_t dense_floats) {
+  v1::JobSpec job;
+  job.set_partition_count(kPartitions);
+  for (uint32_t id : {7u, 9u}) {
+    v1::TableSpec& table = *job.add_tables();
+    table.set_id(id);
+    table.set_seed(id);
+    table.set_dim(dim);
+  }
+  v1::TensorSpec& tensor = *job.add_tensors();
+  tensor.set_name("w");
+  tensor.add_shape(dense_floats);
+  return *ParameterMap::Create(job);
+}
+
+std::vector<uint64_t> Keys(size_t count, uint64_t step) {
+  std::vector<uint64_t> keys;
+  for (size_t i = 0; i < count; ++i) keys.push_back(i * step);
+  return keys;
+}
+
+TEST(RequestPlanTest, EveryKeyIsInItsPartitionOnceAndKnowsItsRow) {
+  const ParameterMap map = MapOf(4, 10);
+  const std::vector<uint64_t> first = Keys(1000, 3), second = Keys(500, 5);
+  RequestPlan plan(map);
+  plan.Build(std::array{TableKeys{0, first}, TableKeys{1, second}}, /*dense=*/false);
+  std::array<std::set<uint32_t>, 2> rows;
+  for (uint32_t partition = 0; partition < kPartitions; ++partition) {
+    for (const RequestPlan::Segment& segment : plan.SegmentsOf(partition)) {
+      const auto& keys = segment.table == 0 ? first : second;
+      for (uint32_t i = segment.begin; i < segment.end; ++i) {
+        const uint32_t row = plan.rows()[i];
+        EXPECT_EQ(plan.keys()[i], keys[row]);
+        EXPECT_EQ(Raw(PartitionOfKey(keys[row], map.tables()[segment.table].seed, kPartitions)),
+                  static_cast<int>(partition));
+        EXPECT_TRUE(rows[segment.table].insert(row).second) << "a row comes twice";
+      }
+    }
+  }
+  EXPECT_EQ(rows[0].size(), 1000u);
+  EXPECT_EQ(rows[1].size(), 500u);
+}
+
+TEST(RequestPlanTest, ChunksHoldWholePartitionsOfTheirShardEachOnce) {
+  const ParameterMap map = MapOf(64, 3'000'000);
+  const std::vector<uint64_t> keys = Keys(20'000, 1);
+  RequestPlan plan(map);
+  plan.Build(std::array{TableKeys{0, keys}}, /*dense=*/true);
+  const std::vector<uint32_t> owners = FirstShardMap(kPartitions, 3);
+  plan.Route(owners);
+  EXPECT_THAT(plan.shards(), ElementsAre(ShardIndex{0}, ShardIndex{1}, ShardIndex{2}));
+  std::set<uint32_t> seen;
+  for (ShardIndex shard : plan.shards()) {
+    EXPECT_GT(plan.ChunksOf(shard).size(), 1u);
+    for (const RequestPlan::Chunk& chunk : plan.ChunksOf(shard)) {
+      for (uint32_t partition : chunk) {
+        EXPECT_EQ(owners[partition], static_cast<uint32_t>(Raw(shard)));
+        EXPECT_TRUE(seen.insert(partition).second);
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), kPartitions);
+}
+
+TEST(RequestPlanTest, AShardWithoutAnythingHasNoChunk) {
+  const ParameterMap map = MapOf(4, 10);
+  const uint64_t key = 5;
+  RequestPlan plan(map);
+  plan.Build(std::array{TableKeys{0, absl::MakeSpan(&key, 1)}}, /*dense=*/false);
+  plan.Route(FirstShardMap(kPartitions, 2));
+  ASSERT_EQ(plan.shards().size(), 1u);
+  const ShardIndex other{1 - Raw(plan.shards()[0])};
+  EXPECT_THAT(plan.ChunksOf(other), IsEmpty());
+  EXPECT_EQ(plan.ChunksOf(plan.shards()[0]).size(), 1u);
+}
+
+TEST(RequestPlanTest, ARouteByAnotherMapMovesThePartitionsAndNothingElse) {
+  const ParameterMap map = MapOf(4, 10);
+  const std::vector<uint64_t> keys = Keys(100, 1);
+  RequestPlan plan(map);
+  plan.Build(std::array{TableKeys{0, keys}}, /*dense=*/true);
+  plan.Route(FirstShardMap(kPartitions, 2));
+  const std::vector<uint32_t> rows(plan.rows().begin(), plan.rows().end());
+  plan.Route(std::vector<uint32_t>(kPartitions, 5));
+  EXPECT_THAT(plan.shards(), ElementsAre(ShardIndex{5}));
+  EXPECT_EQ(std::vector<uint32_t>(plan.rows().begin(), plan.rows().end()), rows);
+}
+
+TEST(RequestPlanTest, IsReusedForAnEmptyBatch) {
+  const ParameterMap map = MapOf(4, 10);
+  const std::vector<uint64_t> keys = Keys(100, 1);
+  RequestPlan plan(map);
+  plan.Build(std::array{TableKeys{0, keys}}, /*dense=*/false);
+  plan.Build({}, /*dense=*/false);
+  plan.Route(FirstShardMap(kPartitions, 2));
+  EXPECT_THAT(plan.shards(), IsEmpty());
+  EXPECT_THAT(plan.keys(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace capstan
