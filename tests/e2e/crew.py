@@ -38,34 +38,54 @@ def _load_messages():
     sys.path.insert(0, folder)
     module = importlib.import_module("capstan.v1.chief_pb2")
     view = importlib.import_module("capstan.v1.view_pb2")
+    ps = importlib.import_module("capstan.v1.ps_pb2")
     shutil.rmtree(folder)
-    return module, view
+    return module, view, ps
 
 
-chief_pb2, view_pb2 = _load_messages()
+chief_pb2, view_pb2, ps_pb2 = _load_messages()
+
+
+def run_to_end(binary, *arguments, timeout=30):
+    """A process of its own that is to end by itself: its exit code, and what it said."""
+    done = subprocess.run([str(word) for word in (BINARIES / binary, *arguments)], timeout=timeout,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout
+
+
+def probe(port, service):
+    """SERVING or NOT_SERVING, by grpc.health.v1; a grpc.RpcError if there is no such service."""
+    request = b"\x0a" + bytes([len(service)]) + service.encode()
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        reply = channel.unary_unary("/grpc.health.v1.Health/Check")(request, timeout=5)
+    return {b"\x08\x01": "SERVING", b"\x08\x02": "NOT_SERVING"}[reply]
 
 
 class Crew:
-    """`job` is the text of a job file; its checkpoint URI is a folder of the crew's own."""
+    """`job` is the text of a job file; its checkpoint URI is a folder of the crew's own. `flags`: further
+    arguments of every process. Unless `exit_when_done`, the chief stays when the job is over."""
 
-    def __init__(self, job, shards=2, workers=2, overrides=(), slow=None, name="crew"):
+    def __init__(self, job, shards=2, workers=2, overrides=(), slow=None, name="crew", flags=(),
+                 exit_when_done=True):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"capstan-{name}-"))
         self.job_file = self.folder / "job.yaml"
         self.job_file.write_text(job)
         self.overrides = [*overrides, f"checkpoint.uri={self.folder / 'model'}"]
         self.shards, self.workers, self.slow = shards, workers, slow or {}
-        self.processes, self.logs = {}, {}
+        self.flags, self.exit_when_done = flags, exit_when_done
+        self.processes = {}
         self._channel = None
 
     def __enter__(self):
         try:
             settings = [word for value in self.overrides for word in ("--set", value)]
             self.start("chief", "chief", "--job", self.job_file, "--shards", self.shards,
-                       "--exit-when-done", "--listen", "127.0.0.1:0", *settings)
+                       *(["--exit-when-done"] if self.exit_when_done else []),
+                       "--listen", "127.0.0.1:0", *settings)
             self.address = f"127.0.0.1:{self.ports('chief')['data']}"
             for index in range(self.shards):
-                self.start(f"ps-{index}", "ps", "--chief", self.address, "--index", index,
-                           "--listen", "127.0.0.1:0")
+                self.add_shard(index)
             for index in range(self.workers):
                 self.add_worker(f"worker-{index}")
             return self
@@ -97,10 +117,14 @@ class Crew:
         self.ports_file(name).unlink(missing_ok=True)
         log = open(self.folder / f"{name}.log", "ab")
         command = [BINARIES / binary, "--health-port", 0, "--metrics-port", 0,
-                   "--ports-file", self.ports_file(name), *arguments]
+                   "--ports-file", self.ports_file(name), *self.flags, *arguments]
         self.processes[name] = subprocess.Popen([str(word) for word in command], stdout=log,
                                                 stderr=log, stdin=subprocess.DEVNULL)
         log.close()
+
+    def add_shard(self, index):
+        self.start(f"ps-{index}", "ps", "--chief", self.address, "--index", index,
+                   "--listen", "127.0.0.1:0")
 
     def add_worker(self, name):
         slow = self.slow.get(name)
@@ -134,6 +158,27 @@ class Crew:
     def status(self):
         return self.call("GetStatus", chief_pb2.GetStatusRequest(), chief_pb2.GetStatusReply)
 
+    def call_shard(self, name, method, request, reply):
+        with grpc.insecure_channel(f"127.0.0.1:{self.ports(name)['data']}") as channel:
+            stub = channel.unary_unary(f"/capstan.v1.Ps/{method}",
+                                       request_serializer=type(request).SerializeToString,
+                                       response_deserializer=reply.FromString)
+            return stub(request, timeout=5, wait_for_ready=True)
+
+    def health(self, name):
+        """{probe: SERVING or NOT_SERVING}"""
+        port = self.ports(name)["health"]
+        return {service: probe(port, service) for service in ("startup", "liveness", "readiness")}
+
+    def cpu_seconds(self, name):
+        """CPU time that the process has used, all threads."""
+        tasks = pathlib.Path(f"/proc/{self.processes[name].pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+
+    def resident_bytes(self, name):
+        pages = pathlib.Path(f"/proc/{self.processes[name].pid}/statm").read_text().split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
     def until(self, condition, what, timeout=60):
         deadline = time.monotonic() + timeout
         while not condition():
@@ -142,6 +187,12 @@ class Crew:
             if self.processes["chief"].poll() not in (None, 0):
                 raise AssertionError(f"the chief ended while waiting for {what}\n{self.last_words()}")
             time.sleep(LINE_SECONDS)
+
+    def until_state(self, *states, timeout=60):
+        """Until the job is in one of the states, by their names without JOB_STATE_; the status."""
+        wanted = {view_pb2.JobState.Value(f"JOB_STATE_{state}") for state in states}
+        self.until(lambda: self.status().state in wanted, " or ".join(states), timeout)
+        return self.status()
 
     def until_examples(self, count, timeout=60):
         self.until(lambda: self.status().examples >= count, f"{count} examples", timeout)
@@ -194,7 +245,7 @@ class Crew:
     def fingerprint(self):
         """Bytes and checksum of every partition's file: equal for models that are equal bit by bit."""
         files = json.loads(self.manifest().read_text())["files"]
-        return sorted((f["partition"], f["bytes"], f["crc32c"]) for f in files)
+        return sorted((f["name"], f["bytes"], f["crc32c"]) for f in files)
 
     def predict(self, data_file):
         """The model's scores for the records of a file, by `capstan predict`."""
