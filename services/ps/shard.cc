@@ -28,6 +28,21 @@ uint64_t BoundOf(const Catalog& catalog) {
 
 auto OrderOf(const v1::ViewEpoch& epoch) { return std::make_tuple(epoch.term(), epoch.n()); }
 
+// Whether the client is through with this part of its push.
+bool IsSettled(v1::Fate fate) {
+  switch (fate) {
+    case v1::FATE_UNSPECIFIED:
+    case v1::FATE_APPLIED:
+    case v1::FATE_QUEUED:
+    case v1::FATE_STAGED:
+    case v1::FATE_SETTLED:
+    case v1::FATE_DROPPED:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Shard>> Shard::Create(const v1::JobSpec& job,
@@ -180,6 +195,7 @@ absl::StatusOr<v1::PushReply> Shard::Push(const std::shared_ptr<const PushMessag
   const absl::Time now = absl::Now();
   v1::PushReply reply;
   bool busy = false;
+  bool settled = true;
   for (size_t i = 0; i < push->partitions().size(); ++i) {
     const uint32_t index = push->partitions()[i].partition;
     Partition* const partition = Find(index);
@@ -189,13 +205,16 @@ absl::StatusOr<v1::PushReply> Shard::Push(const std::shared_ptr<const PushMessag
       fate.set_dense(v1::FATE_NOT_OWNER);
       fate.set_sparse(v1::FATE_NOT_OWNER);
       metrics_.CountFate(v1::FATE_NOT_OWNER);
+      settled = false;
       continue;
     }
     fate = partition->Push(push, i, now);
+    settled = settled && IsSettled(fate.dense()) && IsSettled(fate.sparse());
     busy = busy || fate.dense() == v1::FATE_BUSY || fate.sparse() == v1::FATE_BUSY;
   }
   if (busy) reply.set_retry_after_seconds(absl::ToDoubleSeconds(kBusyHint));
-  if (clocks_needed_ && head.header().member() != 0) {
+  // A step whose push must come again is not finished: others may not run ahead of it.
+  if (settled && clocks_needed_ && head.header().member() != 0) {
     PullAnswers released;
     {
       absl::MutexLock lock(&clock_mu_);
