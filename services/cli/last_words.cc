@@ -25,12 +25,17 @@ std::vector<std::string> LastWords(const v1::GetStatusReply& status,
   };
   say("model     ", status.model_uri());
   say("curve     ", status.curve_uri());
-  const std::string again = absl::StrCat("capstan train ", Printable(options.job_file));
-  lines.insert(lines.end(), {"", "try next",
-                             absl::StrCat("  ", again, " --shards ", options.shards, " --workers ",
-                                          options.workers + 1, "    # one worker more"),
-                             absl::StrCat("  ", again, " --shards ", options.shards, " --workers ",
-                                          options.workers, " --set train.epochs=2    # longer")});
+  lines.insert(lines.end(), {"", "try next"});
+  if (!status.model_uri().empty()) {
+    lines.push_back(absl::StrCat("  capstan predict ", Printable(status.model_uri()),
+                                 "    # a score for each held-out record"));
+  }
+  const auto suggest = [&](int workers, const std::string& more) {
+    lines.push_back(absl::StrCat("  capstan train ", Printable(options.job_file), " --shards ",
+                                 options.shards, " --workers ", workers, more));
+  };
+  suggest(options.workers + 1, "    # one worker more");
+  suggest(options.workers, " --set train.epochs=2    # longer");
   return lines;
 }
 

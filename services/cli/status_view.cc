@@ -15,6 +15,8 @@ namespace capstan::cli {
 namespace {
 
 constexpr int kSparklineCells = 24;
+constexpr int kEvaluationCells = 12;
+constexpr int kMetricsWhileRunning = 2;
 constexpr int kMinRows = 3;        // Of workers and of shards, however low the terminal is.
 constexpr int kWorkersInLine = 8;  // More of them are summed up.
 
@@ -39,23 +41,26 @@ std::string Staleness(const v1::GetStatusReply& status) {
 std::string Title(const v1::GetStatusReply& status, const Paint& paint) {
   const std::string name = status.job().empty() ? "the job" : Printable(status.job());
   std::string title = absl::StrCat(paint.Bold(name), "  ", StateName(status.state()));
-  if (status.data_epoch() > 0) absl::StrAppend(&title, "  epoch ", status.data_epoch());
+  if (status.state() == v1::JOB_STATE_RUNNING) {
+    absl::StrAppend(&title, "  epoch ", status.data_epoch() + 1);  // People count from 1.
+  }
   return absl::StrCat(title, "  ", Seconds(status.elapsed_seconds()));
 }
 
 std::string HeldOut(const v1::GetStatusReply& status, bool unicode) {
   const v1::Evaluation& last = *LastEvaluation(status);
-  std::string line =
-      absl::StrCat(RenderMetrics(last), "  ",
-                   last.final() ? "at the end" : absl::StrCat("after ", Grouped(last.examples())));
-  if (!last.at_round_boundary()) absl::StrAppend(&line, ", live");
+  std::string line = RenderMetrics(last, kMetricsWhileRunning);
   std::vector<double> curve;
   for (const v1::Evaluation& evaluation : status.evaluations()) {
     const auto auc = evaluation.metrics().find("auc");
     if (auc != evaluation.metrics().end()) curve.push_back(auc->second);
   }
-  if (curve.size() < 2) return line;
-  return absl::StrCat(line, "  ", Sparkline(curve, kSparklineCells, unicode));
+  if (curve.size() > 1) {
+    absl::StrAppend(&line, "  ", Sparkline(curve, kEvaluationCells, unicode));
+  }
+  if (last.final()) return absl::StrCat(line, "  at the end");
+  absl::StrAppend(&line, "  after ", Grouped(last.examples()));
+  return last.at_round_boundary() ? line : line + ", live";
 }
 
 // The facts of the whole job, above the tables.
@@ -143,7 +148,9 @@ std::string RenderLine(const v1::GetStatusReply& status) {
                    Percent(status.progress()), ", ETA ", Eta(status)),
       absl::StrCat(Examples(status), " examples, ", Rate(status.examples_per_second())),
       absl::StrFormat("loss %.4f", status.loss())};
-  if (LastEvaluation(status) != nullptr) parts.push_back(RenderMetrics(*LastEvaluation(status)));
+  if (LastEvaluation(status) != nullptr) {
+    parts.push_back(RenderMetrics(*LastEvaluation(status), kMetricsWhileRunning));
+  }
   parts.push_back(absl::StrCat("staleness ", Staleness(status)));
   if (status.workers_size() > 0) parts.push_back(WorkersInLine(status));
   if (status.shards_size() > 0) parts.push_back(ShardsInLine(status));
@@ -154,16 +161,16 @@ std::string RenderLine(const v1::GetStatusReply& status) {
   return absl::StrJoin(parts, " | ");
 }
 
-std::string RenderMetrics(const v1::Evaluation& evaluation) {
+std::string RenderMetrics(const v1::Evaluation& evaluation, int at_most) {
   const std::pair<const char*, const char*> shown[] = {{"auc", "AUC"},
-                                                       {"accuracy", "accuracy"},
                                                        {"rmse", "RMSE"},
                                                        {"logloss", "logloss"},
+                                                       {"accuracy", "accuracy"},
                                                        {"calibration", "calibration"}};
   std::vector<std::string> parts;
   for (const auto& [key, name] : shown) {
     const auto metric = evaluation.metrics().find(key);
-    if (metric == evaluation.metrics().end()) continue;
+    if (metric == evaluation.metrics().end() || static_cast<int>(parts.size()) == at_most) continue;
     parts.push_back(absl::StrFormat("%s %.4f", name, metric->second));
   }
   return absl::StrJoin(parts, "  ");

@@ -26,8 +26,10 @@ std::vector<std::string> RenderScreen(const v1::GetStatusReply& status,
 // The same facts in one line, for a log.
 std::string RenderLine(const v1::GetStatusReply& status);
 
-// "AUC 0.7812  logloss 0.4512  calibration 1.01": an evaluation's metrics, the most telling first.
-std::string RenderMetrics(const v1::Evaluation& evaluation);
+// "AUC 0.7812  logloss 0.4512  accuracy 0.7765": an evaluation's metrics, the most telling first,
+// at most so many.
+inline constexpr int kAllMetrics = 100;
+std::string RenderMetrics(const v1::Evaluation& evaluation, int at_most = kAllMetrics);
 
 // "running", "completed" ...
 std::string StateName(v1::JobState state);

@@ -76,7 +76,7 @@ std::string Screen(const v1::GetStatusReply& status, const ViewOptions& options)
 
 TEST(RenderScreenTest, ShowsEveryFact) {
   EXPECT_EQ(Screen(Running(), {.width = 80}),
-            "demo  running  1m 40s\n"
+            "demo  running  epoch 1  1m 40s\n"
             "████████████████████████████▊░░░░░░░░░░░░░░░░░  62.5 %  ETA 1m 07s\n"
             "\n"
             "examples   625,000 of 1,000,000  6.25 k/s\n"
@@ -143,6 +143,17 @@ TEST(RenderScreenTest, SaysThatALiveEvaluationIsLive) {
   EXPECT_THAT(Screen(status, {}), HasSubstr("after 500,000, live"));
 }
 
+TEST(RenderScreenTest, ShowsHowTheEvaluationsWent) {
+  v1::GetStatusReply status = Running();
+  v1::Evaluation& last = *status.add_evaluations();
+  last = status.evaluations(0);
+  (*last.mutable_metrics())["auc"] = 0.79;
+  (*last.mutable_metrics())["calibration"] = 1;
+  last.set_final(true);
+  EXPECT_THAT(Screen(status, {}),
+              HasSubstr("held out   AUC 0.7900  logloss 0.4512  ▁█  at the end"));
+}
+
 TEST(RenderScreenTest, LetsNoNameCommandTheTerminal) {
   v1::GetStatusReply status = Running();
   status.mutable_workers(0)->set_name("\x1b[2Jevil");
@@ -178,6 +189,7 @@ TEST(LastWordsTest, SayWhatCameOutAndWhereItIs) {
   EXPECT_THAT(words, HasSubstr("held out  AUC 0.7712"));
   EXPECT_THAT(words, HasSubstr("model     /runs/demo/model"));
   EXPECT_THAT(words, HasSubstr("curve     /runs/demo/curve.csv"));
+  EXPECT_THAT(words, HasSubstr("capstan predict /runs/demo/model"));
   EXPECT_THAT(words, HasSubstr("capstan train job.yaml --shards 2 --workers 4"));
 }
 
