@@ -103,6 +103,13 @@ absl::Status Run(const Flags& flags) {
   return end;
 }
 
+// 2: the worker cannot start like this (a flag, a port that is taken, a chief that refuses it).
+int ExitCode(const absl::Status& status) {
+  const bool refused = absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
+                       absl::IsUnavailable(status);
+  return refused ? 2 : 1;
+}
+
 }  // namespace
 }  // namespace capstan::worker
 
@@ -136,5 +143,5 @@ int main(int argc, char** argv) {
   const absl::Status status = capstan::worker::Run(flags);
   if (status.ok()) return 0;
   capstan::log::Error(std::string(status.message()));
-  return absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ? 2 : 1;
+  return capstan::worker::ExitCode(status);
 }

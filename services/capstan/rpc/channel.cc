@@ -4,11 +4,13 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
+#include "capstan/rpc/grpc_log.h"
 #include "capstan/rpc/limits.h"
 
 namespace capstan {
 
 Channel NewChannel(const std::string& address) {
+  SilenceGrpc();
   grpc::ChannelArguments arguments;
   SetTransport([&arguments](const char* name, int value) { arguments.SetInt(name, value); });
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);

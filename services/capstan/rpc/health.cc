@@ -15,6 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "capstan/rpc/grpc_log.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 
 namespace capstan {
@@ -120,6 +121,7 @@ class GrpcHealthServer final : public HealthServer {
   }
 
   absl::Status Listen(const std::string& address) {
+    SilenceGrpc();
     grpc::ServerBuilder builder;
     builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(&service_);
