@@ -1,0 +1,232 @@
+"""The life of the processes: how they start, show their health, are asked to stop, park, and give up."""
+
+import json
+import pathlib
+import signal
+import socket
+import sys
+import tempfile
+import time
+import unittest
+
+import grpc
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from crew import (Crew, chief_pb2, ledger_job, ledger_times, probe, ps_pb2, run_to_end, view_pb2,
+                  write_ledger_file)
+
+RECORDS = 3000
+SLOW = {"worker-0": 50, "worker-1": 50}
+HEALTHY = {"startup": "SERVING", "liveness": "SERVING", "readiness": "SERVING"}
+NEVER = 1000  # Epochs of a job that a test does not want to end.
+
+
+class LifeTest(unittest.TestCase):
+
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.scratch.name)
+        self.data = self.folder / "records.csv"
+        write_ledger_file(self.data, RECORDS)
+
+    def tearDown(self):
+        self.scratch.cleanup()
+
+    def crew(self, update="sparse: {policy: async}", epochs=1, **settings):
+        return Crew(ledger_job([self.data], update=update, epochs=epochs), **settings)
+
+    def stop(self, crew, name, how=signal.SIGTERM):
+        """Exit code and seconds until then."""
+        began = time.monotonic()
+        return crew.kill(name, how), time.monotonic() - began
+
+    # ---- asked to stop ----
+
+    def test_a_worker_asked_to_stop_is_gone_in_5_s_and_others_do_its_work(self):
+        for update in ("sparse: {policy: async}", "sparse: {policy: sync, lanes: 4}"):
+            with self.subTest(update), self.crew(update, slow=SLOW) as crew:
+                crew.until_examples(RECORDS // 8)
+                code, seconds = self.stop(crew, "worker-0")
+                self.assertEqual(code, 0)
+                self.assertLess(seconds, 5)
+                self.assertLess(crew.status().examples, RECORDS, "it was asked too late")
+                self.assertEqual(crew.wait().examples, RECORDS)
+                self.assertEqual(set(ledger_times(crew.predict(self.data))), {1})
+
+    def test_a_worker_stops_in_5_s_without_a_chief_that_answers(self):
+        with self.crew(slow=SLOW, epochs=NEVER) as crew:
+            crew.until_examples(RECORDS // 8)
+            crew.processes["chief"].send_signal(signal.SIGSTOP)
+            try:
+                code, seconds = self.stop(crew, "worker-0")
+            finally:
+                crew.processes["chief"].send_signal(signal.SIGCONT)
+            self.assertEqual(code, 0)
+            self.assertLess(seconds, 5)
+
+    def test_a_second_signal_ends_a_process_at_once(self):
+        with self.crew(slow=SLOW, epochs=NEVER) as crew:
+            crew.until_examples(RECORDS // 8)
+            crew.processes["chief"].send_signal(signal.SIGSTOP)  # So that nothing can be given back.
+            try:
+                crew.processes["worker-0"].send_signal(signal.SIGTERM)
+                crew.until(lambda: "draining" in crew.log("worker-0"), "the drain")
+                code, seconds = self.stop(crew, "worker-0")
+            finally:
+                crew.processes["chief"].send_signal(signal.SIGCONT)
+            self.assertEqual(code, 128 + signal.SIGTERM)
+            self.assertLess(seconds, 0.5)
+
+    def test_chief_and_shards_asked_to_stop_end_with_0(self):
+        with self.crew(epochs=NEVER, exit_when_done=False) as crew:
+            crew.until_examples(RECORDS // 8)
+            for name in ("ps-1", "worker-1", "chief", "ps-0", "worker-0"):
+                code, seconds = self.stop(crew, name, signal.SIGINT if name == "ps-0" else signal.SIGTERM)
+                self.assertEqual(code, 0, name)
+                self.assertLess(seconds, 5, name)
+
+    def test_a_worker_parks_when_the_job_is_over(self):
+        with self.crew(exit_when_done=False) as crew:
+            crew.until_state("COMPLETED")
+            crew.until(lambda: "parked" in crew.log("worker-0"), "parking")
+            before, began = crew.cpu_seconds("worker-0"), time.monotonic()
+            time.sleep(3)
+            used = (crew.cpu_seconds("worker-0") - before) / (time.monotonic() - began)
+            self.assertLess(used, 0.01)
+            self.assertEqual(crew.health("worker-0"), HEALTHY)
+            self.assertEqual({w.state for w in crew.status().workers}, {"parked"})
+            for name in ("worker-0", "ps-0", "chief"):
+                self.assertEqual(self.stop(crew, name)[0], 0, name)
+
+    # ---- health ----
+
+    def test_health_follows_the_life_of_each_role(self):
+        with self.crew(shards=2, workers=1, epochs=NEVER, slow=SLOW) as crew:
+            crew.until_examples(100)
+            for name in ("chief", "ps-0", "worker-0"):
+                self.assertEqual(crew.health(name), HEALTHY, name)
+                with self.assertRaises(grpc.RpcError) as refused:
+                    probe(crew.ports(name)["health"], "no-such-probe")
+                self.assertEqual(refused.exception.code(), grpc.StatusCode.NOT_FOUND)
+
+    def test_without_a_chief_a_process_lives_but_is_not_ready(self):
+        with self.crew(shards=1, workers=1) as crew:
+            crew.start("ps-9", "ps", "--chief", free_address(), "--index", 0, "--listen", "127.0.0.1:0")
+            crew.start("worker-9", "worker", "--chief", free_address())
+            self.assertEqual(crew.health("ps-9"), {"startup": "NOT_SERVING", "liveness": "SERVING",
+                                                   "readiness": "NOT_SERVING"})
+            self.assertEqual(crew.health("worker-9"), {"startup": "SERVING", "liveness": "SERVING",
+                                                       "readiness": "NOT_SERVING"})
+            for name in ("ps-9", "worker-9"):
+                self.assertEqual(self.stop(crew, name)[0], 0, name)
+
+    # ---- starts that fail ----
+
+    def test_every_binary_tells_its_version(self):
+        for binary, name in (("chief", "chief"), ("ps", "ps"), ("worker", "worker"), ("capstan", "cli")):
+            code, said = run_to_end(binary, "--version")
+            self.assertEqual(code, 0)
+            self.assertRegex(said, rf"^capstan {name} \d+\.\d+\.\d+")
+
+    def test_a_port_that_is_taken_is_told_in_one_line(self):
+        job = self.folder / "job.yaml"
+        job.write_text(ledger_job([self.data]) + f"checkpoint: {{uri: {self.folder}/model}}\n")
+        needs = {"chief": ["--job", job, "--shards", 1], "worker": ["--chief", free_address()],
+                 "ps": ["--chief", free_address(), "--index", 0]}
+        with socket.create_server(("0.0.0.0", 0)) as taken:
+            port = taken.getsockname()[1]
+            for binary, arguments in needs.items():
+                for flag in ("--metrics-port", "--health-port", "--listen"):
+                    if binary == "worker" and flag == "--listen":
+                        continue
+                    ports = {"--metrics-port": 0, "--health-port": 0, "--listen": "127.0.0.1:0"}
+                    if binary == "worker":
+                        del ports["--listen"]
+                    ports[flag] = f"127.0.0.1:{port}" if flag == "--listen" else port
+                    words = [word for pair in ports.items() for word in pair]
+                    with self.subTest(binary=binary, flag=flag):
+                        code, said = run_to_end(binary, *arguments, *words)
+                        self.assertEqual(code, 2)
+                        self.assertRegex(said, rf"cannot listen on \S+:{port}")
+                        self.assertEqual(len(said.splitlines()), 1, said)
+
+    def test_a_chief_that_does_not_come_is_waited_for_and_given_up(self):
+        with self.crew(shards=1, workers=1) as crew:
+            crew.wait()
+            nobody = free_address()
+            began = time.monotonic()
+            flags = ("--chief", nobody, "--chief-deadline", 6)
+            crew.start("ps-9", "ps", *flags, "--index", 0, "--listen", "127.0.0.1:0")
+            crew.start("worker-9", "worker", *flags)
+            for name in ("ps-9", "worker-9"):
+                code = crew.processes[name].wait(12)
+                self.assertGreater(time.monotonic() - began, 6)
+                self.assertNotEqual(code, 0)
+                self.assertIn("waiting for the chief", crew.log(name))
+                self.assertIn(nobody, crew.log(name).splitlines()[-1])
+
+    # ---- strangers and losses ----
+
+    def test_another_wire_version_is_refused(self):
+        with self.crew(shards=1, workers=1, epochs=NEVER) as crew:
+            crew.until_examples(100)
+            for method in ("RegisterWorker", "RegisterShard"):
+                request = getattr(chief_pb2, f"{method}Request")(wire_version=99, incarnation=7)
+                with self.assertRaises(grpc.RpcError) as refused:
+                    crew.call(method, request, getattr(chief_pb2, f"{method}Reply"))
+                self.assertEqual(refused.exception.code(), grpc.StatusCode.FAILED_PRECONDITION)
+                self.assertIn("wire version 99", refused.exception.details())
+            pull = ps_pb2.PullRequest()
+            pull.header.wire_version = 99
+            with self.assertRaises(grpc.RpcError) as refused:
+                crew.call_shard("ps-0", "Pull", pull, ps_pb2.PullReply)
+            self.assertEqual(refused.exception.code(), grpc.StatusCode.UNIMPLEMENTED)
+            self.assertIn("wire version 99", refused.exception.details())
+
+    def fails(self, crew, reason):
+        last = crew.wait(timeout=20, expect=1)
+        self.assertEqual(last.state, view_pb2.JOB_STATE_FAILED)
+        self.assertEqual(last.failure_kind, chief_pb2.FAILURE_KIND_ERROR)
+        self.assertRegex(last.reason, reason)
+
+    def test_a_lost_shard_fails_the_job(self):
+        with self.crew(epochs=NEVER) as crew:
+            crew.until_examples(RECORDS // 8)
+            crew.kill("ps-1")
+            self.fails(crew, r"shard 1 \(127\.0\.0\.1:\d+\) is lost: silent for")
+
+    def test_a_shard_that_starts_anew_fails_the_job(self):
+        with self.crew(epochs=NEVER) as crew:
+            crew.until_examples(RECORDS // 8)
+            crew.kill("ps-1")
+            crew.add_shard(1)
+            self.fails(crew, "shard 1 has been started anew; the parameters it held are lost")
+
+    def test_a_shard_that_is_asked_to_leave_fails_the_job(self):
+        with self.crew(epochs=NEVER) as crew:
+            crew.until_examples(RECORDS // 8)
+            self.assertEqual(crew.kill("ps-0", signal.SIGTERM), 0)
+            self.fails(crew, "shard 0 is leaving, with parameters of this job")
+
+    # ---- logs ----
+
+    def test_json_logs_are_json_line_by_line(self):
+        with self.crew(flags=("--log-format", "json")) as crew:
+            crew.wait()
+            for name in ("chief", "ps-0", "worker-0"):
+                lines = [json.loads(line) for line in crew.log(name).splitlines()]
+                self.assertGreater(len(lines), 1)
+                for line in lines:
+                    self.assertLessEqual({"ts", "level", "role", "msg"}, set(line))
+                self.assertIn("started", [line["msg"] for line in lines])
+                self.assertEqual({line["role"] for line in lines}, {name.split("-")[0]})
+
+
+def free_address():
+    """Where nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"127.0.0.1:{server.getsockname()[1]}"
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
