@@ -74,6 +74,15 @@ void LeaseRunner::Deliver(Event event) {
     }
   }
   delivering_ = false;
+  CountLate();
+}
+
+// Whether a shard said so or the keeper: the machine knows when a round went by without its
+// gradient.
+void LeaseRunner::CountLate() {
+  const uint64_t late = machine_->progress().late;
+  member_.metrics.late_gradients.Add(static_cast<double>(late - late_counted_));
+  late_counted_ = late;
 }
 
 // ---- reading ----
@@ -258,7 +267,6 @@ void LeaseRunner::Do(const SendReport& action) {
       Guard([this, ticket = action.ticket](absl::StatusOr<v1::ReportLaneReply> reply) {
         ReportDone event{.ticket = ticket, .status = reply.status()};
         if (reply.ok()) event.answer = reply->answer();
-        if (event.answer == v1::ReportLaneReply::ANSWER_LATE) member_.metrics.late_gradients.Add();
         Deliver(std::move(event));
       }));
 }

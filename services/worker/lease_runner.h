@@ -88,6 +88,7 @@ class LeaseRunner {
   void OnPushed(const SendPush& push, const PushOutcome& outcome);
   void OnComputed(uint64_t number);
   void Fail(const absl::Status& status);
+  void CountLate();
   ShardIndex Keeper() const;
   bool evaluates() const { return lease_.kind() == v1::LEASE_KIND_EVALUATION; }
   absl::Time Now() const { return member_.clock.Now(); }
@@ -109,6 +110,7 @@ class LeaseRunner {
   v1::EvaluationResult evaluation_;
   std::vector<v1::LaneTaskDone> tasks_done_;
   uint64_t round_ = 0;
+  uint64_t late_counted_ = 0;
   absl::Time open_began_;
   bool machine_over_ = false;  // It has said Finished.
   bool over_ = false;          // And there is nothing to wait for.
