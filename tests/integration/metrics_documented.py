@@ -31,13 +31,13 @@ def documented(page):
 
 
 def exported(scrape):
-    """{name: (type, labels)} of one scrape; `le` belongs to the type."""
+    """{name: (type, labels)} of one scrape; `le` and `quantile` belong to the type."""
     types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", scrape, re.MULTILINE))
     metrics = {}
     for name, labels in re.findall(r"^(\w+)(?:\{(.*)\})? \S+$", scrape, re.MULTILINE):
         base = re.sub(r"_(bucket|count|sum)$", "", name)
-        name = base if types.get(base) == "histogram" else name
-        names = set(re.findall(r'(\w+)="(?:[^"\\]|\\.)*"', labels)) - {"le"}
+        name = base if types.get(base) in ("histogram", "summary") else name
+        names = set(re.findall(r'(\w+)="(?:[^"\\]|\\.)*"', labels)) - {"le", "quantile"}
         metrics.setdefault(name, (types.get(name, "untyped"), frozenset(names)))
     return metrics
 

@@ -1,0 +1,148 @@
+"""Each update policy does what it promises when one worker is ten times as slow as the others."""
+
+import math
+import pathlib
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from crew import Crew, ledger_job, ledger_times, series, view_pb2, write_ledger_file
+
+BATCH = 1024
+FAST, SLOW = 100, 1000  # Sleeps make a step long enough to be told apart, and need no core.
+RECORD_BYTES = 11  # Of the ledger's file.
+
+
+def crowd(workers):
+    """`workers` workers; the last one is ten times as slow as the others."""
+    return {f"worker-{i}": SLOW if i == workers - 1 else FAST for i in range(workers)}
+
+
+class PoliciesTest(unittest.TestCase):
+
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.data = pathlib.Path(self.scratch.name) / "records.csv"
+
+    def tearDown(self):
+        self.scratch.cleanup()
+
+    def crew(self, update, records, workers=3, slow=None, overrides=(), batch=BATCH, **settings):
+        self.records = records
+        write_ledger_file(self.data, records)
+        return Crew(ledger_job([self.data], update=update, batch=batch), workers=workers,
+                    slow=crowd(workers) if slow is None else slow, exit_when_done=False,
+                    overrides=[f"data.task_bytes={4 * batch * RECORD_BYTES}", "partition_count=8",
+                               *overrides], **settings)
+
+    def finish(self, crew, timeout=60):
+        """Until the job is completed: every record was trained exactly once."""
+        last = crew.until_state("COMPLETED", "FAILED", timeout=timeout)
+        self.assertEqual(last.state, view_pb2.JOB_STATE_COMPLETED, last.reason)
+        self.assertEqual(last.examples, self.records)
+        self.assertEqual(set(ledger_times(crew.predict(self.data))), {1})
+        return last
+
+    def steps(self, crew, name):
+        return series(crew.scrape(name), "capstan_worker_steps_total")[""]
+
+    def sum_of(self, crew, name):
+        return sum(series(crew.scrape("ps-0"), name).values())
+
+    # ---- ssp ----
+
+    def lags_of_ssp(self, staleness):
+        """Every lag that was seen, and the seconds that pulls waited."""
+        lags = set()
+        with self.crew(f"sparse: {{policy: ssp, staleness: {staleness}}}", 120 * BATCH) as crew:
+            crew.until_examples(1)
+            while crew.status().state == view_pb2.JOB_STATE_RUNNING:
+                for shard in ("ps-0", "ps-1"):
+                    lags |= set(series(crew.scrape(shard), "capstan_member_clock_lag").values())
+            waited = self.sum_of(crew, "capstan_server_pull_wait_seconds_sum")
+            self.finish(crew)
+        return lags, waited
+
+    def test_ssp_keeps_the_fast_within_the_bound_and_makes_them_wait_exactly_there(self):
+        # A pull is granted to a worker that has finished at most `staleness` clocks more than the slowest;
+        # once it has finished that very step it is one further. There it waits: the bound is reached.
+        for staleness in (0, 2, 5):
+            with self.subTest(staleness=staleness):
+                lags, waited = self.lags_of_ssp(staleness)
+                self.assertEqual(max(lags), staleness + 1)
+                self.assertGreater(waited, 0.5)
+
+    def test_ssp_whose_bound_is_out_of_reach_waits_for_nobody(self):
+        lags, waited = self.lags_of_ssp(1000)
+        self.assertGreater(max(lags), 10)
+        self.assertLess(waited, 0.05)
+
+    def test_ssp_takes_in_who_joins_late_and_lets_go_who_is_out_of_data(self):
+        # Few tasks: at the end the fast ones find none, while the slow one works on; a newcomer starts at
+        # the slowest clock and holds nobody up.
+        with self.crew("sparse: {policy: ssp, staleness: 1}", 60 * BATCH, workers=2) as crew:
+            crew.until_examples(15 * BATCH)
+            crew.add_worker("worker-9")
+            crew.until(lambda: crew.ports_file("worker-9").exists(), "the newcomer")
+            crew.until(lambda: self.steps(crew, "worker-9") > 0, "the newcomer's first step")
+            self.finish(crew)
+
+    # ---- async ----
+
+    def test_async_waits_for_nobody(self):
+        with self.crew("sparse: {policy: async}", 200 * BATCH) as crew:
+            self.finish(crew)
+            slow, fast = self.steps(crew, "worker-2"), self.steps(crew, "worker-0")
+            self.assertGreater(slow, 0)
+            self.assertGreater(fast, 3 * slow)
+            self.assertEqual(self.sum_of(crew, "capstan_server_pull_wait_seconds_count"), 0)
+
+    def test_aggregation_makes_one_update_of_k_gradients(self):
+        versions = {}
+        for k in (1, 4):
+            # One partition: every gradient reaches it, so its version counts the updates.
+            with self.crew(f"sparse: {{policy: async, aggregate: {k}}}", 50 * BATCH, shards=1, slow={},
+                           overrides=["partition_count=1"]) as crew:
+                crew.until_state("COMPLETED")
+                pushes = sum(self.steps(crew, f"worker-{i}") for i in range(3))
+                versions[k] = math.ceil(pushes / k)  # The leftovers make one more.
+                crew.until(lambda: self.sum_of(crew, "capstan_model_version") == versions[k],
+                           f"version {versions[k]}", timeout=5)
+                self.assertEqual(self.sum_of(crew, "capstan_aggregation_queued_gradients"), 0)
+        self.assertGreater(versions[1], 3 * versions[4])
+
+    # ---- sync ----
+
+    def rounds_a_second(self, crew, first=4, last=16):
+        crew.until(lambda: crew.status().round >= first, f"round {first}")
+        before, began = crew.status().round, time.monotonic()
+        crew.until(lambda: crew.status().round >= last, f"round {last}")
+        return (crew.status().round - before) / (time.monotonic() - began)
+
+    def test_backup_workers_give_the_pace_of_the_fast(self):
+        rates = {}
+        for backup in (0, 1):
+            update = f"sparse: {{policy: sync, lanes: 4, backup_workers: {backup}}}"
+            batch = 4 * BATCH
+            with self.crew(update, 4 * 25 * batch, workers=4, batch=batch) as crew:
+                rates[backup] = self.rounds_a_second(crew)
+                late = sum(series(crew.scrape(f"worker-{i}"), "capstan_worker_late_gradients_total")[""]
+                           for i in range(4))
+                self.assertEqual(late > 0, backup > 0)
+                self.finish(crew)
+        self.assertGreater(rates[1], 3 * rates[0], rates)
+
+    def test_sync_takes_in_who_joins_late_and_goes_on_when_lanes_run_out(self):
+        # 28 tasks on three lanes: one lane has data when the others have none.
+        batch, tasks = 128, 28
+        update = "sparse: {policy: sync, lanes: 3}"
+        with self.crew(update, tasks * 4 * batch, workers=1, slow={}, batch=batch) as crew:
+            crew.until_examples(5 * 4 * batch)
+            crew.add_worker("worker-1")
+            self.finish(crew)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
