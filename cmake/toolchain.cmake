@@ -13,7 +13,8 @@ endif()
 # No debug information by default: it doubles the time of a cold build; -DCMAKE_CXX_FLAGS=-g brings it back.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2")
 
-# Every x86-64 server of the last decade has these; wider SIMD is chosen at run time (capstan/base/simd.h).
+# Every x86-64 server of the last decade has these; wider SIMD is chosen at run time
+# (capstan/optim, capstan/model/kernels).
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   add_compile_options(-march=x86-64-v2)
 endif()
@@ -32,9 +33,12 @@ else()
 endif()
 add_link_options(-Wl,-z,relro,-z,now)
 
+# Paths are told to ccache relative to the project, so that another clone or build folder finds what
+# this one compiled.
 find_program(CAPSTAN_CCACHE ccache)
 if(CAPSTAN_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CAPSTAN_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+      CCACHE_NOHASHDIR=1 ${CAPSTAN_CCACHE})
 endif()
 find_program(CAPSTAN_MOLD mold)
 if(CAPSTAN_MOLD)
