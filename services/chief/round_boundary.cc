@@ -5,9 +5,10 @@
 namespace capstan::chief {
 namespace {
 
-v1::HoldRoundsRequest Hold(bool hold) {
+v1::HoldRoundsRequest Hold(bool hold, uint64_t number) {
   v1::HoldRoundsRequest request;
   request.set_hold(hold);
+  request.set_number(number);
   return request;
 }
 
@@ -16,7 +17,7 @@ v1::HoldRoundsRequest Hold(bool hold) {
 void RoundBoundary::Seek(uint32_t keeper, absl::Duration deadline, ShardCalls& calls) {
   if (state_ != State::kNone || calls.Pending(Purpose::kRelease)) return;
   state_ = State::kHolding;
-  calls.Send(Purpose::kHold, keeper, Hold(true), deadline);
+  calls.Send(Purpose::kHold, keeper, Hold(true, ++orders_), deadline);
 }
 
 void RoundBoundary::OnHeld(const v1::HoldRoundsReply& reply, const std::vector<uint32_t>& shards,
@@ -36,7 +37,7 @@ void RoundBoundary::OnCommitted(const ShardCalls& calls) {
 void RoundBoundary::Release(uint32_t keeper, absl::Duration deadline, ShardCalls& calls) {
   CAPSTAN_CHECK(reached());
   state_ = State::kNone;
-  calls.Send(Purpose::kRelease, keeper, Hold(false), deadline);
+  calls.Send(Purpose::kRelease, keeper, Hold(false, ++orders_), deadline);
 }
 
 }  // namespace capstan::chief

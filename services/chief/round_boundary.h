@@ -36,6 +36,7 @@ class RoundBoundary {
  private:
   State state_ = State::kNone;
   uint64_t round_ = 0;
+  uint64_t orders_ = 0;  // Holds and releases so far: the number of the last one.
 };
 
 }  // namespace capstan::chief

@@ -152,6 +152,15 @@ KeeperAnswers KeeperMachine::Hold(WaiterId waiter, absl::Time deadline) {
   return answers;
 }
 
+absl::Status KeeperMachine::TakeOrder(uint64_t number) {
+  if (number < last_order_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("order ", number, " comes after order ", last_order_));
+  }
+  last_order_ = number;
+  return absl::OkStatus();
+}
+
 KeeperAnswers KeeperMachine::Release() {
   KeeperAnswers answers;
   hold_ = false;

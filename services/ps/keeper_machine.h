@@ -92,6 +92,8 @@ class KeeperMachine {
   // Answered at the boundary. Idempotent.
   KeeperAnswers Hold(WaiterId waiter, absl::Time deadline);
   KeeperAnswers Release();
+  // Hold and Release come as numbered orders. FAILED_PRECONDITION: a later one has been heard already.
+  [[nodiscard]] absl::Status TakeOrder(uint64_t number);
 
   // The caller has gone away.
   void Forget(WaiterId waiter);
@@ -141,6 +143,7 @@ class KeeperMachine {
   bool round_opened_ = false;  // Somebody has been answered OPEN for the open round.
   bool hold_ = false;
   std::vector<HoldWaiter> hold_waiters_;
+  uint64_t last_order_ = 0;
 };
 
 }  // namespace capstan::ps

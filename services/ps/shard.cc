@@ -299,6 +299,15 @@ std::optional<WaiterId> Shard::HoldRounds(const v1::HoldRoundsRequest& request, 
     done(HoldAnswer{.status = keeper});
     return std::nullopt;
   }
+  absl::Status in_order;
+  {
+    absl::MutexLock lock(&keeper_mu_);
+    in_order = keeper_->TakeOrder(request.number());
+  }
+  if (!in_order.ok()) {
+    done(HoldAnswer{.status = in_order});
+    return std::nullopt;
+  }
   KeeperAnswers answers;
   if (!request.hold()) {
     HoldAnswer released;

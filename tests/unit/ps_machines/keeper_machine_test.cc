@@ -110,6 +110,14 @@ TEST(KeeperTest, AHoldLetsTheOpenRoundFinishAndNoneOpenAfterIt) {
   EXPECT_EQ(keeper.Release().size(), 1u);
 }
 
+TEST(KeeperTest, AnOrderThatComesLateDoesNotUndoALaterOne) {
+  KeeperMachine keeper(1, 0);
+  EXPECT_TRUE(keeper.TakeOrder(2).ok());
+  EXPECT_TRUE(keeper.TakeOrder(2).ok()) << "the same one, repeated";
+  EXPECT_TRUE(absl::IsFailedPrecondition(keeper.TakeOrder(1)));
+  EXPECT_TRUE(keeper.TakeOrder(3).ok());
+}
+
 TEST(KeeperTest, AHoldAtTheEndSaysSo) {
   KeeperMachine keeper(1, 0);
   Open(keeper, 0, kFirst);
