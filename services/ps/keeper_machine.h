@@ -92,7 +92,8 @@ class KeeperMachine {
   // Answered at the boundary. Idempotent.
   KeeperAnswers Hold(WaiterId waiter, absl::Time deadline);
   KeeperAnswers Release();
-  // Hold and Release come as numbered orders. FAILED_PRECONDITION: a later one has been heard already.
+  // Hold and Release come as numbered orders. FAILED_PRECONDITION: a later one has been heard
+  // already.
   [[nodiscard]] absl::Status TakeOrder(uint64_t number);
 
   // The caller has gone away.
