@@ -1,0 +1,54 @@
+"""Every example job reaches its published quality with 2 shards and 3 workers, and no update policy costs quality.
+
+Reads the real data of CAPSTAN_SHARED_DATA. CAPSTAN_QUALITY=all takes the median of 3 seeds for every example,
+not only where the seed alone moves the result by as much as there is to spare."""
+
+import os
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import quality
+from crew import SHARED_DATA
+
+ALL = os.environ.get("CAPSTAN_QUALITY") == "all"
+SEEDS = (1, 2, 3)
+POLICY_COST = 0.008  # AUC that a policy may lose against one worker.
+
+NEEDS_A_MEDIAN = {"criteo-dlrm"}
+
+
+class QualityTest(unittest.TestCase):
+
+    def test_every_example_reaches_its_bar(self):
+        for name, (metric, bar) in quality.BARS.items():
+            with self.subTest(example=name):
+                seeds = SEEDS if ALL or name in NEEDS_A_MEDIAN else SEEDS[:1]
+                runs = [quality.train(name, seed=seed) for seed in seeds]
+                value = quality.median(metric, runs)
+                print(f"{name}: {metric} {value:.4f}, bar {bar:.4f}, {runs[0].seconds:.1f} s", flush=True)
+                self.assertTrue(quality.reaches(metric, value, bar), f"{metric} {value:.4f}, bar {bar}")
+
+    def test_every_example_has_a_bar(self):
+        on_real_data = {path.stem for path in quality.EXAMPLES.glob("*.yaml")
+                        if quality.DATA_IN_EXAMPLES in path.read_text()}
+        self.assertEqual(on_real_data, set(quality.BARS))
+
+    def test_no_policy_costs_quality(self):
+        alone = [quality.train("criteo-lr", seed=seed, workers=1) for seed in SEEDS]
+        expected = quality.median("auc", alone)
+        print(f"criteo-lr, one worker: auc {expected:.4f}", flush=True)
+        for policy in quality.POLICIES:
+            with self.subTest(policy=policy):
+                runs = [quality.train("criteo-lr", policy, seed) for seed in SEEDS]
+                value = quality.median("auc", runs)
+                print(f"criteo-lr, {policy}: auc {value:.4f}, {runs[0].seconds:.1f} s", flush=True)
+                self.assertLess(abs(value - expected), POLICY_COST)
+
+
+if __name__ == "__main__":
+    if not quality.data_is_there():
+        print(f"SKIPPED: no real data in {SHARED_DATA.resolve()} (CAPSTAN_SHARED_DATA names the folder)")
+        sys.exit(quality.SKIPPED)
+    unittest.main(verbosity=2)
