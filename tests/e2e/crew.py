@@ -96,16 +96,9 @@ class Crew:
     def __exit__(self, kind, value, trace):
         if self._channel is not None:
             self._channel.close()
-        for process in self.processes.values():
-            if process.poll() is None:
-                process.terminate()
-        deadline = time.monotonic() + 8
-        for process in self.processes.values():
-            try:
-                process.wait(max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        # Workers first: while the chief listens they need not wait to give their leases back.
+        self.stop([p for name, p in self.processes.items() if name.startswith("worker")])
+        self.stop(self.processes.values())
         if kind is None:
             shutil.rmtree(self.folder)
         else:
@@ -130,6 +123,19 @@ class Crew:
         slow = self.slow.get(name)
         self.start(name, "worker", "--chief", self.address, "--name", name,
                    *(["--slow-down", slow] if slow else []))
+
+    @staticmethod
+    def stop(processes):
+        for process in processes:
+            if process.poll() is None:
+                process.terminate()
+        deadline = time.monotonic() + 8
+        for process in processes:
+            try:
+                process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
     def kill(self, name, how=signal.SIGKILL):
         self.processes[name].send_signal(how)
