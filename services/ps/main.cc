@@ -1,7 +1,9 @@
 // The PS shard: holds a share of the parameters, answers pulls, applies pushes.
 #include <CLI/CLI.hpp>
-#include <iostream>
+#include <string>
 
+#include "capstan/base/exit_code.h"
+#include "capstan/base/log.h"
 #include "capstan/base/version.h"
 #include "ps/ps_process.h"
 
@@ -36,6 +38,6 @@ int main(int argc, char** argv) {
   }
   const absl::Status end = capstan::ps::RunPs(options);
   if (end.ok()) return 0;
-  std::cerr << "ps: " << end.message() << "\n";
-  return 2;
+  capstan::log::Error(std::string(end.message()));
+  return capstan::ExitCodeOf(end);
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/exit_code.h"
 #include "capstan/base/log.h"
 #include "capstan/base/ports_file.h"
 #include "capstan/base/shutdown.h"
@@ -103,13 +104,6 @@ absl::Status Run(const Flags& flags) {
   return end;
 }
 
-// 2: the worker cannot start like this (a flag, a port that is taken, a chief that refuses it).
-int ExitCode(const absl::Status& status) {
-  const bool refused = absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
-                       absl::IsUnavailable(status);
-  return refused ? 2 : 1;
-}
-
 }  // namespace
 }  // namespace capstan::worker
 
@@ -143,5 +137,5 @@ int main(int argc, char** argv) {
   const absl::Status status = capstan::worker::Run(flags);
   if (status.ok()) return 0;
   capstan::log::Error(std::string(status.message()));
-  return capstan::worker::ExitCode(status);
+  return capstan::ExitCodeOf(status);
 }
