@@ -6,11 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/log.h"
+#include "capstan/wire/wire_version.h"
 
 namespace capstan::worker {
 namespace {
 
-constexpr uint32_t kWireVersion = 1;
 constexpr absl::Duration kAttempt = absl::Seconds(3);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
