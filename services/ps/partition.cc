@@ -37,8 +37,9 @@ absl::StatusOr<std::unique_ptr<Partition>> Partition::Create(const PartitionCont
                                                              PartitionIndex index,
                                                              Timeline timeline) {
   const v1::JobSpec& job = context.catalog.job();
-  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<PartitionStore> store,
-                           PartitionStore::Create(job, context.catalog.layout(), index));
+  CAPSTAN_ASSIGN_OR_RETURN(
+      std::unique_ptr<PartitionStore> store,
+      PartitionStore::Create(job, context.catalog.layout(), index, &context.slabs));
   const PartitionOptions options = {.timeline = timeline,
                                     .dense = job.dense_update(),
                                     .sparse = job.sparse_update(),

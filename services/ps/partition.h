@@ -19,6 +19,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "capstan/store/partition_store.h"
+#include "capstan/store/slab_arena.h"
 #include "capstan/wire/payload_writer.h"
 #include "ps/catalog.h"
 #include "ps/partition_machine.h"
@@ -35,6 +36,7 @@ struct PartitionContext {
   const Catalog& catalog;
   const Rounds& rounds;
   ShardMetrics& metrics;
+  SlabArena& slabs;
   const std::atomic<uint64_t>& progress_examples;  // Acknowledged in the whole job.
 };
 

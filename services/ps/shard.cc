@@ -57,7 +57,7 @@ Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metri
       identity_(identity),
       metrics_(metrics),
       clocks_needed_(catalog_.IsSsp(Part::kDense) || catalog_.IsSsp(Part::kSparse)),
-      context_{catalog_, rounds_, metrics_, progress_examples_},
+      context_{catalog_, rounds_, metrics_, slabs_, progress_examples_},
       partitions_(catalog_.job().partition_count()),
       clocks_(BoundOf(catalog_)) {
   for (Part part : kAllParts) {
@@ -392,6 +392,13 @@ absl::Status Shard::ForEachPartition(
 }
 
 // ---- housekeeping ----
+
+void Shard::ExpireSessions(absl::Time now) {
+  for (const std::atomic<Partition*>& owned : partitions_) {
+    Partition* const partition = owned.load(std::memory_order_acquire);
+    if (partition != nullptr) partition->ExpireSessions(now);
+  }
+}
 
 void Shard::Tick() {
   const absl::Time now = absl::Now();

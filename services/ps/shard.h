@@ -86,6 +86,8 @@ class Shard {
   // Answers those whose wait is over; call at least every kTick.
   static constexpr absl::Duration kTick = absl::Milliseconds(50);
   void Tick();
+  // Forgets the push sessions of clients that have been silent for long; call every heartbeat.
+  void ExpireSessions(absl::Time now);
   void SetProgress(uint64_t examples);
   ShardMetrics::ShardFacts Facts() const;
   v1::ShardReport Report() const;
@@ -117,6 +119,7 @@ class Shard {
   std::atomic<bool> ready_{false};
   std::atomic<uint64_t> timeline_{0};
   Rounds rounds_;
+  SlabArena slabs_;
   const PartitionContext context_;
 
   std::vector<std::atomic<Partition*>> partitions_;  // By index; nullptr: not owned.

@@ -6,11 +6,12 @@ namespace capstan {
 
 absl::StatusOr<std::unique_ptr<PartitionStore>> PartitionStore::Create(const v1::JobSpec& job,
                                                                        const DenseLayout& layout,
-                                                                       PartitionIndex partition) {
+                                                                       PartitionIndex partition,
+                                                                       SlabArena* arena) {
   std::unique_ptr<PartitionStore> store(new PartitionStore(partition));
   for (const v1::TableSpec& spec : job.tables()) {
     CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Table> table,
-                             Table::Create(spec, job.partition_count()));
+                             Table::Create(spec, job.partition_count(), arena));
     store->tables_.push_back(std::move(table));
   }
   CAPSTAN_ASSIGN_OR_RETURN(store->blocks_, DenseBlocks::Create(job, layout, partition));

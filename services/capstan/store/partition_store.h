@@ -18,10 +18,12 @@ namespace capstan {
 // Thread-compatible: guarded by its partition's mutex.
 class PartitionStore {
  public:
-  // `layout` is that of job.tensors over job.partition_count partitions.
+  // `layout` is that of job.tensors over job.partition_count partitions. `arena`, if any, must
+  // outlive the store.
   static absl::StatusOr<std::unique_ptr<PartitionStore>> Create(const v1::JobSpec& job,
                                                                 const DenseLayout& layout,
-                                                                PartitionIndex partition);
+                                                                PartitionIndex partition,
+                                                                SlabArena* arena = nullptr);
 
   PartitionIndex partition() const { return partition_; }
 

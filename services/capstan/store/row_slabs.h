@@ -4,10 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
+
+#include "capstan/store/slab_arena.h"
 
 namespace capstan {
 
@@ -31,7 +32,8 @@ class RowSlabs {
     size_t tail_offset_;
   };
 
-  explicit RowSlabs(size_t floats);
+  // `arena` must outlive the slabs; nullptr: they come from malloc.
+  explicit RowSlabs(size_t floats, SlabArena* arena = nullptr);
 
   uint32_t size() const { return size_; }
   Row at(uint32_t row) const { return Row(Address(row), tail_offset_); }
@@ -56,11 +58,15 @@ class RowSlabs {
 
  private:
   static constexpr size_t kCacheLine = 64;
-  struct Free {
-    void operator()(char* slab) const { std::free(slab); }
-  };
-  using Slab = std::unique_ptr<char, Free>;
+  struct Return {
+    void operator()(char* slab) const;
 
+    SlabArena* arena = nullptr;
+    size_t bytes = 0;
+  };
+  using Slab = std::unique_ptr<char, Return>;
+
+  Slab NewSlab() const;
   size_t slab_rows() const { return size_t{1} << slab_shift_; }
   char* Address(uint32_t row) const {
     return slabs_[row >> slab_shift_].get() + (row & (slab_rows() - 1)) * row_bytes_;
@@ -70,6 +76,7 @@ class RowSlabs {
   size_t row_bytes_;
   int slab_shift_;
   uint32_t size_ = 0;
+  SlabArena* arena_;
   std::vector<Slab> slabs_;
 };
 

@@ -18,10 +18,12 @@ constexpr uint32_t kMissing = RowIndex::kNone;
 constexpr uint32_t kNew = RowIndex::kNone - 1;  // Gets a row in this update.
 static_assert(RowIndex::kMaxRows < kNew);
 
-// Keys looked up together, so that their cache misses overlap.
-constexpr size_t kBatch = 16;
+// Keys whose index entries are asked for together.
+constexpr size_t kBatch = 64;
 
-// Rows whose memory is asked for ahead of their update.
+// Rows whose memory is asked for ahead of their use. An update touches more of a row than a lookup,
+// and a core waits for only so many cache lines at a time.
+constexpr size_t kRowsAhead = 16;
 constexpr size_t kUpdatesAhead = 6;
 
 // When the budget is full, this share of its rows goes at once: finding the least frequently pushed
@@ -33,27 +35,42 @@ constexpr size_t kMinCandidates = 4096;
 }  // namespace
 
 void Table::Pull(PackedKeys keys, void* values) const {
-  char* out = static_cast<char*>(values);
+  char* const out = static_cast<char*>(values);
   const size_t bytes = dim() * sizeof(float);
+  ForEachFound(
+      keys.size(), [&keys](size_t i) { return keys[i]; }, dim(),
+      [this, &keys, out, bytes](size_t i, uint32_t row) {
+        if (row == kMissing || Expired(row)) {
+          FillInitialRow(keys[i], out + i * bytes);
+        } else {
+          std::memcpy(out + i * bytes, slabs_.at(row).state(), bytes);
+        }
+      });
+}
+
+// Calls found(i, row) for each key, in order. The memory of a key's index entry and of the first
+// `floats` floats of its row has been asked for some keys ahead, so that cache misses overlap.
+template <typename KeyAt, typename Found>
+void Table::ForEachFound(size_t count, const KeyAt& key_at, size_t floats,
+                         const Found& found) const {
   uint32_t tags[kBatch];
-  for (size_t begin = 0; begin < keys.size(); begin += kBatch) {
-    const size_t count = std::min(kBatch, keys.size() - begin);
-    for (size_t i = 0; i < count; ++i) {
-      tags[i] = index_.TagOf(keys[begin + i]);
+  uint32_t rows[kBatch];
+  for (size_t begin = 0; begin < count; begin += kBatch) {
+    const size_t batch = std::min(kBatch, count - begin);
+    for (size_t i = 0; i < batch; ++i) {
+      tags[i] = index_.TagOf(key_at(begin + i));
       index_.Prefetch(tags[i]);
     }
-    for (size_t i = 0; i < count; ++i) {
-      const uint32_t row = index_.FirstCandidate(tags[i]);
-      if (row != RowIndex::kNone) slabs_.Prefetch(row, dim());
-    }
-    for (size_t i = 0; i < count; ++i, out += bytes) {
-      const uint64_t key = keys[begin + i];
-      const uint32_t row = FindRow(key, tags[i]);
-      if (row == kMissing || Expired(slabs_.at(row).touched())) {
-        FillInitialRow(key, out);
-      } else {
-        std::memcpy(out, slabs_.at(row).state(), bytes);
+    for (size_t i = 0; i < batch + kRowsAhead; ++i) {
+      if (i < batch) {
+        rows[i] = index_.FirstCandidate(tags[i]);
+        if (rows[i] != kMissing) slabs_.Prefetch(rows[i], floats);
       }
+      if (i < kRowsAhead) continue;
+      const size_t at = i - kRowsAhead;
+      const uint64_t key = key_at(begin + at);
+      const bool hit = rows[at] == kMissing || slabs_.at(rows[at]).key() == key;
+      found(begin + at, hit ? rows[at] : FindRow(key, tags[at]));
     }
   }
 }
@@ -87,29 +104,16 @@ uint32_t Table::FindRow(uint64_t key, uint32_t tag) const {
 
 void Table::FindRows() {
   found_.resize(groups_.size());
-  uint32_t tags[kBatch];
-  for (size_t begin = 0; begin < groups_.size(); begin += kBatch) {
-    const size_t count = std::min(kBatch, groups_.size() - begin);
-    for (size_t i = 0; i < count; ++i) {
-      tags[i] = index_.TagOf(groups_.key(begin + i));
-      index_.Prefetch(tags[i]);
-    }
-    for (size_t i = 0; i < count; ++i) {
-      const uint32_t row = index_.FirstCandidate(tags[i]);
-      if (row != RowIndex::kNone) slabs_.Prefetch(row, 0);
-    }
-    for (size_t i = 0; i < count; ++i) {
-      found_[begin + i] = FindRow(groups_.key(begin + i), tags[i]);
-    }
-  }
+  ForEachFound(
+      groups_.size(), [this](size_t group) { return groups_.key(group); }, /*floats=*/0,
+      [this](size_t group, uint32_t row) { found_[group] = row; });
 }
 
 // Rows that have expired, but have not been swept yet, do not exist any more. True if there were
 // any.
 bool Table::EraseExpired() {
-  const auto expired = [this](uint32_t row) {
-    return row != kMissing && Expired(slabs_.at(row).touched());
-  };
+  if (spec_.expire_after_examples() == 0) return false;
+  const auto expired = [this](uint32_t row) { return row != kMissing && Expired(row); };
   if (std::none_of(found_.begin(), found_.end(), expired)) return false;
   for (size_t group = 0; group < groups_.size(); ++group) {
     const uint32_t row = FindRow(groups_.key(group), index_.TagOf(groups_.key(group)));
@@ -219,10 +223,10 @@ uint32_t Table::TouchUnits(uint64_t examples) const {
   return static_cast<uint32_t>(std::min<uint64_t>(examples >> touch_shift_, UINT32_MAX));
 }
 
-bool Table::Expired(uint32_t touched) const {
+bool Table::Expired(uint32_t row) const {
   if (spec_.expire_after_examples() == 0) return false;
   const uint64_t limit = spec_.expire_after_examples() >> touch_shift_;
-  return TouchUnits(progress_examples_) > touched + limit;
+  return TouchUnits(progress_examples_) > slabs_.at(row).touched() + limit;
 }
 
 // A little of it at each update. Expired rows read as missing whether swept or not; sweeping frees
@@ -231,7 +235,7 @@ void Table::SweepExpired(size_t at_most) {
   if (spec_.expire_after_examples() == 0) return;
   for (size_t i = 0; i < at_most && slabs_.size() != 0; ++i) {
     if (sweep_next_ >= slabs_.size()) sweep_next_ = 0;
-    if (!Expired(slabs_.at(sweep_next_).touched())) {
+    if (!Expired(sweep_next_)) {
       ++sweep_next_;
       continue;
     }

@@ -24,6 +24,7 @@
 #include "capstan/store/gradient_sum.h"
 #include "capstan/store/row_index.h"
 #include "capstan/store/row_slabs.h"
+#include "capstan/store/slab_arena.h"
 #include "capstan/store/update.h"
 #include "capstan/v1/job.pb.h"
 
@@ -50,9 +51,10 @@ struct RowState {
 class Table {
  public:
   // INVALID_ARGUMENT names the setting that is impossible. The budget of a partition is the table's
-  // divided by partition_count.
+  // divided by partition_count. `arena`, if any, must outlive the table.
   static absl::StatusOr<std::unique_ptr<Table>> Create(const v1::TableSpec& spec,
-                                                       uint32_t partition_count);
+                                                       uint32_t partition_count,
+                                                       SlabArena* arena = nullptr);
 
   // Writes dim() floats a key, in the order of the keys, to `values`, which may have any alignment.
   void Pull(PackedKeys keys, void* values) const;
@@ -98,7 +100,7 @@ class Table {
     float learning_rate_scale = 1;
   };
 
-  Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer);
+  Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer, SlabArena* arena);
   static std::vector<Segment> SegmentsOf(const v1::TableSpec& spec, const Optimizer& optimizer);
 
   // The steps of Apply, in this order; `found_` holds what became of each key.
@@ -109,12 +111,14 @@ class Table {
   void UpdateRow(size_t group, const UpdateContext& context, float rate);
   void SweepExpired(size_t at_most);
 
+  template <typename KeyAt, typename Found>
+  void ForEachFound(size_t count, const KeyAt& key_at, size_t floats, const Found& found) const;
   uint32_t FindRow(uint64_t key, uint32_t tag) const;
   void FillInitialRow(uint64_t key, void* weights) const;
   uint32_t CreateRow(uint64_t key);
   void Erase(uint32_t row);
   uint32_t TouchUnits(uint64_t examples) const;
-  bool Expired(uint32_t touched) const;
+  bool Expired(uint32_t row) const;
 
   const v1::TableSpec spec_;
   const std::unique_ptr<Optimizer> optimizer_;

@@ -48,14 +48,14 @@ absl::Status CheckSegments(const v1::TableSpec& spec) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Table>> Table::Create(const v1::TableSpec& spec,
-                                                     uint32_t partition_count) {
+                                                     uint32_t partition_count, SlabArena* arena) {
   if (spec.dim() == 0 || spec.dim() > kMaxDim) {
     return Refuse(spec, absl::StrCat("dim is ", spec.dim(), ", expected 1 to ", kMaxDim));
   }
   if (partition_count == 0) return Refuse(spec, "partition_count is 0");
   CAPSTAN_RETURN_IF_ERROR(CheckSegments(spec));
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Optimizer> optimizer, MakeOptimizer(spec.optimizer()));
-  std::unique_ptr<Table> table(new Table(spec, std::move(optimizer)));
+  std::unique_ptr<Table> table(new Table(spec, std::move(optimizer), arena));
   if (spec.byte_budget() == 0) return table;
   const uint64_t budget = spec.byte_budget() / partition_count;
   table->max_rows_ = std::min<uint64_t>(table->max_rows_,
@@ -65,14 +65,14 @@ absl::StatusOr<std::unique_ptr<Table>> Table::Create(const v1::TableSpec& spec,
                                    partition_count, " partitions"));
 }
 
-Table::Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer)
+Table::Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer, SlabArena* arena)
     : spec_(spec),
       optimizer_(std::move(optimizer)),
       segments_(SegmentsOf(spec, *optimizer_)),
       slot_count_(segments_.back().slot_end - spec.dim()),
       touch_shift_(TouchShift(spec)),
       index_(spec.seed()),
-      slabs_(segments_.back().slot_end),
+      slabs_(segments_.back().slot_end, arena),
       admission_(spec.admission_count()) {}
 
 std::vector<Table::Segment> Table::SegmentsOf(const v1::TableSpec& spec,

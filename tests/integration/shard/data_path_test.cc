@@ -122,6 +122,17 @@ TEST(DataPathTest, ARepetitionIsSettledAndChangesNothing) {
   EXPECT_THAT(shards.at(0).Metrics(), HasSubstr("reason=\"duplicate\"} "));
 }
 
+TEST(DataPathTest, ASilentSessionIsForgottenAndMayBeginAgain) {
+  LocalShards shards(SmallJob(/*dim=*/2, 0), 1);
+  Trainer trainer(shards);
+  trainer.Plan(ManyKeys(100));
+  ASSERT_TRUE(trainer.Push(0, -1).status.ok());
+  shards.at(0).shard().ExpireSessions(absl::Now() + absl::Minutes(30));
+  EXPECT_EQ(trainer.Push(0, -1).count(v1::FATE_APPLIED), 0u);
+  shards.at(0).shard().ExpireSessions(absl::Now() + absl::Hours(2));
+  EXPECT_GT(trainer.Push(0, -1).count(v1::FATE_APPLIED), 0u);
+}
+
 TEST(DataPathTest, ValuesTravelAsBfloat16WhenAskedTo) {
   LocalShards shards(SmallJob(/*dim=*/2, /*dense_width=*/10), 1);
   Trainer trainer(shards, {.dtype = v1::DTYPE_BFLOAT16});

@@ -37,5 +37,32 @@ TEST(RowSlabsTest, MovesTheLastRowIntoTheGapAndGivesMemoryBack) {
   EXPECT_LT(slabs.memory_bytes(), full);
 }
 
+TEST(RowSlabsTest, TakeTheirMemoryFromAnArenaAndGiveItBack) {
+  SlabArena arena;
+  {
+    RowSlabs one(/*floats=*/64, &arena);
+    RowSlabs other(/*floats=*/64, &arena);
+    for (uint32_t i = 0; i < 5'000; ++i) {
+      one.at(one.Append()).key() = i;
+      other.at(other.Append()).key() = i + 10'000;
+    }
+    for (uint32_t i = 0; i < 5'000; ++i) {
+      ASSERT_EQ(one.at(i).key(), i);
+      ASSERT_EQ(other.at(i).key(), i + 10'000);
+    }
+  }
+  char* const freed = arena.Allocate(200 * 1024);
+  arena.Free(freed, 200 * 1024);
+  EXPECT_EQ(arena.Allocate(200 * 1024), freed);
+}
+
+TEST(RowSlabsTest, KeepARowThatIsTooLargeForAnArena) {
+  SlabArena arena;
+  const size_t floats = SlabArena::kMaxSlabBytes / 2;
+  RowSlabs slabs(floats, &arena);
+  for (uint32_t i = 0; i < 3; ++i) slabs.at(slabs.Append()).state()[floats - 1] = i;
+  EXPECT_EQ(slabs.at(1).state()[floats - 1], 1);
+}
+
 }  // namespace
 }  // namespace capstan
