@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "capstan/base/log.h"
 #include "capstan/base/ports_file.h"
 #include "capstan/base/shutdown.h"
@@ -49,6 +50,10 @@ void KeepLargeBuffers() {
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
+
+// Abseil as Debian builds it looks for lock cycles at every lock, under a lock of the whole
+// process; tests keep that.
+void LockWithoutSearch() { absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore); }
 
 // Everything that listens.
 struct Listeners {
@@ -143,6 +148,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
 
 absl::Status RunPs(const ProcessOptions& options) {
   KeepLargeBuffers();
+  LockWithoutSearch();
   CAPSTAN_ASSIGN_OR_RETURN(const log::Format format, log::ParseFormat(options.log_format));
   int index = options.index;
   if (index < 0) {
