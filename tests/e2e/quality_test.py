@@ -1,7 +1,7 @@
 """Every example job reaches its published quality with 2 shards and 3 workers, and no update policy costs quality.
 
-Reads the real data of CAPSTAN_SHARED_DATA. CAPSTAN_QUALITY=all takes the median of 3 seeds for every example,
-not only where the seed alone moves the result by as much as there is to spare."""
+Reads the real data of CAPSTAN_SHARED_DATA. An example is trained once; where that misses its bar, which the seed alone
+can bring about, the median of 3 seeds decides. CAPSTAN_QUALITY=all takes the median everywhere."""
 
 import os
 import pathlib
@@ -16,16 +16,15 @@ ALL = os.environ.get("CAPSTAN_QUALITY") == "all"
 SEEDS = (1, 2, 3)
 POLICY_COST = 0.008  # AUC that a policy may lose against one worker.
 
-NEEDS_A_MEDIAN = {"criteo-dlrm"}
-
 
 class QualityTest(unittest.TestCase):
 
     def test_every_example_reaches_its_bar(self):
         for name, (metric, bar) in quality.BARS.items():
             with self.subTest(example=name):
-                seeds = SEEDS if ALL or name in NEEDS_A_MEDIAN else SEEDS[:1]
-                runs = [quality.train(name, seed=seed) for seed in seeds]
+                runs = [quality.train(name, seed=SEEDS[0])]
+                if ALL or not quality.reaches(metric, quality.median(metric, runs), bar):
+                    runs += [quality.train(name, seed=seed) for seed in SEEDS[1:]]
                 value = quality.median(metric, runs)
                 print(f"{name}: {metric} {value:.4f}, bar {bar:.4f}, {runs[0].seconds:.1f} s", flush=True)
                 self.assertTrue(quality.reaches(metric, value, bar), f"{metric} {value:.4f}, bar {bar}")
