@@ -144,10 +144,9 @@ UpdateContext Partition::ContextOf(const Update& update) const {
   if (update.round == 0) {
     context.progress_examples = context_.progress_examples.load(std::memory_order_relaxed);
   } else {
-    // A function of the round alone: it comes out the same whoever works. With backup workers a round
-    // closes with so many lanes fewer.
-    const uint32_t lanes =
-        policy.lanes() - std::min(policy.backup_workers(), policy.lanes() - 1);
+    // A function of the round alone: it comes out the same whoever works. With backup workers a
+    // round closes with so many lanes fewer.
+    const uint32_t lanes = policy.lanes() - std::min(policy.backup_workers(), policy.lanes() - 1);
     context.progress_examples =
         (update.round - 1) * uint64_t{lanes} * context_.catalog.job().train().batch_size();
   }
