@@ -87,7 +87,7 @@ absl::Status Serve(ChiefLink& link, Shard& shard, Listeners& listeners, const Sh
     if (ready != shard.ready()) {
       ready = shard.ready();
       listeners.health->Set(Probe::kReadiness, ready);
-      log::Info("serving");
+      log::Info(ready ? "serving" : "not serving");
     }
   }
   listeners.health->Set(Probe::kReadiness, false);
