@@ -68,7 +68,7 @@ class DifferencesTest(unittest.TestCase):
         for role, metrics in roles.items():
             self.assertGreater(len(metrics), 5, role)
             for name, (kind, _, _) in metrics.items():
-                self.assertIn(kind, ("counter", "gauge", "histogram"), name)
+                self.assertIn(kind, ("counter", "gauge", "histogram", "summary"), name)
                 self.assertEqual(name.endswith("_total"), kind == "counter", name)
 
 
