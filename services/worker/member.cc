@@ -29,7 +29,6 @@ v1::LeaseReport UntouchedReport(const v1::Lease& lease, bool returned) {
 Member::Member(const WorkerContext& worker, MemberId id, std::unique_ptr<Network> network,
                const ComputeOptions& compute)
     : id_(id),
-      worker_(worker),
       client_(worker.loop, worker.parameters,
               {.member = id, .dtype = worker.job.train().wire_dtype()}),
       compute_(std::move(network), compute, worker.loop),

@@ -29,7 +29,7 @@ struct WorkerContext {
 // loop.
 class Member {
  public:
-  // `worker` must outlive the member.
+  // What `worker` refers to must outlive the member.
   Member(const WorkerContext& worker, MemberId id, std::unique_ptr<Network> network,
          const ComputeOptions& compute);
 
@@ -57,7 +57,6 @@ class Member {
   bool HasTask() const;
 
   const MemberId id_;
-  const WorkerContext& worker_;
   PsClient client_;
   MemberClock clock_;
   StepTimes times_;
