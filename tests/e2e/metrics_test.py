@@ -49,10 +49,13 @@ class MetricsTest(unittest.TestCase):
 
     def scrapes_of(self, update):
         """[(role, text)] of every process, in the middle of the job and after it; and those after it by name."""
-        slow = {"worker-0": 100, "worker-1": 100}
+        slow = {"worker-0": 400, "worker-1": 400}
         with Crew(job(self.data, update), slow=slow, exit_when_done=False) as crew:
             crew.until_examples(RECORDS // 4)
-            during = [(name.split("-")[0], crew.scrape(name)) for name in NAMES]
+            # Some series are there only while members train, and are set at a heartbeat: look until the end.
+            during = []
+            while crew.status().examples < RECORDS:
+                during += [(name.split("-")[0], crew.scrape(name)) for name in NAMES]
             last = crew.until_state("COMPLETED")
             self.assertEqual(last.examples, RECORDS)
             crew.until(lambda: series(crew.scrape("chief"), "capstan_training_state")['state="completed"'],
