@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
+#include "capstan/base/wire_version.h"
 
 namespace capstan::chief {
 namespace {
 
-constexpr uint32_t kWireVersion = 1;
 // The loss is shown as a mean over about so many batches.
 constexpr uint64_t kLossBatches = 50;
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/wire_version.h"
 
 namespace capstan::chief {
 namespace {
 
-constexpr uint32_t kWireVersion = 1;
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(2);
 // A shard that has not seen the newest view yet refuses a few times.

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/log.h"
-#include "capstan/wire/wire_version.h"
+#include "capstan/base/wire_version.h"
 
 namespace capstan::worker {
 namespace {

@@ -4,10 +4,10 @@
 #include <tuple>
 
 #include "capstan/base/check.h"
+#include "capstan/base/wire_version.h"
 #include "capstan/client/pull_request.h"
 #include "capstan/client/push_request.h"
 #include "capstan/client/request.h"
-#include "capstan/wire/wire_version.h"
 
 namespace capstan {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "capstan/base/wire_version.h"
 #include "capstan/placement/placement.h"
 #include "capstan/rpc/event_loop.h"
-#include "capstan/wire/wire_version.h"
 #include "tests/integration/shard/counting_client.h"
 #include "tests/integration/shard/local_shard.h"
 

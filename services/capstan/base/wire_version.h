@@ -1,6 +1,6 @@
 // The version of the wire: of proto/capstan/v1 as a whole.
-#ifndef CAPSTAN_WIRE_WIRE_VERSION_H_
-#define CAPSTAN_WIRE_WIRE_VERSION_H_
+#ifndef CAPSTAN_BASE_WIRE_VERSION_H_
+#define CAPSTAN_BASE_WIRE_VERSION_H_
 
 #include <cstdint>
 
@@ -12,4 +12,4 @@ inline constexpr uint32_t kWireVersion = 1;
 
 }  // namespace capstan
 
-#endif  // CAPSTAN_WIRE_WIRE_VERSION_H_
+#endif  // CAPSTAN_BASE_WIRE_VERSION_H_

@@ -1,0 +1,133 @@
+// Shard: rounds. Closed sets arrive with requests; the keeper's calls on the owner of partition 0.
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "capstan/base/status.h"
+#include "ps/shard.h"
+
+namespace capstan::ps {
+
+absl::Status Shard::LearnRound(const v1::ClosedSet& closed) {
+  if (closed.round() <= rounds_.last_round()) return absl::OkStatus();
+  CAPSTAN_ASSIGN_OR_RETURN(ClosedSet set, ClosedSetFromProto(closed));
+  if (rounds_.Learn(set)) SweepRounds();
+  return absl::OkStatus();
+}
+
+void Shard::SweepRounds() {
+  const absl::Time now = absl::Now();
+  uint64_t passed = rounds_.last_round();
+  for (const std::atomic<Partition*>& owned : partitions_) {
+    Partition* const partition = owned.load(std::memory_order_acquire);
+    if (partition != nullptr) passed = std::min(passed, partition->CatchUp(now));
+  }
+  rounds_.Forget(passed);
+}
+
+absl::Status Shard::CheckKeeper() const {
+  absl::MutexLock lock(&keeper_mu_);
+  if (keeper_ && Find(0) != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("shard ", Raw(identity_.index), " is not the keeper of rounds"));
+}
+
+std::optional<WaiterId> Shard::OpenRound(const v1::OpenRoundRequest& request, OnOpened done) {
+  if (absl::Status keeper = CheckKeeper(); !keeper.ok()) {
+    done(keeper);
+    return std::nullopt;
+  }
+  // Shared by the parked callback and the refusal below; only one of them runs.
+  auto shared = std::make_shared<OnOpened>(std::move(done));
+  const WaiterId waiter = parked_rounds_.Park(
+      [shared](const KeeperAnswer& answer) { (*shared)(std::get<OpenAnswer>(answer.answer)); });
+  const absl::Time now = absl::Now();
+  absl::StatusOr<KeeperAnswers> answers;
+  {
+    absl::MutexLock lock(&keeper_mu_);
+    answers = keeper_->Open(
+        {waiter, static_cast<LaneIndex>(request.lane()), GenerationFromProto(request.generation()),
+         now + absl::Seconds(std::min(request.wait_seconds(), 60.0))},
+        now);
+  }
+  if (!answers.ok()) {
+    if (parked_rounds_.Take(waiter)) (*shared)(answers.status());
+    return std::nullopt;
+  }
+  AnswerRounds(*answers);
+  return waiter;
+}
+
+absl::StatusOr<v1::ReportLaneReply> Shard::ReportLane(const v1::ReportLaneRequest& request) {
+  CAPSTAN_RETURN_IF_ERROR(CheckKeeper());
+  absl::StatusOr<KeeperMachine::ReportResult> result;
+  {
+    absl::MutexLock lock(&keeper_mu_);
+    result = keeper_->Report({static_cast<LaneIndex>(request.lane()),
+                              GenerationFromProto(request.generation()), request.round(),
+                              request.examples(), request.end_of_data()});
+  }
+  if (!result.ok()) return result.status();
+  AnswerRounds(result->answers);
+  v1::ReportLaneReply reply;
+  reply.set_answer(result->answer);
+  return reply;
+}
+
+std::optional<WaiterId> Shard::HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
+                                          OnHeld done) {
+  if (absl::Status keeper = CheckKeeper(); !keeper.ok()) {
+    done(HoldAnswer{.status = keeper});
+    return std::nullopt;
+  }
+  absl::Status in_order;
+  {
+    absl::MutexLock lock(&keeper_mu_);
+    in_order = keeper_->TakeOrder(request.number());
+  }
+  if (!in_order.ok()) {
+    done(HoldAnswer{.status = in_order});
+    return std::nullopt;
+  }
+  KeeperAnswers answers;
+  if (!request.hold()) {
+    HoldAnswer released;
+    {
+      absl::MutexLock lock(&keeper_mu_);
+      answers = keeper_->Release();
+      released.last = keeper_->last_closed();
+      released.ended = keeper_->ended();
+    }
+    AnswerRounds(answers);
+    done(released);
+    return std::nullopt;
+  }
+  const WaiterId waiter =
+      parked_rounds_.Park([done = std::move(done)](const KeeperAnswer& answer) mutable {
+        done(std::get<HoldAnswer>(answer.answer));
+      });
+  {
+    absl::MutexLock lock(&keeper_mu_);
+    answers = keeper_->Hold(waiter, deadline);
+  }
+  AnswerRounds(answers);
+  return waiter;
+}
+
+bool Shard::ForgetRound(WaiterId waiter) {
+  {
+    absl::MutexLock lock(&keeper_mu_);
+    if (keeper_) keeper_->Forget(waiter);
+  }
+  return static_cast<bool>(parked_rounds_.Take(waiter));
+}
+
+void Shard::AnswerRounds(const KeeperAnswers& answers) {
+  for (const KeeperAnswer& answer : answers) parked_rounds_.Release(answer.waiter, answer);
+}
+
+}  // namespace capstan::ps
