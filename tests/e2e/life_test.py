@@ -44,14 +44,15 @@ class LifeTest(unittest.TestCase):
 
     def test_a_worker_asked_to_stop_is_gone_in_5_s_and_others_do_its_work(self):
         for update in ("sparse: {policy: async}", "sparse: {policy: sync, lanes: 4}"):
-            with self.subTest(update), self.crew(update, slow=SLOW) as crew:
+            epochs = 8  # Long enough to be in the middle of it.
+            with self.subTest(update), self.crew(update, epochs, slow=SLOW) as crew:
                 crew.until_examples(RECORDS // 8)
                 code, seconds = self.stop(crew, "worker-0")
                 self.assertEqual(code, 0)
                 self.assertLess(seconds, 5)
-                self.assertLess(crew.status().examples, RECORDS, "it was asked too late")
-                self.assertEqual(crew.wait().examples, RECORDS)
-                self.assertEqual(set(ledger_times(crew.predict(self.data))), {1})
+                self.assertLess(crew.status().examples, epochs * RECORDS, "it was asked too late")
+                self.assertEqual(crew.wait().examples, epochs * RECORDS)
+                self.assertEqual(set(ledger_times(crew.predict(self.data))), {epochs})
 
     def test_a_worker_stops_in_5_s_without_a_chief_that_answers(self):
         with self.crew(slow=SLOW, epochs=NEVER) as crew:
