@@ -49,7 +49,7 @@ absl::StatusOr<DecodedPartition> ReadPartitionFile(ObjectStore& folder, const v1
 
 absl::Status WriteManifest(ObjectStore& folder, const v1::Manifest& manifest) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, ManifestText(manifest));
-  return folder.PutIfAbsent(kManifestName, text);
+  return folder.PutIfAbsent(kManifestName, text).status();
 }
 
 absl::StatusOr<v1::Manifest> ReadManifest(ObjectStore& folder) {

@@ -6,17 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <filesystem>
-#include <limits>
-#include <random>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "capstan/base/status.h"
+#include "capstan/objectstore/file_lock.h"
+#include "capstan/objectstore/file_writer.h"
 #include "capstan/objectstore/files.h"
 
 namespace capstan {
@@ -24,125 +23,48 @@ namespace {
 
 absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
-// Where an object is: an open folder and a name in it.
-struct Place {
-  FileDescriptor folder;
-  std::string name;
-};
-
-enum class Replace { kYes, kNo };
-
-// A temporary file that becomes an object, or nothing.
-class FileWriter : public ObjectWriter {
- public:
-  FileWriter(Place place, std::string key, Replace replace)
-      : place_(std::move(place)), key_(std::move(key)), replace_(replace) {}
-
-  ~FileWriter() override {
-    if (file_.valid()) unlinkat(place_.folder.get(), temporary_.c_str(), 0);
-  }
-
-  absl::Status Open() {
-    static std::atomic<uint64_t> count = 0;
-    temporary_ = absl::StrCat(".writing-", std::random_device()(), "-", getpid(), "-", count++);
-    file_ = FileDescriptor(openat(place_.folder.get(), temporary_.c_str(),
-                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-    return file_.valid() ? absl::OkStatus() : SystemError(key_, errno);
-  }
-
-  absl::Status Append(std::string_view bytes) override { return WriteAll(file_, bytes); }
-
-  absl::Status Commit() override {
-    if (fsync(file_.get()) != 0) return SystemError(key_, errno);
-    CAPSTAN_RETURN_IF_ERROR(Publish());
-    file_ = FileDescriptor();
-    return fsync(place_.folder.get()) == 0 ? absl::OkStatus() : SystemError(key_, errno);
-  }
-
- private:
-  absl::Status Publish() {
-    const int folder = place_.folder.get();
-    if (replace_ == Replace::kYes) {
-      return renameat(folder, temporary_.c_str(), folder, place_.name.c_str()) == 0
-                 ? absl::OkStatus()
-                 : SystemError(key_, errno);
-    }
-    if (linkat(folder, temporary_.c_str(), folder, place_.name.c_str(), 0) != 0) {
-      if (errno != EEXIST) return SystemError(key_, errno);
-      return absl::AlreadyExistsError(absl::StrCat(key_, ": there is one already"));
-    }
-    unlinkat(folder, temporary_.c_str(), 0);
-    return absl::OkStatus();
-  }
-
-  Place place_;
-  std::string key_;
-  Replace replace_;
-  std::string temporary_;
-  FileDescriptor file_;  // Invalid once published.
-};
-
 class FileObjectStore : public ObjectStore {
  public:
-  explicit FileObjectStore(std::string root) : root_(std::move(root)) {}
+  FileObjectStore(std::string root, const FileStoreOptions& options)
+      : root_(std::move(root)), options_(options) {}
 
-  absl::Status Put(std::string_view key, std::string_view bytes) override {
-    return Write(key, bytes, Replace::kYes);
-  }
-
-  absl::Status PutIfAbsent(std::string_view key, std::string_view bytes) override {
-    return Write(key, bytes, Replace::kNo);
+  absl::StatusOr<ObjectVersion> Write(std::string_view key, std::string_view bytes,
+                                      const WriteCondition& condition) override {
+    const bool replaces = condition.kind == WriteCondition::Kind::kMatches;
+    absl::StatusOr<FilePlace> place = Find(key, /*make=*/!replaces);
+    if (replaces && absl::IsNotFound(place.status())) {
+      return absl::AbortedError(absl::StrCat(Absl(key), ": there is none"));
+    }
+    CAPSTAN_RETURN_IF_ERROR(place.status());
+    CAPSTAN_ASSIGN_OR_RETURN(const auto writer, FileWriter::Open(*std::move(place)));
+    CAPSTAN_RETURN_IF_ERROR(writer->Append(bytes));
+    return writer->Publish(condition);
   }
 
   absl::StatusOr<std::unique_ptr<ObjectWriter>> Create(std::string_view key) override {
-    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> writer, MakeWriter(key, Replace::kYes));
+    CAPSTAN_ASSIGN_OR_RETURN(FilePlace place, Find(key, /*make=*/true));
+    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> writer,
+                             FileWriter::Open(std::move(place)));
     return writer;
   }
 
-  absl::StatusOr<std::string> Get(std::string_view key) override {
-    CAPSTAN_ASSIGN_OR_RETURN(const FileDescriptor file, OpenObject(key));
-    struct stat facts;
-    if (fstat(file.get(), &facts) != 0) return SystemError(key, errno);
-    return ReadAt(file, 0, facts.st_size);
-  }
+  absl::StatusOr<Object> Read(std::string_view key, const ReadRange& range) override;
+  absl::StatusOr<ObjectInfo> Stat(std::string_view key) override;
+  absl::StatusOr<std::vector<ObjectInfo>> ListPage(std::string_view prefix, std::string_view after,
+                                                   size_t limit) override;
 
-  absl::StatusOr<std::string> GetRange(std::string_view key, uint64_t offset,
-                                       uint64_t length) override {
-    CAPSTAN_ASSIGN_OR_RETURN(const FileDescriptor file, OpenObject(key));
-    return ReadAt(file, offset, length);
-  }
-
-  absl::StatusOr<std::vector<ObjectInfo>> List(std::string_view prefix) override;
-
-  absl::Status Delete(std::string_view key) override {
-    absl::StatusOr<Place> place = Find(key, /*make=*/false);
-    if (absl::IsNotFound(place.status())) return absl::OkStatus();
-    CAPSTAN_RETURN_IF_ERROR(place.status());
-    if (unlinkat(place->folder.get(), place->name.c_str(), 0) != 0) {
-      return errno == ENOENT ? absl::OkStatus() : SystemError(key, errno);
-    }
-    return fsync(place->folder.get()) == 0 ? absl::OkStatus() : SystemError(key, errno);
+  absl::Status DeleteAll(std::span<const std::string> keys) override {
+    for (const std::string& key : keys) CAPSTAN_RETURN_IF_ERROR(DeleteOne(key));
+    return absl::OkStatus();
   }
 
  private:
-  absl::StatusOr<Place> Find(std::string_view key, bool make);
+  absl::StatusOr<FilePlace> Find(std::string_view key, bool make);
   absl::StatusOr<FileDescriptor> OpenRoot(bool make);
-  absl::StatusOr<FileDescriptor> OpenObject(std::string_view key);
-
-  absl::StatusOr<std::unique_ptr<FileWriter>> MakeWriter(std::string_view key, Replace replace) {
-    CAPSTAN_ASSIGN_OR_RETURN(Place place, Find(key, /*make=*/true));
-    auto writer = std::make_unique<FileWriter>(std::move(place), std::string(key), replace);
-    CAPSTAN_RETURN_IF_ERROR(writer->Open());
-    return writer;
-  }
-
-  absl::Status Write(std::string_view key, std::string_view bytes, Replace replace) {
-    CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<FileWriter> writer, MakeWriter(key, replace));
-    CAPSTAN_RETURN_IF_ERROR(writer->Append(bytes));
-    return writer->Commit();
-  }
+  absl::Status DeleteOne(const std::string& key);
 
   const std::string root_;
+  const FileStoreOptions options_;
 };
 
 // The root itself may be reached through symbolic links: its path is the operator's, not a key.
@@ -157,26 +79,50 @@ absl::StatusOr<FileDescriptor> FileObjectStore::OpenRoot(bool make) {
   return root;
 }
 
-absl::StatusOr<Place> FileObjectStore::Find(std::string_view key, bool make) {
+absl::StatusOr<FilePlace> FileObjectStore::Find(std::string_view key, bool make) {
   CAPSTAN_RETURN_IF_ERROR(CheckObjectKey(key));
-  CAPSTAN_ASSIGN_OR_RETURN(FileDescriptor folder, OpenRoot(make));
+  CAPSTAN_ASSIGN_OR_RETURN(FileDescriptor root, OpenRoot(make));
+  CAPSTAN_ASSIGN_OR_RETURN(FileDescriptor folder, OpenFolder(root, ".", /*make=*/false));
   const std::vector<std::string> names = absl::StrSplit(Absl(key), '/');
   for (size_t i = 0; i + 1 < names.size(); ++i) {
     CAPSTAN_ASSIGN_OR_RETURN(folder, OpenFolder(folder, names[i], make));
   }
-  return Place{std::move(folder), names.back()};
+  return FilePlace{.root = std::move(root),
+                   .folder = std::move(folder),
+                   .name = names.back(),
+                   .key = std::string(key),
+                   .lock_wait = options_.lock_wait};
 }
 
-absl::StatusOr<FileDescriptor> FileObjectStore::OpenObject(std::string_view key) {
-  CAPSTAN_ASSIGN_OR_RETURN(const Place place, Find(key, /*make=*/false));
-  // Not blocking: a FIFO in the place of an object must not hang us.
-  FileDescriptor file(openat(place.folder.get(), place.name.c_str(),
-                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!file.valid()) return SystemError(key, errno);
+absl::StatusOr<Object> FileObjectStore::Read(std::string_view key, const ReadRange& range) {
+  CAPSTAN_ASSIGN_OR_RETURN(const FilePlace place, Find(key, /*make=*/false));
+  CAPSTAN_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(place.folder, place.name, key));
+  CAPSTAN_ASSIGN_OR_RETURN(ObjectVersion version, VersionOf(file));
+  if (!range.version.token.empty() && range.version != version) {
+    return absl::AbortedError(absl::StrCat(Absl(key), ": another version stands there"));
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(std::string bytes, ReadAt(file, range));
+  return Object{std::move(bytes), std::move(version)};
+}
+
+absl::StatusOr<ObjectInfo> FileObjectStore::Stat(std::string_view key) {
+  CAPSTAN_ASSIGN_OR_RETURN(const FilePlace place, Find(key, /*make=*/false));
+  CAPSTAN_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(place.folder, place.name, key));
   struct stat facts;
   if (fstat(file.get(), &facts) != 0) return SystemError(key, errno);
-  if (S_ISREG(facts.st_mode)) return file;
-  return absl::FailedPreconditionError(absl::StrCat(Absl(key), ": not a file"));
+  return ObjectInfo{std::string(key), static_cast<uint64_t>(facts.st_size)};
+}
+
+absl::Status FileObjectStore::DeleteOne(const std::string& key) {
+  const absl::StatusOr<FilePlace> place = Find(key, /*make=*/false);
+  if (absl::IsNotFound(place.status())) return absl::OkStatus();
+  CAPSTAN_RETURN_IF_ERROR(place.status());
+  CAPSTAN_ASSIGN_OR_RETURN(const FileDescriptor lock,
+                           LockFolder(place->root, LockKind::kShared, options_.lock_wait));
+  if (unlinkat(place->folder.get(), place->name.c_str(), 0) != 0) {
+    return errno == ENOENT ? absl::OkStatus() : SystemError(key, errno);
+  }
+  return fsync(place->folder.get()) == 0 ? absl::OkStatus() : SystemError(key, errno);
 }
 
 // Adds the objects of a folder and those below it whose keys begin with `wanted`.
@@ -203,21 +149,26 @@ absl::Status ListFolder(FileDescriptor folder, const std::string& base, std::str
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<ObjectInfo>> FileObjectStore::List(std::string_view prefix) {
+absl::StatusOr<std::vector<ObjectInfo>> FileObjectStore::ListPage(std::string_view prefix,
+                                                                  std::string_view after,
+                                                                  size_t limit) {
   std::vector<ObjectInfo> found;
   absl::StatusOr<FileDescriptor> root = OpenRoot(/*make=*/false);
   if (absl::IsNotFound(root.status())) return found;
   CAPSTAN_RETURN_IF_ERROR(root.status());
   CAPSTAN_RETURN_IF_ERROR(ListFolder(*std::move(root), "", prefix, &found));
+  std::erase_if(found, [&](const ObjectInfo& object) { return object.key <= after; });
   std::sort(found.begin(), found.end(),
             [](const ObjectInfo& a, const ObjectInfo& b) { return a.key < b.key; });
+  if (found.size() > limit) found.resize(limit);
   return found;
 }
 
 }  // namespace
 
-std::unique_ptr<ObjectStore> MakeFileObjectStore(std::string root) {
-  return std::make_unique<FileObjectStore>(std::move(root));
+std::unique_ptr<ObjectStore> MakeFileObjectStore(std::string root,
+                                                 const FileStoreOptions& options) {
+  return std::make_unique<FileObjectStore>(std::move(root), options);
 }
 
 }  // namespace capstan

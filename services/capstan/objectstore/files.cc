@@ -57,17 +57,39 @@ absl::Status WriteAll(const FileDescriptor& file, std::string_view bytes) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ReadAt(const FileDescriptor& file, uint64_t offset, uint64_t length) {
+absl::StatusOr<FileDescriptor> OpenFile(const FileDescriptor& folder, const std::string& name,
+                                        std::string_view key) {
+  // Not blocking: a FIFO in the place of an object must not hang us.
+  FileDescriptor file(
+      openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.valid()) return SystemError(key, errno);
+  struct stat facts;
+  if (fstat(file.get(), &facts) != 0) return SystemError(key, errno);
+  if (S_ISREG(facts.st_mode)) return file;
+  return absl::FailedPreconditionError(
+      absl::StrCat(absl::string_view(key.data(), key.size()), ": not a file"));
+}
+
+absl::StatusOr<ObjectVersion> VersionOf(const FileDescriptor& file) {
+  struct stat facts;
+  if (fstat(file.get(), &facts) != 0) return SystemError("fstat", errno);
+  return ObjectVersion{absl::StrCat(facts.st_mtim.tv_sec, ".", facts.st_mtim.tv_nsec, "-",
+                                    facts.st_ino, "-", facts.st_size)};
+}
+
+absl::StatusOr<std::string> ReadAt(const FileDescriptor& file, const ReadRange& range) {
   struct stat facts;
   if (fstat(file.get(), &facts) != 0) return SystemError("fstat", errno);
   const auto size = static_cast<uint64_t>(facts.st_size);
-  if (offset > size || length > size - offset) {
+  const uint64_t rest = range.offset <= size ? size - range.offset : 0;
+  const uint64_t length = range.length == ReadRange::kToTheEnd ? rest : range.length;
+  if (range.offset > size || length > rest) {
     return absl::OutOfRangeError(
-        absl::StrCat("bytes [", offset, ", +", length, ") of an object of ", size));
+        absl::StrCat("bytes [", range.offset, ", +", length, ") of an object of ", size));
   }
   std::string bytes(length, '\0');
   for (uint64_t done = 0; done < length;) {
-    const ssize_t got = pread(file.get(), bytes.data() + done, length - done, offset + done);
+    const ssize_t got = pread(file.get(), bytes.data() + done, length - done, range.offset + done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return SystemError("read", errno);
     if (got == 0) return absl::DataLossError("the file has become shorter while it was read");

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "capstan/objectstore/object_store.h"
 
 namespace capstan {
 
@@ -36,10 +37,18 @@ absl::Status SystemError(std::string_view path, int error);
 absl::StatusOr<FileDescriptor> OpenFolder(const FileDescriptor& parent, const std::string& name,
                                           bool make);
 
+// Opens the file `name` within `folder` for reading, not through a symbolic link.
+// FAILED_PRECONDITION: it is something else than a file. `key` is for messages.
+absl::StatusOr<FileDescriptor> OpenFile(const FileDescriptor& folder, const std::string& name,
+                                        std::string_view key);
+
+// By the file's time stamp, number and size.
+absl::StatusOr<ObjectVersion> VersionOf(const FileDescriptor& file);
+
 absl::Status WriteAll(const FileDescriptor& file, std::string_view bytes);
 
-// OUT_OF_RANGE if the file ends before offset + length.
-absl::StatusOr<std::string> ReadAt(const FileDescriptor& file, uint64_t offset, uint64_t length);
+// OUT_OF_RANGE if the file ends before the range; ReadRange::version is not looked at.
+absl::StatusOr<std::string> ReadAt(const FileDescriptor& file, const ReadRange& range);
 
 }  // namespace capstan
 

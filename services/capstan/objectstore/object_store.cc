@@ -1,12 +1,13 @@
 #include "capstan/objectstore/object_store.h"
 
-#include <vector>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "capstan/base/status.h"
 #include "capstan/objectstore/file_object_store.h"
 
 namespace capstan {
@@ -26,6 +27,46 @@ bool IsName(absl::string_view name) {
 }
 
 }  // namespace
+
+absl::Status ObjectStore::Put(std::string_view key, std::string_view bytes) {
+  return Write(key, bytes, {}).status();
+}
+
+absl::StatusOr<ObjectVersion> ObjectStore::PutIfAbsent(std::string_view key,
+                                                       std::string_view bytes) {
+  return Write(key, bytes, {.kind = WriteCondition::Kind::kAbsent});
+}
+
+absl::StatusOr<ObjectVersion> ObjectStore::PutIfMatch(std::string_view key, std::string_view bytes,
+                                                      const ObjectVersion& version) {
+  return Write(key, bytes, {.kind = WriteCondition::Kind::kMatches, .version = version});
+}
+
+absl::StatusOr<std::string> ObjectStore::Get(std::string_view key) {
+  CAPSTAN_ASSIGN_OR_RETURN(Object object, Read(key, {}));
+  return std::move(object.bytes);
+}
+
+absl::StatusOr<Object> ObjectStore::GetWithVersion(std::string_view key) { return Read(key, {}); }
+
+absl::StatusOr<std::string> ObjectStore::GetRange(std::string_view key, uint64_t offset,
+                                                  uint64_t length) {
+  CAPSTAN_ASSIGN_OR_RETURN(Object object, Read(key, {.offset = offset, .length = length}));
+  return std::move(object.bytes);
+}
+
+absl::Status ObjectStore::Delete(std::string_view key) {
+  const std::string keys[] = {std::string(key)};
+  return DeleteAll(keys);
+}
+
+absl::StatusOr<std::vector<ObjectInfo>> ObjectStore::List(std::string_view prefix) {
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<ObjectInfo> found, ListPage(prefix, "", kMostListed + 1));
+  if (found.size() <= kMostListed) return found;
+  return absl::ResourceExhaustedError(
+      absl::StrCat("more than ", kMostListed, " objects begin with '",
+                   absl::string_view(prefix.data(), prefix.size()), "'"));
+}
 
 absl::Status CheckObjectKey(std::string_view key) {
   const absl::string_view text(key.data(), key.size());

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,13 +14,30 @@
 
 namespace capstan {
 
-// Writes an object piece by piece. The object appears, whole and durable, with Commit; a writer
-// destroyed without it leaves nothing. Confined to one thread.
-class ObjectWriter {
- public:
-  virtual ~ObjectWriter() = default;
-  virtual absl::Status Append(std::string_view bytes) = 0;
-  virtual absl::Status Commit() = 0;
+// Names what stands under a key; the next write gives the key another one. Opaque: an entity tag of
+// S3, attributes of a file. Empty: no version.
+struct ObjectVersion {
+  std::string token;
+  friend bool operator==(const ObjectVersion&, const ObjectVersion&) = default;
+};
+
+// What must stand under a key for a write to happen.
+struct WriteCondition {
+  enum class Kind { kAlways, kAbsent, kMatches };
+  Kind kind = Kind::kAlways;
+  ObjectVersion version = {};  // kMatches: this one.
+};
+
+struct ReadRange {
+  static constexpr uint64_t kToTheEnd = ~uint64_t{0};
+  uint64_t offset = 0;
+  uint64_t length = kToTheEnd;
+  ObjectVersion version = {};  // Unless empty: of this version only, else ABORTED.
+};
+
+struct Object {
+  std::string bytes;
+  ObjectVersion version;
 };
 
 struct ObjectInfo {
@@ -28,35 +46,62 @@ struct ObjectInfo {
   friend bool operator==(const ObjectInfo&, const ObjectInfo&) = default;
 };
 
+// Writes an object piece by piece, with a few MiB of memory however large it becomes. The object
+// appears, whole and durable, with Commit; a writer destroyed without it, or after an error, leaves
+// nothing. Confined to one thread.
+class ObjectWriter {
+ public:
+  virtual ~ObjectWriter() = default;
+  virtual absl::Status Append(std::string_view bytes) = 0;
+  virtual absl::Status Commit() = 0;  // At most once.
+};
+
 // A key is "a/b/c": one or more names of letters, digits and "._-+=@", none beginning with a dot,
 // together at most 1024 bytes. INVALID_ARGUMENT for any other.
 //
-// After a Put has returned OK every Get sees the object, whole, and a crash does not take it away;
-// before that, no reader sees any of it. Thread-safe.
+// After a write has returned OK every read sees the object, whole, and a crash does not take it
+// away; before that, no reader sees any of it. A write that failed with another code than
+// ALREADY_EXISTS or ABORTED may have happened nevertheless. Thread-safe.
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
 
-  // Puts the object in the place of one that is there.
-  virtual absl::Status Put(std::string_view key, std::string_view bytes) = 0;
-
-  // ALREADY_EXISTS, and no change, if there is one. Of several at once, exactly one succeeds.
-  virtual absl::Status PutIfAbsent(std::string_view key, std::string_view bytes) = 0;
+  // The version that stands there now. ALREADY_EXISTS (kAbsent) or ABORTED (kMatches: another
+  // version, or none), and no change, where the condition does not hold. Of several writes with the
+  // same condition at once, exactly one succeeds, in whichever process or machine.
+  virtual absl::StatusOr<ObjectVersion> Write(std::string_view key, std::string_view bytes,
+                                              const WriteCondition& condition) = 0;
 
   virtual absl::StatusOr<std::unique_ptr<ObjectWriter>> Create(std::string_view key) = 0;
 
+  // NOT_FOUND if there is none; OUT_OF_RANGE if the object ends before the range does.
+  virtual absl::StatusOr<Object> Read(std::string_view key, const ReadRange& range) = 0;
+
   // NOT_FOUND if there is none.
-  virtual absl::StatusOr<std::string> Get(std::string_view key) = 0;
+  virtual absl::StatusOr<ObjectInfo> Stat(std::string_view key) = 0;
 
-  // The bytes [offset, offset + length); OUT_OF_RANGE if the object ends before that.
-  virtual absl::StatusOr<std::string> GetRange(std::string_view key, uint64_t offset,
-                                               uint64_t length) = 0;
+  // The first `limit` objects, in order of keys, that begin with `prefix` (which may end within a
+  // name) and come behind `after`.
+  virtual absl::StatusOr<std::vector<ObjectInfo>> ListPage(std::string_view prefix,
+                                                           std::string_view after,
+                                                           size_t limit) = 0;
 
-  // All objects whose keys begin with `prefix` (which may end within a name), in order of keys.
-  virtual absl::StatusOr<std::vector<ObjectInfo>> List(std::string_view prefix) = 0;
+  // Those that do not exist are no error. Upon an error some of them may be gone.
+  virtual absl::Status DeleteAll(std::span<const std::string> keys) = 0;
 
-  // OK if there is none.
-  virtual absl::Status Delete(std::string_view key) = 0;
+  // The same, said shorter.
+  absl::Status Put(std::string_view key, std::string_view bytes);
+  absl::StatusOr<ObjectVersion> PutIfAbsent(std::string_view key, std::string_view bytes);
+  absl::StatusOr<ObjectVersion> PutIfMatch(std::string_view key, std::string_view bytes,
+                                           const ObjectVersion& version);
+  absl::StatusOr<std::string> Get(std::string_view key);
+  absl::StatusOr<Object> GetWithVersion(std::string_view key);
+  absl::StatusOr<std::string> GetRange(std::string_view key, uint64_t offset, uint64_t length);
+  absl::Status Delete(std::string_view key);
+
+  // All of them; RESOURCE_EXHAUSTED if there are more than kMostListed.
+  static constexpr size_t kMostListed = size_t{1} << 20;
+  absl::StatusOr<std::vector<ObjectInfo>> List(std::string_view prefix);
 };
 
 // The store at "file:///folder" or a plain path; the folder need not exist. INVALID_ARGUMENT for an

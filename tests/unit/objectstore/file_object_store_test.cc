@@ -1,13 +1,15 @@
 #include "capstan/objectstore/file_object_store.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <atomic>
 #include <filesystem>
-#include <thread>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/object_store_contract.h"
 
 namespace capstan {
 namespace {
@@ -35,46 +37,37 @@ class FileObjectStoreTest : public testing::Test {
   std::unique_ptr<ObjectStore> store_;
 };
 
-TEST_F(FileObjectStoreTest, GivesBackWhatWasPut) {
-  const std::string bytes("a\0b\xFF", 4);
-  ASSERT_TRUE(store_->Put("x/y/z", bytes).ok());
-  EXPECT_EQ(*store_->Get("x/y/z"), bytes);
-  EXPECT_EQ(*store_->GetRange("x/y/z", 1, 2), bytes.substr(1, 2));
-  EXPECT_EQ(*store_->GetRange("x/y/z", 4, 0), "");
+INSTANTIATE_TEST_SUITE_P(File, ObjectStoreContract, testing::Values([] {
+                           std::string name = testing::TempDir() + "/objects-XXXXXX";
+                           const std::string folder = mkdtemp(name.data());
+                           return MakeFileObjectStore(folder + "/root");
+                         }));
+
+TEST_F(FileObjectStoreTest, LeavesNoTemporaryFileOfAConditionalWrite) {
+  const ObjectVersion first = *store_->PutIfAbsent("a", "first");
+  ASSERT_TRUE(store_->PutIfMatch("a", "second", first).ok());
+  ASSERT_FALSE(store_->PutIfMatch("a", "third", first).ok());
+  ASSERT_FALSE(store_->PutIfAbsent("a", "fourth").ok());
+  EXPECT_EQ(FilesBelowRoot(), 2u);  // The object and the lock.
 }
 
-TEST_F(FileObjectStoreTest, ReplacesAnObject) {
-  ASSERT_TRUE(store_->Put("a", "long before").ok());
-  ASSERT_TRUE(store_->Put("a", "now").ok());
-  EXPECT_EQ(*store_->Get("a"), "now");
-  EXPECT_EQ(FilesBelowRoot(), 1u);
+TEST_F(FileObjectStoreTest, GivesWritesOfTheSameBytesDifferentVersions) {
+  const ObjectVersion first = *store_->PutIfAbsent("a", "same");
+  const ObjectVersion second = *store_->PutIfMatch("a", "same", first);
+  EXPECT_NE(first, second);
+  EXPECT_TRUE(absl::IsAborted(store_->PutIfMatch("a", "same", first).status()));
 }
 
-TEST_F(FileObjectStoreTest, DoesNotReplaceWithPutIfAbsent) {
-  ASSERT_TRUE(store_->PutIfAbsent("a", "first").ok());
-  EXPECT_EQ(store_->PutIfAbsent("a", "second").code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(*store_->Get("a"), "first");
-  EXPECT_EQ(FilesBelowRoot(), 1u);
-}
-
-TEST_F(FileObjectStoreTest, LetsExactlyOneOfManyWinPutIfAbsent) {
-  std::atomic<int> winners = 0;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([&, i] { winners += store_->PutIfAbsent("a/b", std::to_string(i)).ok(); });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(winners, 1);
-}
-
-TEST_F(FileObjectStoreTest, ShowsAStreamedObjectOnlyOnceItIsCommitted) {
-  auto writer = *store_->Create("a");
-  ASSERT_TRUE(writer->Append("one ").ok());
-  ASSERT_TRUE(writer->Append("two").ok());
-  EXPECT_EQ(store_->Get("a").status().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(*store_->List(""), testing::IsEmpty());
-  ASSERT_TRUE(writer->Commit().ok());
-  EXPECT_EQ(*store_->Get("a"), "one two");
+TEST_F(FileObjectStoreTest, GivesUpWhenAnotherProcessKeepsTheLock) {
+  const ObjectVersion version = *store_->PutIfAbsent("a", "x");
+  const int lock = open((folder_ / "root" / ".lock").c_str(), O_RDWR | O_CREAT, 0666);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  const auto impatient =
+      MakeFileObjectStore((folder_ / "root").string(), {.lock_wait = absl::ZeroDuration()});
+  EXPECT_TRUE(absl::IsUnavailable(impatient->PutIfMatch("a", "y", version).status()));
+  EXPECT_TRUE(absl::IsUnavailable(impatient->Put("a", "y")));
+  close(lock);
+  EXPECT_TRUE(impatient->PutIfMatch("a", "y", version).ok());
 }
 
 TEST_F(FileObjectStoreTest, LeavesNothingOfAWriterThatWasGivenUp) {
@@ -82,35 +75,6 @@ TEST_F(FileObjectStoreTest, LeavesNothingOfAWriterThatWasGivenUp) {
   ASSERT_TRUE(writer->Append("half").ok());
   writer.reset();
   EXPECT_EQ(FilesBelowRoot(), 0u);
-}
-
-TEST_F(FileObjectStoreTest, ListsObjectsBelowAPrefixInOrder) {
-  for (const char* key : {"job/b/2", "job/b/1", "job/a", "jobs", "other/x"}) {
-    ASSERT_TRUE(store_->Put(key, key).ok());
-  }
-  EXPECT_THAT(*store_->List("job/"),
-              testing::ElementsAre(ObjectInfo{"job/a", 5}, ObjectInfo{"job/b/1", 7},
-                                   ObjectInfo{"job/b/2", 7}));
-  EXPECT_EQ(store_->List("job")->size(), 4u);
-  EXPECT_EQ(store_->List("")->size(), 5u);
-  EXPECT_THAT(*store_->List("nothing"), testing::IsEmpty());
-}
-
-TEST_F(FileObjectStoreTest, AnswersNotFoundAndOutOfRange) {
-  EXPECT_EQ(store_->Get("a/b").status().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(*store_->List(""), testing::IsEmpty());
-  ASSERT_TRUE(store_->Put("a", "12345").ok());
-  EXPECT_EQ(store_->GetRange("a", 3, 3).status().code(), absl::StatusCode::kOutOfRange);
-  EXPECT_EQ(store_->GetRange("a", 6, 0).status().code(), absl::StatusCode::kOutOfRange);
-  EXPECT_EQ(store_->GetRange("a", 1, ~uint64_t{0}).status().code(), absl::StatusCode::kOutOfRange);
-}
-
-TEST_F(FileObjectStoreTest, DeletesAndDoesNotMindIfThereIsNothing) {
-  ASSERT_TRUE(store_->Put("a", "x").ok());
-  EXPECT_TRUE(store_->Delete("a").ok());
-  EXPECT_TRUE(store_->Delete("a").ok());
-  EXPECT_TRUE(store_->Delete("no/such").ok());
-  EXPECT_EQ(store_->Get("a").status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(FileObjectStoreTest, FollowsNoSymbolicLinkBelowItsRoot) {

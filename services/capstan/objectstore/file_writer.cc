@@ -1,0 +1,102 @@
+#include "capstan/objectstore/file_writer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <ctime>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/objectstore/file_lock.h"
+
+namespace capstan {
+namespace {
+
+// The kernel's own stamp is only as fine as its tick, and a version must differ from the last one.
+absl::Status StampNow(const FileDescriptor& file) {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  const timespec times[2] = {now, now};
+  return futimens(file.get(), times) == 0 ? absl::OkStatus() : SystemError("time stamp", errno);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<FileWriter>> FileWriter::Open(FilePlace place) {
+  static std::atomic<uint64_t> count = 0;
+  auto writer = std::unique_ptr<FileWriter>(new FileWriter(std::move(place)));
+  writer->temporary_ =
+      absl::StrCat(".writing-", std::random_device()(), "-", getpid(), "-", count++);
+  writer->file_ =
+      FileDescriptor(openat(writer->place_.folder.get(), writer->temporary_.c_str(),
+                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (!writer->file_.valid()) return SystemError(writer->place_.key, errno);
+  return writer;
+}
+
+FileWriter::~FileWriter() {
+  if (file_.valid()) unlinkat(place_.folder.get(), temporary_.c_str(), 0);
+}
+
+absl::Status FileWriter::Append(std::string_view bytes) { return WriteAll(file_, bytes); }
+
+absl::StatusOr<ObjectVersion> FileWriter::Publish(const WriteCondition& condition) {
+  CAPSTAN_RETURN_IF_ERROR(StampNow(file_));
+  if (fsync(file_.get()) != 0) return SystemError(place_.key, errno);
+  CAPSTAN_ASSIGN_OR_RETURN(ObjectVersion version, VersionOf(file_));
+  CAPSTAN_RETURN_IF_ERROR(Give(condition));
+  file_ = FileDescriptor();
+  if (fsync(place_.folder.get()) != 0) return SystemError(place_.key, errno);
+  return version;
+}
+
+absl::Status FileWriter::Give(const WriteCondition& condition) {
+  switch (condition.kind) {
+    case WriteCondition::Kind::kAbsent:
+      return LinkUnlessPresent();
+    case WriteCondition::Kind::kMatches:
+      return RenameIfMatches(condition.version);
+    case WriteCondition::Kind::kAlways:
+      break;
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(const FileDescriptor lock,
+                           LockFolder(place_.root, LockKind::kShared, place_.lock_wait));
+  return Rename();
+}
+
+absl::Status FileWriter::Rename() {
+  const int folder = place_.folder.get();
+  return renameat(folder, temporary_.c_str(), folder, place_.name.c_str()) == 0
+             ? absl::OkStatus()
+             : SystemError(place_.key, errno);
+}
+
+absl::Status FileWriter::LinkUnlessPresent() {
+  const int folder = place_.folder.get();
+  if (linkat(folder, temporary_.c_str(), folder, place_.name.c_str(), 0) != 0) {
+    if (errno != EEXIST) return SystemError(place_.key, errno);
+    return absl::AlreadyExistsError(absl::StrCat(place_.key, ": there is one already"));
+  }
+  unlinkat(folder, temporary_.c_str(), 0);
+  return absl::OkStatus();
+}
+
+absl::Status FileWriter::RenameIfMatches(const ObjectVersion& version) {
+  CAPSTAN_ASSIGN_OR_RETURN(const FileDescriptor lock,
+                           LockFolder(place_.root, LockKind::kExclusive, place_.lock_wait));
+  const absl::StatusOr<FileDescriptor> present = OpenFile(place_.folder, place_.name, place_.key);
+  if (absl::IsNotFound(present.status())) {
+    return absl::AbortedError(absl::StrCat(place_.key, ": there is none any more"));
+  }
+  CAPSTAN_RETURN_IF_ERROR(present.status());
+  CAPSTAN_ASSIGN_OR_RETURN(const ObjectVersion found, VersionOf(*present));
+  if (found == version) return Rename();
+  return absl::AbortedError(absl::StrCat(place_.key, ": another version stands there"));
+}
+
+}  // namespace capstan

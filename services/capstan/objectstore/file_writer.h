@@ -1,0 +1,52 @@
+// A temporary file that becomes an object, or nothing.
+#ifndef CAPSTAN_OBJECTSTORE_FILE_WRITER_H_
+#define CAPSTAN_OBJECTSTORE_FILE_WRITER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "capstan/objectstore/files.h"
+#include "capstan/objectstore/object_store.h"
+
+namespace capstan {
+
+// Where an object of a file store is: an open folder, and a name in it.
+struct FilePlace {
+  FileDescriptor root;
+  FileDescriptor folder;
+  std::string name;
+  std::string key;           // For messages.
+  absl::Duration lock_wait;  // At most, for other processes.
+};
+
+// Confined to one thread.
+class FileWriter : public ObjectWriter {
+ public:
+  static absl::StatusOr<std::unique_ptr<FileWriter>> Open(FilePlace place);
+  ~FileWriter() override;
+
+  absl::Status Append(std::string_view bytes) override;
+  absl::Status Commit() override { return Publish({}).status(); }
+
+  // Commit as ObjectStore::Write says it.
+  absl::StatusOr<ObjectVersion> Publish(const WriteCondition& condition);
+
+ private:
+  explicit FileWriter(FilePlace place) : place_(std::move(place)) {}
+
+  absl::Status Give(const WriteCondition& condition);
+  absl::Status Rename();
+  absl::Status LinkUnlessPresent();
+  absl::Status RenameIfMatches(const ObjectVersion& version);
+
+  const FilePlace place_;
+  std::string temporary_;
+  FileDescriptor file_;  // Invalid once published.
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_OBJECTSTORE_FILE_WRITER_H_
