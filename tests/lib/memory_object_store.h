@@ -1,0 +1,20 @@
+// An object store in memory, for tests: as strict as the real ones, and nothing to clean up.
+#ifndef CAPSTAN_TESTS_LIB_MEMORY_OBJECT_STORE_H_
+#define CAPSTAN_TESTS_LIB_MEMORY_OBJECT_STORE_H_
+
+#include <memory>
+
+#include "capstan/objectstore/object_store.h"
+
+namespace capstan {
+
+// Thread-safe.
+std::unique_ptr<ObjectStore> MakeMemoryObjectStore();
+
+// Writes with Put what was appended, at Commit. `store` must outlive the result. For stores that
+// have nothing better.
+std::unique_ptr<ObjectWriter> MakeBufferedWriter(ObjectStore& store, std::string key);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_TESTS_LIB_MEMORY_OBJECT_STORE_H_
