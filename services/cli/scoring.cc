@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -41,7 +42,9 @@ absl::Status ScoreFiles(
       PlanTasks(*source, job.data(),
                 {.split = Split::kEval, .batch_size = job.train().batch_size()}));
   BadRecords bad_records(options.max_bad_records);
-  TaskReader reader(ReaderOptionsOf(job), *source, bad_records);
+  ReaderOptions reading = ReaderOptionsOf(job);
+  reading.labels = options.labels;
+  TaskReader reader(std::move(reading), *source, bad_records);
   Batch batch;
   for (const v1::Task& task : tasks) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedTask> loaded,

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "capstan/data/batch.h"
+#include "capstan/data/labels.h"
 #include "capstan/v1/chief.pb.h"
 #include "cli/finished_model.h"
 
@@ -18,6 +19,7 @@ namespace capstan::cli {
 struct ScoringOptions {
   std::vector<std::string> files;  // Paths or globs, of the job's format; empty: its eval data.
   uint64_t max_bad_records = 0;
+  Labels labels = Labels::kRequired;
 };
 
 // Calls `visit` with every batch and its logits. INVALID_ARGUMENT names the file and the record

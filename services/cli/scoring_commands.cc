@@ -96,13 +96,14 @@ void AddPredict(CLI::App& app, Invocation& invocation) {
   CLI::App* predict =
       app.add_subcommand("predict", "Write a finished model's score of each record, a line each");
   auto options = AddCommon(*predict, invocation, RunPredict);
+  options->scoring.labels = Labels::kIgnored;
   predict->add_option("--output", options->output, "Where to; default: standard output")
       ->type_name("FILE");
   predict->footer(
       "Example:\n"
       "  capstan predict model/ctr/checkpoints/976-1 test.csv --output scores.csv\n\n"
       "A probability (logistic), one a class (softmax) or a value (squared). The data has the\n"
-      "columns it was trained with, the label too; any label of the loss will do.");
+      "columns it was trained with; the label may be left out, and is not looked at.");
 }
 
 }  // namespace capstan::cli

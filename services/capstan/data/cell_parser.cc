@@ -81,9 +81,11 @@ class CellParser : public RecordParser {
 
   bool ParseCells(std::string_view line, uint64_t* key, float* number, float& label,
                   std::string& error) {
+    const bool lacks_label = labels_.ignored() && CountCells(line) + 1 == columns_.size();
     cells_.Begin(line);
     std::string_view cell;
     for (const Column& column : columns_) {
+      if (lacks_label && column.use == Use::kLabel) continue;
       if (!cells_.Next(cell)) return WrongCount(line, error);
       switch (column.use) {
         case Use::kNone:
@@ -136,11 +138,16 @@ class CellParser : public RecordParser {
     return false;
   }
 
-  bool WrongCount(std::string_view line, std::string& error) {
+  size_t CountCells(std::string_view line) {
     size_t count = 0;
     std::string_view cell;
     cells_.Begin(line);
     while (cells_.Next(cell)) ++count;
+    return count;
+  }
+
+  bool WrongCount(std::string_view line, std::string& error) {
+    const size_t count = CountCells(line);
     error = cells_.malformed()
                 ? absl::StrCat("column ", count, ": a quote that does not end with the cell")
                 : absl::StrCat(count, " columns, expected ", columns_.size());

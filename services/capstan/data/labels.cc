@@ -8,15 +8,16 @@
 
 namespace capstan {
 
-LabelRule::LabelRule(const v1::DataSpec& data, v1::Loss loss, uint32_t classes)
+LabelRule::LabelRule(const v1::DataSpec& data, v1::Loss loss, uint32_t classes, Labels labels)
     : binarize_(data.binarize_label()),
       threshold_(data.label_threshold()),
       loss_(loss),
-      classes_(classes) {}
+      classes_(classes),
+      ignored_(labels == Labels::kIgnored) {}
 
 bool LabelRule::Parse(std::string_view text, float& label, std::string& error) const {
-  float number;
-  if (!ParseFloat(text, number)) {
+  float number = 0;
+  if (!ignored_ && !ParseFloat(text, number)) {
     error = absl::StrCat("label ", Quote(text), " is not a number");
     return false;
   }
@@ -24,6 +25,10 @@ bool LabelRule::Parse(std::string_view text, float& label, std::string& error) c
 }
 
 bool LabelRule::Admit(float number, float& label, std::string& error) const {
+  if (ignored_) {
+    label = 0;
+    return true;
+  }
   label = binarize_ ? (number > threshold_ ? 1.0f : 0.0f) : number;
   if (loss_ == v1::LOSS_LOGISTIC && label != 0.0f && label != 1.0f) {
     error = absl::StrCat("label is ", number,

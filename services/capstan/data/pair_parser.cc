@@ -27,8 +27,8 @@ class PairParser : public RecordParser {
   bool Parse(std::string_view line, Batch& records, std::string& error) override {
     const size_t keys = records.keys.size();
     const size_t values = records.values.size();
-    float label;
-    if (!labels_.Parse(NextToken(line), label, error) || !ParsePairs(line, records, error) ||
+    float label = 0;
+    if (!ParseLabel(line, label, error) || !ParsePairs(line, records, error) ||
         !CheckCount(records.keys.size() - keys, error)) {
       records.keys.resize(keys);
       records.values.resize(values);
@@ -40,6 +40,14 @@ class PairParser : public RecordParser {
   }
 
  private:
+  bool ParseLabel(std::string_view& line, float& label, std::string& error) const {
+    std::string_view rest = line;
+    const std::string_view first = NextToken(rest);
+    if (labels_.ignored() && first.find(':') != std::string_view::npos) return true;
+    line = rest;
+    return labels_.Parse(first, label, error);
+  }
+
   static bool ParsePairs(std::string_view line, Batch& records, std::string& error) {
     for (std::string_view pair = NextToken(line); !pair.empty(); pair = NextToken(line)) {
       const size_t colon = pair.find(':');

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "capstan/data/bad_records.h"
 #include "capstan/data/batch.h"
+#include "capstan/data/labels.h"
 #include "capstan/data/source.h"
 #include "capstan/v1/job.pb.h"
 
@@ -38,6 +39,7 @@ struct ReaderOptions {
   v1::DataSpec data;                  // After DeriveDataSpec.
   v1::Loss loss = v1::LOSS_LOGISTIC;  // Says which labels are in its domain.
   uint32_t classes = 1;               // softmax: labels are 0 .. classes - 1.
+  Labels labels = Labels::kRequired;  // Text formats only.
   uint32_t batch_size = 1;
   uint64_t seed = 0;
 };

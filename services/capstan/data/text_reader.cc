@@ -17,7 +17,7 @@ bool IsBlank(std::string_view line) {
 }
 
 LabelRule LabelsOf(const ReaderOptions& options) {
-  return LabelRule(options.data, options.loss, options.classes);
+  return LabelRule(options.data, options.loss, options.classes, options.labels);
 }
 
 }  // namespace

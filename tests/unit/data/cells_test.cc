@@ -71,9 +71,9 @@ struct Outcome {
   std::string error;
 };
 
-Outcome Parse(std::initializer_list<std::string_view> lines) {
+Outcome Parse(std::initializer_list<std::string_view> lines, Labels labels = Labels::kRequired) {
   const v1::DataSpec data = AllKinds();
-  auto parser = NewCellParser(data, LabelRule(data, v1::LOSS_LOGISTIC, 1));
+  auto parser = NewCellParser(data, LabelRule(data, v1::LOSS_LOGISTIC, 1, labels));
   Outcome outcome = {};
   outcome.records.offsets = {0};
   for (std::string_view line : lines) {
@@ -100,6 +100,18 @@ TEST(CellParserTest, ABoundaryBelongsToTheBucketAboveIt) {
   EXPECT_EQ(outcome.records.keys[0], FieldKey(3, "0"));
   EXPECT_EQ(outcome.records.keys[3], FieldKey(3, "1"));
   EXPECT_EQ(outcome.records.keys[6], FieldKey(3, "2"));
+}
+
+TEST(CellParserTest, ReadsARecordToBeScoredTheSameWithAnyLabelAndWithoutOne) {
+  const Outcome labelled = Parse({"1,3,0,15,abc,0f,unused"});
+  for (const char* line : {"3,0,15,abc,0f,unused", "?,3,0,15,abc,0f,unused"}) {
+    const Outcome scored = Parse({line}, Labels::kIgnored);
+    ASSERT_TRUE(scored.ok) << scored.error;
+    EXPECT_EQ(scored.records.keys, labelled.records.keys);
+    EXPECT_EQ(scored.records.dense, labelled.records.dense);
+    EXPECT_THAT(scored.records.labels, ElementsAre(0));
+  }
+  EXPECT_FALSE(Parse({"0,15,abc,0f,unused"}, Labels::kIgnored).ok);
 }
 
 TEST(CellParserTest, SaysWhatWasExpectedAndAppendsNothing) {

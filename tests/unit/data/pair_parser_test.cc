@@ -11,12 +11,12 @@ using testing::IsEmpty;
 
 class PairParserTest : public testing::Test {
  protected:
-  void Make(uint32_t fields) {
+  void Make(uint32_t fields, Labels labels = Labels::kRequired) {
     v1::DataSpec data;
     data.set_format(v1::DATA_FORMAT_LIBSVM);
     data.set_binarize_label(true);
     data.set_fields(fields);
-    parser_ = NewPairParser(data, LabelRule(data, v1::LOSS_LOGISTIC, 1));
+    parser_ = NewPairParser(data, LabelRule(data, v1::LOSS_LOGISTIC, 1, labels));
   }
 
   bool Parse(std::string_view line) { return parser_->Parse(line, records_, error_); }
@@ -43,6 +43,13 @@ TEST_F(PairParserTest, KeepsAllValuesFromTheFirstOneOnThatIsNotOne) {
   ASSERT_TRUE(Parse("1 5:1 6:0.5 7:1"));
   ASSERT_TRUE(Parse("1 8:1"));
   EXPECT_THAT(records_.values, ElementsAre(1, 1, 1, 0.5, 1, 1));
+}
+
+TEST_F(PairParserTest, ReadsARecordToBeScoredWithAnyLabelAndWithoutOne) {
+  Make(/*fields=*/2, Labels::kIgnored);
+  for (const char* line : {"1 3:1 4:1", "3:1 4:1", "? 3:1 4:1"}) ASSERT_TRUE(Parse(line)) << error_;
+  EXPECT_THAT(records_.keys, ElementsAre(3, 4, 3, 4, 3, 4));
+  EXPECT_THAT(records_.labels, ElementsAre(0, 0, 0));
 }
 
 TEST_F(PairParserTest, SaysWhatWasExpectedAndAppendsNothing) {
