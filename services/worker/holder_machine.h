@@ -2,11 +2,12 @@
 // actions; the machine knows no thread, socket, file or clock.
 //
 //   Task holder (async, ssp, evaluation): batches of a task, from `first_batch` on. The pull of
-//   batch k+1 overlaps the computation of k; up to `push_window` steps have pushes that are not yet
-//   acknowledged. Lane holder (sync, and the hybrid): open a round at the keeper -> batch = the
-//   keeper's cursor -> pull -> compute -> stage on every shard -> report -> open. A batch that came
-//   too late is offered again. In the hybrid the same push carries the asynchronous part by its
-//   stream name, where a repetition is SETTLED.
+//   batch k+1 overlaps the computation of k, but begins only when at most `push_window` steps
+//   before it are not settled: a single worker's gradients are at most so many updates stale. Lane
+//   holder (sync, and the hybrid): open a round at the keeper -> batch = the keeper's cursor ->
+//   pull -> compute -> stage on every shard -> report -> open. A batch that came too late is
+//   offered again. In the hybrid the same push carries the asynchronous part by its stream name,
+//   where a repetition is SETTLED.
 //
 // The contract between shell and machine:
 //  - Feed Start{} first. After each event carry out the actions in their order. Events come one at
@@ -243,7 +244,8 @@ struct TaskLease {
   StreamId stream;
   uint64_t first_batch = 0;
   bool evaluation = false;  // Pulls with evaluation = true, pushes nothing.
-  int push_window = 4;      // Steps unacknowledged; at most StreamLedger::kWindow.
+  int push_window = 1;      // Steps begun and not settled when the next one pulls; at most
+                            // StreamLedger::kWindow.
 };
 
 struct LaneLease {

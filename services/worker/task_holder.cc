@@ -71,12 +71,17 @@ void TaskHolder::OnEnd(const EndOfData& end) {
 
 // ---- pulling ----
 
-// The batch that is to be computed next is pulled while the one before it computes.
+// The batch that is to be computed next is pulled while the one before it computes, but not before
+// enough pushes have been acknowledged: a pull that overtook them would miss their updates.
+bool TaskHolder::MayPull(uint64_t number) const {
+  return !Trains() || number <= progress_.batches_done + static_cast<uint64_t>(lease_.push_window);
+}
+
 void TaskHolder::PumpPulls(const HolderContext& context) {
   const auto found = batches_.find(next_compute_);
   if (found == batches_.end()) return;
   Batch& batch = found->second;
-  if (batch.stage == Stage::kRead && !draining_) {
+  if (batch.stage == Stage::kRead && !draining_ && MayPull(found->first)) {
     batch.stage = Stage::kPulling;
     if (Trains()) batch.step = context.clock.BeginStep();
     for (ShardIndex shard : batch.shards) batch.pulls[shard] = {};
@@ -114,9 +119,6 @@ void TaskHolder::PumpCompute() {
   const auto found = batches_.find(next_compute_);
   if (computing_ || draining_ || found == batches_.end()) return;
   if (found->second.stage != Stage::kPulled) return;
-  // At most `push_window` steps are unacknowledged while this one computes.
-  const auto window = static_cast<uint64_t>(lease_.push_window);
-  if (next_compute_ > progress_.batches_done + window) return;
   found->second.stage = Stage::kComputing;
   computing_ = true;
   Do(Compute{next_compute_++});

@@ -50,6 +50,7 @@ class TaskHolder : public HolderBase {
   void OnView(const ViewChanged& view);
 
   void PumpReads();
+  bool MayPull(uint64_t number) const;
   void PumpPulls(const HolderContext& context);
   void PumpCompute();
   void PumpPushes(const HolderContext& context);

@@ -32,7 +32,7 @@ void ReadTrain(Section& in, v1::TrainSpec& out) {
   out.set_max_steps(in.Whole("max_steps", {.min = 1}, 0));
   out.set_wire_dtype(in.OneOf<v1::Dtype>("wire_dtype", kDtypes, v1::DTYPE_FLOAT32));
   out.set_prefetch_batches(in.Whole("prefetch_batches", {.min = 1, .max = 64}, 2));
-  out.set_push_window(in.Whole("push_window", {.min = 1, .max = 64}, 2));
+  out.set_push_window(in.Whole("push_window", {.min = 1, .max = 64}, 1));
 }
 
 void ReadCheckpoint(Section& in, v1::CheckpointSpec& out) {

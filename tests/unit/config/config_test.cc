@@ -98,7 +98,7 @@ TEST(ParseJobTest, FillsInEveryDefault) {
   EXPECT_EQ(spec.train().compute_threads(), 1u);
   EXPECT_EQ(spec.train().wire_dtype(), v1::DTYPE_FLOAT32);
   EXPECT_EQ(spec.train().prefetch_batches(), 2u);
-  EXPECT_EQ(spec.train().push_window(), 2u);
+  EXPECT_EQ(spec.train().push_window(), 1u);
   EXPECT_EQ(spec.lease().heartbeat_seconds(), 1);
   EXPECT_EQ(spec.lease().worker_lease_seconds(), 10);
   EXPECT_EQ(spec.recovery(), v1::RECOVERY_ROLLBACK);

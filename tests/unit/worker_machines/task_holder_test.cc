@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "tests/unit/worker_machines/testing.h"
 
 namespace capstan::worker {
@@ -57,6 +60,61 @@ TEST(TaskHolderTest, NamesPushesAndRaisesTheLowMark) {
   holder.Pull();
   holder.ComputeAll();
   EXPECT_EQ(holder.TakeAll<SendPush>()[0].stream->low_mark, 1u);
+}
+
+TEST(TaskHolderTest, APullDoesNotOvertakeThePushOfTheBatchBeforeTheLast) {
+  Driver holder(NewTaskHolder(Lease(/*push_window=*/1)));
+  holder.Read(9);
+  holder.Pull();  // Batch 0, and while it computes
+  holder.Read(9);
+  holder.Pull();        // batch 1.
+  holder.ComputeAll();  // Batch 0; batch 1 begins to compute.
+  holder.Read(9);
+  EXPECT_EQ(holder.Take<Compute>().batch, 1u);
+  EXPECT_TRUE(holder.TakeAll<SendPull>().empty()) << "batch 0 is on its way";
+  holder.Push();
+  const std::vector<SendPull> pulls = holder.TakeAll<SendPull>();
+  ASSERT_EQ(pulls.size(), 2u) << "while batch 1 still computes";
+  EXPECT_EQ(pulls[0].batch, 2u);
+}
+
+// What a shard does: it applies a push when it acknowledges it. Alone, a worker that always
+// computes before it hears of its pushes is as stale as its window allows, and never more.
+TEST(TaskHolderTest, AloneItIsNeverStalerThanItsWindow) {
+  for (const int window : {1, 2, 3}) {
+    Driver holder(NewTaskHolder(Lease(window)));
+    std::map<uint64_t, uint64_t> pulled;  // Batch -> updates that its weights have.
+    uint64_t applied = 0;
+    uint64_t stalest = 0;
+    while (!holder.machine().finished()) {
+      holder.Read(20);
+      for (const SendPull& pull : holder.TakeAll<SendPull>()) {
+        pulled.try_emplace(pull.batch, applied);
+        holder.Feed(PullDone{pull.ticket, {}, {}});
+      }
+      const std::vector<Compute> computes = holder.TakeAll<Compute>();
+      for (const Compute& compute : computes) holder.Feed(Computed{compute.batch, 1, false});
+      if (!computes.empty()) continue;
+      const std::vector<SendPush> pushes = holder.TakeAll<SendPush>();
+      for (const SendPush& push : pushes) {
+        if (push.shard == kShard0) stalest = std::max(stalest, applied++ - pulled[push.batch]);
+        holder.Feed(PushDone{push.ticket, {}, {}, {}});
+      }
+    }
+    EXPECT_EQ(applied, 20u);
+    EXPECT_EQ(stalest, static_cast<uint64_t>(window));
+  }
+}
+
+TEST(TaskHolderTest, AnEvaluationPullsAheadWithoutWaiting) {
+  TaskLease lease = Lease(/*push_window=*/1);
+  lease.evaluation = true;
+  Driver holder(NewTaskHolder(lease));
+  holder.Read(9);
+  holder.Pull();
+  EXPECT_EQ(holder.Take<Compute>().batch, 0u);
+  holder.Read(9);
+  EXPECT_EQ(holder.TakeAll<SendPull>().at(0).batch, 1u);
 }
 
 TEST(TaskHolderTest, KeepsToItsWindow) {
