@@ -99,7 +99,7 @@ void ChiefLink::Heartbeat(bool draining) {
   request.set_incarnation(Raw(options_.identity.incarnation));
   request.set_index(static_cast<uint32_t>(Raw(options_.identity.index)));
   request.set_draining(draining);
-  shard_->ExpireSessions(absl::Now());
+  shard_->ExpireSessions(shard_->clock().Now());
   *request.mutable_report() = shard_->Report();
   beating_ = true;
   next_heartbeat_ = absl::Now() + heartbeat_;

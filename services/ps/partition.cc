@@ -53,11 +53,12 @@ Partition::Partition(const PartitionContext& context, std::unique_ptr<PartitionS
 
 // ---- pull ----
 
-absl::Status Partition::Pull(const PullQuery& query, size_t i, wire::PayloadWriter& writer) {
+absl::Status Partition::Pull(const PullQuery& query, size_t i, absl::Time now,
+                             wire::PayloadWriter& writer) {
   const wire::PartitionPart& part = query.partitions()[i];
   absl::MutexLock lock(&mu_);
   if (!query.head().evaluation()) {
-    if (query.head().round() > 0) CatchUpLocked(absl::Now());
+    if (query.head().round() > 0) CatchUpLocked(now);
     CAPSTAN_RETURN_IF_ERROR(ToStatus(machine_.AdmitPull(query.head().round())));
   }
   writer.SetVersions(i, machine_.version(Part::kDense), machine_.version(Part::kSparse));

@@ -48,7 +48,7 @@ class Partition {
 
   // Writes the values of the query's i-th partition, which is this one. ABORTED: the pull's round
   // is over; RESOURCE_EXHAUSTED: not yet.
-  absl::Status Pull(const PullQuery& query, size_t i, wire::PayloadWriter& writer)
+  absl::Status Pull(const PullQuery& query, size_t i, absl::Time now, wire::PayloadWriter& writer)
       ABSL_LOCKS_EXCLUDED(mu_);
 
   // Carries out the push's i-th partition, which is this one. REQUIRES: the push has the names that

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "capstan/base/clock.h"
 #include "capstan/base/log.h"
 #include "capstan/base/ports_file.h"
 #include "capstan/base/shutdown.h"
@@ -134,8 +135,9 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   const v1::JobSpec& job = registered->job();
   log::SetJob(job.job());
   log::Info("registered", {{"chief", options.chief}});
+  const SteadyClock clock;
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Shard> shard,
-                           Shard::Create(job, identity, metrics));
+                           Shard::Create(job, identity, metrics, clock));
   service.SetShard(shard.get());
   listeners.health->Set(Probe::kStartup, true);
   link.Follow(*shard, absl::Seconds(job.lease().heartbeat_seconds()));

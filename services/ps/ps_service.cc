@@ -20,9 +20,10 @@ namespace {
 constexpr absl::Duration kAnswerMargin = absl::Milliseconds(20);
 constexpr absl::Duration kLongestWait = absl::Seconds(60);
 
-absl::Time WaitDeadline(const grpc::CallbackServerContext& context) {
-  const absl::Time now = absl::Now();
-  return std::min(absl::FromChrono(context.deadline()) - kAnswerMargin, now + kLongestWait);
+// gRPC's deadlines are of the time of day, the shard's of its own clock.
+absl::Time WaitDeadline(const grpc::CallbackServerContext& context, const Clock& clock) {
+  const absl::Duration left = absl::FromChrono(context.deadline()) - absl::Now();
+  return clock.Now() + std::min(left - kAnswerMargin, kLongestWait);
 }
 
 // The status at the door, with the hint when to come again.
@@ -82,7 +83,7 @@ PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* re
     return reactor.get();
   }
   const std::optional<WaiterId> waiter =
-      shard->Pull(*std::move(query), WaitDeadline(*context), finish);
+      shard->Pull(*std::move(query), WaitDeadline(*context, shard->clock()), finish);
   if (waiter) reactor->SetForget([shard, id = *waiter] { return shard->ForgetPull(id); });
   return reactor.get();
 }
@@ -141,12 +142,13 @@ PsService::Reactor* PsService::HoldRounds(Context* context, const v1::HoldRounds
   const absl::StatusOr<Shard*> shard = ShardFor(request->header());
   if (!shard.ok()) return Answer(*context, shard.status());
   const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
-  const std::optional<WaiterId> waiter = (*shard)->HoldRounds(
-      *request, WaitDeadline(*context), [context, reactor, reply](const HoldAnswer& answer) {
-        ToProto(answer.last, *reply->mutable_last());
-        reply->set_ended(answer.ended);
-        reactor->Finish(AtTheDoor(*context, answer.status));
-      });
+  const std::optional<WaiterId> waiter =
+      (*shard)->HoldRounds(*request, WaitDeadline(*context, (*shard)->clock()),
+                           [context, reactor, reply](const HoldAnswer& answer) {
+                             ToProto(answer.last, *reply->mutable_last());
+                             reply->set_ended(answer.ended);
+                             reactor->Finish(AtTheDoor(*context, answer.status));
+                           });
   if (waiter) {
     reactor->SetForget([shard = *shard, id = *waiter] { return shard->ForgetRound(id); });
   }

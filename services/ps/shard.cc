@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/rpc/status.h"
@@ -47,15 +46,17 @@ bool IsSettled(v1::Fate fate) {
 
 absl::StatusOr<std::unique_ptr<Shard>> Shard::Create(const v1::JobSpec& job,
                                                      const ShardIdentity& identity,
-                                                     ShardMetrics& metrics) {
+                                                     ShardMetrics& metrics, const Clock& clock) {
   CAPSTAN_ASSIGN_OR_RETURN(Catalog catalog, Catalog::Create(job));
-  return std::unique_ptr<Shard>(new Shard(std::move(catalog), identity, metrics));
+  return std::unique_ptr<Shard>(new Shard(std::move(catalog), identity, metrics, clock));
 }
 
-Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics)
+Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics,
+             const Clock& clock)
     : catalog_(std::move(catalog)),
       identity_(identity),
       metrics_(metrics),
+      clock_(clock),
       clocks_needed_(catalog_.IsSsp(Part::kDense) || catalog_.IsSsp(Part::kSparse)),
       context_{catalog_, rounds_, metrics_, slabs_, progress_examples_},
       partitions_(catalog_.job().partition_count()),
@@ -137,11 +138,11 @@ std::optional<WaiterId> Shard::Pull(std::unique_ptr<const PullQuery> query, absl
     return std::nullopt;
   }
   const uint64_t clock = query->head().header().clock();
-  const absl::Time begin = absl::Now();
+  const absl::Time begin = clock_.Now();
   const WaiterId waiter =
       parked_pulls_.Park([this, begin, query = std::move(query),
                           done = std::move(done)](const absl::Status& status) mutable {
-        metrics_.ObserveParkedPull(absl::Now() - begin);
+        metrics_.ObserveParkedPull(clock_.Now() - begin);
         done(status.ok() ? PullNow(*query) : status);
       });
   PullWait wait;
@@ -180,9 +181,10 @@ absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
     return absl::FailedPreconditionError(
         absl::StrCat("partition ", part.partition, " is not on shard ", Raw(identity_.index)));
   }
+  const absl::Time now = clock_.Now();
   wire::PayloadWriter writer(wire::kPullReply, nullptr, query.reply_shape());
   for (size_t i = 0; i < query.partitions().size(); ++i) {
-    CAPSTAN_RETURN_IF_ERROR(Find(query.partitions()[i].partition)->Pull(query, i, writer));
+    CAPSTAN_RETURN_IF_ERROR(Find(query.partitions()[i].partition)->Pull(query, i, now, writer));
   }
   return writer.Finish();
 }
@@ -192,7 +194,7 @@ absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
 absl::StatusOr<v1::PushReply> Shard::Push(const std::shared_ptr<const PushMessage>& push) {
   const v1::PushRequest& head = push->head();
   if (head.has_stage()) CAPSTAN_RETURN_IF_ERROR(LearnRound(head.stage().closed()));
-  const absl::Time now = absl::Now();
+  const absl::Time now = clock_.Now();
   v1::PushReply reply;
   bool busy = false;
   bool settled = true;
@@ -229,7 +231,7 @@ absl::StatusOr<v1::PushReply> Shard::Push(const std::shared_ptr<const PushMessag
 
 absl::Status Shard::CommitRound(const v1::CommitRoundRequest& request) {
   CAPSTAN_RETURN_IF_ERROR(LearnRound(request.closed()));
-  const absl::Time now = absl::Now();
+  const absl::Time now = clock_.Now();
   return ForEachPartition([&](PartitionIndex index, Partition& partition) {
     const uint64_t passed = partition.CatchUp(now);
     if (passed >= request.closed().round()) return absl::OkStatus();
@@ -252,7 +254,7 @@ absl::Status Shard::CloseStreams(const v1::CloseStreamsRequest& request) {
 }
 
 uint64_t Shard::Flush() {
-  const absl::Time now = absl::Now();
+  const absl::Time now = clock_.Now();
   uint64_t gradients = 0;
   (void)ForEachPartition([&](PartitionIndex, Partition& partition) {
     gradients += partition.Flush(now);
@@ -281,7 +283,7 @@ void Shard::ExpireSessions(absl::Time now) {
 }
 
 void Shard::Tick() {
-  const absl::Time now = absl::Now();
+  const absl::Time now = clock_.Now();
   PullAnswers pulls;
   if (clocks_needed_) {
     absl::MutexLock lock(&clock_mu_);

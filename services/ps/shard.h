@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "capstan/base/clock.h"
 #include "capstan/base/ids.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/ps.pb.h"
@@ -44,10 +45,10 @@ class Shard {
   using OnOpened = absl::AnyInvocable<void(const absl::StatusOr<OpenAnswer>&)>;
   using OnHeld = absl::AnyInvocable<void(const HoldAnswer&)>;
 
-  // `metrics` must outlive the shard. INVALID_ARGUMENT: the job cannot be served.
+  // `metrics` and `clock` must outlive the shard. INVALID_ARGUMENT: the job cannot be served.
   static absl::StatusOr<std::unique_ptr<Shard>> Create(const v1::JobSpec& job,
                                                        const ShardIdentity& identity,
-                                                       ShardMetrics& metrics);
+                                                       ShardMetrics& metrics, const Clock& clock);
 
   // Takes a newer view; older ones are ignored. Makes the partitions that it owns by it.
   absl::Status SetView(const v1::View& view);
@@ -57,7 +58,8 @@ class Shard {
   absl::Status CheckHeader(const v1::RequestHeader& header) const;
 
   // Answers now, or (ssp) when slower members have come up, on another thread; DEADLINE_EXCEEDED
-  // after `deadline`. The waiter, if it is parked, may be forgotten by ForgetPull.
+  // after `deadline`, which is of the shard's clock, as all deadlines here. The waiter, if it is
+  // parked, may be forgotten by ForgetPull.
   std::optional<WaiterId> Pull(std::unique_ptr<const PullQuery> query, absl::Time deadline,
                                OnPulled done);
   // The caller has gone away. True: its callback will not run and has been destroyed.
@@ -93,11 +95,12 @@ class Shard {
   v1::ShardReport Report() const;
 
   const Catalog& catalog() const { return catalog_; }
+  const Clock& clock() const { return clock_; }
   bool ready() const { return ready_.load(std::memory_order_acquire); }
   uint64_t timeline() const { return timeline_.load(std::memory_order_acquire); }
 
  private:
-  Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics);
+  Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics, const Clock& clock);
 
   // nullptr: not owned.
   Partition* Find(uint32_t partition) const {
@@ -114,6 +117,7 @@ class Shard {
   const Catalog catalog_;
   const ShardIdentity identity_;
   ShardMetrics& metrics_;
+  const Clock& clock_;
   const bool clocks_needed_;  // A part is ssp.
   std::atomic<uint64_t> progress_examples_{0};
   std::atomic<bool> ready_{false};

@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "capstan/base/status.h"
 #include "ps/shard.h"
 
@@ -20,7 +19,7 @@ absl::Status Shard::LearnRound(const v1::ClosedSet& closed) {
 }
 
 void Shard::SweepRounds() {
-  const absl::Time now = absl::Now();
+  const absl::Time now = clock_.Now();
   uint64_t passed = rounds_.last_round();
   for (const std::atomic<Partition*>& owned : partitions_) {
     Partition* const partition = owned.load(std::memory_order_acquire);
@@ -45,7 +44,7 @@ std::optional<WaiterId> Shard::OpenRound(const v1::OpenRoundRequest& request, On
   auto shared = std::make_shared<OnOpened>(std::move(done));
   const WaiterId waiter = parked_rounds_.Park(
       [shared](const KeeperAnswer& answer) { (*shared)(std::get<OpenAnswer>(answer.answer)); });
-  const absl::Time now = absl::Now();
+  const absl::Time now = clock_.Now();
   absl::StatusOr<KeeperAnswers> answers;
   {
     absl::MutexLock lock(&keeper_mu_);

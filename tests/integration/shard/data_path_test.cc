@@ -127,9 +127,9 @@ TEST(DataPathTest, ASilentSessionIsForgottenAndMayBeginAgain) {
   Trainer trainer(shards);
   trainer.Plan(ManyKeys(100));
   ASSERT_TRUE(trainer.Push(0, -1).status.ok());
-  shards.at(0).shard().ExpireSessions(absl::Now() + absl::Minutes(30));
+  shards.at(0).shard().ExpireSessions(shards.at(0).shard().clock().Now() + absl::Minutes(30));
   EXPECT_EQ(trainer.Push(0, -1).count(v1::FATE_APPLIED), 0u);
-  shards.at(0).shard().ExpireSessions(absl::Now() + absl::Hours(2));
+  shards.at(0).shard().ExpireSessions(shards.at(0).shard().clock().Now() + absl::Hours(2));
   EXPECT_GT(trainer.Push(0, -1).count(v1::FATE_APPLIED), 0u);
 }
 

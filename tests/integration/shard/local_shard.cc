@@ -59,7 +59,7 @@ LocalShard::LocalShard(const v1::JobSpec& job, int index, const std::string& lis
     : identity_{static_cast<ShardIndex>(index), IncarnationOf(index)},
       metrics_(registry_),
       service_(metrics_, SaveNothing) {
-  auto shard = ps::Shard::Create(job, identity_, metrics_);
+  auto shard = ps::Shard::Create(job, identity_, metrics_, clock_);
   CAPSTAN_CHECK(shard.ok());
   shard_ = *std::move(shard);
   auto server = Server::Start({.listen = listen}, {&service_});

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "capstan/base/clock.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/rpc/server.h"
 #include "capstan/v1/job.pb.h"
@@ -36,6 +37,7 @@ class LocalShard {
 
  private:
   const ps::ShardIdentity identity_;
+  const SteadyClock clock_;
   metrics::Registry registry_;
   ps::ShardMetrics metrics_;
   ps::PsService service_;
