@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "capstan/base/status.h"
 #include "capstan/objectstore/file_object_store.h"
+#include "capstan/objectstore/s3/s3_object_store.h"
 
 namespace capstan {
 namespace {
@@ -24,6 +25,19 @@ bool IsName(absl::string_view name) {
     }
   }
   return true;
+}
+
+bool IsS3(std::string_view uri) { return uri.starts_with("s3://"); }
+
+absl::StatusOr<std::string> FilePath(std::string_view uri) {
+  absl::string_view path(uri.data(), uri.size());
+  const bool is_uri = absl::ConsumePrefix(&path, "file://");
+  if (path.empty() || (is_uri && path.front() != '/') || absl::StrContains(path, "://")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", absl::string_view(uri.data(), uri.size()),
+        "' is no object store; expected s3://bucket/prefix, file:///folder or a path"));
+  }
+  return std::string(path);
 }
 
 }  // namespace
@@ -76,19 +90,25 @@ absl::Status CheckObjectKey(std::string_view key) {
   return absl::InvalidArgumentError(absl::StrCat("'", text.substr(0, 100), "' is no object key"));
 }
 
+absl::Status CheckObjectStoreUri(std::string_view uri) {
+  if (IsS3(uri)) return ParseS3Uri(uri).status();
+  return FilePath(uri).status();
+}
+
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view uri) {
-  absl::string_view path(uri.data(), uri.size());
-  if (absl::StartsWith(path, "s3://")) {
-    return absl::UnimplementedError(absl::StrCat(
-        path, ": S3 is not supported yet; use file:///folder, for instance on a shared volume"));
+  if (!IsS3(uri)) return OpenObjectStore(uri, S3Options());
+  CAPSTAN_ASSIGN_OR_RETURN(const S3Options options, S3OptionsFromEnvironment());
+  return OpenObjectStore(uri, options);
+}
+
+absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view uri,
+                                                             const S3Options& s3) {
+  if (IsS3(uri)) {
+    CAPSTAN_ASSIGN_OR_RETURN(const S3Location location, ParseS3Uri(uri));
+    return OpenS3ObjectStore(location, s3);
   }
-  const bool is_uri = absl::ConsumePrefix(&path, "file://");
-  if (path.empty() || (is_uri && path.front() != '/') || absl::StrContains(path, "://")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", absl::string_view(uri.data(), uri.size()),
-                     "' is no object store; expected file:///folder or a path"));
-  }
-  return MakeFileObjectStore(std::string(path));
+  CAPSTAN_ASSIGN_OR_RETURN(std::string path, FilePath(uri));
+  return MakeFileObjectStore(std::move(path));
 }
 
 }  // namespace capstan

@@ -11,11 +11,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "capstan/objectstore/s3/options.h"
 
 namespace capstan {
 
-// Names what stands under a key; the next write gives the key another one. Opaque: an entity tag of
-// S3, attributes of a file. Empty: no version.
+// Names what stands under a key; writing other bytes gives the key another one. Opaque: an entity
+// tag of S3, attributes of a file. Empty: no version.
 struct ObjectVersion {
   std::string token;
   friend bool operator==(const ObjectVersion&, const ObjectVersion&) = default;
@@ -104,9 +105,15 @@ class ObjectStore {
   absl::StatusOr<std::vector<ObjectInfo>> List(std::string_view prefix);
 };
 
-// The store at "file:///folder" or a plain path; the folder need not exist. INVALID_ARGUMENT for an
-// address of another form, UNIMPLEMENTED for s3://.
+// The store at "s3://bucket/prefix", "file:///folder" or a plain path; neither is touched yet, and
+// a folder need not exist. INVALID_ARGUMENT for an address of another form, and what
+// OpenS3ObjectStore says. Options are read from the environment unless they are given.
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view uri);
+absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view uri,
+                                                             const S3Options& s3);
+
+// INVALID_ARGUMENT unless OpenObjectStore takes an address of that form. Looks at nothing else.
+absl::Status CheckObjectStoreUri(std::string_view uri);
 
 // INVALID_ARGUMENT unless it is a key.
 absl::Status CheckObjectKey(std::string_view key);
