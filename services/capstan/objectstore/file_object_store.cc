@@ -101,8 +101,10 @@ absl::StatusOr<Object> FileObjectStore::Read(std::string_view key, const ReadRan
   if (!range.version.token.empty() && range.version != version) {
     return absl::AbortedError(absl::StrCat(Absl(key), ": another version stands there"));
   }
+  struct stat facts;
+  if (fstat(file.get(), &facts) != 0) return SystemError(key, errno);
   CAPSTAN_ASSIGN_OR_RETURN(std::string bytes, ReadAt(file, range));
-  return Object{std::move(bytes), std::move(version)};
+  return Object{std::move(bytes), std::move(version), static_cast<uint64_t>(facts.st_size)};
 }
 
 absl::StatusOr<ObjectInfo> FileObjectStore::Stat(std::string_view key) {

@@ -1,5 +1,6 @@
 #include "capstan/objectstore/object_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -88,6 +89,16 @@ absl::Status CheckObjectKey(std::string_view key) {
   for (absl::string_view name : absl::StrSplit(text, '/')) good = good && IsName(name);
   if (good) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("'", text.substr(0, 100), "' is no object key"));
+}
+
+absl::StatusOr<uint64_t> LengthWithin(const ReadRange& range, uint64_t size) {
+  const uint64_t rest = range.offset <= size ? size - range.offset : 0;
+  const bool to_the_end = range.length == ReadRange::kToTheEnd || range.may_be_short;
+  if (range.offset <= size && (range.length <= rest || to_the_end)) {
+    return std::min(range.length, rest);
+  }
+  return absl::OutOfRangeError(
+      absl::StrCat("bytes [", range.offset, ", +", range.length, ") of an object of ", size));
 }
 
 absl::Status CheckObjectStoreUri(std::string_view uri) {

@@ -34,11 +34,13 @@ struct ReadRange {
   uint64_t offset = 0;
   uint64_t length = kToTheEnd;
   ObjectVersion version = {};  // Unless empty: of this version only, else ABORTED.
+  bool may_be_short = false;   // Fewer bytes where the object ends within the range, no error.
 };
 
 struct Object {
   std::string bytes;
   ObjectVersion version;
+  uint64_t size = 0;  // Of the whole object.
 };
 
 struct ObjectInfo {
@@ -114,6 +116,9 @@ absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view ur
 
 // INVALID_ARGUMENT unless OpenObjectStore takes an address of that form. Looks at nothing else.
 absl::Status CheckObjectStoreUri(std::string_view uri);
+
+// How many bytes a range takes of an object of `size`. OUT_OF_RANGE if it ends before the range.
+absl::StatusOr<uint64_t> LengthWithin(const ReadRange& range, uint64_t size);
 
 // INVALID_ARGUMENT unless it is a key.
 absl::Status CheckObjectKey(std::string_view key);

@@ -2,14 +2,20 @@
 // has. Skipped where there is no server; see tests/lib/s3_server.h.
 #include <atomic>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "capstan/data/bad_records.h"
+#include "capstan/data/object_files.h"
+#include "capstan/data/task_reader.h"
+#include "capstan/data/tasks.h"
 #include "capstan/objectstore/s3/s3_object_store.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/object_store_contract.h"
 #include "tests/lib/s3_server.h"
+#include "tests/unit/data/files.h"
 
 namespace capstan {
 namespace {
@@ -70,12 +76,59 @@ TEST(RealS3Test, ListsMoreObjectsThanOnePageHolds) {
   const auto store = OpenStore(server->options());
   std::vector<std::string> keys;
   for (int i = 0; i < 1203; ++i) keys.push_back(absl::StrCat("many/", 10000 + i));
-  for (const std::string& key : keys) ASSERT_TRUE(store->Put(key, "").ok());
+  std::vector<std::thread> threads;
+  for (size_t begin = 0; begin < 8; ++begin) {
+    threads.emplace_back([&, begin] {
+      for (size_t i = begin; i < keys.size(); i += 8) EXPECT_TRUE(store->Put(keys[i], "").ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
   const std::vector<ObjectInfo> found = *store->List("many/");
   ASSERT_EQ(found.size(), keys.size());
   for (size_t i = 0; i < keys.size(); ++i) EXPECT_EQ(found[i].key, keys[i]);
   EXPECT_TRUE(store->DeleteAll(keys).ok());
   EXPECT_THAT(*store->List(""), testing::IsEmpty());
+}
+
+TEST(RealS3Test, TrainsFromPlainAndCompressedObjectsOfAPattern) {
+  const auto store = *OpenS3ObjectStore({"capstan", ""}, server->options());
+  std::string lines;
+  for (int i = 0; i < 3000; ++i) absl::StrAppend(&lines, i % 2, ",", i, "\n");
+  ASSERT_TRUE(store->Put("data/1.csv", lines).ok());
+  ASSERT_TRUE(store->Put("data/2.csv.gz", Gzip(lines)).ok());
+  ASSERT_TRUE(store->Put("data/3.csv.zst", Zstd(lines)).ok());
+  ASSERT_TRUE(store->Put("data/other.txt", "not for us").ok());
+  const std::unique_ptr<const Source> files = NewObjectFiles(
+      [](const std::string& uri) { return OpenObjectStore(uri, server->options()); });
+  v1::DataSpec data = CsvSpec("s3://capstan/data/*.csv*", {1}, {});
+  ASSERT_TRUE(DeriveDataSpec(*files, data).ok());
+  const auto tasks = PlanTasks(*files, data, {.batch_size = 100});
+  ASSERT_TRUE(tasks.ok()) << tasks.status();
+  BadRecords bad_records(0);
+  TaskReader reader({.data = data, .loss = v1::LOSS_LOGISTIC}, *files, bad_records);
+  size_t examples = 0;
+  for (const v1::Task& task : *tasks) {
+    const auto loaded = reader.Read({.task = task});
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    Batch batch;
+    for (uint64_t k = 0; k < (*loaded)->batch_count(); ++k) {
+      (*loaded)->ReadBatch(k, batch);
+      examples += batch.examples();
+    }
+  }
+  EXPECT_EQ(examples, 9000u);
+}
+
+TEST(RealS3Test, OutlivesAServerThatStandsStillForAWhile) {
+  const auto store = OpenStore(server->options());
+  ASSERT_TRUE(store->Put("a", "before").ok());
+  server->Freeze();
+  absl::Status written;
+  std::thread writer([&] { written = store->Put("a", "after"); });
+  server->Thaw();
+  writer.join();
+  EXPECT_TRUE(written.ok()) << written;
+  EXPECT_EQ(*store->Get("a"), "after");
 }
 
 TEST(RealS3Test, IsRefusedWithAWrongSecretThatNoMessageShows) {

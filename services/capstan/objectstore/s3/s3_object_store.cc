@@ -38,13 +38,15 @@ absl::Status CheckReadKey(std::string_view key) {
 struct ContentRange {
   uint64_t first = 0;
   uint64_t last = 0;
+  uint64_t size = 0;
 };
 bool ParseContentRange(std::string_view text, ContentRange* range) {
   if (!text.starts_with("bytes ")) return false;
   text.remove_prefix(6);
   const std::vector<absl::string_view> parts = absl::StrSplit(Absl(text), absl::ByAnyChar("-/"));
   return parts.size() == 3 && absl::SimpleAtoi(parts[0], &range->first) &&
-         absl::SimpleAtoi(parts[1], &range->last) && range->last >= range->first;
+         absl::SimpleAtoi(parts[1], &range->last) && absl::SimpleAtoi(parts[2], &range->size) &&
+         range->last >= range->first && range->last < range->size;
 }
 
 absl::Status CheckWhole(const std::string& key, const HttpResponse& response) {
@@ -58,18 +60,18 @@ absl::Status CheckWhole(const std::string& key, const HttpResponse& response) {
   return absl::DataLossError(absl::StrCat(key, ": bytes with another checksum than were stored"));
 }
 
-absl::Status CheckPiece(const std::string& key, const ReadRange& range,
-                        const HttpResponse& response) {
+// The size of the object of which the answer is a piece.
+absl::StatusOr<uint64_t> CheckPiece(const std::string& key, const ReadRange& range,
+                                    const HttpResponse& response) {
   ContentRange got;
   if (response.status != 206 || !ParseContentRange(response.Header("content-range"), &got) ||
-      got.first != range.offset || got.last - got.first + 1 != response.body.size() ||
-      response.body.size() > range.length) {
+      got.first != range.offset || got.last - got.first + 1 != response.body.size()) {
     return absl::DataLossError(absl::StrCat(key, ": not the bytes that were asked for"));
   }
-  if (range.length == ReadRange::kToTheEnd || response.body.size() == range.length) {
-    return absl::OkStatus();
-  }
-  return absl::OutOfRangeError(absl::StrCat(key, ": ends at byte ", got.last + 1));
+  CAPSTAN_ASSIGN_OR_RETURN(const uint64_t length, LengthWithin(range, got.size));
+  if (length == response.body.size()) return got.size;
+  return absl::DataLossError(
+      absl::StrCat(key, ": ", response.body.size(), " bytes in place of ", length));
 }
 
 class S3ObjectStore : public ObjectStore {
@@ -143,10 +145,14 @@ absl::StatusOr<Object> S3ObjectStore::Read(std::string_view key, const ReadRange
   S3Outcome outcome = client_->Send(call);
   if (absl::IsOutOfRange(outcome.response.status())) return ReadNothing(key, range);
   CAPSTAN_RETURN_IF_ERROR(outcome.response.status());
-  CAPSTAN_RETURN_IF_ERROR(whole ? CheckWhole(call.key, *outcome.response)
-                                : CheckPiece(call.key, range, *outcome.response));
+  uint64_t size = outcome.response->body.size();
+  if (whole) {
+    CAPSTAN_RETURN_IF_ERROR(CheckWhole(call.key, *outcome.response));
+  } else {
+    CAPSTAN_ASSIGN_OR_RETURN(size, CheckPiece(call.key, range, *outcome.response));
+  }
   ObjectVersion version{std::string(outcome.response->Header("etag"))};
-  return Object{std::move(outcome.response->body), std::move(version)};
+  return Object{std::move(outcome.response->body), std::move(version), size};
 }
 
 // HTTP has no range of no bytes.
@@ -155,12 +161,12 @@ absl::StatusOr<Object> S3ObjectStore::ReadNothing(std::string_view key, const Re
   CAPSTAN_RETURN_IF_ERROR(outcome.response.status());
   ObjectVersion version{std::string(outcome.response->Header("etag"))};
   uint64_t size = 0;
-  const bool known = absl::SimpleAtoi(Absl(outcome.response->Header("content-length")), &size);
-  const bool empty = range.length == 0
-                         ? range.offset <= size
-                         : range.length == ReadRange::kToTheEnd && range.offset == size;
-  if (known && empty) return Object{"", std::move(version)};
-  return absl::OutOfRangeError(absl::StrCat(Absl(key), ": ends at byte ", size));
+  if (!absl::SimpleAtoi(Absl(outcome.response->Header("content-length")), &size)) {
+    return absl::DataLossError(absl::StrCat(Absl(key), ": the answer has no length"));
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(const uint64_t length, LengthWithin(range, size));
+  if (length == 0) return Object{"", std::move(version), size};
+  return absl::AbortedError(absl::StrCat(Absl(key), ": has changed while it was read"));
 }
 
 // The store over libcurl, with the world it stands in.
