@@ -81,10 +81,16 @@ int Main(int argc, char** argv) {
   }
   CAPSTAN_CHECK((*OpenObjectStore("s3://capstan", (*server)->options()))->Put("text", Text()).ok());
   const S3Server& there = **server;
-  for (const auto& [name, run] : {std::pair{"S3/ReadWhole", BM_ReadWhole},
-                                  {"S3/ReadTasksOf8MiB", BM_ReadTasks},
-                                  {"S3/Write", BM_Write}}) {
-    benchmark::RegisterBenchmark(name, run, there)->Unit(benchmark::kMillisecond)->UseRealTime();
+  const struct {
+    const char* name;
+    void (*run)(benchmark::State&, const S3Server&);
+  } kAll[] = {
+      {"S3/ReadWhole", BM_ReadWhole}, {"S3/ReadTasksOf8MiB", BM_ReadTasks}, {"S3/Write", BM_Write}};
+  for (const auto& each : kAll) {
+    benchmark::RegisterBenchmark(each.name,
+                                 [&](benchmark::State& state) { each.run(state, there); })
+        ->Unit(benchmark::kMillisecond)
+        ->UseRealTime();
   }
   benchmark::RunSpecifiedBenchmarks();
   return 0;
