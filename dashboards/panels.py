@@ -31,7 +31,7 @@ def _panel(kind, title, description, unit, targets, width, height, defaults=None
     return {
         "type": kind, "title": title, "description": description, "datasource": SOURCE,
         "gridPos": {"w": width, "h": height},
-        "fieldConfig": {"defaults": {"unit": unit, **(defaults or {})}, "overrides": list(overrides)},
+        "fieldConfig": {"defaults": {"unit": unit, "noValue": "-", **(defaults or {})}, "overrides": list(overrides)},
         "options": options or {}, "targets": targets,
     }
 
@@ -54,9 +54,9 @@ def gauge(title, description, unit, query, width=4, height=4, thresholds=None, l
 
 
 def lines(title, description, unit, *targets, width=8, height=8, stack=False, legend="list", thresholds=None,
-          overrides=(), **defaults):
+          overrides=(), custom=None, **defaults):
     """Lines over time. `stack`: areas that add up. `legend`: list, table (with last and highest), or hidden."""
-    custom = {"lineWidth": 1, "fillOpacity": 60 if stack else 8, "showPoints": "never", "spanNulls": False,
+    custom = {**(custom or {}), "lineWidth": 1, "fillOpacity": 60 if stack else 0, "showPoints": "never", "spanNulls": False,
               "stacking": {"mode": "normal" if stack else "none", "group": "A"}}
     if thresholds:
         custom["thresholdsStyle"] = {"mode": "line"}
@@ -67,6 +67,16 @@ def lines(title, description, unit, *targets, width=8, height=8, stack=False, le
                "tooltip": {"mode": "multi", "sort": "desc"}}
     return _panel("timeseries", title, description, unit, list(targets), width, height,
                   {"custom": custom, **defaults}, options, overrides)
+
+
+def colors(table):
+    """Overrides: {series: color}, for names that mean good or bad."""
+    return [{"matcher": {"id": "byName", "options": name},
+             "properties": [{"id": "color", "value": {"mode": "fixed", "fixedColor": color}}]}
+            for name, color in table.items()]
+
+
+LOGARITHMIC = {"scaleDistribution": {"type": "log", "log": 10}}
 
 
 def right_axis(name, unit):
@@ -123,12 +133,12 @@ def _annotation(name, color, query, title):
 
 ANNOTATIONS = [
     _annotation("Restarts", "red", "changes(max by (role, shard) (capstan_process_start_timestamp_seconds"
-                '{$S,role!="worker"})[1m:15s]) > 0', "{{role}} {{shard}} restarted"),
+                '{$S,role!="worker"})[1m:5s]) > 0', "{{role}} {{shard}} restarted"),
     _annotation("Checkpoints", "green",
-                'increase(sum(capstan_checkpoint_commits_total{$S,result="ok"})[1m:15s]) > 0', "checkpoint"),
+                'increase(sum(capstan_checkpoint_commits_total{$S,result="ok"})[1m:5s]) > 0', "checkpoint"),
     _annotation("Workers", "blue",
-                'changes(sum(capstan_workers{$S,state!="lost"})[1m:15s]) > 0', "workers joined or left"),
-    _annotation("Views", "purple", "changes(max(capstan_view_epoch{$S})[1m:15s]) > 0",
+                'changes(sum(capstan_workers{$S,state!="lost"})[1m:5s]) > 0', "workers joined or left"),
+    _annotation("Views", "purple", "changes(max(capstan_view_epoch{$S})[1m:5s]) > 0",
                 "something joined, left or changed"),
 ]
 
@@ -144,7 +154,7 @@ VARIABLES = [
     _variable("release", "Release", 'label_values(capstan_training_state{namespace="$namespace"}, job_name)'),
 ]
 SHARD = _variable("shard", "Shard", f"label_values(capstan_store_bytes{{{SELECTOR}}}, shard)",
-                  multi=True, includeAll=True, allValue=".*")
+                  multi=True, includeAll=True, allValue=".+")
 
 
 def _place(rows):

@@ -53,10 +53,10 @@ DASHBOARD = dashboard(
                                             "{{shard}}"), min=0),
          lines("Errors", "Requests by status other than OK. FAILED_PRECONDITION when the view changes, "
                "RESOURCE_EXHAUSTED under overload, CANCELLED when workers go.", "reqps",
-               target('sum by (code) (rate(capstan_server_pull_requests_total{%s,code!="OK"}[$I]))' % ONE,
+               target('sum by (code) (rate(capstan_server_pull_requests_total{%s,code!="OK"}[$I])) > 0' % ONE,
                       "pull {{code}}"),
-               target('sum by (code) (rate(capstan_server_push_requests_total{%s,code!="OK"}[$I]))' % ONE,
-                      "push {{code}}"), min=0),
+               target('sum by (code) (rate(capstan_server_push_requests_total{%s,code!="OK"}[$I])) > 0' % ONE,
+                      "push {{code}}"), min=0, noValue="none"),
      ]),
      ("Load", [
          lines("CPU", "Cores that each shard uses. Alike; at the limit the shards are the bottleneck.", "none",

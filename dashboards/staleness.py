@@ -56,7 +56,7 @@ DASHBOARD = dashboard(
      ]),
      ("Gradients that did not count", [
          lines("Not applied, by reason", "A duplicate was applied before (after a retry), stale was above "
-               "drop_above. nan and shape are faults.", "cps", target(REJECTED, "{{reason}}"), width=12, min=0),
+               "drop_above. nan and shape are faults.", "cps", target(f"{REJECTED} > 0", "{{reason}}"), width=12, min=0, noValue="none"),
          lines("Late for their round", "Gradients that came after their round was closed (sync with backup "
                "workers); their batch is offered again. 0 on all but slow workers.", "cps",
                target("sum by (pod) (rate(capstan_worker_late_gradients_total{$S}[$I]))", "{{pod}}"), width=12, min=0),

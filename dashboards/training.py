@@ -1,6 +1,6 @@
 """Training: how the job goes, and what holds it up. For whoever wants the model."""
-from panels import (BLUE, GREEN, RED, YELLOW, bars, dashboard, gauge, lines, right_axis, stat, states, steps,
-                    target, values_as)
+from panels import (BLUE, GREEN, LOGARITHMIC, RED, YELLOW, bars, colors, dashboard, gauge, lines,
+                    right_axis, stat, states, steps, target, values_as)
 
 STEP = "sum by (phase) (rate(capstan_worker_step_duration_seconds_sum{$S}[$I]))"
 # Seconds a second, over all workers, by who is to blame. The workers' pull and push contain the shards' time, and
@@ -16,7 +16,7 @@ BLAME = {
     "network": f"clamp_min({RPC} - {SERVED}, 0)",
     "slower workers": f"({BOUND} + {ROUND})",
 }
-VERDICT = " or ".join(f'label_replace({query}, "who", "{who}", "", "")' for who, query in BLAME.items())
+VERDICT = " or ".join(f'label_replace({query} > 0, "who", "{who}", "", "")' for who, query in BLAME.items())
 
 
 def live(state):
@@ -55,7 +55,7 @@ DASHBOARD = dashboard(
                "calibration goes to 1.", "short", target("max by (name) (capstan_eval_metric{$S})", "{{name}}"),
                legend="table", decimals=4),
          lines("Learning rate", "As the schedule says; flat without one.", "sci",
-               target("max by (part) (capstan_learning_rate{$S})", "{{part}}")),
+               target("max by (part) (capstan_learning_rate{$S})", "{{part}}"), custom=LOGARITHMIC),
      ]),
      ("Speed", [
          lines("Examples and steps", "Examples and global steps a second. Steady; changes with the workers.", "short",
@@ -71,12 +71,15 @@ DASHBOARD = dashboard(
      ]),
      ("Workers", [
          lines("Workers", "Workers by state. Idle ones have no task; lost ones fell silent.", "none",
-               target("max by (state) (capstan_workers{$S})", "{{state}}"), width=6, stack=True, min=0, decimals=0),
+               target("max by (state) (capstan_workers{$S})", "{{state}}"), width=6, stack=True, min=0, decimals=0,
+               overrides=colors({"active": GREEN, "idle": YELLOW, "draining": "orange", "lost": RED,
+                                 "parked": BLUE})),
          bars("Speed of each worker", "Steps a second that a worker could do without waits. Alike among like "
               "machines; a short bar is a straggler.", "none",
               target("max by (worker) (capstan_worker_step_rate{$S})", "{{worker}}"), width=6, decimals=1),
          lines("Tasks", "Pieces of the data, all epochs. todo falls to 0 as done rises.", "none",
-               target("max by (state) (capstan_tasks{$S})", "{{state}}"), width=6, stack=True, min=0, decimals=0),
+               target("max by (state) (capstan_tasks{$S})", "{{state}}"), width=6, stack=True, min=0, decimals=0,
+               overrides=colors({"done": GREEN, "doing": YELLOW, "todo": BLUE})),
          lines("Gradient norm", "Before clipping. Steady or falling; a rise warns of a learning rate that is too "
                "high.", "short",
                target("histogram_quantile(0.5, sum by (le) (rate(capstan_worker_gradient_norm_bucket{$S}[$I])))",
