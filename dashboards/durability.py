@@ -1,5 +1,6 @@
 """Durability: what a crash would cost now, and what crashes have cost."""
-from panels import BLUE, GREEN, RED, YELLOW, bars, colors, dashboard, lines, stat, states, steps, target, values_as
+from panels import (BLUE, GREEN, RED, STATE, STATE_NAMES, YELLOW, bars, colors, dashboard, lines, stat, states, steps,
+                    target, values_as)
 
 AGE = "time() - max(capstan_checkpoint_last_success_timestamp_seconds{$S})"
 
@@ -32,9 +33,8 @@ DASHBOARD = dashboard(
          states("Shards", "Whether Prometheus reaches each shard. A gap is a restart or a lost node.",
                 'max by (shard) (up{$S,role="ps"})', "{{shard}}", 12, 6,
                 [values_as({0: ("down", RED), 1: ("up", GREEN)})]),
-         states("Chief", "What the chief says of the job. After a restart it is restoring, then running.",
-                'max by (state) (capstan_training_state{$S}) == 1', "{{state}}", 12, 6,
-                [values_as({1: (" ", GREEN)})]),
+         states("Job", "What the chief says of the job. After a restart it is restoring, then running.",
+                STATE, "job", 12, 6, [STATE_NAMES]),
          bars("Up since", "Age of each process. A short bar has restarted.", "s",
               target('min by (role, shard) (time() - capstan_process_start_timestamp_seconds{$S,role!="worker"})',
                      "{{role}} {{shard}}"),

@@ -19,6 +19,15 @@ def steps(*values):
             [{"color": color, "value": value} for value, color in values[1:]]}
 
 
+def number(query):
+    """Leaves out NaN, which a quantile or a mean is while nothing happens: a comparison with it is false."""
+    return f"({query}) >= 0"
+
+
+def quantile(q, name, by="le", labels="$S"):
+    return number(f"histogram_quantile({q}, sum by ({by}) (rate({name}_bucket{{{labels}}}[$I])))")
+
+
 def target(query, legend="", **more):
     return {"expr": expand(query), "legendFormat": legend or "__auto", "datasource": SOURCE,
             "editorMode": "code", "range": True, **more}
@@ -121,9 +130,15 @@ def values_as(table):
                                          for index, (value, (text, color)) in enumerate(table.items())}}
 
 
-def text(content, width=24, height=2):
-    return {"type": "text", "title": "", "gridPos": {"w": width, "h": height}, "transparent": True,
-            "options": {"mode": "markdown", "content": content}}
+def _in_state(state):
+    return f'max(capstan_training_state{{$S,state="{state}"}})'
+
+
+# The job's state as a number, and what the numbers mean.
+_STATES = {"pending": YELLOW, "restoring": YELLOW, "running": GREEN, "checkpointing": BLUE, "completed": GREEN,
+           "failed": RED}
+STATE = " + ".join(f"{number} * {_in_state(state)}" for number, state in enumerate(_STATES))
+STATE_NAMES = values_as(dict(enumerate(_STATES.items())))
 
 
 def _annotation(name, color, query, title):

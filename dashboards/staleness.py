@@ -1,10 +1,5 @@
 """Staleness: how old the parameters are that gradients are computed from, and what is done about it."""
-from panels import BLUE, GREEN, RED, YELLOW, bars, dashboard, heat, lines, stat, steps, target
-
-
-def quantile(q, name, by="le"):
-    return f"histogram_quantile({q}, sum by ({by}) (rate({name}_bucket{{$S}}[$I])))"
-
+from panels import BLUE, GREEN, RED, YELLOW, bars, dashboard, heat, lines, quantile, stat, steps, target
 
 VERSIONS, SECONDS = "capstan_update_staleness_versions", "capstan_update_staleness_seconds"
 REJECTED = "sum by (reason) (rate(capstan_gradients_rejected_total{$S}[$I]))"

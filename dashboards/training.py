@@ -1,6 +1,6 @@
 """Training: how the job goes, and what holds it up. For whoever wants the model."""
-from panels import (BLUE, GREEN, LOGARITHMIC, RED, YELLOW, bars, colors, dashboard, gauge, lines,
-                    right_axis, stat, states, steps, target, values_as)
+from panels import (BLUE, GREEN, LOGARITHMIC, RED, STATE, STATE_NAMES, YELLOW, bars, colors, dashboard, gauge,
+                    lines, number, quantile, right_axis, stat, states, steps, target, values_as)
 
 STEP = "sum by (phase) (rate(capstan_worker_step_duration_seconds_sum{$S}[$I]))"
 # Seconds a second, over all workers, by who is to blame. The workers' pull and push contain the shards' time, and
@@ -17,15 +17,6 @@ BLAME = {
     "slower workers": f"({BOUND} + {ROUND})",
 }
 VERDICT = " or ".join(f'label_replace({query} > 0, "who", "{who}", "", "")' for who, query in BLAME.items())
-
-
-def live(state):
-    return f'max(capstan_training_state{{$S,state="{state}"}})'
-
-
-STATES = ("pending", "restoring", "running", "checkpointing", "completed", "failed")
-STATE = " + ".join(f"{number} * {live(state)}" for number, state in enumerate(STATES))
-STATE_NAMES = values_as(dict(enumerate(zip(STATES, (YELLOW, YELLOW, GREEN, BLUE, GREEN, RED)))))
 
 DASHBOARD = dashboard(
     "capstan-training", "Training", "How a job goes, and what holds it up.",
@@ -64,7 +55,7 @@ DASHBOARD = dashboard(
                overrides=[right_axis("steps/s", "short")], min=0),
          lines("Where a step's time goes", "Mean time of a step's phases. They overlap, so the largest sets the "
                "pace. Normal: compute is the largest.", "s",
-               target(STEP + " / sum by (phase) (rate(capstan_worker_step_duration_seconds_count{$S}[$I]))",
+               target(number(STEP + " / sum by (phase) (rate(capstan_worker_step_duration_seconds_count{$S}[$I]))"),
                       "{{phase}}"), min=0),
          bars("Who holds it up", "Seconds a second that all workers spend on each. The longest bar is the "
               "bottleneck.", "none", *(target(query, who) for who, query in BLAME.items()), decimals=2),
@@ -82,10 +73,8 @@ DASHBOARD = dashboard(
                overrides=colors({"done": GREEN, "doing": YELLOW, "todo": BLUE})),
          lines("Gradient norm", "Before clipping. Steady or falling; a rise warns of a learning rate that is too "
                "high.", "short",
-               target("histogram_quantile(0.5, sum by (le) (rate(capstan_worker_gradient_norm_bucket{$S}[$I])))",
-                      "median"),
-               target("histogram_quantile(0.99, sum by (le) (rate(capstan_worker_gradient_norm_bucket{$S}[$I])))",
-                      "p99"), width=6),
+               target(quantile(0.5, "capstan_worker_gradient_norm"), "median"),
+               target(quantile(0.99, "capstan_worker_gradient_norm"), "p99"), width=6, min=0),
      ]),
      ("Trouble", [
          lines("Records and steps left out", "Records that could not be understood, and steps not pushed because "
