@@ -144,8 +144,13 @@ class Partitions {
   std::vector<std::unique_ptr<Table>> tables_;
 };
 
-void BM_PullOfPartitions(benchmark::State& state) {
+Partitions& FullPartitions() {
   static Partitions& partitions = *new Partitions;
+  return partitions;
+}
+
+void BM_PullOfPartitions(benchmark::State& state) {
+  Partitions& partitions = FullPartitions();
   std::vector<std::vector<std::vector<uint64_t>>> batches;
   for (const auto& batch : Batches(/*first_key=*/0)) batches.push_back(Partitions::Split(batch));
   std::vector<float> values(kBatch * kDim);
@@ -161,6 +166,27 @@ void BM_PullOfPartitions(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * kBatch);
 }
 BENCHMARK(BM_PullOfPartitions)->MinTime(0.2);
+
+void BM_PushOfPartitions(benchmark::State& state) {
+  Partitions& partitions = FullPartitions();
+  std::vector<std::vector<std::vector<uint64_t>>> batches;
+  for (const auto& batch : Batches(/*first_key=*/0)) batches.push_back(Partitions::Split(batch));
+  const std::vector<float> values(kBatch * kDim, 1e-3f);
+  size_t next = 0;
+  for (auto _ : state) {
+    const auto& batch = batches[next++ % kBatches];
+    const float* at = values.data();
+    for (size_t p = 0; p < Partitions::kPartitions; ++p) {
+      RowGradients gradient;
+      gradient.keys = batch[p];
+      gradient.values = PackedFloats(at, batch[p].size() * kDim);
+      partitions.table(p).Apply({&gradient, 1}, {});
+      at += batch[p].size() * kDim;
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * kBatch);
+}
+BENCHMARK(BM_PushOfPartitions)->MinTime(0.2);
 
 }  // namespace
 }  // namespace capstan
