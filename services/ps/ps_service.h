@@ -17,8 +17,10 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "capstan/v1/ps.grpc.pb.h"
+#include "ps/reply_budget.h"
 #include "ps/shard.h"
 #include "ps/shard_metrics.h"
+#include "ps/waiting_reactor.h"
 
 namespace capstan::ps {
 
@@ -30,6 +32,10 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   // Writes the shard's share of a checkpoint to a folder; may take long.
   using Save =
       std::function<absl::StatusOr<v1::SavePartitionsReply>(Shard& shard, const std::string& uri)>;
+
+  // Replies that clients have not taken yet; above this a pull is answered RESOURCE_EXHAUSTED. A
+  // hundred workers that read have a few chunks of about 1 MiB each under way.
+  static constexpr size_t kMaxHeldReplyBytes = 512 << 20;
 
   // `metrics` must outlive the service.
   PsService(ShardMetrics& metrics, Save save) : metrics_(metrics), save_(std::move(save)) {}
@@ -64,10 +70,13 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
  private:
   // The shard, if it is there and the header is right.
   absl::StatusOr<Shard*> ShardFor(const v1::RequestHeader& header) const;
+  // Counts the reply until it is taken. RESOURCE_EXHAUSTED: too many are not.
+  absl::StatusOr<grpc::ByteBuffer> Hold(grpc::ByteBuffer reply, WaitingReactor& reactor);
   absl::Status HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply);
 
   ShardMetrics& metrics_;
   const Save save_;
+  ReplyBudget replies_{kMaxHeldReplyBytes};
   std::atomic<Shard*> shard_{nullptr};
 
   absl::Mutex save_mu_;
