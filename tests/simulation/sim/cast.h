@@ -19,7 +19,6 @@ class ShardProcess;
 enum class Lie {
   kNone,
   kNewStreams,       // Each push is of a stream of its own: nothing is recognised.
-  kNoFence,          // Pushes of an old lease pass for such of the newest.
   kForgetfulWorker,  // A batch counts as acknowledged when it is sent.
   kEagerClock,       // ssp: a push tells one step more than it finishes.
   kNoWait,           // ssp: no pull waits.

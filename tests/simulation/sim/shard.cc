@@ -121,13 +121,6 @@ void ShardProcess::Distort(v1::ClosedSet& closed) const {
   closed.mutable_lanes()->RemoveLast();
 }
 
-void ShardProcess::Distort(v1::PushRequest& request) const {
-  Distort(*request.mutable_stage()->mutable_closed());
-  if (cast_.lie() != Lie::kNoFence || !request.has_stream()) return;
-  request.mutable_stream()->mutable_generation()->set_term(1);
-  request.mutable_stream()->mutable_generation()->set_count(1);
-}
-
 void ShardProcess::Pull(v1::PullRequest request, absl::Time deadline,
                         const Done<v1::PullReply>& done) {
   if (shard_ == nullptr) return done(absl::UnavailableError("the shard waits for the chief"));
@@ -156,7 +149,7 @@ void ShardProcess::Pull(v1::PullRequest request, absl::Time deadline,
 absl::StatusOr<v1::PushReply> ShardProcess::Push(const v1::PushRequest& request) {
   if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
   v1::PushRequest heard = request;
-  if (cast_.lie() != Lie::kNone) Distort(heard);
+  if (heard.has_stage()) Distort(*heard.mutable_stage()->mutable_closed());
   CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const ps::PushMessage> push,
                            ps::PushMessage::Read(ToBuffer(heard), shard_->catalog()));
   CAPSTAN_RETURN_IF_ERROR(shard_->CheckHeader(push->head().header()));

@@ -44,7 +44,6 @@ class ShardProcess {
 
  private:
   absl::StatusOr<ps::Shard*> ShardFor(const v1::RequestHeader& header) const;
-  void Distort(v1::PushRequest& request) const;
   void Distort(v1::ClosedSet& closed) const;
   void Register();
   void OnRegistered(const v1::RegisterShardReply& reply);

@@ -86,10 +86,6 @@ TEST(SimulatedLies, WithoutTheLedgerAGradientIsAppliedTwice) {
   ExpectFinds(Lie::kNewStreams, Policy::kAsync, "NoDuplicate");
 }
 
-TEST(SimulatedLies, WithoutTheFenceAZombieIsListenedTo) {
-  ExpectFinds(Lie::kNoFence, Policy::kAsync, "FencesHold");
-}
-
 TEST(SimulatedLies, APushThatCountsWhenItIsSentIsLost) {
   ExpectFinds(Lie::kForgetfulWorker, Policy::kAsync, "EndExact");
 }
