@@ -21,8 +21,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr uint64_t kParts = 6;
-uint64_t g_seeds = 350;  // Of each part.
+constexpr uint64_t kParts = 12;
+uint64_t g_seeds = 170;  // Of each part.
 
 Verdict Play(const WorldOptions& options) { return World(options).Run(); }
 
