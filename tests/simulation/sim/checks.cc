@@ -126,7 +126,10 @@ bool Checks::IsOver(const MemberSteps& steps, uint32_t shard, uint64_t step) con
   const auto carried_out = steps.carried_out.find(shard);
   if (carried_out != steps.carried_out.end() && carried_out->second.contains(step)) return true;
   const auto begun = steps.begun.find(step);
-  return begun != steps.begun.end() && over_.contains(begun->second);
+  if (begun != steps.begun.end()) return over_.contains(begun->second);
+  // A member that left the quorum and joined again skips steps, perhaps before this shard has the
+  // view that says so.
+  return !steps.begun.empty() && steps.begun.rbegin()->first > step;
 }
 
 void Checks::OnPullServed(uint32_t shard, const v1::View& view, const v1::PullRequest& request) {

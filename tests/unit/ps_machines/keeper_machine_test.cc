@@ -98,7 +98,8 @@ std::optional<HoldAnswer> HoldOf(const KeeperAnswers& answers, uint64_t waiter) 
 TEST(KeeperTest, AHoldIsAnsweredAtOnceWhenNoRoundIsUnderWay) {
   KeeperMachine keeper(1, 0);
   EXPECT_TRUE(HoldOf(keeper.Hold(WaiterId{9}, absl::InfiniteFuture()), 9).has_value());
-  EXPECT_EQ(Open(keeper, 0, kFirst, 1).answer, Opened::ANSWER_UNSPECIFIED) << "parked";
+  EXPECT_EQ(Open(keeper, 0, kFirst, 1).answer, Opened::ANSWER_WAIT) << "new, so told at once";
+  EXPECT_EQ(Open(keeper, 0, kFirst, 2).answer, Opened::ANSWER_UNSPECIFIED) << "parked";
   const KeeperAnswers released = keeper.Release();
   ASSERT_EQ(released.size(), 1u);
   EXPECT_EQ(std::get<OpenAnswer>(released[0].answer).round, 1u);

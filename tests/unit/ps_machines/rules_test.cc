@@ -36,7 +36,7 @@ TEST(Rule1, ANewHolderOfALaneThatHasArrivedWaits) {
   KeeperMachine keeper(2, 0);
   Open(keeper, 0, kFirst);
   Report(keeper, 0, kFirst, 1);
-  EXPECT_EQ(Open(keeper, 0, kSecond, 7).answer, Opened::ANSWER_UNSPECIFIED) << "parked";
+  EXPECT_EQ(Open(keeper, 0, kSecond, 7).answer, Opened::ANSWER_WAIT);
   Open(keeper, 1, kFirst);
   Report(keeper, 1, kFirst, 1);
   EXPECT_EQ(keeper.last_closed().lanes[0].generation, kFirst);
