@@ -12,6 +12,8 @@ from crew import Crew, write_ledger_file
 from prometheus import Prometheus, dashboard_queries, require_prometheus, rule_selectors
 
 RECORDS = 24000
+# Seconds to look on when both jobs are over: a killed worker counts as lost after 3, queries look back in steps of 5.
+AFTERWARDS = 20
 # What only a fault brings forth; such panels are empty, as their descriptions say, until it comes.
 NEEDS_A_FAULT = {("durability", "Calls tried again"), ("shards", "Errors"), ("staleness", "Not applied, by reason")}
 
@@ -49,11 +51,12 @@ class DashboardsTest(unittest.TestCase):
         """Asks for all that has not been answered yet until both jobs are over, and for a while after."""
         open_questions = {name: dashboard_queries(name) for name in crews}
         selectors = rule_selectors()
-        crews["bound"].until_examples(RECORDS // 3, timeout=180)
+        # Late, so that Prometheus has seen the workers complete, and a few steps of the queries before the end.
+        crews["bound"].until_examples(RECORDS // 2, timeout=180)
         crews["bound"].kill("worker-2")
         prometheus.discover()
         over_at = None
-        while over_at is None or time.monotonic() < over_at + 8:
+        while over_at is None or time.monotonic() < over_at + AFTERWARDS:
             for name, questions in open_questions.items():
                 questions -= {one for one in questions if prometheus.query(one[2])}
             selectors -= {one for one in selectors if prometheus.query(one[1])}
