@@ -3,38 +3,29 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
-#include "capstan/checkpoint/checkpoint.h"
-#include "capstan/objectstore/object_store.h"
+#include "capstan/checkpoint/checkpoint_reader.h"
 #include "capstan/placement/dense_layout.h"
 #include "capstan/placement/placement.h"
 
 namespace capstan::cli {
 
 absl::StatusOr<FinishedModel> FinishedModel::Load(const std::string& uri) {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, OpenObjectStore(uri));
-  CAPSTAN_ASSIGN_OR_RETURN(v1::Manifest manifest, ReadManifest(*folder));
-  FinishedModel model(std::move(*manifest.mutable_job()));
+  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(uri));
+  FinishedModel model(reader.manifest().job());
   const uint32_t partitions = model.job_.partition_count();
   CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,
                            DenseLayout::Create(model.job_.tensors(), partitions));
   model.partitions_.resize(partitions);
   model.parameters_.resize(layout.flat_size());
-  for (const v1::SavedFile& file : manifest.files()) {
+  for (uint32_t i = 0; i < partitions; ++i) {
     CAPSTAN_ASSIGN_OR_RETURN(DecodedPartition decoded,
-                             ReadPartitionFile(*folder, file, model.job_, layout));
+                             reader.Read(static_cast<PartitionIndex>(i), model.job_, layout));
     for (const Block& block : decoded.store->blocks().blocks()) {
       const absl::Span<const float> weights = decoded.store->blocks().Weights(block.id);
       std::copy(weights.begin(), weights.end(), model.parameters_.begin() + block.flat_offset);
     }
-    const auto place = static_cast<uint32_t>(Raw(decoded.store->partition()));
-    model.partitions_[place] = std::move(decoded.store);
-  }
-  for (uint32_t i = 0; i < partitions; ++i) {
-    if (model.partitions_[i] != nullptr) continue;
-    return absl::DataLossError(absl::StrCat(uri, ": the manifest names no file of partition ", i));
+    model.partitions_[i] = std::move(decoded.store);
   }
   CAPSTAN_ASSIGN_OR_RETURN(model.network_, Network::Create(model.job_));
   return model;

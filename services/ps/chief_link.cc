@@ -26,12 +26,13 @@ bool IsWorthRepeating(const absl::Status& status) {
          absl::IsResourceExhausted(status);
 }
 
-v1::RegisterShardRequest RegistrationOf(const ChiefLinkOptions& options) {
+v1::RegisterShardRequest RegistrationOf(const ChiefLinkOptions& options, uint64_t loaded_timeline) {
   v1::RegisterShardRequest request;
   request.set_wire_version(kWireVersion);
   request.set_index(static_cast<uint32_t>(Raw(options.identity.index)));
   request.set_address(options.address);
   request.set_incarnation(Raw(options.identity.incarnation));
+  request.set_loaded_timeline(loaded_timeline);
   return request;
 }
 
@@ -47,7 +48,7 @@ absl::StatusOr<v1::RegisterShardReply> ChiefLink::Register(const Shutdown& shutd
   for (;;) {
     std::optional<absl::StatusOr<v1::RegisterShardReply>> reply;
     loop_.Call<v1::RegisterShardReply>(
-        channel_, kRegister, RegistrationOf(options_), kAttempt,
+        channel_, kRegister, RegistrationOf(options_, /*loaded_timeline=*/0), kAttempt,
         [&reply](absl::StatusOr<v1::RegisterShardReply> r) { reply = std::move(r); });
     while (!reply) loop_.Poll(kAttempt);
     if (reply->ok() || !IsWorthRepeating(reply->status())) return *std::move(reply);
@@ -99,6 +100,7 @@ void ChiefLink::Heartbeat(bool draining) {
   request.set_incarnation(Raw(options_.identity.incarnation));
   request.set_index(static_cast<uint32_t>(Raw(options_.identity.index)));
   request.set_draining(draining);
+  request.set_loaded_timeline(shard_->timeline());
   shard_->ExpireSessions(shard_->clock().Now());
   *request.mutable_report() = shard_->Report();
   beating_ = true;
@@ -116,7 +118,7 @@ void ChiefLink::Heartbeat(bool draining) {
 void ChiefLink::RegisterAgain() {
   log::Warn("the chief does not know this shard: registering again");
   loop_.Call<v1::RegisterShardReply>(
-      channel_, kRegister, RegistrationOf(options_), kAttempt,
+      channel_, kRegister, RegistrationOf(options_, shard_->timeline()), kAttempt,
       [this](const absl::StatusOr<v1::RegisterShardReply>& reply) {
         if (reply.ok() || IsWorthRepeating(reply.status()) || !failure_.ok()) return;
         failure_ = reply.status();

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/base/check.h"
 #include "capstan/base/status.h"
 #include "capstan/rpc/status.h"
@@ -33,23 +34,25 @@ absl::Status ToStatus(PullAdmission admission) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Partition>> Partition::Create(const PartitionContext& context,
-                                                             PartitionIndex index,
-                                                             Timeline timeline) {
-  const v1::JobSpec& job = context.catalog.job();
-  CAPSTAN_ASSIGN_OR_RETURN(
-      std::unique_ptr<PartitionStore> store,
-      PartitionStore::Create(job, context.catalog.layout(), index, &context.slabs));
-  const PartitionOptions options = {.timeline = timeline,
-                                    .dense = job.dense_update(),
-                                    .sparse = job.sparse_update(),
-                                    .sum_loss = job.train().sum_loss()};
-  return std::unique_ptr<Partition>(new Partition(context, std::move(store), options));
+Partition::Partition(const PartitionContext& context)
+    : context_(context), machine_(MachineOptions(context.catalog, Timeline{0})) {}
+
+void Partition::Load(PartitionContent content) {
+  absl::flat_hash_map<uint64_t, Kept> dropped;
+  {
+    absl::MutexLock lock(&mu_);
+    store_.swap(content.store);
+    std::swap(machine_, content.machine);
+    kept_.swap(dropped);
+    version_times_ = {};
+    loaded_.store(store_ != nullptr, std::memory_order_release);
+  }
+  // What was here is freed now, without the lock.
 }
 
-Partition::Partition(const PartitionContext& context, std::unique_ptr<PartitionStore> store,
-                     const PartitionOptions& options)
-    : context_(context), store_(std::move(store)), machine_(options) {}
+void Partition::Unload() {
+  Load({nullptr, PartitionMachine(MachineOptions(context_.catalog, Timeline{0}))});
+}
 
 // ---- pull ----
 
@@ -57,6 +60,11 @@ absl::Status Partition::Pull(const PullQuery& query, size_t i, absl::Time now,
                              wire::PayloadWriter& writer) {
   const wire::PartitionPart& part = query.partitions()[i];
   absl::MutexLock lock(&mu_);
+  if (Timeline{query.head().header().timeline()} != machine_.timeline()) {
+    return absl::FailedPreconditionError(absl::StrCat("partition ", part.partition,
+                                                      " is not here, in timeline ",
+                                                      query.head().header().timeline()));
+  }
   if (!query.head().evaluation()) {
     if (query.head().round() > 0) CatchUpLocked(now);
     CAPSTAN_RETURN_IF_ERROR(ToStatus(machine_.AdmitPull(query.head().round())));
@@ -202,6 +210,7 @@ void Partition::Observe(const Update& update, absl::Time now) {
 // ---- the rest ----
 
 void Partition::CatchUpLocked(absl::Time now) {
+  if (store_ == nullptr) return;
   const std::vector<ClosedSet> sets = context_.rounds.After(machine_.round());
   if (!sets.empty()) CarryOut(machine_.CatchUp(sets), now);
 }
@@ -229,14 +238,19 @@ void Partition::ExpireSessions(absl::Time now) {
   machine_.ExpireSessions(now);
 }
 
-void Partition::Visit(absl::FunctionRef<void(const PartitionStore&, const PartitionState&)> visit) {
+bool Partition::Visit(Timeline timeline, absl::Time now,
+                      absl::FunctionRef<void(const PartitionStore&, const PartitionState&)> visit) {
   absl::MutexLock lock(&mu_);
+  if (store_ == nullptr || machine_.timeline() != timeline) return false;
+  CarryOut(machine_.Flush(), now);
   visit(*store_, machine_.Snapshot());
+  return true;
 }
 
 Partition::Facts Partition::facts() const {
   absl::MutexLock lock(&mu_);
   Facts facts;
+  if (store_ == nullptr) return facts;
   for (const std::unique_ptr<Table>& table : store_->tables()) {
     facts.tables.push_back({table->row_count(), table->memory_bytes(), table->counters()});
     facts.parameters += table->row_count() * table->dim();

@@ -22,6 +22,7 @@
 #include "capstan/store/slab_arena.h"
 #include "capstan/wire/payload_writer.h"
 #include "ps/catalog.h"
+#include "ps/partition_content.h"
 #include "ps/partition_machine.h"
 #include "ps/pull_query.h"
 #include "ps/push_message.h"
@@ -40,14 +41,19 @@ struct PartitionContext {
   const std::atomic<uint64_t>& progress_examples;  // Acknowledged in the whole job.
 };
 
-// *Thread-safe*.
+// Empty until a content is loaded; a request must be of the content's timeline. *Thread-safe*.
 class Partition {
  public:
-  static absl::StatusOr<std::unique_ptr<Partition>> Create(const PartitionContext& context,
-                                                           PartitionIndex index, Timeline timeline);
+  explicit Partition(const PartitionContext& context);
+
+  // Takes the content in the place of the present one, which is dropped with the gradients that
+  // wait in it.
+  void Load(PartitionContent content) ABSL_LOCKS_EXCLUDED(mu_);
+  void Unload() ABSL_LOCKS_EXCLUDED(mu_);
+  bool loaded() const { return loaded_.load(std::memory_order_acquire); }
 
   // Writes the values of the query's i-th partition, which is this one. ABORTED: the pull's round
-  // is over; RESOURCE_EXHAUSTED: not yet.
+  // is over; RESOURCE_EXHAUSTED: not yet; FAILED_PRECONDITION: it is not here, in this timeline.
   absl::Status Pull(const PullQuery& query, size_t i, absl::Time now, wire::PayloadWriter& writer)
       ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -65,8 +71,10 @@ class Partition {
   bool CloseStream(Timeline timeline, StreamId stream, uint64_t batches) ABSL_LOCKS_EXCLUDED(mu_);
   void ExpireSessions(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Calls visit(store, state) under the lock: for checkpoints. REQUIRES: nothing is queued.
-  void Visit(absl::FunctionRef<void(const PartitionStore&, const PartitionState&)> visit)
+  // Calls visit(store, state) under the lock: for checkpoints. Applies what is queued before.
+  // False, and nothing is done: it is not of this timeline.
+  bool Visit(Timeline timeline, absl::Time now,
+             absl::FunctionRef<void(const PartitionStore&, const PartitionState&)> visit)
       ABSL_LOCKS_EXCLUDED(mu_);
 
   struct Facts {
@@ -90,9 +98,6 @@ class Partition {
     size_t place = 0;  // In the push's partitions.
   };
 
-  Partition(const PartitionContext& context, std::unique_ptr<PartitionStore> store,
-            const PartitionOptions& options);
-
   void CatchUpLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   v1::Fate PushPart(Part part, const Kept& gradient, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -111,8 +116,10 @@ class Partition {
 
   const PartitionContext context_;
 
+  std::atomic<bool> loaded_{false};
   mutable absl::Mutex mu_;
-  std::unique_ptr<PartitionStore> store_ ABSL_PT_GUARDED_BY(mu_);
+  // nullptr: empty; then the machine is of timeline 0, which refuses everything.
+  std::unique_ptr<PartitionStore> store_ ABSL_GUARDED_BY(mu_) ABSL_PT_GUARDED_BY(mu_);
   PartitionMachine machine_ ABSL_GUARDED_BY(mu_);
   uint64_t last_handle_ ABSL_GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<uint64_t, Kept> kept_ ABSL_GUARDED_BY(mu_);

@@ -23,7 +23,6 @@
 #include "capstan/rpc/server.h"
 #include "ps/chief_link.h"
 #include "ps/ps_service.h"
-#include "ps/save_partitions.h"
 
 namespace capstan::ps {
 namespace {
@@ -138,7 +137,10 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   const SteadyClock clock;
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Shard> shard,
                            Shard::Create(job, identity, metrics, clock));
-  service.SetShard(shard.get());
+  Saver saver(*shard);
+  Loader loader(*shard);
+  const ServedShard served{*shard, saver, loader};
+  service.Serve(&served);
   listeners.health->Set(Probe::kStartup, true);
   link.Follow(*shard, absl::Seconds(job.lease().heartbeat_seconds()));
   const absl::Status end = Serve(link, *shard, listeners, shutdown);
@@ -161,7 +163,7 @@ absl::Status RunPs(const ProcessOptions& options) {
   metrics::Registry registry;
   metrics::AddBuildInfo(registry);
   ShardMetrics metrics(registry);
-  PsService service(metrics, SavePartitions);
+  PsService service(metrics);
   CAPSTAN_ASSIGN_OR_RETURN(Listeners listeners, Listen(options, registry, service));
   log::Info("started", {{"version", Version()},
                         {"chief", options.chief},

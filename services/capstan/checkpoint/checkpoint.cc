@@ -34,7 +34,7 @@ absl::StatusOr<v1::SavedFile> WritePartitionFile(ObjectStore& folder, PartitionI
 
 absl::StatusOr<DecodedPartition> ReadPartitionFile(ObjectStore& folder, const v1::SavedFile& file,
                                                    const v1::JobSpec& job,
-                                                   const DenseLayout& layout) {
+                                                   const DenseLayout& layout, SlabArena* arena) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string bytes, folder.Get(file.name()));
   if (bytes.size() != file.bytes() || Crc32c(bytes) != file.crc32c()) {
     return absl::DataLossError(
@@ -42,7 +42,7 @@ absl::StatusOr<DecodedPartition> ReadPartitionFile(ObjectStore& folder, const v1
                         file.name(), bytes.size(), Crc32c(bytes), file.bytes(), file.crc32c()));
   }
   absl::StatusOr<DecodedPartition> decoded =
-      DecodePartition(bytes, job, layout, PartitionIndex(file.partition()));
+      DecodePartition(bytes, job, layout, PartitionIndex(file.partition()), arena);
   if (!decoded.ok()) return Prefixed(file.name(), decoded.status());
   return decoded;
 }

@@ -221,10 +221,10 @@ absl::Status Decoder::ReadDense() {
 
 absl::StatusOr<DecodedPartition> DecodePartition(std::string_view file, const v1::JobSpec& job,
                                                  const DenseLayout& layout,
-                                                 PartitionIndex partition) {
+                                                 PartitionIndex partition, SlabArena* arena) {
   CAPSTAN_ASSIGN_OR_RETURN(BlockReader reader, BlockReader::Open(file));
   DecodedPartition result;
-  CAPSTAN_ASSIGN_OR_RETURN(result.store, PartitionStore::Create(job, layout, partition));
+  CAPSTAN_ASSIGN_OR_RETURN(result.store, PartitionStore::Create(job, layout, partition, arena));
   CAPSTAN_RETURN_IF_ERROR(Decoder(reader, result).Run(job.partition_count()));
   return result;
 }

@@ -38,10 +38,12 @@ struct DecodedPartition {
 
 // All of the partition or nothing: DATA_LOSS, with the place, if a byte has changed or is missing;
 // FAILED_PRECONDITION if the file is of another partition or model than `job` describes, or of a
-// newer format. `layout` is that of job.tensors over job.partition_count partitions.
+// newer format. `layout` is that of job.tensors over job.partition_count partitions; `arena`, if
+// any, must outlive the partition.
 absl::StatusOr<DecodedPartition> DecodePartition(std::string_view file, const v1::JobSpec& job,
                                                  const DenseLayout& layout,
-                                                 PartitionIndex partition);
+                                                 PartitionIndex partition,
+                                                 SlabArena* arena = nullptr);
 
 }  // namespace capstan
 

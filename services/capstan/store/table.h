@@ -74,6 +74,8 @@ class Table {
   absl::Status RestoreRow(const RowState& row);
   absl::Status RestoreCandidate(const Candidate& candidate);
   void RestoreProgress(uint64_t examples) { progress_examples_ = examples; }
+  // The rows begin another job: schedules and expiry count from 0.
+  void RestartProgress();
 
   // ---- facts ----
 

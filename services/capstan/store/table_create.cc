@@ -130,6 +130,11 @@ absl::Status Table::RestoreRow(const RowState& state) {
   return absl::OkStatus();
 }
 
+void Table::RestartProgress() {
+  progress_examples_ = 0;
+  for (uint32_t i = 0; i < slabs_.size(); ++i) slabs_.at(i).touched() = 0;
+}
+
 absl::Status Table::RestoreCandidate(const Candidate& candidate) {
   if (FindRow(candidate.key, index_.TagOf(candidate.key)) != RowIndex::kNone ||
       admission_.contains(candidate.key)) {

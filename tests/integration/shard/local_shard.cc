@@ -20,10 +20,6 @@ Incarnation IncarnationOf(int index) {
   return Incarnation{0xC0FFEE00u + static_cast<uint32_t>(index)};
 }
 
-absl::StatusOr<v1::SavePartitionsReply> SaveNothing(ps::Shard&, const std::string&) {
-  return v1::SavePartitionsReply();
-}
-
 }  // namespace
 
 v1::JobSpec SmallJob(uint32_t dim, uint32_t dense_width) {
@@ -58,14 +54,17 @@ v1::JobSpec SmallJob(uint32_t dim, uint32_t dense_width) {
 LocalShard::LocalShard(const v1::JobSpec& job, int index, const std::string& listen)
     : identity_{static_cast<ShardIndex>(index), IncarnationOf(index)},
       metrics_(registry_),
-      service_(metrics_, SaveNothing) {
+      service_(metrics_) {
   auto shard = ps::Shard::Create(job, identity_, metrics_, clock_);
   CAPSTAN_CHECK(shard.ok());
   shard_ = *std::move(shard);
   auto server = Server::Start({.listen = listen}, {&service_});
   CAPSTAN_CHECK(server.ok());
   server_ = *std::move(server);
-  service_.SetShard(shard_.get());
+  saver_.emplace(*shard_);
+  loader_.emplace(*shard_);
+  served_.emplace(ps::ServedShard{*shard_, *saver_, *loader_});
+  service_.Serve(&*served_);
   ticker_ = std::thread([this] {
     while (!stopping_) {
       shard_->Tick();
@@ -78,6 +77,16 @@ LocalShard::~LocalShard() {
   stopping_ = true;
   ticker_.join();
   server_->Shutdown(absl::ZeroDuration());
+}
+
+void LocalShard::LoadInitialValues(const v1::View& view) {
+  v1::LoadPartitionsRequest order;
+  order.mutable_header()->set_timeline(view.timeline());
+  for (int i = 0; i < view.owners_size(); ++i) {
+    if (view.owners(i) == static_cast<uint32_t>(Raw(identity_.index))) order.add_partitions(i);
+  }
+  CAPSTAN_CHECK(shard_->BeginLoad(view.timeline()).ok());
+  CAPSTAN_CHECK(ps::LoadJob(*shard_, order).Run().ok());
 }
 
 v1::ShardInfo LocalShards::InfoOf(int index, int port) {
@@ -99,6 +108,7 @@ LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port) : jo
     view_.add_owners(owner);
   }
   for (int i = 0; i < count; ++i) *view_.add_shards() = InfoOf(i, at(i).port());
+  for (const auto& shard : shards_) shard->LoadInitialValues(view_);
   Publish();
 }
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,7 +15,9 @@
 #include "capstan/rpc/server.h"
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "ps/loader.h"
 #include "ps/ps_service.h"
+#include "ps/saver.h"
 #include "ps/shard.h"
 #include "ps/shard_metrics.h"
 
@@ -32,6 +35,8 @@ class LocalShard {
 
   int port() const { return server_->port(); }
   ps::Shard& shard() { return *shard_; }
+  // Serves the partitions that the view gives to it.
+  void LoadInitialValues(const v1::View& view);
   // As a scrape shows it.
   std::string Metrics() const { return registry_.Text(); }
 
@@ -42,6 +47,9 @@ class LocalShard {
   ps::ShardMetrics metrics_;
   ps::PsService service_;
   std::unique_ptr<ps::Shard> shard_;
+  std::optional<ps::Saver> saver_;
+  std::optional<ps::Loader> loader_;
+  std::optional<ps::ServedShard> served_;
   std::unique_ptr<Server> server_;
   std::atomic<bool> stopping_{false};
   std::thread ticker_;
