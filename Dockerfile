@@ -1,37 +1,58 @@
-# One target a service: docker build --target ps --build-arg REVISION=$(git rev-parse --short=12 HEAD) .
-# An image holds one program and the libraries it needs: no shell, no package manager, no root.
+# One target a service:
+#   docker build --target ps --tag capstan/ps:0.1.0 --build-arg REVISION=$(git rev-parse --short=12 HEAD) .
+# An image holds its programs, the shared libraries they need and CA certificates: no shell, no package
+# manager, no root. SIMD is chosen at run time, so an image is as fast as a build on the machine itself.
 
-FROM debian:12 AS build
+# What it is built on; pin it by digest (BASE=debian@sha256:...) for a build that can be repeated.
+ARG BASE=debian:bookworm-slim
+
+FROM ${BASE} AS build
 WORKDIR /src
 COPY deploy/packages.txt deploy/packages.txt
 COPY deploy/lib deploy/lib
-SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
-RUN source deploy/lib/packages.sh && packages_install build && rm -rf /var/lib/apt/lists/*
+RUN bash -euo pipefail -c 'source deploy/lib/packages.sh && packages_install build' \
+    && rm -rf /var/lib/apt/lists/*
 COPY . .
 ARG REVISION=unknown
-RUN cmake -S . -B /build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAPSTAN_REVISION="$REVISION" \
+# The compiler's cache outlives the layer: a changed file compiles alone.
+RUN --mount=type=cache,target=/ccache \
+    export CCACHE_DIR=/ccache && cmake -S . -B /build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAPSTAN_REVISION="$REVISION" \
       -DCAPSTAN_BUILD_TESTS=OFF -DCAPSTAN_BUILD_BENCHMARKS=OFF \
     && ninja -C /build capstan chief ps worker \
     && for program in capstan chief ps worker; do \
-         deploy/lib/copy_closure "/build/bin/$program" "/image/$program"; \
+         strip "/build/bin/$program" \
+         && deploy/lib/copy_closure "/build/bin/$program" "/image/$program" \
+         && install -D -m 644 /etc/ssl/certs/ca-certificates.crt \
+              "/image/$program/etc/ssl/certs/ca-certificates.crt"; \
        done
 
-FROM scratch AS chief
-COPY --from=build /image/chief /
+FROM scratch AS image
+ARG REVISION=unknown
+ARG VERSION=0.1.0
+LABEL org.opencontainers.image.title="capstan" \
+      org.opencontainers.image.description="A Kubernetes-native parameter server" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.licenses="Apache-2.0"
 USER 65532:65532
-ENTRYPOINT ["/usr/bin/chief"]
 
-FROM scratch AS worker
+FROM image AS worker
 COPY --from=build /image/worker /
-USER 65532:65532
+EXPOSE 7001 9090
 ENTRYPOINT ["/usr/bin/worker"]
 
-FROM scratch AS ps
+FROM image AS ps
 COPY --from=build /image/ps /
-USER 65532:65532
+EXPOSE 7000 7001 9090
 ENTRYPOINT ["/usr/bin/ps"]
 
-FROM scratch AS capstan
-COPY --from=build /image/capstan /
-USER 65532:65532
+FROM image AS chief
+# With the command beside it: kubectl exec ctr-chief-0 -- capstan status.
+COPY --from=build /image/chief /image/capstan /
+EXPOSE 7000 7001 9090
+ENTRYPOINT ["/usr/bin/chief"]
+
+# Holds the services too: `capstan train` starts a whole crew in one container.
+FROM image AS cli
+COPY --from=build /image/chief /image/ps /image/worker /image/capstan /
 ENTRYPOINT ["/usr/bin/capstan"]

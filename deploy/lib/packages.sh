@@ -40,6 +40,7 @@ packages_install() {
     as_root=(sudo)
   fi
   "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  # RUNLEVEL: a package that brings a service (prometheus, for promtool) does not start it.
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }

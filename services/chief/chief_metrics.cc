@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "capstan/optim/schedule.h"
 
 namespace capstan::chief {
 namespace {
@@ -19,14 +21,30 @@ constexpr std::array<std::pair<v1::JobState, const char*>, 6> kStates = {{
 }};
 constexpr std::array<const char*, 5> kWorkerStates = {"active", "idle", "draining", "lost",
                                                       "parked"};
+constexpr std::array<const char*, 3> kShardStates = {"serving", "draining", "lost"};
 constexpr char kCommits[] = "capstan_checkpoint_commits_total";
 constexpr char kCommitsHelp[] = "Checkpoints whose manifest was to be written.";
 
 }  // namespace
 
-ChiefMetrics::ChiefMetrics(metrics::Registry& registry) : registry_(registry) {
+ChiefMetrics::ChiefMetrics(metrics::Registry& registry, v1::JobSpec spec)
+    : registry_(registry), spec_(std::move(spec)) {
   for (const char* result : {"ok", "failed"}) {
     registry_.AddCounter(kCommits, kCommitsHelp, {{"result", result}});
+  }
+  for (const auto& [part, policy] :
+       {std::pair("dense", spec_.dense_update()), std::pair("sparse", spec_.sparse_update())}) {
+    if (policy.kind() != v1::POLICY_KIND_SSP) continue;
+    Set("capstan_staleness_bound", "Steps that a worker may be ahead of the slowest.",
+        policy.staleness(), {{"part", part}});
+  }
+  if (spec_.table_limits().byte_budget() > 0) {
+    Set("capstan_table_budget_bytes", "Memory that the rows of all shards together may take.",
+        static_cast<double>(spec_.table_limits().byte_budget()));
+  }
+  if (spec_.checkpoint().every_seconds() > 0) {
+    Set("capstan_checkpoint_interval_seconds", "Time between checkpoints that the job asks for.",
+        spec_.checkpoint().every_seconds());
   }
   Update(v1::GetStatusReply());
 }
@@ -35,6 +53,8 @@ void ChiefMetrics::Update(const v1::GetStatusReply& status) {
   UpdateProgress(status);
   UpdateTasks(status);
   UpdateWorkers(status);
+  UpdateShards(status);
+  UpdateLearningRates(status.examples());
   UpdateLosses(status);
 }
 
@@ -105,6 +125,23 @@ void ChiefMetrics::UpdateWorkers(const v1::GetStatusReply& status) {
   Set("capstan_straggler_workers", "Workers more than twice as slow as the median.", stragglers);
 }
 
+void ChiefMetrics::UpdateShards(const v1::GetStatusReply& status) {
+  std::map<std::string, int> counts;
+  for (const v1::ShardStatus& shard : status.shards()) ++counts[shard.state()];
+  for (const char* state : kShardStates) {
+    Set("capstan_shards", "Shards by state.", counts[state], {{"state", state}});
+  }
+}
+
+void ChiefMetrics::UpdateLearningRates(uint64_t examples) {
+  for (const auto& [part, optimizer] : {std::pair("dense", &spec_.dense_optimizer()),
+                                        std::pair("sparse", &spec_.sparse_optimizer())}) {
+    Set("capstan_learning_rate", "The schedule's learning rate at the examples acknowledged.",
+        optimizer->learning_rate() * ScheduleFactor(optimizer->schedule(), examples),
+        {{"part", part}});
+  }
+}
+
 void ChiefMetrics::UpdateLosses(const v1::GetStatusReply& status) {
   Set("capstan_loss", "Mean loss: of the latest training batches, of the last evaluation.",
       status.loss(), {{"split", "train"}});
@@ -127,6 +164,8 @@ void ChiefMetrics::SetView(const v1::View& view) {
 void ChiefMetrics::CountCheckpoint(bool committed, uint64_t step) {
   registry_.AddCounter(kCommits, kCommitsHelp, {{"result", committed ? "ok" : "failed"}}).Add();
   if (!committed) return;
+  Set("capstan_checkpoint_last_success_timestamp_seconds", "When a checkpoint was last committed.",
+      absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
   Set("capstan_checkpoint_committed_version", "Global step of the last committed checkpoint.",
       static_cast<double>(step));
 }

@@ -18,7 +18,7 @@ namespace capstan::chief {
 class ChiefMetrics {
  public:
   // `registry` must outlive this object.
-  explicit ChiefMetrics(metrics::Registry& registry);
+  ChiefMetrics(metrics::Registry& registry, v1::JobSpec spec);
 
   void Update(const v1::GetStatusReply& status);
   void SetView(const v1::View& view);
@@ -28,6 +28,8 @@ class ChiefMetrics {
   void UpdateProgress(const v1::GetStatusReply& status);
   void UpdateTasks(const v1::GetStatusReply& status);
   void UpdateWorkers(const v1::GetStatusReply& status);
+  void UpdateShards(const v1::GetStatusReply& status);
+  void UpdateLearningRates(uint64_t examples);
   void UpdateLosses(const v1::GetStatusReply& status);
   void Set(std::string_view name, std::string_view help, double value,
            const metrics::Labels& labels = {});
@@ -40,6 +42,7 @@ class ChiefMetrics {
   };
 
   metrics::Registry& registry_;
+  const v1::JobSpec spec_;
   std::map<std::string, WorkerSeries> workers_;
 };
 

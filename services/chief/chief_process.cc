@@ -13,6 +13,7 @@
 #include "capstan/base/status.h"
 #include "capstan/base/version.h"
 #include "capstan/data/tasks.h"
+#include "capstan/metrics/process_metrics.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/metrics/server.h"
 #include "capstan/rpc/health.h"
@@ -44,6 +45,7 @@ struct SidePorts {
 
 absl::Status OpenSidePorts(const ProcessOptions& options, SidePorts& ports) {
   metrics::AddBuildInfo(ports.registry);
+  metrics::AddProcessMetrics(ports.registry);
   const std::string host = HostOf(options.listen);
   CAPSTAN_ASSIGN_OR_RETURN(ports.metrics,
                            metrics::Server::Start(ports.registry, host, options.metrics_port));
@@ -89,7 +91,7 @@ absl::StatusOr<int> Run(const ProcessOptions& options, JobPlan plan, JobFiles& f
   const SteadyClock clock;
   SidePorts side;
   CAPSTAN_RETURN_IF_ERROR(OpenSidePorts(options, side));
-  ChiefMetrics chief_metrics(side.registry);
+  ChiefMetrics chief_metrics(side.registry, plan.spec);
   ViewFeed views(kMaxWatchers);
   const JobPlan announced = plan;
   ControlLoop control(

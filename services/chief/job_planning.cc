@@ -15,7 +15,7 @@ absl::StatusOr<JobPlan> PlanJob(const std::string& path,
                                 const std::vector<std::string>& overrides) {
   JobPlan plan;
   CAPSTAN_ASSIGN_OR_RETURN(plan.spec, LoadJob(path, {.overrides = overrides, .default_lanes = 1}));
-  const std::unique_ptr<const Source> source = NewLocalFiles();
+  const std::unique_ptr<const Source> source = NewDataFiles();
   CAPSTAN_RETURN_IF_ERROR(DeriveDataSpec(*source, *plan.spec.mutable_data()));
   CAPSTAN_RETURN_IF_ERROR(LayOutModel(plan.spec));
   const uint32_t batch_size = plan.spec.train().batch_size();

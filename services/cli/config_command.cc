@@ -29,7 +29,7 @@ absl::StatusOr<JobDescription> Check(const CheckOptions& options) {
       v1::JobSpec job,
       LoadJob(options.job, {.overrides = options.overrides,
                             .default_lanes = static_cast<uint32_t>(options.workers)}));
-  const std::unique_ptr<const Source> files = NewLocalFiles();
+  const std::unique_ptr<const Source> files = NewDataFiles();
   CAPSTAN_RETURN_IF_ERROR(DeriveDataSpec(*files, *job.mutable_data()));
   CAPSTAN_RETURN_IF_ERROR(LayOutModel(job));
   JobScale scale{.shards = options.shards, .workers = options.workers};

@@ -36,7 +36,7 @@ absl::Status ScoreFiles(
     job.mutable_data()->clear_eval();
     for (const std::string& file : options.files) job.mutable_data()->add_eval(file);
   }
-  const std::unique_ptr<const Source> source = NewLocalFiles();
+  const std::unique_ptr<const Source> source = NewDataFiles();
   CAPSTAN_ASSIGN_OR_RETURN(
       const std::vector<v1::Task> tasks,
       PlanTasks(*source, job.data(),

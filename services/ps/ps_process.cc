@@ -17,6 +17,7 @@
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
 #include "capstan/base/version.h"
+#include "capstan/metrics/process_metrics.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/metrics/server.h"
 #include "capstan/rpc/health.h"
@@ -162,6 +163,7 @@ absl::Status RunPs(const ProcessOptions& options) {
   const Shutdown shutdown;
   metrics::Registry registry;
   metrics::AddBuildInfo(registry);
+  metrics::AddProcessMetrics(registry);
   ShardMetrics metrics(registry);
   PsService service(metrics);
   CAPSTAN_ASSIGN_OR_RETURN(Listeners listeners, Listen(options, registry, service));

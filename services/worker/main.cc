@@ -15,6 +15,7 @@
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
 #include "capstan/base/version.h"
+#include "capstan/metrics/process_metrics.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/metrics/server.h"
 #include "capstan/rpc/channel.h"
@@ -85,6 +86,7 @@ absl::Status Run(const Flags& flags) {
   const Shutdown shutdown;
   metrics::Registry registry;
   metrics::AddBuildInfo(registry);
+  metrics::AddProcessMetrics(registry);
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<metrics::Server> exposer,
                            metrics::Server::Start(registry, flags.host, flags.metrics_port));
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<HealthServer> health,

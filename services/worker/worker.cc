@@ -49,7 +49,7 @@ Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registratio
       loop_(loop),
       chief_(std::move(chief)),
       metrics_(metrics),
-      source_(NewLocalFiles()),
+      source_(NewDataFiles()),
       bad_records_(job_.data().max_bad_records()),
       steps_(parameters_),
       prefetcher_(ReaderOptionsOf(job_), {.batches_ahead = job_.train().prefetch_batches()},

@@ -31,6 +31,8 @@ model: {{preset: fm, embedding_dim: 4}}
 optimizer: {{sparse: {{kind: adagrad, learning_rate: 0.05}}, dense: {{kind: adagrad, learning_rate: 0.05}}}}
 update: {update}
 train: {{batch_size: {BATCH}, epochs: 1}}
+table: {{byte_budget: 64MiB}}
+checkpoint: {{every: 10m}}
 worker_lease: 2s
 heartbeat: 200ms
 """
@@ -87,6 +89,12 @@ class MetricsTest(unittest.TestCase):
         self.assertEqual(total([chief], "capstan_checkpoint_commits_total", 'result="ok"'), 1)
         self.assertTrue(0 < total([chief], "capstan_loss", 'split="train"') < 0.7)
         self.assertGreater(series(chief, "capstan_eval_metric")['name="accuracy"'], 0.9)
+        self.assertEqual(total([chief], "capstan_shards", 'state="serving"'), 2)
+        self.assertEqual(total([chief], "capstan_table_budget_bytes"), 64 << 20)
+        self.assertAlmostEqual(total([chief], "capstan_learning_rate", 'part="sparse"'), 0.05)
+        for process in (chief, *ps, *workers):
+            self.assertGreater(total([process], "capstan_process_cpu_seconds_total"), 0)
+            self.assertGreater(total([process], "capstan_process_resident_bytes"), 4 << 20)
         steps = total(workers, "capstan_worker_steps_total")
         self.assertGreaterEqual(steps, RECORDS / BATCH)
         self.assertLess(steps, 1.5 * RECORDS / BATCH)  # The last batch of a task may be small.

@@ -58,12 +58,8 @@ class MemoryObjectStore : public ObjectStore {
       return absl::AbortedError(absl::StrCat(std::string(key), ": another version stands there"));
     }
     const uint64_t size = object.bytes.size();
-    const uint64_t rest = range.offset <= size ? size - range.offset : 0;
-    const uint64_t length = range.length == ReadRange::kToTheEnd ? rest : range.length;
-    if (range.offset > size || length > rest) {
-      return absl::OutOfRangeError(absl::StrCat(std::string(key), ": ends at byte ", size));
-    }
-    return Object{object.bytes.substr(range.offset, length), std::move(object.version)};
+    CAPSTAN_ASSIGN_OR_RETURN(const uint64_t length, LengthWithin(range, size));
+    return Object{object.bytes.substr(range.offset, length), std::move(object.version), size};
   }
 
   absl::StatusOr<ObjectInfo> Stat(std::string_view key) override {

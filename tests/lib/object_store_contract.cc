@@ -36,6 +36,22 @@ TEST_P(ObjectStoreContract, GivesBackWhatWasPut) {
   EXPECT_EQ(*store_->Stat("x/y/z"), (ObjectInfo{"x/y/z", 4}));
 }
 
+TEST_P(ObjectStoreContract, ReadsLessWhereTheObjectEndsIfThatIsWished) {
+  ASSERT_TRUE(store_->Put("a", "12345").ok());
+  const Object whole = *store_->Read("a", {.length = 100, .may_be_short = true});
+  EXPECT_EQ(whole.bytes, "12345");
+  EXPECT_EQ(whole.size, 5u);
+  const Object piece = *store_->Read(
+      "a", {.offset = 3, .length = 100, .version = whole.version, .may_be_short = true});
+  EXPECT_EQ(piece.bytes, "45");
+  EXPECT_EQ(piece.size, 5u);
+  EXPECT_EQ(store_->Read("a", {.offset = 5, .length = 1, .may_be_short = true})->bytes, "");
+  const ReadRange behind = {.offset = 6, .length = 1, .may_be_short = true};
+  EXPECT_TRUE(absl::IsOutOfRange(store_->Read("a", behind).status()));
+  ASSERT_TRUE(store_->Put("empty", "").ok());
+  EXPECT_EQ(store_->Read("empty", {.length = 100, .may_be_short = true})->bytes, "");
+}
+
 TEST_P(ObjectStoreContract, KeepsAnEmptyObject) {
   ASSERT_TRUE(store_->Put("empty", "").ok());
   EXPECT_EQ(*store_->Get("empty"), "");

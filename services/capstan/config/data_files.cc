@@ -24,9 +24,11 @@ void Resolve(const std::string& folder, std::string& path) {
 
 void CheckPattern(const std::string& key, absl::string_view pattern, Findings& findings) {
   absl::ConsumePrefix(&pattern, kFileScheme);
+  if (IsObjectAddress(pattern)) return;  // Whoever plans the job looks there.
   if (pattern.find("://") != pattern.npos) {
-    findings.Refuse(key, absl::StrCat(Shown(pattern, kMaxShownPath),
-                                      " is not supported; expected local files"));
+    findings.Refuse(key,
+                    absl::StrCat(Shown(pattern, kMaxShownPath),
+                                 " is not supported; expected local files or s3://bucket/name"));
     return;
   }
   glob_t found = {};
@@ -46,6 +48,12 @@ void CheckPattern(const std::string& key, absl::string_view pattern, Findings& f
 }
 
 }  // namespace
+
+bool IsObjectAddress(absl::string_view uri) {
+  if (!absl::ConsumePrefix(&uri, "s3://")) return false;
+  const size_t slash = uri.find('/');
+  return slash != uri.npos && slash > 0 && slash + 1 < uri.size();
+}
 
 void ResolvePaths(const std::string& folder, v1::JobSpec& spec) {
   for (std::string& path : *spec.mutable_data()->mutable_train()) Resolve(folder, path);

@@ -4,10 +4,14 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "capstan/config/findings.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
+
+// Whether it is "s3://bucket/name", by its form alone.
+bool IsObjectAddress(absl::string_view uri);
 
 // Makes the relative paths of data and checkpoint absolute: they are relative to `folder`.
 void ResolvePaths(const std::string& folder, v1::JobSpec& spec);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <span>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 
@@ -41,9 +42,11 @@ std::optional<uint64_t> ParseWhole(absl::string_view text, std::span<const Unit>
   uint64_t exact = 0;  // A plain number may use all 64 bits.
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), exact);
   if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) return exact;
-  const std::optional<double> value = ParseWithUnit(text, units);
+  std::optional<double> value = ParseWithUnit(text, units);
+  // Helm writes a million as 1e+06.
+  if (!value && absl::StrContains(text, "e+")) value = ParseDecimal(text);
   // 1.1M is 1100000.0000000001 in binary.
-  if (!value || *value > kMaxExact || std::abs(*value - std::round(*value)) > 1e-6) {
+  if (!value || *value < 0 || *value > kMaxExact || std::abs(*value - std::round(*value)) > 1e-6) {
     return std::nullopt;
   }
   return static_cast<uint64_t>(std::llround(*value));

@@ -1,5 +1,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "capstan/config/data_files.h"
 #include "capstan/config/sections.h"
 
 namespace capstan {
@@ -37,8 +38,9 @@ void ReadTrain(Section& in, v1::TrainSpec& out) {
 
 void ReadCheckpoint(Section& in, v1::CheckpointSpec& out) {
   out.set_uri(in.Text("uri"));
-  if (absl::StrContains(out.uri(), "://") && !absl::StartsWith(out.uri(), "file://")) {
-    in.Refuse("uri", "is not supported; expected a folder or file:///folder");
+  if (absl::StrContains(out.uri(), "://") && !absl::StartsWith(out.uri(), "file:///") &&
+      !IsObjectAddress(out.uri())) {
+    in.Refuse("uri", "is not supported; expected a folder, file:///folder or s3://bucket/prefix");
   }
   out.set_every_seconds(in.Seconds("every", {.min = 1}, 0));
   out.set_keep(in.Whole("keep", {.min = 1, .max = 1000}, 3));

@@ -12,8 +12,8 @@ namespace capstan {
 using std::string_view_literals::operator""sv;
 
 absl::StatusOr<Compression> DetectCompression(const Source& source, const std::string& path) {
-  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream, source.Open(path, 0));
   char bytes[4];
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream, source.Open(path, 0, sizeof(bytes)));
   size_t size = 0;
   while (size < sizeof(bytes)) {
     CAPSTAN_ASSIGN_OR_RETURN(size_t n, stream->Read(std::span(bytes).subspan(size)));
@@ -34,7 +34,8 @@ absl::StatusOr<Compression> DetectCompression(const Source& source, const std::s
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenContents(const Source& source,
                                                          const std::string& path) {
   CAPSTAN_ASSIGN_OR_RETURN(Compression compression, DetectCompression(source, path));
-  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stored, source.Open(path, 0));
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stored,
+                           source.Open(path, 0, Source::kToTheEnd));
   switch (compression) {
     case Compression::kGzip:
       return NewGzipStream(path, std::move(stored));

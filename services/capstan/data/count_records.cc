@@ -21,10 +21,11 @@ class CountingSource : public Source {
     return source_.List(pattern);
   }
 
-  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path,
-                                                   uint64_t offset) const override {
+  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
+                                                   uint64_t likely_end) const override {
     bytes_ = 0;
-    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream, source_.Open(path, offset));
+    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream,
+                             source_.Open(path, offset, likely_end));
     return std::make_unique<Stream>(std::move(stream), bytes_);
   }
 

@@ -93,8 +93,8 @@ class LocalFiles : public Source {
     return files;
   }
 
-  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& name,
-                                                   uint64_t offset) const override {
+  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& name, uint64_t offset,
+                                                   uint64_t) const override {
     CAPSTAN_ASSIGN_OR_RETURN(std::string path, LocalPath(name));
     int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return ErrnoStatus(errno, path, "cannot open");

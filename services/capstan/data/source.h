@@ -1,5 +1,4 @@
-// Where files come from. One implementation today, the local file system; an object store is
-// another.
+// Where files come from: the local file system, or an object store.
 #ifndef CAPSTAN_DATA_SOURCE_H_
 #define CAPSTAN_DATA_SOURCE_H_
 
@@ -38,10 +37,16 @@ class Source {
   // INVALID_ARGUMENT: it is a folder, or no file of this source.
   virtual absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const = 0;
 
-  // The bytes of a file as they are stored, from `offset` on.
-  virtual absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path,
-                                                           uint64_t offset) const = 0;
+  // The bytes of a file as they are stored, from `offset` on. The reader will stop at about byte
+  // `likely_end`: a hint how far to read ahead. The stream must not outlive the source.
+  static constexpr uint64_t kToTheEnd = ~uint64_t{0};
+  virtual absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
+                                                           uint64_t likely_end) const = 0;
 };
+
+// Files and objects: what begins with `s3://` is read from there, with the options of the
+// environment; all else as NewLocalFiles does.
+std::unique_ptr<const Source> NewDataFiles();
 
 // Local files; `file://` in front of a path is accepted.
 std::unique_ptr<const Source> NewLocalFiles();

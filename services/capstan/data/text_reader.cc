@@ -35,7 +35,8 @@ absl::Status TextReader::Read(const v1::Task& task, Batch& records) {
 absl::Status TextReader::ReadBytes(const v1::Task& task, Batch& records) {
   // From one byte earlier, so that a record that begins exactly at `begin` is seen to be ours.
   const uint64_t start = task.begin() > 0 ? task.begin() - 1 : 0;
-  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream, source_.Open(task.file(), start));
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream,
+                           source_.Open(task.file(), start, task.end()));
   LineReader lines(task.file(), std::move(stream), start);
   std::string_view line;
   if (task.begin() > 0 || options_.data.header()) lines.Next(line);
@@ -106,7 +107,7 @@ absl::Status TextReader::Reject(const std::string& file, uint64_t line_number,
 
 absl::StatusOr<uint64_t> CountLines(const Source& source, const std::string& file,
                                     uint64_t offset) {
-  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream, source.Open(file, 0));
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream, source.Open(file, 0, offset));
   std::vector<char> buffer(size_t{1} << 20);
   uint64_t lines = 0;
   while (offset > 0) {

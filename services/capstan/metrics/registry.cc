@@ -118,7 +118,18 @@ void Registry::Remove(const Series& series) {
   }
 }
 
+void Registry::BeforeCollect(std::function<void()> sample) {
+  absl::MutexLock lock(&mu_);
+  samples_.push_back(std::move(sample));
+}
+
 std::vector<prometheus::MetricFamily> Registry::Collect() const {
+  std::vector<std::function<void()>> samples;
+  {
+    absl::MutexLock lock(&mu_);
+    samples = samples_;
+  }
+  for (const auto& sample : samples) sample();
   absl::MutexLock lock(&mu_);
   std::vector<prometheus::MetricFamily> families;
   for (const auto& [name, metric] : metrics_) {

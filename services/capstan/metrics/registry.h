@@ -7,6 +7,7 @@
 #ifndef CAPSTAN_METRICS_REGISTRY_H_
 #define CAPSTAN_METRICS_REGISTRY_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -51,6 +52,10 @@ class Registry {
   // Forgets a series, such as those of a worker that has left. The reference is dead afterwards.
   void Remove(const Series& series);
 
+  // `sample` is called before each collection, on the thread that collects: for series that nobody
+  // else keeps up to date. What it captures must outlive the registry's last scrape.
+  void BeforeCollect(std::function<void()> sample);
+
   // All series as of now, metrics in order of their names.
   std::vector<prometheus::MetricFamily> Collect() const;
 
@@ -64,6 +69,7 @@ class Registry {
 
   mutable absl::Mutex mu_;
   std::map<std::string, Metric, std::less<>> metrics_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::function<void()>> samples_ ABSL_GUARDED_BY(mu_);
 };
 
 // capstan_build_info{version,revision} 1

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -23,6 +24,12 @@ namespace {
 
 absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
+// Of "a/b/c" it is "a/b", of "a" "".
+std::string Parent(const std::string& key) {
+  const size_t slash = key.rfind('/');
+  return slash == std::string::npos ? "" : key.substr(0, slash);
+}
+
 class FileObjectStore : public ObjectStore {
  public:
   FileObjectStore(std::string root, const FileStoreOptions& options)
@@ -31,20 +38,17 @@ class FileObjectStore : public ObjectStore {
   absl::StatusOr<ObjectVersion> Write(std::string_view key, std::string_view bytes,
                                       const WriteCondition& condition) override {
     const bool replaces = condition.kind == WriteCondition::Kind::kMatches;
-    absl::StatusOr<FilePlace> place = Find(key, /*make=*/!replaces);
-    if (replaces && absl::IsNotFound(place.status())) {
+    const auto writer = OpenWriter(key, /*make=*/!replaces);
+    if (replaces && absl::IsNotFound(writer.status())) {
       return absl::AbortedError(absl::StrCat(Absl(key), ": there is none"));
     }
-    CAPSTAN_RETURN_IF_ERROR(place.status());
-    CAPSTAN_ASSIGN_OR_RETURN(const auto writer, FileWriter::Open(*std::move(place)));
-    CAPSTAN_RETURN_IF_ERROR(writer->Append(bytes));
-    return writer->Publish(condition);
+    CAPSTAN_RETURN_IF_ERROR(writer.status());
+    CAPSTAN_RETURN_IF_ERROR((*writer)->Append(bytes));
+    return (*writer)->Publish(condition);
   }
 
   absl::StatusOr<std::unique_ptr<ObjectWriter>> Create(std::string_view key) override {
-    CAPSTAN_ASSIGN_OR_RETURN(FilePlace place, Find(key, /*make=*/true));
-    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> writer,
-                             FileWriter::Open(std::move(place)));
+    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> writer, OpenWriter(key, /*make=*/true));
     return writer;
   }
 
@@ -53,15 +57,14 @@ class FileObjectStore : public ObjectStore {
   absl::StatusOr<std::vector<ObjectInfo>> ListPage(std::string_view prefix, std::string_view after,
                                                    size_t limit) override;
 
-  absl::Status DeleteAll(std::span<const std::string> keys) override {
-    for (const std::string& key : keys) CAPSTAN_RETURN_IF_ERROR(DeleteOne(key));
-    return absl::OkStatus();
-  }
+  absl::Status DeleteAll(std::span<const std::string> keys) override;
 
  private:
   absl::StatusOr<FilePlace> Find(std::string_view key, bool make);
   absl::StatusOr<FileDescriptor> OpenRoot(bool make);
+  absl::StatusOr<std::unique_ptr<FileWriter>> OpenWriter(std::string_view key, bool make);
   absl::Status DeleteOne(const std::string& key);
+  absl::Status TidyFolder(const std::string& path);
 
   const std::string root_;
   const FileStoreOptions options_;
@@ -101,8 +104,10 @@ absl::StatusOr<Object> FileObjectStore::Read(std::string_view key, const ReadRan
   if (!range.version.token.empty() && range.version != version) {
     return absl::AbortedError(absl::StrCat(Absl(key), ": another version stands there"));
   }
+  struct stat facts;
+  if (fstat(file.get(), &facts) != 0) return SystemError(key, errno);
   CAPSTAN_ASSIGN_OR_RETURN(std::string bytes, ReadAt(file, range));
-  return Object{std::move(bytes), std::move(version)};
+  return Object{std::move(bytes), std::move(version), static_cast<uint64_t>(facts.st_size)};
 }
 
 absl::StatusOr<ObjectInfo> FileObjectStore::Stat(std::string_view key) {
@@ -119,10 +124,51 @@ absl::Status FileObjectStore::DeleteOne(const std::string& key) {
   CAPSTAN_RETURN_IF_ERROR(place.status());
   CAPSTAN_ASSIGN_OR_RETURN(const FileDescriptor lock,
                            LockFolder(place->root, LockKind::kShared, options_.lock_wait));
-  if (unlinkat(place->folder.get(), place->name.c_str(), 0) != 0) {
-    return errno == ENOENT ? absl::OkStatus() : SystemError(key, errno);
+  if (unlinkat(place->folder.get(), place->name.c_str(), 0) == 0 || errno == ENOENT) {
+    return absl::OkStatus();
   }
-  return fsync(place->folder.get()) == 0 ? absl::OkStatus() : SystemError(key, errno);
+  return SystemError(key, errno);
+}
+
+// Makes deletions in the folder durable, and removes it and those above it if they are empty.
+absl::Status FileObjectStore::TidyFolder(const std::string& path) {
+  const std::string inside = path.empty() ? "x" : path + "/x";
+  const absl::StatusOr<FilePlace> place = Find(inside, /*make=*/false);
+  if (absl::IsNotFound(place.status())) return absl::OkStatus();
+  CAPSTAN_RETURN_IF_ERROR(place.status());
+  RemoveAbandonedFiles(place->folder);
+  if (fsync(place->folder.get()) != 0) return SystemError(path, errno);
+  for (std::string name = path; !name.empty(); name = Parent(name)) {
+    const absl::StatusOr<FilePlace> folder = Find(name, /*make=*/false);
+    if (!folder.ok() || unlinkat(folder->folder.get(), folder->name.c_str(), AT_REMOVEDIR) != 0) {
+      break;  // Another has removed it, or it is not empty.
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FileObjectStore::DeleteAll(std::span<const std::string> keys) {
+  std::set<std::string> folders;
+  absl::Status status;
+  for (const std::string& key : keys) {
+    status.Update(DeleteOne(key));
+    if (!status.ok()) break;
+    folders.insert(Parent(key));
+  }
+  for (const std::string& folder : folders) status.Update(TidyFolder(folder));
+  return status;
+}
+
+// A folder may be removed as empty between our finding it and our first file in it.
+absl::StatusOr<std::unique_ptr<FileWriter>> FileObjectStore::OpenWriter(std::string_view key,
+                                                                        bool make) {
+  constexpr int kMostAttempts = 10;
+  for (int attempt = 1;; ++attempt) {
+    absl::StatusOr<FilePlace> place = Find(key, make);
+    absl::StatusOr<std::unique_ptr<FileWriter>> writer =
+        place.ok() ? FileWriter::Open(*std::move(place)) : place.status();
+    if (!make || attempt == kMostAttempts || !absl::IsNotFound(writer.status())) return writer;
+  }
 }
 
 // Adds the objects of a folder and those below it whose keys begin with `wanted`.
@@ -143,8 +189,10 @@ absl::Status ListFolder(FileDescriptor folder, const std::string& base, std::str
     const std::string below = key + "/";
     const size_t common = std::min(below.size(), wanted.size());
     if (!S_ISDIR(facts.st_mode) || below.substr(0, common) != wanted.substr(0, common)) continue;
-    CAPSTAN_ASSIGN_OR_RETURN(FileDescriptor next, OpenFolder(folder, name, /*make=*/false));
-    CAPSTAN_RETURN_IF_ERROR(ListFolder(std::move(next), below, wanted, found));
+    absl::StatusOr<FileDescriptor> next = OpenFolder(folder, name, /*make=*/false);
+    if (absl::IsNotFound(next.status())) continue;  // Removed meanwhile.
+    CAPSTAN_RETURN_IF_ERROR(next.status());
+    CAPSTAN_RETURN_IF_ERROR(ListFolder(*std::move(next), below, wanted, found));
   }
   return absl::OkStatus();
 }

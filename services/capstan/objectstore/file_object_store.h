@@ -3,7 +3,8 @@
 // An object is written to a temporary file beside its place, flushed to the disk, and renamed (or
 // linked, if it must not replace another): readers see it whole or not at all, also after a crash.
 // No key leads out of the folder: names cannot be "..", and symbolic links below the folder are not
-// followed. Conditional replacements take the lock file ".lock" at the root.
+// followed. Deleting the last object of a folder removes the folder, and what dead writers have
+// left in it. Conditional replacements take the lock file ".lock" at the root.
 #ifndef CAPSTAN_OBJECTSTORE_FILE_OBJECT_STORE_H_
 #define CAPSTAN_OBJECTSTORE_FILE_OBJECT_STORE_H_
 

@@ -1,6 +1,8 @@
 #include "capstan/objectstore/file_writer.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,12 +12,15 @@
 #include <random>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/objectstore/file_lock.h"
 
 namespace capstan {
 namespace {
+
+constexpr char kTemporaryPrefix[] = ".writing-";
 
 // The kernel's own stamp is only as fine as its tick, and a version must differ from the last one.
 absl::Status StampNow(const FileDescriptor& file) {
@@ -31,12 +36,18 @@ absl::StatusOr<std::unique_ptr<FileWriter>> FileWriter::Open(FilePlace place) {
   static std::atomic<uint64_t> count = 0;
   auto writer = std::unique_ptr<FileWriter>(new FileWriter(std::move(place)));
   writer->temporary_ =
-      absl::StrCat(".writing-", std::random_device()(), "-", getpid(), "-", count++);
+      absl::StrCat(kTemporaryPrefix, std::random_device()(), "-", getpid(), "-", count++);
   writer->file_ =
       FileDescriptor(openat(writer->place_.folder.get(), writer->temporary_.c_str(),
                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!writer->file_.valid()) return SystemError(writer->place_.key, errno);
-  return writer;
+  // Held as long as we live, which tells RemoveAbandonedFiles that we do. It may have been faster.
+  struct stat facts;
+  if (flock(writer->file_.get(), LOCK_EX | LOCK_NB) == 0 &&
+      fstat(writer->file_.get(), &facts) == 0 && facts.st_nlink > 0) {
+    return writer;
+  }
+  return absl::NotFoundError(absl::StrCat(writer->place_.key, ": the folder is being tidied"));
 }
 
 FileWriter::~FileWriter() {
@@ -97,6 +108,19 @@ absl::Status FileWriter::RenameIfMatches(const ObjectVersion& version) {
   CAPSTAN_ASSIGN_OR_RETURN(const ObjectVersion found, VersionOf(*present));
   if (found == version) return Rename();
   return absl::AbortedError(absl::StrCat(place_.key, ": another version stands there"));
+}
+
+void RemoveAbandonedFiles(const FileDescriptor& folder) {
+  DIR* stream = fdopendir(openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (stream == nullptr) return;
+  const std::unique_ptr<DIR, int (*)(DIR*)> closer(stream, closedir);
+  while (const dirent* entry = readdir(stream)) {
+    if (!absl::StartsWith(entry->d_name, kTemporaryPrefix)) continue;
+    const FileDescriptor file(
+        openat(folder.get(), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!file.valid() || flock(file.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    unlinkat(folder.get(), entry->d_name, 0);
+  }
 }
 
 }  // namespace capstan

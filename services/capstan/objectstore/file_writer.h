@@ -25,6 +25,7 @@ struct FilePlace {
 // Confined to one thread.
 class FileWriter : public ObjectWriter {
  public:
+  // NOT_FOUND if the folder has been removed or tidied meanwhile: to be tried again.
   static absl::StatusOr<std::unique_ptr<FileWriter>> Open(FilePlace place);
   ~FileWriter() override;
 
@@ -46,6 +47,9 @@ class FileWriter : public ObjectWriter {
   std::string temporary_;
   FileDescriptor file_;  // Invalid once published.
 };
+
+// Removes the temporary files in `folder` whose writers are dead.
+void RemoveAbandonedFiles(const FileDescriptor& folder);
 
 }  // namespace capstan
 

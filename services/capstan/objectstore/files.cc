@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
 
 namespace capstan {
 
@@ -81,12 +82,7 @@ absl::StatusOr<std::string> ReadAt(const FileDescriptor& file, const ReadRange& 
   struct stat facts;
   if (fstat(file.get(), &facts) != 0) return SystemError("fstat", errno);
   const auto size = static_cast<uint64_t>(facts.st_size);
-  const uint64_t rest = range.offset <= size ? size - range.offset : 0;
-  const uint64_t length = range.length == ReadRange::kToTheEnd ? rest : range.length;
-  if (range.offset > size || length > rest) {
-    return absl::OutOfRangeError(
-        absl::StrCat("bytes [", range.offset, ", +", length, ") of an object of ", size));
-  }
+  CAPSTAN_ASSIGN_OR_RETURN(const uint64_t length, LengthWithin(range, size));
   std::string bytes(length, '\0');
   for (uint64_t done = 0; done < length;) {
     const ssize_t got = pread(file.get(), bytes.data() + done, length - done, range.offset + done);

@@ -1,5 +1,6 @@
 #include "capstan/objectstore/object_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -9,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "capstan/base/status.h"
 #include "capstan/objectstore/file_object_store.h"
+#include "capstan/objectstore/s3/s3_object_store.h"
 
 namespace capstan {
 namespace {
@@ -24,6 +26,19 @@ bool IsName(absl::string_view name) {
     }
   }
   return true;
+}
+
+bool IsS3(std::string_view uri) { return uri.starts_with("s3://"); }
+
+absl::StatusOr<std::string> FilePath(std::string_view uri) {
+  absl::string_view path(uri.data(), uri.size());
+  const bool is_uri = absl::ConsumePrefix(&path, "file://");
+  if (path.empty() || (is_uri && path.front() != '/') || absl::StrContains(path, "://")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", absl::string_view(uri.data(), uri.size()),
+        "' is no object store; expected s3://bucket/prefix, file:///folder or a path"));
+  }
+  return std::string(path);
 }
 
 }  // namespace
@@ -76,19 +91,35 @@ absl::Status CheckObjectKey(std::string_view key) {
   return absl::InvalidArgumentError(absl::StrCat("'", text.substr(0, 100), "' is no object key"));
 }
 
+absl::StatusOr<uint64_t> LengthWithin(const ReadRange& range, uint64_t size) {
+  const uint64_t rest = range.offset <= size ? size - range.offset : 0;
+  const bool to_the_end = range.length == ReadRange::kToTheEnd || range.may_be_short;
+  if (range.offset <= size && (range.length <= rest || to_the_end)) {
+    return std::min(range.length, rest);
+  }
+  return absl::OutOfRangeError(
+      absl::StrCat("bytes [", range.offset, ", +", range.length, ") of an object of ", size));
+}
+
+absl::Status CheckObjectStoreUri(std::string_view uri) {
+  if (IsS3(uri)) return ParseS3Uri(uri).status();
+  return FilePath(uri).status();
+}
+
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view uri) {
-  absl::string_view path(uri.data(), uri.size());
-  if (absl::StartsWith(path, "s3://")) {
-    return absl::UnimplementedError(absl::StrCat(
-        path, ": S3 is not supported yet; use file:///folder, for instance on a shared volume"));
+  if (!IsS3(uri)) return OpenObjectStore(uri, S3Options());
+  CAPSTAN_ASSIGN_OR_RETURN(const S3Options options, S3OptionsFromEnvironment());
+  return OpenObjectStore(uri, options);
+}
+
+absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view uri,
+                                                             const S3Options& s3) {
+  if (IsS3(uri)) {
+    CAPSTAN_ASSIGN_OR_RETURN(const S3Location location, ParseS3Uri(uri));
+    return OpenS3ObjectStore(location, s3);
   }
-  const bool is_uri = absl::ConsumePrefix(&path, "file://");
-  if (path.empty() || (is_uri && path.front() != '/') || absl::StrContains(path, "://")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", absl::string_view(uri.data(), uri.size()),
-                     "' is no object store; expected file:///folder or a path"));
-  }
-  return MakeFileObjectStore(std::string(path));
+  CAPSTAN_ASSIGN_OR_RETURN(std::string path, FilePath(uri));
+  return MakeFileObjectStore(std::move(path));
 }
 
 }  // namespace capstan

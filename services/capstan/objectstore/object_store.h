@@ -11,11 +11,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "capstan/objectstore/s3/options.h"
 
 namespace capstan {
 
-// Names what stands under a key; the next write gives the key another one. Opaque: an entity tag of
-// S3, attributes of a file. Empty: no version.
+// Names what stands under a key; writing other bytes gives the key another one. Opaque: an entity
+// tag of S3, attributes of a file. Empty: no version.
 struct ObjectVersion {
   std::string token;
   friend bool operator==(const ObjectVersion&, const ObjectVersion&) = default;
@@ -33,11 +34,13 @@ struct ReadRange {
   uint64_t offset = 0;
   uint64_t length = kToTheEnd;
   ObjectVersion version = {};  // Unless empty: of this version only, else ABORTED.
+  bool may_be_short = false;   // Fewer bytes where the object ends within the range, no error.
 };
 
 struct Object {
   std::string bytes;
   ObjectVersion version;
+  uint64_t size = 0;  // Of the whole object.
 };
 
 struct ObjectInfo {
@@ -104,9 +107,18 @@ class ObjectStore {
   absl::StatusOr<std::vector<ObjectInfo>> List(std::string_view prefix);
 };
 
-// The store at "file:///folder" or a plain path; the folder need not exist. INVALID_ARGUMENT for an
-// address of another form, UNIMPLEMENTED for s3://.
+// The store at "s3://bucket/prefix", "file:///folder" or a plain path; neither is touched yet, and
+// a folder need not exist. INVALID_ARGUMENT for an address of another form, and what
+// OpenS3ObjectStore says. Options are read from the environment unless they are given.
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view uri);
+absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view uri,
+                                                             const S3Options& s3);
+
+// INVALID_ARGUMENT unless OpenObjectStore takes an address of that form. Looks at nothing else.
+absl::Status CheckObjectStoreUri(std::string_view uri);
+
+// How many bytes a range takes of an object of `size`. OUT_OF_RANGE if it ends before the range.
+absl::StatusOr<uint64_t> LengthWithin(const ReadRange& range, uint64_t size);
 
 // INVALID_ARGUMENT unless it is a key.
 absl::Status CheckObjectKey(std::string_view key);

@@ -250,9 +250,12 @@ TEST(BadJobTest, AWorkersLeaseSpansSeveralHeartbeats) {
   EXPECT_THAT(RefusalOf("heartbeat: 5s"), HasSubstr("worker_lease: must be at least 3 heartbeats"));
 }
 
-TEST(BadJobTest, AnObjectStoreThatIsNotThereIsRefused) {
-  EXPECT_EQ(RefusalOf("checkpoint: {uri: \"s3://bucket/x\"}"),
-            "job.yaml:4: checkpoint.uri: is not supported; expected a folder or file:///folder");
+TEST(BadJobTest, AnObjectStoreThatIsUnknownIsRefused) {
+  for (const char* uri : {"gs://bucket/x", "s3://bucket", "s3:///x", "file://x"}) {
+    EXPECT_EQ(RefusalOf(absl::StrCat("checkpoint: {uri: \"", uri, "\"}")),
+              "job.yaml:4: checkpoint.uri: is not supported; expected a folder, file:///folder or "
+              "s3://bucket/prefix");
+  }
 }
 
 TEST(BadJobTest, AnOverrideIsNamedAsThePlace) {

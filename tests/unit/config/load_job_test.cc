@@ -62,9 +62,14 @@ TEST_F(LoadJobTest, AFolderIsNoData) {
   EXPECT_THAT(Refusal(), HasSubstr("is a folder, not a file"));
 }
 
-TEST_F(LoadJobTest, AnObjectStoreThatIsNotThereIsRefused) {
-  WriteJob("s3://ads/train");
-  EXPECT_THAT(Refusal(), HasSubstr(":4: data.train: \"s3://ads/train\" is not supported"));
+TEST_F(LoadJobTest, ObjectsAreLeftToWhoeverPlansTheJob) {
+  WriteJob("s3://ads/train/*.gz");
+  EXPECT_EQ(Refusal(), "");
+}
+
+TEST_F(LoadJobTest, AnObjectStoreThatIsUnknownIsRefused) {
+  WriteJob("gs://ads/train");
+  EXPECT_THAT(Refusal(), HasSubstr(":4: data.train: \"gs://ads/train\" is not supported"));
 }
 
 TEST_F(LoadJobTest, AFileThatMayNotBeReadIsRefused) {

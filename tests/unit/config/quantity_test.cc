@@ -14,12 +14,14 @@ TEST(ParseCountTest, ReadsThousandsAndMillions) {
   EXPECT_EQ(ParseCount("1.1M"), 1100000u);
   EXPECT_EQ(ParseCount("2G"), 2000000000u);
   EXPECT_EQ(ParseCount("18446744073709551615"), UINT64_MAX);
+  EXPECT_EQ(ParseCount("1e+06"), 1000000u);
+  EXPECT_EQ(ParseCount("1.25e+06"), 1250000u);
 }
 
 TEST(ParseCountTest, RefusesWhatIsNotWhole) {
   for (const char* text :
        {"", "k", "-1", "+1", "1.5", "1.0001k", "1 k", "1e3", "0x10", "1kk", "1.2.3",
-        "18446744073709551616", "99999999999G", "nan", "inf", "1_000"}) {
+        "18446744073709551616", "99999999999G", "nan", "inf", "1_000", "-1e+06", "1.5e+00"}) {
     EXPECT_FALSE(ParseCount(text).has_value()) << text;
   }
 }

@@ -23,8 +23,8 @@ class TextSource : public Source {
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
     return std::vector<FileInfo>{{pattern, text_.size()}};
   }
-  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string&,
-                                                   uint64_t offset) const override {
+  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string&, uint64_t offset,
+                                                   uint64_t) const override {
     const size_t from = std::min<uint64_t>(offset, text_.size());
     return NewTextStream(std::string(text_.substr(from)), /*piece=*/1 << 16);
   }

@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "capstan/metrics/buckets.h"
 #include "capstan/metrics/names.h"
+#include "capstan/metrics/process_metrics.h"
 
 namespace capstan::metrics {
 namespace {
@@ -105,6 +108,31 @@ TEST(RegistryTest, BuildInfoSaysWhatRuns) {
   AddBuildInfo(registry);
   EXPECT_THAT(registry.Text(), AllOf(HasSubstr("capstan_build_info{"), HasSubstr("revision=\""),
                                      HasSubstr("version=\""), HasSubstr("} 1\n")));
+}
+
+TEST(RegistryTest, SamplesAreTakenBeforeEachCollection) {
+  Registry registry;
+  Gauge& seen = registry.AddGauge("capstan_rows", "Rows.");
+  registry.BeforeCollect([&seen] { seen.Add(1); });
+  EXPECT_THAT(registry.Text(), HasSubstr("capstan_rows 1\n"));
+  EXPECT_THAT(registry.Text(), HasSubstr("capstan_rows 2\n"));
+}
+
+TEST(ProcessMetricsTest, CpuTimeAndMemoryAreThoseOfThisProcess) {
+  Registry registry;
+  AddProcessMetrics(registry);
+  const auto value = [](const std::string& text, const std::string& name) {
+    return std::stod(text.substr(text.find("\n" + name + " ") + name.size() + 2));
+  };
+  const std::string before = registry.Text();
+  const double cpu = value(before, "capstan_process_cpu_seconds_total");
+  while (std::clock() < (cpu + 0.05) * CLOCKS_PER_SEC) {
+  }
+  const std::vector<char> block(64 << 20, 1);
+  const std::string after = registry.Text();
+  EXPECT_GE(value(after, "capstan_process_cpu_seconds_total"), cpu + 0.04);
+  EXPECT_GE(value(after, "capstan_process_resident_bytes"),
+            value(before, "capstan_process_resident_bytes") + 0.9 * block.size());
 }
 
 TEST(RegistryDeathTest, ANameAgainstTheRulesIsABug) {

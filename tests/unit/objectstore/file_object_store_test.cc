@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -68,6 +70,39 @@ TEST_F(FileObjectStoreTest, GivesUpWhenAnotherProcessKeepsTheLock) {
   EXPECT_TRUE(absl::IsUnavailable(impatient->Put("a", "y")));
   close(lock);
   EXPECT_TRUE(impatient->PutIfMatch("a", "y", version).ok());
+}
+
+TEST_F(FileObjectStoreTest, RemovesFoldersWithTheirLastObjectAndWhatDeadWritersLeft) {
+  ASSERT_TRUE(store_->Put("job/1/a", "x").ok());
+  ASSERT_TRUE(store_->Put("job/1/b", "x").ok());
+  ASSERT_TRUE(store_->Put("job/2", "x").ok());
+  std::ofstream(folder_ / "root/job/1/.writing-dead") << "half";
+  ASSERT_TRUE(store_->Delete("job/1/a").ok());
+  EXPECT_FALSE(fs::exists(folder_ / "root/job/1/.writing-dead"));
+  EXPECT_TRUE(fs::exists(folder_ / "root/job/1/b"));
+  ASSERT_TRUE(store_->Delete("job/1/b").ok());
+  EXPECT_FALSE(fs::exists(folder_ / "root/job/1"));
+  EXPECT_TRUE(fs::exists(folder_ / "root/job"));
+}
+
+TEST_F(FileObjectStoreTest, LeavesTheFilesOfLiveWriters) {
+  ASSERT_TRUE(store_->Put("a/b", "x").ok());
+  auto writer = *store_->Create("a/c");
+  ASSERT_TRUE(writer->Append("y").ok());
+  ASSERT_TRUE(store_->Delete("a/b").ok());
+  EXPECT_TRUE(writer->Commit().ok());
+  EXPECT_EQ(*store_->Get("a/c"), "y");
+}
+
+TEST_F(FileObjectStoreTest, WritesWhileFoldersAreRemoved) {
+  std::thread remover([&] {
+    for (int i = 0; i < 200; ++i) EXPECT_TRUE(store_->Delete("a/b/c").ok());
+  });
+  for (int i = 0; i < 50; ++i) {
+    const absl::Status status = store_->Put("a/b/c", "x");
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  remover.join();
 }
 
 TEST_F(FileObjectStoreTest, LeavesNothingOfAWriterThatWasGivenUp) {

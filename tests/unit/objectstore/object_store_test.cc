@@ -6,14 +6,25 @@
 namespace capstan {
 namespace {
 
-TEST(OpenObjectStoreTest, SaysClearlyThatS3IsNotThereYet) {
-  const absl::Status status = OpenObjectStore("s3://ads/ctr").status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("file:///folder"));
+TEST(OpenObjectStoreTest, OpensABucketWithTheOptionsItIsGiven) {
+  EXPECT_TRUE(OpenObjectStore("s3://ads/ctr", {.access_key = "id", .secret_key = "key"}).ok());
+}
+
+TEST(OpenObjectStoreTest, SaysWhichCredentialsAreMissing) {
+  const absl::Status status = OpenObjectStore("s3://ads/ctr", S3Options()).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status));
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("AWS_ACCESS_KEY_ID"));
+}
+
+TEST(CheckObjectStoreUriTest, LooksAtTheFormOnly) {
+  EXPECT_TRUE(CheckObjectStoreUri("s3://ads/ctr").ok());
+  EXPECT_TRUE(CheckObjectStoreUri("file:///ctr").ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckObjectStoreUri("s3://A/ctr")));
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckObjectStoreUri("gs://ads/ctr")));
 }
 
 TEST(OpenObjectStoreTest, RefusesWhatIsNoAddress) {
-  for (const char* uri : {"", "file://", "file://relative", "http://x/y"}) {
+  for (const char* uri : {"", "file://", "file://relative", "http://x/y", "s3://", "s3://A/b"}) {
     EXPECT_EQ(OpenObjectStore(uri).status().code(), absl::StatusCode::kInvalidArgument) << uri;
   }
 }

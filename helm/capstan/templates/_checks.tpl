@@ -1,0 +1,55 @@
+{{/* Values that cannot work are refused here, with a reason, and not by a pod that never starts. */}}
+{{- define "capstan.checks" -}}
+{{- $v := .Values -}}
+{{- $job := include "capstan.job" . | fromYaml -}}
+{{- if hasKey $job "Error" }}{{ fail (printf "job: is not YAML: %s" $job.Error) }}{{ end -}}
+{{- if not $job.data }}{{ fail "job: has no data section; see docs/job-yaml.md" }}{{ end -}}
+
+{{- $checkpoint := default dict $job.checkpoint -}}
+{{- $uri := default "" $checkpoint.uri -}}
+{{- $path := trimPrefix "file://" $uri -}}
+{{- if and $uri (not (hasPrefix "s3://" $uri)) -}}
+  {{- $mounted := list -}}
+  {{- if $v.checkpoint.volume }}{{ $mounted = append $mounted $v.checkpoint.mountPath }}{{ end -}}
+  {{- range $v.ps.extraVolumeMounts }}{{ $mounted = append $mounted .mountPath }}{{ end -}}
+  {{- $found := false -}}
+  {{- range $mounted }}{{ if or (eq $path .) (hasPrefix (printf "%s/" (trimSuffix "/" .)) $path) }}{{ $found = true }}{{ end }}{{ end -}}
+  {{- if not $found -}}
+    {{- fail (printf "job.checkpoint.uri: %s is on no volume of the shards; set checkpoint.volume, or use s3://bucket/prefix" $uri) -}}
+  {{- end -}}
+{{- end -}}
+
+{{- range $part, $policy := default dict $job.update -}}
+  {{- if and (eq (default "" $policy.policy) "sync") (not $policy.lanes) -}}
+    {{- fail (printf "job.update.%s.lanes: say how many; the result depends on it, and not on the number of workers" $part) -}}
+  {{- end -}}
+{{- end -}}
+
+{{- $limit := dig "limits" "memory" "" $v.ps.resources -}}
+{{- $budget := dig "table" "byte_budget" "" $job -}}
+{{- if and $limit $budget -}}
+  {{- $shards := default 1 $v.ps.replicas | int64 -}}
+  {{- $need := addf (mulf 1.25 (divf (include "capstan.bytes" $budget | float64) $shards)) 268435456 | int64 -}}
+  {{- if gt $need (include "capstan.bytes" $limit | int64) -}}
+    {{- fail (printf "ps.resources.limits.memory: %s is too little for job.table.byte_budget %s on %d shards; a shard needs %d MiB (a quarter more than its share, and 256 MiB)" (toString $limit) (toString $budget) $shards (div $need 1048576)) -}}
+  {{- end -}}
+{{- end -}}
+
+{{- if lt (int $v.ps.terminationGracePeriodSeconds) (add (int $v.ps.finalCheckpointSeconds) 10 | int) -}}
+  {{- fail (printf "ps.terminationGracePeriodSeconds: %d is less than ps.finalCheckpointSeconds + 10" (int $v.ps.terminationGracePeriodSeconds)) -}}
+{{- end -}}
+{{- $start := mul (int $v.ps.startupProbe.periodSeconds) (int $v.ps.startupProbe.failureThreshold) -}}
+{{- if lt $start (int64 $v.ps.restoreSeconds) -}}
+  {{- fail (printf "ps.startupProbe: %d s (periodSeconds times failureThreshold) is less than ps.restoreSeconds" $start) -}}
+{{- end -}}
+
+{{- if and $v.worker.autoscaling.enabled $v.worker.keda.enabled -}}
+  {{- fail "worker.autoscaling and worker.keda exclude each other: two autoscalers would fight over the workers" -}}
+{{- end -}}
+{{- if and $v.worker.keda.enabled (not $v.worker.keda.triggers) -}}
+  {{- fail "worker.keda.triggers: KEDA needs at least one" -}}
+{{- end -}}
+{{- if $v.tls.enabled -}}
+  {{- fail "tls.enabled: Capstan does not encrypt its connections yet; keep them inside a network you trust (networkPolicy.enabled)" -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,72 @@
+{{/* Names, labels and images. */}}
+
+{{/* At most 40 characters, so that every name made of it stays below 63, also with a hash behind it. */}}
+{{- define "capstan.fullname" -}}
+{{- $name := default .Release.Name .Values.fullnameOverride -}}
+{{- if gt (len $name) 40 -}}
+{{- printf "%s-%s" (trunc 31 $name | trimSuffix "-") (sha256sum $name | trunc 8) -}}
+{{- else -}}
+{{- $name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "capstan.serviceAccountName" -}}
+{{- default (ternary (include "capstan.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name -}}
+{{- end -}}
+
+{{/* What never changes and selects pods. Arguments: root, role. */}}
+{{- define "capstan.selector" -}}
+app.kubernetes.io/name: capstan
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- if .role }}
+app.kubernetes.io/component: {{ .role }}
+{{- end }}
+{{- end -}}
+
+{{/* Arguments: root, role (may be empty). */}}
+{{- define "capstan.labels" -}}
+{{ include "capstan.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: capstan
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Name, namespace, labels and annotations of an object. Arguments: root, name, role; labels, annotations. */}}
+{{- define "capstan.metadata" -}}
+name: {{ .name }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  {{- include "capstan.labels" . | nindent 2 }}
+  {{- with .labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with merge (dict) (default dict .annotations) .root.Values.commonAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Arguments: root, role (chief, ps, worker, cli). */}}
+{{- define "capstan.image" -}}
+{{- $image := .root.Values.image -}}
+{{- $registry := default $image.registry .root.Values.global.imageRegistry -}}
+{{- $name := printf "%s/%s" $image.repository .role -}}
+{{- if $registry }}{{ $name = printf "%s/%s" (trimSuffix "/" $registry) $name }}{{ end -}}
+{{- with get $image.digests .role -}}
+{{ printf "%s@%s" $name . }}
+{{- else -}}
+{{ printf "%s:%s" $name (default $.root.Chart.AppVersion $image.tag) }}
+{{- end -}}
+{{- end -}}
+
+{{- define "capstan.domain" -}}
+{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}
+{{- end -}}
+
+{{- define "capstan.chiefAddress" -}}
+{{ include "capstan.fullname" . }}-chief.{{ include "capstan.domain" . }}:7000
+{{- end -}}

@@ -1,0 +1,45 @@
+{{/* What helm says after an installation. */}}
+{{- define "capstan.notes" -}}
+{{- $name := include "capstan.fullname" . -}}
+{{- $namespace := .Release.Namespace -}}
+{{- $job := include "capstan.job" . | fromYaml -}}
+{{- $uri := dig "checkpoint" "uri" "" $job -}}
+{{ $job.job }} starts by itself: a chief, {{ default "some" .Values.ps.replicas }} PS shards, and workers.
+
+What it is doing, and who is slow:
+  kubectl --namespace {{ $namespace }} exec {{ $name }}-chief-0 -- capstan status
+
+{{ if or .Values.worker.autoscaling.enabled .Values.worker.keda.enabled -}}
+The workers are scaled by load:
+  kubectl --namespace {{ $namespace }} get hpa --watch
+{{- else -}}
+More workers, or fewer, or none for a while; at any time:
+  kubectl --namespace {{ $namespace }} scale deployment/{{ $name }}-worker --replicas=6
+{{- end }}
+{{- if .Values.wait.enabled }}
+
+Wait for the end; the Job fails if the training does:
+  kubectl --namespace {{ $namespace }} wait --for=condition=complete job --selector=capstan/wait={{ .Release.Name }} --timeout=6h
+{{- end }}
+
+Who does what:
+  kubectl --namespace {{ $namespace }} get pods --selector=app.kubernetes.io/instance={{ .Release.Name }}
+  kubectl --namespace {{ $namespace }} logs statefulset/{{ $name }}-chief --follow
+{{ if $uri }}
+The model will be in {{ trimSuffix "/" $uri }}/{{ $job.job }}.
+{{- else }}
+WARNING: job.checkpoint.uri is not set: the finished model is not written anywhere.
+{{- end }}
+{{- if hasKey .Values.checkpoint.volume "emptyDir" }}
+WARNING: checkpoint.volume is an emptyDir: every pod has one of its own, and it ends with the pod.
+{{- end }}
+{{- if not .Values.networkPolicy.enabled }}
+WARNING: connections are neither encrypted nor restricted; networkPolicy.enabled restricts them.
+{{- end }}
+{{- if not (kindIs "invalid" .Values.worker.replicas) }}
+Note: worker.replicas is {{ .Values.worker.replicas }}: `helm upgrade` goes back to it. With null the count of `kubectl scale` stays.
+{{- end }}
+{{- if .Values.monitoring.dashboards.enabled }}
+Dashboards: Capstan / Training, Staleness, Shards and Durability in Grafana, once its sidecar has seen them.
+{{- end }}
+{{- end -}}

@@ -1,0 +1,159 @@
+{{/* The pods of chief, ps and worker are alike; this is their one template. */}}
+
+{{/* Credentials and place of the object store, as all S3 clients read them. */}}
+{{- define "capstan.s3Env" -}}
+{{- with .Values.s3.endpoint }}
+- {name: AWS_ENDPOINT_URL_S3, value: {{ . | quote }}}
+{{- end }}
+{{- with .Values.s3.region }}
+- {name: AWS_REGION, value: {{ . | quote }}}
+{{- end }}
+{{- if .Values.s3.allowHttp }}
+- {name: CAPSTAN_S3_ALLOW_HTTP, value: "true"}
+{{- end }}
+{{- with .Values.s3.existingSecret }}
+{{- range $key := list "AWS_ACCESS_KEY_ID" "AWS_SECRET_ACCESS_KEY" "AWS_SESSION_TOKEN" }}
+- name: {{ $key }}
+  valueFrom:
+    secretKeyRef: {name: {{ $.Values.s3.existingSecret }}, key: {{ $key }}, optional: {{ eq $key "AWS_SESSION_TOKEN" }}}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Volumes and mounts of a role. Arguments: root, role. Gives {volumes: [...], mounts: [...]}. */}}
+{{- define "capstan.volumes" -}}
+{{- $v := .root.Values -}}
+{{- $own := get $v .role -}}
+{{- $volumes := list -}}
+{{- $mounts := list -}}
+{{- if eq .role "chief" -}}
+{{- $volumes = append $volumes (dict "name" "job" "configMap" (dict "name" (printf "%s-job" (include "capstan.fullname" .root)))) -}}
+{{- $mounts = append $mounts (dict "name" "job" "mountPath" "/etc/capstan" "readOnly" true) -}}
+{{- end -}}
+{{- if and $v.checkpoint.volume (ne .role "worker") -}}
+{{- $volumes = append $volumes (merge (dict "name" "checkpoint") $v.checkpoint.volume) -}}
+{{- $mounts = append $mounts (dict "name" "checkpoint" "mountPath" $v.checkpoint.mountPath) -}}
+{{- end -}}
+{{- if and $v.data.volume (ne .role "ps") -}}
+{{- $volumes = append $volumes (merge (dict "name" "data") $v.data.volume) -}}
+{{- $mounts = append $mounts (dict "name" "data" "mountPath" $v.data.mountPath "readOnly" true) -}}
+{{- end -}}
+{{- dict "volumes" (concat $volumes $own.extraVolumes) "mounts" (concat $mounts $own.extraVolumeMounts) | toYaml -}}
+{{- end -}}
+
+{{- define "capstan.probes" -}}
+startupProbe:
+  grpc: {port: 7001, service: startup}
+  {{- toYaml .startupProbe | nindent 2 }}
+livenessProbe:
+  grpc: {port: 7001, service: liveness}
+  {{- toYaml .livenessProbe | nindent 2 }}
+readinessProbe:
+  grpc: {port: 7001, service: readiness}
+  {{- toYaml .readinessProbe | nindent 2 }}
+{{- end -}}
+
+{{/* Spread constraints count the pods of their own role unless they say otherwise. Arguments: root, role. */}}
+{{- define "capstan.spread" -}}
+{{- range (get .root.Values .role).topologySpreadConstraints }}
+- {{- if not .labelSelector }}
+  labelSelector:
+    matchLabels:
+      {{- include "capstan.selector" $ | nindent 6 }}
+  {{- end }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* What all pods of the chart have in common. Argument: root. */}}
+{{- define "capstan.podBasics" -}}
+serviceAccountName: {{ include "capstan.serviceAccountName" . }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  {{- toYaml .Values.podSecurityContext | nindent 2 }}
+{{- end -}}
+
+{{/* A whole pod template. Arguments: root, role, args (a list). */}}
+{{- define "capstan.pod" -}}
+{{- $v := .root.Values -}}
+{{- $own := get $v .role -}}
+{{- $volumes := include "capstan.volumes" . | fromYaml -}}
+metadata:
+  # Without the chart's version: a new chart that means the same pods leaves them alone.
+  labels:
+    {{- include "capstan.selector" . | nindent 4 }}
+    {{- with merge (dict) $own.podLabels $v.commonLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- $scrape := ternary (dict "prometheus.io/scrape" "true" "prometheus.io/port" "9090") dict $v.monitoring.annotations }}
+  {{- with merge (dict) $own.podAnnotations $v.commonAnnotations $scrape (dict "kubectl.kubernetes.io/default-container" .role) }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- include "capstan.podBasics" .root | nindent 2 }}
+  terminationGracePeriodSeconds: {{ $own.terminationGracePeriodSeconds }}
+  {{- range $key := list "priorityClassName" "nodeSelector" "tolerations" "affinity" "initContainers" }}
+  {{- with get $own $key }}
+  {{ $key }}: {{- if kindIs "string" . }} {{ . }}{{ else }}{{ toYaml . | nindent 4 }}{{ end }}
+  {{- end }}
+  {{- end }}
+  {{- with include "capstan.spread" . }}
+  topologySpreadConstraints:
+    {{- . | nindent 4 }}
+  {{- end }}
+  containers:
+    - name: {{ .role }}
+      image: {{ include "capstan.image" . }}
+      imagePullPolicy: {{ $v.image.pullPolicy }}
+      args:
+        {{- toYaml (concat .args (list (printf "--log-format=%s" $v.logFormat)) $own.extraArgs) | nindent 8 }}
+      env:
+        - name: POD_NAME
+          valueFrom: {fieldRef: {fieldPath: metadata.name}}
+        {{- if eq .role "chief" }}
+        # For `kubectl exec`: capstan status.
+        - {name: CAPSTAN_CHIEF, value: "localhost:7000"}
+        {{- end }}
+        {{- with include "capstan.s3Env" .root | trim }}
+        {{- . | nindent 8 }}
+        {{- end }}
+        {{- with $own.extraEnv }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- with $own.extraEnvFrom }}
+      envFrom:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      ports:
+        {{- if ne .role "worker" }}
+        - {name: grpc, containerPort: 7000}
+        {{- end }}
+        - {name: health, containerPort: 7001}
+        - {name: metrics, containerPort: 9090}
+      {{- include "capstan.probes" $own | nindent 6 }}
+      resources:
+        {{- toYaml $own.resources | nindent 8 }}
+      {{- if $own.resizeInPlace }}
+      resizePolicy:
+        - {resourceName: memory, restartPolicy: NotRequired}
+      {{- end }}
+      securityContext:
+        {{- toYaml $v.securityContext | nindent 8 }}
+      {{- with $volumes.mounts }}
+      volumeMounts:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+    {{- with $own.sidecars }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with $volumes.volumes }}
+  volumes:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end -}}

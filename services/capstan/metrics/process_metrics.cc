@@ -1,0 +1,49 @@
+#include "capstan/metrics/process_metrics.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace capstan::metrics {
+namespace {
+
+double CpuSeconds() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return absl::ToDoubleSeconds(absl::DurationFromTimeval(usage.ru_utime) +
+                               absl::DurationFromTimeval(usage.ru_stime));
+}
+
+// 0 where there is no /proc.
+double ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t size = 0;
+  int64_t resident = 0;
+  statm >> size >> resident;
+  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+void AddProcessMetrics(Registry& registry) {
+  registry
+      .AddGauge("capstan_process_start_timestamp_seconds",
+                "When this process began to measure itself.")
+      .Set(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
+  Counter& cpu =
+      registry.AddCounter("capstan_process_cpu_seconds_total", "CPU time of all threads.");
+  Gauge& resident = registry.AddGauge("capstan_process_resident_bytes", "Resident memory.");
+  registry.BeforeCollect([&cpu, &resident] {
+    // Two scrapes at once may both see the same rise; the next ones add so much less.
+    cpu.Add(std::max(0.0, CpuSeconds() - cpu.value()));
+    resident.Set(ResidentBytes());
+  });
+}
+
+}  // namespace capstan::metrics

@@ -1,0 +1,133 @@
+#include "capstan/objectstore/s3/answer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "capstan/objectstore/s3/xml.h"
+
+namespace capstan {
+namespace {
+
+constexpr size_t kMostMessage = 300;
+constexpr absl::Duration kMostRetryAfter = absl::Seconds(30);
+
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+struct ErrorBody {
+  std::string code;
+  std::string message;
+};
+
+// S3's <Error>, or the <Error> within the <ErrorResponse> of the token service.
+ErrorBody ReadErrorBody(const HttpResponse& response) {
+  const absl::StatusOr<XmlElement> root = ParseXml(response.body);
+  if (!root.ok()) return {};
+  const XmlElement* error = root->name == "Error" ? &*root : root->Child("Error");
+  if (error == nullptr) return {};
+  std::string message(error->ChildText("Message").substr(0, kMostMessage));
+  for (char& c : message) c = absl::ascii_isprint(c) ? c : ' ';
+  return {std::string(error->ChildText("Code").substr(0, 100)), std::move(message)};
+}
+
+absl::StatusCode CodeOf(int status, std::string_view code) {
+  if (code == "NoSuchBucket") return absl::StatusCode::kFailedPrecondition;
+  if (code == "XMinioStorageFull" || code == "QuotaExceeded") {
+    return absl::StatusCode::kResourceExhausted;
+  }
+  switch (status) {
+    case 401:
+      return absl::StatusCode::kUnauthenticated;
+    case 403:
+      return absl::StatusCode::kPermissionDenied;
+    case 404:
+      return absl::StatusCode::kNotFound;
+    case 412:
+      return absl::StatusCode::kAborted;
+    case 416:
+      return absl::StatusCode::kOutOfRange;
+    case 501:
+      return absl::StatusCode::kUnimplemented;
+    case 507:
+      return absl::StatusCode::kResourceExhausted;
+    default:
+      break;
+  }
+  if (status >= 300 && status < 400) return absl::StatusCode::kFailedPrecondition;
+  if (status >= 500 || status == 429) return absl::StatusCode::kUnavailable;
+  return absl::StatusCode::kInvalidArgument;
+}
+
+bool IsOneOf(std::string_view code, std::initializer_list<std::string_view> codes) {
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
+}
+
+Remedy RemedyOf(int status, std::string_view code) {
+  if (code == "RequestTimeTooSkewed") return Remedy::kCorrectClock;
+  if (IsOneOf(code, {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})) {
+    return Remedy::kNewCredentials;
+  }
+  if (IsOneOf(code,
+              {"SlowDown", "InternalError", "ServiceUnavailable", "RequestTimeout", "Throttling",
+               "ThrottlingException", "OperationAborted", "ConditionalRequestConflict",
+               "IncompleteBody", "BadDigest", "IDPCommunicationError"})) {
+    return Remedy::kRetry;
+  }
+  const bool passing = status == 408 || status == 409 || status == 429 ||
+                       (status >= 500 && status != 501 && status != 507);
+  return passing ? Remedy::kRetry : Remedy::kNone;
+}
+
+// Whither a redirect would have led: a hint, not followed, as it would carry our signature away.
+std::string RedirectHint(const HttpResponse& response) {
+  const std::string_view region = response.Header("x-amz-bucket-region");
+  if (region.empty()) return "";
+  return absl::StrCat("; the bucket is in region ", Absl(region.substr(0, 40)), ", set AWS_REGION");
+}
+
+}  // namespace
+
+S3Failure ReadFailure(const HttpResponse& response, std::string_view what) {
+  const ErrorBody error = ReadErrorBody(response);
+  S3Failure failure;
+  failure.remedy = RemedyOf(response.status, error.code);
+  absl::StatusCode code = CodeOf(response.status, error.code);
+  // Also where an answer with status 200 says so, or a refusal that passes.
+  if (failure.remedy == Remedy::kRetry && code == absl::StatusCode::kInvalidArgument) {
+    code = absl::StatusCode::kUnavailable;
+  }
+  failure.status = absl::Status(
+      code, absl::StrCat(Absl(what), ": HTTP ", response.status, error.code.empty() ? "" : " ",
+                         error.code, error.message.empty() ? "" : ": ", error.message,
+                         RedirectHint(response)));
+  double seconds = 0;
+  if (absl::SimpleAtod(Absl(response.Header("retry-after")), &seconds) && seconds > 0) {
+    failure.retry_after = std::min(absl::Seconds(seconds), kMostRetryAfter);
+  }
+  return failure;
+}
+
+bool HoldsError(const HttpResponse& response) {
+  const absl::StatusOr<XmlElement> root = ParseXml(response.body);
+  return root.ok() && root->name == "Error";
+}
+
+absl::Time ParseHttpDate(std::string_view text) {
+  absl::Time time;
+  std::string why;
+  return absl::ParseTime("%a, %d %b %Y %H:%M:%S GMT", Absl(text), &time, &why)
+             ? time
+             : absl::InfinitePast();
+}
+
+absl::Duration RetryPause(const S3Options& options, int n, double unit,
+                          absl::Duration retry_after) {
+  const absl::Duration range =
+      std::min(options.first_pause * std::ldexp(1.0, std::min(n - 1, 30)), options.most_pause);
+  return std::max(range * unit, retry_after);
+}
+
+}  // namespace capstan

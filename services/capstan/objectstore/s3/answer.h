@@ -1,0 +1,48 @@
+// What an answer of S3 means: a status, and what could be done about it.
+#ifndef CAPSTAN_OBJECTSTORE_S3_ANSWER_H_
+#define CAPSTAN_OBJECTSTORE_S3_ANSWER_H_
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "capstan/objectstore/s3/http.h"
+#include "capstan/objectstore/s3/options.h"
+
+namespace capstan {
+
+enum class Remedy {
+  kNone,
+  kRetry,           // The server or the way to it is at fault.
+  kNewCredentials,  // They have expired.
+  kCorrectClock,    // Ours and the server's differ too much.
+};
+
+struct S3Failure {
+  absl::Status status;
+  Remedy remedy = Remedy::kNone;
+  absl::Duration retry_after = absl::ZeroDuration();  // The server's wish.
+};
+
+// Of an answer that is an error, by its HTTP status and the <Error> in its body; `what` begins the
+// message, in which S3's code and message stand.
+//
+//   NOT_FOUND no such object   ABORTED a condition does not hold   OUT_OF_RANGE
+//   PERMISSION_DENIED   UNAUTHENTICATED   FAILED_PRECONDITION no such bucket, or it is elsewhere
+//   RESOURCE_EXHAUSTED the store is full   UNIMPLEMENTED   UNAVAILABLE with kRetry
+//   INVALID_ARGUMENT the rest
+S3Failure ReadFailure(const HttpResponse& response, std::string_view what);
+
+// Whether an answer with status 200 holds an <Error> nevertheless, as those of slow operations may.
+bool HoldsError(const HttpResponse& response);
+
+// Of "Sun, 06 Nov 1994 08:49:37 GMT"; InfinitePast for what is none.
+absl::Time ParseHttpDate(std::string_view text);
+
+// How long to wait before attempt n + 1, n >= 1: drawn by `unit` in [0, 1) from the whole range
+// ("full jitter"), so that many who failed together do not come back together.
+absl::Duration RetryPause(const S3Options& options, int n, double unit, absl::Duration retry_after);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_OBJECTSTORE_S3_ANSWER_H_

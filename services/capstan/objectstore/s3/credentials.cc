@@ -1,0 +1,95 @@
+#include "capstan/objectstore/s3/credentials.h"
+
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+
+namespace capstan {
+namespace {
+
+constexpr absl::Duration kRenewAhead = absl::Minutes(5);
+constexpr absl::Duration kTooLate = absl::Seconds(30);  // A request takes time as well.
+constexpr absl::Duration kMostWait = absl::Seconds(30);
+
+}  // namespace
+
+bool S3CredentialsCache::Good(absl::Duration ahead) const {
+  return now_() + ahead < current_.expires;
+}
+
+absl::StatusOr<S3CredentialsCache::Step> S3CredentialsCache::Decide() {
+  const auto nobody_fetches = [this]() ABSL_SHARED_LOCKS_REQUIRED(mu_) { return !fetching_; };
+  if (Good(kRenewAhead)) return Step::kUse;
+  if (!fetching_) return Step::kFetch;
+  if (Good(kTooLate)) return Step::kUse;
+  if (!mu_.AwaitWithTimeout(absl::Condition(&nobody_fetches), kMostWait)) {
+    return absl::UnavailableError("credentials: another thread still waits for them");
+  }
+  return Good(kTooLate) ? Step::kUse : Step::kFetch;
+}
+
+absl::StatusOr<S3Credentials> S3CredentialsCache::Get() {
+  {
+    absl::MutexLock lock(&mu_);
+    CAPSTAN_ASSIGN_OR_RETURN(const Step step, Decide());
+    if (step == Step::kUse) return current_;
+    fetching_ = true;
+  }
+  absl::StatusOr<S3Credentials> fetched = fetch_();
+  absl::MutexLock lock(&mu_);
+  fetching_ = false;
+  if (fetched.ok()) current_ = *fetched;
+  if (!fetched.ok() && Good(kTooLate)) return current_;
+  return fetched;
+}
+
+void S3CredentialsCache::Refuse(const S3Credentials& credentials) {
+  absl::MutexLock lock(&mu_);
+  if (current_.access_key == credentials.access_key &&
+      current_.session_token == credentials.session_token) {
+    current_.expires = absl::InfinitePast();
+  }
+}
+
+absl::StatusOr<absl::Time> ParseExpiration(std::string_view text) {
+  absl::Time time;
+  std::string why;
+  if (absl::ParseTime(absl::RFC3339_full, absl::string_view(text.data(), text.size()), &time,
+                      &why)) {
+    return time;
+  }
+  return absl::DataLossError("credentials: the expiration is no time");
+}
+
+absl::StatusOr<std::string> ReadToken(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string token((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  absl::StripAsciiWhitespace(&token);
+  if (!token.empty()) return token;
+  return absl::FailedPreconditionError(absl::StrCat(path, ": no token can be read from it"));
+}
+
+absl::StatusOr<std::unique_ptr<S3CredentialsCache>> MakeCredentials(const S3Options& options,
+                                                                    Http& http, WallClock now) {
+  FetchCredentials fetch;
+  if (!options.access_key.empty() && !options.secret_key.empty()) {
+    fetch = [fixed = S3Credentials{.access_key = options.access_key,
+                                   .secret_key = options.secret_key,
+                                   .session_token = options.session_token}] { return fixed; };
+  } else if (!options.role_arn.empty() && !options.web_identity_token_file.empty()) {
+    fetch = [options, &http] { return FetchWebIdentity(options, http); };
+  } else if (!options.container_credentials_uri.empty()) {
+    fetch = [options, &http] { return FetchContainerCredentials(options, http); };
+  } else {
+    return absl::FailedPreconditionError(
+        "S3: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_ROLE_ARN and "
+        "AWS_WEB_IDENTITY_TOKEN_FILE, or AWS_CONTAINER_CREDENTIALS_FULL_URI");
+  }
+  return std::make_unique<S3CredentialsCache>(std::move(fetch), std::move(now));
+}
+
+}  // namespace capstan

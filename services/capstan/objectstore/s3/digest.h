@@ -1,0 +1,29 @@
+// Digests and the ways in which S3 writes bytes as text.
+#ifndef CAPSTAN_OBJECTSTORE_S3_DIGEST_H_
+#define CAPSTAN_OBJECTSTORE_S3_DIGEST_H_
+
+#include <string>
+#include <string_view>
+
+namespace capstan {
+
+std::string Sha256(std::string_view bytes);  // 32 bytes.
+std::string HmacSha256(std::string_view key, std::string_view bytes);
+std::string Md5(std::string_view bytes);
+
+std::string Hex(std::string_view bytes);     // In lower case.
+std::string Base64(std::string_view bytes);  // With padding.
+
+// Base64 of the CRC32C, as in the header x-amz-checksum-crc32c.
+std::string Crc32cText(std::string_view bytes);
+
+// Everything but letters, digits and "-._~" as %XX; "/" too, unless it is kept.
+enum class Slash { kEncode, kKeep };
+std::string UriEncode(std::string_view text, Slash slash);
+
+// %XX and "+", which is a space, as in the keys of a listing; what is neither stays.
+std::string UriDecode(std::string_view text);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_OBJECTSTORE_S3_DIGEST_H_

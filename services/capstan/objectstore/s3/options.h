@@ -1,0 +1,79 @@
+// Where S3 is and how one talks to it, from the environment that AWS's own tools read.
+#ifndef CAPSTAN_OBJECTSTORE_S3_OPTIONS_H_
+#define CAPSTAN_OBJECTSTORE_S3_OPTIONS_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace capstan {
+
+// In virtual-host style the bucket is a part of the host's name, in path style of the path.
+enum class S3Addressing { kAutomatic, kPath, kVirtualHost };
+
+struct S3Options {
+  std::string region = "us-east-1";
+  std::string endpoint = {};      // "https://host[:port]"; empty: AWS's of the region.
+  std::string sts_endpoint = {};  // Likewise, of the token service.
+  S3Addressing addressing = S3Addressing::kAutomatic;  // Path at an endpoint of one's own.
+  bool allow_http = false;
+  bool checksums = true;  // Send CRC32C with every object; old servers refuse it.
+  std::string ca_file = {};
+
+  // Credentials: the first of these that is given.
+  std::string access_key = {};
+  std::string secret_key = {};
+  std::string session_token = {};
+  std::string role_arn = {};  // Web identity.
+  std::string web_identity_token_file = {};
+  std::string role_session_name = "capstan";
+  std::string container_credentials_uri = {};
+  std::string container_token_file = {};
+
+  // Retries: at most so many requests, and none begins after the deadline. A pause is drawn from
+  // [0, first_pause * 2^n), at most most_pause; a server that names a time is obeyed.
+  int attempts = 8;
+  absl::Duration deadline = absl::Minutes(2);
+  absl::Duration request_timeout = absl::Minutes(1);
+  absl::Duration first_pause = absl::Milliseconds(100);
+  absl::Duration most_pause = absl::Seconds(10);
+
+  uint64_t part_bytes = uint64_t{8} << 20;  // Of a multipart upload; S3 wants 5 MiB at least.
+};
+
+// AWS_REGION or AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL; AWS_ENDPOINT_URL_STS;
+// AWS_CA_BUNDLE; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN; AWS_ROLE_ARN,
+// AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_SESSION_NAME; AWS_CONTAINER_CREDENTIALS_FULL_URI or
+// _RELATIVE_URI, AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE;
+// AWS_REQUEST_CHECKSUM_CALCULATION=when_required; CAPSTAN_S3_ADDRESSING=path|virtual;
+// CAPSTAN_S3_ALLOW_HTTP=true. INVALID_ARGUMENT for values that are none of these; no message holds
+// a secret. `get` gives the value of a variable, or null; the default is that of the process.
+using Environment = std::function<const char*(const char* name)>;
+absl::StatusOr<S3Options> S3OptionsFromEnvironment(const Environment& get);
+absl::StatusOr<S3Options> S3OptionsFromEnvironment();
+
+struct S3Location {
+  std::string bucket;
+  std::string prefix;  // Without a slash at either end; empty: the whole bucket.
+};
+
+// Of "s3://bucket[/prefix]". INVALID_ARGUMENT for what is none.
+absl::StatusOr<S3Location> ParseS3Uri(std::string_view uri);
+
+// Where the objects of a bucket are.
+struct S3Endpoint {
+  std::string origin;  // "https://host[:port]"
+  std::string host;    // As in the header Host.
+  std::string base;    // In front of every key: "/" or "/bucket/".
+};
+
+// INVALID_ARGUMENT for an endpoint that is no address; FAILED_PRECONDITION for http:// unless it is
+// allowed.
+absl::StatusOr<S3Endpoint> FindEndpoint(const S3Options& options, const std::string& bucket);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_OBJECTSTORE_S3_OPTIONS_H_

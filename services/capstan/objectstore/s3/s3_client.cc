@@ -1,0 +1,130 @@
+#include "capstan/objectstore/s3/s3_client.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "capstan/base/status.h"
+#include "capstan/objectstore/s3/digest.h"
+
+namespace capstan {
+namespace {
+
+// For messages: without the query, whose upload ids and tokens are nobody's business.
+std::string Describe(const S3Call& call) {
+  return absl::StrCat("S3 ", call.method, " ", call.key.empty() ? "bucket" : call.key);
+}
+
+bool Passes(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<S3Client>> S3Client::Create(const S3Options& options,
+                                                           const std::string& bucket,
+                                                           const S3World& world) {
+  CAPSTAN_ASSIGN_OR_RETURN(S3Endpoint endpoint, FindEndpoint(options, bucket));
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<S3CredentialsCache> credentials,
+                           MakeCredentials(options, world.http, world.now));
+  return std::unique_ptr<S3Client>(
+      new S3Client(options, std::move(endpoint), world, std::move(credentials)));
+}
+
+S3Outcome S3Client::Send(const S3Call& call) {
+  const absl::Time begin = world_.clock.Now();
+  bool repeated = false;
+  bool new_credentials = false;
+  bool corrected_clock = false;
+  for (int n = 1;; ++n) {
+    const absl::Duration left = options_.deadline - (world_.clock.Now() - begin);
+    Attempt attempt = Try(call, std::min(left, options_.request_timeout));
+    if (attempt.response.ok()) return {std::move(attempt.response), repeated};
+
+    const S3Failure& failure = attempt.failure;
+    absl::Duration pause = absl::ZeroDuration();
+    bool again = failure.remedy == Remedy::kRetry;
+    if (again) {
+      pause = RetryPause(options_, n, world_.unit(), failure.retry_after);
+      repeated = repeated || attempt.sent;
+    } else if (failure.remedy == Remedy::kNewCredentials) {
+      again = !std::exchange(new_credentials, true);
+    } else if (failure.remedy == Remedy::kCorrectClock) {
+      again = !std::exchange(corrected_clock, true);
+    }
+    const bool in_time = world_.clock.Now() - begin + pause < options_.deadline;
+    if (!again || n >= options_.attempts || !in_time) {
+      const absl::string_view tries = n > 1 ? " attempts)" : " attempt)";
+      return {absl::Status(failure.status.code(),
+                           absl::StrCat(failure.status.message(), " (", n, tries)),
+              repeated};
+    }
+    if (pause > absl::ZeroDuration()) world_.sleep(pause);
+  }
+}
+
+S3Client::Attempt S3Client::Try(const S3Call& call, absl::Duration timeout) {
+  const absl::StatusOr<S3Credentials> credentials = credentials_->Get();
+  if (!credentials.ok()) {
+    const Remedy remedy = Passes(credentials.status()) ? Remedy::kRetry : Remedy::kNone;
+    return {credentials.status(), {credentials.status(), remedy}, /*sent=*/false};
+  }
+  HttpRequest request = Sign(call, *credentials);
+  request.timeout = timeout;
+  absl::StatusOr<HttpResponse> response = world_.http.Send(request);
+  if (!response.ok()) {
+    const Remedy remedy = Passes(response.status()) ? Remedy::kRetry : Remedy::kNone;
+    return {response.status(), {response.status(), remedy}};
+  }
+  const bool success = response->status >= 200 && response->status < 300;
+  if (success && !(call.xml_answer && HoldsError(*response))) return {std::move(response), {}};
+
+  S3Failure failure = ReadFailure(*response, Describe(call));
+  if (failure.remedy == Remedy::kCorrectClock) CorrectClock(*response);
+  if (failure.remedy == Remedy::kNewCredentials) credentials_->Refuse(*credentials);
+  return {failure.status, failure};
+}
+
+HttpRequest S3Client::Sign(const S3Call& call, const S3Credentials& credentials) const {
+  const absl::Time now = world_.now() + absl::Seconds(skew_seconds_.load());
+  SigningInput input{.method = call.method,
+                     .path = endpoint_.base + UriEncode(call.key, Slash::kKeep),
+                     .query = call.query,
+                     .headers = call.headers,
+                     .payload_sha256 = Hex(Sha256(call.body))};
+  // "/bucket" and "/bucket/" are the same bucket.
+  input.headers.emplace_back("host", endpoint_.host);
+  input.headers.emplace_back("x-amz-content-sha256", input.payload_sha256);
+  input.headers.emplace_back("x-amz-date", SigningTime(now));
+  if (!credentials.session_token.empty()) {
+    input.headers.emplace_back("x-amz-security-token", credentials.session_token);
+  }
+  std::string authorization =
+      Authorization(input, credentials, {.region = options_.region, .service = "s3", .time = now});
+  const std::string query = CanonicalQuery(input.query);
+  HttpRequest request{
+      .method = call.method,
+      .url = absl::StrCat(endpoint_.origin, input.path, query.empty() ? "" : "?", query),
+      .headers = std::move(input.headers),
+      .body = call.body,
+      .most_body = call.most_body};
+  request.headers.emplace_back("authorization", std::move(authorization));
+  return request;
+}
+
+void S3Client::CorrectClock(const HttpResponse& response) {
+  const absl::Time theirs = ParseHttpDate(response.Header("date"));
+  if (theirs == absl::InfinitePast()) return;
+  skew_seconds_ = absl::ToInt64Seconds(theirs - world_.now());
+}
+
+std::string S3Client::NewWriteId() const {
+  std::string id;
+  for (int i = 0; i < 4; ++i) {
+    absl::StrAppendFormat(&id, "%08x", static_cast<uint32_t>(std::ldexp(world_.unit(), 32)));
+  }
+  return id;
+}
+
+}  // namespace capstan

@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/objectstore/s3/digest.h"
+#include "capstan/objectstore/s3/s3_object_store.h"
+#include "capstan/objectstore/s3/xml.h"
+
+namespace capstan {
+namespace {
+
+// S3 takes 10000 parts of an object; parts double each so many.
+constexpr size_t kPartsOfOneSize = 1500;
+
+struct Part {
+  std::string tag;
+  std::string checksum;
+};
+
+class S3Writer : public ObjectWriter {
+ public:
+  S3Writer(S3Client& client, std::string key) : client_(client), key_(std::move(key)) {}
+
+  ~S3Writer() override {
+    if (upload_.empty() || committed_) return;
+    // At best: a bucket's lifecycle rule removes what a dead process leaves anyway.
+    client_.Send({.method = "DELETE", .key = key_, .query = {{"uploadId", upload_}}});
+  }
+
+  absl::Status Append(std::string_view bytes) override {
+    while (error_.ok() && !bytes.empty()) {
+      const uint64_t taken = std::min<uint64_t>(PartBytes() - buffer_.size(), bytes.size());
+      buffer_.append(bytes.substr(0, taken));
+      bytes.remove_prefix(taken);
+      if (buffer_.size() == PartBytes()) error_ = UploadPart();
+    }
+    return error_;
+  }
+
+  absl::Status Commit() override {
+    CAPSTAN_RETURN_IF_ERROR(error_);
+    if (upload_.empty()) {
+      error_ = PutS3Object(client_, key_, buffer_, {}).status();
+      return error_;
+    }
+    if (!buffer_.empty()) error_ = UploadPart();
+    if (error_.ok()) error_ = Complete();
+    committed_ = error_.ok();
+    return error_;
+  }
+
+ private:
+  uint64_t PartBytes() const {
+    return client_.options().part_bytes << (parts_.size() / kPartsOfOneSize);
+  }
+
+  absl::Status Begin();
+  absl::Status UploadPart();
+  absl::Status Complete();
+  std::string CompletionXml() const;
+
+  S3Client& client_;
+  const std::string key_;
+  std::string write_id_;
+  std::string upload_;  // Empty: nothing has been sent yet.
+  std::string buffer_;
+  std::vector<Part> parts_;
+  absl::Status error_;  // The first error.
+  bool committed_ = false;
+};
+
+absl::Status S3Writer::Begin() {
+  write_id_ = client_.NewWriteId();
+  S3Call call{.method = "POST",
+              .key = key_,
+              .query = {{"uploads", ""}},
+              .headers = {{kWriteIdHeader, write_id_}},
+              .xml_answer = true};
+  if (client_.options().checksums) call.headers.emplace_back("x-amz-checksum-algorithm", "CRC32C");
+  const S3Outcome outcome = client_.Send(call);
+  CAPSTAN_RETURN_IF_ERROR(outcome.response.status());
+  CAPSTAN_ASSIGN_OR_RETURN(const XmlElement answer, ParseXml(outcome.response->body));
+  upload_ = std::string(answer.ChildText("UploadId"));
+  if (!upload_.empty()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(key_, ": the answer names no upload"));
+}
+
+absl::Status S3Writer::UploadPart() {
+  if (upload_.empty()) CAPSTAN_RETURN_IF_ERROR(Begin());
+  Part part{.checksum = Crc32cText(buffer_)};
+  S3Call call{.method = "PUT",
+              .key = key_,
+              .query = {{"partNumber", absl::StrCat(parts_.size() + 1)}, {"uploadId", upload_}},
+              .body = buffer_};
+  if (client_.options().checksums)
+    call.headers.emplace_back("x-amz-checksum-crc32c", part.checksum);
+  const S3Outcome outcome = client_.Send(call);
+  CAPSTAN_RETURN_IF_ERROR(outcome.response.status());
+  const std::string_view stored = outcome.response->Header("x-amz-checksum-crc32c");
+  part.tag = std::string(outcome.response->Header("etag"));
+  if (part.tag.empty() || (!stored.empty() && stored != part.checksum)) {
+    return absl::DataLossError(absl::StrCat(key_, ": the server has stored part ",
+                                            parts_.size() + 1, " otherwise than we sent it"));
+  }
+  parts_.push_back(std::move(part));
+  buffer_.clear();
+  return absl::OkStatus();
+}
+
+std::string S3Writer::CompletionXml() const {
+  std::string xml = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    absl::StrAppend(&xml, "<Part><PartNumber>", i + 1, "</PartNumber><ETag>",
+                    XmlEscape(parts_[i].tag), "</ETag>");
+    if (client_.options().checksums) {
+      absl::StrAppend(&xml, "<ChecksumCRC32C>", parts_[i].checksum, "</ChecksumCRC32C>");
+    }
+    absl::StrAppend(&xml, "</Part>");
+  }
+  return xml + "</CompleteMultipartUpload>";
+}
+
+absl::Status S3Writer::Complete() {
+  const std::string xml = CompletionXml();
+  const S3Outcome outcome = client_.Send({.method = "POST",
+                                          .key = key_,
+                                          .query = {{"uploadId", upload_}},
+                                          .body = xml,
+                                          .xml_answer = true});
+  if (outcome.response.ok()) {
+    CAPSTAN_ASSIGN_OR_RETURN(const XmlElement answer, ParseXml(outcome.response->body));
+    if (answer.name == "CompleteMultipartUploadResult") return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat(key_, ": the answer to the completion is none"));
+  }
+  // The upload is gone: perhaps because an attempt, whose answer was lost, has completed it.
+  const absl::Status status = outcome.response.status();
+  if (!outcome.repeated || !absl::IsNotFound(status)) return status;
+  return FindWrite(client_, key_, write_id_).ok() ? absl::OkStatus() : status;
+}
+
+}  // namespace
+
+std::unique_ptr<ObjectWriter> NewS3Writer(S3Client& client, std::string full_key) {
+  return std::make_unique<S3Writer>(client, std::move(full_key));
+}
+
+}  // namespace capstan

@@ -1,0 +1,49 @@
+// AWS Signature Version 4: proves that a request comes from the holder of a secret key, which it
+// does not carry. Pure functions.
+#ifndef CAPSTAN_OBJECTSTORE_S3_SIGV4_H_
+#define CAPSTAN_OBJECTSTORE_S3_SIGV4_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "capstan/objectstore/s3/http.h"
+
+namespace capstan {
+
+struct S3Credentials {
+  std::string access_key;
+  std::string secret_key;
+  std::string session_token = {};  // Of temporary credentials.
+  absl::Time expires = absl::InfiniteFuture();
+};
+
+struct SigningScope {
+  std::string region;
+  std::string service;
+  absl::Time time;
+};
+
+struct SigningInput {
+  std::string method;
+  std::string path;                                             // Encoded, with the leading slash.
+  std::vector<std::pair<std::string, std::string>> query = {};  // Not encoded, in any order.
+  HttpHeaders headers = {};                                     // All that are to be signed.
+  std::string payload_sha256;                                   // In hexadecimal digits.
+};
+
+// "20150830T123600Z", as in the header x-amz-date.
+std::string SigningTime(absl::Time time);
+
+// The query as it is signed, and as it is to be sent behind "?".
+std::string CanonicalQuery(std::vector<std::pair<std::string, std::string>> query);
+
+// The value of the header Authorization.
+std::string Authorization(const SigningInput& input, const S3Credentials& credentials,
+                          const SigningScope& scope);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_OBJECTSTORE_S3_SIGV4_H_

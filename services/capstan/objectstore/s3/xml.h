@@ -1,0 +1,41 @@
+// The XML of S3's answers: elements and text.
+//
+// document = [ "<?xml" ... "?>" ] element
+// element  = "<" name attributes ( "/>" | ">" ( text | element | comment )* "</" name ">" )
+//
+// Attributes are skipped. The five named entities and numeric ones are understood. What S3 never
+// sends is refused: document types, and with them entities of one's own; CDATA; deep nesting.
+#ifndef CAPSTAN_OBJECTSTORE_S3_XML_H_
+#define CAPSTAN_OBJECTSTORE_S3_XML_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace capstan {
+
+struct XmlElement {
+  static constexpr size_t kMostElements = size_t{1} << 16;
+  static constexpr int kMostDepth = 16;
+
+  std::string name;
+  std::string text;  // Of itself, without that of its children.
+  std::vector<XmlElement> children;
+
+  // The first child of that name, or null.
+  const XmlElement* Child(std::string_view child) const;
+  // Its text, or "".
+  std::string_view ChildText(std::string_view child) const;
+};
+
+// DATA_LOSS, with the byte, for what is not such a document.
+absl::StatusOr<XmlElement> ParseXml(std::string_view document);
+
+// `text` as it stands between tags.
+std::string XmlEscape(std::string_view text);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_OBJECTSTORE_S3_XML_H_

@@ -1,0 +1,87 @@
+"""Finds helm, and renders the chart for the tests."""
+
+import functools
+import os
+import pathlib
+import shutil
+import subprocess
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHART = ROOT / "helm" / "capstan"
+SETS = sorted(path.name.removesuffix("-values.yaml") for path in (CHART / "ci").glob("*-values.yaml"))
+KUBE = pathlib.Path(os.environ.get("CAPSTAN_KUBE", ROOT.parent / "shared" / "kube" / "kube"))
+SKIP = 77  # The exit code that ctest shows as skipped.
+
+
+def _tools_of_kube():
+    """The folder of the programs that the kube tool has built; None without it."""
+    if not KUBE.exists():
+        return None
+    done = subprocess.run([KUBE, "env"], capture_output=True, text=True, check=False)
+    for line in done.stdout.splitlines():
+        if line.startswith("CAPSTAN_KUBE_BIN="):
+            return pathlib.Path(line.split("=", 1)[1].strip("'\""))
+    return None
+
+
+def find_helm():
+    """$HELM, that of the PATH, or the one that the kube tool has built; None if there is none."""
+    if found := os.environ.get("HELM") or shutil.which("helm"):
+        return found
+    tools = _tools_of_kube()
+    return str(tools / "helm") if tools and (tools / "helm").exists() else None
+
+
+HELM = find_helm()
+
+
+def helm(*arguments):
+    return subprocess.run([HELM, *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+def values_of(name):
+    return CHART / "ci" / f"{name}-values.yaml"
+
+
+def template(*arguments, release="ctr", namespace="training"):
+    """The rendered text; raises with helm's own words. The same question is asked once."""
+    return _template(tuple(map(str, arguments)), release, namespace)
+
+
+@functools.lru_cache(maxsize=None)
+def _template(arguments, release, namespace):
+    done = helm("template", release, CHART, "--namespace", namespace, *arguments)
+    if done.returncode != 0:
+        raise ValueError(done.stderr.strip())
+    return done.stdout
+
+
+def objects(*arguments, **options):
+    return [one for one in yaml.safe_load_all(template(*arguments, **options)) if one]
+
+
+def of_kind(found, kind, component=None):
+    return [one for one in found if one["kind"] == kind and component in
+            (None, one["metadata"].get("labels", {}).get("app.kubernetes.io/component"))]
+
+
+def pods(found):
+    """(name, pod spec, pod metadata) of everything that makes pods."""
+    for one in found:
+        if one["kind"] in ("Deployment", "StatefulSet", "Job"):
+            template_ = one["spec"]["template"]
+            yield one["metadata"]["name"], template_["spec"], template_["metadata"]
+        elif one["kind"] == "Pod":
+            yield one["metadata"]["name"], one["spec"], one["metadata"]
+
+
+def containers(pod):
+    return pod["containers"] + pod.get("initContainers", [])
+
+
+def require_helm():
+    if HELM is None:
+        print("SKIPPED: no helm ($HELM, PATH, ../shared/kube); the chart was not tested")
+        raise SystemExit(SKIP)

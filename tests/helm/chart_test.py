@@ -1,0 +1,328 @@
+"""What the chart renders: golden files for each set of values in ci/, and what must hold in all of them.
+
+    chart_test.py             runs the tests
+    chart_test.py --golden    writes the golden files anew
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from chart import CHART, ROOT, SETS, containers, helm, objects, of_kind, pods, require_helm, template, values_of
+
+import yaml
+
+GOLDEN = ROOT / "tests" / "helm" / "golden"
+NAMES = {"app.kubernetes.io/name", "app.kubernetes.io/instance"}
+RECOMMENDED = NAMES | {"app.kubernetes.io/version", "app.kubernetes.io/managed-by", "app.kubernetes.io/part-of",
+                       "helm.sh/chart"}
+
+
+def rendered(name):
+    return objects("--values", values_of(name))
+
+
+def golden_text(name):
+    """Dashboards and rules are files of their own; the golden render leaves their content out."""
+    text = template("--values", values_of(name))
+    text = re.sub(r"(?m)^(  \S+\.json: \|\n)(?:    .*\n|\n)+", r"\1    (the dashboard)\n", text)
+    text = re.sub(r"(?m)^(  capstan\.rules\.yaml: \|\n)(?:    .*\n|\n)+", r"\1    (the rules)\n", text)
+    return re.sub(r"(?m)^(kind: PrometheusRule\n(?:.+\n)*?spec:\n)(?:  .*\n|\n)+", r"\1  (the rules)\n", text)
+
+
+class EverySetTest(unittest.TestCase):
+    maxDiff = None
+
+    def each(self):
+        for name in SETS:
+            with self.subTest(values=name):
+                yield name
+
+    def test_there_are_ten_sets_or_more(self):
+        self.assertGreaterEqual(len(SETS), 10)
+
+    def test_lint_is_content(self):
+        for name in self.each():
+            done = helm("lint", "--strict", CHART, "--values", values_of(name))
+            self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_the_render_is_the_golden_one(self):
+        for name in self.each():
+            self.assertMultiLineEqual((GOLDEN / f"{name}.yaml").read_text(), golden_text(name))
+
+    def test_the_render_is_the_same_every_time(self):
+        for name in self.each():
+            again = helm("template", "ctr", CHART, "--namespace", "training", "--values", values_of(name)).stdout
+            self.assertEqual(template("--values", values_of(name)), again)
+
+    def test_all_names_are_short_and_objects_name_their_namespace(self):
+        for name in self.each():
+            for one in rendered(name):
+                if one["metadata"]["name"].endswith(("-extra", "-more")):
+                    continue  # The user's own.
+                self.assertLessEqual(len(one["metadata"]["name"]), 63)
+                self.assertEqual(one["metadata"]["namespace"], "training", one["metadata"]["name"])
+                self.assertLessEqual(RECOMMENDED, set(one["metadata"]["labels"]))
+
+    def test_selectors_hold_only_what_never_changes(self):
+        for name in self.each():
+            for one in rendered(name):
+                if one["kind"] in ("Deployment", "StatefulSet"):
+                    labels = set(one["spec"]["selector"]["matchLabels"])
+                    self.assertEqual(labels, NAMES | {"app.kubernetes.io/component"})
+                    self.assertLessEqual(labels, set(one["spec"]["template"]["metadata"]["labels"]))
+
+    def test_every_pod_is_restricted(self):
+        for name in self.each():
+            for pod, spec, _ in pods(rendered(name)):
+                context = spec["securityContext"]
+                self.assertTrue(context["runAsNonRoot"], pod)
+                self.assertGreaterEqual(context["runAsUser"], 10000)
+                self.assertEqual(context["seccompProfile"], {"type": "RuntimeDefault"})
+                self.assertIs(spec["automountServiceAccountToken"], False)
+                self.assertFalse(any(key in spec for key in ("hostNetwork", "hostPID", "hostIPC")))
+                for one in containers(spec):
+                    if one["image"].startswith("example.com/"):
+                        continue  # The user's own.
+                    self.assertEqual(one["securityContext"], {
+                        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                        "capabilities": {"drop": ["ALL"]}}, pod)
+                    self.assertIn("memory", one["resources"]["requests"], pod)
+
+    def test_no_right_is_asked_for(self):
+        for name in self.each():
+            kinds = {one["kind"] for one in rendered(name)}
+            self.assertFalse(kinds & {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
+                                      "CustomResourceDefinition"})
+
+    def test_probes_are_grpc_on_the_health_port_and_need_no_shell(self):
+        for name in self.each():
+            text = template("--values", values_of(name))
+            self.assertNotRegex(text, r"\bexec:|/bin/sh|v1beta1|v2beta2|:latest")
+            for one in rendered(name):
+                if one["kind"] not in ("Deployment", "StatefulSet"):
+                    continue
+                main = one["spec"]["template"]["spec"]["containers"][0]
+                ports = {port["name"]: port["containerPort"] for port in main["ports"]}
+                for probe in ("startup", "liveness", "readiness"):
+                    self.assertEqual(main[f"{probe}Probe"]["grpc"], {"port": ports["health"], "service": probe})
+                self.assertNotEqual(ports["health"], ports.get("grpc"))
+
+    def test_the_job_reaches_the_chief_alone(self):
+        for name in self.each():
+            mounted = {pod for pod, spec, _ in pods(rendered(name)) for volume in spec.get("volumes", [])
+                       if volume.get("configMap", {}).get("name", "").endswith("-job")}
+            self.assertEqual(len(mounted), 1, mounted)
+            self.assertTrue(mounted.pop().endswith("-chief"))
+
+
+class ChartTest(unittest.TestCase):
+
+    def refused(self, reason, *arguments):
+        with self.assertRaises(ValueError) as refusal:
+            template(*arguments)
+        self.assertIn(reason, str(refusal.exception))
+
+    def test_the_readme_and_the_dashboards_are_fresh_and_every_value_is_documented(self):
+        for generator in (CHART / "generate_readme", ROOT / "dashboards" / "generate"):
+            done = subprocess.run([sys.executable, "-B", generator, "--check"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_the_version_is_that_of_the_project(self):
+        chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+        project = re.search(r"project\(capstan VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
+        self.assertEqual([chart["version"], chart["appVersion"]], [project, project])
+
+    def test_nothing_is_random_or_looked_up(self):
+        for path in (CHART / "templates").rglob("*.*"):
+            self.assertNotRegex(path.read_text(), r"randAlpha|\(lookup |\bnow\b *[|}]|genCA", path.name)
+
+    def test_a_changed_job_restarts_no_pod_and_makes_another_wait_job(self):
+        changed = [objects(), objects("--set", "job.train.epochs=7")]
+        for kind in ("StatefulSet", "Deployment"):
+            self.assertEqual(*(of_kind(found, kind) for found in changed))
+        self.assertNotEqual(*(of_kind(found, "Job")[0]["metadata"]["name"] for found in changed))
+
+    def test_the_schema_refuses_unknown_keys_of_ours_and_lets_those_of_kubernetes_pass(self):
+        self.refused("replcias", "--set", "worker.replcias=3")
+        self.refused("resoures", "--set", "ps.resoures.limits.memory=1Gi")
+        self.refused("tag", "--set", "image.tag=latest")
+        self.refused("secretKey", "--set", "s3.secretKey=SENTINEL")
+        template("--set", "podSecurityContext.seccompProfile.type=RuntimeDefault",
+                 "--set", "podSecurityContext.supplementalGroups={4000}")
+
+    def test_null_leaves_the_replicas_out(self):
+        worker, = of_kind(objects(), "Deployment")
+        self.assertNotIn("replicas", worker["spec"])
+        worker, = of_kind(objects("--set", "worker.replicas=0"), "Deployment")
+        self.assertEqual(worker["spec"]["replicas"], 0)
+        shards, = of_kind(objects("--set", "ps.replicas=null"), "StatefulSet", "ps")
+        self.assertNotIn("replicas", shards["spec"])
+        for name in ("hpa", "keda"):
+            worker, = of_kind(rendered(name), "Deployment")
+            self.assertNotIn("replicas", worker["spec"])
+
+    def test_two_releases_share_no_name_and_a_long_one_is_cut(self):
+        names = [{(one["kind"], one["metadata"]["name"]) for one in objects(release=release)}
+                 for release in ("ctr", "ctr2", "a" * 53, "a" * 52 + "b")]
+        for index, these in enumerate(names):
+            for others in names[index + 1:]:
+                self.assertEqual(these & others, set())
+            self.assertLessEqual(max(len(name) for _, name in these), 63)
+
+    def test_what_cannot_work_is_refused_with_a_reason(self):
+        for reason, *values in (
+                ("is on no volume", "job.checkpoint.uri=/models"),
+                ("is on no volume", "job.checkpoint.uri=/checkpointsX", "checkpoint.volume.emptyDir.medium=Memory"),
+                ("job.update.dense.lanes", "job.update.dense.policy=sync"),
+                ("is too little for job.table.byte_budget", "job.table.byte_budget=4GiB"),
+                ("is not a size", "job.table.byte_budget=much"),
+                ("less than ps.finalCheckpointSeconds", "ps.terminationGracePeriodSeconds=20"),
+                ("less than ps.restoreSeconds", "ps.startupProbe.failureThreshold=10"),
+                ("exclude each other", "worker.autoscaling.enabled=true", "worker.keda.enabled=true"),
+                ("needs at least one", "worker.keda.enabled=true"),
+                ("does not encrypt", "tls.enabled=true"),
+                ("has no data section", "job.data=null")):
+            with self.subTest(values=values):
+                self.refused(reason, *(word for value in values for word in ("--set", value)))
+        template("--set", "job.table.byte_budget=2GiB")
+        template("--set", "job.checkpoint.uri=file:///checkpoints/x", "--set", "checkpoint.volume.emptyDir.medium=")
+
+    def test_a_number_keeps_its_value_on_the_way_into_job_yaml(self):
+        config, = (one for one in objects("--set", "job.data.synthetic.train_rows=3000000")
+                   if one["metadata"]["name"] == "ctr-job")
+        value = yaml.safe_load(config["data"]["job.yaml"])["data"]["synthetic"]["train_rows"]
+        self.assertEqual(float(value), 3000000)  # Written 3e+06, which capstan/config reads.
+
+    def test_a_text_job_is_kept_as_it_is(self):
+        config, = (one for one in rendered("job-text") if one["metadata"]["name"] == "ctr-job")
+        self.assertTrue(config["data"]["job.yaml"].startswith("# Kept as it is, comments included.\n"))
+
+    def test_example_job_files_render(self):
+        for path in sorted((ROOT / "deploy" / "examples").glob("*.yaml")):
+            if "checkpoint:" not in path.read_text():
+                with self.subTest(example=path.name):
+                    config, = (one for one in objects("--set-file", f"job={path}")
+                               if one["metadata"]["name"] == "ctr-job")
+                    self.assertEqual(yaml.safe_load(config["data"]["job.yaml"]), yaml.safe_load(path.read_text()))
+
+    def test_example_values_render(self):
+        found = sorted((ROOT / "deploy" / "examples").glob("*/values.yaml"))
+        self.assertTrue(found)
+        for path in found:
+            with self.subTest(example=path.parent.name):
+                template("--values", path)
+
+    def test_the_shards_have_stable_names_before_they_are_ready(self):
+        service, = of_kind(objects(), "Service", "ps")
+        self.assertEqual(service["spec"]["clusterIP"], "None")
+        self.assertIs(service["spec"]["publishNotReadyAddresses"], True)
+        self.assertEqual([port["name"] for port in service["spec"]["ports"]], ["grpc", "health", "metrics"])
+        shards, = of_kind(objects("--set", "clusterDomain=example.internal"), "StatefulSet", "ps")
+        self.assertEqual(shards["spec"]["podManagementPolicy"], "Parallel")
+        self.assertEqual(shards["spec"]["serviceName"], service["metadata"]["name"])
+        self.assertIn("--advertise=$(POD_NAME).ctr-ps.training.svc.example.internal:7000",
+                      shards["spec"]["template"]["spec"]["containers"][0]["args"])
+
+    def test_one_shard_has_no_disruption_budget(self):
+        self.assertEqual(len(of_kind(objects(), "PodDisruptionBudget")), 1)
+        self.assertEqual(of_kind(objects("--set", "ps.replicas=1"), "PodDisruptionBudget"), [])
+
+    def test_the_wait_job_is_named_after_its_content(self):
+        names = {of_kind(objects(*more), "Job")[0]["metadata"]["name"]
+                 for more in ((), ("--set", "image.tag=x"), ("--set", "job.seed=2"), ("--set", "ps.replicas=4"))}
+        self.assertEqual(len(names), 3)  # More shards are no other job.
+
+    def test_images_follow_the_registry_and_the_digest(self):
+        images = [one["image"] for _, spec, _ in pods(rendered("airgap")) for one in containers(spec)]
+        self.assertEqual({image.split("/capstan/")[0] for image in images}, {"registry.example.com:5000/mirror"})
+        self.assertTrue(all("@sha256:" in image for image in images))
+
+    def test_static_keys_come_from_the_secret_and_an_identity_needs_none(self):
+        for name, keys in (("s3-static", True), ("s3-identity", False)):
+            for pod, spec, _ in pods(rendered(name)):
+                for one in containers(spec):
+                    names = {env["name"] for env in one.get("env", [])}
+                    if "--job=/etc/capstan/job.yaml" in one.get("args", []):
+                        self.assertEqual("AWS_SECRET_ACCESS_KEY" in names, keys, pod)
+                    for env in one.get("env", []):
+                        if "KEY" in env["name"]:
+                            self.assertIn("secretKeyRef", env["valueFrom"])
+
+    def test_network_policies_allow_what_is_needed_and_nothing_else(self):
+        policies = {one["metadata"]["name"].removeprefix("ctr-"): one["spec"]
+                    for one in of_kind(rendered("networkpolicy"), "NetworkPolicy")}
+        self.assertEqual(set(policies), {"chief", "ps", "worker", "wait"})
+        for role, spec in policies.items():
+            self.assertEqual(spec["policyTypes"], ["Ingress", "Egress"])
+            self.assertTrue(all(rule.get("ports") for rule in spec["ingress"] + spec["egress"]), role)
+
+        def peers(rules, port):
+            return {peer["podSelector"]["matchLabels"].get("app.kubernetes.io/component", "client") for rule in rules
+                    if {"port": port, "protocol": "TCP"} in rule["ports"]
+                    for peer in rule.get("from", rule.get("to", [])) if "podSelector" in peer}
+
+        self.assertEqual(peers(policies["ps"]["ingress"], 7000), {"chief", "worker"})
+        self.assertEqual(peers(policies["chief"]["ingress"], 7000), {"ps", "worker", "wait", "test", "client"})
+        self.assertEqual(peers(policies["worker"]["egress"], 7000), {"chief", "ps"})
+        self.assertEqual(peers(policies["worker"]["ingress"], 7000), set())
+
+    def test_each_pod_is_scraped_once_under_the_promised_labels(self):
+        monitor, = of_kind(rendered("monitoring"), "PodMonitor")
+        endpoint, = monitor["spec"]["podMetricsEndpoints"]
+        self.assertEqual({rule.get("targetLabel") for rule in endpoint["relabelings"]},
+                         {"job_name", "role", "shard", None})
+        self.assertEqual(of_kind(rendered("monitoring"), "ServiceMonitor"), [])
+
+    def test_rules_are_those_of_the_release_and_their_runbooks_exist(self):
+        rule, = of_kind(rendered("monitoring"), "PrometheusRule")
+        text = json.dumps(rule["spec"])
+        self.assertNotIn("job_name=~", text)
+        anchors = {line[3:].strip().lower() for line in (ROOT / "docs" / "runbooks.md").read_text().splitlines()
+                   if line.startswith("## ")}
+        alerts = [one for group in rule["spec"]["groups"] for one in group["rules"] if "alert" in one]
+        self.assertEqual({one["alert"].lower() for one in alerts}, anchors)
+        for one in alerts:
+            self.assertEqual(set(one["annotations"]), {"summary", "description", "runbook_url"}, one["alert"])
+            self.assertTrue(one["annotations"]["runbook_url"].startswith("https://"))
+            self.assertIn(one["annotations"]["runbook_url"].split("#")[1], anchors)
+            self.assertIn(one["labels"]["severity"], ("info", "warning", "critical"))
+            self.assertIn('job_name="ctr"', one["expr"])
+
+    def test_dashboards_are_packed_as_they_are(self):
+        maps = {key: text for one in of_kind(rendered("monitoring"), "ConfigMap")
+                for key, text in one["data"].items() if key.endswith(".json")}
+        files = {path.name: path.read_text() for path in (ROOT / "dashboards").glob("*.json")}
+        self.assertEqual({name: json.loads(text) for name, text in maps.items()},
+                         {name: json.loads(text) for name, text in files.items()})
+        self.assertEqual(set(files), {"training.json", "staleness.json", "shards.json", "durability.json"})
+
+    def test_the_commands_of_the_notes_are_shell(self):
+        holder = json.dumps('{kind: Text, metadata: {name: notes}, text: {{ include "capstan.notes" . | toJson }}}')
+        notes = of_kind(objects("--set-json", f"extraObjects=[{holder}]"), "Text")[0]["text"]
+        commands = re.findall(r"(?m)^  (kubectl .*)$", notes)
+        self.assertGreaterEqual(len(commands), 4)
+        for command in commands:
+            self.assertEqual(subprocess.run(["bash", "-n", "-c", command]).returncode, 0, command)
+        self.assertIn("WARNING: job.checkpoint.uri is not set", notes)
+
+
+def main():
+    require_helm()
+    if sys.argv[1:] == ["--golden"]:
+        GOLDEN.mkdir(exist_ok=True)
+        for old in GOLDEN.glob("*.yaml"):
+            old.unlink()
+        for name in SETS:
+            (GOLDEN / f"{name}.yaml").write_text(golden_text(name))
+        return
+    unittest.main(verbosity=2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+// A TCP server on loopback that answers each request with bytes of the test's choice, right or
+// wrong.
+#ifndef CAPSTAN_TESTS_LIB_RAW_SERVER_H_
+#define CAPSTAN_TESTS_LIB_RAW_SERVER_H_
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace capstan {
+
+// What becomes of a connection after the bytes.
+enum class AfterAnswer { kKeep, kClose, kReset, kStall };
+
+struct RawAnswer {
+  std::string bytes;
+  AfterAnswer then = AfterAnswer::kClose;
+};
+
+// Serves one connection at a time. Thread-safe.
+class RawServer {
+ public:
+  // `answer` gets the n-th request, n from 0, as it came: head and body. Called in a thread of this
+  // object.
+  using Answerer = std::function<RawAnswer(int n, const std::string& request)>;
+  explicit RawServer(Answerer answer);
+  ~RawServer();  // Ends a stall as well.
+
+  std::string url() const;  // "http://127.0.0.1:port"
+  int connections() const { return connections_; }
+
+ private:
+  void Run();
+  void Serve(int connection);
+
+  const Answerer answer_;
+  int listener_ = -1;
+  int wake_[2] = {-1, -1};  // A pipe: readable when we end.
+  int port_ = 0;
+  std::atomic<int> connections_ = 0;
+  int requests_ = 0;  // Of the thread.
+  std::thread thread_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_TESTS_LIB_RAW_SERVER_H_

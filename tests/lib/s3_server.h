@@ -1,0 +1,44 @@
+// A real S3 server (MinIO) as a process on loopback, for tests.
+//
+// It is the program that the environment variable CAPSTAN_TEST_S3_SERVER names, or the one that the
+// cluster of the end-to-end tests has built ($CAPSTAN_KUBE_HOME/bin-*/minio, by default in
+// ~/.cache/capstan-kube).
+#ifndef CAPSTAN_TESTS_LIB_S3_SERVER_H_
+#define CAPSTAN_TESTS_LIB_S3_SERVER_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "capstan/objectstore/s3/options.h"
+
+namespace capstan {
+
+// The server's process and its folder, which go with this object. Thread-compatible.
+class S3Server {
+ public:
+  // With an empty bucket "capstan". NOT_FOUND if there is no such program on this machine.
+  static absl::StatusOr<std::unique_ptr<S3Server>> Start();
+  ~S3Server();
+
+  // How to reach it, with credentials.
+  const S3Options& options() const { return options_; }
+
+  void Freeze();  // SIGSTOP
+  void Thaw();
+
+ private:
+  S3Server() = default;
+  absl::Status Launch(const std::string& program, int port);
+  absl::Status MakeBucket();
+
+  std::string folder_;
+  pid_t process_ = -1;
+  S3Options options_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_TESTS_LIB_S3_SERVER_H_

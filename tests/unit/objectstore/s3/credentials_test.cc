@@ -1,0 +1,212 @@
+#include "capstan/objectstore/s3/credentials.h"
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "absl/synchronization/notification.h"
+#include "capstan/objectstore/s3/flat_json.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/objectstore/s3/scripted_world.h"
+
+namespace capstan {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class CacheTest : public testing::Test {
+ protected:
+  absl::Time now_ = absl::FromUnixSeconds(1'800'000'000);
+  int fetched_ = 0;
+  absl::Status failure_;
+  S3CredentialsCache cache_{[this]() -> absl::StatusOr<S3Credentials> {
+                              ++fetched_;
+                              if (!failure_.ok()) return failure_;
+                              return S3Credentials{.access_key = absl::StrCat("key-", fetched_),
+                                                   .secret_key = "secret",
+                                                   .expires = now_ + absl::Hours(1)};
+                            },
+                            [this] { return now_; }};
+};
+
+TEST_F(CacheTest, FetchesOnceAndAgainBeforeTheyExpire) {
+  EXPECT_EQ(cache_.Get()->access_key, "key-1");
+  now_ += absl::Minutes(50);
+  EXPECT_EQ(cache_.Get()->access_key, "key-1");
+  now_ += absl::Minutes(6);
+  EXPECT_EQ(cache_.Get()->access_key, "key-2");
+}
+
+TEST_F(CacheTest, KeepsGoodOnesWhenFetchingFails) {
+  ASSERT_TRUE(cache_.Get().ok());
+  failure_ = absl::UnavailableError("token service");
+  now_ += absl::Minutes(57);
+  EXPECT_EQ(cache_.Get()->access_key, "key-1");
+  now_ += absl::Minutes(4);
+  EXPECT_EQ(cache_.Get().status(), failure_);
+}
+
+TEST_F(CacheTest, FetchesAnewWhenTheServerRefusesThem) {
+  const S3Credentials first = *cache_.Get();
+  cache_.Refuse(first);
+  EXPECT_EQ(cache_.Get()->access_key, "key-2");
+  cache_.Refuse(first);  // By a request that was sent before.
+  EXPECT_EQ(cache_.Get()->access_key, "key-2");
+}
+
+TEST(CacheThreadsTest, LetsOneFetchWhileOthersWait) {
+  absl::Notification fetching;
+  absl::Notification go_on;
+  int fetched = 0;
+  S3CredentialsCache cache(
+      [&]() -> absl::StatusOr<S3Credentials> {
+        ++fetched;
+        fetching.Notify();
+        go_on.WaitForNotification();
+        return S3Credentials{.access_key = "key", .secret_key = "secret"};
+      },
+      [] { return absl::FromUnixSeconds(1'800'000'000); });
+  std::thread first([&] { EXPECT_EQ(cache.Get()->access_key, "key"); });
+  fetching.WaitForNotification();
+  std::thread second([&] { EXPECT_EQ(cache.Get()->access_key, "key"); });
+  go_on.Notify();
+  first.join();
+  second.join();
+  EXPECT_EQ(fetched, 1);
+}
+
+class FetchTest : public testing::Test {
+ protected:
+  FetchTest() { WriteToken("first-token"); }
+  ~FetchTest() override { std::filesystem::remove(token_file_); }
+
+  void WriteToken(const std::string& token) { std::ofstream(token_file_) << token << "\n"; }
+
+  const std::string token_file_ = testing::TempDir() + "/token-" + std::to_string(getpid()) +
+                                  testing::UnitTest::GetInstance()->current_test_info()->name();
+  ScriptedHttp http_;
+};
+
+class WebIdentityTest : public FetchTest {
+ protected:
+  const S3Options options_ = {.region = "eu-west-1",
+                              .role_arn = "arn:aws:iam::1:role/r",
+                              .web_identity_token_file = token_file_};
+  const std::string answer_ =
+      "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>"
+      "<AccessKeyId>id</AccessKeyId><SecretAccessKey>secret</SecretAccessKey>"
+      "<SessionToken>session</SessionToken><Expiration>2027-01-15T09:00:00Z</Expiration>"
+      "</Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>";
+};
+
+TEST_F(WebIdentityTest, TradesTheTokenOfTheFileEachTime) {
+  http_.Then(200, answer_);
+  const S3Credentials credentials = *FetchWebIdentity(options_, http_);
+  EXPECT_EQ(credentials.access_key + credentials.secret_key + credentials.session_token,
+            "idsecretsession");
+  EXPECT_EQ(credentials.expires, absl::FromUnixSeconds(1'800'000'000) + absl::Hours(1));
+  EXPECT_EQ(http_.requests[0].url, "https://sts.eu-west-1.amazonaws.com/");
+  EXPECT_EQ(http_.bodies[0],
+            "Action=AssumeRoleWithWebIdentity&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fr&"
+            "RoleSessionName=capstan&Version=2011-06-15&WebIdentityToken=first-token");
+  WriteToken("second-token");
+  http_.Then(200, answer_);
+  ASSERT_TRUE(FetchWebIdentity(options_, http_).ok());
+  EXPECT_THAT(http_.bodies[1], HasSubstr("WebIdentityToken=second-token"));
+}
+
+TEST_F(WebIdentityTest, SaysWhyItIsRefusedWithoutTheToken) {
+  http_.Then(403,
+             "<ErrorResponse><Error><Code>AccessDenied</Code><Message>Not you</Message>"
+             "</Error></ErrorResponse>");
+  const absl::Status status = FetchWebIdentity(options_, http_).status();
+  EXPECT_EQ(status, absl::PermissionDeniedError(
+                        "AssumeRoleWithWebIdentity: HTTP 403 AccessDenied: Not you"));
+  EXPECT_THAT(http_.requests[0].url, Not(HasSubstr("token")));
+}
+
+TEST_F(WebIdentityTest, RefusesAnAnswerWithoutCredentialsAndAPlainAddress) {
+  http_.Then(200, "<AssumeRoleWithWebIdentityResponse/>");
+  EXPECT_TRUE(absl::IsDataLoss(FetchWebIdentity(options_, http_).status()));
+  S3Options plain = options_;
+  plain.sts_endpoint = "http://sts";
+  EXPECT_TRUE(absl::IsFailedPrecondition(FetchWebIdentity(plain, http_).status()));
+  S3Options absent = options_;
+  absent.web_identity_token_file = "/no/such";
+  EXPECT_TRUE(absl::IsFailedPrecondition(FetchWebIdentity(absent, http_).status()));
+}
+
+class ContainerCredentialsTest : public FetchTest {
+ protected:
+  S3Options options_ = {.container_credentials_uri = "http://169.254.170.23/v1/credentials",
+                        .container_token_file = token_file_};
+};
+
+TEST_F(ContainerCredentialsTest, AsksTheAgentWithTheTokenOfTheFile) {
+  http_.Then(200,
+             R"({"AccessKeyId": "id", "SecretAccessKey": "sec\/ret", "Token": "session",
+                 "Expiration": "2027-01-15T09:00:00Z", "AccountId": null, "N": 1.5})");
+  const S3Credentials credentials = *FetchContainerCredentials(options_, http_);
+  EXPECT_EQ(credentials.access_key + credentials.secret_key + credentials.session_token,
+            "idsec/retsession");
+  EXPECT_EQ(http_.Header(0, "authorization"), "first-token");
+  EXPECT_TRUE(http_.requests[0].direct);
+}
+
+TEST_F(ContainerCredentialsTest, GivesTheTokenToNobodyElseInTheClear) {
+  for (const char* uri :
+       {"http://example.com/", "http://127.0.0.1.example.com/", "ftp://127.0.0.1/"}) {
+    options_.container_credentials_uri = uri;
+    EXPECT_TRUE(absl::IsFailedPrecondition(FetchContainerCredentials(options_, http_).status()))
+        << uri;
+  }
+}
+
+TEST_F(ContainerCredentialsTest, RefusesWhatHoldsNoCredentials) {
+  for (const char* body : {"", "{}", "[]", R"({"AccessKeyId": "id", "SecretAccessKey": "s"})"}) {
+    http_.Then(200, body);
+    EXPECT_TRUE(absl::IsDataLoss(FetchContainerCredentials(options_, http_).status())) << body;
+  }
+}
+
+TEST(MakeCredentialsTest, TriesAgainWhileTheTokenServiceIsAwayAndSignsWithItsKeys) {
+  const std::string token_file = testing::TempDir() + "/token-" + std::to_string(getpid());
+  std::ofstream(token_file) << "token";
+  ScriptedWorld world;
+  world.options.access_key.clear();
+  world.options.session_token.clear();
+  world.options.role_arn = "arn";
+  world.options.web_identity_token_file = token_file;
+  world.http.Then(absl::UnavailableError("away"));
+  const auto grant = [&](const std::string& key) {
+    world.http.Then(
+        200, absl::StrCat("<R><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>", key,
+                          "</AccessKeyId><SecretAccessKey>s</SecretAccessKey>"
+                          "<SessionToken>t</SessionToken><Expiration>"
+                          "2027-01-15T09:00:00Z</Expiration></Credentials>"
+                          "</AssumeRoleWithWebIdentityResult></R>"));
+  };
+  grant("first");
+  world.http.ThenError(400, "ExpiredToken");
+  grant("second");
+  world.http.Then(200, "x");
+  EXPECT_EQ(*world.Open()->Get("a"), "x");
+  EXPECT_THAT(world.http.Header(2, "authorization"), HasSubstr("Credential=first/"));
+  EXPECT_THAT(world.http.Header(4, "authorization"), HasSubstr("Credential=second/"));
+  std::filesystem::remove(token_file);
+}
+
+TEST(ParseFlatJsonTest, RefusesWhatIsNoObjectOfTexts) {
+  for (const char* bad : {"", "{", "{\"a\"}", "{\"a\":}", "{\"a\":\"b\"", "{\"a\":\"b\"}x",
+                          "{\"a\":{}}", "{\"a\":[1]}", "{\"a\":\"\\x\"}", "{\"a\":\"\\u00e9\"}",
+                          "{\"a\":\"\n\"}", "{\"a\":\"b\",}", "{a:\"b\"}"}) {
+    EXPECT_TRUE(absl::IsDataLoss(ParseFlatJson(bad).status())) << bad;
+  }
+  EXPECT_THAT(*ParseFlatJson(R"({ "a\n" : "\u0041\"" , "b":true })"),
+              testing::ElementsAre(testing::Pair("a\n", "A\"")));
+}
+
+}  // namespace
+}  // namespace capstan
