@@ -66,10 +66,12 @@ absl::StatusOr<PartitionContent> LoadJob::Restored(PartitionIndex partition) {
   CAPSTAN_ASSIGN_OR_RETURN(const PartitionState state, DecodeMachineState(decoded.machine));
   if (order_.parameters_only()) {
     for (const std::unique_ptr<Table>& table : decoded.store->tables()) table->RestartProgress();
-    return PartitionContent{std::move(decoded.store), PartitionMachine(options)};
+    return PartitionContent{std::move(decoded.store), PartitionMachine(options), /*base=*/""};
   }
+  decoded.store->TrackChanges();
   return PartitionContent{std::move(decoded.store),
-                          PartitionMachine(options, state, shard_.clock().Now())};
+                          PartitionMachine(options, state, shard_.clock().Now()),
+                          reader_->manifest().id()};
 }
 
 bool LoadJob::IsSync() const {

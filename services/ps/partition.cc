@@ -44,6 +44,9 @@ void Partition::Load(PartitionContent content) {
     store_.swap(content.store);
     std::swap(machine_, content.machine);
     kept_.swap(dropped);
+    base_ = content.base;
+    copy_ = CopyStage::kNone;
+    CountKept();
     version_times_ = {};
     loaded_.store(store_ != nullptr, std::memory_order_release);
   }
@@ -51,7 +54,7 @@ void Partition::Load(PartitionContent content) {
 }
 
 void Partition::Unload() {
-  Load({nullptr, PartitionMachine(MachineOptions(context_.catalog, Timeline{0}))});
+  Load({nullptr, PartitionMachine(MachineOptions(context_.catalog, Timeline{0})), /*base=*/""});
 }
 
 // ---- pull ----
@@ -102,6 +105,7 @@ v1::PartitionFate Partition::Push(const std::shared_ptr<const PushMessage>& push
   fate.set_partition(part.partition);
   absl::MutexLock lock(&mu_);
   if (push->head().has_stage()) CatchUpLocked(now);
+  HoldBackIfFull();
   if (push->Holds(part, Part::kDense)) fate.set_dense(PushPart(Part::kDense, gradient, now));
   if (push->Holds(part, Part::kSparse)) fate.set_sparse(PushPart(Part::kSparse, gradient, now));
   return fate;
@@ -134,6 +138,7 @@ void Partition::CarryOut(const Decision& decision, absl::Time now) {
     for (const Contribution& used : update.contributions) kept_.erase(Raw(used.handle));
   }
   for (GradientHandle handle : decision.discarded) kept_.erase(Raw(handle));
+  if (copy_ == CopyStage::kReading) CountKept();
 }
 
 void Partition::Apply(const Update& update, absl::Time now) {
@@ -211,6 +216,7 @@ void Partition::Observe(const Update& update, absl::Time now) {
 
 void Partition::CatchUpLocked(absl::Time now) {
   if (store_ == nullptr) return;
+  HoldBackIfFull();
   const std::vector<ClosedSet> sets = context_.rounds.After(machine_.round());
   if (!sets.empty()) CarryOut(machine_.CatchUp(sets), now);
 }
@@ -236,15 +242,6 @@ bool Partition::CloseStream(Timeline timeline, StreamId stream, uint64_t batches
 void Partition::ExpireSessions(absl::Time now) {
   absl::MutexLock lock(&mu_);
   machine_.ExpireSessions(now);
-}
-
-bool Partition::Visit(Timeline timeline, absl::Time now,
-                      absl::FunctionRef<void(const PartitionStore&, const PartitionState&)> visit) {
-  absl::MutexLock lock(&mu_);
-  if (store_ == nullptr || machine_.timeline() != timeline) return false;
-  CarryOut(machine_.Flush(), now);
-  visit(*store_, machine_.Snapshot());
-  return true;
 }
 
 Partition::Facts Partition::facts() const {

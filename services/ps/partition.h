@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -22,6 +24,7 @@
 #include "capstan/store/slab_arena.h"
 #include "capstan/wire/payload_writer.h"
 #include "ps/catalog.h"
+#include "ps/kept_bytes.h"
 #include "ps/partition_content.h"
 #include "ps/partition_machine.h"
 #include "ps/pull_query.h"
@@ -39,6 +42,18 @@ struct PartitionContext {
   ShardMetrics& metrics;
   SlabArena& slabs;
   const std::atomic<uint64_t>& progress_examples;  // Acknowledged in the whole job.
+  KeptBytes& kept;
+};
+
+// What a copy of a partition holds beside its store as of the moment of BeginCopy.
+struct PartitionCopy {
+  PartitionState state;
+  std::string parent;  // The copy is to hold the changes to this checkpoint; empty: everything.
+};
+struct CopyOrder {
+  Timeline timeline{};
+  std::string parent;  // Changes to it, if they are known.
+  bool close = false;  // Nothing is applied afterwards: the shard is about to leave.
 };
 
 // Empty until a content is loaded; a request must be of the content's timeline. *Thread-safe*.
@@ -71,11 +86,18 @@ class Partition {
   bool CloseStream(Timeline timeline, StreamId stream, uint64_t batches) ABSL_LOCKS_EXCLUDED(mu_);
   void ExpireSessions(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Calls visit(store, state) under the lock: for checkpoints. Applies what is queued before.
-  // False, and nothing is done: it is not of this timeline.
-  bool Visit(Timeline timeline, absl::Time now,
-             absl::FunctionRef<void(const PartitionStore&, const PartitionState&)> visit)
+  // ---- a copy as of a moment, read in pieces while updates go on ----
+
+  // The moment: applies what is queued, then marks the store. Nothing if the partition is of
+  // another timeline. REQUIRES: the copy before it has been settled.
+  std::optional<PartitionCopy> BeginCopy(const CopyOrder& order, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mu_);
+  // Calls read(marked store) under the lock. False: another content has been loaded.
+  bool ReadCopy(absl::FunctionRef<void(PartitionStore&)> read) ABSL_LOCKS_EXCLUDED(mu_);
+  // All has been read: nothing is kept or held back any more.
+  void EndCopy(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+  // The checkpoint `id` holds the copy, or (empty) the copy has come to nothing.
+  void SettleCopy(const std::string& id, absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
   struct Facts {
     struct OfTable {
@@ -98,6 +120,12 @@ class Partition {
     size_t place = 0;  // In the push's partitions.
   };
 
+  enum class CopyStage { kNone, kReading, kRead };
+
+  void EndCopyLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // While a copy is read: freezes the partition if the shard keeps too much for its copies.
+  void HoldBackIfFull() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CountKept() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CatchUpLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   v1::Fate PushPart(Part part, const Kept& gradient, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -121,6 +149,9 @@ class Partition {
   // nullptr: empty; then the machine is of timeline 0, which refuses everything.
   std::unique_ptr<PartitionStore> store_ ABSL_GUARDED_BY(mu_) ABSL_PT_GUARDED_BY(mu_);
   PartitionMachine machine_ ABSL_GUARDED_BY(mu_);
+  std::string base_ ABSL_GUARDED_BY(mu_);  // The checkpoint that changes are known to.
+  CopyStage copy_ ABSL_GUARDED_BY(mu_) = CopyStage::kNone;
+  int64_t kept_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // As counted in context_.kept.
   uint64_t last_handle_ ABSL_GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<uint64_t, Kept> kept_ ABSL_GUARDED_BY(mu_);
   std::array<VersionTimes, kParts> version_times_ ABSL_GUARDED_BY(mu_);

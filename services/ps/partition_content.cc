@@ -18,7 +18,8 @@ absl::StatusOr<PartitionContent> InitialContent(const Catalog& catalog, Partitio
                                                 Timeline timeline, SlabArena& slabs) {
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<PartitionStore> store,
                            PartitionStore::Create(catalog.job(), catalog.layout(), index, &slabs));
-  return PartitionContent{std::move(store), PartitionMachine(MachineOptions(catalog, timeline))};
+  return PartitionContent{std::move(store), PartitionMachine(MachineOptions(catalog, timeline)),
+                          /*base=*/""};
 }
 
 }  // namespace capstan::ps

@@ -3,6 +3,7 @@
 #define CAPSTAN_PS_PARTITION_CONTENT_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "capstan/base/ids.h"
@@ -16,6 +17,7 @@ namespace capstan::ps {
 struct PartitionContent {
   std::unique_ptr<PartitionStore> store;
   PartitionMachine machine;
+  std::string base = {};  // The checkpoint that it was read from whole; empty: none.
 };
 
 // Of a partition of this job, in this timeline.

@@ -1,11 +1,23 @@
 #include "ps/saver.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/log.h"
 
 namespace capstan::ps {
+namespace {
+
+// Requests come before a checkpoint.
+void GiveWay() {
+  constexpr int kNice = 10;
+  (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
+}
+
+}  // namespace
 
 Saver::~Saver() {
   std::thread thread;
@@ -27,11 +39,6 @@ absl::StatusOr<v1::SavePartitionsReply> Saver::Order(const v1::SavePartitionsReq
     return absl::UnavailableError(absl::StrCat("save ", save_->order.id(), " is ending"));
   }
   Begin(request);
-  // A synchronous part must not go on before it is copied.
-  const Catalog& catalog = shard_.catalog();
-  if (catalog.IsSync(Part::kDense) || catalog.IsSync(Part::kSparse)) {
-    mu_.AwaitWithTimeout(absl::Condition(&save_->ended), absl::Seconds(60));
-  }
   return AnswerOf(*save_);
 }
 
@@ -40,10 +47,13 @@ void Saver::Begin(const v1::SavePartitionsRequest& request) {
   save_.emplace(Save{.order = request,
                      .job = std::make_unique<SaveJob>(shard_, request),
                      .began = shard_.clock().Now()});
+  // What is not marked is settled, as after any failure, by Run().
+  if (absl::Status marked = save_->job->Mark(); !marked.ok()) save_->job->Cancel();
   save_->thread = std::thread([this, &job = *save_->job] { Run(job); });
 }
 
 void Saver::Run(SaveJob& job) {
+  GiveWay();
   const absl::Status status = job.Run();
   std::string id;
   absl::Duration took;
@@ -58,7 +68,10 @@ void Saver::Run(SaveJob& job) {
     log::Warn("saving has failed", {{"checkpoint", id}, {"error", status}});
     return;
   }
-  log::Info("saved", {{"checkpoint", id}, {"partitions", job.partitions_saved()}, {"took", took}});
+  log::Info("saved", {{"checkpoint", id},
+                      {"partitions", job.partitions_saved()},
+                      {"bytes", job.bytes()},
+                      {"took", took}});
 }
 
 absl::StatusOr<v1::SavePartitionsReply> Saver::AnswerOf(const Save& save) const {

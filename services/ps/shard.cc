@@ -14,6 +14,9 @@ namespace {
 
 constexpr absl::Duration kBusyHint = absl::Milliseconds(50);
 
+constexpr uint64_t kKeptShare = 10;
+constexpr uint64_t kMinKept = 16 << 20;
+
 constexpr Part kAllParts[] = {Part::kDense, Part::kSparse};
 
 // Both parts may be ssp: the stricter bound holds for the pull, which is one for both.
@@ -58,7 +61,7 @@ Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metri
       metrics_(metrics),
       clock_(clock),
       clocks_needed_(catalog_.IsSsp(Part::kDense) || catalog_.IsSsp(Part::kSparse)),
-      context_{catalog_, rounds_, metrics_, slabs_, progress_examples_},
+      context_{catalog_, rounds_, metrics_, slabs_, progress_examples_, kept_},
       clocks_(BoundOf(catalog_)) {
   for (uint32_t i = 0; i < catalog_.job().partition_count(); ++i) {
     partitions_.push_back(std::make_unique<Partition>(context_));
@@ -305,6 +308,13 @@ absl::Status Shard::ForEachPartition(
   return absl::OkStatus();
 }
 
+// Without synchronous parts one partition is copied after the other, and its own size is the bound.
+void Shard::LimitKept() {
+  if (!catalog_.IsSync(Part::kDense) && !catalog_.IsSync(Part::kSparse)) return;
+  const uint64_t share = Facts().bytes / kKeptShare;
+  kept_.SetLimit(static_cast<int64_t>(std::max(kMinKept, share)));
+}
+
 // ---- housekeeping ----
 
 void Shard::ExpireSessions(absl::Time now) {
@@ -358,6 +368,7 @@ ShardMetrics::ShardFacts Shard::Facts() const {
       table.counters.refused += of.tables[i].counters.refused;
     }
   }
+  facts.kept = static_cast<uint64_t>(std::max<int64_t>(0, kept_.bytes()));
   if (clocks_needed_) {
     absl::MutexLock lock(&clock_mu_);
     facts.lags = clocks_.lags();

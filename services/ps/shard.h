@@ -117,6 +117,8 @@ class Shard {
   const Catalog& catalog() const { return catalog_; }
   const Clock& clock() const { return clock_; }
   SlabArena& slabs() { return slabs_; }
+  // What copies may keep: with synchronous parts, a share of what the shard holds.
+  void LimitKept();
   // Of what is served; 0: nothing is.
   uint64_t timeline() const { return timeline_.load(std::memory_order_acquire); }
   bool ready() const { return timeline() != 0; }
@@ -143,6 +145,7 @@ class Shard {
   std::atomic<uint64_t> timeline_{0};
   Rounds rounds_;
   SlabArena slabs_;
+  KeptBytes kept_;
   const PartitionContext context_;
 
   std::vector<std::unique_ptr<Partition>> partitions_;  // All of the job's; most are empty.

@@ -71,6 +71,10 @@ ShardMetrics::ShardMetrics(metrics::Registry& registry)
       &registry.AddGauge("capstan_store_bytes", "Memory of rows, blocks, slots and their indexes.");
   queued_ = &registry.AddGauge("capstan_aggregation_queued_gradients",
                                "Gradients waiting in aggregation queues.");
+  held_back_ = &registry.AddCounter("capstan_checkpoint_held_back_partitions_total",
+                                    "Partitions whose updates waited until they were copied.");
+  kept_ = &registry.AddGauge("capstan_checkpoint_kept_bytes",
+                             "Rows and blocks kept as they were until they are copied.");
   for (std::string_view reason : kReasons) {
     rejected_[std::string(reason)] = &registry.AddCounter("capstan_gradients_rejected_total",
                                                           "Gradients not applied, by reason.",
@@ -135,6 +139,7 @@ void ShardMetrics::Set(const ShardFacts& facts) {
   bytes_->Set(static_cast<double>(facts.bytes));
   queued_->Set(static_cast<double>(facts.queued));
   parked_->Set(static_cast<double>(facts.parked));
+  kept_->Set(static_cast<double>(facts.kept));
   absl::MutexLock lock(&mu_);
   for (const TableFacts& table : facts.tables) {
     OfTable& of = TableSeries(table.name);

@@ -1,4 +1,5 @@
-// Reads the partitions of one checkpoint, verified.
+// Reads the partitions of one checkpoint, verified: what is a delta is read through the chain of
+// its parents, which lie beside it.
 #ifndef CAPSTAN_CHECKPOINT_CHECKPOINT_READER_H_
 #define CAPSTAN_CHECKPOINT_CHECKPOINT_READER_H_
 
@@ -21,11 +22,15 @@ namespace capstan {
 // Thread-safe once it is open.
 class CheckpointReader {
  public:
-  // `uri`: the checkpoint's folder. DATA_LOSS, with the object, if the manifest is missing or
+  static constexpr size_t kMaxChain = 64;
+
+  // `uri`: the checkpoint's folder. DATA_LOSS, with the object, if a manifest is missing or
   // damaged; FAILED_PRECONDITION if a newer Capstan has written it.
   static absl::StatusOr<CheckpointReader> Open(const std::string& uri);
 
-  const v1::Manifest& manifest() const { return manifest_; }
+  const v1::Manifest& manifest() const { return links_.front().manifest; }
+  // Of the chain, the newest first; that which the manifest names is the last.
+  size_t chain_length() const { return links_.size(); }
 
   // FAILED_PRECONDITION, with the difference, if `job` places its parameters otherwise. What is
   // stored of each is compared when it is read.
@@ -40,15 +45,24 @@ class CheckpointReader {
   uint64_t bytes_of(PartitionIndex partition) const;
 
  private:
-  const v1::SavedFile& file(PartitionIndex partition) const {
-    return manifest_.files(places_[static_cast<size_t>(Raw(partition))]);
-  }
-  CheckpointReader(std::string uri, std::unique_ptr<ObjectStore> folder, v1::Manifest manifest);
+  // One checkpoint of the chain.
+  struct Link {
+    const v1::SavedFile& file(PartitionIndex partition) const {
+      return manifest.files(places[static_cast<size_t>(Raw(partition))]);
+    }
 
-  std::string uri_;
-  std::unique_ptr<ObjectStore> folder_;
-  v1::Manifest manifest_;
-  std::vector<int> places_;  // Of the partitions, in the manifest's files.
+    std::string uri;
+    std::unique_ptr<ObjectStore> folder;
+    v1::Manifest manifest;
+    std::vector<int> places;  // Of the partitions, in the manifest's files.
+  };
+
+  CheckpointReader() = default;
+  static absl::StatusOr<Link> OpenLink(const std::string& uri);
+  // Number of links that hold something of the partition.
+  absl::StatusOr<size_t> LinksOf(PartitionIndex partition) const;
+
+  std::vector<Link> links_;
 };
 
 }  // namespace capstan

@@ -25,10 +25,12 @@ struct PartitionFileOptions {
   uint32_t partition_count = 0;
   uint64_t timeline = 0;
   MachineState machine;
+  // Only what has changed since this checkpoint, as the store knows it; empty: everything.
+  std::string parent = {};
 };
 
-// Touches only memory, so it may be called under the partition's lock.
-std::string EncodePartition(const PartitionStore& store, const PartitionFileOptions& options);
+// The partition as it is. PartitionEncoder does the same in pieces. REQUIRES: it is not marked.
+std::string EncodePartition(PartitionStore& store, const PartitionFileOptions& options);
 
 struct DecodedPartition {
   std::unique_ptr<PartitionStore> store;
@@ -44,6 +46,11 @@ absl::StatusOr<DecodedPartition> DecodePartition(std::string_view file, const v1
                                                  const DenseLayout& layout,
                                                  PartitionIndex partition,
                                                  SlabArena* arena = nullptr);
+
+// Makes of the partition, which is that of the checkpoint `parent`, what the file holds. On an
+// error, which is one of DecodePartition's, the partition is of no further use.
+absl::Status ApplyDelta(std::string_view file, const v1::JobSpec& job, const std::string& parent,
+                        DecodedPartition& partition);
 
 }  // namespace capstan
 

@@ -79,14 +79,13 @@ LocalShard::~LocalShard() {
   server_->Shutdown(absl::ZeroDuration());
 }
 
-void LocalShard::LoadInitialValues(const v1::View& view) {
+v1::LoadPartitionsRequest LocalShards::LoadOrder(int index) const {
   v1::LoadPartitionsRequest order;
-  order.mutable_header()->set_timeline(view.timeline());
-  for (int i = 0; i < view.owners_size(); ++i) {
-    if (view.owners(i) == static_cast<uint32_t>(Raw(identity_.index))) order.add_partitions(i);
+  order.mutable_header()->set_timeline(view_.timeline());
+  for (int i = 0; i < view_.owners_size(); ++i) {
+    if (view_.owners(i) == static_cast<uint32_t>(index)) order.add_partitions(i);
   }
-  CAPSTAN_CHECK(shard_->BeginLoad(view.timeline()).ok());
-  CAPSTAN_CHECK(ps::LoadJob(*shard_, order).Run().ok());
+  return order;
 }
 
 v1::ShardInfo LocalShards::InfoOf(int index, int port) {
@@ -108,13 +107,21 @@ LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port) : jo
     view_.add_owners(owner);
   }
   for (int i = 0; i < count; ++i) *view_.add_shards() = InfoOf(i, at(i).port());
-  for (const auto& shard : shards_) shard->LoadInitialValues(view_);
+  for (int i = 0; i < count; ++i) {
+    CAPSTAN_CHECK(at(i).shard().BeginLoad(view_.timeline()).ok());
+    CAPSTAN_CHECK(ps::LoadJob(at(i).shard(), LoadOrder(i)).Run().ok());
+  }
   Publish();
 }
 
 void LocalShards::SetMembers(const std::vector<uint64_t>& members) {
   view_.clear_members();
   for (uint64_t member : members) view_.add_members()->set_member(member);
+  Publish();
+}
+
+void LocalShards::SetTimeline(uint64_t timeline) {
+  view_.set_timeline(timeline);
   Publish();
 }
 

@@ -35,8 +35,8 @@ class LocalShard {
 
   int port() const { return server_->port(); }
   ps::Shard& shard() { return *shard_; }
-  // Serves the partitions that the view gives to it.
-  void LoadInitialValues(const v1::View& view);
+  ps::Saver& saver() { return *saver_; }
+  ps::Loader& loader() { return *loader_; }
   // As a scrape shows it.
   std::string Metrics() const { return registry_.Text(); }
 
@@ -64,11 +64,17 @@ class LocalShards {
   // What a view says of a shard that listens on this port.
   static v1::ShardInfo InfoOf(int index, int port);
 
+  // An order to load, with initial values, what the view gives to a shard.
+  v1::LoadPartitionsRequest LoadOrder(int index) const;
+
   const v1::View& view() const { return view_; }
   const v1::JobSpec& job() const { return job_; }
+  int size() const { return static_cast<int>(shards_.size()); }
   LocalShard& at(int index) { return *shards_[static_cast<size_t>(index)]; }
   // Publishes the view with these members, whose clocks begin at 0.
   void SetMembers(const std::vector<uint64_t>& members);
+  // Publishes the view with another timeline, which the shards have loaded.
+  void SetTimeline(uint64_t timeline);
   // Publishes the view with another address of a shard: a proxy's.
   void SetAddress(int index, const std::string& address);
 
