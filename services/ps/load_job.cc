@@ -28,7 +28,10 @@ absl::Status LoadJob::Run() {
 
 absl::Status LoadJob::OpenCheckpoint() {
   if (order_.uri().empty()) return absl::OkStatus();
-  CAPSTAN_ASSIGN_OR_RETURN(reader_, CheckpointReader::Open(order_.uri()));
+  absl::StatusOr<CheckpointReader> reader = CheckpointReader::Open(order_.uri());
+  if (absl::IsNotFound(reader.status())) return absl::DataLossError(reader.status().message());
+  CAPSTAN_RETURN_IF_ERROR(reader.status());
+  reader_ = *std::move(reader);
   return reader_->CheckJob(shard_.catalog().job());
 }
 
@@ -50,6 +53,7 @@ absl::Status LoadJob::LoadOne(PartitionIndex partition) {
       reader_ ? Restored(partition)
               : InitialContent(shard_.catalog(), partition, timeline, shard_.slabs());
   CAPSTAN_RETURN_IF_ERROR(content.status());
+  if (order_.has_alone()) CAPSTAN_RETURN_IF_ERROR(ComeBackAlone(*content));
   CAPSTAN_RETURN_IF_ERROR(CheckRound(partition, content->machine.round()));
   rows_ += content->store->row_count();
   shard_.Load(partition, *std::move(content));
@@ -72,6 +76,25 @@ absl::StatusOr<PartitionContent> LoadJob::Restored(PartitionIndex partition) {
   return PartitionContent{std::move(decoded.store),
                           PartitionMachine(options, state, shard_.clock().Now()),
                           reader_->manifest().id()};
+}
+
+// The others have gone on: what they have settled and this copy has not is lost, and counted.
+absl::Status LoadJob::ComeBackAlone(PartitionContent& content) {
+  const Timeline timeline{order_.header().timeline()};
+  std::vector<ToldStream> told;
+  for (const v1::OpenStreamFacts& stream : order_.alone().open()) {
+    told.push_back({{stream.stream()}, GenerationFromProto(stream.generation()), stream.prefix()});
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(
+      content.machine,
+      PartitionMachine::ComeBackAlone(MachineOptions(shard_.catalog(), timeline),
+                                      content.machine.Snapshot(), told, shard_.clock().Now()));
+  for (const v1::StreamClose& close : order_.alone().closed()) {
+    content.machine.CloseStream(timeline, {close.stream()}, close.batches());
+  }
+  content.base.clear();
+  batches_lost_ += BatchesLost(*content.store, content.machine);
+  return absl::OkStatus();
 }
 
 bool LoadJob::IsSync() const {

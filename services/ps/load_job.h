@@ -31,6 +31,8 @@ class LoadJob {
 
   uint64_t rows() const { return rows_; }
   uint64_t bytes() const { return bytes_; }
+  // Of an order `alone`: found missing while loading, summed over partitions.
+  uint64_t batches_lost() const { return batches_lost_; }
 
  private:
   absl::Status OpenCheckpoint();
@@ -38,6 +40,7 @@ class LoadJob {
   void Work() ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status LoadOne(PartitionIndex partition) ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<PartitionContent> Restored(PartitionIndex partition) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status ComeBackAlone(PartitionContent& content);
   absl::Status CheckRound(PartitionIndex partition, uint64_t round) ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<RoundsStart> Rounds() const ABSL_LOCKS_EXCLUDED(mu_);
   bool IsSync() const;
@@ -49,6 +52,7 @@ class LoadJob {
   std::atomic<int> next_{0};  // In order_.partitions.
   std::atomic<uint64_t> rows_{0};
   std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> batches_lost_{0};
 
   mutable absl::Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);

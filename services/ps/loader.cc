@@ -12,6 +12,7 @@ namespace {
 
 bool SameOrder(const v1::LoadPartitionsRequest& a, const v1::LoadPartitionsRequest& b) {
   return a.uri() == b.uri() && a.parameters_only() == b.parameters_only() &&
+         a.has_alone() == b.has_alone() &&
          std::equal(a.partitions().begin(), a.partitions().end(), b.partitions().begin(),
                     b.partitions().end());
 }
@@ -113,6 +114,7 @@ v1::LoadPartitionsReply Loader::ReplyOf(const Load& load) const {
   reply.set_done(load.ended && load.status.ok());
   reply.set_rows(load.job->rows());
   reply.set_bytes(load.job->bytes());
+  reply.set_batches_lost(load.job->batches_lost());
   reply.set_seconds(
       absl::ToDoubleSeconds(load.ended ? load.took : shard_.clock().Now() - load.began));
   return reply;

@@ -256,6 +256,7 @@ Partition::Facts Partition::facts() const {
   facts.bytes = store_->memory_bytes();
   facts.version = std::max(machine_.version(Part::kDense), machine_.version(Part::kSparse));
   facts.queued = machine_.queued();
+  facts.lost = BatchesLost(*store_, machine_);
   return facts;
 }
 

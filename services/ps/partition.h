@@ -110,6 +110,7 @@ class Partition {
     uint64_t parameters = 0;  // Weights, of rows and blocks.
     uint64_t version = 0;     // The higher one of both parts.
     uint64_t queued = 0;
+    uint64_t lost = 0;  // Batches, since the partition came back alone.
   };
   Facts facts() const ABSL_LOCKS_EXCLUDED(mu_);
 

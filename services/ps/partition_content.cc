@@ -6,6 +6,11 @@
 
 namespace capstan::ps {
 
+uint64_t BatchesLost(const PartitionStore& store, const PartitionMachine& machine) {
+  const uint64_t dense = store.blocks().blocks().empty() ? 0 : machine.lost(Part::kDense);
+  return dense + (store.tables().empty() ? 0 : machine.lost(Part::kSparse));
+}
+
 PartitionOptions MachineOptions(const Catalog& catalog, Timeline timeline) {
   const v1::JobSpec& job = catalog.job();
   return {.timeline = timeline,

@@ -20,6 +20,9 @@ struct PartitionContent {
   std::string base = {};  // The checkpoint that it was read from whole; empty: none.
 };
 
+// Batches found missing in the parts that the partition holds something of.
+uint64_t BatchesLost(const PartitionStore& store, const PartitionMachine& machine);
+
 // Of a partition of this job, in this timeline.
 PartitionOptions MachineOptions(const Catalog& catalog, Timeline timeline);
 

@@ -126,9 +126,7 @@ PartitionState PartitionMachine::Snapshot() const {
   return state;
 }
 
-uint64_t PartitionMachine::lost() const {
-  return streams_[0].ledger().lost() + streams_[1].ledger().lost();
-}
+uint64_t PartitionMachine::lost(Part part) const { return streams_[Index(part)].ledger().lost(); }
 
 size_t PartitionMachine::queued() const { return streams_[0].queued() + streams_[1].queued(); }
 

@@ -112,7 +112,8 @@ class PartitionMachine {
   Timeline timeline() const { return options_.timeline; }
   uint64_t version(Part part) const { return versions_[Index(part)]; }
   uint64_t round() const { return round_; }  // Rounds passed.
-  uint64_t lost() const;                     // Batches of streams; see StreamLedger.
+  uint64_t lost(Part part) const;            // Batches of streams; see StreamLedger.
+  uint64_t lost() const { return lost(Part::kDense) + lost(Part::kSparse); }
   size_t queued() const;
 
   // The state in one line. The explorer takes equal texts for equal states.

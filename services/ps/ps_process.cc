@@ -29,7 +29,6 @@ namespace capstan::ps {
 namespace {
 
 constexpr absl::Duration kDrain = absl::Seconds(3);
-constexpr absl::Duration kGoodbye = absl::Milliseconds(500);
 
 std::string HostName() {
   char name[HOST_NAME_MAX + 1] = {};
@@ -80,6 +79,17 @@ absl::StatusOr<Listeners> Listen(const ProcessOptions& options, const metrics::R
   return listeners;
 }
 
+// Serves on until what the shard holds is in a checkpoint or not needed, or the grace is over.
+void Drain(ChiefLink& link, Shard& shard, absl::Duration grace) {
+  const absl::Time deadline = shard.clock().Now() + grace;
+  link.Drain();
+  while (!link.MayLeave() && shard.clock().Now() < deadline) {
+    if (!link.Poll(Shard::kTick).ok()) return;  // The chief counts on it no longer.
+    shard.Tick();
+  }
+  if (!link.MayLeave()) log::Warn("the grace is over before the chief let this shard go");
+}
+
 absl::Status Serve(ChiefLink& link, Shard& shard, Listeners& listeners, const Shutdown& shutdown) {
   bool ready = false;
   while (!shutdown.requested()) {
@@ -92,9 +102,6 @@ absl::Status Serve(ChiefLink& link, Shard& shard, Listeners& listeners, const Sh
     }
   }
   listeners.health->Set(Probe::kReadiness, false);
-  log::Info("draining");
-  link.SayGoodbye(kGoodbye);
-  listeners.data->Shutdown(kDrain);
   return absl::OkStatus();
 }
 
@@ -145,6 +152,11 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   listeners.health->Set(Probe::kStartup, true);
   link.Follow(*shard, absl::Seconds(job.lease().heartbeat_seconds()));
   const absl::Status end = Serve(link, *shard, listeners, shutdown);
+  if (end.ok()) {
+    log::Info("draining");
+    Drain(link, *shard, absl::Seconds(options.grace_seconds));
+    listeners.data->Shutdown(kDrain);
+  }
   listeners.data->Shutdown(absl::ZeroDuration());  // No call may outlive the shard.
   return end;
 }

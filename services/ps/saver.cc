@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,8 @@
 
 namespace capstan::ps {
 namespace {
+
+constexpr size_t kPast = 64;
 
 // Requests come before a checkpoint.
 void GiveWay() {
@@ -34,6 +37,9 @@ absl::StatusOr<v1::SavePartitionsReply> Saver::Order(const v1::SavePartitionsReq
   if (request.id().empty()) return absl::InvalidArgumentError("the order has no id");
   absl::MutexLock lock(&mu_);
   if (save_ && save_->order.id() == request.id()) return AnswerOf(*save_);
+  if (std::find(past_.begin(), past_.end(), request.id()) != past_.end()) {
+    return absl::AbortedError(absl::StrCat("save ", request.id(), " has been overtaken"));
+  }
   if (save_ && !save_->ended) {
     save_->job->Cancel();
     return absl::UnavailableError(absl::StrCat("save ", save_->order.id(), " is ending"));
@@ -43,7 +49,11 @@ absl::StatusOr<v1::SavePartitionsReply> Saver::Order(const v1::SavePartitionsReq
 }
 
 void Saver::Begin(const v1::SavePartitionsRequest& request) {
-  if (save_ && save_->thread.joinable()) save_->thread.join();  // It has ended.
+  if (save_) {
+    save_->thread.join();  // It has ended.
+    past_.push_back(save_->order.id());
+    if (past_.size() > kPast) past_.pop_front();
+  }
   save_.emplace(Save{.order = request,
                      .job = std::make_unique<SaveJob>(shard_, request),
                      .began = shard_.clock().Now()});

@@ -2,8 +2,10 @@
 #ifndef CAPSTAN_PS_SAVER_H_
 #define CAPSTAN_PS_SAVER_H_
 
+#include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
@@ -25,9 +27,9 @@ class Saver {
   ~Saver();  // Gives up the save under way.
 
   // Begins the save of this id, or says how it stands; never waits for it. Another id ends the save
-  // before. ABORTED: the save has failed, and stays so; UNAVAILABLE: the one before has not ended
-  // yet, nothing has begun. The first answer says that every partition with a synchronous part
-  // is saved as it is now.
+  // before. ABORTED: the save has failed or been overtaken, and stays so; UNAVAILABLE: the one
+  // before has not ended yet, nothing has begun. The first answer says that every partition with a
+  // synchronous part is saved as it is now.
   absl::StatusOr<v1::SavePartitionsReply> Order(const v1::SavePartitionsRequest& request);
 
  private:
@@ -47,7 +49,8 @@ class Saver {
 
   Shard& shard_;
   absl::Mutex mu_;
-  std::optional<Save> save_ ABSL_GUARDED_BY(mu_);  // The present one, or the last.
+  std::optional<Save> save_ ABSL_GUARDED_BY(mu_);      // The present one, or the last.
+  std::deque<std::string> past_ ABSL_GUARDED_BY(mu_);  // Ids before it: a late order is refused.
 };
 
 }  // namespace capstan::ps

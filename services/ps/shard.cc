@@ -355,6 +355,7 @@ ShardMetrics::ShardFacts Shard::Facts() const {
     facts.bytes += of.bytes;
     facts.parameters += of.parameters;
     facts.queued += of.queued;
+    facts.lost += of.lost;
     facts.version = std::max(facts.version, of.version);
     for (size_t i = 0; i < of.tables.size(); ++i) {
       ShardMetrics::TableFacts& table = facts.tables[i];
@@ -385,6 +386,7 @@ v1::ShardReport Shard::Report() const {
   report.set_rows(facts.rows);
   report.set_parameter_bytes(facts.bytes);
   report.set_version(facts.version);
+  report.set_batches_lost(facts.lost);
   return report;
 }
 

@@ -73,6 +73,9 @@ ShardMetrics::ShardMetrics(metrics::Registry& registry)
                                "Gradients waiting in aggregation queues.");
   held_back_ = &registry.AddCounter("capstan_checkpoint_held_back_partitions_total",
                                     "Partitions whose updates waited until they were copied.");
+  lost_ =
+      &registry.AddGauge("capstan_recovery_lost_batches",
+                         "Batches missing in partitions that came back alone, summed over them.");
   kept_ = &registry.AddGauge("capstan_checkpoint_kept_bytes",
                              "Rows and blocks kept as they were until they are copied.");
   for (std::string_view reason : kReasons) {
@@ -140,6 +143,7 @@ void ShardMetrics::Set(const ShardFacts& facts) {
   queued_->Set(static_cast<double>(facts.queued));
   parked_->Set(static_cast<double>(facts.parked));
   kept_->Set(static_cast<double>(facts.kept));
+  lost_->Set(static_cast<double>(facts.lost));
   absl::MutexLock lock(&mu_);
   for (const TableFacts& table : facts.tables) {
     OfTable& of = TableSeries(table.name);

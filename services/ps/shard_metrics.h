@@ -66,6 +66,7 @@ class ShardMetrics {
     uint64_t queued = 0;
     uint64_t parked = 0;
     uint64_t kept = 0;  // Bytes, for copies.
+    uint64_t lost = 0;  // Batches, summed over partitions.
     std::vector<TableFacts> tables;
     std::map<MemberId, uint64_t> lags;
   };
@@ -112,6 +113,7 @@ class ShardMetrics {
   metrics::Gauge* queued_;
   metrics::Counter* held_back_;
   metrics::Gauge* kept_;
+  metrics::Gauge* lost_;
   std::map<std::string, metrics::Counter*, std::less<>> rejected_;  // Never changes.
 
   std::array<std::atomic<uint64_t>, kStalenessBuckets> staleness_{};

@@ -10,12 +10,15 @@
 namespace capstan {
 namespace {
 
+absl::Status About(const std::string& uri, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(uri, ": ", status.message()));
+}
+
 // What a manifest or a chain names and the store does not have is lost.
 absl::Status AsLoss(const std::string& uri, const absl::Status& status) {
-  if (status.ok()) return status;
-  const absl::StatusCode code =
-      absl::IsNotFound(status) ? absl::StatusCode::kDataLoss : status.code();
-  return absl::Status(code, absl::StrCat(uri, ": ", status.message()));
+  const absl::Status about = About(uri, status);
+  return absl::IsNotFound(about) ? absl::DataLossError(about.message()) : about;
 }
 
 absl::Status Differs(absl::string_view what, uint64_t stored, uint64_t wanted) {
@@ -30,7 +33,7 @@ absl::StatusOr<CheckpointReader::Link> CheckpointReader::OpenLink(const std::str
   Link link{.uri = uri};
   CAPSTAN_ASSIGN_OR_RETURN(link.folder, OpenObjectStore(uri));
   absl::StatusOr<v1::Manifest> manifest = ReadManifest(*link.folder);
-  if (!manifest.ok()) return AsLoss(uri, manifest.status());
+  if (!manifest.ok()) return About(uri, manifest.status());
   link.manifest = *std::move(manifest);
   link.places.resize(static_cast<size_t>(link.manifest.files_size()));
   for (int i = 0; i < link.manifest.files_size(); ++i) {
@@ -51,7 +54,9 @@ absl::StatusOr<CheckpointReader> CheckpointReader::Open(const std::string& uri) 
     if (reader.links_.size() == kMaxChain) {
       return absl::DataLossError(absl::StrCat(uri, ": a chain of more than ", kMaxChain));
     }
-    CAPSTAN_ASSIGN_OR_RETURN(Link link, OpenLink(CheckpointBeside(uri, parent)));
+    absl::StatusOr<Link> opened = OpenLink(CheckpointBeside(uri, parent));
+    if (!opened.ok()) return AsLoss(uri, opened.status());
+    Link link = *std::move(opened);
     if (link.manifest.job().partition_count() != reader.manifest().job().partition_count()) {
       return absl::DataLossError(absl::StrCat(link.uri, ": has another number of partitions"));
     }

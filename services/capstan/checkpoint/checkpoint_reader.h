@@ -24,8 +24,9 @@ class CheckpointReader {
  public:
   static constexpr size_t kMaxChain = 64;
 
-  // `uri`: the checkpoint's folder. DATA_LOSS, with the object, if a manifest is missing or
-  // damaged; FAILED_PRECONDITION if a newer Capstan has written it.
+  // `uri`: the checkpoint's folder. NOT_FOUND if it holds none; DATA_LOSS, with the object, if its
+  // manifest is damaged, or one of its chain is damaged or missing; FAILED_PRECONDITION if a newer
+  // Capstan has written one.
   static absl::StatusOr<CheckpointReader> Open(const std::string& uri);
 
   const v1::Manifest& manifest() const { return links_.front().manifest; }

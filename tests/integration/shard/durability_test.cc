@@ -244,6 +244,34 @@ TEST_F(DurabilityTest, ALaterTimelineEndsServingAtOnce) {
   EXPECT_TRUE(absl::IsUnavailable(shards.at(0).shard().CheckHeader(header)));
 }
 
+TEST_F(DurabilityTest, AShardThatComesBackAloneCountsWhatIsMissing) {
+  LocalShards shards(job_, 1);
+  CountingClient client(job_, shards.view(), 0, kRows);
+  PushSome(client, 3);
+  ASSERT_TRUE(Save(shards, "3-a").ok());
+  PushSome(client, 4);
+  v1::LoadPartitionsRequest order = shards.LoadOrder(0);
+  order.mutable_header()->set_timeline(2);
+  order.set_uri(Uri("3-a"));
+  v1::OpenStreamFacts& stream = *order.mutable_alone()->add_open();
+  stream.set_stream(StreamId::Task(0, 0).value);
+  stream.mutable_generation()->set_term(1);
+  stream.mutable_generation()->set_count(1);
+  stream.set_prefix(7);
+  absl::StatusOr<v1::LoadPartitionsReply> reply = shards.at(0).loader().Order(order);
+  while (reply.ok() && !reply->done()) {
+    absl::SleepFor(absl::Milliseconds(1));
+    reply = shards.at(0).loader().Order(order);
+  }
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  // 4 batches: of the rows in each of the 8 partitions, of the dense block in one.
+  EXPECT_EQ(reply->batches_lost(), 9u * 4);
+  EXPECT_EQ(shards.at(0).shard().Report().batches_lost(), 9u * 4);
+  shards.SetTimeline(2);
+  ASSERT_TRUE(Save(shards, "7-b", "3-a").ok());
+  EXPECT_FALSE(ReadManifest(**OpenObjectStore(Uri("7-b")))->files(0).delta());
+}
+
 TEST_F(DurabilityTest, AFrozenShardAcknowledgesNothingAfterItsSave) {
   LocalShards shards(job_, 1);
   CountingClient client(job_, shards.view(), 0, kRows);
