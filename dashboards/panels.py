@@ -19,6 +19,15 @@ def steps(*values):
             [{"color": color, "value": value} for value, color in values[1:]]}
 
 
+def number(query):
+    """Leaves out NaN, which a quantile or a mean is while nothing happens: a comparison with it is false."""
+    return f"({query}) >= 0"
+
+
+def quantile(q, name, by="le", labels="$S"):
+    return number(f"histogram_quantile({q}, sum by ({by}) (rate({name}_bucket{{{labels}}}[$I])))")
+
+
 def target(query, legend="", **more):
     return {"expr": expand(query), "legendFormat": legend or "__auto", "datasource": SOURCE,
             "editorMode": "code", "range": True, **more}
@@ -31,7 +40,7 @@ def _panel(kind, title, description, unit, targets, width, height, defaults=None
     return {
         "type": kind, "title": title, "description": description, "datasource": SOURCE,
         "gridPos": {"w": width, "h": height},
-        "fieldConfig": {"defaults": {"unit": unit, **(defaults or {})}, "overrides": list(overrides)},
+        "fieldConfig": {"defaults": {"unit": unit, "noValue": "-", **(defaults or {})}, "overrides": list(overrides)},
         "options": options or {}, "targets": targets,
     }
 
@@ -54,9 +63,9 @@ def gauge(title, description, unit, query, width=4, height=4, thresholds=None, l
 
 
 def lines(title, description, unit, *targets, width=8, height=8, stack=False, legend="list", thresholds=None,
-          overrides=(), **defaults):
+          overrides=(), custom=None, **defaults):
     """Lines over time. `stack`: areas that add up. `legend`: list, table (with last and highest), or hidden."""
-    custom = {"lineWidth": 1, "fillOpacity": 60 if stack else 8, "showPoints": "never", "spanNulls": False,
+    custom = {**(custom or {}), "lineWidth": 1, "fillOpacity": 60 if stack else 0, "showPoints": "never", "spanNulls": False,
               "stacking": {"mode": "normal" if stack else "none", "group": "A"}}
     if thresholds:
         custom["thresholdsStyle"] = {"mode": "line"}
@@ -67,6 +76,16 @@ def lines(title, description, unit, *targets, width=8, height=8, stack=False, le
                "tooltip": {"mode": "multi", "sort": "desc"}}
     return _panel("timeseries", title, description, unit, list(targets), width, height,
                   {"custom": custom, **defaults}, options, overrides)
+
+
+def colors(table):
+    """Overrides: {series: color}, for names that mean good or bad."""
+    return [{"matcher": {"id": "byName", "options": name},
+             "properties": [{"id": "color", "value": {"mode": "fixed", "fixedColor": color}}]}
+            for name, color in table.items()]
+
+
+LOGARITHMIC = {"scaleDistribution": {"type": "log", "log": 10}}
 
 
 def right_axis(name, unit):
@@ -111,9 +130,15 @@ def values_as(table):
                                          for index, (value, (text, color)) in enumerate(table.items())}}
 
 
-def text(content, width=24, height=2):
-    return {"type": "text", "title": "", "gridPos": {"w": width, "h": height}, "transparent": True,
-            "options": {"mode": "markdown", "content": content}}
+def _in_state(state):
+    return f'max(capstan_training_state{{$S,state="{state}"}})'
+
+
+# The job's state as a number, and what the numbers mean.
+_STATES = {"pending": YELLOW, "restoring": YELLOW, "running": GREEN, "checkpointing": BLUE, "completed": GREEN,
+           "failed": RED}
+STATE = " + ".join(f"{number} * {_in_state(state)}" for number, state in enumerate(_STATES))
+STATE_NAMES = values_as(dict(enumerate(_STATES.items())))
 
 
 def _annotation(name, color, query, title):
@@ -123,12 +148,12 @@ def _annotation(name, color, query, title):
 
 ANNOTATIONS = [
     _annotation("Restarts", "red", "changes(max by (role, shard) (capstan_process_start_timestamp_seconds"
-                '{$S,role!="worker"})[1m:15s]) > 0', "{{role}} {{shard}} restarted"),
+                '{$S,role!="worker"})[1m:5s]) > 0', "{{role}} {{shard}} restarted"),
     _annotation("Checkpoints", "green",
-                'increase(sum(capstan_checkpoint_commits_total{$S,result="ok"})[1m:15s]) > 0', "checkpoint"),
+                'increase(sum(capstan_checkpoint_commits_total{$S,result="ok"})[1m:5s]) > 0', "checkpoint"),
     _annotation("Workers", "blue",
-                'changes(sum(capstan_workers{$S,state!="lost"})[1m:15s]) > 0', "workers joined or left"),
-    _annotation("Views", "purple", "changes(max(capstan_view_epoch{$S})[1m:15s]) > 0",
+                'changes(sum(capstan_workers{$S,state!="lost"})[1m:5s]) > 0', "workers joined or left"),
+    _annotation("Views", "purple", "changes(max(capstan_view_epoch{$S})[1m:5s]) > 0",
                 "something joined, left or changed"),
 ]
 
@@ -144,7 +169,7 @@ VARIABLES = [
     _variable("release", "Release", 'label_values(capstan_training_state{namespace="$namespace"}, job_name)'),
 ]
 SHARD = _variable("shard", "Shard", f"label_values(capstan_store_bytes{{{SELECTOR}}}, shard)",
-                  multi=True, includeAll=True, allValue=".*")
+                  multi=True, includeAll=True, allValue=".+")
 
 
 def _place(rows):

@@ -1,5 +1,5 @@
 """Shards: what the parameter servers do, and which of them is hot. For whoever runs the cluster."""
-from panels import GREEN, RED, SHARD, YELLOW, dashboard, lines, stat, steps, target
+from panels import GREEN, RED, SHARD, YELLOW, dashboard, lines, number, quantile, stat, steps, target
 
 ONE = '$S,shard=~"$shard"'
 REQUESTS = ("sum by (shard) (rate(capstan_server_request_duration_seconds_count{%s}[$I]))" % ONE)
@@ -8,8 +8,7 @@ FAILED = '(sum(rate(capstan_server_%%s_requests_total{%s,code!="OK"}[$I])) or ve
 
 
 def latency(q, by):
-    return (f"histogram_quantile({q}, sum by (le, {by}) "
-            f"(rate(capstan_server_request_duration_seconds_bucket{{{ONE}}}[$I])))")
+    return quantile(q, "capstan_server_request_duration_seconds", f"le, {by}", ONE)
 
 
 def tables(name, legend):
@@ -33,7 +32,7 @@ DASHBOARD = dashboard(
              thresholds=steps(GREEN, (1.25, YELLOW), (1.5, RED)), decimals=2),
         stat("Failed", "Part of the requests that were answered with an error. A view that changes makes a few "
              "FAILED_PRECONDITION; otherwise 0 %.", "percentunit",
-             f"({FAILED % 'pull'} + {FAILED % 'push'}) / sum({REQUESTS})", 3,
+             number(f"({FAILED % 'pull'} + {FAILED % 'push'}) / sum({REQUESTS})"), 3,
              thresholds=steps(GREEN, (0.01, YELLOW), (0.1, RED)), decimals=2),
      ]),
      ("Requests", [
@@ -53,10 +52,10 @@ DASHBOARD = dashboard(
                                             "{{shard}}"), min=0),
          lines("Errors", "Requests by status other than OK. FAILED_PRECONDITION when the view changes, "
                "RESOURCE_EXHAUSTED under overload, CANCELLED when workers go.", "reqps",
-               target('sum by (code) (rate(capstan_server_pull_requests_total{%s,code!="OK"}[$I]))' % ONE,
+               target('sum by (code) (rate(capstan_server_pull_requests_total{%s,code!="OK"}[$I])) > 0' % ONE,
                       "pull {{code}}"),
-               target('sum by (code) (rate(capstan_server_push_requests_total{%s,code!="OK"}[$I]))' % ONE,
-                      "push {{code}}"), min=0),
+               target('sum by (code) (rate(capstan_server_push_requests_total{%s,code!="OK"}[$I])) > 0' % ONE,
+                      "push {{code}}"), min=0, noValue="none"),
      ]),
      ("Load", [
          lines("CPU", "Cores that each shard uses. Alike; at the limit the shards are the bottleneck.", "none",

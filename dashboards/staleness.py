@@ -1,10 +1,5 @@
 """Staleness: how old the parameters are that gradients are computed from, and what is done about it."""
-from panels import BLUE, GREEN, RED, YELLOW, bars, dashboard, heat, lines, stat, steps, target
-
-
-def quantile(q, name, by="le"):
-    return f"histogram_quantile({q}, sum by ({by}) (rate({name}_bucket{{$S}}[$I])))"
-
+from panels import BLUE, GREEN, RED, YELLOW, bars, dashboard, heat, lines, quantile, stat, steps, target
 
 VERSIONS, SECONDS = "capstan_update_staleness_versions", "capstan_update_staleness_seconds"
 REJECTED = "sum by (reason) (rate(capstan_gradients_rejected_total{$S}[$I]))"
@@ -56,7 +51,7 @@ DASHBOARD = dashboard(
      ]),
      ("Gradients that did not count", [
          lines("Not applied, by reason", "A duplicate was applied before (after a retry), stale was above "
-               "drop_above. nan and shape are faults.", "cps", target(REJECTED, "{{reason}}"), width=12, min=0),
+               "drop_above. nan and shape are faults.", "cps", target(f"{REJECTED} > 0", "{{reason}}"), width=12, min=0, noValue="none"),
          lines("Late for their round", "Gradients that came after their round was closed (sync with backup "
                "workers); their batch is offered again. 0 on all but slow workers.", "cps",
                target("sum by (pod) (rate(capstan_worker_late_gradients_total{$S}[$I]))", "{{pod}}"), width=12, min=0),

@@ -1,6 +1,6 @@
 """Training: how the job goes, and what holds it up. For whoever wants the model."""
-from panels import (BLUE, GREEN, RED, YELLOW, bars, dashboard, gauge, lines, right_axis, stat, states, steps,
-                    target, values_as)
+from panels import (BLUE, GREEN, LOGARITHMIC, RED, STATE, STATE_NAMES, YELLOW, bars, colors, dashboard, gauge,
+                    lines, number, quantile, right_axis, stat, states, steps, target, values_as)
 
 STEP = "sum by (phase) (rate(capstan_worker_step_duration_seconds_sum{$S}[$I]))"
 # Seconds a second, over all workers, by who is to blame. The workers' pull and push contain the shards' time, and
@@ -16,16 +16,7 @@ BLAME = {
     "network": f"clamp_min({RPC} - {SERVED}, 0)",
     "slower workers": f"({BOUND} + {ROUND})",
 }
-VERDICT = " or ".join(f'label_replace({query}, "who", "{who}", "", "")' for who, query in BLAME.items())
-
-
-def live(state):
-    return f'max(capstan_training_state{{$S,state="{state}"}})'
-
-
-STATES = ("pending", "restoring", "running", "checkpointing", "completed", "failed")
-STATE = " + ".join(f"{number} * {live(state)}" for number, state in enumerate(STATES))
-STATE_NAMES = values_as(dict(enumerate(zip(STATES, (YELLOW, YELLOW, GREEN, BLUE, GREEN, RED)))))
+VERDICT = " or ".join(f'label_replace({query} > 0, "who", "{who}", "", "")' for who, query in BLAME.items())
 
 DASHBOARD = dashboard(
     "capstan-training", "Training", "How a job goes, and what holds it up.",
@@ -55,7 +46,7 @@ DASHBOARD = dashboard(
                "calibration goes to 1.", "short", target("max by (name) (capstan_eval_metric{$S})", "{{name}}"),
                legend="table", decimals=4),
          lines("Learning rate", "As the schedule says; flat without one.", "sci",
-               target("max by (part) (capstan_learning_rate{$S})", "{{part}}")),
+               target("max by (part) (capstan_learning_rate{$S})", "{{part}}"), custom=LOGARITHMIC),
      ]),
      ("Speed", [
          lines("Examples and steps", "Examples and global steps a second. Steady; changes with the workers.", "short",
@@ -64,25 +55,26 @@ DASHBOARD = dashboard(
                overrides=[right_axis("steps/s", "short")], min=0),
          lines("Where a step's time goes", "Mean time of a step's phases. They overlap, so the largest sets the "
                "pace. Normal: compute is the largest.", "s",
-               target(STEP + " / sum by (phase) (rate(capstan_worker_step_duration_seconds_count{$S}[$I]))",
+               target(number(STEP + " / sum by (phase) (rate(capstan_worker_step_duration_seconds_count{$S}[$I]))"),
                       "{{phase}}"), min=0),
          bars("Who holds it up", "Seconds a second that all workers spend on each. The longest bar is the "
               "bottleneck.", "none", *(target(query, who) for who, query in BLAME.items()), decimals=2),
      ]),
      ("Workers", [
          lines("Workers", "Workers by state. Idle ones have no task; lost ones fell silent.", "none",
-               target("max by (state) (capstan_workers{$S})", "{{state}}"), width=6, stack=True, min=0, decimals=0),
+               target("max by (state) (capstan_workers{$S})", "{{state}}"), width=6, stack=True, min=0, decimals=0,
+               overrides=colors({"active": GREEN, "idle": YELLOW, "draining": "orange", "lost": RED,
+                                 "parked": BLUE})),
          bars("Speed of each worker", "Steps a second that a worker could do without waits. Alike among like "
               "machines; a short bar is a straggler.", "none",
               target("max by (worker) (capstan_worker_step_rate{$S})", "{{worker}}"), width=6, decimals=1),
          lines("Tasks", "Pieces of the data, all epochs. todo falls to 0 as done rises.", "none",
-               target("max by (state) (capstan_tasks{$S})", "{{state}}"), width=6, stack=True, min=0, decimals=0),
+               target("max by (state) (capstan_tasks{$S})", "{{state}}"), width=6, stack=True, min=0, decimals=0,
+               overrides=colors({"done": GREEN, "doing": YELLOW, "todo": BLUE})),
          lines("Gradient norm", "Before clipping. Steady or falling; a rise warns of a learning rate that is too "
                "high.", "short",
-               target("histogram_quantile(0.5, sum by (le) (rate(capstan_worker_gradient_norm_bucket{$S}[$I])))",
-                      "median"),
-               target("histogram_quantile(0.99, sum by (le) (rate(capstan_worker_gradient_norm_bucket{$S}[$I])))",
-                      "p99"), width=6),
+               target(quantile(0.5, "capstan_worker_gradient_norm"), "median"),
+               target(quantile(0.99, "capstan_worker_gradient_norm"), "p99"), width=6, min=0),
      ]),
      ("Trouble", [
          lines("Records and steps left out", "Records that could not be understood, and steps not pushed because "

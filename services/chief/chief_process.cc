@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "capstan/base/clock.h"
+#include "capstan/base/locks.h"
 #include "capstan/base/log.h"
 #include "capstan/base/ports_file.h"
 #include "capstan/base/shutdown.h"
@@ -125,6 +126,7 @@ int Refuse(const absl::Status& status) {
 int RunChief(const ProcessOptions& options) {
   absl::StatusOr<log::Format> format = log::ParseFormat(options.log_format);
   if (!format.ok()) return Refuse(format.status());
+  LockWithoutSearch();
   log::Init({.format = *format, .role = "chief"});
   absl::StatusOr<JobPlan> plan = PlanJob(options.job, options.overrides);
   if (!plan.ok()) return Refuse(plan.status());

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "capstan/base/status.h"
@@ -15,6 +16,11 @@
 #include "chief/learning_curve.h"
 
 namespace capstan::chief {
+namespace {
+
+constexpr size_t kMostCurveBytes = size_t{16} << 20;
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<JobFiles>> JobFiles::Open(v1::JobSpec spec) {
   auto files = std::unique_ptr<JobFiles>(new JobFiles(std::move(spec)));
@@ -22,6 +28,10 @@ absl::StatusOr<std::unique_ptr<JobFiles>> JobFiles::Open(v1::JobSpec spec) {
   if (uri.empty()) return files;
   // Refused now, not when the model is to be written.
   CAPSTAN_RETURN_IF_ERROR(OpenObjectStore(uri).status());
+  if (absl::StartsWith(uri, "s3://")) {
+    files->curve_object_ = CurveHeader();
+    return files;
+  }
   // A store that can be followed line by line is a folder; the curve is appended to.
   const std::filesystem::path folder =
       std::filesystem::path(std::string(absl::StripPrefix(uri, "file://"))) / files->spec_.job();
@@ -43,9 +53,17 @@ absl::StatusOr<std::unique_ptr<JobFiles>> JobFiles::Open(v1::JobSpec spec) {
 
 void JobFiles::AppendCurve(const chief::AppendCurve& point) {
   if (curve_.is_open()) curve_ << CurveLine(point) << std::flush;
+  if (!curve_object_.empty() && curve_object_.size() < kMostCurveBytes) {
+    curve_object_ += CurveLine(point);
+  }
 }
 
 absl::Status JobFiles::WriteManifest(chief::WriteManifest manifest) {
+  if (!curve_object_.empty()) {
+    CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store,
+                             OpenObjectStore(spec_.checkpoint().uri()));
+    CAPSTAN_RETURN_IF_ERROR(store->Put(absl::StrCat(spec_.job(), "/curve.csv"), curve_object_));
+  }
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder,
                            OpenObjectStore(manifest.uri));
   manifest.manifest.set_written_by(std::string(Version()));

@@ -20,7 +20,8 @@ class JobFiles {
   // written.
   static absl::StatusOr<std::unique_ptr<JobFiles>> Open(v1::JobSpec spec);
 
-  // Whole lines reach the file at once, so that it can be followed. Does nothing without a uri.
+  // Whole lines reach the file at once, so that it can be followed. In a bucket the curve is an
+  // object, put there with the manifest. Does nothing without a uri.
   void AppendCurve(const chief::AppendCurve& point);
 
   // The model is complete once this has returned OK.
@@ -31,6 +32,7 @@ class JobFiles {
 
   const v1::JobSpec spec_;
   std::ofstream curve_;
+  std::string curve_object_;  // What it is to hold; empty: the curve is a file.
 };
 
 }  // namespace capstan::chief

@@ -9,6 +9,11 @@
 #include "capstan/base/ids.h"
 
 namespace capstan::chief {
+namespace {
+
+ViewEpoch EpochOf(const v1::View& view) { return {view.epoch().term(), view.epoch().n()}; }
+
+}  // namespace
 
 // One stream. gRPC's operations are started without the mutex held, for they may call back at once.
 // At most one operation is under way (`busy_`), so Finish never overtakes a write. Thread-safe.
@@ -19,7 +24,7 @@ class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {
   void Offer(std::shared_ptr<const v1::View> view) {
     absl::ReleasableMutexLock lock(&mu_);
     // The first view and a new one may come from two threads.
-    const ViewEpoch epoch{view->epoch().term(), view->epoch().n()};
+    const ViewEpoch epoch = EpochOf(*view);
     if (ending_ || epoch <= offered_) return;
     offered_ = epoch;
     next_ = std::move(view);
@@ -105,6 +110,7 @@ void ViewFeed::Publish(const v1::View& view) {
   std::vector<std::shared_ptr<Watcher>> watchers;
   {
     absl::MutexLock lock(&mu_);
+    if (view_ != nullptr && EpochOf(view) <= EpochOf(*view_)) return;
     view_ = shared;
     for (const auto& [key, watcher] : watchers_) watchers.push_back(watcher);
   }

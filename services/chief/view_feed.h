@@ -24,6 +24,7 @@ class ViewFeed {
   // A new watcher's stream. Ends with RESOURCE_EXHAUSTED at once if there are too many.
   grpc::ServerWriteReactor<v1::View>* Watch();
 
+  // Does nothing if a view as new has been published.
   void Publish(const v1::View& view);
 
   // Ends all streams, and from now on every new one, with UNAVAILABLE.

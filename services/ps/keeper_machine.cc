@@ -41,15 +41,16 @@ absl::StatusOr<KeeperAnswers> KeeperMachine::Open(const OpenRequest& request, ab
   }
   if (lane.waiter) {
     const bool older = lane.waiter->generation < request.generation;
-    answers.push_back({lane.waiter->id, Only(older ? v1::OpenRoundReply::ANSWER_OLD_GENERATION
-                                                   : v1::OpenRoundReply::ANSWER_WAIT)});
+    answers.push_back({lane.waiter->id,
+                       older ? Only(v1::OpenRoundReply::ANSWER_OLD_GENERATION) : AnswerWait(lane)});
     lane.waiter.reset();
   }
+  const bool is_new = lane.fence < request.generation;
   lane.fence = request.generation;
   if (lane.ended || CanOpen(lane)) {
     answers.push_back({request.waiter, AnswerNow(lane)});
-  } else if (request.deadline <= now) {
-    answers.push_back({request.waiter, Only(v1::OpenRoundReply::ANSWER_WAIT)});
+  } else if (is_new || request.deadline <= now) {
+    answers.push_back({request.waiter, AnswerWait(lane)});
   } else {
     lane.waiter = Waiter{request.waiter, request.generation, request.deadline};
   }
@@ -66,6 +67,10 @@ OpenAnswer KeeperMachine::AnswerNow(const Lane& lane) {
   if (lane.ended) return {v1::OpenRoundReply::ANSWER_ENDED, 0, {}, lane.cursor};
   round_opened_ = true;
   return {v1::OpenRoundReply::ANSWER_OPEN, open_round(), last_, lane.cursor};
+}
+
+OpenAnswer KeeperMachine::AnswerWait(const Lane& lane) const {
+  return {v1::OpenRoundReply::ANSWER_WAIT, open_round() + (lane.arrived ? 1 : 0), {}, 0};
 }
 
 absl::StatusOr<KeeperMachine::ReportResult> KeeperMachine::Report(const LaneReport& report) {
@@ -185,7 +190,7 @@ KeeperAnswers KeeperMachine::Tick(absl::Time now) {
   KeeperAnswers answers;
   for (Lane& lane : lanes_) {
     if (!lane.waiter || lane.waiter->deadline > now) continue;
-    answers.push_back({lane.waiter->id, Only(v1::OpenRoundReply::ANSWER_WAIT)});
+    answers.push_back({lane.waiter->id, AnswerWait(lane)});
     lane.waiter.reset();
   }
   std::erase_if(hold_waiters_, [&](const HoldWaiter& hold) {

@@ -27,7 +27,7 @@ namespace capstan::ps {
 
 struct OpenAnswer {
   v1::OpenRoundReply::Answer answer = v1::OpenRoundReply::ANSWER_UNSPECIFIED;
-  uint64_t round = 0;   // OPEN.
+  uint64_t round = 0;   // OPEN: the open one. WAIT: the first that the lane may still compute.
   ClosedSet closed;     // OPEN: what round - 1 consisted of.
   uint64_t cursor = 0;  // OPEN, ENDED: closed sets that held the lane.
 };
@@ -77,8 +77,9 @@ class KeeperMachine {
   KeeperMachine(int backup_workers, const KeeperState& state);
 
   // A holder announces its generation, which from now on fences lower ones off, and asks for the
-  // round that is open. A lane that has reported waits for the next. INVALID_ARGUMENT: no such
-  // lane; nobody is parked then.
+  // round that is open. A lane that has reported waits for the next; a holder that is new to it is
+  // told so at once, for its clock (ssp) stands behind, and the round may wait for that.
+  // INVALID_ARGUMENT: no such lane; nobody is parked then.
   [[nodiscard]] absl::StatusOr<KeeperAnswers> Open(const OpenRequest& request, absl::Time now);
 
   // "Every shard has my gradient staged", or "my lane is at its end". INVALID_ARGUMENT: no such
@@ -134,6 +135,7 @@ class KeeperMachine {
   bool CanOpen(const Lane& lane) const;
   bool AtBoundary() const;
   OpenAnswer AnswerNow(const Lane& lane);
+  OpenAnswer AnswerWait(const Lane& lane) const;
   bool CountGradient(Lane& lane, const LaneReport& report);
   bool CountEnd(Lane& lane, const LaneReport& report);
   void CloseIfEnough();

@@ -10,8 +10,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "capstan/base/clock.h"
+#include "capstan/base/locks.h"
 #include "capstan/base/log.h"
 #include "capstan/base/ports_file.h"
 #include "capstan/base/shutdown.h"
@@ -50,10 +50,6 @@ void KeepLargeBuffers() {
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
-
-// Abseil as Debian builds it looks for lock cycles at every lock, under a lock of the whole
-// process; tests keep that.
-void LockWithoutSearch() { absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore); }
 
 // Everything that listens.
 struct Listeners {

@@ -11,7 +11,6 @@
 #include "capstan/base/status.h"
 #include "capstan/rpc/status.h"
 #include "ps/rejection.h"
-#include "ps/waiting_reactor.h"
 
 namespace capstan::ps {
 namespace {
@@ -19,6 +18,7 @@ namespace {
 // Waits end a little before the caller's deadline, so that the answer still reaches it.
 constexpr absl::Duration kAnswerMargin = absl::Milliseconds(20);
 constexpr absl::Duration kLongestWait = absl::Seconds(60);
+constexpr absl::Duration kRepliesHint = absl::Milliseconds(50);
 
 // gRPC's deadlines are of the time of day, the shard's of its own clock.
 absl::Time WaitDeadline(const grpc::CallbackServerContext& context, const Clock& clock) {
@@ -75,6 +75,7 @@ PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* re
   metrics_.AddInFlight(1);
   auto finish = [this, context, reactor, reply, begin = absl::Now(),
                  size = request->Length()](absl::StatusOr<grpc::ByteBuffer> result) {
+    if (result.ok()) result = Hold(*std::move(result), *reactor);
     if (result.ok()) reply->Swap(&*result);
     metrics_.CountRequest({Method::kPull, result.status().code(), absl::Now() - begin, size,
                            result.ok() ? reply->Length() : 0});
@@ -99,6 +100,18 @@ PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* re
       shard->Pull(*std::move(query), WaitDeadline(*context, shard->clock()), finish);
   if (waiter) reactor->SetForget([shard, id = *waiter] { return shard->ForgetPull(id); });
   return reactor.get();
+}
+
+absl::StatusOr<grpc::ByteBuffer> PsService::Hold(grpc::ByteBuffer reply, WaitingReactor& reactor) {
+  std::unique_ptr<ReplyBudget::Hold> hold = replies_.TryHold(reply.Length());
+  if (hold == nullptr) {
+    return WithRetryAfter(
+        absl::ResourceExhaustedError(absl::StrCat("clients have not taken ", replies_.held(),
+                                                  " bytes of replies, which is the limit")),
+        kRepliesHint);
+  }
+  reactor.Keep(std::move(hold));
+  return reply;
 }
 
 PsService::Reactor* PsService::Push(Context* context, const grpc::ByteBuffer* request,

@@ -12,9 +12,11 @@
 #include "absl/status/statusor.h"
 #include "capstan/v1/ps.grpc.pb.h"
 #include "ps/loader.h"
+#include "ps/reply_budget.h"
 #include "ps/saver.h"
 #include "ps/shard.h"
 #include "ps/shard_metrics.h"
+#include "ps/waiting_reactor.h"
 
 namespace capstan::ps {
 
@@ -30,6 +32,10 @@ struct ServedShard {
 class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
                             v1::Ps::WithRawCallbackMethod_Push<v1::Ps::CallbackService>> {
  public:
+  // Replies that clients have not taken yet; above this a pull is answered RESOURCE_EXHAUSTED. A
+  // hundred workers that read have a few chunks of about 1 MiB each under way.
+  static constexpr size_t kMaxHeldReplyBytes = 512 << 20;
+
   // `metrics` must outlive the service.
   explicit PsService(ShardMetrics& metrics) : metrics_(metrics) {}
 
@@ -66,11 +72,14 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   // chief's to a shard that serves.
   absl::StatusOr<Shard*> ShardFor(const v1::RequestHeader& header) const;
   absl::StatusOr<Shard*> ShardForOrder(const v1::RequestHeader& header) const;
+  // Counts the reply until it is taken. RESOURCE_EXHAUSTED: too many are not.
+  absl::StatusOr<grpc::ByteBuffer> Hold(grpc::ByteBuffer reply, WaitingReactor& reactor);
   absl::Status HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply);
   absl::StatusOr<v1::SavePartitionsReply> HandleSave(const v1::SavePartitionsRequest& request);
   absl::StatusOr<v1::LoadPartitionsReply> HandleLoad(const v1::LoadPartitionsRequest& request);
 
   ShardMetrics& metrics_;
+  ReplyBudget replies_{kMaxHeldReplyBytes};
   std::atomic<const ServedShard*> served_{nullptr};
 };
 

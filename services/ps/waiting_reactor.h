@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/synchronization/mutex.h"
+#include "ps/reply_budget.h"
 #include "ps/waiter.h"
 
 namespace capstan::ps {
@@ -25,6 +26,9 @@ class WaitingReactor final : public grpc::ServerUnaryReactor {
     reactor->self_ = reactor;
     return reactor;
   }
+
+  // Lives as long as the reply. To be called before Finish.
+  void Keep(std::unique_ptr<ReplyBudget::Hold> hold) { hold_ = std::move(hold); }
 
   // The call has been parked. `forget` takes it out of its place; true: it will not be answered. If
   // the caller is gone already, that happens now.
@@ -61,6 +65,7 @@ class WaitingReactor final : public grpc::ServerUnaryReactor {
   }
 
   std::shared_ptr<WaitingReactor> self_;  // gRPC's reference.
+  std::unique_ptr<ReplyBudget::Hold> hold_;
   absl::Mutex mu_;
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
   absl::AnyInvocable<bool()> forget_ ABSL_GUARDED_BY(mu_);

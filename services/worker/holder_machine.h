@@ -16,6 +16,8 @@
 //  call
 //    failed or ran out of time (give each call a deadline; see the action). Stale tickets are
 //    ignored.
+//    A pull or push that is followed by another one of the same batch to the same shard may be
+//    cancelled, and is not answered then.
 //  - Every ReadBatch is answered by BatchRead or EndOfData; every Compute by Computed.
 //  - Call On(Tick{}) when NextWake() has come.
 //  - Forget{batch} says that the machine will not speak of the batch again: free it. Calls for it
@@ -196,7 +198,7 @@ struct OpenDone {
   Ticket ticket = 0;
   absl::Status status;
   v1::OpenRoundReply::Answer answer = v1::OpenRoundReply::ANSWER_UNSPECIFIED;
-  uint64_t round = 0;
+  uint64_t round = 0;  // Also with WAIT: the first that the lane may still compute.
   ClosedSet closed;
   uint64_t cursor = 0;
 };

@@ -71,6 +71,8 @@ void LaneHolder::OnOpened(const OpenDone& done, const HolderContext& context) {
     case v1::OpenRoundReply::ANSWER_OPEN:
       return OnRound(done, context);
     default:  // WAIT
+      // All rounds below are over for this lane. Others may wait for this member to say so.
+      if (done.round > 0) context.clock.AdvanceTo(done.round - 1);
       open_.failures = 0;
       return open_.Wait(options_.backoff, {}, context);
   }

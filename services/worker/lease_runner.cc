@@ -131,20 +131,32 @@ void LeaseRunner::Do(const SendPull& action) {
   const PullTarget target{.rows = absl::MakeConstSpan(rows, step->rows.empty() ? 0 : 1),
                           .dense = step->parameters.data(),
                           .versions = &step->versions};
-  member_.client.Pull(
+  Cancel(pulls_, action.batch, action.shard);
+  pulls_[{action.batch, action.shard}] = member_.client.Pull(
       action.shard, step->plan, options, target,
       [step, pull, done = Guard([this](const SendPull& of, const PullOutcome& outcome) {
                      OnPulled(of, outcome);
                    })](const PullOutcome& outcome) mutable { done(*pull, outcome); });
 }
 
+void LeaseRunner::Cancel(StepCalls& calls, uint64_t batch, ShardIndex shard) {
+  const auto found = calls.find({batch, shard});
+  if (found == calls.end()) return;
+  member_.client.Cancel(found->second);
+  calls.erase(found);
+}
+
 void LeaseRunner::OnPulled(const SendPull& pull, const PullOutcome& outcome) {
+  pulls_.erase({pull.batch, pull.shard});
   if (!outcome.status.ok()) member_.metrics.CountRetry(pull.shard, outcome.status.code());
   Deliver(PullDone{pull.ticket, outcome.status, outcome.retry_after});
 }
 
 void LeaseRunner::Do(const Compute& action) {
   std::shared_ptr<Step> step = batches_.at(action.batch);
+  for (const v1::ShardInfo& shard : member_.client.view().shards()) {
+    Cancel(pushes_, action.batch, static_cast<ShardIndex>(shard.index()));
+  }
   const absl::Duration pulled = Now() - step->pull_began;
   member_.times.pull.Add(pulled);
   member_.metrics.pull_seconds.Observe(absl::ToDoubleSeconds(pulled));
@@ -201,7 +213,8 @@ void LeaseRunner::Do(const SendPush& action) {
     source.pulled_rows = absl::MakeConstSpan(pulled, tables);
     source.pulled_dense = step->parameters.data();
   }
-  member_.client.Push(
+  Cancel(pushes_, action.batch, action.shard);
+  pushes_[{action.batch, action.shard}] = member_.client.Push(
       action.shard, step->plan, options, source,
       [step, push, done = Guard([this](const SendPush& of, const PushOutcome& outcome) {
                      OnPushed(of, outcome);
@@ -209,6 +222,7 @@ void LeaseRunner::Do(const SendPush& action) {
 }
 
 void LeaseRunner::OnPushed(const SendPush& push, const PushOutcome& outcome) {
+  pushes_.erase({push.batch, push.shard});
   if (!outcome.status.ok()) member_.metrics.CountRetry(push.shard, outcome.status.code());
   Deliver(PushDone{push.ticket, outcome.status, Summarize(outcome), outcome.retry_after});
 }

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/random/random.h"
@@ -83,6 +84,10 @@ class LeaseRunner {
   void Do(const Forget& action);
   void Do(const Finished& action);
 
+  // Calls under way, by batch and shard.
+  using StepCalls = std::map<std::pair<uint64_t, ShardIndex>, RequestId>;
+  void Cancel(StepCalls& calls, uint64_t batch, ShardIndex shard);
+
   void OnBatch(uint64_t number, absl::StatusOr<LeaseBatch> read);
   void OnPulled(const SendPull& pull, const PullOutcome& outcome);
   void OnPushed(const SendPush& push, const PushOutcome& outcome);
@@ -107,6 +112,11 @@ class LeaseRunner {
 
   std::map<uint64_t, std::shared_ptr<Step>> batches_;  // Read and not forgotten.
   std::map<uint64_t, absl::Time> asked_;               // When a batch was asked for.
+  // A later one takes the place of the one before. Otherwise a pull that the machine has given up
+  // (its round is over, the view has changed) would write into a step that is being computed, and
+  // a push would read what is being computed anew.
+  StepCalls pulls_;
+  StepCalls pushes_;
   v1::EvaluationResult evaluation_;
   std::vector<v1::LaneTaskDone> tasks_done_;
   uint64_t round_ = 0;

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/exit_code.h"
+#include "capstan/base/locks.h"
 #include "capstan/base/log.h"
 #include "capstan/base/ports_file.h"
 #include "capstan/base/shutdown.h"
@@ -82,6 +83,7 @@ absl::Status Work(const Flags& flags, HealthServer& health, WorkerMetrics& metri
 
 absl::Status Run(const Flags& flags) {
   CAPSTAN_ASSIGN_OR_RETURN(const log::Format format, log::ParseFormat(flags.log_format));
+  LockWithoutSearch();
   log::Init({.format = format, .role = "worker", .id = flags.name});
   const Shutdown shutdown;
   metrics::Registry registry;

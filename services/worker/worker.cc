@@ -14,6 +14,7 @@ constexpr absl::Duration kHeartbeatTimeout = absl::Seconds(5);
 constexpr absl::Duration kViewRetry = absl::Milliseconds(500);
 constexpr absl::Duration kRateWindow = absl::Seconds(1);
 constexpr absl::Duration kWarnEvery = absl::Seconds(5);
+constexpr absl::Duration kDataPatience = absl::Minutes(15);  // While an object store is away.
 
 SessionOptions SessionOptionsOf(const WorkerOptions& options, const v1::JobSpec& job,
                                 const v1::RegisterWorkerReply& registration) {
@@ -49,7 +50,7 @@ Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registratio
       loop_(loop),
       chief_(std::move(chief)),
       metrics_(metrics),
-      source_(NewDataFiles()),
+      source_(NewDataFiles(kDataPatience)),
       bad_records_(job_.data().max_bad_records()),
       steps_(parameters_),
       prefetcher_(ReaderOptionsOf(job_), {.batches_ahead = job_.train().prefetch_batches()},
@@ -64,6 +65,7 @@ Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registratio
       session_(SessionOptionsOf(options_, job_, registration)) {}
 
 Worker::~Worker() {
+  source_->Cancel();  // Lest the prefetcher waits for it.
   loop_.Cancel(view_call_);
   loop_.Cancel(heartbeat_call_);
   members_.clear();

@@ -30,8 +30,9 @@ class ExactlyOnceTest(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def crew(self, policy, **settings):
-        return Crew(ledger_job([self.data], update=POLICIES[policy], epochs=2), name=policy, **settings)
+    def crew(self, policy, train="", **settings):
+        return Crew(ledger_job([self.data], update=POLICIES[policy], epochs=2, train=train), name=policy,
+                    **settings)
 
     def check(self, crew):
         last = crew.wait()
@@ -75,6 +76,22 @@ class ExactlyOnceTest(unittest.TestCase):
         with self.crew("backup", workers=4, slow={"worker-3": 50}) as crew:
             crew.aggregates = False
             self.check(crew)
+
+    def test_several_compute_threads_train_every_record_once(self):
+        for policy in ("async", "ssp", "sync", "backup"):
+            with self.subTest(policy), self.crew(policy, train="compute_threads: 3", workers=2) as crew:
+                crew.aggregates = False
+                self.check(crew)
+
+    def test_a_worker_of_several_compute_threads_may_die(self):
+        slow = {"worker-0": 20, "worker-1": 20}
+        for policy in ("async", "sync"):
+            with self.subTest(policy), self.crew(policy, train="compute_threads: 2", workers=2, slow=slow) as crew:
+                crew.aggregates = False
+                crew.until_examples(RECORDS // 8)
+                crew.kill("worker-1")
+                crew.add_worker("worker-1")
+                self.check(crew)
 
     def test_every_worker_may_die(self):
         with self.crew("async", workers=2, slow={"worker-0": 20, "worker-1": 20}) as crew:

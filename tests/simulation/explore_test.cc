@@ -124,6 +124,14 @@ TEST(HybridWorlds, BothPartsHoldTogether) {
   ExpectHolds(world);
 }
 
+TEST(HybridWorlds, ANewHolderOfALaneThatIsInKeepsNobodyWaiting) {
+  WorldOptions world = Tasks(Ssp(/*staleness=*/0), {2, 1});
+  world.dense = Sync();
+  world.shards = 1;
+  world.crashes = 1;
+  ExpectHolds(world);
+}
+
 TEST(HybridWorlds, BothPartsHoldWhenALaneIsReleased) {
   WorldOptions world = Tasks(Async(), {1, 1});
   world.dense = Sync();

@@ -28,6 +28,7 @@ void ReadTrain(Section& in, v1::TrainSpec& out) {
   out.set_sum_loss(in.OneOf<bool>("gradient", kGradients, false));
   out.set_clip_norm(static_cast<float>(in.Number("clip_norm", {.open = true}, 0)));
   out.set_compute_threads(in.Whole("compute_threads", {.min = 1, .max = 256}, 1));
+  out.set_step_threads(in.Whole("step_threads", {.min = 1, .max = 64}, 1));
   out.set_evaluate_every_examples(in.Whole("evaluate_every_examples", {.min = 1}, 0));
   ReadEarlyStop(in.Map("early_stop"), *out.mutable_early_stop());
   out.set_max_steps(in.Whole("max_steps", {.min = 1}, 0));

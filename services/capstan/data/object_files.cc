@@ -68,6 +68,13 @@ class ObjectFiles : public Source {
     return NewObjectStream(*store, std::move(name.key), path, offset, likely_end);
   }
 
+  void Cancel() const override {
+    absl::MutexLock lock(&mu_);
+    for (const auto& [uri, store] : buckets_) {
+      if (store != nullptr) store->Cancel();
+    }
+  }
+
  private:
   // Opening touches nothing but the environment, so that it may be done under the lock.
   absl::StatusOr<ObjectStore*> Bucket(const std::string& uri) const ABSL_LOCKS_EXCLUDED(mu_) {
@@ -84,9 +91,22 @@ class ObjectFiles : public Source {
   mutable std::map<std::string, std::unique_ptr<ObjectStore>> buckets_ ABSL_GUARDED_BY(mu_);
 };
 
+absl::StatusOr<std::unique_ptr<ObjectStore>> OpenBucket(const std::string& uri,
+                                                        absl::Duration patience) {
+  constexpr int kNoLimit = 1 << 20;  // Patience is one.
+  CAPSTAN_ASSIGN_OR_RETURN(S3Options options, S3OptionsFromEnvironment());
+  options.attempts = kNoLimit;
+  options.deadline = patience;
+  return OpenObjectStore(uri, options);
+}
+
 // Each file from where its name says.
 class DataFiles : public Source {
  public:
+  explicit DataFiles(absl::Duration patience)
+      : objects_(NewObjectFiles(
+            [patience](const std::string& uri) { return OpenBucket(uri, patience); })) {}
+
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
     return SourceOf(pattern).List(pattern);
   }
@@ -96,14 +116,15 @@ class DataFiles : public Source {
     return SourceOf(path).Open(path, offset, likely_end);
   }
 
+  void Cancel() const override { objects_->Cancel(); }
+
  private:
   const Source& SourceOf(const std::string& path) const {
     return absl::StartsWith(path, kScheme) ? *objects_ : *files_;
   }
 
   const std::unique_ptr<const Source> files_ = NewLocalFiles();
-  const std::unique_ptr<const Source> objects_ =
-      NewObjectFiles([](const std::string& uri) { return OpenObjectStore(uri); });
+  const std::unique_ptr<const Source> objects_;
 };
 
 }  // namespace
@@ -112,6 +133,8 @@ std::unique_ptr<const Source> NewObjectFiles(BucketOpener open) {
   return std::make_unique<ObjectFiles>(std::move(open));
 }
 
-std::unique_ptr<const Source> NewDataFiles() { return std::make_unique<DataFiles>(); }
+std::unique_ptr<const Source> NewDataFiles(absl::Duration patience) {
+  return std::make_unique<DataFiles>(patience);
+}
 
 }  // namespace capstan

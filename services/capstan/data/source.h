@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 namespace capstan {
 
@@ -42,11 +43,15 @@ class Source {
   static constexpr uint64_t kToTheEnd = ~uint64_t{0};
   virtual absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
                                                            uint64_t likely_end) const = 0;
+
+  // For a process that ends: what waits for a network, or comes later, fails with CANCELLED.
+  virtual void Cancel() const {}
 };
 
 // Files and objects: what begins with `s3://` is read from there, with the options of the
-// environment; all else as NewLocalFiles does.
-std::unique_ptr<const Source> NewDataFiles();
+// environment, and failures that pass are tried again until `patience` is over; all else as
+// NewLocalFiles does.
+std::unique_ptr<const Source> NewDataFiles(absl::Duration patience = absl::Minutes(2));
 
 // Local files; `file://` in front of a path is accepted.
 std::unique_ptr<const Source> NewLocalFiles();

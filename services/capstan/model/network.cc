@@ -13,6 +13,7 @@
 #include "capstan/model/layout.h"
 #include "capstan/model/loss.h"
 #include "capstan/model/matrix.h"
+#include "capstan/model/parallel_network.h"
 #include "capstan/model/tower.h"
 
 namespace capstan {
@@ -217,8 +218,13 @@ absl::StatusOr<std::vector<PlacedTower>> PlaceTowers(const v1::JobSpec& spec) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Network>> Network::Create(const v1::JobSpec& spec) {
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<PlacedTower> towers, PlaceTowers(spec));
-  return std::make_unique<TowerNetwork>(spec, std::move(towers));
+  std::vector<std::unique_ptr<Network>> slices;
+  for (uint32_t i = 0; i < std::max(1u, spec.train().step_threads()); ++i) {
+    CAPSTAN_ASSIGN_OR_RETURN(std::vector<PlacedTower> towers, PlaceTowers(spec));
+    slices.push_back(std::make_unique<TowerNetwork>(spec, std::move(towers)));
+  }
+  if (slices.size() == 1) return std::move(slices[0]);
+  return NewParallelNetwork(std::move(slices), /*mean_gradients=*/!spec.train().sum_loss());
 }
 
 }  // namespace capstan

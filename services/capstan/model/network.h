@@ -36,7 +36,8 @@ struct NetworkGradients {
 // Thread-compatible.
 class Network {
  public:
-  // `spec` completed by LayOutModel. INVALID_ARGUMENT if its towers and tensors do not agree.
+  // `spec` completed by LayOutModel; computes on train.step_threads threads. INVALID_ARGUMENT if
+  // its towers and tensors do not agree.
   static absl::StatusOr<std::unique_ptr<Network>> Create(const v1::JobSpec& spec);
   virtual ~Network() = default;
 

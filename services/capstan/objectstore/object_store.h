@@ -92,6 +92,10 @@ class ObjectStore {
   // Those that do not exist are no error. Upon an error some of them may be gone.
   virtual absl::Status DeleteAll(std::span<const std::string> keys) = 0;
 
+  // For a process that ends: calls that wait for a network, and all that come later, fail within
+  // about a second with CANCELLED. Stores without a network go on.
+  virtual void Cancel() {}
+
   // The same, said shorter.
   absl::Status Put(std::string_view key, std::string_view bytes);
   absl::StatusOr<ObjectVersion> PutIfAbsent(std::string_view key, std::string_view bytes);

@@ -1,5 +1,6 @@
 #include "capstan/rpc/server.h"
 
+#include <grpc/compression.h>
 #include <grpc/grpc.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
@@ -31,6 +32,10 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_streams_per_connection);
   // Without this two processes may listen on one port, and each gets half of the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // A megabyte of gzip may be a gigabyte of zeros, and floats do not compress.
+  for (grpc_compression_algorithm algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
+    builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
+  }
   builder.SetResourceQuota(
       grpc::ResourceQuota("capstan").Resize(static_cast<size_t>(options.max_buffer_bytes)));
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();

@@ -23,7 +23,8 @@ struct ServerOptions {
 // A server that listens. *Thread-safe*.
 class Server {
  public:
-  // Listens at once. `services` must outlive the server. Errors: UNAVAILABLE if the port is taken
+  // Listens at once. Takes no compressed messages: they are answered UNIMPLEMENTED. `services` must
+  // outlive the server. Errors: UNAVAILABLE if the port is taken
   // or the address cannot be had.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
                                                        const std::vector<grpc::Service*>& services);

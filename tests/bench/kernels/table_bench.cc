@@ -5,6 +5,7 @@
 
 #include "benchmark/benchmark.h"
 #include "capstan/base/hash.h"
+#include "capstan/placement/placement.h"
 #include "capstan/store/table.h"
 
 namespace capstan {
@@ -105,6 +106,87 @@ void BM_PushOfNewRows(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * kBatch);
 }
 BENCHMARK(BM_PushOfNewRows)->Iterations(100);
+
+// The same rows in 256 partitions, as a shard holds them: a batch has some 39 keys of each.
+class Partitions {
+ public:
+  Partitions() {
+    for (size_t i = 0; i < kPartitions; ++i) {
+      tables_.push_back(*Table::Create(Spec(), kPartitions, &arena_));
+    }
+    const std::vector<float> values(kBatch * kDim, 1e-3f);
+    std::vector<uint64_t> all(kBatch);
+    for (uint64_t begin = 0; begin < kRows; begin += kBatch) {
+      for (size_t i = 0; i < kBatch; ++i) all[i] = begin + i;
+      const auto keys = Split(all);
+      for (size_t p = 0; p < kPartitions; ++p) {
+        RowGradients gradient;
+        gradient.keys = keys[p];
+        gradient.values = PackedFloats(values.data(), keys[p].size() * kDim);
+        tables_[p]->Apply({&gradient, 1}, {});
+      }
+    }
+  }
+
+  static std::vector<std::vector<uint64_t>> Split(const std::vector<uint64_t>& keys) {
+    std::vector<std::vector<uint64_t>> split(kPartitions);
+    for (uint64_t key : keys) {
+      split[static_cast<size_t>(Raw(PartitionOfKey(key, 1, kPartitions)))].push_back(key);
+    }
+    return split;
+  }
+
+  static constexpr uint32_t kPartitions = 256;
+  Table& table(size_t i) { return *tables_[i]; }
+
+ private:
+  SlabArena arena_;
+  std::vector<std::unique_ptr<Table>> tables_;
+};
+
+Partitions& FullPartitions() {
+  static Partitions& partitions = *new Partitions;
+  return partitions;
+}
+
+void BM_PullOfPartitions(benchmark::State& state) {
+  Partitions& partitions = FullPartitions();
+  std::vector<std::vector<std::vector<uint64_t>>> batches;
+  for (const auto& batch : Batches(/*first_key=*/0)) batches.push_back(Partitions::Split(batch));
+  std::vector<float> values(kBatch * kDim);
+  size_t next = 0;
+  for (auto _ : state) {
+    const auto& batch = batches[next++ % kBatches];
+    float* at = values.data();
+    for (size_t p = 0; p < Partitions::kPartitions; ++p) {
+      partitions.table(p).Pull(batch[p], at);
+      at += batch[p].size() * kDim;
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * kBatch);
+}
+BENCHMARK(BM_PullOfPartitions)->MinTime(0.2);
+
+void BM_PushOfPartitions(benchmark::State& state) {
+  Partitions& partitions = FullPartitions();
+  std::vector<std::vector<std::vector<uint64_t>>> batches;
+  for (const auto& batch : Batches(/*first_key=*/0)) batches.push_back(Partitions::Split(batch));
+  const std::vector<float> values(kBatch * kDim, 1e-3f);
+  size_t next = 0;
+  for (auto _ : state) {
+    const auto& batch = batches[next++ % kBatches];
+    const float* at = values.data();
+    for (size_t p = 0; p < Partitions::kPartitions; ++p) {
+      RowGradients gradient;
+      gradient.keys = batch[p];
+      gradient.values = PackedFloats(at, batch[p].size() * kDim);
+      partitions.table(p).Apply({&gradient, 1}, {});
+      at += batch[p].size() * kDim;
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * kBatch);
+}
+BENCHMARK(BM_PushOfPartitions)->MinTime(0.2);
 
 }  // namespace
 }  // namespace capstan

@@ -10,52 +10,12 @@
 #include "absl/time/clock.h"
 #include "capstan/client/ps_client.h"
 #include "tests/integration/shard/local_shard.h"
+#include "tests/integration/shard/trainer.h"
 
 namespace capstan {
 namespace {
 
 using testing::HasSubstr;
-
-// A client with matrices for one table and the dense vector.
-struct Trainer {
-  explicit Trainer(LocalShards& shards, PsClientOptions options = {})
-      : map(*ParameterMap::Create(shards.job())), client(loop, map, options), plan(map) {
-    EXPECT_TRUE(client.SetView(shards.view()));
-    versions.resize(map.partition_count());
-  }
-
-  void Plan(const std::vector<uint64_t>& use) {
-    keys = use;
-    const std::array<TableKeys, 1> tables = {TableKeys{0, keys}};
-    plan.Build(map.tables().empty() ? absl::Span<const TableKeys>() : tables,
-               map.layout().flat_size() > 0);
-    plan.Route(client.owners());
-    if (!map.tables().empty()) rows.assign(keys.size() * map.tables()[0].dim, -1);
-    dense.assign(map.layout().flat_size(), -1);
-  }
-
-  PullOutcome Pull(const PullOptions& options = {}) {
-    const std::array<float*, 1> matrices = {rows.data()};
-    return client.PullAll(plan, options,
-                          {.rows = matrices, .dense = dense.data(), .versions = &versions});
-  }
-
-  PushOutcome Push(uint64_t seq, float gradient) {
-    const std::vector<float> g(rows.size(), gradient), d(dense.size(), gradient);
-    const std::array<const float*, 1> matrices = {g.data()};
-    return client.PushAll(plan, {.stream = StreamPush{StreamId::Session(1), seq, {1, 1}, 0}},
-                          {.rows = matrices, .dense = d.data(), .versions = &versions});
-  }
-
-  EventLoop loop;
-  ParameterMap map;
-  PsClient client;
-  RequestPlan plan;
-  std::vector<uint64_t> keys;
-  std::vector<float> rows;
-  std::vector<float> dense;
-  PartitionVersions versions;
-};
 
 // A push of nothing, which says that the member has finished `clock` steps.
 void TellClock(LocalShards& shards, MemberId member, uint64_t clock) {

@@ -57,9 +57,19 @@ TEST(KeeperTest, ANewHolderReleasesTheOldOnesWait) {
   Open(keeper, 0, kFirst, 7);
   const KeeperAnswers answers =
       keeper.Open({WaiterId{8}, LaneIndex{0}, kSecond, kNow + absl::Seconds(5)}, kNow).value();
-  ASSERT_EQ(answers.size(), 1u);
+  ASSERT_EQ(answers.size(), 2u);
   EXPECT_EQ(answers[0].waiter, WaiterId{7});
   EXPECT_EQ(std::get<OpenAnswer>(answers[0].answer).answer, Opened::ANSWER_OLD_GENERATION);
+}
+
+TEST(KeeperTest, ANewHolderOfALaneThatIsInIsToldAtOnceWhichRoundIsNext) {
+  KeeperMachine keeper(2, 0);
+  Open(keeper, 0, kFirst);
+  Report(keeper, 0, kFirst, 1);
+  const OpenAnswer told = Open(keeper, 0, kSecond, 8);
+  EXPECT_EQ(told.answer, Opened::ANSWER_WAIT);
+  EXPECT_EQ(told.round, 2u);
+  EXPECT_EQ(Open(keeper, 0, kSecond, 9).answer, Opened::ANSWER_UNSPECIFIED) << "parked";
 }
 
 TEST(KeeperTest, ARepeatedReportOfACountedGradientIsCounted) {

@@ -182,6 +182,20 @@ TEST(LaneHolderTest, InTheHybridAPushHasBothNames) {
   EXPECT_EQ(push.stream->low_mark, push.stream->seq);
 }
 
+TEST(LaneHolderTest, AHolderThatWaitsForTheNextRoundTellsThatTheOnesBeforeAreOver) {
+  LaneLease lease = Lease();
+  lease.options.ssp = true;
+  Driver holder(NewLaneHolder(lease));
+  OpenDone wait;
+  wait.ticket = holder.Take<SendOpen>().ticket;
+  wait.answer = Opened::ANSWER_WAIT;
+  wait.round = 4;
+  holder.Feed(wait);
+  const std::vector<SendClock> clocks = holder.TakeAll<SendClock>();
+  ASSERT_EQ(clocks.size(), 2u);
+  EXPECT_EQ(clocks[0].clock, 3u);
+}
+
 TEST(LaneHolderTest, CallsOfAStageThatIsOverWakeNobody) {
   Driver holder(NewLaneHolder(Lease()));
   OpenRound(holder, 1, 0);

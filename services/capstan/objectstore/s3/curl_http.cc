@@ -77,6 +77,12 @@ size_t OnSend(char* buffer, size_t, size_t count, void* user) {
   return taken;
 }
 
+// Called about once a second, and whenever bytes pass.
+int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  const std::atomic<bool>* cancelled = static_cast<Exchange*>(user)->request.cancelled;
+  return cancelled != nullptr && cancelled->load() ? 1 : 0;
+}
+
 // libcurl begins anew where a kept connection turns out to be closed.
 int OnRewind(void* user, curl_off_t offset, int origin) {
   if (origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
@@ -97,6 +103,8 @@ absl::Status CurlStatus(CURLcode code, const HttpRequest& request) {
     case CURLE_UNSUPPORTED_PROTOCOL:
       return absl::FailedPreconditionError(
           absl::StrCat(request.method, " ", where, ": only https:// is allowed"));
+    case CURLE_ABORTED_BY_CALLBACK:
+      return absl::CancelledError(message);
     case CURLE_URL_MALFORMAT:
       return absl::InvalidArgumentError(message);
     default:
@@ -203,6 +211,9 @@ void CurlHttp::Prepare(CURL* handle, curl_slist* headers, Exchange& exchange) co
   curl_easy_setopt(handle, CURLOPT_HEADERDATA, &exchange);
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, OnBody);
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, &exchange);
+  curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, OnProgress);
+  curl_easy_setopt(handle, CURLOPT_XFERINFODATA, &exchange);
   PrepareBody(handle, exchange);
 }
 

@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_OBJECTSTORE_S3_HTTP_H_
 #define CAPSTAN_OBJECTSTORE_S3_HTTP_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,8 +23,9 @@ struct HttpRequest {
   HttpHeaders headers = {};
   std::string_view body = {};  // Lives until the exchange is over.
   absl::Duration timeout = absl::Seconds(60);
-  uint64_t most_body = uint64_t{4} << 20;  // A longer answer is RESOURCE_EXHAUSTED.
-  bool direct = false;                     // Through no proxy, whatever the environment says.
+  uint64_t most_body = uint64_t{4} << 20;        // A longer answer is RESOURCE_EXHAUSTED.
+  bool direct = false;                           // Through no proxy, whatever the environment says.
+  const std::atomic<bool>* cancelled = nullptr;  // Once true, CANCELLED within about a second.
 };
 
 struct HttpResponse {

@@ -38,6 +38,7 @@ S3Outcome S3Client::Send(const S3Call& call) {
   bool new_credentials = false;
   bool corrected_clock = false;
   for (int n = 1;; ++n) {
+    if (cancelled_) return {absl::CancelledError(Describe(call)), repeated};
     const absl::Duration left = options_.deadline - (world_.clock.Now() - begin);
     Attempt attempt = Try(call, std::min(left, options_.request_timeout));
     if (attempt.response.ok()) return {std::move(attempt.response), repeated};
@@ -72,6 +73,7 @@ S3Client::Attempt S3Client::Try(const S3Call& call, absl::Duration timeout) {
   }
   HttpRequest request = Sign(call, *credentials);
   request.timeout = timeout;
+  request.cancelled = &cancelled_;
   absl::StatusOr<HttpResponse> response = world_.http.Send(request);
   if (!response.ok()) {
     const Remedy remedy = Passes(response.status()) ? Remedy::kRetry : Remedy::kNone;

@@ -58,6 +58,9 @@ class S3Client {
   // clock.
   S3Outcome Send(const S3Call& call);
 
+  // What is under way, and every later call, fails with CANCELLED. Pauses are the world's to end.
+  void Cancel() { cancelled_ = true; }
+
   const S3Options& options() const { return options_; }
 
   // 128 random bits as text.
@@ -84,6 +87,7 @@ class S3Client {
   const S3Endpoint endpoint_;
   const S3World world_;
   const std::unique_ptr<S3CredentialsCache> credentials_;
+  std::atomic<bool> cancelled_ = false;
   std::atomic<int64_t> skew_seconds_ = 0;  // The server's clock minus ours.
 };
 

@@ -9,6 +9,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "capstan/base/status.h"
 #include "capstan/objectstore/s3/digest.h"
@@ -111,6 +113,8 @@ class S3ObjectStore : public ObjectStore {
     return DeleteS3Objects(*client_, full);
   }
 
+  void Cancel() override { client_->Cancel(); }
+
  private:
   std::string Full(std::string_view key) const { return root_ + std::string(key); }
   absl::StatusOr<Object> ReadNothing(std::string_view key, const ReadRange& range);
@@ -169,18 +173,40 @@ absl::StatusOr<Object> S3ObjectStore::ReadNothing(std::string_view key, const Re
   return absl::AbortedError(absl::StrCat(Absl(key), ": has changed while it was read"));
 }
 
+// Sleeps that a cancellation ends. Thread-safe.
+class Sleeper {
+ public:
+  void Sleep(absl::Duration pause) { ended_.WaitForNotificationWithTimeout(pause); }
+  void End() {
+    absl::MutexLock lock(&mu_);
+    if (!ended_.HasBeenNotified()) ended_.Notify();
+  }
+
+ private:
+  absl::Mutex mu_;  // One notifies.
+  absl::Notification ended_;
+};
+
 // The store over libcurl, with the world it stands in.
 class OwningStore : public S3ObjectStore {
  public:
   OwningStore(std::unique_ptr<Http> http, std::unique_ptr<Clock> clock,
-              std::unique_ptr<S3Client> client, const std::string& prefix)
+              std::unique_ptr<Sleeper> sleeper, std::unique_ptr<S3Client> client,
+              const std::string& prefix)
       : S3ObjectStore(std::move(client), prefix),
         http_(std::move(http)),
-        clock_(std::move(clock)) {}
+        clock_(std::move(clock)),
+        sleeper_(std::move(sleeper)) {}
+
+  void Cancel() override {
+    S3ObjectStore::Cancel();
+    sleeper_->End();
+  }
 
  private:
   const std::unique_ptr<Http> http_;
   const std::unique_ptr<Clock> clock_;
+  const std::unique_ptr<Sleeper> sleeper_;
 };
 
 }  // namespace
@@ -201,15 +227,16 @@ absl::StatusOr<std::unique_ptr<ObjectStore>> OpenS3ObjectStore(const S3Location&
       NewCurlHttp({.allow_http = options.allow_http || !options.container_credentials_uri.empty(),
                    .ca_file = options.ca_file});
   auto clock = std::make_unique<SteadyClock>();
+  auto sleeper = std::make_unique<Sleeper>();
   const S3World world{.http = *http,
                       .clock = *clock,
                       .now = [] { return absl::Now(); },
-                      .sleep = [](absl::Duration pause) { absl::SleepFor(pause); },
+                      .sleep = [&here = *sleeper](absl::Duration pause) { here.Sleep(pause); },
                       .unit = [] { return std::ldexp(std::random_device()(), -32); }};
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<S3Client> client,
                            S3Client::Create(options, location.bucket, world));
-  return std::make_unique<OwningStore>(std::move(http), std::move(clock), std::move(client),
-                                       location.prefix);
+  return std::make_unique<OwningStore>(std::move(http), std::move(clock), std::move(sleeper),
+                                       std::move(client), location.prefix);
 }
 
 }  // namespace capstan

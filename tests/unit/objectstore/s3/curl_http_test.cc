@@ -1,8 +1,11 @@
 // libcurl behind our interface, against a server that breaks every promise of HTTP.
 #include <atomic>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "capstan/objectstore/s3/http.h"
 #include "capstan/objectstore/s3/s3_object_store.h"
 #include "gmock/gmock.h"
@@ -105,6 +108,15 @@ TEST(CurlHttpTest, WaitsNoLongerThanTheTimeout) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(response.status())) << response.status();
 }
 
+TEST(CurlHttpTest, EndsSoonWhenItIsCancelled) {
+  std::atomic<bool> cancelled = false;
+  const RawServer server([&](int, const std::string&) {
+    cancelled = true;
+    return RawAnswer{"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", AfterAnswer::kStall};
+  });
+  EXPECT_TRUE(absl::IsCancelled(Get(server, {.cancelled = &cancelled}).status()));
+}
+
 TEST(CurlHttpTest, SaysWhereNobodyListensWithoutTheQuery) {
   std::string url;
   {
@@ -131,6 +143,26 @@ TEST(CurlHttpTest, SpeaksNoPlainHttpUnlessItIsAllowed) {
   EXPECT_FALSE(NewCurlHttp({.allow_http = true})
                    ->Send({.method = "GET", .url = "file:///etc/hostname"})
                    .ok());
+}
+
+TEST(CurlHttpTest, EndsAPauseOfTheStoreWhenItIsCancelled) {
+  absl::Notification asked;
+  const RawServer server([&](int, const std::string&) {
+    asked.Notify();
+    return RawAnswer{"HTTP/1.1 503 Slow\r\nRetry-After: 25\r\nContent-Length: 0\r\n\r\n"};
+  });
+  const auto store = *OpenS3ObjectStore(
+      {"ads", ""},
+      {.endpoint = server.url(), .allow_http = true, .access_key = "id", .secret_key = "key"});
+  const absl::Time begin = absl::Now();
+  absl::Status status;
+  std::thread reader([&] { status = store->Get("a").status(); });
+  asked.WaitForNotification();
+  store->Cancel();
+  reader.join();
+  EXPECT_TRUE(absl::IsCancelled(status)) << status;
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+  EXPECT_TRUE(absl::IsCancelled(store->Put("a", "x")));
 }
 
 TEST(CurlHttpTest, ReadsAnObjectWholeThroughResetsInItsMiddle) {

@@ -1,0 +1,17 @@
+// How the mutexes of a process behave.
+#ifndef CAPSTAN_BASE_LOCKS_H_
+#define CAPSTAN_BASE_LOCKS_H_
+
+#include "absl/synchronization/mutex.h"
+
+namespace capstan {
+
+// Abseil as Debian builds it looks for lock cycles at every lock, under a lock of the whole
+// process. A service turns that off when it starts; tests keep it.
+inline void LockWithoutSearch() {
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+}
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_BASE_LOCKS_H_

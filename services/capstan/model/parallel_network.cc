@@ -1,0 +1,132 @@
+#include "capstan/model/parallel_network.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "capstan/base/check.h"
+#include "capstan/model/thread_team.h"
+
+namespace capstan {
+namespace {
+
+// The i-th of `count` equal parts of `size` things.
+struct Range {
+  size_t begin, end;
+};
+Range PartOf(size_t size, size_t i, size_t count) {
+  return {size * i / count, size * (i + 1) / count};
+}
+
+class ParallelNetwork : public Network {
+ public:
+  ParallelNetwork(std::vector<std::unique_ptr<Network>> networks, bool mean_gradients)
+      : networks_(std::move(networks)),
+        mean_gradients_(mean_gradients),
+        slices_(networks_.size()),
+        team_(networks_.size()) {
+    parameters_.resize(static_cast<size_t>(networks_[0]->parameter_count()));
+  }
+
+  std::span<const float> Forward(const NetworkInput& input) override {
+    Cut(input);
+    team_.Run([this](size_t i) {
+      if (i >= used_) return;
+      KeepLogits(slices_[i], networks_[i]->Forward(slices_[i].input));
+    });
+    return logits_;
+  }
+
+  NetworkGradients ForwardBackward(const NetworkInput& input) override {
+    Cut(input);
+    team_.Run([this](size_t i) {
+      if (i >= used_) return;
+      slices_[i].result = networks_[i]->ForwardBackward(slices_[i].input);
+      KeepLogits(slices_[i], slices_[i].result.logits);
+    });
+    rows_.resize(input.rows.size());
+    team_.Run([this](size_t i) {
+      Sum(&NetworkGradients::rows, PartOf(rows_.size(), i, team_.size()), rows_);
+      Sum(&NetworkGradients::parameters, PartOf(parameters_.size(), i, team_.size()), parameters_);
+    });
+    double loss_sum = 0;
+    for (size_t i = 0; i < used_; ++i) loss_sum += slices_[i].result.loss_sum;
+    return {.loss_sum = loss_sum, .logits = logits_, .rows = rows_, .parameters = parameters_};
+  }
+
+  int row_dim() const override { return networks_[0]->row_dim(); }
+  int outputs() const override { return networks_[0]->outputs(); }
+  int64_t parameter_count() const override { return networks_[0]->parameter_count(); }
+
+ private:
+  struct Slice {
+    NetworkInput input;
+    std::vector<uint32_t> offsets;  // Of the slice's examples in its own part of the keys.
+    size_t first = 0;               // Of its examples in the batch.
+    float weight = 1;               // Of its gradients in the batch's.
+    NetworkGradients result;
+  };
+
+  // Fills the first used_ slices. A slice has an example at least, unless the batch has none.
+  void Cut(const NetworkInput& input) {
+    CAPSTAN_CHECK(!input.offsets.empty());
+    const size_t examples = input.offsets.size() - 1;
+    used_ = std::clamp<size_t>(examples, 1, networks_.size());
+    for (size_t i = 0; i < used_; ++i) CutSlice(input, PartOf(examples, i, used_), slices_[i]);
+    logits_.resize(examples * static_cast<size_t>(outputs()));
+  }
+
+  void CutSlice(const NetworkInput& input, Range range, Slice& slice) const {
+    const size_t all = input.offsets.size() - 1;
+    const size_t examples = range.end - range.begin;
+    const uint32_t first_key = input.offsets[range.begin];
+    const size_t keys = input.offsets[range.end] - first_key;
+    const size_t dense_width = all == 0 ? 0 : input.dense.size() / all;
+    slice.first = range.begin;
+    slice.weight =
+        mean_gradients_ && all > 0 ? static_cast<float>(examples) / static_cast<float>(all) : 1.0f;
+    slice.offsets.assign(input.offsets.begin() + static_cast<ptrdiff_t>(range.begin),
+                         input.offsets.begin() + static_cast<ptrdiff_t>(range.end) + 1);
+    for (uint32_t& offset : slice.offsets) offset -= first_key;
+    slice.input = input;
+    slice.input.offsets = slice.offsets;
+    if (!input.labels.empty()) slice.input.labels = input.labels.subspan(range.begin, examples);
+    slice.input.index = input.index.subspan(first_key, keys);
+    if (!input.values.empty()) slice.input.values = input.values.subspan(first_key, keys);
+    slice.input.dense = input.dense.subspan(range.begin * dense_width, examples * dense_width);
+  }
+
+  void KeepLogits(const Slice& slice, std::span<const float> logits) {
+    std::copy(logits.begin(), logits.end(),
+              logits_.begin() + static_cast<ptrdiff_t>(slice.first) * outputs());
+  }
+
+  // The weighted sum of a part of the slices' gradients, added in their order.
+  void Sum(std::span<const float> NetworkGradients::*of, Range range, std::vector<float>& sum) {
+    for (size_t i = 0; i < used_; ++i) {
+      const std::span<const float> part = slices_[i].result.*of;
+      const float weight = slices_[i].weight;
+      for (size_t k = range.begin; k < range.end; ++k) {
+        sum[k] = i == 0 ? weight * part[k] : sum[k] + weight * part[k];
+      }
+    }
+  }
+
+  const std::vector<std::unique_ptr<Network>> networks_;
+  const bool mean_gradients_;
+  std::vector<Slice> slices_;
+  size_t used_ = 0;
+  std::vector<float> logits_, rows_, parameters_;
+  ThreadTeam team_;  // Last: its threads use the others.
+};
+
+}  // namespace
+
+std::unique_ptr<Network> NewParallelNetwork(std::vector<std::unique_ptr<Network>> slices,
+                                            bool mean_gradients) {
+  CAPSTAN_CHECK(!slices.empty());
+  return std::make_unique<ParallelNetwork>(std::move(slices), mean_gradients);
+}
+
+}  // namespace capstan

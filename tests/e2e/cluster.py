@@ -1,0 +1,154 @@
+"""A Kubernetes cluster for tests: that of $KUBECONFIG, or the one of ../shared/kube if it is up.
+
+The images must be in it: $CAPSTAN_IMAGE (capstan) with the tag $CAPSTAN_TAG (e2e); tests/e2e/kubernetes sees to that.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHART = ROOT / "helm" / "capstan"
+KUBE = pathlib.Path(os.environ.get("CAPSTAN_KUBE", ROOT.parent / "shared" / "kube" / "kube"))
+IMAGE, TAG = os.environ.get("CAPSTAN_IMAGE", "capstan"), os.environ.get("CAPSTAN_TAG", "e2e")
+# Small enough for two cores that others use too.
+_SMALL = {"requests": {"cpu": "10m", "memory": "48Mi"}, "limits": {"memory": "768Mi"}}
+SMALL = {"image": {"repository": IMAGE, "tag": TAG},
+         **{role: {"resources": _SMALL} for role in ("chief", "ps", "worker", "wait", "tests")}}
+
+
+def _tool(name):
+    return [name] if os.environ.get("KUBECONFIG") else [str(KUBE), name]
+
+
+def run(*words, check=True, timeout=300, text=None):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=timeout, input=text)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, words[:6]))}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done
+
+
+def kubectl(*words, **options):
+    return run(*_tool("kubectl"), *words, **options)
+
+
+def helm(*words, **options):
+    return run(*_tool("helm"), *words, **options)
+
+
+def require_cluster():
+    if not os.environ.get("KUBECONFIG") and not KUBE.exists():
+        reason = "neither $KUBECONFIG nor the kube tool is there"
+    elif kubectl("get", "--raw", "/readyz", check=False).returncode != 0:
+        reason = "the cluster does not answer; tests/e2e/kubernetes starts one"
+    elif not os.environ.get("KUBECONFIG") and f"{IMAGE}/chief:{TAG}" not in run(KUBE, "images").stdout:
+        reason = f"the cluster has no image {IMAGE}/chief:{TAG}; tests/e2e/kubernetes builds it"
+    else:
+        return
+    print(f"SKIPPED: {reason}; nothing was tried on Kubernetes")
+    sys.exit(77)
+
+
+def merged(one, other):
+    """Values over values, as helm merges them."""
+    result = dict(one)
+    for key, value in other.items():
+        both = isinstance(value, dict) and isinstance(result.get(key), dict)
+        result[key] = merged(result[key], value) if both else value
+    return result
+
+
+class Namespace:
+    """A namespace of its own under the restricted Pod Security Standard; goes with all that is in it."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        kubectl("delete", "namespace", self.name, "--ignore-not-found", timeout=180)
+        kubectl("create", "namespace", self.name)
+        kubectl("label", "namespace", self.name, "pod-security.kubernetes.io/enforce=restricted")
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind is not None:
+            print(self.kubectl("get", "all,events", check=False).stdout[-6000:], file=sys.stderr)
+        kubectl("delete", "namespace", self.name, "--wait=false", check=False)
+
+    def kubectl(self, *words, **options):
+        return kubectl("--namespace", self.name, *words, **options)
+
+    def apply(self, *objects):
+        self.kubectl("apply", "-f", "-", text="\n---\n".join(yaml.safe_dump(one) for one in objects))
+
+    def get(self, *words):
+        return json.loads(self.kubectl("get", *words, "--output=json").stdout)
+
+
+class Release:
+    """One job. `values` go over the small resources of SMALL."""
+
+    def __init__(self, namespace, name, values):
+        self.namespace, self.name, self.values = namespace, name, merged(SMALL, values)
+        self.prefix = name
+
+    def helm(self, command, *words, **options):
+        return helm(command, self.name, *words, "--namespace", self.namespace.name, **options)
+
+    def apply(self, command, *words):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            yaml.safe_dump(self.values, file)
+            file.flush()
+            return self.helm(command, CHART, "--values", file.name, *words)
+
+    def install(self, *words):
+        return self.apply("install", *words)
+
+    def upgrade(self, *words):
+        return self.apply("upgrade", *words)
+
+    def scale(self, workers):
+        self.namespace.kubectl("scale", f"deployment/{self.prefix}-worker", f"--replicas={workers}")
+
+    def pods(self, role):
+        selector = f"app.kubernetes.io/instance={self.name},app.kubernetes.io/component={role}"
+        return self.namespace.get("pods", f"--selector={selector}")["items"]
+
+    def command(self, *words, **options):
+        """`capstan` in the chief's pod."""
+        return self.namespace.kubectl("exec", f"{self.prefix}-chief-0", "--", "capstan", *words, **options)
+
+    def status(self):
+        """The chief's status; {} while there is none."""
+        done = self.command("status", "--json", "--wait=1", check=False)
+        return json.loads(done.stdout) if done.returncode == 0 else {}
+
+    def until(self, condition, what, timeout=120):
+        """Until condition(status) holds; the status."""
+        deadline = time.monotonic() + timeout
+        while True:
+            status = self.status()
+            if status and condition(status):
+                return status
+            if time.monotonic() > deadline:
+                logs = self.namespace.kubectl("logs", f"{self.prefix}-chief-0", "--tail=20", check=False).stdout
+                raise AssertionError(f"{what} did not come within {timeout} s: {json.dumps(status)[:800]}\n{logs}")
+            time.sleep(0.3)
+
+    def until_examples(self, count, timeout=120):
+        return self.until(lambda status: int(status["examples"]) >= count, f"{count} examples", timeout)
+
+    def until_workers(self, count, timeout=90):
+        def there(status):
+            return sum(worker["state"] not in ("lost", "draining") for worker in status["workers"]) == count
+        return self.until(there, f"{count} workers", timeout)
+
+    def wait_job(self, condition, timeout=180):
+        self.namespace.kubectl("wait", f"--for=condition={condition}", "job",
+                               f"--selector=capstan/wait={self.name}", f"--timeout={timeout}s", timeout=timeout + 30)

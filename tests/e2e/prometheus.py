@@ -1,0 +1,128 @@
+"""A real Prometheus that scrapes jobs of crew.Crew under the labels that the chart's PodMonitor gives."""
+
+import json
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RULES = ROOT / "helm" / "capstan" / "files" / "rules.yaml"
+DASHBOARDS = ROOT / "dashboards"
+NAMESPACE = "local"
+
+
+def _free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def require_prometheus():
+    if shutil.which("prometheus") is None:
+        print("SKIPPED: no prometheus (Debian: apt-get install prometheus); no query was tried")
+        sys.exit(77)
+
+
+class Prometheus:
+    """`crews`: {name of the job: Crew}. Processes that join later are found by `discover`."""
+
+    def __init__(self, crews):
+        self.crews = crews
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="capstan-prometheus-"))
+        self.url = f"http://127.0.0.1:{_free_port()}"
+
+    def __enter__(self):
+        self.discover()
+        (self.folder / "rules.yaml").write_text(RULES.read_text().replace("interval: 15s", "interval: 1s"))
+        (self.folder / "prometheus.yaml").write_text(yaml.safe_dump({
+            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+            "rule_files": ["rules.yaml"],
+            "scrape_configs": [{"job_name": "capstan", "file_sd_configs": [
+                {"files": ["targets.json"], "refresh_interval": "1s"}]}]}))
+        log = open(self.folder / "log", "wb")
+        self.process = subprocess.Popen(
+            ["prometheus", f"--config.file={self.folder}/prometheus.yaml",
+             f"--storage.tsdb.path={self.folder}/data", f"--web.listen-address={self.url.removeprefix('http://')}"],
+            stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        log.close()
+        self._until_ready()
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.process.terminate()
+        self.process.wait(30)
+        shutil.rmtree(self.folder)
+
+    def _until_ready(self):
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                return urllib.request.urlopen(f"{self.url}/-/ready", timeout=5).close()
+            except (urllib.error.URLError, OSError):
+                if time.monotonic() > deadline or self.process.poll() is not None:
+                    raise AssertionError((self.folder / "log").read_text()[-2000:]) from None
+                time.sleep(0.1)
+
+    def discover(self):
+        """Tells Prometheus of every process that there is now."""
+        targets = []
+        for job, crew in self.crews.items():
+            for name, process in crew.processes.items():
+                if process.poll() is not None:
+                    continue
+                role = name.split("-")[0]
+                labels = {"namespace": NAMESPACE, "job_name": job, "role": role, "pod": f"{job}-{name}"}
+                if role == "ps":
+                    labels["shard"] = name
+                targets.append({"targets": [f"127.0.0.1:{crew.ports(name)['metrics']}"], "labels": labels})
+        (self.folder / "targets.json.new").write_text(json.dumps(targets))
+        (self.folder / "targets.json.new").rename(self.folder / "targets.json")
+
+    def query(self, expression):
+        """[(labels, value)] now; those that are not a number are left out."""
+        words = urllib.parse.urlencode({"query": expression})
+        try:
+            with urllib.request.urlopen(f"{self.url}/api/v1/query?{words}", timeout=20) as reply:
+                result = json.load(reply)["data"]["result"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{expression}: {error.read().decode()}") from None
+        return [(one["metric"], float(one["value"][1])) for one in result if one["value"][1] != "NaN"]
+
+
+def dashboard_queries(job, rate_interval="10s"):
+    """{(dashboard, panel, query)} with the variables filled in, annotations and variables too."""
+    found = set()
+    for path in sorted(DASHBOARDS.glob("*.json")):
+        board = json.loads(path.read_text())
+        queries = [(panel["title"], one["expr"]) for panel in board["panels"] for one in panel.get("targets", [])]
+        queries += [(f"annotation {one['name']}", one["expr"]) for one in board["annotations"]["list"]]
+        for variable in board["templating"]["list"]:
+            if variable["type"] == "query":
+                series, _ = re.fullmatch(r"label_values\((.*), (\w+)\)", variable["query"]["query"]).groups()
+                queries.append((f"variable {variable['name']}", series))
+        for title, query in queries:
+            for name, value in (("$namespace", NAMESPACE), ("$release", job), ("$shard", ".+"),
+                                ("$__rate_interval", rate_interval)):
+                query = query.replace(name, value)
+            found.add((path.stem, title, query))
+    return found
+
+
+def rule_selectors():
+    """{(rule, selector)} of every metric of ours in every rule."""
+    found = set()
+    for group in yaml.safe_load(RULES.read_text())["groups"]:
+        for rule in group["rules"]:
+            for selector in re.findall(r"\b(?:job:)?capstan_[\w:]+\{[^}]*\}", rule["expr"]):
+                found.add((rule.get("alert") or rule["record"], selector))
+    return found

@@ -1,0 +1,151 @@
+// Pulls and pushes against a shard: whatever arrives, it answers, and what it holds afterwards can
+// be saved and read back.
+//
+// First byte: the job's policies. The rest is a list of requests, `kind:u8 length:u16 message`,
+// which get a header that the shard accepts here.
+#include <grpcpp/support/byte_buffer.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "absl/time/time.h"
+#include "capstan/base/check.h"
+#include "capstan/base/clock.h"
+#include "capstan/base/wire_version.h"
+#include "capstan/checkpoint/partition_file.h"
+#include "capstan/metrics/registry.h"
+#include "capstan/v1/ps.pb.h"
+#include "capstan/wire/message.h"
+#include "capstan/wire/reader.h"
+#include "ps/pull_query.h"
+#include "ps/push_message.h"
+#include "ps/shard.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr ShardIdentity kIdentity = {ShardIndex{0}, Incarnation{0xC0FFEE}};
+
+void SetOptimizer(v1::OptimizerSpec& optimizer) {
+  optimizer.set_kind(v1::OPTIMIZER_KIND_ADAGRAD);
+  optimizer.set_learning_rate(0.5f);
+  optimizer.set_epsilon(1);
+}
+
+v1::UpdatePolicy PolicyOf(uint8_t choice) {
+  v1::UpdatePolicy policy;
+  policy.set_kind(choice % 4 == 3 ? v1::POLICY_KIND_SYNC : v1::POLICY_KIND_ASYNC);
+  if (choice % 4 == 1) policy.set_aggregate(2);
+  if (choice % 4 == 2) policy.set_stale_gradients(v1::STALE_GRADIENTS_COMPENSATE);
+  if (choice % 4 == 3) policy.set_lanes(2);
+  return policy;
+}
+
+v1::JobSpec Job(uint8_t choice) {
+  v1::JobSpec job;
+  job.set_job("fuzz");
+  job.set_seed(1);
+  job.set_partition_count(2);
+  *job.mutable_sparse_update() = PolicyOf(choice);
+  *job.mutable_dense_update() = PolicyOf(choice / 4);
+  v1::TableSpec& table = *job.add_tables();
+  table.set_id(1);
+  table.set_name("features");
+  table.set_dim(2);
+  table.set_seed(5);
+  SetOptimizer(*table.mutable_optimizer());
+  table.add_segments()->set_width(2);
+  table.mutable_segments(0)->set_learning_rate_scale(1);
+  v1::TensorSpec& tensor = *job.add_tensors();
+  tensor.set_name("w");
+  tensor.add_shape(3);
+  SetOptimizer(*tensor.mutable_optimizer());
+  return job;
+}
+
+v1::View OnlyShardView(const v1::JobSpec& job) {
+  v1::View view;
+  view.mutable_epoch()->set_term(1);
+  view.set_timeline(1);
+  for (uint32_t i = 0; i < job.partition_count(); ++i) view.add_owners(0);
+  v1::ShardInfo& shard = *view.add_shards();
+  shard.set_incarnation(Raw(kIdentity.incarnation));
+  return view;
+}
+
+// A request with the right header behind whatever it brings itself: the last one counts.
+grpc::ByteBuffer WithHeader(std::string_view request) {
+  v1::PushRequest last;  // Has its header under the number that a pull has.
+  last.mutable_header()->set_wire_version(kWireVersion);
+  last.mutable_header()->set_timeline(1);
+  last.mutable_header()->set_target_incarnation(Raw(kIdentity.incarnation));
+  const grpc::Slice slices[] = {grpc::Slice(request.data(), request.size()),
+                                grpc::Slice(last.SerializeAsString())};
+  return grpc::ByteBuffer(slices, 2);
+}
+
+void Pull(Shard& shard, const grpc::ByteBuffer& request) {
+  auto query = PullQuery::Read(request, shard.catalog());
+  if (!query.ok() || !shard.CheckHeader((*query)->head().header()).ok()) return;
+  bool answered = false;
+  shard.Pull(*std::move(query), absl::InfiniteFuture(),
+             [&answered](const absl::StatusOr<grpc::ByteBuffer>& reply) {
+               answered = true;
+               if (!reply.ok()) return;
+               const wire::Message message(*reply);
+               v1::PullReply head;
+               wire::Payload payload;
+               CAPSTAN_CHECK(wire::Read(wire::kPullReply, message, head, payload).ok());
+             });
+  CAPSTAN_CHECK(answered);  // No part is ssp.
+}
+
+void Push(Shard& shard, const grpc::ByteBuffer& request) {
+  const auto push = PushMessage::Read(request, shard.catalog());
+  if (!push.ok() || !shard.CheckHeader((*push)->head().header()).ok()) return;
+  const auto reply = shard.Push(*push);
+  CAPSTAN_CHECK(!reply.ok() ||
+                static_cast<size_t>(reply->partitions_size()) == (*push)->partitions().size());
+}
+
+// What the shard holds can be saved and read back.
+void Save(Shard& shard) {
+  const Catalog& catalog = shard.catalog();
+  const absl::Status saved =
+      shard.ForEachPartition([&](PartitionIndex index, Partition& partition) {
+        std::string file;
+        partition.Visit([&](const PartitionStore& store, const PartitionState&) {
+          file = EncodePartition(
+              store, {.partition_count = catalog.job().partition_count(), .timeline = 1});
+        });
+        return DecodePartition(file, catalog.job(), catalog.layout(), index).status();
+      });
+  CAPSTAN_CHECK(saved.ok());
+}
+
+}  // namespace
+}  // namespace capstan::ps
+
+void Fuzz(std::string_view input) {
+  using namespace capstan;
+  if (input.empty()) return;
+  metrics::Registry registry;
+  ps::ShardMetrics metrics(registry);
+  const FakeClock clock;
+  const v1::JobSpec job = ps::Job(static_cast<uint8_t>(input[0]));
+  const auto shard = ps::Shard::Create(job, ps::kIdentity, metrics, clock);
+  CAPSTAN_CHECK(shard.ok() && (*shard)->SetView(ps::OnlyShardView(job)).ok());
+  input.remove_prefix(1);
+  while (input.size() >= 3) {
+    uint16_t length;
+    std::memcpy(&length, &input[1], sizeof(length));
+    const grpc::ByteBuffer request = ps::WithHeader(input.substr(3, length));
+    input[0] % 2 == 0 ? ps::Push(**shard, request) : ps::Pull(**shard, request);
+    input.remove_prefix(std::min(input.size(), size_t{3} + length));
+  }
+  (*shard)->Flush();
+  ps::Save(**shard);
+}

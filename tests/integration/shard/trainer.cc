@@ -1,0 +1,46 @@
+#include "tests/integration/shard/trainer.h"
+
+#include <array>
+
+#include "capstan/base/check.h"
+
+namespace capstan {
+
+Trainer::Trainer(LocalShards& shards, PsClientOptions options)
+    : map(*ParameterMap::Create(shards.job())), client(loop, map, options), plan(map) {
+  CAPSTAN_CHECK(client.SetView(shards.view()));
+  versions.resize(map.partition_count());
+}
+
+void Trainer::Plan(const std::vector<uint64_t>& use) {
+  keys = use;
+  const std::array<TableKeys, 1> tables = {TableKeys{0, keys}};
+  plan.Build(map.tables().empty() ? absl::Span<const TableKeys>() : tables,
+             map.layout().flat_size() > 0);
+  plan.Route(client.owners());
+  if (!map.tables().empty()) rows.assign(keys.size() * map.tables()[0].dim, -1);
+  dense.assign(map.layout().flat_size(), -1);
+}
+
+PullOutcome Trainer::Pull(const PullOptions& options) {
+  const std::array<float*, 1> matrices = {rows.data()};
+  return client.PullAll(plan, options,
+                        {.rows = matrices, .dense = dense.data(), .versions = &versions});
+}
+
+PushOutcome Trainer::Push(uint64_t seq, float gradient) {
+  return Push({.stream = StreamPush{StreamId::Session(1), seq, {1, 1}, 0}}, gradient);
+}
+
+PushOutcome Trainer::Push(const PushOptions& options, float gradient) {
+  const std::vector<float> g(rows.size(), gradient), d(dense.size(), gradient);
+  const std::array<const float*, 1> matrices = {g.data()}, pulled = {rows.data()};
+  PushSource source = {.rows = matrices, .dense = d.data(), .versions = &versions};
+  if (send_pulled) {
+    source.pulled_rows = pulled;
+    source.pulled_dense = dense.data();
+  }
+  return client.PushAll(plan, options, source);
+}
+
+}  // namespace capstan

@@ -1,0 +1,51 @@
+// What the processes of a simulated world may reach of it.
+#ifndef CAPSTAN_TESTS_SIMULATION_SIM_CAST_H_
+#define CAPSTAN_TESTS_SIMULATION_SIM_CAST_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "tests/simulation/sim/job.h"
+#include "tests/simulation/sim/network.h"
+#include "tests/simulation/sim/schedule.h"
+
+namespace capstan::sim {
+
+class Checks;
+class ChiefProcess;
+class ShardProcess;
+
+// Rules that a world leaves out, to see that it is noticed.
+enum class Lie {
+  kNone,
+  kNewStreams,       // Each push is of a stream of its own: nothing is recognised.
+  kForgetfulWorker,  // A batch counts as acknowledged when it is sent.
+  kEagerClock,       // ssp: a push tells one step more than it finishes.
+  kNoWait,           // ssp: no pull waits.
+  kTornSet,          // Shard 1 hears of one lane less.
+  kWrongRound,       // A pull reads whatever round there is.
+  kNoCommit,         // The last round is brought to nobody.
+  kNoFlush,          // Queues are not flushed.
+  kLoseTask,         // A lease that was lost counts as done.
+};
+
+class Cast {
+ public:
+  virtual ~Cast() = default;
+  virtual Schedule& schedule() = 0;
+  virtual Network& network() = 0;
+  virtual const Job& job() const = 0;
+  virtual Checks& checks() = 0;
+  virtual Lie lie() const = 0;
+  virtual uint64_t NewIncarnation() = 0;
+  virtual HostId chief_host() const = 0;
+  virtual HostId shard_host(uint32_t shard) const = 0;
+  virtual ChiefProcess* chief() = 0;                // nullptr: there is none now.
+  virtual ShardProcess* shard(uint32_t index) = 0;  // nullptr: there is none now.
+  // The process of that life ends by itself; somebody starts another one.
+  virtual void Exit(const Life& life, std::string_view why) = 0;
+};
+
+}  // namespace capstan::sim
+
+#endif  // CAPSTAN_TESTS_SIMULATION_SIM_CAST_H_

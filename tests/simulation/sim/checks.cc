@@ -1,0 +1,191 @@
+#include "tests/simulation/sim/checks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace capstan::sim {
+namespace {
+
+bool IsAccepted(v1::Fate fate) {
+  return fate == v1::FATE_APPLIED || fate == v1::FATE_QUEUED || fate == v1::FATE_DROPPED;
+}
+
+// The client is through with it.
+bool IsSettled(v1::Fate fate) {
+  return IsAccepted(fate) || fate == v1::FATE_UNSPECIFIED || fate == v1::FATE_STAGED ||
+         fate == v1::FATE_SETTLED;
+}
+
+// A weight that belongs to one batch stands at 1 once the batch has been applied; under aggregation
+// at its share of the mean: a third, and at a flush a half or all.
+bool StandsForAtMostOne(float value, bool aggregates) {
+  if (value == 0 || value == 1) return true;
+  return aggregates && (value == 0.5F || std::abs(value - 1.0F / 3) < 1e-6F);
+}
+
+}  // namespace
+
+Checks::Checks(Cast& cast) : cast_(cast), reference_(cast.job()) {}
+
+void Checks::Violate(const std::string& what) {
+  if (!violation_.empty()) return;
+  violation_ = what;
+  cast_.schedule().Note("BROKEN: ", what);
+}
+
+// ---- the chief ----
+
+void Checks::OnView(const v1::View& view) {
+  const std::pair<uint64_t, uint64_t> epoch(view.epoch().term(), view.epoch().n());
+  cast_.schedule().Note("view ", epoch.first, ".", epoch.second, " timeline ", view.timeline(), " ",
+                        v1::JobState_Name(view.state()), ", members ", view.members_size());
+  const auto [known, is_new] = views_.try_emplace(epoch, view.SerializeAsString());
+  if (!is_new && known->second != view.SerializeAsString()) {
+    Violate(absl::StrCat("OneView: epoch ", epoch.first, ".", epoch.second, " has two views"));
+  }
+  if (known->first != views_.rbegin()->first) return;
+  if (view.timeline() < timeline_) Violate("a newer view has an older timeline");
+  timeline_ = view.timeline();
+}
+
+void Checks::OnLease(const v1::Lease& lease) {
+  const Generation generation = GenerationFromProto(lease.generation());
+  const std::string of =
+      absl::StrCat(v1::LeaseKind_Name(lease.kind()), " epoch ", lease.data_epoch(), " task ",
+                   lease.task().index(), " lane ", lease.lane(), " member ", lease.member());
+  cast_.schedule().Note("lease ", generation.term, ".", generation.count, ": ", of, " from ",
+                        lease.first_batch());
+  if (leases_.try_emplace(generation, of).first->second == of) return;
+  Violate(absl::StrCat("generation ", generation.term, ".", generation.count, " is given for ", of,
+                       " and for ", leases_[generation]));
+}
+
+void Checks::OnLeaseOver(MemberId, const v1::Generation& generation) {
+  over_.insert(GenerationFromProto(generation));
+}
+
+// ---- pushes ----
+
+void Checks::OnPushed(const Server& server, const v1::PushRequest& request,
+                      const v1::PushReply& reply) {
+  bool settled = true;
+  for (const v1::PartitionFate& fate : reply.partitions()) {
+    OnFate(server, fate.partition(), Part::kDense, fate.dense(), request);
+    OnFate(server, fate.partition(), Part::kSparse, fate.sparse(), request);
+    settled = settled && IsSettled(fate.dense()) && IsSettled(fate.sparse());
+  }
+  if (!settled || !request.has_stream()) return;
+  MemberSteps& steps = members_[request.header().member()];
+  const auto step = steps.step_of.find({request.stream().stream(), request.stream().seq()});
+  if (step != steps.step_of.end()) steps.carried_out[server.shard].insert(step->second);
+}
+
+void Checks::OnFate(const Server& server, uint32_t partition, Part part, v1::Fate fate,
+                    const v1::PushRequest& request) {
+  const uint64_t timeline = request.header().timeline();
+  if (fate == v1::FATE_STAGED || IsAccepted(fate)) {
+    std::vector<Server>& owners = owners_[{timeline, partition}];
+    if (std::find(owners.begin(), owners.end(), server) == owners.end()) owners.push_back(server);
+    if (owners.back() != server) {
+      Violate(absl::StrCat("OneOwner: partition ", partition, " is served by shard ", server.shard,
+                           " after shard ", owners.back().shard, " has taken it over"));
+    }
+  }
+  if (!IsAccepted(fate)) return;
+  Copy& copy = copies_[{server, timeline, partition, part}];
+  const uint64_t stream = request.stream().stream();
+  const Generation generation = GenerationFromProto(request.stream().generation());
+  cast_.schedule().Note("shard ", server.shard, " partition ", partition, " part ",
+                        static_cast<int>(part), ": ", v1::Fate_Name(fate), " stream ", stream,
+                        " seq ", request.stream().seq());
+  if (++copy.accepted[{stream, request.stream().seq()}] > 1) {
+    Violate(absl::StrCat("NoDuplicate: batch ", request.stream().seq(), " of stream ", stream,
+                         " is accepted twice in partition ", partition));
+  }
+  Generation& fence = copy.fences[stream];
+  if (generation < fence) {
+    Violate(absl::StrCat("FencesHold: partition ", partition, " accepts a lower generation"));
+  }
+  fence = std::max(fence, generation);
+}
+
+// ---- the bound of ssp ----
+
+void Checks::OnPullSent(MemberId member, const v1::Generation& generation,
+                        const v1::PullRequest& request, const BatchName& batch) {
+  if (!cast_.job().ssp() || cast_.job().sync() || request.evaluation()) return;
+  MemberSteps& steps = members_[Raw(member)];
+  const uint64_t step = request.header().clock();
+  steps.step_of[{StreamId::Task(batch.epoch, batch.task).value, batch.seq}] = step;
+  steps.begun[step] = GenerationFromProto(generation);
+}
+
+bool Checks::IsOver(const MemberSteps& steps, uint32_t shard, uint64_t step) const {
+  const auto carried_out = steps.carried_out.find(shard);
+  if (carried_out != steps.carried_out.end() && carried_out->second.contains(step)) return true;
+  const auto begun = steps.begun.find(step);
+  return begun != steps.begun.end() && over_.contains(begun->second);
+}
+
+void Checks::OnPullServed(uint32_t shard, const v1::View& view, const v1::PullRequest& request) {
+  if (!cast_.job().ssp() || cast_.job().sync() || request.evaluation()) return;
+  const uint64_t bound = cast_.job().options().staleness;
+  for (const v1::MemberInfo& member : view.members()) {
+    uint64_t clock = member.start_clock();
+    const auto steps = members_.find(member.member());
+    while (steps != members_.end() && IsOver(steps->second, shard, clock)) ++clock;
+    if (request.header().clock() <= clock + bound) continue;
+    Violate(absl::StrCat("BoundHolds: shard ", shard, " answers a pull for step ",
+                         request.header().clock(), " while member ", member.member(),
+                         " has finished ", clock));
+  }
+}
+
+// ---- rounds ----
+
+void Checks::OnClosedSet(const ClosedSet& set) {
+  if (set.round == 0) return;
+  if (std::string wrong = reference_.Close(set); !wrong.empty()) Violate(wrong);
+}
+
+void Checks::OnPulled(const v1::Lease& lease, const v1::PullRequest& request, const Cells& pulled) {
+  if (!cast_.job().determined() || lease.kind() != v1::LEASE_KIND_LANE) return;
+  const Cells& expected = reference_.Before(request.round());
+  for (const auto& [cell, value] : pulled) {
+    if (expected.at(cell) == value) continue;
+    return Violate(absl::StrCat("PullExact: a pull for round ", request.round(), " reads ", value,
+                                " in ", cell.first, ".", cell.second, ", not ", expected.at(cell)));
+  }
+}
+
+// ---- the oracle ----
+
+void Checks::OnCells(const Cells& cells, bool at_end) {
+  const bool aggregates = cast_.job().aggregates();
+  for (const BatchName& batch : cast_.job().AllBatches()) {
+    for (const Cell& cell : cast_.job().CountersOf(batch)) {
+      const auto value = cells.find(cell);
+      if (value == cells.end()) continue;
+      if (!StandsForAtMostOne(value->second, aggregates)) {
+        return Violate(absl::StrCat("NoDuplicate: batch ", batch.epoch, ".", batch.task, ".",
+                                    batch.seq, " stands at ", value->second, " in ", cell.first));
+      }
+      if (at_end && value->second == 0) {
+        return Violate(absl::StrCat("EndExact: batch ", batch.epoch, ".", batch.task, ".",
+                                    batch.seq, " is missing in ", cell.first));
+      }
+    }
+  }
+  if (!at_end || !cast_.job().determined()) return;
+  const Cells& expected = reference_.Before(reference_.rounds() + 1);
+  for (const auto& [cell, value] : cells) {
+    if (expected.at(cell) != value) {
+      return Violate(absl::StrCat("EndExact: ", cell.first, ".", cell.second, " is ", value,
+                                  ", the rounds come to ", expected.at(cell)));
+    }
+  }
+}
+
+}  // namespace capstan::sim

@@ -1,0 +1,89 @@
+// The rules of a simulated world. Whoever does something tells it here; the first rule that is
+// broken stands.
+#ifndef CAPSTAN_TESTS_SIMULATION_SIM_CHECKS_H_
+#define CAPSTAN_TESTS_SIMULATION_SIM_CHECKS_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "capstan/base/ids.h"
+#include "capstan/consistency/closed_set.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/ps.pb.h"
+#include "capstan/v1/view.pb.h"
+#include "tests/simulation/sim/cast.h"
+#include "tests/simulation/sim/reference.h"
+
+namespace capstan::sim {
+
+class Checks {
+ public:
+  explicit Checks(Cast& cast);
+
+  const std::string& violation() const { return violation_; }
+  void Violate(const std::string& what);
+
+  // One epoch, one view; timelines never go back.
+  void OnView(const v1::View& view);
+  // No generation is given out twice.
+  void OnLease(const v1::Lease& lease);
+  void OnLeaseOver(MemberId member, const v1::Generation& generation);
+
+  // OneAtATime: a gradient of a stream is accepted once a copy, none of an older generation than
+  // one accepted, and a partition has one owner a timeline.
+  struct Server {
+    uint32_t shard = 0;
+    uint64_t incarnation = 0;
+    friend auto operator<=>(const Server&, const Server&) = default;
+  };
+  void OnPushed(const Server& server, const v1::PushRequest& request, const v1::PushReply& reply);
+
+  // BoundHolds (ssp), by what the members have really finished.
+  void OnPullSent(MemberId member, const v1::Generation& generation, const v1::PullRequest& request,
+                  const BatchName& batch);
+  void OnPullServed(uint32_t shard, const v1::View& view, const v1::PullRequest& request);
+
+  // RoundsHold (sync): a round is one set, and a pull reads exactly what the rounds before made.
+  void OnClosedSet(const ClosedSet& set);
+  void OnPulled(const v1::Lease& lease, const v1::PullRequest& request, const Cells& pulled);
+
+  // NoDuplicate: no weight of a batch stands for more than one push. `at_end`: and none is missing.
+  void OnCells(const Cells& cells, bool at_end);
+
+ private:
+  using StreamSeq = std::pair<uint64_t, uint64_t>;
+  struct Copy {  // Of one part of a partition.
+    std::map<StreamSeq, int> accepted;
+    std::map<uint64_t, Generation> fences;  // By stream.
+  };
+  void OnFate(const Server& server, uint32_t partition, Part part, v1::Fate fate,
+              const v1::PushRequest& request);
+
+  Cast& cast_;
+  std::string violation_;
+  std::map<std::pair<uint64_t, uint64_t>, std::string> views_;  // By epoch.
+  uint64_t timeline_ = 0;                                       // Of the newest view.
+  std::map<Generation, std::string> leases_;
+  std::map<std::tuple<Server, uint64_t, uint32_t, Part>, Copy> copies_;  // And timeline, partition.
+  std::map<std::pair<uint64_t, uint32_t>, std::vector<Server>> owners_;  // By timeline, partition.
+
+  // ssp, by member: its steps, by what they are, and whether they are over.
+  struct MemberSteps {
+    std::map<StreamSeq, uint64_t> step_of;
+    std::map<uint64_t, Generation> begun;
+    std::map<uint32_t, std::set<uint64_t>> carried_out;  // By shard.
+  };
+  bool IsOver(const MemberSteps& steps, uint32_t shard, uint64_t step) const;
+  std::map<uint64_t, MemberSteps> members_;
+  std::set<Generation> over_;
+  Reference reference_;
+};
+
+}  // namespace capstan::sim
+
+#endif  // CAPSTAN_TESTS_SIMULATION_SIM_CHECKS_H_

@@ -1,0 +1,154 @@
+#include "tests/simulation/sim/messages.h"
+
+#include <cstring>
+#include <set>
+
+#include "capstan/base/check.h"
+#include "capstan/base/wire_version.h"
+
+namespace capstan::sim {
+namespace {
+
+template <typename Value>
+void Put(const Value& value, std::string& to) {
+  to.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+float FloatAt(const std::string& bytes, size_t index) {
+  CAPSTAN_CHECK((index + 1) * sizeof(float) <= bytes.size());
+  float value;
+  std::memcpy(&value, bytes.data() + index * sizeof(float), sizeof(float));
+  return value;
+}
+
+uint64_t KeyAt(const std::string& bytes, size_t index) {
+  uint64_t key;
+  std::memcpy(&key, bytes.data() + index * sizeof(key), sizeof(key));
+  return key;
+}
+
+bool Holds(const v1::View& view, uint32_t shard, uint32_t partition) {
+  return partition < static_cast<uint32_t>(view.owners_size()) &&
+         view.owners(static_cast<int>(partition)) == shard;
+}
+
+template <typename AddPart>
+void ForEachPart(const Job& job, const BatchName& batch, const v1::View& view, uint32_t shard,
+                 const AddPart& add) {
+  const std::map<uint32_t, std::vector<uint64_t>> keys = job.KeysOf(batch);
+  for (uint32_t p = 0; p < job.options().partitions; ++p) {
+    if (!Holds(view, shard, p)) continue;
+    const auto found = keys.find(p);
+    const auto blocks = job.layout().blocks_of(static_cast<PartitionIndex>(p));
+    if (found == keys.end() && blocks.empty()) continue;
+    add(p, found == keys.end() ? std::vector<uint64_t>() : found->second, blocks);
+  }
+}
+
+}  // namespace
+
+std::vector<uint32_t> ShardsOf(const Job& job, const BatchName& batch, const v1::View& view) {
+  std::set<uint32_t> shards;
+  for (const v1::ShardInfo& info : view.shards()) {
+    ForEachPart(job, batch, view, info.index(),
+                [&](uint32_t, const auto&, const auto&) { shards.insert(info.index()); });
+  }
+  return {shards.begin(), shards.end()};
+}
+
+v1::RequestHeader HeaderFor(const v1::View& view, uint32_t shard) {
+  v1::RequestHeader header;
+  header.set_wire_version(kWireVersion);
+  *header.mutable_epoch() = view.epoch();
+  header.set_timeline(view.timeline());
+  for (const v1::ShardInfo& info : view.shards()) {
+    if (info.index() == shard) header.set_target_incarnation(info.incarnation());
+  }
+  return header;
+}
+
+void AddPull(const Job& job, const BatchName& batch, const v1::View& view, uint32_t shard,
+             v1::PullRequest& request) {
+  ForEachPart(job, batch, view, shard, [&](uint32_t p, const auto& keys, const auto& blocks) {
+    v1::PartitionPull& part = *request.add_partitions();
+    part.set_partition(p);
+    if (!keys.empty()) {
+      v1::TableKeys& table = *part.add_tables();
+      table.set_table(Job::kTable);
+      for (uint64_t key : keys) Put(key, *table.mutable_keys());
+    }
+    for (BlockId block : blocks) part.add_blocks(Raw(block));
+  });
+}
+
+void AddGradients(const Job& job, const Step& step, const v1::View& view, uint32_t shard,
+                  v1::PushRequest& request) {
+  ForEachPart(job, step.batch, view, shard, [&](uint32_t p, const auto& keys, const auto& blocks) {
+    v1::PartitionGradient& part = *request.add_partitions();
+    part.set_partition(p);
+    const auto versions = step.versions.find(p);
+    if (versions != step.versions.end()) {
+      part.set_dense_version(versions->second.dense);
+      part.set_sparse_version(versions->second.sparse);
+    }
+    if (!keys.empty()) {
+      v1::TableGradient& table = *part.add_tables();
+      table.set_table(Job::kTable);
+      for (uint64_t key : keys) {
+        Put(key, *table.mutable_keys());
+        for (uint32_t c = 0; c < Job::kDim; ++c) {
+          Put(step.gradient.at({key, c}), *table.mutable_values());
+        }
+      }
+    }
+    for (BlockId id : blocks) {
+      const Block& block = job.layout().block(id);
+      v1::BlockGradient& gradient = *part.add_blocks();
+      gradient.set_block(Raw(id));
+      for (uint32_t i = 0; i < block.length; ++i) {
+        Put(step.gradient.at({Job::ElementOf(block) + i, 0}), *gradient.mutable_values());
+      }
+    }
+  });
+}
+
+void TakeValues(const Job& job, const v1::PullRequest& request, const v1::PullReply& reply,
+                Step& step) {
+  CAPSTAN_CHECK(request.partitions_size() == reply.partitions_size());
+  for (int i = 0; i < request.partitions_size(); ++i) {
+    const v1::PartitionPull& asked = request.partitions(i);
+    const v1::PartitionValues& got = reply.partitions(i);
+    step.versions[asked.partition()] = {got.dense_version(), got.sparse_version()};
+    for (int t = 0; t < asked.tables_size(); ++t) {
+      const std::string& keys = asked.tables(t).keys();
+      for (size_t k = 0; k < keys.size() / sizeof(uint64_t); ++k) {
+        for (uint32_t c = 0; c < Job::kDim; ++c) {
+          step.pulled[{KeyAt(keys, k), c}] = FloatAt(got.tables(t).values(), k * Job::kDim + c);
+        }
+      }
+    }
+    for (int b = 0; b < asked.blocks_size(); ++b) {
+      const Block& block = job.layout().block(BlockId{asked.blocks(b)});
+      for (uint32_t e = 0; e < block.length; ++e) {
+        step.pulled[{Job::ElementOf(block) + e, 0}] = FloatAt(got.blocks(b).values(), e);
+      }
+    }
+  }
+}
+
+grpc::ByteBuffer ToBuffer(const google::protobuf::MessageLite& message) {
+  const grpc::Slice slice(message.SerializeAsString());
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+std::string Bytes(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  CAPSTAN_CHECK(buffer.Dump(&slices).ok());
+  std::string bytes;
+  for (const grpc::Slice& slice : slices) {
+    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return bytes;
+}
+
+}  // namespace capstan::sim

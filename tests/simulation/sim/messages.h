@@ -1,0 +1,51 @@
+// A batch of the simulated job as pulls and pushes on the wire: ordinary protobuf messages, as any
+// client may send them.
+#ifndef CAPSTAN_TESTS_SIMULATION_SIM_MESSAGES_H_
+#define CAPSTAN_TESTS_SIMULATION_SIM_MESSAGES_H_
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "capstan/v1/ps.pb.h"
+#include "capstan/v1/view.pb.h"
+#include "tests/simulation/sim/job.h"
+
+namespace capstan::sim {
+
+struct PartVersions {
+  uint64_t dense = 0;
+  uint64_t sparse = 0;
+};
+
+// A batch on its way through a worker.
+struct Step {
+  BatchName batch;
+  Cells pulled;
+  std::map<uint32_t, PartVersions> versions;  // By partition, as pulled.
+  Cells gradient;                             // Once it is computed.
+};
+
+// The shards that hold something of the batch, ascending.
+std::vector<uint32_t> ShardsOf(const Job& job, const BatchName& batch, const v1::View& view);
+
+// Header of a request to a shard, by the view. The wire version is ours.
+v1::RequestHeader HeaderFor(const v1::View& view, uint32_t shard);
+
+void AddPull(const Job& job, const BatchName& batch, const v1::View& view, uint32_t shard,
+             v1::PullRequest& request);
+void AddGradients(const Job& job, const Step& step, const v1::View& view, uint32_t shard,
+                  v1::PushRequest& request);
+
+// Takes what a shard has answered to `request`.
+void TakeValues(const Job& job, const v1::PullRequest& request, const v1::PullReply& reply,
+                Step& step);
+
+grpc::ByteBuffer ToBuffer(const google::protobuf::MessageLite& message);
+std::string Bytes(const grpc::ByteBuffer& buffer);
+
+}  // namespace capstan::sim
+
+#endif  // CAPSTAN_TESTS_SIMULATION_SIM_MESSAGES_H_

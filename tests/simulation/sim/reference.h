@@ -1,0 +1,39 @@
+// What a synchronous job must come to: the closed sets, applied one after the other by the text.
+#ifndef CAPSTAN_TESTS_SIMULATION_SIM_REFERENCE_H_
+#define CAPSTAN_TESTS_SIMULATION_SIM_REFERENCE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "capstan/consistency/closed_set.h"
+#include "tests/simulation/sim/job.h"
+
+namespace capstan::sim {
+
+class Reference {
+ public:
+  explicit Reference(const Job& job);
+
+  // Empty, or what is wrong with this set: not the one known by that round, a gap, a size that the
+  // policy does not allow, a lane without data.
+  std::string Close(const ClosedSet& set);
+
+  // What a pull for `round` reads. REQUIRES: round - 1 is known.
+  const Cells& Before(uint64_t round) const { return states_[round - 1]; }
+  bool Knows(uint64_t round) const { return round < states_.size(); }  // Its closed set.
+  uint64_t rounds() const { return states_.size() - 1; }
+
+ private:
+  std::string CheckSize(const ClosedSet& set) const;
+
+  const Job& job_;
+  std::vector<std::vector<BatchName>> lanes_;
+  std::vector<uint64_t> cursors_;
+  std::vector<ClosedSet> sets_;  // By round; the first is of round 0.
+  std::vector<Cells> states_;    // After that round.
+};
+
+}  // namespace capstan::sim
+
+#endif  // CAPSTAN_TESTS_SIMULATION_SIM_REFERENCE_H_

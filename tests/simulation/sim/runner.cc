@@ -1,0 +1,375 @@
+#include "tests/simulation/sim/runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/consistency/closed_set.h"
+#include "capstan/model/metrics.h"
+#include "tests/simulation/sim/checks.h"
+#include "tests/simulation/sim/shard.h"
+#include "worker/holders.h"
+
+namespace capstan::sim {
+namespace {
+
+// As worker/lease_runner has them.
+constexpr absl::Duration kCallTimeout = absl::Seconds(15);
+constexpr absl::Duration kReportTimeout = absl::Seconds(5);
+constexpr absl::Duration kOpenSlack = absl::Seconds(3);
+
+constexpr absl::Duration kShortestRead = absl::Microseconds(100);
+constexpr absl::Duration kLongestRead = absl::Milliseconds(20);
+constexpr absl::Duration kShortestStep = absl::Milliseconds(150);
+constexpr absl::Duration kLongestStep = absl::Milliseconds(700);
+constexpr float kExampleLoss = 0.5F;
+
+void SetLane(const worker::LaneName& lane, v1::LaneStage& stage) {
+  stage.set_lane(static_cast<uint32_t>(Raw(lane.lane)));
+  ToProto(lane.generation, *stage.mutable_generation());
+  stage.set_round(lane.round);
+  ToProto(lane.closed, *stage.mutable_closed());
+}
+
+worker::FateSummary Summarize(const v1::PushReply& reply) {
+  worker::FateSummary fates;
+  for (const v1::PartitionFate& fate : reply.partitions()) {
+    fates.Count(fate.dense());
+    fates.Count(fate.sparse());
+  }
+  return fates;
+}
+
+}  // namespace
+
+Runner::Runner(const RunnerContext& context, v1::Lease lease)
+    : context_(context),
+      lease_(std::move(lease)),
+      generation_(GenerationFromProto(lease_.generation())),
+      machine_(worker::NewHolder(context.cast.job().spec(), lease_, context.view.shards_size())),
+      feed_(context.cast.job(), lease_) {}
+
+template <typename Callback>
+auto Runner::Guard(Callback callback) {
+  return [alive = alive_, callback = std::move(callback)](auto&&... arguments) {
+    if (*alive) callback(std::forward<decltype(arguments)>(arguments)...);
+  };
+}
+
+void Runner::Later(absl::Duration wait, std::function<void()> event) {
+  context_.cast.network().After(context_.life, wait, Guard(std::move(event)));
+}
+
+void Runner::Deliver(worker::Event event) {
+  events_.push_back(std::move(event));
+  if (delivering_) return;
+  delivering_ = true;
+  while (!events_.empty() && !machine_over_) {
+    const worker::Event next = std::move(events_.front());
+    events_.pop_front();
+    auto draw = [this] { return context_.cast.schedule().Random(); };
+    const worker::HolderContext context{.now = Now(), .clock = context_.clock, .random = draw};
+    for (const worker::Action& action : machine_->On(next, context)) {
+      std::visit([this](const auto& each) { Do(each); }, action);
+      if (machine_over_) break;
+    }
+    context_.cast.schedule().Tell("  lease ", generation_.count, " of ", Raw(context_.member),
+                                  ": event ", next.index(), ", ", machine_->DebugString(), ", ",
+                                  context_.clock.DebugString());
+  }
+  delivering_ = false;
+  context_.wake();
+}
+
+// ---- reading ----
+
+void Runner::Do(const worker::ReadBatch& action) {
+  reads_.push_back(action.batch);
+  ServeReads();
+}
+
+void Runner::ServeReads() {
+  if (reads_.empty() || read_under_way_) return;
+  const std::optional<Feed::Item> item = feed_.At(reads_.front());
+  if (!item) return;
+  read_under_way_ = true;
+  const absl::Duration wait = context_.cast.schedule().Between(kShortestRead, kLongestRead);
+  Later(wait, [this, item] {
+    const uint64_t number = reads_.front();
+    reads_.pop_front();
+    read_under_way_ = false;
+    if (item->end) {
+      Deliver(worker::EndOfData{item->batches});
+    } else {
+      auto step = std::make_shared<Step>();
+      step->batch = item->batch;
+      steps_[number] = step;
+      Deliver(worker::BatchRead{.batch = number,
+                                .examples = Job::kExamples,
+                                .shards = PlanOf(item->batch),
+                                .stream = StreamId::Task(item->batch.epoch, item->batch.task),
+                                .seq = item->batch.seq});
+    }
+    ServeReads();
+  });
+}
+
+std::vector<ShardIndex> Runner::PlanOf(const BatchName& batch) const {
+  std::vector<ShardIndex> shards;
+  for (uint32_t shard : ShardsOf(context_.cast.job(), batch, context_.view)) {
+    shards.push_back(static_cast<ShardIndex>(shard));
+  }
+  return shards;
+}
+
+// ---- pulling and computing ----
+
+void Runner::Do(const worker::SendPull& action) {
+  Cast& cast = context_.cast;
+  const std::shared_ptr<Step> step = steps_.at(action.batch);
+  const auto shard = static_cast<uint32_t>(Raw(action.shard));
+  auto request = std::make_shared<v1::PullRequest>();
+  *request->mutable_header() = HeaderFor(context_.view, shard);
+  request->mutable_header()->set_member(Raw(context_.member));
+  request->mutable_header()->set_clock(action.clock);
+  request->set_evaluation(action.evaluation);
+  if (action.lane) {
+    request->set_round(action.lane->round);
+    ToProto(action.lane->closed, *request->mutable_closed());
+  }
+  AddPull(cast.job(), step->batch, context_.view, shard, *request);
+  const uint64_t number = ++pulls_[{action.batch, action.shard}];
+  cast.checks().OnPullSent(context_.member, lease_.generation(), *request, step->batch);
+  const std::function<void(absl::StatusOr<v1::PullReply>)> done =
+      Guard([this, step, request, action, number](const absl::StatusOr<v1::PullReply>& reply) {
+        if (pulls_[{action.batch, action.shard}] != number) return;  // Cancelled.
+        if (reply.ok()) {
+          Step got;
+          TakeValues(context_.cast.job(), *request, *reply, got);
+          context_.cast.checks().OnPulled(lease_, *request, got.pulled);
+          for (const auto& [cell, value] : got.pulled) step->pulled[cell] = value;
+          for (const auto& [partition, version] : got.versions) step->versions[partition] = version;
+        }
+        Deliver(worker::PullDone{action.ticket, reply.status(), {}});
+      });
+  cast.network().Call<v1::PullReply>(
+      context_.life, cast.shard_host(shard), kCallTimeout,
+      [&cast, shard, request](Done<v1::PullReply> answer, absl::Time deadline) {
+        if (ShardProcess* process = cast.shard(shard)) process->Pull(*request, deadline, answer);
+      },
+      done);
+}
+
+void Runner::Do(const worker::Compute& action) {
+  Schedule& schedule = context_.cast.schedule();
+  const absl::Duration takes = schedule.Between(kShortestStep, kLongestStep) * context_.slowness;
+  context_.busy_until = std::max(context_.busy_until, Now()) + takes;
+  Later(context_.busy_until - Now(), [this, number = action.batch] {
+    const auto found = steps_.find(number);
+    if (found == steps_.end()) return;
+    Step& step = *found->second;
+    if (!evaluates()) step.gradient = context_.cast.job().Gradient(step.batch, step.pulled);
+    Deliver(worker::Computed{.batch = number, .loss_sum = kExampleLoss * Job::kExamples});
+  });
+}
+
+// ---- pushing ----
+
+void Runner::Do(const worker::SendPush& action) {
+  Cast& cast = context_.cast;
+  const std::shared_ptr<Step> step = steps_.at(action.batch);
+  const auto shard = static_cast<uint32_t>(Raw(action.shard));
+  auto request = std::make_shared<v1::PushRequest>();
+  *request->mutable_header() = HeaderFor(context_.view, shard);
+  request->mutable_header()->set_member(Raw(context_.member));
+  request->mutable_header()->set_clock(action.clock + (cast.lie() == Lie::kEagerClock ? 1 : 0));
+  request->set_examples(Job::kExamples);
+  if (action.stream) {
+    v1::StreamPush& stream = *request->mutable_stream();
+    stream.set_stream(action.stream->stream.value);
+    if (cast.lie() == Lie::kNewStreams) stream.set_stream(cast.NewIncarnation());
+    stream.set_seq(action.stream->seq);
+    stream.set_low_mark(action.stream->low_mark);
+    ToProto(action.stream->generation, *stream.mutable_generation());
+  }
+  if (action.stage) SetLane(*action.stage, *request->mutable_stage());
+  if (!action.empty) AddGradients(cast.job(), *step, context_.view, shard, *request);
+  const std::function<void(absl::StatusOr<v1::PushReply>)> done =
+      Guard([this, action](const absl::StatusOr<v1::PushReply>& reply) {
+        if (context_.cast.lie() == Lie::kForgetfulWorker) {
+          return Deliver(worker::PushDone{action.ticket, absl::OkStatus(), {}, {}});
+        }
+        worker::PushDone event{action.ticket, reply.status(), {}, {}};
+        if (reply.ok()) {
+          event.fates = Summarize(*reply);
+          event.retry_after = absl::Seconds(reply->retry_after_seconds());
+        }
+        Deliver(event);
+      });
+  cast.network().Call<v1::PushReply>(
+      context_.life, cast.shard_host(shard), kCallTimeout,
+      [&cast, shard, request](Done<v1::PushReply> answer, absl::Time) {
+        if (ShardProcess* process = cast.shard(shard)) answer(process->Push(*request));
+      },
+      done);
+}
+
+void Runner::Do(const worker::SendClock& action) {
+  Cast& cast = context_.cast;
+  const auto shard = static_cast<uint32_t>(Raw(action.shard));
+  auto request = std::make_shared<v1::PushRequest>();
+  *request->mutable_header() = HeaderFor(context_.view, shard);
+  request->mutable_header()->set_member(Raw(context_.member));
+  request->mutable_header()->set_clock(action.clock);
+  const std::function<void(absl::StatusOr<v1::PushReply>)> done =
+      Guard([this, ticket = action.ticket](const absl::StatusOr<v1::PushReply>& reply) {
+        Deliver(worker::ClockDone{ticket, reply.status()});
+      });
+  cast.network().Call<v1::PushReply>(
+      context_.life, cast.shard_host(shard), kCallTimeout,
+      [&cast, shard, request](Done<v1::PushReply> answer, absl::Time) {
+        if (ShardProcess* process = cast.shard(shard)) answer(process->Push(*request));
+      },
+      done);
+}
+
+// ---- rounds ----
+
+void Runner::Do(const worker::SendOpen& action) {
+  Cast& cast = context_.cast;
+  const uint32_t shard = keeper();
+  v1::OpenRoundRequest request;
+  *request.mutable_header() = HeaderFor(context_.view, shard);
+  request.set_lane(static_cast<uint32_t>(Raw(action.lane)));
+  ToProto(action.generation, *request.mutable_generation());
+  request.set_wait_seconds(absl::ToDoubleSeconds(action.wait));
+  const std::function<void(absl::StatusOr<v1::OpenRoundReply>)> done =
+      Guard([this, ticket = action.ticket](const absl::StatusOr<v1::OpenRoundReply>& reply) {
+        worker::OpenDone event{.ticket = ticket, .status = reply.status()};
+        if (reply.ok()) {
+          event.answer = reply->answer();
+          event.round = reply->round();
+          event.cursor = reply->cursor();
+          event.closed = *ClosedSetFromProto(reply->closed());
+          if (event.answer == v1::OpenRoundReply::ANSWER_OPEN) {
+            round_ = event.round;
+            context_.cast.checks().OnClosedSet(event.closed);
+          }
+        }
+        Deliver(std::move(event));
+      });
+  cast.network().Call<v1::OpenRoundReply>(
+      context_.life, cast.shard_host(shard), action.wait + kOpenSlack,
+      [&cast, shard, request](Done<v1::OpenRoundReply> answer, absl::Time) {
+        if (ShardProcess* process = cast.shard(shard)) process->OpenRound(request, answer);
+      },
+      done);
+}
+
+void Runner::Do(const worker::SendReport& action) {
+  Cast& cast = context_.cast;
+  const uint32_t shard = keeper();
+  v1::ReportLaneRequest request;
+  *request.mutable_header() = HeaderFor(context_.view, shard);
+  request.set_lane(static_cast<uint32_t>(Raw(action.lane)));
+  ToProto(action.generation, *request.mutable_generation());
+  request.set_round(action.round);
+  request.set_examples(action.examples);
+  request.set_end_of_data(action.end_of_data);
+  const std::function<void(absl::StatusOr<v1::ReportLaneReply>)> done =
+      Guard([this, ticket = action.ticket](const absl::StatusOr<v1::ReportLaneReply>& reply) {
+        worker::ReportDone event{.ticket = ticket, .status = reply.status()};
+        if (reply.ok()) event.answer = reply->answer();
+        Deliver(event);
+      });
+  cast.network().Call<v1::ReportLaneReply>(
+      context_.life, cast.shard_host(shard), kReportTimeout,
+      [&cast, shard, request](Done<v1::ReportLaneReply> answer, absl::Time) {
+        if (ShardProcess* process = cast.shard(shard)) answer(process->ReportLane(request));
+      },
+      done);
+}
+
+// ---- view and end ----
+
+void Runner::OnView(const std::vector<ShardIndex>& restarted) {
+  worker::ViewChanged event{.shard_count = context_.view.shards_size(), .restarted = restarted};
+  for (auto& [number, step] : steps_) {
+    event.replanned.push_back({.batch = number, .shards = PlanOf(step->batch)});
+  }
+  Deliver(std::move(event));
+}
+
+void Runner::Do(const worker::Forget& action) { steps_.erase(action.batch); }
+
+void Runner::Do(const worker::Finished& action) {
+  machine_over_ = true;
+  context_.cast.checks().OnLeaseOver(context_.member, lease_.generation());
+  lost_ = action.why == worker::Finished::Why::kLost;
+  returned_ = action.why == worker::Finished::Why::kReturned;
+  if (action.why == worker::Finished::Why::kFailed) failure_ = action.status.ToString();
+  if (context_.cast.lie() == Lie::kLoseTask) returned_ = false;
+  if (lease_.kind() != v1::LEASE_KIND_LANE || action.why != worker::Finished::Why::kDone) {
+    over_ = true;
+    return;
+  }
+  reading_to_end_ = true;
+  EndIfRead();
+}
+
+void Runner::EndIfRead() {
+  const std::optional<uint64_t> total = machine_->progress().total_batches;
+  if (reading_to_end_ && (!total || feed_.At(*total))) over_ = true;
+}
+
+void Runner::Extend(const v1::Lease& lease) {
+  if (lease.lane_tasks_size() > 0) {
+    std::erase_if(tasks_done_, [&](const v1::LaneTaskDone& task) {
+      return task.ordinal() < lease.lane_tasks(0).ordinal();
+    });
+  }
+  feed_.Extend(lease);
+  ServeReads();
+  EndIfRead();
+}
+
+v1::LeaseReport Runner::Report() {
+  const worker::HolderProgress progress = machine_->progress();
+  v1::LeaseReport report;
+  ToProto(generation_, *report.mutable_generation());
+  report.set_kind(lease_.kind());
+  report.set_timeline(lease_.timeline());
+  report.set_member(lease_.member());
+  report.set_batches_done(progress.batches_done);
+  report.set_examples(progress.examples);
+  report.set_loss_sum(progress.loss_sum);
+  report.set_finished(over_ && !lost_ && !returned_ && failure_.empty());
+  report.set_returned(returned_);
+  report.set_error(failure_);
+  if (progress.total_batches) report.set_total_batches(*progress.total_batches);
+  if (report.finished()) report.set_total_examples(feed_.ExamplesOfTasks());
+  if (lease_.kind() == v1::LEASE_KIND_TASK) {
+    report.set_stream(StreamId::Task(lease_.data_epoch(), lease_.task().index()).value);
+  }
+  if (lease_.kind() == v1::LEASE_KIND_LANE) {
+    for (v1::LaneTaskDone& task : feed_.TakeDone(progress.batches_done)) {
+      tasks_done_.push_back(std::move(task));
+    }
+    *report.mutable_lane_tasks_done() = {tasks_done_.begin(), tasks_done_.end()};
+    report.set_lane(lease_.lane());
+    report.set_round(round_);
+    report.set_lane_tasks_known(feed_.tasks_known());
+  }
+  if (evaluates() && report.finished()) {
+    v1::EvaluationResult& result = *report.mutable_evaluation();
+    result.set_examples(2);
+    result.set_loss_sum(1);
+    result.mutable_positives()->Resize(kLogitBins, 0);
+    result.mutable_negatives()->Resize(kLogitBins, 0);
+    result.set_positives(kLogitBins - 1, 1);
+    result.set_negatives(0, 1);
+  }
+  return report;
+}
+
+}  // namespace capstan::sim

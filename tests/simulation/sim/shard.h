@@ -1,0 +1,70 @@
+// A shard process of a simulated world: the real ps::Shard, with its tables and its wire, behind a
+// thin door (ps/ps_service and ps/chief_link without gRPC).
+#ifndef CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
+#define CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "capstan/metrics/registry.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/ps.pb.h"
+#include "capstan/v1/view.pb.h"
+#include "ps/shard.h"
+#include "ps/shard_metrics.h"
+#include "tests/simulation/sim/cast.h"
+
+namespace capstan::sim {
+
+class ShardProcess {
+ public:
+  ShardProcess(Cast& cast, const Life& life, uint32_t index);
+
+  uint64_t incarnation() const { return incarnation_; }
+  bool ready() const { return shard_ != nullptr && shard_->ready(); }
+
+  // ---- its door ----
+  void Pull(v1::PullRequest request, absl::Time deadline, const Done<v1::PullReply>& done);
+  absl::StatusOr<v1::PushReply> Push(const v1::PushRequest& request);
+  void OpenRound(const v1::OpenRoundRequest& request, const Done<v1::OpenRoundReply>& done);
+  absl::StatusOr<v1::ReportLaneReply> ReportLane(const v1::ReportLaneRequest& request);
+  void HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
+                  const Done<v1::HoldRoundsReply>& done);
+  absl::StatusOr<v1::CommitRoundReply> CommitRound(const v1::CommitRoundRequest& request);
+  absl::StatusOr<v1::CloseStreamsReply> CloseStreams(const v1::CloseStreamsRequest& request);
+  absl::StatusOr<v1::FlushReply> Flush(const v1::FlushRequest& request);
+
+  // Every parameter that it serves, as an evaluator would read them. Nothing while it serves none.
+  Cells Read();
+
+ private:
+  absl::StatusOr<ps::Shard*> ShardFor(const v1::RequestHeader& header) const;
+  void Distort(v1::ClosedSet& closed) const;
+  void Register();
+  void OnRegistered(const v1::RegisterShardReply& reply);
+  void WatchView();
+  void Heartbeat();
+  void Tick();
+  void CheckServed();
+
+  Cast& cast_;
+  const Life life_;
+  const uint32_t index_;
+  const uint64_t incarnation_;
+  metrics::Registry registry_;
+  ps::ShardMetrics metrics_;
+  std::unique_ptr<ps::Shard> shard_;
+  v1::View view_;  // The newest that it took.
+  // What a push or a view releases is judged when the change is known.
+  bool acting_ = false;
+  std::vector<v1::PullRequest> served_;  // Answered, and not yet checked.
+};
+
+}  // namespace capstan::sim
+
+#endif  // CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_

@@ -1,0 +1,90 @@
+// A worker process of a simulated world: worker/worker and worker/member around the real session
+// machine.
+#ifndef CAPSTAN_TESTS_SIMULATION_SIM_WORKER_H_
+#define CAPSTAN_TESTS_SIMULATION_SIM_WORKER_H_
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/view.pb.h"
+#include "tests/simulation/sim/cast.h"
+#include "tests/simulation/sim/runner.h"
+#include "worker/session_machine.h"
+
+namespace capstan::sim {
+
+class SimMember {
+ public:
+  SimMember(Cast& cast, const Life& life, MemberId id, const v1::View& view, const double& slowness,
+            std::function<void()> wake);
+
+  void Grant(const v1::Lease& lease);
+  void Extend(const v1::Lease& lease);
+  void Revoke(const Generation& generation);
+  void BeginDrain(absl::Time deadline);
+  void OnView(const std::vector<ShardIndex>& restarted);
+  absl::Time NextWake() const;
+  void Wake(absl::Time now);
+  void ReportTo(worker::SessionMachine& session);
+  bool HasEnded() const;
+  const worker::MemberClock& clock() const { return clock_; }
+
+ private:
+  bool MayBegin(const v1::Lease& lease) const;
+  void BeginWaiting();
+  bool HasTask() const;
+
+  const MemberId id_;
+  const v1::View& view_;
+  worker::MemberClock clock_;
+  absl::Time busy_until_ = absl::InfinitePast();
+  RunnerContext context_;
+  std::map<Generation, std::unique_ptr<Runner>> runners_;
+  std::deque<v1::Lease> waiting_;
+  bool draining_ = false;
+};
+
+class WorkerProcess {
+ public:
+  WorkerProcess(Cast& cast, const Life& life, std::string name);
+
+  const Life& life() const { return life_; }
+  const std::string& name() const { return name_; }
+  void Drain();  // SIGTERM.
+  void SetSlowness(double slowness) { slowness_ = slowness; }
+
+ private:
+  void Register();
+  void OnRegistered(const v1::RegisterWorkerReply& reply);
+  void WatchView();
+  void OnView(const v1::View& view);
+  void Turn();  // One round of worker/worker's loop.
+  void TurnSoon();
+  void SendHeartbeat();
+  void OnHeartbeat(const absl::StatusOr<v1::WorkerHeartbeatReply>& reply);
+  void CarryOut(const worker::Orders& orders);
+  void ReportAll();
+  absl::Time Now() const { return cast_.schedule().Now(); }
+
+  Cast& cast_;
+  const Life life_;
+  const std::string name_;
+  uint64_t incarnation_ = 0;
+  double slowness_ = 1;
+  v1::View view_;
+  std::map<MemberId, std::unique_ptr<SimMember>> members_;
+  std::optional<worker::SessionMachine> session_;
+  uint64_t watch_ = 0;  // Names the present watch stream.
+  absl::Time turn_at_ = absl::InfiniteFuture();
+  bool draining_ = false;
+  absl::Time drain_deadline_ = absl::InfiniteFuture();
+};
+
+}  // namespace capstan::sim
+
+#endif  // CAPSTAN_TESTS_SIMULATION_SIM_WORKER_H_
