@@ -8,9 +8,11 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "capstan/v1/checkpoint.pb.h"
 #include "capstan/v1/chief.pb.h"
+#include "capstan/v1/chief_state.pb.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
 
@@ -18,9 +20,9 @@ namespace capstan::chief {
 
 using ShardRequest =
     std::variant<v1::HoldRoundsRequest, v1::CommitRoundRequest, v1::CloseStreamsRequest,
-                 v1::FlushRequest, v1::SavePartitionsRequest>;
+                 v1::FlushRequest, v1::SavePartitionsRequest, v1::LoadPartitionsRequest>;
 using ShardReply = std::variant<v1::HoldRoundsReply, v1::CommitRoundReply, v1::CloseStreamsReply,
-                                v1::FlushReply, v1::SavePartitionsReply>;
+                                v1::FlushReply, v1::SavePartitionsReply, v1::LoadPartitionsReply>;
 
 // To be sent to every watcher; one that is slow may skip views, for the newest wins.
 struct PublishView {
@@ -37,11 +39,33 @@ struct CallShard {
   ShardRequest request;
 };
 
+// The state is to be written in the place of the one written last, and of no other. Answered by
+// OnStateStored: ABORTED if another chief has written since.
+struct StoreState {
+  v1::ChiefState state;
+};
+
 // Every shard has saved its partitions: the manifest is to be written, last. Answered by
 // OnManifestWritten.
 struct WriteManifest {
   std::string uri;  // Folder of the checkpoint.
   v1::Manifest manifest;
+};
+
+// Answered by OnManifestRead: NOT_FOUND or DATA_LOSS if there is no such checkpoint any more.
+struct ReadManifest {
+  std::string uri;  // Folder of the checkpoint.
+};
+
+// These checkpoints, or what there is of them, are not needed any more. Not answered.
+struct DeleteCheckpoints {
+  std::vector<std::string> ids;
+};
+
+// To one who has asked for a checkpoint: its folder, or why there is none.
+struct AnswerCheckpoint {
+  uint64_t asker = 0;
+  absl::StatusOr<std::string> uri;
 };
 
 // A line of the learning curve. `evaluation` is set (number > 0) where one has just ended.
@@ -62,7 +86,8 @@ struct LogEvent {
   std::vector<std::pair<std::string, std::string>> fields;
 };
 
-using Action = std::variant<PublishView, CallShard, WriteManifest, AppendCurve, LogEvent>;
+using Action = std::variant<PublishView, CallShard, StoreState, WriteManifest, ReadManifest,
+                            DeleteCheckpoints, AnswerCheckpoint, AppendCurve, LogEvent>;
 
 }  // namespace capstan::chief
 

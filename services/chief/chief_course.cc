@@ -9,21 +9,17 @@
 namespace capstan::chief {
 
 void ChiefMachine::Advance(absl::Time now) {
+  if (superseded()) return;
   if (state_ == v1::JOB_STATE_PENDING) AdvanceStart(now);
-  if (state_ == v1::JOB_STATE_RUNNING) {
-    const WorkTotals totals = work_.totals();
-    const uint64_t steps = std::max(totals.steps, boundary_.round());
-    progress_.Update(totals.examples, steps, now);
-    const uint64_t max_steps = plan_.spec.train().max_steps();
-    if (work_.all_done()) BeginEnd("");
-    if (max_steps > 0 && steps >= max_steps) BeginEnd("");
-    if (closes_streams_) closer_.Advance(ShardIndexes(), options_.call_deadline, calls_);
-    AdvanceEvaluation(now);
-  }
+  if (state_ == v1::JOB_STATE_RUNNING) AdvanceTakeover(now);
+  if (state_ == v1::JOB_STATE_RESTORING) AdvanceRecovery(now);
+  if (state_ == v1::JOB_STATE_RUNNING && takeover_.settled()) AdvanceTraining(now);
   AdvanceEnd(now);
+  AdvanceCheckpoint(now);
   RefreshView(now);
   if (ended()) return;
-  for (CallShard& call : calls_.TakeDue(views_.current(), now)) {
+  SendLoads();
+  for (CallShard& call : calls_.TakeDue(gate_.published(), now)) {
     actions_.push_back(std::move(call));
   }
 }
@@ -31,13 +27,21 @@ void ChiefMachine::Advance(absl::Time now) {
 void ChiefMachine::AdvanceStart(absl::Time now) {
   if (!shards_.complete() || shards_.SilentFor(worker_lease(), now) != nullptr) return;
   views_.MakeMap(plan_.spec.partition_count(), options_.shards);
-  progress_.Start(now);
-  state_ = v1::JOB_STATE_RUNNING;
-  Log(LogEvent::Level::kInfo, "training begins",
-      {{"shards", absl::StrCat(options_.shards)},
-       {"partitions", absl::StrCat(plan_.spec.partition_count())},
-       {"tasks", absl::StrCat(plan_.train.size())},
-       {"epochs", absl::StrCat(plan_.spec.train().epochs())}});
+  ReturnToCheckpoint(begins_again_ ? "the job was started again" : "", 0, now);
+}
+
+void ChiefMachine::AdvanceTraining(absl::Time now) {
+  const WorkTotals totals = work_.totals();
+  const uint64_t steps = std::max(totals.steps, boundary_.round());
+  if (totals.examples != progress_.examples() || steps != progress_.steps()) keeper_.Note();
+  progress_.Update(totals.examples, steps, now);
+  const uint64_t max_steps = plan_.spec.train().max_steps();
+  if (!stop_.empty()) BeginEnd(stop_);
+  if (work_.all_done()) BeginEnd("");
+  if (max_steps > 0 && steps >= max_steps) BeginEnd("");
+  AdvanceCloses();
+  AdvanceEvaluation(now);
+  AdvanceBoundary(now);
 }
 
 void ChiefMachine::CheckLimits() {
@@ -58,32 +62,25 @@ void ChiefMachine::CheckLimits() {
                    examples.empty() ? "" : absl::StrCat("; the first: ", examples.front())));
 }
 
-void ChiefMachine::CheckSilentShards(absl::Time now) {
-  if (ended() || !generations_.any_given()) return;
-  const absl::Duration patience = options_.shard_patience * worker_lease();
-  const Shard* silent = shards_.SilentFor(patience, now);
-  if (silent == nullptr) return;
-  Fail(v1::FAILURE_KIND_ERROR,
-       absl::StrCat("shard ", silent->index, " (", silent->address, ") is lost: silent for ",
-                    absl::FormatDuration(absl::Trunc(now - silent->heard, absl::Seconds(1)))));
+bool ChiefMachine::EvaluationDue() const {
+  return !end_.begun() && evaluations_.Due(progress_.examples(), work_.totals().epochs_done);
 }
 
 void ChiefMachine::AdvanceEvaluation(absl::Time now) {
   if (evaluations_.complete()) TakeEvaluation(now);
-  if (evaluations_.running() || end_.begun()) return;
-  const WorkTotals totals = work_.totals();
-  const bool due = evaluations_.Due(progress_.examples(), totals.epochs_done);
-  if (!work_.has_lanes()) {
-    if (due) BeginEvaluation(/*at_boundary=*/false, /*final=*/false, now);
-    return;
+  if (!EvaluationDue()) return;
+  if (!work_.has_lanes()) return BeginEvaluation(/*at_boundary=*/false, /*final=*/false, now);
+  if (boundary_.reached()) BeginEvaluation(/*at_boundary=*/true, /*final=*/false, now);
+}
+
+// Lanes stand still for an evaluation, and until a checkpoint is marked everywhere.
+void ChiefMachine::AdvanceBoundary(absl::Time now) {
+  if (!work_.has_lanes() || end_.begun()) return;
+  const bool marking = checkpointer_.running() && !checkpointer_.marked();
+  if (EvaluationDue() || evaluations_.running() || marking || CheckpointWanted(now)) {
+    return boundary_.Seek(views_.keeper(), options_.call_deadline, calls_);
   }
-  if (due) boundary_.Seek(views_.keeper(), options_.call_deadline, calls_);
-  if (!boundary_.reached()) return;
-  if (due) {
-    BeginEvaluation(/*at_boundary=*/true, /*final=*/false, now);
-  } else {
-    boundary_.Release(views_.keeper(), options_.call_deadline, calls_);
-  }
+  if (boundary_.reached()) boundary_.Release(views_.keeper(), options_.call_deadline, calls_);
 }
 
 void ChiefMachine::BeginEvaluation(bool at_boundary, bool final, absl::Time now) {
@@ -109,8 +106,10 @@ void ChiefMachine::TakeEvaluation(absl::Time now) {
   }
   std::sort(fields.begin() + 3, fields.end());
   Log(LogEvent::Level::kInfo, "evaluated", std::move(fields));
+  keeper_.Note();
   if (evaluation.final()) return;
-  if (std::optional<std::string> stop = early_stop_.Add(evaluation)) BeginEnd(*stop);
+  if (std::optional<std::string> stop = early_stop_.Add(evaluation)) stop_ = *stop;
+  if (!stop_.empty()) BeginEnd(stop_);
 }
 
 void ChiefMachine::BeginEnd(std::string_view reason) {
@@ -130,6 +129,8 @@ void ChiefMachine::Fail(v1::FailureKind kind, std::string_view reason) {
   reason_ = std::string(reason);
   work_.ReleaseAll();
   calls_.CancelAll();
+  keeper_.Require();
+  AnswerAskers(absl::FailedPreconditionError("the job has failed"));
   Log(LogEvent::Level::kError, "the job has failed", {{"reason", reason_}});
 }
 

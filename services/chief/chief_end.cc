@@ -1,10 +1,7 @@
 // ChiefMachine: the way out, step by step; see EndStep.
-#include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/strip.h"
 #include "chief/chief_machine.h"
 
 namespace capstan::chief {
@@ -29,15 +26,14 @@ bool ChiefMachine::EndStepDone(absl::Time now) {
     case EndStep::kFlush:
       return !calls_.Pending(Purpose::kFlush);
     case EndStep::kClose:
-      return closer_.complete();
+      return closes_.empty() && closer_.complete();
     case EndStep::kEvaluate:
       if (!evaluations_.enabled() || evaluations_.has_final()) return true;
       if (!evaluations_.running()) BeginEvaluation(/*at_boundary=*/true, /*final=*/true, now);
       return false;
     case EndStep::kSave:
-      return !calls_.Pending(Purpose::kSave);
+      return SaveModel(now);
     case EndStep::kNone:
-    case EndStep::kManifest:
       return false;
   }
   return false;
@@ -55,13 +51,12 @@ void ChiefMachine::EnterEndStep(EndStep step, absl::Time now) {
       work_.ReleaseAll();
       break;
     case EndStep::kFlush:
-      SendToAll(Purpose::kFlush, v1::FlushRequest(), options_.call_deadline);
+      for (uint32_t shard : ShardIndexes()) {
+        calls_.Send(Purpose::kFlush, shard, v1::FlushRequest(), options_.call_deadline);
+      }
       break;
     case EndStep::kSave:
-      Save(now);
-      break;
-    case EndStep::kManifest:
-      actions_.push_back(WriteManifest{end_.model_uri, ManifestOfEnd()});
+      end_.save_begun = now;
       break;
     case EndStep::kNone:
     case EndStep::kBoundary:
@@ -71,62 +66,35 @@ void ChiefMachine::EnterEndStep(EndStep step, absl::Time now) {
   }
 }
 
-void ChiefMachine::SendToAll(Purpose purpose, const ShardRequest& request,
-                             absl::Duration deadline) {
-  for (uint32_t shard : ShardIndexes()) calls_.Send(purpose, shard, request, deadline);
-}
-
-void ChiefMachine::Save(absl::Time now) {
-  if (plan_.spec.checkpoint().uri().empty()) {
+// One attempt after another, for as long as the last one may take. Never done: Complete() ends it.
+bool ChiefMachine::SaveModel(absl::Time now) {
+  if (!checkpointer_.enabled()) {
     Complete(now);
-    return;
+    return false;
   }
   state_ = v1::JOB_STATE_CHECKPOINTING;
-  const absl::string_view prefix = absl::StripSuffix(plan_.spec.checkpoint().uri(), "/");
-  end_.model_uri = absl::StrFormat("%s/%s/checkpoints/%012d-%08x", prefix, plan_.spec.job(),
-                                   progress_.steps(), options_.run_id & 0xFFFFFFFF);
-  v1::SavePartitionsRequest request;
-  request.set_uri(end_.model_uri);
-  SendToAll(Purpose::kSave, request, options_.save_deadline);
-}
-
-v1::Manifest ChiefMachine::ManifestOfEnd() const {
-  v1::Manifest manifest;
-  manifest.set_id(end_.model_uri.substr(end_.model_uri.rfind('/') + 1));
-  manifest.set_step(progress_.steps());
-  manifest.set_timeline(views_.current().timeline());
-  *manifest.mutable_job() = plan_.spec;
-  manifest.mutable_progress()->set_data_epoch(work_.totals().epochs_done);
-  manifest.mutable_progress()->set_examples(progress_.examples());
-  std::vector<v1::SavedFile> files = end_.files;
-  std::sort(files.begin(), files.end(),
-            [](const auto& a, const auto& b) { return a.partition() < b.partition(); });
-  manifest.mutable_files()->Assign(files.begin(), files.end());
-  if (evaluations_.has_final()) {
-    *manifest.mutable_metrics() = evaluations_.history().back().metrics();
-  }
-  return manifest;
-}
-
-void ChiefMachine::OnManifestWritten(const absl::Status& written, absl::Time now) {
-  if (end_.step != EndStep::kManifest || ended()) return;
-  if (!written.ok()) {
+  if (checkpointer_.running()) return false;
+  if (now - end_.save_begun > options_.save_patience) {
     Fail(v1::FAILURE_KIND_ERROR,
-         absl::StrCat("the model's manifest was not written: ", written.message()));
-    RefreshView(now);
-    return;
+         absl::StrCat("the model cannot be saved: ", checkpointer_.last_failure().ToString()));
+    return false;
   }
-  Complete(now);
+  if (!checkpointer_.MayBegin(now)) return false;
+  end_.saving = true;
+  BeginCheckpoint(now);
+  return false;
 }
 
 void ChiefMachine::Complete(absl::Time now) {
   AddCurvePoint({}, now);
   state_ = v1::JOB_STATE_COMPLETED;
   completed_ = now;
+  keeper_.Require();
+  AnswerAskers(absl::FailedPreconditionError("the job is completed"));
   Log(LogEvent::Level::kInfo, "the job is completed",
       {{"examples", absl::StrCat(progress_.examples())},
        {"seconds", absl::StrFormat("%.1f", progress_.elapsed_seconds(now))},
-       {"model", end_.model_uri.empty() ? "not written" : end_.model_uri}});
+       {"model", model_uri_.empty() ? "not written" : model_uri_}});
   RefreshView(now);
 }
 

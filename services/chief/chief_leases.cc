@@ -16,8 +16,10 @@ constexpr size_t kLeasesPerMember = 2;
 
 void ChiefMachine::TakeReport(const Worker& worker, const v1::LeaseReport& report) {
   const std::vector<MemberId> members = worker.member_ids();
+  if (report.timeline() != timeline()) return;  // Its updates have been thrown away.
   ReportOutcome outcome = work_.Report(members, report);
   if (!outcome.known) outcome = evaluations_.Report(members, report);
+  if (!outcome.known && Adopts(members, report)) outcome = work_.Adopt(report);
   if (!outcome.known || ended()) return;
   if (report.nonfinite_loss() || !std::isfinite(report.loss_sum())) {
     Fail(v1::FAILURE_KIND_ERROR,
@@ -28,7 +30,7 @@ void ChiefMachine::TakeReport(const Worker& worker, const v1::LeaseReport& repor
   progress_.AddLoss(outcome.examples, outcome.loss_sum);
   if (report.returned() || outcome.failure) ++retries_;
   for (v1::StreamClose& close : outcome.closes) {
-    if (closes_streams_) closer_.Add(std::move(close));
+    if (closes_streams_) closes_.emplace_back(keeper_.Note(), std::move(close));
   }
   if (!outcome.failure) return;
   const TaskFailure& failure = *outcome.failure;
@@ -42,15 +44,23 @@ void ChiefMachine::TakeReport(const Worker& worker, const v1::LeaseReport& repor
       {{"worker", worker.name}, {"error", failure.error}});
 }
 
+bool ChiefMachine::Adopts(const std::vector<MemberId>& members,
+                          const v1::LeaseReport& report) const {
+  return state_ == v1::JOB_STATE_RUNNING && report.generation().term() < options_.term &&
+         std::find(members.begin(), members.end(), MemberId{report.member()}) != members.end();
+}
+
 bool ChiefMachine::MayTrain() const {
   // An open round needs its lanes until the boundary is there.
   const bool closing_round = end_.step == EndStep::kBoundary && !boundary_.reached();
   return state_ == v1::JOB_STATE_RUNNING && (!end_.begun() || closing_round);
 }
 
-void ChiefMachine::GrantLeases(Worker& worker) {
-  if (state_ != v1::JOB_STATE_RUNNING || worker.draining) return;
-  if (MayTrain() && work_.has_lanes()) DealLanes();
+void ChiefMachine::GrantLeases(Worker& worker, absl::Time now) {
+  if (state_ != v1::JOB_STATE_RUNNING || worker.draining || !takeover_.settled()) return;
+  // What was begun before this chief may be held by one who has not told of it yet.
+  const bool may_give_begun = takeover_.complete(now);
+  if (MayTrain() && work_.has_lanes() && may_give_begun) DealLanes();
   TaskQueue* tasks = work_.tasks();
   for (Member& member : worker.members) {
     const auto held = [&] {
@@ -64,7 +74,8 @@ void ChiefMachine::GrantLeases(Worker& worker) {
     if (tasks == nullptr || !MayTrain() || !member.wants_lease) continue;
     // A spare only while there is enough for those who have nothing.
     while (held() == 0 || (held() < kLeasesPerMember && tasks->todo() > MembersWithoutWork())) {
-      if (!tasks->Grant(member.id, generations_)) break;
+      if (!tasks->Grant(member.id, generations_, may_give_begun)) break;
+      keeper_.Note();
     }
   }
 }
@@ -86,6 +97,7 @@ void ChiefMachine::ReturnUnmentioned(const v1::WorkerHeartbeatRequest& request,
     if (mentioned.contains(FromProto(lease.generation()))) continue;
     v1::LeaseReport report;
     *report.mutable_generation() = lease.generation();
+    report.set_timeline(timeline());
     report.set_returned(true);
     TakeReport(worker, report);
   }
@@ -98,6 +110,7 @@ std::vector<v1::Lease> ChiefMachine::LeasesOf(const Worker& worker) {
     for (const HeldLease& held : evaluations_.LeasesOf(member.id)) leases.push_back(held.lease);
     for (v1::Lease& lease : leases) {
       if (MemberId{lease.member()} == member.id) lease.set_start_clock(member.start_clock);
+      lease.set_timeline(timeline());
     }
   }
   return leases;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
 
@@ -26,9 +27,20 @@ MembershipOptions MembershipOf(const ChiefOptions& options, const v1::JobSpec& s
           .max_workers = options.max_workers};
 }
 
+CheckpointerOptions CheckpointerOf(const ChiefOptions& options, const v1::JobSpec& spec) {
+  const v1::CheckpointSpec& checkpoint = spec.checkpoint();
+  const absl::string_view prefix = absl::StripSuffix(checkpoint.uri(), "/");
+  return {.folder = prefix.empty() ? "" : absl::StrCat(prefix, "/", spec.job(), "/checkpoints"),
+          .term = options.term,
+          .run_id = options.run_id,
+          .every = absl::Seconds(checkpoint.every_seconds()),
+          .call_deadline = options.call_deadline,
+          .patience = options.save_patience};
+}
+
 }  // namespace
 
-ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now)
+ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now, JobHistory history)
     : options_(options),
       plan_(std::move(plan)),
       generations_(options.term),
@@ -39,26 +51,33 @@ ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now)
       progress_({.loss_window = kLossBatches * plan_.spec.train().batch_size()}, now),
       stragglers_({.after = options.straggler_after, .probation = options.straggler_probation}),
       early_stop_(plan_.spec.train().early_stop()),
+      boundary_(options.term),
       views_(options.term, plan_.spec),
+      keeper_(history.state.has_value()),
+      gate_(history.state ? history.state->view() : v1::View()),
+      checkpointer_(CheckpointerOf(options, plan_.spec)),
+      catalog_({.keep = plan_.spec.checkpoint().keep(),
+                .metric = plan_.spec.train().early_stop().metric()}),
+      // Where nothing is stored nobody knows of earlier chiefs; their timelines are lower all the
+      // same.
+      next_timeline_(options.term),
+      first_timeline_(options.term),
       closes_streams_(UsesStreams(plan_.spec)) {
-  actions_.push_back(PublishView{views_.current()});
+  for (CheckpointFacts& facts : history.checkpoints) catalog_.Add(std::move(facts));
+  checkpointer_.AddGarbage(std::move(history.garbage));
+  if (history.state) Inherit(*history.state, now);
+  RefreshView(now);
 }
 
 absl::StatusOr<v1::RegisterShardReply> ChiefMachine::RegisterShard(
     const v1::RegisterShardRequest& request, absl::Time now) {
   CAPSTAN_RETURN_IF_ERROR(CheckWireVersion(request.wire_version()));
   CAPSTAN_ASSIGN_OR_RETURN(const ShardTable::Arrival arrival, shards_.Register(request, now));
-  const std::string name = absl::StrCat("shard ", request.index());
-  if (arrival == ShardTable::Arrival::kReplaced && generations_.any_given() && !ended()) {
-    Fail(v1::FAILURE_KIND_ERROR,
-         absl::StrCat(name, " has been started anew; the parameters it held are lost"));
-    RefreshView(now);
-    return absl::FailedPreconditionError(reason_);
-  }
   if (arrival != ShardTable::Arrival::kSame) {
     Log(LogEvent::Level::kInfo, "shard registered",
         {{"shard", absl::StrCat(request.index())}, {"address", request.address()}});
   }
+  if (arrival == ShardTable::Arrival::kReplaced) OnShardReplaced(request.index(), now);
   Advance(now);
   v1::RegisterShardReply reply;
   *reply.mutable_job() = plan_.spec;
@@ -97,22 +116,28 @@ v1::ShardHeartbeatReply ChiefMachine::ShardHeartbeat(const v1::ShardHeartbeatReq
   Shard* shard = shards_.Find(request.index(), Incarnation{request.incarnation()});
   if (shard == nullptr) return reply;
   reply.set_known(true);
-  ShardTable::Hear(*shard, request, now);
-  if (shard->draining && generations_.any_given() && !ended()) {
-    Fail(v1::FAILURE_KIND_ERROR,
-         absl::StrCat("shard ", request.index(), " is leaving, with parameters of this job"));
-    RefreshView(now);
+  if (request.draining() && !shard->draining) {
+    Log(LogEvent::Level::kInfo, "shard leaving", {{"shard", absl::StrCat(request.index())}});
   }
+  ShardTable::Hear(*shard, request, now);
+  Advance(now);
+  reply.set_may_leave(shard->draining && MayLeave());
   return reply;
 }
 
 v1::WorkerHeartbeatReply ChiefMachine::WorkerHeartbeat(const v1::WorkerHeartbeatRequest& request,
                                                        absl::Time now) {
   v1::WorkerHeartbeatReply reply;
+  if (superseded()) {
+    reply.set_known(true);  // The chief that has come after knows better.
+    return reply;
+  }
   Worker* worker = workers_.Find(request.name(), Incarnation{request.incarnation()});
   if (worker != nullptr) {
     workers_.Hear(*worker, request, now);
     for (const v1::LeaseReport& report : request.leases()) TakeReport(*worker, report);
+    takeover_.OnReport(worker->name);
+    views_.ForgetMembers(worker->name);
     if (worker->draining) ReturnUnmentioned(request, *worker);
     const bool holds_work =
         std::any_of(request.leases().begin(), request.leases().end(), [](const auto& report) {
@@ -121,7 +146,7 @@ v1::WorkerHeartbeatReply ChiefMachine::WorkerHeartbeat(const v1::WorkerHeartbeat
         });
     if (!holds_work) end_.draining.erase(worker->name);
     Advance(now);
-    GrantLeases(*worker);
+    GrantLeases(*worker, now);
     RefreshView(now);
     FillReply(request, *worker, reply);
     reply.set_known(true);
@@ -140,22 +165,59 @@ void ChiefMachine::StopJob(std::string_view reason, absl::Time now) {
     RefreshView(now);
     return;
   }
-  BeginEnd(why);
+  stop_ = why;
   Advance(now);
+}
+
+void ChiefMachine::OnShardReplaced(uint32_t shard, absl::Time now) {
+  recovery_.OnReplaced(shard);
+  const bool serving = state_ == v1::JOB_STATE_RUNNING || state_ == v1::JOB_STATE_CHECKPOINTING;
+  if (!serving || !takeover_.settled()) return;
+  ReturnToCheckpoint(absl::StrCat("shard ", shard, " was started anew"), shard, now);
 }
 
 void ChiefMachine::OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply, absl::Time now) {
   const std::optional<ShardCalls::Answer> answer = calls_.OnReply(call, std::move(reply), now);
-  if (answer && answer->purpose == Purpose::kHold) {
-    boundary_.OnHeld(std::get<v1::HoldRoundsReply>(answer->reply), ShardIndexes(),
-                     options_.call_deadline, calls_);
-  }
-  if (answer && answer->purpose == Purpose::kClose) closer_.OnClosed(answer->shard);
-  if (answer && answer->purpose == Purpose::kSave) {
-    const auto& saved = std::get<v1::SavePartitionsReply>(answer->reply);
-    end_.files.insert(end_.files.end(), saved.files().begin(), saved.files().end());
+  if (answer) {
+    const Shard* shard = shards_.Find(answer->shard);
+    // What a process did that has been replaced since is as if it had not been done.
+    const bool present = shard != nullptr && Raw(shard->incarnation) == answer->incarnation;
+    if (present) OnAnswer(*answer, now);
   }
   boundary_.OnCommitted(calls_);
+  Advance(now);
+}
+
+void ChiefMachine::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
+  switch (answer.purpose) {
+    case Purpose::kHold:
+      return boundary_.OnHeld(std::get<v1::HoldRoundsReply>(*answer.reply), ShardIndexes(),
+                              options_.call_deadline, calls_);
+    case Purpose::kClose:
+      return closer_.OnClosed(answer.shard);
+    case Purpose::kSave:
+      return OnSaveAnswer(answer, now);
+    case Purpose::kLoad:
+      return OnLoadAnswer(answer, now);
+    case Purpose::kCommit:
+    case Purpose::kRelease:
+    case Purpose::kFlush:
+      return;
+  }
+}
+
+void ChiefMachine::OnStateStored(const absl::Status& stored, absl::Time now) {
+  const bool failing = !keeper_.last().ok();
+  keeper_.OnStored(stored, now);
+  if (superseded()) {
+    Log(LogEvent::Level::kError, "another chief has taken this job over; this one stops");
+    return;
+  }
+  if (!stored.ok() && !failing) {
+    Log(LogEvent::Level::kWarning, "the chief's state cannot be stored; it is tried again",
+        {{"error", stored.ToString()}});
+  }
+  if (stored.ok() && failing) Log(LogEvent::Level::kInfo, "the chief's state is stored again");
   Advance(now);
 }
 
@@ -175,13 +237,20 @@ void ChiefMachine::Tick(absl::Time now) {
     Log(LogEvent::Level::kWarning, "straggler: more than twice the median step time",
         {{"worker", name}});
   }
-  CheckSilentShards(now);
+  LogWaiting(now);
   CheckLimits();
   Advance(now);
   if (state_ == v1::JOB_STATE_RUNNING && progress_.TakeCurveDue(now)) AddCurvePoint({}, now);
 }
 
-std::vector<Action> ChiefMachine::TakeActions() { return std::exchange(actions_, {}); }
+std::vector<Action> ChiefMachine::TakeActions() {
+  if (superseded()) {
+    // Nobody must hear of anything any more.
+    std::erase_if(actions_,
+                  [](const Action& action) { return !std::holds_alternative<LogEvent>(action); });
+  }
+  return std::exchange(actions_, {});
+}
 
 void ChiefMachine::RefreshView(absl::Time now) {
   const uint64_t slowest = workers_.SlowestClock(now);
@@ -192,7 +261,14 @@ void ChiefMachine::RefreshView(absl::Time now) {
       member.training = trains;
     }
   }
-  if (views_.Update(state_, shards_, workers_)) actions_.push_back(PublishView{views_.current()});
+  if (views_.Update(state_, shards_, workers_) || gate_.published().epoch().n() == 0) {
+    keeper_.Note();
+    gate_.Offer(views_.current(), keeper_);
+  }
+  if (keeper_.TakeDue(now)) actions_.push_back(StoreState{State(now)});
+  if (std::optional<v1::View> view = gate_.Take(keeper_)) {
+    actions_.push_back(PublishView{*std::move(view)});
+  }
 }
 
 std::vector<uint32_t> ChiefMachine::ShardIndexes() const {

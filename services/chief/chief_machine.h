@@ -3,16 +3,23 @@
 // collected by TakeActions. A copy of a machine behaves as the original, so an explorer may fork
 // it.
 //
-// How the job goes: PENDING until as many shards as wished have registered; the first map is made;
-// RUNNING: tasks (async, ssp) or lanes (a synchronous part) are leased to members; evaluations are
-// leased between them (in sync at a round boundary); when all is trained, or the job is stopped,
-// the last round is committed, queues are flushed, streams closed, the final evaluation made;
-// CHECKPOINTING: the shards save, the manifest is written; COMPLETED. FAILED from anywhere.
+// How the job goes: PENDING until as many shards as wished have registered; the map is made;
+// RESTORING: every shard loads the last checkpoint, or the initial values; RUNNING: tasks (async,
+// ssp) or lanes (a synchronous part) are leased to members; evaluations are leased between them (in
+// sync at a round boundary) and checkpoints taken; a shard that loses its partitions leads back to
+// RESTORING; when all is trained, or the job is stopped, the last round is committed, queues are
+// flushed, streams closed, the final evaluation made; CHECKPOINTING: the model is saved; COMPLETED.
+// FAILED from anywhere.
+//
+// Whoever comes after this chief goes on from the state that it stores. What others must not hear
+// of before it is stored waits for that: views (ViewGate), and the closing of streams.
 #ifndef CAPSTAN_CHIEF_CHIEF_MACHINE_H_
 #define CAPSTAN_CHIEF_CHIEF_MACHINE_H_
 
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +31,8 @@
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "chief/checkpoint_catalog.h"
+#include "chief/checkpointer.h"
 #include "chief/chief_actions.h"
 #include "chief/chief_options.h"
 #include "chief/early_stop.h"
@@ -31,12 +40,16 @@
 #include "chief/evaluation.h"
 #include "chief/membership.h"
 #include "chief/progress.h"
+#include "chief/recovery.h"
 #include "chief/round_boundary.h"
 #include "chief/shard_calls.h"
 #include "chief/shard_table.h"
+#include "chief/state_keeper.h"
 #include "chief/stragglers.h"
 #include "chief/stream_closer.h"
+#include "chief/takeover.h"
 #include "chief/view_builder.h"
+#include "chief/view_gate.h"
 #include "chief/work.h"
 
 namespace capstan::chief {
@@ -45,13 +58,12 @@ namespace capstan::chief {
 class ChiefMachine {
  public:
   // `plan` holds the job with every default filled in, and the tasks of both splits.
-  ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now);
+  ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now, JobHistory history = {});
 
   // ---- RPCs of chief.proto ----
 
-  // FAILED_PRECONDITION: another wire version; an index beyond the first map; a shard that comes
-  // back without the parameters it had (the job fails too). INVALID_ARGUMENT: no address or
-  // incarnation.
+  // FAILED_PRECONDITION: another wire version; an index beyond the quorum; an incarnation in whose
+  // place another has come. INVALID_ARGUMENT: no address or incarnation.
   [[nodiscard]] absl::StatusOr<v1::RegisterShardReply> RegisterShard(
       const v1::RegisterShardRequest& request, absl::Time now);
 
@@ -69,10 +81,15 @@ class ChiefMachine {
   // Ends the job early, in order: what has been trained is evaluated and saved.
   void StopJob(std::string_view reason, absl::Time now);
 
+  // Asks for a checkpoint now. AnswerCheckpoint follows, at the latest when the job ends.
+  void TakeCheckpoint(uint64_t asker, absl::Time now);
+
   // ---- answers to actions ----
 
   void OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply, absl::Time now);
+  void OnStateStored(const absl::Status& stored, absl::Time now);
   void OnManifestWritten(const absl::Status& written, absl::Time now);
+  void OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now);
 
   // Call at least a few times a second: expiries, repeats, evaluation, the learning curve.
   void Tick(absl::Time now);
@@ -80,7 +97,13 @@ class ChiefMachine {
   // What is to be done, in order, since the last call.
   std::vector<Action> TakeActions();
 
-  const v1::View& view() const { return views_.current(); }
+  // Another chief has written the state since: this one must not do anything any more.
+  bool superseded() const { return keeper_.superseded(); }
+  // The store holds all there is to keep.
+  bool stored() const { return keeper_.settled(); }
+  const absl::Status& last_store() const { return keeper_.last(); }
+
+  const v1::View& view() const { return gate_.published(); }
   const JobPlan& plan() const { return plan_; }
   v1::JobState state() const { return state_; }
   v1::FailureKind failure_kind() const { return failure_kind_; }
@@ -89,7 +112,8 @@ class ChiefMachine {
  private:
   // ---- members and their leases (chief_leases.cc) ----
   void TakeReport(const Worker& worker, const v1::LeaseReport& report);
-  void GrantLeases(Worker& worker);
+  bool Adopts(const std::vector<MemberId>& members, const v1::LeaseReport& report) const;
+  void GrantLeases(Worker& worker, absl::Time now);
   void DealLanes();
   size_t MembersWithoutWork() const;
   std::vector<v1::Lease> LeasesOf(const Worker& worker);
@@ -103,21 +127,54 @@ class ChiefMachine {
   // ---- the course of the job (chief_course.cc) ----
   void Advance(absl::Time now);  // Does whatever has become possible.
   void AdvanceStart(absl::Time now);
+  void AdvanceTraining(absl::Time now);
   void AdvanceEvaluation(absl::Time now);
+  void AdvanceBoundary(absl::Time now);
+  bool EvaluationDue() const;
   void BeginEvaluation(bool at_boundary, bool final, absl::Time now);
   void TakeEvaluation(absl::Time now);
   void CheckLimits();
-  void CheckSilentShards(absl::Time now);
   void BeginEnd(std::string_view reason);
   void Fail(v1::FailureKind kind, std::string_view reason);
+
+  // ---- back to a checkpoint (chief_recovery.cc) ----
+  void ReturnToCheckpoint(std::string_view cause, uint32_t shard, absl::Time now);
+  std::vector<RecoverySource> Sources() const;
+  void AdvanceRecovery(absl::Time now);
+  void EnterTimeline(absl::Time now);
+  void RestoreProgress(const v1::Manifest& manifest, absl::Time now);
+  void SendLoads();
+  void SendLoad(uint32_t shard, absl::Time due);
+  void OnLoadAnswer(const ShardCalls::Answer& answer, absl::Time now);
+  void EndRecovery(absl::Time now);
+  void AdvanceTakeover(absl::Time now);
+  std::string WaitingFor(absl::Time now) const;
+  void LogWaiting(absl::Time now);
+
+  // ---- checkpoints (chief_checkpoints.cc) ----
+  bool CheckpointWanted(absl::Time now) const;
+  void AdvanceCheckpoint(absl::Time now);
+  void BeginCheckpoint(absl::Time now);
+  v1::Manifest ManifestOfNow(absl::Time now) const;
+  std::string ParentOfNext() const;
+  void OnSaveAnswer(const ShardCalls::Answer& answer, absl::Time now);
+  void OnCheckpointFailed();
+  void AnswerAskers(const absl::StatusOr<std::string>& uri);
+  void Prune();
+  std::set<uint32_t> LeavingShards() const;
+  bool MayLeave() const;
+
+  // ---- what the next chief goes on from (chief_state.cc) ----
+  void Inherit(const v1::ChiefState& state, absl::Time now);
+  v1::ChiefState State(absl::Time now) const;
+  v1::TaskProgress ProgressOfNow() const;
+  void AdvanceCloses();
 
   // ---- the way out (chief_end.cc) ----
   void AdvanceEnd(absl::Time now);
   bool EndStepDone(absl::Time now);
   void EnterEndStep(EndStep step, absl::Time now);
-  void SendToAll(Purpose purpose, const ShardRequest& request, absl::Duration deadline);
-  void Save(absl::Time now);
-  v1::Manifest ManifestOfEnd() const;
+  bool SaveModel(absl::Time now);
   void Complete(absl::Time now);
 
   // ---- what people see (chief_status.cc) ----
@@ -127,11 +184,15 @@ class ChiefMachine {
   double MeanRate(absl::Time until) const;
   void FillWorkers(v1::GetStatusReply& reply, absl::Time now) const;
   void FillShards(v1::GetStatusReply& reply, absl::Time now) const;
+  void FillCheckpoint(v1::CheckpointStatus& status, absl::Time now) const;
   std::string CurveUri() const;
   void AddCurvePoint(const v1::Evaluation& evaluation, absl::Time now);
 
   // ---- small things ----
+  void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
+  void OnShardReplaced(uint32_t shard, absl::Time now);
   void RefreshView(absl::Time now);
+  uint64_t timeline() const { return views_.current().timeline(); }
   std::vector<uint32_t> ShardIndexes() const;
   absl::Duration worker_lease() const;
   bool ended() const { return state_ == v1::JOB_STATE_COMPLETED || state_ == v1::JOB_STATE_FAILED; }
@@ -156,7 +217,29 @@ class ChiefMachine {
   RoundBoundary boundary_;
   StreamCloser closer_;
   EndSequence end_;
+  std::string stop_;  // Why the job is to end early; empty: it is not.
+  std::string model_uri_;
+
   ViewBuilder views_;
+  StateKeeper keeper_;
+  ViewGate gate_;
+  Takeover takeover_;
+  Recovery recovery_;
+  Checkpointer checkpointer_;
+  CheckpointCatalog catalog_;
+  uint64_t next_timeline_;     // Of the next recovery.
+  uint64_t first_timeline_;    // Of this run of the job.
+  bool begins_again_ = false;  // It is not this run's first chief.
+  std::string from_;
+  // Not sent yet: the state that says that their tasks are done is on its way to the store.
+  std::deque<std::pair<StateKeeper::Ticket, v1::StreamClose>> closes_;
+  std::vector<uint64_t> askers_;              // Of a checkpoint.
+  std::optional<StateKeeper::Ticket> prune_;  // What is superfluous goes when this stands.
+  bool frozen_ = false;                       // The last checkpoint holds all there will be.
+  std::vector<v1::RecoveryLoss> losses_;
+  v1::RecoveryLoss loss_;  // Of the recovery under way.
+  uint64_t restores_ = 0;
+  absl::Time waiting_logged_ = absl::InfinitePast();
   std::optional<absl::Time> completed_;
   uint64_t retries_ = 0;      // Leases that failed or were given back.
   uint64_t expirations_ = 0;  // Leases whose worker was lost or replaced.

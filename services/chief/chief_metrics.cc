@@ -21,17 +21,12 @@ constexpr std::array<std::pair<v1::JobState, const char*>, 6> kStates = {{
 }};
 constexpr std::array<const char*, 5> kWorkerStates = {"active", "idle", "draining", "lost",
                                                       "parked"};
-constexpr std::array<const char*, 3> kShardStates = {"serving", "draining", "lost"};
-constexpr char kCommits[] = "capstan_checkpoint_commits_total";
-constexpr char kCommitsHelp[] = "Checkpoints whose manifest was to be written.";
+constexpr std::array<const char*, 4> kShardStates = {"serving", "restoring", "draining", "lost"};
 
 }  // namespace
 
 ChiefMetrics::ChiefMetrics(metrics::Registry& registry, v1::JobSpec spec)
     : registry_(registry), spec_(std::move(spec)) {
-  for (const char* result : {"ok", "failed"}) {
-    registry_.AddCounter(kCommits, kCommitsHelp, {{"result", result}});
-  }
   for (const auto& [part, policy] :
        {std::pair("dense", spec_.dense_update()), std::pair("sparse", spec_.sparse_update())}) {
     if (policy.kind() != v1::POLICY_KIND_SSP) continue;
@@ -56,6 +51,7 @@ void ChiefMetrics::Update(const v1::GetStatusReply& status) {
   UpdateShards(status);
   UpdateLearningRates(status.examples());
   UpdateLosses(status);
+  UpdateDurability(status);
 }
 
 void ChiefMetrics::UpdateProgress(const v1::GetStatusReply& status) {
@@ -156,18 +152,38 @@ void ChiefMetrics::UpdateLosses(const v1::GetStatusReply& status) {
   }
 }
 
+void ChiefMetrics::SetStateFailing(bool failing) {
+  Set("capstan_state_store_failing", "1 while the chief's state cannot be stored.",
+      failing ? 1 : 0);
+}
+
 void ChiefMetrics::SetView(const v1::View& view) {
   Set("capstan_view_epoch", "Views published in this chief's term.",
       static_cast<double>(view.epoch().n()));
 }
 
-void ChiefMetrics::CountCheckpoint(bool committed, uint64_t step) {
-  registry_.AddCounter(kCommits, kCommitsHelp, {{"result", committed ? "ok" : "failed"}}).Add();
-  if (!committed) return;
-  Set("capstan_checkpoint_last_success_timestamp_seconds", "When a checkpoint was last committed.",
-      absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
+void ChiefMetrics::UpdateDurability(const v1::GetStatusReply& status) {
+  const v1::CheckpointStatus& checkpoint = status.checkpoint();
+  constexpr char kCommits[] = "capstan_checkpoint_commits_total";
+  constexpr char kCommitsHelp[] = "Checkpoints that were begun, by what became of them.";
+  RaiseTo(kCommits, kCommitsHelp, static_cast<double>(checkpoint.taken()), {{"result", "ok"}});
+  RaiseTo(kCommits, kCommitsHelp, static_cast<double>(checkpoint.failures()),
+          {{"result", "failed"}});
+  RaiseTo("capstan_restores_total", "Returns to a checkpoint, by this chief.",
+          static_cast<double>(checkpoint.restores()));
+  double lost = 0;
+  for (const v1::RecoveryLoss& loss : status.losses()) lost += static_cast<double>(loss.examples());
+  RaiseTo("capstan_samples_lost_total", "Examples that were thrown away and trained again.", lost);
+  if (checkpoint.uri().empty()) return;
   Set("capstan_checkpoint_committed_version", "Global step of the last committed checkpoint.",
-      static_cast<double>(step));
+      static_cast<double>(checkpoint.step()));
+  Set("capstan_checkpoint_last_success_timestamp_seconds",
+      "When the last checkpoint was committed.",
+      absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()) - checkpoint.age_seconds());
+  Set("capstan_checkpoint_last_duration_seconds", "From the order to the manifest, last time.",
+      checkpoint.seconds());
+  Set("capstan_checkpoint_last_bytes", "Of the last checkpoint.",
+      static_cast<double>(checkpoint.bytes()));
 }
 
 void ChiefMetrics::Set(std::string_view name, std::string_view help, double value,

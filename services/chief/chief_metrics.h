@@ -22,7 +22,7 @@ class ChiefMetrics {
 
   void Update(const v1::GetStatusReply& status);
   void SetView(const v1::View& view);
-  void CountCheckpoint(bool committed, uint64_t step);
+  void SetStateFailing(bool failing);
 
  private:
   void UpdateProgress(const v1::GetStatusReply& status);
@@ -31,6 +31,7 @@ class ChiefMetrics {
   void UpdateShards(const v1::GetStatusReply& status);
   void UpdateLearningRates(uint64_t examples);
   void UpdateLosses(const v1::GetStatusReply& status);
+  void UpdateDurability(const v1::GetStatusReply& status);
   void Set(std::string_view name, std::string_view help, double value,
            const metrics::Labels& labels = {});
   void RaiseTo(std::string_view name, std::string_view help, double total,

@@ -3,25 +3,35 @@
 #define CAPSTAN_CHIEF_CHIEF_OPTIONS_H_
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "capstan/v1/chief_state.pb.h"
 #include "capstan/v1/job.pb.h"
+#include "chief/checkpoint_catalog.h"
 
 namespace capstan::chief {
 
 struct ChiefOptions {
   uint64_t term = 1;    // Claimed by this chief; greater than any before.
-  uint64_t run_id = 0;  // Random; part of the names of checkpoints.
+  uint64_t run_id = 0;  // Random; this process among all chiefs of the job.
   uint32_t shards = 1;  // The quorum for the first map.
   size_t max_workers = 4096;
   int max_task_failures = 3;  // A task that failed so often fails the job.
-  // A shard silent for the workers' lease is shown as lost; for so many leases, the job has failed.
-  int shard_patience = 3;
   absl::Duration straggler_after = absl::Seconds(10);
   absl::Duration straggler_probation = absl::Minutes(5);
   absl::Duration call_deadline = absl::Seconds(10);
-  absl::Duration save_deadline = absl::Minutes(10);
+  absl::Duration save_patience = absl::Minutes(10);  // For one checkpoint, and for the last one.
+};
+
+// What the store holds of the job when its chief begins.
+struct JobHistory {
+  // As this chief has claimed it. Nothing: the job is not stored anywhere.
+  std::optional<v1::ChiefState> state;
+  std::vector<CheckpointFacts> checkpoints;
+  std::vector<std::string> garbage;  // Folders of checkpoints without a manifest.
 };
 
 // The job with every default filled in, and its data cut into tasks.

@@ -1,11 +1,13 @@
 #include "chief/chief_process.h"
 
+#include <algorithm>
 #include <memory>
 #include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/locks.h"
 #include "capstan/base/log.h"
@@ -20,6 +22,7 @@
 #include "capstan/rpc/health.h"
 #include "capstan/rpc/server.h"
 #include "chief/chief_service.h"
+#include "chief/job_claim.h"
 #include "chief/job_planning.h"
 
 namespace capstan::chief {
@@ -28,6 +31,8 @@ namespace {
 constexpr size_t kMaxWatchers = 8192;
 constexpr absl::Duration kLinger = absl::Seconds(2);  // So that watchers and screens see the end.
 constexpr absl::Duration kDrain = absl::Seconds(1);
+constexpr absl::Duration kLastWrite = absl::Seconds(10);  // Of the state, when the job is over.
+constexpr size_t kMostHousekeeping = 64;
 constexpr absl::Duration kGlance = absl::Milliseconds(100);
 
 uint64_t RandomId() {
@@ -68,18 +73,34 @@ absl::Status Announce(const ProcessOptions& options, const JobPlan& plan, const 
   return WritePortsFile(options.ports_file, ports);
 }
 
-// Serves until the process is to end.
-v1::GetStatusReply Serve(const ProcessOptions& options, ControlLoop& control,
-                         const Shutdown& shutdown) {
-  for (;;) {
-    if (shutdown.WaitFor(kGlance)) return control.Status();
-    const v1::JobState state =
-        control.Run([](ChiefMachine& chief, absl::Time) { return chief.state(); });
-    const bool ended = state == v1::JOB_STATE_COMPLETED || state == v1::JOB_STATE_FAILED;
-    if (!ended || !options.exit_when_done) continue;
-    shutdown.WaitFor(kLinger);
-    return control.Status();
+struct Glance {
+  bool ended = false;
+  bool stored = false;
+  bool superseded = false;
+};
+
+Glance LookAt(ControlLoop& control) {
+  return control.Run([](ChiefMachine& chief, absl::Time) {
+    return Glance{
+        .ended = chief.state() == v1::JOB_STATE_COMPLETED || chief.state() == v1::JOB_STATE_FAILED,
+        .stored = chief.stored(),
+        .superseded = chief.superseded()};
+  });
+}
+
+// Serves until the process is to end. ABORTED: another chief has taken the job over.
+absl::Status Serve(const ProcessOptions& options, ControlLoop& control, const Clock& clock,
+                   const Shutdown& shutdown) {
+  absl::Time ended_at = absl::InfiniteFuture();
+  while (!shutdown.WaitFor(kGlance)) {
+    const Glance glance = LookAt(control);
+    if (glance.superseded) return absl::AbortedError("another chief has taken this job over");
+    if (!glance.ended || !options.exit_when_done) continue;
+    ended_at = std::min(ended_at, clock.Now());
+    const absl::Duration since = clock.Now() - ended_at;
+    if (since >= (glance.stored ? kLinger : kLastWrite)) break;
   }
+  return absl::OkStatus();
 }
 
 int ExitCode(const v1::GetStatusReply& status) {
@@ -87,7 +108,17 @@ int ExitCode(const v1::GetStatusReply& status) {
   return status.failure_kind() == v1::FAILURE_KIND_BAD_INPUT ? 2 : 1;
 }
 
-absl::StatusOr<int> Run(const ProcessOptions& options, JobPlan plan, JobFiles& files) {
+// Where no state is kept a later chief has a higher term by the time of day.
+absl::StatusOr<Claim> ClaimTerm(const ProcessOptions& options, const JobPlan& plan, JobStore* store,
+                                uint64_t run_id, absl::Time now) {
+  if (store == nullptr) {
+    return Claim{.term = static_cast<uint64_t>(absl::ToUnixSeconds(absl::Now()))};
+  }
+  return ClaimJob(*store, plan, {.run_id = run_id, .fresh = options.fresh, .from = options.from},
+                  now);
+}
+
+absl::StatusOr<int> Run(const ProcessOptions& options, JobPlan plan, JobStore* store) {
   const Shutdown shutdown;
   const SteadyClock clock;
   SidePorts side;
@@ -95,9 +126,19 @@ absl::StatusOr<int> Run(const ProcessOptions& options, JobPlan plan, JobFiles& f
   ChiefMetrics chief_metrics(side.registry, plan.spec);
   ViewFeed views(kMaxWatchers);
   const JobPlan announced = plan;
-  ControlLoop control(
-      ChiefMachine({.run_id = RandomId(), .shards = options.shards}, std::move(plan), clock.Now()),
-      {.clock = clock, .views = views, .files = files, .metrics = chief_metrics});
+  const uint64_t run_id = RandomId();
+  CAPSTAN_ASSIGN_OR_RETURN(Claim claim, ClaimTerm(options, plan, store, run_id, clock.Now()));
+  StoreThread housekeeping(kMostHousekeeping);
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<CurveFile> curve,
+                           OpenCurveFile(plan.spec, claim.anew, housekeeping));
+  ControlLoop control(ChiefMachine({.term = claim.term, .run_id = run_id, .shards = options.shards},
+                                   std::move(plan), clock.Now(), std::move(claim.history)),
+                      {.clock = clock,
+                       .views = views,
+                       .curve = *curve,
+                       .store = store,
+                       .housekeeping = housekeeping,
+                       .metrics = chief_metrics});
   ChiefService service(control, views);
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Server> server,
                            Server::Start({.listen = options.listen}, {&service}));
@@ -106,11 +147,17 @@ absl::StatusOr<int> Run(const ProcessOptions& options, JobPlan plan, JobFiles& f
       {.data = server->port(), .health = side.health->port(), .metrics = side.metrics->port()}));
   side.health->Set(Probe::kStartup, true);
   side.health->Set(Probe::kReadiness, true);
-  const v1::GetStatusReply status = Serve(options, control, shutdown);
+  const absl::Status served = Serve(options, control, clock, shutdown);
+  const v1::GetStatusReply status = control.Status();
   side.health->Set(Probe::kReadiness, false);
   views.Close();
+  control.AnswerAskers();
   server->Shutdown(kDrain);
   log::Info("stopped", {{"job", status.job()}, {"state", v1::JobState_Name(status.state())}});
+  if (!served.ok()) {
+    log::Error(std::string(served.message()));
+    return 1;
+  }
   return options.exit_when_done ? ExitCode(status) : 0;
 }
 
@@ -131,9 +178,13 @@ int RunChief(const ProcessOptions& options) {
   absl::StatusOr<JobPlan> plan = PlanJob(options.job, options.overrides);
   if (!plan.ok()) return Refuse(plan.status());
   log::SetJob(plan->spec.job());
-  absl::StatusOr<std::unique_ptr<JobFiles>> files = JobFiles::Open(plan->spec);
-  if (!files.ok()) return Refuse(files.status());
-  absl::StatusOr<int> code = Run(options, *std::move(plan), **files);
+  std::unique_ptr<JobStore> store;
+  if (const std::string& uri = plan->spec.checkpoint().uri(); !uri.empty()) {
+    absl::StatusOr<std::unique_ptr<JobStore>> opened = JobStore::Open(uri, plan->spec.job());
+    if (!opened.ok()) return Refuse(opened.status());
+    store = *std::move(opened);
+  }
+  absl::StatusOr<int> code = Run(options, *std::move(plan), store.get());
   return code.ok() ? *code : Refuse(code.status());
 }
 

@@ -11,6 +11,8 @@ struct ProcessOptions {
   std::string job;
   std::vector<std::string> overrides;
   uint32_t shards = 1;
+  bool fresh = false;  // Start over, though the store holds the job.
+  std::string from;    // A checkpoint of another job to begin with.
   std::string listen = "0.0.0.0:7000";
   int health_port = 7001;
   int metrics_port = 9090;
@@ -20,7 +22,8 @@ struct ProcessOptions {
 };
 
 // Runs until SIGTERM or SIGINT, or, with exit_when_done, a little beyond the job's end. Returns the
-// exit code: 0, also after a signal; 1: the job, or the process, has failed; 2: bad input.
+// exit code: 0, also after a signal; 1: the job, or the process, has failed, or another chief has
+// taken the job over; 2: bad input.
 int RunChief(const ProcessOptions& options);
 
 }  // namespace capstan::chief

@@ -83,4 +83,15 @@ grpc::ServerUnaryReactor* ChiefService::StopJob(grpc::CallbackServerContext* con
   return FinishOk(context);
 }
 
+grpc::ServerUnaryReactor* ChiefService::TakeCheckpoint(grpc::CallbackServerContext* context,
+                                                       const v1::TakeCheckpointRequest*,
+                                                       v1::TakeCheckpointReply* reply) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  control_.TakeCheckpoint([reactor, reply](const absl::StatusOr<std::string>& uri) {
+    if (uri.ok()) reply->set_uri(*uri);
+    reactor->Finish(ToGrpcStatus(uri.status()));
+  });
+  return reactor;
+}
+
 }  // namespace capstan::chief

@@ -34,6 +34,9 @@ class ChiefService final : public v1::Chief::CallbackService {
   grpc::ServerUnaryReactor* StopJob(grpc::CallbackServerContext* context,
                                     const v1::StopJobRequest* request,
                                     v1::StopJobReply* reply) override;
+  grpc::ServerUnaryReactor* TakeCheckpoint(grpc::CallbackServerContext* context,
+                                           const v1::TakeCheckpointRequest* request,
+                                           v1::TakeCheckpointReply* reply) override;
 
  private:
   ControlLoop& control_;

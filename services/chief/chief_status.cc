@@ -57,8 +57,13 @@ v1::GetStatusReply ChiefMachine::Status(absl::Time now) const {
   reply.mutable_tasks()->set_total(totals.total);
   reply.mutable_tasks()->set_retries(retries_);
   reply.mutable_tasks()->set_expirations(expirations_);
-  if (state_ == v1::JOB_STATE_COMPLETED) reply.set_model_uri(end_.model_uri);
+  if (state_ == v1::JOB_STATE_COMPLETED) reply.set_model_uri(model_uri_);
   reply.set_curve_uri(CurveUri());
+  reply.set_term(options_.term);
+  reply.set_timeline(timeline());
+  reply.set_waiting_for(WaitingFor(now));
+  reply.mutable_losses()->Assign(losses_.begin(), losses_.end());
+  FillCheckpoint(*reply.mutable_checkpoint(), now);
   reply.set_bad_records(workers_.bad_records());
   for (const std::string& example : workers_.bad_record_examples()) {
     reply.add_bad_record_examples(example);
@@ -126,14 +131,36 @@ void ChiefMachine::FillWorkers(v1::GetStatusReply& reply, absl::Time now) const 
 void ChiefMachine::FillShards(v1::GetStatusReply& reply, absl::Time now) const {
   for (const auto& [index, shard] : shards_.shards()) {
     v1::ShardStatus& status = *reply.add_shards();
-    const bool lost = now - shard.heard > worker_lease();
+    const bool lost = !shard.present || now - shard.heard > worker_lease();
+    const bool loads = state_ == v1::JOB_STATE_RESTORING && recovery_.Awaits(index);
     status.set_index(index);
-    status.set_state(lost ? "lost" : shard.draining ? "draining" : "serving");
+    status.set_state(lost ? "lost" : shard.draining ? "draining" : loads ? "restoring" : "serving");
     status.set_address(shard.address);
     status.set_pushes_per_second(lost ? 0 : shard.pushes_per_second);
     status.set_pulls_per_second(lost ? 0 : shard.pulls_per_second);
     *status.mutable_report() = shard.report;
   }
+}
+
+void ChiefMachine::FillCheckpoint(v1::CheckpointStatus& status, absl::Time now) const {
+  if (const CheckpointFacts* newest = catalog_.newest()) {
+    status.set_uri(checkpointer_.UriOf(newest->id));
+    status.set_step(newest->step);
+    status.set_examples(newest->examples);
+    status.set_age_seconds(absl::ToDoubleSeconds(now - newest->at));
+    status.set_bytes(newest->bytes);
+    status.set_delta(!newest->parent.empty());
+  }
+  status.set_seconds(absl::ToDoubleSeconds(checkpointer_.last_took()));
+  status.set_running(checkpointer_.running());
+  status.set_taken(checkpointer_.taken());
+  status.set_failures(checkpointer_.failures());
+  if (!checkpointer_.last_failure().ok()) {
+    status.set_last_error(checkpointer_.last_failure().ToString());
+  } else if (!keeper_.last().ok()) {
+    status.set_last_error(keeper_.last().ToString());
+  }
+  status.set_restores(restores_);
 }
 
 std::string ChiefMachine::CurveUri() const {

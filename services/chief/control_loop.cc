@@ -5,6 +5,13 @@
 #include <utility>
 #include <variant>
 
+#include "absl/time/clock.h"
+#include "capstan/base/check.h"
+#include "capstan/base/log.h"
+#include "capstan/base/status.h"
+#include "capstan/base/version.h"
+#include "capstan/checkpoint/checkpoint.h"
+#include "capstan/objectstore/object_store.h"
 #include "chief/log_event.h"
 
 namespace capstan::chief {
@@ -12,6 +19,8 @@ namespace {
 
 constexpr absl::Duration kTick = absl::Milliseconds(100);
 constexpr absl::Duration kMetricsEvery = absl::Seconds(1);
+// The machine asks for one write of each kind at a time.
+constexpr size_t kMostCommits = 16;
 
 template <typename Reply>
 absl::StatusOr<ShardReply> AsShardReply(absl::StatusOr<Reply> reply) {
@@ -22,7 +31,7 @@ absl::StatusOr<ShardReply> AsShardReply(absl::StatusOr<Reply> reply) {
 }  // namespace
 
 ControlLoop::ControlLoop(ChiefMachine machine, Parts parts)
-    : parts_(parts), machine_(std::move(machine)) {
+    : parts_(parts), machine_(std::move(machine)), commits_(kMostCommits) {
   {
     absl::MutexLock lock(&mu_);
     TakeActions();
@@ -67,6 +76,8 @@ void ControlLoop::Loop() {
     if (now < next_metrics) continue;
     next_metrics = now + kMetricsEvery;
     parts_.metrics.Update(Status());
+    parts_.metrics.SetStateFailing(
+        Run([](ChiefMachine& chief, absl::Time) { return !chief.last_store().ok(); }));
   }
   PerformAll();
 }
@@ -119,20 +130,93 @@ void ControlLoop::Perform(CallShard& action) {
     void operator()(const v1::SavePartitionsRequest& request) const {
       loop.Call<v1::SavePartitionsReply>(action, "/capstan.v1.Ps/SavePartitions", request);
     }
+    void operator()(const v1::LoadPartitionsRequest& request) const {
+      loop.Call<v1::LoadPartitionsReply>(action, "/capstan.v1.Ps/LoadPartitions", request);
+    }
   };
   std::visit(Caller{*this, action}, action.request);
 }
 
+template <typename Work, typename Report>
+void ControlLoop::Commit(Work work, Report report) {
+  const bool posted = commits_.Post([this, work = std::move(work), report]() mutable {
+    auto result = work();
+    Run([&](ChiefMachine& chief, absl::Time now) {
+      report(chief, std::move(result), now);
+      return true;
+    });
+  });
+  CAPSTAN_CHECK(posted);
+}
+
+void ControlLoop::Perform(StoreState& action) {
+  Commit([this, state = std::move(action.state)] { return parts_.store->WriteState(state); },
+         [](ChiefMachine& chief, const absl::Status& stored, absl::Time now) {
+           chief.OnStateStored(stored, now);
+         });
+}
+
 void ControlLoop::Perform(WriteManifest& action) {
-  const uint64_t step = action.manifest.step();
-  const absl::Status written = parts_.files.WriteManifest(std::move(action));
-  parts_.metrics.CountCheckpoint(written.ok(), step);
+  action.manifest.set_written_by(std::string(Version()));
+  action.manifest.set_created_unix_seconds(static_cast<uint64_t>(absl::ToUnixSeconds(absl::Now())));
+  Commit(
+      [action = std::move(action)]() -> absl::Status {
+        CAPSTAN_ASSIGN_OR_RETURN(const auto folder, OpenObjectStore(action.uri));
+        return capstan::WriteManifest(*folder, action.manifest);
+      },
+      [](ChiefMachine& chief, const absl::Status& written, absl::Time now) {
+        chief.OnManifestWritten(written, now);
+      });
+}
+
+void ControlLoop::Perform(ReadManifest& action) {
+  Commit(
+      [uri = action.uri]() -> absl::StatusOr<v1::Manifest> {
+        CAPSTAN_ASSIGN_OR_RETURN(const auto folder, OpenObjectStore(uri));
+        return capstan::ReadManifest(*folder);
+      },
+      [](ChiefMachine& chief, absl::StatusOr<v1::Manifest> manifest, absl::Time now) {
+        chief.OnManifestRead(std::move(manifest), now);
+      });
+}
+
+void ControlLoop::Perform(DeleteCheckpoints& action) {
+  const bool posted = parts_.housekeeping.Post([store = parts_.store, ids = std::move(action.ids)] {
+    const absl::Status deleted = store->Delete(ids);
+    if (!deleted.ok()) log::Warn("old checkpoints cannot be deleted", {{"error", deleted}});
+  });
+  if (!posted) log::Warn("old checkpoints stay: the store is too slow");
+}
+
+void ControlLoop::TakeCheckpoint(OnCheckpoint done) {
   absl::MutexLock lock(&mu_);
-  machine_.OnManifestWritten(written, parts_.clock.Now());
+  askers_[++last_asker_] = std::move(done);
+  machine_.TakeCheckpoint(last_asker_, parts_.clock.Now());
   TakeActions();
 }
 
-void ControlLoop::Perform(AppendCurve& action) { parts_.files.AppendCurve(action); }
+void ControlLoop::AnswerAskers() {
+  std::map<uint64_t, OnCheckpoint> askers;
+  {
+    absl::MutexLock lock(&mu_);
+    askers.swap(askers_);
+  }
+  for (auto& [asker, done] : askers) done(absl::UnavailableError("the chief stops"));
+}
+
+void ControlLoop::Perform(AnswerCheckpoint& action) {
+  OnCheckpoint done;
+  {
+    absl::MutexLock lock(&mu_);
+    const auto asker = askers_.find(action.asker);
+    if (asker == askers_.end()) return;
+    done = std::move(asker->second);
+    askers_.erase(asker);
+  }
+  done(action.uri);
+}
+
+void ControlLoop::Perform(AppendCurve& action) { parts_.curve.Append(action); }
 
 void ControlLoop::Perform(LogEvent& action) { WriteLog(action); }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "capstan/base/clock.h"
@@ -17,7 +18,9 @@
 #include "capstan/rpc/event_loop.h"
 #include "chief/chief_machine.h"
 #include "chief/chief_metrics.h"
-#include "chief/job_files.h"
+#include "chief/curve_file.h"
+#include "chief/job_store.h"
+#include "chief/store_thread.h"
 #include "chief/view_feed.h"
 
 namespace capstan::chief {
@@ -29,7 +32,9 @@ class ControlLoop {
   struct Parts {
     const Clock& clock;
     ViewFeed& views;
-    JobFiles& files;
+    CurveFile& curve;
+    JobStore* store;            // Null: nothing of the job is stored.
+    StoreThread& housekeeping;  // For what nobody waits for.
     ChiefMetrics& metrics;
   };
   ControlLoop(ChiefMachine machine, Parts parts);
@@ -49,15 +54,28 @@ class ControlLoop {
 
   v1::GetStatusReply Status();
 
+  // Asks for a checkpoint; `done` gets its folder, on another thread.
+  using OnCheckpoint = absl::AnyInvocable<void(const absl::StatusOr<std::string>&)>;
+  void TakeCheckpoint(OnCheckpoint done);
+  // Answers those who wait for one: the process ends.
+  void AnswerAskers();
+
  private:
   void TakeActions() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Loop();
   void PerformAll();
   void Perform(PublishView& action);
   void Perform(CallShard& action);
+  void Perform(StoreState& action);
   void Perform(WriteManifest& action);
+  void Perform(ReadManifest& action);
+  void Perform(DeleteCheckpoints& action);
+  void Perform(AnswerCheckpoint& action);
   void Perform(AppendCurve& action);
   void Perform(LogEvent& action);
+  // Does `work` on the thread of commits and reports what it returns: report(machine, result, now).
+  template <typename Work, typename Report>
+  void Commit(Work work, Report report);
   template <typename Reply, typename Request>
   void Call(const CallShard& action, const char* method, const Request& request);
 
@@ -69,7 +87,10 @@ class ControlLoop {
   ChiefMachine machine_ ABSL_GUARDED_BY(mu_);
   std::vector<Action> outbox_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  std::map<uint64_t, OnCheckpoint> askers_ ABSL_GUARDED_BY(mu_);  // The machine bounds them.
+  uint64_t last_asker_ ABSL_GUARDED_BY(mu_) = 0;
   std::thread thread_;
+  StoreThread commits_;  // What the machine waits for; its jobs end before all else does.
 };
 
 }  // namespace capstan::chief

@@ -4,9 +4,8 @@
 
 #include <set>
 #include <string>
-#include <vector>
 
-#include "capstan/v1/ps.pb.h"
+#include "absl/time/time.h"
 
 namespace capstan::chief {
 
@@ -17,16 +16,15 @@ enum class EndStep {
   kFlush,     // Aggregation queues are emptied.
   kClose,     // Streams are closed.
   kEvaluate,  // The final evaluation.
-  kSave,      // Shards save their partitions.
-  kManifest,  // The manifest is written.
+  kSave,      // The model is saved.
 };
 
 // Thread-compatible.
 struct EndSequence {
   EndStep step = EndStep::kNone;
   std::set<std::string> draining;  // Workers that have not yet heard of the revocation.
-  std::vector<v1::SavedFile> files;
-  std::string model_uri;
+  bool saving = false;             // The checkpoint under way is the model.
+  absl::Time save_begun;           // The first attempt.
 
   bool begun() const { return step != EndStep::kNone; }
 };

@@ -1,5 +1,6 @@
 #include "chief/epoch_counter.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace capstan::chief {
@@ -16,7 +17,9 @@ double SpanOf(const v1::Task& task) {
 }  // namespace
 
 EpochCounter::EpochCounter(const TaskSequence& sequence)
-    : done_(sequence.epochs(), 0),
+    : tasks_(sequence.tasks().size()),
+      done_(sequence.epochs(), 0),
+      examples_(sequence.epochs(), 0),
       spans_(sequence.tasks().size(), 0),
       measured_(sequence.tasks().size(), false) {
   for (size_t i = 0; i < spans_.size(); ++i) {
@@ -31,10 +34,8 @@ EpochCounter::EpochCounter(const TaskSequence& sequence)
 }
 
 void EpochCounter::Done(const TaskSequence& sequence, const Place& place, uint64_t examples) {
-  ++done_[place.epoch];
-  while (epochs_done_ < done_.size() && done_[epochs_done_] == sequence.tasks().size()) {
-    ++epochs_done_;
-  }
+  CountTask(place);
+  examples_[place.epoch] += examples;
   if (measured_[place.index]) return;
   measured_[place.index] = true;
   if (spans_[place.index] == 0) {
@@ -44,6 +45,40 @@ void EpochCounter::Done(const TaskSequence& sequence, const Place& place, uint64
   }
   measured_examples_ += static_cast<double>(examples);
   measured_span_ += spans_[place.index];
+}
+
+void EpochCounter::Restore(const TaskSequence& sequence, std::span<const Place> done,
+                           const v1::TaskProgress& progress) {
+  double known = 0;
+  for (const Place& place : done) {
+    CountTask(place);
+    measured_span_ += spans_[place.index];
+    known += static_cast<double>(sequence.task(place).expected_records());
+  }
+  const auto examples = static_cast<double>(progress.done_examples());
+  if (measured_span_ > 0) measured_examples_ = std::max(0.0, examples - known);
+  uint64_t rest = progress.done_examples();
+  for (const v1::EpochProgress& begun : progress.epochs()) {
+    if (begun.data_epoch() >= examples_.size()) continue;
+    examples_[begun.data_epoch()] = begun.examples();
+    rest -= std::min(rest, begun.examples());
+  }
+  for (uint32_t epoch = 0; epoch < epochs_done_; ++epoch) examples_[epoch] = rest / epochs_done_;
+}
+
+void EpochCounter::CountTask(const Place& place) {
+  ++done_[place.epoch];
+  while (epochs_done_ < done_.size() && done_[epochs_done_] == tasks_) ++epochs_done_;
+}
+
+void EpochCounter::Save(v1::TaskProgress& progress) const {
+  progress.set_data_epoch(epochs_done_);
+  for (size_t epoch = epochs_done_; epoch < done_.size() && done_[epoch] > 0; ++epoch) {
+    v1::EpochProgress& begun = *progress.add_epochs();
+    begun.set_data_epoch(static_cast<uint32_t>(epoch));
+    begun.set_tasks_done(done_[epoch]);
+    begun.set_examples(examples_[epoch]);
+  }
 }
 
 uint64_t EpochCounter::ExpectedExamples() const {

@@ -1,5 +1,6 @@
 #include "chief/evaluation.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -74,6 +75,22 @@ ReportOutcome Evaluations::Report(std::span<const MemberId> members,
 
 void Evaluations::Release(MemberId member) {
   for (const HeldLease& held : leases_.RemoveAll(member)) todo_.insert(held.lease.task().index());
+}
+
+void Evaluations::Restore(std::vector<v1::Evaluation> history, uint64_t examples,
+                          uint32_t epochs_done) {
+  running_.reset();
+  todo_.clear();
+  leases_.Clear();
+  for (const v1::Evaluation& evaluation : history) begun_ = std::max(begun_, evaluation.number());
+  std::erase_if(history, [examples](const v1::Evaluation& evaluation) {
+    return evaluation.examples() > examples;
+  });
+  history_ = std::move(history);
+  epochs_evaluated_ = std::min(static_cast<uint32_t>(history_.size()), epochs_done);
+  next_examples_ = every_examples_;
+  const uint64_t seen = history_.empty() ? 0 : history_.back().examples();
+  while (every_examples_ > 0 && next_examples_ <= seen) next_examples_ += every_examples_;
 }
 
 v1::Evaluation Evaluations::Take() {

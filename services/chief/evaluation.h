@@ -45,6 +45,10 @@ class Evaluations {
   // Ends the running evaluation and returns it with its metrics. REQUIRES: complete().
   v1::Evaluation Take();
 
+  // Goes on from here: what has been evaluated of updates that are thrown away is forgotten, what
+  // is running ends.
+  void Restore(std::vector<v1::Evaluation> history, uint64_t examples, uint32_t epochs_done);
+
   bool has_final() const { return !history_.empty() && history_.back().final(); }
 
   // The latest ones, in order.

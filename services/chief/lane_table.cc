@@ -55,6 +55,11 @@ ReportOutcome LaneTable::Report(std::span<const MemberId> members, const v1::Lea
   rounds_ = std::max(rounds_, lane->cursor);
   for (const v1::LaneTaskDone& done : report.lane_tasks_done()) {
     TakeDone(static_cast<size_t>(lane - lanes_.data()), done, outcome);
+    if (done.ordinal() <= lane->done) continue;
+    // An earlier chief was told of the tasks between, and did not live to store it: whoever gets
+    // the lane now reads them again, and tells of them.
+    lane->holder.reset();
+    return outcome;
   }
 
   outcome.held = report.error().empty() && !report.finished() && !report.returned();
@@ -88,6 +93,60 @@ void LaneTable::TakeDone(size_t l, const v1::LaneTaskDone& done, ReportOutcome& 
   close.set_stream(sequence_.StreamOf(place).value);
   close.set_batches(done.batches());
   outcome.closes.push_back(std::move(close));
+}
+
+ReportOutcome LaneTable::Adopt(const v1::LeaseReport& report) {
+  if (report.kind() != v1::LEASE_KIND_LANE || report.lane() >= lanes_.size()) return {};
+  Lane& lane = lanes_[report.lane()];
+  if (lane.holder || lane.ended || report.member() == 0) return {};
+  lane.holder = MemberId{report.member()};
+  lane.generation = FromProto(report.generation());
+  lane.examples = report.examples();
+  lane.loss_sum = report.loss_sum();
+  return Report({&*lane.holder, 1}, report);
+}
+
+void LaneTable::Save(v1::TaskProgress& progress) const {
+  for (const Lane& lane : lanes_) {
+    v1::LaneProgress& saved = *progress.add_lanes();
+    saved.set_tasks_done(lane.done);
+    saved.set_done_cursor(lane.done_cursor);
+    saved.set_done_examples(lane.done_examples);
+    saved.set_cursor(lane.cursor);
+    saved.set_ended(lane.ended);
+    progress.set_done_examples(progress.done_examples() + lane.done_examples);
+    progress.set_done_batches(progress.done_batches() + lane.done_cursor);
+  }
+  epochs_.Save(progress);
+}
+
+void LaneTable::Restore(const v1::TaskProgress& progress) {
+  std::vector<Place> done;
+  ended_ = 0;
+  for (size_t l = 0; l < lanes_.size(); ++l) {
+    const uint64_t tasks = lanes_[l].tasks;
+    lanes_[l] = Lane();
+    Lane& lane = lanes_[l];
+    lane.tasks = tasks;
+    if (l >= static_cast<size_t>(progress.lanes_size())) continue;
+    const v1::LaneProgress& saved = progress.lanes(static_cast<int>(l));
+    lane.done = std::min(saved.tasks_done(), tasks);
+    lane.done_cursor = saved.done_cursor();
+    lane.done_examples = saved.done_examples();
+    lane.cursor = std::max(saved.cursor(), saved.done_cursor());
+    // The keeper may know of an end of which the chief has not been told: it is told again then.
+    lane.ended = saved.ended() && lane.done == tasks;
+    if (lane.ended) ++ended_;
+    for (uint64_t i = 0; i < lane.done; ++i) done.push_back(PlaceOf(l, i));
+  }
+  rounds_ = progress.steps();
+  epochs_ = EpochCounter(sequence_);
+  epochs_.Restore(sequence_, done, progress);
+}
+
+bool LaneTable::IsDone(StreamId stream) {
+  const std::optional<uint64_t> position = sequence_.PositionOf(stream);
+  return position && *position / lanes_.size() < lanes_[*position % lanes_.size()].done;
 }
 
 void LaneTable::Release(MemberId member) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "capstan/base/ids.h"
+#include "capstan/v1/checkpoint.pb.h"
 #include "capstan/v1/chief.pb.h"
 #include "chief/epoch_counter.h"
 #include "chief/generations.h"
@@ -33,6 +34,16 @@ class LaneTable {
 
   // A report by the worker of `members`. Generations that are not the present ones change nothing.
   ReportOutcome Report(std::span<const MemberId> members, const v1::LeaseReport& report);
+
+  // A report of a lease that an earlier chief granted, of which this one does not know: the lane is
+  // that worker's, unless another has it.
+  ReportOutcome Adopt(const v1::LeaseReport& report);
+
+  // What a checkpoint or the chief's state keeps. Restore REQUIRES that no lane has a holder.
+  void Save(v1::TaskProgress& progress) const;
+  void Restore(const v1::TaskProgress& progress);
+  // The task of this stream is done.
+  bool IsDone(StreamId stream);
 
   void Release(MemberId member);  // Its lanes are orphans until the next Deal.
   void ReleaseAll();

@@ -14,6 +14,10 @@ int main(int argc, char** argv) {
   app.add_option("--shards", options.shards, "PS shards to wait for before training begins")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
+  app.add_flag("--fresh", options.fresh,
+               "start over beside what checkpoint.uri holds of this job, which is kept");
+  app.add_option("--from", options.from,
+                 "folder of a checkpoint: a new job begins with its parameters");
   app.add_option("--listen", options.listen, "host:port of the service; port 0: any free one")
       ->capture_default_str();
   app.add_option("--health-port", options.health_port, "0: any free one")

@@ -1,6 +1,7 @@
 #include "chief/membership.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -69,14 +70,25 @@ absl::StatusOr<Membership::Registration> Membership::Register(
   worker.name = request.name();
   worker.incarnation = incarnation;
   worker.heard = now;
-  for (uint32_t i = 0; i < std::max(options_.threads, 1u); ++i) {
+  const bool keeps = KeepsMembers(request);
+  for (uint32_t i = 0; i < threads(); ++i) {
     Member& member = worker.members.emplace_back();
-    member.id = MemberId{(options_.term << 32) | ++members_given_};
+    member.id = keeps ? MemberId{request.members(static_cast<int>(i))}
+                      : MemberId{(options_.term << 32) | ++members_given_};
     member.clock_at = now;
   }
   registration.worker = &worker;
   registration.is_new = true;
   return registration;
+}
+
+bool Membership::KeepsMembers(const v1::RegisterWorkerRequest& request) {
+  if (static_cast<uint32_t>(request.members_size()) != threads()) return false;
+  std::set<uint64_t> ids(request.members().begin(), request.members().end());
+  if (ids.size() != threads()) return false;
+  return std::all_of(ids.begin(), ids.end(), [this](uint64_t id) {
+    return id >> 32 != 0 && id >> 32 < options_.term && Find(MemberId{id}) == nullptr;
+  });
 }
 
 Worker* Membership::Find(const std::string& name, Incarnation incarnation) {
@@ -136,7 +148,7 @@ void Membership::Forget(const Worker& worker) {
 
 std::vector<Membership::Candidate> Membership::Eligible() const {
   std::vector<Candidate> members;
-  for (uint32_t thread = 0; thread < std::max(options_.threads, 1u); ++thread) {
+  for (uint32_t thread = 0; thread < threads(); ++thread) {
     for (const auto& [name, worker] : live_) {
       if (!worker.draining) members.push_back({worker.members[thread].id, &worker});
     }

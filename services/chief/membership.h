@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_CHIEF_MEMBERSHIP_H_
 #define CAPSTAN_CHIEF_MEMBERSHIP_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -93,6 +94,9 @@ class Membership {
 
  private:
   void Forget(const Worker& worker);
+  // The members that an earlier chief gave to this process are given again.
+  bool KeepsMembers(const v1::RegisterWorkerRequest& request);
+  uint32_t threads() const { return std::max(options_.threads, 1u); }
 
   MembershipOptions options_;
   std::map<std::string, Worker> live_;

@@ -28,6 +28,13 @@ void Progress::Update(uint64_t examples, uint64_t steps, absl::Time now) {
   while (samples_.size() > 2 && now - samples_[1].at >= options_.rate_window) samples_.pop_front();
 }
 
+void Progress::Restore(uint64_t examples, uint64_t steps, absl::Time now) {
+  examples_ = examples;
+  steps_ = steps;
+  samples_.clear();
+  samples_.push_back({now, examples});
+}
+
 bool Progress::TakeCurveDue(absl::Time now) {
   if (now < curve_due_) return false;
   curve_due_ = now + std::max(kCurveEvery, (now - started_) * kCurveShare);

@@ -36,8 +36,13 @@ class Progress {
   double examples_per_second() const;
   double elapsed_seconds(absl::Time now) const { return absl::ToDoubleSeconds(now - started_); }
 
-  // The clock starts when training does.
-  void Start(absl::Time now) { started_ = now; }
+  // Goes on from what a checkpoint or the chief's state says; they may go back here.
+  void Restore(uint64_t examples, uint64_t steps, absl::Time now);
+
+  // The clock starts when training does; it has run for so long under earlier chiefs.
+  void Start(absl::Time now, absl::Duration before = absl::ZeroDuration()) {
+    started_ = now - before;
+  }
 
  private:
   struct Sample {

@@ -1,7 +1,5 @@
 #include "chief/round_boundary.h"
 
-#include "capstan/base/check.h"
-
 namespace capstan::chief {
 namespace {
 
@@ -24,7 +22,7 @@ void RoundBoundary::OnHeld(const v1::HoldRoundsReply& reply, const std::vector<u
                            absl::Duration deadline, ShardCalls& calls) {
   if (state_ != State::kHolding) return;
   state_ = State::kCommitting;
-  round_ = reply.last().round();
+  held_ = reply;
   v1::CommitRoundRequest request;
   *request.mutable_closed() = reply.last();
   for (uint32_t shard : shards) calls.Send(Purpose::kCommit, shard, request, deadline);
@@ -35,7 +33,6 @@ void RoundBoundary::OnCommitted(const ShardCalls& calls) {
 }
 
 void RoundBoundary::Release(uint32_t keeper, absl::Duration deadline, ShardCalls& calls) {
-  CAPSTAN_CHECK(reached());
   state_ = State::kNone;
   calls.Send(Purpose::kRelease, keeper, Hold(false, ++orders_), deadline);
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "capstan/v1/common.pb.h"
+#include "capstan/v1/ps.pb.h"
 #include "chief/shard_calls.h"
 
 namespace capstan::chief {
@@ -16,6 +16,9 @@ namespace capstan::chief {
 class RoundBoundary {
  public:
   enum class State { kNone, kHolding, kCommitting, kReached };
+
+  // Orders of a later term count as later than all of an earlier one.
+  explicit RoundBoundary(uint64_t term) : orders_(term << 32) {}
 
   // Asks for a boundary, unless one is asked for or reached already. While the keeper has not
   // answered the last release nothing is asked, lest the two overtake each other: call it again.
@@ -26,17 +29,22 @@ class RoundBoundary {
               absl::Duration deadline, ShardCalls& calls);
   void OnCommitted(const ShardCalls& calls);
 
-  // Lets rounds open again. REQUIRES: reached().
+  // Lets rounds open again, also those that an earlier chief holds back.
   void Release(uint32_t keeper, absl::Duration deadline, ShardCalls& calls);
+
+  // The rounds have begun anew elsewhere: nothing is held, nothing is awaited.
+  void Reset() { state_ = State::kNone; }
 
   State state() const { return state_; }
   bool reached() const { return state_ == State::kReached; }
-  uint64_t round() const { return round_; }  // The last one closed, as of the last boundary.
+  uint64_t round() const { return held_.last().round(); }  // The last one closed, when last asked.
+  // What the keeper said at the last boundary. REQUIRES: reached().
+  const v1::HoldRoundsReply& held() const { return held_; }
 
  private:
   State state_ = State::kNone;
-  uint64_t round_ = 0;
-  uint64_t orders_ = 0;  // Holds and releases so far: the number of the last one.
+  v1::HoldRoundsReply held_;
+  uint64_t orders_;  // The number of the last hold or release.
 };
 
 }  // namespace capstan::chief

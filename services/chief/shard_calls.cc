@@ -23,6 +23,13 @@ bool IsAbsence(const absl::Status& status) {
          status.code() == absl::StatusCode::kCancelled;
 }
 
+// A checkpoint or a recovery has an answer to a refusal of its own. What a shard refuses because it
+// has not seen the newest view is repeated all the same.
+bool EndsTheCall(Purpose purpose, const absl::Status& status, int refusals) {
+  if (purpose != Purpose::kSave && purpose != Purpose::kLoad) return false;
+  return status.code() != absl::StatusCode::kFailedPrecondition || refusals >= kMaxRefusals;
+}
+
 const v1::ShardInfo* InfoOf(const v1::View& view, uint32_t shard) {
   for (const v1::ShardInfo& info : view.shards()) {
     if (info.index() == shard) return &info;
@@ -45,20 +52,23 @@ void SetHeader(const v1::View& view, const v1::ShardInfo& info, ShardRequest& re
 }  // namespace
 
 void ShardCalls::Send(Purpose purpose, uint32_t shard, ShardRequest request,
-                      absl::Duration deadline) {
+                      absl::Duration deadline, absl::Time due) {
   Call call;
   call.request = std::move(request);
   call.deadline = deadline;
+  call.due = due;
   calls_[{purpose, shard}] = std::move(call);
 }
 
 std::vector<CallShard> ShardCalls::TakeDue(const v1::View& view, absl::Time now) {
   std::vector<CallShard> due;
   for (auto& [key, call] : calls_) {
-    if (call.attempt != 0 || now < call.due) continue;
     const v1::ShardInfo* info = InfoOf(view, key.second);
     if (info == nullptr) continue;
+    const bool replaced = call.incarnation != 0 && call.incarnation != info->incarnation();
+    if (!replaced && (call.attempt != 0 || now < call.due)) continue;
     call.attempt = ++attempts_;
+    call.incarnation = info->incarnation();
     CallShard action;
     action.call = call.attempt;
     action.shard = key.second;
@@ -80,16 +90,22 @@ std::optional<ShardCalls::Answer> ShardCalls::OnReply(uint64_t attempt,
   if (found == calls_.end()) return std::nullopt;
   Call& call = found->second;
   call.attempt = 0;
-  if (reply.ok()) {
-    Answer answer{found->first.first, found->first.second, *std::move(reply)};
+  const auto [purpose, shard] = found->first;
+  const bool refused = !reply.ok() && !IsAbsence(reply.status());
+  if (refused) ++call.refusals;
+  if (reply.ok() || (refused && EndsTheCall(purpose, reply.status(), call.refusals))) {
+    Answer answer{purpose, shard, call.incarnation, std::move(reply)};
     calls_.erase(found);
     return answer;
   }
   ++call.failures;
-  if (!IsAbsence(reply.status())) ++call.refusals;
   call.last = reply.status();
   call.due = now + PauseAfter(call.failures);
   return std::nullopt;
+}
+
+void ShardCalls::Cancel(Purpose purpose) {
+  std::erase_if(calls_, [purpose](const auto& call) { return call.first.first == purpose; });
 }
 
 bool ShardCalls::Pending(Purpose purpose) const {
@@ -124,6 +140,8 @@ std::string NameOf(Purpose purpose) {
       return "CloseStreams";
     case Purpose::kSave:
       return "SavePartitions";
+    case Purpose::kLoad:
+      return "LoadPartitions";
   }
   return "";
 }

@@ -4,11 +4,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
 
 namespace capstan::chief {
 namespace {
 
 constexpr int kMaxBuckets = 64;
+constexpr size_t kVoidRemembered = 1024;
 
 double Rate(uint64_t now, uint64_t before, double seconds) {
   if (now < before || seconds <= 0) return 0;
@@ -17,28 +19,67 @@ double Rate(uint64_t now, uint64_t before, double seconds) {
 
 }  // namespace
 
-absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShardRequest& request,
-                                                         absl::Time now) {
+absl::Status ShardTable::Check(const v1::RegisterShardRequest& request) const {
   if (request.address().empty()) return absl::InvalidArgumentError("a shard has no address");
   if (request.incarnation() == 0) return absl::InvalidArgumentError("incarnation is 0");
   if (request.index() >= quorum_) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the job has ", quorum_, " shards; there are no partitions for index ", request.index()));
   }
+  if (std::find(void_.begin(), void_.end(), Incarnation{request.incarnation()}) != void_.end()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "shard ", request.index(), ": another process has come in the place of this incarnation"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShardRequest& request,
+                                                         absl::Time now) {
+  CAPSTAN_RETURN_IF_ERROR(Check(request));
   const auto present = shards_.find(request.index());
   if (present != shards_.end() && Raw(present->second.incarnation) == request.incarnation()) {
     present->second.heard = now;
+    present->second.present = true;
+    present->second.address = request.address();
+    present->second.loaded_timeline = request.loaded_timeline();
     return Arrival::kSame;
   }
   const Arrival arrival = present == shards_.end() ? Arrival::kNew : Arrival::kReplaced;
+  if (arrival == Arrival::kReplaced) void_.push_back(present->second.incarnation);
+  if (void_.size() > kVoidRemembered) void_.pop_front();
   Shard shard;
   shard.index = request.index();
   shard.address = request.address();
   shard.incarnation = Incarnation{request.incarnation()};
   shard.heard = now;
   shard.report_at = now;
+  shard.loaded_timeline = request.loaded_timeline();
   shards_[request.index()] = shard;
   return arrival;
+}
+
+void ShardTable::Inherit(const v1::View& view, absl::Time now) {
+  for (const v1::ShardInfo& info : view.shards()) {
+    if (info.index() >= quorum_) continue;
+    Shard& shard = shards_[info.index()];
+    shard.index = info.index();
+    shard.address = info.address();
+    shard.incarnation = Incarnation{info.incarnation()};
+    shard.heard = now;
+    shard.report_at = now;
+    shard.present = false;
+  }
+}
+
+bool ShardTable::complete() const {
+  return shards_.size() == quorum_ &&
+         std::all_of(shards_.begin(), shards_.end(),
+                     [](const auto& shard) { return shard.second.present; });
+}
+
+const Shard* ShardTable::Find(uint32_t index) const {
+  const auto shard = shards_.find(index);
+  return shard == shards_.end() ? nullptr : &shard->second;
 }
 
 Shard* ShardTable::Find(uint32_t index, Incarnation incarnation) {
@@ -54,7 +95,9 @@ void ShardTable::Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, ab
   shard.report = request.report();
   shard.report_at = now;
   shard.heard = now;
+  shard.present = true;
   shard.draining = request.draining();
+  shard.loaded_timeline = request.loaded_timeline();
 }
 
 const Shard* ShardTable::SilentFor(absl::Duration patience, absl::Time now) const {

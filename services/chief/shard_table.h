@@ -3,6 +3,7 @@
 #define CAPSTAN_CHIEF_SHARD_TABLE_H_
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "absl/time/time.h"
 #include "capstan/base/ids.h"
 #include "capstan/v1/chief.pb.h"
+#include "capstan/v1/view.pb.h"
 
 namespace capstan::chief {
 
@@ -20,7 +22,9 @@ struct Shard {
   std::string address;
   Incarnation incarnation;
   absl::Time heard;
+  bool present = true;  // Heard of by this chief.
   bool draining = false;
+  uint64_t loaded_timeline = 0;  // Its partitions are loaded, and of this timeline.
   v1::ShardReport report;
   absl::Time report_at;
   double pushes_per_second = 0;
@@ -32,19 +36,27 @@ class ShardTable {
  public:
   explicit ShardTable(uint32_t quorum) : quorum_(quorum) {}
 
+  // The shards of an earlier chief's view: theirs is the address and incarnation, until others
+  // come.
+  void Inherit(const v1::View& view, absl::Time now);
+
   // kSame: that process had registered already. kReplaced: another process had that index; whatever
   // it held is gone.
   enum class Arrival { kNew, kSame, kReplaced };
-  // INVALID_ARGUMENT: no address, no incarnation. FAILED_PRECONDITION: an index beyond the quorum.
+  // INVALID_ARGUMENT: no address, no incarnation. FAILED_PRECONDITION: an index beyond the quorum,
+  // or an incarnation in whose place another has come.
   absl::StatusOr<Arrival> Register(const v1::RegisterShardRequest& request, absl::Time now);
 
   // Null: unknown, or of another incarnation.
   Shard* Find(uint32_t index, Incarnation incarnation);
   static void Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, absl::Time now);
 
-  bool complete() const { return shards_.size() == quorum_; }
+  // All of the quorum have been heard of.
+  bool complete() const;
   uint32_t quorum() const { return quorum_; }
   const std::map<uint32_t, Shard>& shards() const { return shards_; }
+  // Null: there is none.
+  const Shard* Find(uint32_t index) const;
 
   // A shard from which nothing was heard for longer than `patience`, or none.
   const Shard* SilentFor(absl::Duration patience, absl::Time now) const;
@@ -54,7 +66,10 @@ class ShardTable {
   uint64_t StalenessMax() const;
 
  private:
+  absl::Status Check(const v1::RegisterShardRequest& request) const;
+
   uint32_t quorum_;
+  std::deque<Incarnation> void_;  // Never listened to again; the last ones.
   std::map<uint32_t, Shard> shards_;
 };
 

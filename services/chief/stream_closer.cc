@@ -30,4 +30,10 @@ void StreamCloser::OnClosed(uint32_t shard) {
   for (; first_ < all && !closes_.empty(); ++first_) closes_.pop_front();
 }
 
+std::vector<v1::StreamClose> StreamCloser::TakeAll() {
+  std::vector<v1::StreamClose> all(closes_.begin(), closes_.end());
+  *this = StreamCloser();
+  return all;
+}
+
 }  // namespace capstan::chief

@@ -27,6 +27,10 @@ class StreamCloser {
   // True when every shard has closed every stream.
   bool complete() const { return closes_.empty(); }
 
+  // Those that some shard has not confirmed, in the order added; forgets them all.
+  std::vector<v1::StreamClose> TakeAll();
+  const std::deque<v1::StreamClose>& unconfirmed() const { return closes_; }
+
  private:
   struct Told {
     uint64_t until = 0;  // Number of closes answered,

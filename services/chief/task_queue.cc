@@ -8,9 +8,10 @@ namespace capstan::chief {
 TaskQueue::TaskQueue(TaskSequence sequence, uint32_t batch_size)
     : sequence_(std::move(sequence)), batch_size_(batch_size), epochs_(sequence_) {}
 
-std::optional<v1::Lease> TaskQueue::Grant(MemberId member, Generations& generations) {
+std::optional<v1::Lease> TaskQueue::Grant(MemberId member, Generations& generations,
+                                          bool returned) {
   Place place;
-  if (!returned_.empty()) {
+  if (returned && !returned_.empty()) {
     place = returned_.begin()->second;
     returned_.erase(returned_.begin());
   } else {
@@ -26,6 +27,7 @@ std::optional<v1::Lease> TaskQueue::Grant(MemberId member, Generations& generati
   *lease.mutable_task() = sequence_.task(place);
   lease.set_data_epoch(place.epoch);
   lease.set_first_batch(open.prefix);
+  open.generation = lease.generation();
   leases_.Add(lease);
   return lease;
 }
@@ -76,6 +78,86 @@ void TaskQueue::Finish(const HeldLease& held, const v1::LeaseReport& report,
 void TaskQueue::Return(const HeldLease& held) {
   const StreamId stream = StreamId::Task(held.lease.data_epoch(), held.lease.task().index());
   returned_[stream] = open_[stream].place;
+}
+
+ReportOutcome TaskQueue::Adopt(const v1::LeaseReport& report) {
+  if (report.kind() != v1::LEASE_KIND_TASK || report.member() == 0) return {};
+  const StreamId stream{report.stream()};
+  const std::optional<uint64_t> position = sequence_.PositionOf(stream);
+  if (!position) return {};
+  BeginUntil(*position + 1);
+  const auto open = open_.find(stream);
+  if (open == open_.end() || !returned_.contains(stream)) return {};  // Done, or another's.
+  v1::Lease lease;
+  lease.set_kind(v1::LEASE_KIND_TASK);
+  *lease.mutable_generation() = report.generation();
+  lease.set_member(report.member());
+  *lease.mutable_task() = sequence_.task(open->second.place);
+  lease.set_data_epoch(open->second.place.epoch);
+  lease.set_first_batch(open->second.prefix);
+  open->second.generation = report.generation();
+  returned_.erase(stream);
+  leases_.Add(std::move(lease));
+  const MemberId member{report.member()};
+  ReportOutcome outcome = Report({&member, 1}, report);
+  outcome.examples = 0;  // Nobody knows how many of them had been reported before.
+  outcome.loss_sum = 0;
+  return outcome;
+}
+
+// The places below `position` have been leased, all but those that are done by somebody unknown.
+void TaskQueue::BeginUntil(uint64_t position) {
+  for (; next_ < position; ++next_) {
+    const Place place = sequence_.At(next_);
+    const StreamId stream = sequence_.StreamOf(place);
+    open_[stream].place = place;
+    returned_[stream] = place;
+  }
+}
+
+void TaskQueue::Save(v1::TaskProgress& progress) const {
+  progress.set_begun(next_);
+  progress.set_done_examples(done_examples_);
+  progress.set_done_batches(done_batches_);
+  for (const auto& [stream, open] : open_) {
+    v1::OpenTask& task = *progress.add_open_tasks();
+    task.set_data_epoch(open.place.epoch);
+    task.set_task(sequence_.task(open.place).index());
+    task.set_batches(open.prefix);
+    *task.mutable_generation() = open.generation;
+  }
+  epochs_.Save(progress);
+}
+
+void TaskQueue::Restore(const v1::TaskProgress& progress) {
+  open_.clear();
+  returned_.clear();
+  next_ = 0;
+  BeginUntil(std::min(progress.begun(), sequence_.size()));
+  std::map<StreamId, Place> done;
+  done.swap(returned_);
+  open_.clear();
+  for (const v1::OpenTask& task : progress.open_tasks()) {
+    const StreamId stream = StreamId::Task(task.data_epoch(), task.task());
+    const auto begun = done.find(stream);
+    if (begun == done.end()) continue;
+    returned_.insert(*begun);
+    open_[stream] = {
+        .place = begun->second, .prefix = task.batches(), .generation = task.generation()};
+    done.erase(begun);
+  }
+  done_ = done.size();
+  done_examples_ = progress.done_examples();
+  done_batches_ = progress.done_batches();
+  std::vector<Place> places;
+  for (const auto& [stream, place] : done) places.push_back(place);
+  epochs_ = EpochCounter(sequence_);
+  epochs_.Restore(sequence_, places, progress);
+}
+
+bool TaskQueue::IsDone(StreamId stream) {
+  const std::optional<uint64_t> position = sequence_.PositionOf(stream);
+  return position && *position < next_ && !open_.contains(stream);
 }
 
 void TaskQueue::Release(MemberId member) {

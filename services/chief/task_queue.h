@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "capstan/base/ids.h"
+#include "capstan/v1/checkpoint.pb.h"
 #include "capstan/v1/chief.pb.h"
 #include "chief/epoch_counter.h"
 #include "chief/generations.h"
@@ -24,11 +25,22 @@ class TaskQueue {
  public:
   TaskQueue(TaskSequence sequence, uint32_t batch_size);
 
-  // Leases the next task to `member`: returned ones first. Nothing if none is left to give.
-  std::optional<v1::Lease> Grant(MemberId member, Generations& generations);
+  // Leases the next task to `member`: returned ones first, unless these are still waited for by
+  // others. Nothing if none is left to give.
+  std::optional<v1::Lease> Grant(MemberId member, Generations& generations, bool returned = true);
 
   // A report by the worker of `members`. Unknown generations change nothing.
   ReportOutcome Report(std::span<const MemberId> members, const v1::LeaseReport& report);
+
+  // A report of a lease that an earlier chief granted, of which this one does not know: finished,
+  // the task is done; held, the lease is that worker's, unless another has the task.
+  ReportOutcome Adopt(const v1::LeaseReport& report);
+
+  // What a checkpoint or the chief's state keeps. Restore REQUIRES that nothing is leased.
+  void Save(v1::TaskProgress& progress) const;
+  void Restore(const v1::TaskProgress& progress);
+  // The task of this stream is done.
+  bool IsDone(StreamId stream);
 
   void Release(MemberId member);  // Everything it holds returns to the queue.
   void ReleaseAll();
@@ -45,9 +57,11 @@ class TaskQueue {
     Place place;
     uint64_t prefix = 0;
     int failures = 0;
+    v1::Generation generation;  // The last one given out.
   };
 
   void Return(const HeldLease& held);
+  void BeginUntil(uint64_t position);
   void Finish(const HeldLease& held, const v1::LeaseReport& report, ReportOutcome& outcome);
 
   TaskSequence sequence_;

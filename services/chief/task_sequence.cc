@@ -1,5 +1,6 @@
 #include "chief/task_sequence.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -17,15 +18,40 @@ constexpr uint64_t kShuffleStream = 0x7461736B6F726465;  // "taskorde"
 Place TaskSequence::At(uint64_t position) {
   CAPSTAN_CHECK(position < size());
   const auto epoch = static_cast<uint32_t>(position / tasks_.size());
+  return {epoch, OrderOf(epoch)[position % tasks_.size()]};
+}
+
+std::optional<uint64_t> TaskSequence::PositionOf(StreamId stream) {
+  const uint64_t epoch = stream.value >> 32;
+  const auto task = static_cast<uint32_t>(stream.value);
+  if (epoch >= options_.epochs) return std::nullopt;
+  const std::vector<uint32_t>& order = OrderOf(static_cast<uint32_t>(epoch));
+  const auto place = std::find_if(order.begin(), order.end(),
+                                  [&](uint32_t index) { return tasks_[index].index() == task; });
+  if (place == order.end()) return std::nullopt;
+  return epoch * tasks_.size() + static_cast<uint64_t>(place - order.begin());
+}
+
+uint64_t TaskSequence::fingerprint() const {
+  uint64_t print = Mix64(tasks_.size());
+  for (const v1::Task& task : tasks_) {
+    print = Mix64(print ^ HashText(task.file()));
+    print = Mix64(print ^ task.begin());
+    print = Mix64(print ^ task.end());
+  }
+  return print;
+}
+
+const std::vector<uint32_t>& TaskSequence::OrderOf(uint32_t epoch) {
   auto order = orders_.find(epoch);
   if (order == orders_.end()) {
     if (orders_.size() >= kOrdersKept) orders_.erase(orders_.begin());
-    order = orders_.emplace(epoch, OrderOf(epoch)).first;
+    order = orders_.emplace(epoch, MakeOrder(epoch)).first;
   }
-  return {epoch, order->second[position % tasks_.size()]};
+  return order->second;
 }
 
-std::vector<uint32_t> TaskSequence::OrderOf(uint32_t epoch) const {
+std::vector<uint32_t> TaskSequence::MakeOrder(uint32_t epoch) const {
   std::vector<uint32_t> order(tasks_.size());
   std::iota(order.begin(), order.end(), 0u);
   if (!options_.shuffle) return order;

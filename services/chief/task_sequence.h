@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,13 +40,19 @@ class TaskSequence {
 
   // REQUIRES: position < size().
   Place At(uint64_t position);
+  // The position of a task's stream; nothing if the job has no such stream.
+  std::optional<uint64_t> PositionOf(StreamId stream);
+
+  // Of the tasks: two sequences with the same one and the same options are the same.
+  uint64_t fingerprint() const;
 
   StreamId StreamOf(const Place& place) const {
     return StreamId::Task(place.epoch, task(place).index());
   }
 
  private:
-  std::vector<uint32_t> OrderOf(uint32_t epoch) const;
+  const std::vector<uint32_t>& OrderOf(uint32_t epoch);
+  std::vector<uint32_t> MakeOrder(uint32_t epoch) const;
 
   SequenceOptions options_;
   std::vector<v1::Task> tasks_;

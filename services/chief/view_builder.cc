@@ -5,23 +5,38 @@
 #include "capstan/placement/placement.h"
 
 namespace capstan::chief {
-namespace {
-
-constexpr uint64_t kFirstTimeline = 1;
-
-}  // namespace
 
 ViewBuilder::ViewBuilder(uint64_t term, const v1::JobSpec& spec) {
   view_.mutable_epoch()->set_term(term);
   view_.mutable_epoch()->set_n(1);
-  view_.set_timeline(kFirstTimeline);
   *view_.mutable_dense_update() = spec.dense_update();
   *view_.mutable_sparse_update() = spec.sparse_update();
   view_.set_state(v1::JOB_STATE_PENDING);
 }
 
+void ViewBuilder::Inherit(const v1::View& view) {
+  view_.set_timeline(view.timeline());
+  *view_.mutable_owners() = view.owners();
+  *view_.mutable_shards() = view.shards();
+  *view_.mutable_members() = view.members();
+  view_.set_state(view.state());
+  inherited_.assign(view.members().begin(), view.members().end());
+}
+
+void ViewBuilder::ForgetMembers(const std::string& worker) {
+  std::erase_if(inherited_,
+                [&](const v1::MemberInfo& member) { return member.worker() == worker; });
+}
+
 void ViewBuilder::MakeMap(uint32_t partitions, uint32_t shards) {
+  changed_ = true;
+  view_.clear_owners();
   for (uint32_t owner : FirstShardMap(partitions, shards)) view_.add_owners(owner);
+}
+
+void ViewBuilder::SetTimeline(uint64_t timeline) {
+  changed_ = true;
+  view_.set_timeline(timeline);
 }
 
 bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Membership& workers) {
@@ -35,6 +50,7 @@ bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Mem
     info.set_incarnation(Raw(shard.incarnation));
   }
   next.clear_members();
+  for (const v1::MemberInfo& member : inherited_) *next.add_members() = member;
   for (const auto& [name, worker] : workers.live()) {
     for (const Member& member : worker.members) {
       if (!member.training) continue;
@@ -44,7 +60,8 @@ bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Mem
       info.set_start_clock(member.start_clock);
     }
   }
-  if (next.SerializeAsString() == view_.SerializeAsString()) return false;
+  if (!changed_ && next.SerializeAsString() == view_.SerializeAsString()) return false;
+  changed_ = false;
   next.mutable_epoch()->set_n(view_.epoch().n() + 1);
   view_ = std::move(next);
   return true;

@@ -3,6 +3,7 @@
 #define CAPSTAN_CHIEF_VIEW_BUILDER_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "capstan/v1/job.pb.h"
@@ -17,8 +18,15 @@ class ViewBuilder {
  public:
   ViewBuilder(uint64_t term, const v1::JobSpec& spec);
 
-  // Makes the partition map; it stays for the job.
+  // Goes on from the last view of an earlier chief. Its members stay in the quorum until
+  // ForgetMembers: they are at work, though they have not been heard of yet.
+  void Inherit(const v1::View& view);
+  void ForgetMembers(const std::string& worker);
+  void ForgetMembers() { inherited_.clear(); }
+
+  // Makes the partition map anew.
   void MakeMap(uint32_t partitions, uint32_t shards);
+  void SetTimeline(uint64_t timeline);
 
   // Builds the view anew. True, and a new epoch, if it differs from the current one.
   bool Update(v1::JobState state, const ShardTable& shards, const Membership& workers);
@@ -28,6 +36,8 @@ class ViewBuilder {
 
  private:
   v1::View view_;
+  bool changed_ = false;  // Since the last Update.
+  std::vector<v1::MemberInfo> inherited_;
 };
 
 }  // namespace capstan::chief

@@ -14,11 +14,16 @@ bool HasSync(const v1::JobSpec& spec, bool wanted) {
          (spec.tables_size() > 0 && IsSync(spec.sparse_update()) == wanted);
 }
 
+TaskSequence SequenceOf(const JobPlan& plan) {
+  return {{.seed = plan.spec.seed(),
+           .shuffle = plan.spec.data().shuffle(),
+           .epochs = plan.spec.train().epochs()},
+          plan.train};
+}
+
 std::variant<TaskQueue, LaneTable> NewWork(const JobPlan& plan) {
   const v1::TrainSpec& train = plan.spec.train();
-  TaskSequence sequence(
-      {.seed = plan.spec.seed(), .shuffle = plan.spec.data().shuffle(), .epochs = train.epochs()},
-      plan.train);
+  TaskSequence sequence = SequenceOf(plan);
   if (!UsesLanes(plan.spec)) return TaskQueue(std::move(sequence), train.batch_size());
   uint32_t lanes = 1;
   for (const auto* policy : {&plan.spec.dense_update(), &plan.spec.sparse_update()}) {
@@ -33,10 +38,29 @@ bool UsesLanes(const v1::JobSpec& spec) { return HasSync(spec, true); }
 
 bool UsesStreams(const v1::JobSpec& spec) { return HasSync(spec, false); }
 
-Work::Work(const JobPlan& plan) : work_(NewWork(plan)) {}
+uint64_t TasksFingerprint(const JobPlan& plan) { return SequenceOf(plan).fingerprint(); }
+
+Work::Work(const JobPlan& plan) : fingerprint_(TasksFingerprint(plan)), work_(NewWork(plan)) {}
 
 ReportOutcome Work::Report(std::span<const MemberId> members, const v1::LeaseReport& report) {
   return std::visit([&](auto& work) { return work.Report(members, report); }, work_);
+}
+
+ReportOutcome Work::Adopt(const v1::LeaseReport& report) {
+  return std::visit([&](auto& work) { return work.Adopt(report); }, work_);
+}
+
+void Work::Save(v1::TaskProgress& progress) const {
+  progress.set_tasks_fingerprint(fingerprint_);
+  std::visit([&](const auto& work) { work.Save(progress); }, work_);
+}
+
+void Work::Restore(const v1::TaskProgress& progress) {
+  std::visit([&](auto& work) { work.Restore(progress); }, work_);
+}
+
+bool Work::IsDone(StreamId stream) {
+  return std::visit([&](auto& work) { return work.IsDone(stream); }, work_);
 }
 
 void Work::Release(MemberId member) {

@@ -20,6 +20,9 @@ bool UsesLanes(const v1::JobSpec& spec);
 // True where some part's pushes are named by streams, which want to be closed.
 bool UsesStreams(const v1::JobSpec& spec);
 
+// TaskProgress.tasks_fingerprint of this job's tasks.
+uint64_t TasksFingerprint(const JobPlan& plan);
+
 // Thread-compatible.
 class Work {
  public:
@@ -31,6 +34,10 @@ class Work {
 
   // Those of both that do the same; see there.
   ReportOutcome Report(std::span<const MemberId> members, const v1::LeaseReport& report);
+  ReportOutcome Adopt(const v1::LeaseReport& report);
+  void Save(v1::TaskProgress& progress) const;
+  void Restore(const v1::TaskProgress& progress);
+  bool IsDone(StreamId stream);
   void Release(MemberId member);
   void ReleaseAll();
   std::vector<v1::Lease> LeasesOf(MemberId member);
@@ -41,6 +48,7 @@ class Work {
   uint64_t batches_a_step() const;  // Lanes, or 1.
 
  private:
+  uint64_t fingerprint_;
   std::variant<TaskQueue, LaneTable> work_;
 };
 

@@ -22,6 +22,7 @@ void AddTrain(CLI::App& app, Invocation& invocation);
 void AddStatus(CLI::App& app, Invocation& invocation);
 void AddEvaluate(CLI::App& app, Invocation& invocation);
 void AddPredict(CLI::App& app, Invocation& invocation);
+void AddCheckpoint(CLI::App& app, Invocation& invocation);
 void AddConfig(CLI::App& app, Invocation& invocation);
 void AddData(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);

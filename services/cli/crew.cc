@@ -63,6 +63,8 @@ absl::Status Crew::StartChief() {
          {"--job", options_.job, "--listen", absl::StrCat(kLoopback, options_.chief_port),
           "--shards", absl::StrCat(options_.shards), "--exit-when-done"});
   for (const std::string& setting : options_.overrides) Extend(chief_.argv, {"--set", setting});
+  if (options_.fresh) Extend(chief_.argv, {"--fresh"});
+  if (!options_.from.empty()) Extend(chief_.argv, {"--from", options_.from});
   return StartMember(chief_);
 }
 

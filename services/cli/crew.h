@@ -23,6 +23,8 @@ struct CrewOptions {
   std::string programs;  // The folder that holds chief, ps and worker.
   std::string job;       // Path of the job file.
   std::vector<std::string> overrides;
+  bool fresh = false;
+  std::string from;
   int shards = 1;
   int workers = 1;
   int chief_port = 0;       // 0: any free one.

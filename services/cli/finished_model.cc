@@ -3,38 +3,45 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
-#include "capstan/checkpoint/checkpoint.h"
+#include "capstan/checkpoint/checkpoint_reader.h"
 #include "capstan/objectstore/object_store.h"
 #include "capstan/placement/dense_layout.h"
 #include "capstan/placement/placement.h"
+#include "cli/exported_model.h"
 
 namespace capstan::cli {
 
 absl::StatusOr<FinishedModel> FinishedModel::Load(const std::string& uri) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, OpenObjectStore(uri));
-  CAPSTAN_ASSIGN_OR_RETURN(v1::Manifest manifest, ReadManifest(*folder));
-  FinishedModel model(std::move(*manifest.mutable_job()));
-  const uint32_t partitions = model.job_.partition_count();
+  if (IsExportedModel(*folder)) {
+    CAPSTAN_ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(*folder));
+    return Of(std::move(imported.job), std::move(imported.partitions));
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(uri));
+  const v1::JobSpec& job = reader.manifest().job();
   CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,
-                           DenseLayout::Create(model.job_.tensors(), partitions));
-  model.partitions_.resize(partitions);
-  model.parameters_.resize(layout.flat_size());
-  for (const v1::SavedFile& file : manifest.files()) {
+                           DenseLayout::Create(job.tensors(), job.partition_count()));
+  std::vector<std::unique_ptr<PartitionStore>> partitions;
+  for (uint32_t i = 0; i < job.partition_count(); ++i) {
     CAPSTAN_ASSIGN_OR_RETURN(DecodedPartition decoded,
-                             ReadPartitionFile(*folder, file, model.job_, layout));
-    for (const Block& block : decoded.store->blocks().blocks()) {
-      const absl::Span<const float> weights = decoded.store->blocks().Weights(block.id);
+                             reader.Read(static_cast<PartitionIndex>(i), job, layout));
+    partitions.push_back(std::move(decoded.store));
+  }
+  return Of(job, std::move(partitions));
+}
+
+absl::StatusOr<FinishedModel> FinishedModel::Of(
+    v1::JobSpec job, std::vector<std::unique_ptr<PartitionStore>> partitions) {
+  FinishedModel model(std::move(job));
+  model.partitions_ = std::move(partitions);
+  for (const std::unique_ptr<PartitionStore>& partition : model.partitions_) {
+    for (const Block& block : partition->blocks().blocks()) {
+      const absl::Span<const float> weights = partition->blocks().Weights(block.id);
+      const size_t end = block.flat_offset + block.length;
+      if (model.parameters_.size() < end) model.parameters_.resize(end);
       std::copy(weights.begin(), weights.end(), model.parameters_.begin() + block.flat_offset);
     }
-    const auto place = static_cast<uint32_t>(Raw(decoded.store->partition()));
-    model.partitions_[place] = std::move(decoded.store);
-  }
-  for (uint32_t i = 0; i < partitions; ++i) {
-    if (model.partitions_[i] != nullptr) continue;
-    return absl::DataLossError(absl::StrCat(uri, ": the manifest names no file of partition ", i));
   }
   CAPSTAN_ASSIGN_OR_RETURN(model.network_, Network::Create(model.job_));
   return model;

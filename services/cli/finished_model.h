@@ -20,8 +20,8 @@ namespace capstan::cli {
 // Thread-compatible.
 class FinishedModel {
  public:
-  // Reads the checkpoint in the folder `uri` whole. NOT_FOUND if there is none, DATA_LOSS if a byte
-  // of it has changed.
+  // Reads the checkpoint, or the exported model, in the folder `uri` whole. NOT_FOUND if there is
+  // none, DATA_LOSS if a byte of it has changed.
   static absl::StatusOr<FinishedModel> Load(const std::string& uri);
 
   const v1::JobSpec& job() const { return job_; }
@@ -32,6 +32,8 @@ class FinishedModel {
 
  private:
   explicit FinishedModel(v1::JobSpec job) : job_(std::move(job)) {}
+  static absl::StatusOr<FinishedModel> Of(v1::JobSpec job,
+                                          std::vector<std::unique_ptr<PartitionStore>> partitions);
   void PullRows(std::span<const uint64_t> keys);
 
   v1::JobSpec job_;

@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
   capstan::cli::AddStatus(app, invocation);
   capstan::cli::AddEvaluate(app, invocation);
   capstan::cli::AddPredict(app, invocation);
+  capstan::cli::AddCheckpoint(app, invocation);
   capstan::cli::AddConfig(app, invocation);
   capstan::cli::AddData(app, invocation);
   capstan::cli::AddCompletion(app, invocation);

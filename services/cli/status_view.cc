@@ -14,6 +14,7 @@
 namespace capstan::cli {
 namespace {
 
+constexpr double kMebibyte = 1 << 20;
 constexpr int kSparklineCells = 24;
 constexpr int kEvaluationCells = 12;
 constexpr int kMetricsWhileRunning = 2;
@@ -63,6 +64,43 @@ std::string HeldOut(const v1::GetStatusReply& status, bool unicode) {
   return last.at_round_boundary() ? line : line + ", live";
 }
 
+std::string Checkpoint(const v1::CheckpointStatus& checkpoint) {
+  if (checkpoint.uri().empty())
+    return checkpoint.running() ? "the first is being taken" : "none yet";
+  std::string line =
+      absl::StrCat("step ", Grouped(checkpoint.step()), "  ", Seconds(checkpoint.age_seconds()),
+                   " ago  ", absl::StrFormat("%.1f", checkpoint.bytes() / kMebibyte), " MiB");
+  if (checkpoint.delta()) absl::StrAppend(&line, "  delta");
+  if (checkpoint.running()) absl::StrAppend(&line, "  another is being taken");
+  return line;
+}
+
+// What is safe, what was lost, what is waited for; nothing of a job that keeps nothing.
+std::vector<std::string> Durability(const v1::GetStatusReply& status, const Paint& paint) {
+  std::vector<std::string> lines;
+  const v1::CheckpointStatus& checkpoint = status.checkpoint();
+  if (!checkpoint.uri().empty() || checkpoint.running()) {
+    lines.push_back(absl::StrCat("checkpoint ", Checkpoint(checkpoint)));
+  }
+  if (!checkpoint.last_error().empty()) {
+    lines.push_back(paint.Warn(absl::StrCat("           ", checkpoint.failures(), " failed, last: ",
+                                            Printable(checkpoint.last_error()))));
+  }
+  uint64_t lost = 0;
+  for (const v1::RecoveryLoss& loss : status.losses()) lost += loss.examples();
+  if (status.losses_size() > 0) {
+    const v1::RecoveryLoss& last = *status.losses().rbegin();
+    lines.push_back(
+        paint.Warn(absl::StrCat("recovered  ", status.losses_size(), " times, ", Grouped(lost),
+                                " examples trained again; last: ", Printable(last.cause()), ", ",
+                                Seconds(last.seconds()))));
+  }
+  if (!status.waiting_for().empty()) {
+    lines.push_back(paint.Warn(absl::StrCat("waits for  ", Printable(status.waiting_for()))));
+  }
+  return lines;
+}
+
 // The facts of the whole job, above the tables.
 std::vector<std::string> Facts(const v1::GetStatusReply& status, absl::Span<const double> losses,
                                const ViewOptions& options) {
@@ -81,6 +119,7 @@ std::vector<std::string> Facts(const v1::GetStatusReply& status, absl::Span<cons
     lines.push_back(absl::StrCat("held out   ", HeldOut(status, options.unicode)));
   }
   lines.push_back(absl::StrCat("staleness  ", Staleness(status)));
+  for (std::string& line : Durability(status, paint)) lines.push_back(std::move(line));
   if (status.bad_records() > 0) {
     std::string line = absl::StrCat("bad        ", Grouped(status.bad_records()), " records");
     if (status.bad_record_examples_size() > 0) {
@@ -156,6 +195,9 @@ std::string RenderLine(const v1::GetStatusReply& status) {
   if (status.shards_size() > 0) parts.push_back(ShardsInLine(status));
   if (status.bad_records() > 0) {
     parts.push_back(absl::StrCat(Grouped(status.bad_records()), " bad records"));
+  }
+  if (!status.waiting_for().empty()) {
+    parts.push_back(absl::StrCat("waits for ", Printable(status.waiting_for())));
   }
   if (!status.reason().empty()) parts.push_back(Printable(status.reason()));
   return absl::StrJoin(parts, " | ");

@@ -26,6 +26,12 @@ void AddTrain(CLI::App& app, Invocation& invocation) {
   train->add_option("--chief-port", options->chief_port, "Port of the chief; 0: any free one")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
+  train->add_flag("--fresh", options->fresh,
+                  "Start over, though checkpoint.uri holds this job; what it holds is kept");
+  train
+      ->add_option("--from", options->from,
+                   "Begin with the parameters of another job's checkpoint: its folder")
+      ->type_name("FOLDER");
   train->add_flag("--plain", options->plain, "Log lines instead of the live screen");
   train->add_flag("--keep-going", options->keep_going,
                   "Go on without a worker that dies again and again");

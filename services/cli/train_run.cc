@@ -58,6 +58,8 @@ CrewOptions CrewOptionsOf(const TrainOptions& options, const Plan& plan) {
   return {.programs = options.programs,
           .job = options.job,
           .overrides = OverridesOf(options, plan),
+          .fresh = options.fresh,
+          .from = options.from,
           .shards = options.shards,
           .workers = options.workers,
           .chief_port = options.chief_port,

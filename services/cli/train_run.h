@@ -16,6 +16,8 @@ struct TrainOptions {
   std::vector<std::string> overrides;  // key=value
   std::string run_folder;              // Empty: a new one.
   int chief_port = 0;
+  bool fresh = false;
+  std::string from;
   bool plain = false;
   bool keep_going = false;
   std::string programs;  // The folder of chief, ps and worker.

@@ -16,6 +16,8 @@ constexpr absl::Duration kAttempt = absl::Seconds(3);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
 constexpr absl::Duration kLineEvery = absl::Seconds(5);
+constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
+constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
 
 constexpr char kRegister[] = "/capstan.v1.Chief/RegisterShard";
 constexpr char kWatch[] = "/capstan.v1.Chief/WatchView";
@@ -26,12 +28,13 @@ bool IsWorthRepeating(const absl::Status& status) {
          absl::IsResourceExhausted(status);
 }
 
-v1::RegisterShardRequest RegistrationOf(const ChiefLinkOptions& options) {
+v1::RegisterShardRequest RegistrationOf(const ChiefLinkOptions& options, uint64_t loaded_timeline) {
   v1::RegisterShardRequest request;
   request.set_wire_version(kWireVersion);
   request.set_index(static_cast<uint32_t>(Raw(options.identity.index)));
   request.set_address(options.address);
   request.set_incarnation(Raw(options.identity.incarnation));
+  request.set_loaded_timeline(loaded_timeline);
   return request;
 }
 
@@ -47,7 +50,7 @@ absl::StatusOr<v1::RegisterShardReply> ChiefLink::Register(const Shutdown& shutd
   for (;;) {
     std::optional<absl::StatusOr<v1::RegisterShardReply>> reply;
     loop_.Call<v1::RegisterShardReply>(
-        channel_, kRegister, RegistrationOf(options_), kAttempt,
+        channel_, kRegister, RegistrationOf(options_, /*loaded_timeline=*/0), kAttempt,
         [&reply](absl::StatusOr<v1::RegisterShardReply> r) { reply = std::move(r); });
     while (!reply) loop_.Poll(kAttempt);
     if (reply->ok() || !IsWorthRepeating(reply->status())) return *std::move(reply);
@@ -75,7 +78,7 @@ void ChiefLink::Follow(Shard& shard, absl::Duration heartbeat) {
 absl::Status ChiefLink::Poll(absl::Duration at_most) {
   const absl::Time now = absl::Now();
   if (!watching_ && now >= next_watch_) Watch();
-  if (!beating_ && now >= next_heartbeat_) Heartbeat(/*draining=*/false);
+  if (!beating_ && now >= next_heartbeat_) Heartbeat();
   loop_.Poll(at_most);
   return failure_;
 }
@@ -86,6 +89,7 @@ void ChiefLink::Watch() {
       channel_, kWatch, v1::WatchViewRequest(),
       [this](v1::View view) {
         const absl::Status taken = shard_->SetView(view);
+        job_over_ = view.state() == v1::JOB_STATE_COMPLETED || view.state() == v1::JOB_STATE_FAILED;
         if (!taken.ok() && failure_.ok()) failure_ = taken;
       },
       [this](const absl::Status&) {
@@ -94,11 +98,12 @@ void ChiefLink::Watch() {
       });
 }
 
-void ChiefLink::Heartbeat(bool draining) {
+void ChiefLink::Heartbeat() {
   v1::ShardHeartbeatRequest request;
   request.set_incarnation(Raw(options_.identity.incarnation));
   request.set_index(static_cast<uint32_t>(Raw(options_.identity.index)));
-  request.set_draining(draining);
+  request.set_draining(draining_);
+  request.set_loaded_timeline(shard_->timeline());
   shard_->ExpireSessions(shard_->clock().Now());
   *request.mutable_report() = shard_->Report();
   beating_ = true;
@@ -107,6 +112,8 @@ void ChiefLink::Heartbeat(bool draining) {
                                       [this](const absl::StatusOr<v1::ShardHeartbeatReply>& reply) {
                                         beating_ = false;
                                         if (!reply.ok()) return;  // Tried again at the next beat.
+                                        heard_ = shard_->clock().Now();
+                                        may_leave_ = reply->may_leave();
                                         shard_->SetProgress(reply->examples());
                                         if (!reply->known()) RegisterAgain();
                                       });
@@ -116,19 +123,24 @@ void ChiefLink::Heartbeat(bool draining) {
 void ChiefLink::RegisterAgain() {
   log::Warn("the chief does not know this shard: registering again");
   loop_.Call<v1::RegisterShardReply>(
-      channel_, kRegister, RegistrationOf(options_), kAttempt,
+      channel_, kRegister, RegistrationOf(options_, shard_->timeline()), kAttempt,
       [this](const absl::StatusOr<v1::RegisterShardReply>& reply) {
         if (reply.ok() || IsWorthRepeating(reply.status()) || !failure_.ok()) return;
         failure_ = reply.status();
       });
 }
 
-void ChiefLink::SayGoodbye(absl::Duration at_most) {
-  const absl::Time deadline = absl::Now() + at_most;
-  while (beating_ && absl::Now() < deadline) loop_.Poll(deadline - absl::Now());
-  if (beating_) return;
-  Heartbeat(/*draining=*/true);
-  while (beating_ && absl::Now() < deadline) loop_.Poll(deadline - absl::Now());
+void ChiefLink::Drain() {
+  draining_ = true;
+  heartbeat_ = std::min(heartbeat_, kDrainingBeat);
+  next_heartbeat_ = absl::InfinitePast();
+  heard_ = shard_->clock().Now();
+}
+
+bool ChiefLink::MayLeave() const {
+  // Without partitions there is nothing to lose, and without a chief nobody to take a checkpoint.
+  return may_leave_ || job_over_ || !shard_->ready() ||
+         shard_->clock().Now() - heard_ > kChiefIsAway;
 }
 
 }  // namespace capstan::ps

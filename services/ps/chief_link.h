@@ -38,12 +38,15 @@ class ChiefLink {
   void Follow(Shard& shard, absl::Duration heartbeat);
   // Polls the loop for at most `at_most` and does what is due. An error: the shard cannot go on.
   absl::Status Poll(absl::Duration at_most);
-  // Tells the chief, once, that this shard is about to go.
-  void SayGoodbye(absl::Duration at_most);
+  // From now on the chief is told that this shard is about to leave.
+  void Drain();
+  // REQUIRES: it drains. The chief needs it no longer, the job is over, or there is no chief to
+  // ask.
+  bool MayLeave() const;
 
  private:
   void Watch();
-  void Heartbeat(bool draining);
+  void Heartbeat();
   void RegisterAgain();
 
   EventLoop& loop_;
@@ -53,6 +56,10 @@ class ChiefLink {
   absl::Duration heartbeat_;
   bool watching_ = false;
   bool beating_ = false;  // A heartbeat is under way.
+  bool draining_ = false;
+  bool may_leave_ = false;
+  bool job_over_ = false;
+  absl::Time heard_ = absl::InfinitePast();  // The chief's last answer to a heartbeat.
   absl::Time next_watch_ = absl::InfinitePast();
   absl::Time next_heartbeat_ = absl::InfinitePast();
   absl::Status failure_;

@@ -131,7 +131,7 @@ void KeeperMachine::AnswerWaiters(KeeperAnswers& answers) {
   // Boundaries first: an answer OPEN below would end this one.
   if (AtBoundary()) {
     for (const HoldWaiter& waiter : hold_waiters_) {
-      answers.push_back({waiter.id, HoldAnswer{absl::OkStatus(), last_, ended()}});
+      answers.push_back({waiter.id, HoldAnswer{absl::OkStatus(), last_, ended(), state().lanes}});
     }
     hold_waiters_.clear();
   }
@@ -157,12 +157,14 @@ KeeperAnswers KeeperMachine::Hold(WaiterId waiter, absl::Time deadline) {
   return answers;
 }
 
-absl::Status KeeperMachine::TakeOrder(uint64_t number) {
-  if (number < last_order_) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("order ", number, " comes after order ", last_order_));
+absl::Status KeeperMachine::TakeOrder(uint64_t term, uint64_t number) {
+  const std::pair<uint64_t, uint64_t> order(term, number);
+  if (order < last_order_) {
+    return absl::FailedPreconditionError(absl::StrCat("order ", number, " of term ", term,
+                                                      " comes after order ", last_order_.second,
+                                                      " of term ", last_order_.first));
   }
-  last_order_ = number;
+  last_order_ = order;
   return absl::OkStatus();
 }
 

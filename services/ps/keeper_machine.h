@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -30,11 +31,21 @@ struct OpenAnswer {
   ClosedSet closed;     // OPEN: what round - 1 consisted of.
   uint64_t cursor = 0;  // OPEN, ENDED: closed sets that held the lane.
 };
+// Where the rounds stand: what a checkpoint keeps.
+struct KeeperState {
+  struct Lane {
+    uint64_t cursor = 0;
+    bool ended = false;
+  };
+  ClosedSet last;
+  std::vector<Lane> lanes;
+};
 struct HoldAnswer {
   absl::Status
       status;  // RESOURCE_EXHAUSTED: too many wait; DEADLINE_EXCEEDED: the round is still open.
   ClosedSet last;
   bool ended = false;  // Every lane is at its end.
+  std::vector<KeeperState::Lane> lanes = {};
 };
 struct KeeperAnswer {
   WaiterId waiter{};
@@ -55,16 +66,6 @@ struct LaneReport {
   uint64_t round = 0;
   uint32_t examples = 0;
   bool end_of_data = false;
-};
-
-// What a checkpoint keeps.
-struct KeeperState {
-  struct Lane {
-    uint64_t cursor = 0;
-    bool ended = false;
-  };
-  ClosedSet last;
-  std::vector<Lane> lanes;
 };
 
 // Thread-compatible.
@@ -93,9 +94,9 @@ class KeeperMachine {
   // Answered at the boundary. Idempotent.
   KeeperAnswers Hold(WaiterId waiter, absl::Time deadline);
   KeeperAnswers Release();
-  // Hold and Release come as numbered orders. FAILED_PRECONDITION: a later one has been heard
-  // already.
-  [[nodiscard]] absl::Status TakeOrder(uint64_t number);
+  // Hold and Release come as orders, numbered within a chief's term. FAILED_PRECONDITION: a later
+  // one has been heard already.
+  [[nodiscard]] absl::Status TakeOrder(uint64_t term, uint64_t number);
 
   // The caller has gone away.
   void Forget(WaiterId waiter);
@@ -146,7 +147,7 @@ class KeeperMachine {
   bool round_opened_ = false;  // Somebody has been answered OPEN for the open round.
   bool hold_ = false;
   std::vector<HoldWaiter> hold_waiters_;
-  uint64_t last_order_ = 0;
+  std::pair<uint64_t, uint64_t> last_order_{0, 0};  // (term, number)
 };
 
 }  // namespace capstan::ps

@@ -30,6 +30,10 @@ int main(int argc, char** argv) {
                  "seconds to wait for the chief before giving up")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--grace", options.grace_seconds,
+                 "seconds from SIGTERM until it leaves without the chief's consent")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.set_version_flag("--version", capstan::VersionLine("ps"));
   try {
     app.parse(argc, argv);

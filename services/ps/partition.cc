@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/base/check.h"
 #include "capstan/base/status.h"
 #include "capstan/rpc/status.h"
@@ -33,23 +34,28 @@ absl::Status ToStatus(PullAdmission admission) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Partition>> Partition::Create(const PartitionContext& context,
-                                                             PartitionIndex index,
-                                                             Timeline timeline) {
-  const v1::JobSpec& job = context.catalog.job();
-  CAPSTAN_ASSIGN_OR_RETURN(
-      std::unique_ptr<PartitionStore> store,
-      PartitionStore::Create(job, context.catalog.layout(), index, &context.slabs));
-  const PartitionOptions options = {.timeline = timeline,
-                                    .dense = job.dense_update(),
-                                    .sparse = job.sparse_update(),
-                                    .sum_loss = job.train().sum_loss()};
-  return std::unique_ptr<Partition>(new Partition(context, std::move(store), options));
+Partition::Partition(const PartitionContext& context)
+    : context_(context), machine_(MachineOptions(context.catalog, Timeline{0})) {}
+
+void Partition::Load(PartitionContent content) {
+  absl::flat_hash_map<uint64_t, Kept> dropped;
+  {
+    absl::MutexLock lock(&mu_);
+    store_.swap(content.store);
+    std::swap(machine_, content.machine);
+    kept_.swap(dropped);
+    base_ = content.base;
+    copy_ = CopyStage::kNone;
+    CountKept();
+    version_times_ = {};
+    loaded_.store(store_ != nullptr, std::memory_order_release);
+  }
+  // What was here is freed now, without the lock.
 }
 
-Partition::Partition(const PartitionContext& context, std::unique_ptr<PartitionStore> store,
-                     const PartitionOptions& options)
-    : context_(context), store_(std::move(store)), machine_(options) {}
+void Partition::Unload() {
+  Load({nullptr, PartitionMachine(MachineOptions(context_.catalog, Timeline{0})), /*base=*/""});
+}
 
 // ---- pull ----
 
@@ -57,6 +63,11 @@ absl::Status Partition::Pull(const PullQuery& query, size_t i, absl::Time now,
                              wire::PayloadWriter& writer) {
   const wire::PartitionPart& part = query.partitions()[i];
   absl::MutexLock lock(&mu_);
+  if (Timeline{query.head().header().timeline()} != machine_.timeline()) {
+    return absl::FailedPreconditionError(absl::StrCat("partition ", part.partition,
+                                                      " is not here, in timeline ",
+                                                      query.head().header().timeline()));
+  }
   if (!query.head().evaluation()) {
     if (query.head().round() > 0) CatchUpLocked(now);
     CAPSTAN_RETURN_IF_ERROR(ToStatus(machine_.AdmitPull(query.head().round())));
@@ -94,6 +105,7 @@ v1::PartitionFate Partition::Push(const std::shared_ptr<const PushMessage>& push
   fate.set_partition(part.partition);
   absl::MutexLock lock(&mu_);
   if (push->head().has_stage()) CatchUpLocked(now);
+  HoldBackIfFull();
   if (push->Holds(part, Part::kDense)) fate.set_dense(PushPart(Part::kDense, gradient, now));
   if (push->Holds(part, Part::kSparse)) fate.set_sparse(PushPart(Part::kSparse, gradient, now));
   return fate;
@@ -126,6 +138,7 @@ void Partition::CarryOut(const Decision& decision, absl::Time now) {
     for (const Contribution& used : update.contributions) kept_.erase(Raw(used.handle));
   }
   for (GradientHandle handle : decision.discarded) kept_.erase(Raw(handle));
+  if (copy_ == CopyStage::kReading) CountKept();
 }
 
 void Partition::Apply(const Update& update, absl::Time now) {
@@ -202,6 +215,8 @@ void Partition::Observe(const Update& update, absl::Time now) {
 // ---- the rest ----
 
 void Partition::CatchUpLocked(absl::Time now) {
+  if (store_ == nullptr) return;
+  HoldBackIfFull();
   const std::vector<ClosedSet> sets = context_.rounds.After(machine_.round());
   if (!sets.empty()) CarryOut(machine_.CatchUp(sets), now);
 }
@@ -229,14 +244,10 @@ void Partition::ExpireSessions(absl::Time now) {
   machine_.ExpireSessions(now);
 }
 
-void Partition::Visit(absl::FunctionRef<void(const PartitionStore&, const PartitionState&)> visit) {
-  absl::MutexLock lock(&mu_);
-  visit(*store_, machine_.Snapshot());
-}
-
 Partition::Facts Partition::facts() const {
   absl::MutexLock lock(&mu_);
   Facts facts;
+  if (store_ == nullptr) return facts;
   for (const std::unique_ptr<Table>& table : store_->tables()) {
     facts.tables.push_back({table->row_count(), table->memory_bytes(), table->counters()});
     facts.parameters += table->row_count() * table->dim();
@@ -245,6 +256,7 @@ Partition::Facts Partition::facts() const {
   facts.bytes = store_->memory_bytes();
   facts.version = std::max(machine_.version(Part::kDense), machine_.version(Part::kSparse));
   facts.queued = machine_.queued();
+  facts.lost = BatchesLost(*store_, machine_);
   return facts;
 }
 

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -22,6 +24,8 @@
 #include "capstan/store/slab_arena.h"
 #include "capstan/wire/payload_writer.h"
 #include "ps/catalog.h"
+#include "ps/kept_bytes.h"
+#include "ps/partition_content.h"
 #include "ps/partition_machine.h"
 #include "ps/pull_query.h"
 #include "ps/push_message.h"
@@ -38,16 +42,33 @@ struct PartitionContext {
   ShardMetrics& metrics;
   SlabArena& slabs;
   const std::atomic<uint64_t>& progress_examples;  // Acknowledged in the whole job.
+  KeptBytes& kept;
 };
 
-// *Thread-safe*.
+// What a copy of a partition holds beside its store as of the moment of BeginCopy.
+struct PartitionCopy {
+  PartitionState state;
+  std::string parent;  // The copy is to hold the changes to this checkpoint; empty: everything.
+};
+struct CopyOrder {
+  Timeline timeline{};
+  std::string parent;  // Changes to it, if they are known.
+  bool close = false;  // Nothing is applied afterwards: the shard is about to leave.
+};
+
+// Empty until a content is loaded; a request must be of the content's timeline. *Thread-safe*.
 class Partition {
  public:
-  static absl::StatusOr<std::unique_ptr<Partition>> Create(const PartitionContext& context,
-                                                           PartitionIndex index, Timeline timeline);
+  explicit Partition(const PartitionContext& context);
+
+  // Takes the content in the place of the present one, which is dropped with the gradients that
+  // wait in it.
+  void Load(PartitionContent content) ABSL_LOCKS_EXCLUDED(mu_);
+  void Unload() ABSL_LOCKS_EXCLUDED(mu_);
+  bool loaded() const { return loaded_.load(std::memory_order_acquire); }
 
   // Writes the values of the query's i-th partition, which is this one. ABORTED: the pull's round
-  // is over; RESOURCE_EXHAUSTED: not yet.
+  // is over; RESOURCE_EXHAUSTED: not yet; FAILED_PRECONDITION: it is not here, in this timeline.
   absl::Status Pull(const PullQuery& query, size_t i, absl::Time now, wire::PayloadWriter& writer)
       ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -65,9 +86,18 @@ class Partition {
   bool CloseStream(Timeline timeline, StreamId stream, uint64_t batches) ABSL_LOCKS_EXCLUDED(mu_);
   void ExpireSessions(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Calls visit(store, state) under the lock: for checkpoints. REQUIRES: nothing is queued.
-  void Visit(absl::FunctionRef<void(const PartitionStore&, const PartitionState&)> visit)
+  // ---- a copy as of a moment, read in pieces while updates go on ----
+
+  // The moment: applies what is queued, then marks the store. Nothing if the partition is of
+  // another timeline. REQUIRES: the copy before it has been settled.
+  std::optional<PartitionCopy> BeginCopy(const CopyOrder& order, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mu_);
+  // Calls read(marked store) under the lock. False: another content has been loaded.
+  bool ReadCopy(absl::FunctionRef<void(PartitionStore&)> read) ABSL_LOCKS_EXCLUDED(mu_);
+  // All has been read: nothing is kept or held back any more.
+  void EndCopy(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+  // The checkpoint `id` holds the copy, or (empty) the copy has come to nothing.
+  void SettleCopy(const std::string& id, absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
   struct Facts {
     struct OfTable {
@@ -80,6 +110,7 @@ class Partition {
     uint64_t parameters = 0;  // Weights, of rows and blocks.
     uint64_t version = 0;     // The higher one of both parts.
     uint64_t queued = 0;
+    uint64_t lost = 0;  // Batches, since the partition came back alone.
   };
   Facts facts() const ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -90,9 +121,12 @@ class Partition {
     size_t place = 0;  // In the push's partitions.
   };
 
-  Partition(const PartitionContext& context, std::unique_ptr<PartitionStore> store,
-            const PartitionOptions& options);
+  enum class CopyStage { kNone, kReading, kRead };
 
+  void EndCopyLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // While a copy is read: freezes the partition if the shard keeps too much for its copies.
+  void HoldBackIfFull() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CountKept() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CatchUpLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   v1::Fate PushPart(Part part, const Kept& gradient, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -111,9 +145,14 @@ class Partition {
 
   const PartitionContext context_;
 
+  std::atomic<bool> loaded_{false};
   mutable absl::Mutex mu_;
-  std::unique_ptr<PartitionStore> store_ ABSL_PT_GUARDED_BY(mu_);
+  // nullptr: empty; then the machine is of timeline 0, which refuses everything.
+  std::unique_ptr<PartitionStore> store_ ABSL_GUARDED_BY(mu_) ABSL_PT_GUARDED_BY(mu_);
   PartitionMachine machine_ ABSL_GUARDED_BY(mu_);
+  std::string base_ ABSL_GUARDED_BY(mu_);  // The checkpoint that changes are known to.
+  CopyStage copy_ ABSL_GUARDED_BY(mu_) = CopyStage::kNone;
+  int64_t kept_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // As counted in context_.kept.
   uint64_t last_handle_ ABSL_GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<uint64_t, Kept> kept_ ABSL_GUARDED_BY(mu_);
   std::array<VersionTimes, kParts> version_times_ ABSL_GUARDED_BY(mu_);

@@ -60,12 +60,14 @@ Decision PartitionMachine::PushStream(Part part, Timeline timeline, const Stream
                                       absl::Time now) {
   CAPSTAN_CHECK(!IsSync(part));
   if (timeline != options_.timeline) return Refused(v1::FATE_NOT_OWNER, gradient.handle);
+  if (closed_) return Refused(v1::FATE_BUSY, gradient.handle);
   return streams_[Index(part)].Push(gradient, frozen_, now, versions_[Index(part)]);
 }
 
 Decision PartitionMachine::PushStage(Part part, Timeline timeline, const LaneGradient& gradient) {
   CAPSTAN_CHECK(IsSync(part));
   if (timeline != options_.timeline) return Refused(v1::FATE_NOT_OWNER, gradient.handle);
+  if (closed_) return Refused(v1::FATE_BUSY, gradient.handle);
   if (gradient.round == round_ + 1) return lanes_[Index(part)].Stage(gradient);
   const bool later = frozen_ && gradient.round > round_;
   return Refused(later ? v1::FATE_BUSY : v1::FATE_WRONG_ROUND, gradient.handle);
@@ -73,7 +75,7 @@ Decision PartitionMachine::PushStage(Part part, Timeline timeline, const LaneGra
 
 Decision PartitionMachine::CatchUp(std::span<const ClosedSet> sets) {
   Decision decision;
-  if (frozen_) return decision;
+  if (frozen_ || closed_) return decision;
   for (const ClosedSet& set : sets) {
     if (set.round != round_ + 1) continue;
     for (size_t i = 0; i < kParts; ++i) {
@@ -124,9 +126,7 @@ PartitionState PartitionMachine::Snapshot() const {
   return state;
 }
 
-uint64_t PartitionMachine::lost() const {
-  return streams_[0].ledger().lost() + streams_[1].ledger().lost();
-}
+uint64_t PartitionMachine::lost(Part part) const { return streams_[Index(part)].ledger().lost(); }
 
 size_t PartitionMachine::queued() const { return streams_[0].queued() + streams_[1].queued(); }
 

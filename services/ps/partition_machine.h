@@ -98,6 +98,8 @@ class PartitionMachine {
   // applies what is due; rounds catch up with the next closed set.
   void Freeze() { frozen_ = true; }
   Decision Thaw();
+  // For good: its shard is about to leave. Nothing is applied, queued or staged any more.
+  void Close() { closed_ = true; }
 
   // Forgets sessions silent for kSessionTtl.
   void ExpireSessions(absl::Time now);
@@ -105,11 +107,13 @@ class PartitionMachine {
   // REQUIRES: queued() == 0. Staged gradients are not part of it: their lanes offer them again.
   PartitionState Snapshot() const;
 
+  bool frozen() const { return frozen_; }
   bool IsSync(Part part) const { return sync_[Index(part)]; }
   Timeline timeline() const { return options_.timeline; }
   uint64_t version(Part part) const { return versions_[Index(part)]; }
   uint64_t round() const { return round_; }  // Rounds passed.
-  uint64_t lost() const;                     // Batches of streams; see StreamLedger.
+  uint64_t lost(Part part) const;            // Batches of streams; see StreamLedger.
+  uint64_t lost() const { return lost(Part::kDense) + lost(Part::kSparse); }
   size_t queued() const;
 
   // The state in one line. The explorer takes equal texts for equal states.
@@ -120,6 +124,7 @@ class PartitionMachine {
 
   PartitionOptions options_;
   bool frozen_ = false;
+  bool closed_ = false;
   uint64_t round_ = 0;
   std::array<uint64_t, kParts> versions_{};
   std::array<bool, kParts> sync_;

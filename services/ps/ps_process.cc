@@ -24,13 +24,11 @@
 #include "capstan/rpc/server.h"
 #include "ps/chief_link.h"
 #include "ps/ps_service.h"
-#include "ps/save_partitions.h"
 
 namespace capstan::ps {
 namespace {
 
 constexpr absl::Duration kDrain = absl::Seconds(3);
-constexpr absl::Duration kGoodbye = absl::Milliseconds(500);
 
 std::string HostName() {
   char name[HOST_NAME_MAX + 1] = {};
@@ -77,6 +75,17 @@ absl::StatusOr<Listeners> Listen(const ProcessOptions& options, const metrics::R
   return listeners;
 }
 
+// Serves on until what the shard holds is in a checkpoint or not needed, or the grace is over.
+void Drain(ChiefLink& link, Shard& shard, absl::Duration grace) {
+  const absl::Time deadline = shard.clock().Now() + grace;
+  link.Drain();
+  while (!link.MayLeave() && shard.clock().Now() < deadline) {
+    if (!link.Poll(Shard::kTick).ok()) return;  // The chief counts on it no longer.
+    shard.Tick();
+  }
+  if (!link.MayLeave()) log::Warn("the grace is over before the chief let this shard go");
+}
+
 absl::Status Serve(ChiefLink& link, Shard& shard, Listeners& listeners, const Shutdown& shutdown) {
   bool ready = false;
   while (!shutdown.requested()) {
@@ -89,9 +98,6 @@ absl::Status Serve(ChiefLink& link, Shard& shard, Listeners& listeners, const Sh
     }
   }
   listeners.health->Set(Probe::kReadiness, false);
-  log::Info("draining");
-  link.SayGoodbye(kGoodbye);
-  listeners.data->Shutdown(kDrain);
   return absl::OkStatus();
 }
 
@@ -135,10 +141,18 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   const SteadyClock clock;
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Shard> shard,
                            Shard::Create(job, identity, metrics, clock));
-  service.SetShard(shard.get());
+  Saver saver(*shard);
+  Loader loader(*shard);
+  const ServedShard served{*shard, saver, loader};
+  service.Serve(&served);
   listeners.health->Set(Probe::kStartup, true);
   link.Follow(*shard, absl::Seconds(job.lease().heartbeat_seconds()));
   const absl::Status end = Serve(link, *shard, listeners, shutdown);
+  if (end.ok()) {
+    log::Info("draining");
+    Drain(link, *shard, absl::Seconds(options.grace_seconds));
+    listeners.data->Shutdown(kDrain);
+  }
   listeners.data->Shutdown(absl::ZeroDuration());  // No call may outlive the shard.
   return end;
 }
@@ -159,7 +173,7 @@ absl::Status RunPs(const ProcessOptions& options) {
   metrics::AddBuildInfo(registry);
   metrics::AddProcessMetrics(registry);
   ShardMetrics metrics(registry);
-  PsService service(metrics, SavePartitions);
+  PsService service(metrics);
   CAPSTAN_ASSIGN_OR_RETURN(Listeners listeners, Listen(options, registry, service));
   log::Info("started", {{"version", Version()},
                         {"chief", options.chief},

@@ -19,6 +19,7 @@ struct ProcessOptions {
   std::string ports_file;  // Empty: none is written.
   std::string log_format = "text";
   double chief_deadline_seconds = 300;
+  double grace_seconds = 25;  // From SIGTERM until it leaves without the chief's consent.
 };
 
 // Serves until asked to stop: then OK. INVALID_ARGUMENT for impossible options, UNAVAILABLE for a

@@ -50,11 +50,23 @@ void FillOpened(const OpenAnswer& opened, v1::OpenRoundReply& reply) {
 
 }  // namespace
 
+absl::StatusOr<const ServedShard*> PsService::Served() const {
+  const ServedShard* const served = served_.load(std::memory_order_acquire);
+  if (served == nullptr) return absl::UnavailableError("the shard waits for the chief");
+  return served;
+}
+
 absl::StatusOr<Shard*> PsService::ShardFor(const v1::RequestHeader& header) const {
-  Shard* const shard = shard_.load(std::memory_order_acquire);
-  if (shard == nullptr) return absl::UnavailableError("the shard waits for the chief");
-  CAPSTAN_RETURN_IF_ERROR(shard->CheckHeader(header));
-  return shard;
+  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
+  CAPSTAN_RETURN_IF_ERROR(served->shard.CheckHeader(header));
+  return &served->shard;
+}
+
+absl::StatusOr<Shard*> PsService::ShardForOrder(const v1::RequestHeader& header) const {
+  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
+  CAPSTAN_RETURN_IF_ERROR(served->shard.CheckOrder(header));
+  CAPSTAN_RETURN_IF_ERROR(served->shard.CheckHeader(header));
+  return &served->shard;
 }
 
 PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* request,
@@ -70,11 +82,12 @@ PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* re
     metrics_.AddInFlight(-1);
     reactor->Finish(AtTheDoor(*context, result.status()));
   };
-  Shard* const shard = shard_.load(std::memory_order_acquire);
-  if (shard == nullptr) {
-    finish(absl::UnavailableError("the shard waits for the chief"));
+  const absl::StatusOr<const ServedShard*> served = Served();
+  if (!served.ok()) {
+    finish(served.status());
     return reactor.get();
   }
+  Shard* const shard = &(*served)->shard;
   absl::StatusOr<std::unique_ptr<const PullQuery>> query =
       PullQuery::Read(*request, shard->catalog());
   absl::Status checked =
@@ -114,12 +127,12 @@ PsService::Reactor* PsService::Push(Context* context, const grpc::ByteBuffer* re
 }
 
 absl::Status PsService::HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply) {
-  Shard* const shard = shard_.load(std::memory_order_acquire);
-  if (shard == nullptr) return absl::UnavailableError("the shard waits for the chief");
+  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
+  Shard& shard = served->shard;
   CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const PushMessage> push,
-                           PushMessage::Read(request, shard->catalog()));
-  CAPSTAN_RETURN_IF_ERROR(shard->CheckHeader(push->head().header()));
-  CAPSTAN_ASSIGN_OR_RETURN(v1::PushReply fates, shard->Push(push));
+                           PushMessage::Read(request, shard.catalog()));
+  CAPSTAN_RETURN_IF_ERROR(shard.CheckHeader(push->head().header()));
+  CAPSTAN_ASSIGN_OR_RETURN(v1::PushReply fates, shard.Push(push));
   bool own_buffer;
   return FromGrpcStatus(
       grpc::SerializationTraits<v1::PushReply>::Serialize(fates, &reply, &own_buffer));
@@ -152,7 +165,7 @@ PsService::Reactor* PsService::ReportLane(Context* context, const v1::ReportLane
 
 PsService::Reactor* PsService::HoldRounds(Context* context, const v1::HoldRoundsRequest* request,
                                           v1::HoldRoundsReply* reply) {
-  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
   if (!shard.ok()) return Answer(*context, shard.status());
   const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
   const std::optional<WaiterId> waiter =
@@ -160,6 +173,11 @@ PsService::Reactor* PsService::HoldRounds(Context* context, const v1::HoldRounds
                            [context, reactor, reply](const HoldAnswer& answer) {
                              ToProto(answer.last, *reply->mutable_last());
                              reply->set_ended(answer.ended);
+                             for (const KeeperState::Lane& lane : answer.lanes) {
+                               v1::LaneCursor& cursor = *reply->add_lanes();
+                               cursor.set_cursor(lane.cursor);
+                               cursor.set_ended(lane.ended);
+                             }
                              reactor->Finish(AtTheDoor(*context, answer.status));
                            });
   if (waiter) {
@@ -170,50 +188,52 @@ PsService::Reactor* PsService::HoldRounds(Context* context, const v1::HoldRounds
 
 PsService::Reactor* PsService::CommitRound(Context* context, const v1::CommitRoundRequest* request,
                                            v1::CommitRoundReply*) {
-  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
   return Answer(*context, shard.ok() ? (*shard)->CommitRound(*request) : shard.status());
 }
 
 PsService::Reactor* PsService::CloseStreams(Context* context,
                                             const v1::CloseStreamsRequest* request,
                                             v1::CloseStreamsReply*) {
-  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
   return Answer(*context, shard.ok() ? (*shard)->CloseStreams(*request) : shard.status());
 }
 
 PsService::Reactor* PsService::Flush(Context* context, const v1::FlushRequest* request,
                                      v1::FlushReply* reply) {
-  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
   if (shard.ok()) reply->set_gradients((*shard)->Flush());
   return Answer(*context, shard.status());
+}
+
+absl::StatusOr<v1::SavePartitionsReply> PsService::HandleSave(
+    const v1::SavePartitionsRequest& request) {
+  CAPSTAN_RETURN_IF_ERROR(ShardForOrder(request.header()).status());
+  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
+  return served->saver.Order(request);
 }
 
 PsService::Reactor* PsService::SavePartitions(Context* context,
                                               const v1::SavePartitionsRequest* request,
                                               v1::SavePartitionsReply* reply) {
-  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
-  if (!shard.ok()) return Answer(*context, shard.status());
-  absl::MutexLock lock(&save_mu_);
-  if (saving_) return Answer(*context, absl::ResourceExhaustedError("a save is under way"));
-  saving_ = true;
-  if (saver_.joinable()) saver_.join();  // It has set saving_ to false, and only finishes its call.
-  Reactor* const reactor = context->DefaultReactor();
-  saver_ = std::thread([this, context, request, reply, reactor, shard = *shard] {
-    absl::StatusOr<v1::SavePartitionsReply> saved = save_(*shard, request->uri());
-    if (saved.ok()) *reply = *std::move(saved);
-    const grpc::Status status = AtTheDoor(*context, saved.status());
-    {
-      absl::MutexLock done(&save_mu_);
-      saving_ = false;
-    }
-    reactor->Finish(status);
-  });
-  return reactor;
+  absl::StatusOr<v1::SavePartitionsReply> result = HandleSave(*request);
+  if (result.ok()) *reply = *std::move(result);
+  return Answer(*context, result.status());
 }
 
-PsService::~PsService() {
-  absl::MutexLock lock(&save_mu_);
-  if (saver_.joinable()) saver_.join();
+absl::StatusOr<v1::LoadPartitionsReply> PsService::HandleLoad(
+    const v1::LoadPartitionsRequest& request) {
+  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
+  CAPSTAN_RETURN_IF_ERROR(served->shard.CheckOrder(request.header()));
+  return served->loader.Order(request);
+}
+
+PsService::Reactor* PsService::LoadPartitions(Context* context,
+                                              const v1::LoadPartitionsRequest* request,
+                                              v1::LoadPartitionsReply* reply) {
+  absl::StatusOr<v1::LoadPartitionsReply> result = HandleLoad(*request);
+  if (result.ok()) *reply = *std::move(result);
+  return Answer(*context, result.status());
 }
 
 }  // namespace capstan::ps

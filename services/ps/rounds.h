@@ -8,6 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "capstan/base/ids.h"
 #include "capstan/consistency/closed_set.h"
 #include "ps/closed_log.h"
 
@@ -16,10 +17,20 @@ namespace capstan::ps {
 // *Thread-safe*. Its lock may be taken under a partition's.
 class Rounds {
  public:
-  // Takes what a request carried. True: the log has become long, sweep the partitions.
-  bool Learn(const ClosedSet& set) {
+  // Begins anew, where every partition has passed `passed` rounds.
+  void Reset(Timeline timeline, uint64_t passed) {
+    absl::MutexLock lock(&mu_);
+    timeline_ = timeline;
+    log_ = ClosedLog(passed);
+    last_.store(passed, std::memory_order_release);
+  }
+
+  // Takes what a request of this timeline carried; nothing of another one. True: the log has become
+  // long, sweep the partitions.
+  bool Learn(Timeline timeline, const ClosedSet& set) {
     if (set.round <= last_round()) return false;
     absl::MutexLock lock(&mu_);
+    if (timeline != timeline_) return false;
     const bool is_long = log_.Learn(set);
     last_.store(log_.last_round(), std::memory_order_release);
     return is_long;
@@ -42,6 +53,7 @@ class Rounds {
 
  private:
   mutable absl::Mutex mu_;
+  Timeline timeline_ ABSL_GUARDED_BY(mu_){};
   ClosedLog log_ ABSL_GUARDED_BY(mu_);
   std::atomic<uint64_t> last_{0};
 };

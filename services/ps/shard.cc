@@ -14,6 +14,9 @@ namespace {
 
 constexpr absl::Duration kBusyHint = absl::Milliseconds(50);
 
+constexpr uint64_t kKeptShare = 10;
+constexpr uint64_t kMinKept = 16 << 20;
+
 constexpr Part kAllParts[] = {Part::kDense, Part::kSparse};
 
 // Both parts may be ssp: the stricter bound holds for the pull, which is one for both.
@@ -58,13 +61,10 @@ Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metri
       metrics_(metrics),
       clock_(clock),
       clocks_needed_(catalog_.IsSsp(Part::kDense) || catalog_.IsSsp(Part::kSparse)),
-      context_{catalog_, rounds_, metrics_, slabs_, progress_examples_},
-      partitions_(catalog_.job().partition_count()),
+      context_{catalog_, rounds_, metrics_, slabs_, progress_examples_, kept_},
       clocks_(BoundOf(catalog_)) {
-  for (Part part : kAllParts) {
-    const v1::UpdatePolicy& policy = catalog_.policy(part);
-    if (!catalog_.IsSync(part) || keeper_) continue;
-    keeper_.emplace(static_cast<int>(policy.lanes()), static_cast<int>(policy.backup_workers()));
+  for (uint32_t i = 0; i < catalog_.job().partition_count(); ++i) {
+    partitions_.push_back(std::make_unique<Partition>(context_));
   }
 }
 
@@ -74,11 +74,13 @@ absl::Status Shard::SetView(const v1::View& view) {
   PullAnswers released;
   {
     absl::MutexLock lock(&view_mu_);
-    if (OrderOf(view.epoch()) <= OrderOf(view_.epoch())) return absl::OkStatus();
-    CAPSTAN_RETURN_IF_ERROR(MakePartitions(view));
-    view_ = view;
-    timeline_.store(view.timeline(), std::memory_order_release);
-    ready_.store(!view.owners().empty(), std::memory_order_release);
+    if (OrderOf(view.epoch()) <= OrderOf(epoch_)) return absl::OkStatus();
+    if (view.owners_size() > 0 && static_cast<size_t>(view.owners_size()) != partitions_.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the view maps ", view.owners_size(), " partitions, the job has ", partitions_.size()));
+    }
+    epoch_ = view.epoch();
+    Hear(view.epoch().term(), view.timeline());
   }
   if (clocks_needed_) {
     std::vector<QuorumMember> quorum;
@@ -92,40 +94,86 @@ absl::Status Shard::SetView(const v1::View& view) {
   return absl::OkStatus();
 }
 
-absl::Status Shard::MakePartitions(const v1::View& view) {
-  if (view.owners().empty()) return absl::OkStatus();
-  if (static_cast<size_t>(view.owners_size()) != partitions_.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the view maps ", view.owners_size(), " partitions, the job has ", partitions_.size()));
-  }
-  for (int i = 0; i < view.owners_size(); ++i) {
-    const bool mine = view.owners(i) == static_cast<uint32_t>(Raw(identity_.index));
-    if (!mine || partitions_[i].load(std::memory_order_relaxed) != nullptr) continue;
-    CAPSTAN_ASSIGN_OR_RETURN(
-        std::unique_ptr<Partition> partition,
-        Partition::Create(context_, static_cast<PartitionIndex>(i), Timeline{view.timeline()}));
-    partitions_[i].store(partition.get(), std::memory_order_release);
-    owned_.push_back(std::move(partition));
-  }
-  return absl::OkStatus();
+// What is of an earlier timeline than the latest heard of is void.
+void Shard::Hear(uint64_t term, uint64_t timeline) {
+  heard_term_ = std::max(heard_term_, term);
+  if (timeline <= heard_timeline_) return;
+  heard_timeline_ = timeline;
+  timeline_.store(0, std::memory_order_release);
 }
 
-absl::Status Shard::CheckHeader(const v1::RequestHeader& header) const {
+absl::Status Shard::CheckTarget(const v1::RequestHeader& header) const {
   if (header.wire_version() != kWireVersion) {
     return absl::UnimplementedError(absl::StrCat("wire version ", header.wire_version(),
                                                  " is not spoken here, only ", kWireVersion));
   }
-  if (!ready()) return absl::UnavailableError("the shard has no view yet");
-  if (header.target_incarnation() != Raw(identity_.incarnation)) {
-    return absl::FailedPreconditionError(absl::StrCat("the request is meant for incarnation ",
-                                                      absl::Hex(header.target_incarnation()),
-                                                      " of shard ", Raw(identity_.index)));
+  if (header.target_incarnation() == Raw(identity_.incarnation)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("the request is meant for incarnation ",
+                                                    absl::Hex(header.target_incarnation()),
+                                                    " of shard ", Raw(identity_.index)));
+}
+
+absl::Status Shard::CheckHeader(const v1::RequestHeader& header) const {
+  CAPSTAN_RETURN_IF_ERROR(CheckTarget(header));
+  const uint64_t timeline = this->timeline();
+  if (timeline == 0) return absl::UnavailableError("the shard is loading its partitions");
+  if (header.timeline() == timeline) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the request is of timeline ", header.timeline(), ", this is ", timeline));
+}
+
+absl::Status Shard::CheckOrder(const v1::RequestHeader& header) {
+  CAPSTAN_RETURN_IF_ERROR(CheckTarget(header));
+  absl::MutexLock lock(&view_mu_);
+  if (header.epoch().term() < heard_term_) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the order is of term ", header.epoch().term(), ", the chief's is ", heard_term_));
   }
-  const uint64_t timeline = timeline_.load(std::memory_order_acquire);
-  if (header.timeline() != timeline) {
+  heard_term_ = header.epoch().term();
+  return absl::OkStatus();
+}
+
+// ---- its contents ----
+
+absl::Status Shard::BeginLoad(uint64_t timeline) {
+  absl::MutexLock lock(&view_mu_);
+  if (timeline == 0 || timeline < heard_timeline_) {
+    return absl::FailedPreconditionError(absl::StrCat("ordered to load timeline ", timeline,
+                                                      ", the present one is ", heard_timeline_));
+  }
+  heard_timeline_ = timeline;
+  timeline_.store(0, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+void Shard::Unload() {
+  SetKeeper(/*timeline=*/0, std::nullopt);
+  for (const std::unique_ptr<Partition>& partition : partitions_) {
+    if (partition->loaded()) partition->Unload();
+  }
+}
+
+void Shard::Load(PartitionIndex index, PartitionContent content) {
+  partitions_[static_cast<size_t>(Raw(index))]->Load(std::move(content));
+}
+
+absl::Status Shard::Serve(uint64_t timeline, const RoundsStart& rounds) {
+  rounds_.Reset(Timeline{timeline}, rounds.passed);
+  std::optional<KeeperMachine> keeper;
+  for (Part part : kAllParts) {
+    const v1::UpdatePolicy& policy = catalog_.policy(part);
+    if (!catalog_.IsSync(part) || keeper || !partitions_[0]->loaded()) continue;
+    const int backups = static_cast<int>(policy.backup_workers());
+    keeper = rounds.keeper ? KeeperMachine(backups, *rounds.keeper)
+                           : KeeperMachine(static_cast<int>(policy.lanes()), backups);
+  }
+  SetKeeper(timeline, std::move(keeper));
+  absl::MutexLock lock(&view_mu_);
+  if (heard_timeline_ != timeline) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the request is of timeline ", header.timeline(), ", this is ", timeline));
+        absl::StrCat("timeline ", timeline, " is over, ", heard_timeline_, " has begun"));
   }
+  timeline_.store(timeline, std::memory_order_release);
   return absl::OkStatus();
 }
 
@@ -174,17 +222,13 @@ void Shard::AnswerPulls(const PullAnswers& answers) {
 
 absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
   if (query.head().has_closed()) {
-    CAPSTAN_RETURN_IF_ERROR(LearnRound(query.head().closed()));
-  }
-  for (const wire::PartitionPart& part : query.partitions()) {
-    if (Find(part.partition) != nullptr) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("partition ", part.partition, " is not on shard ", Raw(identity_.index)));
+    CAPSTAN_RETURN_IF_ERROR(LearnRound(query.head().header().timeline(), query.head().closed()));
   }
   const absl::Time now = clock_.Now();
   wire::PayloadWriter writer(wire::kPullReply, nullptr, query.reply_shape());
   for (size_t i = 0; i < query.partitions().size(); ++i) {
-    CAPSTAN_RETURN_IF_ERROR(Find(query.partitions()[i].partition)->Pull(query, i, now, writer));
+    Partition& partition = *partitions_[query.partitions()[i].partition];
+    CAPSTAN_RETURN_IF_ERROR(partition.Pull(query, i, now, writer));
   }
   return writer.Finish();
 }
@@ -193,24 +237,16 @@ absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
 
 absl::StatusOr<v1::PushReply> Shard::Push(const std::shared_ptr<const PushMessage>& push) {
   const v1::PushRequest& head = push->head();
-  if (head.has_stage()) CAPSTAN_RETURN_IF_ERROR(LearnRound(head.stage().closed()));
+  if (head.has_stage()) {
+    CAPSTAN_RETURN_IF_ERROR(LearnRound(head.header().timeline(), head.stage().closed()));
+  }
   const absl::Time now = clock_.Now();
   v1::PushReply reply;
   bool busy = false;
   bool settled = true;
   for (size_t i = 0; i < push->partitions().size(); ++i) {
-    const uint32_t index = push->partitions()[i].partition;
-    Partition* const partition = Find(index);
     v1::PartitionFate& fate = *reply.add_partitions();
-    if (partition == nullptr) {
-      fate.set_partition(index);
-      fate.set_dense(v1::FATE_NOT_OWNER);
-      fate.set_sparse(v1::FATE_NOT_OWNER);
-      metrics_.CountFate(v1::FATE_NOT_OWNER);
-      settled = false;
-      continue;
-    }
-    fate = partition->Push(push, i, now);
+    fate = partitions_[push->partitions()[i].partition]->Push(push, i, now);
     settled = settled && IsSettled(fate.dense()) && IsSettled(fate.sparse());
     busy = busy || fate.dense() == v1::FATE_BUSY || fate.sparse() == v1::FATE_BUSY;
   }
@@ -230,7 +266,7 @@ absl::StatusOr<v1::PushReply> Shard::Push(const std::shared_ptr<const PushMessag
 // ---- the chief's calls ----
 
 absl::Status Shard::CommitRound(const v1::CommitRoundRequest& request) {
-  CAPSTAN_RETURN_IF_ERROR(LearnRound(request.closed()));
+  CAPSTAN_RETURN_IF_ERROR(LearnRound(request.header().timeline(), request.closed()));
   const absl::Time now = clock_.Now();
   return ForEachPartition([&](PartitionIndex index, Partition& partition) {
     const uint64_t passed = partition.CatchUp(now);
@@ -266,20 +302,23 @@ uint64_t Shard::Flush() {
 absl::Status Shard::ForEachPartition(
     absl::FunctionRef<absl::Status(PartitionIndex, Partition&)> visit) {
   for (size_t i = 0; i < partitions_.size(); ++i) {
-    Partition* const partition = Find(static_cast<uint32_t>(i));
-    if (partition == nullptr) continue;
-    CAPSTAN_RETURN_IF_ERROR(visit(static_cast<PartitionIndex>(i), *partition));
+    if (!partitions_[i]->loaded()) continue;
+    CAPSTAN_RETURN_IF_ERROR(visit(static_cast<PartitionIndex>(i), *partitions_[i]));
   }
   return absl::OkStatus();
+}
+
+// Without synchronous parts one partition is copied after the other, and its own size is the bound.
+void Shard::LimitKept() {
+  if (!catalog_.IsSync(Part::kDense) && !catalog_.IsSync(Part::kSparse)) return;
+  const uint64_t share = Facts().bytes / kKeptShare;
+  kept_.SetLimit(static_cast<int64_t>(std::max(kMinKept, share)));
 }
 
 // ---- housekeeping ----
 
 void Shard::ExpireSessions(absl::Time now) {
-  for (const std::atomic<Partition*>& owned : partitions_) {
-    Partition* const partition = owned.load(std::memory_order_acquire);
-    if (partition != nullptr) partition->ExpireSessions(now);
-  }
+  for (const std::unique_ptr<Partition>& partition : partitions_) partition->ExpireSessions(now);
 }
 
 void Shard::Tick() {
@@ -310,13 +349,13 @@ ShardMetrics::ShardFacts Shard::Facts() const {
   for (const v1::TableSpec& table : catalog_.job().tables()) {
     facts.tables.push_back({.name = table.name()});
   }
-  for (const std::atomic<Partition*>& owned : partitions_) {
-    Partition* const partition = owned.load(std::memory_order_acquire);
-    if (partition == nullptr) continue;
+  for (const std::unique_ptr<Partition>& partition : partitions_) {
+    if (!partition->loaded()) continue;
     const Partition::Facts of = partition->facts();
     facts.bytes += of.bytes;
     facts.parameters += of.parameters;
     facts.queued += of.queued;
+    facts.lost += of.lost;
     facts.version = std::max(facts.version, of.version);
     for (size_t i = 0; i < of.tables.size(); ++i) {
       ShardMetrics::TableFacts& table = facts.tables[i];
@@ -330,6 +369,7 @@ ShardMetrics::ShardFacts Shard::Facts() const {
       table.counters.refused += of.tables[i].counters.refused;
     }
   }
+  facts.kept = static_cast<uint64_t>(std::max<int64_t>(0, kept_.bytes()));
   if (clocks_needed_) {
     absl::MutexLock lock(&clock_mu_);
     facts.lags = clocks_.lags();
@@ -346,6 +386,7 @@ v1::ShardReport Shard::Report() const {
   report.set_rows(facts.rows);
   report.set_parameter_bytes(facts.bytes);
   report.set_version(facts.version);
+  report.set_batches_lost(facts.lost);
   return report;
 }
 

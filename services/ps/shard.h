@@ -33,6 +33,12 @@
 
 namespace capstan::ps {
 
+// Where the rounds of a timeline begin on a shard.
+struct RoundsStart {
+  uint64_t passed = 0;                // By every partition.
+  std::optional<KeeperState> keeper;  // On the keeper; without it, the first round.
+};
+
 struct ShardIdentity {
   ShardIndex index{};
   Incarnation incarnation{};
@@ -50,12 +56,26 @@ class Shard {
                                                        const ShardIdentity& identity,
                                                        ShardMetrics& metrics, const Clock& clock);
 
-  // Takes a newer view; older ones are ignored. Makes the partitions that it owns by it.
+  // Takes a newer view; older ones are ignored. One of a later timeline ends what is served.
   absl::Status SetView(const v1::View& view);
 
   // Of a request's header. UNIMPLEMENTED: another wire version; FAILED_PRECONDITION: meant for
-  // another process, or of another timeline; UNAVAILABLE: no view yet.
+  // another process, or of another timeline; UNAVAILABLE: nothing is loaded.
   absl::Status CheckHeader(const v1::RequestHeader& header) const;
+  // Of the chief's orders. FAILED_PRECONDITION: meant for another process, or a chief of a later
+  // term has been heard of. Whether anything is loaded, and of which timeline, is another matter.
+  absl::Status CheckOrder(const v1::RequestHeader& header);
+
+  // ---- its contents: BeginLoad, then Load each partition, then Serve ----
+
+  // Ends what is served. FAILED_PRECONDITION: a later timeline has been heard of.
+  absl::Status BeginLoad(uint64_t timeline);
+  // Drops all contents.
+  void Unload();
+  // REQUIRES: the index is a partition's.
+  void Load(PartitionIndex index, PartitionContent content);
+  // Serves what has been loaded. FAILED_PRECONDITION: a later timeline has been heard of.
+  absl::Status Serve(uint64_t timeline, const RoundsStart& rounds);
 
   // Answers now, or (ssp) when slower members have come up, on another thread; DEADLINE_EXCEEDED
   // after `deadline`, which is of the shard's clock, as all deadlines here. The waiter, if it is
@@ -80,7 +100,7 @@ class Shard {
   absl::Status CommitRound(const v1::CommitRoundRequest& request);
   absl::Status CloseStreams(const v1::CloseStreamsRequest& request);
   uint64_t Flush();
-  // Calls visit(partition) for each that the shard owns, ascending, until one fails.
+  // Calls visit(partition) for each that is loaded, ascending, until one fails.
   absl::Status ForEachPartition(absl::FunctionRef<absl::Status(PartitionIndex, Partition&)> visit);
 
   // ---- housekeeping ----
@@ -96,23 +116,25 @@ class Shard {
 
   const Catalog& catalog() const { return catalog_; }
   const Clock& clock() const { return clock_; }
-  bool ready() const { return ready_.load(std::memory_order_acquire); }
+  SlabArena& slabs() { return slabs_; }
+  // What copies may keep: with synchronous parts, a share of what the shard holds.
+  void LimitKept();
+  // Of what is served; 0: nothing is.
   uint64_t timeline() const { return timeline_.load(std::memory_order_acquire); }
+  bool ready() const { return timeline() != 0; }
 
  private:
   Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics, const Clock& clock);
 
-  // nullptr: not owned.
-  Partition* Find(uint32_t partition) const {
-    return partitions_[partition].load(std::memory_order_acquire);
-  }
-  absl::Status MakePartitions(const v1::View& view) ABSL_EXCLUSIVE_LOCKS_REQUIRED(view_mu_);
-  absl::Status LearnRound(const v1::ClosedSet& closed);
+  absl::Status CheckTarget(const v1::RequestHeader& header) const;
+  void Hear(uint64_t term, uint64_t timeline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(view_mu_);
+  void SetKeeper(uint64_t timeline, std::optional<KeeperMachine> keeper);
+  absl::Status LearnRound(uint64_t timeline, const v1::ClosedSet& closed);
   void SweepRounds();
   absl::StatusOr<grpc::ByteBuffer> PullNow(const PullQuery& query);
   void AnswerPulls(const PullAnswers& answers);
   void AnswerRounds(const KeeperAnswers& answers);
-  absl::Status CheckKeeper() const;
+  absl::Status CheckKeeper(uint64_t timeline) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(keeper_mu_);
 
   const Catalog catalog_;
   const ShardIdentity identity_;
@@ -120,16 +142,17 @@ class Shard {
   const Clock& clock_;
   const bool clocks_needed_;  // A part is ssp.
   std::atomic<uint64_t> progress_examples_{0};
-  std::atomic<bool> ready_{false};
   std::atomic<uint64_t> timeline_{0};
   Rounds rounds_;
   SlabArena slabs_;
+  KeptBytes kept_;
   const PartitionContext context_;
 
-  std::vector<std::atomic<Partition*>> partitions_;  // By index; nullptr: not owned.
+  std::vector<std::unique_ptr<Partition>> partitions_;  // All of the job's; most are empty.
   mutable absl::Mutex view_mu_;
-  std::vector<std::unique_ptr<Partition>> owned_ ABSL_GUARDED_BY(view_mu_);
-  v1::View view_ ABSL_GUARDED_BY(view_mu_);
+  v1::ViewEpoch epoch_ ABSL_GUARDED_BY(view_mu_);          // Of the newest view.
+  uint64_t heard_term_ ABSL_GUARDED_BY(view_mu_) = 0;      // The highest,
+  uint64_t heard_timeline_ ABSL_GUARDED_BY(view_mu_) = 0;  // by views and orders.
 
   mutable absl::Mutex clock_mu_;
   ClockMachine clocks_ ABSL_GUARDED_BY(clock_mu_);
@@ -137,6 +160,7 @@ class Shard {
 
   mutable absl::Mutex keeper_mu_;
   std::optional<KeeperMachine> keeper_ ABSL_GUARDED_BY(keeper_mu_);
+  uint64_t keeper_timeline_ ABSL_GUARDED_BY(keeper_mu_) = 0;
   ParkedCalls<KeeperAnswer> parked_rounds_;
 };
 

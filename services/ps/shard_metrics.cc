@@ -71,6 +71,13 @@ ShardMetrics::ShardMetrics(metrics::Registry& registry)
       &registry.AddGauge("capstan_store_bytes", "Memory of rows, blocks, slots and their indexes.");
   queued_ = &registry.AddGauge("capstan_aggregation_queued_gradients",
                                "Gradients waiting in aggregation queues.");
+  held_back_ = &registry.AddCounter("capstan_checkpoint_held_back_partitions_total",
+                                    "Partitions whose updates waited until they were copied.");
+  lost_ =
+      &registry.AddGauge("capstan_recovery_lost_batches",
+                         "Batches missing in partitions that came back alone, summed over them.");
+  kept_ = &registry.AddGauge("capstan_checkpoint_kept_bytes",
+                             "Rows and blocks kept as they were until they are copied.");
   for (std::string_view reason : kReasons) {
     rejected_[std::string(reason)] = &registry.AddCounter("capstan_gradients_rejected_total",
                                                           "Gradients not applied, by reason.",
@@ -135,6 +142,8 @@ void ShardMetrics::Set(const ShardFacts& facts) {
   bytes_->Set(static_cast<double>(facts.bytes));
   queued_->Set(static_cast<double>(facts.queued));
   parked_->Set(static_cast<double>(facts.parked));
+  kept_->Set(static_cast<double>(facts.kept));
+  lost_->Set(static_cast<double>(facts.lost));
   absl::MutexLock lock(&mu_);
   for (const TableFacts& table : facts.tables) {
     OfTable& of = TableSeries(table.name);

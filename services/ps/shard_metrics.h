@@ -47,6 +47,8 @@ class ShardMetrics {
   void CountFate(v1::Fate fate);
   // Of one gradient, when it is applied.
   void ObserveStaleness(uint64_t versions, absl::Duration age);
+  // A partition waits because its shard keeps too much for copies.
+  void CountHeldBack() { held_back_->Add(); }
   void ObserveParkedPull(absl::Duration wait) { wait_->Observe(absl::ToDoubleSeconds(wait)); }
 
   struct TableFacts {
@@ -63,6 +65,8 @@ class ShardMetrics {
     uint64_t version = 0;
     uint64_t queued = 0;
     uint64_t parked = 0;
+    uint64_t kept = 0;  // Bytes, for copies.
+    uint64_t lost = 0;  // Batches, summed over partitions.
     std::vector<TableFacts> tables;
     std::map<MemberId, uint64_t> lags;
   };
@@ -107,6 +111,9 @@ class ShardMetrics {
   metrics::Gauge* parameters_;
   metrics::Gauge* bytes_;
   metrics::Gauge* queued_;
+  metrics::Counter* held_back_;
+  metrics::Gauge* kept_;
+  metrics::Gauge* lost_;
   std::map<std::string, metrics::Counter*, std::less<>> rejected_;  // Never changes.
 
   std::array<std::atomic<uint64_t>, kStalenessBuckets> staleness_{};

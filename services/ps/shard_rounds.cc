@@ -11,48 +11,53 @@
 
 namespace capstan::ps {
 
-absl::Status Shard::LearnRound(const v1::ClosedSet& closed) {
+absl::Status Shard::LearnRound(uint64_t timeline, const v1::ClosedSet& closed) {
   if (closed.round() <= rounds_.last_round()) return absl::OkStatus();
   CAPSTAN_ASSIGN_OR_RETURN(ClosedSet set, ClosedSetFromProto(closed));
-  if (rounds_.Learn(set)) SweepRounds();
+  if (rounds_.Learn(Timeline{timeline}, set)) SweepRounds();
   return absl::OkStatus();
 }
 
 void Shard::SweepRounds() {
   const absl::Time now = clock_.Now();
   uint64_t passed = rounds_.last_round();
-  for (const std::atomic<Partition*>& owned : partitions_) {
-    Partition* const partition = owned.load(std::memory_order_acquire);
-    if (partition != nullptr) passed = std::min(passed, partition->CatchUp(now));
+  for (const std::unique_ptr<Partition>& partition : partitions_) {
+    if (partition->loaded()) passed = std::min(passed, partition->CatchUp(now));
   }
   rounds_.Forget(passed);
 }
 
-absl::Status Shard::CheckKeeper() const {
-  absl::MutexLock lock(&keeper_mu_);
-  if (keeper_ && Find(0) != nullptr) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("shard ", Raw(identity_.index), " is not the keeper of rounds"));
+absl::Status Shard::CheckKeeper(uint64_t timeline) const {
+  if (keeper_ && keeper_timeline_ == timeline) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "shard ", Raw(identity_.index), " is not the keeper of rounds in timeline ", timeline));
+}
+
+void Shard::SetKeeper(uint64_t timeline, std::optional<KeeperMachine> keeper) {
+  KeeperAnswers dismissed;
+  {
+    absl::MutexLock lock(&keeper_mu_);
+    if (keeper_) dismissed = keeper_->Tick(absl::InfiniteFuture());
+    keeper_ = std::move(keeper);
+    keeper_timeline_ = timeline;
+  }
+  AnswerRounds(dismissed);
 }
 
 std::optional<WaiterId> Shard::OpenRound(const v1::OpenRoundRequest& request, OnOpened done) {
-  if (absl::Status keeper = CheckKeeper(); !keeper.ok()) {
-    done(keeper);
-    return std::nullopt;
-  }
   // Shared by the parked callback and the refusal below; only one of them runs.
   auto shared = std::make_shared<OnOpened>(std::move(done));
   const WaiterId waiter = parked_rounds_.Park(
       [shared](const KeeperAnswer& answer) { (*shared)(std::get<OpenAnswer>(answer.answer)); });
   const absl::Time now = clock_.Now();
-  absl::StatusOr<KeeperAnswers> answers;
-  {
+  const absl::StatusOr<KeeperAnswers> answers = [&]() -> absl::StatusOr<KeeperAnswers> {
     absl::MutexLock lock(&keeper_mu_);
-    answers = keeper_->Open(
+    CAPSTAN_RETURN_IF_ERROR(CheckKeeper(request.header().timeline()));
+    return keeper_->Open(
         {waiter, static_cast<LaneIndex>(request.lane()), GenerationFromProto(request.generation()),
          now + absl::Seconds(std::min(request.wait_seconds(), 60.0))},
         now);
-  }
+  }();
   if (!answers.ok()) {
     if (parked_rounds_.Take(waiter)) (*shared)(answers.status());
     return std::nullopt;
@@ -62,10 +67,10 @@ std::optional<WaiterId> Shard::OpenRound(const v1::OpenRoundRequest& request, On
 }
 
 absl::StatusOr<v1::ReportLaneReply> Shard::ReportLane(const v1::ReportLaneRequest& request) {
-  CAPSTAN_RETURN_IF_ERROR(CheckKeeper());
   absl::StatusOr<KeeperMachine::ReportResult> result;
   {
     absl::MutexLock lock(&keeper_mu_);
+    CAPSTAN_RETURN_IF_ERROR(CheckKeeper(request.header().timeline()));
     result = keeper_->Report({static_cast<LaneIndex>(request.lane()),
                               GenerationFromProto(request.generation()), request.round(),
                               request.examples(), request.end_of_data()});
@@ -79,39 +84,26 @@ absl::StatusOr<v1::ReportLaneReply> Shard::ReportLane(const v1::ReportLaneReques
 
 std::optional<WaiterId> Shard::HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
                                           OnHeld done) {
-  if (absl::Status keeper = CheckKeeper(); !keeper.ok()) {
-    done(HoldAnswer{.status = keeper});
-    return std::nullopt;
-  }
-  absl::Status in_order;
-  {
-    absl::MutexLock lock(&keeper_mu_);
-    in_order = keeper_->TakeOrder(request.number());
-  }
-  if (!in_order.ok()) {
-    done(HoldAnswer{.status = in_order});
-    return std::nullopt;
-  }
-  KeeperAnswers answers;
-  if (!request.hold()) {
-    HoldAnswer released;
-    {
-      absl::MutexLock lock(&keeper_mu_);
-      answers = keeper_->Release();
-      released.last = keeper_->last_closed();
-      released.ended = keeper_->ended();
-    }
-    AnswerRounds(answers);
-    done(released);
-    return std::nullopt;
-  }
   const WaiterId waiter =
       parked_rounds_.Park([done = std::move(done)](const KeeperAnswer& answer) mutable {
         done(std::get<HoldAnswer>(answer.answer));
       });
+  KeeperAnswers answers;
   {
     absl::MutexLock lock(&keeper_mu_);
-    answers = keeper_->Hold(waiter, deadline);
+    absl::Status order = CheckKeeper(request.header().timeline());
+    if (order.ok()) {
+      order = keeper_->TakeOrder(request.header().epoch().term(), request.number());
+    }
+    if (!order.ok()) {
+      answers.push_back({waiter, HoldAnswer{.status = order}});
+    } else if (request.hold()) {
+      answers = keeper_->Hold(waiter, deadline);
+    } else {
+      answers = keeper_->Release();
+      const KeeperState at = keeper_->state();
+      answers.push_back({waiter, HoldAnswer{{}, at.last, keeper_->ended(), at.lanes}});
+    }
   }
   AnswerRounds(answers);
   return waiter;

@@ -353,6 +353,9 @@ v1::LeaseReport LeaseRunner::Report() {
   v1::LeaseReport report;
   ToProto(generation_, *report.mutable_generation());
   report.set_kind(lease_.kind());
+  report.set_timeline(lease_.timeline());
+  report.set_member(lease_.member());
+  report.set_lane(lease_.lane());
   report.set_batches_done(progress.batches_done);
   report.set_examples(progress.examples);
   report.set_loss_sum(progress.loss_sum);

@@ -66,6 +66,7 @@ class LeaseRunner {
   bool lost() const { return lost_; }
   v1::LeaseKind kind() const { return lease_.kind(); }
   Generation generation() const { return generation_; }
+  uint64_t timeline() const { return lease_.timeline(); }
 
   // What the chief is told. A lane's finished tasks are told until it is seen to know of them.
   v1::LeaseReport Report();

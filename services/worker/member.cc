@@ -15,6 +15,9 @@ v1::LeaseReport UntouchedReport(const v1::Lease& lease, bool returned) {
   v1::LeaseReport report;
   *report.mutable_generation() = lease.generation();
   report.set_kind(lease.kind());
+  report.set_timeline(lease.timeline());
+  report.set_member(lease.member());
+  report.set_lane(lease.lane());
   report.set_stream(StreamId::Task(lease.data_epoch(), lease.task().index()).value);
   report.set_batches_done(lease.first_batch());
   report.set_lane_tasks_known(lease.lane_tasks_size() > 0
@@ -51,12 +54,14 @@ bool Member::HasTask() const {
 }
 
 void Member::Grant(const v1::Lease& lease) {
+  if (lease.timeline() < client_.view().timeline()) return;  // Void: the chief will say so.
   waiting_.push_back(lease);
   BeginWaiting();
 }
 
 bool Member::MayBegin(const v1::Lease& lease) const {
   if (client_.owners().empty() || draining_) return false;
+  if (lease.timeline() != client_.view().timeline()) return false;  // The view is on its way.
   return lease.kind() != v1::LEASE_KIND_TASK || !HasTask();
 }
 
@@ -93,14 +98,23 @@ void Member::Revoke(const Generation& generation) {
   runners_.erase(found);
 }
 
-void Member::RevokeAll() {
-  waiting_.clear();
-  runners_.clear();
-}
-
 void Member::BeginDrain(absl::Time deadline) {
   draining_ = true;
   for (auto& [generation, runner] : runners_) runner->BeginDrain(deadline);
+}
+
+// First of all: what follows goes to the new timeline.
+void Member::ForgetBefore(uint64_t timeline) {
+  std::erase_if(waiting_, [&](const v1::Lease& lease) { return lease.timeline() < timeline; });
+  for (auto runner = runners_.begin(); runner != runners_.end();) {
+    if (runner->second->timeline() >= timeline) {
+      ++runner;
+      continue;
+    }
+    runner->second->Revoke();
+    runner = runners_.erase(runner);
+  }
+  clock_ = MemberClock();  // Rounds come again.
 }
 
 void Member::OnView(const v1::View& view, const std::vector<ShardIndex>& restarted) {

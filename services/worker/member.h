@@ -36,7 +36,8 @@ class Member {
   void Grant(const v1::Lease& lease);
   void Extend(const v1::Lease& lease);
   void Revoke(const Generation& generation);
-  void RevokeAll();
+  // What was granted in an earlier timeline than this is void.
+  void ForgetBefore(uint64_t timeline);
   // Steps under way are finished, everything else is given back by the deadline.
   void BeginDrain(absl::Time deadline);
   void OnView(const v1::View& view, const std::vector<ShardIndex>& restarted);

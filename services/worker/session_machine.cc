@@ -51,6 +51,11 @@ void SessionMachine::Drain() {
   urgent_ = true;
 }
 
+void SessionMachine::ForgetBefore(uint64_t timeline) {
+  std::erase_if(
+      leases_, [timeline](const auto& lease) { return lease.second.report.timeline() < timeline; });
+}
+
 absl::Time SessionMachine::NextHeartbeat() const {
   if (under_way_) return absl::InfiniteFuture();
   if (urgent_) return last_sent_ + options_.soonest;
@@ -85,7 +90,7 @@ Orders SessionMachine::EndHeartbeat(const v1::WorkerHeartbeatReply& reply, absl:
   under_way_ = false;
   Orders orders{.known = reply.known(), .state = reply.state()};
   if (!reply.known()) {
-    leases_.clear();
+    for (auto& [generation, lease] : leases_) lease.sent_end = false;
     return orders;
   }
   std::erase_if(leases_, [](const auto& entry) { return entry.second.sent_end; });
@@ -98,6 +103,8 @@ Orders SessionMachine::EndHeartbeat(const v1::WorkerHeartbeatReply& reply, absl:
     if (!is_new) continue;
     held->second.report.set_kind(lease.kind());
     *held->second.report.mutable_generation() = lease.generation();
+    held->second.report.set_timeline(lease.timeline());
+    held->second.report.set_member(lease.member());
     members_[MemberId{lease.member()}].wants_lease = false;
   }
   const bool wish_open = std::any_of(members_.begin(), members_.end(),

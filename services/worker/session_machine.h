@@ -3,7 +3,8 @@
 // is urgent: a member wants a lease, or a lease has ended.
 //
 // Reports are cumulative per lease, so a heartbeat that is lost or repeated changes nothing. The
-// last report of a lease is repeated until a heartbeat that carried it has been answered.
+// last report of a lease is repeated until a heartbeat that carried it has been answered by a chief
+// that knows this process; a chief that has come after another is told of all that is held.
 #ifndef CAPSTAN_WORKER_SESSION_MACHINE_H_
 #define CAPSTAN_WORKER_SESSION_MACHINE_H_
 
@@ -30,7 +31,7 @@ struct SessionOptions {
 
 // What the chief wants done after a heartbeat.
 struct Orders {
-  bool known = true;  // false: the chief does not know this incarnation; every lease is void.
+  bool known = true;  // false: the chief does not know this incarnation; it is to be registered.
   std::vector<v1::Lease> granted;
   std::vector<v1::Lease> extended;  // Further tasks of a lane that is held already.
   std::vector<Generation> revoked;
@@ -54,6 +55,8 @@ class SessionMachine {
   void Report(const v1::LeaseReport& report);
   // From now on everything is given back and nothing is asked for.
   void Drain();
+  // What was granted in an earlier timeline than this is void.
+  void ForgetBefore(uint64_t timeline);
   // The next heartbeat goes out at once.
   void Hurry() { urgent_ = true; }
 

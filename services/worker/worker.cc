@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
+#include "capstan/base/wire_version.h"
 
 namespace capstan::worker {
 namespace {
@@ -24,6 +25,8 @@ SessionOptions SessionOptionsOf(const WorkerOptions& options, const v1::JobSpec&
   for (uint64_t member : registration.members()) session.members.push_back(MemberId{member});
   return session;
 }
+
+ViewEpoch EpochOf(const v1::View& view) { return {view.epoch().term(), view.epoch().n()}; }
 
 bool IsOver(v1::JobState state) {
   return state == v1::JOB_STATE_COMPLETED || state == v1::JOB_STATE_FAILED;
@@ -68,6 +71,7 @@ Worker::~Worker() {
   source_->Cancel();  // Lest the prefetcher waits for it.
   loop_.Cancel(view_call_);
   loop_.Cancel(heartbeat_call_);
+  loop_.Cancel(registration_call_);
   members_.clear();
   // The callbacks of what has been cancelled or posted run here, while what they refer to still
   // stands.
@@ -122,6 +126,7 @@ void Worker::WatchView() {
 }
 
 void Worker::OnView(const v1::View& view) {
+  if (EpochOf(view) <= EpochOf(view_)) return;
   std::vector<ShardIndex> restarted;
   for (const v1::ShardInfo& shard : view.shards()) {
     for (const v1::ShardInfo& before : view_.shards()) {
@@ -129,6 +134,12 @@ void Worker::OnView(const v1::View& view) {
         restarted.push_back(ShardIndex{static_cast<int32_t>(shard.index())});
       }
     }
+  }
+  // A chief that begins anew does not know yet where the partitions are to be.
+  if (view.owners().empty() && !view_.owners().empty()) return;
+  if (view.timeline() > view_.timeline()) {
+    session_.ForgetBefore(view.timeline());
+    for (auto& [id, member] : members_) member->ForgetBefore(view.timeline());
   }
   view_ = view;
   for (auto& [id, member] : members_) member->OnView(view, restarted);
@@ -164,8 +175,7 @@ void Worker::OnHeartbeat(absl::StatusOr<v1::WorkerHeartbeatReply> reply) {
 
 void Worker::CarryOut(const Orders& orders) {
   if (!orders.known) {
-    log::Warn("the chief does not know this worker any more; registering again");
-    known_ = false;
+    RegisterAgain();
     return;
   }
   for (const Generation& generation : orders.revoked) {
@@ -181,6 +191,34 @@ void Worker::CarryOut(const Orders& orders) {
   }
   if (orders.state != state_ && IsOver(orders.state)) log::Info("the job is over; parked");
   state_ = orders.state;
+}
+
+// Another chief has come, or this one has given the worker up.
+void Worker::RegisterAgain() {
+  if (registering_) return;
+  registering_ = true;
+  log::Warn("the chief does not know this worker; registering again",
+            {{"leases", session_.leases()}});
+  v1::RegisterWorkerRequest request;
+  request.set_wire_version(kWireVersion);
+  request.set_name(options_.name);
+  request.set_incarnation(Raw(options_.incarnation));
+  for (const auto& [id, member] : members_) request.add_members(Raw(id));
+  registration_call_ = loop_.Call<v1::RegisterWorkerReply>(
+      chief_, "/capstan.v1.Chief/RegisterWorker", request, kHeartbeatTimeout,
+      [this](absl::StatusOr<v1::RegisterWorkerReply> reply) { OnRegistered(reply); });
+}
+
+void Worker::OnRegistered(const absl::StatusOr<v1::RegisterWorkerReply>& reply) {
+  registering_ = false;
+  const absl::Status& status = reply.status();
+  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) return;  // At the next beat.
+  // The members and the job must be those that the work under way is for.
+  known_ = reply.ok() && reply->members_size() == static_cast<int>(members_.size()) &&
+           std::all_of(reply->members().begin(), reply->members().end(),
+                       [this](uint64_t id) { return members_.contains(MemberId{id}); }) &&
+           reply->job().SerializeAsString() == job_.SerializeAsString();
+  session_.Hurry();
 }
 
 v1::WorkerReport Worker::MakeReport() {

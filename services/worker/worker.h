@@ -28,7 +28,7 @@ struct WorkerOptions {
 // How a worker's life ended.
 enum class WorkerEnd {
   kDrained,  // Asked to stop: everything has been given back.
-  kUnknown,  // The chief does not know this incarnation any more: register again.
+  kUnknown,  // The chief does not want this incarnation any more: register another.
 };
 
 // Confined to the thread that runs it.
@@ -42,8 +42,9 @@ class Worker {
                                                         WorkerMetrics& metrics);
   ~Worker();
 
-  // Works until `shutdown` is requested, or the chief has forgotten this worker. A job that is over
-  // leaves the worker idle: it parks.
+  // Works until `shutdown` is requested, or the chief has given this worker up. A chief that comes
+  // after another is told of this worker and of what it holds, and the work goes on. A job that is
+  // over leaves the worker idle: it parks.
   WorkerEnd Run(const Shutdown& shutdown);
 
  private:
@@ -56,6 +57,8 @@ class Worker {
   void SendHeartbeat();
   void OnHeartbeat(absl::StatusOr<v1::WorkerHeartbeatReply> reply);
   void CarryOut(const Orders& orders);
+  void RegisterAgain();
+  void OnRegistered(const absl::StatusOr<v1::RegisterWorkerReply>& reply);
   void ReportAll();
   v1::WorkerReport MakeReport();
   absl::Duration UntilNextDeadline() const;
@@ -89,6 +92,8 @@ class Worker {
   double examples_per_second_ = 0;
   CallId view_call_{};
   CallId heartbeat_call_{};
+  CallId registration_call_{};
+  bool registering_ = false;
 };
 
 }  // namespace capstan::worker

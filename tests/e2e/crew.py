@@ -79,15 +79,7 @@ class Crew:
 
     def __enter__(self):
         try:
-            settings = [word for value in self.overrides for word in ("--set", value)]
-            self.start("chief", "chief", "--job", self.job_file, "--shards", self.shards,
-                       *(["--exit-when-done"] if self.exit_when_done else []),
-                       "--listen", "127.0.0.1:0", *settings)
-            self.address = f"127.0.0.1:{self.ports('chief')['data']}"
-            for index in range(self.shards):
-                self.add_shard(index)
-            for index in range(self.workers):
-                self.add_worker(f"worker-{index}")
+            self.begin()
             return self
         except BaseException:
             self.__exit__(*sys.exc_info())
@@ -105,6 +97,40 @@ class Crew:
             print(f"the logs are in {self.folder}", file=sys.stderr)
 
     # ---- processes ----
+
+    def begin(self, *chief_flags):
+        """The whole crew."""
+        self.add_chief("127.0.0.1:0", *chief_flags)
+        self.address = f"127.0.0.1:{self.ports('chief')['data']}"
+        for index in range(self.shards):
+            self.add_shard(index)
+        for index in range(self.workers):
+            self.add_worker(f"worker-{index}")
+
+    def add_chief(self, listen, *flags, name="chief"):
+        settings = [word for value in self.overrides for word in ("--set", value)]
+        self.start(name, "chief", "--job", self.job_file, "--shards", self.shards,
+                   *(["--exit-when-done"] if self.exit_when_done else []),
+                   "--listen", listen, *flags, *settings)
+
+    def restart_chief(self):
+        """kill -9, and another at the same address."""
+        self.kill("chief")
+        self.add_chief(self.address)
+
+    def restart_shard(self, index):
+        self.kill(f"ps-{index}")
+        self.add_shard(index)
+
+    def kill_all(self):
+        for process in self.processes.values():
+            if process.poll() is None:
+                process.kill()
+        for process in self.processes.values():
+            process.wait(10)
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
 
     def start(self, name, binary, *arguments):
         self.ports_file(name).unlink(missing_ok=True)
@@ -159,7 +185,12 @@ class Crew:
         stub = self._channel.unary_unary(f"/capstan.v1.Chief/{method}",
                                          request_serializer=type(request).SerializeToString,
                                          response_deserializer=reply.FromString)
-        return stub(request, timeout=5, wait_for_ready=True)
+        try:
+            return stub(request, timeout=5, wait_for_ready=True)
+        except grpc.RpcError as error:  # The chief was killed while it answered, and another has come.
+            if error.code() != grpc.StatusCode.UNAVAILABLE or self.processes["chief"].poll() is not None:
+                raise
+            return stub(request, timeout=5, wait_for_ready=True)
 
     def status(self):
         return self.call("GetStatus", chief_pb2.GetStatusRequest(), chief_pb2.GetStatusReply)
@@ -199,6 +230,9 @@ class Crew:
         wanted = {view_pb2.JobState.Value(f"JOB_STATE_{state}") for state in states}
         self.until(lambda: self.status().state in wanted, " or ".join(states), timeout)
         return self.status()
+
+    def until_checkpoints(self, count, timeout=60):
+        self.until(lambda: len(self.manifests()) >= count, f"{count} checkpoints", timeout)
 
     def until_examples(self, count, timeout=60):
         self.until(lambda: self.status().examples >= count, f"{count} examples", timeout)
@@ -242,8 +276,11 @@ class Crew:
 
     # ---- the model ----
 
+    def manifests(self):
+        return sorted(self.folder.glob("model/*/checkpoints/*/MANIFEST.json"))
+
     def manifest(self):
-        found = sorted(self.folder.glob("model/*/checkpoints/*/MANIFEST.json"))
+        found = self.manifests()
         if not found:
             raise AssertionError("no manifest was written")
         return found[-1]
@@ -255,8 +292,10 @@ class Crew:
 
     def predict(self, data_file):
         """The model's scores for the records of a file, by `capstan predict`."""
-        out = subprocess.run([str(BINARIES / "capstan"), "predict", str(self.manifest().parent),
-                              str(data_file)], check=True, capture_output=True, text=True)
+        return self.predict_with(self.manifest().parent, data_file)
+
+    def predict_with(self, model, data_file):
+        out = subprocess.run([str(BINARIES / "capstan"), "predict", str(model), str(data_file)], check=True, capture_output=True, text=True)
         return [float(line.split(",")[-1]) for line in out.stdout.splitlines()]
 
 

@@ -184,31 +184,6 @@ class LifeTest(unittest.TestCase):
             self.assertEqual(refused.exception.code(), grpc.StatusCode.UNIMPLEMENTED)
             self.assertIn("wire version 99", refused.exception.details())
 
-    def fails(self, crew, reason):
-        last = crew.wait(timeout=20, expect=1)
-        self.assertEqual(last.state, view_pb2.JOB_STATE_FAILED)
-        self.assertEqual(last.failure_kind, chief_pb2.FAILURE_KIND_ERROR)
-        self.assertRegex(last.reason, reason)
-
-    def test_a_lost_shard_fails_the_job(self):
-        with self.crew(epochs=NEVER) as crew:
-            crew.until_examples(RECORDS // 8)
-            crew.kill("ps-1")
-            self.fails(crew, r"shard 1 \(127\.0\.0\.1:\d+\) is lost: silent for")
-
-    def test_a_shard_that_starts_anew_fails_the_job(self):
-        with self.crew(epochs=NEVER) as crew:
-            crew.until_examples(RECORDS // 8)
-            crew.kill("ps-1")
-            crew.add_shard(1)
-            self.fails(crew, "shard 1 has been started anew; the parameters it held are lost")
-
-    def test_a_shard_that_is_asked_to_leave_fails_the_job(self):
-        with self.crew(epochs=NEVER) as crew:
-            crew.until_examples(RECORDS // 8)
-            self.assertEqual(crew.kill("ps-0", signal.SIGTERM), 0)
-            self.fails(crew, "shard 0 is leaving, with parameters of this job")
-
     # ---- logs ----
 
     def test_json_logs_are_json_line_by_line(self):

@@ -51,29 +51,30 @@ absl::StatusOr<BlockReader> BlockReader::Open(std::string_view file) {
     return absl::FailedPreconditionError(absl::StrCat(
         "format ", format, " of partition files is not known here, only ", int{kFormat}));
   }
-  return BlockReader(file.substr(kMagic.size() + 1));
+  return BlockReader(file.substr(kMagic.size() + 1), file.size());
 }
 
 absl::StatusOr<BlockView> BlockReader::Next() {
   const auto damaged = [this](std::string_view how) {
-    return absl::DataLossError(
-        absl::StrCat("block ", ordinal_, absl::string_view(how.data(), how.size())));
+    return absl::DataLossError(absl::StrCat("block ", ordinal_, ", at byte ",
+                                            file_size_ - rest_.size(),
+                                            absl::string_view(how.data(), how.size())));
   };
   if (rest_.size() < kFrontBytes + kCrcBytes)
-    return damaged(" is missing: the file ends before it");
+    return damaged(", is missing: the file ends before it");
   ByteReader front(rest_);
   const auto kind = front.Number<BlockKind>();
   const auto ordinal = front.Number<uint32_t>();
   const auto length = front.Number<uint32_t>();
   if (length > kMaxPayload || length > front.rest().size() - kCrcBytes) {
-    return damaged(" is cut short or its length is damaged");
+    return damaged(", is cut short or its length is damaged");
   }
   const std::string_view payload = front.rest().substr(0, length);
   ByteReader back(front.rest().substr(length));
   if (back.Number<uint32_t>() != Crc32c(rest_.substr(0, kFrontBytes + length))) {
     return damaged(": the checksum does not agree");
   }
-  if (ordinal != ordinal_) return damaged(" is missing or out of place");
+  if (ordinal != ordinal_) return damaged(", is missing or out of place");
   rest_ = back.rest();
   ++ordinal_;
   if (kind == BlockKind::kEnd) CAPSTAN_RETURN_IF_ERROR(CheckEnd(payload));

@@ -18,6 +18,7 @@ enum class BlockKind : uint32_t {
   kRows = 4,
   kCandidates = 5,
   kDense = 6,
+  kErased = 7,
   kEnd = 255,
 };
 
@@ -58,10 +59,11 @@ class BlockReader {
   absl::StatusOr<BlockView> Next();
 
  private:
-  explicit BlockReader(std::string_view blocks) : rest_(blocks) {}
+  BlockReader(std::string_view blocks, size_t file_size) : rest_(blocks), file_size_(file_size) {}
   absl::Status CheckEnd(std::string_view payload) const;
 
   std::string_view rest_;
+  size_t file_size_;
   uint32_t ordinal_ = 0;
 };
 

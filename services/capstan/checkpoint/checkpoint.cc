@@ -4,6 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "capstan/base/crc32c.h"
 #include "capstan/base/status.h"
+#include "capstan/checkpoint/blocks.h"
 #include "capstan/checkpoint/manifest.h"
 
 namespace capstan {
@@ -12,6 +13,26 @@ namespace {
 absl::Status Prefixed(absl::string_view name, const absl::Status& status) {
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(name, ": ", status.message()));
+}
+
+// Where the damage begins, for people.
+std::string FirstDamage(std::string_view bytes) {
+  absl::StatusOr<BlockReader> reader = BlockReader::Open(bytes);
+  if (!reader.ok()) return std::string(reader.status().message());
+  for (;;) {
+    const absl::StatusOr<BlockView> block = reader->Next();
+    if (!block.ok()) return std::string(block.status().message());
+    if (block->kind == BlockKind::kEnd) return "its blocks are another file's";
+  }
+}
+
+absl::StatusOr<std::string> ReadSavedFile(ObjectStore& folder, const v1::SavedFile& file) {
+  CAPSTAN_ASSIGN_OR_RETURN(std::string bytes, folder.Get(file.name()));
+  const uint32_t crc = Crc32c(bytes);
+  if (bytes.size() == file.bytes() && crc == file.crc32c()) return bytes;
+  return absl::DataLossError(absl::StrFormat(
+      "%s: %d bytes with checksum %08x, the manifest names %d and %08x; %s", file.name(),
+      bytes.size(), crc, file.bytes(), file.crc32c(), FirstDamage(bytes)));
 }
 
 }  // namespace
@@ -34,17 +55,24 @@ absl::StatusOr<v1::SavedFile> WritePartitionFile(ObjectStore& folder, PartitionI
 
 absl::StatusOr<DecodedPartition> ReadPartitionFile(ObjectStore& folder, const v1::SavedFile& file,
                                                    const v1::JobSpec& job,
-                                                   const DenseLayout& layout) {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::string bytes, folder.Get(file.name()));
-  if (bytes.size() != file.bytes() || Crc32c(bytes) != file.crc32c()) {
-    return absl::DataLossError(
-        absl::StrFormat("%s: %d bytes with checksum %08x, the manifest names %d and %08x",
-                        file.name(), bytes.size(), Crc32c(bytes), file.bytes(), file.crc32c()));
-  }
+                                                   const DenseLayout& layout, SlabArena* arena) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string bytes, ReadSavedFile(folder, file));
   absl::StatusOr<DecodedPartition> decoded =
-      DecodePartition(bytes, job, layout, PartitionIndex(file.partition()));
+      DecodePartition(bytes, job, layout, PartitionIndex(file.partition()), arena);
   if (!decoded.ok()) return Prefixed(file.name(), decoded.status());
   return decoded;
+}
+
+absl::Status ReadDeltaFile(ObjectStore& folder, const v1::SavedFile& file, const v1::JobSpec& job,
+                           const std::string& parent, DecodedPartition& partition) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string bytes, ReadSavedFile(folder, file));
+  return Prefixed(file.name(), ApplyDelta(bytes, job, parent, partition));
+}
+
+std::string CheckpointBeside(const std::string& uri, const std::string& id) {
+  std::string_view folder = uri;
+  while (folder.ends_with('/')) folder.remove_suffix(1);
+  return std::string(folder.substr(0, folder.rfind('/') + 1)) + id;
 }
 
 absl::Status WriteManifest(ObjectStore& folder, const v1::Manifest& manifest) {

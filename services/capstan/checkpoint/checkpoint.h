@@ -30,7 +30,15 @@ absl::StatusOr<v1::SavedFile> WritePartitionFile(ObjectStore& folder, PartitionI
 // another. See DecodePartition.
 absl::StatusOr<DecodedPartition> ReadPartitionFile(ObjectStore& folder, const v1::SavedFile& file,
                                                    const v1::JobSpec& job,
-                                                   const DenseLayout& layout);
+                                                   const DenseLayout& layout,
+                                                   SlabArena* arena = nullptr);
+
+// The same of a delta: see ApplyDelta.
+absl::Status ReadDeltaFile(ObjectStore& folder, const v1::SavedFile& file, const v1::JobSpec& job,
+                           const std::string& parent, DecodedPartition& partition);
+
+// The folder of another checkpoint of the same job.
+std::string CheckpointBeside(const std::string& uri, const std::string& id);
 
 // The commit of the checkpoint. INVALID_ARGUMENT if a partition is missing or named twice;
 // ALREADY_EXISTS if the folder has a manifest.

@@ -7,7 +7,7 @@
 
 namespace capstan {
 
-enum class Content : uint32_t { kFull = 1 };
+enum class Content : uint32_t { kFull = 1, kDelta = 2 };
 
 // A row without its state: key, frequency, touched_examples.
 inline constexpr size_t kRowFrontBytes = 8 + 4 + 8;

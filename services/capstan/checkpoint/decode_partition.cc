@@ -1,5 +1,7 @@
+#include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/blocks.h"
@@ -17,6 +19,7 @@ struct Header {
   Content content{};
   uint32_t tables = 0;
   uint32_t dense_blocks = 0;
+  std::string parent;  // Of a delta.
 };
 
 struct TableHeader {
@@ -27,6 +30,9 @@ struct TableHeader {
   uint64_t progress_examples = 0;
   uint64_t rows = 0;
   uint64_t candidates = 0;
+  // Of a delta.
+  uint64_t rows_after = 0;
+  uint64_t erased = 0;
 };
 
 absl::Status Malformed(absl::string_view what) {
@@ -43,22 +49,30 @@ bool Compatible(uint32_t stored, v1::OptimizerKind wanted) {
 
 class Decoder {
  public:
-  Decoder(BlockReader reader, DecodedPartition& result) : reader_(reader), result_(result) {}
+  // `parent`: the file shall be a delta to this checkpoint; empty: a full one.
+  Decoder(BlockReader reader, const std::string& parent, DecodedPartition& result)
+      : reader_(reader), parent_(parent), result_(result) {}
 
   absl::Status Run(uint32_t partition_count);
 
  private:
   absl::StatusOr<std::string_view> Expect(BlockKind kind, absl::string_view name);
   absl::StatusOr<Header> ReadHeader();
+  bool delta() const { return !parent_.empty(); }
+  absl::Status CheckContent(const Header& header) const;
   absl::Status ReadTable();
+  absl::StatusOr<TableHeader> ReadTableHeader();
   absl::StatusOr<Table*> FindTable(const TableHeader& header);
+  absl::StatusOr<uint64_t> ReadErased(Table& table);
   absl::StatusOr<uint64_t> ReadRows(Table& table);
   absl::StatusOr<uint64_t> ReadCandidates(Table& table);
   absl::Status ReadDense();
 
   BlockReader reader_;
+  const std::string parent_;
   DecodedPartition& result_;
   std::vector<float> state_;
+  absl::flat_hash_set<uint32_t> read_;  // Tables.
 };
 
 absl::StatusOr<std::string_view> Decoder::Expect(BlockKind kind, absl::string_view name) {
@@ -76,11 +90,12 @@ absl::Status Decoder::Run(uint32_t partition_count) {
                                                       header.partition_count, ", not ", partition,
                                                       " of ", partition_count));
   }
+  const size_t dense_blocks = result_.store->blocks().blocks().size();
   if (header.tables != result_.store->tables().size() ||
-      header.dense_blocks != result_.store->blocks().blocks().size()) {
+      (delta() ? header.dense_blocks > dense_blocks : header.dense_blocks != dense_blocks)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "holds ", header.tables, " tables and ", header.dense_blocks, " dense blocks, the job has ",
-        result_.store->tables().size(), " and ", result_.store->blocks().blocks().size()));
+        result_.store->tables().size(), " and ", dense_blocks));
   }
   for (uint32_t i = 0; i < header.tables; ++i) CAPSTAN_RETURN_IF_ERROR(ReadTable());
   for (uint32_t i = 0; i < header.dense_blocks; ++i) CAPSTAN_RETURN_IF_ERROR(ReadDense());
@@ -97,10 +112,9 @@ absl::StatusOr<Header> Decoder::ReadHeader() {
   header.content = reader.Number<Content>();
   header.tables = reader.Number<uint32_t>();
   header.dense_blocks = reader.Number<uint32_t>();
-  if (!reader.finished()) return Malformed("the header");
-  if (header.content != Content::kFull) {
-    return absl::FailedPreconditionError("not a full checkpoint");
-  }
+  if (reader.beyond_end()) return Malformed("the header");
+  header.parent = std::string(reader.rest());
+  CAPSTAN_RETURN_IF_ERROR(CheckContent(header));
   CAPSTAN_ASSIGN_OR_RETURN(const std::string_view machine, Expect(BlockKind::kMachine, "machine"));
   ByteReader machine_reader(machine);
   result_.timeline = header.timeline;
@@ -108,6 +122,18 @@ absl::StatusOr<Header> Decoder::ReadHeader() {
   if (machine_reader.beyond_end()) return Malformed("the machine block");
   result_.machine.bytes = std::string(machine_reader.rest());
   return header;
+}
+
+absl::Status Decoder::CheckContent(const Header& header) const {
+  const Content wanted = delta() ? Content::kDelta : Content::kFull;
+  if (header.content != Content::kFull && header.content != Content::kDelta) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "content ", static_cast<uint32_t>(header.content), " of partition files is not known"));
+  }
+  if (header.content == wanted && header.parent == parent_) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      "holds ", header.parent.empty() ? "everything" : absl::StrCat("changes to ", header.parent),
+      ", expected ", delta() ? absl::StrCat("changes to ", parent_) : "everything"));
 }
 
 absl::StatusOr<Table*> Decoder::FindTable(const TableHeader& header) {
@@ -123,13 +149,13 @@ absl::StatusOr<Table*> Decoder::FindTable(const TableHeader& header) {
         " slots and optimizer ", header.optimizer, ", the job has ", table->dim(), ", ",
         table->slot_count(), " and ", static_cast<int>(table->spec().optimizer().kind())));
   }
-  if (table->row_count() > 0 || table->progress_examples() > 0) {
+  if (!read_.insert(header.table).second) {
     return absl::DataLossError(absl::StrCat("table ", header.table, " occurs twice"));
   }
   return table;
 }
 
-absl::Status Decoder::ReadTable() {
+absl::StatusOr<TableHeader> Decoder::ReadTableHeader() {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string_view bytes, Expect(BlockKind::kTableHeader, "table"));
   ByteReader reader(bytes);
   TableHeader header;
@@ -140,10 +166,22 @@ absl::Status Decoder::ReadTable() {
   header.progress_examples = reader.Number<uint64_t>();
   header.rows = reader.Number<uint64_t>();
   header.candidates = reader.Number<uint64_t>();
+  header.rows_after = delta() ? reader.Number<uint64_t>() : header.rows;
+  header.erased = delta() ? reader.Number<uint64_t>() : 0;
   if (!reader.finished()) return Malformed("a table's header");
+  return header;
+}
+
+absl::Status Decoder::ReadTable() {
+  CAPSTAN_ASSIGN_OR_RETURN(const TableHeader header, ReadTableHeader());
   CAPSTAN_ASSIGN_OR_RETURN(Table* const table, FindTable(header));
   table->RestoreProgress(header.progress_examples);
+  table->ForgetCandidates();
   state_.resize(header.dim + header.slots);
+  for (uint64_t erased = 0; erased < header.erased;) {
+    CAPSTAN_ASSIGN_OR_RETURN(const uint64_t more, ReadErased(*table));
+    erased += more;
+  }
   for (uint64_t rows = 0; rows < header.rows;) {
     CAPSTAN_ASSIGN_OR_RETURN(const uint64_t more, ReadRows(*table));
     rows += more;
@@ -152,8 +190,19 @@ absl::Status Decoder::ReadTable() {
     CAPSTAN_ASSIGN_OR_RETURN(const uint64_t more, ReadCandidates(*table));
     candidates += more;
   }
-  if (table->row_count() == header.rows) return absl::OkStatus();
+  if (table->row_count() == header.rows_after) return absl::OkStatus();
   return Malformed("a table's number of rows");
+}
+
+absl::StatusOr<uint64_t> Decoder::ReadErased(Table& table) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string_view bytes, Expect(BlockKind::kErased, "erased keys"));
+  ByteReader reader(bytes);
+  const auto count = reader.Number<uint32_t>();
+  if (count == 0 || reader.rest().size() != count * sizeof(uint64_t)) {
+    return Malformed("a block of erased keys");
+  }
+  for (uint32_t i = 0; i < count; ++i) table.RestoreErased(reader.Number<uint64_t>());
+  return count;
 }
 
 absl::StatusOr<uint64_t> Decoder::ReadRows(Table& table) {
@@ -169,7 +218,7 @@ absl::StatusOr<uint64_t> Decoder::ReadRows(Table& table) {
     row.touched_examples = reader.Number<uint64_t>();
     reader.Floats(absl::MakeSpan(state_));
     row.state = state_;
-    CAPSTAN_RETURN_IF_ERROR(table.RestoreRow(row));
+    CAPSTAN_RETURN_IF_ERROR(delta() ? table.RestoreChangedRow(row) : table.RestoreRow(row));
   }
   return count;
 }
@@ -221,12 +270,18 @@ absl::Status Decoder::ReadDense() {
 
 absl::StatusOr<DecodedPartition> DecodePartition(std::string_view file, const v1::JobSpec& job,
                                                  const DenseLayout& layout,
-                                                 PartitionIndex partition) {
+                                                 PartitionIndex partition, SlabArena* arena) {
   CAPSTAN_ASSIGN_OR_RETURN(BlockReader reader, BlockReader::Open(file));
   DecodedPartition result;
-  CAPSTAN_ASSIGN_OR_RETURN(result.store, PartitionStore::Create(job, layout, partition));
-  CAPSTAN_RETURN_IF_ERROR(Decoder(reader, result).Run(job.partition_count()));
+  CAPSTAN_ASSIGN_OR_RETURN(result.store, PartitionStore::Create(job, layout, partition, arena));
+  CAPSTAN_RETURN_IF_ERROR(Decoder(reader, /*parent=*/"", result).Run(job.partition_count()));
   return result;
+}
+
+absl::Status ApplyDelta(std::string_view file, const v1::JobSpec& job, const std::string& parent,
+                        DecodedPartition& partition) {
+  CAPSTAN_ASSIGN_OR_RETURN(BlockReader reader, BlockReader::Open(file));
+  return Decoder(reader, parent, partition).Run(job.partition_count());
 }
 
 }  // namespace capstan

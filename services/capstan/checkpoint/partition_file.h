@@ -25,10 +25,12 @@ struct PartitionFileOptions {
   uint32_t partition_count = 0;
   uint64_t timeline = 0;
   MachineState machine;
+  // Only what has changed since this checkpoint, as the store knows it; empty: everything.
+  std::string parent = {};
 };
 
-// Touches only memory, so it may be called under the partition's lock.
-std::string EncodePartition(const PartitionStore& store, const PartitionFileOptions& options);
+// The partition as it is. PartitionEncoder does the same in pieces. REQUIRES: it is not marked.
+std::string EncodePartition(PartitionStore& store, const PartitionFileOptions& options);
 
 struct DecodedPartition {
   std::unique_ptr<PartitionStore> store;
@@ -38,10 +40,17 @@ struct DecodedPartition {
 
 // All of the partition or nothing: DATA_LOSS, with the place, if a byte has changed or is missing;
 // FAILED_PRECONDITION if the file is of another partition or model than `job` describes, or of a
-// newer format. `layout` is that of job.tensors over job.partition_count partitions.
+// newer format. `layout` is that of job.tensors over job.partition_count partitions; `arena`, if
+// any, must outlive the partition.
 absl::StatusOr<DecodedPartition> DecodePartition(std::string_view file, const v1::JobSpec& job,
                                                  const DenseLayout& layout,
-                                                 PartitionIndex partition);
+                                                 PartitionIndex partition,
+                                                 SlabArena* arena = nullptr);
+
+// Makes of the partition, which is that of the checkpoint `parent`, what the file holds. On an
+// error, which is one of DecodePartition's, the partition is of no further use.
+absl::Status ApplyDelta(std::string_view file, const v1::JobSpec& job, const std::string& parent,
+                        DecodedPartition& partition);
 
 }  // namespace capstan
 

@@ -140,11 +140,11 @@ void WarnOfWhatIsNotDone(const v1::JobSpec& spec, const JobScale& scale,
   if (spec.checkpoint().uri().empty()) {
     warnings.push_back("no checkpoint.uri: the finished model is not written");
   }
-  if (spec.checkpoint().every_seconds() > 0) {
-    warnings.push_back("checkpoint.every has no effect yet: only the finished model is written");
+  if (spec.checkpoint().uri().empty() && spec.checkpoint().every_seconds() > 0) {
+    warnings.push_back("checkpoint.every has no effect without checkpoint.uri");
   }
-  if (spec.recovery() != v1::RECOVERY_ROLLBACK) {
-    warnings.push_back("recovery has no effect yet: a lost shard fails the job");
+  if (spec.recovery() == v1::RECOVERY_PARTIAL || spec.recovery() == v1::RECOVERY_REPLICA) {
+    warnings.push_back("recovery: only rollback is there yet; a lost shard brings about that");
   }
   if (scale.eval_tasks == 0) warnings.push_back("no data.eval: the model is not evaluated");
   if (static_cast<uint64_t>(scale.shards) > spec.partition_count()) {

@@ -45,6 +45,7 @@ void ReadCheckpoint(Section& in, v1::CheckpointSpec& out) {
   }
   out.set_every_seconds(in.Seconds("every", {.min = 1}, 0));
   out.set_keep(in.Whole("keep", {.min = 1, .max = 1000}, 3));
+  out.set_max_deltas(in.Whole("max_deltas", {.min = 0, .max = 100}, 0));
 }
 
 }  // namespace capstan

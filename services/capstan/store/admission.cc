@@ -26,10 +26,15 @@ void Admission::Forget(size_t keep) {
   }
 }
 
-std::vector<Candidate> Admission::InOrderOfKeys() const {
+std::vector<Candidate> Admission::InNoOrder() const {
   std::vector<Candidate> candidates;
   candidates.reserve(seen_.size());
   for (const auto& [key, seen] : seen_) candidates.push_back({key, seen});
+  return candidates;
+}
+
+std::vector<Candidate> Admission::InOrderOfKeys() const {
+  std::vector<Candidate> candidates = InNoOrder();
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
   return candidates;

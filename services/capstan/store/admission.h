@@ -29,7 +29,9 @@ class Admission {
   void Restore(const Candidate& candidate) { seen_[candidate.key] = candidate.seen; }
   bool contains(uint64_t key) const { return seen_.contains(key); }
 
+  std::vector<Candidate> InNoOrder() const;
   std::vector<Candidate> InOrderOfKeys() const;
+  void Clear() { seen_.clear(); }
   size_t memory_bytes() const;
 
  private:

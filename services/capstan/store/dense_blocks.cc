@@ -52,6 +52,8 @@ absl::Span<const float> DenseBlocks::Weights(BlockId id) const {
 void DenseBlocks::Apply(BlockId id, absl::Span<const BlockGradient> gradients,
                         const UpdateContext& context) {
   Stored& block = stored(id);
+  if (block.wanted) KeepImage(block);
+  block.changed = true;
   const float rate = LearningRate(block.tensor->spec.optimizer(), context.progress_examples);
   block.tensor->optimizer->Apply(block.parameters(), Sum(block, gradients, context), rate);
 }
@@ -97,8 +99,47 @@ absl::Status DenseBlocks::Restore(BlockId id, absl::Span<const float> state) {
   return absl::OkStatus();
 }
 
+// ---- a copy as of a moment ----
+
+void DenseBlocks::Mark(bool changes_only) {
+  for (Stored& block : stored_) {
+    block.marked_changed = block.changed;
+    block.changed = false;
+    block.wanted = block.marked_changed || !changes_only;
+  }
+}
+
+void DenseBlocks::KeepImage(Stored& block) {
+  if (!block.before.empty()) return;
+  block.before = block.state;
+  kept_floats_ += block.before.size();
+}
+
+absl::Span<const float> DenseBlocks::ReadMarked(BlockId id) {
+  Stored& block = stored(id);
+  block.wanted = false;
+  return block.before.empty() ? block.state : block.before;
+}
+
+void DenseBlocks::Unmark() {
+  for (Stored& block : stored_) {
+    block.wanted = false;
+    block.before = {};
+  }
+  kept_floats_ = 0;
+}
+
+void DenseBlocks::SettleMark(bool safe) {
+  Unmark();
+  for (Stored& block : stored_) block.changed = block.changed || (block.marked_changed && !safe);
+}
+
+void DenseBlocks::TrackChanges() {
+  for (Stored& block : stored_) block.changed = false;
+}
+
 size_t DenseBlocks::memory_bytes() const {
-  size_t floats = sum_.capacity() + compensated_.capacity();
+  size_t floats = kept_floats_ + sum_.capacity() + compensated_.capacity();
   for (const Stored& block : stored_) floats += block.state.capacity();
   return floats * sizeof(float);
 }

@@ -54,6 +54,18 @@ class DenseBlocks {
   // NOT_FOUND for a block that is not here, INVALID_ARGUMENT for a state of another length.
   absl::Status Restore(BlockId id, absl::Span<const float> state);
 
+  // ---- a copy as of a moment; see Table ----
+
+  void Mark(bool changes_only);
+  // Whether the copy holds the block, and its state as it was. REQUIRES: it is marked, and
+  // contains(id); the state is read once, and is valid until the next change of the block.
+  bool IsMarked(BlockId id) const { return stored(id).wanted; }
+  absl::Span<const float> ReadMarked(BlockId id);
+  void Unmark();
+  void SettleMark(bool safe);
+  void TrackChanges();
+  size_t kept_bytes() const { return kept_floats_ * sizeof(float); }
+
   size_t memory_bytes() const;
 
  private:
@@ -67,12 +79,18 @@ class DenseBlocks {
     const Tensor* tensor = nullptr;  // In tensors_.
     size_t length = 0;
     std::vector<float> state = {};  // Weights, then slots.
+
+    bool changed = true;             // Since the mark, or the last copy that is safe.
+    bool marked_changed = true;      // Before the mark.
+    bool wanted = false;             // By the copy, and not read yet.
+    std::vector<float> before = {};  // What it was like, if it has changed meanwhile.
   };
 
   explicit DenseBlocks(uint64_t seed) : seed_(seed) {}
   absl::Status Add(const Block& block, const v1::TensorSpec& spec);
   const void* Sum(const Stored& block, absl::Span<const BlockGradient> gradients,
                   const UpdateContext& context);
+  void KeepImage(Stored& block);
   Stored& stored(BlockId id) { return stored_[places_.find(id)->second]; }
   const Stored& stored(BlockId id) const { return stored_[places_.find(id)->second]; }
 
@@ -81,6 +99,7 @@ class DenseBlocks {
   std::vector<Block> blocks_;
   std::vector<Stored> stored_;
   absl::flat_hash_map<BlockId, size_t> places_;
+  size_t kept_floats_ = 0;
   // Scratch of Apply, kept for its capacity.
   std::vector<float> sum_;
   std::vector<float> compensated_;

@@ -1,5 +1,7 @@
 #include "capstan/store/partition_store.h"
 
+#include <algorithm>
+
 #include "capstan/base/status.h"
 
 namespace capstan {
@@ -23,6 +25,37 @@ Table* PartitionStore::FindTable(TableId id) {
     if (table->id() == id) return table.get();
   }
   return nullptr;
+}
+
+void PartitionStore::Mark(bool changes_only) {
+  for (const std::unique_ptr<Table>& table : tables_) table->Mark(changes_only);
+  blocks_->Mark(changes_only);
+}
+
+void PartitionStore::Unmark() {
+  for (const std::unique_ptr<Table>& table : tables_) table->Unmark();
+  blocks_->Unmark();
+}
+
+void PartitionStore::SettleMark(bool safe) {
+  for (const std::unique_ptr<Table>& table : tables_) table->SettleMark(safe);
+  blocks_->SettleMark(safe);
+}
+
+void PartitionStore::TrackChanges() {
+  for (const std::unique_ptr<Table>& table : tables_) table->TrackChanges();
+  blocks_->TrackChanges();
+}
+
+bool PartitionStore::changes_known() const {
+  return std::all_of(tables_.begin(), tables_.end(),
+                     [](const auto& table) { return table->changes_known(); });
+}
+
+size_t PartitionStore::kept_bytes() const {
+  size_t bytes = blocks_->kept_bytes();
+  for (const std::unique_ptr<Table>& table : tables_) bytes += table->kept_bytes();
+  return bytes;
 }
 
 size_t PartitionStore::row_count() const {

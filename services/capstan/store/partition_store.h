@@ -34,6 +34,15 @@ class PartitionStore {
   DenseBlocks& blocks() { return *blocks_; }
   const DenseBlocks& blocks() const { return *blocks_; }
 
+  // ---- a copy as of a moment; see Table ----
+
+  void Mark(bool changes_only);
+  void Unmark();
+  void SettleMark(bool safe);
+  void TrackChanges();
+  bool changes_known() const;
+  size_t kept_bytes() const;
+
   size_t row_count() const;
   size_t memory_bytes() const;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <tuple>
 
 #include "capstan/base/check.h"
@@ -180,8 +179,8 @@ void Table::UpdateRow(size_t group, const UpdateContext& context, float rate) {
     found_[group] = CreateRow(groups_.key(group));
   }
   const RowSlabs::Row row = slabs_.at(found_[group]);
-  const uint32_t room = std::numeric_limits<uint32_t>::max() - row.frequency();
-  row.frequency() += std::min(times, room);
+  Touch(row);
+  row.set_frequency(std::min(row.frequency() + times, RowSlabs::kMaxFrequency));
   row.touched() = TouchUnits(progress_examples_);
   const void* gradient = groups_.Sum(group, row.state(), dim(), context.compensate_lambda);
   for (const Segment& segment : segments_) {
@@ -202,7 +201,9 @@ uint32_t Table::CreateRow(uint64_t key) {
   const uint32_t number = slabs_.Append();
   const RowSlabs::Row row = slabs_.at(number);
   row.key() = key;
-  row.frequency() = 0;
+  row.set_frequency(0);
+  row.set_stamp(stamps_.fresh());
+  if (!erased_.empty()) erased_.erase(key);
   FillInitialRow(key, row.state());
   for (const Segment& segment : segments_) {
     optimizer_->Initialize(segment.In(row.state()),
@@ -214,6 +215,8 @@ uint32_t Table::CreateRow(uint64_t key) {
 }
 
 void Table::Erase(uint32_t row) {
+  if (mark_ != nullptr) KeepImage(slabs_.at(row));
+  if (tracked_) NoteErased(slabs_.at(row).key());
   index_.Erase(index_.TagOf(slabs_.at(row).key()), row);
   const uint32_t moved = slabs_.Remove(row);
   if (moved != row) index_.Renumber(index_.TagOf(slabs_.at(row).key()), moved, row);
@@ -245,7 +248,7 @@ void Table::SweepExpired(size_t at_most) {
 }
 
 size_t Table::memory_bytes() const {
-  return slabs_.memory_bytes() + index_.memory_bytes() + admission_.memory_bytes();
+  return kept_bytes() + slabs_.memory_bytes() + index_.memory_bytes() + admission_.memory_bytes();
 }
 
 }  // namespace capstan

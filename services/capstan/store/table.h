@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,10 +22,12 @@
 #include "capstan/base/ids.h"
 #include "capstan/optim/optimizer.h"
 #include "capstan/store/admission.h"
+#include "capstan/store/change_stamps.h"
 #include "capstan/store/gradient_sum.h"
 #include "capstan/store/row_index.h"
 #include "capstan/store/row_slabs.h"
 #include "capstan/store/slab_arena.h"
+#include "capstan/store/table_mark.h"
 #include "capstan/store/update.h"
 #include "capstan/v1/job.pb.h"
 
@@ -42,7 +45,7 @@ struct TableCounters {
 // A row as a checkpoint holds it. `state`: weights, then slots.
 struct RowState {
   uint64_t key = 0;
-  uint32_t frequency = 0;  // Pushes that held the key; stays at its maximum.
+  uint32_t frequency = 0;  // Pushes that held the key; stays at its maximum, 2^30 - 1.
   uint64_t touched_examples = 0;
   absl::Span<const float> state;
 };
@@ -74,6 +77,37 @@ class Table {
   absl::Status RestoreRow(const RowState& row);
   absl::Status RestoreCandidate(const Candidate& candidate);
   void RestoreProgress(uint64_t examples) { progress_examples_ = examples; }
+  // The rows begin another job: schedules and expiry count from 0.
+  void RestartProgress();
+
+  // What a later copy of the table holds: a key's row is replaced, or erased.
+  absl::Status RestoreChangedRow(const RowState& row);
+  void RestoreErased(uint64_t key);
+  void ForgetCandidates() { admission_.Clear(); }
+
+  // ---- a copy as of a moment, taken in pieces while updates go on ----
+
+  // From now on rows are kept as they are, by a copy of each before its first change. With
+  // `changes_only`, of those alone that have changed since the last copy that is safe.
+  // REQUIRES: the mark before has been settled; changes_only only if changes_known().
+  void Mark(bool changes_only);
+  // What was marked. REQUIRES: it is marked.
+  const TableMark& mark() const { return *mark_; }
+  // The rows that a copy holds, in no order.
+  std::vector<RowPlace> MarkedRows();
+  // Shows these rows as they were. REQUIRES: they ascend, from call to call as well, and are of
+  // MarkedRows().
+  void VisitMarked(absl::Span<const RowPlace> places,
+                   absl::FunctionRef<void(const RowState&)> visit);
+  // The copy has been taken: nothing is kept any more.
+  void Unmark();
+  // It is safe, so that the next one may hold later changes alone; or it has come to nothing.
+  void SettleMark(bool safe);
+
+  // From now on it is known what has changed: since now, where the table has been restored.
+  void TrackChanges();
+  bool changes_known() const { return tracked_ && !erased_lost_; }
+  size_t kept_bytes() const { return mark_ == nullptr ? 0 : mark_->images.memory_bytes(); }
 
   // ---- facts ----
 
@@ -117,6 +151,17 @@ class Table {
   void FillInitialRow(uint64_t key, void* weights) const;
   uint32_t CreateRow(uint64_t key);
   void Erase(uint32_t row);
+  void Write(uint32_t number, const RowState& state);
+  absl::Status CheckWidth(const RowState& state) const;
+  RowState StateOf(const RowSlabs::Row& row) const;
+  // Before a change of the row.
+  void Touch(const RowSlabs::Row& row) {
+    if (mark_ != nullptr) KeepImage(row);
+    row.set_stamp(stamps_.fresh());
+  }
+  void KeepImage(const RowSlabs::Row& row);
+  void NoteErased(uint64_t key);
+  RowSlabs::Row FindMarked(const RowPlace& place) const;
   uint32_t TouchUnits(uint64_t examples) const;
   bool Expired(uint32_t row) const;
 
@@ -133,6 +178,13 @@ class Table {
   uint64_t progress_examples_ = 0;
   uint32_t sweep_next_ = 0;
   TableCounters counters_;
+
+  ChangeStamps stamps_;
+  std::unique_ptr<TableMark> mark_;
+  bool tracked_ = false;                         // Erased keys are noted,
+  bool erased_lost_ = false;                     // but were too many.
+  absl::flat_hash_set<uint64_t> erased_;         // Since the mark, or the last safe copy.
+  absl::flat_hash_set<uint64_t> marked_erased_;  // Before the mark.
 
   // Scratch of Apply, kept for its capacity.
   KeyGroups groups_;

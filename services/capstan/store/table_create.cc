@@ -97,37 +97,65 @@ void Table::ForEachRow(absl::FunctionRef<void(const RowState&)> visit) const {
   order.reserve(slabs_.size());
   for (uint32_t i = 0; i < slabs_.size(); ++i) order.emplace_back(slabs_.at(i).key(), i);
   std::sort(order.begin(), order.end());
-  for (const auto& [key, number] : order) {
-    const RowSlabs::Row row = slabs_.at(number);
-    visit({.key = key,
-           .frequency = row.frequency(),
-           .touched_examples = uint64_t{row.touched()} << touch_shift_,
-           .state = absl::MakeConstSpan(row.state(), dim() + slot_count_)});
-  }
+  for (const auto& [key, number] : order) visit(StateOf(slabs_.at(number)));
+}
+
+RowState Table::StateOf(const RowSlabs::Row& row) const {
+  return {.key = row.key(),
+          .frequency = row.frequency(),
+          .touched_examples = uint64_t{row.touched()} << touch_shift_,
+          .state = absl::MakeConstSpan(row.state(), dim() + slot_count_)};
 }
 
 void Table::ForEachCandidate(absl::FunctionRef<void(const Candidate&)> visit) const {
   for (const Candidate& candidate : admission_.InOrderOfKeys()) visit(candidate);
 }
 
+absl::Status Table::CheckWidth(const RowState& state) const {
+  if (state.state.size() == dim() + slot_count_) return absl::OkStatus();
+  return Refuse(spec_, absl::StrCat("row ", state.key, " has ", state.state.size(),
+                                    " floats of state, expected ", dim() + slot_count_));
+}
+
+// A restored row is as the copy has it: clean.
+void Table::Write(uint32_t number, const RowState& state) {
+  const RowSlabs::Row row = slabs_.at(number);
+  row.key() = state.key;
+  row.set_frequency(std::min(state.frequency, RowSlabs::kMaxFrequency));
+  row.set_stamp(ChangeStamps::kClean);
+  row.touched() = TouchUnits(state.touched_examples);
+  std::memcpy(row.state(), state.state.data(), state.state.size() * sizeof(float));
+}
+
 absl::Status Table::RestoreRow(const RowState& state) {
-  if (state.state.size() != dim() + slot_count_) {
-    return Refuse(spec_, absl::StrCat("row ", state.key, " has ", state.state.size(),
-                                      " floats of state, expected ", dim() + slot_count_));
-  }
+  CAPSTAN_RETURN_IF_ERROR(CheckWidth(state));
   const uint32_t tag = index_.TagOf(state.key);
   if (FindRow(state.key, tag) != RowIndex::kNone || admission_.contains(state.key)) {
     return absl::AlreadyExistsError(
         absl::StrCat("table ", spec_.name(), ": key ", state.key, " occurs twice"));
   }
   const uint32_t number = slabs_.Append();
-  const RowSlabs::Row row = slabs_.at(number);
-  row.key() = state.key;
-  row.frequency() = state.frequency;
-  row.touched() = TouchUnits(state.touched_examples);
-  std::memcpy(row.state(), state.state.data(), state.state.size() * sizeof(float));
+  Write(number, state);
   index_.Insert(tag, number);
   return absl::OkStatus();
+}
+
+absl::Status Table::RestoreChangedRow(const RowState& state) {
+  const uint32_t number = FindRow(state.key, index_.TagOf(state.key));
+  if (number == RowIndex::kNone) return RestoreRow(state);
+  CAPSTAN_RETURN_IF_ERROR(CheckWidth(state));
+  Write(number, state);
+  return absl::OkStatus();
+}
+
+void Table::RestoreErased(uint64_t key) {
+  const uint32_t number = FindRow(key, index_.TagOf(key));
+  if (number != RowIndex::kNone) Erase(number);
+}
+
+void Table::RestartProgress() {
+  progress_examples_ = 0;
+  for (uint32_t i = 0; i < slabs_.size(); ++i) slabs_.at(i).touched() = 0;
 }
 
 absl::Status Table::RestoreCandidate(const Candidate& candidate) {

@@ -44,7 +44,7 @@ absl::Status CountingClient::Settle(uint64_t seq) {
   const std::array<const float*, 1> rows = {row_gradients_.data()};
   const PushOptions options = {.stream = StreamPush{StreamId::Task(0, column_), seq, {1, 1}, seq},
                                .timeout = absl::Seconds(2)};
-  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  const absl::Time deadline = absl::Now() + patience_;
   for (;; ++retries_) {
     const PushOutcome outcome =
         client_->PushAll(plan_, options, {.rows = rows, .dense = dense_gradient_.data()});

@@ -25,6 +25,8 @@ class CountingClient {
   absl::Status Push();
   // The same push again, which must change nothing.
   absl::Status Repeat();
+  // For how long a push is tried again.
+  void SetPatience(absl::Duration patience) { patience_ = patience; }
   uint64_t pushes() const { return seq_; }
   int retries() const { return retries_; }
 
@@ -47,6 +49,7 @@ class CountingClient {
   EventLoop loop_;
   std::unique_ptr<PsClient> client_;
   RequestPlan plan_;
+  absl::Duration patience_ = absl::Seconds(30);
   uint64_t seq_ = 0;
   int retries_ = 0;
 };

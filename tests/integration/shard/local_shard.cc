@@ -20,10 +20,6 @@ Incarnation IncarnationOf(int index) {
   return Incarnation{0xC0FFEE00u + static_cast<uint32_t>(index)};
 }
 
-absl::StatusOr<v1::SavePartitionsReply> SaveNothing(ps::Shard&, const std::string&) {
-  return v1::SavePartitionsReply();
-}
-
 }  // namespace
 
 v1::JobSpec SmallJob(uint32_t dim, uint32_t dense_width) {
@@ -58,14 +54,17 @@ v1::JobSpec SmallJob(uint32_t dim, uint32_t dense_width) {
 LocalShard::LocalShard(const v1::JobSpec& job, int index, const std::string& listen)
     : identity_{static_cast<ShardIndex>(index), IncarnationOf(index)},
       metrics_(registry_),
-      service_(metrics_, SaveNothing) {
+      service_(metrics_) {
   auto shard = ps::Shard::Create(job, identity_, metrics_, clock_);
   CAPSTAN_CHECK(shard.ok());
   shard_ = *std::move(shard);
   auto server = Server::Start({.listen = listen}, {&service_});
   CAPSTAN_CHECK(server.ok());
   server_ = *std::move(server);
-  service_.SetShard(shard_.get());
+  saver_.emplace(*shard_);
+  loader_.emplace(*shard_);
+  served_.emplace(ps::ServedShard{*shard_, *saver_, *loader_});
+  service_.Serve(&*served_);
   ticker_ = std::thread([this] {
     while (!stopping_) {
       shard_->Tick();
@@ -78,6 +77,15 @@ LocalShard::~LocalShard() {
   stopping_ = true;
   ticker_.join();
   server_->Shutdown(absl::ZeroDuration());
+}
+
+v1::LoadPartitionsRequest LocalShards::LoadOrder(int index) const {
+  v1::LoadPartitionsRequest order;
+  order.mutable_header()->set_timeline(view_.timeline());
+  for (int i = 0; i < view_.owners_size(); ++i) {
+    if (view_.owners(i) == static_cast<uint32_t>(index)) order.add_partitions(i);
+  }
+  return order;
 }
 
 v1::ShardInfo LocalShards::InfoOf(int index, int port) {
@@ -99,12 +107,21 @@ LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port) : jo
     view_.add_owners(owner);
   }
   for (int i = 0; i < count; ++i) *view_.add_shards() = InfoOf(i, at(i).port());
+  for (int i = 0; i < count; ++i) {
+    CAPSTAN_CHECK(at(i).shard().BeginLoad(view_.timeline()).ok());
+    CAPSTAN_CHECK(ps::LoadJob(at(i).shard(), LoadOrder(i)).Run().ok());
+  }
   Publish();
 }
 
 void LocalShards::SetMembers(const std::vector<uint64_t>& members) {
   view_.clear_members();
   for (uint64_t member : members) view_.add_members()->set_member(member);
+  Publish();
+}
+
+void LocalShards::SetTimeline(uint64_t timeline) {
+  view_.set_timeline(timeline);
   Publish();
 }
 

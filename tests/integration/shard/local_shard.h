@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,7 +15,9 @@
 #include "capstan/rpc/server.h"
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "ps/loader.h"
 #include "ps/ps_service.h"
+#include "ps/saver.h"
 #include "ps/shard.h"
 #include "ps/shard_metrics.h"
 
@@ -32,6 +35,8 @@ class LocalShard {
 
   int port() const { return server_->port(); }
   ps::Shard& shard() { return *shard_; }
+  ps::Saver& saver() { return *saver_; }
+  ps::Loader& loader() { return *loader_; }
   // As a scrape shows it.
   std::string Metrics() const { return registry_.Text(); }
 
@@ -42,6 +47,9 @@ class LocalShard {
   ps::ShardMetrics metrics_;
   ps::PsService service_;
   std::unique_ptr<ps::Shard> shard_;
+  std::optional<ps::Saver> saver_;
+  std::optional<ps::Loader> loader_;
+  std::optional<ps::ServedShard> served_;
   std::unique_ptr<Server> server_;
   std::atomic<bool> stopping_{false};
   std::thread ticker_;
@@ -56,11 +64,17 @@ class LocalShards {
   // What a view says of a shard that listens on this port.
   static v1::ShardInfo InfoOf(int index, int port);
 
+  // An order to load, with initial values, what the view gives to a shard.
+  v1::LoadPartitionsRequest LoadOrder(int index) const;
+
   const v1::View& view() const { return view_; }
   const v1::JobSpec& job() const { return job_; }
+  int size() const { return static_cast<int>(shards_.size()); }
   LocalShard& at(int index) { return *shards_[static_cast<size_t>(index)]; }
   // Publishes the view with these members, whose clocks begin at 0.
   void SetMembers(const std::vector<uint64_t>& members);
+  // Publishes the view with another timeline, which the shards have loaded.
+  void SetTimeline(uint64_t timeline);
   // Publishes the view with another address of a shard: a proxy's.
   void SetAddress(int index, const std::string& address);
 

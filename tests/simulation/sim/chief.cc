@@ -139,10 +139,23 @@ void ChiefProcess::Do(const chief::CallShard& action) {
           answer(shard.CloseStreams(close));
         });
   }
+  if (const auto* load = std::get_if<v1::LoadPartitionsRequest>(&action.request)) {
+    Call<v1::LoadPartitionsReply>(
+        action, [load = *load](ShardProcess& shard, const auto& answer, absl::Time) {
+          answer(shard.LoadPartitions(load));
+        });
+  }
   if (const auto* flush = std::get_if<v1::FlushRequest>(&action.request)) {
     Call<v1::FlushReply>(action, [flush = *flush](ShardProcess& shard, const auto& answer,
                                                   absl::Time) { answer(shard.Flush(flush)); });
   }
+}
+
+void ChiefProcess::Do(const chief::StoreState&) {
+  cast_.network().After(life_, kWriteTakes, [this] {
+    machine_.OnStateStored(absl::OkStatus(), Now());
+    Perform();
+  });
 }
 
 void ChiefProcess::Do(const chief::WriteManifest&) {

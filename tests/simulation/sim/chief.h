@@ -39,7 +39,11 @@ class ChiefProcess {
   void Perform();  // What the machine has asked for.
   void Do(const chief::PublishView& action);
   void Do(const chief::CallShard& action);
+  void Do(const chief::StoreState& action);
   void Do(const chief::WriteManifest& action);
+  void Do(const chief::ReadManifest&) {}
+  void Do(const chief::DeleteCheckpoints&) {}
+  void Do(const chief::AnswerCheckpoint&) {}
   void Do(const chief::AppendCurve&) {}
   void Do(const chief::LogEvent& action);
   template <typename Reply, typename Serve>

@@ -8,6 +8,7 @@
 #include "capstan/base/check.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
+#include "ps/load_job.h"
 #include "tests/simulation/sim/checks.h"
 #include "tests/simulation/sim/chief.h"
 #include "tests/simulation/sim/messages.h"
@@ -41,6 +42,7 @@ void ShardProcess::Register() {
   request.set_index(index_);
   request.set_address(absl::StrCat("ps-", index_));
   request.set_incarnation(incarnation_);
+  if (shard_ != nullptr) request.set_loaded_timeline(shard_->timeline());
   cast_.network().Call<v1::RegisterShardReply>(
       life_, cast_.chief_host(), kAttempt,
       [&cast = cast_, request](Done<v1::RegisterShardReply> answer, absl::Time) {
@@ -87,6 +89,7 @@ void ShardProcess::Heartbeat() {
   v1::ShardHeartbeatRequest request;
   request.set_incarnation(incarnation_);
   request.set_index(index_);
+  request.set_loaded_timeline(shard_->timeline());
   *request.mutable_report() = shard_->Report();
   shard_->ExpireSessions(cast_.schedule().Now());
   cast_.network().Call<v1::ShardHeartbeatReply>(
@@ -216,6 +219,20 @@ absl::StatusOr<v1::CloseStreamsReply> ShardProcess::CloseStreams(
   CAPSTAN_ASSIGN_OR_RETURN(ps::Shard * shard, ShardFor(request.header()));
   CAPSTAN_RETURN_IF_ERROR(shard->CloseStreams(request));
   return v1::CloseStreamsReply();
+}
+
+absl::StatusOr<v1::LoadPartitionsReply> ShardProcess::LoadPartitions(
+    const v1::LoadPartitionsRequest& request) {
+  if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
+  CAPSTAN_RETURN_IF_ERROR(shard_->CheckOrder(request.header()));
+  const uint64_t timeline = request.header().timeline();
+  if (shard_->timeline() != timeline) {
+    CAPSTAN_RETURN_IF_ERROR(shard_->BeginLoad(timeline));
+    CAPSTAN_RETURN_IF_ERROR(ps::LoadJob(*shard_, request).Run());
+  }
+  v1::LoadPartitionsReply reply;
+  reply.set_done(true);
+  return reply;
 }
 
 absl::StatusOr<v1::FlushReply> ShardProcess::Flush(const v1::FlushRequest& request) {

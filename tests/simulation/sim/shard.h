@@ -38,6 +38,8 @@ class ShardProcess {
   absl::StatusOr<v1::CommitRoundReply> CommitRound(const v1::CommitRoundRequest& request);
   absl::StatusOr<v1::CloseStreamsReply> CloseStreams(const v1::CloseStreamsRequest& request);
   absl::StatusOr<v1::FlushReply> Flush(const v1::FlushRequest& request);
+  // Done at once.
+  absl::StatusOr<v1::LoadPartitionsReply> LoadPartitions(const v1::LoadPartitionsRequest& request);
 
   // Every parameter that it serves, as an evaluator would read them. Nothing while it serves none.
   Cells Read();

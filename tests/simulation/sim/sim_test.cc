@@ -65,7 +65,7 @@ TEST(Simulation, WithoutTroublesEveryPolicyEndsSoon) {
 // ---- the simulation is known to find mistakes: each test takes one rule away ----
 
 void ExpectFinds(Lie lie, Policy policy, const char* invariant) {
-  constexpr uint64_t kSeeds = 100;
+  constexpr uint64_t kSeeds = 1000;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     WorldOptions world = WorldOf(seed);
     world.lie = lie;

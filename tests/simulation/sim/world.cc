@@ -93,8 +93,7 @@ void World::StartChief() {
   const Life life = network_.Boot(chief_host_);
   chief_ = std::make_unique<ChiefProcess>(
       *this, life,
-      chief::ChiefOptions{
-          .term = 1, .run_id = options_.seed, .shards = options_.shards, .shard_patience = 20});
+      chief::ChiefOptions{.term = 1, .run_id = options_.seed, .shards = options_.shards});
 }
 
 void World::StartShard(uint32_t index) {

@@ -77,4 +77,37 @@ std::string EncodedSmallPartition(uint64_t rows) {
       {.partition_count = 2, .timeline = 5, .machine = {.version = 2, .bytes = "ledger"}});
 }
 
+std::string EncodedSmallDelta() {
+  const auto store = SmallPartition();
+  store->Mark(/*changes_only=*/false);
+  store->SettleMark(/*safe=*/true);
+  Push(*store->FindTable(TableId{1}), {1001, 78});
+  return EncodePartition(*store, {.partition_count = 2,
+                                  .timeline = 5,
+                                  .machine = {.version = 2, .bytes = "ledger"},
+                                  .parent = "100-a"});
+}
+
+v1::Manifest SmallManifest() {
+  v1::Manifest manifest;
+  manifest.set_id("200-b");
+  manifest.set_step(200);
+  manifest.set_timeline(5);
+  manifest.set_parent("100-a");
+  *manifest.mutable_job() = SmallJob();
+  for (uint32_t i = 0; i < 2; ++i) {
+    v1::SavedFile& file = *manifest.add_files();
+    file.set_partition(i);
+    file.set_name(i == 0 ? "partition-0000.capstan" : "partition-0001.capstan");
+    file.set_bytes(1000 + i);
+    file.set_crc32c(0xC0FFEE00 + i);
+    file.set_delta(i == 1);
+  }
+  manifest.mutable_progress()->set_examples(204'800);
+  (*manifest.mutable_metrics())["auc"] = 0.75;
+  manifest.set_written_by("capstan 0.1.0");
+  manifest.set_created_unix_seconds(1'800'000'000);
+  return manifest;
+}
+
 }  // namespace capstan

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "capstan/checkpoint/partition_file.h"
+#include "capstan/v1/checkpoint.pb.h"
 
 namespace capstan {
 
@@ -18,6 +19,12 @@ std::unique_ptr<PartitionStore> SmallPartition(uint64_t rows = 3);
 
 // With timeline 5 and a machine state of version 2.
 std::string EncodedSmallPartition(uint64_t rows = 3);
+
+// What has changed since a checkpoint "100-a": one row, the candidate.
+std::string EncodedSmallDelta();
+
+// Of a checkpoint "200-b" whose files are named, but not there.
+v1::Manifest SmallManifest();
 
 }  // namespace capstan
 

@@ -33,7 +33,7 @@ TEST(ChiefEndTest, FlushesEvaluatesSavesAndOnlyThenCompletes) {
   EXPECT_LT(positions[0], positions[1]);
   ASSERT_THAT(crew.manifests, SizeIs(1));
   EXPECT_THAT(crew.manifests[0].manifest.files(), SizeIs(2));
-  EXPECT_EQ(crew.manifests[0].uri, "file:///models/test/checkpoints/000000000006-00c0ffee");
+  EXPECT_EQ(crew.manifests[0].uri, "file:///models/test/checkpoints/000000000006-00010001ffee");
   EXPECT_EQ(crew.Status().model_uri(), crew.manifests[0].uri);
   EXPECT_EQ(crew.Status().progress(), 1);
   EXPECT_EQ(crew.Status().workers(0).state(), "parked");
@@ -52,26 +52,32 @@ TEST(ChiefEndTest, CommitsTheLastRoundBeforeItSaves) {
               ElementsAre("Hold", "Commit 4", "Commit 4", "Flush", "Flush", "Save", "Save"));
 }
 
-TEST(ChiefEndTest, FailsWhenTheModelCannotBeSaved) {
+TEST(ChiefEndTest, SavesTheModelAsSoonAsTheStoreIsBack) {
   Crew crew({.tasks = 1, .uri = "/models"});
   crew.RegisterShards();
   crew.RegisterWorker("a");
   const v1::Lease lease = crew.Heartbeat("a").leases(0);
-  crew.hold_calls = true;
+  crew.save_status = absl::AbortedError("disk is full");
   crew.Heartbeat("a", {Crew::Done(lease)});
-  for (int i = 0; i < 100 && crew.machine.state() != v1::JOB_STATE_FAILED; ++i) {
-    for (const CallShard& call : std::exchange(crew.held, {})) {
-      if (std::holds_alternative<v1::SavePartitionsRequest>(call.request)) {
-        crew.machine.OnShardReply(call.call, absl::InternalError("disk is full"), crew.now);
-      } else {
-        crew.Answer(call);
-      }
-    }
-    crew.AnswerCalls();
-    crew.Advance(absl::Seconds(1));
-  }
+  crew.Advance(absl::Minutes(5));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_CHECKPOINTING);
+  EXPECT_THAT(crew.Status().checkpoint().last_error(), HasSubstr("disk is full"));
+  crew.save_status = absl::OkStatus();
+  crew.Advance(absl::Minutes(1));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  ASSERT_THAT(crew.manifests, SizeIs(1));
+}
+
+TEST(ChiefEndTest, FailsWhenTheModelCannotBeSavedForTooLong) {
+  Crew crew({.tasks = 1, .uri = "/models"});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  const v1::Lease lease = crew.Heartbeat("a").leases(0);
+  crew.save_status = absl::AbortedError("disk is full");
+  crew.Heartbeat("a", {Crew::Done(lease)});
+  crew.Advance(absl::Minutes(11));
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_FAILED);
-  EXPECT_THAT(crew.machine.reason(), HasSubstr("refuses SavePartitions: disk is full"));
+  EXPECT_THAT(crew.machine.reason(), HasSubstr("disk is full"));
 }
 
 TEST(ChiefEndTest, EvaluatesAfterEveryEpochAndFinally) {

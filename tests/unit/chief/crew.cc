@@ -49,24 +49,60 @@ JobPlan MakePlan(const CrewOptions& options) {
   plan.spec.mutable_lease()->set_heartbeat_seconds(1);
   plan.spec.mutable_lease()->set_worker_lease_seconds(10);
   plan.spec.mutable_checkpoint()->set_uri(options.uri);
+  plan.spec.mutable_checkpoint()->set_every_seconds(options.checkpoint_every);
+  plan.spec.mutable_checkpoint()->set_keep(options.keep);
+  plan.spec.mutable_checkpoint()->set_max_deltas(options.max_deltas);
   SetPolicies(options, plan.spec);
   for (uint32_t i = 0; i < options.tasks; ++i) plan.train.push_back(MakeTask("train.csv", i));
   for (uint32_t i = 0; i < options.eval_tasks; ++i) plan.eval.push_back(MakeTask("test.csv", i));
   return plan;
 }
 
+JobHistory NewHistory(const CrewOptions& options) {
+  JobHistory history;
+  if (options.uri.empty()) return history;
+  history.state.emplace().set_first_timeline(1);
+  history.state->set_term(1);
+  history.state->set_state(v1::JOB_STATE_PENDING);
+  return history;
+}
+
 }  // namespace
 
 Crew::Crew(const CrewOptions& options)
-    : machine({.run_id = 0xC0FFEE, .shards = options.shards}, MakePlan(options), now),
-      shards_(options.shards) {}
+    : Crew(options, NewHistory(options), absl::UnixEpoch() + absl::Hours(1), /*term=*/1) {}
+
+Crew::Crew(const CrewOptions& options, JobHistory history, absl::Time at, uint64_t term)
+    : now(at),
+      machine({.term = term, .run_id = 0xC0FFEE, .shards = options.shards}, MakePlan(options), now,
+              std::move(history)),
+      shards_(options.shards) {
+  AnswerCalls();
+}
+
+Crew Crew::Successor(const CrewOptions& options, const Crew& before, absl::Duration gap) {
+  JobHistory history;
+  history.state = before.states.back();
+  const uint64_t term = history.state->term() + 1;
+  for (const WriteManifest& written : before.manifests) {
+    history.checkpoints.push_back(FactsOf(written.manifest, before.now));
+  }
+  Crew crew(options, std::move(history), before.now + gap, term);
+  crew.manifests = before.manifests;
+  crew.shards = before.shards;
+  return crew;
+}
 
 absl::Status Crew::RegisterShard(uint32_t index, uint64_t incarnation) {
   v1::RegisterShardRequest request;
   request.set_wire_version(1);
   request.set_index(index);
   request.set_address(absl::StrCat("ps-", index, ":7000"));
-  request.set_incarnation(incarnation != 0 ? incarnation : index + 1);
+  Process& process = shards[index];
+  if (incarnation == 0) incarnation = process.incarnation != 0 ? process.incarnation : index + 1;
+  if (process.incarnation != incarnation) process = {.incarnation = incarnation};
+  request.set_incarnation(incarnation);
+  request.set_loaded_timeline(process.loaded_timeline);
   const absl::Status status = machine.RegisterShard(request, now).status();
   AnswerCalls();
   return status;
@@ -77,24 +113,54 @@ void Crew::RegisterShards() {
 }
 
 void Crew::ShardsHeartbeat() {
-  for (uint32_t i = 0; i < shards_; ++i) {
-    v1::ShardHeartbeatRequest request;
-    request.set_index(i);
-    request.set_incarnation(i + 1);
-    machine.ShardHeartbeat(request, now);
+  for (const auto& [index, process] : shards) (void)ShardHeartbeat(index);
+}
+
+v1::ShardHeartbeatReply Crew::ShardHeartbeat(uint32_t index, bool draining) {
+  v1::ShardHeartbeatRequest request;
+  request.set_index(index);
+  request.set_incarnation(shards[index].incarnation);
+  request.set_loaded_timeline(shards[index].loaded_timeline);
+  request.set_draining(draining);
+  v1::ShardHeartbeatReply reply = machine.ShardHeartbeat(request, now);
+  AnswerCalls();
+  return reply;
+}
+
+absl::StatusOr<v1::Manifest> Crew::ManifestAt(const std::string& uri) const {
+  if (const auto why = damaged.find(uri); why != damaged.end()) return why->second;
+  for (const WriteManifest& written : manifests) {
+    if (written.uri == uri) return written.manifest;
+  }
+  return absl::NotFoundError(uri);
+}
+
+void Crew::Perform(Action& action, std::vector<CallShard>& calls) {
+  if (auto* view = std::get_if<PublishView>(&action)) views.push_back(view->view);
+  if (auto* call = std::get_if<CallShard>(&action)) calls.push_back(*call);
+  if (auto* point = std::get_if<AppendCurve>(&action)) curve.push_back(*point);
+  if (auto* line = std::get_if<LogEvent>(&action)) log.push_back(*line);
+  if (auto* gone = std::get_if<DeleteCheckpoints>(&action)) {
+    deleted.insert(deleted.end(), gone->ids.begin(), gone->ids.end());
+  }
+  if (auto* answer = std::get_if<AnswerCheckpoint>(&action)) checkpoint_answers.push_back(*answer);
+  if (auto* store = std::get_if<StoreState>(&action)) {
+    if (state_status.ok()) states.push_back(store->state);
+    if (!hold_states) machine.OnStateStored(state_status, now);
+  }
+  if (auto* read = std::get_if<ReadManifest>(&action)) {
+    machine.OnManifestRead(ManifestAt(read->uri), now);
+  }
+  if (auto* manifest = std::get_if<WriteManifest>(&action)) {
+    if (manifest_status.ok()) manifests.push_back(*manifest);
+    machine.OnManifestWritten(manifest_status, now);
   }
 }
 
 void Crew::TakeActions(std::vector<CallShard>& calls) {
-  for (Action& action : machine.TakeActions()) {
-    if (auto* view = std::get_if<PublishView>(&action)) views.push_back(view->view);
-    if (auto* call = std::get_if<CallShard>(&action)) calls.push_back(*call);
-    if (auto* point = std::get_if<AppendCurve>(&action)) curve.push_back(*point);
-    if (auto* line = std::get_if<LogEvent>(&action)) log.push_back(*line);
-    if (auto* manifest = std::get_if<WriteManifest>(&action)) {
-      manifests.push_back(*manifest);
-      machine.OnManifestWritten(absl::OkStatus(), now);
-    }
+  for (std::vector<Action> actions = machine.TakeActions(); !actions.empty();
+       actions = machine.TakeActions()) {
+    for (Action& action : actions) Perform(action, calls);
   }
 }
 
@@ -120,6 +186,7 @@ void Crew::Answer(const CallShard& call) {
     name = hold->hold() ? "Hold" : "Release";
     v1::HoldRoundsReply answer;
     answer.mutable_last()->set_round(round);
+    for (uint64_t cursor : lane_cursors) answer.add_lanes()->set_cursor(cursor);
     reply = answer;
   }
   if (const auto* commit = std::get_if<v1::CommitRoundRequest>(&call.request)) {
@@ -137,22 +204,41 @@ void Crew::Answer(const CallShard& call) {
     name = "Flush";
     reply = v1::FlushReply();
   }
-  if (std::holds_alternative<v1::SavePartitionsRequest>(call.request)) {
+  if (const auto* save = std::get_if<v1::SavePartitionsRequest>(&call.request)) {
+    saves.push_back(*save);
+    if (!save_status.ok()) return machine.OnShardReply(call.call, save_status, now);
     name = "Save";
     v1::SavePartitionsReply answer;
-    answer.add_files()->set_name(absl::StrCat("partition-", call.shard));
+    int& asked = saves_asked_[{save->id(), call.shard}];
+    answer.set_done(++asked >= saves_until_done);
+    v1::SavedFile& file = *answer.add_files();
+    file.set_name(absl::StrCat("partition-", call.shard));
+    file.set_delta(!save->parent().empty());
+    reply = answer;
+  }
+  if (const auto* load = std::get_if<v1::LoadPartitionsRequest>(&call.request)) {
+    loads.push_back(*load);
+    if (const auto why = damaged_parts.find(load->uri()); why != damaged_parts.end()) {
+      return machine.OnShardReply(call.call, why->second, now);
+    }
+    shards[call.shard].loaded_timeline = load->header().timeline();
+    name = absl::StrCat("Load ", load->header().timeline());
+    v1::LoadPartitionsReply answer;
+    answer.set_done(true);
     reply = answer;
   }
   ++answered[name];
-  order.push_back(name);
+  if (!std::holds_alternative<v1::LoadPartitionsRequest>(call.request)) order.push_back(name);
   machine.OnShardReply(call.call, reply, now);
 }
 
-uint64_t Crew::RegisterWorker(const std::string& name, uint64_t incarnation) {
+uint64_t Crew::RegisterWorker(const std::string& name, uint64_t incarnation,
+                              const std::vector<uint64_t>& members) {
   v1::RegisterWorkerRequest request;
   request.set_wire_version(1);
   request.set_name(name);
   request.set_incarnation(incarnation != 0 ? incarnation : ++incarnations_);
+  for (uint64_t member : members) request.add_members(member);
   const auto reply = machine.RegisterWorker(request, now);
   if (!reply.ok()) return 0;
   workers_[name] = {request.incarnation(), {reply->members().begin(), reply->members().end()}};
@@ -181,6 +267,10 @@ v1::WorkerHeartbeatReply Crew::Heartbeat(const std::string& name,
 v1::LeaseReport Crew::Partly(const v1::Lease& lease, uint64_t batches) {
   v1::LeaseReport report;
   *report.mutable_generation() = lease.generation();
+  report.set_timeline(lease.timeline());
+  report.set_member(lease.member());
+  report.set_lane(lease.lane());
+  report.set_stream(StreamId::Task(lease.data_epoch(), lease.task().index()).value);
   report.set_kind(lease.kind());
   const uint64_t first = lease.kind() == v1::LEASE_KIND_LANE && lease.lane_tasks_size() > 0
                              ? lease.lane_tasks(0).first_cursor()

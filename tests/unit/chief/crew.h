@@ -26,6 +26,9 @@ struct CrewOptions {
   bool ssp = false;
   bool shuffle = false;
   std::string uri;
+  double checkpoint_every = 0;  // Seconds.
+  uint32_t keep = 3;
+  uint32_t max_deltas = 0;
   uint64_t max_steps = 0;
   uint64_t max_bad_records = 0;
   uint64_t evaluate_every = 0;
@@ -35,11 +38,15 @@ struct CrewOptions {
 class Crew {
  public:
   explicit Crew(const CrewOptions& options = {});
+  // The next chief of a job that another crew has left like this, after `gap` without any.
+  static Crew Successor(const CrewOptions& options, const Crew& before,
+                        absl::Duration gap = absl::Seconds(1));
 
   // ---- shards ----
   absl::Status RegisterShard(uint32_t index, uint64_t incarnation = 0);
   void RegisterShards();
   void ShardsHeartbeat();
+  v1::ShardHeartbeatReply ShardHeartbeat(uint32_t index, bool draining = false);
   // Answers every call that the machine has made, until it makes none.
   void AnswerCalls();
   // From now on calls of this kind are kept in `held` instead of being answered.
@@ -48,7 +55,8 @@ class Crew {
   void Answer(const CallShard& call);
 
   // ---- workers ----
-  uint64_t RegisterWorker(const std::string& name, uint64_t incarnation = 0);
+  uint64_t RegisterWorker(const std::string& name, uint64_t incarnation = 0,
+                          const std::vector<uint64_t>& members = {});
   v1::WorkerHeartbeatReply Heartbeat(const std::string& name,
                                      const std::vector<v1::LeaseReport>& reports = {},
                                      bool wants = true, bool draining = false);
@@ -62,25 +70,50 @@ class Crew {
   void Advance(absl::Duration by);  // Time goes by, with ticks; shards go on being heard of.
   v1::GetStatusReply Status() { return machine.Status(now); }
 
-  absl::Time now = absl::UnixEpoch() + absl::Hours(1);
+  absl::Time now;
   ChiefMachine machine;
 
   // What the machine has asked for so far.
   std::vector<v1::View> views;
   std::vector<AppendCurve> curve;
   std::vector<WriteManifest> manifests;
+  std::vector<v1::ChiefState> states;
+  std::vector<std::string> deleted;
+  std::vector<AnswerCheckpoint> checkpoint_answers;
   std::vector<LogEvent> log;
-  std::map<std::string, int> answered;                      // Calls by name.
-  std::vector<std::string> order;                           // Names of calls in the order answered.
+  std::map<std::string, int> answered;  // Calls by name.
+  std::vector<std::string> order;       // Names of calls but loads, in the order answered.
   std::map<uint32_t, std::map<uint64_t, uint64_t>> closed;  // Shard -> stream -> batches.
-  uint64_t round = 0;                                       // What the keeper says was closed last.
+  std::vector<v1::LoadPartitionsRequest> loads;
+  std::vector<v1::SavePartitionsRequest> saves;
+  uint64_t round = 0;  // What the keeper says was closed last.
+  std::vector<uint64_t> lane_cursors;
+
+  // What becomes of the chief's own writes and reads, and of the shards' work.
+  absl::Status state_status;
+  bool hold_states = false;  // Writes of the state are not answered.
+  absl::Status manifest_status;
+  absl::Status save_status;
+  int saves_until_done = 1;  // Answers of each shard until it says that it is done.
+  std::map<std::string, absl::Status> damaged;        // Manifests by uri, and
+  std::map<std::string, absl::Status> damaged_parts;  // what shards load.
+
+  struct Process {
+    uint64_t incarnation = 0;
+    uint64_t loaded_timeline = 0;
+  };
+  std::map<uint32_t, Process> shards;
 
  private:
+  Crew(const CrewOptions& options, JobHistory history, absl::Time now, uint64_t term);
   void TakeActions(std::vector<CallShard>& calls);
+  void Perform(Action& action, std::vector<CallShard>& calls);
+  absl::StatusOr<v1::Manifest> ManifestAt(const std::string& uri) const;
 
   uint32_t shards_;
   std::map<std::string, std::pair<uint64_t, std::vector<uint64_t>>> workers_;
   uint64_t incarnations_ = 100;
+  std::map<std::pair<std::string, uint32_t>, int> saves_asked_;
 };
 
 }  // namespace capstan::chief

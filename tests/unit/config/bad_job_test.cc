@@ -40,8 +40,9 @@ TEST(BadJobTest, AnUnknownKeyIsNamedWithTheOneThatWasPerhapsMeant) {
 }
 
 TEST(BadJobTest, AnUnknownKeyLikeNoOtherIsAnsweredWithTheKeysThereAre) {
-  EXPECT_EQ(RefusalOf("checkpoint: {colour: red}"),
-            "job.yaml:4: checkpoint.colour: unknown key; expected one of every, keep, uri");
+  EXPECT_EQ(
+      RefusalOf("checkpoint: {colour: red}"),
+      "job.yaml:4: checkpoint.colour: unknown key; expected one of every, keep, max_deltas, uri");
 }
 
 TEST(BadJobTest, AKeyGivenTwiceIsRefusedAtItsSecondPlace) {

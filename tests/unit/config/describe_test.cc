@@ -89,7 +89,7 @@ TEST(DescribeJobTest, WarnsOfWhatHasNoEffect) {
   const std::vector<std::string> warnings = DescribeJob(job, scale).warnings;
   EXPECT_THAT(warnings, Contains(StartsWith("no checkpoint.uri")));
   EXPECT_THAT(warnings, Contains(StartsWith("checkpoint.every has no effect")));
-  EXPECT_THAT(warnings, Contains(StartsWith("recovery has no effect")));
+  EXPECT_THAT(warnings, Contains(StartsWith("recovery: only rollback")));
   EXPECT_THAT(warnings, Contains(StartsWith("no data.eval")));
   EXPECT_THAT(warnings, Contains(StartsWith("300 shards for 256 partitions")));
 }

@@ -123,10 +123,12 @@ TEST(KeeperTest, AHoldLetsTheOpenRoundFinishAndNoneOpenAfterIt) {
 
 TEST(KeeperTest, AnOrderThatComesLateDoesNotUndoALaterOne) {
   KeeperMachine keeper(1, 0);
-  EXPECT_TRUE(keeper.TakeOrder(2).ok());
-  EXPECT_TRUE(keeper.TakeOrder(2).ok()) << "the same one, repeated";
-  EXPECT_TRUE(absl::IsFailedPrecondition(keeper.TakeOrder(1)));
-  EXPECT_TRUE(keeper.TakeOrder(3).ok());
+  EXPECT_TRUE(keeper.TakeOrder(/*term=*/7, 2).ok());
+  EXPECT_TRUE(keeper.TakeOrder(/*term=*/7, 2).ok()) << "the same one, repeated";
+  EXPECT_TRUE(absl::IsFailedPrecondition(keeper.TakeOrder(/*term=*/7, 1)));
+  EXPECT_TRUE(keeper.TakeOrder(/*term=*/7, 3).ok());
+  EXPECT_TRUE(keeper.TakeOrder(/*term=*/8, 1).ok()) << "of a later chief";
+  EXPECT_TRUE(absl::IsFailedPrecondition(keeper.TakeOrder(/*term=*/7, 4)));
 }
 
 TEST(KeeperTest, AHoldAtTheEndSaysSo) {

@@ -129,12 +129,31 @@ TEST(SessionMachineTest, NothingIsReportedOfARevokedLease) {
   EXPECT_EQ(session.BeginHeartbeat(kStart).leases_size(), 0);
 }
 
-TEST(SessionMachineTest, AnUnknownWorkerHoldsNothing) {
+TEST(SessionMachineTest, TellsAChiefThatDidNotKnowItOfAllThatItHolds) {
   SessionMachine session = TwoMembers();
   session.BeginHeartbeat(kStart);
   session.EndHeartbeat(Granting(5, 1), kStart);
+  v1::LeaseReport done;
+  done.mutable_generation()->set_term(1);
+  done.mutable_generation()->set_count(5);
+  done.set_finished(true);
+  session.Report(done);
   session.BeginHeartbeat(kStart);
   EXPECT_FALSE(session.EndHeartbeat(v1::WorkerHeartbeatReply(), kStart).known);
+  const v1::WorkerHeartbeatRequest again = session.BeginHeartbeat(kStart);
+  ASSERT_EQ(again.leases_size(), 1);
+  EXPECT_TRUE(again.leases(0).finished()) << "nobody has taken it down yet";
+}
+
+TEST(SessionMachineTest, ForgetsWhatBelongsToAnEarlierTimeline) {
+  SessionMachine session = TwoMembers();
+  session.BeginHeartbeat(kStart);
+  v1::WorkerHeartbeatReply granting = Granting(5, 1);
+  granting.mutable_leases(0)->set_timeline(3);
+  session.EndHeartbeat(granting, kStart);
+  session.ForgetBefore(3);
+  EXPECT_EQ(session.leases(), 1u);
+  session.ForgetBefore(4);
   EXPECT_EQ(session.leases(), 0u);
 }
 

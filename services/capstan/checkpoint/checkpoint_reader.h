@@ -1,0 +1,71 @@
+// Reads the partitions of one checkpoint, verified: what is a delta is read through the chain of
+// its parents, which lie beside it.
+#ifndef CAPSTAN_CHECKPOINT_CHECKPOINT_READER_H_
+#define CAPSTAN_CHECKPOINT_CHECKPOINT_READER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/checkpoint/partition_file.h"
+#include "capstan/objectstore/object_store.h"
+#include "capstan/placement/dense_layout.h"
+#include "capstan/store/slab_arena.h"
+#include "capstan/v1/checkpoint.pb.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// Thread-safe once it is open.
+class CheckpointReader {
+ public:
+  static constexpr size_t kMaxChain = 64;
+
+  // `uri`: the checkpoint's folder. NOT_FOUND if it holds none; DATA_LOSS, with the object, if its
+  // manifest is damaged, or one of its chain is damaged or missing; FAILED_PRECONDITION if a newer
+  // Capstan has written one.
+  static absl::StatusOr<CheckpointReader> Open(const std::string& uri);
+
+  const v1::Manifest& manifest() const { return links_.front().manifest; }
+  // Of the chain, the newest first; that which the manifest names is the last.
+  size_t chain_length() const { return links_.size(); }
+
+  // FAILED_PRECONDITION, with the difference, if `job` places its parameters otherwise. What is
+  // stored of each is compared when it is read.
+  absl::Status CheckJob(const v1::JobSpec& job) const;
+
+  // DATA_LOSS, with object and place, if a byte has changed or is missing. See DecodePartition.
+  absl::StatusOr<DecodedPartition> Read(PartitionIndex partition, const v1::JobSpec& job,
+                                        const DenseLayout& layout,
+                                        SlabArena* arena = nullptr) const;
+
+  // Bytes that reading the partition takes. REQUIRES: it is one.
+  uint64_t bytes_of(PartitionIndex partition) const;
+
+ private:
+  // One checkpoint of the chain.
+  struct Link {
+    const v1::SavedFile& file(PartitionIndex partition) const {
+      return manifest.files(places[static_cast<size_t>(Raw(partition))]);
+    }
+
+    std::string uri;
+    std::unique_ptr<ObjectStore> folder;
+    v1::Manifest manifest;
+    std::vector<int> places;  // Of the partitions, in the manifest's files.
+  };
+
+  CheckpointReader() = default;
+  static absl::StatusOr<Link> OpenLink(const std::string& uri);
+  // Number of links that hold something of the partition.
+  absl::StatusOr<size_t> LinksOf(PartitionIndex partition) const;
+
+  std::vector<Link> links_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CHECKPOINT_CHECKPOINT_READER_H_

@@ -1,0 +1,52 @@
+// Runs of equal entries, cut into blocks that begin with their number.
+#ifndef CAPSTAN_CHECKPOINT_ENTRY_BLOCKS_H_
+#define CAPSTAN_CHECKPOINT_ENTRY_BLOCKS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "capstan/checkpoint/blocks.h"
+#include "capstan/checkpoint/bytes.h"
+
+namespace capstan {
+
+// Thread-compatible. The writer must outlive it.
+class EntryBlocks {
+ public:
+  EntryBlocks(BlockWriter& writer, BlockKind kind) : writer_(writer), kind_(kind) {}
+
+  // An entry is appended to the writer's bytes next.
+  void Add() {
+    if (count_ == 0) {
+      writer_.Begin(kind_);
+      count_at_ = writer_.bytes().size();
+      AppendNumber(writer_.bytes(), uint32_t{0});
+    }
+    ++count_;
+  }
+
+  // Ends the present block, if it has become as long as one should be.
+  void CutIfLong() {
+    if (count_ > 0 && writer_.payload_size() >= kLongPayload) Finish();
+  }
+
+  void Finish() {
+    if (count_ == 0) return;
+    std::memcpy(&writer_.bytes()[count_at_], &count_, sizeof(count_));
+    writer_.Finish();
+    count_ = 0;
+  }
+
+ private:
+  static constexpr size_t kLongPayload = (1 << 20) - (64 << 10);
+
+  BlockWriter& writer_;
+  const BlockKind kind_;
+  uint32_t count_ = 0;
+  size_t count_at_ = 0;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CHECKPOINT_ENTRY_BLOCKS_H_

@@ -1,0 +1,78 @@
+// Encodes a partition as it was when it was marked, in pieces, so that its lock is never held for
+// long: Prepare() without the lock and Read() under it, in turns.
+//
+//   store.Mark(...);                               under the lock
+//   while (encoder.Prepare()) encoder.Read(store);  under the lock: Read alone
+//   std::string file = std::move(encoder).TakeFile();
+#ifndef CAPSTAN_CHECKPOINT_PARTITION_ENCODER_H_
+#define CAPSTAN_CHECKPOINT_PARTITION_ENCODER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "capstan/checkpoint/blocks.h"
+#include "capstan/checkpoint/entry_blocks.h"
+#include "capstan/checkpoint/partition_file.h"
+#include "capstan/store/partition_store.h"
+
+namespace capstan {
+
+// Thread-compatible.
+class PartitionEncoder {
+ public:
+  explicit PartitionEncoder(const PartitionFileOptions& options);
+
+  // Sorts and checksums what has been read. False: that was all.
+  bool Prepare();
+  // Reads the next piece: the keys of a table, some rows, or a dense block. Touches only memory.
+  // REQUIRES: Prepare() was true; the store is marked, of changes only if the options say so.
+  void Read(PartitionStore& store);
+
+  uint64_t rows() const { return rows_; }  // Of those read.
+  // REQUIRES: Prepare() was false.
+  std::string TakeFile() &&;
+
+ private:
+  enum class Stage { kHeader, kKeys, kRows, kDense, kEnd };
+  struct TableFacts {
+    uint32_t id = 0;
+    uint32_t dim = 0;
+    uint32_t slots = 0;
+    uint32_t optimizer = 0;
+    uint64_t progress_examples = 0;
+    uint64_t rows = 0;
+  };
+
+  bool delta() const { return !options_.parent.empty(); }
+  void ReadHeader(PartitionStore& store);
+  void ReadKeys(Table& table);
+  void ReadRows(Table& table);
+  void ReadDense(DenseBlocks& blocks);
+  void BeginTable();
+  void EndTable();
+
+  const PartitionFileOptions options_;
+  BlockWriter writer_;
+  Stage stage_ = Stage::kHeader;
+  uint64_t rows_ = 0;
+
+  size_t table_ = 0;   // Place of the present one,
+  size_t tables_ = 0;  // of so many.
+  TableFacts facts_;   // Of the present table, as its keys.
+  bool table_begun_ = false;
+  std::vector<RowPlace> places_;
+  size_t next_place_ = 0;
+  std::vector<Candidate> candidates_;
+  std::vector<uint64_t> erased_;
+  EntryBlocks row_blocks_;
+
+  std::vector<BlockId> dense_;
+  size_t next_dense_ = 0;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CHECKPOINT_PARTITION_ENCODER_H_

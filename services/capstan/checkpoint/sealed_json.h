@@ -1,0 +1,25 @@
+// Protobuf's JSON with a checksum as its last member, which is JSON all the same: the text of
+// MANIFEST.json and of the chief's state. See FORMAT.md.
+#ifndef CAPSTAN_CHECKPOINT_SEALED_JSON_H_
+#define CAPSTAN_CHECKPOINT_SEALED_JSON_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "google/protobuf/message.h"
+
+namespace capstan {
+
+// REQUIRES: a field of the message is set.
+absl::StatusOr<std::string> SealJson(const google::protobuf::Message& message);
+
+// DATA_LOSS, beginning with `name`, if a byte has changed or is missing. Unknown fields are passed
+// over.
+absl::Status OpenSealedJson(std::string_view name, const std::string& text,
+                            google::protobuf::Message& message);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CHECKPOINT_SEALED_JSON_H_

@@ -1,0 +1,36 @@
+// What rows were like before their first change since a mark.
+#ifndef CAPSTAN_STORE_BEFORE_IMAGES_H_
+#define CAPSTAN_STORE_BEFORE_IMAGES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+
+namespace capstan {
+
+// Thread-compatible.
+class BeforeImages {
+ public:
+  explicit BeforeImages(size_t row_bytes) : row_bytes_(row_bytes) {}
+
+  // REQUIRES: there is none of this key; `row` is row_bytes long.
+  void Add(uint64_t key, const char* row);
+
+  // The row's bytes, valid until the next Add; nullptr: there is no image of it.
+  char* Find(uint64_t key);
+
+  void ForEachKey(absl::FunctionRef<void(uint64_t)> visit) const;
+  size_t memory_bytes() const;
+
+ private:
+  size_t row_bytes_;
+  std::vector<char> bytes_;
+  absl::flat_hash_map<uint64_t, size_t> places_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_STORE_BEFORE_IMAGES_H_

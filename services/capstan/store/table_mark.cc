@@ -1,0 +1,116 @@
+// Table: marking, reading what was marked, and telling what has changed since.
+#include "capstan/store/table_mark.h"
+
+#include <algorithm>
+
+#include "capstan/base/check.h"
+#include "capstan/store/table.h"
+
+namespace capstan {
+namespace {
+
+constexpr size_t kRowsAhead = 8;
+
+// Of keys erased since a copy. Above it, more than a share of the rows, they are not counted any
+// more, and the next copy is a full one.
+constexpr size_t kMinErased = 4096;
+constexpr size_t kErasedShare = 2;
+
+}  // namespace
+
+void Table::Mark(bool changes_only) {
+  CAPSTAN_CHECK(mark_ == nullptr && (!changes_only || changes_known()));
+  if (!stamps_.CanMark()) {
+    for (uint32_t i = 0; i < slabs_.size(); ++i) {
+      slabs_.at(i).set_stamp(stamps_.Tidy(slabs_.at(i).stamp()));
+    }
+    stamps_.Tidied();
+  }
+  stamps_.Mark();
+  mark_ = std::make_unique<TableMark>(slabs_.row_bytes());
+  mark_->changes_only = changes_only;
+  mark_->rows = index_.size();
+  mark_->progress_examples = progress_examples_;
+  mark_->candidates = admission_.InNoOrder();
+  marked_erased_ = std::move(erased_);
+  erased_.clear();
+  if (changes_only) mark_->erased.assign(marked_erased_.begin(), marked_erased_.end());
+  tracked_ = true;
+  erased_lost_ = false;
+}
+
+void Table::Unmark() { mark_.reset(); }
+
+void Table::SettleMark(bool safe) {
+  Unmark();
+  stamps_.Settle(safe);
+  if (!safe) {
+    for (uint64_t key : marked_erased_) {
+      if (FindRow(key, index_.TagOf(key)) == RowIndex::kNone) erased_.insert(key);
+    }
+  }
+  marked_erased_.clear();
+}
+
+void Table::TrackChanges() {
+  tracked_ = true;
+  erased_lost_ = false;
+  erased_.clear();
+}
+
+void Table::NoteErased(uint64_t key) {
+  if (erased_lost_) return;
+  erased_.insert(key);
+  if (erased_.size() <= std::max(kMinErased, index_.size() / kErasedShare)) return;
+  erased_lost_ = true;
+  erased_ = {};
+}
+
+void Table::KeepImage(const RowSlabs::Row& row) {
+  if (row.stamp() == stamps_.fresh()) return;  // It has one, or did not exist.
+  if (mark_->changes_only && !stamps_.Marked(row.stamp())) return;
+  if (mark_->begun && row.key() <= mark_->done_key) return;
+  mark_->images.Add(row.key(), row.bytes());
+}
+
+std::vector<RowPlace> Table::MarkedRows() {
+  CAPSTAN_CHECK(mark_ != nullptr);
+  std::vector<RowPlace> places;
+  if (!mark_->changes_only) places.reserve(mark_->rows);
+  for (uint32_t i = 0; i < slabs_.size(); ++i) {
+    const RowSlabs::Row row = slabs_.at(i);
+    const uint32_t stamp = row.stamp();
+    if (stamps_.Stale(stamp)) row.set_stamp(ChangeStamps::kClean);
+    if (stamp == stamps_.fresh() || (mark_->changes_only && !stamps_.Marked(stamp))) continue;
+    places.push_back({row.key(), i});
+  }
+  stamps_.Cleaned();
+  mark_->images.ForEachKey([&](uint64_t key) { places.push_back({key, RowIndex::kNone}); });
+  return places;
+}
+
+void Table::VisitMarked(absl::Span<const RowPlace> places,
+                        absl::FunctionRef<void(const RowState&)> visit) {
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (i + kRowsAhead < places.size() && places[i + kRowsAhead].row < slabs_.size()) {
+      slabs_.PrefetchAll(places[i + kRowsAhead].row);
+    }
+    char* const image = mark_->images.Find(places[i].key);
+    visit(StateOf(image != nullptr ? slabs_.Over(image) : FindMarked(places[i])));
+  }
+  if (places.empty()) return;
+  mark_->begun = true;
+  mark_->done_key = places.back().key;
+}
+
+// A row that has not changed since the mark. It may have moved.
+RowSlabs::Row Table::FindMarked(const RowPlace& place) const {
+  if (place.row < slabs_.size() && slabs_.at(place.row).key() == place.key) {
+    return slabs_.at(place.row);
+  }
+  const uint32_t found = FindRow(place.key, index_.TagOf(place.key));
+  CAPSTAN_CHECK(found != RowIndex::kNone);
+  return slabs_.at(found);
+}
+
+}  // namespace capstan

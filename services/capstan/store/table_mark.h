@@ -1,0 +1,38 @@
+// A table's state as of a moment, while it is being copied piece by piece and goes on changing.
+#ifndef CAPSTAN_STORE_TABLE_MARK_H_
+#define CAPSTAN_STORE_TABLE_MARK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "capstan/store/admission.h"
+#include "capstan/store/before_images.h"
+
+namespace capstan {
+
+// Where a row of the marked state may be found.
+struct RowPlace {
+  uint64_t key = 0;
+  uint32_t row = 0;  // A hint.
+
+  friend bool operator<(const RowPlace& a, const RowPlace& b) { return a.key < b.key; }
+};
+
+struct TableMark {
+  explicit TableMark(size_t row_bytes) : images(row_bytes) {}
+
+  bool changes_only = false;  // Only rows changed since the last safe copy are wanted.
+  uint64_t rows = 0;          // Of the table, at the mark.
+  uint64_t progress_examples = 0;
+  std::vector<Candidate> candidates;  // In no order.
+  std::vector<uint64_t> erased;  // changes_only: keys erased since the last safe copy. No order.
+
+  BeforeImages images;
+  bool begun = false;     // Rows have been copied,
+  uint64_t done_key = 0;  // up to this key: their images are not wanted any more.
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_STORE_TABLE_MARK_H_

@@ -1,0 +1,158 @@
+// ChiefMachine: checkpoints; see Checkpointer.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "chief/chief_machine.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr size_t kMaxAskers = 64;
+constexpr double kMebibyte = 1 << 20;
+
+}  // namespace
+
+void ChiefMachine::TakeCheckpoint(uint64_t asker, absl::Time now) {
+  askers_.push_back(asker);
+  if (!checkpointer_.enabled()) {
+    AnswerAskers(absl::FailedPreconditionError("the job has no checkpoint.uri"));
+  } else if (ended() || state_ == v1::JOB_STATE_PENDING) {
+    AnswerAskers(absl::FailedPreconditionError("the job is not running"));
+  } else if (askers_.size() > kMaxAskers) {
+    askers_.pop_back();
+    actions_.push_back(AnswerCheckpoint{
+        asker, absl::ResourceExhaustedError(absl::StrCat(kMaxAskers, " wait for it already"))});
+  }
+  Advance(now);
+}
+
+void ChiefMachine::AnswerAskers(const absl::StatusOr<std::string>& uri) {
+  for (uint64_t asker : std::exchange(askers_, {})) {
+    actions_.push_back(AnswerCheckpoint{asker, uri});
+  }
+}
+
+bool ChiefMachine::CheckpointWanted(absl::Time now) const {
+  if (state_ != v1::JOB_STATE_RUNNING || end_.begun() || !takeover_.settled()) return false;
+  if (checkpointer_.running() || !checkpointer_.MayBegin(now)) return false;
+  if (checkpointer_.Due(now) || !askers_.empty()) return true;
+  return !LeavingShards().empty() && !frozen_;
+}
+
+std::set<uint32_t> ChiefMachine::LeavingShards() const {
+  std::set<uint32_t> leaving;
+  for (const auto& [index, shard] : shards_.shards()) {
+    if (shard.draining) leaving.insert(index);
+  }
+  return leaving;
+}
+
+void ChiefMachine::AdvanceCheckpoint(absl::Time now) {
+  if (prune_ && keeper_.Stands(*prune_)) Prune();
+  if (checkpointer_.Overdue(now)) {
+    checkpointer_.Abandon(absl::DeadlineExceededError("it took too long"), now, calls_);
+    OnCheckpointFailed();
+  }
+  // A shard that has come to leave must be saved whole, with its last update.
+  for (uint32_t shard : LeavingShards()) {
+    if (checkpointer_.saving() && !checkpointer_.leaves(shard) && !end_.begun()) {
+      checkpointer_.Abandon(absl::CancelledError("a shard leaves"), now, calls_);
+    }
+  }
+  if (std::optional<WriteManifest> manifest = checkpointer_.TakeManifest()) {
+    actions_.push_back(*std::move(manifest));
+  }
+  if (!CheckpointWanted(now) || calls_.Pending(Purpose::kClose)) return;
+  if (work_.has_lanes() && !boundary_.reached()) return;
+  BeginCheckpoint(now);
+}
+
+// The progress is recorded first: whatever the shards save afterwards holds all of it.
+void ChiefMachine::BeginCheckpoint(absl::Time now) {
+  checkpointer_.Begin({.manifest = ManifestOfNow(now),
+                       .parent = ParentOfNext(),
+                       .shards = ShardIndexes(),
+                       .leaving = LeavingShards()},
+                      now, calls_);
+}
+
+v1::Manifest ChiefMachine::ManifestOfNow(absl::Time now) const {
+  v1::Manifest manifest;
+  manifest.set_step(progress_.steps());
+  manifest.set_timeline(timeline());
+  *manifest.mutable_job() = plan_.spec;
+  *manifest.mutable_progress() = ProgressOfNow();
+  manifest.set_elapsed_seconds(progress_.elapsed_seconds(now));
+  if (!evaluations_.history().empty()) {
+    *manifest.mutable_metrics() = evaluations_.history().back().metrics();
+  }
+  return manifest;
+}
+
+std::string ChiefMachine::ParentOfNext() const {
+  const CheckpointFacts* newest = catalog_.newest();
+  if (newest == nullptr || newest->timeline < first_timeline_) return "";
+  const std::optional<uint32_t> deltas = catalog_.DeltasOf(newest->id);
+  return deltas && *deltas < plan_.spec.checkpoint().max_deltas() ? newest->id : "";
+}
+
+void ChiefMachine::OnSaveAnswer(const ShardCalls::Answer& answer, absl::Time now) {
+  if (answer.reply.ok()) {
+    checkpointer_.OnSaved(answer.shard, std::get<v1::SavePartitionsReply>(*answer.reply), now,
+                          calls_);
+    return;
+  }
+  checkpointer_.Abandon(answer.reply.status(), now, calls_);
+  OnCheckpointFailed();
+}
+
+void ChiefMachine::OnCheckpointFailed() {
+  end_.saving = false;
+  Log(LogEvent::Level::kError, "a checkpoint has failed; training goes on, and the next is tried",
+      {{"error", checkpointer_.last_failure().ToString()},
+       {"failures", absl::StrCat(checkpointer_.failures())}});
+  AnswerAskers(checkpointer_.last_failure());
+}
+
+void ChiefMachine::OnManifestWritten(const absl::Status& written, absl::Time now) {
+  if (!checkpointer_.running()) return;
+  const bool frozen = !checkpointer_.leaving().empty();
+  const std::optional<v1::Manifest> manifest = checkpointer_.OnManifestWritten(written, now);
+  if (!manifest) {
+    OnCheckpointFailed();
+    return Advance(now);
+  }
+  const CheckpointFacts facts = FactsOf(*manifest, now);
+  catalog_.Add(facts);
+  frozen_ = frozen;
+  prune_ = keeper_.Require();
+  Log(LogEvent::Level::kInfo, "checkpoint",
+      {{"id", facts.id},
+       {"examples", absl::StrCat(facts.examples)},
+       {"MiB", absl::StrFormat("%.1f", static_cast<double>(facts.bytes) / kMebibyte)},
+       {"seconds", absl::StrFormat("%.2f", absl::ToDoubleSeconds(checkpointer_.last_took()))},
+       {"delta", facts.parent.empty() ? "no" : "yes"}});
+  AnswerAskers(checkpointer_.UriOf(facts.id));
+  if (end_.saving) {
+    model_uri_ = checkpointer_.UriOf(facts.id);
+    Complete(now);
+  }
+  Advance(now);
+}
+
+void ChiefMachine::Prune() {
+  prune_.reset();
+  std::vector<std::string> ids = catalog_.Superfluous();
+  for (const std::string& id : ids) catalog_.Remove(id);
+  for (std::string& id : checkpointer_.TakeGarbage()) ids.push_back(std::move(id));
+  if (!ids.empty()) actions_.push_back(DeleteCheckpoints{std::move(ids)});
+}
+
+bool ChiefMachine::MayLeave() const {
+  if (ended() || !checkpointer_.enabled()) return true;
+  if (state_ == v1::JOB_STATE_PENDING || state_ == v1::JOB_STATE_RESTORING) return true;
+  return frozen_;
+}
+
+}  // namespace capstan::chief

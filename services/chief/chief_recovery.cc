@@ -1,0 +1,225 @@
+// ChiefMachine: back to a checkpoint, and on from there; see Recovery and Takeover.
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "chief/chief_machine.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr absl::Duration kLoadPoll = absl::Milliseconds(50);
+constexpr absl::Duration kLoadAgain = absl::Seconds(1);
+constexpr absl::Duration kWaitingLine = absl::Seconds(5);
+
+}  // namespace
+
+// The best last: the initial values only where there is no checkpoint at all.
+std::vector<RecoverySource> ChiefMachine::Sources() const {
+  std::vector<RecoverySource> sources;
+  for (const CheckpointFacts& facts : catalog_.all()) {
+    if (facts.timeline < first_timeline_) continue;
+    sources.push_back({.uri = checkpointer_.UriOf(facts.id), .id = facts.id});
+  }
+  if (sources.empty()) sources.push_back({.uri = from_, .parameters_only = !from_.empty()});
+  return sources;
+}
+
+void ChiefMachine::ReturnToCheckpoint(std::string_view cause, uint32_t shard, absl::Time now) {
+  loss_.Clear();
+  loss_.set_cause(std::string(cause));
+  loss_.set_shard(shard);
+  loss_.set_recovery(v1::RECOVERY_ROLLBACK);
+  loss_.set_examples(progress_.examples());
+  state_ = v1::JOB_STATE_RESTORING;
+  takeover_.Settle();
+  views_.ForgetMembers();
+  work_.ReleaseAll();
+  calls_.CancelAll();
+  checkpointer_.Abandon(absl::CancelledError(loss_.cause()), now, calls_);
+  boundary_.Reset();
+  end_ = {};
+  frozen_ = false;
+  recovery_.Begin(Sources(), now);
+  if (cause.empty()) return;
+  Log(LogEvent::Level::kWarning, "returning to the last checkpoint",
+      {{"cause", loss_.cause()}, {"checkpoint", recovery_.source().id}});
+}
+
+void ChiefMachine::AdvanceRecovery(absl::Time now) {
+  if (std::optional<std::string> uri = recovery_.TakeRead(now)) {
+    actions_.push_back(ReadManifest{*std::move(uri)});
+  }
+  if (recovery_.found()) EnterTimeline(now);
+  if (recovery_.loaded()) EndRecovery(now);
+}
+
+void ChiefMachine::OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now) {
+  const RecoverySource tried = recovery_.source();
+  const absl::Status why = manifest.status();
+  const absl::Status left = recovery_.OnManifestRead(std::move(manifest), now);
+  if (!why.ok()) {
+    Log(LogEvent::Level::kError, "a checkpoint cannot be read",
+        {{"checkpoint", tried.uri}, {"error", why.ToString()}});
+    if (absl::IsDataLoss(why) || absl::IsNotFound(why)) catalog_.Remove(tried.id);
+  }
+  if (!left.ok()) Fail(v1::FAILURE_KIND_ERROR, std::string(left.message()));
+  Advance(now);
+}
+
+// From here on everybody starts over from the checkpoint; nobody hears of it before it is stored.
+void ChiefMachine::EnterTimeline(absl::Time now) {
+  const v1::Manifest& manifest = recovery_.manifest();
+  const bool own = !recovery_.source().id.empty();
+  if (own && manifest.progress().tasks_fingerprint() != TasksFingerprint(plan_)) {
+    Fail(v1::FAILURE_KIND_BAD_INPUT,
+         "the training data are not those of the checkpoint: other files, or other sizes");
+    return;
+  }
+  views_.SetTimeline(next_timeline_++);
+  RestoreProgress(own ? manifest : v1::Manifest(), now);
+  keeper_.Require();
+  std::set<uint32_t> shards;
+  for (uint32_t index = 0; index < options_.shards; ++index) shards.insert(index);
+  recovery_.BeginLoading(std::move(shards));
+}
+
+void ChiefMachine::RestoreProgress(const v1::Manifest& manifest, absl::Time now) {
+  const v1::TaskProgress& progress = manifest.progress();
+  work_.ReleaseAll();
+  work_.Restore(progress);
+  progress_.Restore(progress.examples(), progress.steps(), now);
+  evaluations_.Restore(evaluations_.history(), progress.examples(), work_.totals().epochs_done);
+  early_stop_ = EarlyStopper(plan_.spec.train().early_stop());
+  for (const v1::Evaluation& evaluation : evaluations_.history()) {
+    if (!evaluation.final()) (void)early_stop_.Add(evaluation);
+  }
+  for (v1::StreamClose& close : closer_.TakeAll()) closes_.emplace_back(0, std::move(close));
+  std::erase_if(closes_, [this](const auto& close) {
+    return !work_.IsDone(StreamId{close.second.stream()});
+  });
+}
+
+void ChiefMachine::SendLoads() {
+  if (gate_.published().timeline() != timeline()) return;
+  for (const auto& [index, shard] : shards_.shards()) {
+    const bool due = recovery_.Awaits(index) && !calls_.Pending(Purpose::kLoad, index);
+    if (due && shard.present) SendLoad(index, absl::InfinitePast());
+  }
+}
+
+void ChiefMachine::SendLoad(uint32_t shard, absl::Time due) {
+  const v1::View& view = views_.current();
+  std::vector<uint32_t> partitions;
+  for (int i = 0; i < view.owners_size(); ++i) {
+    if (view.owners(i) == shard) partitions.push_back(static_cast<uint32_t>(i));
+  }
+  const bool keeper = work_.has_lanes() && shard == views_.keeper();
+  calls_.Send(Purpose::kLoad, shard, recovery_.RequestTo(partitions, keeper),
+              options_.call_deadline, due);
+}
+
+void ChiefMachine::OnLoadAnswer(const ShardCalls::Answer& answer, absl::Time now) {
+  if (!recovery_.Awaits(answer.shard)) return;
+  const absl::Status& status = answer.reply.status();
+  if (status.ok()) {
+    const auto& reply = std::get<v1::LoadPartitionsReply>(*answer.reply);
+    if (reply.done()) return recovery_.OnLoaded(answer.shard, reply);
+  } else {
+    Log(LogEvent::Level::kError, "a shard cannot load",
+        {{"shard", absl::StrCat(answer.shard)},
+         {"checkpoint", recovery_.source().uri},
+         {"error", status.ToString()}});
+  }
+  if (absl::IsDataLoss(status) || absl::IsNotFound(status)) {
+    calls_.Cancel(Purpose::kLoad);
+    catalog_.Remove(recovery_.source().id);
+    const absl::Status left = recovery_.OnDamaged(status, now);
+    if (!left.ok()) Fail(v1::FAILURE_KIND_ERROR, std::string(left.message()));
+    return;
+  }
+  SendLoad(answer.shard, now + (status.ok() ? kLoadPoll : kLoadAgain));
+}
+
+void ChiefMachine::EndRecovery(absl::Time now) {
+  recovery_.End();
+  state_ = v1::JOB_STATE_RUNNING;
+  keeper_.Require();
+  checkpointer_.StartClock(now);
+  const absl::Duration took = now - recovery_.begun();
+  const std::string& uri = recovery_.source().uri;
+  if (!uri.empty()) ++restores_;
+  if (loss_.cause().empty()) {
+    progress_.Start(now);
+    Log(LogEvent::Level::kInfo, "training begins",
+        {{"shards", absl::StrCat(options_.shards)},
+         {"partitions", absl::StrCat(plan_.spec.partition_count())},
+         {"tasks", absl::StrCat(plan_.train.size())},
+         {"epochs", absl::StrCat(plan_.spec.train().epochs())},
+         {"from", uri.empty() ? "the initial values" : uri}});
+    return;
+  }
+  const uint64_t before = loss_.examples();
+  loss_.set_examples(before - std::min(before, progress_.examples()));
+  loss_.set_timeline(timeline());
+  loss_.set_checkpoint(uri);
+  loss_.set_seconds(absl::ToDoubleSeconds(took));
+  losses_.push_back(loss_);
+  Log(LogEvent::Level::kWarning, "training goes on from a checkpoint",
+      {{"cause", loss_.cause()},
+       {"checkpoint", uri.empty() ? "none: the initial values" : uri},
+       {"examples", absl::StrCat(progress_.examples())},
+       {"examples to be trained again", absl::StrCat(loss_.examples())},
+       {"rows", absl::StrCat(recovery_.rows())},
+       {"seconds", absl::StrFormat("%.2f", loss_.seconds())}});
+}
+
+void ChiefMachine::AdvanceTakeover(absl::Time now) {
+  if (takeover_.complete(now)) views_.ForgetMembers();
+  if (takeover_.settled()) return;
+  switch (takeover_.shards(shards_)) {
+    case Takeover::Shards::kAwaited:
+      return;
+    case Takeover::Shards::kBack:
+      takeover_.Settle();
+      if (work_.has_lanes()) {
+        boundary_.Release(views_.keeper(), options_.call_deadline, calls_);
+      }
+      Log(LogEvent::Level::kInfo, "this chief goes on where the one before ended",
+          {{"term", absl::StrCat(options_.term)},
+           {"examples", absl::StrCat(progress_.examples())}});
+      return;
+    case Takeover::Shards::kChanged:
+      ReturnToCheckpoint("chief and shards were started anew", 0, now);
+  }
+}
+
+std::string ChiefMachine::WaitingFor(absl::Time now) const {
+  if (ended()) return "";
+  std::vector<std::string> awaited;
+  for (uint32_t index = 0; index < options_.shards; ++index) {
+    const Shard* shard = shards_.Find(index);
+    if (shard == nullptr || !shard->present || now - shard->heard > worker_lease()) {
+      awaited.push_back(absl::StrCat("shard ", index));
+    } else if (state_ == v1::JOB_STATE_RESTORING && recovery_.Awaits(index)) {
+      awaited.push_back(absl::StrCat("shard ", index, ", which loads its partitions"));
+    }
+  }
+  if (recovery_.phase() == Recovery::Phase::kReading) {
+    awaited.push_back(absl::StrCat("the object store, for ", recovery_.source().uri));
+  }
+  if (gate_.published().timeline() != timeline()) awaited.push_back("the object store");
+  return absl::StrJoin(awaited, "; ");
+}
+
+void ChiefMachine::LogWaiting(absl::Time now) {
+  if (waiting_logged_ == absl::InfinitePast()) waiting_logged_ = now;
+  if (now < waiting_logged_ + kWaitingLine) return;
+  waiting_logged_ = now;
+  const std::string waiting = WaitingFor(now);
+  if (!waiting.empty()) Log(LogEvent::Level::kWarning, "the job waits", {{"for", waiting}});
+}
+
+}  // namespace capstan::chief

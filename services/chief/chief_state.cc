@@ -1,0 +1,103 @@
+// ChiefMachine: what it stores, and how it goes on from what another has stored.
+#include <utility>
+
+#include "chief/chief_machine.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr uint32_t kStateFormat = 1;
+
+}  // namespace
+
+void ChiefMachine::Inherit(const v1::ChiefState& state, absl::Time now) {
+  first_timeline_ = state.first_timeline();
+  next_timeline_ = std::max(first_timeline_, state.view().timeline() + 1);
+  from_ = state.from();
+  losses_.assign(state.losses().begin(), state.losses().end());
+  progress_.Start(now, absl::Seconds(state.elapsed_seconds()));
+  if (state.state() == v1::JOB_STATE_PENDING) return;
+  begins_again_ = true;
+  const v1::TaskProgress& progress = state.progress();
+  const bool same_data = progress.tasks_fingerprint() == TasksFingerprint(plan_);
+  if (same_data) work_.Restore(progress);
+  progress_.Restore(progress.examples(), progress.steps(), now);
+  evaluations_.Restore({state.evaluations().begin(), state.evaluations().end()},
+                       progress.examples(), work_.totals().epochs_done);
+  if (state.state() == v1::JOB_STATE_COMPLETED) {
+    state_ = v1::JOB_STATE_COMPLETED;
+    completed_ = now;
+    reason_ = state.reason();
+    model_uri_ = state.model_uri();
+    Log(LogEvent::Level::kInfo, "the job has been completed before", {{"model", model_uri_}});
+    return;
+  }
+  const bool runs =
+      state.state() == v1::JOB_STATE_RUNNING || state.state() == v1::JOB_STATE_CHECKPOINTING;
+  const bool same_crew = state.view().shards_size() == static_cast<int>(options_.shards);
+  if (!runs || !same_crew || !same_data) return;
+  state_ = v1::JOB_STATE_RUNNING;
+  stop_ = state.reason();
+  for (const v1::Evaluation& evaluation : evaluations_.history()) {
+    if (!evaluation.final()) (void)early_stop_.Add(evaluation);
+  }
+  // Some of them may have been closed already: to close again changes nothing.
+  for (const v1::StreamClose& close : state.closes()) closes_.emplace_back(0, close);
+  views_.Inherit(state.view());
+  shards_.Inherit(state.view(), now);
+  takeover_ = Takeover(state.view(), worker_lease(), now);
+  checkpointer_.StartClock(now);
+}
+
+v1::ChiefState ChiefMachine::State(absl::Time now) const {
+  v1::ChiefState state;
+  state.set_format(kStateFormat);
+  state.set_term(options_.term);
+  state.set_written_by(options_.run_id);
+  *state.mutable_job() = plan_.spec;
+  *state.mutable_view() = views_.current();
+  *state.mutable_progress() = ProgressOfNow();
+  state.set_state(state_);
+  state.set_reason(ended() ? reason_ : stop_);
+  state.set_failure_kind(failure_kind_);
+  if (const CheckpointFacts* newest = catalog_.newest()) state.set_manifest(newest->id);
+  if (const CheckpointFacts* best = catalog_.best()) state.set_best_manifest(best->id);
+  for (const v1::StreamClose& close : closer_.unconfirmed()) *state.add_closes() = close;
+  for (const auto& [ticket, close] : closes_) *state.add_closes() = close;
+  const std::vector<v1::Evaluation>& evaluations = evaluations_.history();
+  state.mutable_evaluations()->Assign(evaluations.begin(), evaluations.end());
+  state.mutable_losses()->Assign(losses_.begin(), losses_.end());
+  state.set_elapsed_seconds(progress_.elapsed_seconds(completed_.value_or(now)));
+  state.set_model_uri(model_uri_);
+  state.set_first_timeline(first_timeline_);
+  state.set_from(from_);
+  return state;
+}
+
+v1::TaskProgress ChiefMachine::ProgressOfNow() const {
+  v1::TaskProgress progress;
+  work_.Save(progress);
+  progress.set_examples(progress_.examples());
+  progress.set_steps(progress_.steps());
+  if (!boundary_.reached()) return progress;
+  // The keeper knows of each lane what its holder has not told yet.
+  const v1::HoldRoundsReply& held = boundary_.held();
+  *progress.mutable_last_closed() = held.last();
+  for (int lane = 0; lane < std::min(progress.lanes_size(), held.lanes_size()); ++lane) {
+    progress.mutable_lanes(lane)->set_cursor(held.lanes(lane).cursor());
+    progress.mutable_lanes(lane)->set_ended(held.lanes(lane).ended());
+  }
+  return progress;
+}
+
+// A stream is closed only when the store knows that its task is done, and none while a checkpoint
+// is being taken: what it restores must still know what belongs to tasks that it does not hold.
+void ChiefMachine::AdvanceCloses() {
+  while (!closes_.empty() && keeper_.Stands(closes_.front().first)) {
+    closer_.Add(std::move(closes_.front().second));
+    closes_.pop_front();
+  }
+  if (!checkpointer_.running()) closer_.Advance(ShardIndexes(), options_.call_deadline, calls_);
+}
+
+}  // namespace capstan::chief

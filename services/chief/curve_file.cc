@@ -1,0 +1,118 @@
+#include "chief/curve_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "capstan/base/log.h"
+#include "capstan/base/status.h"
+#include "capstan/objectstore/object_store.h"
+#include "chief/learning_curve.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr char kName[] = "curve.csv";
+constexpr absl::Duration kWriteEvery = absl::Seconds(5);
+
+class NoCurve : public CurveFile {
+ public:
+  void Append(const AppendCurve&) override {}
+};
+
+// Whole lines reach the file at once.
+class FolderCurve : public CurveFile {
+ public:
+  static absl::StatusOr<std::unique_ptr<CurveFile>> Open(const std::filesystem::path& folder,
+                                                         bool anew) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("checkpoint.uri: cannot make ", folder.string(), ": ", error.message()));
+    }
+    auto curve = std::make_unique<FolderCurve>();
+    const std::filesystem::path path = folder / kName;
+    const bool begins = anew || !std::filesystem::exists(path, error);
+    curve->file_.open(path, begins ? std::ios::trunc : std::ios::app);
+    if (begins) curve->file_ << CurveHeader() << std::flush;
+    if (curve->file_) return curve;
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot write ", path.string(), ": ", std::strerror(errno)));
+  }
+
+  void Append(const AppendCurve& point) override { file_ << CurveLine(point) << std::flush; }
+
+ private:
+  std::ofstream file_;
+};
+
+// A curve has some hundred lines per order of magnitude of time: it is kept whole.
+class ObjectCurve : public CurveFile {
+ public:
+  ObjectCurve(std::unique_ptr<ObjectStore> folder, std::string text, StoreThread& thread)
+      : folder_(std::move(folder)), thread_(thread), text_(std::move(text)) {}
+  ~ObjectCurve() override { Write(); }
+
+  void Append(const AppendCurve& point) override {
+    {
+      absl::MutexLock lock(&mu_);
+      absl::StrAppend(&text_, CurveLine(point));
+      if (absl::Now() < next_write_) return;
+      next_write_ = absl::Now() + kWriteEvery;
+    }
+    thread_.Post([this] { Write(); });
+  }
+
+ private:
+  void Write() {
+    std::string text;
+    {
+      absl::MutexLock lock(&mu_);
+      if (text_.size() == written_) return;
+      text = text_;
+    }
+    const absl::Status status = folder_->Put(kName, text);
+    if (!status.ok()) log::Warn("the learning curve cannot be written", {{"error", status}});
+    absl::MutexLock lock(&mu_);
+    if (status.ok()) written_ = text.size();
+  }
+
+  const std::unique_ptr<ObjectStore> folder_;
+  StoreThread& thread_;
+  absl::Mutex mu_;
+  std::string text_ ABSL_GUARDED_BY(mu_);
+  size_t written_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::Time next_write_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CurveFile>> OpenCurveFile(const v1::JobSpec& spec, bool anew,
+                                                         StoreThread& thread) {
+  const std::string& uri = spec.checkpoint().uri();
+  if (uri.empty()) return std::make_unique<NoCurve>();
+  if (!absl::StartsWith(uri, "s3://")) {
+    const std::string path(absl::StripPrefix(uri, "file://"));
+    return FolderCurve::Open(std::filesystem::path(path) / spec.job(), anew);
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(
+      std::unique_ptr<ObjectStore> folder,
+      OpenObjectStore(absl::StrCat(absl::StripSuffix(uri, "/"), "/", spec.job())));
+  absl::StatusOr<std::string> text = anew ? absl::NotFoundError("") : folder->Get(kName);
+  if (!text.ok()) text = CurveHeader();
+  return std::make_unique<ObjectCurve>(std::move(folder), *std::move(text), thread);
+}
+
+}  // namespace capstan::chief

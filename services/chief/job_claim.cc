@@ -1,0 +1,170 @@
+#include "chief/job_claim.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "capstan/base/log.h"
+#include "capstan/base/status.h"
+#include "capstan/checkpoint/checkpoint.h"
+#include "chief/work.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr int kAttempts = 10;
+constexpr absl::Duration kPause = absl::Seconds(1);
+
+v1::ChiefState NewState(uint64_t term, uint64_t first_timeline, const ClaimOptions& options) {
+  v1::ChiefState state;
+  state.set_format(1);
+  state.set_term(term);
+  state.set_first_timeline(first_timeline);
+  state.set_from(options.from);
+  state.set_state(v1::JOB_STATE_PENDING);
+  return state;
+}
+
+// The state of a job of which only checkpoints are left.
+v1::ChiefState StateOf(const v1::Manifest& manifest) {
+  v1::ChiefState state;
+  state.set_format(1);
+  *state.mutable_job() = manifest.job();
+  *state.mutable_progress() = manifest.progress();
+  state.mutable_view()->set_timeline(manifest.timeline());
+  state.set_state(v1::JOB_STATE_RESTORING);
+  state.set_manifest(manifest.id());
+  state.set_elapsed_seconds(manifest.elapsed_seconds());
+  return state;
+}
+
+absl::Status CheckSameJob(const v1::ChiefState& state, const JobPlan& plan,
+                          const ClaimOptions& options) {
+  if (state.state() == v1::JOB_STATE_PENDING) return absl::OkStatus();
+  constexpr char kAdvice[] =
+      "another job name or checkpoint.uri, or --fresh, starts over beside it";
+  const std::string difference = JobDifference(state.job(), plan.spec);
+  if (!difference.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "checkpoint.uri holds this job with another configuration; ", kAdvice, ":\n", difference));
+  }
+  if (!options.from.empty() && options.from != state.from()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--from: the job has begun already; ", kAdvice));
+  }
+  if (state.state() != v1::JOB_STATE_COMPLETED &&
+      state.progress().tasks_fingerprint() != TasksFingerprint(plan)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the training data are not those that the job has begun with (other files, or "
+                     "other sizes); ",
+                     kAdvice));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFrom(const std::string& uri, const v1::JobSpec& spec) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, OpenObjectStore(uri));
+  const absl::StatusOr<v1::Manifest> manifest = capstan::ReadManifest(*folder);
+  if (!manifest.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--from ", uri, ": ", manifest.status().ToString()));
+  }
+  const v1::JobSpec& other = manifest->job();
+  if (other.partition_count() != spec.partition_count()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--from ", uri, ": it has ", other.partition_count(), " partitions, this job ",
+                     spec.partition_count(), "; set partition_count"));
+  }
+  bool fits =
+      other.tables_size() == spec.tables_size() && other.tensors_size() == spec.tensors_size();
+  for (int i = 0; fits && i < spec.tables_size(); ++i) {
+    fits = other.tables(i).name() == spec.tables(i).name() &&
+           other.tables(i).dim() == spec.tables(i).dim() &&
+           other.tables(i).seed() == spec.tables(i).seed();
+  }
+  for (int i = 0; fits && i < spec.tensors_size(); ++i) {
+    fits = std::equal(other.tensors(i).shape().begin(), other.tensors(i).shape().end(),
+                      spec.tensors(i).shape().begin(), spec.tensors(i).shape().end());
+  }
+  if (fits) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("--from ", uri, ": the model has other tables or tensors"));
+}
+
+// What this chief writes, given what it has read. Keeps a former run's state beside it.
+absl::StatusOr<v1::ChiefState> NextState(JobStore& store, const JobPlan& plan,
+                                         const ClaimOptions& options,
+                                         const std::vector<ListedCheckpoint>& listed) {
+  absl::StatusOr<std::optional<v1::ChiefState>> present = store.ReadState();
+  if (absl::IsDataLoss(present.status()) && options.fresh) present = std::nullopt;
+  CAPSTAN_RETURN_IF_ERROR(present.status());
+  uint64_t timeline = 0;
+  const v1::Manifest* newest = nullptr;
+  for (const ListedCheckpoint& checkpoint : listed) {
+    if (!checkpoint.status.ok()) continue;
+    const v1::Manifest& manifest = checkpoint.manifest;
+    timeline = std::max(timeline, manifest.timeline());
+    if (newest == nullptr || std::pair(newest->timeline(), newest->step()) <=
+                                 std::pair(manifest.timeline(), manifest.step())) {
+      newest = &manifest;
+    }
+  }
+  std::optional<v1::ChiefState> state = *std::move(present);
+  if (!state && newest != nullptr) state = StateOf(*newest);
+  // A job that has failed before its first checkpoint has nothing that could be gone on with.
+  const bool in_vain = state && state->state() == v1::JOB_STATE_FAILED && newest == nullptr;
+  if (state && !options.fresh && !in_vain) {
+    CAPSTAN_RETURN_IF_ERROR(CheckSameJob(*state, plan, options));
+    state->set_term(state->term() + 1);
+    if (state->state() == v1::JOB_STATE_PENDING) state->set_from(options.from);
+    return *std::move(state);
+  }
+  if (!options.from.empty()) CAPSTAN_RETURN_IF_ERROR(CheckFrom(options.from, plan.spec));
+  if (!state) return NewState(1, timeline + 1, options);
+  const uint64_t term = state->term();
+  if (term > 0) CAPSTAN_RETURN_IF_ERROR(store.SetStateAside(term));
+  return NewState(term + 1, std::max(timeline, state->view().timeline()) + 1, options);
+}
+
+absl::StatusOr<Claim> TryToClaim(JobStore& store, const JobPlan& plan, const ClaimOptions& options,
+                                 absl::Time now) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ListedCheckpoint> listed, store.List());
+  CAPSTAN_ASSIGN_OR_RETURN(v1::ChiefState state, NextState(store, plan, options, listed));
+  state.set_written_by(options.run_id);
+  *state.mutable_job() = plan.spec;
+  CAPSTAN_RETURN_IF_ERROR(store.WriteState(state));
+  Claim claim{.term = state.term(), .anew = state.state() == v1::JOB_STATE_PENDING};
+  for (const ListedCheckpoint& checkpoint : listed) {
+    if (absl::IsNotFound(checkpoint.status)) claim.history.garbage.push_back(checkpoint.id);
+    if (checkpoint.status.ok() && checkpoint.manifest.timeline() >= state.first_timeline()) {
+      const uint64_t created = checkpoint.manifest.created_unix_seconds();
+      const absl::Duration age = absl::Now() - absl::FromUnixSeconds(static_cast<int64_t>(created));
+      claim.history.checkpoints.push_back(FactsOf(checkpoint.manifest, now - age));
+    }
+    if (checkpoint.status.ok() || absl::IsNotFound(checkpoint.status)) continue;
+    log::Error("a checkpoint cannot be read and is passed over",
+               {{"checkpoint", checkpoint.id}, {"error", checkpoint.status}});
+  }
+  claim.history.state = std::move(state);
+  return claim;
+}
+
+}  // namespace
+
+absl::StatusOr<Claim> ClaimJob(JobStore& store, const JobPlan& plan, const ClaimOptions& options,
+                               absl::Time now) {
+  for (int attempt = 1;; ++attempt) {
+    absl::StatusOr<Claim> claim = TryToClaim(store, plan, options, now);
+    // Another chief has begun at the same time, or the store is away for a moment.
+    const bool again = absl::IsAborted(claim.status()) || absl::IsUnavailable(claim.status()) ||
+                       absl::IsDeadlineExceeded(claim.status());
+    if (!again || attempt == kAttempts) return claim;
+    log::Warn("the job cannot be claimed yet", {{"error", claim.status()}});
+    absl::SleepFor(kPause);
+  }
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,40 @@
+// The beginning of a chief: it finds out what there is of the job, whether this is the same job,
+// and claims the next term, by writing the state in the place of the one it has read.
+#ifndef CAPSTAN_CHIEF_JOB_CLAIM_H_
+#define CAPSTAN_CHIEF_JOB_CLAIM_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "chief/chief_options.h"
+#include "chief/job_store.h"
+
+namespace capstan::chief {
+
+struct ClaimOptions {
+  uint64_t run_id = 0;
+  bool fresh = false;  // Start over; what there is stays beside it, and is not used.
+  std::string from;    // A checkpoint of another job: its parameters are begun with.
+};
+
+struct Claim {
+  uint64_t term = 0;
+  bool anew = true;  // Nothing has been trained yet.
+  JobHistory history;
+};
+
+// `now`: of the machine's clock. FAILED_PRECONDITION, with the difference: the store holds a job of
+// this name with another configuration or other data; `from` does not fit. ABORTED: other chiefs
+// claim it, again and again.
+absl::StatusOr<Claim> ClaimJob(JobStore& store, const JobPlan& plan, const ClaimOptions& options,
+                               absl::Time now);
+
+// What matters to the meaning of progress and parameters and is different, a line each; empty:
+// nothing.
+std::string JobDifference(const v1::JobSpec& before, const v1::JobSpec& now);
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_JOB_CLAIM_H_

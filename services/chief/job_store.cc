@@ -1,0 +1,72 @@
+#include "chief/job_store.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "capstan/base/status.h"
+#include "capstan/checkpoint/sealed_json.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr char kState[] = "state/chief.json";
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JobStore>> JobStore::Open(const std::string& uri,
+                                                         const std::string& job) {
+  const std::string folder = absl::StrCat(absl::StripSuffix(uri, "/"), "/", job);
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ObjectStore> state, OpenObjectStore(folder));
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ObjectStore> checkpoints,
+                           OpenObjectStore(folder + "/checkpoints"));
+  return std::make_unique<JobStore>(std::move(state), std::move(checkpoints));
+}
+
+absl::StatusOr<std::optional<v1::ChiefState>> JobStore::ReadState() {
+  version_.reset();
+  absl::StatusOr<Object> object = folder_->GetWithVersion(kState);
+  if (absl::IsNotFound(object.status())) return std::nullopt;
+  CAPSTAN_RETURN_IF_ERROR(object.status());
+  v1::ChiefState state;
+  version_ = object->version;
+  CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(kState, object->bytes, state));
+  return state;
+}
+
+absl::Status JobStore::WriteState(const v1::ChiefState& state) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, SealJson(state));
+  absl::StatusOr<ObjectVersion> written =
+      version_ ? folder_->PutIfMatch(kState, text, *version_) : folder_->PutIfAbsent(kState, text);
+  if (written.ok()) {
+    version_ = *std::move(written);
+    return absl::OkStatus();
+  }
+  if (!absl::IsAborted(written.status()) && !absl::IsAlreadyExists(written.status())) {
+    return written.status();
+  }
+  // A write of ours that was given up may have happened nevertheless.
+  CAPSTAN_ASSIGN_OR_RETURN(const Object object, folder_->GetWithVersion(kState));
+  v1::ChiefState present;
+  CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(kState, object.bytes, present));
+  if (present.written_by() != state.written_by()) {
+    return absl::AbortedError(absl::StrCat("a chief of term ", present.term(), " has written ",
+                                           kState, ", this one is of term ", state.term()));
+  }
+  version_ = object.version;
+  return absl::UnavailableError("the state had been written before; it is written again");
+}
+
+absl::Status JobStore::SetStateAside(uint64_t term) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, folder_->Get(kState));
+  return folder_->Put(absl::StrCat("state/chief-", term, ".json"), text);
+}
+
+absl::Status JobStore::Delete(const std::vector<std::string>& ids) {
+  for (const std::string& id : ids) {
+    CAPSTAN_RETURN_IF_ERROR(DeleteCheckpoint(*checkpoints_, id));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace capstan::chief

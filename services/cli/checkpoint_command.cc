@@ -1,0 +1,189 @@
+// capstan checkpoint: looks after checkpoints, without a cluster.
+#include <cstdio>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "capstan/base/status.h"
+#include "capstan/checkpoint/checkpoint.h"
+#include "capstan/checkpoint/checkpoint_list.h"
+#include "capstan/checkpoint/checkpoint_reader.h"
+#include "capstan/checkpoint/compact.h"
+#include "cli/checkpoint_text.h"
+#include "cli/command.h"
+#include "cli/exported_model.h"
+#include "cli/format.h"
+#include "cli/model_diff.h"
+
+namespace capstan::cli {
+namespace {
+
+struct Options {
+  std::string uri;
+  std::string other;  // diff: the second one; export: the folder.
+  bool slots = false;
+  size_t keep = 3;
+  std::vector<std::string> exempt;
+  bool yes = false;
+  std::string id;
+};
+
+using Action = absl::Status (*)(const Options&);
+
+void Print(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) std::printf("%s\n", line.c_str());
+}
+
+absl::Status List(const Options& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, OpenObjectStore(options.uri));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ListedCheckpoint> list, ListCheckpoints(*folder));
+  if (list.empty()) return absl::NotFoundError(absl::StrCat(options.uri, ": no checkpoints"));
+  Print(ListText(list, absl::Now()));
+  return absl::OkStatus();
+}
+
+absl::Status Show(const Options& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(options.uri));
+  Print(ShowText(reader, absl::Now()));
+  return absl::OkStatus();
+}
+
+absl::Status Verify(const Options& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(options.uri));
+  const v1::JobSpec& job = reader.manifest().job();
+  CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,
+                           DenseLayout::Create(job.tensors(), job.partition_count()));
+  const absl::Time begin = absl::Now();
+  uint64_t bytes = 0;
+  uint64_t rows = 0;
+  std::vector<std::string> bad;
+  for (uint32_t i = 0; i < job.partition_count(); ++i) {
+    const auto partition = static_cast<PartitionIndex>(i);
+    const absl::StatusOr<DecodedPartition> decoded = reader.Read(partition, job, layout);
+    if (!decoded.ok()) {
+      bad.push_back(std::string(decoded.status().message()));
+      continue;
+    }
+    bytes += reader.bytes_of(partition);
+    rows += decoded->store->row_count();
+  }
+  for (const std::string& line : bad) PrintError(line);
+  if (!bad.empty()) {
+    return absl::DataLossError(absl::StrCat(options.uri, ": ", bad.size(), " of ",
+                                            job.partition_count(), " partitions are damaged"));
+  }
+  std::printf("whole: %u partitions, %s rows, %s read in %s\n", job.partition_count(),
+              Grouped(rows).c_str(), Bytes(static_cast<double>(bytes)).c_str(),
+              ShortDuration(absl::Now() - begin).c_str());
+  return absl::OkStatus();
+}
+
+absl::Status Diff(const Options& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader first, CheckpointReader::Open(options.uri));
+  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader second, CheckpointReader::Open(options.other));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<PartDiff> diffs, DiffCheckpoints(first, second));
+  Print(DiffText(diffs));
+  return absl::OkStatus();
+}
+
+absl::Status Export(const Options& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(
+      const Exported exported,
+      ExportModel({.checkpoint = options.uri, .output = options.other, .slots = options.slots}));
+  std::printf("%s rows, %s in %s/model.safetensors\n", Grouped(exported.rows).c_str(),
+              Bytes(static_cast<double>(exported.bytes)).c_str(), options.other.c_str());
+  return absl::OkStatus();
+}
+
+absl::Status Prune(const Options& options) {
+  if (options.keep == 0) return absl::InvalidArgumentError("--keep: at least 1");
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, OpenObjectStore(options.uri));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ListedCheckpoint> list, ListCheckpoints(*folder));
+  const std::set<std::string> exempt(options.exempt.begin(), options.exempt.end());
+  const std::vector<std::string> prune = CheckpointsToPrune(list, options.keep, exempt);
+  for (const std::string& id : prune) {
+    if (options.yes) CAPSTAN_RETURN_IF_ERROR(DeleteCheckpoint(*folder, id));
+    std::printf("%s %s\n", options.yes ? "deleted" : "would delete", id.c_str());
+  }
+  if (prune.empty()) std::printf("nothing to delete\n");
+  if (!prune.empty() && !options.yes) std::printf("(--yes deletes them)\n");
+  return absl::OkStatus();
+}
+
+absl::Status Compact(const Options& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(options.uri));
+  const std::string id =
+      options.id.empty() ? absl::StrCat(reader.manifest().id(), "-full") : options.id;
+  CAPSTAN_ASSIGN_OR_RETURN(const v1::Manifest manifest, CompactCheckpoint(options.uri, id));
+  std::printf("%s\n", CheckpointBeside(options.uri, manifest.id()).c_str());
+  return absl::OkStatus();
+}
+
+// What is not there or cannot be read as what it should be is bad input.
+ExitCode CodeOf(const absl::Status& status) {
+  if (status.ok()) return kDone;
+  PrintError(std::string(status.message()));
+  const bool input = absl::IsInvalidArgument(status) || absl::IsNotFound(status) ||
+                     absl::IsFailedPrecondition(status);
+  return input ? kBadInput : kFailed;
+}
+
+// A subcommand of `checkpoint` on the folder `what`.
+struct Verb {
+  CLI::App* app;
+  std::shared_ptr<Options> options;
+};
+Verb Add(CLI::App& parent, Invocation& invocation, Action action, const char* name,
+         const char* help, const char* what) {
+  Verb verb{parent.add_subcommand(name, help), std::make_shared<Options>()};
+  verb.app->add_option("uri", verb.options->uri, what)->required()->type_name("FOLDER");
+  verb.app->callback([options = verb.options, action, &invocation] {
+    invocation.run = [options, action] { return CodeOf(action(*options)); };
+  });
+  return verb;
+}
+
+}  // namespace
+
+void AddCheckpoint(CLI::App& app, Invocation& invocation) {
+  constexpr char kOne[] = "Folder of a checkpoint (a path, file:// or s3://)";
+  constexpr char kAll[] = "Folder of a job's checkpoints: <checkpoint.uri>/<job>/checkpoints";
+  CLI::App& checkpoint =
+      *app.add_subcommand("checkpoint", "List, check, compare, export and prune checkpoints");
+  checkpoint.require_subcommand(1);
+  Add(checkpoint, invocation, List, "list", "List a job's checkpoints", kAll);
+  Add(checkpoint, invocation, Show, "show", "Tell what a checkpoint holds", kOne);
+  Add(checkpoint, invocation, Verify, "verify", "Read every byte and check it", kOne);
+  Verb diff = Add(checkpoint, invocation, Diff, "diff",
+                  "Compare the parameters of two checkpoints of a job", kOne);
+  diff.app->add_option("other", diff.options->other, "Folder of the second one")
+      ->required()
+      ->type_name("FOLDER");
+  Verb exporting = Add(checkpoint, invocation, Export, "export",
+                       "Write a checkpoint as model.safetensors and job.json", kOne);
+  exporting.app->add_option("folder", exporting.options->other, "Where to")
+      ->required()
+      ->type_name("FOLDER");
+  exporting.app->add_flag("--slots", exporting.options->slots, "The optimizers' state as well");
+  exporting.app->footer(
+      "Example:\n  capstan checkpoint export s3://ads/ctr/checkpoints/976-1 model\n\n"
+      "`capstan predict` and `capstan evaluate` read the folder; so does anything that knows\n"
+      "safetensors.");
+  Verb prune = Add(checkpoint, invocation, Prune, "prune",
+                   "Delete old checkpoints and what unfinished ones have left", kAll);
+  prune.app->add_option("--keep", prune.options->keep, "The newest, and what they need")
+      ->capture_default_str();
+  prune.app->add_option("--exempt", prune.options->exempt, "Others that stay")->type_name("ID");
+  prune.app->add_flag("--yes", prune.options->yes, "Do it; default: say what would be done");
+  prune.app->footer("Not while the job runs: what it is writing has no manifest yet.");
+  Verb compact = Add(checkpoint, invocation, Compact, "compact",
+                     "Write a chain of deltas anew as one full checkpoint beside it", kOne);
+  compact.app->add_option("--id", compact.options->id, "Its name; default: <id>-full")
+      ->type_name("ID");
+}
+
+}  // namespace capstan::cli

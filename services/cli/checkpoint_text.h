@@ -1,0 +1,23 @@
+// Checkpoints as people read them. Pure functions.
+#ifndef CAPSTAN_CLI_CHECKPOINT_TEXT_H_
+#define CAPSTAN_CLI_CHECKPOINT_TEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "capstan/checkpoint/checkpoint_list.h"
+#include "capstan/checkpoint/checkpoint_reader.h"
+#include "cli/model_diff.h"
+
+namespace capstan::cli {
+
+// A line each, the newest last.
+std::vector<std::string> ListText(absl::Span<const ListedCheckpoint> list, absl::Time now);
+std::vector<std::string> ShowText(const CheckpointReader& reader, absl::Time now);
+std::vector<std::string> DiffText(absl::Span<const PartDiff> diffs);
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_CHECKPOINT_TEXT_H_

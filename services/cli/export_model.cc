@@ -1,0 +1,223 @@
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/base/version.h"
+#include "capstan/checkpoint/checkpoint_reader.h"
+#include "cli/exported_model.h"
+#include "cli/safetensors.h"
+#include "google/protobuf/util/json_util.h"
+
+namespace capstan::cli {
+namespace {
+
+// A file written at places.
+class PlacedFile {
+ public:
+  explicit PlacedFile(const std::string& path)
+      : path_(path), file_(std::fopen(path.c_str(), "w")) {}
+  ~PlacedFile() {
+    if (file_ != nullptr) std::fclose(file_);
+  }
+  PlacedFile(const PlacedFile&) = delete;
+  PlacedFile& operator=(const PlacedFile&) = delete;
+
+  // What has gone wrong is told by Close.
+  void Write(uint64_t at, const void* data, size_t bytes) {
+    if (file_ == nullptr || failed_) return;
+    failed_ = fseeko(file_, static_cast<off_t>(at), SEEK_SET) != 0 ||
+              std::fwrite(data, 1, bytes, file_) != bytes;
+  }
+
+  absl::Status Close() {
+    if (file_ == nullptr) return absl::ErrnoToStatus(errno, path_);
+    const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
+    if (closed && !failed_) return absl::OkStatus();
+    return absl::ErrnoToStatus(errno, absl::StrCat("writing ", path_));
+  }
+
+ private:
+  const std::string path_;
+  std::FILE* file_;
+  bool failed_ = false;
+};
+
+class Exporter {
+ public:
+  Exporter(const CheckpointReader& reader, const ExportOptions& options, DenseLayout layout)
+      : reader_(reader),
+        options_(options),
+        job_(reader.manifest().job()),
+        layout_(std::move(layout)),
+        slots_of_tensors_(static_cast<size_t>(job_.tensors_size())),
+        rows_(static_cast<size_t>(job_.tables_size())),
+        slot_counts_(static_cast<size_t>(job_.tables_size())) {}
+
+  // Twice over the partitions: an array's place follows from the sizes of those before it.
+  absl::StatusOr<Exported> Run() {
+    CAPSTAN_RETURN_IF_ERROR(ForEachPartition([this](const PartitionStore& part) { Count(part); }));
+    Plan();
+    const std::string header =
+        SafetensorsHeader(tensors_, {{"format", "capstan-model-1"},
+                                     {"job", job_.job()},
+                                     {"checkpoint", reader_.manifest().id()},
+                                     {"step", absl::StrCat(reader_.manifest().step())},
+                                     {"written_by", std::string(Version())}});
+    data_begin_ = header.size();
+    PlacedFile file(absl::StrCat(options_.output, "/model.safetensors"));
+    file.Write(0, header.data(), header.size());
+    CAPSTAN_RETURN_IF_ERROR(
+        ForEachPartition([&](const PartitionStore& part) { Write(part, file); }));
+    CAPSTAN_RETURN_IF_ERROR(file.Close());
+    Exported exported;
+    for (uint64_t rows : rows_) exported.rows += rows;
+    exported.bytes = data_begin_ + (tensors_.empty() ? 0 : tensors_.back().end);
+    return exported;
+  }
+
+ private:
+  template <typename Visit>
+  absl::Status ForEachPartition(const Visit& visit) const {
+    for (uint32_t i = 0; i < job_.partition_count(); ++i) {
+      CAPSTAN_ASSIGN_OR_RETURN(const DecodedPartition decoded,
+                               reader_.Read(static_cast<PartitionIndex>(i), job_, layout_));
+      visit(*decoded.store);
+    }
+    return absl::OkStatus();
+  }
+
+  void Count(const PartitionStore& part) {
+    for (size_t t = 0; t < part.tables().size(); ++t) {
+      rows_[t] += part.tables()[t]->row_count();
+      slot_counts_[t] = part.tables()[t]->slot_count();
+    }
+    for (const Block& block : part.blocks().blocks()) {
+      slots_of_tensors_[block.tensor] += part.blocks().State(block.id).size() - block.length;
+    }
+  }
+
+  size_t Add(const std::string& name, const char* dtype, std::vector<uint64_t> shape) {
+    tensors_.push_back({.name = name, .dtype = dtype, .shape = std::move(shape)});
+    return tensors_.size() - 1;
+  }
+
+  void Plan() {
+    for (int i = 0; i < job_.tensors_size(); ++i) {
+      const v1::TensorSpec& tensor = job_.tensors(i);
+      weights_of_tensors_.push_back(
+          Add(tensor.name(), "F32", {tensor.shape().begin(), tensor.shape().end()}));
+      if (options_.slots) {
+        tensor_slots_.push_back(Add(absl::StrCat(tensor.name(), ".slots"), "F32",
+                                    {slots_of_tensors_[static_cast<size_t>(i)]}));
+      }
+    }
+    for (int i = 0; i < job_.tables_size(); ++i) {
+      const v1::TableSpec& table = job_.tables(i);
+      const uint64_t rows = rows_[static_cast<size_t>(i)];
+      keys_.push_back(Add(absl::StrCat(table.name(), ".keys"), "U64", {rows}));
+      weights_.push_back(Add(absl::StrCat(table.name(), ".weights"), "F32", {rows, table.dim()}));
+      if (options_.slots) {
+        table_slots_.push_back(Add(absl::StrCat(table.name(), ".slots"), "F32",
+                                   {rows, slot_counts_[static_cast<size_t>(i)]}));
+      }
+    }
+    PlaceTensors(tensors_);
+    written_rows_.assign(rows_.size(), 0);
+    written_slots_.assign(slots_of_tensors_.size(), 0);
+  }
+
+  uint64_t PlaceOf(size_t tensor) const { return data_begin_ + tensors_[tensor].begin; }
+
+  void Write(const PartitionStore& part, PlacedFile& file) {
+    for (size_t t = 0; t < part.tables().size(); ++t) WriteTable(*part.tables()[t], t, file);
+    for (const Block& block : part.blocks().blocks()) {
+      WriteBlock(block, part.blocks().State(block.id), file);
+    }
+  }
+
+  void WriteTable(const Table& table, size_t t, PlacedFile& file) {
+    std::vector<uint64_t> keys;
+    std::vector<float> weights;
+    std::vector<float> slots;
+    table.ForEachRow([&](const RowState& row) {
+      keys.push_back(row.key);
+      weights.insert(weights.end(), row.state.begin(), row.state.begin() + table.dim());
+      slots.insert(slots.end(), row.state.begin() + table.dim(), row.state.end());
+    });
+    const uint64_t before = std::exchange(written_rows_[t], written_rows_[t] + keys.size());
+    file.Write(PlaceOf(keys_[t]) + before * sizeof(uint64_t), keys.data(),
+               keys.size() * sizeof(uint64_t));
+    file.Write(PlaceOf(weights_[t]) + before * table.dim() * sizeof(float), weights.data(),
+               weights.size() * sizeof(float));
+    if (!options_.slots) return;
+    file.Write(PlaceOf(table_slots_[t]) + before * table.slot_count() * sizeof(float), slots.data(),
+               slots.size() * sizeof(float));
+  }
+
+  void WriteBlock(const Block& block, absl::Span<const float> state, PlacedFile& file) {
+    file.Write(PlaceOf(weights_of_tensors_[block.tensor]) + block.offset * sizeof(float),
+               state.data(), block.length * sizeof(float));
+    if (!options_.slots) return;
+    const absl::Span<const float> slots = state.subspan(block.length);
+    uint64_t& written = written_slots_[block.tensor];
+    file.Write(PlaceOf(tensor_slots_[block.tensor]) + written * sizeof(float), slots.data(),
+               slots.size() * sizeof(float));
+    written += slots.size();
+  }
+
+  const CheckpointReader& reader_;
+  const ExportOptions& options_;
+  const v1::JobSpec& job_;
+  const DenseLayout layout_;
+  uint64_t data_begin_ = 0;
+  std::vector<SafeTensor> tensors_;
+  // By tensor of the job: floats of slots; places in tensors_; floats written.
+  std::vector<uint64_t> slots_of_tensors_;
+  std::vector<size_t> weights_of_tensors_;
+  std::vector<size_t> tensor_slots_;
+  std::vector<uint64_t> written_slots_;
+  // By table of the job.
+  std::vector<uint64_t> rows_;
+  std::vector<uint64_t> slot_counts_;
+  std::vector<size_t> keys_;
+  std::vector<size_t> weights_;
+  std::vector<size_t> table_slots_;
+  std::vector<uint64_t> written_rows_;
+};
+
+absl::Status WriteJob(const v1::JobSpec& job, const std::string& path) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  if (!google::protobuf::util::MessageToJsonString(job, &text, options).ok()) {
+    return absl::InternalError("the job cannot be written as JSON");
+  }
+  PlacedFile file(path);
+  file.Write(0, text.data(), text.size());
+  return file.Close();
+}
+
+}  // namespace
+
+absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader,
+                           CheckpointReader::Open(options.checkpoint));
+  const v1::JobSpec& job = reader.manifest().job();
+  CAPSTAN_ASSIGN_OR_RETURN(DenseLayout layout,
+                           DenseLayout::Create(job.tensors(), job.partition_count()));
+  std::error_code error;
+  std::filesystem::create_directories(options.output, error);
+  if (error) {
+    return absl::InvalidArgumentError(absl::StrCat(options.output, ": ", error.message()));
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(const Exported exported,
+                           Exporter(reader, options, std::move(layout)).Run());
+  CAPSTAN_RETURN_IF_ERROR(WriteJob(job, absl::StrCat(options.output, "/job.json")));
+  return exported;
+}
+
+}  // namespace capstan::cli

@@ -1,0 +1,131 @@
+#include "ps/load_job.h"
+
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "ps/machine_state.h"
+
+namespace capstan::ps {
+
+absl::Status LoadJob::Run() {
+  shard_.Unload();
+  CAPSTAN_RETURN_IF_ERROR(OpenCheckpoint());
+  std::vector<std::thread> helpers;
+  for (int i = 1; i < kThreads; ++i) helpers.emplace_back([this] { Work(); });
+  Work();
+  for (std::thread& helper : helpers) helper.join();
+  {
+    absl::MutexLock lock(&mu_);
+    CAPSTAN_RETURN_IF_ERROR(failure_);
+  }
+  if (cancelled_) return absl::CancelledError("another order has come");
+  CAPSTAN_ASSIGN_OR_RETURN(const RoundsStart rounds, Rounds());
+  return shard_.Serve(order_.header().timeline(), rounds);
+}
+
+absl::Status LoadJob::OpenCheckpoint() {
+  if (order_.uri().empty()) return absl::OkStatus();
+  absl::StatusOr<CheckpointReader> reader = CheckpointReader::Open(order_.uri());
+  if (absl::IsNotFound(reader.status())) return absl::DataLossError(reader.status().message());
+  CAPSTAN_RETURN_IF_ERROR(reader.status());
+  reader_ = *std::move(reader);
+  return reader_->CheckJob(shard_.catalog().job());
+}
+
+void LoadJob::Work() {
+  while (!cancelled_) {
+    const int place = next_++;
+    if (place >= order_.partitions_size()) return;
+    absl::Status loaded = LoadOne(static_cast<PartitionIndex>(order_.partitions(place)));
+    if (loaded.ok()) continue;
+    absl::MutexLock lock(&mu_);
+    failure_.Update(std::move(loaded));
+    next_ = order_.partitions_size();
+  }
+}
+
+absl::Status LoadJob::LoadOne(PartitionIndex partition) {
+  const Timeline timeline{order_.header().timeline()};
+  absl::StatusOr<PartitionContent> content =
+      reader_ ? Restored(partition)
+              : InitialContent(shard_.catalog(), partition, timeline, shard_.slabs());
+  CAPSTAN_RETURN_IF_ERROR(content.status());
+  if (order_.has_alone()) CAPSTAN_RETURN_IF_ERROR(ComeBackAlone(*content));
+  CAPSTAN_RETURN_IF_ERROR(CheckRound(partition, content->machine.round()));
+  rows_ += content->store->row_count();
+  shard_.Load(partition, *std::move(content));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PartitionContent> LoadJob::Restored(PartitionIndex partition) {
+  const PartitionOptions options =
+      MachineOptions(shard_.catalog(), Timeline{order_.header().timeline()});
+  CAPSTAN_ASSIGN_OR_RETURN(
+      DecodedPartition decoded,
+      reader_->Read(partition, shard_.catalog().job(), shard_.catalog().layout(), &shard_.slabs()));
+  bytes_ += reader_->bytes_of(partition);
+  CAPSTAN_ASSIGN_OR_RETURN(const PartitionState state, DecodeMachineState(decoded.machine));
+  if (order_.parameters_only()) {
+    for (const std::unique_ptr<Table>& table : decoded.store->tables()) table->RestartProgress();
+    return PartitionContent{std::move(decoded.store), PartitionMachine(options), /*base=*/""};
+  }
+  decoded.store->TrackChanges();
+  return PartitionContent{std::move(decoded.store),
+                          PartitionMachine(options, state, shard_.clock().Now()),
+                          reader_->manifest().id()};
+}
+
+// The others have gone on: what they have settled and this copy has not is lost, and counted.
+absl::Status LoadJob::ComeBackAlone(PartitionContent& content) {
+  const Timeline timeline{order_.header().timeline()};
+  std::vector<ToldStream> told;
+  for (const v1::OpenStreamFacts& stream : order_.alone().open()) {
+    told.push_back({{stream.stream()}, GenerationFromProto(stream.generation()), stream.prefix()});
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(
+      content.machine,
+      PartitionMachine::ComeBackAlone(MachineOptions(shard_.catalog(), timeline),
+                                      content.machine.Snapshot(), told, shard_.clock().Now()));
+  for (const v1::StreamClose& close : order_.alone().closed()) {
+    content.machine.CloseStream(timeline, {close.stream()}, close.batches());
+  }
+  content.base.clear();
+  batches_lost_ += BatchesLost(*content.store, content.machine);
+  return absl::OkStatus();
+}
+
+bool LoadJob::IsSync() const {
+  return shard_.catalog().IsSync(Part::kDense) || shard_.catalog().IsSync(Part::kSparse);
+}
+
+// A synchronous checkpoint is of one round.
+absl::Status LoadJob::CheckRound(PartitionIndex partition, uint64_t round) {
+  absl::MutexLock lock(&mu_);
+  if (!IsSync() || !round_) round_ = round;
+  if (*round_ == round) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(order_.uri(), ": partition ", Raw(partition),
+                                          " is of round ", round, ", another one of ", *round_));
+}
+
+absl::StatusOr<RoundsStart> LoadJob::Rounds() const {
+  RoundsStart rounds;
+  {
+    absl::MutexLock lock(&mu_);
+    rounds.passed = round_.value_or(0);
+  }
+  if (!order_.has_keeper()) return rounds;
+  KeeperState& keeper = rounds.keeper.emplace();
+  CAPSTAN_ASSIGN_OR_RETURN(keeper.last, ClosedSetFromProto(order_.keeper().last()));
+  for (const v1::LaneCursor& lane : order_.keeper().lanes()) {
+    keeper.lanes.push_back({lane.cursor(), lane.ended()});
+  }
+  if (keeper.last.round == rounds.passed) return rounds;
+  return absl::FailedPreconditionError(absl::StrCat("the keeper shall begin after round ",
+                                                    keeper.last.round, ", the partitions after ",
+                                                    rounds.passed));
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,107 @@
+"""A shard is lost, and the job goes on without loss but that of the updates since the last checkpoint, which are
+trained again."""
+
+import pathlib
+import signal
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from crew import Crew, ledger_job, ledger_times, write_ledger_file
+
+RECORDS = 6000
+POLICIES = {
+    "async": "sparse: {policy: async}",
+    "ssp": "sparse: {policy: ssp, staleness: 2}",
+    "sync": "sparse: {policy: sync, lanes: 3}",
+}
+SLOW = {"worker-0": 1000, "worker-1": 1000}  # So that a run takes several checkpoints.
+
+
+class RecoveryTest(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.data = pathlib.Path(self.folder.name) / "records.csv"
+        write_ledger_file(self.data, RECORDS)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def crew(self, policy="async", every="1s", **settings):
+        overrides = ["partition_count=16"] + ([f"checkpoint.every={every}"] if every else [])
+        return Crew(ledger_job([self.data], update=POLICIES[policy], epochs=2, batch=4), name=policy, slow=SLOW,
+                    overrides=overrides, **settings)
+
+    def check_exact(self, crew):
+        last = crew.wait(180)
+        self.assertEqual(last.examples, 2 * RECORDS)
+        self.assertEqual(set(ledger_times(crew.predict(self.data))), {2})
+        return last
+
+    def kill_each_shard(self, policy):
+        with self.crew(policy) as crew:
+            for index, part in ((0, 8), (1, 2)):
+                crew.until_examples(RECORDS // part)
+                crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+                crew.restart_shard(index)
+                crew.until(lambda: len(crew.status().losses) == index + 1, "the recovery")
+                self.assertIn(f"shard {index} was started anew", crew.status().losses[-1].cause)
+                self.assertNotEqual(crew.status().losses[-1].checkpoint, "")
+            self.check_exact(crew)
+
+    def test_async_survives_each_shard(self):
+        self.kill_each_shard("async")
+
+    def test_ssp_survives_each_shard(self):
+        self.kill_each_shard("ssp")
+
+    def test_sync_survives_each_shard(self):
+        self.kill_each_shard("sync")
+
+    def test_sync_ends_with_the_same_bits(self):
+        with self.crew("sync", every=None) as crew:
+            crew.wait(180)
+            expected = crew.fingerprint()
+        with self.crew("sync") as crew:
+            crew.until_examples(RECORDS // 2)
+            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            crew.restart_shard(1)
+            crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
+            crew.wait(180)
+            self.assertEqual(crew.fingerprint(), expected)
+
+    def test_without_a_checkpoint_it_begins_again(self):
+        with self.crew(every=None) as crew:
+            crew.until_examples(RECORDS // 8)
+            crew.restart_shard(1)
+            crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
+            self.assertEqual(crew.status().losses[0].checkpoint, "")
+            self.check_exact(crew)
+
+    def test_chief_and_shard_at_once(self):
+        with self.crew() as crew:
+            crew.until_examples(RECORDS // 8)
+            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            crew.kill("ps-1")
+            crew.restart_chief()
+            crew.until(lambda: "shard 1" in crew.status().waiting_for, "that it waits for the shard")
+            crew.add_shard(1)
+            crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
+            self.check_exact(crew)
+
+    def test_a_shard_that_is_asked_to_stop_leaves_nothing_behind(self):
+        with self.crew(every="1h") as crew:
+            crew.until_examples(RECORDS // 4)
+            self.assertEqual(crew.kill("ps-1", signal.SIGTERM), 0)
+            self.assertEqual(crew.status().checkpoint.taken, 1)
+            crew.add_shard(1)
+            crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
+            # What was acknowledged while the checkpoint was taken is sent again, and settled by the ledgers.
+            self.assertLess(crew.status().losses[0].examples, RECORDS // 8)
+            self.check_exact(crew)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,200 @@
+"""A job that was killed, whole or only its chief, goes on from what is stored: every record is trained exactly once
+an epoch, and a synchronous model ends with the very same bits."""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from crew import Crew, ledger_job, ledger_times, write_ledger_file
+
+RECORDS = 6000
+POLICIES = {
+    "async": "sparse: {policy: async}",
+    "ssp": "sparse: {policy: ssp, staleness: 2}",
+    "sync": "sparse: {policy: sync, lanes: 3}",
+}
+SLOW = {"worker-0": 1000, "worker-1": 1000}  # So that a run takes several checkpoints.
+
+
+class ResumeTest(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.data = pathlib.Path(self.folder.name) / "records.csv"
+        write_ledger_file(self.data, RECORDS)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def crew(self, policy="async", every="1s", **settings):
+        overrides = ["partition_count=16"] + ([f"checkpoint.every={every}"] if every else [])
+        return Crew(ledger_job([self.data], update=POLICIES[policy], epochs=2, batch=4), name=policy, slow=SLOW,
+                    overrides=overrides, **settings)
+
+    def check_exact(self, crew, timeout=180):
+        last = crew.wait(timeout)
+        self.assertEqual(last.examples, 2 * RECORDS)
+        self.assertEqual(set(ledger_times(crew.predict(self.data))), {2})
+        return last
+
+    # ---- everything ----
+
+    def kill_everything_twice(self, policy):
+        with self.crew(policy) as crew:
+            for times, part in ((1, 8), (2, 2)):
+                crew.until_examples(RECORDS // part)
+                crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+                crew.kill_all()
+                crew.begin()
+                crew.until(lambda: len(crew.status().losses) == times, "the return to the checkpoint")
+                self.assertNotEqual(crew.status().losses[-1].checkpoint, "")
+            last = self.check_exact(crew)
+            self.assertEqual(len(last.losses), 2)
+
+    def test_async_after_everything_was_killed_twice(self):
+        self.kill_everything_twice("async")
+
+    def test_ssp_after_everything_was_killed_twice(self):
+        self.kill_everything_twice("ssp")
+
+    def test_sync_after_everything_was_killed_twice(self):
+        self.kill_everything_twice("sync")
+
+    def test_sync_ends_with_the_same_bits_on_another_number_of_shards(self):
+        with self.crew("sync", every=None) as crew:
+            crew.wait(180)
+            expected = crew.fingerprint()
+        with self.crew("sync") as crew:
+            crew.until_examples(RECORDS // 2)
+            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            crew.kill_all()
+            crew.shards = 3
+            crew.begin()
+            crew.wait(180)
+            self.assertEqual(crew.fingerprint(), expected)
+
+    # ---- the chief ----
+
+    def kill_the_chief_twice(self, policy):
+        with self.crew(policy, every=None) as crew:
+            for part in (8, 2):
+                crew.until_examples(RECORDS // part)
+                timeline = crew.status().timeline
+                crew.restart_chief()
+                began = time.monotonic()
+                status = crew.until_state("RUNNING", "COMPLETED")
+                crew.until(lambda: crew.status().waiting_for == "", "the shards")
+                self.assertLess(time.monotonic() - began, 10)
+                self.assertEqual(status.timeline, timeline, "nothing was thrown away")
+            last = self.check_exact(crew)
+            self.assertEqual(len(last.losses), 0)
+            self.assertEqual(last.term, 3)
+
+    def test_async_survives_its_chief(self):
+        self.kill_the_chief_twice("async")
+
+    def test_ssp_survives_its_chief(self):
+        self.kill_the_chief_twice("ssp")
+
+    def test_sync_survives_its_chief(self):
+        self.kill_the_chief_twice("sync")
+
+    def test_training_goes_on_without_a_chief(self):
+        with self.crew() as crew:
+            crew.until_examples(RECORDS // 8)
+            before = crew.scrape("worker-0")
+            crew.kill("chief")
+            time.sleep(1)
+            after = crew.scrape("worker-0")
+            self.assertNotEqual(steps(before), steps(after))
+            crew.add_chief(crew.address)
+            self.check_exact(crew)
+
+    def test_a_chief_that_wakes_up_after_another_has_come_stops(self):
+        with self.crew() as crew:
+            crew.until_examples(RECORDS // 8)
+            old = crew.processes["chief"]
+            old.send_signal(signal.SIGSTOP)
+            crew.add_chief("127.0.0.1:0", name="successor")
+            crew.ports("successor")
+            old.send_signal(signal.SIGCONT)
+            self.assertEqual(old.wait(20), 1)
+            self.assertIn("another chief has taken this job over", crew.log("chief"))
+            self.assertEqual(json.loads(state_file(crew).read_text())["term"], "2")
+
+    # ---- what the store holds ----
+
+    def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(self):
+        with self.crew() as crew:
+            crew.until(lambda: crew.status().checkpoint.taken >= 2, "2 checkpoints")
+            crew.kill_all()
+            newest = crew.manifest().parent
+            victim = max(newest.glob("partition-*"), key=lambda path: path.stat().st_size)
+            content = bytearray(victim.read_bytes())
+            content[len(content) // 2] ^= 1
+            victim.write_bytes(content)
+            crew.begin()
+            crew.until(lambda: len(crew.status().losses) == 1, "the return to a checkpoint")
+            status = crew.status()
+            self.assertNotIn(newest.name, status.losses[-1].checkpoint)
+            self.assertIn("cannot load", crew.log("chief"))
+            self.check_exact(crew)
+
+    def test_another_configuration_is_refused_with_the_difference(self):
+        with self.crew() as crew:
+            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            crew.kill_all()
+            crew.overrides.append("train.batch_size=8")
+            crew.add_chief("127.0.0.1:0")
+            self.assertEqual(crew.processes["chief"].wait(20), 2)
+            self.assertIn("train.batch_size: 4 -> 8", crew.log("chief"))
+            # --fresh starts over beside it.
+            crew.begin("--fresh")
+            crew.until_state("RUNNING", "COMPLETED")
+            self.assertEqual(len(crew.status().losses), 0)
+            self.check_exact(crew)
+            self.assertTrue((state_file(crew).parent / "chief-1.json").exists())
+
+    def test_a_completed_job_says_so(self):
+        with self.crew(exit_when_done=False) as crew:
+            model = crew.until_state("COMPLETED", timeout=180).model_uri
+            crew.restart_chief()
+            status = crew.until_state("COMPLETED")
+            self.assertEqual(status.model_uri, model)
+            self.assertEqual(status.examples, 2 * RECORDS)
+
+    def test_another_job_begins_with_its_parameters(self):
+        with self.crew(exit_when_done=False) as crew:
+            model = crew.until_state("COMPLETED", timeout=180).model_uri
+            crew.kill_all()
+            crew.exit_when_done = True
+            crew.overrides = ["partition_count=16", f"checkpoint.uri={crew.folder / 'second'}"]
+            crew.begin("--from", model)
+            last = crew.wait(180)
+            self.assertEqual(last.examples, 2 * RECORDS)
+            scores = crew.predict_with(last.model_uri, self.data)
+            self.assertEqual(set(ledger_times(scores)), {4})
+
+    def test_keeps_as_many_checkpoints_as_asked(self):
+        with self.crew(exit_when_done=False) as crew:
+            crew.until(lambda: crew.status().checkpoint.taken >= 5, "5 checkpoints", timeout=120)
+            crew.until(lambda: len(crew.manifests()) <= 4, "pruning")
+            self.assertGreaterEqual(len(crew.manifests()), 3)
+
+
+def steps(scrape):
+    return [line for line in scrape.splitlines() if line.startswith("capstan_worker_steps_total")]
+
+
+def state_file(crew):
+    return next(crew.folder.glob("model/*/state/chief.json"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

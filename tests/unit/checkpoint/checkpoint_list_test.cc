@@ -1,0 +1,126 @@
+#include "capstan/checkpoint/checkpoint_list.h"
+
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/checkpoint/checkpoint.h"
+#include "capstan/checkpoint/checkpoint_reader.h"
+#include "capstan/checkpoint/compact.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/checkpoint/small_partition.h"
+
+namespace capstan {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+ListedCheckpoint Whole(const std::string& id, uint64_t step, const std::string& parent = "") {
+  ListedCheckpoint checkpoint{.id = id, .status = {}, .manifest = {}};
+  checkpoint.manifest.set_step(step);
+  checkpoint.manifest.set_parent(parent);
+  return checkpoint;
+}
+
+ListedCheckpoint Without(const std::string& id, absl::Status status) {
+  return {.id = id, .status = std::move(status), .manifest = {}};
+}
+
+TEST(CheckpointsToPruneTest, KeepsTheNewestAndTheExempt) {
+  const std::vector<ListedCheckpoint> list = {Whole("1-a", 1), Whole("2-b", 2), Whole("3-c", 3),
+                                              Whole("4-d", 4)};
+  EXPECT_THAT(CheckpointsToPrune(list, 2, {"1-a"}), ElementsAre("2-b"));
+  EXPECT_THAT(CheckpointsToPrune(list, 9, {}), IsEmpty());
+}
+
+TEST(CheckpointsToPruneTest, KeepsWhatAChainNeeds) {
+  const std::vector<ListedCheckpoint> list = {Whole("1-a", 1), Whole("2-b", 2, "1-a"),
+                                              Whole("3-c", 3), Whole("4-d", 4, "2-b")};
+  EXPECT_THAT(CheckpointsToPrune(list, 1, {}), ElementsAre("3-c"));
+}
+
+TEST(CheckpointsToPruneTest, TakesWhatHasNoManifestForGarbageAndKeepsTheDamagedForPeople) {
+  const std::vector<ListedCheckpoint> list = {
+      Without("1-a", absl::NotFoundError("")), Without("2-b", absl::DataLossError("")),
+      Without("3-running", absl::NotFoundError("")), Whole("4-d", 4)};
+  EXPECT_THAT(CheckpointsToPrune(list, 1, {"3-running"}), ElementsAre("1-a"));
+}
+
+class CheckpointFolderTest : public testing::Test {
+ protected:
+  CheckpointFolderTest() { std::filesystem::remove_all(root_); }
+  ~CheckpointFolderTest() override { std::filesystem::remove_all(root_); }
+
+  void Write(const std::string& id, uint64_t step, const std::string& parent, bool commit = true) {
+    const auto folder = *OpenObjectStore(absl::StrCat(root_, "/", id));
+    v1::Manifest manifest;
+    manifest.set_id(id);
+    manifest.set_step(step);
+    manifest.set_parent(parent);
+    *manifest.mutable_job() = SmallJob();
+    const PartitionFileOptions options = {.partition_count = 2, .parent = parent};
+    for (PartitionStore* store : {first_.get(), second_.get()}) {
+      *manifest.add_files() =
+          *WritePartitionFile(*folder, store->partition(), EncodePartition(*store, options), 0);
+      manifest.mutable_files()->rbegin()->set_delta(!parent.empty());
+      store->Mark(/*changes_only=*/false);
+      store->SettleMark(/*safe=*/true);
+    }
+    if (!commit) return;
+    ASSERT_TRUE(WriteManifest(*folder, manifest).ok());
+  }
+
+  const std::string root_ = absl::StrCat(
+      testing::TempDir(), "list-", testing::UnitTest::GetInstance()->current_test_info()->name());
+  std::unique_ptr<PartitionStore> first_ =
+      *PartitionStore::Create(SmallJob(), LayoutOf(SmallJob()), PartitionIndex{0});
+  std::unique_ptr<PartitionStore> second_ = SmallPartition(/*rows=*/20);
+};
+
+TEST_F(CheckpointFolderTest, IsListedByStepWithUnfinishedOnesFirst) {
+  Write("9-a", 9, "");
+  Write("10-b", 10, "9-a");
+  Write("11-c", 11, "", /*commit=*/false);
+  const auto list = ListCheckpoints(**OpenObjectStore(root_));
+  ASSERT_TRUE(list.ok()) << list.status();
+  ASSERT_EQ(list->size(), 3u);
+  EXPECT_EQ((*list)[0].id, "11-c");
+  EXPECT_TRUE(absl::IsNotFound((*list)[0].status));
+  EXPECT_EQ((*list)[1].id, "9-a");
+  EXPECT_EQ((*list)[2].manifest.parent(), "9-a");
+  EXPECT_GT((*list)[1].bytes, (*list)[2].bytes);
+}
+
+TEST_F(CheckpointFolderTest, DeletingLeavesNothing) {
+  Write("9-a", 9, "");
+  Write("10-b", 10, "");
+  const auto folder = *OpenObjectStore(root_);
+  ASSERT_TRUE(DeleteCheckpoint(*folder, "9-a").ok());
+  ASSERT_EQ(folder->List("9-a/")->size(), 0u);
+  EXPECT_EQ(ListCheckpoints(*folder)->size(), 1u);
+}
+
+TEST_F(CheckpointFolderTest, ACompactedChainIsTheSameCheckpointWithoutItsParents) {
+  Write("9-a", 9, "");
+  const std::vector<uint64_t> keys = {1001};
+  const std::vector<float> values(2, 0.5f);
+  RowGradients gradient{.keys = keys, .values = values, .pulled = {}};
+  second_->FindTable(TableId{1})->Apply({&gradient, 1}, {.progress_examples = 5000});
+  Write("10-b", 10, "9-a");
+  const auto compacted = CompactCheckpoint(absl::StrCat(root_, "/10-b"), "10-b-full");
+  ASSERT_TRUE(compacted.ok()) << compacted.status();
+  EXPECT_EQ(compacted->step(), 10u);
+  std::filesystem::remove_all(absl::StrCat(root_, "/9-a"));
+  const auto reader = CheckpointReader::Open(absl::StrCat(root_, "/10-b-full"));
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  const auto decoded = reader->Read(PartitionIndex{1}, SmallJob(), LayoutOf(SmallJob()));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  const PartitionFileOptions options = {.partition_count = 2};
+  EXPECT_EQ(EncodePartition(*decoded->store, options), EncodePartition(*second_, options));
+  EXPECT_TRUE(absl::IsAlreadyExists(
+      CompactCheckpoint(absl::StrCat(root_, "/10-b-full"), "10-b-full").status()));
+}
+
+}  // namespace
+}  // namespace capstan

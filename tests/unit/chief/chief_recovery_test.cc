@@ -1,0 +1,376 @@
+// The chief's machine: back to a checkpoint, and the next chief.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "crew.h"
+
+namespace capstan::chief {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// A job of 10 tasks of 2 batches, of which `done` are trained and saved.
+CrewOptions Job(uint32_t lanes = 0) {
+  return {.tasks = 10, .lanes = lanes, .uri = "/models", .checkpoint_every = 60};
+}
+
+void TakeCheckpoint(Crew& crew) {
+  crew.machine.TakeCheckpoint(1, crew.now);
+  crew.AnswerCalls();
+}
+
+TEST(ChiefRecoveryTest, TrainsOnlyWhenEveryShardHasLoaded) {
+  Crew crew(Job());
+  crew.hold_calls = true;
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RESTORING);
+  EXPECT_THAT(crew.Heartbeat("w").leases(), IsEmpty());
+  ASSERT_THAT(crew.held, SizeIs(2));
+  crew.Answer(crew.held[0]);
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RESTORING);
+  crew.Answer(crew.held[1]);
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(crew.Heartbeat("w").leases(), SizeIs(2));
+  EXPECT_EQ(crew.loads[0].uri(), "");
+  EXPECT_THAT(crew.loads[0].partitions(), ElementsAre(0, 2, 4, 6));
+}
+
+TEST(ChiefRecoveryTest, NobodyHearsOfTheTimelineBeforeItIsStored) {
+  Crew crew(Job());
+  crew.hold_states = true;
+  crew.RegisterShards();
+  EXPECT_EQ(crew.machine.view().timeline(), 0u);
+  EXPECT_THAT(crew.loads, IsEmpty());
+  ASSERT_FALSE(crew.states.empty());
+  EXPECT_EQ(crew.states.back().view().timeline(), 1u);
+  EXPECT_EQ(crew.states.back().view().owners_size(), 8);
+  crew.hold_states = false;
+  crew.machine.OnStateStored(absl::OkStatus(), crew.now);
+  crew.AnswerCalls();
+  EXPECT_EQ(crew.machine.view().timeline(), 1u);
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+}
+
+TEST(ChiefRecoveryTest, AShardStartedAnewSendsEverybodyBackToTheCheckpoint) {
+  Crew crew(Job());
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  const v1::WorkerHeartbeatReply first = crew.Heartbeat("w");
+  crew.Heartbeat("w", {Crew::Done(first.leases(0)), Crew::Partly(first.leases(1), 1)});
+  TakeCheckpoint(crew);
+  ASSERT_THAT(crew.manifests, SizeIs(1));
+  crew.Heartbeat("w", {Crew::Done(first.leases(1))});
+  crew.Advance(absl::Seconds(1));
+  EXPECT_EQ(crew.Status().examples(), 40u);
+
+  ASSERT_TRUE(crew.RegisterShard(1, 77).ok());
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(crew.machine.view().timeline(), 2u);
+  EXPECT_EQ(crew.loads.back().uri(), crew.manifests[0].uri);
+  EXPECT_EQ(crew.answered["Load 2"], 2) << "all shards return, not only the new one";
+  EXPECT_EQ(crew.Status().examples(), 30u);
+  ASSERT_THAT(crew.Status().losses(), SizeIs(1));
+  EXPECT_EQ(crew.Status().losses(0).examples(), 10u);
+  EXPECT_THAT(crew.Status().losses(0).cause(), HasSubstr("shard 1"));
+  EXPECT_EQ(crew.Status().losses(0).checkpoint(), crew.manifests[0].uri);
+
+  // What was done in the old timeline does not count, and the task goes on at its saved prefix.
+  const v1::WorkerHeartbeatReply after = crew.Heartbeat("w", {Crew::Done(first.leases(1))});
+  EXPECT_THAT(after.revoked(), SizeIs(1));
+  ASSERT_THAT(after.leases(), SizeIs(2));
+  EXPECT_EQ(after.leases(0).task().index(), first.leases(1).task().index());
+  EXPECT_EQ(after.leases(0).first_batch(), 1u);
+  EXPECT_EQ(after.leases(0).timeline(), 2u);
+  EXPECT_EQ(crew.Status().examples(), 30u);
+}
+
+TEST(ChiefRecoveryTest, WithoutACheckpointItBeginsAgainAtTheInitialValues) {
+  Crew crew({.tasks = 4});
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  crew.Heartbeat("w", {Crew::Done(crew.Heartbeat("w").leases(0))});
+  const uint64_t before = crew.machine.view().timeline();
+  ASSERT_TRUE(crew.RegisterShard(0, 77).ok());
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(crew.machine.view().timeline(), before + 1);
+  EXPECT_EQ(crew.Status().examples(), 0u);
+  EXPECT_EQ(crew.Status().losses(0).examples(), 20u);
+  crew.WorkToTheEnd({"w"});
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(crew.Status().examples(), 80u);
+}
+
+TEST(ChiefRecoveryTest, ADamagedCheckpointIsPassedOverForTheOneBefore) {
+  for (const bool manifest_damaged : {false, true}) {
+    Crew crew(Job());
+    crew.RegisterShards();
+    crew.RegisterWorker("w");
+    TakeCheckpoint(crew);
+    crew.Heartbeat("w", {Crew::Done(crew.Heartbeat("w").leases(0))});
+    crew.Advance(absl::Seconds(1));
+    TakeCheckpoint(crew);
+    ASSERT_THAT(crew.manifests, SizeIs(2));
+    (manifest_damaged ? crew.damaged : crew.damaged_parts)[crew.manifests[1].uri] =
+        absl::DataLossError("checksum");
+    ASSERT_TRUE(crew.RegisterShard(1, 77).ok());
+    EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+    EXPECT_EQ(crew.loads.back().uri(), crew.manifests[0].uri);
+    EXPECT_EQ(crew.Status().examples(), 0u);
+    EXPECT_THAT(crew.log, Contains(testing::Field(&LogEvent::level, LogEvent::Level::kError)));
+  }
+}
+
+TEST(ChiefRecoveryTest, FailsWhenNoCheckpointCanBeRead) {
+  Crew crew(Job());
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  TakeCheckpoint(crew);
+  crew.damaged[crew.manifests[0].uri] = absl::DataLossError("MANIFEST.json: checksum");
+  ASSERT_TRUE(crew.RegisterShard(1, 77).ok());
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_FAILED);
+  EXPECT_THAT(crew.machine.reason(), HasSubstr("no checkpoint is left"));
+}
+
+TEST(ChiefRecoveryTest, AShardThatDiesWhileItLoadsIsLoadedAgain) {
+  Crew crew(Job());
+  crew.hold_calls = true;
+  crew.RegisterShards();
+  ASSERT_THAT(crew.held, SizeIs(2));
+  const std::vector<CallShard> first = std::exchange(crew.held, {});
+  ASSERT_TRUE(crew.RegisterShard(1, 77).ok());
+  crew.Answer(first[0]);
+  crew.Answer(first[1]);
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RESTORING) << "the answer is a dead process's";
+  ASSERT_THAT(crew.held, SizeIs(1));
+  EXPECT_EQ(std::get<v1::LoadPartitionsRequest>(crew.held[0].request).header().target_incarnation(),
+            77u);
+  crew.Answer(crew.held[0]);
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+}
+
+TEST(ChiefRecoveryTest, LanesGoOnAtTheKeepersCursors) {
+  Crew crew(Job(/*lanes=*/2));
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  const v1::WorkerHeartbeatReply leases = crew.Heartbeat("w");
+  ASSERT_THAT(leases.leases(), SizeIs(2));
+  crew.round = 3;
+  crew.lane_cursors = {3, 2};
+  TakeCheckpoint(crew);
+  ASSERT_THAT(crew.manifests, SizeIs(1));
+  EXPECT_THAT(crew.order, ElementsAre("Hold", "Commit 3", "Commit 3", "Save", "Save", "Release"));
+  EXPECT_EQ(crew.manifests[0].manifest.progress().last_closed().round(), 3u);
+  ASSERT_TRUE(crew.RegisterShard(1, 77).ok());
+  const v1::LoadPartitionsRequest* keeper = nullptr;
+  for (const v1::LoadPartitionsRequest& load : crew.loads) {
+    if (load.has_keeper()) keeper = &load;
+  }
+  ASSERT_NE(keeper, nullptr);
+  EXPECT_EQ(keeper->header().target_incarnation(), 1u) << "the owner of partition 0";
+  EXPECT_EQ(keeper->keeper().last().round(), 3u);
+  ASSERT_THAT(keeper->keeper().lanes(), SizeIs(2));
+  EXPECT_EQ(keeper->keeper().lanes(0).cursor(), 3u);
+  EXPECT_EQ(keeper->keeper().lanes(1).cursor(), 2u);
+  const v1::WorkerHeartbeatReply after = crew.Heartbeat("w");
+  ASSERT_THAT(after.leases(), SizeIs(2));
+  EXPECT_EQ(after.leases(0).lane_tasks(0).ordinal(), 0u) << "the first task that is not done";
+}
+
+// ---- the next chief ----
+
+TEST(ChiefTakeoverTest, GoesOnWithoutTouchingTheShards) {
+  Crew before(Job());
+  before.RegisterShards();
+  before.RegisterWorker("w");
+  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
+  before.Heartbeat("w", {Crew::Partly(held.leases(0), 1), Crew::Partly(held.leases(1), 0)});
+  before.Advance(absl::Seconds(2));
+
+  Crew crew = Crew::Successor(Job(), before);
+  crew.ShardsHeartbeat();
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(crew.machine.view().timeline(), before.machine.view().timeline());
+  EXPECT_EQ(crew.machine.view().epoch().term(), 2u);
+  EXPECT_THAT(crew.machine.view().members(), SizeIs(1)) << "it is at work, though not heard of";
+  EXPECT_THAT(crew.loads, IsEmpty());
+
+  v1::WorkerHeartbeatRequest unknown;
+  unknown.set_name("w");
+  unknown.set_incarnation(101);
+  EXPECT_FALSE(crew.machine.WorkerHeartbeat(unknown, crew.now).known());
+  crew.RegisterWorker("w", 101, {held.leases(0).member()});
+  const v1::WorkerHeartbeatReply reply =
+      crew.Heartbeat("w", {Crew::Done(held.leases(0)), Crew::Partly(held.leases(1), 1)});
+  EXPECT_THAT(reply.revoked(), SizeIs(1)) << "the one that is done";
+  EXPECT_EQ(crew.Status().examples(), 30u);
+  EXPECT_EQ(crew.Status().tasks().done(), 1u);
+  EXPECT_EQ(crew.machine.view().members(0).member(), held.leases(0).member());
+  EXPECT_THAT(crew.Heartbeat("w", {Crew::Partly(held.leases(1), 2)}).revoked(), IsEmpty());
+}
+
+TEST(ChiefTakeoverTest, GivesWhatWasBegunOnlyWhenItsHoldersHaveBeenHeardOf) {
+  Crew before(Job());
+  before.RegisterShards();
+  before.RegisterWorker("a");
+  const v1::WorkerHeartbeatReply held = before.Heartbeat("a");
+  before.Advance(absl::Seconds(2));
+  Crew crew = Crew::Successor(Job(), before);
+  crew.ShardsHeartbeat();
+  crew.RegisterWorker("b");
+  const v1::WorkerHeartbeatReply early = crew.Heartbeat("b");
+  ASSERT_THAT(early.leases(), SizeIs(2));
+  for (const v1::Lease& lease : early.leases()) {
+    EXPECT_GE(lease.task().index(), 2u) << "0 and 1 are held by a";
+  }
+  crew.Advance(absl::Seconds(11));
+  crew.RegisterWorker("c");
+  EXPECT_THAT(crew.Heartbeat("c").leases(0).task().index(), 0u);
+  // Who comes too late has lost it.
+  crew.RegisterWorker("a", 500, {held.leases(0).member()});
+  EXPECT_THAT(crew.Heartbeat("a", {Crew::Partly(held.leases(0), 1)}).revoked(), SizeIs(1));
+}
+
+TEST(ChiefTakeoverTest, LanesStayWithTheirHolders) {
+  Crew before(Job(/*lanes=*/2));
+  before.RegisterShards();
+  before.RegisterWorker("w");
+  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
+  ASSERT_THAT(held.leases(), SizeIs(2));
+  before.Advance(absl::Seconds(2));
+  Crew crew = Crew::Successor(Job(/*lanes=*/2), before);
+  crew.ShardsHeartbeat();
+  crew.RegisterWorker("other");
+  EXPECT_THAT(crew.Heartbeat("other").leases(), IsEmpty());
+  crew.Heartbeat("other", {}, /*wants=*/false, /*draining=*/true);
+  crew.RegisterWorker("w", 101, {held.leases(0).member()});
+  const v1::WorkerHeartbeatReply reply =
+      crew.Heartbeat("w", {Crew::Partly(held.leases(0), 1), Crew::Partly(held.leases(1), 1)});
+  EXPECT_THAT(reply.revoked(), IsEmpty());
+  EXPECT_EQ(crew.Status().tasks().doing(), 2u);
+}
+
+TEST(ChiefTakeoverTest, TasksOfALaneThatOnlyADeadChiefKnewOfAreReadAgain) {
+  Crew before(Job(/*lanes=*/2));
+  before.RegisterShards();
+  before.RegisterWorker("w");
+  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
+  ASSERT_THAT(held.leases(), SizeIs(2));
+  before.Advance(absl::Seconds(2));
+  Crew crew = Crew::Successor(Job(/*lanes=*/2), before);
+  crew.ShardsHeartbeat();
+  crew.RegisterWorker("w", 101, {held.leases(0).member()});
+  v1::LeaseReport later = Crew::Partly(held.leases(0), 4);
+  later.add_lane_tasks_done()->set_ordinal(1);
+  later.mutable_lane_tasks_done(0)->set_batches(2);
+  const v1::WorkerHeartbeatReply reply =
+      crew.Heartbeat("w", {later, Crew::Partly(held.leases(1), 1)});
+  ASSERT_THAT(reply.revoked(), SizeIs(1));
+  EXPECT_EQ(reply.revoked(0).count(), held.leases(0).generation().count());
+  ASSERT_THAT(reply.leases(), SizeIs(1));
+  EXPECT_EQ(reply.leases(0).lane(), held.leases(0).lane());
+  EXPECT_EQ(reply.leases(0).lane_tasks(0).ordinal(), 0u);
+}
+
+TEST(ChiefTakeoverTest, ClosesAgainWhatMayNotHaveBeenClosed) {
+  Crew before(Job());
+  before.RegisterShards();
+  before.RegisterWorker("w");
+  before.hold_calls = true;
+  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
+  before.Heartbeat("w", {Crew::Done(held.leases(0)), Crew::Partly(held.leases(1), 0)});
+  before.Advance(absl::Seconds(2));
+  ASSERT_FALSE(before.held.empty()) << "the close is under way";
+  EXPECT_THAT(before.closed, IsEmpty());
+  Crew crew = Crew::Successor(Job(), before);
+  crew.ShardsHeartbeat();
+  crew.Advance(absl::Seconds(1));
+  EXPECT_EQ(crew.closed[0].count(held.leases(0).task().index()), 1u);
+  EXPECT_EQ(crew.closed[1].count(held.leases(0).task().index()), 1u);
+}
+
+TEST(ChiefTakeoverTest, AStreamIsClosedOnlyOnceItsTaskIsStoredAsDone) {
+  Crew crew(Job());
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  const v1::WorkerHeartbeatReply held = crew.Heartbeat("w");
+  crew.state_status = absl::UnavailableError("the store is away");
+  crew.Heartbeat("w", {Crew::Done(held.leases(0)), Crew::Partly(held.leases(1), 0)});
+  crew.Advance(absl::Seconds(30));
+  EXPECT_THAT(crew.closed, IsEmpty());
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING) << "training goes on";
+  crew.state_status = absl::OkStatus();
+  crew.Advance(absl::Seconds(10));
+  EXPECT_THAT(crew.closed, SizeIs(2));
+}
+
+TEST(ChiefTakeoverTest, AllStartedAnewReturnsToTheCheckpoint) {
+  Crew before(Job());
+  before.RegisterShards();
+  before.RegisterWorker("w");
+  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
+  before.Heartbeat("w", {Crew::Done(held.leases(0)), Crew::Partly(held.leases(1), 0)});
+  TakeCheckpoint(before);
+  before.Heartbeat("w", {Crew::Done(held.leases(1))});
+  before.Advance(absl::Seconds(2));
+  Crew crew = Crew::Successor(Job(), before);
+  ASSERT_TRUE(crew.RegisterShard(0, 91).ok());
+  ASSERT_TRUE(crew.RegisterShard(1, 92).ok());
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(crew.loads.back().uri(), before.manifests[0].uri);
+  EXPECT_EQ(crew.Status().examples(), 20u);
+  EXPECT_EQ(crew.machine.view().timeline(), 2u);
+  crew.RegisterWorker("w");
+  crew.WorkToTheEnd({"w"});
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(crew.Status().examples(), 200u);
+}
+
+TEST(ChiefTakeoverTest, AnotherNumberOfShardsReturnsToTheCheckpointOnANewMap) {
+  Crew before(Job());
+  before.RegisterShards();
+  before.RegisterWorker("w");
+  before.Heartbeat("w", {Crew::Done(before.Heartbeat("w").leases(0))});
+  TakeCheckpoint(before);
+  CrewOptions wider = Job();
+  wider.shards = 4;
+  Crew crew = Crew::Successor(wider, before);
+  crew.RegisterShards();
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(crew.machine.view().owners(), ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
+  EXPECT_EQ(crew.Status().examples(), 20u);
+}
+
+TEST(ChiefTakeoverTest, ACompletedJobStaysCompleted) {
+  Crew before(Job());
+  before.RegisterShards();
+  before.RegisterWorker("w");
+  before.WorkToTheEnd({"w"});
+  before.Advance(absl::Seconds(2));
+  ASSERT_EQ(before.machine.state(), v1::JOB_STATE_COMPLETED);
+  Crew crew = Crew::Successor(Job(), before);
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(crew.Status().model_uri(), before.manifests.back().uri);
+  EXPECT_EQ(crew.Status().progress(), 1);
+}
+
+TEST(ChiefTakeoverTest, AnOlderChiefStopsAndTellsNobodyAnythingMore) {
+  Crew crew(Job());
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  crew.state_status = absl::AbortedError("a chief of term 2 has written");
+  crew.Heartbeat("w", {Crew::Done(crew.Heartbeat("w").leases(0))});
+  const size_t views = crew.views.size();
+  crew.Advance(absl::Seconds(2));
+  EXPECT_TRUE(crew.machine.superseded());
+  (void)crew.RegisterShard(1, 77);
+  EXPECT_THAT(crew.Heartbeat("w").leases(), IsEmpty());
+  EXPECT_THAT(crew.views, SizeIs(views));
+}
+
+}  // namespace
+}  // namespace capstan::chief
