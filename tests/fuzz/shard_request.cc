@@ -9,16 +9,21 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "capstan/base/check.h"
 #include "capstan/base/clock.h"
+#include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/checkpoint/partition_encoder.h"
 #include "capstan/checkpoint/partition_file.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/wire/message.h"
 #include "capstan/wire/reader.h"
+#include "ps/load_job.h"
+#include "ps/machine_state.h"
 #include "ps/pull_query.h"
 #include "ps/push_message.h"
 #include "ps/shard.h"
@@ -28,6 +33,7 @@ namespace capstan::ps {
 namespace {
 
 constexpr ShardIdentity kIdentity = {ShardIndex{0}, Incarnation{0xC0FFEE}};
+constexpr Timeline kTimeline{1};
 
 void SetOptimizer(v1::OptimizerSpec& optimizer) {
   optimizer.set_kind(v1::OPTIMIZER_KIND_ADAGRAD);
@@ -69,7 +75,7 @@ v1::JobSpec Job(uint8_t choice) {
 v1::View OnlyShardView(const v1::JobSpec& job) {
   v1::View view;
   view.mutable_epoch()->set_term(1);
-  view.set_timeline(1);
+  view.set_timeline(Raw(kTimeline));
   for (uint32_t i = 0; i < job.partition_count(); ++i) view.add_owners(0);
   v1::ShardInfo& shard = *view.add_shards();
   shard.set_incarnation(Raw(kIdentity.incarnation));
@@ -80,7 +86,7 @@ v1::View OnlyShardView(const v1::JobSpec& job) {
 grpc::ByteBuffer WithHeader(std::string_view request) {
   v1::PushRequest last;  // Has its header under the number that a pull has.
   last.mutable_header()->set_wire_version(kWireVersion);
-  last.mutable_header()->set_timeline(1);
+  last.mutable_header()->set_timeline(Raw(kTimeline));
   last.mutable_header()->set_target_incarnation(Raw(kIdentity.incarnation));
   const grpc::Slice slices[] = {grpc::Slice(request.data(), request.size()),
                                 grpc::Slice(last.SerializeAsString())};
@@ -111,17 +117,37 @@ void Push(Shard& shard, const grpc::ByteBuffer& request) {
                 static_cast<size_t>(reply->partitions_size()) == (*push)->partitions().size());
 }
 
+// Initial values in every partition.
+void Load(Shard& shard, const v1::View& view) {
+  v1::LoadPartitionsRequest order;
+  order.mutable_header()->set_timeline(view.timeline());
+  for (int i = 0; i < view.owners_size(); ++i) order.add_partitions(static_cast<uint32_t>(i));
+  CAPSTAN_CHECK(shard.BeginLoad(view.timeline()).ok() && LoadJob(shard, order).Run().ok());
+}
+
+std::string FileOf(Partition& partition, const Catalog& catalog, absl::Time now) {
+  const auto copy = partition.BeginCopy({.timeline = kTimeline}, now);
+  CAPSTAN_CHECK(copy.has_value());
+  PartitionEncoder encoder({.partition_count = catalog.job().partition_count(),
+                            .timeline = Raw(kTimeline),
+                            .machine = EncodeMachineState(copy->state)});
+  while (encoder.Prepare()) {
+    CAPSTAN_CHECK(partition.ReadCopy([&](PartitionStore& store) { encoder.Read(store); }));
+  }
+  partition.EndCopy(now);
+  partition.SettleCopy("", now);
+  return std::move(encoder).TakeFile();
+}
+
 // What the shard holds can be saved and read back.
 void Save(Shard& shard) {
   const Catalog& catalog = shard.catalog();
   const absl::Status saved =
-      shard.ForEachPartition([&](PartitionIndex index, Partition& partition) {
-        std::string file;
-        partition.Visit([&](const PartitionStore& store, const PartitionState&) {
-          file = EncodePartition(
-              store, {.partition_count = catalog.job().partition_count(), .timeline = 1});
-        });
-        return DecodePartition(file, catalog.job(), catalog.layout(), index).status();
+      shard.ForEachPartition([&](PartitionIndex index, Partition& partition) -> absl::Status {
+        const std::string file = FileOf(partition, catalog, shard.clock().Now());
+        CAPSTAN_ASSIGN_OR_RETURN(const DecodedPartition decoded,
+                                 DecodePartition(file, catalog.job(), catalog.layout(), index));
+        return DecodeMachineState(decoded.machine).status();
       });
   CAPSTAN_CHECK(saved.ok());
 }
@@ -137,7 +163,9 @@ void Fuzz(std::string_view input) {
   const FakeClock clock;
   const v1::JobSpec job = ps::Job(static_cast<uint8_t>(input[0]));
   const auto shard = ps::Shard::Create(job, ps::kIdentity, metrics, clock);
-  CAPSTAN_CHECK(shard.ok() && (*shard)->SetView(ps::OnlyShardView(job)).ok());
+  const v1::View view = ps::OnlyShardView(job);
+  CAPSTAN_CHECK(shard.ok() && (*shard)->SetView(view).ok());
+  ps::Load(**shard, view);
   input.remove_prefix(1);
   while (input.size() >= 3) {
     uint16_t length;
