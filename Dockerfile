@@ -23,7 +23,9 @@ RUN --mount=type=cache,target=/ccache \
          strip "/build/bin/$program" \
          && deploy/lib/copy_closure "/build/bin/$program" "/image/$program" \
          && install -D -m 644 /etc/ssl/certs/ca-certificates.crt \
-              "/image/$program/etc/ssl/certs/ca-certificates.crt"; \
+              "/image/$program/etc/ssl/certs/ca-certificates.crt" \
+         && ! grep -q capstan_failpoints "/build/bin/$program" \
+         || exit 1; \
        done
 
 FROM scratch AS image

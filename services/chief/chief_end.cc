@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "capstan/base/failpoint.h"
 #include "chief/chief_machine.h"
 
 namespace capstan::chief {
@@ -73,6 +74,7 @@ bool ChiefMachine::SaveModel(absl::Time now) {
     return false;
   }
   state_ = v1::JOB_STATE_CHECKPOINTING;
+  CAPSTAN_FAILPOINT("model.saving");
   if (checkpointer_.running()) return false;
   if (now - end_.save_begun > options_.save_patience) {
     Fail(v1::FAILURE_KIND_ERROR,
@@ -86,6 +88,7 @@ bool ChiefMachine::SaveModel(absl::Time now) {
 }
 
 void ChiefMachine::Complete(absl::Time now) {
+  CAPSTAN_FAILPOINT("model.saved");
   AddCurvePoint({}, now);
   state_ = v1::JOB_STATE_COMPLETED;
   completed_ = now;

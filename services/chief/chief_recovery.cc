@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "capstan/base/failpoint.h"
 #include "chief/chief_machine.h"
 
 namespace capstan::chief {
@@ -78,6 +79,7 @@ void ChiefMachine::EnterTimeline(absl::Time now) {
          "the training data are not those of the checkpoint: other files, or other sizes");
     return;
   }
+  CAPSTAN_FAILPOINT("timeline.begin");
   views_.SetTimeline(next_timeline_++);
   RestoreProgress(own ? manifest : v1::Manifest(), now);
   keeper_.Require();
@@ -144,6 +146,7 @@ void ChiefMachine::OnLoadAnswer(const ShardCalls::Answer& answer, absl::Time now
 }
 
 void ChiefMachine::EndRecovery(absl::Time now) {
+  CAPSTAN_FAILPOINT("timeline.loaded");
   recovery_.End();
   state_ = v1::JOB_STATE_RUNNING;
   keeper_.Require();

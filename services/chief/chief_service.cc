@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/rpc/status.h"
 
 namespace capstan::chief {
@@ -31,6 +32,7 @@ grpc::ServerUnaryReactor* ChiefService::RegisterShard(grpc::CallbackServerContex
   auto result = control_.Run([request](ChiefMachine& chief, absl::Time now) {
     return chief.RegisterShard(*request, now);
   });
+  CAPSTAN_FAILPOINT("shard.register_answer");
   return Finish(context, std::move(result), reply);
 }
 
@@ -40,6 +42,7 @@ grpc::ServerUnaryReactor* ChiefService::RegisterWorker(grpc::CallbackServerConte
   auto result = control_.Run([request](ChiefMachine& chief, absl::Time now) {
     return chief.RegisterWorker(*request, now);
   });
+  CAPSTAN_FAILPOINT("worker.register_answer");
   return Finish(context, std::move(result), reply);
 }
 
@@ -54,6 +57,7 @@ grpc::ServerUnaryReactor* ChiefService::ShardHeartbeat(grpc::CallbackServerConte
   *reply = control_.Run([request](ChiefMachine& chief, absl::Time now) {
     return chief.ShardHeartbeat(*request, now);
   });
+  CAPSTAN_FAILPOINT("shard.heartbeat_answer");
   return FinishOk(context);
 }
 
@@ -63,6 +67,7 @@ grpc::ServerUnaryReactor* ChiefService::WorkerHeartbeat(grpc::CallbackServerCont
   *reply = control_.Run([request](ChiefMachine& chief, absl::Time now) {
     return chief.WorkerHeartbeat(*request, now);
   });
+  CAPSTAN_FAILPOINT("worker.heartbeat_answer");
   return FinishOk(context);
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "capstan/base/check.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/base/version.h"
@@ -94,8 +95,10 @@ void ControlLoop::PerformAll() {
 }
 
 void ControlLoop::Perform(PublishView& action) {
+  CAPSTAN_FAILPOINT("view.publish");
   parts_.metrics.SetView(action.view);
   parts_.views.Publish(action.view);
+  CAPSTAN_FAILPOINT("view.published");
 }
 
 template <typename Reply, typename Request>
@@ -116,21 +119,27 @@ void ControlLoop::Perform(CallShard& action) {
     ControlLoop& loop;
     const CallShard& action;
     void operator()(const v1::HoldRoundsRequest& request) const {
+      CAPSTAN_FAILPOINT("order.hold_rounds");
       loop.Call<v1::HoldRoundsReply>(action, "/capstan.v1.Ps/HoldRounds", request);
     }
     void operator()(const v1::CommitRoundRequest& request) const {
+      CAPSTAN_FAILPOINT("order.commit_round");
       loop.Call<v1::CommitRoundReply>(action, "/capstan.v1.Ps/CommitRound", request);
     }
     void operator()(const v1::CloseStreamsRequest& request) const {
+      CAPSTAN_FAILPOINT("order.close_streams");
       loop.Call<v1::CloseStreamsReply>(action, "/capstan.v1.Ps/CloseStreams", request);
     }
     void operator()(const v1::FlushRequest& request) const {
+      CAPSTAN_FAILPOINT("order.flush");
       loop.Call<v1::FlushReply>(action, "/capstan.v1.Ps/Flush", request);
     }
     void operator()(const v1::SavePartitionsRequest& request) const {
+      CAPSTAN_FAILPOINT("order.save");
       loop.Call<v1::SavePartitionsReply>(action, "/capstan.v1.Ps/SavePartitions", request);
     }
     void operator()(const v1::LoadPartitionsRequest& request) const {
+      CAPSTAN_FAILPOINT("order.load");
       loop.Call<v1::LoadPartitionsReply>(action, "/capstan.v1.Ps/LoadPartitions", request);
     }
   };
@@ -162,7 +171,9 @@ void ControlLoop::Perform(WriteManifest& action) {
   Commit(
       [action = std::move(action)]() -> absl::Status {
         CAPSTAN_ASSIGN_OR_RETURN(const auto folder, OpenObjectStore(action.uri));
-        return capstan::WriteManifest(*folder, action.manifest);
+        CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("manifest.write"));
+        CAPSTAN_RETURN_IF_ERROR(capstan::WriteManifest(*folder, action.manifest));
+        return CAPSTAN_FAILPOINT_STATUS("manifest.written");
       },
       [](ChiefMachine& chief, const absl::Status& written, absl::Time now) {
         chief.OnManifestWritten(written, now);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint.h"
@@ -133,9 +134,11 @@ absl::StatusOr<Claim> TryToClaim(JobStore& store, const JobPlan& plan, const Cla
                                  absl::Time now) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ListedCheckpoint> listed, store.List());
   CAPSTAN_ASSIGN_OR_RETURN(v1::ChiefState state, NextState(store, plan, options, listed));
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("claim.read"));
   state.set_written_by(options.run_id);
   *state.mutable_job() = plan.spec;
   CAPSTAN_RETURN_IF_ERROR(store.WriteState(state));
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("claim.written"));
   Claim claim{.term = state.term(), .anew = state.state() == v1::JOB_STATE_PENDING};
   for (const ListedCheckpoint& checkpoint : listed) {
     if (absl::IsNotFound(checkpoint.status)) claim.history.garbage.push_back(checkpoint.id);

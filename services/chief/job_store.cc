@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/sealed_json.h"
 
@@ -36,10 +37,12 @@ absl::StatusOr<std::optional<v1::ChiefState>> JobStore::ReadState() {
 
 absl::Status JobStore::WriteState(const v1::ChiefState& state) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, SealJson(state));
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("state.write"));
   absl::StatusOr<ObjectVersion> written =
       version_ ? folder_->PutIfMatch(kState, text, *version_) : folder_->PutIfAbsent(kState, text);
   if (written.ok()) {
     version_ = *std::move(written);
+    CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("state.written"));
     return absl::OkStatus();
   }
   if (!absl::IsAborted(written.status()) && !absl::IsAlreadyExists(written.status())) {
@@ -64,6 +67,7 @@ absl::Status JobStore::SetStateAside(uint64_t term) {
 
 absl::Status JobStore::Delete(const std::vector<std::string>& ids) {
   for (const std::string& id : ids) {
+    CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("checkpoint.delete"));
     CAPSTAN_RETURN_IF_ERROR(DeleteCheckpoint(*checkpoints_, id));
   }
   return absl::OkStatus();

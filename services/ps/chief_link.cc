@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/wire_version.h"
 
@@ -106,6 +107,7 @@ void ChiefLink::Heartbeat() {
   request.set_loaded_timeline(shard_->timeline());
   shard_->ExpireSessions(shard_->clock().Now());
   *request.mutable_report() = shard_->Report();
+  CAPSTAN_FAILPOINT("shard.heartbeat");
   beating_ = true;
   next_heartbeat_ = absl::Now() + heartbeat_;
   loop_.Call<v1::ShardHeartbeatReply>(channel_, kHeartbeat, request, kAttempt,

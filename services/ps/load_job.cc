@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "ps/machine_state.h"
 
@@ -12,6 +13,7 @@ namespace capstan::ps {
 
 absl::Status LoadJob::Run() {
   shard_.Unload();
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("load.unloaded"));
   CAPSTAN_RETURN_IF_ERROR(OpenCheckpoint());
   std::vector<std::thread> helpers;
   for (int i = 1; i < kThreads; ++i) helpers.emplace_back([this] { Work(); });
@@ -57,6 +59,7 @@ absl::Status LoadJob::LoadOne(PartitionIndex partition) {
   CAPSTAN_RETURN_IF_ERROR(CheckRound(partition, content->machine.round()));
   rows_ += content->store->row_count();
   shard_.Load(partition, *std::move(content));
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("load.partition_loaded"));
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/check.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/rpc/status.h"
 #include "capstan/wire/floats.h"
@@ -127,6 +128,7 @@ v1::Fate Partition::PushPart(Part part, const Kept& gradient, absl::Time now) {
     const uint64_t pulled = part == Part::kDense ? share.dense_version : share.sparse_version;
     decision = machine_.PushStream(part, timeline, {StreamOf(head.stream()), pulled, handle}, now);
   }
+  CAPSTAN_FAILPOINT("partition.decided");
   CarryOut(decision, now);
   context_.metrics.CountFate(decision.fate);
   return decision.fate;
@@ -135,6 +137,7 @@ v1::Fate Partition::PushPart(Part part, const Kept& gradient, absl::Time now) {
 void Partition::CarryOut(const Decision& decision, absl::Time now) {
   for (const Update& update : decision.updates) {
     Apply(update, now);
+    CAPSTAN_FAILPOINT("partition.applied");
     for (const Contribution& used : update.contributions) kept_.erase(Raw(used.handle));
   }
   for (GradientHandle handle : decision.discarded) kept_.erase(Raw(handle));
@@ -218,7 +221,10 @@ void Partition::CatchUpLocked(absl::Time now) {
   if (store_ == nullptr) return;
   HoldBackIfFull();
   const std::vector<ClosedSet> sets = context_.rounds.After(machine_.round());
-  if (!sets.empty()) CarryOut(machine_.CatchUp(sets), now);
+  if (sets.empty()) return;
+  const Decision decision = machine_.CatchUp(sets);
+  CAPSTAN_FAILPOINT("round.decided");
+  CarryOut(decision, now);
 }
 
 uint64_t Partition::CatchUp(absl::Time now) {
@@ -236,7 +242,9 @@ uint64_t Partition::Flush(absl::Time now) {
 
 bool Partition::CloseStream(Timeline timeline, StreamId stream, uint64_t batches) {
   absl::MutexLock lock(&mu_);
-  return machine_.CloseStream(timeline, stream, batches);
+  const bool closed = machine_.CloseStream(timeline, stream, batches);
+  CAPSTAN_FAILPOINT("stream.closed");
+  return closed;
 }
 
 void Partition::ExpireSessions(absl::Time now) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "capstan/base/clock.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/base/locks.h"
 #include "capstan/base/log.h"
 #include "capstan/base/ports_file.h"
@@ -138,6 +139,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   const v1::JobSpec& job = registered->job();
   log::SetJob(job.job());
   log::Info("registered", {{"chief", options.chief}});
+  CAPSTAN_FAILPOINT("shard.registered");
   const SteadyClock clock;
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Shard> shard,
                            Shard::Create(job, identity, metrics, clock));

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/rpc/status.h"
 #include "ps/rejection.h"
@@ -132,7 +133,9 @@ absl::Status PsService::HandlePush(const grpc::ByteBuffer& request, grpc::ByteBu
   CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const PushMessage> push,
                            PushMessage::Read(request, shard.catalog()));
   CAPSTAN_RETURN_IF_ERROR(shard.CheckHeader(push->head().header()));
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.received"));
   CAPSTAN_ASSIGN_OR_RETURN(v1::PushReply fates, shard.Push(push));
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.applied"));
   bool own_buffer;
   return FromGrpcStatus(
       grpc::SerializationTraits<v1::PushReply>::Serialize(fates, &reply, &own_buffer));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/partition_encoder.h"
@@ -24,6 +25,7 @@ absl::Status SaveJob::Mark() {
   const Catalog& catalog = shard_.catalog();
   if (!catalog.IsSync(Part::kDense) && !catalog.IsSync(Part::kSparse)) return absl::OkStatus();
   for (Item& item : items_) CAPSTAN_RETURN_IF_ERROR(Begin(item));
+  CAPSTAN_FAILPOINT("save.all_marked");
   return absl::OkStatus();
 }
 
@@ -43,6 +45,7 @@ absl::Status SaveJob::TimelineIsOver(const Item& item) const {
 
 absl::Status SaveJob::Run() {
   const absl::Status status = SaveAll();
+  CAPSTAN_FAILPOINT("save.all_written");
   const absl::Time now = shard_.clock().Now();
   for (Item& item : items_) {
     if (item.copy) item.partition->SettleCopy(status.ok() ? order_.id() : "", now);
@@ -62,8 +65,10 @@ absl::Status SaveJob::SaveOne(ObjectStore& folder, Item& item) {
   uint64_t rows = 0;
   CAPSTAN_ASSIGN_OR_RETURN(const std::string encoded, Encode(item, rows));
   item.partition->EndCopy(shard_.clock().Now());
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("save.copied"));
   CAPSTAN_ASSIGN_OR_RETURN(v1::SavedFile file,
                            WritePartitionFile(folder, item.index, encoded, rows));
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("save.file_written"));
   file.set_delta(!item.copy->parent.empty());
   files_.push_back(std::move(file));
   bytes_ += encoded.size();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/rpc/status.h"
@@ -81,6 +82,7 @@ absl::Status Shard::SetView(const v1::View& view) {
     }
     epoch_ = view.epoch();
     Hear(view.epoch().term(), view.timeline());
+    CAPSTAN_FAILPOINT("shard.view_taken");
   }
   if (clocks_needed_) {
     std::vector<QuorumMember> quorum;
@@ -143,6 +145,7 @@ absl::Status Shard::BeginLoad(uint64_t timeline) {
   }
   heard_timeline_ = timeline;
   timeline_.store(0, std::memory_order_release);
+  CAPSTAN_FAILPOINT("load.timeline_begun");
   return absl::OkStatus();
 }
 
@@ -173,7 +176,9 @@ absl::Status Shard::Serve(uint64_t timeline, const RoundsStart& rounds) {
     return absl::FailedPreconditionError(
         absl::StrCat("timeline ", timeline, " is over, ", heard_timeline_, " has begun"));
   }
+  CAPSTAN_FAILPOINT("load.before_serving");
   timeline_.store(timeline, std::memory_order_release);
+  CAPSTAN_FAILPOINT("load.serving");
   return absl::OkStatus();
 }
 
@@ -247,6 +252,7 @@ absl::StatusOr<v1::PushReply> Shard::Push(const std::shared_ptr<const PushMessag
   for (size_t i = 0; i < push->partitions().size(); ++i) {
     v1::PartitionFate& fate = *reply.add_partitions();
     fate = partitions_[push->partitions()[i].partition]->Push(push, i, now);
+    CAPSTAN_FAILPOINT("push.partition_applied");
     settled = settled && IsSettled(fate.dense()) && IsSettled(fate.sparse());
     busy = busy || fate.dense() == v1::FATE_BUSY || fate.sparse() == v1::FATE_BUSY;
   }

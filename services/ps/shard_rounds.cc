@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "ps/shard.h"
 
@@ -14,7 +15,10 @@ namespace capstan::ps {
 absl::Status Shard::LearnRound(uint64_t timeline, const v1::ClosedSet& closed) {
   if (closed.round() <= rounds_.last_round()) return absl::OkStatus();
   CAPSTAN_ASSIGN_OR_RETURN(ClosedSet set, ClosedSetFromProto(closed));
-  if (rounds_.Learn(Timeline{timeline}, set)) SweepRounds();
+  if (!rounds_.Learn(Timeline{timeline}, set)) return absl::OkStatus();
+  CAPSTAN_FAILPOINT("round.learnt");
+  SweepRounds();
+  CAPSTAN_FAILPOINT("round.swept");
   return absl::OkStatus();
 }
 
@@ -76,6 +80,7 @@ absl::StatusOr<v1::ReportLaneReply> Shard::ReportLane(const v1::ReportLaneReques
                               request.examples(), request.end_of_data()});
   }
   if (!result.ok()) return result.status();
+  CAPSTAN_FAILPOINT("round.reported");
   AnswerRounds(result->answers);
   v1::ReportLaneReply reply;
   reply.set_answer(result->answer);

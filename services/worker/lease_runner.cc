@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/consistency/closed_set.h"
 #include "capstan/model/metrics.h"
@@ -110,6 +111,7 @@ void LeaseRunner::OnBatch(uint64_t number, absl::StatusOr<LeaseBatch> read) {
   member_.metrics.data_seconds.Observe(absl::ToDoubleSeconds(waited));
   std::shared_ptr<Step> step = member_.steps.Take(std::move(read->batch), member_.client.owners());
   batches_[number] = step;
+  CAPSTAN_FAILPOINT("worker.batch_read");
   Deliver(BatchRead{.batch = number,
                     .examples = static_cast<uint32_t>(step->batch->examples()),
                     .shards = step->plan.shards(),
@@ -149,6 +151,7 @@ void LeaseRunner::Cancel(StepCalls& calls, uint64_t batch, ShardIndex shard) {
 void LeaseRunner::OnPulled(const SendPull& pull, const PullOutcome& outcome) {
   pulls_.erase({pull.batch, pull.shard});
   if (!outcome.status.ok()) member_.metrics.CountRetry(pull.shard, outcome.status.code());
+  CAPSTAN_FAILPOINT("worker.pulled");
   Deliver(PullDone{pull.ticket, outcome.status, outcome.retry_after});
 }
 
@@ -168,6 +171,7 @@ void LeaseRunner::Do(const Compute& action) {
 void LeaseRunner::OnComputed(uint64_t number) {
   auto found = batches_.find(number);
   if (found == batches_.end()) return;  // Forgotten meanwhile: a round was closed without it.
+  CAPSTAN_FAILPOINT("worker.computed");
   Step& step = *found->second;
   member_.times.compute.Add(step.compute_time);
   member_.metrics.compute_seconds.Observe(absl::ToDoubleSeconds(step.compute_time));
@@ -224,6 +228,7 @@ void LeaseRunner::Do(const SendPush& action) {
 void LeaseRunner::OnPushed(const SendPush& push, const PushOutcome& outcome) {
   pushes_.erase({push.batch, push.shard});
   if (!outcome.status.ok()) member_.metrics.CountRetry(push.shard, outcome.status.code());
+  CAPSTAN_FAILPOINT("worker.pushed");
   Deliver(PushDone{push.ticket, outcome.status, Summarize(outcome), outcome.retry_after});
 }
 
@@ -243,6 +248,7 @@ ShardIndex LeaseRunner::Keeper() const {
 }
 
 void LeaseRunner::Do(const SendOpen& action) {
+  CAPSTAN_FAILPOINT("round.open");
   open_began_ = Now();
   v1::OpenRoundRequest request;
   request.set_lane(Raw(action.lane));
@@ -279,6 +285,7 @@ void LeaseRunner::Do(const SendReport& action) {
   member_.client.Call<v1::ReportLaneReply>(
       Keeper(), "ReportLane", std::move(request), kReportTimeout,
       Guard([this, ticket = action.ticket](absl::StatusOr<v1::ReportLaneReply> reply) {
+        CAPSTAN_FAILPOINT("round.report_answered");
         ReportDone event{.ticket = ticket, .status = reply.status()};
         if (reply.ok()) event.answer = reply->answer();
         Deliver(std::move(event));
@@ -315,6 +322,7 @@ void LeaseRunner::Do(const Forget& action) {
 }
 
 void LeaseRunner::Do(const Finished& action) {
+  CAPSTAN_FAILPOINT("worker.lease_finished");
   machine_over_ = true;
   lost_ = action.why == Finished::Why::kLost;
   returned_ = action.why == Finished::Why::kReturned;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
@@ -154,6 +155,7 @@ void Worker::ReportAll() {
 void Worker::SendHeartbeat() {
   ReportAll();
   session_.SetReport(MakeReport());
+  CAPSTAN_FAILPOINT("worker.heartbeat");
   metrics_.leases_held.Set(static_cast<double>(session_.leases()));
   heartbeat_call_ = loop_.Call<v1::WorkerHeartbeatReply>(
       chief_, "/capstan.v1.Chief/WorkerHeartbeat", session_.BeginHeartbeat(Now()),
@@ -185,6 +187,7 @@ void Worker::CarryOut(const Orders& orders) {
     auto found = members_.find(MemberId{lease.member()});
     if (found != members_.end()) found->second->Extend(lease);
   }
+  CAPSTAN_FAILPOINT("worker.leases_answered");
   for (const v1::Lease& lease : orders.granted) {
     auto found = members_.find(MemberId{lease.member()});
     if (found != members_.end()) found->second->Grant(lease);

@@ -14,6 +14,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/objectstore/file_lock.h"
 
@@ -57,10 +58,13 @@ FileWriter::~FileWriter() {
 absl::Status FileWriter::Append(std::string_view bytes) { return WriteAll(file_, bytes); }
 
 absl::StatusOr<ObjectVersion> FileWriter::Publish(const WriteCondition& condition) {
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("file.written"));
   CAPSTAN_RETURN_IF_ERROR(StampNow(file_));
   if (fsync(file_.get()) != 0) return SystemError(place_.key, errno);
   CAPSTAN_ASSIGN_OR_RETURN(ObjectVersion version, VersionOf(file_));
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("file.synced"));
   CAPSTAN_RETURN_IF_ERROR(Give(condition));
+  CAPSTAN_FAILPOINT("file.renamed");
   file_ = FileDescriptor();
   if (fsync(place_.folder.get()) != 0) return SystemError(place_.key, errno);
   return version;

@@ -1,0 +1,75 @@
+// Named points of the program at which a test lets a process die, fail or be slow.
+//
+//   CAPSTAN_FAILPOINT("manifest.written");               // crash or delay
+//   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("manifest.write"));  // or an error
+//
+// They are compiled in with the CMake option CAPSTAN_FAILPOINTS alone; without it nothing is left
+// of them, not even their names. The environment says which are armed:
+//
+//   CAPSTAN_FAILPOINTS  = "list" | setting {"," setting}
+//   setting             = name "=" action [":" nth]
+//   action              = "crash"             ends the process as kill -9 would
+//                       | "error"             UNAVAILABLE, where the point returns a status
+//                       | "delay(" ms ")"     sleeps, every time from the nth on
+//
+// The nth time (1, by default) that the process comes to the point counts. "list" prints the names
+// of the program's points and ends it with 0; a name or an action that there is not ends it with 2.
+// A point that is not armed costs the reading of one variable.
+#ifndef CAPSTAN_BASE_FAILPOINT_H_
+#define CAPSTAN_BASE_FAILPOINT_H_
+
+#include "absl/status/status.h"
+
+#ifdef CAPSTAN_FAILPOINTS
+
+#include <atomic>
+#include <cstdint>
+
+namespace capstan {
+
+// One point. Thread-safe.
+class Failpoint {
+ public:
+  enum class Action { kNone, kCrash, kError, kDelay };
+
+  constexpr explicit Failpoint(const char* name) : name_(name) {}
+
+  const char* name() const { return name_; }
+
+  // Called before main, with one thread.
+  void Arm(Action action, int64_t nth, int64_t delay_ms);
+
+  absl::Status Reach() {
+    if (action_.load(std::memory_order_relaxed) == Action::kNone) return absl::OkStatus();
+    return ReachArmed();
+  }
+
+ private:
+  absl::Status ReachArmed();
+
+  const char* const name_;
+  std::atomic<Action> action_{Action::kNone};
+  std::atomic<int64_t> times_left_{0};
+  int64_t delay_ms_ = 0;
+};
+
+}  // namespace capstan
+
+// The linker collects the addresses of all points of a program in a section of their own. Not for
+// templates and inline functions, whose sections are others.
+#define CAPSTAN_FAILPOINT_STATUS(name)                                                             \
+  ([]() -> ::absl::Status {                                                                        \
+    static constinit ::capstan::Failpoint point(name);                                             \
+    [[gnu::used, gnu::section("capstan_failpoints")]] static ::capstan::Failpoint* entry = &point; \
+    return entry->Reach();                                                                         \
+  }())
+#define CAPSTAN_FAILPOINT(name) (void)CAPSTAN_FAILPOINT_STATUS(name)
+
+#else
+
+#define CAPSTAN_FAILPOINT_STATUS(name) ::absl::OkStatus()
+#define CAPSTAN_FAILPOINT(name) static_cast<void>(0)
+
+#endif  // CAPSTAN_FAILPOINTS
+
+#endif  // CAPSTAN_BASE_FAILPOINT_H_
