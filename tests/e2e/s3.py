@@ -1,0 +1,96 @@
+"""A real S3 server (MinIO) as a process on loopback, with a bucket, for the end-to-end tests."""
+
+import datetime
+import glob
+import hashlib
+import hmac
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+ACCESS_KEY, SECRET_KEY = "capstan-test", "secret-of-capstan-test"
+BUCKET = "capstan"
+
+
+def find_program():
+    """The program that CAPSTAN_TEST_S3_SERVER names, the one that the cluster's tests have built, or None."""
+    home = os.environ.get("CAPSTAN_KUBE_HOME", os.path.expanduser("~/.cache/capstan-kube"))
+    built = sorted(glob.glob(f"{home}/bin-*/minio"))
+    return os.environ.get("CAPSTAN_TEST_S3_SERVER") or (built[-1] if built else None)
+
+
+class S3Server:
+    """In the environment of processes that are started meanwhile, `s3://capstan` is a bucket of this server."""
+
+    def __enter__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="capstan-s3-"))
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            self.host = f"127.0.0.1:{probe.getsockname()[1]}"
+        log = open(self.folder / "log", "wb")
+        self.process = subprocess.Popen(
+            [find_program(), "server", "--quiet", "--anonymous", "--address", self.host,
+             self.folder / "data"], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+            env={**os.environ, "MINIO_ROOT_USER": ACCESS_KEY, "MINIO_ROOT_PASSWORD": SECRET_KEY,
+                 "MINIO_UPDATE": "off", "MINIO_BROWSER": "off", "HOME": str(self.folder)})
+        log.close()
+        self.variables = {"AWS_ENDPOINT_URL_S3": f"http://{self.host}", "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+                          "AWS_SECRET_ACCESS_KEY": SECRET_KEY, "CAPSTAN_S3_ALLOW_HTTP": "true"}
+        os.environ.update(self.variables)
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                self.request("PUT", f"/{BUCKET}")
+                return self
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+
+    def __exit__(self, *_):
+        for name in self.variables:
+            del os.environ[name]
+        self.process.send_signal(signal.SIGCONT)
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder)
+
+    def put(self, key, content):
+        self.request("PUT", f"/{BUCKET}/{key}", content)
+
+    def get(self, key):
+        return self.request("GET", f"/{BUCKET}/{key}")
+
+    def delete(self, key):
+        self.request("DELETE", f"/{BUCKET}/{key}")
+
+    def keys(self, prefix):
+        listing = self.request("GET", f"/{BUCKET}", query=f"list-type=2&prefix={prefix.replace('/', '%2F')}")
+        return [part.split("</Key>")[0] for part in listing.decode().split("<Key>")[1:]]
+
+    def request(self, method, path, content=b"", query=""):
+        """Signed as AWS wants it; the answer's body."""
+        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+        digest = hashlib.sha256(content).hexdigest()
+        signed = "host;x-amz-content-sha256;x-amz-date"
+        canonical = "\n".join([method, path, query, f"host:{self.host}", f"x-amz-content-sha256:{digest}",
+                               f"x-amz-date:{now}", "", signed, digest])
+        scope = f"{now[:8]}/us-east-1/s3/aws4_request"
+        key = b"AWS4" + SECRET_KEY.encode()
+        for part in scope.split("/"):
+            key = hmac.digest(key, part.encode(), "sha256")
+        text = f"AWS4-HMAC-SHA256\n{now}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+        signature = hmac.digest(key, text.encode(), "sha256").hex()
+        request = urllib.request.Request(
+            f"http://{self.host}{path}?{query}", data=content or None, method=method,
+            headers={"x-amz-date": now, "x-amz-content-sha256": digest, "Authorization":
+                     f"AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope}, SignedHeaders={signed}, "
+                     f"Signature={signature}"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.read()

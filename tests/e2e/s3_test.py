@@ -1,0 +1,150 @@
+"""A job whose data and checkpoints live in S3: the same records, exactly once, also after everything was killed, and
+no secret in any log."""
+
+import gzip
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import s3
+from crew import Crew, ledger_job, ledger_times, run_to_end, write_ledger_file
+
+RECORDS = 3000  # In each of two files.
+CHECKPOINTS = "models/ledger/checkpoints/"
+SLOW = {"worker-0": 1000, "worker-1": 1000}  # So that a run takes several checkpoints.
+
+
+class S3Test(unittest.TestCase):
+
+    def setUp(self):
+        self.server = s3.S3Server()
+        self.server.__enter__()
+        self.addCleanup(self.server.__exit__)
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.plain = pathlib.Path(scratch.name) / "records.csv"
+        write_ledger_file(self.plain, RECORDS)
+        self.server.put("train/1.csv", self.plain.read_bytes())
+        write_ledger_file(self.plain, RECORDS, first=RECORDS)
+        self.server.put("train/2.csv.gz", gzip.compress(self.plain.read_bytes()))
+        self.server.put("train/notes.txt", b"not for training")
+
+    def crew(self, **settings):
+        crew = Crew(ledger_job(["s3://capstan/train/*.csv*"], epochs=2, batch=4), slow=SLOW,
+                    overrides=["partition_count=16", "checkpoint.every=1s"], name="s3", **settings)
+        crew.overrides.append("checkpoint.uri=s3://capstan/models")
+        return crew
+
+    def checkpoints(self):
+        return sorted(key.split("/")[-2] for key in self.server.keys(CHECKPOINTS) if key.endswith("/MANIFEST.json"))
+
+    def until_a_checkpoint(self, crew):
+        crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+
+    def capstan(self, *words, expect=0):
+        code, said = run_to_end("capstan", *words, timeout=60)
+        self.assertEqual(code, expect, said)
+        return said
+
+    def check_exact(self, crew):
+        """The job ends, and its model knows every record exactly twice: once an epoch."""
+        last = crew.wait(180)
+        self.assertEqual(last.examples, 4 * RECORDS)
+        self.assertTrue(last.model_uri.startswith("s3://capstan/" + CHECKPOINTS), last.model_uri)
+        for file in ("1.csv", "2.csv.gz"):
+            scores = self.capstan("predict", last.model_uri, f"s3://capstan/train/{file}")
+            times = ledger_times(float(line.split(",")[-1]) for line in scores.splitlines())
+            self.assertEqual(times, [2] * RECORDS)
+        for name in crew.processes:
+            self.assertNotIn(s3.SECRET_KEY, crew.log(name))
+        return last
+
+    def test_a_job_killed_whole_goes_on_from_the_bucket(self):
+        with self.crew() as crew:
+            crew.until_examples(RECORDS)
+            self.until_a_checkpoint(crew)
+            crew.kill_all()
+            kept = self.checkpoints()
+            listed = self.capstan("checkpoint", "list", "s3://capstan/" + CHECKPOINTS)
+            self.assertIn(kept[-1], listed)
+            self.capstan("checkpoint", "verify", f"s3://capstan/{CHECKPOINTS}{kept[-1]}")
+            crew.begin()
+            crew.until(lambda: len(crew.status().losses) == 1, "the return to the checkpoint")
+            self.assertIn(kept[-1], crew.status().losses[0].checkpoint)
+            last = self.check_exact(crew)
+            said = self.capstan("evaluate", last.model_uri, "s3://capstan/train/1.csv")
+            self.assertIn("logloss", said)
+            self.assertIn("models/ledger/curve.csv", self.server.keys("models/ledger/"))
+
+    def test_a_damaged_object_is_found_and_the_checkpoint_before_is_used(self):
+        with self.crew() as crew:
+            crew.until(lambda: crew.status().checkpoint.taken >= 2, "2 checkpoints")
+            crew.kill_all()
+            newest = CHECKPOINTS + self.checkpoints()[-1]
+            victim = max((key for key in self.server.keys(newest) if key.endswith(".capstan")),
+                         key=lambda key: len(self.server.get(key)))
+            content = bytearray(self.server.get(victim))
+            content[len(content) // 2] ^= 1
+            self.server.put(victim, bytes(content))
+            said = self.capstan("checkpoint", "verify", f"s3://capstan/{newest}", expect=1)
+            self.assertIn(victim.split("/")[-1], said)
+            crew.begin()
+            crew.until(lambda: len(crew.status().losses) == 1, "the return to a checkpoint")
+            self.assertNotIn(newest, crew.status().losses[0].checkpoint)
+            self.assertIn("cannot load", crew.log("chief"))
+            self.check_exact(crew)
+
+    def test_half_a_checkpoint_is_not_seen_and_goes(self):
+        with self.crew() as crew:
+            self.until_a_checkpoint(crew)
+            crew.kill_all()
+            half = "999999999999-0001000100aa"
+            self.server.put(f"{CHECKPOINTS}{half}/partition-0000.capstan", b"never finished")
+            crew.begin()
+            crew.until(lambda: len(crew.status().losses) == 1, "the return to a checkpoint")
+            self.assertNotIn(half, crew.status().losses[0].checkpoint)
+            self.check_exact(crew)
+            self.assertEqual(self.server.keys(CHECKPOINTS + half), [])
+
+    def test_training_goes_on_while_the_store_does_not_answer(self):
+        with self.crew(workers=2) as crew:
+            self.until_a_checkpoint(crew)
+            self.server.process.send_signal(signal.SIGSTOP)
+            taken, examples = crew.status().checkpoint.taken, crew.status().examples
+            time.sleep(4)
+            self.assertGreater(crew.status().examples, examples + 50)
+            self.assertEqual(crew.status().checkpoint.taken, taken)
+            self.server.process.send_signal(signal.SIGCONT)
+            crew.until(lambda: crew.status().checkpoint.taken > taken, "the next checkpoint")
+            self.assertEqual(len(crew.status().losses), 0)
+            self.check_exact(crew)
+
+    def test_a_worker_that_waits_for_the_store_stops_in_5_s(self):
+        with self.crew() as crew:
+            crew.until_examples(RECORDS // 8)
+            self.server.process.send_signal(signal.SIGSTOP)
+            try:
+                time.sleep(2)  # So that what was read ahead is used up.
+                began = time.monotonic()
+                self.assertEqual(crew.kill("worker-0", signal.SIGTERM), 0)
+                self.assertLess(time.monotonic() - began, 5)
+            finally:
+                self.server.process.send_signal(signal.SIGCONT)
+            self.check_exact(crew)
+
+    def test_a_bucket_that_is_not_there_is_refused_in_one_line(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as job:
+            job.write(ledger_job(["s3://no-such-bucket/train/*.csv"]))
+            job.flush()
+            self.assertIn("NoSuchBucket", self.capstan("config", "check", job.name, expect=2))
+
+
+if __name__ == "__main__":
+    if s3.find_program() is None:
+        print("SKIPPED: there is no S3 server on this machine; CAPSTAN_TEST_S3_SERVER names a minio program")
+        sys.exit(77)
+    unittest.main(verbosity=2)
