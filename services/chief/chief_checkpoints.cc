@@ -36,6 +36,7 @@ void ChiefMachine::AnswerAskers(const absl::StatusOr<std::string>& uri) {
 bool ChiefMachine::CheckpointWanted(absl::Time now) const {
   if (state_ != v1::JOB_STATE_RUNNING || end_.begun() || !takeover_.settled()) return false;
   if (checkpointer_.running() || !checkpointer_.MayBegin(now)) return false;
+  if (!alone_.empty()) return false;  // A shard is not back yet.
   if (checkpointer_.Due(now) || !askers_.empty()) return true;
   return !LeavingShards().empty() && !frozen_;
 }
@@ -70,6 +71,8 @@ void ChiefMachine::AdvanceCheckpoint(absl::Time now) {
 
 // The progress is recorded first: whatever the shards save afterwards holds all of it.
 void ChiefMachine::BeginCheckpoint(absl::Time now) {
+  loss_meter_.BeginCheckpoint();
+  close_log_.BeginCheckpoint(UnconfirmedCloses());
   checkpointer_.Begin({.manifest = ManifestOfNow(now),
                        .parent = ParentOfNext(),
                        .shards = ShardIndexes(),
@@ -125,6 +128,8 @@ void ChiefMachine::OnManifestWritten(const absl::Status& written, absl::Time now
   }
   const CheckpointFacts facts = FactsOf(*manifest, now);
   catalog_.Add(facts);
+  loss_meter_.OnCheckpointStands();
+  close_log_.OnCheckpointStands();
   frozen_ = frozen;
   prune_ = keeper_.Require();
   Log(LogEvent::Level::kInfo, "checkpoint",

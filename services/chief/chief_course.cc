@@ -12,7 +12,7 @@ void ChiefMachine::Advance(absl::Time now) {
   if (superseded()) return;
   if (state_ == v1::JOB_STATE_PENDING) AdvanceStart(now);
   if (state_ == v1::JOB_STATE_RUNNING) AdvanceTakeover(now);
-  if (state_ == v1::JOB_STATE_RESTORING) AdvanceRecovery(now);
+  if (recovery_.phase() != Recovery::Phase::kIdle && !ended()) AdvanceRecovery(now);
   if (state_ == v1::JOB_STATE_RUNNING && takeover_.settled()) AdvanceTraining(now);
   AdvanceEnd(now);
   AdvanceCheckpoint(now);

@@ -81,7 +81,7 @@ bool ChiefMachine::SaveModel(absl::Time now) {
          absl::StrCat("the model cannot be saved: ", checkpointer_.last_failure().ToString()));
     return false;
   }
-  if (!checkpointer_.MayBegin(now)) return false;
+  if (!alone_.empty() || !checkpointer_.MayBegin(now)) return false;
   end_.saving = true;
   BeginCheckpoint(now);
   return false;

@@ -30,7 +30,9 @@ void ChiefMachine::TakeReport(const Worker& worker, const v1::LeaseReport& repor
   progress_.AddLoss(outcome.examples, outcome.loss_sum);
   if (report.returned() || outcome.failure) ++retries_;
   for (v1::StreamClose& close : outcome.closes) {
-    if (closes_streams_) closes_.emplace_back(keeper_.Note(), std::move(close));
+    if (!closes_streams_) continue;
+    if (partial()) close_log_.Add(close);
+    closes_.emplace_back(keeper_.Note(), std::move(close));
   }
   if (!outcome.failure) return;
   const TaskFailure& failure = *outcome.failure;

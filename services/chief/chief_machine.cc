@@ -62,6 +62,7 @@ ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now, J
       // same.
       next_timeline_(options.term),
       first_timeline_(options.term),
+      loss_meter_(plan_.spec),
       closes_streams_(UsesStreams(plan_.spec)) {
   for (CheckpointFacts& facts : history.checkpoints) catalog_.Add(std::move(facts));
   checkpointer_.AddGarbage(std::move(history.garbage));
@@ -120,6 +121,8 @@ v1::ShardHeartbeatReply ChiefMachine::ShardHeartbeat(const v1::ShardHeartbeatReq
     Log(LogEvent::Level::kInfo, "shard leaving", {{"shard", absl::StrCat(request.index())}});
   }
   ShardTable::Hear(*shard, request, now);
+  loss_meter_.Hear(request.index(), request.incarnation(), request.report());
+  HearOfLoss(request.index(), request.report());
   Advance(now);
   reply.set_may_leave(shard->draining && MayLeave());
   return reply;
@@ -173,6 +176,7 @@ void ChiefMachine::OnShardReplaced(uint32_t shard, absl::Time now) {
   recovery_.OnReplaced(shard);
   const bool serving = state_ == v1::JOB_STATE_RUNNING || state_ == v1::JOB_STATE_CHECKPOINTING;
   if (!serving || !takeover_.settled()) return;
+  if (MayReturnAlone()) return ReturnAlone(shard, now);
   ReturnToCheckpoint(absl::StrCat("shard ", shard, " was started anew"), shard, now);
 }
 

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -35,9 +36,11 @@
 #include "chief/checkpointer.h"
 #include "chief/chief_actions.h"
 #include "chief/chief_options.h"
+#include "chief/close_log.h"
 #include "chief/early_stop.h"
 #include "chief/end_sequence.h"
 #include "chief/evaluation.h"
+#include "chief/loss_meter.h"
 #include "chief/membership.h"
 #include "chief/progress.h"
 #include "chief/recovery.h"
@@ -148,8 +151,17 @@ class ChiefMachine {
   void OnLoadAnswer(const ShardCalls::Answer& answer, absl::Time now);
   void EndRecovery(absl::Time now);
   void AdvanceTakeover(absl::Time now);
+  bool LoadsAreDue(uint32_t shard) const;
   std::string WaitingFor(absl::Time now) const;
   void LogWaiting(absl::Time now);
+
+  // ---- one shard back to a checkpoint, while the others go on (chief_partial.cc) ----
+  bool MayReturnAlone() const;
+  void ReturnAlone(uint32_t shard, absl::Time now);
+  v1::AloneStart AloneStart() const;
+  void OnReturnedAlone(uint32_t shard, const v1::LoadPartitionsReply& reply, absl::Time now);
+  void HearOfLoss(uint32_t shard, const v1::ShardReport& report);
+  void GiveUpReturningAlone(const absl::Status& why, absl::Time now);
 
   // ---- checkpoints (chief_checkpoints.cc) ----
   bool CheckpointWanted(absl::Time now) const;
@@ -169,6 +181,7 @@ class ChiefMachine {
   v1::ChiefState State(absl::Time now) const;
   v1::TaskProgress ProgressOfNow() const;
   void AdvanceCloses();
+  std::deque<v1::StreamClose> UnconfirmedCloses() const;
 
   // ---- the way out (chief_end.cc) ----
   void AdvanceEnd(absl::Time now);
@@ -191,6 +204,7 @@ class ChiefMachine {
   // ---- small things ----
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
   void OnShardReplaced(uint32_t shard, absl::Time now);
+  bool partial() const { return plan_.spec.recovery() == v1::RECOVERY_PARTIAL; }
   void RefreshView(absl::Time now);
   uint64_t timeline() const { return views_.current().timeline(); }
   std::vector<uint32_t> ShardIndexes() const;
@@ -237,7 +251,10 @@ class ChiefMachine {
   std::optional<StateKeeper::Ticket> prune_;  // What is superfluous goes when this stands.
   bool frozen_ = false;                       // The last checkpoint holds all there will be.
   std::vector<v1::RecoveryLoss> losses_;
-  v1::RecoveryLoss loss_;  // Of the recovery under way.
+  v1::RecoveryLoss loss_;                       // Of the rollback under way.
+  std::map<uint32_t, v1::RecoveryLoss> alone_;  // Of the shards that return alone.
+  LossMeter loss_meter_;
+  CloseLog close_log_;  // With recovery: partial.
   uint64_t restores_ = 0;
   absl::Time waiting_logged_ = absl::InfinitePast();
   std::optional<absl::Time> completed_;

@@ -1,4 +1,5 @@
 // ChiefMachine: back to a checkpoint, and on from there; see Recovery and Takeover.
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -14,6 +15,12 @@ namespace {
 constexpr absl::Duration kLoadPoll = absl::Milliseconds(50);
 constexpr absl::Duration kLoadAgain = absl::Seconds(1);
 constexpr absl::Duration kWaitingLine = absl::Seconds(5);
+
+std::set<uint32_t> KeysOf(const std::map<uint32_t, v1::RecoveryLoss>& losses) {
+  std::set<uint32_t> keys;
+  for (const auto& [key, loss] : losses) keys.insert(key);
+  return keys;
+}
 
 }  // namespace
 
@@ -34,6 +41,11 @@ void ChiefMachine::ReturnToCheckpoint(std::string_view cause, uint32_t shard, ab
   loss_.set_shard(shard);
   loss_.set_recovery(v1::RECOVERY_ROLLBACK);
   loss_.set_examples(progress_.examples());
+  const std::vector<uint32_t> all = ShardIndexes();
+  const std::set<uint32_t> shards(all.begin(), all.end());
+  for (v1::TableLoss& of : loss_meter_.LossOf(shards)) *loss_.add_tables() = std::move(of);
+  loss_meter_.OnReturned(shards);
+  alone_.clear();
   state_ = v1::JOB_STATE_RESTORING;
   takeover_.Settle();
   views_.ForgetMembers();
@@ -53,6 +65,11 @@ void ChiefMachine::AdvanceRecovery(absl::Time now) {
   if (std::optional<std::string> uri = recovery_.TakeRead(now)) {
     actions_.push_back(ReadManifest{*std::move(uri)});
   }
+  if (state_ != v1::JOB_STATE_RESTORING) {
+    if (recovery_.found()) recovery_.BeginLoading(KeysOf(alone_));
+    if (recovery_.loaded()) recovery_.End();
+    return;
+  }
   if (recovery_.found()) EnterTimeline(now);
   if (recovery_.loaded()) EndRecovery(now);
 }
@@ -64,7 +81,10 @@ void ChiefMachine::OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::T
   if (!why.ok()) {
     Log(LogEvent::Level::kError, "a checkpoint cannot be read",
         {{"checkpoint", tried.uri}, {"error", why.ToString()}});
-    if (absl::IsDataLoss(why) || absl::IsNotFound(why)) catalog_.Remove(tried.id);
+    if (absl::IsDataLoss(why) || absl::IsNotFound(why)) {
+      catalog_.Remove(tried.id);
+      if (!alone_.empty()) return GiveUpReturningAlone(why, now);
+    }
   }
   if (!left.ok()) Fail(v1::FAILURE_KIND_ERROR, std::string(left.message()));
   Advance(now);
@@ -99,16 +119,29 @@ void ChiefMachine::RestoreProgress(const v1::Manifest& manifest, absl::Time now)
     if (!evaluation.final()) (void)early_stop_.Add(evaluation);
   }
   for (v1::StreamClose& close : closer_.TakeAll()) closes_.emplace_back(0, std::move(close));
-  std::erase_if(closes_, [this](const auto& close) {
-    return !work_.IsDone(StreamId{close.second.stream()});
+  const auto done = [this](const v1::StreamClose& close) {
+    return work_.IsDone(StreamId{close.stream()});
+  };
+  std::erase_if(closes_, [&done](const auto& close) { return !done(close.second); });
+  close_log_.KeepIf(done);
+}
+
+// Not before a view is published by which it can be called.
+bool ChiefMachine::LoadsAreDue(uint32_t index) const {
+  const Shard* shard = shards_.Find(index);
+  if (!recovery_.Awaits(index) || calls_.Pending(Purpose::kLoad, index) || !shard->present) {
+    return false;
+  }
+  const auto& published = gate_.published().shards();
+  return std::any_of(published.begin(), published.end(), [&](const v1::ShardInfo& info) {
+    return info.index() == index && info.incarnation() == Raw(shard->incarnation);
   });
 }
 
 void ChiefMachine::SendLoads() {
   if (gate_.published().timeline() != timeline()) return;
-  for (const auto& [index, shard] : shards_.shards()) {
-    const bool due = recovery_.Awaits(index) && !calls_.Pending(Purpose::kLoad, index);
-    if (due && shard.present) SendLoad(index, absl::InfinitePast());
+  for (uint32_t index : ShardIndexes()) {
+    if (LoadsAreDue(index)) SendLoad(index, absl::InfinitePast());
   }
 }
 
@@ -119,8 +152,9 @@ void ChiefMachine::SendLoad(uint32_t shard, absl::Time due) {
     if (view.owners(i) == shard) partitions.push_back(static_cast<uint32_t>(i));
   }
   const bool keeper = work_.has_lanes() && shard == views_.keeper();
-  calls_.Send(Purpose::kLoad, shard, recovery_.RequestTo(partitions, keeper),
-              options_.call_deadline, due);
+  v1::LoadPartitionsRequest request = recovery_.RequestTo(partitions, keeper);
+  if (alone_.contains(shard)) *request.mutable_alone() = AloneStart();
+  calls_.Send(Purpose::kLoad, shard, std::move(request), options_.call_deadline, due);
 }
 
 void ChiefMachine::OnLoadAnswer(const ShardCalls::Answer& answer, absl::Time now) {
@@ -128,7 +162,10 @@ void ChiefMachine::OnLoadAnswer(const ShardCalls::Answer& answer, absl::Time now
   const absl::Status& status = answer.reply.status();
   if (status.ok()) {
     const auto& reply = std::get<v1::LoadPartitionsReply>(*answer.reply);
-    if (reply.done()) return recovery_.OnLoaded(answer.shard, reply);
+    if (reply.done()) {
+      recovery_.OnLoaded(answer.shard, reply);
+      return OnReturnedAlone(answer.shard, reply, now);
+    }
   } else {
     Log(LogEvent::Level::kError, "a shard cannot load",
         {{"shard", absl::StrCat(answer.shard)},
@@ -138,6 +175,7 @@ void ChiefMachine::OnLoadAnswer(const ShardCalls::Answer& answer, absl::Time now
   if (absl::IsDataLoss(status) || absl::IsNotFound(status)) {
     calls_.Cancel(Purpose::kLoad);
     catalog_.Remove(recovery_.source().id);
+    if (!alone_.empty()) return GiveUpReturningAlone(status, now);
     const absl::Status left = recovery_.OnDamaged(status, now);
     if (!left.ok()) Fail(v1::FAILURE_KIND_ERROR, std::string(left.message()));
     return;
@@ -195,8 +233,16 @@ void ChiefMachine::AdvanceTakeover(absl::Time now) {
            {"examples", absl::StrCat(progress_.examples())}});
       return;
     case Takeover::Shards::kChanged:
-      ReturnToCheckpoint("chief and shards were started anew", 0, now);
+      break;
   }
+  // Where all are anew nothing is gained by losing what can be trained again.
+  if (MayReturnAlone() && !shards_.complete()) return;
+  const std::set<uint32_t> changed = takeover_.Changed(shards_);
+  if (!MayReturnAlone() || changed.size() == options_.shards) {
+    return ReturnToCheckpoint("chief and shards were started anew", 0, now);
+  }
+  takeover_.Settle();
+  for (uint32_t shard : changed) ReturnAlone(shard, now);
 }
 
 std::string ChiefMachine::WaitingFor(absl::Time now) const {
@@ -206,7 +252,7 @@ std::string ChiefMachine::WaitingFor(absl::Time now) const {
     const Shard* shard = shards_.Find(index);
     if (shard == nullptr || !shard->present || now - shard->heard > worker_lease()) {
       awaited.push_back(absl::StrCat("shard ", index));
-    } else if (state_ == v1::JOB_STATE_RESTORING && recovery_.Awaits(index)) {
+    } else if (recovery_.Awaits(index)) {
       awaited.push_back(absl::StrCat("shard ", index, ", which loads its partitions"));
     }
   }

@@ -42,7 +42,10 @@ void ChiefMachine::Inherit(const v1::ChiefState& state, absl::Time now) {
     if (!evaluation.final()) (void)early_stop_.Add(evaluation);
   }
   // Some of them may have been closed already: to close again changes nothing.
-  for (const v1::StreamClose& close : state.closes()) closes_.emplace_back(0, close);
+  for (const v1::StreamClose& close : state.closes()) {
+    closes_.emplace_back(0, close);
+    if (partial()) close_log_.Add(close);
+  }
   views_.Inherit(state.view());
   shards_.Inherit(state.view(), now);
   takeover_ = Takeover(state.view(), worker_lease(), now);
@@ -62,8 +65,9 @@ v1::ChiefState ChiefMachine::State(absl::Time now) const {
   state.set_failure_kind(failure_kind_);
   if (const CheckpointFacts* newest = catalog_.newest()) state.set_manifest(newest->id);
   if (const CheckpointFacts* best = catalog_.best()) state.set_best_manifest(best->id);
-  for (const v1::StreamClose& close : closer_.unconfirmed()) *state.add_closes() = close;
-  for (const auto& [ticket, close] : closes_) *state.add_closes() = close;
+  for (const v1::StreamClose& close : partial() ? close_log_.closes() : UnconfirmedCloses()) {
+    *state.add_closes() = close;
+  }
   const std::vector<v1::Evaluation>& evaluations = evaluations_.history();
   state.mutable_evaluations()->Assign(evaluations.begin(), evaluations.end());
   state.mutable_losses()->Assign(losses_.begin(), losses_.end());
@@ -72,6 +76,12 @@ v1::ChiefState ChiefMachine::State(absl::Time now) const {
   state.set_first_timeline(first_timeline_);
   state.set_from(from_);
   return state;
+}
+
+std::deque<v1::StreamClose> ChiefMachine::UnconfirmedCloses() const {
+  std::deque<v1::StreamClose> unconfirmed = closer_.unconfirmed();
+  for (const auto& [ticket, close] : closes_) unconfirmed.push_back(close);
+  return unconfirmed;
 }
 
 v1::TaskProgress ChiefMachine::ProgressOfNow() const {

@@ -132,7 +132,7 @@ void ChiefMachine::FillShards(v1::GetStatusReply& reply, absl::Time now) const {
   for (const auto& [index, shard] : shards_.shards()) {
     v1::ShardStatus& status = *reply.add_shards();
     const bool lost = !shard.present || now - shard.heard > worker_lease();
-    const bool loads = state_ == v1::JOB_STATE_RESTORING && recovery_.Awaits(index);
+    const bool loads = recovery_.Awaits(index);
     status.set_index(index);
     status.set_state(lost ? "lost" : shard.draining ? "draining" : loads ? "restoring" : "serving");
     status.set_address(shard.address);

@@ -11,18 +11,24 @@ Takeover::Takeover(const v1::View& view, absl::Duration patience, absl::Time now
 }
 
 Takeover::Shards Takeover::shards(const ShardTable& table) const {
-  Shards result = Shards::kBack;
+  if (!Changed(table).empty()) return Shards::kChanged;
   for (const auto& [index, incarnation] : shards_) {
     const Shard* shard = table.Find(index);
-    if (shard == nullptr || !shard->present) {
-      result = Shards::kAwaited;
-      continue;
-    }
+    if (shard == nullptr || !shard->present) return Shards::kAwaited;
+  }
+  return Shards::kBack;
+}
+
+std::set<uint32_t> Takeover::Changed(const ShardTable& table) const {
+  std::set<uint32_t> changed;
+  for (const auto& [index, incarnation] : shards_) {
+    const Shard* shard = table.Find(index);
+    if (shard == nullptr || !shard->present) continue;
     if (Raw(shard->incarnation) != incarnation || shard->loaded_timeline != timeline_) {
-      return Shards::kChanged;
+      changed.insert(index);
     }
   }
-  return result;
+  return changed;
 }
 
 }  // namespace capstan::chief

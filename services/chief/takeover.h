@@ -32,6 +32,8 @@ class Takeover {
     kChanged,  // One has come back without it.
   };
   Shards shards(const ShardTable& table) const;
+  // Those that have.
+  std::set<uint32_t> Changed(const ShardTable& table) const;
   // The question of the shards is settled, one way or the other.
   void Settle() { shards_.clear(); }
   bool settled() const { return shards_.empty(); }

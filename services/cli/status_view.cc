@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -75,6 +76,39 @@ std::string Checkpoint(const v1::CheckpointStatus& checkpoint) {
   return line;
 }
 
+std::string Recovered(const v1::GetStatusReply& status) {
+  uint64_t examples = 0;
+  for (const v1::RecoveryLoss& loss : status.losses()) examples += loss.examples();
+  const v1::RecoveryLoss& last = *status.losses().rbegin();
+  return absl::StrCat("recovered  ", status.losses_size(), " times, ", Grouped(examples),
+                      " examples trained again; last: ", Printable(last.cause()), ", ",
+                      Seconds(last.seconds()));
+}
+
+// By recovery: partial. Empty: nothing.
+std::string LostForGood(const v1::GetStatusReply& status) {
+  std::map<uint32_t, uint64_t> batches;  // By shard: each counts all that it lacks.
+  std::map<std::string, std::pair<uint64_t, uint64_t>> tables;  // Updates, rows.
+  for (const v1::RecoveryLoss& loss : status.losses()) {
+    if (loss.recovery() != v1::RECOVERY_PARTIAL) continue;
+    batches[loss.shard()] = loss.batches();
+    for (const v1::TableLoss& table : loss.tables()) {
+      tables[table.table()].first += table.updates();
+      tables[table.table()].second += table.rows();
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [shard, count] : batches) {
+    parts.push_back(absl::StrCat("shard ", shard, ": at most ", Grouped(count),
+                                 " batches, summed over its partitions"));
+  }
+  for (const auto& [table, of] : tables) {
+    parts.push_back(absl::StrCat("table ", Printable(table), ": ", Grouped(of.first), " updates, ",
+                                 Grouped(of.second), " rows"));
+  }
+  return absl::StrJoin(parts, "; ");
+}
+
 // What is safe, what was lost, what is waited for; nothing of a job that keeps nothing.
 std::vector<std::string> Durability(const v1::GetStatusReply& status, const Paint& paint) {
   std::vector<std::string> lines;
@@ -86,14 +120,9 @@ std::vector<std::string> Durability(const v1::GetStatusReply& status, const Pain
     lines.push_back(paint.Warn(absl::StrCat("           ", checkpoint.failures(), " failed, last: ",
                                             Printable(checkpoint.last_error()))));
   }
-  uint64_t lost = 0;
-  for (const v1::RecoveryLoss& loss : status.losses()) lost += loss.examples();
-  if (status.losses_size() > 0) {
-    const v1::RecoveryLoss& last = *status.losses().rbegin();
-    lines.push_back(
-        paint.Warn(absl::StrCat("recovered  ", status.losses_size(), " times, ", Grouped(lost),
-                                " examples trained again; last: ", Printable(last.cause()), ", ",
-                                Seconds(last.seconds()))));
+  if (!status.losses().empty()) lines.push_back(paint.Warn(Recovered(status)));
+  if (const std::string lost = LostForGood(status); !lost.empty()) {
+    lines.push_back(paint.Warn(absl::StrCat("lost       ", lost)));
   }
   if (!status.waiting_for().empty()) {
     lines.push_back(paint.Warn(absl::StrCat("waits for  ", Printable(status.waiting_for()))));

@@ -95,6 +95,7 @@ void Loader::Run(LoadJob& job) {
     ended.order = load_->order;
     ended.took = load_->took;
   }
+  shard_.metrics().CountLoad(status.ok(), job.bytes(), ended.took);
   const uint64_t timeline = ended.order.header().timeline();
   const std::string& uri = ended.order.uri();
   if (!status.ok()) {

@@ -74,6 +74,7 @@ void Saver::Run(SaveJob& job) {
     id = save_->order.id();
     took = shard_.clock().Now() - save_->began;
   }
+  shard_.metrics().CountSave(status.ok(), job.bytes(), took);
   if (!status.ok()) {
     log::Warn("saving has failed", {{"checkpoint", id}, {"error", status}});
     return;

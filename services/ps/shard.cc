@@ -368,6 +368,7 @@ ShardMetrics::ShardFacts Shard::Facts() const {
       facts.rows += of.tables[i].rows;
       table.rows += of.tables[i].rows;
       table.bytes += of.tables[i].bytes;
+      table.counters.updated += of.tables[i].counters.updated;
       table.counters.created += of.tables[i].counters.created;
       table.counters.evicted += of.tables[i].counters.evicted;
       table.counters.expired += of.tables[i].counters.expired;
@@ -393,6 +394,11 @@ v1::ShardReport Shard::Report() const {
   report.set_parameter_bytes(facts.bytes);
   report.set_version(facts.version);
   report.set_batches_lost(facts.lost);
+  for (const ShardMetrics::TableFacts& table : facts.tables) {
+    v1::TableReport& of = *report.add_tables();
+    of.set_rows(table.rows);
+    of.set_updates(table.counters.updated);
+  }
   return report;
 }
 

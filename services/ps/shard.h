@@ -117,6 +117,7 @@ class Shard {
   const Catalog& catalog() const { return catalog_; }
   const Clock& clock() const { return clock_; }
   SlabArena& slabs() { return slabs_; }
+  ShardMetrics& metrics() { return metrics_; }
   // What copies may keep: with synchronous parts, a share of what the shard holds.
   void LimitKept();
   // Of what is served; 0: nothing is.

@@ -78,11 +78,37 @@ ShardMetrics::ShardMetrics(metrics::Registry& registry)
                          "Batches missing in partitions that came back alone, summed over them.");
   kept_ = &registry.AddGauge("capstan_checkpoint_kept_bytes",
                              "Rows and blocks kept as they were until they are copied.");
+  saves_ = AddTransfer("capstan_checkpoint_save", "Saves of this shard's share of a checkpoint");
+  loads_ = AddTransfer("capstan_checkpoint_load", "Loads of this shard's share of a checkpoint");
   for (std::string_view reason : kReasons) {
     rejected_[std::string(reason)] = &registry.AddCounter("capstan_gradients_rejected_total",
                                                           "Gradients not applied, by reason.",
                                                           {{"reason", std::string(reason)}});
   }
+}
+
+ShardMetrics::Transfer ShardMetrics::AddTransfer(const std::string& name, const std::string& what) {
+  const std::string total = name + "s_total";
+  const std::string help = what + ", by their end.";
+  return {.ok = &registry_.AddCounter(total, help, {{"result", "ok"}}),
+          .failed = &registry_.AddCounter(total, help, {{"result", "failed"}}),
+          .bytes = &registry_.AddCounter(name + "_bytes_total", what + ", in bytes of files."),
+          .duration = &registry_.AddHistogram(
+              name + "_duration_seconds", what + ": how long they took.", metrics::WaitBuckets())};
+}
+
+void ShardMetrics::Count(const Transfer& transfer, bool ok, uint64_t bytes, absl::Duration took) {
+  (ok ? transfer.ok : transfer.failed)->Add();
+  transfer.bytes->Add(static_cast<double>(bytes));
+  if (ok) transfer.duration->Observe(absl::ToDoubleSeconds(took));
+}
+
+void ShardMetrics::CountSave(bool ok, uint64_t bytes, absl::Duration took) {
+  Count(saves_, ok, bytes, took);
+}
+
+void ShardMetrics::CountLoad(bool ok, uint64_t bytes, absl::Duration took) {
+  Count(loads_, ok, bytes, took);
 }
 
 ShardMetrics::OfMethod ShardMetrics::AddMethod(std::string_view method) {

@@ -49,6 +49,9 @@ class ShardMetrics {
   void ObserveStaleness(uint64_t versions, absl::Duration age);
   // A partition waits because its shard keeps too much for copies.
   void CountHeldBack() { held_back_->Add(); }
+  // Of this shard's share of a checkpoint.
+  void CountSave(bool ok, uint64_t bytes, absl::Duration took);
+  void CountLoad(bool ok, uint64_t bytes, absl::Duration took);
   void ObserveParkedPull(absl::Duration wait) { wait_->Observe(absl::ToDoubleSeconds(wait)); }
 
   struct TableFacts {
@@ -100,6 +103,15 @@ class ShardMetrics {
   OfTable& TableSeries(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SetLags(const std::map<MemberId, uint64_t>& lags) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  struct Transfer {
+    metrics::Counter* ok;
+    metrics::Counter* failed;
+    metrics::Counter* bytes;
+    metrics::Histogram* duration;
+  };
+  Transfer AddTransfer(const std::string& name, const std::string& what);
+  static void Count(const Transfer& transfer, bool ok, uint64_t bytes, absl::Duration took);
+
   metrics::Registry& registry_;
   std::array<OfMethod, kMethods> methods_;
   metrics::Gauge* in_flight_;
@@ -114,6 +126,8 @@ class ShardMetrics {
   metrics::Counter* held_back_;
   metrics::Gauge* kept_;
   metrics::Gauge* lost_;
+  Transfer saves_;
+  Transfer loads_;
   std::map<std::string, metrics::Counter*, std::less<>> rejected_;  // Never changes.
 
   std::array<std::atomic<uint64_t>, kStalenessBuckets> staleness_{};

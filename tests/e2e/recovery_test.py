@@ -1,5 +1,5 @@
 """A shard is lost, and the job goes on without loss but that of the updates since the last checkpoint, which are
-trained again."""
+trained again, or, with recovery: partial, counted."""
 
 import pathlib
 import signal
@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from crew import Crew, ledger_job, ledger_times, write_ledger_file
 
 RECORDS = 6000
+BATCH = 4
 POLICIES = {
     "async": "sparse: {policy: async}",
     "ssp": "sparse: {policy: ssp, staleness: 2}",
@@ -29,9 +30,10 @@ class RecoveryTest(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def crew(self, policy="async", every="1s", **settings):
-        overrides = ["partition_count=16"] + ([f"checkpoint.every={every}"] if every else [])
-        return Crew(ledger_job([self.data], update=POLICIES[policy], epochs=2, batch=4), name=policy, slow=SLOW,
+    def crew(self, policy="async", every="1s", recovery="rollback", **settings):
+        overrides = ["partition_count=16", f"recovery={recovery}"]
+        overrides += [f"checkpoint.every={every}"] if every else []
+        return Crew(ledger_job([self.data], update=POLICIES[policy], epochs=2, batch=BATCH), name=policy, slow=SLOW,
                     overrides=overrides, **settings)
 
     def check_exact(self, crew):
@@ -79,6 +81,25 @@ class RecoveryTest(unittest.TestCase):
             crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
             self.assertEqual(crew.status().losses[0].checkpoint, "")
             self.check_exact(crew)
+
+    def test_with_partial_the_others_go_on_and_what_is_missing_is_told(self):
+        with self.crew(recovery="partial") as crew:
+            crew.until_examples(RECORDS // 4)
+            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            crew.restart_shard(1)
+            crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
+            loss = crew.status().losses[0]
+            self.assertIn("shard 1 was started anew", loss.cause)
+            self.assertEqual((loss.examples, loss.timeline), (0, 1))
+            last = crew.wait(180)
+            self.assertEqual(last.examples, 2 * RECORDS)
+            self.assertEqual(len(last.losses), 1)
+            times = ledger_times(crew.predict(self.data))
+            self.assertTrue(set(times) <= {0, 1, 2}, set(times))
+            missing = sum(2 - each for each in times)
+            self.assertGreater(missing, 0)
+            self.assertLessEqual(missing, BATCH * last.losses[0].batches)
+            self.assertGreater(last.losses[0].tables[0].updates, 0)
 
     def test_chief_and_shard_at_once(self):
         with self.crew() as crew:

@@ -143,8 +143,8 @@ void WarnOfWhatIsNotDone(const v1::JobSpec& spec, const JobScale& scale,
   if (spec.checkpoint().uri().empty() && spec.checkpoint().every_seconds() > 0) {
     warnings.push_back("checkpoint.every has no effect without checkpoint.uri");
   }
-  if (spec.recovery() == v1::RECOVERY_PARTIAL || spec.recovery() == v1::RECOVERY_REPLICA) {
-    warnings.push_back("recovery: only rollback is there yet; a lost shard brings about that");
+  if (spec.recovery() == v1::RECOVERY_REPLICA) {
+    warnings.push_back("recovery: replica is not there yet; a lost shard brings about rollback");
   }
   if (scale.eval_tasks == 0) warnings.push_back("no data.eval: the model is not evaluated");
   if (static_cast<uint64_t>(scale.shards) > spec.partition_count()) {

@@ -178,6 +178,7 @@ void Table::UpdateRow(size_t group, const UpdateContext& context, float rate) {
     }
     found_[group] = CreateRow(groups_.key(group));
   }
+  ++counters_.updated;
   const RowSlabs::Row row = slabs_.at(found_[group]);
   Touch(row);
   row.set_frequency(std::min(row.frequency() + times, RowSlabs::kMaxFrequency));

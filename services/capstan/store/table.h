@@ -35,6 +35,7 @@ namespace capstan {
 
 // Since the table was made.
 struct TableCounters {
+  uint64_t updated = 0;  // Rows, once for each update of each.
   uint64_t created = 0;
   uint64_t evicted = 0;       // To stay within the byte budget: the least frequently pushed.
   uint64_t expired = 0;       // Untouched for expire_after_examples.

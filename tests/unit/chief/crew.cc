@@ -52,6 +52,7 @@ JobPlan MakePlan(const CrewOptions& options) {
   plan.spec.mutable_checkpoint()->set_every_seconds(options.checkpoint_every);
   plan.spec.mutable_checkpoint()->set_keep(options.keep);
   plan.spec.mutable_checkpoint()->set_max_deltas(options.max_deltas);
+  plan.spec.set_recovery(options.partial ? v1::RECOVERY_PARTIAL : v1::RECOVERY_ROLLBACK);
   SetPolicies(options, plan.spec);
   for (uint32_t i = 0; i < options.tasks; ++i) plan.train.push_back(MakeTask("train.csv", i));
   for (uint32_t i = 0; i < options.eval_tasks; ++i) plan.eval.push_back(MakeTask("test.csv", i));
@@ -122,6 +123,7 @@ v1::ShardHeartbeatReply Crew::ShardHeartbeat(uint32_t index, bool draining) {
   request.set_incarnation(shards[index].incarnation);
   request.set_loaded_timeline(shards[index].loaded_timeline);
   request.set_draining(draining);
+  *request.mutable_report() = reports[index];
   v1::ShardHeartbeatReply reply = machine.ShardHeartbeat(request, now);
   AnswerCalls();
   return reply;
@@ -225,6 +227,7 @@ void Crew::Answer(const CallShard& call) {
     name = absl::StrCat("Load ", load->header().timeline());
     v1::LoadPartitionsReply answer;
     answer.set_done(true);
+    if (load->has_alone()) answer.set_batches_lost(batches_lost);
     reply = answer;
   }
   ++answered[name];

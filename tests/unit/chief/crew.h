@@ -24,6 +24,7 @@ struct CrewOptions {
   uint32_t threads = 1;
   uint32_t lanes = 0;  // 0: asynchronous.
   bool ssp = false;
+  bool partial = false;  // recovery: partial.
   bool shuffle = false;
   std::string uri;
   double checkpoint_every = 0;  // Seconds.
@@ -47,6 +48,8 @@ class Crew {
   void RegisterShards();
   void ShardsHeartbeat();
   v1::ShardHeartbeatReply ShardHeartbeat(uint32_t index, bool draining = false);
+  // What the shard has of the table, and of batches it found missing.
+  std::map<uint32_t, v1::ShardReport> reports;
   // Answers every call that the machine has made, until it makes none.
   void AnswerCalls();
   // From now on calls of this kind are kept in `held` instead of being answered.
@@ -94,7 +97,8 @@ class Crew {
   bool hold_states = false;  // Writes of the state are not answered.
   absl::Status manifest_status;
   absl::Status save_status;
-  int saves_until_done = 1;  // Answers of each shard until it says that it is done.
+  uint64_t batches_lost = 0;  // What a shard that loads alone finds missing.
+  int saves_until_done = 1;   // Answers of each shard until it says that it is done.
   std::map<std::string, absl::Status> damaged;        // Manifests by uri, and
   std::map<std::string, absl::Status> damaged_parts;  // what shards load.
 

@@ -80,7 +80,7 @@ TEST(DescribeJobTest, WarnsOfIdleWorkersAndEmptyLanes) {
 }
 
 TEST(DescribeJobTest, WarnsOfWhatHasNoEffect) {
-  v1::JobSpec job = Job("recovery: partial\n");
+  v1::JobSpec job = Job("recovery: replica\n");
   job.mutable_checkpoint()->set_every_seconds(60);
   job.mutable_checkpoint()->clear_uri();
   JobScale scale = kScale;
@@ -89,7 +89,7 @@ TEST(DescribeJobTest, WarnsOfWhatHasNoEffect) {
   const std::vector<std::string> warnings = DescribeJob(job, scale).warnings;
   EXPECT_THAT(warnings, Contains(StartsWith("no checkpoint.uri")));
   EXPECT_THAT(warnings, Contains(StartsWith("checkpoint.every has no effect")));
-  EXPECT_THAT(warnings, Contains(StartsWith("recovery: only rollback")));
+  EXPECT_THAT(warnings, Contains(StartsWith("recovery: replica")));
   EXPECT_THAT(warnings, Contains(StartsWith("no data.eval")));
   EXPECT_THAT(warnings, Contains(StartsWith("300 shards for 256 partitions")));
 }

@@ -1,0 +1,48 @@
+// What the job would lose by a return to its last checkpoint: updates and rows of each table, as
+// far as the shards' heartbeats have told.
+#ifndef CAPSTAN_CHIEF_LOSS_METER_H_
+#define CAPSTAN_CHIEF_LOSS_METER_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan::chief {
+
+// Thread-compatible.
+class LossMeter {
+ public:
+  explicit LossMeter(const v1::JobSpec& spec);
+
+  void Hear(uint32_t shard, uint64_t incarnation, const v1::ShardReport& report);
+
+  // A checkpoint holds at least what has been heard of by now; it counts when it stands.
+  void BeginCheckpoint() { begun_ = heard_; }
+  void OnCheckpointStands() { saved_ = begun_; }
+
+  // What these shards hold and the last checkpoint does not, by table; those without any are left
+  // out.
+  std::vector<v1::TableLoss> LossOf(const std::set<uint32_t>& shards) const;
+
+  // These shards have returned to it.
+  void OnReturned(const std::set<uint32_t>& shards);
+
+ private:
+  struct Held {
+    uint64_t incarnation = 0;
+    std::vector<v1::TableReport> tables;  // As in the job.
+  };
+
+  std::vector<std::string> names_;
+  std::map<uint32_t, Held> heard_;  // Of each shard's newest process,
+  std::map<uint32_t, Held> begun_;  // when the checkpoint under way was begun,
+  std::map<uint32_t, Held> saved_;  // and when the last one was.
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_LOSS_METER_H_
