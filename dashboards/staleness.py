@@ -40,7 +40,7 @@ DASHBOARD = dashboard(
      ("Who waits for whom", [
          bars("Steps behind the fastest", "Lag of each member: a compute thread of a worker (ssp). Below the bound; "
               "the longest bar is the straggler that others wait for.", "none",
-              target("max by (member) (capstan_member_clock_lag{$S})", "{{member}}"), decimals=0),
+              target("max by (worker) (capstan_worker_clock_lag{$S})", "{{worker}}"), decimals=0),
          lines("Wait for the bound", "Time that pulls waited for slower workers (ssp). Short and rare.", "s",
                target(quantile(0.5, "capstan_server_pull_wait_seconds"), "median"),
                target(quantile(0.99, "capstan_server_pull_wait_seconds"), "p99"), min=0),

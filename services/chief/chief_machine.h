@@ -245,6 +245,7 @@ class ChiefMachine {
   uint64_t first_timeline_;    // Of this run of the job.
   bool begins_again_ = false;  // It is not this run's first chief.
   std::string from_;
+  std::string fresh_once_;
   // Not sent yet: the state that says that their tasks are done is on its way to the store.
   std::deque<std::pair<StateKeeper::Ticket, v1::StreamClose>> closes_;
   std::vector<uint64_t> askers_;              // Of a checkpoint.

@@ -19,6 +19,7 @@
 #include "capstan/metrics/process_metrics.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/metrics/server.h"
+#include "capstan/objectstore/measured_object_store.h"
 #include "capstan/rpc/health.h"
 #include "capstan/rpc/server.h"
 #include "chief/chief_service.h"
@@ -44,20 +45,21 @@ std::string HostOf(const std::string& listen) { return listen.substr(0, listen.r
 
 // The ports of their own that answer whatever the job does.
 struct SidePorts {
-  metrics::Registry registry;
   std::unique_ptr<metrics::Server> metrics;
   std::unique_ptr<HealthServer> health;
 };
 
-absl::Status OpenSidePorts(const ProcessOptions& options, SidePorts& ports) {
-  metrics::AddBuildInfo(ports.registry);
-  metrics::AddProcessMetrics(ports.registry);
+absl::StatusOr<SidePorts> OpenSidePorts(const ProcessOptions& options,
+                                        metrics::Registry& registry) {
+  metrics::AddBuildInfo(registry);
+  metrics::AddProcessMetrics(registry);
   const std::string host = HostOf(options.listen);
+  SidePorts ports;
   CAPSTAN_ASSIGN_OR_RETURN(ports.metrics,
-                           metrics::Server::Start(ports.registry, host, options.metrics_port));
+                           metrics::Server::Start(registry, host, options.metrics_port));
   CAPSTAN_ASSIGN_OR_RETURN(ports.health,
                            HealthServer::Start(absl::StrCat(host, ":", options.health_port)));
-  return absl::OkStatus();
+  return ports;
 }
 
 absl::Status Announce(const ProcessOptions& options, const JobPlan& plan, const Ports& ports) {
@@ -114,16 +116,20 @@ absl::StatusOr<Claim> ClaimTerm(const ProcessOptions& options, const JobPlan& pl
   if (store == nullptr) {
     return Claim{.term = static_cast<uint64_t>(absl::ToUnixSeconds(absl::Now()))};
   }
-  return ClaimJob(*store, plan, {.run_id = run_id, .fresh = options.fresh, .from = options.from},
+  return ClaimJob(*store, plan,
+                  {.run_id = run_id,
+                   .fresh = options.fresh,
+                   .fresh_once = options.fresh_once,
+                   .from = options.from},
                   now);
 }
 
-absl::StatusOr<int> Run(const ProcessOptions& options, JobPlan plan, JobStore* store) {
+absl::StatusOr<int> Run(const ProcessOptions& options, JobPlan plan, JobStore* store,
+                        metrics::Registry& registry) {
   const Shutdown shutdown;
   const SteadyClock clock;
-  SidePorts side;
-  CAPSTAN_RETURN_IF_ERROR(OpenSidePorts(options, side));
-  ChiefMetrics chief_metrics(side.registry, plan.spec);
+  CAPSTAN_ASSIGN_OR_RETURN(const SidePorts side, OpenSidePorts(options, registry));
+  ChiefMetrics chief_metrics(registry, plan.spec);
   ViewFeed views(kMaxWatchers);
   const JobPlan announced = plan;
   const uint64_t run_id = RandomId();
@@ -178,13 +184,15 @@ int RunChief(const ProcessOptions& options) {
   absl::StatusOr<JobPlan> plan = PlanJob(options.job, options.overrides);
   if (!plan.ok()) return Refuse(plan.status());
   log::SetJob(plan->spec.job());
+  metrics::Registry registry;
+  MeasureObjectStores(registry);
   std::unique_ptr<JobStore> store;
   if (const std::string& uri = plan->spec.checkpoint().uri(); !uri.empty()) {
     absl::StatusOr<std::unique_ptr<JobStore>> opened = JobStore::Open(uri, plan->spec.job());
     if (!opened.ok()) return Refuse(opened.status());
     store = *std::move(opened);
   }
-  absl::StatusOr<int> code = Run(options, *std::move(plan), store.get());
+  absl::StatusOr<int> code = Run(options, *std::move(plan), store.get(), registry);
   return code.ok() ? *code : Refuse(code.status());
 }
 

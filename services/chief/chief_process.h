@@ -11,8 +11,9 @@ struct ProcessOptions {
   std::string job;
   std::vector<std::string> overrides;
   uint32_t shards = 1;
-  bool fresh = false;  // Start over, though the store holds the job.
-  std::string from;    // A checkpoint of another job to begin with.
+  bool fresh = false;      // Start over, though the store holds the job.
+  std::string fresh_once;  // Start over, unless that has been done under this name.
+  std::string from;        // A checkpoint of another job to begin with.
   std::string listen = "0.0.0.0:7000";
   int health_port = 7001;
   int metrics_port = 9090;

@@ -14,6 +14,7 @@ void ChiefMachine::Inherit(const v1::ChiefState& state, absl::Time now) {
   first_timeline_ = state.first_timeline();
   next_timeline_ = std::max(first_timeline_, state.view().timeline() + 1);
   from_ = state.from();
+  fresh_once_ = state.fresh_once();
   losses_.assign(state.losses().begin(), state.losses().end());
   progress_.Start(now, absl::Seconds(state.elapsed_seconds()));
   if (state.state() == v1::JOB_STATE_PENDING) return;
@@ -75,6 +76,7 @@ v1::ChiefState ChiefMachine::State(absl::Time now) const {
   state.set_model_uri(model_uri_);
   state.set_first_timeline(first_timeline_);
   state.set_from(from_);
+  state.set_fresh_once(fresh_once_);
   return state;
 }
 

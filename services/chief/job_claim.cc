@@ -25,6 +25,7 @@ v1::ChiefState NewState(uint64_t term, uint64_t first_timeline, const ClaimOptio
   state.set_term(term);
   state.set_first_timeline(first_timeline);
   state.set_from(options.from);
+  state.set_fresh_once(options.fresh_once);
   state.set_state(v1::JOB_STATE_PENDING);
   return state;
 }
@@ -95,6 +96,11 @@ absl::Status CheckFrom(const std::string& uri, const v1::JobSpec& spec) {
       absl::StrCat("--from ", uri, ": the model has other tables or tensors"));
 }
 
+bool StartsOver(const v1::ChiefState& present, const ClaimOptions& options) {
+  const bool once = !options.fresh_once.empty() && present.fresh_once() != options.fresh_once;
+  return options.fresh || once;
+}
+
 // What this chief writes, given what it has read. Keeps a former run's state beside it.
 absl::StatusOr<v1::ChiefState> NextState(JobStore& store, const JobPlan& plan,
                                          const ClaimOptions& options,
@@ -117,7 +123,7 @@ absl::StatusOr<v1::ChiefState> NextState(JobStore& store, const JobPlan& plan,
   if (!state && newest != nullptr) state = StateOf(*newest);
   // A job that has failed before its first checkpoint has nothing that could be gone on with.
   const bool in_vain = state && state->state() == v1::JOB_STATE_FAILED && newest == nullptr;
-  if (state && !options.fresh && !in_vain) {
+  if (state && !StartsOver(*state, options) && !in_vain) {
     CAPSTAN_RETURN_IF_ERROR(CheckSameJob(*state, plan, options));
     state->set_term(state->term() + 1);
     if (state->state() == v1::JOB_STATE_PENDING) state->set_from(options.from);

@@ -16,7 +16,10 @@ namespace capstan::chief {
 struct ClaimOptions {
   uint64_t run_id = 0;
   bool fresh = false;  // Start over; what there is stays beside it, and is not used.
-  std::string from;    // A checkpoint of another job: its parameters are begun with.
+  // Start over in the same way, unless the job that is there was started over under this name: for
+  // a chief whose command line stays the same when it is started again. Empty: no.
+  std::string fresh_once;
+  std::string from;  // A checkpoint of another job: its parameters are begun with.
 };
 
 struct Claim {

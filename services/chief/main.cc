@@ -16,6 +16,9 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--fresh", options.fresh,
                "start over beside what checkpoint.uri holds of this job, which is kept");
+  app.add_option("--fresh-once", options.fresh_once,
+                 "as --fresh, but only once under this name: a chief that is started again with "
+                 "the same name goes on");
   app.add_option("--from", options.from,
                  "folder of a checkpoint: a new job begins with its parameters");
   app.add_option("--listen", options.listen, "host:port of the service; port 0: any free one")

@@ -10,6 +10,7 @@
 #include "capstan/base/status.h"
 #include "capstan/rpc/status.h"
 #include "capstan/wire/floats.h"
+#include "ps/timed_lock.h"
 
 namespace capstan::ps {
 namespace {
@@ -63,7 +64,7 @@ void Partition::Unload() {
 absl::Status Partition::Pull(const PullQuery& query, size_t i, absl::Time now,
                              wire::PayloadWriter& writer) {
   const wire::PartitionPart& part = query.partitions()[i];
-  absl::MutexLock lock(&mu_);
+  const TimedLock lock(mu_, context_.metrics);
   if (Timeline{query.head().header().timeline()} != machine_.timeline()) {
     return absl::FailedPreconditionError(absl::StrCat("partition ", part.partition,
                                                       " is not here, in timeline ",
@@ -104,7 +105,7 @@ v1::PartitionFate Partition::Push(const std::shared_ptr<const PushMessage>& push
   const wire::PartitionPart& part = push->partitions()[i];
   v1::PartitionFate fate;
   fate.set_partition(part.partition);
-  absl::MutexLock lock(&mu_);
+  const TimedLock lock(mu_, context_.metrics);
   if (push->head().has_stage()) CatchUpLocked(now);
   HoldBackIfFull();
   if (push->Holds(part, Part::kDense)) fate.set_dense(PushPart(Part::kDense, gradient, now));

@@ -21,6 +21,7 @@
 #include "capstan/metrics/process_metrics.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/metrics/server.h"
+#include "capstan/objectstore/measured_object_store.h"
 #include "capstan/rpc/health.h"
 #include "capstan/rpc/server.h"
 #include "ps/chief_link.h"
@@ -174,6 +175,7 @@ absl::Status RunPs(const ProcessOptions& options) {
   metrics::Registry registry;
   metrics::AddBuildInfo(registry);
   metrics::AddProcessMetrics(registry);
+  MeasureObjectStores(registry);
   ShardMetrics metrics(registry);
   PsService service(metrics);
   CAPSTAN_ASSIGN_OR_RETURN(Listeners listeners, Listen(options, registry, service));

@@ -86,10 +86,13 @@ absl::Status Shard::SetView(const v1::View& view) {
   }
   if (clocks_needed_) {
     std::vector<QuorumMember> quorum;
+    std::map<MemberId, std::string> names;
     for (const v1::MemberInfo& member : view.members()) {
       quorum.push_back({MemberId{member.member()}, member.start_clock()});
+      names[MemberId{member.member()}] = member.worker();
     }
     absl::MutexLock lock(&clock_mu_);
+    workers_ = std::move(names);
     released = clocks_.SetQuorum(quorum);
   }
   AnswerPulls(released);
@@ -379,7 +382,10 @@ ShardMetrics::ShardFacts Shard::Facts() const {
   facts.kept = static_cast<uint64_t>(std::max<int64_t>(0, kept_.bytes()));
   if (clocks_needed_) {
     absl::MutexLock lock(&clock_mu_);
-    facts.lags = clocks_.lags();
+    for (const auto& [member, lag] : clocks_.lags()) {
+      uint64_t& of_worker = facts.lags[workers_.at(member)];
+      of_worker = std::max(of_worker, lag);
+    }
     facts.parked = clocks_.parked();
   }
   return facts;

@@ -6,8 +6,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -157,6 +159,8 @@ class Shard {
 
   mutable absl::Mutex clock_mu_;
   ClockMachine clocks_ ABSL_GUARDED_BY(clock_mu_);
+  // Whose the quorum's members are.
+  std::map<MemberId, std::string> workers_ ABSL_GUARDED_BY(clock_mu_);
   ParkedCalls<absl::Status> parked_pulls_;
 
   mutable absl::Mutex keeper_mu_;

@@ -71,6 +71,9 @@ ShardMetrics::ShardMetrics(metrics::Registry& registry)
       &registry.AddGauge("capstan_store_bytes", "Memory of rows, blocks, slots and their indexes.");
   queued_ = &registry.AddGauge("capstan_aggregation_queued_gradients",
                                "Gradients waiting in aggregation queues.");
+  lock_wait_ =
+      &registry.AddCounter("capstan_lock_wait_seconds_total",
+                           "Time that requests waited for partitions that others were using.");
   held_back_ = &registry.AddCounter("capstan_checkpoint_held_back_partitions_total",
                                     "Partitions whose updates waited until they were copied.");
   lost_ =
@@ -203,7 +206,7 @@ ShardMetrics::OfTable& ShardMetrics::TableSeries(const std::string& name) {
   return tables_.emplace(name, of).first->second;
 }
 
-void ShardMetrics::SetLags(const std::map<MemberId, uint64_t>& lags) {
+void ShardMetrics::SetLags(const std::map<std::string, uint64_t>& lags) {
   for (auto at = lags_.begin(); at != lags_.end();) {
     if (lags.contains(at->first)) {
       ++at;
@@ -212,12 +215,12 @@ void ShardMetrics::SetLags(const std::map<MemberId, uint64_t>& lags) {
     registry_.Remove(*at->second);
     at = lags_.erase(at);
   }
-  for (const auto& [member, lag] : lags) {
-    metrics::Gauge*& gauge = lags_[member];
+  for (const auto& [worker, lag] : lags) {
+    metrics::Gauge*& gauge = lags_[worker];
     if (gauge == nullptr) {
-      gauge =
-          &registry_.AddGauge("capstan_member_clock_lag", "Steps behind the fastest member (ssp).",
-                              {{"member", absl::StrCat(absl::Hex(Raw(member)))}});
+      gauge = &registry_.AddGauge("capstan_worker_clock_lag",
+                                  "Steps of a worker behind the fastest one (ssp).",
+                                  {{"worker", worker}});
     }
     gauge->Set(static_cast<double>(lag));
   }

@@ -47,6 +47,8 @@ class ShardMetrics {
   void CountFate(v1::Fate fate);
   // Of one gradient, when it is applied.
   void ObserveStaleness(uint64_t versions, absl::Duration age);
+  // A request waited for a partition that others were using.
+  void AddLockWait(absl::Duration wait) { lock_wait_->Add(absl::ToDoubleSeconds(wait)); }
   // A partition waits because its shard keeps too much for copies.
   void CountHeldBack() { held_back_->Add(); }
   // Of this shard's share of a checkpoint.
@@ -71,7 +73,7 @@ class ShardMetrics {
     uint64_t kept = 0;  // Bytes, for copies.
     uint64_t lost = 0;  // Batches, summed over partitions.
     std::vector<TableFacts> tables;
-    std::map<MemberId, uint64_t> lags;
+    std::map<std::string, uint64_t> lags;  // Of each worker's slowest member, in clocks.
   };
   // Moves the gauges.
   void Set(const ShardFacts& facts);
@@ -101,7 +103,7 @@ class ShardMetrics {
   };
   OfMethod AddMethod(std::string_view method);
   OfTable& TableSeries(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void SetLags(const std::map<MemberId, uint64_t>& lags) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void SetLags(const std::map<std::string, uint64_t>& lags) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   struct Transfer {
     metrics::Counter* ok;
@@ -123,6 +125,7 @@ class ShardMetrics {
   metrics::Gauge* parameters_;
   metrics::Gauge* bytes_;
   metrics::Gauge* queued_;
+  metrics::Counter* lock_wait_;
   metrics::Counter* held_back_;
   metrics::Gauge* kept_;
   metrics::Gauge* lost_;
@@ -137,7 +140,7 @@ class ShardMetrics {
 
   absl::Mutex mu_;
   std::map<std::string, OfTable> tables_ ABSL_GUARDED_BY(mu_);
-  std::map<MemberId, metrics::Gauge*> lags_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, metrics::Gauge*> lags_ ABSL_GUARDED_BY(mu_);
 };
 
 // Bucket of a staleness in ShardReport.staleness_counts: 0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15 ...

@@ -19,6 +19,7 @@
 #include "capstan/metrics/process_metrics.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/metrics/server.h"
+#include "capstan/objectstore/measured_object_store.h"
 #include "capstan/rpc/channel.h"
 #include "capstan/rpc/event_loop.h"
 #include "capstan/rpc/health.h"
@@ -89,6 +90,7 @@ absl::Status Run(const Flags& flags) {
   metrics::Registry registry;
   metrics::AddBuildInfo(registry);
   metrics::AddProcessMetrics(registry);
+  MeasureObjectStores(registry);
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<metrics::Server> exposer,
                            metrics::Server::Start(registry, flags.host, flags.metrics_port));
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<HealthServer> health,

@@ -63,7 +63,7 @@ class PoliciesTest(unittest.TestCase):
             crew.until_examples(1)
             while crew.status().state == view_pb2.JOB_STATE_RUNNING:
                 for shard in ("ps-0", "ps-1"):
-                    seen = series(crew.scrape(shard), "capstan_member_clock_lag").values()
+                    seen = series(crew.scrape(shard), "capstan_worker_clock_lag").values()
                     if len(seen) == 3 and max(seen) <= staleness + 1:
                         settled.add(shard)
                     if shard in settled:

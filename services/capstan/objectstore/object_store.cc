@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "capstan/base/status.h"
 #include "capstan/objectstore/file_object_store.h"
+#include "capstan/objectstore/measured_object_store.h"
 #include "capstan/objectstore/s3/s3_object_store.h"
 
 namespace capstan {
@@ -116,10 +117,11 @@ absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view ur
                                                              const S3Options& s3) {
   if (IsS3(uri)) {
     CAPSTAN_ASSIGN_OR_RETURN(const S3Location location, ParseS3Uri(uri));
-    return OpenS3ObjectStore(location, s3);
+    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ObjectStore> store, OpenS3ObjectStore(location, s3));
+    return MeasureIfAsked(std::move(store));
   }
   CAPSTAN_ASSIGN_OR_RETURN(std::string path, FilePath(uri));
-  return MakeFileObjectStore(std::move(path));
+  return MeasureIfAsked(MakeFileObjectStore(std::move(path)));
 }
 
 }  // namespace capstan

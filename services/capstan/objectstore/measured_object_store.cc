@@ -1,0 +1,151 @@
+#include "capstan/objectstore/measured_object_store.h"
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "capstan/base/status.h"
+#include "capstan/metrics/buckets.h"
+
+namespace capstan {
+namespace {
+
+enum class Ask { kRead, kWrite, kUpload, kStat, kList, kDelete };
+constexpr std::array<const char*, 6> kNames = {"read", "write", "upload", "stat", "list", "delete"};
+
+absl::StatusCode CodeOf(const absl::Status& status) { return status.code(); }
+template <typename T>
+absl::StatusCode CodeOf(const absl::StatusOr<T>& result) {
+  return result.status().code();
+}
+
+// *Thread-safe*.
+class Meter {
+ public:
+  explicit Meter(metrics::Registry& registry) : registry_(registry) {
+    for (size_t i = 0; i < kNames.size(); ++i) {
+      durations_[i] = &registry.AddHistogram("capstan_object_store_request_duration_seconds",
+                                             "Time of a call to an object store, with retries.",
+                                             metrics::WaitBuckets(), {{"op", kNames[i]}});
+      Requests(kNames[i], absl::StatusCode::kOk);
+    }
+  }
+
+  // What `call` returns: a Status or a StatusOr.
+  template <typename Call>
+  auto Time(Ask ask, Call call) {
+    const absl::Time begun = absl::Now();
+    auto result = call();
+    Count(ask, CodeOf(result), begun);
+    return result;
+  }
+
+  void Count(Ask ask, absl::StatusCode code, absl::Time begun) {
+    const auto place = static_cast<size_t>(ask);
+    durations_[place]->Observe(absl::ToDoubleSeconds(absl::Now() - begun));
+    Requests(kNames[place], code).Add();
+  }
+
+ private:
+  metrics::Counter& Requests(const char* op, absl::StatusCode code) {
+    return registry_.AddCounter("capstan_object_store_requests_total",
+                                "Calls to an object store, by their status.",
+                                {{"op", op}, {"code", absl::StatusCodeToString(code)}});
+  }
+
+  metrics::Registry& registry_;
+  std::array<metrics::Histogram*, kNames.size()> durations_{};
+};
+
+class MeasuredWriter : public ObjectWriter {
+ public:
+  MeasuredWriter(std::unique_ptr<ObjectWriter> writer, std::shared_ptr<Meter> meter,
+                 absl::Time begun)
+      : writer_(std::move(writer)), meter_(std::move(meter)), begun_(begun) {}
+
+  absl::Status Append(std::string_view bytes) override {
+    absl::Status status = writer_->Append(bytes);
+    if (!status.ok()) Count(status);
+    return status;
+  }
+
+  absl::Status Commit() override {
+    absl::Status status = writer_->Commit();
+    Count(status);
+    return status;
+  }
+
+ private:
+  void Count(const absl::Status& status) {
+    if (!std::exchange(counted_, true)) meter_->Count(Ask::kUpload, status.code(), begun_);
+  }
+
+  const std::unique_ptr<ObjectWriter> writer_;
+  const std::shared_ptr<Meter> meter_;  // The store's and its writers'.
+  const absl::Time begun_;
+  bool counted_ = false;
+};
+
+class MeasuredObjectStore : public ObjectStore {
+ public:
+  MeasuredObjectStore(std::unique_ptr<ObjectStore> store, metrics::Registry& registry)
+      : store_(std::move(store)), meter_(std::make_shared<Meter>(registry)) {}
+
+  absl::StatusOr<ObjectVersion> Write(std::string_view key, std::string_view bytes,
+                                      const WriteCondition& condition) override {
+    return meter_->Time(Ask::kWrite, [&] { return store_->Write(key, bytes, condition); });
+  }
+
+  absl::StatusOr<std::unique_ptr<ObjectWriter>> Create(std::string_view key) override {
+    const absl::Time begun = absl::Now();
+    absl::StatusOr<std::unique_ptr<ObjectWriter>> writer = store_->Create(key);
+    if (!writer.ok()) meter_->Count(Ask::kUpload, writer.status().code(), begun);
+    CAPSTAN_RETURN_IF_ERROR(writer.status());
+    return std::make_unique<MeasuredWriter>(*std::move(writer), meter_, begun);
+  }
+
+  absl::StatusOr<Object> Read(std::string_view key, const ReadRange& range) override {
+    return meter_->Time(Ask::kRead, [&] { return store_->Read(key, range); });
+  }
+
+  absl::StatusOr<ObjectInfo> Stat(std::string_view key) override {
+    return meter_->Time(Ask::kStat, [&] { return store_->Stat(key); });
+  }
+
+  absl::StatusOr<std::vector<ObjectInfo>> ListPage(std::string_view prefix, std::string_view after,
+                                                   size_t limit) override {
+    return meter_->Time(Ask::kList, [&] { return store_->ListPage(prefix, after, limit); });
+  }
+
+  absl::Status DeleteAll(std::span<const std::string> keys) override {
+    return meter_->Time(Ask::kDelete, [&] { return store_->DeleteAll(keys); });
+  }
+
+  void Cancel() override { store_->Cancel(); }
+
+ private:
+  const std::unique_ptr<ObjectStore> store_;
+  const std::shared_ptr<Meter> meter_;  // Its own and its writers'.
+};
+
+std::atomic<metrics::Registry*> measured{nullptr};  // Of MeasureObjectStores.
+
+}  // namespace
+
+std::unique_ptr<ObjectStore> MeasureObjectStore(std::unique_ptr<ObjectStore> store,
+                                                metrics::Registry& registry) {
+  return std::make_unique<MeasuredObjectStore>(std::move(store), registry);
+}
+
+void MeasureObjectStores(metrics::Registry& registry) { measured.store(&registry); }
+
+std::unique_ptr<ObjectStore> MeasureIfAsked(std::unique_ptr<ObjectStore> store) {
+  metrics::Registry* registry = measured.load();
+  if (registry == nullptr) return store;
+  return MeasureObjectStore(std::move(store), *registry);
+}
+
+}  // namespace capstan

@@ -1,0 +1,71 @@
+#include "chief/job_claim.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "chief/work.h"
+#include "tests/lib/faulty_object_store.h"
+#include "tests/lib/memory_object_store.h"
+
+namespace capstan::chief {
+namespace {
+
+// A store that outlives the chiefs; each opens it anew, as a process does.
+class ClaimJobTest : public testing::Test {
+ protected:
+  absl::StatusOr<Claim> Start(const ClaimOptions& options) {
+    store_ = std::make_unique<JobStore>(std::make_unique<FaultyObjectStore>(*folder_),
+                                        std::make_unique<FaultyObjectStore>(*checkpoints_));
+    return ClaimJob(*store_, JobPlan(), options, absl::UnixEpoch());
+  }
+
+  // What a chief that has begun to train has stored.
+  void Train() {
+    v1::ChiefState state = **store_->ReadState();
+    state.set_state(v1::JOB_STATE_RUNNING);
+    state.mutable_progress()->set_examples(100);
+    state.mutable_progress()->set_tasks_fingerprint(TasksFingerprint(JobPlan()));
+    ASSERT_TRUE(store_->WriteState(state).ok());
+  }
+
+  const std::unique_ptr<ObjectStore> folder_ = MakeMemoryObjectStore();
+  const std::unique_ptr<ObjectStore> checkpoints_ = MakeMemoryObjectStore();
+  std::unique_ptr<JobStore> store_;
+};
+
+TEST_F(ClaimJobTest, AJobStartedOverOnceGoesOnWhenItsChiefIsStartedAgain) {
+  ASSERT_TRUE(Start({}).ok());
+  Train();
+  const absl::StatusOr<Claim> over = Start({.fresh_once = "second try"});
+  ASSERT_TRUE(over.ok()) << over.status();
+  EXPECT_TRUE(over->anew);
+  EXPECT_EQ(over->history.state->progress().examples(), 0u);
+  Train();
+  const absl::StatusOr<Claim> again = Start({.fresh_once = "second try"});
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_FALSE(again->anew);
+  EXPECT_EQ(again->history.state->progress().examples(), 100u);
+  EXPECT_EQ(again->term, over->term + 1);
+}
+
+TEST_F(ClaimJobTest, AnotherNameStartsOverOnceMore) {
+  ASSERT_TRUE(Start({.fresh_once = "second try"}).ok());
+  Train();
+  const absl::StatusOr<Claim> third = Start({.fresh_once = "third try"});
+  ASSERT_TRUE(third.ok()) << third.status();
+  EXPECT_TRUE(third->anew);
+}
+
+TEST_F(ClaimJobTest, WithoutANameAJobThatWasStartedOverGoesOn) {
+  ASSERT_TRUE(Start({.fresh_once = "second try"}).ok());
+  Train();
+  const absl::StatusOr<Claim> next = Start({});
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_FALSE(next->anew);
+  EXPECT_EQ(next->history.state->fresh_once(), "second try");
+}
+
+}  // namespace
+}  // namespace capstan::chief
