@@ -16,7 +16,7 @@ absl::Status Shard::LearnRound(uint64_t timeline, const v1::ClosedSet& closed) {
   if (closed.round() <= rounds_.last_round()) return absl::OkStatus();
   CAPSTAN_ASSIGN_OR_RETURN(ClosedSet set, ClosedSetFromProto(closed));
   if (!rounds_.Learn(Timeline{timeline}, set)) return absl::OkStatus();
-  CAPSTAN_FAILPOINT("round.learnt");
+  CAPSTAN_FAILPOINT("round.sweep");
   SweepRounds();
   CAPSTAN_FAILPOINT("round.swept");
   return absl::OkStatus();

@@ -74,6 +74,7 @@ class Crew:
         self.overrides = [*overrides, f"checkpoint.uri={self.folder / 'model'}"]
         self.shards, self.workers, self.slow = shards, workers, slow or {}
         self.flags, self.exit_when_done = flags, exit_when_done
+        self.environment = {}  # {process: {variable: value}}, besides what this process has.
         self.processes = {}
         self._channel = None
 
@@ -113,6 +114,24 @@ class Crew:
                    *(["--exit-when-done"] if self.exit_when_done else []),
                    "--listen", listen, *flags, *settings)
 
+    def begin_again(self):
+        """The whole crew, at the address of the chief before; it may not come up."""
+        self.add_chief(self.address)
+        for index in range(self.shards):
+            self.add_shard(index)
+        for index in range(self.workers):
+            self.add_worker(f"worker-{index}")
+
+    def add_again(self, name):
+        """A process in the place of one that has ended."""
+        role, _, index = name.rpartition("-")
+        if name == "chief":
+            self.add_chief(self.address)
+        elif role == "ps":
+            self.add_shard(int(index))
+        else:
+            self.add_worker(name)
+
     def restart_chief(self):
         """kill -9, and another at the same address."""
         self.kill("chief")
@@ -138,7 +157,8 @@ class Crew:
         command = [BINARIES / binary, "--health-port", 0, "--metrics-port", 0,
                    "--ports-file", self.ports_file(name), *self.flags, *arguments]
         self.processes[name] = subprocess.Popen([str(word) for word in command], stdout=log,
-                                                stderr=log, stdin=subprocess.DEVNULL)
+                                                stderr=log, stdin=subprocess.DEVNULL,
+                                                env={**os.environ, **self.environment.get(name, {})})
         log.close()
 
     def add_shard(self, index):

@@ -64,6 +64,9 @@ void ArmOne(absl::string_view setting) {
   bool found = false;
   for (Failpoint* point : AllPoints()) {
     if (point->name() != halves[0]) continue;
+    if (action == Failpoint::Action::kError && point->kind() == Failpoint::Kind::kPlain) {
+      Refuse(setting, "this point returns no status");
+    }
     point->Arm(action, nth, delay_ms);
     found = true;
   }
@@ -75,7 +78,10 @@ void ArmOne(absl::string_view setting) {
   const char* const settings = getenv("CAPSTAN_FAILPOINTS");
   if (settings == nullptr || *settings == '\0') return;
   if (absl::string_view(settings) == "list") {
-    for (const Failpoint* point : AllPoints()) Say(STDOUT_FILENO, point->name());
+    for (const Failpoint* point : AllPoints()) {
+      const bool returns = point->kind() == Failpoint::Kind::kReturnsStatus;
+      Say(STDOUT_FILENO, absl::StrCat(point->name(), returns ? " error" : ""));
+    }
     _exit(0);
   }
   for (absl::string_view setting : absl::StrSplit(settings, ',')) ArmOne(setting);

@@ -1,6 +1,6 @@
 // Named points of the program at which a test lets a process die, fail or be slow.
 //
-//   CAPSTAN_FAILPOINT("manifest.written");               // crash or delay
+//   CAPSTAN_FAILPOINT("view.published");                                  // crash or delay
 //   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("manifest.write"));  // or an error
 //
 // They are compiled in with the CMake option CAPSTAN_FAILPOINTS alone; without it nothing is left
@@ -12,9 +12,10 @@
 //                       | "error"             UNAVAILABLE, where the point returns a status
 //                       | "delay(" ms ")"     sleeps, every time from the nth on
 //
-// The nth time (1, by default) that the process comes to the point counts. "list" prints the names
-// of the program's points and ends it with 0; a name or an action that there is not ends it with 2.
-// A point that is not armed costs the reading of one variable.
+// The nth time (1, by default) that the process comes to the point counts. "list" prints the
+// program's points, with "error" after the names of those that can return one, and ends it with 0;
+// a setting that it cannot follow ends it with 2. A point that is not armed costs the reading of
+// one variable.
 #ifndef CAPSTAN_BASE_FAILPOINT_H_
 #define CAPSTAN_BASE_FAILPOINT_H_
 
@@ -30,10 +31,12 @@ namespace capstan {
 // One point. Thread-safe.
 class Failpoint {
  public:
+  enum class Kind { kPlain, kReturnsStatus };
   enum class Action { kNone, kCrash, kError, kDelay };
 
-  constexpr explicit Failpoint(const char* name) : name_(name) {}
+  constexpr Failpoint(Kind kind, const char* name) : kind_(kind), name_(name) {}
 
+  Kind kind() const { return kind_; }
   const char* name() const { return name_; }
 
   // Called before main, with one thread.
@@ -47,6 +50,7 @@ class Failpoint {
  private:
   absl::Status ReachArmed();
 
+  const Kind kind_;
   const char* const name_;
   std::atomic<Action> action_{Action::kNone};
   std::atomic<int64_t> times_left_{0};
@@ -57,18 +61,19 @@ class Failpoint {
 
 // The linker collects the addresses of all points of a program in a section of their own. Not for
 // templates and inline functions, whose sections are others.
-#define CAPSTAN_FAILPOINT_STATUS(name)                                                             \
+#define CAPSTAN_FAILPOINT_REACH_(kind, name)                                                       \
   ([]() -> ::absl::Status {                                                                        \
-    static constinit ::capstan::Failpoint point(name);                                             \
+    static constinit ::capstan::Failpoint point(::capstan::Failpoint::Kind::kind, name);           \
     [[gnu::used, gnu::section("capstan_failpoints")]] static ::capstan::Failpoint* entry = &point; \
     return entry->Reach();                                                                         \
   }())
-#define CAPSTAN_FAILPOINT(name) (void)CAPSTAN_FAILPOINT_STATUS(name)
+#define CAPSTAN_FAILPOINT(name) (void)CAPSTAN_FAILPOINT_REACH_(kPlain, name)
+#define CAPSTAN_FAILPOINT_STATUS(name) CAPSTAN_FAILPOINT_REACH_(kReturnsStatus, name)
 
 #else
 
-#define CAPSTAN_FAILPOINT_STATUS(name) ::absl::OkStatus()
 #define CAPSTAN_FAILPOINT(name) static_cast<void>(0)
+#define CAPSTAN_FAILPOINT_STATUS(name) ::absl::OkStatus()
 
 #endif  // CAPSTAN_FAILPOINTS
 

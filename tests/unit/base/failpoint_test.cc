@@ -12,12 +12,12 @@ namespace {
 using Action = Failpoint::Action;
 
 TEST(FailpointTest, DoesNothingUntilItIsArmed) {
-  Failpoint point("test.point");
+  Failpoint point(Failpoint::Kind::kReturnsStatus, "test.point");
   EXPECT_TRUE(point.Reach().ok());
 }
 
 TEST(FailpointTest, ReturnsItsErrorTheNthTimeAlone) {
-  Failpoint point("test.point");
+  Failpoint point(Failpoint::Kind::kReturnsStatus, "test.point");
   point.Arm(Action::kError, /*nth=*/2, /*delay_ms=*/0);
   EXPECT_TRUE(point.Reach().ok());
   EXPECT_EQ(point.Reach(), absl::UnavailableError("failpoint test.point"));
@@ -25,7 +25,7 @@ TEST(FailpointTest, ReturnsItsErrorTheNthTimeAlone) {
 }
 
 TEST(FailpointDeathTest, KillsTheProcessTheNthTime) {
-  Failpoint point("test.point");
+  Failpoint point(Failpoint::Kind::kReturnsStatus, "test.point");
   point.Arm(Action::kCrash, /*nth=*/2, /*delay_ms=*/0);
   EXPECT_TRUE(point.Reach().ok());
   EXPECT_EXIT((void)point.Reach(), testing::KilledBySignal(SIGKILL),
@@ -34,10 +34,13 @@ TEST(FailpointDeathTest, KillsTheProcessTheNthTime) {
 
 TEST(FailpointTest, StandsInTheProgramsList) {
   EXPECT_TRUE(CAPSTAN_FAILPOINT_STATUS("test.listed").ok());
+  CAPSTAN_FAILPOINT("test.plain");
   testing::GTEST_FLAG(death_test_style) = "threadsafe";  // Starts the program anew.
   setenv("CAPSTAN_FAILPOINTS", "test.listed=nonsense", 1);
   EXPECT_EXIT(std::abort(), testing::ExitedWithCode(2),
               "CAPSTAN_FAILPOINTS: test.listed=nonsense: expected crash, error or delay");
+  setenv("CAPSTAN_FAILPOINTS", "test.plain=error", 1);
+  EXPECT_EXIT(std::abort(), testing::ExitedWithCode(2), "this point returns no status");
   setenv("CAPSTAN_FAILPOINTS", "test.missing=crash", 1);
   EXPECT_EXIT(std::abort(), testing::ExitedWithCode(2), "this program has no such failpoint");
   unsetenv("CAPSTAN_FAILPOINTS");
