@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -175,7 +174,7 @@ void ChiefMetrics::UpdateDurability(const v1::GetStatusReply& status) {
   double lost = 0;
   for (const v1::RecoveryLoss& loss : status.losses()) lost += static_cast<double>(loss.examples());
   RaiseTo("capstan_samples_lost_total", "Examples that were thrown away and trained again.", lost);
-  UpdateTableLosses(status);
+  UpdateLostUpdates(status);
   if (checkpoint.uri().empty()) return;
   Set("capstan_checkpoint_committed_version", "Global step of the last committed checkpoint.",
       static_cast<double>(checkpoint.step()));
@@ -188,23 +187,21 @@ void ChiefMetrics::UpdateDurability(const v1::GetStatusReply& status) {
       static_cast<double>(checkpoint.bytes()));
 }
 
-void ChiefMetrics::UpdateTableLosses(const v1::GetStatusReply& status) {
-  std::map<std::pair<std::string, std::string>, uint64_t> updates;
+void ChiefMetrics::UpdateLostUpdates(const v1::GetStatusReply& status) {
+  uint64_t rollback = 0;
+  uint64_t partial = 0;
   for (const v1::RecoveryLoss& loss : status.losses()) {
-    const bool partial = loss.recovery() == v1::RECOVERY_PARTIAL;
-    for (const v1::TableLoss& table : loss.tables()) {
-      updates[{partial ? "partial" : "rollback", table.table()}] += table.updates();
-    }
+    uint64_t& sum = loss.recovery() == v1::RECOVERY_PARTIAL ? partial : rollback;
+    for (const v1::TableLoss& table : loss.tables()) sum += table.updates();
   }
-  for (const auto& [of, count] : updates) {
-    RaiseTo("capstan_updates_lost_total",
-            "Updates of rows that returns to a checkpoint threw away (after a rollback they are "
-            "trained again), as far as heartbeats had told.",
-            static_cast<double>(count), {{"recovery", of.first}, {"table", of.second}});
-  }
-  if (status.losses().empty()) return;
+  constexpr char kName[] = "capstan_updates_lost_total";
+  constexpr char kHelp[] =
+      "Updates of rows that returns to a checkpoint threw away (after a rollback they are trained "
+      "again), as far as heartbeats had told.";
+  RaiseTo(kName, kHelp, static_cast<double>(rollback), {{"recovery", "rollback"}});
+  RaiseTo(kName, kHelp, static_cast<double>(partial), {{"recovery", "partial"}});
   Set("capstan_restore_duration_seconds", "From the loss of a shard to training again, last time.",
-      status.losses().rbegin()->seconds());
+      status.losses().empty() ? 0 : status.losses().rbegin()->seconds());
 }
 
 void ChiefMetrics::Set(std::string_view name, std::string_view help, double value,

@@ -31,7 +31,7 @@ class ChiefMetrics {
   void UpdateShards(const v1::GetStatusReply& status);
   void UpdateLearningRates(uint64_t examples);
   void UpdateLosses(const v1::GetStatusReply& status);
-  void UpdateTableLosses(const v1::GetStatusReply& status);
+  void UpdateLostUpdates(const v1::GetStatusReply& status);
   void UpdateDurability(const v1::GetStatusReply& status);
   void Set(std::string_view name, std::string_view help, double value,
            const metrics::Labels& labels = {});
