@@ -31,6 +31,7 @@ absl::Status Follower::Follow() {
         progress_.ShowLast(status_);
         return absl::OkStatus();
       }
+      worked_ = true;
       progress_.Show(status_, absl::Now());
     }
     if (shutdown_.WaitFor(kFramePeriod)) return absl::CancelledError("stopped");

@@ -31,6 +31,8 @@ class Follower {
 
   // What the chief said last.
   const v1::GetStatusReply& status() const { return status_; }
+  // False: the job had ended before this crew began.
+  bool worked() const { return worked_; }
 
  private:
   Crew& crew_;
@@ -38,6 +40,7 @@ class Follower {
   Terminal& terminal_;
   Progress progress_;
   v1::GetStatusReply status_;
+  bool worked_ = false;
 };
 
 }  // namespace capstan::cli

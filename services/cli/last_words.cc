@@ -13,8 +13,9 @@ std::vector<std::string> LastWords(const v1::GetStatusReply& status,
   const double rate =
       status.elapsed_seconds() > 0 ? status.examples() / status.elapsed_seconds() : 0;
   std::vector<std::string> lines = {
-      "", absl::StrCat("done in ", ShortDuration(elapsed), ": ", Grouped(status.examples()),
-                       " examples, ", Short(rate), "/s")};
+      "", absl::StrCat(options.worked ? "done in " : "had been done before, in ",
+                       ShortDuration(elapsed), ": ", Grouped(status.examples()), " examples, ",
+                       Short(rate), "/s")};
   if (!status.reason().empty()) lines.push_back(Printable(status.reason()));
   lines.push_back("");
   if (const v1::Evaluation* last = LastEvaluation(status); last != nullptr) {
@@ -30,12 +31,15 @@ std::vector<std::string> LastWords(const v1::GetStatusReply& status,
     lines.push_back(absl::StrCat("  capstan predict ", Printable(status.model_uri()),
                                  "    # a score for each held-out record"));
   }
+  // A finished job is not trained again unless it is asked for.
+  const std::string_view fresh = status.model_uri().empty() ? "" : " --fresh";
   const auto suggest = [&](int workers, const std::string& more) {
     lines.push_back(absl::StrCat("  capstan train ", Printable(options.job_file), " --shards ",
-                                 options.shards, " --workers ", workers, more));
+                                 options.shards, " --workers ", workers, std::string(fresh), more));
   };
   suggest(options.workers + 1, "    # one worker more");
-  suggest(options.workers, " --set train.epochs=2    # longer");
+  suggest(options.workers,
+          absl::StrCat(" --set train.epochs=", options.epochs + 1, "    # one epoch more"));
   return lines;
 }
 

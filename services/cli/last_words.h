@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_CLI_LAST_WORDS_H_
 #define CAPSTAN_CLI_LAST_WORDS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ struct LastWordsOptions {
   std::string job_file;
   int shards = 1;
   int workers = 1;
+  uint32_t epochs = 1;
+  bool worked = true;  // False: it had been completed before.
 };
 
 // Held-out metrics, where the model and the curve are, and what to try next.

@@ -95,8 +95,11 @@ ExitCode Conclude(const TrainOptions& options, const Plan& plan, Follower& follo
   const ExitCode code = CodeOf(follower.status(), follower.AwaitChief());
   StopCrew(crew, terminal);
   if (code == kDone) {
-    const LastWordsOptions words{
-        .job_file = options.job, .shards = options.shards, .workers = options.workers};
+    const LastWordsOptions words{.job_file = options.job,
+                                 .shards = options.shards,
+                                 .workers = options.workers,
+                                 .epochs = plan.job.train().epochs(),
+                                 .worked = follower.worked()};
     for (const std::string& line : LastWords(follower.status(), words)) terminal.Say(line);
     return kDone;
   }

@@ -190,7 +190,9 @@ TEST(LastWordsTest, SayWhatCameOutAndWhereItIs) {
   EXPECT_THAT(words, HasSubstr("model     /runs/demo/model"));
   EXPECT_THAT(words, HasSubstr("curve     /runs/demo/curve.csv"));
   EXPECT_THAT(words, HasSubstr("capstan predict /runs/demo/model"));
-  EXPECT_THAT(words, HasSubstr("capstan train job.yaml --shards 2 --workers 4"));
+  EXPECT_THAT(words, HasSubstr("capstan train job.yaml --shards 2 --workers 4 --fresh"));
+  EXPECT_THAT(words, HasSubstr("--workers 3 --fresh --set train.epochs=2"));
+  EXPECT_THAT(LastWords(status, {.worked = false})[1], HasSubstr("had been done before"));
 }
 
 }  // namespace
