@@ -57,12 +57,18 @@ absl::Status Crew::Blame(const Member& member, const std::string& what) {
   return absl::AbortedError(absl::StrCat(member.name, " ", what));
 }
 
+std::vector<std::string> Crew::ChiefArguments(const std::string& listen) const {
+  std::vector<std::string> arguments = {"--job",           options_.job,
+                                        "--listen",        listen,
+                                        "--shards",        absl::StrCat(options_.shards),
+                                        "--exit-when-done"};
+  for (const std::string& setting : options_.overrides) Extend(arguments, {"--set", setting});
+  return arguments;
+}
+
 absl::Status Crew::StartChief() {
   chief_ = MakeMember("chief", "chief");
-  Extend(chief_.argv,
-         {"--job", options_.job, "--listen", absl::StrCat(kLoopback, options_.chief_port),
-          "--shards", absl::StrCat(options_.shards), "--exit-when-done"});
-  for (const std::string& setting : options_.overrides) Extend(chief_.argv, {"--set", setting});
+  Extend(chief_.argv, ChiefArguments(absl::StrCat(kLoopback, options_.chief_port)));
   if (options_.fresh) Extend(chief_.argv, {"--fresh"});
   if (!options_.from.empty()) Extend(chief_.argv, {"--from", options_.from});
   return StartMember(chief_);
@@ -73,6 +79,9 @@ absl::Status Crew::AwaitChief() {
   while (absl::Now() < deadline) {
     if (absl::StatusOr<Ports> ports = ReadPortsFile(folder_.Ports("chief")); ports.ok()) {
       chief_address_ = absl::StrCat(kLoopback, ports->data);
+      // Started again it goes on with this job, where the others look for it.
+      chief_.argv = MakeMember("chief", "chief").argv;
+      Extend(chief_.argv, ChiefArguments(chief_address_));
       return absl::OkStatus();
     }
     if (const auto ending = chief_.process->Poll(); ending.has_value()) {
@@ -106,40 +115,42 @@ absl::StatusOr<std::vector<std::string>> Crew::LookAfter() {
   std::vector<std::string> news;
   // Once the chief has ended the job is over, and others may well notice it and end.
   if (chief_ending().has_value()) return news;
+  CAPSTAN_RETURN_IF_ERROR(LookAfterMember(chief_, /*needed=*/true, news));
   for (Member& shard : shards_) {
-    if (const auto ending = shard.process->Poll(); ending.has_value()) {
-      return Blame(shard, absl::StrCat("died: ", ending->ToString()));
-    }
+    CAPSTAN_RETURN_IF_ERROR(LookAfterMember(shard, /*needed=*/true, news));
   }
-  for (Member& worker : workers_) CAPSTAN_RETURN_IF_ERROR(LookAfterWorker(worker, news));
+  for (Member& worker : workers_) {
+    CAPSTAN_RETURN_IF_ERROR(LookAfterMember(worker, !options_.keep_going, news));
+  }
   return news;
 }
 
-absl::Status Crew::LookAfterWorker(Member& worker, std::vector<std::string>& news) {
+absl::Status Crew::LookAfterMember(Member& member, bool needed, std::vector<std::string>& news) {
   const absl::Time now = absl::Now();
-  if (worker.process.has_value()) {
-    const auto ending = worker.process->Poll();
+  if (member.process.has_value()) {
+    const auto ending = member.process->Poll();
     if (!ending.has_value()) return absl::OkStatus();
     const std::string died = absl::StrCat("died: ", ending->ToString());
-    worker.process.reset();
-    const auto delay = worker.restarts.OnDeath(now - worker.started);
-    if (!delay.has_value() && !options_.keep_going) {
-      return Blame(worker, absl::StrCat(died, ", and so again and again"));
+    member.process.reset();
+    const auto delay = member.restarts.OnDeath(now - member.started);
+    if (!delay.has_value() && needed) {
+      return Blame(member, absl::StrCat(died, ", and so again and again"));
     }
-    worker.restart_at = delay.has_value() ? now + *delay : absl::InfiniteFuture();
-    const std::string log = folder_.Log(worker.name);
+    member.restart_at = delay.has_value() ? now + *delay : absl::InfiniteFuture();
+    const std::string log = folder_.Log(member.name);
     news.push_back(
-        absl::StrCat(worker.name, " ", died,
+        absl::StrCat(member.name, " ", died,
                      delay.has_value() ? "; it is started again" : "; the others go on without it",
                      " (", log, ")"));
   }
-  if (now < worker.restart_at) return absl::OkStatus();
-  return StartMember(worker);
+  if (now < member.restart_at) return absl::OkStatus();
+  return StartMember(member);
 }
 
 std::optional<Ending> Crew::chief_ending() {
   if (!chief_.process.has_value()) return std::nullopt;
-  return chief_.process->Poll();
+  const std::optional<Ending> ending = chief_.process->Poll();
+  return ending && ending->signal == 0 ? ending : std::nullopt;
 }
 
 std::vector<std::string> Crew::Stop(absl::Duration grace) {

@@ -1,6 +1,6 @@
 // The processes of one job on this machine: a chief, shards and workers on loopback, the same
-// programs that the containers run. The chief's death or a shard's ends the job; a worker is
-// disposable and started again.
+// programs that the containers run. Who dies is started again, until it dies again and again; a
+// chief that ends by itself has ended the job.
 #ifndef CAPSTAN_CLI_CREW_H_
 #define CAPSTAN_CLI_CREW_H_
 
@@ -44,11 +44,11 @@ class Crew {
   // host:port, once the chief listens.
   const std::string& chief_address() const { return chief_address_; }
 
-  // Looks after everybody: notices who has died and starts workers again. Returns the news, a line
+  // Looks after everybody: notices who has died and starts them again. Returns the news, a line
   // each. An error says why the job cannot go on.
   absl::StatusOr<std::vector<std::string>> LookAfter();
 
-  // How the chief ended, as soon as it has.
+  // How the chief ended by itself, as soon as it has.
   std::optional<Ending> chief_ending();
 
   // The log of whom the last error was about; empty: there was none.
@@ -72,8 +72,9 @@ class Crew {
   absl::Status StartMember(Member& member);
   absl::Status StartChief();
   absl::Status AwaitChief();
+  std::vector<std::string> ChiefArguments(const std::string& listen) const;
   absl::Status Blame(const Member& member, const std::string& what);
-  absl::Status LookAfterWorker(Member& worker, std::vector<std::string>& news);
+  absl::Status LookAfterMember(Member& member, bool needed, std::vector<std::string>& news);
 
   const CrewOptions options_;
   const RunFolder& folder_;

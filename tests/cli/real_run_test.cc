@@ -9,9 +9,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <regex>
 #include <string>
 
+#include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/cli/command.h"
@@ -41,6 +46,32 @@ class RealRunTest : public CommandTest {
   static std::string After(const std::string& label, const std::string& text) {
     std::smatch match;
     return std::regex_search(text, match, std::regex(label + "(.*)")) ? match[1].str() : "";
+  }
+
+  // Of the newest run: waits until this process's log says `what`.
+  void AwaitLog(const std::string& name, const std::string& what) {
+    const std::string log = absl::StrCat("capstan-runs/latest/", name, ".log");
+    AwaitThat(
+        [&] { return std::filesystem::exists(log) && absl::StrContains(ReadFile(log), what); });
+  }
+
+  static void AwaitThat(absl::FunctionRef<bool()> condition) {
+    const absl::Time deadline = absl::Now() + absl::Minutes(1);
+    while (!condition() && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(20));
+  }
+
+  // The process of this test's folder that writes to the ports file of `name`; 0: there is none.
+  static int PidOf(const std::string& name) {
+    const std::string ports = absl::StrCat(
+        std::filesystem::canonical("capstan-runs/latest").string(), "/", name, ".ports");
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      int pid = 0;
+      if (!absl::SimpleAtoi(entry.path().filename().string(), &pid)) continue;
+      std::ifstream file(entry.path() / "cmdline");
+      const std::string arguments{std::istreambuf_iterator<char>(file), {}};
+      if (absl::StrContains(arguments, ports)) return pid;
+    }
+    return 0;
   }
 };
 
@@ -92,6 +123,23 @@ TEST_F(RealRunTest, SaysThatThePortIsTaken) {
   close(taken);
   EXPECT_NE(result.exit_code, 0);
   EXPECT_THAT(result.output, HasSubstr(port));
+}
+
+TEST_F(RealRunTest, WhoIsKilledIsStartedAgainAndTheJobGoesOn) {
+  Process train = Start({"train", "job.yaml", "--set", "train.epochs=60"});
+  for (const char* name : {"ps-0", "worker-0", "chief"}) {
+    AwaitLog(name, "started");
+    const int first = PidOf(name);
+    ASSERT_GT(first, 0) << name;
+    kill(first, SIGKILL);
+    AwaitThat([&] { return PidOf(name) > 0 && PidOf(name) != first; });
+  }
+  const Result result = Await(train);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  for (const char* name : {"ps-0", "worker-0", "chief"}) {
+    EXPECT_THAT(result.output, HasSubstr(absl::StrCat(name, " died: signal 9 (Killed); it is")));
+  }
+  EXPECT_THAT(result.output, HasSubstr("1,200,000 examples"));
 }
 
 TEST_F(RealRunTest, ShowsTheStatusOfTheRunOfThisFolderAndStopsIt) {

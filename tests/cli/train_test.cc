@@ -101,12 +101,13 @@ TEST_F(TrainTest, EndsWith2WhenTheDataAreToBlame) {
   EXPECT_EQ(Run({"train", "job.yaml"}).exit_code, 2);
 }
 
-TEST_F(TrainTest, ReportsAShardThatDiesWithTheLastLinesOfItsLog) {
+TEST_F(TrainTest, ReportsAShardThatDiesAgainAndAgainWithTheLastLinesOfItsLog) {
   SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_RUNNING");
   SetEnvironment("FAKE_PS", "exit 5");
   const Result result = Run({"train", "job.yaml"});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.output, HasSubstr("ps-0 died: exit code 5"));
+  EXPECT_THAT(result.output, HasSubstr("ps-0 died: exit code 5; it is started again"));
+  EXPECT_THAT(result.output, HasSubstr("ps-0 died: exit code 5, and so again and again"));
   EXPECT_THAT(result.output, HasSubstr("ps-0 cannot go on: the cause"));
 }
 
