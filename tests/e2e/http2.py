@@ -36,6 +36,7 @@ class Peer:
 
     def __init__(self, port, greet=True, window=65535):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self.buffer = b""  # The beginning of a frame.
         if greet:
             initial_window = struct.pack(">HI", 4, window)
             self.socket.sendall(PREFACE + frame(SETTINGS, initial_window) + frame(SETTINGS, flags=ACK))
@@ -66,7 +67,6 @@ class Peer:
         """(kind, flags, stream, payload) of what arrives; ends with (None, 0, 0, b"") when the server closes the
         connection, after `seconds`, or with the first frame of kind `until`."""
         deadline = time.monotonic() + seconds
-        buffer = b""
         while (left := deadline - time.monotonic()) > 0:
             self.socket.settimeout(left)
             try:
@@ -78,13 +78,18 @@ class Peer:
             if not more:
                 yield None, 0, 0, b""
                 return
-            buffer += more
-            while len(buffer) >= 9 and len(buffer) >= 9 + (size := int.from_bytes(buffer[:3], "big")):
-                kind = buffer[3]
-                yield kind, buffer[4], int.from_bytes(buffer[5:9], "big"), buffer[9:9 + size]
-                buffer = buffer[9 + size:]
-                if kind == until:
+            self.buffer += more
+            while (found := self._next_frame()) is not None:
+                yield found
+                if found[0] == until:
                     return
+
+    def _next_frame(self):
+        size = 9 + int.from_bytes(self.buffer[:3], "big")
+        if len(self.buffer) < max(9, size):
+            return None
+        head, payload, self.buffer = self.buffer[:9], self.buffer[9:size], self.buffer[size:]
+        return head[3], head[4], int.from_bytes(head[5:], "big"), payload
 
     def is_sent_away(self, seconds=5):
         """Whether the server says GOAWAY or closes the connection."""

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "capstan/rpc/flood_guard.h"
 #include "capstan/rpc/grpc_log.h"
 #include "capstan/rpc/limits.h"
 
@@ -38,10 +39,14 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   }
   builder.SetResourceQuota(
       grpc::ResourceQuota("capstan").Resize(static_cast<size_t>(options.max_buffer_bytes)));
+  auto guard = std::make_unique<FloodGuard>(options.max_streams_per_connection);
+  FloodGuard& watching = *guard;  // Lives as long as the server.
+  builder.SetContextAllocator(std::move(guard));
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {
     return absl::UnavailableError(absl::StrCat("cannot listen on ", options.listen));
   }
+  watching.Watch(port);
   return std::unique_ptr<Server>(new Server(std::move(server), port));
 }
 

@@ -1,0 +1,53 @@
+#include "capstan/rpc/flood_guard.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "capstan/rpc/accepted_sockets.h"
+
+namespace capstan {
+namespace {
+
+// Between two looks at the connections, which cost some system calls each.
+constexpr absl::Duration kPeriod = absl::Milliseconds(20);
+
+}  // namespace
+
+grpc::CallbackServerContext* FloodGuard::NewCallbackServerContext() {
+  Begin();
+  return nullptr;
+}
+
+grpc::GenericCallbackServerContext* FloodGuard::NewGenericCallbackServerContext() {
+  Begin();
+  return nullptr;
+}
+
+void FloodGuard::Begin() {
+  const int64_t calls = calls_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (calls > kFreeCalls && TakeTurn()) EndFloods(calls);
+}
+
+bool FloodGuard::TakeTurn() {
+  const int64_t now = absl::ToUnixNanos(clock_.Now());
+  int64_t next = next_turn_ns_.load(std::memory_order_relaxed);
+  return now >= next &&
+         next_turn_ns_.compare_exchange_strong(next, now + absl::ToInt64Nanoseconds(kPeriod));
+}
+
+void FloodGuard::EndFloods(int64_t calls) {
+  const std::vector<AcceptedSocket> sockets = AcceptedSockets(port_);
+  // Twice: a call outlives its stream a little also without resets.
+  if (calls <= 2 * max_streams_ * static_cast<int64_t>(sockets.size())) return;
+  int ended = 0;
+  for (const AcceptedSocket& socket : sockets) {
+    if (socket.unread < kUnreadBytes) continue;
+    HangUp(socket);
+    ++ended;
+  }
+  if (ended == 0) return;
+  log_.Warn("connections ended: calls were reset faster than they end",
+            {{"connections", ended}, {"calls", calls}});
+}
+
+}  // namespace capstan
