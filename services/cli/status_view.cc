@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/durability_view.h"
 #include "cli/format.h"
 #include "cli/paint.h"
 #include "cli/status_tables.h"
@@ -15,7 +15,6 @@
 namespace capstan::cli {
 namespace {
 
-constexpr double kMebibyte = 1 << 20;
 constexpr int kSparklineCells = 24;
 constexpr int kEvaluationCells = 12;
 constexpr int kMetricsWhileRunning = 2;
@@ -65,71 +64,6 @@ std::string HeldOut(const v1::GetStatusReply& status, bool unicode) {
   return last.at_round_boundary() ? line : line + ", live";
 }
 
-std::string Checkpoint(const v1::CheckpointStatus& checkpoint) {
-  if (checkpoint.uri().empty())
-    return checkpoint.running() ? "the first is being taken" : "none yet";
-  std::string line =
-      absl::StrCat("step ", Grouped(checkpoint.step()), "  ", Seconds(checkpoint.age_seconds()),
-                   " ago  ", absl::StrFormat("%.1f", checkpoint.bytes() / kMebibyte), " MiB");
-  if (checkpoint.delta()) absl::StrAppend(&line, "  delta");
-  if (checkpoint.running()) absl::StrAppend(&line, "  another is being taken");
-  return line;
-}
-
-std::string Recovered(const v1::GetStatusReply& status) {
-  uint64_t examples = 0;
-  for (const v1::RecoveryLoss& loss : status.losses()) examples += loss.examples();
-  const v1::RecoveryLoss& last = *status.losses().rbegin();
-  return absl::StrCat("recovered  ", status.losses_size(), " times, ", Grouped(examples),
-                      " examples trained again; last: ", Printable(last.cause()), ", ",
-                      Seconds(last.seconds()));
-}
-
-// By recovery: partial. Empty: nothing.
-std::string LostForGood(const v1::GetStatusReply& status) {
-  std::map<uint32_t, uint64_t> batches;  // By shard: each counts all that it lacks.
-  std::map<std::string, std::pair<uint64_t, uint64_t>> tables;  // Updates, rows.
-  for (const v1::RecoveryLoss& loss : status.losses()) {
-    if (loss.recovery() != v1::RECOVERY_PARTIAL) continue;
-    batches[loss.shard()] = loss.batches();
-    for (const v1::TableLoss& table : loss.tables()) {
-      tables[table.table()].first += table.updates();
-      tables[table.table()].second += table.rows();
-    }
-  }
-  std::vector<std::string> parts;
-  for (const auto& [shard, count] : batches) {
-    parts.push_back(absl::StrCat("shard ", shard, ": at most ", Grouped(count),
-                                 " batches, summed over its partitions"));
-  }
-  for (const auto& [table, of] : tables) {
-    parts.push_back(absl::StrCat("table ", Printable(table), ": ", Grouped(of.first), " updates, ",
-                                 Grouped(of.second), " rows"));
-  }
-  return absl::StrJoin(parts, "; ");
-}
-
-// What is safe, what was lost, what is waited for; nothing of a job that keeps nothing.
-std::vector<std::string> Durability(const v1::GetStatusReply& status, const Paint& paint) {
-  std::vector<std::string> lines;
-  const v1::CheckpointStatus& checkpoint = status.checkpoint();
-  if (!checkpoint.uri().empty() || checkpoint.running()) {
-    lines.push_back(absl::StrCat("checkpoint ", Checkpoint(checkpoint)));
-  }
-  if (!checkpoint.last_error().empty()) {
-    lines.push_back(paint.Warn(absl::StrCat("           ", checkpoint.failures(), " failed, last: ",
-                                            Printable(checkpoint.last_error()))));
-  }
-  if (!status.losses().empty()) lines.push_back(paint.Warn(Recovered(status)));
-  if (const std::string lost = LostForGood(status); !lost.empty()) {
-    lines.push_back(paint.Warn(absl::StrCat("lost       ", lost)));
-  }
-  if (!status.waiting_for().empty()) {
-    lines.push_back(paint.Warn(absl::StrCat("waits for  ", Printable(status.waiting_for()))));
-  }
-  return lines;
-}
-
 // The facts of the whole job, above the tables.
 std::vector<std::string> Facts(const v1::GetStatusReply& status, absl::Span<const double> losses,
                                const ViewOptions& options) {
@@ -148,7 +82,7 @@ std::vector<std::string> Facts(const v1::GetStatusReply& status, absl::Span<cons
     lines.push_back(absl::StrCat("held out   ", HeldOut(status, options.unicode)));
   }
   lines.push_back(absl::StrCat("staleness  ", Staleness(status)));
-  for (std::string& line : Durability(status, paint)) lines.push_back(std::move(line));
+  for (std::string& line : DurabilityLines(status, paint)) lines.push_back(std::move(line));
   if (status.bad_records() > 0) {
     std::string line = absl::StrCat("bad        ", Grouped(status.bad_records()), " records");
     if (status.bad_record_examples_size() > 0) {

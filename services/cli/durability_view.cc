@@ -1,0 +1,91 @@
+#include "cli/durability_view.h"
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "cli/format.h"
+
+namespace capstan::cli {
+namespace {
+
+constexpr double kMebibyte = 1 << 20;
+
+std::string Seconds(double seconds) { return ShortDuration(absl::Seconds(seconds)); }
+
+std::string Checkpoint(const v1::CheckpointStatus& checkpoint) {
+  if (checkpoint.uri().empty())
+    return checkpoint.running() ? "the first is being taken" : "none yet";
+  std::string line =
+      absl::StrCat("step ", Grouped(checkpoint.step()), "  ", Seconds(checkpoint.age_seconds()),
+                   " ago  ", absl::StrFormat("%.1f", checkpoint.bytes() / kMebibyte), " MiB");
+  if (checkpoint.delta()) absl::StrAppend(&line, "  delta");
+  if (checkpoint.running()) absl::StrAppend(&line, "  another is being taken");
+  return line;
+}
+
+void AddRecoveries(const v1::GetStatusReply& status, std::vector<std::string>& lines) {
+  if (status.losses().empty()) return;
+  uint64_t examples = 0;
+  for (const v1::RecoveryLoss& loss : status.losses()) examples += loss.examples();
+  const v1::RecoveryLoss& last = *status.losses().rbegin();
+  const std::string times =
+      status.losses_size() == 1 ? "once" : absl::StrCat(status.losses_size(), " times");
+  lines.push_back(
+      absl::StrCat("recovered  ", times, "; ", Grouped(examples), " examples trained again"));
+  lines.push_back(
+      absl::StrCat("           last in ", Seconds(last.seconds()), ": ", Printable(last.cause())));
+}
+
+// What recovery: partial has cost.
+void AddLostForGood(const v1::GetStatusReply& status, std::vector<std::string>& lines) {
+  std::map<uint32_t, uint64_t> batches;  // By shard: each counts all that it lacks.
+  std::map<std::string, std::pair<uint64_t, uint64_t>> tables;  // Updates, rows.
+  for (const v1::RecoveryLoss& loss : status.losses()) {
+    if (loss.recovery() != v1::RECOVERY_PARTIAL) continue;
+    batches[loss.shard()] = loss.batches();
+    for (const v1::TableLoss& table : loss.tables()) {
+      tables[table.table()].first += table.updates();
+      tables[table.table()].second += table.rows();
+    }
+  }
+  auto add = [&lines, first = true](const std::string& line) mutable {
+    lines.push_back(absl::StrCat(first ? "lost       " : "           ", line));
+    first = false;
+  };
+  for (const auto& [shard, count] : batches) {
+    add(absl::StrCat("ps-", shard, ": at most ", Grouped(count),
+                     " gradients, one a batch and partition"));
+  }
+  for (const auto& [table, of] : tables) {
+    add(absl::StrCat(Printable(table), ": ", Grouped(of.first), " updates of rows, ",
+                     Grouped(of.second), " rows"));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> DurabilityLines(const v1::GetStatusReply& status, const Paint& paint) {
+  std::vector<std::string> lines;
+  const v1::CheckpointStatus& checkpoint = status.checkpoint();
+  if (!checkpoint.uri().empty() || checkpoint.running()) {
+    lines.push_back(absl::StrCat("checkpoint ", Checkpoint(checkpoint)));
+  }
+  if (!checkpoint.last_error().empty()) {
+    lines.push_back(paint.Warn(absl::StrCat("           ", checkpoint.failures(), " failed, last: ",
+                                            Printable(checkpoint.last_error()))));
+  }
+  std::vector<std::string> losses;
+  AddRecoveries(status, losses);
+  AddLostForGood(status, losses);
+  for (const std::string& line : losses) lines.push_back(paint.Warn(line));
+  if (!status.waiting_for().empty()) {
+    lines.push_back(paint.Warn(absl::StrCat("waits for  ", Printable(status.waiting_for()))));
+  }
+  return lines;
+}
+
+}  // namespace capstan::cli
