@@ -14,14 +14,15 @@ RUN bash -euo pipefail -c 'source deploy/lib/packages.sh && packages_install bui
     && rm -rf /var/lib/apt/lists/*
 COPY . .
 ARG REVISION=unknown
-# The compiler's cache outlives the layer: a changed file compiles alone.
+# With the flags that the tests run with. The compiler's cache outlives the layer: a changed file
+# compiles alone, and that of a build outside (two folders below the sources, too) may be copied in.
 RUN --mount=type=cache,target=/ccache \
-    export CCACHE_DIR=/ccache && cmake -S . -B /build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAPSTAN_REVISION="$REVISION" \
+    export CCACHE_DIR=/ccache && cmake -S . -B build/image -G Ninja -DCAPSTAN_REVISION="$REVISION" \
       -DCAPSTAN_BUILD_TESTS=OFF -DCAPSTAN_BUILD_BENCHMARKS=OFF \
-    && ninja -C /build capstan chief ps worker \
+    && ninja -C build/image capstan chief ps worker \
     && for program in capstan chief ps worker; do \
-         strip "/build/bin/$program" \
-         && deploy/lib/copy_closure "/build/bin/$program" "/image/$program" \
+         strip "build/image/bin/$program" \
+         && deploy/lib/copy_closure "build/image/bin/$program" "/image/$program" \
          && install -D -m 644 /etc/ssl/certs/ca-certificates.crt \
               "/image/$program/etc/ssl/certs/ca-certificates.crt" \
          && ! grep -q capstan_failpoints "/build/bin/$program" \

@@ -1,8 +1,13 @@
 """Durability: what a crash would cost now, and what crashes have cost."""
-from panels import (BLUE, GREEN, RED, STATE, STATE_NAMES, YELLOW, bars, colors, dashboard, lines, stat, states, steps,
-                    target, values_as)
+from panels import (BLUE, GREEN, RED, STATE, STATE_NAMES, YELLOW, bars, colors, dashboard, lines, quantile, stat,
+                    states, steps, target, values_as)
 
 AGE = "time() - max(capstan_checkpoint_last_success_timestamp_seconds{$S})"
+
+# Answers that no healthy job gets; others say that something is not there, or is there already.
+FAILURES = 'code!~"OK|NOT_FOUND|ALREADY_EXISTS|ABORTED|CANCELLED|OUT_OF_RANGE"'
+RED_LINES = {"matcher": {"id": "byRegexp", "options": ".+"},
+             "properties": [{"id": "color", "value": {"mode": "fixed", "fixedColor": RED}}]}
 
 DASHBOARD = dashboard(
     "capstan-durability", "Durability", "What a crash would cost now, and what crashes have cost.",
@@ -15,9 +20,9 @@ DASHBOARD = dashboard(
              "max(capstan_global_step{$S}) - max(capstan_checkpoint_committed_version{$S})", 4),
         stat("Failed checkpoints", "Since the chief started. Normal: 0.", "none",
              'sum(capstan_checkpoint_commits_total{$S,result="failed"})', 4, thresholds=steps(GREEN, (1, RED))),
-        stat("Leases expired", "Work of workers that fell silent, given to others; nothing is lost by it. 0 unless "
-             "workers are killed.", "none", "sum(capstan_task_lease_expirations_total{$S})", 4,
-             thresholds=steps(GREEN, (1, YELLOW))),
+        stat("State", "Whether the chief's state stands in the store. failing: a chief lost now would lose what was "
+             "done since.", "none", "max(capstan_state_store_failing{$S})", 4,
+             mappings=[values_as({0: ("stored", GREEN), 1: ("failing", RED)})]),
         stat("Shards lost", "Silent now. Normal: 0.", "none", 'max(capstan_shards{$S,state="lost"})', 4,
              thresholds=steps(GREEN, (1, RED))),
      ]),
@@ -28,6 +33,36 @@ DASHBOARD = dashboard(
          lines("Checkpoints", "Committed and failed, since the chief started. Failed stays 0.", "none",
                target("sum by (result) (capstan_checkpoint_commits_total{$S})", "{{result}}"), width=12, min=0,
                decimals=0, overrides=colors({"ok": GREEN, "failed": RED})),
+     ]),
+     ("What they cost", [
+         lines("Time to write", "From the order to the manifest, of the last checkpoint. Far below the interval.", "s",
+               target("max(capstan_checkpoint_last_duration_seconds{$S})", "last"), min=0),
+         lines("Size", "Bytes of the last checkpoint. Deltas are small; a full one comes now and then.", "bytes",
+               target("max(capstan_checkpoint_last_bytes{$S})", "last"), min=0),
+         lines("Kept for copies", "Rows and blocks kept as they were until they are copied: the memory that a "
+               "checkpoint takes. 0 between checkpoints.", "bytes",
+               target("sum by (shard) (capstan_checkpoint_kept_bytes{$S})", "{{shard}}"), min=0),
+     ]),
+     ("Recoveries", [
+         lines("Returns to a checkpoint", "By this chief. 0 unless shards are lost.", "none",
+               target("max(capstan_restores_total{$S})", "returns"), min=0, decimals=0),
+         lines("Examples trained twice", "Thrown away with what a lost shard held, and trained again. At most an "
+               "interval's worth for each loss.", "short",
+               target("max(capstan_samples_lost_total{$S})", "examples"), min=0),
+         lines("Batches missing", "Not in partitions that came back alone (recovery: partial), summed over them. 0 "
+               "with rollback.", "none", target("sum by (shard) (capstan_recovery_lost_batches{$S})", "{{shard}}"),
+               min=0, decimals=0),
+     ]),
+     ("Object store", [
+         lines("Calls", "Of all processes, by what they ask. Writes come with the chief's state, once a second.", "cps",
+               target("sum by (op) (rate(capstan_object_store_requests_total{$S}[$I]))", "{{op}}"), min=0),
+         lines("Failed calls", "After the client's own retries, by role and status. Normal: none; training goes on "
+               "without the store, but nothing new is safe.", "cps",
+               target("sum by (role, code) (rate(capstan_object_store_requests_total{$S,%s}[$I])) > 0" % FAILURES,
+                      "{{role}} {{code}}"), min=0, noValue="none", overrides=[RED_LINES]),
+         lines("Time of a call", "p99, with retries. Normal: below a second; uploads of large partitions take "
+               "longer.", "s", target(quantile(0.99, "capstan_object_store_request_duration_seconds", "le, op"),
+                                      "{{op}}"), min=0),
      ]),
      ("Processes", [
          states("Shards", "Whether Prometheus reaches each shard. A gap is a restart or a lost node.",

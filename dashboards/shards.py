@@ -59,15 +59,20 @@ DASHBOARD = dashboard(
      ]),
      ("Load", [
          lines("CPU", "Cores that each shard uses. Alike; at the limit the shards are the bottleneck.", "none",
-               target(f"sum by (shard) (rate(capstan_process_cpu_seconds_total{{{ONE}}}[$I]))", "{{shard}}"), min=0,
+               target(f"sum by (shard) (rate(capstan_process_cpu_seconds_total{{{ONE}}}[$I]))", "{{shard}}"), width=6, min=0,
                decimals=2),
          lines("Memory", "Resident memory, and the part that is parameters. Grows with new rows; the gap is buffers "
                "and code.", "bytes",
                target(f"sum by (shard) (capstan_process_resident_bytes{{{ONE}}})", "{{shard}} resident"),
-               target(f"sum by (shard) (capstan_store_bytes{{{ONE}}})", "{{shard}} parameters"), min=0),
+               target(f"sum by (shard) (capstan_store_bytes{{{ONE}}})", "{{shard}} parameters"), width=6,
+               min=0),
          lines("Gradients applied", "Applied gradients a second, one a partition. Alike on all shards.", "cps",
                target(f"sum by (shard) (rate(capstan_update_staleness_versions_count{{{ONE}}}[$I]))", "{{shard}}"),
-               min=0),
+               width=6, min=0),
+         lines("Waits for partitions", "Seconds that requests waited, each second, for partitions that others were "
+               "using. Below 0.1; more: many workers meet in few partitions.", "none",
+               target(f"sum by (shard) (rate(capstan_lock_wait_seconds_total{{{ONE}}}[$I]))", "{{shard}}"),
+               width=6, min=0, decimals=3),
      ]),
      ("Tables", [
          lines("Rows", "Rows of each table. Grows while new keys come, then levels off.", "short",

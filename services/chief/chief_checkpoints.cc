@@ -1,4 +1,5 @@
 // ChiefMachine: checkpoints; see Checkpointer.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,8 @@ namespace {
 
 constexpr size_t kMaxAskers = 64;
 constexpr double kMebibyte = 1 << 20;
+// Shards that wait to leave say so five times a second.
+constexpr absl::Duration kLeftAfter = absl::Seconds(2);
 
 }  // namespace
 
@@ -38,15 +41,47 @@ bool ChiefMachine::CheckpointWanted(absl::Time now) const {
   if (checkpointer_.running() || !checkpointer_.MayBegin(now)) return false;
   if (!alone_.empty()) return false;  // A shard is not back yet.
   if (checkpointer_.Due(now) || !askers_.empty()) return true;
-  return !LeavingShards().empty() && !frozen_;
+  return !frozen_ && (MayGrow(now) || !LeavingShards().empty());
 }
 
 std::set<uint32_t> ChiefMachine::LeavingShards() const {
   std::set<uint32_t> leaving;
-  for (const auto& [index, shard] : shards_.shards()) {
-    if (shard.draining) leaving.insert(index);
+  for (uint32_t index : ShardIndexes()) {
+    if (shards_.Find(index)->draining) leaving.insert(index);
   }
   return leaving;
+}
+
+bool ChiefMachine::SeesShardsOff(absl::Time now) const {
+  const auto& shards = shards_.shards();
+  return std::any_of(shards.begin(), shards.end(), [now](const auto& shard) {
+    return shard.second.draining && now - shard.second.heard < kLeftAfter;
+  });
+}
+
+// ---- more shards than before ----
+
+bool ChiefMachine::MayGrow(absl::Time now) const {
+  return growing() && shards_.complete() && shards_.SilentFor(worker_lease(), now) == nullptr;
+}
+
+// With a shard that leaves, unless it returns alone, everybody returns to this checkpoint: what the
+// others trained after it would be thrown away.
+std::set<uint32_t> ChiefMachine::FreezingShards(absl::Time now) const {
+  const std::set<uint32_t> leaving = LeavingShards();
+  if (!MayGrow(now) && (leaving.empty() || partial())) return leaving;
+  const std::vector<uint32_t> all = ShardIndexes();
+  return {all.begin(), all.end()};
+}
+
+// The last checkpoint holds all there will be: everybody goes on from it, with partitions dealt
+// over all shards.
+void ChiefMachine::DealAnew(absl::Time now) {
+  const std::string cause =
+      absl::StrCat("the job had ", shard_count_, " shards and has ", options_.shards);
+  shard_count_ = options_.shards;
+  views_.MakeMap(plan_.spec.partition_count(), shard_count_);
+  ReturnToCheckpoint(cause, 0, now);
 }
 
 void ChiefMachine::AdvanceCheckpoint(absl::Time now) {
@@ -76,7 +111,7 @@ void ChiefMachine::BeginCheckpoint(absl::Time now) {
   checkpointer_.Begin({.manifest = ManifestOfNow(now),
                        .parent = ParentOfNext(),
                        .shards = ShardIndexes(),
-                       .leaving = LeavingShards()},
+                       .leaving = FreezingShards(now)},
                       now, calls_);
 }
 

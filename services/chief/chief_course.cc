@@ -26,11 +26,13 @@ void ChiefMachine::Advance(absl::Time now) {
 
 void ChiefMachine::AdvanceStart(absl::Time now) {
   if (!shards_.complete() || shards_.SilentFor(worker_lease(), now) != nullptr) return;
-  views_.MakeMap(plan_.spec.partition_count(), options_.shards);
+  shard_count_ = options_.shards;
+  views_.MakeMap(plan_.spec.partition_count(), shard_count_);
   ReturnToCheckpoint(begins_again_ ? "the job was started again" : "", 0, now);
 }
 
 void ChiefMachine::AdvanceTraining(absl::Time now) {
+  if (frozen_ && growing()) return DealAnew(now);
   const WorkTotals totals = work_.totals();
   const uint64_t steps = std::max(totals.steps, boundary_.round());
   if (totals.examples != progress_.examples() || steps != progress_.steps()) keeper_.Note();

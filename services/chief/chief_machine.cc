@@ -43,6 +43,7 @@ CheckpointerOptions CheckpointerOf(const ChiefOptions& options, const v1::JobSpe
 ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now, JobHistory history)
     : options_(options),
       plan_(std::move(plan)),
+      shard_count_(options.shards),
       generations_(options.term),
       shards_(options.shards),
       workers_(MembershipOf(options, plan_.spec)),
@@ -277,7 +278,9 @@ void ChiefMachine::RefreshView(absl::Time now) {
 
 std::vector<uint32_t> ChiefMachine::ShardIndexes() const {
   std::vector<uint32_t> indexes;
-  for (const auto& [index, shard] : shards_.shards()) indexes.push_back(index);
+  for (const auto& [index, shard] : shards_.shards()) {
+    if (index < shard_count_) indexes.push_back(index);
+  }
   return indexes;
 }
 

@@ -65,8 +65,8 @@ class ChiefMachine {
 
   // ---- RPCs of chief.proto ----
 
-  // FAILED_PRECONDITION: another wire version; an index beyond the quorum; an incarnation in whose
-  // place another has come. INVALID_ARGUMENT: no address or incarnation.
+  // FAILED_PRECONDITION: another wire version; an incarnation in whose place another has come.
+  // RESOURCE_EXHAUSTED: an index beyond the quorum. INVALID_ARGUMENT: no address or incarnation.
   [[nodiscard]] absl::StatusOr<v1::RegisterShardReply> RegisterShard(
       const v1::RegisterShardRequest& request, absl::Time now);
 
@@ -101,6 +101,8 @@ class ChiefMachine {
   std::vector<Action> TakeActions();
 
   // Another chief has written the state since: this one must not do anything any more.
+  // A shard that is to leave has been heard of a moment ago.
+  bool SeesShardsOff(absl::Time now) const;
   bool superseded() const { return keeper_.superseded(); }
   // The store holds all there is to keep.
   bool stored() const { return keeper_.settled(); }
@@ -174,6 +176,10 @@ class ChiefMachine {
   void AnswerAskers(const absl::StatusOr<std::string>& uri);
   void Prune();
   std::set<uint32_t> LeavingShards() const;
+  bool growing() const { return shard_count_ < options_.shards; }
+  bool MayGrow(absl::Time now) const;
+  std::set<uint32_t> FreezingShards(absl::Time now) const;
+  void DealAnew(absl::Time now);
   bool MayLeave() const;
 
   // ---- what the next chief goes on from (chief_state.cc) ----
@@ -215,6 +221,8 @@ class ChiefMachine {
 
   ChiefOptions options_;
   JobPlan plan_;
+  uint32_t
+      shard_count_;  // Over which partitions are dealt; less than was asked for until DealAnew.
   v1::JobState state_ = v1::JOB_STATE_PENDING;
   v1::FailureKind failure_kind_ = v1::FAILURE_KIND_UNSPECIFIED;
   std::string reason_;

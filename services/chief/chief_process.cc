@@ -34,6 +34,7 @@ constexpr absl::Duration kLinger = absl::Seconds(2);  // So that watchers and sc
 constexpr absl::Duration kDrain = absl::Seconds(1);
 constexpr absl::Duration kLastWrite = absl::Seconds(10);  // Of the state, when the job is over.
 constexpr size_t kMostHousekeeping = 64;
+constexpr absl::Duration kOthersAreToldToo = absl::Seconds(2);  // Within this, all of a release.
 constexpr absl::Duration kGlance = absl::Milliseconds(100);
 
 uint64_t RandomId() {
@@ -105,6 +106,21 @@ absl::Status Serve(const ProcessOptions& options, ControlLoop& control, const Cl
   return absl::OkStatus();
 }
 
+// A release that is upgraded or taken down stops its shards together with the chief, and they need
+// its consent, and a checkpoint.
+void SeeShardsOff(ControlLoop& control, const Clock& clock, absl::Duration grace) {
+  const absl::Time begun = clock.Now();
+  bool wait = true;
+  while (wait && clock.Now() < begun + grace) {
+    absl::SleepFor(kGlance);
+    const bool soon = clock.Now() < begun + kOthersAreToldToo;
+    wait = control.Run([soon](ChiefMachine& chief, absl::Time now) {
+      const bool busy = chief.state() == v1::JOB_STATE_RUNNING && !chief.superseded();
+      return busy && (soon || chief.SeesShardsOff(now));
+    });
+  }
+}
+
 int ExitCode(const v1::GetStatusReply& status) {
   if (status.state() != v1::JOB_STATE_FAILED) return 0;
   return status.failure_kind() == v1::FAILURE_KIND_BAD_INPUT ? 2 : 1;
@@ -154,8 +170,9 @@ absl::StatusOr<int> Run(const ProcessOptions& options, JobPlan plan, JobStore* s
   side.health->Set(Probe::kStartup, true);
   side.health->Set(Probe::kReadiness, true);
   const absl::Status served = Serve(options, control, clock, shutdown);
-  const v1::GetStatusReply status = control.Status();
   side.health->Set(Probe::kReadiness, false);
+  if (served.ok()) SeeShardsOff(control, clock, absl::Seconds(options.grace_seconds));
+  const v1::GetStatusReply status = control.Status();
   views.Close();
   control.AnswerAskers();
   server->Shutdown(kDrain);

@@ -19,6 +19,9 @@ struct ProcessOptions {
   int metrics_port = 9090;
   std::string ports_file;
   std::string log_format = "text";
+  // Seconds that it serves on after SIGTERM for shards that were asked to stop as well, so that
+  // they leave saved. 0: it leaves at once.
+  double grace_seconds = 0;
   bool exit_when_done = false;
 };
 

@@ -104,7 +104,7 @@ void ChiefMachine::EnterTimeline(absl::Time now) {
   RestoreProgress(own ? manifest : v1::Manifest(), now);
   keeper_.Require();
   std::set<uint32_t> shards;
-  for (uint32_t index = 0; index < options_.shards; ++index) shards.insert(index);
+  for (uint32_t index = 0; index < shard_count_; ++index) shards.insert(index);
   recovery_.BeginLoading(std::move(shards));
 }
 
@@ -195,7 +195,7 @@ void ChiefMachine::EndRecovery(absl::Time now) {
   if (loss_.cause().empty()) {
     progress_.Start(now);
     Log(LogEvent::Level::kInfo, "training begins",
-        {{"shards", absl::StrCat(options_.shards)},
+        {{"shards", absl::StrCat(shard_count_)},
          {"partitions", absl::StrCat(plan_.spec.partition_count())},
          {"tasks", absl::StrCat(plan_.train.size())},
          {"epochs", absl::StrCat(plan_.spec.train().epochs())},
@@ -235,10 +235,15 @@ void ChiefMachine::AdvanceTakeover(absl::Time now) {
     case Takeover::Shards::kChanged:
       break;
   }
+  if (growing()) {  // Nothing is saved by going on with fewer.
+    takeover_.Settle();
+    state_ = v1::JOB_STATE_PENDING;
+    return;
+  }
   // Where all are anew nothing is gained by losing what can be trained again.
   if (MayReturnAlone() && !shards_.complete()) return;
   const std::set<uint32_t> changed = takeover_.Changed(shards_);
-  if (!MayReturnAlone() || changed.size() == options_.shards) {
+  if (!MayReturnAlone() || changed.size() == shard_count_) {
     return ReturnToCheckpoint("chief and shards were started anew", 0, now);
   }
   takeover_.Settle();

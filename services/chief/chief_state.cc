@@ -35,8 +35,10 @@ void ChiefMachine::Inherit(const v1::ChiefState& state, absl::Time now) {
   }
   const bool runs =
       state.state() == v1::JOB_STATE_RUNNING || state.state() == v1::JOB_STATE_CHECKPOINTING;
-  const bool same_crew = state.view().shards_size() == static_cast<int>(options_.shards);
-  if (!runs || !same_crew || !same_data) return;
+  const auto shards = static_cast<uint32_t>(state.view().shards_size());
+  // What more shards hold fewer cannot go on with.
+  if (!runs || shards > options_.shards || !same_data) return;
+  shard_count_ = shards;
   state_ = v1::JOB_STATE_RUNNING;
   stop_ = state.reason();
   for (const v1::Evaluation& evaluation : evaluations_.history()) {

@@ -33,6 +33,10 @@ int main(int argc, char** argv) {
   app.add_option("--log-format", options.log_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
+  app.add_option("--grace", options.grace_seconds,
+                 "seconds that it serves on after SIGTERM while shards leave; 0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_flag("--exit-when-done", options.exit_when_done,
                "end with the job: 0 done, 1 failed, 2 bad input");
   app.set_version_flag("--version", capstan::VersionLine("chief"));

@@ -23,7 +23,7 @@ absl::Status ShardTable::Check(const v1::RegisterShardRequest& request) const {
   if (request.address().empty()) return absl::InvalidArgumentError("a shard has no address");
   if (request.incarnation() == 0) return absl::InvalidArgumentError("incarnation is 0");
   if (request.index() >= quorum_) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return absl::ResourceExhaustedError(absl::StrCat(
         "the job has ", quorum_, " shards; there are no partitions for index ", request.index()));
   }
   if (std::find(void_.begin(), void_.end(), Incarnation{request.incarnation()}) != void_.end()) {

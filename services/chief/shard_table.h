@@ -43,8 +43,9 @@ class ShardTable {
   // kSame: that process had registered already. kReplaced: another process had that index; whatever
   // it held is gone.
   enum class Arrival { kNew, kSame, kReplaced };
-  // INVALID_ARGUMENT: no address, no incarnation. FAILED_PRECONDITION: an index beyond the quorum,
-  // or an incarnation in whose place another has come.
+  // INVALID_ARGUMENT: no address, no incarnation. RESOURCE_EXHAUSTED: an index beyond the quorum;
+  // it waits for a chief that wants it. FAILED_PRECONDITION: an incarnation in whose place another
+  // has come.
   absl::StatusOr<Arrival> Register(const v1::RegisterShardRequest& request, absl::Time now);
 
   // Null: unknown, or of another incarnation.

@@ -17,6 +17,7 @@ ViewBuilder::ViewBuilder(uint64_t term, const v1::JobSpec& spec) {
 void ViewBuilder::Inherit(const v1::View& view) {
   view_.set_timeline(view.timeline());
   *view_.mutable_owners() = view.owners();
+  shards_ = static_cast<uint32_t>(view.shards_size());
   *view_.mutable_shards() = view.shards();
   *view_.mutable_members() = view.members();
   view_.set_state(view.state());
@@ -30,6 +31,7 @@ void ViewBuilder::ForgetMembers(const std::string& worker) {
 
 void ViewBuilder::MakeMap(uint32_t partitions, uint32_t shards) {
   changed_ = true;
+  shards_ = shards;
   view_.clear_owners();
   for (uint32_t owner : FirstShardMap(partitions, shards)) view_.add_owners(owner);
 }
@@ -44,6 +46,7 @@ bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Mem
   next.set_state(state);
   next.clear_shards();
   for (const auto& [index, shard] : shards.shards()) {
+    if (shards_ > 0 && index >= shards_) continue;
     v1::ShardInfo& info = *next.add_shards();
     info.set_index(index);
     info.set_address(shard.address);

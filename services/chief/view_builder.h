@@ -28,7 +28,8 @@ class ViewBuilder {
   void MakeMap(uint32_t partitions, uint32_t shards);
   void SetTimeline(uint64_t timeline);
 
-  // Builds the view anew. True, and a new epoch, if it differs from the current one.
+  // Builds the view anew, with the shards that the map is over, or all while there is none. True,
+  // and a new epoch, if it differs from the current one.
   bool Update(v1::JobState state, const ShardTable& shards, const Membership& workers);
 
   const v1::View& current() const { return view_; }
@@ -36,6 +37,7 @@ class ViewBuilder {
 
  private:
   v1::View view_;
+  uint32_t shards_ = 0;   // Those that the map is over, from 0; 0: there is no map.
   bool changed_ = false;  // Since the last Update.
   std::vector<v1::MemberInfo> inherited_;
 };

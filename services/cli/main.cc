@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   capstan::cli::AddTrain(app, invocation);
   capstan::cli::AddStatus(app, invocation);
+  capstan::cli::AddTop(app, invocation);
   capstan::cli::AddEvaluate(app, invocation);
   capstan::cli::AddPredict(app, invocation);
   capstan::cli::AddCheckpoint(app, invocation);

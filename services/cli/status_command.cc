@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -14,6 +15,7 @@
 #include "cli/chief_client.h"
 #include "cli/command.h"
 #include "cli/format.h"
+#include "cli/kubectl.h"
 #include "cli/progress.h"
 #include "cli/run_folder.h"
 #include "cli/status_view.h"
@@ -28,6 +30,7 @@ constexpr absl::Duration kComplainEvery = absl::Seconds(3);
 
 struct StatusOptions {
   std::string chief;
+  KubernetesJob kubernetes;  // With a release: it is asked there.
   double wait_seconds = 10;
   bool watch = false;
   bool json = false;
@@ -102,7 +105,17 @@ ExitCode PrintOnce(const v1::GetStatusReply& status, bool json) {
   return kDone;
 }
 
+ExitCode AskOnKubernetes(const StatusOptions& options) {
+  std::vector<std::string> arguments = {"status", absl::StrCat("--wait=", options.wait_seconds)};
+  if (options.watch) arguments.push_back("--watch");
+  if (options.json) arguments.push_back("--json");
+  const absl::Status status = RunBesideChief(options.kubernetes, arguments);
+  PrintError(std::string(status.message()));
+  return absl::IsNotFound(status) ? kBadInput : kFailed;
+}
+
 ExitCode ShowStatus(const StatusOptions& options) {
+  if (!options.kubernetes.release.empty()) return AskOnKubernetes(options);
   const absl::StatusOr<std::string> address = FindChief(options.chief);
   if (!address.ok()) {
     PrintError(std::string(address.status().message()));
@@ -118,24 +131,53 @@ ExitCode ShowStatus(const StatusOptions& options) {
   return kFailed;
 }
 
+void AddChiefOptions(CLI::App& command, StatusOptions& options) {
+  CLI::Option* chief =
+      command
+          .add_option("--chief", options.chief,
+                      "The job's chief; default: $CAPSTAN_CHIEF, or the last run of this folder")
+          ->type_name("HOST:PORT");
+  CLI::Option* kubernetes = command
+                                .add_option("--kubernetes", options.kubernetes.release,
+                                            "A Helm release, asked with kubectl in its chief's pod")
+                                ->type_name("RELEASE")
+                                ->excludes(chief);
+  command
+      .add_option("--namespace", options.kubernetes.kube_namespace,
+                  "Of the release; default: that of kubectl's context")
+      ->needs(kubernetes);
+  command.add_option("--wait", options.wait_seconds, "How long to wait for an answer")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+void CallBack(CLI::App& command, std::shared_ptr<StatusOptions> options, Invocation& invocation) {
+  command.callback(
+      [options, &invocation] { invocation.run = [options] { return ShowStatus(*options); }; });
+}
+
 }  // namespace
 
 void AddStatus(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<StatusOptions>();
   CLI::App* status = app.add_subcommand("status", "Show how a job goes");
-  status
-      ->add_option("--chief", options->chief,
-                   "The job's chief; default: $CAPSTAN_CHIEF, or the last run of this folder")
-      ->type_name("HOST:PORT");
-  status->add_option("--wait", options->wait_seconds, "How long to wait for an answer")
-      ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  AddChiefOptions(*status, *options);
   auto* watch = status->add_flag("--watch", options->watch, "Stay, and show it live");
   status->add_flag("--json", options->json, "As JSON, for programs")->excludes(watch);
-  status->footer("Example:\n  capstan status --chief ctr-chief:7000 --watch");
-  status->callback(
-      [options, &invocation] { invocation.run = [options] { return ShowStatus(*options); }; });
+  status->footer(
+      "Example:\n  capstan status --chief ctr-chief:7000 --watch\n"
+      "  capstan status --kubernetes ctr");
+  CallBack(*status, options, invocation);
+}
+
+void AddTop(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<StatusOptions>();
+  options->watch = true;
+  CLI::App* top = app.add_subcommand("top", "Show how a job goes, live, as status --watch");
+  AddChiefOptions(*top, *options);
+  top->footer("Example:\n  capstan top --kubernetes ctr");
+  CallBack(*top, options, invocation);
 }
 
 }  // namespace capstan::cli

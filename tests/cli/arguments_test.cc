@@ -17,6 +17,7 @@ TEST_F(ArgumentsTest, EveryCommandHasHelpWithAnExample) {
        std::vector<std::vector<std::string>>{{},
                                              {"train"},
                                              {"status"},
+                                             {"top"},
                                              {"evaluate"},
                                              {"predict"},
                                              {"config"},
@@ -78,6 +79,13 @@ TEST_F(ArgumentsTest, StatusAsksForAChiefWhenItKnowsNone) {
   const Result result = Run({"status"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output, HasSubstr("--chief"));
+}
+
+TEST_F(ArgumentsTest, TopAsksTheSameChiefAsStatusAndGivesUp) {
+  EXPECT_EQ(Run({"top"}).exit_code, 2);
+  const Result result = Run({"top", "--chief", "127.0.0.1:1", "--wait", "1"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output, HasSubstr("chief at 127.0.0.1:1"));
 }
 
 TEST_F(ArgumentsTest, GeneratesTheSameDataEachTime) {

@@ -120,6 +120,30 @@ class Release:
         selector = f"app.kubernetes.io/instance={self.name},app.kubernetes.io/component={role}"
         return self.namespace.get("pods", f"--selector={selector}")["items"]
 
+    def delete_pod(self, pod, force=False):
+        """As a user does, with its grace period, or at once as when its node is gone."""
+        self.namespace.kubectl("delete", "pod", pod, *(["--grace-period=0", "--force"] if force else ["--wait=false"]))
+
+    def evict(self, pod):
+        """As a node that is drained does."""
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction",
+                    "metadata": {"name": pod, "namespace": self.namespace.name}}
+        kubectl("create", "--raw", f"/api/v1/namespaces/{self.namespace.name}/pods/{pod}/eviction", "-f", "-",
+                text=json.dumps(eviction))
+
+    def goes_on(self, timeout=120):
+        """Until it trains further than now: with every shard, and nothing that is waited for. The status."""
+        last = {}
+        def trains(status):
+            if status["state"] == "JOB_STATE_COMPLETED":
+                return True
+            if status["state"] != "JOB_STATE_RUNNING" or status["waiting_for"]:
+                last.clear()
+                return False
+            key = (status["term"], status["timeline"])
+            return int(status["examples"]) > last.setdefault(key, int(status["examples"]))
+        return self.until(trains, "training that goes on", timeout)
+
     def command(self, *words, **options):
         """`capstan` in the chief's pod."""
         return self.namespace.kubectl("exec", f"{self.prefix}-chief-0", "--", "capstan", *words, **options)

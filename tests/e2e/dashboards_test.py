@@ -15,7 +15,8 @@ RECORDS = 24000
 # Seconds to look on when both jobs are over: a killed worker counts as lost after 3, queries look back in steps of 5.
 AFTERWARDS = 20
 # What only a fault brings forth; such panels are empty, as their descriptions say, until it comes.
-NEEDS_A_FAULT = {("durability", "Calls tried again"), ("shards", "Errors"), ("staleness", "Not applied, by reason")}
+NEEDS_A_FAULT = {("durability", "Calls tried again"), ("durability", "Failed calls"),
+                 ("shards", "Errors"), ("staleness", "Not applied, by reason")}
 
 
 def job(data, policy, table):
@@ -26,7 +27,7 @@ model: {{preset: fm, embedding_dim: 4}}
 update: {{sparse: {policy}, dense: {policy}}}
 train: {{batch_size: 16, evaluate_every_examples: 2k}}
 table: {table}
-checkpoint: {{every: 10m}}
+checkpoint: {{every: 3s}}
 worker_lease: 3s
 heartbeat: 200ms
 """

@@ -10,44 +10,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
 from cluster import CHART, Namespace, Release, helm, require_cluster
-
-LEDGER_RATE = 1e-4  # As crew.ledger_job: a record's weight tells how often it was trained.
-RECORDS = 12000
-
-
-def synthetic(rows, **more):
-    return {"job": {"data": {"format": "synthetic", "synthetic": {"train_rows": rows, "eval_rows": 5000}},
-                    "model": {"preset": "fm", "embedding_dim": 4, "hidden": None},
-                    "train": {"batch_size": 128}, **more}}
-
-
-def ledger(update):
-    """A job over the records of the ConfigMap `records`, whose model ends on the claim `models`."""
-    return {
-        "job": {
-            "data": {"format": "csv", "train": "/data/records.csv", "schema": {"label": 0, "categorical": "1"},
-                     "task_bytes": "2KiB", "synthetic": None},
-            "model": {"preset": None, "towers": [{"kind": "linear"}], "loss": "logistic", "embedding_dim": None,
-                      "hidden": None},
-            "optimizer": {"sparse": {"kind": "sgd", "learning_rate": LEDGER_RATE},
-                          "dense": {"kind": "sgd", "learning_rate": LEDGER_RATE}},
-            "update": {"sparse": update, "dense": update},
-            "train": {"batch_size": 4, "gradient": "sum"},
-            "checkpoint": {"uri": "file:///checkpoints/models"},
-            "worker_lease": "3s", "heartbeat": "200ms"},
-        "data": {"volume": {"configMap": {"name": "records"}}},
-        "checkpoint": {"volume": {"persistentVolumeClaim": {"claimName": "models"}}},
-        "worker": {"replicas": None, "extraArgs": ["--slow-down=1000"]},
-    }
-
-
-def claim(name):
-    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
-            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
-
-
-def records(text):
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "records"}, "data": {"records.csv": text}}
+from cluster_jobs import RECORDS, claim, ledger, ledger_times, record_lines, records, synthetic
 
 
 class KubernetesTest(unittest.TestCase):
@@ -56,7 +19,7 @@ class KubernetesTest(unittest.TestCase):
         """1 -> 5 -> 2 -> 0 -> 3 in the middle of training, in each policy."""
         for policy in ({"policy": "async"}, {"policy": "ssp", "staleness": 4}, {"policy": "sync", "lanes": 3}):
             with self.subTest(policy=policy["policy"]), Namespace("capstan-e2e-ledger") as namespace:
-                namespace.apply(claim("models"), records("".join(f"1,r{i:07d}\n" for i in range(RECORDS))))
+                namespace.apply(claim("models"), records(record_lines()))
                 release = Release(namespace, "ctr", ledger(policy))
                 release.install()
                 done = RECORDS // 12
@@ -71,15 +34,7 @@ class KubernetesTest(unittest.TestCase):
                 release.wait_job("complete")
                 status = release.status()
                 self.assertEqual((status["state"], int(status["examples"])), ("JOB_STATE_COMPLETED", RECORDS))
-                self.check_ledger(release, status["model_uri"])
-
-    def check_ledger(self, release, model):
-        scores = [float(line.split(",")[-1]) for line in
-                  release.command("predict", model.removeprefix("file://"), "/data/records.csv").stdout.splitlines()]
-        self.assertEqual(len(scores), RECORDS)
-        # A weight is rate / 2 for each time; the score is 1 / (1 + e^-weight), near 1/2 + weight / 4.
-        times = [round((score - 0.5) * 8 / LEDGER_RATE) for score in scores]
-        self.assertEqual({count: times.count(count) for count in set(times)}, {1: RECORDS})
+                self.assertEqual(ledger_times(release, status["model_uri"]), {1: RECORDS})
 
     def test_a_release_lives_from_install_to_uninstall(self):
         with Namespace("capstan-e2e-life") as namespace:

@@ -178,7 +178,10 @@ class ChartTest(unittest.TestCase):
     def test_what_cannot_work_is_refused_with_a_reason(self):
         for reason, *values in (
                 ("is on no volume", "job.checkpoint.uri=/models"),
-                ("is on no volume", "job.checkpoint.uri=/checkpointsX", "checkpoint.volume.emptyDir.medium=Memory"),
+                ("is on no volume", "job.checkpoint.uri=/checkpointsX", "checkpoint.claim.enabled=true"),
+                ("is another one in every pod", "checkpoint.volume.emptyDir.medium=Memory"),
+                ("exclude each other", "checkpoint.claim.enabled=true", "checkpoint.volume.hostPath.path=/x"),
+                ("shards that stop need the chief", "chief.terminationGracePeriodSeconds=30"),
                 ("job.update.dense.lanes", "job.update.dense.policy=sync"),
                 ("is too little for job.table.byte_budget", "job.table.byte_budget=4GiB"),
                 ("is not a size", "job.table.byte_budget=much"),
@@ -191,7 +194,7 @@ class ChartTest(unittest.TestCase):
             with self.subTest(values=values):
                 self.refused(reason, *(word for value in values for word in ("--set", value)))
         template("--set", "job.table.byte_budget=2GiB")
-        template("--set", "job.checkpoint.uri=file:///checkpoints/x", "--set", "checkpoint.volume.emptyDir.medium=")
+        template("--set", "job.checkpoint.uri=file:///checkpoints/x", "--set", "checkpoint.claim.enabled=true")
 
     def test_a_number_keeps_its_value_on_the_way_into_job_yaml(self):
         config, = (one for one in objects("--set", "job.data.synthetic.train_rows=3000000")

@@ -10,13 +10,20 @@
 {{- $path := trimPrefix "file://" $uri -}}
 {{- if and $uri (not (hasPrefix "s3://" $uri)) -}}
   {{- $mounted := list -}}
-  {{- if $v.checkpoint.volume }}{{ $mounted = append $mounted $v.checkpoint.mountPath }}{{ end -}}
+  {{- if or $v.checkpoint.volume $v.checkpoint.claim.enabled }}{{ $mounted = append $mounted $v.checkpoint.mountPath }}{{ end -}}
   {{- range $v.ps.extraVolumeMounts }}{{ $mounted = append $mounted .mountPath }}{{ end -}}
   {{- $found := false -}}
   {{- range $mounted }}{{ if or (eq $path .) (hasPrefix (printf "%s/" (trimSuffix "/" .)) $path) }}{{ $found = true }}{{ end }}{{ end -}}
   {{- if not $found -}}
     {{- fail (printf "job.checkpoint.uri: %s is on no volume of the shards; set checkpoint.volume, or use s3://bucket/prefix" $uri) -}}
   {{- end -}}
+{{- end -}}
+
+{{- if and $v.checkpoint.volume $v.checkpoint.claim.enabled -}}
+  {{- fail "checkpoint.volume and checkpoint.claim exclude each other" -}}
+{{- end -}}
+{{- if hasKey $v.checkpoint.volume "emptyDir" -}}
+  {{- fail "checkpoint.volume: an emptyDir is another one in every pod, and ends with it; use checkpoint.claim, a claim of yours, or s3://bucket/prefix" -}}
 {{- end -}}
 
 {{- range $part, $policy := default dict $job.update -}}
@@ -37,6 +44,9 @@
 
 {{- if lt (int $v.ps.terminationGracePeriodSeconds) (add (int $v.ps.finalCheckpointSeconds) 10 | int) -}}
   {{- fail (printf "ps.terminationGracePeriodSeconds: %d is less than ps.finalCheckpointSeconds + 10" (int $v.ps.terminationGracePeriodSeconds)) -}}
+{{- end -}}
+{{- if lt (int $v.chief.terminationGracePeriodSeconds) (add (int $v.ps.finalCheckpointSeconds) 10 | int) -}}
+  {{- fail (printf "chief.terminationGracePeriodSeconds: %d is less than ps.finalCheckpointSeconds + 10: shards that stop need the chief" (int $v.chief.terminationGracePeriodSeconds)) -}}
 {{- end -}}
 {{- $start := mul (int $v.ps.startupProbe.periodSeconds) (int $v.ps.startupProbe.failureThreshold) -}}
 {{- if lt $start (int64 $v.ps.restoreSeconds) -}}

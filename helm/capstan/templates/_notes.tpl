@@ -8,6 +8,7 @@
 
 What it is doing, and who is slow:
   kubectl --namespace {{ $namespace }} exec {{ $name }}-chief-0 -- capstan status
+  kubectl --namespace {{ $namespace }} exec -it {{ $name }}-chief-0 -- capstan top
 
 {{ if or .Values.worker.autoscaling.enabled .Values.worker.keda.enabled -}}
 The workers are scaled by load:
@@ -28,10 +29,10 @@ Who does what:
 {{ if $uri }}
 The model will be in {{ trimSuffix "/" $uri }}/{{ $job.job }}.
 {{- else }}
-WARNING: job.checkpoint.uri is not set: the finished model is not written anywhere.
+WARNING: job.checkpoint.uri is not set: the model is not written anywhere, and a lost shard sends the job back to its beginning.
 {{- end }}
-{{- if hasKey .Values.checkpoint.volume "emptyDir" }}
-WARNING: checkpoint.volume is an emptyDir: every pod has one of its own, and it ends with the pod.
+{{- if and $uri (not (dig "checkpoint" "every" "" $job)) }}
+Note: job.checkpoint.every is not set: only the finished model is saved, and a lost shard sends the job back to its beginning.
 {{- end }}
 {{- if not .Values.networkPolicy.enabled }}
 WARNING: connections are neither encrypted nor restricted; networkPolicy.enabled restricts them.

@@ -20,6 +20,15 @@
 {{- end }}
 {{- end -}}
 
+{{/* The volume that checkpoints are on, as a pod's volume source; {} where they are in an object store. */}}
+{{- define "capstan.checkpointVolume" -}}
+{{- if .Values.checkpoint.claim.enabled -}}
+{{- dict "persistentVolumeClaim" (dict "claimName" (printf "%s-checkpoints" (include "capstan.fullname" .))) | toYaml -}}
+{{- else -}}
+{{- toYaml .Values.checkpoint.volume -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Volumes and mounts of a role. Arguments: root, role. Gives {volumes: [...], mounts: [...]}. */}}
 {{- define "capstan.volumes" -}}
 {{- $v := .root.Values -}}
@@ -30,8 +39,9 @@
 {{- $volumes = append $volumes (dict "name" "job" "configMap" (dict "name" (printf "%s-job" (include "capstan.fullname" .root)))) -}}
 {{- $mounts = append $mounts (dict "name" "job" "mountPath" "/etc/capstan" "readOnly" true) -}}
 {{- end -}}
-{{- if and $v.checkpoint.volume (ne .role "worker") -}}
-{{- $volumes = append $volumes (merge (dict "name" "checkpoint") $v.checkpoint.volume) -}}
+{{- $checkpoint := include "capstan.checkpointVolume" .root | fromYaml -}}
+{{- if and $checkpoint (ne .role "worker") -}}
+{{- $volumes = append $volumes (merge (dict "name" "checkpoint") $checkpoint) -}}
 {{- $mounts = append $mounts (dict "name" "checkpoint" "mountPath" $v.checkpoint.mountPath) -}}
 {{- end -}}
 {{- if and $v.data.volume (ne .role "ps") -}}

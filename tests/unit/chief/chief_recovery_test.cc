@@ -213,6 +213,54 @@ TEST(ChiefTakeoverTest, GoesOnWithoutTouchingTheShards) {
   EXPECT_THAT(crew.Heartbeat("w", {Crew::Partly(held.leases(1), 2)}).revoked(), IsEmpty());
 }
 
+TEST(ChiefTakeoverTest, MoreShardsAreTakenUpFromACheckpointOfThatMomentAndNothingIsLost) {
+  Crew before(Job());
+  before.RegisterShards();
+  before.RegisterWorker("w");
+  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
+  before.Heartbeat("w", {Crew::Done(held.leases(0)), Crew::Partly(held.leases(1), 1)});
+  before.Advance(absl::Seconds(2));
+  CrewOptions larger = Job();
+  larger.shards = 3;
+  Crew crew = Crew::Successor(larger, before);
+  crew.ShardsHeartbeat();
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING) << "on the shards that there are";
+  EXPECT_THAT(crew.manifests, IsEmpty());
+  EXPECT_THAT(crew.machine.view().shards(), SizeIs(2));
+
+  ASSERT_TRUE(crew.RegisterShard(2).ok());
+  crew.Advance(absl::Seconds(1));
+  ASSERT_THAT(crew.manifests, SizeIs(1));
+  ASSERT_THAT(crew.saves, SizeIs(2));
+  EXPECT_TRUE(crew.saves[0].freeze());
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(crew.machine.view().shards(), SizeIs(3));
+  EXPECT_THAT(crew.machine.view().owners(), Contains(2u));
+  EXPECT_EQ(crew.machine.view().timeline(), before.machine.view().timeline() + 1);
+  EXPECT_EQ(crew.loads.back().uri(), crew.manifests[0].uri);
+  EXPECT_EQ(crew.Status().examples(), 30u);
+  ASSERT_THAT(crew.Status().losses(), SizeIs(1));
+  EXPECT_EQ(crew.Status().losses(0).examples(), 0u);
+  crew.Advance(absl::Seconds(5));
+  EXPECT_THAT(crew.manifests, SizeIs(1)) << "once";
+}
+
+TEST(ChiefTakeoverTest, MoreShardsThatWereAllStartedAnewAreUsedAtOnce) {
+  Crew before(Job());
+  before.RegisterShards();
+  TakeCheckpoint(before);
+  CrewOptions larger = Job();
+  larger.shards = 3;
+  Crew crew = Crew::Successor(larger, before);
+  for (uint32_t index = 0; index < 3; ++index) {
+    ASSERT_TRUE(crew.RegisterShard(index, 70 + index).ok());
+  }
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(crew.machine.view().owners(), Contains(2u));
+  EXPECT_THAT(crew.manifests, SizeIs(1)) << "that of before";
+  EXPECT_EQ(crew.loads.back().uri(), crew.manifests[0].uri);
+}
+
 TEST(ChiefTakeoverTest, GivesWhatWasBegunOnlyWhenItsHoldersHaveBeenHeardOf) {
   Crew before(Job());
   before.RegisterShards();

@@ -39,7 +39,7 @@ TEST(ShardTableTest, MergesTheStalenessOfAllShards) {
 TEST(ShardTableTest, RefusesAnIndexBeyondTheQuorumAndRegistrationsWithoutAnIdentity) {
   ShardTable table(2);
   EXPECT_EQ(table.Register(Registration(2, 1), kNow).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+            absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(table.Register(Registration(0, 0), kNow).status().code(),
             absl::StatusCode::kInvalidArgument);
   v1::RegisterShardRequest homeless = Registration(0, 1);

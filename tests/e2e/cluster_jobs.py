@@ -1,0 +1,63 @@
+"""Jobs for tests on a cluster, as values of the chart: one whose model is a ledger of records, and synthetic ones."""
+
+LEDGER_RATE = 1e-4  # As crew.ledger_job: a record's weight tells how often it was trained.
+RECORDS = 12000
+
+
+def synthetic(rows, **more):
+    return {"job": {"data": {"format": "synthetic", "synthetic": {"train_rows": rows, "eval_rows": 5000}},
+                    "model": {"preset": "fm", "embedding_dim": 4, "hidden": None},
+                    "train": {"batch_size": 128}, **more}}
+
+
+def ledger(update, every=None):
+    """A job over the records of the ConfigMap `records`, saved on the claim `models`."""
+    return {
+        "job": {
+            "data": {"format": "csv", "train": "/data/records.csv", "schema": {"label": 0, "categorical": "1"},
+                     "task_bytes": "2KiB", "synthetic": None},
+            "model": {"preset": None, "towers": [{"kind": "linear"}], "loss": "logistic", "embedding_dim": None,
+                      "hidden": None},
+            "optimizer": {"sparse": {"kind": "sgd", "learning_rate": LEDGER_RATE},
+                          "dense": {"kind": "sgd", "learning_rate": LEDGER_RATE}},
+            "update": {"sparse": update, "dense": update},
+            "train": {"batch_size": 4, "gradient": "sum"},
+            "checkpoint": {"uri": "file:///checkpoints/models", **({"every": every} if every else {})},
+            "worker_lease": "3s", "heartbeat": "200ms"},
+        "data": {"volume": {"configMap": {"name": "records"}}},
+        "checkpoint": {"volume": {"persistentVolumeClaim": {"claimName": "models"}}},
+        "worker": {"replicas": None, "extraArgs": ["--slow-down=1000"]},
+    }
+
+
+def in_bucket(bucket, every):
+    """A job's checkpoints in a bucket of the cluster's object store; `secret` is to be applied, and is no value."""
+    return {
+        "secret": {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "bucket"},
+                   "stringData": {"AWS_ACCESS_KEY_ID": "capstan", "AWS_SECRET_ACCESS_KEY": "capstan-secret"}},
+        "s3": {"endpoint": "http://s3.capstan-s3.svc.cluster.local:9000", "region": "us-east-1",
+               "existingSecret": "bucket", "allowHttp": True},
+        "job": {"checkpoint": {"uri": f"s3://{bucket}/models", "every": every}},
+    }
+
+
+def record_lines():
+    return "".join(f"1,r{i:07d}\n" for i in range(RECORDS))
+
+
+def claim(name):
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+
+
+def records(text):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "records"}, "data": {"records.csv": text}}
+
+
+def ledger_times(release, model):
+    """How often each record was trained: {times: records}."""
+    scores = [float(line.split(",")[-1]) for line in
+              release.command("predict", model.removeprefix("file://"), "/data/records.csv").stdout.splitlines()]
+    # A weight is rate / 2 for each time; the score is 1 / (1 + e^-weight), near 1/2 + weight / 4.
+    times = [round((score - 0.5) * 8 / LEDGER_RATE) for score in scores]
+    return {count: times.count(count) for count in set(times)}
