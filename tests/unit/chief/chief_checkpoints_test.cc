@@ -114,8 +114,9 @@ TEST(ChiefCheckpointsTest, AShardMayLeaveOnceAllItHoldsIsSaved) {
   crew.saves_until_done = 2;
   EXPECT_FALSE(crew.ShardHeartbeat(1, /*draining=*/true).may_leave());
   ASSERT_FALSE(crew.saves.empty());
+  ASSERT_THAT(crew.saves, SizeIs(2));
   for (const v1::SavePartitionsRequest& save : crew.saves) {
-    EXPECT_EQ(save.freeze(), save.header().target_incarnation() == 2u);
+    EXPECT_TRUE(save.freeze()) << "all will return to it: what is trained afterwards is in vain";
   }
   crew.now += absl::Seconds(1);
   crew.machine.Tick(crew.now);

@@ -1,0 +1,148 @@
+"""Every shell command in the README and the documents runs in a test, or is listed here with the reason why not.
+
+The commands on one machine run here, on the README's own job.yaml; those of a cluster in kubernetes_readme_test.py."""
+
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("CAPSTAN_BIN", ROOT / "build/dev/bin")).resolve()
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "helm/capstan/README.md", *sorted((ROOT / "docs").glob("*.md"))]
+COMMAND = re.compile(r"^    (?:\./|capstan |kubectl |helm |docker |cmake |ninja |ctest |eval )")
+
+HERE = "runs in this test"
+CLUSTER = "runs in kubernetes_readme_test.py"
+# Every command, as it stands there, and what runs it. "not run" needs a reason.
+COMMANDS = {
+    "README.md": {
+        "./deploy/quickstart": "not run: installs packages and builds everything; its second half is `capstan train`",
+        "./tests/run": "not run: it is what runs this test",
+        "helm install ctr helm/capstan -f deploy/examples/criteo-deepfm/values.yaml": CLUSTER,
+        "kubectl scale deployment/ctr-worker --replicas=6": CLUSTER,
+        "kubectl delete pod ctr-ps-0": CLUSTER,
+        "capstan status --kubernetes ctr": CLUSTER,
+        "kubectl wait --for=condition=complete job -l capstan/wait=ctr --timeout=30m": CLUSTER,
+        "capstan train job.yaml --shards 2 --workers 3 --set train.epochs=2": HERE,
+        "capstan top": HERE,
+        "capstan config check job.yaml": HERE,
+        "capstan evaluate MODEL test.csv": HERE,
+        "capstan predict MODEL test.csv": HERE,
+        "capstan checkpoint list out/ctr/checkpoints": HERE,
+        "capstan checkpoint export MODEL folder": HERE,
+        "capstan data generate data/clicks": HERE,
+        'eval "$(capstan completion bash)"': HERE,
+    },
+    "CONTRIBUTING.md": {
+        "./tests/run --quick": "not run: it is what runs this test",
+        "./tests/run": "not run: it is what runs this test",
+        "./tests/fuzz/run 60": "not run: a minute a fuzzer; tests/run replays what they have found",
+        "cmake -S . -B build/dev -G Ninja": "not run: tests/run does it before this test",
+        "ninja -C build/dev unit_store && build/dev/tests/unit_store": "not run: tests/run builds and runs it",
+        "ctest --test-dir build/dev -L unit -j 4": "not run: it is what runs this test",
+    },
+    "helm/capstan/README.md": {
+        "helm install ctr helm/capstan -f deploy/examples/criteo-deepfm/values.yaml": CLUSTER,
+        "kubectl scale deployment/ctr-worker --replicas=6": CLUSTER,
+        "kubectl wait --for=condition=complete job -l capstan/wait=ctr --timeout=30m": CLUSTER,
+        "helm install ctr helm/capstan --set-file job=job.yaml": "rendered by tests/helm/chart_test.py (set job-text)",
+    },
+    "docs/checkpoints.md": {
+        "capstan checkpoint export out/ctr/checkpoints/976-1 model": HERE,
+        "capstan predict model test.csv": HERE,
+    },
+}
+
+
+def commands(page):
+    """The page's commands without their comments."""
+    return [re.sub(r"\s{2,}#.*", "", line).strip() for line in page.read_text().splitlines() if COMMAND.match(line)]
+
+
+def block(page, heading, number=0):
+    """The text of an indented block below a heading, without its indentation."""
+    section, = (one for one in re.split(r"(?m)^## ", page.read_text()) if one.startswith(heading + "\n"))
+    found = re.findall(r"(?m)(?:^    .+\n)+", section)[number]
+    return "\n".join(line[4:] for line in found.splitlines()) + "\n"
+
+
+class DocumentedCommandsTest(unittest.TestCase):
+    maxDiff = None
+
+    def test_every_command_is_listed_with_what_runs_it(self):
+        found = {str(page.relative_to(ROOT)): set(commands(page)) for page in PAGES}
+        self.assertEqual({page: lines for page, lines in found.items() if lines},
+                         {page: set(lines) for page, lines in COMMANDS.items()})
+
+    def test_the_commands_do_on_one_machine_what_the_pages_say(self):
+        readme, checkpoints = ROOT / "README.md", ROOT / "docs/checkpoints.md"
+        with tempfile.TemporaryDirectory() as folder:
+            self.folder = pathlib.Path(folder)
+            self.shell("capstan data generate data/clicks", " --rows 3000 --eval-rows 500")
+            (self.folder / "job.yaml").write_text(block(readme, "Write a job.yaml"))
+            (self.folder / "test.csv").symlink_to("data/clicks/test.csv")
+            self.assertIn("tasks", self.shell("capstan config check job.yaml"))
+            self.shell("capstan train job.yaml --shards 2 --workers 3 --set train.epochs=2",
+                       " --set checkpoint.uri=out --set model.hidden=[8]")
+            listed = self.shell("capstan checkpoint list out/ctr/checkpoints")
+            model, = (self.folder / "out/ctr/checkpoints").iterdir()
+            self.assertIn(model.name, listed)
+            self.assertIn("auc", self.shell("capstan evaluate MODEL test.csv", model=model).lower())
+            scores = self.shell("capstan predict MODEL test.csv", model=model).splitlines()
+            self.assertEqual(len(scores), 500)
+            self.shell("capstan checkpoint export MODEL folder", model=model)
+            self.shell("capstan checkpoint export out/ctr/checkpoints/976-1 model", names={"976-1": model.name})
+            self.assertEqual(self.shell("capstan predict model test.csv").splitlines(), scores)
+            self.read_as_documented(checkpoints)
+            self.watch_a_job()
+            self.shell('eval "$(capstan completion bash)"', " && complete -p capstan")
+
+    def watch_a_job(self):
+        """`capstan top` beside a training; without a terminal it writes lines."""
+        beside = {"cwd": self.folder, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        with subprocess.Popen([BIN / "capstan", "train", "job.yaml", "--set", "train.epochs=1000", "--fresh",
+                               "--set", "checkpoint.uri=out", "--set", "model.hidden=[8]"], **beside) as train:
+            try:
+                while subprocess.run([BIN / "capstan", "status", "--json"], cwd=self.folder, capture_output=True,
+                                     timeout=60, check=False).returncode != 0:
+                    self.assertIsNone(train.poll())
+                with subprocess.Popen([BIN / "capstan", *"top".split()], **beside) as top:
+                    self.assertIn("%", top.stdout.readline())
+                    top.terminate()
+            finally:
+                train.terminate()
+
+    def shell(self, command, more="", model=None, names=None):
+        """Runs a command of the list, with what makes it quick behind it and names of this run put in; its output."""
+        self.assertIn(HERE, [lines.get(command) for lines in COMMANDS.values()], command)
+        for name, value in {"MODEL": str(model), **(names or {})}.items():
+            command = command.replace(name, value)
+        done = subprocess.run(["bash", "-c", command + more], cwd=self.folder, capture_output=True, text=True,
+                              timeout=240, env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"})
+        self.assertEqual(done.returncode, 0, f"{command}{more}: {done.stdout[-1500:]}{done.stderr[-1500:]}")
+        return done.stdout
+
+    def read_as_documented(self, page):
+        try:
+            import numpy
+        except ImportError:
+            print("SKIPPED: no numpy; the Python lines of docs/checkpoints.md were not tried")
+            return
+        names = {"json": json, "struct": struct, "numpy": numpy}
+        exec(block(page, "Take a model elsewhere", 1), names)  # pylint: disable=exec-used
+        tensors = names["load"](self.folder / "model/model.safetensors")
+        keys = [name for name in tensors if name.endswith(".keys")]
+        self.assertTrue(keys)
+        for name in keys:
+            self.assertEqual(len(tensors[name]), len(tensors[name.replace(".keys", ".weights")]))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
