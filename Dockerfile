@@ -8,6 +8,7 @@ ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS build
 WORKDIR /src
+ENV LANG=C.UTF-8
 COPY deploy/packages.txt deploy/packages.txt
 COPY deploy/lib deploy/lib
 RUN bash -euo pipefail -c 'source deploy/lib/packages.sh && packages_install build' \
