@@ -1,5 +1,6 @@
 #include "ps/load_job.h"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -10,6 +11,20 @@
 #include "ps/machine_state.h"
 
 namespace capstan::ps {
+namespace {
+
+// Of two jobs with the same tables and tensors.
+bool SameOptimizers(const v1::JobSpec& a, const v1::JobSpec& b) {
+  const auto same = [](const auto& one, const auto& other) {
+    return one.optimizer().kind() == other.optimizer().kind();
+  };
+  return std::equal(a.tables().begin(), a.tables().end(), b.tables().begin(), b.tables().end(),
+                    same) &&
+         std::equal(a.tensors().begin(), a.tensors().end(), b.tensors().begin(), b.tensors().end(),
+                    same);
+}
+
+}  // namespace
 
 absl::Status LoadJob::Run() {
   shard_.Unload();
@@ -63,7 +78,31 @@ absl::Status LoadJob::LoadOne(PartitionIndex partition) {
   return absl::OkStatus();
 }
 
+// What another job has left; its slots as well, if they mean the same to this one's optimizers.
+absl::StatusOr<PartitionContent> LoadJob::ParametersOf(PartitionIndex partition) {
+  const v1::JobSpec& job = shard_.catalog().job();
+  const DenseLayout& layout = shard_.catalog().layout();
+  const v1::JobSpec& stored = reader_->manifest().job();
+  const bool whole = SameOptimizers(stored, job);
+  CAPSTAN_ASSIGN_OR_RETURN(
+      DecodedPartition decoded,
+      reader_->Read(partition, whole ? job : stored, layout, whole ? &shard_.slabs() : nullptr));
+  bytes_ += reader_->bytes_of(partition);
+  if (!whole) {
+    const std::unique_ptr<PartitionStore> other = std::move(decoded.store);
+    CAPSTAN_ASSIGN_OR_RETURN(decoded.store,
+                             PartitionStore::Create(job, layout, partition, &shard_.slabs()));
+    CAPSTAN_RETURN_IF_ERROR(decoded.store->TakeWeights(*other));
+  }
+  for (const std::unique_ptr<Table>& table : decoded.store->tables()) table->RestartProgress();
+  const Timeline timeline{order_.header().timeline()};
+  return PartitionContent{std::move(decoded.store),
+                          PartitionMachine(MachineOptions(shard_.catalog(), timeline)),
+                          /*base=*/""};
+}
+
 absl::StatusOr<PartitionContent> LoadJob::Restored(PartitionIndex partition) {
+  if (order_.parameters_only()) return ParametersOf(partition);
   const PartitionOptions options =
       MachineOptions(shard_.catalog(), Timeline{order_.header().timeline()});
   CAPSTAN_ASSIGN_OR_RETURN(
@@ -71,10 +110,6 @@ absl::StatusOr<PartitionContent> LoadJob::Restored(PartitionIndex partition) {
       reader_->Read(partition, shard_.catalog().job(), shard_.catalog().layout(), &shard_.slabs()));
   bytes_ += reader_->bytes_of(partition);
   CAPSTAN_ASSIGN_OR_RETURN(const PartitionState state, DecodeMachineState(decoded.machine));
-  if (order_.parameters_only()) {
-    for (const std::unique_ptr<Table>& table : decoded.store->tables()) table->RestartProgress();
-    return PartitionContent{std::move(decoded.store), PartitionMachine(options), /*base=*/""};
-  }
   decoded.store->TrackChanges();
   return PartitionContent{std::move(decoded.store),
                           PartitionMachine(options, state, shard_.clock().Now()),

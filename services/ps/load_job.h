@@ -40,6 +40,7 @@ class LoadJob {
   void Work() ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status LoadOne(PartitionIndex partition) ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<PartitionContent> Restored(PartitionIndex partition) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::StatusOr<PartitionContent> ParametersOf(PartitionIndex partition);
   absl::Status ComeBackAlone(PartitionContent& content);
   absl::Status CheckRound(PartitionIndex partition, uint64_t round) ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<RoundsStart> Rounds() const ABSL_LOCKS_EXCLUDED(mu_);

@@ -181,6 +181,19 @@ class ResumeTest(unittest.TestCase):
             scores = crew.predict_with(last.model_uri, self.data)
             self.assertEqual(set(ledger_times(scores)), {4})
 
+    def test_another_optimizer_goes_on_with_its_weights(self):
+        with self.crew(exit_when_done=False) as crew:
+            model = crew.until_state("COMPLETED", timeout=180).model_uri
+            before = crew.predict(self.data)
+            crew.kill_all()
+            crew.exit_when_done = True
+            # With rate 0 nothing moves: what comes out is what was taken over.
+            crew.overrides = ["partition_count=16", f"checkpoint.uri={crew.folder / 'second'}",
+                              "optimizer.sparse.kind=adagrad", "optimizer.sparse.learning_rate=1e-30"]
+            crew.begin("--from", model)
+            last = crew.wait(180)
+            self.assertEqual(crew.predict_with(last.model_uri, self.data), before)
+
     def test_keeps_as_many_checkpoints_as_asked(self):
         with self.crew(exit_when_done=False) as crew:
             crew.until(lambda: crew.status().checkpoint.taken >= 5, "5 checkpoints", timeout=120)

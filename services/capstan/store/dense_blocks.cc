@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/check.h"
 #include "capstan/base/hash.h"
 #include "capstan/base/status.h"
 #include "capstan/optim/schedule.h"
@@ -97,6 +98,14 @@ absl::Status DenseBlocks::Restore(BlockId id, absl::Span<const float> state) {
   }
   std::copy(state.begin(), state.end(), present.begin());
   return absl::OkStatus();
+}
+
+void DenseBlocks::RestoreWeights(BlockId id, absl::Span<const float> weights) {
+  Stored& block = stored(id);
+  CAPSTAN_CHECK(weights.size() == block.length);
+  std::copy(weights.begin(), weights.end(), block.state.begin());
+  block.tensor->optimizer->Initialize(block.parameters(),
+                                      block.tensor->spec.optimizer().learning_rate());
 }
 
 // ---- a copy as of a moment ----

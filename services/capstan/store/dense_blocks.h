@@ -54,6 +54,10 @@ class DenseBlocks {
   // NOT_FOUND for a block that is not here, INVALID_ARGUMENT for a state of another length.
   absl::Status Restore(BlockId id, absl::Span<const float> state);
 
+  // Weights that another optimizer has left, with slots as this one begins. REQUIRES: contains(id),
+  // of the block's length.
+  void RestoreWeights(BlockId id, absl::Span<const float> weights);
+
   // ---- a copy as of a moment; see Table ----
 
   void Mark(bool changes_only);

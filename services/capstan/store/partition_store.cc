@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "capstan/base/check.h"
 #include "capstan/base/status.h"
 
 namespace capstan {
@@ -25,6 +27,28 @@ Table* PartitionStore::FindTable(TableId id) {
     if (table->id() == id) return table.get();
   }
   return nullptr;
+}
+
+absl::Status PartitionStore::TakeWeights(const PartitionStore& other) {
+  CAPSTAN_CHECK(other.tables_.size() == tables_.size());
+  for (size_t i = 0; i < tables_.size(); ++i) {
+    if (other.tables_[i]->dim() != tables_[i]->dim()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("table ", tables_[i]->spec().name(), ": stored with dim ",
+                       other.tables_[i]->dim(), ", the job has ", tables_[i]->dim()));
+    }
+    absl::Status status;
+    other.tables_[i]->ForEachRow(
+        [&](const RowState& row) { status.Update(tables_[i]->RestoreWeights(row)); });
+    other.tables_[i]->ForEachCandidate([&](const Candidate& candidate) {
+      status.Update(tables_[i]->RestoreCandidate(candidate));
+    });
+    CAPSTAN_RETURN_IF_ERROR(status);
+  }
+  for (const Block& block : blocks_->blocks()) {
+    blocks_->RestoreWeights(block.id, other.blocks_->Weights(block.id));
+  }
+  return absl::OkStatus();
 }
 
 void PartitionStore::Mark(bool changes_only) {

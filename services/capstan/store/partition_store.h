@@ -34,6 +34,11 @@ class PartitionStore {
   DenseBlocks& blocks() { return *blocks_; }
   const DenseBlocks& blocks() const { return *blocks_; }
 
+  // Takes the weights of a partition of the same tables and blocks, which other optimizers have
+  // left; slots begin anew. FAILED_PRECONDITION: tables of other widths. REQUIRES: nothing has been
+  // pushed to this one, nor restored.
+  absl::Status TakeWeights(const PartitionStore& other);
+
   // ---- a copy as of a moment; see Table ----
 
   void Mark(bool changes_only);

@@ -206,10 +206,7 @@ uint32_t Table::CreateRow(uint64_t key) {
   row.set_stamp(stamps_.fresh());
   if (!erased_.empty()) erased_.erase(key);
   FillInitialRow(key, row.state());
-  for (const Segment& segment : segments_) {
-    optimizer_->Initialize(segment.In(row.state()),
-                           spec_.optimizer().learning_rate() * segment.learning_rate_scale);
-  }
+  InitializeSlots(row);
   index_.Insert(index_.TagOf(key), number);
   ++counters_.created;
   return number;

@@ -81,6 +81,9 @@ class Table {
   // The rows begin another job: schedules and expiry count from 0.
   void RestartProgress();
 
+  // Of a row that another optimizer has left: its weights, with slots as this one begins.
+  absl::Status RestoreWeights(const RowState& row);
+
   // What a later copy of the table holds: a key's row is replaced, or erased.
   absl::Status RestoreChangedRow(const RowState& row);
   void RestoreErased(uint64_t key);
@@ -150,6 +153,7 @@ class Table {
   void ForEachFound(size_t count, const KeyAt& key_at, size_t floats, const Found& found) const;
   uint32_t FindRow(uint64_t key, uint32_t tag) const;
   void FillInitialRow(uint64_t key, void* weights) const;
+  void InitializeSlots(const RowSlabs::Row& row);
   uint32_t CreateRow(uint64_t key);
   void Erase(uint32_t row);
   void Write(uint32_t number, const RowState& state);

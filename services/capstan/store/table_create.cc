@@ -140,6 +140,23 @@ absl::Status Table::RestoreRow(const RowState& state) {
   return absl::OkStatus();
 }
 
+absl::Status Table::RestoreWeights(const RowState& state) {
+  std::vector<float> weights(dim() + slot_count_);
+  std::copy_n(state.state.begin(), std::min(state.state.size(), dim()), weights.begin());
+  RowState row = state;
+  row.state = weights;
+  CAPSTAN_RETURN_IF_ERROR(RestoreRow(row));
+  InitializeSlots(slabs_.at(slabs_.size() - 1));
+  return absl::OkStatus();
+}
+
+void Table::InitializeSlots(const RowSlabs::Row& row) {
+  for (const Segment& segment : segments_) {
+    optimizer_->Initialize(segment.In(row.state()),
+                           spec_.optimizer().learning_rate() * segment.learning_rate_scale);
+  }
+}
+
 absl::Status Table::RestoreChangedRow(const RowState& state) {
   const uint32_t number = FindRow(state.key, index_.TagOf(state.key));
   if (number == RowIndex::kNone) return RestoreRow(state);

@@ -76,6 +76,27 @@ TEST(TableRestoreTest, GoesOnBitEqualWithAdmissionExpiryAndBudget) {
   EXPECT_EQ(PullRows(*copy, keys), PullRows(*table, keys));
 }
 
+TEST(TableRestoreTest, AnotherOptimizerGoesOnWithTheWeightsAlone) {
+  const auto trained = MakeTable(WithOptimizer(SgdTable(4), v1::OPTIMIZER_KIND_ADAM));
+  TrainALittle(*trained, /*seed=*/1);
+  for (const auto kind : {v1::OPTIMIZER_KIND_SGD, v1::OPTIMIZER_KIND_ADAGRAD,
+                          v1::OPTIMIZER_KIND_ADAM, v1::OPTIMIZER_KIND_FTRL}) {
+    v1::TableSpec spec = WithOptimizer(SgdTable(4), kind);
+    spec.mutable_optimizer()->set_initial_accumulator(0.25f);
+    const auto table = MakeTable(spec);
+    trained->ForEachRow([&](const RowState& row) { ASSERT_TRUE(table->RestoreWeights(row).ok()); });
+    const std::vector<uint64_t> keys = Keys(*trained);
+    EXPECT_EQ(Keys(*table), keys);
+    EXPECT_EQ(PullRows(*table, keys), PullRows(*trained, keys));
+    table->ForEachRow([&](const RowState& row) {
+      if (kind == v1::OPTIMIZER_KIND_ADAGRAD) {
+        EXPECT_THAT(row.state.subspan(4), testing::Each(0.25f)) << "as it begins";
+      }
+    });
+    EXPECT_FALSE(table->RestoreWeights({.key = keys[0], .state = std::vector<float>(4)}).ok());
+  }
+}
+
 TEST(TableRestoreTest, RefusesARowOfAnotherWidthOrTwice) {
   const auto table = MakeTable(SgdTable(2));
   const std::vector<float> state = {1, 2, 3};
