@@ -100,9 +100,10 @@ class ChiefMachine {
   // What is to be done, in order, since the last call.
   std::vector<Action> TakeActions();
 
-  // Another chief has written the state since: this one must not do anything any more.
   // A shard that is to leave has been heard of a moment ago.
   bool SeesShardsOff(absl::Time now) const;
+
+  // Another chief has written the state since: this one must not do anything any more.
   bool superseded() const { return keeper_.superseded(); }
   // The store holds all there is to keep.
   bool stored() const { return keeper_.settled(); }
@@ -221,8 +222,7 @@ class ChiefMachine {
 
   ChiefOptions options_;
   JobPlan plan_;
-  uint32_t
-      shard_count_;  // Over which partitions are dealt; less than was asked for until DealAnew.
+  uint32_t shard_count_;  // Partitions are dealt over so many; fewer than wished until DealAnew.
   v1::JobState state_ = v1::JOB_STATE_PENDING;
   v1::FailureKind failure_kind_ = v1::FAILURE_KIND_UNSPECIFIED;
   std::string reason_;
