@@ -20,7 +20,7 @@ DASHBOARD = dashboard(
              "max(capstan_global_step{$S}) - max(capstan_checkpoint_committed_version{$S})", 4),
         stat("Failed checkpoints", "Since the chief started. Normal: 0.", "none",
              'sum(capstan_checkpoint_commits_total{$S,result="failed"})', 4, thresholds=steps(GREEN, (1, RED))),
-        stat("State", "Whether the chief's state stands in the store. failing: a chief lost now would lose what was "
+        stat("Chief's state", "Whether the chief's state stands in the store. failing: a chief lost now would lose what was "
              "done since.", "none", "max(capstan_state_store_failing{$S})", 4,
              mappings=[values_as({0: ("stored", GREEN), 1: ("failing", RED)})]),
         stat("Shards lost", "Silent now. Normal: 0.", "none", 'max(capstan_shards{$S,state="lost"})', 4,

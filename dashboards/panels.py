@@ -148,12 +148,12 @@ def _annotation(name, color, query, title):
 
 ANNOTATIONS = [
     _annotation("Restarts", "red", "changes(max by (role, shard) (capstan_process_start_timestamp_seconds"
-                '{$S,role!="worker"})[1m:5s]) > 0', "{{role}} {{shard}} restarted"),
+                '{$S,role!="worker"})[15s:5s]) > 0', "{{role}} {{shard}} restarted"),
     _annotation("Checkpoints", "green",
-                'increase(sum(capstan_checkpoint_commits_total{$S,result="ok"})[1m:5s]) > 0', "checkpoint"),
+                'increase(sum(capstan_checkpoint_commits_total{$S,result="ok"})[15s:5s]) > 0', "checkpoint"),
     _annotation("Workers", "blue",
-                'changes(sum(capstan_workers{$S,state!="lost"})[1m:5s]) > 0', "workers joined or left"),
-    _annotation("Views", "purple", "changes(max(capstan_view_epoch{$S})[1m:5s]) > 0",
+                'changes(sum(capstan_workers{$S,state!="lost"})[15s:5s]) > 0', "workers joined or left"),
+    _annotation("Views", "purple", "changes(max(capstan_view_epoch{$S})[15s:5s]) > 0",
                 "something joined, left or changed"),
 ]
 

@@ -11,7 +11,8 @@ sys.dont_write_bytecode = True
 from cluster import KUBE, Namespace, Release, merged, require_cluster, run
 from cluster_jobs import RECORDS, claim, in_bucket, ledger, ledger_times, record_lines, records, synthetic
 
-COMPLETED = ("JOB_STATE_COMPLETED", RECORDS)
+EPOCHS = 3  # So that the job is still running at the last blow.
+COMPLETED = ("JOB_STATE_COMPLETED", EPOCHS * RECORDS)
 # What is saved first costs no training; the chief counts what was reported between the checkpoint's beginning and the
 # freeze, which is sent again and found in the ledgers.
 REPORTED_MEANWHILE = RECORDS // 50
@@ -25,7 +26,7 @@ class RecoveryTest(unittest.TestCase):
 
     def ledger_release(self, namespace, policy, **more):
         namespace.apply(claim("models"), records(record_lines()))
-        values = merged(ledger(policy, every="3s"), {"worker": {"extraArgs": ["--slow-down=1000"]}, **more})
+        values = merged(ledger(policy, every="3s"), {"job": {"train": {"epochs": EPOCHS}}, **more})
         release = Release(namespace, "ctr", values)
         release.install()
         release.scale(2)
@@ -36,7 +37,7 @@ class RecoveryTest(unittest.TestCase):
         release.wait_job("complete", timeout=420)
         status = release.status()
         self.assertEqual((status["state"], int(status["examples"])), COMPLETED)
-        self.assertEqual(ledger_times(release, status["model_uri"]), {1: RECORDS})
+        self.assertEqual(ledger_times(release, status["model_uri"]), {EPOCHS: RECORDS})
         return status
 
     def hit(self, release, what, blow, renewed):
@@ -48,6 +49,7 @@ class RecoveryTest(unittest.TestCase):
         blow()
         release.until(renewed, f"{what}: what was hit comes back")
         status = release.goes_on()
+        self.assertEqual(status["state"], "JOB_STATE_RUNNING", "the job was over before it was hit")
         again = lost(status) - lost(before)
         print(f"{what}: trains again after {time.monotonic() - begin:.1f} s, {again} examples sent again", flush=True)
         return status, again

@@ -67,6 +67,8 @@ class S3Test(unittest.TestCase):
         with self.crew() as crew:
             crew.until_examples(RECORDS)
             self.until_a_checkpoint(crew)
+            for name in ("chief", "ps-0", "worker-0"):
+                self.assertIn('capstan_object_store_requests_total{code="OK",op="', crew.scrape(name), name)
             crew.kill_all()
             kept = self.checkpoints()
             listed = self.capstan("checkpoint", "list", "s3://capstan/" + CHECKPOINTS)
