@@ -88,7 +88,7 @@ DASHBOARD = dashboard(
                target("sum(capstan_worker_leases_lost_total{$S})", "lost, say workers"), min=0, decimals=0),
          lines("Calls tried again", "Calls from workers to shards that failed, by shard. 0 unless a shard is away.",
                "cps", target("sum by (shard, code) (rate(capstan_worker_rpc_retries_total{$S}[$I]))",
-                             "{{shard}} {{code}}"), min=0, noValue="none"),
+                             "to shard {{shard}}: {{code}}"), min=0, noValue="none"),
          lines("Sent twice", "Gradients that a shard had applied before: the proof that retries are harmless. 0 "
                "unless calls are tried again.", "cps",
                target('sum by (shard) (rate(capstan_gradients_rejected_total{$S,reason="duplicate"}[$I]))',

@@ -147,8 +147,9 @@ def _annotation(name, color, query, title):
 
 
 ANNOTATIONS = [
-    _annotation("Restarts", "red", "changes(max by (role, shard) (capstan_process_start_timestamp_seconds"
-                '{$S,role!="worker"})[15s:5s]) > 0', "{{role}} {{shard}} restarted"),
+    # By its age: between the last scrape of the one and the first of the next may be any time.
+    _annotation("Restarts", "red", "time() - max by (role, shard) (capstan_process_start_timestamp_seconds"
+                '{$S,role!="worker"}) < 60', "{{role}} {{shard}} restarted"),
     _annotation("Checkpoints", "green",
                 'increase(sum(capstan_checkpoint_commits_total{$S,result="ok"})[15s:5s]) > 0', "checkpoint"),
     _annotation("Workers", "blue",
