@@ -30,7 +30,9 @@ class Meter {
       durations_[i] = &registry.AddHistogram("capstan_object_store_request_duration_seconds",
                                              "Time of a call to an object store, with retries.",
                                              metrics::WaitBuckets(), {{"op", kNames[i]}});
+      // From the beginning, so that their absence means nothing.
       Requests(kNames[i], absl::StatusCode::kOk);
+      Requests(kNames[i], absl::StatusCode::kUnavailable);
     }
   }
 

@@ -28,6 +28,9 @@ class MeasuredObjectStoreTest : public testing::Test {
 };
 
 TEST_F(MeasuredObjectStoreTest, CountsEachCallByWhatItAsksAndItsStatus) {
+  EXPECT_THAT(
+      registry_.Text(),
+      HasSubstr("capstan_object_store_requests_total{code=\"UNAVAILABLE\",op=\"write\"} 0"));
   ASSERT_TRUE(store_->Put("a", "bytes").ok());
   EXPECT_EQ(*store_->Get("a"), "bytes");
   EXPECT_TRUE(absl::IsNotFound(store_->Get("b").status()));
