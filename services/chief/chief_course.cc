@@ -80,7 +80,10 @@ void ChiefMachine::AdvanceBoundary(absl::Time now) {
   if (!work_.has_lanes() || end_.begun()) return;
   const bool marking = checkpointer_.running() && !checkpointer_.marked();
   if (EvaluationDue() || evaluations_.running() || marking || CheckpointWanted(now)) {
-    return boundary_.Seek(views_.keeper(), options_.call_deadline, calls_);
+    // Whoever leaves finishes no round.
+    const absl::Duration deadline =
+        LeavingShards().empty() ? options_.call_deadline : options_.leaving_deadline;
+    return boundary_.Seek(views_.keeper(), deadline, calls_);
   }
   if (boundary_.reached()) boundary_.Release(views_.keeper(), options_.call_deadline, calls_);
 }

@@ -23,7 +23,8 @@ struct ChiefOptions {
   absl::Duration straggler_after = absl::Seconds(10);
   absl::Duration straggler_probation = absl::Minutes(5);
   absl::Duration call_deadline = absl::Seconds(10);
-  absl::Duration save_patience = absl::Minutes(10);  // For one checkpoint, and for the last one.
+  absl::Duration leaving_deadline = absl::Seconds(2);  // For the open round, when a shard leaves.
+  absl::Duration save_patience = absl::Minutes(10);    // For one checkpoint, and for the last one.
 };
 
 // What the store holds of the job when its chief begins.

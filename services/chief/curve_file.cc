@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "capstan/base/clock.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/objectstore/object_store.h"
@@ -69,8 +69,9 @@ class ObjectCurve : public CurveFile {
     {
       absl::MutexLock lock(&mu_);
       absl::StrAppend(&text_, CurveLine(point));
-      if (absl::Now() < next_write_) return;
-      next_write_ = absl::Now() + kWriteEvery;
+      const absl::Time now = SteadyClock().Now();
+      if (now < next_write_) return;
+      next_write_ = now + kWriteEvery;
     }
     thread_.Post([this] { Write(); });
   }

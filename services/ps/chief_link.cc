@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "capstan/base/clock.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/wire_version.h"
@@ -19,6 +19,9 @@ constexpr absl::Duration kLongestPause = absl::Seconds(1);
 constexpr absl::Duration kLineEvery = absl::Seconds(5);
 constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
 constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
+
+// Not the time of day, which may jump.
+absl::Time Now() { return SteadyClock().Now(); }
 
 constexpr char kRegister[] = "/capstan.v1.Chief/RegisterShard";
 constexpr char kWatch[] = "/capstan.v1.Chief/WatchView";
@@ -45,7 +48,7 @@ ChiefLink::ChiefLink(EventLoop& loop, const ChiefLinkOptions& options)
     : loop_(loop), options_(options), channel_(NewChannel(options.chief)) {}
 
 absl::StatusOr<v1::RegisterShardReply> ChiefLink::Register(const Shutdown& shutdown) {
-  const absl::Time began = absl::Now();
+  const absl::Time began = Now();
   absl::Time next_line = began + kLineEvery;
   absl::Duration pause = kFirstPause;
   for (;;) {
@@ -55,7 +58,7 @@ absl::StatusOr<v1::RegisterShardReply> ChiefLink::Register(const Shutdown& shutd
         [&reply](absl::StatusOr<v1::RegisterShardReply> r) { reply = std::move(r); });
     while (!reply) loop_.Poll(kAttempt);
     if (reply->ok() || !IsWorthRepeating(reply->status())) return *std::move(reply);
-    const absl::Time now = absl::Now();
+    const absl::Time now = Now();
     if (now - began >= options_.give_up_after) {
       return absl::DeadlineExceededError(absl::StrCat("no chief at ", options_.chief, " after ",
                                                       absl::FormatDuration(options_.give_up_after),
@@ -77,7 +80,7 @@ void ChiefLink::Follow(Shard& shard, absl::Duration heartbeat) {
 }
 
 absl::Status ChiefLink::Poll(absl::Duration at_most) {
-  const absl::Time now = absl::Now();
+  const absl::Time now = Now();
   if (!watching_ && now >= next_watch_) Watch();
   if (!beating_ && now >= next_heartbeat_) Heartbeat();
   loop_.Poll(at_most);
@@ -95,7 +98,7 @@ void ChiefLink::Watch() {
       },
       [this](const absl::Status&) {
         watching_ = false;
-        next_watch_ = absl::Now() + kLongestPause / 2;
+        next_watch_ = Now() + kLongestPause / 2;
       });
 }
 
@@ -109,7 +112,7 @@ void ChiefLink::Heartbeat() {
   *request.mutable_report() = shard_->Report();
   CAPSTAN_FAILPOINT("shard.heartbeat");
   beating_ = true;
-  next_heartbeat_ = absl::Now() + heartbeat_;
+  next_heartbeat_ = Now() + heartbeat_;
   loop_.Call<v1::ShardHeartbeatReply>(channel_, kHeartbeat, request, kAttempt,
                                       [this](const absl::StatusOr<v1::ShardHeartbeatReply>& reply) {
                                         beating_ = false;

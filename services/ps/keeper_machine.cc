@@ -111,6 +111,7 @@ int KeeperMachine::LanesWithData() const {
 }
 
 void KeeperMachine::CloseIfEnough() {
+  if (stalled_) return;
   const auto arrived = std::count_if(lanes_.begin(), lanes_.end(),
                                      [](const Lane& lane) { return lane.arrived.has_value(); });
   if (arrived == 0 || arrived < ReportsToClose(LanesWithData(), backup_workers_)) return;
@@ -129,12 +130,7 @@ void KeeperMachine::CloseIfEnough() {
 
 void KeeperMachine::AnswerWaiters(KeeperAnswers& answers) {
   // Boundaries first: an answer OPEN below would end this one.
-  if (AtBoundary()) {
-    for (const HoldWaiter& waiter : hold_waiters_) {
-      answers.push_back({waiter.id, HoldAnswer{absl::OkStatus(), last_, ended(), state().lanes}});
-    }
-    hold_waiters_.clear();
-  }
+  if (AtBoundary()) AnswerHolds(answers);
   for (Lane& lane : lanes_) {
     if (!lane.waiter || !(lane.ended || CanOpen(lane))) continue;
     answers.push_back({lane.waiter->id, AnswerNow(lane)});
@@ -142,7 +138,14 @@ void KeeperMachine::AnswerWaiters(KeeperAnswers& answers) {
   }
 }
 
-bool KeeperMachine::AtBoundary() const { return hold_ && (!round_opened_ || ended()); }
+bool KeeperMachine::AtBoundary() const { return hold_ && (!round_opened_ || stalled_ || ended()); }
+
+void KeeperMachine::AnswerHolds(KeeperAnswers& answers) {
+  for (const HoldWaiter& waiter : hold_waiters_) {
+    answers.push_back({waiter.id, HoldAnswer{absl::OkStatus(), last_, ended(), state().lanes}});
+  }
+  hold_waiters_.clear();
+}
 
 KeeperAnswers KeeperMachine::Hold(WaiterId waiter, absl::Time deadline) {
   KeeperAnswers answers;
@@ -171,10 +174,12 @@ absl::Status KeeperMachine::TakeOrder(uint64_t term, uint64_t number) {
 KeeperAnswers KeeperMachine::Release() {
   KeeperAnswers answers;
   hold_ = false;
+  stalled_ = false;
   for (const HoldWaiter& waiter : hold_waiters_) {
     answers.push_back({waiter.id, HoldAnswer{absl::CancelledError("released"), {}, false}});
   }
   hold_waiters_.clear();
+  CloseIfEnough();
   AnswerWaiters(answers);
   return answers;
 }
@@ -193,13 +198,24 @@ KeeperAnswers KeeperMachine::Tick(absl::Time now) {
     answers.push_back({lane.waiter->id, AnswerWait(lane)});
     lane.waiter.reset();
   }
-  std::erase_if(hold_waiters_, [&](const HoldWaiter& hold) {
-    if (hold.deadline > now) return false;
-    const absl::Status late =
-        absl::DeadlineExceededError(absl::StrCat("round ", open_round(), " is still open"));
-    answers.push_back({hold.id, HoldAnswer{late, {}, false}});
-    return true;
-  });
+  stalled_ =
+      stalled_ || std::any_of(hold_waiters_.begin(), hold_waiters_.end(),
+                              [now](const HoldWaiter& hold) { return hold.deadline <= now; });
+  if (AtBoundary()) AnswerHolds(answers);
+  return answers;
+}
+
+KeeperAnswers KeeperMachine::Dismiss() {
+  KeeperAnswers answers;
+  for (Lane& lane : lanes_) {
+    if (lane.waiter) answers.push_back({lane.waiter->id, AnswerWait(lane)});
+    lane.waiter.reset();
+  }
+  for (const HoldWaiter& hold : hold_waiters_) {
+    answers.push_back(
+        {hold.id, HoldAnswer{absl::CancelledError("these rounds are over"), {}, false}});
+  }
+  hold_waiters_.clear();
   return answers;
 }
 
@@ -220,7 +236,7 @@ KeeperState KeeperMachine::state() const {
 
 std::string KeeperMachine::DebugString() const {
   std::string text = absl::StrCat("r", open_round(), round_opened_ ? "o" : "", hold_ ? "h" : "",
-                                  "w", hold_waiters_.size());
+                                  stalled_ ? "s" : "", "w", hold_waiters_.size());
   for (const ClosedLane& lane : last_.lanes) {
     absl::StrAppend(&text, " <", Raw(lane.lane), "g", lane.generation.term, ".",
                     lane.generation.count, ">");

@@ -91,13 +91,17 @@ class KeeperMachine {
   [[nodiscard]] absl::StatusOr<ReportResult> Report(const LaneReport& report);
 
   // Asks for a round boundary: the open round goes on, but after it none opens until Release().
-  // Answered at the boundary. Idempotent.
+  // Answered when the open round has closed, or at the deadline: a round that has not closed by
+  // then, because a holder has gone or is slow, does not close before Release(), so what is closed
+  // stands still all the same. Idempotent.
   KeeperAnswers Hold(WaiterId waiter, absl::Time deadline);
   KeeperAnswers Release();
   // Hold and Release come as orders, numbered within a chief's term. FAILED_PRECONDITION: a later
   // one has been heard already.
   [[nodiscard]] absl::Status TakeOrder(uint64_t term, uint64_t number);
 
+  // These rounds are over: whoever waits is told so.
+  KeeperAnswers Dismiss();
   // The caller has gone away.
   void Forget(WaiterId waiter);
 
@@ -134,6 +138,7 @@ class KeeperMachine {
   int LanesWithData() const;
   bool CanOpen(const Lane& lane) const;
   bool AtBoundary() const;
+  void AnswerHolds(KeeperAnswers& answers);
   OpenAnswer AnswerNow(const Lane& lane);
   OpenAnswer AnswerWait(const Lane& lane) const;
   bool CountGradient(Lane& lane, const LaneReport& report);
@@ -146,6 +151,7 @@ class KeeperMachine {
   std::vector<Lane> lanes_;
   bool round_opened_ = false;  // Somebody has been answered OPEN for the open round.
   bool hold_ = false;
+  bool stalled_ = false;  // The open round may not close: a hold's deadline came first.
   std::vector<HoldWaiter> hold_waiters_;
   std::pair<uint64_t, uint64_t> last_order_{0, 0};  // (term, number)
 };

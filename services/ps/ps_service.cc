@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "capstan/base/clock.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/rpc/status.h"
@@ -74,11 +75,11 @@ PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* re
                                     grpc::ByteBuffer* reply) {
   const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
   metrics_.AddInFlight(1);
-  auto finish = [this, context, reactor, reply, begin = absl::Now(),
+  auto finish = [this, context, reactor, reply, begin = SteadyClock().Now(),
                  size = request->Length()](absl::StatusOr<grpc::ByteBuffer> result) {
     if (result.ok()) result = Hold(*std::move(result), *reactor);
     if (result.ok()) reply->Swap(&*result);
-    metrics_.CountRequest({Method::kPull, result.status().code(), absl::Now() - begin, size,
+    metrics_.CountRequest({Method::kPull, result.status().code(), SteadyClock().Now() - begin, size,
                            result.ok() ? reply->Length() : 0});
     metrics_.AddInFlight(-1);
     reactor->Finish(AtTheDoor(*context, result.status()));
@@ -117,12 +118,12 @@ absl::StatusOr<grpc::ByteBuffer> PsService::Hold(grpc::ByteBuffer reply, Waiting
 
 PsService::Reactor* PsService::Push(Context* context, const grpc::ByteBuffer* request,
                                     grpc::ByteBuffer* reply) {
-  const absl::Time begin = absl::Now();
+  const absl::Time begin = SteadyClock().Now();
   metrics_.AddInFlight(1);
   const absl::Status status = HandlePush(*request, *reply);
   if (!status.ok()) metrics_.CountRejected(ReasonOf(status));
-  metrics_.CountRequest({Method::kPush, status.code(), absl::Now() - begin, request->Length(),
-                         status.ok() ? reply->Length() : 0});
+  metrics_.CountRequest({Method::kPush, status.code(), SteadyClock().Now() - begin,
+                         request->Length(), status.ok() ? reply->Length() : 0});
   metrics_.AddInFlight(-1);
   return Answer(*context, status);
 }

@@ -41,7 +41,7 @@ void Shard::SetKeeper(uint64_t timeline, std::optional<KeeperMachine> keeper) {
   KeeperAnswers dismissed;
   {
     absl::MutexLock lock(&keeper_mu_);
-    if (keeper_) dismissed = keeper_->Tick(absl::InfiniteFuture());
+    if (keeper_) dismissed = keeper_->Dismiss();
     keeper_ = std::move(keeper);
     keeper_timeline_ = timeline;
   }

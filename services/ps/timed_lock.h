@@ -4,7 +4,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "capstan/base/clock.h"
 #include "ps/shard_metrics.h"
 
 namespace capstan::ps {
@@ -16,9 +17,9 @@ class ABSL_SCOPED_LOCKABLE TimedLock {
   // Both must outlive this object.
   TimedLock(absl::Mutex& mu, ShardMetrics& metrics) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu) : mu_(mu) {
     if (mu_.TryLock()) return;
-    const absl::Time begun = absl::Now();
+    const absl::Time begun = SteadyClock().Now();
     mu_.Lock();
-    metrics.AddLockWait(absl::Now() - begun);
+    metrics.AddLockWait(SteadyClock().Now() - begun);
   }
   ~TimedLock() ABSL_UNLOCK_FUNCTION() { mu_.Unlock(); }
   TimedLock(const TimedLock&) = delete;

@@ -9,8 +9,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "absl/time/clock.h"
 #include "capstan/base/check.h"
+#include "capstan/base/clock.h"
 
 namespace capstan {
 namespace {
@@ -62,16 +62,17 @@ void Shutdown::Request() { Announce(); }
 bool Shutdown::requested() const { return WaitFor(absl::ZeroDuration()); }
 
 bool Shutdown::WaitFor(absl::Duration timeout) const {
-  const absl::Time deadline = absl::Now() + timeout;
+  const SteadyClock clock;  // The time of day may jump.
+  const absl::Time deadline = clock.Now() + timeout;
   while (true) {
     const absl::Duration left =
-        std::clamp(deadline - absl::Now(), absl::ZeroDuration(), absl::Hours(1));
+        std::clamp(deadline - clock.Now(), absl::ZeroDuration(), absl::Hours(1));
     pollfd waited{.fd = fd(), .events = POLLIN, .revents = 0};
     // Rounded up, so that the last wait does not end a moment before the deadline.
     const auto milliseconds =
         static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(left, absl::Milliseconds(1))));
     if (poll(&waited, 1, milliseconds) > 0) return true;
-    if (absl::Now() >= deadline) return false;
+    if (clock.Now() >= deadline) return false;
   }
 }
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "capstan/base/clock.h"
 #include "capstan/base/status.h"
 #include "capstan/metrics/buckets.h"
 
@@ -39,7 +39,7 @@ class Meter {
   // What `call` returns: a Status or a StatusOr.
   template <typename Call>
   auto Time(Ask ask, Call call) {
-    const absl::Time begun = absl::Now();
+    const absl::Time begun = SteadyClock().Now();
     auto result = call();
     Count(ask, CodeOf(result), begun);
     return result;
@@ -47,7 +47,7 @@ class Meter {
 
   void Count(Ask ask, absl::StatusCode code, absl::Time begun) {
     const auto place = static_cast<size_t>(ask);
-    durations_[place]->Observe(absl::ToDoubleSeconds(absl::Now() - begun));
+    durations_[place]->Observe(absl::ToDoubleSeconds(SteadyClock().Now() - begun));
     Requests(kNames[place], code).Add();
   }
 
@@ -102,7 +102,7 @@ class MeasuredObjectStore : public ObjectStore {
   }
 
   absl::StatusOr<std::unique_ptr<ObjectWriter>> Create(std::string_view key) override {
-    const absl::Time begun = absl::Now();
+    const absl::Time begun = SteadyClock().Now();
     absl::StatusOr<std::unique_ptr<ObjectWriter>> writer = store_->Create(key);
     if (!writer.ok()) meter_->Count(Ask::kUpload, writer.status().code(), begun);
     CAPSTAN_RETURN_IF_ERROR(writer.status());

@@ -121,6 +121,40 @@ TEST(KeeperTest, AHoldLetsTheOpenRoundFinishAndNoneOpenAfterIt) {
   EXPECT_EQ(keeper.Release().size(), 1u);
 }
 
+TEST(KeeperTest, ARoundThatIsOpenAtAHoldsDeadlineDoesNotCloseBeforeTheRelease) {
+  KeeperMachine keeper(2, 0);
+  Open(keeper, 0, kFirst);
+  Open(keeper, 1, kFirst);
+  Report(keeper, 0, kFirst, 1);
+  EXPECT_TRUE(keeper.Hold(WaiterId{9}, kNow + absl::Seconds(2)).empty());
+  EXPECT_TRUE(keeper.Tick(kNow + absl::Seconds(1)).empty());
+  const std::optional<HoldAnswer> hold = HoldOf(keeper.Tick(kNow + absl::Seconds(2)), 9);
+  ASSERT_TRUE(hold.has_value());
+  EXPECT_TRUE(hold->status.ok());
+  EXPECT_EQ(hold->last.round, 0u);
+  EXPECT_EQ(hold->lanes[0].cursor, 0u) << "what has arrived is not closed yet";
+
+  Report(keeper, 1, kFirst, 1);
+  EXPECT_EQ(keeper.last_closed().round, 0u) << "all lanes are in, but what is closed stands still";
+  EXPECT_TRUE(HoldOf(keeper.Hold(WaiterId{10}, kNow), 10).has_value()) << "repeated";
+  Open(keeper, 0, kFirst, 7);
+  const KeeperAnswers released = keeper.Release();
+  EXPECT_EQ(keeper.last_closed().round, 1u);
+  ASSERT_EQ(released.size(), 1u);
+  EXPECT_EQ(std::get<OpenAnswer>(released[0].answer).round, 2u);
+}
+
+TEST(KeeperTest, WhenItsRoundsAreOverWhoeverWaitsIsToldSo) {
+  KeeperMachine keeper(2, 0);
+  Open(keeper, 0, kFirst);
+  Report(keeper, 0, kFirst, 1);
+  Open(keeper, 0, kFirst, 7);
+  EXPECT_TRUE(keeper.Hold(WaiterId{9}, absl::InfiniteFuture()).empty());
+  const KeeperAnswers dismissed = keeper.Dismiss();
+  EXPECT_EQ(dismissed.size(), 2u);
+  EXPECT_TRUE(absl::IsCancelled(HoldOf(dismissed, 9)->status));
+}
+
 TEST(KeeperTest, AnOrderThatComesLateDoesNotUndoALaterOne) {
   KeeperMachine keeper(1, 0);
   EXPECT_TRUE(keeper.TakeOrder(/*term=*/7, 2).ok());

@@ -1,0 +1,130 @@
+"""Jobs under a nemesis: whatever is broken, every record is trained exactly once an epoch, a model of real data comes
+out as good as undisturbed, and the job goes on.
+
+    chaos_test.py --minutes 10 --seed 7 --only async"""
+
+import argparse
+import pathlib
+import re
+import statistics
+import sys
+import tempfile
+import time
+import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import town
+from nemesis import Nemesis
+from crew import SHARED_DATA, ledger_job, ledger_times, write_ledger_file
+from quality import example
+
+SKIPPED = 77  # CTest's SKIP_RETURN_CODE.
+EPOCHS = 2
+POLICIES = {
+    "async": "sparse: {policy: async}",
+    "ssp": "sparse: {policy: ssp, staleness: 2}",
+    "sync": "sparse: {policy: sync, lanes: 3}",
+    "backup": "sparse: {policy: sync, lanes: 4, backup_workers: 1}",
+}
+# The job is to outlast the nemesis: workers are slowed down, and there is so much for them to do.
+SLOW = {f"worker-{index}": 1000 for index in range(3)}
+RECORDS_A_SECOND = {"async": 700, "ssp": 1200, "sync": 500, "backup": 450}
+AUC_WITHIN = 0.005
+
+
+def check(what, good, detail):
+    if not good:
+        raise AssertionError(f"{what}: {detail}")
+
+
+def until_completed(crew):
+    """After the nemesis has left: its end, which it must come to by itself."""
+    last = crew.until_state("COMPLETED", "FAILED", timeout=400)
+    check("the job completes", last.reason == "", f"{last}\n{crew.last_words()}")
+    return last
+
+
+def oracle(policy, seconds, seed):
+    """Every record exactly once an epoch. What the nemesis has done, and the job's last status."""
+    records = max(1000, int(seconds * RECORDS_A_SECOND[policy] / EPOCHS))
+    with tempfile.TemporaryDirectory() as folder:
+        data = pathlib.Path(folder) / "records.csv"
+        write_ledger_file(data, records)
+        job = ledger_job([data], update=POLICIES[policy], epochs=EPOCHS, batch=4)
+        with town.Town(job, workers=3, slow=SLOW, name=f"chaos-{policy}", exit_when_done=False,
+                       overrides=["partition_count=16", "checkpoint.every=1s"]) as crew:
+            crew.until_examples(1)
+            nemesis = Nemesis(crew, f"{seed} {policy}")
+            nemesis.strike_for(seconds)
+            last = until_completed(crew)
+            check("examples", last.examples == EPOCHS * records, f"{last.examples} of {EPOCHS * records}")
+            times = set(ledger_times(crew.predict_with(last.model_uri, data)))
+            check("times each record was trained", times == {EPOCHS}, times)
+    return nemesis.blows, last
+
+
+def auc_of(crew):
+    last = until_completed(crew)
+    return last.evaluations[-1].metrics["auc"], last
+
+
+def criteo(seconds, seed):
+    """Logistic regression on real data, undisturbed and under the nemesis."""
+    # So slow that it outlasts the nemesis: 10,000 records in batches of 50.
+    settings = {"workers": 3, "name": "chaos-criteo", "exit_when_done": False}
+    epochs = max(4, round(seconds / 15))
+    overrides = ["checkpoint.every=1s", "worker_lease=2s", "heartbeat=200ms", f"train.epochs={epochs}"]
+    with town.Town(example("criteo-lr"), overrides=overrides, **settings) as crew:
+        expected, _ = auc_of(crew)
+    with town.Town(example("criteo-lr"), overrides=overrides, slow=SLOW, **settings) as crew:
+        crew.until_examples(1)
+        nemesis = Nemesis(crew, f"{seed} criteo")
+        nemesis.strike_for(seconds)
+        auc, last = auc_of(crew)
+    print(f"  AUC {auc:.4f}, undisturbed {expected:.4f} ({epochs} epochs)", flush=True)
+    check("AUC", abs(auc - expected) <= AUC_WITHIN, f"{auc}, undisturbed {expected}")
+    return nemesis.blows, last
+
+
+def report(name, blows, last):
+    """A line for each kind: how often, and the seconds from its mending to progress."""
+    for kind in sorted({kind for blow in blows for kind in blow.kinds}):
+        took = [blow.recovery for blow in blows if kind in blow.kinds]
+        print(f"{name:8} {kind:20} {len(took):3} times, progress after {statistics.median(took):5.1f} s, at most "
+              f"{max(took):5.1f} s")
+    seconds = [loss.seconds for loss in last.losses]
+    again = sum(loss.examples for loss in last.losses)
+    print(f"{name:8} {len(last.losses)} returns to a checkpoint, {again} examples trained again, {len(blows)} blows"
+          + (f"; back to training in {statistics.median(seconds):.2f} s, at most {max(seconds):.2f} s" if seconds else ""),
+          flush=True)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--minutes", type=float, default=1.2, help="under fire, shared by the jobs")
+    arguments.add_argument("--seed", type=int, default=None, help="of the course of things; default: the time of day")
+    arguments.add_argument("--only", default="", help="regular expression over async, ssp, sync, backup, criteo")
+    options = arguments.parse_args()
+    seed = int(time.time()) if options.seed is None else options.seed
+    if not town.enter():
+        print("SKIPPED: no network namespaces can be made here; nothing was broken")
+        return SKIPPED
+    names = [name for name in (*POLICIES, "criteo") if re.search(options.only, name)]
+    if "criteo" in names and not (SHARED_DATA / "criteo").is_dir():
+        print("SKIPPED the part on real data: ../shared/data is not there")
+        names.remove("criteo")
+    failed = []
+    for name in names:
+        seconds = options.minutes * 60 / len(names)
+        print(f"{name}, seed {seed}: {seconds:.0f} s under fire", flush=True)
+        try:
+            report(name, *(criteo(seconds, seed) if name == "criteo" else oracle(name, seconds, seed)))
+        except Exception:  # The other jobs are still worth a try.
+            failed.append(name)
+            print(f"FAILED {name}, seed {seed}\n{traceback.format_exc()}", flush=True)
+    print(f"failed with seed {seed}: {failed}" if failed else f"all well, seed {seed}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,227 @@
+"""One fault at a time: what each is to do, and how long it may take. Every job must still train each record exactly
+once an epoch."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import town
+from crew import Crew, ledger_job, ledger_times, series, write_ledger_file
+
+RECORDS = 6000
+POLICIES = {
+    "async": "sparse: {policy: async}",
+    "ssp": "sparse: {policy: ssp, staleness: 2}",
+    "sync": "sparse: {policy: sync, lanes: 3}",
+}
+SLOW = {"worker-0": 1000, "worker-1": 1000}  # So that a run takes long enough to be disturbed.
+GRACE = 15  # Seconds: half of what Kubernetes gives.
+JUMP_CLOCK = os.environ.get("CAPSTAN_JUMP_CLOCK")  # The library of jump_clock.cc.
+DISK = 24 << 20
+HOUR = 3600.0
+
+
+class Store:
+    """store.py on loopback; `s3://town/...` for processes that are started meanwhile."""
+
+    def __enter__(self):
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            self.address = f"127.0.0.1:{probe.getsockname()[1]}"
+        self.process = subprocess.Popen([sys.executable, str(town.STORE), *self.address.split(":")])
+        self.before = dict(os.environ)
+        os.environ.update({"AWS_ENDPOINT_URL_S3": f"http://{self.address}", "AWS_ACCESS_KEY_ID": "town",
+                           "AWS_SECRET_ACCESS_KEY": "secret-of-the-town", "CAPSTAN_S3_ALLOW_HTTP": "true"})
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                self.weather()
+                return self
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        os.environ.clear()
+        os.environ.update(self.before)
+
+    def weather(self, **what):
+        request = urllib.request.Request(f"http://{self.address}/-/weather", data=json.dumps(what).encode(),
+                                         method="PUT")
+        urllib.request.urlopen(request, timeout=5).close()
+
+
+class PatientCrew(Crew):
+    """Its chief sees the others off, as the chart's does."""
+
+    def add_chief(self, listen, *flags, **named):
+        super().add_chief(listen, "--grace", GRACE, *flags, **named)
+
+
+class FaultsTest(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.data = pathlib.Path(self.folder.name) / "records.csv"
+        write_ledger_file(self.data, RECORDS)
+
+    def crew(self, policy="async", every="1s", **settings):
+        overrides = ["partition_count=16", f"checkpoint.every={every}"]
+        return PatientCrew(ledger_job([self.data], update=POLICIES[policy], epochs=2, batch=4), name=policy, slow=SLOW,
+                           overrides=overrides, **settings)
+
+    def check_exact(self, crew):
+        last = crew.wait(180)
+        self.assertEqual(last.examples, 2 * RECORDS)
+        self.assertEqual(set(ledger_times(crew.predict(self.data))), {2})
+        return last
+
+    # ---- asked to stop ----
+
+    def stop_everything_at_once(self, policy):
+        """What was trained is in the store, though no checkpoint was due."""
+        with self.crew(policy, every="1h") as crew:
+            crew.until_examples(RECORDS // 2)
+            began = time.monotonic()
+            for process in crew.processes.values():
+                process.send_signal(signal.SIGTERM)
+            for name, process in crew.processes.items():
+                self.assertEqual(process.wait(GRACE), 0, f"{name}\n{crew.last_words()}")
+            print(f"{policy}: all had stopped after {time.monotonic() - began:.1f} s", file=sys.stderr)
+            self.assertEqual(len(crew.manifests()), 1, crew.last_words())
+            crew.kill_all()
+            crew.begin()
+            crew.until(lambda: len(crew.status().losses) == 1, "the return to the checkpoint")
+            # What was acknowledged while the checkpoint was taken is sent again, and settled by the ledgers.
+            self.assertLess(crew.status().losses[0].examples, RECORDS // 20)
+            self.check_exact(crew)
+
+    def test_everything_is_asked_to_stop_at_once_async(self):
+        self.stop_everything_at_once("async")
+
+    def test_everything_is_asked_to_stop_at_once_ssp(self):
+        self.stop_everything_at_once("ssp")
+
+    def test_everything_is_asked_to_stop_at_once_sync(self):
+        self.stop_everything_at_once("sync")
+
+    def test_a_chief_asked_to_stop_alone_leaves_soon(self):
+        with self.crew(every="1h") as crew:
+            crew.until_examples(RECORDS // 8)
+            began = time.monotonic()
+            self.assertEqual(crew.kill("chief", signal.SIGTERM), 0)
+            self.assertLess(time.monotonic() - began, 4)
+            crew.add_again("chief")
+            last = self.check_exact(crew)
+            self.assertEqual(len(last.losses), 0)
+
+    # ---- stores ----
+
+    def failures(self, crew):
+        """Of checkpoints, as the chief's metrics tell them."""
+        return series(crew.scrape("chief"), "capstan_checkpoint_commits_total").get('result="failed"', 0)
+
+    def goes_on_without_its_store(self, crew, break_it, mend_it):
+        """Training goes on, the metric moves, the next attempt works, nothing is lost."""
+        crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+        break_it()
+        failures = self.failures(crew)
+        crew.until(lambda: self.failures(crew) >= failures + 2, "failures of checkpoints", timeout=90)
+        examples = crew.status().examples
+        crew.until(lambda: crew.status().examples > examples + 100, "progress without a store")
+        self.assertNotEqual(crew.status().checkpoint.last_error, "")
+        taken = crew.status().checkpoint.taken
+        mend_it()
+        crew.until(lambda: crew.status().checkpoint.taken > taken, "the next checkpoint", timeout=90)
+        self.assertEqual(len(crew.status().losses), 0)
+
+    def in_store(self, **weather):
+        with Store() as store:
+            crew = self.crew(exit_when_done=False)
+            crew.overrides[-1] = "checkpoint.uri=s3://town/model"
+            with crew:
+                self.goes_on_without_its_store(crew, lambda: store.weather(**weather), store.weather)
+                last = crew.until_state("COMPLETED", "FAILED", timeout=180)
+                self.assertEqual(last.examples, 2 * RECORDS)
+                self.assertEqual(set(ledger_times(crew.predict_with(last.model_uri, self.data))), {2})
+
+    def test_training_goes_on_while_the_store_is_full(self):
+        self.in_store(full=True)
+
+    def test_training_goes_on_while_the_store_refuses_everything(self):
+        self.in_store(refuse=1)
+
+    @unittest.skipUnless(town.INSIDE in os.environ, "no namespaces can be made here, so no small disk")
+    def test_training_goes_on_while_the_disk_is_full(self):
+        crew = self.crew()
+        disk = crew.folder / "disk"
+        disk.mkdir()
+        town.run("mount", "-t", "tmpfs", "-o", f"size={DISK}", "none", disk)
+        crew.overrides[-1] = f"checkpoint.uri={disk / 'model'}"
+        with crew:
+            try:
+                filler = disk / "filler"
+
+                def fill():
+                    with open(filler, "wb") as out:
+                        while True:
+                            try:
+                                out.write(bytes(1 << 16))
+                                out.flush()
+                            except OSError:
+                                return
+
+                self.goes_on_without_its_store(crew, fill, filler.unlink)
+                last = crew.wait(180)
+                self.assertEqual(last.examples, 2 * RECORDS)
+                self.assertEqual(set(ledger_times(crew.predict_with(last.model_uri, self.data))), {2})
+            finally:
+                crew.kill_all()
+                town.run("umount", "--lazy", disk)
+
+    # ---- the time of day ----
+
+    @unittest.skipUnless(JUMP_CLOCK, "CAPSTAN_JUMP_CLOCK names no library")
+    def test_the_time_of_day_may_jump_ahead(self):
+        offset = open(pathlib.Path(self.folder.name) / "offset", "wb", buffering=0)
+        self.addCleanup(offset.close)
+
+        def jump(seconds):
+            os.pwrite(offset.fileno(), struct.pack("d", seconds), 0)
+
+        jump(0.0)
+        crew = self.crew("ssp")
+        for name in ("chief", "ps-0", "ps-1", "worker-0", "worker-1"):
+            crew.environment[name] = {"LD_PRELOAD": JUMP_CLOCK, "CAPSTAN_CLOCK_OFFSET": offset.name}
+        with crew:
+            for seconds in (HOUR, 2 * HOUR):
+                crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+                jump(seconds)
+                status = crew.status()
+                crew.until(lambda: crew.status().examples > status.examples + 300, "progress", timeout=20)
+                crew.until(lambda: crew.status().checkpoint.taken > status.checkpoint.taken, "a checkpoint", timeout=20)
+            self.assertEqual([worker.state for worker in crew.status().workers], ["active"] * 2)
+            self.assertEqual([shard.state for shard in crew.status().shards], ["serving"] * 2)
+            self.assertEqual(len(crew.status().losses), 0)
+            self.check_exact(crew)
+
+
+if __name__ == "__main__":
+    if not town.enter():
+        print("no namespaces can be made here: what needs them is skipped", file=sys.stderr)
+    else:
+        town.run("ip", "link", "set", "lo", "up")
+    unittest.main(verbosity=2)
