@@ -58,25 +58,23 @@ class FolderCurve : public CurveFile {
   std::ofstream file_;
 };
 
-// A curve has some hundred lines per order of magnitude of time: it is kept whole.
-class ObjectCurve : public CurveFile {
+// A curve has some hundred lines per order of magnitude of time: it is kept whole. Thread-safe;
+// Write by one thread at a time.
+class CurveObject {
  public:
-  ObjectCurve(std::unique_ptr<ObjectStore> folder, std::string text, StoreThread& thread)
-      : folder_(std::move(folder)), thread_(thread), text_(std::move(text)) {}
-  ~ObjectCurve() override { Write(); }
+  CurveObject(std::unique_ptr<ObjectStore> folder, std::string text)
+      : folder_(std::move(folder)), text_(std::move(text)) {}
 
-  void Append(const AppendCurve& point) override {
-    {
-      absl::MutexLock lock(&mu_);
-      absl::StrAppend(&text_, CurveLine(point));
-      const absl::Time now = SteadyClock().Now();
-      if (now < next_write_) return;
-      next_write_ = now + kWriteEvery;
-    }
-    thread_.Post([this] { Write(); });
+  // Whether it is time to write.
+  bool Append(const std::string& line) {
+    absl::MutexLock lock(&mu_);
+    absl::StrAppend(&text_, line);
+    const absl::Time now = SteadyClock().Now();
+    if (now < next_write_) return false;
+    next_write_ = now + kWriteEvery;
+    return true;
   }
 
- private:
   void Write() {
     std::string text;
     {
@@ -90,15 +88,43 @@ class ObjectCurve : public CurveFile {
     if (status.ok()) written_ = text.size();
   }
 
+ private:
   const std::unique_ptr<ObjectStore> folder_;
-  StoreThread& thread_;
   absl::Mutex mu_;
   std::string text_ ABSL_GUARDED_BY(mu_);
   size_t written_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time next_write_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
 };
 
+class ObjectCurve : public CurveFile {
+ public:
+  ObjectCurve(std::shared_ptr<CurveObject> object, StoreThread& thread)
+      : object_(std::move(object)), thread_(thread) {}
+  // What is not written yet is written by the thread before it ends, unless it is full.
+  ~ObjectCurve() override { PostWrite(); }
+
+  void Append(const AppendCurve& point) override {
+    if (object_->Append(CurveLine(point))) PostWrite();
+  }
+
+ private:
+  void PostWrite() {
+    thread_.Post([object = object_] { object->Write(); });
+  }
+
+  const std::shared_ptr<CurveObject> object_;  // Also of the writes that wait for the thread.
+  StoreThread& thread_;
+};
+
 }  // namespace
+
+std::unique_ptr<CurveFile> NewCurveObject(std::unique_ptr<ObjectStore> folder, bool anew,
+                                          StoreThread& thread) {
+  absl::StatusOr<std::string> text = anew ? absl::NotFoundError("") : folder->Get(kName);
+  if (!text.ok()) text = CurveHeader();
+  auto object = std::make_shared<CurveObject>(std::move(folder), *std::move(text));
+  return std::make_unique<ObjectCurve>(std::move(object), thread);
+}
 
 absl::StatusOr<std::unique_ptr<CurveFile>> OpenCurveFile(const v1::JobSpec& spec, bool anew,
                                                          StoreThread& thread) {
@@ -111,9 +137,7 @@ absl::StatusOr<std::unique_ptr<CurveFile>> OpenCurveFile(const v1::JobSpec& spec
   CAPSTAN_ASSIGN_OR_RETURN(
       std::unique_ptr<ObjectStore> folder,
       OpenObjectStore(absl::StrCat(absl::StripSuffix(uri, "/"), "/", spec.job())));
-  absl::StatusOr<std::string> text = anew ? absl::NotFoundError("") : folder->Get(kName);
-  if (!text.ok()) text = CurveHeader();
-  return std::make_unique<ObjectCurve>(std::move(folder), *std::move(text), thread);
+  return NewCurveObject(std::move(folder), anew, thread);
 }
 
 }  // namespace capstan::chief

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "capstan/objectstore/object_store.h"
 #include "capstan/v1/job.pb.h"
 #include "chief/chief_actions.h"
 #include "chief/store_thread.h"
@@ -24,6 +25,10 @@ class CurveFile {
 // `thread` must outlive it. INVALID_ARGUMENT: the uri is not usable, or the file cannot be written.
 absl::StatusOr<std::unique_ptr<CurveFile>> OpenCurveFile(const v1::JobSpec& spec, bool anew,
                                                          StoreThread& thread);
+
+// The same in a store, below `folder`. The last points are written when `thread` ends.
+std::unique_ptr<CurveFile> NewCurveObject(std::unique_ptr<ObjectStore> folder, bool anew,
+                                          StoreThread& thread);
 
 }  // namespace capstan::chief
 
