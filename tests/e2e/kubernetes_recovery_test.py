@@ -14,8 +14,8 @@ from cluster_jobs import RECORDS, claim, in_bucket, ledger, ledger_times, record
 EPOCHS = 3  # So that the job is still running at the last blow.
 COMPLETED = ("JOB_STATE_COMPLETED", EPOCHS * RECORDS)
 # What is saved first costs no training; the chief counts what was reported between the checkpoint's beginning and the
-# freeze, which is sent again and found in the ledgers.
-REPORTED_MEANWHILE = RECORDS // 50
+# freeze, which is sent again and found in the ledgers: at most what is trained while a checkpoint is taken.
+REPORTED_MEANWHILE = RECORDS // 10
 
 
 def lost(status):
