@@ -25,6 +25,7 @@ POLICIES = {
     "sync": "sparse: {policy: sync, lanes: 3}",
 }
 SLOW = {"worker-0": 1000, "worker-1": 1000}  # So that a run takes long enough to be disturbed.
+SLOWER = {"worker-0": 4000, "worker-1": 4000}  # And to outlast two checkpoints that fail after all their attempts.
 GRACE = 15  # Seconds: half of what Kubernetes gives.
 JUMP_CLOCK = os.environ.get("CAPSTAN_JUMP_CLOCK")  # The library of jump_clock.cc.
 DISK = 24 << 20
@@ -78,9 +79,9 @@ class FaultsTest(unittest.TestCase):
         self.data = pathlib.Path(self.folder.name) / "records.csv"
         write_ledger_file(self.data, RECORDS)
 
-    def crew(self, policy="async", every="1s", **settings):
+    def crew(self, policy="async", every="1s", slow=SLOW, **settings):
         overrides = ["partition_count=16", f"checkpoint.every={every}"]
-        return PatientCrew(ledger_job([self.data], update=POLICIES[policy], epochs=2, batch=4), name=policy, slow=SLOW,
+        return PatientCrew(ledger_job([self.data], update=POLICIES[policy], epochs=2, batch=4), name=policy, slow=slow,
                            overrides=overrides, **settings)
 
     def check_exact(self, crew):
@@ -150,7 +151,7 @@ class FaultsTest(unittest.TestCase):
 
     def in_store(self, **weather):
         with Store() as store:
-            crew = self.crew(exit_when_done=False)
+            crew = self.crew(exit_when_done=False, slow=SLOWER)
             crew.overrides[-1] = "checkpoint.uri=s3://town/model"
             with crew:
                 self.goes_on_without_its_store(crew, lambda: store.weather(**weather), store.weather)

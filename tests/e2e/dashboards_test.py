@@ -40,7 +40,7 @@ class DashboardsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as scratch:
             data = pathlib.Path(scratch) / "records.csv"
             write_ledger_file(data, RECORDS)
-            slow = {f"worker-{index}": 400 for index in range(3)}
+            slow = {f"worker-{index}": 1000 for index in range(3)}
             bound = "{policy: ssp, staleness: 2}"
             rounds = "{policy: sync, lanes: 3, backup_workers: 1}"
             with Crew(job(data, bound, "{byte_budget: 64MiB}"), slow=slow, workers=3, exit_when_done=False) as one, \

@@ -55,6 +55,7 @@ COMMANDS = {
         "helm install ctr helm/capstan --set-file job=job.yaml": "rendered by tests/helm/chart_test.py (set job-text)",
     },
     "docs/checkpoints.md": {
+        "capstan train finetune.yaml --from out/ctr/checkpoints/976-1": "runs in resume_test.py, by the chief's own flag",
         "capstan checkpoint export out/ctr/checkpoints/976-1 model": HERE,
         "capstan predict model test.csv": HERE,
     },
