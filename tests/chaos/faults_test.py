@@ -25,7 +25,6 @@ POLICIES = {
     "sync": "sparse: {policy: sync, lanes: 3}",
 }
 SLOW = {"worker-0": 1000, "worker-1": 1000}  # So that a run takes long enough to be disturbed.
-SLOWER = {"worker-0": 4000, "worker-1": 4000}  # And to outlast two checkpoints that fail after all their attempts.
 GRACE = 15  # Seconds: half of what Kubernetes gives.
 JUMP_CLOCK = os.environ.get("CAPSTAN_JUMP_CLOCK")  # The library of jump_clock.cc.
 DISK = 24 << 20
@@ -79,9 +78,9 @@ class FaultsTest(unittest.TestCase):
         self.data = pathlib.Path(self.folder.name) / "records.csv"
         write_ledger_file(self.data, RECORDS)
 
-    def crew(self, policy="async", every="1s", slow=SLOW, **settings):
+    def crew(self, policy="async", every="1s", epochs=2, batch=4, **settings):
         overrides = ["partition_count=16", f"checkpoint.every={every}"]
-        return PatientCrew(ledger_job([self.data], update=POLICIES[policy], epochs=2, batch=4), name=policy, slow=slow,
+        return PatientCrew(ledger_job([self.data], update=POLICIES[policy], epochs=epochs, batch=batch), name=policy, slow=SLOW,
                            overrides=overrides, **settings)
 
     def check_exact(self, crew):
@@ -151,13 +150,14 @@ class FaultsTest(unittest.TestCase):
 
     def in_store(self, **weather):
         with Store() as store:
-            crew = self.crew(exit_when_done=False, slow=SLOWER)
+            # More and smaller batches, so that training outlasts two checkpoints that fail after all their attempts.
+            crew = self.crew(exit_when_done=False, epochs=4, batch=1)
             crew.overrides[-1] = "checkpoint.uri=s3://town/model"
             with crew:
                 self.goes_on_without_its_store(crew, lambda: store.weather(**weather), store.weather)
-                last = crew.until_state("COMPLETED", "FAILED", timeout=180)
-                self.assertEqual(last.examples, 2 * RECORDS)
-                self.assertEqual(set(ledger_times(crew.predict_with(last.model_uri, self.data))), {2})
+                last = crew.until_state("COMPLETED", "FAILED", timeout=300)
+                self.assertEqual(last.examples, 4 * RECORDS)
+                self.assertEqual(set(ledger_times(crew.predict_with(last.model_uri, self.data))), {4})
 
     def test_training_goes_on_while_the_store_is_full(self):
         self.in_store(full=True)

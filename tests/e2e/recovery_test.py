@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import Crew, ledger_job, ledger_times, write_ledger_file
+from crew import chief_pb2, Crew, ledger_job, ledger_times, write_ledger_file
 
 RECORDS = 6000
 BATCH = 4
@@ -83,9 +83,10 @@ class RecoveryTest(unittest.TestCase):
             self.check_exact(crew)
 
     def test_with_partial_the_others_go_on_and_what_is_missing_is_told(self):
-        with self.crew(recovery="partial") as crew:
+        with self.crew(recovery="partial", every="1h") as crew:
             crew.until_examples(RECORDS // 4)
-            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            crew.call("TakeCheckpoint", chief_pb2.TakeCheckpointRequest(), chief_pb2.TakeCheckpointReply)
+            crew.until_examples(RECORDS)  # Much that is not saved, and that heartbeats have told of.
             crew.restart_shard(1)
             crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
             loss = crew.status().losses[0]
