@@ -38,7 +38,8 @@ void ChiefMachine::AnswerAskers(const absl::StatusOr<std::string>& uri) {
 
 bool ChiefMachine::CheckpointWanted(absl::Time now) const {
   if (state_ != v1::JOB_STATE_RUNNING || end_.begun() || !takeover_.settled()) return false;
-  if (checkpointer_.running() || !checkpointer_.MayBegin(now)) return false;
+  if (!checkpointer_.enabled() || checkpointer_.running()) return false;
+  if (!checkpointer_.MayBegin(now)) return false;
   if (!alone_.empty()) return false;  // A shard is not back yet.
   if (checkpointer_.Due(now) || !askers_.empty()) return true;
   return !frozen_ && (MayGrow(now) || !LeavingShards().empty());

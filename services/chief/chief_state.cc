@@ -62,8 +62,11 @@ v1::ChiefState ChiefMachine::State(absl::Time now) const {
   state.set_written_by(options_.run_id);
   *state.mutable_job() = plan_.spec;
   *state.mutable_view() = views_.current();
+  // Whoever ends before its time: no timeline is begun twice, and no job.
+  state.mutable_view()->set_timeline(next_timeline_ - 1);
+  const bool waits_again = state_ == v1::JOB_STATE_PENDING && begins_again_;
   *state.mutable_progress() = ProgressOfNow();
-  state.set_state(state_);
+  state.set_state(waits_again ? v1::JOB_STATE_RESTORING : state_);
   state.set_reason(ended() ? reason_ : stop_);
   state.set_failure_kind(failure_kind_);
   if (const CheckpointFacts* newest = catalog_.newest()) state.set_manifest(newest->id);

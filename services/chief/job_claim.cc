@@ -136,6 +136,21 @@ absl::StatusOr<v1::ChiefState> NextState(JobStore& store, const JobPlan& plan,
   return NewState(term + 1, std::max(timeline, state->view().timeline()) + 1, options);
 }
 
+// What this chief may count on. Whatever its predecessors have begun and not completed they cannot
+// complete any more, were they to wake up: it is garbage from now on.
+absl::StatusOr<std::vector<ListedCheckpoint>> TakeStock(JobStore& store) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ListedCheckpoint> listed, store.List());
+  bool changed = false;
+  for (const ListedCheckpoint& checkpoint : listed) {
+    if (!absl::IsNotFound(checkpoint.status)) continue;
+    const absl::Status given_up = store.GiveUp(checkpoint.id);
+    if (!given_up.ok() && !absl::IsAlreadyExists(given_up)) return given_up;
+    changed = changed || !given_up.ok();
+  }
+  if (!changed) return listed;
+  return store.List();  // Somebody has completed one meanwhile.
+}
+
 absl::StatusOr<Claim> TryToClaim(JobStore& store, const JobPlan& plan, const ClaimOptions& options,
                                  absl::Time now) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ListedCheckpoint> listed, store.List());
@@ -145,8 +160,9 @@ absl::StatusOr<Claim> TryToClaim(JobStore& store, const JobPlan& plan, const Cla
   *state.mutable_job() = plan.spec;
   CAPSTAN_RETURN_IF_ERROR(store.WriteState(state));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("claim.written"));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ListedCheckpoint> stock, TakeStock(store));
   Claim claim{.term = state.term(), .anew = state.state() == v1::JOB_STATE_PENDING};
-  for (const ListedCheckpoint& checkpoint : listed) {
+  for (const ListedCheckpoint& checkpoint : stock) {
     if (absl::IsNotFound(checkpoint.status)) claim.history.garbage.push_back(checkpoint.id);
     if (checkpoint.status.ok() && checkpoint.manifest.timeline() >= state.first_timeline()) {
       const uint64_t created = checkpoint.manifest.created_unix_seconds();
@@ -172,7 +188,7 @@ absl::StatusOr<Claim> ClaimJob(JobStore& store, const JobPlan& plan, const Claim
                        absl::IsDeadlineExceeded(claim.status());
     if (!again || attempt == kAttempts) return claim;
     log::Warn("the job cannot be claimed yet", {{"error", claim.status()}});
-    absl::SleepFor(kPause);
+    options.sleep(kPause);
   }
 }
 

@@ -4,9 +4,11 @@
 #define CAPSTAN_CHIEF_JOB_CLAIM_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "chief/chief_options.h"
 #include "chief/job_store.h"
@@ -20,6 +22,7 @@ struct ClaimOptions {
   // a chief whose command line stays the same when it is started again. Empty: no.
   std::string fresh_once;
   std::string from;  // A checkpoint of another job: its parameters are begun with.
+  std::function<void(absl::Duration)> sleep = absl::SleepFor;  // Between two attempts.
 };
 
 struct Claim {

@@ -39,6 +39,8 @@ class JobStore {
   // ---- checkpoints ----
 
   absl::StatusOr<std::vector<ListedCheckpoint>> List() { return ListCheckpoints(*checkpoints_); }
+  // See GiveUpCheckpoint.
+  absl::Status GiveUp(const std::string& id) { return GiveUpCheckpoint(*checkpoints_, id); }
   absl::Status Delete(const std::vector<std::string>& ids);
 
  private:

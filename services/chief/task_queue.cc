@@ -88,6 +88,8 @@ ReportOutcome TaskQueue::Adopt(const v1::LeaseReport& report) {
   BeginUntil(*position + 1);
   const auto open = open_.find(stream);
   if (open == open_.end() || !returned_.contains(stream)) return {};  // Done, or another's.
+  const bool old = FromProto(report.generation()) < FromProto(open->second.generation);
+  if (old && !report.finished()) return {};  // Shards do not listen to it.
   v1::Lease lease;
   lease.set_kind(v1::LEASE_KIND_TASK);
   *lease.mutable_generation() = report.generation();

@@ -23,6 +23,16 @@ PullAnswers ClockMachine::SetQuorum(std::span<const QuorumMember> members) {
   return ReleasePulls();
 }
 
+PullAnswers ClockMachine::Restart() {
+  clocks_.clear();
+  strangers_.clear();
+  PullAnswers answers;
+  for (const Parked& pull : std::exchange(parked_, {})) {
+    answers.push_back({pull.waiter, absl::UnavailableError("the timeline of the pull is over")});
+  }
+  return answers;
+}
+
 // Members' ids ascend in time: the oldest is forgotten first.
 void ClockMachine::BoundStrangers() {
   while (strangers_.size() > kMaxStrangers) strangers_.erase(strangers_.begin());

@@ -27,6 +27,7 @@ struct QuorumMember {
 };
 
 // OK: the pull may go on. DEADLINE_EXCEEDED: it has waited long enough; the holder asks again.
+// UNAVAILABLE: its timeline is over.
 struct PullAnswer {
   WaiterId waiter{};
   absl::Status status;
@@ -46,6 +47,9 @@ class ClockMachine {
   // The view's members are the quorum. A member begins at its start_clock, or at what it has told
   // by itself if that is more. Releases pulls.
   PullAnswers SetQuorum(std::span<const QuorumMember> members);
+
+  // A later timeline: steps are counted anew, and whoever waits for an old one waits in vain.
+  PullAnswers Restart();
 
   // A push of `member` has been carried out, no fate of it asks for another try: it has finished
   // `clock` steps. Releases pulls. What somebody says who is not of the quorum (or not yet: views

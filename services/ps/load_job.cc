@@ -1,7 +1,7 @@
 #include "ps/load_job.h"
 
 #include <algorithm>
-#include <thread>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -30,10 +30,12 @@ absl::Status LoadJob::Run() {
   shard_.Unload();
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("load.unloaded"));
   CAPSTAN_RETURN_IF_ERROR(OpenCheckpoint());
-  std::vector<std::thread> helpers;
-  for (int i = 1; i < kThreads; ++i) helpers.emplace_back([this] { Work(); });
+  std::vector<std::unique_ptr<Background::Work>> helpers;
+  for (int i = 1; i < kThreads; ++i) {
+    helpers.push_back(outside_.background.Begin([this] { Work(); }));
+  }
   Work();
-  for (std::thread& helper : helpers) helper.join();
+  helpers.clear();  // Each has ended.
   {
     absl::MutexLock lock(&mu_);
     CAPSTAN_RETURN_IF_ERROR(failure_);
@@ -45,7 +47,8 @@ absl::Status LoadJob::Run() {
 
 absl::Status LoadJob::OpenCheckpoint() {
   if (order_.uri().empty()) return absl::OkStatus();
-  absl::StatusOr<CheckpointReader> reader = CheckpointReader::Open(order_.uri());
+  absl::StatusOr<CheckpointReader> reader =
+      CheckpointReader::Open(order_.uri(), outside_.open_store);
   if (absl::IsNotFound(reader.status())) return absl::DataLossError(reader.status().message());
   CAPSTAN_RETURN_IF_ERROR(reader.status());
   reader_ = *std::move(reader);

@@ -6,23 +6,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
 #include "capstan/v1/ps.pb.h"
+#include "ps/outside.h"
 #include "ps/shard.h"
 
 namespace capstan::ps {
 
-// Run() by one thread; Cancel() and the numbers by any.
+// Run() by one thread, which gets help in the background; Cancel() and the numbers by any.
 class LoadJob {
  public:
   static constexpr int kThreads = 2;
 
   // The shard must outlive it.
-  LoadJob(Shard& shard, const v1::LoadPartitionsRequest& order) : shard_(shard), order_(order) {}
+  LoadJob(Shard& shard, const v1::LoadPartitionsRequest& order, Outside outside)
+      : shard_(shard), order_(order), outside_(std::move(outside)) {}
 
   // Drops what the shard holds, loads every partition of the order and serves them, or none:
   // DATA_LOSS, with the object, if one is damaged or missing; CANCELLED.
@@ -48,6 +51,7 @@ class LoadJob {
 
   Shard& shard_;
   const v1::LoadPartitionsRequest order_;
+  const Outside outside_;
   std::optional<CheckpointReader> reader_;
   std::atomic<bool> cancelled_{false};
   std::atomic<int> next_{0};  // In order_.partitions.

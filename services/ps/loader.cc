@@ -26,14 +26,11 @@ bool MayPass(const absl::Status& status) {
 }  // namespace
 
 Loader::~Loader() {
-  std::thread thread;
-  {
-    absl::MutexLock lock(&mu_);
-    if (!load_) return;
-    load_->job->Cancel();
-    thread = std::move(load_->thread);
-  }
-  if (thread.joinable()) thread.join();
+  std::unique_ptr<Background::Work> work;  // Ends without the lock.
+  absl::MutexLock lock(&mu_);
+  if (!load_) return;
+  load_->job->Cancel();
+  work = std::move(load_->work);
 }
 
 absl::Status Loader::Check(const v1::LoadPartitionsRequest& request) const {
@@ -77,11 +74,11 @@ absl::StatusOr<v1::LoadPartitionsReply> Loader::Order(const v1::LoadPartitionsRe
 }
 
 void Loader::Begin(const v1::LoadPartitionsRequest& request) {
-  if (load_ && load_->thread.joinable()) load_->thread.join();  // It has ended.
+  if (load_) load_->work.reset();  // It has ended.
   load_.emplace(Load{.order = request,
-                     .job = std::make_unique<LoadJob>(shard_, request),
+                     .job = std::make_unique<LoadJob>(shard_, request, outside_),
                      .began = shard_.clock().Now()});
-  load_->thread = std::thread([this, &job = *load_->job] { Run(job); });
+  load_->work = outside_.background.Begin([this, &job = *load_->job] { Run(job); });
 }
 
 void Loader::Run(LoadJob& job) {
@@ -99,7 +96,7 @@ void Loader::Run(LoadJob& job) {
   const uint64_t timeline = ended.order.header().timeline();
   const std::string& uri = ended.order.uri();
   if (!status.ok()) {
-    log::Error("loading has failed", {{"timeline", timeline}, {"uri", uri}, {"error", status}});
+    log::Warn("loading has failed", {{"timeline", timeline}, {"uri", uri}, {"error", status}});
     return;
   }
   log::Info("loaded", {{"timeline", timeline},

@@ -4,7 +4,7 @@
 
 #include <memory>
 #include <optional>
-#include <thread>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/load_job.h"
+#include "ps/outside.h"
 #include "ps/shard.h"
 
 namespace capstan::ps {
@@ -21,7 +22,7 @@ namespace capstan::ps {
 class Loader {
  public:
   // `shard` must outlive the loader.
-  explicit Loader(Shard& shard) : shard_(shard) {}
+  Loader(Shard& shard, Outside outside) : shard_(shard), outside_(std::move(outside)) {}
   ~Loader();  // Gives up the load under way.
 
   // Begins the load of a timeline, or says how that under way or done stands; never waits for it.
@@ -33,7 +34,7 @@ class Loader {
   struct Load {
     v1::LoadPartitionsRequest order;
     std::unique_ptr<LoadJob> job;
-    std::thread thread = {};
+    std::unique_ptr<Background::Work> work = {};
     absl::Time began;
     absl::Duration took = absl::ZeroDuration();
     bool ended = false;
@@ -46,6 +47,7 @@ class Loader {
   v1::LoadPartitionsReply ReplyOf(const Load& load) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Shard& shard_;
+  const Outside outside_;
   absl::Mutex mu_;
   std::optional<Load> load_ ABSL_GUARDED_BY(mu_);  // The present one, or the last.
 };

@@ -144,8 +144,10 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   const SteadyClock clock;
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Shard> shard,
                            Shard::Create(job, identity, metrics, clock));
-  Saver saver(*shard);
-  Loader loader(*shard);
+  Threads threads;
+  Threads gentle_threads(Saver::kNiceness);
+  Saver saver(*shard, {.background = gentle_threads});
+  Loader loader(*shard, {.background = threads});
   const ServedShard served{*shard, saver, loader};
   service.Serve(&served);
   listeners.health->Set(Probe::kStartup, true);

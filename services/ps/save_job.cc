@@ -12,8 +12,8 @@
 
 namespace capstan::ps {
 
-SaveJob::SaveJob(Shard& shard, const v1::SavePartitionsRequest& order)
-    : shard_(shard), order_(order) {
+SaveJob::SaveJob(Shard& shard, const v1::SavePartitionsRequest& order, StoreOpener open)
+    : shard_(shard), order_(order), open_(std::move(open)) {
   (void)shard_.ForEachPartition([this](PartitionIndex index, Partition& partition) {
     items_.push_back({.index = index, .partition = &partition});
     return absl::OkStatus();
@@ -54,8 +54,7 @@ absl::Status SaveJob::Run() {
 }
 
 absl::Status SaveJob::SaveAll() {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder,
-                           OpenObjectStore(order_.uri()));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, open_(order_.uri()));
   for (Item& item : items_) CAPSTAN_RETURN_IF_ERROR(SaveOne(*folder, item));
   return absl::OkStatus();
 }

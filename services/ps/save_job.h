@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "capstan/objectstore/object_store.h"
+#include "capstan/objectstore/store_opener.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/partition.h"
 #include "ps/shard.h"
@@ -21,7 +21,7 @@ namespace capstan::ps {
 class SaveJob {
  public:
   // The shard must outlive it.
-  SaveJob(Shard& shard, const v1::SavePartitionsRequest& order);
+  SaveJob(Shard& shard, const v1::SavePartitionsRequest& order, StoreOpener open);
 
   // Where a part is synchronous, the moment of which all partitions are saved. Otherwise each has
   // its own, in Run().
@@ -52,6 +52,7 @@ class SaveJob {
 
   Shard& shard_;
   const v1::SavePartitionsRequest order_;
+  const StoreOpener open_;
   std::vector<Item> items_;
   std::atomic<bool> cancelled_{false};
   std::atomic<uint64_t> saved_{0};

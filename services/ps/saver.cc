@@ -1,8 +1,5 @@
 #include "ps/saver.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -14,23 +11,14 @@ namespace {
 
 constexpr size_t kPast = 64;
 
-// Requests come before a checkpoint.
-void GiveWay() {
-  constexpr int kNice = 10;
-  (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
-}
-
 }  // namespace
 
 Saver::~Saver() {
-  std::thread thread;
-  {
-    absl::MutexLock lock(&mu_);
-    if (!save_) return;
-    save_->job->Cancel();
-    thread = std::move(save_->thread);
-  }
-  if (thread.joinable()) thread.join();
+  std::unique_ptr<Background::Work> work;  // Ends without the lock.
+  absl::MutexLock lock(&mu_);
+  if (!save_) return;
+  save_->job->Cancel();
+  work = std::move(save_->work);
 }
 
 absl::StatusOr<v1::SavePartitionsReply> Saver::Order(const v1::SavePartitionsRequest& request) {
@@ -50,20 +38,19 @@ absl::StatusOr<v1::SavePartitionsReply> Saver::Order(const v1::SavePartitionsReq
 
 void Saver::Begin(const v1::SavePartitionsRequest& request) {
   if (save_) {
-    save_->thread.join();  // It has ended.
+    save_->work.reset();  // It has ended.
     past_.push_back(save_->order.id());
     if (past_.size() > kPast) past_.pop_front();
   }
   save_.emplace(Save{.order = request,
-                     .job = std::make_unique<SaveJob>(shard_, request),
+                     .job = std::make_unique<SaveJob>(shard_, request, outside_.open_store),
                      .began = shard_.clock().Now()});
   // What is not marked is settled, as after any failure, by Run().
   if (absl::Status marked = save_->job->Mark(); !marked.ok()) save_->job->Cancel();
-  save_->thread = std::thread([this, &job = *save_->job] { Run(job); });
+  save_->work = outside_.background.Begin([this, &job = *save_->job] { Run(job); });
 }
 
 void Saver::Run(SaveJob& job) {
-  GiveWay();
   const absl::Status status = job.Run();
   std::string id;
   absl::Duration took;

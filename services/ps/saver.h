@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "capstan/v1/ps.pb.h"
+#include "ps/outside.h"
 #include "ps/save_job.h"
 #include "ps/shard.h"
 
@@ -22,8 +23,10 @@ namespace capstan::ps {
 // *Thread-safe*.
 class Saver {
  public:
+  static constexpr int kNiceness = 10;  // Of its threads: requests come before a checkpoint.
+
   // `shard` must outlive the saver.
-  explicit Saver(Shard& shard) : shard_(shard) {}
+  Saver(Shard& shard, Outside outside) : shard_(shard), outside_(std::move(outside)) {}
   ~Saver();  // Gives up the save under way.
 
   // Begins the save of this id, or says how it stands; never waits for it. Another id ends the save
@@ -36,7 +39,7 @@ class Saver {
   struct Save {
     v1::SavePartitionsRequest order;
     std::unique_ptr<SaveJob> job;
-    std::thread thread = {};
+    std::unique_ptr<Background::Work> work = {};
     absl::Time began;
     bool ended = false;
     absl::Status status = {};
@@ -48,6 +51,7 @@ class Saver {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Shard& shard_;
+  const Outside outside_;
   absl::Mutex mu_;
   std::optional<Save> save_ ABSL_GUARDED_BY(mu_);      // The present one, or the last.
   std::deque<std::string> past_ ABSL_GUARDED_BY(mu_);  // Ids before it: a late order is refused.

@@ -73,6 +73,8 @@ Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metri
 
 absl::Status Shard::SetView(const v1::View& view) {
   PullAnswers released;
+  bool later = false;
+  bool over = false;  // Its timeline: its clocks are not those of the present one.
   {
     absl::MutexLock lock(&view_mu_);
     if (OrderOf(view.epoch()) <= OrderOf(epoch_)) return absl::OkStatus();
@@ -81,10 +83,12 @@ absl::Status Shard::SetView(const v1::View& view) {
           "the view maps ", view.owners_size(), " partitions, the job has ", partitions_.size()));
     }
     epoch_ = view.epoch();
-    Hear(view.epoch().term(), view.timeline());
+    later = Hear(view.epoch().term(), view.timeline());
+    over = view.timeline() < heard_timeline_;
     CAPSTAN_FAILPOINT("shard.view_taken");
   }
-  if (clocks_needed_) {
+  if (later) RestartClocks();
+  if (clocks_needed_ && !over) {
     std::vector<QuorumMember> quorum;
     std::map<MemberId, std::string> names;
     for (const v1::MemberInfo& member : view.members()) {
@@ -94,17 +98,31 @@ absl::Status Shard::SetView(const v1::View& view) {
     absl::MutexLock lock(&clock_mu_);
     workers_ = std::move(names);
     released = clocks_.SetQuorum(quorum);
+    quorum_known_ = true;
   }
   AnswerPulls(released);
   return absl::OkStatus();
 }
 
 // What is of an earlier timeline than the latest heard of is void.
-void Shard::Hear(uint64_t term, uint64_t timeline) {
+bool Shard::Hear(uint64_t term, uint64_t timeline) {
   heard_term_ = std::max(heard_term_, term);
-  if (timeline <= heard_timeline_) return;
+  if (timeline <= heard_timeline_) return false;
   heard_timeline_ = timeline;
   timeline_.store(0, std::memory_order_release);
+  return true;
+}
+
+// What members had finished is void: they begin again, and nobody may run ahead of them.
+void Shard::RestartClocks() {
+  if (!clocks_needed_) return;
+  PullAnswers released;
+  {
+    absl::MutexLock lock(&clock_mu_);
+    released = clocks_.Restart();
+    quorum_known_ = false;
+  }
+  AnswerPulls(released);
 }
 
 absl::Status Shard::CheckTarget(const v1::RequestHeader& header) const {
@@ -141,13 +159,17 @@ absl::Status Shard::CheckOrder(const v1::RequestHeader& header) {
 // ---- its contents ----
 
 absl::Status Shard::BeginLoad(uint64_t timeline) {
-  absl::MutexLock lock(&view_mu_);
-  if (timeline == 0 || timeline < heard_timeline_) {
-    return absl::FailedPreconditionError(absl::StrCat("ordered to load timeline ", timeline,
-                                                      ", the present one is ", heard_timeline_));
+  bool later = false;
+  {
+    absl::MutexLock lock(&view_mu_);
+    if (timeline == 0 || timeline < heard_timeline_) {
+      return absl::FailedPreconditionError(absl::StrCat("ordered to load timeline ", timeline,
+                                                        ", the present one is ", heard_timeline_));
+    }
+    later = Hear(heard_term_, timeline);
+    timeline_.store(0, std::memory_order_release);
   }
-  heard_timeline_ = timeline;
-  timeline_.store(0, std::memory_order_release);
+  if (later) RestartClocks();
   CAPSTAN_FAILPOINT("load.timeline_begun");
   return absl::OkStatus();
 }
@@ -201,15 +223,19 @@ std::optional<WaiterId> Shard::Pull(std::unique_ptr<const PullQuery> query, absl
         metrics_.ObserveParkedPull(clock_.Now() - begin);
         done(status.ok() ? PullNow(*query) : status);
       });
-  PullWait wait;
+  std::optional<PullWait> wait;
   {
     absl::MutexLock lock(&clock_mu_);
-    wait = clocks_.Pull(waiter, clock, deadline);
+    if (quorum_known_) wait = clocks_.Pull(waiter, clock, deadline);
   }
-  if (wait == PullWait::kParked) return waiter;
+  if (!wait) {  // Nobody may run ahead of members that this shard has not heard of.
+    parked_pulls_.Release(waiter, absl::UnavailableError("the timeline's view is on its way"));
+    return std::nullopt;
+  }
+  if (*wait == PullWait::kParked) return waiter;
   parked_pulls_.Release(
       waiter,
-      wait == PullWait::kGo
+      *wait == PullWait::kGo
           ? absl::OkStatus()
           : WithRetryAfter(absl::ResourceExhaustedError("too many pulls wait on this shard"),
                            kBusyHint));

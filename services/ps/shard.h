@@ -130,7 +130,9 @@ class Shard {
   Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics, const Clock& clock);
 
   absl::Status CheckTarget(const v1::RequestHeader& header) const;
-  void Hear(uint64_t term, uint64_t timeline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(view_mu_);
+  // True: a later timeline has begun.
+  bool Hear(uint64_t term, uint64_t timeline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(view_mu_);
+  void RestartClocks();
   void SetKeeper(uint64_t timeline, std::optional<KeeperMachine> keeper);
   absl::Status LearnRound(uint64_t timeline, const v1::ClosedSet& closed);
   void SweepRounds();
@@ -159,6 +161,7 @@ class Shard {
 
   mutable absl::Mutex clock_mu_;
   ClockMachine clocks_ ABSL_GUARDED_BY(clock_mu_);
+  bool quorum_known_ ABSL_GUARDED_BY(clock_mu_) = false;  // Of the present timeline.
   // Whose the quorum's members are.
   std::map<MemberId, std::string> workers_ ABSL_GUARDED_BY(clock_mu_);
   ParkedCalls<absl::Status> parked_pulls_;

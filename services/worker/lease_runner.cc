@@ -1,5 +1,6 @@
 #include "worker/lease_runner.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <variant>
@@ -268,6 +269,7 @@ void LeaseRunner::Do(const SendOpen& action) {
         }
         if (event.status.ok() && event.answer == v1::OpenRoundReply::ANSWER_OPEN) {
           round_ = event.round;
+          closed_ = std::max(closed_, event.cursor);
           member_.times.round_wait.Add(Now() - open_began_);
           member_.metrics.round_wait_seconds.Observe(absl::ToDoubleSeconds(Now() - open_began_));
         }
@@ -369,7 +371,9 @@ v1::LeaseReport LeaseRunner::Report() {
   report.set_loss_sum(progress.loss_sum);
   report.set_nonfinite_loss(nonfinite_loss_);
   report.set_finished(over_ && !lost_ && !returned_ && failure_.ok());
-  report.set_returned(returned_);
+  // What is lost may be held by nobody: a chief that has adopted it has to hear that this one is
+  // not at work on it.
+  report.set_returned(returned_ || lost_);
   if (!failure_.ok()) report.set_error(std::string(failure_.message()));
   report.set_bad_data(bad_data_);
   if (progress.total_batches) report.set_total_batches(*progress.total_batches);
@@ -378,7 +382,9 @@ v1::LeaseReport LeaseRunner::Report() {
     report.set_stream(StreamId::Task(lease_.data_epoch(), lease_.task().index()).value);
   }
   if (lease_.kind() == v1::LEASE_KIND_LANE) {
-    for (v1::LaneTaskDone& task : feed_.TakeDone(progress.batches_done)) {
+    // A checkpoint of the last round closed does not hold what is only staged.
+    const uint64_t cursor = report.finished() ? progress.batches_done : closed_;
+    for (v1::LaneTaskDone& task : feed_.TakeDone(cursor)) {
       tasks_done_.push_back(std::move(task));
     }
     *report.mutable_lane_tasks_done() = {tasks_done_.begin(), tasks_done_.end()};

@@ -17,6 +17,7 @@
 #include "worker/batch_feed.h"
 #include "worker/compute_thread.h"
 #include "worker/holder_machine.h"
+#include "worker/lease_work.h"
 #include "worker/step.h"
 #include "worker/step_times.h"
 #include "worker/worker_metrics.h"
@@ -39,41 +40,25 @@ struct MemberContext {
 };
 
 // Confined to the event loop.
-class LeaseRunner {
+class LeaseRunner final : public LeaseWork {
  public:
   // Begins at once. `member` must outlive the runner.
   LeaseRunner(const MemberContext& member, v1::Lease lease);
-  ~LeaseRunner();
+  ~LeaseRunner() override;
   LeaseRunner(const LeaseRunner&) = delete;
   LeaseRunner& operator=(const LeaseRunner&) = delete;
 
-  // Further tasks of the lane, from the first that the chief does not know to be done.
-  void Extend(const v1::Lease& lease);
-
-  // The client has a newer view; `restarted`: the shards with a new incarnation.
-  void OnView(const std::vector<ShardIndex>& restarted);
-  void Revoke() { Deliver(Revoked()); }
-  void BeginDrain(absl::Time deadline) { Deliver(Drain{deadline}); }
-
-  // When Wake is to be called, for waits and retries.
-  absl::Time NextWake() const {
+  // Events are handled one at a time, in order: an action may bring about the next event at once.
+  void Deliver(Event event) override;
+  void Extend(const v1::Lease& lease) override;
+  void OnView(const std::vector<ShardIndex>& restarted) override;
+  absl::Time NextWake() const override {
     return machine_over_ ? absl::InfiniteFuture() : machine_->NextWake();
   }
-  void Wake() { Deliver(Tick()); }
-
-  // The work is over: finished, returned, lost or failed.
-  bool over() const { return over_; }
-  bool lost() const { return lost_; }
-  v1::LeaseKind kind() const { return lease_.kind(); }
-  Generation generation() const { return generation_; }
-  uint64_t timeline() const { return lease_.timeline(); }
-
-  // What the chief is told. A lane's finished tasks are told until it is seen to know of them.
-  v1::LeaseReport Report();
+  bool over() const override { return over_; }
+  v1::LeaseReport Report() override;
 
  private:
-  // Events are handled one at a time, in order: an action may bring about the next event at once.
-  void Deliver(Event event);
   void Do(const ReadBatch& action);
   void Do(const SendPull& action);
   void Do(const Compute& action);
@@ -121,6 +106,7 @@ class LeaseRunner {
   v1::EvaluationResult evaluation_;
   std::vector<v1::LaneTaskDone> tasks_done_;
   uint64_t round_ = 0;
+  uint64_t closed_ = 0;  // Of the lane's batches: those in rounds that have been closed.
   uint64_t late_counted_ = 0;
   absl::Time open_began_;
   bool machine_over_ = false;  // It has said Finished.

@@ -96,9 +96,9 @@ WorkerEnd Worker::Run(const Shutdown& shutdown) {
     if (shutdown.requested() && !draining_) BeginDrain();
     const absl::Time now = Now();
     if (now >= view_retry_) WatchView();
-    for (auto& [id, member] : members_) member->Wake(now);
+    for (auto& [id, member] : members_) member->leases().Wake(now);
     if (std::any_of(members_.begin(), members_.end(),
-                    [](const auto& entry) { return entry.second->HasEnded(); })) {
+                    [](const auto& entry) { return entry.second->leases().HasEnded(); })) {
       ReportAll();
     }
     if (now >= session_.NextHeartbeat()) SendHeartbeat();
@@ -112,7 +112,7 @@ absl::Duration Worker::UntilNextDeadline() const {
   // SIGTERM is noticed within a fifth of a second.
   constexpr absl::Duration kLongest = absl::Milliseconds(200);
   absl::Time next = std::min(session_.NextHeartbeat(), view_retry_);
-  for (const auto& [id, member] : members_) next = std::min(next, member->NextWake());
+  for (const auto& [id, member] : members_) next = std::min(next, member->leases().NextWake());
   return std::clamp(next - Now(), absl::ZeroDuration(), kLongest);
 }
 
@@ -140,7 +140,7 @@ void Worker::OnView(const v1::View& view) {
   if (view.owners().empty() && !view_.owners().empty()) return;
   if (view.timeline() > view_.timeline()) {
     session_.ForgetBefore(view.timeline());
-    for (auto& [id, member] : members_) member->ForgetBefore(view.timeline());
+    for (auto& [id, member] : members_) member->leases().ForgetBefore(view.timeline());
   }
   view_ = view;
   for (auto& [id, member] : members_) member->OnView(view, restarted);
@@ -181,16 +181,16 @@ void Worker::CarryOut(const Orders& orders) {
     return;
   }
   for (const Generation& generation : orders.revoked) {
-    for (auto& [id, member] : members_) member->Revoke(generation);
+    for (auto& [id, member] : members_) member->leases().Revoke(generation);
   }
   for (const v1::Lease& lease : orders.extended) {
     auto found = members_.find(MemberId{lease.member()});
-    if (found != members_.end()) found->second->Extend(lease);
+    if (found != members_.end()) found->second->leases().Extend(lease);
   }
   CAPSTAN_FAILPOINT("worker.leases_answered");
   for (const v1::Lease& lease : orders.granted) {
     auto found = members_.find(MemberId{lease.member()});
-    if (found != members_.end()) found->second->Grant(lease);
+    if (found != members_.end()) found->second->leases().Grant(lease);
   }
   if (orders.state != state_ && IsOver(orders.state)) log::Info("the job is over; parked");
   state_ = orders.state;
@@ -261,7 +261,8 @@ void Worker::BeginDrain() {
   draining_ = true;
   drain_deadline_ = Now() + options_.drain;
   log::Info("draining: finishing the steps under way, giving back the rest");
-  for (auto& [id, member] : members_) member->BeginDrain(drain_deadline_ - absl::Seconds(1));
+  for (auto& [id, member] : members_)
+    member->leases().BeginDrain(drain_deadline_ - absl::Seconds(1));
   session_.Drain();
 }
 

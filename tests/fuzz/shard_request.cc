@@ -122,7 +122,9 @@ void Load(Shard& shard, const v1::View& view) {
   v1::LoadPartitionsRequest order;
   order.mutable_header()->set_timeline(view.timeline());
   for (int i = 0; i < view.owners_size(); ++i) order.add_partitions(static_cast<uint32_t>(i));
-  CAPSTAN_CHECK(shard.BeginLoad(view.timeline()).ok() && LoadJob(shard, order).Run().ok());
+  Threads threads;
+  CAPSTAN_CHECK(shard.BeginLoad(view.timeline()).ok() &&
+                LoadJob(shard, order, {.background = threads}).Run().ok());
 }
 
 std::string FileOf(Partition& partition, const Catalog& catalog, absl::Time now) {

@@ -22,32 +22,73 @@ std::string ManifestKey(const std::string& id) {
   return absl::StrCat(id, "/", absl::string_view(kManifestName.data(), kManifestName.size()));
 }
 
+// Nothing is said of what stands there.
+bool IsAway(const absl::Status& status) {
+  return !status.ok() && !absl::IsNotFound(status) && !absl::IsDataLoss(status) &&
+         !absl::IsFailedPrecondition(status) && !absl::IsInvalidArgument(status);
+}
+
+using Sizes = std::map<std::string, uint64_t>;  // Of a folder's objects, by name.
+
+absl::StatusOr<v1::Manifest> ReadListed(ObjectStore& checkpoints, const std::string& id) {
+  const absl::StatusOr<std::string> text = checkpoints.Get(ManifestKey(id));
+  if (absl::IsNotFound(text.status())) return absl::NotFoundError("it has no manifest");
+  CAPSTAN_RETURN_IF_ERROR(text.status());
+  if (text->empty()) return absl::NotFoundError("it has been given up");
+  return ParseManifest(*text);
+}
+
+absl::Status CheckSizes(const v1::Manifest& manifest, const Sizes& sizes) {
+  for (const v1::SavedFile& file : manifest.files()) {
+    const auto found = sizes.find(file.name());
+    if (found == sizes.end()) return absl::DataLossError(absl::StrCat(file.name(), " is missing"));
+    if (found->second == file.bytes()) continue;
+    return absl::DataLossError(absl::StrCat(file.name(), " has ", found->second,
+                                            " bytes, the manifest names ", file.bytes()));
+  }
+  return absl::OkStatus();
+}
+
+// A parent has a lower step, or is of an earlier attempt; what names itself ends nowhere.
+void CheckParents(std::map<std::string, ListedCheckpoint>& found) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto& [id, checkpoint] : found) {
+      if (!checkpoint.status.ok() || checkpoint.manifest.parent().empty()) continue;
+      const auto parent = found.find(checkpoint.manifest.parent());
+      if (parent != found.end() && parent->second.status.ok()) continue;
+      checkpoint.status = absl::DataLossError(
+          absl::StrCat("its parent ", checkpoint.manifest.parent(), " is missing or damaged"));
+      changed = true;
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<ListedCheckpoint>> ListCheckpoints(ObjectStore& checkpoints) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, checkpoints.List(""));
   std::map<std::string, ListedCheckpoint> found;
+  std::map<std::string, Sizes> sizes;
   for (const ObjectInfo& object : objects) {
     const size_t slash = object.key.find('/');
     if (slash == std::string::npos) continue;
-    ListedCheckpoint& checkpoint = found[object.key.substr(0, slash)];
-    checkpoint.bytes += object.bytes;
+    const std::string id = object.key.substr(0, slash);
+    found[id].bytes += object.bytes;
+    sizes[id][object.key.substr(slash + 1)] = object.bytes;
   }
-  std::vector<ListedCheckpoint> list;
   for (auto& [id, checkpoint] : found) {
     checkpoint.id = id;
-    absl::StatusOr<std::string> text = checkpoints.Get(ManifestKey(id));
-    if (text.ok()) {
-      absl::StatusOr<v1::Manifest> manifest = ParseManifest(*text);
-      checkpoint.status = manifest.status();
-      if (manifest.ok()) checkpoint.manifest = *std::move(manifest);
-    } else if (absl::IsNotFound(text.status())) {
-      checkpoint.status = absl::NotFoundError("it has no manifest");
-    } else {
-      return text.status();
-    }
-    list.push_back(std::move(checkpoint));
+    absl::StatusOr<v1::Manifest> manifest = ReadListed(checkpoints, id);
+    checkpoint.status = manifest.status();
+    if (IsAway(checkpoint.status)) return checkpoint.status;
+    if (!manifest.ok()) continue;
+    checkpoint.status = CheckSizes(*manifest, sizes[id]);
+    checkpoint.manifest = *std::move(manifest);
   }
+  CheckParents(found);
+  std::vector<ListedCheckpoint> list;
+  for (auto& [id, checkpoint] : found) list.push_back(std::move(checkpoint));
   std::sort(list.begin(), list.end(),
             [](const auto& a, const auto& b) { return OrderOf(a) < OrderOf(b); });
   return list;
@@ -80,11 +121,19 @@ std::vector<std::string> CheckpointsToPrune(absl::Span<const ListedCheckpoint> c
   return prune;
 }
 
+absl::Status GiveUpCheckpoint(ObjectStore& checkpoints, const std::string& id) {
+  return checkpoints.PutIfAbsent(ManifestKey(id), "").status();
+}
+
 absl::Status DeleteCheckpoint(ObjectStore& checkpoints, const std::string& id) {
-  CAPSTAN_RETURN_IF_ERROR(checkpoints.Delete(ManifestKey(id)));
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects,
                            checkpoints.List(absl::StrCat(id, "/")));
+  const ObjectInfo given_up{ManifestKey(id), 0};
+  const bool keep =
+      objects.size() > 1 && std::find(objects.begin(), objects.end(), given_up) != objects.end();
+  if (!keep) CAPSTAN_RETURN_IF_ERROR(checkpoints.Delete(ManifestKey(id)));
   for (const ObjectInfo& object : objects) {
+    if (object == given_up) continue;
     CAPSTAN_RETURN_IF_ERROR(checkpoints.Delete(object.key));
   }
   return absl::OkStatus();

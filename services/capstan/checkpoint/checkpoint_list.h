@@ -19,7 +19,9 @@ namespace capstan {
 // One folder of the job's "checkpoints" folder.
 struct ListedCheckpoint {
   std::string id;
-  absl::Status status;    // Of its manifest; NOT_FOUND: it has none, so it is no checkpoint.
+  // NOT_FOUND: it has no manifest, so it is no checkpoint; DATA_LOSS: its manifest is damaged, or
+  // an object that it or one of its parents names is missing or of another size.
+  absl::Status status;
   v1::Manifest manifest;  // If the status is OK.
   uint64_t bytes = 0;     // Of all objects in the folder.
 };
@@ -33,7 +35,12 @@ absl::StatusOr<std::vector<ListedCheckpoint>> ListCheckpoints(ObjectStore& check
 std::vector<std::string> CheckpointsToPrune(absl::Span<const ListedCheckpoint> checkpoints,
                                             size_t keep, const std::set<std::string>& exempt);
 
-// Deletes the manifest first: what is left after a crash is garbage, not a broken checkpoint.
+// Whoever was writing this checkpoint cannot complete it any more: an empty manifest takes the
+// place of its own. ALREADY_EXISTS: it has been completed, or given up before.
+absl::Status GiveUpCheckpoint(ObjectStore& checkpoints, const std::string& id);
+
+// Deletes the manifest first: what is left after a crash is garbage, not a broken checkpoint. Of
+// one that has been given up the empty manifest stays, until there is nothing else left to delete.
 absl::Status DeleteCheckpoint(ObjectStore& checkpoints, const std::string& id);
 
 }  // namespace capstan

@@ -29,9 +29,10 @@ absl::Status Differs(absl::string_view what, uint64_t stored, uint64_t wanted) {
 
 }  // namespace
 
-absl::StatusOr<CheckpointReader::Link> CheckpointReader::OpenLink(const std::string& uri) {
+absl::StatusOr<CheckpointReader::Link> CheckpointReader::OpenLink(const std::string& uri,
+                                                                  const StoreOpener& open) {
   Link link{.uri = uri};
-  CAPSTAN_ASSIGN_OR_RETURN(link.folder, OpenObjectStore(uri));
+  CAPSTAN_ASSIGN_OR_RETURN(link.folder, open(uri));
   absl::StatusOr<v1::Manifest> manifest = ReadManifest(*link.folder);
   if (!manifest.ok()) return About(uri, manifest.status());
   link.manifest = *std::move(manifest);
@@ -42,9 +43,10 @@ absl::StatusOr<CheckpointReader::Link> CheckpointReader::OpenLink(const std::str
   return link;
 }
 
-absl::StatusOr<CheckpointReader> CheckpointReader::Open(const std::string& uri) {
+absl::StatusOr<CheckpointReader> CheckpointReader::Open(const std::string& uri,
+                                                        const StoreOpener& open) {
   CheckpointReader reader;
-  CAPSTAN_ASSIGN_OR_RETURN(Link first, OpenLink(uri));
+  CAPSTAN_ASSIGN_OR_RETURN(Link first, OpenLink(uri, open));
   reader.links_.push_back(std::move(first));
   while (!reader.links_.back().manifest.parent().empty()) {
     const std::string& parent = reader.links_.back().manifest.parent();
@@ -54,7 +56,7 @@ absl::StatusOr<CheckpointReader> CheckpointReader::Open(const std::string& uri) 
     if (reader.links_.size() == kMaxChain) {
       return absl::DataLossError(absl::StrCat(uri, ": a chain of more than ", kMaxChain));
     }
-    absl::StatusOr<Link> opened = OpenLink(CheckpointBeside(uri, parent));
+    absl::StatusOr<Link> opened = OpenLink(CheckpointBeside(uri, parent), open);
     if (!opened.ok()) return AsLoss(uri, opened.status());
     Link link = *std::move(opened);
     if (link.manifest.job().partition_count() != reader.manifest().job().partition_count()) {

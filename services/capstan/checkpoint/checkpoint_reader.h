@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "capstan/checkpoint/partition_file.h"
 #include "capstan/objectstore/object_store.h"
+#include "capstan/objectstore/store_opener.h"
 #include "capstan/placement/dense_layout.h"
 #include "capstan/store/slab_arena.h"
 #include "capstan/v1/checkpoint.pb.h"
@@ -27,7 +28,8 @@ class CheckpointReader {
   // `uri`: the checkpoint's folder. NOT_FOUND if it holds none; DATA_LOSS, with the object, if its
   // manifest is damaged, or one of its chain is damaged or missing; FAILED_PRECONDITION if a newer
   // Capstan has written one.
-  static absl::StatusOr<CheckpointReader> Open(const std::string& uri);
+  static absl::StatusOr<CheckpointReader> Open(const std::string& uri,
+                                               const StoreOpener& open = OpensAnyStore());
 
   const v1::Manifest& manifest() const { return links_.front().manifest; }
   // Of the chain, the newest first; that which the manifest names is the last.
@@ -59,7 +61,7 @@ class CheckpointReader {
   };
 
   CheckpointReader() = default;
-  static absl::StatusOr<Link> OpenLink(const std::string& uri);
+  static absl::StatusOr<Link> OpenLink(const std::string& uri, const StoreOpener& open);
   // Number of links that hold something of the partition.
   absl::StatusOr<size_t> LinksOf(PartitionIndex partition) const;
 

@@ -61,8 +61,8 @@ LocalShard::LocalShard(const v1::JobSpec& job, int index, const std::string& lis
   auto server = Server::Start({.listen = listen}, {&service_});
   CAPSTAN_CHECK(server.ok());
   server_ = *std::move(server);
-  saver_.emplace(*shard_);
-  loader_.emplace(*shard_);
+  saver_.emplace(*shard_, ps::Outside{.background = gentle_threads_});
+  loader_.emplace(*shard_, ps::Outside{.background = threads_});
   served_.emplace(ps::ServedShard{*shard_, *saver_, *loader_});
   service_.Serve(&*served_);
   ticker_ = std::thread([this] {
@@ -109,7 +109,8 @@ LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port) : jo
   for (int i = 0; i < count; ++i) *view_.add_shards() = InfoOf(i, at(i).port());
   for (int i = 0; i < count; ++i) {
     CAPSTAN_CHECK(at(i).shard().BeginLoad(view_.timeline()).ok());
-    CAPSTAN_CHECK(ps::LoadJob(at(i).shard(), LoadOrder(i)).Run().ok());
+    Threads threads;
+    CAPSTAN_CHECK(ps::LoadJob(at(i).shard(), LoadOrder(i), {.background = threads}).Run().ok());
   }
   Publish();
 }

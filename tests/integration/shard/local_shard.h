@@ -47,6 +47,8 @@ class LocalShard {
   ps::ShardMetrics metrics_;
   ps::PsService service_;
   std::unique_ptr<ps::Shard> shard_;
+  Threads threads_;
+  Threads gentle_threads_{ps::Saver::kNiceness};
   std::optional<ps::Saver> saver_;
   std::optional<ps::Loader> loader_;
   std::optional<ps::ServedShard> served_;

@@ -8,6 +8,7 @@
 #include "tests/simulation/sim/job.h"
 #include "tests/simulation/sim/network.h"
 #include "tests/simulation/sim/schedule.h"
+#include "tests/simulation/sim/store.h"
 
 namespace capstan::sim {
 
@@ -38,9 +39,11 @@ class Cast {
   virtual Checks& checks() = 0;
   virtual Lie lie() const = 0;
   virtual uint64_t NewIncarnation() = 0;
-  virtual HostId chief_host() const = 0;
+  virtual SimStore& store() = 0;
+  // Where a call to the chief's Service goes: while an old chief lives on, perhaps to that one.
+  virtual HostId chief_host() = 0;
   virtual HostId shard_host(uint32_t shard) const = 0;
-  virtual ChiefProcess* chief() = 0;                // nullptr: there is none now.
+  virtual ChiefProcess* chief(HostId host) = 0;     // nullptr: there is none now.
   virtual ShardProcess* shard(uint32_t index) = 0;  // nullptr: there is none now.
   // The process of that life ends by itself; somebody starts another one.
   virtual void Exit(const Life& life, std::string_view why) = 0;

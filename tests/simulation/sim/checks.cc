@@ -27,7 +27,8 @@ bool StandsForAtMostOne(float value, bool aggregates) {
 
 }  // namespace
 
-Checks::Checks(Cast& cast) : cast_(cast), reference_(cast.job()) {}
+Checks::Checks(Cast& cast)
+    : cast_(cast), durable_(cast, [this](const std::string& what) { Violate(what); }) {}
 
 void Checks::Violate(const std::string& what) {
   if (!violation_.empty()) return;
@@ -46,8 +47,23 @@ void Checks::OnView(const v1::View& view) {
     Violate(absl::StrCat("OneView: epoch ", epoch.first, ".", epoch.second, " has two views"));
   }
   if (known->first != views_.rbegin()->first) return;
+  if (view.owners().empty()) return;  // Of a chief that does not know yet where to go on.
   if (view.timeline() < timeline_) Violate("a newer view has an older timeline");
   timeline_ = view.timeline();
+  durable_.OnView(view);
+}
+
+void Checks::OnLoadOrdered(const v1::LoadPartitionsRequest& order) {
+  const uint64_t timeline = order.header().timeline();
+  if (references_.contains(timeline)) return;
+  const std::optional<v1::Manifest> base = durable_.OnTimelineBegun(order);
+  Reference reference(cast_.job());
+  if (base) {
+    reference = references_.at(base->timeline());
+    const std::string wrong = reference.GoBack(*ClosedSetFromProto(base->progress().last_closed()));
+    if (!wrong.empty()) Violate(wrong);
+  }
+  references_.emplace(timeline, std::move(reference));
 }
 
 void Checks::OnLease(const v1::Lease& lease) {
@@ -77,7 +93,7 @@ void Checks::OnPushed(const Server& server, const v1::PushRequest& request,
     settled = settled && IsSettled(fate.dense()) && IsSettled(fate.sparse());
   }
   if (!settled || !request.has_stream()) return;
-  MemberSteps& steps = members_[request.header().member()];
+  MemberSteps& steps = members_[{request.header().timeline(), request.header().member()}];
   const auto step = steps.step_of.find({request.stream().stream(), request.stream().seq()});
   if (step != steps.step_of.end()) steps.carried_out[server.shard].insert(step->second);
 }
@@ -116,13 +132,19 @@ void Checks::OnFate(const Server& server, uint32_t partition, Part part, v1::Fat
 void Checks::OnPullSent(MemberId member, const v1::Generation& generation,
                         const v1::PullRequest& request, const BatchName& batch) {
   if (!cast_.job().ssp() || cast_.job().sync() || request.evaluation()) return;
-  MemberSteps& steps = members_[Raw(member)];
+  MemberSteps& steps = members_[{request.header().timeline(), Raw(member)}];
   const uint64_t step = request.header().clock();
   steps.step_of[{StreamId::Task(batch.epoch, batch.task).value, batch.seq}] = step;
   steps.begun[step] = GenerationFromProto(generation);
 }
 
+void Checks::OnClockTold(MemberId member, const v1::RequestHeader& header) {
+  uint64_t& told = members_[{header.timeline(), Raw(member)}].told;
+  told = std::max(told, header.clock());
+}
+
 bool Checks::IsOver(const MemberSteps& steps, uint32_t shard, uint64_t step) const {
+  if (step < steps.told) return true;
   const auto carried_out = steps.carried_out.find(shard);
   if (carried_out != steps.carried_out.end() && carried_out->second.contains(step)) return true;
   const auto begun = steps.begun.find(step);
@@ -137,7 +159,7 @@ void Checks::OnPullServed(uint32_t shard, const v1::View& view, const v1::PullRe
   const uint64_t bound = cast_.job().options().staleness;
   for (const v1::MemberInfo& member : view.members()) {
     uint64_t clock = member.start_clock();
-    const auto steps = members_.find(member.member());
+    const auto steps = members_.find({request.header().timeline(), member.member()});
     while (steps != members_.end() && IsOver(steps->second, shard, clock)) ++clock;
     if (request.header().clock() <= clock + bound) continue;
     Violate(absl::StrCat("BoundHolds: shard ", shard, " answers a pull for step ",
@@ -148,14 +170,14 @@ void Checks::OnPullServed(uint32_t shard, const v1::View& view, const v1::PullRe
 
 // ---- rounds ----
 
-void Checks::OnClosedSet(const ClosedSet& set) {
+void Checks::OnClosedSet(uint64_t timeline, const ClosedSet& set) {
   if (set.round == 0) return;
-  if (std::string wrong = reference_.Close(set); !wrong.empty()) Violate(wrong);
+  if (std::string wrong = references_.at(timeline).Close(set); !wrong.empty()) Violate(wrong);
 }
 
 void Checks::OnPulled(const v1::Lease& lease, const v1::PullRequest& request, const Cells& pulled) {
   if (!cast_.job().determined() || lease.kind() != v1::LEASE_KIND_LANE) return;
-  const Cells& expected = reference_.Before(request.round());
+  const Cells& expected = references_.at(lease.timeline()).Before(request.round());
   for (const auto& [cell, value] : pulled) {
     if (expected.at(cell) == value) continue;
     return Violate(absl::StrCat("PullExact: a pull for round ", request.round(), " reads ", value,
@@ -182,13 +204,17 @@ void Checks::OnCells(const Cells& cells, bool at_end) {
     }
   }
   if (!at_end || !cast_.job().determined()) return;
-  const Cells& expected = reference_.Before(reference_.rounds() + 1);
+  const Reference& reference = references_.at(timeline_);
+  const Cells& expected = reference.Before(reference.rounds() + 1);
   for (const auto& [cell, value] : cells) {
     if (expected.at(cell) != value) {
       return Violate(absl::StrCat("EndExact: ", cell.first, ".", cell.second, " is ", value,
                                   ", the rounds come to ", expected.at(cell)));
     }
   }
+  if (cast_.job().options().policy != Policy::kSync) return;
+  const Cells undisturbed = Reference::Undisturbed(cast_.job());
+  if (expected != undisturbed) Violate("EndExact: not what an undisturbed job comes to");
 }
 
 }  // namespace capstan::sim

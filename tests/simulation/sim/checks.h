@@ -17,6 +17,7 @@
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
 #include "tests/simulation/sim/cast.h"
+#include "tests/simulation/sim/durable_checks.h"
 #include "tests/simulation/sim/reference.h"
 
 namespace capstan::sim {
@@ -25,8 +26,14 @@ class Checks {
  public:
   explicit Checks(Cast& cast);
 
+  DurableChecks& durable() { return durable_; }
+
   const std::string& violation() const { return violation_; }
+  uint64_t timelines() const { return references_.size(); }
   void Violate(const std::string& what);
+
+  // A shard is to load: its timeline begins where that checkpoint ends.
+  void OnLoadOrdered(const v1::LoadPartitionsRequest& order);
 
   // One epoch, one view; timelines never go back.
   void OnView(const v1::View& view);
@@ -46,13 +53,16 @@ class Checks {
   // BoundHolds (ssp), by what the members have really finished.
   void OnPullSent(MemberId member, const v1::Generation& generation, const v1::PullRequest& request,
                   const BatchName& batch);
+  // The member is at this step: there are none before it that are not over.
+  void OnClockTold(MemberId member, const v1::RequestHeader& header);
   void OnPullServed(uint32_t shard, const v1::View& view, const v1::PullRequest& request);
 
   // RoundsHold (sync): a round is one set, and a pull reads exactly what the rounds before made.
-  void OnClosedSet(const ClosedSet& set);
+  void OnClosedSet(uint64_t timeline, const ClosedSet& set);
   void OnPulled(const v1::Lease& lease, const v1::PullRequest& request, const Cells& pulled);
 
-  // NoDuplicate: no weight of a batch stands for more than one push. `at_end`: and none is missing.
+  // NoDuplicate: no weight of a batch stands for more than one push. `at_end`: and none is missing,
+  // and where that is determined all is as if nothing had ever happened.
   void OnCells(const Cells& cells, bool at_end);
 
  private:
@@ -76,12 +86,14 @@ class Checks {
   struct MemberSteps {
     std::map<StreamSeq, uint64_t> step_of;
     std::map<uint64_t, Generation> begun;
+    uint64_t told = 0;
     std::map<uint32_t, std::set<uint64_t>> carried_out;  // By shard.
   };
   bool IsOver(const MemberSteps& steps, uint32_t shard, uint64_t step) const;
-  std::map<uint64_t, MemberSteps> members_;
+  std::map<std::pair<uint64_t, uint64_t>, MemberSteps> members_;  // By timeline, member.
   std::set<Generation> over_;
-  Reference reference_;
+  std::map<uint64_t, Reference> references_;  // By timeline.
+  DurableChecks durable_;
 };
 
 }  // namespace capstan::sim

@@ -1,61 +1,101 @@
 #include "tests/simulation/sim/chief.h"
 
 #include <utility>
-#include <variant>
 
+#include "absl/strings/str_cat.h"
+#include "chief/job_claim.h"
 #include "tests/simulation/sim/checks.h"
-#include "tests/simulation/sim/shard.h"
 
 namespace capstan::sim {
 namespace {
 
 constexpr absl::Duration kTick = absl::Milliseconds(100);
 constexpr absl::Duration kWatchTimeout = absl::Seconds(5);
-constexpr absl::Duration kWriteTakes = absl::Milliseconds(20);
 
 }  // namespace
 
-ChiefProcess::ChiefProcess(Cast& cast, const Life& life, const chief::ChiefOptions& options)
-    : cast_(cast), life_(life), machine_(options, cast.job().plan(), cast.schedule().Now()) {
-  Tick();
+ChiefProcess::ChiefProcess(Cast& cast, const Life& life, const ChiefSetup& setup)
+    : cast_(cast),
+      life_(life),
+      setup_(setup),
+      threads_(cast.network(), life),
+      open_(cast.store().OpenerFor(threads_)) {
+  if (cast.job().options().uri.empty()) {
+    Begin(setup.term, {});
+    return;
+  }
+  const std::string folder = absl::StrCat(cast.job().options().uri, "/", cast.job().spec().job());
+  store_ = std::make_unique<chief::JobStore>(*open_(folder), *open_(folder + "/checkpoints"));
+  claim_ = threads_.Begin([this] { Claim(); });
 }
 
-ChiefProcess::~ChiefProcess() {
+void ChiefProcess::OnKilled() {
   for (const Watcher& watcher : watchers_) cast_.network().Break(watcher.stream);
 }
 
+void ChiefProcess::Claim() {
+  absl::StatusOr<chief::Claim> claim =
+      chief::ClaimJob(*store_, cast_.job().plan(),
+                      {.run_id = setup_.run_id,
+                       .sleep = [this](absl::Duration length) { (void)threads_.Sleep(length); }},
+                      Now());
+  if (!cast_.network().Lives(life_)) return;
+  if (!claim.ok()) return cast_.Exit(life_, claim.status().message().data());
+  std::vector<std::string> ids;
+  for (const chief::CheckpointFacts& facts : claim->history.checkpoints) ids.push_back(facts.id);
+  cast_.checks().durable().OnClaim(claim->term, ids);
+  Begin(claim->term, std::move(claim->history));
+}
+
+void ChiefProcess::Begin(uint64_t term, chief::JobHistory history) {
+  term_ = term;
+  machine_.emplace(
+      chief::ChiefOptions{.term = term, .run_id = setup_.run_id, .shards = setup_.shards},
+      cast_.job().plan(), Now(), std::move(history));
+  Tick();
+}
+
 void ChiefProcess::Tick() {
-  machine_.Tick(Now());
+  machine_->Tick(Now());
   Perform();
   cast_.network().After(life_, kTick, [this] { Tick(); });
+}
+
+v1::JobState ChiefProcess::state() const {
+  return machine_ ? machine_->state() : v1::JOB_STATE_UNSPECIFIED;
 }
 
 // ---- the door ----
 
 absl::StatusOr<v1::RegisterShardReply> ChiefProcess::RegisterShard(
     const v1::RegisterShardRequest& request) {
-  auto reply = machine_.RegisterShard(request, Now());
+  auto reply = machine_->RegisterShard(request, Now());
   Perform();
   return reply;
 }
 
 absl::StatusOr<v1::RegisterWorkerReply> ChiefProcess::RegisterWorker(
     const v1::RegisterWorkerRequest& request) {
-  auto reply = machine_.RegisterWorker(request, Now());
+  auto reply = machine_->RegisterWorker(request, Now());
   Perform();
   return reply;
 }
 
 v1::ShardHeartbeatReply ChiefProcess::ShardHeartbeat(const v1::ShardHeartbeatRequest& request) {
-  v1::ShardHeartbeatReply reply = machine_.ShardHeartbeat(request, Now());
+  v1::ShardHeartbeatReply reply = machine_->ShardHeartbeat(request, Now());
   Perform();
   return reply;
 }
 
 v1::WorkerHeartbeatReply ChiefProcess::WorkerHeartbeat(const v1::WorkerHeartbeatRequest& request) {
-  v1::WorkerHeartbeatReply reply = machine_.WorkerHeartbeat(request, Now());
+  v1::WorkerHeartbeatReply reply = machine_->WorkerHeartbeat(request, Now());
   Perform();
   return reply;
+}
+
+void ChiefProcess::TakeCheckpoint() {
+  machine_->TakeCheckpoint(++askers_, Now());
+  Perform();
 }
 
 void ChiefProcess::Watch(const Life& watcher, std::function<void(const v1::View&)> on_view,
@@ -65,7 +105,7 @@ void ChiefProcess::Watch(const Life& watcher, std::function<void(const v1::View&
   stream->to = watcher;
   stream->on_broken = std::move(on_end);
   watchers_.push_back({stream, std::move(on_view)});
-  SendView(watchers_.back(), machine_.view());
+  SendView(watchers_.back(), machine_->view());
 }
 
 void Watch(Cast& cast, const Life& life, std::function<void(const v1::View&)> on_view,
@@ -75,100 +115,15 @@ void Watch(Cast& cast, const Life& life, std::function<void(const v1::View&)> on
   const auto end = [told, on_end = std::move(on_end)] {
     if (!std::exchange(*told, true)) on_end();
   };
-  cast.network().Call<bool>(
-      life, cast.chief_host(), kWatchTimeout,
-      [&cast, life, on_view = std::move(on_view), end](Done<bool> answer, absl::Time) {
-        if (cast.chief() == nullptr) return;
-        cast.chief()->Watch(life, on_view, end);
+  CallChief<bool>(
+      cast, life, kWatchTimeout,
+      [life, on_view = std::move(on_view), end](ChiefProcess& chief, const Done<bool>& answer) {
+        chief.Watch(life, on_view, end);
         answer(true);
       },
       [end](const absl::StatusOr<bool>& begun) {
         if (!begun.ok()) end();
       });
-}
-
-// ---- what the machine asks for ----
-
-void ChiefProcess::Perform() {
-  for (const chief::Action& action : machine_.TakeActions()) {
-    std::visit([this](const auto& each) { Do(each); }, action);
-  }
-}
-
-void ChiefProcess::Do(const chief::PublishView& action) {
-  cast_.checks().OnView(action.view);
-  std::erase_if(watchers_, [](const Watcher& watcher) { return watcher.stream->broken; });
-  for (const Watcher& watcher : watchers_) SendView(watcher, action.view);
-}
-
-void ChiefProcess::SendView(const Watcher& watcher, const v1::View& view) {
-  cast_.network().Send(watcher.stream, [on_view = watcher.on_view, view] { on_view(view); });
-}
-
-template <typename Reply, typename Serve>
-void ChiefProcess::Call(const chief::CallShard& action, const Serve& serve) {
-  cast_.network().Call<Reply>(
-      life_, cast_.shard_host(action.shard), action.deadline,
-      [&cast = cast_, index = action.shard, serve](Done<Reply> answer, absl::Time deadline) {
-        if (ShardProcess* shard = cast.shard(index)) serve(*shard, answer, deadline);
-      },
-      [this, call = action.call](absl::StatusOr<Reply> reply) {
-        absl::StatusOr<chief::ShardReply> either =
-            reply.ok() ? absl::StatusOr<chief::ShardReply>(*std::move(reply)) : reply.status();
-        machine_.OnShardReply(call, std::move(either), Now());
-        Perform();
-      });
-}
-
-void ChiefProcess::Do(const chief::CallShard& action) {
-  if (const auto* hold = std::get_if<v1::HoldRoundsRequest>(&action.request)) {
-    Call<v1::HoldRoundsReply>(
-        action, [hold = *hold](ShardProcess& shard, const auto& answer, absl::Time deadline) {
-          shard.HoldRounds(hold, deadline, answer);
-        });
-  }
-  if (const auto* commit = std::get_if<v1::CommitRoundRequest>(&action.request)) {
-    Call<v1::CommitRoundReply>(
-        action, [commit = *commit](ShardProcess& shard, const auto& answer, absl::Time) {
-          answer(shard.CommitRound(commit));
-        });
-  }
-  if (const auto* close = std::get_if<v1::CloseStreamsRequest>(&action.request)) {
-    Call<v1::CloseStreamsReply>(
-        action, [close = *close](ShardProcess& shard, const auto& answer, absl::Time) {
-          answer(shard.CloseStreams(close));
-        });
-  }
-  if (const auto* load = std::get_if<v1::LoadPartitionsRequest>(&action.request)) {
-    Call<v1::LoadPartitionsReply>(
-        action, [load = *load](ShardProcess& shard, const auto& answer, absl::Time) {
-          answer(shard.LoadPartitions(load));
-        });
-  }
-  if (const auto* flush = std::get_if<v1::FlushRequest>(&action.request)) {
-    Call<v1::FlushReply>(action, [flush = *flush](ShardProcess& shard, const auto& answer,
-                                                  absl::Time) { answer(shard.Flush(flush)); });
-  }
-}
-
-void ChiefProcess::Do(const chief::StoreState&) {
-  cast_.network().After(life_, kWriteTakes, [this] {
-    machine_.OnStateStored(absl::OkStatus(), Now());
-    Perform();
-  });
-}
-
-void ChiefProcess::Do(const chief::WriteManifest&) {
-  cast_.network().After(life_, kWriteTakes, [this] {
-    machine_.OnManifestWritten(absl::OkStatus(), Now());
-    Perform();
-  });
-}
-
-void ChiefProcess::Do(const chief::LogEvent& action) {
-  std::string text;
-  for (const auto& [key, value] : action.fields) absl::StrAppend(&text, " ", key, "=", value);
-  cast_.schedule().Note("chief: ", action.message, text);
 }
 
 }  // namespace capstan::sim

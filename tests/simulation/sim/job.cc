@@ -97,6 +97,7 @@ Job::Job(const JobOptions& options) : options_(options), layout_(*DenseLayout::C
   spec.mutable_checkpoint()->set_uri(options.uri);
   spec.mutable_checkpoint()->set_every_seconds(options.checkpoint_seconds);
   spec.mutable_checkpoint()->set_keep(2);
+  spec.mutable_checkpoint()->set_max_deltas(options.max_deltas);
   spec.set_recovery(options.recovery);
   SetPolicy(options, *spec.mutable_dense_update(), /*dense=*/true);
   SetPolicy(options, *spec.mutable_sparse_update(), /*dense=*/false);

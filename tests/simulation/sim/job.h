@@ -44,6 +44,7 @@ struct JobOptions {
   uint32_t eval_tasks = 0;
   std::string uri;  // Of the checkpoints; empty: none.
   double checkpoint_seconds = 0;
+  uint32_t max_deltas = 0;
   v1::Recovery recovery = v1::RECOVERY_ROLLBACK;
 };
 

@@ -5,7 +5,7 @@
 
 namespace capstan::sim {
 
-Reference::Reference(const Job& job) : job_(job), sets_(1), states_(1) {
+Reference::Reference(const Job& job) : job_(&job), sets_(1), states_(1) {
   if (!job.sync()) return;
   for (uint32_t lane = 0; lane < job.options().lanes; ++lane) {
     lanes_.push_back(job.LaneBatches(lane));
@@ -22,10 +22,38 @@ std::string Reference::CheckSize(const ClosedSet& set) const {
     with_data += cursors_[lane] < lanes_[lane].size() ? 1 : 0;
   }
   const auto size = static_cast<int>(set.lanes.size());
-  const auto backup = static_cast<int>(job_.spec().dense_update().backup_workers());
+  const auto backup = static_cast<int>(job_->spec().dense_update().backup_workers());
   if (size <= with_data && size >= ReportsToClose(with_data, backup)) return "";
   return absl::StrCat("RoundSize: round ", set.round, " closes with ", size, " of ", with_data,
                       " lanes that have data");
+}
+
+std::string Reference::GoBack(const ClosedSet& last) {
+  if (last.round == 0) {
+    *this = Reference(*job_);
+    return "";
+  }
+  if (std::string wrong = Close(last); !wrong.empty()) return wrong;
+  sets_.resize(last.round + 1);
+  states_.resize(last.round + 1);
+  cursors_.assign(lanes_.size(), 0);
+  for (const ClosedSet& set : sets_) {
+    for (const ClosedLane& lane : set.lanes) ++cursors_[static_cast<size_t>(Raw(lane.lane))];
+  }
+  return "";
+}
+
+Cells Reference::Undisturbed(const Job& job) {
+  Reference reference(job);
+  for (;;) {
+    ClosedSet set{.round = reference.rounds() + 1};
+    for (size_t lane = 0; lane < reference.lanes_.size(); ++lane) {
+      if (reference.cursors_[lane] == reference.lanes_[lane].size()) continue;
+      set.lanes.push_back({.lane = static_cast<LaneIndex>(lane)});
+    }
+    if (set.lanes.empty()) return reference.states_.back();
+    (void)reference.Close(set);
+  }
 }
 
 std::string Reference::Close(const ClosedSet& set) {
@@ -45,9 +73,9 @@ std::string Reference::Close(const ClosedSet& set) {
       return absl::StrCat("RoundSize: lane ", index, " is counted without data");
     }
     const BatchName& batch = lanes_[index][cursors_[index]++];
-    Cells pulled = job_.Touched(batch);
+    Cells pulled = job_->Touched(batch);
     for (auto& [cell, value] : pulled) value = before.at(cell);
-    for (const auto& [cell, gradient] : job_.Gradient(batch, pulled)) after[cell] -= gradient;
+    for (const auto& [cell, gradient] : job_->Gradient(batch, pulled)) after[cell] -= gradient;
   }
   sets_.push_back(set);
   states_.push_back(std::move(after));

@@ -19,6 +19,12 @@ class Reference {
   // policy does not allow, a lane without data.
   std::string Close(const ClosedSet& set);
 
+  // Back to after this round. Empty, or what is wrong with the set.
+  std::string GoBack(const ClosedSet& last);
+
+  // The end of a job in which every round closes with all lanes that have data.
+  static Cells Undisturbed(const Job& job);
+
   // What a pull for `round` reads. REQUIRES: round - 1 is known.
   const Cells& Before(uint64_t round) const { return states_[round - 1]; }
   bool Knows(uint64_t round) const { return round < states_.size(); }  // Its closed set.
@@ -27,7 +33,7 @@ class Reference {
  private:
   std::string CheckSize(const ClosedSet& set) const;
 
-  const Job& job_;
+  const Job* job_;
   std::vector<std::vector<BatchName>> lanes_;
   std::vector<uint64_t> cursors_;
   std::vector<ClosedSet> sets_;  // By round; the first is of round 0.

@@ -47,7 +47,9 @@ Runner::Runner(const RunnerContext& context, v1::Lease lease)
       lease_(std::move(lease)),
       generation_(GenerationFromProto(lease_.generation())),
       machine_(worker::NewHolder(context.cast.job().spec(), lease_, context.view.shards_size())),
-      feed_(context.cast.job(), lease_) {}
+      feed_(context.cast.job(), lease_) {
+  Deliver(worker::Start());
+}
 
 template <typename Callback>
 auto Runner::Guard(Callback callback) {
@@ -221,6 +223,7 @@ void Runner::Do(const worker::SendClock& action) {
   *request->mutable_header() = HeaderFor(context_.view, shard);
   request->mutable_header()->set_member(Raw(context_.member));
   request->mutable_header()->set_clock(action.clock);
+  cast.checks().OnClockTold(context_.member, request->header());
   const std::function<void(absl::StatusOr<v1::PushReply>)> done =
       Guard([this, ticket = action.ticket](const absl::StatusOr<v1::PushReply>& reply) {
         Deliver(worker::ClockDone{ticket, reply.status()});
@@ -253,7 +256,8 @@ void Runner::Do(const worker::SendOpen& action) {
           event.closed = *ClosedSetFromProto(reply->closed());
           if (event.answer == v1::OpenRoundReply::ANSWER_OPEN) {
             round_ = event.round;
-            context_.cast.checks().OnClosedSet(event.closed);
+            closed_ = std::max(closed_, event.cursor);
+            context_.cast.checks().OnClosedSet(lease_.timeline(), event.closed);
           }
         }
         Deliver(std::move(event));
@@ -344,7 +348,7 @@ v1::LeaseReport Runner::Report() {
   report.set_examples(progress.examples);
   report.set_loss_sum(progress.loss_sum);
   report.set_finished(over_ && !lost_ && !returned_ && failure_.empty());
-  report.set_returned(returned_);
+  report.set_returned(returned_ || lost_);
   report.set_error(failure_);
   if (progress.total_batches) report.set_total_batches(*progress.total_batches);
   if (report.finished()) report.set_total_examples(feed_.ExamplesOfTasks());
@@ -352,7 +356,8 @@ v1::LeaseReport Runner::Report() {
     report.set_stream(StreamId::Task(lease_.data_epoch(), lease_.task().index()).value);
   }
   if (lease_.kind() == v1::LEASE_KIND_LANE) {
-    for (v1::LaneTaskDone& task : feed_.TakeDone(progress.batches_done)) {
+    const uint64_t cursor = report.finished() ? progress.batches_done : closed_;
+    for (v1::LaneTaskDone& task : feed_.TakeDone(cursor)) {
       tasks_done_.push_back(std::move(task));
     }
     *report.mutable_lane_tasks_done() = {tasks_done_.begin(), tasks_done_.end()};

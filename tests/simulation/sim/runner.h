@@ -15,6 +15,7 @@
 #include "tests/simulation/sim/feed.h"
 #include "tests/simulation/sim/messages.h"
 #include "worker/holder_machine.h"
+#include "worker/lease_work.h"
 
 namespace capstan::sim {
 
@@ -30,28 +31,24 @@ struct RunnerContext {
   std::function<void()> wake;  // Something has changed.
 };
 
-class Runner {
+class Runner final : public worker::LeaseWork {
  public:
+  // Begins at once. `context` must outlive the runner.
   Runner(const RunnerContext& context, v1::Lease lease);
-  ~Runner() { *alive_ = false; }
+  ~Runner() override { *alive_ = false; }
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  void Begin() { Deliver(worker::Start()); }
-  void Extend(const v1::Lease& lease);
-  void OnView(const std::vector<ShardIndex>& restarted);
-  void Revoke() { Deliver(worker::Revoked()); }
-  void BeginDrain(absl::Time deadline) { Deliver(worker::Drain{deadline}); }
-  absl::Time NextWake() const {
+  void Deliver(worker::Event event) override;
+  void Extend(const v1::Lease& lease) override;
+  void OnView(const std::vector<ShardIndex>& restarted) override;
+  absl::Time NextWake() const override {
     return machine_over_ ? absl::InfiniteFuture() : machine_->NextWake();
   }
-  void Wake() { Deliver(worker::Tick()); }
-  bool over() const { return over_; }
-  v1::LeaseKind kind() const { return lease_.kind(); }
-  v1::LeaseReport Report();
+  bool over() const override { return over_; }
+  v1::LeaseReport Report() override;
 
  private:
-  void Deliver(worker::Event event);
   void Do(const worker::ReadBatch& action);
   void Do(const worker::SendPull& action);
   void Do(const worker::Compute& action);
@@ -72,7 +69,7 @@ class Runner {
   auto Guard(Callback callback);
   absl::Time Now() const { return context_.cast.schedule().Now(); }
 
-  const RunnerContext context_;
+  const RunnerContext& context_;
   const v1::Lease lease_;
   const Generation generation_;
   std::unique_ptr<worker::HolderMachine> machine_;
@@ -86,6 +83,7 @@ class Runner {
   std::map<std::pair<uint64_t, ShardIndex>, uint64_t> pulls_;
   std::vector<v1::LaneTaskDone> tasks_done_;
   uint64_t round_ = 0;
+  uint64_t closed_ = 0;
   bool machine_over_ = false;
   bool reading_to_end_ = false;
   bool over_ = false;

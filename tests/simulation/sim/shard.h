@@ -1,10 +1,11 @@
 // A shard process of a simulated world: the real ps::Shard, with its tables and its wire, behind a
-// thin door (ps/ps_service and ps/chief_link without gRPC).
+// thin door (ps/ps_service and ps/chief_link without gRPC), with its saver and its loader.
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,12 @@
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "ps/loader.h"
+#include "ps/saver.h"
 #include "ps/shard.h"
 #include "ps/shard_metrics.h"
 #include "tests/simulation/sim/cast.h"
+#include "tests/simulation/sim/threads.h"
 
 namespace capstan::sim {
 
@@ -38,14 +42,18 @@ class ShardProcess {
   absl::StatusOr<v1::CommitRoundReply> CommitRound(const v1::CommitRoundRequest& request);
   absl::StatusOr<v1::CloseStreamsReply> CloseStreams(const v1::CloseStreamsRequest& request);
   absl::StatusOr<v1::FlushReply> Flush(const v1::FlushRequest& request);
-  // Done at once.
+  absl::StatusOr<v1::SavePartitionsReply> SavePartitions(const v1::SavePartitionsRequest& request);
   absl::StatusOr<v1::LoadPartitionsReply> LoadPartitions(const v1::LoadPartitionsRequest& request);
+
+  const Life& life() const { return life_; }
+  void Drain();  // SIGTERM.
 
   // Every parameter that it serves, as an evaluator would read them. Nothing while it serves none.
   Cells Read();
 
  private:
   absl::StatusOr<ps::Shard*> ShardFor(const v1::RequestHeader& header) const;
+  absl::StatusOr<ps::Shard*> ShardForOrder(const v1::RequestHeader& header) const;
   void Distort(v1::ClosedSet& closed) const;
   void Register();
   void OnRegistered(const v1::RegisterShardReply& reply);
@@ -58,10 +66,18 @@ class ShardProcess {
   const Life life_;
   const uint32_t index_;
   const uint64_t incarnation_;
+  SimThreads threads_;
   metrics::Registry registry_;
   ps::ShardMetrics metrics_;
   std::unique_ptr<ps::Shard> shard_;
-  v1::View view_;  // The newest that it took.
+  std::optional<ps::Saver> saver_;
+  std::optional<ps::Loader> loader_;
+  bool draining_ = false;
+  bool may_leave_ = false;
+  absl::Time heard_ = absl::InfinitePast();  // Of the chief.
+  absl::Time drain_deadline_ = absl::InfiniteFuture();
+  v1::View view_;    // The newest that it took,
+  v1::View placed_;  // and that says where the partitions are.
   // What a push or a view releases is judged when the change is known.
   bool acting_ = false;
   std::vector<v1::PullRequest> served_;  // Answered, and not yet checked.

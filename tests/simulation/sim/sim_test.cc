@@ -3,6 +3,7 @@
 //   sim_test                    every test
 //   sim_test --seeds 5000       so many seeds in each part
 //   sim_test --seed 17 --trace  one history, told as it happens
+//   sim_test --seed 1 --count 9 the seeds 1 to 9: those that break a rule
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "capstan/base/log.h"
 #include "tests/simulation/sim/world.h"
 
 namespace capstan::sim {
@@ -118,16 +120,28 @@ TEST(SimulatedLies, WithoutTheFlushTheRestOfAQueueIsMissing) {
   ExpectFinds(Lie::kNoFlush, Policy::kAggregate, "EndExact");
 }
 
-int RunOne(uint64_t seed, bool trace) {
-  WorldOptions world = WorldOf(seed);
-  world.trace = trace;
-  const Verdict verdict = Play(world);
+void Print(uint64_t seed, const Verdict& verdict) {
+  const auto number = [](uint64_t n) { return static_cast<unsigned long long>(n); };
   std::printf(
-      "seed %llu: %s, %llu events, %.1f s, digest %016llx\n", static_cast<unsigned long long>(seed),
-      verdict.violation.empty() ? "every rule held" : verdict.violation.c_str(),
-      static_cast<unsigned long long>(verdict.events), absl::ToDoubleSeconds(verdict.length),
-      static_cast<unsigned long long>(verdict.digest));
-  return verdict.violation.empty() ? 0 : 1;
+      "seed %llu: %s, %llu events, %.1f s, %llu timelines, %llu chiefs, %llu checkpoints, digest "
+      "%016llx\n",
+      number(seed), verdict.violation.empty() ? "every rule held" : verdict.violation.c_str(),
+      number(verdict.events), absl::ToDoubleSeconds(verdict.length), number(verdict.timelines),
+      number(verdict.terms), number(verdict.manifests), number(verdict.digest));
+  std::fflush(stdout);
+}
+
+// Tells of one history; of many only those that break a rule.
+int RunFrom(uint64_t first, uint64_t count, bool trace) {
+  uint64_t broken = 0;
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    WorldOptions world = WorldOf(seed);
+    world.trace = trace;
+    const Verdict verdict = Play(world);
+    broken += verdict.violation.empty() ? 0 : 1;
+    if (count == 1 || !verdict.violation.empty()) Print(seed, verdict);
+  }
+  return broken == 0 ? 0 : 1;
 }
 
 }  // namespace
@@ -135,7 +149,8 @@ int RunOne(uint64_t seed, bool trace) {
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleMock(&argc, argv);
-  std::optional<uint64_t> one;
+  std::optional<uint64_t> first;
+  uint64_t count = 1;
   bool trace = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
@@ -143,8 +158,11 @@ int main(int argc, char** argv) {
     if (i + 1 == argc) continue;
     const uint64_t number = std::strtoull(argv[i + 1], nullptr, 10);
     if (word == "--seeds") capstan::sim::g_seeds = number;
-    if (word == "--seed") one = number;
+    if (word == "--seed") first = number;
+    if (word == "--count") count = number;
   }
-  if (one) return capstan::sim::RunOne(*one, trace);
+  // What savers and loaders say comes in real time, and is of little use here.
+  capstan::log::Init({.level = capstan::log::Level::kError});
+  if (first) return capstan::sim::RunFrom(*first, count, trace);
   return RUN_ALL_TESTS();
 }

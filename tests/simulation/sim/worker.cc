@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "capstan/base/wire_version.h"
-#include "capstan/consistency/closed_set.h"
 #include "tests/simulation/sim/checks.h"
 #include "tests/simulation/sim/chief.h"
 
@@ -13,29 +12,18 @@ namespace capstan::sim {
 namespace {
 
 // As worker/worker, worker/member and worker/registration have them.
-constexpr size_t kTasks = 2;
 constexpr absl::Duration kHeartbeatTimeout = absl::Seconds(5);
 constexpr absl::Duration kRegisterTimeout = absl::Seconds(3);
 constexpr absl::Duration kRegisterPause = absl::Milliseconds(500);
 constexpr absl::Duration kViewRetry = absl::Milliseconds(500);
 constexpr absl::Duration kDrain = absl::Seconds(4);
+constexpr double kStepSeconds = 0.4;
 
 auto OrderOf(const v1::ViewEpoch& epoch) { return std::make_tuple(epoch.term(), epoch.n()); }
 
-v1::LeaseReport UntouchedReport(const v1::Lease& lease, bool returned) {
-  v1::LeaseReport report;
-  *report.mutable_generation() = lease.generation();
-  report.set_kind(lease.kind());
-  report.set_timeline(lease.timeline());
-  report.set_member(lease.member());
-  report.set_lane(lease.lane());
-  report.set_stream(StreamId::Task(lease.data_epoch(), lease.task().index()).value);
-  report.set_batches_done(lease.first_batch());
-  report.set_lane_tasks_known(lease.lane_tasks_size() > 0
-                                  ? lease.lane_tasks(lease.lane_tasks_size() - 1).ordinal() + 1
-                                  : 0);
-  report.set_returned(returned);
-  return report;
+bool IsWorthRepeating(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status);
 }
 
 }  // namespace
@@ -44,102 +32,13 @@ v1::LeaseReport UntouchedReport(const v1::Lease& lease, bool returned) {
 
 SimMember::SimMember(Cast& cast, const Life& life, MemberId id, const v1::View& view,
                      const double& slowness, std::function<void()> wake)
-    : id_(id), view_(view), context_{cast, life,        id,       clock_,
-                                     view, busy_until_, slowness, std::move(wake)} {}
-
-bool SimMember::HasTask() const {
-  return std::any_of(runners_.begin(), runners_.end(), [](const auto& entry) {
-    return entry.second->kind() == v1::LEASE_KIND_TASK && !entry.second->over();
-  });
-}
-
-void SimMember::Grant(const v1::Lease& lease) {
-  waiting_.push_back(lease);
-  BeginWaiting();
-}
-
-bool SimMember::MayBegin(const v1::Lease& lease) const {
-  if (view_.owners().empty() || draining_) return false;
-  return lease.kind() != v1::LEASE_KIND_TASK || !HasTask();
-}
-
-void SimMember::BeginWaiting() {
-  for (auto lease = waiting_.begin(); lease != waiting_.end();) {
-    if (!MayBegin(*lease)) {
-      ++lease;
-      continue;
-    }
-    clock_.AdvanceTo(lease->start_clock());
-    std::unique_ptr<Runner>& runner = runners_[GenerationFromProto(lease->generation())];
-    runner = std::make_unique<Runner>(context_, *lease);
-    lease = waiting_.erase(lease);
-    runner->Begin();
-  }
-}
-
-void SimMember::Extend(const v1::Lease& lease) {
-  const Generation generation = GenerationFromProto(lease.generation());
-  const auto found = runners_.find(generation);
-  if (found != runners_.end()) found->second->Extend(lease);
-  for (v1::Lease& waiting : waiting_) {
-    if (GenerationFromProto(waiting.generation()) == generation) waiting = lease;
-  }
-}
-
-void SimMember::Revoke(const Generation& generation) {
-  std::erase_if(waiting_, [&](const v1::Lease& lease) {
-    return GenerationFromProto(lease.generation()) == generation;
-  });
-  const auto found = runners_.find(generation);
-  if (found == runners_.end()) return;
-  found->second->Revoke();
-  runners_.erase(found);
-}
-
-void SimMember::BeginDrain(absl::Time deadline) {
-  draining_ = true;
-  for (auto& [generation, runner] : runners_) runner->BeginDrain(deadline);
-}
-
-void SimMember::OnView(const std::vector<ShardIndex>& restarted) {
-  for (auto& [generation, runner] : runners_) runner->OnView(restarted);
-  BeginWaiting();
-}
-
-absl::Time SimMember::NextWake() const {
-  absl::Time next = absl::InfiniteFuture();
-  for (const auto& [generation, runner] : runners_) {
-    if (!runner->over()) next = std::min(next, runner->NextWake());
-  }
-  return next;
-}
-
-void SimMember::Wake(absl::Time now) {
-  for (auto& [generation, runner] : runners_) {
-    if (!runner->over() && runner->NextWake() <= now) runner->Wake();
-  }
-}
-
-bool SimMember::HasEnded() const {
-  return (draining_ && !waiting_.empty()) ||
-         std::any_of(runners_.begin(), runners_.end(),
-                     [](const auto& entry) { return entry.second->over(); });
-}
+    : context_{cast, life, id, clock_, view, busy_until_, slowness, std::move(wake)},
+      leases_(id, clock_, [this](const v1::Lease& lease) {
+        return std::make_unique<Runner>(context_, lease);
+      }) {}
 
 void SimMember::ReportTo(worker::SessionMachine& session) {
-  for (auto& [generation, runner] : runners_) session.Report(runner->Report());
-  for (const v1::Lease& lease : waiting_) session.Report(UntouchedReport(lease, draining_));
-  if (draining_) waiting_.clear();
-  std::erase_if(runners_, [](const auto& entry) { return entry.second->over(); });
-  BeginWaiting();
-  size_t tasks = waiting_.size();
-  bool other = false;
-  for (const auto& [generation, runner] : runners_) {
-    (runner->kind() == v1::LEASE_KIND_TASK) ? void(++tasks) : void(other = true);
-  }
-  session.SetWantsLease(id_, !draining_ && tasks < kTasks && !other);
-  session.SetClock(id_, clock_.clock());
-  session.SetStepSeconds(id_, 0.4 * context_.slowness);
+  leases_.ReportTo(session, kStepSeconds * context_.slowness);
 }
 
 // ---- the process ----
@@ -155,17 +54,14 @@ void WorkerProcess::Register() {
   request.set_wire_version(kWireVersion);
   request.set_name(name_);
   request.set_incarnation(incarnation_);
-  cast_.network().Call<v1::RegisterWorkerReply>(
-      life_, cast_.chief_host(), kRegisterTimeout,
-      [&cast = cast_, request](Done<v1::RegisterWorkerReply> answer, absl::Time) {
-        if (ChiefProcess* chief = cast.chief()) answer(chief->RegisterWorker(request));
-      },
+  CallChief<v1::RegisterWorkerReply>(
+      cast_, life_, kRegisterTimeout,
+      [request](ChiefProcess& chief, const auto& answer) { answer(chief.RegisterWorker(request)); },
       [this](const absl::StatusOr<v1::RegisterWorkerReply>& reply) {
         if (reply.ok()) return OnRegistered(*reply);
-        const bool again = absl::IsUnavailable(reply.status()) ||
-                           absl::IsDeadlineExceeded(reply.status()) ||
-                           absl::IsResourceExhausted(reply.status());
-        if (!again) return cast_.Exit(life_, reply.status().message().data());
+        if (!IsWorthRepeating(reply.status())) {
+          return cast_.Exit(life_, reply.status().message().data());
+        }
         cast_.network().After(life_, kRegisterPause, [this] { Register(); });
       });
 }
@@ -188,6 +84,43 @@ void WorkerProcess::OnRegistered(const v1::RegisterWorkerReply& reply) {
   Turn();
 }
 
+void WorkerProcess::RegisterAgain() {
+  if (registering_) return;
+  registering_ = true;
+  v1::RegisterWorkerRequest request;
+  request.set_wire_version(kWireVersion);
+  request.set_name(name_);
+  request.set_incarnation(incarnation_);
+  for (const auto& [id, member] : members_) request.add_members(Raw(id));
+  CallChief<v1::RegisterWorkerReply>(
+      cast_, life_, kHeartbeatTimeout,
+      [request](ChiefProcess& chief, const auto& answer) { answer(chief.RegisterWorker(request)); },
+      [this](const absl::StatusOr<v1::RegisterWorkerReply>& reply) { OnRegisteredAgain(reply); });
+}
+
+void WorkerProcess::OnRegisteredAgain(const absl::StatusOr<v1::RegisterWorkerReply>& reply) {
+  registering_ = false;
+  const absl::Status& status = reply.status();
+  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) return;  // At the next beat.
+  const bool known = reply.ok() && reply->members_size() == static_cast<int>(members_.size()) &&
+                     std::all_of(reply->members().begin(), reply->members().end(),
+                                 [this](uint64_t id) { return members_.contains(MemberId{id}); });
+  if (!known) return BeginAnew();
+  session_->Hurry();
+  Turn();
+}
+
+// The chief does not want this incarnation any more: another is registered.
+void WorkerProcess::BeginAnew() {
+  cast_.schedule().Note(name_, " is not wanted any more");
+  if (draining_) return cast_.Exit(life_, "drained, unknown");
+  ++watch_;
+  members_.clear();
+  incarnation_ = cast_.NewIncarnation();
+  turn_at_ = absl::InfiniteFuture();
+  Register();
+}
+
 // ---- the view ----
 
 void WorkerProcess::WatchView() {
@@ -208,6 +141,7 @@ void WorkerProcess::WatchView() {
 
 void WorkerProcess::OnView(const v1::View& view) {
   if (OrderOf(view.epoch()) <= OrderOf(view_.epoch())) return;
+  cast_.schedule().Tell("  ", name_, " hears of view ", view.epoch().term(), ".", view.epoch().n());
   std::vector<ShardIndex> restarted;
   for (const v1::ShardInfo& shard : view.shards()) {
     for (const v1::ShardInfo& before : view_.shards()) {
@@ -216,8 +150,14 @@ void WorkerProcess::OnView(const v1::View& view) {
       }
     }
   }
+  // A chief that begins anew does not know yet where the partitions are to be.
+  if (view.owners().empty() && !view_.owners().empty()) return;
+  if (view.timeline() > view_.timeline()) {
+    session_->ForgetBefore(view.timeline());
+    for (auto& [id, member] : members_) member->leases().ForgetBefore(view.timeline());
+  }
   view_ = view;
-  for (auto& [id, member] : members_) member->OnView(restarted);
+  for (auto& [id, member] : members_) member->leases().OnView(view, restarted);
   Turn();
 }
 
@@ -234,9 +174,9 @@ void WorkerProcess::TurnSoon() {
 void WorkerProcess::Turn() {
   turn_at_ = absl::InfinitePast();  // What happens in this turn asks for no other.
   const absl::Time now = Now();
-  for (auto& [id, member] : members_) member->Wake(now);
+  for (auto& [id, member] : members_) member->leases().Wake(now);
   if (std::any_of(members_.begin(), members_.end(),
-                  [](const auto& entry) { return entry.second->HasEnded(); })) {
+                  [](const auto& entry) { return entry.second->leases().HasEnded(); })) {
     ReportAll();
   }
   if (now >= session_->NextHeartbeat()) SendHeartbeat();
@@ -245,7 +185,8 @@ void WorkerProcess::Turn() {
     return cast_.Exit(life_, "drained");
   }
   turn_at_ = std::min(session_->NextHeartbeat(), drain_deadline_);
-  for (const auto& [id, member] : members_) turn_at_ = std::min(turn_at_, member->NextWake());
+  for (const auto& [id, member] : members_)
+    turn_at_ = std::min(turn_at_, member->leases().NextWake());
   if (turn_at_ == absl::InfiniteFuture()) return;
   turn_at_ = std::max(turn_at_, now + absl::Microseconds(10));
   cast_.network().After(life_, turn_at_ - now, [this, at = turn_at_] {
@@ -260,10 +201,13 @@ void WorkerProcess::ReportAll() {
 void WorkerProcess::SendHeartbeat() {
   ReportAll();
   const v1::WorkerHeartbeatRequest request = session_->BeginHeartbeat(Now());
-  cast_.network().Call<v1::WorkerHeartbeatReply>(
-      life_, cast_.chief_host(), kHeartbeatTimeout,
-      [&cast = cast_, request](Done<v1::WorkerHeartbeatReply> answer, absl::Time) {
-        if (ChiefProcess* chief = cast.chief()) answer(chief->WorkerHeartbeat(request));
+  for (const v1::LeaseReport& lease : request.leases()) {
+    cast_.schedule().Tell("  ", name_, " tells of ", lease.ShortDebugString());
+  }
+  CallChief<v1::WorkerHeartbeatReply>(
+      cast_, life_, kHeartbeatTimeout,
+      [request](ChiefProcess& chief, const auto& answer) {
+        answer(chief.WorkerHeartbeat(request));
       },
       [this, incarnation = incarnation_](const absl::StatusOr<v1::WorkerHeartbeatReply>& reply) {
         if (incarnation == incarnation_) OnHeartbeat(reply);
@@ -281,24 +225,19 @@ void WorkerProcess::OnHeartbeat(const absl::StatusOr<v1::WorkerHeartbeatReply>& 
 
 void WorkerProcess::CarryOut(const worker::Orders& orders) {
   if (!orders.known) {
-    cast_.schedule().Note(name_, " is not known any more");
-    if (draining_) return cast_.Exit(life_, "drained, unknown");
-    ++watch_;
-    members_.clear();
-    incarnation_ = cast_.NewIncarnation();
-    turn_at_ = absl::InfiniteFuture();
-    return Register();
+    RegisterAgain();
+    return Turn();
   }
   for (const Generation& generation : orders.revoked) {
-    for (auto& [id, member] : members_) member->Revoke(generation);
+    for (auto& [id, member] : members_) member->leases().Revoke(generation);
   }
   for (const v1::Lease& lease : orders.extended) {
     const auto found = members_.find(MemberId{lease.member()});
-    if (found != members_.end()) found->second->Extend(lease);
+    if (found != members_.end()) found->second->leases().Extend(lease);
   }
   for (const v1::Lease& lease : orders.granted) {
     const auto found = members_.find(MemberId{lease.member()});
-    if (found != members_.end()) found->second->Grant(lease);
+    if (found != members_.end()) found->second->leases().Grant(lease);
   }
   Turn();
 }
@@ -307,7 +246,8 @@ void WorkerProcess::Drain() {
   draining_ = true;
   drain_deadline_ = Now() + kDrain;
   if (!session_) return cast_.Exit(life_, "drained before it had begun");
-  for (auto& [id, member] : members_) member->BeginDrain(drain_deadline_ - absl::Seconds(1));
+  for (auto& [id, member] : members_)
+    member->leases().BeginDrain(drain_deadline_ - absl::Seconds(1));
   session_->Drain();
   TurnSoon();
 }

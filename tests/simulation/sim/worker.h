@@ -3,7 +3,6 @@
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_WORKER_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_WORKER_H_
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,39 +13,25 @@
 #include "capstan/v1/view.pb.h"
 #include "tests/simulation/sim/cast.h"
 #include "tests/simulation/sim/runner.h"
+#include "worker/held_leases.h"
 #include "worker/session_machine.h"
 
 namespace capstan::sim {
 
+// worker/member with a compute thread that is a timer.
 class SimMember {
  public:
   SimMember(Cast& cast, const Life& life, MemberId id, const v1::View& view, const double& slowness,
             std::function<void()> wake);
 
-  void Grant(const v1::Lease& lease);
-  void Extend(const v1::Lease& lease);
-  void Revoke(const Generation& generation);
-  void BeginDrain(absl::Time deadline);
-  void OnView(const std::vector<ShardIndex>& restarted);
-  absl::Time NextWake() const;
-  void Wake(absl::Time now);
+  worker::HeldLeases& leases() { return leases_; }
   void ReportTo(worker::SessionMachine& session);
-  bool HasEnded() const;
-  const worker::MemberClock& clock() const { return clock_; }
 
  private:
-  bool MayBegin(const v1::Lease& lease) const;
-  void BeginWaiting();
-  bool HasTask() const;
-
-  const MemberId id_;
-  const v1::View& view_;
   worker::MemberClock clock_;
   absl::Time busy_until_ = absl::InfinitePast();
   RunnerContext context_;
-  std::map<Generation, std::unique_ptr<Runner>> runners_;
-  std::deque<v1::Lease> waiting_;
-  bool draining_ = false;
+  worker::HeldLeases leases_;
 };
 
 class WorkerProcess {
@@ -61,6 +46,9 @@ class WorkerProcess {
  private:
   void Register();
   void OnRegistered(const v1::RegisterWorkerReply& reply);
+  void RegisterAgain();
+  void OnRegisteredAgain(const absl::StatusOr<v1::RegisterWorkerReply>& reply);
+  void BeginAnew();
   void WatchView();
   void OnView(const v1::View& view);
   void Turn();  // One round of worker/worker's loop.
@@ -81,6 +69,7 @@ class WorkerProcess {
   std::optional<worker::SessionMachine> session_;
   uint64_t watch_ = 0;  // Names the present watch stream.
   absl::Time turn_at_ = absl::InfiniteFuture();
+  bool registering_ = false;
   bool draining_ = false;
   absl::Time drain_deadline_ = absl::InfiniteFuture();
 };

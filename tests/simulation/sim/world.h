@@ -3,6 +3,7 @@
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_WORLD_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_WORLD_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,22 +17,11 @@
 #include "tests/simulation/sim/network.h"
 #include "tests/simulation/sim/schedule.h"
 #include "tests/simulation/sim/shard.h"
+#include "tests/simulation/sim/store.h"
+#include "tests/simulation/sim/troubles.h"
 #include "tests/simulation/sim/worker.h"
 
 namespace capstan::sim {
-
-// What may happen in a history, and for how long.
-struct Troubles {
-  absl::Duration until = absl::Seconds(20);           // Then everything is well.
-  absl::Duration between = absl::Milliseconds(1500);  // Two blows, on average.
-  Weather weather;
-  bool kill_workers = false;
-  bool drain_workers = false;
-  bool freeze_workers = false;
-  bool freeze_shards = false;
-  bool freeze_chief = false;
-  bool cut_links = false;
-};
 
 struct WorldOptions {
   uint64_t seed = 0;
@@ -50,7 +40,10 @@ struct Verdict {
   std::string violation;  // Empty: every rule held.
   uint64_t digest = 0;    // Of the history.
   uint64_t events = 0;
-  absl::Duration length;  // Of the job, in virtual time.
+  absl::Duration length;   // Of the job, in virtual time.
+  uint64_t timelines = 0;  // Begun: one, and one for each return to a checkpoint.
+  uint64_t terms = 0;      // Of chiefs.
+  uint64_t manifests = 0;  // Written.
 };
 
 // Confined to one thread.
@@ -65,41 +58,56 @@ class World : public Cast {
   // ---- Cast ----
   Schedule& schedule() override { return schedule_; }
   Network& network() override { return network_; }
+  SimStore& store() override { return store_; }
   const Job& job() const override { return job_; }
   Checks& checks() override { return checks_; }
   Lie lie() const override { return options_.lie; }
   uint64_t NewIncarnation() override;
-  HostId chief_host() const override { return chief_host_; }
+  HostId chief_host() override;
   HostId shard_host(uint32_t shard) const override { return shard_hosts_[shard]; }
-  ChiefProcess* chief() override { return chief_.get(); }
+  ChiefProcess* chief(HostId host) override;
   ShardProcess* shard(uint32_t index) override { return shards_[index].get(); }
   void Exit(const Life& life, std::string_view why) override;
 
+  // ---- blows ----
+  ChiefProcess* ruling_chief() { return chiefs_[ruling_].get(); }
+  HostId ruling_chief_host() const { return chief_hosts_[ruling_]; }
+  // Another chief begins on another host; whoever was there before ends.
+  void ReplaceChief();
+  WorkerProcess* worker(size_t index) { return workers_[index].get(); }
+  HostId worker_host(size_t index) const { return worker_hosts_[index]; }
+  // Ends what runs there; it begins anew after a while.
+  void Kill(HostId host, absl::Duration away);
+  bool JobIsOver();
+  void HealAll();
+
  private:
+  uint64_t TermOfNow();
   void StartChief();
   void StartShard(uint32_t index);
   void StartWorker(size_t index);
+  void Start(HostId host);
+  void End(HostId host);
   void NextBlow();
-  void Strike();
-  void HealAll();
-  HostId AnyHost();
-  void KillWorker(size_t index, absl::Duration away);
-  bool JobIsOver();
+  void Look();
   void CheckEnd();
 
   const WorldOptions options_;
   Schedule schedule_;
   Network network_;
+  SimStore store_;
   const Job job_;
   Checks checks_;
-  HostId chief_host_;
+  std::array<HostId, 2> chief_hosts_;  // The ruling one's, and its predecessor's or successor's.
+  size_t ruling_ = 0;
   std::vector<HostId> shard_hosts_;
   std::vector<HostId> worker_hosts_;
-  std::unique_ptr<ChiefProcess> chief_;
+  std::array<std::unique_ptr<ChiefProcess>, 2> chiefs_;
   std::vector<std::unique_ptr<ShardProcess>> shards_;
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
   uint64_t incarnations_ = 0;
-  bool healed_ = false;
+  uint64_t chiefs_begun_ = 0;
+  uint64_t last_term_ = 0;
 };
 
 }  // namespace capstan::sim

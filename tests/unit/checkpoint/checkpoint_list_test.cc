@@ -101,6 +101,43 @@ TEST_F(CheckpointFolderTest, DeletingLeavesNothing) {
   EXPECT_EQ(ListCheckpoints(*folder)->size(), 1u);
 }
 
+TEST_F(CheckpointFolderTest, WhatLacksAFileOrAParentIsDamaged) {
+  Write("9-a", 9, "");
+  Write("10-b", 10, "9-a");
+  Write("11-c", 11, "10-b");
+  Write("12-d", 12, "");
+  const auto folder = *OpenObjectStore(root_);
+  ASSERT_TRUE(folder->Delete("9-a/partition-0001.capstan").ok());
+  ASSERT_TRUE(folder->Put("12-d/partition-0000.capstan", "half").ok());
+  const auto list = ListCheckpoints(*folder);
+  ASSERT_EQ(list->size(), 4u);
+  for (const ListedCheckpoint& checkpoint : *list) {
+    EXPECT_TRUE(absl::IsDataLoss(checkpoint.status)) << checkpoint.id << checkpoint.status;
+  }
+}
+
+TEST_F(CheckpointFolderTest, WhatHasBeenGivenUpCannotBeCompletedAnyMore) {
+  Write("9-a", 9, "", /*commit=*/false);
+  const auto folder = *OpenObjectStore(root_);
+  ASSERT_TRUE(GiveUpCheckpoint(*folder, "9-a").ok());
+  EXPECT_TRUE(absl::IsNotFound((*ListCheckpoints(*folder))[0].status));
+  ASSERT_TRUE(DeleteCheckpoint(*folder, "9-a").ok());
+  EXPECT_THAT(*folder->List(""), ElementsAre(ObjectInfo{"9-a/MANIFEST.json", 0}));
+  v1::Manifest late;
+  late.mutable_job()->set_partition_count(1);
+  late.add_files()->set_name("partition-0000.capstan");
+  EXPECT_TRUE(absl::IsAlreadyExists(WriteManifest(**OpenObjectStore(root_ + "/9-a"), late)));
+  ASSERT_TRUE(DeleteCheckpoint(*folder, "9-a").ok());
+  EXPECT_THAT(*folder->List(""), IsEmpty());
+}
+
+TEST_F(CheckpointFolderTest, WhatIsCompleteIsNotGivenUp) {
+  Write("9-a", 9, "");
+  const auto folder = *OpenObjectStore(root_);
+  EXPECT_TRUE(absl::IsAlreadyExists(GiveUpCheckpoint(*folder, "9-a")));
+  EXPECT_TRUE((*ListCheckpoints(*folder))[0].status.ok());
+}
+
 TEST_F(CheckpointFolderTest, ACompactedChainIsTheSameCheckpointWithoutItsParents) {
   Write("9-a", 9, "");
   const std::vector<uint64_t> keys = {1001};

@@ -149,5 +149,13 @@ TEST(ChiefCheckpointsTest, WithoutAPlaceForThemThereAreNone) {
   EXPECT_TRUE(crew.ShardHeartbeat(0, /*draining=*/true).may_leave());
 }
 
+TEST(ChiefCheckpointsTest, AShardLeavesAJobThatIsStoredNowhereWithoutACheckpoint) {
+  Crew crew;
+  crew.RegisterShards();
+  EXPECT_TRUE(crew.ShardHeartbeat(0, /*draining=*/true).may_leave());
+  crew.AnswerCalls();
+  EXPECT_THAT(crew.saves, testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace capstan::chief

@@ -283,6 +283,36 @@ TEST(ChiefTakeoverTest, GivesWhatWasBegunOnlyWhenItsHoldersHaveBeenHeardOf) {
   EXPECT_THAT(crew.Heartbeat("a", {Crew::Partly(held.leases(0), 1)}).revoked(), SizeIs(1));
 }
 
+TEST(ChiefTakeoverTest, ALeaseOlderThanTheLastOfItsTaskIsNotAdopted) {
+  Crew before(Job());
+  before.RegisterShards();
+  before.RegisterWorker("a");
+  const v1::Lease old = before.Heartbeat("a").leases(0);
+  before.Advance(absl::Seconds(11));
+  before.RegisterWorker("b");
+  EXPECT_EQ(before.Heartbeat("b").leases(0).task().index(), old.task().index());
+  before.Advance(absl::Seconds(2));
+  Crew crew = Crew::Successor(Job(), before);
+  crew.ShardsHeartbeat();
+  crew.RegisterWorker("a", 500, {old.member()});
+  EXPECT_THAT(crew.Heartbeat("a", {Crew::Partly(old, 1)}).revoked(), SizeIs(1));
+}
+
+TEST(ChiefTakeoverTest, AChiefThatEndsBeforeItsShardsAreThereLeavesTheJobBegun) {
+  Crew first(Job());
+  first.RegisterShards();
+  first.hold_calls = true;
+  ASSERT_TRUE(first.RegisterShard(0, 999).ok());
+  ASSERT_EQ(first.states.back().view().timeline(), 2u);
+  Crew second = Crew::Successor(Job(), first);
+  second.Advance(absl::Seconds(2));
+  ASSERT_FALSE(second.states.empty());
+  EXPECT_EQ(second.states.back().state(), v1::JOB_STATE_RESTORING);
+  Crew third = Crew::Successor(Job(), second);
+  third.RegisterShards();
+  EXPECT_EQ(third.machine.view().timeline(), 3u) << "timeline 2 has been heard of";
+}
+
 TEST(ChiefTakeoverTest, LanesStayWithTheirHolders) {
   Crew before(Job(/*lanes=*/2));
   before.RegisterShards();

@@ -56,6 +56,20 @@ TEST(ClockMachineTest, AMemberThatComesBackKeepsItsClock) {
   EXPECT_EQ(clocks.slowest(), 7u);
 }
 
+TEST(ClockMachineTest, InALaterTimelineNothingCountsThatWasFinishedBefore) {
+  ClockMachine clocks = Two(/*bound=*/0);
+  clocks.Finished(kFast, 7);
+  clocks.Finished(kSlow, 5);
+  EXPECT_EQ(clocks.Pull(WaiterId{1}, /*step=*/7, kLater), PullWait::kParked);
+  const PullAnswers answers = clocks.Restart();
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_TRUE(absl::IsUnavailable(answers[0].status));
+  const QuorumMember both[] = {{kFast, 0}, {kSlow, 0}};
+  clocks.SetQuorum(both);
+  EXPECT_EQ(clocks.slowest(), 0u);
+  EXPECT_EQ(clocks.Pull(WaiterId{2}, /*step=*/1, kLater), PullWait::kParked);
+}
+
 TEST(ClockMachineTest, EveryWaitHasADeadline) {
   ClockMachine clocks = Two(0);
   EXPECT_EQ(clocks.Pull(WaiterId{1}, 1, kLater), PullWait::kParked);

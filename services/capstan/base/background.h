@@ -1,0 +1,37 @@
+// Work beside the caller's: in a thread of its own, or in tests in virtual time.
+#ifndef CAPSTAN_BASE_BACKGROUND_H_
+#define CAPSTAN_BASE_BACKGROUND_H_
+
+#include <memory>
+
+#include "absl/functional/any_invocable.h"
+
+namespace capstan {
+
+// Thread-safe.
+class Background {
+ public:
+  // Work that has begun. Destruction waits for its end.
+  class Work {
+   public:
+    virtual ~Work() = default;
+  };
+
+  virtual ~Background() = default;
+  virtual std::unique_ptr<Work> Begin(absl::AnyInvocable<void()> work) = 0;
+};
+
+// A thread for each. Immutable.
+class Threads : public Background {
+ public:
+  // `niceness`: as in setpriority(2); those of a lower one come first.
+  explicit Threads(int niceness = 0) : niceness_(niceness) {}
+  std::unique_ptr<Work> Begin(absl::AnyInvocable<void()> work) override;
+
+ private:
+  const int niceness_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_BASE_BACKGROUND_H_

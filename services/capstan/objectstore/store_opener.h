@@ -1,0 +1,25 @@
+// How object stores are opened, for those who are handed addresses of stores.
+#ifndef CAPSTAN_OBJECTSTORE_STORE_OPENER_H_
+#define CAPSTAN_OBJECTSTORE_STORE_OPENER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "capstan/objectstore/object_store.h"
+
+namespace capstan {
+
+// Thread-safe. The errors are OpenObjectStore's.
+using StoreOpener =
+    std::function<absl::StatusOr<std::unique_ptr<ObjectStore>>(const std::string& uri)>;
+
+// OpenObjectStore, with options from the environment.
+inline StoreOpener OpensAnyStore() {
+  return [](const std::string& uri) { return OpenObjectStore(uri); };
+}
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_OBJECTSTORE_STORE_OPENER_H_

@@ -1,0 +1,17 @@
+// What the jobs of a shard reach beside it.
+#ifndef CAPSTAN_PS_OUTSIDE_H_
+#define CAPSTAN_PS_OUTSIDE_H_
+
+#include "capstan/base/background.h"
+#include "capstan/objectstore/store_opener.h"
+
+namespace capstan::ps {
+
+struct Outside {
+  StoreOpener open_store = OpensAnyStore();
+  Background& background;  // Outlives the jobs.
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_OUTSIDE_H_

@@ -1,0 +1,153 @@
+// ChiefProcess: what the machine asks for.
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/checkpoint/checkpoint.h"
+#include "tests/simulation/sim/checks.h"
+#include "tests/simulation/sim/chief.h"
+#include "tests/simulation/sim/shard.h"
+
+namespace capstan::sim {
+
+void ChiefProcess::Perform() {
+  for (const chief::Action& action : machine_->TakeActions()) {
+    std::visit([this](const auto& each) { Do(each); }, action);
+  }
+  if (machine_->superseded()) cast_.Exit(life_, "another chief has taken the job over");
+}
+
+void ChiefProcess::Do(const chief::PublishView& action) {
+  cast_.checks().OnView(action.view);
+  std::erase_if(watchers_, [](const Watcher& watcher) { return watcher.stream->broken; });
+  for (const Watcher& watcher : watchers_) SendView(watcher, action.view);
+}
+
+void ChiefProcess::SendView(const Watcher& watcher, const v1::View& view) {
+  cast_.network().Send(watcher.stream, [on_view = watcher.on_view, view] { on_view(view); });
+}
+
+// ---- shards ----
+
+template <typename Reply, typename Serve>
+void ChiefProcess::Call(const chief::CallShard& action, const Serve& serve) {
+  cast_.network().Call<Reply>(
+      life_, cast_.shard_host(action.shard), action.deadline,
+      [&cast = cast_, index = action.shard, serve](Done<Reply> answer, absl::Time deadline) {
+        if (ShardProcess* shard = cast.shard(index)) serve(*shard, answer, deadline);
+      },
+      [this, call = action.call](absl::StatusOr<Reply> reply) {
+        absl::StatusOr<chief::ShardReply> either =
+            reply.ok() ? absl::StatusOr<chief::ShardReply>(*std::move(reply)) : reply.status();
+        machine_->OnShardReply(call, std::move(either), Now());
+        Perform();
+      });
+}
+
+void ChiefProcess::Do(const chief::CallShard& action) {
+  if (const auto* hold = std::get_if<v1::HoldRoundsRequest>(&action.request)) {
+    Call<v1::HoldRoundsReply>(
+        action, [hold = *hold](ShardProcess& shard, const auto& answer, absl::Time deadline) {
+          shard.HoldRounds(hold, deadline, answer);
+        });
+  }
+  if (const auto* commit = std::get_if<v1::CommitRoundRequest>(&action.request)) {
+    Call<v1::CommitRoundReply>(
+        action, [commit = *commit](ShardProcess& shard, const auto& answer, absl::Time) {
+          answer(shard.CommitRound(commit));
+        });
+  }
+  if (const auto* close = std::get_if<v1::CloseStreamsRequest>(&action.request)) {
+    Call<v1::CloseStreamsReply>(
+        action, [close = *close](ShardProcess& shard, const auto& answer, absl::Time) {
+          answer(shard.CloseStreams(close));
+        });
+  }
+  if (const auto* flush = std::get_if<v1::FlushRequest>(&action.request)) {
+    Call<v1::FlushReply>(action, [flush = *flush](ShardProcess& shard, const auto& answer,
+                                                  absl::Time) { answer(shard.Flush(flush)); });
+  }
+  if (const auto* save = std::get_if<v1::SavePartitionsRequest>(&action.request)) {
+    Call<v1::SavePartitionsReply>(
+        action, [save = *save](ShardProcess& shard, const auto& answer, absl::Time) {
+          answer(shard.SavePartitions(save));
+        });
+  }
+  if (const auto* load = std::get_if<v1::LoadPartitionsRequest>(&action.request)) {
+    cast_.checks().OnLoadOrdered(*load);
+    Call<v1::LoadPartitionsReply>(
+        action, [load = *load](ShardProcess& shard, const auto& answer, absl::Time) {
+          answer(shard.LoadPartitions(load));
+        });
+  }
+}
+
+// ---- the store ----
+
+template <typename Work, typename Report>
+void ChiefProcess::Commit(Work work, Report report) {
+  commits_.push_back([this, work = std::move(work), report = std::move(report)] {
+    auto result = work();
+    if (!cast_.network().Lives(life_)) return;
+    report(*machine_, std::move(result), Now());
+    Perform();
+  });
+  if (commits_.size() == 1) CommitNext();
+}
+
+void ChiefProcess::CommitNext() {
+  commit_ = threads_.Begin([this] {
+    while (!commits_.empty() && cast_.network().Lives(life_)) {
+      commits_.front()();
+      commits_.pop_front();
+    }
+  });
+}
+
+void ChiefProcess::Do(const chief::StoreState& action) {
+  Commit([this, state = action.state] { return store_->WriteState(state); },
+         [](chief::ChiefMachine& machine, const absl::Status& stored, absl::Time now) {
+           machine.OnStateStored(stored, now);
+         });
+}
+
+void ChiefProcess::Do(const chief::WriteManifest& action) {
+  v1::Manifest manifest = action.manifest;
+  manifest.set_created_unix_seconds(static_cast<uint64_t>(absl::ToUnixSeconds(Now())));
+  Commit(
+      [this, uri = action.uri, manifest]() -> absl::Status {
+        CAPSTAN_ASSIGN_OR_RETURN(const auto folder, open_(uri));
+        return WriteManifest(*folder, manifest);
+      },
+      [](chief::ChiefMachine& machine, const absl::Status& written, absl::Time now) {
+        machine.OnManifestWritten(written, now);
+      });
+}
+
+void ChiefProcess::Do(const chief::ReadManifest& action) {
+  Commit(
+      [this, uri = action.uri]() -> absl::StatusOr<v1::Manifest> {
+        CAPSTAN_ASSIGN_OR_RETURN(const auto folder, open_(uri));
+        return ReadManifest(*folder);
+      },
+      [](chief::ChiefMachine& machine, absl::StatusOr<v1::Manifest> manifest, absl::Time now) {
+        machine.OnManifestRead(std::move(manifest), now);
+      });
+}
+
+void ChiefProcess::Do(const chief::DeleteCheckpoints& action) {
+  cast_.checks().durable().OnDeleteOrdered(action.ids);
+  deletes_.push_back(threads_.Begin([this, ids = action.ids] { (void)store_->Delete(ids); }));
+}
+
+void ChiefProcess::Do(const chief::LogEvent& action) {
+  std::string text;
+  for (const auto& [key, value] : action.fields) absl::StrAppend(&text, " ", key, "=", value);
+  cast_.schedule().Note("chief: ", action.message, text);
+  // An attempt that it has abandoned meanwhile is none of its checkpoints.
+  if (action.message != "checkpoint") return;
+  cast_.checks().durable().OnCheckpoint(term_, action.fields.front().second);
+}
+
+}  // namespace capstan::sim

@@ -1,0 +1,76 @@
+#include "tests/simulation/sim/model.h"
+
+#include <memory>
+#include <utility>
+
+#include "capstan/base/check.h"
+#include "capstan/base/clock.h"
+#include "capstan/base/status.h"
+#include "capstan/metrics/registry.h"
+#include "ps/load_job.h"
+#include "tests/simulation/sim/messages.h"
+
+namespace capstan::sim {
+namespace {
+
+// Does everything at once.
+class AtOnce : public Background {
+ public:
+  std::unique_ptr<Work> Begin(absl::AnyInvocable<void()> work) override {
+    work();
+    return std::make_unique<Work>();
+  }
+};
+
+constexpr uint64_t kTimeline = 1;
+constexpr uint64_t kIncarnation = 1;
+
+}  // namespace
+
+Cells ReadCells(const Job& job, ps::Shard& shard, const v1::View& view, uint32_t index) {
+  Step all;
+  for (const BatchName& batch : job.AllBatches()) {
+    v1::PullRequest request;
+    *request.mutable_header() = HeaderFor(view, index);
+    request.mutable_header()->set_timeline(shard.timeline());
+    request.set_evaluation(true);
+    AddPull(job, batch, view, index, request);
+    auto query = ps::PullQuery::Read(ToBuffer(request), shard.catalog());
+    CAPSTAN_CHECK(query.ok());
+    if (!shard.CheckHeader((*query)->head().header()).ok()) return {};
+    shard.Pull(*std::move(query), absl::InfiniteFuture(),
+               [&](const absl::StatusOr<grpc::ByteBuffer>& buffer) {
+                 v1::PullReply reply;
+                 if (!buffer.ok() || !reply.ParseFromString(Bytes(*buffer))) return;
+                 TakeValues(job, request, reply, all);
+               });
+  }
+  return all.pulled;
+}
+
+absl::StatusOr<Cells> ReadCheckpoint(const Job& job, const std::string& uri,
+                                     const StoreOpener& open) {
+  const FakeClock clock;
+  metrics::Registry registry;
+  ps::ShardMetrics metrics(registry);
+  CAPSTAN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ps::Shard> shard,
+      ps::Shard::Create(job.spec(), {ShardIndex{}, Incarnation{kIncarnation}}, metrics, clock));
+  v1::View view;
+  view.set_timeline(kTimeline);
+  view.add_shards()->set_incarnation(kIncarnation);
+  v1::LoadPartitionsRequest order;
+  order.mutable_header()->set_timeline(kTimeline);
+  order.set_uri(uri);
+  for (uint32_t partition = 0; partition < job.options().partitions; ++partition) {
+    order.add_partitions(partition);
+    view.add_owners(0);
+  }
+  AtOnce background;
+  CAPSTAN_RETURN_IF_ERROR(shard->BeginLoad(kTimeline));
+  CAPSTAN_RETURN_IF_ERROR(
+      ps::LoadJob(*shard, order, {.open_store = open, .background = background}).Run());
+  return ReadCells(job, *shard, view, /*index=*/0);
+}
+
+}  // namespace capstan::sim

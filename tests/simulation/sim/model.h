@@ -1,0 +1,25 @@
+// Parameters as an evaluator would read them, from a shard or from a checkpoint.
+#ifndef CAPSTAN_TESTS_SIMULATION_SIM_MODEL_H_
+#define CAPSTAN_TESTS_SIMULATION_SIM_MODEL_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "capstan/objectstore/store_opener.h"
+#include "capstan/v1/view.pb.h"
+#include "ps/shard.h"
+#include "tests/simulation/sim/job.h"
+
+namespace capstan::sim {
+
+// Every parameter that shard `index` of the view serves.
+Cells ReadCells(const Job& job, ps::Shard& shard, const v1::View& view, uint32_t index);
+
+// Every parameter of a checkpoint, loaded as a shard loads it.
+absl::StatusOr<Cells> ReadCheckpoint(const Job& job, const std::string& uri,
+                                     const StoreOpener& open);
+
+}  // namespace capstan::sim
+
+#endif  // CAPSTAN_TESTS_SIMULATION_SIM_MODEL_H_

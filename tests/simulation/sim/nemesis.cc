@@ -1,0 +1,135 @@
+#include "tests/simulation/sim/nemesis.h"
+
+#include <string>
+
+namespace capstan::sim {
+namespace {
+
+constexpr absl::Duration kShortestFreeze = absl::Milliseconds(50);
+constexpr absl::Duration kLongestFreeze = absl::Seconds(7);  // More than two leases.
+constexpr absl::Duration kShortestAway = absl::Milliseconds(200);
+constexpr absl::Duration kLongestAway = absl::Seconds(5);
+constexpr absl::Duration kLongestCut = absl::Seconds(4);
+constexpr absl::Duration kServersFreeze = absl::Seconds(3);
+constexpr absl::Duration kLongestStoreAway = absl::Seconds(12);
+
+// The blows at one world.
+class Blows {
+ public:
+  Blows(World& world, const WorldOptions& options)
+      : world_(world), options_(options), schedule_(world.schedule()), network_(world.network()) {}
+
+  void Kill(HostId host) {
+    if (!network_.IsUp(host)) return;
+    schedule_.Note("kill ", network_.name(host));
+    world_.Kill(host, schedule_.Between(kShortestAway, kLongestAway));
+  }
+
+  void Freeze(HostId host, absl::Duration most) {
+    const absl::Duration length = schedule_.Between(kShortestFreeze, most);
+    schedule_.Note("freeze ", network_.name(host), " for ", absl::FormatDuration(length));
+    network_.Freeze(host, length);
+  }
+
+  template <typename Process>
+  void Drain(HostId host, Process* process) {
+    if (!network_.IsUp(host)) return;
+    schedule_.Note("drain ", network_.name(host));
+    network_.After(process->life(), absl::ZeroDuration(), [process] { process->Drain(); });
+  }
+
+  void ReplaceChief() {
+    schedule_.Note("another chief begins");
+    if (schedule_.Chance(0.5)) Freeze(world_.ruling_chief_host(), kLongestFreeze);
+    world_.ReplaceChief();
+  }
+
+  void KillAll() {
+    Kill(world_.ruling_chief_host());
+    for (uint32_t i = 0; i < options_.shards; ++i) Kill(world_.shard_host(i));
+    for (uint32_t i = 0; i < options_.workers; ++i) Kill(world_.worker_host(i));
+  }
+
+  void Cut() {
+    const HostId from = schedule_.Below(network_.hosts());
+    const HostId to = schedule_.Below(network_.hosts());
+    const absl::Duration length = schedule_.Between(kShortestFreeze, kLongestCut);
+    schedule_.Note("cut ", network_.name(from), " to ", network_.name(to), " for ",
+                   absl::FormatDuration(length));
+    network_.Cut(from, to, length);
+  }
+
+  void StoreAway() {
+    const absl::Duration length = schedule_.Between(kShortestFreeze, kLongestStoreAway);
+    schedule_.Note("the store is away for ", absl::FormatDuration(length));
+    world_.store().GoAway(length);
+  }
+
+  void AskForCheckpoint() {
+    ChiefProcess* const chief = world_.ruling_chief();
+    if (!chief->serves()) return;
+    network_.After(chief->life(), absl::ZeroDuration(), [chief] { chief->TakeCheckpoint(); });
+  }
+
+ private:
+  World& world_;
+  const WorldOptions& options_;
+  Schedule& schedule_;
+  Network& network_;
+};
+
+}  // namespace
+
+void Strike(World& world, const WorldOptions& options) {
+  const Troubles& troubles = options.troubles;
+  Schedule& schedule = world.schedule();
+  Blows blows(world, options);
+  const size_t worker = schedule.Below(options.workers);
+  const auto shard = static_cast<uint32_t>(schedule.Below(options.shards));
+  // What shards hold of a job that is over is in the store, or nowhere.
+  const bool may_lose = !options.job.uri.empty() || !world.JobIsOver();
+  switch (schedule.Below(13)) {
+    case 0:
+      if (troubles.kill_workers) blows.Kill(world.worker_host(worker));
+      return;
+    case 1:
+      if (troubles.drain_workers) blows.Drain(world.worker_host(worker), world.worker(worker));
+      return;
+    case 2:
+      if (troubles.freeze_workers) blows.Freeze(world.worker_host(worker), kLongestFreeze);
+      return;
+    case 3:
+      if (troubles.kill_shards && may_lose) blows.Kill(world.shard_host(shard));
+      return;
+    case 4:
+      if (troubles.drain_shards && may_lose) {
+        blows.Drain(world.shard_host(shard), world.shard(shard));
+      }
+      return;
+    case 5:
+      if (troubles.freeze_shards) blows.Freeze(world.shard_host(shard), kServersFreeze);
+      return;
+    case 6:
+      if (troubles.kill_chief && may_lose) blows.Kill(world.ruling_chief_host());
+      return;
+    case 7:
+      if (troubles.replace_chief) blows.ReplaceChief();
+      return;
+    case 8:
+      if (troubles.freeze_chief) blows.Freeze(world.ruling_chief_host(), kServersFreeze);
+      return;
+    case 9:
+      if (troubles.kill_all && may_lose) blows.KillAll();
+      return;
+    case 10:
+      if (troubles.cut_links) blows.Cut();
+      return;
+    case 11:
+      if (troubles.store_away) blows.StoreAway();
+      return;
+    default:
+      blows.AskForCheckpoint();
+  }
+}
+
+}  // namespace capstan::sim

@@ -1,0 +1,165 @@
+// ShardProcess: its door, and what the checks read of it.
+#include <utility>
+
+#include "capstan/base/check.h"
+#include "capstan/base/status.h"
+#include "tests/simulation/sim/checks.h"
+#include "tests/simulation/sim/messages.h"
+#include "tests/simulation/sim/model.h"
+#include "tests/simulation/sim/shard.h"
+
+namespace capstan::sim {
+namespace {
+
+// As ps/ps_service has it.
+constexpr absl::Duration kAnswerMargin = absl::Milliseconds(20);
+
+}  // namespace
+
+absl::StatusOr<ps::Shard*> ShardProcess::ShardFor(const v1::RequestHeader& header) const {
+  if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
+  CAPSTAN_RETURN_IF_ERROR(shard_->CheckHeader(header));
+  return shard_.get();
+}
+
+absl::StatusOr<ps::Shard*> ShardProcess::ShardForOrder(const v1::RequestHeader& header) const {
+  if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
+  CAPSTAN_RETURN_IF_ERROR(shard_->CheckOrder(header));
+  return ShardFor(header);
+}
+
+void ShardProcess::Distort(v1::ClosedSet& closed) const {
+  if (cast_.lie() != Lie::kTornSet || index_ != 1 || closed.lanes_size() < 2) return;
+  closed.mutable_lanes()->RemoveLast();
+}
+
+void ShardProcess::Pull(v1::PullRequest request, absl::Time deadline,
+                        const Done<v1::PullReply>& done) {
+  if (shard_ == nullptr) return done(absl::UnavailableError("the shard waits for the chief"));
+  const v1::PullRequest asked = request;
+  if (request.has_closed()) Distort(*request.mutable_closed());
+  if (cast_.lie() == Lie::kNoWait) request.mutable_header()->set_member(0);
+  if (cast_.lie() == Lie::kWrongRound) request.set_round(0);
+  auto query = ps::PullQuery::Read(ToBuffer(request), shard_->catalog());
+  const absl::Status checked =
+      query.ok() ? shard_->CheckHeader((*query)->head().header()) : query.status();
+  if (!checked.ok()) return done(checked);
+  shard_->Pull(*std::move(query), deadline - kAnswerMargin,
+               [this, done, asked](const absl::StatusOr<grpc::ByteBuffer>& buffer) {
+                 cast_.schedule().Tell("  shard ", index_, ": pull of ", asked.header().member(),
+                                       " step ", asked.header().clock(), " round ", asked.round(),
+                                       ": ", buffer.status().ToString());
+                 if (!buffer.ok()) return done(buffer.status());
+                 served_.push_back(asked);
+                 if (!acting_) CheckServed();
+                 v1::PullReply reply;
+                 CAPSTAN_CHECK(reply.ParseFromString(Bytes(*buffer)));
+                 done(reply);
+               });
+}
+
+absl::StatusOr<v1::PushReply> ShardProcess::Push(const v1::PushRequest& request) {
+  if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
+  v1::PushRequest heard = request;
+  if (heard.has_stage()) Distort(*heard.mutable_stage()->mutable_closed());
+  CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const ps::PushMessage> push,
+                           ps::PushMessage::Read(ToBuffer(heard), shard_->catalog()));
+  CAPSTAN_RETURN_IF_ERROR(shard_->CheckHeader(push->head().header()));
+  acting_ = true;
+  absl::StatusOr<v1::PushReply> reply = shard_->Push(push);
+  acting_ = false;
+  if (reply.ok()) cast_.checks().OnPushed({index_, incarnation_}, request, *reply);
+  CheckServed();
+  return reply;
+}
+
+void ShardProcess::CheckServed() {
+  for (const v1::PullRequest& pull : std::exchange(served_, {})) {
+    cast_.checks().OnPullServed(index_, view_, pull);
+  }
+}
+
+void ShardProcess::OpenRound(const v1::OpenRoundRequest& request,
+                             const Done<v1::OpenRoundReply>& done) {
+  const absl::StatusOr<ps::Shard*> shard = ShardFor(request.header());
+  if (!shard.ok()) return done(shard.status());
+  (*shard)->OpenRound(request, [done](const absl::StatusOr<ps::OpenAnswer>& answer) {
+    if (!answer.ok()) return done(answer.status());
+    v1::OpenRoundReply reply;
+    reply.set_answer(answer->answer);
+    reply.set_round(answer->round);
+    ToProto(answer->closed, *reply.mutable_closed());
+    reply.set_cursor(answer->cursor);
+    done(reply);
+  });
+}
+
+absl::StatusOr<v1::ReportLaneReply> ShardProcess::ReportLane(const v1::ReportLaneRequest& request) {
+  CAPSTAN_ASSIGN_OR_RETURN(ps::Shard * shard, ShardFor(request.header()));
+  return shard->ReportLane(request);
+}
+
+void ShardProcess::HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
+                              const Done<v1::HoldRoundsReply>& done) {
+  const absl::StatusOr<ps::Shard*> shard = ShardForOrder(request.header());
+  if (!shard.ok()) return done(shard.status());
+  (*shard)->HoldRounds(request, deadline - kAnswerMargin, [done](const ps::HoldAnswer& answer) {
+    if (!answer.status.ok()) return done(answer.status);
+    v1::HoldRoundsReply reply;
+    ToProto(answer.last, *reply.mutable_last());
+    reply.set_ended(answer.ended);
+    for (const ps::KeeperState::Lane& lane : answer.lanes) {
+      v1::LaneCursor& cursor = *reply.add_lanes();
+      cursor.set_cursor(lane.cursor);
+      cursor.set_ended(lane.ended);
+    }
+    done(reply);
+  });
+}
+
+absl::StatusOr<v1::CommitRoundReply> ShardProcess::CommitRound(
+    const v1::CommitRoundRequest& request) {
+  CAPSTAN_ASSIGN_OR_RETURN(ps::Shard * shard, ShardForOrder(request.header()));
+  cast_.checks().OnClosedSet(request.header().timeline(), *ClosedSetFromProto(request.closed()));
+  if (cast_.lie() == Lie::kNoCommit) return v1::CommitRoundReply();
+  v1::CommitRoundRequest heard = request;
+  Distort(*heard.mutable_closed());
+  CAPSTAN_RETURN_IF_ERROR(shard->CommitRound(heard));
+  return v1::CommitRoundReply();
+}
+
+absl::StatusOr<v1::CloseStreamsReply> ShardProcess::CloseStreams(
+    const v1::CloseStreamsRequest& request) {
+  CAPSTAN_ASSIGN_OR_RETURN(ps::Shard * shard, ShardForOrder(request.header()));
+  CAPSTAN_RETURN_IF_ERROR(shard->CloseStreams(request));
+  cast_.checks().durable().OnStreamsClosed(request);
+  return v1::CloseStreamsReply();
+}
+
+absl::StatusOr<v1::SavePartitionsReply> ShardProcess::SavePartitions(
+    const v1::SavePartitionsRequest& request) {
+  CAPSTAN_RETURN_IF_ERROR(ShardForOrder(request.header()).status());
+  return saver_->Order(request);
+}
+
+absl::StatusOr<v1::LoadPartitionsReply> ShardProcess::LoadPartitions(
+    const v1::LoadPartitionsRequest& request) {
+  if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
+  CAPSTAN_RETURN_IF_ERROR(shard_->CheckOrder(request.header()));
+  return loader_->Order(request);
+}
+
+absl::StatusOr<v1::FlushReply> ShardProcess::Flush(const v1::FlushRequest& request) {
+  CAPSTAN_ASSIGN_OR_RETURN(ps::Shard * shard, ShardForOrder(request.header()));
+  v1::FlushReply reply;
+  if (cast_.lie() != Lie::kNoFlush) reply.set_gradients(shard->Flush());
+  return reply;
+}
+
+// ---- for the checks ----
+
+Cells ShardProcess::Read() {
+  return ready() ? ReadCells(cast_.job(), *shard_, placed_, index_) : Cells();
+}
+
+}  // namespace capstan::sim

@@ -1,0 +1,32 @@
+// What may happen in a history, and for how long.
+#ifndef CAPSTAN_TESTS_SIMULATION_SIM_TROUBLES_H_
+#define CAPSTAN_TESTS_SIMULATION_SIM_TROUBLES_H_
+
+#include "absl/time/time.h"
+#include "tests/simulation/sim/network.h"
+#include "tests/simulation/sim/store.h"
+
+namespace capstan::sim {
+
+struct Troubles {
+  absl::Duration until = absl::Seconds(20);           // Then everything is well.
+  absl::Duration between = absl::Milliseconds(1500);  // Two blows, on average.
+  Weather weather;
+  StoreWeather store_weather;
+  bool kill_workers = false;
+  bool drain_workers = false;
+  bool freeze_workers = false;
+  bool kill_shards = false;
+  bool drain_shards = false;
+  bool freeze_shards = false;
+  bool kill_chief = false;
+  bool replace_chief = false;  // Another one begins while the old one lives.
+  bool freeze_chief = false;
+  bool kill_all = false;  // At once.
+  bool cut_links = false;
+  bool store_away = false;
+};
+
+}  // namespace capstan::sim
+
+#endif  // CAPSTAN_TESTS_SIMULATION_SIM_TROUBLES_H_

@@ -1,0 +1,77 @@
+// The worlds of seeds.
+#include <cstdint>
+#include <iterator>
+
+#include "capstan/base/hash.h"
+#include "tests/simulation/sim/world.h"
+
+namespace capstan::sim {
+namespace {
+
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : seed_(seed) {}
+  uint32_t Below(uint32_t n) { return static_cast<uint32_t>(Draw(seed_, 2, next_++) % n); }
+  bool OneIn(uint32_t n) { return Below(n) == 0; }
+
+ private:
+  const uint64_t seed_;
+  uint64_t next_ = 0;
+};
+
+JobOptions DrawJob(Dice& dice) {
+  JobOptions job;
+  job.policy = kAllPolicies[dice.Below(std::size(kAllPolicies))];
+  job.partitions = 2 + dice.Below(4);
+  job.tasks = 4 + dice.Below(6);
+  job.epochs = 1 + dice.Below(2);
+  job.lanes = 2 + dice.Below(4);
+  job.staleness = dice.Below(3);
+  job.eval_tasks = dice.OneIn(3) ? 2 : 0;
+  if (dice.OneIn(5)) return job;
+  job.uri = "sim://jobs";
+  job.checkpoint_seconds = dice.OneIn(5) ? 0 : 1 + dice.Below(4);
+  job.max_deltas = dice.Below(4);
+  return job;
+}
+
+Troubles DrawTroubles(Dice& dice, bool durable) {
+  Troubles troubles;
+  troubles.between = absl::Milliseconds(200 + 200 * dice.Below(6));
+  troubles.weather.lose = 0.02 * dice.Below(4);
+  troubles.weather.repeat = 0.03 * dice.Below(3);
+  troubles.weather.dawdle = 0.03 * dice.Below(4);
+  troubles.kill_workers = dice.OneIn(2);
+  troubles.drain_workers = dice.OneIn(2);
+  troubles.freeze_workers = dice.OneIn(2);
+  troubles.kill_shards = dice.OneIn(3);
+  troubles.drain_shards = dice.OneIn(4);
+  troubles.freeze_shards = dice.OneIn(3);
+  troubles.kill_chief = dice.OneIn(3);
+  troubles.freeze_chief = dice.OneIn(3);
+  troubles.kill_all = dice.OneIn(6);
+  troubles.cut_links = dice.OneIn(2);
+  if (!durable) return troubles;
+  troubles.replace_chief = dice.OneIn(4);
+  troubles.store_away = dice.OneIn(4);
+  troubles.store_weather.fail = 0.03 * dice.Below(3);
+  troubles.store_weather.lose = 0.03 * dice.Below(3);
+  troubles.store_weather.late = 0.03 * dice.Below(3);
+  troubles.store_weather.dawdle = 0.03 * dice.Below(4);
+  return troubles;
+}
+
+}  // namespace
+
+WorldOptions WorldOf(uint64_t seed) {
+  Dice dice(seed);
+  WorldOptions world;
+  world.seed = seed;
+  world.job = DrawJob(dice);
+  world.shards = 1 + dice.Below(3);
+  world.workers = 1 + dice.Below(4);
+  world.troubles = DrawTroubles(dice, !world.job.uri.empty());
+  return world;
+}
+
+}  // namespace capstan::sim
