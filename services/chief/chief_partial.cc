@@ -89,7 +89,6 @@ void ChiefMachine::GiveUpReturningAlone(const absl::Status& why, absl::Time now)
   const uint32_t shard = alone_.begin()->first;
   ReturnToCheckpoint(absl::StrCat(alone_.begin()->second.cause(), ", and ", why.message()), shard,
                      now);
-  Advance(now);
 }
 
 }  // namespace capstan::chief

@@ -81,12 +81,13 @@ void ChiefMachine::OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::T
   if (!why.ok()) {
     Log(LogEvent::Level::kError, "a checkpoint cannot be read",
         {{"checkpoint", tried.uri}, {"error", why.ToString()}});
-    if (absl::IsDataLoss(why) || absl::IsNotFound(why)) {
-      catalog_.Remove(tried.id);
-      if (!alone_.empty()) return GiveUpReturningAlone(why, now);
-    }
+    if (Recovery::IsDamage(why)) catalog_.Remove(tried.id);
   }
-  if (!left.ok()) Fail(v1::FAILURE_KIND_ERROR, std::string(left.message()));
+  if (!alone_.empty() && Recovery::IsDamage(why)) {
+    GiveUpReturningAlone(why, now);
+  } else if (!left.ok()) {
+    Fail(v1::FAILURE_KIND_ERROR, std::string(left.message()));
+  }
   Advance(now);
 }
 
@@ -172,7 +173,7 @@ void ChiefMachine::OnLoadAnswer(const ShardCalls::Answer& answer, absl::Time now
          {"checkpoint", recovery_.source().uri},
          {"error", status.ToString()}});
   }
-  if (absl::IsDataLoss(status) || absl::IsNotFound(status)) {
+  if (Recovery::IsDamage(status)) {
     calls_.Cancel(Purpose::kLoad);
     catalog_.Remove(recovery_.source().id);
     if (!alone_.empty()) return GiveUpReturningAlone(status, now);

@@ -10,11 +10,11 @@ namespace {
 
 constexpr absl::Duration kPause = absl::Seconds(1);
 
-bool IsDamage(const absl::Status& status) {
+}  // namespace
+
+bool Recovery::IsDamage(const absl::Status& status) {
   return absl::IsDataLoss(status) || absl::IsNotFound(status);
 }
-
-}  // namespace
 
 void Recovery::Begin(std::vector<RecoverySource> sources, absl::Time now) {
   CAPSTAN_CHECK(!sources.empty());

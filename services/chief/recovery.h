@@ -49,6 +49,8 @@ class Recovery {
   std::optional<std::string> TakeRead(absl::Time now);
   // An error: no source is left. Where the store is away it is asked again.
   absl::Status OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now);
+  // Says that a checkpoint is damaged or gone, rather than that the store is away.
+  static bool IsDamage(const absl::Status& status);
   // The manifest has been read, or none is needed.
   bool found() const { return phase_ == Phase::kReading && found_; }
   const v1::Manifest& manifest() const { return manifest_; }  // Empty: the initial values.

@@ -9,22 +9,15 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import town
-from crew import Crew, ledger_job, ledger_times, series, write_ledger_file
+from crew import Crew, ledger_times, series
+from ledger_case import LedgerCase, RECORDS
 
-RECORDS = 6000
-POLICIES = {
-    "async": "sparse: {policy: async}",
-    "ssp": "sparse: {policy: ssp, staleness: 2}",
-    "sync": "sparse: {policy: sync, lanes: 3}",
-}
-SLOW = {"worker-0": 1000, "worker-1": 1000}  # So that a run takes long enough to be disturbed.
 GRACE = 15  # Seconds: half of what Kubernetes gives.
 JUMP_CLOCK = os.environ.get("CAPSTAN_JUMP_CLOCK")  # The library of jump_clock.cc.
 DISK = 24 << 20
@@ -70,24 +63,8 @@ class PatientCrew(Crew):
         super().add_chief(listen, "--grace", GRACE, *flags, **named)
 
 
-class FaultsTest(unittest.TestCase):
-
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.data = pathlib.Path(self.folder.name) / "records.csv"
-        write_ledger_file(self.data, RECORDS)
-
-    def crew(self, policy="async", every="1s", epochs=2, batch=4, **settings):
-        overrides = ["partition_count=16", f"checkpoint.every={every}"]
-        return PatientCrew(ledger_job([self.data], update=POLICIES[policy], epochs=epochs, batch=batch), name=policy, slow=SLOW,
-                           overrides=overrides, **settings)
-
-    def check_exact(self, crew):
-        last = crew.wait(180)
-        self.assertEqual(last.examples, 2 * RECORDS)
-        self.assertEqual(set(ledger_times(crew.predict(self.data))), {2})
-        return last
+class FaultsTest(LedgerCase):
+    kind = PatientCrew
 
     # ---- asked to stop ----
 

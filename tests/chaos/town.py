@@ -4,6 +4,7 @@ checkpoints are in an object store (store.py) that lives there too.
 Everything is in a network and a mount namespace that `enter` makes for this test alone: nothing of it is seen
 outside, and all of it is gone with the test."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -45,27 +46,39 @@ class Town(Crew):
         super().__init__(*arguments, **settings)
         self.houses = {}
         self.overrides[-1] = "checkpoint.uri=s3://town/model"
-        run("mount", "-t", "tmpfs", "none", "/run")
-        run("ip", "link", "set", "lo", "up")
-        run("ip", "link", "add", "bridge", "type", "bridge")
-        run("ip", "addr", "add", f"{GATE}/24", "dev", "bridge")
-        run("ip", "link", "set", "bridge", "up")
-        store = f"{self.house('store')}:9000"
-        os.environ.update({"AWS_ENDPOINT_URL_S3": f"http://{store}", "AWS_ACCESS_KEY_ID": "town",
-                           "AWS_SECRET_ACCESS_KEY": "secret-of-the-town", "CAPSTAN_S3_ALLOW_HTTP": "true"})
-        self.store_address = store
-        self.store = subprocess.Popen(["ip", "netns", "exec", "store", sys.executable, str(STORE),
-                                       *store.split(":")], stdin=subprocess.DEVNULL)
-        self.until_store()
+        self.ruins = contextlib.ExitStack()  # Takes down what was built, the last first.
 
     def __exit__(self, *why):
         super().__exit__(*why)
-        self.store.kill()
-        self.store.wait()
-        for name in self.houses:
-            run("ip", "netns", "del", name)
-        run("ip", "link", "del", "bridge")
-        run("umount", "--lazy", "/run")
+        self.ruins.close()
+
+    def begin(self, *chief_flags):
+        self.build()
+        self.address = f"{self.house('chief')}:7000"
+        self.add_chief(self.address, *chief_flags)
+        self.ports("chief")
+        for index in range(self.shards):
+            self.add_shard(index)
+        for index in range(self.workers):
+            self.add_worker(f"worker-{index}")
+
+    def build(self):
+        """The bridge, and the store in its house."""
+        run("mount", "-t", "tmpfs", "none", "/run")
+        self.ruins.callback(run, "umount", "--lazy", "/run")
+        run("ip", "link", "set", "lo", "up")
+        run("ip", "link", "add", "bridge", "type", "bridge")
+        self.ruins.callback(run, "ip", "link", "del", "bridge")
+        run("ip", "addr", "add", f"{GATE}/24", "dev", "bridge")
+        run("ip", "link", "set", "bridge", "up")
+        self.store_address = f"{self.house('store')}:9000"
+        os.environ.update({"AWS_ENDPOINT_URL_S3": f"http://{self.store_address}", "AWS_ACCESS_KEY_ID": "town",
+                           "AWS_SECRET_ACCESS_KEY": "secret-of-the-town", "CAPSTAN_S3_ALLOW_HTTP": "true"})
+        store = subprocess.Popen(["ip", "netns", "exec", "store", sys.executable, str(STORE),
+                                  *self.store_address.split(":")], stdin=subprocess.DEVNULL)
+        self.ruins.callback(store.wait)
+        self.ruins.callback(store.kill)
+        self.until_store()
 
     # ---- the store ----
 
@@ -99,7 +112,10 @@ class Town(Crew):
             self.houses[name] = f"10.77.0.{len(self.houses) + 2}"
             door = self.door(name)
             run("ip", "netns", "add", name)
+            self.ruins.callback(run, "ip", "netns", "del", name)
             run("ip", "link", "add", door, "type", "veth", "peer", "name", "eth0", "netns", name)
+            # A door that is left to the end of its namespace is there for a while after it.
+            self.ruins.callback(run, "ip", "link", "del", door)
             run("ip", "link", "set", door, "master", "bridge", "up")
             self.inside(name, "ip", "addr", "add", f"{self.houses[name]}/24", "dev", "eth0")
             self.inside(name, "ip", "link", "set", "eth0", "up")
@@ -148,15 +164,6 @@ class Town(Crew):
         subprocess.run(["tc", "qdisc", "del", "dev", self.door(name), "root"], capture_output=True)
 
     # ---- processes, as the crew starts them, but each in its house ----
-
-    def begin(self, *chief_flags):
-        self.address = f"{self.house('chief')}:7000"
-        self.add_chief(self.address, *chief_flags)
-        self.ports("chief")
-        for index in range(self.shards):
-            self.add_shard(index)
-        for index in range(self.workers):
-            self.add_worker(f"worker-{index}")
 
     def start(self, name, binary, *arguments):
         self.ports_file(name).unlink(missing_ok=True)

@@ -3,32 +3,14 @@
 import pathlib
 import signal
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import Crew, ledger_job, ledger_times, write_ledger_file
-
-RECORDS = 6000
-
-POLICIES = {
-    "async": "sparse: {policy: async}",
-    "aggregate": "sparse: {policy: async, aggregate: 3}",
-    "ssp": "sparse: {policy: ssp, staleness: 2}",
-    "sync": "sparse: {policy: sync, lanes: 3}",
-    "backup": "sparse: {policy: sync, lanes: 4, backup_workers: 1}",
-}
+from crew import Crew, ledger_job, ledger_times
+from ledger_case import LedgerCase, POLICIES, RECORDS
 
 
-class ExactlyOnceTest(unittest.TestCase):
-
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.data = pathlib.Path(self.folder.name) / "records.csv"
-        write_ledger_file(self.data, RECORDS)
-
-    def tearDown(self):
-        self.folder.cleanup()
+class ExactlyOnceTest(LedgerCase):
 
     def crew(self, policy, train="", **settings):
         return Crew(ledger_job([self.data], update=POLICIES[policy], epochs=2, train=train), name=policy,

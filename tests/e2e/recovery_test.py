@@ -4,43 +4,14 @@ trained again, or, with recovery: partial, counted."""
 import pathlib
 import signal
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import chief_pb2, Crew, ledger_job, ledger_times, write_ledger_file
-
-RECORDS = 6000
-BATCH = 4
-POLICIES = {
-    "async": "sparse: {policy: async}",
-    "ssp": "sparse: {policy: ssp, staleness: 2}",
-    "sync": "sparse: {policy: sync, lanes: 3}",
-}
-SLOW = {"worker-0": 1000, "worker-1": 1000}  # So that a run takes several checkpoints.
+from crew import chief_pb2, ledger_times
+from ledger_case import BATCH, LedgerCase, RECORDS
 
 
-class RecoveryTest(unittest.TestCase):
-
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.data = pathlib.Path(self.folder.name) / "records.csv"
-        write_ledger_file(self.data, RECORDS)
-
-    def tearDown(self):
-        self.folder.cleanup()
-
-    def crew(self, policy="async", every="1s", recovery="rollback", **settings):
-        overrides = ["partition_count=16", f"recovery={recovery}"]
-        overrides += [f"checkpoint.every={every}"] if every else []
-        return Crew(ledger_job([self.data], update=POLICIES[policy], epochs=2, batch=BATCH), name=policy, slow=SLOW,
-                    overrides=overrides, **settings)
-
-    def check_exact(self, crew):
-        last = crew.wait(180)
-        self.assertEqual(last.examples, 2 * RECORDS)
-        self.assertEqual(set(ledger_times(crew.predict(self.data))), {2})
-        return last
+class RecoveryTest(LedgerCase):
 
     def kill_each_shard(self, policy):
         with self.crew(policy) as crew:
@@ -83,7 +54,7 @@ class RecoveryTest(unittest.TestCase):
             self.check_exact(crew)
 
     def test_with_partial_the_others_go_on_and_what_is_missing_is_told(self):
-        with self.crew(recovery="partial", every="1h") as crew:
+        with self.crew(every="1h", overrides=["recovery=partial"]) as crew:
             crew.until_examples(RECORDS // 4)
             crew.call("TakeCheckpoint", chief_pb2.TakeCheckpointRequest(), chief_pb2.TakeCheckpointReply)
             crew.until_examples(RECORDS)  # Much that is not saved, and that heartbeats have told of.

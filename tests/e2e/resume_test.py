@@ -6,42 +6,15 @@ import os
 import pathlib
 import signal
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import Crew, ledger_job, ledger_times, write_ledger_file
-
-RECORDS = 6000
-POLICIES = {
-    "async": "sparse: {policy: async}",
-    "ssp": "sparse: {policy: ssp, staleness: 2}",
-    "sync": "sparse: {policy: sync, lanes: 3}",
-}
-SLOW = {"worker-0": 1000, "worker-1": 1000}  # So that a run takes several checkpoints.
+from crew import ledger_times
+from ledger_case import LedgerCase, RECORDS
 
 
-class ResumeTest(unittest.TestCase):
-
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.data = pathlib.Path(self.folder.name) / "records.csv"
-        write_ledger_file(self.data, RECORDS)
-
-    def tearDown(self):
-        self.folder.cleanup()
-
-    def crew(self, policy="async", every="1s", **settings):
-        overrides = ["partition_count=16"] + ([f"checkpoint.every={every}"] if every else [])
-        return Crew(ledger_job([self.data], update=POLICIES[policy], epochs=2, batch=4), name=policy, slow=SLOW,
-                    overrides=overrides, **settings)
-
-    def check_exact(self, crew, timeout=180):
-        last = crew.wait(timeout)
-        self.assertEqual(last.examples, 2 * RECORDS)
-        self.assertEqual(set(ledger_times(crew.predict(self.data))), {2})
-        return last
+class ResumeTest(LedgerCase):
 
     # ---- everything ----
 

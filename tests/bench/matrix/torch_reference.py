@@ -19,7 +19,7 @@ SETTINGS = {
     "wide_deep": dict(dim=8, stddev=0.01, hidden=[64, 32], linear_rate=0.02, embedding_rate=0.01),
     "deepfm": dict(dim=8, stddev=0.01, hidden=[64, 32], linear_rate=0.02, embedding_rate=0.01),
     "dcn_v2": dict(dim=8, stddev=0.01, hidden=[64, 32], linear_rate=0, embedding_rate=0.015),
-    "dlrm": dict(dim=4, stddev=0.03, hidden=[64], linear_rate=0, embedding_rate=0.04),
+    "dlrm": dict(dim=4, stddev=0.02, hidden=[64], linear_rate=0, embedding_rate=0.04),
 }
 BATCH, EPOCHS, DENSE_RATE, CROSS_LAYERS = 50, 2, 0.001, 3
 

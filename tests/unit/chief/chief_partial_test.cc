@@ -15,11 +15,6 @@ CrewOptions Job() {
   return {.tasks = 10, .partial = true, .uri = "/models", .checkpoint_every = 60};
 }
 
-void TakeCheckpoint(Crew& crew) {
-  crew.machine.TakeCheckpoint(1, crew.now);
-  crew.AnswerCalls();
-}
-
 // A report of the one table.
 v1::ShardReport Holds(uint64_t rows, uint64_t updates, uint64_t batches_lost = 0) {
   v1::ShardReport report;
@@ -40,7 +35,7 @@ class ChiefPartialTest : public testing::Test {
     crew_.Heartbeat("w", {Crew::Partly(leases_.leases(0), 1), Crew::Partly(leases_.leases(1), 0)});
     crew_.reports[1] = Holds(100, 1000);
     crew_.ShardsHeartbeat();
-    TakeCheckpoint(crew_);
+    crew_.TakeCheckpoint();
     crew_.Heartbeat("w", {Crew::Done(leases_.leases(0)), Crew::Partly(leases_.leases(1), 1)});
     crew_.reports[1] = Holds(130, 1500);
     crew_.Advance(absl::Seconds(2));
@@ -80,7 +75,7 @@ TEST_F(ChiefPartialTest, ItIsToldWhatHasHappenedSinceTheCheckpoint) {
 
 TEST_F(ChiefPartialTest, WhatTheCheckpointHoldsIsNotToldAgain) {
   crew_.Advance(absl::Seconds(1));
-  TakeCheckpoint(crew_);
+  crew_.TakeCheckpoint();
   ASSERT_THAT(crew_.manifests, SizeIs(2));
   ASSERT_TRUE(crew_.RegisterShard(1, 77).ok());
   EXPECT_THAT(crew_.loads.back().alone().closed(), IsEmpty());
@@ -117,7 +112,7 @@ TEST_F(ChiefPartialTest, NobodyCallsTheShardBeforeItsViewIsStored) {
 TEST_F(ChiefPartialTest, TakesNoCheckpointUntilItIsBack) {
   crew_.hold_calls = true;
   ASSERT_TRUE(crew_.RegisterShard(1, 77).ok());
-  TakeCheckpoint(crew_);
+  crew_.TakeCheckpoint();
   ASSERT_THAT(crew_.held, SizeIs(1)) << "the load";
   EXPECT_THAT(crew_.Status().waiting_for(), HasSubstr("shard 1"));
   crew_.hold_calls = false;
@@ -127,7 +122,7 @@ TEST_F(ChiefPartialTest, TakesNoCheckpointUntilItIsBack) {
 }
 
 TEST_F(ChiefPartialTest, FromADamagedCheckpointEverybodyReturnsToTheOneBefore) {
-  TakeCheckpoint(crew_);
+  crew_.TakeCheckpoint();
   ASSERT_THAT(crew_.manifests, SizeIs(2));
   crew_.damaged_parts[crew_.manifests[1].uri] = absl::DataLossError("checksum");
   ASSERT_TRUE(crew_.RegisterShard(1, 77).ok());

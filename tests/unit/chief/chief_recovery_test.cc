@@ -1,4 +1,4 @@
-// The chief's machine: back to a checkpoint, and the next chief.
+// The chief's machine: back to a checkpoint.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,14 +13,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// A job of 10 tasks of 2 batches, of which `done` are trained and saved.
+// A job of 10 tasks of 2 batches.
 CrewOptions Job(uint32_t lanes = 0) {
   return {.tasks = 10, .lanes = lanes, .uri = "/models", .checkpoint_every = 60};
-}
-
-void TakeCheckpoint(Crew& crew) {
-  crew.machine.TakeCheckpoint(1, crew.now);
-  crew.AnswerCalls();
 }
 
 TEST(ChiefRecoveryTest, TrainsOnlyWhenEveryShardHasLoaded) {
@@ -62,7 +57,7 @@ TEST(ChiefRecoveryTest, AShardStartedAnewSendsEverybodyBackToTheCheckpoint) {
   crew.RegisterWorker("w");
   const v1::WorkerHeartbeatReply first = crew.Heartbeat("w");
   crew.Heartbeat("w", {Crew::Done(first.leases(0)), Crew::Partly(first.leases(1), 1)});
-  TakeCheckpoint(crew);
+  crew.TakeCheckpoint();
   ASSERT_THAT(crew.manifests, SizeIs(1));
   crew.Heartbeat("w", {Crew::Done(first.leases(1))});
   crew.Advance(absl::Seconds(1));
@@ -110,10 +105,10 @@ TEST(ChiefRecoveryTest, ADamagedCheckpointIsPassedOverForTheOneBefore) {
     Crew crew(Job());
     crew.RegisterShards();
     crew.RegisterWorker("w");
-    TakeCheckpoint(crew);
+    crew.TakeCheckpoint();
     crew.Heartbeat("w", {Crew::Done(crew.Heartbeat("w").leases(0))});
     crew.Advance(absl::Seconds(1));
-    TakeCheckpoint(crew);
+    crew.TakeCheckpoint();
     ASSERT_THAT(crew.manifests, SizeIs(2));
     (manifest_damaged ? crew.damaged : crew.damaged_parts)[crew.manifests[1].uri] =
         absl::DataLossError("checksum");
@@ -129,7 +124,7 @@ TEST(ChiefRecoveryTest, FailsWhenNoCheckpointCanBeRead) {
   Crew crew(Job());
   crew.RegisterShards();
   crew.RegisterWorker("w");
-  TakeCheckpoint(crew);
+  crew.TakeCheckpoint();
   crew.damaged[crew.manifests[0].uri] = absl::DataLossError("MANIFEST.json: checksum");
   ASSERT_TRUE(crew.RegisterShard(1, 77).ok());
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_FAILED);
@@ -161,7 +156,7 @@ TEST(ChiefRecoveryTest, LanesGoOnAtTheKeepersCursors) {
   ASSERT_THAT(leases.leases(), SizeIs(2));
   crew.round = 3;
   crew.lane_cursors = {3, 2};
-  TakeCheckpoint(crew);
+  crew.TakeCheckpoint();
   ASSERT_THAT(crew.manifests, SizeIs(1));
   EXPECT_THAT(crew.order, ElementsAre("Hold", "Commit 3", "Commit 3", "Save", "Save", "Release"));
   EXPECT_EQ(crew.manifests[0].manifest.progress().last_closed().round(), 3u);
@@ -179,275 +174,6 @@ TEST(ChiefRecoveryTest, LanesGoOnAtTheKeepersCursors) {
   const v1::WorkerHeartbeatReply after = crew.Heartbeat("w");
   ASSERT_THAT(after.leases(), SizeIs(2));
   EXPECT_EQ(after.leases(0).lane_tasks(0).ordinal(), 0u) << "the first task that is not done";
-}
-
-// ---- the next chief ----
-
-TEST(ChiefTakeoverTest, GoesOnWithoutTouchingTheShards) {
-  Crew before(Job());
-  before.RegisterShards();
-  before.RegisterWorker("w");
-  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
-  before.Heartbeat("w", {Crew::Partly(held.leases(0), 1), Crew::Partly(held.leases(1), 0)});
-  before.Advance(absl::Seconds(2));
-
-  Crew crew = Crew::Successor(Job(), before);
-  crew.ShardsHeartbeat();
-  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
-  EXPECT_EQ(crew.machine.view().timeline(), before.machine.view().timeline());
-  EXPECT_EQ(crew.machine.view().epoch().term(), 2u);
-  EXPECT_THAT(crew.machine.view().members(), SizeIs(1)) << "it is at work, though not heard of";
-  EXPECT_THAT(crew.loads, IsEmpty());
-
-  v1::WorkerHeartbeatRequest unknown;
-  unknown.set_name("w");
-  unknown.set_incarnation(101);
-  EXPECT_FALSE(crew.machine.WorkerHeartbeat(unknown, crew.now).known());
-  crew.RegisterWorker("w", 101, {held.leases(0).member()});
-  const v1::WorkerHeartbeatReply reply =
-      crew.Heartbeat("w", {Crew::Done(held.leases(0)), Crew::Partly(held.leases(1), 1)});
-  EXPECT_THAT(reply.revoked(), SizeIs(1)) << "the one that is done";
-  EXPECT_EQ(crew.Status().examples(), 30u);
-  EXPECT_EQ(crew.Status().tasks().done(), 1u);
-  EXPECT_EQ(crew.machine.view().members(0).member(), held.leases(0).member());
-  EXPECT_THAT(crew.Heartbeat("w", {Crew::Partly(held.leases(1), 2)}).revoked(), IsEmpty());
-}
-
-TEST(ChiefTakeoverTest, MoreShardsAreTakenUpFromACheckpointOfThatMomentAndNothingIsLost) {
-  Crew before(Job());
-  before.RegisterShards();
-  before.RegisterWorker("w");
-  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
-  before.Heartbeat("w", {Crew::Done(held.leases(0)), Crew::Partly(held.leases(1), 1)});
-  before.Advance(absl::Seconds(2));
-  CrewOptions larger = Job();
-  larger.shards = 3;
-  Crew crew = Crew::Successor(larger, before);
-  crew.ShardsHeartbeat();
-  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING) << "on the shards that there are";
-  EXPECT_THAT(crew.manifests, IsEmpty());
-  EXPECT_THAT(crew.machine.view().shards(), SizeIs(2));
-
-  ASSERT_TRUE(crew.RegisterShard(2).ok());
-  crew.Advance(absl::Seconds(1));
-  ASSERT_THAT(crew.manifests, SizeIs(1));
-  ASSERT_THAT(crew.saves, SizeIs(2));
-  EXPECT_TRUE(crew.saves[0].freeze());
-  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
-  EXPECT_THAT(crew.machine.view().shards(), SizeIs(3));
-  EXPECT_THAT(crew.machine.view().owners(), Contains(2u));
-  EXPECT_EQ(crew.machine.view().timeline(), before.machine.view().timeline() + 1);
-  EXPECT_EQ(crew.loads.back().uri(), crew.manifests[0].uri);
-  EXPECT_EQ(crew.Status().examples(), 30u);
-  ASSERT_THAT(crew.Status().losses(), SizeIs(1));
-  EXPECT_EQ(crew.Status().losses(0).examples(), 0u);
-  crew.Advance(absl::Seconds(5));
-  EXPECT_THAT(crew.manifests, SizeIs(1)) << "once";
-}
-
-TEST(ChiefTakeoverTest, MoreShardsThatWereAllStartedAnewAreUsedAtOnce) {
-  Crew before(Job());
-  before.RegisterShards();
-  TakeCheckpoint(before);
-  CrewOptions larger = Job();
-  larger.shards = 3;
-  Crew crew = Crew::Successor(larger, before);
-  for (uint32_t index = 0; index < 3; ++index) {
-    ASSERT_TRUE(crew.RegisterShard(index, 70 + index).ok());
-  }
-  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
-  EXPECT_THAT(crew.machine.view().owners(), Contains(2u));
-  EXPECT_THAT(crew.manifests, SizeIs(1)) << "that of before";
-  EXPECT_EQ(crew.loads.back().uri(), crew.manifests[0].uri);
-}
-
-TEST(ChiefTakeoverTest, GivesWhatWasBegunOnlyWhenItsHoldersHaveBeenHeardOf) {
-  Crew before(Job());
-  before.RegisterShards();
-  before.RegisterWorker("a");
-  const v1::WorkerHeartbeatReply held = before.Heartbeat("a");
-  before.Advance(absl::Seconds(2));
-  Crew crew = Crew::Successor(Job(), before);
-  crew.ShardsHeartbeat();
-  crew.RegisterWorker("b");
-  const v1::WorkerHeartbeatReply early = crew.Heartbeat("b");
-  ASSERT_THAT(early.leases(), SizeIs(2));
-  for (const v1::Lease& lease : early.leases()) {
-    EXPECT_GE(lease.task().index(), 2u) << "0 and 1 are held by a";
-  }
-  crew.Advance(absl::Seconds(11));
-  crew.RegisterWorker("c");
-  EXPECT_THAT(crew.Heartbeat("c").leases(0).task().index(), 0u);
-  // Who comes too late has lost it.
-  crew.RegisterWorker("a", 500, {held.leases(0).member()});
-  EXPECT_THAT(crew.Heartbeat("a", {Crew::Partly(held.leases(0), 1)}).revoked(), SizeIs(1));
-}
-
-TEST(ChiefTakeoverTest, ALeaseOlderThanTheLastOfItsTaskIsNotAdopted) {
-  Crew before(Job());
-  before.RegisterShards();
-  before.RegisterWorker("a");
-  const v1::Lease old = before.Heartbeat("a").leases(0);
-  before.Advance(absl::Seconds(11));
-  before.RegisterWorker("b");
-  EXPECT_EQ(before.Heartbeat("b").leases(0).task().index(), old.task().index());
-  before.Advance(absl::Seconds(2));
-  Crew crew = Crew::Successor(Job(), before);
-  crew.ShardsHeartbeat();
-  crew.RegisterWorker("a", 500, {old.member()});
-  EXPECT_THAT(crew.Heartbeat("a", {Crew::Partly(old, 1)}).revoked(), SizeIs(1));
-}
-
-TEST(ChiefTakeoverTest, AChiefThatEndsBeforeItsShardsAreThereLeavesTheJobBegun) {
-  Crew first(Job());
-  first.RegisterShards();
-  first.hold_calls = true;
-  ASSERT_TRUE(first.RegisterShard(0, 999).ok());
-  ASSERT_EQ(first.states.back().view().timeline(), 2u);
-  Crew second = Crew::Successor(Job(), first);
-  second.Advance(absl::Seconds(2));
-  ASSERT_FALSE(second.states.empty());
-  EXPECT_EQ(second.states.back().state(), v1::JOB_STATE_RESTORING);
-  Crew third = Crew::Successor(Job(), second);
-  third.RegisterShards();
-  EXPECT_EQ(third.machine.view().timeline(), 3u) << "timeline 2 has been heard of";
-}
-
-TEST(ChiefTakeoverTest, LanesStayWithTheirHolders) {
-  Crew before(Job(/*lanes=*/2));
-  before.RegisterShards();
-  before.RegisterWorker("w");
-  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
-  ASSERT_THAT(held.leases(), SizeIs(2));
-  before.Advance(absl::Seconds(2));
-  Crew crew = Crew::Successor(Job(/*lanes=*/2), before);
-  crew.ShardsHeartbeat();
-  crew.RegisterWorker("other");
-  EXPECT_THAT(crew.Heartbeat("other").leases(), IsEmpty());
-  crew.Heartbeat("other", {}, /*wants=*/false, /*draining=*/true);
-  crew.RegisterWorker("w", 101, {held.leases(0).member()});
-  const v1::WorkerHeartbeatReply reply =
-      crew.Heartbeat("w", {Crew::Partly(held.leases(0), 1), Crew::Partly(held.leases(1), 1)});
-  EXPECT_THAT(reply.revoked(), IsEmpty());
-  EXPECT_EQ(crew.Status().tasks().doing(), 2u);
-}
-
-TEST(ChiefTakeoverTest, TasksOfALaneThatOnlyADeadChiefKnewOfAreReadAgain) {
-  Crew before(Job(/*lanes=*/2));
-  before.RegisterShards();
-  before.RegisterWorker("w");
-  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
-  ASSERT_THAT(held.leases(), SizeIs(2));
-  before.Advance(absl::Seconds(2));
-  Crew crew = Crew::Successor(Job(/*lanes=*/2), before);
-  crew.ShardsHeartbeat();
-  crew.RegisterWorker("w", 101, {held.leases(0).member()});
-  v1::LeaseReport later = Crew::Partly(held.leases(0), 4);
-  later.add_lane_tasks_done()->set_ordinal(1);
-  later.mutable_lane_tasks_done(0)->set_batches(2);
-  const v1::WorkerHeartbeatReply reply =
-      crew.Heartbeat("w", {later, Crew::Partly(held.leases(1), 1)});
-  ASSERT_THAT(reply.revoked(), SizeIs(1));
-  EXPECT_EQ(reply.revoked(0).count(), held.leases(0).generation().count());
-  ASSERT_THAT(reply.leases(), SizeIs(1));
-  EXPECT_EQ(reply.leases(0).lane(), held.leases(0).lane());
-  EXPECT_EQ(reply.leases(0).lane_tasks(0).ordinal(), 0u);
-}
-
-TEST(ChiefTakeoverTest, ClosesAgainWhatMayNotHaveBeenClosed) {
-  Crew before(Job());
-  before.RegisterShards();
-  before.RegisterWorker("w");
-  before.hold_calls = true;
-  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
-  before.Heartbeat("w", {Crew::Done(held.leases(0)), Crew::Partly(held.leases(1), 0)});
-  before.Advance(absl::Seconds(2));
-  ASSERT_FALSE(before.held.empty()) << "the close is under way";
-  EXPECT_THAT(before.closed, IsEmpty());
-  Crew crew = Crew::Successor(Job(), before);
-  crew.ShardsHeartbeat();
-  crew.Advance(absl::Seconds(1));
-  EXPECT_EQ(crew.closed[0].count(held.leases(0).task().index()), 1u);
-  EXPECT_EQ(crew.closed[1].count(held.leases(0).task().index()), 1u);
-}
-
-TEST(ChiefTakeoverTest, AStreamIsClosedOnlyOnceItsTaskIsStoredAsDone) {
-  Crew crew(Job());
-  crew.RegisterShards();
-  crew.RegisterWorker("w");
-  const v1::WorkerHeartbeatReply held = crew.Heartbeat("w");
-  crew.state_status = absl::UnavailableError("the store is away");
-  crew.Heartbeat("w", {Crew::Done(held.leases(0)), Crew::Partly(held.leases(1), 0)});
-  crew.Advance(absl::Seconds(30));
-  EXPECT_THAT(crew.closed, IsEmpty());
-  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING) << "training goes on";
-  crew.state_status = absl::OkStatus();
-  crew.Advance(absl::Seconds(10));
-  EXPECT_THAT(crew.closed, SizeIs(2));
-}
-
-TEST(ChiefTakeoverTest, AllStartedAnewReturnsToTheCheckpoint) {
-  Crew before(Job());
-  before.RegisterShards();
-  before.RegisterWorker("w");
-  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
-  before.Heartbeat("w", {Crew::Done(held.leases(0)), Crew::Partly(held.leases(1), 0)});
-  TakeCheckpoint(before);
-  before.Heartbeat("w", {Crew::Done(held.leases(1))});
-  before.Advance(absl::Seconds(2));
-  Crew crew = Crew::Successor(Job(), before);
-  ASSERT_TRUE(crew.RegisterShard(0, 91).ok());
-  ASSERT_TRUE(crew.RegisterShard(1, 92).ok());
-  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
-  EXPECT_EQ(crew.loads.back().uri(), before.manifests[0].uri);
-  EXPECT_EQ(crew.Status().examples(), 20u);
-  EXPECT_EQ(crew.machine.view().timeline(), 2u);
-  crew.RegisterWorker("w");
-  crew.WorkToTheEnd({"w"});
-  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
-  EXPECT_EQ(crew.Status().examples(), 200u);
-}
-
-TEST(ChiefTakeoverTest, AnotherNumberOfShardsReturnsToTheCheckpointOnANewMap) {
-  Crew before(Job());
-  before.RegisterShards();
-  before.RegisterWorker("w");
-  before.Heartbeat("w", {Crew::Done(before.Heartbeat("w").leases(0))});
-  TakeCheckpoint(before);
-  CrewOptions wider = Job();
-  wider.shards = 4;
-  Crew crew = Crew::Successor(wider, before);
-  crew.RegisterShards();
-  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
-  EXPECT_THAT(crew.machine.view().owners(), ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
-  EXPECT_EQ(crew.Status().examples(), 20u);
-}
-
-TEST(ChiefTakeoverTest, ACompletedJobStaysCompleted) {
-  Crew before(Job());
-  before.RegisterShards();
-  before.RegisterWorker("w");
-  before.WorkToTheEnd({"w"});
-  before.Advance(absl::Seconds(2));
-  ASSERT_EQ(before.machine.state(), v1::JOB_STATE_COMPLETED);
-  Crew crew = Crew::Successor(Job(), before);
-  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
-  EXPECT_EQ(crew.Status().model_uri(), before.manifests.back().uri);
-  EXPECT_EQ(crew.Status().progress(), 1);
-}
-
-TEST(ChiefTakeoverTest, AnOlderChiefStopsAndTellsNobodyAnythingMore) {
-  Crew crew(Job());
-  crew.RegisterShards();
-  crew.RegisterWorker("w");
-  crew.state_status = absl::AbortedError("a chief of term 2 has written");
-  crew.Heartbeat("w", {Crew::Done(crew.Heartbeat("w").leases(0))});
-  const size_t views = crew.views.size();
-  crew.Advance(absl::Seconds(2));
-  EXPECT_TRUE(crew.machine.superseded());
-  (void)crew.RegisterShard(1, 77);
-  EXPECT_THAT(crew.Heartbeat("w").leases(), IsEmpty());
-  EXPECT_THAT(crew.views, SizeIs(views));
 }
 
 }  // namespace

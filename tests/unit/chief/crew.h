@@ -57,6 +57,8 @@ class Crew {
   std::vector<CallShard> held;
   void Answer(const CallShard& call);
 
+  void TakeCheckpoint();
+
   // ---- workers ----
   uint64_t RegisterWorker(const std::string& name, uint64_t incarnation = 0,
                           const std::vector<uint64_t>& members = {});

@@ -1,0 +1,63 @@
+// Shard: what it tells of itself, to its metrics and to the chief.
+#include <algorithm>
+
+#include "ps/shard.h"
+
+namespace capstan::ps {
+
+ShardMetrics::ShardFacts Shard::Facts() const {
+  ShardMetrics::ShardFacts facts;
+  for (const v1::TableSpec& table : catalog_.job().tables()) {
+    facts.tables.push_back({.name = table.name()});
+  }
+  for (const std::unique_ptr<Partition>& partition : partitions_) {
+    if (!partition->loaded()) continue;
+    const Partition::Facts of = partition->facts();
+    facts.bytes += of.bytes;
+    facts.parameters += of.parameters;
+    facts.queued += of.queued;
+    facts.lost += of.lost;
+    facts.version = std::max(facts.version, of.version);
+    for (size_t i = 0; i < of.tables.size(); ++i) {
+      ShardMetrics::TableFacts& table = facts.tables[i];
+      facts.rows += of.tables[i].rows;
+      table.rows += of.tables[i].rows;
+      table.bytes += of.tables[i].bytes;
+      table.counters.updated += of.tables[i].counters.updated;
+      table.counters.created += of.tables[i].counters.created;
+      table.counters.evicted += of.tables[i].counters.evicted;
+      table.counters.expired += of.tables[i].counters.expired;
+      table.counters.not_admitted += of.tables[i].counters.not_admitted;
+      table.counters.refused += of.tables[i].counters.refused;
+    }
+  }
+  facts.kept = static_cast<uint64_t>(std::max<int64_t>(0, kept_.bytes()));
+  if (clocks_needed_) {
+    absl::MutexLock lock(&clock_mu_);
+    for (const auto& [member, lag] : clocks_.lags()) {
+      uint64_t& of_worker = facts.lags[workers_.at(member)];
+      of_worker = std::max(of_worker, lag);
+    }
+    facts.parked = clocks_.parked();
+  }
+  return facts;
+}
+
+v1::ShardReport Shard::Report() const {
+  const ShardMetrics::ShardFacts facts = Facts();
+  metrics_.Set(facts);
+  v1::ShardReport report;
+  metrics_.Report(report);
+  report.set_rows(facts.rows);
+  report.set_parameter_bytes(facts.bytes);
+  report.set_version(facts.version);
+  report.set_batches_lost(facts.lost);
+  for (const ShardMetrics::TableFacts& table : facts.tables) {
+    v1::TableReport& of = *report.add_tables();
+    of.set_rows(table.rows);
+    of.set_updates(table.counters.updated);
+  }
+  return report;
+}
+
+}  // namespace capstan::ps
