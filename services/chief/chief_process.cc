@@ -14,6 +14,7 @@
 #include "capstan/base/ports_file.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
+#include "capstan/base/steady_waits.h"
 #include "capstan/base/version.h"
 #include "capstan/data/tasks.h"
 #include "capstan/metrics/process_metrics.h"
@@ -197,6 +198,7 @@ int RunChief(const ProcessOptions& options) {
   absl::StatusOr<log::Format> format = log::ParseFormat(options.log_format);
   if (!format.ok()) return Refuse(format.status());
   LockWithoutSearch();
+  WaitBySteadyClock();
   log::Init({.format = *format, .role = "chief"});
   absl::StatusOr<JobPlan> plan = PlanJob(options.job, options.overrides);
   if (!plan.ok()) return Refuse(plan.status());

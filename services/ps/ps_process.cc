@@ -17,6 +17,7 @@
 #include "capstan/base/ports_file.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
+#include "capstan/base/steady_waits.h"
 #include "capstan/base/version.h"
 #include "capstan/metrics/process_metrics.h"
 #include "capstan/metrics/registry.h"
@@ -167,6 +168,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
 absl::Status RunPs(const ProcessOptions& options) {
   KeepLargeBuffers();
   LockWithoutSearch();
+  WaitBySteadyClock();
   CAPSTAN_ASSIGN_OR_RETURN(const log::Format format, log::ParseFormat(options.log_format));
   int index = options.index;
   if (index < 0) {

@@ -15,6 +15,7 @@
 #include "capstan/base/ports_file.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
+#include "capstan/base/steady_waits.h"
 #include "capstan/base/version.h"
 #include "capstan/metrics/process_metrics.h"
 #include "capstan/metrics/registry.h"
@@ -85,6 +86,7 @@ absl::Status Work(const Flags& flags, HealthServer& health, WorkerMetrics& metri
 absl::Status Run(const Flags& flags) {
   CAPSTAN_ASSIGN_OR_RETURN(const log::Format format, log::ParseFormat(flags.log_format));
   LockWithoutSearch();
+  WaitBySteadyClock();
   log::Init({.format = format, .role = "worker", .id = flags.name});
   const Shutdown shutdown;
   metrics::Registry registry;

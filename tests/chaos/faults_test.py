@@ -1,6 +1,7 @@
 """One fault at a time: what each is to do, and how long it may take. Every job must still train each record exactly
 once an epoch."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -172,8 +173,9 @@ class FaultsTest(LedgerCase):
 
     # ---- the time of day ----
 
-    @unittest.skipUnless(JUMP_CLOCK, "CAPSTAN_JUMP_CLOCK names no library")
-    def test_the_time_of_day_may_jump_ahead(self):
+    @contextlib.contextmanager
+    def with_a_clock(self):
+        """A crew, and what makes its time of day jump to so many seconds from the true one."""
         offset = open(pathlib.Path(self.folder.name) / "offset", "wb", buffering=0)
         self.addCleanup(offset.close)
 
@@ -185,15 +187,34 @@ class FaultsTest(LedgerCase):
         for name in ("chief", "ps-0", "ps-1", "worker-0", "worker-1"):
             crew.environment[name] = {"LD_PRELOAD": JUMP_CLOCK, "CAPSTAN_CLOCK_OFFSET": offset.name}
         with crew:
-            for seconds in (HOUR, 2 * HOUR):
-                crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            yield crew, jump
+
+    def goes_on(self, crew):
+        status = crew.status()
+        crew.until(lambda: crew.status().examples > status.examples + 300, "progress", timeout=20)
+        crew.until(lambda: crew.status().checkpoint.taken > status.checkpoint.taken, "a checkpoint", timeout=20)
+
+    @unittest.skipUnless(JUMP_CLOCK, "CAPSTAN_JUMP_CLOCK names no library")
+    def test_the_time_of_day_may_jump_ahead_and_back(self):
+        with self.with_a_clock() as (crew, jump):
+            for seconds in (HOUR, 2 * HOUR, 0.0, -2 * HOUR):
                 jump(seconds)
-                status = crew.status()
-                crew.until(lambda: crew.status().examples > status.examples + 300, "progress", timeout=20)
-                crew.until(lambda: crew.status().checkpoint.taken > status.checkpoint.taken, "a checkpoint", timeout=20)
+                self.goes_on(crew)
             self.assertEqual([worker.state for worker in crew.status().workers], ["active"] * 2)
             self.assertEqual([shard.state for shard in crew.status().shards], ["serving"] * 2)
             self.assertEqual(len(crew.status().losses), 0)
+            self.check_exact(crew)
+
+    @unittest.skipUnless(JUMP_CLOCK, "CAPSTAN_JUMP_CLOCK names no library")
+    def test_who_died_comes_back_after_the_time_of_day_was_set_back(self):
+        """Deadlines, pauses between attempts and leases go on: those that were set before, too."""
+        with self.with_a_clock() as (crew, jump):
+            jump(-2 * HOUR)
+            for name in ("ps-1", "worker-0", "chief"):
+                crew.kill(name)
+                crew.add_again(name)
+                self.goes_on(crew)
             self.check_exact(crew)
 
 
