@@ -42,6 +42,7 @@ struct S3Options {
   absl::Duration most_pause = absl::Seconds(10);
 
   uint64_t part_bytes = uint64_t{8} << 20;  // Of a multipart upload; S3 wants 5 MiB at least.
+  size_t parts_at_once = 4;                 // At least 1: so many of one upload are in memory.
 };
 
 // AWS_REGION or AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL; AWS_ENDPOINT_URL_STS;

@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <deque>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/background.h"
 #include "capstan/base/status.h"
 #include "capstan/objectstore/s3/digest.h"
 #include "capstan/objectstore/s3/s3_object_store.h"
@@ -18,11 +21,20 @@ struct Part {
   std::string checksum;
 };
 
+// A part on its way. The work sets the result, and is waited for before anybody looks at it.
+struct Upload {
+  size_t number;  // From 1.
+  std::string bytes;
+  absl::StatusOr<Part> result = absl::UnknownError("under way");
+  std::unique_ptr<Background::Work> work = {};
+};
+
 class S3Writer : public ObjectWriter {
  public:
   S3Writer(S3Client& client, std::string key) : client_(client), key_(std::move(key)) {}
 
   ~S3Writer() override {
+    under_way_.clear();  // Each has ended.
     if (upload_.empty() || committed_) return;
     // At best: a bucket's lifecycle rule removes what a dead process leaves anyway.
     client_.Send({.method = "DELETE", .key = key_, .query = {{"uploadId", upload_}}});
@@ -33,7 +45,7 @@ class S3Writer : public ObjectWriter {
       const uint64_t taken = std::min<uint64_t>(PartBytes() - buffer_.size(), bytes.size());
       buffer_.append(bytes.substr(0, taken));
       bytes.remove_prefix(taken);
-      if (buffer_.size() == PartBytes()) error_ = UploadPart();
+      if (buffer_.size() == PartBytes()) error_ = BeginPart();
     }
     return error_;
   }
@@ -44,19 +56,22 @@ class S3Writer : public ObjectWriter {
       error_ = PutS3Object(client_, key_, buffer_, {}).status();
       return error_;
     }
-    if (!buffer_.empty()) error_ = UploadPart();
+    if (!buffer_.empty()) error_ = BeginPart();
+    if (error_.ok()) error_ = EndPartsButFor(0);
     if (error_.ok()) error_ = Complete();
     committed_ = error_.ok();
     return error_;
   }
 
  private:
-  uint64_t PartBytes() const {
-    return client_.options().part_bytes << (parts_.size() / kPartsOfOneSize);
-  }
+  uint64_t PartBytes() const { return client_.options().part_bytes << (begun_ / kPartsOfOneSize); }
 
   absl::Status Begin();
-  absl::Status UploadPart();
+  // Sends what is buffered beside the caller, once fewer than parts_at_once are under way.
+  absl::Status BeginPart();
+  // Waits, the oldest first, until at most so many are under way. The first error.
+  absl::Status EndPartsButFor(size_t left);
+  absl::StatusOr<Part> Send(const Upload& upload) const;
   absl::Status Complete();
   std::string CompletionXml() const;
 
@@ -65,7 +80,10 @@ class S3Writer : public ObjectWriter {
   std::string write_id_;
   std::string upload_;  // Empty: nothing has been sent yet.
   std::string buffer_;
-  std::vector<Part> parts_;
+  size_t begun_ = 0;  // Parts,
+  std::deque<std::unique_ptr<Upload>> under_way_;
+  std::vector<Part> parts_;  // and those that have ended, in order.
+  Threads threads_;
   absl::Status error_;  // The first error.
   bool committed_ = false;
 };
@@ -86,26 +104,42 @@ absl::Status S3Writer::Begin() {
   return absl::DataLossError(absl::StrCat(key_, ": the answer names no upload"));
 }
 
-absl::Status S3Writer::UploadPart() {
+absl::Status S3Writer::BeginPart() {
   if (upload_.empty()) CAPSTAN_RETURN_IF_ERROR(Begin());
-  Part part{.checksum = Crc32cText(buffer_)};
+  under_way_.push_back(std::make_unique<Upload>(Upload{++begun_, std::move(buffer_)}));
+  buffer_.clear();
+  Upload& upload = *under_way_.back();
+  upload.work = threads_.Begin([this, &upload] { upload.result = Send(upload); });
+  // The next part is being filled meanwhile.
+  return EndPartsButFor(client_.options().parts_at_once - 1);
+}
+
+absl::Status S3Writer::EndPartsButFor(size_t left) {
+  while (under_way_.size() > left) {
+    Upload& oldest = *under_way_.front();
+    oldest.work.reset();
+    CAPSTAN_RETURN_IF_ERROR(oldest.result.status());
+    parts_.push_back(*std::move(oldest.result));
+    under_way_.pop_front();
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Part> S3Writer::Send(const Upload& upload) const {
+  Part part{.tag = "", .checksum = Crc32cText(upload.bytes)};
   S3Call call{.method = "PUT",
               .key = key_,
-              .query = {{"partNumber", absl::StrCat(parts_.size() + 1)}, {"uploadId", upload_}},
-              .body = buffer_};
+              .query = {{"partNumber", absl::StrCat(upload.number)}, {"uploadId", upload_}},
+              .body = upload.bytes};
   if (client_.options().checksums)
     call.headers.emplace_back("x-amz-checksum-crc32c", part.checksum);
   const S3Outcome outcome = client_.Send(call);
   CAPSTAN_RETURN_IF_ERROR(outcome.response.status());
   const std::string_view stored = outcome.response->Header("x-amz-checksum-crc32c");
   part.tag = std::string(outcome.response->Header("etag"));
-  if (part.tag.empty() || (!stored.empty() && stored != part.checksum)) {
-    return absl::DataLossError(absl::StrCat(key_, ": the server has stored part ",
-                                            parts_.size() + 1, " otherwise than we sent it"));
-  }
-  parts_.push_back(std::move(part));
-  buffer_.clear();
-  return absl::OkStatus();
+  if (!part.tag.empty() && (stored.empty() || stored == part.checksum)) return part;
+  return absl::DataLossError(absl::StrCat(key_, ": the server has stored part ", upload.number,
+                                          " otherwise than we sent it"));
 }
 
 std::string S3Writer::CompletionXml() const {

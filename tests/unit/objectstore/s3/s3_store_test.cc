@@ -240,6 +240,7 @@ class S3WriterTest : public S3StoreTest {
 
   std::unique_ptr<ObjectStore> OpenWithSmallParts() {
     world_.options.part_bytes = 4;
+    world_.options.parts_at_once = 1;  // As scripted, one after the other.
     return world_.Open();
   }
 
