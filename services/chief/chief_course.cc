@@ -39,7 +39,10 @@ void ChiefMachine::AdvanceTraining(absl::Time now) {
   progress_.Update(totals.examples, steps, now);
   const uint64_t max_steps = plan_.spec.train().max_steps();
   if (!stop_.empty()) BeginEnd(stop_);
-  if (work_.all_done()) BeginEnd("");
+  if (work_.all_done()) {
+    progress_.Settle(totals.examples);
+    BeginEnd("");
+  }
   if (max_steps > 0 && steps >= max_steps) BeginEnd("");
   AdvanceCloses();
   AdvanceEvaluation(now);

@@ -25,6 +25,10 @@ class Progress {
   // The totals as of now; examples never go back, for the learning rate follows them.
   void Update(uint64_t examples, uint64_t steps, absl::Time now);
 
+  // All is done, and its examples are counted: Update's totals take a batch under way for a full
+  // one.
+  void Settle(uint64_t examples) { examples_ = examples; }
+
   // True, and noted as written, when the learning curve wants a point: every second at first, later
   // whenever a hundredth of the time has gone by, so that a curve has at most some hundred points
   // per order of magnitude.

@@ -120,6 +120,21 @@ TEST(ChiefLanesTest, SendsFurtherTasksBeforeTheyAreNeeded) {
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
 }
 
+TEST(ChiefLanesTest, CountsEveryExampleOnceThoughABatchIsShortAndItsTaskToldLater) {
+  Crew crew({.tasks = 1, .lanes = 1});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  const v1::Lease lease = crew.Heartbeat("a").leases(0);
+  // Its second batch has 8 examples of 10; that its task is over is told when the round is closed.
+  crew.Heartbeat("a", {Crew::Partly(lease, 2)});
+  EXPECT_EQ(crew.Status().examples(), 20u);
+  v1::LeaseReport report = Crew::Done(lease);
+  report.mutable_lane_tasks_done(0)->set_examples(18);
+  crew.Heartbeat("a", {report});
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(crew.Status().examples(), 18u);
+}
+
 TEST(ChiefLanesTest, LeasesEmptyLanesSoThatTheKeeperHearsOfTheirEnd) {
   Crew crew({.tasks = 1, .lanes = 3});
   crew.RegisterShards();
