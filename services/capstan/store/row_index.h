@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "capstan/base/hash.h"
+#include "capstan/base/prefetch.h"
 
 namespace capstan {
 
@@ -25,7 +26,7 @@ class RowIndex {
   uint32_t TagOf(uint64_t key) const { return static_cast<uint32_t>(Mix64(key ^ seed_) >> 32); }
 
   // Asks for the cache line where Find will begin.
-  void Prefetch(uint32_t tag) const { __builtin_prefetch(&entries_[Home(tag)]); }
+  void Prefetch(uint32_t tag) const { capstan::Prefetch(&entries_[Home(tag)], sizeof(uint64_t)); }
 
   // The first row with this tag, most likely the one looked for, or kNone. Touches no row.
   uint32_t FirstCandidate(uint32_t tag) const {

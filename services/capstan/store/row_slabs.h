@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "capstan/base/prefetch.h"
 #include "capstan/store/slab_arena.h"
 
 namespace capstan {
@@ -52,14 +53,8 @@ class RowSlabs {
   // A row of such a table that lies elsewhere, aligned for a uint64_t.
   Row Over(char* bytes) const { return Row(bytes, tail_offset_); }
 
-  // Asks for the cache lines of a row's key and first `floats` floats.
-  void Prefetch(uint32_t row, size_t floats) const {
-    const char* address = Address(row);
-    const char* end = address + sizeof(uint64_t) + floats * sizeof(float);
-    for (; address < end; address += kCacheLine) __builtin_prefetch(address);
-    __builtin_prefetch(end - 1);
-  }
-  void PrefetchAll(uint32_t row) const { Prefetch(row, (row_bytes_ - sizeof(uint64_t)) / 4); }
+  // Asks for the first `bytes` of a row: its key, then its floats.
+  void Prefetch(uint32_t row, size_t bytes) const { capstan::Prefetch(Address(row), bytes); }
 
   // Adds a row of unspecified content and returns its number.
   uint32_t Append();
@@ -71,7 +66,6 @@ class RowSlabs {
   size_t memory_bytes() const { return slabs_.size() * slab_rows() * row_bytes_; }
 
  private:
-  static constexpr size_t kCacheLine = 64;
   struct Return {
     void operator()(char* slab) const;
 

@@ -5,11 +5,11 @@
 #include <cstdint>
 
 #include "capstan/base/check.h"
+#include "capstan/base/prefetch.h"
 
 namespace capstan {
 namespace {
 
-constexpr size_t kCacheLine = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
 
 // Address space, not memory: pages are taken as they are first touched.

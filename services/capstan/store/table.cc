@@ -23,7 +23,11 @@ constexpr size_t kBatch = 64;
 // Rows whose memory is asked for ahead of their use. An update touches more of a row than a lookup,
 // and a core waits for only so many cache lines at a time.
 constexpr size_t kRowsAhead = 16;
-constexpr size_t kUpdatesAhead = 6;
+constexpr size_t kUpdatesAhead = 4;
+
+// An update whose rows stay in a part of the second-level cache has them fetched whole while they
+// are looked up. Of a larger one only the keys are, and its rows once more as their turn comes.
+constexpr size_t kNearBytes = 256 * 1024;
 
 // When the budget is full, this share of its rows goes at once: finding the least frequently pushed
 // ones takes a pass over all.
@@ -37,7 +41,7 @@ void Table::Pull(PackedKeys keys, void* values) const {
   char* const out = static_cast<char*>(values);
   const size_t bytes = dim() * sizeof(float);
   ForEachFound(
-      keys.size(), [&keys](size_t i) { return keys[i]; }, dim(),
+      keys.size(), [&keys](size_t i) { return keys[i]; }, sizeof(uint64_t) + bytes,
       [this, &keys, out, bytes](size_t i, uint32_t row) {
         if (row == kMissing || Expired(row)) {
           FillInitialRow(keys[i], out + i * bytes);
@@ -48,9 +52,9 @@ void Table::Pull(PackedKeys keys, void* values) const {
 }
 
 // Calls found(i, row) for each key, in order. The memory of a key's index entry and of the first
-// `floats` floats of its row has been asked for some keys ahead, so that cache misses overlap.
+// `bytes` of its row has been asked for some keys ahead, so that cache misses overlap.
 template <typename KeyAt, typename Found>
-void Table::ForEachFound(size_t count, const KeyAt& key_at, size_t floats,
+void Table::ForEachFound(size_t count, const KeyAt& key_at, size_t bytes,
                          const Found& found) const {
   uint32_t tags[kBatch];
   uint32_t rows[kBatch];
@@ -63,7 +67,7 @@ void Table::ForEachFound(size_t count, const KeyAt& key_at, size_t floats,
     for (size_t i = 0; i < batch + kRowsAhead; ++i) {
       if (i < batch) {
         rows[i] = index_.FirstCandidate(tags[i]);
-        if (rows[i] != kMissing) slabs_.Prefetch(rows[i], floats);
+        if (rows[i] != kMissing) slabs_.Prefetch(rows[i], bytes);
       }
       if (i < kRowsAhead) continue;
       const size_t at = i - kRowsAhead;
@@ -88,9 +92,9 @@ void Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext&
 
   const float rate = LearningRate(spec_.optimizer(), progress_examples_);
   for (size_t group = 0; group < groups_.size(); ++group) {
-    if (group + kUpdatesAhead < groups_.size()) {
+    if (!RowsAreNear() && group + kUpdatesAhead < groups_.size()) {
       const uint32_t ahead = found_[group + kUpdatesAhead];
-      if (ahead < kNew) slabs_.PrefetchAll(ahead);
+      if (ahead < kNew) slabs_.Prefetch(ahead, row_bytes());
     }
     UpdateRow(group, context, rate);
   }
@@ -101,10 +105,13 @@ uint32_t Table::FindRow(uint64_t key, uint32_t tag) const {
   return index_.Find(tag, [this, key](uint32_t row) { return slabs_.at(row).key() == key; });
 }
 
+bool Table::RowsAreNear() const { return groups_.size() * row_bytes() <= kNearBytes; }
+
 void Table::FindRows() {
   found_.resize(groups_.size());
   ForEachFound(
-      groups_.size(), [this](size_t group) { return groups_.key(group); }, /*floats=*/0,
+      groups_.size(), [this](size_t group) { return groups_.key(group); },
+      RowsAreNear() ? row_bytes() : sizeof(uint64_t),
       [this](size_t group, uint32_t row) { found_[group] = row; });
 }
 

@@ -143,6 +143,7 @@ class Table {
 
   // The steps of Apply, in this order; `found_` holds what became of each key.
   void FindRows();
+  bool RowsAreNear() const;
   bool EraseExpired();
   size_t AdmitNew();
   void MakeRoom(size_t wanted);
@@ -150,7 +151,7 @@ class Table {
   void SweepExpired(size_t at_most);
 
   template <typename KeyAt, typename Found>
-  void ForEachFound(size_t count, const KeyAt& key_at, size_t floats, const Found& found) const;
+  void ForEachFound(size_t count, const KeyAt& key_at, size_t bytes, const Found& found) const;
   uint32_t FindRow(uint64_t key, uint32_t tag) const;
   void FillInitialRow(uint64_t key, void* weights) const;
   void InitializeSlots(const RowSlabs::Row& row);

@@ -93,7 +93,7 @@ void Table::VisitMarked(absl::Span<const RowPlace> places,
                         absl::FunctionRef<void(const RowState&)> visit) {
   for (size_t i = 0; i < places.size(); ++i) {
     if (i + kRowsAhead < places.size() && places[i + kRowsAhead].row < slabs_.size()) {
-      slabs_.PrefetchAll(places[i + kRowsAhead].row);
+      slabs_.Prefetch(places[i + kRowsAhead].row, row_bytes());
     }
     char* const image = mark_->images.Find(places[i].key);
     visit(StateOf(image != nullptr ? slabs_.Over(image) : FindMarked(places[i])));
