@@ -92,7 +92,7 @@ void ChiefMachine::Complete(absl::Time now) {
   AddCurvePoint({}, now);
   state_ = v1::JOB_STATE_COMPLETED;
   completed_ = now;
-  keeper_.Require();
+  completion_ = keeper_.Require();
   AnswerAskers(absl::FailedPreconditionError("the job is completed"));
   Log(LogEvent::Level::kInfo, "the job is completed",
       {{"examples", absl::StrCat(progress_.examples())},

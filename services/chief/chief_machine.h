@@ -267,8 +267,9 @@ class ChiefMachine {
   uint64_t restores_ = 0;
   absl::Time waiting_logged_ = absl::InfinitePast();
   std::optional<absl::Time> completed_;
-  uint64_t retries_ = 0;      // Leases that failed or were given back.
-  uint64_t expirations_ = 0;  // Leases whose worker was lost or replaced.
+  StateKeeper::Ticket completion_ = 0;  // Nobody is told of the end before this stands.
+  uint64_t retries_ = 0;                // Leases that failed or were given back.
+  uint64_t expirations_ = 0;            // Leases whose worker was lost or replaced.
   bool closes_streams_;
   bool warned_of_few_tasks_ = false;
   std::vector<Action> actions_;

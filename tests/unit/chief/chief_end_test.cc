@@ -42,6 +42,26 @@ TEST(ChiefEndTest, FlushesEvaluatesSavesAndOnlyThenCompletes) {
   EXPECT_THAT(crew.Heartbeat("a").leases(), IsEmpty());
 }
 
+TEST(ChiefEndTest, NobodyIsToldOfTheEndBeforeItIsStored) {
+  Crew crew({.tasks = 1, .uri = "/models"});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  crew.save_status = absl::AbortedError("disk is full");
+  crew.WorkToTheEnd({"a"});
+  crew.save_status = absl::OkStatus();
+  crew.hold_states = true;
+  crew.Advance(absl::Seconds(60));
+  ASSERT_THAT(crew.manifests, SizeIs(1));
+  EXPECT_EQ(crew.Status().state(), v1::JOB_STATE_CHECKPOINTING);
+  EXPECT_EQ(crew.Status().model_uri(), "");
+  crew.hold_states = false;
+  crew.machine.OnStateStored(absl::OkStatus(), crew.now);
+  crew.AnswerCalls();
+  EXPECT_EQ(crew.states.back().state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(crew.Status().state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(crew.Status().model_uri(), crew.manifests[0].uri);
+}
+
 TEST(ChiefEndTest, CommitsTheLastRoundBeforeItSaves) {
   Crew crew({.tasks = 4, .lanes = 2, .uri = "/models"});
   crew.RegisterShards();
