@@ -33,6 +33,12 @@ absl::Status RunEvaluate(const Options& options) {
   return absl::OkStatus();
 }
 
+// CANCELLED: the reader has gone (`capstan predict ... | head`), for it has what it wanted.
+absl::Status WriteError() {
+  if (errno == EPIPE) return absl::CancelledError();
+  return absl::ErrnoToStatus(errno, "writing scores");
+}
+
 absl::Status RunPredict(const Options& options) {
   CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, FinishedModel::Load(options.model));
   std::FILE* output = options.output.empty() ? stdout : std::fopen(options.output.c_str(), "w");
@@ -43,16 +49,14 @@ absl::Status RunPredict(const Options& options) {
         for (size_t i = 0; i < batch.examples(); ++i) {
           const std::string text =
               ScoreText(model.job().model().loss(), logits.subspan(i * outputs, outputs));
-          if (std::fprintf(output, "%s\n", text.c_str()) < 0) {
-            return absl::ErrnoToStatus(errno, "writing scores");
-          }
+          if (std::fprintf(output, "%s\n", text.c_str()) < 0) return WriteError();
         }
         return absl::OkStatus();
       });
   // Closing writes what is buffered, so a full disk may show only here.
   const bool closed = (output == stdout ? std::fflush(output) : std::fclose(output)) == 0;
-  if (status.ok() && !closed) status = absl::ErrnoToStatus(errno, "writing scores");
-  return status;
+  if (status.ok() && !closed) status = WriteError();
+  return absl::IsCancelled(status) ? absl::OkStatus() : status;
 }
 
 // What is not there or cannot be read as what it should be is bad input.

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -90,6 +91,10 @@ TEST_F(RealRunTest, EvaluatesAndPredictsWithTheModelItHasTrained) {
   EXPECT_EQ(std::count(scores.begin(), scores.end(), '\n'), 5000);
   EXPECT_THAT(scores, Not(HasSubstr("nan")));
   EXPECT_TRUE(std::filesystem::exists(After("  curve     ", train.output)));
+  // A reader that goes before the end.
+  const std::string piped = "bin/capstan predict " + model + " 2> said | true";
+  EXPECT_EQ(std::system(("bash -o pipefail -c '" + piped + "'").c_str()), 0);
+  EXPECT_EQ(ReadFile("said"), "");
 }
 
 TEST_F(RealRunTest, RefusesAModelOfWhichAByteHasChanged) {
