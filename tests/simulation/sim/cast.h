@@ -28,6 +28,11 @@ enum class Lie {
   kNoCommit,         // The last round is brought to nobody.
   kNoFlush,          // Queues are not flushed.
   kLoseTask,         // A lease that was lost counts as done.
+  kHastyView,        // Everybody hears of a timeline that is only on its way to the store.
+  kHastyClose,       // Of a task's end likewise.
+  kForgetNewest,     // A chief does not know the last checkpoint of the one before.
+  kNoFence,          // The store takes the state of whoever writes.
+  kForgetfulStore,   // The store forgets a partition now and then.
 };
 
 class Cast {

@@ -49,6 +49,9 @@ void ChiefProcess::Claim() {
 
 void ChiefProcess::Begin(uint64_t term, chief::JobHistory history) {
   term_ = term;
+  if (cast_.lie() == Lie::kForgetNewest && !history.checkpoints.empty()) {
+    history.checkpoints.pop_back();
+  }
   machine_.emplace(
       chief::ChiefOptions{.term = term, .run_id = setup_.run_id, .shards = setup_.shards},
       cast_.job().plan(), Now(), std::move(history));

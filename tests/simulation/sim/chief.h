@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -84,6 +85,7 @@ class ChiefProcess {
   const StoreOpener open_;
   std::unique_ptr<chief::JobStore> store_;  // Null: nothing is stored.
   uint64_t term_ = 0;
+  std::string stored_places_;  // Of the last state that it has stored.
   std::optional<chief::ChiefMachine> machine_;
   std::vector<Watcher> watchers_;
   uint64_t askers_ = 0;

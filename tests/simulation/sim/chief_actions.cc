@@ -1,4 +1,5 @@
 // ChiefProcess: what the machine asks for.
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -10,6 +11,17 @@
 #include "tests/simulation/sim/shard.h"
 
 namespace capstan::sim {
+namespace {
+
+// Where everything is, whoever works.
+std::string PlacesIn(v1::View view) {
+  view.clear_epoch();
+  view.clear_members();
+  view.clear_state();
+  return view.SerializeAsString();
+}
+
+}  // namespace
 
 void ChiefProcess::Perform() {
   for (const chief::Action& action : machine_->TakeActions()) {
@@ -106,10 +118,23 @@ void ChiefProcess::CommitNext() {
 }
 
 void ChiefProcess::Do(const chief::StoreState& action) {
-  Commit([this, state = action.state] { return store_->WriteState(state); },
-         [](chief::ChiefMachine& machine, const absl::Status& stored, absl::Time now) {
-           machine.OnStateStored(stored, now);
-         });
+  const bool moved = PlacesIn(action.state.view()) != stored_places_;
+  const bool hasty = cast_.lie() == (moved ? Lie::kHastyView : Lie::kHastyClose);
+  if (hasty) {
+    cast_.network().After(life_, absl::ZeroDuration(), [this] {
+      machine_->OnStateStored(absl::OkStatus(), Now());
+      Perform();
+    });
+  }
+  Commit(
+      [this, state = action.state] {
+        const absl::Status stored = store_->WriteState(state);
+        if (stored.ok()) stored_places_ = PlacesIn(state.view());
+        return stored;
+      },
+      [hasty](chief::ChiefMachine& machine, const absl::Status& stored, absl::Time now) {
+        if (!hasty) machine.OnStateStored(stored, now);
+      });
 }
 
 void ChiefProcess::Do(const chief::WriteManifest& action) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,7 +67,9 @@ TEST(Simulation, WithoutTroublesEveryPolicyEndsSoon) {
 
 // ---- the simulation is known to find mistakes: each test takes one rule away ----
 
-void ExpectFinds(Lie lie, Policy policy, const char* invariant) {
+void ExpectFinds(
+    Lie lie, Policy policy, const char* invariant,
+    const std::function<void(WorldOptions&)>& adjust = [](WorldOptions&) {}) {
   constexpr uint64_t kSeeds = 1000;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     WorldOptions world = WorldOf(seed);
@@ -76,12 +79,25 @@ void ExpectFinds(Lie lie, Policy policy, const char* invariant) {
     world.shards = std::max(world.shards, 2u);
     world.troubles.between = absl::Milliseconds(500);
     world.troubles.drain_workers = world.troubles.freeze_workers = true;
+    adjust(world);
     const Verdict verdict = Play(world);
     if (verdict.violation.empty()) continue;
     EXPECT_THAT(verdict.violation, HasSubstr(invariant)) << "seed " << seed;
     return;
   }
   ADD_FAILURE() << "not found in " << kSeeds << " seeds";
+}
+
+// With a store, and chiefs that come and go.
+void ExpectFindsInStore(Lie lie, Policy policy, const char* invariant) {
+  ExpectFinds(lie, policy, invariant, [lie](WorldOptions& world) {
+    world.job.uri = "sim://jobs";
+    world.job.checkpoint_seconds = 1;
+    world.troubles.kill_all = world.troubles.kill_shards = true;
+    world.troubles.replace_chief = world.troubles.freeze_chief = true;
+    world.troubles.store_weather.unconditional = lie == Lie::kNoFence;
+    world.troubles.store_weather.forget = lie == Lie::kForgetfulStore ? 0.02 : 0;
+  });
 }
 
 TEST(SimulatedLies, WithoutTheLedgerAGradientIsAppliedTwice) {
@@ -118,6 +134,26 @@ TEST(SimulatedLies, WithoutTheCommitTheLastRoundIsMissing) {
 
 TEST(SimulatedLies, WithoutTheFlushTheRestOfAQueueIsMissing) {
   ExpectFinds(Lie::kNoFlush, Policy::kAggregate, "EndExact");
+}
+
+TEST(SimulatedLies, ATimelineThatIsNotStoredYetMustNotBeHeardOf) {
+  ExpectFindsInStore(Lie::kHastyView, Policy::kAsync, "ViewStands");
+}
+
+TEST(SimulatedLies, AStreamMustNotBeClosedBeforeItsEndIsStored) {
+  ExpectFindsInStore(Lie::kHastyClose, Policy::kAsync, "ClosesStand");
+}
+
+TEST(SimulatedLies, AChiefThatMissesTheLastCheckpointGoesTooFarBack) {
+  ExpectFindsInStore(Lie::kForgetNewest, Policy::kSync, "NewestIsUsed");
+}
+
+TEST(SimulatedLies, WithoutTheConditionAnOldChiefWritesOverANewOne) {
+  ExpectFindsInStore(Lie::kNoFence, Policy::kAsync, "TermsRise");
+}
+
+TEST(SimulatedLies, AStoreThatForgetsAPartitionIsNoticed) {
+  ExpectFindsInStore(Lie::kForgetfulStore, Policy::kSsp, "ManifestWhole");
 }
 
 void Print(uint64_t seed, const Verdict& verdict) {

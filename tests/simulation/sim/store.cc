@@ -33,12 +33,19 @@ class SimStore::Client : public ObjectStore {
   absl::StatusOr<ObjectVersion> Write(std::string_view key, std::string_view bytes,
                                       const WriteCondition& condition) override {
     CAPSTAN_RETURN_IF_ERROR(CheckObjectKey(key));
-    return Do<ObjectVersion>([&store = store_, key = Whole(key), bytes = std::string(bytes),
-                              condition]() -> absl::StatusOr<ObjectVersion> {
-      absl::StatusOr<ObjectVersion> written = store.truth_->Write(key, bytes, condition);
-      if (written.ok()) store.on_written_(key, bytes);
-      return written;
-    });
+    const bool keeps_condition = !store_.weather_.unconditional;
+    return Do<ObjectVersion>(
+        [&store = store_, key = Whole(key), bytes = std::string(bytes),
+         condition =
+             keeps_condition ? condition : WriteCondition()]() -> absl::StatusOr<ObjectVersion> {
+          absl::StatusOr<ObjectVersion> written = store.truth_->Write(key, bytes, condition);
+          if (written.ok()) store.on_written_(key, bytes);
+          if (key.ends_with(".capstan") && store.weather_.forget > 0 &&
+              store.schedule_.Chance(store.weather_.forget)) {
+            CAPSTAN_RETURN_IF_ERROR(store.truth_->DeleteAll({&key, 1}));
+          }
+          return written;
+        });
   }
 
   absl::StatusOr<std::unique_ptr<ObjectWriter>> Create(std::string_view key) override {

@@ -23,6 +23,9 @@ struct StoreWeather {
   double late = 0;    // It is carried out some seconds after it has been given up.
   double dawdle = 0;  // It takes up to `longest` instead of some milliseconds.
   absl::Duration longest = absl::Seconds(4);
+  // What a store does not do.
+  bool unconditional = false;  // A write happens whatever its condition says.
+  double forget = 0;           // Of every partition: it is gone as soon as it stands.
 };
 
 // Used by one thread at a time.
