@@ -84,6 +84,9 @@ class ChiefMachine {
   // Ends the job early, in order: what has been trained is evaluated and saved.
   void StopJob(std::string_view reason, absl::Time now);
 
+  // What the job file says and this job does not do, for those who ask; empty: nothing.
+  void NoteJobChange(std::string change);
+
   // Asks for a checkpoint now. AnswerCheckpoint follows, at the latest when the job ends.
   void TakeCheckpoint(uint64_t asker, absl::Time now);
 
@@ -254,6 +257,7 @@ class ChiefMachine {
   bool begins_again_ = false;  // It is not this run's first chief.
   std::string from_;
   std::string fresh_once_;
+  std::string job_change_;
   // Not sent yet: the state that says that their tasks are done is on its way to the store.
   std::deque<std::pair<StateKeeper::Ticket, v1::StreamClose>> closes_;
   std::vector<uint64_t> askers_;              // Of a checkpoint.

@@ -72,6 +72,8 @@ void ChiefMetrics::UpdateProgress(const v1::GetStatusReply& status) {
   Set("capstan_epoch", "The epoch of the data that is being trained, from 0.", status.data_epoch());
   Set("capstan_sample_rate", "Examples acknowledged a second, of late.",
       status.examples_per_second());
+  Set("capstan_job_change_pending", "1 while the job file says what this job has not taken up.",
+      status.job_change().empty() ? 0 : 1);
   RaiseTo("capstan_bad_records_total", "Records that were skipped because they are malformed.",
           static_cast<double>(status.bad_records()));
 }

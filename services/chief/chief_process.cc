@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "capstan/base/status.h"
 #include "capstan/base/steady_waits.h"
 #include "capstan/base/version.h"
+#include "capstan/config/config.h"
 #include "capstan/data/tasks.h"
 #include "capstan/metrics/process_metrics.h"
 #include "capstan/metrics/registry.h"
@@ -26,6 +28,7 @@
 #include "chief/chief_service.h"
 #include "chief/job_claim.h"
 #include "chief/job_planning.h"
+#include "chief/job_watch.h"
 
 namespace capstan::chief {
 namespace {
@@ -37,6 +40,7 @@ constexpr absl::Duration kLastWrite = absl::Seconds(10);  // Of the state, when 
 constexpr size_t kMostHousekeeping = 64;
 constexpr absl::Duration kOthersAreToldToo = absl::Seconds(2);  // Within this, all of a release.
 constexpr absl::Duration kGlance = absl::Milliseconds(100);
+constexpr absl::Duration kLookAtFile = absl::Seconds(2);
 
 uint64_t RandomId() {
   std::random_device device;
@@ -92,11 +96,46 @@ Glance LookAt(ControlLoop& control) {
   });
 }
 
+// Looks at the job file now and then, on a thread of its own, and has the machine tell of what is
+// found there.
+class ChangeTeller {
+ public:
+  ChangeTeller(const ProcessOptions& options, v1::JobSpec running, ControlLoop& control)
+      : watch_(
+            options.job, [&options] { return ReadJob(options.job, options.overrides); },
+            std::move(running)),
+        control_(control) {}
+
+  void Glance(absl::Time now) {
+    if (now < next_) return;
+    next_ = now + kLookAtFile;
+    (void)thread_.Post([this] { Look(); });  // False: an earlier look takes long.
+  }
+
+ private:
+  void Look() {
+    std::optional<std::string> change = watch_.Look();
+    if (!change) return;
+    control_.Run([&change](ChiefMachine& chief, absl::Time) {
+      chief.NoteJobChange(*std::move(change));
+      return true;
+    });
+  }
+
+  JobWatch watch_;
+  ControlLoop& control_;
+  absl::Time next_ = absl::InfinitePast();
+  StoreThread thread_{1};
+};
+
 // Serves until the process is to end. ABORTED: another chief has taken the job over.
-absl::Status Serve(const ProcessOptions& options, ControlLoop& control, const Clock& clock,
-                   const Shutdown& shutdown) {
+absl::Status Serve(const ProcessOptions& options, const v1::JobSpec& running, ControlLoop& control,
+                   const Clock& clock, const Shutdown& shutdown) {
+  std::optional<ChangeTeller> teller;
+  if (options.keep_job) teller.emplace(options, running, control);
   absl::Time ended_at = absl::InfiniteFuture();
   while (!shutdown.WaitFor(kGlance)) {
+    if (teller) teller->Glance(clock.Now());
     const Glance glance = LookAt(control);
     if (glance.superseded) return absl::AbortedError("another chief has taken this job over");
     if (!glance.ended || !options.exit_when_done) continue;
@@ -131,31 +170,31 @@ int ExitCode(const v1::GetStatusReply& status) {
 absl::StatusOr<Claim> ClaimTerm(const ProcessOptions& options, const JobPlan& plan, JobStore* store,
                                 uint64_t run_id, absl::Time now) {
   if (store == nullptr) {
-    return Claim{.term = static_cast<uint64_t>(absl::ToUnixSeconds(absl::Now()))};
+    return Claim{.term = static_cast<uint64_t>(absl::ToUnixSeconds(absl::Now())), .plan = plan};
   }
-  return ClaimJob(*store, plan,
-                  {.run_id = run_id,
-                   .fresh = options.fresh,
-                   .fresh_once = options.fresh_once,
-                   .from = options.from},
-                  now);
+  ClaimOptions claim{.run_id = run_id,
+                     .fresh = options.fresh,
+                     .fresh_once = options.fresh_once,
+                     .from = options.from};
+  if (options.keep_job) claim.keep = PlanOf;
+  return ClaimJob(*store, plan, claim, now);
 }
 
-absl::StatusOr<int> Run(const ProcessOptions& options, JobPlan plan, JobStore* store,
+absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for, JobStore* store,
                         metrics::Registry& registry) {
   const Shutdown shutdown;
   const SteadyClock clock;
   CAPSTAN_ASSIGN_OR_RETURN(const SidePorts side, OpenSidePorts(options, registry));
-  ChiefMetrics chief_metrics(registry, plan.spec);
   ViewFeed views(kMaxWatchers);
-  const JobPlan announced = plan;
   const uint64_t run_id = RandomId();
-  CAPSTAN_ASSIGN_OR_RETURN(Claim claim, ClaimTerm(options, plan, store, run_id, clock.Now()));
+  CAPSTAN_ASSIGN_OR_RETURN(Claim claim, ClaimTerm(options, asked_for, store, run_id, clock.Now()));
+  const JobPlan plan = claim.plan;
+  ChiefMetrics chief_metrics(registry, plan.spec);
   StoreThread housekeeping(kMostHousekeeping);
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<CurveFile> curve,
                            OpenCurveFile(plan.spec, claim.anew, housekeeping));
   ControlLoop control(ChiefMachine({.term = claim.term, .run_id = run_id, .shards = options.shards},
-                                   std::move(plan), clock.Now(), std::move(claim.history)),
+                                   std::move(claim.plan), clock.Now(), std::move(claim.history)),
                       {.clock = clock,
                        .views = views,
                        .curve = *curve,
@@ -166,11 +205,11 @@ absl::StatusOr<int> Run(const ProcessOptions& options, JobPlan plan, JobStore* s
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Server> server,
                            Server::Start({.listen = options.listen}, {&service}));
   CAPSTAN_RETURN_IF_ERROR(Announce(
-      options, announced,
+      options, plan,
       {.data = server->port(), .health = side.health->port(), .metrics = side.metrics->port()}));
   side.health->Set(Probe::kStartup, true);
   side.health->Set(Probe::kReadiness, true);
-  const absl::Status served = Serve(options, control, clock, shutdown);
+  const absl::Status served = Serve(options, plan.spec, control, clock, shutdown);
   side.health->Set(Probe::kReadiness, false);
   if (served.ok()) SeeShardsOff(control, clock, absl::Seconds(options.grace_seconds));
   const v1::GetStatusReply status = control.Status();
@@ -183,6 +222,22 @@ absl::StatusOr<int> Run(const ProcessOptions& options, JobPlan plan, JobStore* s
     return 1;
   }
   return options.exit_when_done ? ExitCode(status) : 0;
+}
+
+// The plan of a job that is stored though its file has mistakes by now. `mistakes` if there is
+// none.
+absl::StatusOr<JobPlan> PlanOfStored(const ProcessOptions& options, const absl::Status& mistakes) {
+  const absl::StatusOr<JobPlace> place = FindJob(options.job, options.overrides);
+  if (!options.keep_job || !place.ok()) return mistakes;
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<JobStore> store,
+                           JobStore::Open(place->checkpoint_uri, place->job));
+  CAPSTAN_ASSIGN_OR_RETURN(std::optional<v1::ChiefState> state, store->ReadState());
+  const bool begun = state && state->state() != v1::JOB_STATE_PENDING;
+  if (!begun || StartsOver(*state, {.fresh = options.fresh, .fresh_once = options.fresh_once})) {
+    return mistakes;
+  }
+  state->mutable_job()->mutable_checkpoint()->set_uri(place->checkpoint_uri);
+  return PlanOf(std::move(*state->mutable_job()));
 }
 
 int Refuse(const absl::Status& status) {
@@ -201,6 +256,7 @@ int RunChief(const ProcessOptions& options) {
   WaitBySteadyClock();
   log::Init({.format = *format, .role = "chief"});
   absl::StatusOr<JobPlan> plan = PlanJob(options.job, options.overrides);
+  if (!plan.ok()) plan = PlanOfStored(options, plan.status());
   if (!plan.ok()) return Refuse(plan.status());
   log::SetJob(plan->spec.job());
   metrics::Registry registry;
@@ -211,7 +267,7 @@ int RunChief(const ProcessOptions& options) {
     if (!opened.ok()) return Refuse(opened.status());
     store = *std::move(opened);
   }
-  absl::StatusOr<int> code = Run(options, *std::move(plan), store.get(), registry);
+  absl::StatusOr<int> code = Run(options, *plan, store.get(), registry);
   return code.ok() ? *code : Refuse(code.status());
 }
 

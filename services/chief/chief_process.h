@@ -14,6 +14,9 @@ struct ProcessOptions {
   bool fresh = false;      // Start over, though the store holds the job.
   std::string fresh_once;  // Start over, unless that has been done under this name.
   std::string from;        // A checkpoint of another job to begin with.
+  // The store holds the job with another configuration: it goes on as it was, and status and
+  // metrics tell of the change, also of one made later. Otherwise the chief refuses to start.
+  bool keep_job = false;
   std::string listen = "0.0.0.0:7000";
   int health_port = 7001;
   int metrics_port = 9090;

@@ -65,6 +65,7 @@ v1::GetStatusReply ChiefMachine::Status(absl::Time now) const {
   reply.set_term(options_.term);
   reply.set_timeline(timeline());
   reply.set_waiting_for(WaitingFor(now));
+  reply.set_job_change(job_change_);
   reply.mutable_losses()->Assign(losses_.begin(), losses_.end());
   FillCheckpoint(*reply.mutable_checkpoint(), now);
   reply.set_bad_records(workers_.bad_records());
@@ -72,6 +73,16 @@ v1::GetStatusReply ChiefMachine::Status(absl::Time now) const {
     reply.add_bad_record_examples(example);
   }
   return reply;
+}
+
+void ChiefMachine::NoteJobChange(std::string change) {
+  if (change == job_change_) return;
+  job_change_ = std::move(change);
+  if (job_change_.empty()) {
+    Log(LogEvent::Level::kInfo, "the job file says what this job does, again", {});
+    return;
+  }
+  Log(LogEvent::Level::kWarning, "the job file has changed", {{"change", job_change_}});
 }
 
 uint64_t ChiefMachine::ExpectedExamples() const {

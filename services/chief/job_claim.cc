@@ -11,6 +11,7 @@
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint.h"
+#include "chief/job_difference.h"
 #include "chief/work.h"
 
 namespace capstan::chief {
@@ -43,28 +44,46 @@ v1::ChiefState StateOf(const v1::Manifest& manifest) {
   return state;
 }
 
-absl::Status CheckSameJob(const v1::ChiefState& state, const JobPlan& plan,
-                          const ClaimOptions& options) {
-  if (state.state() == v1::JOB_STATE_PENDING) return absl::OkStatus();
-  constexpr char kAdvice[] =
-      "another job name or checkpoint.uri, or --fresh, starts over beside it";
-  const std::string difference = JobDifference(state.job(), plan.spec);
+constexpr char kAdvice[] = "another job name or checkpoint.uri, or --fresh, starts over beside it";
+
+absl::Status CheckSameConfiguration(const v1::ChiefState& state, const v1::JobSpec& spec,
+                                    const ClaimOptions& options) {
+  const std::string difference = JobDifference(state.job(), spec);
   if (!difference.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "checkpoint.uri holds this job with another configuration; ", kAdvice, ":\n", difference));
   }
-  if (!options.from.empty() && options.from != state.from()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("--from: the job has begun already; ", kAdvice));
+  if (options.from.empty() || options.from == state.from()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("--from: the job has begun already; ", kAdvice));
+}
+
+absl::Status CheckSameData(const v1::ChiefState& state, const JobPlan& plan) {
+  if (state.state() == v1::JOB_STATE_COMPLETED ||
+      state.progress().tasks_fingerprint() == TasksFingerprint(plan)) {
+    return absl::OkStatus();
   }
-  if (state.state() != v1::JOB_STATE_COMPLETED &&
-      state.progress().tasks_fingerprint() != TasksFingerprint(plan)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the training data are not those that the job has begun with (other files, or "
-                     "other sizes); ",
-                     kAdvice));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the training data are not those that the job has begun with (other files, or "
+                   "other sizes); ",
+                   kAdvice));
+}
+
+// The plan by which a job that has begun goes on.
+absl::StatusOr<JobPlan> PlanToGoOn(const v1::ChiefState& state, const JobPlan& asked_for,
+                                   const ClaimOptions& options) {
+  if (state.state() == v1::JOB_STATE_PENDING) return asked_for;
+  JobPlan plan = asked_for;
+  const absl::Status same = CheckSameConfiguration(state, asked_for.spec, options);
+  if (!same.ok()) {
+    if (!options.keep) return same;
+    log::Warn("the job goes on as it was, and not as its file says", {{"reason", same.message()}});
+    v1::JobSpec stored = state.job();
+    stored.mutable_checkpoint()->set_uri(asked_for.spec.checkpoint().uri());  // Where it was found.
+    CAPSTAN_ASSIGN_OR_RETURN(plan, options.keep(stored));
   }
-  return absl::OkStatus();
+  CAPSTAN_RETURN_IF_ERROR(CheckSameData(state, plan));
+  return plan;
 }
 
 absl::Status CheckFrom(const std::string& uri, const v1::JobSpec& spec) {
@@ -96,13 +115,9 @@ absl::Status CheckFrom(const std::string& uri, const v1::JobSpec& spec) {
       absl::StrCat("--from ", uri, ": the model has other tables or tensors"));
 }
 
-bool StartsOver(const v1::ChiefState& present, const ClaimOptions& options) {
-  const bool once = !options.fresh_once.empty() && present.fresh_once() != options.fresh_once;
-  return options.fresh || once;
-}
-
-// What this chief writes, given what it has read. Keeps a former run's state beside it.
-absl::StatusOr<v1::ChiefState> NextState(JobStore& store, const JobPlan& plan,
+// What this chief writes, given what it has read. Keeps a former run's state beside it. `plan` is
+// the one asked for, and becomes the one that the job goes by.
+absl::StatusOr<v1::ChiefState> NextState(JobStore& store, JobPlan& plan,
                                          const ClaimOptions& options,
                                          const std::vector<ListedCheckpoint>& listed) {
   absl::StatusOr<std::optional<v1::ChiefState>> present = store.ReadState();
@@ -124,7 +139,7 @@ absl::StatusOr<v1::ChiefState> NextState(JobStore& store, const JobPlan& plan,
   // A job that has failed before its first checkpoint has nothing that could be gone on with.
   const bool in_vain = state && state->state() == v1::JOB_STATE_FAILED && newest == nullptr;
   if (state && !StartsOver(*state, options) && !in_vain) {
-    CAPSTAN_RETURN_IF_ERROR(CheckSameJob(*state, plan, options));
+    CAPSTAN_ASSIGN_OR_RETURN(plan, PlanToGoOn(*state, plan, options));
     state->set_term(state->term() + 1);
     if (state->state() == v1::JOB_STATE_PENDING) state->set_from(options.from);
     return *std::move(state);
@@ -154,14 +169,17 @@ absl::StatusOr<std::vector<ListedCheckpoint>> TakeStock(JobStore& store) {
 absl::StatusOr<Claim> TryToClaim(JobStore& store, const JobPlan& plan, const ClaimOptions& options,
                                  absl::Time now) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ListedCheckpoint> listed, store.List());
-  CAPSTAN_ASSIGN_OR_RETURN(v1::ChiefState state, NextState(store, plan, options, listed));
+  JobPlan goes_by = plan;
+  CAPSTAN_ASSIGN_OR_RETURN(v1::ChiefState state, NextState(store, goes_by, options, listed));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("claim.read"));
   state.set_written_by(options.run_id);
-  *state.mutable_job() = plan.spec;
+  *state.mutable_job() = goes_by.spec;
   CAPSTAN_RETURN_IF_ERROR(store.WriteState(state));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("claim.written"));
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ListedCheckpoint> stock, TakeStock(store));
-  Claim claim{.term = state.term(), .anew = state.state() == v1::JOB_STATE_PENDING};
+  Claim claim{.term = state.term(),
+              .anew = state.state() == v1::JOB_STATE_PENDING,
+              .plan = std::move(goes_by)};
   for (const ListedCheckpoint& checkpoint : stock) {
     if (absl::IsNotFound(checkpoint.status)) claim.history.garbage.push_back(checkpoint.id);
     if (checkpoint.status.ok() && checkpoint.manifest.timeline() >= state.first_timeline()) {
@@ -178,6 +196,11 @@ absl::StatusOr<Claim> TryToClaim(JobStore& store, const JobPlan& plan, const Cla
 }
 
 }  // namespace
+
+bool StartsOver(const v1::ChiefState& present, const ClaimOptions& options) {
+  const bool once = !options.fresh_once.empty() && present.fresh_once() != options.fresh_once;
+  return options.fresh || once;
+}
 
 absl::StatusOr<Claim> ClaimJob(JobStore& store, const JobPlan& plan, const ClaimOptions& options,
                                absl::Time now) {

@@ -22,6 +22,9 @@ struct ClaimOptions {
   // a chief whose command line stays the same when it is started again. Empty: no.
   std::string fresh_once;
   std::string from;  // A checkpoint of another job: its parameters are begun with.
+  // Makes the plan of the configuration that the store holds: where that is another one, the job
+  // goes on with it. Empty: another configuration is refused.
+  std::function<absl::StatusOr<JobPlan>(const v1::JobSpec& stored)> keep;
   std::function<void(absl::Duration)> sleep = absl::SleepFor;  // Between two attempts.
 };
 
@@ -29,17 +32,17 @@ struct Claim {
   uint64_t term = 0;
   bool anew = true;  // Nothing has been trained yet.
   JobHistory history;
+  JobPlan plan;  // That the job goes by: the one asked for, or that of what the store holds.
 };
 
+// Whether a job that is stored so is begun anew.
+bool StartsOver(const v1::ChiefState& present, const ClaimOptions& options);
+
 // `now`: of the machine's clock. FAILED_PRECONDITION, with the difference: the store holds a job of
-// this name with another configuration or other data; `from` does not fit. ABORTED: other chiefs
-// claim it, again and again.
+// this name with another configuration (unless it is kept) or other data; `from` does not fit.
+// ABORTED: other chiefs claim it, again and again.
 absl::StatusOr<Claim> ClaimJob(JobStore& store, const JobPlan& plan, const ClaimOptions& options,
                                absl::Time now);
-
-// What matters to the meaning of progress and parameters and is different, a line each; empty:
-// nothing.
-std::string JobDifference(const v1::JobSpec& before, const v1::JobSpec& now);
 
 }  // namespace capstan::chief
 

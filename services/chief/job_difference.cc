@@ -1,6 +1,6 @@
-#include <string>
+#include "chief/job_difference.h"
 
-#include "chief/job_claim.h"
+#include "absl/strings/str_cat.h"
 #include "google/protobuf/util/message_differencer.h"
 
 namespace capstan::chief {
@@ -23,14 +23,44 @@ v1::JobSpec WhatMatters(v1::JobSpec spec) {
   return spec;
 }
 
-}  // namespace
-
-std::string JobDifference(const v1::JobSpec& before, const v1::JobSpec& now) {
+std::string Difference(const v1::JobSpec& before, const v1::JobSpec& now) {
   google::protobuf::util::MessageDifferencer differencer;
   std::string difference;
   differencer.ReportDifferencesToString(&difference);
-  (void)differencer.Compare(WhatMatters(before), WhatMatters(now));
+  (void)differencer.Compare(before, now);
   return difference;
+}
+
+bool OfAnotherPlace(const v1::JobSpec& running, const v1::JobSpec& wanted) {
+  return wanted.job() != running.job() || wanted.checkpoint().uri() != running.checkpoint().uri();
+}
+
+}  // namespace
+
+std::string JobDifference(const v1::JobSpec& before, const v1::JobSpec& now) {
+  return Difference(WhatMatters(before), WhatMatters(now));
+}
+
+std::string JobChange(const v1::JobSpec& running, const absl::StatusOr<v1::JobSpec>& wanted) {
+  if (!wanted.ok()) {
+    return absl::StrCat("refused, the job goes on as it was; the file has mistakes:\n",
+                        wanted.status().message());
+  }
+  const std::string all = Difference(running, *wanted);
+  if (all.empty()) return "";
+  if (OfAnotherPlace(running, *wanted)) {
+    return absl::StrCat(
+        "another job, which belongs in a release of its own; this one goes on as it was:\n", all);
+  }
+  const std::string serious = JobDifference(running, *wanted);
+  if (serious.empty()) {
+    return absl::StrCat("taken up when the chief is started again; nothing is lost by that:\n",
+                        all);
+  }
+  return absl::StrCat(
+      "refused, the job goes on as it was; --fresh-once (chart: chief.freshStart) "
+      "starts over with it, another job name begins beside it:\n",
+      serious);
 }
 
 }  // namespace capstan::chief

@@ -15,6 +15,13 @@ namespace capstan::chief {
 // fit.
 absl::StatusOr<JobPlan> PlanJob(const std::string& path, const std::vector<std::string>& overrides);
 
+// The first half of that: the settings, with all that the data and the model add to them.
+absl::StatusOr<v1::JobSpec> ReadJob(const std::string& path,
+                                    const std::vector<std::string>& overrides);
+
+// The second half: `spec` is a whole one, of ReadJob or as a chief has stored it.
+absl::StatusOr<JobPlan> PlanOf(v1::JobSpec spec);
+
 }  // namespace capstan::chief
 
 #endif  // CAPSTAN_CHIEF_JOB_PLANNING_H_

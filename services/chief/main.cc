@@ -21,6 +21,13 @@ int main(int argc, char** argv) {
                  "the same name goes on");
   app.add_option("--from", options.from,
                  "folder of a checkpoint: a new job begins with its parameters");
+  std::string on_changed_job = "refuse";
+  app.add_option(
+         "--on-changed-job", on_changed_job,
+         "what checkpoint.uri holds has another configuration: refuse to start, or keep it, "
+         "and tell of the change in status and metrics")
+      ->check(CLI::IsMember({"refuse", "keep"}))
+      ->capture_default_str();
   app.add_option("--listen", options.listen, "host:port of the service; port 0: any free one")
       ->capture_default_str();
   app.add_option("--health-port", options.health_port, "0: any free one")
@@ -45,5 +52,6 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  options.keep_job = on_changed_job == "keep";
   return capstan::chief::RunChief(options);
 }

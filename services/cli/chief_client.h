@@ -20,9 +20,16 @@ class ChiefClient {
   // UNAVAILABLE at once if nobody listens, DEADLINE_EXCEEDED after `timeout`.
   absl::StatusOr<v1::GetStatusReply> GetStatus(absl::Duration timeout);
 
+  // The folder of a checkpoint that is taken now. FAILED_PRECONDITION: the job is not running, or
+  // keeps no checkpoints. DEADLINE_EXCEEDED: it is still being taken.
+  absl::StatusOr<std::string> TakeCheckpoint(absl::Duration timeout);
+
   const std::string& address() const { return address_; }
 
  private:
+  // Says whose failure it is.
+  absl::Status Named(const grpc::Status& status) const;
+
   const std::string address_;
   const std::unique_ptr<v1::Chief::Stub> stub_;
 };

@@ -20,6 +20,7 @@ struct Invocation {
 // Both must outlive the parsing.
 void AddTrain(CLI::App& app, Invocation& invocation);
 void AddStatus(CLI::App& app, Invocation& invocation);
+void AddCheck(CLI::App& app, Invocation& invocation);
 void AddTop(CLI::App& app, Invocation& invocation);
 void AddEvaluate(CLI::App& app, Invocation& invocation);
 void AddPredict(CLI::App& app, Invocation& invocation);

@@ -1,11 +1,14 @@
 #include "cli/durability_view.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "cli/format.h"
 
@@ -66,6 +69,19 @@ void AddLostForGood(const v1::GetStatusReply& status, std::vector<std::string>& 
   }
 }
 
+// What the job file says and the job does not do; the first line says what becomes of it.
+void AddJobChange(const std::string& change, const Paint& paint, std::vector<std::string>& lines) {
+  constexpr size_t kMostShown = 5;
+  const std::vector<std::string> parts = absl::StrSplit(change, '\n', absl::SkipEmpty());
+  for (size_t i = 0; i < std::min(parts.size(), kMostShown); ++i) {
+    lines.push_back(
+        paint.Warn(absl::StrCat(i == 0 ? "job file   " : "           ", Printable(parts[i]))));
+  }
+  if (parts.size() <= kMostShown) return;
+  lines.push_back(paint.Warn(
+      absl::StrCat("           and ", parts.size() - kMostShown, " more, in the chief's log")));
+}
+
 }  // namespace
 
 std::vector<std::string> DurabilityLines(const v1::GetStatusReply& status, const Paint& paint) {
@@ -85,6 +101,7 @@ std::vector<std::string> DurabilityLines(const v1::GetStatusReply& status, const
   if (!status.waiting_for().empty()) {
     lines.push_back(paint.Warn(absl::StrCat("waits for  ", Printable(status.waiting_for()))));
   }
+  AddJobChange(status.job_change(), paint, lines);
   return lines;
 }
 

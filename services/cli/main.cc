@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
   capstan::cli::AddTrain(app, invocation);
   capstan::cli::AddStatus(app, invocation);
   capstan::cli::AddTop(app, invocation);
+  capstan::cli::AddCheck(app, invocation);
   capstan::cli::AddEvaluate(app, invocation);
   capstan::cli::AddPredict(app, invocation);
   capstan::cli::AddCheckpoint(app, invocation);

@@ -162,6 +162,7 @@ std::string RenderLine(const v1::GetStatusReply& status) {
   if (!status.waiting_for().empty()) {
     parts.push_back(absl::StrCat("waits for ", Printable(status.waiting_for())));
   }
+  if (!status.job_change().empty()) parts.push_back("the job file has changed; see status");
   if (!status.reason().empty()) parts.push_back(Printable(status.reason()));
   return absl::StrJoin(parts, " | ");
 }

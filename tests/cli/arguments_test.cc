@@ -16,6 +16,7 @@ TEST_F(ArgumentsTest, EveryCommandHasHelpWithAnExample) {
   for (const std::vector<std::string>& command :
        std::vector<std::vector<std::string>>{{},
                                              {"train"},
+                                             {"check"},
                                              {"status"},
                                              {"top"},
                                              {"evaluate"},

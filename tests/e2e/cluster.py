@@ -3,9 +3,12 @@
 The images must be in it: $CAPSTAN_IMAGE (capstan) with the tag $CAPSTAN_TAG (e2e); tests/e2e/kubernetes sees to that.
 """
 
+import contextlib
+import hashlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -43,7 +46,9 @@ def helm(*words, **options):
 
 
 def require_cluster():
-    if not os.environ.get("KUBECONFIG") and not KUBE.exists():
+    if os.environ.get("CAPSTAN_NO_CLUSTER"):
+        reason = os.environ["CAPSTAN_NO_CLUSTER"]
+    elif not os.environ.get("KUBECONFIG") and not KUBE.exists():
         reason = "neither $KUBECONFIG nor the kube tool is there"
     elif kubectl("get", "--raw", "/readyz", check=False).returncode != 0:
         reason = "the cluster does not answer; tests/e2e/kubernetes starts one"
@@ -53,6 +58,15 @@ def require_cluster():
         return
     print(f"SKIPPED: {reason}; nothing was tried on Kubernetes")
     sys.exit(77)
+
+
+def digest_of(role):
+    """Of the image that the cluster has under a tag, known there by its digest, too, as if it had been pulled by it."""
+    name = f"docker.io/{IMAGE}/{role}"
+    listed = run(KUBE, "ctr", "images", "ls", f"name=={name}:{TAG}").stdout
+    digest = re.search(r"sha256:[0-9a-f]{64}", listed).group()
+    run(KUBE, "ctr", "images", "tag", "--force", f"{name}:{TAG}", f"{name}@{digest}")
+    return digest
 
 
 def merged(one, other):
@@ -96,7 +110,9 @@ class Release:
 
     def __init__(self, namespace, name, values):
         self.namespace, self.name, self.values = namespace, name, merged(SMALL, values)
-        self.prefix = name
+        # As capstan.fullname has it.
+        short = name[:31].removesuffix("-") + "-" + hashlib.sha256(name.encode()).hexdigest()[:8]
+        self.prefix = name if len(name) <= 40 else short
 
     def helm(self, command, *words, **options):
         return helm(command, self.name, *words, "--namespace", self.namespace.name, **options)
@@ -172,6 +188,21 @@ class Release:
         def there(status):
             return sum(worker["state"] not in ("lost", "draining") for worker in status["workers"]) == count
         return self.until(there, f"{count} workers", timeout)
+
+    def chief_log_now(self):
+        return self.namespace.kubectl("logs", f"{self.prefix}-chief-0", check=False).stdout
+
+    @contextlib.contextmanager
+    def chief_log(self):
+        """A function that gives what the present chief has logged so far, also when it has gone."""
+        with tempfile.TemporaryFile("w+") as file:
+            follower = subprocess.Popen([*_tool("kubectl"), "--namespace", self.namespace.name, "logs", "--follow",
+                                         f"{self.prefix}-chief-0"], stdout=file, stderr=subprocess.DEVNULL)
+            try:
+                yield lambda: os.pread(file.fileno(), 1 << 24, 0).decode()
+            finally:
+                follower.terminate()
+                follower.wait(10)
 
     def wait_job(self, condition, timeout=180):
         self.namespace.kubectl("wait", f"--for=condition={condition}", "job",

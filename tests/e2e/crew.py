@@ -64,16 +64,17 @@ def probe(port, service):
 
 class Crew:
     """`job` is the text of a job file; its checkpoint URI is a folder of the crew's own. `flags`: further
-    arguments of every process. Unless `exit_when_done`, the chief stays when the job is over."""
+    arguments of every process, `chief_flags`: of the chief. Unless `exit_when_done`, the chief stays when the job is over."""
 
     def __init__(self, job, shards=2, workers=2, overrides=(), slow=None, name="crew", flags=(),
-                 exit_when_done=True):
+                 exit_when_done=True, chief_flags=()):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"capstan-{name}-"))
         self.job_file = self.folder / "job.yaml"
         self.job_file.write_text(job)
         self.overrides = [*overrides, f"checkpoint.uri={self.folder / 'model'}"]
         self.shards, self.workers, self.slow = shards, workers, slow or {}
         self.flags, self.exit_when_done = flags, exit_when_done
+        self.chief_flags = chief_flags  # Of every chief.
         self.environment = {}  # {process: {variable: value}}, besides what this process has.
         self.processes = {}
         self._channel = None
@@ -112,7 +113,7 @@ class Crew:
         settings = [word for value in self.overrides for word in ("--set", value)]
         self.start(name, "chief", "--job", self.job_file, "--shards", self.shards,
                    *(["--exit-when-done"] if self.exit_when_done else []),
-                   "--listen", listen, *flags, *settings)
+                   "--listen", listen, *self.chief_flags, *flags, *settings)
 
     def begin_again(self):
         """The whole crew, at the address of the chief before; it may not come up."""

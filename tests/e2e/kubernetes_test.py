@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
-from cluster import CHART, Namespace, Release, helm, require_cluster
+from cluster import CHART, IMAGE, KUBE, Namespace, Release, digest_of, helm, merged, require_cluster
 from cluster_jobs import RECORDS, claim, ledger, ledger_times, record_lines, records, synthetic
 
 
@@ -62,6 +62,8 @@ class KubernetesTest(unittest.TestCase):
             test = release.helm("test", "--timeout=180s", check=False)
             self.assertEqual(test.returncode, 0, test.stdout + test.stderr)
             release.helm("uninstall", "--wait", "--timeout=120s")
+            # helm waits for what it has made; the pods are not among that.
+            namespace.kubectl("wait", "--for=delete", "pod", "--all", "--timeout=30s")
             left = [one["metadata"]["name"] for one in
                     namespace.get("all,configmap,secret,serviceaccount,pdb,networkpolicy,pvc")["items"]]
             self.assertEqual([name for name in left if name not in ("kube-root-ca.crt", "default")], [])
@@ -69,6 +71,51 @@ class KubernetesTest(unittest.TestCase):
     def annotated(self, release, revision):
         template = release.namespace.get("deployment", "ctr-worker")["spec"]["template"]["metadata"]
         self.assertEqual(template.get("annotations", {}).get("example.com/revision"), revision)
+
+    def test_a_changed_job_is_refused_and_told_of_while_the_job_goes_on(self):
+        told = "train.batch_size: 4 -> 8"
+        with Namespace("capstan-e2e-change") as namespace:
+            namespace.apply(claim("models"), records(record_lines()))
+            release = Release(namespace, "ctr", merged(ledger({"policy": "async"}, every="3s"),
+                                                       {"job": {"train": {"epochs": 3}}}))
+            release.install()
+            before = release.until(lambda status: int(status["checkpoint"]["taken"]) > 0, "a checkpoint")
+            pods = self.pods(namespace)
+            release.values = merged(release.values, {"job": {"train": {"batch_size": 8}}})
+            release.upgrade()
+            # The kubelet looks at a pod's volumes once a minute, and when the pod changes.
+            namespace.kubectl("annotate", "pod", "ctr-chief-0", "example.com/look=now")
+            release.until(lambda status: told in status["job_change"], "word of the change")
+            self.assertIn(told, release.command("status").stdout)
+            self.assertEqual(self.pods(namespace), pods, "no pod was started again")
+            release.delete_pod("ctr-chief-0", force=True)
+            release.until(lambda status: int(status["term"]) > int(before["term"]) and told in status["job_change"],
+                          "word of the change from the next chief")
+            after = release.goes_on()
+            self.assertEqual(after["timeline"], before["timeline"])
+            self.assertGreater(int(after["examples"]), int(before["examples"]))
+            release.values = merged(release.values, {"chief": {"freshStart": "with batches of 8"}})
+            release.upgrade()
+            fresh = release.until(lambda status: int(status["timeline"]) > int(after["timeline"]), "the fresh start")
+            self.assertEqual(fresh["job_change"], "")
+            self.assertLess(int(fresh["examples"]), int(after["examples"]))
+            release.goes_on()
+
+    def pods(self, namespace):
+        return {one["metadata"]["uid"] for one in namespace.get("pods")["items"]
+                if one["metadata"]["labels"]["app.kubernetes.io/component"] != "wait"}
+
+    @unittest.skipUnless(KUBE.exists(), "the images of this cluster have no digests that are known here")
+    def test_a_release_runs_by_the_digests_of_its_images(self):
+        with Namespace("capstan-e2e-digest") as namespace:
+            digests = {role: digest_of(role) for role in ("chief", "ps", "worker", "cli")}
+            release = Release(namespace, "ctr", merged(
+                synthetic(30000), {"image": {"tag": "no-such-tag", "digests": digests}}))
+            release.install()
+            release.wait_job("complete")
+            used = {image for role in ("chief", "ps", "worker", "wait") for pod in release.pods(role)
+                    for image in (one["image"] for one in pod["spec"]["containers"])}
+            self.assertEqual(used, {f"{IMAGE}/{role}@{digest}" for role, digest in digests.items()})
 
     def test_two_releases_share_a_namespace_and_one_has_a_long_name_and_network_policies(self):
         with Namespace("capstan-e2e-two") as namespace:
@@ -79,6 +126,15 @@ class KubernetesTest(unittest.TestCase):
                 release.install()
             for release in (short, long):
                 release.wait_job("complete")
+            # Nobody reaches a release behind its policies, and it reaches nobody else.
+            self.assertEqual(self.asks(short, f"{short.prefix}-chief"), 0)
+            self.assertEqual(self.asks(long, "localhost"), 0)
+            self.assertEqual(self.asks(short, f"{long.prefix}-chief"), 1)
+            self.assertEqual(self.asks(long, f"{short.prefix}-chief"), 1)
+
+    def asks(self, one, host):
+        """The exit code of `capstan status` in the one's pod, asking a chief at that host."""
+        return one.command("status", f"--chief={host}:7000", "--wait=3", check=False).returncode
 
     def test_a_failed_training_fails_the_wait_job(self):
         with Namespace("capstan-e2e-failed") as namespace:

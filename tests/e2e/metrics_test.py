@@ -1,6 +1,8 @@
 """A live job exports the metrics that docs/metrics.md names, no others, and their values are true."""
 
 import pathlib
+import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -71,8 +73,17 @@ class MetricsTest(unittest.TestCase):
     def check(self, update):
         scrapes, after = self.scrapes_of(update)
         self.assertEqual(differences(PAGE, scrapes), [])
+        for name, text in after.items():
+            self.check_by_promtool(name, text)
         self.check_values(after)
         return scrapes, after
+
+    def check_by_promtool(self, name, text):
+        if shutil.which("promtool") is None:
+            print("SKIPPED: no promtool (Debian: apt-get install prometheus); it did not look at the metrics")
+            return
+        done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""), name)
 
     def check_values(self, after):
         chief, ps = after["chief"], [after["ps-0"], after["ps-1"]]

@@ -86,6 +86,8 @@ class ResumeTest(LedgerCase):
             time.sleep(1)
             after = crew.scrape("worker-0")
             self.assertNotEqual(steps(before), steps(after))
+            for name in ("ps-0", "worker-0"):  # No pod is killed because the chief is away.
+                self.assertEqual(crew.health(name)["liveness"], "SERVING", name)
             crew.add_chief(crew.address)
             self.check_exact(crew)
 

@@ -121,6 +121,8 @@ class S3Test(unittest.TestCase):
             time.sleep(4)
             self.assertGreater(crew.status().examples, examples + 50)
             self.assertEqual(crew.status().checkpoint.taken, taken)
+            for name in ("chief", "ps-0", "ps-1", "worker-0"):  # No pod is killed because the store is away.
+                self.assertEqual(crew.health(name)["liveness"], "SERVING", name)
             self.server.process.send_signal(signal.SIGCONT)
             crew.until(lambda: crew.status().checkpoint.taken > taken, "the next checkpoint")
             self.assertEqual(len(crew.status().losses), 0)

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -91,13 +92,18 @@ v1::JobSpec ReadJob(const YamlNode& root, const JobOptions& options, Findings& f
   return spec;
 }
 
-enum class Files { kMustExist, kNotLookedFor };
-
-absl::StatusOr<v1::JobSpec> Parse(const JobText& job, const JobOptions& options, Files files) {
+absl::StatusOr<YamlNode> ReadTree(const JobText& job, const JobOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(YamlNode root, ParseYaml(job.text, job.name));
   for (const std::string& assignment : options.overrides) {
     CAPSTAN_RETURN_IF_ERROR(ApplyOverride(assignment, root));
   }
+  return root;
+}
+
+enum class Files { kMustExist, kNotLookedFor };
+
+absl::StatusOr<v1::JobSpec> Parse(const JobText& job, const JobOptions& options, Files files) {
+  CAPSTAN_ASSIGN_OR_RETURN(const YamlNode root, ReadTree(job, options));
   Findings findings(job.name);
   v1::JobSpec spec = ReadJob(root, options, findings);
   ResolvePaths(job.folder, spec);
@@ -106,7 +112,7 @@ absl::StatusOr<v1::JobSpec> Parse(const JobText& job, const JobOptions& options,
   return spec;
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
+absl::StatusOr<JobText> ReadFile(const std::string& path) {
   if (!std::filesystem::exists(path))
     return absl::NotFoundError(absl::StrCat(path, ": no such file"));
   std::ifstream file(path, std::ios::binary);
@@ -116,7 +122,9 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));
   }
   text.resize(static_cast<size_t>(file.gcount()));
-  return text;
+  return JobText{.text = std::move(text),
+                 .name = path,
+                 .folder = std::filesystem::absolute(path).parent_path()};
 }
 
 }  // namespace
@@ -126,9 +134,22 @@ absl::StatusOr<v1::JobSpec> ParseJob(const JobText& job, const JobOptions& optio
 }
 
 absl::StatusOr<v1::JobSpec> LoadJob(const std::string& path, const JobOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
-  return Parse({.text = text, .name = path, .folder = folder}, options, Files::kMustExist);
+  CAPSTAN_ASSIGN_OR_RETURN(const JobText job, ReadFile(path));
+  return Parse(job, options, Files::kMustExist);
+}
+
+absl::StatusOr<JobPlace> FindJob(const std::string& path,
+                                 const std::vector<std::string>& overrides) {
+  CAPSTAN_ASSIGN_OR_RETURN(const JobText job, ReadFile(path));
+  const JobOptions options{.overrides = overrides};
+  CAPSTAN_ASSIGN_OR_RETURN(const YamlNode root, ReadTree(job, options));
+  Findings mistakes(job.name);
+  v1::JobSpec spec = ReadJob(root, options, mistakes);
+  ResolvePaths(job.folder, spec);
+  if (IsJobName(spec.job()) && !spec.checkpoint().uri().empty()) {
+    return JobPlace{.job = spec.job(), .checkpoint_uri = spec.checkpoint().uri()};
+  }
+  return absl::InvalidArgumentError(absl::StrCat(path, ": names no job that is stored"));
 }
 
 std::vector<std::string> JobKeys() {

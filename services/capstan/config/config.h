@@ -39,6 +39,15 @@ struct JobText {
 };
 absl::StatusOr<v1::JobSpec> ParseJob(const JobText& job, const JobOptions& options = {});
 
+// Where the job of a file is kept, whatever mistakes the file has elsewhere. INVALID_ARGUMENT: it
+// is no YAML, or has no job or checkpoint.uri that could be one. NOT_FOUND: there is no such file.
+struct JobPlace {
+  std::string job;
+  std::string checkpoint_uri;
+};
+absl::StatusOr<JobPlace> FindJob(const std::string& path,
+                                 const std::vector<std::string>& overrides = {});
+
 // Every key that job.yaml may have, as a dotted path ("train.batch_size", "model.towers[].kind"),
 // sorted.
 std::vector<std::string> JobKeys();

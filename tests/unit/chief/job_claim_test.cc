@@ -18,7 +18,7 @@ class ClaimJobTest : public testing::Test {
   absl::StatusOr<Claim> Start(const ClaimOptions& options) {
     store_ = std::make_unique<JobStore>(std::make_unique<FaultyObjectStore>(*folder_),
                                         std::make_unique<FaultyObjectStore>(*checkpoints_));
-    return ClaimJob(*store_, JobPlan(), options, absl::UnixEpoch());
+    return ClaimJob(*store_, asked_for_, options, absl::UnixEpoch());
   }
 
   // What a chief that has begun to train has stored.
@@ -30,6 +30,7 @@ class ClaimJobTest : public testing::Test {
     ASSERT_TRUE(store_->WriteState(state).ok());
   }
 
+  JobPlan asked_for_;
   const std::unique_ptr<ObjectStore> folder_ = MakeMemoryObjectStore();
   const std::unique_ptr<ObjectStore> checkpoints_ = MakeMemoryObjectStore();
   std::unique_ptr<JobStore> store_;
@@ -65,6 +66,55 @@ TEST_F(ClaimJobTest, WithoutANameAJobThatWasStartedOverGoesOn) {
   ASSERT_TRUE(next.ok()) << next.status();
   EXPECT_FALSE(next->anew);
   EXPECT_EQ(next->history.state->fresh_once(), "second try");
+}
+
+TEST_F(ClaimJobTest, AnotherConfigurationIsRefusedWithTheDifference) {
+  ASSERT_TRUE(Start({}).ok());
+  Train();
+  asked_for_.spec.set_seed(7);
+  const absl::StatusOr<Claim> refused = Start({});
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
+  EXPECT_THAT(refused.status().message(), testing::HasSubstr("seed: 7"));
+  EXPECT_EQ((*store_->ReadState())->term(), 1u) << "nothing was claimed";
+}
+
+TEST_F(ClaimJobTest, AKeptJobGoesOnByWhatIsStoredAndNotByWhatIsAskedFor) {
+  ASSERT_TRUE(Start({}).ok());
+  Train();
+  asked_for_.spec.set_seed(7);
+  asked_for_.spec.mutable_checkpoint()->set_uri("where it was found");
+  const absl::StatusOr<Claim> claim = Start({.keep = [](const v1::JobSpec& stored) {
+    return JobPlan{.spec = stored, .eval = {v1::Task()}};
+  }});
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_FALSE(claim->anew);
+  EXPECT_EQ(claim->history.state->progress().examples(), 100u);
+  EXPECT_EQ(claim->plan.spec.seed(), 0u);
+  EXPECT_EQ(claim->plan.eval.size(), 1u) << "it was planned again";
+  EXPECT_EQ(claim->plan.spec.checkpoint().uri(), "where it was found");
+  EXPECT_EQ((*store_->ReadState())->job().seed(), 0u);
+}
+
+TEST_F(ClaimJobTest, OtherDataAreRefusedThoughTheConfigurationIsKept) {
+  ASSERT_TRUE(Start({}).ok());
+  Train();
+  asked_for_.spec.set_seed(7);
+  const absl::StatusOr<Claim> claim = Start({.keep = [](const v1::JobSpec& stored) {
+    return JobPlan{.spec = stored, .train = {v1::Task()}};
+  }});
+  EXPECT_TRUE(absl::IsFailedPrecondition(claim.status()));
+}
+
+TEST_F(ClaimJobTest, AChangedJobIsTakenUpByStartingOver) {
+  ASSERT_TRUE(Start({}).ok());
+  Train();
+  asked_for_.spec.set_seed(7);
+  const absl::StatusOr<Claim> claim =
+      Start({.fresh_once = "second try",
+             .keep = [](const v1::JobSpec& stored) { return JobPlan{.spec = stored}; }});
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_TRUE(claim->anew);
+  EXPECT_EQ(claim->plan.spec.seed(), 7u);
 }
 
 }  // namespace

@@ -85,5 +85,25 @@ TEST_F(LoadJobTest, AFileOfAMegabyteAndMoreIsRefused) {
   EXPECT_EQ(Refusal(), job_ + ": larger than 1048576 bytes");
 }
 
+TEST_F(LoadJobTest, WhereAJobIsKeptIsFoundInAFileWithMistakes) {
+  Write("job.yaml",
+        "job: ctr\ntrain: {epochs: minus one}\nnonsense: 1\ncheckpoint: {uri: models}\n");
+  EXPECT_FALSE(LoadJob(job_).ok());
+  const absl::StatusOr<JobPlace> place = FindJob(job_);
+  ASSERT_TRUE(place.ok()) << place.status();
+  EXPECT_EQ(place->job, "ctr");
+  EXPECT_EQ(place->checkpoint_uri, (folder_ / "models").string());
+  EXPECT_EQ(FindJob(job_, {"job=other"})->job, "other");
+}
+
+TEST_F(LoadJobTest, AFileWithoutANameOrAPlaceTellsOfNoJob) {
+  Write("job.yaml", "job: ctr\n");
+  EXPECT_TRUE(absl::IsInvalidArgument(FindJob(job_).status()));
+  Write("job.yaml", "checkpoint: {uri: models}\n");
+  EXPECT_TRUE(absl::IsInvalidArgument(FindJob(job_).status()));
+  Write("job.yaml", "job: [\n");
+  EXPECT_TRUE(absl::IsInvalidArgument(FindJob(job_).status()));
+}
+
 }  // namespace
 }  // namespace capstan

@@ -1,0 +1,76 @@
+"""The file of a job that runs is changed, as `helm upgrade` does it: the job goes on as it was, also under the next chief,
+and says what of the change it does not do, and how to have it."""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from ledger_case import LedgerCase, RECORDS
+
+PENDING = "capstan_job_change_pending"
+
+
+class ChangedJobTest(LedgerCase):
+
+    def test_a_job_whose_file_changes_goes_on_as_it_was_and_tells_of_the_change(self):
+        with self.crew(chief_flags=["--on-changed-job=keep"]) as crew:
+            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            before = crew.job_file.read_text()
+            self.assertEqual(self.pending(crew), 0)
+            self.change(crew, before.replace("batch_size: 4", "batch_size: 8"), "train.batch_size: 4 -> 8")
+            crew.until(lambda: self.pending(crew) == 1, "the metric")
+            timeline = crew.status().timeline
+            crew.restart_chief()
+            self.goes_on(crew, "train.batch_size: 4 -> 8")
+            self.change(crew, before.replace("batch_size: 4", "batch_size: many"), "job.yaml:")
+            crew.restart_chief()
+            self.goes_on(crew, "job.yaml:")
+            self.assertEqual(crew.status().timeline, timeline, "nothing was thrown away")
+            crew.kill_all()
+            crew.begin()
+            self.goes_on(crew, "job.yaml:")
+            self.change(crew, before, "")
+            crew.until(lambda: self.pending(crew) == 0, "the metric")
+            self.check_exact(crew)
+
+    def test_a_file_with_mistakes_starts_nothing_over(self):
+        with self.crew(chief_flags=["--on-changed-job=keep"]) as crew:
+            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            before = crew.job_file.read_text()
+            crew.kill("chief")
+            crew.job_file.write_text(before.replace("batch_size: 4", "batch_size: many"))
+            crew.add_chief(crew.address, "--fresh-once=another time")
+            self.assertEqual(crew.processes["chief"].wait(20), 2)
+            crew.job_file.write_text(before)
+            crew.add_chief(crew.address)
+            self.check_exact(crew)
+
+    def test_a_change_that_can_be_taken_up_awaits_the_next_chief(self):
+        with self.crew(every=None, overrides=["checkpoint.keep=3"], chief_flags=["--on-changed-job=keep"]) as crew:
+            crew.until_examples(RECORDS // 8)
+            self.change(crew, crew.job_file.read_text() + "checkpoint: {every: 1s}\n", "taken up when the chief")
+            crew.restart_chief()
+            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            self.assertEqual(crew.status().job_change, "")
+            self.check_exact(crew)
+
+    def change(self, crew, text, told):
+        crew.job_file.write_text(text)
+        if told:
+            crew.until(lambda: told in crew.status().job_change, f"word of {told!r}")
+        else:
+            crew.until(lambda: crew.status().job_change == "", "no change any more")
+
+    def goes_on(self, crew, told):
+        crew.until_state("RUNNING")
+        crew.until(lambda: told in crew.status().job_change, f"word of {told!r}")
+        examples = crew.status().examples
+        crew.until(lambda: crew.status().examples > examples, "training that goes on")
+
+    def pending(self, crew):
+        return next(float(line.split()[-1]) for line in crew.scrape("chief").splitlines() if line.startswith(PENDING))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
