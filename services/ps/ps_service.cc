@@ -11,6 +11,7 @@
 #include "capstan/base/clock.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
+#include "capstan/rpc/arrived_call.h"
 #include "capstan/rpc/status.h"
 #include "ps/rejection.h"
 
@@ -21,6 +22,7 @@ namespace {
 constexpr absl::Duration kAnswerMargin = absl::Milliseconds(20);
 constexpr absl::Duration kLongestWait = absl::Seconds(60);
 constexpr absl::Duration kRepliesHint = absl::Milliseconds(50);
+constexpr absl::Duration kWaitingHint = absl::Milliseconds(200);
 
 // gRPC's deadlines are of the time of day, the shard's of its own clock.
 absl::Time WaitDeadline(const grpc::CallbackServerContext& context, const Clock& clock) {
@@ -71,6 +73,14 @@ absl::StatusOr<Shard*> PsService::ShardForOrder(const v1::RequestHeader& header)
   return &served->shard;
 }
 
+absl::Status PsService::CheckQueue(Context& context) {
+  const int64_t waiting = BeginCall(context);
+  if (waiting <= kMaxWaiting || !senders_.Takes(context.peer())) return absl::OkStatus();
+  return WithRetryAfter(
+      absl::ResourceExhaustedError(absl::StrCat(waiting, " calls wait on this shard")),
+      kWaitingHint);
+}
+
 PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* request,
                                     grpc::ByteBuffer* reply) {
   const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
@@ -84,6 +94,10 @@ PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* re
     metrics_.AddInFlight(-1);
     reactor->Finish(AtTheDoor(*context, result.status()));
   };
+  if (absl::Status queue = CheckQueue(*context); !queue.ok()) {
+    finish(std::move(queue));
+    return reactor.get();
+  }
   const absl::StatusOr<const ServedShard*> served = Served();
   if (!served.ok()) {
     finish(served.status());
@@ -120,7 +134,8 @@ PsService::Reactor* PsService::Push(Context* context, const grpc::ByteBuffer* re
                                     grpc::ByteBuffer* reply) {
   const absl::Time begin = SteadyClock().Now();
   metrics_.AddInFlight(1);
-  const absl::Status status = HandlePush(*request, *reply);
+  absl::Status status = CheckQueue(*context);
+  if (status.ok()) status = HandlePush(*request, *reply);
   if (!status.ok()) metrics_.CountRejected(ReasonOf(status));
   metrics_.CountRequest({Method::kPush, status.code(), SteadyClock().Now() - begin,
                          request->Length(), status.ok() ? reply->Length() : 0});
@@ -144,6 +159,7 @@ absl::Status PsService::HandlePush(const grpc::ByteBuffer& request, grpc::ByteBu
 
 PsService::Reactor* PsService::OpenRound(Context* context, const v1::OpenRoundRequest* request,
                                          v1::OpenRoundReply* reply) {
+  (void)BeginCall(*context);  // It may be parked.
   const absl::StatusOr<Shard*> shard = ShardFor(request->header());
   if (!shard.ok()) return Answer(*context, shard.status());
   const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
@@ -169,6 +185,7 @@ PsService::Reactor* PsService::ReportLane(Context* context, const v1::ReportLane
 
 PsService::Reactor* PsService::HoldRounds(Context* context, const v1::HoldRoundsRequest* request,
                                           v1::HoldRoundsReply* reply) {
+  (void)BeginCall(*context);  // It may be parked.
   const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
   if (!shard.ok()) return Answer(*context, shard.status());
   const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "capstan/rpc/fair_share.h"
 #include "capstan/v1/ps.grpc.pb.h"
 #include "ps/loader.h"
 #include "ps/reply_budget.h"
@@ -35,6 +36,11 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   // Replies that clients have not taken yet; above this a pull is answered RESOURCE_EXHAUSTED. A
   // hundred workers that read have a few chunks of about 1 MiB each under way.
   static constexpr size_t kMaxHeldReplyBytes = 512 << 20;
+
+  // Calls that have come and wait for a thread. Above it a pull or push is answered
+  // RESOURCE_EXHAUSTED at once, unless its sender asks little beside others: it would only make the
+  // others wait longer, and fill the memory.
+  static constexpr int64_t kMaxWaiting = 128;
 
   // `metrics` must outlive the service.
   explicit PsService(ShardMetrics& metrics) : metrics_(metrics) {}
@@ -66,6 +72,8 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
                           v1::LoadPartitionsReply* reply) override;
 
  private:
+  // A pull or push begins. RESOURCE_EXHAUSTED: too many wait.
+  absl::Status CheckQueue(Context& context);
   // UNAVAILABLE before Serve.
   absl::StatusOr<const ServedShard*> Served() const;
   // The shard, if it is there and the header is right: of a data request, of an order of the
@@ -78,6 +86,7 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   absl::StatusOr<v1::SavePartitionsReply> HandleSave(const v1::SavePartitionsRequest& request);
   absl::StatusOr<v1::LoadPartitionsReply> HandleLoad(const v1::LoadPartitionsRequest& request);
 
+  FairShare senders_;  // Of calls that came while too many waited.
   ShardMetrics& metrics_;
   ReplyBudget replies_{kMaxHeldReplyBytes};
   std::atomic<const ServedShard*> served_{nullptr};

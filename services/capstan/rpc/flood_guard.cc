@@ -15,7 +15,12 @@ constexpr absl::Duration kPeriod = absl::Milliseconds(20);
 
 grpc::CallbackServerContext* FloodGuard::NewCallbackServerContext() {
   Begin();
-  return nullptr;
+  return new ArrivedCall(arrivals_);
+}
+
+void FloodGuard::Release(grpc::CallbackServerContext* context) {
+  delete context;
+  End();
 }
 
 grpc::GenericCallbackServerContext* FloodGuard::NewGenericCallbackServerContext() {

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/log.h"
+#include "capstan/rpc/arrived_call.h"
 
 namespace capstan {
 
@@ -34,11 +35,11 @@ class FloodGuard final : public grpc::ContextAllocator {
   // The port of the server; before it is known nothing is ended.
   void Watch(int port) { port_.store(port, std::memory_order_release); }
 
-  // gRPC calls these when it makes a call of its callback API, and when it has ended it. Null: its
-  // own context.
+  // gRPC calls these when it makes a call of its callback API, and when it has ended it. The
+  // contexts of calls that are not generic are ArrivedCalls. Null: gRPC's own.
   grpc::CallbackServerContext* NewCallbackServerContext() override;
   grpc::GenericCallbackServerContext* NewGenericCallbackServerContext() override;
-  void Release(grpc::CallbackServerContext*) override { End(); }
+  void Release(grpc::CallbackServerContext* context) override;
   void Release(grpc::GenericCallbackServerContext*) override { End(); }
 
  private:
@@ -51,6 +52,7 @@ class FloodGuard final : public grpc::ContextAllocator {
   const int64_t max_streams_;
   std::atomic<int> port_{0};
   std::atomic<int64_t> calls_{0};
+  Arrivals arrivals_;
   std::atomic<int64_t> next_turn_ns_{0};
   SteadyClock clock_;
   log::RateLimit log_{clock_, absl::Seconds(1)};

@@ -63,6 +63,7 @@ class Client {
     LoadRecord::OfPhase& of = record_.phases[static_cast<size_t>(phase)];
     const absl::Time begin = absl::Now();
     absl::Time due = begin;
+    const size_t before = of.pulls;  // The phase may come again.
     size_t steps = 0;
     for (; record_.phase == static_cast<int>(phase); ++steps) {
       if (rate > 0) {
@@ -72,14 +73,16 @@ class Client {
         due = absl::Now();
       }
       Pull();
-      if (steps < LoadRecord::kMaxPulls) {
-        of.pull_seconds[steps] = static_cast<float>(absl::ToDoubleSeconds(absl::Now() - due));
+      if (before + steps < LoadRecord::kMaxPulls) {
+        of.pull_seconds[before + steps] =
+            static_cast<float>(absl::ToDoubleSeconds(absl::Now() - due));
       }
       Push(phase);
     }
-    of.pulls = std::min(steps, LoadRecord::kMaxPulls);
-    of.seconds = absl::ToDoubleSeconds(absl::Now() - begin);
-    return static_cast<double>(steps) / of.seconds;
+    of.pulls = std::min(before + steps, LoadRecord::kMaxPulls);
+    const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
+    of.seconds += seconds;
+    return static_cast<double>(steps) / seconds;
   }
 
   void Draw(uint64_t of) {

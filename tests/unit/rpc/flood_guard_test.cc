@@ -6,7 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace capstan {
 namespace {
@@ -28,6 +30,7 @@ class FloodGuardTest : public testing::Test {
     guard_.Watch(ntohs(address.sin_port));
   }
   ~FloodGuardTest() override {
+    EndCalls(static_cast<int64_t>(calls_.size()));
     close(client_);
     close(accepted_);
   }
@@ -40,12 +43,14 @@ class FloodGuardTest : public testing::Test {
   }
   void BeginCalls(int64_t calls) {
     for (int64_t i = 0; i < calls; ++i) {
-      EXPECT_EQ(guard_.NewCallbackServerContext(), nullptr);
+      calls_.push_back(guard_.NewCallbackServerContext());
+      EXPECT_NE(calls_.back(), nullptr);
     }
   }
   void EndCalls(int64_t calls) {
     for (int64_t i = 0; i < calls; ++i) {
-      guard_.Release(static_cast<grpc::CallbackServerContext*>(nullptr));
+      guard_.Release(calls_.back());
+      calls_.pop_back();
     }
   }
   bool Connected() const {
@@ -54,6 +59,7 @@ class FloodGuardTest : public testing::Test {
   }
 
   FloodGuard guard_{/*max_streams_per_connection=*/128};
+  std::vector<grpc::CallbackServerContext*> calls_;
   int client_ = -1, accepted_ = -1;
 };
 
@@ -87,7 +93,10 @@ TEST_F(FloodGuardTest, GrantsAsManyCallsAsTheConnectionsMayHave) {
   getsockname(accepted_, reinterpret_cast<sockaddr*>(&address), &length);
   generous.Watch(ntohs(address.sin_port));
   Send(FloodGuard::kUnreadBytes);
-  for (int64_t i = 0; i < 2 * FloodGuard::kFreeCalls; ++i) generous.NewCallbackServerContext();
+  std::vector<std::unique_ptr<grpc::CallbackServerContext>> calls;
+  for (int64_t i = 0; i < 2 * FloodGuard::kFreeCalls; ++i) {
+    calls.emplace_back(generous.NewCallbackServerContext());
+  }
   EXPECT_TRUE(Connected());
 }
 

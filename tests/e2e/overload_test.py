@@ -1,0 +1,37 @@
+"""A shard that is offered four times what it can do."""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from overload import CONNECTIONS, KEYS, Load, Observer, lonely_shard
+
+STREAMS = 128   # Of a connection: calls that may have been read in part.
+WAITING = 128   # Of a shard: calls that wait for a thread.
+REQUEST, REPLY = 8 * KEYS, 36 * KEYS
+SLACK = 64 << 20
+
+
+class OverloadTest(unittest.TestCase):
+
+    def test_a_shard_sheds_what_is_too_much_and_serves_on(self):
+        with lonely_shard() as (crew, view), Load(view, patience=20) as load:
+            with Observer(crew) as before:
+                peak = load.closed(2)
+            self.assertGreater(peak, 0, load.outcomes)
+            with Observer(crew) as overload:
+                load.open(4 * peak, 4)
+            self.assertGreater(load.outcomes["OK"], 0, load.outcomes)
+            self.assertGreater(load.outcomes["RESOURCE_EXHAUSTED"], 0, load.outcomes)
+            self.assertEqual(load.hints, load.outcomes["RESOURCE_EXHAUSTED"])
+            self.assertEqual(set(load.outcomes), {"OK", "RESOURCE_EXHAUSTED"})
+            self.assertLess(max(overload.resident) - max(before.resident),
+                            CONNECTIONS * STREAMS * REQUEST + WAITING * (REQUEST + REPLY) + SLACK)
+            self.assertGreater(load.closed(1), 0, load.outcomes)
+            self.assertEqual(set(load.outcomes), {"OK"})
+            self.assertEqual(crew.health("ps-0")["readiness"], "SERVING")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
