@@ -4,6 +4,7 @@
 
 #include "capstan/base/check.h"
 
+// GCC says so with the first, clang with the second.
 #if defined(__SANITIZE_ADDRESS__)
 #define CAPSTAN_ASAN_FIBERS
 #elif defined(__has_feature)
@@ -11,18 +12,8 @@
 #define CAPSTAN_ASAN_FIBERS
 #endif
 #endif
-#if defined(__SANITIZE_THREAD__)
-#define CAPSTAN_TSAN_FIBERS
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CAPSTAN_TSAN_FIBERS
-#endif
-#endif
 #ifdef CAPSTAN_ASAN_FIBERS
 #include <sanitizer/common_interface_defs.h>
-#endif
-#ifdef CAPSTAN_TSAN_FIBERS
-#include <sanitizer/tsan_interface.h>
 #endif
 
 namespace capstan::sim {
@@ -38,12 +29,7 @@ Fiber* Fiber::Current() { return t_current; }
 
 Fiber::Fiber(std::function<void()> body) : body_(std::move(body)) {}
 
-Fiber::~Fiber() {
-  CAPSTAN_CHECK(over_ || !begun_);
-#ifdef CAPSTAN_TSAN_FIBERS
-  if (tsan_own_ != nullptr) __tsan_destroy_fiber(tsan_own_);
-#endif
-}
+Fiber::~Fiber() { CAPSTAN_CHECK(over_ || !begun_); }
 
 void Fiber::Resume() {
   CAPSTAN_CHECK(!over_);
@@ -80,7 +66,7 @@ void Fiber::Run() {
   setcontext(&caller_);
 }
 
-#if defined(CAPSTAN_ASAN_FIBERS)
+#ifdef CAPSTAN_ASAN_FIBERS
 
 void Fiber::Leaving(bool to_body, bool for_ever) {
   const void* const stack = to_body ? stack_.get() : caller_stack_;
@@ -94,16 +80,6 @@ void Fiber::Arrived(bool in_body) {
                                   in_body ? &caller_stack_ : nullptr,
                                   in_body ? &caller_stack_size_ : nullptr);
 }
-
-#elif defined(CAPSTAN_TSAN_FIBERS)
-
-void Fiber::Leaving(bool to_body, bool) {
-  if (to_body && tsan_own_ == nullptr) tsan_own_ = __tsan_create_fiber(0);
-  if (to_body) tsan_caller_ = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(to_body ? tsan_own_ : tsan_caller_, 0);
-}
-
-void Fiber::Arrived(bool) {}
 
 #else
 

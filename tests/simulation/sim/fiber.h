@@ -29,7 +29,7 @@ class Fiber {
  private:
   static void Enter();
   void Run();
-  // What the sanitizers are told of a change of stacks: before it, and on the other side.
+  // What AddressSanitizer is told of a change of stacks: before it, and on the other side.
   void Leaving(bool to_body, bool for_ever);
   void Arrived(bool in_body);
 
@@ -41,13 +41,11 @@ class Fiber {
   bool over_ = false;
   bool begun_ = false;
 
-  // Of the sanitizers.
-  void* own_fake_stack_ = nullptr;
-  void* caller_fake_stack_ = nullptr;
-  const void* caller_stack_ = nullptr;
-  size_t caller_stack_size_ = 0;
-  void* tsan_own_ = nullptr;
-  void* tsan_caller_ = nullptr;
+  // Of AddressSanitizer.
+  [[maybe_unused]] void* own_fake_stack_ = nullptr;
+  [[maybe_unused]] void* caller_fake_stack_ = nullptr;
+  [[maybe_unused]] const void* caller_stack_ = nullptr;
+  [[maybe_unused]] size_t caller_stack_size_ = 0;
 };
 
 }  // namespace capstan::sim

@@ -1,24 +1,8 @@
 #include "capstan/model/network.h"
 
-#include <cstdlib>
-#include <cstring>
 #include <limits>
-#include <new>
 
 #include "model_fixture.h"
-
-namespace {
-// Counts what operator new gives out while a test looks.
-thread_local int64_t allocations = 0;
-}  // namespace
-
-void* operator new(size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace capstan {
 namespace {
@@ -65,19 +49,6 @@ TEST(NetworkTest, GivesTheSameBitsWhereverTheInputLies) {
   shifted.rows = std::span(rows).subspan(1);
   shifted.parameters = std::span(parameters).subspan(3);
   EXPECT_EQ(aligned, Result(network->ForwardBackward(shifted)));
-}
-
-TEST(NetworkTest, AllocatesNothingOnceItHasSeenItsLargestBatch) {
-  for (const char* preset : {"deepfm", "dcn_v2", "dlrm", "lr"}) {
-    v1::JobSpec spec = SpecOf(preset, 4, 2);
-    const auto network = NewNetwork(spec);
-    const RandomBatch large(spec, 64, 1), small(spec, 60, 2);
-    network->ForwardBackward(large.Input());
-    const int64_t before = allocations;
-    network->ForwardBackward(small.Input());
-    network->ForwardBackward(large.Input());
-    EXPECT_EQ(allocations, before) << preset;
-  }
 }
 
 TEST(NetworkTest, ARecordOfAnotherNumberOfKeysIsPaddedWithZerosOrCut) {
