@@ -1,5 +1,7 @@
 #include "capstan/rpc/flood_guard.h"
 
+#include <grpcpp/generic/async_generic_service.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -25,7 +27,12 @@ void FloodGuard::Release(grpc::CallbackServerContext* context) {
 
 grpc::GenericCallbackServerContext* FloodGuard::NewGenericCallbackServerContext() {
   Begin();
-  return nullptr;
+  return new grpc::GenericCallbackServerContext;
+}
+
+void FloodGuard::Release(grpc::GenericCallbackServerContext* context) {
+  delete context;
+  End();
 }
 
 void FloodGuard::Begin() {

@@ -35,12 +35,13 @@ class FloodGuard final : public grpc::ContextAllocator {
   // The port of the server; before it is known nothing is ended.
   void Watch(int port) { port_.store(port, std::memory_order_release); }
 
-  // gRPC calls these when it makes a call of its callback API, and when it has ended it. The
-  // contexts of calls that are not generic are ArrivedCalls. Null: gRPC's own.
+  // gRPC calls these when it makes a call of its callback API, and when it has ended it. All
+  // contexts are made here, those of calls that are not generic as ArrivedCalls: gRPC may release a
+  // generic one by either function.
   grpc::CallbackServerContext* NewCallbackServerContext() override;
   grpc::GenericCallbackServerContext* NewGenericCallbackServerContext() override;
   void Release(grpc::CallbackServerContext* context) override;
-  void Release(grpc::GenericCallbackServerContext*) override { End(); }
+  void Release(grpc::GenericCallbackServerContext* context) override;
 
  private:
   void Begin();
