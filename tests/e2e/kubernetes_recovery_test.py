@@ -1,9 +1,11 @@
 """What a user may do to the pods of a running job on a real cluster: delete, evict, upgrade, take them down. Training
 completes, every record counts once, and what a deletion cost is told. Skips, loudly, without a cluster."""
 
+import json
 import pathlib
 import sys
 import time
+import typing
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -11,22 +13,46 @@ sys.dont_write_bytecode = True
 from cluster import KUBE, Namespace, Release, merged, require_cluster, run
 from cluster_jobs import RECORDS, claim, in_bucket, ledger, ledger_times, record_lines, records, synthetic
 
-EPOCHS = 3  # So that the job is still running at the last blow.
-COMPLETED = ("JOB_STATE_COMPLETED", EPOCHS * RECORDS)
-# What is saved first costs no training; the chief counts what was reported between the checkpoint's beginning and the
-# freeze, which is sent again and found in the ledgers: at most what is trained while a checkpoint is taken.
-REPORTED_MEANWHILE = RECORDS // 10
+EVERY = 3  # Seconds between checkpoints.
+HEARTBEAT = 0.2  # Seconds; a worker's acknowledged batches are known to the chief this much later.
+BURST = 2  # Times the mean rate, for a while as short as a checkpoint.
+IN_FLIGHT = 2 * 2 * 4  # Two workers with a batch being pushed and one being computed, four records each.
 
 
 def lost(status):
     return sum(int(loss["examples"]) for loss in status["losses"])
 
 
+class Cost(typing.NamedTuple):
+    again: int     # Examples that the chief counts as sent again,
+    rate: float    # examples a second before,
+    took: float    # seconds that the checkpoint took that was returned to.
+
+    def trained_in(self, seconds):
+        return BURST * self.rate * seconds + IN_FLIGHT
+
+    def __str__(self):
+        return (f"{self.again} examples sent again; {self.rate:.0f} a second before, "
+                f"the checkpoint took {self.took:.2f} s")
+
+
+def checkpoint_seconds(log, loss):
+    """How long the checkpoint of a return took, as its chief has logged."""
+    folder = loss["checkpoint"]
+    for line in log.splitlines():
+        entry = json.loads(line) if line.startswith("{") else {}
+        if entry.get("msg") == "checkpoint" and folder.endswith("/" + entry["id"]):
+            return float(entry["seconds"])
+    raise AssertionError(f"no chief logged the checkpoint {folder}:\n{log[-2000:]}")
+
+
 class RecoveryTest(unittest.TestCase):
 
-    def ledger_release(self, namespace, policy, **more):
+    def ledger_release(self, namespace, policy, epochs=3, **more):
+        """`epochs`: so many that the job is still running at the last blow."""
+        self.epochs = epochs
         namespace.apply(claim("models"), records(record_lines()))
-        values = merged(ledger(policy, every="3s"), {"job": {"train": {"epochs": EPOCHS}}, **more})
+        values = merged(ledger(policy, every=f"{EVERY}s"), {"job": {"train": {"epochs": epochs}}, **more})
         release = Release(namespace, "ctr", values)
         release.install()
         release.scale(2)
@@ -36,28 +62,49 @@ class RecoveryTest(unittest.TestCase):
     def check_ledger(self, release):
         release.wait_job("complete", timeout=420)
         status = release.status()
-        self.assertEqual((status["state"], int(status["examples"])), COMPLETED)
-        self.assertEqual(ledger_times(release, status["model_uri"]), {EPOCHS: RECORDS})
+        self.assertEqual((status["state"], int(status["examples"])), ("JOB_STATE_COMPLETED", self.epochs * RECORDS))
+        self.assertEqual(ledger_times(release, status["model_uri"]), {self.epochs: RECORDS})
         return status
 
     def hit(self, release, what, blow, renewed):
-        """Does it in the middle of training; the status when training goes on, and prints what it cost.
+        """Does it in the middle of training; the status when training goes on, and what it cost, which it prints.
 
         `renewed(status)`: what was hit is back."""
-        before = release.until(lambda status: int(status["checkpoint"]["step"]) > 0, "a checkpoint")
-        begin = time.monotonic()
-        blow()
-        release.until(renewed, f"{what}: what was hit comes back")
-        status = release.goes_on()
-        self.assertEqual(status["state"], "JOB_STATE_RUNNING", "the job was over before it was hit")
-        again = lost(status) - lost(before)
-        print(f"{what}: trains again after {time.monotonic() - begin:.1f} s, {again} examples sent again", flush=True)
-        return status, again
+        release.until(lambda status: int(status["checkpoint"]["step"]) > 0, "a checkpoint")
+        rate = self.rate(release)
+        with release.chief_log() as log:
+            before = release.status()
+            begin = time.monotonic()
+            blow()
+            release.until(renewed, f"{what}: what was hit comes back")
+            status = release.goes_on()
+            self.assertEqual(status["state"], "JOB_STATE_RUNNING", "the job was over before it was hit")
+            returns = status["losses"][len(before["losses"]):]
+            took = checkpoint_seconds(log() + release.chief_log_now(), returns[-1]) if returns else 0
+        cost = Cost(lost(status) - lost(before), rate, took)
+        print(f"{what}: trains again after {time.monotonic() - begin:.1f} s, {cost}", flush=True)
+        return status, cost
+
+    def rate(self, release):
+        """Examples a second, over two seconds."""
+        first, begin = int(release.goes_on()["examples"]), time.monotonic()
+        time.sleep(2)  # What is measured, and not waited for.
+        return (int(release.status()["examples"]) - first) / (time.monotonic() - begin)
+
+    def check_saved_first(self, cost):
+        """A pod that has its grace period costs no training. What the chief counts was reported between the beginning
+        of the last checkpoint and the freeze; it is sent again and found in the ledgers."""
+        self.assertLessEqual(cost.again, cost.trained_in(cost.took + HEARTBEAT))
+
+    def check_since_checkpoint(self, cost):
+        """A pod that is killed costs what was trained since the last checkpoint was begun: at most an interval ago,
+        and the time that one takes."""
+        self.assertLessEqual(cost.again, cost.trained_in(EVERY + 2 * cost.took + HEARTBEAT))
 
     def test_each_role_is_deleted_while_workers_push_and_every_record_counts_once(self):
         for policy in ({"policy": "async"}, {"policy": "sync", "lanes": 3}):
             with self.subTest(policy=policy["policy"]), Namespace("capstan-e2e-kill") as namespace:
-                release = self.ledger_release(namespace, policy)
+                release = self.ledger_release(namespace, policy, epochs=6)
                 for pod, force in (("ctr-ps-0", False), ("ctr-ps-1", True), ("ctr-chief-0", False),
                                    ("ctr-chief-0", True)):
                     old = release.status()
@@ -65,12 +112,14 @@ class RecoveryTest(unittest.TestCase):
                         key = "term" if "chief" in pod else "timeline"
                         return int(status[key]) > int(old[key])
                     what = f"{policy['policy']}: {pod} {'killed' if force else 'deleted'}"
-                    status, again = self.hit(release, what, lambda: release.delete_pod(pod, force), renewed)
+                    status, cost = self.hit(release, what, lambda: release.delete_pod(pod, force), renewed)
                     if "chief" in pod:
                         self.assertEqual(status["timeline"], old["timeline"], "a chief's end throws nothing away")
-                        self.assertEqual(again, 0)
-                    elif not force:
-                        self.assertLessEqual(again, REPORTED_MEANWHILE, "what has its grace period is saved first")
+                        self.assertEqual(cost.again, 0)
+                    elif force:
+                        self.check_since_checkpoint(cost)
+                    else:
+                        self.check_saved_first(cost)
                 victim = release.pods("worker")[0]["metadata"]["name"]
                 release.delete_pod(victim, force=True)
                 self.check_ledger(release)
@@ -79,9 +128,9 @@ class RecoveryTest(unittest.TestCase):
         with Namespace("capstan-e2e-evict") as namespace:
             release = self.ledger_release(namespace, {"policy": "async"})
             timeline = int(release.status()["timeline"])
-            _, again = self.hit(release, "ctr-ps-0 evicted", lambda: release.evict("ctr-ps-0"),
-                                lambda status: int(status["timeline"]) > timeline)
-            self.assertLessEqual(again, REPORTED_MEANWHILE)
+            _, cost = self.hit(release, "ctr-ps-0 evicted", lambda: release.evict("ctr-ps-0"),
+                               lambda status: int(status["timeline"]) > timeline)
+            self.check_saved_first(cost)
             self.check_ledger(release)
 
     def test_an_upgrade_to_more_shards_and_to_fewer_goes_on_from_a_checkpoint(self):
@@ -95,8 +144,8 @@ class RecoveryTest(unittest.TestCase):
                     serving = [shard for shard in status["shards"] if shard["state"] == "serving"]
                     rows = [int(shard["report"]["rows"]) for shard in serving]
                     return len(status["shards"]) == len(serving) == count and min(rows) > 0
-                _, again = self.hit(release, f"{count} shards", upgrade, there)
-                self.assertLessEqual(again, REPORTED_MEANWHILE, "it is saved before its partitions are dealt anew")
+                _, cost = self.hit(release, f"{count} shards", upgrade, there)
+                self.check_saved_first(cost)
             self.check_ledger(release)
 
     def test_a_job_starts_over_once_and_not_at_each_restart_of_its_chief(self):
