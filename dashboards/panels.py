@@ -64,15 +64,14 @@ def gauge(title, description, unit, query, width=4, height=4, thresholds=None, l
 
 def lines(title, description, unit, *targets, width=8, height=8, stack=False, legend="list", thresholds=None,
           overrides=(), custom=None, **defaults):
-    """Lines over time. `stack`: areas that add up. `legend`: list, table (with last and highest), or hidden."""
+    """Lines over time. `stack`: areas that add up. `legend`: list, values (each with its last), or hidden."""
     custom = {**(custom or {}), "lineWidth": 1, "fillOpacity": 60 if stack else 0, "showPoints": "never", "spanNulls": False,
               "stacking": {"mode": "normal" if stack else "none", "group": "A"}}
     if thresholds:
         custom["thresholdsStyle"] = {"mode": "line"}
         defaults["thresholds"] = thresholds
     options = {"legend": {"showLegend": legend != "hidden", "placement": "bottom",
-                          "displayMode": "table" if legend == "table" else "list",
-                          "calcs": ["lastNotNull", "max"] if legend == "table" else []},
+                          "displayMode": "list", "calcs": ["lastNotNull"] if legend == "values" else []},
                "tooltip": {"mode": "multi", "sort": "desc"}}
     return _panel("timeseries", title, description, unit, list(targets), width, height,
                   {"custom": custom, **defaults}, options, overrides)

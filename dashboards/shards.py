@@ -25,8 +25,8 @@ DASHBOARD = dashboard(
         stat("Requests/s", "Pulls and pushes of all shards.", "short", f"sum({REQUESTS})", 3),
         stat("p99", "Time of a request on its shard, without the network. Normal: below 50 ms.", "s",
              latency(0.99, "job_name"), 3, thresholds=steps(GREEN, (0.05, YELLOW), (0.5, RED))),
-        stat("Parameters", "Weights held, without optimizer state.", "short", "sum(capstan_parameters{$S})", 3),
-        stat("Memory", "Rows, blocks, slots and indexes of all shards.", "bytes", "sum(capstan_store_bytes{$S})", 3),
+        stat("Parameters", "Weights held, without optimizer state.", "short", "sum(last_over_time(capstan_parameters{$S}[1m]))", 3),
+        stat("Memory", "Rows, blocks, slots and indexes of all shards.", "bytes", "sum(last_over_time(capstan_store_bytes{$S}[1m]))", 3),
         stat("Skew", "Requests of the busiest shard against the mean. Normal: near 1; above 1.5 a hot partition "
              "should move.", "none", f"max({REQUESTS}) / avg({REQUESTS} > 0)", 3,
              thresholds=steps(GREEN, (1.25, YELLOW), (1.5, RED)), decimals=2),
@@ -76,9 +76,9 @@ DASHBOARD = dashboard(
      ]),
      ("Tables", [
          lines("Rows", "Rows of each table. Grows while new keys come, then levels off.", "short",
-               target(f"sum by (table) (capstan_table_rows{{{ONE}}})", "{{table}}"), min=0),
+               target(f"sum by (table) (last_over_time(capstan_table_rows{{{ONE}}}[1m]))", "{{table}}"), min=0),
          lines("Memory of tables", "With optimizer state and index; the line is the budget, if there is one.",
-               "bytes", target(f"sum by (table) (capstan_table_bytes{{{ONE}}})", "{{table}}"),
+               "bytes", target(f"sum by (table) (last_over_time(capstan_table_bytes{{{ONE}}}[1m]))", "{{table}}"),
                target("max(capstan_table_budget_bytes{$S})", "budget"), min=0),
          lines("Rows refused and removed", "Evicted for the budget, expired because nobody touched them, not yet "
                "admitted, or refused for want of room. 0 unless the table has such limits.", "cps",

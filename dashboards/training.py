@@ -41,12 +41,17 @@ DASHBOARD = dashboard(
      ]),
      ("Learning", [
          lines("Loss", "Mean loss of the latest training batches, and of the last evaluation. Both fall; when only "
-               "train falls the model overfits.", "short", target("max by (split) (capstan_loss{$S})", "{{split}}")),
-         lines("Evaluation", "Metrics on the evaluation data. AUC and accuracy rise, logloss and RMSE fall, "
-               "calibration goes to 1.", "short", target("max by (name) (capstan_eval_metric{$S})", "{{name}}"),
-               legend="table", decimals=4),
+               "train falls the model overfits.", "short", target("max by (split) (capstan_loss{$S})", "{{split}}"),
+               legend="values"),
+         lines("Evaluation", "How good the model is on the evaluation data: AUC and accuracy rise. Logloss is the "
+               "eval line of Loss; the other metrics stand beside.", "short",
+               target('max by (name) (capstan_eval_metric{$S,name=~"auc|accuracy"})', "{{name}}"),
+               legend="values", decimals=3, width=6),
+         bars("Last evaluation", "Every metric of it. AUC and accuracy rise, logloss and RMSE fall, calibration goes "
+              "to 1.", "none", target("max by (name) (capstan_eval_metric{$S})", "{{name}}"), width=4, decimals=4),
          lines("Learning rate", "As the schedule says; flat without one.", "sci",
-               target("max by (part) (capstan_learning_rate{$S})", "{{part}}"), custom=LOGARITHMIC),
+               target("max by (part) (capstan_learning_rate{$S})", "{{part}}"), custom=LOGARITHMIC,
+               width=6),
      ]),
      ("Speed", [
          lines("Examples and steps", "Examples and global steps a second. Steady; changes with the workers.", "short",
@@ -54,7 +59,7 @@ DASHBOARD = dashboard(
                target("sum(rate(capstan_worker_steps_total{$S}[$I]))", "steps/s"),
                overrides=[right_axis("steps/s", "short")], min=0),
          lines("Where a step's time goes", "Mean time of a step's phases. They overlap, so the largest sets the "
-               "pace. Normal: compute is the largest.", "s",
+               "pace: compute, if all is well.", "s",
                target(number(STEP + " / sum by (phase) (rate(capstan_worker_step_duration_seconds_count{$S}[$I]))"),
                       "{{phase}}"), min=0),
          bars("Who holds it up", "Seconds a second that all workers spend on each. The longest bar is the "
