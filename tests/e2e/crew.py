@@ -88,8 +88,7 @@ class Crew:
             raise
 
     def __exit__(self, kind, value, trace):
-        if self._channel is not None:
-            self._channel.close()
+        self.hang_up()
         # Workers first: while the chief listens they need not wait to give their leases back.
         self.stop([p for name, p in self.processes.items() if name.startswith("worker")])
         self.stop(self.processes.values())
@@ -148,9 +147,7 @@ class Crew:
                 process.kill()
         for process in self.processes.values():
             process.wait(10)
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
+        self.hang_up()
 
     def start(self, name, binary, *arguments):
         self.ports_file(name).unlink(missing_ok=True)
@@ -199,6 +196,12 @@ class Crew:
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
     # ---- what is so ----
+
+    def hang_up(self):
+        """A connection that is not used does not hear of its server's end, which then waits for it."""
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
 
     def call(self, method, request, reply):
         if self._channel is None:
@@ -258,8 +261,8 @@ class Crew:
     def until_examples(self, count, timeout=60):
         self.until(lambda: self.status().examples >= count, f"{count} examples", timeout)
 
-    def wait(self, timeout=120, expect=0):
-        """Until the job is over; its last status is kept."""
+    def wait(self, timeout=120, expect=0, linger=False):
+        """Until the job is over; its last status is kept. The chief ends at once, or, if it may `linger`, by itself."""
         deadline = time.monotonic() + timeout
         chief = self.processes["chief"]
         last = None
@@ -269,6 +272,9 @@ class Crew:
             except grpc.RpcError:
                 pass
             if last and last.state in (view_pb2.JOB_STATE_COMPLETED, view_pb2.JOB_STATE_FAILED):
+                if not linger:
+                    self.hang_up()
+                    chief.terminate()
                 break
             time.sleep(LINE_SECONDS)
         self.last = last

@@ -188,7 +188,7 @@ class LifeTest(unittest.TestCase):
 
     def test_json_logs_are_json_line_by_line(self):
         with self.crew(flags=("--log-format", "json")) as crew:
-            crew.wait()
+            crew.wait(linger=True)
             for name in ("chief", "ps-0", "worker-0"):
                 lines = [json.loads(line) for line in crew.log(name).splitlines()]
                 self.assertGreater(len(lines), 1)
