@@ -39,7 +39,11 @@ class Peer:
         self.buffer = b""  # The beginning of a frame.
         if greet:
             initial_window = struct.pack(">HI", 4, window)
-            self.socket.sendall(PREFACE + frame(SETTINGS, initial_window) + frame(SETTINGS, flags=ACK))
+            self.socket.sendall(PREFACE + frame(SETTINGS, initial_window))
+            # What the server allows holds from when it hears that it has been heard.
+            for _ in self.frames(seconds=30, until=SETTINGS):
+                pass
+            self.send(frame(SETTINGS, flags=ACK))
 
     def __enter__(self):
         return self
