@@ -8,6 +8,7 @@
 Only the binaries and what they offer to anybody are used: their flags, ports files, RPCs and metrics.
 """
 
+import contextlib
 import importlib
 import json
 import math
@@ -52,6 +53,25 @@ def run_to_end(binary, *arguments, timeout=30):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           stdin=subprocess.DEVNULL)
     return done.returncode, done.stdout
+
+
+def stands(thread):
+    try:
+        return "State:\tT" in (thread / "status").read_text()
+    except OSError:  # It has ended meanwhile.
+        return True
+
+
+@contextlib.contextmanager
+def frozen(process):
+    """Nothing of the process moves in here; a thread may run on for a while after the signal that stops it."""
+    process.send_signal(signal.SIGSTOP)
+    try:
+        while not all(stands(thread) for thread in pathlib.Path(f"/proc/{process.pid}/task").iterdir()):
+            time.sleep(0.001)
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)
 
 
 def probe(port, service):

@@ -12,7 +12,7 @@ import unittest
 import grpc
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import (Crew, chief_pb2, ledger_job, ledger_times, probe, ps_pb2, run_to_end, view_pb2,
+from crew import (Crew, chief_pb2, frozen, ledger_job, ledger_times, probe, ps_pb2, run_to_end, view_pb2,
                   write_ledger_file)
 
 RECORDS = 3000
@@ -40,6 +40,9 @@ class LifeTest(unittest.TestCase):
         began = time.monotonic()
         return crew.kill(name, how), time.monotonic() - began
 
+    def until_at_work(self, crew, name):
+        crew.until(lambda: any(w.name == name and w.state == "active" for w in crew.status().workers), f"work of {name}")
+
     # ---- asked to stop ----
 
     def test_a_worker_asked_to_stop_is_gone_in_5_s_and_others_do_its_work(self):
@@ -56,25 +59,19 @@ class LifeTest(unittest.TestCase):
 
     def test_a_worker_stops_in_5_s_without_a_chief_that_answers(self):
         with self.crew(slow=SLOW, epochs=NEVER) as crew:
-            crew.until_examples(RECORDS // 8)
-            crew.processes["chief"].send_signal(signal.SIGSTOP)
-            try:
+            self.until_at_work(crew, "worker-0")
+            with frozen(crew.processes["chief"]):
                 code, seconds = self.stop(crew, "worker-0")
-            finally:
-                crew.processes["chief"].send_signal(signal.SIGCONT)
             self.assertEqual(code, 0)
             self.assertLess(seconds, 5)
 
     def test_a_second_signal_ends_a_process_at_once(self):
         with self.crew(slow=SLOW, epochs=NEVER) as crew:
-            crew.until_examples(RECORDS // 8)
-            crew.processes["chief"].send_signal(signal.SIGSTOP)  # So that nothing can be given back.
-            try:
+            self.until_at_work(crew, "worker-0")
+            with frozen(crew.processes["chief"]):  # So that nothing can be given back.
                 crew.processes["worker-0"].send_signal(signal.SIGTERM)
                 crew.until(lambda: "draining" in crew.log("worker-0"), "the drain")
                 code, seconds = self.stop(crew, "worker-0")
-            finally:
-                crew.processes["chief"].send_signal(signal.SIGCONT)
             self.assertEqual(code, 128 + signal.SIGTERM)
             self.assertLess(seconds, 0.5)
 

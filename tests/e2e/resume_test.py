@@ -4,13 +4,12 @@ an epoch, and a synchronous model ends with the very same bits."""
 import json
 import os
 import pathlib
-import signal
 import sys
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import ledger_times
+from crew import frozen, ledger_times
 from ledger_case import LedgerCase, RECORDS
 
 
@@ -95,10 +94,9 @@ class ResumeTest(LedgerCase):
         with self.crew() as crew:
             crew.until_examples(RECORDS // 8)
             old = crew.processes["chief"]
-            old.send_signal(signal.SIGSTOP)
-            crew.add_chief("127.0.0.1:0", name="successor")
-            crew.ports("successor")
-            old.send_signal(signal.SIGCONT)
+            with frozen(old):
+                crew.add_chief("127.0.0.1:0", name="successor")
+                crew.ports("successor")
             self.assertEqual(old.wait(20), 1)
             self.assertIn("another chief has taken this job over", crew.log("chief"))
             self.assertEqual(json.loads(state_file(crew).read_text())["term"], "2")

@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import s3
-from crew import Crew, ledger_job, ledger_times, run_to_end, write_ledger_file
+from crew import Crew, frozen, ledger_job, ledger_times, run_to_end, write_ledger_file
 
 RECORDS = 3000  # In each of two files.
 CHECKPOINTS = "models/ledger/checkpoints/"
@@ -116,14 +116,13 @@ class S3Test(unittest.TestCase):
     def test_training_goes_on_while_the_store_does_not_answer(self):
         with self.crew(workers=2) as crew:
             self.until_a_checkpoint(crew)
-            self.server.process.send_signal(signal.SIGSTOP)
-            taken, examples = crew.status().checkpoint.taken, crew.status().examples
-            time.sleep(4)
-            self.assertGreater(crew.status().examples, examples + 50)
-            self.assertEqual(crew.status().checkpoint.taken, taken)
-            for name in ("chief", "ps-0", "ps-1", "worker-0"):  # No pod is killed because the store is away.
-                self.assertEqual(crew.health(name)["liveness"], "SERVING", name)
-            self.server.process.send_signal(signal.SIGCONT)
+            with frozen(self.server.process):
+                taken, examples = crew.status().checkpoint.taken, crew.status().examples
+                time.sleep(4)
+                self.assertGreater(crew.status().examples, examples + 50)
+                self.assertEqual(crew.status().checkpoint.taken, taken)
+                for name in ("chief", "ps-0", "ps-1", "worker-0"):  # No pod is killed because the store is away.
+                    self.assertEqual(crew.health(name)["liveness"], "SERVING", name)
             crew.until(lambda: crew.status().checkpoint.taken > taken, "the next checkpoint")
             self.assertEqual(len(crew.status().losses), 0)
             self.check_exact(crew)
@@ -131,14 +130,11 @@ class S3Test(unittest.TestCase):
     def test_a_worker_that_waits_for_the_store_stops_in_5_s(self):
         with self.crew() as crew:
             crew.until_examples(RECORDS // 8)
-            self.server.process.send_signal(signal.SIGSTOP)
-            try:
+            with frozen(self.server.process):
                 time.sleep(2)  # So that what was read ahead is used up.
                 began = time.monotonic()
                 self.assertEqual(crew.kill("worker-0", signal.SIGTERM), 0)
                 self.assertLess(time.monotonic() - began, 5)
-            finally:
-                self.server.process.send_signal(signal.SIGCONT)
             self.check_exact(crew)
 
     def test_a_bucket_that_is_not_there_is_refused_in_one_line(self):
