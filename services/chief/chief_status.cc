@@ -31,10 +31,9 @@ v1::GetStatusReply ChiefMachine::Status(absl::Time now) const {
   const WorkTotals totals = work_.totals();
   v1::GetStatusReply reply;
   reply.set_job(plan_.spec.job());
-  // Were it told at once, the next chief might not know of it.
-  const bool completed = state_ == v1::JOB_STATE_COMPLETED && keeper_.Stands(completion_);
-  reply.set_state(state_ == v1::JOB_STATE_COMPLETED && !completed ? v1::JOB_STATE_CHECKPOINTING
-                                                                  : state_);
+  // The end is told when it stands: the next chief might not know of it.
+  const v1::JobState state = keeper_.Stands(completion_) ? state_ : v1::JOB_STATE_CHECKPOINTING;
+  reply.set_state(state);
   reply.set_reason(reason_);
   reply.set_failure_kind(failure_kind_);
   reply.set_elapsed_seconds(progress_.elapsed_seconds(until));
@@ -60,7 +59,7 @@ v1::GetStatusReply ChiefMachine::Status(absl::Time now) const {
   reply.mutable_tasks()->set_total(totals.total);
   reply.mutable_tasks()->set_retries(retries_);
   reply.mutable_tasks()->set_expirations(expirations_);
-  if (completed) reply.set_model_uri(model_uri_);
+  if (state == v1::JOB_STATE_COMPLETED) reply.set_model_uri(model_uri_);
   reply.set_curve_uri(CurveUri());
   reply.set_term(options_.term);
   reply.set_timeline(timeline());

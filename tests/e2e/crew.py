@@ -82,6 +82,17 @@ def probe(port, service):
     return {b"\x08\x01": "SERVING", b"\x08\x02": "NOT_SERVING"}[reply]
 
 
+def watch_view(address):
+    """The present view, once it maps partitions to shards."""
+    with grpc.insecure_channel(address) as channel:
+        watch = channel.unary_stream("/capstan.v1.Chief/WatchView",
+                                     request_serializer=chief_pb2.WatchViewRequest.SerializeToString,
+                                     response_deserializer=view_pb2.View.FromString)
+        for view in watch(chief_pb2.WatchViewRequest(), timeout=20, wait_for_ready=True):
+            if view.owners:
+                return view
+
+
 class Crew:
     """`job` is the text of a job file; its checkpoint URI is a folder of the crew's own. `flags`: further
     arguments of every process, `chief_flags`: of the chief. Unless `exit_when_done`, the chief stays when the job is over."""

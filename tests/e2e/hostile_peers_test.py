@@ -20,7 +20,7 @@ import grpc
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import http2
-from crew import Crew, chief_pb2, ps_pb2, view_pb2
+from crew import Crew, ps_pb2, watch_view
 from http2 import Peer, frame
 
 MIB = 1 << 20
@@ -33,17 +33,6 @@ optimizer: {{sparse: {{kind: sgd, learning_rate: 1}}, dense: {{kind: sgd, learni
 """
 SESSION_BIT = 1 << 63
 PULL, PUSH = "/capstan.v1.Ps/Pull", "/capstan.v1.Ps/Push"
-
-
-def watch_view(address):
-    """The present view, once it maps partitions to shards."""
-    with grpc.insecure_channel(address) as channel:
-        watch = channel.unary_stream("/capstan.v1.Chief/WatchView",
-                                     request_serializer=chief_pb2.WatchViewRequest.SerializeToString,
-                                     response_deserializer=view_pb2.View.FromString)
-        for view in watch(chief_pb2.WatchViewRequest(), timeout=20, wait_for_ready=True):
-            if view.owners:
-                return view
 
 
 class HonestClient:

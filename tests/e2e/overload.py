@@ -13,7 +13,7 @@ import urllib.request
 
 import grpc
 
-from crew import Crew, chief_pb2, probe, ps_pb2, view_pb2
+from crew import Crew, probe, ps_pb2, watch_view
 
 PULL = "/capstan.v1.Ps/Pull"
 RETRY_HINT = "grpc-retry-pushback-ms"
@@ -35,17 +35,6 @@ def lonely_shard():
         with Crew(JOB.format(data=data.name), shards=1, workers=0, name="overload",
                   overrides=["partition_count=4"]) as crew:
             yield crew, watch_view(crew.address)
-
-
-def watch_view(address):
-    """The present view, once it maps partitions to shards."""
-    with grpc.insecure_channel(address) as channel:
-        watch = channel.unary_stream("/capstan.v1.Chief/WatchView",
-                                     request_serializer=chief_pb2.WatchViewRequest.SerializeToString,
-                                     response_deserializer=view_pb2.View.FromString)
-        for view in watch(chief_pb2.WatchViewRequest(), timeout=20, wait_for_ready=True):
-            if view.owners:
-                return view
 
 
 def pull_of_many_rows(view):

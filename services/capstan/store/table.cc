@@ -91,8 +91,9 @@ void Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext&
   if (index_.size() + admitted > max_rows_) MakeRoom(admitted);
 
   const float rate = LearningRate(spec_.optimizer(), progress_examples_);
+  const bool near = RowsAreNear();
   for (size_t group = 0; group < groups_.size(); ++group) {
-    if (!RowsAreNear() && group + kUpdatesAhead < groups_.size()) {
+    if (!near && group + kUpdatesAhead < groups_.size()) {
       const uint32_t ahead = found_[group + kUpdatesAhead];
       if (ahead < kNew) slabs_.Prefetch(ahead, row_bytes());
     }

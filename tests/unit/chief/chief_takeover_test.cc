@@ -17,6 +17,16 @@ CrewOptions Job(uint32_t lanes = 0) {
   return {.tasks = 10, .lanes = lanes, .uri = "/models", .checkpoint_every = 60};
 }
 
+// The leases of worker "w", which has both lanes of the job; the chief has stored it.
+v1::WorkerHeartbeatReply BothLanesOf(Crew& crew) {
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  v1::WorkerHeartbeatReply held = crew.Heartbeat("w");
+  EXPECT_THAT(held.leases(), SizeIs(2));
+  crew.Advance(absl::Seconds(2));
+  return held;
+}
+
 TEST(ChiefTakeoverTest, GoesOnWithoutTouchingTheShards) {
   Crew before(Job());
   before.RegisterShards();
@@ -149,11 +159,7 @@ TEST(ChiefTakeoverTest, AChiefThatEndsBeforeItsShardsAreThereLeavesTheJobBegun) 
 
 TEST(ChiefTakeoverTest, LanesStayWithTheirHolders) {
   Crew before(Job(/*lanes=*/2));
-  before.RegisterShards();
-  before.RegisterWorker("w");
-  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
-  ASSERT_THAT(held.leases(), SizeIs(2));
-  before.Advance(absl::Seconds(2));
+  const v1::WorkerHeartbeatReply held = BothLanesOf(before);
   Crew crew = Crew::Successor(Job(/*lanes=*/2), before);
   crew.ShardsHeartbeat();
   crew.RegisterWorker("other");
@@ -168,11 +174,7 @@ TEST(ChiefTakeoverTest, LanesStayWithTheirHolders) {
 
 TEST(ChiefTakeoverTest, TasksOfALaneThatOnlyADeadChiefKnewOfAreReadAgain) {
   Crew before(Job(/*lanes=*/2));
-  before.RegisterShards();
-  before.RegisterWorker("w");
-  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
-  ASSERT_THAT(held.leases(), SizeIs(2));
-  before.Advance(absl::Seconds(2));
+  const v1::WorkerHeartbeatReply held = BothLanesOf(before);
   Crew crew = Crew::Successor(Job(/*lanes=*/2), before);
   crew.ShardsHeartbeat();
   crew.RegisterWorker("w", 101, {held.leases(0).member()});
