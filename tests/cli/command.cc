@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr absl::Duration kEnd = absl::Seconds(60);
+constexpr absl::Duration kEnd = absl::Minutes(3);
 
 }  // namespace
 
@@ -76,7 +76,7 @@ Process CommandTest::Start(const std::vector<std::string>& arguments) {
 
 CommandTest::Result CommandTest::Await(Process& process) {
   const std::optional<Ending> ending = process.WaitFor(kEnd);
-  EXPECT_TRUE(ending.has_value()) << "still running after a minute";
+  EXPECT_TRUE(ending.has_value()) << "still running after three minutes";
   Result result{.exit_code = ending.has_value() ? ending->exit_code : -1,
                 .output = ReadFile("output")};
   return result;

@@ -11,6 +11,8 @@
 #include <cstdarg>
 #include <cstdint>
 
+#include "absl/base/attributes.h"
+
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
@@ -51,7 +53,8 @@ bool WaitsForATimeOfDay(long number, long operation, long deadline) {
 
 }  // namespace
 
-extern "C" long syscall(long number, ...) noexcept {
+// Takes six words whether the caller gave so many or not, as the C library's own does.
+extern "C" ABSL_ATTRIBUTE_NO_SANITIZE_ADDRESS long syscall(long number, ...) noexcept {
   va_list list;
   va_start(list, number);
   long a[6];

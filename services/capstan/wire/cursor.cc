@@ -35,12 +35,14 @@ uint8_t Cursor::ReadByte() {
   return *at_++;
 }
 
-uint64_t Cursor::ReadVarint() {
+uint64_t Cursor::ReadVarint() { return ReadVarint(/*most_bytes=*/10); }
+
+// Bits above the 64th are dropped, as protobuf does.
+uint64_t Cursor::ReadVarint(int most_bytes) {
   uint64_t value = 0;
-  for (int shift = 0; shift < 70; shift += 7) {
+  for (int i = 0; i < most_bytes; ++i) {
     const uint8_t byte = ReadByte();
-    // Bits above the 64th are dropped, as protobuf does.
-    if (shift < 64) value |= static_cast<uint64_t>(byte & 0x7F) << shift;
+    value |= static_cast<uint64_t>(byte & 0x7F) << (7 * i);
     if ((byte & 0x80) == 0) return ok_ ? value : 0;
   }
   Fail();
@@ -48,7 +50,7 @@ uint64_t Cursor::ReadVarint() {
 }
 
 size_t Cursor::ReadLength() {
-  const uint64_t length = ReadVarint();
+  const uint64_t length = ReadVarint(kMostBytesOf32Bits);
   if (length > left_) Fail();
   return ok_ ? static_cast<size_t>(length) : 0;
 }
@@ -59,9 +61,9 @@ bool Cursor::NextField(Tag& tag) {
   field_slice_ = slice_;
   field_at_ = at_;
   field_left_ = left_;
-  const uint64_t bits = ReadVarint();
-  tag = {static_cast<uint32_t>(bits >> 3), static_cast<WireType>(bits & 7)};
-  if (!ok_ || bits > UINT32_MAX || tag.field == 0 || (bits & 7) > 5) return Fail();
+  const auto bits = static_cast<uint32_t>(ReadVarint(kMostBytesOf32Bits));
+  tag = {bits >> 3, static_cast<WireType>(bits & 7)};
+  if (!ok_ || tag.field == 0 || (bits & 7) > 5) return Fail();
   return true;
 }
 

@@ -53,9 +53,12 @@ class Cursor {
   void Leave(size_t outer);
 
  private:
-  static constexpr int kMaxGroupDepth = 100;  // As protobuf's own parser.
+  // As protobuf's own parser; of the fifth byte of a tag it drops what is above the 32nd bit.
+  static constexpr int kMaxGroupDepth = 100;
+  static constexpr int kMostBytesOf32Bits = 5;
 
   bool Fail();
+  uint64_t ReadVarint(int most_bytes);
   void SkipValue(Tag tag);
   uint8_t ReadByte();
   bool SkipBytes(size_t size);
