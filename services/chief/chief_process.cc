@@ -96,14 +96,20 @@ Glance LookAt(ControlLoop& control) {
   });
 }
 
+// What the job goes by, and in what the data are others than those by now.
+struct Running {
+  v1::JobSpec spec;
+  std::string data_note;
+};
+
 // Looks at the job file now and then, on a thread of its own, and has the machine tell of what is
 // found there.
 class ChangeTeller {
  public:
-  ChangeTeller(const ProcessOptions& options, v1::JobSpec running, ControlLoop& control)
+  ChangeTeller(const ProcessOptions& options, const Running& running, ControlLoop& control)
       : watch_(
             options.job, [&options] { return ReadJob(options.job, options.overrides); },
-            std::move(running)),
+            running.spec, running.data_note),
         control_(control) {}
 
   void Glance(absl::Time now) {
@@ -129,7 +135,7 @@ class ChangeTeller {
 };
 
 // Serves until the process is to end. ABORTED: another chief has taken the job over.
-absl::Status Serve(const ProcessOptions& options, const v1::JobSpec& running, ControlLoop& control,
+absl::Status Serve(const ProcessOptions& options, const Running& running, ControlLoop& control,
                    const Clock& clock, const Shutdown& shutdown) {
   std::optional<ChangeTeller> teller;
   if (options.keep_job) teller.emplace(options, running, control);
@@ -189,6 +195,7 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
   const uint64_t run_id = RandomId();
   CAPSTAN_ASSIGN_OR_RETURN(Claim claim, ClaimTerm(options, asked_for, store, run_id, clock.Now()));
   const JobPlan plan = claim.plan;
+  const Running running{.spec = plan.spec, .data_note = TrainDataNote(claim.data_change)};
   ChiefMetrics chief_metrics(registry, plan.spec);
   StoreThread housekeeping(kMostHousekeeping);
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<CurveFile> curve,
@@ -209,7 +216,7 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
       {.data = server->port(), .health = side.health->port(), .metrics = side.metrics->port()}));
   side.health->Set(Probe::kStartup, true);
   side.health->Set(Probe::kReadiness, true);
-  const absl::Status served = Serve(options, plan.spec, control, clock, shutdown);
+  const absl::Status served = Serve(options, running, control, clock, shutdown);
   side.health->Set(Probe::kReadiness, false);
   if (served.ok()) SeeShardsOff(control, clock, absl::Seconds(options.grace_seconds));
   const v1::GetStatusReply status = control.Status();

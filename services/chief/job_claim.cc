@@ -58,32 +58,43 @@ absl::Status CheckSameConfiguration(const v1::ChiefState& state, const v1::JobSp
       absl::StrCat("--from: the job has begun already; ", kAdvice));
 }
 
-absl::Status CheckSameData(const v1::ChiefState& state, const JobPlan& plan) {
-  if (state.state() == v1::JOB_STATE_COMPLETED ||
-      state.progress().tasks_fingerprint() == TasksFingerprint(plan)) {
+// Has a job that has begun go on with the data that it has begun with.
+absl::Status GoOnWithSameData(JobStore& store, const v1::ChiefState& state,
+                              const ClaimOptions& options, Claim& claim) {
+  const uint64_t begun_with = state.progress().tasks_fingerprint();
+  if (state.state() == v1::JOB_STATE_COMPLETED || begun_with == TasksFingerprint(claim.plan)) {
     return absl::OkStatus();
   }
+  absl::StatusOr<std::vector<v1::Task>> begun = store.ReadTasks(begun_with);
+  if (!begun.ok() && !absl::IsNotFound(begun.status())) return begun.status();
+  if (begun.ok()) claim.data_change = CompareTrainData(*begun, claim.plan.train);
+  const TrainDataChange& change = claim.data_change;
+  if (begun.ok() && options.keep && change.keeps_all()) {
+    log::Warn("the job goes on with the data that it has begun with",
+              {{"by_now", change.ToString()}});
+    claim.plan.train = *std::move(begun);
+    return absl::OkStatus();
+  }
+  const std::string what = change.empty() ? "other files, or other sizes" : change.ToString();
   return absl::FailedPreconditionError(
-      absl::StrCat("the training data are not those that the job has begun with (other files, or "
-                   "other sizes); ",
-                   kAdvice));
+      absl::StrCat("the training data are not those that the job has begun with: ", what,
+                   "; with those it goes on; ", kAdvice));
 }
 
-// The plan by which a job that has begun goes on.
-absl::StatusOr<JobPlan> PlanToGoOn(const v1::ChiefState& state, const JobPlan& asked_for,
-                                   const ClaimOptions& options) {
-  if (state.state() == v1::JOB_STATE_PENDING) return asked_for;
-  JobPlan plan = asked_for;
-  const absl::Status same = CheckSameConfiguration(state, asked_for.spec, options);
+// Makes the plan asked for that by which a job that has begun goes on.
+absl::Status PlanToGoOn(JobStore& store, const v1::ChiefState& state, const ClaimOptions& options,
+                        Claim& claim) {
+  if (state.state() == v1::JOB_STATE_PENDING) return absl::OkStatus();
+  const absl::Status same = CheckSameConfiguration(state, claim.plan.spec, options);
   if (!same.ok()) {
     if (!options.keep) return same;
     log::Warn("the job goes on as it was, and not as its file says", {{"reason", same.message()}});
     v1::JobSpec stored = state.job();
-    stored.mutable_checkpoint()->set_uri(asked_for.spec.checkpoint().uri());  // Where it was found.
-    CAPSTAN_ASSIGN_OR_RETURN(plan, options.keep(stored));
+    // Where it was found.
+    stored.mutable_checkpoint()->set_uri(claim.plan.spec.checkpoint().uri());
+    CAPSTAN_ASSIGN_OR_RETURN(claim.plan, options.keep(stored));
   }
-  CAPSTAN_RETURN_IF_ERROR(CheckSameData(state, plan));
-  return plan;
+  return GoOnWithSameData(store, state, options, claim);
 }
 
 absl::Status CheckFrom(const std::string& uri, const v1::JobSpec& spec) {
@@ -115,10 +126,9 @@ absl::Status CheckFrom(const std::string& uri, const v1::JobSpec& spec) {
       absl::StrCat("--from ", uri, ": the model has other tables or tensors"));
 }
 
-// What this chief writes, given what it has read. Keeps a former run's state beside it. `plan` is
-// the one asked for, and becomes the one that the job goes by.
-absl::StatusOr<v1::ChiefState> NextState(JobStore& store, JobPlan& plan,
-                                         const ClaimOptions& options,
+// What this chief writes, given what it has read. Keeps a former run's state beside it. The
+// claim holds the plan asked for, and then that by which the job goes.
+absl::StatusOr<v1::ChiefState> NextState(JobStore& store, Claim& claim, const ClaimOptions& options,
                                          const std::vector<ListedCheckpoint>& listed) {
   absl::StatusOr<std::optional<v1::ChiefState>> present = store.ReadState();
   if (absl::IsDataLoss(present.status()) && options.fresh) present = std::nullopt;
@@ -139,12 +149,12 @@ absl::StatusOr<v1::ChiefState> NextState(JobStore& store, JobPlan& plan,
   // A job that has failed before its first checkpoint has nothing that could be gone on with.
   const bool in_vain = state && state->state() == v1::JOB_STATE_FAILED && newest == nullptr;
   if (state && !StartsOver(*state, options) && !in_vain) {
-    CAPSTAN_ASSIGN_OR_RETURN(plan, PlanToGoOn(*state, plan, options));
+    CAPSTAN_RETURN_IF_ERROR(PlanToGoOn(store, *state, options, claim));
     state->set_term(state->term() + 1);
     if (state->state() == v1::JOB_STATE_PENDING) state->set_from(options.from);
     return *std::move(state);
   }
-  if (!options.from.empty()) CAPSTAN_RETURN_IF_ERROR(CheckFrom(options.from, plan.spec));
+  if (!options.from.empty()) CAPSTAN_RETURN_IF_ERROR(CheckFrom(options.from, claim.plan.spec));
   if (!state) return NewState(1, timeline + 1, options);
   const uint64_t term = state->term();
   if (term > 0) CAPSTAN_RETURN_IF_ERROR(store.SetStateAside(term));
@@ -169,17 +179,20 @@ absl::StatusOr<std::vector<ListedCheckpoint>> TakeStock(JobStore& store) {
 absl::StatusOr<Claim> TryToClaim(JobStore& store, const JobPlan& plan, const ClaimOptions& options,
                                  absl::Time now) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ListedCheckpoint> listed, store.List());
-  JobPlan goes_by = plan;
-  CAPSTAN_ASSIGN_OR_RETURN(v1::ChiefState state, NextState(store, goes_by, options, listed));
+  Claim claim{.plan = plan};
+  CAPSTAN_ASSIGN_OR_RETURN(v1::ChiefState state, NextState(store, claim, options, listed));
+  // Synthetic data are cut by the configuration alone.
+  if (claim.plan.spec.data().format() != v1::DATA_FORMAT_SYNTHETIC) {
+    CAPSTAN_RETURN_IF_ERROR(store.KeepTasks(TasksFingerprint(claim.plan), claim.plan.train));
+  }
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("claim.read"));
   state.set_written_by(options.run_id);
-  *state.mutable_job() = goes_by.spec;
+  *state.mutable_job() = claim.plan.spec;
   CAPSTAN_RETURN_IF_ERROR(store.WriteState(state));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("claim.written"));
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ListedCheckpoint> stock, TakeStock(store));
-  Claim claim{.term = state.term(),
-              .anew = state.state() == v1::JOB_STATE_PENDING,
-              .plan = std::move(goes_by)};
+  claim.term = state.term();
+  claim.anew = state.state() == v1::JOB_STATE_PENDING;
   for (const ListedCheckpoint& checkpoint : stock) {
     if (absl::IsNotFound(checkpoint.status)) claim.history.garbage.push_back(checkpoint.id);
     if (checkpoint.status.ok() && checkpoint.manifest.timeline() >= state.first_timeline()) {

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "chief/chief_options.h"
 #include "chief/job_store.h"
+#include "chief/train_data.h"
 
 namespace capstan::chief {
 
@@ -23,7 +24,8 @@ struct ClaimOptions {
   std::string fresh_once;
   std::string from;  // A checkpoint of another job: its parameters are begun with.
   // Makes the plan of the configuration that the store holds: where that is another one, the job
-  // goes on with it. Empty: another configuration is refused.
+  // goes on with it, as it does with the data that it has begun with, where files have come or
+  // grown. Empty: another configuration is refused, and so are other data.
   std::function<absl::StatusOr<JobPlan>(const v1::JobSpec& stored)> keep;
   std::function<void(absl::Duration)> sleep = absl::SleepFor;  // Between two attempts.
 };
@@ -33,13 +35,14 @@ struct Claim {
   bool anew = true;  // Nothing has been trained yet.
   JobHistory history;
   JobPlan plan;  // That the job goes by: the one asked for, or that of what the store holds.
+  TrainDataChange data_change;  // Since the job has begun, in the files that its settings name.
 };
 
 // Whether a job that is stored so is begun anew.
 bool StartsOver(const v1::ChiefState& present, const ClaimOptions& options);
 
 // `now`: of the machine's clock. FAILED_PRECONDITION, with the difference: the store holds a job of
-// this name with another configuration (unless it is kept) or other data; `from` does not fit.
+// this name with another configuration or other data (unless they are kept); `from` does not fit.
 // ABORTED: other chiefs claim it, again and again.
 absl::StatusOr<Claim> ClaimJob(JobStore& store, const JobPlan& plan, const ClaimOptions& options,
                                absl::Time now);

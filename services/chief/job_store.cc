@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
@@ -12,6 +13,10 @@ namespace capstan::chief {
 namespace {
 
 constexpr char kState[] = "state/chief.json";
+
+std::string TasksKey(uint64_t fingerprint) {
+  return absl::StrFormat("state/tasks-%016x.json", fingerprint);
+}
 
 }  // namespace
 
@@ -63,6 +68,25 @@ absl::Status JobStore::WriteState(const v1::ChiefState& state) {
 absl::Status JobStore::SetStateAside(uint64_t term) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, folder_->Get(kState));
   return folder_->Put(absl::StrCat("state/chief-", term, ".json"), text);
+}
+
+absl::Status JobStore::KeepTasks(uint64_t fingerprint, const std::vector<v1::Task>& tasks) {
+  const std::string key = TasksKey(fingerprint);
+  const absl::Status kept = folder_->Stat(key).status();
+  if (!absl::IsNotFound(kept)) return kept;
+  v1::TrainTasks all;
+  all.set_format(1);
+  for (const v1::Task& task : tasks) *all.add_tasks() = task;
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, SealJson(all));
+  return folder_->Put(key, text);
+}
+
+absl::StatusOr<std::vector<v1::Task>> JobStore::ReadTasks(uint64_t fingerprint) {
+  const std::string key = TasksKey(fingerprint);
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, folder_->Get(key));
+  v1::TrainTasks all;
+  CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(key, text, all));
+  return std::vector<v1::Task>(all.tasks().begin(), all.tasks().end());
 }
 
 absl::Status JobStore::Delete(const std::vector<std::string>& ids) {

@@ -1,7 +1,9 @@
-// What is durable of a job, below <checkpoint uri>/<job>: the chief's state and the checkpoints.
+// What is durable of a job, below <checkpoint uri>/<job>: the chief's state, what the training data
+// were cut into, and the checkpoints.
 #ifndef CAPSTAN_CHIEF_JOB_STORE_H_
 #define CAPSTAN_CHIEF_JOB_STORE_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +37,13 @@ class JobStore {
   absl::Status WriteState(const v1::ChiefState& state);
   // Keeps what stands there beside it, as chief-<term>.json.
   absl::Status SetStateAside(uint64_t term);
+
+  // ---- state/tasks-<fingerprint>.json ----
+
+  // Keeps what the training data were cut into, unless it is kept already.
+  absl::Status KeepTasks(uint64_t fingerprint, const std::vector<v1::Task>& tasks);
+  // NOT_FOUND: none are kept under this fingerprint. DATA_LOSS: they are damaged.
+  absl::StatusOr<std::vector<v1::Task>> ReadTasks(uint64_t fingerprint);
 
   // ---- checkpoints ----
 

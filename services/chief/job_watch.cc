@@ -17,8 +17,11 @@ std::optional<std::string> ContentOf(const std::string& path) {
 
 }  // namespace
 
-JobWatch::JobWatch(std::string path, Read read, v1::JobSpec running)
-    : path_(std::move(path)), read_(std::move(read)), running_(std::move(running)) {}
+JobWatch::JobWatch(std::string path, Read read, v1::JobSpec running, std::string data_note)
+    : path_(std::move(path)),
+      read_(std::move(read)),
+      running_(std::move(running)),
+      data_note_(std::move(data_note)) {}
 
 std::optional<std::string> JobWatch::Look() {
   std::optional<std::string> content = ContentOf(path_);
@@ -29,7 +32,7 @@ std::optional<std::string> JobWatch::Look() {
     return std::nullopt;
   }
   seen_ = std::move(content);
-  return JobChange(running_, wanted);
+  return JobChange(running_, wanted) + data_note_;
 }
 
 }  // namespace capstan::chief

@@ -15,19 +15,20 @@ namespace capstan::chief {
 // Thread-compatible.
 class JobWatch {
  public:
-  // `read` makes the settings of the file at `path`.
+  // `read` makes the settings of the file at `path`. `data_note`: what is to be told of the data.
   using Read = std::function<absl::StatusOr<v1::JobSpec>()>;
-  JobWatch(std::string path, Read read, v1::JobSpec running);
+  JobWatch(std::string path, Read read, v1::JobSpec running, std::string data_note = "");
 
-  // JobChange of the file, if its content is another than at the last look (at the first one, in
-  // any case); nothing: it is the same, or cannot be read now, and will be looked at again. May
-  // take as long as its data's store does.
+  // JobChange of the file and the data's note, if its content is another than at the last look (at
+  // the first one, in any case); nothing: it is the same, or cannot be read now, and will be looked
+  // at again. May take as long as its data's store does.
   std::optional<std::string> Look();
 
  private:
   const std::string path_;
   const Read read_;
   const v1::JobSpec running_;
+  const std::string data_note_;
   std::optional<std::string> seen_;
 };
 

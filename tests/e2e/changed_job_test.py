@@ -6,6 +6,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from crew import ledger_times, write_ledger_file
 from ledger_case import LedgerCase, RECORDS
 
 PENDING = "capstan_job_change_pending"
@@ -53,6 +54,41 @@ class ChangedJobTest(LedgerCase):
             crew.restart_chief()
             crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
             self.assertEqual(crew.status().job_change, "")
+            self.check_exact(crew)
+
+    def test_data_that_come_while_the_job_runs_are_told_of_and_left_for_the_next_one(self):
+        everything = f"data.train={self.folder.name}/*.csv"
+        with self.crew(overrides=[everything], chief_flags=["--on-changed-job=keep"]) as crew:
+            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            timeline = crew.status().timeline
+            crew.kill("chief")
+            write_ledger_file(self.data.with_name("tomorrow.csv"), RECORDS, first=RECORDS)
+            with open(self.data, "a") as file:
+                file.write("1,late\n")
+            crew.add_chief(crew.address)
+            self.goes_on(crew, "1 file more")
+            self.assertIn("1 file longer", crew.status().job_change)
+            self.assertEqual(self.pending(crew), 1)
+            self.assertEqual(crew.status().timeline, timeline, "nothing was thrown away")
+            crew.kill_all()
+            crew.begin()
+            self.goes_on(crew, "1 file more")
+            last = crew.wait(180)
+            self.assertEqual(last.examples, 2 * RECORDS)
+            self.assertEqual(ledger_times(crew.predict(self.data)), [2] * RECORDS + [0])
+            self.assertEqual(set(ledger_times(crew.predict(self.data.with_name("tomorrow.csv")))), {0})
+
+    def test_data_that_go_stop_the_job_until_they_are_back(self):
+        with self.crew(chief_flags=["--on-changed-job=keep"]) as crew:
+            crew.until_examples(RECORDS // 8)
+            text = self.data.read_text()
+            crew.kill_all()  # Nobody reads what is not there.
+            self.data.write_text(text[:len(text) // 2])
+            crew.add_chief(crew.address)
+            self.assertEqual(crew.processes["chief"].wait(20), 2)
+            self.assertIn(f"1 file shorter ({self.data})", crew.log("chief"))
+            self.data.write_text(text)
+            crew.begin()
             self.check_exact(crew)
 
     def change(self, crew, text, told):

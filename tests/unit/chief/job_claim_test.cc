@@ -12,13 +12,25 @@
 namespace capstan::chief {
 namespace {
 
+v1::Task Range(const std::string& file, uint64_t bytes) {
+  v1::Task task;
+  task.set_file(file);
+  task.set_end(bytes);
+  return task;
+}
+
+// For a job whose configuration is the same.
+absl::StatusOr<JobPlan> NotAsked(const v1::JobSpec&) { return absl::InternalError("not asked"); }
+
 // A store that outlives the chiefs; each opens it anew, as a process does.
 class ClaimJobTest : public testing::Test {
  protected:
   absl::StatusOr<Claim> Start(const ClaimOptions& options) {
     store_ = std::make_unique<JobStore>(std::make_unique<FaultyObjectStore>(*folder_),
                                         std::make_unique<FaultyObjectStore>(*checkpoints_));
-    return ClaimJob(*store_, asked_for_, options, absl::UnixEpoch());
+    absl::StatusOr<Claim> claim = ClaimJob(*store_, asked_for_, options, absl::UnixEpoch());
+    if (claim.ok()) begun_with_ = claim->plan;
+    return claim;
   }
 
   // What a chief that has begun to train has stored.
@@ -26,11 +38,12 @@ class ClaimJobTest : public testing::Test {
     v1::ChiefState state = **store_->ReadState();
     state.set_state(v1::JOB_STATE_RUNNING);
     state.mutable_progress()->set_examples(100);
-    state.mutable_progress()->set_tasks_fingerprint(TasksFingerprint(JobPlan()));
+    state.mutable_progress()->set_tasks_fingerprint(TasksFingerprint(begun_with_));
     ASSERT_TRUE(store_->WriteState(state).ok());
   }
 
   JobPlan asked_for_;
+  JobPlan begun_with_;  // Of the last chief that has started.
   const std::unique_ptr<ObjectStore> folder_ = MakeMemoryObjectStore();
   const std::unique_ptr<ObjectStore> checkpoints_ = MakeMemoryObjectStore();
   std::unique_ptr<JobStore> store_;
@@ -95,14 +108,53 @@ TEST_F(ClaimJobTest, AKeptJobGoesOnByWhatIsStoredAndNotByWhatIsAskedFor) {
   EXPECT_EQ((*store_->ReadState())->job().seed(), 0u);
 }
 
-TEST_F(ClaimJobTest, OtherDataAreRefusedThoughTheConfigurationIsKept) {
+TEST_F(ClaimJobTest, AKeptJobGoesOnWithTheDataItHasBegunWithWhereFilesHaveComeAndGrown) {
+  asked_for_.train = {Range("a", 100)};
   ASSERT_TRUE(Start({}).ok());
   Train();
-  asked_for_.spec.set_seed(7);
-  const absl::StatusOr<Claim> claim = Start({.keep = [](const v1::JobSpec& stored) {
-    return JobPlan{.spec = stored, .train = {v1::Task()}};
-  }});
-  EXPECT_TRUE(absl::IsFailedPrecondition(claim.status()));
+  asked_for_.train = {Range("a", 120), Range("b", 50)};
+  const absl::StatusOr<Claim> claim = Start({.keep = NotAsked});
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_FALSE(claim->anew);
+  ASSERT_EQ(claim->plan.train.size(), 1u);
+  EXPECT_EQ(claim->plan.train[0].end(), 100u);
+  EXPECT_EQ(claim->data_change.more, std::vector<std::string>{"b"});
+  EXPECT_EQ(claim->data_change.longer, std::vector<std::string>{"a"});
+  Train();
+  EXPECT_EQ(Start({.keep = NotAsked})->plan.train[0].end(), 100u) << "so does the next chief";
+}
+
+TEST_F(ClaimJobTest, OtherDataAreRefusedWithTheDifferenceUnlessTheJobIsKept) {
+  asked_for_.train = {Range("a", 100)};
+  ASSERT_TRUE(Start({}).ok());
+  Train();
+  asked_for_.train = {Range("a", 100), Range("b", 50)};
+  const absl::StatusOr<Claim> refused = Start({});
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
+  EXPECT_THAT(refused.status().message(), testing::HasSubstr("1 file more (b)"));
+}
+
+TEST_F(ClaimJobTest, DataThatHaveGoneAreRefusedThoughTheJobIsKept) {
+  asked_for_.train = {Range("a", 100), Range("b", 50)};
+  ASSERT_TRUE(Start({}).ok());
+  Train();
+  asked_for_.train = {Range("a", 99)};
+  const absl::StatusOr<Claim> refused = Start({.keep = NotAsked});
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
+  EXPECT_THAT(refused.status().message(),
+              testing::HasSubstr("1 file gone (b), 1 file shorter (a)"));
+  EXPECT_EQ((*store_->ReadState())->term(), 1u) << "nothing was claimed";
+}
+
+TEST_F(ClaimJobTest, OtherDataAreRefusedWhereNobodyHasKeptWhatTheJobHasBegunWith) {
+  asked_for_.train = {Range("a", 100)};
+  ASSERT_TRUE(Start({}).ok());
+  Train();
+  const std::vector<ObjectInfo> kept = *folder_->List("state/tasks-");
+  ASSERT_EQ(kept.size(), 1u);
+  ASSERT_TRUE(folder_->Delete(kept[0].key).ok());
+  asked_for_.train = {Range("a", 100), Range("b", 50)};
+  EXPECT_TRUE(absl::IsFailedPrecondition(Start({.keep = NotAsked}).status()));
 }
 
 TEST_F(ClaimJobTest, AChangedJobIsTakenUpByStartingOver) {

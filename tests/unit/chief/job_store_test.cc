@@ -73,6 +73,22 @@ TEST_F(JobStoreTest, ADamagedStateIsDataLoss) {
   EXPECT_TRUE(absl::IsDataLoss(second_.ReadState().status()));
 }
 
+TEST_F(JobStoreTest, TasksAreKeptOnceUnderTheirFingerprint) {
+  v1::Task task;
+  task.set_file("/data/a.csv");
+  task.set_end(~uint64_t{0});
+  EXPECT_TRUE(absl::IsNotFound(first_.ReadTasks(0xabc).status()));
+  ASSERT_TRUE(first_.KeepTasks(0xabc, {task}).ok());
+  ASSERT_TRUE(second_.KeepTasks(0xabc, {}).ok());
+  const absl::StatusOr<std::vector<v1::Task>> kept = second_.ReadTasks(0xabc);
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  ASSERT_EQ(kept->size(), 1u);
+  EXPECT_EQ((*kept)[0].file(), "/data/a.csv");
+  EXPECT_EQ((*kept)[0].end(), ~uint64_t{0});
+  ASSERT_TRUE(folder_->Put("state/tasks-0000000000000abc.json", "{}").ok());
+  EXPECT_TRUE(absl::IsDataLoss(second_.ReadTasks(0xabc).status()));
+}
+
 TEST_F(JobStoreTest, WhatIsSetAsideStaysWhenAnotherIsWritten) {
   ASSERT_TRUE(first_.WriteState(State(7, 100)).ok());
   ASSERT_TRUE(first_.SetStateAside(7).ok());

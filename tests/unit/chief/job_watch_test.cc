@@ -10,6 +10,7 @@
 namespace capstan::chief {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 
@@ -56,6 +57,16 @@ TEST_F(JobWatchTest, LooksAgainWhenTheStoreOfTheDataWasAway) {
   EXPECT_EQ(watch_.Look(), std::nullopt);
   wanted_ = Seeded(2);
   EXPECT_THAT(watch_.Look(), Optional(HasSubstr("seed: 1 -> 2")));
+}
+
+TEST_F(JobWatchTest, TellsOfTheDataWhateverTheFileSays) {
+  JobWatch watch(
+      path_, [this] { return wanted_; }, Seeded(1), "the data are others\n");
+  EXPECT_EQ(watch.Look(), "the data are others\n");
+  wanted_ = Seeded(2);
+  Write("second");
+  EXPECT_THAT(watch.Look(),
+              Optional(AllOf(HasSubstr("seed: 1 -> 2"), HasSubstr("the data are others"))));
 }
 
 TEST_F(JobWatchTest, SaysNothingOfAFileThatIsNotThereForAMoment) {
