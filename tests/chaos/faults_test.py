@@ -15,14 +15,28 @@ import unittest
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import grpc
 import town
-from crew import Crew, ledger_times, series
-from ledger_case import LedgerCase, RECORDS
+from crew import Crew, frozen, ledger_times, ps_pb2, series, watch_view, write_ledger_file
+from ledger_case import BATCH, LedgerCase, RECORDS
+from nemesis import OVER
 
 GRACE = 15  # Seconds: half of what Kubernetes gives.
 JUMP_CLOCK = os.environ.get("CAPSTAN_JUMP_CLOCK")  # The library of jump_clock.cc.
 DISK = 24 << 20
 HOUR = 3600.0
+MEMORY_GROUPS = pathlib.Path("/sys/fs/cgroup/memory")
+ROOM, BUDGET = 160 << 20, 64 << 20
+MANY = 300_000  # Records, each with a row of a kilobyte.
+BIG_ROWS = """
+job: memory
+data: {{format: csv, train: [{data}], schema: {{label: 0, categorical: "1"}}}}
+model: {{embedding_dim: 128, towers: [{{kind: linear}}, {{kind: fm}}, {{kind: bias}}], loss: logistic}}
+table: {{byte_budget: {budget}}}
+optimizer: {{sparse: {{kind: adagrad, learning_rate: 0.02}}}}
+train: {{batch_size: 512}}
+"""
+REFUSED = (grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.UNAVAILABLE)
 
 
 class Store:
@@ -106,6 +120,54 @@ class FaultsTest(LedgerCase):
             last = self.check_exact(crew)
             self.assertEqual(len(last.losses), 0)
 
+    # ---- a frozen shard, and another in its place ----
+
+    @contextlib.contextmanager
+    def replaced_while_frozen(self, policy, **settings):
+        """A shard is stopped until it counts as lost, another takes its place, then it is woken: it is to find out by
+        itself, and end. What was sent to it meanwhile it may still read."""
+        with self.crew(policy, **settings) as crew, contextlib.ExitStack() as until_woken:
+            crew.until_examples(RECORDS // 8)
+            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            old = crew.processes["ps-1"]
+            self.addCleanup(old.kill)
+            channel = until_woken.enter_context(grpc.insecure_channel(f"127.0.0.1:{crew.ports('ps-1')['data']}"))
+            with frozen(old):
+                crew.until(lambda: crew.status().shards[1].state == "lost", "that the shard is missed")
+                crew.add_shard(1)
+                crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
+                examples = crew.status().examples
+                crew.until(lambda: crew.status().examples > examples + 100, "progress with the new shard")
+                late = self.pull_by(watch_view(crew.address), channel)
+            self.assertIn(late.exception(20).code(), REFUSED)
+            self.assertNotEqual(old.wait(20), 0)
+            self.assertIn("another process", crew.log("ps-1"))
+            yield crew
+
+    @staticmethod
+    def pull_by(view, channel):
+        """A pull of nothing, as a worker with this view would send it to shard 1, but to another process; under way."""
+        request = ps_pb2.PullRequest(evaluation=True, header={
+            "wire_version": 1, "epoch": view.epoch, "timeline": view.timeline,
+            "target_incarnation": view.shards[1].incarnation})
+        pull = channel.unary_unary("/capstan.v1.Ps/Pull", request_serializer=ps_pb2.PullRequest.SerializeToString)
+        return pull.future(request, timeout=30)
+
+    def test_a_frozen_shard_that_was_replaced_is_listened_to_by_nobody_async(self):
+        with self.replaced_while_frozen("async") as crew:
+            self.check_exact(crew)
+
+    def test_a_frozen_shard_that_was_replaced_is_listened_to_by_nobody_sync(self):
+        with self.replaced_while_frozen("sync") as crew:
+            self.check_exact(crew)
+
+    def test_a_frozen_shard_that_was_replaced_alone_adds_nothing(self):
+        with self.replaced_while_frozen("async", overrides=["recovery=partial"]) as crew:
+            last = crew.wait(180)
+            times = ledger_times(crew.predict(self.data))
+            self.assertTrue(set(times) <= {0, 1, 2}, set(times))
+            self.assertLessEqual(sum(2 - each for each in times), BATCH * last.losses[0].batches)
+
     # ---- stores ----
 
     def failures(self, crew):
@@ -170,6 +232,47 @@ class FaultsTest(LedgerCase):
             finally:
                 crew.kill_all()
                 town.run("umount", "--lazy", disk)
+
+    # ---- memory ----
+
+    @contextlib.contextmanager
+    def room_of(self, most):
+        """A group of processes that the kernel lets have so many bytes together; its folder."""
+        room = MEMORY_GROUPS / f"capstan-{os.getpid()}"
+        room.mkdir()
+        try:
+            (room / "memory.limit_in_bytes").write_text(str(most))
+            yield room
+        finally:
+            deadline = time.monotonic() + 10
+            while (room / "cgroup.procs").read_text() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            room.rmdir()
+
+    @unittest.skipUnless(os.access(MEMORY_GROUPS, os.W_OK), "no memory groups can be made here")
+    def test_rows_beyond_the_budget_go_before_the_kernel_takes_the_shard(self):
+        """The rows of all records would take twice what the kernel allows."""
+        data = pathlib.Path(self.folder.name) / "many.csv"
+        write_ledger_file(data, MANY)
+        with self.room_of(ROOM) as room, \
+                Crew(BIG_ROWS.format(data=data, budget=BUDGET), shards=1, workers=1, name="memory",
+                     exit_when_done=False, overrides=["partition_count=16"]) as crew:
+            (room / "cgroup.procs").write_text(str(crew.processes["ps-0"].pid))
+            most = 0
+            while crew.status().state not in OVER:
+                self.assertIsNone(crew.processes["ps-0"].poll(), "the kernel has taken the shard")
+                most = max(most, crew.resident_bytes("ps-0"))
+                time.sleep(0.05)
+            self.assertEqual(crew.status().examples, MANY)
+            self.assertEqual(crew.health("ps-0"), {"startup": "SERVING", "liveness": "SERVING",
+                                                   "readiness": "SERVING"})
+            evicted = sum(series(crew.scrape("ps-0"), "capstan_embedding_evictions_total").values())
+            rows = crew.status().shards[0].report.rows
+            print(f"{rows} of {MANY} rows stay, {evicted:.0f} were evicted, at most {most >> 20} MiB resident of "
+                  f"{ROOM >> 20}", file=sys.stderr)
+            self.assertEqual(rows + evicted, MANY)
+            self.assertGreater(evicted, MANY // 2)
+            self.assertEqual(len(crew.status().losses), 0)
 
     # ---- the time of day ----
 
