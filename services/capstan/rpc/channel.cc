@@ -12,8 +12,9 @@ namespace capstan {
 Channel NewChannel(const std::string& address) {
   SilenceGrpc();
   grpc::ChannelArguments arguments;
-  SetTransport([&arguments](const char* name, int value) { arguments.SetInt(name, value); });
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
+  const auto set = [&arguments](const char* name, int value) { arguments.SetInt(name, value); };
+  SetTransport(set);
+  SetKeepalive(set);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);

@@ -10,10 +10,14 @@ namespace capstan {
 // answered RESOURCE_EXHAUSTED.
 inline constexpr int kMaxMessageBytes = 64 << 20;
 
-inline constexpr int kKeepaliveTimeMs = 10'000;
-inline constexpr int kKeepaliveTimeoutMs = 5'000;
-// What a server tolerates; below kKeepaliveTimeMs, so that no client of ours is told to calm down.
-inline constexpr int kMinPingIntervalMs = 5'000;
+// Milliseconds.
+struct Keepalive {
+  int time = 10'000;    // Both ends ping a peer that has been silent for so long,
+  int timeout = 5'000;  // and give it up when it does not answer within this.
+  // Pings closer than this are too many for a server; well below `time`, so that no client of ours
+  // is told to calm down (ENHANCE_YOUR_CALM).
+  int min_ping_interval = 5'000;
+};
 
 // Bytes a peer may send ahead on one call before the receiver has read them: one chunk goes out
 // without waiting for a window update.
@@ -23,10 +27,17 @@ inline constexpr int kStreamWindowBytes = 4 << 20;
 template <typename Set>
 void SetTransport(const Set& set) {
   set(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, kMaxMessageBytes);
-  set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  set(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kStreamWindowBytes);
+}
+
+// The same for those about pings.
+template <typename Set>
+void SetKeepalive(const Set& set, const Keepalive& keepalive = {}) {
+  set(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive.time);
+  set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive.timeout);
   set(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   set(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  set(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kStreamWindowBytes);
+  set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, keepalive.min_ping_interval);
 }
 
 }  // namespace capstan
