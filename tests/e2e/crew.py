@@ -55,6 +55,11 @@ def run_to_end(binary, *arguments, timeout=30):
     return done.returncode, done.stdout
 
 
+def has_failpoints():
+    """Whether the programs are built with the CMake option CAPSTAN_FAILPOINTS."""
+    return b"capstan_failpoints" in (BINARIES / "ps").read_bytes()
+
+
 def stands(thread):
     try:
         return "State:\tT" in (thread / "status").read_text()

@@ -9,7 +9,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
-from crew import Crew, series, write_ledger_file
+from crew import Crew, chief_pb2, series, write_ledger_file
 from metrics_documented import differences, documented, exported
 
 PAGE = (HERE.parent.parent / "docs" / "metrics.md").read_text()
@@ -38,6 +38,29 @@ checkpoint: {{every: 10m}}
 worker_lease: 2s
 heartbeat: 200ms
 """
+
+
+class Wanderers:
+    """Workers that come, are heard of, and go, over the real wire; they train nothing."""
+
+    def __init__(self, crew, count, first=0):
+        self.crew, self.names = crew, [f"wanderer-{number}" for number in range(first, first + count)]
+        self.members = {}
+        for incarnation, name in enumerate(self.names, start=(1 << 40) + first):
+            request = chief_pb2.RegisterWorkerRequest(wire_version=1, name=name, incarnation=incarnation)
+            reply = crew.call("RegisterWorker", request, chief_pb2.RegisterWorkerReply)
+            self.members[name] = (incarnation, reply.members)
+
+    def report(self, draining=False):
+        for name, (incarnation, members) in self.members.items():
+            reports = [chief_pb2.MemberReport(member=member, step_seconds=0.01) for member in members]
+            request = chief_pb2.WorkerHeartbeatRequest(incarnation=incarnation, name=name, members=reports,
+                                                       draining=draining)
+            self.crew.call("WorkerHeartbeat", request, chief_pb2.WorkerHeartbeatReply)
+
+
+def series_count(text):
+    return sum(line.startswith("capstan_") for line in text.splitlines())
 
 
 class MetricsTest(unittest.TestCase):
@@ -129,6 +152,27 @@ class MetricsTest(unittest.TestCase):
             # A worker uses a store only if its data are in one: s3_test.py.
             unused = {name for name in metrics if "object_store" in name} if role == "worker" else set()
             self.assertEqual(set(metrics) - seen - NEEDS_A_FAILURE - unused, set(), role)
+
+    def test_series_of_workers_go_with_them(self):
+        """200 in two crowds: the first says goodbye, the second falls silent."""
+        busy = job(self.data, "{sparse: {policy: ssp, staleness: 2}}").replace("epochs: 1", "epochs: 1000")
+        patient = busy.replace("worker_lease: 2s", "worker_lease: 8s")
+        with Crew(patient, shards=1, workers=1, slow={"worker-0": 100}) as crew:
+            crew.until_examples(BATCH)
+            for crowd, goodbye in ((0, True), (1, False)):
+                wanderers = Wanderers(crew, 100, first=100 * crowd)
+                wanderers.report()
+                present = {f'worker="{name}"' for name in wanderers.names}
+                crew.until(lambda: present <= set(self.of_workers(crew)), "the series of everybody")
+                if goodbye:
+                    wanderers.report(draining=True)
+                crew.until(lambda: set(self.of_workers(crew)) == {'worker="worker-0"'}, "the end of their series")
+                # One table: the budget is 400 series and 60 for each.
+                for name in ("chief", "ps-0", "worker-0"):
+                    self.assertLess(series_count(crew.scrape(name)), 460, name)
+
+    def of_workers(self, crew):
+        return series(crew.scrape("chief"), "capstan_worker_step_rate")
 
     def test_sync_exports_nothing_else(self):
         _, after = self.check("{sparse: {policy: sync, lanes: 2}, dense: {policy: sync, lanes: 2}}")

@@ -4,10 +4,11 @@ trained again, or, with recovery: partial, counted."""
 import pathlib
 import signal
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import chief_pb2, ledger_times
+from crew import chief_pb2, has_failpoints, ledger_times
 from ledger_case import BATCH, LedgerCase, RECORDS
 
 
@@ -51,6 +52,24 @@ class RecoveryTest(LedgerCase):
             crew.restart_shard(1)
             crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
             self.assertEqual(crew.status().losses[0].checkpoint, "")
+            self.check_exact(crew)
+
+    @unittest.skipUnless(has_failpoints(), "these programs are built without CAPSTAN_FAILPOINTS")
+    def test_a_shard_that_restores_is_alive_and_not_ready(self):
+        with self.crew() as crew:
+            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            # Half of the 16 partitions, two at a time: four seconds.
+            crew.environment["ps-0"] = {"CAPSTAN_FAILPOINTS": "load.partition_loaded=delay(1000)"}
+            crew.kill("ps-0")
+            logged = len(crew.log("ps-0"))
+            crew.add_shard(0)
+            seen, deadline = [], time.monotonic() + 60
+            while "SERVING" not in seen and time.monotonic() < deadline:
+                health = crew.health("ps-0")
+                self.assertEqual(health["liveness"], "SERVING")
+                seen.append(health["readiness"])
+            self.assertGreater(seen.count("NOT_SERVING"), 3)
+            crew.until(lambda: " loaded" in crew.log("ps-0")[logged:], "the partitions, before it is ready", timeout=2)
             self.check_exact(crew)
 
     def test_with_partial_the_others_go_on_and_what_is_missing_is_told(self):
