@@ -10,19 +10,15 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "capstan/base/clock.h"
-#include "capstan/base/locks.h"
 #include "capstan/base/log.h"
-#include "capstan/base/ports_file.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
-#include "capstan/base/steady_waits.h"
 #include "capstan/base/version.h"
 #include "capstan/config/config.h"
 #include "capstan/data/tasks.h"
-#include "capstan/metrics/process_metrics.h"
 #include "capstan/metrics/registry.h"
-#include "capstan/metrics/server.h"
-#include "capstan/objectstore/measured_object_store.h"
+#include "capstan/process/identity.h"
+#include "capstan/process/service.h"
 #include "capstan/rpc/health.h"
 #include "capstan/rpc/server.h"
 #include "chief/chief_service.h"
@@ -47,28 +43,7 @@ uint64_t RandomId() {
   return (uint64_t{device()} << 32) | device();
 }
 
-std::string HostOf(const std::string& listen) { return listen.substr(0, listen.rfind(':')); }
-
-// The ports of their own that answer whatever the job does.
-struct SidePorts {
-  std::unique_ptr<metrics::Server> metrics;
-  std::unique_ptr<HealthServer> health;
-};
-
-absl::StatusOr<SidePorts> OpenSidePorts(const ProcessOptions& options,
-                                        metrics::Registry& registry) {
-  metrics::AddBuildInfo(registry);
-  metrics::AddProcessMetrics(registry);
-  const std::string host = HostOf(options.listen);
-  SidePorts ports;
-  CAPSTAN_ASSIGN_OR_RETURN(ports.metrics,
-                           metrics::Server::Start(registry, host, options.metrics_port));
-  CAPSTAN_ASSIGN_OR_RETURN(ports.health,
-                           HealthServer::Start(absl::StrCat(host, ":", options.health_port)));
-  return ports;
-}
-
-absl::Status Announce(const ProcessOptions& options, const JobPlan& plan, const Ports& ports) {
+void Announce(const ProcessOptions& options, const JobPlan& plan, const Ports& ports) {
   log::Info("started", {{"version", Version()},
                         {"port", ports.data},
                         {"health_port", ports.health},
@@ -77,8 +52,6 @@ absl::Status Announce(const ProcessOptions& options, const JobPlan& plan, const 
                         {"tasks", plan.train.size()},
                         {"records", EstimateRecords(plan.train)},
                         {"eval_tasks", plan.eval.size()}});
-  if (options.ports_file.empty()) return absl::OkStatus();
-  return WritePortsFile(options.ports_file, ports);
 }
 
 struct Glance {
@@ -190,7 +163,8 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
                         metrics::Registry& registry) {
   const Shutdown shutdown;
   const SteadyClock clock;
-  CAPSTAN_ASSIGN_OR_RETURN(const SidePorts side, OpenSidePorts(options, registry));
+  CAPSTAN_ASSIGN_OR_RETURN(const SidePorts side,
+                           SidePorts::Open(HostOf(options.listen), options.service, registry));
   ViewFeed views(kMaxWatchers);
   const uint64_t run_id = RandomId();
   CAPSTAN_ASSIGN_OR_RETURN(Claim claim, ClaimTerm(options, asked_for, store, run_id, clock.Now()));
@@ -211,13 +185,12 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
   ChiefService service(control, views);
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Server> server,
                            Server::Start({.listen = options.listen}, {&service}));
-  CAPSTAN_RETURN_IF_ERROR(Announce(
-      options, plan,
-      {.data = server->port(), .health = side.health->port(), .metrics = side.metrics->port()}));
-  side.health->Set(Probe::kStartup, true);
-  side.health->Set(Probe::kReadiness, true);
+  CAPSTAN_ASSIGN_OR_RETURN(const Ports ports, side.Tell(server->port()));
+  Announce(options, plan, ports);
+  side.health().Set(Probe::kStartup, true);
+  side.health().Set(Probe::kReadiness, true);
   const absl::Status served = Serve(options, running, control, clock, shutdown);
-  side.health->Set(Probe::kReadiness, false);
+  side.health().Set(Probe::kReadiness, false);
   if (served.ok()) SeeShardsOff(control, clock, absl::Seconds(options.grace_seconds));
   const v1::GetStatusReply status = control.Status();
   views.Close();
@@ -257,17 +230,14 @@ int Refuse(const absl::Status& status) {
 }  // namespace
 
 int RunChief(const ProcessOptions& options) {
-  absl::StatusOr<log::Format> format = log::ParseFormat(options.log_format);
-  if (!format.ok()) return Refuse(format.status());
-  LockWithoutSearch();
-  WaitBySteadyClock();
-  log::Init({.format = *format, .role = "chief"});
+  const absl::Status ready = SetUpProcess(options.service, "chief");
+  if (!ready.ok()) return Refuse(ready);
   absl::StatusOr<JobPlan> plan = PlanJob(options.job, options.overrides);
   if (!plan.ok()) plan = PlanOfStored(options, plan.status());
   if (!plan.ok()) return Refuse(plan.status());
   log::SetJob(plan->spec.job());
   metrics::Registry registry;
-  MeasureObjectStores(registry);
+  MeasureProcess(registry);
   std::unique_ptr<JobStore> store;
   if (const std::string& uri = plan->spec.checkpoint().uri(); !uri.empty()) {
     absl::StatusOr<std::unique_ptr<JobStore>> opened = JobStore::Open(uri, plan->spec.job());

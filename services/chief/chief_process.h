@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "capstan/process/service.h"
+
 namespace capstan::chief {
 
 struct ProcessOptions {
@@ -18,10 +20,7 @@ struct ProcessOptions {
   // metrics tell of the change, also of one made later. Otherwise the chief refuses to start.
   bool keep_job = false;
   std::string listen = "0.0.0.0:7000";
-  int health_port = 7001;
-  int metrics_port = 9090;
-  std::string ports_file;
-  std::string log_format = "text";
+  ServiceOptions service;
   // Seconds that it serves on after SIGTERM for shards that were asked to stop as well, so that
   // they leave saved. 0: it leaves at once.
   double grace_seconds = 0;

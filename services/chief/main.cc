@@ -1,9 +1,10 @@
 // The chief: keeps the crew of a job together. It alone reads job.yaml.
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "capstan/base/version.h"
+#include "capstan/process/flags.h"
 #include "chief/chief_process.h"
 
 int main(int argc, char** argv) {
@@ -30,28 +31,14 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--listen", options.listen, "host:port of the service; port 0: any free one")
       ->capture_default_str();
-  app.add_option("--health-port", options.health_port, "0: any free one")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
-  app.add_option("--metrics-port", options.metrics_port, "0: any free one")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
-  app.add_option("--ports-file", options.ports_file, "write the chosen ports to this file");
-  app.add_option("--log-format", options.log_format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  capstan::AddServiceFlags(app, "chief", options.service);
   app.add_option("--grace", options.grace_seconds,
                  "seconds that it serves on after SIGTERM while shards leave; 0: none")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_flag("--exit-when-done", options.exit_when_done,
                "end with the job: 0 done, 1 failed, 2 bad input");
-  app.set_version_flag("--version", capstan::VersionLine("chief"));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const std::optional<int> code = capstan::ParseFlags(app, argc, argv)) return *code;
   options.keep_job = on_changed_job == "keep";
   return capstan::chief::RunChief(options);
 }

@@ -1,28 +1,21 @@
 #include "ps/ps_process.h"
 
 #include <malloc.h>
-#include <unistd.h>
 
-#include <climits>
 #include <memory>
-#include <random>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/failpoint.h"
-#include "capstan/base/locks.h"
 #include "capstan/base/log.h"
-#include "capstan/base/ports_file.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
-#include "capstan/base/steady_waits.h"
 #include "capstan/base/version.h"
-#include "capstan/metrics/process_metrics.h"
 #include "capstan/metrics/registry.h"
-#include "capstan/metrics/server.h"
-#include "capstan/objectstore/measured_object_store.h"
+#include "capstan/process/identity.h"
+#include "capstan/process/service.h"
 #include "capstan/rpc/health.h"
 #include "capstan/rpc/server.h"
 #include "ps/chief_link.h"
@@ -33,49 +26,11 @@ namespace {
 
 constexpr absl::Duration kDrain = absl::Seconds(3);
 
-std::string HostName() {
-  char name[HOST_NAME_MAX + 1] = {};
-  gethostname(name, HOST_NAME_MAX);
-  return name;
-}
-
-Incarnation NewIncarnation() {
-  std::random_device device;
-  const uint64_t bits = (uint64_t{device()} << 32) | device();
-  return Incarnation{bits | 1};  // Never 0.
-}
-
-std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
-
 // Messages of a MiB come and go all the time; by default glibc would map and unmap (and the kernel
 // clear) their memory each time, which costs more than the copy.
 void KeepLargeBuffers() {
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
-}
-
-// Everything that listens.
-struct Listeners {
-  std::unique_ptr<metrics::Server> metrics;
-  std::unique_ptr<HealthServer> health;
-  std::unique_ptr<Server> data;
-};
-
-absl::StatusOr<Listeners> Listen(const ProcessOptions& options, const metrics::Registry& registry,
-                                 PsService& service) {
-  const std::string host = HostOf(options.listen);
-  Listeners listeners;
-  CAPSTAN_ASSIGN_OR_RETURN(listeners.metrics,
-                           metrics::Server::Start(registry, host, options.metrics_port));
-  CAPSTAN_ASSIGN_OR_RETURN(listeners.health,
-                           HealthServer::Start(absl::StrCat(host, ":", options.health_port)));
-  CAPSTAN_ASSIGN_OR_RETURN(listeners.data, Server::Start({.listen = options.listen}, {&service}));
-  if (options.ports_file.empty()) return listeners;
-  CAPSTAN_RETURN_IF_ERROR(
-      WritePortsFile(options.ports_file, {.data = listeners.data->port(),
-                                          .health = listeners.health->port(),
-                                          .metrics = listeners.metrics->port()}));
-  return listeners;
 }
 
 // Serves on until what the shard holds is in a checkpoint or not needed, or the grace is over.
@@ -89,18 +44,18 @@ void Drain(ChiefLink& link, Shard& shard, absl::Duration grace) {
   if (!link.MayLeave()) log::Warn("the grace is over before the chief let this shard go");
 }
 
-absl::Status Serve(ChiefLink& link, Shard& shard, Listeners& listeners, const Shutdown& shutdown) {
+absl::Status Serve(ChiefLink& link, Shard& shard, HealthServer& health, const Shutdown& shutdown) {
   bool ready = false;
   while (!shutdown.requested()) {
     CAPSTAN_RETURN_IF_ERROR(link.Poll(Shard::kTick));
     shard.Tick();
     if (ready != shard.ready()) {
       ready = shard.ready();
-      listeners.health->Set(Probe::kReadiness, ready);
+      health.Set(Probe::kReadiness, ready);
       log::Info(ready ? "serving" : "not serving");
     }
   }
-  listeners.health->Set(Probe::kReadiness, false);
+  health.Set(Probe::kReadiness, false);
   return absl::OkStatus();
 }
 
@@ -128,11 +83,11 @@ std::string AdvertisedAddress(const ProcessOptions& options, int port,
 namespace {
 
 absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity,
-                    ShardMetrics& metrics, PsService& service, Listeners& listeners,
+                    ShardMetrics& metrics, PsService& service, Server& server, HealthServer& health,
                     const Shutdown& shutdown) {
   EventLoop loop;
   ChiefLink link(loop, {.chief = options.chief,
-                        .address = AdvertisedAddress(options, listeners.data->port(), HostName()),
+                        .address = AdvertisedAddress(options, server.port(), HostName()),
                         .identity = identity,
                         .give_up_after = absl::Seconds(options.chief_deadline_seconds)});
   absl::StatusOr<v1::RegisterShardReply> registered = link.Register(shutdown);
@@ -151,15 +106,15 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   Loader loader(*shard, {.background = threads});
   const ServedShard served{*shard, saver, loader};
   service.Serve(&served);
-  listeners.health->Set(Probe::kStartup, true);
+  health.Set(Probe::kStartup, true);
   link.Follow(*shard, absl::Seconds(job.lease().heartbeat_seconds()));
-  const absl::Status end = Serve(link, *shard, listeners, shutdown);
+  const absl::Status end = Serve(link, *shard, health, shutdown);
   if (end.ok()) {
     log::Info("draining");
     Drain(link, *shard, absl::Seconds(options.grace_seconds));
-    listeners.data->Shutdown(kDrain);
+    server.Shutdown(kDrain);
   }
-  listeners.data->Shutdown(absl::ZeroDuration());  // No call may outlive the shard.
+  server.Shutdown(absl::ZeroDuration());  // No call may outlive the shard.
   return end;
 }
 
@@ -167,29 +122,29 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
 
 absl::Status RunPs(const ProcessOptions& options) {
   KeepLargeBuffers();
-  LockWithoutSearch();
-  WaitBySteadyClock();
-  CAPSTAN_ASSIGN_OR_RETURN(const log::Format format, log::ParseFormat(options.log_format));
   int index = options.index;
   if (index < 0) {
     CAPSTAN_ASSIGN_OR_RETURN(index, OrdinalOf(HostName()));
   }
-  log::Init({.format = format, .role = "ps", .id = absl::StrCat("ps-", index)});
+  CAPSTAN_RETURN_IF_ERROR(SetUpProcess(options.service, "ps", absl::StrCat("ps-", index)));
   const Shutdown shutdown;
   metrics::Registry registry;
-  metrics::AddBuildInfo(registry);
-  metrics::AddProcessMetrics(registry);
-  MeasureObjectStores(registry);
+  MeasureProcess(registry);
   ShardMetrics metrics(registry);
   PsService service(metrics);
-  CAPSTAN_ASSIGN_OR_RETURN(Listeners listeners, Listen(options, registry, service));
+  CAPSTAN_ASSIGN_OR_RETURN(const SidePorts side,
+                           SidePorts::Open(HostOf(options.listen), options.service, registry));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
+                           Server::Start({.listen = options.listen}, {&service}));
+  CAPSTAN_ASSIGN_OR_RETURN(const Ports ports, side.Tell(server->port()));
   log::Info("started", {{"version", Version()},
                         {"chief", options.chief},
-                        {"port", listeners.data->port()},
-                        {"health_port", listeners.health->port()},
-                        {"metrics_port", listeners.metrics->port()}});
+                        {"port", ports.data},
+                        {"health_port", ports.health},
+                        {"metrics_port", ports.metrics}});
   const ShardIdentity identity = {static_cast<ShardIndex>(index), NewIncarnation()};
-  const absl::Status end = Follow(options, identity, metrics, service, listeners, shutdown);
+  const absl::Status end =
+      Follow(options, identity, metrics, service, *server, side.health(), shutdown);
   if (end.ok()) log::Info("stopped");
   return end;
 }

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "capstan/process/service.h"
 
 namespace capstan::ps {
 
@@ -14,10 +15,7 @@ struct ProcessOptions {
   int index = -1;     // -1: the hostname's ordinal, "ps-3" -> 3.
   std::string listen = "0.0.0.0:7000";
   std::string advertise;  // host:port; empty: the hostname, or the host listened on if it is one.
-  int health_port = 7001;
-  int metrics_port = 9090;
-  std::string ports_file;  // Empty: none is written.
-  std::string log_format = "text";
+  ServiceOptions service;
   double chief_deadline_seconds = 300;
   double grace_seconds = 25;  // From SIGTERM until it leaves without the chief's consent.
 };

@@ -1,0 +1,45 @@
+#include "capstan/process/service.h"
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/locks.h"
+#include "capstan/base/log.h"
+#include "capstan/base/status.h"
+#include "capstan/base/steady_waits.h"
+#include "capstan/metrics/process_metrics.h"
+#include "capstan/objectstore/measured_object_store.h"
+
+namespace capstan {
+
+absl::Status SetUpProcess(const ServiceOptions& options, const std::string& role,
+                          const std::string& id) {
+  CAPSTAN_ASSIGN_OR_RETURN(const log::Format format, log::ParseFormat(options.log_format));
+  LockWithoutSearch();
+  WaitBySteadyClock();
+  log::Init({.format = format, .role = role, .id = id});
+  return absl::OkStatus();
+}
+
+void MeasureProcess(metrics::Registry& registry) {
+  metrics::AddBuildInfo(registry);
+  metrics::AddProcessMetrics(registry);
+  MeasureObjectStores(registry);
+}
+
+absl::StatusOr<SidePorts> SidePorts::Open(const std::string& host, const ServiceOptions& options,
+                                          const metrics::Registry& registry) {
+  SidePorts ports;
+  ports.ports_file_ = options.ports_file;
+  CAPSTAN_ASSIGN_OR_RETURN(ports.metrics_,
+                           metrics::Server::Start(registry, host, options.metrics_port));
+  CAPSTAN_ASSIGN_OR_RETURN(ports.health_,
+                           HealthServer::Start(absl::StrCat(host, ":", options.health_port)));
+  return ports;
+}
+
+absl::StatusOr<Ports> SidePorts::Tell(int data) const {
+  const Ports ports = {.data = data, .health = health_->port(), .metrics = metrics_->port()};
+  if (!ports_file_.empty()) CAPSTAN_RETURN_IF_ERROR(WritePortsFile(ports_file_, ports));
+  return ports;
+}
+
+}  // namespace capstan
