@@ -13,6 +13,7 @@
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
 #include "cli/chief_client.h"
+#include "cli/cluster_api.h"
 #include "cli/command.h"
 #include "cli/format.h"
 #include "cli/kubectl.h"
@@ -27,12 +28,15 @@ namespace {
 constexpr absl::Duration kFramePeriod = absl::Milliseconds(500);
 constexpr absl::Duration kDeadline = absl::Seconds(2);
 constexpr absl::Duration kComplainEvery = absl::Seconds(3);
+constexpr absl::Duration kClusterPatience = absl::Minutes(1);
+constexpr absl::Duration kClusterPause = absl::Seconds(2);
 
 struct StatusOptions {
   std::string chief;
   KubernetesJob kubernetes;  // With a release: it is asked there.
   double wait_seconds = 10;
   bool watch = false;
+  std::string then_scale_to_zero;  // The workers' Deployment; empty: nothing.
   bool json = false;
 };
 
@@ -66,7 +70,36 @@ absl::StatusOr<v1::GetStatusReply> AskPatiently(ChiefClient& chief, absl::Durati
   }
 }
 
-ExitCode Watch(ChiefClient& chief, absl::Duration limit, const Shutdown& shutdown) {
+// In a pod of the cluster. Tries again while the API server is away.
+absl::Status ScaleToZero(const std::string& deployment, const Shutdown& shutdown) {
+  const absl::Time deadline = absl::Now() + kClusterPatience;
+  while (true) {
+    CAPSTAN_ASSIGN_OR_RETURN(const ClusterAccess access, FindClusterAccess());
+    const std::unique_ptr<Http> http = NewCurlHttp({.ca_file = access.ca_file});
+    const absl::Status scaled = ScaleDeployment(*http, access, deployment, 0);
+    const bool again = absl::IsUnavailable(scaled) || absl::IsDeadlineExceeded(scaled);
+    if (!again || absl::Now() >= deadline) return scaled;
+    if (shutdown.WaitFor(kClusterPause)) return absl::CancelledError("interrupted");
+  }
+}
+
+// What `capstan status --watch` ends with when the job has. A training that failed is told as that,
+// whatever becomes of its workers.
+ExitCode AfterTheEnd(const v1::GetStatusReply& status, const std::string& deployment,
+                     const Shutdown& shutdown) {
+  const ExitCode ending = status.state() == v1::JOB_STATE_COMPLETED ? kDone : kFailed;
+  if (deployment.empty()) return ending;
+  const absl::Status scaled = ScaleToZero(deployment, shutdown);
+  if (scaled.ok()) {
+    std::printf("scaled %s to 0\n", deployment.c_str());
+    return ending;
+  }
+  PrintError(absl::StrCat("the workers stay: ", scaled.message()));
+  return ending == kDone ? kBadInput : ending;
+}
+
+ExitCode Watch(ChiefClient& chief, const StatusOptions& options, const Shutdown& shutdown) {
+  const absl::Duration limit = absl::Seconds(options.wait_seconds);
   Terminal terminal(STDOUT_FILENO);
   Progress progress(terminal);
   while (true) {
@@ -78,7 +111,7 @@ ExitCode Watch(ChiefClient& chief, absl::Duration limit, const Shutdown& shutdow
     }
     if (IsOver(*status)) {
       progress.ShowLast(*status);
-      return status->state() == v1::JOB_STATE_COMPLETED ? kDone : kFailed;
+      return AfterTheEnd(*status, options.then_scale_to_zero, shutdown);
     }
     progress.Show(*status, absl::Now());
     if (shutdown.WaitFor(kFramePeriod)) return kDone;
@@ -124,7 +157,7 @@ ExitCode ShowStatus(const StatusOptions& options) {
   const Shutdown shutdown;
   ChiefClient chief(*address);
   const absl::Duration limit = absl::Seconds(options.wait_seconds);
-  if (options.watch) return Watch(chief, limit, shutdown);
+  if (options.watch) return Watch(chief, options, shutdown);
   const absl::StatusOr<v1::GetStatusReply> status = AskPatiently(chief, limit, shutdown);
   if (status.ok()) return PrintOnce(*status, options.json);
   PrintError(std::string(status.status().message()));
@@ -165,6 +198,11 @@ void AddStatus(CLI::App& app, Invocation& invocation) {
   AddChiefOptions(*status, *options);
   auto* watch = status->add_flag("--watch", options->watch, "Stay, and show it live");
   status->add_flag("--json", options->json, "As JSON, for programs")->excludes(watch);
+  status
+      ->add_option("--then-scale-to-zero", options->then_scale_to_zero,
+                   "In a pod: scale the workers when the job is over, completed or failed")
+      ->type_name("DEPLOYMENT")
+      ->needs(watch);
   status->footer(
       "Example:\n  capstan status --chief ctr-chief:7000 --watch\n"
       "  capstan status --kubernetes ctr");

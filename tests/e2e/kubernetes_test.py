@@ -147,6 +147,23 @@ class KubernetesTest(unittest.TestCase):
             self.assertEqual(status["state"], "JOB_STATE_FAILED")
             self.assertIn("records.csv", status["reason"])
 
+    def test_workers_go_when_training_has_ended_where_that_is_wished(self):
+        with Namespace("capstan-e2e-zero") as namespace:
+            release = Release(namespace, "ctr", {**synthetic(30000), "wait": {"autoScaleToZero": True},
+                                                 "networkPolicy": {"enabled": True}})
+            release.install()
+            release.scale(2)
+            release.wait_job("complete")
+            self.assertEqual(namespace.get("deployment", "ctr-worker")["spec"]["replicas"], 0)
+            self.assertEqual(release.status()["state"], "JOB_STATE_COMPLETED")
+            account = f"--as=system:serviceaccount:{namespace.name}:ctr-wait"
+            for words, allowed in ((("patch", "deployments/ctr-worker", "--subresource=scale"), True),
+                                   (("patch", "deployments/ctr-worker"), False),
+                                   (("patch", "deployments/another", "--subresource=scale"), False),
+                                   (("get", "secrets"), False), (("list", "pods"), False)):
+                done = namespace.kubectl("auth", "can-i", *words, account, check=False)
+                self.assertEqual(done.stdout.strip(), "yes" if allowed else "no", words)
+
     def test_the_api_server_takes_every_set_of_values(self):
         with Namespace("capstan-e2e-dry") as namespace:
             for values in sorted((CHART / "ci").glob("*-values.yaml")):

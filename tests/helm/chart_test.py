@@ -84,7 +84,7 @@ class EverySetTest(unittest.TestCase):
                 self.assertTrue(context["runAsNonRoot"], pod)
                 self.assertGreaterEqual(context["runAsUser"], 10000)
                 self.assertEqual(context["seccompProfile"], {"type": "RuntimeDefault"})
-                self.assertIs(spec["automountServiceAccountToken"], False)
+                self.assertIs(spec["automountServiceAccountToken"], name == "scale-to-zero" and "-wait-" in pod)
                 self.assertFalse(any(key in spec for key in ("hostNetwork", "hostPID", "hostIPC")))
                 for one in containers(spec):
                     if one["image"].startswith("example.com/"):
@@ -97,8 +97,9 @@ class EverySetTest(unittest.TestCase):
     def test_no_right_is_asked_for(self):
         for name in self.each():
             kinds = {one["kind"] for one in rendered(name)}
-            self.assertFalse(kinds & {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
-                                      "CustomResourceDefinition"})
+            self.assertFalse(kinds & {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"})
+            if name != "scale-to-zero":
+                self.assertFalse(kinds & {"Role", "RoleBinding"})
 
     def test_probes_are_grpc_on_the_health_port_and_need_no_shell(self):
         for name in self.each():
@@ -189,12 +190,28 @@ class ChartTest(unittest.TestCase):
                 ("less than ps.restoreSeconds", "ps.startupProbe.failureThreshold=10"),
                 ("exclude each other", "worker.autoscaling.enabled=true", "worker.keda.enabled=true"),
                 ("needs at least one", "worker.keda.enabled=true"),
+                ("it is the Job of wait.enabled", "wait.autoScaleToZero=true", "wait.enabled=false"),
+                ("autoscalers exclude each other", "wait.autoScaleToZero=true", "worker.autoscaling.enabled=true"),
                 ("does not encrypt", "tls.enabled=true"),
                 ("has no data section", "job.data=null")):
             with self.subTest(values=values):
                 self.refused(reason, *(word for value in values for word in ("--set", value)))
         template("--set", "job.table.byte_budget=2GiB")
         template("--set", "job.checkpoint.uri=file:///checkpoints/x", "--set", "checkpoint.claim.enabled=true")
+
+    def test_whoever_scales_the_workers_to_zero_may_do_that_alone(self):
+        found = objects("--set", "wait.autoScaleToZero=true")
+        role, = of_kind(found, "Role")
+        self.assertEqual(role["rules"], [{"apiGroups": ["apps"], "resources": ["deployments/scale"],
+                                          "resourceNames": ["ctr-worker"], "verbs": ["get", "patch"]}])
+        binding, = of_kind(found, "RoleBinding")
+        self.assertEqual(binding["roleRef"]["name"], role["metadata"]["name"])
+        job, = of_kind(found, "Job")
+        spec = job["spec"]["template"]["spec"]
+        self.assertEqual([one["name"] for one in binding["subjects"]], [spec["serviceAccountName"]])
+        self.assertEqual([name for name, pod, _ in pods(found) if pod["serviceAccountName"] == spec["serviceAccountName"]],
+                         [job["metadata"]["name"]])
+        self.assertIn("--then-scale-to-zero=ctr-worker", spec["containers"][0]["args"])
 
     def test_a_number_keeps_its_value_on_the_way_into_job_yaml(self):
         config, = (one for one in objects("--set", "job.data.synthetic.train_rows=3000000")

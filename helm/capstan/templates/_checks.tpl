@@ -59,6 +59,14 @@
 {{- if and $v.worker.keda.enabled (not $v.worker.keda.triggers) -}}
   {{- fail "worker.keda.triggers: KEDA needs at least one" -}}
 {{- end -}}
+{{- if $v.wait.autoScaleToZero -}}
+  {{- if not $v.wait.enabled -}}
+    {{- fail "wait.autoScaleToZero: it is the Job of wait.enabled that scales the workers" -}}
+  {{- end -}}
+  {{- if or $v.worker.autoscaling.enabled $v.worker.keda.enabled -}}
+    {{- fail "wait.autoScaleToZero and autoscalers exclude each other: they would start the workers again" -}}
+  {{- end -}}
+{{- end -}}
 {{- if $v.tls.enabled -}}
   {{- fail "tls.enabled: Capstan does not encrypt its connections yet; keep them inside a network you trust (networkPolicy.enabled)" -}}
 {{- end -}}

@@ -18,6 +18,10 @@ More workers, or fewer, or none for a while; at any time:
   kubectl --namespace {{ $namespace }} scale deployment/{{ $name }}-worker --replicas=6
 {{- end }}
 {{- if .Values.wait.enabled }}
+{{- if .Values.wait.autoScaleToZero }}
+
+When training has ended, the workers are scaled to 0; scale them up to train again.
+{{- end }}
 
 Wait for the end; the Job fails if the training does:
   kubectl --namespace {{ $namespace }} wait --for=condition=complete job --selector=capstan/wait={{ .Release.Name }} --timeout=6h

@@ -75,17 +75,18 @@ readinessProbe:
 {{- end }}
 {{- end -}}
 
-{{/* What all pods of the chart have in common. Argument: root. */}}
+{{/* What all pods of the chart have in common. Arguments: root, role. */}}
 {{- define "capstan.podBasics" -}}
-serviceAccountName: {{ include "capstan.serviceAccountName" . }}
-automountServiceAccountToken: false
+{{- $asks := and (eq .role "wait") .root.Values.wait.autoScaleToZero -}}
+serviceAccountName: {{ ternary (printf "%s-wait" (include "capstan.fullname" .root)) (include "capstan.serviceAccountName" .root) $asks }}
+automountServiceAccountToken: {{ $asks }}
 enableServiceLinks: false
-{{- with .Values.image.pullSecrets }}
+{{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 securityContext:
-  {{- toYaml .Values.podSecurityContext | nindent 2 }}
+  {{- toYaml .root.Values.podSecurityContext | nindent 2 }}
 {{- end -}}
 
 {{/* A whole pod template. Arguments: root, role, args (a list). */}}
@@ -106,7 +107,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
-  {{- include "capstan.podBasics" .root | nindent 2 }}
+  {{- include "capstan.podBasics" . | nindent 2 }}
   terminationGracePeriodSeconds: {{ $own.terminationGracePeriodSeconds }}
   {{- range $key := list "priorityClassName" "nodeSelector" "tolerations" "affinity" "initContainers" }}
   {{- with get $own $key }}

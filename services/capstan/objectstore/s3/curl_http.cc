@@ -221,7 +221,7 @@ void CurlHttp::PrepareBody(CURL* handle, Exchange& exchange) {
   const HttpRequest& request = exchange.request;
   if (request.method == "HEAD") {
     curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
-  } else if (request.method == "PUT" || request.method == "POST") {
+  } else if (request.method == "PUT" || request.method == "POST" || request.method == "PATCH") {
     curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
     curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE,
                      static_cast<curl_off_t>(request.body.size()));

@@ -1,4 +1,4 @@
-// One HTTP exchange, as S3 needs it.
+// One HTTP exchange, as S3 and the Kubernetes API need it.
 #ifndef CAPSTAN_OBJECTSTORE_S3_HTTP_H_
 #define CAPSTAN_OBJECTSTORE_S3_HTTP_H_
 
