@@ -40,11 +40,12 @@ def _load_messages():
     module = importlib.import_module("capstan.v1.chief_pb2")
     view = importlib.import_module("capstan.v1.view_pb2")
     ps = importlib.import_module("capstan.v1.ps_pb2")
+    job = importlib.import_module("capstan.v1.job_pb2")
     shutil.rmtree(folder)
-    return module, view, ps
+    return module, view, ps, job
 
 
-chief_pb2, view_pb2, ps_pb2 = _load_messages()
+chief_pb2, view_pb2, ps_pb2, job_pb2 = _load_messages()
 
 
 def run_to_end(binary, *arguments, timeout=30):
