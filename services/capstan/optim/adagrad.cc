@@ -1,6 +1,6 @@
 #include "capstan/optim/adagrad.h"
 
-#include <algorithm>
+#include "capstan/optim/slot_optimizer.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "capstan/optim/adagrad.cc"
@@ -15,16 +15,13 @@ namespace HWY_NAMESPACE {
 
 void AdagradKernel(const v1::OptimizerSpec& spec, const Parameters& p, const void* gradient,
                    float rate) {
-  const Shaping shaping(spec);
   const float epsilon = spec.epsilon();
-  ForEachVector(p.width, [&](auto d, size_t i) HWY_ATTR {
-    const auto w = hn::LoadU(d, p.weights + i);
-    const auto g = ShapedGradient(d, shaping, gradient, i, w);
+  UpdateWeights(p, Shaping(spec), gradient, [&](auto d, size_t i, auto w, auto g) HWY_ATTR {
     const auto sum = hn::Add(hn::LoadU(d, p.slots + i), hn::Mul(g, g));
     hn::StoreU(sum, d, p.slots + i);
     const auto root = hn::Add(hn::Sqrt(sum), hn::Set(d, epsilon));
     const auto change = hn::Div(hn::Mul(hn::Set(d, rate), g), root);
-    hn::StoreU(hn::Sub(w, change), d, p.weights + i);
+    return hn::Sub(w, change);
   });
 }
 
@@ -34,30 +31,14 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace capstan {
-namespace {
 
 HWY_EXPORT(AdagradKernel);
 
-class Adagrad : public Optimizer {
- public:
-  explicit Adagrad(const v1::OptimizerSpec& spec) : spec_(spec) {}
-
-  size_t SlotCount(size_t width) const override { return width; }
-  void Initialize(const Parameters& p, float) const override {
-    std::fill_n(p.slots, p.width, spec_.initial_accumulator());
-  }
-  void Apply(const Parameters& p, const void* gradient, float rate) const override {
-    HWY_DYNAMIC_DISPATCH(AdagradKernel)(spec_, p, gradient, rate);
-  }
-
- private:
-  const v1::OptimizerSpec spec_;
-};
-
-}  // namespace
-
 std::unique_ptr<Optimizer> MakeAdagrad(const v1::OptimizerSpec& spec) {
-  return std::make_unique<Adagrad>(spec);
+  return NewSlotOptimizer(spec, {.per_weight = 1, .initial = spec.initial_accumulator()},
+                          [](const auto&... arguments) {
+                            HWY_DYNAMIC_DISPATCH(AdagradKernel)(arguments...);
+                          });
 }
 
 }  // namespace capstan

@@ -20,9 +20,7 @@ namespace HWY_NAMESPACE {
 void AdamKernel(const AdamStep& step, const Parameters& p, const void* gradient) {
   float* m_slots = p.slots;
   float* v_slots = p.slots + p.width;
-  ForEachVector(p.width, [&](auto d, size_t i) HWY_ATTR {
-    const auto w = hn::LoadU(d, p.weights + i);
-    const auto g = ShapedGradient(d, step.shaping, gradient, i, w);
+  UpdateWeights(p, step.shaping, gradient, [&](auto d, size_t i, auto w, auto g) HWY_ATTR {
     const auto m = hn::Add(hn::Mul(hn::Set(d, step.beta1), hn::LoadU(d, m_slots + i)),
                            hn::Mul(hn::Set(d, 1.0f - step.beta1), g));
     const auto v = hn::Add(hn::Mul(hn::Set(d, step.beta2), hn::LoadU(d, v_slots + i)),
@@ -33,7 +31,7 @@ void AdamKernel(const AdamStep& step, const Parameters& p, const void* gradient)
         hn::Add(hn::Mul(hn::Sqrt(v), hn::Set(d, step.root_scale)), hn::Set(d, step.epsilon));
     const auto change = hn::Div(hn::Mul(hn::Set(d, step.rate), m), root);
     const auto kept = hn::Mul(hn::Set(d, step.keep), w);
-    hn::StoreU(hn::Sub(kept, change), d, p.weights + i);
+    return hn::Sub(kept, change);
   });
 }
 

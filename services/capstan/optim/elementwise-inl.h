@@ -2,6 +2,7 @@
 // over the width of a vector: so every target gives the same bits.
 #include <cstddef>
 
+#include "capstan/optim/optimizer.h"
 #include "capstan/optim/shaping.h"
 #include "hwy/highway.h"
 
@@ -42,6 +43,18 @@ HWY_INLINE V ShapedGradient(D d, const Shaping& shaping, const void* gradient, s
   const V limit = hn::Set(d, shaping.clip);
   const V clipped = hn::Min(hn::Max(LoadPacked(d, gradient, i), hn::Neg(limit)), limit);
   return hn::Add(clipped, hn::Mul(hn::Set(d, shaping.decay), weights));
+}
+
+// One update of every weight. rule(d, i, w, g) is given the weights from the i-th on and their
+// shaped gradient, keeps what it has to in the slots, and gives the new weights.
+template <typename Rule>
+HWY_INLINE void UpdateWeights(const Parameters& p, const Shaping& shaping, const void* gradient,
+                              const Rule& rule) {
+  ForEachVector(p.width, [&](auto d, size_t i) HWY_ATTR {
+    const auto w = hn::LoadU(d, p.weights + i);
+    const auto g = ShapedGradient(d, shaping, gradient, i, w);
+    hn::StoreU(rule(d, i, w, g), d, p.weights + i);
+  });
 }
 
 }  // namespace HWY_NAMESPACE

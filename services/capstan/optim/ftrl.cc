@@ -15,15 +15,12 @@ namespace HWY_NAMESPACE {
 
 void FtrlKernel(const v1::OptimizerSpec& spec, const Parameters& p, const void* gradient,
                 float rate) {
-  const Shaping shaping(spec);
   const float l1 = spec.l1();
   const float l2 = spec.l2();
   const float inverse_rate = 1.0f / rate;
   float* squares = p.slots;
   float* z_slots = p.slots + p.width;
-  ForEachVector(p.width, [&](auto d, size_t i) HWY_ATTR {
-    const auto w = hn::LoadU(d, p.weights + i);
-    const auto g = ShapedGradient(d, shaping, gradient, i, w);
+  UpdateWeights(p, Shaping(spec), gradient, [&](auto d, size_t i, auto w, auto g) HWY_ATTR {
     const auto n = hn::LoadU(d, squares + i);
     const auto new_n = hn::Add(n, hn::Mul(g, g));
     hn::StoreU(new_n, d, squares + i);
@@ -35,8 +32,7 @@ void FtrlKernel(const v1::OptimizerSpec& spec, const Parameters& p, const void* 
     const auto beyond = hn::Sub(z, hn::CopySign(hn::Set(d, l1), z));
     const auto divisor = hn::Add(hn::Mul(root, inverse), hn::Set(d, l2));
     const auto small = hn::Le(hn::Abs(z), hn::Set(d, l1));
-    const auto new_w = hn::IfThenElse(small, hn::Zero(d), hn::Neg(hn::Div(beyond, divisor)));
-    hn::StoreU(new_w, d, p.weights + i);
+    return hn::IfThenElse(small, hn::Zero(d), hn::Neg(hn::Div(beyond, divisor)));
   });
 }
 

@@ -1,6 +1,6 @@
 #include "capstan/optim/momentum.h"
 
-#include <algorithm>
+#include "capstan/optim/slot_optimizer.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "capstan/optim/momentum.cc"
@@ -15,17 +15,14 @@ namespace HWY_NAMESPACE {
 
 void MomentumKernel(const v1::OptimizerSpec& spec, const Parameters& p, const void* gradient,
                     float rate) {
-  const Shaping shaping(spec);
   const float momentum = spec.momentum();
   const bool nesterov = spec.nesterov();
-  ForEachVector(p.width, [&](auto d, size_t i) HWY_ATTR {
+  UpdateWeights(p, Shaping(spec), gradient, [&](auto d, size_t i, auto w, auto g) HWY_ATTR {
     const auto mu = hn::Set(d, momentum);
-    const auto w = hn::LoadU(d, p.weights + i);
-    const auto g = ShapedGradient(d, shaping, gradient, i, w);
     const auto m = hn::Add(hn::Mul(mu, hn::LoadU(d, p.slots + i)), g);
     hn::StoreU(m, d, p.slots + i);
     const auto direction = nesterov ? hn::Add(g, hn::Mul(mu, m)) : m;
-    hn::StoreU(hn::Sub(w, hn::Mul(hn::Set(d, rate), direction)), d, p.weights + i);
+    return hn::Sub(w, hn::Mul(hn::Set(d, rate), direction));
   });
 }
 
@@ -35,30 +32,13 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace capstan {
-namespace {
 
 HWY_EXPORT(MomentumKernel);
 
-class Momentum : public Optimizer {
- public:
-  explicit Momentum(const v1::OptimizerSpec& spec) : spec_(spec) {}
-
-  size_t SlotCount(size_t width) const override { return width; }
-  void Initialize(const Parameters& p, float) const override {
-    std::fill_n(p.slots, p.width, 0.0f);
-  }
-  void Apply(const Parameters& p, const void* gradient, float rate) const override {
-    HWY_DYNAMIC_DISPATCH(MomentumKernel)(spec_, p, gradient, rate);
-  }
-
- private:
-  const v1::OptimizerSpec spec_;
-};
-
-}  // namespace
-
 std::unique_ptr<Optimizer> MakeMomentum(const v1::OptimizerSpec& spec) {
-  return std::make_unique<Momentum>(spec);
+  return NewSlotOptimizer(spec, {.per_weight = 1}, [](const auto&... arguments) {
+    HWY_DYNAMIC_DISPATCH(MomentumKernel)(arguments...);
+  });
 }
 
 }  // namespace capstan

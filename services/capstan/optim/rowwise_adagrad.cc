@@ -39,10 +39,8 @@ void RowwiseAdagradKernel(const v1::OptimizerSpec& spec, const Parameters& p, co
   float& sum = p.slots[0];
   sum += SumOfSquares(shaping, p, gradient) / static_cast<float>(p.width);
   const float row_rate = rate / (std::sqrt(sum) + spec.epsilon());
-  ForEachVector(p.width, [&](auto d, size_t i) HWY_ATTR {
-    const auto w = hn::LoadU(d, p.weights + i);
-    const auto g = ShapedGradient(d, shaping, gradient, i, w);
-    hn::StoreU(hn::Sub(w, hn::Mul(hn::Set(d, row_rate), g)), d, p.weights + i);
+  UpdateWeights(p, shaping, gradient, [&](auto d, size_t, auto w, auto g) HWY_ATTR {
+    return hn::Sub(w, hn::Mul(hn::Set(d, row_rate), g));
   });
 }
 
