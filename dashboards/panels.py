@@ -140,21 +140,25 @@ STATE = " + ".join(f"{number} * {_in_state(state)}" for number, state in enumera
 STATE_NAMES = values_as(dict(enumerate(_STATES.items())))
 
 
-def _annotation(name, color, query, title):
-    return {"name": name, "enable": True, "iconColor": color, "datasource": SOURCE, "expr": expand(query),
+def _annotation(name, color, title, query):
+    """`query(back, ago)` is true around the event; `ago` is to stand behind each selector, `back` is the same in seconds.
+    A line is drawn where it has become true, also where events follow each other closely."""
+    begins = f"{query(0, '')} unless {query(15, ' offset 15s')}"
+    return {"name": name, "enable": True, "iconColor": color, "datasource": SOURCE, "expr": expand(begins),
             "titleFormat": title, "step": "15s", "useValueForTime": False}
 
 
 ANNOTATIONS = [
     # By its age: between the last scrape of the one and the first of the next may be any time.
-    _annotation("Restarts", "red", "time() - max by (role, shard) (capstan_process_start_timestamp_seconds"
-                '{$S,role!="worker"}) < 60', "{{role}} {{shard}} restarted"),
-    _annotation("Checkpoints", "green",
-                'increase(sum(capstan_checkpoint_commits_total{$S,result="ok"})[15s:5s]) > 0', "checkpoint"),
-    _annotation("Workers", "blue",
-                'changes(sum(capstan_workers{$S,state!="lost"})[15s:5s]) > 0', "workers joined or left"),
-    _annotation("Views", "purple", "changes(max(capstan_view_epoch{$S})[15s:5s]) > 0",
-                "something joined, left or changed"),
+    _annotation("Restarts", "red", "{{role}} {{shard}} restarted", lambda back, ago:
+                "(time() - %d - max by (role, shard) (capstan_process_start_timestamp_seconds"
+                '{$S,role!="worker"}%s) < 60)' % (back, ago)),
+    _annotation("Checkpoints", "green", "checkpoint", lambda back, ago:
+                '(increase(sum(capstan_checkpoint_commits_total{$S,result="ok"})[15s:5s]%s) > 0)' % ago),
+    _annotation("Workers", "blue", "workers joined or left", lambda back, ago:
+                '(changes(sum(capstan_workers{$S,state!="lost"})[15s:5s]%s) > 0)' % ago),
+    _annotation("Views", "purple", "something joined, left or changed", lambda back, ago:
+                "(changes(max(capstan_view_epoch{$S})[15s:5s]%s) > 0)" % ago),
 ]
 
 
