@@ -79,9 +79,8 @@ std::set<uint32_t> ChiefMachine::FreezingShards(absl::Time now) const {
 // over all shards.
 void ChiefMachine::DealAnew(absl::Time now) {
   const std::string cause =
-      absl::StrCat("the job had ", shard_count_, " shards and has ", options_.shards);
-  shard_count_ = options_.shards;
-  views_.MakeMap(plan_.spec.partition_count(), shard_count_);
+      absl::StrCat("the job had ", shard_count(), " shards and has ", options_.shards);
+  views_.MakeMap(plan_.spec.partition_count(), options_.shards);
   ReturnToCheckpoint(cause, 0, now);
 }
 

@@ -43,7 +43,6 @@ CheckpointerOptions CheckpointerOf(const ChiefOptions& options, const v1::JobSpe
 ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now, JobHistory history)
     : options_(options),
       plan_(std::move(plan)),
-      shard_count_(options.shards),
       generations_(options.term),
       shards_(options.shards),
       workers_(MembershipOf(options, plan_.spec)),
@@ -114,7 +113,6 @@ absl::StatusOr<v1::RegisterWorkerReply> ChiefMachine::RegisterWorker(
 v1::ShardHeartbeatReply ChiefMachine::ShardHeartbeat(const v1::ShardHeartbeatRequest& request,
                                                      absl::Time now) {
   v1::ShardHeartbeatReply reply;
-  reply.set_examples(progress_.examples());
   Shard* shard = shards_.Find(request.index(), Incarnation{request.incarnation()});
   if (shard == nullptr) return reply;
   reply.set_known(true);
@@ -155,7 +153,7 @@ v1::WorkerHeartbeatReply ChiefMachine::WorkerHeartbeat(const v1::WorkerHeartbeat
     FillReply(request, *worker, reply);
     reply.set_known(true);
   }
-  reply.set_state(state_);
+  reply.set_state(told_state());
   reply.set_examples(progress_.examples());
   return reply;
 }
@@ -266,7 +264,7 @@ void ChiefMachine::RefreshView(absl::Time now) {
       member.training = trains;
     }
   }
-  if (views_.Update(state_, shards_, workers_) || gate_.published().epoch().n() == 0) {
+  if (views_.Update(told_state(), shards_, workers_) || gate_.published().epoch().n() == 0) {
     keeper_.Note();
     gate_.Offer(views_.current(), keeper_);
   }
@@ -279,7 +277,7 @@ void ChiefMachine::RefreshView(absl::Time now) {
 std::vector<uint32_t> ChiefMachine::ShardIndexes() const {
   std::vector<uint32_t> indexes;
   for (const auto& [index, shard] : shards_.shards()) {
-    if (index < shard_count_) indexes.push_back(index);
+    if (index < shard_count()) indexes.push_back(index);
   }
   return indexes;
 }

@@ -180,7 +180,9 @@ class ChiefMachine {
   void AnswerAskers(const absl::StatusOr<std::string>& uri);
   void Prune();
   std::set<uint32_t> LeavingShards() const;
-  bool growing() const { return shard_count_ < options_.shards; }
+  // Partitions are dealt over so many; fewer than wished until DealAnew.
+  uint32_t shard_count() const { return views_.has_map() ? views_.shards() : options_.shards; }
+  bool growing() const { return shard_count() < options_.shards; }
   bool MayGrow(absl::Time now) const;
   std::set<uint32_t> FreezingShards(absl::Time now) const;
   void DealAnew(absl::Time now);
@@ -219,13 +221,16 @@ class ChiefMachine {
   uint64_t timeline() const { return views_.current().timeline(); }
   std::vector<uint32_t> ShardIndexes() const;
   absl::Duration worker_lease() const;
+  // The end is told when it stands: the next chief might not know of it.
+  v1::JobState told_state() const {
+    return keeper_.Stands(completion_) ? state_ : v1::JOB_STATE_CHECKPOINTING;
+  }
   bool ended() const { return state_ == v1::JOB_STATE_COMPLETED || state_ == v1::JOB_STATE_FAILED; }
   void Log(LogEvent::Level level, std::string message,
            std::vector<std::pair<std::string, std::string>> fields = {});
 
   ChiefOptions options_;
   JobPlan plan_;
-  uint32_t shard_count_;  // Partitions are dealt over so many; fewer than wished until DealAnew.
   v1::JobState state_ = v1::JOB_STATE_PENDING;
   v1::FailureKind failure_kind_ = v1::FAILURE_KIND_UNSPECIFIED;
   std::string reason_;

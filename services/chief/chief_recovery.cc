@@ -105,7 +105,7 @@ void ChiefMachine::EnterTimeline(absl::Time now) {
   RestoreProgress(own ? manifest : v1::Manifest(), now);
   keeper_.Require();
   std::set<uint32_t> shards;
-  for (uint32_t index = 0; index < shard_count_; ++index) shards.insert(index);
+  for (uint32_t index = 0; index < shard_count(); ++index) shards.insert(index);
   recovery_.BeginLoading(std::move(shards));
 }
 
@@ -196,7 +196,7 @@ void ChiefMachine::EndRecovery(absl::Time now) {
   if (loss_.cause().empty()) {
     progress_.Start(now);
     Log(LogEvent::Level::kInfo, "training begins",
-        {{"shards", absl::StrCat(shard_count_)},
+        {{"shards", absl::StrCat(shard_count())},
          {"partitions", absl::StrCat(plan_.spec.partition_count())},
          {"tasks", absl::StrCat(plan_.train.size())},
          {"epochs", absl::StrCat(plan_.spec.train().epochs())},
@@ -244,7 +244,7 @@ void ChiefMachine::AdvanceTakeover(absl::Time now) {
   // Where all are anew nothing is gained by losing what can be trained again.
   if (MayReturnAlone() && !shards_.complete()) return;
   const std::set<uint32_t> changed = takeover_.Changed(shards_);
-  if (!MayReturnAlone() || changed.size() == shard_count_) {
+  if (!MayReturnAlone() || changed.size() == shard_count()) {
     return ReturnToCheckpoint("chief and shards were started anew", 0, now);
   }
   takeover_.Settle();

@@ -38,7 +38,6 @@ void ChiefMachine::Inherit(const v1::ChiefState& state, absl::Time now) {
   const auto shards = static_cast<uint32_t>(state.view().shards_size());
   // What more shards hold fewer cannot go on with.
   if (!runs || shards > options_.shards || !same_data) return;
-  shard_count_ = shards;
   state_ = v1::JOB_STATE_RUNNING;
   stop_ = state.reason();
   for (const v1::Evaluation& evaluation : evaluations_.history()) {

@@ -31,8 +31,7 @@ v1::GetStatusReply ChiefMachine::Status(absl::Time now) const {
   const WorkTotals totals = work_.totals();
   v1::GetStatusReply reply;
   reply.set_job(plan_.spec.job());
-  // The end is told when it stands: the next chief might not know of it.
-  const v1::JobState state = keeper_.Stands(completion_) ? state_ : v1::JOB_STATE_CHECKPOINTING;
+  const v1::JobState state = told_state();
   reply.set_state(state);
   reply.set_reason(reason_);
   reply.set_failure_kind(failure_kind_);

@@ -52,7 +52,6 @@ ReportOutcome LaneTable::Report(std::span<const MemberId> members, const v1::Lea
   lane->loss_sum = report.loss_sum();
   lane->cursor = std::max(lane->cursor, report.batches_done());
   if (report.round() > 0) rounds_ = std::max(rounds_, report.round() - 1);
-  rounds_ = std::max(rounds_, lane->cursor);
   for (const v1::LaneTaskDone& done : report.lane_tasks_done()) {
     TakeDone(static_cast<size_t>(lane - lanes_.data()), done, outcome);
     if (done.ordinal() <= lane->done) continue;

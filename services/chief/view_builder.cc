@@ -46,7 +46,7 @@ bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Mem
   next.set_state(state);
   next.clear_shards();
   for (const auto& [index, shard] : shards.shards()) {
-    if (shards_ > 0 && index >= shards_) continue;
+    if (has_map() && index >= shards_) continue;
     v1::ShardInfo& info = *next.add_shards();
     info.set_index(index);
     info.set_address(shard.address);

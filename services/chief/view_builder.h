@@ -33,11 +33,13 @@ class ViewBuilder {
   bool Update(v1::JobState state, const ShardTable& shards, const Membership& workers);
 
   const v1::View& current() const { return view_; }
+  bool has_map() const { return view_.owners_size() > 0; }
+  uint32_t shards() const { return shards_; }          // That the map is over, from 0.
   uint32_t keeper() const { return view_.owners(0); }  // REQUIRES: the map is made.
 
  private:
   v1::View view_;
-  uint32_t shards_ = 0;   // Those that the map is over, from 0; 0: there is no map.
+  uint32_t shards_ = 0;
   bool changed_ = false;  // Since the last Update.
   std::vector<v1::MemberInfo> inherited_;
 };

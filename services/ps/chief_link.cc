@@ -119,7 +119,6 @@ void ChiefLink::Heartbeat() {
                                         if (!reply.ok()) return;  // Tried again at the next beat.
                                         heard_ = shard_->clock().Now();
                                         may_leave_ = reply->may_leave();
-                                        shard_->SetProgress(reply->examples());
                                         if (!reply->known()) RegisterAgain();
                                       });
 }

@@ -19,11 +19,13 @@ OpenAnswer Only(v1::OpenRoundReply::Answer answer) { return {answer, 0, {}, 0}; 
 
 }  // namespace
 
-KeeperMachine::KeeperMachine(int lanes, int backup_workers)
-    : backup_workers_(backup_workers), lanes_(static_cast<size_t>(lanes)) {}
+KeeperMachine::KeeperMachine(int lanes, int backup_workers, uint64_t max_rounds)
+    : backup_workers_(backup_workers),
+      max_rounds_(max_rounds),
+      lanes_(static_cast<size_t>(lanes)) {}
 
-KeeperMachine::KeeperMachine(int backup_workers, const KeeperState& state)
-    : KeeperMachine(static_cast<int>(state.lanes.size()), backup_workers) {
+KeeperMachine::KeeperMachine(int backup_workers, const KeeperState& state, uint64_t max_rounds)
+    : KeeperMachine(static_cast<int>(state.lanes.size()), backup_workers, max_rounds) {
   last_ = state.last;
   for (size_t i = 0; i < lanes_.size(); ++i) {
     lanes_[i].cursor = state.lanes[i].cursor;
@@ -59,7 +61,7 @@ absl::StatusOr<KeeperAnswers> KeeperMachine::Open(const OpenRequest& request, ab
 
 // A lane that has reported waits for the next round; at a boundary that is held, everybody waits.
 bool KeeperMachine::CanOpen(const Lane& lane) const {
-  return !lane.arrived && (round_opened_ || !hold_);
+  return !lane.arrived && (round_opened_ || !hold_) && !AtLimit();
 }
 
 // REQUIRES: the lane has ended, or can open.
@@ -70,7 +72,7 @@ OpenAnswer KeeperMachine::AnswerNow(const Lane& lane) {
 }
 
 OpenAnswer KeeperMachine::AnswerWait(const Lane& lane) const {
-  return {v1::OpenRoundReply::ANSWER_WAIT, open_round() + (lane.arrived ? 1 : 0), {}, 0};
+  return {v1::OpenRoundReply::ANSWER_WAIT, open_round() + (lane.arrived ? 1 : 0), last_, 0};
 }
 
 absl::StatusOr<KeeperMachine::ReportResult> KeeperMachine::Report(const LaneReport& report) {
@@ -132,8 +134,10 @@ void KeeperMachine::AnswerWaiters(KeeperAnswers& answers) {
   // Boundaries first: an answer OPEN below would end this one.
   if (AtBoundary()) AnswerHolds(answers);
   for (Lane& lane : lanes_) {
-    if (!lane.waiter || !(lane.ended || CanOpen(lane))) continue;
-    answers.push_back({lane.waiter->id, AnswerNow(lane)});
+    if (!lane.waiter) continue;
+    const bool now = lane.ended || CanOpen(lane);
+    if (!now && !AtLimit()) continue;  // At the limit everybody hears that the last is closed.
+    answers.push_back({lane.waiter->id, now ? AnswerNow(lane) : AnswerWait(lane)});
     lane.waiter.reset();
   }
 }

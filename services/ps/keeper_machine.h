@@ -28,7 +28,7 @@ namespace capstan::ps {
 struct OpenAnswer {
   v1::OpenRoundReply::Answer answer = v1::OpenRoundReply::ANSWER_UNSPECIFIED;
   uint64_t round = 0;   // OPEN: the open one. WAIT: the first that the lane may still compute.
-  ClosedSet closed;     // OPEN: what round - 1 consisted of.
+  ClosedSet closed;     // OPEN, WAIT: the last one.
   uint64_t cursor = 0;  // OPEN, ENDED: closed sets that held the lane.
 };
 // Where the rounds stand: what a checkpoint keeps.
@@ -73,8 +73,9 @@ class KeeperMachine {
  public:
   static constexpr size_t kMaxHoldWaiters = 8;
 
-  KeeperMachine(int lanes, int backup_workers);
-  KeeperMachine(int backup_workers, const KeeperState& state);
+  // After `max_rounds` none opens; 0: there is no limit.
+  KeeperMachine(int lanes, int backup_workers, uint64_t max_rounds = 0);
+  KeeperMachine(int backup_workers, const KeeperState& state, uint64_t max_rounds = 0);
 
   // A holder announces its generation, which from now on fences lower ones off, and asks for the
   // round that is open. A lane that has reported waits for the next; a holder that is new to it is
@@ -136,6 +137,7 @@ class KeeperMachine {
   };
 
   int LanesWithData() const;
+  bool AtLimit() const { return max_rounds_ > 0 && last_.round >= max_rounds_; }
   bool CanOpen(const Lane& lane) const;
   bool AtBoundary() const;
   void AnswerHolds(KeeperAnswers& answers);
@@ -147,6 +149,7 @@ class KeeperMachine {
   void AnswerWaiters(KeeperAnswers& answers);
 
   int backup_workers_;
+  uint64_t max_rounds_;
   ClosedSet last_;
   std::vector<Lane> lanes_;
   bool round_opened_ = false;  // Somebody has been answered OPEN for the open round.

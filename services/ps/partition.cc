@@ -46,6 +46,7 @@ void Partition::Load(PartitionContent content) {
     store_.swap(content.store);
     std::swap(machine_, content.machine);
     kept_.swap(dropped);
+    progress_ = 0;  // Every push tells it.
     base_ = content.base;
     copy_ = CopyStage::kNone;
     CountKept();
@@ -107,6 +108,9 @@ v1::PartitionFate Partition::Push(const std::shared_ptr<const PushMessage>& push
   fate.set_partition(part.partition);
   const TimedLock lock(mu_, context_.metrics);
   if (push->head().has_stage()) CatchUpLocked(now);
+  if (Timeline{push->head().header().timeline()} == machine_.timeline()) {
+    progress_ = std::max(progress_, push->head().progress_examples());
+  }
   HoldBackIfFull();
   if (push->Holds(part, Part::kDense)) fate.set_dense(PushPart(Part::kDense, gradient, now));
   if (push->Holds(part, Part::kSparse)) fate.set_sparse(PushPart(Part::kSparse, gradient, now));
@@ -160,7 +164,7 @@ UpdateContext Partition::ContextOf(const Update& update) const {
   UpdateContext context;
   context.compensate_lambda = policy.compensate_lambda();
   if (update.round == 0) {
-    context.progress_examples = context_.progress_examples.load(std::memory_order_relaxed);
+    context.progress_examples = progress_;
   } else {
     // A function of the round alone: it comes out the same whoever works. With backup workers a
     // round closes with so many lanes fewer.

@@ -41,7 +41,6 @@ struct PartitionContext {
   const Rounds& rounds;
   ShardMetrics& metrics;
   SlabArena& slabs;
-  const std::atomic<uint64_t>& progress_examples;  // Acknowledged in the whole job.
   KeptBytes& kept;
 };
 
@@ -137,7 +136,7 @@ class Partition {
   void ApplyBlocks(const Update& update, const UpdateContext& context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Observe(const Update& update, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  UpdateContext ContextOf(const Update& update) const;
+  UpdateContext ContextOf(const Update& update) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WriteRows(const PullQuery& query, size_t table, wire::PayloadWriter& writer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WriteBlock(const PullQuery& query, size_t block, wire::PayloadWriter& writer)
@@ -150,7 +149,8 @@ class Partition {
   // nullptr: empty; then the machine is of timeline 0, which refuses everything.
   std::unique_ptr<PartitionStore> store_ ABSL_GUARDED_BY(mu_) ABSL_PT_GUARDED_BY(mu_);
   PartitionMachine machine_ ABSL_GUARDED_BY(mu_);
-  std::string base_ ABSL_GUARDED_BY(mu_);  // The checkpoint that changes are known to.
+  uint64_t progress_ ABSL_GUARDED_BY(mu_) = 0;  // Of the job, in examples: as pushes have told.
+  std::string base_ ABSL_GUARDED_BY(mu_);       // The checkpoint that changes are known to.
   CopyStage copy_ ABSL_GUARDED_BY(mu_) = CopyStage::kNone;
   int64_t kept_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // As counted in context_.kept.
   uint64_t last_handle_ ABSL_GUARDED_BY(mu_) = 0;

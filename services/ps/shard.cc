@@ -62,7 +62,7 @@ Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metri
       metrics_(metrics),
       clock_(clock),
       clocks_needed_(catalog_.IsSsp(Part::kDense) || catalog_.IsSsp(Part::kSparse)),
-      context_{catalog_, rounds_, metrics_, slabs_, progress_examples_, kept_},
+      context_{catalog_, rounds_, metrics_, slabs_, kept_},
       clocks_(BoundOf(catalog_)) {
   for (uint32_t i = 0; i < catalog_.job().partition_count(); ++i) {
     partitions_.push_back(std::make_unique<Partition>(context_));
@@ -192,8 +192,9 @@ absl::Status Shard::Serve(uint64_t timeline, const RoundsStart& rounds) {
     const v1::UpdatePolicy& policy = catalog_.policy(part);
     if (!catalog_.IsSync(part) || keeper || !partitions_[0]->loaded()) continue;
     const int backups = static_cast<int>(policy.backup_workers());
-    keeper = rounds.keeper ? KeeperMachine(backups, *rounds.keeper)
-                           : KeeperMachine(static_cast<int>(policy.lanes()), backups);
+    const uint64_t max_rounds = catalog_.job().train().max_steps();
+    keeper = rounds.keeper ? KeeperMachine(backups, *rounds.keeper, max_rounds)
+                           : KeeperMachine(static_cast<int>(policy.lanes()), backups, max_rounds);
   }
   SetKeeper(timeline, std::move(keeper));
   absl::MutexLock lock(&view_mu_);
@@ -370,13 +371,6 @@ void Shard::Tick() {
     if (keeper_) rounds = keeper_->Tick(now);
   }
   AnswerRounds(rounds);
-}
-
-void Shard::SetProgress(uint64_t examples) {
-  // Monotone, whatever order heartbeats come in.
-  if (examples > progress_examples_.load(std::memory_order_relaxed)) {
-    progress_examples_.store(examples, std::memory_order_relaxed);
-  }
 }
 
 }  // namespace capstan::ps

@@ -112,7 +112,6 @@ class Shard {
   void Tick();
   // Forgets the push sessions of clients that have been silent for long; call every heartbeat.
   void ExpireSessions(absl::Time now);
-  void SetProgress(uint64_t examples);
   ShardMetrics::ShardFacts Facts() const;
   v1::ShardReport Report() const;
 
@@ -146,7 +145,6 @@ class Shard {
   ShardMetrics& metrics_;
   const Clock& clock_;
   const bool clocks_needed_;  // A part is ssp.
-  std::atomic<uint64_t> progress_examples_{0};
   std::atomic<uint64_t> timeline_{0};
   Rounds rounds_;
   SlabArena slabs_;

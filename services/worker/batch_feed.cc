@@ -107,11 +107,19 @@ uint64_t BatchFeed::ExamplesOfTasks() const {
   return examples;
 }
 
+bool BatchFeed::IsNextDone(absl::Span<const FedTask> fed, uint64_t cursor) const {
+  return told_ < fed.size() && fed[told_].loaded && told_cursor_ + fed[told_].batches <= cursor;
+}
+
+bool BatchFeed::HasDone(uint64_t cursor) const {
+  return feed_ && IsNextDone(prefetcher_.Tasks(*feed_), cursor);
+}
+
 std::vector<v1::LaneTaskDone> BatchFeed::TakeDone(uint64_t cursor) {
   std::vector<v1::LaneTaskDone> done;
   if (!feed_) return done;
   const std::vector<FedTask> fed = prefetcher_.Tasks(*feed_);
-  while (told_ < fed.size() && fed[told_].loaded && told_cursor_ + fed[told_].batches <= cursor) {
+  while (IsNextDone(fed, cursor)) {
     v1::LaneTaskDone& task = done.emplace_back();
     task.set_ordinal(tasks_[told_].ordinal);
     task.set_batches(fed[told_].batches);

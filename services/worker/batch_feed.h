@@ -11,6 +11,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "capstan/base/ids.h"
 #include "capstan/data/batch_prefetcher.h"
 #include "capstan/rpc/event_loop.h"
@@ -42,9 +43,10 @@ class BatchFeed {
   // Further tasks of the lane, as the chief sent them again.
   void Extend(const v1::Lease& lease);
 
-  // A lane's tasks whose batches all lie below `cursor`, each named by one call only; and the
-  // ordinal after the last task it knows of.
+  // A lane's tasks whose batches all lie below `cursor`, each named by one call only; whether there
+  // are such; and the ordinal after the last task it knows of.
   std::vector<v1::LaneTaskDone> TakeDone(uint64_t cursor);
+  bool HasDone(uint64_t cursor) const;
   // Of all tasks that have been read.
   uint64_t ExamplesOfTasks() const;
   uint64_t tasks_known() const { return next_ordinal_; }
@@ -61,6 +63,7 @@ class BatchFeed {
   void Append(const v1::LaneTask& task);
   void OpenAt(uint64_t number);
   void Serve();
+  bool IsNextDone(absl::Span<const FedTask> fed, uint64_t cursor) const;
   LeaseBatch Translate(const FedBatch& fed) const;
 
   BatchPrefetcher& prefetcher_;

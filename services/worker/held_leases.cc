@@ -124,6 +124,11 @@ bool HeldLeases::HasEnded() const {
                      [](const auto& entry) { return entry.second.work->over(); });
 }
 
+bool HeldLeases::HasNews() const {
+  return std::any_of(held_.begin(), held_.end(),
+                     [](const auto& entry) { return entry.second.work->HasNews(); });
+}
+
 void HeldLeases::ReportTo(SessionMachine& session, double step_seconds) {
   for (auto& [generation, held] : held_) session.Report(held.work->Report());
   for (const v1::Lease& lease : waiting_) session.Report(UntouchedReport(lease, draining_));

@@ -43,6 +43,7 @@ class HeldLeases {
   void Wake(absl::Time now);
 
   bool HasEnded() const;  // A lease is over and not yet reported.
+  bool HasNews() const;   // See LeaseWork.
   // Tells the session of all leases and of the member, and forgets those that are over.
   void ReportTo(SessionMachine& session, double step_seconds);
 

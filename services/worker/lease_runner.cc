@@ -204,6 +204,7 @@ void LeaseRunner::Do(const SendPush& action) {
                       .empty = action.empty,
                       .stream = action.stream,
                       .examples = static_cast<uint32_t>(step->batch->examples()),
+                      .progress_examples = member_.progress_examples,
                       .timeout = kPushTimeout};
   if (push->stage) {
     options.stage = StageName{push->stage->lane, push->stage->generation, NameOf(*push->stage)};
@@ -267,14 +268,22 @@ void LeaseRunner::Do(const SendOpen& action) {
           event.cursor = reply->cursor();
           if (closed.ok()) event.closed = *std::move(closed);
         }
+        if (event.status.ok()) HearOfRound(event.closed.round);
         if (event.status.ok() && event.answer == v1::OpenRoundReply::ANSWER_OPEN) {
-          round_ = event.round;
           closed_ = std::max(closed_, event.cursor);
+          news_ = news_ || feed_.HasDone(closed_);
           member_.times.round_wait.Add(Now() - open_began_);
           member_.metrics.round_wait_seconds.Observe(absl::ToDoubleSeconds(Now() - open_began_));
         }
         Deliver(std::move(event));
       }));
+}
+
+// `closed` is the last one that the keeper has closed.
+void LeaseRunner::HearOfRound(uint64_t closed) {
+  const uint64_t last = member_.job.train().max_steps();
+  news_ = news_ || (last > 0 && closed >= last && round_ <= last);
+  round_ = std::max(round_, closed + 1);
 }
 
 void LeaseRunner::Do(const SendReport& action) {
@@ -361,6 +370,7 @@ void LeaseRunner::Extend(const v1::Lease& lease) {
 v1::LeaseReport LeaseRunner::Report() {
   const HolderProgress progress = machine_->progress();
   v1::LeaseReport report;
+  news_ = false;
   ToProto(generation_, *report.mutable_generation());
   report.set_kind(lease_.kind());
   report.set_timeline(lease_.timeline());

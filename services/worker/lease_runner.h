@@ -36,6 +36,7 @@ struct MemberContext {
   StepPool& steps;
   MemberClock& member_clock;
   StepTimes& times;
+  const uint64_t& progress_examples;  // Of the whole job, as the chief told last.
   WorkerMetrics& metrics;
 };
 
@@ -56,6 +57,7 @@ class LeaseRunner final : public LeaseWork {
     return machine_over_ ? absl::InfiniteFuture() : machine_->NextWake();
   }
   bool over() const override { return over_; }
+  bool HasNews() const override { return news_; }
   v1::LeaseReport Report() override;
 
  private:
@@ -80,6 +82,7 @@ class LeaseRunner final : public LeaseWork {
   void OnComputed(uint64_t number);
   void Fail(const absl::Status& status);
   void CountLate();
+  void HearOfRound(uint64_t closed);
   ShardIndex Keeper() const;
   bool evaluates() const { return lease_.kind() == v1::LEASE_KIND_EVALUATION; }
   absl::Time Now() const { return member_.clock.Now(); }
@@ -105,11 +108,12 @@ class LeaseRunner final : public LeaseWork {
   StepCalls pushes_;
   v1::EvaluationResult evaluation_;
   std::vector<v1::LaneTaskDone> tasks_done_;
-  uint64_t round_ = 0;
+  uint64_t round_ = 0;   // Open, as far as the keeper has told.
   uint64_t closed_ = 0;  // Of the lane's batches: those in rounds that have been closed.
   uint64_t late_counted_ = 0;
   absl::Time open_began_;
   bool machine_over_ = false;  // It has said Finished.
+  bool news_ = false;          // Since the last report.
   bool over_ = false;          // And there is nothing to wait for.
   bool lost_ = false;
   bool returned_ = false;

@@ -27,6 +27,9 @@ class LeaseWork {
   virtual absl::Time NextWake() const = 0;
   // The work is over: finished, returned, lost or failed.
   virtual bool over() const = 0;
+  // The chief shall not wait for the next heartbeat to hear of it: a task of the lane is done, the
+  // job's last round is closed. Until the next Report.
+  virtual bool HasNews() const = 0;
   // What the chief is told. A lane's finished tasks are told until it is seen to know of them.
   virtual v1::LeaseReport Report() = 0;
 };

@@ -20,6 +20,7 @@ Member::Member(const WorkerContext& worker, MemberId id, std::unique_ptr<Network
                .steps = worker.steps,
                .member_clock = clock_,
                .times = times_,
+               .progress_examples = worker.progress_examples,
                .metrics = worker.metrics},
       leases_(id, clock_, [this](const v1::Lease& lease) {
         return std::make_unique<LeaseRunner>(context_, lease);

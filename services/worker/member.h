@@ -19,6 +19,7 @@ struct WorkerContext {
   EventLoop& loop;
   BatchPrefetcher& prefetcher;
   StepPool& steps;
+  const uint64_t& progress_examples;  // Of the whole job, as the chief told last.
   WorkerMetrics& metrics;
 };
 

@@ -14,7 +14,9 @@
 namespace capstan::worker {
 
 // Steps are counted absolutely: a member that joins begins at the start_clock that the chief gives.
-// In synchronous rounds step r - 1 is round r. Confined to the member's event loop.
+// In synchronous rounds step r - 1 is round r. A member that holds several lanes counts it as
+// finished at a shard with the first lane's push: nobody runs ahead of the others by that, for the
+// next round opens when all of them are in, or without them. Confined to the member's event loop.
 class MemberClock {
  public:
   explicit MemberClock(uint64_t start_clock = 0) : floor_(start_clock), next_(start_clock) {}

@@ -46,6 +46,11 @@ void SessionMachine::Report(const v1::LeaseReport& report) {
   urgent_ = true;
 }
 
+void SessionMachine::SetTrained(uint64_t examples) {
+  trained_ = examples;
+  if (tell_every_ > 0 && trained_ - trained_told_ >= tell_every_) urgent_ = true;
+}
+
 void SessionMachine::Drain() {
   draining_ = true;
   urgent_ = true;
@@ -67,6 +72,7 @@ v1::WorkerHeartbeatRequest SessionMachine::BeginHeartbeat(absl::Time now) {
   urgent_ = false;
   wish_repeats_ = absl::InfiniteFuture();
   last_sent_ = now;
+  trained_told_ = trained_;
   v1::WorkerHeartbeatRequest request;
   request.set_incarnation(Raw(options_.incarnation));
   request.set_name(options_.name);
@@ -88,7 +94,8 @@ v1::WorkerHeartbeatRequest SessionMachine::BeginHeartbeat(absl::Time now) {
 
 Orders SessionMachine::EndHeartbeat(const v1::WorkerHeartbeatReply& reply, absl::Time now) {
   under_way_ = false;
-  Orders orders{.known = reply.known(), .state = reply.state()};
+  Orders orders{
+      .known = reply.known(), .state = reply.state(), .progress_examples = reply.examples()};
   if (!reply.known()) {
     for (auto& [generation, lease] : leases_) lease.sent_end = false;
     return orders;

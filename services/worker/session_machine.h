@@ -1,6 +1,7 @@
 // What a worker process tells the chief and is told: its members, its leases, its wishes. All of it
 // goes through one call, the heartbeat, which is sent every `heartbeat` and at once when something
-// is urgent: a member wants a lease, or a lease has ended.
+// is urgent: a member wants a lease, a lease has ended, or so much has been trained that whatever
+// follows the job's progress would come late.
 //
 // Reports are cumulative per lease, so a heartbeat that is lost or repeated changes nothing. The
 // last report of a lease is repeated until a heartbeat that carried it has been answered by a chief
@@ -36,6 +37,7 @@ struct Orders {
   std::vector<v1::Lease> extended;  // Further tasks of a lane that is held already.
   std::vector<Generation> revoked;
   v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
+  uint64_t progress_examples = 0;  // Of the whole job.
 };
 
 // Thread-compatible.
@@ -57,6 +59,10 @@ class SessionMachine {
   void Drain();
   // What was granted in an earlier timeline than this is void.
   void ForgetBefore(uint64_t timeline);
+  // This process has trained so many examples since it began.
+  void SetTrained(uint64_t examples);
+  // The chief is told whenever so many more have been; 0: heartbeats are often enough.
+  void SetTellEvery(uint64_t examples) { tell_every_ = examples; }
   // The next heartbeat goes out at once.
   void Hurry() { urgent_ = true; }
 
@@ -91,6 +97,9 @@ class SessionMachine {
   std::map<MemberId, Member> members_;
   std::map<Generation, Held> leases_;
   v1::WorkerReport report_;
+  uint64_t trained_ = 0;
+  uint64_t trained_told_ = 0;  // As of the last heartbeat that was sent.
+  uint64_t tell_every_ = 0;
   bool draining_ = false;
   bool under_way_ = false;
   bool urgent_ = true;

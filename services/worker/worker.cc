@@ -8,6 +8,7 @@
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
+#include "worker/progress_grain.h"
 
 namespace capstan::worker {
 namespace {
@@ -65,6 +66,7 @@ Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registratio
                .loop = loop_,
                .prefetcher = prefetcher_,
                .steps = steps_,
+               .progress_examples = progress_examples_,
                .metrics = metrics_},
       session_(SessionOptionsOf(options_, job_, registration)) {}
 
@@ -101,6 +103,11 @@ WorkerEnd Worker::Run(const Shutdown& shutdown) {
                     [](const auto& entry) { return entry.second->leases().HasEnded(); })) {
       ReportAll();
     }
+    if (std::any_of(members_.begin(), members_.end(),
+                    [](const auto& entry) { return entry.second->leases().HasNews(); })) {
+      session_.Hurry();
+    }
+    session_.SetTrained(static_cast<uint64_t>(metrics_.samples.value()));
     if (now >= session_.NextHeartbeat()) SendHeartbeat();
     if (draining_ && (session_.Settled() || now >= drain_deadline_)) return WorkerEnd::kDrained;
     loop_.Poll(UntilNextDeadline());
@@ -143,6 +150,8 @@ void Worker::OnView(const v1::View& view) {
     for (auto& [id, member] : members_) member->leases().ForgetBefore(view.timeline());
   }
   view_ = view;
+  const auto members = static_cast<uint64_t>(std::max(view_.members_size(), 1));
+  session_.SetTellEvery((ProgressGrain(job_) + members - 1) / members);
   for (auto& [id, member] : members_) member->OnView(view, restarted);
 }
 
@@ -180,6 +189,7 @@ void Worker::CarryOut(const Orders& orders) {
     RegisterAgain();
     return;
   }
+  progress_examples_ = orders.progress_examples;
   for (const Generation& generation : orders.revoked) {
     for (auto& [id, member] : members_) member->leases().Revoke(generation);
   }

@@ -76,6 +76,7 @@ class Worker {
   BadRecords bad_records_;
   StepPool steps_;
   BatchPrefetcher prefetcher_;
+  uint64_t progress_examples_ = 0;  // Of the whole job, as the chief told last.
   WorkerContext context_;
   std::map<MemberId, std::unique_ptr<Member>> members_;
   SessionMachine session_;

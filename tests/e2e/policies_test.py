@@ -51,6 +51,20 @@ class PoliciesTest(unittest.TestCase):
     def sum_of(self, crew, name):
         return sum(series(crew.scrape("ps-0"), name).values())
 
+    def test_a_schedule_is_followed_though_the_job_is_over_before_the_first_heartbeat(self):
+        # With a warm-up over the first half three quarters of the records are trained with at least half of
+        # the full rate, and count as trained once.
+        batch, batches = 64, 200
+        with self.crew("sparse: {policy: async}", batch * batches, batch=batch,
+                       slow={f"worker-{i}": FAST for i in range(3)},
+                       overrides=["heartbeat=20s", "worker_lease=60s",
+                                  f"data.task_bytes={batch * batches * RECORD_BYTES // 3}",
+                                  f"optimizer.sparse.schedule={{warmup_examples: {batch * batches // 2}}}"]) as crew:
+            crew.until_state("COMPLETED", timeout=60)
+            times = ledger_times(crew.predict(self.data))
+            self.assertEqual(set(times), {0, 1})
+            self.assertAlmostEqual(sum(times) / len(times), 0.75, delta=0.08)
+
     # ---- ssp ----
 
     def lags_of_ssp(self, staleness):

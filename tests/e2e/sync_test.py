@@ -101,6 +101,13 @@ class SyncTest(unittest.TestCase):
                 for a, b in zip(many, one):
                     self.assertLess(abs(a - b), 1e-4 * largest)
 
+    def test_a_job_of_so_many_steps_closes_exactly_so_many_rounds(self):
+        files, _ = self.write_lanes(LANES, BATCH * ROUNDS)
+        with Crew(job(files, OPTIMIZERS["sgd"], LANES, BATCH), workers=2,
+                  overrides=["train.max_steps=7"]) as crew:
+            last = crew.wait()
+            self.assertEqual((last.round, last.examples), (7, 7 * LANES * BATCH))
+
     def fingerprint(self, files, shards, workers, kill=False):
         slow = {f"worker-{i}": 30 for i in range(workers)} if kill else None
         text = job(files, OPTIMIZERS["adam"], 8, BATCH, "{preset: deepfm, embedding_dim: 4, hidden: [16]}")

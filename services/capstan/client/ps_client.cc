@@ -24,6 +24,7 @@ v1::PushRequest PushHead(const PushOptions& options, v1::RequestHeader header, v
   *head.mutable_header() = std::move(header);
   head.set_dtype(dtype);
   head.set_examples(options.examples);
+  head.set_progress_examples(options.progress_examples);
   if (options.stream) {
     v1::StreamPush& stream = *head.mutable_stream();
     stream.set_stream(options.stream->stream.value);

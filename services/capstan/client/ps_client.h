@@ -74,6 +74,7 @@ struct PushOptions {
   std::optional<StreamPush> stream;  // Parts that are not synchronous.
   std::optional<StageName> stage;    // Parts that are.
   uint32_t examples = 0;
+  uint64_t progress_examples = 0;  // Of the whole job, as the chief told last.
   absl::Duration timeout = absl::Seconds(10);
 };
 

@@ -76,6 +76,36 @@ TEST(PoliciesTest, CompensationMovesAStaleGradientByHowFarTheWeightsHaveGone) {
   StaleClient(policy).ExpectAfter(/*gradient=*/-4, /*value=*/3);
 }
 
+TEST(PoliciesTest, TheLearningRateFollowsTheProgressThatPushesTell) {
+  v1::UpdatePolicy async;
+  async.set_kind(v1::POLICY_KIND_ASYNC);
+  v1::JobSpec job = JobWith(async);
+  job.mutable_tables(0)->mutable_optimizer()->mutable_schedule()->set_warmup_examples(100);
+  job.mutable_tensors(0)->mutable_optimizer()->mutable_schedule()->set_warmup_examples(100);
+  LocalShards shards(job, 2);
+  Trainer trainer(shards);
+  trainer.Plan({1, 2, 3});
+  ASSERT_TRUE(trainer.Pull().status.ok());
+  uint64_t seq = 0;
+  const auto push = [&](uint64_t progress) {
+    ASSERT_TRUE(trainer
+                    .Push({.stream = StreamPush{StreamId::Session(1), seq++, {1, 1}, 0},
+                           .progress_examples = progress},
+                          /*gradient=*/-1)
+                    .status.ok());
+    ASSERT_TRUE(trainer.Pull().status.ok());
+  };
+  push(0);
+  EXPECT_THAT(trainer.rows, Each(0));
+  EXPECT_THAT(trainer.dense, Each(0));
+  push(50);
+  EXPECT_THAT(trainer.rows, Each(0.5f));
+  EXPECT_THAT(trainer.dense, Each(0.5f));
+  push(25);  // From one who has heard less: it does not go back.
+  EXPECT_THAT(trainer.rows, Each(1));
+  EXPECT_THAT(trainer.dense, Each(1));
+}
+
 TEST(PoliciesTest, CompensationNeedsTheWeightsAsPulled) {
   StaleClient stale(Stale(v1::STALE_GRADIENTS_COMPENSATE));
   stale.trainer.send_pulled = false;

@@ -46,6 +46,7 @@ class Runner final : public worker::LeaseWork {
     return machine_over_ ? absl::InfiniteFuture() : machine_->NextWake();
   }
   bool over() const override { return over_; }
+  bool HasNews() const override { return false; }  // A heartbeat is early enough here.
   v1::LeaseReport Report() override;
 
  private:

@@ -106,7 +106,6 @@ void ShardProcess::Heartbeat() {
         if (!reply.ok()) return;
         heard_ = cast_.schedule().Now();
         may_leave_ = reply->may_leave();
-        shard_->SetProgress(reply->examples());
         if (!reply->known()) Register();
       });
 }

@@ -54,10 +54,13 @@ TEST(ChiefEndTest, NobodyIsToldOfTheEndBeforeItIsStored) {
   ASSERT_THAT(crew.manifests, SizeIs(1));
   EXPECT_EQ(crew.Status().state(), v1::JOB_STATE_CHECKPOINTING);
   EXPECT_EQ(crew.Status().model_uri(), "");
+  EXPECT_EQ(crew.Heartbeat("a").state(), v1::JOB_STATE_CHECKPOINTING);
+  EXPECT_EQ(crew.views.back().state(), v1::JOB_STATE_CHECKPOINTING);
   crew.hold_states = false;
   crew.machine.OnStateStored(absl::OkStatus(), crew.now);
   crew.AnswerCalls();
   EXPECT_EQ(crew.states.back().state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(crew.views.back().state(), v1::JOB_STATE_COMPLETED);
   EXPECT_EQ(crew.Status().state(), v1::JOB_STATE_COMPLETED);
   EXPECT_EQ(crew.Status().model_uri(), crew.manifests[0].uri);
 }

@@ -74,6 +74,7 @@ TEST(ChiefLanesTest, ReleasesALaneAtTheFirstTaskThatIsNotDone) {
   crew.RegisterWorker("dies");
   const v1::Lease lease = crew.Heartbeat("dies").leases(0);
   v1::LeaseReport report = Crew::Partly(lease, 5);  // Two tasks of two batches, and one batch.
+  report.set_round(6);
   for (uint64_t ordinal : {0, 1}) {
     v1::LaneTaskDone& done = *report.add_lane_tasks_done();
     done.set_ordinal(ordinal);

@@ -61,7 +61,7 @@ class Subject {
   explicit Subject(v1::PolicyKind policy)
       : catalog_(*Catalog::Create(Job(policy))),
         metrics_(registry_),
-        partition_({catalog_, rounds_, metrics_, slabs_, progress_examples_, kept_}) {
+        partition_({catalog_, rounds_, metrics_, slabs_, kept_}) {
     absl::StatusOr<PartitionContent> content =
         InitialContent(catalog_, PartitionIndex{0}, kTimeline, slabs_);
     CAPSTAN_CHECK(content.ok());
@@ -138,7 +138,6 @@ class Subject {
   Rounds rounds_;
   ShardMetrics metrics_;
   SlabArena slabs_;
-  std::atomic<uint64_t> progress_examples_{0};
   KeptBytes kept_;
   Partition partition_;
 };

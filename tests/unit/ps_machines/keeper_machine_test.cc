@@ -38,6 +38,30 @@ TEST(KeeperTest, WhoHasReportedWaitsForTheNextRound) {
   EXPECT_EQ(std::get<OpenAnswer>(result.answers[0].answer).round, 2u);
 }
 
+TEST(KeeperTest, AfterTheLastRoundNoneOpensAndWhoeverWaitsHearsThatItIsClosed) {
+  KeeperMachine keeper(/*lanes=*/2, /*backup_workers=*/0, /*max_rounds=*/1);
+  Open(keeper, 0, kFirst);
+  Report(keeper, 0, kFirst, 1);
+  Open(keeper, 0, kFirst, 7);
+  Open(keeper, 1, kFirst);
+  const auto result = keeper.Report({LaneIndex{1}, kFirst, 1, 8, false}).value();
+  ASSERT_EQ(result.answers.size(), 1u);
+  const auto& told = std::get<OpenAnswer>(result.answers[0].answer);
+  EXPECT_EQ(told.answer, Opened::ANSWER_WAIT);
+  EXPECT_EQ(told.closed.round, 1u);
+  EXPECT_EQ(Open(keeper, 1, kFirst, 8).answer, Opened::ANSWER_UNSPECIFIED) << "parked";
+  EXPECT_FALSE(keeper.ended());
+}
+
+TEST(KeeperTest, ALaneThatWaitsInAnOpenRoundIsToldOfTheRoundBefore) {
+  KeeperMachine keeper(/*lanes=*/2, /*backup_workers=*/0, /*max_rounds=*/1);
+  Open(keeper, 0, kFirst);
+  Report(keeper, 0, kFirst, 1);
+  const OpenAnswer told = Open(keeper, 0, kSecond, 8);
+  EXPECT_EQ(told.answer, Opened::ANSWER_WAIT);
+  EXPECT_EQ(told.closed.round, 0u);
+}
+
 TEST(KeeperTest, EveryWaitHasADeadline) {
   KeeperMachine keeper(2, 0);
   Open(keeper, 0, kFirst);

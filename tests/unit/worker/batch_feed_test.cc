@@ -105,12 +105,15 @@ TEST_F(BatchFeedTest, ALanesTasksAreDoneWhenTheCursorHasPassedThem) {
   BatchPrefetcher prefetcher(options_, {}, *source_, bad_);
   BatchFeed feed(prefetcher, loop_, Lane(/*complete=*/true));
   ASSERT_TRUE(Read(feed, 13).ok());
+  EXPECT_FALSE(feed.HasDone(12));
   EXPECT_TRUE(feed.TakeDone(12).empty());
+  EXPECT_TRUE(feed.HasDone(13));
   std::vector<v1::LaneTaskDone> done = feed.TakeDone(13);
   ASSERT_EQ(done.size(), 1u);
   EXPECT_EQ(done[0].ordinal(), 4u);
   EXPECT_EQ(done[0].batches(), 3u);
   EXPECT_EQ(done[0].examples(), 5u);
+  EXPECT_FALSE(feed.HasDone(13));
   EXPECT_TRUE(feed.TakeDone(13).empty());
 }
 

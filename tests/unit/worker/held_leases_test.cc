@@ -31,6 +31,7 @@ class HeldLeasesTest : public ::testing::Test {
     void OnView(const std::vector<ShardIndex>&) override {}
     absl::Time NextWake() const override { return absl::InfiniteFuture(); }
     bool over() const override { return test_.over_ == lease_.generation().count(); }
+    bool HasNews() const override { return test_.news_ == lease_.generation().count(); }
     v1::LeaseReport Report() override {
       v1::LeaseReport report;
       *report.mutable_generation() = lease_.generation();
@@ -61,12 +62,22 @@ class HeldLeasesTest : public ::testing::Test {
   std::vector<uint64_t> at_work_;  // Their counts.
   std::vector<uint64_t> revoked_;
   uint64_t over_ = 0;
+  uint64_t news_ = 0;
   SessionMachine session_{{.name = "w", .members = {MemberId{1}}}};
   MemberClock clock_;
   HeldLeases leases_{MemberId{1}, clock_, [this](const v1::Lease& lease) {
                        return std::make_unique<Work>(*this, lease);
                      }};
 };
+
+TEST_F(HeldLeasesTest, TheNewsOfOneLeaseAreNews) {
+  Place(kTimeline);
+  Grant(1);
+  Grant(2);
+  EXPECT_FALSE(leases_.HasNews());
+  news_ = 1;
+  EXPECT_TRUE(leases_.HasNews());
+}
 
 TEST_F(HeldLeasesTest, NothingBeginsBeforeTheViewSaysWhereThePartitionsAre) {
   Grant(1);

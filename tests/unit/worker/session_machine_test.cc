@@ -69,6 +69,31 @@ TEST(SessionMachineTest, AnUnmetWishOfACompletedJobWaitsForTheOrdinaryHeartbeat)
   EXPECT_EQ(session.NextHeartbeat(), kStart + absl::Seconds(1));
 }
 
+TEST(SessionMachineTest, TheChiefIsToldAtOnceWhenAsMuchHasBeenTrainedAsItWantsToHearOf) {
+  SessionMachine session = TwoMembers();
+  session.SetTellEvery(100);
+  session.SetTrained(30);
+  session.BeginHeartbeat(kStart);
+  session.EndHeartbeat(Known(), kStart);
+  session.SetTrained(129);
+  EXPECT_EQ(session.NextHeartbeat(), kStart + absl::Seconds(1));
+  session.SetTrained(130);
+  EXPECT_LT(session.NextHeartbeat(), kStart + absl::Milliseconds(10));
+  session.BeginHeartbeat(kStart);
+  session.EndHeartbeat(Known(), kStart);
+  EXPECT_EQ(session.NextHeartbeat(), kStart + absl::Seconds(1));
+}
+
+TEST(SessionMachineTest, TheJobsProgressIsWhatTheLastAnswerSays) {
+  SessionMachine session = TwoMembers();
+  for (uint64_t examples : {500, 200}) {  // It goes back where a checkpoint is returned to.
+    session.BeginHeartbeat(kStart);
+    v1::WorkerHeartbeatReply reply = Known();
+    reply.set_examples(examples);
+    EXPECT_EQ(session.EndHeartbeat(reply, kStart).progress_examples, examples);
+  }
+}
+
 TEST(SessionMachineTest, OnlyOneHeartbeatIsUnderWay) {
   SessionMachine session = TwoMembers();
   session.BeginHeartbeat(kStart);
