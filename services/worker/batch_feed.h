@@ -16,6 +16,7 @@
 #include "capstan/data/batch_prefetcher.h"
 #include "capstan/rpc/event_loop.h"
 #include "capstan/v1/chief.pb.h"
+#include "worker/lease_course.h"
 
 namespace capstan::worker {
 
@@ -27,13 +28,13 @@ struct LeaseBatch {
 };
 
 // Confined to the event loop.
-class BatchFeed {
+class BatchFeed final : public TasksRead {
  public:
   using OnRead = absl::AnyInvocable<void(absl::StatusOr<LeaseBatch>)>;
 
   // `prefetcher` and `loop` must outlive the feed.
   BatchFeed(BatchPrefetcher& prefetcher, EventLoop& loop, const v1::Lease& lease);
-  ~BatchFeed();  // Reads that are open are never answered.
+  ~BatchFeed() override;  // Reads that are open are never answered.
   BatchFeed(const BatchFeed&) = delete;
   BatchFeed& operator=(const BatchFeed&) = delete;
 
@@ -43,13 +44,10 @@ class BatchFeed {
   // Further tasks of the lane, as the chief sent them again.
   void Extend(const v1::Lease& lease);
 
-  // A lane's tasks whose batches all lie below `cursor`, each named by one call only; whether there
-  // are such; and the ordinal after the last task it knows of.
-  std::vector<v1::LaneTaskDone> TakeDone(uint64_t cursor);
-  bool HasDone(uint64_t cursor) const;
-  // Of all tasks that have been read.
-  uint64_t ExamplesOfTasks() const;
-  uint64_t tasks_known() const { return next_ordinal_; }
+  std::vector<v1::LaneTaskDone> TakeDone(uint64_t cursor) override;
+  bool HasDone(uint64_t cursor) const override;
+  uint64_t tasks_known() const override { return next_ordinal_; }
+  uint64_t ExamplesOfTasks() const override;
 
  private:
   struct Task {

@@ -45,10 +45,9 @@ bool IsBadData(const absl::Status& status) {
 
 LeaseRunner::LeaseRunner(const MemberContext& member, v1::Lease lease)
     : member_(member),
-      lease_(std::move(lease)),
-      generation_(GenerationFromProto(lease_.generation())),
-      machine_(NewHolder(member.job, lease_, member.client.view().shards_size())),
-      feed_(member.prefetcher, member.loop, lease_) {
+      feed_(member.prefetcher, member.loop, lease),
+      course_(lease, member.job.train().max_steps(),
+              NewHolder(member.job, lease, member.client.view().shards_size()), feed_) {
   Deliver(Start());
 }
 
@@ -62,27 +61,23 @@ auto LeaseRunner::Guard(Callback callback) {
 }
 
 void LeaseRunner::Deliver(Event event) {
-  events_.push_back(std::move(event));
-  if (delivering_) return;
-  delivering_ = true;
-  while (!events_.empty() && !machine_over_) {
-    const Event next = std::move(events_.front());
-    events_.pop_front();
-    auto draw = [this] { return absl::Uniform<double>(random_, 0.0, 1.0); };
-    const HolderContext context{.now = Now(), .clock = member_.member_clock, .random = draw};
-    for (const Action& action : machine_->On(next, context)) {
-      std::visit([this](const auto& each) { Do(each); }, action);
-      if (machine_over_) break;
-    }
-  }
-  delivering_ = false;
+  course_.Deliver(std::move(event), [this](const Event& next) { Handle(next); });
   CountLate();
+}
+
+void LeaseRunner::Handle(const Event& event) {
+  auto draw = [this] { return absl::Uniform<double>(random_, 0.0, 1.0); };
+  const HolderContext context{.now = Now(), .clock = member_.member_clock, .random = draw};
+  for (const Action& action : course_.machine().On(event, context)) {
+    std::visit([this](const auto& each) { Do(each); }, action);
+    if (course_.machine_over()) return;
+  }
 }
 
 // Whether a shard said so or the keeper: the machine knows when a round went by without its
 // gradient.
 void LeaseRunner::CountLate() {
-  const uint64_t late = machine_->progress().late;
+  const uint64_t late = course_.machine().progress().late;
   member_.metrics.late_gradients.Add(static_cast<double>(late - late_counted_));
   late_counted_ = late;
 }
@@ -98,8 +93,7 @@ void LeaseRunner::Do(const ReadBatch& action) {
 
 void LeaseRunner::OnBatch(uint64_t number, absl::StatusOr<LeaseBatch> read) {
   if (!read.ok()) {
-    bad_data_ = IsBadData(read.status());
-    Fail(read.status());
+    course_.Fail(read.status(), IsBadData(read.status()));
     return;
   }
   const absl::Duration waited = Now() - asked_[number];
@@ -268,22 +262,13 @@ void LeaseRunner::Do(const SendOpen& action) {
           event.cursor = reply->cursor();
           if (closed.ok()) event.closed = *std::move(closed);
         }
-        if (event.status.ok()) HearOfRound(event.closed.round);
+        course_.OnOpened(event);
         if (event.status.ok() && event.answer == v1::OpenRoundReply::ANSWER_OPEN) {
-          closed_ = std::max(closed_, event.cursor);
-          news_ = news_ || feed_.HasDone(closed_);
           member_.times.round_wait.Add(Now() - open_began_);
           member_.metrics.round_wait_seconds.Observe(absl::ToDoubleSeconds(Now() - open_began_));
         }
         Deliver(std::move(event));
       }));
-}
-
-// `closed` is the last one that the keeper has closed.
-void LeaseRunner::HearOfRound(uint64_t closed) {
-  const uint64_t last = member_.job.train().max_steps();
-  news_ = news_ || (last > 0 && closed >= last && round_ <= last);
-  round_ = std::max(round_, closed + 1);
 }
 
 void LeaseRunner::Do(const SendReport& action) {
@@ -334,73 +319,23 @@ void LeaseRunner::Do(const Forget& action) {
 
 void LeaseRunner::Do(const Finished& action) {
   CAPSTAN_FAILPOINT("worker.lease_finished");
-  machine_over_ = true;
-  lost_ = action.why == Finished::Why::kLost;
-  returned_ = action.why == Finished::Why::kReturned;
-  if (action.why == Finished::Why::kFailed && failure_.ok()) failure_ = action.status;
-  (lost_ ? member_.metrics.leases_lost : member_.metrics.leases_finished).Add();
-  const std::optional<uint64_t> total = machine_->progress().total_batches;
-  if (lease_.kind() != v1::LEASE_KIND_LANE || action.why != Finished::Why::kDone || !total) {
-    over_ = true;
-    return;
-  }
-  // The keeper may know of the lane's end from a former holder; the chief is told of every task all
-  // the same, so they are read up to the end.
-  feed_.Read(*total, Guard([this](absl::StatusOr<LeaseBatch> end) {
-    if (!end.ok()) failure_ = end.status();
-    over_ = true;
-  }));
-}
-
-void LeaseRunner::Fail(const absl::Status& status) {
-  failure_ = status;
-  machine_over_ = true;
-  over_ = true;
+  const bool over = course_.OnFinished(action);
+  (course_.lost() ? member_.metrics.leases_lost : member_.metrics.leases_finished).Add();
+  if (over) return;
+  const uint64_t end = *course_.machine().progress().total_batches;
+  feed_.Read(end, Guard([this](const absl::StatusOr<LeaseBatch>& read) {
+               read.ok() ? course_.End() : course_.Fail(read.status(), /*bad_data=*/false);
+             }));
 }
 
 void LeaseRunner::Extend(const v1::Lease& lease) {
-  if (lease.lane_tasks_size() > 0) {
-    std::erase_if(tasks_done_, [&](const v1::LaneTaskDone& task) {
-      return task.ordinal() < lease.lane_tasks(0).ordinal();
-    });
-  }
+  course_.OnExtended(lease);
   feed_.Extend(lease);
 }
 
 v1::LeaseReport LeaseRunner::Report() {
-  const HolderProgress progress = machine_->progress();
-  v1::LeaseReport report;
-  news_ = false;
-  ToProto(generation_, *report.mutable_generation());
-  report.set_kind(lease_.kind());
-  report.set_timeline(lease_.timeline());
-  report.set_member(lease_.member());
-  report.set_lane(lease_.lane());
-  report.set_batches_done(progress.batches_done);
-  report.set_examples(progress.examples);
-  report.set_loss_sum(progress.loss_sum);
+  v1::LeaseReport report = course_.Report();
   report.set_nonfinite_loss(nonfinite_loss_);
-  report.set_finished(over_ && !lost_ && !returned_ && failure_.ok());
-  // What is lost may be held by nobody: a chief that has adopted it has to hear that this one is
-  // not at work on it.
-  report.set_returned(returned_ || lost_);
-  if (!failure_.ok()) report.set_error(std::string(failure_.message()));
-  report.set_bad_data(bad_data_);
-  if (progress.total_batches) report.set_total_batches(*progress.total_batches);
-  if (report.finished()) report.set_total_examples(feed_.ExamplesOfTasks());
-  if (lease_.kind() == v1::LEASE_KIND_TASK) {
-    report.set_stream(StreamId::Task(lease_.data_epoch(), lease_.task().index()).value);
-  }
-  if (lease_.kind() == v1::LEASE_KIND_LANE) {
-    // A checkpoint of the last round closed does not hold what is only staged.
-    const uint64_t cursor = report.finished() ? progress.batches_done : closed_;
-    for (v1::LaneTaskDone& task : feed_.TakeDone(cursor)) {
-      tasks_done_.push_back(std::move(task));
-    }
-    *report.mutable_lane_tasks_done() = {tasks_done_.begin(), tasks_done_.end()};
-    report.set_round(round_);
-    report.set_lane_tasks_known(feed_.tasks_known());
-  }
   if (evaluates() && report.finished()) *report.mutable_evaluation() = evaluation_;
   return report;
 }

@@ -3,7 +3,6 @@
 #ifndef CAPSTAN_WORKER_LEASE_RUNNER_H_
 #define CAPSTAN_WORKER_LEASE_RUNNER_H_
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "worker/batch_feed.h"
 #include "worker/compute_thread.h"
 #include "worker/holder_machine.h"
+#include "worker/lease_course.h"
 #include "worker/lease_work.h"
 #include "worker/step.h"
 #include "worker/step_times.h"
@@ -54,10 +54,10 @@ class LeaseRunner final : public LeaseWork {
   void Extend(const v1::Lease& lease) override;
   void OnView(const std::vector<ShardIndex>& restarted) override;
   absl::Time NextWake() const override {
-    return machine_over_ ? absl::InfiniteFuture() : machine_->NextWake();
+    return course_.machine_over() ? absl::InfiniteFuture() : course_.machine().NextWake();
   }
-  bool over() const override { return over_; }
-  bool HasNews() const override { return news_; }
+  bool over() const override { return course_.over(); }
+  bool HasNews() const override { return course_.HasNews(); }
   v1::LeaseReport Report() override;
 
  private:
@@ -80,24 +80,19 @@ class LeaseRunner final : public LeaseWork {
   void OnPulled(const SendPull& pull, const PullOutcome& outcome);
   void OnPushed(const SendPush& push, const PushOutcome& outcome);
   void OnComputed(uint64_t number);
-  void Fail(const absl::Status& status);
+  void Handle(const Event& event);
   void CountLate();
-  void HearOfRound(uint64_t closed);
   ShardIndex Keeper() const;
-  bool evaluates() const { return lease_.kind() == v1::LEASE_KIND_EVALUATION; }
+  bool evaluates() const { return course_.lease().kind() == v1::LEASE_KIND_EVALUATION; }
   absl::Time Now() const { return member_.clock.Now(); }
   // Runs `callback` unless the runner is gone by then.
   template <typename Callback>
   auto Guard(Callback callback);
 
   const MemberContext& member_;
-  const v1::Lease lease_;
-  const Generation generation_;
-  std::unique_ptr<HolderMachine> machine_;
   BatchFeed feed_;
+  LeaseCourse course_;
   absl::BitGen random_;
-  std::deque<Event> events_;
-  bool delivering_ = false;
 
   std::map<uint64_t, std::shared_ptr<Step>> batches_;  // Read and not forgotten.
   std::map<uint64_t, absl::Time> asked_;               // When a batch was asked for.
@@ -107,18 +102,8 @@ class LeaseRunner final : public LeaseWork {
   StepCalls pulls_;
   StepCalls pushes_;
   v1::EvaluationResult evaluation_;
-  std::vector<v1::LaneTaskDone> tasks_done_;
-  uint64_t round_ = 0;   // Open, as far as the keeper has told.
-  uint64_t closed_ = 0;  // Of the lane's batches: those in rounds that have been closed.
   uint64_t late_counted_ = 0;
   absl::Time open_began_;
-  bool machine_over_ = false;  // It has said Finished.
-  bool news_ = false;          // Since the last report.
-  bool over_ = false;          // And there is nothing to wait for.
-  bool lost_ = false;
-  bool returned_ = false;
-  absl::Status failure_;
-  bool bad_data_ = false;
   bool nonfinite_loss_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Shared with callbacks under way.
 };

@@ -43,9 +43,13 @@ std::optional<Feed::Item> Feed::At(uint64_t number) {
   return Item{true, begin, {}};
 }
 
+bool Feed::HasDone(uint64_t cursor) const {
+  return told_ < tasks_.size() && told_cursor_ + tasks_[told_].batches <= cursor;
+}
+
 std::vector<v1::LaneTaskDone> Feed::TakeDone(uint64_t cursor) {
   std::vector<v1::LaneTaskDone> done;
-  while (told_ < tasks_.size() && told_cursor_ + tasks_[told_].batches <= cursor) {
+  while (HasDone(cursor)) {
     v1::LaneTaskDone& task = done.emplace_back();
     task.set_ordinal(tasks_[told_].ordinal);
     task.set_batches(tasks_[told_].batches);

@@ -9,10 +9,11 @@
 
 #include "capstan/v1/chief.pb.h"
 #include "tests/simulation/sim/job.h"
+#include "worker/lease_course.h"
 
 namespace capstan::sim {
 
-class Feed {
+class Feed final : public worker::TasksRead {
  public:
   // `job` must outlive the feed.
   Feed(const Job& job, const v1::Lease& lease);
@@ -28,9 +29,10 @@ class Feed {
   // Batch `number`. Nothing: its task is not known yet.
   std::optional<Item> At(uint64_t number);
 
-  std::vector<v1::LaneTaskDone> TakeDone(uint64_t cursor);
-  uint64_t ExamplesOfTasks() const;
-  uint64_t tasks_known() const { return next_ordinal_; }
+  std::vector<v1::LaneTaskDone> TakeDone(uint64_t cursor) override;
+  bool HasDone(uint64_t cursor) const override;
+  uint64_t tasks_known() const override { return next_ordinal_; }
+  uint64_t ExamplesOfTasks() const override;
   bool complete() const { return complete_; }
 
  private:

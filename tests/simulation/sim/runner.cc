@@ -44,10 +44,10 @@ worker::FateSummary Summarize(const v1::PushReply& reply) {
 
 Runner::Runner(const RunnerContext& context, v1::Lease lease)
     : context_(context),
-      lease_(std::move(lease)),
-      generation_(GenerationFromProto(lease_.generation())),
-      machine_(worker::NewHolder(context.cast.job().spec(), lease_, context.view.shards_size())),
-      feed_(context.cast.job(), lease_) {
+      feed_(context.cast.job(), lease),
+      course_(lease, context.cast.job().spec().train().max_steps(),
+              worker::NewHolder(context.cast.job().spec(), lease, context.view.shards_size()),
+              feed_) {
   Deliver(worker::Start());
 }
 
@@ -63,24 +63,20 @@ void Runner::Later(absl::Duration wait, std::function<void()> event) {
 }
 
 void Runner::Deliver(worker::Event event) {
-  events_.push_back(std::move(event));
-  if (delivering_) return;
-  delivering_ = true;
-  while (!events_.empty() && !machine_over_) {
-    const worker::Event next = std::move(events_.front());
-    events_.pop_front();
-    auto draw = [this] { return context_.cast.schedule().Random(); };
-    const worker::HolderContext context{.now = Now(), .clock = context_.clock, .random = draw};
-    for (const worker::Action& action : machine_->On(next, context)) {
-      std::visit([this](const auto& each) { Do(each); }, action);
-      if (machine_over_) break;
-    }
-    context_.cast.schedule().Tell("  lease ", generation_.count, " of ", Raw(context_.member),
-                                  ": event ", next.index(), ", ", machine_->DebugString(), ", ",
-                                  context_.clock.DebugString());
-  }
-  delivering_ = false;
+  course_.Deliver(std::move(event), [this](const worker::Event& next) { Handle(next); });
   context_.wake();
+}
+
+void Runner::Handle(const worker::Event& event) {
+  auto draw = [this] { return context_.cast.schedule().Random(); };
+  const worker::HolderContext context{.now = Now(), .clock = context_.clock, .random = draw};
+  for (const worker::Action& action : course_.machine().On(event, context)) {
+    std::visit([this](const auto& each) { Do(each); }, action);
+    if (course_.machine_over()) break;
+  }
+  context_.cast.schedule().Tell(
+      "  lease ", course_.generation().count, " of ", Raw(context_.member), ": event ",
+      event.index(), ", ", course_.machine().DebugString(), ", ", context_.clock.DebugString());
 }
 
 // ---- reading ----
@@ -141,14 +137,14 @@ void Runner::Do(const worker::SendPull& action) {
   }
   AddPull(cast.job(), step->batch, context_.view, shard, *request);
   const uint64_t number = ++pulls_[{action.batch, action.shard}];
-  cast.checks().OnPullSent(context_.member, lease_.generation(), *request, step->batch);
+  cast.checks().OnPullSent(context_.member, lease().generation(), *request, step->batch);
   const std::function<void(absl::StatusOr<v1::PullReply>)> done =
       Guard([this, step, request, action, number](const absl::StatusOr<v1::PullReply>& reply) {
         if (pulls_[{action.batch, action.shard}] != number) return;  // Cancelled.
         if (reply.ok()) {
           Step got;
           TakeValues(context_.cast.job(), *request, *reply, got);
-          context_.cast.checks().OnPulled(lease_, *request, got.pulled);
+          context_.cast.checks().OnPulled(lease(), *request, got.pulled);
           for (const auto& [cell, value] : got.pulled) step->pulled[cell] = value;
           for (const auto& [partition, version] : got.versions) step->versions[partition] = version;
         }
@@ -255,11 +251,10 @@ void Runner::Do(const worker::SendOpen& action) {
           event.cursor = reply->cursor();
           event.closed = *ClosedSetFromProto(reply->closed());
           if (event.answer == v1::OpenRoundReply::ANSWER_OPEN) {
-            round_ = event.round;
-            closed_ = std::max(closed_, event.cursor);
-            context_.cast.checks().OnClosedSet(lease_.timeline(), event.closed);
+            context_.cast.checks().OnClosedSet(lease().timeline(), event.closed);
           }
         }
+        course_.OnOpened(event);
         Deliver(std::move(event));
       });
   cast.network().Call<v1::OpenRoundReply>(
@@ -307,73 +302,35 @@ void Runner::OnView(const std::vector<ShardIndex>& restarted) {
 void Runner::Do(const worker::Forget& action) { steps_.erase(action.batch); }
 
 void Runner::Do(const worker::Finished& action) {
-  machine_over_ = true;
-  context_.cast.checks().OnLeaseOver(context_.member, lease_.generation());
-  lost_ = action.why == worker::Finished::Why::kLost;
-  returned_ = action.why == worker::Finished::Why::kReturned;
-  if (action.why == worker::Finished::Why::kFailed) failure_ = action.status.ToString();
-  if (context_.cast.lie() == Lie::kLoseTask) returned_ = false;
-  if (lease_.kind() != v1::LEASE_KIND_LANE || action.why != worker::Finished::Why::kDone) {
-    over_ = true;
-    return;
-  }
-  reading_to_end_ = true;
+  context_.cast.checks().OnLeaseOver(context_.member, lease().generation());
+  worker::Finished told = action;
+  const bool lies = context_.cast.lie() == Lie::kLoseTask;
+  if (lies && told.why == worker::Finished::Why::kReturned) told.why = worker::Finished::Why::kDone;
+  reading_to_end_ = !course_.OnFinished(told);
   EndIfRead();
 }
 
 void Runner::EndIfRead() {
-  const std::optional<uint64_t> total = machine_->progress().total_batches;
-  if (reading_to_end_ && (!total || feed_.At(*total))) over_ = true;
+  if (reading_to_end_ && feed_.At(*course_.machine().progress().total_batches)) course_.End();
 }
 
 void Runner::Extend(const v1::Lease& lease) {
-  if (lease.lane_tasks_size() > 0) {
-    std::erase_if(tasks_done_, [&](const v1::LaneTaskDone& task) {
-      return task.ordinal() < lease.lane_tasks(0).ordinal();
-    });
-  }
+  course_.OnExtended(lease);
   feed_.Extend(lease);
   ServeReads();
   EndIfRead();
 }
 
 v1::LeaseReport Runner::Report() {
-  const worker::HolderProgress progress = machine_->progress();
-  v1::LeaseReport report;
-  ToProto(generation_, *report.mutable_generation());
-  report.set_kind(lease_.kind());
-  report.set_timeline(lease_.timeline());
-  report.set_member(lease_.member());
-  report.set_batches_done(progress.batches_done);
-  report.set_examples(progress.examples);
-  report.set_loss_sum(progress.loss_sum);
-  report.set_finished(over_ && !lost_ && !returned_ && failure_.empty());
-  report.set_returned(returned_ || lost_);
-  report.set_error(failure_);
-  if (progress.total_batches) report.set_total_batches(*progress.total_batches);
-  if (report.finished()) report.set_total_examples(feed_.ExamplesOfTasks());
-  if (lease_.kind() == v1::LEASE_KIND_TASK) {
-    report.set_stream(StreamId::Task(lease_.data_epoch(), lease_.task().index()).value);
-  }
-  if (lease_.kind() == v1::LEASE_KIND_LANE) {
-    const uint64_t cursor = report.finished() ? progress.batches_done : closed_;
-    for (v1::LaneTaskDone& task : feed_.TakeDone(cursor)) {
-      tasks_done_.push_back(std::move(task));
-    }
-    *report.mutable_lane_tasks_done() = {tasks_done_.begin(), tasks_done_.end()};
-    report.set_lane(lease_.lane());
-    report.set_round(round_);
-    report.set_lane_tasks_known(feed_.tasks_known());
-  }
-  if (evaluates() && report.finished()) {
-    v1::EvaluationResult& result = *report.mutable_evaluation();
-    result.set_examples(2);
-    result.set_loss_sum(1);
-    result.mutable_positives()->Resize(kLogitBins, 0);
-    result.mutable_negatives()->Resize(kLogitBins, 0);
-    result.set_positives(kLogitBins - 1, 1);
-    result.set_negatives(0, 1);
-  }
+  v1::LeaseReport report = course_.Report();
+  if (!evaluates() || !report.finished()) return report;
+  v1::EvaluationResult& result = *report.mutable_evaluation();
+  result.set_examples(2);
+  result.set_loss_sum(1);
+  result.mutable_positives()->Resize(kLogitBins, 0);
+  result.mutable_negatives()->Resize(kLogitBins, 0);
+  result.set_positives(kLogitBins - 1, 1);
+  result.set_negatives(0, 1);
   return report;
 }
 

@@ -15,6 +15,7 @@
 #include "tests/simulation/sim/feed.h"
 #include "tests/simulation/sim/messages.h"
 #include "worker/holder_machine.h"
+#include "worker/lease_course.h"
 #include "worker/lease_work.h"
 
 namespace capstan::sim {
@@ -43,10 +44,10 @@ class Runner final : public worker::LeaseWork {
   void Extend(const v1::Lease& lease) override;
   void OnView(const std::vector<ShardIndex>& restarted) override;
   absl::Time NextWake() const override {
-    return machine_over_ ? absl::InfiniteFuture() : machine_->NextWake();
+    return course_.machine_over() ? absl::InfiniteFuture() : course_.machine().NextWake();
   }
-  bool over() const override { return over_; }
-  bool HasNews() const override { return false; }  // A heartbeat is early enough here.
+  bool over() const override { return course_.over(); }
+  bool HasNews() const override { return course_.HasNews(); }
   v1::LeaseReport Report() override;
 
  private:
@@ -64,33 +65,23 @@ class Runner final : public worker::LeaseWork {
   void ServeReads();
   void EndIfRead();
   uint32_t keeper() const { return context_.view.owners(0); }
-  bool evaluates() const { return lease_.kind() == v1::LEASE_KIND_EVALUATION; }
+  const v1::Lease& lease() const { return course_.lease(); }
+  void Handle(const worker::Event& event);
+  bool evaluates() const { return lease().kind() == v1::LEASE_KIND_EVALUATION; }
   std::vector<ShardIndex> PlanOf(const BatchName& batch) const;
   template <typename Callback>
   auto Guard(Callback callback);
   absl::Time Now() const { return context_.cast.schedule().Now(); }
 
   const RunnerContext& context_;
-  const v1::Lease lease_;
-  const Generation generation_;
-  std::unique_ptr<worker::HolderMachine> machine_;
   Feed feed_;
-  std::deque<worker::Event> events_;
-  bool delivering_ = false;
+  worker::LeaseCourse course_;
   std::deque<uint64_t> reads_;  // Asked for, and not answered.
   bool read_under_way_ = false;
   std::map<uint64_t, std::shared_ptr<Step>> steps_;
   // Pulls sent, by batch and shard: a later one takes the place of the one before.
   std::map<std::pair<uint64_t, ShardIndex>, uint64_t> pulls_;
-  std::vector<v1::LaneTaskDone> tasks_done_;
-  uint64_t round_ = 0;
-  uint64_t closed_ = 0;
-  bool machine_over_ = false;
   bool reading_to_end_ = false;
-  bool over_ = false;
-  bool lost_ = false;
-  bool returned_ = false;
-  std::string failure_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Shared with calls under way.
 };
 
