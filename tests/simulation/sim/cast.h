@@ -33,6 +33,10 @@ enum class Lie {
   kForgetNewest,     // A chief does not know the last checkpoint of the one before.
   kNoFence,          // The store takes the state of whoever writes.
   kForgetfulStore,   // The store forgets a partition now and then.
+  kNotTold,          // A shard that returns alone is not told what has happened meanwhile.
+  kSilentLoss,       // It does not tell what it has lost.
+  kEmptyNewShard,    // A shard that is new to the job begins with nothing.
+  kFalseAlarm,       // A shard takes a sound checkpoint for damaged.
 };
 
 class Cast {
@@ -47,6 +51,7 @@ class Cast {
   virtual SimStore& store() = 0;
   // Where a call to the chief's Service goes: while an old chief lives on, perhaps to that one.
   virtual HostId chief_host() = 0;
+  virtual uint32_t first_shards() const = 0;  // That there were at the beginning.
   virtual HostId shard_host(uint32_t shard) const = 0;
   virtual ChiefProcess* chief(HostId host) = 0;     // nullptr: there is none now.
   virtual ShardProcess* shard(uint32_t index) = 0;  // nullptr: there is none now.

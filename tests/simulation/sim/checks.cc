@@ -55,6 +55,10 @@ void Checks::OnView(const v1::View& view) {
 
 void Checks::OnLoadOrdered(const v1::LoadPartitionsRequest& order) {
   const uint64_t timeline = order.header().timeline();
+  if (order.has_alone()) {
+    returned_alone_ = true;
+    return durable_.OnReturnAlone(order);
+  }
   if (references_.contains(timeline)) return;
   const std::optional<v1::Manifest> base = durable_.OnTimelineBegun(order);
   Reference reference(cast_.job());
@@ -120,7 +124,7 @@ void Checks::OnFate(const Server& server, uint32_t partition, Part part, v1::Fat
     Violate(absl::StrCat("NoDuplicate: batch ", request.stream().seq(), " of stream ", stream,
                          " is accepted twice in partition ", partition));
   }
-  Generation& fence = copy.fences[stream];
+  Generation& fence = fences_[{timeline, partition, part}][stream];
   if (generation < fence) {
     Violate(absl::StrCat("FencesHold: partition ", partition, " accepts a lower generation"));
   }
@@ -215,6 +219,28 @@ void Checks::OnCells(const Cells& cells, bool at_end) {
   if (cast_.job().options().policy != Policy::kSync) return;
   const Cells undisturbed = Reference::Undisturbed(cast_.job());
   if (expected != undisturbed) Violate("EndExact: not what an undisturbed job comes to");
+}
+
+void Checks::OnEndOfPartial(const Cells& cells, uint64_t told_lost) {
+  OnCells(cells, /*at_end=*/false);
+  uint64_t missing = 0;
+  for (const BatchName& batch : cast_.job().AllBatches()) {
+    std::set<std::pair<uint32_t, bool>> parts;  // Partition, whether it is the dense one.
+    for (const Cell& cell : cast_.job().CountersOf(batch)) {
+      const auto value = cells.find(cell);
+      if (value != cells.end() && value->second == 0) {
+        parts.emplace(cast_.job().PartitionOf(cell), cell.first >= kDenseKey);
+      }
+    }
+    missing += parts.size();
+  }
+  if (missing > told_lost) {
+    Violate(absl::StrCat("LossIsTold: ", missing, " batches are missing, ", told_lost,
+                         " are said to be lost"));
+  }
+  if (!returned_alone_ && told_lost > 0) {
+    Violate(absl::StrCat("LossIsTold: ", told_lost, " batches are said to be lost, by nobody"));
+  }
 }
 
 }  // namespace capstan::sim

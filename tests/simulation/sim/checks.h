@@ -64,12 +64,14 @@ class Checks {
   // NoDuplicate: no weight of a batch stands for more than one push. `at_end`: and none is missing,
   // and where that is determined all is as if nothing had ever happened.
   void OnCells(const Cells& cells, bool at_end);
+  // recovery: partial, at the end. LossIsTold: what is missing is not more than was told lost, in
+  // batches of parts of partitions; and nothing is if no shard has returned alone.
+  void OnEndOfPartial(const Cells& cells, uint64_t told_lost);
 
  private:
   using StreamSeq = std::pair<uint64_t, uint64_t>;
   struct Copy {  // Of one part of a partition.
     std::map<StreamSeq, int> accepted;
-    std::map<uint64_t, Generation> fences;  // By stream.
   };
   void OnFate(const Server& server, uint32_t partition, Part part, v1::Fate fate,
               const v1::PushRequest& request);
@@ -80,6 +82,8 @@ class Checks {
   uint64_t timeline_ = 0;                                       // Of the newest view.
   std::map<Generation, std::string> leases_;
   std::map<std::tuple<Server, uint64_t, uint32_t, Part>, Copy> copies_;  // And timeline, partition.
+  // By stream, and by timeline, partition: of whatever copy.
+  std::map<std::tuple<uint64_t, uint32_t, Part>, std::map<uint64_t, Generation>> fences_;
   std::map<std::pair<uint64_t, uint32_t>, std::vector<Server>> owners_;  // By timeline, partition.
 
   // ssp, by member: its steps, by what they are, and whether they are over.
@@ -92,6 +96,7 @@ class Checks {
   bool IsOver(const MemberSteps& steps, uint32_t shard, uint64_t step) const;
   std::map<std::pair<uint64_t, uint64_t>, MemberSteps> members_;  // By timeline, member.
   std::set<Generation> over_;
+  bool returned_alone_ = false;               // Some shard.
   std::map<uint64_t, Reference> references_;  // By timeline.
   DurableChecks durable_;
 };

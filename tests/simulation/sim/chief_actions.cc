@@ -57,6 +57,13 @@ void ChiefProcess::Call(const chief::CallShard& action, const Serve& serve) {
       });
 }
 
+v1::LoadPartitionsRequest ChiefProcess::Distorted(v1::LoadPartitionsRequest load,
+                                                  uint32_t shard) const {
+  if (cast_.lie() == Lie::kNotTold && load.has_alone()) *load.mutable_alone() = {};
+  if (cast_.lie() == Lie::kEmptyNewShard && shard >= cast_.first_shards()) load.clear_uri();
+  return load;
+}
+
 void ChiefProcess::Do(const chief::CallShard& action) {
   if (const auto* hold = std::get_if<v1::HoldRoundsRequest>(&action.request)) {
     Call<v1::HoldRoundsReply>(
@@ -88,10 +95,10 @@ void ChiefProcess::Do(const chief::CallShard& action) {
   }
   if (const auto* load = std::get_if<v1::LoadPartitionsRequest>(&action.request)) {
     cast_.checks().OnLoadOrdered(*load);
-    Call<v1::LoadPartitionsReply>(
-        action, [load = *load](ShardProcess& shard, const auto& answer, absl::Time) {
-          answer(shard.LoadPartitions(load));
-        });
+    Call<v1::LoadPartitionsReply>(action, [load = Distorted(*load, action.shard)](
+                                              ShardProcess& shard, const auto& answer, absl::Time) {
+      answer(shard.LoadPartitions(load));
+    });
   }
 }
 

@@ -21,6 +21,11 @@ auto AgeOf(const v1::Manifest& manifest) {
 
 std::string IdOf(const std::string& uri) { return uri.substr(uri.rfind('/') + 1); }
 
+// <id>/<name> of an object of a checkpoint.
+std::string ObjectOf(const std::string& key) {
+  return key.substr(key.rfind('/', key.rfind('/') - 1) + 1);
+}
+
 bool SamePlaces(const v1::View& a, const v1::View& b) {
   const auto same_shard = [](const v1::ShardInfo& x, const v1::ShardInfo& y) {
     return x.index() == y.index() && x.incarnation() == y.incarnation();
@@ -70,6 +75,7 @@ std::string DurableChecks::Missing(const std::string& id) const {
     return absl::StrCat(id, " is not there");
   }
   for (const v1::SavedFile& file : manifest.files()) {
+    if (damaged_.contains(absl::StrCat(id, "/", file.name()))) continue;
     const absl::StatusOr<std::string> bytes = truth.Get(folder + file.name());
     if (!bytes.ok() || bytes->size() != file.bytes() || Crc32c(*bytes) != file.crc32c()) {
       return absl::StrCat(id, " lacks ", file.name());
@@ -82,6 +88,37 @@ void DurableChecks::CheckWhole(const std::string& id) const {
   if (std::string missing = Missing(id); !missing.empty()) {
     violate_(absl::StrCat("ManifestWhole: ", missing));
   }
+}
+
+// ---- damage ----
+
+void DurableChecks::OnDamaged(const std::string& key) {
+  cast_.schedule().Note("store: damages ", key);
+  damaged_.insert(ObjectOf(key));
+}
+
+bool DurableChecks::IsDamaged(const std::string& id) const {
+  for (std::string link = id; !link.empty(); link = manifests_.at(link).parent()) {
+    if (damaged_.contains(absl::StrCat(link, "/", std::string(kManifestName)))) return true;
+  }
+  const auto& files = manifests_.at(id).files();
+  return std::any_of(files.begin(), files.end(),
+                     [&](const v1::SavedFile& file) { return IsDamaged(id, file); });
+}
+
+bool DurableChecks::IsDamaged(const std::string& id, const v1::SavedFile& file) const {
+  if (damaged_.contains(absl::StrCat(id, "/", file.name()))) return true;
+  if (!file.delta()) return false;
+  const std::string& parent = manifests_.at(id).parent();
+  const auto& files = manifests_.at(parent).files();
+  return std::any_of(files.begin(), files.end(), [&](const v1::SavedFile& before) {
+    return before.partition() == file.partition() && IsDamaged(parent, before);
+  });
+}
+
+bool DurableChecks::AnySound() const {
+  return std::any_of(counted_on_.begin(), counted_on_.end(),
+                     [this](const std::string& id) { return !IsDamaged(id); });
 }
 
 // ---- what chiefs count on ----
@@ -129,11 +166,23 @@ std::optional<v1::Manifest> DurableChecks::OnTimelineBegun(const v1::LoadPartiti
   if (stores() && state_.view().timeline() < order.header().timeline()) {
     violate_("ViewStands: a timeline is loaded before it is stored");
   }
+  CheckNewest(base);
+  return base;
+}
+
+void DurableChecks::OnReturnAlone(const v1::LoadPartitionsRequest& order) {
+  if (order.header().epoch().term() < ruling_term_) return;  // Nobody listens to it.
+  std::optional<v1::Manifest> base;
+  if (!order.uri().empty()) base = manifests_[IdOf(order.uri())];
+  CheckNewest(base);
+}
+
+void DurableChecks::CheckNewest(const std::optional<v1::Manifest>& base) {
   for (const std::string& id : counted_on_) {
     if (base && AgeOf(manifests_[id]) <= AgeOf(*base)) continue;
+    if (IsDamaged(id)) continue;
     violate_(absl::StrCat("NewestIsUsed: the job goes back behind ", id));
   }
-  return base;
 }
 
 void DurableChecks::OnStreamsClosed(const v1::CloseStreamsRequest& request) const {

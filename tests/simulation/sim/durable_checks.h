@@ -26,9 +26,17 @@ class DurableChecks {
   DurableChecks(Cast& cast, Violate violate) : cast_(cast), violate_(std::move(violate)) {}
 
   uint64_t manifests() const { return manifests_.size(); }
+  size_t counted_on() const { return counted_on_.size(); }  // Checkpoints.
 
   // TermsRise: no chief writes over a later one's state.
   void OnWritten(const std::string& key, const std::string& bytes);
+
+  // The store has damaged this object. What a checkpoint holds of it nobody can count on.
+  void OnDamaged(const std::string& key);
+  // What its reader needs of the checkpoint, or of those that it builds on, is damaged.
+  bool IsDamaged(const std::string& id) const;
+  // There is one that is counted on and sound.
+  bool AnySound() const;
 
   // A chief has claimed the job, and rules until another one does; these are its checkpoints.
   void OnClaim(uint64_t term, const std::vector<std::string>& ids);
@@ -42,14 +50,18 @@ class DurableChecks {
   // NewestIsUsed: nobody goes back behind the last checkpoint. The manifest that the timeline
   // begins with; none: the initial values.
   std::optional<v1::Manifest> OnTimelineBegun(const v1::LoadPartitionsRequest& order);
+  // NewestIsUsed, of a shard that returns alone.
+  void OnReturnAlone(const v1::LoadPartitionsRequest& order);
   // ClosesStand: a stream is closed when the store knows that its task is done.
   void OnStreamsClosed(const v1::CloseStreamsRequest& request) const;
 
  private:
+  bool IsDamaged(const std::string& id, const v1::SavedFile& file) const;
   bool stores() const { return !cast_.job().options().uri.empty(); }
   void OnState(const std::string& bytes);
   void OnManifest(const std::string& bytes);
   void CheckWhole(const std::string& id) const;
+  void CheckNewest(const std::optional<v1::Manifest>& base);
   // Empty: everything that the manifest names is there.
   std::string Missing(const std::string& id) const;
 
@@ -59,6 +71,7 @@ class DurableChecks {
   v1::ChiefState state_;                           // As it stands in the store.
   std::map<std::string, v1::Manifest> manifests_;  // By id: all that were ever written.
   std::set<std::string> counted_on_;               // Ids.
+  std::set<std::string> damaged_;                  // Objects: <id>/<name>.
 };
 
 }  // namespace capstan::sim

@@ -1,5 +1,6 @@
 #include "tests/simulation/sim/job.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "capstan/base/hash.h"
@@ -151,6 +152,18 @@ std::map<uint32_t, std::vector<uint64_t>> Job::KeysOf(const BatchName& batch) co
     keys[static_cast<uint32_t>(Raw(partition))].push_back(key);
   }
   return keys;
+}
+
+uint32_t Job::PartitionOf(const Cell& cell) const {
+  if (cell.first < kDenseKey) {
+    const PartitionIndex of = PartitionOfKey(cell.first, kTableSeed, options_.partitions);
+    return static_cast<uint32_t>(Raw(of));
+  }
+  const auto& blocks = layout_.blocks();
+  const auto block = std::find_if(blocks.begin(), blocks.end(), [&](const Block& one) {
+    return cell.first < ElementOf(one) + one.length;  // They are in the order of their elements.
+  });
+  return static_cast<uint32_t>(Raw(block->partition));
 }
 
 std::vector<Cell> Job::CountersOf(const BatchName& batch) const {

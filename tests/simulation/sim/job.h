@@ -94,6 +94,8 @@ class Job {
   // The first element of a dense block.
   static uint64_t ElementOf(const Block& block) { return kDenseKey + block.flat_offset; }
 
+  uint32_t PartitionOf(const Cell& cell) const;
+
   // The weights that belong to the batch alone.
   std::vector<Cell> CountersOf(const BatchName& batch) const;
 

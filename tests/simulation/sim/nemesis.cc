@@ -44,9 +44,14 @@ class Blows {
     world_.ReplaceChief();
   }
 
+  void Grow() {
+    schedule_.Note("another shard");
+    world_.Grow();
+  }
+
   void KillAll() {
     Kill(world_.ruling_chief_host());
-    for (uint32_t i = 0; i < options_.shards; ++i) Kill(world_.shard_host(i));
+    for (uint32_t i = 0; i < world_.shard_count(); ++i) Kill(world_.shard_host(i));
     for (uint32_t i = 0; i < options_.workers; ++i) Kill(world_.worker_host(i));
   }
 
@@ -85,10 +90,10 @@ void Strike(World& world, const WorldOptions& options) {
   Schedule& schedule = world.schedule();
   Blows blows(world, options);
   const size_t worker = schedule.Below(options.workers);
-  const auto shard = static_cast<uint32_t>(schedule.Below(options.shards));
+  const auto shard = static_cast<uint32_t>(schedule.Below(world.shard_count()));
   // What shards hold of a job that is over is in the store, or nowhere.
   const bool may_lose = !options.job.uri.empty() || !world.JobIsOver();
-  switch (schedule.Below(13)) {
+  switch (schedule.Below(troubles.grow ? 14 : 13)) {
     case 0:
       if (troubles.kill_workers) blows.Kill(world.worker_host(worker));
       return;
@@ -127,6 +132,9 @@ void Strike(World& world, const WorldOptions& options) {
     case 11:
       if (troubles.store_away) blows.StoreAway();
       return;
+    case 12:
+      if (troubles.grow) return blows.Grow();
+      [[fallthrough]];
     default:
       blows.AskForCheckpoint();
   }

@@ -96,6 +96,7 @@ void ShardProcess::Heartbeat() {
   request.set_draining(draining_);
   request.set_loaded_timeline(shard_->timeline());
   *request.mutable_report() = shard_->Report();
+  if (cast_.lie() == Lie::kSilentLoss) request.mutable_report()->clear_batches_lost();
   shard_->ExpireSessions(cast_.schedule().Now());
   CallChief<v1::ShardHeartbeatReply>(
       cast_, life_, kAttempt,

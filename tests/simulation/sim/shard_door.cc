@@ -146,7 +146,12 @@ absl::StatusOr<v1::LoadPartitionsReply> ShardProcess::LoadPartitions(
     const v1::LoadPartitionsRequest& request) {
   if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
   CAPSTAN_RETURN_IF_ERROR(shard_->CheckOrder(request.header()));
-  return loader_->Order(request);
+  if (cast_.lie() == Lie::kFalseAlarm && cast_.checks().durable().counted_on() > 1) {
+    return absl::DataLossError("it is damaged, says one who has not looked");
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(v1::LoadPartitionsReply reply, loader_->Order(request));
+  if (cast_.lie() == Lie::kSilentLoss) reply.clear_batches_lost();
+  return reply;
 }
 
 absl::StatusOr<v1::FlushReply> ShardProcess::Flush(const v1::FlushRequest& request) {

@@ -65,6 +65,22 @@ TEST(Simulation, WithoutTroublesEveryPolicyEndsSoon) {
   }
 }
 
+TEST(Simulation, AJobThatIsGivenAnotherShardIsSpreadOverIt) {
+  for (Policy policy : kAllPolicies) {
+    WorldOptions world;
+    world.job.policy = policy;
+    world.job.uri = "sim://jobs";
+    world.job.tasks = 40;
+    world.troubles.grow = true;
+    world.troubles.between = absl::Milliseconds(50);
+    world.troubles.until = absl::Seconds(5);
+    const Verdict verdict = Play(world);
+    EXPECT_EQ(verdict.violation, "") << NameOf(policy);
+    EXPECT_EQ(verdict.shards, 3u) << NameOf(policy);
+    EXPECT_EQ(verdict.timelines, 2u) << NameOf(policy);
+  }
+}
+
 // ---- the simulation is known to find mistakes: each test takes one rule away ----
 
 void ExpectFinds(
@@ -79,6 +95,9 @@ void ExpectFinds(
     world.shards = std::max(world.shards, 2u);
     world.troubles.between = absl::Milliseconds(500);
     world.troubles.drain_workers = world.troubles.freeze_workers = true;
+    world.job.recovery = v1::RECOVERY_ROLLBACK;
+    world.troubles.grow = false;
+    world.troubles.store_weather.damage = 0;
     adjust(world);
     const Verdict verdict = Play(world);
     if (verdict.violation.empty()) continue;
@@ -154,6 +173,37 @@ TEST(SimulatedLies, WithoutTheConditionAnOldChiefWritesOverANewOne) {
 
 TEST(SimulatedLies, AStoreThatForgetsAPartitionIsNoticed) {
   ExpectFindsInStore(Lie::kForgetfulStore, Policy::kSsp, "ManifestWhole");
+}
+
+void ExpectFindsAfterLosses(Lie lie, const char* invariant) {
+  ExpectFinds(lie, Policy::kAsync, invariant, [](WorldOptions& world) {
+    world.job.uri = "sim://jobs";
+    world.job.checkpoint_seconds = 2;
+    world.job.recovery = v1::RECOVERY_PARTIAL;
+    world.troubles.kill_shards = world.troubles.freeze_workers = true;
+  });
+}
+
+TEST(SimulatedLies, AShardThatReturnsAloneAndIsNotToldMissesWhatItHasLost) {
+  ExpectFindsAfterLosses(Lie::kNotTold, "LossIsTold");
+}
+
+TEST(SimulatedLies, ALossThatNobodyTellsIsNoticed) {
+  ExpectFindsAfterLosses(Lie::kSilentLoss, "LossIsTold");
+}
+
+TEST(SimulatedLies, AShardThatIsNewAndBeginsWithNothingLacksWhatWasTrained) {
+  ExpectFinds(Lie::kEmptyNewShard, Policy::kAsync, "EndExact", [](WorldOptions& world) {
+    world.job.uri = "sim://jobs";
+    world.job.checkpoint_seconds = 1;
+    world.job.tasks = 12;
+    world.job.partitions = 6;
+    world.troubles.grow = true;
+  });
+}
+
+TEST(SimulatedLies, ASoundCheckpointMustNotBePassedOver) {
+  ExpectFindsInStore(Lie::kFalseAlarm, Policy::kAsync, "NewestIsUsed");
 }
 
 void Print(uint64_t seed, const Verdict& verdict) {

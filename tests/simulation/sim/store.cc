@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
+#include "capstan/checkpoint/checkpoint.h"
 #include "tests/lib/memory_object_store.h"
 
 namespace capstan::sim {
@@ -39,11 +40,9 @@ class SimStore::Client : public ObjectStore {
          condition =
              keeps_condition ? condition : WriteCondition()]() -> absl::StatusOr<ObjectVersion> {
           absl::StatusOr<ObjectVersion> written = store.truth_->Write(key, bytes, condition);
-          if (written.ok()) store.on_written_(key, bytes);
-          if (key.ends_with(".capstan") && store.weather_.forget > 0 &&
-              store.schedule_.Chance(store.weather_.forget)) {
-            CAPSTAN_RETURN_IF_ERROR(store.truth_->DeleteAll({&key, 1}));
-          }
+          if (!written.ok()) return written;
+          store.on_written_(key, bytes);
+          CAPSTAN_RETURN_IF_ERROR(store.Age(key, bytes));
           return written;
         });
   }
@@ -106,8 +105,27 @@ class SimStore::Client : public ObjectStore {
   const std::string folder_;
 };
 
-SimStore::SimStore(Schedule& schedule, OnWritten on_written)
-    : schedule_(schedule), on_written_(std::move(on_written)), truth_(MakeMemoryObjectStore()) {}
+SimStore::SimStore(Schedule& schedule, OnWritten on_written, OnDamaged on_damaged)
+    : schedule_(schedule),
+      on_written_(std::move(on_written)),
+      on_damaged_(std::move(on_damaged)),
+      truth_(MakeMemoryObjectStore()) {}
+
+absl::Status SimStore::Age(const std::string& key, const std::string& bytes) {
+  const bool partition = key.ends_with(".capstan");
+  if (partition && weather_.forget > 0 && schedule_.Chance(weather_.forget)) {
+    return truth_->DeleteAll({&key, 1});
+  }
+  const bool decays = partition || key.ends_with(kManifestName);
+  if (!decays || bytes.empty() || weather_.damage == 0 || !schedule_.Chance(weather_.damage)) {
+    return absl::OkStatus();
+  }
+  std::string damaged = bytes;
+  damaged[schedule_.Below(bytes.size())] ^= static_cast<char>(1 << schedule_.Below(8));
+  CAPSTAN_RETURN_IF_ERROR(truth_->Write(key, damaged, WriteCondition()).status());
+  on_damaged_(key);
+  return absl::OkStatus();
+}
 
 StoreOpener SimStore::OpenerOf(SimThreads* threads) {
   return [this, threads](const std::string& uri) -> absl::StatusOr<std::unique_ptr<ObjectStore>> {

@@ -26,6 +26,7 @@ struct StoreWeather {
   // What a store does not do.
   bool unconditional = false;  // A write happens whatever its condition says.
   double forget = 0;           // Of every partition: it is gone as soon as it stands.
+  double damage = 0;           // Of partitions and manifests: one of its bits is not what it was.
 };
 
 // Used by one thread at a time.
@@ -34,8 +35,11 @@ class SimStore {
   // Told of every object that is written, when it stands there.
   using OnWritten = std::function<void(const std::string& key, const std::string& bytes)>;
 
+  // And of every one that is damaged.
+  using OnDamaged = std::function<void(const std::string& key)>;
+
   // `schedule` must outlive the store.
-  SimStore(Schedule& schedule, OnWritten on_written);
+  SimStore(Schedule& schedule, OnWritten on_written, OnDamaged on_damaged);
 
   // Opens "sim://<folder>" for a process, which waits for answers in its threads. Both must outlive
   // the stores opened. INVALID_ARGUMENT for other addresses.
@@ -62,9 +66,12 @@ class SimStore {
   };
   StoreOpener OpenerOf(SimThreads* threads);
   Fate DrawFate();
+  // What time does to an object that stands there.
+  absl::Status Age(const std::string& key, const std::string& bytes);
 
   Schedule& schedule_;
   const OnWritten on_written_;
+  const OnDamaged on_damaged_;
   const std::unique_ptr<ObjectStore> truth_;
   StoreWeather weather_;
   absl::Time away_until_ = absl::InfinitePast();

@@ -25,6 +25,8 @@ struct Troubles {
   bool kill_all = false;  // At once.
   bool cut_links = false;
   bool store_away = false;
+  bool grow =
+      false;  // Once: a chief that knows of another shard takes the place of the one before.
 };
 
 }  // namespace capstan::sim

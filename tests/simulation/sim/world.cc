@@ -27,10 +27,12 @@ World::World(const WorldOptions& options)
     : options_(options),
       schedule_(options.seed, options.trace),
       network_(schedule_),
-      store_(schedule_,
-             [this](const std::string& key, const std::string& bytes) {
-               checks_.durable().OnWritten(key, bytes);
-             }),
+      store_(
+          schedule_,
+          [this](const std::string& key, const std::string& bytes) {
+            checks_.durable().OnWritten(key, bytes);
+          },
+          [this](const std::string& key) { checks_.durable().OnDamaged(key); }),
       job_(options.job),
       checks_(*this),
       chief_hosts_{network_.AddHost("chief"), network_.AddHost("chief'")} {
@@ -72,13 +74,22 @@ void World::StartChief() {
   chiefs_[ruling_].reset();
   chiefs_[ruling_] = std::make_unique<ChiefProcess>(
       *this, life,
-      ChiefSetup{.run_id = NewIncarnation(), .term = TermOfNow(), .shards = options_.shards});
+      ChiefSetup{.run_id = NewIncarnation(), .term = TermOfNow(), .shards = shard_count()});
 }
 
 void World::ReplaceChief() {
   ruling_ = 1 - ruling_;
   End(chief_hosts_[ruling_]);
   StartChief();
+}
+
+void World::Grow() {
+  if (shard_count() > options_.shards) return;
+  const uint32_t index = shard_count();
+  shard_hosts_.push_back(network_.AddHost(absl::StrCat("ps-", index)));
+  shards_.resize(index + 1);
+  StartShard(index);
+  Kill(ruling_chief_host(), kRestart);
 }
 
 HostId World::chief_host() {
@@ -185,13 +196,17 @@ Verdict World::Run() {
     Look();
   }
   if (checks_.violation().empty()) CheckEnd();
+  const bool serves = ruling_chief() != nullptr && ruling_chief()->serves();
+  const v1::GetStatusReply status = serves ? ruling_chief()->Status() : v1::GetStatusReply();
   return {.violation = checks_.violation(),
           .digest = schedule_.digest(),
           .events = schedule_.events(),
           .length = over.value_or(schedule_.elapsed()),
           .timelines = checks_.timelines(),
           .terms = chiefs_begun_,
-          .manifests = checks_.durable().manifests()};
+          .manifests = checks_.durable().manifests(),
+          .losses = static_cast<uint64_t>(status.losses_size()),
+          .shards = static_cast<uint64_t>(status.shards_size())};
 }
 
 void World::Look() {
@@ -203,6 +218,10 @@ void World::Look() {
 void World::CheckEnd() {
   if (!JobIsOver()) return checks_.Violate("NeverStuck: the job is not over any more");
   const v1::GetStatusReply status = ruling_chief()->Status();
+  // Where nothing sound is left there is nothing to go on from.
+  if (status.state() == v1::JOB_STATE_FAILED && may_be_damaged() && !checks_.durable().AnySound()) {
+    return;
+  }
   if (status.state() != v1::JOB_STATE_COMPLETED) {
     return checks_.Violate(absl::StrCat("the job fails: ", status.reason()));
   }
@@ -211,18 +230,33 @@ void World::CheckEnd() {
                                  job_.total_examples()));
   }
   if (!options_.job.uri.empty()) {
-    const absl::StatusOr<Cells> model =
-        ReadCheckpoint(job_, status.model_uri(), store_.TruthOpener());
-    if (!model.ok()) {
-      return checks_.Violate(absl::StrCat("the model: ", model.status().ToString()));
-    }
-    return checks_.OnCells(*model, /*at_end=*/true);
+    return CheckModel(status);
   }
   Cells all;
   for (const auto& shard : shards_) {
     for (const auto& [cell, value] : shard->Read()) all[cell] = value;
   }
   checks_.OnCells(all, /*at_end=*/true);
+}
+
+void World::CheckModel(const v1::GetStatusReply& status) {
+  const std::string& uri = status.model_uri();
+  const absl::StatusOr<Cells> model = ReadCheckpoint(job_, uri, store_.TruthOpener());
+  const bool damaged = checks_.durable().IsDamaged(uri.substr(uri.rfind('/') + 1));
+  if (damaged && !absl::IsDataLoss(model.status())) {
+    return checks_.Violate(
+        absl::StrCat("DamageIsNoticed: reading ", uri, " says ", model.status().ToString()));
+  }
+  if (damaged) return;
+  if (!model.ok()) {
+    return checks_.Violate(absl::StrCat("the model: ", model.status().ToString()));
+  }
+  if (job_.spec().recovery() != v1::RECOVERY_PARTIAL) {
+    return checks_.OnCells(*model, /*at_end=*/true);
+  }
+  uint64_t told = 0;
+  for (const v1::RecoveryLoss& loss : status.losses()) told += loss.batches();
+  checks_.OnEndOfPartial(*model, told);
 }
 
 }  // namespace capstan::sim

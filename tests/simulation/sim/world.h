@@ -44,6 +44,8 @@ struct Verdict {
   uint64_t timelines = 0;  // Begun: one, and one for each return to a checkpoint.
   uint64_t terms = 0;      // Of chiefs.
   uint64_t manifests = 0;  // Written.
+  uint64_t losses = 0;     // Returns to a checkpoint that the job tells of.
+  uint64_t shards = 0;     // That the last view is over.
 };
 
 // Confined to one thread.
@@ -64,6 +66,7 @@ class World : public Cast {
   Lie lie() const override { return options_.lie; }
   uint64_t NewIncarnation() override;
   HostId chief_host() override;
+  uint32_t first_shards() const override { return options_.shards; }
   HostId shard_host(uint32_t shard) const override { return shard_hosts_[shard]; }
   ChiefProcess* chief(HostId host) override;
   ShardProcess* shard(uint32_t index) override { return shards_[index].get(); }
@@ -76,6 +79,9 @@ class World : public Cast {
   void ReplaceChief();
   WorkerProcess* worker(size_t index) { return workers_[index].get(); }
   HostId worker_host(size_t index) const { return worker_hosts_[index]; }
+  uint32_t shard_count() const { return static_cast<uint32_t>(shards_.size()); }
+  // There is another shard, and a chief that knows of it. Not a second time.
+  void Grow();
   // Ends what runs there; it begins anew after a while.
   void Kill(HostId host, absl::Duration away);
   bool JobIsOver();
@@ -90,7 +96,9 @@ class World : public Cast {
   void End(HostId host);
   void NextBlow();
   void Look();
+  bool may_be_damaged() const { return options_.troubles.store_weather.damage > 0; }
   void CheckEnd();
+  void CheckModel(const v1::GetStatusReply& status);  // At the end, where it is in the store.
 
   const WorldOptions options_;
   Schedule schedule_;

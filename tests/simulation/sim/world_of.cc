@@ -61,6 +61,13 @@ Troubles DrawTroubles(Dice& dice, bool durable) {
   return troubles;
 }
 
+void DrawDamage(Dice& dice, WorldOptions& world) {
+  const bool streams = world.job.policy < Policy::kSync;
+  if (streams && dice.OneIn(2)) world.job.recovery = v1::RECOVERY_PARTIAL;
+  world.troubles.grow = dice.OneIn(4);
+  world.troubles.store_weather.damage = dice.OneIn(4) ? 0.03 : 0;
+}
+
 }  // namespace
 
 WorldOptions WorldOf(uint64_t seed) {
@@ -71,6 +78,7 @@ WorldOptions WorldOf(uint64_t seed) {
   world.shards = 1 + dice.Below(3);
   world.workers = 1 + dice.Below(4);
   world.troubles = DrawTroubles(dice, !world.job.uri.empty());
+  if (!world.job.uri.empty()) DrawDamage(dice, world);
   return world;
 }
 
