@@ -172,6 +172,7 @@ void ChiefMachine::StopJob(std::string_view reason, absl::Time now) {
 }
 
 void ChiefMachine::OnShardReplaced(uint32_t shard, absl::Time now) {
+  if (shard >= shard_count()) return;  // It holds nothing yet.
   recovery_.OnReplaced(shard);
   const bool serving = state_ == v1::JOB_STATE_RUNNING || state_ == v1::JOB_STATE_CHECKPOINTING;
   if (!serving || !takeover_.settled()) return;

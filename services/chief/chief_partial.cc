@@ -1,6 +1,7 @@
 // ChiefMachine: one shard back to a checkpoint while the others go on (recovery: partial). Leases,
 // timeline and progress stay. The shard is told what has happened since the checkpoint; what it
 // finds missing by that is lost, and counted: an upper bound. See the rules 8 to 10 of docs/spec.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -69,18 +70,34 @@ void ChiefMachine::OnReturnedAlone(uint32_t shard, const v1::LoadPartitionsReply
   losses_.push_back(std::move(loss));
 }
 
-// More is found missing when the holders of open streams push again.
+// More is found missing when the holders of open streams push again. Of a return that an earlier
+// chief did not live to store only the shard knows.
 void ChiefMachine::HearOfLoss(uint32_t shard, const v1::ShardReport& report) {
   if (alone_.contains(shard)) return;
+  uint64_t told = 0;  // What checkpoints hold of it has been told, in a timeline before this.
+  bool rolled_back = false;
   for (auto loss = losses_.rbegin(); loss != losses_.rend(); ++loss) {
-    if (loss->recovery() == v1::RECOVERY_ROLLBACK) return;
-    if (loss->shard() != shard) continue;
+    rolled_back = rolled_back || loss->recovery() == v1::RECOVERY_ROLLBACK;
+    if (loss->recovery() != v1::RECOVERY_PARTIAL || loss->shard() != shard) continue;
+    if (rolled_back) {
+      told = std::max(told, loss->batches());
+      continue;
+    }
     if (report.batches_lost() > loss->batches()) {
       loss->set_batches(report.batches_lost());
       keeper_.Note();
     }
     return;
   }
+  if (report.batches_lost() <= told) return;
+  v1::RecoveryLoss loss;
+  loss.set_cause(absl::StrCat("shard ", shard, " was started anew under an earlier chief"));
+  loss.set_shard(shard);
+  loss.set_recovery(v1::RECOVERY_PARTIAL);
+  loss.set_timeline(timeline());
+  loss.set_batches(report.batches_lost());
+  losses_.push_back(std::move(loss));
+  keeper_.Note();
 }
 
 // What has happened since is known for the last checkpoint alone. From an earlier one everybody

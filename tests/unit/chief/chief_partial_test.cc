@@ -2,11 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "crew.h"
 
 namespace capstan::chief {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -148,6 +151,32 @@ TEST_F(ChiefPartialTest, TheNextChiefTellsItAsWell) {
   ASSERT_THAT(next.loads, SizeIs(1));
   EXPECT_THAT(next.loads[0].alone().closed(), SizeIs(1));
   EXPECT_EQ(next.Status().examples(), 30u);
+}
+
+TEST_F(ChiefPartialTest, ALossThatAnEarlierChiefDidNotLiveToStoreIsHeardOfFromTheShard) {
+  Crew next = Crew::Successor(Job(), crew_);
+  next.reports[1] = Holds(100, 5, /*batches_lost=*/4);
+  next.ShardsHeartbeat();
+  next.ShardsHeartbeat();
+  ASSERT_THAT(next.Status().losses(), SizeIs(1));
+  EXPECT_EQ(next.Status().losses(0).recovery(), v1::RECOVERY_PARTIAL);
+  EXPECT_EQ(next.Status().losses(0).shard(), 1u);
+  EXPECT_EQ(next.Status().losses(0).batches(), 4u);
+}
+
+TEST_F(ChiefPartialTest, AShardThatHoldsNoPartitionsYetHasNothingToReturnTo) {
+  CrewOptions larger = Job();
+  larger.shards = 3;
+  Crew next = Crew::Successor(larger, crew_);
+  next.ShardsHeartbeat();
+  next.hold_calls = true;
+  ASSERT_TRUE(next.RegisterShard(2, 50).ok());
+  ASSERT_TRUE(next.RegisterShard(2, 51).ok());
+  next.hold_calls = false;
+  for (const CallShard& call : std::exchange(next.held, {})) next.Answer(call);
+  next.Advance(absl::Seconds(5));
+  EXPECT_EQ(next.Status().waiting_for(), "");
+  EXPECT_THAT(next.machine.view().owners(), Contains(2u));
 }
 
 TEST_F(ChiefPartialTest, WhereAllShardsAreAnewItIsTrainedAgain) {
