@@ -1,5 +1,6 @@
 #include "worker/compute_thread.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -49,7 +50,7 @@ void ComputeThread::Compute(Job& job) {
     ComputeLogits(*network_, *job.step);
   }
   const absl::Duration took = SteadyClock().Now() - began;
-  if (options_.slow_down > 1) absl::SleepFor(took * (options_.slow_down - 1));
+  absl::SleepFor(std::max(took * options_.slow_down, options_.min_step) - took);
   job.step->compute_time = SteadyClock().Now() - began;
 }
 

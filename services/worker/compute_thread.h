@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "capstan/model/network.h"
 #include "capstan/rpc/event_loop.h"
 #include "worker/step.h"
@@ -21,6 +22,8 @@ struct ComputeOptions {
   // Stretches each computation by this factor, by sleeping: an artificial straggler, for
   // experiments.
   double slow_down = 1;
+  // It takes at least so long, in the same way: a pace that depends on no machine.
+  absl::Duration min_step;
 };
 
 // Thread-safe; the results arrive on the event loop.

@@ -29,6 +29,7 @@ struct Flags {
   ServiceOptions service;
   double chief_deadline_seconds = 300;
   double slow_down = 1;
+  double min_step_ms = 0;
 };
 
 absl::Status Work(const Flags& flags, HealthServer& health, WorkerMetrics& metrics,
@@ -48,11 +49,12 @@ absl::Status Work(const Flags& flags, HealthServer& health, WorkerMetrics& metri
     CAPSTAN_RETURN_IF_ERROR(registration.status());
     log::SetJob(registration->job().job());
     log::Info("registered", {{"members", registration->members_size()}});
-    CAPSTAN_ASSIGN_OR_RETURN(
-        std::unique_ptr<Worker> worker,
-        Worker::Create(
-            {.name = flags.name, .incarnation = incarnation, .slow_down = flags.slow_down},
-            *registration, loop, chief, metrics));
+    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Worker> worker,
+                             Worker::Create({.name = flags.name,
+                                             .incarnation = incarnation,
+                                             .slow_down = flags.slow_down,
+                                             .min_step = absl::Milliseconds(flags.min_step_ms)},
+                                            *registration, loop, chief, metrics));
     health.Set(Probe::kReadiness, true);
     const WorkerEnd end = worker->Run(shutdown);
     health.Set(Probe::kReadiness, false);
@@ -94,6 +96,9 @@ int main(int argc, char** argv) {
   app.add_option("--chief-deadline", flags.chief_deadline_seconds,
                  "seconds to wait for the chief before giving up")
       ->check(CLI::PositiveNumber);
+  app.add_option("--min-step-ms", flags.min_step_ms,
+                 "take at least so long to compute a batch: a steady pace, for experiments")
+      ->check(CLI::Range(0.0, 60000.0));
   app.add_option("--slow-down", flags.slow_down,
                  "compute this many times slower: a straggler, for experiments")
       ->check(CLI::Range(1.0, 1000.0));

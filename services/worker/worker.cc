@@ -85,9 +85,11 @@ Worker::~Worker() {
 absl::Status Worker::AddMembers(const v1::RegisterWorkerReply& registration) {
   for (uint64_t id : registration.members()) {
     CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Network> network, Network::Create(job_));
-    members_[MemberId{id}] = std::make_unique<Member>(
-        context_, MemberId{id}, std::move(network),
-        ComputeOptions{.clip_norm = job_.train().clip_norm(), .slow_down = options_.slow_down});
+    members_[MemberId{id}] =
+        std::make_unique<Member>(context_, MemberId{id}, std::move(network),
+                                 ComputeOptions{.clip_norm = job_.train().clip_norm(),
+                                                .slow_down = options_.slow_down,
+                                                .min_step = options_.min_step});
   }
   return absl::OkStatus();
 }

@@ -22,6 +22,7 @@ struct WorkerOptions {
   std::string name;
   Incarnation incarnation{};
   double slow_down = 1;                     // See ComputeOptions.
+  absl::Duration min_step;                  // The same.
   absl::Duration drain = absl::Seconds(4);  // From SIGTERM to the end.
 };
 

@@ -69,12 +69,13 @@ def digest_of(role):
     return digest
 
 
-def merged(one, other):
+def merged(*values):
     """Values over values, as helm merges them."""
-    result = dict(one)
-    for key, value in other.items():
-        both = isinstance(value, dict) and isinstance(result.get(key), dict)
-        result[key] = merged(result[key], value) if both else value
+    result = {}
+    for one in values:
+        for key, value in one.items():
+            both = isinstance(value, dict) and isinstance(result.get(key), dict)
+            result[key] = merged(result[key], value) if both else value
     return result
 
 
@@ -128,6 +129,11 @@ class Release:
 
     def upgrade(self, *words):
         return self.apply("upgrade", *words)
+
+    def hurry(self):
+        """Workers that were held back no longer are: new ones take their places."""
+        self.values = merged(self.values, {"worker": {"extraArgs": []}})
+        self.upgrade()
 
     def scale(self, workers):
         self.namespace.kubectl("scale", f"deployment/{self.prefix}-worker", f"--replicas={workers}")

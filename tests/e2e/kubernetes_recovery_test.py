@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
 from cluster import KUBE, Namespace, Release, merged, require_cluster, run
-from cluster_jobs import RECORDS, claim, in_bucket, ledger, ledger_times, record_lines, records, synthetic
+from cluster_jobs import RECORDS, claim, in_bucket, ledger, ledger_times, record_lines, records, steady, synthetic
 
 EVERY = 3  # Seconds between checkpoints.
 HEARTBEAT = 0.2  # Seconds; a worker's acknowledged batches are known to the chief this much later.
@@ -27,6 +27,7 @@ class Cost(typing.NamedTuple):
     again: int     # Examples that the chief counts as sent again,
     rate: float    # examples a second before,
     took: float    # seconds that the checkpoint took that was returned to.
+    anew: bool     # That checkpoint was taken since.
 
     def trained_in(self, seconds):
         return BURST * self.rate * seconds + IN_FLIGHT
@@ -34,6 +35,10 @@ class Cost(typing.NamedTuple):
     def __str__(self):
         return (f"{self.again} examples sent again; {self.rate:.0f} a second before, "
                 f"the checkpoint took {self.took:.2f} s")
+
+
+def folder_of(uri):
+    return uri.rstrip("/").rsplit("/", 1)[-1]
 
 
 def checkpoint_seconds(log, loss):
@@ -48,11 +53,11 @@ def checkpoint_seconds(log, loss):
 
 class RecoveryTest(unittest.TestCase):
 
-    def ledger_release(self, namespace, policy, epochs=3, **more):
-        """`epochs`: so many that the job is still running at the last blow."""
-        self.epochs = epochs
+    epochs = 3  # Four minutes at the pace of two workers.
+
+    def ledger_release(self, namespace, policy, **more):
         namespace.apply(claim("models"), records(record_lines()))
-        values = merged(ledger(policy, every=f"{EVERY}s"), {"job": {"train": {"epochs": epochs}}, **more})
+        values = merged(ledger(policy, every=f"{EVERY}s"), {"job": {"train": {"epochs": self.epochs}}, **more})
         release = Release(namespace, "ctr", values)
         release.install()
         release.scale(2)
@@ -60,6 +65,7 @@ class RecoveryTest(unittest.TestCase):
         return release
 
     def check_ledger(self, release):
+        release.hurry()
         release.wait_job("complete", timeout=420)
         status = release.status()
         self.assertEqual((status["state"], int(status["examples"])), ("JOB_STATE_COMPLETED", self.epochs * RECORDS))
@@ -81,7 +87,8 @@ class RecoveryTest(unittest.TestCase):
             self.assertEqual(status["state"], "JOB_STATE_RUNNING", "the job was over before it was hit")
             returns = status["losses"][len(before["losses"]):]
             took = checkpoint_seconds(log() + release.chief_log_now(), returns[-1]) if returns else 0
-        cost = Cost(lost(status) - lost(before), rate, took)
+        anew = bool(returns) and folder_of(returns[-1]["checkpoint"]) != folder_of(before["checkpoint"]["uri"])
+        cost = Cost(lost(status) - lost(before), rate, took, anew)
         print(f"{what}: trains again after {time.monotonic() - begin:.1f} s, {cost}", flush=True)
         return status, cost
 
@@ -94,6 +101,7 @@ class RecoveryTest(unittest.TestCase):
     def check_saved_first(self, cost):
         """A pod that has its grace period costs no training. What the chief counts was reported between the beginning
         of the last checkpoint and the freeze; it is sent again and found in the ledgers."""
+        self.assertTrue(cost.anew, "what the shard held was not saved before it left")
         self.assertLessEqual(cost.again, cost.trained_in(cost.took + HEARTBEAT))
 
     def check_since_checkpoint(self, cost):
@@ -104,7 +112,7 @@ class RecoveryTest(unittest.TestCase):
     def test_each_role_is_deleted_while_workers_push_and_every_record_counts_once(self):
         for policy in ({"policy": "async"}, {"policy": "sync", "lanes": 3}):
             with self.subTest(policy=policy["policy"]), Namespace("capstan-e2e-kill") as namespace:
-                release = self.ledger_release(namespace, policy, epochs=6)
+                release = self.ledger_release(namespace, policy)
                 for pod, force in (("ctr-ps-0", False), ("ctr-ps-1", True), ("ctr-chief-0", False),
                                    ("ctr-chief-0", True)):
                     old = release.status()
@@ -174,7 +182,8 @@ class RecoveryTest(unittest.TestCase):
         with Namespace("capstan-e2e-bucket") as namespace:
             bucket = f"ctr-{int(time.time())}"
             run(KUBE, "s3", "up", "--bucket", bucket)
-            values = merged(synthetic(400000, train={"batch_size": 64}), in_bucket(bucket, every="3s"))
+            values = merged(synthetic(400000, train={"batch_size": 64}), in_bucket(bucket, every="3s"),
+                            {"worker": steady(20)})
             release = Release(namespace, "ctr", values)
             namespace.apply(release.values.pop("secret"))
             release.install()
@@ -191,14 +200,17 @@ class RecoveryTest(unittest.TestCase):
             print(f"uninstalled within {took:.1f} s, at {before['examples']} examples or later; goes on at "
                   f"{status['examples']}", flush=True)
             self.assertGreaterEqual(int(status["examples"]), int(before["checkpoint"]["examples"]))
+            self.assertEqual(status["state"], "JOB_STATE_RUNNING", "the job was over before it was taken down")
+            release.hurry()
             release.wait_job("complete", timeout=300)
             status = release.status()
             self.assertEqual((status["state"], int(status["examples"])), ("JOB_STATE_COMPLETED", 400000))
             self.assertGreater(status["evaluations"][-1]["metrics"]["auc"], 0.70)
             self.uninstall(release)
-            left = run(KUBE, "s3", "curl", f"/{bucket}?list-type=2").stdout
-            self.assertIn("ctr/state/chief.json", left)
-            self.assertIn("MANIFEST.json", left)
+            for folder, file in (("state", "chief.json"), ("checkpoints", "MANIFEST.json")):
+                # A page of at most 1000.
+                left = run(KUBE, "s3", "curl", f"/{bucket}?list-type=2&prefix=models%2Fctr%2F{folder}%2F").stdout
+                self.assertIn(file, left)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ class KubernetesTest(unittest.TestCase):
                         done = 0
                 victim = release.pods("worker")[0]["metadata"]["name"]
                 namespace.kubectl("delete", "pod", victim, "--grace-period=0", "--force")
+                release.hurry()
                 release.wait_job("complete")
                 status = release.status()
                 self.assertEqual((status["state"], int(status["examples"])), ("JOB_STATE_COMPLETED", RECORDS))
