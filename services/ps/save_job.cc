@@ -1,5 +1,6 @@
 #include "ps/save_job.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -12,8 +13,8 @@
 
 namespace capstan::ps {
 
-SaveJob::SaveJob(Shard& shard, const v1::SavePartitionsRequest& order, StoreOpener open)
-    : shard_(shard), order_(order), open_(std::move(open)) {
+SaveJob::SaveJob(Shard& shard, const v1::SavePartitionsRequest& order, Outside outside)
+    : shard_(shard), order_(order), outside_(std::move(outside)) {
   (void)shard_.ForEachPartition([this](PartitionIndex index, Partition& partition) {
     items_.push_back({.index = index, .partition = &partition});
     return absl::OkStatus();
@@ -54,28 +55,64 @@ absl::Status SaveJob::Run() {
 }
 
 absl::Status SaveJob::SaveAll() {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, open_(order_.uri()));
-  for (Item& item : items_) CAPSTAN_RETURN_IF_ERROR(SaveOne(*folder, item));
-  return absl::OkStatus();
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder,
+                           outside_.open_store(order_.uri()));
+  if (items_.empty()) return absl::OkStatus();
+  std::vector<std::unique_ptr<Background::Work>> helpers;
+  {
+    CAPSTAN_ASSIGN_OR_RETURN(const Encoded first, Copy(items_.front()));
+    const size_t fit = kBytesAtOnce / std::max<size_t>(1, first.bytes.size());
+    for (size_t i = 1; i < std::min(fit, kMostThreads); ++i) {
+      helpers.push_back(outside_.background.Begin([this, &folder] { Work(*folder); }));
+    }
+    Note(Write(*folder, items_.front(), first));
+  }
+  Work(*folder);
+  helpers.clear();  // Each has ended.
+  absl::MutexLock lock(&mu_);
+  return failure_;
 }
 
-absl::Status SaveJob::SaveOne(ObjectStore& folder, Item& item) {
-  if (!item.copy) CAPSTAN_RETURN_IF_ERROR(Begin(item));
-  uint64_t rows = 0;
-  CAPSTAN_ASSIGN_OR_RETURN(const std::string encoded, Encode(item, rows));
-  item.partition->EndCopy(shard_.clock().Now());
+void SaveJob::Work(ObjectStore& folder) {
+  for (size_t place = next_++; place < items_.size(); place = next_++) {
+    const absl::StatusOr<Encoded> encoded = Copy(items_[place]);
+    Note(encoded.ok() ? Write(folder, items_[place], *encoded) : encoded.status());
+  }
+}
+
+void SaveJob::Note(const absl::Status& status) {
+  if (status.ok()) return;
+  absl::MutexLock lock(&mu_);
+  failure_.Update(status);
+  next_ = items_.size();
+}
+
+absl::Status SaveJob::Write(ObjectStore& folder, Item& item, const Encoded& encoded) {
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("save.copied"));
-  CAPSTAN_ASSIGN_OR_RETURN(v1::SavedFile file,
-                           WritePartitionFile(folder, item.index, encoded, rows));
+  CAPSTAN_ASSIGN_OR_RETURN(item.file,
+                           WritePartitionFile(folder, item.index, encoded.bytes, encoded.rows));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("save.file_written"));
-  file.set_delta(!item.copy->parent.empty());
-  files_.push_back(std::move(file));
-  bytes_ += encoded.size();
+  item.file.set_delta(!item.copy->parent.empty());
+  bytes_ += encoded.bytes.size();
   ++saved_;
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> SaveJob::Encode(Item& item, uint64_t& rows) {
+std::vector<v1::SavedFile> SaveJob::files() const {
+  std::vector<v1::SavedFile> files;
+  for (const Item& item : items_) files.push_back(item.file);
+  return files;
+}
+
+absl::StatusOr<SaveJob::Encoded> SaveJob::Copy(Item& item) {
+  absl::MutexLock lock(&copying_);
+  if (!item.copy) CAPSTAN_RETURN_IF_ERROR(Begin(item));
+  absl::StatusOr<Encoded> encoded = Encode(item);
+  if (encoded.ok()) item.partition->EndCopy(shard_.clock().Now());
+  return encoded;
+}
+
+absl::StatusOr<SaveJob::Encoded> SaveJob::Encode(Item& item) {
   PartitionEncoder encoder({.partition_count = shard_.catalog().job().partition_count(),
                             .timeline = order_.header().timeline(),
                             .machine = EncodeMachineState(item.copy->state),
@@ -85,8 +122,8 @@ absl::StatusOr<std::string> SaveJob::Encode(Item& item, uint64_t& rows) {
     const bool read = item.partition->ReadCopy([&](PartitionStore& store) { encoder.Read(store); });
     if (!read) return TimelineIsOver(item);
   }
-  rows = encoder.rows();
-  return std::move(encoder).TakeFile();
+  const uint64_t rows = encoder.rows();
+  return Encoded{std::move(encoder).TakeFile(), rows};
 }
 
 }  // namespace capstan::ps

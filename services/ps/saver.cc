@@ -43,7 +43,7 @@ void Saver::Begin(const v1::SavePartitionsRequest& request) {
     if (past_.size() > kPast) past_.pop_front();
   }
   save_.emplace(Save{.order = request,
-                     .job = std::make_unique<SaveJob>(shard_, request, outside_.open_store),
+                     .job = std::make_unique<SaveJob>(shard_, request, outside_),
                      .began = shard_.clock().Now()});
   // What is not marked is settled, as after any failure, by Run().
   if (absl::Status marked = save_->job->Mark(); !marked.ok()) save_->job->Cancel();

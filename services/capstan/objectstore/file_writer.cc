@@ -55,9 +55,10 @@ FileWriter::~FileWriter() {
   if (file_.valid()) unlinkat(place_.folder.get(), temporary_.c_str(), 0);
 }
 
-absl::Status FileWriter::Append(std::string_view bytes) { return WriteAll(file_, bytes); }
+absl::Status FileWriter::Append(std::string_view bytes) { return pieces_.Append(bytes); }
 
 absl::StatusOr<ObjectVersion> FileWriter::Publish(const WriteCondition& condition) {
+  CAPSTAN_RETURN_IF_ERROR(pieces_.Finish());
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("file.written"));
   CAPSTAN_RETURN_IF_ERROR(StampNow(file_));
   if (fsync(file_.get()) != 0) return SystemError(place_.key, errno);

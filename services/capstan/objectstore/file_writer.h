@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "capstan/objectstore/files.h"
 #include "capstan/objectstore/object_store.h"
+#include "capstan/objectstore/piece_writer.h"
 
 namespace capstan {
 
@@ -46,6 +47,7 @@ class FileWriter : public ObjectWriter {
   const FilePlace place_;
   std::string temporary_;
   FileDescriptor file_;  // Invalid once published.
+  PieceWriter pieces_{file_};
 };
 
 // Removes the temporary files in `folder` whose writers are dead.

@@ -1,7 +1,8 @@
 // A checkpoint under load: a table of 2 GiB on one shard (core 0) is saved while a client (core 1)
 // pulls and pushes at half of its full rate, beside the same load without a save; then a delta of
 // 5 % of the rows, and a restore.
-//     checkpoint_bench [folder]        CAPSTAN_BENCH_MIB (2048), CAPSTAN_BENCH_SECONDS (10),
+//     checkpoint_bench [folder or s3://bucket/prefix]
+//                                      CAPSTAN_BENCH_MIB (2048), CAPSTAN_BENCH_SECONDS (10),
 //                                      CAPSTAN_BENCH_TURNS (2)
 #include <sched.h>
 #include <sys/wait.h>
@@ -200,8 +201,9 @@ void Run(const std::string& folder) {
 int main(int argc, char** argv) {
   const std::string folder =
       argc > 1 ? argv[1] : std::filesystem::temp_directory_path() / "capstan-checkpoint-bench";
-  std::filesystem::remove_all(folder);
+  const bool is_folder = !folder.starts_with("s3://");
+  if (is_folder) std::filesystem::remove_all(folder);
   capstan::bench::Run(folder);
-  std::filesystem::remove_all(folder);
+  if (is_folder) std::filesystem::remove_all(folder);
   return 0;
 }

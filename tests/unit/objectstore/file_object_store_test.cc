@@ -1,14 +1,20 @@
 #include "capstan/objectstore/file_object_store.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <vector>
 
+#include "capstan/objectstore/piece_writer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/object_store_contract.h"
@@ -110,6 +116,40 @@ TEST_F(FileObjectStoreTest, LeavesNothingOfAWriterThatWasGivenUp) {
   ASSERT_TRUE(writer->Append("half").ok());
   writer.reset();
   EXPECT_EQ(FilesBelowRoot(), 0u);
+}
+
+TEST_F(FileObjectStoreTest, KeepsLargeObjectsOfAnyLengthWrittenInAnyPieces) {
+  constexpr size_t kPiece = PieceWriter::kPieceBytes;
+  std::string bytes(3 * kPiece + 777, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * i >> 7);
+  for (size_t length : {size_t{0}, size_t{4095}, kPiece - 1, kPiece, kPiece + 1, bytes.size()}) {
+    for (size_t step : {size_t{100'001}, kPiece, size_t{4} << 20}) {
+      const auto writer = *store_->Create("a");
+      for (size_t at = 0; at < length; at += step) {
+        const std::string_view whole(bytes.data(), length);
+        ASSERT_TRUE(writer->Append(whole.substr(at, step)).ok());
+      }
+      ASSERT_TRUE(writer->Commit().ok());
+      ASSERT_TRUE(*store_->Get("a") == bytes.substr(0, length)) << length << " by " << step;
+    }
+  }
+}
+
+TEST_F(FileObjectStoreTest, DoesNotFillThePageCacheWithLargeObjects) {
+  struct statfs system;
+  ASSERT_EQ(statfs(folder_.c_str(), &system), 0);
+  if (system.f_type == TMPFS_MAGIC) GTEST_SKIP() << "a file system in memory";
+  const std::string bytes(16 * PieceWriter::kPieceBytes + 5, 'x');
+  ASSERT_TRUE(store_->Put("a", bytes).ok());
+  const int file = open((folder_ / "root/a").c_str(), O_RDONLY);
+  void* const map = mmap(nullptr, bytes.size(), PROT_READ, MAP_SHARED, file, 0);
+  ASSERT_NE(map, MAP_FAILED);
+  std::vector<unsigned char> cached((bytes.size() + 4095) / 4096);
+  ASSERT_EQ(mincore(map, bytes.size(), cached.data()), 0);
+  munmap(map, bytes.size());
+  close(file);
+  EXPECT_LT(std::count_if(cached.begin(), cached.end(), [](unsigned char in) { return in & 1; }),
+            static_cast<long>(cached.size() / 10));
 }
 
 TEST_F(FileObjectStoreTest, FollowsNoSymbolicLinkBelowItsRoot) {
