@@ -19,6 +19,15 @@ constexpr std::array<std::pair<v1::JobState, const char*>, 6> kStates = {{
     {v1::JOB_STATE_COMPLETED, "completed"},
     {v1::JOB_STATE_FAILED, "failed"},
 }};
+double HotShareLost(const v1::GetStatusReply& status, const std::string& name) {
+  if (status.losses().empty()) return 0;
+  for (const v1::TableLoss& table : status.losses().rbegin()->tables()) {
+    if (table.table() != name || table.hot_rows_held() == 0) continue;
+    return static_cast<double>(table.hot_rows()) / static_cast<double>(table.hot_rows_held());
+  }
+  return 0;
+}
+
 constexpr std::array<const char*, 5> kWorkerStates = {"active", "idle", "draining", "lost",
                                                       "parked"};
 constexpr std::array<const char*, 4> kShardStates = {"serving", "restoring", "draining", "lost"};
@@ -202,6 +211,13 @@ void ChiefMetrics::UpdateLostUpdates(const v1::GetStatusReply& status) {
       "again), as far as heartbeats had told.";
   RaiseTo(kName, kHelp, static_cast<double>(rollback), {{"recovery", "rollback"}});
   RaiseTo(kName, kHelp, static_cast<double>(partial), {{"recovery", "partial"}});
+  for (const v1::TableSpec& table : spec_.tables()) {
+    Set("capstan_hot_rows_lost_ratio",
+        "Of the hot rows that shards had when they returned to a checkpoint, those that had "
+        "changed "
+        "since, last time.",
+        HotShareLost(status, table.name()), {{"table", table.name()}});
+  }
   Set("capstan_restore_duration_seconds", "From the loss of a shard to training again, last time.",
       status.losses().empty() ? 0 : status.losses().rbegin()->seconds());
 }

@@ -65,6 +65,7 @@ void ChiefMachine::OnReturnedAlone(uint32_t shard, const v1::LoadPartitionsReply
       {{"cause", loss.cause()},
        {"checkpoint", uri.empty() ? "none: the initial values" : uri},
        {"batches lost", absl::StrCat(loss.batches())},
+       {"of tables", TextOf(loss)},
        {"rows", absl::StrCat(reply.rows())},
        {"seconds", absl::StrFormat("%.2f", loss.seconds())}});
   losses_.push_back(std::move(loss));

@@ -214,6 +214,7 @@ void ChiefMachine::EndRecovery(absl::Time now) {
        {"checkpoint", uri.empty() ? "none: the initial values" : uri},
        {"examples", absl::StrCat(progress_.examples())},
        {"examples to be trained again", absl::StrCat(loss_.examples())},
+       {"of tables", TextOf(loss_)},
        {"rows", absl::StrCat(recovery_.rows())},
        {"seconds", absl::StrFormat("%.2f", loss_.seconds())}});
 }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
 namespace capstan::chief {
 namespace {
 
@@ -16,6 +19,35 @@ LossMeter::LossMeter(const v1::JobSpec& spec) {
 void LossMeter::Hear(uint32_t shard, uint64_t incarnation, const v1::ShardReport& report) {
   if (report.tables_size() != static_cast<int>(names_.size())) return;
   heard_[shard] = {incarnation, {report.tables().begin(), report.tables().end()}};
+}
+
+// A shard counts from when it saved its rows last. Where that came to nothing after all, what had
+// changed before is lost as well.
+void LossMeter::BeginCheckpoint() {
+  std::map<uint32_t, Held> now = heard_;
+  for (auto& [shard, held] : now) {
+    for (size_t i = 0; i < names_.size(); ++i) {
+      held.tables[i].set_hot_rows_unsaved(HotRowsLost(shard, i));
+    }
+  }
+  begun_ = std::move(now);
+  open_ = true;
+}
+
+void LossMeter::OnCheckpointStands() {
+  saved_ = begun_;
+  open_ = false;
+}
+
+uint64_t LossMeter::HotRowsLost(uint32_t shard, size_t table) const {
+  const Held& held = heard_.at(shard);
+  const v1::TableReport& now = held.tables[table];
+  const auto begun = begun_.find(shard);
+  uint64_t unsaved = now.hot_rows_unsaved();
+  if (open_ && begun != begun_.end() && begun->second.incarnation == held.incarnation) {
+    unsaved += begun->second.tables[table].hot_rows_unsaved();
+  }
+  return std::min(unsaved, now.hot_rows());
 }
 
 std::vector<v1::TableLoss> LossMeter::LossOf(const std::set<uint32_t>& shards) const {
@@ -34,6 +66,8 @@ std::vector<v1::TableLoss> LossMeter::LossOf(const std::set<uint32_t>& shards) c
       }
       losses[i].set_updates(losses[i].updates() + Less(now.updates(), then.updates()));
       losses[i].set_rows(losses[i].rows() + Less(now.rows(), then.rows()));
+      losses[i].set_hot_rows(losses[i].hot_rows() + HotRowsLost(shard, i));
+      losses[i].set_hot_rows_held(losses[i].hot_rows_held() + now.hot_rows());
     }
   }
   for (size_t i = 0; i < names_.size(); ++i) losses[i].set_table(names_[i]);
@@ -52,8 +86,17 @@ void LossMeter::OnReturned(const std::set<uint32_t>& shards) {
     for (size_t i = 0; i < names_.size(); ++i) {
       saved.tables[i].set_updates(held->second.tables[i].updates());
       held->second.tables[i].set_rows(saved.tables[i].rows());
+      held->second.tables[i].set_hot_rows_unsaved(0);
     }
+    begun_.erase(shard);
   }
+}
+
+std::string TextOf(const v1::RecoveryLoss& loss) {
+  return absl::StrJoin(loss.tables(), "; ", [](std::string* out, const v1::TableLoss& table) {
+    absl::StrAppend(out, table.table(), ": ", table.updates(), " updates, ", table.rows(),
+                    " rows, ", table.hot_rows(), " of ", table.hot_rows_held(), " hot rows");
+  });
 }
 
 }  // namespace capstan::chief

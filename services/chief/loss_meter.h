@@ -1,11 +1,12 @@
-// What the job would lose by a return to its last checkpoint: updates and rows of each table, as
-// far as the shards' heartbeats have told.
+// What the job would lose by a return to its last checkpoint: updates, rows and states of hot rows
+// of each table, as far as the shards' heartbeats have told.
 #ifndef CAPSTAN_CHIEF_LOSS_METER_H_
 #define CAPSTAN_CHIEF_LOSS_METER_H_
 
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "capstan/v1/chief.pb.h"
@@ -21,8 +22,8 @@ class LossMeter {
   void Hear(uint32_t shard, uint64_t incarnation, const v1::ShardReport& report);
 
   // A checkpoint holds at least what has been heard of by now; it counts when it stands.
-  void BeginCheckpoint() { begun_ = heard_; }
-  void OnCheckpointStands() { saved_ = begun_; }
+  void BeginCheckpoint();
+  void OnCheckpointStands();
 
   // What these shards hold and the last checkpoint does not, by table; those without any are left
   // out.
@@ -38,10 +39,16 @@ class LossMeter {
   };
 
   std::vector<std::string> names_;
+  uint64_t HotRowsLost(uint32_t shard, size_t table) const;
+
   std::map<uint32_t, Held> heard_;  // Of each shard's newest process,
   std::map<uint32_t, Held> begun_;  // when the checkpoint under way was begun,
   std::map<uint32_t, Held> saved_;  // and when the last one was.
+  bool open_ = false;               // The one under way, or failed, does not stand.
 };
+
+// "clicks: 1200 updates, 30 rows, 12 of 40 hot rows", for the log.
+std::string TextOf(const v1::RecoveryLoss& loss);
 
 }  // namespace capstan::chief
 

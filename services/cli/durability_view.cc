@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -30,6 +29,22 @@ std::string Checkpoint(const v1::CheckpointStatus& checkpoint) {
   return line;
 }
 
+// "1,200 updates of rows, 30 rows, 25 % of the hot rows", these where there were any.
+std::string LossOf(const v1::TableLoss& table) {
+  const std::string text =
+      absl::StrCat(Grouped(table.updates()), " updates of rows, ", Grouped(table.rows()), " rows");
+  if (table.hot_rows_held() == 0) return text;
+  return absl::StrFormat("%s, %.0f %% of the hot rows", text,
+                         100.0 * table.hot_rows() / table.hot_rows_held());
+}
+
+void Add(const v1::TableLoss& loss, v1::TableLoss& sum) {
+  sum.set_updates(sum.updates() + loss.updates());
+  sum.set_rows(sum.rows() + loss.rows());
+  sum.set_hot_rows(sum.hot_rows() + loss.hot_rows());
+  sum.set_hot_rows_held(sum.hot_rows_held() + loss.hot_rows_held());
+}
+
 void AddRecoveries(const v1::GetStatusReply& status, std::vector<std::string>& lines) {
   if (status.losses().empty()) return;
   uint64_t examples = 0;
@@ -41,18 +56,21 @@ void AddRecoveries(const v1::GetStatusReply& status, std::vector<std::string>& l
       absl::StrCat("recovered  ", times, "; ", Grouped(examples), " examples trained again"));
   lines.push_back(
       absl::StrCat("           last in ", Seconds(last.seconds()), ": ", Printable(last.cause())));
+  if (last.recovery() == v1::RECOVERY_PARTIAL) return;
+  for (const v1::TableLoss& table : last.tables()) {
+    lines.push_back(absl::StrCat("           ", Printable(table.table()), ": ", LossOf(table)));
+  }
 }
 
 // What recovery: partial has cost.
 void AddLostForGood(const v1::GetStatusReply& status, std::vector<std::string>& lines) {
   std::map<uint32_t, uint64_t> batches;  // By shard: each counts all that it lacks.
-  std::map<std::string, std::pair<uint64_t, uint64_t>> tables;  // Updates, rows.
+  std::map<std::string, v1::TableLoss> tables;
   for (const v1::RecoveryLoss& loss : status.losses()) {
     if (loss.recovery() != v1::RECOVERY_PARTIAL) continue;
     batches[loss.shard()] = loss.batches();
     for (const v1::TableLoss& table : loss.tables()) {
-      tables[table.table()].first += table.updates();
-      tables[table.table()].second += table.rows();
+      Add(table, tables[table.table()]);
     }
   }
   auto add = [&lines, first = true](const std::string& line) mutable {
@@ -64,8 +82,7 @@ void AddLostForGood(const v1::GetStatusReply& status, std::vector<std::string>& 
                      " gradients, one a batch and partition"));
   }
   for (const auto& [table, of] : tables) {
-    add(absl::StrCat(Printable(table), ": ", Grouped(of.first), " updates of rows, ",
-                     Grouped(of.second), " rows"));
+    add(absl::StrCat(Printable(table), ": ", LossOf(of)));
   }
 }
 

@@ -262,7 +262,11 @@ Partition::Facts Partition::facts() const {
   Facts facts;
   if (store_ == nullptr) return facts;
   for (const std::unique_ptr<Table>& table : store_->tables()) {
-    facts.tables.push_back({table->row_count(), table->memory_bytes(), table->counters()});
+    facts.tables.push_back({.rows = table->row_count(),
+                            .bytes = table->memory_bytes(),
+                            .hot_rows = table->hot_rows(),
+                            .hot_rows_unsaved = table->hot_rows_unsaved(),
+                            .counters = table->counters()});
     facts.parameters += table->row_count() * table->dim();
   }
   for (const Block& block : store_->blocks().blocks()) facts.parameters += block.length;

@@ -102,6 +102,8 @@ class Partition {
     struct OfTable {
       uint64_t rows = 0;
       uint64_t bytes = 0;
+      uint64_t hot_rows = 0;
+      uint64_t hot_rows_unsaved = 0;
       TableCounters counters;
     };
     std::vector<OfTable> tables;  // As in the job.

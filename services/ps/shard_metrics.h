@@ -61,6 +61,8 @@ class ShardMetrics {
     uint64_t rows = 0;
     uint64_t bytes = 0;
     uint64_t slot_bytes = 0;
+    uint64_t hot_rows = 0;
+    uint64_t hot_rows_unsaved = 0;
     TableCounters counters;
   };
   struct ShardFacts {

@@ -23,6 +23,8 @@ ShardMetrics::ShardFacts Shard::Facts() const {
       facts.rows += of.tables[i].rows;
       table.rows += of.tables[i].rows;
       table.bytes += of.tables[i].bytes;
+      table.hot_rows += of.tables[i].hot_rows;
+      table.hot_rows_unsaved += of.tables[i].hot_rows_unsaved;
       table.counters.updated += of.tables[i].counters.updated;
       table.counters.created += of.tables[i].counters.created;
       table.counters.evicted += of.tables[i].counters.evicted;
@@ -56,6 +58,8 @@ v1::ShardReport Shard::Report() const {
     v1::TableReport& of = *report.add_tables();
     of.set_rows(table.rows);
     of.set_updates(table.counters.updated);
+    of.set_hot_rows(table.hot_rows);
+    of.set_hot_rows_unsaved(table.hot_rows_unsaved);
   }
   return report;
 }

@@ -17,12 +17,15 @@ namespace capstan {
 class ChangeStamps {
  public:
   static constexpr uint32_t kClean = 0;
+  static constexpr uint32_t kStamps = 3;  // 1 to 3.
 
   // Of rows that change now.
   uint32_t fresh() const { return fresh_; }
   // Whether a row of this stamp had changed before the mark, and after the last copy that is safe.
   bool Marked(uint32_t stamp) const { return (marked_ >> stamp & 1) != 0; }
   bool Stale(uint32_t stamp) const { return (stale_ >> stamp & 1) != 0; }
+  // Whether it had changed after the last copy that is safe.
+  bool Unsaved(uint32_t stamp) const { return ((changed_ | marked_) >> stamp & 1) != 0; }
 
   // False: all stamps are in use. Give each row Tidy() of its stamp, then call Tidied().
   bool CanMark() const { return FreeStamp() != kClean; }
@@ -50,8 +53,6 @@ class ChangeStamps {
   void Cleaned() { stale_ = 0; }
 
  private:
-  static constexpr uint32_t kStamps = 3;
-
   uint32_t FreeStamp() const {
     for (uint32_t stamp = 1; stamp <= kStamps; ++stamp) {
       if (((changed_ | marked_ | stale_) >> stamp & 1) == 0) return stamp;

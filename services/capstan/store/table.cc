@@ -188,15 +188,22 @@ void Table::UpdateRow(size_t group, const UpdateContext& context, float rate) {
   }
   ++counters_.updated;
   const RowSlabs::Row row = slabs_.at(found_[group]);
-  Touch(row);
-  row.set_frequency(std::min(row.frequency() + times, RowSlabs::kMaxFrequency));
-  row.touched() = TouchUnits(progress_examples_);
+  Touch(row, times);
   const void* gradient = groups_.Sum(group, row.state(), dim(), context.compensate_lambda);
   for (const Segment& segment : segments_) {
     optimizer_->Apply(segment.In(row.state()),
                       static_cast<const char*>(gradient) + segment.offset * sizeof(float),
                       rate * segment.learning_rate_scale);
   }
+}
+
+void Table::Touch(const RowSlabs::Row& row, uint32_t times) {
+  if (mark_ != nullptr) KeepImage(row);
+  hot_.Remove(row.frequency(), row.stamp());
+  row.set_stamp(stamps_.fresh());
+  row.set_frequency(std::min(row.frequency() + times, RowSlabs::kMaxFrequency));
+  hot_.Add(row.frequency(), row.stamp());
+  row.touched() = TouchUnits(progress_examples_);
 }
 
 void Table::FillInitialRow(uint64_t key, void* weights) const {
@@ -222,6 +229,7 @@ uint32_t Table::CreateRow(uint64_t key) {
 
 void Table::Erase(uint32_t row) {
   if (mark_ != nullptr) KeepImage(slabs_.at(row));
+  hot_.Remove(slabs_.at(row).frequency(), slabs_.at(row).stamp());
   if (tracked_) NoteErased(slabs_.at(row).key());
   index_.Erase(index_.TagOf(slabs_.at(row).key()), row);
   const uint32_t moved = slabs_.Remove(row);

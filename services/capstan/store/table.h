@@ -24,6 +24,7 @@
 #include "capstan/store/admission.h"
 #include "capstan/store/change_stamps.h"
 #include "capstan/store/gradient_sum.h"
+#include "capstan/store/hot_rows.h"
 #include "capstan/store/row_index.h"
 #include "capstan/store/row_slabs.h"
 #include "capstan/store/slab_arena.h"
@@ -121,6 +122,10 @@ class Table {
   size_t slot_count() const { return slot_count_; }
   size_t row_count() const { return index_.size(); }
   size_t row_bytes() const { return slabs_.row_bytes(); }
+  static constexpr uint32_t kHotPushes = HotRows::kPushes;  // That have held a row: it is hot.
+  uint64_t hot_rows() const { return hot_.all(); }
+  // Those of them that have changed since the last copy that is safe.
+  uint64_t hot_rows_unsaved() const { return hot_.Unsaved(stamps_); }
   size_t memory_bytes() const;  // Rows, index and candidates, with what is reserved for growth.
   const TableCounters& counters() const { return counters_; }
 
@@ -160,11 +165,8 @@ class Table {
   void Write(uint32_t number, const RowState& state);
   absl::Status CheckWidth(const RowState& state) const;
   RowState StateOf(const RowSlabs::Row& row) const;
-  // Before a change of the row.
-  void Touch(const RowSlabs::Row& row) {
-    if (mark_ != nullptr) KeepImage(row);
-    row.set_stamp(stamps_.fresh());
-  }
+  // Before a change of the row, by so many gradients.
+  void Touch(const RowSlabs::Row& row, uint32_t times);
   void KeepImage(const RowSlabs::Row& row);
   void NoteErased(uint64_t key);
   RowSlabs::Row FindMarked(const RowPlace& place) const;
@@ -186,6 +188,7 @@ class Table {
   TableCounters counters_;
 
   ChangeStamps stamps_;
+  HotRows hot_;
   std::unique_ptr<TableMark> mark_;
   bool tracked_ = false;                         // Erased keys are noted,
   bool erased_lost_ = false;                     // but were too many.

@@ -123,6 +123,7 @@ void Table::Write(uint32_t number, const RowState& state) {
   row.key() = state.key;
   row.set_frequency(std::min(state.frequency, RowSlabs::kMaxFrequency));
   row.set_stamp(ChangeStamps::kClean);
+  hot_.Add(row.frequency(), row.stamp());
   row.touched() = TouchUnits(state.touched_examples);
   std::memcpy(row.state(), state.state.data(), state.state.size() * sizeof(float));
 }
@@ -161,6 +162,7 @@ absl::Status Table::RestoreChangedRow(const RowState& state) {
   const uint32_t number = FindRow(state.key, index_.TagOf(state.key));
   if (number == RowIndex::kNone) return RestoreRow(state);
   CAPSTAN_RETURN_IF_ERROR(CheckWidth(state));
+  hot_.Remove(slabs_.at(number).frequency(), slabs_.at(number).stamp());
   Write(number, state);
   return absl::OkStatus();
 }

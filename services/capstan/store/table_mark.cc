@@ -24,6 +24,7 @@ void Table::Mark(bool changes_only) {
     for (uint32_t i = 0; i < slabs_.size(); ++i) {
       slabs_.at(i).set_stamp(stamps_.Tidy(slabs_.at(i).stamp()));
     }
+    hot_.Restamp([this](uint32_t stamp) { return stamps_.Tidy(stamp); });
     stamps_.Tidied();
   }
   stamps_.Mark();
@@ -84,6 +85,8 @@ std::vector<RowPlace> Table::MarkedRows() {
     if (stamp == stamps_.fresh() || (mark_->changes_only && !stamps_.Marked(stamp))) continue;
     places.push_back({row.key(), i});
   }
+  hot_.Restamp(
+      [this](uint32_t stamp) { return stamps_.Stale(stamp) ? ChangeStamps::kClean : stamp; });
   stamps_.Cleaned();
   mark_->images.ForEachKey([&](uint64_t key) { places.push_back({key, RowIndex::kNone}); });
   return places;

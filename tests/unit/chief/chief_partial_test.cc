@@ -18,13 +18,16 @@ CrewOptions Job() {
   return {.tasks = 10, .partial = true, .uri = "/models", .checkpoint_every = 60};
 }
 
-// A report of the one table.
-v1::ShardReport Holds(uint64_t rows, uint64_t updates, uint64_t batches_lost = 0) {
+// A report of the one table, of which ten rows are hot.
+v1::ShardReport Holds(uint64_t rows, uint64_t updates, uint64_t batches_lost = 0,
+                      uint64_t hot_rows_unsaved = 0) {
   v1::ShardReport report;
   report.set_batches_lost(batches_lost);
   v1::TableReport& table = *report.add_tables();
   table.set_rows(rows);
   table.set_updates(updates);
+  table.set_hot_rows(10);
+  table.set_hot_rows_unsaved(hot_rows_unsaved);
   return report;
 }
 
@@ -98,6 +101,27 @@ TEST_F(ChiefPartialTest, SaysWhatWasLostAndWhatIsFoundMissingLater) {
   crew_.reports[1] = Holds(100, 5, /*batches_lost=*/7);
   crew_.ShardsHeartbeat();
   EXPECT_EQ(crew_.Status().losses(0).batches(), 7u);
+}
+
+TEST_F(ChiefPartialTest, SaysHowManyHotRowsHaveGoneBack) {
+  crew_.reports[1] = Holds(130, 1500, /*batches_lost=*/0, /*hot_rows_unsaved=*/4);
+  crew_.ShardsHeartbeat();
+  ASSERT_TRUE(crew_.RegisterShard(1, 77).ok());
+  ASSERT_THAT(crew_.Status().losses(), SizeIs(1));
+  EXPECT_EQ(crew_.Status().losses(0).tables(0).hot_rows(), 4u);
+  EXPECT_EQ(crew_.Status().losses(0).tables(0).hot_rows_held(), 10u);
+}
+
+TEST_F(ChiefPartialTest, HotRowsOfACheckpointThatDoesNotStandHaveGoneBackAsWell) {
+  crew_.reports[1] = Holds(130, 1500, /*batches_lost=*/0, /*hot_rows_unsaved=*/4);
+  crew_.ShardsHeartbeat();
+  crew_.manifest_status = absl::UnavailableError("the store is away");
+  crew_.TakeCheckpoint();
+  crew_.reports[1] = Holds(130, 1600, /*batches_lost=*/0, /*hot_rows_unsaved=*/3);
+  crew_.ShardsHeartbeat();
+  ASSERT_TRUE(crew_.RegisterShard(1, 77).ok());
+  ASSERT_THAT(crew_.Status().losses(), SizeIs(1));
+  EXPECT_EQ(crew_.Status().losses(0).tables(0).hot_rows(), 7u);
 }
 
 TEST_F(ChiefPartialTest, NobodyCallsTheShardBeforeItsViewIsStored) {

@@ -26,24 +26,30 @@ TEST(DurabilityLinesTest, TellTheLastCheckpointAndWhyOneHasFailed) {
 }
 
 TEST(DurabilityLinesTest, TellWhatIsTrainedAgain) {
-  EXPECT_THAT(Lines("losses { cause: 'shard 1 was started anew' recovery: RECOVERY_ROLLBACK "
-                    "examples: 40 seconds: 2 tables { table: 'features' updates: 9 rows: 1 } } "
-                    "losses { cause: 'the job was started again' recovery: RECOVERY_ROLLBACK "
-                    "examples: 2000 seconds: 1 }"),
-              ElementsAre("recovered  2 times; 2,040 examples trained again",
-                          "           last in 1s: the job was started again"));
+  EXPECT_THAT(
+      Lines("losses { cause: 'shard 1 was started anew' recovery: RECOVERY_ROLLBACK "
+            "examples: 40 seconds: 2 tables { table: 'features' updates: 9 rows: 1 } } "
+            "losses { cause: 'the job was started again' recovery: RECOVERY_ROLLBACK "
+            "examples: 2000 seconds: 1 tables { table: 'features' updates: 700 rows: 3 "
+            "hot_rows: 9 hot_rows_held: 12 } }"),
+      ElementsAre("recovered  2 times; 2,040 examples trained again",
+                  "           last in 1s: the job was started again",
+                  "           features: 700 updates of rows, 3 rows, 75 % of the hot rows"));
 }
 
 TEST(DurabilityLinesTest, TellWhatIsLostForGoodByShardAndTable) {
   EXPECT_THAT(
       Lines("losses { cause: 'shard 1 was started anew' shard: 1 recovery: RECOVERY_PARTIAL "
-            "batches: 1500 tables { table: 'features' updates: 9 rows: 1 } } "
+            "batches: 1500 tables { table: 'features' updates: 9 rows: 1 hot_rows: 1 "
+            "hot_rows_held: 2 } } "
             "losses { cause: 'shard 1 was started anew' shard: 1 recovery: RECOVERY_PARTIAL "
-            "batches: 1700 tables { table: 'features' updates: 5 } } waiting_for: 'shard 0'"),
+            "batches: 1700 tables { table: 'features' updates: 5 hot_rows_held: 2 } } "
+            "waiting_for: 'shard 0'"),
       ElementsAre("recovered  2 times; 0 examples trained again",
                   "           last in 0s: shard 1 was started anew",
                   "lost       ps-1: at most 1,700 gradients, one a batch and partition",
-                  "           features: 14 updates of rows, 1 rows", "waits for  shard 0"));
+                  "           features: 14 updates of rows, 1 rows, 25 % of the hot rows",
+                  "waits for  shard 0"));
 }
 
 TEST(DurabilityLinesTest, TellWhatOfAChangedJobFileIsNotDone) {

@@ -118,6 +118,43 @@ TEST_P(TableMarkTest, ChangesOnTopOfTheLastSafeCopyAreTheTable) {
   EXPECT_GT(changed, 0u);
 }
 
+TEST_P(TableMarkTest, CountsHotRowsAndThoseThatTheLastSafeCopyDoesNotHold) {
+  v1::TableSpec spec = SgdTable(1);
+  spec.set_expire_after_examples(600);
+  const auto table = MakeTable(spec);
+  uint64_t draws = 0;
+  const auto next = [&] { return Draw(3, GetParam(), draws++); };
+  uint64_t progress = 0;
+  Rows safe;
+  uint64_t most_unsaved = 0;
+  for (int round = 0; round < 40; ++round) {
+    const auto push = [&] {
+      PushOnes(*table, {next() % 12, next() % 12, next() % 12, next() % 12}, progress += 10);
+    };
+    for (int i = 0; i < 30; ++i) push();
+    if (next() % 8 == 0) PushOnes(*table, {99}, progress += 5000);  // All others expire.
+    table->Mark(/*changes_only=*/false);
+    const Rows marked = RowsOf(*table);
+    push();
+    if (next() % 2 == 0) ReadCopy(*table, /*piece=*/3, push);
+    const bool is_safe = next() % 2 == 0;
+    table->SettleMark(is_safe);
+    if (is_safe) safe = marked;
+
+    uint64_t hot = 0;
+    uint64_t unsaved = 0;
+    for (const auto& [key, row] : RowsOf(*table)) {
+      if (std::get<0>(row) < HotRows::kPushes) continue;
+      ++hot;
+      if (!safe.contains(key) || safe.at(key) != row) ++unsaved;
+    }
+    ASSERT_EQ(table->hot_rows(), hot) << "round " << round;
+    ASSERT_EQ(table->hot_rows_unsaved(), unsaved) << "round " << round;
+    most_unsaved = std::max(most_unsaved, unsaved);
+  }
+  EXPECT_GT(most_unsaved, 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, TableMarkTest, testing::Range(uint64_t{0}, uint64_t{20}));
 
 TEST(TableMarkTest, ChangesHoldOnlyWhatWasTouched) {
