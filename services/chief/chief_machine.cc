@@ -51,7 +51,6 @@ ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now, J
       progress_({.loss_window = kLossBatches * plan_.spec.train().batch_size()}, now),
       stragglers_({.after = options.straggler_after, .probation = options.straggler_probation}),
       early_stop_(plan_.spec.train().early_stop()),
-      boundary_(options.term),
       views_(options.term, plan_.spec),
       keeper_(history.state.has_value()),
       gate_(history.state ? history.state->view() : v1::View()),

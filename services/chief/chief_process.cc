@@ -25,6 +25,7 @@
 #include "chief/job_claim.h"
 #include "chief/job_planning.h"
 #include "chief/job_watch.h"
+#include "chief/term.h"
 
 namespace capstan::chief {
 namespace {
@@ -149,7 +150,7 @@ int ExitCode(const v1::GetStatusReply& status) {
 absl::StatusOr<Claim> ClaimTerm(const ProcessOptions& options, const JobPlan& plan, JobStore* store,
                                 uint64_t run_id, absl::Time now) {
   if (store == nullptr) {
-    return Claim{.term = static_cast<uint64_t>(absl::ToUnixSeconds(absl::Now())), .plan = plan};
+    return Claim{.term = TermByTime(absl::Now()), .plan = plan};
   }
   ClaimOptions claim{.run_id = run_id,
                      .fresh = options.fresh,

@@ -27,6 +27,7 @@ void ChiefMachine::Inherit(const v1::ChiefState& state, absl::Time now) {
                        progress.examples(), work_.totals().epochs_done);
   if (state.state() == v1::JOB_STATE_COMPLETED) {
     state_ = v1::JOB_STATE_COMPLETED;
+    views_.SetTimeline(state.view().timeline());
     completed_ = now;
     reason_ = state.reason();
     model_uri_ = state.model_uri();

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "chief/term.h"
 
 namespace capstan::chief {
 namespace {
@@ -18,10 +19,13 @@ constexpr size_t kMaxNameBytes = 253;  // A DNS name.
 void HearMember(const v1::MemberReport& report, absl::Time now, Member& member) {
   member.wants_lease = report.wants_lease();
   if (report.step_seconds() > 0) member.step_seconds = report.step_seconds();
+  const bool first = !std::exchange(member.clock_heard, true);
+  // A joiner has been told to begin there: it has not made these steps.
+  const uint64_t before = std::max(member.clock, member.start_clock);
   if (report.clock() <= member.clock) return;
   const double seconds = absl::ToDoubleSeconds(now - member.clock_at);
-  if (seconds > 0) {
-    member.clock_rate = static_cast<double>(report.clock() - member.clock) / seconds;
+  if (!first && report.clock() > before && seconds > 0) {
+    member.clock_rate = static_cast<double>(report.clock() - before) / seconds;
   }
   member.clock = report.clock();
   member.clock_at = now;
@@ -66,6 +70,10 @@ absl::StatusOr<Membership::Registration> Membership::Register(
     return absl::ResourceExhaustedError(
         absl::StrCat("the job has ", live_.size(), " workers, which is the limit"));
   }
+  if (members_given_ + threads() > kMostNumbers) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "this chief has given a number to ", members_given_, " members, which is the limit"));
+  }
   Worker& worker = live_[request.name()];
   worker.name = request.name();
   worker.incarnation = incarnation;
@@ -74,7 +82,7 @@ absl::StatusOr<Membership::Registration> Membership::Register(
   for (uint32_t i = 0; i < threads(); ++i) {
     Member& member = worker.members.emplace_back();
     member.id = keeps ? MemberId{request.members(static_cast<int>(i))}
-                      : MemberId{(options_.term << 32) | ++members_given_};
+                      : MemberId{NumberInTerm(options_.term, ++members_given_)};
     member.clock_at = now;
   }
   registration.worker = &worker;
@@ -87,7 +95,8 @@ bool Membership::KeepsMembers(const v1::RegisterWorkerRequest& request) {
   std::set<uint64_t> ids(request.members().begin(), request.members().end());
   if (ids.size() != threads()) return false;
   return std::all_of(ids.begin(), ids.end(), [this](uint64_t id) {
-    return id >> 32 != 0 && id >> 32 < options_.term && Find(MemberId{id}) == nullptr;
+    const uint64_t term = TermOfNumber(id);
+    return term != 0 && term < options_.term && Find(MemberId{id}) == nullptr;
   });
 }
 

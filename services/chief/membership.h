@@ -20,7 +20,8 @@ namespace capstan::chief {
 struct Member {
   MemberId id;
   uint64_t clock = 0;
-  absl::Time clock_at;    // When it was reported.
+  absl::Time clock_at;  // When it was reported.
+  bool clock_heard = false;
   double clock_rate = 0;  // Steps a second between the last two reports.
   bool wants_lease = false;
   double step_seconds = 0;   // Moving average of a step without its waits.

@@ -17,9 +17,6 @@ class RoundBoundary {
  public:
   enum class State { kNone, kHolding, kCommitting, kReached };
 
-  // Orders of a later term count as later than all of an earlier one.
-  explicit RoundBoundary(uint64_t term) : orders_(term << 32) {}
-
   // Asks for a boundary, unless one is asked for or reached already. While the keeper has not
   // answered the last release nothing is asked, lest the two overtake each other: call it again.
   void Seek(uint32_t keeper, absl::Duration deadline, ShardCalls& calls);
@@ -44,7 +41,7 @@ class RoundBoundary {
  private:
   State state_ = State::kNone;
   v1::HoldRoundsReply held_;
-  uint64_t orders_;  // The number of the last hold or release.
+  uint64_t orders_ = 0;  // The number of the last hold or release, in this chief's term.
 };
 
 }  // namespace capstan::chief

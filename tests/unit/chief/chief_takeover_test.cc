@@ -270,6 +270,7 @@ TEST(ChiefTakeoverTest, ACompletedJobStaysCompleted) {
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
   EXPECT_EQ(crew.Status().model_uri(), before.manifests.back().uri);
   EXPECT_EQ(crew.Status().progress(), 1);
+  EXPECT_EQ(crew.Status().timeline(), before.Status().timeline());
 }
 
 TEST(ChiefTakeoverTest, AnOlderChiefStopsAndTellsNobodyAnythingMore) {
