@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/data/compression.h"
+#include "capstan/data/tasks.h"
 
 namespace capstan {
 namespace {
@@ -50,7 +51,11 @@ absl::Status TextReader::ReadBytes(const v1::Task& task, Batch& records) {
         },
         records));
   }
-  return lines.status();
+  CAPSTAN_RETURN_IF_ERROR(lines.status());
+  if (lines.next_offset() >= task.end() || task.end() == kToTheEnd) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(task.file(), ": there is nothing at byte ", lines.next_offset(), ", and byte ",
+                   task.end(), " was there when the job was planned: it has become shorter"));
 }
 
 absl::Status TextReader::ReadRecords(const v1::Task& task, Batch& records) {

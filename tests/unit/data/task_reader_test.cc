@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/data/click_log.h"
 #include "tests/unit/data/files.h"
 
@@ -163,6 +164,20 @@ TEST_F(TaskReaderTest, SyntheticRecordsAreThoseOfTheCsvForm) {
       ReadEverything(*Derived(CsvSpec(folder_.Path("a.csv"), {}, columns)));
   ASSERT_TRUE(direct.ok() && read.ok());
   EXPECT_TRUE(*direct == *read);
+}
+
+TEST_F(TaskReaderTest, RefusesAFileThatHasBecomeShorterSinceTheJobWasPlanned) {
+  const ReaderOptions options = *Derived(CsvSpec(folder_.Write("a.csv", Rows(100)), {1}, {2}));
+  v1::Task task = Whole(folder_.Path("a.csv"));
+  task.set_end(Rows(100).size());
+  EXPECT_EQ((*Read(options, {.task = task}))->examples(), 100u);
+  folder_.Write("a.csv", Rows(60));
+  EXPECT_EQ(Read(options, {.task = task}).status(),
+            absl::DataLossError(absl::StrCat(
+                task.file(), ": there is nothing at byte ", Rows(60).size(), ", and byte ",
+                task.end(), " was there when the job was planned: it has become shorter")));
+  task.set_begin(Rows(80).size());
+  EXPECT_TRUE(absl::IsDataLoss(Read(options, {.task = task}).status()));
 }
 
 TEST_F(TaskReaderTest, RefusesATaskThatEndsBeforeItBegins) {
