@@ -101,6 +101,8 @@ void ChiefMachine::EnterTimeline(absl::Time now) {
     return;
   }
   CAPSTAN_FAILPOINT("timeline.begin");
+  // Nobody hears of a first map that no timeline holds for yet.
+  if (!views_.has_map()) views_.MakeMap(plan_.spec.partition_count(), options_.shards);
   views_.SetTimeline(next_timeline_++);
   RestoreProgress(own ? manifest : v1::Manifest(), now);
   keeper_.Require();
@@ -248,6 +250,8 @@ void ChiefMachine::AdvanceTakeover(absl::Time now) {
   if (!MayReturnAlone() || changed.size() == shard_count()) {
     return ReturnToCheckpoint("chief and shards were started anew", 0, now);
   }
+  // A shard that returns alone is told how far the tasks are, which the workers know.
+  if (!takeover_.complete(now)) return;
   takeover_.Settle();
   for (uint32_t shard : changed) ReturnAlone(shard, now);
 }

@@ -133,6 +133,7 @@ absl::Status LoadJob::ComeBackAlone(PartitionContent& content) {
   for (const v1::StreamClose& close : order_.alone().closed()) {
     content.machine.CloseStream(timeline, {close.stream()}, close.batches());
   }
+  content.machine.EndTelling();
   content.base.clear();
   batches_lost_ += BatchesLost(*content.store, content.machine);
   return absl::OkStatus();

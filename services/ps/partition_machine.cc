@@ -56,6 +56,10 @@ absl::StatusOr<PartitionMachine> PartitionMachine::ComeBackAlone(const Partition
   return machine;
 }
 
+void PartitionMachine::EndTelling() {
+  for (StreamPart& stream : streams_) stream.ledger().EndTelling();
+}
+
 Decision PartitionMachine::PushStream(Part part, Timeline timeline, const StreamGradient& gradient,
                                       absl::Time now) {
   CAPSTAN_CHECK(!IsSync(part));

@@ -68,6 +68,8 @@ class PartitionMachine {
   [[nodiscard]] static absl::StatusOr<PartitionMachine> ComeBackAlone(
       const PartitionOptions& options, const PartitionState& state,
       std::span<const ToldStream> told, absl::Time now);
+  // It has been told of all closed streams as well (CloseStream), and serves from now on.
+  void EndTelling();
 
   // A gradient of a part that is not synchronous. Fate: APPLIED, QUEUED, SETTLED, DROPPED,
   // OLD_GENERATION, OUTSIDE_WINDOW, BUSY (queue full, or frozen), NOT_OWNER (another timeline).

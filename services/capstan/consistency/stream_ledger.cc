@@ -12,6 +12,8 @@ LedgerAnswer StreamLedger::Look(const StreamPush& push, absl::Time now) {
     if (push.stream.is_session() && sessions_ >= kMaxSessions) return LedgerAnswer::kFull;
     sessions_ += push.stream.is_session() ? 1 : 0;
     found = streams_.try_emplace(push.stream).first;
+    // Of sessions nobody can tell the partition.
+    if (alone_ && push.stream.is_session()) found->second.suspect_below = kAll;
   }
   Entry& entry = found->second;
   if (push.generation < entry.generation) return LedgerAnswer::kOldGeneration;
@@ -19,6 +21,9 @@ LedgerAnswer StreamLedger::Look(const StreamPush& push, absl::Time now) {
   if (push.stream.is_session()) entry.used = now;
   // A client that misstates its low mark must not settle the very push that it sends.
   RaisePrefix(entry, std::min(push.low_mark, push.seq));
+  // This push was unacknowledged when the partition was lost, or came later: its client was not
+  // further than a window.
+  if (entry.suspect_below == kAll) entry.suspect_below = push.seq + kWindow;
   if (push.seq < entry.prefix) return LedgerAnswer::kSettled;
   const uint64_t place = push.seq - entry.prefix;
   if (place >= kWindow) return LedgerAnswer::kOutsideWindow;
@@ -37,7 +42,12 @@ void StreamLedger::RaisePrefix(Entry& entry, uint64_t to) {
     const uint64_t steps = to - entry.prefix;
     const uint64_t passed =
         steps >= kWindow ? entry.above : entry.above & ((uint64_t{1} << steps) - 1);
-    if (alone_) lost_ += steps - static_cast<uint64_t>(std::popcount(passed));
+    const uint64_t end = telling_ ? to : std::min(to, entry.suspect_below);
+    if (end > entry.prefix) {
+      const uint64_t gap = end - entry.prefix;
+      const uint64_t settled = gap >= kWindow ? passed : passed & ((uint64_t{1} << gap) - 1);
+      lost_ += gap - static_cast<uint64_t>(std::popcount(settled));
+    }
     entry.above = steps >= kWindow ? 0 : entry.above >> steps;
     entry.prefix = to;
   }
@@ -62,6 +72,11 @@ void StreamLedger::Tell(StreamId stream, Generation generation, uint64_t prefix)
   Entry& entry = streams_[stream];
   entry.generation = std::max(entry.generation, generation);
   RaisePrefix(entry, prefix);
+}
+
+void StreamLedger::EndTelling() {
+  telling_ = false;
+  for (auto& [stream, entry] : streams_) entry.suspect_below = kAll;
 }
 
 void StreamLedger::ExpireSessions(absl::Time now, absl::Duration ttl) {
@@ -89,7 +104,8 @@ StreamLedger StreamLedger::FromState(const LedgerState& state, absl::Time now, b
   ledger.lost_ = state.lost;
   ledger.closed_ = ClosedStreams::FromIntervals(state.closed);
   for (const StreamEntry& entry : state.streams) {
-    ledger.streams_[entry.stream] = {entry.prefix, entry.above, entry.generation, now};
+    ledger.streams_[entry.stream] = {
+        .prefix = entry.prefix, .above = entry.above, .generation = entry.generation, .used = now};
     ledger.sessions_ += entry.stream.is_session() ? 1 : 0;
   }
   return ledger;

@@ -54,8 +54,10 @@ class StreamLedger {
   static constexpr size_t kMaxSessions = 4096;
 
   // `alone`: the partition came back by itself from an older copy while the rest went on (recovery:
-  // partial). Only then a gap that a low mark or a close reveals is a loss, and is counted.
-  explicit StreamLedger(bool alone = false) : alone_(alone) {}
+  // partial). Only then a gap that a low mark or a close reveals may be a loss, and is counted: all
+  // until EndTelling(), then those of streams that were open before, as far as their clients may
+  // have gone. Later gaps are batches that have nothing for this partition.
+  explicit StreamLedger(bool alone = false) : alone_(alone), telling_(alone) {}
   static StreamLedger FromState(const LedgerState& state, absl::Time now, bool alone);
   LedgerState state() const;
 
@@ -74,6 +76,9 @@ class StreamLedger {
   // partition which comes back alone is told before it serves.
   void Tell(StreamId stream, Generation generation, uint64_t prefix);
 
+  // The partition has been told all that is known, and serves from now on.
+  void EndTelling();
+
   // Forgets sessions silent for `ttl`. A client must not retry a push of a session for half as
   // long.
   void ExpireSessions(absl::Time now, absl::Duration ttl);
@@ -88,10 +93,13 @@ class StreamLedger {
     uint64_t above = 0;
     Generation generation;
     absl::Time used = absl::InfinitePast();  // Sessions only.
+    uint64_t suspect_below = 0;  // What is passed over below it may have been settled and lost.
   };
+  static constexpr uint64_t kAll = ~uint64_t{0};  // Not heard of since the partition came back.
   void RaisePrefix(Entry& entry, uint64_t to);
 
   bool alone_;
+  bool telling_;
   uint64_t lost_ = 0;
   size_t sessions_ = 0;
   absl::flat_hash_map<StreamId, Entry> streams_;

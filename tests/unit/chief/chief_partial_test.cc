@@ -12,6 +12,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Property;
 using testing::SizeIs;
 
 CrewOptions Job() {
@@ -172,9 +173,13 @@ TEST_F(ChiefPartialTest, TheNextChiefTellsItAsWell) {
   ASSERT_TRUE(next.RegisterShard(0).ok());
   EXPECT_EQ(next.machine.state(), v1::JOB_STATE_RUNNING);
   EXPECT_EQ(next.machine.view().timeline(), 1u);
+  EXPECT_THAT(next.loads, IsEmpty()) << "w has not said how far it is";
+  next.RegisterWorker("w", 101, {leases_.leases(0).member()});
+  next.Heartbeat("w", {Crew::Partly(leases_.leases(1), 2)});
   ASSERT_THAT(next.loads, SizeIs(1));
   EXPECT_THAT(next.loads[0].alone().closed(), SizeIs(1));
-  EXPECT_EQ(next.Status().examples(), 30u);
+  EXPECT_THAT(next.loads[0].alone().open(), Contains(Property(&v1::OpenStreamFacts::prefix, 2u)));
+  EXPECT_EQ(next.Status().examples(), 40u);
 }
 
 TEST_F(ChiefPartialTest, ALossThatAnEarlierChiefDidNotLiveToStoreIsHeardOfFromTheShard) {

@@ -64,6 +64,53 @@ TEST(StreamLedgerTest, ALowMarkFarAboveClearsTheWindow) {
   EXPECT_EQ(Push(ledger, 999, 0), LedgerAnswer::kSettled);
 }
 
+// A partition that has come back alone: its copy has two batches of the task, the chief knows of
+// three, the client was at most a window further.
+StreamLedger ComeBack() {
+  StreamLedger before;
+  Push(before, 0);
+  Push(before, 1);
+  StreamLedger ledger = StreamLedger::FromState(before.state(), kNow, /*alone=*/true);
+  ledger.Tell(kTask, {1, 1}, 3);
+  ledger.Close({7}, 10);
+  ledger.EndTelling();
+  return ledger;
+}
+
+TEST(StreamLedgerTest, WhatAPartitionThatCameBackAloneIsToldAndLacksIsLost) {
+  EXPECT_EQ(ComeBack().lost(), 1u + 10u);
+}
+
+TEST(StreamLedgerTest, WhatTheFirstLowMarkAfterwardsPassesOverIsLost) {
+  StreamLedger ledger = ComeBack();
+  EXPECT_EQ(Push(ledger, 6, /*low_mark=*/5), LedgerAnswer::kFresh);
+  EXPECT_EQ(ledger.lost(), 11u + 2u);
+  EXPECT_EQ(Push(ledger, 8, /*low_mark=*/8), LedgerAnswer::kFresh);
+  EXPECT_EQ(ledger.lost(), 13u + 2u) << "5 and 7: its client may have been so far";
+}
+
+TEST(StreamLedgerTest, BatchesThatHaveNothingForThePartitionAreNotLostLater) {
+  StreamLedger ledger = ComeBack();
+  Push(ledger, 3, /*low_mark=*/3);
+  const uint64_t end = 3 + StreamLedger::kWindow;
+  Push(ledger, end + 5, /*low_mark=*/end);
+  const uint64_t lost = ledger.lost();
+  EXPECT_EQ(lost, 11u + StreamLedger::kWindow - 1);
+  Push(ledger, end + 50, /*low_mark=*/end + 50);
+  ledger.Close(kTask, end + 90);
+  EXPECT_EQ(ledger.lost(), lost);
+  const StreamPush of_another_task{{8}, 20, {1, 1}, 20};
+  EXPECT_EQ(ledger.Look(of_another_task, kNow), LedgerAnswer::kFresh);
+  ledger.Close({8}, 40);
+  EXPECT_EQ(ledger.lost(), lost);
+}
+
+TEST(StreamLedgerTest, ATaskThatIsClosedWithoutAnotherPushIsLostToItsEnd) {
+  StreamLedger ledger = ComeBack();
+  ledger.Close(kTask, 9);
+  EXPECT_EQ(ledger.lost(), 11u + 6u);
+}
+
 TEST(StreamLedgerTest, FencesLowerGenerations) {
   StreamLedger ledger;
   EXPECT_EQ(Push(ledger, 0, 0, {2, 1}), LedgerAnswer::kFresh);
