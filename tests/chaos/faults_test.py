@@ -36,7 +36,8 @@ table: {{byte_budget: {budget}}}
 optimizer: {{sparse: {{kind: adagrad, learning_rate: 0.02}}}}
 train: {{batch_size: 512}}
 """
-REFUSED = (grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.UNAVAILABLE)
+# CANCELLED: the server ended with the call under way. For a worker that is as if it were gone.
+REFUSED = (grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
 
 class Store:
