@@ -65,7 +65,7 @@ class ViewFeedTest : public testing::Test {
 
   template <typename Condition>
   void Until(const Condition& condition) {
-    const absl::Time deadline = absl::Now() + absl::Seconds(20);
+    const absl::Time deadline = absl::Now() + absl::Minutes(1);
     while (!condition()) {
       loop_.Poll(absl::Milliseconds(10));
       ASSERT_LT(absl::Now(), deadline);
