@@ -10,12 +10,13 @@ from crew import ledger_times, write_ledger_file
 from ledger_case import LedgerCase, RECORDS
 
 PENDING = "capstan_job_change_pending"
+EPOCHS = 6  # Of jobs that are looked at after several restarts: they are not to be over by then.
 
 
 class ChangedJobTest(LedgerCase):
 
     def test_a_job_whose_file_changes_goes_on_as_it_was_and_tells_of_the_change(self):
-        with self.crew(chief_flags=["--on-changed-job=keep"]) as crew:
+        with self.crew(epochs=EPOCHS, chief_flags=["--on-changed-job=keep"]) as crew:
             crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
             before = crew.job_file.read_text()
             self.assertEqual(self.pending(crew), 0)
@@ -33,7 +34,7 @@ class ChangedJobTest(LedgerCase):
             self.goes_on(crew, "job.yaml:")
             self.change(crew, before, "")
             crew.until(lambda: self.pending(crew) == 0, "the metric")
-            self.check_exact(crew)
+            self.check_exact(crew, EPOCHS)
 
     def test_a_file_with_mistakes_starts_nothing_over(self):
         with self.crew(chief_flags=["--on-changed-job=keep"]) as crew:
@@ -58,7 +59,7 @@ class ChangedJobTest(LedgerCase):
 
     def test_data_that_come_while_the_job_runs_are_told_of_and_left_for_the_next_one(self):
         everything = f"data.train={self.folder.name}/*.csv"
-        with self.crew(overrides=[everything], chief_flags=["--on-changed-job=keep"]) as crew:
+        with self.crew(epochs=EPOCHS, overrides=[everything], chief_flags=["--on-changed-job=keep"]) as crew:
             crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
             timeline = crew.status().timeline
             crew.kill("chief")
@@ -74,8 +75,8 @@ class ChangedJobTest(LedgerCase):
             crew.begin()
             self.goes_on(crew, "1 file more")
             last = crew.wait(180)
-            self.assertEqual(last.examples, 2 * RECORDS)
-            self.assertEqual(ledger_times(crew.predict(self.data)), [2] * RECORDS + [0])
+            self.assertEqual(last.examples, EPOCHS * RECORDS)
+            self.assertEqual(ledger_times(crew.predict(self.data)), [EPOCHS] * RECORDS + [0])
             self.assertEqual(set(ledger_times(crew.predict(self.data.with_name("tomorrow.csv")))), {0})
 
     def test_data_that_go_stop_the_job_until_they_are_back(self):
