@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/consistency/generation.h"
 #include "chief/chief_machine.h"
 
 namespace capstan::chief {
@@ -93,10 +94,10 @@ void ChiefMachine::ReturnUnmentioned(const v1::WorkerHeartbeatRequest& request,
                                      const Worker& worker) {
   std::set<Generation> mentioned;
   for (const v1::LeaseReport& report : request.leases()) {
-    mentioned.insert(FromProto(report.generation()));
+    mentioned.insert(GenerationFromProto(report.generation()));
   }
   for (const v1::Lease& lease : LeasesOf(worker)) {
-    if (mentioned.contains(FromProto(lease.generation()))) continue;
+    if (mentioned.contains(GenerationFromProto(lease.generation()))) continue;
     v1::LeaseReport report;
     *report.mutable_generation() = lease.generation();
     report.set_timeline(timeline());
@@ -135,20 +136,20 @@ void ChiefMachine::FillReply(const v1::WorkerHeartbeatRequest& request, const Wo
   std::set<Generation> mentioned;
   std::set<Generation> needy;
   for (const v1::LeaseReport& report : request.leases()) {
-    mentioned.insert(FromProto(report.generation()));
+    mentioned.insert(GenerationFromProto(report.generation()));
     if (work_.has_lanes() && work_.lanes()->NeedsTasks(report)) {
-      needy.insert(FromProto(report.generation()));
+      needy.insert(GenerationFromProto(report.generation()));
     }
   }
   std::set<Generation> present;
   for (v1::Lease& lease : LeasesOf(worker)) {
-    const Generation generation = FromProto(lease.generation());
+    const Generation generation = GenerationFromProto(lease.generation());
     present.insert(generation);
     if (mentioned.contains(generation) && !needy.contains(generation)) continue;
     *reply.add_leases() = std::move(lease);
   }
   for (const Generation& generation : mentioned) {
-    if (!present.contains(generation)) *reply.add_revoked() = ToProto(generation);
+    if (!present.contains(generation)) ToProto(generation, *reply.add_revoked());
   }
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "capstan/consistency/generation.h"
 #include "capstan/model/metrics.h"
 
 namespace capstan::chief {
@@ -43,7 +44,7 @@ std::optional<v1::Lease> Evaluations::Grant(MemberId member, Generations& genera
   todo_.erase(todo_.begin());
   v1::Lease lease;
   lease.set_kind(v1::LEASE_KIND_EVALUATION);
-  *lease.mutable_generation() = ToProto(generations.Next());
+  ToProto(generations.Next(), *lease.mutable_generation());
   lease.set_member(Raw(member));
   *lease.mutable_task() = tasks_[index];
   lease.set_evaluation(running_->number());
@@ -54,14 +55,14 @@ std::optional<v1::Lease> Evaluations::Grant(MemberId member, Generations& genera
 ReportOutcome Evaluations::Report(std::span<const MemberId> members,
                                   const v1::LeaseReport& report) {
   ReportOutcome outcome;
-  const HeldLease* held = leases_.Find(members, FromProto(report.generation()));
+  const HeldLease* held = leases_.Find(members, GenerationFromProto(report.generation()));
   if (held == nullptr) return outcome;
   outcome.known = true;
   const bool failed = !report.error().empty();
   outcome.held = !failed && !report.finished() && !report.returned();
   if (outcome.held) return outcome;
   const uint32_t index = held->lease.task().index();
-  leases_.Remove(MemberId{held->lease.member()}, FromProto(report.generation()));
+  leases_.Remove(MemberId{held->lease.member()}, GenerationFromProto(report.generation()));
   absl::Status merged = absl::UnavailableError("returned");
   if (!failed && report.finished()) merged = MergeEvaluation(report.evaluation(), sums_);
   if (merged.ok()) return outcome;

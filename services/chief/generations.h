@@ -5,20 +5,8 @@
 #include <cstdint>
 
 #include "capstan/base/ids.h"
-#include "capstan/v1/common.pb.h"
 
 namespace capstan::chief {
-
-inline Generation FromProto(const v1::Generation& generation) {
-  return {generation.term(), generation.count()};
-}
-
-inline v1::Generation ToProto(const Generation& generation) {
-  v1::Generation proto;
-  proto.set_term(generation.term);
-  proto.set_count(generation.count);
-  return proto;
-}
 
 // Thread-compatible.
 class Generations {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/consistency/generation.h"
 #include "chief/lane_dealer.h"
 
 namespace capstan::chief {
@@ -43,7 +44,7 @@ void LaneTable::Deal(std::span<const MemberId> members, Generations& generations
 
 ReportOutcome LaneTable::Report(std::span<const MemberId> members, const v1::LeaseReport& report) {
   ReportOutcome outcome;
-  Lane* lane = Find(members, FromProto(report.generation()));
+  Lane* lane = Find(members, GenerationFromProto(report.generation()));
   if (lane == nullptr) return outcome;
   outcome.known = true;
   outcome.examples = report.examples() - std::min(lane->examples, report.examples());
@@ -99,7 +100,7 @@ ReportOutcome LaneTable::Adopt(const v1::LeaseReport& report) {
   Lane& lane = lanes_[report.lane()];
   if (lane.holder || lane.ended || report.member() == 0) return {};
   lane.holder = MemberId{report.member()};
-  lane.generation = FromProto(report.generation());
+  lane.generation = GenerationFromProto(report.generation());
   lane.examples = report.examples();
   lane.loss_sum = report.loss_sum();
   return Report({&*lane.holder, 1}, report);
@@ -172,7 +173,7 @@ bool LaneTable::Holds(MemberId member) const {
 }
 
 bool LaneTable::NeedsTasks(const v1::LeaseReport& report) const {
-  const Generation generation = FromProto(report.generation());
+  const Generation generation = GenerationFromProto(report.generation());
   for (const Lane& lane : lanes_) {
     if (!lane.holder || lane.generation != generation) continue;
     return report.lane_tasks_known() < std::min(lane.tasks, lane.done + kTasksLow);
@@ -213,7 +214,7 @@ v1::Lease LaneTable::LeaseOf(size_t l) {
   const Lane& lane = lanes_[l];
   v1::Lease lease;
   lease.set_kind(v1::LEASE_KIND_LANE);
-  *lease.mutable_generation() = ToProto(lane.generation);
+  ToProto(lane.generation, *lease.mutable_generation());
   lease.set_member(Raw(*lane.holder));
   lease.set_lane(static_cast<uint32_t>(l));
   const uint64_t end = std::min(lane.tasks, lane.done + kTasksAhead);

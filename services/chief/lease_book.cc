@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "capstan/base/check.h"
-#include "chief/generations.h"
+#include "capstan/consistency/generation.h"
 
 namespace capstan::chief {
 namespace {
 
 auto OfGeneration(const Generation& generation) {
   return [generation](const HeldLease& held) {
-    return FromProto(held.lease.generation()) == generation;
+    return GenerationFromProto(held.lease.generation()) == generation;
   };
 }
 

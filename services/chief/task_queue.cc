@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "capstan/consistency/generation.h"
+
 namespace capstan::chief {
 
 TaskQueue::TaskQueue(TaskSequence sequence, uint32_t batch_size)
@@ -22,7 +24,7 @@ std::optional<v1::Lease> TaskQueue::Grant(MemberId member, Generations& generati
   open.place = place;
   v1::Lease lease;
   lease.set_kind(v1::LEASE_KIND_TASK);
-  *lease.mutable_generation() = ToProto(generations.Next());
+  ToProto(generations.Next(), *lease.mutable_generation());
   lease.set_member(Raw(member));
   *lease.mutable_task() = sequence_.task(place);
   lease.set_data_epoch(place.epoch);
@@ -34,7 +36,7 @@ std::optional<v1::Lease> TaskQueue::Grant(MemberId member, Generations& generati
 
 ReportOutcome TaskQueue::Report(std::span<const MemberId> members, const v1::LeaseReport& report) {
   ReportOutcome outcome;
-  HeldLease* held = leases_.Find(members, FromProto(report.generation()));
+  HeldLease* held = leases_.Find(members, GenerationFromProto(report.generation()));
   if (held == nullptr) return outcome;
   outcome.known = true;
   outcome.examples = report.examples() - std::min(held->examples, report.examples());
@@ -50,7 +52,7 @@ ReportOutcome TaskQueue::Report(std::span<const MemberId> members, const v1::Lea
   if (outcome.held) return outcome;
   if (failed) outcome.failure = TaskFailure{report.error(), report.bad_data(), ++open.failures};
   const HeldLease gone =
-      leases_.Remove(MemberId{held->lease.member()}, FromProto(report.generation()));
+      leases_.Remove(MemberId{held->lease.member()}, GenerationFromProto(report.generation()));
   if (failed || !report.finished()) {
     Return(gone);
   } else {
@@ -88,7 +90,8 @@ ReportOutcome TaskQueue::Adopt(const v1::LeaseReport& report) {
   BeginUntil(*position + 1);
   const auto open = open_.find(stream);
   if (open == open_.end() || !returned_.contains(stream)) return {};  // Done, or another's.
-  const bool old = FromProto(report.generation()) < FromProto(open->second.generation);
+  const bool old =
+      GenerationFromProto(report.generation()) < GenerationFromProto(open->second.generation);
   if (old && !report.finished()) return {};  // Shards do not listen to it.
   v1::Lease lease;
   lease.set_kind(v1::LEASE_KIND_TASK);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
+#include "capstan/consistency/generation.h"
 #include "ps/machine_state.h"
 
 namespace capstan::ps {
@@ -24,7 +25,25 @@ bool SameOptimizers(const v1::JobSpec& a, const v1::JobSpec& b) {
                     same);
 }
 
+StreamFacts StreamFactsFromProto(const v1::AloneStart& alone) {
+  StreamFacts facts;
+  for (const v1::OpenStreamFacts& stream : alone.open()) {
+    facts.open.push_back(
+        {{stream.stream()}, GenerationFromProto(stream.generation()), stream.prefix()});
+  }
+  for (const v1::StreamClose& close : alone.closed()) {
+    facts.closed.push_back({{close.stream()}, close.batches()});
+  }
+  return facts;
+}
+
 }  // namespace
+
+LoadJob::LoadJob(Shard& shard, const v1::LoadPartitionsRequest& order, Outside outside)
+    : shard_(shard),
+      order_(order),
+      told_(StreamFactsFromProto(order.alone())),
+      outside_(std::move(outside)) {}
 
 absl::Status LoadJob::Run() {
   shard_.Unload();
@@ -122,18 +141,10 @@ absl::StatusOr<PartitionContent> LoadJob::Restored(PartitionIndex partition) {
 // The others have gone on: what they have settled and this copy has not is lost, and counted.
 absl::Status LoadJob::ComeBackAlone(PartitionContent& content) {
   const Timeline timeline{order_.header().timeline()};
-  std::vector<ToldStream> told;
-  for (const v1::OpenStreamFacts& stream : order_.alone().open()) {
-    told.push_back({{stream.stream()}, GenerationFromProto(stream.generation()), stream.prefix()});
-  }
   CAPSTAN_ASSIGN_OR_RETURN(
       content.machine,
       PartitionMachine::ComeBackAlone(MachineOptions(shard_.catalog(), timeline),
-                                      content.machine.Snapshot(), told, shard_.clock().Now()));
-  for (const v1::StreamClose& close : order_.alone().closed()) {
-    content.machine.CloseStream(timeline, {close.stream()}, close.batches());
-  }
-  content.machine.EndTelling();
+                                      content.machine.Snapshot(), told_, shard_.clock().Now()));
   content.base.clear();
   batches_lost_ += BatchesLost(*content.store, content.machine);
   return absl::OkStatus();

@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
+#include "capstan/consistency/stream_ledger.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/outside.h"
 #include "ps/shard.h"
@@ -24,8 +24,7 @@ class LoadJob {
   static constexpr int kThreads = 2;
 
   // The shard must outlive it.
-  LoadJob(Shard& shard, const v1::LoadPartitionsRequest& order, Outside outside)
-      : shard_(shard), order_(order), outside_(std::move(outside)) {}
+  LoadJob(Shard& shard, const v1::LoadPartitionsRequest& order, Outside outside);
 
   // Drops what the shard holds, loads every partition of the order and serves them, or none:
   // DATA_LOSS, with the object, if one is damaged or missing; CANCELLED.
@@ -51,6 +50,7 @@ class LoadJob {
 
   Shard& shard_;
   const v1::LoadPartitionsRequest order_;
+  const StreamFacts told_;  // Of an order `alone`.
   const Outside outside_;
   std::optional<CheckpointReader> reader_;
   std::atomic<bool> cancelled_{false};

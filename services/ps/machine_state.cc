@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
-#include "capstan/consistency/closed_set.h"
+#include "capstan/consistency/generation.h"
 #include "capstan/v1/partition_state.pb.h"
 
 namespace capstan::ps {

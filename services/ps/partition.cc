@@ -8,6 +8,7 @@
 #include "capstan/base/check.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
+#include "capstan/consistency/generation.h"
 #include "capstan/rpc/status.h"
 #include "capstan/wire/floats.h"
 #include "ps/timed_lock.h"

@@ -32,13 +32,13 @@ PartitionMachine::PartitionMachine(const PartitionOptions& options, const Partit
   round_ = state.round;
   for (size_t i = 0; i < kParts; ++i) {
     versions_[i] = state.parts[i].version;
-    streams_[i].ledger() = StreamLedger::FromState(state.parts[i].ledger, now, /*alone=*/false);
+    streams_[i].ledger() = StreamLedger::FromState(state.parts[i].ledger, now);
   }
 }
 
 absl::StatusOr<PartitionMachine> PartitionMachine::ComeBackAlone(const PartitionOptions& options,
                                                                  const PartitionState& state,
-                                                                 std::span<const ToldStream> told,
+                                                                 const StreamFacts& told,
                                                                  absl::Time now) {
   PartitionMachine machine(options, state, now);
   for (size_t i = 0; i < kParts; ++i) {
@@ -47,17 +47,9 @@ absl::StatusOr<PartitionMachine> PartitionMachine::ComeBackAlone(const Partition
           absl::StrCat("a partition cannot come back alone at round ", state.round,
                        " of a synchronous part: roll back instead"));
     }
-    StreamLedger& ledger = machine.streams_[i].ledger();
-    ledger = StreamLedger::FromState(state.parts[i].ledger, now, /*alone=*/true);
-    for (const ToldStream& stream : told) {
-      ledger.Tell(stream.stream, stream.generation, stream.prefix);
-    }
+    machine.streams_[i].ledger() = StreamLedger::ComeBackAlone(state.parts[i].ledger, told, now);
   }
   return machine;
-}
-
-void PartitionMachine::EndTelling() {
-  for (StreamPart& stream : streams_) stream.ledger().EndTelling();
 }
 
 Decision PartitionMachine::PushStream(Part part, Timeline timeline, const StreamGradient& gradient,

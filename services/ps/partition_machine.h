@@ -31,14 +31,6 @@ struct PartitionState {
   std::array<PartState, kParts> parts;
 };
 
-// What the chief tells a partition that comes back alone, before it serves: of every task that is
-// not closed, the highest generation given out and the progress.
-struct ToldStream {
-  StreamId stream;
-  Generation generation;
-  uint64_t prefix = 0;
-};
-
 struct PartitionOptions {
   Timeline timeline{};
   v1::UpdatePolicy dense;
@@ -66,10 +58,8 @@ class PartitionMachine {
   // Begins from a checkpoint while the other partitions go on. FAILED_PRECONDITION when a part is
   // synchronous: the others stand at a later round, and the gradients in between are gone.
   [[nodiscard]] static absl::StatusOr<PartitionMachine> ComeBackAlone(
-      const PartitionOptions& options, const PartitionState& state,
-      std::span<const ToldStream> told, absl::Time now);
-  // It has been told of all closed streams as well (CloseStream), and serves from now on.
-  void EndTelling();
+      const PartitionOptions& options, const PartitionState& state, const StreamFacts& told,
+      absl::Time now);
 
   // A gradient of a part that is not synchronous. Fate: APPLIED, QUEUED, SETTLED, DROPPED,
   // OLD_GENERATION, OUTSIDE_WINDOW, BUSY (queue full, or frozen), NOT_OWNER (another timeline).

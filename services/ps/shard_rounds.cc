@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
+#include "capstan/consistency/generation.h"
 #include "ps/shard.h"
 
 namespace capstan::ps {

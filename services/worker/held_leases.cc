@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "capstan/consistency/closed_set.h"
+#include "capstan/consistency/generation.h"
 
 namespace capstan::worker {
 namespace {

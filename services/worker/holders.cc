@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "capstan/consistency/closed_set.h"
+#include "capstan/consistency/generation.h"
 #include "capstan/consistency/stream_ledger.h"
 
 namespace capstan::worker {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "capstan/consistency/closed_set.h"
+#include "capstan/consistency/generation.h"
 
 namespace capstan::worker {
 

@@ -9,6 +9,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/consistency/closed_set.h"
+#include "capstan/consistency/generation.h"
 #include "capstan/model/metrics.h"
 #include "worker/holders.h"
 
@@ -324,7 +325,11 @@ void LeaseRunner::Do(const Finished& action) {
   if (over) return;
   const uint64_t end = *course_.machine().progress().total_batches;
   feed_.Read(end, Guard([this](const absl::StatusOr<LeaseBatch>& read) {
-               read.ok() ? course_.End() : course_.Fail(read.status(), /*bad_data=*/false);
+               if (read.ok()) {
+                 course_.End();
+               } else {
+                 course_.Fail(read.status(), /*bad_data=*/false);
+               }
              }));
 }
 

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "capstan/consistency/generation.h"
+
 namespace capstan::worker {
 namespace {
-
-Generation FromProto(const v1::Generation& generation) {
-  return {generation.term(), generation.count()};
-}
 
 bool Ends(const v1::LeaseReport& report) {
   return report.finished() || report.returned() || !report.error().empty();
@@ -38,7 +36,7 @@ void SessionMachine::SetWantsLease(MemberId member, bool wants) {
 }
 
 void SessionMachine::Report(const v1::LeaseReport& report) {
-  auto lease = leases_.find(FromProto(report.generation()));
+  auto lease = leases_.find(GenerationFromProto(report.generation()));
   if (lease == leases_.end() || lease->second.ended) return;
   lease->second.report = report;
   if (!Ends(report)) return;
@@ -102,10 +100,11 @@ Orders SessionMachine::EndHeartbeat(const v1::WorkerHeartbeatReply& reply, absl:
   }
   std::erase_if(leases_, [](const auto& entry) { return entry.second.sent_end; });
   for (const v1::Generation& generation : reply.revoked()) {
-    if (leases_.erase(FromProto(generation)) > 0) orders.revoked.push_back(FromProto(generation));
+    const Generation revoked = GenerationFromProto(generation);
+    if (leases_.erase(revoked) > 0) orders.revoked.push_back(revoked);
   }
   for (const v1::Lease& lease : reply.leases()) {
-    auto [held, is_new] = leases_.try_emplace(FromProto(lease.generation()));
+    auto [held, is_new] = leases_.try_emplace(GenerationFromProto(lease.generation()));
     (is_new ? orders.granted : orders.extended).push_back(lease);
     if (!is_new) continue;
     held->second.report.set_kind(lease.kind());

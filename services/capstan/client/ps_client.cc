@@ -8,6 +8,7 @@
 #include "capstan/client/pull_request.h"
 #include "capstan/client/push_request.h"
 #include "capstan/client/request.h"
+#include "capstan/consistency/generation.h"
 
 namespace capstan {
 namespace {

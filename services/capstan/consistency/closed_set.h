@@ -32,14 +32,6 @@ struct ClosedSet {
 [[nodiscard]] absl::StatusOr<ClosedSet> ClosedSetFromProto(const v1::ClosedSet& proto);
 void ToProto(const ClosedSet& set, v1::ClosedSet& proto);
 
-[[nodiscard]] inline Generation GenerationFromProto(const v1::Generation& proto) {
-  return {proto.term(), proto.count()};
-}
-inline void ToProto(const Generation& generation, v1::Generation& proto) {
-  proto.set_term(generation.term);
-  proto.set_count(generation.count);
-}
-
 }  // namespace capstan
 
 #endif  // CAPSTAN_CONSISTENCY_CLOSED_SET_H_

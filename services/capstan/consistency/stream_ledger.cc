@@ -42,8 +42,7 @@ void StreamLedger::RaisePrefix(Entry& entry, uint64_t to) {
     const uint64_t steps = to - entry.prefix;
     const uint64_t passed =
         steps >= kWindow ? entry.above : entry.above & ((uint64_t{1} << steps) - 1);
-    const uint64_t end = telling_ ? to : std::min(to, entry.suspect_below);
-    if (end > entry.prefix) {
+    if (const uint64_t end = std::min(to, entry.suspect_below); end > entry.prefix) {
       const uint64_t gap = end - entry.prefix;
       const uint64_t settled = gap >= kWindow ? passed : passed & ((uint64_t{1} << gap) - 1);
       lost_ += gap - static_cast<uint64_t>(std::popcount(settled));
@@ -67,16 +66,20 @@ void StreamLedger::Close(StreamId stream, uint64_t batches) {
   closed_.Insert(stream);
 }
 
-void StreamLedger::Tell(StreamId stream, Generation generation, uint64_t prefix) {
-  if (closed_.Contains(stream)) return;
-  Entry& entry = streams_[stream];
-  entry.generation = std::max(entry.generation, generation);
-  RaisePrefix(entry, prefix);
-}
-
-void StreamLedger::EndTelling() {
-  telling_ = false;
+void StreamLedger::Hear(const StreamFacts& told) {
+  const Entry unheard{.suspect_below = kAll};
   for (auto& [stream, entry] : streams_) entry.suspect_below = kAll;
+  for (const StreamFacts::Open& open : told.open) {
+    if (closed_.Contains(open.stream)) continue;
+    Entry& entry = streams_.try_emplace(open.stream, unheard).first->second;
+    entry.generation = std::max(entry.generation, open.generation);
+    RaisePrefix(entry, open.prefix);
+  }
+  for (const StreamFacts::Closed& closed : told.closed) {
+    if (closed_.Contains(closed.stream)) continue;
+    streams_.try_emplace(closed.stream, unheard);
+    Close(closed.stream, closed.batches);
+  }
 }
 
 void StreamLedger::ExpireSessions(absl::Time now, absl::Duration ttl) {
@@ -99,8 +102,8 @@ LedgerState StreamLedger::state() const {
   return state;
 }
 
-StreamLedger StreamLedger::FromState(const LedgerState& state, absl::Time now, bool alone) {
-  StreamLedger ledger(alone);
+StreamLedger StreamLedger::FromState(const LedgerState& state, absl::Time now) {
+  StreamLedger ledger;
   ledger.lost_ = state.lost;
   ledger.closed_ = ClosedStreams::FromIntervals(state.closed);
   for (const StreamEntry& entry : state.streams) {
@@ -108,6 +111,14 @@ StreamLedger StreamLedger::FromState(const LedgerState& state, absl::Time now, b
         .prefix = entry.prefix, .above = entry.above, .generation = entry.generation, .used = now};
     ledger.sessions_ += entry.stream.is_session() ? 1 : 0;
   }
+  return ledger;
+}
+
+StreamLedger StreamLedger::ComeBackAlone(const LedgerState& state, const StreamFacts& told,
+                                         absl::Time now) {
+  StreamLedger ledger = FromState(state, now);
+  ledger.alone_ = true;
+  ledger.Hear(told);
   return ledger;
 }
 

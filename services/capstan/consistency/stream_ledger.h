@@ -47,18 +47,36 @@ struct LedgerState {
   uint64_t lost = 0;
 };
 
+// What others know of the streams, for a partition that comes back alone from an older copy while
+// they have gone on (recovery: partial).
+struct StreamFacts {
+  struct Open {
+    StreamId stream;
+    Generation generation;  // Lower ones are to be refused.
+    uint64_t prefix = 0;    // Everything below has been settled.
+  };
+  struct Closed {
+    StreamId stream;
+    uint64_t batches = 0;
+  };
+  std::vector<Open> open;  // All that are.
+  std::vector<Closed> closed;
+};
+
 // Thread-compatible.
 class StreamLedger {
  public:
   static constexpr uint64_t kWindow = 64;  // Seqs a client may have unacknowledged.
   static constexpr size_t kMaxSessions = 4096;
 
-  // `alone`: the partition came back by itself from an older copy while the rest went on (recovery:
-  // partial). Only then a gap that a low mark or a close reveals may be a loss, and is counted: all
-  // until EndTelling(), then those of streams that were open before, as far as their clients may
-  // have gone. Later gaps are batches that have nothing for this partition.
-  explicit StreamLedger(bool alone = false) : alone_(alone), telling_(alone) {}
-  static StreamLedger FromState(const LedgerState& state, absl::Time now, bool alone);
+  StreamLedger() = default;
+  static StreamLedger FromState(const LedgerState& state, absl::Time now);
+  // Of a partition that comes back alone. A gap that a low mark or a close reveals may then be a
+  // loss, and is counted: whatever the copy lacks of what is told, and later, of streams that are
+  // open now, as far as their clients may have gone. All other gaps are batches that have nothing
+  // for the partition.
+  static StreamLedger ComeBackAlone(const LedgerState& state, const StreamFacts& told,
+                                    absl::Time now);
   LedgerState state() const;
 
   // Raises the stream's fence and prefix by what the push tells, and says whether it is fresh. Does
@@ -72,18 +90,11 @@ class StreamLedger {
   // are not closed but expire.
   void Close(StreamId stream, uint64_t batches);
 
-  // Refuses lower generations from now on, and takes all below `prefix` for settled: what a
-  // partition which comes back alone is told before it serves.
-  void Tell(StreamId stream, Generation generation, uint64_t prefix);
-
-  // The partition has been told all that is known, and serves from now on.
-  void EndTelling();
-
   // Forgets sessions silent for `ttl`. A client must not retry a push of a session for half as
   // long.
   void ExpireSessions(absl::Time now, absl::Duration ttl);
 
-  uint64_t lost() const { return lost_; }  // Batches; see `alone`.
+  uint64_t lost() const { return lost_; }  // Batches; see ComeBackAlone.
   size_t open_streams() const { return streams_.size(); }
   bool IsClosed(StreamId stream) const { return closed_.Contains(stream); }
 
@@ -96,10 +107,10 @@ class StreamLedger {
     uint64_t suspect_below = 0;  // What is passed over below it may have been settled and lost.
   };
   static constexpr uint64_t kAll = ~uint64_t{0};  // Not heard of since the partition came back.
+  void Hear(const StreamFacts& told);
   void RaisePrefix(Entry& entry, uint64_t to);
 
-  bool alone_;
-  bool telling_;
+  bool alone_ = false;
   uint64_t lost_ = 0;
   size_t sessions_ = 0;
   absl::flat_hash_map<StreamId, Entry> streams_;

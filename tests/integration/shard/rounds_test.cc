@@ -12,6 +12,7 @@
 
 #include "absl/time/clock.h"
 #include "capstan/consistency/closed_set.h"
+#include "capstan/consistency/generation.h"
 #include "tests/integration/shard/local_shard.h"
 #include "tests/integration/shard/trainer.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/consistency/generation.h"
 
 namespace capstan::sim {
 namespace {

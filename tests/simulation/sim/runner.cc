@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/consistency/closed_set.h"
+#include "capstan/consistency/generation.h"
 #include "capstan/model/metrics.h"
 #include "tests/simulation/sim/checks.h"
 #include "tests/simulation/sim/shard.h"

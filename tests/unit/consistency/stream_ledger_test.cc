@@ -70,11 +70,8 @@ StreamLedger ComeBack() {
   StreamLedger before;
   Push(before, 0);
   Push(before, 1);
-  StreamLedger ledger = StreamLedger::FromState(before.state(), kNow, /*alone=*/true);
-  ledger.Tell(kTask, {1, 1}, 3);
-  ledger.Close({7}, 10);
-  ledger.EndTelling();
-  return ledger;
+  return StreamLedger::ComeBackAlone(before.state(),
+                                     {.open = {{kTask, {1, 1}, 3}}, .closed = {{{7}, 10}}}, kNow);
 }
 
 TEST(StreamLedgerTest, WhatAPartitionThatCameBackAloneIsToldAndLacksIsLost) {
@@ -133,7 +130,7 @@ TEST(StreamLedgerTest, SurvivesASnapshot) {
   Push(ledger, 0);
   Push(ledger, 2);
   ledger.Close({9}, 1);
-  StreamLedger restored = StreamLedger::FromState(ledger.state(), kNow, /*alone=*/false);
+  StreamLedger restored = StreamLedger::FromState(ledger.state(), kNow);
   EXPECT_EQ(Push(restored, 0), LedgerAnswer::kSettled);
   EXPECT_EQ(Push(restored, 2), LedgerAnswer::kSettled);
   EXPECT_EQ(Push(restored, 1), LedgerAnswer::kFresh);

@@ -127,14 +127,16 @@ TEST(Rule8, TheLowMarkMovesThePrefixOverSeqsThatNeverTouchedThePartition) {
 
 TEST(Rule8, TheGapIsLossOnAPartitionThatCameBackAlone) {
   const PartitionOptions options = Both(Policy(v1::POLICY_KIND_ASYNC));
-  PartitionMachine machine = PartitionMachine::ComeBackAlone(options, {}, {}, kNow).value();
+  const StreamFacts told{.open = {{kTask, kFirst, 0}}, .closed = {}};
+  PartitionMachine machine = PartitionMachine::ComeBackAlone(options, {}, told, kNow).value();
   Push(machine, 3, 10, kFirst, /*low_mark=*/3);
   EXPECT_EQ(machine.lost(), 3u);
 }
 
 TEST(Rule9, ACloseRevealsWhatIsMissing) {
   const PartitionOptions options = Both(Policy(v1::POLICY_KIND_ASYNC));
-  PartitionMachine machine = PartitionMachine::ComeBackAlone(options, {}, {}, kNow).value();
+  const StreamFacts told{.open = {{kTask, kFirst, 0}}, .closed = {}};
+  PartitionMachine machine = PartitionMachine::ComeBackAlone(options, {}, told, kNow).value();
   Push(machine, 1, 10);
   EXPECT_TRUE(machine.CloseStream(kLine, kTask, /*batches=*/4));
   EXPECT_TRUE(machine.CloseStream(kLine, kTask, /*batches=*/4)) << "repeated until answered";
@@ -144,7 +146,7 @@ TEST(Rule9, ACloseRevealsWhatIsMissing) {
 
 TEST(Rule10, APartitionThatComesBackAloneIsToldTheFencesBeforeItServes) {
   const PartitionOptions options = Both(Policy(v1::POLICY_KIND_ASYNC));
-  const ToldStream told[] = {{kTask, kSecond, 2}};
+  const StreamFacts told{.open = {{kTask, kSecond, 2}}, .closed = {}};
   PartitionMachine machine = PartitionMachine::ComeBackAlone(options, {}, told, kNow).value();
   EXPECT_EQ(Push(machine, 5, 10, kFirst).fate, v1::FATE_OLD_GENERATION);
   EXPECT_EQ(Push(machine, 1, 11, kSecond).fate, v1::FATE_SETTLED);
