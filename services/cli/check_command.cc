@@ -12,18 +12,19 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "capstan/base/status.h"
+#include "capstan/http/http.h"
 #include "capstan/rpc/channel.h"
 #include "capstan/rpc/status.h"
 #include "cli/chief_client.h"
 #include "cli/command.h"
 #include "cli/format.h"
-#include "cli/http_get.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 
 namespace capstan::cli {
 namespace {
 
 constexpr absl::Duration kDeadline = absl::Seconds(5);
+constexpr uint64_t kMostMetrics = uint64_t{64} << 20;
 constexpr absl::Duration kPause = absl::Milliseconds(500);
 
 struct CheckOptions {
@@ -50,9 +51,17 @@ absl::Status CheckReady(const std::string& host, int port) {
 
 // How many series of Capstan's a process shows.
 absl::StatusOr<int64_t> CountSeries(const std::string& host, int port) {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::string page,
-                           HttpGet({.host = host, .port = port, .path = "/metrics"}, kDeadline));
-  const std::vector<absl::string_view> lines = absl::StrSplit(page, '\n');
+  const std::string url = absl::StrCat("http://", host, ":", port, "/metrics");
+  CAPSTAN_ASSIGN_OR_RETURN(const HttpResponse page, NewCurlHttp({.allow_http = true})
+                                                        ->Send({.method = "GET",
+                                                                .url = url,
+                                                                .timeout = kDeadline,
+                                                                .most_body = kMostMetrics,
+                                                                .direct = true}));
+  if (page.status != 200) {
+    return absl::FailedPreconditionError(absl::StrCat(url, ": answered ", page.status));
+  }
+  const std::vector<absl::string_view> lines = absl::StrSplit(page.body, '\n');
   const int64_t count = std::count_if(lines.begin(), lines.end(), [](absl::string_view line) {
     return absl::StartsWith(line, "capstan_");
   });

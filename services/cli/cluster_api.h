@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "capstan/objectstore/s3/http.h"
+#include "capstan/http/http.h"
 
 namespace capstan::cli {
 

@@ -86,7 +86,7 @@ class CheckTest(unittest.TestCase):
         code, said = self.check("--wait=1")
         self.assertEqual(code, 1, said)
         self.assertRegex(said, r"ps-0 +127.0.0.3: ready, \d+ series")
-        self.assertRegex(said, r"ps-1 +127.0.0.4: .*, 127.0.0.4:\d+: Connection refused")
+        self.assertRegex(said, r"ps-1 +127.0.0.4: .*, GET http://127.0.0.4:\d+/metrics: .*: Connection refused")
         self.assertIn("not every shard serves", said)
 
     def test_another_server_behind_the_metrics_port_is_told(self):
@@ -106,7 +106,7 @@ class CheckTest(unittest.TestCase):
         code, said = run_to_end("capstan", "check", "--chief", self.chief, *self.ports[:2], "--metrics-port",
                                 listener.getsockname()[1], "--wait=1", timeout=60)
         self.assertEqual(code, 1, said)
-        self.assertRegex(said, r'chief +127.0.0.2: ready, .*answered "HTTP/1.0 404 Not Found"')
+        self.assertRegex(said, r'chief +127.0.0.2: ready, .*/metrics: answered 404')
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "capstan/objectstore/s3/http.h"
+#include "capstan/http/http.h"
 #include "capstan/objectstore/s3/options.h"
 
 namespace capstan {

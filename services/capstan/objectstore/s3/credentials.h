@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "capstan/objectstore/s3/http.h"
+#include "capstan/http/http.h"
 #include "capstan/objectstore/s3/options.h"
 #include "capstan/objectstore/s3/sigv4.h"
 

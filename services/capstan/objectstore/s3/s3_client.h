@@ -12,9 +12,9 @@
 
 #include "absl/status/statusor.h"
 #include "capstan/base/clock.h"
+#include "capstan/http/http.h"
 #include "capstan/objectstore/s3/answer.h"
 #include "capstan/objectstore/s3/credentials.h"
-#include "capstan/objectstore/s3/http.h"
 #include "capstan/objectstore/s3/options.h"
 
 namespace capstan {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "capstan/objectstore/s3/http.h"
+#include "capstan/http/http.h"
 
 namespace capstan {
 

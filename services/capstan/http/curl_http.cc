@@ -16,7 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "capstan/base/check.h"
 #include "capstan/base/status.h"
-#include "capstan/objectstore/s3/http.h"
+#include "capstan/http/http.h"
 
 namespace capstan {
 namespace {
@@ -90,10 +90,17 @@ int OnRewind(void* user, curl_off_t offset, int origin) {
   return CURL_SEEKFUNC_OK;
 }
 
-absl::Status CurlStatus(CURLcode code, const HttpRequest& request) {
+// What the operating system says of an exchange that has failed, or "".
+std::string SystemError(CURL* handle) {
+  long error = 0;
+  curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &error);
+  return error == 0 ? "" : absl::StrCat(": ", std::strerror(static_cast<int>(error)));
+}
+
+absl::Status CurlStatus(CURLcode code, CURL* handle, const HttpRequest& request) {
   const absl::string_view where = WithoutQuery(request.url);
   const std::string message =
-      absl::StrCat(request.method, " ", where, ": ", curl_easy_strerror(code));
+      absl::StrCat(request.method, " ", where, ": ", curl_easy_strerror(code), SystemError(handle));
   switch (code) {
     case CURLE_OPERATION_TIMEDOUT:
       return absl::DeadlineExceededError(message);
@@ -140,7 +147,7 @@ class CurlHttp : public Http {
           absl::StrCat(request.method, " ", WithoutQuery(request.url), ": an answer of more than ",
                        request.most_body, " bytes"));
     }
-    if (code != CURLE_OK) return CurlStatus(code, request);
+    if (code != CURLE_OK) return CurlStatus(code, handle, request);
     long status = 0;
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
     exchange.response.status = static_cast<int>(status);

@@ -1,6 +1,6 @@
-// One HTTP exchange, as S3 and the Kubernetes API need it.
-#ifndef CAPSTAN_OBJECTSTORE_S3_HTTP_H_
-#define CAPSTAN_OBJECTSTORE_S3_HTTP_H_
+// One HTTP exchange with a server elsewhere: an object store, the Kubernetes API, a /metrics page.
+#ifndef CAPSTAN_HTTP_HTTP_H_
+#define CAPSTAN_HTTP_HTTP_H_
 
 #include <atomic>
 #include <cstdint>
@@ -61,4 +61,4 @@ std::unique_ptr<Http> NewCurlHttp(const CurlOptions& options);
 
 }  // namespace capstan
 
-#endif  // CAPSTAN_OBJECTSTORE_S3_HTTP_H_
+#endif  // CAPSTAN_HTTP_HTTP_H_
