@@ -80,7 +80,7 @@ std::set<uint32_t> ChiefMachine::FreezingShards(absl::Time now) const {
 void ChiefMachine::DealAnew(absl::Time now) {
   const std::string cause =
       absl::StrCat("the job had ", shard_count(), " shards and has ", options_.shards);
-  views_.MakeMap(plan_.spec.partition_count(), options_.shards);
+  views_.ForgetMap();
   ReturnToCheckpoint(cause, 0, now);
 }
 

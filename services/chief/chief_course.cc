@@ -26,7 +26,6 @@ void ChiefMachine::Advance(absl::Time now) {
 
 void ChiefMachine::AdvanceStart(absl::Time now) {
   if (!shards_.complete() || shards_.SilentFor(worker_lease(), now) != nullptr) return;
-  if (views_.has_map()) views_.MakeMap(plan_.spec.partition_count(), options_.shards);
   ReturnToCheckpoint(begins_again_ ? "the job was started again" : "", 0, now);
 }
 

@@ -213,9 +213,8 @@ void ChiefMetrics::UpdateLostUpdates(const v1::GetStatusReply& status) {
   RaiseTo(kName, kHelp, static_cast<double>(partial), {{"recovery", "partial"}});
   for (const v1::TableSpec& table : spec_.tables()) {
     Set("capstan_hot_rows_lost_ratio",
-        "Of the hot rows that shards had when they returned to a checkpoint, those that had "
-        "changed "
-        "since, last time.",
+        "Of the hot rows that shards had when they last returned to a checkpoint, those that had "
+        "changed since.",
         HotShareLost(status, table.name()), {{"table", table.name()}});
   }
   Set("capstan_restore_duration_seconds", "From the loss of a shard to training again, last time.",

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -38,11 +37,6 @@ constexpr size_t kMostHousekeeping = 64;
 constexpr absl::Duration kOthersAreToldToo = absl::Seconds(2);  // Within this, all of a release.
 constexpr absl::Duration kGlance = absl::Milliseconds(100);
 constexpr absl::Duration kLookAtFile = absl::Seconds(2);
-
-uint64_t RandomId() {
-  std::random_device device;
-  return (uint64_t{device()} << 32) | device();
-}
 
 void Announce(const ProcessOptions& options, const JobPlan& plan, const Ports& ports) {
   log::Info("started", {{"version", Version()},

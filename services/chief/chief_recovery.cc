@@ -101,7 +101,7 @@ void ChiefMachine::EnterTimeline(absl::Time now) {
     return;
   }
   CAPSTAN_FAILPOINT("timeline.begin");
-  // Nobody hears of a first map that no timeline holds for yet.
+  // A map holds for a timeline: nobody hears of it before.
   if (!views_.has_map()) views_.MakeMap(plan_.spec.partition_count(), options_.shards);
   views_.SetTimeline(next_timeline_++);
   RestoreProgress(own ? manifest : v1::Manifest(), now);
@@ -241,6 +241,7 @@ void ChiefMachine::AdvanceTakeover(absl::Time now) {
   }
   if (growing()) {  // Nothing is saved by going on with fewer.
     takeover_.Settle();
+    views_.ForgetMap();
     state_ = v1::JOB_STATE_PENDING;
     return;
   }

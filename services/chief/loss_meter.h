@@ -38,9 +38,9 @@ class LossMeter {
     std::vector<v1::TableReport> tables;  // As in the job.
   };
 
-  std::vector<std::string> names_;
   uint64_t HotRowsLost(uint32_t shard, size_t table) const;
 
+  std::vector<std::string> names_;
   std::map<uint32_t, Held> heard_;  // Of each shard's newest process,
   std::map<uint32_t, Held> begun_;  // when the checkpoint under way was begun,
   std::map<uint32_t, Held> saved_;  // and when the last one was.

@@ -30,10 +30,14 @@ void ViewBuilder::ForgetMembers(const std::string& worker) {
 }
 
 void ViewBuilder::MakeMap(uint32_t partitions, uint32_t shards) {
-  changed_ = true;
+  ForgetMap();
   shards_ = shards;
-  view_.clear_owners();
   for (uint32_t owner : FirstShardMap(partitions, shards)) view_.add_owners(owner);
+}
+
+void ViewBuilder::ForgetMap() {
+  changed_ = true;
+  view_.clear_owners();
 }
 
 void ViewBuilder::SetTimeline(uint64_t timeline) {

@@ -24,8 +24,8 @@ class ViewBuilder {
   void ForgetMembers(const std::string& worker);
   void ForgetMembers() { inherited_.clear(); }
 
-  // Makes the partition map anew.
   void MakeMap(uint32_t partitions, uint32_t shards);
+  void ForgetMap();  // Another is to be made, with the next timeline.
   void SetTimeline(uint64_t timeline);
 
   // Builds the view anew, with the shards that the map is over, or all while there is none. True,

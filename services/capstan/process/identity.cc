@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <climits>
-#include <cstdint>
 #include <random>
 
 namespace capstan {
@@ -16,10 +15,11 @@ std::string HostName() {
 
 std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
 
-Incarnation NewIncarnation() {
+uint64_t RandomId() {
   std::random_device device;
-  const uint64_t bits = (uint64_t{device()} << 32) | device();
-  return Incarnation{bits | 1};
+  return (uint64_t{device()} << 32) | device() | 1;
 }
+
+Incarnation NewIncarnation() { return Incarnation{RandomId()}; }
 
 }  // namespace capstan

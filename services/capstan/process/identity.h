@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_PROCESS_IDENTITY_H_
 #define CAPSTAN_PROCESS_IDENTITY_H_
 
+#include <cstdint>
 #include <string>
 
 #include "capstan/base/ids.h"
@@ -13,7 +14,10 @@ std::string HostName();
 // "10.0.0.7:7000" -> "10.0.0.7"
 std::string HostOf(const std::string& address);
 
-// Drawn at random, never 0: no other process ever has it.
+// Drawn at random, never 0: nobody else ever draws the same.
+uint64_t RandomId();
+
+// Of this process, by RandomId().
 Incarnation NewIncarnation();
 
 }  // namespace capstan
