@@ -190,6 +190,9 @@ class TowerNetwork : public Network {
   std::vector<float> parameter_gradients_;
 };
 
+// Measured with DeepFM on two threads that share their cores with a shard (tests/bench/RESULTS.md).
+constexpr uint32_t kSlicesAThread = 2;
+
 // The towers of `spec` against its tensors, in order.
 absl::StatusOr<std::vector<PlacedTower>> PlaceTowers(const v1::JobSpec& spec) {
   v1::JobSpec expected = spec;
@@ -218,13 +221,15 @@ absl::StatusOr<std::vector<PlacedTower>> PlaceTowers(const v1::JobSpec& spec) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Network>> Network::Create(const v1::JobSpec& spec) {
+  const uint32_t threads = std::max(1u, spec.train().step_threads());
   std::vector<std::unique_ptr<Network>> slices;
-  for (uint32_t i = 0; i < std::max(1u, spec.train().step_threads()); ++i) {
+  for (uint32_t i = 0; i < (threads == 1 ? 1 : kSlicesAThread * threads); ++i) {
     CAPSTAN_ASSIGN_OR_RETURN(std::vector<PlacedTower> towers, PlaceTowers(spec));
     slices.push_back(std::make_unique<TowerNetwork>(spec, std::move(towers)));
   }
   if (slices.size() == 1) return std::move(slices[0]);
-  return NewParallelNetwork(std::move(slices), /*mean_gradients=*/!spec.train().sum_loss());
+  return NewParallelNetwork(std::move(slices), threads,
+                            /*mean_gradients=*/!spec.train().sum_loss());
 }
 
 }  // namespace capstan

@@ -21,18 +21,18 @@ Range PartOf(size_t size, size_t i, size_t count) {
 
 class ParallelNetwork : public Network {
  public:
-  ParallelNetwork(std::vector<std::unique_ptr<Network>> networks, bool mean_gradients)
+  ParallelNetwork(std::vector<std::unique_ptr<Network>> networks, size_t threads,
+                  bool mean_gradients)
       : networks_(std::move(networks)),
         mean_gradients_(mean_gradients),
         slices_(networks_.size()),
-        team_(networks_.size()) {
+        team_(threads) {
     parameters_.resize(static_cast<size_t>(networks_[0]->parameter_count()));
   }
 
   std::span<const float> Forward(const NetworkInput& input) override {
     Cut(input);
-    team_.Run([this](size_t i) {
-      if (i >= used_) return;
+    team_.Run(used_, [this](size_t i) {
       KeepLogits(slices_[i], networks_[i]->Forward(slices_[i].input));
     });
     return logits_;
@@ -40,15 +40,15 @@ class ParallelNetwork : public Network {
 
   NetworkGradients ForwardBackward(const NetworkInput& input) override {
     Cut(input);
-    team_.Run([this](size_t i) {
-      if (i >= used_) return;
+    team_.Run(used_, [this](size_t i) {
       slices_[i].result = networks_[i]->ForwardBackward(slices_[i].input);
       KeepLogits(slices_[i], slices_[i].result.logits);
     });
     rows_.resize(input.rows.size());
-    team_.Run([this](size_t i) {
-      Sum(&NetworkGradients::rows, PartOf(rows_.size(), i, team_.size()), rows_);
-      Sum(&NetworkGradients::parameters, PartOf(parameters_.size(), i, team_.size()), parameters_);
+    team_.Run(slices_.size(), [this](size_t i) {
+      Sum(&NetworkGradients::rows, PartOf(rows_.size(), i, slices_.size()), rows_);
+      Sum(&NetworkGradients::parameters, PartOf(parameters_.size(), i, slices_.size()),
+          parameters_);
     });
     double loss_sum = 0;
     for (size_t i = 0; i < used_; ++i) loss_sum += slices_[i].result.loss_sum;
@@ -124,9 +124,9 @@ class ParallelNetwork : public Network {
 }  // namespace
 
 std::unique_ptr<Network> NewParallelNetwork(std::vector<std::unique_ptr<Network>> slices,
-                                            bool mean_gradients) {
+                                            size_t threads, bool mean_gradients) {
   CAPSTAN_CHECK(!slices.empty());
-  return std::make_unique<ParallelNetwork>(std::move(slices), mean_gradients);
+  return std::make_unique<ParallelNetwork>(std::move(slices), threads, mean_gradients);
 }
 
 }  // namespace capstan

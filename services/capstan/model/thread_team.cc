@@ -3,9 +3,7 @@
 namespace capstan {
 
 ThreadTeam::ThreadTeam(size_t size) {
-  for (size_t member = 1; member < size; ++member) {
-    helpers_.emplace_back([this, member] { Help(member); });
-  }
+  for (size_t member = 1; member < size; ++member) helpers_.emplace_back([this] { Help(); });
 }
 
 ThreadTeam::~ThreadTeam() {
@@ -16,35 +14,37 @@ ThreadTeam::~ThreadTeam() {
   for (std::thread& helper : helpers_) helper.join();
 }
 
-void ThreadTeam::Run(Work work) {
-  {
-    absl::MutexLock lock(&mu_);
-    work_ = &work;
-    working_ = helpers_.size();
-    ++runs_;
-  }
-  work(0);
+void ThreadTeam::Run(size_t pieces, Work work) {
   absl::MutexLock lock(&mu_);
-  mu_.Await(absl::Condition(
-      +[](size_t* working) { return *working == 0; }, &working_));
-  work_ = nullptr;
+  work_ = &work;
+  pieces_ = pieces;
+  next_ = 0;
+  done_ = 0;
+  DoPieces();
+  const auto all_done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return done_ == pieces_; };
+  mu_.Await(absl::Condition(&all_done));
 }
 
-void ThreadTeam::Help(size_t member) {
-  for (uint64_t done = 0;; ++done) {
-    Work* work;
-    {
-      absl::MutexLock lock(&mu_);
-      const auto begun = [this, done]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-        return stopping_ || runs_ > done;
-      };
-      mu_.Await(absl::Condition(&begun));
-      if (stopping_) return;
-      work = work_;
-    }
-    (*work)(member);
-    absl::MutexLock lock(&mu_);
-    --working_;
+void ThreadTeam::Help() {
+  absl::MutexLock lock(&mu_);
+  for (;;) {
+    const auto wanted = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+      return stopping_ || next_ < pieces_;
+    };
+    mu_.Await(absl::Condition(&wanted));
+    if (stopping_) return;
+    DoPieces();
+  }
+}
+
+void ThreadTeam::DoPieces() {
+  while (next_ < pieces_) {
+    const size_t piece = next_++;
+    Work& work = *work_;
+    mu_.Unlock();
+    work(piece);
+    mu_.Lock();
+    ++done_;
   }
 }
 

@@ -1,9 +1,8 @@
-// Threads that do one piece of work together, again and again.
+// Threads that do the pieces of one work together, again and again.
 #ifndef CAPSTAN_MODEL_THREAD_TEAM_H_
 #define CAPSTAN_MODEL_THREAD_TEAM_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -24,18 +23,21 @@ class ThreadTeam {
 
   size_t size() const { return helpers_.size() + 1; }
 
-  // Calls work(member) for each member from 0 on, each on its own thread, the caller's being 0.
-  // Returns when all have returned.
-  void Run(absl::FunctionRef<void(size_t)> work) ABSL_LOCKS_EXCLUDED(mu_);
+  // Calls work(piece) for each piece below `pieces`, and returns when all have returned. A member
+  // that is free takes the next piece, so one that gets no core does few of them, or none.
+  void Run(size_t pieces, absl::FunctionRef<void(size_t)> work) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   using Work = absl::FunctionRef<void(size_t)>;
-  void Help(size_t member) ABSL_LOCKS_EXCLUDED(mu_);
+  void Help() ABSL_LOCKS_EXCLUDED(mu_);
+  // Until no piece is left to be taken.
+  void DoPieces() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   absl::Mutex mu_;
-  Work* work_ ABSL_GUARDED_BY(mu_) = nullptr;
-  uint64_t runs_ ABSL_GUARDED_BY(mu_) = 0;   // Begun so far; a helper follows.
-  size_t working_ ABSL_GUARDED_BY(mu_) = 0;  // Helpers that have not finished the present run.
+  Work* work_ ABSL_GUARDED_BY(mu_) = nullptr;  // Of the present run.
+  size_t pieces_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t next_ ABSL_GUARDED_BY(mu_) = 0;  // Piece to be taken.
+  size_t done_ ABSL_GUARDED_BY(mu_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<std::thread> helpers_;
 };
