@@ -14,6 +14,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
 from cluster import KUBE, ROOT, SMALL, Namespace, Release, require_cluster, run
 
+ROWS = 5000000  # Of the example.
+
 # helm as it is, with the images' names behind `install`.
 HELM = """#!/bin/bash
 PATH=${PATH#*:}
@@ -45,10 +47,10 @@ class ReadmeTest(unittest.TestCase):
                     self.assertIn("ps-0", done.stdout)
             status = release.status()
             self.assertEqual(status["state"], "JOB_STATE_COMPLETED")
-            self.assertEqual(int(status["examples"]), 2000000)
+            self.assertEqual(int(status["examples"]), ROWS)
             self.assertEqual(len(status["losses"]), 1, "the shard that was deleted")
             # It was saved first; what was reported meanwhile is sent again.
-            self.assertLess(int(status["losses"][0]["examples"]), 2000000 // 20)
+            self.assertLess(int(status["losses"][0]["examples"]), ROWS // 20)
 
     def prepare(self, folder, namespace):
         """A function that runs a line of bash, with kubectl and helm at home in the namespace."""
