@@ -33,10 +33,7 @@ class NamedTown(town.Town):
         self.write_hosts()
         self.add_chief(self.address, *chief_flags)
         self.ports("chief")
-        for index in range(self.shards):
-            self.add_shard(index)
-        for index in range(self.workers):
-            self.add_worker(f"worker-{index}")
+        self.add_others()
 
     def write_hosts(self):
         self.hosts.write_text("".join(f"{address} {name}.town\n" for name, address in self.houses.items()))

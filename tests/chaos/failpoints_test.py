@@ -19,7 +19,8 @@ import time
 import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-from crew import BINARIES, LINE_SECONDS, Crew, chief_pb2, ledger_job, ledger_times, write_ledger_file
+from crew import BINARIES, LINE_SECONDS, Crew, chief_pb2
+from ledger import ledger_job, ledger_times, write_ledger_file
 
 SKIPPED = 77  # CTest's SKIP_RETURN_CODE.
 

@@ -57,10 +57,7 @@ class Town(Crew):
         self.address = f"{self.house('chief')}:7000"
         self.add_chief(self.address, *chief_flags)
         self.ports("chief")
-        for index in range(self.shards):
-            self.add_shard(index)
-        for index in range(self.workers):
-            self.add_worker(f"worker-{index}")
+        self.add_others()
 
     def build(self):
         """The bridge, and the store in its house."""

@@ -8,7 +8,8 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import Crew, chief_pb2, ledger_job, ledger_times, run_to_end, series, view_pb2, write_ledger_file
+from crew import Crew, chief_pb2, run_to_end, series, view_pb2
+from ledger import ledger_job, ledger_times, write_ledger_file
 
 RECORDS = 20000
 BAD_LINE = 12345

@@ -6,7 +6,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import ledger_times, write_ledger_file
+from ledger import ledger_times, write_ledger_file
 from ledger_case import LedgerCase, RECORDS
 
 PENDING = "capstan_job_change_pending"

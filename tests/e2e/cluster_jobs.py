@@ -1,6 +1,6 @@
 """Jobs for tests on a cluster, as values of the chart: one whose model is a ledger of records, and synthetic ones."""
 
-LEDGER_RATE = 1e-4  # As crew.ledger_job: a record's weight tells how often it was trained.
+from ledger import RATE as LEDGER_RATE
 RECORDS = 12000
 
 

@@ -11,7 +11,6 @@ Only the binaries and what they offer to anybody are used: their flags, ports fi
 import contextlib
 import importlib
 import json
-import math
 import os
 import pathlib
 import re
@@ -140,6 +139,9 @@ class Crew:
         """The whole crew."""
         self.add_chief("127.0.0.1:0", *chief_flags)
         self.address = f"127.0.0.1:{self.ports('chief')['data']}"
+        self.add_others()
+
+    def add_others(self):
         for index in range(self.shards):
             self.add_shard(index)
         for index in range(self.workers):
@@ -154,10 +156,7 @@ class Crew:
     def begin_again(self):
         """The whole crew, at the address of the chief before; it may not come up."""
         self.add_chief(self.address)
-        for index in range(self.shards):
-            self.add_shard(index)
-        for index in range(self.workers):
-            self.add_worker(f"worker-{index}")
+        self.add_others()
 
     def add_again(self, name):
         """A process in the place of one that has ended."""
@@ -361,45 +360,6 @@ class Crew:
     def predict_with(self, model, data_file):
         out = subprocess.run([str(BINARIES / "capstan"), "predict", str(model), str(data_file)], check=True, capture_output=True, text=True)
         return [float(line.split(",")[-1]) for line in out.stdout.splitlines()]
-
-
-# ---- the ledger of records ----
-
-LEDGER_RATE = 1e-4
-
-
-def write_ledger_file(path, records, first=0):
-    """A record is its own number in one categorical column; all labels are 1."""
-    with open(path, "w") as out:
-        out.writelines(f"1,r{number:07d}\n" for number in range(first, first + records))
-
-
-def ledger_job(files, update="", batch=16, epochs=1, train=""):
-    """Counts how often each record was trained, with public means only: a linear model whose gradient is
-    -(1 - sigmoid(w)), as good as -1/2 while w is small, and SGD. So w = times * rate / 2 (ledger_times)."""
-    return f"""
-job: ledger
-data:
-  format: csv
-  train: [{", ".join(str(f) for f in files)}]
-  schema: {{label: 0, categorical: "1"}}
-  task_bytes: 2KiB
-model: {{towers: [{{kind: linear}}], loss: logistic}}
-optimizer:
-  sparse: {{kind: sgd, learning_rate: {LEDGER_RATE}}}
-  dense: {{kind: sgd, learning_rate: {LEDGER_RATE}}}
-update:
-  {update or "sparse: {policy: async}"}
-train: {{batch_size: {batch}, epochs: {epochs}, gradient: sum{", " + train if train else ""}}}
-worker_lease: 2s
-heartbeat: 200ms
-"""
-
-
-def ledger_times(scores):
-    """How often each record was trained, from its predicted probability."""
-    weights = [math.log(score / (1 - score)) for score in scores]
-    return [round(weight / (LEDGER_RATE / 2)) for weight in weights]
 
 
 def series(text, name):

@@ -8,7 +8,8 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import Crew, write_ledger_file
+from crew import Crew
+from ledger import write_ledger_file
 from prometheus import Prometheus, dashboard_queries, require_prometheus, rule_selectors
 
 RECORDS = 24000

@@ -6,7 +6,8 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import Crew, ledger_job, ledger_times
+from crew import Crew
+from ledger import ledger_job, ledger_times
 from ledger_case import LedgerCase, POLICIES, RECORDS
 
 

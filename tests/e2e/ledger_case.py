@@ -4,7 +4,8 @@ import pathlib
 import tempfile
 import unittest
 
-from crew import Crew, ledger_job, ledger_times, write_ledger_file
+from crew import Crew
+from ledger import ledger_job, ledger_times, write_ledger_file
 
 RECORDS = 6000
 BATCH = 4

@@ -12,8 +12,8 @@ import unittest
 import grpc
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import (Crew, chief_pb2, frozen, ledger_job, ledger_times, probe, ps_pb2, run_to_end, view_pb2,
-                  write_ledger_file)
+from crew import Crew, chief_pb2, frozen, probe, ps_pb2, run_to_end, view_pb2
+from ledger import ledger_job, ledger_times, write_ledger_file
 
 RECORDS = 3000
 SLOW = {"worker-0": 50, "worker-1": 50}

@@ -9,7 +9,8 @@ import unittest
 
 HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
-from crew import Crew, chief_pb2, series, write_ledger_file
+from crew import Crew, chief_pb2, series
+from ledger import write_ledger_file
 from metrics_documented import differences, documented, exported
 
 PAGE = (HERE.parent.parent / "docs" / "metrics.md").read_text()

@@ -8,7 +8,8 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import Crew, ledger_job, ledger_times, series, view_pb2, write_ledger_file
+from crew import Crew, series, view_pb2
+from ledger import ledger_job, ledger_times, write_ledger_file
 
 BATCH = 1024
 FAST, SLOW = 100, 1000  # Sleeps make a step long enough to be told apart, and need no core.

@@ -8,7 +8,8 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import chief_pb2, has_failpoints, ledger_times
+from crew import chief_pb2, has_failpoints
+from ledger import ledger_times
 from ledger_case import BATCH, LedgerCase, RECORDS
 
 

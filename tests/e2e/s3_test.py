@@ -11,7 +11,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import s3
-from crew import Crew, frozen, ledger_job, ledger_times, run_to_end, write_ledger_file
+from crew import Crew, frozen, run_to_end
+from ledger import ledger_job, ledger_times, write_ledger_file
 
 RECORDS = 3000  # In each of two files.
 CHECKPOINTS = "models/ledger/checkpoints/"

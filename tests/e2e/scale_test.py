@@ -12,7 +12,8 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import Crew, ledger_job, ledger_times, view_pb2, write_ledger_file
+from crew import Crew, view_pb2
+from ledger import ledger_job, ledger_times, write_ledger_file
 
 ALL = os.environ.get("CAPSTAN_SCALE") == "all"
 SHARDS, WORKERS = (10, 100) if ALL else (3, 20)

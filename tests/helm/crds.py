@@ -1,11 +1,14 @@
 """Schemas of the custom resources that the chart makes: those of their own projects, from the Go modules that hold them.
-Nothing of them is kept here; `go` downloads each module once into its cache, and checks its sum."""
+Nothing of them is kept here. As a program: has `go` download each module into its cache, once, and check its sum; the
+tests only look there."""
 
 import json
+import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import yaml
 
@@ -22,19 +25,25 @@ MODULES = {  # {kind: (module, version, its sum, file)}; old ones, since newer o
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool}
 
 
-def definition(kind):
-    """The CustomResourceDefinition; None where no module can be had."""
-    module, version, sum_, path = MODULES[kind]
+def module_folder(kind, **environment):
+    """Where `go` keeps the module; None where it cannot be had."""
+    module, version, sum_, _ = MODULES[kind]
     if shutil.which("go") is None:
         return None
     done = subprocess.run(["go", "mod", "download", "-json", f"{module}@{version}"], capture_output=True, text=True,
-                          cwd="/", timeout=120)
+                          cwd="/", timeout=120, env={**os.environ, **environment})
     if done.returncode != 0:
         return None
     found = json.loads(done.stdout)
     if found["Sum"] != sum_:
         raise ValueError(f"{module}@{version} is not what it was: {found['Sum']}")
-    return yaml.safe_load((pathlib.Path(found["Dir"]) / path).read_text())
+    return pathlib.Path(found["Dir"])
+
+
+def definition(kind):
+    """The CustomResourceDefinition; None where no module has been downloaded."""
+    folder = module_folder(kind, GOPROXY="off")
+    return folder and yaml.safe_load((folder / MODULES[kind][3]).read_text())
 
 
 def mistakes(one, crd):
@@ -75,3 +84,8 @@ def _mistakes(value, schema, where):
             elif inner is None and not schema.get("x-kubernetes-preserve-unknown-fields"):
                 if "properties" in schema:  # A plain `type: object` such as metadata takes anything.
                     yield f"{where}.{key}: is not known"
+
+
+if __name__ == "__main__":
+    missing = [kind for kind in MODULES if module_folder(kind) is None]
+    sys.exit(f"no definition of {', '.join(missing)}: no Go toolchain, or no way to its modules" if missing else 0)
