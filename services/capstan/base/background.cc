@@ -1,8 +1,10 @@
 #include "capstan/base/background.h"
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <thread>
 #include <utility>
 
@@ -18,12 +20,33 @@ class Thread : public Background::Work {
   std::thread thread_;
 };
 
+// The first version of the kernel's struct sched_attr, whose header cannot be included beside
+// <sched.h>.
+struct SchedulingAttributes {
+  uint32_t size = sizeof(SchedulingAttributes);
+  uint32_t policy = 0;  // SCHED_OTHER
+  uint64_t flags = 0;
+  int32_t niceness = 0;
+  uint32_t priority = 0;
+  uint64_t slice = 0;  // Nanoseconds; Linux 6.12 and later heed it.
+  uint64_t deadline = 0;
+  uint64_t period = 0;
+};
+constexpr uint64_t kShortestSlice = 100'000;
+
+// Of the calling thread.
+void BeGentle(int niceness) {
+  const SchedulingAttributes wanted{.niceness = niceness, .slice = kShortestSlice};
+  if (syscall(SYS_sched_setattr, 0, &wanted, 0) == 0) return;
+  (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), niceness);
+}
+
 }  // namespace
 
 std::unique_ptr<Background::Work> Threads::Begin(absl::AnyInvocable<void()> work) {
   if (niceness_ == 0) return std::make_unique<Thread>(std::move(work));
   return std::make_unique<Thread>([niceness = niceness_, work = std::move(work)]() mutable {
-    (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), niceness);
+    BeGentle(niceness);
     work();
   });
 }

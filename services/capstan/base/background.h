@@ -24,7 +24,8 @@ class Background {
 // A thread for each. Immutable.
 class Threads : public Background {
  public:
-  // `niceness`: as in setpriority(2); those of a lower one come first.
+  // `niceness`: as in setpriority(2); those of a lower one come first. Above 0 the threads also ask
+  // for short turns on a core, so that it costs them little to offer it (std::this_thread::yield).
   explicit Threads(int niceness = 0) : niceness_(niceness) {}
   std::unique_ptr<Work> Begin(absl::AnyInvocable<void()> work) override;
 
