@@ -14,10 +14,10 @@ import time
 import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from ledger import ledger_job, ledger_times, write_ledger_file
 import town
 from nemesis import Nemesis
 from crew import SHARED_DATA, job_pb2
+from ledger import ledger_job, ledger_times, write_ledger_file
 from quality import example
 
 SKIPPED = 77  # CTest's SKIP_RETURN_CODE.

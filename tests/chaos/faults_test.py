@@ -16,9 +16,9 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import grpc
-from ledger import ledger_times, write_ledger_file
 import town
 from crew import Crew, frozen, ps_pb2, series, watch_view
+from ledger import ledger_times, write_ledger_file
 from ledger_case import BATCH, LedgerCase, RECORDS
 from nemesis import OVER
 

@@ -43,7 +43,6 @@ COMMANDS = {
     "CONTRIBUTING.md": {
         "./tests/run --quick": "not run: it is what runs this test",
         "./tests/run": "not run: it is what runs this test",
-        "./tests/run --all": "not run: it takes an hour",
         "./tests/fuzz/run 60": "not run: a minute a fuzzer; tests/run replays what they have found",
         "cmake -S . -B build/dev -G Ninja": "not run: tests/run does it before this test",
         "ninja -C build/dev unit_store && build/dev/tests/unit_store": "not run: tests/run builds and runs it",
