@@ -62,8 +62,11 @@ bool ChiefMachine::SeesShardsOff(absl::Time now) const {
 
 // ---- more shards than before ----
 
+// Not before the workers have told how far they are: what a checkpoint does not know of they would
+// send again.
 bool ChiefMachine::MayGrow(absl::Time now) const {
-  return growing() && shards_.complete() && shards_.SilentFor(worker_lease(), now) == nullptr;
+  return growing() && takeover_.complete(now) && shards_.complete() &&
+         shards_.SilentFor(worker_lease(), now) == nullptr;
 }
 
 // With a shard that leaves, unless it returns alone, everybody returns to this checkpoint: what the

@@ -198,6 +198,8 @@ TEST_F(ChiefPartialTest, AShardThatHoldsNoPartitionsYetHasNothingToReturnTo) {
   larger.shards = 3;
   Crew next = Crew::Successor(larger, crew_);
   next.ShardsHeartbeat();
+  next.RegisterWorker("w", 101, {leases_.leases(0).member()});
+  next.Heartbeat("w", {Crew::Partly(leases_.leases(1), 1)});
   next.hold_calls = true;
   ASSERT_TRUE(next.RegisterShard(2, 50).ok());
   ASSERT_TRUE(next.RegisterShard(2, 51).ok());

@@ -74,6 +74,10 @@ TEST(ChiefTakeoverTest, MoreShardsAreTakenUpFromACheckpointOfThatMomentAndNothin
 
   ASSERT_TRUE(crew.RegisterShard(2).ok());
   crew.Advance(absl::Seconds(1));
+  EXPECT_THAT(crew.saves, IsEmpty()) << "w has not told yet how far it is";
+  crew.RegisterWorker("w", 101, {held.leases(0).member()});
+  crew.Heartbeat("w", {Crew::Partly(held.leases(1), 2)});
+  crew.Advance(absl::Seconds(1));
   ASSERT_THAT(crew.manifests, SizeIs(1));
   ASSERT_THAT(crew.saves, SizeIs(2));
   EXPECT_TRUE(crew.saves[0].freeze());
@@ -82,7 +86,7 @@ TEST(ChiefTakeoverTest, MoreShardsAreTakenUpFromACheckpointOfThatMomentAndNothin
   EXPECT_THAT(crew.machine.view().owners(), Contains(2u));
   EXPECT_EQ(crew.machine.view().timeline(), before.machine.view().timeline() + 1);
   EXPECT_EQ(crew.loads.back().uri(), crew.manifests[0].uri);
-  EXPECT_EQ(crew.Status().examples(), 30u);
+  EXPECT_EQ(crew.Status().examples(), 40u);
   ASSERT_THAT(crew.Status().losses(), SizeIs(1));
   EXPECT_EQ(crew.Status().losses(0).examples(), 0u);
   crew.Advance(absl::Seconds(5));
@@ -248,11 +252,14 @@ TEST(ChiefTakeoverTest, AnotherNumberOfShardsReturnsToTheCheckpointOnANewMap) {
   Crew before(Job());
   before.RegisterShards();
   before.RegisterWorker("w");
-  before.Heartbeat("w", {Crew::Done(before.Heartbeat("w").leases(0))});
+  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
+  before.Heartbeat("w", {Crew::Done(held.leases(0))});
   before.TakeCheckpoint();
   CrewOptions wider = Job();
   wider.shards = 4;
   Crew crew = Crew::Successor(wider, before);
+  crew.RegisterWorker("w", 101, {held.leases(0).member()});
+  crew.Heartbeat("w");
   crew.RegisterShards();
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
   EXPECT_THAT(crew.machine.view().owners(), ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
