@@ -1,6 +1,7 @@
 """Jobs for tests on a cluster, as values of the chart: one whose model is a ledger of records, and synthetic ones."""
 
 from ledger import RATE as LEDGER_RATE
+
 RECORDS = 12000
 
 

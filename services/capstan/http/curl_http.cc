@@ -90,17 +90,18 @@ int OnRewind(void* user, curl_off_t offset, int origin) {
   return CURL_SEEKFUNC_OK;
 }
 
-// What the operating system says of an exchange that has failed, or "".
-std::string SystemError(CURL* handle) {
+// What the operating system said when it could not connect, after libcurl's own words. Of other
+// failures it knows nothing, and what libcurl has kept is of an earlier call.
+std::string WhyNotConnected(CURLcode code, CURL* handle) {
   long error = 0;
-  curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &error);
+  if (code == CURLE_COULDNT_CONNECT) curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &error);
   return error == 0 ? "" : absl::StrCat(": ", std::strerror(static_cast<int>(error)));
 }
 
 absl::Status CurlStatus(CURLcode code, CURL* handle, const HttpRequest& request) {
   const absl::string_view where = WithoutQuery(request.url);
-  const std::string message =
-      absl::StrCat(request.method, " ", where, ": ", curl_easy_strerror(code), SystemError(handle));
+  const std::string message = absl::StrCat(request.method, " ", where, ": ",
+                                           curl_easy_strerror(code), WhyNotConnected(code, handle));
   switch (code) {
     case CURLE_OPERATION_TIMEDOUT:
       return absl::DeadlineExceededError(message);

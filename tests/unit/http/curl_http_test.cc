@@ -1,11 +1,9 @@
 // libcurl behind our interface, against a server that breaks every promise of HTTP.
 #include <atomic>
-#include <thread>
+#include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/notification.h"
-#include "absl/time/clock.h"
 #include "capstan/http/http.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
