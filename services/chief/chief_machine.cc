@@ -49,7 +49,7 @@ ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now, J
       work_(plan_),
       evaluations_(plan_),
       progress_({.loss_window = kLossBatches * plan_.spec.train().batch_size()}, now),
-      stragglers_({.after = options.straggler_after, .probation = options.straggler_probation}),
+      stragglers_({.average = options.straggler_average, .probation = options.straggler_probation}),
       early_stop_(plan_.spec.train().early_stop()),
       views_(options.term, plan_.spec),
       keeper_(history.state.has_value()),

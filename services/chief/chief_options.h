@@ -20,7 +20,7 @@ struct ChiefOptions {
   uint32_t shards = 1;  // The quorum for the first map.
   size_t max_workers = 4096;
   int max_task_failures = 3;  // A task that failed so often fails the job.
-  absl::Duration straggler_after = absl::Seconds(10);
+  absl::Duration straggler_average = absl::Seconds(10);
   absl::Duration straggler_probation = absl::Minutes(5);
   absl::Duration call_deadline = absl::Seconds(10);
   absl::Duration leaving_deadline = absl::Seconds(2);  // For the open round, when a shard leaves.

@@ -1,8 +1,10 @@
-// Who is slow: a worker whose step takes more than twice the median step, for some time.
+// Who is slow: a worker whose step takes more than twice the median step, on average over some
+// time.
 #ifndef CAPSTAN_CHIEF_STRAGGLERS_H_
 #define CAPSTAN_CHIEF_STRAGGLERS_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,8 +14,10 @@
 namespace capstan::chief {
 
 struct StragglerOptions {
-  double factor = 2;
-  absl::Duration after;      // Slow for so long: a straggler.
+  double factor = 2;         // Times the median, on average: a straggler,
+  double recovered = 1.5;    // until it is below this again.
+  double most = 3;           // What a step counts at most, so that a short hiccup is passed over.
+  absl::Duration average;    // Time constant of the exponential moving average.
   absl::Duration probation;  // Then it gets another chance, for whoever has no work cannot show
                              // that it has recovered.
 };
@@ -32,13 +36,14 @@ class Stragglers {
   size_t count() const;
 
  private:
-  struct Slow {
-    absl::Time since;
-    absl::Time found = absl::InfiniteFuture();
+  struct Pace {
+    double average = 1;  // Of its step time over the median.
+    std::optional<absl::Time> found;
   };
 
   StragglerOptions options_;
-  std::map<std::string, Slow> slow_;
+  absl::Time updated_ = absl::InfinitePast();
+  std::map<std::string, Pace> paces_;
 };
 
 }  // namespace capstan::chief

@@ -184,7 +184,7 @@ TEST(ChiefLanesTest, TakesTheLanesOfAStragglerAway) {
     beat("a", 1);
     beat("b", 1);
     slow = beat("slow", 10);
-    if (second < 8) {
+    if (second < 6) {
       EXPECT_THAT(slow.revoked(), IsEmpty());
     }
     crew.Advance(absl::Seconds(1));
