@@ -34,10 +34,11 @@ absl::Status StampNow(const FileDescriptor& file) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FileWriter>> FileWriter::Open(FilePlace place) {
+  // To ask for one may take longer than to write a small file.
+  static const auto random = std::random_device()();
   static std::atomic<uint64_t> count = 0;
   auto writer = std::unique_ptr<FileWriter>(new FileWriter(std::move(place)));
-  writer->temporary_ =
-      absl::StrCat(kTemporaryPrefix, std::random_device()(), "-", getpid(), "-", count++);
+  writer->temporary_ = absl::StrCat(kTemporaryPrefix, random, "-", getpid(), "-", count++);
   writer->file_ =
       FileDescriptor(openat(writer->place_.folder.get(), writer->temporary_.c_str(),
                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));

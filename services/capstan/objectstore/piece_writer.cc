@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "capstan/base/status.h"
+
 namespace capstan {
 namespace {
 
@@ -26,28 +28,34 @@ absl::Status PieceWriter::Append(std::string_view bytes) {
     filled_ += count;
     bytes.remove_prefix(count);
     if (filled_ < kPieceBytes) break;
-    if (absl::Status written = WritePiece(); !written.ok()) return written;
+    filled_ = 0;
+    CAPSTAN_RETURN_IF_ERROR(WriteDirect({piece_.get(), kPieceBytes}));
   }
   return absl::OkStatus();
 }
 
 absl::Status PieceWriter::Finish() {
-  if (direct_) SetDirect(false);  // The rest is of any length.
-  const size_t left = std::exchange(filled_, 0);
-  return WriteAll(file_, {piece_.get(), left});
+  std::string_view left(piece_.get(), std::exchange(filled_, 0));
+  if (left.size() >= kCachedBytes) {
+    const size_t whole = left.size() / kAlignment * kAlignment;
+    CAPSTAN_RETURN_IF_ERROR(WriteDirect(left.substr(0, whole)));
+    left.remove_prefix(whole);
+  }
+  if (direct_) SetDirect(false);
+  return WriteAll(file_, left);
 }
 
-absl::Status PieceWriter::WritePiece() {
+// REQUIRES: their place in memory and in the file, and their number, are aligned.
+absl::Status PieceWriter::WriteDirect(std::string_view bytes) {
   if (!std::exchange(begun_, true)) SetDirect(true);
-  std::string_view left(piece_.get(), std::exchange(filled_, 0));
   if (direct_) {
-    const ssize_t written = write(file_.get(), left.data(), left.size());
+    const ssize_t written = write(file_.get(), bytes.data(), bytes.size());
     if (written < 0 && errno != EINVAL && errno != EINTR) return SystemError("write", errno);
-    left.remove_prefix(std::max<ssize_t>(written, 0));
-    if (left.empty()) return absl::OkStatus();
+    bytes.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
+    if (bytes.empty()) return absl::OkStatus();
     SetDirect(false);  // It wants other alignments than ours.
   }
-  return WriteAll(file_, left);
+  return WriteAll(file_, bytes);
 }
 
 void PieceWriter::SetDirect(bool direct) {

@@ -18,7 +18,9 @@ namespace capstan {
 // Confined to one thread.
 class PieceWriter {
  public:
-  static constexpr size_t kPieceBytes = size_t{1} << 20;  // A smaller file goes through the cache.
+  static constexpr size_t kPieceBytes = size_t{1} << 20;
+  static constexpr size_t kCachedBytes = 64
+                                         << 10;  // A smaller end of a file goes through the cache.
 
   // `file` is empty, and must outlive this object.
   explicit PieceWriter(const FileDescriptor& file) : file_(file) {}
@@ -32,7 +34,7 @@ class PieceWriter {
     void operator()(char* bytes) const { std::free(bytes); }
   };
 
-  absl::Status WritePiece();
+  absl::Status WriteDirect(std::string_view bytes);
   void SetDirect(bool direct);
 
   const FileDescriptor& file_;

@@ -16,23 +16,12 @@ namespace capstan {
 // Thread-compatible. A Row is valid until RemoveLast takes it away.
 class RowSlabs {
  public:
-  static constexpr int kFrequencyBits = 30;
-  static constexpr uint32_t kMaxFrequency = (1u << kFrequencyBits) - 1;
-
-  // key (8 bytes) | weights, then slots (`floats`) | stamp (2 bits), frequency (30) | last touched
-  // (4). The stamp is that of ChangeStamps.
+  // key (8 bytes) | weights, then slots (`floats`) | frequency (4) | last touched (4).
   class Row {
    public:
     uint64_t& key() const { return *reinterpret_cast<uint64_t*>(bytes_); }
     float* state() const { return reinterpret_cast<float*>(bytes_ + sizeof(uint64_t)); }
-    uint32_t frequency() const { return tail()[0] & kMaxFrequency; }
-    void set_frequency(uint32_t frequency) const {
-      tail()[0] = (tail()[0] & ~kMaxFrequency) | frequency;
-    }
-    uint32_t stamp() const { return tail()[0] >> kFrequencyBits; }
-    void set_stamp(uint32_t stamp) const {
-      tail()[0] = (tail()[0] & kMaxFrequency) | stamp << kFrequencyBits;
-    }
+    uint32_t& frequency() const { return tail()[0]; }
     uint32_t& touched() const { return tail()[1]; }
     const char* bytes() const { return bytes_; }  // row_bytes() long.
 

@@ -113,7 +113,10 @@ void Table::FindRows() {
   ForEachFound(
       groups_.size(), [this](size_t group) { return groups_.key(group); },
       RowsAreNear() ? row_bytes() : sizeof(uint64_t),
-      [this](size_t group, uint32_t row) { found_[group] = row; });
+      [this](size_t group, uint32_t row) {
+        found_[group] = row;
+        if (row != kMissing) changes_.Prefetch(row);
+      });
 }
 
 // Rows that have expired, but have not been swept yet, do not exist any more. True if there were
@@ -187,8 +190,8 @@ void Table::UpdateRow(size_t group, const UpdateContext& context, float rate) {
     found_[group] = CreateRow(groups_.key(group));
   }
   ++counters_.updated;
+  Touch(found_[group], times);
   const RowSlabs::Row row = slabs_.at(found_[group]);
-  Touch(row, times);
   const void* gradient = groups_.Sum(group, row.state(), dim(), context.compensate_lambda);
   for (const Segment& segment : segments_) {
     optimizer_->Apply(segment.In(row.state()),
@@ -197,13 +200,14 @@ void Table::UpdateRow(size_t group, const UpdateContext& context, float rate) {
   }
 }
 
-void Table::Touch(const RowSlabs::Row& row, uint32_t times) {
+void Table::Touch(uint32_t row, uint32_t times) {
   if (mark_ != nullptr) KeepImage(row);
-  hot_.Remove(row.frequency(), row.stamp());
-  row.set_stamp(stamps_.fresh());
-  row.set_frequency(std::min(row.frequency() + times, RowSlabs::kMaxFrequency));
-  hot_.Add(row.frequency(), row.stamp());
-  row.touched() = TouchUnits(progress_examples_);
+  const RowSlabs::Row at = slabs_.at(row);
+  hot_.Remove(at.frequency(), changes_.of(row));
+  changes_.SetFresh(row);
+  at.frequency() += std::min(times, UINT32_MAX - at.frequency());
+  hot_.Add(at.frequency(), RowChange::kFresh);
+  at.touched() = TouchUnits(progress_examples_);
 }
 
 void Table::FillInitialRow(uint64_t key, void* weights) const {
@@ -214,11 +218,11 @@ void Table::FillInitialRow(uint64_t key, void* weights) const {
 }
 
 uint32_t Table::CreateRow(uint64_t key) {
-  const uint32_t number = slabs_.Append();
+  const uint32_t number = AppendRow();
+  changes_.SetFresh(number);
   const RowSlabs::Row row = slabs_.at(number);
   row.key() = key;
-  row.set_frequency(0);
-  row.set_stamp(stamps_.fresh());
+  row.frequency() = 0;
   if (!erased_.empty()) erased_.erase(key);
   FillInitialRow(key, row.state());
   InitializeSlots(row);
@@ -227,9 +231,15 @@ uint32_t Table::CreateRow(uint64_t key) {
   return number;
 }
 
+uint32_t Table::AppendRow() {
+  changes_.Append();
+  return slabs_.Append();
+}
+
 void Table::Erase(uint32_t row) {
-  if (mark_ != nullptr) KeepImage(slabs_.at(row));
-  hot_.Remove(slabs_.at(row).frequency(), slabs_.at(row).stamp());
+  if (mark_ != nullptr) KeepImage(row);
+  hot_.Remove(slabs_.at(row).frequency(), changes_.of(row));
+  changes_.Remove(row);
   if (tracked_) NoteErased(slabs_.at(row).key());
   index_.Erase(index_.TagOf(slabs_.at(row).key()), row);
   const uint32_t moved = slabs_.Remove(row);
@@ -262,7 +272,8 @@ void Table::SweepExpired(size_t at_most) {
 }
 
 size_t Table::memory_bytes() const {
-  return kept_bytes() + slabs_.memory_bytes() + index_.memory_bytes() + admission_.memory_bytes();
+  return kept_bytes() + slabs_.memory_bytes() + changes_.memory_bytes() + index_.memory_bytes() +
+         admission_.memory_bytes();
 }
 
 }  // namespace capstan

@@ -22,9 +22,9 @@
 #include "capstan/base/ids.h"
 #include "capstan/optim/optimizer.h"
 #include "capstan/store/admission.h"
-#include "capstan/store/change_stamps.h"
 #include "capstan/store/gradient_sum.h"
 #include "capstan/store/hot_rows.h"
+#include "capstan/store/row_changes.h"
 #include "capstan/store/row_index.h"
 #include "capstan/store/row_slabs.h"
 #include "capstan/store/slab_arena.h"
@@ -47,7 +47,7 @@ struct TableCounters {
 // A row as a checkpoint holds it. `state`: weights, then slots.
 struct RowState {
   uint64_t key = 0;
-  uint32_t frequency = 0;  // Pushes that held the key; stays at its maximum, 2^30 - 1.
+  uint32_t frequency = 0;  // Pushes that held the key; stays at its maximum.
   uint64_t touched_examples = 0;
   absl::Span<const float> state;
 };
@@ -125,7 +125,7 @@ class Table {
   static constexpr uint32_t kHotPushes = HotRows::kPushes;  // That have held a row: it is hot.
   uint64_t hot_rows() const { return hot_.all(); }
   // Those of them that have changed since the last copy that is safe.
-  uint64_t hot_rows_unsaved() const { return hot_.Unsaved(stamps_); }
+  uint64_t hot_rows_unsaved() const { return hot_.unsaved(); }
   size_t memory_bytes() const;  // Rows, index and candidates, with what is reserved for growth.
   const TableCounters& counters() const { return counters_; }
 
@@ -161,13 +161,14 @@ class Table {
   void FillInitialRow(uint64_t key, void* weights) const;
   void InitializeSlots(const RowSlabs::Row& row);
   uint32_t CreateRow(uint64_t key);
+  uint32_t AppendRow();
   void Erase(uint32_t row);
   void Write(uint32_t number, const RowState& state);
   absl::Status CheckWidth(const RowState& state) const;
   RowState StateOf(const RowSlabs::Row& row) const;
   // Before a change of the row, by so many gradients.
-  void Touch(const RowSlabs::Row& row, uint32_t times);
-  void KeepImage(const RowSlabs::Row& row);
+  void Touch(uint32_t row, uint32_t times);
+  void KeepImage(uint32_t row);
   void NoteErased(uint64_t key);
   RowSlabs::Row FindMarked(const RowPlace& place) const;
   uint32_t TouchUnits(uint64_t examples) const;
@@ -187,7 +188,7 @@ class Table {
   uint32_t sweep_next_ = 0;
   TableCounters counters_;
 
-  ChangeStamps stamps_;
+  RowChanges changes_;  // Of the rows of slabs_.
   HotRows hot_;
   std::unique_ptr<TableMark> mark_;
   bool tracked_ = false;                         // Erased keys are noted,

@@ -121,9 +121,9 @@ absl::Status Table::CheckWidth(const RowState& state) const {
 void Table::Write(uint32_t number, const RowState& state) {
   const RowSlabs::Row row = slabs_.at(number);
   row.key() = state.key;
-  row.set_frequency(std::min(state.frequency, RowSlabs::kMaxFrequency));
-  row.set_stamp(ChangeStamps::kClean);
-  hot_.Add(row.frequency(), row.stamp());
+  row.frequency() = state.frequency;
+  changes_.SetSaved(number);
+  hot_.Add(row.frequency(), RowChange::kSaved);
   row.touched() = TouchUnits(state.touched_examples);
   std::memcpy(row.state(), state.state.data(), state.state.size() * sizeof(float));
 }
@@ -135,7 +135,7 @@ absl::Status Table::RestoreRow(const RowState& state) {
     return absl::AlreadyExistsError(
         absl::StrCat("table ", spec_.name(), ": key ", state.key, " occurs twice"));
   }
-  const uint32_t number = slabs_.Append();
+  const uint32_t number = AppendRow();
   Write(number, state);
   index_.Insert(tag, number);
   return absl::OkStatus();
@@ -162,7 +162,7 @@ absl::Status Table::RestoreChangedRow(const RowState& state) {
   const uint32_t number = FindRow(state.key, index_.TagOf(state.key));
   if (number == RowIndex::kNone) return RestoreRow(state);
   CAPSTAN_RETURN_IF_ERROR(CheckWidth(state));
-  hot_.Remove(slabs_.at(number).frequency(), slabs_.at(number).stamp());
+  hot_.Remove(slabs_.at(number).frequency(), changes_.of(number));
   Write(number, state);
   return absl::OkStatus();
 }

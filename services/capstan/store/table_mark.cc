@@ -9,6 +9,7 @@
 namespace capstan {
 namespace {
 
+// Rows whose memory is asked for ahead of their use.
 constexpr size_t kRowsAhead = 8;
 
 // Of keys erased since a copy. Above it, more than a share of the rows, they are not counted any
@@ -20,14 +21,8 @@ constexpr size_t kErasedShare = 2;
 
 void Table::Mark(bool changes_only) {
   CAPSTAN_CHECK(mark_ == nullptr && (!changes_only || changes_known()));
-  if (!stamps_.CanMark()) {
-    for (uint32_t i = 0; i < slabs_.size(); ++i) {
-      slabs_.at(i).set_stamp(stamps_.Tidy(slabs_.at(i).stamp()));
-    }
-    hot_.Restamp([this](uint32_t stamp) { return stamps_.Tidy(stamp); });
-    stamps_.Tidied();
-  }
-  stamps_.Mark();
+  changes_.Mark();
+  hot_.Mark();
   mark_ = std::make_unique<TableMark>(slabs_.row_bytes());
   mark_->changes_only = changes_only;
   mark_->rows = index_.size();
@@ -44,7 +39,8 @@ void Table::Unmark() { mark_.reset(); }
 
 void Table::SettleMark(bool safe) {
   Unmark();
-  stamps_.Settle(safe);
+  changes_.Settle(safe);
+  hot_.Settle(safe);
   if (!safe) {
     for (uint64_t key : marked_erased_) {
       if (FindRow(key, index_.TagOf(key)) == RowIndex::kNone) erased_.insert(key);
@@ -67,27 +63,27 @@ void Table::NoteErased(uint64_t key) {
   erased_ = {};
 }
 
-void Table::KeepImage(const RowSlabs::Row& row) {
-  if (row.stamp() == stamps_.fresh()) return;  // It has one, or did not exist.
-  if (mark_->changes_only && !stamps_.Marked(row.stamp())) return;
-  if (mark_->begun && row.key() <= mark_->done_key) return;
-  mark_->images.Add(row.key(), row.bytes());
+void Table::KeepImage(uint32_t row) {
+  const RowChange change = changes_.of(row);
+  if (change == RowChange::kFresh) return;  // It has one, or did not exist.
+  if (mark_->changes_only && change != RowChange::kMarked) return;
+  const RowSlabs::Row at = slabs_.at(row);
+  if (mark_->begun && at.key() <= mark_->done_key) return;
+  mark_->images.Add(at.key(), at.bytes());
 }
 
 std::vector<RowPlace> Table::MarkedRows() {
   CAPSTAN_CHECK(mark_ != nullptr);
   std::vector<RowPlace> places;
   if (!mark_->changes_only) places.reserve(mark_->rows);
-  for (uint32_t i = 0; i < slabs_.size(); ++i) {
-    const RowSlabs::Row row = slabs_.at(i);
-    const uint32_t stamp = row.stamp();
-    if (stamps_.Stale(stamp)) row.set_stamp(ChangeStamps::kClean);
-    if (stamp == stamps_.fresh() || (mark_->changes_only && !stamps_.Marked(stamp))) continue;
-    places.push_back({row.key(), i});
+  changes_.ForEachKept(mark_->changes_only,
+                       [&places](uint32_t row) { places.push_back({.row = row}); });
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (i + kRowsAhead < places.size()) {
+      slabs_.Prefetch(places[i + kRowsAhead].row, sizeof(uint64_t));
+    }
+    places[i].key = slabs_.at(places[i].row).key();
   }
-  hot_.Restamp(
-      [this](uint32_t stamp) { return stamps_.Stale(stamp) ? ChangeStamps::kClean : stamp; });
-  stamps_.Cleaned();
   mark_->images.ForEachKey([&](uint64_t key) { places.push_back({key, RowIndex::kNone}); });
   return places;
 }

@@ -13,7 +13,7 @@ TEST(RowSlabsTest, KeepsRowsApartAcrossSlabs) {
     const RowSlabs::Row row = slabs.at(slabs.Append());
     row.key() = i;
     row.state()[0] = row.state()[2] = static_cast<float>(i);
-    row.set_frequency(i + 1);
+    row.frequency() = i + 1;
     row.touched() = i + 2;
   }
   for (uint32_t i = 0; i < 50'000; ++i) {

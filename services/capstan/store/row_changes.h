@@ -1,0 +1,85 @@
+// Which rows have changed since which copy of a table. It is told by bits beside the rows: a copy
+// of the changes alone finds them without reading the others.
+#ifndef CAPSTAN_STORE_ROW_CHANGES_H_
+#define CAPSTAN_STORE_ROW_CHANGES_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "capstan/base/prefetch.h"
+
+namespace capstan {
+
+// Of a row: when it last changed. The mark is the moment of a copy that is not yet known to be
+// safe.
+enum class RowChange : uint8_t {
+  kSaved,   // Before the last copy that is safe.
+  kMarked,  // After that, and before the mark.
+  kFresh,   // After the mark, or, where there is none, after the last copy that is safe.
+};
+
+// Of rows numbered without gaps, like those of RowSlabs. Thread-compatible.
+class RowChanges {
+ public:
+  uint32_t size() const { return size_; }
+
+  // Asks for the memory that tells of a row.
+  void Prefetch(uint32_t row) const { capstan::Prefetch(&words_[row / kBits], sizeof(Word)); }
+
+  RowChange of(uint32_t row) const {
+    const Word& word = words_[row / kBits];
+    if ((word.fresh & Bit(row)) != 0) return RowChange::kFresh;
+    return (word.marked & Bit(row)) != 0 ? RowChange::kMarked : RowChange::kSaved;
+  }
+  void SetFresh(uint32_t row) { words_[row / kBits].fresh |= Bit(row); }
+  void SetSaved(uint32_t row) {
+    words_[row / kBits].fresh &= ~Bit(row);
+    words_[row / kBits].marked &= ~Bit(row);
+  }
+
+  // Adds a row that is kSaved.
+  void Append();
+  // The last row takes the place of this one.
+  void Remove(uint32_t row);
+
+  // Every change so far is before the mark. REQUIRES: the mark before has been settled.
+  void Mark();
+  // The copy is safe, or has come to nothing. There is no mark any more.
+  void Settle(bool safe);
+
+  // Calls visit(row) for each row that has not changed since the mark, in ascending order; with
+  // `changes_only`, if it is kMarked.
+  template <typename Visit>
+  void ForEachKept(bool changes_only, const Visit& visit) const {
+    for (size_t i = 0; i < words_.size(); ++i) {
+      uint64_t kept = ~words_[i].fresh & (changes_only ? words_[i].marked : Exist(i));
+      for (; kept != 0; kept &= kept - 1) {
+        visit(static_cast<uint32_t>(i * kBits + static_cast<size_t>(std::countr_zero(kept))));
+      }
+    }
+  }
+
+  size_t memory_bytes() const { return words_.capacity() * sizeof(Word); }
+
+ private:
+  static constexpr uint32_t kBits = 64;
+  // Of kBits rows, a bit each; 0 after the last row.
+  struct Word {
+    uint64_t fresh = 0;
+    uint64_t marked = 0;  // Before the mark; the row may be fresh as well.
+  };
+
+  static uint64_t Bit(uint32_t row) { return uint64_t{1} << row % kBits; }
+  uint64_t Exist(size_t word) const {
+    return (word + 1) * kBits <= size_ ? ~uint64_t{0} : Bit(size_) - 1;
+  }
+
+  uint32_t size_ = 0;
+  std::vector<Word> words_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_STORE_ROW_CHANGES_H_
