@@ -1,5 +1,5 @@
-"""Connections that die without a word, and processes that come back at another address: how long it takes the others
-to find out."""
+"""Connections that die without a word, processes that come back at another address, and a machine that is there no more:
+how long it takes the others to find out."""
 
 import pathlib
 import subprocess
@@ -9,6 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import town
+from ledger import ledger_times
 from ledger_case import LedgerCase, RECORDS
 
 SKIPPED = 77  # CTest's SKIP_RETURN_CODE.
@@ -46,14 +47,22 @@ class NamedTown(town.Town):
         self.start(name, "ps", "--chief", self.address, "--index", index, "--listen", f"{self.houses[name]}:{PORT}",
                    "--advertise", f"{name}.town:{PORT}")
 
+    def lose_power(self, *names):
+        """The machine with these processes vanishes: nobody is told, not even by a reset connection."""
+        for name in names:
+            self.cut(name)
+        for name in names:
+            self.kill(name)
+
     def move(self, name):
-        """The process ends, and another begins at another address. When that stood in the names."""
+        """The process ends, if it has not, and another begins at another address. When that stood in the names."""
         self.kill(name)
         old, new = self.houses[name], f"10.77.0.{100 + len(self.moved)}"
         self.moved.append(name)
         self.inside(name, "ip", "addr", "del", f"{old}/24", "dev", "eth0")
         self.inside(name, "ip", "addr", "add", f"{new}/24", "dev", "eth0")
         self.houses[name] = new
+        self.heal(name)
         self.hang_up()
         self.add_again(name)
         self.ports(name)
@@ -133,9 +142,26 @@ class ConnectionsTest(LedgerCase):
             self.took(began, "a shard at another address", FOUND_AGAIN_WITHIN)
             self.check_complete(crew)
 
+    # ---- a machine ----
+
+    def test_a_machine_that_vanishes_with_a_shard_and_a_worker_is_replaced(self):
+        with self.crew(workers=3) as crew:
+            crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+            began = time.monotonic()
+            crew.lose_power("ps-1", "worker-1")
+            crew.until(lambda: crew.status().shards[1].state == "lost", "that it is missed")
+            self.took(began, "a machine has vanished", FOUND_DEAD_WITHIN)
+            crew.move("worker-1")
+            crew.move("ps-1")
+            crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
+            self.until_progress(crew)
+            self.took(began, "another is in its place, since then", FOUND_DEAD_WITHIN)
+            self.check_complete(crew)
+
     def check_complete(self, crew):
         last = crew.wait(180)
         self.assertEqual(last.examples, 2 * RECORDS)
+        self.assertEqual(set(ledger_times(crew.predict_with(last.model_uri, self.data))), {2})
 
 
 if __name__ == "__main__":
