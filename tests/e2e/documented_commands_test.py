@@ -42,7 +42,6 @@ COMMANDS = {
     },
     "CONTRIBUTING.md": {
         "./tests/run --quick": "not run: it is what runs this test",
-        "./tests/run --all": "not run: it takes an hour",
         "./tests/run": "not run: it is what runs this test",
         "./tests/fuzz/run 60": "not run: a minute a fuzzer; tests/run replays what they have found",
         "cmake -S . -B build/dev -G Ninja": "not run: tests/run does it before this test",
