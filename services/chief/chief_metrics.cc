@@ -129,7 +129,8 @@ void ChiefMetrics::UpdateWorkers(const v1::GetStatusReply& status) {
   for (const char* state : kWorkerStates) {
     Set("capstan_workers", "Workers by state.", counts[state], {{"state", state}});
   }
-  Set("capstan_straggler_workers", "Workers more than twice as slow as the median.", stragglers);
+  Set("capstan_straggler_workers",
+      "Workers more than twice as slow as the median, on average over some 10 s.", stragglers);
 }
 
 void ChiefMetrics::UpdateShards(const v1::GetStatusReply& status) {
