@@ -185,10 +185,14 @@ class Crew:
             process.wait(10)
         self.hang_up()
 
+    def binaries(self, name):
+        """The folder of the program that this process runs."""
+        return BINARIES
+
     def start(self, name, binary, *arguments):
         self.ports_file(name).unlink(missing_ok=True)
         log = open(self.folder / f"{name}.log", "ab")
-        command = [BINARIES / binary, "--health-port", 0, "--metrics-port", 0,
+        command = [self.binaries(name) / binary, "--health-port", 0, "--metrics-port", 0,
                    "--ports-file", self.ports_file(name), *self.flags, *arguments]
         self.processes[name] = subprocess.Popen([str(word) for word in command], stdout=log,
                                                 stderr=log, stdin=subprocess.DEVNULL,
