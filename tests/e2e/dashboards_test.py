@@ -50,7 +50,9 @@ class DashboardsTest(unittest.TestCase):
                 self.watch({"bound": one, "rounds": two}, prometheus)
 
     def watch(self, crews, prometheus):
-        """Asks for all that has not been answered yet until both jobs are over, and for a while after."""
+        """Asks for all that has not been answered yet until both jobs are over, and for a while after. What an
+        annotation marks is over in a moment, and may have been before the first question."""
+        began = time.time()
         open_questions = {name: dashboard_queries(name) for name in crews}
         selectors = rule_selectors()
         # Late, so that Prometheus has seen the workers complete, and a few steps of the queries before the end.
@@ -60,7 +62,9 @@ class DashboardsTest(unittest.TestCase):
         over_at = None
         while over_at is None or time.monotonic() < over_at + AFTERWARDS:
             for name, questions in open_questions.items():
-                questions -= {one for one in questions if prometheus.query(one[2])}
+                questions -= {one for one in questions if
+                              (prometheus.happened(one[2], began) if one[1].startswith("annotation ")
+                               else prometheus.query(one[2]))}
             selectors -= {one for one in selectors if prometheus.query(one[1])}
             if over_at is None and all(crew.status().examples >= RECORDS for crew in crews.values()):
                 for crew in crews.values():

@@ -88,15 +88,22 @@ class Prometheus:
         (self.folder / "targets.json.new").write_text(json.dumps(targets))
         (self.folder / "targets.json.new").rename(self.folder / "targets.json")
 
-    def query(self, expression):
-        """[(labels, value)] now; those that are not a number are left out."""
-        words = urllib.parse.urlencode({"query": expression})
+    def _ask(self, kind, expression, **words):
+        words = urllib.parse.urlencode({"query": expression, **words})
         try:
-            with urllib.request.urlopen(f"{self.url}/api/v1/query?{words}", timeout=20) as reply:
-                result = json.load(reply)["data"]["result"]
+            with urllib.request.urlopen(f"{self.url}/api/v1/{kind}?{words}", timeout=20) as reply:
+                return json.load(reply)["data"]["result"]
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{expression}: {error.read().decode()}") from None
+
+    def query(self, expression):
+        """[(labels, value)] now; those that are not a number are left out."""
+        result = self._ask("query", expression)
         return [(one["metric"], float(one["value"][1])) for one in result if one["value"][1] != "NaN"]
+
+    def happened(self, expression, since):
+        """Whether it had a value at any time since then (of time.time())."""
+        return bool(self._ask("query_range", expression, start=since, end=time.time(), step=1))
 
 
 def dashboard_queries(job, rate_interval="10s"):
