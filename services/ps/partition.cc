@@ -239,6 +239,17 @@ uint64_t Partition::CatchUp(absl::Time now) {
   return machine_.round();
 }
 
+absl::Status Partition::CommitRound(uint64_t round, absl::Time now) {
+  absl::MutexLock lock(&mu_);
+  CatchUpLocked(now);
+  if (machine_.round() >= round) return absl::OkStatus();
+  const std::string where = absl::StrCat("it has passed round ", machine_.round());
+  if (machine_.frozen()) {
+    return absl::UnavailableError(absl::StrCat(where, ", and waits until a copy has been read"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(where, ", told to commit ", round));
+}
+
 uint64_t Partition::Flush(absl::Time now) {
   absl::MutexLock lock(&mu_);
   const uint64_t queued = machine_.queued();

@@ -78,6 +78,9 @@ class Partition {
 
   // Passes the rounds that the shard has been told. Gives the rounds passed.
   uint64_t CatchUp(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+  // The same, and this one shall be among them. UNAVAILABLE: updates wait until a copy has been
+  // read; FAILED_PRECONDITION: a round before it is not known.
+  absl::Status CommitRound(uint64_t round, absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Applies what aggregation queues hold. Gives their number.
   uint64_t Flush(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
@@ -154,7 +157,8 @@ class Partition {
   uint64_t progress_ ABSL_GUARDED_BY(mu_) = 0;  // Of the job, in examples: as pushes have told.
   std::string base_ ABSL_GUARDED_BY(mu_);       // The checkpoint that changes are known to.
   CopyStage copy_ ABSL_GUARDED_BY(mu_) = CopyStage::kNone;
-  int64_t kept_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // As counted in context_.kept.
+  bool closed_by_copy_ ABSL_GUARDED_BY(mu_) = false;  // The present copy has closed the machine.
+  int64_t kept_bytes_ ABSL_GUARDED_BY(mu_) = 0;       // As counted in context_.kept.
   uint64_t last_handle_ ABSL_GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<uint64_t, Kept> kept_ ABSL_GUARDED_BY(mu_);
   std::array<VersionTimes, kParts> version_times_ ABSL_GUARDED_BY(mu_);

@@ -14,7 +14,7 @@ std::optional<PartitionCopy> Partition::BeginCopy(const CopyOrder& order, absl::
   PartitionCopy copy{machine_.Snapshot(), changes_known ? order.parent : ""};
   store_->Mark(/*changes_only=*/!copy.parent.empty());
   copy_ = CopyStage::kReading;
-  if (order.close) machine_.Close();
+  closed_by_copy_ = order.close && machine_.Close();
   return copy;
 }
 
@@ -46,7 +46,11 @@ void Partition::SettleCopy(const std::string& id, absl::Time now) {
   if (copy_ != CopyStage::kRead) return;
   copy_ = CopyStage::kNone;
   store_->SettleMark(/*safe=*/!id.empty());
-  if (!id.empty()) base_ = id;
+  if (!id.empty()) {
+    base_ = id;
+  } else if (closed_by_copy_) {  // Else an earlier copy, which its shard may leave with, has.
+    machine_.Reopen();
+  }
 }
 
 void Partition::HoldBackIfFull() {

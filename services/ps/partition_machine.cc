@@ -71,7 +71,7 @@ Decision PartitionMachine::PushStage(Part part, Timeline timeline, const LaneGra
 
 Decision PartitionMachine::CatchUp(std::span<const ClosedSet> sets) {
   Decision decision;
-  if (frozen_ || closed_) return decision;
+  if (frozen_) return decision;
   for (const ClosedSet& set : sets) {
     if (set.round != round_ + 1) continue;
     for (size_t i = 0; i < kParts; ++i) {

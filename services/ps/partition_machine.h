@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -90,8 +91,11 @@ class PartitionMachine {
   // applies what is due; rounds catch up with the next closed set.
   void Freeze() { frozen_ = true; }
   Decision Thaw();
-  // For good: its shard is about to leave. Nothing is applied, queued or staged any more.
-  void Close() { closed_ = true; }
+  // Its shard is about to leave: gradients are BUSY, unless the shard stays after all. A round
+  // whose gradients are staged may still end.
+  // Whether it was open.
+  bool Close() { return !std::exchange(closed_, true); }
+  void Reopen() { closed_ = false; }
 
   // Forgets sessions silent for kSessionTtl.
   void ExpireSessions(absl::Time now);

@@ -1,6 +1,5 @@
 #include "ps/save_job.h"
 
-#include <algorithm>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -8,8 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
-#include "capstan/checkpoint/checkpoint.h"
-#include "capstan/checkpoint/partition_encoder.h"
 #include "ps/machine_state.h"
 
 namespace capstan::ps {
@@ -67,74 +64,48 @@ absl::Status SaveJob::Run() {
 absl::Status SaveJob::SaveAll() {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder,
                            outside_.open_store(order_.uri()));
-  if (items_.empty()) return absl::OkStatus();
-  std::vector<std::unique_ptr<Background::Work>> helpers;
-  {
-    CAPSTAN_ASSIGN_OR_RETURN(const Encoded first, Copy(items_.front()));
-    const size_t fit = kBytesAtOnce / std::max<size_t>(1, first.bytes.size());
-    for (size_t i = 1; i < std::min(fit, kMostThreads); ++i) {
-      helpers.push_back(outside_.background.Begin([this, &folder] { Work(*folder); }));
+  for (auto item = items_.begin(); item != items_.end();) {
+    PartitionPack pack(*folder, outside_.background);
+    for (; item != items_.end() && !pack.enough(); ++item) {
+      CAPSTAN_RETURN_IF_ERROR(Copy(*item, pack));
     }
-    Note(Write(*folder, items_.front(), first));
+    CAPSTAN_RETURN_IF_ERROR(Publish(pack));
   }
-  Work(*folder);
-  helpers.clear();  // Each has ended.
-  absl::MutexLock lock(&mu_);
-  return failure_;
-}
-
-void SaveJob::Work(ObjectStore& folder) {
-  for (size_t place = next_++; place < items_.size(); place = next_++) {
-    const absl::StatusOr<Encoded> encoded = Copy(items_[place]);
-    Note(encoded.ok() ? Write(folder, items_[place], *encoded) : encoded.status());
-  }
-}
-
-void SaveJob::Note(const absl::Status& status) {
-  if (status.ok()) return;
-  absl::MutexLock lock(&mu_);
-  failure_.Update(status);
-  next_ = items_.size();
-}
-
-absl::Status SaveJob::Write(ObjectStore& folder, Item& item, const Encoded& encoded) {
-  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("save.copied"));
-  CAPSTAN_ASSIGN_OR_RETURN(item.file,
-                           WritePartitionFile(folder, item.index, encoded.bytes, encoded.rows));
-  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("save.file_written"));
-  item.file.set_delta(!item.copy->parent.empty());
-  bytes_ += encoded.bytes.size();
-  ++saved_;
   return absl::OkStatus();
 }
 
-std::vector<v1::SavedFile> SaveJob::files() const {
-  std::vector<v1::SavedFile> files;
-  for (const Item& item : items_) files.push_back(item.file);
-  return files;
-}
-
-absl::StatusOr<SaveJob::Encoded> SaveJob::Copy(Item& item) {
-  absl::MutexLock lock(&copying_);
+absl::Status SaveJob::Copy(Item& item, PartitionPack& pack) {
+  CAPSTAN_RETURN_IF_ERROR(pack.Begin(item.index));
   if (!item.copy) CAPSTAN_RETURN_IF_ERROR(Begin(item));
-  absl::StatusOr<Encoded> encoded = Encode(item);
-  if (encoded.ok()) item.partition->EndCopy(shard_.clock().Now());
-  return encoded;
-}
-
-absl::StatusOr<SaveJob::Encoded> SaveJob::Encode(Item& item) {
   PartitionEncoder encoder({.partition_count = shard_.catalog().job().partition_count(),
                             .timeline = order_.header().timeline(),
                             .machine = EncodeMachineState(item.copy->state),
                             .parent = item.copy->parent});
+  CAPSTAN_RETURN_IF_ERROR(Read(item, encoder, pack));
+  item.partition->EndCopy(shard_.clock().Now());
+  const uint64_t rows = encoder.rows();
+  CAPSTAN_RETURN_IF_ERROR(pack.Append(std::move(encoder).TakeRest()));
+  CAPSTAN_RETURN_IF_ERROR(pack.End(rows, /*delta=*/!item.copy->parent.empty()));
+  return CAPSTAN_FAILPOINT_STATUS("save.copied");
+}
+
+absl::Status SaveJob::Read(const Item& item, PartitionEncoder& encoder, PartitionPack& pack) {
   for (int reads = 1; encoder.Prepare(); ++reads) {
     if (cancelled_) return absl::CancelledError("another order has come");
     if (reads % kReadsATurn == 0) std::this_thread::yield();
+    CAPSTAN_RETURN_IF_ERROR(pack.Append(encoder.TakePiece()));
     const bool read = item.partition->ReadCopy([&](PartitionStore& store) { encoder.Read(store); });
     if (!read) return TimelineIsOver(item);
   }
-  const uint64_t rows = encoder.rows();
-  return Encoded{std::move(encoder).TakeFile(), rows};
+  return absl::OkStatus();
+}
+
+absl::Status SaveJob::Publish(PartitionPack& pack) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<v1::SavedFile> files, pack.Commit());
+  for (const v1::SavedFile& file : files) bytes_ += file.bytes();
+  files_.insert(files_.end(), files.begin(), files.end());
+  saved_ = files_.size();
+  return CAPSTAN_FAILPOINT_STATUS("save.object_written");
 }
 
 }  // namespace capstan::ps

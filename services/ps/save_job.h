@@ -3,17 +3,15 @@
 #define CAPSTAN_PS_SAVE_JOB_H_
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
+#include "capstan/checkpoint/partition_encoder.h"
+#include "capstan/checkpoint/partition_pack.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/outside.h"
 #include "ps/partition.h"
@@ -22,15 +20,11 @@
 namespace capstan::ps {
 
 // Mark(), then Run(), by one thread, which gets help in the background; Cancel() and the numbers by
-// any. Files are written several at a time, as most of their time goes by in waits for the disk or
-// the network; copied is one partition after the other, so that the load on the shard is that of
-// one thread.
+// any. What is copied goes to the store behind the copying, and the next partition is begun when
+// the store has taken the last one: so at most one is in memory, and in no policy does one that is
+// marked wait for the store while it is copied.
 class SaveJob {
  public:
-  static constexpr size_t kMostThreads = 8;
-  // In memory, if all files are like the first; or a single one.
-  static constexpr size_t kBytesAtOnce = size_t{32} << 20;
-
   // The shard must outlive it.
   SaveJob(Shard& shard, const v1::SavePartitionsRequest& order, Outside outside);
 
@@ -46,42 +40,31 @@ class SaveJob {
   uint64_t partitions_saved() const { return saved_; }
   uint64_t bytes() const { return bytes_; }
   // REQUIRES: Run() has returned OK.
-  std::vector<v1::SavedFile> files() const;
+  const std::vector<v1::SavedFile>& files() const { return files_; }
 
  private:
   struct Item {
     PartitionIndex index{};
     Partition* partition = nullptr;
     std::optional<PartitionCopy> copy = {};  // Once it has begun.
-    v1::SavedFile file = {};                 // Once it is written.
-  };
-  struct Encoded {
-    std::string bytes;
-    uint64_t rows = 0;
   };
 
   absl::Status Begin(Item& item);
-  absl::Status SaveAll() ABSL_LOCKS_EXCLUDED(mu_);
-  // Saves partitions until there are no more, or one has failed.
-  void Work(ObjectStore& folder) ABSL_LOCKS_EXCLUDED(mu_);
-  absl::Status Write(ObjectStore& folder, Item& item, const Encoded& encoded);
-  void Note(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
-  absl::StatusOr<Encoded> Copy(Item& item) ABSL_LOCKS_EXCLUDED(copying_);
-  absl::StatusOr<Encoded> Encode(Item& item);
+  absl::Status SaveAll();
+  // Adds the partition to the pack.
+  absl::Status Copy(Item& item, PartitionPack& pack);
+  absl::Status Read(const Item& item, PartitionEncoder& encoder, PartitionPack& pack);
+  absl::Status Publish(PartitionPack& pack);
   absl::Status TimelineIsOver(const Item& item) const;
 
   Shard& shard_;
   const v1::SavePartitionsRequest order_;
   const Outside outside_;
-  std::vector<Item> items_;      // Each is one thread's at a time.
-  std::atomic<size_t> next_{1};  // The first is saved before.
+  std::vector<Item> items_;
+  std::vector<v1::SavedFile> files_;  // Those that are in the store.
   std::atomic<bool> cancelled_{false};
   std::atomic<uint64_t> saved_{0};
   std::atomic<uint64_t> bytes_{0};
-
-  absl::Mutex copying_;  // Held by the thread that copies a partition.
-  absl::Mutex mu_;
-  absl::Status failure_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace capstan::ps

@@ -305,11 +305,10 @@ absl::Status Shard::CommitRound(const v1::CommitRoundRequest& request) {
   CAPSTAN_RETURN_IF_ERROR(LearnRound(request.header().timeline(), request.closed()));
   const absl::Time now = clock_.Now();
   return ForEachPartition([&](PartitionIndex index, Partition& partition) {
-    const uint64_t passed = partition.CatchUp(now);
-    if (passed >= request.closed().round()) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat("partition ", Raw(index), " has passed round ", passed, ", told to commit ",
-                     request.closed().round()));
+    const absl::Status committed = partition.CommitRound(request.closed().round(), now);
+    if (committed.ok()) return committed;
+    return absl::Status(committed.code(),
+                        absl::StrCat("partition ", Raw(index), ": ", committed.message()));
   });
 }
 

@@ -44,9 +44,10 @@ TIMES = {
     "push.": 40, "partition.": 40, "stream.": 8, "round.": 20, "round.sw": 3, "worker.": 20, "worker.leases_answered": 2,
     "worker.lease_finished": 2, "worker.register_answer": 1, "worker.heartbeat_answer": 8, "shard.heartbeat": 8,
     "shard.heartbeat_answer": 8, "shard.view_taken": 2, "load.partition_loaded": 8,
-    "save.copied": 8, "save.file_written": 8,  # Each of its partitions, by the checkpoint at the end alone.
+    "save.copied": 8,  # Each of its partitions, by the checkpoint at the end alone.
     "file.": 6, "state.": 3, "view.": 3,
 }
+TIMES_OF_A_SHARD = {"file.": 1}  # Its partitions share an object.
 
 
 def of(table, point, otherwise):
@@ -71,7 +72,8 @@ class Trial:
         self.victim = PROCESSES[program]
         draw = random.Random(f"{seed} {self.name()}")
         self.policy = of(OF_POLICY, point, draw.choice(sorted(POLICIES)))
-        self.nth = draw.randint(1, of(TIMES, point, 1))
+        times = {**TIMES, **TIMES_OF_A_SHARD} if program == "ps" else TIMES
+        self.nth = draw.randint(1, of(times, point, 1))
 
     def name(self):
         return f"{self.program} {self.point} {self.action}"

@@ -355,7 +355,7 @@ class Crew:
     def fingerprint(self):
         """Bytes and checksum of every partition's file: equal for models that are equal bit by bit."""
         files = json.loads(self.manifest().read_text())["files"]
-        return sorted((f["name"], f["bytes"], f["crc32c"]) for f in files)
+        return sorted((f.get("partition", 0), f["bytes"], f["crc32c"]) for f in files)
 
     def predict(self, data_file):
         """The model's scores for the records of a file, by `capstan predict`."""

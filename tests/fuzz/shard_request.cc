@@ -138,7 +138,7 @@ std::string FileOf(Partition& partition, const Catalog& catalog, absl::Time now)
   }
   partition.EndCopy(now);
   partition.SettleCopy("", now);
-  return std::move(encoder).TakeFile();
+  return std::move(encoder).TakeRest();
 }
 
 // What the shard holds can be saved and read back.

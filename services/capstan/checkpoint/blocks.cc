@@ -1,8 +1,10 @@
 #include "capstan/checkpoint/blocks.h"
 
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/check.h"
 #include "capstan/base/crc32c.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/bytes.h"
@@ -22,6 +24,7 @@ BlockWriter::BlockWriter() : bytes_(kMagic) { bytes_.push_back(kFormat); }
 
 void BlockWriter::Begin(BlockKind kind) {
   begin_ = bytes_.size();
+  open_ = true;
   AppendNumber(bytes_, kind);
   AppendNumber(bytes_, ordinal_++);
   AppendNumber(bytes_, uint32_t{0});
@@ -33,6 +36,12 @@ void BlockWriter::Finish() {
   const auto length = static_cast<uint32_t>(payload_size());
   std::memcpy(&bytes_[begin_ + 2 * sizeof(uint32_t)], &length, sizeof(length));
   AppendNumber(bytes_, Crc32c(std::string_view(bytes_).substr(begin_)));
+  open_ = false;
+}
+
+std::string BlockWriter::TakeFinished() {
+  CAPSTAN_CHECK(!open_);
+  return std::exchange(bytes_, {});
 }
 
 std::string BlockWriter::TakeFile() && {

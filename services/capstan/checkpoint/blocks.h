@@ -33,12 +33,18 @@ class BlockWriter {
   size_t payload_size() const;
   void Finish();
 
-  // Writes the end block. The writer is of no further use.
+  // Bytes of the blocks that are finished and not taken; 0 while one is being written.
+  size_t finished() const { return open_ ? 0 : bytes_.size(); }
+  // REQUIRES: no block is being written.
+  std::string TakeFinished();
+
+  // Writes the end block, and takes all that has not been taken. The writer is of no further use.
   std::string TakeFile() &&;
 
  private:
   std::string bytes_;
-  size_t begin_ = 0;  // Of the block being written.
+  size_t begin_ = 0;   // Of the block being written,
+  bool open_ = false;  // if there is one.
   uint32_t ordinal_ = 0;
 };
 

@@ -10,9 +10,16 @@
 namespace capstan {
 namespace {
 
-absl::Status Prefixed(absl::string_view name, const absl::Status& status) {
+// Where a partition's file is, for people.
+std::string Place(const v1::SavedFile& file) {
+  if (file.object_bytes() == 0) return file.name();
+  return absl::StrFormat("%s, bytes [%d, +%d) of partition %d", file.name(), file.offset(),
+                         file.bytes(), file.partition());
+}
+
+absl::Status Placed(const v1::SavedFile& file, const absl::Status& status) {
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(name, ": ", status.message()));
+  return absl::Status(status.code(), absl::StrCat(Place(file), ": ", status.message()));
 }
 
 // Where the damage begins, for people.
@@ -27,12 +34,21 @@ std::string FirstDamage(std::string_view bytes) {
 }
 
 absl::StatusOr<std::string> ReadSavedFile(ObjectStore& folder, const v1::SavedFile& file) {
-  CAPSTAN_ASSIGN_OR_RETURN(std::string bytes, folder.Get(file.name()));
-  const uint32_t crc = Crc32c(bytes);
-  if (bytes.size() == file.bytes() && crc == file.crc32c()) return bytes;
-  return absl::DataLossError(absl::StrFormat(
-      "%s: %d bytes with checksum %08x, the manifest names %d and %08x; %s", file.name(),
-      bytes.size(), crc, file.bytes(), file.crc32c(), FirstDamage(bytes)));
+  absl::StatusOr<Object> object =
+      folder.Read(file.name(), {.offset = file.offset(), .length = file.bytes()});
+  if (absl::IsOutOfRange(object.status())) {
+    return absl::DataLossError(absl::StrCat(file.name(), " is shorter than the manifest says"));
+  }
+  CAPSTAN_RETURN_IF_ERROR(object.status());
+  if (object->size != ObjectBytes(file)) {
+    return absl::DataLossError(absl::StrCat(file.name(), " has ", object->size,
+                                            " bytes, the manifest names ", ObjectBytes(file)));
+  }
+  const uint32_t crc = Crc32c(object->bytes);
+  if (crc == file.crc32c()) return std::move(object->bytes);
+  return absl::DataLossError(
+      absl::StrFormat("%s: %d bytes with checksum %08x, the manifest names %08x; %s", Place(file),
+                      object->bytes.size(), crc, file.crc32c(), FirstDamage(object->bytes)));
 }
 
 }  // namespace
@@ -41,16 +57,8 @@ std::string PartitionFileName(PartitionIndex partition) {
   return absl::StrFormat("partition-%04d.capstan", Raw(partition));
 }
 
-absl::StatusOr<v1::SavedFile> WritePartitionFile(ObjectStore& folder, PartitionIndex partition,
-                                                 std::string_view encoded, uint64_t rows) {
-  v1::SavedFile file;
-  file.set_partition(Raw(partition));
-  file.set_name(PartitionFileName(partition));
-  file.set_bytes(encoded.size());
-  file.set_crc32c(Crc32c(encoded));
-  file.set_rows(rows);
-  CAPSTAN_RETURN_IF_ERROR(folder.Put(file.name(), encoded));
-  return file;
+uint64_t ObjectBytes(const v1::SavedFile& file) {
+  return file.object_bytes() == 0 ? file.bytes() : file.object_bytes();
 }
 
 absl::StatusOr<DecodedPartition> ReadPartitionFile(ObjectStore& folder, const v1::SavedFile& file,
@@ -59,14 +67,14 @@ absl::StatusOr<DecodedPartition> ReadPartitionFile(ObjectStore& folder, const v1
   CAPSTAN_ASSIGN_OR_RETURN(const std::string bytes, ReadSavedFile(folder, file));
   absl::StatusOr<DecodedPartition> decoded =
       DecodePartition(bytes, job, layout, PartitionIndex(file.partition()), arena);
-  if (!decoded.ok()) return Prefixed(file.name(), decoded.status());
+  if (!decoded.ok()) return Placed(file, decoded.status());
   return decoded;
 }
 
 absl::Status ReadDeltaFile(ObjectStore& folder, const v1::SavedFile& file, const v1::JobSpec& job,
                            const std::string& parent, DecodedPartition& partition) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string bytes, ReadSavedFile(folder, file));
-  return Prefixed(file.name(), ApplyDelta(bytes, job, parent, partition));
+  return Placed(file, ApplyDelta(bytes, job, parent, partition));
 }
 
 std::string CheckpointBeside(const std::string& uri, const std::string& id) {

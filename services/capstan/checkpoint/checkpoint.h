@@ -19,15 +19,15 @@ namespace capstan {
 
 inline constexpr std::string_view kManifestName = "MANIFEST.json";
 
-// "partition-0007.capstan".
+// "partition-0007.capstan": the object with this partition's file, and maybe others behind it (see
+// PartitionPack).
 std::string PartitionFileName(PartitionIndex partition);
 
-// Puts an encoded partition into the checkpoint's folder. The result is its entry in the manifest.
-absl::StatusOr<v1::SavedFile> WritePartitionFile(ObjectStore& folder, PartitionIndex partition,
-                                                 std::string_view encoded, uint64_t rows);
+// Bytes of the object that the file is in.
+uint64_t ObjectBytes(const v1::SavedFile& file);
 
-// Reads what the manifest's entry names, and refuses it with DATA_LOSS if its size or checksum is
-// another. See DecodePartition.
+// Reads what the manifest's entry names, and refuses it with DATA_LOSS if its size, that of its
+// object or its checksum is another. See DecodePartition.
 absl::StatusOr<DecodedPartition> ReadPartitionFile(ObjectStore& folder, const v1::SavedFile& file,
                                                    const v1::JobSpec& job,
                                                    const DenseLayout& layout,

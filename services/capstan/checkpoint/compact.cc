@@ -1,11 +1,15 @@
 #include "capstan/checkpoint/compact.h"
 
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "capstan/base/background.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
+#include "capstan/checkpoint/partition_pack.h"
 
 namespace capstan {
 
@@ -20,15 +24,21 @@ absl::StatusOr<v1::Manifest> CompactCheckpoint(const std::string& uri, const std
   manifest.set_id(id);
   manifest.clear_parent();
   manifest.clear_files();
-  for (uint32_t i = 0; i < job.partition_count(); ++i) {
-    const auto partition = static_cast<PartitionIndex>(i);
-    CAPSTAN_ASSIGN_OR_RETURN(DecodedPartition decoded, reader.Read(partition, job, layout));
-    const std::string encoded =
-        EncodePartition(*decoded.store, {.partition_count = job.partition_count(),
-                                         .timeline = decoded.timeline,
-                                         .machine = std::move(decoded.machine)});
-    CAPSTAN_ASSIGN_OR_RETURN(*manifest.add_files(), WritePartitionFile(*folder, partition, encoded,
-                                                                       decoded.store->row_count()));
+  Threads threads;
+  for (uint32_t i = 0; i < job.partition_count();) {
+    PartitionPack pack(*folder, threads);
+    for (; i < job.partition_count() && !pack.enough(); ++i) {
+      const auto partition = static_cast<PartitionIndex>(i);
+      CAPSTAN_ASSIGN_OR_RETURN(DecodedPartition decoded, reader.Read(partition, job, layout));
+      CAPSTAN_RETURN_IF_ERROR(pack.Begin(partition));
+      CAPSTAN_RETURN_IF_ERROR(
+          pack.Append(EncodePartition(*decoded.store, {.partition_count = job.partition_count(),
+                                                       .timeline = decoded.timeline,
+                                                       .machine = std::move(decoded.machine)})));
+      CAPSTAN_RETURN_IF_ERROR(pack.End(decoded.store->row_count(), /*delta=*/false));
+    }
+    CAPSTAN_ASSIGN_OR_RETURN(const std::vector<v1::SavedFile> files, pack.Commit());
+    for (const v1::SavedFile& file : files) *manifest.add_files() = file;
   }
   CAPSTAN_RETURN_IF_ERROR(WriteManifest(*folder, manifest));
   return manifest;

@@ -1,5 +1,9 @@
 #include "capstan/checkpoint/manifest.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -10,26 +14,54 @@
 namespace capstan {
 namespace {
 
-constexpr uint32_t kManifestFormat = 1;
+constexpr uint32_t kOneFileAnObject = 1;
+constexpr uint32_t kSeveralFilesAnObject = 2;
+
+absl::Status Refuse(absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat("manifest: ", why));
+}
+
+// The files of an object fill it, and it has the name of the first.
+absl::Status CheckObjects(const v1::Manifest& manifest) {
+  std::map<std::string, std::map<uint64_t, const v1::SavedFile*>> objects;  // By name and offset.
+  for (const v1::SavedFile& file : manifest.files()) {
+    if (!objects[file.name()].emplace(file.offset(), &file).second) {
+      return Refuse(absl::StrCat("two files at the same place of ", file.name()));
+    }
+  }
+  for (const auto& [name, files] : objects) {
+    if (name != PartitionFileName(PartitionIndex(files.begin()->second->partition()))) {
+      return Refuse(absl::StrCat(name, " is not the name of a partition's file"));
+    }
+    uint64_t end = 0;
+    for (const auto& [offset, file] : files) {
+      if (offset != end || file->bytes() > ObjectBytes(*file) - end) {
+        return Refuse(absl::StrCat("the files in ", name, " overlap or leave a gap"));
+      }
+      end += file->bytes();
+    }
+    for (const auto& [offset, file] : files) {
+      if (ObjectBytes(*file) != end) {
+        return Refuse(absl::StrCat("the files in ", name, " do not fill it"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckManifest(const v1::Manifest& manifest) {
   std::vector<bool> seen(manifest.job().partition_count());
   for (const v1::SavedFile& file : manifest.files()) {
     if (file.partition() >= seen.size() || seen[file.partition()]) {
-      return absl::InvalidArgumentError(absl::StrCat("manifest: partition ", file.partition(),
-                                                     " of ", seen.size(),
-                                                     " is named twice or unknown"));
-    }
-    if (file.name() != PartitionFileName(PartitionIndex(file.partition()))) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("manifest: ", file.name(), " is not the name of a partition's file"));
+      return Refuse(absl::StrCat("partition ", file.partition(), " of ", seen.size(),
+                                 " is named twice or unknown"));
     }
     seen[file.partition()] = true;
   }
   if (static_cast<size_t>(manifest.files_size()) == seen.size() && !seen.empty()) {
-    return absl::OkStatus();
+    return CheckObjects(manifest);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("manifest: ", manifest.files_size(), " files for ", seen.size(), " partitions"));
+  return Refuse(absl::StrCat(manifest.files_size(), " files for ", seen.size(), " partitions"));
 }
 
 }  // namespace
@@ -37,16 +69,19 @@ absl::Status CheckManifest(const v1::Manifest& manifest) {
 absl::StatusOr<std::string> ManifestText(const v1::Manifest& manifest) {
   CAPSTAN_RETURN_IF_ERROR(CheckManifest(manifest));
   v1::Manifest complete = manifest;
-  complete.set_format(kManifestFormat);
+  const bool packed = std::any_of(manifest.files().begin(), manifest.files().end(),
+                                  [](const auto& file) { return file.object_bytes() != 0; });
+  complete.set_format(packed ? kSeveralFilesAnObject : kOneFileAnObject);
   return SealJson(complete);
 }
 
 absl::StatusOr<v1::Manifest> ParseManifest(const std::string& text) {
   v1::Manifest manifest;
   CAPSTAN_RETURN_IF_ERROR(OpenSealedJson("MANIFEST.json", text, manifest));
-  if (manifest.format() != kManifestFormat) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "MANIFEST.json: format ", manifest.format(), " is not known here, only ", kManifestFormat));
+  if (manifest.format() < kOneFileAnObject || manifest.format() > kSeveralFilesAnObject) {
+    return absl::FailedPreconditionError(absl::StrCat("MANIFEST.json: format ", manifest.format(),
+                                                      " is not known here, only ", kOneFileAnObject,
+                                                      " to ", kSeveralFilesAnObject));
   }
   CAPSTAN_RETURN_IF_ERROR(CheckManifest(manifest));
   return manifest;

@@ -11,7 +11,9 @@ namespace capstan {
 namespace {
 
 // What is read at once: some tens of microseconds under the lock.
-constexpr size_t kPieceBytes = 32 << 10;
+constexpr size_t kReadBytes = 32 << 10;
+constexpr size_t kPieceBytes = size_t{512} << 10;
+constexpr size_t kMostReserved = size_t{1} << 20;  // For a table's rows, unless they need more.
 
 }  // namespace
 
@@ -93,7 +95,7 @@ void PartitionEncoder::BeginTable() {
   std::string& out = writer_.bytes();
   const size_t row_bytes = kRowFrontBytes + sizeof(float) * (facts_.dim + facts_.slots);
   const size_t bytes = places_.size() * row_bytes + candidates_.size() * kCandidateBytes;
-  out.reserve(out.size() + bytes + bytes / 4096 + 4096);
+  out.reserve(out.size() + std::min(bytes, kMostReserved) + 4096);
   writer_.Begin(BlockKind::kTableHeader);
   AppendNumber(out, facts_.id);
   AppendNumber(out, facts_.dim);
@@ -119,7 +121,7 @@ void PartitionEncoder::BeginTable() {
 void PartitionEncoder::ReadRows(Table& table) {
   std::string& out = writer_.bytes();
   const size_t row_bytes = kRowFrontBytes + sizeof(float) * (facts_.dim + facts_.slots);
-  const size_t wanted = std::max<size_t>(1, kPieceBytes / row_bytes);
+  const size_t wanted = std::max<size_t>(1, kReadBytes / row_bytes);
   const size_t count = std::min(wanted, places_.size() - next_place_);
   table.VisitMarked(absl::MakeConstSpan(places_).subspan(next_place_, count),
                     [&](const RowState& row) {
@@ -165,7 +167,14 @@ void PartitionEncoder::ReadDense(DenseBlocks& blocks) {
   AppendFloats(out, state);
 }
 
-std::string PartitionEncoder::TakeFile() && {
+std::string PartitionEncoder::TakePiece() {
+  if (writer_.finished() < kPieceBytes) return {};
+  std::string piece = writer_.TakeFinished();
+  writer_.bytes().reserve(piece.size() + kReadBytes);
+  return piece;
+}
+
+std::string PartitionEncoder::TakeRest() && {
   CAPSTAN_CHECK(stage_ == Stage::kEnd);
   return std::move(writer_).TakeFile();
 }
@@ -175,7 +184,7 @@ std::string EncodePartition(PartitionStore& store, const PartitionFileOptions& o
   PartitionEncoder encoder(options);
   while (encoder.Prepare()) encoder.Read(store);
   store.SettleMark(/*safe=*/false);
-  return std::move(encoder).TakeFile();
+  return std::move(encoder).TakeRest();
 }
 
 }  // namespace capstan

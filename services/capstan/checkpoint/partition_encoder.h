@@ -2,8 +2,11 @@
 // long: Prepare() without the lock and Read() under it, in turns.
 //
 //   store.Mark(...);                               under the lock
-//   while (encoder.Prepare()) encoder.Read(store);  under the lock: Read alone
-//   std::string file = std::move(encoder).TakeFile();
+//   while (encoder.Prepare()) {
+//     Append(encoder.TakePiece());                  if the file shall not be in memory as a whole
+//     encoder.Read(store);                          under the lock
+//   }
+//   Append(std::move(encoder).TakeRest());
 #ifndef CAPSTAN_CHECKPOINT_PARTITION_ENCODER_H_
 #define CAPSTAN_CHECKPOINT_PARTITION_ENCODER_H_
 
@@ -31,9 +34,12 @@ class PartitionEncoder {
   // REQUIRES: Prepare() was true; the store is marked, of changes only if the options say so.
   void Read(PartitionStore& store);
 
+  // The next MiB or so of the file, once it is there; else nothing.
+  std::string TakePiece();
+
   uint64_t rows() const { return rows_; }  // Of those read.
-  // REQUIRES: Prepare() was false.
-  std::string TakeFile() &&;
+  // What has not been taken yet. REQUIRES: Prepare() was false.
+  std::string TakeRest() &&;
 
  private:
   enum class Stage { kHeader, kKeys, kRows, kDense, kEnd };

@@ -34,7 +34,7 @@ absl::Status StampNow(const FileDescriptor& file) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FileWriter>> FileWriter::Open(FilePlace place) {
-  // To ask for one may take longer than to write a small file.
+  // Once: to ask the device takes long beside writing a small file.
   static const auto random = std::random_device()();
   static std::atomic<uint64_t> count = 0;
   auto writer = std::unique_ptr<FileWriter>(new FileWriter(std::move(place)));

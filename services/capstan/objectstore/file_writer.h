@@ -23,7 +23,7 @@ struct FilePlace {
   absl::Duration lock_wait;  // At most, for other processes.
 };
 
-// Confined to one thread.
+// Thread-compatible.
 class FileWriter : public ObjectWriter {
  public:
   // NOT_FOUND if the folder has been removed or tidied meanwhile: to be tried again.

@@ -51,7 +51,7 @@ struct ObjectInfo {
 
 // Writes an object piece by piece, with a few MiB of memory however large it becomes. The object
 // appears, whole and durable, with Commit; a writer destroyed without it, or after an error, leaves
-// nothing. Confined to one thread.
+// nothing. Thread-compatible.
 class ObjectWriter {
  public:
   virtual ~ObjectWriter() = default;

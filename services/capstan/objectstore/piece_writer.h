@@ -15,12 +15,12 @@
 
 namespace capstan {
 
-// Confined to one thread.
+// Thread-compatible.
 class PieceWriter {
  public:
   static constexpr size_t kPieceBytes = size_t{1} << 20;
-  static constexpr size_t kCachedBytes = 64
-                                         << 10;  // A smaller end of a file goes through the cache.
+  // A smaller end of a file goes through the cache.
+  static constexpr size_t kCachedBytes = size_t{64} << 10;
 
   // `file` is empty, and must outlive this object.
   explicit PieceWriter(const FileDescriptor& file) : file_(file) {}

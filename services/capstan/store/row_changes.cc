@@ -1,5 +1,7 @@
 #include "capstan/store/row_changes.h"
 
+#include "capstan/base/check.h"
+
 namespace capstan {
 
 void RowChanges::Append() {
@@ -19,7 +21,10 @@ void RowChanges::Remove(uint32_t row) {
 }
 
 void RowChanges::Mark() {
-  for (Word& word : words_) word = {.fresh = 0, .marked = word.fresh};
+  for (Word& word : words_) {
+    CAPSTAN_CHECK(word.marked == 0);
+    word = {.fresh = 0, .marked = word.fresh};
+  }
 }
 
 void RowChanges::Settle(bool safe) {

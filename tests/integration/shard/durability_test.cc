@@ -205,11 +205,14 @@ TEST_F(DurabilityTest, ADamagedFileIsNamedAndNothingIsServed) {
   CountingClient client(job_, shards.view(), 0, kRows);
   PushSome(client, 3);
   ASSERT_TRUE(Save(shards, "3-a").ok());
-  const std::string file = absl::StrCat(Uri("3-a"), "/partition-0003.capstan");
-  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(300).put('!');
+  const v1::SavedFile file = ReadManifest(**OpenObjectStore(Uri("3-a")))->files(3);
+  std::fstream(absl::StrCat(Uri("3-a"), "/", file.name()),
+               std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(static_cast<std::streamoff>(file.offset() + 300))
+      .put('!');
   const absl::Status loaded = Load(shards, /*timeline=*/2, "3-a");
   EXPECT_TRUE(absl::IsDataLoss(loaded)) << loaded;
-  EXPECT_THAT(std::string(loaded.message()), HasSubstr("partition-0003.capstan"));
+  EXPECT_THAT(std::string(loaded.message()), HasSubstr(file.name()));
   int serving = 0;
   for (int i = 0; i < 2; ++i) serving += shards.at(i).shard().ready() ? 1 : 0;
   EXPECT_LT(serving, 2);

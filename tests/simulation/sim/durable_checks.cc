@@ -76,8 +76,10 @@ std::string DurableChecks::Missing(const std::string& id) const {
   }
   for (const v1::SavedFile& file : manifest.files()) {
     if (damaged_.contains(absl::StrCat(id, "/", file.name()))) continue;
-    const absl::StatusOr<std::string> bytes = truth.Get(folder + file.name());
-    if (!bytes.ok() || bytes->size() != file.bytes() || Crc32c(*bytes) != file.crc32c()) {
+    const absl::StatusOr<Object> object =
+        truth.Read(folder + file.name(), {.offset = file.offset(), .length = file.bytes()});
+    if (!object.ok() || object->size != ObjectBytes(file) ||
+        Crc32c(object->bytes) != file.crc32c()) {
       return absl::StrCat(id, " lacks ", file.name());
     }
   }

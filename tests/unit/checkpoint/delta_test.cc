@@ -117,10 +117,9 @@ class ChainTest : public testing::Test {
     manifest.set_parent(parent);
     *manifest.mutable_job() = SmallJob();
     const auto empty = *PartitionStore::Create(SmallJob(), LayoutOf(SmallJob()), PartitionIndex{0});
-    *manifest.add_files() = *WritePartitionFile(*folder, PartitionIndex{0},
-                                                EncodePartition(*empty, {.partition_count = 2}), 0);
     *manifest.add_files() =
-        *WritePartitionFile(*folder, PartitionIndex{1}, Save(*store_, parent), 0);
+        PutAlone(*folder, PartitionIndex{0}, EncodePartition(*empty, {.partition_count = 2}), 0);
+    *manifest.add_files() = PutAlone(*folder, PartitionIndex{1}, Save(*store_, parent), 0);
     manifest.mutable_files(1)->set_delta(!parent.empty());
     ASSERT_TRUE(WriteManifest(*folder, manifest).ok());
   }

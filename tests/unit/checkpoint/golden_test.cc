@@ -1,9 +1,10 @@
-// Files of format 1 must be readable for ever, and be written as they were. The golden files are
+// Files of all formats must be readable for ever, and be written as they were. The golden files are
 // made by CAPSTAN_WRITE_GOLDEN=1 unit_checkpoint --gtest_filter='Golden*', once for each format.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
+#include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/manifest.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -64,6 +65,17 @@ TEST(GoldenTest, AManifestIsReadAndWrittenAsEver) {
   EXPECT_EQ(parsed->parent(), "100-a");
   EXPECT_EQ(parsed->progress().examples(), 204'800u);
   EXPECT_TRUE(parsed->files(1).delta());
+}
+
+TEST(GoldenTest, AManifestWhoseFilesShareAnObjectIsReadAndWrittenAsEver) {
+  const std::string written = *ManifestText(SmallManifestOfOneObject());
+  const std::string golden = Golden("MANIFEST-format-2.json", written);
+  EXPECT_EQ(written, golden);
+  const auto parsed = ParseManifest(golden);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->files(1).name(), parsed->files(0).name());
+  EXPECT_EQ(parsed->files(1).offset(), 1000u);
+  EXPECT_EQ(ObjectBytes(parsed->files(1)), 2001u);
 }
 
 }  // namespace

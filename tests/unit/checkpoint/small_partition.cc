@@ -1,6 +1,11 @@
 #include "tests/unit/checkpoint/small_partition.h"
 
+#include <utility>
 #include <vector>
+
+#include "capstan/base/background.h"
+#include "capstan/base/check.h"
+#include "capstan/checkpoint/partition_pack.h"
 
 namespace capstan {
 namespace {
@@ -88,6 +93,15 @@ std::string EncodedSmallDelta() {
                                   .parent = "100-a"});
 }
 
+v1::SavedFile PutAlone(ObjectStore& folder, PartitionIndex partition, std::string encoded,
+                       uint64_t rows) {
+  Threads threads;
+  PartitionPack pack(folder, threads);
+  CAPSTAN_CHECK(pack.Begin(partition).ok() && pack.Append(std::move(encoded)).ok() &&
+                pack.End(rows, /*delta=*/false).ok());
+  return pack.Commit()->front();
+}
+
 v1::Manifest SmallManifest() {
   v1::Manifest manifest;
   manifest.set_id("200-b");
@@ -107,6 +121,16 @@ v1::Manifest SmallManifest() {
   (*manifest.mutable_metrics())["auc"] = 0.75;
   manifest.set_written_by("capstan 0.1.0");
   manifest.set_created_unix_seconds(1'800'000'000);
+  return manifest;
+}
+
+v1::Manifest SmallManifestOfOneObject() {
+  v1::Manifest manifest = SmallManifest();
+  for (v1::SavedFile& file : *manifest.mutable_files()) {
+    file.set_name("partition-0000.capstan");
+    file.set_object_bytes(2001);
+  }
+  manifest.mutable_files(1)->set_offset(1000);
   return manifest;
 }
 

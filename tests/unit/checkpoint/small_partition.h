@@ -3,8 +3,10 @@
 #define CAPSTAN_TESTS_UNIT_CHECKPOINT_SMALL_PARTITION_H_
 
 #include <memory>
+#include <string>
 
 #include "capstan/checkpoint/partition_file.h"
+#include "capstan/objectstore/object_store.h"
 #include "capstan/v1/checkpoint.pb.h"
 
 namespace capstan {
@@ -23,8 +25,14 @@ std::string EncodedSmallPartition(uint64_t rows = 3);
 // What has changed since a checkpoint "100-a": one row, the candidate.
 std::string EncodedSmallDelta();
 
+// Puts an encoded partition as an object of its own; its entry in the manifest.
+v1::SavedFile PutAlone(ObjectStore& folder, PartitionIndex partition, std::string encoded,
+                       uint64_t rows = 0);
+
 // Of a checkpoint "200-b" whose files are named, but not there.
 v1::Manifest SmallManifest();
+// The same with both files in one object.
+v1::Manifest SmallManifestOfOneObject();
 
 }  // namespace capstan
 

@@ -62,8 +62,8 @@ class ExportTest : public testing::Test {
     manifest.set_id(id);
     *manifest.mutable_job() = SmallJob();
     for (PartitionStore* store : {first_.get(), second_.get()}) {
-      *manifest.add_files() = *WritePartitionFile(
-          *folder, store->partition(), EncodePartition(*store, {.partition_count = 2}), 0);
+      *manifest.add_files() =
+          PutAlone(*folder, store->partition(), EncodePartition(*store, {.partition_count = 2}), 0);
     }
     ASSERT_TRUE(WriteManifest(*folder, manifest).ok());
   }

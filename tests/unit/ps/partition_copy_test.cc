@@ -78,9 +78,11 @@ class Subject {
     return Send(push);
   }
 
-  // Of both lanes, for the key's row; then the round is closed with them. The round that the
+  // Both lanes' gradients for the key's row, and the round is closed with them. The round that the
   // partition has passed.
-  uint64_t DoRound(uint64_t round, uint64_t key) {
+  uint64_t DoRound(uint64_t round, uint64_t key) { return CloseRound(StageRound(round, key)); }
+
+  ClosedSet StageRound(uint64_t round, uint64_t key) {
     ClosedSet set{.round = round, .lanes = {}};
     for (uint32_t lane : {0, 1}) {
       v1::PushRequest push = Gradient(key);
@@ -92,6 +94,9 @@ class Subject {
                            .generation = {0, 1 + lane},
                            .examples = 1});
     }
+    return set;
+  }
+  uint64_t CloseRound(const ClosedSet& set) {
     rounds_.Learn(kTimeline, set);
     return partition_.CatchUp(kNow);
   }
@@ -103,7 +108,7 @@ class Subject {
     while (encoder.Prepare()) {
       EXPECT_TRUE(partition_.ReadCopy([&](PartitionStore& store) { encoder.Read(store); }));
     }
-    const auto decoded = DecodePartition(std::move(encoder).TakeFile(), catalog_.job(),
+    const auto decoded = DecodePartition(std::move(encoder).TakeRest(), catalog_.job(),
                                          catalog_.layout(), PartitionIndex{0});
     CAPSTAN_CHECK(decoded.ok());
     return RowsIn(*decoded->store);
@@ -201,6 +206,46 @@ TEST(PartitionCopyTest, ARoundThatIsClosedWhileUpdatesWaitIsAppliedAfterwards) {
   const auto later = subject.partition().BeginCopy({.timeline = kTimeline}, kNow);
   EXPECT_THAT(subject.ReadCopy(*later), UnorderedElementsAre(Pair(3, 3)));
   subject.partition().SettleCopy("", kNow);
+}
+
+TEST(PartitionCopyTest, ARoundThatWaitsForACopyIsCommittedLater) {
+  Subject subject(v1::POLICY_KIND_SYNC);
+  subject.kept().SetLimit(1);
+  EXPECT_EQ(subject.DoRound(1, /*key=*/3), 1u);
+  ASSERT_TRUE(subject.partition().BeginCopy({.timeline = kTimeline}, kNow).has_value());
+  EXPECT_EQ(subject.DoRound(2, /*key=*/3), 2u) << "nothing was kept yet";
+  EXPECT_EQ(subject.DoRound(3, /*key=*/3), 2u);
+  EXPECT_TRUE(absl::IsUnavailable(subject.partition().CommitRound(3, kNow)));
+  subject.partition().EndCopy(kNow);
+  EXPECT_TRUE(subject.partition().CommitRound(3, kNow).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(subject.partition().CommitRound(5, kNow)));
+  subject.partition().SettleCopy("", kNow);
+}
+
+// As at a boundary that a lane kept waiting: the round was open when its shard saved the last time.
+TEST(PartitionCopyTest, ARoundThatWasStagedBeforeItsShardLeavesMayEnd) {
+  Subject subject(v1::POLICY_KIND_SYNC);
+  const ClosedSet set = subject.StageRound(1, /*key=*/3);
+  const auto copy = subject.partition().BeginCopy({.timeline = kTimeline, .close = true}, kNow);
+  ASSERT_TRUE(copy.has_value());
+  EXPECT_EQ(subject.CloseRound(set), 1u);
+  EXPECT_THAT(subject.ReadCopy(*copy), testing::IsEmpty());
+  subject.partition().SettleCopy("1-a", kNow);
+}
+
+TEST(PartitionCopyTest, AShardThatLeavesTakesGradientsAgainWhenItCouldNotBeSaved) {
+  Subject subject(v1::POLICY_KIND_ASYNC);
+  EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/0), v1::FATE_APPLIED);
+  const auto save_as = [&](const std::string& id) {
+    ASSERT_TRUE(subject.partition().BeginCopy({.timeline = kTimeline, .close = true}, kNow));
+    EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/1), v1::FATE_BUSY);
+    subject.partition().SettleCopy(id, kNow);
+  };
+  save_as("");
+  EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/1), v1::FATE_APPLIED);
+  save_as("1-a");
+  save_as("");
+  EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/2), v1::FATE_BUSY) << "it may leave with 1-a";
 }
 
 }  // namespace

@@ -51,6 +51,13 @@ TEST(RowChangesTest, ASafeCopyForgetsWhatItHoldsAndOneThatCameToNothingDoesNot) 
   }
 }
 
+TEST(RowChangesDeathTest, AMarkBeforeTheLastOneIsSettledWouldLoseChanges) {
+  RowChanges changes = OfRows(1);
+  changes.SetFresh(0);
+  changes.Mark();
+  EXPECT_DEATH(changes.Mark(), "marked");
+}
+
 TEST(RowChangesTest, NamesEveryRowOnceAtTheEdgesOfAWord) {
   for (const uint32_t count : {0u, 1u, 63u, 64u, 65u, 128u}) {
     const std::vector<uint32_t> rows = Kept(OfRows(count), /*changes_only=*/false);

@@ -31,7 +31,11 @@ struct Upload {
 
 class S3Writer : public ObjectWriter {
  public:
-  S3Writer(S3Client& client, std::string key) : client_(client), key_(std::move(key)) {}
+  S3Writer(S3Client& client, std::string key) : client_(client), key_(std::move(key)) {
+    // All by this thread: what is appended may come from many, and malloc would keep each one's.
+    spare_.resize(client_.options().parts_at_once + 1);
+    for (std::string& buffer : spare_) buffer.reserve(client_.options().part_bytes);
+  }
 
   ~S3Writer() override {
     under_way_.clear();  // Each has ended.
@@ -42,6 +46,7 @@ class S3Writer : public ObjectWriter {
 
   absl::Status Append(std::string_view bytes) override {
     while (error_.ok() && !bytes.empty()) {
+      if (buffer_.capacity() < PartBytes()) TakeBuffer();
       const uint64_t taken = std::min<uint64_t>(PartBytes() - buffer_.size(), bytes.size());
       buffer_.append(bytes.substr(0, taken));
       bytes.remove_prefix(taken);
@@ -66,6 +71,7 @@ class S3Writer : public ObjectWriter {
  private:
   uint64_t PartBytes() const { return client_.options().part_bytes << (begun_ / kPartsOfOneSize); }
 
+  void TakeBuffer();
   absl::Status Begin();
   // Sends what is buffered beside the caller, once fewer than parts_at_once are under way.
   absl::Status BeginPart();
@@ -80,13 +86,23 @@ class S3Writer : public ObjectWriter {
   std::string write_id_;
   std::string upload_;  // Empty: nothing has been sent yet.
   std::string buffer_;
-  size_t begun_ = 0;  // Parts,
+  std::vector<std::string> spare_;  // Buffers that are not in use.
+  size_t begun_ = 0;                // Parts,
   std::deque<std::unique_ptr<Upload>> under_way_;
   std::vector<Part> parts_;  // and those that have ended, in order.
   Threads threads_;
   absl::Status error_;  // The first error.
   bool committed_ = false;
 };
+
+void S3Writer::TakeBuffer() {
+  if (buffer_.empty() && !spare_.empty()) {
+    buffer_ = std::move(spare_.back());
+    spare_.pop_back();
+    buffer_.clear();
+  }
+  buffer_.reserve(PartBytes());
+}
 
 absl::Status S3Writer::Begin() {
   write_id_ = client_.NewWriteId();
@@ -106,8 +122,7 @@ absl::Status S3Writer::Begin() {
 
 absl::Status S3Writer::BeginPart() {
   if (upload_.empty()) CAPSTAN_RETURN_IF_ERROR(Begin());
-  under_way_.push_back(std::make_unique<Upload>(Upload{++begun_, std::move(buffer_)}));
-  buffer_.clear();
+  under_way_.push_back(std::make_unique<Upload>(Upload{++begun_, std::exchange(buffer_, {})}));
   Upload& upload = *under_way_.back();
   upload.work = threads_.Begin([this, &upload] { upload.result = Send(upload); });
   // The next part is being filled meanwhile.
@@ -120,6 +135,7 @@ absl::Status S3Writer::EndPartsButFor(size_t left) {
     oldest.work.reset();
     CAPSTAN_RETURN_IF_ERROR(oldest.result.status());
     parts_.push_back(*std::move(oldest.result));
+    spare_.push_back(std::move(oldest.bytes));
     under_way_.pop_front();
   }
   return absl::OkStatus();
