@@ -133,7 +133,7 @@ v1::WorkerHeartbeatReply ChiefMachine::WorkerHeartbeat(const v1::WorkerHeartbeat
     reply.set_known(true);  // The chief that has come after knows better.
     return reply;
   }
-  Worker* worker = workers_.Find(request.name(), Incarnation{request.incarnation()});
+  Worker* worker = workers_.Find(request);
   if (worker != nullptr) {
     workers_.Hear(*worker, request, now);
     for (const v1::LeaseReport& report : request.leases()) TakeReport(*worker, report);

@@ -16,6 +16,14 @@ constexpr size_t kVoidRemembered = 8192;
 constexpr size_t kBadRecordsShown = 10;
 constexpr size_t kMaxNameBytes = 253;  // A DNS name.
 
+std::vector<MemberId> MembersNamed(const v1::WorkerHeartbeatRequest& request) {
+  std::vector<MemberId> ids;
+  for (const v1::MemberReport& report : request.members()) {
+    ids.push_back(MemberId{report.member()});
+  }
+  return ids;
+}
+
 void HearMember(const v1::MemberReport& report, absl::Time now, Member& member) {
   member.wants_lease = report.wants_lease();
   if (report.step_seconds() > 0) member.step_seconds = report.step_seconds();
@@ -100,10 +108,15 @@ bool Membership::KeepsMembers(const v1::RegisterWorkerRequest& request) {
   });
 }
 
-Worker* Membership::Find(const std::string& name, Incarnation incarnation) {
-  const auto worker = live_.find(name);
-  if (worker == live_.end() || worker->second.incarnation != incarnation) return nullptr;
-  return &worker->second;
+Worker* Membership::Find(const v1::WorkerHeartbeatRequest& request) {
+  const auto found = live_.find(request.name());
+  if (found == live_.end()) return nullptr;
+  Worker& worker = found->second;
+  if (worker.incarnation != Incarnation{request.incarnation()}) return nullptr;
+  const std::vector<MemberId> given = worker.member_ids();
+  const std::vector<MemberId> named = MembersNamed(request);
+  const bool agree = std::is_permutation(given.begin(), given.end(), named.begin(), named.end());
+  return agree ? &worker : nullptr;
 }
 
 Member* Membership::Find(MemberId id) {

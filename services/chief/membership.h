@@ -61,8 +61,9 @@ class Membership {
   // Errors as in ChiefMachine::RegisterWorker.
   absl::StatusOr<Registration> Register(const v1::RegisterWorkerRequest& request, absl::Time now);
 
-  // Null: not registered, or no longer.
-  Worker* Find(const std::string& name, Incarnation incarnation);
+  // Who speaks. Null: not registered, or no longer, or with other members than it has been given
+  // here: the answer that reached it was another chief's. Leases would go to members it lacks.
+  Worker* Find(const v1::WorkerHeartbeatRequest& request);
   Member* Find(MemberId id);
 
   // Takes in what a heartbeat says of the worker itself.

@@ -69,6 +69,18 @@ def digest_of(role):
     return digest
 
 
+def store_up(bucket, timeout=60):
+    """The cluster's object store serves the bucket. On a busy machine it says that it is ready and still answers 503."""
+    deadline = time.monotonic() + timeout
+    while True:
+        done = run(KUBE, "s3", "up", "--bucket", bucket, check=False)
+        if done.returncode == 0:
+            return
+        if "HTTP 503" not in done.stderr or time.monotonic() > deadline:
+            raise AssertionError(f"the object store does not come up: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+        time.sleep(0.5)
+
+
 def merged(*values):
     """Values over values, as helm merges them."""
     result = {}

@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
-from cluster import KUBE, Namespace, Release, merged, require_cluster, run
+from cluster import KUBE, Namespace, Release, merged, require_cluster, run, store_up
 from cluster_jobs import RECORDS, claim, in_bucket, ledger, ledger_times, record_lines, records, steady, synthetic
 
 EVERY = 3  # Seconds between checkpoints.
@@ -181,7 +181,7 @@ class RecoveryTest(unittest.TestCase):
         """MinIO of ../shared/kube; the store is away for a while, and everything is taken down and installed again."""
         with Namespace("capstan-e2e-bucket") as namespace:
             bucket = f"ctr-{int(time.time())}"
-            run(KUBE, "s3", "up", "--bucket", bucket)
+            store_up(bucket)
             values = merged(synthetic(400000, train={"batch_size": 64}), in_bucket(bucket, every="3s"),
                             {"worker": steady(20)})
             release = Release(namespace, "ctr", values)
@@ -192,7 +192,7 @@ class RecoveryTest(unittest.TestCase):
             run(KUBE, "s3", "down")
             release.until(lambda status: int(status["checkpoint"]["failures"]) > 0, "a checkpoint that fails")
             self.assertEqual(release.status()["state"], "JOB_STATE_RUNNING", "training does not wait for the store")
-            run(KUBE, "s3", "up", "--bucket", bucket)
+            store_up(bucket)
             before = release.until(lambda status: int(status["checkpoint"]["taken"]) > saved, "the next checkpoint")
             took = self.uninstall(release)
             release.install()

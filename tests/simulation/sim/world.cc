@@ -176,18 +176,37 @@ bool World::JobIsOver() {
   return state == v1::JOB_STATE_COMPLETED || state == v1::JOB_STATE_FAILED;
 }
 
+void World::FollowEnd() {
+  const ChiefProcess& chief = *ruling_chief();
+  if (!over_ && JobIsOver()) {
+    over_ = schedule_.elapsed();
+    failed_ = chief.state() == v1::JOB_STATE_FAILED;
+    if (failed_) CheckFailure(chief.Status().reason());
+  }
+  // The next chief tries again what has failed.
+  if (failed_ && chief.serves() && !JobIsOver()) {
+    over_.reset();
+    failed_ = false;
+  }
+}
+
+// Where nothing sound is left there is nothing to go on from.
+void World::CheckFailure(const std::string& reason) {
+  if (may_be_damaged() && !checks_.durable().AnySound()) return;
+  checks_.Violate(absl::StrCat("the job fails: ", reason));
+}
+
 Verdict World::Run() {
   absl::Duration next_look;
-  std::optional<absl::Duration> over;
   while (checks_.violation().empty()) {
     if (!schedule_.RunOne()) {
       checks_.Violate("NeverStuck: nothing happens any more");
       break;
     }
     const absl::Duration now = schedule_.elapsed();
-    if (!over && JobIsOver()) over = now;
-    if (over && now > std::max(*over, options_.troubles.until) + kAfterwards) break;
-    if (!over && now > options_.troubles.until + kPatience) {
+    FollowEnd();
+    if (over_ && now > std::max(*over_, options_.troubles.until) + kAfterwards) break;
+    if (!over_ && now > options_.troubles.until + kPatience) {
       checks_.Violate("NeverStuck: the job does not end");
     }
     if (schedule_.events() > kMostEvents) checks_.Violate("NeverStuck: too much happens");
@@ -201,7 +220,7 @@ Verdict World::Run() {
   return {.violation = checks_.violation(),
           .digest = schedule_.digest(),
           .events = schedule_.events(),
-          .length = over.value_or(schedule_.elapsed()),
+          .length = over_.value_or(schedule_.elapsed()),
           .timelines = checks_.timelines(),
           .terms = chiefs_begun_,
           .manifests = checks_.durable().manifests(),
@@ -218,13 +237,7 @@ void World::Look() {
 void World::CheckEnd() {
   if (!JobIsOver()) return checks_.Violate("NeverStuck: the job is not over any more");
   const v1::GetStatusReply status = ruling_chief()->Status();
-  // Where nothing sound is left there is nothing to go on from.
-  if (status.state() == v1::JOB_STATE_FAILED && may_be_damaged() && !checks_.durable().AnySound()) {
-    return;
-  }
-  if (status.state() != v1::JOB_STATE_COMPLETED) {
-    return checks_.Violate(absl::StrCat("the job fails: ", status.reason()));
-  }
+  if (status.state() == v1::JOB_STATE_FAILED) return CheckFailure(status.reason());
   if (status.examples() != job_.total_examples()) {
     checks_.Violate(absl::StrCat("the chief counts ", status.examples(), " examples of ",
                                  job_.total_examples()));

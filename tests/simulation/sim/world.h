@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,8 @@ class World : public Cast {
   void End(HostId host);
   void NextBlow();
   void Look();
+  void FollowEnd();  // Of the job: when it is over, and whether it may have failed.
+  void CheckFailure(const std::string& reason);
   bool may_be_damaged() const { return options_.troubles.store_weather.damage > 0; }
   void CheckEnd();
   void CheckModel(const v1::GetStatusReply& status);  // At the end, where it is in the store.
@@ -116,6 +119,8 @@ class World : public Cast {
   uint64_t incarnations_ = 0;
   uint64_t chiefs_begun_ = 0;
   uint64_t last_term_ = 0;
+  std::optional<absl::Duration> over_;  // Since when the job is.
+  bool failed_ = false;                 // And how.
 };
 
 }  // namespace capstan::sim

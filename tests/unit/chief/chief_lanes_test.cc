@@ -164,19 +164,14 @@ TEST(ChiefLanesTest, TakesTheLanesOfAStragglerAway) {
   crew.RegisterShards();
   std::map<std::string, v1::WorkerHeartbeatRequest> requests;
   for (const char* name : {"a", "b", "slow"}) {
-    v1::WorkerHeartbeatRequest& request = requests[name];
-    request.set_incarnation(crew.RegisterWorker(name));
-    request.set_name(name);
+    crew.RegisterWorker(name);
+    requests[name] = crew.HeartbeatOf(name);
   }
   const auto beat = [&](const std::string& name, double step_seconds) {
     v1::WorkerHeartbeatRequest& request = requests[name];
+    request.mutable_members(0)->set_step_seconds(step_seconds);
     const v1::WorkerHeartbeatReply reply = crew.machine.WorkerHeartbeat(request, crew.now);
-    for (const v1::Lease& lease : reply.leases()) {
-      *request.add_leases() = Crew::Partly(lease, 0);
-      request.mutable_members()->Clear();
-      request.add_members()->set_member(lease.member());
-      request.mutable_members(0)->set_step_seconds(step_seconds);
-    }
+    for (const v1::Lease& lease : reply.leases()) *request.add_leases() = Crew::Partly(lease, 0);
     return reply;
   };
   v1::WorkerHeartbeatReply slow;

@@ -77,11 +77,27 @@ TEST(ChiefMembershipTest, ASecondProcessOfTheNameReplacesTheFirst) {
   EXPECT_GT(after.leases(0).generation().count(), before.leases(0).generation().count());
   EXPECT_NE(after.leases(0).member(), before.leases(0).member());
 
-  v1::WorkerHeartbeatRequest old;
-  old.set_name("w");
+  v1::WorkerHeartbeatRequest old = crew.HeartbeatOf("w");
   old.set_incarnation(5);
   EXPECT_FALSE(crew.machine.WorkerHeartbeat(old, crew.now).known());
   EXPECT_EQ(crew.RegisterWorker("w", 5), 0u) << "an old incarnation must not come back";
+}
+
+TEST(ChiefMembershipTest, AWorkerWhoseMembersAreAnotherChiefsIsNotKnown) {
+  Crew crew({.tasks = 1});
+  crew.RegisterShards();
+  crew.RegisterWorker("w", 5);
+  v1::WorkerHeartbeatRequest request = crew.HeartbeatOf("w");
+  const uint64_t given = request.members(0).member();
+  request.mutable_members(0)->set_member(given + 1);
+  request.mutable_members(0)->set_wants_lease(true);
+  const v1::WorkerHeartbeatReply reply = crew.machine.WorkerHeartbeat(request, crew.now);
+  EXPECT_FALSE(reply.known());
+  EXPECT_THAT(reply.leases(), IsEmpty()) << "nobody would work on it";
+  // It is told whose members it should have, and begins anew.
+  crew.RegisterWorker("w", 5, {given + 1});
+  EXPECT_EQ(crew.HeartbeatOf("w").members(0).member(), given);
+  EXPECT_THAT(crew.Heartbeat("w").leases(), SizeIs(1));
 }
 
 TEST(ChiefMembershipTest, AWorkerSilentForALeaseLosesItsWorkToOthersAtItsPrefix) {
@@ -157,11 +173,8 @@ TEST(ChiefMembershipTest, AMemberJoinsTheQuorumAtTheSlowestClock) {
   crew.RegisterShards();
   crew.RegisterWorker("slow");
   const v1::Lease lease = crew.Heartbeat("slow").leases(0);
-  v1::WorkerHeartbeatRequest request;
-  request.set_name("slow");
-  request.set_incarnation(101);
+  v1::WorkerHeartbeatRequest request = crew.HeartbeatOf("slow");
   *request.add_leases() = Crew::Partly(lease, 1);
-  request.add_members()->set_member(lease.member());
   request.mutable_members(0)->set_clock(40);
   crew.machine.WorkerHeartbeat(request, crew.now);
   crew.RegisterWorker("joins");

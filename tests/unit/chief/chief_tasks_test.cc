@@ -164,9 +164,8 @@ TEST(ChiefTasksTest, FailsWhenAllWorkersTogetherHaveSkippedTooManyRecords) {
   Crew crew({.max_bad_records = 3});
   crew.RegisterShards();
   for (const char* name : {"a", "b"}) {
-    v1::WorkerHeartbeatRequest request;
-    request.set_name(name);
-    request.set_incarnation(crew.RegisterWorker(name));
+    crew.RegisterWorker(name);
+    v1::WorkerHeartbeatRequest request = crew.HeartbeatOf(name);
     request.mutable_report()->set_bad_records(2);
     request.mutable_report()->add_bad_record_examples("train.csv:7: no label");
     EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);

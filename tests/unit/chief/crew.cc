@@ -254,16 +254,21 @@ uint64_t Crew::RegisterWorker(const std::string& name, uint64_t incarnation,
   return request.incarnation();
 }
 
+v1::WorkerHeartbeatRequest Crew::HeartbeatOf(const std::string& name) const {
+  const auto& [incarnation, members] = workers_.at(name);
+  v1::WorkerHeartbeatRequest request;
+  request.set_name(name);
+  request.set_incarnation(incarnation);
+  for (uint64_t id : members) request.add_members()->set_member(id);
+  return request;
+}
+
 v1::WorkerHeartbeatReply Crew::Heartbeat(const std::string& name,
                                          const std::vector<v1::LeaseReport>& reports, bool wants,
                                          bool draining) {
-  v1::WorkerHeartbeatRequest request;
-  request.set_name(name);
-  request.set_incarnation(workers_[name].first);
+  v1::WorkerHeartbeatRequest request = HeartbeatOf(name);
   request.set_draining(draining);
-  for (uint64_t id : workers_[name].second) {
-    v1::MemberReport& member = *request.add_members();
-    member.set_member(id);
+  for (v1::MemberReport& member : *request.mutable_members()) {
     member.set_wants_lease(wants && !draining);
   }
   for (const v1::LeaseReport& report : reports) *request.add_leases() = report;

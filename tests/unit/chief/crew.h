@@ -62,6 +62,8 @@ class Crew {
   // ---- workers ----
   uint64_t RegisterWorker(const std::string& name, uint64_t incarnation = 0,
                           const std::vector<uint64_t>& members = {});
+  // What it says when it has nothing to say.
+  v1::WorkerHeartbeatRequest HeartbeatOf(const std::string& name) const;
   v1::WorkerHeartbeatReply Heartbeat(const std::string& name,
                                      const std::vector<v1::LeaseReport>& reports = {},
                                      bool wants = true, bool draining = false);
