@@ -180,6 +180,8 @@ void ChiefMachine::OnShardReplaced(uint32_t shard, absl::Time now) {
 }
 
 void ChiefMachine::OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply, absl::Time now) {
+  // It may have heard of a later chief; the store knows.
+  if (absl::IsFailedPrecondition(reply.status())) keeper_.Note();
   const std::optional<ShardCalls::Answer> answer = calls_.OnReply(call, std::move(reply), now);
   if (answer) {
     const Shard* shard = shards_.Find(answer->shard);

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"refuse", "keep"}))
       ->capture_default_str();
   app.add_option("--listen", options.listen, "host:port of the service; port 0: any free one")
+      ->check(capstan::AddressMistake)
       ->capture_default_str();
   capstan::AddServiceFlags(app, "chief", options.service);
   app.add_option("--grace", options.grace_seconds,

@@ -11,12 +11,16 @@
 int main(int argc, char** argv) {
   capstan::ps::ProcessOptions options;
   CLI::App app("Capstan's PS shard: holds parameters, answers pulls, applies pushes.");
-  app.add_option("--chief", options.chief, "host:port of the chief")->required();
+  app.add_option("--chief", options.chief, "host:port of the chief")
+      ->required()
+      ->check(capstan::AddressMistake);
   app.add_option("--index", options.index, "which shard this is; default: the hostname's ordinal")
       ->check(CLI::Range(0, 9999));
   app.add_option("--listen", options.listen, "host:port for pulls and pushes; port 0: any free one")
+      ->check(capstan::AddressMistake)
       ->capture_default_str();
-  app.add_option("--advertise", options.advertise, "host:port that others are told");
+  app.add_option("--advertise", options.advertise, "host:port that others are told")
+      ->check(capstan::AddressMistake);
   capstan::AddServiceFlags(app, "ps", options.service);
   app.add_option("--chief-deadline", options.chief_deadline_seconds,
                  "seconds to wait for the chief before giving up")

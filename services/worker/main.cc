@@ -88,7 +88,9 @@ int main(int argc, char** argv) {
   capstan::worker::Flags flags;
   flags.name = capstan::HostName();
   CLI::App app("Capstan's worker: leases tasks, computes gradients, pushes them.");
-  app.add_option("--chief", flags.chief, "host:port of the chief")->required();
+  app.add_option("--chief", flags.chief, "host:port of the chief")
+      ->required()
+      ->check(capstan::AddressMistake);
   app.add_option("--name", flags.name, "name in the job, unique among the workers")
       ->capture_default_str();
   app.add_option("--host", flags.host, "address to listen on")->capture_default_str();

@@ -191,6 +191,15 @@ class HostilePeersTest(unittest.TestCase):
                     peer.send(start + noise)
                     self.assertTrue(peer.is_sent_away())
 
+    def test_tls_is_sent_away(self):
+        hello = bytes.fromhex("16 03 01 00 f4 01 00 00 f0 03 03") + random.Random(2).randbytes(233)
+        with self.unharmed(), contextlib.ExitStack() as stack:
+            for _ in range(1000):  # Handshakes that go no further.
+                stack.enter_context(Peer(self.port, greet=False)).send(hello)
+            with Peer(self.port, greet=False) as peer:
+                peer.send(hello)
+                self.assertTrue(peer.is_sent_away())
+
     def test_a_byte_a_moment_holds_nobody_up(self):
         with self.unharmed(), contextlib.ExitStack() as stack:
             peers = [stack.enter_context(Peer(self.port, greet=False)) for _ in range(100)]
@@ -244,6 +253,20 @@ class HostilePeersTest(unittest.TestCase):
             for _ in range(64 * MIB // len(endless)):  # gRPC 1.51 may keep them; see docs/bad-input.md.
                 if not peer.send(frame(http2.CONTINUATION, endless, stream=1)):
                     break
+
+    def test_headers_above_the_limit_with_a_te_that_is_none(self):
+        def headers(scheme=b"http", te=b"trailers", more=b""):
+            return (http2.field(b":method", b"POST") + http2.field(b":scheme", scheme)
+                    + http2.field(b":path", PUSH.encode()) + http2.field(b":authority", b"localhost")
+                    + http2.field(b"te", te) + http2.field(b"content-type", b"application/grpc") + more)
+        large = b"".join(http2.field(b"x-%d" % i, b"y" * 100) for i in range(90))
+        with self.unharmed():
+            for nonsense in (headers(te=b"x"), headers(scheme=b"x"),
+                             headers(more=http2.field(b"grpclb_client_stats", b"x"))):
+                with Peer(self.port) as peer:
+                    peer.send(frame(http2.HEADERS, nonsense + large, http2.END_HEADERS | http2.END_STREAM, 1))
+                    answers = {kind for kind, _, stream, _ in peer.frames(5, until=http2.RST_STREAM) if stream == 1}
+                    self.assertTrue(answers & {http2.RST_STREAM, http2.HEADERS}, "neither answered nor refused")
 
     def test_more_streams_than_one_connection_may_have(self):
         with self.unharmed(), Peer(self.port) as peer:

@@ -39,6 +39,11 @@ absl::Status Malformed(absl::string_view what) {
   return absl::DataLossError(absl::StrCat(what, " is malformed"));
 }
 
+// A file whose checksums agree and that contradicts itself is damaged all the same.
+absl::Status AsDamage(const absl::Status& status) {
+  return status.ok() ? status : absl::DataLossError(status.message());
+}
+
 // Of one optimizer's state into another's: only where both mean the same.
 bool Compatible(uint32_t stored, v1::OptimizerKind wanted) {
   const auto is_adam = [](uint32_t kind) {
@@ -72,7 +77,8 @@ class Decoder {
   const std::string parent_;
   DecodedPartition& result_;
   std::vector<float> state_;
-  absl::flat_hash_set<uint32_t> read_;  // Tables.
+  absl::flat_hash_set<uint32_t> read_tables_;
+  absl::flat_hash_set<BlockId> read_blocks_;
 };
 
 absl::StatusOr<std::string_view> Decoder::Expect(BlockKind kind, absl::string_view name) {
@@ -149,7 +155,7 @@ absl::StatusOr<Table*> Decoder::FindTable(const TableHeader& header) {
         " slots and optimizer ", header.optimizer, ", the job has ", table->dim(), ", ",
         table->slot_count(), " and ", static_cast<int>(table->spec().optimizer().kind())));
   }
-  if (!read_.insert(header.table).second) {
+  if (!read_tables_.insert(header.table).second) {
     return absl::DataLossError(absl::StrCat("table ", header.table, " occurs twice"));
   }
   return table;
@@ -218,7 +224,8 @@ absl::StatusOr<uint64_t> Decoder::ReadRows(Table& table) {
     row.touched_examples = reader.Number<uint64_t>();
     reader.Floats(absl::MakeSpan(state_));
     row.state = state_;
-    CAPSTAN_RETURN_IF_ERROR(delta() ? table.RestoreChangedRow(row) : table.RestoreRow(row));
+    CAPSTAN_RETURN_IF_ERROR(
+        AsDamage(delta() ? table.RestoreChangedRow(row) : table.RestoreRow(row)));
   }
   return count;
 }
@@ -235,7 +242,7 @@ absl::StatusOr<uint64_t> Decoder::ReadCandidates(Table& table) {
     Candidate candidate;
     candidate.key = reader.Number<uint64_t>();
     candidate.seen = reader.Number<uint32_t>();
-    CAPSTAN_RETURN_IF_ERROR(table.RestoreCandidate(candidate));
+    CAPSTAN_RETURN_IF_ERROR(AsDamage(table.RestoreCandidate(candidate)));
   }
   return count;
 }
@@ -260,6 +267,9 @@ absl::Status Decoder::ReadDense() {
       wanted->length != stored.length || !Compatible(optimizer, blocks.optimizer_kind(stored.id))) {
     return absl::FailedPreconditionError(
         absl::StrCat("dense block ", Raw(stored.id), " is not as the job has it"));
+  }
+  if (!read_blocks_.insert(stored.id).second) {
+    return absl::DataLossError(absl::StrCat("dense block ", Raw(stored.id), " occurs twice"));
   }
   state_.resize(floats);
   reader.Floats(absl::MakeSpan(state_));

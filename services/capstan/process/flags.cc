@@ -2,6 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "capstan/base/version.h"
 
 namespace capstan {
@@ -23,6 +26,16 @@ void AddServiceFlags(CLI::App& app, const std::string& program, ServiceOptions& 
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   app.set_version_flag("--version", VersionLine(program));
+}
+
+std::string AddressMistake(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  int port = -1;
+  const bool is_one = colon != std::string::npos && colon > 0 &&
+                      absl::SimpleAtoi(absl::string_view(address).substr(colon + 1), &port) &&
+                      port >= 0 && port <= kMostPorts;
+  if (is_one) return "";
+  return absl::StrCat(address, " is not host:port, with a port from 0 to ", kMostPorts);
 }
 
 std::optional<int> ParseFlags(CLI::App& app, int argc, char** argv) {

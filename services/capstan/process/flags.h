@@ -17,6 +17,10 @@ namespace capstan {
 // `options` holds; it must outlive the parsing.
 void AddServiceFlags(CLI::App& app, const std::string& program, ServiceOptions& options);
 
+// A check of a flag: what is wrong with `address`, which is to be host:port; empty: nothing. gRPC
+// takes a port above 65535 for another one.
+std::string AddressMistake(const std::string& address);
+
 // An exit code if the process is to end: 0 after --help or --version, 2 for a mistake, each with
 // its text written.
 std::optional<int> ParseFlags(CLI::App& app, int argc, char** argv);

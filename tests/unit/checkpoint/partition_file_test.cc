@@ -1,5 +1,11 @@
 #include "capstan/checkpoint/partition_file.h"
 
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "capstan/checkpoint/blocks.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/checkpoint/small_partition.h"
@@ -70,6 +76,82 @@ TEST(PartitionFileTest, FindsABlockThatIsMissing) {
   const size_t at = file.find("ledger") - 16;
   file.erase(at, 12 + 4 + 6 + 4);
   EXPECT_THAT(std::string(Decode(file).status().message()), testing::HasSubstr("out of place"));
+}
+
+// The file with these payloads in the place of its own, under checksums that agree.
+using Payloads = std::vector<std::pair<BlockKind, std::string>>;
+
+Payloads PayloadsOf(std::string_view file) {
+  BlockReader reader = *BlockReader::Open(file);
+  Payloads payloads;
+  for (BlockView block = *reader.Next(); block.kind != BlockKind::kEnd; block = *reader.Next()) {
+    payloads.emplace_back(block.kind, block.payload);
+  }
+  return payloads;
+}
+
+std::string FileOf(const Payloads& payloads) {
+  BlockWriter writer;
+  for (const auto& [kind, payload] : payloads) {
+    writer.Begin(kind);
+    writer.bytes() += payload;
+    writer.Finish();
+  }
+  return std::move(writer).TakeFile();
+}
+
+std::string& FirstOf(BlockKind kind, Payloads& payloads) {
+  for (auto& [other, payload] : payloads) {
+    if (other == kind) return payload;
+  }
+  ADD_FAILURE() << "no such block";
+  return payloads.front().second;
+}
+
+void ExpectDamage(const Payloads& payloads, const char* why) {
+  const absl::Status status = Decode(FileOf(payloads)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr(why));
+}
+
+constexpr size_t kRowsAt = 24;            // In a table's header.
+constexpr size_t kCountBytes = 4;         // In front of the rows of a block,
+constexpr size_t kRowBytes = 20 + 7 * 4;  // each with key, frequency, touched; weights, Adam's.
+
+TEST(PartitionFileTest, ANumberOfRowsThatLiesIsDamage) {
+  Payloads payloads = PayloadsOf(EncodedSmallPartition());
+  ASSERT_TRUE(Decode(FileOf(payloads)).ok());
+  FirstOf(BlockKind::kTableHeader, payloads)[kRowsAt] = 2;
+  ExpectDamage(payloads, "number of rows");
+  FirstOf(BlockKind::kTableHeader, payloads)[kRowsAt] = 4;
+  ExpectDamage(payloads, "in the place of the rows");
+}
+
+TEST(PartitionFileTest, ARowThatOccursTwiceIsDamage) {
+  Payloads payloads = PayloadsOf(EncodedSmallPartition());
+  std::string& rows = FirstOf(BlockKind::kRows, payloads);
+  ASSERT_EQ(rows.size(), kCountBytes + 3 * kRowBytes);
+  rows.replace(kCountBytes, kRowBytes, rows.substr(kCountBytes + kRowBytes, kRowBytes));
+  ExpectDamage(payloads, "occurs twice");
+}
+
+TEST(PartitionFileTest, ADenseBlockThatOccursTwiceIsDamage) {
+  v1::JobSpec job = SmallJob();
+  job.set_partition_count(1);  // Both tensors are in it.
+  const auto store = *PartitionStore::Create(job, LayoutOf(job), PartitionIndex{0});
+  Payloads payloads = PayloadsOf(EncodePartition(*store, {.partition_count = 1}));
+  ASSERT_EQ(payloads.back().first, BlockKind::kDense);
+  payloads.back().second = FirstOf(BlockKind::kDense, payloads);
+  const absl::Status status = Decode(FileOf(payloads), job, PartitionIndex{0}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("occurs twice"));
+}
+
+TEST(PartitionFileTest, APartitionWithoutRowsComesBack) {
+  const std::string file = EncodedSmallPartition(/*rows=*/0);
+  const absl::StatusOr<DecodedPartition> decoded = Decode(file);
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->store->row_count(), 0u);
 }
 
 TEST(PartitionFileTest, RefusesANewerFormatByName) {

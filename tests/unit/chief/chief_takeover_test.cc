@@ -294,5 +294,19 @@ TEST(ChiefTakeoverTest, AnOlderChiefStopsAndTellsNobodyAnythingMore) {
   EXPECT_THAT(crew.views, SizeIs(views));
 }
 
+TEST(ChiefTakeoverTest, AnOlderChiefFindsOutWhenAShardRefusesIt) {
+  Crew crew(Job());
+  crew.hold_calls = true;
+  crew.RegisterShards();
+  ASSERT_THAT(crew.held, SizeIs(2)) << "the loads, with nothing else to do until they are answered";
+  crew.state_status = absl::AbortedError("a chief of term 2 has written");
+  crew.Advance(absl::Seconds(5));
+  EXPECT_FALSE(crew.machine.superseded());
+  const absl::Status refusal = absl::FailedPreconditionError("the order is of term 1");
+  crew.machine.OnShardReply(crew.held[0].call, refusal, crew.now);
+  crew.Advance(absl::Seconds(1));
+  EXPECT_TRUE(crew.machine.superseded());
+}
+
 }  // namespace
 }  // namespace capstan::chief
