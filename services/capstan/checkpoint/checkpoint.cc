@@ -40,10 +40,7 @@ absl::StatusOr<std::string> ReadSavedFile(ObjectStore& folder, const v1::SavedFi
     return absl::DataLossError(absl::StrCat(file.name(), " is shorter than the manifest says"));
   }
   CAPSTAN_RETURN_IF_ERROR(object.status());
-  if (object->size != ObjectBytes(file)) {
-    return absl::DataLossError(absl::StrCat(file.name(), " has ", object->size,
-                                            " bytes, the manifest names ", ObjectBytes(file)));
-  }
+  CAPSTAN_RETURN_IF_ERROR(CheckObjectBytes(file, object->size));
   const uint32_t crc = Crc32c(object->bytes);
   if (crc == file.crc32c()) return std::move(object->bytes);
   return absl::DataLossError(
@@ -59,6 +56,12 @@ std::string PartitionFileName(PartitionIndex partition) {
 
 uint64_t ObjectBytes(const v1::SavedFile& file) {
   return file.object_bytes() == 0 ? file.bytes() : file.object_bytes();
+}
+
+absl::Status CheckObjectBytes(const v1::SavedFile& file, uint64_t bytes) {
+  if (bytes == ObjectBytes(file)) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(file.name(), " has ", bytes, " bytes, the manifest names ", ObjectBytes(file)));
 }
 
 absl::StatusOr<DecodedPartition> ReadPartitionFile(ObjectStore& folder, const v1::SavedFile& file,

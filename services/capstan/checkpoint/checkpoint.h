@@ -25,6 +25,8 @@ std::string PartitionFileName(PartitionIndex partition);
 
 // Bytes of the object that the file is in.
 uint64_t ObjectBytes(const v1::SavedFile& file);
+// DATA_LOSS if that object has another length.
+absl::Status CheckObjectBytes(const v1::SavedFile& file, uint64_t bytes);
 
 // Reads what the manifest's entry names, and refuses it with DATA_LOSS if its size, that of its
 // object or its checksum is another. See DecodePartition.

@@ -42,9 +42,7 @@ absl::Status CheckSizes(const v1::Manifest& manifest, const Sizes& sizes) {
   for (const v1::SavedFile& file : manifest.files()) {
     const auto found = sizes.find(file.name());
     if (found == sizes.end()) return absl::DataLossError(absl::StrCat(file.name(), " is missing"));
-    if (found->second == ObjectBytes(file)) continue;
-    return absl::DataLossError(absl::StrCat(file.name(), " has ", found->second,
-                                            " bytes, the manifest names ", ObjectBytes(file)));
+    CAPSTAN_RETURN_IF_ERROR(CheckObjectBytes(file, found->second));
   }
   return absl::OkStatus();
 }
