@@ -103,9 +103,12 @@ void ControlLoop::Perform(PublishView& action) {
 
 template <typename Reply, typename Request>
 void ControlLoop::Call(const CallShard& action, const char* method, const Request& request) {
-  Channel& channel = channels_[action.address];
-  if (channel == nullptr) channel = NewChannel(action.address);
-  loop_.Call<Reply>(channel, method, request, action.deadline,
+  // Another process gets a new channel: the old one may lead to a machine that is gone.
+  Peer& shard = shards_[action.shard];
+  if (shard.address != action.address || shard.incarnation != action.incarnation) {
+    shard = {action.address, action.incarnation, NewChannel(action.address)};
+  }
+  loop_.Call<Reply>(shard.channel, method, request, action.deadline,
                     [this, call = action.call](absl::StatusOr<Reply> reply) {
                       absl::MutexLock lock(&mu_);
                       machine_.OnShardReply(call, AsShardReply(std::move(reply)),

@@ -80,8 +80,13 @@ class ControlLoop {
   void Call(const CallShard& action, const char* method, const Request& request);
 
   const Parts parts_;
-  EventLoop loop_;                           // Of the loop's thread, except Post.
-  std::map<std::string, Channel> channels_;  // By address; of the loop's thread.
+  EventLoop loop_;  // Of the loop's thread, except Post.
+  struct Peer {
+    std::string address;
+    uint64_t incarnation = 0;
+    Channel channel;
+  };
+  std::map<uint32_t, Peer> shards_;  // By index; of the loop's thread.
 
   absl::Mutex mu_;
   ChiefMachine machine_ ABSL_GUARDED_BY(mu_);

@@ -73,6 +73,7 @@ std::vector<CallShard> ShardCalls::TakeDue(const v1::View& view, absl::Time now)
     action.call = call.attempt;
     action.shard = key.second;
     action.address = info->address();
+    action.incarnation = info->incarnation();
     action.deadline = call.deadline;
     action.request = call.request;
     SetHeader(view, *info, action.request);
