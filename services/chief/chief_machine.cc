@@ -190,6 +190,7 @@ void ChiefMachine::OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply,
     if (present) OnAnswer(*answer, now);
   }
   boundary_.OnCommitted(calls_);
+  if (boundary_.reached()) work_.lanes()->TakeCursors(boundary_.held());
   Advance(now);
 }
 

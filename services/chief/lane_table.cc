@@ -95,6 +95,13 @@ void LaneTable::TakeDone(size_t l, const v1::LaneTaskDone& done, ReportOutcome& 
   outcome.closes.push_back(std::move(close));
 }
 
+void LaneTable::TakeCursors(const v1::HoldRoundsReply& held) {
+  const size_t told = std::min(lanes_.size(), static_cast<size_t>(held.lanes_size()));
+  for (size_t l = 0; l < told; ++l) {
+    lanes_[l].cursor = std::max(lanes_[l].cursor, held.lanes(static_cast<int>(l)).cursor());
+  }
+}
+
 ReportOutcome LaneTable::Adopt(const v1::LeaseReport& report) {
   if (report.kind() != v1::LEASE_KIND_LANE || report.lane() >= lanes_.size()) return {};
   Lane& lane = lanes_[report.lane()];

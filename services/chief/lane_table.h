@@ -35,6 +35,9 @@ class LaneTable {
   // A report by the worker of `members`. Generations that are not the present ones change nothing.
   ReportOutcome Report(std::span<const MemberId> members, const v1::LeaseReport& report);
 
+  // What the keeper says at a boundary of rounds, of every lane: its holder may tell of it later.
+  void TakeCursors(const v1::HoldRoundsReply& held);
+
   // A report of a lease that an earlier chief granted, of which this one does not know: the lane is
   // that worker's, unless another has it.
   ReportOutcome Adopt(const v1::LeaseReport& report);

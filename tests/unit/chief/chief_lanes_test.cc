@@ -189,6 +189,24 @@ TEST(ChiefLanesTest, TakesTheLanesOfAStragglerAway) {
   EXPECT_EQ(crew.machine.view().members_size(), 2);
 }
 
+TEST(ChiefLanesTest, CountsAtABoundaryWhatAHolderHasNotToldYet) {
+  Crew crew({.tasks = 8, .lanes = 2, .max_steps = 1});
+  crew.RegisterShards();
+  crew.RegisterWorker("tells");
+  crew.RegisterWorker("later");
+  v1::LeaseReport report = Crew::Partly(crew.Heartbeat("tells").leases(0), 1);
+  report.set_round(2);
+  const v1::LeaseReport before = Crew::Partly(crew.Heartbeat("later").leases(0), 0);
+  crew.round = 1;
+  crew.lane_cursors = {1, 1};
+  crew.Heartbeat("tells", {report});
+  crew.Heartbeat("later", {before});
+  crew.Heartbeat("tells");
+  crew.Heartbeat("later");
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(crew.Status().examples(), 20u);
+}
+
 TEST(ChiefLanesTest, EvaluatesAtARoundBoundaryAndThenLetsRoundsGoOn) {
   Crew crew({.tasks = 4, .eval_tasks = 1, .epochs = 2, .lanes = 2});
   crew.RegisterShards();
