@@ -97,9 +97,11 @@ v1::TaskProgress ChiefMachine::ProgressOfNow() const {
   progress.set_examples(progress_.examples());
   progress.set_steps(progress_.steps());
   if (!boundary_.reached()) return progress;
+  // As of the round of the boundary, whatever holders have told since.
   const v1::HoldRoundsReply& held = boundary_.held();
   *progress.mutable_last_closed() = held.last();
   for (int lane = 0; lane < std::min(progress.lanes_size(), held.lanes_size()); ++lane) {
+    progress.mutable_lanes(lane)->set_cursor(held.lanes(lane).cursor());
     progress.mutable_lanes(lane)->set_ended(held.lanes(lane).ended());
   }
   return progress;
