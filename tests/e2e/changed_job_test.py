@@ -69,7 +69,7 @@ class ChangedJobTest(LedgerCase):
             crew.add_chief(crew.address)
             self.goes_on(crew, "1 file more")
             self.assertIn("1 file longer", crew.status().job_change)
-            self.assertEqual(self.pending(crew), 1)
+            crew.until(lambda: self.pending(crew) == 1, "the metric")
             self.assertEqual(crew.status().timeline, timeline, "nothing was thrown away")
             crew.kill_all()
             crew.begin()

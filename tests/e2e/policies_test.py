@@ -128,6 +128,9 @@ class PoliciesTest(unittest.TestCase):
             with self.crew(f"sparse: {{policy: async, aggregate: {k}}}", 50 * BATCH, shards=1, slow={},
                            overrides=["partition_count=1"]) as crew:
                 crew.until_state("COMPLETED")
+                # A worker tells of its last step a moment later.
+                crew.until(lambda: sum(series(crew.scrape(f"worker-{i}"), "capstan_worker_samples_total")[""]
+                                       for i in range(3)) == self.records, "the last steps")
                 pushes = sum(self.steps(crew, f"worker-{i}") for i in range(3))
                 versions[k] = math.ceil(pushes / k)  # The leftovers make one more.
                 crew.until(lambda: self.sum_of(crew, "capstan_model_version") == versions[k],
