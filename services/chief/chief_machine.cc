@@ -189,8 +189,7 @@ void ChiefMachine::OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply,
     const bool present = shard != nullptr && Raw(shard->incarnation) == answer->incarnation;
     if (present) OnAnswer(*answer, now);
   }
-  boundary_.OnCommitted(calls_);
-  if (boundary_.reached()) work_.lanes()->TakeCursors(boundary_.held());
+  if (boundary_.OnCommitted(calls_)) work_.lanes()->TakeCursors(boundary_.held());
   Advance(now);
 }
 

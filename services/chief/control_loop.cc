@@ -103,12 +103,9 @@ void ControlLoop::Perform(PublishView& action) {
 
 template <typename Reply, typename Request>
 void ControlLoop::Call(const CallShard& action, const char* method, const Request& request) {
-  // Another process gets a new channel: the old one may lead to a machine that is gone.
-  Peer& shard = shards_[action.shard];
-  if (shard.address != action.address || shard.incarnation != action.incarnation) {
-    shard = {action.address, action.incarnation, NewChannel(action.address)};
-  }
-  loop_.Call<Reply>(shard.channel, method, request, action.deadline,
+  ProcessChannel& shard = shards_[action.shard];
+  shard.LeadTo(action.address, action.incarnation);
+  loop_.Call<Reply>(shard.channel(), method, request, action.deadline,
                     [this, call = action.call](absl::StatusOr<Reply> reply) {
                       absl::MutexLock lock(&mu_);
                       machine_.OnShardReply(call, AsShardReply(std::move(reply)),

@@ -14,8 +14,8 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "capstan/base/clock.h"
-#include "capstan/rpc/channel.h"
 #include "capstan/rpc/event_loop.h"
+#include "capstan/rpc/process_channel.h"
 #include "chief/chief_machine.h"
 #include "chief/chief_metrics.h"
 #include "chief/curve_file.h"
@@ -80,13 +80,8 @@ class ControlLoop {
   void Call(const CallShard& action, const char* method, const Request& request);
 
   const Parts parts_;
-  EventLoop loop_;  // Of the loop's thread, except Post.
-  struct Peer {
-    std::string address;
-    uint64_t incarnation = 0;
-    Channel channel;
-  };
-  std::map<uint32_t, Peer> shards_;  // By index; of the loop's thread.
+  EventLoop loop_;                             // Of the loop's thread, except Post.
+  std::map<uint32_t, ProcessChannel> shards_;  // By index; of the loop's thread.
 
   absl::Mutex mu_;
   ChiefMachine machine_ ABSL_GUARDED_BY(mu_);

@@ -28,8 +28,10 @@ void RoundBoundary::OnHeld(const v1::HoldRoundsReply& reply, const std::vector<u
   for (uint32_t shard : shards) calls.Send(Purpose::kCommit, shard, request, deadline);
 }
 
-void RoundBoundary::OnCommitted(const ShardCalls& calls) {
-  if (state_ == State::kCommitting && !calls.Pending(Purpose::kCommit)) state_ = State::kReached;
+bool RoundBoundary::OnCommitted(const ShardCalls& calls) {
+  if (state_ != State::kCommitting || calls.Pending(Purpose::kCommit)) return false;
+  state_ = State::kReached;
+  return true;
 }
 
 void RoundBoundary::Release(uint32_t keeper, absl::Duration deadline, ShardCalls& calls) {

@@ -24,7 +24,8 @@ class RoundBoundary {
   // The answers to its calls. `shards` are all that hold partitions.
   void OnHeld(const v1::HoldRoundsReply& reply, const std::vector<uint32_t>& shards,
               absl::Duration deadline, ShardCalls& calls);
-  void OnCommitted(const ShardCalls& calls);
+  // True: the boundary has just been reached.
+  bool OnCommitted(const ShardCalls& calls);
 
   // Lets rounds open again, also those that an earlier chief holds back.
   void Release(uint32_t keeper, absl::Duration deadline, ShardCalls& calls);

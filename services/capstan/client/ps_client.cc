@@ -54,16 +54,13 @@ PsClient::~PsClient() {
 
 bool PsClient::SetView(const v1::View& view) {
   if (OrderOf(view.epoch()) <= OrderOf(view_.epoch())) return false;
-  absl::flat_hash_map<uint32_t, Shard> shards;
+  absl::flat_hash_map<uint32_t, ProcessChannel> shards;
   for (const v1::ShardInfo& info : view.shards()) {
-    Shard& shard = shards[info.index()];
-    const auto known = shards_.find(info.index());
-    // A shard that comes back as another process gets a new channel: the old one may be in its
-    // back-off.
-    const bool same = known != shards_.end() && known->second.address == info.address() &&
-                      known->second.incarnation == info.incarnation();
-    shard = same ? known->second
-                 : Shard{info.address(), info.incarnation(), NewChannel(info.address())};
+    ProcessChannel& shard = shards[info.index()];
+    if (const auto known = shards_.find(info.index()); known != shards_.end()) {
+      shard = known->second;
+    }
+    shard.LeadTo(info.address(), info.incarnation());
   }
   const bool complete = view.owners().empty() ||
                         (static_cast<uint32_t>(view.owners_size()) == map_.partition_count() &&
@@ -83,13 +80,13 @@ v1::RequestHeader PsClient::Header(ShardIndex shard, uint64_t clock) const {
   header.set_member(Raw(options_.member));
   header.set_clock(clock);
   const auto found = shards_.find(static_cast<uint32_t>(Raw(shard)));
-  if (found != shards_.end()) header.set_target_incarnation(found->second.incarnation);
+  if (found != shards_.end()) header.set_target_incarnation(found->second.incarnation());
   return header;
 }
 
 Channel PsClient::ChannelOf(ShardIndex shard) const {
   const auto found = shards_.find(static_cast<uint32_t>(Raw(shard)));
-  return found == shards_.end() ? nullptr : found->second.channel;
+  return found == shards_.end() ? nullptr : found->second.channel();
 }
 
 RequestId PsClient::Pull(ShardIndex shard, const RequestPlan& plan, const PullOptions& options,

@@ -28,6 +28,7 @@
 #include "capstan/consistency/closed_set.h"
 #include "capstan/consistency/stream_ledger.h"
 #include "capstan/rpc/event_loop.h"
+#include "capstan/rpc/process_channel.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
 
@@ -158,11 +159,6 @@ class PsClient {
                       const PushSource& source);
 
  private:
-  struct Shard {
-    std::string address;
-    uint64_t incarnation = 0;
-    Channel channel;
-  };
   class Request;
   class PullRequest;
   class PushRequest;
@@ -176,7 +172,7 @@ class PsClient {
   const ParameterMap& map_;
   const PsClientOptions options_;
   v1::View view_;
-  absl::flat_hash_map<uint32_t, Shard> shards_;
+  absl::flat_hash_map<uint32_t, ProcessChannel> shards_;
   absl::flat_hash_map<uint64_t, std::unique_ptr<Request>> requests_;
   uint64_t last_id_ = 0;
   // Replies may come after the client has gone; shared with nobody, only watched.
