@@ -30,9 +30,10 @@ function(capstan_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/services ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  # A program with sanitizers on a busy machine takes seconds to list its tests.
+  # A program with sanitizers on a busy machine takes seconds to list its tests. Values would be
+  # bytes and addresses, other ones at each run.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "${name}/"
-    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+    NO_PRETTY_VALUES PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
   if(CAPSTAN_SANITIZE)
     # What is optimised is the code under test; its tests compile in half the time without.
     target_compile_options(${name} PRIVATE -O0)

@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <tuple>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/base/hash.h"
 #include "gtest/gtest.h"
 
@@ -33,9 +35,16 @@ class GemmTest : public testing::TestWithParam<std::tuple<const char*, bool, boo
   bool transpose_b() const { return std::get<2>(GetParam()); }
 };
 
+// As "avx2_At_B": of the transposed first matrix and the second one as it is.
+std::string NameOf(const testing::TestParamInfo<GemmTest::ParamType>& info) {
+  const auto [level, transpose_a, transpose_b] = info.param;
+  return absl::StrCat(level, transpose_a ? "_At" : "_A", transpose_b ? "_Bt" : "_B");
+}
+
 INSTANTIATE_TEST_SUITE_P(Kernels, GemmTest,
                          testing::Combine(testing::Values("baseline", "avx2", "avx512"),
-                                          testing::Bool(), testing::Bool()));
+                                          testing::Bool(), testing::Bool()),
+                         NameOf);
 
 TEST_P(GemmTest, AgreesWithTheProductInDouble) {
   Gemm gemm = NewGemm();

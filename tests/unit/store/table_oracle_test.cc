@@ -84,7 +84,8 @@ INSTANTIATE_TEST_SUITE_P(Optimizers, TableOracleTest,
                                          v1::OPTIMIZER_KIND_ADAGRAD,
                                          v1::OPTIMIZER_KIND_ROWWISE_ADAGRAD,
                                          v1::OPTIMIZER_KIND_ADAM, v1::OPTIMIZER_KIND_RMSPROP,
-                                         v1::OPTIMIZER_KIND_FTRL));
+                                         v1::OPTIMIZER_KIND_FTRL),
+                         [](const auto& info) { return v1::OptimizerKind_Name(info.param); });
 
 }  // namespace
 }  // namespace capstan
