@@ -268,6 +268,7 @@ class FaultsTest(LedgerCase):
             self.assertEqual(crew.status().examples, MANY)
             self.assertEqual(crew.health("ps-0"), {"startup": "SERVING", "liveness": "SERVING",
                                                    "readiness": "SERVING"})
+
             def counted():  # The last numbers come with the next heartbeat, and with the next look of the metrics.
                 evicted = sum(series(crew.scrape("ps-0"), "capstan_embedding_evictions_total").values())
                 return crew.status().shards[0].report.rows, evicted
