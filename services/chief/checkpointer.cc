@@ -10,8 +10,8 @@
 namespace capstan::chief {
 namespace {
 
-constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
-constexpr absl::Duration kLongestPause = absl::Milliseconds(500);
+constexpr absl::Duration kFirstQuestionPause = absl::Milliseconds(20);
+constexpr absl::Duration kLongestQuestionPause = absl::Milliseconds(500);
 // Between an attempt that was asked for and has failed, and the next.
 constexpr absl::Duration kFirstAgain = absl::Seconds(1);
 constexpr absl::Duration kLongestAgain = absl::Seconds(30);
@@ -36,7 +36,7 @@ void Checkpointer::Begin(Order order, absl::Time now, ShardCalls& calls) {
   Attempt& attempt = attempt_.emplace();
   attempt.id = NextId(order.manifest.step());
   attempt.begun = now;
-  attempt.pause = kFirstPause;
+  attempt.pause = kFirstQuestionPause;
   attempt.order = std::move(order);
   for (uint32_t shard : attempt.order.shards) {
     calls.Send(Purpose::kSave, shard, RequestTo(shard), options_.call_deadline);
@@ -59,7 +59,7 @@ void Checkpointer::OnSaved(uint32_t shard, const v1::SavePartitionsReply& reply,
   if (!reply.done()) {
     calls.Send(Purpose::kSave, shard, RequestTo(shard), options_.call_deadline,
                now + attempt_->pause);
-    attempt_->pause = std::min(kLongestPause, attempt_->pause * 1.25);
+    attempt_->pause = std::min(kLongestQuestionPause, attempt_->pause * 1.25);
     return;
   }
   attempt_->done.insert(shard);

@@ -12,7 +12,7 @@ namespace capstan::chief {
 namespace {
 
 constexpr size_t kLostShown = 16;
-constexpr size_t kVoidRemembered = 8192;
+constexpr size_t kVoidWorkersKept = 8192;
 constexpr size_t kBadRecordsShown = 10;
 constexpr size_t kMaxNameBytes = 253;  // A DNS name.
 
@@ -164,7 +164,7 @@ std::vector<Worker> Membership::TakeSilent(absl::Time now) {
 
 void Membership::Forget(const Worker& worker) {
   void_.push_back(worker.incarnation);
-  if (void_.size() > kVoidRemembered) void_.pop_front();
+  if (void_.size() > kVoidWorkersKept) void_.pop_front();
   departed_bad_records_ += worker.report.bad_records();
 }
 

@@ -8,13 +8,13 @@
 namespace capstan::chief {
 namespace {
 
-constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
-constexpr absl::Duration kLongestPause = absl::Seconds(2);
+constexpr absl::Duration kFirstCallPause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestCallPause = absl::Seconds(2);
 // A shard that has not seen the newest view yet refuses a few times.
 constexpr int kMaxRefusals = 10;
 
 absl::Duration PauseAfter(int failures) {
-  return std::min(kLongestPause, kFirstPause * (1 << std::min(failures, 8)));
+  return std::min(kLongestCallPause, kFirstCallPause * (1 << std::min(failures, 8)));
 }
 
 bool IsAbsence(const absl::Status& status) {

@@ -10,7 +10,7 @@ namespace capstan::chief {
 namespace {
 
 constexpr int kMaxBuckets = 64;
-constexpr size_t kVoidRemembered = 1024;
+constexpr size_t kVoidShardsKept = 1024;
 
 double Rate(uint64_t now, uint64_t before, double seconds) {
   if (now < before || seconds <= 0) return 0;
@@ -46,7 +46,7 @@ absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShard
   }
   const Arrival arrival = present == shards_.end() ? Arrival::kNew : Arrival::kReplaced;
   if (arrival == Arrival::kReplaced) void_.push_back(present->second.incarnation);
-  if (void_.size() > kVoidRemembered) void_.pop_front();
+  if (void_.size() > kVoidShardsKept) void_.pop_front();
   Shard shard;
   shard.index = request.index();
   shard.address = request.address();

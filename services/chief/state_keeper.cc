@@ -5,8 +5,8 @@
 namespace capstan::chief {
 namespace {
 
-constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
-constexpr absl::Duration kLongestPause = absl::Seconds(5);
+constexpr absl::Duration kFirstWritePause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestWritePause = absl::Seconds(5);
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void StateKeeper::OnStored(const absl::Status& status, absl::Time now) {
     return;
   }
   superseded_ = superseded_ || absl::IsAborted(status);
-  again_ = now + std::min(kLongestPause, kFirstPause * (1 << std::min(failures_, 8)));
+  again_ = now + std::min(kLongestWritePause, kFirstWritePause * (1 << std::min(failures_, 8)));
   ++failures_;
 }
 

@@ -7,14 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/check.h"
 #include "capstan/base/ids.h"
+#include "capstan/placement/view_epoch.h"
 
 namespace capstan::chief {
-namespace {
-
-ViewEpoch EpochOf(const v1::View& view) { return {view.epoch().term(), view.epoch().n()}; }
-
-}  // namespace
-
 // One stream. gRPC's operations are started without the mutex held, for they may call back at once.
 // At most one operation is under way (`busy_`), so Finish never overtakes a write. Thread-safe.
 class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {

@@ -23,7 +23,7 @@
 namespace capstan::cli {
 namespace {
 
-constexpr absl::Duration kDeadline = absl::Seconds(5);
+constexpr absl::Duration kProbeDeadline = absl::Seconds(5);
 constexpr uint64_t kMostMetrics = uint64_t{64} << 20;
 constexpr absl::Duration kPause = absl::Milliseconds(500);
 
@@ -39,7 +39,7 @@ struct CheckOptions {
 absl::Status CheckReady(const std::string& host, int port) {
   const auto stub = grpc::health::v1::Health::NewStub(NewChannel(absl::StrCat(host, ":", port)));
   grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + kDeadline));
+  context.set_deadline(absl::ToChronoTime(absl::Now() + kProbeDeadline));
   grpc::health::v1::HealthCheckRequest request;
   request.set_service("readiness");
   grpc::health::v1::HealthCheckResponse reply;
@@ -55,7 +55,7 @@ absl::StatusOr<int64_t> CountSeries(const std::string& host, int port) {
   CAPSTAN_ASSIGN_OR_RETURN(const HttpResponse page, NewCurlHttp({.allow_http = true})
                                                         ->Send({.method = "GET",
                                                                 .url = url,
-                                                                .timeout = kDeadline,
+                                                                .timeout = kProbeDeadline,
                                                                 .most_body = kMostMetrics,
                                                                 .direct = true}));
   if (page.status != 200) {
@@ -88,7 +88,7 @@ void LookAtProcess(const std::string& name, const std::string& address, const Ch
 }
 
 absl::StatusOr<Findings> LookAtAll(ChiefClient& chief, const CheckOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(const v1::GetStatusReply status, chief.GetStatus(kDeadline));
+  CAPSTAN_ASSIGN_OR_RETURN(const v1::GetStatusReply status, chief.GetStatus(kProbeDeadline));
   Findings findings;
   LookAtProcess("chief", options.chief, options, findings);
   for (const v1::ShardStatus& shard : status.shards()) {

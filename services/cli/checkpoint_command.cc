@@ -22,7 +22,7 @@
 namespace capstan::cli {
 namespace {
 
-struct Options {
+struct CheckpointOptions {
   std::string uri;
   std::string other;  // diff: the second one; export: the folder.
   bool slots = false;
@@ -32,13 +32,13 @@ struct Options {
   std::string id;
 };
 
-using Action = absl::Status (*)(const Options&);
+using CheckpointAction = absl::Status (*)(const CheckpointOptions&);
 
 void Print(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) std::printf("%s\n", line.c_str());
 }
 
-absl::Status List(const Options& options) {
+absl::Status List(const CheckpointOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, OpenObjectStore(options.uri));
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ListedCheckpoint> list, ListCheckpoints(*folder));
   if (list.empty()) return absl::NotFoundError(absl::StrCat(options.uri, ": no checkpoints"));
@@ -46,13 +46,13 @@ absl::Status List(const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status Show(const Options& options) {
+absl::Status Show(const CheckpointOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(options.uri));
   Print(ShowText(reader, absl::Now()));
   return absl::OkStatus();
 }
 
-absl::Status Verify(const Options& options) {
+absl::Status Verify(const CheckpointOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(options.uri));
   const v1::JobSpec& job = reader.manifest().job();
   CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,
@@ -82,7 +82,7 @@ absl::Status Verify(const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status Diff(const Options& options) {
+absl::Status Diff(const CheckpointOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader first, CheckpointReader::Open(options.uri));
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader second, CheckpointReader::Open(options.other));
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<PartDiff> diffs, DiffCheckpoints(first, second));
@@ -90,7 +90,7 @@ absl::Status Diff(const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status Export(const Options& options) {
+absl::Status Export(const CheckpointOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(
       const Exported exported,
       ExportModel({.checkpoint = options.uri, .output = options.other, .slots = options.slots}));
@@ -99,7 +99,7 @@ absl::Status Export(const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status Prune(const Options& options) {
+absl::Status Prune(const CheckpointOptions& options) {
   if (options.keep == 0) return absl::InvalidArgumentError("--keep: at least 1");
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, OpenObjectStore(options.uri));
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ListedCheckpoint> list, ListCheckpoints(*folder));
@@ -114,7 +114,7 @@ absl::Status Prune(const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status Compact(const Options& options) {
+absl::Status Compact(const CheckpointOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(options.uri));
   const std::string id =
       options.id.empty() ? absl::StrCat(reader.manifest().id(), "-full") : options.id;
@@ -123,26 +123,17 @@ absl::Status Compact(const Options& options) {
   return absl::OkStatus();
 }
 
-// What is not there or cannot be read as what it should be is bad input.
-ExitCode CodeOf(const absl::Status& status) {
-  if (status.ok()) return kDone;
-  PrintError(std::string(status.message()));
-  const bool input = absl::IsInvalidArgument(status) || absl::IsNotFound(status) ||
-                     absl::IsFailedPrecondition(status);
-  return input ? kBadInput : kFailed;
-}
-
 // A subcommand of `checkpoint` on the folder `what`.
 struct Verb {
   CLI::App* app;
-  std::shared_ptr<Options> options;
+  std::shared_ptr<CheckpointOptions> options;
 };
-Verb Add(CLI::App& parent, Invocation& invocation, Action action, const char* name,
+Verb Add(CLI::App& parent, Invocation& invocation, CheckpointAction action, const char* name,
          const char* help, const char* what) {
-  Verb verb{parent.add_subcommand(name, help), std::make_shared<Options>()};
+  Verb verb{parent.add_subcommand(name, help), std::make_shared<CheckpointOptions>()};
   verb.app->add_option("uri", verb.options->uri, what)->required()->type_name("FOLDER");
   verb.app->callback([options = verb.options, action, &invocation] {
-    invocation.run = [options, action] { return CodeOf(action(*options)); };
+    invocation.run = [options, action] { return ReportEnd(action(*options)); };
   });
   return verb;
 }

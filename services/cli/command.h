@@ -32,6 +32,10 @@ void AddCompletion(CLI::App& app, Invocation& invocation);
 // Writes "capstan: <message>" to standard error.
 void PrintError(const std::string& message);
 
+// Prints why a command failed, if it did. What is not there or cannot be read as what it should be
+// is bad input.
+ExitCode ReportEnd(const absl::Status& status);
+
 // Writes why a job is refused as it is, "job.yaml:12: ...", a line each, so that an editor finds
 // the place.
 void PrintRefusal(const absl::Status& refusal);

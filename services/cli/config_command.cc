@@ -15,7 +15,7 @@
 namespace capstan::cli {
 namespace {
 
-struct CheckOptions {
+struct ConfigOptions {
   std::string job;
   std::vector<std::string> overrides;
   int shards = 1;
@@ -24,7 +24,7 @@ struct CheckOptions {
 
 // Does all that the chief does before it trains: reads the job, looks at the data, plans the tasks
 // and lays out the model.
-absl::StatusOr<JobDescription> Check(const CheckOptions& options) {
+absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(
       v1::JobSpec job,
       LoadJob(options.job, {.overrides = options.overrides,
@@ -47,8 +47,8 @@ absl::StatusOr<JobDescription> Check(const CheckOptions& options) {
   return DescribeJob(job, scale);
 }
 
-ExitCode CheckConfig(const CheckOptions& options) {
-  const absl::StatusOr<JobDescription> description = Check(options);
+ExitCode CheckConfig(const ConfigOptions& options) {
+  const absl::StatusOr<JobDescription> description = Describe(options);
   if (!description.ok()) {
     PrintRefusal(description.status());
     return kBadInput;
@@ -66,7 +66,7 @@ void AddConfig(CLI::App& app, Invocation& invocation) {
   CLI::App* config = app.add_subcommand("config", "Look at job files");
   config->require_subcommand(1);
   config->footer("Example:\n  capstan config check job.yaml --shards 2 --workers 3");
-  auto options = std::make_shared<CheckOptions>();
+  auto options = std::make_shared<ConfigOptions>();
   CLI::App* check = config->add_subcommand(
       "check", "Check a job file and its data; tell tasks, memory per shard, and what is odd");
   check->add_option("job", options->job, "The job file")->required()->type_name("JOB.YAML");

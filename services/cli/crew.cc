@@ -17,7 +17,7 @@ namespace {
 constexpr char kLoopback[] = "127.0.0.1:";
 // Planning may read compressed data once to count records.
 constexpr absl::Duration kChiefStart = absl::Minutes(2);
-constexpr absl::Duration kPollPeriod = absl::Milliseconds(20);
+constexpr absl::Duration kStartPollPeriod = absl::Milliseconds(20);
 
 void Extend(std::vector<std::string>& argv, std::vector<std::string> more) {
   argv.insert(argv.end(), std::make_move_iterator(more.begin()),
@@ -87,7 +87,7 @@ absl::Status Crew::AwaitChief() {
     if (const auto ending = chief_.process->Poll(); ending.has_value()) {
       return Blame(chief_, absl::StrCat("ended with ", ending->ToString(), " while starting"));
     }
-    if (shutdown_.WaitFor(kPollPeriod)) return absl::CancelledError("stopped");
+    if (shutdown_.WaitFor(kStartPollPeriod)) return absl::CancelledError("stopped");
   }
   return Blame(chief_, absl::StrCat("does not listen after ", ShortDuration(kChiefStart)));
 }

@@ -16,14 +16,12 @@ namespace {
 
 constexpr double kMebibyte = 1 << 20;
 
-std::string Seconds(double seconds) { return ShortDuration(absl::Seconds(seconds)); }
-
 std::string Checkpoint(const v1::CheckpointStatus& checkpoint) {
   if (checkpoint.uri().empty())
     return checkpoint.running() ? "the first is being taken" : "none yet";
-  std::string line =
-      absl::StrCat("step ", Grouped(checkpoint.step()), "  ", Seconds(checkpoint.age_seconds()),
-                   " ago  ", absl::StrFormat("%.1f", checkpoint.bytes() / kMebibyte), " MiB");
+  std::string line = absl::StrCat("step ", Grouped(checkpoint.step()), "  ",
+                                  ShortSeconds(checkpoint.age_seconds()), " ago  ",
+                                  absl::StrFormat("%.1f", checkpoint.bytes() / kMebibyte), " MiB");
   if (checkpoint.delta()) absl::StrAppend(&line, "  delta");
   if (checkpoint.running()) absl::StrAppend(&line, "  another is being taken");
   return line;
@@ -54,8 +52,8 @@ void AddRecoveries(const v1::GetStatusReply& status, std::vector<std::string>& l
       status.losses_size() == 1 ? "once" : absl::StrCat(status.losses_size(), " times");
   lines.push_back(
       absl::StrCat("recovered  ", times, "; ", Grouped(examples), " examples trained again"));
-  lines.push_back(
-      absl::StrCat("           last in ", Seconds(last.seconds()), ": ", Printable(last.cause())));
+  lines.push_back(absl::StrCat("           last in ", ShortSeconds(last.seconds()), ": ",
+                               Printable(last.cause())));
   if (last.recovery() == v1::RECOVERY_PARTIAL) return;
   for (const v1::TableLoss& table : last.tables()) {
     lines.push_back(absl::StrCat("           ", Printable(table.table()), ": ", LossOf(table)));

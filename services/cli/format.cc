@@ -105,6 +105,8 @@ std::string ShortDuration(absl::Duration duration) {
   return absl::StrFormat("%dd %02dh", seconds / 86400, seconds / 3600 % 24);
 }
 
+std::string ShortSeconds(double seconds) { return ShortDuration(absl::Seconds(seconds)); }
+
 std::string StepTime(double seconds) {
   if (!(seconds > 0) || !std::isfinite(seconds)) return "-";
   if (seconds < 0.9995e-3) return absl::StrFormat("%.0f us", seconds * 1e6);

@@ -23,6 +23,7 @@ std::string Bytes(double bytes);
 
 // "0s", "42s", "1m 07s", "3h 05m", "2d 04h"; negative or infinite: "-".
 std::string ShortDuration(absl::Duration duration);
+std::string ShortSeconds(double seconds);
 
 // A step's time: "850 us", "12.3 ms", "2.10 s"; not positive: "-".
 std::string StepTime(double seconds);

@@ -17,7 +17,7 @@
 namespace capstan::cli {
 namespace {
 
-constexpr absl::Duration kPollPeriod = absl::Milliseconds(10);
+constexpr absl::Duration kEndPollPeriod = absl::Milliseconds(10);
 
 absl::Status ErrnoStatus(int error, const std::string& what) {
   return absl::ErrnoToStatus(error, what);
@@ -114,7 +114,7 @@ void Process::Signal(int signal) {
 
 std::optional<Ending> Process::WaitFor(absl::Duration timeout) {
   const absl::Time deadline = absl::Now() + timeout;
-  while (!Poll().has_value() && absl::Now() < deadline) absl::SleepFor(kPollPeriod);
+  while (!Poll().has_value() && absl::Now() < deadline) absl::SleepFor(kEndPollPeriod);
   return ending_;
 }
 

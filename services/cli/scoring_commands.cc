@@ -15,13 +15,13 @@
 namespace capstan::cli {
 namespace {
 
-struct Options {
+struct ScoringCommandOptions {
   std::string model;
   ScoringOptions scoring;
   std::string output;
 };
 
-absl::Status RunEvaluate(const Options& options) {
+absl::Status RunEvaluate(const ScoringCommandOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, FinishedModel::Load(options.model));
   CAPSTAN_ASSIGN_OR_RETURN(const v1::EvaluationResult sums, Evaluate(model, options.scoring));
   v1::Evaluation evaluation;
@@ -39,7 +39,7 @@ absl::Status WriteError() {
   return absl::ErrnoToStatus(errno, "writing scores");
 }
 
-absl::Status RunPredict(const Options& options) {
+absl::Status RunPredict(const ScoringCommandOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, FinishedModel::Load(options.model));
   std::FILE* output = options.output.empty() ? stdout : std::fopen(options.output.c_str(), "w");
   if (output == nullptr) return absl::ErrnoToStatus(errno, options.output);
@@ -60,16 +60,11 @@ absl::Status RunPredict(const Options& options) {
 }
 
 // What is not there or cannot be read as what it should be is bad input.
-ExitCode CodeOf(const absl::Status& status) {
-  if (status.ok()) return kDone;
-  PrintError(std::string(status.message()));
-  return absl::IsInvalidArgument(status) || absl::IsNotFound(status) ? kBadInput : kFailed;
-}
+using ScoringAction = absl::Status (*)(const ScoringCommandOptions&);
 
-using Action = absl::Status (*)(const Options&);
-
-std::shared_ptr<Options> AddCommon(CLI::App& command, Invocation& invocation, Action action) {
-  auto options = std::make_shared<Options>();
+std::shared_ptr<ScoringCommandOptions> AddCommon(CLI::App& command, Invocation& invocation,
+                                                 ScoringAction action) {
+  auto options = std::make_shared<ScoringCommandOptions>();
   command.add_option("model", options->model, "Folder of a checkpoint")
       ->required()
       ->type_name("FOLDER");
@@ -78,7 +73,7 @@ std::shared_ptr<Options> AddCommon(CLI::App& command, Invocation& invocation, Ac
                   "Data in the format of the job; default: the job's eval data")
       ->type_name("FILE");
   command.callback([options, action, &invocation] {
-    invocation.run = [options, action] { return CodeOf(action(*options)); };
+    invocation.run = [options, action] { return ReportEnd(action(*options)); };
   });
   return options;
 }

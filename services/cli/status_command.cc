@@ -26,7 +26,7 @@ namespace capstan::cli {
 namespace {
 
 constexpr absl::Duration kFramePeriod = absl::Milliseconds(500);
-constexpr absl::Duration kDeadline = absl::Seconds(2);
+constexpr absl::Duration kStatusDeadline = absl::Seconds(2);
 constexpr absl::Duration kComplainEvery = absl::Seconds(3);
 constexpr absl::Duration kClusterPatience = absl::Minutes(1);
 constexpr absl::Duration kClusterPause = absl::Seconds(2);
@@ -58,7 +58,7 @@ absl::StatusOr<v1::GetStatusReply> AskPatiently(ChiefClient& chief, absl::Durati
   const absl::Time start = absl::Now();
   absl::Time complain = start + kComplainEvery;
   while (true) {
-    absl::StatusOr<v1::GetStatusReply> status = chief.GetStatus(kDeadline);
+    absl::StatusOr<v1::GetStatusReply> status = chief.GetStatus(kStatusDeadline);
     const absl::Time now = absl::Now();
     if (status.ok() || now - start >= limit) return status;
     if (now >= complain) {

@@ -23,10 +23,9 @@ constexpr int kWorkersInLine = 8;  // More of them are summed up.
 
 std::string Percent(double fraction) { return absl::StrFormat("%.1f %%", fraction * 100); }
 std::string Rate(double rate) { return absl::StrCat(Short(rate), "/s"); }
-std::string Seconds(double seconds) { return ShortDuration(absl::Seconds(seconds)); }
 
 std::string Eta(const v1::GetStatusReply& status) {
-  return status.eta_seconds() < 0 ? "not known yet" : Seconds(status.eta_seconds());
+  return status.eta_seconds() < 0 ? "not known yet" : ShortSeconds(status.eta_seconds());
 }
 
 std::string Examples(const v1::GetStatusReply& status) {
@@ -45,7 +44,7 @@ std::string Title(const v1::GetStatusReply& status, const Paint& paint) {
   if (status.state() == v1::JOB_STATE_RUNNING) {
     absl::StrAppend(&title, "  epoch ", status.data_epoch() + 1);  // People count from 1.
   }
-  return absl::StrCat(title, "  ", Seconds(status.elapsed_seconds()));
+  return absl::StrCat(title, "  ", ShortSeconds(status.elapsed_seconds()));
 }
 
 std::string HeldOut(const v1::GetStatusReply& status, bool unicode) {
@@ -146,7 +145,7 @@ std::vector<std::string> RenderScreen(const v1::GetStatusReply& status,
 
 std::string RenderLine(const v1::GetStatusReply& status) {
   std::vector<std::string> parts = {
-      absl::StrCat(Seconds(status.elapsed_seconds()), " ", StateName(status.state()), " ",
+      absl::StrCat(ShortSeconds(status.elapsed_seconds()), " ", StateName(status.state()), " ",
                    Percent(status.progress()), ", ETA ", Eta(status)),
       absl::StrCat(Examples(status), " examples, ", Rate(status.examples_per_second())),
       absl::StrFormat("loss %.4f", status.loss())};

@@ -52,7 +52,7 @@ PullAnswers ClockMachine::Finished(MemberId member, uint64_t clock) {
 }
 
 PullWait ClockMachine::Pull(WaiterId waiter, uint64_t step, absl::Time deadline) {
-  if (AdmitPull(step, slowest(), bound_) == Admission::kGo) return PullWait::kGo;
+  if (MayPull(step, slowest(), bound_)) return PullWait::kGo;
   if (parked_.size() >= kMaxParked) return PullWait::kFull;
   parked_.push_back({waiter, step, deadline});
   return PullWait::kParked;
@@ -66,7 +66,7 @@ PullAnswers ClockMachine::ReleasePulls() {
   PullAnswers answers;
   const uint64_t slowest_clock = slowest();
   std::erase_if(parked_, [&](const Parked& pull) {
-    if (AdmitPull(pull.step, slowest_clock, bound_) == Admission::kWait) return false;
+    if (!MayPull(pull.step, slowest_clock, bound_)) return false;
     answers.push_back({pull.waiter, absl::OkStatus()});
     return true;
   });

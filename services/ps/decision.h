@@ -39,6 +39,14 @@ struct Decision {
   absl::InlinedVector<GradientHandle, 1> discarded;
 };
 
+// Of a push that is not taken; its gradient comes out at once.
+inline Decision Refused(v1::Fate fate, GradientHandle handle) {
+  Decision decision;
+  decision.fate = fate;
+  decision.discarded.push_back(handle);
+  return decision;
+}
+
 }  // namespace capstan::ps
 
 #endif  // CAPSTAN_PS_DECISION_H_

@@ -1,13 +1,13 @@
 #include "ps/shard.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/placement/view_epoch.h"
 #include "capstan/rpc/status.h"
 
 namespace capstan::ps {
@@ -28,8 +28,6 @@ uint64_t BoundOf(const Catalog& catalog) {
   }
   return bound;
 }
-
-auto OrderOf(const v1::ViewEpoch& epoch) { return std::make_tuple(epoch.term(), epoch.n()); }
 
 // Whether the client is through with this part of its push.
 bool IsSettled(v1::Fate fate) {
@@ -77,12 +75,12 @@ absl::Status Shard::SetView(const v1::View& view) {
   bool over = false;  // Its timeline: its clocks are not those of the present one.
   {
     absl::MutexLock lock(&view_mu_);
-    if (OrderOf(view.epoch()) <= OrderOf(epoch_)) return absl::OkStatus();
+    if (EpochOf(view) <= epoch_) return absl::OkStatus();
     if (view.owners_size() > 0 && static_cast<size_t>(view.owners_size()) != partitions_.size()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "the view maps ", view.owners_size(), " partitions, the job has ", partitions_.size()));
     }
-    epoch_ = view.epoch();
+    epoch_ = EpochOf(view);
     later = Hear(view.epoch().term(), view.timeline());
     over = view.timeline() < heard_timeline_;
     CAPSTAN_FAILPOINT("shard.view_taken");

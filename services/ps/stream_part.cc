@@ -8,13 +8,6 @@
 namespace capstan::ps {
 namespace {
 
-Decision Refused(v1::Fate fate, GradientHandle handle) {
-  Decision decision;
-  decision.fate = fate;
-  decision.discarded.push_back(handle);
-  return decision;
-}
-
 v1::Fate FateOf(LedgerAnswer answer) {
   switch (answer) {
     case LedgerAnswer::kFresh:

@@ -8,6 +8,7 @@
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/placement/view_epoch.h"
 #include "worker/progress_grain.h"
 
 namespace capstan::worker {
@@ -27,8 +28,6 @@ SessionOptions SessionOptionsOf(const WorkerOptions& options, const v1::JobSpec&
   for (uint64_t member : registration.members()) session.members.push_back(MemberId{member});
   return session;
 }
-
-ViewEpoch EpochOf(const v1::View& view) { return {view.epoch().term(), view.epoch().n()}; }
 
 bool IsOver(v1::JobState state) {
   return state == v1::JOB_STATE_COMPLETED || state == v1::JOB_STATE_FAILED;

@@ -1,7 +1,6 @@
 #include "capstan/client/ps_client.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "capstan/base/check.h"
 #include "capstan/base/wire_version.h"
@@ -9,11 +8,10 @@
 #include "capstan/client/push_request.h"
 #include "capstan/client/request.h"
 #include "capstan/consistency/generation.h"
+#include "capstan/placement/view_epoch.h"
 
 namespace capstan {
 namespace {
-
-auto OrderOf(const v1::ViewEpoch& epoch) { return std::make_tuple(epoch.term(), epoch.n()); }
 
 // The closed set may be large and is only read: it is copied into the request once.
 void SetRound(const RoundName& name, v1::ClosedSet& closed) {
@@ -53,7 +51,7 @@ PsClient::~PsClient() {
 }
 
 bool PsClient::SetView(const v1::View& view) {
-  if (OrderOf(view.epoch()) <= OrderOf(view_.epoch())) return false;
+  if (EpochOf(view) <= EpochOf(view_)) return false;
   absl::flat_hash_map<uint32_t, ProcessChannel> shards;
   for (const v1::ShardInfo& info : view.shards()) {
     ProcessChannel& shard = shards[info.index()];

@@ -4,9 +4,8 @@
 
 namespace capstan {
 
-Admission AdmitPull(uint64_t step, uint64_t slowest_clock, uint64_t bound) {
-  if (step <= slowest_clock) return Admission::kGo;
-  return step - slowest_clock <= bound ? Admission::kGo : Admission::kWait;
+bool MayPull(uint64_t step, uint64_t slowest_clock, uint64_t bound) {
+  return step <= slowest_clock || step - slowest_clock <= bound;
 }
 
 StaleDecision DecideStale(const v1::UpdatePolicy& policy, uint64_t staleness) {

@@ -11,11 +11,9 @@ namespace capstan {
 
 // ---- ssp ----
 
-enum class Admission { kGo, kWait };
-
 // A pull for step `step` may proceed while it is at most `bound` ahead of the steps which the
 // slowest live member has finished.
-[[nodiscard]] Admission AdmitPull(uint64_t step, uint64_t slowest_clock, uint64_t bound);
+[[nodiscard]] bool MayPull(uint64_t step, uint64_t slowest_clock, uint64_t bound);
 
 // ---- stale gradients ----
 

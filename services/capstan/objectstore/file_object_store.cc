@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "capstan/base/absl_view.h"
 #include "capstan/base/status.h"
 #include "capstan/objectstore/file_lock.h"
 #include "capstan/objectstore/file_writer.h"
@@ -21,8 +22,6 @@
 
 namespace capstan {
 namespace {
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 // Of "a/b/c" it is "a/b", of "a" "".
 std::string Parent(const std::string& key) {
@@ -40,7 +39,7 @@ class FileObjectStore : public ObjectStore {
     const bool replaces = condition.kind == WriteCondition::Kind::kMatches;
     const auto writer = OpenWriter(key, /*make=*/!replaces);
     if (replaces && absl::IsNotFound(writer.status())) {
-      return absl::AbortedError(absl::StrCat(Absl(key), ": there is none"));
+      return absl::AbortedError(absl::StrCat(AbslView(key), ": there is none"));
     }
     CAPSTAN_RETURN_IF_ERROR(writer.status());
     CAPSTAN_RETURN_IF_ERROR((*writer)->Append(bytes));
@@ -86,7 +85,7 @@ absl::StatusOr<FilePlace> FileObjectStore::Find(std::string_view key, bool make)
   CAPSTAN_RETURN_IF_ERROR(CheckObjectKey(key));
   CAPSTAN_ASSIGN_OR_RETURN(FileDescriptor root, OpenRoot(make));
   CAPSTAN_ASSIGN_OR_RETURN(FileDescriptor folder, OpenFolder(root, ".", /*make=*/false));
-  const std::vector<std::string> names = absl::StrSplit(Absl(key), '/');
+  const std::vector<std::string> names = absl::StrSplit(AbslView(key), '/');
   for (size_t i = 0; i + 1 < names.size(); ++i) {
     CAPSTAN_ASSIGN_OR_RETURN(folder, OpenFolder(folder, names[i], make));
   }
@@ -102,7 +101,7 @@ absl::StatusOr<Object> FileObjectStore::Read(std::string_view key, const ReadRan
   CAPSTAN_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(place.folder, place.name, key));
   CAPSTAN_ASSIGN_OR_RETURN(ObjectVersion version, VersionOf(file));
   if (!range.version.token.empty() && range.version != version) {
-    return absl::AbortedError(absl::StrCat(Absl(key), ": another version stands there"));
+    return absl::AbortedError(absl::StrCat(AbslView(key), ": another version stands there"));
   }
   struct stat facts;
   if (fstat(file.get(), &facts) != 0) return SystemError(key, errno);
@@ -183,7 +182,7 @@ absl::Status ListFolder(FileDescriptor folder, const std::string& base, std::str
     const std::string key = base + name;
     struct stat facts;
     if (fstatat(folder.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (S_ISREG(facts.st_mode) && absl::StartsWith(key, Absl(wanted))) {
+    if (S_ISREG(facts.st_mode) && absl::StartsWith(key, AbslView(wanted))) {
       found->push_back({key, static_cast<uint64_t>(facts.st_size)});
     }
     const std::string below = key + "/";

@@ -10,7 +10,7 @@ namespace capstan {
 namespace {
 
 // Rows whose memory is asked for ahead of their use.
-constexpr size_t kRowsAhead = 8;
+constexpr size_t kPlacesAhead = 8;
 
 // Of keys erased since a copy. Above it, more than a share of the rows, they are not counted any
 // more, and the next copy is a full one.
@@ -79,8 +79,8 @@ std::vector<RowPlace> Table::MarkedRows() {
   changes_.ForEachKept(mark_->changes_only,
                        [&places](uint32_t row) { places.push_back({.row = row}); });
   for (size_t i = 0; i < places.size(); ++i) {
-    if (i + kRowsAhead < places.size()) {
-      slabs_.Prefetch(places[i + kRowsAhead].row, sizeof(uint64_t));
+    if (i + kPlacesAhead < places.size()) {
+      slabs_.Prefetch(places[i + kPlacesAhead].row, sizeof(uint64_t));
     }
     places[i].key = slabs_.at(places[i].row).key();
   }
@@ -91,8 +91,8 @@ std::vector<RowPlace> Table::MarkedRows() {
 void Table::VisitMarked(absl::Span<const RowPlace> places,
                         absl::FunctionRef<void(const RowState&)> visit) {
   for (size_t i = 0; i < places.size(); ++i) {
-    if (i + kRowsAhead < places.size() && places[i + kRowsAhead].row < slabs_.size()) {
-      slabs_.Prefetch(places[i + kRowsAhead].row, row_bytes());
+    if (i + kPlacesAhead < places.size() && places[i + kPlacesAhead].row < slabs_.size()) {
+      slabs_.Prefetch(places[i + kPlacesAhead].row, row_bytes());
     }
     char* const image = mark_->images.Find(places[i].key);
     visit(StateOf(image != nullptr ? slabs_.Over(image) : FindMarked(places[i])));

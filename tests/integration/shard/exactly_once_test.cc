@@ -12,15 +12,15 @@
 namespace capstan {
 namespace {
 
-constexpr uint32_t kColumns = 4;
-constexpr uint32_t kRows = 200;
+constexpr uint32_t kClients = 4;
+constexpr uint32_t kTableRows = 200;
 constexpr uint64_t kPushes = 60;
 
 // Every cell of a column holds the number of its client's pushes.
 void ExpectCounts(const std::vector<float>& cells, const std::vector<uint64_t>& pushes) {
-  ASSERT_EQ(cells.size(), (kRows + 1) * kColumns);
+  ASSERT_EQ(cells.size(), (kTableRows + 1) * kClients);
   for (size_t i = 0; i < cells.size(); ++i) {
-    ASSERT_EQ(cells[i], static_cast<float>(pushes[i % kColumns])) << "cell " << i;
+    ASSERT_EQ(cells[i], static_cast<float>(pushes[i % kClients])) << "cell " << i;
   }
 }
 
@@ -43,7 +43,7 @@ struct World {
 class ExactlyOnceTest : public testing::TestWithParam<World> {};
 
 TEST_P(ExactlyOnceTest, EachCellIsTheNumberOfItsClientsPushes) {
-  const v1::JobSpec job = SmallJob(kColumns, kColumns);
+  const v1::JobSpec job = SmallJob(kClients, kClients);
   LocalShards shards(job, 2);
   const v1::View direct = shards.view();
   FlakyProxy first(direct.shards(0).address(), GetParam().faults, /*seed=*/1);
@@ -53,10 +53,10 @@ TEST_P(ExactlyOnceTest, EachCellIsTheNumberOfItsClientsPushes) {
 
   std::vector<std::unique_ptr<CountingClient>> clients;
   std::vector<std::thread> threads;
-  for (uint32_t column = 0; column < kColumns; ++column) {
-    clients.push_back(std::make_unique<CountingClient>(job, shards.view(), column, kRows));
+  for (uint32_t column = 0; column < kClients; ++column) {
+    clients.push_back(std::make_unique<CountingClient>(job, shards.view(), column, kTableRows));
   }
-  for (uint32_t column = 0; column < kColumns; ++column) {
+  for (uint32_t column = 0; column < kClients; ++column) {
     threads.emplace_back([&, column] { RunClient(*clients[column], kPushes + column); });
   }
   for (std::thread& thread : threads) thread.join();

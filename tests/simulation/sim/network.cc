@@ -6,8 +6,8 @@
 namespace capstan::sim {
 namespace {
 
-constexpr absl::Duration kQuickest = absl::Microseconds(200);
-constexpr absl::Duration kUsual = absl::Milliseconds(3);
+constexpr absl::Duration kQuickestWay = absl::Microseconds(200);
+constexpr absl::Duration kUsualWay = absl::Milliseconds(3);
 // How long it takes a client to see that a connection is dead.
 constexpr absl::Duration kSoonNoticed = absl::Milliseconds(50);
 constexpr absl::Duration kLateNoticed = absl::Seconds(5);
@@ -74,8 +74,8 @@ void Network::HealAll() {
 }
 
 absl::Duration Network::Latency() {
-  if (schedule_.Chance(weather_.dawdle)) return schedule_.Between(kUsual, weather_.longest);
-  return schedule_.Between(kQuickest, kUsual);
+  if (schedule_.Chance(weather_.dawdle)) return schedule_.Between(kUsualWay, weather_.longest);
+  return schedule_.Between(kQuickestWay, kUsualWay);
 }
 
 bool Network::Passes(HostId from, HostId to) {

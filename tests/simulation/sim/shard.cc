@@ -1,12 +1,12 @@
 #include "tests/simulation/sim/shard.h"
 
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/check.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/placement/view_epoch.h"
 #include "tests/simulation/sim/chief.h"
 
 namespace capstan::sim {
@@ -18,8 +18,6 @@ constexpr absl::Duration kPause = absl::Milliseconds(500);
 constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
 constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
 constexpr absl::Duration kGrace = absl::Seconds(10);
-
-auto OrderOf(const v1::ViewEpoch& epoch) { return std::make_tuple(epoch.term(), epoch.n()); }
 
 }  // namespace
 
@@ -75,7 +73,7 @@ void ShardProcess::WatchView() {
   Watch(
       cast_, life_,
       [this](const v1::View& view) {
-        if (OrderOf(view.epoch()) <= OrderOf(view_.epoch())) return;
+        if (EpochOf(view) <= EpochOf(view_)) return;
         cast_.schedule().Tell("  shard ", index_, " hears of view ", view.epoch().term(), ".",
                               view.epoch().n());
         acting_ = true;

@@ -13,8 +13,8 @@
 namespace capstan::sim {
 namespace {
 
-constexpr absl::Duration kQuickest = absl::Milliseconds(1);
-constexpr absl::Duration kUsual = absl::Milliseconds(30);
+constexpr absl::Duration kQuickestStore = absl::Milliseconds(1);
+constexpr absl::Duration kUsualStore = absl::Milliseconds(30);
 // When a client gives a request up, and how long after that it may still be carried out.
 constexpr absl::Duration kShortestPatience = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPatience = absl::Seconds(5);
@@ -142,10 +142,11 @@ void SimStore::Heal() {
 
 SimStore::Fate SimStore::DrawFate() {
   const bool slow = schedule_.Chance(weather_.dawdle);
-  const absl::Duration one_way = schedule_.Between(kQuickest, slow ? weather_.longest : kUsual);
+  const absl::Duration one_way =
+      schedule_.Between(kQuickestStore, slow ? weather_.longest : kUsualStore);
   const absl::Duration patience = schedule_.Between(kShortestPatience, kLongestPatience);
   Fate fate{.until_effect = one_way,
-            .until_answer = one_way + schedule_.Between(kQuickest, kUsual)};
+            .until_answer = one_way + schedule_.Between(kQuickestStore, kUsualStore)};
   if (schedule_.Now() < away_until_ || schedule_.Chance(weather_.fail)) {
     fate.happens = fate.answered = false;
     fate.until_answer = patience;
@@ -155,7 +156,7 @@ SimStore::Fate SimStore::DrawFate() {
   } else if (schedule_.Chance(weather_.late)) {
     fate.answered = false;
     fate.until_answer = patience;
-    fate.until_effect = patience + schedule_.Between(kQuickest, kLatest);
+    fate.until_effect = patience + schedule_.Between(kQuickestStore, kLatest);
   }
   return fate;
 }

@@ -1,10 +1,10 @@
 #include "tests/simulation/sim/worker.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "capstan/base/wire_version.h"
+#include "capstan/placement/view_epoch.h"
 #include "tests/simulation/sim/checks.h"
 #include "tests/simulation/sim/chief.h"
 
@@ -18,8 +18,6 @@ constexpr absl::Duration kRegisterPause = absl::Milliseconds(500);
 constexpr absl::Duration kViewRetry = absl::Milliseconds(500);
 constexpr absl::Duration kDrain = absl::Seconds(4);
 constexpr double kStepSeconds = 0.4;
-
-auto OrderOf(const v1::ViewEpoch& epoch) { return std::make_tuple(epoch.term(), epoch.n()); }
 
 bool IsWorthRepeating(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
@@ -140,7 +138,7 @@ void WorkerProcess::WatchView() {
 }
 
 void WorkerProcess::OnView(const v1::View& view) {
-  if (OrderOf(view.epoch()) <= OrderOf(view_.epoch())) return;
+  if (EpochOf(view) <= EpochOf(view_)) return;
   cast_.schedule().Tell("  ", name_, " hears of view ", view.epoch().term(), ".", view.epoch().n());
   std::vector<ShardIndex> restarted;
   for (const v1::ShardInfo& shard : view.shards()) {

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 using testing::Property;
 using testing::SizeIs;
 
-CrewOptions Job() {
+CrewOptions PartialJob() {
   return {.tasks = 10, .partial = true, .uri = "/models", .checkpoint_every = 60};
 }
 
@@ -48,7 +48,7 @@ class ChiefPartialTest : public testing::Test {
     crew_.Advance(absl::Seconds(2));
   }
 
-  Crew crew_{Job()};
+  Crew crew_{PartialJob()};
   v1::WorkerHeartbeatReply leases_;
 };
 
@@ -167,7 +167,7 @@ TEST_F(ChiefPartialTest, FromADamagedCheckpointEverybodyReturnsToTheOneBefore) {
 }
 
 TEST_F(ChiefPartialTest, TheNextChiefTellsItAsWell) {
-  Crew next = Crew::Successor(Job(), crew_);
+  Crew next = Crew::Successor(PartialJob(), crew_);
   next.ShardHeartbeat(0);
   ASSERT_TRUE(next.RegisterShard(1, 77).ok());
   ASSERT_TRUE(next.RegisterShard(0).ok());
@@ -183,7 +183,7 @@ TEST_F(ChiefPartialTest, TheNextChiefTellsItAsWell) {
 }
 
 TEST_F(ChiefPartialTest, ALossThatAnEarlierChiefDidNotLiveToStoreIsHeardOfFromTheShard) {
-  Crew next = Crew::Successor(Job(), crew_);
+  Crew next = Crew::Successor(PartialJob(), crew_);
   next.reports[1] = Holds(100, 5, /*batches_lost=*/4);
   next.ShardsHeartbeat();
   next.ShardsHeartbeat();
@@ -194,7 +194,7 @@ TEST_F(ChiefPartialTest, ALossThatAnEarlierChiefDidNotLiveToStoreIsHeardOfFromTh
 }
 
 TEST_F(ChiefPartialTest, AShardThatHoldsNoPartitionsYetHasNothingToReturnTo) {
-  CrewOptions larger = Job();
+  CrewOptions larger = PartialJob();
   larger.shards = 3;
   Crew next = Crew::Successor(larger, crew_);
   next.ShardsHeartbeat();
@@ -211,7 +211,7 @@ TEST_F(ChiefPartialTest, AShardThatHoldsNoPartitionsYetHasNothingToReturnTo) {
 }
 
 TEST_F(ChiefPartialTest, WhereAllShardsAreAnewItIsTrainedAgain) {
-  Crew next = Crew::Successor(Job(), crew_);
+  Crew next = Crew::Successor(PartialJob(), crew_);
   ASSERT_TRUE(next.RegisterShard(0, 91).ok());
   ASSERT_TRUE(next.RegisterShard(1, 92).ok());
   EXPECT_EQ(next.machine.view().timeline(), 2u);

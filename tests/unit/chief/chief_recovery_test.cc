@@ -13,13 +13,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// A job of 10 tasks of 2 batches.
-CrewOptions Job(uint32_t lanes = 0) {
-  return {.tasks = 10, .lanes = lanes, .uri = "/models", .checkpoint_every = 60};
-}
-
 TEST(ChiefRecoveryTest, TrainsOnlyWhenEveryShardHasLoaded) {
-  Crew crew(Job());
+  Crew crew(TenTasks());
   crew.hold_calls = true;
   crew.RegisterShards();
   crew.RegisterWorker("w");
@@ -36,7 +31,7 @@ TEST(ChiefRecoveryTest, TrainsOnlyWhenEveryShardHasLoaded) {
 }
 
 TEST(ChiefRecoveryTest, NobodyHearsOfTheTimelineBeforeItIsStored) {
-  Crew crew(Job());
+  Crew crew(TenTasks());
   crew.hold_states = true;
   crew.RegisterShards();
   EXPECT_EQ(crew.machine.view().timeline(), 0u);
@@ -52,7 +47,7 @@ TEST(ChiefRecoveryTest, NobodyHearsOfTheTimelineBeforeItIsStored) {
 }
 
 TEST(ChiefRecoveryTest, AShardStartedAnewSendsEverybodyBackToTheCheckpoint) {
-  Crew crew(Job());
+  Crew crew(TenTasks());
   crew.RegisterShards();
   crew.RegisterWorker("w");
   const v1::WorkerHeartbeatReply first = crew.Heartbeat("w");
@@ -102,7 +97,7 @@ TEST(ChiefRecoveryTest, WithoutACheckpointItBeginsAgainAtTheInitialValues) {
 
 TEST(ChiefRecoveryTest, ADamagedCheckpointIsPassedOverForTheOneBefore) {
   for (const bool manifest_damaged : {false, true}) {
-    Crew crew(Job());
+    Crew crew(TenTasks());
     crew.RegisterShards();
     crew.RegisterWorker("w");
     crew.TakeCheckpoint();
@@ -121,7 +116,7 @@ TEST(ChiefRecoveryTest, ADamagedCheckpointIsPassedOverForTheOneBefore) {
 }
 
 TEST(ChiefRecoveryTest, FailsWhenNoCheckpointCanBeRead) {
-  Crew crew(Job());
+  Crew crew(TenTasks());
   crew.RegisterShards();
   crew.RegisterWorker("w");
   crew.TakeCheckpoint();
@@ -132,7 +127,7 @@ TEST(ChiefRecoveryTest, FailsWhenNoCheckpointCanBeRead) {
 }
 
 TEST(ChiefRecoveryTest, AShardThatDiesWhileItLoadsIsLoadedAgain) {
-  Crew crew(Job());
+  Crew crew(TenTasks());
   crew.hold_calls = true;
   crew.RegisterShards();
   ASSERT_THAT(crew.held, SizeIs(2));
@@ -149,7 +144,7 @@ TEST(ChiefRecoveryTest, AShardThatDiesWhileItLoadsIsLoadedAgain) {
 }
 
 TEST(ChiefRecoveryTest, LanesGoOnAtTheKeepersCursors) {
-  Crew crew(Job(/*lanes=*/2));
+  Crew crew(TenTasks(/*lanes=*/2));
   crew.RegisterShards();
   crew.RegisterWorker("w");
   const v1::WorkerHeartbeatReply leases = crew.Heartbeat("w");

@@ -12,11 +12,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// A job of 10 tasks of 2 batches.
-CrewOptions Job(uint32_t lanes = 0) {
-  return {.tasks = 10, .lanes = lanes, .uri = "/models", .checkpoint_every = 60};
-}
-
 // The leases of worker "w", which has both lanes of the job; the chief has stored it.
 v1::WorkerHeartbeatReply BothLanesOf(Crew& crew) {
   crew.RegisterShards();
@@ -28,14 +23,14 @@ v1::WorkerHeartbeatReply BothLanesOf(Crew& crew) {
 }
 
 TEST(ChiefTakeoverTest, GoesOnWithoutTouchingTheShards) {
-  Crew before(Job());
+  Crew before(TenTasks());
   before.RegisterShards();
   before.RegisterWorker("w");
   const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
   before.Heartbeat("w", {Crew::Partly(held.leases(0), 1), Crew::Partly(held.leases(1), 0)});
   before.Advance(absl::Seconds(2));
 
-  Crew crew = Crew::Successor(Job(), before);
+  Crew crew = Crew::Successor(TenTasks(), before);
   crew.ShardsHeartbeat();
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
   EXPECT_EQ(crew.machine.view().timeline(), before.machine.view().timeline());
@@ -58,13 +53,13 @@ TEST(ChiefTakeoverTest, GoesOnWithoutTouchingTheShards) {
 }
 
 TEST(ChiefTakeoverTest, MoreShardsAreTakenUpFromACheckpointOfThatMomentAndNothingIsLost) {
-  Crew before(Job());
+  Crew before(TenTasks());
   before.RegisterShards();
   before.RegisterWorker("w");
   const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
   before.Heartbeat("w", {Crew::Done(held.leases(0)), Crew::Partly(held.leases(1), 1)});
   before.Advance(absl::Seconds(2));
-  CrewOptions larger = Job();
+  CrewOptions larger = TenTasks();
   larger.shards = 3;
   Crew crew = Crew::Successor(larger, before);
   crew.ShardsHeartbeat();
@@ -94,10 +89,10 @@ TEST(ChiefTakeoverTest, MoreShardsAreTakenUpFromACheckpointOfThatMomentAndNothin
 }
 
 TEST(ChiefTakeoverTest, MoreShardsThatWereAllStartedAnewAreUsedAtOnce) {
-  Crew before(Job());
+  Crew before(TenTasks());
   before.RegisterShards();
   before.TakeCheckpoint();
-  CrewOptions larger = Job();
+  CrewOptions larger = TenTasks();
   larger.shards = 3;
   Crew crew = Crew::Successor(larger, before);
   for (uint32_t index = 0; index < 3; ++index) {
@@ -110,12 +105,12 @@ TEST(ChiefTakeoverTest, MoreShardsThatWereAllStartedAnewAreUsedAtOnce) {
 }
 
 TEST(ChiefTakeoverTest, GivesWhatWasBegunOnlyWhenItsHoldersHaveBeenHeardOf) {
-  Crew before(Job());
+  Crew before(TenTasks());
   before.RegisterShards();
   before.RegisterWorker("a");
   const v1::WorkerHeartbeatReply held = before.Heartbeat("a");
   before.Advance(absl::Seconds(2));
-  Crew crew = Crew::Successor(Job(), before);
+  Crew crew = Crew::Successor(TenTasks(), before);
   crew.ShardsHeartbeat();
   crew.RegisterWorker("b");
   const v1::WorkerHeartbeatReply early = crew.Heartbeat("b");
@@ -132,7 +127,7 @@ TEST(ChiefTakeoverTest, GivesWhatWasBegunOnlyWhenItsHoldersHaveBeenHeardOf) {
 }
 
 TEST(ChiefTakeoverTest, ALeaseOlderThanTheLastOfItsTaskIsNotAdopted) {
-  Crew before(Job());
+  Crew before(TenTasks());
   before.RegisterShards();
   before.RegisterWorker("a");
   const v1::Lease old = before.Heartbeat("a").leases(0);
@@ -140,31 +135,31 @@ TEST(ChiefTakeoverTest, ALeaseOlderThanTheLastOfItsTaskIsNotAdopted) {
   before.RegisterWorker("b");
   EXPECT_EQ(before.Heartbeat("b").leases(0).task().index(), old.task().index());
   before.Advance(absl::Seconds(2));
-  Crew crew = Crew::Successor(Job(), before);
+  Crew crew = Crew::Successor(TenTasks(), before);
   crew.ShardsHeartbeat();
   crew.RegisterWorker("a", 500, {old.member()});
   EXPECT_THAT(crew.Heartbeat("a", {Crew::Partly(old, 1)}).revoked(), SizeIs(1));
 }
 
 TEST(ChiefTakeoverTest, AChiefThatEndsBeforeItsShardsAreThereLeavesTheJobBegun) {
-  Crew first(Job());
+  Crew first(TenTasks());
   first.RegisterShards();
   first.hold_calls = true;
   ASSERT_TRUE(first.RegisterShard(0, 999).ok());
   ASSERT_EQ(first.states.back().view().timeline(), 2u);
-  Crew second = Crew::Successor(Job(), first);
+  Crew second = Crew::Successor(TenTasks(), first);
   second.Advance(absl::Seconds(2));
   ASSERT_FALSE(second.states.empty());
   EXPECT_EQ(second.states.back().state(), v1::JOB_STATE_RESTORING);
-  Crew third = Crew::Successor(Job(), second);
+  Crew third = Crew::Successor(TenTasks(), second);
   third.RegisterShards();
   EXPECT_EQ(third.machine.view().timeline(), 3u) << "timeline 2 has been heard of";
 }
 
 TEST(ChiefTakeoverTest, LanesStayWithTheirHolders) {
-  Crew before(Job(/*lanes=*/2));
+  Crew before(TenTasks(/*lanes=*/2));
   const v1::WorkerHeartbeatReply held = BothLanesOf(before);
-  Crew crew = Crew::Successor(Job(/*lanes=*/2), before);
+  Crew crew = Crew::Successor(TenTasks(/*lanes=*/2), before);
   crew.ShardsHeartbeat();
   crew.RegisterWorker("other");
   EXPECT_THAT(crew.Heartbeat("other").leases(), IsEmpty());
@@ -177,9 +172,9 @@ TEST(ChiefTakeoverTest, LanesStayWithTheirHolders) {
 }
 
 TEST(ChiefTakeoverTest, TasksOfALaneThatOnlyADeadChiefKnewOfAreReadAgain) {
-  Crew before(Job(/*lanes=*/2));
+  Crew before(TenTasks(/*lanes=*/2));
   const v1::WorkerHeartbeatReply held = BothLanesOf(before);
-  Crew crew = Crew::Successor(Job(/*lanes=*/2), before);
+  Crew crew = Crew::Successor(TenTasks(/*lanes=*/2), before);
   crew.ShardsHeartbeat();
   crew.RegisterWorker("w", 101, {held.leases(0).member()});
   v1::LeaseReport later = Crew::Partly(held.leases(0), 4);
@@ -195,7 +190,7 @@ TEST(ChiefTakeoverTest, TasksOfALaneThatOnlyADeadChiefKnewOfAreReadAgain) {
 }
 
 TEST(ChiefTakeoverTest, ClosesAgainWhatMayNotHaveBeenClosed) {
-  Crew before(Job());
+  Crew before(TenTasks());
   before.RegisterShards();
   before.RegisterWorker("w");
   before.hold_calls = true;
@@ -204,7 +199,7 @@ TEST(ChiefTakeoverTest, ClosesAgainWhatMayNotHaveBeenClosed) {
   before.Advance(absl::Seconds(2));
   ASSERT_FALSE(before.held.empty()) << "the close is under way";
   EXPECT_THAT(before.closed, IsEmpty());
-  Crew crew = Crew::Successor(Job(), before);
+  Crew crew = Crew::Successor(TenTasks(), before);
   crew.ShardsHeartbeat();
   crew.Advance(absl::Seconds(1));
   EXPECT_EQ(crew.closed[0].count(held.leases(0).task().index()), 1u);
@@ -212,7 +207,7 @@ TEST(ChiefTakeoverTest, ClosesAgainWhatMayNotHaveBeenClosed) {
 }
 
 TEST(ChiefTakeoverTest, AStreamIsClosedOnlyOnceItsTaskIsStoredAsDone) {
-  Crew crew(Job());
+  Crew crew(TenTasks());
   crew.RegisterShards();
   crew.RegisterWorker("w");
   const v1::WorkerHeartbeatReply held = crew.Heartbeat("w");
@@ -227,7 +222,7 @@ TEST(ChiefTakeoverTest, AStreamIsClosedOnlyOnceItsTaskIsStoredAsDone) {
 }
 
 TEST(ChiefTakeoverTest, AllStartedAnewReturnsToTheCheckpoint) {
-  Crew before(Job());
+  Crew before(TenTasks());
   before.RegisterShards();
   before.RegisterWorker("w");
   const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
@@ -235,7 +230,7 @@ TEST(ChiefTakeoverTest, AllStartedAnewReturnsToTheCheckpoint) {
   before.TakeCheckpoint();
   before.Heartbeat("w", {Crew::Done(held.leases(1))});
   before.Advance(absl::Seconds(2));
-  Crew crew = Crew::Successor(Job(), before);
+  Crew crew = Crew::Successor(TenTasks(), before);
   ASSERT_TRUE(crew.RegisterShard(0, 91).ok());
   ASSERT_TRUE(crew.RegisterShard(1, 92).ok());
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
@@ -249,13 +244,13 @@ TEST(ChiefTakeoverTest, AllStartedAnewReturnsToTheCheckpoint) {
 }
 
 TEST(ChiefTakeoverTest, AnotherNumberOfShardsReturnsToTheCheckpointOnANewMap) {
-  Crew before(Job());
+  Crew before(TenTasks());
   before.RegisterShards();
   before.RegisterWorker("w");
   const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
   before.Heartbeat("w", {Crew::Done(held.leases(0))});
   before.TakeCheckpoint();
-  CrewOptions wider = Job();
+  CrewOptions wider = TenTasks();
   wider.shards = 4;
   Crew crew = Crew::Successor(wider, before);
   crew.RegisterWorker("w", 101, {held.leases(0).member()});
@@ -267,13 +262,13 @@ TEST(ChiefTakeoverTest, AnotherNumberOfShardsReturnsToTheCheckpointOnANewMap) {
 }
 
 TEST(ChiefTakeoverTest, ACompletedJobStaysCompleted) {
-  Crew before(Job());
+  Crew before(TenTasks());
   before.RegisterShards();
   before.RegisterWorker("w");
   before.WorkToTheEnd({"w"});
   before.Advance(absl::Seconds(2));
   ASSERT_EQ(before.machine.state(), v1::JOB_STATE_COMPLETED);
-  Crew crew = Crew::Successor(Job(), before);
+  Crew crew = Crew::Successor(TenTasks(), before);
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
   EXPECT_EQ(crew.Status().model_uri(), before.manifests.back().uri);
   EXPECT_EQ(crew.Status().progress(), 1);
@@ -281,7 +276,7 @@ TEST(ChiefTakeoverTest, ACompletedJobStaysCompleted) {
 }
 
 TEST(ChiefTakeoverTest, AnOlderChiefStopsAndTellsNobodyAnythingMore) {
-  Crew crew(Job());
+  Crew crew(TenTasks());
   crew.RegisterShards();
   crew.RegisterWorker("w");
   crew.state_status = absl::AbortedError("a chief of term 2 has written");
@@ -295,7 +290,7 @@ TEST(ChiefTakeoverTest, AnOlderChiefStopsAndTellsNobodyAnythingMore) {
 }
 
 TEST(ChiefTakeoverTest, AnOlderChiefFindsOutWhenAShardRefusesIt) {
-  Crew crew(Job());
+  Crew crew(TenTasks());
   crew.hold_calls = true;
   crew.RegisterShards();
   ASSERT_THAT(crew.held, SizeIs(2)) << "the loads, with nothing else to do until they are answered";

@@ -36,6 +36,11 @@ struct CrewOptions {
   v1::EarlyStop early_stop;
 };
 
+// A job of 10 tasks that keeps checkpoints.
+inline CrewOptions TenTasks(uint32_t lanes = 0) {
+  return {.tasks = 10, .lanes = lanes, .uri = "/models", .checkpoint_every = 60};
+}
+
 class Crew {
  public:
   explicit Crew(const CrewOptions& options = {});

@@ -9,30 +9,30 @@
 namespace capstan::chief {
 namespace {
 
-const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
+const absl::Time kBegin = absl::UnixEpoch() + absl::Hours(1);
 
 TEST(StateKeeperTest, WritesWhatIsUrgentAtOnceAndTheRestOnceASecond) {
   StateKeeper keeper(/*durable=*/true);
-  EXPECT_FALSE(keeper.TakeDue(kStart)) << "nothing has changed";
+  EXPECT_FALSE(keeper.TakeDue(kBegin)) << "nothing has changed";
   (void)keeper.Require();
-  EXPECT_TRUE(keeper.TakeDue(kStart));
-  keeper.OnStored(absl::OkStatus(), kStart);
+  EXPECT_TRUE(keeper.TakeDue(kBegin));
+  keeper.OnStored(absl::OkStatus(), kBegin);
   (void)keeper.Note();
-  EXPECT_FALSE(keeper.TakeDue(kStart + absl::Milliseconds(900)));
-  EXPECT_TRUE(keeper.TakeDue(kStart + absl::Seconds(1)));
+  EXPECT_FALSE(keeper.TakeDue(kBegin + absl::Milliseconds(900)));
+  EXPECT_TRUE(keeper.TakeDue(kBegin + absl::Seconds(1)));
 }
 
 TEST(StateKeeperTest, ATicketStandsWhenAWriteThatBeganLaterHasEnded) {
   StateKeeper keeper(/*durable=*/true);
   const StateKeeper::Ticket first = keeper.Require();
-  ASSERT_TRUE(keeper.TakeDue(kStart));
+  ASSERT_TRUE(keeper.TakeDue(kBegin));
   const StateKeeper::Ticket second = keeper.Require();
-  EXPECT_FALSE(keeper.TakeDue(kStart)) << "one at a time";
-  keeper.OnStored(absl::OkStatus(), kStart);
+  EXPECT_FALSE(keeper.TakeDue(kBegin)) << "one at a time";
+  keeper.OnStored(absl::OkStatus(), kBegin);
   EXPECT_TRUE(keeper.Stands(first));
   EXPECT_FALSE(keeper.Stands(second)) << "the write had begun before";
-  ASSERT_TRUE(keeper.TakeDue(kStart));
-  keeper.OnStored(absl::OkStatus(), kStart);
+  ASSERT_TRUE(keeper.TakeDue(kBegin));
+  keeper.OnStored(absl::OkStatus(), kBegin);
   EXPECT_TRUE(keeper.Stands(second));
   EXPECT_TRUE(keeper.settled());
 }
@@ -40,9 +40,9 @@ TEST(StateKeeperTest, ATicketStandsWhenAWriteThatBeganLaterHasEnded) {
 TEST(StateKeeperTest, TriesAgainAfterAFailureWithLongerPauses) {
   StateKeeper keeper(/*durable=*/true);
   const StateKeeper::Ticket ticket = keeper.Require();
-  absl::Time now = kStart;
+  absl::Time now = kBegin;
   int tries = 0;
-  for (; now < kStart + absl::Minutes(1); now += absl::Milliseconds(100)) {
+  for (; now < kBegin + absl::Minutes(1); now += absl::Milliseconds(100)) {
     if (!keeper.TakeDue(now)) continue;
     ++tries;
     keeper.OnStored(absl::UnavailableError("away"), now);
@@ -56,16 +56,16 @@ TEST(StateKeeperTest, TriesAgainAfterAFailureWithLongerPauses) {
 TEST(StateKeeperTest, StopsWhenAnotherChiefHasWritten) {
   StateKeeper keeper(/*durable=*/true);
   (void)keeper.Require();
-  ASSERT_TRUE(keeper.TakeDue(kStart));
-  keeper.OnStored(absl::AbortedError("term 2"), kStart);
+  ASSERT_TRUE(keeper.TakeDue(kBegin));
+  keeper.OnStored(absl::AbortedError("term 2"), kBegin);
   EXPECT_TRUE(keeper.superseded());
-  EXPECT_FALSE(keeper.TakeDue(kStart + absl::Hours(1)));
+  EXPECT_FALSE(keeper.TakeDue(kBegin + absl::Hours(1)));
 }
 
 TEST(StateKeeperTest, WithoutAStoreEverythingStandsAtOnce) {
   StateKeeper keeper(/*durable=*/false);
   EXPECT_TRUE(keeper.Stands(keeper.Require()));
-  EXPECT_FALSE(keeper.TakeDue(kStart));
+  EXPECT_FALSE(keeper.TakeDue(kBegin));
 }
 
 v1::View ViewOf(uint64_t n, uint64_t timeline, uint64_t incarnation) {
@@ -85,8 +85,8 @@ TEST(ViewGateTest, HoldsBackAnotherIncarnationAndTimelineUntilTheyAreStored) {
   for (const v1::View& view : {ViewOf(2, 1, 8), ViewOf(3, 2, 8)}) {
     gate.Offer(view, keeper);
     EXPECT_FALSE(gate.Take(keeper).has_value());
-    ASSERT_TRUE(keeper.TakeDue(kStart));
-    keeper.OnStored(absl::OkStatus(), kStart);
+    ASSERT_TRUE(keeper.TakeDue(kBegin));
+    keeper.OnStored(absl::OkStatus(), kBegin);
     EXPECT_EQ(gate.Take(keeper)->epoch().n(), view.epoch().n());
   }
 }
@@ -103,8 +103,8 @@ TEST(ViewGateTest, PublishesWhoTrainsAtOnceButNotBeforeWhatIsHeldBack) {
   both.add_members()->set_member(6);
   gate.Offer(both, keeper);
   EXPECT_FALSE(gate.Take(keeper).has_value());
-  ASSERT_TRUE(keeper.TakeDue(kStart));
-  keeper.OnStored(absl::OkStatus(), kStart);
+  ASSERT_TRUE(keeper.TakeDue(kBegin));
+  keeper.OnStored(absl::OkStatus(), kBegin);
   EXPECT_EQ(gate.Take(keeper)->epoch().n(), 4u) << "the newest wins";
 }
 

@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 // A job with one table of 17 floats (Adagrad) and one tensor of 1000 x 250 (Adam).
-v1::JobSpec Job(const std::string& more = "") {
+v1::JobSpec DescribedJob(const std::string& more = "") {
   const auto spec = ParseJob({.text = "job: ctr\n"
                                       "data: {format: libfm, train: a, eval: b, fields: 10}\n"
                                       "model: {preset: deepfm}\n"
@@ -38,49 +38,52 @@ v1::JobSpec Job(const std::string& more = "") {
 constexpr JobScale kScale = {.train_tasks = 24, .eval_tasks = 4, .shards = 2, .workers = 3};
 
 TEST(DescribeJobTest, TellsDataModelPoliciesTasksAndMemory) {
-  EXPECT_THAT(DescribeJob(Job("update: {dense: {policy: sync, lanes: 3}}\n"), kScale).lines,
-              ElementsAre("job       ctr", "data      libfm, 10 keys a record",
-                          "model     deepfm, 17 floats a row, 250000 dense parameters in 1 tensors",
-                          "dense     adam, learning rate 0.001, sync (3 lanes, 0 backup)",
-                          "sparse    adagrad, learning rate 0.05, async",
-                          "training  24 tasks, 1 epoch, batches of 1024; evaluation 4 tasks",
-                          StartsWith("memory    1.4MiB dense, 168 bytes a row: ")));
+  EXPECT_THAT(
+      DescribeJob(DescribedJob("update: {dense: {policy: sync, lanes: 3}}\n"), kScale).lines,
+      ElementsAre("job       ctr", "data      libfm, 10 keys a record",
+                  "model     deepfm, 17 floats a row, 250000 dense parameters in 1 tensors",
+                  "dense     adam, learning rate 0.001, sync (3 lanes, 0 backup)",
+                  "sparse    adagrad, learning rate 0.05, async",
+                  "training  24 tasks, 1 epoch, batches of 1024; evaluation 4 tasks",
+                  StartsWith("memory    1.4MiB dense, 168 bytes a row: ")));
 }
 
 TEST(DescribeJobTest, MemoryIsThatOfTheRowsOfOneShard) {
   JobScale scale = kScale;
   scale.expected_rows = 1000000;
-  EXPECT_THAT(DescribeJob(Job(), scale).lines.back(),
+  EXPECT_THAT(DescribeJob(DescribedJob(), scale).lines.back(),
               HasSubstr("168 bytes a row: 80MiB for the 1000000 rows over 2 shards"));
 }
 
 TEST(DescribeJobTest, MemoryStaysWithinTheBudget) {
   JobScale scale = kScale;
   scale.expected_rows = 1000000;
-  EXPECT_THAT(DescribeJob(Job("table: {byte_budget: 20MiB}\n"), scale).lines.back(),
+  EXPECT_THAT(DescribeJob(DescribedJob("table: {byte_budget: 20MiB}\n"), scale).lines.back(),
               HasSubstr("168 bytes a row: 10MiB"));
 }
 
 TEST(DescribeJobTest, AJobWithNothingOddHasNoWarning) {
-  EXPECT_THAT(DescribeJob(Job(), kScale).warnings, IsEmpty());
+  EXPECT_THAT(DescribeJob(DescribedJob(), kScale).warnings, IsEmpty());
 }
 
 TEST(DescribeJobTest, WarnsOfFewerTasksThanComputeThreads) {
   JobScale scale = kScale;
   scale.train_tasks = 5;
-  EXPECT_THAT(DescribeJob(Job("train: {compute_threads: 2}\n"), scale).warnings,
+  EXPECT_THAT(DescribeJob(DescribedJob("train: {compute_threads: 2}\n"), scale).warnings,
               ElementsAre(StartsWith("5 tasks for 6 compute threads")));
 }
 
 TEST(DescribeJobTest, WarnsOfIdleWorkersAndEmptyLanes) {
-  EXPECT_THAT(DescribeJob(Job("update: {sparse: {policy: sync, lanes: 2}}\n"), kScale).warnings,
-              ElementsAre("2 lanes for 3 compute threads: some will have nothing to do"));
-  EXPECT_THAT(DescribeJob(Job("update: {sparse: {policy: sync, lanes: 32}}\n"), kScale).warnings,
-              ElementsAre("32 lanes for 24 tasks: some lanes have no data"));
+  EXPECT_THAT(
+      DescribeJob(DescribedJob("update: {sparse: {policy: sync, lanes: 2}}\n"), kScale).warnings,
+      ElementsAre("2 lanes for 3 compute threads: some will have nothing to do"));
+  EXPECT_THAT(
+      DescribeJob(DescribedJob("update: {sparse: {policy: sync, lanes: 32}}\n"), kScale).warnings,
+      ElementsAre("32 lanes for 24 tasks: some lanes have no data"));
 }
 
 TEST(DescribeJobTest, WarnsOfWhatHasNoEffect) {
-  v1::JobSpec job = Job("recovery: replica\n");
+  v1::JobSpec job = DescribedJob("recovery: replica\n");
   job.mutable_checkpoint()->set_every_seconds(60);
   job.mutable_checkpoint()->clear_uri();
   JobScale scale = kScale;

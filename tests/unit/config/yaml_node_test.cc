@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-std::string Refusal(const std::string& text) {
+std::string WhyRefused(const std::string& text) {
   const absl::StatusOr<YamlNode> node = ParseYaml(text, "f");
   EXPECT_EQ(node.status().code(), absl::StatusCode::kInvalidArgument);
   return std::string(node.status().message());
@@ -32,17 +32,17 @@ TEST(ParseYamlTest, KeepsOrderAndPlaces) {
 }
 
 TEST(ParseYamlTest, BadSyntaxIsRefusedWithItsLine) {
-  EXPECT_THAT(Refusal("a: 1\nb: [1, 2\n"), StartsWith("f:"));
-  EXPECT_THAT(Refusal("a: 1\n\tb: 2\n"), StartsWith("f:2: "));
-  EXPECT_THAT(Refusal("a: b: c\n"), StartsWith("f:1: "));
+  EXPECT_THAT(WhyRefused("a: 1\nb: [1, 2\n"), StartsWith("f:"));
+  EXPECT_THAT(WhyRefused("a: 1\n\tb: 2\n"), StartsWith("f:2: "));
+  EXPECT_THAT(WhyRefused("a: b: c\n"), StartsWith("f:1: "));
 }
 
 TEST(ParseYamlTest, AnchorsAliasesTagsAndMoreDocumentsAreRefused) {
-  EXPECT_EQ(Refusal("a: &x 1\n"), "f:1: anchors are not supported");
-  EXPECT_EQ(Refusal("a: &x [1]\nb: *x\n"), "f:1: anchors are not supported");
-  EXPECT_EQ(Refusal("a: !!binary x\n"), "f:1: tags are not supported");
-  EXPECT_EQ(Refusal("a: 1\n---\nb: 1\n"), "f: holds more than one document");
-  EXPECT_EQ(Refusal("? [a]\n: 1\n"), "f:1: a key must be a word");
+  EXPECT_EQ(WhyRefused("a: &x 1\n"), "f:1: anchors are not supported");
+  EXPECT_EQ(WhyRefused("a: &x [1]\nb: *x\n"), "f:1: anchors are not supported");
+  EXPECT_EQ(WhyRefused("a: !!binary x\n"), "f:1: tags are not supported");
+  EXPECT_EQ(WhyRefused("a: 1\n---\nb: 1\n"), "f: holds more than one document");
+  EXPECT_EQ(WhyRefused("? [a]\n: 1\n"), "f:1: a key must be a word");
 }
 
 TEST(ParseYamlTest, ABombOfAliasesIsRefusedBeforeItExpands) {
@@ -51,22 +51,22 @@ TEST(ParseYamlTest, ABombOfAliasesIsRefusedBeforeItExpands) {
     const std::string before = "*" + std::string(1, c - 1);
     bomb += std::string(1, c) + ": &" + c + " [" + before + ", " + before + ", " + before + "]\n";
   }
-  EXPECT_THAT(Refusal(bomb), HasSubstr("not supported"));
+  EXPECT_THAT(WhyRefused(bomb), HasSubstr("not supported"));
 }
 
 TEST(ParseYamlTest, HugeTextsAreRefusedQuickly) {
-  EXPECT_EQ(Refusal(std::string((1 << 20) + 1, '#')), "f: larger than 1048576 bytes");
+  EXPECT_EQ(WhyRefused(std::string((1 << 20) + 1, '#')), "f: larger than 1048576 bytes");
   std::string many = "a: [";
   for (int i = 0; i < 100000; ++i) many += "1,";
-  EXPECT_EQ(Refusal(many + "1]"), "f:1: more than 20000 values");
+  EXPECT_EQ(WhyRefused(many + "1]"), "f:1: more than 20000 values");
 }
 
 TEST(ParseYamlTest, DeepNestingIsRefused) {
-  EXPECT_THAT(Refusal(std::string(40, '[') + std::string(40, ']')), HasSubstr("deeper"));
-  EXPECT_THAT(Refusal(std::string(200000, '[')), StartsWith("f:"));
+  EXPECT_THAT(WhyRefused(std::string(40, '[') + std::string(40, ']')), HasSubstr("deeper"));
+  EXPECT_THAT(WhyRefused(std::string(200000, '[')), StartsWith("f:"));
   std::string blocks;
   for (int depth = 0; depth < 300; ++depth) blocks += std::string(depth, ' ') + "a:\n";
-  EXPECT_THAT(Refusal(blocks), HasSubstr("deeper"));
+  EXPECT_THAT(WhyRefused(blocks), HasSubstr("deeper"));
 }
 
 TEST(ParseYamlTest, BytesThatAreNoTextAreRefusedOrRead) {

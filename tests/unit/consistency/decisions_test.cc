@@ -5,16 +5,10 @@
 namespace capstan {
 namespace {
 
-TEST(AdmitPullTest, GoesAtTheBound) { EXPECT_EQ(AdmitPull(6, 3, 3), Admission::kGo); }
-TEST(AdmitPullTest, WaitsWhenOneStepBeyondTheBound) {
-  EXPECT_EQ(AdmitPull(7, 3, 3), Admission::kWait);
-}
-TEST(AdmitPullTest, GoesForAMemberThatIsBehindTheOthers) {
-  EXPECT_EQ(AdmitPull(2, 9, 0), Admission::kGo);
-}
-TEST(AdmitPullTest, GoesWhenThereIsNoQuorum) {
-  EXPECT_EQ(AdmitPull(100, ~uint64_t{0}, 0), Admission::kGo);
-}
+TEST(MayPullTest, GoesAtTheBound) { EXPECT_TRUE(MayPull(6, 3, 3)); }
+TEST(MayPullTest, WaitsWhenOneStepBeyondTheBound) { EXPECT_FALSE(MayPull(7, 3, 3)); }
+TEST(MayPullTest, GoesForAMemberThatIsBehindTheOthers) { EXPECT_TRUE(MayPull(2, 9, 0)); }
+TEST(MayPullTest, GoesWhenThereIsNoQuorum) { EXPECT_TRUE(MayPull(100, ~uint64_t{0}, 0)); }
 
 v1::UpdatePolicy Stale(v1::StaleGradients kind) {
   v1::UpdatePolicy policy;

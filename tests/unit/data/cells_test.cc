@@ -65,16 +65,17 @@ v1::DataSpec AllKinds() {
   return data;
 }
 
-struct Outcome {
+struct ParsedCells {
   bool ok;
   Batch records;
   std::string error;
 };
 
-Outcome Parse(std::initializer_list<std::string_view> lines, Labels labels = Labels::kRequired) {
+ParsedCells Parse(std::initializer_list<std::string_view> lines,
+                  Labels labels = Labels::kRequired) {
   const v1::DataSpec data = AllKinds();
   auto parser = NewCellParser(data, LabelRule(data, v1::LOSS_LOGISTIC, 1, labels));
-  Outcome outcome = {};
+  ParsedCells outcome = {};
   outcome.records.offsets = {0};
   for (std::string_view line : lines) {
     outcome.ok = parser->Parse(line, outcome.records, outcome.error);
@@ -83,7 +84,7 @@ Outcome Parse(std::initializer_list<std::string_view> lines, Labels labels = Lab
 }
 
 TEST(CellParserTest, MakesKeysInOrderOfTheColumnsAndScaledNumbers) {
-  Outcome outcome = Parse({"1,3,0,15,abc,0f,unused", "0,,-1.5,,,0f,"});
+  ParsedCells outcome = Parse({"1,3,0,15,abc,0f,unused", "0,,-1.5,,,0f,"});
   ASSERT_TRUE(outcome.ok) << outcome.error;
   EXPECT_THAT(outcome.records.labels, ElementsAre(1, 0));
   EXPECT_THAT(outcome.records.offsets, ElementsAre(0, 3, 6));
@@ -96,16 +97,16 @@ TEST(CellParserTest, MakesKeysInOrderOfTheColumnsAndScaledNumbers) {
 }
 
 TEST(CellParserTest, ABoundaryBelongsToTheBucketAboveIt) {
-  Outcome outcome = Parse({"1,0,0,9.9,a,b,", "1,0,0,10,a,b,", "1,0,0,20,a,b,"});
+  ParsedCells outcome = Parse({"1,0,0,9.9,a,b,", "1,0,0,10,a,b,", "1,0,0,20,a,b,"});
   EXPECT_EQ(outcome.records.keys[0], FieldKey(3, "0"));
   EXPECT_EQ(outcome.records.keys[3], FieldKey(3, "1"));
   EXPECT_EQ(outcome.records.keys[6], FieldKey(3, "2"));
 }
 
 TEST(CellParserTest, ReadsARecordToBeScoredTheSameWithAnyLabelAndWithoutOne) {
-  const Outcome labelled = Parse({"1,3,0,15,abc,0f,unused"});
+  const ParsedCells labelled = Parse({"1,3,0,15,abc,0f,unused"});
   for (const char* line : {"3,0,15,abc,0f,unused", "?,3,0,15,abc,0f,unused"}) {
-    const Outcome scored = Parse({line}, Labels::kIgnored);
+    const ParsedCells scored = Parse({line}, Labels::kIgnored);
     ASSERT_TRUE(scored.ok) << scored.error;
     EXPECT_EQ(scored.records.keys, labelled.records.keys);
     EXPECT_EQ(scored.records.dense, labelled.records.dense);
@@ -130,7 +131,7 @@ TEST(CellParserTest, SaysWhatWasExpectedAndAppendsNothing) {
       {"1,\x01\xFF,3,4,5,6,7", "column 1: \"\\x01\\xff\" is not a number"},
   };
   for (const auto& [line, expected] : cases) {
-    Outcome outcome = Parse({"1,2,3,4,5,6,7", line});
+    ParsedCells outcome = Parse({"1,2,3,4,5,6,7", line});
     EXPECT_FALSE(outcome.ok) << line;
     EXPECT_EQ(outcome.error, expected);
     EXPECT_EQ(outcome.records.labels.size(), 1u);

@@ -26,7 +26,7 @@ std::string Images(uint32_t count) {
   return bytes;
 }
 
-std::string Labels(uint32_t count) {
+std::string LabelFile(uint32_t count) {
   std::string bytes = Header({count});
   for (uint32_t i = 0; i < count; ++i) bytes.push_back(static_cast<char>(i % 10));
   return bytes;
@@ -45,7 +45,7 @@ ReaderOptions Options(const std::string& pattern) {
 TEST(IdxTest, FindsTheLabelsByNameAndScalesThePixels) {
   TestFolder folder;
   folder.Write("a-images-idx3-ubyte.gz", Gzip(Images(20)));
-  folder.Write("a-labels-idx1-ubyte.gz", Gzip(Labels(20)));
+  folder.Write("a-labels-idx1-ubyte.gz", Gzip(LabelFile(20)));
   const ReaderOptions options = Options(folder.Path("a-images-idx3-ubyte.gz"));
   EXPECT_THAT(options.data.image_shape(), ElementsAre(2, 3));
   EXPECT_EQ(options.data.dense_width(), 6u);
@@ -60,7 +60,7 @@ TEST(IdxTest, FindsTheLabelsByNameAndScalesThePixels) {
 TEST(IdxTest, AcceptsBothFilesNamedInOrder) {
   TestFolder folder;
   folder.Write("pixels", Images(20));
-  folder.Write("truth", Labels(20));
+  folder.Write("truth", LabelFile(20));
   ReaderOptions options = Options(folder.Path("pixels"));
   options.data.add_train(folder.Path("truth"));
   EXPECT_EQ(ReadEverything(options)->examples(), 20u);
@@ -69,7 +69,7 @@ TEST(IdxTest, AcceptsBothFilesNamedInOrder) {
 TEST(IdxTest, ABadLabelIsABadRecord) {
   TestFolder folder;
   folder.Write("images", Images(20));
-  folder.Write("labels", Labels(20));
+  folder.Write("labels", LabelFile(20));
   ReaderOptions options = Options(folder.Path("images"));
   options.classes = 9;
   EXPECT_EQ(ReadEverything(options).status(),
@@ -95,10 +95,10 @@ TEST(IdxTest, NamesFileAndByteOfWhatIsNoIdx) {
   ExpectRefused(folder, "", "", "images: byte 0: the file ends early");
   ExpectRefused(folder, "hello world", "", "images: byte 0: expected the header of an idx file");
   ExpectRefused(folder, Header({5, 100000, 100000}), "", "images: byte 12: an item of 10000000000");
-  ExpectRefused(folder, Images(20), Labels(19), "labels: expected 20 labels");
-  ExpectRefused(folder, Images(20).substr(0, 50), Labels(20),
+  ExpectRefused(folder, Images(20), LabelFile(19), "labels: expected 20 labels");
+  ExpectRefused(folder, Images(20).substr(0, 50), LabelFile(20),
                 "images: byte 50: the file ends early");
-  ExpectRefused(folder, Labels(20), Labels(20), "images: holds no images");
+  ExpectRefused(folder, LabelFile(20), LabelFile(20), "images: holds no images");
 }
 
 }  // namespace

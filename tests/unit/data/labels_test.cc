@@ -5,14 +5,14 @@
 namespace capstan {
 namespace {
 
-struct Outcome {
+struct ParsedLabel {
   bool ok;
   float label;
   std::string error;
 };
 
-Outcome Try(const LabelRule& rule, std::string_view text) {
-  Outcome outcome = {};
+ParsedLabel Try(const LabelRule& rule, std::string_view text) {
+  ParsedLabel outcome = {};
   outcome.ok = rule.Parse(text, outcome.label, outcome.error);
   return outcome;
 }

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string Rows(int count) {
+std::string NumberedRows(int count) {
   std::string text;
   for (int i = 0; i < count; ++i) text += std::to_string(i % 2) + "," + std::to_string(i) + "\n";
   return text;
@@ -37,7 +37,7 @@ std::vector<float> UpTo(int count) {
 
 TEST(PlanTasksTest, EveryByteRangeTogetherHoldsEachRecordOnce) {
   TestFolder folder;
-  const std::string path = folder.Write("a.csv", Rows(57));
+  const std::string path = folder.Write("a.csv", NumberedRows(57));
   for (uint64_t bytes = 1; bytes < 40; ++bytes) {
     v1::DataSpec data = CsvSpec(path, {1}, {});
     data.set_task_bytes(bytes);
@@ -48,7 +48,7 @@ TEST(PlanTasksTest, EveryByteRangeTogetherHoldsEachRecordOnce) {
 
 TEST(PlanTasksTest, ByteRangesLeaveTheHeaderOut) {
   TestFolder folder;
-  const std::string path = folder.Write("a.csv", "a rather long label,row\r\n" + Rows(20));
+  const std::string path = folder.Write("a.csv", "a rather long label,row\r\n" + NumberedRows(20));
   for (uint64_t bytes = 1; bytes < 40; ++bytes) {
     v1::DataSpec data = CsvSpec(path, {1}, {});
     data.set_header(true);
@@ -60,7 +60,7 @@ TEST(PlanTasksTest, ByteRangesLeaveTheHeaderOut) {
 
 TEST(PlanTasksTest, RecordRangesOfACompressedFileTogetherHoldEachRecordOnce) {
   TestFolder folder;
-  const std::string text = "label,row\n" + Rows(57);
+  const std::string text = "label,row\n" + NumberedRows(57);
   for (const std::string& path :
        {folder.Write("a.csv.gz", Gzip(text)), folder.Write("a.csv.zst", Zstd(text))}) {
     for (uint64_t records : {1, 7, 56, 57, 58}) {
@@ -78,9 +78,10 @@ TEST(PlanTasksTest, RecordRangesOfACompressedFileTogetherHoldEachRecordOnce) {
 
 TEST(PlanTasksTest, SmallDataMakesAtLeastEightTasksOfWholeBatches) {
   TestFolder folder;
-  const ReaderOptions plain = *Derived(CsvSpec(folder.Write("a.csv", Rows(1000)), {1}, {}));
+  const ReaderOptions plain = *Derived(CsvSpec(folder.Write("a.csv", NumberedRows(1000)), {1}, {}));
   EXPECT_GE(Plan(plain).size(), 8u);
-  const ReaderOptions gzip = *Derived(CsvSpec(folder.Write("a.csv.gz", Gzip(Rows(1000))), {1}, {}));
+  const ReaderOptions gzip =
+      *Derived(CsvSpec(folder.Write("a.csv.gz", Gzip(NumberedRows(1000))), {1}, {}));
   const std::vector<v1::Task> tasks = Plan(gzip);
   EXPECT_GE(tasks.size(), 8u);
   for (size_t i = 0; i + 1 < tasks.size(); ++i) {
@@ -91,20 +92,22 @@ TEST(PlanTasksTest, SmallDataMakesAtLeastEightTasksOfWholeBatches) {
 
 TEST(PlanTasksTest, ATaskHoldsAtLeastABatch) {
   TestFolder folder;
-  ReaderOptions options = *Derived(CsvSpec(folder.Write("a.csv.gz", Gzip(Rows(1000))), {1}, {}));
+  ReaderOptions options =
+      *Derived(CsvSpec(folder.Write("a.csv.gz", Gzip(NumberedRows(1000))), {1}, {}));
   options.batch_size = 300;
   EXPECT_EQ(Plan(options).size(), 4u);
 }
 
 TEST(PlanTasksTest, ExpectsAboutAsManyRecordsAsAPlainFileHolds) {
   TestFolder folder;
-  const ReaderOptions options = *Derived(CsvSpec(folder.Write("a.csv", Rows(5000)), {1}, {}));
+  const ReaderOptions options =
+      *Derived(CsvSpec(folder.Write("a.csv", NumberedRows(5000)), {1}, {}));
   EXPECT_NEAR(static_cast<double>(EstimateRecords(Plan(options))), 5000, 50);
 }
 
 TEST(PlanTasksTest, LaysTasksBeyondTheEstimateOfACompressedFileTooLargeToCount) {
   TestFolder folder;
-  v1::DataSpec data = CsvSpec(folder.Write("a.csv.gz", Gzip(Rows(5000))), {1}, {});
+  v1::DataSpec data = CsvSpec(folder.Write("a.csv.gz", Gzip(NumberedRows(5000))), {1}, {});
   data.set_task_records(1000);
   const ReaderOptions options = *Derived(data);
   const auto tasks = PlanTasks(*NewLocalFiles(), options.data, {.counted_bytes = 100});
@@ -147,13 +150,13 @@ TEST(PlanTasksTest, RefusesMoreTasksThanAnybodyCanWant) {
 
 TEST(PlanTasksTest, ASplitThatIsNotNamedHasNoTasks) {
   TestFolder folder;
-  const v1::DataSpec data = CsvSpec(folder.Write("a.csv", Rows(10)), {1}, {});
+  const v1::DataSpec data = CsvSpec(folder.Write("a.csv", NumberedRows(10)), {1}, {});
   EXPECT_EQ(PlanTasks(*NewLocalFiles(), data, {.split = Split::kEval})->size(), 0u);
 }
 
 TEST(CheckFirstRecordsTest, RefusesABadLabelBeforeAnythingIsTrained) {
   TestFolder folder;
-  const std::string path = folder.Write("a.csv", Rows(3) + "maybe,3\n" + Rows(100));
+  const std::string path = folder.Write("a.csv", NumberedRows(3) + "maybe,3\n" + NumberedRows(100));
   const ReaderOptions options = *Derived(CsvSpec(path, {1}, {}));
   const std::vector<v1::Task> tasks = Plan(options);
   EXPECT_EQ(CheckFirstRecords(*NewLocalFiles(), options, tasks),

@@ -9,8 +9,6 @@ namespace {
 
 using Opened = v1::OpenRoundReply;
 using Reported = v1::ReportLaneReply;
-constexpr Generation kFirst{1, 1};
-constexpr Generation kSecond{1, 2};
 
 TEST(KeeperTest, ARoundClosesWhenAllLanesAreIn) {
   KeeperMachine keeper(/*lanes=*/2, /*backup_workers=*/0);

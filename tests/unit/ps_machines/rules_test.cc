@@ -11,8 +11,6 @@ namespace {
 using ::testing::ElementsAre;
 using Opened = v1::OpenRoundReply;
 using Reported = v1::ReportLaneReply;
-constexpr Generation kFirst{1, 1};
-constexpr Generation kSecond{1, 2};
 
 PartitionMachine Async() { return PartitionMachine(Both(Policy(v1::POLICY_KIND_ASYNC))); }
 PartitionMachine Sync() { return PartitionMachine(Both(Policy(v1::POLICY_KIND_SYNC))); }

@@ -12,6 +12,8 @@ namespace capstan::ps {
 inline constexpr absl::Time kNow = absl::UnixEpoch();
 inline constexpr Timeline kLine{1};
 inline constexpr StreamId kTask{5};
+inline constexpr Generation kFirst{1, 1};
+inline constexpr Generation kSecond{1, 2};
 
 inline v1::UpdatePolicy Policy(v1::PolicyKind kind, uint32_t aggregate = 1) {
   v1::UpdatePolicy policy;

@@ -13,9 +13,9 @@ namespace capstan {
 namespace {
 
 // A connection over loopback, of both ends.
-class Connection {
+class LoopbackConnection {
  public:
-  Connection() {
+  LoopbackConnection() {
     const int listener = socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -31,12 +31,12 @@ class Connection {
     accepted = accept(listener, nullptr, nullptr);
     close(listener);
   }
-  ~Connection() {
+  ~LoopbackConnection() {
     close(client);
     close(accepted);
   }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
+  LoopbackConnection(const LoopbackConnection&) = delete;
+  LoopbackConnection& operator=(const LoopbackConnection&) = delete;
 
   void Send(size_t bytes) const {
     const std::string data(bytes, 'x');
@@ -50,7 +50,7 @@ class Connection {
 };
 
 TEST(AcceptedSocketsTest, AreThoseOfThePortWithWhatIsUnread) {
-  const Connection one, other;
+  const LoopbackConnection one, other;
   one.Send(100);
   const std::vector<AcceptedSocket> sockets = AcceptedSockets(one.port);
   ASSERT_EQ(sockets.size(), 1u);
@@ -69,7 +69,7 @@ TEST(AcceptedSocketsTest, HoldNoListener) {
 }
 
 TEST(AcceptedSocketsTest, HangingUpThrowsAwayWhatIsUnreadAndResetsTheClient) {
-  const Connection one, other;
+  const LoopbackConnection one, other;
   one.Send(100);
   other.Send(100);
   HangUp(AcceptedSockets(one.port).at(0));

@@ -10,7 +10,7 @@ namespace {
 using Opened = v1::OpenRoundReply;
 using Reported = v1::ReportLaneReply;
 
-LaneLease Lease() {
+LaneLease LeaseOfLane() {
   LaneLease lease;
   lease.options.generation = {1, 7};
   lease.options.shard_count = 2;
@@ -41,7 +41,7 @@ void Stage(Driver& holder, uint64_t length) {
 }
 
 TEST(LaneHolderTest, OffersTheBatchesOfItsLaneRoundAfterRound) {
-  Driver holder(NewLaneHolder(Lease()));
+  Driver holder(NewLaneHolder(LeaseOfLane()));
   for (uint64_t round = 1; round <= 2; ++round) {
     OpenRound(holder, round, /*cursor=*/round - 1);
     Stage(holder, /*length=*/2);
@@ -58,7 +58,7 @@ TEST(LaneHolderTest, OffersTheBatchesOfItsLaneRoundAfterRound) {
 }
 
 TEST(LaneHolderTest, EveryRequestOfARoundCarriesTheClosedSet) {
-  Driver holder(NewLaneHolder(Lease()));
+  Driver holder(NewLaneHolder(LeaseOfLane()));
   OpenRound(holder, 5, 0);
   holder.Read(9);
   const std::vector<SendPull> pulls = holder.TakeAll<SendPull>();
@@ -73,7 +73,7 @@ TEST(LaneHolderTest, EveryRequestOfARoundCarriesTheClosedSet) {
 }
 
 TEST(LaneHolderTest, StagesOnEveryShardBeforeItReports) {
-  LaneLease lease = Lease();
+  LaneLease lease = LeaseOfLane();
   lease.options.shard_count = 3;
   Driver holder(NewLaneHolder(lease));
   OpenRound(holder, 1, 0);
@@ -91,7 +91,7 @@ TEST(LaneHolderTest, StagesOnEveryShardBeforeItReports) {
 }
 
 TEST(LaneHolderTest, WhatCameTooLateIsComputedAgainInTheNextRound) {
-  Driver holder(NewLaneHolder(Lease()));
+  Driver holder(NewLaneHolder(LeaseOfLane()));
   OpenRound(holder, 1, 0);
   Stage(holder, 9);
   Answer(holder, Reported::ANSWER_LATE);
@@ -104,7 +104,7 @@ TEST(LaneHolderTest, WhatCameTooLateIsComputedAgainInTheNextRound) {
 }
 
 TEST(LaneHolderTest, ARoundThatIsOverIsLeftAtOnce) {
-  Driver holder(NewLaneHolder(Lease()));
+  Driver holder(NewLaneHolder(LeaseOfLane()));
   OpenRound(holder, 1, 0);
   holder.Read(9);
   holder.Feed(PullDone{holder.TakeAll<SendPull>()[0].ticket, absl::AbortedError("closed"), {}});
@@ -113,7 +113,7 @@ TEST(LaneHolderTest, ARoundThatIsOverIsLeftAtOnce) {
 }
 
 TEST(LaneHolderTest, ALostAnswerToAReportIsLearntFromTheCursor) {
-  Driver holder(NewLaneHolder(Lease()));
+  Driver holder(NewLaneHolder(LeaseOfLane()));
   OpenRound(holder, 1, 0);
   Stage(holder, 9);
   Answer(holder, Reported::ANSWER_LATE);  // Of a keeper that had counted it and gone on.
@@ -123,7 +123,7 @@ TEST(LaneHolderTest, ALostAnswerToAReportIsLearntFromTheCursor) {
 }
 
 TEST(LaneHolderTest, ARoundSeesOneComputationOfALane) {
-  Driver holder(NewLaneHolder(Lease()));
+  Driver holder(NewLaneHolder(LeaseOfLane()));
   OpenRound(holder, 1, 0);
   Stage(holder, 9);
   Answer(holder, Reported::ANSWER_LATE);
@@ -135,7 +135,7 @@ TEST(LaneHolderTest, ARoundSeesOneComputationOfALane) {
 }
 
 TEST(LaneHolderTest, ALaterGenerationEndsTheLease) {
-  Driver holder(NewLaneHolder(Lease()));
+  Driver holder(NewLaneHolder(LeaseOfLane()));
   OpenDone done;
   done.ticket = holder.Take<SendOpen>().ticket;
   done.answer = Opened::ANSWER_OLD_GENERATION;
@@ -144,7 +144,7 @@ TEST(LaneHolderTest, ALaterGenerationEndsTheLease) {
 }
 
 TEST(LaneHolderTest, AStepWithoutAFiniteGradientIsStagedEmptyAndWeighsNothing) {
-  Driver holder(NewLaneHolder(Lease()));
+  Driver holder(NewLaneHolder(LeaseOfLane()));
   OpenRound(holder, 1, 0);
   holder.Read(9);
   holder.Pull();
@@ -156,7 +156,7 @@ TEST(LaneHolderTest, AStepWithoutAFiniteGradientIsStagedEmptyAndWeighsNothing) {
 }
 
 TEST(LaneHolderTest, DrainedItFinishesTheRoundThatItComputes) {
-  Driver holder(NewLaneHolder(Lease()));
+  Driver holder(NewLaneHolder(LeaseOfLane()));
   OpenRound(holder, 1, 0);
   holder.Read(9);
   holder.Pull();
@@ -169,7 +169,7 @@ TEST(LaneHolderTest, DrainedItFinishesTheRoundThatItComputes) {
 }
 
 TEST(LaneHolderTest, InTheHybridAPushHasBothNames) {
-  LaneLease lease = Lease();
+  LaneLease lease = LeaseOfLane();
   lease.has_stream = true;
   Driver holder(NewLaneHolder(lease));
   OpenRound(holder, 1, 0);
@@ -183,7 +183,7 @@ TEST(LaneHolderTest, InTheHybridAPushHasBothNames) {
 }
 
 TEST(LaneHolderTest, AHolderThatWaitsForTheNextRoundTellsThatTheOnesBeforeAreOver) {
-  LaneLease lease = Lease();
+  LaneLease lease = LeaseOfLane();
   lease.options.ssp = true;
   Driver holder(NewLaneHolder(lease));
   OpenDone wait;
@@ -197,7 +197,7 @@ TEST(LaneHolderTest, AHolderThatWaitsForTheNextRoundTellsThatTheOnesBeforeAreOve
 }
 
 TEST(LaneHolderTest, CallsOfAStageThatIsOverWakeNobody) {
-  Driver holder(NewLaneHolder(Lease()));
+  Driver holder(NewLaneHolder(LeaseOfLane()));
   OpenRound(holder, 1, 0);
   holder.Read(9);
   holder.Pull();

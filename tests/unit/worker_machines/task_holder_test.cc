@@ -10,7 +10,7 @@
 namespace capstan::worker {
 namespace {
 
-TaskLease Lease(int push_window = 4) {
+TaskLease LeaseOfTask(int push_window = 4) {
   TaskLease lease;
   lease.options.generation = {1, 7};
   lease.options.shard_count = 2;
@@ -20,7 +20,7 @@ TaskLease Lease(int push_window = 4) {
 }
 
 TEST(TaskHolderTest, TrainsATaskToItsEnd) {
-  Driver holder(NewTaskHolder(Lease()));
+  Driver holder(NewTaskHolder(LeaseOfTask()));
   for (int i = 0; i < 3; ++i) {
     holder.Read(/*length=*/3);
     holder.Pull();
@@ -36,7 +36,7 @@ TEST(TaskHolderTest, TrainsATaskToItsEnd) {
 }
 
 TEST(TaskHolderTest, ThePullOfTheNextBatchOverlapsTheComputation) {
-  Driver holder(NewTaskHolder(Lease()));
+  Driver holder(NewTaskHolder(LeaseOfTask()));
   holder.Read(9);
   holder.Pull();
   EXPECT_EQ(holder.Take<Compute>().batch, 0u);
@@ -47,7 +47,7 @@ TEST(TaskHolderTest, ThePullOfTheNextBatchOverlapsTheComputation) {
 }
 
 TEST(TaskHolderTest, NamesPushesAndRaisesTheLowMark) {
-  Driver holder(NewTaskHolder(Lease()));
+  Driver holder(NewTaskHolder(LeaseOfTask()));
   holder.Read(9);
   holder.Pull();
   holder.ComputeAll();
@@ -63,7 +63,7 @@ TEST(TaskHolderTest, NamesPushesAndRaisesTheLowMark) {
 }
 
 TEST(TaskHolderTest, APullDoesNotOvertakeThePushOfTheBatchBeforeTheLast) {
-  Driver holder(NewTaskHolder(Lease(/*push_window=*/1)));
+  Driver holder(NewTaskHolder(LeaseOfTask(/*push_window=*/1)));
   holder.Read(9);
   holder.Pull();  // Batch 0, and while it computes
   holder.Read(9);
@@ -82,7 +82,7 @@ TEST(TaskHolderTest, APullDoesNotOvertakeThePushOfTheBatchBeforeTheLast) {
 // computes before it hears of its pushes is as stale as its window allows, and never more.
 TEST(TaskHolderTest, AloneItIsNeverStalerThanItsWindow) {
   for (const int window : {1, 2, 3}) {
-    Driver holder(NewTaskHolder(Lease(window)));
+    Driver holder(NewTaskHolder(LeaseOfTask(window)));
     std::map<uint64_t, uint64_t> pulled;  // Batch -> updates that its weights have.
     uint64_t applied = 0;
     uint64_t stalest = 0;
@@ -107,7 +107,7 @@ TEST(TaskHolderTest, AloneItIsNeverStalerThanItsWindow) {
 }
 
 TEST(TaskHolderTest, AnEvaluationPullsAheadWithoutWaiting) {
-  TaskLease lease = Lease(/*push_window=*/1);
+  TaskLease lease = LeaseOfTask(/*push_window=*/1);
   lease.evaluation = true;
   Driver holder(NewTaskHolder(lease));
   holder.Read(9);
@@ -118,7 +118,7 @@ TEST(TaskHolderTest, AnEvaluationPullsAheadWithoutWaiting) {
 }
 
 TEST(TaskHolderTest, KeepsToItsWindow) {
-  Driver holder(NewTaskHolder(Lease(/*push_window=*/2)));
+  Driver holder(NewTaskHolder(LeaseOfTask(/*push_window=*/2)));
   for (int i = 0; i < 6; ++i) {
     holder.Read(9);
     holder.Pull();
@@ -135,7 +135,7 @@ TEST(TaskHolderTest, KeepsToItsWindow) {
 }
 
 TEST(TaskHolderTest, TriesAgainAfterABackOffThatGrows) {
-  Driver holder(NewTaskHolder(Lease()));
+  Driver holder(NewTaskHolder(LeaseOfTask()));
   holder.Read(9);
   absl::Duration before;
   for (int i = 0; i < 4; ++i) {
@@ -152,7 +152,7 @@ TEST(TaskHolderTest, TriesAgainAfterABackOffThatGrows) {
 }
 
 TEST(TaskHolderTest, WaitsAsLongAsAFullShardAsks) {
-  Driver holder(NewTaskHolder(Lease()));
+  Driver holder(NewTaskHolder(LeaseOfTask()));
   holder.Read(9);
   holder.Pull();
   holder.ComputeAll();
@@ -164,7 +164,7 @@ TEST(TaskHolderTest, WaitsAsLongAsAFullShardAsks) {
 }
 
 TEST(TaskHolderTest, RefreshesTheViewAndTriesAgainWhenItComes) {
-  Driver holder(NewTaskHolder(Lease()));
+  Driver holder(NewTaskHolder(LeaseOfTask()));
   holder.Read(9);
   holder.Pull();
   holder.ComputeAll();
@@ -179,7 +179,7 @@ TEST(TaskHolderTest, RefreshesTheViewAndTriesAgainWhenItComes) {
 }
 
 TEST(TaskHolderTest, PushesAgainByTheNewMap) {
-  Driver holder(NewTaskHolder(Lease()));
+  Driver holder(NewTaskHolder(LeaseOfTask()));
   holder.Read(9);
   holder.Pull();
   holder.ComputeAll();
@@ -194,7 +194,7 @@ TEST(TaskHolderTest, PushesAgainByTheNewMap) {
 }
 
 TEST(TaskHolderTest, AnOldGenerationMeansThatTheLeaseIsLost) {
-  Driver holder(NewTaskHolder(Lease()));
+  Driver holder(NewTaskHolder(LeaseOfTask()));
   holder.Read(9);
   holder.Pull();
   holder.ComputeAll();
@@ -206,7 +206,7 @@ TEST(TaskHolderTest, AnOldGenerationMeansThatTheLeaseIsLost) {
 }
 
 TEST(TaskHolderTest, BadRequestsEndTheLeaseWithTheirReason) {
-  Driver holder(NewTaskHolder(Lease()));
+  Driver holder(NewTaskHolder(LeaseOfTask()));
   holder.Read(9);
   holder.Feed(
       PullDone{holder.TakeAll<SendPull>()[0].ticket, absl::NotFoundError("no table 4"), {}});
@@ -216,7 +216,7 @@ TEST(TaskHolderTest, BadRequestsEndTheLeaseWithTheirReason) {
 }
 
 TEST(TaskHolderTest, DrainedItFinishesItsStepAndReturnsTheLease) {
-  Driver holder(NewTaskHolder(Lease()));
+  Driver holder(NewTaskHolder(LeaseOfTask()));
   holder.Read(9);
   holder.Pull();
   const Compute compute = holder.Take<Compute>();
@@ -229,7 +229,7 @@ TEST(TaskHolderTest, DrainedItFinishesItsStepAndReturnsTheLease) {
 }
 
 TEST(TaskHolderTest, DrainedItIsOverByTheDeadline) {
-  Driver holder(NewTaskHolder(Lease()));
+  Driver holder(NewTaskHolder(LeaseOfTask()));
   holder.Read(9);
   holder.Pull();
   holder.Feed(Drain{holder.now + absl::Seconds(4)});
@@ -238,7 +238,7 @@ TEST(TaskHolderTest, DrainedItIsOverByTheDeadline) {
 }
 
 TEST(TaskHolderTest, AStepWithoutAFiniteGradientIsNotPushedNorCountedAsTrained) {
-  Driver holder(NewTaskHolder(Lease()));
+  Driver holder(NewTaskHolder(LeaseOfTask()));
   holder.Read(1);
   holder.Pull();
   holder.Feed(Computed{holder.Take<Compute>().batch, 1, /*nonfinite=*/true});
@@ -249,7 +249,7 @@ TEST(TaskHolderTest, AStepWithoutAFiniteGradientIsNotPushedNorCountedAsTrained) 
 }
 
 TEST(TaskHolderTest, UnderSspEveryShardGetsEveryStep) {
-  TaskLease lease = Lease();
+  TaskLease lease = LeaseOfTask();
   lease.options.ssp = true;
   lease.options.shard_count = 3;
   Driver holder(NewTaskHolder(lease));
@@ -264,7 +264,7 @@ TEST(TaskHolderTest, UnderSspEveryShardGetsEveryStep) {
 }
 
 TEST(TaskHolderTest, UnderSspARestartedShardIsToldTheClock) {
-  TaskLease lease = Lease();
+  TaskLease lease = LeaseOfTask();
   lease.options.ssp = true;
   Driver holder(NewTaskHolder(lease));
   holder.Read(9);
@@ -279,7 +279,7 @@ TEST(TaskHolderTest, UnderSspARestartedShardIsToldTheClock) {
 }
 
 TEST(TaskHolderTest, AnEvaluationPullsAndPushesNothing) {
-  TaskLease lease = Lease();
+  TaskLease lease = LeaseOfTask();
   lease.evaluation = true;
   Driver holder(NewTaskHolder(lease));
   holder.Read(1);

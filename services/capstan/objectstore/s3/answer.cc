@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "capstan/base/absl_view.h"
 #include "capstan/objectstore/s3/xml.h"
 
 namespace capstan {
@@ -14,8 +15,6 @@ namespace {
 
 constexpr size_t kMostMessage = 300;
 constexpr absl::Duration kMostRetryAfter = absl::Seconds(30);
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 struct ErrorBody {
   std::string code;
@@ -85,7 +84,8 @@ Remedy RemedyOf(int status, std::string_view code) {
 std::string RedirectHint(const HttpResponse& response) {
   const std::string_view region = response.Header("x-amz-bucket-region");
   if (region.empty()) return "";
-  return absl::StrCat("; the bucket is in region ", Absl(region.substr(0, 40)), ", set AWS_REGION");
+  return absl::StrCat("; the bucket is in region ", AbslView(region.substr(0, 40)),
+                      ", set AWS_REGION");
 }
 
 }  // namespace
@@ -100,11 +100,11 @@ S3Failure ReadFailure(const HttpResponse& response, std::string_view what) {
     code = absl::StatusCode::kUnavailable;
   }
   failure.status = absl::Status(
-      code, absl::StrCat(Absl(what), ": HTTP ", response.status, error.code.empty() ? "" : " ",
+      code, absl::StrCat(AbslView(what), ": HTTP ", response.status, error.code.empty() ? "" : " ",
                          error.code, error.message.empty() ? "" : ": ", error.message,
                          RedirectHint(response)));
   double seconds = 0;
-  if (absl::SimpleAtod(Absl(response.Header("retry-after")), &seconds) && seconds > 0) {
+  if (absl::SimpleAtod(AbslView(response.Header("retry-after")), &seconds) && seconds > 0) {
     failure.retry_after = std::min(absl::Seconds(seconds), kMostRetryAfter);
   }
   return failure;
@@ -118,7 +118,7 @@ bool HoldsError(const HttpResponse& response) {
 absl::Time ParseHttpDate(std::string_view text) {
   absl::Time time;
   std::string why;
-  return absl::ParseTime("%a, %d %b %Y %H:%M:%S GMT", Absl(text), &time, &why)
+  return absl::ParseTime("%a, %d %b %Y %H:%M:%S GMT", AbslView(text), &time, &why)
              ? time
              : absl::InfinitePast();
 }

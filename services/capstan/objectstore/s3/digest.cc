@@ -5,13 +5,12 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "capstan/base/absl_view.h"
 #include "capstan/base/check.h"
 #include "capstan/base/crc32c.h"
 
 namespace capstan {
 namespace {
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 std::string Digest(const EVP_MD* kind, std::string_view bytes) {
   unsigned char digest[EVP_MAX_MD_SIZE];
@@ -39,9 +38,9 @@ std::string HmacSha256(std::string_view key, std::string_view bytes) {
   return std::string(reinterpret_cast<const char*>(digest), size);
 }
 
-std::string Hex(std::string_view bytes) { return absl::BytesToHexString(Absl(bytes)); }
+std::string Hex(std::string_view bytes) { return absl::BytesToHexString(AbslView(bytes)); }
 
-std::string Base64(std::string_view bytes) { return absl::Base64Escape(Absl(bytes)); }
+std::string Base64(std::string_view bytes) { return absl::Base64Escape(AbslView(bytes)); }
 
 std::string Crc32cText(std::string_view bytes) {
   const uint32_t crc = Crc32c(bytes);
@@ -73,7 +72,7 @@ std::string UriDecode(std::string_view text) {
       decoded.push_back(text[i] == '+' ? ' ' : text[i]);
       continue;
     }
-    decoded.append(absl::HexStringToBytes(Absl(text.substr(i + 1, 2))));
+    decoded.append(absl::HexStringToBytes(AbslView(text.substr(i + 1, 2))));
     i += 2;
   }
   return decoded;

@@ -8,9 +8,9 @@
 namespace capstan {
 namespace {
 
-class Parser {
+class FlatJsonParser {
  public:
-  explicit Parser(std::string_view document) : document_(document) {}
+  explicit FlatJsonParser(std::string_view document) : document_(document) {}
 
   absl::StatusOr<std::map<std::string, std::string>> Parse() {
     std::map<std::string, std::string> members;
@@ -103,7 +103,7 @@ class Parser {
 }  // namespace
 
 absl::StatusOr<std::map<std::string, std::string>> ParseFlatJson(std::string_view document) {
-  return Parser(document).Parse();
+  return FlatJsonParser(document).Parse();
 }
 
 }  // namespace capstan

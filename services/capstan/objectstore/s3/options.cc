@@ -7,14 +7,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "capstan/base/absl_view.h"
 #include "capstan/base/status.h"
 
 namespace capstan {
 namespace {
 
 constexpr char kContainerHost[] = "http://169.254.170.2";  // Of ECS, for relative addresses.
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 // The first that is set and not empty.
 std::string First(const Environment& get, std::initializer_list<const char*> names,
@@ -58,7 +57,7 @@ bool IsBucket(std::string_view bucket) {
     if (!absl::ascii_isdigit(c) && !absl::ascii_islower(c) && c != '-' && c != '.') return false;
   }
   return absl::ascii_isalnum(bucket.front()) && absl::ascii_isalnum(bucket.back()) &&
-         !absl::StrContains(Absl(bucket), "..");
+         !absl::StrContains(AbslView(bucket), "..");
 }
 
 }  // namespace
@@ -81,7 +80,7 @@ absl::StatusOr<S3Options> S3OptionsFromEnvironment() {
 }
 
 absl::StatusOr<S3Location> ParseS3Uri(std::string_view uri) {
-  absl::string_view rest = Absl(uri);
+  absl::string_view rest = AbslView(uri);
   const bool is_s3 = absl::ConsumePrefix(&rest, "s3://");
   const size_t slash = rest.find('/');
   S3Location location{.bucket = std::string(rest.substr(0, slash))};
@@ -89,7 +88,7 @@ absl::StatusOr<S3Location> ParseS3Uri(std::string_view uri) {
   while (absl::EndsWith(location.prefix, "/")) location.prefix.pop_back();
   if (is_s3 && IsBucket(location.bucket)) return location;
   return absl::InvalidArgumentError(
-      absl::StrCat("'", Absl(uri), "' is no address in S3; expected s3://bucket/prefix"));
+      absl::StrCat("'", AbslView(uri), "' is no address in S3; expected s3://bucket/prefix"));
 }
 
 absl::StatusOr<S3Endpoint> FindEndpoint(const S3Options& options, const std::string& bucket) {

@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "capstan/base/absl_view.h"
 #include "capstan/base/status.h"
 #include "capstan/objectstore/s3/digest.h"
 
@@ -22,18 +23,16 @@ constexpr uint64_t kMostObjectBytes = uint64_t{16} << 30;
 constexpr uint64_t kMostErrorBytes = uint64_t{1} << 20;
 constexpr size_t kMostKeyBytes = 1024;
 
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
-
 // Data that others have put there may have any names; only what would be another path is refused.
 absl::Status CheckReadKey(std::string_view key) {
   bool good = !key.empty() && key.size() <= kMostKeyBytes &&
               std::none_of(key.begin(), key.end(), [](char c) { return absl::ascii_iscntrl(c); });
-  for (absl::string_view name : absl::StrSplit(Absl(key), '/')) {
+  for (absl::string_view name : absl::StrSplit(AbslView(key), '/')) {
     good = good && !name.empty() && name.front() != '.';
   }
   if (good) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("'", Absl(key.substr(0, 100)), "' is no object key"));
+      absl::StrCat("'", AbslView(key.substr(0, 100)), "' is no object key"));
 }
 
 // Of "bytes 0-9/443".
@@ -45,7 +44,8 @@ struct ContentRange {
 bool ParseContentRange(std::string_view text, ContentRange* range) {
   if (!text.starts_with("bytes ")) return false;
   text.remove_prefix(6);
-  const std::vector<absl::string_view> parts = absl::StrSplit(Absl(text), absl::ByAnyChar("-/"));
+  const std::vector<absl::string_view> parts =
+      absl::StrSplit(AbslView(text), absl::ByAnyChar("-/"));
   return parts.size() == 3 && absl::SimpleAtoi(parts[0], &range->first) &&
          absl::SimpleAtoi(parts[1], &range->last) && absl::SimpleAtoi(parts[2], &range->size) &&
          range->last >= range->first && range->last < range->size;
@@ -128,7 +128,8 @@ absl::StatusOr<ObjectInfo> S3ObjectStore::Stat(std::string_view key) {
   const S3Outcome outcome = client_->Send({.method = "HEAD", .key = Full(key)});
   CAPSTAN_RETURN_IF_ERROR(outcome.response.status());
   ObjectInfo info{.key = std::string(key)};
-  if (absl::SimpleAtoi(Absl(outcome.response->Header("content-length")), &info.bytes)) return info;
+  if (absl::SimpleAtoi(AbslView(outcome.response->Header("content-length")), &info.bytes))
+    return info;
   return absl::DataLossError(absl::StrCat(info.key, ": the answer has no length"));
 }
 
@@ -165,12 +166,12 @@ absl::StatusOr<Object> S3ObjectStore::ReadNothing(std::string_view key, const Re
   CAPSTAN_RETURN_IF_ERROR(outcome.response.status());
   ObjectVersion version{std::string(outcome.response->Header("etag"))};
   uint64_t size = 0;
-  if (!absl::SimpleAtoi(Absl(outcome.response->Header("content-length")), &size)) {
-    return absl::DataLossError(absl::StrCat(Absl(key), ": the answer has no length"));
+  if (!absl::SimpleAtoi(AbslView(outcome.response->Header("content-length")), &size)) {
+    return absl::DataLossError(absl::StrCat(AbslView(key), ": the answer has no length"));
   }
   CAPSTAN_ASSIGN_OR_RETURN(const uint64_t length, LengthWithin(range, size));
   if (length == 0) return Object{"", std::move(version), size};
-  return absl::AbortedError(absl::StrCat(Absl(key), ": has changed while it was read"));
+  return absl::AbortedError(absl::StrCat(AbslView(key), ": has changed while it was read"));
 }
 
 // Sleeps that a cancellation ends. Thread-safe.

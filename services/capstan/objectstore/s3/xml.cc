@@ -7,12 +7,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "capstan/base/absl_view.h"
 #include "capstan/base/status.h"
 
 namespace capstan {
 namespace {
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 void AppendUtf8(uint32_t code, std::string& text) {
   if (code < 0x80) {
@@ -27,9 +26,9 @@ void AppendUtf8(uint32_t code, std::string& text) {
   }
 }
 
-class Parser {
+class XmlParser {
  public:
-  explicit Parser(std::string_view document) : document_(document) {}
+  explicit XmlParser(std::string_view document) : document_(document) {}
 
   absl::StatusOr<XmlElement> Parse() {
     Take("\xEF\xBB\xBF");
@@ -101,9 +100,10 @@ class Parser {
       return absl::OkStatus();
     }
     uint32_t code = 0;
-    const bool good = name.starts_with("#x")
-                          ? absl::SimpleHexAtoi(Absl(name.substr(2)), &code)
-                          : name.starts_with("#") && absl::SimpleAtoi(Absl(name.substr(1)), &code);
+    const bool good =
+        name.starts_with("#x")
+            ? absl::SimpleHexAtoi(AbslView(name.substr(2)), &code)
+            : name.starts_with("#") && absl::SimpleAtoi(AbslView(name.substr(1)), &code);
     if (!good || code == 0 || code > 0x10FFFF) return Bad("an unknown entity");
     AppendUtf8(code, text);
     at_ = end + 1;
@@ -159,10 +159,12 @@ std::string_view XmlElement::ChildText(std::string_view child) const {
   return present == nullptr ? std::string_view() : std::string_view(present->text);
 }
 
-absl::StatusOr<XmlElement> ParseXml(std::string_view document) { return Parser(document).Parse(); }
+absl::StatusOr<XmlElement> ParseXml(std::string_view document) {
+  return XmlParser(document).Parse();
+}
 
 std::string XmlEscape(std::string_view text) {
-  return absl::StrReplaceAll(Absl(text), {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
+  return absl::StrReplaceAll(AbslView(text), {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
 }
 
 }  // namespace capstan
