@@ -50,18 +50,19 @@ absl::Status CheckObjects(const v1::Manifest& manifest) {
 }
 
 absl::Status CheckManifest(const v1::Manifest& manifest) {
-  std::vector<bool> seen(manifest.job().partition_count());
+  const size_t partitions = manifest.job().partition_count();
+  if (static_cast<size_t>(manifest.files_size()) != partitions || partitions == 0) {
+    return Refuse(absl::StrCat(manifest.files_size(), " files for ", partitions, " partitions"));
+  }
+  std::vector<bool> seen(partitions);
   for (const v1::SavedFile& file : manifest.files()) {
-    if (file.partition() >= seen.size() || seen[file.partition()]) {
-      return Refuse(absl::StrCat("partition ", file.partition(), " of ", seen.size(),
+    if (file.partition() >= partitions || seen[file.partition()]) {
+      return Refuse(absl::StrCat("partition ", file.partition(), " of ", partitions,
                                  " is named twice or unknown"));
     }
     seen[file.partition()] = true;
   }
-  if (static_cast<size_t>(manifest.files_size()) == seen.size() && !seen.empty()) {
-    return CheckObjects(manifest);
-  }
-  return Refuse(absl::StrCat(manifest.files_size(), " files for ", seen.size(), " partitions"));
+  return CheckObjects(manifest);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace capstan {
 
-// REQUIRES: a field of the message is set.
+// Equal messages have the same text. REQUIRES: a field of the message is set.
 absl::StatusOr<std::string> SealJson(const google::protobuf::Message& message);
 
 // DATA_LOSS, beginning with `name`, if a byte has changed or is missing. Unknown fields are passed

@@ -1,7 +1,10 @@
 #include "capstan/checkpoint/manifest.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -58,6 +61,16 @@ TEST_F(CheckpointTest, GivesBackTheManifestAndItsFiles) {
   }
 }
 
+TEST_F(CheckpointTest, WritesEqualManifestsAsTheSameText) {
+  v1::Manifest ascending = WholeManifest();
+  v1::Manifest descending = WholeManifest();
+  for (int i = 0; i < 20; ++i) {
+    (*ascending.mutable_metrics())[absl::StrCat("metric ", i)] = i;
+    (*descending.mutable_metrics())[absl::StrCat("metric ", 19 - i)] = 19 - i;
+  }
+  EXPECT_EQ(*ManifestText(ascending), *ManifestText(descending));
+}
+
 TEST_F(CheckpointTest, IsNoCheckpointWithoutAManifest) {
   WriteFile(0);
   EXPECT_EQ(ReadManifest(*folder_).status().code(), absl::StatusCode::kNotFound);
@@ -86,6 +99,8 @@ TEST_F(CheckpointTest, RefusesAManifestThatDoesNotNameEveryPartitionOnce) {
   manifest.mutable_files()->RemoveLast();
   EXPECT_EQ(WriteManifest(*folder_, manifest).code(), absl::StatusCode::kInvalidArgument);
   *manifest.add_files() = manifest.files(0);
+  EXPECT_EQ(WriteManifest(*folder_, manifest).code(), absl::StatusCode::kInvalidArgument);
+  manifest.mutable_job()->set_partition_count(std::numeric_limits<uint32_t>::max());
   EXPECT_EQ(WriteManifest(*folder_, manifest).code(), absl::StatusCode::kInvalidArgument);
 }
 
