@@ -3,11 +3,51 @@
 # capstan_test(NAME SRCS ... DEPS ... LABELS ...)    a GoogleTest program; ctest sees each of its tests,
 #                                                    and tests_<label> builds all of a label
 # capstan_benchmark(NAME SRCS ... DEPS ...)          a Google Benchmark program, put into bin/
+#
+# With CAPSTAN_UNITY eight files of a target are compiled as one, so that they read their headers once. CMake's own
+# UNITY_BUILD names them by absolute paths, which no other clone would find in ccache.
+
+# Runs at the end of a folder, when all is known of its files. A file with options of its own, or with
+# SKIP_UNITY_BUILD_INCLUSION, is compiled by itself.
+function(capstan_unite name)
+  get_target_property(files ${name} SOURCES)
+  set(sources "")
+  set(united "")
+  foreach(file ${files})
+    get_source_file_property(options ${file} COMPILE_OPTIONS)
+    get_source_file_property(skipped ${file} SKIP_UNITY_BUILD_INCLUSION)
+    if(options OR skipped OR IS_ABSOLUTE ${file} OR NOT file MATCHES "\\.cc$")
+      list(APPEND sources ${file})
+    else()
+      list(APPEND united ${file})
+    endif()
+  endforeach()
+  file(RELATIVE_PATH folder ${CMAKE_CURRENT_BINARY_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  set(count 0)
+  while(united)
+    list(SUBLIST united 0 8 batch)
+    list(REMOVE_ITEM united ${batch})
+    list(TRANSFORM batch REPLACE "(.+)" "#include \"${folder}/\\1\"\n")
+    list(JOIN batch "" text)
+    set(unity ${CMAKE_CURRENT_BINARY_DIR}/${name}_unity_${count}.cc)
+    file(CONFIGURE OUTPUT ${unity} CONTENT "${text}" @ONLY)
+    list(APPEND sources ${unity})
+    math(EXPR count "${count} + 1")
+  endwhile()
+  set_target_properties(${name} PROPERTIES SOURCES "${sources}")
+endfunction()
+
+function(capstan_unite_later name)
+  if(CAPSTAN_UNITY)
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL capstan_unite ${name})")
+  endif()
+endfunction()
 
 function(capstan_library name)
   cmake_parse_arguments(ARG "" "" "HDRS;SRCS;DEPS" ${ARGN})
   if(ARG_SRCS)
     add_library(capstan_${name} STATIC ${ARG_SRCS} ${ARG_HDRS})
+    capstan_unite_later(capstan_${name})
     set(scope PUBLIC)
   else()
     add_library(capstan_${name} INTERFACE)
@@ -21,12 +61,14 @@ endfunction()
 function(capstan_binary name)
   cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SRCS})
+  capstan_unite_later(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
 endfunction()
 
 function(capstan_test name)
   cmake_parse_arguments(ARG "" "" "SRCS;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SRCS})
+  capstan_unite_later(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/services ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
