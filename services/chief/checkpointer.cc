@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "capstan/base/check.h"
+#include "chief/pause.h"
 
 namespace capstan::chief {
 namespace {
@@ -107,7 +108,7 @@ std::optional<v1::Manifest> Checkpointer::OnManifestWritten(const absl::Status& 
 void Checkpointer::CountFailure(const absl::Status& why, absl::Time now) {
   ++failures_;
   last_failure_ = why;
-  again_ = now + std::min(kLongestAgain, kFirstAgain * (1 << std::min(failures_in_a_row_, 8)));
+  again_ = now + PauseAfter(failures_in_a_row_, kFirstAgain, kLongestAgain);
   ++failures_in_a_row_;
 }
 

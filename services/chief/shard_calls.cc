@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/wire_version.h"
+#include "chief/pause.h"
 
 namespace capstan::chief {
 namespace {
@@ -12,10 +13,6 @@ constexpr absl::Duration kFirstCallPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestCallPause = absl::Seconds(2);
 // A shard that has not seen the newest view yet refuses a few times.
 constexpr int kMaxRefusals = 10;
-
-absl::Duration PauseAfter(int failures) {
-  return std::min(kLongestCallPause, kFirstCallPause * (1 << std::min(failures, 8)));
-}
 
 bool IsAbsence(const absl::Status& status) {
   return status.code() == absl::StatusCode::kUnavailable ||
@@ -101,7 +98,7 @@ std::optional<ShardCalls::Answer> ShardCalls::OnReply(uint64_t attempt,
   }
   ++call.failures;
   call.last = reply.status();
-  call.due = now + PauseAfter(call.failures);
+  call.due = now + PauseAfter(call.failures, kFirstCallPause, kLongestCallPause);
   return std::nullopt;
 }
 

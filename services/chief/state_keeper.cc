@@ -1,6 +1,6 @@
 #include "chief/state_keeper.h"
 
-#include <algorithm>
+#include "chief/pause.h"
 
 namespace capstan::chief {
 namespace {
@@ -28,7 +28,7 @@ void StateKeeper::OnStored(const absl::Status& status, absl::Time now) {
     return;
   }
   superseded_ = superseded_ || absl::IsAborted(status);
-  again_ = now + std::min(kLongestWritePause, kFirstWritePause * (1 << std::min(failures_, 8)));
+  again_ = now + PauseAfter(failures_, kFirstWritePause, kLongestWritePause);
   ++failures_;
 }
 

@@ -59,7 +59,6 @@ absl::Status RunPredict(const ScoringCommandOptions& options) {
   return absl::IsCancelled(status) ? absl::OkStatus() : status;
 }
 
-// What is not there or cannot be read as what it should be is bad input.
 using ScoringAction = absl::Status (*)(const ScoringCommandOptions&);
 
 std::shared_ptr<ScoringCommandOptions> AddCommon(CLI::App& command, Invocation& invocation,

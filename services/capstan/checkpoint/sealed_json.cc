@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
 #include "capstan/base/absl_view.h"
 #include "capstan/base/crc32c.h"
 #include "google/protobuf/io/coded_stream.h"
