@@ -20,6 +20,7 @@
 #include "capstan/process/service.h"
 #include "capstan/rpc/health.h"
 #include "capstan/rpc/server.h"
+#include "capstan/security/tls.h"
 #include "chief/chief_service.h"
 #include "chief/job_claim.h"
 #include "chief/job_planning.h"
@@ -154,8 +155,18 @@ absl::StatusOr<Claim> ClaimTerm(const ProcessOptions& options, const JobPlan& pl
   return ClaimJob(*store, plan, claim, now);
 }
 
+// Its certificate must be of the job that it leads, or nobody would believe it.
+absl::Status CheckCertificate(const std::string& job) {
+  const Tls* tls = ProcessTls();
+  if (tls == nullptr || tls->identity().job() == job) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(tls->identity().certificate_file, ": is of job ",
+                                                 tls->identity().job(), ", the job file's is ",
+                                                 job));
+}
+
 absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for, JobStore* store,
                         metrics::Registry& registry) {
+  CAPSTAN_RETURN_IF_ERROR(CheckCertificate(asked_for.spec.job()));
   const Shutdown shutdown;
   const SteadyClock clock;
   CAPSTAN_ASSIGN_OR_RETURN(const SidePorts side,

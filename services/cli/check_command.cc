@@ -37,7 +37,8 @@ struct CheckOptions {
 
 // OK, or what is the matter.
 absl::Status CheckReady(const std::string& host, int port) {
-  const auto stub = grpc::health::v1::Health::NewStub(NewChannel(absl::StrCat(host, ":", port)));
+  const auto stub =
+      grpc::health::v1::Health::NewStub(NewPlainChannel(absl::StrCat(host, ":", port)));
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + kProbeDeadline));
   grpc::health::v1::HealthCheckRequest request;

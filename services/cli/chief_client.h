@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "capstan/rpc/channel.h"
 #include "capstan/v1/chief.grpc.pb.h"
 
 namespace capstan::cli {
@@ -17,7 +18,7 @@ class ChiefClient {
   // Connects when first asked, and again after every loss.
   explicit ChiefClient(const std::string& address);
 
-  // UNAVAILABLE at once if nobody listens, DEADLINE_EXCEEDED after `timeout`.
+  // UNAVAILABLE soon if nobody listens, DEADLINE_EXCEEDED after `timeout`.
   absl::StatusOr<v1::GetStatusReply> GetStatus(absl::Duration timeout);
 
   // The folder of a checkpoint that is taken now. FAILED_PRECONDITION: the job is not running, or
@@ -27,10 +28,14 @@ class ChiefClient {
   const std::string& address() const { return address_; }
 
  private:
+  // Moves the connection on, for a while at most, if it does not stand.
+  void AwaitConnection();
+
   // Says whose failure it is.
   absl::Status Named(const grpc::Status& status) const;
 
   const std::string address_;
+  const Channel channel_;
   const std::unique_ptr<v1::Chief::Stub> stub_;
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "capstan/base/version.h"
+#include "capstan/security/tls.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 using capstan::cli::ExitCode;
 using capstan::cli::Invocation;
+
+constexpr char kTlsVariable[] = "CAPSTAN_TLS";
 
 std::string OwnFolder() {
   std::error_code error;
@@ -34,6 +37,12 @@ int main(int argc, char** argv) {
       "  capstan train job.yaml --shards 2 --workers 3\n\n"
       "Exit codes: 0 done, 1 failed, 2 bad input.");
   app.require_subcommand(1);
+  app.fallthrough();  // --tls may stand behind the subcommand, too.
+  std::string tls;
+  app.add_option("--tls", tls,
+                 "Folder with tls.crt, tls.key and ca.crt: mutual TLS; default: plaintext")
+      ->envname(kTlsVariable)
+      ->type_name("FOLDER");
   capstan::cli::AddTrain(app, invocation);
   capstan::cli::AddStatus(app, invocation);
   capstan::cli::AddTop(app, invocation);
@@ -50,5 +59,10 @@ int main(int argc, char** argv) {
     // --help and --version arrive here as well, with 0.
     return app.exit(error) == 0 ? ExitCode::kDone : ExitCode::kBadInput;
   }
+  if (const absl::Status used = capstan::UseTls(tls); !used.ok()) {
+    return capstan::cli::ReportEnd(used);
+  }
+  // For the processes that `train` starts.
+  if (!tls.empty()) setenv(kTlsVariable, std::filesystem::absolute(tls).c_str(), /*replace=*/1);
   return invocation.run();
 }

@@ -45,7 +45,7 @@ v1::RegisterShardRequest RegistrationOf(const ChiefLinkOptions& options, uint64_
 }  // namespace
 
 ChiefLink::ChiefLink(EventLoop& loop, const ChiefLinkOptions& options)
-    : loop_(loop), options_(options), channel_(NewChannel(options.chief)) {}
+    : loop_(loop), options_(options), channel_(NewChannel(options.chief, Role::kChief)) {}
 
 absl::StatusOr<v1::RegisterShardReply> ChiefLink::Register(const Shutdown& shutdown) {
   const absl::Time began = Now();

@@ -35,7 +35,7 @@ struct Flags {
 absl::Status Work(const Flags& flags, HealthServer& health, WorkerMetrics& metrics,
                   const Shutdown& shutdown) {
   EventLoop loop;
-  const Channel chief = NewChannel(flags.chief);
+  const Channel chief = NewChannel(flags.chief, Role::kChief);
   for (;;) {
     const Incarnation incarnation = NewIncarnation();
     absl::StatusOr<v1::RegisterWorkerReply> registration =

@@ -1,5 +1,6 @@
 """Jobs for tests on a cluster, as values of the chart: one whose model is a ledger of records, and synthetic ones."""
 
+from authority import ROLES
 from ledger import RATE as LEDGER_RATE
 
 RECORDS = 12000
@@ -54,6 +55,18 @@ def record_lines():
 def claim(name):
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
             "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+
+
+def certificates(authority, job):
+    """A secret for each of authority.ROLES; the chief's pod is where people call `capstan`."""
+    secrets = []
+    for role in ROLES:
+        names = [f"{role}.{job}.capstan"] + ([f"admin.{job}.capstan"] if role == "chief" else [])
+        folder = authority.issue(authority.folder / role, names)
+        files = {name: (folder / name).read_text() for name in ("tls.crt", "tls.key", "ca.crt")}
+        secrets.append({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"{role}-certificate"},
+                        "stringData": files})
+    return secrets
 
 
 def records(text):

@@ -243,9 +243,13 @@ class Crew:
             self._channel.close()
             self._channel = None
 
+    def connect(self, role, address):
+        """A channel to a process in that role."""
+        return grpc.insecure_channel(address)
+
     def call(self, method, request, reply):
         if self._channel is None:
-            self._channel = grpc.insecure_channel(self.address)
+            self._channel = self.connect("chief", self.address)
         stub = self._channel.unary_unary(f"/capstan.v1.Chief/{method}",
                                          request_serializer=type(request).SerializeToString,
                                          response_deserializer=reply.FromString)
@@ -260,7 +264,7 @@ class Crew:
         return self.call("GetStatus", chief_pb2.GetStatusRequest(), chief_pb2.GetStatusReply)
 
     def call_shard(self, name, method, request, reply):
-        with grpc.insecure_channel(f"127.0.0.1:{self.ports(name)['data']}") as channel:
+        with self.connect("ps", f"127.0.0.1:{self.ports(name)['data']}") as channel:
             stub = channel.unary_unary(f"/capstan.v1.Ps/{method}",
                                        request_serializer=type(request).SerializeToString,
                                        response_deserializer=reply.FromString)

@@ -8,9 +8,11 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from authority import Authority
 from crew import Crew
 from ledger import write_ledger_file
 from prometheus import Prometheus, dashboard_queries, require_prometheus, rule_selectors
+from tls_crew import TlsCrew
 
 RECORDS = 24000
 # Seconds to look on when both jobs are over: a killed worker counts as lost after 3, queries look back in steps of 5.
@@ -44,7 +46,9 @@ class DashboardsTest(unittest.TestCase):
             slow = {f"worker-{index}": 1000 for index in range(3)}
             bound = "{policy: ssp, staleness: 2}"
             rounds = "{policy: sync, lanes: 3, backup_workers: 1}"
-            with Crew(job(data, bound, "{byte_budget: 64MiB}"), slow=slow, workers=3, exit_when_done=False) as one, \
+            authority = Authority(pathlib.Path(scratch) / "authority")
+            with TlsCrew(job(data, bound, "{byte_budget: 64MiB}"), authority, job_name="dashboards", slow=slow,
+                         workers=3, exit_when_done=False) as one, \
                     Crew(job(data, rounds, "{admission_count: 2}"), slow=slow, workers=3,
                          exit_when_done=False) as two, Prometheus({"bound": one, "rounds": two}) as prometheus:
                 self.watch({"bound": one, "rounds": two}, prometheus)

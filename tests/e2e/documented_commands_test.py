@@ -54,6 +54,13 @@ COMMANDS = {
         "kubectl wait --for=condition=complete job -l capstan/wait=ctr --timeout=30m": CLUSTER,
         "helm install ctr helm/capstan --set-file job=job.yaml": "rendered by tests/helm/chart_test.py (set job-text)",
     },
+    "docs/tls.md": {
+        "helm upgrade ctr ... --set tls.enabled=true --set tls.issuer.name=capstan-authority":
+            "rendered by tests/helm/chart_test.py (set tls)",
+        "kubectl create secret generic ctr-chief-tls --from-file=tls.crt --from-file=tls.key --from-file=ca.crt":
+            "not run: the secrets that it makes are the user's; rendered by tests/helm/chart_test.py (set mtls)",
+        "capstan train job.yaml --tls .": HERE,
+    },
     "docs/checkpoints.md": {
         "capstan train finetune.yaml --from out/ctr/checkpoints/976-1": "runs in resume_test.py, by the chief's own flag",
         "capstan checkpoint export out/ctr/checkpoints/976-1 model": HERE,
@@ -102,8 +109,17 @@ class DocumentedCommandsTest(unittest.TestCase):
             self.shell("capstan checkpoint export out/ctr/checkpoints/976-1 model", names={"976-1": model.name})
             self.assertEqual(self.shell("capstan predict model test.csv").splitlines(), scores)
             self.read_as_documented(checkpoints)
+            self.certify_as_documented(ROOT / "docs/tls.md")
             self.watch_a_job()
             self.shell('eval "$(capstan completion bash)"', " && complete -p capstan")
+
+    def certify_as_documented(self, page):
+        """The authority and the certificate of the page, and a training with them."""
+        lines = block(page, "By hand").splitlines()
+        done = subprocess.run(["bash", "-euc", "\n".join(line for line in lines if not COMMAND.match("    " + line))],
+                              cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.shell("capstan train job.yaml --tls .", " --fresh --set checkpoint.uri=out --set model.hidden=[8]")
 
     def watch_a_job(self):
         """`capstan top` beside a training; without a terminal it writes lines."""

@@ -4,13 +4,15 @@ workers come and go, every record counts once, and nothing is left behind. Skips
 import os
 import pathlib
 import sys
+import tempfile
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
+from authority import ROLES, Authority
 from cluster import CHART, IMAGE, KUBE, Namespace, Release, digest_of, helm, merged, require_cluster
-from cluster_jobs import RECORDS, claim, ledger, ledger_times, record_lines, records, synthetic
+from cluster_jobs import RECORDS, certificates, claim, ledger, ledger_times, record_lines, records, synthetic
 
 
 class KubernetesTest(unittest.TestCase):
@@ -68,6 +70,29 @@ class KubernetesTest(unittest.TestCase):
             left = [one["metadata"]["name"] for one in
                     namespace.get("all,configmap,secret,serviceaccount,pdb,networkpolicy,pvc")["items"]]
             self.assertEqual([name for name in left if name not in ("kube-root-ca.crt", "default")], [])
+
+    def test_a_release_with_mutual_tls_recovers_and_every_record_counts_once(self):
+        with Namespace("capstan-e2e-tls") as namespace, tempfile.TemporaryDirectory() as folder:
+            secrets = certificates(Authority(pathlib.Path(folder) / "authority"), "ctr")
+            namespace.apply(claim("models"), records(record_lines()), *secrets)
+            names = {role: secret["metadata"]["name"] for role, secret in zip(ROLES, secrets)}
+            release = Release(namespace, "ctr", merged(ledger({"policy": "async"}, every="3s"),
+                                                       {"tls": {"enabled": True, "secrets": names}}))
+            release.install()
+            release.scale(2)
+            before = release.until(lambda status: int(status["checkpoint"]["taken"]) > 0, "a checkpoint")
+            release.delete_pod("ctr-ps-0", force=True)
+            release.until(lambda status: int(status["timeline"]) > int(before["timeline"]), "the recovery")
+            release.delete_pod("ctr-chief-0", force=True)
+            release.until(lambda status: int(status["term"]) > int(before["term"]), "the next chief")
+            self.assertEqual(release.goes_on()["state"], "JOB_STATE_RUNNING")
+            release.hurry()
+            release.wait_job("complete")
+            test = release.helm("test", "--timeout=180s", check=False)
+            self.assertEqual(test.returncode, 0, test.stdout + test.stderr)
+            status = release.status()
+            self.assertEqual((status["state"], int(status["examples"])), ("JOB_STATE_COMPLETED", RECORDS))
+            self.assertEqual(ledger_times(release, status["model_uri"]), {1: RECORDS})
 
     def annotated(self, release, revision):
         template = release.namespace.get("deployment", "ctr-worker")["spec"]["template"]["metadata"]

@@ -18,6 +18,7 @@ RECORDS, BATCH = 4000, 16
 # Tables, an evaluation, ssp and a checkpoint at the end: together they bring forth every series but those
 # of a call that failed.
 NEEDS_A_FAILURE = {"capstan_worker_rpc_retries_total"}
+NEEDS_TLS = {"capstan_tls_certificate_expiry_timestamp_seconds"}  # See tls_test.py.
 NAMES = ("chief", "ps-0", "ps-1", "worker-0", "worker-1")
 
 
@@ -152,7 +153,7 @@ class MetricsTest(unittest.TestCase):
             seen = {name for of, text in scrapes if of == role for name in exported(text)}
             # A worker uses a store only if its data are in one: s3_test.py.
             unused = {name for name in metrics if "object_store" in name} if role == "worker" else set()
-            self.assertEqual(set(metrics) - seen - NEEDS_A_FAILURE - unused, set(), role)
+            self.assertEqual(set(metrics) - seen - NEEDS_A_FAILURE - NEEDS_TLS - unused, set(), role)
 
     def test_series_of_workers_go_with_them(self):
         """200 in two crowds: the first says goodbye, the second falls silent."""

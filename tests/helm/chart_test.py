@@ -114,6 +114,27 @@ class EverySetTest(unittest.TestCase):
                     self.assertEqual(main[f"{probe}Probe"]["grpc"], {"port": ports["health"], "service": probe})
                 self.assertNotEqual(ports["health"], ports.get("grpc"))
 
+    def test_every_pod_has_the_certificate_of_its_role_and_no_other(self):
+        for name in ("tls", "mtls"):
+            for pod, spec, _ in pods(rendered(name)):
+                secrets = [volume["secret"] for volume in spec.get("volumes", []) if "secret" in volume]
+                role = next((role for role in ("chief", "ps", "worker") if pod.endswith(f"-{role}")), "admin")
+                self.assertEqual([one["secretName"] for one in secrets], [f"ctr-{role}-tls"], pod)
+                self.assertEqual(secrets[0]["defaultMode"], 0o440)
+                one = spec["containers"][0]
+                self.assertIn({"name": "CAPSTAN_TLS", "value": "/etc/capstan-tls"}, one["env"])
+                self.assertIn("/etc/capstan-tls", [mount["mountPath"] for mount in one["volumeMounts"]])
+
+    def test_certificates_name_the_role_in_the_job(self):
+        certificates = {one["spec"]["secretName"]: one["spec"] for one in rendered("tls") if one["kind"] == "Certificate"}
+        self.assertEqual({secret: one["dnsNames"] for secret, one in certificates.items()}, {
+            "ctr-chief-tls": ["chief.ctr.capstan", "admin.ctr.capstan"], "ctr-ps-tls": ["ps.ctr.capstan"],
+            "ctr-worker-tls": ["worker.ctr.capstan"], "ctr-admin-tls": ["admin.ctr.capstan"]})
+        for one in certificates.values():
+            self.assertEqual(one["usages"], ["server auth", "client auth"])
+            self.assertEqual(one["privateKey"]["rotationPolicy"], "Always")
+        self.assertFalse([one for one in rendered("mtls") if one["kind"] == "Certificate"])
+
     def test_the_job_reaches_the_chief_alone(self):
         for name in self.each():
             mounted = {pod for pod, spec, _ in pods(rendered(name)) for volume in spec.get("volumes", [])
@@ -192,7 +213,9 @@ class ChartTest(unittest.TestCase):
                 ("needs at least one", "worker.keda.enabled=true"),
                 ("it is the Job of wait.enabled", "wait.autoScaleToZero=true", "wait.enabled=false"),
                 ("autoscalers exclude each other", "wait.autoScaleToZero=true", "worker.autoscaling.enabled=true"),
-                ("does not encrypt", "tls.enabled=true"),
+                ("needs tls.issuer.name, or tls.secrets for each", "tls.enabled=true"),
+                ("needs tls.issuer.name, or tls.secrets for each", "tls.enabled=true", "tls.secrets.ps=mine"),
+                ("exclude each other", "tls.enabled=true", "tls.issuer.name=ca", "tls.secrets.ps=mine"),
                 ("has no data section", "job.data=null")):
             with self.subTest(values=values):
                 self.refused(reason, *(word for value in values for word in ("--set", value)))

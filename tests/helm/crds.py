@@ -13,6 +13,8 @@ import sys
 import yaml
 
 MODULES = {  # {kind: (module, version, its sum, file)}; old ones, since newer ones only add fields.
+    "Certificate": ("github.com/cert-manager/cert-manager", "v1.12.0",
+                    "h1:CWIZeWop7RwFCIKgSzsxFFGcI2nvudkOICBMDY7SKuI=", "deploy/crds/crd-certificates.yaml"),
     "PodMonitor": ("github.com/prometheus-operator/prometheus-operator", "v0.75.2",
                    "h1:0oUMm/TbLojGi1b+EKO1JYKkUqqUhozIiDYYg7DIqVI=",
                    "example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml"),

@@ -9,7 +9,7 @@ sys.dont_write_bytecode = True
 from chart import SETS, SKIP, objects, require_helm, values_of
 from crds import MODULES, definition, mistakes
 
-OURS = ("monitoring.coreos.com", "keda.sh")
+OURS = ("cert-manager.io", "monitoring.coreos.com", "keda.sh")
 
 
 def custom():

@@ -68,6 +68,13 @@
   {{- end -}}
 {{- end -}}
 {{- if $v.tls.enabled -}}
-  {{- fail "tls.enabled: Capstan does not encrypt its connections yet; keep them inside a network you trust (networkPolicy.enabled)" -}}
+  {{- $own := 0 -}}
+  {{- range $role, $secret := $v.tls.secrets }}{{ if $secret }}{{ $own = add $own 1 }}{{ end }}{{ end -}}
+  {{- if and $v.tls.issuer.name $own -}}
+    {{- fail "tls.issuer and tls.secrets exclude each other: cert-manager would fill the secrets" -}}
+  {{- end -}}
+  {{- if and (not $v.tls.issuer.name) (ne (int $own) 4) -}}
+    {{- fail "tls.enabled: needs tls.issuer.name, or tls.secrets for each of chief, ps, worker and admin" -}}
+  {{- end -}}
 {{- end -}}
 {{- end -}}

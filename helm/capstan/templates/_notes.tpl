@@ -38,8 +38,8 @@ WARNING: job.checkpoint.uri is not set: the model is not written anywhere, and a
 {{- if and $uri (not (dig "checkpoint" "every" "" $job)) }}
 Note: job.checkpoint.every is not set: only the finished model is saved, and a lost shard sends the job back to its beginning.
 {{- end }}
-{{- if not .Values.networkPolicy.enabled }}
-WARNING: connections are neither encrypted nor restricted; networkPolicy.enabled restricts them.
+{{- if not (or .Values.networkPolicy.enabled .Values.tls.enabled) }}
+WARNING: connections are neither encrypted nor restricted; tls.enabled does both, networkPolicy.enabled restricts them.
 {{- end }}
 {{- if not (kindIs "invalid" .Values.worker.replicas) }}
 Note: worker.replicas is {{ .Values.worker.replicas }}: `helm upgrade` goes back to it. With null the count of `kubectl scale` stays.

@@ -48,6 +48,8 @@
 {{- $volumes = append $volumes (merge (dict "name" "data") $v.data.volume) -}}
 {{- $mounts = append $mounts (dict "name" "data" "mountPath" $v.data.mountPath "readOnly" true) -}}
 {{- end -}}
+{{- with include "capstan.tlsVolume" . }}{{ $volumes = concat $volumes (fromYamlArray .) }}{{ end -}}
+{{- with include "capstan.tlsMount" . }}{{ $mounts = concat $mounts (fromYamlArray .) }}{{ end -}}
 {{- dict "volumes" (concat $volumes $own.extraVolumes) "mounts" (concat $mounts $own.extraVolumeMounts) | toYaml -}}
 {{- end -}}
 
@@ -130,6 +132,9 @@ spec:
         {{- if eq .role "chief" }}
         # For `kubectl exec`: capstan status.
         - {name: CAPSTAN_CHIEF, value: "localhost:7000"}
+        {{- end }}
+        {{- with include "capstan.tlsEnv" . }}
+        {{- . | nindent 8 }}
         {{- end }}
         {{- with include "capstan.s3Env" .root | trim }}
         {{- . | nindent 8 }}

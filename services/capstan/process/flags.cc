@@ -25,6 +25,10 @@ void AddServiceFlags(CLI::App& app, const std::string& program, ServiceOptions& 
   app.add_option("--log-format", options.log_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
+  app.add_option("--tls", options.tls,
+                 "folder with tls.crt, tls.key, ca.crt: mutual TLS; default: plaintext")
+      ->envname("CAPSTAN_TLS")
+      ->type_name("FOLDER");
   app.set_version_flag("--version", VersionLine(program));
 }
 

@@ -7,6 +7,7 @@
 #include "capstan/base/steady_waits.h"
 #include "capstan/metrics/process_metrics.h"
 #include "capstan/objectstore/measured_object_store.h"
+#include "capstan/security/tls.h"
 
 namespace capstan {
 
@@ -15,6 +16,7 @@ absl::Status SetUpProcess(const ServiceOptions& options, const std::string& role
   CAPSTAN_ASSIGN_OR_RETURN(const log::Format format, log::ParseFormat(options.log_format));
   LockWithoutSearch();
   WaitBySteadyClock();
+  CAPSTAN_RETURN_IF_ERROR(UseTls(options.tls));
   log::Init({.format = format, .role = role, .id = id});
   return absl::OkStatus();
 }
@@ -23,6 +25,15 @@ void MeasureProcess(metrics::Registry& registry) {
   metrics::AddBuildInfo(registry);
   metrics::AddProcessMetrics(registry);
   MeasureObjectStores(registry);
+  if (ProcessTls() == nullptr) return;
+  metrics::Gauge& end = registry.AddGauge(
+      "capstan_tls_certificate_expiry_timestamp_seconds",
+      "When the certificate that others are shown ends, as its file stands now; 0: unreadable.");
+  registry.BeforeCollect([&end, file = ProcessTls()->identity().certificate_file] {
+    const absl::Time expires = CertificateEnd(file);
+    end.Set(expires == absl::InfinitePast() ? 0
+                                            : absl::ToDoubleSeconds(expires - absl::UnixEpoch()));
+  });
 }
 
 absl::StatusOr<SidePorts> SidePorts::Open(const std::string& host, const ServiceOptions& options,

@@ -20,6 +20,7 @@ struct ServiceOptions {
   int metrics_port = 9090;  // 0: any free one.
   std::string ports_file;   // Where the ports are told; empty: nowhere.
   std::string log_format = "text";
+  std::string tls;  // Folder of the certificate (capstan/security); empty: plaintext.
 };
 
 // To be called once, before any thread is started. `id`: as in log::Options. INVALID_ARGUMENT:

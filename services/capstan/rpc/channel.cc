@@ -8,9 +8,9 @@
 #include "capstan/rpc/limits.h"
 
 namespace capstan {
+namespace {
 
-Channel NewChannel(const std::string& address) {
-  SilenceGrpc();
+grpc::ChannelArguments ArgumentsOfAll() {
   grpc::ChannelArguments arguments;
   const auto set = [&arguments](const char* name, int value) { arguments.SetInt(name, value); };
   SetTransport(set);
@@ -25,7 +25,24 @@ Channel NewChannel(const std::string& address) {
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // Retries are decided by those who know what may be repeated.
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return arguments;
+}
+
+}  // namespace
+
+Channel NewPlainChannel(const std::string& address) {
+  SilenceGrpc();
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), ArgumentsOfAll());
+}
+
+Channel NewChannel(const std::string& address, Role peer, const Tls* tls) {
+  if (tls == nullptr) return NewPlainChannel(address);
+  SilenceGrpc();
+  grpc::ChannelArguments arguments = ArgumentsOfAll();
+  // The time for an attempt: a handshake where the CPUs are busy takes longer than a TCP connect.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 3000);
+  const auto credentials = tls->OfChannel(peer, arguments);
+  return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 
 }  // namespace capstan

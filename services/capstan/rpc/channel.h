@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "capstan/security/tls.h"
+
 namespace capstan {
 
 // A channel may be used by many threads. Shared because gRPC's calls keep it alive themselves.
@@ -16,8 +18,12 @@ using Channel = std::shared_ptr<grpc::Channel>;
 // A channel to `address` (host:port, or unix:path). Connects in the background when first used and
 // again, with capped back-off and jitter, after every loss; names are resolved anew at most once a
 // second. A peer that has vanished without a word is noticed within 15 s, also when nothing is
-// under way. Channels made here never share a connection. Never fails: calls on it do.
-Channel NewChannel(const std::string& address);
+// under way. Channels made here never share a connection. Never fails: calls on it do. Over `tls`
+// only a process in the role `peer` is believed; null: plaintext.
+Channel NewChannel(const std::string& address, Role peer, const Tls* tls = ProcessTls());
+
+// To a port that is plaintext always: that of health.
+Channel NewPlainChannel(const std::string& address);
 
 }  // namespace capstan
 

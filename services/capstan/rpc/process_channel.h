@@ -1,4 +1,4 @@
-// A channel to a process that another may replace, under the same address.
+// A channel to a shard, whose process another may replace, under the same address.
 #ifndef CAPSTAN_RPC_PROCESS_CHANNEL_H_
 #define CAPSTAN_RPC_PROCESS_CHANNEL_H_
 

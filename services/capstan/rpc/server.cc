@@ -23,7 +23,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   SilenceGrpc();
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort(options.listen, grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(
+      options.listen,
+      options.tls == nullptr ? grpc::InsecureServerCredentials() : options.tls->OfServer(), &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   const auto set = [&builder](const char* name, int value) {
     builder.AddChannelArgument(name, value);
@@ -31,6 +33,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   SetTransport(set);
   SetKeepalive(set);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_streams_per_connection);
+  builder.AddChannelArgument(
+      GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+      static_cast<int>(absl::ToInt64Milliseconds(options.handshake_timeout)));
   // Without this two processes may listen on one port, and each gets half of the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   // A megabyte of gzip may be a gigabyte of zeros, and floats do not compress.

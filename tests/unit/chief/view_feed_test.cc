@@ -56,8 +56,8 @@ class ViewFeedTest : public testing::Test {
   std::unique_ptr<Watcher> Watch() {
     auto watcher = std::make_unique<Watcher>();
     watcher->call = loop_.Stream<v1::View>(
-        NewChannel(absl::StrCat("127.0.0.1:", server_->port())), "/capstan.v1.Chief/WatchView",
-        v1::WatchViewRequest(),
+        NewChannel(absl::StrCat("127.0.0.1:", server_->port()), Role::kChief),
+        "/capstan.v1.Chief/WatchView", v1::WatchViewRequest(),
         [w = watcher.get()](const v1::View& view) { w->seen.push_back(view.epoch().n()); },
         [w = watcher.get()](absl::Status end) { w->end = std::move(end); });
     return watcher;

@@ -55,7 +55,7 @@ TestServer::TestServer() {
 }
 
 Channel TestServer::Connect() const {
-  return NewChannel(absl::StrCat("127.0.0.1:", server->port()));
+  return NewChannel(absl::StrCat("127.0.0.1:", server->port()), Role::kPs);
 }
 
 }  // namespace capstan

@@ -49,8 +49,8 @@ TEST(StatusTest, CarriesAHintWhenToComeAgain) {
 class HealthTest : public testing::Test {
  protected:
   HealthTest() : health_(*HealthServer::Start("127.0.0.1:0")) {
-    stub_ =
-        grpc::health::v1::Health::NewStub(NewChannel(absl::StrCat("127.0.0.1:", health_->port())));
+    stub_ = grpc::health::v1::Health::NewStub(
+        NewPlainChannel(absl::StrCat("127.0.0.1:", health_->port())));
   }
 
   int Check(const std::string& service) {

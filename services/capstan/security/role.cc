@@ -1,0 +1,76 @@
+#include "capstan/security/role.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/absl_view.h"
+
+namespace capstan {
+namespace {
+
+constexpr std::string_view kDomain = ".capstan";
+
+struct RoleName {
+  Role role;
+  std::string_view name;
+};
+constexpr std::array<RoleName, 4> kRoleNames = {{{Role::kChief, "chief"},
+                                                 {Role::kPs, "ps"},
+                                                 {Role::kWorker, "worker"},
+                                                 {Role::kAdmin, "admin"}}};
+
+struct Right {
+  Role role;
+  std::string_view method;
+};
+constexpr Right kRights[] = {
+    {Role::kPs, "/capstan.v1.Chief/RegisterShard"},
+    {Role::kPs, "/capstan.v1.Chief/ShardHeartbeat"},
+    {Role::kPs, "/capstan.v1.Chief/WatchView"},
+    {Role::kWorker, "/capstan.v1.Chief/RegisterWorker"},
+    {Role::kWorker, "/capstan.v1.Chief/WorkerHeartbeat"},
+    {Role::kWorker, "/capstan.v1.Chief/WatchView"},
+    {Role::kWorker, "/capstan.v1.Ps/Pull"},
+    {Role::kWorker, "/capstan.v1.Ps/Push"},
+    {Role::kWorker, "/capstan.v1.Ps/OpenRound"},
+    {Role::kWorker, "/capstan.v1.Ps/ReportLane"},
+    {Role::kChief, "/capstan.v1.Ps/HoldRounds"},
+    {Role::kChief, "/capstan.v1.Ps/CommitRound"},
+    {Role::kChief, "/capstan.v1.Ps/CloseStreams"},
+    {Role::kChief, "/capstan.v1.Ps/Flush"},
+    {Role::kChief, "/capstan.v1.Ps/SavePartitions"},
+    {Role::kChief, "/capstan.v1.Ps/LoadPartitions"},
+    {Role::kAdmin, "/capstan.v1.Chief/GetStatus"},
+    {Role::kAdmin, "/capstan.v1.Chief/StopJob"},
+    {Role::kAdmin, "/capstan.v1.Chief/TakeCheckpoint"},
+};
+
+}  // namespace
+
+std::string DnsNameOf(const PeerName& name) {
+  const auto found =
+      std::find_if(kRoleNames.begin(), kRoleNames.end(),
+                   [&name](const RoleName& entry) { return entry.role == name.role; });
+  return absl::StrCat(AbslView(found->name), ".", name.job, AbslView(kDomain));
+}
+
+std::optional<PeerName> ParseDnsName(std::string_view dns_name) {
+  if (!dns_name.ends_with(kDomain)) return std::nullopt;
+  const std::string_view front = dns_name.substr(0, dns_name.size() - kDomain.size());
+  for (const RoleName& entry : kRoleNames) {
+    if (front.size() > entry.name.size() + 1 && front.starts_with(entry.name) &&
+        front[entry.name.size()] == '.') {
+      return PeerName{entry.role, std::string(front.substr(entry.name.size() + 1))};
+    }
+  }
+  return std::nullopt;
+}
+
+bool MayCall(Role role, std::string_view method) {
+  return std::any_of(std::begin(kRights), std::end(kRights), [&](const Right& right) {
+    return right.role == role && right.method == method;
+  });
+}
+
+}  // namespace capstan

@@ -1,0 +1,29 @@
+// Roles of the processes of a job, as their certificates name them, and what each may call.
+#ifndef CAPSTAN_SECURITY_ROLE_H_
+#define CAPSTAN_SECURITY_ROLE_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace capstan {
+
+enum class Role { kChief, kPs, kWorker, kAdmin };  // kAdmin: people, with the `capstan` command.
+
+// What a certificate says of its holder. One certificate may say several.
+struct PeerName {
+  Role role{};
+  std::string job;
+  friend bool operator==(const PeerName&, const PeerName&) = default;
+};
+
+// A name is a DNS name `<role>.<job>.capstan`: "worker.ctr.capstan".
+std::string DnsNameOf(const PeerName& name);
+std::optional<PeerName> ParseDnsName(std::string_view dns_name);
+
+// Whether a client in this role may call the method, "/capstan.v1.Ps/Push".
+bool MayCall(Role role, std::string_view method);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_SECURITY_ROLE_H_

@@ -1,0 +1,51 @@
+// What both ends of a connection show each other and demand: mutual TLS.
+#ifndef CAPSTAN_SECURITY_TLS_H_
+#define CAPSTAN_SECURITY_TLS_H_
+
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "capstan/security/tls_identity.h"
+
+namespace capstan {
+
+// Each end believes only certificates of the identity's authority and job; a client only those of
+// the role that it means to reach, a server only calls that the client's role may make (MayCall).
+// *Thread-safe*.
+class Tls {
+ public:
+  // The files are read again every `refresh`: a renewed certificate or authority is used by new
+  // connections without a restart. Whole seconds.
+  explicit Tls(TlsIdentity identity, absl::Duration refresh = absl::Seconds(10));
+
+  const TlsIdentity& identity() const { return identity_; }
+
+  std::shared_ptr<grpc::ServerCredentials> OfServer() const;
+
+  // For a client of a process in the role `peer`; sets in `arguments` the name which its
+  // certificate must have, whatever its address.
+  std::shared_ptr<grpc::ChannelCredentials> OfChannel(Role peer,
+                                                      grpc::ChannelArguments& arguments) const;
+
+ private:
+  const TlsIdentity identity_;
+  const std::shared_ptr<grpc::experimental::CertificateProviderInterface> files_;
+};
+
+// Of this process, for all that it calls and serves; null: plaintext.
+const Tls* ProcessTls();
+
+// Sets it from a folder as LoadTlsIdentity reads it; "": none. To be called once, before the first
+// server or channel is made. Errors as LoadTlsIdentity's.
+absl::Status UseTls(const std::string& folder);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_SECURITY_TLS_H_

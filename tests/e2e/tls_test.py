@@ -1,0 +1,130 @@
+"""Mutual TLS between the processes of a job: the job runs and recovers as it does without; who has no certificate of
+the job is kept out, and what is renewed is used without a restart."""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import grpc
+from authority import ROLES, Authority
+from crew import ps_pb2, run_to_end, series
+from ledger import ledger_job
+from ledger_case import RECORDS, LedgerCase
+from tls_crew import TlsCrew
+
+
+class TlsTest(LedgerCase):
+
+    def setUp(self):
+        super().setUp()
+        self.authority = Authority(pathlib.Path(self.folder.name) / "authority")
+
+    def kind(self, job, **settings):
+        return TlsCrew(job, self.authority, **settings)
+
+    def test_a_job_is_exact_and_survives_a_shard_and_the_chief(self):
+        for policy in ("async", "sync"):
+            with self.subTest(policy), self.crew(policy) as crew:
+                crew.until_examples(RECORDS // 8)
+                crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint")
+                crew.restart_shard(1)
+                crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
+                crew.hang_up()
+                crew.restart_chief()
+                self.check_exact(crew)
+
+    def test_the_command_needs_a_certificate_too(self):
+        with self.crew(workers=1) as crew:
+            crew.until_examples(1)
+            status = ["status", "--json", "--chief", crew.address]
+            code, said = run_to_end("capstan", *status, "--tls", crew.certificates("admin"))
+            self.assertEqual(code, 0, said)
+            self.assertIn('"RUNNING"', said.replace("JOB_STATE_", ""))
+            code, said = run_to_end("capstan", *status, "--tls", crew.certificates("worker"))
+            self.assertEqual(code, 1, said)
+            self.assertIn("the client's certificate names no role of job ledger that may call "
+                          "/capstan.v1.Chief/GetStatus", said)
+            code, said = run_to_end("capstan", *status)
+            self.assertEqual(code, 1, said)
+            self.assertIn(crew.address, said)
+
+    def test_strangers_are_kept_out_and_the_job_goes_on(self):
+        with self.crew(workers=1) as crew:
+            crew.until_examples(1)
+            stranger = Authority(crew.folder / "stranger").issue(crew.folder / "tls-stranger",
+                                                                 ["worker.ledger.capstan"])
+            other_job = self.authority.issue(crew.folder / "tls-other", ["worker.other.capstan"])
+            worker = ["--chief", crew.address, "--name", "w", "--health-port", 0, "--metrics-port", 0,
+                      "--chief-deadline", 2]
+            for flags in ([], ["--tls", stranger], ["--tls", other_job], ["--tls", crew.certificates("ps")]):
+                with self.subTest(flags=flags):
+                    code, said = run_to_end("worker", *worker, *flags)
+                    self.assertEqual(code, 1, said)
+                    self.assertIn(crew.address, said)
+            with grpc.insecure_channel(f"127.0.0.1:{crew.ports('ps-0')['data']}") as channel:
+                with self.assertRaises(grpc.RpcError) as refused:
+                    channel.unary_unary("/capstan.v1.Ps/Flush")(b"", timeout=5)
+                self.assertEqual(refused.exception.code(), grpc.StatusCode.UNAVAILABLE)
+            with self.assertRaises(grpc.RpcError) as refused:
+                crew.call_shard("ps-0", "Flush", ps_pb2.FlushRequest(), ps_pb2.FlushReply)
+            self.assertEqual(refused.exception.code(), grpc.StatusCode.PERMISSION_DENIED)
+            crew.add_worker("worker-1")
+            self.check_exact(crew)
+
+    def test_a_new_authority_is_believed_without_a_restart(self):
+        with self.crew() as crew:
+            crew.until_examples(1)
+            successor = Authority(crew.folder / "successor")
+            # First all believe both, then all are certified by the next one.
+            for issuer, other in ((self.authority, successor), (successor, self.authority)):
+                ends = self.ends(crew)
+                for role in ROLES:
+                    crew.issue(role, issuer, believing=[other])
+                    crew.hang_up()
+                crew.until(lambda: self.ends(crew) != ends, "the new certificates")
+                crew.until(lambda: self.reaches(crew), "belief in the one who issued them")
+                examples = crew.status().examples
+                crew.until(lambda: crew.status().examples > examples, "further training")
+            crew.restart_shard(0)
+            crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
+            self.check_exact(crew)
+
+    @staticmethod
+    def reaches(crew):
+        """Whether the chief takes a connection of the present certificate."""
+        try:
+            crew.status()
+            return True
+        except grpc.RpcError:
+            crew.hang_up()
+            return False
+
+    @staticmethod
+    def ends(crew):
+        name = "capstan_tls_certificate_expiry_timestamp_seconds"
+        return {process: series(crew.scrape(process), name) for process in crew.processes}
+
+    def test_a_folder_that_is_none_ends_each_process_with_2(self):
+        folder = pathlib.Path(self.folder.name)
+        for binary in ("chief", "ps", "worker", "capstan"):
+            arguments = {"chief": ["--job", self.data, "--shards", 1], "ps": ["--chief", "127.0.0.1:1", "--index", 0],
+                         "worker": ["--chief", "127.0.0.1:1"],
+                         "capstan": ["status", "--chief", "127.0.0.1:1"]}[binary]
+            with self.subTest(binary):
+                code, said = run_to_end(binary, *arguments, "--tls", folder / "nothing")
+                self.assertEqual(code, 2, said)
+                self.assertIn(f"{folder}/nothing/tls.crt: No such file or directory", said)
+
+    def test_a_chief_with_another_jobs_certificate_ends_with_2(self):
+        folder = pathlib.Path(self.folder.name)
+        job = folder / "job.yaml"
+        job.write_text(ledger_job([self.data]))
+        other = self.authority.issue(folder / "other", ["chief.other.capstan"])
+        code, said = run_to_end("chief", "--job", job, "--shards", 1, "--tls", other)
+        self.assertEqual(code, 2, said)
+        self.assertIn("tls.crt: is of job other, the job file's is ledger", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
