@@ -1,6 +1,15 @@
 #include "capstan/security/role.h"
 
+#include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/ps.pb.h"
 
 namespace capstan {
 namespace {
@@ -31,6 +40,21 @@ TEST(RoleTest, EachRoleMayCallWhatItsWorkNeedsAndNoMore) {
   EXPECT_TRUE(MayCall(Role::kAdmin, "/capstan.v1.Chief/StopJob"));
   EXPECT_FALSE(MayCall(Role::kAdmin, "/capstan.v1.Ps/Pull"));
   EXPECT_FALSE(MayCall(Role::kAdmin, "/capstan.v1.Chief/NewMethod"));
+}
+
+TEST(RoleTest, EachMethodIsSomebodysToCall) {
+  for (const auto* file :
+       {v1::GetStatusRequest::descriptor()->file(), v1::PushRequest::descriptor()->file()}) {
+    const google::protobuf::ServiceDescriptor& service = *file->service(0);
+    for (int i = 0; i < service.method_count(); ++i) {
+      const std::string method =
+          absl::StrCat("/", service.full_name(), "/", service.method(i)->name());
+      const Role roles[] = {Role::kChief, Role::kPs, Role::kWorker, Role::kAdmin};
+      EXPECT_TRUE(std::any_of(std::begin(roles), std::end(roles), [&](Role role) {
+        return MayCall(role, method);
+      })) << method;
+    }
+  }
 }
 
 }  // namespace
