@@ -4,6 +4,8 @@
 
 #include "absl/status/statusor.h"
 #include "capstan/base/failpoint.h"
+#include "capstan/base/log.h"
+#include "capstan/rpc/caller.h"
 #include "capstan/rpc/status.h"
 
 namespace capstan::chief {
@@ -81,6 +83,7 @@ grpc::ServerUnaryReactor* ChiefService::GetStatus(grpc::CallbackServerContext* c
 grpc::ServerUnaryReactor* ChiefService::StopJob(grpc::CallbackServerContext* context,
                                                 const v1::StopJobRequest* request,
                                                 v1::StopJobReply*) {
+  log::Info("asked to stop the job", {{"by", CallerOf(*context)}});
   control_.Run([request](ChiefMachine& chief, absl::Time now) {
     chief.StopJob(request->reason(), now);
     return true;
@@ -91,6 +94,7 @@ grpc::ServerUnaryReactor* ChiefService::StopJob(grpc::CallbackServerContext* con
 grpc::ServerUnaryReactor* ChiefService::TakeCheckpoint(grpc::CallbackServerContext* context,
                                                        const v1::TakeCheckpointRequest*,
                                                        v1::TakeCheckpointReply* reply) {
+  log::Info("asked for a checkpoint", {{"by", CallerOf(*context)}});
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   control_.TakeCheckpoint([reactor, reply](const absl::StatusOr<std::string>& uri) {
     if (uri.ok()) reply->set_uri(*uri);

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import resource
 import signal
 import socket
 import sys
@@ -82,6 +83,15 @@ class LifeTest(unittest.TestCase):
                 code, seconds = self.stop(crew, name, signal.SIGINT if name == "ps-0" else signal.SIGTERM)
                 self.assertEqual(code, 0, name)
                 self.assertLess(seconds, 5, name)
+
+    def test_no_process_leaves_a_core_dump_unless_it_is_told_to(self):
+        resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
+        limit = resource.getrlimit(resource.RLIMIT_CORE)
+        for flags, soft in (((), 0), (("--core-dumps",), limit[0])):
+            with self.subTest(flags), self.crew(epochs=NEVER, flags=flags) as crew:
+                crew.until_examples(1)
+                for name, process in crew.processes.items():
+                    self.assertEqual(resource.prlimit(process.pid, resource.RLIMIT_CORE), (soft, limit[1]), name)
 
     def test_a_worker_parks_when_the_job_is_over(self):
         with self.crew(exit_when_done=False) as crew:

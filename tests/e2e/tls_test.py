@@ -8,7 +8,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import grpc
 from authority import ROLES, Authority
-from crew import ps_pb2, run_to_end, series
+from crew import chief_pb2, ps_pb2, run_to_end, series
 from ledger import ledger_job
 from ledger_case import RECORDS, LedgerCase
 from tls_crew import TlsCrew
@@ -41,6 +41,8 @@ class TlsTest(LedgerCase):
             code, said = run_to_end("capstan", *status, "--tls", crew.certificates("admin"))
             self.assertEqual(code, 0, said)
             self.assertIn('"RUNNING"', said.replace("JOB_STATE_", ""))
+            crew.call("TakeCheckpoint", chief_pb2.TakeCheckpointRequest(), chief_pb2.TakeCheckpointReply)
+            self.assertRegex(crew.log("chief"), r"asked for a checkpoint.*admin\.ledger\.capstan ipv4:127\.0\.0\.1:\d+")
             code, said = run_to_end("capstan", *status, "--tls", crew.certificates("worker"))
             self.assertEqual(code, 1, said)
             self.assertIn("the client's certificate names no role of job ledger that may call "

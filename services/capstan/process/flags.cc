@@ -25,6 +25,9 @@ void AddServiceFlags(CLI::App& app, const std::string& program, ServiceOptions& 
   app.add_option("--log-format", options.log_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
+  app.add_flag(
+      "--core-dumps", options.core_dumps,
+      "leave the limit of core dumps as it is; default: none, as they hold parameters and keys");
   app.add_option("--tls", options.tls,
                  "folder with tls.crt, tls.key, ca.crt: mutual TLS; default: plaintext")
       ->envname("CAPSTAN_TLS")

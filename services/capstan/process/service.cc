@@ -1,5 +1,7 @@
 #include "capstan/process/service.h"
 
+#include <sys/resource.h>
+
 #include "absl/strings/str_cat.h"
 #include "capstan/base/locks.h"
 #include "capstan/base/log.h"
@@ -10,10 +12,21 @@
 #include "capstan/security/tls.h"
 
 namespace capstan {
+namespace {
+
+void ForbidCoreDumps() {
+  rlimit size{};
+  getrlimit(RLIMIT_CORE, &size);
+  size.rlim_cur = 0;
+  setrlimit(RLIMIT_CORE, &size);
+}
+
+}  // namespace
 
 absl::Status SetUpProcess(const ServiceOptions& options, const std::string& role,
                           const std::string& id) {
   CAPSTAN_ASSIGN_OR_RETURN(const log::Format format, log::ParseFormat(options.log_format));
+  if (!options.core_dumps) ForbidCoreDumps();
   LockWithoutSearch();
   WaitBySteadyClock();
   CAPSTAN_RETURN_IF_ERROR(UseTls(options.tls));

@@ -20,6 +20,8 @@ struct ServiceOptions {
   int metrics_port = 9090;  // 0: any free one.
   std::string ports_file;   // Where the ports are told; empty: nowhere.
   std::string log_format = "text";
+  bool core_dumps =
+      false;        // As the system has it; otherwise none, as they hold parameters and keys.
   std::string tls;  // Folder of the certificate (capstan/security); empty: plaintext.
 };
 
