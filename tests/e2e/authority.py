@@ -21,9 +21,9 @@ class Authority:
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
                 "-subj", f"/CN={self.folder.name}", "-keyout", self.folder / "ca.key", "-out", self.folder / "ca.crt")
 
-    def issue(self, folder, names, believing=()):
-        """tls.crt of these DNS names, tls.key and ca.crt, which believes further authorities, too. Each file is
-        replaced whole, as Kubernetes replaces those of a secret."""
+    def issue(self, folder, names, believing=(), days=1):
+        """tls.crt of these DNS names, valid for so many days, tls.key and ca.crt, which believes further authorities, too.
+        Each file is replaced whole, as Kubernetes replaces those of a secret."""
         folder = pathlib.Path(folder)
         folder.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
@@ -31,7 +31,7 @@ class Authority:
             openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=process",
                     "-addext", "subjectAltName=" + ",".join(f"DNS:{name}" for name in names),
                     "-keyout", fresh / "tls.key", "-out", fresh / "request")
-            openssl("x509", "-req", "-in", fresh / "request", "-copy_extensions", "copy", "-days", "1",
+            openssl("x509", "-req", "-in", fresh / "request", "-copy_extensions", "copy", "-days", days,
                     "-CA", self.folder / "ca.crt", "-CAkey", self.folder / "ca.key", "-CAcreateserial",
                     "-out", fresh / "tls.crt")
             (fresh / "ca.crt").write_text("".join((a.folder / "ca.crt").read_text() for a in (self, *believing)))

@@ -100,15 +100,16 @@ def watch_view(address):
 
 class Crew:
     """`job` is the text of a job file; its checkpoint URI is a folder of the crew's own. `flags`: further
-    arguments of every process, `chief_flags`: of the chief. Unless `exit_when_done`, the chief stays when the job is over."""
+    arguments of every process, `chief_flags`: of the chief. `slow`: how many times as long a worker takes for a step,
+    `pace`: how many milliseconds at least, so that a job lasts as long on any machine. Unless `exit_when_done`, the chief stays when the job is over."""
 
-    def __init__(self, job, shards=2, workers=2, overrides=(), slow=None, name="crew", flags=(),
+    def __init__(self, job, shards=2, workers=2, overrides=(), slow=None, pace=None, name="crew", flags=(),
                  exit_when_done=True, chief_flags=()):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"capstan-{name}-"))
         self.job_file = self.folder / "job.yaml"
         self.job_file.write_text(job)
         self.overrides = [*overrides, f"checkpoint.uri={self.folder / 'model'}"]
-        self.shards, self.workers, self.slow = shards, workers, slow or {}
+        self.shards, self.workers, self.slow, self.pace = shards, workers, slow or {}, pace or {}
         self.flags, self.exit_when_done = flags, exit_when_done
         self.chief_flags = chief_flags  # Of every chief.
         self.environment = {}  # {process: {variable: value}}, besides what this process has.
@@ -204,9 +205,9 @@ class Crew:
                    "--listen", "127.0.0.1:0")
 
     def add_worker(self, name):
-        slow = self.slow.get(name)
+        slow, pace = self.slow.get(name), self.pace.get(name)
         self.start(name, "worker", "--chief", self.address, "--name", name,
-                   *(["--slow-down", slow] if slow else []))
+                   *(["--slow-down", slow] if slow else []), *(["--min-step-ms", pace] if pace else []))
 
     @staticmethod
     def stop(processes):

@@ -32,7 +32,7 @@ class LedgerCase(unittest.TestCase):
         """A job with checkpoints; every=None: with the last one alone."""
         overrides = ["partition_count=16", *overrides] + ([f"checkpoint.every={every}"] if every else [])
         return self.kind(ledger_job([self.data], update=POLICIES[policy], epochs=epochs, batch=batch), name=policy,
-                         slow=SLOW, overrides=overrides, **settings)
+                         overrides=overrides, **{"slow": SLOW, **settings})
 
     def check_exact(self, crew, epochs=2, timeout=180):
         """The job ends, and its model knows every record once an epoch."""

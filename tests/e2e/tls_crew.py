@@ -15,10 +15,10 @@ class TlsCrew(Crew):
         for role in ROLES:
             self.issue(role)
 
-    def issue(self, role, authority=None, believing=()):
+    def issue(self, role, authority=None, **settings):
         """Anew, for all processes of the role."""
         names = [f"{role}.{self.job_name}.capstan"]
-        (authority or self.authority).issue(self.certificates(role), names, believing)
+        (authority or self.authority).issue(self.certificates(role), names, **settings)
 
     def certificates(self, role):
         return self.folder / f"tls-{role}"
