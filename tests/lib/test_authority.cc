@@ -9,11 +9,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "capstan/base/check.h"
+#include "capstan/security/keep_openssl.h"
 
 namespace capstan {
 namespace {
 
-std::shared_ptr<EVP_PKEY> NewKey() { return {EVP_EC_gen("P-256"), EVP_PKEY_free}; }
+// What of OpenSSL a test uses first.
+std::shared_ptr<EVP_PKEY> NewKey() {
+  KeepOpenSsl();
+  return {EVP_EC_gen("P-256"), EVP_PKEY_free};
+}
 
 void AddExtension(X509* certificate, X509* issuer, int kind, const std::string& value) {
   X509V3_CTX context;

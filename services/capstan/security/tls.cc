@@ -9,6 +9,7 @@
 
 #include "absl/time/clock.h"
 #include "capstan/base/status.h"
+#include "capstan/security/keep_openssl.h"
 
 namespace capstan {
 namespace {
@@ -76,6 +77,7 @@ const Tls* ProcessTls() { return process_tls; }
 
 absl::Status UseTls(const std::string& folder) {
   if (folder.empty()) return absl::OkStatus();
+  KeepOpenSsl();
   CAPSTAN_ASSIGN_OR_RETURN(TlsIdentity identity, LoadTlsIdentity(folder, absl::Now()));
   process_tls = new Tls(std::move(identity));
   return absl::OkStatus();

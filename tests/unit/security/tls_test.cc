@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -162,7 +163,8 @@ TEST_F(TlsTest, AThousandHandshakesLeftHalfDoneAreClosedAndAClientIsServedMeanwh
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
   std::vector<HalfHandshake> peers(1000);
-  for (const HalfHandshake& peer : peers) ASSERT_TRUE(peer.Begin(server_->port()));
+  for (const HalfHandshake& peer : peers)
+    ASSERT_TRUE(peer.Begin(server_->port())) << strerror(errno);
   EXPECT_EQ(Push(NewChannel(address, Role::kPs, worker.get())), grpc::StatusCode::OK);
   for (const HalfHandshake& peer : peers) ASSERT_TRUE(peer.IsSentAway());
   EXPECT_EQ(Push(NewChannel(address, Role::kPs, worker.get())), grpc::StatusCode::OK);
