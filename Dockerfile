@@ -15,11 +15,12 @@ RUN bash -euo pipefail -c 'source deploy/lib/packages.sh && packages_install bui
     && rm -rf /var/lib/apt/lists/*
 COPY . .
 ARG REVISION=unknown
-# With the flags that the tests run with. The compiler's cache outlives the layer: a changed file
-# compiles alone, and that of a build outside (two folders below the sources, too) may be copied in.
+# With the flags that the tests run with. One compile serves all four targets: built one after the other
+# with the same REVISION they share this layer. The compiler's cache outlives it: where the builder keeps
+# cache mounts, a changed file compiles with its neighbours alone.
 RUN --mount=type=cache,target=/ccache \
     export CCACHE_DIR=/ccache && cmake -S . -B build/image -G Ninja -DCAPSTAN_REVISION="$REVISION" \
-      -DCAPSTAN_BUILD_TESTS=OFF -DCAPSTAN_BUILD_BENCHMARKS=OFF \
+      -DCAPSTAN_BUILD_TESTS=OFF -DCAPSTAN_BUILD_BENCHMARKS=OFF -DCAPSTAN_UNITY=ON \
     && ninja -C build/image capstan chief ps worker \
     && for program in capstan chief ps worker; do \
          deploy/lib/copy_closure "build/image/bin/$program" "/image/$program" || exit 1; \

@@ -5,6 +5,7 @@ labels of the chosen job, and `$I` for Grafana's interval of rates. Pure data: n
 """
 
 SELECTOR = 'namespace="$namespace",job_name="$release"'
+RUNBOOKS = "https://github.com/capstan/capstan/blob/main/docs/runbooks.md"  # The chart puts its own value there.
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 GREEN, YELLOW, RED, BLUE, GREY = "green", "yellow", "red", "blue", "text"
 
@@ -53,6 +54,48 @@ def stat(title, description, unit, query, width=3, height=4, thresholds=None, ma
     return _panel("stat", title, description, unit, [target(query, legend, instant=True, range=False)], width, height,
                   {"thresholds": thresholds or steps(GREY), "mappings": list(mappings),
                    "color": {"mode": "thresholds"}, **defaults}, options)
+
+
+def stats(title, description, unit, *targets, width=4, height=4, thresholds=None, mode="value_and_name", colors_=(), overrides_=(), **defaults):
+    """Some numbers, the latest. `colors_`: of the targets, in their order; one without an answer is not shown."""
+    options = {"reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
+               "colorMode": "value", "graphMode": "none", "justifyMode": "center", "textMode": mode}
+    for one in targets:
+        one.update(instant=True, range=False)
+    overrides = [{"matcher": {"id": "byFrameRefID", "options": chr(ord("A") + index)},
+                  "properties": [{"id": "color", "value": {"mode": "fixed", "fixedColor": color}}]}
+                 for index, color in enumerate(colors_)] + list(overrides_)
+    return _panel("stat", title, description, unit, list(targets), width, height,
+                  {"thresholds": thresholds or steps(GREY), "color": {"mode": "thresholds"}, **defaults}, options, overrides)
+
+
+AGE = "(time() - max(capstan_checkpoint_last_success_timestamp_seconds{$S}))"
+_INTERVAL = "max(capstan_checkpoint_interval_seconds{$S})"
+
+
+def checkpoint_age(width=4):
+    """Green up to one and a half intervals, red from three on: then CapstanCheckpointTooOld fires."""
+    return stats("Checkpoint", "Age of the last one: what a crash of everything would cost. Green: at most one and a half of the job's "
+                 "intervals; red: more than three. Empty before the first one.", "s",
+                 target(f"{AGE} <= 1.5 * {_INTERVAL}"), target(f"({AGE} > 1.5 * {_INTERVAL}) <= 3 * {_INTERVAL}"),
+                 target(f"{AGE} > 3 * {_INTERVAL}"), target(f"{AGE} unless {_INTERVAL}"),
+                 width=width, mode="value", colors_=(GREEN, YELLOW, RED, GREY), decimals=0)
+
+
+def recovery(width=5):
+    return stats("Last recovery", "Since when training has gone on after a shard was lost, and how many examples it had to train again, "
+                 "or updates of rows are missing. Empty: this chief has seen none.", "s",
+                 target("time() - max(capstan_recovery_last_timestamp_seconds{$S})", "ago"),
+                 target("max(capstan_recovery_last_samples{$S})", "examples again"), width=width, decimals=0, noValue="none",
+                 overrides_=[{"matcher": {"id": "byName", "options": "examples again"},
+                              "properties": [{"id": "unit", "value": "short"}]}],
+                 colors_=(YELLOW, YELLOW))
+
+
+def extremes(title, description, unit, query, legend, width=8, height=9, **more):
+    """Bars of the 15 lowest and the 15 highest, in order; with few there are all in both."""
+    return [bars(f"{title}: lowest", description, unit, target(f"sort(bottomk(15, {query}))", legend), width=width, height=height, **more),
+            bars(f"{title}: highest", description, unit, target(f"sort_desc(topk(15, {query}))", legend), width=width, height=height, **more)]
 
 
 def gauge(title, description, unit, query, width=4, height=4, thresholds=None, low=0, high=1):
@@ -140,25 +183,21 @@ STATE = " + ".join(f"{number} * {_in_state(state)}" for number, state in enumera
 STATE_NAMES = values_as(dict(enumerate(_STATES.items())))
 
 
-def _annotation(name, color, title, query):
-    """`query(back, ago)` is true around the event; `ago` is to stand behind each selector, `back` is the same in seconds.
-    A line is drawn where it has become true, also where events follow each other closely."""
-    begins = f"{query(0, '')} unless {query(15, ' offset 15s')}"
-    return {"name": name, "enable": True, "iconColor": color, "datasource": SOURCE, "expr": expand(begins),
-            "titleFormat": title, "step": "15s", "useValueForTime": False}
+def _annotation(name, color, title, query, **more):
+    """The query gives when the events were, in seconds: they stand where they happened, whenever they were scraped."""
+    return {"name": name, "enable": True, "iconColor": color, "datasource": SOURCE, "expr": expand(f"1000 * {query}"),
+            "titleFormat": title, "step": "10s", "useValueForTime": True, **more}
 
 
 ANNOTATIONS = [
-    # By its age: between the last scrape of the one and the first of the next may be any time.
-    _annotation("Restarts", "red", "{{role}} {{shard}} restarted", lambda back, ago:
-                "(time() - %d - max by (role, shard) (capstan_process_start_timestamp_seconds"
-                '{$S,role!="worker"}%s) < 60)' % (back, ago)),
-    _annotation("Checkpoints", "green", "checkpoint", lambda back, ago:
-                '(increase(sum(capstan_checkpoint_commits_total{$S,result="ok"})[15s:5s]%s) > 0)' % ago),
-    _annotation("Workers", "blue", "workers joined or left", lambda back, ago:
-                '(changes(sum(capstan_workers{$S,state!="lost"})[15s:5s]%s) > 0)' % ago),
-    _annotation("Views", "purple", "something joined, left or changed", lambda back, ago:
-                "(changes(max(capstan_view_epoch{$S})[15s:5s]%s) > 0)" % ago),
+    _annotation("Starts", "red", "{{role}} {{shard}} started",
+                'max by (role, shard) (capstan_process_start_timestamp_seconds{$S,role!="worker"})'),
+    _annotation("Recoveries", "orange", "training goes on after a recovery",
+                "max(capstan_recovery_last_timestamp_seconds{$S})"),
+    _annotation("Checkpoints", "green", "checkpoint", "max(capstan_checkpoint_last_success_timestamp_seconds{$S})"),
+    _annotation("Workers", "blue", "a worker joined or left", "max(capstan_workers_changed_timestamp_seconds{$S})"),
+    _annotation("Views", "purple", "something joined, left or changed",
+                "max(capstan_view_published_timestamp_seconds{$S})", enable=False),
 ]
 
 
@@ -172,6 +211,8 @@ VARIABLES = [
     _variable("namespace", "Namespace", "label_values(capstan_training_state, namespace)"),
     _variable("release", "Release", 'label_values(capstan_training_state{namespace="$namespace"}, job_name)'),
 ]
+WORKER = _variable("worker", "Worker", f"label_values(capstan_worker_compute_threads{{{SELECTOR}}}, pod)",
+                   multi=True, includeAll=True, allValue=".+")
 SHARD = _variable("shard", "Shard", f"label_values(capstan_store_bytes{{{SELECTOR}}}, shard)",
                   multi=True, includeAll=True, allValue=".+")
 
@@ -200,7 +241,8 @@ def _place(rows):
 
 def dashboard(uid, title, description, rows, variables=()):
     links = [{"type": "dashboards", "title": "Capstan", "tags": ["capstan"], "asDropdown": True,
-              "includeVars": True, "keepTime": True}]
+              "includeVars": True, "keepTime": True},
+             {"type": "link", "title": "What to do: runbooks", "url": RUNBOOKS, "icon": "doc", "targetBlank": True}]
     return {
         "uid": uid, "title": f"Capstan / {title}", "description": description, "tags": ["capstan"],
         "schemaVersion": 41, "version": 1, "editable": True, "graphTooltip": 1, "timezone": "browser",

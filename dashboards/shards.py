@@ -1,5 +1,5 @@
 """Shards: what the parameter servers do, and which of them is hot. For whoever runs the cluster."""
-from panels import GREEN, RED, SHARD, YELLOW, dashboard, lines, number, quantile, stat, steps, target
+from panels import GREEN, RED, SHARD, YELLOW, bars, dashboard, lines, number, quantile, recovery, stat, stats, steps, target
 
 ONE = '$S,shard=~"$shard"'
 REQUESTS = ("sum by (shard) (rate(capstan_server_request_duration_seconds_count{%s}[$I]))" % ONE)
@@ -18,28 +18,29 @@ def tables(name, legend):
 DASHBOARD = dashboard(
     "capstan-shards", "Shards", "What the parameter servers do, and which of them is hot.",
     [(None, [
-        stat("Serving", "Shards that serve. Normal: all of them.", "none",
-             'max(capstan_shards{$S,state="serving"})', 3, thresholds=steps(RED, (1, GREEN))),
-        stat("Lost", "Shards that fell silent; workers wait for them. Normal: 0.", "none",
-             'max(capstan_shards{$S,state="lost"})', 3, thresholds=steps(GREEN, (1, RED))),
+        stats("Serving", "Shards that serve, and how many the job is to have. Normal: as many.", "none",
+              target('max(capstan_shards{$S,state="serving"}) >= max(capstan_shards_expected{$S})', "serving"),
+              target('max(capstan_shards{$S,state="serving"}) < max(capstan_shards_expected{$S})', "serving"),
+              target("max(capstan_shards_expected{$S})", "expected"), width=4, colors_=(GREEN, RED, "text")),
+        recovery(5),
         stat("Requests/s", "Pulls and pushes of all shards.", "short", f"sum({REQUESTS})", 3),
-        stat("p99", "Time of a request on its shard, without the network. Normal: below 50 ms.", "s",
-             latency(0.99, "job_name"), 3, thresholds=steps(GREEN, (0.05, YELLOW), (0.5, RED))),
-        stat("Parameters", "Weights held, without optimizer state.", "short", "sum(last_over_time(capstan_parameters{$S}[1m]))", 3),
-        stat("Memory", "Rows, blocks, slots and indexes of all shards.", "bytes", "sum(last_over_time(capstan_store_bytes{$S}[1m]))", 3),
+        stat("p99", "Time that a request takes on its shard, without the network and without waiting for slower workers. Normal: below 50 ms.", "s",
+             latency(0.99, "job_name"), 2, thresholds=steps(GREEN, (0.05, YELLOW), (0.5, RED))),
+        stat("Parameters", "Weights held, without optimizer state.", "short", "sum(max by (shard) (last_over_time(capstan_parameters{$S}[1m])))", 3),
+        stat("Memory", "Rows, blocks, slots and indexes of all shards.", "bytes", "sum(max by (shard) (last_over_time(capstan_store_bytes{$S}[1m])))", 3),
         stat("Skew", "Requests of the busiest shard against the mean. Normal: near 1; above 1.5 a hot partition "
-             "should move.", "none", f"max({REQUESTS}) / avg({REQUESTS} > 0)", 3,
+             "should move.", "none", f"max({REQUESTS}) / avg({REQUESTS} > 0)", 2,
              thresholds=steps(GREEN, (1.25, YELLOW), (1.5, RED)), decimals=2),
         stat("Failed", "Part of the requests that were answered with an error. A view that changes makes a few "
              "FAILED_PRECONDITION; otherwise 0 %.", "percentunit",
-             number(f"({FAILED % 'pull'} + {FAILED % 'push'}) / sum({REQUESTS})"), 3,
+             number(f"({FAILED % 'pull'} + {FAILED % 'push'}) / sum({REQUESTS})"), 2,
              thresholds=steps(GREEN, (0.01, YELLOW), (0.1, RED)), decimals=2),
      ]),
      ("Requests", [
          lines("Requests by shard", "Pulls and pushes a second. Alike on all shards.", "reqps",
                target(REQUESTS, "{{shard}}"), min=0),
-         lines("Latency", "From the arrival of a request until its reply is handed over; with ssp the wait is in "
-               "it. Normal: p99 below 50 ms.", "s", target(latency(0.5, "method"), "{{method}} median"),
+         lines("Latency", "From the arrival of a request until its reply is handed over, without the wait for slower "
+               "workers (ssp; it is on Staleness). Normal: p99 below 50 ms.", "s", target(latency(0.5, "method"), "{{method}} median"),
                target(latency(0.99, "method"), "{{method}} p99"), min=0),
          lines("p99 by shard", "One above the others: hot, or on a busy node.", "s",
                target(latency(0.99, "shard"), "{{shard}}"), min=0),
@@ -58,14 +59,14 @@ DASHBOARD = dashboard(
                       "push {{code}}"), min=0, noValue="none"),
      ]),
      ("Load", [
-         lines("CPU", "Cores that each shard uses. Alike; at the limit the shards are the bottleneck.", "none",
-               target(f"sum by (shard) (rate(capstan_process_cpu_seconds_total{{{ONE}}}[$I]))", "{{shard}}"), width=6, min=0,
-               decimals=2),
-         lines("Memory", "Resident memory, and the part that is parameters. Grows with new rows; the gap is buffers "
+         lines("CPU", "Cores that each shard uses, and the limit, if there is one. Alike; at the limit the shards are the bottleneck.", "none",
+               target(f"sum by (shard) (rate(capstan_process_cpu_seconds_total{{{ONE}}}[$I]))", "{{shard}}"),
+               target(f"min(capstan_process_cpu_limit_cores{{{ONE}}})", "limit"), width=6, min=0, decimals=2),
+         lines("Memory", "Resident memory, the largest part that is parameters, and the limit, if there is one. Grows with new rows; the gap is buffers "
                "and code.", "bytes",
-               target(f"sum by (shard) (capstan_process_resident_bytes{{{ONE}}})", "{{shard}} resident"),
-               target(f"sum by (shard) (capstan_store_bytes{{{ONE}}})", "{{shard}} parameters"), width=6,
-               min=0),
+               target(f"sum by (shard) (capstan_process_resident_bytes{{{ONE}}})", "{{shard}}"),
+               target(f"max(capstan_store_bytes{{{ONE}}})", "parameters, the most"),
+               target(f"min(capstan_process_memory_limit_bytes{{{ONE}}})", "limit"), width=6, min=0),
          lines("Gradients applied", "Applied gradients a second, one a partition. Alike on all shards.", "cps",
                target(f"sum by (shard) (rate(capstan_update_staleness_versions_count{{{ONE}}}[$I]))", "{{shard}}"),
                width=6, min=0),
@@ -76,9 +77,9 @@ DASHBOARD = dashboard(
      ]),
      ("Tables", [
          lines("Rows", "Rows of each table. Grows while new keys come, then levels off.", "short",
-               target(f"sum by (table) (last_over_time(capstan_table_rows{{{ONE}}}[1m]))", "{{table}}"), min=0),
+               target(f"sum by (table) (max by (shard, table) (last_over_time(capstan_table_rows{{{ONE}}}[1m])))", "{{table}}"), min=0),
          lines("Memory of tables", "With optimizer state and index; the line is the budget, if there is one.",
-               "bytes", target(f"sum by (table) (last_over_time(capstan_table_bytes{{{ONE}}}[1m]))", "{{table}}"),
+               "bytes", target(f"sum by (table) (max by (shard, table) (last_over_time(capstan_table_bytes{{{ONE}}}[1m])))", "{{table}}"),
                target("max(capstan_table_budget_bytes{$S})", "budget"), min=0),
          lines("Rows refused and removed", "Evicted for the budget, expired because nobody touched them, not yet "
                "admitted, or refused for want of room. 0 unless the table has such limits.", "cps",
@@ -87,9 +88,34 @@ DASHBOARD = dashboard(
                tables("capstan_embedding_not_admitted_total", "not admitted"),
                tables("capstan_embedding_refused_total", "refused"), min=0),
          lines("Rows by shard", "Alike: keys are spread by hash.", "short",
-               target(f"sum by (shard) (capstan_table_rows{{{ONE}}})", "{{shard}}"), width=12, min=0),
-         lines("Memory in four hours", "Parameters if they go on growing as in the last 30 minutes.", "bytes",
-               target(f"sum by (shard) (predict_linear(capstan_store_bytes{{{ONE}}}[30m], 14400))", "{{shard}}"),
-               width=12, min=0),
+               target(f"sum by (shard) (max by (shard, table) (capstan_table_rows{{{ONE}}}))", "{{shard}}"), width=12, min=0),
+         lines("Memory in four hours", "Parameters if they go on growing as in the last 30 minutes; the line is the memory limit. "
+               "Nothing before a shard has run for half an hour: there is no trend yet.", "bytes",
+               target(f"predict_linear(max by (shard) (capstan_store_bytes{{{ONE}}})[30m:1m], 14400) and on (shard) "
+                      f"(time() - max by (shard) (capstan_process_start_timestamp_seconds{{{ONE}}}) > 1800)", "{{shard}}"),
+               target(f"min(capstan_process_memory_limit_bytes{{{ONE}}})", "limit"),
+               width=12, min=0, noValue="no trend yet"),
+     ]),
+     ("Hot partitions", [
+         lines("Hottest partition", "How many times as often as the mean the shard's hottest partition is updated. Normal: below 2; high: "
+               "few keys take most of the updates.", "none",
+               target(f"max by (shard) (capstan_hottest_partition_updates_ratio{{{ONE}}} * capstan_partitions{{{ONE}}})", "{{shard}}"), min=0),
+         bars("Which it is", "The number of each shard's hottest partition. It says something only where the panel beside is high.", "none",
+              target(f"max by (shard) (capstan_hottest_partition{{{ONE}}})", "{{shard}}"), decimals=0),
+         lines("Queues", "Calls that waited for a thread when the last one began. 0 to a few; above 128 some are turned away "
+               "(RESOURCE_EXHAUSTED).", "none",
+               target(f"max by (shard) (capstan_server_queued_calls{{{ONE}}})", "{{shard}}"), min=0, decimals=0),
+     ]),
+     ("Saves and loads", [
+         lines("Saves", "Mean time that a shard took for its share of a checkpoint, over ten minutes. Far below checkpoint.every. Empty "
+               "without checkpoints.", "s", target(number(
+                   f"sum by (shard) (increase(capstan_checkpoint_save_duration_seconds_sum{{{ONE}}}[10m])) / "
+                   f"sum by (shard) (increase(capstan_checkpoint_save_duration_seconds_count{{{ONE}}}[10m]))"), "{{shard}}"), min=0),
+         lines("Loads", "How long a shard took to load its share of a checkpoint, of those in the last hour. Empty where none was loaded.", "s",
+               target(number(f"sum by (shard) (increase(capstan_checkpoint_load_duration_seconds_sum{{{ONE}}}[1h])) / "
+                             f"sum by (shard) (increase(capstan_checkpoint_load_duration_seconds_count{{{ONE}}}[1h]))"), "{{shard}}"),
+               min=0, noValue="none"),
+         lines("Held back", "Partitions whose updates waited until they were copied, since the shard's start. 0: copies cost nobody time.",
+               "none", target(f"sum by (shard) (capstan_checkpoint_held_back_partitions_total{{{ONE}}})", "{{shard}}"), min=0, decimals=0),
      ])],
     variables=[SHARD])

@@ -51,6 +51,17 @@ void CheckpointCatalog::Remove(const std::string& id) {
   std::erase_if(facts_, [&](const CheckpointFacts& facts) { return facts.id == id; });
 }
 
+void CheckpointCatalog::GoOnFrom(const std::string& id, uint64_t timeline) {
+  const CheckpointFacts* from = Find(id);
+  if (from == nullptr) return;
+  const CheckpointFacts base = *from;
+  for (CheckpointFacts facts : std::vector<CheckpointFacts>(facts_)) {
+    if (facts.timeline > timeline || !(Age(base) < Age(facts))) continue;
+    facts.timeline = 0;
+    Add(std::move(facts));
+  }
+}
+
 const CheckpointFacts* CheckpointCatalog::Find(const std::string& id) const {
   const auto found = std::find_if(facts_.begin(), facts_.end(),
                                   [&](const CheckpointFacts& facts) { return facts.id == id; });
@@ -67,6 +78,19 @@ const CheckpointFacts* CheckpointCatalog::best() const {
     best = &facts;
   }
   return best;
+}
+
+bool CheckpointCatalog::Surpasses(const std::map<std::string, double>& metrics) const {
+  const CheckpointFacts* before = best();
+  const CheckpointFacts facts{.metrics = metrics};
+  return Goodness(facts, options_.metric) && (before == nullptr || Better(facts, before->metrics));
+}
+
+bool CheckpointCatalog::Better(const CheckpointFacts& facts,
+                               std::map<std::string, double> metrics) const {
+  const std::optional<double> one = Goodness(facts, options_.metric);
+  const std::optional<double> other = Goodness({.metrics = std::move(metrics)}, options_.metric);
+  return one && other && *one > *other;
 }
 
 std::optional<uint32_t> CheckpointCatalog::DeltasOf(const std::string& id) const {

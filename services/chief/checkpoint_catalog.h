@@ -41,12 +41,20 @@ class CheckpointCatalog {
   void Add(CheckpointFacts facts);
   void Remove(const std::string& id);
 
+  // Those that are newer than `id`, up to this timeline, are taken for older than all others, and
+  // of no timeline.
+  void GoOnFrom(const std::string& id, uint64_t timeline);
+
   // By age, the newest last.
   const std::vector<CheckpointFacts>& all() const { return facts_; }
   const CheckpointFacts* newest() const { return facts_.empty() ? nullptr : &facts_.back(); }
   const CheckpointFacts* Find(const std::string& id) const;
   // By the evaluation metric; null: none has it.
   const CheckpointFacts* best() const;
+  // By the same metric, which these metrics hold, they are better than those of every checkpoint.
+  bool Surpasses(const std::map<std::string, double>& metrics) const;
+  // By the same metric this checkpoint is better than something that has these metrics.
+  bool Better(const CheckpointFacts& facts, std::map<std::string, double> metrics) const;
   // Deltas between this checkpoint and the full one it builds on; nullopt: that is not there.
   std::optional<uint32_t> DeltasOf(const std::string& id) const;
 

@@ -93,12 +93,14 @@ std::optional<v1::Manifest> Checkpointer::OnManifestWritten(const absl::Status& 
   if (!written.ok()) {
     CountFailure(written, now);
     // It may stand nevertheless; then it is a checkpoint that nobody counts on.
+    garbage_.uncertain.push_back(attempt_->id);
     attempt_.reset();
     return std::nullopt;
   }
   ++taken_;
   failures_in_a_row_ = 0;
   last_failure_ = absl::OkStatus();
+  if (!last_given_up_.empty()) GiveUp("");
   last_took_ = now - attempt_->begun;
   v1::Manifest manifest = Complete();
   attempt_.reset();
@@ -117,7 +119,7 @@ void Checkpointer::Abandon(const absl::Status& why, absl::Time now, ShardCalls& 
   // Cancelled: for another reason than its own, and another attempt may follow at once.
   if (!absl::IsCancelled(why)) CountFailure(why, now);
   // With the manifest under way it may become a checkpoint yet.
-  if (!attempt_->writing) garbage_.push_back(attempt_->id);
+  if (!attempt_->writing) GiveUp(attempt_->id);
   attempt_.reset();
   calls.Cancel(Purpose::kSave);
 }
@@ -126,10 +128,28 @@ bool Checkpointer::Overdue(absl::Time now) const {
   return running() && now - attempt_->begun > options_.patience;
 }
 
-std::vector<std::string> Checkpointer::TakeGarbage() { return std::exchange(garbage_, {}); }
+void Checkpointer::GiveUp(std::string id) {
+  if (!last_given_up_.empty()) garbage_.ids.push_back(last_given_up_);
+  if (!id.empty()) garbage_.ids.push_back(id);
+  last_given_up_ = std::move(id);
+}
+
+std::optional<DeleteCheckpoints> Checkpointer::TakeGarbage() {
+  if (garbage_.ids.empty() && garbage_.uncertain.empty()) return std::nullopt;
+  return std::exchange(garbage_, {});
+}
 
 void Checkpointer::AddGarbage(std::vector<std::string> ids) {
-  std::move(ids.begin(), ids.end(), std::back_inserter(garbage_));
+  std::move(ids.begin(), ids.end(), std::back_inserter(garbage_.ids));
+}
+
+std::vector<uint32_t> Checkpointer::Unsaved() const {
+  std::vector<uint32_t> unsaved;
+  if (!running()) return unsaved;
+  for (uint32_t shard : attempt_->order.shards) {
+    if (!attempt_->done.contains(shard)) unsaved.push_back(shard);
+  }
+  return unsaved;
 }
 
 }  // namespace capstan::chief

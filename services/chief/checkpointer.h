@@ -40,7 +40,7 @@ class Checkpointer {
 
   // Not too soon after an attempt that has failed.
   bool MayBegin(absl::Time now) const { return now >= again_; }
-  // The interval is over, counted from the start of training or of the last attempt.
+  // The interval is over, counted from where StartClock says or the start of the last attempt.
   bool Due(absl::Time now) const;
   void StartClock(absl::Time now) { last_begun_ = now; }
 
@@ -76,9 +76,13 @@ class Checkpointer {
   void Abandon(const absl::Status& why, absl::Time now, ShardCalls& calls);
   bool Overdue(absl::Time now) const;
 
-  // Attempts of this chief that were given up, whose files nobody needs; then forgets them.
-  std::vector<std::string> TakeGarbage();
+  // Attempts that were given up, whose files nobody needs: to be deleted now. A shard may write on
+  // for a while, so the last of this chief's is told once more when another attempt has ended.
+  std::optional<DeleteCheckpoints> TakeGarbage();
+  // Of earlier chiefs.
   void AddGarbage(std::vector<std::string> ids);
+  // Shards that have not said yet that they are done; empty: no attempt is under way.
+  std::vector<uint32_t> Unsaved() const;
 
   uint64_t taken() const { return taken_; }
   uint64_t failures() const { return failures_; }
@@ -87,6 +91,7 @@ class Checkpointer {
 
  private:
   void CountFailure(const absl::Status& why, absl::Time now);
+  void GiveUp(std::string id);
 
   struct Attempt {
     Order order;
@@ -113,7 +118,8 @@ class Checkpointer {
   int failures_in_a_row_ = 0;
   absl::Time again_ = absl::InfinitePast();
   absl::Duration last_took_;
-  std::vector<std::string> garbage_;
+  DeleteCheckpoints garbage_;
+  std::string last_given_up_;  // Perhaps still written to by a shard.
 };
 
 }  // namespace capstan::chief

@@ -61,6 +61,9 @@ struct ReadManifest {
 // These checkpoints, or what there is of them, are not needed any more. Not answered.
 struct DeleteCheckpoints {
   std::vector<std::string> ids;
+  // Whether their manifests stand is not known: they are given up first, and stay if they are
+  // whole.
+  std::vector<std::string> uncertain = {};
 };
 
 // To one who has asked for a checkpoint: its folder, or why there is none.

@@ -14,6 +14,10 @@ constexpr double kMebibyte = 1 << 20;
 // Shards that wait to leave say so five times a second.
 constexpr absl::Duration kLeftAfter = absl::Seconds(2);
 
+std::map<std::string, double> MetricsOf(const v1::Evaluation& evaluation) {
+  return {evaluation.metrics().begin(), evaluation.metrics().end()};
+}
+
 }  // namespace
 
 void ChiefMachine::TakeCheckpoint(uint64_t asker, absl::Time now) {
@@ -41,7 +45,7 @@ bool ChiefMachine::CheckpointWanted(absl::Time now) const {
   if (!checkpointer_.enabled() || checkpointer_.running()) return false;
   if (!checkpointer_.MayBegin(now)) return false;
   if (!alone_.empty()) return false;  // A shard is not back yet.
-  if (checkpointer_.Due(now) || !askers_.empty()) return true;
+  if (checkpointer_.Due(now) || !askers_.empty() || rest_.save) return true;
   return !frozen_ && (MayGrow(now) || !LeavingShards().empty());
 }
 
@@ -99,11 +103,14 @@ void ChiefMachine::AdvanceCheckpoint(absl::Time now) {
       checkpointer_.Abandon(absl::CancelledError("a shard leaves"), now, calls_);
     }
   }
+  if (std::optional<DeleteCheckpoints> garbage = checkpointer_.TakeGarbage()) {
+    actions_.push_back(*std::move(garbage));
+  }
   if (std::optional<WriteManifest> manifest = checkpointer_.TakeManifest()) {
     actions_.push_back(*std::move(manifest));
   }
   if (!CheckpointWanted(now) || calls_.Pending(Purpose::kClose)) return;
-  if (work_.has_lanes() && !boundary_.reached()) return;
+  if ((work_.has_lanes() || rest_.step != Rest::Step::kNone) && !AtRest()) return;
   BeginCheckpoint(now);
 }
 
@@ -118,6 +125,15 @@ void ChiefMachine::BeginCheckpoint(absl::Time now) {
                       now, calls_);
 }
 
+// Of a chief that takes over: what its predecessors trained since the last checkpoint counts, or
+// who is restarted again and again would never save. Without one that is all that was trained.
+void ChiefMachine::StartCheckpointClock(absl::Time now) {
+  const CheckpointFacts* newest = catalog_.newest();
+  const bool own = newest != nullptr && newest->timeline >= first_timeline_;
+  const absl::Time last = own ? newest->at : now - absl::Seconds(progress_.elapsed_seconds(now));
+  checkpointer_.StartClock(std::min(last, now));
+}
+
 v1::Manifest ChiefMachine::ManifestOfNow(absl::Time now) const {
   v1::Manifest manifest;
   manifest.set_step(progress_.steps());
@@ -125,9 +141,8 @@ v1::Manifest ChiefMachine::ManifestOfNow(absl::Time now) const {
   *manifest.mutable_job() = plan_.spec;
   *manifest.mutable_progress() = ProgressOfNow();
   manifest.set_elapsed_seconds(progress_.elapsed_seconds(now));
-  if (!evaluations_.history().empty()) {
-    *manifest.mutable_metrics() = evaluations_.history().back().metrics();
-  }
+  // Of these parameters, and of no others.
+  if (rest_.evaluation) *manifest.mutable_metrics() = rest_.evaluation->metrics();
   return manifest;
 }
 
@@ -169,6 +184,11 @@ void ChiefMachine::OnManifestWritten(const absl::Status& written, absl::Time now
   loss_meter_.OnCheckpointStands();
   close_log_.OnCheckpointStands();
   frozen_ = frozen;
+  // An attempt that had begun before is not of these parameters.
+  if (rest_.save && facts.metrics == MetricsOf(*rest_.evaluation)) {
+    rest_.save = false;
+    NoteWarning("best model", "");
+  }
   prune_ = keeper_.Require();
   Log(LogEvent::Level::kInfo, "checkpoint",
       {{"id", facts.id},
@@ -188,7 +208,6 @@ void ChiefMachine::Prune() {
   prune_.reset();
   std::vector<std::string> ids = catalog_.Superfluous();
   for (const std::string& id : ids) catalog_.Remove(id);
-  for (std::string& id : checkpointer_.TakeGarbage()) ids.push_back(std::move(id));
   if (!ids.empty()) actions_.push_back(DeleteCheckpoints{std::move(ids)});
 }
 

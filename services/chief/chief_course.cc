@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "capstan/model/oddness.h"
 #include "chief/chief_machine.h"
 
 namespace capstan::chief {
@@ -35,6 +36,7 @@ void ChiefMachine::AdvanceTraining(absl::Time now) {
   const uint64_t steps = std::max(totals.steps, boundary_.round());
   if (totals.examples != progress_.examples() || steps != progress_.steps()) keeper_.Note();
   progress_.Update(totals.examples, steps, now);
+  WatchLoss();
   const uint64_t max_steps = plan_.spec.train().max_steps();
   if (!stop_.empty()) BeginEnd(stop_);
   if (work_.all_done()) {
@@ -47,22 +49,25 @@ void ChiefMachine::AdvanceTraining(absl::Time now) {
   AdvanceBoundary(now);
 }
 
-void ChiefMachine::CheckLimits() {
+void ChiefMachine::CheckRefusal() {
   if (ended() || state_ == v1::JOB_STATE_PENDING) return;
   if (absl::Status refusal = calls_.Refusal(); !refusal.ok()) {
     Fail(v1::FAILURE_KIND_ERROR, std::string(refusal.message()));
-    return;
   }
-  // Every worker counts a record once, so one that is read in each epoch may be counted in each.
-  const uint64_t epochs_begun =
-      std::min<uint64_t>(work_.totals().epochs_done + 1, plan_.spec.train().epochs());
+}
+
+void ChiefMachine::CheckBadRecords() {
   const uint64_t limit = plan_.spec.data().max_bad_records();
-  if (workers_.bad_records() <= limit * epochs_begun) return;
-  const std::vector<std::string> examples = workers_.bad_record_examples();
-  Fail(
-      v1::FAILURE_KIND_BAD_INPUT,
-      absl::StrCat(workers_.bad_records(), " bad records, more than data.max_bad_records = ", limit,
-                   examples.empty() ? "" : absl::StrCat("; the first: ", examples.front())));
+  if (bad_records_.count() <= limit) return;
+  const std::vector<std::string>& examples = bad_records_.examples();
+  Fail(v1::FAILURE_KIND_BAD_INPUT,
+       absl::StrCat(bad_records_.count(), " bad records, more than data.max_bad_records = ", limit,
+                    examples.empty() ? "" : absl::StrCat("; the first: ", examples.front())));
+}
+
+void ChiefMachine::WatchLoss() {
+  NoteWarning("training loss",
+              OddLoss(plan_.spec.model(), progress_.loss(), progress_.least_loss()));
 }
 
 bool ChiefMachine::EvaluationDue() const {
@@ -72,21 +77,64 @@ bool ChiefMachine::EvaluationDue() const {
 void ChiefMachine::AdvanceEvaluation(absl::Time now) {
   if (evaluations_.complete()) TakeEvaluation(now);
   if (!EvaluationDue()) return;
-  if (!work_.has_lanes()) return BeginEvaluation(/*at_boundary=*/false, /*final=*/false, now);
-  if (boundary_.reached()) BeginEvaluation(/*at_boundary=*/true, /*final=*/false, now);
+  if (!EvaluatesAtRest()) return BeginEvaluation(/*at_boundary=*/false, /*final=*/false, now);
+  if (AtRest()) BeginEvaluation(/*at_boundary=*/true, /*final=*/false, now);
 }
 
-// Lanes stand still for an evaluation, and until a checkpoint is marked everywhere.
+// In rounds always; elsewhere where the metric decides what the result is.
+bool ChiefMachine::EvaluatesAtRest() const {
+  return work_.has_lanes() || !plan_.spec.train().early_stop().metric().empty();
+}
+
+bool ChiefMachine::AtRest() const {
+  return work_.has_lanes() ? boundary_.reached() : rest_.step == Rest::Step::kReached;
+}
+
+// Lanes stand still for an evaluation, and until a checkpoint is marked everywhere; tasks for an
+// evaluation that decides. Both do until what is the best so far is saved.
 void ChiefMachine::AdvanceBoundary(absl::Time now) {
-  if (!work_.has_lanes() || end_.begun()) return;
-  const bool marking = checkpointer_.running() && !checkpointer_.marked();
-  if (EvaluationDue() || evaluations_.running() || marking || CheckpointWanted(now)) {
+  if (end_.begun()) return;
+  const bool evaluates = EvaluatesAtRest() && (EvaluationDue() || evaluations_.running());
+  const bool lanes = work_.has_lanes();
+  GiveUpBest(now);
+  const bool saves = lanes && checkpointer_.running() && !checkpointer_.marked();
+  if (evaluates || rest_.save || saves || (lanes && CheckpointWanted(now))) return SeekRest(now);
+  if (AtRest()) Resume();
+}
+
+// The store may be away for long: then training is worth more than these parameters.
+void ChiefMachine::GiveUpBest(absl::Time now) {
+  if (!rest_.save || checkpointer_.running() || now < rest_.save_until) return;
+  rest_.save = false;
+  NoteWarning("best model",
+              absl::StrCat("the best model so far, of ", rest_.evaluation->examples(),
+                           " examples, could not be saved, and is lost for the result: ",
+                           checkpointer_.last_failure().ToString()));
+}
+
+void ChiefMachine::SeekRest(absl::Time) {
+  if (work_.has_lanes()) {
     // Whoever leaves finishes no round.
     const absl::Duration deadline =
         LeavingShards().empty() ? options_.call_deadline : options_.leaving_deadline;
     return boundary_.Seek(views_.keeper(), deadline, calls_);
   }
-  if (boundary_.reached()) boundary_.Release(views_.keeper(), options_.call_deadline, calls_);
+  if (rest_.step == Rest::Step::kNone) {
+    rest_.step = Rest::Step::kDrain;
+    TakeLeasesBack();
+  }
+  if (rest_.step == Rest::Step::kDrain && end_.draining.empty()) {
+    rest_.step = Rest::Step::kFlush;
+    FlushShards();
+  }
+  if (rest_.step == Rest::Step::kFlush && !calls_.Pending(Purpose::kFlush)) {
+    rest_.step = Rest::Step::kReached;
+  }
+}
+
+void ChiefMachine::Resume() {
+  rest_ = {};
+  if (work_.has_lanes()) boundary_.Release(views_.keeper(), options_.call_deadline, calls_);
 }
 
 void ChiefMachine::BeginEvaluation(bool at_boundary, bool final, absl::Time now) {
@@ -112,10 +160,25 @@ void ChiefMachine::TakeEvaluation(absl::Time now) {
   }
   std::sort(fields.begin() + 3, fields.end());
   Log(LogEvent::Level::kInfo, "evaluated", std::move(fields));
+  NoteWarning("evaluation", "");
+  NoteWarning("held out", OddEvaluation(plan_.spec.model(), evaluation));
   keeper_.Note();
+  if (evaluation.at_round_boundary()) rest_.evaluation = evaluation;
   if (evaluation.final()) return;
+  const auto& metrics = evaluation.metrics();
+  rest_.save = rest_.evaluation && checkpointer_.enabled() &&
+               !plan_.spec.train().early_stop().metric().empty() &&
+               catalog_.Surpasses({metrics.begin(), metrics.end()});
+  rest_.save_until = now + options_.save_patience;
   if (std::optional<std::string> stop = early_stop_.Add(evaluation)) stop_ = *stop;
   if (!stop_.empty()) BeginEnd(stop_);
+}
+
+// The model is worth more than its metrics: training, or the way to the end, goes on without them.
+void ChiefMachine::GiveUpEvaluation(const std::string& why) {
+  NoteWarning("evaluation", absl::StrCat("the evaluation after ", progress_.examples(),
+                                         " examples was given up, and the job goes on: ", why));
+  evaluations_.GiveUp(why);
 }
 
 void ChiefMachine::BeginEnd(std::string_view reason) {

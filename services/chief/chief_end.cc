@@ -8,6 +8,9 @@
 namespace capstan::chief {
 namespace {
 
+constexpr char kNotEvaluated[] =
+    "the model is complete, but could not be evaluated (`capstan evaluate` does it later): ";
+
 EndStep Next(EndStep step) { return static_cast<EndStep>(static_cast<int>(step) + 1); }
 
 }  // namespace
@@ -29,7 +32,7 @@ bool ChiefMachine::EndStepDone(absl::Time now) {
     case EndStep::kClose:
       return closes_.empty() && closer_.complete();
     case EndStep::kEvaluate:
-      if (!evaluations_.enabled() || evaluations_.has_final()) return true;
+      if (!evaluations_.enabled() || evaluations_.final_over()) return true;
       if (!evaluations_.running()) BeginEvaluation(/*at_boundary=*/true, /*final=*/true, now);
       return false;
     case EndStep::kSave:
@@ -44,17 +47,10 @@ void ChiefMachine::EnterEndStep(EndStep step, absl::Time now) {
   end_.step = step;
   switch (step) {
     case EndStep::kDrain:
-      for (const auto& [name, worker] : workers_.live()) {
-        for (const Member& member : worker.members) {
-          if (work_.Holds(member.id)) end_.draining.insert(name);
-        }
-      }
-      work_.ReleaseAll();
+      TakeLeasesBack();
       break;
     case EndStep::kFlush:
-      for (uint32_t shard : ShardIndexes()) {
-        calls_.Send(Purpose::kFlush, shard, v1::FlushRequest(), options_.call_deadline);
-      }
+      FlushShards();
       break;
     case EndStep::kSave:
       end_.save_begun = now;
@@ -67,9 +63,46 @@ void ChiefMachine::EnterEndStep(EndStep step, absl::Time now) {
   }
 }
 
+// Until end_.draining is empty somebody may still push by one of them.
+void ChiefMachine::TakeLeasesBack() {
+  for (const auto& [name, worker] : workers_.live()) {
+    for (const Member& member : worker.members) {
+      if (work_.Holds(member.id)) end_.draining.insert(name);
+    }
+  }
+  work_.ReleaseAll();
+}
+
+void ChiefMachine::FlushShards() {
+  for (uint32_t shard : ShardIndexes()) {
+    calls_.Send(Purpose::kFlush, shard, v1::FlushRequest(), options_.call_deadline);
+  }
+}
+
+// The checkpoint whose evaluation was better than that of the parameters as they are; null: none,
+// or nothing says which is the better.
+const CheckpointFacts* ChiefMachine::BetterCheckpoint() const {
+  const CheckpointFacts* best = catalog_.best();
+  if (plan_.spec.train().early_stop().metric().empty() || best == nullptr || !rest_.evaluation) {
+    return nullptr;
+  }
+  const auto& now = rest_.evaluation->metrics();
+  if (best->timeline < first_timeline_ || !catalog_.Better(*best, {now.begin(), now.end()})) {
+    return nullptr;
+  }
+  return best;
+}
+
 // One attempt after another, for as long as the last one may take. Never done: Complete() ends it.
 bool ChiefMachine::SaveModel(absl::Time now) {
   if (!checkpointer_.enabled()) {
+    Complete(now);
+    return false;
+  }
+  if (const CheckpointFacts* better = BetterCheckpoint()) {
+    // Its evaluation is the last word on the result.
+    evaluations_.AddFinal(better->metrics, better->examples, better->step);
+    model_uri_ = checkpointer_.UriOf(better->id);
     Complete(now);
     return false;
   }
@@ -92,6 +125,9 @@ void ChiefMachine::Complete(absl::Time now) {
   AddCurvePoint({}, now);
   state_ = v1::JOB_STATE_COMPLETED;
   completed_ = now;
+  if (!evaluations_.failure().empty()) {
+    absl::StrAppend(&reason_, reason_.empty() ? "" : "; ", kNotEvaluated, evaluations_.failure());
+  }
   completion_ = keeper_.Require();
   AnswerAskers(absl::FailedPreconditionError("the job is completed"));
   Log(LogEvent::Level::kInfo, "the job is completed",

@@ -1,6 +1,7 @@
 // ChiefMachine: members and their leases.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -13,58 +14,155 @@ namespace {
 // The one a member works on, and one to go on with at once.
 constexpr size_t kLeasesPerMember = 2;
 
+constexpr uint64_t kManyBadRecords = uint64_t{1} << 40;  // More than any task has.
+
+bool IsNonfinite(const v1::LeaseReport& report) {
+  return report.nonfinite_loss() || !std::isfinite(report.loss_sum());
+}
+
 }  // namespace
 
-void ChiefMachine::TakeReport(const Worker& worker, const v1::LeaseReport& report) {
+void ChiefMachine::TakeReport(const Worker& worker, const v1::LeaseReport& said) {
   const std::vector<MemberId> members = worker.member_ids();
-  if (report.timeline() != timeline()) return;  // Its updates have been thrown away.
+  if (said.timeline() != timeline()) return;  // Its updates have been thrown away.
+  const std::optional<v1::LeaseReport> doubted = Doubted(worker, said);
+  const v1::LeaseReport& report = doubted ? *doubted : said;
   ReportOutcome outcome = work_.Report(members, report);
   if (!outcome.known) outcome = evaluations_.Report(members, report);
-  if (!outcome.known && Adopts(members, report)) outcome = work_.Adopt(report);
+  if (!outcome.known && Adopts(members, said)) outcome = work_.Adopt(report);
   if (!outcome.known || ended()) return;
-  if (report.nonfinite_loss() || !std::isfinite(report.loss_sum())) {
-    Fail(v1::FAILURE_KIND_ERROR,
-         absl::StrCat("the loss is not finite after ", progress_.examples(),
-                      " examples, on worker ", worker.name, "; a lower learning rate may help"));
-    return;
-  }
-  progress_.AddLoss(outcome.examples, outcome.loss_sum);
+  if (!outcome.failure) progress_.AddLoss(outcome.examples, outcome.loss_sum);
+  for (const TaskBadRecords& task : outcome.bad_records) bad_records_.Add(task);
   if (report.returned() || outcome.failure) ++retries_;
   for (v1::StreamClose& close : outcome.closes) {
+    accusations_.Forget(outcome.work);
     if (!closes_streams_) continue;
     if (partial()) close_log_.Add(close);
     closes_.emplace_back(keeper_.Note(), std::move(close));
   }
-  if (!outcome.failure) return;
-  const TaskFailure& failure = *outcome.failure;
-  if (failure.bad_data || failure.attempts >= options_.max_task_failures) {
-    Fail(failure.bad_data ? v1::FAILURE_KIND_BAD_INPUT : v1::FAILURE_KIND_ERROR,
-         failure.bad_data ? failure.error
-                          : absl::StrCat(failure.error, " (failed ", failure.attempts, " times)"));
-    return;
-  }
-  Log(LogEvent::Level::kWarning, "a task failed and is given to another",
-      {{"worker", worker.name}, {"error", failure.error}});
+  CheckBadRecords();
+  if (outcome.failure) OnFailure(worker, outcome, IsNonfinite(said));
 }
 
+// The report as it is taken where it would end the job by the word of one worker: its work is given
+// to another first.
+std::optional<v1::LeaseReport> ChiefMachine::Doubted(const Worker& worker,
+                                                     const v1::LeaseReport& said) {
+  if (IsNonfinite(said)) {
+    v1::LeaseReport report = said;
+    report.clear_finished();
+    report.clear_lane_tasks_done();
+    report.set_loss_sum(0);
+    report.set_error(absl::StrCat("the loss is not finite after ", progress_.examples(),
+                                  " examples, on worker ", worker.name,
+                                  "; a lower learning rate may help"));
+    return report;
+  }
+  const std::optional<WorkName> work =
+      work_.NameOf(worker.member_ids(), GenerationFromProto(said.generation()));
+  const uint64_t limit = plan_.spec.data().max_bad_records();
+  const auto too_many = [&](uint64_t bad) {
+    return bad > limit - std::min(limit, bad_records_.count());
+  };
+  if (!work || ended()) return std::nullopt;
+  if (work->kind == v1::LEASE_KIND_TASK) {
+    if (!said.finished() || !too_many(said.bad_records()) || Accuse(worker, *work)) {
+      return std::nullopt;
+    }
+    v1::LeaseReport report = said;
+    report.clear_finished();
+    report.set_returned(true);
+    return report;
+  }
+  uint64_t bad = 0;
+  for (int i = 0; i < said.lane_tasks_done_size(); ++i) {
+    const v1::LaneTaskDone& done = said.lane_tasks_done(i);
+    if (done.ordinal() < work->part) continue;
+    bad += std::min(done.bad_records(), kManyBadRecords);
+    if (!too_many(bad)) continue;
+    if (Accuse(worker, {work->kind, work->number, done.ordinal()})) return std::nullopt;
+    v1::LeaseReport report = said;
+    report.mutable_lane_tasks_done()->DeleteSubrange(i, said.lane_tasks_done_size() - i);
+    report.clear_finished();
+    report.set_returned(true);
+    return report;
+  }
+  return std::nullopt;
+}
+
+// Takes a worker's word that this cannot be done. True: it stands.
+bool ChiefMachine::Accuse(const Worker& worker, const WorkName& work) {
+  const std::string voice = workers_.VoiceOf(worker);
+  accusations_.Add(work, voice);
+  const std::vector<Membership::Candidate> all = workers_.Eligible();
+  const bool others = std::any_of(all.begin(), all.end(), [&](const auto& candidate) {
+    return workers_.VoiceOf(*candidate.worker) != voice;
+  });
+  return accusations_.Stands(work, others);
+}
+
+// It has said that this cannot be done, and there is somebody who has not.
+bool ChiefMachine::Avoids(const Worker& worker, const WorkName& work) const {
+  if (!accusations_.Has(work, workers_.VoiceOf(worker))) return false;
+  const std::vector<Membership::Candidate> all = workers_.Eligible();
+  return std::any_of(all.begin(), all.end(), [&](const auto& candidate) {
+    return !accusations_.Has(work, workers_.VoiceOf(*candidate.worker));
+  });
+}
+
+void ChiefMachine::OnFailure(const Worker& worker, const ReportOutcome& outcome, bool nonfinite) {
+  const TaskFailure& failure = *outcome.failure;
+  const bool certain = failure.bad_data || nonfinite;
+  const bool stands = Accuse(worker, outcome.work);
+  if (!stands || (!certain && failure.attempts < options_.max_task_failures)) {
+    Log(LogEvent::Level::kWarning, "a task failed and is given to another",
+        {{"worker", worker.name}, {"error", failure.error}});
+    return;
+  }
+  const std::string reason =
+      certain ? failure.error
+              : absl::StrCat(failure.error, " (failed ", failure.attempts, " times)");
+  const bool of_evaluation = outcome.work.kind == v1::LEASE_KIND_EVALUATION;
+  if (of_evaluation && !nonfinite) return GiveUpEvaluation(reason);
+  Fail(failure.bad_data ? v1::FAILURE_KIND_BAD_INPUT : v1::FAILURE_KIND_ERROR, reason);
+}
+
+// Only a lease that an earlier chief has granted bears its seal.
 bool ChiefMachine::Adopts(const std::vector<MemberId>& members,
                           const v1::LeaseReport& report) const {
-  return state_ == v1::JOB_STATE_RUNNING && report.generation().term() < options_.term &&
-         std::find(members.begin(), members.end(), MemberId{report.member()}) != members.end();
+  const Generation generation = GenerationFromProto(report.generation());
+  const uint64_t made = report.kind() == v1::LEASE_KIND_LANE
+                            ? sealer_.OfLane(timeline(), report.lane(), generation)
+                            : sealer_.OfTask(timeline(), {report.stream()}, generation);
+  return state_ == v1::JOB_STATE_RUNNING && generation.term < options_.term &&
+         std::find(members.begin(), members.end(), MemberId{report.member()}) != members.end() &&
+         sealer_.IsRight(report.generation().seal(), made);
+}
+
+uint64_t ChiefMachine::SealOf(const v1::Lease& lease) const {
+  const Generation generation = GenerationFromProto(lease.generation());
+  if (lease.kind() == v1::LEASE_KIND_LANE) {
+    return sealer_.OfLane(timeline(), lease.lane(), generation);
+  }
+  const StreamId stream = StreamId::Task(lease.data_epoch(), lease.task().index());
+  return lease.kind() == v1::LEASE_KIND_TASK ? sealer_.OfTask(timeline(), stream, generation) : 0;
 }
 
 bool ChiefMachine::MayTrain() const {
   // An open round needs its lanes until the boundary is there.
   const bool closing_round = end_.step == EndStep::kBoundary && !boundary_.reached();
-  return state_ == v1::JOB_STATE_RUNNING && (!end_.begun() || closing_round);
+  const bool resting = rest_.step != Rest::Step::kNone;
+  return state_ == v1::JOB_STATE_RUNNING && (!end_.begun() || closing_round) && !resting;
 }
 
 void ChiefMachine::GrantLeases(Worker& worker, absl::Time now) {
-  if (state_ != v1::JOB_STATE_RUNNING || worker.draining || !takeover_.settled()) return;
+  if (state_ != v1::JOB_STATE_RUNNING || worker.draining || worker.stuck) return;
+  if (!takeover_.settled()) return;
   // What was begun before this chief may be held by one who has not told of it yet.
   const bool may_give_begun = takeover_.complete(now);
   if (MayTrain() && work_.has_lanes() && may_give_begun) DealLanes();
   TaskQueue* tasks = work_.tasks();
+  const auto avoid = [&](const WorkName& work) { return Avoids(worker, work); };
   for (Member& member : worker.members) {
     const auto held = [&] {
       return evaluations_.LeasesOf(member.id).size() +
@@ -72,12 +170,12 @@ void ChiefMachine::GrantLeases(Worker& worker, absl::Time now) {
     };
     // Lanes stand still while there is an evaluation, so any member will do.
     while (held() < kLeasesPerMember && (member.wants_lease || work_.has_lanes()) &&
-           evaluations_.Grant(member.id, generations_)) {
+           evaluations_.Grant(member.id, generations_, avoid)) {
     }
     if (tasks == nullptr || !MayTrain() || !member.wants_lease) continue;
     // A spare only while there is enough for those who have nothing.
     while (held() == 0 || (held() < kLeasesPerMember && tasks->todo() > MembersWithoutWork())) {
-      if (!tasks->Grant(member.id, generations_, may_give_begun)) break;
+      if (!tasks->Grant(member.id, generations_, may_give_begun, avoid)) break;
       keeper_.Note();
     }
   }
@@ -116,6 +214,7 @@ std::vector<v1::Lease> ChiefMachine::LeasesOf(const Worker& worker) {
       lease.set_timeline(timeline());
     }
   }
+  for (v1::Lease& lease : leases) lease.mutable_generation()->set_seal(SealOf(lease));
   return leases;
 }
 
@@ -124,11 +223,23 @@ void ChiefMachine::DealLanes() {
   // lanes as well. Bit by bit the result is the same.
   std::vector<MemberId> all;
   std::vector<MemberId> quick;
+  std::map<MemberId, const Worker*> workers;
   for (const Membership::Candidate& candidate : workers_.Eligible()) {
     all.push_back(candidate.id);
+    workers[candidate.id] = candidate.worker;
     if (!stragglers_.IsStraggler(candidate.worker->name)) quick.push_back(candidate.id);
   }
-  work_.lanes()->Deal(quick.empty() ? all : quick, generations_);
+  const auto avoids = [&](MemberId member, const WorkName& work) {
+    return Avoids(*workers.at(member), work);
+  };
+  // Whoever has not been asked is, also if it is slow.
+  const auto in_place = [&](const WorkName& work, MemberId member) -> std::optional<MemberId> {
+    if (!avoids(member, work)) return std::nullopt;
+    const auto other = std::find_if(all.begin(), all.end(),
+                                    [&](MemberId candidate) { return !avoids(candidate, work); });
+    return other == all.end() ? std::nullopt : std::make_optional(*other);
+  };
+  work_.lanes()->Deal(quick.empty() ? all : quick, generations_, in_place);
 }
 
 void ChiefMachine::FillReply(const v1::WorkerHeartbeatRequest& request, const Worker& worker,
@@ -146,6 +257,7 @@ void ChiefMachine::FillReply(const v1::WorkerHeartbeatRequest& request, const Wo
     const Generation generation = GenerationFromProto(lease.generation());
     present.insert(generation);
     if (mentioned.contains(generation) && !needy.contains(generation)) continue;
+    if (lease.kind() == v1::LEASE_KIND_LANE) work_.lanes()->NameTasks(lease);
     *reply.add_leases() = std::move(lease);
   }
   for (const Generation& generation : mentioned) {

@@ -14,6 +14,9 @@ namespace {
 // The loss is shown as a mean over about so many batches.
 constexpr uint64_t kLossBatches = 50;
 
+// Whoever has not been heard of for so many heartbeats may be gone.
+constexpr int kBeatsMissed = 3;
+
 absl::Status CheckWireVersion(uint32_t version) {
   if (version == kWireVersion) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -24,6 +27,8 @@ MembershipOptions MembershipOf(const ChiefOptions& options, const v1::JobSpec& s
   return {.term = options.term,
           .threads = spec.train().compute_threads(),
           .lease = absl::Seconds(spec.lease().worker_lease_seconds()),
+          .presence = kBeatsMissed * absl::Seconds(spec.lease().heartbeat_seconds()),
+          .data_stall = absl::Seconds(spec.lease().data_stall_seconds()),
           .max_workers = options.max_workers};
 }
 
@@ -43,6 +48,7 @@ CheckpointerOptions CheckpointerOf(const ChiefOptions& options, const v1::JobSpe
 ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now, JobHistory history)
     : options_(options),
       plan_(std::move(plan)),
+      sealer_(options.seal_key),
       generations_(options.term),
       shards_(options.shards),
       workers_(MembershipOf(options, plan_.spec)),
@@ -66,12 +72,14 @@ ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now, J
   for (CheckpointFacts& facts : history.checkpoints) catalog_.Add(std::move(facts));
   checkpointer_.AddGarbage(std::move(history.garbage));
   if (history.state) Inherit(*history.state, now);
+  claim_.set_seal_key(sealer_.key());
   RefreshView(now);
 }
 
 absl::StatusOr<v1::RegisterShardReply> ChiefMachine::RegisterShard(
     const v1::RegisterShardRequest& request, absl::Time now) {
   CAPSTAN_RETURN_IF_ERROR(CheckWireVersion(request.wire_version()));
+  if (request.index() >= shards_.quorum()) NoteSpareShard(request.index(), now);
   CAPSTAN_ASSIGN_OR_RETURN(const ShardTable::Arrival arrival, shards_.Register(request, now));
   if (arrival != ShardTable::Arrival::kSame) {
     Log(LogEvent::Level::kInfo, "shard registered",
@@ -81,26 +89,21 @@ absl::StatusOr<v1::RegisterShardReply> ChiefMachine::RegisterShard(
   Advance(now);
   v1::RegisterShardReply reply;
   *reply.mutable_job() = plan_.spec;
+  reply.set_seal_key(sealer_.key());
+  reply.set_from(from_);
   return reply;
 }
 
 absl::StatusOr<v1::RegisterWorkerReply> ChiefMachine::RegisterWorker(
-    const v1::RegisterWorkerRequest& request, absl::Time now) {
+    const v1::RegisterWorkerRequest& request, absl::Time now, const std::string& peer) {
   CAPSTAN_RETURN_IF_ERROR(CheckWireVersion(request.wire_version()));
   CAPSTAN_ASSIGN_OR_RETURN(const Membership::Registration registration,
-                           workers_.Register(request, now));
+                           workers_.Register(request, peer, now));
   ReleaseMembers(registration.replaced);
   end_.draining.erase(request.name());
   if (registration.is_new) {
     Log(LogEvent::Level::kInfo, "worker registered",
         {{"worker", request.name()}, {"replaces", registration.replaced.empty() ? "no" : "yes"}});
-  }
-  if (const WorkTotals totals = work_.totals();
-      workers_.live().size() > plan_.train.size() && !warned_of_few_tasks_) {
-    warned_of_few_tasks_ = true;
-    Log(LogEvent::Level::kWarning, "fewer tasks than workers: some will have nothing to do",
-        {{"tasks", absl::StrCat(plan_.train.size())},
-         {"of all epochs", absl::StrCat(totals.total)}});
   }
   Advance(now);
   v1::RegisterWorkerReply reply;
@@ -140,6 +143,7 @@ v1::WorkerHeartbeatReply ChiefMachine::WorkerHeartbeat(const v1::WorkerHeartbeat
     takeover_.OnReport(worker->name);
     views_.ForgetMembers(worker->name);
     if (worker->draining) ReturnUnmentioned(request, *worker);
+    if (worker->stuck) ReleaseMembers(worker->member_ids());
     const bool holds_work =
         std::any_of(request.leases().begin(), request.leases().end(), [](const auto& report) {
           return report.kind() != v1::LEASE_KIND_EVALUATION && !report.finished() &&
@@ -154,6 +158,7 @@ v1::WorkerHeartbeatReply ChiefMachine::WorkerHeartbeat(const v1::WorkerHeartbeat
   }
   reply.set_state(told_state());
   reply.set_examples(progress_.examples());
+  reply.set_examples_seal(sealer_.OfExamples(timeline(), progress_.examples()));
   return reply;
 }
 
@@ -229,6 +234,7 @@ void ChiefMachine::OnStateStored(const absl::Status& stored, absl::Time now) {
 void ChiefMachine::Tick(absl::Time now) {
   for (const Worker& worker : workers_.TakeSilent(now)) {
     ReleaseMembers(worker.member_ids());
+    NoteWarning(absl::StrCat("the data of ", worker.name), "");
     end_.draining.erase(worker.name);
     if (worker.draining) continue;
     Log(LogEvent::Level::kWarning, "worker lost: its leases go to others",
@@ -242,8 +248,11 @@ void ChiefMachine::Tick(absl::Time now) {
     Log(LogEvent::Level::kWarning, "straggler: more than twice the median step time",
         {{"worker", name}});
   }
+  WatchData();
+  WatchSpareShards(now);
+  WatchIdleWorkers();
   LogWaiting(now);
-  CheckLimits();
+  CheckRefusal();
   Advance(now);
   if (state_ == v1::JOB_STATE_RUNNING && progress_.TakeCurveDue(now)) AddCurvePoint({}, now);
 }

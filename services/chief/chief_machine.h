@@ -29,9 +29,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "capstan/security/seal.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "chief/accusations.h"
+#include "chief/bad_record_count.h"
 #include "chief/checkpoint_catalog.h"
 #include "chief/checkpointer.h"
 #include "chief/chief_actions.h"
@@ -53,6 +56,7 @@
 #include "chief/takeover.h"
 #include "chief/view_builder.h"
 #include "chief/view_gate.h"
+#include "chief/warnings.h"
 #include "chief/work.h"
 
 namespace capstan::chief {
@@ -70,11 +74,12 @@ class ChiefMachine {
   [[nodiscard]] absl::StatusOr<v1::RegisterShardReply> RegisterShard(
       const v1::RegisterShardRequest& request, absl::Time now);
 
-  // The same name with a new incarnation replaces the process of that name. FAILED_PRECONDITION:
-  // another wire version, or an incarnation that has been replaced or lost. RESOURCE_EXHAUSTED: the
-  // limit of workers is reached.
+  // The same name with a new incarnation replaces the process of that name, once that is silent or
+  // drains. `peer`: the address from which it comes; empty: not known. FAILED_PRECONDITION: another
+  // wire version, or an incarnation that has been replaced or lost. UNAVAILABLE: the process of
+  // that name is there. RESOURCE_EXHAUSTED: the limit of workers is reached.
   [[nodiscard]] absl::StatusOr<v1::RegisterWorkerReply> RegisterWorker(
-      const v1::RegisterWorkerRequest& request, absl::Time now);
+      const v1::RegisterWorkerRequest& request, absl::Time now, const std::string& peer = "");
 
   v1::ShardHeartbeatReply ShardHeartbeat(const v1::ShardHeartbeatRequest& request, absl::Time now);
   v1::WorkerHeartbeatReply WorkerHeartbeat(const v1::WorkerHeartbeatRequest& request,
@@ -86,6 +91,10 @@ class ChiefMachine {
 
   // What the job file says and this job does not do, for those who ask; empty: nothing.
   void NoteJobChange(std::string change);
+
+  // Tells those who ask what a person should look at, in one sentence, and the log when it is new;
+  // what was said about the same thing before goes. Empty: it is over.
+  void NoteWarning(std::string_view about, std::string sentence);
 
   // Asks for a checkpoint now. AnswerCheckpoint follows, at the latest when the job ends.
   void TakeCheckpoint(uint64_t asker, absl::Time now);
@@ -120,8 +129,13 @@ class ChiefMachine {
 
  private:
   // ---- members and their leases (chief_leases.cc) ----
-  void TakeReport(const Worker& worker, const v1::LeaseReport& report);
+  void TakeReport(const Worker& worker, const v1::LeaseReport& said);
+  std::optional<v1::LeaseReport> Doubted(const Worker& worker, const v1::LeaseReport& said);
+  void OnFailure(const Worker& worker, const ReportOutcome& outcome, bool nonfinite);
+  bool Accuse(const Worker& worker, const WorkName& work);
+  bool Avoids(const Worker& worker, const WorkName& work) const;
   bool Adopts(const std::vector<MemberId>& members, const v1::LeaseReport& report) const;
+  uint64_t SealOf(const v1::Lease& lease) const;
   void GrantLeases(Worker& worker, absl::Time now);
   void DealLanes();
   size_t MembersWithoutWork() const;
@@ -139,10 +153,18 @@ class ChiefMachine {
   void AdvanceTraining(absl::Time now);
   void AdvanceEvaluation(absl::Time now);
   void AdvanceBoundary(absl::Time now);
+  bool EvaluatesAtRest() const;
+  bool AtRest() const;
+  void GiveUpBest(absl::Time now);
+  void SeekRest(absl::Time now);
+  void Resume();
   bool EvaluationDue() const;
   void BeginEvaluation(bool at_boundary, bool final, absl::Time now);
   void TakeEvaluation(absl::Time now);
-  void CheckLimits();
+  void GiveUpEvaluation(const std::string& why);
+  void CheckRefusal();
+  void CheckBadRecords();
+  void WatchLoss();
   void BeginEnd(std::string_view reason);
   void Fail(v1::FailureKind kind, std::string_view reason);
 
@@ -159,6 +181,7 @@ class ChiefMachine {
   void AdvanceTakeover(absl::Time now);
   bool LoadsAreDue(uint32_t shard) const;
   std::string WaitingFor(absl::Time now) const;
+  std::string EndWaitsFor() const;
   void LogWaiting(absl::Time now);
 
   // ---- one shard back to a checkpoint, while the others go on (chief_partial.cc) ----
@@ -173,6 +196,7 @@ class ChiefMachine {
   bool CheckpointWanted(absl::Time now) const;
   void AdvanceCheckpoint(absl::Time now);
   void BeginCheckpoint(absl::Time now);
+  void StartCheckpointClock(absl::Time now);
   v1::Manifest ManifestOfNow(absl::Time now) const;
   std::string ParentOfNext() const;
   void OnSaveAnswer(const ShardCalls::Answer& answer, absl::Time now);
@@ -199,6 +223,9 @@ class ChiefMachine {
   void AdvanceEnd(absl::Time now);
   bool EndStepDone(absl::Time now);
   void EnterEndStep(EndStep step, absl::Time now);
+  void TakeLeasesBack();
+  void FlushShards();
+  const CheckpointFacts* BetterCheckpoint() const;
   bool SaveModel(absl::Time now);
   void Complete(absl::Time now);
 
@@ -209,8 +236,12 @@ class ChiefMachine {
   double MeanRate(absl::Time until) const;
   void FillWorkers(v1::GetStatusReply& reply, absl::Time now) const;
   void FillShards(v1::GetStatusReply& reply, absl::Time now) const;
+  void WatchData();
+  void NoteSpareShard(uint32_t index, absl::Time now);
+  void WatchSpareShards(absl::Time now);
+  void WatchIdleWorkers();
+  std::string AwaitedData() const;
   void FillCheckpoint(v1::CheckpointStatus& status, absl::Time now) const;
-  std::string CurveUri() const;
   void AddCurvePoint(const v1::Evaluation& evaluation, absl::Time now);
 
   // ---- small things ----
@@ -235,18 +266,22 @@ class ChiefMachine {
   v1::FailureKind failure_kind_ = v1::FAILURE_KIND_UNSPECIFIED;
   std::string reason_;
 
+  Sealer sealer_;
   Generations generations_;
   ShardTable shards_;
   Membership workers_;
   Work work_;
   Evaluations evaluations_;
   Progress progress_;
+  BadRecordCount bad_records_;
+  Accusations accusations_;
   Stragglers stragglers_;
   EarlyStopper early_stop_;
   ShardCalls calls_;
   RoundBoundary boundary_;
   StreamCloser closer_;
   EndSequence end_;
+  Rest rest_;
   std::string stop_;  // Why the job is to end early; empty: it is not.
   std::string model_uri_;
 
@@ -262,7 +297,10 @@ class ChiefMachine {
   bool begins_again_ = false;  // It is not this run's first chief.
   std::string from_;
   std::string fresh_once_;
+  v1::ChiefState claim_;  // Of it: where this chief answers, and since when it has the job.
   std::string job_change_;
+  std::string resumed_from_;  // The checkpoint with which this chief went on.
+  Warnings warnings_;
   // Not sent yet: the state that says that their tasks are done is on its way to the store.
   std::deque<std::pair<StateKeeper::Ticket, v1::StreamClose>> closes_;
   std::vector<uint64_t> askers_;              // Of a checkpoint.
@@ -280,7 +318,7 @@ class ChiefMachine {
   uint64_t retries_ = 0;                // Leases that failed or were given back.
   uint64_t expirations_ = 0;            // Leases whose worker was lost or replaced.
   bool closes_streams_;
-  bool warned_of_few_tasks_ = false;
+  std::map<uint32_t, absl::Time> spare_shards_;  // Beyond the map: when each asked to join last.
   std::vector<Action> actions_;
 };
 

@@ -28,17 +28,25 @@ double HotShareLost(const v1::GetStatusReply& status, const std::string& name) {
   return 0;
 }
 
-constexpr std::array<const char*, 5> kWorkerStates = {"active", "idle", "draining", "lost",
-                                                      "parked"};
+constexpr std::array<const char*, 6> kWorkerStates = {"active",   "idle", "stuck",
+                                                      "draining", "lost", "parked"};
 constexpr std::array<const char*, 4> kShardStates = {"serving", "restoring", "draining", "lost"};
+
+uint64_t LostUpdates(const v1::RecoveryLoss& loss) {
+  uint64_t updates = 0;
+  for (const v1::TableLoss& table : loss.tables()) updates += table.updates();
+  return updates;
+}
 
 }  // namespace
 
-ChiefMetrics::ChiefMetrics(metrics::Registry& registry, v1::JobSpec spec)
+ChiefMetrics::ChiefMetrics(metrics::Registry& registry, v1::JobSpec spec, uint32_t shards)
     : registry_(registry), spec_(std::move(spec)) {
+  Set("capstan_shards_expected", "Shards that the job is to have.", shards);
   for (const auto& [part, policy] :
        {std::pair("dense", spec_.dense_update()), std::pair("sparse", spec_.sparse_update())}) {
     if (policy.kind() != v1::POLICY_KIND_SSP) continue;
+    has_bound_ = true;
     Set("capstan_staleness_bound", "Steps that a worker may be ahead of the slowest.",
         policy.staleness(), {{"part", part}});
   }
@@ -50,7 +58,6 @@ ChiefMetrics::ChiefMetrics(metrics::Registry& registry, v1::JobSpec spec)
     Set("capstan_checkpoint_interval_seconds", "Time between checkpoints that the job asks for.",
         spec_.checkpoint().every_seconds());
   }
-  Update(v1::GetStatusReply());
 }
 
 void ChiefMetrics::Update(const v1::GetStatusReply& status) {
@@ -103,11 +110,13 @@ void ChiefMetrics::UpdateTasks(const v1::GetStatusReply& status) {
 void ChiefMetrics::UpdateWorkers(const v1::GetStatusReply& status) {
   std::map<std::string, int> counts;
   std::map<std::string, WorkerSeries> present;
+  std::set<std::string> crew;
   double stragglers = 0;
   for (const v1::WorkerStatus& worker : status.workers()) {
     ++counts[worker.state()];
     if (worker.straggler()) ++stragglers;
     if (worker.state() == "lost") continue;
+    crew.insert(worker.name());
     const metrics::Labels labels = {{"worker", worker.name()}};
     WorkerSeries series;
     series.heartbeat = &registry_.AddGauge("capstan_worker_last_heartbeat_timestamp_seconds",
@@ -118,12 +127,22 @@ void ChiefMetrics::UpdateWorkers(const v1::GetStatusReply& status) {
         &registry_.AddGauge("capstan_worker_step_rate",
                             "Steps a second that the worker could do without waits.", labels);
     series.rate->Set(worker.step_seconds() > 0 ? 1 / worker.step_seconds() : 0);
+    series.straggler = &registry_.AddGauge("capstan_worker_straggler",
+                                           "1 while the worker counts as slow.", labels);
+    series.straggler->Set(worker.straggler() ? 1 : 0);
+    if (has_bound_) {
+      series.lag = &registry_.AddGauge("capstan_worker_clock_lag",
+                                       "Steps of a worker behind the fastest one (ssp).", labels);
+      series.lag->Set(static_cast<double>(worker.lag()));
+    }
     present[worker.name()] = series;
   }
   for (const auto& [name, series] : workers_) {
     if (present.contains(name)) continue;
     registry_.Remove(*series.heartbeat);
     registry_.Remove(*series.rate);
+    registry_.Remove(*series.straggler);
+    if (series.lag != nullptr) registry_.Remove(*series.lag);
   }
   workers_ = std::move(present);
   for (const char* state : kWorkerStates) {
@@ -131,6 +150,10 @@ void ChiefMetrics::UpdateWorkers(const v1::GetStatusReply& status) {
   }
   Set("capstan_straggler_workers",
       "Workers more than twice as slow as the median, on average over some 10 s.", stragglers);
+  if (crew == crew_) return;
+  crew_ = std::move(crew);
+  SetTime("capstan_workers_changed_timestamp_seconds", "When a worker joined or left last.",
+          absl::Now());
 }
 
 void ChiefMetrics::UpdateShards(const v1::GetStatusReply& status) {
@@ -172,6 +195,8 @@ void ChiefMetrics::SetStateFailing(bool failing) {
 void ChiefMetrics::SetView(const v1::View& view) {
   Set("capstan_view_epoch", "Views published in this chief's term.",
       static_cast<double>(view.epoch().n()));
+  SetTime("capstan_view_published_timestamp_seconds", "When the present view was published.",
+          absl::Now());
 }
 
 void ChiefMetrics::UpdateDurability(const v1::GetStatusReply& status) {
@@ -181,30 +206,49 @@ void ChiefMetrics::UpdateDurability(const v1::GetStatusReply& status) {
   RaiseTo(kCommits, kCommitsHelp, static_cast<double>(checkpoint.taken()), {{"result", "ok"}});
   RaiseTo(kCommits, kCommitsHelp, static_cast<double>(checkpoint.failures()),
           {{"result", "failed"}});
-  RaiseTo("capstan_restores_total", "Returns to a checkpoint, by this chief.",
-          static_cast<double>(checkpoint.restores()));
-  double lost = 0;
-  for (const v1::RecoveryLoss& loss : status.losses()) lost += static_cast<double>(loss.examples());
-  RaiseTo("capstan_samples_lost_total", "Examples that were thrown away and trained again.", lost);
-  UpdateLostUpdates(status);
+  UpdateRecoveries(status, absl::Now());
   if (checkpoint.uri().empty()) return;
   Set("capstan_checkpoint_committed_version", "Global step of the last committed checkpoint.",
       static_cast<double>(checkpoint.step()));
-  Set("capstan_checkpoint_last_success_timestamp_seconds",
-      "When the last checkpoint was committed.",
-      absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()) - checkpoint.age_seconds());
+  if (checkpoint.uri() != checkpoint_ || checkpoint.taken() != checkpoints_taken_) {
+    SetTime("capstan_checkpoint_last_success_timestamp_seconds",
+            "When the last checkpoint was committed.",
+            absl::Now() - absl::Seconds(checkpoint.age_seconds()));
+    checkpoint_ = checkpoint.uri();
+    checkpoints_taken_ = checkpoint.taken();
+  }
   Set("capstan_checkpoint_last_duration_seconds", "From the order to the manifest, last time.",
       checkpoint.seconds());
   Set("capstan_checkpoint_last_bytes", "Of the last checkpoint.",
       static_cast<double>(checkpoint.bytes()));
 }
 
+// A recovery is over when its loss is known.
+void ChiefMetrics::UpdateRecoveries(const v1::GetStatusReply& status, absl::Time now) {
+  RaiseTo("capstan_restores_total", "Returns to a checkpoint, by this chief.",
+          static_cast<double>(status.checkpoint().restores()));
+  double lost = 0;
+  for (const v1::RecoveryLoss& loss : status.losses()) lost += static_cast<double>(loss.examples());
+  RaiseTo("capstan_samples_lost_total", "Examples that were thrown away and trained again.", lost);
+  UpdateLostUpdates(status);
+  const int recoveries =
+      std::exchange(recoveries_, status.losses_size()).value_or(status.losses_size());
+  if (recoveries == status.losses_size() || status.losses().empty()) return;
+  const v1::RecoveryLoss& last = *status.losses().rbegin();
+  SetTime("capstan_recovery_last_timestamp_seconds",
+          "When training went on after the last recovery.", now);
+  Set("capstan_recovery_last_samples", "Examples that the last recovery has thrown away.",
+      static_cast<double>(last.examples()));
+  Set("capstan_recovery_last_updates",
+      "Updates of rows that the last recovery has thrown away, as far as heartbeats had told.",
+      static_cast<double>(LostUpdates(last)));
+}
+
 void ChiefMetrics::UpdateLostUpdates(const v1::GetStatusReply& status) {
   uint64_t rollback = 0;
   uint64_t partial = 0;
   for (const v1::RecoveryLoss& loss : status.losses()) {
-    uint64_t& sum = loss.recovery() == v1::RECOVERY_PARTIAL ? partial : rollback;
-    for (const v1::TableLoss& table : loss.tables()) sum += table.updates();
+    (loss.recovery() == v1::RECOVERY_PARTIAL ? partial : rollback) += LostUpdates(loss);
   }
   constexpr char kName[] = "capstan_updates_lost_total";
   constexpr char kHelp[] =
@@ -227,10 +271,15 @@ void ChiefMetrics::Set(std::string_view name, std::string_view help, double valu
   registry_.AddGauge(name, help, labels).Set(value);
 }
 
+void ChiefMetrics::SetTime(std::string_view name, std::string_view help, absl::Time at) {
+  Set(name, help, absl::ToDoubleSeconds(at - absl::UnixEpoch()));
+}
+
 void ChiefMetrics::RaiseTo(std::string_view name, std::string_view help, double total,
                            const metrics::Labels& labels) {
+  const double before = before_.try_emplace({std::string(name), labels}, total).first->second;
   metrics::Counter& counter = registry_.AddCounter(name, help, labels);
-  counter.Add(std::max(0.0, total - counter.value()));
+  counter.Add(std::max(0.0, total - before - counter.value()));
 }
 
 }  // namespace capstan::chief

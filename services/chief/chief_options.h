@@ -15,9 +15,10 @@
 namespace capstan::chief {
 
 struct ChiefOptions {
-  uint64_t term = 1;    // Claimed by this chief; greater than any before.
-  uint64_t run_id = 0;  // Random; this process among all chiefs of the job.
-  uint32_t shards = 1;  // The quorum for the first map.
+  uint64_t term = 1;     // Claimed by this chief; greater than any before.
+  uint64_t run_id = 0;   // Random; this process among all chiefs of the job.
+  std::string seal_key;  // Random; a job that is stored goes on with its own.
+  uint32_t shards = 1;   // The quorum for the first map.
   size_t max_workers = 4096;
   int max_task_failures = 3;  // A task that failed so often fails the job.
   absl::Duration straggler_average = absl::Seconds(10);

@@ -19,7 +19,13 @@ struct ProcessOptions {
   // The store holds the job with another configuration: it goes on as it was, and status and
   // metrics tell of the change, also of one made later. Otherwise the chief refuses to start.
   bool keep_job = false;
+  // A job that cannot be led is no end: its status says why, on the ports of this process, and what
+  // is given is looked at again when the job file has changed or, where that may help, after a
+  // while.
+  bool serve_refusal = false;
+  bool take_over = false;  // Also from a chief that is at work on the job.
   std::string listen = "0.0.0.0:7000";
+  std::string advertise;  // host:port that a later chief asks; empty: as `listen` says.
   ServiceOptions service;
   // Seconds that it serves on after SIGTERM for shards that were asked to stop as well, so that
   // they leave saved. 0: it leaves at once.
@@ -29,7 +35,7 @@ struct ProcessOptions {
 
 // Runs until SIGTERM or SIGINT, or, with exit_when_done, a little beyond the job's end. Returns the
 // exit code: 0, also after a signal; 1: the job, or the process, has failed, or another chief has
-// taken the job over; 2: bad input.
+// taken the job over; 2: bad input, unless serve_refusal.
 int RunChief(const ProcessOptions& options);
 
 }  // namespace capstan::chief

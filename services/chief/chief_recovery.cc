@@ -54,6 +54,7 @@ void ChiefMachine::ReturnToCheckpoint(std::string_view cause, uint32_t shard, ab
   checkpointer_.Abandon(absl::CancelledError(loss_.cause()), now, calls_);
   boundary_.Reset();
   end_ = {};
+  rest_ = {};
   frozen_ = false;
   recovery_.Begin(Sources(), now);
   if (cause.empty()) return;
@@ -101,6 +102,7 @@ void ChiefMachine::EnterTimeline(absl::Time now) {
     return;
   }
   CAPSTAN_FAILPOINT("timeline.begin");
+  if (own && begins_again_ && restores_ == 0) resumed_from_ = recovery_.source().uri;
   // A map holds for a timeline: nobody hears of it before.
   if (!views_.has_map()) views_.MakeMap(plan_.spec.partition_count(), options_.shards);
   views_.SetTimeline(next_timeline_++);
@@ -115,6 +117,7 @@ void ChiefMachine::RestoreProgress(const v1::Manifest& manifest, absl::Time now)
   const v1::TaskProgress& progress = manifest.progress();
   work_.ReleaseAll();
   work_.Restore(progress);
+  bad_records_.Restore(progress);
   progress_.Restore(progress.examples(), progress.steps(), now);
   evaluations_.Restore(evaluations_.history(), progress.examples(), work_.totals().epochs_done);
   early_stop_ = EarlyStopper(plan_.spec.train().early_stop());
@@ -156,6 +159,15 @@ void ChiefMachine::SendLoad(uint32_t shard, absl::Time due) {
   }
   const bool keeper = work_.has_lanes() && shard == views_.keeper();
   v1::LoadPartitionsRequest request = recovery_.RequestTo(partitions, keeper);
+  // Of a job that had ended, and goes on for more epochs, lanes go on that had ended.
+  if (recovery_.manifest().job().train().epochs() < plan_.spec.train().epochs()) {
+    v1::TaskProgress progress;
+    work_.Save(progress);
+    const int lanes = std::min(progress.lanes_size(), request.keeper().lanes_size());
+    for (int l = 0; l < lanes; ++l) {
+      request.mutable_keeper()->mutable_lanes(l)->set_ended(progress.lanes(l).ended());
+    }
+  }
   if (alone_.contains(shard)) *request.mutable_alone() = AloneStart();
   calls_.Send(Purpose::kLoad, shard, std::move(request), options_.call_deadline, due);
 }
@@ -257,9 +269,26 @@ void ChiefMachine::AdvanceTakeover(absl::Time now) {
   for (uint32_t shard : changed) ReturnAlone(shard, now);
 }
 
+// What the end of the job waits for: the model, and then the state that says that it is there.
+std::string ChiefMachine::EndWaitsFor() const {
+  const auto because = [](const absl::Status& status) {
+    return status.ok() ? "" : absl::StrCat(", which fails: ", status.ToString());
+  };
+  if (!keeper_.Stands(completion_)) {
+    return absl::StrCat("the object store, for the chief's state", because(keeper_.last()));
+  }
+  if (state_ != v1::JOB_STATE_CHECKPOINTING) return "";
+  std::string what = "the model to be saved";
+  if (const std::vector<uint32_t> unsaved = checkpointer_.Unsaved(); !unsaved.empty()) {
+    absl::StrAppend(&what, " by shard ", absl::StrJoin(unsaved, ", "));
+  }
+  return absl::StrCat(what, because(checkpointer_.last_failure()));
+}
+
 std::string ChiefMachine::WaitingFor(absl::Time now) const {
-  if (ended()) return "";
   std::vector<std::string> awaited;
+  if (std::string end = EndWaitsFor(); !end.empty()) awaited.push_back(std::move(end));
+  if (ended()) return absl::StrJoin(awaited, "; ");
   for (uint32_t index = 0; index < options_.shards; ++index) {
     const Shard* shard = shards_.Find(index);
     if (shard == nullptr || !shard->present || now - shard->heard > worker_lease()) {
@@ -271,7 +300,12 @@ std::string ChiefMachine::WaitingFor(absl::Time now) const {
   if (recovery_.phase() == Recovery::Phase::kReading) {
     awaited.push_back(absl::StrCat("the object store, for ", recovery_.source().uri));
   }
-  if (gate_.published().timeline() != timeline()) awaited.push_back("the object store");
+  if (gate_.published().timeline() != timeline()) {
+    awaited.push_back(keeper_.last().ok() ? "the object store"
+                                          : absl::StrCat("the object store, which fails: ",
+                                                         keeper_.last().ToString()));
+  }
+  if (std::string data = AwaitedData(); !data.empty()) awaited.push_back(std::move(data));
   return absl::StrJoin(awaited, "; ");
 }
 

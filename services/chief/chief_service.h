@@ -2,17 +2,31 @@
 #ifndef CAPSTAN_CHIEF_CHIEF_SERVICE_H_
 #define CAPSTAN_CHIEF_CHIEF_SERVICE_H_
 
+#include <atomic>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "capstan/rpc/peer_rate.h"
 #include "capstan/v1/chief.grpc.pb.h"
 #include "chief/control_loop.h"
 #include "chief/view_feed.h"
 
 namespace capstan::chief {
 
+// Listens before the chief has its job, so that whoever finds the job claimed finds its chief:
+// until Open, calls are answered UNAVAILABLE, with why that is, and GetStatus what was told last.
 // Thread-safe.
 class ChiefService final : public v1::Chief::CallbackService {
  public:
-  // Both must outlive this object.
-  ChiefService(ControlLoop& control, ViewFeed& views) : control_(control), views_(views) {}
+  // `views` must outlive this object.
+  explicit ChiefService(ViewFeed& views) : views_(views) {}
+
+  // Why there is no job yet, for GetStatus; nothing is told before the first one.
+  void Tell(const v1::GetStatusReply& status);
+
+  // Once; `control` must outlive every call, so the server is shut down before it goes.
+  void Open(ControlLoop& control) { control_.store(&control); }
 
   grpc::ServerUnaryReactor* RegisterShard(grpc::CallbackServerContext* context,
                                           const v1::RegisterShardRequest* request,
@@ -39,8 +53,14 @@ class ChiefService final : public v1::Chief::CallbackService {
                                            v1::TakeCheckpointReply* reply) override;
 
  private:
-  ControlLoop& control_;
+  grpc::ServerUnaryReactor* NotOpen(grpc::CallbackServerContext* context);
+
+  // Of workers, by each peer: the chief has so many numbers for their members, and no more.
+  PeerRate registrations_{/*burst=*/1024, /*interval=*/absl::Seconds(1)};
+  std::atomic<ControlLoop*> control_ = nullptr;
   ViewFeed& views_;
+  absl::Mutex mu_;
+  v1::GetStatusReply told_ ABSL_GUARDED_BY(mu_);  // State UNSPECIFIED: nothing was told.
 };
 
 }  // namespace capstan::chief

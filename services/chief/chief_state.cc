@@ -1,6 +1,7 @@
 // ChiefMachine: what it stores, and how it goes on from what another has stored.
 #include <utility>
 
+#include "capstan/model/oddness.h"
 #include "chief/chief_machine.h"
 
 namespace capstan::chief {
@@ -14,14 +15,24 @@ void ChiefMachine::Inherit(const v1::ChiefState& state, absl::Time now) {
   first_timeline_ = state.first_timeline();
   next_timeline_ = std::max(first_timeline_, state.view().timeline() + 1);
   from_ = state.from();
+  if (!state.seal_key().empty()) sealer_ = Sealer(state.seal_key());
   fresh_once_ = state.fresh_once();
+  claim_.set_chief_address(state.chief_address());
+  claim_.set_chief_host(state.chief_host());
+  claim_.set_opened_from(state.opened_from());
+  claim_.set_opened_after(state.opened_after());
+  catalog_.GoOnFrom(state.opened_from(), state.opened_after());
+  claim_.set_claimed_unix_seconds(state.claimed_unix_seconds());
   losses_.assign(state.losses().begin(), state.losses().end());
   progress_.Start(now, absl::Seconds(state.elapsed_seconds()));
   if (state.state() == v1::JOB_STATE_PENDING) return;
   begins_again_ = true;
   const v1::TaskProgress& progress = state.progress();
   const bool same_data = progress.tasks_fingerprint() == TasksFingerprint(plan_);
-  if (same_data) work_.Restore(progress);
+  if (same_data) {
+    work_.Restore(progress);
+    bad_records_.Restore(progress);
+  }
   progress_.Restore(progress.examples(), progress.steps(), now);
   evaluations_.Restore({state.evaluations().begin(), state.evaluations().end()},
                        progress.examples(), work_.totals().epochs_done);
@@ -31,6 +42,9 @@ void ChiefMachine::Inherit(const v1::ChiefState& state, absl::Time now) {
     completed_ = now;
     reason_ = state.reason();
     model_uri_ = state.model_uri();
+    if (!evaluations_.history().empty()) {
+      NoteWarning("held out", OddEvaluation(plan_.spec.model(), evaluations_.history().back()));
+    }
     Log(LogEvent::Level::kInfo, "the job has been completed before", {{"model", model_uri_}});
     return;
   }
@@ -52,11 +66,11 @@ void ChiefMachine::Inherit(const v1::ChiefState& state, absl::Time now) {
   views_.Inherit(state.view());
   shards_.Inherit(state.view(), now);
   takeover_ = Takeover(state.view(), worker_lease(), now);
-  checkpointer_.StartClock(now);
+  StartCheckpointClock(now);
 }
 
 v1::ChiefState ChiefMachine::State(absl::Time now) const {
-  v1::ChiefState state;
+  v1::ChiefState state = claim_;
   state.set_format(kStateFormat);
   state.set_term(options_.term);
   state.set_written_by(options_.run_id);
@@ -94,6 +108,7 @@ std::deque<v1::StreamClose> ChiefMachine::UnconfirmedCloses() const {
 v1::TaskProgress ChiefMachine::ProgressOfNow() const {
   v1::TaskProgress progress;
   work_.Save(progress);
+  bad_records_.Save(work_.totals().epochs_done, progress);
   progress.set_examples(progress_.examples());
   progress.set_steps(progress_.steps());
   if (!boundary_.reached()) return progress;

@@ -2,16 +2,26 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "absl/strings/str_join.h"
 #include "chief/chief_machine.h"
+#include "chief/curve_uri.h"
 
 namespace capstan::chief {
 namespace {
+
+constexpr size_t kMostSpareShards = 64;
+// They ask every second.
+constexpr absl::Duration kSpareShardIsThere = absl::Seconds(15);
 
 uint64_t ClockOf(const Worker& worker) {
   uint64_t steps = 0;
   for (const Member& member : worker.members) steps += member.clock;
   return steps;
+}
+
+std::string StuckOn(const Worker& worker) {
+  const auto seconds = static_cast<int64_t>(worker.report.stalled_seconds());
+  return absl::StrCat(worker.report.stalled_on(), " for ", seconds, " s");
 }
 
 // How far the worker's slowest member in the quorum is behind the fastest of all.
@@ -22,6 +32,12 @@ uint64_t LagOf(const Worker& worker, uint64_t fastest) {
     if (member.training && clock < fastest) lag = std::max(lag, fastest - clock);
   }
   return lag;
+}
+
+uint64_t RoundedToThreeDigits(uint64_t number) {
+  uint64_t unit = 1;
+  while (number / unit >= 1000) unit *= 10;
+  return (number + unit / 2) / unit * unit;
 }
 
 }  // namespace
@@ -59,15 +75,17 @@ v1::GetStatusReply ChiefMachine::Status(absl::Time now) const {
   reply.mutable_tasks()->set_retries(retries_);
   reply.mutable_tasks()->set_expirations(expirations_);
   if (state == v1::JOB_STATE_COMPLETED) reply.set_model_uri(model_uri_);
-  reply.set_curve_uri(CurveUri());
+  reply.set_curve_uri(CurveUri(plan_.spec));
   reply.set_term(options_.term);
   reply.set_timeline(timeline());
   reply.set_waiting_for(WaitingFor(now));
   reply.set_job_change(job_change_);
+  for (const auto& [about, sentence] : warnings_.all()) reply.add_warnings(sentence);
+  reply.set_resumed_from(resumed_from_);
   reply.mutable_losses()->Assign(losses_.begin(), losses_.end());
   FillCheckpoint(*reply.mutable_checkpoint(), now);
-  reply.set_bad_records(workers_.bad_records());
-  for (const std::string& example : workers_.bad_record_examples()) {
+  reply.set_bad_records(bad_records_.count());
+  for (const std::string& example : bad_records_.examples()) {
     reply.add_bad_record_examples(example);
   }
   return reply;
@@ -83,8 +101,88 @@ void ChiefMachine::NoteJobChange(std::string change) {
   Log(LogEvent::Level::kWarning, "the job file has changed", {{"change", job_change_}});
 }
 
+// The workers whose data do not come, for as long as that is so.
+void ChiefMachine::WatchData() {
+  const absl::Duration patience = absl::Seconds(plan_.spec.lease().data_stall_seconds());
+  for (const auto& [name, worker] : workers_.live()) {
+    std::string sentence;
+    if (worker.stuck && !ended()) {
+      sentence = absl::StrCat(name, " has been waiting for ", worker.report.stalled_on(),
+                              " for more than ", absl::FormatDuration(patience),
+                              " (data_stall): others do its work until it can read on");
+    }
+    NoteWarning(absl::StrCat("the data of ", name), std::move(sentence));
+  }
+}
+
+void ChiefMachine::NoteSpareShard(uint32_t index, absl::Time now) {
+  if (spare_shards_.size() < kMostSpareShards || spare_shards_.contains(index)) {
+    spare_shards_[index] = now;
+  }
+}
+
+// Shards that nobody has told this chief to wait for, as when a StatefulSet is scaled by hand.
+void ChiefMachine::WatchSpareShards(absl::Time now) {
+  std::erase_if(spare_shards_,
+                [now](const auto& shard) { return now - shard.second > kSpareShardIsThere; });
+  std::string sentence;
+  if (!spare_shards_.empty() && !ended()) {
+    const std::string names = absl::StrJoin(
+        spare_shards_, ", ",
+        [](std::string* out, const auto& shard) { absl::StrAppend(out, "ps-", shard.first); });
+    sentence =
+        absl::StrCat(names, spare_shards_.size() == 1 ? " holds" : " hold",
+                     " nothing: the job has ", shards_.quorum(),
+                     " shards; it goes on with more when its chief is started with --shards, "
+                     "on Kubernetes by helm upgrade --set ps.replicas, and not by kubectl "
+                     "scale");
+  }
+  NoteWarning("spare shards", std::move(sentence));
+}
+
+void ChiefMachine::WatchIdleWorkers() {
+  const size_t workers = workers_.live().size();
+  const size_t shares = work_.has_lanes() ? work_.lanes()->lanes() : plan_.train.size();
+  std::string sentence;
+  if (workers > shares && !ended()) {
+    const char* of = work_.has_lanes() ? " lanes" : " tasks of an epoch";
+    const char* cure =
+        work_.has_lanes() ? "update.*.lanes" : "data.task_bytes or data.task_records";
+    sentence = absl::StrCat(workers, " workers share ", shares, of, ", so ", workers - shares,
+                            " of them have nothing to do; fewer workers do as well, and a new job "
+                            "may have more to share (",
+                            cure, ")");
+  }
+  NoteWarning("idle workers", std::move(sentence));
+}
+
+// What every worker waits for, by file; empty: somebody can work.
+std::string ChiefMachine::AwaitedData() const {
+  if (!workers_.AllStuck()) return "";
+  std::map<std::string, std::vector<std::string>> waiting;
+  for (const auto& [name, worker] : workers_.live()) {
+    if (worker.stuck) waiting[worker.report.stalled_on()].push_back(name);
+  }
+  return absl::StrJoin(waiting, "; ", [](std::string* out, const auto& file) {
+    absl::StrAppend(out, "the data of ", file.first, ", which ", absl::StrJoin(file.second, ", "),
+                    file.second.size() == 1 ? " waits for" : " wait for");
+  });
+}
+
+void ChiefMachine::NoteWarning(std::string_view about, std::string sentence) {
+  if (!warnings_.Note(about, sentence)) return;
+  Log(LogEvent::Level::kWarning, std::move(sentence), {});
+}
+
+// Where nobody has counted the records, their number is an estimate until an epoch is over, and is
+// told as one: three digits, which do not wander.
 uint64_t ChiefMachine::ExpectedExamples() const {
   uint64_t expected = work_.ExpectedExamples();
+  const bool counted =
+      work_.totals().epochs_done > 0 ||
+      std::all_of(plan_.train.begin(), plan_.train.end(),
+                  [](const v1::Task& task) { return task.expected_records() > 0; });
+  if (!counted && !ended()) expected = RoundedToThreeDigits(expected);
   const v1::TrainSpec& train = plan_.spec.train();
   if (train.max_steps() > 0) {
     const uint64_t most = train.max_steps() * train.batch_size() * work_.batches_a_step();
@@ -121,7 +219,13 @@ void ChiefMachine::FillWorkers(v1::GetStatusReply& reply, absl::Time now) const 
         std::any_of(worker.members.begin(), worker.members.end(), [this](const Member& member) {
           return member.training || !evaluations_.LeasesOf(member.id).empty();
         });
-    status.set_state(ended() ? "parked" : worker.draining ? "draining" : works ? "active" : "idle");
+    const bool stuck = worker.stuck && !ended();
+    status.set_state(ended()           ? "parked"
+                     : worker.draining ? "draining"
+                     : stuck           ? "stuck"
+                     : works           ? "active"
+                                       : "idle");
+    if (stuck) status.set_stuck(StuckOn(worker));
     status.set_examples_per_second(ended() ? 0 : worker.report.examples_per_second());
     status.set_steps(ClockOf(worker));
     status.set_step_seconds(worker.step_seconds());
@@ -173,12 +277,6 @@ void ChiefMachine::FillCheckpoint(v1::CheckpointStatus& status, absl::Time now) 
     status.set_last_error(keeper_.last().ToString());
   }
   status.set_restores(restores_);
-}
-
-std::string ChiefMachine::CurveUri() const {
-  if (plan_.spec.checkpoint().uri().empty()) return "";
-  return absl::StrCat(absl::StripSuffix(plan_.spec.checkpoint().uri(), "/"), "/", plan_.spec.job(),
-                      "/curve.csv");
 }
 
 void ChiefMachine::AddCurvePoint(const v1::Evaluation& evaluation, absl::Time now) {

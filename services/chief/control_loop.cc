@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "capstan/base/check.h"
 #include "capstan/base/failpoint.h"
@@ -73,6 +74,7 @@ void ControlLoop::Loop() {
       if (now >= next_tick) machine_.Tick(now);
       TakeActions();
     }
+    if (parts_.liveness != nullptr) parts_.liveness->Turn();
     if (now >= next_tick) next_tick = now + kTick;
     if (now < next_metrics) continue;
     next_metrics = now + kMetricsEvery;
@@ -192,8 +194,12 @@ void ControlLoop::Perform(ReadManifest& action) {
 }
 
 void ControlLoop::Perform(DeleteCheckpoints& action) {
-  const bool posted = parts_.housekeeping.Post([store = parts_.store, ids = std::move(action.ids)] {
-    const absl::Status deleted = store->Delete(ids);
+  const bool posted = parts_.housekeeping.Post([store = parts_.store, action = std::move(action)] {
+    log::Info("checkpoints that are not needed any more are deleted",
+              {{"checkpoints", absl::StrJoin(action.ids, " ")},
+               {"those not completed", absl::StrJoin(action.uncertain, " ")}});
+    absl::Status deleted = store->Delete(action.ids);
+    deleted.Update(store->DeleteUncompleted(action.uncertain));
     if (!deleted.ok()) log::Warn("old checkpoints cannot be deleted", {{"error", deleted}});
   });
   if (!posted) log::Warn("old checkpoints stay: the store is too slow");

@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "capstan/base/clock.h"
+#include "capstan/process/liveness.h"
 #include "capstan/rpc/event_loop.h"
 #include "capstan/rpc/process_channel.h"
 #include "chief/chief_machine.h"
@@ -36,6 +37,7 @@ class ControlLoop {
     JobStore* store;            // Null: nothing of the job is stored.
     StoreThread& housekeeping;  // For what nobody waits for.
     ChiefMetrics& metrics;
+    Liveness* liveness = nullptr;  // Is told whenever the loop goes round.
   };
   ControlLoop(ChiefMachine machine, Parts parts);
   // Stops; no event may be under way.

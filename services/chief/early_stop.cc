@@ -7,13 +7,17 @@
 
 namespace capstan::chief {
 
+bool EarlyStopper::Improves(const v1::Evaluation& evaluation) const {
+  const auto metric = evaluation.metrics().find(options_.metric());
+  if (metric == evaluation.metrics().end() || !std::isfinite(metric->second)) return false;
+  if (!best_) return true;
+  return MoreIsBetter(options_.metric()) ? metric->second > *best_ : metric->second < *best_;
+}
+
 std::optional<std::string> EarlyStopper::Add(const v1::Evaluation& evaluation) {
   if (options_.metric().empty()) return std::nullopt;
-  const auto metric = evaluation.metrics().find(options_.metric());
-  const bool usable = metric != evaluation.metrics().end() && std::isfinite(metric->second);
-  const bool more = MoreIsBetter(options_.metric());
-  if (usable && (!best_ || (more ? metric->second > *best_ : metric->second < *best_))) {
-    best_ = metric->second;
+  if (Improves(evaluation)) {
+    best_ = evaluation.metrics().at(options_.metric());
     best_number_ = evaluation.number();
     without_improvement_ = 0;
     return std::nullopt;

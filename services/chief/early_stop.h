@@ -21,6 +21,9 @@ class EarlyStopper {
   std::optional<std::string> Add(const v1::Evaluation& evaluation);
 
  private:
+  // The metric is better than in every evaluation that was added.
+  bool Improves(const v1::Evaluation& evaluation) const;
+
   v1::EarlyStop options_;
   std::optional<double> best_;
   uint64_t best_number_ = 0;

@@ -2,10 +2,12 @@
 #ifndef CAPSTAN_CHIEF_END_SEQUENCE_H_
 #define CAPSTAN_CHIEF_END_SEQUENCE_H_
 
+#include <optional>
 #include <set>
 #include <string>
 
 #include "absl/time/time.h"
+#include "capstan/v1/chief.pb.h"
 
 namespace capstan::chief {
 
@@ -27,6 +29,19 @@ struct EndSequence {
   absl::Time save_begun;           // The first attempt.
 
   bool begun() const { return step != EndStep::kNone; }
+};
+
+// Training stands still for an evaluation whose metric the result is chosen by: what is evaluated
+// is then what is saved. Thread-compatible.
+struct Rest {
+  enum class Step { kNone, kDrain, kFlush, kReached };
+  // Of tasks; lanes have RoundBoundary. Leases are taken back, queues are emptied.
+  Step step = Step::kNone;
+  // The evaluation of the parameters as they are now; nothing once training goes on.
+  std::optional<v1::Evaluation> evaluation = {};
+  // It is better than every checkpoint: these parameters are to be saved before that.
+  bool save = false;
+  absl::Time save_until = {};  // Later that is not waited for.
 };
 
 }  // namespace capstan::chief

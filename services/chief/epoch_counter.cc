@@ -14,6 +14,10 @@ double SpanOf(const v1::Task& task) {
   return static_cast<double>(task.end() - task.begin());
 }
 
+uint64_t ExpectedOf(const TaskSequence& sequence, const Place& place) {
+  return sequence.tasks().ExpectedRecords(place.epoch, place.index);
+}
+
 }  // namespace
 
 EpochCounter::EpochCounter(const TaskSequence& sequence)
@@ -21,14 +25,16 @@ EpochCounter::EpochCounter(const TaskSequence& sequence)
       done_(sequence.epochs(), 0),
       examples_(sequence.epochs(), 0),
       spans_(sequence.tasks().size(), 0),
-      measured_(sequence.tasks().size(), false) {
-  for (size_t i = 0; i < spans_.size(); ++i) {
-    const v1::Task& task = sequence.tasks()[i];
-    if (task.expected_records() > 0) {
-      known_examples_ += static_cast<double>(task.expected_records());
+      measured_(sequence.tasks().size(), false),
+      known_examples_(static_cast<double>(sequence.tasks().mixed_records())) {
+  for (uint32_t i = 0; i < spans_.size(); ++i) {
+    const v1::Task* range = sequence.tasks().WholeRange(i);
+    if (range == nullptr) continue;
+    if (range->expected_records() > 0) {
+      known_examples_ += static_cast<double>(range->expected_records());
       continue;
     }
-    spans_[i] = SpanOf(task);
+    spans_[i] = SpanOf(*range);
     unknown_span_ += spans_[i];
   }
 }
@@ -39,8 +45,8 @@ void EpochCounter::Done(const TaskSequence& sequence, const Place& place, uint64
   if (measured_[place.index]) return;
   measured_[place.index] = true;
   if (spans_[place.index] == 0) {
-    known_examples_ += static_cast<double>(examples) -
-                       static_cast<double>(sequence.task(place).expected_records());
+    known_examples_ +=
+        static_cast<double>(examples) - static_cast<double>(ExpectedOf(sequence, place));
     return;
   }
   measured_examples_ += static_cast<double>(examples);
@@ -53,7 +59,7 @@ void EpochCounter::Restore(const TaskSequence& sequence, std::span<const Place> 
   for (const Place& place : done) {
     CountTask(place);
     measured_span_ += spans_[place.index];
-    known += static_cast<double>(sequence.task(place).expected_records());
+    if (unknown_span_ > 0) known += static_cast<double>(ExpectedOf(sequence, place));
   }
   const auto examples = static_cast<double>(progress.done_examples());
   if (measured_span_ > 0) measured_examples_ = std::max(0.0, examples - known);
@@ -82,6 +88,7 @@ void EpochCounter::Save(v1::TaskProgress& progress) const {
 }
 
 uint64_t EpochCounter::ExpectedExamples() const {
+  if (epochs_done_ > 0) return examples_.front() * done_.size();
   if (unknown_span_ > 0 && measured_span_ == 0) return 0;
   double epoch = known_examples_;
   if (unknown_span_ > 0) epoch += measured_examples_ * (unknown_span_ / measured_span_);

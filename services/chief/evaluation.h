@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "capstan/base/ids.h"
@@ -34,7 +35,8 @@ class Evaluations {
   void Begin(v1::Evaluation about, uint32_t epochs_done);
   bool running() const { return running_.has_value(); }
 
-  std::optional<v1::Lease> Grant(MemberId member, Generations& generations);
+  std::optional<v1::Lease> Grant(MemberId member, Generations& generations,
+                                 const Avoid& avoid = nullptr);
   ReportOutcome Report(std::span<const MemberId> members, const v1::LeaseReport& report);
   void Release(MemberId member);
   std::span<const HeldLease> LeasesOf(MemberId member) const { return leases_.Of(member); }
@@ -49,13 +51,30 @@ class Evaluations {
   // is running ends.
   void Restore(std::vector<v1::Evaluation> history, uint64_t examples, uint32_t epochs_done);
 
-  bool has_final() const { return !history_.empty() && history_.back().final(); }
+  // Ends the running evaluation without a result: its data cannot be read. The next one that is
+  // due is begun all the same, for the data may be back by then. REQUIRES: running().
+  void GiveUp(std::string why);
+  // Why the latest evaluation was given up; empty: it was not.
+  const std::string& failure() const { return failure_; }
+
+  // The final evaluation has been made, or given up.
+  bool final_over() const {
+    return final_given_up_ || (!history_.empty() && history_.back().final());
+  }
+
+  // The final evaluation is that of an earlier checkpoint, which is the result.
+  void AddFinal(const std::map<std::string, double>& metrics, uint64_t examples, uint64_t step);
 
   // The latest ones, in order.
   const std::vector<v1::Evaluation>& history() const { return history_; }
 
  private:
+  WorkName NameOf(uint32_t index) const {
+    return {v1::LEASE_KIND_EVALUATION, running_->number(), index};
+  }
+
   v1::Loss loss_;
+  double label_unit_;
   uint64_t every_examples_;
   std::vector<v1::Task> tasks_;
   std::optional<v1::Evaluation> running_;
@@ -64,6 +83,8 @@ class Evaluations {
   std::map<uint32_t, int> failures_;
   LeaseBook leases_;
   std::vector<v1::Evaluation> history_;
+  std::string failure_;
+  bool final_given_up_ = false;
   uint64_t begun_ = 0;
   uint64_t next_examples_;
   uint32_t epochs_evaluated_ = 0;

@@ -11,6 +11,7 @@
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint.h"
+#include "capstan/data/measure_data.h"
 #include "chief/job_difference.h"
 #include "chief/work.h"
 
@@ -49,7 +50,7 @@ constexpr char kAdvice[] = "another job name or checkpoint.uri, or --fresh, star
 absl::Status CheckSameConfiguration(const v1::ChiefState& state, const v1::JobSpec& spec,
                                     const ClaimOptions& options) {
   const std::string difference = JobDifference(state.job(), spec);
-  if (!difference.empty()) {
+  if (!difference.empty() && !WantsMoreEpochs(state.job(), spec)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "checkpoint.uri holds this job with another configuration; ", kAdvice, ":\n", difference));
   }
@@ -58,11 +59,37 @@ absl::Status CheckSameConfiguration(const v1::ChiefState& state, const v1::JobSp
       absl::StrCat("--from: the job has begun already; ", kAdvice));
 }
 
+// A job that has ended, and is to be trained for more epochs, goes on from its result, which may be
+// older than its last checkpoint; one of which a lane has ended goes on from the last one, for its
+// shards hold that it has.
+void OpenAgain(v1::ChiefState& state) {
+  const auto& lanes = state.progress().lanes();
+  const bool lane_ended = std::any_of(lanes.begin(), lanes.end(),
+                                      [](const v1::LaneProgress& lane) { return lane.ended(); });
+  if (state.state() != v1::JOB_STATE_COMPLETED && !lane_ended) return;
+  state.set_state(v1::JOB_STATE_RESTORING);
+  state.clear_reason();
+  if (const std::string& model = state.model_uri(); !model.empty()) {
+    state.set_opened_from(model.substr(model.rfind('/') + 1));
+    state.set_opened_after(state.view().timeline());
+  }
+  state.clear_model_uri();
+  // What was said of the result repeats what had been said of it when it was saved.
+  auto& evaluations = *state.mutable_evaluations();
+  const int last = evaluations.size() - 1;
+  if (last > 0 && evaluations[last].examples() < evaluations[last - 1].examples()) {
+    evaluations.RemoveLast();
+  }
+  for (v1::Evaluation& evaluation : *state.mutable_evaluations()) evaluation.set_final(false);
+}
+
 // Has a job that has begun go on with the data that it has begun with.
 absl::Status GoOnWithSameData(JobStore& store, const v1::ChiefState& state,
                               const ClaimOptions& options, Claim& claim) {
   const uint64_t begun_with = state.progress().tasks_fingerprint();
-  if (state.state() == v1::JOB_STATE_COMPLETED || begun_with == TasksFingerprint(claim.plan)) {
+  const bool over =
+      state.state() == v1::JOB_STATE_COMPLETED && !WantsMoreEpochs(state.job(), claim.plan.spec);
+  if (over || begun_with == TasksFingerprint(claim.plan)) {
     return absl::OkStatus();
   }
   absl::StatusOr<std::vector<v1::Task>> begun = store.ReadTasks(begun_with);
@@ -85,6 +112,9 @@ absl::Status GoOnWithSameData(JobStore& store, const v1::ChiefState& state,
 absl::Status PlanToGoOn(JobStore& store, const v1::ChiefState& state, const ClaimOptions& options,
                         Claim& claim) {
   if (state.state() == v1::JOB_STATE_PENDING) return absl::OkStatus();
+  if (LacksMeasures(claim.plan.spec.data())) {
+    AdoptMeasures(state.job().data(), *claim.plan.spec.mutable_data());
+  }
   const absl::Status same = CheckSameConfiguration(state, claim.plan.spec, options);
   if (!same.ok()) {
     if (!options.keep) return same;
@@ -94,7 +124,28 @@ absl::Status PlanToGoOn(JobStore& store, const v1::ChiefState& state, const Clai
     stored.mutable_checkpoint()->set_uri(claim.plan.spec.checkpoint().uri());
     CAPSTAN_ASSIGN_OR_RETURN(claim.plan, options.keep(stored));
   }
+  // 0: begun before tasks were made of pieces; its progress counts in tasks of one range each.
+  if (state.job().data().pieces() == 0) claim.plan.spec.mutable_data()->clear_pieces();
   return GoOnWithSameData(store, state, options, claim);
+}
+
+bool Ended(const v1::ChiefState& state) {
+  return state.state() == v1::JOB_STATE_COMPLETED || state.state() == v1::JOB_STATE_FAILED;
+}
+
+// Nobody takes a job from a chief that is at work on it.
+absl::Status CheckFree(JobStore& store, const v1::ChiefState& state, const ClaimOptions& options) {
+  const bool own = state.written_by() == options.run_id;
+  if (own || !options.still_there || Ended(state) || !options.still_there(store, state)) {
+    return absl::OkStatus();
+  }
+  const absl::Time since = absl::FromUnixSeconds(int64_t(state.claimed_unix_seconds()));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "job ", state.job().job(), " of this checkpoint.uri is being trained: the chief at ",
+      state.chief_address(), " on ", state.chief_host(), " has had it since ",
+      absl::FormatTime("%Y-%m-%d %H:%M:%S", since, absl::LocalTimeZone()),
+      "; stop that one first, or set another job name or checkpoint.uri. --take-over ends it, and "
+      "what it has trained since its last checkpoint is trained again"));
 }
 
 absl::Status CheckFrom(const std::string& uri, const v1::JobSpec& spec) {
@@ -110,20 +161,10 @@ absl::Status CheckFrom(const std::string& uri, const v1::JobSpec& spec) {
         absl::StrCat("--from ", uri, ": it has ", other.partition_count(), " partitions, this job ",
                      spec.partition_count(), "; set partition_count"));
   }
-  bool fits =
-      other.tables_size() == spec.tables_size() && other.tensors_size() == spec.tensors_size();
-  for (int i = 0; fits && i < spec.tables_size(); ++i) {
-    fits = other.tables(i).name() == spec.tables(i).name() &&
-           other.tables(i).dim() == spec.tables(i).dim() &&
-           other.tables(i).seed() == spec.tables(i).seed();
-  }
-  for (int i = 0; fits && i < spec.tensors_size(); ++i) {
-    fits = std::equal(other.tensors(i).shape().begin(), other.tensors(i).shape().end(),
-                      spec.tensors(i).shape().begin(), spec.tensors(i).shape().end());
-  }
-  if (fits) return absl::OkStatus();
+  const std::string difference = ModelDifference(other, spec);
+  if (difference.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("--from ", uri, ": the model has other tables or tensors"));
+      absl::StrCat("--from ", uri, ": its model is another one: ", difference));
 }
 
 // What this chief writes, given what it has read. Keeps a former run's state beside it. The
@@ -133,6 +174,7 @@ absl::StatusOr<v1::ChiefState> NextState(JobStore& store, Claim& claim, const Cl
   absl::StatusOr<std::optional<v1::ChiefState>> present = store.ReadState();
   if (absl::IsDataLoss(present.status()) && options.fresh) present = std::nullopt;
   CAPSTAN_RETURN_IF_ERROR(present.status());
+  if (*present) CAPSTAN_RETURN_IF_ERROR(CheckFree(store, **present, options));
   uint64_t timeline = 0;
   const v1::Manifest* newest = nullptr;
   for (const ListedCheckpoint& checkpoint : listed) {
@@ -150,6 +192,7 @@ absl::StatusOr<v1::ChiefState> NextState(JobStore& store, Claim& claim, const Cl
   const bool in_vain = state && state->state() == v1::JOB_STATE_FAILED && newest == nullptr;
   if (state && !StartsOver(*state, options) && !in_vain) {
     CAPSTAN_RETURN_IF_ERROR(PlanToGoOn(store, *state, options, claim));
+    if (WantsMoreEpochs(state->job(), claim.plan.spec)) OpenAgain(*state);
     state->set_term(state->term() + 1);
     if (state->state() == v1::JOB_STATE_PENDING) state->set_from(options.from);
     return *std::move(state);
@@ -181,12 +224,16 @@ absl::StatusOr<Claim> TryToClaim(JobStore& store, const JobPlan& plan, const Cla
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ListedCheckpoint> listed, store.List());
   Claim claim{.plan = plan};
   CAPSTAN_ASSIGN_OR_RETURN(v1::ChiefState state, NextState(store, claim, options, listed));
+  CAPSTAN_RETURN_IF_ERROR(options.measure(claim.plan.spec));
   // Synthetic data are cut by the configuration alone.
   if (claim.plan.spec.data().format() != v1::DATA_FORMAT_SYNTHETIC) {
     CAPSTAN_RETURN_IF_ERROR(store.KeepTasks(TasksFingerprint(claim.plan), claim.plan.train));
   }
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("claim.read"));
   state.set_written_by(options.run_id);
+  state.set_chief_address(options.address);
+  state.set_chief_host(options.host);
+  state.set_claimed_unix_seconds(static_cast<uint64_t>(absl::ToUnixSeconds(absl::Now())));
   *state.mutable_job() = claim.plan.spec;
   CAPSTAN_RETURN_IF_ERROR(store.WriteState(state));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("claim.written"));

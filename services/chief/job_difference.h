@@ -13,6 +13,13 @@ namespace capstan::chief {
 // nothing.
 std::string JobDifference(const v1::JobSpec& before, const v1::JobSpec& now);
 
+// The first table or tensor in which a model whose parameters are to be begun with does not fit;
+// empty: all fit.
+std::string ModelDifference(const v1::JobSpec& other, const v1::JobSpec& now);
+
+// Whether `now` is the job `before`, to be trained for more epochs.
+bool WantsMoreEpochs(const v1::JobSpec& before, const v1::JobSpec& now);
+
 // For the people who have changed the file of a job that goes on as it was: what it does not do,
 // and how to have it, in lines. `wanted` is what the file says, or why it says nothing. Empty: it
 // says what is done.

@@ -3,8 +3,12 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/config/config.h"
+#include "capstan/data/check_first_records.h"
+#include "capstan/data/measure_data.h"
 #include "capstan/data/source.h"
 #include "capstan/data/tasks.h"
 #include "capstan/model/layout.h"
@@ -38,7 +42,23 @@ absl::StatusOr<JobPlan> PlanOf(v1::JobSpec spec) {
 absl::StatusOr<JobPlan> PlanJob(const std::string& path,
                                 const std::vector<std::string>& overrides) {
   CAPSTAN_ASSIGN_OR_RETURN(v1::JobSpec spec, ReadJob(path, overrides));
+  CAPSTAN_RETURN_IF_ERROR(CheckFirstRecords(*NewDataFiles(), spec));
   return PlanOf(std::move(spec));
+}
+
+absl::Status MeasureJob(v1::JobSpec& spec) {
+  if (!LacksMeasures(spec.data())) return absl::OkStatus();
+  CAPSTAN_RETURN_IF_ERROR(MeasureData(*NewDataFiles(), *spec.mutable_data()));
+  const v1::DataSpec& data = spec.data();
+  const auto say = [](const std::string& what, double mean, double deviation) {
+    log::Info("standardized", {{"what", what}, {"mean", mean}, {"deviation", deviation}});
+  };
+  if (data.standardize_label()) say("label", data.label_mean(), data.label_deviation());
+  for (const v1::ColumnSpec& column : data.numeric()) {
+    if (column.transform() != v1::NUMERIC_TRANSFORM_STANDARD) continue;
+    say(absl::StrCat("column ", column.column()), column.mean(), column.deviation());
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace capstan::chief

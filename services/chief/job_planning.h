@@ -22,6 +22,9 @@ absl::StatusOr<v1::JobSpec> ReadJob(const std::string& path,
 // The second half: `spec` is a whole one, of ReadJob or as a chief has stored it.
 absl::StatusOr<JobPlan> PlanOf(v1::JobSpec spec);
 
+// Fills in what `spec` leaves to be measured over the training data, and logs it.
+absl::Status MeasureJob(v1::JobSpec& spec);
+
 }  // namespace capstan::chief
 
 #endif  // CAPSTAN_CHIEF_JOB_PLANNING_H_

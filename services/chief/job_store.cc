@@ -90,9 +90,25 @@ absl::StatusOr<std::vector<v1::Task>> JobStore::ReadTasks(uint64_t fingerprint) 
 }
 
 absl::Status JobStore::Delete(const std::vector<std::string>& ids) {
+  absl::Status refused;
   for (const std::string& id : ids) {
     CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("checkpoint.delete"));
-    CAPSTAN_RETURN_IF_ERROR(DeleteCheckpoint(*checkpoints_, id));
+    const absl::Status deleted = DeleteCheckpoint(*checkpoints_, id);
+    if (absl::IsFailedPrecondition(deleted) || absl::IsInvalidArgument(deleted)) {
+      refused.Update(deleted);
+    } else if (!deleted.ok()) {
+      return deleted;
+    }
+  }
+  return refused;
+}
+
+absl::Status JobStore::DeleteUncompleted(const std::vector<std::string>& ids) {
+  for (const std::string& id : ids) {
+    const absl::Status given_up = GiveUp(id);
+    if (absl::IsAlreadyExists(given_up)) continue;
+    CAPSTAN_RETURN_IF_ERROR(given_up);
+    CAPSTAN_RETURN_IF_ERROR(Delete({id}));
   }
   return absl::OkStatus();
 }

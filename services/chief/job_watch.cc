@@ -7,15 +7,12 @@
 #include "chief/job_difference.h"
 
 namespace capstan::chief {
-namespace {
 
 std::optional<std::string> ContentOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
-
-}  // namespace
 
 JobWatch::JobWatch(std::string path, Read read, v1::JobSpec running, std::string data_note)
     : path_(std::move(path)),

@@ -12,6 +12,9 @@
 
 namespace capstan::chief {
 
+// What a job file holds; nothing: it cannot be read now.
+std::optional<std::string> ContentOf(const std::string& path);
+
 // Thread-compatible.
 class JobWatch {
  public:

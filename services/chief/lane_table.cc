@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
 #include "capstan/consistency/generation.h"
 #include "chief/lane_dealer.h"
+#include "chief/task_limits.h"
 
 namespace capstan::chief {
 namespace {
@@ -23,7 +25,8 @@ LaneTable::LaneTable(TaskSequence sequence, uint32_t lanes, uint32_t batch_size)
   }
 }
 
-void LaneTable::Deal(std::span<const MemberId> members, Generations& generations) {
+void LaneTable::Deal(std::span<const MemberId> members, Generations& generations,
+                     const InPlace& in_place) {
   std::vector<std::optional<MemberId>> holders;
   std::vector<size_t> open;
   for (size_t l = 0; l < lanes_.size(); ++l) {
@@ -31,9 +34,13 @@ void LaneTable::Deal(std::span<const MemberId> members, Generations& generations
     open.push_back(l);
     holders.push_back(lanes_[l].holder);
   }
-  const std::vector<std::optional<MemberId>> dealt = DealLanes(holders, members);
+  std::vector<std::optional<MemberId>> dealt = DealLanes(holders, members);
   for (size_t i = 0; i < open.size(); ++i) {
     Lane& lane = lanes_[open[i]];
+    if (in_place != nullptr && dealt[i]) {
+      const std::optional<MemberId> other = in_place(NameOf(open[i]), *dealt[i]);
+      if (other) dealt[i] = lane.holder ? lane.holder : other;
+    }
     if (dealt[i] == lane.holder) continue;
     lane.holder = dealt[i];
     lane.generation = generations.Next();
@@ -47,6 +54,13 @@ ReportOutcome LaneTable::Report(std::span<const MemberId> members, const v1::Lea
   Lane* lane = Find(members, GenerationFromProto(report.generation()));
   if (lane == nullptr) return outcome;
   outcome.known = true;
+  const auto l = static_cast<size_t>(lane - lanes_.data());
+  outcome.work = NameOf(l);
+  if (const absl::Status numbers = CheckReport(l, report); !numbers.ok()) {
+    lane->holder.reset();
+    outcome.failure = TaskFailure{std::string(numbers.message()), false, ++lane->failures};
+    return outcome;
+  }
   outcome.examples = report.examples() - std::min(lane->examples, report.examples());
   outcome.loss_sum = report.loss_sum() - lane->loss_sum;
   lane->examples = std::max(lane->examples, report.examples());
@@ -54,7 +68,7 @@ ReportOutcome LaneTable::Report(std::span<const MemberId> members, const v1::Lea
   lane->cursor = std::max(lane->cursor, report.batches_done());
   if (report.round() > 0) rounds_ = std::max(rounds_, report.round() - 1);
   for (const v1::LaneTaskDone& done : report.lane_tasks_done()) {
-    TakeDone(static_cast<size_t>(lane - lanes_.data()), done, outcome);
+    TakeDone(l, done, outcome);
     if (done.ordinal() <= lane->done) continue;
     // An earlier chief was told of the tasks between, and did not live to store it: whoever gets
     // the lane now reads them again, and tells of them.
@@ -78,6 +92,31 @@ ReportOutcome LaneTable::Report(std::span<const MemberId> members, const v1::Lea
   return outcome;
 }
 
+std::optional<WorkName> LaneTable::NameOf(std::span<const MemberId> members,
+                                          const Generation& generation) {
+  const Lane* lane = Find(members, generation);
+  if (lane == nullptr) return std::nullopt;
+  return NameOf(static_cast<size_t>(lane - lanes_.data()));
+}
+
+// Of a lane that has been told of so many tasks ahead, and offers their batches one a round.
+absl::Status LaneTable::CheckReport(size_t l, const v1::LeaseReport& report) {
+  const Lane& lane = lanes_[l];
+  for (const v1::LaneTaskDone& done : report.lane_tasks_done()) {
+    if (done.ordinal() < lane.done || done.ordinal() >= lane.tasks) continue;
+    CAPSTAN_RETURN_IF_ERROR(CheckNumbers(sequence_.task(PlaceOf(l, done.ordinal())), done));
+  }
+  uint64_t most = std::max(lane.cursor, lane.done_cursor);
+  const uint64_t end = std::min(lane.tasks, lane.done + 2 * kTasksAhead);
+  for (uint64_t ordinal = lane.done; ordinal < end; ++ordinal) {
+    most += MostRecords(sequence_.task(PlaceOf(l, ordinal))) + 1;
+  }
+  if (report.batches_done() <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a worker reports batch ", report.batches_done(), " of lane ", l, ", which has ",
+                   most, " at the most by now; its reports are not to be believed"));
+}
+
 void LaneTable::TakeDone(size_t l, const v1::LaneTaskDone& done, ReportOutcome& outcome) {
   Lane& lane = lanes_[l];
   // Reports are repeated until they are answered; what is known is passed over.
@@ -93,6 +132,7 @@ void LaneTable::TakeDone(size_t l, const v1::LaneTaskDone& done, ReportOutcome& 
   close.set_stream(sequence_.StreamOf(place).value);
   close.set_batches(done.batches());
   outcome.closes.push_back(std::move(close));
+  NoteBadRecords(place.epoch, done, outcome.bad_records);
 }
 
 void LaneTable::TakeCursors(const v1::HoldRoundsReply& held) {
@@ -166,12 +206,31 @@ void LaneTable::ReleaseAll() {
   for (Lane& lane : lanes_) lane.holder.reset();
 }
 
-std::vector<v1::Lease> LaneTable::LeasesOf(MemberId member) {
+std::vector<v1::Lease> LaneTable::LeasesOf(MemberId member) const {
   std::vector<v1::Lease> leases;
   for (size_t l = 0; l < lanes_.size(); ++l) {
-    if (lanes_[l].holder == member) leases.push_back(LeaseOf(l));
+    if (lanes_[l].holder != member) continue;
+    v1::Lease& lease = leases.emplace_back();
+    lease.set_kind(v1::LEASE_KIND_LANE);
+    ToProto(lanes_[l].generation, *lease.mutable_generation());
+    lease.set_member(Raw(member));
+    lease.set_lane(static_cast<uint32_t>(l));
   }
   return leases;
+}
+
+void LaneTable::NameTasks(v1::Lease& lease) {
+  const Lane& lane = lanes_[lease.lane()];
+  const uint64_t end = std::min(lane.tasks, lane.done + kTasksAhead);
+  for (uint64_t ordinal = lane.done; ordinal < end; ++ordinal) {
+    const Place place = PlaceOf(lease.lane(), ordinal);
+    v1::LaneTask& task = *lease.add_lane_tasks();
+    *task.mutable_task() = sequence_.task(place);
+    task.set_data_epoch(place.epoch);
+    task.set_ordinal(ordinal);
+    if (ordinal == lane.done) task.set_first_cursor(lane.done_cursor);
+  }
+  lease.set_lane_tasks_complete(end == lane.tasks);
 }
 
 bool LaneTable::Holds(MemberId member) const {
@@ -215,26 +274,6 @@ LaneTable::Lane* LaneTable::Find(std::span<const MemberId> members, const Genera
 
 Place LaneTable::PlaceOf(size_t lane, uint64_t ordinal) {
   return sequence_.At(lane + ordinal * lanes_.size());
-}
-
-v1::Lease LaneTable::LeaseOf(size_t l) {
-  const Lane& lane = lanes_[l];
-  v1::Lease lease;
-  lease.set_kind(v1::LEASE_KIND_LANE);
-  ToProto(lane.generation, *lease.mutable_generation());
-  lease.set_member(Raw(*lane.holder));
-  lease.set_lane(static_cast<uint32_t>(l));
-  const uint64_t end = std::min(lane.tasks, lane.done + kTasksAhead);
-  for (uint64_t ordinal = lane.done; ordinal < end; ++ordinal) {
-    const Place place = PlaceOf(l, ordinal);
-    v1::LaneTask& task = *lease.add_lane_tasks();
-    *task.mutable_task() = sequence_.task(place);
-    task.set_data_epoch(place.epoch);
-    task.set_ordinal(ordinal);
-    if (ordinal == lane.done) task.set_first_cursor(lane.done_cursor);
-  }
-  lease.set_lane_tasks_complete(end == lane.tasks);
-  return lease;
 }
 
 }  // namespace capstan::chief

@@ -5,11 +5,13 @@
 #define CAPSTAN_CHIEF_LANE_TABLE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "capstan/base/ids.h"
 #include "capstan/v1/checkpoint.pb.h"
 #include "capstan/v1/chief.pb.h"
@@ -29,8 +31,14 @@ class LaneTable {
 
   // Deals the lanes that have not ended over `members`, so that no two of them differ by more than
   // one lane; those named first get the odd ones. Moves as few as possible; a lane that gets a
-  // holder gets a new generation.
-  void Deal(std::span<const MemberId> members, Generations& generations);
+  // holder gets a new generation. `in_place` names who is to get a lane in place of the member that
+  // it would be given to, also if that makes the deal less even, or nobody.
+  using InPlace = std::function<std::optional<MemberId>(const WorkName&, MemberId)>;
+  void Deal(std::span<const MemberId> members, Generations& generations,
+            const InPlace& in_place = nullptr);
+
+  // What a lease of one of these is of. Nothing: they do not hold it.
+  std::optional<WorkName> NameOf(std::span<const MemberId> members, const Generation& generation);
 
   // A report by the worker of `members`. Generations that are not the present ones change nothing.
   ReportOutcome Report(std::span<const MemberId> members, const v1::LeaseReport& report);
@@ -51,9 +59,12 @@ class LaneTable {
   void Release(MemberId member);  // Its lanes are orphans until the next Deal.
   void ReleaseAll();
 
-  // Leases of the lanes that `member` holds: each with its next tasks, from the first that is not
-  // known to be done.
-  std::vector<v1::Lease> LeasesOf(MemberId member);
+  // Leases of the lanes that `member` holds, without their tasks.
+  std::vector<v1::Lease> LeasesOf(MemberId member) const;
+
+  // Adds to one of these the next tasks of its lane, from the first that is not known to be done.
+  void NameTasks(v1::Lease& lease);
+
   bool Holds(MemberId member) const;
 
   // True if the holder of this generation has been told of fewer tasks than it may soon need.
@@ -81,9 +92,10 @@ class LaneTable {
   };
 
   Lane* Find(std::span<const MemberId> members, const Generation& generation);
+  WorkName NameOf(size_t lane) const { return {v1::LEASE_KIND_LANE, lane, lanes_[lane].done}; }
+  absl::Status CheckReport(size_t lane, const v1::LeaseReport& report);
   Place PlaceOf(size_t lane, uint64_t ordinal);
   void TakeDone(size_t lane, const v1::LaneTaskDone& done, ReportOutcome& outcome);
-  v1::Lease LeaseOf(size_t lane);
 
   TaskSequence sequence_;
   uint64_t batch_size_;

@@ -29,9 +29,22 @@ int main(int argc, char** argv) {
          "and tell of the change in status and metrics")
       ->check(CLI::IsMember({"refuse", "keep"}))
       ->capture_default_str();
+  std::string on_refusal = "exit";
+  app.add_option("--on-refusal", on_refusal,
+                 "a job file, data or store that cannot be used: exit with 2, or serve: have the "
+                 "status say why, and look again when the job file has changed")
+      ->check(CLI::IsMember({"exit", "serve"}))
+      ->capture_default_str();
   app.add_option("--listen", options.listen, "host:port of the service; port 0: any free one")
       ->check(capstan::AddressMistake)
       ->capture_default_str();
+  app.add_option("--advertise", options.advertise,
+                 "host:port where this chief answers; a later one of the same job asks there, and "
+                 "one of the same address is its successor")
+      ->check(capstan::AddressMistake);
+  app.add_flag("--take-over", options.take_over,
+               "take the job from the chief that is at work on it, which ends; otherwise this one "
+               "is refused");
   capstan::AddServiceFlags(app, "chief", options.service);
   app.add_option("--grace", options.grace_seconds,
                  "seconds that it serves on after SIGTERM while shards leave; 0: none")
@@ -41,5 +54,6 @@ int main(int argc, char** argv) {
                "end with the job: 0 done, 1 failed, 2 bad input");
   if (const std::optional<int> code = capstan::ParseFlags(app, argc, argv)) return *code;
   options.keep_job = on_changed_job == "keep";
+  options.serve_refusal = on_refusal == "serve";
   return capstan::chief::RunChief(options);
 }

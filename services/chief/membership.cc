@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
 #include "chief/term.h"
 
 namespace capstan::chief {
@@ -13,8 +14,8 @@ namespace {
 
 constexpr size_t kLostShown = 16;
 constexpr size_t kVoidWorkersKept = 8192;
-constexpr size_t kBadRecordsShown = 10;
 constexpr size_t kMaxNameBytes = 253;  // A DNS name.
+constexpr size_t kMaxTextBytes = 4096;
 
 std::vector<MemberId> MembersNamed(const v1::WorkerHeartbeatRequest& request) {
   std::vector<MemberId> ids;
@@ -54,7 +55,7 @@ double Worker::step_seconds() const {
 }
 
 absl::StatusOr<Membership::Registration> Membership::Register(
-    const v1::RegisterWorkerRequest& request, absl::Time now) {
+    const v1::RegisterWorkerRequest& request, const std::string& peer, absl::Time now) {
   const Incarnation incarnation{request.incarnation()};
   if (request.name().empty() || request.name().size() > kMaxNameBytes) {
     return absl::InvalidArgumentError(absl::StrCat("a worker's name has 1 to ", kMaxNameBytes,
@@ -65,6 +66,7 @@ absl::StatusOr<Membership::Registration> Membership::Register(
     return absl::FailedPreconditionError(absl::StrCat(
         "worker ", request.name(), ": this incarnation has been replaced or given up"));
   }
+  CAPSTAN_RETURN_IF_ERROR(CheckFree(request, now));
   Registration registration;
   const auto present = live_.find(request.name());
   if (present != live_.end()) {
@@ -86,6 +88,7 @@ absl::StatusOr<Membership::Registration> Membership::Register(
   worker.name = request.name();
   worker.incarnation = incarnation;
   worker.heard = now;
+  worker.peer = peer;
   const bool keeps = KeepsMembers(request);
   for (uint32_t i = 0; i < threads(); ++i) {
     Member& member = worker.members.emplace_back();
@@ -96,6 +99,22 @@ absl::StatusOr<Membership::Registration> Membership::Register(
   registration.worker = &worker;
   registration.is_new = true;
   return registration;
+}
+
+absl::Status Membership::CheckFree(const v1::RegisterWorkerRequest& request, absl::Time now) const {
+  const auto present = live_.find(request.name());
+  if (present == live_.end()) return absl::OkStatus();
+  const Worker& worker = present->second;
+  const bool same = worker.incarnation == Incarnation{request.incarnation()};
+  // Nobody but itself knows its incarnation.
+  const bool own = worker.incarnation == Incarnation{request.former()};
+  if (same || own || worker.draining) return absl::OkStatus();
+  const absl::Duration silent = now - worker.heard;
+  if (silent > options_.presence) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(
+      "there is a worker ", request.name(), ", heard of ", absl::FormatDuration(silent),
+      " ago; another process may take its place once it has been silent for ",
+      absl::FormatDuration(options_.presence)));
 }
 
 bool Membership::KeepsMembers(const v1::RegisterWorkerRequest& request) {
@@ -132,13 +151,13 @@ void Membership::Hear(Worker& worker, const v1::WorkerHeartbeatRequest& request,
   worker.heard = now;
   worker.draining = worker.draining || request.draining();
   worker.report = request.report();
-  for (const std::string& example : request.report().bad_record_examples()) {
-    if (bad_record_examples_.size() >= kBadRecordsShown) break;
-    const auto& known = bad_record_examples_;
-    if (std::find(known.begin(), known.end(), example) == known.end()) {
-      bad_record_examples_.push_back(example);
-    }
+  // It is kept, and shown.
+  if (worker.report.stalled_on().size() > kMaxTextBytes) {
+    worker.report.mutable_stalled_on()->resize(kMaxTextBytes);
   }
+  worker.report.DiscardUnknownFields();
+  worker.stuck = options_.data_stall > absl::ZeroDuration() &&
+                 worker.report.stalled_seconds() >= absl::ToDoubleSeconds(options_.data_stall);
   for (const v1::MemberReport& report : request.members()) {
     for (Member& member : worker.members) {
       if (Raw(member.id) == report.member()) HearMember(report, now, member);
@@ -165,17 +184,34 @@ std::vector<Worker> Membership::TakeSilent(absl::Time now) {
 void Membership::Forget(const Worker& worker) {
   void_.push_back(worker.incarnation);
   if (void_.size() > kVoidWorkersKept) void_.pop_front();
-  departed_bad_records_ += worker.report.bad_records();
 }
 
 std::vector<Membership::Candidate> Membership::Eligible() const {
   std::vector<Candidate> members;
   for (uint32_t thread = 0; thread < threads(); ++thread) {
     for (const auto& [name, worker] : live_) {
-      if (!worker.draining) members.push_back({worker.members[thread].id, &worker});
+      if (worker.draining || worker.stuck) continue;
+      members.push_back({worker.members[thread].id, &worker});
     }
   }
   return members;
+}
+
+std::string Membership::VoiceOf(const Worker& worker) const {
+  const bool one_address = std::all_of(live_.begin(), live_.end(), [&worker](const auto& other) {
+    return other.second.peer == worker.peer;
+  });
+  return one_address ? worker.name : worker.peer;
+}
+
+bool Membership::AllStuck() const {
+  size_t stuck = 0;
+  for (const auto& [name, worker] : live_) {
+    if (worker.draining) continue;
+    if (!worker.stuck) return false;
+    ++stuck;
+  }
+  return stuck > 0;
 }
 
 uint64_t Membership::SlowestClock(absl::Time now) const {
@@ -202,13 +238,5 @@ uint64_t Membership::FastestClock() const {
   }
   return fastest;
 }
-
-uint64_t Membership::bad_records() const {
-  uint64_t count = departed_bad_records_;
-  for (const auto& [name, worker] : live_) count += worker.report.bad_records();
-  return count;
-}
-
-std::vector<std::string> Membership::bad_record_examples() const { return bad_record_examples_; }
 
 }  // namespace capstan::chief

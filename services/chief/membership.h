@@ -35,7 +35,9 @@ struct Worker {
   std::vector<Member> members;
   absl::Time heard;
   bool draining = false;
+  bool stuck = false;  // Its data do not come: nothing is leased to it.
   v1::WorkerReport report;
+  std::string peer;  // The address from which it registered; empty: not known.
 
   std::vector<MemberId> member_ids() const;
   double step_seconds() const;  // Of its slowest member that has reported one.
@@ -45,6 +47,8 @@ struct MembershipOptions {
   uint64_t term = 1;
   uint32_t threads = 1;  // Members a worker has.
   absl::Duration lease;
+  absl::Duration presence;    // Whoever has been heard of within it is there.
+  absl::Duration data_stall;  // Of a worker that is stuck; 0: none is.
   size_t max_workers = 0;
 };
 
@@ -59,7 +63,8 @@ class Membership {
     bool is_new = false;
   };
   // Errors as in ChiefMachine::RegisterWorker.
-  absl::StatusOr<Registration> Register(const v1::RegisterWorkerRequest& request, absl::Time now);
+  absl::StatusOr<Registration> Register(const v1::RegisterWorkerRequest& request,
+                                        const std::string& peer, absl::Time now);
 
   // Who speaks. Null: not registered, or no longer, or with other members than it has been given
   // here: the answer that reached it was another chief's. Leases would go to members it lacks.
@@ -78,23 +83,28 @@ class Membership {
   const std::deque<Worker>& lost() const { return lost_; }
 
   // All members that may work, first those that are the first of their worker, so that a short deal
-  // is spread over the workers. Draining workers have none.
+  // is spread over the workers. Those that drain or are stuck have none.
   struct Candidate {
     MemberId id;
     const Worker* worker;  // Stands until a worker comes or goes.
   };
   std::vector<Candidate> Eligible() const;
 
+  // Whose word a worker's is: that of all workers of its address, where they have several
+  // addresses.
+  std::string VoiceOf(const Worker& worker) const;
+
+  // There are workers, and those that are not draining are stuck, all of them.
+  bool AllStuck() const;
+
   // The clock of the slowest member in the quorum, as it should stand now: the last report and what
   // its rate has added since, at most that of one lease. 0 if the quorum is empty.
   uint64_t SlowestClock(absl::Time now) const;
   uint64_t FastestClock() const;
 
-  // Sum of what all workers have counted, those included that have left.
-  uint64_t bad_records() const;
-  std::vector<std::string> bad_record_examples() const;
-
  private:
+  // The process of this name, if it is there and another one may not take its place.
+  absl::Status CheckFree(const v1::RegisterWorkerRequest& request, absl::Time now) const;
   void Forget(const Worker& worker);
   // The members that an earlier chief gave to this process are given again.
   bool KeepsMembers(const v1::RegisterWorkerRequest& request);
@@ -105,8 +115,6 @@ class Membership {
   std::deque<Worker> lost_;
   std::deque<Incarnation> void_;  // Never listened to again; the last ones.
   uint64_t members_given_ = 0;
-  uint64_t departed_bad_records_ = 0;
-  std::vector<std::string> bad_record_examples_;
 };
 
 }  // namespace capstan::chief

@@ -18,6 +18,8 @@ void Progress::AddLoss(uint64_t examples, double loss_sum) {
       std::exp(-static_cast<double>(examples) / static_cast<double>(options_.loss_window));
   loss_ = loss_ * keep + loss_sum;
   weight_ = weight_ * keep + static_cast<double>(examples);
+  if (2 * weight_ < static_cast<double>(options_.loss_window)) return;
+  if (least_loss_ == 0 || loss() < least_loss_) least_loss_ = loss();
 }
 
 void Progress::Update(uint64_t examples, uint64_t steps, absl::Time now) {

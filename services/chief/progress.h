@@ -37,6 +37,9 @@ class Progress {
   uint64_t examples() const { return examples_; }
   uint64_t steps() const { return steps_; }
   double loss() const { return weight_ > 0 ? loss_ / weight_ : 0; }
+  // The least that loss() has been once half the examples were in that it is averaged over; 0:
+  // they are not yet.
+  double least_loss() const { return least_loss_; }
   double examples_per_second() const;
   double elapsed_seconds(absl::Time now) const { return absl::ToDoubleSeconds(now - started_); }
 
@@ -60,6 +63,7 @@ class Progress {
   uint64_t steps_ = 0;
   double loss_ = 0;    // Decayed sum over
   double weight_ = 0;  // this many examples.
+  double least_loss_ = 0;
   std::deque<Sample> samples_;
   absl::Time curve_due_ = absl::InfinitePast();
 };

@@ -1,16 +1,29 @@
 #include "chief/shard_table.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "capstan/base/host_port.h"
+#include "capstan/base/quote.h"
 #include "capstan/base/status.h"
+#include "capstan/consistency/staleness.h"
 
 namespace capstan::chief {
 namespace {
 
-constexpr int kMaxBuckets = 64;
 constexpr size_t kVoidShardsKept = 1024;
+
+constexpr size_t kMostTables = 4096;
+
+// What is kept of what a peer sends.
+template <typename Field>
+void Cap(Field& field, size_t most) {
+  const auto size = static_cast<size_t>(field.size());
+  if (size > most) field.erase(field.begin() + static_cast<ptrdiff_t>(most), field.end());
+}
 
 double Rate(uint64_t now, uint64_t before, double seconds) {
   if (now < before || seconds <= 0) return 0;
@@ -20,7 +33,11 @@ double Rate(uint64_t now, uint64_t before, double seconds) {
 }  // namespace
 
 absl::Status ShardTable::Check(const v1::RegisterShardRequest& request) const {
-  if (request.address().empty()) return absl::InvalidArgumentError("a shard has no address");
+  const std::optional<HostPort> at = SplitHostPort(request.address());
+  if (!at || at->port == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("shard ", request.index(), ": its address ",
+                                                   Quoted(request.address()), " is not host:port"));
+  }
   if (request.incarnation() == 0) return absl::InvalidArgumentError("incarnation is 0");
   if (request.index() >= quorum_) {
     return absl::ResourceExhaustedError(absl::StrCat(
@@ -93,6 +110,9 @@ void ShardTable::Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, ab
   shard.pushes_per_second = Rate(request.report().pushes(), shard.report.pushes(), seconds);
   shard.pulls_per_second = Rate(request.report().pulls(), shard.report.pulls(), seconds);
   shard.report = request.report();
+  Cap(*shard.report.mutable_staleness_counts(), kStalenessBuckets);
+  Cap(*shard.report.mutable_row_staleness_counts(), kStalenessBuckets);
+  Cap(*shard.report.mutable_tables(), kMostTables);
   shard.report_at = now;
   shard.heard = now;
   shard.present = true;
@@ -108,34 +128,21 @@ const Shard* ShardTable::SilentFor(absl::Duration patience, absl::Time now) cons
 }
 
 uint64_t ShardTable::StalenessMedian() const {
-  std::vector<uint64_t> counts;
-  uint64_t total = 0;
+  std::array<uint64_t, kStalenessBuckets> counts{};
   for (const auto& [index, shard] : shards_) {
-    const int buckets = std::min(shard.report.staleness_counts_size(), kMaxBuckets);
-    if (counts.size() < static_cast<size_t>(buckets)) counts.resize(buckets, 0);
-    for (int i = 0; i < buckets; ++i) {
-      counts[i] += shard.report.staleness_counts(i);
-      total += shard.report.staleness_counts(i);
+    const size_t buckets =
+        std::min(static_cast<size_t>(shard.report.staleness_counts_size()), kStalenessBuckets);
+    for (size_t i = 0; i < buckets; ++i) {
+      counts[i] += shard.report.staleness_counts(static_cast<int>(i));
     }
   }
-  uint64_t below = 0;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    below += counts[i];
-    if (2 * below >= total && total > 0) return StalenessBucketFloor(static_cast<int>(i));
-  }
-  return 0;
+  return capstan::StalenessMedian(counts);
 }
 
 uint64_t ShardTable::StalenessMax() const {
   uint64_t max = 0;
   for (const auto& [index, shard] : shards_) max = std::max(max, shard.report.max_staleness());
   return max;
-}
-
-uint64_t StalenessBucketFloor(int i) {
-  if (i < 4) return i;
-  const uint64_t power = uint64_t{1} << (i / 2);
-  return i % 2 == 0 ? power : power + power / 2;
 }
 
 }  // namespace capstan::chief

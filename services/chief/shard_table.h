@@ -74,10 +74,6 @@ class ShardTable {
   std::map<uint32_t, Shard> shards_;
 };
 
-// The lowest value of bucket `i` of ShardReport.staleness_counts: 0, 1, 2, 3, 4, 6, 8, 12, 16, 24
-// ...
-uint64_t StalenessBucketFloor(int i);
-
 }  // namespace capstan::chief
 
 #endif  // CAPSTAN_CHIEF_SHARD_TABLE_H_

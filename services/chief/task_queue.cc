@@ -4,18 +4,31 @@
 #include <utility>
 
 #include "capstan/consistency/generation.h"
+#include "chief/task_limits.h"
 
 namespace capstan::chief {
+namespace {
+
+WorkName NameOfStream(StreamId stream) { return {v1::LEASE_KIND_TASK, stream.value}; }
+
+StreamId StreamOfLease(const v1::Lease& lease) {
+  return StreamId::Task(lease.data_epoch(), lease.task().index());
+}
+
+}  // namespace
 
 TaskQueue::TaskQueue(TaskSequence sequence, uint32_t batch_size)
     : sequence_(std::move(sequence)), batch_size_(batch_size), epochs_(sequence_) {}
 
-std::optional<v1::Lease> TaskQueue::Grant(MemberId member, Generations& generations,
-                                          bool returned) {
+std::optional<v1::Lease> TaskQueue::Grant(MemberId member, Generations& generations, bool returned,
+                                          const Avoid& avoid) {
   Place place;
-  if (returned && !returned_.empty()) {
-    place = returned_.begin()->second;
-    returned_.erase(returned_.begin());
+  const auto again = std::find_if(returned_.begin(), returned_.end(), [&avoid](const auto& task) {
+    return avoid == nullptr || !avoid(NameOfStream(task.first));
+  });
+  if (returned && again != returned_.end()) {
+    place = again->second;
+    returned_.erase(again);
   } else {
     if (next_ == sequence_.size()) return std::nullopt;
     place = sequence_.At(next_++);
@@ -34,17 +47,32 @@ std::optional<v1::Lease> TaskQueue::Grant(MemberId member, Generations& generati
   return lease;
 }
 
+std::optional<WorkName> TaskQueue::NameOf(std::span<const MemberId> members,
+                                          const Generation& generation) {
+  const HeldLease* held = leases_.Find(members, generation);
+  if (held == nullptr) return std::nullopt;
+  return NameOfStream(StreamOfLease(held->lease));
+}
+
 ReportOutcome TaskQueue::Report(std::span<const MemberId> members, const v1::LeaseReport& report) {
   ReportOutcome outcome;
   HeldLease* held = leases_.Find(members, GenerationFromProto(report.generation()));
   if (held == nullptr) return outcome;
   outcome.known = true;
+  const StreamId stream = StreamOfLease(held->lease);
+  outcome.work = NameOfStream(stream);
+  if (const absl::Status numbers = CheckNumbers(held->lease.task(), report); !numbers.ok()) {
+    outcome.failure = TaskFailure{std::string(numbers.message()), false, ++open_[stream].failures};
+    Return(
+        leases_.Remove(MemberId{held->lease.member()}, GenerationFromProto(report.generation())));
+    return outcome;
+  }
   outcome.examples = report.examples() - std::min(held->examples, report.examples());
   outcome.loss_sum = report.loss_sum() - held->loss_sum;
   held->examples = std::max(held->examples, report.examples());
   held->loss_sum = report.loss_sum();
   held->batches_done = std::max(held->batches_done, report.batches_done());
-  Open& open = open_[StreamId::Task(held->lease.data_epoch(), held->lease.task().index())];
+  Open& open = open_[stream];
   open.prefix = std::max(open.prefix, held->batches_done);
 
   const bool failed = !report.error().empty();
@@ -63,7 +91,7 @@ ReportOutcome TaskQueue::Report(std::span<const MemberId> members, const v1::Lea
 
 void TaskQueue::Finish(const HeldLease& held, const v1::LeaseReport& report,
                        ReportOutcome& outcome) {
-  const StreamId stream = StreamId::Task(held.lease.data_epoch(), held.lease.task().index());
+  const StreamId stream = StreamOfLease(held.lease);
   const auto open = open_.find(stream);
   const uint64_t examples = report.total_examples();
   epochs_.Done(sequence_, open->second.place, examples);
@@ -75,10 +103,11 @@ void TaskQueue::Finish(const HeldLease& held, const v1::LeaseReport& report,
   close.set_stream(stream.value);
   close.set_batches(report.total_batches());
   outcome.closes.push_back(std::move(close));
+  NoteBadRecords(held.lease.data_epoch(), report, outcome.bad_records);
 }
 
 void TaskQueue::Return(const HeldLease& held) {
-  const StreamId stream = StreamId::Task(held.lease.data_epoch(), held.lease.task().index());
+  const StreamId stream = StreamOfLease(held.lease);
   returned_[stream] = open_[stream].place;
 }
 
@@ -96,11 +125,12 @@ ReportOutcome TaskQueue::Adopt(const v1::LeaseReport& report) {
   v1::Lease lease;
   lease.set_kind(v1::LEASE_KIND_TASK);
   *lease.mutable_generation() = report.generation();
+  lease.mutable_generation()->clear_seal();
   lease.set_member(report.member());
   *lease.mutable_task() = sequence_.task(open->second.place);
   lease.set_data_epoch(open->second.place.epoch);
   lease.set_first_batch(open->second.prefix);
-  open->second.generation = report.generation();
+  open->second.generation = lease.generation();
   returned_.erase(stream);
   leases_.Add(std::move(lease));
   const MemberId member{report.member()};
@@ -127,7 +157,7 @@ void TaskQueue::Save(v1::TaskProgress& progress) const {
   for (const auto& [stream, open] : open_) {
     v1::OpenTask& task = *progress.add_open_tasks();
     task.set_data_epoch(open.place.epoch);
-    task.set_task(sequence_.task(open.place).index());
+    task.set_task(open.place.index);
     task.set_batches(open.prefix);
     *task.mutable_generation() = open.generation;
   }

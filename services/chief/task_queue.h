@@ -26,10 +26,15 @@ class TaskQueue {
   TaskQueue(TaskSequence sequence, uint32_t batch_size);
 
   // Leases the next task to `member`: returned ones first, unless these are still waited for by
-  // others. Nothing if none is left to give.
-  std::optional<v1::Lease> Grant(MemberId member, Generations& generations, bool returned = true);
+  // others, or this one is not to get them. Nothing if none is left to give.
+  std::optional<v1::Lease> Grant(MemberId member, Generations& generations, bool returned = true,
+                                 const Avoid& avoid = nullptr);
 
-  // A report by the worker of `members`. Unknown generations change nothing.
+  // What a lease of one of these is of. Nothing: they do not hold it.
+  std::optional<WorkName> NameOf(std::span<const MemberId> members, const Generation& generation);
+
+  // A report by the worker of `members`. Unknown generations change nothing; numbers that the task
+  // cannot have make it a failure.
   ReportOutcome Report(std::span<const MemberId> members, const v1::LeaseReport& report);
 
   // A report of a lease that an earlier chief granted, of which this one does not know: finished,

@@ -26,20 +26,9 @@ std::optional<uint64_t> TaskSequence::PositionOf(StreamId stream) {
   const auto task = static_cast<uint32_t>(stream.value);
   if (epoch >= options_.epochs) return std::nullopt;
   const std::vector<uint32_t>& order = OrderOf(static_cast<uint32_t>(epoch));
-  const auto place = std::find_if(order.begin(), order.end(),
-                                  [&](uint32_t index) { return tasks_[index].index() == task; });
+  const auto place = std::find(order.begin(), order.end(), task);
   if (place == order.end()) return std::nullopt;
   return epoch * tasks_.size() + static_cast<uint64_t>(place - order.begin());
-}
-
-uint64_t TaskSequence::fingerprint() const {
-  uint64_t print = Mix64(tasks_.size());
-  for (const v1::Task& task : tasks_) {
-    print = Mix64(print ^ HashText(task.file()));
-    print = Mix64(print ^ task.begin());
-    print = Mix64(print ^ task.end());
-  }
-  return print;
 }
 
 const std::vector<uint32_t>& TaskSequence::OrderOf(uint32_t epoch) {

@@ -1,6 +1,6 @@
 // The order in which a job's tasks are trained: epoch after epoch without a gap, each epoch in an
 // order of its own drawn from the job's seed. A pure function of (seed, tasks), so whoever restarts
-// finds the same sequence.
+// finds the same sequence. What a task is made of may be drawn anew for every epoch, too.
 #ifndef CAPSTAN_CHIEF_TASK_SEQUENCE_H_
 #define CAPSTAN_CHIEF_TASK_SEQUENCE_H_
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "capstan/base/ids.h"
+#include "capstan/data/task_mix.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan::chief {
@@ -24,19 +25,19 @@ struct SequenceOptions {
 // One place of the sequence.
 struct Place {
   uint32_t epoch = 0;
-  uint32_t index = 0;  // Into tasks().
+  uint32_t index = 0;  // Of the task among those of the epoch.
 };
 
 // Thread-compatible.
 class TaskSequence {
  public:
-  TaskSequence(SequenceOptions options, std::vector<v1::Task> tasks)
+  TaskSequence(SequenceOptions options, TaskMix tasks)
       : options_(options), tasks_(std::move(tasks)) {}
 
   uint64_t size() const { return uint64_t{options_.epochs} * tasks_.size(); }
   uint32_t epochs() const { return options_.epochs; }
-  const std::vector<v1::Task>& tasks() const { return tasks_; }
-  const v1::Task& task(const Place& place) const { return tasks_[place.index]; }
+  const TaskMix& tasks() const { return tasks_; }  // Of every epoch.
+  v1::Task task(const Place& place) const { return tasks_.TaskAt(place.epoch, place.index); }
 
   // REQUIRES: position < size().
   Place At(uint64_t position);
@@ -44,18 +45,16 @@ class TaskSequence {
   std::optional<uint64_t> PositionOf(StreamId stream);
 
   // Of the tasks: two sequences with the same one and the same options are the same.
-  uint64_t fingerprint() const;
+  uint64_t fingerprint() const { return tasks_.fingerprint(); }
 
-  StreamId StreamOf(const Place& place) const {
-    return StreamId::Task(place.epoch, task(place).index());
-  }
+  StreamId StreamOf(const Place& place) const { return StreamId::Task(place.epoch, place.index); }
 
  private:
   const std::vector<uint32_t>& OrderOf(uint32_t epoch);
   std::vector<uint32_t> MakeOrder(uint32_t epoch) const;
 
   SequenceOptions options_;
-  std::vector<v1::Task> tasks_;
+  TaskMix tasks_;
   std::map<uint32_t, std::vector<uint32_t>> orders_;  // A few epochs' orders, computed when needed.
 };
 

@@ -14,7 +14,9 @@ namespace capstan::chief {
 // At most one operation is under way (`busy_`), so Finish never overtakes a write. Thread-safe.
 class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {
  public:
-  explicit Watcher(ViewFeed& feed) : feed_(feed) {}
+  Watcher(ViewFeed& feed, std::string peer) : feed_(feed), peer_(std::move(peer)) {}
+
+  const std::string& peer() const { return peer_; }
 
   void Offer(std::shared_ptr<const v1::View> view) {
     absl::ReleasableMutexLock lock(&mu_);
@@ -64,6 +66,7 @@ class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {
   }
 
   ViewFeed& feed_;
+  const std::string peer_;
   absl::Mutex mu_;
   bool busy_ ABSL_GUARDED_BY(mu_) = false;
   ViewEpoch offered_ ABSL_GUARDED_BY(mu_);
@@ -77,8 +80,8 @@ ViewFeed::~ViewFeed() {
   CAPSTAN_CHECK(watchers_.empty());
 }
 
-grpc::ServerWriteReactor<v1::View>* ViewFeed::Watch() {
-  auto watcher = std::make_shared<Watcher>(*this);
+grpc::ServerWriteReactor<v1::View>* ViewFeed::Watch(const std::string& peer) {
+  auto watcher = std::make_shared<Watcher>(*this, peer);
   std::shared_ptr<const v1::View> view;
   grpc::Status refusal;
   {
@@ -88,7 +91,11 @@ grpc::ServerWriteReactor<v1::View>* ViewFeed::Watch() {
     } else if (watchers_.size() >= max_watchers_) {
       refusal = {grpc::StatusCode::RESOURCE_EXHAUSTED,
                  absl::StrCat("there are ", watchers_.size(), " watchers, which is the limit")};
+    } else if (peers_[peer] >= max_of_a_peer_) {
+      refusal = {grpc::StatusCode::RESOURCE_EXHAUSTED,
+                 absl::StrCat(peer, " has ", peers_[peer], " watchers, which is the limit")};
     }
+    ++peers_[peer];
     watchers_[watcher.get()] = watcher;
     view = view_;
   }
@@ -129,6 +136,7 @@ void ViewFeed::Remove(Watcher* watcher) {
   absl::MutexLock lock(&mu_);
   const auto found = watchers_.find(watcher);
   last = std::move(found->second);
+  if (--peers_[last->peer()] == 0) peers_.erase(last->peer());
   watchers_.erase(found);
 }
 

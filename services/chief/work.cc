@@ -14,13 +14,6 @@ bool HasSync(const v1::JobSpec& spec, bool wanted) {
          (spec.tables_size() > 0 && IsSync(spec.sparse_update()) == wanted);
 }
 
-TaskSequence SequenceOf(const JobPlan& plan) {
-  return {{.seed = plan.spec.seed(),
-           .shuffle = plan.spec.data().shuffle(),
-           .epochs = plan.spec.train().epochs()},
-          plan.train};
-}
-
 std::variant<TaskQueue, LaneTable> NewWork(const JobPlan& plan) {
   const v1::TrainSpec& train = plan.spec.train();
   TaskSequence sequence = SequenceOf(plan);
@@ -38,6 +31,13 @@ bool UsesLanes(const v1::JobSpec& spec) { return HasSync(spec, true); }
 
 bool UsesStreams(const v1::JobSpec& spec) { return HasSync(spec, false); }
 
+TaskSequence SequenceOf(const JobPlan& plan) {
+  return {{.seed = plan.spec.seed(),
+           .shuffle = plan.spec.data().shuffle(),
+           .epochs = plan.spec.train().epochs()},
+          TaskMix(plan.train, plan.spec.data(), plan.spec.seed())};
+}
+
 uint64_t TasksFingerprint(const JobPlan& plan) { return SequenceOf(plan).fingerprint(); }
 
 Work::Work(const JobPlan& plan) : fingerprint_(TasksFingerprint(plan)), work_(NewWork(plan)) {}
@@ -48,6 +48,11 @@ ReportOutcome Work::Report(std::span<const MemberId> members, const v1::LeaseRep
 
 ReportOutcome Work::Adopt(const v1::LeaseReport& report) {
   return std::visit([&](auto& work) { return work.Adopt(report); }, work_);
+}
+
+std::optional<WorkName> Work::NameOf(std::span<const MemberId> members,
+                                     const Generation& generation) {
+  return std::visit([&](auto& work) { return work.NameOf(members, generation); }, work_);
 }
 
 void Work::Save(v1::TaskProgress& progress) const {
@@ -71,10 +76,12 @@ void Work::ReleaseAll() {
   std::visit([](auto& work) { work.ReleaseAll(); }, work_);
 }
 
-std::vector<v1::Lease> Work::LeasesOf(MemberId member) {
-  if (LaneTable* table = lanes()) return table->LeasesOf(member);
+std::vector<v1::Lease> Work::LeasesOf(MemberId member) const {
+  if (const auto* table = std::get_if<LaneTable>(&work_)) return table->LeasesOf(member);
   std::vector<v1::Lease> leases;
-  for (const HeldLease& held : tasks()->LeasesOf(member)) leases.push_back(held.lease);
+  for (const HeldLease& held : std::get<TaskQueue>(work_).LeasesOf(member)) {
+    leases.push_back(held.lease);
+  }
   return leases;
 }
 

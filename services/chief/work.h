@@ -3,6 +3,7 @@
 #define CAPSTAN_CHIEF_WORK_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "chief/chief_options.h"
 #include "chief/lane_table.h"
 #include "chief/task_queue.h"
+#include "chief/task_sequence.h"
 #include "chief/work_report.h"
 
 namespace capstan::chief {
@@ -19,6 +21,9 @@ bool UsesLanes(const v1::JobSpec& spec);
 
 // True where some part's pushes are named by streams, which want to be closed.
 bool UsesStreams(const v1::JobSpec& spec);
+
+// The job's training tasks, in the order in which they are trained.
+TaskSequence SequenceOf(const JobPlan& plan);
 
 // TaskProgress.tasks_fingerprint of this job's tasks.
 uint64_t TasksFingerprint(const JobPlan& plan);
@@ -35,12 +40,13 @@ class Work {
   // Those of both that do the same; see there.
   ReportOutcome Report(std::span<const MemberId> members, const v1::LeaseReport& report);
   ReportOutcome Adopt(const v1::LeaseReport& report);
+  std::optional<WorkName> NameOf(std::span<const MemberId> members, const Generation& generation);
   void Save(v1::TaskProgress& progress) const;
   void Restore(const v1::TaskProgress& progress);
   bool IsDone(StreamId stream);
   void Release(MemberId member);
   void ReleaseAll();
-  std::vector<v1::Lease> LeasesOf(MemberId member);
+  std::vector<v1::Lease> LeasesOf(MemberId member) const;
   bool Holds(MemberId member) const;
   bool all_done() const;
   WorkTotals totals() const;

@@ -4,11 +4,14 @@
 #define CAPSTAN_CHIEF_WORK_REPORT_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "capstan/v1/ps.pb.h"
+#include "chief/accusations.h"
+#include "chief/bad_record_count.h"
 
 namespace capstan::chief {
 
@@ -19,12 +22,25 @@ struct TaskFailure {
   int attempts = 0;       // Of this task, this one counted.
 };
 
+// Takes over what a LeaseReport or LaneTaskDone says of a task that is done.
+template <typename Done>
+void NoteBadRecords(uint32_t epoch, const Done& done, std::vector<TaskBadRecords>& bad_records) {
+  if (done.bad_records() == 0) return;
+  const auto& examples = done.bad_record_examples();
+  bad_records.push_back({epoch, done.bad_records(), {examples.begin(), examples.end()}});
+}
+
+// Whether somebody who asks for work is not to get this one.
+using Avoid = std::function<bool(const WorkName&)>;
+
 struct ReportOutcome {
   bool held = false;   // The reporter holds the lease still; false also after a finish or return.
   bool known = false;  // It held it when it reported; otherwise nothing else here is set.
+  WorkName work;       // What the lease is of.
   uint64_t examples = 0;  // Newly acknowledged since the last report under this generation.
   double loss_sum = 0;    // Of these.
-  std::vector<v1::StreamClose> closes;  // Streams of tasks that are done.
+  std::vector<v1::StreamClose> closes;      // Streams of tasks that are done.
+  std::vector<TaskBadRecords> bad_records;  // Of those of them that have some.
   std::optional<TaskFailure> failure;
 };
 

@@ -126,7 +126,7 @@ ExitCode Check(const CheckOptions& options) {
     PrintError(std::string(findings.status().message()));
     return kFailed;
   }
-  std::fputs(findings->lines.c_str(), stdout);
+  std::fputs(findings->lines.c_str(), stdout);  // Of fields that are Printable.
   const bool saved = !options.checkpoint || TakeCheckpoint(chief, limit);
   return findings->well && saved ? kDone : kFailed;
 }

@@ -1,8 +1,11 @@
 #include "cli/checkpoint_text.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "cli/format.h"
 #include "cli/text_table.h"
 
@@ -43,7 +46,8 @@ std::vector<std::string> ListText(absl::Span<const ListedCheckpoint> list, absl:
     const v1::Manifest& manifest = checkpoint.manifest;
     const std::string size = Bytes(static_cast<double>(checkpoint.bytes));
     if (absl::IsNotFound(checkpoint.status)) {
-      table.AddRow({Printable(checkpoint.id), "-", "-", size, "-", "unfinished", ""});
+      table.AddRow({Printable(checkpoint.id), "-", "-", size, "-",
+                    checkpoint.bytes == 0 ? "given up" : "unfinished", ""});
     } else if (!checkpoint.status.ok()) {
       table.AddRow({Printable(checkpoint.id), "-", "-", size, "-",
                     absl::StrCat("damaged: ", checkpoint.status.message()), ""});
@@ -54,6 +58,51 @@ std::vector<std::string> ListText(absl::Span<const ListedCheckpoint> list, absl:
     }
   }
   return table.Lines();
+}
+
+std::vector<std::string> ForeignText(const CheckpointFolder& folder) {
+  std::vector<std::string> lines;
+  for (const ForeignEntry& entry : folder.foreign) {
+    lines.push_back(absl::StrCat("not a checkpoint, left alone: ", Printable(entry.name), " (",
+                                 Printable(entry.why), ")"));
+  }
+  for (const ListedCheckpoint& checkpoint : folder.checkpoints) {
+    if (checkpoint.foreign.empty()) continue;
+    lines.push_back(absl::StrCat("never deleted: ", Printable(checkpoint.id), " (it holds ",
+                                 Printable(checkpoint.foreign), ", which is not Capstan's)"));
+  }
+  return lines;
+}
+
+std::vector<std::string> PruneText(const CheckpointFolder& folder,
+                                   absl::Span<const std::string> ids) {
+  std::vector<std::string> lines = ForeignText(folder);
+  double bytes = 0;
+  for (const ListedCheckpoint& checkpoint : folder.checkpoints) {
+    if (std::find(ids.begin(), ids.end(), checkpoint.id) == ids.end()) continue;
+    bytes += static_cast<double>(checkpoint.bytes);
+    lines.push_back(absl::StrCat("would delete ", Printable(checkpoint.id), "  ",
+                                 Bytes(static_cast<double>(checkpoint.bytes))));
+  }
+  lines.push_back(absl::StrCat(ids.size(), " of ", folder.checkpoints.size(),
+                               " checkpoints to delete, ", Bytes(bytes)));
+  return lines;
+}
+
+absl::Status NoCheckpoints(const std::string& uri, absl::Span<const ForeignEntry> found) {
+  for (const ForeignEntry& entry : found) {
+    if (entry.name == "checkpoints") {
+      return absl::NotFoundError(absl::StrCat(uri, ": the folder of a job; its checkpoints are in ",
+                                              absl::StripSuffix(uri, "/"), "/checkpoints"));
+    }
+    if (entry.name == "MANIFEST.json") {
+      return absl::NotFoundError(
+          absl::StrCat(uri, ": a checkpoint itself; name the folder that it is in"));
+    }
+  }
+  if (found.empty()) return absl::NotFoundError(absl::StrCat(uri, ": no checkpoints"));
+  return absl::NotFoundError(absl::StrCat(uri, ": no checkpoints, which are named <step>-<id>; ",
+                                          found.front().name, " is none: ", found.front().why));
 }
 
 std::vector<std::string> ShowText(const CheckpointReader& reader, absl::Time now) {

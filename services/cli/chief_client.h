@@ -9,17 +9,18 @@
 #include "absl/time/time.h"
 #include "capstan/rpc/channel.h"
 #include "capstan/v1/chief.grpc.pb.h"
+#include "cli/status_source.h"
 
 namespace capstan::cli {
 
 // Thread-compatible.
-class ChiefClient {
+class ChiefClient : public StatusSource {
  public:
   // Connects when first asked, and again after every loss.
   explicit ChiefClient(const std::string& address);
 
   // UNAVAILABLE soon if nobody listens, DEADLINE_EXCEEDED after `timeout`.
-  absl::StatusOr<v1::GetStatusReply> GetStatus(absl::Duration timeout);
+  absl::StatusOr<v1::GetStatusReply> GetStatus(absl::Duration timeout) override;
 
   // The folder of a checkpoint that is taken now. FAILED_PRECONDITION: the job is not running, or
   // keeps no checkpoints. DEADLINE_EXCEEDED: it is still being taken.

@@ -8,12 +8,14 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "cli/exit_code.h"
 
 namespace capstan::cli {
 
 struct Invocation {
-  std::string programs;  // The folder this program is in, and its siblings.
+  std::string programs;             // The folder this program is in, and its siblings.
+  std::string program = "capstan";  // As it is called in this shell.
   std::function<ExitCode()> run;
 };
 
@@ -29,8 +31,15 @@ void AddConfig(CLI::App& app, Invocation& invocation);
 void AddData(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);
 
+// ModelIn (cli/stored_job.h), which says on standard error what it has taken in the place of `uri`.
+absl::StatusOr<std::string> FindModel(const std::string& uri);
+
 // Writes "capstan: <message>" to standard error.
 void PrintError(const std::string& message);
+
+// On stdout, as Printable makes it: like all that a command prints, it may hold what others have
+// written.
+void PrintLine(const std::string& line);
 
 // Prints why a command failed, if it did. What is not there or cannot be read as what it should be
 // is bad input.

@@ -24,7 +24,7 @@ void AddCompletion(CLI::App& app, Invocation& invocation) {
       const std::string script = *shell == "bash"  ? BashCompletion(app)
                                  : *shell == "zsh" ? ZshCompletion(app)
                                                    : FishCompletion(app);
-      std::fputs(script.c_str(), stdout);
+      std::fputs(script.c_str(), stdout);  // Our own, and so Printable.
       return kDone;
     };
   });

@@ -1,16 +1,23 @@
 #include <cstdio>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/config/config.h"
 #include "capstan/config/describe.h"
+#include "capstan/data/check_first_records.h"
+#include "capstan/data/label_order.h"
+#include "capstan/data/one_label.h"
 #include "capstan/data/source.h"
+#include "capstan/data/task_mix.h"
 #include "capstan/data/tasks.h"
 #include "capstan/model/layout.h"
 #include "cli/command.h"
+#include "cli/row_estimate.h"
 
 namespace capstan::cli {
 namespace {
@@ -22,8 +29,17 @@ struct ConfigOptions {
   int workers = 1;
 };
 
-// Does all that the chief does before it trains: reads the job, looks at the data, plans the tasks
-// and lays out the model.
+// Of very many files not every one is looked at.
+std::string FilesPassedOver(const std::vector<v1::Task>& ranges) {
+  std::set<std::string> files;
+  for (const v1::Task& range : ranges) files.insert(range.file());
+  if (files.size() <= kMostCheckedFiles) return "";
+  return absl::StrCat("files     the first records of ", kMostCheckedFiles, " of the ",
+                      files.size(), " training files are looked at");
+}
+
+// Does all that the chief does before it trains: reads the job, looks at the data, lays out the
+// model, parses the first records of every file and plans the tasks.
 absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(
       v1::JobSpec job,
@@ -32,19 +48,32 @@ absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
   const std::unique_ptr<const Source> files = NewDataFiles();
   CAPSTAN_RETURN_IF_ERROR(DeriveDataSpec(*files, *job.mutable_data()));
   CAPSTAN_RETURN_IF_ERROR(LayOutModel(job));
+  CAPSTAN_RETURN_IF_ERROR(CheckFirstRecords(*files, job));
   JobScale scale{.shards = options.shards, .workers = options.workers};
   const uint32_t batch_size = job.train().batch_size();
   CAPSTAN_ASSIGN_OR_RETURN(
       const std::vector<v1::Task> train,
       PlanTasks(*files, job.data(), {.split = Split::kTrain, .batch_size = batch_size}));
-  scale.train_tasks = train.size();
+  const TaskMix mix(train, job.data(), job.seed());
+  scale.train_tasks = mix.size();
+  scale.expected_rows = EstimateRows(job, *files, train);
+  CAPSTAN_ASSIGN_OR_RETURN(const LabelOrder order,
+                           SampleLabelOrder(*files, ReaderOptionsOf(job), mix));
   if (job.data().eval_size() > 0 || job.data().format() == v1::DATA_FORMAT_SYNTHETIC) {
     CAPSTAN_ASSIGN_OR_RETURN(
         const std::vector<v1::Task> eval,
         PlanTasks(*files, job.data(), {.split = Split::kEval, .batch_size = batch_size}));
     scale.eval_tasks = eval.size();
   }
-  return DescribeJob(job, scale);
+  JobDescription description = DescribeJob(job, scale);
+  std::string in_order = LabelOrderWarning(order, mix);
+  if (!in_order.empty()) description.warnings.push_back(std::move(in_order));
+  CAPSTAN_ASSIGN_OR_RETURN(std::string one_label, OneLabelWarning(*files, job.data(), order, mix));
+  if (!one_label.empty()) description.warnings.push_back(std::move(one_label));
+  if (std::string passed_over = FilesPassedOver(train); !passed_over.empty()) {
+    description.lines.push_back(std::move(passed_over));
+  }
+  return description;
 }
 
 ExitCode CheckConfig(const ConfigOptions& options) {
@@ -53,9 +82,9 @@ ExitCode CheckConfig(const ConfigOptions& options) {
     PrintRefusal(description.status());
     return kBadInput;
   }
-  for (const std::string& line : description->lines) std::printf("%s\n", line.c_str());
+  for (const std::string& line : description->lines) PrintLine(line);
   for (const std::string& warning : description->warnings) {
-    std::printf("warning: %s\n", warning.c_str());
+    PrintLine(absl::StrCat("warning: ", warning));
   }
   return kDone;
 }

@@ -1,6 +1,7 @@
 #include "cli/crew.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <iterator>
 #include <utility>
@@ -71,6 +72,7 @@ absl::Status Crew::StartChief() {
   Extend(chief_.argv, ChiefArguments(absl::StrCat(kLoopback, options_.chief_port)));
   if (options_.fresh) Extend(chief_.argv, {"--fresh"});
   if (!options_.from.empty()) Extend(chief_.argv, {"--from", options_.from});
+  if (options_.take_over) Extend(chief_.argv, {"--take-over"});
   return StartMember(chief_);
 }
 
@@ -172,6 +174,9 @@ std::vector<std::string> Crew::Stop(absl::Duration grace) {
       }
     }
   }
+  // Nobody listens there any more, and others may.
+  for (const Member* member : workers) unlink(folder_.Ports(member->name).c_str());
+  for (const Member* member : others) unlink(folder_.Ports(member->name).c_str());
   return killed;
 }
 

@@ -25,6 +25,7 @@ struct CrewOptions {
   std::vector<std::string> overrides;
   bool fresh = false;
   std::string from;
+  bool take_over = false;
   int shards = 1;
   int workers = 1;
   int chief_port = 0;       // 0: any free one.

@@ -14,6 +14,8 @@
 namespace capstan::cli {
 namespace {
 
+constexpr uint64_t kMostRows = uint64_t{1} << 39;  // As data.synthetic has.
+
 struct GenerateOptions {
   std::string folder;
   uint64_t rows = 1'000'000;
@@ -67,8 +69,11 @@ void AddData(CLI::App& app, Invocation& invocation) {
   CLI::App* generate = data->add_subcommand(
       "generate", "Write a click log with a known truth: train.csv and test.csv");
   generate->add_option("folder", options->folder, "Where to")->required()->type_name("FOLDER");
-  generate->add_option("--rows", options->rows, "Rows of train.csv")->capture_default_str();
-  generate->add_option("--eval-rows", options->eval_rows, "Rows of test.csv")
+  generate->add_option("--rows", options->rows, "Rows of train.csv")
+      ->check(CLI::Range(uint64_t{1}, kMostRows))
+      ->capture_default_str();
+  generate->add_option("--eval-rows", options->eval_rows, "Rows of test.csv; 0: none")
+      ->check(CLI::Range(uint64_t{0}, kMostRows))
       ->capture_default_str();
   generate->add_option("--seed", options->seed, "The same seed gives the same bytes")
       ->capture_default_str();

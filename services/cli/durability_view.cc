@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "cli/format.h"
+#include "cli/news.h"
 
 namespace capstan::cli {
 namespace {
@@ -25,6 +26,11 @@ std::string Checkpoint(const v1::CheckpointStatus& checkpoint) {
   if (checkpoint.delta()) absl::StrAppend(&line, "  delta");
   if (checkpoint.running()) absl::StrAppend(&line, "  another is being taken");
   return line;
+}
+
+// The last part of where it is, which names it.
+std::string NameOf(const std::string& checkpoint) {
+  return Printable(checkpoint.substr(checkpoint.find_last_of('/') + 1));
 }
 
 // "1,200 updates of rows, 30 rows, 25 % of the hot rows", these where there were any.
@@ -44,14 +50,13 @@ void Add(const v1::TableLoss& loss, v1::TableLoss& sum) {
 }
 
 void AddRecoveries(const v1::GetStatusReply& status, std::vector<std::string>& lines) {
-  if (status.losses().empty()) return;
+  const std::vector<v1::RecoveryLoss> recoveries = Recoveries(status);
+  if (recoveries.empty()) return;
   uint64_t examples = 0;
-  for (const v1::RecoveryLoss& loss : status.losses()) examples += loss.examples();
-  const v1::RecoveryLoss& last = *status.losses().rbegin();
-  const std::string times =
-      status.losses_size() == 1 ? "once" : absl::StrCat(status.losses_size(), " times");
-  lines.push_back(
-      absl::StrCat("recovered  ", times, "; ", Grouped(examples), " examples trained again"));
+  for (const v1::RecoveryLoss& loss : recoveries) examples += loss.examples();
+  const v1::RecoveryLoss& last = recoveries.back();
+  lines.push_back(absl::StrCat("recovered  ", Times(static_cast<int>(recoveries.size())), "; ",
+                               Grouped(examples), " examples trained again"));
   lines.push_back(absl::StrCat("           last in ", ShortSeconds(last.seconds()), ": ",
                                Printable(last.cause())));
   if (last.recovery() == v1::RECOVERY_PARTIAL) return;
@@ -108,6 +113,9 @@ std::vector<std::string> DurabilityLines(const v1::GetStatusReply& status, const
   if (!checkpoint.last_error().empty()) {
     lines.push_back(paint.Warn(absl::StrCat("           ", checkpoint.failures(), " failed, last: ",
                                             Printable(checkpoint.last_error()))));
+  }
+  if (!status.resumed_from().empty()) {
+    lines.push_back(absl::StrCat("went on    from checkpoint ", NameOf(status.resumed_from())));
   }
   std::vector<std::string> losses;
   AddRecoveries(status, losses);

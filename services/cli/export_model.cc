@@ -1,14 +1,18 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
-#include "capstan/base/version.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
 #include "cli/exported_model.h"
 #include "cli/safetensors.h"
+#include "cli/score_program.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace capstan::cli {
@@ -18,32 +22,43 @@ namespace {
 class PlacedFile {
  public:
   explicit PlacedFile(const std::string& path)
-      : path_(path), file_(std::fopen(path.c_str(), "w")) {}
+      : path_(path), file_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+    if (file_ < 0) error_ = errno;
+  }
   ~PlacedFile() {
-    if (file_ != nullptr) std::fclose(file_);
+    if (file_ >= 0) close(file_);
   }
   PlacedFile(const PlacedFile&) = delete;
   PlacedFile& operator=(const PlacedFile&) = delete;
 
   // What has gone wrong is told by Close.
   void Write(uint64_t at, const void* data, size_t bytes) {
-    if (file_ == nullptr || failed_) return;
-    failed_ = fseeko(file_, static_cast<off_t>(at), SEEK_SET) != 0 ||
-              std::fwrite(data, 1, bytes, file_) != bytes;
+    const char* from = static_cast<const char*>(data);
+    while (error_ == 0 && bytes > 0) {
+      const ssize_t written = pwrite(file_, from, bytes, static_cast<off_t>(at));
+      if (written < 0) {
+        if (errno != EINTR) error_ = errno;
+        continue;
+      }
+      from += written;
+      at += static_cast<uint64_t>(written);
+      bytes -= static_cast<size_t>(written);
+    }
   }
 
   absl::Status Close() {
-    if (file_ == nullptr) return absl::ErrnoToStatus(errno, path_);
-    const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
-    if (closed && !failed_) return absl::OkStatus();
-    return absl::ErrnoToStatus(errno, absl::StrCat("writing ", path_));
+    if (file_ >= 0 && close(std::exchange(file_, -1)) != 0 && error_ == 0) error_ = errno;
+    if (error_ == 0) return absl::OkStatus();
+    return absl::ErrnoToStatus(error_, absl::StrCat("writing ", path_));
   }
 
  private:
   const std::string path_;
-  std::FILE* file_;
-  bool failed_ = false;
+  int file_;
+  int error_ = 0;
 };
+
+constexpr size_t kMostRowsTogether = 4096;
 
 class Exporter {
  public:
@@ -53,27 +68,30 @@ class Exporter {
         job_(reader.manifest().job()),
         layout_(std::move(layout)),
         slots_of_tensors_(static_cast<size_t>(job_.tensors_size())),
-        rows_(static_cast<size_t>(job_.tables_size())),
+        sorted_keys_(static_cast<size_t>(job_.tables_size())),
         slot_counts_(static_cast<size_t>(job_.tables_size())) {}
 
   // Twice over the partitions: an array's place follows from the sizes of those before it.
   absl::StatusOr<Exported> Run() {
     CAPSTAN_RETURN_IF_ERROR(ForEachPartition([this](const PartitionStore& part) { Count(part); }));
+    for (std::vector<uint64_t>& keys : sorted_keys_) std::sort(keys.begin(), keys.end());
     Plan();
     const std::string header =
         SafetensorsHeader(tensors_, {{"format", "capstan-model-1"},
                                      {"job", job_.job()},
-                                     {"checkpoint", reader_.manifest().id()},
-                                     {"step", absl::StrCat(reader_.manifest().step())},
-                                     {"written_by", std::string(Version())}});
+                                     {"step", absl::StrCat(reader_.manifest().step())}});
     data_begin_ = header.size();
     PlacedFile file(absl::StrCat(options_.output, "/model.safetensors"));
     file.Write(0, header.data(), header.size());
+    for (size_t t = 0; t < sorted_keys_.size(); ++t) {
+      file.Write(PlaceOf(keys_[t]), sorted_keys_[t].data(),
+                 sorted_keys_[t].size() * sizeof(uint64_t));
+    }
     CAPSTAN_RETURN_IF_ERROR(
         ForEachPartition([&](const PartitionStore& part) { Write(part, file); }));
     CAPSTAN_RETURN_IF_ERROR(file.Close());
     Exported exported;
-    for (uint64_t rows : rows_) exported.rows += rows;
+    for (const std::vector<uint64_t>& keys : sorted_keys_) exported.rows += keys.size();
     exported.bytes = data_begin_ + (tensors_.empty() ? 0 : tensors_.back().end);
     return exported;
   }
@@ -91,7 +109,8 @@ class Exporter {
 
   void Count(const PartitionStore& part) {
     for (size_t t = 0; t < part.tables().size(); ++t) {
-      rows_[t] += part.tables()[t]->row_count();
+      part.tables()[t]->ForEachRow(
+          [&](const RowState& row) { sorted_keys_[t].push_back(row.key); });
       slot_counts_[t] = part.tables()[t]->slot_count();
     }
     for (const Block& block : part.blocks().blocks()) {
@@ -116,7 +135,7 @@ class Exporter {
     }
     for (int i = 0; i < job_.tables_size(); ++i) {
       const v1::TableSpec& table = job_.tables(i);
-      const uint64_t rows = rows_[static_cast<size_t>(i)];
+      const uint64_t rows = sorted_keys_[static_cast<size_t>(i)].size();
       keys_.push_back(Add(absl::StrCat(table.name(), ".keys"), "U64", {rows}));
       weights_.push_back(Add(absl::StrCat(table.name(), ".weights"), "F32", {rows, table.dim()}));
       if (options_.slots) {
@@ -125,7 +144,6 @@ class Exporter {
       }
     }
     PlaceTensors(tensors_);
-    written_rows_.assign(rows_.size(), 0);
     written_slots_.assign(slots_of_tensors_.size(), 0);
   }
 
@@ -138,23 +156,40 @@ class Exporter {
     }
   }
 
-  void WriteTable(const Table& table, size_t t, PlacedFile& file) {
-    std::vector<uint64_t> keys;
+  // Rows that follow each other in the order of all keys.
+  struct RowRun {
+    uint64_t first = 0;
+    uint64_t rows = 0;
     std::vector<float> weights;
     std::vector<float> slots;
+  };
+
+  // A partition's rows ascend, and so do their places.
+  void WriteTable(const Table& table, size_t t, PlacedFile& file) {
+    RowRun run;
+    auto at = sorted_keys_[t].begin();
     table.ForEachRow([&](const RowState& row) {
-      keys.push_back(row.key);
-      weights.insert(weights.end(), row.state.begin(), row.state.begin() + table.dim());
-      slots.insert(slots.end(), row.state.begin() + table.dim(), row.state.end());
+      at = std::lower_bound(at, sorted_keys_[t].end(), row.key);
+      const auto place = static_cast<uint64_t>(at - sorted_keys_[t].begin());
+      if (place != run.first + run.rows || run.rows == kMostRowsTogether) {
+        WriteRun(run, t, file);
+        run = {.first = place};
+      }
+      ++run.rows;
+      const auto weights_end = row.state.begin() + static_cast<ptrdiff_t>(table.dim());
+      run.weights.insert(run.weights.end(), row.state.begin(), weights_end);
+      run.slots.insert(run.slots.end(), weights_end, row.state.end());
     });
-    const uint64_t before = std::exchange(written_rows_[t], written_rows_[t] + keys.size());
-    file.Write(PlaceOf(keys_[t]) + before * sizeof(uint64_t), keys.data(),
-               keys.size() * sizeof(uint64_t));
-    file.Write(PlaceOf(weights_[t]) + before * table.dim() * sizeof(float), weights.data(),
-               weights.size() * sizeof(float));
+    WriteRun(run, t, file);
+  }
+
+  void WriteRun(const RowRun& run, size_t t, PlacedFile& file) {
+    if (run.rows == 0) return;
+    file.Write(PlaceOf(weights_[t]) + run.first * (run.weights.size() / run.rows) * sizeof(float),
+               run.weights.data(), run.weights.size() * sizeof(float));
     if (!options_.slots) return;
-    file.Write(PlaceOf(table_slots_[t]) + before * table.slot_count() * sizeof(float), slots.data(),
-               slots.size() * sizeof(float));
+    file.Write(PlaceOf(table_slots_[t]) + run.first * slot_counts_[t] * sizeof(float),
+               run.slots.data(), run.slots.size() * sizeof(float));
   }
 
   void WriteBlock(const Block& block, absl::Span<const float> state, PlacedFile& file) {
@@ -180,15 +215,24 @@ class Exporter {
   std::vector<size_t> tensor_slots_;
   std::vector<uint64_t> written_slots_;
   // By table of the job.
-  std::vector<uint64_t> rows_;
+  std::vector<std::vector<uint64_t>> sorted_keys_;
   std::vector<uint64_t> slot_counts_;
   std::vector<size_t> keys_;
   std::vector<size_t> weights_;
   std::vector<size_t> table_slots_;
-  std::vector<uint64_t> written_rows_;
 };
 
-absl::Status WriteJob(const v1::JobSpec& job, const std::string& path) {
+absl::Status WriteText(std::string_view text, const std::string& path) {
+  PlacedFile file(path);
+  file.Write(0, text.data(), text.size());
+  return file.Close();
+}
+
+// What says nothing of the model stays away: two runs of a job differ in it.
+absl::Status WriteJob(v1::JobSpec job, const std::string& path) {
+  job.clear_checkpoint();
+  job.clear_lease();
+  job.clear_recovery();
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
@@ -196,9 +240,7 @@ absl::Status WriteJob(const v1::JobSpec& job, const std::string& path) {
   if (!google::protobuf::util::MessageToJsonString(job, &text, options).ok()) {
     return absl::InternalError("the job cannot be written as JSON");
   }
-  PlacedFile file(path);
-  file.Write(0, text.data(), text.size());
-  return file.Close();
+  return WriteText(text, path);
 }
 
 }  // namespace
@@ -217,6 +259,10 @@ absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(const Exported exported,
                            Exporter(reader, options, std::move(layout)).Run());
   CAPSTAN_RETURN_IF_ERROR(WriteJob(job, absl::StrCat(options.output, "/job.json")));
+  if (options.python) {
+    CAPSTAN_RETURN_IF_ERROR(
+        WriteText(ScoreProgram(), absl::StrCat(options.output, "/", kScoreProgramName)));
+  }
   return exported;
 }
 

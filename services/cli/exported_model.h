@@ -1,8 +1,9 @@
 // A model outside of Capstan: a folder that holds model.safetensors and job.json.
 //
 // Of a tensor `w` the file holds "w" in its shape; of a table `t` "t.keys" (U64, [rows]) and
-// "t.weights" (F32, [rows, dim]), row i of the one belonging to row i of the other; with slots also
-// "w.slots" and "t.slots". job.json is the job with the model's layout, as protobuf's JSON.
+// "t.weights" (F32, [rows, dim]), row i of the one belonging to row i of the other, in ascending
+// order of keys; with slots also "w.slots" and "t.slots". job.json is the job with the model's
+// layout, as protobuf's JSON. Two exports of equal models of a job are equal, byte by byte.
 #ifndef CAPSTAN_CLI_EXPORTED_MODEL_H_
 #define CAPSTAN_CLI_EXPORTED_MODEL_H_
 
@@ -22,6 +23,7 @@ struct ExportOptions {
   std::string checkpoint;  // Its folder.
   std::string output;      // A folder of the file system; made if need be.
   bool slots = false;      // The optimizers' slots as well.
+  bool python = false;     // score.py as well: see score_program.h.
 };
 
 struct Exported {
@@ -29,8 +31,8 @@ struct Exported {
   uint64_t bytes = 0;
 };
 
-// Partition after partition, so a model may be larger than memory. Errors are CheckpointReader's,
-// or of the file system.
+// Partition after partition, so a model may be larger than memory; its keys may not. Errors are
+// CheckpointReader's, or of the file system.
 absl::StatusOr<Exported> ExportModel(const ExportOptions& options);
 
 // Whether the folder holds an exported model.

@@ -5,8 +5,10 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/v1/chief.pb.h"
+#include "cli/chief_client.h"
 #include "cli/crew.h"
 #include "cli/process.h"
 #include "cli/progress.h"
@@ -25,6 +27,11 @@ class Follower {
   // CANCELLED: shutdown. Any other error says why the crew cannot go on.
   absl::Status Follow();
 
+  // After Follow was cancelled: has the job saved, however long that takes, and shows how it goes.
+  // The checkpoint, or why there is none; FAILED_PRECONDITION also where nothing is at work that
+  // could be saved. The job may be over by then.
+  absl::StatusOr<std::string> Save();
+
   // After Follow: waits for the chief to end by itself, which it does soon after the job. Nothing
   // if it does not.
   std::optional<Ending> AwaitChief();
@@ -35,6 +42,9 @@ class Follower {
   bool worked() const { return worked_; }
 
  private:
+  // Asks the chief, and shows what it says.
+  void Look(ChiefClient& chief);
+
   Crew& crew_;
   const Shutdown& shutdown_;
   Terminal& terminal_;

@@ -107,6 +107,8 @@ std::string ShortDuration(absl::Duration duration) {
 
 std::string ShortSeconds(double seconds) { return ShortDuration(absl::Seconds(seconds)); }
 
+std::string Times(int count) { return count == 1 ? "once" : absl::StrCat(count, " times"); }
+
 std::string StepTime(double seconds) {
   if (!(seconds > 0) || !std::isfinite(seconds)) return "-";
   if (seconds < 0.9995e-3) return absl::StrFormat("%.0f us", seconds * 1e6);
@@ -161,6 +163,29 @@ std::string Printable(std::string_view text) {
     text.remove_prefix(character.size());
   }
   return printable;
+}
+
+std::string ShellWord(std::string_view text) {
+  constexpr std::string_view kHarmless =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=:,+-@%";
+  if (!text.empty() && text.find_first_not_of(kHarmless) == text.npos) return std::string(text);
+  std::string word = "'";
+  for (const char c : text) c == '\'' ? word += "'\\''" : word += c;
+  return word + "'";
+}
+
+std::vector<std::string> Wrapped(std::string_view text, size_t width) {
+  std::vector<std::string> lines;
+  const absl::string_view words(text.data(), text.size());
+  for (const absl::string_view word : absl::StrSplit(words, ' ', absl::SkipEmpty())) {
+    const size_t cells = Cells({word.data(), word.size()});
+    if (!lines.empty() && Cells(lines.back()) + 1 + cells <= width) {
+      absl::StrAppend(&lines.back(), " ", word);
+    } else {
+      lines.emplace_back(word);
+    }
+  }
+  return lines;
 }
 
 size_t Cells(std::string_view text) {

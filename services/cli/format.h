@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -25,6 +26,9 @@ std::string Bytes(double bytes);
 std::string ShortDuration(absl::Duration duration);
 std::string ShortSeconds(double seconds);
 
+// "once", "3 times"
+std::string Times(int count);
+
 // A step's time: "850 us", "12.3 ms", "2.10 s"; not positive: "-".
 std::string StepTime(double seconds);
 
@@ -38,6 +42,12 @@ std::string Sparkline(absl::Span<const double> values, int cells, bool unicode);
 // Text of others, safe to write to a terminal: control characters and bytes that are not UTF-8
 // become '?', and a line break becomes a space.
 std::string Printable(std::string_view text);
+
+// `text` as one word of a shell's command line: as it is, or in quotes.
+std::string ShellWord(std::string_view text);
+
+// The words of a text in lines of at most `width` cells; a longer word has a line of its own.
+std::vector<std::string> Wrapped(std::string_view text, size_t width);
 
 // Cells that a text takes on a terminal: its code points, without our own escape sequences.
 size_t Cells(std::string_view text);

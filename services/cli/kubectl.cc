@@ -1,23 +1,29 @@
 #include "cli/kubectl.h"
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <utility>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "capstan/base/status.h"
+#include "absl/time/clock.h"
 
 namespace capstan::cli {
 namespace {
 
 constexpr char kKubectl[] = "kubectl";
-constexpr size_t kMostOutput = 64 << 10;
+constexpr size_t kMostOutput = 16 << 20;  // Of the states of a thousand pods.
+constexpr int kCannotRun = 127;
+constexpr absl::Duration kEnd = absl::Seconds(1);
 
 std::vector<char*> Pointers(std::vector<std::string>& words) {
   std::vector<char*> pointers;
@@ -26,84 +32,162 @@ std::vector<char*> Pointers(std::vector<std::string>& words) {
   return pointers;
 }
 
-absl::Status NotRun(int error) {
-  if (error == ENOENT) {
-    return absl::NotFoundError(
-        "--kubernetes: there is no kubectl in PATH; install it, or ask with --chief host:port");
-  }
-  return absl::UnavailableError(absl::StrCat("kubectl cannot be run: ", std::strerror(error)));
+void Close(int& fd) {
+  if (fd >= 0) close(fd);
+  fd = -1;
 }
 
-std::vector<std::string> Words(const KubernetesJob& job, std::vector<std::string> more) {
-  std::vector<std::string> words = {kKubectl};
-  if (!job.kube_namespace.empty()) {
-    words.insert(words.end(), {"--namespace", job.kube_namespace});
-  }
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+// After fork: becomes kubectl, or ends with kCannotRun.
+[[noreturn]] void Become(char* const* words, int in, int out, int errors) {
+  setpgid(0, 0);  // Ctrl-C on the terminal is ours.
+  dup2(in, STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(errors, STDERR_FILENO);
+  execvp(kKubectl, words);
+  _exit(errno == ENOENT ? kCannotRun : kCannotRun - 1);
 }
 
-// What comes out of `fd` until its end, at most kMostOutput.
-std::string ReadAll(int fd) {
-  std::string output;
-  char buffer[4096];
-  ssize_t got = 0;
-  while ((got = read(fd, buffer, sizeof buffer)) > 0 || (got < 0 && errno == EINTR)) {
-    if (got > 0 && output.size() < kMostOutput) output.append(buffer, static_cast<size_t>(got));
+bool IsInPath() {
+  const char* path = getenv("PATH");
+  for (absl::string_view folder : absl::StrSplit(path == nullptr ? "" : path, ':')) {
+    if (access(absl::StrCat(folder, "/", kKubectl).c_str(), X_OK) == 0) return true;
   }
-  return output;
-}
-
-// Its standard output; what it says on standard error is shown as it is.
-absl::StatusOr<std::string> Output(std::vector<std::string> words) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return NotRun(errno);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
-  pid_t child = 0;
-  const int error =
-      posix_spawnp(&child, kKubectl, &files, nullptr, Pointers(words).data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  close(ends[1]);
-  const std::string output = error == 0 ? ReadAll(ends[0]) : "";
-  close(ends[0]);
-  if (error != 0) return NotRun(error);
-  int ending = 0;
-  while (waitpid(child, &ending, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(ending) && WEXITSTATUS(ending) == 0) return output;
-  return absl::UnavailableError("kubectl could not ask the cluster; it says why above");
-}
-
-// "statefulset.apps/ctr-chief"
-absl::StatusOr<std::string> FindChief(const KubernetesJob& job) {
-  CAPSTAN_ASSIGN_OR_RETURN(
-      const std::string output,
-      Output(Words(job, {"get", "statefulset", "--output=name",
-                         absl::StrCat("--selector=app.kubernetes.io/instance=", job.release,
-                                      ",app.kubernetes.io/component=chief")})));
-  const std::vector<std::string> found = absl::StrSplit(output, '\n', absl::SkipWhitespace());
-  if (!found.empty()) return found.front();
-  return absl::NotFoundError(
-      absl::StrCat("--kubernetes: there is no chief of a release ", job.release,
-                   job.kube_namespace.empty()
-                       ? " in the namespace of kubectl's context; --namespace names another"
-                       : absl::StrCat(" in the namespace ", job.kube_namespace),
-                   "; helm list shows them"));
+  return false;
 }
 
 }  // namespace
 
-absl::Status RunBesideChief(const KubernetesJob& job, const std::vector<std::string>& arguments) {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::string chief, FindChief(job));
-  std::vector<std::string> words = Words(job, {"exec"});
-  const bool terminal = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
-  if (terminal) words.insert(words.end(), {"--stdin", "--tty"});
-  words.insert(words.end(), {chief, "--container=chief", "--", "capstan"});
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  execvp(kKubectl, Pointers(words).data());
-  return NotRun(errno);
+absl::StatusOr<Kubectl> Kubectl::Start(const KubernetesJob& job, std::vector<std::string> words) {
+  if (!IsInPath()) {
+    return absl::NotFoundError(
+        "--kubernetes: there is no kubectl in PATH; install it, or ask with --chief host:port");
+  }
+  std::vector<std::string> all = {kKubectl};
+  if (!job.kube_namespace.empty()) all.insert(all.end(), {"--namespace", job.kube_namespace});
+  all.insert(all.end(), words.begin(), words.end());
+  const std::vector<char*> pointers = Pointers(all);
+  int in[2] = {-1, -1};
+  int out[2] = {-1, -1};
+  Kubectl kubectl;
+  kubectl.errors_ = memfd_create("kubectl", MFD_CLOEXEC);
+  if (kubectl.errors_ < 0 || pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) {
+    for (int* fd : {&in[0], &in[1], &out[0], &out[1]}) Close(*fd);
+    return absl::UnavailableError(absl::StrCat("kubectl cannot be run: ", std::strerror(errno)));
+  }
+  kubectl.input_ = in[1];
+  kubectl.output_ = out[0];
+  kubectl.pid_ = fork();
+  if (kubectl.pid_ == 0) Become(pointers.data(), in[0], out[1], kubectl.errors_);
+  Close(in[0]);
+  Close(out[1]);
+  if (kubectl.pid_ > 0) return kubectl;
+  return absl::UnavailableError(absl::StrCat("kubectl cannot be run: ", std::strerror(errno)));
+}
+
+Kubectl::Kubectl(Kubectl&& other) noexcept { *this = std::move(other); }
+
+Kubectl& Kubectl::operator=(Kubectl&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(ending_, other.ending_);
+  std::swap(input_, other.input_);
+  std::swap(output_, other.output_);
+  std::swap(errors_, other.errors_);
+  std::swap(at_end_, other.at_end_);
+  std::swap(read_, other.read_);
+  return *this;
+}
+
+// The end of its input is the end of what it runs in a pod, which must hear of it: a kubectl that
+// is killed at once does not always tell.
+Kubectl::~Kubectl() {
+  Close(input_);
+  const absl::Time deadline = absl::Now() + kEnd;
+  while (pid_ > 0 && !at_end_ && absl::Now() < deadline) {
+    read_.clear();
+    (void)Fill(deadline);
+  }
+  if (pid_ > 0) kill(pid_, SIGKILL);
+  Wait();
+  Close(output_);
+  Close(errors_);
+}
+
+int Kubectl::Wait() {
+  if (pid_ > 0) {
+    while (waitpid(pid_, &ending_, 0) < 0 && errno == EINTR) {
+    }
+  }
+  pid_ = -1;
+  return ending_;
+}
+
+bool Kubectl::Write(const std::string& text) {
+  struct sigaction ignore = {};
+  struct sigaction before = {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, &before);
+  const ssize_t written = write(input_, text.data(), text.size());
+  sigaction(SIGPIPE, &before, nullptr);
+  return written == static_cast<ssize_t>(text.size());
+}
+
+bool Kubectl::Fill(absl::Time deadline) {
+  while (!at_end_) {
+    const absl::Duration left = deadline - absl::Now();
+    pollfd poll_for = {.fd = output_, .events = POLLIN, .revents = 0};
+    const auto patience = std::max<int64_t>(0, absl::ToInt64Milliseconds(left));
+    const int ready = poll(&poll_for, 1, static_cast<int>(std::min<int64_t>(patience, 60000)));
+    if (ready < 0 && errno != EINTR) return false;
+    if (ready <= 0) {
+      if (absl::Now() >= deadline) return false;
+      continue;
+    }
+    char buffer[1 << 16];
+    const ssize_t got = read(output_, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0 || read_.size() > kMostOutput) {
+      at_end_ = true;
+      return false;
+    }
+    read_.append(buffer, static_cast<size_t>(got));
+    return true;
+  }
+  return false;
+}
+
+absl::StatusOr<std::string> Kubectl::ReadLine(absl::Duration timeout) {
+  const absl::Time deadline = absl::Now() + timeout;
+  size_t end = 0;
+  while ((end = read_.find('\n')) == read_.npos) {
+    if (Fill(deadline)) continue;
+    if (at_end_) return absl::OutOfRangeError("kubectl has ended");
+    return absl::DeadlineExceededError("no answer through kubectl yet");
+  }
+  std::string line = read_.substr(0, end);
+  read_.erase(0, end + 1);
+  return line;
+}
+
+absl::StatusOr<std::string> Kubectl::ReadAll(absl::Duration timeout) {
+  Close(input_);
+  const absl::Time deadline = absl::Now() + timeout;
+  while (Fill(deadline)) {
+  }
+  if (!at_end_) return absl::DeadlineExceededError("the cluster does not answer kubectl");
+  const int ending = Wait();
+  if (WIFEXITED(ending) && WEXITSTATUS(ending) == 0) return std::exchange(read_, "");
+  return absl::UnavailableError(absl::StrCat("kubectl cannot ask the cluster: ", Complaint()));
+}
+
+std::string Kubectl::Complaint() {
+  char buffer[4096];
+  const off_t size = lseek(errors_, 0, SEEK_END);
+  const off_t from = std::max<off_t>(0, size - static_cast<off_t>(sizeof buffer));
+  const ssize_t got = pread(errors_, buffer, sizeof buffer, from);
+  const std::vector<std::string> lines =
+      absl::StrSplit(absl::string_view(buffer, got > 0 ? static_cast<size_t>(got) : 0), '\n',
+                     absl::SkipWhitespace());
+  return lines.empty() ? "it does not say why" : lines.back();
 }
 
 }  // namespace capstan::cli

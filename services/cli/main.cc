@@ -10,6 +10,7 @@
 #include "capstan/security/tls.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/suggest.h"
 
 namespace {
 
@@ -30,6 +31,9 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);  // `capstan status | head` must not kill a training run.
   Invocation invocation;
   invocation.programs = OwnFolder();
+  // What is typed with its path is not in PATH, or another one is.
+  const std::string typed = argc > 0 ? argv[0] : "";
+  if (typed.find('/') != typed.npos) invocation.program = typed;
   CLI::App app("Capstan: a parameter server that lives on Kubernetes.", "capstan");
   app.set_version_flag("--version", capstan::VersionLine("cli"));
   app.footer(
@@ -57,7 +61,11 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // --help and --version arrive here as well, with 0.
-    return app.exit(error) == 0 ? ExitCode::kDone : ExitCode::kBadInput;
+    const std::string suggestion =
+        error.get_exit_code() == 0 ? "" : capstan::cli::Suggestion(app, {argv + 1, argv + argc});
+    if (suggestion.empty()) return app.exit(error) == 0 ? ExitCode::kDone : ExitCode::kBadInput;
+    capstan::cli::PrintError(suggestion);
+    return ExitCode::kBadInput;
   }
   if (const absl::Status used = capstan::UseTls(tls); !used.ok()) {
     return capstan::cli::ReportEnd(used);

@@ -1,11 +1,21 @@
 #include <cstdio>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "cli/command.h"
+#include "cli/format.h"
+#include "cli/stored_job.h"
 
 namespace capstan::cli {
 
+void PrintLine(const std::string& line) { std::printf("%s\n", Printable(line).c_str()); }
+
 void PrintError(const std::string& message) {
-  std::fprintf(stderr, "capstan: %s\n", message.c_str());
+  const char* prefix = "capstan: ";
+  for (const absl::string_view line : absl::StrSplit(message, '\n')) {
+    std::fprintf(stderr, "%s%s\n", prefix, Printable(std::string(line)).c_str());
+    prefix = "";
+  }
 }
 
 ExitCode ReportEnd(const absl::Status& status) {
@@ -16,8 +26,16 @@ ExitCode ReportEnd(const absl::Status& status) {
   return input ? kBadInput : kFailed;
 }
 
+absl::StatusOr<std::string> FindModel(const std::string& uri) {
+  absl::StatusOr<std::string> model = ModelIn(uri);
+  if (model.ok() && *model != uri) PrintError(absl::StrCat("taking the model ", *model));
+  return model;
+}
+
 void PrintRefusal(const absl::Status& refusal) {
-  std::fprintf(stderr, "%s\n", std::string(refusal.message()).c_str());
+  for (const absl::string_view line : absl::StrSplit(refusal.message(), '\n')) {
+    std::fprintf(stderr, "%s\n", Printable(std::string(line)).c_str());
+  }
 }
 
 }  // namespace capstan::cli

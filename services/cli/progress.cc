@@ -1,5 +1,6 @@
 #include "cli/progress.h"
 
+#include "cli/news.h"
 #include "cli/status_view.h"
 
 namespace capstan::cli {
@@ -15,21 +16,32 @@ void Thin(std::vector<double>& values) {
 }  // namespace
 
 void Progress::Show(const v1::GetStatusReply& status, absl::Time now) {
-  if (status.examples() > examples_) {
+  if (status.examples() > examples_ && status.loss() != 0) {
     examples_ = status.examples();
     losses_.push_back(status.loss());
     if (losses_.size() > kMaxLosses) Thin(losses_);
   }
   if (terminal_.live()) return terminal_.Draw(Screen(status));
+  SayNews(status);
   if (now < next_line_) return;
   next_line_ = now + kLinePeriod;
   terminal_.Say(RenderLine(status));
 }
 
 void Progress::ShowLast(const v1::GetStatusReply& status) {
-  if (!terminal_.live()) return terminal_.Say(RenderLine(status));
+  if (!terminal_.live()) {
+    SayNews(status);
+    return terminal_.Say(RenderLine(status));
+  }
   terminal_.Draw(Screen(status));
   terminal_.Keep();
+}
+
+// What had happened before the first look is no news; what is so still is.
+void Progress::SayNews(const v1::GetStatusReply& status) {
+  if (!before_) *before_.emplace().mutable_losses() = status.losses();
+  for (const std::string& line : News(*before_, status)) terminal_.Say(line);
+  before_ = status;
 }
 
 std::vector<std::string> Progress::Screen(const v1::GetStatusReply& status) const {

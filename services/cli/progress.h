@@ -1,7 +1,9 @@
-// Shows how a job goes, as it goes: in place on a terminal, otherwise as a line every few seconds.
+// Shows how a job goes, as it goes: in place on a terminal, otherwise as a line
+// every few seconds and one for what has happened since.
 #ifndef CAPSTAN_CLI_PROGRESS_H_
 #define CAPSTAN_CLI_PROGRESS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,9 +28,11 @@ class Progress {
   void ShowLast(const v1::GetStatusReply& status);
 
  private:
+  void SayNews(const v1::GetStatusReply& status);
   std::vector<std::string> Screen(const v1::GetStatusReply& status) const;
 
   Terminal& terminal_;
+  std::optional<v1::GetStatusReply> before_;
   std::vector<double> losses_;
   uint64_t examples_ = 0;  // When the last loss was noted.
   absl::Time next_line_ = absl::InfinitePast();

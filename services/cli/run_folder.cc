@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kJobNote[] = "job-folder";
 constexpr std::streamoff kTailBytes = 64 << 10;  // Of a log, however long it is.
 
 // kRunsFolder/<job>-<time>, with a count behind it where two begin in one second.
@@ -48,7 +50,42 @@ absl::StatusOr<RunFolder> RunFolder::Make(const std::string& path, const std::st
     fs::remove(latest, error);
     fs::create_directory_symlink(folder.filename(), latest, error);
   }
-  return RunFolder(folder.string());
+  return RunFolder(folder.string(), path.empty() ? (folder.parent_path() / "jobs").string()
+                                                 : (folder / "model").string());
+}
+
+absl::Status RunFolder::NoteJob(const std::string& job_folder) const {
+  std::ofstream file(path_ + "/" + kJobNote, std::ios::trunc);
+  file << job_folder << "\n" << std::flush;
+  if (file) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("run folder ", path_, ": cannot be written to"));
+}
+
+std::string JobOfLastRun() {
+  std::ifstream file(fs::path(kRunsFolder) / "latest" / kJobNote);
+  std::string folder;
+  std::getline(file, folder);
+  return folder;
+}
+
+std::string JobFolder(const std::string& uri, const std::string& job) {
+  return absl::StrCat(absl::StripSuffix(uri, "/"), "/", job);
+}
+
+std::string LastError(const std::vector<std::string>& lines) {
+  std::string error;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    // "<time> error <role> <message>", see capstan/base/log.h.
+    const std::vector<std::string> words = absl::StrSplit(*line, absl::MaxSplits(' ', 3));
+    const bool tells = words.size() == 4 && words[1] == "error";
+    if (!tells && !error.empty()) break;
+    if (!tells) continue;
+    // What follows upon a colon belongs to it.
+    const bool head = words[3].ends_with(':');
+    if (error.empty() || head) error = absl::StrCat(words[3], error.empty() ? "" : " ", error);
+    if (head) break;
+  }
+  return error;
 }
 
 std::vector<std::string> LastLines(const std::string& path, int lines) {

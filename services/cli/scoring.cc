@@ -26,29 +26,41 @@ std::vector<double> Softmax(std::span<const float> logits) {
   return shares;
 }
 
+// Files are read in place of the data for evaluation. Those of a job on the built-in click log are
+// as `capstan data generate` writes it: a label, and behind it all columns.
+void ReadInstead(const std::vector<std::string>& files, v1::DataSpec& data) {
+  data.clear_eval();
+  for (const std::string& file : files) data.add_eval(file);
+  if (data.format() != v1::DATA_FORMAT_SYNTHETIC) return;
+  data.set_format(v1::DATA_FORMAT_CSV);
+  data.set_columns(data.fields() + 1);
+  for (uint32_t column = 1; column <= data.fields(); ++column) {
+    data.add_categorical()->set_column(column);
+  }
+}
+
 }  // namespace
 
 absl::Status ScoreFiles(
     FinishedModel& model, const ScoringOptions& options,
     absl::FunctionRef<absl::Status(const Batch&, std::span<const float> logits)> visit) {
   v1::JobSpec job = model.job();
-  if (!options.files.empty()) {
-    job.mutable_data()->clear_eval();
-    for (const std::string& file : options.files) job.mutable_data()->add_eval(file);
-  }
+  if (!options.files.empty()) ReadInstead(options.files, *job.mutable_data());
   const std::unique_ptr<const Source> source = NewDataFiles();
   CAPSTAN_ASSIGN_OR_RETURN(
       const std::vector<v1::Task> tasks,
       PlanTasks(*source, job.data(),
                 {.split = Split::kEval, .batch_size = job.train().batch_size()}));
-  BadRecords bad_records(options.max_bad_records);
+  capstan::BadRecords bad_records(options.max_bad_records);
+  job.mutable_data()->set_max_bad_records(options.max_bad_records);
   ReaderOptions reading = ReaderOptionsOf(job);
   reading.labels = options.labels;
-  TaskReader reader(std::move(reading), *source, bad_records);
+  TaskReader reader(std::move(reading), *source);
   Batch batch;
   for (const v1::Task& task : tasks) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedTask> loaded,
                              reader.Read({.task = task, .evaluation = true}));
+    CAPSTAN_RETURN_IF_ERROR(bad_records.Add(loaded->bad_records()));
     for (uint64_t k = 0; k < loaded->batch_count(); ++k) {
       loaded->ReadBatch(k, batch);
       CAPSTAN_RETURN_IF_ERROR(visit(batch, model.Logits(batch)));
@@ -71,14 +83,16 @@ absl::StatusOr<v1::EvaluationResult> Evaluate(FinishedModel& model, const Scorin
   return sums;
 }
 
-std::string ScoreText(v1::Loss loss, std::span<const float> logits) {
+std::string ScoreText(const v1::JobSpec& job, std::span<const float> logits) {
+  const v1::Loss loss = job.model().loss();
   if (loss == v1::LOSS_SOFTMAX) {
     return absl::StrJoin(Softmax(logits), ",", [](std::string* out, double share) {
       absl::StrAppendFormat(out, "%.6f", share);
     });
   }
   const double logit = logits[0];
-  return absl::StrFormat("%.6f", loss == v1::LOSS_LOGISTIC ? 1 / (1 + std::exp(-logit)) : logit);
+  return absl::StrFormat("%.6f", loss == v1::LOSS_LOGISTIC ? 1 / (1 + std::exp(-logit))
+                                                           : InLabelUnit(job.data(), logit));
 }
 
 }  // namespace capstan::cli

@@ -32,8 +32,8 @@ absl::Status ScoreFiles(
 absl::StatusOr<v1::EvaluationResult> Evaluate(FinishedModel& model, const ScoringOptions& options);
 
 // What a record's logits mean, as text: the probability (logistic), those of all classes with
-// commas between them (softmax), the value (squared).
-std::string ScoreText(v1::Loss loss, std::span<const float> logits);
+// commas between them (softmax), the value in the label's own unit (squared).
+std::string ScoreText(const v1::JobSpec& job, std::span<const float> logits);
 
 }  // namespace capstan::cli
 

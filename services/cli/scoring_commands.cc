@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/model/metrics.h"
+#include "capstan/model/oddness.h"
 #include "cli/command.h"
 #include "cli/format.h"
 #include "cli/scoring.h"
@@ -21,15 +22,22 @@ struct ScoringCommandOptions {
   std::string output;
 };
 
+absl::StatusOr<FinishedModel> LoadModel(const std::string& uri) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string model, FindModel(uri));
+  return FinishedModel::Load(model);
+}
+
 absl::Status RunEvaluate(const ScoringCommandOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, FinishedModel::Load(options.model));
+  CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, LoadModel(options.model));
   CAPSTAN_ASSIGN_OR_RETURN(const v1::EvaluationResult sums, Evaluate(model, options.scoring));
   v1::Evaluation evaluation;
-  for (const auto& [name, value] : MetricsOf(model.job().model().loss(), sums)) {
+  for (const auto& [name, value] :
+       MetricsOf(model.job().model().loss(), sums, LabelUnit(model.job().data()))) {
     (*evaluation.mutable_metrics())[name] = value;
   }
-  std::printf("%s examples  %s\n", Grouped(sums.examples()).c_str(),
-              RenderMetrics(evaluation).c_str());
+  PrintLine(absl::StrCat(Grouped(sums.examples()), " examples  ", RenderMetrics(evaluation)));
+  const std::string odd = OddEvaluation(model.job().model(), evaluation);
+  if (!odd.empty()) PrintError(absl::StrCat("warning: ", odd));
   return absl::OkStatus();
 }
 
@@ -40,16 +48,16 @@ absl::Status WriteError() {
 }
 
 absl::Status RunPredict(const ScoringCommandOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, FinishedModel::Load(options.model));
+  CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, LoadModel(options.model));
   std::FILE* output = options.output.empty() ? stdout : std::fopen(options.output.c_str(), "w");
   if (output == nullptr) return absl::ErrnoToStatus(errno, options.output);
   const size_t outputs = model.job().model().outputs();
   absl::Status status =
       ScoreFiles(model, options.scoring, [&](const Batch& batch, std::span<const float> logits) {
         for (size_t i = 0; i < batch.examples(); ++i) {
-          const std::string text =
-              ScoreText(model.job().model().loss(), logits.subspan(i * outputs, outputs));
-          if (std::fprintf(output, "%s\n", text.c_str()) < 0) return WriteError();
+          const std::string text = ScoreText(model.job(), logits.subspan(i * outputs, outputs));
+          const bool ok = std::fprintf(output, "%s\n", text.c_str()) >= 0;  // Numbers: Printable.
+          if (!ok) return WriteError();
         }
         return absl::OkStatus();
       });
@@ -64,7 +72,7 @@ using ScoringAction = absl::Status (*)(const ScoringCommandOptions&);
 std::shared_ptr<ScoringCommandOptions> AddCommon(CLI::App& command, Invocation& invocation,
                                                  ScoringAction action) {
   auto options = std::make_shared<ScoringCommandOptions>();
-  command.add_option("model", options->model, "Folder of a checkpoint")
+  command.add_option("model", options->model, "Folder of a checkpoint, a job or an exported model")
       ->required()
       ->type_name("FOLDER");
   command

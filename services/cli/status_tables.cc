@@ -71,15 +71,16 @@ std::vector<std::string> WorkerTable(const v1::GetStatusReply& status, int rows,
 
 std::vector<std::string> ShardTable(const v1::GetStatusReply& status, int rows,
                                     const Paint& paint) {
-  TextTable table({"shard", "state", ">pushes/s", ">pulls/s", ">rows", ">memory", ">dropped"});
+  TextTable table(
+      {"shard", "state", ">pushes/s", ">pulls/s", ">rows", ">memory", ">dropped", ">refused"});
   const int shown = std::min(rows, status.shards_size());
   for (int i = 0; i < shown; ++i) {
     const v1::ShardStatus& shard = status.shards(i);
-    table.AddRow(
-        {absl::StrCat("ps-", shard.index()), StateCell(shard.state(), paint),
-         Short(shard.pushes_per_second()), Short(shard.pulls_per_second()),
-         Grouped(shard.report().rows()), Bytes(shard.report().parameter_bytes()),
-         Grouped(shard.report().gradients_dropped() + shard.report().gradients_refused())});
+    table.AddRow({absl::StrCat("ps-", shard.index()), StateCell(shard.state(), paint),
+                  Short(shard.pushes_per_second()), Short(shard.pulls_per_second()),
+                  Grouped(shard.report().rows()), Bytes(shard.report().parameter_bytes()),
+                  Grouped(shard.report().gradients_dropped()),
+                  Grouped(shard.report().gradients_refused())});
   }
   std::vector<std::string> lines = table.Lines();
   lines[0] = paint.Dim(lines[0]);

@@ -1,20 +1,25 @@
 #include "cli/status_view.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "capstan/consistency/staleness.h"
 #include "cli/durability_view.h"
 #include "cli/format.h"
+#include "cli/news.h"
 #include "cli/paint.h"
 #include "cli/status_tables.h"
 
 namespace capstan::cli {
 namespace {
 
+constexpr size_t kLabelCells = 11;
 constexpr int kSparklineCells = 24;
 constexpr int kEvaluationCells = 12;
 constexpr int kMetricsWhileRunning = 2;
@@ -34,8 +39,43 @@ std::string Examples(const v1::GetStatusReply& status) {
   return absl::StrCat(done, " of ", Grouped(status.examples_expected()));
 }
 
+// No report of a batch has come yet, or none since a new chief.
+std::string LossText(const v1::GetStatusReply& status) {
+  return status.loss() == 0 ? "not known yet" : absl::StrFormat("%.4f", status.loss());
+}
+
+// A text behind its label, in as many lines as it takes; an empty one takes none.
+std::vector<std::string> Labelled(absl::string_view label, const std::string& text, int width) {
+  std::vector<std::string> lines = Wrapped(text, width);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::string start(i == 0 ? label : "");
+    start.resize(kLabelCells, ' ');
+    lines[i].insert(0, start);
+  }
+  return lines;
+}
+
+// Where gradients are judged by their rows: how often a row itself was updated meanwhile.
+std::string RowStaleness(const v1::GetStatusReply& status) {
+  std::array<uint64_t, kStalenessBuckets> counts{};
+  uint64_t max = 0;
+  bool any = false;
+  for (const v1::ShardStatus& shard : status.shards()) {
+    const v1::ShardReport& report = shard.report();
+    max = std::max(max, report.max_row_staleness());
+    any = any || report.row_staleness_counts_size() > 0;
+    const size_t buckets =
+        std::min(static_cast<size_t>(report.row_staleness_counts_size()), kStalenessBuckets);
+    for (size_t i = 0; i < buckets; ++i) {
+      counts[i] += report.row_staleness_counts(static_cast<int>(i));
+    }
+  }
+  return any ? absl::StrCat("; of rows median ", StalenessMedian(counts), ", max ", max) : "";
+}
+
 std::string Staleness(const v1::GetStatusReply& status) {
-  return absl::StrCat("median ", status.staleness_median(), ", max ", status.staleness_max());
+  return absl::StrCat("median ", status.staleness_median(), ", max ", status.staleness_max(),
+                      RowStaleness(status));
 }
 
 std::string Title(const v1::GetStatusReply& status, const Paint& paint) {
@@ -68,6 +108,7 @@ std::vector<std::string> Facts(const v1::GetStatusReply& status, absl::Span<cons
                                const ViewOptions& options) {
   const Paint paint(options.color);
   const int bar = std::clamp(options.width - 34, 10, 50);
+  const int text_width = std::max(20, options.width - static_cast<int>(kLabelCells));
   std::vector<std::string> lines = {
       Title(status, paint),
       absl::StrCat(Bar(status.progress(), bar, options.unicode), "  ", Percent(status.progress()),
@@ -75,23 +116,23 @@ std::vector<std::string> Facts(const v1::GetStatusReply& status, absl::Span<cons
       "",
       absl::StrCat("examples   ", Examples(status), "  ", Rate(status.examples_per_second())),
       absl::StrCat("step       ", Grouped(status.global_step())),
-      absl::StrCat("loss       ", absl::StrFormat("%.4f", status.loss()), "  ",
+      absl::StrCat("loss       ", LossText(status), "  ",
                    Sparkline(losses, kSparklineCells, options.unicode))};
   if (LastEvaluation(status) != nullptr) {
     lines.push_back(absl::StrCat("held out   ", HeldOut(status, options.unicode)));
   }
-  lines.push_back(absl::StrCat("staleness  ", Staleness(status)));
+  if (!status.shards().empty()) {
+    lines.push_back(absl::StrCat("staleness  ", Staleness(status)));
+  }
   for (std::string& line : DurabilityLines(status, paint)) lines.push_back(std::move(line));
-  if (status.bad_records() > 0) {
-    std::string line = absl::StrCat("bad        ", Grouped(status.bad_records()), " records");
-    if (status.bad_record_examples_size() > 0) {
-      absl::StrAppend(&line, ", first ", Printable(status.bad_record_examples(0)));
+  const auto say = [&](absl::string_view label, const std::string& text, bool bad = false) {
+    for (std::string& line : Labelled(label, text, text_width)) {
+      lines.push_back(bad ? paint.Bad(line) : paint.Warn(line));
     }
-    lines.push_back(paint.Warn(line));
-  }
-  if (!status.reason().empty()) {
-    lines.push_back(paint.Bad(absl::StrCat("because    ", Printable(status.reason()))));
-  }
+  };
+  say("bad data", BadRecords(status));
+  for (const std::string& warning : status.warnings()) say("warning", Printable(warning));
+  say("because", Printable(status.reason()), /*bad=*/true);
   return lines;
 }
 
@@ -148,18 +189,26 @@ std::string RenderLine(const v1::GetStatusReply& status) {
       absl::StrCat(ShortSeconds(status.elapsed_seconds()), " ", StateName(status.state()), " ",
                    Percent(status.progress()), ", ETA ", Eta(status)),
       absl::StrCat(Examples(status), " examples, ", Rate(status.examples_per_second())),
-      absl::StrFormat("loss %.4f", status.loss())};
+      absl::StrCat("loss ", LossText(status))};
   if (LastEvaluation(status) != nullptr) {
     parts.push_back(RenderMetrics(*LastEvaluation(status), kMetricsWhileRunning));
   }
   parts.push_back(absl::StrCat("staleness ", Staleness(status)));
   if (status.workers_size() > 0) parts.push_back(WorkersInLine(status));
   if (status.shards_size() > 0) parts.push_back(ShardsInLine(status));
+  if (const int times = static_cast<int>(Recoveries(status).size()); times > 0) {
+    parts.push_back(absl::StrCat("recovered ", Times(times)));
+  }
+  if (const std::string lost = GradientLosses(status); !lost.empty()) parts.push_back(lost);
   if (status.bad_records() > 0) {
     parts.push_back(absl::StrCat(Grouped(status.bad_records()), " bad records"));
   }
   if (!status.waiting_for().empty()) {
     parts.push_back(absl::StrCat("waits for ", Printable(status.waiting_for())));
+  }
+  if (const v1::CheckpointStatus& checkpoint = status.checkpoint();
+      !checkpoint.last_error().empty() && status.waiting_for().empty()) {
+    parts.push_back(absl::StrCat("not saved: ", Printable(checkpoint.last_error())));
   }
   if (!status.job_change().empty()) parts.push_back("the job file has changed; see status");
   if (!status.reason().empty()) parts.push_back(Printable(status.reason()));

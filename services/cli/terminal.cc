@@ -56,8 +56,7 @@ ViewOptions Terminal::view() const {
 }
 
 void Terminal::Draw(const std::vector<std::string>& lines) {
-  std::string frame;
-  if (!drawn_.empty()) absl::StrAppend(&frame, "\x1b[", drawn_.size(), "A\r");
+  std::string frame = Back();
   for (const std::string& line : lines) absl::StrAppend(&frame, line, "\x1b[K\n");
   absl::StrAppend(&frame, "\x1b[J");
   Write(frame);
@@ -66,10 +65,21 @@ void Terminal::Draw(const std::vector<std::string>& lines) {
 
 void Terminal::Say(const std::string& line) {
   if (drawn_.empty()) return Write(line + "\n");
-  Write(absl::StrCat("\x1b[", drawn_.size(), "A\r\x1b[J", line, "\n"));
+  Write(absl::StrCat(Back(), "\x1b[J", line, "\n"));
   std::vector<std::string> lines;
   lines.swap(drawn_);
   Draw(lines);
+}
+
+// Where the window has another size by now, terminals disagree on where the old lines are: the
+// screen is begun anew.
+std::string Terminal::Back() {
+  const ViewOptions now = view();
+  const bool resized = now.width != width_ || now.height != height_;
+  width_ = now.width;
+  height_ = now.height;
+  if (drawn_.empty()) return "";
+  return resized ? "\x1b[H\x1b[2J" : absl::StrCat("\x1b[", drawn_.size(), "A\r");
 }
 
 void Terminal::Keep() { drawn_.clear(); }

@@ -33,6 +33,8 @@ class Terminal {
   void Keep();
 
  private:
+  // Back to where what is drawn begins.
+  std::string Back();
   void Write(std::string_view text);
 
   const int fd_;
@@ -40,6 +42,8 @@ class Terminal {
   const bool color_;
   const bool unicode_;
   std::vector<std::string> drawn_;
+  int width_ = 0;  // When it was drawn.
+  int height_ = 0;
 };
 
 }  // namespace capstan::cli

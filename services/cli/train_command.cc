@@ -20,14 +20,16 @@ void AddTrain(CLI::App& app, Invocation& invocation) {
       ->allow_extra_args(false);
   train
       ->add_option("--run-dir", options->run_folder,
-                   "Folder of logs, ports and model; default: "
-                   "a new one in capstan-runs/")
+                   "Folder of logs and ports, and of a job without checkpoint.uri; default: "
+                   "a new one in capstan-runs/, such a job in capstan-runs/jobs/")
       ->type_name("FOLDER");
   train->add_option("--chief-port", options->chief_port, "Port of the chief; 0: any free one")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   train->add_flag("--fresh", options->fresh,
                   "Start over, though checkpoint.uri holds this job; what it holds is kept");
+  train->add_flag("--take-over", options->take_over,
+                  "Take the job from whoever is training it, which ends that training");
   train
       ->add_option("--from", options->from,
                    "Begin with the parameters of another job's checkpoint: its folder")
@@ -39,10 +41,12 @@ void AddTrain(CLI::App& app, Invocation& invocation) {
       "Example:\n"
       "  capstan train deploy/examples/quickstart.yaml --shards 2 --workers 3 \\\n"
       "    --set train.epochs=2\n\n"
-      "Ctrl-C stops all processes in good order; a second one at once.");
+      "Ctrl-C saves the job, stops all processes and says how to go on; a second one ends at "
+      "once.");
   train->callback([options, &invocation] {
-    invocation.run = [options, programs = invocation.programs] {
-      options->programs = programs;
+    invocation.run = [options, &invocation] {
+      options->programs = invocation.programs;
+      options->program = invocation.program;
       return Train(*options);
     };
   });

@@ -12,8 +12,10 @@
 #include "cli/command.h"
 #include "cli/crew.h"
 #include "cli/follower.h"
+#include "cli/format.h"
 #include "cli/last_words.h"
 #include "cli/run_folder.h"
+#include "cli/status_view.h"
 #include "cli/terminal.h"
 
 namespace capstan::cli {
@@ -34,6 +36,8 @@ absl::StatusOr<Plan> MakePlan(const TrainOptions& options) {
       LoadJob(options.job, {.overrides = options.overrides,
                             .default_lanes = static_cast<uint32_t>(options.workers)}));
   CAPSTAN_ASSIGN_OR_RETURN(RunFolder folder, RunFolder::Make(options.run_folder, job.job()));
+  const std::string uri = job.checkpoint().uri().empty() ? folder.jobs() : job.checkpoint().uri();
+  CAPSTAN_RETURN_IF_ERROR(folder.NoteJob(JobFolder(uri, job.job())));
   return Plan{.job = std::move(job), .folder = std::move(folder)};
 }
 
@@ -41,7 +45,7 @@ absl::StatusOr<Plan> MakePlan(const TrainOptions& options) {
 std::vector<std::string> OverridesOf(const TrainOptions& options, const Plan& plan) {
   std::vector<std::string> overrides = options.overrides;
   if (plan.job.checkpoint().uri().empty()) {
-    overrides.push_back(absl::StrCat("checkpoint.uri=", plan.folder.Model()));
+    overrides.push_back(absl::StrCat("checkpoint.uri=", plan.folder.jobs()));
   }
   const v1::UpdatePolicy& dense = plan.job.dense_update();
   if (dense.kind() == v1::POLICY_KIND_SYNC) {
@@ -60,15 +64,24 @@ CrewOptions CrewOptionsOf(const TrainOptions& options, const Plan& plan) {
           .overrides = OverridesOf(options, plan),
           .fresh = options.fresh,
           .from = options.from,
+          .take_over = options.take_over,
           .shards = options.shards,
           .workers = options.workers,
           .chief_port = options.chief_port,
           .keep_going = options.keep_going};
 }
 
-void PrintFailure(const std::string& reason, const std::string& log) {
-  PrintError(reason);
+// The reason first, in a line. What the process has logged as its last error says more than how it
+// ended; where it has logged none, the last lines of its log have to do.
+void PrintFailure(const std::string& job, const std::string& what, const std::string& log) {
   const std::vector<std::string> lines = LastLines(log, kLogLines);
+  const std::string error = LastError(lines);
+  if (!error.empty()) {
+    PrintError(absl::StrCat(job, " failed: ", error));
+    PrintError(absl::StrCat("(", what, "; its log is ", log, ")"));
+    return;
+  }
+  PrintError(absl::StrCat(job, " failed: ", what));
   if (lines.empty()) return;
   PrintError(absl::StrCat("the last lines of ", log, ":"));
   for (const std::string& line : lines) PrintError(absl::StrCat("  ", line));
@@ -89,25 +102,52 @@ ExitCode CodeOf(const v1::GetStatusReply& status, const std::optional<Ending>& c
   return chief->exit_code == kBadInput ? kBadInput : kFailed;
 }
 
+LastWordsOptions WordsOf(const TrainOptions& options, const Plan& plan, const Follower& follower) {
+  return {.program = options.program,
+          .job_file = options.job,
+          .shards = options.shards,
+          .workers = options.workers,
+          .epochs = plan.job.train().epochs(),
+          .worked = follower.worked(),
+          .overrides = options.overrides,
+          .run_folder = options.run_folder};
+}
+
 // The job is over.
 ExitCode Conclude(const TrainOptions& options, const Plan& plan, Follower& follower, Crew& crew,
                   Terminal& terminal) {
   const ExitCode code = CodeOf(follower.status(), follower.AwaitChief());
   StopCrew(crew, terminal);
   if (code == kDone) {
-    const LastWordsOptions words{.job_file = options.job,
-                                 .shards = options.shards,
-                                 .workers = options.workers,
-                                 .epochs = plan.job.train().epochs(),
-                                 .worked = follower.worked()};
+    const LastWordsOptions words = WordsOf(options, plan, follower);
     for (const std::string& line : LastWords(follower.status(), words)) terminal.Say(line);
     return kDone;
   }
   const std::string& reason = follower.status().reason();
-  PrintFailure(absl::StrCat(plan.job.job(), " failed: ",
-                            reason.empty() ? "the chief ended before the job did" : reason),
-               plan.folder.Log("chief"));
+  const std::string log = plan.folder.Log("chief");
+  if (reason.empty()) {
+    PrintFailure(plan.job.job(), "the chief ended before the job did", log);
+    return code;
+  }
+  PrintError(absl::StrCat(plan.job.job(), " failed: ", Printable(reason)));
+  PrintError(absl::StrCat("(the chief's log is ", log, ")"));
   return code;
+}
+
+// Somebody wants it to end before its time: nothing of it is lost by that.
+ExitCode SaveAndStop(const TrainOptions& options, const Plan& plan, Follower& follower, Crew& crew,
+                     Terminal& terminal) {
+  terminal.Keep();
+  terminal.Say("stopping: the job is saved first; Ctrl-C again ends at once");
+  const absl::StatusOr<std::string> saved = follower.Save();
+  if (IsOver(follower.status())) return Conclude(options, plan, follower, crew, terminal);
+  terminal.Keep();
+  terminal.Say("stopping all processes");
+  StopCrew(crew, terminal);
+  const LastWordsOptions words = WordsOf(options, plan, follower);
+  for (const std::string& line : StopWords(follower.status(), saved, words)) terminal.Say(line);
+  PrintError(absl::StrCat(plan.job.job(), " was stopped before its end"));
+  return kFailed;
 }
 
 // It could not begin, cannot go on, or is not to go on.
@@ -120,7 +160,7 @@ ExitCode GiveUp(const absl::Status& why, const Plan& plan, Crew& crew, Terminal&
     PrintError(absl::StrCat(plan.job.job(), " was stopped before its end"));
     return kFailed;
   }
-  PrintFailure(std::string(why.message()), crew.culprit_log());
+  PrintFailure(plan.job.job(), std::string(why.message()), crew.culprit_log());
   return chief.has_value() && chief->exit_code == kBadInput ? kBadInput : kFailed;
 }
 
@@ -141,7 +181,11 @@ ExitCode Train(const TrainOptions& options) {
     return GiveUp(started, *plan, crew, terminal);
   }
   Follower follower(crew, shutdown, terminal);
-  if (const absl::Status followed = follower.Follow(); !followed.ok()) {
+  const absl::Status followed = follower.Follow();
+  if (absl::IsCancelled(followed)) {
+    return SaveAndStop(options, *plan, follower, crew, terminal);
+  }
+  if (!followed.ok()) {
     return GiveUp(followed, *plan, crew, terminal);
   }
   return Conclude(options, *plan, follower, crew, terminal);

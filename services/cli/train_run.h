@@ -18,9 +18,11 @@ struct TrainOptions {
   int chief_port = 0;
   bool fresh = false;
   std::string from;
+  bool take_over = false;  // From a chief that is at work on the job.
   bool plain = false;
   bool keep_going = false;
-  std::string programs;  // The folder of chief, ps and worker.
+  std::string programs;             // The folder of chief, ps and worker.
+  std::string program = "capstan";  // As this one is called.
 };
 
 // Starts everybody, shows the progress, and ends with what came out and what to try next. A bad job

@@ -8,6 +8,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "capstan/base/ids.h"
+#include "capstan/consistency/decisions.h"
+#include "capstan/consistency/staleness.h"
 #include "capstan/placement/dense_layout.h"
 #include "capstan/store/packed.h"
 #include "capstan/v1/job.pb.h"
@@ -29,6 +31,15 @@ class Catalog {
 
   bool IsSync(Part part) const { return policy(part).kind() == v1::POLICY_KIND_SYNC; }
   bool IsSsp(Part part) const { return policy(part).kind() == v1::POLICY_KIND_SSP; }
+
+  // Whether gradients wait on the shard before they are applied: in stages of rounds, or in queues.
+  bool KeepsGradients() const {
+    return IsSync(Part::kDense) || IsSync(Part::kSparse) || AggregateOf(job_.dense_update()) > 1 ||
+           AggregateOf(job_.sparse_update()) > 1;
+  }
+
+  // Rows have versions, which pulls give and pushes give back.
+  bool CountsRowUpdates() const { return capstan::CountsRowUpdates(job_.sparse_update()); }
 
   // nullptr: the job has no such table.
   const v1::TableSpec* FindTable(uint32_t id) const;

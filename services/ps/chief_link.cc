@@ -74,8 +74,9 @@ absl::StatusOr<v1::RegisterShardReply> ChiefLink::Register(const Shutdown& shutd
   }
 }
 
-void ChiefLink::Follow(Shard& shard, absl::Duration heartbeat) {
+void ChiefLink::Follow(Shard& shard, absl::Duration heartbeat, Learn learn) {
   shard_ = &shard;
+  learn_ = std::move(learn);
   heartbeat_ = heartbeat;
 }
 
@@ -92,6 +93,8 @@ void ChiefLink::Watch() {
   loop_.Stream<v1::View>(
       channel_, kWatch, v1::WatchViewRequest(),
       [this](v1::View view) {
+        const uint64_t before = std::exchange(term_, view.epoch().term());
+        if (before != 0 && before != term_) RegisterAgain();
         const absl::Status taken = shard_->SetView(view);
         job_over_ = view.state() == v1::JOB_STATE_COMPLETED || view.state() == v1::JOB_STATE_FAILED;
         if (!taken.ok() && failure_.ok()) failure_ = taken;
@@ -119,16 +122,22 @@ void ChiefLink::Heartbeat() {
                                         if (!reply.ok()) return;  // Tried again at the next beat.
                                         heard_ = shard_->clock().Now();
                                         may_leave_ = reply->may_leave();
-                                        if (!reply->known()) RegisterAgain();
+                                        const bool doubt = shard_->TakeKeyDoubt();
+                                        if (!reply->known() || doubt) RegisterAgain();
                                       });
 }
 
-// The chief has restarted, or has given this shard up: it hears of us again.
+// The chief has restarted, or has given this shard up, or its key may not be known: it hears of us
+// again.
 void ChiefLink::RegisterAgain() {
-  log::Warn("the chief does not know this shard: registering again");
+  log::Info(
+      "registering again: another chief, one that does not know this shard, or seals that are "
+      "wrong",
+      {{"chief", options_.chief}});
   loop_.Call<v1::RegisterShardReply>(
       channel_, kRegister, RegistrationOf(options_, shard_->timeline()), kAttempt,
       [this](const absl::StatusOr<v1::RegisterShardReply>& reply) {
+        if (reply.ok()) learn_(*reply);
         if (reply.ok() || IsWorthRepeating(reply.status()) || !failure_.ok()) return;
         failure_ = reply.status();
       });

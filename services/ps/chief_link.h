@@ -33,9 +33,11 @@ class ChiefLink {
   // within give_up_after; CANCELLED: asked to stop; others: the chief refuses us.
   absl::StatusOr<v1::RegisterShardReply> Register(const Shutdown& shutdown);
 
-  // From now on views go to the shard, and reports to the chief: in Poll. `shard` must outlive the
-  // link.
-  void Follow(Shard& shard, absl::Duration heartbeat);
+  // From now on views go to the shard, and reports to the chief: in Poll. The shard registers again
+  // with a chief that does not know it, or that has come after the one it knows, which may say
+  // other things: `learn` is told. `shard` must outlive the link.
+  using Learn = absl::AnyInvocable<void(const v1::RegisterShardReply&)>;
+  void Follow(Shard& shard, absl::Duration heartbeat, Learn learn);
   // Polls the loop for at most `at_most` and does what is due. An error: the shard cannot go on.
   absl::Status Poll(absl::Duration at_most);
   // From now on the chief is told that this shard is about to leave.
@@ -53,6 +55,8 @@ class ChiefLink {
   const ChiefLinkOptions options_;
   const Channel channel_;
   Shard* shard_ = nullptr;
+  Learn learn_;
+  uint64_t term_ = 0;  // Of the chief that is followed; 0: not heard of yet.
   absl::Duration heartbeat_;
   bool watching_ = false;
   bool beating_ = false;  // A heartbeat is under way.

@@ -97,12 +97,10 @@ uint64_t ClockMachine::slowest() const {
   return slowest;
 }
 
-std::map<MemberId, uint64_t> ClockMachine::lags() const {
+uint64_t ClockMachine::spread() const {
   uint64_t fastest = 0;
   for (const auto& [member, clock] : clocks_) fastest = std::max(fastest, clock);
-  std::map<MemberId, uint64_t> lags;
-  for (const auto& [member, clock] : clocks_) lags[member] = fastest - clock;
-  return lags;
+  return clocks_.empty() ? 0 : fastest - slowest();
 }
 
 std::string ClockMachine::DebugString() const {

@@ -65,8 +65,9 @@ class ClockMachine {
   PullAnswers Tick(absl::Time now);
   absl::Time NextWake() const;
 
-  uint64_t slowest() const;                   // 2^64-1 without a quorum: nobody waits.
-  std::map<MemberId, uint64_t> lags() const;  // Clocks behind the fastest.
+  uint64_t slowest() const;  // 2^64-1 without a quorum: nobody waits.
+  uint64_t spread() const;   // Clocks between the slowest and the fastest of the quorum.
+  size_t members() const { return clocks_.size(); }  // Of the quorum.
   size_t parked() const { return parked_.size(); }
   std::string DebugString() const;  // Without the waiters' names.
 

@@ -35,6 +35,9 @@ Loader::~Loader() {
 
 absl::Status Loader::Check(const v1::LoadPartitionsRequest& request) const {
   const Catalog& catalog = shard_.catalog();
+  if (outside_.places != nullptr && !request.uri().empty()) {
+    CAPSTAN_RETURN_IF_ERROR(outside_.places->CheckRead(request.uri()));
+  }
   for (uint32_t partition : request.partitions()) {
     if (partition >= catalog.job().partition_count()) {
       return absl::InvalidArgumentError(absl::StrCat("there is no partition ", partition));

@@ -22,6 +22,10 @@ int main(int argc, char** argv) {
   app.add_option("--advertise", options.advertise, "host:port that others are told")
       ->check(capstan::AddressMistake);
   capstan::AddServiceFlags(app, "ps", options.service);
+  app.add_option("--checkpoint-uri", options.checkpoint_uri,
+                 "write and read checkpoints under this folder only; default: as the chief says");
+  app.add_option("--from", options.from,
+                 "checkpoint of another job that may be read; default: as the chief says");
   app.add_option("--chief-deadline", options.chief_deadline_seconds,
                  "seconds to wait for the chief before giving up")
       ->check(CLI::PositiveNumber)

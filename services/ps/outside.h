@@ -4,12 +4,14 @@
 
 #include "capstan/base/background.h"
 #include "capstan/objectstore/store_opener.h"
+#include "ps/places.h"
 
 namespace capstan::ps {
 
 struct Outside {
   StoreOpener open_store = OpensAnyStore();
-  Background& background;  // Outlives the jobs.
+  Background& background;          // Outlives the jobs.
+  const Places* places = nullptr;  // Outlives the jobs. Null: everywhere, for tests.
 };
 
 }  // namespace capstan::ps

@@ -85,12 +85,13 @@ absl::Status Partition::Pull(const PullQuery& query, size_t i, absl::Time now,
 void Partition::WriteRows(const PullQuery& query, size_t table, wire::PayloadWriter& writer) {
   const Table& rows = *store_->FindTable(query.table(table));
   char* const to = writer.table(table).values;
+  char* const versions = writer.table(table).updates;
   if (query.head().dtype() != v1::DTYPE_BFLOAT16) {
-    rows.Pull(query.keys(table), to);
+    rows.Pull(query.keys(table), to, versions);
     return;
   }
   floats_.resize(query.keys(table).size() * rows.dim());
-  rows.Pull(query.keys(table), floats_.data());
+  rows.Pull(query.keys(table), floats_.data(), versions);
   wire::PutFloats(v1::DTYPE_BFLOAT16, floats_.data(), floats_.size(), to);
 }
 
@@ -102,7 +103,7 @@ void Partition::WriteBlock(const PullQuery& query, size_t block, wire::PayloadWr
 // ---- push ----
 
 v1::PartitionFate Partition::Push(const std::shared_ptr<const PushMessage>& push, size_t i,
-                                  absl::Time now) {
+                                  uint64_t progress_examples, absl::Time now) {
   const Kept gradient = {push, i};
   const wire::PartitionPart& part = push->partitions()[i];
   v1::PartitionFate fate;
@@ -110,7 +111,7 @@ v1::PartitionFate Partition::Push(const std::shared_ptr<const PushMessage>& push
   const TimedLock lock(mu_, context_.metrics);
   if (push->head().has_stage()) CatchUpLocked(now);
   if (Timeline{push->head().header().timeline()} == machine_.timeline()) {
-    progress_ = std::max(progress_, push->head().progress_examples());
+    progress_ = std::max(progress_, progress_examples);
   }
   HoldBackIfFull();
   if (push->Holds(part, Part::kDense)) fate.set_dense(PushPart(Part::kDense, gradient, now));
@@ -132,38 +133,49 @@ v1::Fate Partition::PushPart(Part part, const Kept& gradient, absl::Time now) {
                                    GenerationFromProto(stage.generation()), stage.round(), handle});
   } else {
     const uint64_t pulled = part == Part::kDense ? share.dense_version : share.sparse_version;
-    decision = machine_.PushStream(part, timeline, {StreamOf(head.stream()), pulled, handle}, now);
+    const bool by_rows = part == Part::kSparse && JudgedByRows(gradient);
+    decision = machine_.PushStream(part, timeline,
+                                   {StreamOf(head.stream()), pulled, handle, by_rows}, now);
   }
   CAPSTAN_FAILPOINT("partition.decided");
-  CarryOut(decision, now);
+  const bool fresh = CarryOut(decision, now);
+  if (decision.fate == v1::FATE_APPLIED && !fresh) decision.fate = v1::FATE_DROPPED;
   context_.metrics.CountFate(decision.fate);
   return decision.fate;
 }
 
-void Partition::CarryOut(const Decision& decision, absl::Time now) {
+bool Partition::JudgedByRows(const Kept& gradient) const {
+  return context_.catalog.CountsRowUpdates() &&
+         gradient.push->KnowsRowVersions(gradient.push->partitions()[gradient.place]);
+}
+
+bool Partition::CarryOut(const Decision& decision, absl::Time now) {
+  bool fresh = decision.updates.empty();
   for (const Update& update : decision.updates) {
-    Apply(update, now);
+    fresh |= Apply(update, now);
     CAPSTAN_FAILPOINT("partition.applied");
     for (const Contribution& used : update.contributions) kept_.erase(Raw(used.handle));
   }
   for (GradientHandle handle : decision.discarded) kept_.erase(Raw(handle));
   if (copy_ == CopyStage::kReading) CountKept();
+  return fresh;
 }
 
-void Partition::Apply(const Update& update, absl::Time now) {
+bool Partition::Apply(const Update& update, absl::Time now) {
   Observe(update, now);
   const UpdateContext context = ContextOf(update);
-  if (update.part == Part::kDense) {
-    ApplyBlocks(update, context);
-    return;
-  }
-  ApplyRows(update, context);
+  if (update.part == Part::kSparse) return ApplyRows(update, context);
+  ApplyBlocks(update, context);
+  return true;
 }
 
 UpdateContext Partition::ContextOf(const Update& update) const {
   const v1::UpdatePolicy& policy = context_.catalog.policy(update.part);
   UpdateContext context;
   context.compensate_lambda = policy.compensate_lambda();
+  if (update.part == Part::kSparse && context_.catalog.CountsRowUpdates()) {
+    context.row_policy = &policy;
+  }
   if (update.round == 0) {
     context.progress_examples = progress_;
   } else {
@@ -176,7 +188,8 @@ UpdateContext Partition::ContextOf(const Update& update) const {
   return context;
 }
 
-void Partition::ApplyRows(const Update& update, const UpdateContext& context) {
+bool Partition::ApplyRows(const Update& update, const UpdateContext& context) {
+  bool fresh = false;
   for (const std::unique_ptr<Table>& table : store_->tables()) {
     rows_.clear();
     for (const Contribution& used : update.contributions) {
@@ -187,10 +200,14 @@ void Partition::ApplyRows(const Update& update, const UpdateContext& context) {
         rows_.push_back(rows.gradients);
         rows_.back().weight = static_cast<float>(used.weight);
         if (!used.compensate) rows_.back().pulled = {};
+        if (!JudgedByRows(kept)) rows_.back().versions = {};
       }
     }
-    if (!rows_.empty()) table->Apply(rows_, context);
+    if (rows_.empty()) continue;
+    fresh |= table->Apply(rows_, context);
+    context_.metrics.ObserveRowStaleness(table->row_staleness());
   }
+  return fresh;
 }
 
 void Partition::ApplyBlocks(const Update& update, const UpdateContext& context) {

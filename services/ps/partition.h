@@ -73,8 +73,10 @@ class Partition {
 
   // Carries out the push's i-th partition, which is this one. REQUIRES: the push has the names that
   // its parts need, which reading it has checked.
-  v1::PartitionFate Push(const std::shared_ptr<const PushMessage>& push, size_t i, absl::Time now)
-      ABSL_LOCKS_EXCLUDED(mu_);
+  // `progress_examples`: how far the whole job is, by a number that is to be believed; 0: not
+  // known.
+  v1::PartitionFate Push(const std::shared_ptr<const PushMessage>& push, size_t i,
+                         uint64_t progress_examples, absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Passes the rounds that the shard has been told. Gives the rounds passed.
   uint64_t CatchUp(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
@@ -132,11 +134,13 @@ class Partition {
   void HoldBackIfFull() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CountKept() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CatchUpLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool JudgedByRows(const Kept& gradient) const;
   v1::Fate PushPart(Part part, const Kept& gradient, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void CarryOut(const Decision& decision, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Apply(const Update& update, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void ApplyRows(const Update& update, const UpdateContext& context)
+  // Of these: false, if there was something to apply and its rows have all been too stale.
+  bool CarryOut(const Decision& decision, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool Apply(const Update& update, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool ApplyRows(const Update& update, const UpdateContext& context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ApplyBlocks(const Update& update, const UpdateContext& context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

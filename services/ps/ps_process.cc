@@ -1,7 +1,9 @@
 #include "ps/ps_process.h"
 
 #include <malloc.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "absl/strings/numbers.h"
@@ -13,8 +15,10 @@
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
 #include "capstan/base/version.h"
+#include "capstan/metrics/cgroup.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/process/identity.h"
+#include "capstan/process/liveness.h"
 #include "capstan/process/service.h"
 #include "capstan/rpc/health.h"
 #include "capstan/rpc/server.h"
@@ -33,22 +37,34 @@ void KeepLargeBuffers() {
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
+// What gradients that wait may take: half of the memory that the container has, or the machine. The
+// rest is for the parameters, and for messages on their way.
+size_t WaitingLimit() {
+  const double machine =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const double container = metrics::ReadCgroupLimits().memory_bytes.value_or(machine);
+  return static_cast<size_t>(std::min(machine, container) / 2);
+}
+
 // Serves on until what the shard holds is in a checkpoint or not needed, or the grace is over.
-void Drain(ChiefLink& link, Shard& shard, absl::Duration grace) {
+void Drain(ChiefLink& link, Shard& shard, Liveness& liveness, absl::Duration grace) {
   const absl::Time deadline = shard.clock().Now() + grace;
   link.Drain();
   while (!link.MayLeave() && shard.clock().Now() < deadline) {
     if (!link.Poll(Shard::kTick).ok()) return;  // The chief counts on it no longer.
     shard.Tick();
+    liveness.Turn();
   }
   if (!link.MayLeave()) log::Warn("the grace is over before the chief let this shard go");
 }
 
-absl::Status Serve(ChiefLink& link, Shard& shard, HealthServer& health, const Shutdown& shutdown) {
+absl::Status Serve(ChiefLink& link, Shard& shard, HealthServer& health, Liveness& liveness,
+                   const Shutdown& shutdown) {
   bool ready = false;
   while (!shutdown.requested()) {
     CAPSTAN_RETURN_IF_ERROR(link.Poll(Shard::kTick));
     shard.Tick();
+    liveness.Turn();
     if (ready != shard.ready()) {
       ready = shard.ready();
       health.Set(Probe::kReadiness, ready);
@@ -72,14 +88,6 @@ absl::StatusOr<int> OrdinalOf(const std::string& hostname) {
       absl::StrCat("--index: not given, and the hostname ", hostname, " ends in no ordinal"));
 }
 
-std::string AdvertisedAddress(const ProcessOptions& options, int port,
-                              const std::string& hostname) {
-  if (!options.advertise.empty()) return options.advertise;
-  const std::string host = HostOf(options.listen);
-  const bool any = host == "0.0.0.0" || host == "[::]";
-  return absl::StrCat(any ? hostname : host, ":", port);
-}
-
 namespace {
 
 absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity,
@@ -87,31 +95,39 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
                     const Shutdown& shutdown) {
   EventLoop loop;
   ChiefLink link(loop, {.chief = options.chief,
-                        .address = AdvertisedAddress(options, server.port(), HostName()),
+                        .address = AddressToTell(options.advertise, options.listen, server.port()),
                         .identity = identity,
                         .give_up_after = absl::Seconds(options.chief_deadline_seconds)});
   absl::StatusOr<v1::RegisterShardReply> registered = link.Register(shutdown);
   if (absl::IsCancelled(registered.status()) && shutdown.requested()) return absl::OkStatus();
   CAPSTAN_RETURN_IF_ERROR(registered.status());
   const v1::JobSpec& job = registered->job();
+  Places places({.checkpoints = options.checkpoint_uri, .from = options.from});
   log::SetJob(job.job());
   log::Info("registered", {{"chief", options.chief}});
   CAPSTAN_FAILPOINT("shard.registered");
   const SteadyClock clock;
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Shard> shard,
                            Shard::Create(job, identity, metrics, clock));
+  shard->waiting_gradients().SetLimit(WaitingLimit());
+  const auto learn = [&places, &shard = *shard](const v1::RegisterShardReply& reply) {
+    places.Learn({.checkpoints = reply.job().checkpoint().uri(), .from = reply.from()});
+    shard.SetSealer(Sealer(reply.seal_key()));
+  };
+  learn(*registered);
   Threads threads;
   Threads gentle_threads(Saver::kNiceness);
-  Saver saver(*shard, {.background = gentle_threads});
-  Loader loader(*shard, {.background = threads});
+  Saver saver(*shard, {.background = gentle_threads, .places = &places});
+  Loader loader(*shard, {.background = threads, .places = &places});
   const ServedShard served{*shard, saver, loader};
   service.Serve(&served);
   health.Set(Probe::kStartup, true);
-  link.Follow(*shard, absl::Seconds(job.lease().heartbeat_seconds()));
-  const absl::Status end = Serve(link, *shard, health, shutdown);
+  link.Follow(*shard, absl::Seconds(job.lease().heartbeat_seconds()), learn);
+  Liveness liveness(health, options.listen, server.port());
+  const absl::Status end = Serve(link, *shard, health, liveness, shutdown);
   if (end.ok()) {
     log::Info("draining");
-    Drain(link, *shard, absl::Seconds(options.grace_seconds));
+    Drain(link, *shard, liveness, absl::Seconds(options.grace_seconds));
     server.Shutdown(kDrain);
   }
   server.Shutdown(absl::ZeroDuration());  // No call may outlive the shard.

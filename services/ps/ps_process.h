@@ -16,6 +16,10 @@ struct ProcessOptions {
   std::string listen = "0.0.0.0:7000";
   std::string advertise;  // host:port; empty: the hostname, or the host listened on if it is one.
   ServiceOptions service;
+  // Where this shard's checkpoints are, and the one that is only read, whatever the chief says;
+  // empty: as the chief says.
+  std::string checkpoint_uri;
+  std::string from;
   double chief_deadline_seconds = 300;
   double grace_seconds = 25;  // From SIGTERM until it leaves without the chief's consent.
 };
@@ -26,9 +30,6 @@ absl::Status RunPs(const ProcessOptions& options);
 
 // The number at the end of a StatefulSet's pod name. INVALID_ARGUMENT: there is none.
 absl::StatusOr<int> OrdinalOf(const std::string& hostname);
-
-// What others are told, from the address listened on (and the port chosen) and the hostname.
-std::string AdvertisedAddress(const ProcessOptions& options, int port, const std::string& hostname);
 
 }  // namespace capstan::ps
 

@@ -75,6 +75,7 @@ absl::StatusOr<Shard*> PsService::ShardForOrder(const v1::RequestHeader& header)
 
 absl::Status PsService::CheckQueue(Context& context) {
   const int64_t waiting = BeginCall(context);
+  metrics_.SetQueued(waiting);
   if (waiting <= kMaxWaiting || !senders_.Takes(context.peer())) return absl::OkStatus();
   return WithRetryAfter(
       absl::ResourceExhaustedError(absl::StrCat(waiting, " calls wait on this shard")),
@@ -86,10 +87,12 @@ PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* re
   const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
   metrics_.AddInFlight(1);
   auto finish = [this, context, reactor, reply, begin = SteadyClock().Now(),
-                 size = request->Length()](absl::StatusOr<grpc::ByteBuffer> result) {
+                 size = request->Length()](absl::StatusOr<grpc::ByteBuffer> result,
+                                           absl::Duration waited = {}) {
     if (result.ok()) result = Hold(*std::move(result), *reactor);
     if (result.ok()) reply->Swap(&*result);
-    metrics_.CountRequest({Method::kPull, result.status().code(), SteadyClock().Now() - begin, size,
+    metrics_.CountRequest({Method::kPull, result.status().code(),
+                           SteadyClock().Now() - begin - waited, size,
                            result.ok() ? reply->Length() : 0});
     metrics_.AddInFlight(-1);
     reactor->Finish(AtTheDoor(*context, result.status()));
@@ -119,7 +122,7 @@ PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* re
 }
 
 absl::StatusOr<grpc::ByteBuffer> PsService::Hold(grpc::ByteBuffer reply, WaitingReactor& reactor) {
-  std::unique_ptr<ReplyBudget::Hold> hold = replies_.TryHold(reply.Length());
+  std::unique_ptr<ByteBudget::Hold> hold = replies_.TryHold(reply.Length());
   if (hold == nullptr) {
     return WithRetryAfter(
         absl::ResourceExhaustedError(absl::StrCat("clients have not taken ", replies_.held(),
@@ -147,7 +150,7 @@ absl::Status PsService::HandlePush(const grpc::ByteBuffer& request, grpc::ByteBu
   CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
   Shard& shard = served->shard;
   CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const PushMessage> push,
-                           PushMessage::Read(request, shard.catalog()));
+                           PushMessage::Read(request, shard.catalog(), shard.waiting_gradients()));
   CAPSTAN_RETURN_IF_ERROR(shard.CheckHeader(push->head().header()));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.received"));
   CAPSTAN_ASSIGN_OR_RETURN(v1::PushReply fates, shard.Push(push));

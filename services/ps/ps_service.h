@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "capstan/rpc/fair_share.h"
 #include "capstan/v1/ps.grpc.pb.h"
+#include "ps/byte_budget.h"
 #include "ps/loader.h"
-#include "ps/reply_budget.h"
 #include "ps/saver.h"
 #include "ps/shard.h"
 #include "ps/shard_metrics.h"
@@ -88,7 +88,7 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
 
   FairShare senders_;  // Of calls that came while too many waited.
   ShardMetrics& metrics_;
-  ReplyBudget replies_{kMaxHeldReplyBytes};
+  ByteBudget replies_{kMaxHeldReplyBytes};
   std::atomic<const ServedShard*> served_{nullptr};
 };
 

@@ -33,8 +33,10 @@ absl::Status PullQuery::Resolve(const Catalog& catalog) {
       keys_.emplace_back(message_.Contiguous(rows.keys), count);
       CAPSTAN_RETURN_IF_ERROR(catalog.CheckKeys(*table, keys_.back(), part.partition));
       const size_t bytes = count * table->dim() * float_size;
-      total += bytes;
-      reply_shape_.Add(wire::TableShape{.table = rows.table, .values = bytes});
+      const bool versions = catalog.CountsRowUpdates() && !head_.evaluation();
+      const size_t updates = versions ? count * sizeof(uint32_t) : 0;
+      total += bytes + updates;
+      reply_shape_.Add(wire::TableShape{.table = rows.table, .values = bytes, .updates = updates});
     }
     for (const wire::BlockPart& wanted : payload_.blocks_of(part)) {
       CAPSTAN_ASSIGN_OR_RETURN(const Block* block,

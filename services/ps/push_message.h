@@ -14,6 +14,7 @@
 #include "capstan/v1/ps.pb.h"
 #include "capstan/wire/message.h"
 #include "capstan/wire/payload.h"
+#include "ps/byte_budget.h"
 #include "ps/catalog.h"
 
 namespace capstan::ps {
@@ -23,9 +24,12 @@ namespace capstan::ps {
 class PushMessage {
  public:
   // INVALID_ARGUMENT, NOT_FOUND or FAILED_PRECONDITION (a key of another partition): nothing of it
-  // may be applied.
+  // may be applied. Where gradients wait before they are applied, the message is copied out of the
+  // transport's memory, and counts in `waiting`, which must outlive it, until it is destroyed;
+  // RESOURCE_EXHAUSTED: there is no room for it now.
   static absl::StatusOr<std::shared_ptr<const PushMessage>> Read(const grpc::ByteBuffer& buffer,
-                                                                 const Catalog& catalog);
+                                                                 const Catalog& catalog,
+                                                                 ByteBudget& waiting);
 
   const v1::PushRequest& head() const { return head_; }  // Without the partitions.
   absl::Span<const wire::PartitionPart> partitions() const { return payload_.partitions; }
@@ -42,20 +46,27 @@ class PushMessage {
   absl::Span<const Rows> rows_of(const wire::PartitionPart& part) const;
   absl::Span<const Values> blocks_of(const wire::PartitionPart& part) const;
 
+  // Whether each row of the partition's share says what version of it was pulled.
+  bool KnowsRowVersions(const wire::PartitionPart& part) const;
+
   // Whether the partition's share holds something for this part of the model.
   bool Holds(const wire::PartitionPart& part, Part which) const;
 
  private:
-  explicit PushMessage(const grpc::ByteBuffer& buffer) : message_(buffer) {}
+  PushMessage(const grpc::ByteBuffer& buffer, wire::Message::Memory memory)
+      : message_(buffer, memory) {}
   absl::Status Resolve(const Catalog& catalog);
   absl::StatusOr<PackedFloats> Floats(const wire::Bytes& bytes);
+  float* Widened(size_t count);
 
+  std::unique_ptr<ByteBudget::Hold> hold_;  // Null: it does not wait.
   wire::Message message_;
   v1::PushRequest head_;
   wire::Payload payload_;
-  std::vector<Rows> rows_;                         // As payload_.tables.
-  std::vector<Values> blocks_;                     // As payload_.blocks.
-  std::vector<std::unique_ptr<float[]>> widened_;  // bfloat16 as float32.
+  std::vector<Rows> rows_;            // As payload_.tables.
+  std::vector<Values> blocks_;        // As payload_.blocks.
+  std::unique_ptr<float[]> widened_;  // bfloat16 as float32.
+  size_t widened_used_ = 0;
 };
 
 }  // namespace capstan::ps

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/log.h"
+#include "capstan/base/status.h"
 
 namespace capstan::ps {
 namespace {
@@ -23,6 +24,9 @@ Saver::~Saver() {
 
 absl::StatusOr<v1::SavePartitionsReply> Saver::Order(const v1::SavePartitionsRequest& request) {
   if (request.id().empty()) return absl::InvalidArgumentError("the order has no id");
+  if (outside_.places != nullptr) {
+    CAPSTAN_RETURN_IF_ERROR(outside_.places->CheckWrite(request.uri()));
+  }
   absl::MutexLock lock(&mu_);
   if (save_ && save_->order.id() == request.id()) return AnswerOf(*save_);
   if (std::find(past_.begin(), past_.end(), request.id()) != past_.end()) {

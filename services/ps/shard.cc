@@ -7,6 +7,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/consistency/decisions.h"
 #include "capstan/placement/view_epoch.h"
 #include "capstan/rpc/status.h"
 
@@ -27,21 +28,6 @@ uint64_t BoundOf(const Catalog& catalog) {
     if (catalog.IsSsp(part)) bound = std::min<uint64_t>(bound, catalog.policy(part).staleness());
   }
   return bound;
-}
-
-// Whether the client is through with this part of its push.
-bool IsSettled(v1::Fate fate) {
-  switch (fate) {
-    case v1::FATE_UNSPECIFIED:
-    case v1::FATE_APPLIED:
-    case v1::FATE_QUEUED:
-    case v1::FATE_STAGED:
-    case v1::FATE_SETTLED:
-    case v1::FATE_DROPPED:
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace
@@ -88,13 +74,10 @@ absl::Status Shard::SetView(const v1::View& view) {
   if (later) RestartClocks();
   if (clocks_needed_ && !over) {
     std::vector<QuorumMember> quorum;
-    std::map<MemberId, std::string> names;
     for (const v1::MemberInfo& member : view.members()) {
       quorum.push_back({MemberId{member.member()}, member.start_clock()});
-      names[MemberId{member.member()}] = member.worker();
     }
     absl::MutexLock lock(&clock_mu_);
-    workers_ = std::move(names);
     released = clocks_.SetQuorum(quorum);
     quorum_known_ = true;
   }
@@ -211,7 +194,7 @@ absl::Status Shard::Serve(uint64_t timeline, const RoundsStart& rounds) {
 std::optional<WaiterId> Shard::Pull(std::unique_ptr<const PullQuery> query, absl::Time deadline,
                                     OnPulled done) {
   if (!clocks_needed_ || query->head().evaluation() || query->head().header().member() == 0) {
-    done(PullNow(*query));
+    done(PullNow(*query), absl::ZeroDuration());
     return std::nullopt;
   }
   const uint64_t clock = query->head().header().clock();
@@ -219,8 +202,10 @@ std::optional<WaiterId> Shard::Pull(std::unique_ptr<const PullQuery> query, absl
   const WaiterId waiter =
       parked_pulls_.Park([this, begin, query = std::move(query),
                           done = std::move(done)](const absl::Status& status) mutable {
-        metrics_.ObserveParkedPull(clock_.Now() - begin);
-        done(status.ok() ? PullNow(*query) : status);
+        const absl::Duration waited = clock_.Now() - begin;
+        metrics_.ObserveParkedPull(waited);
+        if (!status.ok()) return done(status, waited);
+        done(PullNow(*query), waited);
       });
   std::optional<PullWait> wait;
   {
@@ -255,7 +240,8 @@ void Shard::AnswerPulls(const PullAnswers& answers) {
 
 absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
   if (query.head().has_closed()) {
-    CAPSTAN_RETURN_IF_ERROR(LearnRound(query.head().header().timeline(), query.head().closed()));
+    CAPSTAN_RETURN_IF_ERROR(
+        LearnRound(query.head().header().timeline(), query.head().closed(), Teller::kMember));
   }
   const absl::Time now = clock_.Now();
   wire::PayloadWriter writer(wire::kPullReply, nullptr, query.reply_shape());
@@ -270,16 +256,19 @@ absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
 
 absl::StatusOr<v1::PushReply> Shard::Push(const std::shared_ptr<const PushMessage>& push) {
   const v1::PushRequest& head = push->head();
+  CAPSTAN_RETURN_IF_ERROR(CheckNames(head));
   if (head.has_stage()) {
-    CAPSTAN_RETURN_IF_ERROR(LearnRound(head.header().timeline(), head.stage().closed()));
+    CAPSTAN_RETURN_IF_ERROR(
+        LearnRound(head.header().timeline(), head.stage().closed(), Teller::kMember));
   }
   const absl::Time now = clock_.Now();
+  const uint64_t progress = ProgressOf(head);
   v1::PushReply reply;
   bool busy = false;
   bool settled = true;
   for (size_t i = 0; i < push->partitions().size(); ++i) {
     v1::PartitionFate& fate = *reply.add_partitions();
-    fate = partitions_[push->partitions()[i].partition]->Push(push, i, now);
+    fate = partitions_[push->partitions()[i].partition]->Push(push, i, progress, now);
     CAPSTAN_FAILPOINT("push.partition_applied");
     settled = settled && IsSettled(fate.dense()) && IsSettled(fate.sparse());
     busy = busy || fate.dense() == v1::FATE_BUSY || fate.sparse() == v1::FATE_BUSY;
@@ -300,7 +289,8 @@ absl::StatusOr<v1::PushReply> Shard::Push(const std::shared_ptr<const PushMessag
 // ---- the chief's calls ----
 
 absl::Status Shard::CommitRound(const v1::CommitRoundRequest& request) {
-  CAPSTAN_RETURN_IF_ERROR(LearnRound(request.header().timeline(), request.closed()));
+  CAPSTAN_RETURN_IF_ERROR(
+      LearnRound(request.header().timeline(), request.closed(), Teller::kChief));
   const absl::Time now = clock_.Now();
   return ForEachPartition([&](PartitionIndex index, Partition& partition) {
     const absl::Status committed = partition.CommitRound(request.closed().round(), now);

@@ -20,9 +20,11 @@
 #include "absl/time/time.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/ids.h"
+#include "capstan/security/seal.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "ps/byte_budget.h"
 #include "ps/catalog.h"
 #include "ps/clock_machine.h"
 #include "ps/keeper_machine.h"
@@ -49,7 +51,9 @@ struct ShardIdentity {
 // *Thread-safe*.
 class Shard {
  public:
-  using OnPulled = absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>)>;
+  // `waited`: for slower members (ssp).
+  using OnPulled =
+      absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>, absl::Duration waited)>;
   using OnOpened = absl::AnyInvocable<void(const absl::StatusOr<OpenAnswer>&)>;
   using OnHeld = absl::AnyInvocable<void(const HoldAnswer&)>;
 
@@ -57,6 +61,12 @@ class Shard {
   static absl::StatusOr<std::unique_ptr<Shard>> Create(const v1::JobSpec& job,
                                                        const ShardIdentity& identity,
                                                        ShardMetrics& metrics, const Clock& clock);
+
+  // By what it knows what the chief and the keeper have said; before, everything is believed.
+  void SetSealer(Sealer sealer);
+  // Whether a wrong seal has been shown since the last call: it may be the shard's key that is
+  // wrong.
+  bool TakeKeyDoubt() { return key_in_doubt_.exchange(false, std::memory_order_relaxed); }
 
   // Takes a newer view; older ones are ignored. One of a later timeline ends what is served.
   absl::Status SetView(const v1::View& view);
@@ -87,9 +97,12 @@ class Shard {
   // The caller has gone away. True: its callback will not run and has been destroyed.
   bool ForgetPull(WaiterId waiter);
 
+  // INVALID_ARGUMENT: no such lane. UNAVAILABLE: a generation that the chief has not granted for
+  // this, as far as this shard knows the chief's key, or a round that the keeper has not closed so.
   absl::StatusOr<v1::PushReply> Push(const std::shared_ptr<const PushMessage>& push);
 
-  // ---- the keeper; FAILED_PRECONDITION: partition 0 is not here, or nothing is synchronous ----
+  // ---- the keeper; FAILED_PRECONDITION: partition 0 is not here, or nothing is synchronous;
+  // PERMISSION_DENIED: a generation that the chief has not granted ----
 
   std::optional<WaiterId> OpenRound(const v1::OpenRoundRequest& request, OnOpened done);
   absl::StatusOr<v1::ReportLaneReply> ReportLane(const v1::ReportLaneRequest& request);
@@ -121,6 +134,8 @@ class Shard {
   ShardMetrics& metrics() { return metrics_; }
   // What copies may keep: with synchronous parts, a share of what the shard holds.
   void LimitKept();
+  // The memory of gradients that wait for others. Unlimited unless somebody sets its limit.
+  ByteBudget& waiting_gradients() { return waiting_; }
   // Of what is served; 0: nothing is.
   uint64_t timeline() const { return timeline_.load(std::memory_order_acquire); }
   bool ready() const { return timeline() != 0; }
@@ -133,8 +148,22 @@ class Shard {
   bool Hear(uint64_t term, uint64_t timeline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(view_mu_);
   void RestartClocks();
   void SetKeeper(uint64_t timeline, std::optional<KeeperMachine> keeper);
-  absl::Status LearnRound(uint64_t timeline, const v1::ClosedSet& closed);
+  // Of a round that somebody says is closed: the chief, or a member, who has to show the seal.
+  enum class Teller { kChief, kMember };
+  absl::Status LearnRound(uint64_t timeline, const v1::ClosedSet& closed, Teller teller);
   void SweepRounds();
+
+  // ---- shard_seals.cc ----
+  std::shared_ptr<const Sealer> sealer() const;
+  absl::Status RefuseSeal(uint64_t shown, const std::string& what) const;
+  uint32_t lanes() const;  // 0: nothing is synchronous.
+  absl::Status CheckLane(uint64_t timeline, uint32_t lane, const v1::Generation& generation) const;
+  absl::Status CheckStream(uint64_t timeline, const v1::StreamPush& stream) const;
+  absl::Status CheckNames(const v1::PushRequest& head) const;
+  absl::Status CheckRound(uint64_t timeline, const ClosedSet& closed) const;
+  // PushRequest.progress_examples, if the chief has said so; otherwise 0, which changes nothing.
+  uint64_t ProgressOf(const v1::PushRequest& head) const;
+
   absl::StatusOr<grpc::ByteBuffer> PullNow(const PullQuery& query);
   void AnswerPulls(const PullAnswers& answers);
   void AnswerRounds(const KeeperAnswers& answers);
@@ -149,6 +178,7 @@ class Shard {
   Rounds rounds_;
   SlabArena slabs_;
   KeptBytes kept_;
+  ByteBudget waiting_;
   const PartitionContext context_;
 
   std::vector<std::unique_ptr<Partition>> partitions_;  // All of the job's; most are empty.
@@ -157,11 +187,15 @@ class Shard {
   uint64_t heard_term_ ABSL_GUARDED_BY(view_mu_) = 0;      // The highest,
   uint64_t heard_timeline_ ABSL_GUARDED_BY(view_mu_) = 0;  // by views and orders.
 
+  mutable std::atomic<bool> key_in_doubt_{false};
+  mutable absl::Mutex seal_mu_;
+  // Shared with the requests that are being checked.
+  std::shared_ptr<const Sealer> sealer_ ABSL_GUARDED_BY(seal_mu_) =
+      std::make_shared<const Sealer>();
+
   mutable absl::Mutex clock_mu_;
   ClockMachine clocks_ ABSL_GUARDED_BY(clock_mu_);
   bool quorum_known_ ABSL_GUARDED_BY(clock_mu_) = false;  // Of the present timeline.
-  // Whose the quorum's members are.
-  std::map<MemberId, std::string> workers_ ABSL_GUARDED_BY(clock_mu_);
   ParkedCalls<absl::Status> parked_pulls_;
 
   mutable absl::Mutex keeper_mu_;

@@ -1,7 +1,6 @@
 #include "ps/shard_metrics.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/metrics/buckets.h"
@@ -32,9 +31,9 @@ std::string_view ReasonOf(v1::Fate fate) {
   }
 }
 
-constexpr std::string_view kReasons[] = {"shape",     "nan",         "unknown",        "session",
-                                         "duplicate", "stale",       "old_generation", "not_owner",
-                                         "busy",      "wrong_round", "outside_window"};
+constexpr std::string_view kReasons[] = {
+    "shape",     "nan",  "unknown",     "session",        "duplicate", "stale", "old_generation",
+    "not_owner", "busy", "wrong_round", "outside_window", "memory",    "seal"};
 
 void Advance(metrics::Counter* counter, uint64_t now, uint64_t& counted) {
   counter->Add(static_cast<double>(now - std::min(now, counted)));
@@ -43,18 +42,23 @@ void Advance(metrics::Counter* counter, uint64_t now, uint64_t& counted) {
 
 }  // namespace
 
-int StalenessBucket(uint64_t versions) {
-  if (versions < 4) return static_cast<int>(versions);
-  const int power = std::bit_width(versions) - 1;  // At least 2.
-  return 2 * power + static_cast<int>(versions >> (power - 1) & 1);
-}
-
 ShardMetrics::ShardMetrics(metrics::Registry& registry)
     : registry_(registry), methods_{AddMethod("pull"), AddMethod("push")} {
   in_flight_ = &registry.AddGauge("capstan_server_inflight_requests", "Requests being served.");
+  queued_calls_ = &registry.AddGauge("capstan_server_queued_calls",
+                                     "Calls that waited for a thread when the last one began.");
+  partitions_ = &registry.AddGauge("capstan_partitions", "Partitions held.");
+  hottest_partition_ = &registry.AddGauge("capstan_hottest_partition",
+                                          "The partition that has been updated most, of late.");
+  hottest_share_ = &registry.AddGauge("capstan_hottest_partition_updates_ratio",
+                                      "Its part of the shard's updates of rows and blocks.");
   staleness_versions_ = &registry.AddHistogram(
       "capstan_update_staleness_versions",
       "Updates between the pull of the weights and the application of their gradient.",
+      metrics::DistanceBuckets());
+  row_staleness_ = &registry.AddHistogram(
+      "capstan_row_staleness_updates",
+      "Updates of a row between its pull and the application of its gradient (scale, drop).",
       metrics::DistanceBuckets());
   staleness_seconds_ = &registry.AddHistogram(
       "capstan_update_staleness_seconds",
@@ -71,6 +75,9 @@ ShardMetrics::ShardMetrics(metrics::Registry& registry)
       &registry.AddGauge("capstan_store_bytes", "Memory of rows, blocks, slots and their indexes.");
   queued_ = &registry.AddGauge("capstan_aggregation_queued_gradients",
                                "Gradients waiting in aggregation queues.");
+  waiting_bytes_ = &registry.AddGauge(
+      "capstan_waiting_gradients_bytes",
+      "Memory of gradients that wait for the end of their round, or in aggregation queues.");
   lock_wait_ =
       &registry.AddCounter("capstan_lock_wait_seconds_total",
                            "Time that requests waited for partitions that others were using.");
@@ -123,10 +130,11 @@ ShardMetrics::OfMethod ShardMetrics::AddMethod(std::string_view method) {
         {{"code", absl::StatusCodeToString(static_cast<absl::StatusCode>(code))}});
   }
   const Labels labels = {{"method", std::string(method)}};
-  of.duration =
-      &registry_.AddHistogram("capstan_server_request_duration_seconds",
-                              "From the arrival of a request until its reply is handed over.",
-                              metrics::DurationBuckets(), labels);
+  of.duration = &registry_.AddHistogram(
+      "capstan_server_request_duration_seconds",
+      "From the arrival of a request until its reply is handed over, without "
+      "the wait for slower workers.",
+      metrics::DurationBuckets(), labels);
   of.request_bytes =
       &registry_.AddCounter("capstan_server_request_bytes_total", "Bytes of requests.", labels);
   of.reply_bytes =
@@ -158,10 +166,28 @@ void ShardMetrics::CountFate(v1::Fate fate) {
 void ShardMetrics::ObserveStaleness(uint64_t versions, absl::Duration age) {
   staleness_versions_->Observe(static_cast<double>(versions));
   staleness_seconds_->Observe(absl::ToDoubleSeconds(age));
-  const int bucket = std::min(StalenessBucket(versions), kStalenessBuckets - 1);
-  staleness_[static_cast<size_t>(bucket)].fetch_add(1, std::memory_order_relaxed);
-  uint64_t max = max_staleness_.load(std::memory_order_relaxed);
-  while (versions > max && !max_staleness_.compare_exchange_weak(max, versions)) {
+  of_parts_.Add(StalenessBucket(versions), 1);
+  of_parts_.RaiseMax(versions);
+}
+
+void ShardMetrics::ObserveRowStaleness(const StalenessCounts& rows) {
+  if (rows.empty) return;
+  for (size_t bucket = 0; bucket < kStalenessBuckets; ++bucket) {
+    const uint64_t times = rows.counts[bucket];
+    if (times == 0) continue;
+    row_staleness_->Observe(static_cast<double>(StalenessBucketFloor(bucket)), times);
+    of_rows_.Add(bucket, times);
+  }
+  of_rows_.RaiseMax(rows.max);
+}
+
+void ShardMetrics::Staleness::Add(size_t bucket, uint64_t times) {
+  counts[bucket].fetch_add(times, std::memory_order_relaxed);
+}
+
+void ShardMetrics::Staleness::RaiseMax(uint64_t to) {
+  uint64_t now = max.load(std::memory_order_relaxed);
+  while (to > now && !max.compare_exchange_weak(now, to)) {
   }
 }
 
@@ -171,9 +197,22 @@ void ShardMetrics::Set(const ShardFacts& facts) {
   bytes_->Set(static_cast<double>(facts.bytes));
   queued_->Set(static_cast<double>(facts.queued));
   parked_->Set(static_cast<double>(facts.parked));
+  waiting_bytes_->Set(static_cast<double>(facts.waiting_bytes));
   kept_->Set(static_cast<double>(facts.kept));
   lost_->Set(static_cast<double>(facts.lost));
+  partitions_->Set(static_cast<double>(facts.updates.size()));
+  if (facts.clocks) {
+    registry_
+        .AddGauge("capstan_clock_spread_steps",
+                  "Steps between the slowest and the fastest of those that train (ssp).")
+        .Set(static_cast<double>(facts.clocks->spread));
+    registry_.AddGauge("capstan_clock_members", "Compute threads that the bound of ssp counts.")
+        .Set(static_cast<double>(facts.clocks->members));
+  }
   absl::MutexLock lock(&mu_);
+  const HotPartition::Hottest hottest = hot_.Look(facts.updates);
+  hottest_partition_->Set(hottest.partition);
+  hottest_share_->Set(hottest.share);
   for (const TableFacts& table : facts.tables) {
     OfTable& of = TableSeries(table.name);
     of.rows->Set(static_cast<double>(table.rows));
@@ -182,8 +221,8 @@ void ShardMetrics::Set(const ShardFacts& facts) {
     Advance(of.expirations, table.counters.expired, of.counted.expired);
     Advance(of.not_admitted, table.counters.not_admitted, of.counted.not_admitted);
     Advance(of.refused, table.counters.refused, of.counted.refused);
+    Advance(of.stale, table.counters.stale, of.counted.stale);
   }
-  SetLags(facts.lags);
 }
 
 ShardMetrics::OfTable& ShardMetrics::TableSeries(const std::string& name) {
@@ -203,27 +242,10 @@ ShardMetrics::OfTable& ShardMetrics::TableSeries(const std::string& name) {
                             "Gradients of keys that had not been seen often enough.", labels);
   of.refused = &registry_.AddCounter("capstan_embedding_refused_total",
                                      "Gradients of new keys without room for a row.", labels);
+  of.stale =
+      &registry_.AddCounter("capstan_embedding_stale_total",
+                            "Gradients of rows that were too stale, by the row's updates.", labels);
   return tables_.emplace(name, of).first->second;
-}
-
-void ShardMetrics::SetLags(const std::map<std::string, uint64_t>& lags) {
-  for (auto at = lags_.begin(); at != lags_.end();) {
-    if (lags.contains(at->first)) {
-      ++at;
-      continue;
-    }
-    registry_.Remove(*at->second);
-    at = lags_.erase(at);
-  }
-  for (const auto& [worker, lag] : lags) {
-    metrics::Gauge*& gauge = lags_[worker];
-    if (gauge == nullptr) {
-      gauge = &registry_.AddGauge("capstan_worker_clock_lag",
-                                  "Steps of a worker behind the fastest one (ssp).",
-                                  {{"worker", worker}});
-    }
-    gauge->Set(static_cast<double>(lag));
-  }
 }
 
 void ShardMetrics::Report(v1::ShardReport& report) const {
@@ -238,12 +260,15 @@ void ShardMetrics::Report(v1::ShardReport& report) const {
   report.set_pushes(total(Method::kPush));
   report.set_gradients_dropped(dropped_.load(std::memory_order_relaxed));
   report.set_gradients_refused(refused_.load(std::memory_order_relaxed));
-  report.set_max_staleness(max_staleness_.load(std::memory_order_relaxed));
-  int used = kStalenessBuckets;
-  while (used > 0 && staleness_[used - 1].load(std::memory_order_relaxed) == 0) --used;
-  for (int i = 0; i < used; ++i) {
-    report.add_staleness_counts(staleness_[i].load(std::memory_order_relaxed));
-  }
+  const auto copy = [](const Staleness& from, google::protobuf::RepeatedField<uint64_t>& to) {
+    size_t used = kStalenessBuckets;
+    while (used > 0 && from.counts[used - 1].load(std::memory_order_relaxed) == 0) --used;
+    for (size_t i = 0; i < used; ++i) to.Add(from.counts[i].load(std::memory_order_relaxed));
+  };
+  report.set_max_staleness(of_parts_.max.load(std::memory_order_relaxed));
+  copy(of_parts_, *report.mutable_staleness_counts());
+  report.set_max_row_staleness(of_rows_.max.load(std::memory_order_relaxed));
+  copy(of_rows_, *report.mutable_row_staleness_counts());
 }
 
 }  // namespace capstan::ps

@@ -10,9 +10,12 @@ ShardMetrics::ShardFacts Shard::Facts() const {
   for (const v1::TableSpec& table : catalog_.job().tables()) {
     facts.tables.push_back({.name = table.name()});
   }
-  for (const std::unique_ptr<Partition>& partition : partitions_) {
-    if (!partition->loaded()) continue;
-    const Partition::Facts of = partition->facts();
+  for (size_t index = 0; index < partitions_.size(); ++index) {
+    const Partition& partition = *partitions_[index];
+    if (!partition.loaded()) continue;
+    const Partition::Facts of = partition.facts();
+    uint64_t& updates = facts.updates[static_cast<uint32_t>(index)];
+    updates = of.version;
     facts.bytes += of.bytes;
     facts.parameters += of.parameters;
     facts.queued += of.queued;
@@ -26,20 +29,20 @@ ShardMetrics::ShardFacts Shard::Facts() const {
       table.hot_rows += of.tables[i].hot_rows;
       table.hot_rows_unsaved += of.tables[i].hot_rows_unsaved;
       table.counters.updated += of.tables[i].counters.updated;
+      updates += of.tables[i].counters.updated;
       table.counters.created += of.tables[i].counters.created;
       table.counters.evicted += of.tables[i].counters.evicted;
       table.counters.expired += of.tables[i].counters.expired;
       table.counters.not_admitted += of.tables[i].counters.not_admitted;
       table.counters.refused += of.tables[i].counters.refused;
+      table.counters.stale += of.tables[i].counters.stale;
     }
   }
+  facts.waiting_bytes = waiting_.held();
   facts.kept = static_cast<uint64_t>(std::max<int64_t>(0, kept_.bytes()));
   if (clocks_needed_) {
     absl::MutexLock lock(&clock_mu_);
-    for (const auto& [member, lag] : clocks_.lags()) {
-      uint64_t& of_worker = facts.lags[workers_.at(member)];
-      of_worker = std::max(of_worker, lag);
-    }
+    facts.clocks = {.spread = clocks_.spread(), .members = clocks_.members()};
     facts.parked = clocks_.parked();
   }
   return facts;

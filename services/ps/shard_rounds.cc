@@ -13,9 +13,10 @@
 
 namespace capstan::ps {
 
-absl::Status Shard::LearnRound(uint64_t timeline, const v1::ClosedSet& closed) {
+absl::Status Shard::LearnRound(uint64_t timeline, const v1::ClosedSet& closed, Teller teller) {
   if (closed.round() <= rounds_.last_round()) return absl::OkStatus();
   CAPSTAN_ASSIGN_OR_RETURN(ClosedSet set, ClosedSetFromProto(closed));
+  if (teller == Teller::kMember) CAPSTAN_RETURN_IF_ERROR(CheckRound(timeline, set));
   if (!rounds_.Learn(Timeline{timeline}, set)) return absl::OkStatus();
   CAPSTAN_FAILPOINT("round.sweep");
   SweepRounds();
@@ -52,12 +53,17 @@ void Shard::SetKeeper(uint64_t timeline, std::optional<KeeperMachine> keeper) {
 std::optional<WaiterId> Shard::OpenRound(const v1::OpenRoundRequest& request, OnOpened done) {
   // Shared by the parked callback and the refusal below; only one of them runs.
   auto shared = std::make_shared<OnOpened>(std::move(done));
-  const WaiterId waiter = parked_rounds_.Park(
-      [shared](const KeeperAnswer& answer) { (*shared)(std::get<OpenAnswer>(answer.answer)); });
+  const uint64_t timeline = request.header().timeline();
+  const WaiterId waiter = parked_rounds_.Park([this, shared, timeline](const KeeperAnswer& answer) {
+    OpenAnswer sealed = std::get<OpenAnswer>(answer.answer);
+    sealed.closed.seal = sealer()->OfRound(timeline, sealed.closed);
+    (*shared)(sealed);
+  });
   const absl::Time now = clock_.Now();
   const absl::StatusOr<KeeperAnswers> answers = [&]() -> absl::StatusOr<KeeperAnswers> {
     absl::MutexLock lock(&keeper_mu_);
-    CAPSTAN_RETURN_IF_ERROR(CheckKeeper(request.header().timeline()));
+    CAPSTAN_RETURN_IF_ERROR(CheckKeeper(timeline));
+    CAPSTAN_RETURN_IF_ERROR(CheckLane(timeline, request.lane(), request.generation()));
     return keeper_->Open(
         {waiter, static_cast<LaneIndex>(request.lane()), GenerationFromProto(request.generation()),
          now + absl::Seconds(std::min(request.wait_seconds(), 60.0))},
@@ -73,9 +79,11 @@ std::optional<WaiterId> Shard::OpenRound(const v1::OpenRoundRequest& request, On
 
 absl::StatusOr<v1::ReportLaneReply> Shard::ReportLane(const v1::ReportLaneRequest& request) {
   absl::StatusOr<KeeperMachine::ReportResult> result;
+  const uint64_t timeline = request.header().timeline();
   {
     absl::MutexLock lock(&keeper_mu_);
-    CAPSTAN_RETURN_IF_ERROR(CheckKeeper(request.header().timeline()));
+    CAPSTAN_RETURN_IF_ERROR(CheckKeeper(timeline));
+    CAPSTAN_RETURN_IF_ERROR(CheckLane(timeline, request.lane(), request.generation()));
     result = keeper_->Report({static_cast<LaneIndex>(request.lane()),
                               GenerationFromProto(request.generation()), request.round(),
                               request.examples(), request.end_of_data()});

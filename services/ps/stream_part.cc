@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "capstan/consistency/decisions.h"
 
 namespace capstan::ps {
 namespace {
@@ -45,13 +44,13 @@ Decision StreamPart::Push(const StreamGradient& gradient, bool frozen, absl::Tim
   const bool full = aggregate_ > 1 ? queue_.size() >= capacity_ : frozen;
   if (full) return Refused(v1::FATE_BUSY, gradient.handle);
   ledger_.Settle(gradient.name);
-  if (DecideStale(policy_, Staleness(version, gradient.pulled_version)).drop) {
+  if (Judge(gradient.judged_by_rows, Staleness(version, gradient.pulled_version)).drop) {
     return Refused(v1::FATE_DROPPED, gradient.handle);
   }
 
   Decision decision;
   decision.fate = aggregate_ > 1 ? v1::FATE_QUEUED : v1::FATE_APPLIED;
-  queue_.push_back({gradient.handle, gradient.pulled_version});
+  queue_.push_back({gradient.handle, gradient.pulled_version, gradient.judged_by_rows});
   if (!frozen) Drain(/*all=*/false, version, decision);
   return decision;
 }
@@ -71,9 +70,13 @@ void StreamPart::Drain(bool all, uint64_t& version, Decision& decision) {
   queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(begin));
 }
 
+StaleDecision StreamPart::Judge(bool by_rows, uint64_t staleness) const {
+  return by_rows ? StaleDecision() : DecideStale(policy_, staleness);
+}
+
 Contribution StreamPart::Weigh(const Queued& gradient, size_t of, uint64_t version) const {
   const uint64_t staleness = Staleness(version, gradient.pulled_version);
-  const StaleDecision decision = DecideStale(policy_, staleness);
+  const StaleDecision decision = Judge(gradient.judged_by_rows, staleness);
   return {gradient.handle, decision.weight / static_cast<double>(of), staleness,
           decision.compensate};
 }

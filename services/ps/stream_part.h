@@ -10,6 +10,7 @@
 
 #include "absl/time/time.h"
 #include "capstan/base/ids.h"
+#include "capstan/consistency/decisions.h"
 #include "capstan/consistency/stream_ledger.h"
 #include "capstan/v1/job.pb.h"
 #include "ps/decision.h"
@@ -20,6 +21,8 @@ struct StreamGradient {
   StreamPush name;
   uint64_t pulled_version = 0;
   GradientHandle handle{};
+  // How stale it is is told by each of its rows for itself: the part's version decides nothing.
+  bool judged_by_rows = false;
 };
 
 // Thread-compatible.
@@ -44,7 +47,9 @@ class StreamPart {
   struct Queued {
     GradientHandle handle{};
     uint64_t pulled_version = 0;
+    bool judged_by_rows = false;
   };
+  StaleDecision Judge(bool by_rows, uint64_t staleness) const;
   Contribution Weigh(const Queued& gradient, size_t of, uint64_t version) const;
 
   Part part_;

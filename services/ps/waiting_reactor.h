@@ -11,7 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/synchronization/mutex.h"
-#include "ps/reply_budget.h"
+#include "ps/byte_budget.h"
 #include "ps/waiter.h"
 
 namespace capstan::ps {
@@ -28,7 +28,7 @@ class WaitingReactor final : public grpc::ServerUnaryReactor {
   }
 
   // Lives as long as the reply. To be called before Finish.
-  void Keep(std::unique_ptr<ReplyBudget::Hold> hold) { hold_ = std::move(hold); }
+  void Keep(std::unique_ptr<ByteBudget::Hold> hold) { hold_ = std::move(hold); }
 
   // The call has been parked. `forget` takes it out of its place; true: it will not be answered. If
   // the caller is gone already, that happens now.
@@ -69,7 +69,7 @@ class WaitingReactor final : public grpc::ServerUnaryReactor {
   }
 
   std::shared_ptr<WaitingReactor> self_;  // gRPC's reference.
-  std::unique_ptr<ReplyBudget::Hold> hold_;
+  std::unique_ptr<ByteBudget::Hold> hold_;
   absl::Mutex mu_;
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
   absl::AnyInvocable<bool()> forget_ ABSL_GUARDED_BY(mu_);

@@ -100,11 +100,10 @@ LeaseBatch BatchFeed::Translate(const FedBatch& fed) const {
   return {.batch = fed.batch, .stream = tasks_[fed.task].stream, .seq = fed.batch_in_task};
 }
 
-uint64_t BatchFeed::ExamplesOfTasks() const {
-  uint64_t examples = 0;
-  if (!feed_) return examples;
-  for (const FedTask& task : prefetcher_.Tasks(*feed_)) examples += task.examples;
-  return examples;
+FedTask BatchFeed::OnlyTask() const {
+  if (!feed_) return {};
+  const std::vector<FedTask> tasks = prefetcher_.Tasks(*feed_);
+  return tasks.size() == 1 ? tasks.front() : FedTask();
 }
 
 bool BatchFeed::IsNextDone(absl::Span<const FedTask> fed, uint64_t cursor) const {
@@ -124,6 +123,10 @@ std::vector<v1::LaneTaskDone> BatchFeed::TakeDone(uint64_t cursor) {
     task.set_ordinal(tasks_[told_].ordinal);
     task.set_batches(fed[told_].batches);
     task.set_examples(fed[told_].examples);
+    if (const BadRecords* bad = fed[told_].bad_records.get()) {
+      task.set_bad_records(bad->count());
+      task.mutable_bad_record_examples()->Assign(bad->examples().begin(), bad->examples().end());
+    }
     told_cursor_ += fed[told_].batches;
     ++told_;
   }

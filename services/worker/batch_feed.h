@@ -47,7 +47,7 @@ class BatchFeed final : public TasksRead {
   std::vector<v1::LaneTaskDone> TakeDone(uint64_t cursor) override;
   bool HasDone(uint64_t cursor) const override;
   uint64_t tasks_known() const override { return next_ordinal_; }
-  uint64_t ExamplesOfTasks() const override;
+  FedTask OnlyTask() const override;
 
  private:
   struct Task {

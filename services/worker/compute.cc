@@ -53,7 +53,8 @@ void ComputeGradients(Network& network, double clip_norm, Step& step) {
   step.loss_sum = result.loss_sum;
   step.gradient_norm = std::sqrt(squares);
   step.nonfinite = !std::isfinite(squares) || !std::isfinite(result.loss_sum);
-  if (clip_norm > 0 && step.gradient_norm > clip_norm && !step.nonfinite) {
+  step.clipped = clip_norm > 0 && step.gradient_norm > clip_norm && !step.nonfinite;
+  if (step.clipped) {
     const auto factor = static_cast<float>(clip_norm / step.gradient_norm);
     Scale(factor, step.row_gradients);
     Scale(factor, step.parameter_gradients);

@@ -27,6 +27,7 @@ void ComputeThread::Submit(std::shared_ptr<Step> step, Kind kind, absl::AnyInvoc
 }
 
 void ComputeThread::Run() {
+  absl::Time idle_from = SteadyClock().Now();
   for (;;) {
     Job job;
     {
@@ -36,7 +37,9 @@ void ComputeThread::Run() {
       job = std::move(jobs_.front());
       jobs_.pop_front();
     }
+    job.step->marks.idle_from = idle_from;
     Compute(job);
+    idle_from = SteadyClock().Now();
     // The step goes back with the closure: its last holder must let go of it on the event loop.
     loop_.Post([step = std::move(job.step), done = std::move(job.done)]() mutable { done(); });
   }
@@ -44,13 +47,14 @@ void ComputeThread::Run() {
 
 void ComputeThread::Compute(Job& job) {
   const absl::Time began = SteadyClock().Now();
+  job.step->marks.compute_began = began;
   if (job.kind == Kind::kGradients) {
     ComputeGradients(*network_, options_.clip_norm, *job.step);
   } else {
     ComputeLogits(*network_, *job.step);
   }
   const absl::Duration took = SteadyClock().Now() - began;
-  absl::SleepFor(std::max(took * options_.slow_down, options_.min_step) - took);
+  absl::SleepFor(std::max(absl::ZeroDuration(), options_.min_step - took));
   job.step->compute_time = SteadyClock().Now() - began;
 }
 

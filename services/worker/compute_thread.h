@@ -19,10 +19,7 @@ namespace capstan::worker {
 
 struct ComputeOptions {
   double clip_norm = 0;
-  // Stretches each computation by this factor, by sleeping: an artificial straggler, for
-  // experiments.
-  double slow_down = 1;
-  // It takes at least so long, in the same way: a pace that depends on no machine.
+  // Each computation takes at least so long, by sleeping: a pace that depends on no machine.
   absl::Duration min_step;
 };
 

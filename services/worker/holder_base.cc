@@ -93,6 +93,11 @@ void HolderBase::Finish(Finished::Why why, const HolderContext& context, absl::S
   Do(Finished{why, std::move(status)});
 }
 
+uint64_t HolderBase::ClockOfPush(ShardIndex shard, uint64_t step,
+                                 const HolderContext& context) const {
+  return options_.ssp ? context.clock.ClockOfPush(shard, step) : 0;
+}
+
 std::vector<ShardIndex> HolderBase::AllShards() const {
   std::vector<ShardIndex> shards;
   for (int i = 0; i < options_.shard_count; ++i) shards.push_back(static_cast<ShardIndex>(i));

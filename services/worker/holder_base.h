@@ -54,6 +54,8 @@ class HolderBase : public HolderMachine {
              const HolderContext& context);
   // Whether it is time to (re)try the call.
   bool Due(const Call& call, const HolderContext& context) const;
+  // The clock that a push of `step` tells; 0 unless clocks are told.
+  uint64_t ClockOfPush(ShardIndex shard, uint64_t step, const HolderContext& context) const;
   std::vector<ShardIndex> AllShards() const;
   std::string BaseDebugString() const;
 

@@ -84,7 +84,7 @@ struct SendPush {
   Ticket ticket = 0;
   ShardIndex shard{};
   uint64_t batch = 0;
-  uint64_t clock = 0;  // ssp: header.clock.
+  uint64_t clock = 0;  // ssp: header.clock of the last call; otherwise 0, and none is told.
   bool empty = false;  // Without gradients: this step has none, or none for this shard.
   std::optional<StreamPush> stream;  // Parts that are not synchronous.
   std::optional<LaneName> stage;     // Parts that are.

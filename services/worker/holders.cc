@@ -21,7 +21,7 @@ bool HasStream(const v1::JobSpec& job) {
 }
 
 HolderOptions OptionsOf(const v1::JobSpec& job, const v1::Lease& lease, int shard_count) {
-  return {.generation = GenerationFromProto(lease.generation()),
+  return {.generation = SealedGenerationFromProto(lease.generation()),
           .shard_count = shard_count,
           .ssp = AnyPart(job, v1::POLICY_KIND_SSP),
           .read_ahead = static_cast<int>(job.train().prefetch_batches())};

@@ -194,7 +194,7 @@ void LaneHolder::PumpStages(const HolderContext& context) {
   for (auto& [shard, call] : stages_) {
     if (!Due(call, context)) continue;
     call.Fly(NextTicket());
-    call.clock = context.clock.ClockOfPush(shard, round_ - 1);
+    call.clock = ClockOfPush(shard, round_ - 1, context);
     const bool touches =
         std::find(batch.shards.begin(), batch.shards.end(), shard) != batch.shards.end();
     std::optional<StreamPush> stream;

@@ -11,7 +11,7 @@ namespace capstan::worker {
 LeaseCourse::LeaseCourse(v1::Lease lease, uint64_t max_rounds,
                          std::unique_ptr<HolderMachine> machine, TasksRead& tasks)
     : lease_(std::move(lease)),
-      generation_(GenerationFromProto(lease_.generation())),
+      generation_(SealedGenerationFromProto(lease_.generation())),
       max_rounds_(max_rounds),
       machine_(std::move(machine)),
       tasks_(tasks) {}
@@ -64,6 +64,14 @@ void LeaseCourse::OnExtended(const v1::Lease& lease) {
   });
 }
 
+void LeaseCourse::FillTask(const FedTask& task, v1::LeaseReport& report) {
+  report.set_total_examples(task.examples);
+  if (task.bad_records == nullptr) return;
+  report.set_bad_records(task.bad_records->count());
+  const std::vector<std::string>& examples = task.bad_records->examples();
+  report.mutable_bad_record_examples()->Assign(examples.begin(), examples.end());
+}
+
 v1::LeaseReport LeaseCourse::Report() {
   const HolderProgress progress = machine_->progress();
   v1::LeaseReport report;
@@ -83,9 +91,9 @@ v1::LeaseReport LeaseCourse::Report() {
   if (!failure_.ok()) report.set_error(std::string(failure_.message()));
   report.set_bad_data(bad_data_);
   if (progress.total_batches) report.set_total_batches(*progress.total_batches);
-  if (report.finished()) report.set_total_examples(tasks_.ExamplesOfTasks());
   if (lease_.kind() == v1::LEASE_KIND_TASK) {
     report.set_stream(StreamId::Task(lease_.data_epoch(), lease_.task().index()).value);
+    if (report.finished()) FillTask(tasks_.OnlyTask(), report);
   }
   if (lease_.kind() != v1::LEASE_KIND_LANE) return report;
   // A checkpoint of the last round closed does not hold what is only staged.

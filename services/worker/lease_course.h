@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "capstan/base/ids.h"
+#include "capstan/data/batch_prefetcher.h"
 #include "capstan/v1/chief.pb.h"
 #include "worker/holder_machine.h"
 
@@ -27,8 +28,8 @@ class TasksRead {
   virtual std::vector<v1::LaneTaskDone> TakeDone(uint64_t cursor) = 0;
   virtual bool HasDone(uint64_t cursor) const = 0;
   virtual uint64_t tasks_known() const = 0;
-  // Of all tasks that have been read.
-  virtual uint64_t ExamplesOfTasks() const = 0;
+  // Of a lease that is no lane: its task, as far as it has been read.
+  virtual FedTask OnlyTask() const = 0;
 };
 
 // Thread-compatible.
@@ -69,6 +70,8 @@ class LeaseCourse {
   v1::LeaseReport Report();
 
  private:
+  static void FillTask(const FedTask& task, v1::LeaseReport& report);
+
   const v1::Lease lease_;
   const Generation generation_;
   const uint64_t max_rounds_;

@@ -10,6 +10,7 @@
 #include "capstan/base/log.h"
 #include "capstan/consistency/closed_set.h"
 #include "capstan/consistency/generation.h"
+#include "capstan/consistency/staleness.h"
 #include "capstan/model/metrics.h"
 #include "worker/holders.h"
 
@@ -52,7 +53,10 @@ LeaseRunner::LeaseRunner(const MemberContext& member, v1::Lease lease)
   Deliver(Start());
 }
 
-LeaseRunner::~LeaseRunner() { *alive_ = false; }
+LeaseRunner::~LeaseRunner() {
+  *alive_ = false;
+  EndTurn();
+}
 
 template <typename Callback>
 auto LeaseRunner::Guard(Callback callback) {
@@ -97,7 +101,8 @@ void LeaseRunner::OnBatch(uint64_t number, absl::StatusOr<LeaseBatch> read) {
     course_.Fail(read.status(), IsBadData(read.status()));
     return;
   }
-  const absl::Duration waited = Now() - asked_[number];
+  const absl::Time asked = asked_[number];
+  const absl::Duration waited = Now() - asked;
   asked_.erase(number);
   if (read->batch == nullptr) {
     Deliver(EndOfData{read->end});
@@ -106,6 +111,8 @@ void LeaseRunner::OnBatch(uint64_t number, absl::StatusOr<LeaseBatch> read) {
   member_.times.data.Add(waited);
   member_.metrics.data_seconds.Observe(absl::ToDoubleSeconds(waited));
   std::shared_ptr<Step> step = member_.steps.Take(std::move(read->batch), member_.client.owners());
+  step->marks.asked = asked;
+  step->marks.read = asked + waited;
   batches_[number] = step;
   CAPSTAN_FAILPOINT("worker.batch_read");
   Deliver(BatchRead{.batch = number,
@@ -118,17 +125,47 @@ void LeaseRunner::OnBatch(uint64_t number, absl::StatusOr<LeaseBatch> read) {
 // ---- pulling and computing ----
 
 void LeaseRunner::Do(const SendPull& action) {
+  if (action.lane && !in_turn_) {
+    PullInTurn(action);
+  } else {
+    Pull(action);
+  }
+}
+
+void LeaseRunner::PullInTurn(const SendPull& action) {
+  const bool asked = !waiting_pulls_.empty();
+  waiting_pulls_[{action.batch, action.shard}] = action;
+  if (!asked) member_.turns.Ask(this, [this] { BeginTurn(); });
+}
+
+void LeaseRunner::BeginTurn() {
+  in_turn_ = true;
+  for (const auto& [name, pull] : std::exchange(waiting_pulls_, {})) Pull(pull);
+}
+
+void LeaseRunner::EndTurn() {
+  in_turn_ = false;
+  waiting_pulls_.clear();
+  member_.turns.End(this);
+}
+
+void LeaseRunner::Pull(const SendPull& action) {
   std::shared_ptr<Step> step = batches_.at(action.batch);
-  if (step->pull_began == absl::InfinitePast()) step->pull_began = Now();
+  member_.steps.LendDense(*step);
+  if (step->marks.pull_began == absl::InfinitePast()) step->marks.pull_began = Now();
   auto pull =
       std::make_shared<SendPull>(action);  // Lives as long as the call: options point into it.
   float* const rows[] = {step->rows.data()};
   PullOptions options{
       .clock = action.clock, .evaluation = action.evaluation, .timeout = kPullTimeout};
   if (pull->lane) options.round = NameOf(*pull->lane);
-  const PullTarget target{.rows = absl::MakeConstSpan(rows, step->rows.empty() ? 0 : 1),
+  const size_t tables = step->rows.empty() ? 0 : 1;
+  uint32_t* const versions[] = {step->row_versions.data()};
+  const bool judged = !action.evaluation && CountsRowUpdates(member_.job.sparse_update());
+  const PullTarget target{.rows = absl::MakeConstSpan(rows, tables),
                           .dense = step->parameters.data(),
-                          .versions = &step->versions};
+                          .versions = &step->versions,
+                          .row_versions = absl::MakeConstSpan(versions, judged ? tables : 0)};
   Cancel(pulls_, action.batch, action.shard);
   pulls_[{action.batch, action.shard}] = member_.client.Pull(
       action.shard, step->plan, options, target,
@@ -146,6 +183,9 @@ void LeaseRunner::Cancel(StepCalls& calls, uint64_t batch, ShardIndex shard) {
 
 void LeaseRunner::OnPulled(const SendPull& pull, const PullOutcome& outcome) {
   pulls_.erase({pull.batch, pull.shard});
+  if (const auto step = batches_.find(pull.batch); step != batches_.end()) {
+    step->second->marks.pulled = Now();
+  }
   if (!outcome.status.ok()) member_.metrics.CountRetry(pull.shard, outcome.status.code());
   CAPSTAN_FAILPOINT("worker.pulled");
   Deliver(PullDone{pull.ticket, outcome.status, outcome.retry_after});
@@ -156,7 +196,9 @@ void LeaseRunner::Do(const Compute& action) {
   for (const v1::ShardInfo& shard : member_.client.view().shards()) {
     Cancel(pushes_, action.batch, static_cast<ShardIndex>(shard.index()));
   }
-  const absl::Duration pulled = Now() - step->pull_began;
+  // Not until now: what was pulled may have waited for the computation before.
+  const absl::Duration pulled =
+      std::max(absl::ZeroDuration(), step->marks.pulled - step->marks.pull_began);
   member_.times.pull.Add(pulled);
   member_.metrics.pull_seconds.Observe(absl::ToDoubleSeconds(pulled));
   const auto kind = evaluates() ? ComputeThread::Kind::kLogits : ComputeThread::Kind::kGradients;
@@ -171,6 +213,7 @@ void LeaseRunner::OnComputed(uint64_t number) {
   Step& step = *found->second;
   member_.times.compute.Add(step.compute_time);
   member_.metrics.compute_seconds.Observe(absl::ToDoubleSeconds(step.compute_time));
+  member_.metrics.CountIdle(DivideIdle(step.marks), course_.lease().kind() == v1::LEASE_KIND_LANE);
   Computed event{.batch = number};
   if (evaluates()) {
     AddToEvaluation({.loss = member_.job.model().loss(),
@@ -178,8 +221,10 @@ void LeaseRunner::OnComputed(uint64_t number) {
                      .logits = step.logits,
                      .labels = step.batch->labels},
                     evaluation_);
+    member_.metrics.evaluated_samples.Add(static_cast<double>(step.batch->examples()));
   } else {
     member_.metrics.gradient_norm.Observe(step.gradient_norm);
+    if (step.clipped) member_.metrics.clipped.Add();
     event.loss_sum = step.loss_sum;
     event.nonfinite = step.nonfinite;
     nonfinite_loss_ = nonfinite_loss_ || !std::isfinite(step.loss_sum);
@@ -199,7 +244,7 @@ void LeaseRunner::Do(const SendPush& action) {
                       .empty = action.empty,
                       .stream = action.stream,
                       .examples = static_cast<uint32_t>(step->batch->examples()),
-                      .progress_examples = member_.progress_examples,
+                      .progress = member_.progress,
                       .timeout = kPushTimeout};
   if (push->stage) {
     options.stage = StageName{push->stage->lane, push->stage->generation, NameOf(*push->stage)};
@@ -210,6 +255,10 @@ void LeaseRunner::Do(const SendPush& action) {
   PushSource source{.rows = absl::MakeConstSpan(rows, tables),
                     .dense = step->parameter_gradients.data(),
                     .versions = &step->versions};
+  const uint32_t* const versions[] = {step->row_versions.data()};
+  if (CountsRowUpdates(member_.job.sparse_update())) {
+    source.row_versions = absl::MakeConstSpan(versions, tables);
+  }
   if (Compensates(member_.job)) {
     source.pulled_rows = absl::MakeConstSpan(pulled, tables);
     source.pulled_dense = step->parameters.data();
@@ -246,6 +295,7 @@ ShardIndex LeaseRunner::Keeper() const {
 
 void LeaseRunner::Do(const SendOpen& action) {
   CAPSTAN_FAILPOINT("round.open");
+  EndTurn();
   open_began_ = Now();
   v1::OpenRoundRequest request;
   request.set_lane(Raw(action.lane));
@@ -320,6 +370,7 @@ void LeaseRunner::Do(const Forget& action) {
 
 void LeaseRunner::Do(const Finished& action) {
   CAPSTAN_FAILPOINT("worker.lease_finished");
+  EndTurn();
   const bool over = course_.OnFinished(action);
   (course_.lost() ? member_.metrics.leases_lost : member_.metrics.leases_finished).Add();
   if (over) return;

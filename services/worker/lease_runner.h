@@ -11,11 +11,13 @@
 #include "absl/random/random.h"
 #include "capstan/base/clock.h"
 #include "capstan/client/ps_client.h"
+#include "capstan/consistency/job_progress.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job.pb.h"
 #include "worker/batch_feed.h"
 #include "worker/compute_thread.h"
 #include "worker/holder_machine.h"
+#include "worker/lane_turns.h"
 #include "worker/lease_course.h"
 #include "worker/lease_work.h"
 #include "worker/step.h"
@@ -34,9 +36,10 @@ struct MemberContext {
   ComputeThread& compute;
   BatchPrefetcher& prefetcher;
   StepPool& steps;
+  LaneTurns& turns;
   MemberClock& member_clock;
   StepTimes& times;
-  const uint64_t& progress_examples;  // Of the whole job, as the chief told last.
+  const JobProgress& progress;
   WorkerMetrics& metrics;
 };
 
@@ -76,6 +79,12 @@ class LeaseRunner final : public LeaseWork {
   using StepCalls = std::map<std::pair<uint64_t, ShardIndex>, RequestId>;
   void Cancel(StepCalls& calls, uint64_t batch, ShardIndex shard);
 
+  // A lane's pulls wait for its turn.
+  void PullInTurn(const SendPull& action);
+  void BeginTurn();
+  void EndTurn();
+  void Pull(const SendPull& action);
+
   void OnBatch(uint64_t number, absl::StatusOr<LeaseBatch> read);
   void OnPulled(const SendPull& pull, const PullOutcome& outcome);
   void OnPushed(const SendPush& push, const PushOutcome& outcome);
@@ -100,6 +109,9 @@ class LeaseRunner final : public LeaseWork {
   // (its round is over, the view has changed) would write into a step that is being computed, and
   // a push would read what is being computed anew.
   StepCalls pulls_;
+  bool in_turn_ = false;
+  // Of the machine's pulls, the last to each shard for each batch, until it is the lane's turn.
+  std::map<std::pair<uint64_t, ShardIndex>, SendPull> waiting_pulls_;
   StepCalls pushes_;
   v1::EvaluationResult evaluation_;
   uint64_t late_counted_ = 0;

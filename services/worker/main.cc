@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "capstan/base/exit_code.h"
 #include "capstan/base/log.h"
@@ -28,7 +29,6 @@ struct Flags {
   std::string host = "0.0.0.0";
   ServiceOptions service;
   double chief_deadline_seconds = 300;
-  double slow_down = 1;
   double min_step_ms = 0;
 };
 
@@ -36,6 +36,7 @@ absl::Status Work(const Flags& flags, HealthServer& health, WorkerMetrics& metri
                   const Shutdown& shutdown) {
   EventLoop loop;
   const Channel chief = NewChannel(flags.chief, Role::kChief);
+  Incarnation former{};
   for (;;) {
     const Incarnation incarnation = NewIncarnation();
     absl::StatusOr<v1::RegisterWorkerReply> registration =
@@ -43,6 +44,7 @@ absl::Status Work(const Flags& flags, HealthServer& health, WorkerMetrics& metri
                  {.chief = flags.chief,
                   .name = flags.name,
                   .incarnation = incarnation,
+                  .former = std::exchange(former, incarnation),
                   .give_up_after = absl::Seconds(flags.chief_deadline_seconds)},
                  shutdown);
     if (absl::IsCancelled(registration.status())) return absl::OkStatus();
@@ -52,7 +54,6 @@ absl::Status Work(const Flags& flags, HealthServer& health, WorkerMetrics& metri
     CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Worker> worker,
                              Worker::Create({.name = flags.name,
                                              .incarnation = incarnation,
-                                             .slow_down = flags.slow_down,
                                              .min_step = absl::Milliseconds(flags.min_step_ms)},
                                             *registration, loop, chief, metrics));
     health.Set(Probe::kReadiness, true);
@@ -99,11 +100,9 @@ int main(int argc, char** argv) {
                  "seconds to wait for the chief before giving up")
       ->check(CLI::PositiveNumber);
   app.add_option("--min-step-ms", flags.min_step_ms,
-                 "take at least so long to compute a batch: a steady pace, for experiments")
+                 "take at least so long to compute a batch: a steady pace, or a straggler's, for "
+                 "experiments")
       ->check(CLI::Range(0.0, 60000.0));
-  app.add_option("--slow-down", flags.slow_down,
-                 "compute this many times slower: a straggler, for experiments")
-      ->check(CLI::Range(1.0, 1000.0));
   if (const std::optional<int> code = capstan::ParseFlags(app, argc, argv)) return *code;
   const absl::Status status = capstan::worker::Run(flags);
   if (status.ok()) return 0;

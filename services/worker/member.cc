@@ -10,6 +10,7 @@ Member::Member(const WorkerContext& worker, MemberId id, std::unique_ptr<Network
       client_(worker.loop, worker.parameters,
               {.member = id, .dtype = worker.job.train().wire_dtype()}),
       compute_(std::move(network), compute, worker.loop),
+      turns_(worker.parameters.layout().flat_size() * sizeof(float)),
       context_{.job = worker.job,
                .parameters = worker.parameters,
                .clock = worker.clock,
@@ -18,9 +19,10 @@ Member::Member(const WorkerContext& worker, MemberId id, std::unique_ptr<Network
                .compute = compute_,
                .prefetcher = worker.prefetcher,
                .steps = worker.steps,
+               .turns = turns_,
                .member_clock = clock_,
                .times = times_,
-               .progress_examples = worker.progress_examples,
+               .progress = worker.progress,
                .metrics = worker.metrics},
       leases_(id, clock_, [this](const v1::Lease& lease) {
         return std::make_unique<LeaseRunner>(context_, lease);

@@ -19,7 +19,7 @@ struct WorkerContext {
   EventLoop& loop;
   BatchPrefetcher& prefetcher;
   StepPool& steps;
-  const uint64_t& progress_examples;  // Of the whole job, as the chief told last.
+  const JobProgress& progress;
   WorkerMetrics& metrics;
 };
 
@@ -45,6 +45,7 @@ class Member {
   MemberClock clock_;
   StepTimes times_;
   ComputeThread compute_;
+  LaneTurns turns_;
   MemberContext context_;
   HeldLeases leases_;
 };

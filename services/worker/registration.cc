@@ -40,6 +40,7 @@ absl::StatusOr<v1::RegisterWorkerReply> Register(EventLoop& loop, const Channel&
   request.set_wire_version(kWireVersion);
   request.set_name(options.name);
   request.set_incarnation(Raw(options.incarnation));
+  request.set_former(Raw(options.former));
   const SteadyClock clock;
   const absl::Time began = clock.Now();
   absl::Time next_line = began + kLineEvery;

@@ -17,6 +17,7 @@ struct RegistrationOptions {
   std::string chief;  // host:port, for messages.
   std::string name;
   Incarnation incarnation{};
+  Incarnation former{};  // Of this process before, if it begins anew.
   absl::Duration give_up_after = absl::Minutes(5);
 };
 

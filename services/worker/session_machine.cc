@@ -75,6 +75,7 @@ v1::WorkerHeartbeatRequest SessionMachine::BeginHeartbeat(absl::Time now) {
   request.set_incarnation(Raw(options_.incarnation));
   request.set_name(options_.name);
   request.set_draining(draining_);
+  leave_sent_ = draining_;
   *request.mutable_report() = report_;
   for (const auto& [id, member] : members_) {
     v1::MemberReport& report = *request.add_members();
@@ -92,12 +93,15 @@ v1::WorkerHeartbeatRequest SessionMachine::BeginHeartbeat(absl::Time now) {
 
 Orders SessionMachine::EndHeartbeat(const v1::WorkerHeartbeatReply& reply, absl::Time now) {
   under_way_ = false;
-  Orders orders{
-      .known = reply.known(), .state = reply.state(), .progress_examples = reply.examples()};
+  Orders orders{.known = reply.known(),
+                .state = reply.state(),
+                .progress = {reply.examples(), reply.examples_seal()}};
   if (!reply.known()) {
     for (auto& [generation, lease] : leases_) lease.sent_end = false;
     return orders;
   }
+  leave_told_ = leave_told_ || leave_sent_;
+  over_ = IsOver(reply.state());
   std::erase_if(leases_, [](const auto& entry) { return entry.second.sent_end; });
   for (const v1::Generation& generation : reply.revoked()) {
     const Generation revoked = GenerationFromProto(generation);

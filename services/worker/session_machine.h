@@ -16,6 +16,7 @@
 
 #include "absl/time/time.h"
 #include "capstan/base/ids.h"
+#include "capstan/consistency/job_progress.h"
 #include "capstan/v1/chief.pb.h"
 
 namespace capstan::worker {
@@ -37,7 +38,7 @@ struct Orders {
   std::vector<v1::Lease> extended;  // Further tasks of a lane that is held already.
   std::vector<Generation> revoked;
   v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
-  uint64_t progress_examples = 0;  // Of the whole job.
+  JobProgress progress;
 };
 
 // Thread-compatible.
@@ -78,8 +79,9 @@ class SessionMachine {
 
   bool draining() const { return draining_; }
   size_t leases() const { return leases_.size(); }
-  // Nothing is held and the chief has been told of everything.
-  bool Settled() const { return leases_.empty(); }
+  // True when the process may end without anybody waiting for it: it holds nothing, and the chief
+  // has been told that it leaves, or has said that the job is over.
+  bool Settled() const { return leases_.empty() && (leave_told_ || over_); }
 
  private:
   struct Member {
@@ -101,6 +103,9 @@ class SessionMachine {
   uint64_t trained_told_ = 0;  // As of the last heartbeat that was sent.
   uint64_t tell_every_ = 0;
   bool draining_ = false;
+  bool leave_sent_ = false;  // In the heartbeat under way.
+  bool leave_told_ = false;
+  bool over_ = false;  // The job, as the chief said last.
   bool under_way_ = false;
   bool urgent_ = true;
   absl::Time last_sent_ = absl::InfinitePast();

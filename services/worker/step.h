@@ -12,6 +12,7 @@
 #include "capstan/client/request_plan.h"
 #include "capstan/data/batch.h"
 #include "capstan/data/deduplicate.h"
+#include "worker/idle_time.h"
 
 namespace capstan::worker {
 
@@ -28,17 +29,19 @@ struct Step {
   std::vector<float> rows;
   std::vector<float> parameters;
   PartitionVersions versions;
+  std::vector<uint32_t> row_versions;  // Where rows have versions.
 
   // Computed.
   double loss_sum = 0;
   double gradient_norm = 0;
   bool nonfinite = false;
+  bool clipped = false;  // Its gradient was longer than `clip_norm`.
   std::vector<float> row_gradients;
   std::vector<float> parameter_gradients;
   std::vector<float> logits;  // Evaluation only.
 
   // For the phases' times.
-  absl::Time pull_began = absl::InfinitePast();
+  StepMarks marks;
   absl::Time push_began = absl::InfinitePast();
   absl::Duration compute_time;
 };
@@ -51,15 +54,26 @@ class StepPool {
   explicit StepPool(const ParameterMap& map) : map_(map) {}
 
   // A step for this batch: duplicates removed, planned, routed to the partitions' owners, with room
-  // for what is pulled. Shared by the lease's runner and the calls under way for it.
+  // for the rows that are pulled. Shared by the lease's runner and the calls under way for it.
   std::shared_ptr<Step> Take(std::shared_ptr<const Batch> batch, absl::Span<const uint32_t> owners);
 
+  // Gives the step room for all tensors, unless it has it. To be called before it is pulled for:
+  // batches that are read ahead need no copy of the model.
+  void LendDense(Step& step);
+
  private:
+  struct Dense {
+    std::vector<float> parameters;
+    std::vector<float> gradients;
+  };
+
   std::shared_ptr<Step> TakeFree();
+  void TakeBack(Step& step);
 
   const ParameterMap& map_;
   Deduplicator deduplicator_;
-  std::vector<std::unique_ptr<Step>> free_;
+  std::vector<std::unique_ptr<Step>> free_;  // Without room for tensors.
+  std::vector<Dense> free_dense_;
 };
 
 }  // namespace capstan::worker

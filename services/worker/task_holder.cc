@@ -157,7 +157,7 @@ void TaskHolder::PumpPushes(const HolderContext& context) {
     for (auto& [shard, call] : batch.pushes) {
       if (!Due(call, context)) continue;
       call.Fly(NextTicket());
-      call.clock = context.clock.ClockOfPush(shard, batch.step);
+      call.clock = ClockOfPush(shard, batch.step, context);
       const bool touches =
           std::find(batch.shards.begin(), batch.shards.end(), shard) != batch.shards.end();
       Do(SendPush{call.ticket, shard, number, call.clock, batch.nonfinite || !touches,

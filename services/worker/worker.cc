@@ -18,6 +18,7 @@ constexpr absl::Duration kHeartbeatTimeout = absl::Seconds(5);
 constexpr absl::Duration kViewRetry = absl::Milliseconds(500);
 constexpr absl::Duration kRateWindow = absl::Seconds(1);
 constexpr absl::Duration kWarnEvery = absl::Seconds(5);
+constexpr absl::Duration kStallWorthTelling = absl::Milliseconds(500);
 constexpr absl::Duration kDataPatience = absl::Minutes(15);  // While an object store is away.
 
 SessionOptions SessionOptionsOf(const WorkerOptions& options, const v1::JobSpec& job,
@@ -55,17 +56,16 @@ Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registratio
       chief_(std::move(chief)),
       metrics_(metrics),
       source_(NewDataFiles(kDataPatience)),
-      bad_records_(job_.data().max_bad_records()),
       steps_(parameters_),
       prefetcher_(ReaderOptionsOf(job_), {.batches_ahead = job_.train().prefetch_batches()},
-                  *source_, bad_records_),
+                  source_),
       context_{.job = job_,
                .parameters = parameters_,
                .clock = clock_,
                .loop = loop_,
                .prefetcher = prefetcher_,
                .steps = steps_,
-               .progress_examples = progress_examples_,
+               .progress = progress_,
                .metrics = metrics_},
       session_(SessionOptionsOf(options_, job_, registration)) {}
 
@@ -84,12 +84,11 @@ Worker::~Worker() {
 absl::Status Worker::AddMembers(const v1::RegisterWorkerReply& registration) {
   for (uint64_t id : registration.members()) {
     CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Network> network, Network::Create(job_));
-    members_[MemberId{id}] =
-        std::make_unique<Member>(context_, MemberId{id}, std::move(network),
-                                 ComputeOptions{.clip_norm = job_.train().clip_norm(),
-                                                .slow_down = options_.slow_down,
-                                                .min_step = options_.min_step});
+    members_[MemberId{id}] = std::make_unique<Member>(
+        context_, MemberId{id}, std::move(network),
+        ComputeOptions{.clip_norm = job_.train().clip_norm(), .min_step = options_.min_step});
   }
+  metrics_.compute_threads.Set(static_cast<double>(members_.size()));
   return absl::OkStatus();
 }
 
@@ -190,7 +189,7 @@ void Worker::CarryOut(const Orders& orders) {
     RegisterAgain();
     return;
   }
-  progress_examples_ = orders.progress_examples;
+  progress_ = orders.progress;
   for (const Generation& generation : orders.revoked) {
     for (auto& [id, member] : members_) member->leases().Revoke(generation);
   }
@@ -256,13 +255,14 @@ v1::WorkerReport Worker::MakeReport() {
     report.set_push_seconds(report.push_seconds() + share * times.push.seconds());
     report.set_wait_seconds(report.wait_seconds() + share * times.round_wait.seconds());
   }
-  report.set_bad_records(bad_records_.count());
-  for (std::string& example : bad_records_.examples()) {
-    *report.add_bad_record_examples() = std::move(example);
+  Stall stall = stall_meter_.Look(prefetcher_.read_under_way(), now);
+  metrics_.data_stalled_seconds.Set(absl::ToDoubleSeconds(stall.length));
+  if (stall.length >= kStallWorthTelling) {
+    report.set_stalled_seconds(absl::ToDoubleSeconds(stall.length));
+    report.set_stalled_on(std::move(stall.on));
   }
   report.set_nonfinite_gradients(static_cast<uint64_t>(metrics_.nonfinite.value()));
   report.set_late_gradients(static_cast<uint64_t>(metrics_.late_gradients.value()));
-  metrics_.bad_records.Set(static_cast<double>(bad_records_.count()));
   return report;
 }
 

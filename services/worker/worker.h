@@ -11,18 +11,18 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "capstan/base/shutdown.h"
-#include "capstan/data/bad_records.h"
+#include "capstan/consistency/job_progress.h"
 #include "capstan/data/source.h"
 #include "worker/member.h"
 #include "worker/session_machine.h"
+#include "worker/stall_meter.h"
 
 namespace capstan::worker {
 
 struct WorkerOptions {
   std::string name;
   Incarnation incarnation{};
-  double slow_down = 1;                     // See ComputeOptions.
-  absl::Duration min_step;                  // The same.
+  absl::Duration min_step;                  // See ComputeOptions.
   absl::Duration drain = absl::Seconds(4);  // From SIGTERM to the end.
 };
 
@@ -73,11 +73,11 @@ class Worker {
   EventLoop& loop_;
   const Channel chief_;
   WorkerMetrics& metrics_;
-  const std::unique_ptr<const Source> source_;
-  BadRecords bad_records_;
+  const std::shared_ptr<const Source> source_;  // Owned by the prefetcher, too.
   StepPool steps_;
   BatchPrefetcher prefetcher_;
-  uint64_t progress_examples_ = 0;  // Of the whole job, as the chief told last.
+  StallMeter stall_meter_;
+  JobProgress progress_;
   WorkerContext context_;
   std::map<MemberId, std::unique_ptr<Member>> members_;
   SessionMachine session_;

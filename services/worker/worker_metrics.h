@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "capstan/base/ids.h"
 #include "capstan/metrics/registry.h"
+#include "worker/idle_time.h"
 
 namespace capstan::worker {
 
@@ -20,10 +21,14 @@ class WorkerMetrics {
   explicit WorkerMetrics(metrics::Registry& registry);
 
   void CountRetry(ShardIndex shard, absl::StatusCode code);
+  // Before a step, of a lane or of a task.
+  void CountIdle(const IdleTime& idle, bool of_lane);
 
   metrics::Counter& steps;
   metrics::Counter& samples;
+  metrics::Counter& evaluated_samples;
   metrics::Counter& nonfinite;
+  metrics::Counter& clipped;
   metrics::Counter& late_gradients;
   metrics::Counter& leases_finished;
   metrics::Counter& leases_lost;
@@ -34,10 +39,16 @@ class WorkerMetrics {
   metrics::Histogram& round_wait_seconds;
   metrics::Histogram& gradient_norm;
   metrics::Gauge& leases_held;
-  metrics::Gauge& bad_records;
+  metrics::Gauge& compute_threads;
+  metrics::Gauge& data_stalled_seconds;
 
  private:
   metrics::Registry& registry_;
+  metrics::Counter& idle_for_work_;
+  metrics::Counter& idle_for_data_;
+  metrics::Counter& idle_for_round_;
+  metrics::Counter& idle_for_push_;
+  metrics::Counter& idle_for_pull_;
   std::map<std::pair<ShardIndex, absl::StatusCode>, metrics::Counter*> retries_;
 };
 

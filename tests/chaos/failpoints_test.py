@@ -25,6 +25,7 @@ from ledger import ledger_job, ledger_times, write_ledger_file
 SKIPPED = 77  # CTest's SKIP_RETURN_CODE.
 
 RECORDS = 1500
+PACE = 5  # Milliseconds a step: so long that points which timers pass are passed often enough.
 PROCESSES = {"chief": "chief", "ps": "ps-0", "worker": "worker-0"}  # Who of a program is armed.
 POLICIES = {
     "async": "sparse: {policy: async}",
@@ -85,8 +86,7 @@ class Trial:
             data = pathlib.Path(folder) / "records.csv"
             write_ledger_file(data, RECORDS)
             overrides = ["partition_count=16", "checkpoint.every=1s", "checkpoint.keep=1"]
-            slow = {"worker-0": 1000, "worker-1": 1000}
-            with Crew(ledger_job([data], update=POLICIES[self.policy], epochs=2, batch=4), slow=slow,
+            with Crew(ledger_job([data], update=POLICIES[self.policy], epochs=2, batch=4), pace=PACE,
                       overrides=overrides, name=self.point) as crew:
                 self.interrupt(crew)
                 crew.environment[self.victim] = {"CAPSTAN_FAILPOINTS": f"{self.point}={self.action}:{self.nth}"}

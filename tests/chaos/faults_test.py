@@ -219,11 +219,10 @@ class FaultsTest(LedgerCase):
                 filler = disk / "filler"
 
                 def fill():
-                    with open(filler, "wb") as out:
+                    with open(filler, "wb", buffering=0) as out:
                         while True:
                             try:
                                 out.write(bytes(1 << 16))
-                                out.flush()
                             except OSError:
                                 return
 

@@ -2,36 +2,114 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_split.h"
 #include "tests/cli/command.h"
 
 namespace capstan::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 using ArgumentsTest = CommandTest;
 
-TEST_F(ArgumentsTest, EveryCommandHasHelpWithAnExample) {
-  for (const std::vector<std::string>& command :
-       std::vector<std::vector<std::string>>{{},
-                                             {"train"},
-                                             {"check"},
-                                             {"status"},
-                                             {"top"},
-                                             {"evaluate"},
-                                             {"predict"},
-                                             {"config"},
-                                             {"config", "check"},
-                                             {"data"},
-                                             {"data", "generate"},
-                                             {"completion"}}) {
-    std::vector<std::string> arguments = command;
+TEST_F(ArgumentsTest, EveryCommandHasHelpWithAnExampleOfItsOwn) {
+  for (const std::string command : {"",
+                                    "train",
+                                    "check",
+                                    "status",
+                                    "top",
+                                    "evaluate",
+                                    "predict",
+                                    "config",
+                                    "config check",
+                                    "data",
+                                    "data generate",
+                                    "completion",
+                                    "checkpoint",
+                                    "checkpoint list",
+                                    "checkpoint show",
+                                    "checkpoint verify",
+                                    "checkpoint diff",
+                                    "checkpoint export",
+                                    "checkpoint prune",
+                                    "checkpoint compact"}) {
+    std::vector<std::string> arguments = absl::StrSplit(command, ' ', absl::SkipEmpty());
     arguments.push_back("--help");
     const Result result = Run(arguments);
     EXPECT_EQ(result.exit_code, 0) << result.output;
     EXPECT_THAT(result.output, HasSubstr("Example:\n  "));
+    if (command == "completion") continue;  // Is used within another command.
+    EXPECT_THAT(result.output, HasSubstr("Example:\n  capstan " + command));
   }
+}
+
+TEST_F(ArgumentsTest, SaysWhatWasPerhapsMeant) {
+  EXPECT_EQ(Run({"trian"}).output, "capstan: unknown command trian; did you mean train?\n");
+  EXPECT_EQ(Run({"checkpoint", "lst", "x"}).output,
+            "capstan: unknown command lst; did you mean list?\n");
+  EXPECT_EQ(Run({"train", "job.yaml", "--worker", "3"}).output,
+            "capstan: unknown option --worker; did you mean --workers?\n");
+  EXPECT_THAT(Run({"frobnicate"}).output, HasSubstr("unknown command frobnicate; expected one of"));
+}
+
+TEST_F(ArgumentsTest, RefusesAChiefThatIsNoAddress) {
+  for (const std::string address : {"nonsense", "host:", ":7000", "host:70000"}) {
+    const Result result = Run({"status", "--chief", address});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.output, HasSubstr("--chief: \"" + address + "\" is not host:port"));
+  }
+}
+
+TEST_F(ArgumentsTest, RefusesNumbersOfRowsThatCannotBeMeant) {
+  for (const char* rows : {"-5", "0"}) {
+    EXPECT_EQ(Run({"data", "generate", "a", "--rows", rows}).exit_code, 2) << rows;
+  }
+  EXPECT_FALSE(std::filesystem::exists("a"));
+}
+
+TEST_F(ArgumentsTest, CheckEstimatesTheRowsOfTheTables) {
+  WriteFile("job.yaml",
+            "job: demo\n"
+            "data: {format: synthetic, synthetic: {train_rows: 200000, vocabulary: [10, 7]}}\n"
+            "model: {preset: fm}\n");
+  EXPECT_THAT(Run({"config", "check", "job.yaml"}).output, HasSubstr("for about 17 rows"));
+}
+
+TEST_F(ArgumentsTest, CheckDoesNotSayThatAModelIsNotWritten) {
+  WriteJob();
+  EXPECT_THAT(Run({"config", "check", "job.yaml"}).output,
+              HasSubstr("`capstan train` keeps the job in capstan-runs/jobs"));
+}
+
+TEST_F(ArgumentsTest, CheckNamesWhatAFileLooksLike) {
+  WriteFile("wine.csv", "7.4;0.7;0\n7.8;0.88;1\n");
+  WriteFile("job.yaml",
+            "job: demo\n"
+            "data: {format: csv, train: wine.csv, schema: {label: 2, numeric: \"0-1\"}}\n"
+            "model: {preset: lr}\n");
+  EXPECT_THAT(Run({"config", "check", "job.yaml"}).output,
+              HasSubstr("wine.csv: has one column; it looks like cells with ';' between them"));
+}
+
+TEST_F(ArgumentsTest, CheckSaysHowATowerOfOnesOwnIsBuiltIn) {
+  WriteFile("job.yaml",
+            "job: demo\n"
+            "data: {format: synthetic}\n"
+            "model: {towers: [{kind: mine}], loss: logistic}\n");
+  EXPECT_THAT(Run({"config", "check", "job.yaml"}).output, HasSubstr("cmake -DCAPSTAN_TOWERS="));
+}
+
+TEST_F(ArgumentsTest, NamesAFolderWithoutAModelOnceAndSaysWhatIsExpected) {
+  WriteFile("file", "x");
+  EXPECT_THAT(Run({"evaluate", "file"}).output, StartsWith("capstan: file: holds no model; "));
+  EXPECT_EQ(Run({"checkpoint", "list", "file"}).output,
+            "capstan: file: is no folder, or something on the way to it is none\n");
+  EXPECT_THAT(Run({"evaluate", "nowhere"}).output,
+              HasSubstr("capstan: nowhere: holds no model; expected the folder of a checkpoint"));
 }
 
 TEST_F(ArgumentsTest, TellsItsVersion) {

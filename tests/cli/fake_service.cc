@@ -86,8 +86,9 @@ int main(int argc, char** argv) {
   const std::string role = std::filesystem::path(argv[0]).filename();
   std::map<std::string, std::string> flags;
   std::string name = role;
-  for (int i = 1; i + 1 < argc; ++i) {
-    if (!absl::StartsWith(argv[i], "--")) continue;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string(argv[i]) == "--take-over") name += " --take-over";
+    if (i + 1 == argc || !absl::StartsWith(argv[i], "--")) continue;
     if (std::string(argv[i]) == "--set") name += absl::StrCat(" ", argv[i + 1]);
     flags[argv[i]] = argv[i + 1];
   }

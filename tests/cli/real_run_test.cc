@@ -109,6 +109,102 @@ TEST_F(RealRunTest, RefusesAModelOfWhichAByteHasChanged) {
   EXPECT_THAT(evaluate.output, HasSubstr("partition-0000.capstan"));
 }
 
+TEST_F(RealRunTest, NothingOfAStrangersIsDeletedByTheChiefOrByPrune) {
+  const std::string folder = "model/demo/checkpoints";
+  std::filesystem::create_directories(folder + "/photos");
+  std::filesystem::create_directories(folder + "/2024-photos");
+  std::filesystem::create_directories(folder + "/000000000001-mine");
+  WriteFile(folder + "/photos/a.jpg", "cat");
+  WriteFile(folder + "/2024-photos/a.jpg", "dog");
+  WriteFile(folder + "/000000000001-mine/partition-0000.capstan", "half a checkpoint");
+  WriteFile("elsewhere", "mine");
+  std::filesystem::create_symlink("../../../elsewhere", folder + "/000000000002-link");
+  std::filesystem::create_symlink("../../../../elsewhere", folder + "/2024-photos/MANIFEST.json");
+
+  const Result train = Run({"train", "job.yaml", "--set", "checkpoint.every=1s", "--set",
+                            "checkpoint.keep=1", "--set", "train.epochs=20"});
+  ASSERT_EQ(train.exit_code, 0) << train.output;
+  EXPECT_FALSE(std::filesystem::exists(folder + "/000000000001-mine/partition-0000.capstan"));
+
+  const std::string model = After("  model     ", train.output);
+  const std::string step = std::filesystem::path(model).filename().string();
+  WriteFile(model + "/notes.txt", "the best so far");
+  std::filesystem::create_directories(folder + "/000000000003-half");
+  WriteFile(folder + "/000000000003-half/partition-0000.capstan", "half a checkpoint");
+  const Result list = Run({"checkpoint", "list", folder});
+  EXPECT_THAT(list.output, HasSubstr("left alone: 2024-photos (it holds a.jpg)"));
+  EXPECT_THAT(list.output, HasSubstr("left alone: photos (its name is not <step>-<id>)"));
+  EXPECT_THAT(list.output, HasSubstr("never deleted: " + step + " (it holds notes.txt"));
+  const Result prune = Run({"checkpoint", "prune", folder, "--keep", "1", "--yes"});
+  ASSERT_EQ(prune.exit_code, 0) << prune.output;
+  EXPECT_LT(prune.output.find("would delete 000000000003-half"),
+            prune.output.find("\ndeleted 000000000003-half"));
+  EXPECT_EQ(ReadFile(folder + "/000000000003-half/MANIFEST.json"), "") << "given up";
+
+  EXPECT_EQ(ReadFile(folder + "/photos/a.jpg"), "cat");
+  EXPECT_EQ(ReadFile(folder + "/2024-photos/a.jpg"), "dog");
+  EXPECT_EQ(ReadFile(folder + "/2024-photos/MANIFEST.json"), "mine");
+  EXPECT_EQ(ReadFile(folder + "/000000000002-link"), "mine");
+  EXPECT_EQ(ReadFile(model + "/notes.txt"), "the best so far");
+  EXPECT_EQ(Run({"evaluate", model}).exit_code, 0);
+
+  const Result job = Run({"checkpoint", "prune", "model/demo", "--yes"});
+  EXPECT_EQ(job.exit_code, 2);
+  EXPECT_THAT(job.output, HasSubstr("its checkpoints are in model/demo/checkpoints"));
+  EXPECT_TRUE(std::filesystem::exists("model/demo/state/chief.json"));
+}
+
+TEST_F(RealRunTest, TakesTheModelOfAJobWhoseFolderIsNamed) {
+  const Result train = Run({"train", "job.yaml"});
+  ASSERT_EQ(train.exit_code, 0) << train.output;
+  const std::string held_out = After("  held out  ", train.output);
+  for (const char* folder : {"model/demo", "model/demo/checkpoints", "model"}) {
+    const Result evaluate = Run({"evaluate", folder});
+    EXPECT_EQ(evaluate.exit_code, 0);
+    EXPECT_THAT(evaluate.output, HasSubstr("capstan: taking the model model/demo/checkpoints/"));
+    EXPECT_THAT(evaluate.output, HasSubstr(held_out));
+  }
+  EXPECT_EQ(Run({"checkpoint", "verify", "model/demo"}).exit_code, 0);
+}
+
+TEST_F(RealRunTest, TellsTheStatusOfAFinishedJobFromItsFolderAtOnce) {
+  const Result train = Run({"train", "job.yaml"});
+  ASSERT_EQ(train.exit_code, 0) << train.output;
+  const absl::Time begun = absl::Now();
+  for (const std::vector<std::string>& ask :
+       std::vector<std::vector<std::string>>{{"status"}, {"status", "model/demo"}}) {
+    const Result status = Run(ask);
+    EXPECT_EQ(status.exit_code, 0) << status.output;
+    EXPECT_THAT(status.output, HasSubstr("demo  completed"));
+    EXPECT_THAT(status.output, HasSubstr("20,000 of 20,000"));
+    EXPECT_THAT(status.output, Not(HasSubstr("waiting")));
+  }
+  EXPECT_EQ(Run({"top"}).exit_code, 0);
+  EXPECT_LT(absl::Now() - begun, absl::Seconds(10));
+}
+
+TEST_F(RealRunTest, MoreEpochsGoOnFromAFinishedJob) {
+  for (const char* policy : {"async", "sync"}) {
+    const std::string model = absl::StrCat("checkpoint.uri=", policy);
+    const std::string update = absl::StrCat("update.dense.policy=", policy);
+    ASSERT_EQ(Run({"train", "job.yaml", "--set", model, "--set", update}).exit_code, 0);
+    const Result more =
+        Run({"train", "job.yaml", "--set", model, "--set", update, "--set", "train.epochs=3"});
+    EXPECT_EQ(more.exit_code, 0) << more.output;
+    EXPECT_THAT(more.output, HasSubstr("goes on from checkpoint "));
+    EXPECT_THAT(more.output, HasSubstr("60,000 examples"));
+    EXPECT_THAT(ReadFile("capstan-runs/latest/chief.log"), HasSubstr("examples=20000"));
+    EXPECT_THAT(more.output, Not(HasSubstr("recovered")));
+  }
+}
+
+TEST_F(RealRunTest, SaysInWordsThatTheLossHasExploded) {
+  const Result train = Run({"train", "job.yaml", "--set", "optimizer.sparse.kind=sgd", "--set",
+                            "optimizer.sparse.learning_rate=1000000"});
+  EXPECT_THAT(train.output, HasSubstr("warning: the held-out logloss is "));
+  EXPECT_THAT(train.output, HasSubstr("a lower learning rate"));
+}
+
 TEST_F(RealRunTest, RefusesAFolderWithoutAModel) {
   EXPECT_EQ(Run({"evaluate", "nowhere"}).exit_code, 2);
   EXPECT_EQ(Run({"predict", "nowhere", "test.csv"}).exit_code, 2);
@@ -127,7 +223,8 @@ TEST_F(RealRunTest, SaysThatThePortIsTaken) {
   const Result result = Run({"train", "job.yaml", "--chief-port", port});
   close(taken);
   EXPECT_NE(result.exit_code, 0);
-  EXPECT_THAT(result.output, HasSubstr(port));
+  EXPECT_THAT(result.output, HasSubstr("demo failed: cannot listen on 127.0.0.1:" + port +
+                                       ": the port is in use, by"));
 }
 
 TEST_F(RealRunTest, WhoIsKilledIsStartedAgainAndTheJobGoesOn) {
@@ -147,6 +244,31 @@ TEST_F(RealRunTest, WhoIsKilledIsStartedAgainAndTheJobGoesOn) {
   EXPECT_THAT(result.output, HasSubstr("200,000 examples"));
 }
 
+TEST_F(RealRunTest, AJobThatIsStoppedIsSavedAndGoesOnWhenItIsStartedAgain) {
+  WriteFile("job.yaml",
+            "job: demo\n"
+            "data: {format: synthetic, synthetic: {train_rows: 20000}, task_records: 2000}\n"
+            "model: {preset: lr}\n"
+            "train: {batch_size: 100}\n");
+  const std::vector<std::string> command = {"train", "job.yaml", "--plain", "--set",
+                                            "train.epochs=12"};
+  Process train = Start(command);
+  AwaitLog("chief", "training begins");
+  absl::SleepFor(absl::Seconds(1));  // Something is trained.
+  train.Signal(SIGINT);
+  const Result stopped = Await(train);
+  EXPECT_EQ(stopped.exit_code, 1);
+  const std::string saved = After("  saved     ", stopped.output);
+  EXPECT_TRUE(std::filesystem::exists(saved + "/MANIFEST.json")) << stopped.output;
+  EXPECT_THAT(saved, HasSubstr("capstan-runs/jobs/demo/checkpoints/"));
+  EXPECT_EQ(After("  go on     .*/capstan ", stopped.output),
+            "train job.yaml --shards 1 --workers 1 --set train.epochs=12");
+  const Result again = Run(command);
+  EXPECT_EQ(again.exit_code, 0) << again.output;
+  EXPECT_THAT(again.output, HasSubstr("goes on from checkpoint " + saved));
+  EXPECT_THAT(again.output, HasSubstr("240,000 examples"));
+}
+
 TEST_F(RealRunTest, ShowsTheStatusOfTheRunOfThisFolderAndStopsIt) {
   Process train = Start({"train", "job.yaml", "--set", "train.epochs=1000"});
   Result status;
@@ -160,6 +282,13 @@ TEST_F(RealRunTest, ShowsTheStatusOfTheRunOfThisFolderAndStopsIt) {
     std::filesystem::remove("status");
   }
   EXPECT_THAT(status.output, HasSubstr("\"job\":\"demo\""));
+  // A script that waits for the end must not take its own interruption for it.
+  absl::StatusOr<Process> watch =
+      Process::Start({.argv = {"bin/capstan", "status", "--watch"}, .log_path = "watch"});
+  ASSERT_TRUE(watch.ok());
+  AwaitThat([this] { return !ReadFile("watch").empty(); });
+  watch->Signal(SIGTERM);
+  EXPECT_EQ(watch->WaitFor(absl::Seconds(30)).value_or(Ending{.exit_code = -1}).exit_code, 3);
   train.Signal(SIGTERM);
   const Result result = Await(train);
   EXPECT_EQ(result.exit_code, 1);

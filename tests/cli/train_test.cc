@@ -73,9 +73,21 @@ TEST_F(TrainTest, LeavesTheLanesThatTheJobNames) {
   EXPECT_THAT(Trace(), Not(HasSubstr("update.sparse.lanes")));
 }
 
-TEST_F(TrainTest, PutsTheModelIntoTheRunFolderUnlessTheJobSaysWhere) {
+TEST_F(TrainTest, KeepsAJobInOnePlaceUnlessTheJobSaysWhere) {
+  Run({"train", "job.yaml"});
+  EXPECT_THAT(Trace(), HasSubstr("/capstan-runs/jobs"));
+}
+
+TEST_F(TrainTest, PutsTheModelIntoTheRunFolderThatIsNamedUnlessTheJobSaysWhere) {
   Run({"train", "job.yaml", "--run-dir", "here"});
   EXPECT_THAT(Trace(), HasSubstr("here/model"));
+}
+
+TEST_F(TrainTest, TakesAJobFromItsChiefOnlyWhenToldTo) {
+  Run({"train", "job.yaml"});
+  EXPECT_THAT(Trace(), Not(HasSubstr("--take-over")));
+  Run({"train", "job.yaml", "--take-over"});
+  EXPECT_THAT(Trace(), HasSubstr("--take-over"));
 }
 
 TEST_F(TrainTest, RefusesABadJobBeforeAnythingStarts) {
@@ -111,6 +123,21 @@ TEST_F(TrainTest, ReportsAShardThatDiesAgainAndAgainWithTheLastLinesOfItsLog) {
   EXPECT_THAT(result.output, HasSubstr("ps-0 cannot go on: the cause"));
 }
 
+TEST_F(TrainTest, SaysFirstWhyItFailedInOneLine) {
+  std::filesystem::remove("bin/chief");
+  WriteFile("bin/chief",
+            "#!/bin/sh\n"
+            "echo '2026-11-23T11:32:10.581Z info  chief begins' >&2\n"
+            "echo '2026-11-23T11:32:10.582Z error chief /m/file: is no folder' >&2\n"
+            "exit 2\n");
+  std::filesystem::permissions("bin/chief", std::filesystem::perms::owner_all);
+  const Result result = Run({"train", "job.yaml"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.output, HasSubstr("\ncapstan: demo failed: /m/file: is no folder\n"
+                                       "capstan: (chief ended with exit code 2 while starting; its "
+                                       "log is "));
+}
+
 TEST_F(TrainTest, StartsAWorkerThatDiesAgainAndGivesUpInTheEnd) {
   SetEnvironment("FAKE_CHIEF", "state: JOB_STATE_RUNNING");
   SetEnvironment("FAKE_WORKER", "exit 7");
@@ -130,6 +157,8 @@ TEST_F(TrainTest, StopsEverybodyOnCtrlC) {
   const Result result = Await(process);
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.output, HasSubstr("demo was stopped before its end"));
+  EXPECT_THAT(result.output, HasSubstr("not saved"));  // The fake chief knows no checkpoints.
+  EXPECT_THAT(result.output, HasSubstr("bin/capstan train job.yaml --shards 1 --workers 2"));
   for (const char* name : {"stop worker-0", "stop worker-1", "stop ps-0"}) {
     EXPECT_THAT(Trace(), HasSubstr(name));
   }

@@ -1,16 +1,20 @@
 """Starts that cannot go well: the process ends at once with 2, and says which flag, key or name is to blame."""
 
+import contextlib
+import json
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import BINARIES, Crew, run_to_end
+from crew import BINARIES, Crew, probe, run_to_end
 from ledger import ledger_job, write_ledger_file
 
 NOBODY = "127.0.0.1:1"  # Where no chief is.
+NEVER = 1000  # Epochs of a job that is not to end.
 
 
 class BadStartTest(unittest.TestCase):
@@ -58,10 +62,67 @@ class BadStartTest(unittest.TestCase):
 
     def test_an_ordinal_beyond_the_job_is_waited_with_and_given_up(self):
         with Crew(ledger_job([self.data]), shards=1, workers=0) as crew:
+            began = time.monotonic()
             crew.start("ps-5", "ps", "--chief", crew.address, "--chief-deadline", 2, "--index", 5, "--listen",
                        "127.0.0.1:0")
-            self.assertNotEqual(crew.processes["ps-5"].wait(20), 0)
+            self.assertEqual(crew.processes["ps-5"].wait(20), 1)
+            self.assertGreater(time.monotonic() - began, 2)
             self.assertIn("the job has 1 shards; there are no partitions for index 5", crew.log("ps-5"))
+
+    def test_an_ordinal_beyond_the_job_is_served_by_a_chief_that_knows_of_more_shards(self):
+        with Crew(ledger_job([self.data], epochs=NEVER), shards=1, workers=1, pace=5) as crew:
+            crew.add_shard(1)
+            crew.until(lambda: "there are no partitions for index 1" in crew.log("ps-1"), "what it waits for")
+            crew.until_examples(1)
+            crew.shards = 2
+            crew.restart_chief()
+            crew.until(lambda: [shard.state for shard in crew.status().shards] == ["serving"] * 2, "both shards")
+            examples = crew.status().examples
+            crew.until(lambda: crew.status().examples > examples, "training with both")
+
+    @contextlib.contextmanager
+    def chief_that_stays(self):
+        """A chief that serves refusals, once it listens: its ports."""
+        ports = self.folder / "chief.ports"
+        with open(self.folder / "chief.log", "w") as log:
+            chief = subprocess.Popen([BINARIES / "chief", "--job", self.job, "--on-refusal=serve", "--listen", "127.0.0.1:0",
+                                      "--health-port=0", "--metrics-port=0", "--ports-file", ports], stdout=log, stderr=log)
+        try:
+            self.until(ports.exists)
+            yield json.loads(ports.read_text())
+        finally:
+            chief.terminate()
+            self.assertEqual(chief.wait(20), 0, (self.folder / "chief.log").read_text())
+
+    def until(self, condition):
+        deadline = time.monotonic() + 60
+        while not (found := condition()):
+            self.assertLess(time.monotonic(), deadline, (self.folder / "chief.log").read_text())
+            time.sleep(0.05)
+        return found
+
+    def status(self, ports, *words):
+        return run_to_end("capstan", "status", "--chief", f"127.0.0.1:{ports['data']}", *words)
+
+    def test_a_chief_told_to_stay_serves_its_refusal_until_the_file_is_corrected(self):
+        right = self.job.read_text()
+        self.job.write_text(right + "trian: {epochs: 1}\n")
+        with self.chief_that_stays() as ports:
+            def state():
+                code, said = self.status(ports, "--json")
+                return json.loads(said)["state"] if code == 0 else ""
+            self.until(lambda: state() == "JOB_STATE_FAILED")
+            code, said = self.status(ports, "--watch")
+            self.assertEqual(code, 1, said)
+            self.assertIn("trian: unknown key", said)
+            self.assertEqual([probe(ports["health"], service) for service in ("startup", "liveness", "readiness")],
+                             ["SERVING", "SERVING", "NOT_SERVING"])
+            code, said = run_to_end("ps", "--chief", f"127.0.0.1:{ports['data']}", "--index", 0, "--listen", "127.0.0.1:0",
+                                    "--health-port", 0, "--metrics-port", 0, "--chief-deadline", 1)
+            self.assertIn("the chief has no job yet: ", said)
+            self.job.write_text(right)
+            self.until(lambda: state() == "JOB_STATE_PENDING")
+            self.until(lambda: probe(ports["health"], "readiness") == "SERVING")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A Kubernetes cluster for tests: that of $KUBECONFIG, or the one of ../shared/kube if it is up.
+"""A Kubernetes cluster for tests: that of $KUBECONFIG, or the one of $CAPSTAN_KUBE if it is up.
 
 The images must be in it: $CAPSTAN_IMAGE (capstan) with the tag $CAPSTAN_TAG (e2e); tests/e2e/kubernetes sees to that.
 """
@@ -18,7 +18,8 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHART = ROOT / "helm" / "capstan"
-KUBE = pathlib.Path(os.environ.get("CAPSTAN_KUBE", ROOT.parent / "shared" / "kube" / "kube"))
+# None: the cluster is not ours to add things to.
+KUBE = None if os.environ.get("KUBECONFIG") else os.environ.get("CAPSTAN_KUBE")
 IMAGE, TAG = os.environ.get("CAPSTAN_IMAGE", "capstan"), os.environ.get("CAPSTAN_TAG", "e2e")
 # Small enough for two cores that others use too.
 _SMALL = {"requests": {"cpu": "10m", "memory": "48Mi"}, "limits": {"memory": "768Mi"}}
@@ -27,7 +28,7 @@ SMALL = {"image": {"repository": IMAGE, "tag": TAG},
 
 
 def _tool(name):
-    return [name] if os.environ.get("KUBECONFIG") else [str(KUBE), name]
+    return [name] if os.environ.get("KUBECONFIG") else [KUBE, name]
 
 
 def run(*words, check=True, timeout=300, text=None):
@@ -48,11 +49,11 @@ def helm(*words, **options):
 def require_cluster():
     if os.environ.get("CAPSTAN_NO_CLUSTER"):
         reason = os.environ["CAPSTAN_NO_CLUSTER"]
-    elif not os.environ.get("KUBECONFIG") and not KUBE.exists():
-        reason = "neither $KUBECONFIG nor the kube tool is there"
+    elif not os.environ.get("KUBECONFIG") and not KUBE:
+        reason = "neither $KUBECONFIG nor $CAPSTAN_KUBE names a cluster"
     elif kubectl("get", "--raw", "/readyz", check=False).returncode != 0:
         reason = "the cluster does not answer; tests/e2e/kubernetes starts one"
-    elif not os.environ.get("KUBECONFIG") and f"{IMAGE}/chief:{TAG}" not in run(KUBE, "images").stdout:
+    elif KUBE and f"{IMAGE}/chief:{TAG}" not in run(KUBE, "images").stdout:
         reason = f"the cluster has no image {IMAGE}/chief:{TAG}; tests/e2e/kubernetes builds it"
     else:
         return
@@ -182,6 +183,12 @@ class Release:
         """`capstan` in the chief's pod."""
         return self.namespace.kubectl("exec", f"{self.prefix}-chief-0", "--", "capstan", *words, **options)
 
+    def ask(self, *words, **options):
+        """`capstan` outside of the cluster, with kubectl."""
+        prefix = [] if os.environ.get("KUBECONFIG") else [KUBE, "exec", "--"]
+        program = pathlib.Path(os.environ.get("CAPSTAN_BIN", ROOT / "build/dev/bin")).resolve() / "capstan"
+        return run(*prefix, program, *words, "--kubernetes", self.name, "--namespace", self.namespace.name, **options)
+
     def status(self):
         """The chief's status; {} while there is none."""
         done = self.command("status", "--json", "--wait=1", check=False)
@@ -221,6 +228,13 @@ class Release:
             finally:
                 follower.terminate()
                 follower.wait(10)
+
+    def wait_for_end(self, timeout=180):
+        """As the chart's README says it: the types of the wait Job's conditions."""
+        self.namespace.kubectl("wait", "--for=jsonpath={.status.conditions[0].status}=True", "job", "-l",
+                               f"capstan/wait={self.name}", f"--timeout={timeout}s", timeout=timeout + 30)
+        return self.namespace.kubectl("get", "job", "-l", f"capstan/wait={self.name}", "-o",
+                                      "jsonpath={.items[*].status.conditions[*].type}").stdout.split()
 
     def wait_job(self, condition, timeout=180):
         self.namespace.kubectl("wait", f"--for=condition={condition}", "job",

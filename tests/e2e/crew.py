@@ -26,7 +26,7 @@ import grpc
 
 BINARIES = pathlib.Path(os.environ["CAPSTAN_BIN"])
 PROTO = pathlib.Path(os.environ["CAPSTAN_PROTO"])
-SHARED_DATA = pathlib.Path(os.environ.get("CAPSTAN_SHARED_DATA", "../shared/data"))
+DATA = pathlib.Path(os.environ.get("CAPSTAN_DATA") or pathlib.Path(__file__).resolve().parents[2] / "data").resolve()
 LINE_SECONDS = 0.05
 
 
@@ -100,16 +100,17 @@ def watch_view(address):
 
 class Crew:
     """`job` is the text of a job file; its checkpoint URI is a folder of the crew's own. `flags`: further
-    arguments of every process, `chief_flags`: of the chief. `slow`: how many times as long a worker takes for a step,
-    `pace`: how many milliseconds at least, so that a job lasts as long on any machine. Unless `exit_when_done`, the chief stays when the job is over."""
+    arguments of every process, `chief_flags`: of the chief. `pace`: how many milliseconds each worker takes for a step
+    at the least, or {worker: milliseconds}; so a job lasts long enough on any machine. Unless `exit_when_done`, the
+    chief stays when the job is over."""
 
-    def __init__(self, job, shards=2, workers=2, overrides=(), slow=None, pace=None, name="crew", flags=(),
+    def __init__(self, job, shards=2, workers=2, overrides=(), pace=0, name="crew", flags=(),
                  exit_when_done=True, chief_flags=()):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"capstan-{name}-"))
         self.job_file = self.folder / "job.yaml"
         self.job_file.write_text(job)
         self.overrides = [*overrides, f"checkpoint.uri={self.folder / 'model'}"]
-        self.shards, self.workers, self.slow, self.pace = shards, workers, slow or {}, pace or {}
+        self.shards, self.workers, self.pace = shards, workers, pace
         self.flags, self.exit_when_done = flags, exit_when_done
         self.chief_flags = chief_flags  # Of every chief.
         self.environment = {}  # {process: {variable: value}}, besides what this process has.
@@ -205,9 +206,9 @@ class Crew:
                    "--listen", "127.0.0.1:0")
 
     def add_worker(self, name):
-        slow, pace = self.slow.get(name), self.pace.get(name)
+        pace = self.pace.get(name, 0) if isinstance(self.pace, dict) else self.pace
         self.start(name, "worker", "--chief", self.address, "--name", name,
-                   *(["--slow-down", slow] if slow else []), *(["--min-step-ms", pace] if pace else []))
+                   *(["--min-step-ms", pace] if pace else []))
 
     @staticmethod
     def stop(processes):

@@ -29,9 +29,12 @@ COMMANDS = {
         "kubectl scale deployment/ctr-worker --replicas=6": CLUSTER,
         "kubectl delete pod ctr-ps-0": CLUSTER,
         "capstan status --kubernetes ctr": CLUSTER,
-        "kubectl wait --for=condition=complete job -l capstan/wait=ctr --timeout=30m": CLUSTER,
+        "capstan status --kubernetes ctr --watch --wait=600": CLUSTER,
+        'docker export "$(docker create capstan/cli:0.1.0)" | deploy/unpack-capstan ~/.local/capstan':
+            "unpack_test.py runs what is behind docker",
         "capstan train job.yaml --shards 2 --workers 3 --set train.epochs=2": HERE,
         "capstan top": HERE,
+        "capstan status out/ctr": HERE,
         "capstan config check job.yaml": HERE,
         "capstan evaluate MODEL test.csv": HERE,
         "capstan predict MODEL test.csv": HERE,
@@ -51,7 +54,11 @@ COMMANDS = {
     "helm/capstan/README.md": {
         "helm install ctr helm/capstan -f deploy/examples/criteo-deepfm/values.yaml": CLUSTER,
         "kubectl scale deployment/ctr-worker --replicas=6": CLUSTER,
-        "kubectl wait --for=condition=complete job -l capstan/wait=ctr --timeout=30m": CLUSTER,
+        "capstan status --kubernetes ctr --watch --wait=600": CLUSTER,
+        "kubectl wait --for=jsonpath='{.status.conditions[0].status}'=True job -l capstan/wait=ctr --timeout=30m":
+            "runs in kubernetes_test.py, of a job that completes, one that fails, and one that is replaced",
+        "kubectl get job -l capstan/wait=ctr -o jsonpath='{.items[*].status.conditions[*].type}'":
+            "runs in kubernetes_test.py",
         "helm install ctr helm/capstan --set-file job=job.yaml": "rendered by tests/helm/chart_test.py (set job-text)",
     },
     "docs/tls.md": {
@@ -65,6 +72,12 @@ COMMANDS = {
         "capstan train finetune.yaml --from out/ctr/checkpoints/976-1": "runs in resume_test.py, by the chief's own flag",
         "capstan checkpoint export out/ctr/checkpoints/976-1 model": HERE,
         "capstan predict model test.csv": HERE,
+    },
+    "docs/datasets.md": {
+        "capstan train deploy/examples/a9a-lr.yaml": "runs in quality_test.py",
+    },
+    "docs/export.md": {
+        "capstan checkpoint export out/ctr/checkpoints/976-1 model --python": "runs in export_test.py",
     },
 }
 
@@ -102,6 +115,7 @@ class DocumentedCommandsTest(unittest.TestCase):
             listed = self.shell("capstan checkpoint list out/ctr/checkpoints")
             model, = (self.folder / "out/ctr/checkpoints").iterdir()
             self.assertIn(model.name, listed)
+            self.assertIn("completed", self.shell("capstan status out/ctr"))
             self.assertIn("auc", self.shell("capstan evaluate MODEL test.csv", model=model).lower())
             scores = self.shell("capstan predict MODEL test.csv", model=model).splitlines()
             self.assertEqual(len(scores), 500)
@@ -150,7 +164,8 @@ class DocumentedCommandsTest(unittest.TestCase):
         try:
             import numpy
         except ImportError:
-            print("SKIPPED: no numpy; the Python lines of docs/checkpoints.md were not tried")
+            # The rest is still tried.
+            self.addCleanup(self.skipTest, "no numpy: the Python lines of docs/checkpoints.md were not tried")
             return
         names = {"json": json, "struct": struct, "numpy": numpy}
         exec(block(page, "Take a model elsewhere", 1), names)  # pylint: disable=exec-used

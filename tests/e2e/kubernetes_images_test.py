@@ -1,5 +1,5 @@
 """The images as the Dockerfile makes them from the sources: what they hold, and that a release runs on them. Needs
-../shared/kube, which builds them. Skips, loudly, without it, and where $CAPSTAN_NO_IMAGES says why."""
+$CAPSTAN_KUBE, which builds them. Skips, loudly, without it, and where $CAPSTAN_NO_IMAGES says why."""
 
 import json
 import os
@@ -82,7 +82,7 @@ class ImagesTest(unittest.TestCase):
 
 if __name__ == "__main__":
     require_cluster()
-    reason = os.environ.get("CAPSTAN_NO_IMAGES") or (None if KUBE.exists() else "no ../shared/kube to build images with")
+    reason = os.environ.get("CAPSTAN_NO_IMAGES") or (None if KUBE else "no $CAPSTAN_KUBE to build images with")
     if reason:
         print(f"SKIPPED: {reason}")
         sys.exit(77)

@@ -1,9 +1,8 @@
-"""What watches a job on a real cluster: Prometheus with the PodMonitor's own relabelings, and the HorizontalPodAutoscaler.
-Needs the cluster of ../shared/kube, whose Prometheus and metrics API it starts. Skips, loudly, without it."""
+"""What watches a job on a real cluster: Prometheus with the scrape configuration that the chart ships, and the HorizontalPodAutoscaler.
+Needs the cluster of $CAPSTAN_KUBE, whose Prometheus and metrics API it starts. Skips, loudly, without it."""
 
 import json
 import pathlib
-import re
 import sys
 import tempfile
 import time
@@ -13,29 +12,15 @@ import yaml
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
-from cluster import CHART, KUBE, Namespace, Release, helm, require_cluster, run
+from cluster import CHART, KUBE, Namespace, Release, require_cluster, run
 from cluster_jobs import synthetic
 
 
 def scrape_config():
-    """The PodMonitor of the chart as Prometheus itself would have it: the same relabelings, of pods' ports."""
-    text = helm("template", "ctr", CHART, "--set", "monitoring.podMonitor.enabled=true").stdout
-    monitor, = (one for one in yaml.safe_load_all(text) if one and one["kind"] == "PodMonitor")
-    endpoint, = monitor["spec"]["podMetricsEndpoints"]
-    meta = "__meta_kubernetes_pod_"
-    wanted = {f"{meta}label_{re.sub('[^a-z]', '_', key)}": value
-              for key, value in monitor["spec"]["selector"]["matchLabels"].items()}
-    one_of, = monitor["spec"]["selector"]["matchExpressions"]
-    wanted[f"{meta}label_{re.sub('[^a-z]', '_', one_of['key'])}"] = "|".join(one_of["values"])
-    wanted[f"{meta}container_port_name"] = endpoint["port"]
-    keeps = [{"action": "keep", "source_labels": [label], "regex": value} for label, value in wanted.items()]
-    # The operator adds these by itself.
-    names = [{"source_labels": [f"__meta_kubernetes_{label}"], "target_label": target}
-             for label, target in (("namespace", "namespace"), ("pod_name", "pod"))]
-    ours = [{re.sub("[A-Z]", lambda upper: "_" + upper.group().lower(), key): value for key, value in one.items()}
-            for one in endpoint["relabelings"]]
-    return {"global": {"scrape_interval": "1s"}, "scrape_configs": [
-        {"job_name": "capstan", "kubernetes_sd_configs": [{"role": "pod"}], "relabel_configs": keeps + names + ours}]}
+    """What the chart ships for a Prometheus without the operator, scraped more often."""
+    config = yaml.safe_load((CHART / "files" / "scrape.yaml").read_text())
+    config["scrape_configs"][0]["scrape_interval"] = "1s"
+    return config
 
 
 def query(expression):
@@ -86,7 +71,7 @@ class LoadTest(unittest.TestCase):
 
 if __name__ == "__main__":
     require_cluster()
-    if not KUBE.exists():
-        print("SKIPPED: no ../shared/kube to start Prometheus and the metrics API with")
+    if not KUBE:
+        print("SKIPPED: no $CAPSTAN_KUBE to start Prometheus and the metrics API with")
         sys.exit(77)
     unittest.main(verbosity=2)

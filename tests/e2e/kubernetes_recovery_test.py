@@ -177,8 +177,9 @@ class RecoveryTest(unittest.TestCase):
         release.namespace.kubectl("wait", "--for=delete", "pod", "--all", "--timeout=120s")
         return time.monotonic() - begin
 
+    @unittest.skipUnless(KUBE, "no $CAPSTAN_KUBE to start an object store in the cluster with")
     def test_a_bucket_keeps_the_job_through_an_outage_and_an_uninstall(self):
-        """MinIO of ../shared/kube; the store is away for a while, and everything is taken down and installed again."""
+        """MinIO of $CAPSTAN_KUBE; the store is away for a while, and everything is taken down and installed again."""
         with Namespace("capstan-e2e-bucket") as namespace:
             bucket = f"ctr-{int(time.time())}"
             store_up(bucket)

@@ -1,6 +1,7 @@
 """The chart on a real cluster, in namespaces under the restricted Pod Security Standard: training completes while
 workers come and go, every record counts once, and nothing is left behind. Skips, loudly, without a cluster."""
 
+import concurrent.futures
 import os
 import pathlib
 import sys
@@ -11,7 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
 from authority import ROLES, Authority
-from cluster import CHART, IMAGE, KUBE, Namespace, Release, digest_of, helm, merged, require_cluster
+from cluster import CHART, IMAGE, KUBE, SMALL, Namespace, Release, digest_of, helm, merged, require_cluster
 from cluster_jobs import RECORDS, certificates, claim, ledger, ledger_times, record_lines, records, synthetic
 
 # Groups of the API whose definitions this cluster does not have.
@@ -134,7 +135,7 @@ class KubernetesTest(unittest.TestCase):
         return {one["metadata"]["uid"] for one in namespace.get("pods")["items"]
                 if one["metadata"]["labels"]["app.kubernetes.io/component"] != "wait"}
 
-    @unittest.skipUnless(KUBE.exists(), "the images of this cluster have no digests that are known here")
+    @unittest.skipUnless(KUBE, "the images of this cluster have no digests that are known here")
     def test_a_release_runs_by_the_digests_of_its_images(self):
         with Namespace("capstan-e2e-digest") as namespace:
             digests = {role: digest_of(role) for role in ("chief", "ps", "worker", "cli")}
@@ -167,14 +168,69 @@ class KubernetesTest(unittest.TestCase):
 
     def test_a_failed_training_fails_the_wait_job(self):
         with Namespace("capstan-e2e-failed") as namespace:
-            text = "".join(f"1,r{i}\n" for i in range(500)) + "no label here\n"
+            # Behind what the chief looks at before it trains anything, which it would refuse.
+            text = "".join(f"1,r{i}\n" for i in range(12000)) + "no label here\n"
             namespace.apply(claim("models"), records(text))
-            release = Release(namespace, "ctr", ledger({"policy": "async"}))
+            values = ledger({"policy": "async"})
+            values["job"]["train"]["batch_size"] = 64
+            release = Release(namespace, "ctr", values)
             release.install()
-            release.wait_job("failed")
+            self.assertIn("Failed", release.wait_for_end())
             status = release.status()
             self.assertEqual(status["state"], "JOB_STATE_FAILED")
             self.assertIn("records.csv", status["reason"])
+            watched = release.ask("status", "--watch", check=False)
+            self.assertEqual(watched.returncode, 1, watched.stdout + watched.stderr)
+            self.assertIn("records.csv", watched.stdout)
+
+    def test_a_job_that_is_refused_says_why_fails_the_wait_job_and_is_trained_when_it_is_corrected(self):
+        with Namespace("capstan-e2e-refused") as namespace:
+            wrong = merged(synthetic(30000), {"job": {"train": {"bacth_size": 8}}, "wait": {"refusalPatienceSeconds": 5}})
+            release = Release(namespace, "ctr", wrong)
+            release.install()
+            self.assertIn("Failed", release.wait_for_end())
+            log = namespace.kubectl("logs", "--selector=capstan/wait=ctr").stdout
+            self.assertIn("train.bacth_size: unknown key", log)
+            asked = release.ask("status")
+            self.assertIn("train.bacth_size: unknown key", asked.stdout)
+            chief, = release.pods("chief")
+            state, = chief["status"]["containerStatuses"]
+            self.assertEqual(state["restartCount"], 0, "it is no crash loop")
+            self.assertFalse(state["ready"])
+            release.values = merged(SMALL, synthetic(30000))
+            release.upgrade()
+            # The kubelet looks at a pod's volumes once a minute, and when the pod changes.
+            namespace.kubectl("annotate", "pod", "ctr-chief-0", "example.com/look=now")
+            self.assertIn("Complete", release.wait_for_end())
+            self.assertEqual(release.pods("chief")[0]["status"]["containerStatuses"][0]["restartCount"], 0)
+
+    def test_images_that_are_not_there_are_healed_by_a_rollback_alone(self):
+        with Namespace("capstan-e2e-rollback") as namespace:
+            release = Release(namespace, "ctr", {**synthetic(2000000), "worker": {"replicas": 2}})
+            release.install("--wait", "--timeout=120s")
+            release.until_examples(2000)
+            waiting = concurrent.futures.ThreadPoolExecutor(1).submit(release.wait_for_end, timeout=60)
+            release.helm("upgrade", CHART, "--reuse-values", "--set", "image.tag=is-not-there")
+            with self.assertRaises(AssertionError, msg="the Job that was waited for has been replaced, and is not complete"):
+                waiting.result(180)
+            for role in ("chief", "ps", "worker"):
+                self.until_waits_for_image(release, role)
+            said = release.ask("status", "--wait=0", check=False)
+            self.assertEqual(said.returncode, 1)
+            self.assertRegex(said.stdout + said.stderr, r"ctr-chief-0 cannot start \((ErrImagePull|ImagePullBackOff)\)")
+            release.helm("rollback")
+            release.goes_on(timeout=180)
+            self.assertIn("ps-1", release.ask("status").stdout)
+
+    def until_waits_for_image(self, release, role, timeout=120):
+        deadline = time.monotonic() + timeout
+        while True:
+            states = [status.get("state", {}).get("waiting", {}).get("reason", "") for pod in release.pods(role)
+                      for status in pod["status"].get("containerStatuses", [])]
+            if {"ErrImagePull", "ImagePullBackOff"} & set(states):
+                return
+            self.assertLess(time.monotonic(), deadline, f"{role}: {states}")
+            time.sleep(0.3)
 
     def test_workers_go_when_training_has_ended_where_that_is_wished(self):
         with Namespace("capstan-e2e-zero") as namespace:

@@ -33,7 +33,7 @@ heartbeat: 200ms
 """
 
 
-def ledger_times(scores):
-    """How often each record was trained, from its predicted probability."""
+def ledger_times(scores, whole=1):
+    """How often each record was trained, from its predicted probability; in parts of which `whole` are one time."""
     weights = [math.log(score / (1 - score)) for score in scores]
-    return [round(weight / (RATE / 2)) for weight in weights]
+    return [round(weight / (RATE / 2) * whole) for weight in weights]

@@ -16,7 +16,7 @@ POLICIES = {
     "sync": "sparse: {policy: sync, lanes: 3}",
     "backup": "sparse: {policy: sync, lanes: 4, backup_workers: 1}",
 }
-SLOW = {"worker-0": 1000, "worker-1": 1000}  # So that a run takes several checkpoints, and long enough to be disturbed.
+PACE = 5  # Milliseconds a step: two workers train for 7 s, so that several checkpoints are taken, and may be disturbed.
 
 
 class LedgerCase(unittest.TestCase):
@@ -32,7 +32,7 @@ class LedgerCase(unittest.TestCase):
         """A job with checkpoints; every=None: with the last one alone."""
         overrides = ["partition_count=16", *overrides] + ([f"checkpoint.every={every}"] if every else [])
         return self.kind(ledger_job([self.data], update=POLICIES[policy], epochs=epochs, batch=batch), name=policy,
-                         overrides=overrides, **{"slow": SLOW, **settings})
+                         overrides=overrides, **{"pace": PACE, **settings})
 
     def check_exact(self, crew, epochs=2, timeout=180):
         """The job ends, and its model knows every record once an epoch."""

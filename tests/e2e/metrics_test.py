@@ -16,8 +16,11 @@ from metrics_documented import differences, documented, exported
 PAGE = (HERE.parent.parent / "docs" / "metrics.md").read_text()
 RECORDS, BATCH = 4000, 16
 # Tables, an evaluation, ssp and a checkpoint at the end: together they bring forth every series but those
-# of a call that failed.
-NEEDS_A_FAILURE = {"capstan_worker_rpc_retries_total"}
+# of a call that failed, and of a recovery.
+NEEDS_A_FAILURE = {"capstan_worker_rpc_retries_total", "capstan_recovery_last_samples",
+                   "capstan_recovery_last_timestamp_seconds", "capstan_recovery_last_updates"}
+NEEDS_A_LIMIT = {"capstan_process_memory_limit_bytes", "capstan_process_cpu_limit_cores",
+                 "capstan_process_cpu_throttled_seconds_total"}  # Of the process's cgroup.
 NEEDS_TLS = {"capstan_tls_certificate_expiry_timestamp_seconds"}  # See tls_test.py.
 NAMES = ("chief", "ps-0", "ps-1", "worker-0", "worker-1")
 
@@ -78,8 +81,7 @@ class MetricsTest(unittest.TestCase):
 
     def scrapes_of(self, update):
         """[(role, text)] of every process, in the middle of the job and after it; and those after it by name."""
-        slow = {"worker-0": 400, "worker-1": 400}
-        with Crew(job(self.data, update), slow=slow, exit_when_done=False) as crew:
+        with Crew(job(self.data, update), pace=5, exit_when_done=False) as crew:
             crew.until_examples(RECORDS // 4)
             # Some series are there only while members train, and are set at a heartbeat: look until the end.
             during = []
@@ -105,7 +107,8 @@ class MetricsTest(unittest.TestCase):
 
     def check_by_promtool(self, name, text):
         if shutil.which("promtool") is None:
-            print("SKIPPED: no promtool (Debian: apt-get install prometheus); it did not look at the metrics")
+            # The rest is still tried.
+            self.addCleanup(self.skipTest, "no promtool (Debian: apt-get install prometheus): it did not look at the metrics")
             return
         done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""), name)
@@ -153,13 +156,13 @@ class MetricsTest(unittest.TestCase):
             seen = {name for of, text in scrapes if of == role for name in exported(text)}
             # A worker uses a store only if its data are in one: s3_test.py.
             unused = {name for name in metrics if "object_store" in name} if role == "worker" else set()
-            self.assertEqual(set(metrics) - seen - NEEDS_A_FAILURE - NEEDS_TLS - unused, set(), role)
+            self.assertEqual(set(metrics) - seen - NEEDS_A_FAILURE - NEEDS_A_LIMIT - NEEDS_TLS - unused, set(), role)
 
     def test_series_of_workers_go_with_them(self):
         """200 in two crowds: the first says goodbye, the second falls silent."""
         busy = job(self.data, "{sparse: {policy: ssp, staleness: 2}}").replace("epochs: 1", "epochs: 1000")
         patient = busy.replace("worker_lease: 2s", "worker_lease: 8s")
-        with Crew(patient, shards=1, workers=1, slow={"worker-0": 100}) as crew:
+        with Crew(patient, shards=1, workers=1, pace=1) as crew:
             crew.until_examples(BATCH)
             for crowd, goodbye in ((0, True), (1, False)):
                 wanderers = Wanderers(crew, 100, first=100 * crowd)

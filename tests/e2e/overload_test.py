@@ -1,4 +1,5 @@
-"""A shard that is offered four times what it can do."""
+"""A shard that is offered four times what it can do: what it counts, and what it holds. How much of its peak it still answers
+(.8) and how long health takes meanwhile (50 ms) is a matter of time, which `tests/bench/record overload` measures."""
 
 import pathlib
 import sys

@@ -4,7 +4,6 @@ import math
 import pathlib
 import sys
 import tempfile
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -12,7 +11,7 @@ from crew import Crew, series, view_pb2
 from ledger import ledger_job, ledger_times, write_ledger_file
 
 BATCH = 1024
-FAST, SLOW = 100, 1000  # Sleeps make a step long enough to be told apart, and need no core.
+FAST, SLOW = 20, 200  # Milliseconds a step: sleeps, which need no core.
 RECORD_BYTES = 11  # Of the ledger's file.
 
 
@@ -30,11 +29,11 @@ class PoliciesTest(unittest.TestCase):
     def tearDown(self):
         self.scratch.cleanup()
 
-    def crew(self, update, records, workers=3, slow=None, overrides=(), batch=BATCH, **settings):
+    def crew(self, update, records, workers=3, pace=None, overrides=(), batch=BATCH, **settings):
         self.records = records
         write_ledger_file(self.data, records)
         return Crew(ledger_job([self.data], update=update, batch=batch), workers=workers,
-                    slow=crowd(workers) if slow is None else slow, exit_when_done=False,
+                    pace=crowd(workers) if pace is None else pace, exit_when_done=False,
                     overrides=[f"data.task_bytes={4 * batch * RECORD_BYTES}", "partition_count=8",
                                *overrides], **settings)
 
@@ -57,7 +56,7 @@ class PoliciesTest(unittest.TestCase):
         # the full rate, and count as trained once.
         batch, batches = 64, 200
         with self.crew("sparse: {policy: async}", batch * batches, batch=batch,
-                       slow={f"worker-{i}": FAST for i in range(3)},
+                       pace=4,
                        overrides=["heartbeat=20s", "worker_lease=60s",
                                   f"data.task_bytes={batch * batches * RECORD_BYTES // 3}",
                                   f"optimizer.sparse.schedule={{warmup_examples: {batch * batches // 2}}}"]) as crew:
@@ -68,21 +67,22 @@ class PoliciesTest(unittest.TestCase):
 
     # ---- ssp ----
 
-    def lags_of_ssp(self, staleness):
+    def lags_of_ssp(self, staleness, batches):
         """Every lag that was seen, and the seconds that pulls waited.
 
         Who joins starts at the slowest clock that the chief has heard of, which may be some steps old: the
         others wait until it has come within the bound. Lags count from then on."""
         lags, settled = set(), set()
-        with self.crew(f"sparse: {{policy: ssp, staleness: {staleness}}}", 120 * BATCH) as crew:
+        with self.crew(f"sparse: {{policy: ssp, staleness: {staleness}}}", batches * BATCH) as crew:
             crew.until_examples(1)
             while crew.status().state == view_pb2.JOB_STATE_RUNNING:
                 for shard in ("ps-0", "ps-1"):
-                    seen = series(crew.scrape(shard), "capstan_worker_clock_lag").values()
-                    if len(seen) == 3 and max(seen) <= staleness + 1:
+                    text = crew.scrape(shard)
+                    spread = series(text, "capstan_clock_spread_steps").get("", 0)
+                    if series(text, "capstan_clock_members").get("") == 3 and spread <= staleness + 1:
                         settled.add(shard)
                     if shard in settled:
-                        lags |= set(seen)
+                        lags.add(spread)
             waited = self.sum_of(crew, "capstan_server_pull_wait_seconds_sum")
             self.finish(crew)
         return lags, waited
@@ -92,12 +92,12 @@ class PoliciesTest(unittest.TestCase):
         # once it has finished that very step it is one further. There it waits: the bound is reached.
         for staleness in (0, 2, 5):
             with self.subTest(staleness=staleness):
-                lags, waited = self.lags_of_ssp(staleness)
+                lags, waited = self.lags_of_ssp(staleness, batches=60)
                 self.assertEqual(max(lags), staleness + 1)
                 self.assertGreater(waited, 0.5)
 
     def test_ssp_whose_bound_is_out_of_reach_waits_for_nobody(self):
-        lags, waited = self.lags_of_ssp(1000)
+        lags, waited = self.lags_of_ssp(1000, batches=150)
         self.assertGreater(max(lags), 10)
         self.assertLess(waited, 0.05)
 
@@ -118,14 +118,14 @@ class PoliciesTest(unittest.TestCase):
             self.finish(crew)
             slow, fast = self.steps(crew, "worker-2"), self.steps(crew, "worker-0")
             self.assertGreater(slow, 0)
-            self.assertGreater(fast, 3 * slow)
+            self.assertGreater(fast, 2 * slow)
             self.assertEqual(self.sum_of(crew, "capstan_server_pull_wait_seconds_count"), 0)
 
     def test_aggregation_makes_one_update_of_k_gradients(self):
         versions = {}
         for k in (1, 4):
             # One partition: every gradient reaches it, so its version counts the updates.
-            with self.crew(f"sparse: {{policy: async, aggregate: {k}}}", 50 * BATCH, shards=1, slow={},
+            with self.crew(f"sparse: {{policy: async, aggregate: {k}}}", 50 * BATCH, shards=1, pace=0,
                            overrides=["partition_count=1"]) as crew:
                 crew.until_state("COMPLETED")
                 # A worker tells of its last step a moment later.
@@ -140,30 +140,21 @@ class PoliciesTest(unittest.TestCase):
 
     # ---- sync ----
 
-    def rounds_a_second(self, crew, first=4, last=16):
-        crew.until(lambda: crew.status().round >= first, f"round {first}")
-        before, began = crew.status().round, time.monotonic()
-        crew.until(lambda: crew.status().round >= last, f"round {last}")
-        return (crew.status().round - before) / (time.monotonic() - began)
-
-    def test_backup_workers_give_the_pace_of_the_fast(self):
-        rates = {}
+    def test_backup_workers_drop_what_comes_late_and_nothing_else(self):
+        # How much faster it is: KeeperTest.ABackupWorkerGivesThePaceOfTheFast, in virtual time.
         for backup in (0, 1):
             update = f"sparse: {{policy: sync, lanes: 4, backup_workers: {backup}}}"
-            batch = 4 * BATCH
-            with self.crew(update, 4 * 25 * batch, workers=4, batch=batch) as crew:
-                rates[backup] = self.rounds_a_second(crew)
+            with self.subTest(backup=backup), self.crew(update, 4 * 15 * BATCH, workers=4) as crew:
+                self.finish(crew)
                 late = sum(series(crew.scrape(f"worker-{i}"), "capstan_worker_late_gradients_total")[""]
                            for i in range(4))
                 self.assertEqual(late > 0, backup > 0)
-                self.finish(crew)
-        self.assertGreater(rates[1], 3 * rates[0], rates)
 
     def test_sync_takes_in_who_joins_late_and_goes_on_when_lanes_run_out(self):
         # 28 tasks on three lanes: one lane has data when the others have none.
         batch, tasks = 128, 28
         update = "sparse: {policy: sync, lanes: 3}"
-        with self.crew(update, tasks * 4 * batch, workers=1, slow={}, batch=batch) as crew:
+        with self.crew(update, tasks * 4 * batch, workers=1, pace=0, batch=batch) as crew:
             crew.until_examples(5 * 4 * batch)
             crew.add_worker("worker-1")
             self.finish(crew)

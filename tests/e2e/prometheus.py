@@ -21,7 +21,7 @@ DASHBOARDS = ROOT / "dashboards"
 NAMESPACE = "local"
 
 
-def _free_port():
+def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
@@ -33,22 +33,48 @@ def require_prometheus():
         sys.exit(77)
 
 
-class Prometheus:
-    """`crews`: {name of the job: Crew}. Processes that join later are found by `discover`."""
+def rules_of(job, speed=1):
+    """The rules of the chart, for that job, as if every duration in them were `speed` times as short."""
+    def shorter(duration):
+        number, unit = filter(None, duration.groups())
+        seconds = int(number) * {"s": 1, "m": 60, "h": 3600}[unit]
+        return f"{round(1000 * seconds / speed)}ms"
 
-    def __init__(self, crews):
-        self.crews = crews
+    text = RULES.read_text().replace('namespace="ns",job_name="ctr"', f'namespace="{NAMESPACE}",job_name="{job}"')
+    text = text.replace('"job_name", "ctr"', f'"job_name", "{job}"').replace('namespace="ns"', f'namespace="{NAMESPACE}"')
+    rules = yaml.safe_load(text.replace('"ctr-worker"', f'"{job}-worker"').replace('pod=~"ctr-', f'pod=~"{job}-'))
+    for group in rules["groups"]:
+        group["name"] += f".{job}"
+        group["interval"] = f"{round(15000 / speed)}ms"
+        for rule in group["rules"]:
+            rule["expr"] = re.sub(r"(?<=[\[:])(\d+)([smh])(?=[\]:])|(?<=offset )(\d+)([smh])", shorter, rule["expr"])
+            if "for" in rule:
+                rule["for"] = re.sub(r"(\d+)([smh])", shorter, rule["for"])
+    return rules
+
+
+class Prometheus:
+    """`crews`: {name of the job: Crew}. Processes that join later are found by `discover`. `speed`: time goes so many
+    times as fast for the rules; 15: as if there were a scrape and an evaluation every 15 s. `others`: addresses of further targets,
+    that say themselves of whom they speak."""
+
+    def __init__(self, crews, speed=15, others=()):
+        self.crews, self.speed, self.others = crews, speed, others
+        self.keep_dead = False  # Whether processes that were killed are still asked, as pods are while they restart.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="capstan-prometheus-"))
-        self.url = f"http://127.0.0.1:{_free_port()}"
+        self.url = f"http://127.0.0.1:{free_port()}"
 
     def __enter__(self):
         self.discover()
-        (self.folder / "rules.yaml").write_text(RULES.read_text().replace("interval: 15s", "interval: 1s"))
+        for job in self.crews:
+            (self.folder / f"rules-{job}.yaml").write_text(yaml.safe_dump(rules_of(job, self.speed)))
+        interval = f"{round(15000 / self.speed)}ms"
         (self.folder / "prometheus.yaml").write_text(yaml.safe_dump({
-            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
-            "rule_files": ["rules.yaml"],
-            "scrape_configs": [{"job_name": "capstan", "file_sd_configs": [
-                {"files": ["targets.json"], "refresh_interval": "1s"}]}]}))
+            "global": {"scrape_interval": interval, "scrape_timeout": interval, "evaluation_interval": interval},
+            "rule_files": ["rules-*.yaml"],
+            "scrape_configs": [
+                {"job_name": "capstan", "file_sd_configs": [{"files": ["targets.json"], "refresh_interval": "1s"}]},
+                {"job_name": "others", "honor_labels": True, "static_configs": [{"targets": list(self.others)}]}]}))
         log = open(self.folder / "log", "wb")
         self.process = subprocess.Popen(
             ["prometheus", f"--config.file={self.folder}/prometheus.yaml",
@@ -78,7 +104,7 @@ class Prometheus:
         targets = []
         for job, crew in self.crews.items():
             for name, process in crew.processes.items():
-                if process.poll() is not None:
+                if process.poll() is not None and not (self.keep_dead and process.poll() < 0):
                     continue
                 role = name.split("-")[0]
                 labels = {"namespace": NAMESPACE, "job_name": job, "role": role, "pod": f"{job}-{name}"}
@@ -118,7 +144,7 @@ def dashboard_queries(job, rate_interval="10s"):
                 series, _ = re.fullmatch(r"label_values\((.*), (\w+)\)", variable["query"]["query"]).groups()
                 queries.append((f"variable {variable['name']}", series))
         for title, query in queries:
-            for name, value in (("$namespace", NAMESPACE), ("$release", job), ("$shard", ".+"),
+            for name, value in (("$namespace", NAMESPACE), ("$release", job), ("$shard", ".+"), ("$worker", ".+"),
                                 ("$__rate_interval", rate_interval)):
                 query = query.replace(name, value)
             found.add((path.stem, title, query))
@@ -131,5 +157,6 @@ def rule_selectors():
     for group in yaml.safe_load(RULES.read_text())["groups"]:
         for rule in group["rules"]:
             for selector in re.findall(r"\b(?:job:)?capstan_[\w:]+\{[^}]*\}", rule["expr"]):
+                selector = selector.replace('namespace="ns",job_name="ctr"', f'namespace="{NAMESPACE}"')
                 found.add((rule.get("alert") or rule["record"], selector))
     return found

@@ -4,6 +4,7 @@ an epoch, and a synchronous model ends with the very same bits."""
 import json
 import os
 import pathlib
+import socket
 import sys
 import time
 import unittest
@@ -102,6 +103,44 @@ class ResumeTest(LedgerCase):
             self.assertIn("another chief has taken this job over", crew.log("chief"))
             self.assertEqual(json.loads(state_file(crew).read_text())["term"], "2")
 
+    def test_a_second_chief_is_refused_while_the_first_answers(self):
+        with self.crew() as crew:
+            crew.until_examples(RECORDS // 8)
+            crew.add_chief("127.0.0.1:0", name="second")
+            self.assertEqual(crew.processes["second"].wait(20), 2)
+            said = crew.log("second")
+            self.assertIn(f"the chief at {crew.address} on {socket.gethostname()} has had it since", said)
+            self.assertIn("--take-over", said)
+            self.assertEqual(json.loads(state_file(crew).read_text())["term"], "1")
+            last = self.check_exact(crew)
+            self.assertEqual(len(last.losses), 0, "the first was not disturbed")
+
+    def test_a_second_chief_takes_over_when_told_to(self):
+        with self.crew() as crew:
+            crew.until_examples(RECORDS // 8)
+            old = crew.processes["chief"]
+            crew.add_chief("127.0.0.1:0", "--take-over", name="second")
+            self.assertEqual(old.wait(20), 1)
+            self.assertIn("another chief has taken this job over", crew.log("chief"))
+
+    def test_who_is_found_at_the_address_of_a_dead_chief_keeps_nobody_waiting(self):
+        with self.crew() as crew:
+            crew.until_examples(RECORDS // 8)
+            old = crew.address
+            crew.kill_all()
+            with socket.create_server(("127.0.0.1", int(old.rpartition(":")[2]))):  # Never says a word.
+                began = time.monotonic()
+                crew.begin()
+                self.assertLess(time.monotonic() - began, 8)
+            old = crew.address
+            crew.kill_all()
+            with self.crew() as other:  # A job of the same name and term, kept elsewhere.
+                other.kill_all()
+                other.add_chief(old)
+                other.ports("chief")
+                crew.begin()
+                self.check_exact(crew)
+
     # ---- what the store holds ----
 
     def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(self):
@@ -169,7 +208,8 @@ class ResumeTest(LedgerCase):
             self.assertEqual(crew.predict_with(last.model_uri, self.data), before)
 
     def test_keeps_as_many_checkpoints_as_asked(self):
-        with self.crew(exit_when_done=False) as crew:
+        # At least ten seconds on any machine, and a checkpoint a second.
+        with self.crew(exit_when_done=False, epochs=4, pace=4) as crew:
             crew.until(lambda: crew.status().checkpoint.taken >= 5, "5 checkpoints", timeout=120)
             crew.until(lambda: len(crew.manifests()) <= 4, "pruning")
             self.assertGreaterEqual(len(crew.manifests()), 3)

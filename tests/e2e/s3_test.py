@@ -16,7 +16,7 @@ from ledger import ledger_job, ledger_times, write_ledger_file
 
 RECORDS = 3000  # In each of two files.
 CHECKPOINTS = "models/ledger/checkpoints/"
-SLOW = {"worker-0": 1000, "worker-1": 1000}  # So that a run takes several checkpoints.
+PACE = 5  # Milliseconds a step: a run takes several checkpoints.
 
 
 class S3Test(unittest.TestCase):
@@ -35,7 +35,7 @@ class S3Test(unittest.TestCase):
         self.server.put("train/notes.txt", b"not for training")
 
     def crew(self, **settings):
-        crew = Crew(ledger_job(["s3://capstan/train/*.csv*"], epochs=2, batch=4), slow=SLOW,
+        crew = Crew(ledger_job(["s3://capstan/train/*.csv*"], epochs=2, batch=4), pace=PACE,
                     overrides=["partition_count=16", "checkpoint.every=1s"], name="s3", **settings)
         crew.overrides.append("checkpoint.uri=s3://capstan/models")
         return crew

@@ -14,7 +14,7 @@ from ledger_case import RECORDS, LedgerCase
 from tls_crew import TlsCrew
 
 # One worker's steps take so long that the job lasts longer than any test; another one ends it in seconds.
-UNTIL_A_SECOND_COMES = {"slow": {}, "pace": {"worker-0": 50}}
+UNTIL_A_SECOND_COMES = {"pace": {"worker-0": 50}}
 
 
 class TlsTest(LedgerCase):

@@ -5,6 +5,7 @@
 // payload`, which get their front and checksum here, so that mutations come past the checksums.
 #include "capstan/checkpoint/partition_file.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>

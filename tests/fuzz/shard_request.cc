@@ -98,7 +98,7 @@ void Pull(Shard& shard, const grpc::ByteBuffer& request) {
   if (!query.ok() || !shard.CheckHeader((*query)->head().header()).ok()) return;
   bool answered = false;
   shard.Pull(*std::move(query), absl::InfiniteFuture(),
-             [&answered](const absl::StatusOr<grpc::ByteBuffer>& reply) {
+             [&answered](const absl::StatusOr<grpc::ByteBuffer>& reply, absl::Duration) {
                answered = true;
                if (!reply.ok()) return;
                const wire::Message message(*reply);
@@ -110,7 +110,7 @@ void Pull(Shard& shard, const grpc::ByteBuffer& request) {
 }
 
 void Push(Shard& shard, const grpc::ByteBuffer& request) {
-  const auto push = PushMessage::Read(request, shard.catalog());
+  const auto push = PushMessage::Read(request, shard.catalog(), shard.waiting_gradients());
   if (!push.ok() || !shard.CheckHeader((*push)->head().header()).ok()) return;
   const auto reply = shard.Push(*push);
   CAPSTAN_CHECK(!reply.ok() ||

@@ -33,6 +33,7 @@ void Restore(const Payload& payload, const PartitionPart& part, v1::PartitionVal
     v1::TableValues& table = *to.add_tables();
     table.set_table(rows.table);
     table.set_values(TextOf(rows.values));
+    table.set_updates(TextOf(rows.updates));
   }
   for (const BlockPart& values : payload.blocks_of(part)) {
     v1::BlockValues& block = *to.add_blocks();
@@ -50,6 +51,7 @@ void Restore(const Payload& payload, const PartitionPart& part, v1::PartitionGra
     table.set_keys(TextOf(rows.keys));
     table.set_values(TextOf(rows.values));
     table.set_pulled(TextOf(rows.pulled));
+    table.set_updates(TextOf(rows.updates));
   }
   for (const BlockPart& values : payload.blocks_of(part)) {
     v1::BlockGradient& block = *to.add_blocks();

@@ -11,13 +11,14 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHART = ROOT / "helm" / "capstan"
 SETS = sorted(path.name.removesuffix("-values.yaml") for path in (CHART / "ci").glob("*-values.yaml"))
-KUBE = pathlib.Path(os.environ.get("CAPSTAN_KUBE", ROOT.parent / "shared" / "kube" / "kube"))
+KUBE = os.environ.get("CAPSTAN_KUBE")
+JOB = pathlib.Path(__file__).parent / "job-values.yaml"
 SKIP = 77  # The exit code that ctest shows as skipped.
 
 
 def _tools_of_kube():
     """The folder of the programs that the kube tool has built; None without it."""
-    if not KUBE.exists():
+    if not KUBE:
         return None
     done = subprocess.run([KUBE, "env"], capture_output=True, text=True, check=False)
     for line in done.stdout.splitlines():
@@ -46,8 +47,12 @@ def values_of(name):
 
 
 def template(*arguments, release="ctr", namespace="training"):
-    """The rendered text; raises with helm's own words. The same question is asked once."""
-    return _template(tuple(map(str, arguments)), release, namespace)
+    """The rendered text; raises with helm's own words. The same question is asked once. Arguments that name no file hold
+    for the job of job-values.yaml."""
+    words = tuple(map(str, arguments))
+    if not {"--values", "--set-file"} & set(words):
+        words = ("--values", str(JOB), *words)
+    return _template(words, release, namespace)
 
 
 @functools.lru_cache(maxsize=None)
@@ -83,5 +88,5 @@ def containers(pod):
 
 def require_helm():
     if HELM is None:
-        print("SKIPPED: no helm ($HELM, PATH, ../shared/kube); the chart was not tested")
+        print("SKIPPED: no helm ($HELM, PATH, $CAPSTAN_KUBE); the chart was not tested")
         raise SystemExit(SKIP)

@@ -5,10 +5,12 @@
 """
 
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
@@ -17,6 +19,7 @@ from chart import CHART, ROOT, SETS, containers, helm, objects, of_kind, pods, r
 
 import yaml
 
+CAPSTAN = os.environ.get("CAPSTAN_BIN") and pathlib.Path(os.environ["CAPSTAN_BIN"]) / "capstan"
 GOLDEN = ROOT / "tests" / "helm" / "golden"
 NAMES = {"app.kubernetes.io/name", "app.kubernetes.io/instance"}
 RECOMMENDED = NAMES | {"app.kubernetes.io/version", "app.kubernetes.io/managed-by", "app.kubernetes.io/part-of",
@@ -25,6 +28,40 @@ RECOMMENDED = NAMES | {"app.kubernetes.io/version", "app.kubernetes.io/managed-b
 
 def rendered(name):
     return objects("--values", values_of(name))
+
+
+def job_of(found):
+    """What the chief of these objects reads."""
+    config, = (one for one in found if one["kind"] == "ConfigMap" and "job.yaml" in one["data"])
+    return yaml.safe_load(config["data"]["job.yaml"])
+
+
+def commented_blocks(text):
+    """The keys of the job that stand in comments, each run of lines by itself: {key: value}."""
+    lines = [line.removeprefix("  # ") if line.startswith("  # ") else None for line in text.splitlines()]
+    blocks, begun = [], []
+    for line in [*lines, None]:
+        starts = line is not None and re.match(r"[a-z_]+:( |$)", line)
+        goes_on = line is not None and begun and line.startswith(" ")
+        if begun and not goes_on:
+            blocks.append(yaml.safe_load("\n".join(begun)))
+            begun = []
+        if starts or goes_on:
+            begun.append(line)
+    return blocks
+
+
+def mistakes_of(job):
+    """What `capstan config check` says of the job's keys, a line each; [] where it is not built. That data are not there
+    is no mistake."""
+    if not CAPSTAN:
+        return []
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(yaml.safe_dump(job).replace("s3://", "/a-bucket/"))
+        file.flush()
+        done = subprocess.run([CAPSTAN, "config", "check", file.name], capture_output=True, text=True)
+    return [line for line in (done.stdout + done.stderr).splitlines()
+            if file.name in line and "no file matches" not in line]
 
 
 def golden_text(name):
@@ -216,10 +253,15 @@ class ChartTest(unittest.TestCase):
                 ("needs tls.issuer.name, or tls.secrets for each", "tls.enabled=true"),
                 ("needs tls.issuer.name, or tls.secrets for each", "tls.enabled=true", "tls.secrets.ps=mine"),
                 ("exclude each other", "tls.enabled=true", "tls.issuer.name=ca", "tls.secrets.ps=mine"),
-                ("has no data section", "job.data=null")):
+                ("has no data section", "job.data=null"),
+                ("job: is not set", "job=null")):
             with self.subTest(values=values):
                 self.refused(reason, *(word for value in values for word in ("--set", value)))
         template("--set", "job.table.byte_budget=2GiB")
+        # Half of it for each of two shards, a quarter more, and 256 MiB.
+        enough, budget = "ps.resources.limits.memory=1536Mi", ["--set", "job.table.byte_budget=2GiB"]
+        template(*budget, "--set", "ps.replicas=2", "--set", enough)
+        self.refused("a shard needs 1536 MiB", *budget, "--set", "ps.replicas=2", "--set", enough.replace("1536", "1535"))
         template("--set", "job.checkpoint.uri=file:///checkpoints/x", "--set", "checkpoint.claim.enabled=true")
 
     def test_whoever_scales_the_workers_to_zero_may_do_that_alone(self):
@@ -254,12 +296,79 @@ class ChartTest(unittest.TestCase):
                                if one["metadata"]["name"] == "ctr-job")
                     self.assertEqual(yaml.safe_load(config["data"]["job.yaml"]), yaml.safe_load(path.read_text()))
 
-    def test_example_values_render(self):
-        found = sorted((ROOT / "deploy" / "examples").glob("*/values.yaml"))
-        self.assertTrue(found)
-        for path in found:
-            with self.subTest(example=path.parent.name):
-                template("--values", path)
+    def test_example_values_render_with_each_of_their_commented_blocks_and_with_all(self):
+        for path in sorted((ROOT / "deploy" / "examples").glob("*/values.yaml")):
+            values = yaml.safe_load(path.read_text())
+            blocks = commented_blocks(path.read_text())
+            self.assertTrue(blocks, path)
+            for chosen in ([], *([block] for block in blocks), blocks):
+                job = dict(values["job"])
+                for block in chosen:
+                    self.assertLessEqual(set(block), set(job), "a block stands in place of something")
+                    job.update(block)
+                with self.subTest(example=path.parent.name, blocks=chosen), \
+                        tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+                    yaml.safe_dump({**values, "job": job}, file)
+                    file.flush()
+                    self.assertEqual(job_of(objects("--values", file.name)), {"job": "ctr", **job})
+                    self.assertEqual(mistakes_of({"job": "ctr", **job}), [])
+
+    def test_a_users_job_stands_whole_and_null_takes_a_key_out_of_it(self):
+        job = {"data": {"format": "libsvm", "train": "s3://b/a"}, "model": {"towers": [{"kind": "linear"}]},
+               "optimizer": {"sparse": {"kind": "ftrl"}}}
+        overlay = {"data": {"train": "s3://b/c", "format": None}, "optimizer": None}
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder) / name for name in ("base.yaml", "overlay.yaml")]
+            for file, values in zip(files, (job, overlay)):
+                file.write_text(yaml.safe_dump({"job": values}))
+            self.assertEqual(job_of(objects("--values", files[0])), {"job": "ctr", **job})
+            both = job_of(objects("--values", files[0], "--values", files[1]))
+        self.assertEqual(both, {"job": "ctr", "data": {"train": "s3://b/c"}, "model": job["model"]})
+
+    def test_the_demo_is_asked_for_and_is_no_part_of_another_job(self):
+        self.refused("job: is not set", "--values", "/dev/null")
+        self.refused("demo and job exclude each other", "--set", "demo=true")
+        demo = job_of(objects("--values", values_of("default")))
+        self.assertEqual(demo["model"]["preset"], "deepfm")
+        self.assertEqual(mistakes_of(demo), [])
+
+    def test_every_pod_ends_with_what_its_log_ends_with(self):
+        for name, spec, _ in pods(objects()):
+            for one in containers(spec):
+                self.assertEqual(one["terminationMessagePolicy"], "FallbackToLogsOnError", name)
+
+    def test_a_pod_that_cannot_start_is_replaced_by_an_upgrade_in_every_role(self):
+        for one in of_kind(objects(), "StatefulSet"):  # A Deployment replaces its pods in any state.
+            self.assertEqual(one["spec"]["podManagementPolicy"], "Parallel", one["metadata"]["name"])
+
+    def test_a_chief_that_refuses_its_job_stays_and_the_wait_job_lets_it_be_corrected(self):
+        chief, = of_kind(objects(), "StatefulSet", "chief")
+        self.assertIn("--on-refusal=serve", chief["spec"]["template"]["spec"]["containers"][0]["args"])
+        job, = of_kind(objects("--set", "wait.refusalPatienceSeconds=7", "--set", "wait.ttlSecondsAfterFinished=60"), "Job")
+        self.assertIn("--refusal-patience=7", job["spec"]["template"]["spec"]["containers"][0]["args"])
+        self.assertEqual(job["spec"]["ttlSecondsAfterFinished"], 60)
+
+    def test_pods_that_wait_and_test_are_placed_and_named_as_the_others(self):
+        wishes = {"priorityClassName": "low", "nodeSelector": {"pool": "cpu"},
+                  "tolerations": [{"key": "spot", "operator": "Exists"}],
+                  "affinity": {"nodeAffinity": {}}}
+        for role in ("chief", "ps", "worker", "wait", "tests"):
+            more = {**wishes, "podLabels": {"example.com/cost": "ads"}, "podAnnotations": {"example.com/a": "b"}}
+            found = [(spec, meta) for name, spec, meta in pods(objects("--set-json", f"{role}={json.dumps(more)}"))
+                     if name.removeprefix("ctr-").split("-")[0] == role.removesuffix("s" if role == "tests" else "")]
+            self.assertEqual(len(found), 1, role)
+            for spec, meta in found:
+                self.assertEqual({key: spec[key] for key in wishes}, wishes, role)
+                self.assertEqual(meta["labels"]["example.com/cost"], "ads", role)
+                self.assertEqual(meta["annotations"]["example.com/a"], "b", role)
+
+    def test_the_network_policy_lets_the_job_reach_the_port_of_its_object_store(self):
+        for endpoint, port in (("", 443), ("http://minio.storage.svc:9000", 9000), ("http://store", 80),
+                               ("https://store.example.com", 443)):
+            words = ["--set", "networkPolicy.enabled=true", "--set", f"s3.endpoint={endpoint}"]
+            for role in ("chief", "ps", "worker"):
+                policy, = of_kind(objects(*words), "NetworkPolicy", role)
+                self.assertIn({"ports": [{"port": port, "protocol": "TCP"}]}, policy["spec"]["egress"], (endpoint, role))
 
     def test_the_shards_have_stable_names_before_they_are_ready(self):
         service, = of_kind(objects(), "Service", "ps")
@@ -286,16 +395,19 @@ class ChartTest(unittest.TestCase):
         self.assertEqual({image.split("/capstan/")[0] for image in images}, {"registry.example.com:5000/mirror"})
         self.assertTrue(all("@sha256:" in image for image in images))
 
-    def test_static_keys_come_from_the_secret_and_an_identity_needs_none(self):
+    def test_static_keys_are_files_of_the_secret_and_an_identity_needs_none(self):
         for name, keys in (("s3-static", True), ("s3-identity", False)):
             for pod, spec, _ in pods(rendered(name)):
+                secrets = [one["secret"]["secretName"] for one in spec.get("volumes", []) if one["name"] == "s3-keys"]
                 for one in containers(spec):
-                    names = {env["name"] for env in one.get("env", [])}
-                    if "--job=/etc/capstan/job.yaml" in one.get("args", []):
-                        self.assertEqual("AWS_SECRET_ACCESS_KEY" in names, keys, pod)
-                    for env in one.get("env", []):
-                        if "KEY" in env["name"]:
-                            self.assertIn("secretKeyRef", env["valueFrom"])
+                    if one["args"][0] in ("status", "check"):
+                        continue  # They ask the chief alone.
+                    environment = {env["name"]: env.get("value") for env in one.get("env", [])}
+                    mounts = {mount["name"]: mount["mountPath"] for mount in one.get("volumeMounts", [])}
+                    self.assertEqual(secrets, ["minio-keys"] * keys, pod)
+                    self.assertEqual(environment.get("CAPSTAN_S3_KEYS"), mounts.get("s3-keys"), pod)
+                    self.assertEqual("s3-keys" in mounts, keys, pod)
+                    self.assertFalse([key for key in environment if key.startswith("AWS") and "KEY" in key], pod)
 
     def test_network_policies_allow_what_is_needed_and_nothing_else(self):
         policies = {one["metadata"]["name"].removeprefix("ctr-"): one["spec"]
@@ -322,10 +434,23 @@ class ChartTest(unittest.TestCase):
                          {"job_name", "role", "shard", None})
         self.assertEqual(of_kind(rendered("monitoring"), "ServiceMonitor"), [])
 
+    def test_the_scrape_configuration_without_the_operator_is_the_pod_monitors(self):
+        monitor, = of_kind(rendered("monitoring"), "PodMonitor")
+        endpoint, = monitor["spec"]["podMetricsEndpoints"]
+        config, = yaml.safe_load((CHART / "files" / "scrape.yaml").read_text())["scrape_configs"]
+        label = "__meta_kubernetes_pod_label_app_kubernetes_io_"
+        ours = [{re.sub("[A-Z]", lambda upper: "_" + upper.group().lower(), key): value for key, value in one.items()}
+                for one in endpoint["relabelings"]]
+        self.assertEqual(config["relabel_configs"][-len(ours):], ours)
+        one_of, = monitor["spec"]["selector"]["matchExpressions"]
+        keeps = {one["source_labels"][0]: one["regex"] for one in config["relabel_configs"] if one.get("action") == "keep"}
+        self.assertEqual(keeps, {f"{label}name": "capstan", f"{label}component": "|".join(one_of["values"]),
+                                 "__meta_kubernetes_pod_container_port_name": endpoint["port"]})
+
     def test_rules_are_those_of_the_release_and_their_runbooks_exist(self):
         rule, = of_kind(rendered("monitoring"), "PrometheusRule")
         text = json.dumps(rule["spec"])
-        self.assertNotIn("job_name=~", text)
+        self.assertNotIn('namespace=\\"ns\\"', text)
         anchors = {line[3:].strip().lower() for line in (ROOT / "docs" / "runbooks.md").read_text().splitlines()
                    if line.startswith("## ")}
         alerts = [one for group in rule["spec"]["groups"] for one in group["rules"] if "alert" in one]
@@ -335,7 +460,18 @@ class ChartTest(unittest.TestCase):
             self.assertTrue(one["annotations"]["runbook_url"].startswith("https://"))
             self.assertIn(one["annotations"]["runbook_url"].split("#")[1], anchors)
             self.assertIn(one["labels"]["severity"], ("info", "warning", "critical"))
-            self.assertIn('job_name="ctr"', one["expr"])
+            self.assertRegex(one["expr"], 'job_name="ctr"|"job_name", "ctr"')
+
+    def test_rules_name_the_workloads_of_a_release_with_a_long_name_or_another(self):
+        for arguments, release in ((["--set", "fullnameOverride=other"], "ctr"), ([], "r" * 50)):
+            got = objects("--set", "monitoring.rules.enabled=true", *arguments, release=release)
+            worker, = [one["metadata"]["name"] for one in of_kind(got, "Deployment")]
+            chief = next(one["metadata"]["name"] for one in of_kind(got, "StatefulSet")
+                         if one["metadata"]["name"].endswith("-chief"))
+            text = json.dumps(of_kind(got, "PrometheusRule")[0]["spec"])
+            self.assertEqual(set(re.findall(r'deployment=\\\\?"([^"\\]*)', text)), {worker})
+            self.assertIn(chief.removesuffix("chief") + "(chief|ps|worker)-", text)
+            self.assertEqual(set(re.findall(r'job_name=\\\\?"([^"\\]*)', text)), {release})
 
     def test_dashboards_are_packed_as_they_are(self):
         maps = {key: text for one in of_kind(rendered("monitoring"), "ConfigMap")

@@ -2,7 +2,8 @@
 
 The one before is the last tag's (v1.2.3); where nothing was released yet, the last commit's. Its golden renders are compared
 with the present ones: what the API server takes no change of stays, or the version says that an upgrade needs more than
-`helm upgrade`."""
+`helm upgrade`. Before the first release there is no version to say it; then the changes that Chart.yaml tells name the
+field, and what to do."""
 
 import pathlib
 import re
@@ -25,11 +26,15 @@ def git(*words):
     return done.stdout if done.returncode == 0 else None
 
 
+def released():
+    """The tag of the last release; empty: nothing was released yet."""
+    return (git("describe", "--tags", "--abbrev=0", "--match", "v*") or "").strip()
+
+
 def before():
     """The commit that users may have; None where there is no history."""
-    tag = git("describe", "--tags", "--abbrev=0", "--match", "v*")
-    if tag:
-        return tag.strip()
+    if released():
+        return released()
     changed = git("status", "--porcelain", "--", GOLDEN, CHART)
     commit = "HEAD" if changed else "HEAD~1"
     return commit if git("rev-parse", "--verify", "--quiet", commit) else None
@@ -74,6 +79,10 @@ class ReleaseTest(unittest.TestCase):
         now = renders()
         found = [f"{name}: {line}" for name, text in renders(commit).items() if name in now
                  for line in impossible_upgrades(text, now[name])]
+        if not released():
+            told = yaml.safe_load(self.chart["annotations"]["artifacthub.io/changes"])
+            found = [line for line in found if not any(line.split(": ")[2] in one["description"] and "kubectl delete" in
+                                                       one["description"] for one in told)]
         if not breaks(old, self.chart["version"]):
             self.assertEqual(found, [], f"against {commit}, version {old}")
 

@@ -1,13 +1,14 @@
-# A cluster for tests: that of $KUBECONFIG, which must have the images, or the one of ../shared/kube. To be sourced from
-# the project's root, under `set -euo pipefail`.
+# A cluster for tests: that of $KUBECONFIG, which must have the images, or the one that $CAPSTAN_KUBE starts. To be sourced
+# from the project's root, under `set -euo pipefail`.
 
-kube=${CAPSTAN_KUBE:-../shared/kube/kube}
+source tests/lib/toolkit.sh
+kube=${CAPSTAN_KUBE:-}
 
 # Says why there can be no cluster here; nothing: there can.
 cluster_lack() {
   [[ -z ${KUBECONFIG:-} ]] || return 0
-  if [[ ! -x $kube ]]; then
-    echo "neither \$KUBECONFIG nor $kube is there"
+  if [[ -z $kube ]]; then
+    echo "neither \$KUBECONFIG nor \$CAPSTAN_KUBE names a cluster (CONTRIBUTING.md)"
   elif ((EUID != 0)); then
     echo "$kube needs root"
   elif ! command -v go >/dev/null; then
@@ -15,16 +16,22 @@ cluster_lack() {
   fi
 }
 
+# What the cluster is made of, helm and an S3 server among it, with which the tests of the chart and of S3 run. At once where
+# it is there; the first time ten minutes, as all of it is compiled.
+cluster_tools() {
+  [[ -n ${KUBECONFIG:-} ]] || "$kube" install
+}
+
 cluster_is_up() {
   [[ -n ${KUBECONFIG:-} ]] || "$kube" kubectl get --raw /readyz >/dev/null 2>&1
 }
 
 # Starts it with images of the programs in a build's folder, tag e2e: what the Dockerfile's last stages make, where its
-# first one would have compiled the same. The first time takes long: the cluster's own programs are compiled.
+# first one would have compiled the same.
 cluster_up() { # build folder
   local scratch=$1/images program target
   [[ -z ${KUBECONFIG:-} ]] || return 0
-  "$kube" install
+  cluster_tools
   "$kube" up
   rm -rf "$scratch"
   for program in capstan chief ps worker; do

@@ -2,6 +2,8 @@
 {{- define "capstan.checks" -}}
 {{- $v := .Values -}}
 {{- $job := include "capstan.job" . | fromYaml -}}
+{{- if and $v.demo $v.job }}{{ fail "demo and job exclude each other: the demo is a job of its own" }}{{ end -}}
+{{- if not (or $v.demo $v.job) }}{{ fail "job: is not set; give it as a map or with --set-file job=job.yaml (docs/job-yaml.md), or say demo=true" }}{{ end -}}
 {{- if hasKey $job "Error" }}{{ fail (printf "job: is not YAML: %s" $job.Error) }}{{ end -}}
 {{- if not $job.data }}{{ fail "job: has no data section; see docs/job-yaml.md" }}{{ end -}}
 

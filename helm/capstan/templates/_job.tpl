@@ -1,11 +1,22 @@
 {{/* The job file, and what of it concerns the cluster. */}}
 
+{{/* Takes out of a map, at every depth, what is null; gives nothing. */}}
+{{- define "capstan.dropNulls" -}}
+{{- $map := . -}}
+{{- range $key, $value := $map -}}
+{{- if kindIs "invalid" $value }}{{ $_ := unset $map $key }}{{ end -}}
+{{- if kindIs "map" $value }}{{ include "capstan.dropNulls" $value }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* job.yaml as the chief reads it: text stays as it is; a map without a name gets the release's. */}}
 {{- define "capstan.job" -}}
 {{- if kindIs "string" .Values.job -}}
 {{ .Values.job }}
 {{- else -}}
-{{ toYaml (merge (dict) .Values.job (dict "job" (include "capstan.fullname" .))) }}
+{{- $job := ternary (.Files.Get "files/demo.yaml" | fromYaml) (default dict .Values.job | deepCopy) .Values.demo -}}
+{{- include "capstan.dropNulls" $job -}}
+{{ toYaml (merge (dict) $job (dict "job" (include "capstan.fullname" .))) }}
 {{- end -}}
 {{- end -}}
 

@@ -23,8 +23,9 @@ More workers, or fewer, or none for a while; at any time:
 When training has ended, the workers are scaled to 0; scale them up to train again.
 {{- end }}
 
-Wait for the end; the Job fails if the training does:
-  kubectl --namespace {{ $namespace }} wait --for=condition=complete job --selector=capstan/wait={{ .Release.Name }} --timeout=6h
+Wait for the end, and see how it has ended:
+  kubectl --namespace {{ $namespace }} wait --for=jsonpath='{.status.conditions[0].status}'=True job --selector=capstan/wait={{ .Release.Name }} --timeout=6h
+  kubectl --namespace {{ $namespace }} get job --selector=capstan/wait={{ .Release.Name }}
 {{- end }}
 
 Who does what:

@@ -11,13 +11,29 @@
 {{- if .Values.s3.allowHttp }}
 - {name: CAPSTAN_S3_ALLOW_HTTP, value: "true"}
 {{- end }}
-{{- with .Values.s3.existingSecret }}
-{{- range $key := list "AWS_ACCESS_KEY_ID" "AWS_SECRET_ACCESS_KEY" "AWS_SESSION_TOKEN" }}
-- name: {{ $key }}
-  valueFrom:
-    secretKeyRef: {name: {{ $.Values.s3.existingSecret }}, key: {{ $key }}, optional: {{ eq $key "AWS_SESSION_TOKEN" }}}
+{{- if .Values.s3.existingSecret }}
+- {name: CAPSTAN_S3_KEYS, value: /etc/capstan-s3}
 {{- end }}
-{{- end }}
+{{- end -}}
+
+{{/* The port of the object store: that of s3.endpoint. */}}
+{{- define "capstan.s3Port" -}}
+{{- $url := urlParse (default "https://aws" .Values.s3.endpoint) -}}
+{{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" -}}
+{{- default (ternary "80" "443" (eq $url.scheme "http")) $port -}}
+{{- end -}}
+
+{{/* The keys as files, which are read anew: a Secret that is corrected, or made later, needs no restart. */}}
+{{- define "capstan.s3Volume" -}}
+{{- with .Values.s3.existingSecret -}}
+- name: s3-keys
+  secret: {secretName: {{ . }}, optional: true, defaultMode: 0440}
+{{- end -}}
+{{- end -}}
+{{- define "capstan.s3Mount" -}}
+{{- if .Values.s3.existingSecret -}}
+- {name: s3-keys, mountPath: /etc/capstan-s3, readOnly: true}
+{{- end -}}
 {{- end -}}
 
 {{/* The volume that checkpoints are on, as a pod's volume source; {} where they are in an object store. */}}
@@ -48,6 +64,8 @@
 {{- $volumes = append $volumes (merge (dict "name" "data") $v.data.volume) -}}
 {{- $mounts = append $mounts (dict "name" "data" "mountPath" $v.data.mountPath "readOnly" true) -}}
 {{- end -}}
+{{- with include "capstan.s3Volume" .root }}{{ $volumes = concat $volumes (fromYamlArray .) }}{{ end -}}
+{{- with include "capstan.s3Mount" .root }}{{ $mounts = concat $mounts (fromYamlArray .) }}{{ end -}}
 {{- with include "capstan.tlsVolume" . }}{{ $volumes = concat $volumes (fromYamlArray .) }}{{ end -}}
 {{- with include "capstan.tlsMount" . }}{{ $mounts = concat $mounts (fromYamlArray .) }}{{ end -}}
 {{- dict "volumes" (concat $volumes $own.extraVolumes) "mounts" (concat $mounts $own.extraVolumeMounts) | toYaml -}}
@@ -91,6 +109,15 @@ securityContext:
   {{- toYaml .root.Values.podSecurityContext | nindent 2 }}
 {{- end -}}
 
+{{/* Where pods may run, and before whom. Argument: the values of the role. */}}
+{{- define "capstan.placement" -}}
+{{- range $key := list "priorityClassName" "nodeSelector" "tolerations" "affinity" -}}
+{{- with get $ $key }}
+{{ $key }}: {{- if kindIs "string" . }} {{ . }}{{ else }}{{ toYaml . | nindent 2 }}{{ end }}
+{{- end }}
+{{- end -}}
+{{- end -}}
+
 {{/* A whole pod template. Arguments: root, role, args (a list). */}}
 {{- define "capstan.pod" -}}
 {{- $v := .root.Values -}}
@@ -111,10 +138,12 @@ metadata:
 spec:
   {{- include "capstan.podBasics" . | nindent 2 }}
   terminationGracePeriodSeconds: {{ $own.terminationGracePeriodSeconds }}
-  {{- range $key := list "priorityClassName" "nodeSelector" "tolerations" "affinity" "initContainers" }}
-  {{- with get $own $key }}
-  {{ $key }}: {{- if kindIs "string" . }} {{ . }}{{ else }}{{ toYaml . | nindent 4 }}{{ end }}
+  {{- with include "capstan.placement" $own }}
+  {{- . | nindent 2 }}
   {{- end }}
+  {{- with $own.initContainers }}
+  initContainers:
+    {{- toYaml . | nindent 4 }}
   {{- end }}
   {{- with include "capstan.spread" . }}
   topologySpreadConstraints:
@@ -124,6 +153,8 @@ spec:
     - name: {{ .role }}
       image: {{ include "capstan.image" . }}
       imagePullPolicy: {{ $v.image.pullPolicy }}
+      # Why a process has ended is what its log ends with.
+      terminationMessagePolicy: FallbackToLogsOnError
       args:
         {{- toYaml (concat .args (list (printf "--log-format=%s" $v.logFormat)) $own.extraArgs) | nindent 8 }}
       env:

@@ -36,7 +36,13 @@ struct ViewEpoch {
 struct Generation {
   uint64_t term = 0;
   uint64_t count = 0;
-  friend auto operator<=>(const Generation&, const Generation&) = default;
+  uint64_t seal = 0;  // As its holder was given it (v1::Generation); elsewhere 0. Not compared.
+  friend bool operator==(const Generation& a, const Generation& b) {
+    return a.term == b.term && a.count == b.count;
+  }
+  friend std::strong_ordering operator<=>(const Generation& a, const Generation& b) {
+    return a.term != b.term ? a.term <=> b.term : a.count <=> b.count;
+  }
 };
 
 // What a push belongs to: a task of an epoch of the data, or a client's session.

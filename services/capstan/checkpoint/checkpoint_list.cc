@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint.h"
+#include "capstan/checkpoint/checkpoint_names.h"
 #include "capstan/checkpoint/manifest.h"
 
 namespace capstan {
@@ -30,7 +31,9 @@ bool IsAway(const absl::Status& status) {
 
 using Sizes = std::map<std::string, uint64_t>;  // Of a folder's objects, by name.
 
-absl::StatusOr<v1::Manifest> ReadListed(ObjectStore& checkpoints, const std::string& id) {
+absl::StatusOr<v1::Manifest> ReadListed(ObjectStore& checkpoints, const std::string& id,
+                                        const Sizes& sizes) {
+  if (!sizes.contains(std::string(kManifestName))) return absl::NotFoundError("it has no manifest");
   const absl::StatusOr<std::string> text = checkpoints.Get(ManifestKey(id));
   if (absl::IsNotFound(text.status())) return absl::NotFoundError("it has no manifest");
   CAPSTAN_RETURN_IF_ERROR(text.status());
@@ -62,34 +65,94 @@ void CheckParents(std::map<std::string, ListedCheckpoint>& found) {
   }
 }
 
-}  // namespace
+// What stands in the folder, by the first name of each key. Objects beside the checkpoints have no
+// second name.
+struct Contents {
+  std::map<std::string, Sizes> folders;
+  std::vector<std::string> objects;
+};
 
-absl::StatusOr<std::vector<ListedCheckpoint>> ListCheckpoints(ObjectStore& checkpoints) {
+absl::StatusOr<Contents> ReadContents(ObjectStore& checkpoints) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, checkpoints.List(""));
-  std::map<std::string, ListedCheckpoint> found;
-  std::map<std::string, Sizes> sizes;
+  Contents contents;
   for (const ObjectInfo& object : objects) {
     const size_t slash = object.key.find('/');
-    if (slash == std::string::npos) continue;
-    const std::string id = object.key.substr(0, slash);
-    found[id].bytes += object.bytes;
-    sizes[id][object.key.substr(slash + 1)] = object.bytes;
+    if (slash == std::string::npos) {
+      contents.objects.push_back(object.key);
+      continue;
+    }
+    contents.folders[object.key.substr(0, slash)][object.key.substr(slash + 1)] = object.bytes;
   }
-  for (auto& [id, checkpoint] : found) {
-    checkpoint.id = id;
-    absl::StatusOr<v1::Manifest> manifest = ReadListed(checkpoints, id);
-    checkpoint.status = manifest.status();
-    if (IsAway(checkpoint.status)) return checkpoint.status;
-    if (!manifest.ok()) continue;
-    checkpoint.status = CheckSizes(*manifest, sizes[id]);
-    checkpoint.manifest = *std::move(manifest);
+  return contents;
+}
+
+std::string ForeignObjectIn(const Sizes& sizes) {
+  for (const auto& [name, bytes] : sizes) {
+    if (!IsCheckpointObject(name)) return name;
+  }
+  return "";
+}
+
+absl::StatusOr<ListedCheckpoint> ReadOne(ObjectStore& checkpoints, const std::string& id,
+                                         const Sizes& sizes) {
+  ListedCheckpoint checkpoint{.id = id, .foreign = ForeignObjectIn(sizes)};
+  for (const auto& [name, bytes] : sizes) checkpoint.bytes += bytes;
+  absl::StatusOr<v1::Manifest> manifest = ReadListed(checkpoints, id, sizes);
+  checkpoint.status = manifest.status();
+  if (IsAway(checkpoint.status)) return checkpoint.status;
+  if (!manifest.ok()) return checkpoint;
+  checkpoint.status = CheckSizes(*manifest, sizes);
+  checkpoint.manifest = *std::move(manifest);
+  return checkpoint;
+}
+
+// A folder of somebody else's whose name happens to be one of ours: what makes it a checkpoint, a
+// manifest of some Capstan, is not there, and something else is.
+bool IsForeign(const ListedCheckpoint& checkpoint) {
+  const bool no_manifest = !checkpoint.status.ok() && checkpoint.manifest.files().empty() &&
+                           !absl::IsFailedPrecondition(checkpoint.status);
+  return no_manifest && !checkpoint.foreign.empty();
+}
+
+absl::Status CheckName(const std::string& id) {
+  if (IsCheckpointName(id)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", id, "\" is not named as a checkpoint is (<step>-<id>): it is left alone"));
+}
+
+}  // namespace
+
+absl::StatusOr<CheckpointFolder> ReadCheckpointFolder(ObjectStore& checkpoints) {
+  CAPSTAN_ASSIGN_OR_RETURN(const Contents contents, ReadContents(checkpoints));
+  CheckpointFolder folder;
+  for (const std::string& name : contents.objects) {
+    folder.foreign.push_back({name, "it is no folder"});
+  }
+  std::map<std::string, ListedCheckpoint> found;
+  for (const auto& [name, sizes] : contents.folders) {
+    if (!IsCheckpointName(name)) {
+      folder.foreign.push_back({name, "its name is not <step>-<id>"});
+      continue;
+    }
+    CAPSTAN_ASSIGN_OR_RETURN(ListedCheckpoint checkpoint, ReadOne(checkpoints, name, sizes));
+    if (IsForeign(checkpoint)) {
+      folder.foreign.push_back({name, absl::StrCat("it holds ", checkpoint.foreign)});
+      continue;
+    }
+    found.emplace(name, std::move(checkpoint));
   }
   CheckParents(found);
-  std::vector<ListedCheckpoint> list;
-  for (auto& [id, checkpoint] : found) list.push_back(std::move(checkpoint));
-  std::sort(list.begin(), list.end(),
+  for (auto& [id, checkpoint] : found) folder.checkpoints.push_back(std::move(checkpoint));
+  std::sort(folder.checkpoints.begin(), folder.checkpoints.end(),
             [](const auto& a, const auto& b) { return OrderOf(a) < OrderOf(b); });
-  return list;
+  std::sort(folder.foreign.begin(), folder.foreign.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  return folder;
+}
+
+absl::StatusOr<std::vector<ListedCheckpoint>> ListCheckpoints(ObjectStore& checkpoints) {
+  CAPSTAN_ASSIGN_OR_RETURN(CheckpointFolder folder, ReadCheckpointFolder(checkpoints));
+  return std::move(folder.checkpoints);
 }
 
 std::vector<std::string> CheckpointsToPrune(absl::Span<const ListedCheckpoint> checkpoints,
@@ -114,18 +177,26 @@ std::vector<std::string> CheckpointsToPrune(absl::Span<const ListedCheckpoint> c
   std::vector<std::string> prune;
   for (const ListedCheckpoint& checkpoint : checkpoints) {
     const bool damaged = !checkpoint.status.ok() && !absl::IsNotFound(checkpoint.status);
-    if (!damaged && !kept.contains(checkpoint.id)) prune.push_back(checkpoint.id);
+    if (damaged || !checkpoint.foreign.empty() || kept.contains(checkpoint.id)) continue;
+    prune.push_back(checkpoint.id);
   }
   return prune;
 }
 
 absl::Status GiveUpCheckpoint(ObjectStore& checkpoints, const std::string& id) {
+  CAPSTAN_RETURN_IF_ERROR(CheckName(id));
   return checkpoints.PutIfAbsent(ManifestKey(id), "").status();
 }
 
 absl::Status DeleteCheckpoint(ObjectStore& checkpoints, const std::string& id) {
+  CAPSTAN_RETURN_IF_ERROR(CheckName(id));
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects,
                            checkpoints.List(absl::StrCat(id, "/")));
+  for (const ObjectInfo& object : objects) {
+    if (IsCheckpointObject(object.key.substr(id.size() + 1))) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(object.key, " is not Capstan's: nothing of ", id, " is deleted"));
+  }
   const ObjectInfo given_up{ManifestKey(id), 0};
   const bool keep =
       objects.size() > 1 && std::find(objects.begin(), objects.end(), given_up) != objects.end();
@@ -135,6 +206,14 @@ absl::Status DeleteCheckpoint(ObjectStore& checkpoints, const std::string& id) {
     CAPSTAN_RETURN_IF_ERROR(checkpoints.Delete(object.key));
   }
   return absl::OkStatus();
+}
+
+absl::Status DeleteUnfinished(ObjectStore& checkpoints, const std::string& id) {
+  const absl::Status given_up = GiveUpCheckpoint(checkpoints, id);
+  if (!given_up.ok() && !absl::IsAlreadyExists(given_up)) return given_up;
+  CAPSTAN_ASSIGN_OR_RETURN(const ObjectInfo manifest, checkpoints.Stat(ManifestKey(id)));
+  if (manifest.bytes == 0) return DeleteCheckpoint(checkpoints, id);
+  return absl::AlreadyExistsError(absl::StrCat(id, " has been completed meanwhile: it stays"));
 }
 
 }  // namespace capstan

@@ -5,15 +5,21 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/base/background.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint.h"
+#include "capstan/checkpoint/checkpoint_names.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
 #include "capstan/checkpoint/partition_pack.h"
 
 namespace capstan {
 
 absl::StatusOr<v1::Manifest> CompactCheckpoint(const std::string& uri, const std::string& id) {
+  if (!IsCheckpointName(id)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the id \"", id, "\" is no name of a checkpoint; expected <step>-<id>"));
+  }
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(uri));
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder,
                            OpenObjectStore(CheckpointBeside(uri, id)));

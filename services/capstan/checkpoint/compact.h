@@ -12,7 +12,7 @@ namespace capstan {
 // Writes what the checkpoint at `uri` holds, read through its chain, as a full one of the name `id`
 // beside it: the same step, progress and metrics. One partition is in memory at a time. Returns its
 // manifest. Errors are CheckpointReader's and the store's; ALREADY_EXISTS if there is one of this
-// name.
+// name, INVALID_ARGUMENT unless it is "<step>-<id>".
 absl::StatusOr<v1::Manifest> CompactCheckpoint(const std::string& uri, const std::string& id);
 
 }  // namespace capstan

@@ -23,7 +23,8 @@ v1::PushRequest PushHead(const PushOptions& options, v1::RequestHeader header, v
   *head.mutable_header() = std::move(header);
   head.set_dtype(dtype);
   head.set_examples(options.examples);
-  head.set_progress_examples(options.progress_examples);
+  head.set_progress_examples(options.progress.examples);
+  head.set_progress_seal(options.progress.seal);
   if (options.stream) {
     v1::StreamPush& stream = *head.mutable_stream();
     stream.set_stream(options.stream->stream.value);
@@ -120,8 +121,8 @@ void PsClient::Continue(uint64_t id, Request& request) {
   const auto limit = static_cast<size_t>(options_.chunks_in_flight);
   const Channel channel = ChannelOf(request.shard);
   CAPSTAN_CHECK(channel != nullptr);
-  while (request.next < request.chunks.size() && request.under_way.size() < limit) {
-    const size_t chunk = request.next++;
+  while (const std::optional<size_t> next = request.course.Next(limit)) {
+    const size_t chunk = *next;
     auto on_reply = [self = std::weak_ptr<PsClient*>(self_), id,
                      chunk](absl::StatusOr<grpc::ByteBuffer> reply) {
       if (auto client = self.lock()) (*client)->OnReply(id, chunk, std::move(reply));
@@ -141,8 +142,9 @@ void PsClient::OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffe
       reply.ok() ? request.Decode(request.chunks[chunk], *reply) : reply.status();
   if (!result.ok() && request.status.ok()) {
     request.status = result;
-    request.next = request.chunks.size();
+    request.course.Stop();
   }
+  request.course.Answered(request.settled());
   Continue(id, request);
   if (!request.under_way.empty()) return;
   const std::unique_ptr<Request> finished = std::move(found->second);

@@ -26,6 +26,7 @@
 #include "capstan/base/ids.h"
 #include "capstan/client/request_plan.h"
 #include "capstan/consistency/closed_set.h"
+#include "capstan/consistency/job_progress.h"
 #include "capstan/consistency/stream_ledger.h"
 #include "capstan/rpc/event_loop.h"
 #include "capstan/rpc/process_channel.h"
@@ -55,6 +56,9 @@ struct PullTarget {
   absl::Span<float* const> rows;  // By table: the matrix [keys x dim]. May be empty without rows.
   float* dense = nullptr;         // The flat vector of all tensors; needed if the plan is dense.
   PartitionVersions* versions = nullptr;  // Has partition_count elements.
+  // By table: what of each row was read, a number a key. Empty: it is not wanted. REQUIRES: the
+  // job's rows have versions (CountsRowUpdates), and the pull is not an evaluator's.
+  absl::Span<uint32_t* const> row_versions = {};
 };
 
 struct PullOutcome {
@@ -70,12 +74,13 @@ struct StageName {
 };
 
 struct PushOptions {
+  // Steps finished once all of this has been carried out, told with the last call; 0: none is told.
   uint64_t clock = 0;
   bool empty = false;                // Carries no gradient; names and clock count all the same.
   std::optional<StreamPush> stream;  // Parts that are not synchronous.
   std::optional<StageName> stage;    // Parts that are.
   uint32_t examples = 0;
-  uint64_t progress_examples = 0;  // Of the whole job, as the chief told last.
+  JobProgress progress;
   absl::Duration timeout = absl::Seconds(10);
 };
 
@@ -87,6 +92,7 @@ struct PushSource {
   // Weights as pulled; only with stale_gradients: compensate.
   absl::Span<const float* const> pulled_rows;
   const float* pulled_dense = nullptr;
+  absl::Span<const uint32_t* const> row_versions = {};  // As PullTarget's; empty: not known.
 };
 
 // With status OK the fates decide: how many parts of partitions had each.

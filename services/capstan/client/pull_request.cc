@@ -27,6 +27,7 @@ PsClient::PullRequest::PullRequest(ShardIndex shard, const RequestPlan& plan, v1
       rows_(target.rows.begin(), target.rows.end()),
       dense_(target.dense),
       versions_(target.versions),
+      row_versions_(target.row_versions.begin(), target.row_versions.end()),
       on_done_(std::move(on_done)) {}
 
 const std::string& PsClient::PullRequest::method() const {
@@ -98,7 +99,9 @@ absl::Status PsClient::PullRequest::TakeRows(const RequestPlan::Segment& segment
                                              const wire::TablePart& part) {
   const size_t dim = plan_.map().tables()[segment.table].dim;
   const size_t count = segment.end - segment.begin;
-  if (part.values.size() != count * dim * wire::FloatSize(head_.dtype())) {
+  const bool wants_versions = !row_versions_.empty();
+  if (part.values.size() != count * dim * wire::FloatSize(head_.dtype()) ||
+      (wants_versions && part.updates.size() != count * sizeof(uint32_t))) {
     return NotAnAnswer(segment.partition);
   }
   float* const matrix = rows_[segment.table];
@@ -106,6 +109,11 @@ absl::Status PsClient::PullRequest::TakeRows(const RequestPlan::Segment& segment
   wire::BytesReader reader(part.values);
   for (uint32_t row : rows) {
     wire::TakeFloats(head_.dtype(), reader, dim, matrix + size_t{row} * dim);
+  }
+  if (!wants_versions) return absl::OkStatus();
+  wire::BytesReader versions(part.updates);
+  for (uint32_t row : rows) {
+    versions.Read(&row_versions_[segment.table][row], sizeof(uint32_t));
   }
   return absl::OkStatus();
 }

@@ -33,6 +33,7 @@ class PsClient::PullRequest final : public PsClient::Request {
   std::vector<float*> rows_;
   float* dense_;
   PartitionVersions* versions_;
+  std::vector<uint32_t*> row_versions_;
   OnPulled on_done_;
   wire::PayloadShape shape_;
   wire::Payload payload_;

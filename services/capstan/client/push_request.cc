@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/consistency/decisions.h"
 #include "capstan/rpc/status.h"
 #include "capstan/wire/floats.h"
 
@@ -14,14 +15,16 @@ PsClient::PushRequest::PushRequest(ShardIndex shard, const RequestPlan& plan, v1
                                    const PushOptions& options, const PushSource& source,
                                    OnPushed on_done)
     : Request(shard, options.empty ? std::vector<RequestPlan::Chunk>() : plan.ChunksOf(shard),
-              options.timeout),
+              options.timeout, /*tells_clock=*/options.clock > 0),
       plan_(plan),
       head_(std::move(head)),
+      clock_(options.clock),
       rows_(source.rows.begin(), source.rows.end()),
       pulled_rows_(source.pulled_rows.begin(), source.pulled_rows.end()),
       dense_(source.dense),
       pulled_dense_(source.pulled_dense),
       versions_(source.versions),
+      row_versions_(source.row_versions.begin(), source.row_versions.end()),
       on_done_(std::move(on_done)) {}
 
 const std::string& PsClient::PushRequest::method() const {
@@ -41,7 +44,8 @@ void PsClient::PushRequest::Shape(const RequestPlan::Chunk& chunk) {
       shape_.Add(wire::TableShape{.table = Raw(table.id),
                                   .keys = rows * sizeof(uint64_t),
                                   .values = bytes,
-                                  .pulled = pulled_rows_.empty() ? 0 : bytes});
+                                  .pulled = pulled_rows_.empty() ? 0 : bytes,
+                                  .updates = row_versions_.empty() ? 0 : rows * sizeof(uint32_t)});
     }
     for (BlockId block : plan_.BlocksOf(partition)) {
       const size_t bytes = plan_.map().layout().block(block).length * float_size;
@@ -59,8 +63,16 @@ void PsClient::PushRequest::Gather(const RequestPlan::Segment& segment, const fl
   }
 }
 
+void PsClient::PushRequest::GatherVersions(const RequestPlan::Segment& segment, char* to) const {
+  const uint32_t* const versions = row_versions_[segment.table];
+  for (uint32_t i = segment.begin; i < segment.end; ++i, to += sizeof(uint32_t)) {
+    std::memcpy(to, &versions[plan_.rows()[i]], sizeof(uint32_t));
+  }
+}
+
 grpc::ByteBuffer PsClient::PushRequest::Encode(const RequestPlan::Chunk& chunk) {
   Shape(chunk);
+  head_.mutable_header()->set_clock(course.LastTellsClock() ? clock_ : 0);
   wire::PayloadWriter writer(wire::kPushRequest, &head_, shape_);
   size_t table = 0;
   size_t block = 0;
@@ -74,6 +86,7 @@ grpc::ByteBuffer PsClient::PushRequest::Encode(const RequestPlan::Chunk& chunk) 
       std::memcpy(place.keys, &plan_.keys()[segment.begin], shape_.tables[table].keys);
       Gather(segment, rows_[segment.table], place.values);
       if (place.pulled != nullptr) Gather(segment, pulled_rows_[segment.table], place.pulled);
+      if (place.updates != nullptr) GatherVersions(segment, place.updates);
       ++table;
     }
     for (BlockId id : plan_.BlocksOf(chunk[i])) {
@@ -101,7 +114,9 @@ absl::Status PsClient::PushRequest::Decode(const RequestPlan::Chunk& chunk,
   for (const v1::PartitionFate& partition : fates.partitions()) {
     for (v1::Fate fate : {partition.dense(), partition.sparse()}) {
       // A newer shard may know fates that we do not: they count as unspecified.
-      ++outcome_.fates[v1::Fate_IsValid(fate) ? fate : v1::FATE_UNSPECIFIED];
+      const v1::Fate known = v1::Fate_IsValid(fate) ? fate : v1::FATE_UNSPECIFIED;
+      ++outcome_.fates[known];
+      settled_ = settled_ && IsSettled(known);
     }
   }
   outcome_.retry_after = std::max(outcome_.retry_after, absl::Seconds(fates.retry_after_seconds()));

@@ -21,21 +21,26 @@ class PsClient::PushRequest final : public PsClient::Request {
   const std::string& method() const override;
   grpc::ByteBuffer Encode(const RequestPlan::Chunk& chunk) override;
   absl::Status Decode(const RequestPlan::Chunk& chunk, const grpc::ByteBuffer& reply) override;
+  bool settled() const override { return settled_; }
   void Finish() override;
 
  private:
   void Shape(const RequestPlan::Chunk& chunk);
+  void GatherVersions(const RequestPlan::Segment& segment, char* to) const;
   void Gather(const RequestPlan::Segment& segment, const float* matrix, char* to) const;
 
   const RequestPlan& plan_;
   v1::PushRequest head_;
+  const uint64_t clock_;
   std::vector<const float*> rows_;
   std::vector<const float*> pulled_rows_;
   const float* dense_;
   const float* pulled_dense_;
   const PartitionVersions* versions_;
+  std::vector<const uint32_t*> row_versions_;
   OnPushed on_done_;
   PushOutcome outcome_;
+  bool settled_ = true;
   wire::PayloadShape shape_;
 };
 

@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "capstan/client/chunk_course.h"
 #include "capstan/client/ps_client.h"
 
 namespace capstan {
@@ -20,22 +21,30 @@ namespace capstan {
 // *Confined to the thread of its PsClient.*
 class PsClient::Request {
  public:
-  Request(ShardIndex shard, std::vector<RequestPlan::Chunk> chunks, absl::Duration timeout)
-      : shard(shard), chunks(AtLeastOne(std::move(chunks))), timeout(timeout) {}
+  // `tells_clock`: see ChunkCourse.
+  Request(ShardIndex shard, std::vector<RequestPlan::Chunk> chunks, absl::Duration timeout,
+          bool tells_clock = false)
+      : shard(shard),
+        chunks(AtLeastOne(std::move(chunks))),
+        timeout(timeout),
+        course(this->chunks.size(), tells_clock) {}
   virtual ~Request() = default;
 
   virtual const std::string& method() const = 0;
+  // Of the chunk that the course gave last.
   virtual grpc::ByteBuffer Encode(const RequestPlan::Chunk& chunk) = 0;
   // A reply has come. INTERNAL: it is not an answer to this chunk.
   virtual absl::Status Decode(const RequestPlan::Chunk& chunk, const grpc::ByteBuffer& reply) = 0;
+  // Whether nothing that has been answered so far has to come again.
+  virtual bool settled() const { return true; }
   // Tells the caller. Called once.
   virtual void Finish() = 0;
 
   const ShardIndex shard;
   const std::vector<RequestPlan::Chunk> chunks;
   const absl::Duration timeout;
+  ChunkCourse course;
   absl::Status status;                            // The first failure.
-  size_t next = 0;                                // First chunk that has not been sent.
   absl::flat_hash_map<size_t, CallId> under_way;  // By chunk.
 
  private:

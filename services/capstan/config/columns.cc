@@ -4,6 +4,7 @@
 #include <charconv>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -15,11 +16,13 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-constexpr absl::string_view kColumnsText = "columns such as 3 or \"1-13,15\", counted from 0";
+constexpr absl::string_view kColumnsText =
+    "columns such as 3 or \"1-13,15\", counted from 0, or names of columns with data.header: true";
 constexpr Choice<v1::NumericTransform> kTransforms[] = {
     {"none", v1::NUMERIC_TRANSFORM_UNSPECIFIED},
     {"log", v1::NUMERIC_TRANSFORM_LOG},
     {"bucket", v1::NUMERIC_TRANSFORM_BUCKET},
+    {"standard", v1::NUMERIC_TRANSFORM_STANDARD},
 };
 
 std::optional<uint32_t> ParseColumn(absl::string_view text) {
@@ -31,9 +34,13 @@ std::optional<uint32_t> ParseColumn(absl::string_view text) {
   return column;
 }
 
-void AppendColumns(Section& in, absl::string_view key, const YamlNode& node,
+void AppendColumns(Section& in, absl::string_view key, const YamlNode& node, bool names,
                    std::vector<v1::ColumnSpec>& columns) {
   const auto parsed = node.kind == Kind::kScalar ? ParseColumns(node.text) : std::nullopt;
+  if (!parsed && names && node.kind == Kind::kScalar && !node.text.empty()) {
+    columns.emplace_back().set_name(std::string(absl::StripAsciiWhitespace(node.text)));
+    return;
+  }
   if (!parsed) in.RefuseValue(key, node, kColumnsText);
   for (const uint32_t column : parsed.value_or(std::vector<uint32_t>())) {
     columns.emplace_back().set_column(column);
@@ -41,10 +48,10 @@ void AppendColumns(Section& in, absl::string_view key, const YamlNode& node,
 }
 
 // {columns: "1-13", transform: bucket, boundaries: [1, 10], missing: 0}
-void AppendTransformed(Section& in, std::vector<v1::ColumnSpec>& columns) {
+void AppendTransformed(Section& in, bool names, std::vector<v1::ColumnSpec>& columns) {
   std::vector<v1::ColumnSpec> added;
   for (const YamlNode* node : in.Scalars("columns", kColumnsText)) {
-    AppendColumns(in, "columns", *node, added);
+    AppendColumns(in, "columns", *node, names, added);
   }
   if (!in.Has("columns")) in.Refuse("columns", absl::StrCat("is missing; expected ", kColumnsText));
   v1::ColumnSpec spec;
@@ -61,8 +68,13 @@ void AppendTransformed(Section& in, std::vector<v1::ColumnSpec>& columns) {
   if (!std::is_sorted(boundaries.begin(), boundaries.end(), std::less_equal<>())) {
     in.Refuse("boundaries", "must ascend");
   }
+  const Measures measures =
+      ReadMeasures(in, "", spec.transform() == v1::NUMERIC_TRANSFORM_STANDARD);
+  spec.set_mean(measures.mean);
+  spec.set_deviation(measures.deviation);
   for (v1::ColumnSpec& column : added) {
     spec.set_column(column.column());
+    spec.set_name(column.name());
     columns.push_back(spec);
   }
 }
@@ -82,16 +94,31 @@ std::optional<std::vector<uint32_t>> ParseColumns(absl::string_view text) {
   return columns;
 }
 
-std::vector<v1::ColumnSpec> ReadColumns(Section& in, absl::string_view key, bool transforms) {
+std::vector<v1::ColumnSpec> ReadColumns(Section& in, absl::string_view key, ColumnRules rules) {
   std::vector<v1::ColumnSpec> columns;
-  const auto append = [&](const YamlNode& node) { AppendColumns(in, key, node, columns); };
-  if (!transforms) {
+  const auto append = [&](const YamlNode& node) {
+    AppendColumns(in, key, node, rules.names, columns);
+  };
+  if (!rules.transforms) {
     for (const YamlNode* node : in.Scalars(key, kColumnsText)) append(*node);
     return columns;
   }
   in.ForEach(
-      key, [&columns](Section& item) { AppendTransformed(item, columns); }, append);
+      key, [&](Section& item) { AppendTransformed(item, rules.names, columns); }, append);
   return columns;
+}
+
+Measures ReadMeasures(Section& in, absl::string_view prefix, bool standard) {
+  const std::string mean = absl::StrCat(prefix, "mean");
+  const std::string deviation = absl::StrCat(prefix, "deviation");
+  const Measures measures = {.mean = in.Number(mean, {.min = -1e30}, 0),
+                             .deviation = in.Number(deviation, {.open = true}, 0)};
+  for (const auto& [given, other] : {std::pair(mean, deviation), std::pair(deviation, mean)}) {
+    if (!in.Has(given)) continue;
+    if (!standard) in.Refuse(given, "is only for a transform: standard");
+    if (standard && !in.Has(other)) in.Refuse(other, absl::StrCat("is missing beside ", given));
+  }
+  return measures;
 }
 
 }  // namespace capstan

@@ -18,9 +18,22 @@ inline constexpr uint32_t kMaxColumns = 100000;
 // kMaxColumns or more.
 std::optional<std::vector<uint32_t>> ParseColumns(absl::string_view text);
 
-// Reads data.schema.numeric or .categorical: "1-13", a list of such, or, if `transforms`, also (a
-// list of) {columns: "1-13", transform: log}.
-std::vector<v1::ColumnSpec> ReadColumns(Section& in, absl::string_view key, bool transforms);
+struct ColumnRules {
+  bool names = false;       // The files have a line of names: what is no number is one of these.
+  bool transforms = false;  // Also (a list of) {columns: "1-13", transform: log}.
+};
+
+// Reads data.schema.label, .numeric or .categorical: "1-13", or a list of such.
+std::vector<v1::ColumnSpec> ReadColumns(Section& in, absl::string_view key, ColumnRules rules);
+
+// Of what is standardized. A deviation of 0: to be measured.
+struct Measures {
+  double mean = 0;
+  double deviation = 0;
+};
+
+// Reads `<prefix>mean` and `<prefix>deviation`: both or none, and none unless `standard`.
+Measures ReadMeasures(Section& in, absl::string_view prefix, bool standard);
 
 }  // namespace capstan
 

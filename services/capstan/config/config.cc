@@ -49,6 +49,7 @@ void ReadLease(Section& in, v1::LeaseSpec& out) {
   if (out.worker_lease_seconds() < 3 * out.heartbeat_seconds()) {
     in.Refuse("worker_lease", "must be at least 3 heartbeats, or one lost message loses a worker");
   }
+  out.set_data_stall_seconds(in.Seconds("data_stall", {.min = 1, .max = 86400}, 30));
 }
 
 void ReadUpdate(Section in, uint32_t default_lanes, v1::JobSpec& spec) {

@@ -1,8 +1,11 @@
 #include "capstan/config/cross_checks.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 
 namespace capstan {
@@ -43,6 +46,34 @@ void CheckModel(const v1::JobSpec& spec, Findings& findings) {
   }
 }
 
+// The loss that the model will have, where the file leaves it to the preset
+// (capstan/model/presets).
+v1::Loss LossOf(const v1::ModelSpec& model) {
+  if (model.loss() != v1::LOSS_UNSPECIFIED) return model.loss();
+  if (model.outputs() > 1 || model.preset() == "softmax") return v1::LOSS_SOFTMAX;
+  return model.preset() == "mf" ? v1::LOSS_SQUARED : v1::LOSS_LOGISTIC;
+}
+
+// Only what is measured can stop a job (capstan/model/metrics).
+void CheckMetric(const v1::JobSpec& spec, Findings& findings) {
+  const std::string& metric = spec.train().early_stop().metric();
+  const v1::Loss loss = LossOf(spec.model());
+  absl::string_view name = "logistic";
+  absl::string_view measured = "auc, logloss, accuracy";
+  if (loss == v1::LOSS_SOFTMAX) {
+    name = "softmax";
+    measured = "logloss, accuracy";
+  } else if (loss == v1::LOSS_SQUARED) {
+    name = "squared";
+    measured = "rmse";
+  }
+  const std::vector<absl::string_view> names = absl::StrSplit(measured, ", ");
+  if (metric.empty() || std::find(names.begin(), names.end(), metric) != names.end()) return;
+  findings.Refuse(
+      "train.early_stop.metric",
+      absl::StrCat(metric, " is not measured with loss: ", name, "; expected one of ", measured));
+}
+
 void CheckEvaluation(const v1::JobSpec& spec, Findings& findings) {
   const bool synthetic = spec.data().format() == v1::DATA_FORMAT_SYNTHETIC;
   const bool has_eval =
@@ -62,6 +93,7 @@ void CheckAcrossSections(const v1::JobSpec& spec, Findings& findings) {
   CheckPolicies(spec, findings);
   CheckModel(spec, findings);
   CheckEvaluation(spec, findings);
+  CheckMetric(spec, findings);
 }
 
 }  // namespace capstan

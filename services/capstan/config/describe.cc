@@ -111,7 +111,8 @@ std::string MemoryLine(const v1::JobSpec& spec, const JobScale& scale) {
   const uint64_t budget = spec.table_limits().byte_budget();
   const uint64_t sparse = budget > 0 ? std::min(budget, rows * row) : rows * row;
   return absl::StrCat(line, ", ", row, " bytes a row: ", ByteSizeText(sparse / shards),
-                      scale.expected_rows > 0 ? " for the " : " if there were ", rows, " rows",
+                      scale.expected_rows > 0 ? " for about " : " if there were ", rows, " rows",
+                      budget > 0 && budget < rows * row ? ", which table.byte_budget allows" : "",
                       shards > 1 ? absl::StrCat(" over ", shards, " shards") : "");
 }
 
@@ -135,10 +136,46 @@ void WarnOfIdleWorkers(const v1::JobSpec& spec, const JobScale& scale,
   }
 }
 
+// What learning rates of an optimizer are usual; far beyond them a loss explodes, or does not move.
+struct UsualRates {
+  double least;
+  double most;
+};
+
+UsualRates UsualRatesOf(v1::OptimizerKind kind) {
+  switch (kind) {
+    case v1::OPTIMIZER_KIND_ADAM:
+    case v1::OPTIMIZER_KIND_ADAMW:
+      return {.least = 1e-5, .most = 0.1};
+    default:
+      return {.least = 1e-4, .most = 1};
+  }
+}
+
+void WarnOfOddRate(absl::string_view key, const v1::OptimizerSpec& optimizer,
+                   std::vector<std::string>& warnings) {
+  constexpr double kFar = 10;
+  const UsualRates usual = UsualRatesOf(optimizer.kind());
+  const double rate = optimizer.learning_rate();
+  const bool high = rate > kFar * usual.most;
+  if (!high && rate * kFar >= usual.least) return;
+  warnings.push_back(absl::StrFormat(
+      "%s.learning_rate: %g is odd for %s, of which %g to %g are usual; %s", key, rate,
+      LowerName(v1::OptimizerKind_Name(optimizer.kind()), "OPTIMIZER_KIND_"), usual.least,
+      usual.most, high ? "the loss may explode" : "the model will hardly learn"));
+}
+
+void WarnOfOddRates(const v1::JobSpec& spec, std::vector<std::string>& warnings) {
+  if (!spec.tensors().empty()) WarnOfOddRate("optimizer.dense", spec.dense_optimizer(), warnings);
+  if (!spec.tables().empty()) WarnOfOddRate("optimizer.sparse", spec.sparse_optimizer(), warnings);
+}
+
 void WarnOfWhatIsNotDone(const v1::JobSpec& spec, const JobScale& scale,
                          std::vector<std::string>& warnings) {
   if (spec.checkpoint().uri().empty()) {
-    warnings.push_back("no checkpoint.uri: the finished model is not written");
+    warnings.push_back(
+        "no checkpoint.uri: `capstan train` keeps the job in capstan-runs/jobs; a chief that is "
+        "started by itself, as on a cluster, keeps nothing");
   }
   if (spec.checkpoint().uri().empty() && spec.checkpoint().every_seconds() > 0) {
     warnings.push_back("checkpoint.every has no effect without checkpoint.uri");
@@ -166,6 +203,7 @@ JobDescription DescribeJob(const v1::JobSpec& spec, const JobScale& scale) {
       absl::StrCat("training  ", TrainingLine(spec, scale)),
       absl::StrCat("memory    ", MemoryLine(spec, scale)),
   };
+  WarnOfOddRates(spec, description.warnings);
   WarnOfIdleWorkers(spec, scale, description.warnings);
   WarnOfWhatIsNotDone(spec, scale, description.warnings);
   return description;

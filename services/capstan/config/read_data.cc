@@ -6,6 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "capstan/config/columns.h"
 #include "capstan/config/sections.h"
+#include "capstan/config/spelling.h"
 
 namespace capstan {
 namespace {
@@ -15,6 +16,10 @@ constexpr Choice<v1::DataFormat> kFormats[] = {
     {"libsvm", v1::DATA_FORMAT_LIBSVM}, {"libfm", v1::DATA_FORMAT_LIBFM},
     {"idx", v1::DATA_FORMAT_IDX},       {"synthetic", v1::DATA_FORMAT_SYNTHETIC},
 };
+
+constexpr Choice<bool> kLabelTransforms[] = {{"none", false}, {"standard", true}};
+constexpr uint32_t kPieces = 16;
+constexpr uint32_t kMostPieces = 256;  // A lease names them all.
 
 // A key that means something in some formats only.
 struct Scope {
@@ -27,6 +32,9 @@ const std::vector<Scope>& Scopes() {
   static const auto& scopes = *new std::vector<Scope>{
       {"header", "csv and tsv", {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV}},
       {"schema", "csv and tsv", {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV}},
+      {"label_transform",
+       "csv, tsv, libsvm and libfm",
+       {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV, v1::DATA_FORMAT_LIBSVM, v1::DATA_FORMAT_LIBFM}},
       {"fields", "libsvm and libfm", {v1::DATA_FORMAT_LIBSVM, v1::DATA_FORMAT_LIBFM}},
       {"image_shape", "idx", {v1::DATA_FORMAT_IDX}},
       {"synthetic", "synthetic", {v1::DATA_FORMAT_SYNTHETIC}},
@@ -38,12 +46,18 @@ bool IsText(v1::DataFormat format) {
   return format == v1::DATA_FORMAT_CSV || format == v1::DATA_FORMAT_TSV;
 }
 
+std::string ColumnText(uint32_t column, const std::string& name) {
+  return name.empty() ? absl::StrCat("column ", column) : absl::StrCat("column ", Shown(name));
+}
+
+// A column that is named once and counted once is found when the files are looked at.
 void CheckColumns(Section& in, const v1::DataSpec& data) {
-  std::set<uint32_t> used = {data.label_column()};
+  std::set<std::string> used = {ColumnText(data.label_column(), data.label_name())};
   const auto check = [&](absl::string_view key, const auto& columns) {
     for (const v1::ColumnSpec& spec : columns) {
-      if (used.insert(spec.column()).second) continue;
-      in.Refuse(key, absl::StrCat("column ", spec.column(), " is used twice"));
+      const std::string text = ColumnText(spec.column(), spec.name());
+      if (used.insert(text).second) continue;
+      in.Refuse(key, absl::StrCat(text, " is used twice"));
       return;
     }
   };
@@ -54,15 +68,56 @@ void CheckColumns(Section& in, const v1::DataSpec& data) {
   }
 }
 
+void ReadLabelColumn(Section& in, v1::DataSpec& data) {
+  const std::vector<v1::ColumnSpec> columns = ReadColumns(in, "label", {.names = data.header()});
+  if (columns.size() > 1) in.Refuse("label", "is one column");
+  if (columns.empty()) return;
+  data.set_label_column(columns.front().column());
+  data.set_label_name(columns.front().name());
+}
+
+// What labels that are texts mean.
+void ReadTextLabels(Section& in, v1::DataSpec& data) {
+  for (std::string& text : in.Texts("positive")) *data.add_positive_labels() = std::move(text);
+  for (std::string& text : in.Texts("classes")) *data.add_label_classes() = std::move(text);
+  const std::set<std::string> classes(data.label_classes().begin(), data.label_classes().end());
+  if (in.Has("positive") && in.Has("classes")) {
+    in.Refuse("classes", "cannot stand beside positive, which makes two classes already");
+  }
+  if (in.Has("classes") && classes.size() < 2) in.Refuse("classes", "must name two or more");
+  if (static_cast<int>(classes.size()) < data.label_classes_size()) {
+    in.Refuse("classes", "names one twice");
+  }
+}
+
 void ReadSchema(Section in, v1::DataSpec& data) {
-  data.set_label_column(in.Whole("label", {.max = kMaxColumns - 1}, 0));
-  for (v1::ColumnSpec& spec : ReadColumns(in, "numeric", /*transforms=*/true)) {
+  ReadLabelColumn(in, data);
+  ReadTextLabels(in, data);
+  for (v1::ColumnSpec& spec :
+       ReadColumns(in, "numeric", {.names = data.header(), .transforms = true})) {
     *data.add_numeric() = std::move(spec);
   }
-  for (v1::ColumnSpec& spec : ReadColumns(in, "categorical", /*transforms=*/false)) {
+  for (v1::ColumnSpec& spec : ReadColumns(in, "categorical", {.names = data.header()})) {
     *data.add_categorical() = std::move(spec);
   }
   CheckColumns(in, data);
+}
+
+void ReadLabels(Section& in, v1::DataSpec& out) {
+  out.set_label_threshold(static_cast<float>(in.Number("label_threshold", {.min = -1e30}, 0)));
+  out.set_binarize_label(in.Has("label_threshold"));
+  out.set_standardize_label(in.OneOf<bool>("label_transform", kLabelTransforms, false));
+  const Measures measures = ReadMeasures(in, "label_", out.standardize_label());
+  out.set_label_mean(measures.mean);
+  out.set_label_deviation(measures.deviation);
+  const bool texts = !out.positive_labels().empty() || !out.label_classes().empty();
+  if (texts && out.binarize_label()) {
+    in.Refuse("label_threshold",
+              "is for labels that are numbers, and schema says that they are texts");
+  }
+  if (out.standardize_label() && (texts || out.binarize_label())) {
+    in.Refuse("label_transform", "standard is for labels that are numbers of any size");
+  }
 }
 
 void ReadSynthetic(Section in, v1::SyntheticSpec& out) {
@@ -106,18 +161,18 @@ void ReadData(Section& in, v1::DataSpec& out) {
     in.Refuse(scope.key, absl::StrCat("is only for format: ", scope.formats));
   }
   ReadFiles(in, out);
+  out.set_header(in.Flag("header", false));
   ReadSchema(in.Map("schema"), out);
   ReadImages(in, out);
   ReadSynthetic(in.Map("synthetic"), *out.mutable_synthetic());
-  out.set_header(in.Flag("header", false));
   out.set_fields(in.Whole("fields", {.max = 100000}, 0));
   out.set_numeric_scale(static_cast<float>(in.Number("numeric_scale", {.open = true}, 0)));
-  out.set_label_threshold(static_cast<float>(in.Number("label_threshold", {.min = -1e30}, 0)));
-  out.set_binarize_label(in.Has("label_threshold"));
+  ReadLabels(in, out);
   out.set_max_bad_records(in.Whole("max_bad_records", {}, 0));
   out.set_task_bytes(in.Bytes("task_bytes", {.min = 1024}, 0));
   out.set_task_records(in.Whole("task_records", {.min = 1}, 0));
   out.set_shuffle(in.Flag("shuffle", true));
+  out.set_pieces(in.Whole("pieces", {.min = 1, .max = kMostPieces}, kPieces));
 }
 
 }  // namespace capstan

@@ -6,6 +6,7 @@
 namespace capstan {
 namespace {
 
+constexpr double kEverySeconds = 300;  // Between checkpoints, where the job does not say.
 constexpr Choice<bool> kGradients[] = {{"mean", false}, {"sum", true}};
 constexpr Choice<v1::Dtype> kDtypes[] = {{"float32", v1::DTYPE_FLOAT32},
                                          {"bfloat16", v1::DTYPE_BFLOAT16}};
@@ -43,7 +44,10 @@ void ReadCheckpoint(Section& in, v1::CheckpointSpec& out) {
       !IsObjectAddress(out.uri())) {
     in.Refuse("uri", "is not supported; expected a folder, file:///folder or s3://bucket/prefix");
   }
-  out.set_every_seconds(in.Seconds("every", {.min = 1}, 0));
+  out.set_every_seconds(in.Seconds("every", {.min = 0}, out.uri().empty() ? 0 : kEverySeconds));
+  if (out.every_seconds() > 0 && out.every_seconds() < 1) {
+    in.Refuse("every", "is less than a second; expected at least 1s, or 0s for none but the last");
+  }
   out.set_keep(in.Whole("keep", {.min = 1, .max = 1000}, 3));
   out.set_max_deltas(in.Whole("max_deltas", {.min = 0, .max = 100}, 0));
 }

@@ -131,6 +131,7 @@ class TreeBuilder : public YAML::EventHandler {
 
 absl::Status Merge(YamlNode value, absl::string_view path, YamlNode& root) {
   YamlNode* node = &root;
+  std::string* key_place = nullptr;
   for (const std::string& key : std::vector<std::string>(absl::StrSplit(path, '.'))) {
     if (key.empty()) return Refusal(value.place, "expected key=value, such as train.epochs=5");
     if (node->kind == YamlNode::Kind::kNull) node->kind = YamlNode::Kind::kMap;
@@ -144,10 +145,25 @@ absl::Status Merge(YamlNode value, absl::string_view path, YamlNode& root) {
     if (found == entries.end()) {
       found = entries.insert(found, {.key = key, .place = value.place, .value = {}});
     }
+    key_place = &found->place;
     node = &found->value;
   }
+  *key_place = value.place;
   *node = std::move(value);
   return absl::OkStatus();
+}
+
+// The first line up to this one that a tab indents, which YAML does not allow and of which yaml-cpp
+// says something else; 0: there is none. Lines are counted from 1.
+int IndentedByTab(absl::string_view text, int last) {
+  int number = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (++number > last) return 0;
+    const size_t word = line.find_first_not_of(" \t\r");
+    if (word == line.npos || line[word] == '#') continue;
+    if (line.substr(0, word).find('\t') != line.npos) return number;
+  }
+  return 0;
 }
 
 void SetPlace(const std::string& place, YamlNode& node) {
@@ -189,6 +205,10 @@ absl::StatusOr<YamlNode> ParseYaml(absl::string_view text, absl::string_view nam
     if (parser.HandleNextDocument(second)) return Refusal(name, "holds more than one document");
     return document;
   } catch (const YAML::Exception& error) {
+    if (const int line = IndentedByTab(text, error.mark.line + 1); line > 0) {
+      return Refusal(absl::StrCat(name, ":", line),
+                     "is indented by a tab; YAML wants spaces there");
+    }
     return Refusal(builder.Place(error.mark), error.msg);
   }
 }

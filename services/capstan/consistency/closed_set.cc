@@ -7,7 +7,7 @@
 namespace capstan {
 
 absl::StatusOr<ClosedSet> ClosedSetFromProto(const v1::ClosedSet& proto) {
-  ClosedSet set{proto.round(), {}};
+  ClosedSet set{.round = proto.round(), .lanes = {}, .seal = proto.seal()};
   set.lanes.reserve(proto.lanes_size());
   int64_t previous = -1;
   for (const v1::ClosedLane& lane : proto.lanes()) {
@@ -25,6 +25,7 @@ absl::StatusOr<ClosedSet> ClosedSetFromProto(const v1::ClosedSet& proto) {
 
 void ToProto(const ClosedSet& set, v1::ClosedSet& proto) {
   proto.set_round(set.round);
+  proto.set_seal(set.seal);
   proto.clear_lanes();
   for (const ClosedLane& lane : set.lanes) {
     v1::ClosedLane& out = *proto.add_lanes();

@@ -25,7 +25,10 @@ struct ClosedLane {
 struct ClosedSet {
   uint64_t round = 0;
   std::vector<ClosedLane> lanes;  // Ascending by lane, each once.
-  friend bool operator==(const ClosedSet&, const ClosedSet&) = default;
+  uint64_t seal = 0;              // v1::ClosedSet.seal, on its way to the shards. Not compared.
+  friend bool operator==(const ClosedSet& a, const ClosedSet& b) {
+    return a.round == b.round && a.lanes == b.lanes;
+  }
 };
 
 // INVALID_ARGUMENT unless the lanes ascend.

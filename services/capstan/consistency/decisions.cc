@@ -21,6 +21,20 @@ StaleDecision DecideStale(const v1::UpdatePolicy& policy, uint64_t staleness) {
   }
 }
 
+bool IsSettled(v1::Fate fate) {
+  switch (fate) {
+    case v1::FATE_UNSPECIFIED:
+    case v1::FATE_APPLIED:
+    case v1::FATE_QUEUED:
+    case v1::FATE_STAGED:
+    case v1::FATE_SETTLED:
+    case v1::FATE_DROPPED:
+      return true;
+    default:
+      return false;
+  }
+}
+
 int ReportsToClose(int lanes_with_data, int backup_workers) {
   return std::max(1, lanes_with_data - backup_workers);
 }

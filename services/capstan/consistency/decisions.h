@@ -6,6 +6,7 @@
 
 #include "capstan/consistency/closed_set.h"
 #include "capstan/v1/job.pb.h"
+#include "capstan/v1/ps.pb.h"
 
 namespace capstan {
 
@@ -17,7 +18,8 @@ namespace capstan {
 
 // ---- stale gradients ----
 
-// What becomes of a gradient of this staleness (version when applied - version pulled).
+// What becomes of a gradient of this staleness: updates of its part of the partition, or of its row
+// alone, between the pull and the application.
 struct StaleDecision {
   bool drop = false;
   bool compensate = false;  // DC-ASGD, by the policy's lambda.
@@ -37,6 +39,10 @@ struct StaleDecision {
 [[nodiscard]] uint64_t ExamplesOf(const ClosedSet& set);
 
 // ---- both ----
+
+// Whether the client is through with this part of its push. Otherwise it comes again, and the step
+// is not finished: under ssp nobody may run ahead of it.
+[[nodiscard]] bool IsSettled(v1::Fate fate);
 
 [[nodiscard]] inline bool IsSync(const v1::UpdatePolicy& policy) {
   return policy.kind() == v1::POLICY_KIND_SYNC;

@@ -7,13 +7,20 @@
 
 namespace capstan {
 
+// Without its seal, which is nobody's business but the holder's.
 [[nodiscard]] inline Generation GenerationFromProto(const v1::Generation& proto) {
   return {proto.term(), proto.count()};
+}
+
+// For the holder, who has to show the seal.
+[[nodiscard]] inline Generation SealedGenerationFromProto(const v1::Generation& proto) {
+  return {proto.term(), proto.count(), proto.seal()};
 }
 
 inline void ToProto(const Generation& generation, v1::Generation& proto) {
   proto.set_term(generation.term);
   proto.set_count(generation.count);
+  proto.set_seal(generation.seal);
 }
 
 }  // namespace capstan

@@ -5,26 +5,27 @@
 
 namespace capstan {
 
-absl::Status BadRecords::Report(const std::string& where, const std::string& message) {
-  absl::MutexLock lock(&mu_);
-  if (seen_.size() <= limit_ && seen_.insert(where).second && examples_.size() < kExamples) {
-    examples_.push_back(message);
+absl::Status BadRecords::Report(const std::string& message) {
+  ++count_;
+  if (examples_.size() < kExamples) examples_.push_back(message);
+  return CheckLimit(message);
+}
+
+absl::Status BadRecords::Add(const BadRecords& more) {
+  if (more.count_ == 0) return absl::OkStatus();
+  count_ += more.count_;
+  for (const std::string& example : more.examples_) {
+    if (examples_.size() < kExamples) examples_.push_back(example);
   }
-  if (seen_.size() <= limit_) return absl::OkStatus();
-  if (limit_ == 0) return absl::InvalidArgumentError(message);
+  return CheckLimit(more.examples_.back());
+}
+
+absl::Status BadRecords::CheckLimit(const std::string& last) const {
+  if (count_ <= limit_) return absl::OkStatus();
+  if (limit_ == 0) return absl::InvalidArgumentError(examples_.front());
   return absl::InvalidArgumentError(
-      absl::StrCat(message, "; more bad records than max_bad_records (", limit_,
+      absl::StrCat(last, "; more bad records than max_bad_records (", limit_,
                    "), the first ones: ", absl::StrJoin(examples_, "; ")));
-}
-
-uint64_t BadRecords::count() const {
-  absl::MutexLock lock(&mu_);
-  return seen_.size();
-}
-
-std::vector<std::string> BadRecords::examples() const {
-  absl::MutexLock lock(&mu_);
-  return examples_;
 }
 
 }  // namespace capstan

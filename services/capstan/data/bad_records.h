@@ -1,4 +1,4 @@
-// The records of a process that could not be understood, and how many of them are tolerated.
+// Records that could not be understood, and how many of them are tolerated.
 #ifndef CAPSTAN_DATA_BAD_RECORDS_H_
 #define CAPSTAN_DATA_BAD_RECORDS_H_
 
@@ -6,32 +6,33 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 
 namespace capstan {
 
-// A record counts once, however often its task is read. Thread-safe.
+// Thread-compatible.
 class BadRecords {
  public:
   static constexpr size_t kExamples = 10;
 
   explicit BadRecords(uint64_t limit) : limit_(limit) {}
 
-  // `where` identifies the record: file and place; `message` is "file:line: what was expected". OK
-  // while at most `limit` have been reported; then INVALID_ARGUMENT with the message and the count.
-  absl::Status Report(const std::string& where, const std::string& message);
+  // `message` is "file:line: what was expected". OK while there are at most `limit`; then
+  // INVALID_ARGUMENT with the message, the limit and the first ones.
+  absl::Status Report(const std::string& message);
 
-  uint64_t count() const;
-  std::vector<std::string> examples() const;  // The first kExamples messages.
+  // Those of another task besides. The same errors.
+  absl::Status Add(const BadRecords& more);
+
+  uint64_t count() const { return count_; }
+  const std::vector<std::string>& examples() const { return examples_; }  // The first messages.
 
  private:
-  const uint64_t limit_;
-  mutable absl::Mutex mu_;
-  absl::flat_hash_set<std::string> seen_ ABSL_GUARDED_BY(mu_);  // At most limit_ + 1.
-  std::vector<std::string> examples_ ABSL_GUARDED_BY(mu_);
+  absl::Status CheckLimit(const std::string& last) const;
+
+  uint64_t limit_;
+  uint64_t count_ = 0;
+  std::vector<std::string> examples_;  // At most kExamples.
 };
 
 }  // namespace capstan

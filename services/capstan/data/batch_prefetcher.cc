@@ -20,21 +20,29 @@ absl::Status UnknownFeed(FeedId feed) {
 
 class BatchPrefetcher::Impl {
  public:
-  Impl(ReaderOptions reader, PrefetchOptions options, const Source& source, BadRecords& bad_records)
-      : options_(options),
-        reader_(std::move(reader), source, bad_records),
-        thread_([this] { Run(); }) {}
+  Impl(ReaderOptions reader, PrefetchOptions options, std::shared_ptr<const Source> source)
+      : options_(options), source_(std::move(source)), reader_(std::move(reader), source_) {}
 
-  ~Impl() {
-    {
-      absl::MutexLock lock(&mu_);
-      stopping_ = true;
-    }
-    thread_.join();
+  void Run();  // The thread.
+
+  // The thread is to end, and nobody is notified any more. False: it has not done so in time.
+  bool Stop() {
+    absl::MutexLock lock(&mu_);
+    stopping_ = true;
+    const bool ended = mu_.AwaitWithTimeout(absl::Condition(&ended_), options_.parting);
     for (auto& [id, entry] : feeds_) {
-      if (entry->notify) entry->notify();
+      if (entry->notify) orphans_.push_back(std::exchange(entry->notify, nullptr));
     }
+    return ended;
   }
+
+  // Of the feeds that were open when it was stopped.
+  std::vector<std::function<void()>> TakeOrphans() {
+    absl::MutexLock lock(&mu_);
+    return std::exchange(orphans_, {});
+  }
+
+  std::optional<ReadUnderWay> read_under_way() const { return source_.under_way(); }
 
   FeedId Open(uint64_t first) {
     absl::MutexLock lock(&mu_);
@@ -102,13 +110,14 @@ class BatchPrefetcher::Impl {
     Feed::Work work;
   };
 
-  void Run();
+  bool Turn() ABSL_LOCKS_EXCLUDED(mu_);
   std::optional<Job> NextJob() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::vector<Notify> DueNotifications() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Do(Job job) ABSL_LOCKS_EXCLUDED(mu_);
 
   const PrefetchOptions options_;
-  TaskReader reader_;  // Used by thread_ alone.
+  const WatchedSource source_;
+  TaskReader reader_;  // Used by the thread alone.
 
   mutable absl::Mutex mu_;
   std::map<FeedId, EntryPointer> feeds_ ABSL_GUARDED_BY(mu_);
@@ -117,26 +126,32 @@ class BatchPrefetcher::Impl {
   FeedId last_served_ ABSL_GUARDED_BY(mu_) = FeedId{0};
   bool dirty_ ABSL_GUARDED_BY(mu_) = false;  // Something may be there to do.
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-
-  std::thread thread_;  // Last: it uses all of the above.
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 void BatchPrefetcher::Impl::Run() {
-  while (true) {
-    std::optional<Job> job;
-    std::vector<Notify> due;
-    {
-      absl::MutexLock lock(&mu_);
-      const auto awake = [this]() ABSL_SHARED_LOCKS_REQUIRED(mu_) { return dirty_ || stopping_; };
-      mu_.Await(absl::Condition(&awake));
-      if (stopping_) return;
-      job = NextJob();
-      due = DueNotifications();
-      dirty_ = job.has_value();
-    }
-    for (const Notify& notify : due) notify();
-    if (job.has_value()) Do(*std::move(job));
+  while (Turn()) {
   }
+  absl::MutexLock lock(&mu_);
+  ended_ = true;
+}
+
+// Does the next thing there is to do; false: nothing any more.
+bool BatchPrefetcher::Impl::Turn() {
+  std::optional<Job> job;
+  std::vector<Notify> due;
+  {
+    absl::MutexLock lock(&mu_);
+    const auto awake = [this]() ABSL_SHARED_LOCKS_REQUIRED(mu_) { return dirty_ || stopping_; };
+    mu_.Await(absl::Condition(&awake));
+    if (stopping_) return false;
+    job = NextJob();
+    due = DueNotifications();
+    dirty_ = job.has_value();
+  }
+  for (const Notify& notify : due) notify();
+  if (job.has_value()) Do(*std::move(job));
+  return true;
 }
 
 // Feeds whose reader waits come first; among equals the one after the last that was served.
@@ -178,9 +193,14 @@ void BatchPrefetcher::Impl::Do(Job job) {
 }
 
 BatchPrefetcher::BatchPrefetcher(ReaderOptions reader, PrefetchOptions options,
-                                 const Source& source, BadRecords& bad_records)
-    : impl_(std::make_unique<Impl>(std::move(reader), options, source, bad_records)) {}
-BatchPrefetcher::~BatchPrefetcher() = default;
+                                 std::shared_ptr<const Source> source)
+    : impl_(std::make_shared<Impl>(std::move(reader), options, std::move(source))),
+      thread_([impl = impl_] { impl->Run(); }) {}
+
+BatchPrefetcher::~BatchPrefetcher() {
+  impl_->Stop() ? thread_.join() : thread_.detach();
+  for (const std::function<void()>& notify : impl_->TakeOrphans()) notify();
+}
 
 FeedId BatchPrefetcher::Open(uint64_t first) { return impl_->Open(first); }
 void BatchPrefetcher::Append(FeedId feed, TaskReader::Load task) {
@@ -212,6 +232,10 @@ absl::StatusOr<FedBatch> BatchPrefetcher::Read(FeedId feed, uint64_t number, abs
       return absl::DeadlineExceededError(absl::StrCat("batch ", number, " is not read yet"));
     }
   }
+}
+
+std::optional<ReadUnderWay> BatchPrefetcher::read_under_way() const {
+  return impl_->read_under_way();
 }
 
 std::vector<FedTask> BatchPrefetcher::Tasks(FeedId feed) const { return impl_->Tasks(feed); }

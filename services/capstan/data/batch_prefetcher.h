@@ -6,12 +6,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "capstan/data/batch.h"
 #include "capstan/data/task_reader.h"
+#include "capstan/data/watched_source.h"
 
 namespace capstan {
 
@@ -33,21 +35,26 @@ struct FedTask {
   bool loaded = false;
   uint64_t batches = 0;
   uint64_t examples = 0;
+  // Owned by all copies; null: there are none.
+  std::shared_ptr<const BadRecords> bad_records;
 };
 
 struct PrefetchOptions {
   uint32_t batches_ahead = 2;  // Per feed, beyond the one asked for.
+  // How long the end waits for a file that is being read.
+  absl::Duration parting = absl::Seconds(2);
 };
 
 // One for a worker process, serving all its leases. Feeds whose reader waits come first. Per feed,
 // one loaded task and batches_ahead batches are held. Thread-safe.
 class BatchPrefetcher {
  public:
-  // Starts the thread. `source` and `bad_records` must outlive this object.
-  BatchPrefetcher(ReaderOptions reader, PrefetchOptions options, const Source& source,
-                  BadRecords& bad_records);
-  ~BatchPrefetcher();  // Closes all feeds and joins the thread; a file being read is finished
-                       // first.
+  // Starts the thread. `source` is owned by this object, by its thread and by whoever made it.
+  BatchPrefetcher(ReaderOptions reader, PrefetchOptions options,
+                  std::shared_ptr<const Source> source);
+  // Closes all feeds and ends the thread: a file being read is finished first, unless that takes
+  // longer than `parting`; then the thread is left behind.
+  ~BatchPrefetcher();
 
   // A new feed without tasks. The reader begins with batch `first`: those before it are not cut.
   FeedId Open(uint64_t first);
@@ -66,12 +73,17 @@ class BatchPrefetcher {
   // The same, waiting: DEADLINE_EXCEEDED.
   absl::StatusOr<FedBatch> Read(FeedId feed, uint64_t number, absl::Time deadline);
 
+  // What the thread waits for; nothing: it does not wait for a file.
+  std::optional<ReadUnderWay> read_under_way() const;
+
   // The tasks appended so far.
   std::vector<FedTask> Tasks(FeedId feed) const;
 
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  // Owned by this object and by the thread, which may be in a read that never returns.
+  std::shared_ptr<Impl> impl_;
+  std::thread thread_;
 };
 
 }  // namespace capstan

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,7 +14,7 @@
 namespace capstan {
 namespace {
 
-enum class Use { kNone, kLabel, kNumber, kLogarithm, kBucket, kCategory };
+enum class Use { kNone, kLabel, kNumber, kLogarithm, kStandard, kBucket, kCategory };
 
 struct Column {
   Use use = Use::kNone;
@@ -22,11 +23,15 @@ struct Column {
   std::vector<float> boundaries = {};
   std::vector<uint64_t> bucket_keys = {};  // boundaries + 1
   uint64_t missing_key = 0;
+  double mean = 0;
+  double deviation = 1;
+  std::string name = {};  // Empty: the schema counts it.
 };
 
 Column NumericColumn(const v1::ColumnSpec& spec) {
   Column column;
   column.missing = spec.missing();
+  column.name = spec.name();
   if (spec.transform() == v1::NUMERIC_TRANSFORM_LOG) {
     column.use = Use::kLogarithm;
   } else if (spec.transform() == v1::NUMERIC_TRANSFORM_BUCKET) {
@@ -36,6 +41,10 @@ Column NumericColumn(const v1::ColumnSpec& spec) {
       column.bucket_keys.push_back(FieldKey(spec.column(), absl::StrCat(bucket)));
     }
     column.missing_key = FieldKey(spec.column(), "");
+  } else if (spec.transform() == v1::NUMERIC_TRANSFORM_STANDARD) {
+    column.use = Use::kStandard;
+    column.mean = spec.mean();
+    column.deviation = spec.deviation() > 0 ? spec.deviation() : 1;  // 0: not measured yet.
   } else {
     column.use = Use::kNumber;
   }
@@ -49,13 +58,32 @@ class CellParser : public RecordParser {
     columns_.resize(data.columns());
     for (const v1::ColumnSpec& spec : data.numeric()) Put(spec.column(), NumericColumn(spec));
     for (const v1::ColumnSpec& spec : data.categorical()) {
-      Put(spec.column(), {.use = Use::kCategory, .salt = ColumnSalt(spec.column())});
+      Put(spec.column(),
+          {.use = Use::kCategory, .salt = ColumnSalt(spec.column()), .name = spec.name()});
     }
-    Put(data.label_column(), {.use = Use::kLabel});
+    Put(data.label_column(), {.use = Use::kLabel, .name = data.label_name()});
     for (const Column& column : columns_) {
       fields_ += column.use == Use::kCategory || column.use == Use::kBucket;
-      numbers_ += column.use == Use::kNumber || column.use == Use::kLogarithm;
+      numbers_ += column.use == Use::kNumber || column.use == Use::kLogarithm ||
+                  column.use == Use::kStandard;
+      names_ = names_ || !column.name.empty();
     }
+  }
+
+  bool CheckHeader(std::string_view line, std::string& error) override {
+    if (!names_) return true;
+    const bool lacks_label = LacksLabel(line);
+    cells_.Begin(line);
+    std::string_view cell;
+    for (const Column& column : columns_) {
+      if (lacks_label && column.use == Use::kLabel) continue;
+      if (!cells_.Next(cell)) return WrongCount(line, error);
+      if (column.name.empty() || Trim(cell) == column.name) continue;
+      error = absl::StrCat("column ", &column - columns_.data(), " is named ", Quote(cell),
+                           ", expected ", Quote(column.name), " as in the first training file");
+      return false;
+    }
+    return !cells_.Next(cell) || WrongCount(line, error);
   }
 
   bool Parse(std::string_view line, Batch& records, std::string& error) override {
@@ -81,7 +109,7 @@ class CellParser : public RecordParser {
 
   bool ParseCells(std::string_view line, uint64_t* key, float* number, float& label,
                   std::string& error) {
-    const bool lacks_label = labels_.ignored() && CountCells(line) + 1 == columns_.size();
+    const bool lacks_label = LacksLabel(line);
     cells_.Begin(line);
     std::string_view cell;
     for (const Column& column : columns_) {
@@ -106,10 +134,17 @@ class CellParser : public RecordParser {
     return !cells_.Next(cell) || WrongCount(line, error);
   }
 
+  bool LacksLabel(std::string_view line) {
+    return labels_.ignored() && CountCells(line) + 1 == columns_.size();
+  }
+
   bool Number(const Column& column, std::string_view cell, float& number,
               std::string& error) const {
     float value = column.missing;
     if (!cell.empty() && !ParseFloat(cell, value)) return NotANumber(cell, error);
+    if (column.use == Use::kStandard && !cell.empty()) {
+      value = static_cast<float>((value - column.mean) / column.deviation);
+    }
     if (column.use == Use::kLogarithm) value = std::copysign(std::log1p(std::fabs(value)), value);
     number = value * scale_;
     return true;
@@ -134,7 +169,8 @@ class CellParser : public RecordParser {
   }
 
   bool AddPlace(const Column& column, std::string& error) const {
-    error = absl::StrCat("column ", &column - columns_.data(), ": ", error);
+    const std::string name = column.name.empty() ? "" : absl::StrCat(" (", column.name, ")");
+    error = absl::StrCat("column ", &column - columns_.data(), name, ": ", error);
     return false;
   }
 
@@ -160,6 +196,7 @@ class CellParser : public RecordParser {
   std::vector<Column> columns_;
   size_t fields_ = 0;
   size_t numbers_ = 0;
+  bool names_ = false;
 };
 
 }  // namespace

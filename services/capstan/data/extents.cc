@@ -31,16 +31,6 @@ absl::StatusOr<Extent> TextExtent(const Source& source, const FileInfo& file, bo
                 .length = static_cast<uint64_t>(records)};
 }
 
-absl::StatusOr<std::vector<FileInfo>> ListFiles(const Source& source, const v1::DataSpec& data,
-                                                Split split) {
-  std::vector<FileInfo> files;
-  for (const std::string& pattern : split == Split::kTrain ? data.train() : data.eval()) {
-    CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> matches, source.List(pattern));
-    files.insert(files.end(), matches.begin(), matches.end());
-  }
-  return files;
-}
-
 absl::StatusOr<std::vector<Extent>> TextExtents(const Source& source, bool header,
                                                 const std::vector<FileInfo>& files,
                                                 uint64_t countable_bytes) {
@@ -74,6 +64,16 @@ Extent SyntheticExtent(const v1::SyntheticSpec& spec, Split split) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<FileInfo>> ListFiles(const Source& source, const v1::DataSpec& data,
+                                                Split split) {
+  std::vector<FileInfo> files;
+  for (const std::string& pattern : split == Split::kTrain ? data.train() : data.eval()) {
+    CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> matches, source.List(pattern));
+    files.insert(files.end(), matches.begin(), matches.end());
+  }
+  return files;
+}
 
 absl::StatusOr<std::vector<Extent>> FindExtents(const Source& source, const v1::DataSpec& data,
                                                 const PlanOptions& options) {

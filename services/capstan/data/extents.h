@@ -29,6 +29,10 @@ struct Extent {
   }
 };
 
+// The files of a split, in the order in which the data spec names them.
+absl::StatusOr<std::vector<FileInfo>> ListFiles(const Source& source, const v1::DataSpec& data,
+                                                Split split);
+
 // In the order in which the data spec names them. Compressed text is counted or estimated; see
 // tasks.h.
 absl::StatusOr<std::vector<Extent>> FindExtents(const Source& source, const v1::DataSpec& data,

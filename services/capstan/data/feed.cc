@@ -54,7 +54,11 @@ void Feed::Loaded(absl::StatusOr<std::shared_ptr<const LoadedTask>> task) {
     return;
   }
   loaded_ = *std::move(task);
-  tasks_[task_] = {true, loaded_->batch_count(), loaded_->examples()};
+  FedTask& fed = tasks_[task_];
+  fed = {.loaded = true, .batches = loaded_->batch_count(), .examples = loaded_->examples()};
+  if (loaded_->bad_records().count() > 0) {
+    fed.bad_records = std::make_shared<const BadRecords>(loaded_->bad_records());
+  }
   next_ = base_;
 }
 

@@ -62,8 +62,7 @@ absl::Status IdxReader::Take(const v1::Task& task, uint64_t item, uint8_t number
   float label;
   std::string error;
   if (!labels_.Admit(number, label, error)) {
-    std::string place = absl::StrCat(task.labels_file(), ": item ", item);
-    return bad_records_.Report(place, absl::StrCat(place, ": ", error));
+    return bad_records_.Report(absl::StrCat(task.labels_file(), ": item ", item, ": ", error));
   }
   const float scale = options_.data.numeric_scale();
   for (char pixel : image_) records.dense.push_back(static_cast<uint8_t>(pixel) * scale);

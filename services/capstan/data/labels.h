@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "capstan/v1/job.pb.h"
 
@@ -24,12 +25,22 @@ class LabelRule {
 
   bool ignored() const { return ignored_; }
 
-  // The label of `text`, or of a number. False: it is none, or outside the loss's domain; `error`
-  // then says so.
+  // The label of `text`, or of a number: standardized where the job says so. False: it is none, or
+  // outside the loss's domain; `error` then says so, and what to do. Spaces around a text do not
+  // count.
   bool Parse(std::string_view text, float& label, std::string& error) const;
   bool Admit(float number, float& label, std::string& error) const;
 
  private:
+  bool ParsePositive(std::string_view text, float& label, std::string& error) const;
+  bool ParseClass(std::string_view text, float& label, std::string& error) const;
+  std::string NotANumber(std::string_view text) const;
+
+  std::vector<std::string> positive_;
+  std::vector<std::string> class_names_;
+  bool may_be_text_;  // The schema may say what texts mean.
+  double mean_ = 0;
+  double deviation_ = 1;
   bool binarize_;
   float threshold_;
   v1::Loss loss_;

@@ -6,8 +6,12 @@
 
 namespace capstan {
 
-LoadedTask::LoadedTask(Batch records, std::vector<uint32_t> order, uint32_t batch_size)
-    : records_(std::move(records)), order_(std::move(order)), batch_size_(batch_size) {
+LoadedTask::LoadedTask(Batch records, BadRecords bad_records, std::vector<uint32_t> order,
+                       uint32_t batch_size)
+    : records_(std::move(records)),
+      bad_records_(std::move(bad_records)),
+      order_(std::move(order)),
+      batch_size_(batch_size) {
   CAPSTAN_CHECK(batch_size_ > 0);
   CAPSTAN_CHECK(order_.empty() || order_.size() == records_.examples());
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/data/source.h"
 
@@ -31,6 +32,7 @@ class LocalStream : public ByteStream {
   ~LocalStream() override { ::close(fd_); }
 
   absl::StatusOr<size_t> Read(std::span<char> buffer) override {
+    CAPSTAN_FAILPOINT("data.read");
     ssize_t n;
     do {
       n = ::pread(fd_, buffer.data(), buffer.size(), static_cast<off_t>(offset_));
@@ -56,16 +58,20 @@ absl::StatusOr<std::string> LocalPath(absl::string_view path) {
   return std::string(path);
 }
 
-absl::StatusOr<FileInfo> Inspect(const std::string& path) {
-  struct stat info;
-  if (::stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, path, "cannot open");
+// A pipe or a device may never give a byte, nor say that it has ended.
+absl::Status CheckKind(const std::string& path, const struct stat& info) {
+  if (S_ISREG(info.st_mode)) return absl::OkStatus();
   if (S_ISDIR(info.st_mode)) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": is a folder; name its files, as in ", path, "/*"));
   }
-  if (!S_ISREG(info.st_mode)) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": is not a regular file"));
-  }
+  return absl::InvalidArgumentError(absl::StrCat(path, ": is not a regular file"));
+}
+
+absl::StatusOr<FileInfo> Inspect(const std::string& path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, path, "cannot open");
+  CAPSTAN_RETURN_IF_ERROR(CheckKind(path, info));
   if (::access(path.c_str(), R_OK) != 0) return ErrnoStatus(errno, path, "cannot read");
   return FileInfo{path, static_cast<uint64_t>(info.st_size)};
 }
@@ -96,9 +102,14 @@ class LocalFiles : public Source {
   absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& name, uint64_t offset,
                                                    uint64_t) const override {
     CAPSTAN_ASSIGN_OR_RETURN(std::string path, LocalPath(name));
-    int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // Without waiting for somebody to open the other end, should it have become a pipe.
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return ErrnoStatus(errno, path, "cannot open");
-    return std::make_unique<LocalStream>(std::move(path), fd, offset);
+    auto stream = std::make_unique<LocalStream>(path, fd, offset);
+    struct stat info;
+    if (::fstat(fd, &info) != 0) return ErrnoStatus(errno, path, "cannot open");
+    CAPSTAN_RETURN_IF_ERROR(CheckKind(path, info));
+    return stream;
   }
 };
 

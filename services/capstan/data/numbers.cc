@@ -8,12 +8,6 @@
 namespace capstan {
 namespace {
 
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 // Most numbers are small integers. Exact: seven digits are below 2^24.
 bool ParseSmallInteger(std::string_view digits, float& value) {
   if (digits.empty() || digits.size() > 7) return false;
@@ -27,6 +21,12 @@ bool ParseSmallInteger(std::string_view digits, float& value) {
 }
 
 }  // namespace
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
 
 bool ParseFloat(std::string_view text, float& value) {
   if (ParseSmallInteger(text, value)) return true;

@@ -7,6 +7,9 @@
 
 namespace capstan {
 
+// `text` without the spaces around it.
+std::string_view Trim(std::string_view text);
+
 // Decimal, with an optional sign and exponent, spaces around it allowed. False: no number, or not a
 // finite float.
 bool ParseFloat(std::string_view text, float& value);

@@ -5,33 +5,29 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/data/extents.h"
+#include "capstan/data/task_size.h"
 #include "capstan/data/tasks.h"
 
 namespace capstan {
 namespace {
 
-constexpr uint64_t kFewestTasks = 8;
-constexpr uint64_t kMostTaskBytes = uint64_t{8} << 20;  // Of text.
-constexpr uint64_t kMostTaskRecords = uint64_t{1} << 16;
-constexpr uint64_t kMostTaskMemory = uint64_t{32} << 20;  // Of records, once they are parsed.
 constexpr double kEstimateMargin = 1.5;
 constexpr uint64_t kMostTasks = uint64_t{1} << 20;
 
-// Records of a task of `total` records.
-uint64_t TaskRecords(const v1::DataSpec& data, uint64_t total, uint64_t batch) {
-  if (data.task_records() > 0) return data.task_records();
-  const uint64_t record_memory =
-      16 + uint64_t{12} * data.fields() + uint64_t{4} * data.dense_width();
-  uint64_t wished = std::min({kMostTaskRecords, kMostTaskMemory / record_memory,
-                              (total + kFewestTasks - 1) / kFewestTasks});
+// Records of a range of `total` records: whole batches, at least one.
+uint64_t RangeRecords(const v1::DataSpec& data, uint64_t total, uint64_t batch) {
+  const uint64_t wished = TaskRecords(data, total);
+  if (data.task_records() > 0) return wished;
   return std::max(wished / batch, uint64_t{1}) * batch;
 }
 
-// Bytes of a task of text of `total` bytes, of which a record takes `record_bytes`.
-uint64_t TaskBytes(const v1::DataSpec& data, uint64_t total, double record_bytes, uint64_t batch) {
-  if (data.task_bytes() > 0) return data.task_bytes();
+// Bytes of a range of text of `total` bytes, of which a record takes `record_bytes`: at least a
+// batch.
+uint64_t RangeBytes(const v1::DataSpec& data, uint64_t total, double record_bytes, uint64_t batch) {
+  const uint64_t wished = TaskBytes(data, total);
+  if (data.task_bytes() > 0) return wished;
   const uint64_t batch_bytes = static_cast<uint64_t>(record_bytes * static_cast<double>(batch)) + 1;
-  return std::max(std::min(kMostTaskBytes, (total + kFewestTasks - 1) / kFewestTasks), batch_bytes);
+  return std::max(wished, batch_bytes);
 }
 
 // Records that begin before byte `offset`, about.
@@ -84,8 +80,8 @@ absl::StatusOr<std::vector<v1::Task>> Cut(const v1::DataSpec& data,
   const double record_bytes = text_records > 0 ? static_cast<double>(bytes) / text_records : 0;
   std::vector<v1::Task> tasks;
   for (const Extent& extent : extents) {
-    const uint64_t size = extent.by_records ? TaskRecords(data, records, batch)
-                                            : TaskBytes(data, bytes, record_bytes, batch);
+    const uint64_t size = extent.by_records ? RangeRecords(data, records, batch)
+                                            : RangeBytes(data, bytes, record_bytes, batch);
     CAPSTAN_RETURN_IF_ERROR(CheckTaskCount(extent, tasks.size() + extent.length / size));
     (extent.by_records ? CutRecords : CutBytes)(extent, size, tasks);
   }

@@ -9,6 +9,7 @@
 #include "capstan/base/status.h"
 #include "capstan/data/click_log.h"
 #include "capstan/data/idx_reader.h"
+#include "capstan/data/task_mix.h"
 #include "capstan/data/tasks.h"
 #include "capstan/data/text_reader.h"
 
@@ -21,7 +22,7 @@ constexpr uint64_t kMostKeys = uint64_t{1} << 31;
 constexpr uint64_t kShuffleSeedSalt =
     0x5348'5546'464C'4531;  // Apart from the other uses of the seed.
 
-std::vector<uint32_t> Permutation(uint32_t size, uint64_t seed, uint64_t stream) {
+std::vector<uint32_t> ShuffledOrder(uint32_t size, uint64_t seed, uint64_t stream) {
   std::vector<uint32_t> order(size);
   std::iota(order.begin(), order.end(), 0u);
   for (uint32_t i = size; i > 1; --i) {
@@ -42,23 +43,27 @@ ReaderOptions ReaderOptionsOf(const v1::JobSpec& job) {
 
 class TaskReader::Impl {
  public:
-  Impl(ReaderOptions options, const Source& source, BadRecords& bad_records)
+  Impl(ReaderOptions options, const Source& source)
       : options_(std::move(options)),
-        text_(options_, source, bad_records),
-        idx_(options_, source, bad_records) {}
+        bad_records_(options_.data.max_bad_records()),
+        text_(options_, source, bad_records_),
+        idx_(options_, source, bad_records_) {}
 
   absl::StatusOr<std::shared_ptr<const LoadedTask>> Read(const Load& load) {
+    bad_records_ = BadRecords(options_.data.max_bad_records());
     Batch records;
     records.offsets.push_back(0);
     records.dense_width = options_.data.dense_width();
     Reserve(load.task.expected_records(), records);
-    CAPSTAN_RETURN_IF_ERROR(ReadRecords(load.task, records));
+    for (const v1::Task& range : RangesOf(load.task)) {
+      CAPSTAN_RETURN_IF_ERROR(ReadRecords(range, records));
+    }
     std::vector<uint32_t> order;
     if (options_.data.shuffle() && !load.evaluation) {
       const uint64_t stream = uint64_t{load.data_epoch} << 32 | load.task.index();
-      order = Permutation(static_cast<uint32_t>(records.examples()), options_.seed, stream);
+      order = ShuffledOrder(static_cast<uint32_t>(records.examples()), options_.seed, stream);
     }
-    return std::make_shared<const LoadedTask>(std::move(records), std::move(order),
+    return std::make_shared<const LoadedTask>(std::move(records), bad_records_, std::move(order),
                                               std::max(1u, options_.batch_size));
   }
 
@@ -99,13 +104,14 @@ class TaskReader::Impl {
   }
 
   const ReaderOptions options_;
+  BadRecords bad_records_;  // Of the task that is being read.
   TextReader text_;
   IdxReader idx_;
   std::unique_ptr<ClickLog> click_log_;  // Built when first needed.
 };
 
-TaskReader::TaskReader(ReaderOptions options, const Source& source, BadRecords& bad_records)
-    : impl_(std::make_unique<Impl>(std::move(options), source, bad_records)) {}
+TaskReader::TaskReader(ReaderOptions options, const Source& source)
+    : impl_(std::make_unique<Impl>(std::move(options), source)) {}
 TaskReader::~TaskReader() = default;
 
 absl::StatusOr<std::shared_ptr<const LoadedTask>> TaskReader::Read(const Load& load) {

@@ -19,11 +19,14 @@ namespace capstan {
 // The records of one task in memory, in the order they are trained. Immutable, hence thread-safe.
 class LoadedTask {
  public:
-  // `records` in file order; `order` is empty (file order) or a permutation.
-  LoadedTask(Batch records, std::vector<uint32_t> order, uint32_t batch_size);
+  // `records` in file order; `order` is empty (file order) or a permutation. `bad_records`: those
+  // of the task that are not among them.
+  LoadedTask(Batch records, BadRecords bad_records, std::vector<uint32_t> order,
+             uint32_t batch_size);
 
   uint64_t examples() const { return records_.examples(); }
   uint64_t batch_count() const;
+  const BadRecords& bad_records() const { return bad_records_; }
 
   // Replaces `batch`, whose memory is reused, with batch `k`; all have batch_size examples except
   // perhaps the last. REQUIRES: k < batch_count().
@@ -31,6 +34,7 @@ class LoadedTask {
 
  private:
   Batch records_;
+  BadRecords bad_records_;
   std::vector<uint32_t> order_;
   uint32_t batch_size_;
 };
@@ -51,8 +55,8 @@ ReaderOptions ReaderOptionsOf(const v1::JobSpec& job);
 // in memory while it loads. Thread-compatible: one for each thread that reads.
 class TaskReader {
  public:
-  // `source` and `bad_records` must outlive this object.
-  TaskReader(ReaderOptions options, const Source& source, BadRecords& bad_records);
+  // `source` must outlive this object.
+  TaskReader(ReaderOptions options, const Source& source);
   ~TaskReader();
 
   struct Load {
@@ -62,8 +66,8 @@ class TaskReader {
   };
 
   // The result, hence every batch, is a pure function of (seed, data epoch, task, file). An error
-  // names the file and the record or byte: NOT_FOUND, INVALID_ARGUMENT (too many bad records),
-  // DATA_LOSS (compression, truncation).
+  // names the file and the record or byte: NOT_FOUND, INVALID_ARGUMENT (more bad records in this
+  // task than data.max_bad_records), DATA_LOSS (compression, truncation).
   absl::StatusOr<std::shared_ptr<const LoadedTask>> Read(const Load& load);
 
  private:

@@ -31,9 +31,10 @@ inline constexpr char kSyntheticEval[] = "synthetic:eval";
 enum class Split { kTrain, kEval };
 
 // Fills in what only the files tell, from the first training file (or evaluation file, if nothing
-// is trained): `columns`, `fields` and `dense_width` (csv, tsv, idx, synthetic), `image_shape`
-// (idx), and `numeric_scale` where it is 0. To be called once, by whoever plans the job, before the
-// model is laid out. INVALID_ARGUMENT: the file does not fit the schema.
+// is trained): the columns that the schema names, `columns`, `fields` and `dense_width` (csv, tsv,
+// idx, synthetic), `image_shape` (idx), and `numeric_scale` where it is 0. To be called once, by
+// whoever plans the job, before the model is laid out. INVALID_ARGUMENT: the file does not fit the
+// schema.
 absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data);
 
 struct PlanOptions {
@@ -50,11 +51,6 @@ struct PlanOptions {
 // no tasks.
 absl::StatusOr<std::vector<v1::Task>> PlanTasks(const Source& source, const v1::DataSpec& data,
                                                 const PlanOptions& options);
-
-// Parses the front of the first files of `tasks`, so that data that does not fit the job at all is
-// refused before anything is trained: with file and line, as a TaskReader would.
-absl::Status CheckFirstRecords(const Source& source, const ReaderOptions& reader,
-                               std::span<const v1::Task> tasks);
 
 // Sum of expected_records.
 uint64_t EstimateRecords(std::span<const v1::Task> tasks);

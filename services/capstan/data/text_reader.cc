@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
@@ -27,7 +26,8 @@ TextReader::TextReader(const ReaderOptions& options, const Source& source, BadRe
     : options_(options),
       source_(source),
       bad_records_(bad_records),
-      parser_(NewRecordParser(options.data, LabelsOf(options))) {}
+      parser_(NewRecordParser(options.data, LabelsOf(options))),
+      numbers_(source) {}
 
 absl::Status TextReader::Read(const v1::Task& task, Batch& records) {
   return task.by_records() ? ReadRecords(task, records) : ReadBytes(task, records);
@@ -40,16 +40,19 @@ absl::Status TextReader::ReadBytes(const v1::Task& task, Batch& records) {
                            source_.Open(task.file(), start, task.end()));
   LineReader lines(task.file(), std::move(stream), start);
   std::string_view line;
-  if (task.begin() > 0 || options_.data.header()) lines.Next(line);
-  while (lines.next_offset() < task.end() && lines.Next(line)) {
-    CAPSTAN_RETURN_IF_ERROR(Take(
-        task.file(), line,
-        [&]() -> absl::StatusOr<uint64_t> {
-          CAPSTAN_ASSIGN_OR_RETURN(uint64_t before,
-                                   CountLines(source_, task.file(), lines.line_offset()));
-          return before + 1;
-        },
-        records));
+  if (task.begin() > 0) lines.Next(line);
+  if (task.begin() == 0) CAPSTAN_RETURN_IF_ERROR(TakeHeader(task.file(), lines));
+  const uint64_t begin = lines.next_offset();
+  std::optional<absl::StatusOr<std::optional<uint64_t>>> first;  // The number of the first line.
+  uint64_t place = 0;                                            // Of the present one among ours.
+  const auto name = [&]() -> absl::StatusOr<LinePlace> {
+    if (!first) first = numbers_.At(task.file(), begin);
+    CAPSTAN_ASSIGN_OR_RETURN(std::optional<uint64_t> number, *first);
+    if (number) *number += place;
+    return LinePlace{task.file(), number, lines.line_offset()};
+  };
+  for (; lines.next_offset() < task.end() && lines.Next(line); ++place) {
+    CAPSTAN_RETURN_IF_ERROR(Take(task.file(), line, name, records));
   }
   CAPSTAN_RETURN_IF_ERROR(lines.status());
   if (lines.next_offset() >= task.end() || task.end() == kToTheEnd) return absl::OkStatus();
@@ -63,8 +66,8 @@ absl::Status TextReader::ReadRecords(const v1::Task& task, Batch& records) {
   std::string_view line;
   while (open_.next < task.end() && open_.lines->Next(line)) {
     const uint64_t number = ++open_.next + options_.data.header();
-    CAPSTAN_RETURN_IF_ERROR(Take(
-        task.file(), line, [&]() -> absl::StatusOr<uint64_t> { return number; }, records));
+    const auto name = [&]() -> absl::StatusOr<LinePlace> { return {{task.file(), number}}; };
+    CAPSTAN_RETURN_IF_ERROR(Take(task.file(), line, name, records));
   }
   return open_.lines->status();
 }
@@ -80,14 +83,23 @@ absl::Status TextReader::Seek(const v1::Task& task) {
                              OpenContents(source_, task.file()));
     open_ = {task.file(), 0,
              std::make_unique<LineReader>(task.file(), std::move(contents), /*offset=*/0)};
-    if (options_.data.header()) open_.lines->Next(line);
+    CAPSTAN_RETURN_IF_ERROR(TakeHeader(task.file(), *open_.lines));
   }
   while (open_.next < task.begin() && open_.lines->Next(line)) ++open_.next;
   return open_.lines->status();
 }
 
-template <typename LineNumber>
-absl::Status TextReader::Take(const std::string& file, std::string_view line, LineNumber number,
+// Goes by the line of names, if there is to be one, and checks it.
+absl::Status TextReader::TakeHeader(const std::string& file, LineReader& lines) {
+  std::string_view line;
+  std::string error;
+  if (!options_.data.header() || !lines.Next(line)) return lines.status();
+  if (parser_->CheckHeader(line, error)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(file, ":1: ", error));
+}
+
+template <typename Name>
+absl::Status TextReader::Take(const std::string& file, std::string_view line, Name name,
                               Batch& records) {
   std::string error;
   if (parser_->Parse(line, records, error)) {
@@ -96,34 +108,19 @@ absl::Status TextReader::Take(const std::string& file, std::string_view line, Li
         absl::StrCat(file, ": a task of more than 2^32 keys; make tasks smaller"));
   }
   if (IsBlank(line)) return absl::OkStatus();
-  CAPSTAN_ASSIGN_OR_RETURN(uint64_t line_number, number());
-  return Reject(file, line_number, error);
+  CAPSTAN_ASSIGN_OR_RETURN(const LinePlace place, name());
+  return Reject(place, error);
 }
 
-absl::Status TextReader::Reject(const std::string& file, uint64_t line_number,
-                                const std::string& error) {
-  std::string place = absl::StrCat(file, ":", line_number);
-  std::string message = absl::StrCat(place, ": ", error);
-  if (line_number == 1 && options_.data.columns() > 0 && !options_.data.header()) {
+absl::Status TextReader::Reject(const LinePlace& place, const std::string& error) {
+  const std::string where = place.number
+                                ? absl::StrCat(place.file, ":", *place.number)
+                                : absl::StrCat(place.file, ": the line at byte ", place.byte);
+  std::string message = absl::StrCat(where, ": ", error);
+  if (place.number == 1 && options_.data.columns() > 0 && !options_.data.header()) {
     absl::StrAppend(&message, " (if this is a line of names: data.header: true)");
   }
-  return bad_records_.Report(place, message);
-}
-
-absl::StatusOr<uint64_t> CountLines(const Source& source, const std::string& file,
-                                    uint64_t offset) {
-  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream, source.Open(file, 0, offset));
-  std::vector<char> buffer(size_t{1} << 20);
-  uint64_t lines = 0;
-  while (offset > 0) {
-    const size_t wanted = std::min<uint64_t>(offset, buffer.size());
-    CAPSTAN_ASSIGN_OR_RETURN(size_t n, stream->Read(std::span(buffer).first(wanted)));
-    if (n == 0) break;
-    lines += static_cast<uint64_t>(
-        std::count(buffer.begin(), buffer.begin() + static_cast<ptrdiff_t>(n), '\n'));
-    offset -= n;
-  }
-  return lines;
+  return bad_records_.Report(message);
 }
 
 }  // namespace capstan

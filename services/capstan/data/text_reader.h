@@ -3,11 +3,14 @@
 #define CAPSTAN_DATA_TEXT_READER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "capstan/data/bad_records.h"
 #include "capstan/data/batch.h"
+#include "capstan/data/line_numbers.h"
 #include "capstan/data/line_reader.h"
 #include "capstan/data/record_parser.h"
 #include "capstan/data/source.h"
@@ -32,24 +35,29 @@ class TextReader {
     std::unique_ptr<LineReader> lines;
   };
 
+  // Of a line: its number, or if that is not known the byte at which it begins.
+  struct LinePlace {
+    std::string file;
+    std::optional<uint64_t> number;
+    uint64_t byte = 0;
+  };
+
   absl::Status ReadBytes(const v1::Task& task, Batch& records);
   absl::Status ReadRecords(const v1::Task& task, Batch& records);
   absl::Status Seek(const v1::Task& task);
-  // Parses a line; `number` tells its line number, and is asked only for a bad one.
-  template <typename LineNumber>
-  absl::Status Take(const std::string& file, std::string_view line, LineNumber number,
-                    Batch& records);
-  absl::Status Reject(const std::string& file, uint64_t line_number, const std::string& error);
+  absl::Status TakeHeader(const std::string& file, LineReader& lines);
+  // Parses a line; `name` says where it stands, and is asked only for a bad one.
+  template <typename Name>
+  absl::Status Take(const std::string& file, std::string_view line, Name name, Batch& records);
+  absl::Status Reject(const LinePlace& place, const std::string& error);
 
   const ReaderOptions& options_;
   const Source& source_;
   BadRecords& bad_records_;
   const std::unique_ptr<RecordParser> parser_;
+  LineNumbers numbers_;
   Numbered open_;
 };
-
-// Lines that begin before `offset`.
-absl::StatusOr<uint64_t> CountLines(const Source& source, const std::string& file, uint64_t offset);
 
 }  // namespace capstan
 

@@ -10,7 +10,7 @@ namespace capstan::metrics {
 // Seconds, 0.25 ms to 5 s: requests, phases of a step.
 std::vector<double> DurationBuckets();
 
-// 0, 1, 2, 4 ... 128: staleness and lag, in versions or clocks.
+// 0, 1, 2, 4 ... 4096: staleness and lag, in versions or clocks.
 std::vector<double> DistanceBuckets();
 
 // Seconds, 1 ms to 60 s: waits, ages.

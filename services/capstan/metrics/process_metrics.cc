@@ -9,6 +9,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "capstan/metrics/cgroup.h"
 
 namespace capstan::metrics {
 namespace {
@@ -29,6 +30,24 @@ double ResidentBytes() {
   return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
+// The limits do not change while the process runs.
+void AddLimits(Registry& registry) {
+  const CgroupLimits limits = ReadCgroupLimits();
+  if (limits.memory_bytes) {
+    registry.AddGauge("capstan_process_memory_limit_bytes", "Memory that the process may take.")
+        .Set(*limits.memory_bytes);
+  }
+  if (!limits.cpu_cores) return;
+  registry
+      .AddGauge("capstan_process_cpu_limit_cores", "CPU time a second that the process may use.")
+      .Set(*limits.cpu_cores);
+  Counter& throttled =
+      registry.AddCounter("capstan_process_cpu_throttled_seconds_total",
+                          "Time in which the process was held back by its CPU limit.");
+  registry.BeforeCollect(
+      [&throttled] { throttled.Add(std::max(0.0, ReadThrottledSeconds() - throttled.value())); });
+}
+
 }  // namespace
 
 void AddProcessMetrics(Registry& registry) {
@@ -44,6 +63,7 @@ void AddProcessMetrics(Registry& registry) {
     cpu.Add(std::max(0.0, CpuSeconds() - cpu.value()));
     resident.Set(ResidentBytes());
   });
+  AddLimits(registry);
 }
 
 }  // namespace capstan::metrics

@@ -1,4 +1,4 @@
-// What the kernel knows of this process: CPU time, memory, when it began.
+// What the kernel knows of this process: CPU time, memory, what it may use of them, when it began.
 #ifndef CAPSTAN_METRICS_PROCESS_METRICS_H_
 #define CAPSTAN_METRICS_PROCESS_METRICS_H_
 
@@ -7,7 +7,9 @@
 namespace capstan::metrics {
 
 // Adds capstan_process_cpu_seconds_total, capstan_process_resident_bytes and
-// capstan_process_start_timestamp_seconds, each read when the registry is collected.
+// capstan_process_start_timestamp_seconds, each read when the registry is collected; and, where the
+// process's cgroup has such a limit, capstan_process_memory_limit_bytes,
+// capstan_process_cpu_limit_cores and capstan_process_cpu_throttled_seconds_total.
 void AddProcessMetrics(Registry& registry);
 
 }  // namespace capstan::metrics

@@ -15,6 +15,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "capstan/base/cannot_listen.h"
+#include "capstan/base/host_port.h"
 
 namespace capstan::metrics {
 namespace {
@@ -86,12 +88,11 @@ Server::~Server() {
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Registry& registry,
                                                       const std::string& host, int port) {
-  const std::string address = absl::StrCat(host, ":", port);
+  const std::string address = JoinHostPort(host, port);
   try {  // The exposer says by an exception that it cannot listen.
     return std::unique_ptr<Server>(new Server(std::make_unique<Parts>(registry, address)));
   } catch (const std::exception&) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen on ", address, " for metrics: is the port taken?"));
+    return CannotListen(address);
   }
 }
 

@@ -67,6 +67,37 @@ void AddTensors(const std::vector<std::unique_ptr<Tower>>& towers, v1::JobSpec& 
   }
 }
 
+// A softmax has an output for each class that is named.
+void CountClasses(v1::JobSpec& spec) {
+  v1::ModelSpec& model = *spec.mutable_model();
+  const int classes = spec.data().label_classes_size();
+  const bool softmax = model.loss() == v1::LOSS_SOFTMAX || model.preset() == "softmax";
+  if (model.outputs() == 0 && (classes > 2 || (classes == 2 && softmax))) {
+    model.set_outputs(static_cast<uint32_t>(classes));
+  }
+}
+
+absl::Status CheckLabels(const v1::JobSpec& spec) {
+  const v1::DataSpec& data = spec.data();
+  const v1::Loss loss = spec.model().loss();
+  const uint32_t classes = static_cast<uint32_t>(data.label_classes_size());
+  if (data.standardize_label() && loss != v1::LOSS_SQUARED) {
+    return absl::InvalidArgumentError(
+        "data.label_transform: standard is for model.loss: squared, and this model has another");
+  }
+  if (!data.positive_labels().empty() && loss != v1::LOSS_LOGISTIC) {
+    return absl::InvalidArgumentError(
+        "data.schema.positive: makes labels 0 and 1, which are for model.loss: logistic");
+  }
+  if (classes > 0 && loss == v1::LOSS_SQUARED) {
+    return absl::InvalidArgumentError("data.schema.classes: are not for model.loss: squared");
+  }
+  const uint32_t expected = loss == v1::LOSS_SOFTMAX ? spec.model().outputs() : 2;
+  if (classes == 0 || classes == expected) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("data.schema.classes: names ", classes,
+                                                 " classes, and the model has ", expected));
+}
+
 absl::Status CheckData(const v1::JobSpec& spec) {
   const bool fm = std::any_of(spec.model().towers().begin(), spec.model().towers().end(),
                               [](const v1::TowerSpec& tower) { return tower.kind() == "fm"; });
@@ -111,7 +142,9 @@ absl::StatusOr<std::vector<std::unique_ptr<Tower>>> MakeTowers(const v1::JobSpec
 }
 
 absl::Status LayOutModel(v1::JobSpec& spec) {
+  CountClasses(spec);
   CAPSTAN_RETURN_IF_ERROR(ExpandPreset(*spec.mutable_model()));
+  CAPSTAN_RETURN_IF_ERROR(CheckLabels(spec));
   CAPSTAN_RETURN_IF_ERROR(CheckData(spec));
   CAPSTAN_ASSIGN_OR_RETURN(const auto towers, MakeTowers(spec));
   spec.clear_tables();

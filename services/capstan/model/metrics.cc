@@ -114,21 +114,33 @@ Auc AucOf(std::span<const uint64_t> positives, std::span<const uint64_t> negativ
   return {.value = (wins + 0.5 * ties) / pairs, .error = 0.5 * ties / pairs};
 }
 
-std::map<std::string, double> MetricsOf(v1::Loss loss, const v1::EvaluationResult& sums) {
+double LabelUnit(const v1::DataSpec& data) {
+  return data.standardize_label() && data.label_deviation() > 0 ? data.label_deviation() : 1;
+}
+
+double InLabelUnit(const v1::DataSpec& data, double output) {
+  const double mean = data.standardize_label() ? data.label_mean() : 0;
+  return mean + output * LabelUnit(data);
+}
+
+std::map<std::string, double> MetricsOf(v1::Loss loss, const v1::EvaluationResult& sums,
+                                        double label_unit) {
   if (sums.examples() == 0) return {};
   const double examples = static_cast<double>(sums.examples());
   const double mean_loss = sums.loss_sum() / examples;
   if (loss == v1::LOSS_SQUARED) {
-    return {{"loss", mean_loss}, {"rmse", std::sqrt(sums.squared_error() / examples)}};
+    const double rmse = std::sqrt(sums.squared_error() / examples) * label_unit;
+    return {{"loss", mean_loss}, {"rmse", rmse}};
   }
   const double accuracy = static_cast<double>(sums.correct()) / examples;
   std::map<std::string, double> metrics = {
       {"loss", mean_loss}, {"logloss", mean_loss}, {"accuracy", accuracy}};
   if (loss == v1::LOSS_SOFTMAX) return metrics;
   if (sums.positives_size() == kLogitBins && sums.negatives_size() == kLogitBins) {
-    metrics["auc"] = AucOf(Bins(sums.positives()), Bins(sums.negatives())).value;
+    const double auc = AucOf(Bins(sums.positives()), Bins(sums.negatives())).value;
+    if (!std::isnan(auc)) metrics["auc"] = auc;
   }
-  metrics["calibration"] = sums.prediction_sum() / sums.label_sum();
+  if (sums.label_sum() > 0) metrics["calibration"] = sums.prediction_sum() / sums.label_sum();
   return metrics;
 }
 

@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "capstan/model/loss.h"
 #include "capstan/v1/chief.pb.h"
+#include "capstan/v1/job.pb.h"
 
 namespace capstan {
 
@@ -44,10 +45,20 @@ struct Auc {
 // REQUIRES: both of kLogitBins bins.
 Auc AucOf(std::span<const uint64_t> positives, std::span<const uint64_t> negatives);
 
+// How many units of the label a difference of 1 in a model's output is: more than one where the
+// label is standardized.
+double LabelUnit(const v1::DataSpec& data);
+
+// What an output means in the label's own unit.
+double InLabelUnit(const v1::DataSpec& data, double output);
+
 // The metrics that mean something for the loss, by name: loss; logistic: auc, logloss, accuracy,
-// calibration (mean prediction / mean label); softmax: logloss, accuracy; squared: rmse. Empty
-// without examples.
-std::map<std::string, double> MetricsOf(v1::Loss loss, const v1::EvaluationResult& sums);
+// calibration (mean prediction / mean label); softmax: logloss, accuracy; squared: rmse, in
+// the label's own unit, of which an output of 1 is `label_unit`. Empty without examples. What
+// cannot be computed is left out: auc without records of both classes, calibration without positive
+// ones; capstan/model/oddness.h says so in words.
+std::map<std::string, double> MetricsOf(v1::Loss loss, const v1::EvaluationResult& sums,
+                                        double label_unit = 1);
 
 // Whether more of the metric is better (auc, accuracy). Early stopping asks.
 bool MoreIsBetter(std::string_view metric);

@@ -33,9 +33,11 @@ absl::StatusOr<std::unique_ptr<Tower>> MakeTower(const v1::TowerSpec& spec,
                                                  const ModelShape& shape) {
   const auto found = Factories().find(spec.kind());
   if (found == Factories().end()) {
-    return absl::InvalidArgumentError(absl::StrCat("tower ", spec.name(), ": kind \"", spec.kind(),
-                                                   "\" is not one of ",
-                                                   absl::StrJoin(TowerKinds(), ", ")));
+    return absl::InvalidArgumentError(
+        absl::StrCat("tower ", spec.name(), ": kind \"", spec.kind(), "\" is not one of ",
+                     absl::StrJoin(TowerKinds(), ", "),
+                     "; a tower of your own is built into chief, worker and capstan by "
+                     "cmake -DCAPSTAN_TOWERS=<its file>"));
   }
   absl::StatusOr<std::unique_ptr<Tower>> tower = found->second(spec, shape);
   if (tower.ok()) return tower;
@@ -51,7 +53,9 @@ std::vector<std::string> TowerKinds() {
 
 absl::Status CheckFeatures(const ModelShape& shape) {
   if (shape.has_keys && shape.fields == 0) {
-    return absl::InvalidArgumentError("needs the same number of keys in every record");
+    return absl::InvalidArgumentError(
+        "needs the same number of keys in every record; where the data have it, say how many, such "
+        "as data.fields: 16");
   }
   if (shape.fields > 0 && shape.embedding_dim == 0) {
     return absl::InvalidArgumentError("needs model.embedding_dim, at least 1");

@@ -27,8 +27,10 @@ int FileDescriptor::Release() { return std::exchange(fd_, -1); }
 
 absl::Status SystemError(std::string_view path, int error) {
   if (error == ELOOP || error == ENOTDIR) {
-    return absl::FailedPreconditionError(absl::StrCat(absl::string_view(path.data(), path.size()),
-                                                      ": a symbolic link or no folder"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(absl::string_view(path.data(), path.size()),
+                     error == ELOOP ? ": is a symbolic link, which is not followed"
+                                    : ": is no folder, or something on the way to it is none"));
   }
   return absl::ErrnoToStatus(error, absl::string_view(path.data(), path.size()));
 }

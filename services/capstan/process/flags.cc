@@ -2,9 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "capstan/base/host_port.h"
 #include "capstan/base/version.h"
 
 namespace capstan {
@@ -36,12 +35,7 @@ void AddServiceFlags(CLI::App& app, const std::string& program, ServiceOptions& 
 }
 
 std::string AddressMistake(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  int port = -1;
-  const bool is_one = colon != std::string::npos && colon > 0 &&
-                      absl::SimpleAtoi(absl::string_view(address).substr(colon + 1), &port) &&
-                      port >= 0 && port <= kMostPorts;
-  if (is_one) return "";
+  if (SplitHostPort(address)) return "";
   return absl::StrCat(address, " is not host:port, with a port from 0 to ", kMostPorts);
 }
 

@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <climits>
+#include <optional>
 #include <random>
+
+#include "capstan/base/host_port.h"
 
 namespace capstan {
 
@@ -13,7 +16,16 @@ std::string HostName() {
   return name;
 }
 
-std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
+std::string HostOf(const std::string& address) {
+  const std::optional<HostPort> at = SplitHostPort(address);
+  return at ? at->host : "";
+}
+
+std::string AddressToTell(const std::string& advertise, const std::string& listen, int port) {
+  if (!advertise.empty()) return advertise;
+  const std::optional<HostPort> at = SplitHostPort(listen);
+  return JoinHostPort(!at || at->any() ? HostName() : at->host, port);
+}
 
 uint64_t RandomId() {
   std::random_device device;

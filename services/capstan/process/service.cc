@@ -3,8 +3,10 @@
 #include <sys/resource.h>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/host_port.h"
 #include "capstan/base/locks.h"
 #include "capstan/base/log.h"
+#include "capstan/base/open_files.h"
 #include "capstan/base/status.h"
 #include "capstan/base/steady_waits.h"
 #include "capstan/metrics/process_metrics.h"
@@ -13,6 +15,9 @@
 
 namespace capstan {
 namespace {
+
+// A chief has two connections from each worker and shard, and one to each shard.
+constexpr int64_t kFewOpenFiles = 1024;
 
 void ForbidCoreDumps() {
   rlimit size{};
@@ -27,10 +32,15 @@ absl::Status SetUpProcess(const ServiceOptions& options, const std::string& role
                           const std::string& id) {
   CAPSTAN_ASSIGN_OR_RETURN(const log::Format format, log::ParseFormat(options.log_format));
   if (!options.core_dumps) ForbidCoreDumps();
+  const int64_t files = RaiseOpenFilesLimit();
   LockWithoutSearch();
   WaitBySteadyClock();
   CAPSTAN_RETURN_IF_ERROR(UseTls(options.tls));
   log::Init({.format = format, .role = role, .id = id});
+  if (files < kFewOpenFiles) {
+    log::Warn("this process may open few files and connections; raise ulimit -n",
+              {{"limit", files}, {"enough for most jobs", kFewOpenFiles}});
+  }
   return absl::OkStatus();
 }
 
@@ -56,7 +66,7 @@ absl::StatusOr<SidePorts> SidePorts::Open(const std::string& host, const Service
   CAPSTAN_ASSIGN_OR_RETURN(ports.metrics_,
                            metrics::Server::Start(registry, host, options.metrics_port));
   CAPSTAN_ASSIGN_OR_RETURN(ports.health_,
-                           HealthServer::Start(absl::StrCat(host, ":", options.health_port)));
+                           HealthServer::Start(JoinHostPort(host, options.health_port)));
   return ports;
 }
 

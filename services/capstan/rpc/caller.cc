@@ -19,4 +19,9 @@ std::string CallerOf(const grpc::ServerContextBase& context) {
   return caller + context.peer();
 }
 
+std::string PeerHost(const grpc::ServerContextBase& context) {
+  const std::string peer = context.peer();
+  return peer.substr(0, peer.rfind(':'));
+}
+
 }  // namespace capstan

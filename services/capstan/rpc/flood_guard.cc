@@ -47,10 +47,19 @@ bool FloodGuard::TakeTurn() {
          next_turn_ns_.compare_exchange_strong(next, now + absl::ToInt64Nanoseconds(kPeriod));
 }
 
+bool FloodGuard::IsFlood(int64_t calls, size_t connections) const {
+  // Twice: a call outlives its stream a little also without resets.
+  return calls > kFreeCalls && calls > 2 * max_streams_ * static_cast<int64_t>(connections);
+}
+
+bool FloodGuard::IsFlooded() const {
+  const int64_t calls = calls_.load(std::memory_order_relaxed);
+  return calls > kFreeCalls && IsFlood(calls, AcceptedSockets(port_).size());
+}
+
 void FloodGuard::EndFloods(int64_t calls) {
   const std::vector<AcceptedSocket> sockets = AcceptedSockets(port_);
-  // Twice: a call outlives its stream a little also without resets.
-  if (calls <= 2 * max_streams_ * static_cast<int64_t>(sockets.size())) return;
+  if (!IsFlood(calls, sockets.size())) return;
   int ended = 0;
   for (const AcceptedSocket& socket : sockets) {
     if (socket.unread < kUnreadBytes) continue;

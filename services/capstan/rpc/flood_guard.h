@@ -21,7 +21,9 @@ namespace capstan {
 // flood of resets takes all memory, and no other client is answered. But calls are counted here
 // from when gRPC makes them, on the thread that reads: more of them than all connections may have
 // streams means that some connection resets. It is one of those with much that is not read yet;
-// they are ended. A client of ours may be among them: it connects again and repeats its calls.
+// they are ended. A client of ours may be among them: it connects again and repeats its calls. Who
+// floods connects again, too, and at once; so nobody is let in until the calls of those who were
+// sent away have gone.
 // *Thread-safe*.
 class FloodGuard final : public grpc::ContextAllocator {
  public:
@@ -34,6 +36,10 @@ class FloodGuard final : public grpc::ContextAllocator {
 
   // The port of the server; before it is known nothing is ended.
   void Watch(int port) { port_.store(port, std::memory_order_release); }
+
+  // Whether more calls are alive than the present connections can have begun without resets: the
+  // server is to take no further connection yet.
+  bool IsFlooded() const;
 
   // gRPC calls these when it makes a call of its callback API, and when it has ended it. All
   // contexts are made here, those of calls that are not generic as ArrivedCalls: gRPC may release a
@@ -49,6 +55,7 @@ class FloodGuard final : public grpc::ContextAllocator {
   // Whether it is time to look at the connections again; true for one thread only.
   bool TakeTurn();
   void EndFloods(int64_t calls);
+  bool IsFlood(int64_t calls, size_t connections) const;
 
   const int64_t max_streams_;
   std::atomic<int> port_{0};

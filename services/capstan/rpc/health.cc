@@ -15,7 +15,9 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "capstan/base/status.h"
 #include "capstan/rpc/grpc_log.h"
+#include "capstan/rpc/listener.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 
 namespace capstan {
@@ -116,24 +118,27 @@ class GrpcHealthServer final : public HealthServer {
  public:
   GrpcHealthServer() = default;
   ~GrpcHealthServer() override {
+    listener_.reset();
     service_.Stop();
     if (server_ != nullptr) server_->Shutdown(absl::ToChronoTime(absl::Now() + absl::Seconds(1)));
   }
 
   absl::Status Listen(const std::string& address) {
     SilenceGrpc();
+    CAPSTAN_ASSIGN_OR_RETURN(listener_, Listener::Open(address));
+    port_ = listener_->port();
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port_);
+    listener_->Attach(builder, grpc::InsecureServerCredentials());
     builder.RegisterService(&service_);
     builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
     builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MIN_POLLERS, 1);
     builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 1);
     builder.SetMaxReceiveMessageSize(4096);
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     server_ = builder.BuildAndStart();
-    if (server_ == nullptr || port_ == 0) {
-      return absl::UnavailableError(absl::StrCat("cannot listen on ", address));
+    if (server_ == nullptr) {
+      return absl::UnavailableError(absl::StrCat("cannot serve on ", address));
     }
+    listener_->Start();
     return absl::OkStatus();
   }
 
@@ -144,6 +149,7 @@ class GrpcHealthServer final : public HealthServer {
   HealthService service_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Listener> listener_;
 };
 
 }  // namespace

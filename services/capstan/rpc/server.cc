@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "capstan/base/status.h"
 #include "capstan/rpc/flood_guard.h"
 #include "capstan/rpc/grpc_log.h"
 #include "capstan/rpc/limits.h"
@@ -21,11 +22,10 @@ namespace capstan {
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
                                                       const std::vector<grpc::Service*>& services) {
   SilenceGrpc();
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener, Listener::Open(options.listen));
   grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort(
-      options.listen,
-      options.tls == nullptr ? grpc::InsecureServerCredentials() : options.tls->OfServer(), &port);
+  listener->Attach(builder, options.tls == nullptr ? grpc::InsecureServerCredentials()
+                                                   : options.tls->OfServer());
   for (grpc::Service* service : services) builder.RegisterService(service);
   const auto set = [&builder](const char* name, int value) {
     builder.AddChannelArgument(name, value);
@@ -36,8 +36,6 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   builder.AddChannelArgument(
       GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
       static_cast<int>(absl::ToInt64Milliseconds(options.handshake_timeout)));
-  // Without this two processes may listen on one port, and each gets half of the calls.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   // A megabyte of gzip may be a gigabyte of zeros, and floats do not compress.
   for (grpc_compression_algorithm algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
     builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
@@ -48,19 +46,21 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   FloodGuard& watching = *guard;  // Lives as long as the server.
   builder.SetContextAllocator(std::move(guard));
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr || port == 0) {
-    return absl::UnavailableError(absl::StrCat("cannot listen on ", options.listen));
+  if (server == nullptr) {
+    return absl::UnavailableError(absl::StrCat("cannot serve on ", options.listen));
   }
-  watching.Watch(port);
-  return std::unique_ptr<Server>(new Server(std::move(server), port));
+  watching.Watch(listener->port());
+  listener->Start([&watching] { return watching.IsFlooded(); });
+  return std::unique_ptr<Server>(new Server(std::move(server), std::move(listener)));
 }
 
-Server::Server(std::unique_ptr<grpc::Server> server, int port)
-    : server_(std::move(server)), port_(port) {}
+Server::Server(std::unique_ptr<grpc::Server> server, std::unique_ptr<Listener> listener)
+    : server_(std::move(server)), listener_(std::move(listener)), port_(listener_->port()) {}
 
 Server::~Server() { Shutdown(absl::ZeroDuration()); }
 
 void Server::Shutdown(absl::Duration drain) {
+  listener_.reset();
   server_->Shutdown(absl::ToChronoTime(absl::Now() + drain));
   server_->Wait();
 }

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "capstan/rpc/listener.h"
 #include "capstan/security/tls.h"
 
 namespace capstan {
@@ -45,9 +46,10 @@ class Server {
   void Shutdown(absl::Duration drain);
 
  private:
-  Server(std::unique_ptr<grpc::Server> server, int port);
+  Server(std::unique_ptr<grpc::Server> server, std::unique_ptr<Listener> listener);
 
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Listener> listener_;  // Null after Shutdown.
   int port_;
 };
 

@@ -41,6 +41,7 @@ constexpr Right kRights[] = {
     {Role::kChief, "/capstan.v1.Ps/Flush"},
     {Role::kChief, "/capstan.v1.Ps/SavePartitions"},
     {Role::kChief, "/capstan.v1.Ps/LoadPartitions"},
+    {Role::kChief, "/capstan.v1.Chief/GetStatus"},  // Whether it still has the job.
     {Role::kAdmin, "/capstan.v1.Chief/GetStatus"},
     {Role::kAdmin, "/capstan.v1.Chief/StopJob"},
     {Role::kAdmin, "/capstan.v1.Chief/TakeCheckpoint"},

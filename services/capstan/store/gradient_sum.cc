@@ -14,6 +14,7 @@ void KeyGroups::Build(absl::Span<const RowGradients> gradients) {
   for (const RowGradients& gradient : gradients) total += gradient.keys.size();
   keys_.clear();
   begin_.clear();
+  row_weights_.clear();
   occurrences_.clear();
   occurrences_.reserve(total);
   group_of_.clear();
@@ -61,7 +62,8 @@ uint32_t KeyGroups::GradientsWith(size_t group) const {
   uint32_t count = 0;
   const Occurrence* before = nullptr;
   for (const Occurrence& occurrence : OccurrencesOf(group)) {
-    count += before == nullptr || before->gradient != occurrence.gradient;
+    const bool first = before == nullptr || before->gradient != occurrence.gradient;
+    count += first && RowWeight(occurrence) != 0;
     before = &occurrence;
   }
   return count;
@@ -77,6 +79,11 @@ const void* KeyGroups::Sum(size_t group, const float* weights, size_t dim,
     const RowGradients& gradient = gradients_[rest[0].gradient];
     size_t same = 1;
     while (same < rest.size() && rest[same].gradient == rest[0].gradient) ++same;
+    const float weight = gradient.weight * RowWeight(rest[0]);
+    if (RowWeight(rest[0]) == 0) {
+      rest.remove_prefix(same);
+      continue;
+    }
     const void* values = SumWithin(rest.first(same), dim);
     if (compensate_lambda != 0 && !gradient.pulled.empty()) {
       Compensate({.gradient = values,
@@ -87,11 +94,11 @@ const void* KeyGroups::Sum(size_t group, const float* weights, size_t dim,
       values = within_.data();
     }
     rest.remove_prefix(same);
-    if (first && rest.empty() && gradient.weight == 1) return values;
+    if (first && rest.empty() && weight == 1) return values;
     if (first) {
-      Scale(gradient.weight, values, sum_.data(), dim);
+      Scale(weight, values, sum_.data(), dim);
     } else {
-      AddScaled(gradient.weight, values, sum_.data(), dim);
+      AddScaled(weight, values, sum_.data(), dim);
     }
     first = false;
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "capstan/consistency/staleness.h"
 #include "capstan/store/update.h"
 
 namespace capstan {
@@ -22,8 +23,26 @@ class KeyGroups {
   size_t size() const { return keys_.size(); }
   uint64_t key(size_t group) const { return keys_[group]; }
 
-  // How many of the gradients hold the key.
+  // How many of the gradients hold the key, without those that WeighRows has left out.
   uint32_t GradientsWith(size_t group) const;
+
+  // Weighs the rows of those gradients that know their versions: by weigh(group, version as
+  // pulled), beside the gradient's own weight. 0: the row is left out of that gradient.
+  template <typename Weigh>
+  void WeighRows(const Weigh& weigh) {
+    row_weights_.assign(occurrences_.size(), 1);
+    for (size_t group = 0; group < size(); ++group) {
+      const Occurrence* before = nullptr;
+      for (const Occurrence& occurrence : OccurrencesOf(group)) {
+        const bool first = before == nullptr || before->gradient != occurrence.gradient;
+        before = &occurrence;
+        const PackedCounts& versions = gradients_[occurrence.gradient].versions;
+        if (!first || versions.empty()) continue;
+        row_weights_[PlaceOf(occurrence)] =
+            weigh(group, static_cast<RowVersion>(versions[occurrence.position]));
+      }
+    }
+  }
 
   // The update of a row: within a gradient duplicates are added, the result is compensated for
   // delay (if it has `pulled`), weighted, and added to that of the gradients before it. `weights`:
@@ -40,6 +59,13 @@ class KeyGroups {
   uint32_t GroupOf(uint64_t key);
   void SortIntoGroups();
   absl::Span<const Occurrence> OccurrencesOf(size_t group) const;
+  size_t PlaceOf(const Occurrence& occurrence) const {
+    return static_cast<size_t>(&occurrence - occurrences_.data());
+  }
+  // Of a gradient's first occurrence of a key. One gradient has pulled a row but once.
+  float RowWeight(const Occurrence& first) const {
+    return row_weights_.empty() ? 1 : row_weights_[PlaceOf(first)];
+  }
   const void* SumWithin(absl::Span<const Occurrence> same_gradient, size_t dim);
 
   absl::Span<const RowGradients> gradients_;
@@ -49,7 +75,8 @@ class KeyGroups {
   std::vector<uint32_t>
       group_of_;                 // By occurrence, as long as it is in the order of the gradients.
   std::vector<uint32_t> begin_;  // By group, one more; empty if every key occurs once.
-  std::vector<uint32_t> slots_;  // Open addressing: group + 1, or 0.
+  std::vector<float> row_weights_;  // By occurrence, as they are sorted; empty: all are 1.
+  std::vector<uint32_t> slots_;     // Open addressing: group + 1, or 0.
   std::vector<float> sum_;
   std::vector<float> within_;
 };

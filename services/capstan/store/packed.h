@@ -32,6 +32,27 @@ class PackedKeys {
   size_t size_ = 0;
 };
 
+// uint32s.
+class PackedCounts {
+ public:
+  PackedCounts() = default;
+  PackedCounts(const void* data, size_t count)
+      : data_(static_cast<const char*>(data)), size_(count) {}
+  PackedCounts(const std::vector<uint32_t>& counts) : PackedCounts(counts.data(), counts.size()) {}
+
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+  uint32_t operator[](size_t i) const {
+    uint32_t count;
+    std::memcpy(&count, data_ + i * sizeof(count), sizeof(count));
+    return count;
+  }
+
+ private:
+  const char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
 class PackedFloats {
  public:
   PackedFloats() = default;

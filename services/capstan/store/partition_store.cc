@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/check.h"
 #include "capstan/base/status.h"
+#include "capstan/consistency/staleness.h"
 
 namespace capstan {
 
@@ -16,6 +17,7 @@ absl::StatusOr<std::unique_ptr<PartitionStore>> PartitionStore::Create(const v1:
   for (const v1::TableSpec& spec : job.tables()) {
     CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Table> table,
                              Table::Create(spec, job.partition_count(), arena));
+    if (CountsRowUpdates(job.sparse_update())) table->CountUpdates();
     store->tables_.push_back(std::move(table));
   }
   CAPSTAN_ASSIGN_OR_RETURN(store->blocks_, DenseBlocks::Create(job, layout, partition));

@@ -6,6 +6,7 @@
 
 #include "capstan/base/check.h"
 #include "capstan/base/status.h"
+#include "capstan/consistency/decisions.h"
 #include "capstan/optim/schedule.h"
 #include "capstan/store/initializer.h"
 
@@ -37,16 +38,23 @@ constexpr size_t kMinCandidates = 4096;
 
 }  // namespace
 
-void Table::Pull(PackedKeys keys, void* values) const {
+void Table::Pull(PackedKeys keys, void* values, void* versions) const {
+  CAPSTAN_CHECK(versions == nullptr || counts_updates());
   char* const out = static_cast<char*>(values);
+  const auto tell = [versions](size_t i, RowVersion version) {
+    if (versions == nullptr) return;
+    std::memcpy(static_cast<char*>(versions) + i * sizeof(version), &version, sizeof(version));
+  };
   const size_t bytes = dim() * sizeof(float);
   ForEachFound(
       keys.size(), [&keys](size_t i) { return keys[i]; }, sizeof(uint64_t) + bytes,
-      [this, &keys, out, bytes](size_t i, uint32_t row) {
+      [&](size_t i, uint32_t row) {
         if (row == kMissing || Expired(row)) {
           FillInitialRow(keys[i], out + i * bytes);
+          tell(i, RowVersion::kNoRow);
         } else {
           std::memcpy(out + i * bytes, slabs_.at(row).state(), bytes);
+          if (versions != nullptr) tell(i, updates_->of(row));
         }
       });
 }
@@ -68,6 +76,7 @@ void Table::ForEachFound(size_t count, const KeyAt& key_at, size_t bytes,
       if (i < batch) {
         rows[i] = index_.FirstCandidate(tags[i]);
         if (rows[i] != kMissing) slabs_.Prefetch(rows[i], bytes);
+        if (rows[i] != kMissing && updates_) updates_->Prefetch(rows[i]);
       }
       if (i < kRowsAhead) continue;
       const size_t at = i - kRowsAhead;
@@ -78,15 +87,18 @@ void Table::ForEachFound(size_t count, const KeyAt& key_at, size_t bytes,
   }
 }
 
-void Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext& context) {
+bool Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext& context) {
   for (const RowGradients& gradient : gradients) {
     CAPSTAN_CHECK(gradient.values.size() == gradient.keys.size() * dim());
     CAPSTAN_CHECK(gradient.pulled.empty() || gradient.pulled.size() == gradient.values.size());
+    CAPSTAN_CHECK(gradient.versions.empty() || gradient.versions.size() == gradient.keys.size());
   }
   progress_examples_ = std::max(progress_examples_, context.progress_examples);
   groups_.Build(gradients);
   FindRows();
   if (EraseExpired()) FindRows();
+  row_staleness_ = {};
+  if (context.row_policy != nullptr && !WeighRows(*context.row_policy)) return false;
   const size_t admitted = AdmitNew();
   if (index_.size() + admitted > max_rows_) MakeRoom(admitted);
 
@@ -100,6 +112,31 @@ void Table::Apply(absl::Span<const RowGradients> gradients, const UpdateContext&
     UpdateRow(group, context, rate);
   }
   SweepExpired(2 * groups_.size());
+  return true;
+}
+
+// By how often each row has been updated since it was pulled. False: nothing is left.
+bool Table::WeighRows(const v1::UpdatePolicy& policy) {
+  CAPSTAN_CHECK(counts_updates());
+  uint64_t dropped = 0;
+  groups_.WeighRows([&](size_t group, RowVersion pulled) {
+    const uint32_t row = found_[group];
+    const uint64_t staleness =
+        UpdatesSince(pulled, row == kMissing ? RowVersion::kNoRow : updates_->of(row));
+    const StaleDecision decision = DecideStale(policy, staleness);
+    if (decision.drop) {
+      ++dropped;
+      return 0.0f;
+    }
+    row_staleness_.Add(staleness);
+    return static_cast<float>(decision.weight);
+  });
+  counters_.stale += dropped;
+  if (dropped == 0) return true;
+  for (size_t group = 0; group < groups_.size(); ++group) {
+    if (groups_.GradientsWith(group) > 0) return true;
+  }
+  return false;
 }
 
 uint32_t Table::FindRow(uint64_t key, uint32_t tag) const {
@@ -115,7 +152,9 @@ void Table::FindRows() {
       RowsAreNear() ? row_bytes() : sizeof(uint64_t),
       [this](size_t group, uint32_t row) {
         found_[group] = row;
-        if (row != kMissing) changes_.Prefetch(row);
+        if (row == kMissing) return;
+        changes_.Prefetch(row);
+        if (updates_) updates_->Prefetch(row);
       });
 }
 
@@ -141,6 +180,7 @@ size_t Table::AdmitNew() {
   for (size_t group = 0; group < groups_.size(); ++group) {
     if (found_[group] != kMissing) continue;
     const uint32_t times = groups_.GradientsWith(group);
+    if (times == 0) continue;
     if (admission_.Admit(groups_.key(group), times, max_candidates)) {
       found_[group] = kNew;
       ++admitted;
@@ -182,6 +222,7 @@ void Table::MakeRoom(size_t wanted) {
 void Table::UpdateRow(size_t group, const UpdateContext& context, float rate) {
   if (found_[group] == kMissing) return;
   const uint32_t times = groups_.GradientsWith(group);
+  if (times == 0) return;
   if (found_[group] == kNew) {
     if (index_.size() >= max_rows_) {
       counters_.refused += times;
@@ -190,6 +231,7 @@ void Table::UpdateRow(size_t group, const UpdateContext& context, float rate) {
     found_[group] = CreateRow(groups_.key(group));
   }
   ++counters_.updated;
+  if (updates_) updates_->Count(found_[group]);
   Touch(found_[group], times);
   const RowSlabs::Row row = slabs_.at(found_[group]);
   const void* gradient = groups_.Sum(group, row.state(), dim(), context.compensate_lambda);
@@ -223,7 +265,7 @@ uint32_t Table::CreateRow(uint64_t key) {
   const RowSlabs::Row row = slabs_.at(number);
   row.key() = key;
   row.frequency() = 0;
-  if (!erased_.empty()) erased_.erase(key);
+  erased_.Remove(key);
   FillInitialRow(key, row.state());
   InitializeSlots(row);
   index_.Insert(index_.TagOf(key), number);
@@ -233,6 +275,7 @@ uint32_t Table::CreateRow(uint64_t key) {
 
 uint32_t Table::AppendRow() {
   changes_.Append();
+  if (updates_) updates_->Append();
   return slabs_.Append();
 }
 
@@ -240,7 +283,8 @@ void Table::Erase(uint32_t row) {
   if (mark_ != nullptr) KeepImage(row);
   hot_.Remove(slabs_.at(row).frequency(), changes_.of(row));
   changes_.Remove(row);
-  if (tracked_) NoteErased(slabs_.at(row).key());
+  if (updates_) updates_->Remove(row);
+  erased_.Add(slabs_.at(row).key(), index_.size());
   index_.Erase(index_.TagOf(slabs_.at(row).key()), row);
   const uint32_t moved = slabs_.Remove(row);
   if (moved != row) index_.Renumber(index_.TagOf(slabs_.at(row).key()), moved, row);
@@ -273,7 +317,7 @@ void Table::SweepExpired(size_t at_most) {
 
 size_t Table::memory_bytes() const {
   return kept_bytes() + slabs_.memory_bytes() + changes_.memory_bytes() + index_.memory_bytes() +
-         admission_.memory_bytes();
+         admission_.memory_bytes() + (updates_ ? updates_->memory_bytes() : 0);
 }
 
 }  // namespace capstan

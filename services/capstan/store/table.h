@@ -11,22 +11,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "capstan/base/ids.h"
+#include "capstan/consistency/staleness.h"
 #include "capstan/optim/optimizer.h"
 #include "capstan/store/admission.h"
+#include "capstan/store/erased_keys.h"
 #include "capstan/store/gradient_sum.h"
 #include "capstan/store/hot_rows.h"
 #include "capstan/store/row_changes.h"
 #include "capstan/store/row_index.h"
 #include "capstan/store/row_slabs.h"
+#include "capstan/store/row_updates.h"
 #include "capstan/store/slab_arena.h"
 #include "capstan/store/table_mark.h"
 #include "capstan/store/update.h"
@@ -42,6 +45,7 @@ struct TableCounters {
   uint64_t expired = 0;       // Untouched for expire_after_examples.
   uint64_t not_admitted = 0;  // Gradients of keys not yet seen often enough.
   uint64_t refused = 0;       // Gradients of new keys for which the budget had no room.
+  uint64_t stale = 0;         // Gradients of rows that were too stale.
 };
 
 // A row as a checkpoint holds it. `state`: weights, then slots.
@@ -56,18 +60,27 @@ struct RowState {
 class Table {
  public:
   // INVALID_ARGUMENT names the setting that is impossible. The budget of a partition is the table's
-  // divided by partition_count. `arena`, if any, must outlive the table.
+  // divided by partition_count. `arena`, if any, must outlive the table. `least_erased`: see
+  // ErasedKeys.
   static absl::StatusOr<std::unique_ptr<Table>> Create(const v1::TableSpec& spec,
                                                        uint32_t partition_count,
-                                                       SlabArena* arena = nullptr);
+                                                       SlabArena* arena = nullptr,
+                                                       size_t least_erased = ErasedKeys::kLeast);
 
-  // Writes dim() floats a key, in the order of the keys, to `values`, which may have any alignment.
-  void Pull(PackedKeys keys, void* values) const;
+  // From now on rows have versions. REQUIRES: there is none yet.
+  void CountUpdates();
+  bool counts_updates() const { return updates_.has_value(); }
+
+  // Writes dim() floats a key, in the order of the keys, to `values`, and unless it is nullptr a
+  // RowVersion a key to `versions`; both may have any alignment. REQUIRES: rows have versions if
+  // they are wanted.
+  void Pull(PackedKeys keys, void* values, void* versions = nullptr) const;
 
   // One update: of every row that occurs in at least one of the gradients, with the weighted sum of
   // these, added in the given order.
-  // REQUIRES: values (and pulled, unless empty) have dim() floats a key.
-  void Apply(absl::Span<const RowGradients> gradients, const UpdateContext& context);
+  // REQUIRES: values (and pulled, unless empty) have dim() floats a key, `versions`, unless empty,
+  // one; with a row_policy rows have versions. False: by that policy nothing was fresh enough.
+  bool Apply(absl::Span<const RowGradients> gradients, const UpdateContext& context);
 
   // ---- for checkpoints: in ascending order of keys ----
 
@@ -110,11 +123,14 @@ class Table {
   void SettleMark(bool safe);
 
   // From now on it is known what has changed: since now, where the table has been restored.
-  void TrackChanges();
-  bool changes_known() const { return tracked_ && !erased_lost_; }
+  void TrackChanges() { erased_.Track(); }
+  bool changes_known() const { return erased_.known(); }
   size_t kept_bytes() const { return mark_ == nullptr ? 0 : mark_->images.memory_bytes(); }
 
   // ---- facts ----
+
+  // How stale the rows of the last Apply were by their versions, as far as it was judged.
+  const StalenessCounts& row_staleness() const { return row_staleness_; }
 
   TableId id() const { return static_cast<TableId>(spec_.id()); }
   const v1::TableSpec& spec() const { return spec_; }
@@ -143,13 +159,15 @@ class Table {
     float learning_rate_scale = 1;
   };
 
-  Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer, SlabArena* arena);
+  Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer, SlabArena* arena,
+        size_t least_erased);
   static std::vector<Segment> SegmentsOf(const v1::TableSpec& spec, const Optimizer& optimizer);
 
   // The steps of Apply, in this order; `found_` holds what became of each key.
   void FindRows();
   bool RowsAreNear() const;
   bool EraseExpired();
+  bool WeighRows(const v1::UpdatePolicy& policy);
   size_t AdmitNew();
   void MakeRoom(size_t wanted);
   void UpdateRow(size_t group, const UpdateContext& context, float rate);
@@ -169,7 +187,6 @@ class Table {
   // Before a change of the row, by so many gradients.
   void Touch(uint32_t row, uint32_t times);
   void KeepImage(uint32_t row);
-  void NoteErased(uint64_t key);
   RowSlabs::Row FindMarked(const RowPlace& place) const;
   uint32_t TouchUnits(uint64_t examples) const;
   bool Expired(uint32_t row) const;
@@ -188,13 +205,13 @@ class Table {
   uint32_t sweep_next_ = 0;
   TableCounters counters_;
 
-  RowChanges changes_;  // Of the rows of slabs_.
+  RowChanges changes_;                 // Of the rows of slabs_.
+  std::optional<RowUpdates> updates_;  // Likewise.
   HotRows hot_;
   std::unique_ptr<TableMark> mark_;
-  bool tracked_ = false;                         // Erased keys are noted,
-  bool erased_lost_ = false;                     // but were too many.
-  absl::flat_hash_set<uint64_t> erased_;         // Since the mark, or the last safe copy.
-  absl::flat_hash_set<uint64_t> marked_erased_;  // Before the mark.
+  ErasedKeys erased_;
+
+  StalenessCounts row_staleness_;
 
   // Scratch of Apply, kept for its capacity.
   KeyGroups groups_;

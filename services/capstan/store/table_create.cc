@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/check.h"
 #include "capstan/base/status.h"
 #include "capstan/store/initializer.h"
 #include "capstan/store/table.h"
@@ -48,14 +49,15 @@ absl::Status CheckSegments(const v1::TableSpec& spec) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Table>> Table::Create(const v1::TableSpec& spec,
-                                                     uint32_t partition_count, SlabArena* arena) {
+                                                     uint32_t partition_count, SlabArena* arena,
+                                                     size_t least_erased) {
   if (spec.dim() == 0 || spec.dim() > kMaxDim) {
     return Refuse(spec, absl::StrCat("dim is ", spec.dim(), ", expected 1 to ", kMaxDim));
   }
   if (partition_count == 0) return Refuse(spec, "partition_count is 0");
   CAPSTAN_RETURN_IF_ERROR(CheckSegments(spec));
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Optimizer> optimizer, MakeOptimizer(spec.optimizer()));
-  std::unique_ptr<Table> table(new Table(spec, std::move(optimizer), arena));
+  std::unique_ptr<Table> table(new Table(spec, std::move(optimizer), arena, least_erased));
   if (spec.byte_budget() == 0) return table;
   const uint64_t budget = spec.byte_budget() / partition_count;
   table->max_rows_ = std::min<uint64_t>(table->max_rows_,
@@ -65,7 +67,8 @@ absl::StatusOr<std::unique_ptr<Table>> Table::Create(const v1::TableSpec& spec,
                                    partition_count, " partitions"));
 }
 
-Table::Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer, SlabArena* arena)
+Table::Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer, SlabArena* arena,
+             size_t least_erased)
     : spec_(spec),
       optimizer_(std::move(optimizer)),
       segments_(SegmentsOf(spec, *optimizer_)),
@@ -73,7 +76,13 @@ Table::Table(const v1::TableSpec& spec, std::unique_ptr<Optimizer> optimizer, Sl
       touch_shift_(TouchShift(spec)),
       index_(spec.seed()),
       slabs_(segments_.back().slot_end, arena),
-      admission_(spec.admission_count()) {}
+      admission_(spec.admission_count()),
+      erased_(least_erased) {}
+
+void Table::CountUpdates() {
+  CAPSTAN_CHECK(row_count() == 0);
+  updates_.emplace();
+}
 
 std::vector<Table::Segment> Table::SegmentsOf(const v1::TableSpec& spec,
                                               const Optimizer& optimizer) {

@@ -12,11 +12,6 @@ namespace {
 // Rows whose memory is asked for ahead of their use.
 constexpr size_t kPlacesAhead = 8;
 
-// Of keys erased since a copy. Above it, more than a share of the rows, they are not counted any
-// more, and the next copy is a full one.
-constexpr size_t kMinErased = 4096;
-constexpr size_t kErasedShare = 2;
-
 }  // namespace
 
 void Table::Mark(bool changes_only) {
@@ -28,11 +23,8 @@ void Table::Mark(bool changes_only) {
   mark_->rows = index_.size();
   mark_->progress_examples = progress_examples_;
   mark_->candidates = admission_.InNoOrder();
-  marked_erased_ = std::move(erased_);
-  erased_.clear();
-  if (changes_only) mark_->erased.assign(marked_erased_.begin(), marked_erased_.end());
-  tracked_ = true;
-  erased_lost_ = false;
+  erased_.Mark();
+  if (changes_only) mark_->erased.assign(erased_.marked().begin(), erased_.marked().end());
 }
 
 void Table::Unmark() { mark_.reset(); }
@@ -41,26 +33,9 @@ void Table::SettleMark(bool safe) {
   Unmark();
   changes_.Settle(safe);
   hot_.Settle(safe);
-  if (!safe) {
-    for (uint64_t key : marked_erased_) {
-      if (FindRow(key, index_.TagOf(key)) == RowIndex::kNone) erased_.insert(key);
-    }
-  }
-  marked_erased_.clear();
-}
-
-void Table::TrackChanges() {
-  tracked_ = true;
-  erased_lost_ = false;
-  erased_.clear();
-}
-
-void Table::NoteErased(uint64_t key) {
-  if (erased_lost_) return;
-  erased_.insert(key);
-  if (erased_.size() <= std::max(kMinErased, index_.size() / kErasedShare)) return;
-  erased_lost_ = true;
-  erased_ = {};
+  erased_.Settle(safe, index_.size(), [this](uint64_t key) {
+    return FindRow(key, index_.TagOf(key)) == RowIndex::kNone;
+  });
 }
 
 void Table::KeepImage(uint32_t row) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "capstan/store/packed.h"
+#include "capstan/v1/job.pb.h"
 
 namespace capstan {
 
@@ -15,6 +16,7 @@ struct RowGradients {
   PackedFloats
       pulled;        // Weights that the values were computed from; only with a compensate_lambda.
   float weight = 1;  // Its share of the update: staleness scale, share of the examples ...
+  PackedCounts versions = {};  // RowVersions as pulled; empty: not known.
 };
 
 // The gradient of one dense block.
@@ -30,6 +32,9 @@ struct UpdateContext {
   uint64_t progress_examples = 0;
   // DC-ASGD: every gradient that has `pulled` is compensated before it is weighted. 0: none.
   float compensate_lambda = 0;
+  // Judges each row's gradient by the row's own updates, where the gradients tell what they have
+  // pulled. nullptr: rows are not judged.
+  const v1::UpdatePolicy* row_policy = nullptr;
 };
 
 }  // namespace capstan

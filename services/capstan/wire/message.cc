@@ -37,10 +37,28 @@ void BytesReader::Read(void* to, size_t size) {
   here_ -= size;
 }
 
-Message::Message(const grpc::ByteBuffer& buffer) {
+const uint8_t* BytesReader::Skip(size_t size) {
+  CAPSTAN_CHECK(size <= contiguous());
+  const uint8_t* const begin = begin_;
+  begin_ += size;
+  left_ -= size;
+  here_ -= size;
+  return begin;
+}
+
+Message::Message(const grpc::ByteBuffer& buffer, Memory memory) {
   // Fails only for a buffer that was never filled: a message of no bytes.
   if (!buffer.Valid() || !buffer.Dump(&slices_).ok()) slices_.clear();
   for (const grpc::Slice& slice : slices_) size_ += slice.size();
+  if (memory == Memory::kOwn) TakeOver();
+}
+
+void Message::TakeOver() {
+  own_ = std::make_unique_for_overwrite<uint8_t[]>(size_);
+  uint8_t* end = own_.get();
+  for (const grpc::Slice& slice : slices_) end = std::copy_n(slice.begin(), slice.size(), end);
+  slices_.clear();
+  slices_.emplace_back(own_.get(), size_, grpc::Slice::STATIC_SLICE);
 }
 
 const uint8_t* Message::Contiguous(const Bytes& bytes) {

@@ -51,6 +51,11 @@ class BytesReader {
   // REQUIRES: that many bytes are left.
   void Read(void* to, size_t size);
 
+  // Bytes to be read that lie in one piece. The next ones, where they lie, may be used instead of
+  // copied. REQUIRES of Skip: size <= contiguous().
+  size_t contiguous() const { return std::min(left_, here_); }
+  const uint8_t* Skip(size_t size);
+
  private:
   const grpc::Slice* slice_;
   const uint8_t* begin_;
@@ -61,8 +66,12 @@ class BytesReader {
 // Owns the slices of one message. *Thread-compatible*; immovable, because views point into it.
 class Message {
  public:
-  // Takes references to the buffer's slices; no bytes are copied.
-  explicit Message(const grpc::ByteBuffer& buffer);
+  // Whose memory the message's bytes are in.
+  enum class Memory {
+    kTransport,  // gRPC's, as they came. It counts against the server's quota as long as it lives.
+    kOwn,        // Copied, into one piece: for messages that live on after their call.
+  };
+  explicit Message(const grpc::ByteBuffer& buffer, Memory memory = Memory::kTransport);
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;
 
@@ -73,6 +82,9 @@ class Message {
   const uint8_t* Contiguous(const Bytes& bytes);
 
  private:
+  void TakeOver();
+
+  std::unique_ptr<uint8_t[]> own_;
   std::vector<grpc::Slice> slices_;
   size_t size_ = 0;
   std::vector<std::unique_ptr<uint8_t[]>> copies_;

@@ -25,6 +25,7 @@ struct Schema {
   uint32_t table_keys;
   uint32_t table_values;
   uint32_t table_pulled;
+  uint32_t table_updates;
   uint32_t block_values;
   uint32_t block_pulled;
 };
@@ -38,6 +39,7 @@ inline constexpr Schema kPullRequest = {.partitions = 6,
                                         .table_keys = 2,
                                         .table_values = 0,
                                         .table_pulled = 0,
+                                        .table_updates = 0,
                                         .block_values = 0,
                                         .block_pulled = 0};
 inline constexpr Schema kPullReply = {.partitions = 1,
@@ -49,6 +51,7 @@ inline constexpr Schema kPullReply = {.partitions = 1,
                                       .table_keys = 0,
                                       .table_values = 2,
                                       .table_pulled = 0,
+                                      .table_updates = 3,
                                       .block_values = 2,
                                       .block_pulled = 0};
 inline constexpr Schema kPushRequest = {.partitions = 6,
@@ -60,6 +63,7 @@ inline constexpr Schema kPushRequest = {.partitions = 6,
                                         .table_keys = 2,
                                         .table_values = 3,
                                         .table_pulled = 4,
+                                        .table_updates = 5,
                                         .block_values = 2,
                                         .block_pulled = 3};
 
@@ -70,6 +74,7 @@ struct TablePart {
   Bytes keys;
   Bytes values;
   Bytes pulled;
+  Bytes updates;
 };
 
 struct BlockPart {

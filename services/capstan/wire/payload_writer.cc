@@ -59,7 +59,7 @@ char* PutBytes(char* at, uint32_t field, size_t size, char*& place) {
 
 size_t SizeOf(const TableShape& table) {
   return NumberSize(table.table) + BytesSize(table.keys) + BytesSize(table.values) +
-         BytesSize(table.pulled);
+         BytesSize(table.pulled) + BytesSize(table.updates);
 }
 
 size_t SizeOf(const BlockShape& block) {
@@ -158,6 +158,7 @@ void PayloadWriter::Frame(const Schema& schema, const PayloadShape& shape,
       at_ = PutBytes(at_, schema.table_keys, table.keys, tables_[t].keys);
       at_ = PutBytes(at_, schema.table_values, table.values, tables_[t].values);
       at_ = PutBytes(at_, schema.table_pulled, table.pulled, tables_[t].pulled);
+      at_ = PutBytes(at_, schema.table_updates, table.updates, tables_[t].updates);
     }
     if (schema.blocks_are_numbers) {
       const size_t size = BlockNumbersSize(BlocksOf(shape, part));

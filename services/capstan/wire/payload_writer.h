@@ -21,6 +21,7 @@ struct TableShape {
   size_t keys = 0;
   size_t values = 0;
   size_t pulled = 0;
+  size_t updates = 0;
 };
 
 struct BlockShape {
@@ -54,6 +55,7 @@ struct TablePlace {
   char* keys = nullptr;
   char* values = nullptr;
   char* pulled = nullptr;
+  char* updates = nullptr;
 };
 struct BlockPlace {
   char* values = nullptr;

@@ -29,6 +29,8 @@ void ReadTable(const Schema& schema, Cursor& cursor, TablePart& part) {
       part.values = cursor.ReadBytes();
     } else if (Is(tag, schema.table_pulled, WireType::kBytes)) {
       part.pulled = cursor.ReadBytes();
+    } else if (Is(tag, schema.table_updates, WireType::kBytes)) {
+      part.updates = cursor.ReadBytes();
     } else {
       cursor.Skip(tag);
     }

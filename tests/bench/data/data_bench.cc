@@ -51,8 +51,7 @@ void ReadAll(benchmark::State& state, const ReaderOptions& options) {
   const std::unique_ptr<const Source> files = NewLocalFiles();
   const auto tasks = PlanTasks(*files, options.data, {.batch_size = kBatch});
   CAPSTAN_CHECK(tasks.ok());
-  BadRecords bad_records(0);
-  TaskReader reader(options, *files, bad_records);
+  TaskReader reader(options, *files);
   for (auto _ : state) {
     for (const v1::Task& task : *tasks) CAPSTAN_CHECK(reader.Read({.task = task}).ok());
   }
@@ -100,7 +99,7 @@ void BM_CutBatch(benchmark::State& state) {
   for (uint32_t i = 0; i < order.size(); ++i) {
     order[i] = static_cast<uint32_t>(uint64_t{i} * 40503 % order.size());
   }
-  const LoadedTask task(std::move(records), std::move(order), kBatch);
+  const LoadedTask task(std::move(records), BadRecords(0), std::move(order), kBatch);
   Batch batch;
   uint64_t k = 0;
   for (auto _ : state) task.ReadBatch(k++ % task.batch_count(), batch);

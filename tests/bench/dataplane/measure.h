@@ -20,25 +20,33 @@ int Setting(const char* name, int otherwise);
 // Of a sorted copy. REQUIRES: not empty.
 double Percentile(std::vector<double> values, double percent);
 
-// CPU seconds used so far by this process, and by the process `server`.
+// From now on CPU time is also that of these processes; before, what CAPSTAN_BENCH_SERVERS names,
+// with commas.
+void WatchServers(std::vector<int> pids);
+const std::vector<int>& WatchedServers();
+
+// CPU seconds used so far by this process, and by the watched servers.
 struct CpuSeconds {
   double client = 0;
-  double server = 0;
+  double servers = 0;
 };
-CpuSeconds CpuUsed(int server);
+CpuSeconds CpuUsed();
 
-// From now on the runs of Measure also tell how much CPU each side used: on a busy machine it says
-// more than the clock on the wall. 0: no server.
-void WatchServer(int pid);
-
-// Runs `once` for warm-up and then PEERS_RUNS (5) times; prints the median, lowest and highest of
-// what it returns.
 struct Case {
   std::string workload;
   std::string name;
-  std::string unit;
+  std::string unit;  // "X/s": what `once` gives is a rate, and CPU time is told for each X.
 };
-void Measure(const Case& of, const std::function<double()>& once);
+
+// Runs `once` for warm-up and then PEERS_RUNS (5) times. Prints what each run gave, and the CPU
+// seconds that the client and the servers took for each unit: on a busy machine they say more than
+// the clock on the wall. `amount`: units of one run.
+void Measure(const Case& of, double amount, const std::function<double()>& once);
+
+// Runs so many calls, PEERS_RUNS times after a warm-up, and prints the median, the 99th and the
+// 99.9th percentile of each run. `once` makes the i-th call and gives its microseconds.
+void MeasureLatency(const std::string& workload, const std::string& name, int calls,
+                    const std::function<double(size_t)>& once);
 
 // Prints a case whose runs have been made.
 void Report(const Case& of, const std::vector<double>& runs);

@@ -86,9 +86,9 @@ void Serve() {
   }
 }
 
-class Client {
+class RawClient {
  public:
-  Client() {
+  RawClient() {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(-1);
     auto channel =
@@ -164,18 +164,15 @@ void RunRawStream() {
     Serve();
     _exit(0);
   }
-  WatchServer(child);
+  WatchServers({child});
   {
-    Client client;
-    Measure({"P0", "gRPC stream pull, 1 MiB, receiver copies", "GB/s"},
+    RawClient client;
+    constexpr double kGigabytes = static_cast<double>(kTensor) / 1e9;
+    Measure({"P0", "gRPC stream pull, 1 MiB, receiver copies", "GB/s"}, kGigabytes,
             [&] { return client.Pull(); });
-    Measure({"P0", "gRPC stream push, 1 MiB, receiver copies", "GB/s"},
+    Measure({"P0", "gRPC stream push, 1 MiB, receiver copies", "GB/s"}, kGigabytes,
             [&] { return client.Push(); });
-    Measure({"P0", "gRPC unary 100 B p50", "us"}, [&] {
-      std::vector<double> micros(kUnaryCalls);
-      for (double& one : micros) one = client.Unary();
-      return Percentile(micros, 50);
-    });
+    MeasureLatency("P0", "gRPC unary 100 B", kUnaryCalls, [&](size_t) { return client.Unary(); });
   }
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);

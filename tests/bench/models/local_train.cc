@@ -92,7 +92,7 @@ class LocalTrainer {
   }
 
  private:
-  explicit LocalTrainer(v1::JobSpec job) : job_(std::move(job)), bad_records_(0) {}
+  explicit LocalTrainer(v1::JobSpec job) : job_(std::move(job)) {}
 
   absl::Status Prepare() {
     CAPSTAN_RETURN_IF_ERROR(DeriveDataSpec(*files_, *job_.mutable_data()));
@@ -103,7 +103,7 @@ class LocalTrainer {
     CAPSTAN_ASSIGN_OR_RETURN(network_, Network::Create(job_));
     CAPSTAN_ASSIGN_OR_RETURN(auto parameters, LocalParameters::Create(job_));
     parameters_ = std::make_unique<LocalParameters>(std::move(parameters));
-    reader_ = std::make_unique<TaskReader>(ReaderOptionsOf(job_), *files_, bad_records_);
+    reader_ = std::make_unique<TaskReader>(ReaderOptionsOf(job_), *files_);
     return absl::OkStatus();
   }
 
@@ -167,7 +167,6 @@ class LocalTrainer {
 
   v1::JobSpec job_;
   const std::unique_ptr<const Source> files_ = NewLocalFiles();
-  BadRecords bad_records_;
   std::vector<v1::Task> train_, eval_;
   std::unique_ptr<TaskReader> reader_;
   std::unique_ptr<Network> network_;

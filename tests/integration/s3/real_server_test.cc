@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "capstan/data/bad_records.h"
+#include "capstan/checkpoint/checkpoint_list.h"
 #include "capstan/data/object_files.h"
 #include "capstan/data/task_reader.h"
 #include "capstan/data/tasks.h"
@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "tests/lib/object_store_contract.h"
 #include "tests/lib/s3_server.h"
+#include "tests/lib/strangers_folder.h"
 #include "tests/unit/data/files.h"
 
 namespace capstan {
@@ -57,6 +58,21 @@ INSTANTIATE_TEST_SUITE_P(S3WithoutChecksums, ObjectStoreContract, testing::Value
                            options.checksums = false;
                            return OpenStore(options);
                          }));
+
+TEST(RealS3Test, PruningDeletesNothingOfAStrangers) {
+  const auto store = OpenStore(server->options());
+  PutStrangersThings(*store);
+  ASSERT_TRUE(store->Put("000000000009-a/partition-0000.capstan", "unfinished").ok());
+  const auto list = ListCheckpoints(*store);
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_THAT(CheckpointsToPrune(*list, 1, {}), testing::ElementsAre("000000000009-a"));
+  const std::vector<ObjectInfo> objects = *store->List("");
+  for (const ObjectInfo& object : objects) {
+    (void)DeleteCheckpoint(*store, object.key.substr(0, object.key.find('/')));
+  }
+  ExpectStrangersThings(*store);
+  EXPECT_THAT(*store->List("000000000009-a/"), testing::IsEmpty());
+}
 
 TEST(RealS3Test, WritesWithinParts) {
   S3Options options = server->options();
@@ -104,8 +120,7 @@ TEST(RealS3Test, TrainsFromPlainAndCompressedObjectsOfAPattern) {
   ASSERT_TRUE(DeriveDataSpec(*files, data).ok());
   const auto tasks = PlanTasks(*files, data, {.batch_size = 100});
   ASSERT_TRUE(tasks.ok()) << tasks.status();
-  BadRecords bad_records(0);
-  TaskReader reader({.data = data, .loss = v1::LOSS_LOGISTIC}, *files, bad_records);
+  TaskReader reader({.data = data, .loss = v1::LOSS_LOGISTIC}, *files);
   size_t examples = 0;
   for (const v1::Task& task : *tasks) {
     const auto loaded = reader.Read({.task = task});

@@ -45,6 +45,14 @@ TEST_F(BadNumbersTest, OneNanOrInfinityRefusesTheWholePush) {
   EXPECT_THAT(RowOf(3), Each(0));
 }
 
+TEST_F(BadNumbersTest, VersionsOfRowsAreOneForEachKeyOrNone) {
+  v1::PushRequest push = GoodPush();
+  for (size_t bytes : {1, 3, 5, 4096}) {
+    Rows(push).set_updates(std::string(bytes, '\1'));
+    ExpectRefused(push, absl::StatusCode::kInvalidArgument, "shape");
+  }
+}
+
 TEST_F(BadNumbersTest, SoDoesOneInBfloat16WhateverItsPayload) {
   for (const char* bad : {"\xC0\x7F", "\x81\x7F", "\x81\xFF", "\x80\x7F", "\x80\xFF"}) {
     v1::PushRequest push = GoodPush();

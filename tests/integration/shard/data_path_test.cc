@@ -93,6 +93,69 @@ TEST(DataPathTest, ASilentSessionIsForgottenAndMayBeginAgain) {
   EXPECT_GT(trainer.Push(0, -1).count(v1::FATE_APPLIED), 0u);
 }
 
+TEST(DataPathTest, APushOfSeveralCallsTellsTheClockWhenAllOfItIsIn) {
+  v1::JobSpec job = SmallJob(/*dim=*/0, /*dense_width=*/1'000'000);  // Four calls.
+  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_SSP);
+  LocalShards shards(job, 1);
+  Trainer slow(shards, {.member = MemberId{1}});
+  Trainer fast(shards, {.member = MemberId{2}});
+  shards.SetMembers({1, 2});
+  slow.Plan({});
+  fast.Plan({});
+  TellClock(shards, MemberId{2}, 1);
+  const PullOptions next = {.clock = 1, .timeout = absl::Milliseconds(400)};
+  EXPECT_FALSE(fast.Pull(next).status.ok()) << "the slow one has finished nothing";
+  ASSERT_GT(slow.plan.ChunksOf(ShardIndex{0}).size(), 1u);
+  const StreamPush name{StreamId::Task(0, 1)};
+  ASSERT_TRUE(slow.Push({.clock = 1, .stream = name}, -1).status.ok());
+  EXPECT_TRUE(fast.Pull(next).status.ok());
+}
+
+TEST(DataPathTest, UnderScaleARowIsAsStaleAsItsOwnUpdatesMakeIt) {
+  v1::JobSpec job = SmallJob(/*dim=*/1, 0);
+  job.mutable_sparse_update()->set_stale_gradients(v1::STALE_GRADIENTS_SCALE);
+  job.set_partition_count(1);  // Its version counts the updates of all rows.
+  LocalShards shards(job, 1);
+  Trainer slow(shards), fast(shards);
+  slow.Plan({1, 2});
+  ASSERT_TRUE(slow.Pull().status.ok());
+  fast.Plan({2});
+  for (uint64_t seq = 0; seq < 4; ++seq) {
+    ASSERT_TRUE(fast.Pull().status.ok());
+    ASSERT_TRUE(fast.Push({.stream = StreamPush{StreamId::Task(0, 2), seq}}, -1).status.ok());
+  }
+  ASSERT_TRUE(slow.Push({.stream = StreamPush{StreamId::Task(0, 1)}}, -1).status.ok());
+  ASSERT_TRUE(slow.Pull().status.ok());
+  EXPECT_EQ(slow.rows, (std::vector<float>{1, 4.25f})) << "nobody else has touched row 1";
+  const v1::ShardReport report = shards.at(0).shard().Report();
+  EXPECT_EQ(report.max_staleness(), 4u);
+  EXPECT_EQ(report.max_row_staleness(), 4u);
+  ASSERT_EQ(report.row_staleness_counts_size(), 5);
+  EXPECT_EQ(report.row_staleness_counts(0), 5u) << "four of the fast one, and row 1";
+  EXPECT_EQ(report.row_staleness_counts(4), 1u);
+}
+
+TEST(DataPathTest, UnderDropAGradientWhoseRowsAreAllTooStaleIsToldToBeDropped) {
+  v1::JobSpec job = SmallJob(/*dim=*/1, 0);
+  job.mutable_sparse_update()->set_stale_gradients(v1::STALE_GRADIENTS_DROP);
+  job.mutable_sparse_update()->set_drop_above(1);
+  job.set_partition_count(1);
+  LocalShards shards(job, 1);
+  Trainer slow(shards), fast(shards);
+  slow.Plan({2});
+  ASSERT_TRUE(slow.Pull().status.ok());
+  fast.Plan({1, 2});
+  for (uint64_t seq = 0; seq < 2; ++seq) {
+    ASSERT_TRUE(fast.Pull().status.ok());
+    ASSERT_TRUE(fast.Push({.stream = StreamPush{StreamId::Task(0, 2), seq}}, -1).status.ok());
+  }
+  const PushOutcome dropped = slow.Push({.stream = StreamPush{StreamId::Task(0, 1)}}, -1);
+  EXPECT_EQ(dropped.count(v1::FATE_DROPPED), 1u);
+  EXPECT_EQ(shards.at(0).shard().Report().gradients_dropped(), 1u);
+  ASSERT_TRUE(slow.Pull().status.ok());
+  EXPECT_EQ(slow.rows, std::vector<float>{2});
+}
+
 TEST(DataPathTest, ValuesTravelAsBfloat16WhenAskedTo) {
   LocalShards shards(SmallJob(/*dim=*/2, /*dense_width=*/10), 1);
   Trainer trainer(shards, {.dtype = v1::DTYPE_BFLOAT16});

@@ -51,16 +51,16 @@ v1::JobSpec SmallJob(uint32_t dim, uint32_t dense_width) {
   return job;
 }
 
-LocalShard::LocalShard(const v1::JobSpec& job, int index, const std::string& listen)
+LocalShard::LocalShard(const v1::JobSpec& job, int index, const ServerOptions& server)
     : identity_{static_cast<ShardIndex>(index), IncarnationOf(index)},
       metrics_(registry_),
       service_(metrics_) {
   auto shard = ps::Shard::Create(job, identity_, metrics_, clock_);
   CAPSTAN_CHECK(shard.ok());
   shard_ = *std::move(shard);
-  auto server = Server::Start({.listen = listen}, {&service_});
-  CAPSTAN_CHECK(server.ok());
-  server_ = *std::move(server);
+  auto started = Server::Start(server, {&service_});
+  CAPSTAN_CHECK(started.ok());
+  server_ = *std::move(started);
   saver_.emplace(*shard_, ps::Outside{.background = gentle_threads_});
   loader_.emplace(*shard_, ps::Outside{.background = threads_});
   served_.emplace(ps::ServedShard{*shard_, *saver_, *loader_});
@@ -96,10 +96,12 @@ v1::ShardInfo LocalShards::InfoOf(int index, int port) {
   return info;
 }
 
-LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port) : job_(job) {
+LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port, ServerOptions server)
+    : job_(job) {
   for (int i = 0; i < count; ++i) {
     const int port = first_port == 0 ? 0 : first_port + i;
-    shards_.push_back(std::make_unique<LocalShard>(job, i, absl::StrCat("127.0.0.1:", port)));
+    server.listen = absl::StrCat("127.0.0.1:", port);
+    shards_.push_back(std::make_unique<LocalShard>(job, i, server));
   }
   view_.set_timeline(1);
   view_.mutable_epoch()->set_term(1);

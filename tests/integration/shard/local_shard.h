@@ -30,7 +30,7 @@ v1::JobSpec SmallJob(uint32_t dim, uint32_t dense_width);
 // One shard of a job. *Thread-safe*.
 class LocalShard {
  public:
-  LocalShard(const v1::JobSpec& job, int index, const std::string& listen = "127.0.0.1:0");
+  LocalShard(const v1::JobSpec& job, int index, const ServerOptions& server);
   ~LocalShard();
 
   int port() const { return server_->port(); }
@@ -60,8 +60,9 @@ class LocalShard {
 // Some shards and the view that names them.
 class LocalShards {
  public:
-  // `first_port`: of the first shard, the others follow; 0: any free ones.
-  LocalShards(const v1::JobSpec& job, int count, int first_port = 0);
+  // `first_port`: of the first shard, the others follow; 0: any free ones. `server`: of all, but
+  // for the address.
+  LocalShards(const v1::JobSpec& job, int count, int first_port = 0, ServerOptions server = {});
 
   // What a view says of a shard that listens on this port.
   static v1::ShardInfo InfoOf(int index, int port);

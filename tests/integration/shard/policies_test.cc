@@ -90,7 +90,7 @@ TEST(PoliciesTest, TheLearningRateFollowsTheProgressThatPushesTell) {
   const auto push = [&](uint64_t progress) {
     ASSERT_TRUE(trainer
                     .Push({.stream = StreamPush{StreamId::Session(1), seq++, {1, 1}, 0},
-                           .progress_examples = progress},
+                           .progress = {.examples = progress}},
                           /*gradient=*/-1)
                     .status.ok());
     ASSERT_TRUE(trainer.Pull().status.ok());

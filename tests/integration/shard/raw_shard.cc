@@ -28,8 +28,8 @@ std::string Packed(const std::vector<float>& floats) {
   return {reinterpret_cast<const char*>(floats.data()), floats.size() * sizeof(float)};
 }
 
-RawShardTest::RawShardTest()
-    : shards_(SmallJob(kColumns, kColumns), 1),
+RawShardTest::RawShardTest(int shards)
+    : shards_(SmallJob(kColumns, kColumns), shards),
       client_(shards_.job(), shards_.view(), 0, kRows),
       channel_(NewChannel(shards_.view().shards(0).address(), Role::kPs)) {}
 

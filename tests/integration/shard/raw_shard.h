@@ -19,13 +19,14 @@ namespace capstan {
 std::string Packed(const std::vector<uint64_t>& keys);
 std::string Packed(const std::vector<float>& floats);
 
-// One shard of SmallJob(kColumns, kColumns) and an honest client beside the raw requests.
+// Shards of SmallJob(kColumns, kColumns) and an honest client beside the raw requests, which go to
+// the first one.
 class RawShardTest : public testing::Test {
  protected:
   static constexpr uint32_t kColumns = 64;
   static constexpr uint32_t kRows = 50;
 
-  RawShardTest();
+  explicit RawShardTest(int shards = 1);
 
   // A push and a pull of row 3 that are answered OK as they are.
   v1::PushRequest GoodPush() const;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <thread>
@@ -19,12 +20,14 @@
 namespace capstan {
 namespace {
 
+using ps::ByteBudget;
 using testing::Each;
+using testing::HasSubstr;
 
 constexpr ShardIndex kKeeper{0};
 
-v1::JobSpec SyncJob(uint32_t lanes, uint32_t backup_workers = 0) {
-  v1::JobSpec job = SmallJob(/*dim=*/2, /*dense_width=*/10);
+v1::JobSpec SyncJob(uint32_t lanes, uint32_t backup_workers = 0, uint32_t dense_width = 10) {
+  v1::JobSpec job = SmallJob(/*dim=*/2, dense_width);
   for (v1::UpdatePolicy* policy : {job.mutable_dense_update(), job.mutable_sparse_update()}) {
     policy->set_kind(v1::POLICY_KIND_SYNC);
     policy->set_lanes(lanes);
@@ -203,6 +206,55 @@ TEST(RoundsTest, TheOldHolderOfALaneIsFencedOff) {
   ASSERT_EQ(present.Open().round(), 2u);
   ASSERT_TRUE(present.Pull().status.ok());
   EXPECT_THAT(present.rows(), Each(1));
+}
+
+constexpr uint32_t kFourMebibytes = 1 << 20;  // Of floats.
+
+// What waits for the end of a round must not count against what gRPC may use for messages: above
+// that it would take no further one, and the round would never end.
+TEST(RoundsTest, ARoundMayHoldMoreThanTheTransportMay) {
+  constexpr int kLanes = 16;
+  LocalShards shards(SyncJob(kLanes, /*backup_workers=*/0, kFourMebibytes), /*count=*/1,
+                     /*first_port=*/0, {.max_buffer_bytes = 16 << 20});
+  std::deque<Holder> holders;
+  for (int lane = 0; lane < kLanes; ++lane) holders.emplace_back(shards, lane);
+  for (Holder& holder : holders) holder.Train(/*gradient=*/-1, /*examples=*/1);
+  EXPECT_GT(shards.at(0).shard().waiting_gradients().held(), kLanes * (size_t{4} << 20));
+  ASSERT_EQ(holders[0].Open().round(), 2u);
+  ASSERT_TRUE(holders[0].Pull().status.ok());
+  EXPECT_THAT(holders[0].dense(), Each(1));
+  EXPECT_EQ(shards.at(0).shard().waiting_gradients().held(), 0u);
+}
+
+TEST(RoundsTest, AGradientForWhichThereIsNoRoomIsRefusedAndTakenLater) {
+  LocalShards shards(SyncJob(/*lanes=*/2, /*backup_workers=*/0, kFourMebibytes), /*count=*/1);
+  ByteBudget& waiting = shards.at(0).shard().waiting_gradients();
+  waiting.SetLimit(6 << 20);
+  Holder first(shards, 0), second(shards, 1);
+  first.Train(/*gradient=*/-1, /*examples=*/1);
+  ASSERT_EQ(second.Open().round(), 1u);
+  const PushOutcome refused = second.Stage(/*gradient=*/-1, /*examples=*/1);
+  EXPECT_EQ(refused.status.code(), absl::StatusCode::kResourceExhausted) << refused.status;
+  EXPECT_THAT(shards.at(0).Metrics(),
+              HasSubstr("capstan_gradients_rejected_total{reason=\"memory\"}"));
+  waiting.SetLimit(16 << 20);
+  ASSERT_TRUE(second.Stage(/*gradient=*/-1, /*examples=*/1).status.ok());
+  EXPECT_EQ(second.Report(), v1::ReportLaneReply::ANSWER_COUNTED);
+}
+
+TEST(RoundsTest, WhoLeavesInTheMiddleOfARoundIsCountedOnceAndItsHeirGoesOnBehindIt) {
+  LocalShards shards(SyncJob(/*lanes=*/2), 2);
+  Holder leaves(shards, 0, /*generation=*/1), heir(shards, 0, /*generation=*/2), other(shards, 1);
+  leaves.Train(/*gradient=*/-1, /*examples=*/1);
+  v1::OpenRoundReply told = heir.Open();
+  EXPECT_EQ(told.answer(), v1::OpenRoundReply::ANSWER_WAIT) << "its lane is in";
+  other.Train(/*gradient=*/-3, /*examples=*/1);
+  told = heir.Open();
+  EXPECT_EQ(told.answer(), v1::OpenRoundReply::ANSWER_OPEN);
+  EXPECT_EQ(told.round(), 2u);
+  EXPECT_EQ(told.cursor(), 1u) << "the batch of round 1 is done";
+  ASSERT_TRUE(heir.Pull().status.ok());
+  EXPECT_THAT(heir.rows(), Each(2));
 }
 
 TEST(RoundsTest, WhileTheyAreHeldNoRoundOpens) {

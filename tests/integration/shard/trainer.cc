@@ -3,11 +3,15 @@
 #include <array>
 
 #include "capstan/base/check.h"
+#include "capstan/consistency/staleness.h"
 
 namespace capstan {
 
 Trainer::Trainer(LocalShards& shards, PsClientOptions options)
-    : map(*ParameterMap::Create(shards.job())), client(loop, map, options), plan(map) {
+    : map(*ParameterMap::Create(shards.job())),
+      client(loop, map, options),
+      plan(map),
+      rows_judged(CountsRowUpdates(shards.job().sparse_update())) {
   CAPSTAN_CHECK(client.SetView(shards.view()));
   versions.resize(map.partition_count());
 }
@@ -24,8 +28,13 @@ void Trainer::Plan(const std::vector<uint64_t>& use) {
 
 PullOutcome Trainer::Pull(const PullOptions& options) {
   const std::array<float*, 1> matrices = {rows.data()};
+  row_versions.resize(rows_judged ? keys.size() : 0);
+  const std::array<uint32_t*, 1> of_rows = {row_versions.data()};
   return client.PullAll(plan, options,
-                        {.rows = matrices, .dense = dense.data(), .versions = &versions});
+                        {.rows = matrices,
+                         .dense = dense.data(),
+                         .versions = &versions,
+                         .row_versions = absl::MakeConstSpan(of_rows.data(), rows_judged ? 1 : 0)});
 }
 
 PushOutcome Trainer::Push(uint64_t seq, float gradient) {
@@ -36,6 +45,8 @@ PushOutcome Trainer::Push(const PushOptions& options, float gradient) {
   const std::vector<float> g(rows.size(), gradient), d(dense.size(), gradient);
   const std::array<const float*, 1> matrices = {g.data()}, pulled = {rows.data()};
   PushSource source = {.rows = matrices, .dense = d.data(), .versions = &versions};
+  const std::array<const uint32_t*, 1> of_rows = {row_versions.data()};
+  if (!row_versions.empty()) source.row_versions = of_rows;
   if (send_pulled) {
     source.pulled_rows = pulled;
     source.pulled_dense = dense.data();

@@ -28,11 +28,13 @@ struct Trainer {
   ParameterMap map;
   PsClient client;
   RequestPlan plan;
+  const bool rows_judged;
   std::vector<uint64_t> keys;
   std::vector<float> rows;   // As pulled; -1 before.
   std::vector<float> dense;  // Likewise.
   PartitionVersions versions;
-  bool send_pulled = false;  // The weights go with every push, as `compensate` wants it.
+  std::vector<uint32_t> row_versions;  // Where the job's rows have versions.
+  bool send_pulled = false;            // The weights go with every push, as `compensate` wants it.
 };
 
 }  // namespace capstan

@@ -22,12 +22,17 @@ enum class Lie {
   kNewStreams,       // Each push is of a stream of its own: nothing is recognised.
   kForgetfulWorker,  // A batch counts as acknowledged when it is sent.
   kEagerClock,       // ssp: a push tells one step more than it finishes.
+  kClockInAllCalls,  // ssp: so does every call of a push, though others are still on their way.
   kNoWait,           // ssp: no pull waits.
   kTornSet,          // Shard 1 hears of one lane less.
   kWrongRound,       // A pull reads whatever round there is.
   kNoCommit,         // The last round is brought to nobody.
   kNoFlush,          // Queues are not flushed.
   kLoseTask,         // A lease that was lost counts as done.
+  kDealtAnew,        // A lease that begins within a task deals its pieces anew.
+  kNoRowVersions,    // No row's version is given back: rows are judged by their partition.
+  kSilentFailure,    // A worker that cannot read what it shall evaluate does not say so.
+  kLoseBadRecords,   // A lease that begins within a task tells of none before it.
   kHastyView,        // Everybody hears of a timeline that is only on its way to the store.
   kHastyClose,       // Of a task's end likewise.
   kForgetNewest,     // A chief does not know the last checkpoint of the one before.
@@ -35,8 +40,10 @@ enum class Lie {
   kForgetfulStore,   // The store forgets a partition now and then.
   kNotTold,          // A shard that returns alone is not told what has happened meanwhile.
   kSilentLoss,       // It does not tell what it has lost.
+  kSilentStall,      // A worker whose data do not come does not say so.
   kEmptyNewShard,    // A shard that is new to the job begins with nothing.
   kFalseAlarm,       // A shard takes a sound checkpoint for damaged.
+  kBelieved,  // Chief and shards believe whatever a worker says of leases: nothing is sealed.
 };
 
 class Cast {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/consistency/generation.h"
+#include "tests/simulation/sim/messages.h"
 
 namespace capstan::sim {
 namespace {
@@ -19,11 +20,24 @@ bool IsSettled(v1::Fate fate) {
          fate == v1::FATE_SETTLED;
 }
 
+v1::StaleGradients StaleDense(const Job& job) {
+  return job.spec().dense_update().stale_gradients();
+}
+
 // A weight that belongs to one batch stands at 1 once the batch has been applied; under aggregation
-// at its share of the mean: a third, and at a flush a half or all.
-bool StandsForAtMostOne(float value, bool aggregates) {
+// at its share of the mean: a third, and at a flush a half or all. Elements of tensors, which are
+// judged by their partition, may have been scaled; rows never, for nobody else touches them.
+bool StandsForAtMostOne(const Job& job, const Cell& cell, float value) {
   if (value == 0 || value == 1) return true;
-  return aggregates && (value == 0.5F || std::abs(value - 1.0F / 3) < 1e-6F);
+  if (cell.first >= kDenseKey && StaleDense(job) == v1::STALE_GRADIENTS_SCALE) {
+    return value > 0 && value < 1;
+  }
+  return job.aggregates() && (value == 0.5F || std::abs(value - 1.0F / 3) < 1e-6F);
+}
+
+// What is too stale may be left out of tensors.
+bool MayBeMissing(const Job& job, const Cell& cell) {
+  return cell.first >= kDenseKey && StaleDense(job) == v1::STALE_GRADIENTS_DROP;
 }
 
 }  // namespace
@@ -89,18 +103,24 @@ void Checks::OnLeaseOver(MemberId, const v1::Generation& generation) {
 
 // ---- pushes ----
 
-void Checks::OnPushed(const Server& server, const v1::PushRequest& request,
+void Checks::OnPushed(const Server& server, const v1::View& view, const v1::PushRequest& request,
                       const v1::PushReply& reply) {
-  bool settled = true;
+  MemberSteps& steps = members_[{request.header().timeline(), request.header().member()}];
+  const auto step = steps.step_of.find({request.stream().stream(), request.stream().seq()});
+  const bool counts = request.has_stream() && step != steps.step_of.end();
   for (const v1::PartitionFate& fate : reply.partitions()) {
     OnFate(server, fate.partition(), Part::kDense, fate.dense(), request);
     OnFate(server, fate.partition(), Part::kSparse, fate.sparse(), request);
-    settled = settled && IsSettled(fate.dense()) && IsSettled(fate.sparse());
+    const bool settled = IsSettled(fate.dense()) && IsSettled(fate.sparse());
+    if (counts && settled) steps.settled[step->second].insert(fate.partition());
   }
-  if (!settled || !request.has_stream()) return;
-  MemberSteps& steps = members_[{request.header().timeline(), request.header().member()}];
-  const auto step = steps.step_of.find({request.stream().stream(), request.stream().seq()});
-  if (step != steps.step_of.end()) steps.carried_out[server.shard].insert(step->second);
+  if (!counts) return;
+  const std::set<uint32_t> all =
+      PartitionsOf(cast_.job(), steps.batch_of[step->second], view, server.shard);
+  const std::set<uint32_t>& settled = steps.settled[step->second];
+  if (std::includes(settled.begin(), settled.end(), all.begin(), all.end())) {
+    steps.carried_out[server.shard].insert(step->second);
+  }
 }
 
 void Checks::OnFate(const Server& server, uint32_t partition, Part part, v1::Fate fate,
@@ -135,11 +155,12 @@ void Checks::OnFate(const Server& server, uint32_t partition, Part part, v1::Fat
 // ---- the bound of ssp ----
 
 void Checks::OnPullSent(MemberId member, const v1::Generation& generation,
-                        const v1::PullRequest& request, const BatchName& batch) {
+                        const v1::PullRequest& request, const NamedBatch& batch) {
   if (!cast_.job().ssp() || cast_.job().sync() || request.evaluation()) return;
   MemberSteps& steps = members_[{request.header().timeline(), Raw(member)}];
   const uint64_t step = request.header().clock();
-  steps.step_of[{StreamId::Task(batch.epoch, batch.task).value, batch.seq}] = step;
+  steps.step_of[{StreamId::Task(batch.name.epoch, batch.name.task).value, batch.name.seq}] = step;
+  steps.batch_of[step] = batch;
   steps.begun[step] = GenerationFromProto(generation);
 }
 
@@ -193,18 +214,18 @@ void Checks::OnPulled(const v1::Lease& lease, const v1::PullRequest& request, co
 // ---- the oracle ----
 
 void Checks::OnCells(const Cells& cells, bool at_end) {
-  const bool aggregates = cast_.job().aggregates();
-  for (const BatchName& batch : cast_.job().AllBatches()) {
+  for (const NamedBatch& batch : cast_.job().AllBatches()) {
     for (const Cell& cell : cast_.job().CountersOf(batch)) {
       const auto value = cells.find(cell);
       if (value == cells.end()) continue;
-      if (!StandsForAtMostOne(value->second, aggregates)) {
-        return Violate(absl::StrCat("NoDuplicate: batch ", batch.epoch, ".", batch.task, ".",
-                                    batch.seq, " stands at ", value->second, " in ", cell.first));
+      if (!StandsForAtMostOne(cast_.job(), cell, value->second)) {
+        return Violate(absl::StrCat("NoDuplicate: batch ", batch.name.epoch, ".", batch.name.task,
+                                    ".", batch.name.seq, " stands at ", value->second, " in ",
+                                    cell.first));
       }
-      if (at_end && value->second == 0) {
-        return Violate(absl::StrCat("EndExact: batch ", batch.epoch, ".", batch.task, ".",
-                                    batch.seq, " is missing in ", cell.first));
+      if (at_end && value->second == 0 && !MayBeMissing(cast_.job(), cell)) {
+        return Violate(absl::StrCat("EndExact: batch ", batch.name.epoch, ".", batch.name.task, ".",
+                                    batch.name.seq, " is missing in ", cell.first));
       }
     }
   }
@@ -225,11 +246,11 @@ void Checks::OnCells(const Cells& cells, bool at_end) {
 void Checks::OnEndOfPartial(const Cells& cells, uint64_t told_lost) {
   OnCells(cells, /*at_end=*/false);
   uint64_t missing = 0;
-  for (const BatchName& batch : cast_.job().AllBatches()) {
+  for (const NamedBatch& batch : cast_.job().AllBatches()) {
     std::set<std::pair<uint32_t, bool>> parts;  // Partition, whether it is the dense one.
     for (const Cell& cell : cast_.job().CountersOf(batch)) {
       const auto value = cells.find(cell);
-      if (value != cells.end() && value->second == 0) {
+      if (value != cells.end() && value->second == 0 && !MayBeMissing(cast_.job(), cell)) {
         parts.emplace(cast_.job().PartitionOf(cell), cell.first >= kDenseKey);
       }
     }

@@ -48,11 +48,12 @@ class Checks {
     uint64_t incarnation = 0;
     friend auto operator<=>(const Server&, const Server&) = default;
   };
-  void OnPushed(const Server& server, const v1::PushRequest& request, const v1::PushReply& reply);
+  void OnPushed(const Server& server, const v1::View& view, const v1::PushRequest& request,
+                const v1::PushReply& reply);
 
   // BoundHolds (ssp), by what the members have really finished.
   void OnPullSent(MemberId member, const v1::Generation& generation, const v1::PullRequest& request,
-                  const BatchName& batch);
+                  const NamedBatch& batch);
   // The member is at this step: there are none before it that are not over.
   void OnClockTold(MemberId member, const v1::RequestHeader& header);
   void OnPullServed(uint32_t shard, const v1::View& view, const v1::PullRequest& request);
@@ -91,6 +92,8 @@ class Checks {
     std::map<StreamSeq, uint64_t> step_of;
     std::map<uint64_t, Generation> begun;
     uint64_t told = 0;
+    std::map<uint64_t, NamedBatch> batch_of;             // By step.
+    std::map<uint64_t, std::set<uint32_t>> settled;      // Partitions, by step.
     std::map<uint32_t, std::set<uint64_t>> carried_out;  // By shard.
   };
   bool IsOver(const MemberSteps& steps, uint32_t shard, uint64_t step) const;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/data/task_mix.h"
 #include "chief/job_claim.h"
 #include "tests/simulation/sim/checks.h"
 
@@ -11,6 +12,12 @@ namespace {
 
 constexpr absl::Duration kTick = absl::Milliseconds(100);
 constexpr absl::Duration kWatchTimeout = absl::Seconds(5);
+
+// Without seals the rule that such a lie takes away is the only one that stands against it.
+std::string SealKey(Lie lie, uint64_t run_id) {
+  if (lie == Lie::kNewStreams || lie == Lie::kTornSet || lie == Lie::kBelieved) return "";
+  return absl::StrCat("the key of ", run_id);
+}
 
 }  // namespace
 
@@ -52,9 +59,11 @@ void ChiefProcess::Begin(uint64_t term, chief::JobHistory history) {
   if (cast_.lie() == Lie::kForgetNewest && !history.checkpoints.empty()) {
     history.checkpoints.pop_back();
   }
-  machine_.emplace(
-      chief::ChiefOptions{.term = term, .run_id = setup_.run_id, .shards = setup_.shards},
-      cast_.job().plan(), Now(), std::move(history));
+  machine_.emplace(chief::ChiefOptions{.term = term,
+                                       .run_id = setup_.run_id,
+                                       .seal_key = SealKey(cast_.lie(), setup_.run_id),
+                                       .shards = setup_.shards},
+                   cast_.job().plan(), Now(), std::move(history));
   Tick();
 }
 
@@ -92,8 +101,18 @@ v1::ShardHeartbeatReply ChiefProcess::ShardHeartbeat(const v1::ShardHeartbeatReq
 
 v1::WorkerHeartbeatReply ChiefProcess::WorkerHeartbeat(const v1::WorkerHeartbeatRequest& request) {
   v1::WorkerHeartbeatReply reply = machine_->WorkerHeartbeat(request, Now());
+  if (cast_.lie() == Lie::kDealtAnew) {
+    for (v1::Lease& lease : *reply.mutable_leases()) DealAnew(lease);
+  }
   Perform();
   return reply;
+}
+
+void ChiefProcess::DealAnew(v1::Lease& lease) const {
+  if (lease.first_batch() == 0 || lease.kind() != v1::LEASE_KIND_TASK) return;
+  const chief::JobPlan& plan = cast_.job().plan();
+  const TaskMix other(plan.train, plan.spec.data(), plan.spec.seed() + 1);
+  *lease.mutable_task() = other.TaskAt(lease.data_epoch(), lease.task().index());
 }
 
 void ChiefProcess::TakeCheckpoint() {

@@ -75,6 +75,7 @@ class ChiefProcess {
   template <typename Work, typename Report>
   void Commit(Work work, Report report);
   void CommitNext();
+  void DealAnew(v1::Lease& lease) const;
   v1::LoadPartitionsRequest Distorted(v1::LoadPartitionsRequest load, uint32_t shard) const;
   void SendView(const Watcher& watcher, const v1::View& view);
   absl::Time Now() const { return cast_.schedule().Now(); }

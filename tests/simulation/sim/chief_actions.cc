@@ -170,7 +170,10 @@ void ChiefProcess::Do(const chief::ReadManifest& action) {
 
 void ChiefProcess::Do(const chief::DeleteCheckpoints& action) {
   cast_.checks().durable().OnDeleteOrdered(action.ids);
-  deletes_.push_back(threads_.Begin([this, ids = action.ids] { (void)store_->Delete(ids); }));
+  deletes_.push_back(threads_.Begin([this, action] {
+    (void)store_->Delete(action.ids);
+    (void)store_->DeleteUncompleted(action.uncertain);
+  }));
 }
 
 void ChiefProcess::Do(const chief::LogEvent& action) {

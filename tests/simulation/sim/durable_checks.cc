@@ -130,11 +130,15 @@ void DurableChecks::OnClaim(uint64_t term, const std::vector<std::string>& ids) 
   if (term < ruling_term_) return;  // Another one has come while this one took stock.
   if (term == ruling_term_) violate_(absl::StrCat("TermsRise: term ", term, " is claimed twice"));
   ruling_term_ = term;
-  for (const std::string& id : ids) CheckWhole(id);
+  for (const std::string& id : ids) {
+    // What the chief before is about to delete there are newer ones for.
+    if (!deleted_.contains(id)) CheckWhole(id);
+  }
 }
 
 void DurableChecks::OnCheckpoint(uint64_t term, const std::string& id) {
-  if (term != ruling_term_) return;
+  // Once its successor has claimed the job, and perhaps taken stock, nobody counts on it.
+  if (term != ruling_term_ || term < state_.term()) return;
   counted_on_.insert(id);
   CheckWhole(id);
 }
@@ -143,6 +147,7 @@ void DurableChecks::OnDeleteOrdered(const std::vector<std::string>& ids) {
   for (const std::string& id : ids) {
     cast_.schedule().Note("chief: deletes ", id);
     counted_on_.erase(id);
+    deleted_.insert(id);
   }
 }
 

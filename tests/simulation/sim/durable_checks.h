@@ -65,6 +65,7 @@ class DurableChecks {
   // Empty: everything that the manifest names is there.
   std::string Missing(const std::string& id) const;
 
+  std::set<std::string> deleted_;  // Ids of those that a chief has ordered to be.
   Cast& cast_;
   const Violate violate_;
   uint64_t ruling_term_ = 0;

@@ -1,5 +1,4 @@
-// The batches of one lease, as worker/batch_feed hands them out; nothing is read, for the job knows
-// them all.
+// The batches of one lease, as worker/batch_feed hands them out, read from its tasks.
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_FEED_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_FEED_H_
 
@@ -24,7 +23,7 @@ class Feed final : public worker::TasksRead {
   struct Item {
     bool end = false;
     uint64_t batches = 0;  // With end: of the task, or the lane.
-    BatchName batch;
+    NamedBatch batch;
   };
   // Batch `number`. Nothing: its task is not known yet.
   std::optional<Item> At(uint64_t number);
@@ -32,19 +31,18 @@ class Feed final : public worker::TasksRead {
   std::vector<v1::LaneTaskDone> TakeDone(uint64_t cursor) override;
   bool HasDone(uint64_t cursor) const override;
   uint64_t tasks_known() const override { return next_ordinal_; }
-  uint64_t ExamplesOfTasks() const override;
+  FedTask OnlyTask() const override;
   bool complete() const { return complete_; }
 
  private:
   struct Task {
     uint64_t ordinal = 0;
-    uint32_t epoch = 0;
-    uint32_t index = 0;
-    uint64_t batches = 0;
+    TaskContent content;
   };
-  void Append(uint64_t ordinal, uint32_t epoch, uint32_t index);
+  void Append(uint64_t ordinal, uint32_t epoch, const v1::Task& task);
 
   const Job& job_;
+  const bool evaluation_;
   std::vector<Task> tasks_;
   bool complete_ = false;
   std::optional<uint64_t> base_;  // Number of the first batch.

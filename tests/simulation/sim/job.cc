@@ -2,9 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "capstan/base/check.h"
 #include "capstan/base/hash.h"
+#include "capstan/base/ids.h"
+#include "capstan/consistency/staleness.h"
+#include "capstan/data/task_reader.h"
 #include "capstan/placement/placement.h"
+#include "chief/work.h"
 
 namespace capstan::sim {
 namespace {
@@ -12,32 +18,12 @@ namespace {
 constexpr uint64_t kTableSeed = 5;
 constexpr uint64_t kSharedKeys = 6;
 constexpr uint32_t kTensors = 2;
-constexpr uint64_t kOwnKeys = 3;  // Rows that belong to one batch.
+constexpr uint64_t kFirstOwnKey = 1000;  // Of rows that belong to one record.
 constexpr float kQuantum = 1024;
 
 void SetSgd(v1::OptimizerSpec& optimizer) {
   optimizer.set_kind(v1::OPTIMIZER_KIND_SGD);
   optimizer.set_learning_rate(1);
-}
-
-void AddParameters(uint64_t batches, v1::JobSpec& spec) {
-  v1::TableSpec& table = *spec.add_tables();
-  table.set_id(Job::kTable);
-  table.set_name("features");
-  table.set_dim(Job::kDim);
-  table.set_seed(kTableSeed);
-  SetSgd(*table.mutable_optimizer());
-  v1::TableSegment& segment = *table.add_segments();
-  segment.set_name("all");
-  segment.set_width(Job::kDim);
-  segment.set_learning_rate_scale(1);
-  for (uint32_t i = 0; i < kTensors; ++i) {
-    v1::TensorSpec& tensor = *spec.add_tensors();
-    tensor.set_id(i);
-    tensor.set_name(i == 0 ? "w" : "b");
-    tensor.add_shape(static_cast<uint32_t>(batches + 1));  // The last element is shared.
-    SetSgd(*tensor.mutable_optimizer());
-  }
 }
 
 void SetPolicy(const JobOptions& options, v1::UpdatePolicy& policy, bool dense) {
@@ -57,18 +43,7 @@ void SetPolicy(const JobOptions& options, v1::UpdatePolicy& policy, bool dense) 
   } else if (options.policy == Policy::kAggregate) {
     policy.set_aggregate(3);
   }
-}
-
-std::vector<v1::Task> Tasks(const std::string& file, uint32_t count, const Job& job) {
-  std::vector<v1::Task> tasks;
-  for (uint32_t i = 0; i < count; ++i) {
-    v1::Task& task = tasks.emplace_back();
-    task.set_index(i);
-    task.set_file(file);
-    task.set_by_records(true);
-    task.set_expected_records(job.BatchesOf(i) * Job::kExamples);
-  }
-  return tasks;
+  if (!sync) policy.set_stale_gradients(options.stale);
 }
 
 }  // namespace
@@ -79,22 +54,34 @@ std::string NameOf(Policy policy) {
   return kNames[static_cast<size_t>(policy)];
 }
 
-Job::Job(const JobOptions& options) : options_(options), layout_(*DenseLayout::Create({}, 1)) {
-  for (uint32_t task = 0; task < options.tasks; ++task) epoch_batches_ += BatchesOf(task);
-  total_batches_ = epoch_batches_ * options.epochs;
+Job::Job(const JobOptions& options)
+    : options_(options),
+      file_({.ranges = options.tasks, .batch_size = kExamples, .bad_lines = options.bad_lines}),
+      layout_(*DenseLayout::Create({}, 1)) {
   v1::JobSpec& spec = plan_.spec;
   spec.set_job("simulated");
   spec.set_seed(1);
   spec.set_partition_count(options.partitions);
   spec.mutable_model()->set_loss(v1::LOSS_LOGISTIC);
+  spec.mutable_data()->set_format(v1::DATA_FORMAT_LIBSVM);
+  spec.mutable_data()->set_max_bad_records(bad_records());
+  if (options.pieces > 1) {
+    spec.mutable_data()->set_shuffle(true);
+    spec.mutable_data()->set_pieces(options.pieces);
+  }
   spec.mutable_train()->set_batch_size(kExamples);
   spec.mutable_train()->set_epochs(options.epochs);
   spec.mutable_train()->set_compute_threads(1);
   spec.mutable_train()->set_sum_loss(true);
   spec.mutable_train()->set_push_window(3);
   spec.mutable_train()->set_prefetch_batches(1);
+  if (options.early_stop) {
+    spec.mutable_train()->mutable_early_stop()->set_metric("logloss");
+    spec.mutable_train()->mutable_early_stop()->set_patience(10000);
+  }
   spec.mutable_lease()->set_heartbeat_seconds(0.5);
   spec.mutable_lease()->set_worker_lease_seconds(3);
+  spec.mutable_lease()->set_data_stall_seconds(2);
   spec.mutable_checkpoint()->set_uri(options.uri);
   spec.mutable_checkpoint()->set_every_seconds(options.checkpoint_seconds);
   spec.mutable_checkpoint()->set_keep(2);
@@ -102,50 +89,86 @@ Job::Job(const JobOptions& options) : options_(options), layout_(*DenseLayout::C
   spec.set_recovery(options.recovery);
   SetPolicy(options, *spec.mutable_dense_update(), /*dense=*/true);
   SetPolicy(options, *spec.mutable_sparse_update(), /*dense=*/false);
-  AddParameters(total_batches_, spec);
-  plan_.train = Tasks("train.csv", options.tasks, *this);
-  plan_.eval = Tasks("eval.csv", options.eval_tasks, *this);
-  layout_ = *DenseLayout::Create(spec.tensors(), options.partitions);
+  MakePlan();
+  MakeParameters();
 }
 
-uint64_t Job::Number(const BatchName& batch) const {
-  uint64_t number = batch.epoch * epoch_batches_ + batch.seq;
-  for (uint32_t task = 0; task < batch.task; ++task) number += BatchesOf(task);
-  return number;
-}
-
-std::vector<BatchName> Job::AllBatches() const {
-  std::vector<BatchName> batches;
-  for (uint32_t epoch = 0; epoch < options_.epochs; ++epoch) {
-    for (uint32_t task = 0; task < options_.tasks; ++task) {
-      for (uint64_t seq = 0; seq < BatchesOf(task); ++seq) batches.push_back({epoch, task, seq});
+void Job::MakePlan() {
+  plan_.train = file_.Ranges("train.libsvm", options_.tasks);
+  plan_.eval = file_.Ranges("eval.libsvm", options_.eval_tasks);
+  chief::TaskSequence sequence = chief::SequenceOf(plan_);
+  for (uint64_t place = 0; place < sequence.size(); ++place) {
+    const chief::Place at = sequence.At(place);
+    places_.push_back(Read(sequence.task(at), at.epoch, /*evaluation=*/false).batches);
+    for (const NamedBatch& batch : places_.back()) {
+      numbers_[batch.name] = batches_.size();
+      batches_.push_back(batch);
     }
+  }
+}
+
+void Job::MakeParameters() {
+  v1::TableSpec& table = *plan_.spec.add_tables();
+  table.set_id(kTable);
+  table.set_name("features");
+  table.set_dim(kDim);
+  table.set_seed(kTableSeed);
+  SetSgd(*table.mutable_optimizer());
+  v1::TableSegment& segment = *table.add_segments();
+  segment.set_name("all");
+  segment.set_width(kDim);
+  segment.set_learning_rate_scale(1);
+  for (uint32_t i = 0; i < kTensors; ++i) {
+    v1::TensorSpec& tensor = *plan_.spec.add_tensors();
+    tensor.set_id(i);
+    tensor.set_name(i == 0 ? "w" : "b");
+    // The last element is shared.
+    tensor.add_shape(static_cast<uint32_t>(total_batches() + 1));
+    SetSgd(*tensor.mutable_optimizer());
+  }
+  layout_ = *DenseLayout::Create(plan_.spec.tensors(), options_.partitions);
+}
+
+bool Job::judges_rows() const { return CountsRowUpdates(spec().sparse_update()); }
+
+TaskContent Job::Read(const v1::Task& task, uint32_t epoch, bool evaluation) const {
+  TaskReader reader(ReaderOptionsOf(spec()), file_);
+  const auto loaded = reader.Read({.task = task, .data_epoch = epoch, .evaluation = evaluation});
+  CAPSTAN_CHECK(loaded.ok());
+  TaskContent content{.examples = (*loaded)->examples(), .bad_records = (*loaded)->bad_records()};
+  for (uint64_t seq = 0; seq < (*loaded)->batch_count(); ++seq) {
+    Batch read;
+    (*loaded)->ReadBatch(seq, read);
+    content.batches.push_back({{epoch, task.index(), seq}, std::move(read.keys)});
+  }
+  return content;
+}
+
+std::vector<NamedBatch> Job::LaneBatches(uint32_t lane) const {
+  std::vector<NamedBatch> batches;
+  for (size_t place = lane; place < places_.size(); place += options_.lanes) {
+    batches.insert(batches.end(), places_[place].begin(), places_[place].end());
   }
   return batches;
 }
 
-std::vector<BatchName> Job::LaneBatches(uint32_t lane) const {
-  std::vector<BatchName> batches;
-  const uint32_t places = options_.tasks * options_.epochs;
-  for (uint32_t place = lane; place < places; place += options_.lanes) {
-    const uint32_t task = place % options_.tasks;
-    for (uint64_t seq = 0; seq < BatchesOf(task); ++seq) {
-      batches.push_back({place / options_.tasks, task, seq});
-    }
-  }
-  return batches;
-}
-
-std::vector<uint64_t> Job::KeyList(const BatchName& batch) const {
-  const uint64_t number = Number(batch);
+std::vector<uint64_t> Job::OwnKeys(const NamedBatch& batch) const {
   std::vector<uint64_t> keys;
-  for (uint64_t i = 0; i < kOwnKeys; ++i) keys.push_back(1000 + number * kOwnKeys + i);
-  keys.push_back(number % kSharedKeys);
-  keys.push_back((number + 2) % kSharedKeys);
+  for (uint64_t record : batch.records) {
+    keys.push_back(kFirstOwnKey + batch.name.epoch * file_.records() + record);
+  }
   return keys;
 }
 
-std::map<uint32_t, std::vector<uint64_t>> Job::KeysOf(const BatchName& batch) const {
+std::vector<uint64_t> Job::KeyList(const NamedBatch& batch) const {
+  std::vector<uint64_t> keys = OwnKeys(batch);
+  const uint64_t mixed = uint64_t{batch.name.epoch} + 3 * batch.name.task + batch.name.seq;
+  keys.push_back(mixed % kSharedKeys);
+  keys.push_back((mixed + 2) % kSharedKeys);
+  return keys;
+}
+
+std::map<uint32_t, std::vector<uint64_t>> Job::KeysOf(const NamedBatch& batch) const {
   std::map<uint32_t, std::vector<uint64_t>> keys;
   for (uint64_t key : KeyList(batch)) {
     const PartitionIndex partition = PartitionOfKey(key, kTableSeed, options_.partitions);
@@ -166,15 +189,18 @@ uint32_t Job::PartitionOf(const Cell& cell) const {
   return static_cast<uint32_t>(Raw(block->partition));
 }
 
-std::vector<Cell> Job::CountersOf(const BatchName& batch) const {
+// What another plan makes of the data has no name in this one: its records have rows alone.
+std::vector<Cell> Job::CountersOf(const NamedBatch& batch) const {
   std::vector<Cell> cells;
-  const uint64_t number = Number(batch);
-  for (uint64_t i = 0; i < kOwnKeys; ++i) cells.push_back({1000 + number * kOwnKeys + i, 0});
-  for (const Block& block : layout_.blocks()) cells.push_back({ElementOf(block) + number, 0});
+  for (uint64_t key : OwnKeys(batch)) cells.push_back({key, 0});
+  const auto number = numbers_.find(batch.name);
+  if (number == numbers_.end()) return cells;
+  for (const Block& block : layout_.blocks())
+    cells.push_back({ElementOf(block) + number->second, 0});
   return cells;
 }
 
-Cells Job::Touched(const BatchName& batch) const {
+Cells Job::Touched(const NamedBatch& batch) const {
   Cells cells;
   for (uint64_t key : KeyList(batch)) {
     for (uint32_t column = 0; column < kDim; ++column) cells[{key, column}] = 0;
@@ -185,7 +211,7 @@ Cells Job::Touched(const BatchName& batch) const {
   return cells;
 }
 
-Cells Job::Gradient(const BatchName& batch, const Cells& pulled) const {
+Cells Job::Gradient(const NamedBatch& batch, const Cells& pulled) const {
   double mood = 0;  // Of all that was pulled.
   for (const auto& [cell, value] : pulled) {
     mood += Unit(Draw(cell.first, cell.second, 0)) * static_cast<double>(value);
@@ -193,9 +219,9 @@ Cells Job::Gradient(const BatchName& batch, const Cells& pulled) const {
   Cells gradient;
   for (const auto& [cell, value] : pulled) gradient[cell] = 0;
   for (const Cell& cell : CountersOf(batch)) gradient[cell] = -1;
-  const uint64_t number = Number(batch);
+  const uint64_t stream = StreamId::Task(batch.name.epoch, batch.name.task).value;
   const auto shared = [&](uint64_t of) {
-    const double whole = mood * 7.31 + Unit(Draw(number, of, 1));
+    const double whole = mood * 7.31 + Unit(Draw(stream, of, 1 + batch.name.seq));
     return static_cast<float>(std::floor((whole - std::floor(whole)) * kQuantum)) / kQuantum - 0.5F;
   };
   for (uint64_t key : KeyList(batch)) gradient[{key, 1}] = shared(key);

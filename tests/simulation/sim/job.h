@@ -1,10 +1,14 @@
 // The job that is simulated: small, and such that its parameters tell what has become of every
 // batch.
 //
-// Each weight that belongs to one batch alone has SGD with rate 1 and gets the gradient -1 from it:
-// it ends at the number of times that the batch was applied. Besides there are weights that all
-// batches share, whose gradients depend on what was pulled: they tell, bit by bit, which gradients
-// came when. Gradients are multiples of 1/1024, so sums of them are exact in any order.
+// Every record has a row for each epoch that belongs to it alone, and every batch an element of
+// each block of tensors: with SGD of rate 1 and the gradient -1 they end at the number of times
+// that the record was trained in that epoch, and the batch was applied. Besides there are weights
+// that all batches share, whose gradients depend on what was pulled: they tell, bit by bit, which
+// gradients came when. Gradients are multiples of 1/1024, so sums of them are exact in any order.
+//
+// Which records a batch holds is read from the task of its lease by the real reader. The plan, by
+// which the oracle goes, is what the chief's machine makes of the same ranges.
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_JOB_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_JOB_H_
 
@@ -14,9 +18,11 @@
 #include <utility>
 #include <vector>
 
+#include "capstan/data/bad_records.h"
 #include "capstan/placement/dense_layout.h"
 #include "capstan/v1/job.pb.h"
 #include "chief/chief_options.h"
+#include "tests/simulation/sim/sorted_file.h"
 
 namespace capstan::sim {
 
@@ -39,13 +45,18 @@ struct JobOptions {
   uint32_t partitions = 4;
   uint32_t tasks = 6;
   uint32_t epochs = 1;
+  uint32_t pieces = 1;  // Of a task.
+  bool bad_lines = true;
   uint32_t lanes = 4;
   uint32_t staleness = 1;
   uint32_t eval_tasks = 0;
-  std::string uri;  // Of the checkpoints; empty: none.
+  bool early_stop = false;  // Evaluations choose the result, so training stands still for them.
+  std::string uri;          // Of the checkpoints; empty: none.
   double checkpoint_seconds = 0;
   uint32_t max_deltas = 0;
   v1::Recovery recovery = v1::RECOVERY_ROLLBACK;
+  v1::StaleGradients stale = v1::STALE_GRADIENTS_UNSPECIFIED;
+  bool eval_fails = false;  // The evaluation data cannot always be read.
 };
 
 // Parameters by name: {table row key, column} or {kDenseKey + element, 0}.
@@ -59,6 +70,18 @@ struct BatchName {
   uint32_t task = 0;
   uint64_t seq = 0;
   friend auto operator<=>(const BatchName&, const BatchName&) = default;
+};
+
+struct NamedBatch {
+  BatchName name;
+  std::vector<uint64_t> records;  // By their numbers in the file.
+};
+
+// What a worker finds when it reads a task.
+struct TaskContent {
+  std::vector<NamedBatch> batches;
+  uint64_t examples = 0;
+  BadRecords bad_records{0};
 };
 
 // Immutable.
@@ -79,42 +102,52 @@ class Job {
     return options_.policy == Policy::kSync || options_.policy == Policy::kBackup;
   }
 
-  uint64_t BatchesOf(uint32_t task) const { return 2 + task % 3; }
-  uint64_t total_batches() const { return total_batches_; }
-  uint64_t total_examples() const { return total_batches_ * kExamples; }
-  static constexpr uint32_t kExamples = 4;  // Of every batch.
+  // Rows are judged by their own updates.
+  bool judges_rows() const;
+
+  uint64_t bad_records() const { return file_.bad_records(); }
+  uint64_t total_batches() const { return batches_.size(); }
+  uint64_t total_examples() const { return file_.records() * options_.epochs; }
+  static constexpr uint32_t kExamples = 4;  // Of every batch but the last of a task.
+
+  // Reads a task as the worker does that has a lease on it.
+  TaskContent Read(const v1::Task& task, uint32_t epoch, bool evaluation) const;
 
   // The batches of a lane, in order.
-  std::vector<BatchName> LaneBatches(uint32_t lane) const;
-  std::vector<BatchName> AllBatches() const;
+  std::vector<NamedBatch> LaneBatches(uint32_t lane) const;
+  const std::vector<NamedBatch>& AllBatches() const { return batches_; }
 
   // What a batch touches: rows of the one table, by partition; and every block.
-  std::map<uint32_t, std::vector<uint64_t>> KeysOf(const BatchName& batch) const;
+  std::map<uint32_t, std::vector<uint64_t>> KeysOf(const NamedBatch& batch) const;
   const DenseLayout& layout() const { return layout_; }
   // The first element of a dense block.
   static uint64_t ElementOf(const Block& block) { return kDenseKey + block.flat_offset; }
 
   uint32_t PartitionOf(const Cell& cell) const;
 
-  // The weights that belong to the batch alone.
-  std::vector<Cell> CountersOf(const BatchName& batch) const;
+  // The weights that belong to the batch, or one of its records, alone.
+  std::vector<Cell> CountersOf(const NamedBatch& batch) const;
 
   // The gradient of every cell that the batch touches, given what was pulled of them.
-  Cells Gradient(const BatchName& batch, const Cells& pulled) const;
+  Cells Gradient(const NamedBatch& batch, const Cells& pulled) const;
   // Every cell that the batch reads, with its initial value.
-  Cells Touched(const BatchName& batch) const;
+  Cells Touched(const NamedBatch& batch) const;
 
   static constexpr uint32_t kDim = 2;
   static constexpr uint32_t kTable = 1;
 
  private:
-  uint64_t Number(const BatchName& batch) const;  // Its place among all batches.
-  std::vector<uint64_t> KeyList(const BatchName& batch) const;
+  void MakePlan();
+  void MakeParameters();
+  std::vector<uint64_t> OwnKeys(const NamedBatch& batch) const;
+  std::vector<uint64_t> KeyList(const NamedBatch& batch) const;
 
   JobOptions options_;
+  SortedFile file_;
   chief::JobPlan plan_;
-  uint64_t epoch_batches_ = 0;
-  uint64_t total_batches_ = 0;
+  std::vector<std::vector<NamedBatch>> places_;  // By place in the order of the tasks.
+  std::vector<NamedBatch> batches_;              // Of all of them.
+  std::map<BatchName, uint64_t> numbers_;        // Places in batches_.
   DenseLayout layout_;
 };
 

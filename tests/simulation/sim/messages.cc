@@ -1,7 +1,6 @@
 #include "tests/simulation/sim/messages.h"
 
 #include <cstring>
-#include <set>
 
 #include "capstan/base/check.h"
 #include "capstan/base/wire_version.h"
@@ -27,13 +26,20 @@ uint64_t KeyAt(const std::string& bytes, size_t index) {
   return key;
 }
 
+uint32_t VersionAt(const std::string& bytes, size_t index) {
+  CAPSTAN_CHECK((index + 1) * sizeof(uint32_t) <= bytes.size());
+  uint32_t version;
+  std::memcpy(&version, bytes.data() + index * sizeof(version), sizeof(version));
+  return version;
+}
+
 bool Holds(const v1::View& view, uint32_t shard, uint32_t partition) {
   return partition < static_cast<uint32_t>(view.owners_size()) &&
          view.owners(static_cast<int>(partition)) == shard;
 }
 
 template <typename AddPart>
-void ForEachPart(const Job& job, const BatchName& batch, const v1::View& view, uint32_t shard,
+void ForEachPart(const Job& job, const NamedBatch& batch, const v1::View& view, uint32_t shard,
                  const AddPart& add) {
   const std::map<uint32_t, std::vector<uint64_t>> keys = job.KeysOf(batch);
   for (uint32_t p = 0; p < job.options().partitions; ++p) {
@@ -47,13 +53,21 @@ void ForEachPart(const Job& job, const BatchName& batch, const v1::View& view, u
 
 }  // namespace
 
-std::vector<uint32_t> ShardsOf(const Job& job, const BatchName& batch, const v1::View& view) {
+std::vector<uint32_t> ShardsOf(const Job& job, const NamedBatch& batch, const v1::View& view) {
   std::set<uint32_t> shards;
   for (const v1::ShardInfo& info : view.shards()) {
     ForEachPart(job, batch, view, info.index(),
                 [&](uint32_t, const auto&, const auto&) { shards.insert(info.index()); });
   }
   return {shards.begin(), shards.end()};
+}
+
+std::set<uint32_t> PartitionsOf(const Job& job, const NamedBatch& batch, const v1::View& view,
+                                uint32_t shard) {
+  std::set<uint32_t> partitions;
+  ForEachPart(job, batch, view, shard,
+              [&](uint32_t p, const auto&, const auto&) { partitions.insert(p); });
+  return partitions;
 }
 
 v1::RequestHeader HeaderFor(const v1::View& view, uint32_t shard) {
@@ -67,7 +81,7 @@ v1::RequestHeader HeaderFor(const v1::View& view, uint32_t shard) {
   return header;
 }
 
-void AddPull(const Job& job, const BatchName& batch, const v1::View& view, uint32_t shard,
+void AddPull(const Job& job, const NamedBatch& batch, const v1::View& view, uint32_t shard,
              v1::PullRequest& request) {
   ForEachPart(job, batch, view, shard, [&](uint32_t p, const auto& keys, const auto& blocks) {
     v1::PartitionPull& part = *request.add_partitions();
@@ -99,6 +113,8 @@ void AddGradients(const Job& job, const Step& step, const v1::View& view, uint32
         for (uint32_t c = 0; c < Job::kDim; ++c) {
           Put(step.gradient.at({key, c}), *table.mutable_values());
         }
+        const auto version = step.row_versions.find(key);
+        if (version != step.row_versions.end()) Put(version->second, *table.mutable_updates());
       }
     }
     for (BlockId id : blocks) {
@@ -121,7 +137,9 @@ void TakeValues(const Job& job, const v1::PullRequest& request, const v1::PullRe
     step.versions[asked.partition()] = {got.dense_version(), got.sparse_version()};
     for (int t = 0; t < asked.tables_size(); ++t) {
       const std::string& keys = asked.tables(t).keys();
+      const std::string& updates = got.tables(t).updates();
       for (size_t k = 0; k < keys.size() / sizeof(uint64_t); ++k) {
+        if (!updates.empty()) step.row_versions[KeyAt(keys, k)] = VersionAt(updates, k);
         for (uint32_t c = 0; c < Job::kDim; ++c) {
           step.pulled[{KeyAt(keys, k), c}] = FloatAt(got.tables(t).values(), k * Job::kDim + c);
         }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "capstan/v1/ps.pb.h"
@@ -22,19 +23,24 @@ struct PartVersions {
 
 // A batch on its way through a worker.
 struct Step {
-  BatchName batch;
+  NamedBatch batch;
   Cells pulled;
   std::map<uint32_t, PartVersions> versions;  // By partition, as pulled.
+  std::map<uint64_t, uint32_t> row_versions;  // By key, as pulled; empty where rows have none.
   Cells gradient;                             // Once it is computed.
 };
 
 // The shards that hold something of the batch, ascending.
-std::vector<uint32_t> ShardsOf(const Job& job, const BatchName& batch, const v1::View& view);
+std::vector<uint32_t> ShardsOf(const Job& job, const NamedBatch& batch, const v1::View& view);
+
+// The partitions of that shard that hold something of it.
+std::set<uint32_t> PartitionsOf(const Job& job, const NamedBatch& batch, const v1::View& view,
+                                uint32_t shard);
 
 // Header of a request to a shard, by the view. The wire version is ours.
 v1::RequestHeader HeaderFor(const v1::View& view, uint32_t shard);
 
-void AddPull(const Job& job, const BatchName& batch, const v1::View& view, uint32_t shard,
+void AddPull(const Job& job, const NamedBatch& batch, const v1::View& view, uint32_t shard,
              v1::PullRequest& request);
 void AddGradients(const Job& job, const Step& step, const v1::View& view, uint32_t shard,
                   v1::PushRequest& request);

@@ -29,7 +29,7 @@ constexpr uint64_t kIncarnation = 1;
 
 Cells ReadCells(const Job& job, ps::Shard& shard, const v1::View& view, uint32_t index) {
   Step all;
-  for (const BatchName& batch : job.AllBatches()) {
+  for (const NamedBatch& batch : job.AllBatches()) {
     v1::PullRequest request;
     *request.mutable_header() = HeaderFor(view, index);
     request.mutable_header()->set_timeline(shard.timeline());
@@ -39,7 +39,7 @@ Cells ReadCells(const Job& job, ps::Shard& shard, const v1::View& view, uint32_t
     CAPSTAN_CHECK(query.ok());
     if (!shard.CheckHeader((*query)->head().header()).ok()) return {};
     shard.Pull(*std::move(query), absl::InfiniteFuture(),
-               [&](const absl::StatusOr<grpc::ByteBuffer>& buffer) {
+               [&](const absl::StatusOr<grpc::ByteBuffer>& buffer, absl::Duration) {
                  v1::PullReply reply;
                  if (!buffer.ok() || !reply.ParseFromString(Bytes(*buffer))) return;
                  TakeValues(job, request, reply, all);

@@ -11,6 +11,7 @@ constexpr absl::Duration kShortestAway = absl::Milliseconds(200);
 constexpr absl::Duration kLongestAway = absl::Seconds(5);
 constexpr absl::Duration kLongestCut = absl::Seconds(4);
 constexpr absl::Duration kServersFreeze = absl::Seconds(3);
+constexpr absl::Duration kLongestStall = absl::Seconds(10);
 constexpr absl::Duration kLongestStoreAway = absl::Seconds(12);
 
 // The blows at one world.
@@ -47,6 +48,17 @@ class Blows {
   void Grow() {
     schedule_.Note("another shard");
     world_.Grow();
+  }
+
+  // One worker may never read again, if there are others.
+  void Stall(size_t worker) {
+    if (!network_.IsUp(world_.worker_host(worker))) return;
+    const bool for_ever = worker == 0 && options_.workers > 1;
+    const absl::Duration length =
+        for_ever ? absl::InfiniteDuration() : schedule_.Between(kShortestAway, kLongestStall);
+    schedule_.Note("the data of ", network_.name(world_.worker_host(worker)), " stall for ",
+                   absl::FormatDuration(length));
+    world_.worker(worker)->Stall(length);
   }
 
   void KillAll() {
@@ -93,6 +105,7 @@ void Strike(World& world, const WorldOptions& options) {
   const auto shard = static_cast<uint32_t>(schedule.Below(world.shard_count()));
   // What shards hold of a job that is over is in the store, or nowhere.
   const bool may_lose = !options.job.uri.empty() || !world.JobIsOver();
+  if (troubles.stall_data && schedule.Below(8) == 0) return blows.Stall(worker);
   switch (schedule.Below(troubles.grow ? 14 : 13)) {
     case 0:
       if (troubles.kill_workers) blows.Kill(world.worker_host(worker));

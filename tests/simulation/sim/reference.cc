@@ -11,7 +11,7 @@ Reference::Reference(const Job& job) : job_(&job), sets_(1), states_(1) {
     lanes_.push_back(job.LaneBatches(lane));
   }
   cursors_.resize(lanes_.size(), 0);
-  for (const BatchName& batch : job.AllBatches()) {
+  for (const NamedBatch& batch : job.AllBatches()) {
     for (const auto& [cell, value] : job.Touched(batch)) states_[0][cell] = value;
   }
 }
@@ -72,7 +72,7 @@ std::string Reference::Close(const ClosedSet& set) {
     if (cursors_[index] >= lanes_[index].size()) {
       return absl::StrCat("RoundSize: lane ", index, " is counted without data");
     }
-    const BatchName& batch = lanes_[index][cursors_[index]++];
+    const NamedBatch& batch = lanes_[index][cursors_[index]++];
     Cells pulled = job_->Touched(batch);
     for (auto& [cell, value] : pulled) value = before.at(cell);
     for (const auto& [cell, gradient] : job_->Gradient(batch, pulled)) after[cell] -= gradient;

@@ -34,7 +34,7 @@ class Reference {
   std::string CheckSize(const ClosedSet& set) const;
 
   const Job* job_;
-  std::vector<std::vector<BatchName>> lanes_;
+  std::vector<std::vector<NamedBatch>> lanes_;
   std::vector<uint64_t> cursors_;
   std::vector<ClosedSet> sets_;  // By round; the first is of round 0.
   std::vector<Cells> states_;    // After that round.

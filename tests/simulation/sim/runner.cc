@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/client/chunk_course.h"
 #include "capstan/consistency/closed_set.h"
 #include "capstan/consistency/generation.h"
 #include "capstan/model/metrics.h"
@@ -19,11 +20,14 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(15);
 constexpr absl::Duration kReportTimeout = absl::Seconds(5);
 constexpr absl::Duration kOpenSlack = absl::Seconds(3);
 
+constexpr size_t kChunksInFlight = 2;  // Fewer than a push may have.
+
 constexpr absl::Duration kShortestRead = absl::Microseconds(100);
 constexpr absl::Duration kLongestRead = absl::Milliseconds(20);
 constexpr absl::Duration kShortestStep = absl::Milliseconds(150);
 constexpr absl::Duration kLongestStep = absl::Milliseconds(700);
 constexpr float kExampleLoss = 0.5F;
+constexpr double kUnreadable = 0.3;  // Of reads of an evaluation whose data fail.
 
 void SetLane(const worker::LaneName& lane, v1::LaneStage& stage) {
   stage.set_lane(static_cast<uint32_t>(Raw(lane.lane)));
@@ -32,13 +36,22 @@ void SetLane(const worker::LaneName& lane, v1::LaneStage& stage) {
   ToProto(lane.closed, *stage.mutable_closed());
 }
 
-worker::FateSummary Summarize(const v1::PushReply& reply) {
-  worker::FateSummary fates;
+void Summarize(const v1::PushReply& reply, worker::FateSummary& fates) {
   for (const v1::PartitionFate& fate : reply.partitions()) {
     fates.Count(fate.dense());
     fates.Count(fate.sparse());
   }
-  return fates;
+}
+
+// One for each partition; of nothing one that is empty.
+std::vector<v1::PushRequest> ChunksOf(const v1::PushRequest& whole) {
+  v1::PushRequest head = whole;
+  head.clear_partitions();
+  std::vector<v1::PushRequest> chunks(std::max(1, whole.partitions_size()), head);
+  for (int i = 0; i < whole.partitions_size(); ++i) {
+    *chunks[static_cast<size_t>(i)].add_partitions() = whole.partitions(i);
+  }
+  return chunks;
 }
 
 }  // namespace
@@ -92,7 +105,13 @@ void Runner::ServeReads() {
   const std::optional<Feed::Item> item = feed_.At(reads_.front());
   if (!item) return;
   read_under_way_ = true;
-  const absl::Duration wait = context_.cast.schedule().Between(kShortestRead, kLongestRead);
+  absl::Duration wait = context_.cast.schedule().Between(kShortestRead, kLongestRead);
+  if (context_.data_come > Now()) wait += context_.data_come - Now();
+  if (wait == absl::InfiniteDuration()) return;
+  if (evaluates() && context_.cast.job().options().eval_fails &&
+      context_.cast.schedule().Chance(kUnreadable)) {
+    return FailToRead(wait);
+  }
   Later(wait, [this, item] {
     const uint64_t number = reads_.front();
     reads_.pop_front();
@@ -103,17 +122,27 @@ void Runner::ServeReads() {
       auto step = std::make_shared<Step>();
       step->batch = item->batch;
       steps_[number] = step;
-      Deliver(worker::BatchRead{.batch = number,
-                                .examples = Job::kExamples,
-                                .shards = PlanOf(item->batch),
-                                .stream = StreamId::Task(item->batch.epoch, item->batch.task),
-                                .seq = item->batch.seq});
+      Deliver(
+          worker::BatchRead{.batch = number,
+                            .examples = static_cast<uint32_t>(item->batch.records.size()),
+                            .shards = PlanOf(item->batch),
+                            .stream = StreamId::Task(item->batch.name.epoch, item->batch.name.task),
+                            .seq = item->batch.name.seq});
     }
     ServeReads();
   });
 }
 
-std::vector<ShardIndex> Runner::PlanOf(const BatchName& batch) const {
+void Runner::FailToRead(absl::Duration wait) {
+  Cast& cast = context_.cast;
+  if (cast.lie() == Lie::kSilentFailure) return;
+  Later(wait, [this, bad = cast.schedule().Chance(0.5)] {
+    course_.Fail(absl::DataLossError("eval.libsvm: cannot be read"), bad);
+    context_.wake();
+  });
+}
+
+std::vector<ShardIndex> Runner::PlanOf(const NamedBatch& batch) const {
   std::vector<ShardIndex> shards;
   for (uint32_t shard : ShardsOf(context_.cast.job(), batch, context_.view)) {
     shards.push_back(static_cast<ShardIndex>(shard));
@@ -148,6 +177,7 @@ void Runner::Do(const worker::SendPull& action) {
           context_.cast.checks().OnPulled(lease(), *request, got.pulled);
           for (const auto& [cell, value] : got.pulled) step->pulled[cell] = value;
           for (const auto& [partition, version] : got.versions) step->versions[partition] = version;
+          for (const auto& [key, version] : got.row_versions) step->row_versions[key] = version;
         }
         Deliver(worker::PullDone{action.ticket, reply.status(), {}});
       });
@@ -168,46 +198,98 @@ void Runner::Do(const worker::Compute& action) {
     if (found == steps_.end()) return;
     Step& step = *found->second;
     if (!evaluates()) step.gradient = context_.cast.job().Gradient(step.batch, step.pulled);
-    Deliver(worker::Computed{.batch = number, .loss_sum = kExampleLoss * Job::kExamples});
+    Deliver(
+        worker::Computed{.batch = number, .loss_sum = kExampleLoss * step.batch.records.size()});
   });
 }
 
 // ---- pushing ----
 
+// As capstan/client does it, with a call for each partition.
+struct Runner::Push {
+  Push(worker::Ticket ticket, ShardIndex shard, std::vector<v1::PushRequest> chunks, uint64_t clock)
+      : shard(static_cast<uint32_t>(Raw(shard))),
+        clock(clock),
+        chunks(std::move(chunks)),
+        course(this->chunks.size(), /*tells_clock=*/clock > 0),
+        done{ticket, absl::OkStatus(), {}, {}} {}
+
+  bool Settled() const {
+    const worker::FateSummary& fates = done.fates;
+    return fates.old_generation + fates.not_owner + fates.busy + fates.wrong_round +
+               fates.outside_window ==
+           0;
+  }
+
+  const uint32_t shard;
+  const uint64_t clock;
+  const std::vector<v1::PushRequest> chunks;
+  ChunkCourse course;
+  size_t under_way = 0;
+  worker::PushDone done;  // So far.
+};
+
 void Runner::Do(const worker::SendPush& action) {
   Cast& cast = context_.cast;
   const std::shared_ptr<Step> step = steps_.at(action.batch);
   const auto shard = static_cast<uint32_t>(Raw(action.shard));
-  auto request = std::make_shared<v1::PushRequest>();
-  *request->mutable_header() = HeaderFor(context_.view, shard);
-  request->mutable_header()->set_member(Raw(context_.member));
-  request->mutable_header()->set_clock(action.clock + (cast.lie() == Lie::kEagerClock ? 1 : 0));
-  request->set_examples(Job::kExamples);
+  v1::PushRequest request;
+  *request.mutable_header() = HeaderFor(context_.view, shard);
+  request.mutable_header()->set_member(Raw(context_.member));
+  request.set_examples(static_cast<uint32_t>(step->batch.records.size()));
   if (action.stream) {
-    v1::StreamPush& stream = *request->mutable_stream();
+    v1::StreamPush& stream = *request.mutable_stream();
     stream.set_stream(action.stream->stream.value);
     if (cast.lie() == Lie::kNewStreams) stream.set_stream(cast.NewIncarnation());
     stream.set_seq(action.stream->seq);
     stream.set_low_mark(action.stream->low_mark);
     ToProto(action.stream->generation, *stream.mutable_generation());
   }
-  if (action.stage) SetLane(*action.stage, *request->mutable_stage());
-  if (!action.empty) AddGradients(cast.job(), *step, context_.view, shard, *request);
+  if (action.stage) SetLane(*action.stage, *request.mutable_stage());
+  if (cast.lie() == Lie::kNoRowVersions) step->row_versions.clear();
+  if (!action.empty) AddGradients(cast.job(), *step, context_.view, shard, request);
+  const uint64_t early = action.clock > 0 && cast.lie() == Lie::kEagerClock ? 1 : 0;
+  std::shared_ptr<Push>& push = pushes_[{action.batch, action.shard}];
+  if (push != nullptr) push->course.Stop();
+  push =
+      std::make_shared<Push>(action.ticket, action.shard, ChunksOf(request), action.clock + early);
+  SendChunks(push);
+}
+
+void Runner::SendChunks(const std::shared_ptr<Push>& push) {
+  while (const std::optional<size_t> chunk = push->course.Next(kChunksInFlight)) {
+    ++push->under_way;
+    SendChunk(push, *chunk);
+  }
+  if (push->under_way == 0) Deliver(push->done);
+}
+
+void Runner::SendChunk(const std::shared_ptr<Push>& push, size_t chunk) {
+  Cast& cast = context_.cast;
+  auto request = std::make_shared<v1::PushRequest>(push->chunks[chunk]);
+  const bool tells = push->course.LastTellsClock() || cast.lie() == Lie::kClockInAllCalls;
+  request->mutable_header()->set_clock(tells ? push->clock : 0);
   const std::function<void(absl::StatusOr<v1::PushReply>)> done =
-      Guard([this, action](const absl::StatusOr<v1::PushReply>& reply) {
-        if (context_.cast.lie() == Lie::kForgetfulWorker) {
-          return Deliver(worker::PushDone{action.ticket, absl::OkStatus(), {}, {}});
-        }
-        worker::PushDone event{action.ticket, reply.status(), {}, {}};
+      Guard([this, push](const absl::StatusOr<v1::PushReply>& reply) {
+        worker::PushDone& all = push->done;
+        --push->under_way;
         if (reply.ok()) {
-          event.fates = Summarize(*reply);
-          event.retry_after = absl::Seconds(reply->retry_after_seconds());
+          Summarize(*reply, all.fates);
+          all.retry_after = std::max(all.retry_after, absl::Seconds(reply->retry_after_seconds()));
+        } else {
+          if (all.status.ok()) all.status = reply.status();
+          push->course.Stop();
         }
-        Deliver(event);
+        if (context_.cast.lie() == Lie::kForgetfulWorker) {
+          all.status = absl::OkStatus();
+          all.fates = {};
+        }
+        push->course.Answered(push->Settled());
+        SendChunks(push);
       });
   cast.network().Call<v1::PushReply>(
-      context_.life, cast.shard_host(shard), kCallTimeout,
-      [&cast, shard, request](Done<v1::PushReply> answer, absl::Time) {
+      context_.life, cast.shard_host(push->shard), kCallTimeout,
+      [&cast, shard = push->shard, request](Done<v1::PushReply> answer, absl::Time) {
         if (ShardProcess* process = cast.shard(shard)) answer(process->Push(*request));
       },
       done);
@@ -324,6 +406,8 @@ void Runner::Extend(const v1::Lease& lease) {
 
 v1::LeaseReport Runner::Report() {
   v1::LeaseReport report = course_.Report();
+  const bool rest = lease().first_batch() > 0;
+  if (context_.cast.lie() == Lie::kLoseBadRecords && rest) report.clear_bad_records();
   if (!evaluates() || !report.finished()) return report;
   v1::EvaluationResult& result = *report.mutable_evaluation();
   result.set_examples(2);

@@ -29,7 +29,8 @@ struct RunnerContext {
   const v1::View& view;
   absl::Time& busy_until;  // Of the member's compute thread.
   const double& slowness;
-  std::function<void()> wake;  // Something has changed.
+  const absl::Time& data_come;  // Nothing is read before.
+  std::function<void()> wake;   // Something has changed.
 };
 
 class Runner final : public worker::LeaseWork {
@@ -55,6 +56,9 @@ class Runner final : public worker::LeaseWork {
   void Do(const worker::SendPull& action);
   void Do(const worker::Compute& action);
   void Do(const worker::SendPush& action);
+  struct Push;
+  void SendChunks(const std::shared_ptr<Push>& push);
+  void SendChunk(const std::shared_ptr<Push>& push, size_t chunk);
   void Do(const worker::SendClock& action);
   void Do(const worker::SendOpen& action);
   void Do(const worker::SendReport& action);
@@ -63,12 +67,13 @@ class Runner final : public worker::LeaseWork {
   void Do(const worker::Finished& action);
   void Later(absl::Duration wait, std::function<void()> event);
   void ServeReads();
+  void FailToRead(absl::Duration wait);
   void EndIfRead();
   uint32_t keeper() const { return context_.view.owners(0); }
   const v1::Lease& lease() const { return course_.lease(); }
   void Handle(const worker::Event& event);
   bool evaluates() const { return lease().kind() == v1::LEASE_KIND_EVALUATION; }
-  std::vector<ShardIndex> PlanOf(const BatchName& batch) const;
+  std::vector<ShardIndex> PlanOf(const NamedBatch& batch) const;
   template <typename Callback>
   auto Guard(Callback callback);
   absl::Time Now() const { return context_.cast.schedule().Now(); }
@@ -81,6 +86,7 @@ class Runner final : public worker::LeaseWork {
   std::map<uint64_t, std::shared_ptr<Step>> steps_;
   // Pulls sent, by batch and shard: a later one takes the place of the one before.
   std::map<std::pair<uint64_t, ShardIndex>, uint64_t> pulls_;
+  std::map<std::pair<uint64_t, ShardIndex>, std::shared_ptr<Push>> pushes_;  // Likewise.
   bool reading_to_end_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Shared with calls under way.
 };

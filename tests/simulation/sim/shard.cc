@@ -37,7 +37,7 @@ void ShardProcess::Register() {
   v1::RegisterShardRequest request;
   request.set_wire_version(kWireVersion);
   request.set_index(index_);
-  request.set_address(absl::StrCat("ps-", index_));
+  request.set_address(absl::StrCat("ps-", index_, ":7000"));
   request.set_incarnation(incarnation_);
   if (shard_ != nullptr) request.set_loaded_timeline(shard_->timeline());
   CallChief<v1::RegisterShardReply>(
@@ -54,12 +54,16 @@ void ShardProcess::Register() {
 }
 
 void ShardProcess::OnRegistered(const v1::RegisterShardReply& reply) {
-  if (shard_ != nullptr) return;  // It had registered before.
+  if (shard_ != nullptr) {  // It had registered before.
+    shard_->SetSealer(Sealer(reply.seal_key()));
+    return;
+  }
   auto shard =
       ps::Shard::Create(reply.job(), {static_cast<ShardIndex>(index_), Incarnation{incarnation_}},
                         metrics_, cast_.schedule());
   CAPSTAN_CHECK(shard.ok());
   shard_ = *std::move(shard);
+  shard_->SetSealer(Sealer(reply.seal_key()));
   const ps::Outside outside{.open_store = cast_.store().OpenerFor(threads_),
                             .background = threads_};
   saver_.emplace(*shard_, outside);
@@ -80,6 +84,7 @@ void ShardProcess::WatchView() {
         const absl::Status taken = shard_->SetView(view);
         acting_ = false;
         if (!taken.ok()) return cast_.Exit(life_, taken.message().data());
+        if (view_.epoch().term() != 0 && view_.epoch().term() != view.epoch().term()) Register();
         view_ = view;
         if (view.owners_size() > 0) placed_ = view;
         CheckServed();
@@ -105,7 +110,8 @@ void ShardProcess::Heartbeat() {
         if (!reply.ok()) return;
         heard_ = cast_.schedule().Now();
         may_leave_ = reply->may_leave();
-        if (!reply->known()) Register();
+        const bool doubt = shard_->TakeKeyDoubt();
+        if (!reply->known() || doubt) Register();
       });
 }
 

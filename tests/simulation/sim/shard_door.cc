@@ -45,7 +45,7 @@ void ShardProcess::Pull(v1::PullRequest request, absl::Time deadline,
       query.ok() ? shard_->CheckHeader((*query)->head().header()) : query.status();
   if (!checked.ok()) return done(checked);
   shard_->Pull(*std::move(query), deadline - kAnswerMargin,
-               [this, done, asked](const absl::StatusOr<grpc::ByteBuffer>& buffer) {
+               [this, done, asked](const absl::StatusOr<grpc::ByteBuffer>& buffer, absl::Duration) {
                  cast_.schedule().Tell("  shard ", index_, ": pull of ", asked.header().member(),
                                        " step ", asked.header().clock(), " round ", asked.round(),
                                        ": ", buffer.status().ToString());
@@ -62,13 +62,14 @@ absl::StatusOr<v1::PushReply> ShardProcess::Push(const v1::PushRequest& request)
   if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
   v1::PushRequest heard = request;
   if (heard.has_stage()) Distort(*heard.mutable_stage()->mutable_closed());
-  CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const ps::PushMessage> push,
-                           ps::PushMessage::Read(ToBuffer(heard), shard_->catalog()));
+  CAPSTAN_ASSIGN_OR_RETURN(
+      std::shared_ptr<const ps::PushMessage> push,
+      ps::PushMessage::Read(ToBuffer(heard), shard_->catalog(), shard_->waiting_gradients()));
   CAPSTAN_RETURN_IF_ERROR(shard_->CheckHeader(push->head().header()));
   acting_ = true;
   absl::StatusOr<v1::PushReply> reply = shard_->Push(push);
   acting_ = false;
-  if (reply.ok()) cast_.checks().OnPushed({index_, incarnation_}, request, *reply);
+  if (reply.ok()) cast_.checks().OnPushed({index_, incarnation_}, placed_, request, *reply);
   CheckServed();
   return reply;
 }

@@ -130,8 +130,55 @@ TEST(SimulatedLies, ALeaseGivenBackThatCountsAsDoneLosesBatches) {
   ExpectFinds(Lie::kLoseTask, Policy::kAsync, "EndExact");
 }
 
+TEST(SimulatedLies, BadRecordsThatOnlyTheLastReaderOfATaskHasMetAreTooFew) {
+  ExpectFinds(Lie::kLoseBadRecords, Policy::kAsync, "BadRecordsExact");
+}
+
+TEST(SimulatedLies, ATaskThatIsDealtOtherPiecesWhenItIsLeasedAgainTrainsRecordsTwice) {
+  ExpectFinds(Lie::kDealtAnew, Policy::kAsync, "NoDuplicate", [](WorldOptions& world) {
+    world.job.pieces = 3;
+    world.job.bad_lines = false;  // That one of them counts twice is noticed, too.
+    world.job.stale = v1::STALE_GRADIENTS_UNSPECIFIED;
+  });
+}
+
+TEST(SimulatedLies, ARowThatIsScaledByThePartitionsVersionIsNoticed) {
+  ExpectFinds(Lie::kNoRowVersions, Policy::kAsync, "NoDuplicate",
+              [](WorldOptions& world) { world.job.stale = v1::STALE_GRADIENTS_SCALE; });
+}
+
+TEST(SimulatedLies, ARowThatIsDroppedByThePartitionsVersionIsMissing) {
+  ExpectFinds(Lie::kNoRowVersions, Policy::kSsp, "EndExact",
+              [](WorldOptions& world) { world.job.stale = v1::STALE_GRADIENTS_DROP; });
+}
+
+TEST(SimulatedLies, AnEvaluationThatFailsInSilenceHoldsTheModelUp) {
+  ExpectFinds(Lie::kSilentFailure, Policy::kAsync, "NeverStuck", [](WorldOptions& world) {
+    world.job.eval_tasks = 2;
+    world.job.eval_fails = true;
+  });
+}
+
+TEST(SimulatedLies, AWorkerThatDoesNotSayThatItsDataDoNotComeHoldsTheJobUp) {
+  ExpectFinds(Lie::kSilentStall, Policy::kSync, "NeverStuck", [](WorldOptions& world) {
+    world.workers = 2;
+    world.troubles = {.between = absl::Milliseconds(500), .stall_data = true};
+  });
+}
+
+TEST(SimulatedLies, AWorkerThatIsBelievedWhateverItSaysOfLeasesStopsTheJob) {
+  ExpectFinds(Lie::kBelieved, Policy::kSync, "NeverStuck", [](WorldOptions& world) {
+    world.workers = 2;
+    world.troubles = {.between = absl::Milliseconds(500), .false_words = true};
+  });
+}
+
 TEST(SimulatedLies, AClockToldTooEarlyBreaksTheBound) {
   ExpectFinds(Lie::kEagerClock, Policy::kSsp, "BoundHolds");
+}
+
+TEST(SimulatedLies, AClockInEveryCallOfAPushBreaksTheBound) {
+  ExpectFinds(Lie::kClockInAllCalls, Policy::kSsp, "BoundHolds");
 }
 
 TEST(SimulatedLies, WithoutTheWaitTheBoundIsBroken) {
@@ -147,7 +194,11 @@ TEST(SimulatedLies, WithoutTheRoundCheckAPullReadsAnotherRound) {
 }
 
 TEST(SimulatedLies, WithoutTheCommitTheLastRoundIsMissing) {
-  ExpectFinds(Lie::kNoCommit, Policy::kSync, "EndExact");
+  // Where the model is stored, whoever reads it is told that its partitions are of two rounds.
+  ExpectFinds(Lie::kNoCommit, Policy::kSync, "EndExact", [](WorldOptions& world) {
+    world.job.uri.clear();
+    world.troubles.replace_chief = world.troubles.store_away = false;
+  });
 }
 
 TEST(SimulatedLies, WithoutTheFlushTheRestOfAQueueIsMissing) {

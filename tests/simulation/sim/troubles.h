@@ -25,6 +25,8 @@ struct Troubles {
   bool kill_all = false;  // At once.
   bool cut_links = false;
   bool store_away = false;
+  bool stall_data = false;   // Of workers; for ever, if it is not the only worker.
+  bool false_words = false;  // The first worker tells of leases that it has not been given as well.
   bool grow =
       false;  // Once: a chief that knows of another shard takes the place of the one before.
 };

@@ -7,6 +7,7 @@
 #include "capstan/placement/view_epoch.h"
 #include "tests/simulation/sim/checks.h"
 #include "tests/simulation/sim/chief.h"
+#include "tests/simulation/sim/shard.h"
 
 namespace capstan::sim {
 namespace {
@@ -29,8 +30,9 @@ bool IsWorthRepeating(const absl::Status& status) {
 // ---- a member ----
 
 SimMember::SimMember(Cast& cast, const Life& life, MemberId id, const v1::View& view,
-                     const double& slowness, std::function<void()> wake)
-    : context_{cast, life, id, clock_, view, busy_until_, slowness, std::move(wake)},
+                     const double& slowness, const absl::Time& data_come,
+                     std::function<void()> wake)
+    : context_{cast, life, id, clock_, view, busy_until_, slowness, data_come, std::move(wake)},
       leases_(id, clock_, [this](const v1::Lease& lease) {
         return std::make_unique<Runner>(context_, lease);
       }) {}
@@ -41,8 +43,8 @@ void SimMember::ReportTo(worker::SessionMachine& session) {
 
 // ---- the process ----
 
-WorkerProcess::WorkerProcess(Cast& cast, const Life& life, std::string name)
-    : cast_(cast), life_(life), name_(std::move(name)) {
+WorkerProcess::WorkerProcess(Cast& cast, const Life& life, std::string name, bool false_words)
+    : cast_(cast), life_(life), name_(std::move(name)), false_words_(false_words) {
   incarnation_ = cast_.NewIncarnation();
   Register();
 }
@@ -52,6 +54,7 @@ void WorkerProcess::Register() {
   request.set_wire_version(kWireVersion);
   request.set_name(name_);
   request.set_incarnation(incarnation_);
+  request.set_former(former_);
   CallChief<v1::RegisterWorkerReply>(
       cast_, life_, kRegisterTimeout,
       [request](ChiefProcess& chief, const auto& answer) { answer(chief.RegisterWorker(request)); },
@@ -73,8 +76,8 @@ void WorkerProcess::OnRegistered(const v1::RegisterWorkerReply& reply) {
       .heartbeat = absl::Seconds(reply.job().lease().heartbeat_seconds())};
   for (uint64_t id : reply.members()) {
     options.members.push_back(MemberId{id});
-    members_[MemberId{id}] = std::make_unique<SimMember>(cast_, life_, MemberId{id}, view_,
-                                                         slowness_, [this] { TurnSoon(); });
+    members_[MemberId{id}] = std::make_unique<SimMember>(
+        cast_, life_, MemberId{id}, view_, slowness_, data_come_, [this] { TurnSoon(); });
   }
   session_.emplace(options);
   if (draining_) Drain();
@@ -114,7 +117,7 @@ void WorkerProcess::BeginAnew() {
   if (draining_) return cast_.Exit(life_, "drained, unknown");
   ++watch_;
   members_.clear();
-  incarnation_ = cast_.NewIncarnation();
+  former_ = std::exchange(incarnation_, cast_.NewIncarnation());
   turn_at_ = absl::InfiniteFuture();
   Register();
 }
@@ -198,7 +201,14 @@ void WorkerProcess::ReportAll() {
 
 void WorkerProcess::SendHeartbeat() {
   ReportAll();
-  const v1::WorkerHeartbeatRequest request = session_->BeginHeartbeat(Now());
+  v1::WorkerReport report;
+  if (data_come_ > Now() && cast_.lie() != Lie::kSilentStall) {
+    report.set_stalled_seconds(absl::ToDoubleSeconds(Now() - stalled_since_));
+    report.set_stalled_on("train.csv");
+  }
+  session_->SetReport(report);
+  v1::WorkerHeartbeatRequest request = session_->BeginHeartbeat(Now());
+  if (false_words_) AddFalseWords(request);
   for (const v1::LeaseReport& lease : request.leases()) {
     cast_.schedule().Tell("  ", name_, " tells of ", lease.ShortDebugString());
   }
@@ -210,6 +220,34 @@ void WorkerProcess::SendHeartbeat() {
       [this, incarnation = incarnation_](const absl::StatusOr<v1::WorkerHeartbeatReply>& reply) {
         if (incarnation == incarnation_) OnHeartbeat(reply);
       });
+}
+
+// Of a lease of an earlier term, which no chief has granted: done, and full of bad records. And of
+// a generation that would make those of all others old.
+void WorkerProcess::AddFalseWords(v1::WorkerHeartbeatRequest& request) {
+  const bool lanes = cast_.job().sync();
+  const uint64_t turn = false_words_told_++;
+  v1::LeaseReport report;
+  report.set_timeline(view_.timeline());
+  report.set_member(Raw(members_.begin()->first));
+  report.set_finished(turn % 2 == 0);
+  report.set_bad_records(turn % 4 == 0 ? 1000 : 0);
+  report.set_nonfinite_loss(turn % 8 == 3);
+  report.mutable_generation()->set_count(turn);
+  report.set_kind(lanes ? v1::LEASE_KIND_LANE : v1::LEASE_KIND_TASK);
+  report.set_stream(
+      StreamId::Task(0, static_cast<uint32_t>(turn % cast_.job().options().tasks)).value);
+  *request.add_leases() = report;
+  if (!lanes || view_.owners().empty()) return;
+  const uint32_t keeper = view_.owners(0);
+  v1::OpenRoundRequest open;
+  open.mutable_header()->set_wire_version(kWireVersion);
+  open.mutable_header()->set_timeline(view_.timeline());
+  for (const v1::ShardInfo& shard : view_.shards()) {
+    if (shard.index() == keeper) open.mutable_header()->set_target_incarnation(shard.incarnation());
+  }
+  open.mutable_generation()->set_term(~uint64_t{0});
+  if (ShardProcess* shard = cast_.shard(keeper)) shard->OpenRound(open, [](const auto&) {});
 }
 
 void WorkerProcess::OnHeartbeat(const absl::StatusOr<v1::WorkerHeartbeatReply>& reply) {
@@ -238,6 +276,12 @@ void WorkerProcess::CarryOut(const worker::Orders& orders) {
     if (found != members_.end()) found->second->leases().Grant(lease);
   }
   Turn();
+}
+
+void WorkerProcess::Stall(absl::Duration length) {
+  if (data_come_ > Now()) return;
+  stalled_since_ = Now();
+  data_come_ = Now() + length;
 }
 
 void WorkerProcess::Drain() {

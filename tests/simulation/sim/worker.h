@@ -22,7 +22,7 @@ namespace capstan::sim {
 class SimMember {
  public:
   SimMember(Cast& cast, const Life& life, MemberId id, const v1::View& view, const double& slowness,
-            std::function<void()> wake);
+            const absl::Time& data_come, std::function<void()> wake);
 
   worker::HeldLeases& leases() { return leases_; }
   void ReportTo(worker::SessionMachine& session);
@@ -36,12 +36,14 @@ class SimMember {
 
 class WorkerProcess {
  public:
-  WorkerProcess(Cast& cast, const Life& life, std::string name);
+  WorkerProcess(Cast& cast, const Life& life, std::string name, bool false_words = false);
 
   const Life& life() const { return life_; }
   const std::string& name() const { return name_; }
   void Drain();  // SIGTERM.
   void SetSlowness(double slowness) { slowness_ = slowness; }
+  // Its data do not come for so long: perhaps for ever.
+  void Stall(absl::Duration length);
 
  private:
   void Register();
@@ -54,6 +56,7 @@ class WorkerProcess {
   void Turn();  // One round of worker/worker's loop.
   void TurnSoon();
   void SendHeartbeat();
+  void AddFalseWords(v1::WorkerHeartbeatRequest& request);
   void OnHeartbeat(const absl::StatusOr<v1::WorkerHeartbeatReply>& reply);
   void CarryOut(const worker::Orders& orders);
   void ReportAll();
@@ -62,11 +65,16 @@ class WorkerProcess {
   Cast& cast_;
   const Life life_;
   const std::string name_;
+  const bool false_words_;
   uint64_t incarnation_ = 0;
+  uint64_t former_ = 0;  // Its incarnation before, if it has begun anew.
   double slowness_ = 1;
+  absl::Time stalled_since_ = absl::InfinitePast();
+  absl::Time data_come_ = absl::InfinitePast();
   v1::View view_;
   std::map<MemberId, std::unique_ptr<SimMember>> members_;
   std::optional<worker::SessionMachine> session_;
+  uint64_t false_words_told_ = 0;
   uint64_t watch_ = 0;  // Names the present watch stream.
   absl::Time turn_at_ = absl::InfiniteFuture();
   bool registering_ = false;

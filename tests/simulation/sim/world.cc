@@ -116,7 +116,8 @@ void World::StartWorker(size_t index) {
   const Life life = network_.Boot(worker_hosts_[index]);
   schedule_.Note(network_.name(worker_hosts_[index]), " starts");
   workers_[index] =
-      std::make_unique<WorkerProcess>(*this, life, network_.name(worker_hosts_[index]));
+      std::make_unique<WorkerProcess>(*this, life, network_.name(worker_hosts_[index]),
+                                      options_.troubles.false_words && index == 0);
   const double slowness = Draw(options_.seed, 3, index) % 4 == 0 ? 6 : 1;
   workers_[index]->SetSlowness(slowness);
 }
@@ -241,6 +242,10 @@ void World::CheckEnd() {
   if (status.examples() != job_.total_examples()) {
     checks_.Violate(absl::StrCat("the chief counts ", status.examples(), " examples of ",
                                  job_.total_examples()));
+  }
+  if (status.bad_records() != job_.bad_records()) {
+    checks_.Violate(absl::StrCat("BadRecordsExact: the chief counts ", status.bad_records(), " of ",
+                                 job_.bad_records()));
   }
   if (!options_.job.uri.empty()) {
     return CheckModel(status);

@@ -28,6 +28,7 @@ JobOptions DrawJob(Dice& dice) {
   job.lanes = 2 + dice.Below(4);
   job.staleness = dice.Below(3);
   job.eval_tasks = dice.OneIn(3) ? 2 : 0;
+  job.early_stop = job.eval_tasks > 0 && job.tasks % 2 == 0;
   if (dice.OneIn(5)) return job;
   job.uri = "sim://jobs";
   job.checkpoint_seconds = dice.OneIn(5) ? 0 : 1 + dice.Below(4);
@@ -68,6 +69,14 @@ void DrawDamage(Dice& dice, WorldOptions& world) {
   world.troubles.store_weather.damage = dice.OneIn(4) ? 0.03 : 0;
 }
 
+void DrawData(Dice& dice, JobOptions& job) {
+  job.pieces = dice.OneIn(2) ? 1 : 2 + dice.Below(3);
+  constexpr v1::StaleGradients kStale[] = {v1::STALE_GRADIENTS_UNSPECIFIED,
+                                           v1::STALE_GRADIENTS_SCALE, v1::STALE_GRADIENTS_DROP};
+  job.stale = kStale[dice.Below(std::size(kStale))];
+  job.eval_fails = job.eval_tasks > 0 && dice.OneIn(3);
+}
+
 }  // namespace
 
 WorldOptions WorldOf(uint64_t seed) {
@@ -79,6 +88,9 @@ WorldOptions WorldOf(uint64_t seed) {
   world.workers = 1 + dice.Below(4);
   world.troubles = DrawTroubles(dice, !world.job.uri.empty());
   if (!world.job.uri.empty()) DrawDamage(dice, world);
+  world.troubles.stall_data = dice.OneIn(3);
+  DrawData(dice, world.job);
+  world.troubles.false_words = dice.OneIn(3);
   return world;
 }
 

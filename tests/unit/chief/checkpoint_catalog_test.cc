@@ -53,6 +53,35 @@ TEST(CheckpointCatalogTest, OfALossTheSmallestIsTheBest) {
   EXPECT_EQ(catalog.best()->id, "low");
 }
 
+TEST(CheckpointCatalogTest, MetricsSurpassThoseOfEveryCheckpointOrDoNot) {
+  CheckpointCatalog catalog({.keep = 1, .metric = "auc"});
+  EXPECT_TRUE(catalog.Surpasses({{"auc", 0.1}})) << "there is none";
+  EXPECT_FALSE(catalog.Surpasses({{"logloss", 0.1}}));
+  EXPECT_FALSE(catalog.Surpasses({{"auc", std::nan("")}}));
+  catalog.Add(Facts("good", 10, "", 0.8));
+  catalog.Add(Facts("bad", 20, "", 0.7));
+  EXPECT_FALSE(catalog.Surpasses({{"auc", 0.8}}));
+  EXPECT_TRUE(catalog.Surpasses({{"auc", 0.81}}));
+}
+
+TEST(CheckpointCatalogTest, WhatCameAfterTheOneThatIsGoneOnFromIsOlderThanAll) {
+  CheckpointCatalog catalog({.keep = 2});
+  for (const auto& [id, step] : {std::pair("a", 10), {"best", 20}, {"worse", 30}}) {
+    catalog.Add(Facts(id, static_cast<uint64_t>(step)));
+  }
+  CheckpointFacts later = Facts("later", 25);
+  later.timeline = 2;
+  catalog.Add(later);
+  catalog.GoOnFrom("best", /*timeline=*/1);
+  EXPECT_EQ(catalog.newest()->id, "later");
+  catalog.Remove("later");
+  EXPECT_EQ(catalog.newest()->id, "best");
+  EXPECT_EQ(catalog.Find("worse")->timeline, 0u);
+  EXPECT_THAT(catalog.Superfluous(), ElementsAre("worse"));
+  catalog.GoOnFrom("unknown", /*timeline=*/1);
+  EXPECT_EQ(catalog.newest()->id, "best");
+}
+
 TEST(CheckpointCatalogTest, KeepsWhatDeltasBuildOn) {
   CheckpointCatalog catalog({.keep = 1});
   catalog.Add(Facts("full", 10));

@@ -55,6 +55,28 @@ TEST(ChiefCheckpointsTest, TheProgressIsThatOfBeforeTheShardsSave) {
   EXPECT_EQ(*crew.checkpoint_answers[0].uri, crew.manifests[0].uri);
 }
 
+TEST(ChiefCheckpointsTest, WhoAsksWhileOneIsTakenIsAnsweredWithItAndBringsAboutNoOther) {
+  Crew crew(Job());
+  crew.RegisterShards();
+  crew.hold_calls = true;
+  crew.machine.TakeCheckpoint(1, crew.now);
+  crew.AnswerCalls();
+  ASSERT_THAT(crew.held, SizeIs(2)) << "both shards save";
+  crew.machine.TakeCheckpoint(2, crew.now);
+  crew.machine.TakeCheckpoint(3, crew.now);
+  crew.AnswerCalls();
+  EXPECT_THAT(crew.held, SizeIs(2)) << "and are not asked for another";
+  crew.hold_calls = false;
+  for (const CallShard& call : std::exchange(crew.held, {})) crew.Answer(call);
+  crew.AnswerCalls();
+  crew.Advance(absl::Seconds(5));
+  ASSERT_THAT(crew.manifests, SizeIs(1));
+  ASSERT_THAT(crew.checkpoint_answers, SizeIs(3));
+  for (const AnswerCheckpoint& answer : crew.checkpoint_answers) {
+    EXPECT_EQ(*answer.uri, crew.manifests[0].uri);
+  }
+}
+
 TEST(ChiefCheckpointsTest, AsksShardsThatAreNotDoneAgain) {
   Crew crew(Job());
   crew.RegisterShards();
@@ -84,6 +106,38 @@ TEST(ChiefCheckpointsTest, AFailureIsToldAndTheNextIntervalTriesAgain) {
   crew.Advance(absl::Minutes(2));
   ASSERT_FALSE(crew.manifests.empty());
   EXPECT_THAT(crew.deleted, testing::Contains(crew.saves[0].id())) << "the half of it is garbage";
+}
+
+TEST(ChiefCheckpointsTest, WhatAnAttemptLeavesGoesWhenItIsGivenUp) {
+  Crew crew(Job());
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  crew.save_status = absl::AbortedError("No space left on device");
+  crew.machine.TakeCheckpoint(1, crew.now);
+  crew.AnswerCalls();
+  const std::string first = crew.saves[0].id();
+  EXPECT_THAT(crew.deleted, ElementsAre(first));
+  crew.Advance(absl::Seconds(5));
+  crew.machine.TakeCheckpoint(2, crew.now);
+  crew.AnswerCalls();
+  const std::string second = crew.saves.back().id();
+  EXPECT_THAT(crew.deleted, ElementsAre(first, first, second))
+      << "once more, for a shard may have written on";
+}
+
+TEST(ChiefCheckpointsTest, WhatIsWaitedForAtTheEndIsToldWithTheReason) {
+  Crew crew(Job());
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  crew.save_status = absl::AbortedError("No space left on device");
+  crew.machine.StopJob("", crew.now);
+  for (int i = 0; i < 5; ++i) {
+    crew.Heartbeat("w");
+    crew.Advance(absl::Seconds(1));
+  }
+  ASSERT_EQ(crew.Status().state(), v1::JOB_STATE_CHECKPOINTING);
+  EXPECT_THAT(crew.Status().waiting_for(), HasSubstr("the model to be saved"));
+  EXPECT_THAT(crew.Status().waiting_for(), HasSubstr("No space left on device"));
 }
 
 TEST(ChiefCheckpointsTest, DeltasBuildOnTheNewestUpToTheBound) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <set>
+#include <vector>
 
 #include "crew.h"
 
@@ -91,6 +92,48 @@ TEST(ChiefLanesTest, ReleasesALaneAtTheFirstTaskThatIsNotDone) {
   EXPECT_EQ(next.lane_tasks_size(), 4);
   EXPECT_TRUE(next.lane_tasks_complete());
   EXPECT_EQ(crew.Status().examples(), 50u);
+}
+
+TEST(ChiefLanesTest, WhoLeavesInTheMiddleOfARoundHasItsLaneLeasedAgainAtOnce) {
+  Crew crew({.lanes = 2});
+  crew.RegisterShards();
+  crew.RegisterWorker("stays");
+  crew.RegisterWorker("leaves");
+  const v1::WorkerHeartbeatReply own = crew.Heartbeat("stays"), given = crew.Heartbeat("leaves");
+  ASSERT_THAT(given.leases(), SizeIs(1));
+  const std::vector<v1::LeaseReport> reports = {Crew::Partly(own.leases(0), 0)};
+  ASSERT_THAT(crew.Heartbeat("stays", reports).leases(), IsEmpty());
+  // One round is closed, and its gradient for the next one may be staged already.
+  v1::LeaseReport left = Crew::Partly(given.leases(0), 1);
+  left.set_round(2);
+  left.set_returned(true);
+  crew.Heartbeat("leaves", {left}, /*wants=*/false, /*draining=*/true);
+  const v1::WorkerHeartbeatReply heir = crew.Heartbeat("stays", reports);
+  ASSERT_THAT(heir.leases(), SizeIs(1));
+  EXPECT_EQ(heir.leases(0).lane(), given.leases(0).lane());
+  EXPECT_EQ(heir.leases(0).lane_tasks(0).first_cursor(), 0u);
+  EXPECT_GT(heir.leases(0).generation().count(), given.leases(0).generation().count());
+}
+
+// With which a round is held up by a dead worker for its lease of 10 s and no longer.
+TEST(ChiefLanesTest, LeasesTheLaneOfASilentWorkerAgainWhenItsLeaseIsOverAndNotBefore) {
+  Crew crew({.lanes = 2});
+  crew.RegisterShards();
+  crew.RegisterWorker("lives");
+  crew.RegisterWorker("dies");
+  const v1::WorkerHeartbeatReply own = crew.Heartbeat("lives"), last = crew.Heartbeat("dies");
+  ASSERT_THAT(own.leases(), SizeIs(1));
+  ASSERT_THAT(last.leases(), SizeIs(1));
+  const std::vector<v1::LeaseReport> reports = {Crew::Partly(own.leases(0), 0)};
+  for (int tenth = 1; tenth < 100; ++tenth) {
+    crew.Advance(absl::Milliseconds(100));
+    ASSERT_THAT(crew.Heartbeat("lives", reports).leases(), IsEmpty()) << tenth << " tenths";
+  }
+  crew.Advance(absl::Milliseconds(200));
+  const v1::WorkerHeartbeatReply heir = crew.Heartbeat("lives", reports);
+  ASSERT_THAT(heir.leases(), SizeIs(1));
+  EXPECT_EQ(heir.leases(0).lane(), last.leases(0).lane());
+  EXPECT_GT(heir.leases(0).generation().count(), last.leases(0).generation().count());
 }
 
 TEST(ChiefLanesTest, SendsFurtherTasksBeforeTheyAreNeeded) {

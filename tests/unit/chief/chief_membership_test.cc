@@ -71,6 +71,7 @@ TEST(ChiefMembershipTest, ASecondProcessOfTheNameReplacesTheFirst) {
   crew.RegisterWorker("w", 5);
   const v1::WorkerHeartbeatReply before = crew.Heartbeat("w");
   ASSERT_THAT(before.leases(), SizeIs(1));
+  crew.Advance(absl::Seconds(4));  // More than three heartbeats.
   crew.RegisterWorker("w", 6);
   const v1::WorkerHeartbeatReply after = crew.Heartbeat("w");
   ASSERT_THAT(after.leases(), SizeIs(1));
@@ -184,6 +185,37 @@ TEST(ChiefMembershipTest, AMemberJoinsTheQuorumAtTheSlowestClock) {
   ASSERT_THAT(crew.machine.view().members(), SizeIs(2));
   EXPECT_EQ(crew.machine.view().members(0).worker(), "joins");
   EXPECT_EQ(crew.machine.view().members(0).start_clock(), 40u);
+}
+
+TEST(ChiefMembershipTest, ShardsBeyondTheMapAreToldWithWhatBringsThemIn) {
+  Crew crew({.tasks = 10, .shards = 2});
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  crew.Heartbeat("w");
+  EXPECT_FALSE(crew.RegisterShard(2).ok());
+  EXPECT_FALSE(crew.RegisterShard(3).ok());
+  crew.shards.erase(2);
+  crew.shards.erase(3);
+  crew.Advance(absl::Seconds(1));
+  ASSERT_THAT(crew.Status().warnings(), testing::SizeIs(1));
+  EXPECT_THAT(crew.Status().warnings(0),
+              testing::HasSubstr("ps-2, ps-3 hold nothing: the job has 2 shards"));
+  EXPECT_THAT(crew.Status().warnings(0), testing::HasSubstr("helm upgrade --set ps.replicas"));
+  crew.Advance(absl::Seconds(20));
+  EXPECT_THAT(crew.Status().warnings(), testing::IsEmpty()) << "they ask no longer";
+}
+
+TEST(ChiefMembershipTest, MoreWorkersThanTasksAreToldInTheStatus) {
+  Crew crew({.tasks = 2});
+  crew.RegisterShards();
+  for (const char* name : {"a", "b", "c"}) crew.RegisterWorker(name);
+  crew.Advance(absl::Seconds(1));
+  ASSERT_THAT(crew.Status().warnings(), testing::SizeIs(1));
+  EXPECT_THAT(crew.Status().warnings(0),
+              testing::HasSubstr("3 workers share 2 tasks of an epoch, so 1 of them"));
+  crew.Heartbeat("c", {}, /*wants=*/false, /*draining=*/true);
+  crew.Advance(absl::Seconds(11));
+  EXPECT_THAT(crew.Status().warnings(), testing::IsEmpty()) << "silent for longer than its lease";
 }
 
 }  // namespace

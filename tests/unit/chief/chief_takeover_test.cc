@@ -303,5 +303,46 @@ TEST(ChiefTakeoverTest, AnOlderChiefFindsOutWhenAShardRefusesIt) {
   EXPECT_TRUE(crew.machine.superseded());
 }
 
+// The chief that comes after one of which the test says how it was; heard of by all it needs.
+Crew NextChief(const Crew& before) {
+  Crew crew = Crew::Successor(TenTasks(), before);
+  crew.ShardsHeartbeat();
+  crew.RegisterWorker("w");
+  crew.Heartbeat("w");
+  return crew;
+}
+
+TEST(ChiefTakeoverTest, AChiefThatIsRestartedAgainAndAgainSavesWhenTheLastCheckpointIsOldEnough) {
+  Crew first(TenTasks());
+  first.RegisterShards();
+  first.RegisterWorker("w");
+  first.Heartbeat("w");
+  first.TakeCheckpoint();
+  ASSERT_THAT(first.manifests, SizeIs(1));
+  first.Advance(absl::Seconds(25));
+  Crew second = NextChief(first);
+  second.Advance(absl::Seconds(25));
+  EXPECT_THAT(second.manifests, SizeIs(1)) << "it is 51 seconds old, and every minute one is due";
+  Crew third = NextChief(second);
+  third.Advance(absl::Seconds(12));
+  EXPECT_THAT(third.manifests, SizeIs(2));
+}
+
+TEST(ChiefTakeoverTest, WithoutACheckpointWhatWasTrainedUnderEarlierChiefsCounts) {
+  Crew first(TenTasks());
+  first.RegisterShards();
+  first.RegisterWorker("w");
+  const v1::WorkerHeartbeatReply held = first.Heartbeat("w");
+  first.Advance(absl::Seconds(40));
+  first.RegisterWorker("w");
+  first.Heartbeat("w", {Crew::Partly(held.leases(0), 1)});
+  first.Advance(absl::Seconds(5));
+  Crew second = NextChief(first);
+  second.Advance(absl::Seconds(10));
+  EXPECT_THAT(second.manifests, IsEmpty()) << "45 seconds of training, and 10";
+  second.Advance(absl::Seconds(10));
+  EXPECT_THAT(second.manifests, SizeIs(1));
+}
+
 }  // namespace
 }  // namespace capstan::chief

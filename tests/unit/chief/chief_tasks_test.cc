@@ -147,45 +147,34 @@ TEST(ChiefTasksTest, GivesAFailedTaskToAnotherAndFailsTheJobWhenItFailsTooOften)
   EXPECT_THAT(crew.machine.reason(), HasSubstr("train.csv: cannot be read (failed 3 times)"));
 }
 
-TEST(ChiefTasksTest, FailsAtOnceForBadDataAndBlamesTheInput) {
-  Crew crew;
+TEST(ChiefTasksTest, FailsForBadDataOnceTheyHaveBeenReadAgainAndBlamesTheInput) {
+  Crew crew({.tasks = 1});
   crew.RegisterShards();
   crew.RegisterWorker("a");
-  v1::LeaseReport report = Crew::Partly(crew.Heartbeat("a").leases(0), 0);
-  report.set_error("train.csv:12345: 3 columns, expected 40");
-  report.set_bad_data(true);
-  crew.Heartbeat("a", {report});
+  v1::WorkerHeartbeatReply reply = crew.Heartbeat("a");
+  for (int attempt = 1; attempt <= 2; ++attempt) {
+    ASSERT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+    v1::LeaseReport report = Crew::Partly(reply.leases(0), 0);
+    report.set_error("train.csv:12345: 3 columns, expected 40");
+    report.set_bad_data(true);
+    reply = crew.Heartbeat("a", {report});
+  }
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_FAILED);
   EXPECT_EQ(crew.machine.failure_kind(), v1::FAILURE_KIND_BAD_INPUT);
   EXPECT_EQ(crew.machine.reason(), "train.csv:12345: 3 columns, expected 40");
 }
 
-TEST(ChiefTasksTest, FailsWhenAllWorkersTogetherHaveSkippedTooManyRecords) {
-  Crew crew({.max_bad_records = 3});
-  crew.RegisterShards();
-  for (const char* name : {"a", "b"}) {
-    crew.RegisterWorker(name);
-    v1::WorkerHeartbeatRequest request = crew.HeartbeatOf(name);
-    request.mutable_report()->set_bad_records(2);
-    request.mutable_report()->add_bad_record_examples("train.csv:7: no label");
-    EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
-    crew.machine.WorkerHeartbeat(request, crew.now);
-    crew.Advance(absl::Milliseconds(500));
-  }
-  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_FAILED);
-  EXPECT_EQ(crew.machine.failure_kind(), v1::FAILURE_KIND_BAD_INPUT);
-  EXPECT_THAT(crew.machine.reason(), HasSubstr("4 bad records"));
-  EXPECT_THAT(crew.machine.reason(), HasSubstr("train.csv:7: no label"));
-  EXPECT_THAT(crew.Status().bad_record_examples(), SizeIs(1));
-}
-
 TEST(ChiefTasksTest, StopsOnALossThatIsNotFinite) {
-  Crew crew;
+  Crew crew({.tasks = 1});
   crew.RegisterShards();
   crew.RegisterWorker("a");
-  v1::LeaseReport report = Crew::Partly(crew.Heartbeat("a").leases(0), 1);
-  report.set_loss_sum(std::nan(""));
-  crew.Heartbeat("a", {report});
+  v1::WorkerHeartbeatReply reply = crew.Heartbeat("a");
+  for (int attempt = 1; attempt <= 2; ++attempt) {
+    ASSERT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+    v1::LeaseReport report = Crew::Partly(reply.leases(0), 1);
+    report.set_loss_sum(std::nan(""));
+    reply = crew.Heartbeat("a", {report});
+  }
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_FAILED);
   EXPECT_THAT(crew.machine.reason(), HasSubstr("not finite"));
 }
@@ -208,6 +197,20 @@ TEST(ChiefTasksTest, ShowsProgressTimeLeftAndLoss) {
   EXPECT_NEAR(status.loss(), 0.5, 1e-9);
   EXPECT_GT(status.eta_seconds(), 0);
   EXPECT_LT(status.eta_seconds(), 20);
+}
+
+TEST(ChiefTasksTest, TellsAnEstimateOfAllExamplesInThreeDigits) {
+  Crew crew({.tasks = 1000, .counted = false});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  std::vector<v1::LeaseReport> reports;
+  for (const uint64_t examples : {19, 20, 20}) {
+    reports = {Crew::Done(crew.Heartbeat("a", reports).leases(0))};
+    reports[0].set_examples(examples);
+    reports[0].set_total_examples(examples);
+  }
+  crew.Heartbeat("a", reports);
+  EXPECT_EQ(crew.Status().examples_expected(), 19700u) << "59 in three of a thousand tasks";
 }
 
 }  // namespace

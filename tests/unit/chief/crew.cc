@@ -45,6 +45,7 @@ JobPlan MakePlan(const CrewOptions& options) {
   *plan.spec.mutable_train()->mutable_early_stop() = options.early_stop;
   plan.spec.mutable_data()->set_shuffle(options.shuffle);
   plan.spec.mutable_data()->set_max_bad_records(options.max_bad_records);
+  plan.spec.mutable_lease()->set_data_stall_seconds(options.data_stall);
   plan.spec.mutable_model()->set_loss(v1::LOSS_LOGISTIC);
   plan.spec.mutable_lease()->set_heartbeat_seconds(1);
   plan.spec.mutable_lease()->set_worker_lease_seconds(10);
@@ -55,6 +56,9 @@ JobPlan MakePlan(const CrewOptions& options) {
   plan.spec.set_recovery(options.partial ? v1::RECOVERY_PARTIAL : v1::RECOVERY_ROLLBACK);
   SetPolicies(options, plan.spec);
   for (uint32_t i = 0; i < options.tasks; ++i) plan.train.push_back(MakeTask("train.csv", i));
+  for (v1::Task& task : plan.train) {
+    if (!options.counted) task.clear_expected_records();
+  }
   for (uint32_t i = 0; i < options.eval_tasks; ++i) plan.eval.push_back(MakeTask("test.csv", i));
   return plan;
 }
@@ -75,8 +79,8 @@ Crew::Crew(const CrewOptions& options)
 
 Crew::Crew(const CrewOptions& options, JobHistory history, absl::Time at, uint64_t term)
     : now(at),
-      machine({.term = term, .run_id = 0xC0FFEE, .shards = options.shards}, MakePlan(options), now,
-              std::move(history)),
+      machine({.term = term, .run_id = 0xC0FFEE, .seal_key = "the key", .shards = options.shards},
+              MakePlan(options), now, std::move(history)),
       shards_(options.shards) {
   AnswerCalls();
 }
@@ -86,7 +90,8 @@ Crew Crew::Successor(const CrewOptions& options, const Crew& before, absl::Durat
   history.state = before.states.back();
   const uint64_t term = history.state->term() + 1;
   for (const WriteManifest& written : before.manifests) {
-    history.checkpoints.push_back(FactsOf(written.manifest, before.now));
+    const auto created = static_cast<int64_t>(written.manifest.created_unix_seconds());
+    history.checkpoints.push_back(FactsOf(written.manifest, absl::FromUnixSeconds(created)));
   }
   Crew crew(options, std::move(history), before.now + gap, term);
   crew.manifests = before.manifests;
@@ -154,6 +159,7 @@ void Crew::Perform(Action& action, std::vector<CallShard>& calls) {
     machine.OnManifestRead(ManifestAt(read->uri), now);
   }
   if (auto* manifest = std::get_if<WriteManifest>(&action)) {
+    manifest->manifest.set_created_unix_seconds(static_cast<uint64_t>(absl::ToUnixSeconds(now)));
     if (manifest_status.ok()) manifests.push_back(*manifest);
     machine.OnManifestWritten(manifest_status, now);
   }
@@ -241,13 +247,13 @@ void Crew::Answer(const CallShard& call) {
 }
 
 uint64_t Crew::RegisterWorker(const std::string& name, uint64_t incarnation,
-                              const std::vector<uint64_t>& members) {
+                              const std::vector<uint64_t>& members, const std::string& peer) {
   v1::RegisterWorkerRequest request;
   request.set_wire_version(1);
   request.set_name(name);
   request.set_incarnation(incarnation != 0 ? incarnation : ++incarnations_);
   for (uint64_t member : members) request.add_members(member);
-  const auto reply = machine.RegisterWorker(request, now);
+  const auto reply = machine.RegisterWorker(request, now, peer);
   if (!reply.ok()) return 0;
   workers_[name] = {request.incarnation(), {reply->members().begin(), reply->members().end()}};
   AnswerCalls();

@@ -26,6 +26,7 @@ struct CrewOptions {
   bool ssp = false;
   bool partial = false;  // recovery: partial.
   bool shuffle = false;
+  bool counted = true;  // It is known how many records the tasks have.
   std::string uri;
   double checkpoint_every = 0;  // Seconds.
   uint32_t keep = 3;
@@ -33,6 +34,7 @@ struct CrewOptions {
   uint64_t max_steps = 0;
   uint64_t max_bad_records = 0;
   uint64_t evaluate_every = 0;
+  double data_stall = 0;  // Seconds; 0: no worker is ever stuck.
   v1::EarlyStop early_stop;
 };
 
@@ -66,7 +68,7 @@ class Crew {
 
   // ---- workers ----
   uint64_t RegisterWorker(const std::string& name, uint64_t incarnation = 0,
-                          const std::vector<uint64_t>& members = {});
+                          const std::vector<uint64_t>& members = {}, const std::string& peer = "");
   // What it says when it has nothing to say.
   v1::WorkerHeartbeatRequest HeartbeatOf(const std::string& name) const;
   v1::WorkerHeartbeatReply Heartbeat(const std::string& name,

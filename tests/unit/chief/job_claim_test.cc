@@ -8,6 +8,7 @@
 #include "chief/work.h"
 #include "tests/lib/faulty_object_store.h"
 #include "tests/lib/memory_object_store.h"
+#include "tests/lib/strangers_folder.h"
 
 namespace capstan::chief {
 namespace {
@@ -39,6 +40,16 @@ class ClaimJobTest : public testing::Test {
     state.set_state(v1::JOB_STATE_RUNNING);
     state.mutable_progress()->set_examples(100);
     state.mutable_progress()->set_tasks_fingerprint(TasksFingerprint(begun_with_));
+    ASSERT_TRUE(store_->WriteState(state).ok());
+  }
+
+  // What a chief has stored whose job has ended.
+  void Complete() {
+    Train();
+    v1::ChiefState state = **store_->ReadState();
+    state.set_state(v1::JOB_STATE_COMPLETED);
+    state.set_model_uri("/models/7");
+    state.add_evaluations()->set_final(true);
     ASSERT_TRUE(store_->WriteState(state).ok());
   }
 
@@ -91,6 +102,33 @@ TEST_F(ClaimJobTest, AnotherConfigurationIsRefusedWithTheDifference) {
   EXPECT_EQ((*store_->ReadState())->term(), 1u) << "nothing was claimed";
 }
 
+TEST_F(ClaimJobTest, AJobThatHasEndedGoesOnForMoreEpochs) {
+  asked_for_.spec.mutable_train()->set_epochs(2);
+  ASSERT_TRUE(Start({}).ok());
+  Complete();
+  asked_for_.spec.mutable_train()->set_epochs(3);
+  const absl::StatusOr<Claim> claim = Start({});
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_EQ(claim->history.state->state(), v1::JOB_STATE_RESTORING);
+  EXPECT_EQ(claim->history.state->progress().examples(), 100u);
+  EXPECT_EQ(claim->history.state->model_uri(), "");
+  EXPECT_EQ(claim->history.state->opened_from(), "7") << "not from a later checkpoint";
+  EXPECT_FALSE(claim->history.state->evaluations(0).final()) << "the new end has one of its own";
+  EXPECT_EQ((*store_->ReadState())->job().train().epochs(), 3u);
+}
+
+TEST_F(ClaimJobTest, AJobThatHasEndedIsNotTakenUpForFewerEpochsNorWithAnythingElse) {
+  asked_for_.spec.mutable_train()->set_epochs(2);
+  ASSERT_TRUE(Start({}).ok());
+  Complete();
+  asked_for_.spec.mutable_train()->set_epochs(1);
+  EXPECT_TRUE(absl::IsFailedPrecondition(Start({}).status()));
+  asked_for_.spec.mutable_train()->set_epochs(3);
+  asked_for_.spec.set_seed(7);
+  EXPECT_TRUE(absl::IsFailedPrecondition(Start({}).status()));
+  EXPECT_EQ((*store_->ReadState())->state(), v1::JOB_STATE_COMPLETED);
+}
+
 TEST_F(ClaimJobTest, AKeptJobGoesOnByWhatIsStoredAndNotByWhatIsAskedFor) {
   ASSERT_TRUE(Start({}).ok());
   Train();
@@ -134,6 +172,27 @@ TEST_F(ClaimJobTest, OtherDataAreRefusedWithTheDifferenceUnlessTheJobIsKept) {
   EXPECT_THAT(refused.status().message(), testing::HasSubstr("1 file more (b)"));
 }
 
+TEST_F(ClaimJobTest, AJobBegunBeforeTasksHadPiecesGoesOnWithoutThem) {
+  asked_for_.train = {Range("/data/a.csv", 100)};
+  asked_for_.spec.mutable_data()->set_shuffle(true);
+  ASSERT_TRUE(Start({}).ok());
+  Train();
+  asked_for_.spec.mutable_data()->set_pieces(16);  // By default, since.
+  const absl::StatusOr<Claim> again = Start({.keep = NotAsked});
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->plan.spec.data().pieces(), 0u);
+  EXPECT_EQ(TasksFingerprint(again->plan), again->history.state->progress().tasks_fingerprint());
+}
+
+TEST_F(ClaimJobTest, AnotherNumberOfPiecesIsRefused) {
+  asked_for_.spec.mutable_data()->set_shuffle(true);
+  asked_for_.spec.mutable_data()->set_pieces(16);
+  ASSERT_TRUE(Start({}).ok());
+  Train();
+  asked_for_.spec.mutable_data()->set_pieces(8);
+  EXPECT_THAT(Start({}).status().message(), testing::HasSubstr("data.pieces: 16 -> 8"));
+}
+
 TEST_F(ClaimJobTest, DataThatHaveGoneAreRefusedThoughTheJobIsKept) {
   asked_for_.train = {Range("a", 100), Range("b", 50)};
   ASSERT_TRUE(Start({}).ok());
@@ -157,6 +216,37 @@ TEST_F(ClaimJobTest, OtherDataAreRefusedWhereNobodyHasKeptWhatTheJobHasBegunWith
   EXPECT_TRUE(absl::IsFailedPrecondition(Start({.keep = NotAsked}).status()));
 }
 
+TEST_F(ClaimJobTest, AJobIsNotTakenFromAChiefThatAnswers) {
+  const auto answers = [](JobStore&, const v1::ChiefState& present) {
+    return present.chief_address() == "127.0.0.1:7000";
+  };
+  ASSERT_TRUE(Start({.run_id = 1, .address = "127.0.0.1:7000", .host = "here"}).ok());
+  Train();
+  for (const bool fresh : {false, true}) {
+    const absl::StatusOr<Claim> refused =
+        Start({.run_id = 2, .fresh = fresh, .still_there = answers});
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
+    EXPECT_THAT(refused.status().message(),
+                testing::AllOf(testing::HasSubstr("127.0.0.1:7000 on here has had it since"),
+                               testing::HasSubstr("--take-over")));
+    EXPECT_EQ((*store_->ReadState())->term(), 1u) << "nothing was claimed";
+  }
+  const absl::StatusOr<Claim> taken = Start({.run_id = 2, .address = "127.0.0.1:7001"});
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  EXPECT_EQ((*store_->ReadState())->chief_address(), "127.0.0.1:7001");
+  EXPECT_TRUE(Start({.run_id = 3, .still_there = answers}).ok()) << "nobody answers there";
+}
+
+TEST_F(ClaimJobTest, AJobThatHasEndedIsFree) {
+  ASSERT_TRUE(Start({.run_id = 1, .address = "127.0.0.1:7000"}).ok());
+  v1::ChiefState state = **store_->ReadState();
+  state.set_state(v1::JOB_STATE_COMPLETED);
+  ASSERT_TRUE(store_->WriteState(state).ok());
+  EXPECT_TRUE(
+      Start({.run_id = 2, .still_there = [](JobStore&, const v1::ChiefState&) { return true; }})
+          .ok());
+}
+
 TEST_F(ClaimJobTest, AChangedJobIsTakenUpByStartingOver) {
   ASSERT_TRUE(Start({}).ok());
   Train();
@@ -167,6 +257,36 @@ TEST_F(ClaimJobTest, AChangedJobIsTakenUpByStartingOver) {
   ASSERT_TRUE(claim.ok()) << claim.status();
   EXPECT_TRUE(claim->anew);
   EXPECT_EQ(claim->plan.spec.seed(), 7u);
+}
+
+TEST_F(ClaimJobTest, TakesNoStrangersThingsForGarbageAndWritesNothingAmongThem) {
+  PutStrangersThings(*checkpoints_);
+  ASSERT_TRUE(checkpoints_->Put("000000000009-a/partition-0000.capstan", "unfinished").ok());
+  const absl::StatusOr<Claim> claim = Start({});
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_THAT(claim->history.garbage, testing::ElementsAre("000000000009-a"));
+  ExpectStrangersThings(*checkpoints_);
+}
+
+TEST_F(ClaimJobTest, AJobThatHasBegunGoesOnWithWhatWasMeasuredThen) {
+  asked_for_.spec.mutable_data()->set_standardize_label(true);
+  double mean = 4000;
+  const ClaimOptions options{.measure = [&mean](v1::JobSpec& spec) {
+    if (spec.data().label_deviation() != 0) return absl::OkStatus();
+    spec.mutable_data()->set_label_mean(mean);
+    spec.mutable_data()->set_label_deviation(10);
+    return absl::OkStatus();
+  }};
+  ASSERT_TRUE(Start(options).ok());
+  EXPECT_EQ((*store_->ReadState())->job().data().label_mean(), 4000);
+  Train();
+  mean = 5000;  // The files hold other records by now.
+  const absl::StatusOr<Claim> again = Start(options);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->plan.spec.data().label_mean(), 4000);
+  const absl::StatusOr<Claim> over = Start({.fresh_once = "anew", .measure = options.measure});
+  ASSERT_TRUE(over.ok()) << over.status();
+  EXPECT_EQ(over->plan.spec.data().label_mean(), 5000);
 }
 
 }  // namespace

@@ -41,6 +41,14 @@ TEST(JobChangeTest, AnotherPaceOfCheckpointsAwaitsTheNextStart) {
                     HasSubstr("checkpoint.every_seconds: 60 -> 30")));
 }
 
+TEST(JobChangeTest, ThatTasksHavePiecesByDefaultIsNoChangeOfAJobThatHasNone) {
+  v1::JobSpec running = CtrJob();
+  running.mutable_data()->set_format(v1::DATA_FORMAT_CSV);
+  v1::JobSpec wanted = running;
+  wanted.mutable_data()->set_pieces(16);
+  EXPECT_EQ(JobChange(running, wanted), "");
+}
+
 TEST(JobChangeTest, AnotherPlaceIsAnotherJob) {
   v1::JobSpec wanted = CtrJob();
   wanted.mutable_checkpoint()->set_uri("s3://bucket/elsewhere");
@@ -50,6 +58,37 @@ TEST(JobChangeTest, AnotherPlaceIsAnotherJob) {
 TEST(JobChangeTest, MistakesAreToldAsTheyAre) {
   EXPECT_THAT(JobChange(CtrJob(), absl::InvalidArgumentError("job.yaml:3: train.epochs: -1")),
               AllOf(StartsWith("refused"), HasSubstr("job.yaml:3: train.epochs: -1")));
+}
+
+TEST(JobChangeTest, WhatWasMeasuredIsNoChangeOfTheFile) {
+  v1::JobSpec running = CtrJob();
+  running.mutable_data()->set_standardize_label(true);
+  v1::JobSpec wanted = running;
+  running.mutable_data()->set_label_mean(4000);
+  running.mutable_data()->set_label_deviation(10);
+  EXPECT_EQ(JobChange(running, wanted), "");
+  wanted.mutable_data()->set_label_mean(1);
+  wanted.mutable_data()->set_label_deviation(2);
+  EXPECT_THAT(JobChange(running, wanted), HasSubstr("label_mean"));
+}
+
+TEST(ModelDifferenceTest, NamesTheFirstTableOrTensorThatDoesNotFit) {
+  v1::JobSpec other, now;
+  v1::TableSpec& table = *other.add_tables();
+  table.set_name("features");
+  table.set_dim(17);
+  table.set_seed(1);
+  *now.add_tables() = table;
+  EXPECT_EQ(ModelDifference(other, now), "");
+  v1::TensorSpec& tensor = *now.add_tensors();
+  tensor.set_name("mlp.w0");
+  tensor.add_shape(160);
+  tensor.add_shape(64);
+  EXPECT_EQ(ModelDifference(other, now), "it has no tensor 0, this job tensor mlp.w0 of 160x64");
+  now.mutable_tables(0)->set_dim(9);
+  EXPECT_EQ(ModelDifference(other, now),
+            "it has table features of 17 floats a row (seed 1), this job table features of 9 "
+            "floats a row (seed 1)");
 }
 
 }  // namespace

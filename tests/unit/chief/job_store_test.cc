@@ -6,6 +6,7 @@
 
 #include "tests/lib/faulty_object_store.h"
 #include "tests/lib/memory_object_store.h"
+#include "tests/lib/strangers_folder.h"
 
 namespace capstan::chief {
 namespace {
@@ -95,6 +96,18 @@ TEST_F(JobStoreTest, WhatIsSetAsideStaysWhenAnotherIsWritten) {
   ASSERT_TRUE(first_.WriteState(State(8, 100)).ok());
   EXPECT_TRUE(folder_->Get("state/chief-7.json").ok());
   EXPECT_EQ(TermThatStands(), 8u);
+}
+
+TEST(JobStoreDeletionTest, DeletesTheOthersWhereOneIsNotItsOwn) {
+  const std::unique_ptr<ObjectStore> folder = MakeMemoryObjectStore();
+  JobStore store(nullptr, std::make_unique<FaultyObjectStore>(*folder));
+  PutStrangersThings(*folder);
+  ASSERT_TRUE(folder->Put("000000000009-a/partition-0000.capstan", "x").ok());
+  const absl::Status deleted = store.Delete({"photos", "2024-photos", "000000000009-a"});
+  EXPECT_EQ(deleted.message(),
+            "\"photos\" is not named as a checkpoint is (<step>-<id>): it is left alone");
+  EXPECT_TRUE(folder->List("000000000009-a/")->empty());
+  ExpectStrangersThings(*folder);
 }
 
 }  // namespace

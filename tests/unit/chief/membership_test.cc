@@ -15,7 +15,7 @@ class MembershipTest : public testing::Test {
     v1::RegisterWorkerRequest request;
     request.set_name(name);
     request.set_incarnation(incarnation);
-    return *members_.Register(request, now)->worker;
+    return *members_.Register(request, /*peer=*/"", now)->worker;
   }
 
   void HearClock(Worker& worker, uint64_t clock, absl::Time now) {

@@ -15,11 +15,6 @@ v1::RegisterShardRequest Registration(uint32_t index, uint64_t incarnation) {
   return request;
 }
 
-TEST(ShardTableTest, StalenessBucketsGrowByHalves) {
-  const uint64_t floors[] = {0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
-  for (int i = 0; i < 11; ++i) EXPECT_EQ(StalenessBucketFloor(i), floors[i]);
-}
-
 TEST(ShardTableTest, MergesTheStalenessOfAllShards) {
   ShardTable table(2);
   for (uint32_t index : {0u, 1u}) {

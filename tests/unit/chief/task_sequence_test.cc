@@ -8,11 +8,8 @@
 namespace capstan::chief {
 namespace {
 
-std::vector<v1::Task> Tasks(uint32_t count) {
-  std::vector<v1::Task> tasks(count);
-  for (uint32_t i = 0; i < count; ++i) tasks[i].set_index(i);
-  return tasks;
-}
+// A range each.
+TaskMix Tasks(uint32_t count) { return {std::vector<v1::Task>(count), v1::DataSpec(), /*seed=*/1}; }
 
 std::vector<uint32_t> Epoch(TaskSequence& sequence, uint32_t epoch) {
   std::vector<uint32_t> order;

@@ -25,6 +25,11 @@ TEST(DurabilityLinesTest, TellTheLastCheckpointAndWhyOneHasFailed) {
                           "           2 failed, last: disk full"));
 }
 
+TEST(DurabilityLinesTest, TellTheCheckpointThatAJobWentOnFrom) {
+  EXPECT_THAT(Lines("resumed_from: '/m/demo/checkpoints/976-1'"),
+              ElementsAre("went on    from checkpoint 976-1"));
+}
+
 TEST(DurabilityLinesTest, TellWhatIsTrainedAgain) {
   EXPECT_THAT(
       Lines("losses { cause: 'shard 1 was started anew' recovery: RECOVERY_ROLLBACK "

@@ -1,5 +1,6 @@
 #include "cli/format.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +8,9 @@
 
 namespace capstan::cli {
 namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 TEST(GroupedTest, PutsACommaBetweenThousands) {
   EXPECT_EQ(Grouped(0), "0");
@@ -105,6 +109,19 @@ TEST(ClipTest, CutsBetweenCharacters) {
 }
 
 TEST(ClipTest, EndsTheColour) { EXPECT_EQ(Clip("\x1b[1mabc", 2), "\x1b[1mab\x1b[0m"); }
+
+TEST(WrappedTest, BreaksBetweenWords) {
+  EXPECT_THAT(Wrapped("the loss is high", 8), ElementsAre("the loss", "is high"));
+  EXPECT_THAT(Wrapped("unbreakable", 4), ElementsAre("unbreakable"));
+  EXPECT_THAT(Wrapped("", 4), IsEmpty());
+}
+
+TEST(ShellWordTest, QuotesWhatAShellWouldTakeApart) {
+  EXPECT_EQ(ShellWord("train.epochs=3"), "train.epochs=3");
+  EXPECT_EQ(ShellWord("data.train=my file*.csv"), "'data.train=my file*.csv'");
+  EXPECT_EQ(ShellWord("it's"), "'it'\\''s'");
+  EXPECT_EQ(ShellWord(""), "''");
+}
 
 }  // namespace
 }  // namespace capstan::cli

@@ -62,5 +62,24 @@ TEST_F(RunFolderTest, ReadsTheLastLinesOfALog) {
   EXPECT_THAT(LastLines("absent.log", 2), IsEmpty());
 }
 
+TEST_F(RunFolderTest, NotesWhereTheJobOfTheLastRunIsKept) {
+  EXPECT_EQ(JobOfLastRun(), "");
+  const auto run = RunFolder::Make("", "demo");
+  ASSERT_TRUE(run.ok());
+  ASSERT_EQ(run->NoteJob(JobFolder("s3://ads/models/", "demo")), absl::OkStatus());
+  EXPECT_EQ(JobOfLastRun(), "s3://ads/models/demo");
+}
+
+TEST(LastErrorTest, IsTheMessageOfTheLastErrorOfALog) {
+  EXPECT_EQ(LastError({"2026-11-23T11:32:10.581Z error chief the first",
+                       "2026-11-23T11:32:10.582Z error chief /m/file: is no folder",
+                       "2026-11-23T11:32:10.583Z info  chief ended"}),
+            "/m/file: is no folder");
+  EXPECT_EQ(LastError({"2026-11-23T11:32:10.581Z error chief another configuration:",
+                       "2026-11-23T11:32:10.581Z error chief modified: seed: 1 -> 3"}),
+            "another configuration: modified: seed: 1 -> 3");
+  EXPECT_EQ(LastError({"terminate called"}), "");
+}
+
 }  // namespace
 }  // namespace capstan::cli

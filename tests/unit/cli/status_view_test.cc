@@ -65,13 +65,24 @@ v1::GetStatusReply Running() {
       state: "serving"
       pushes_per_second: 120
       pulls_per_second: 119
-      report { rows: 573116 parameter_bytes: 67108864 gradients_dropped: 4 }
+      report { rows: 573116 parameter_bytes: 67108864 gradients_dropped: 4 gradients_refused: 2 }
     }
   )pb");
 }
 
 std::string Screen(const v1::GetStatusReply& status, const ViewOptions& options) {
   return absl::StrJoin(RenderScreen(status, {0.7, 0.5}, options), "\n");
+}
+
+TEST(StatusViewTest, RowsThatAreJudgedForThemselvesHaveAStalenessOfTheirOwn) {
+  v1::GetStatusReply status = Running();
+  for (int shard = 0; shard < 2; ++shard) {
+    v1::ShardReport& report = *status.add_shards()->mutable_report();
+    for (uint64_t count : {10, 0, 0, 0, 3}) report.add_row_staleness_counts(count);
+    report.set_max_row_staleness(shard == 0 ? 4 : 5);
+  }
+  EXPECT_THAT(RenderLine(status),
+              testing::HasSubstr("staleness median 2, max 7; of rows median 0, max 5"));
 }
 
 TEST(RenderScreenTest, ShowsEveryFact) {
@@ -89,8 +100,8 @@ TEST(RenderScreenTest, ShowsEveryFact) {
             "worker-0  active      5.10 k  12.0 ms       0  compute 75 %\n"
             "worker-1  active      1.15 k  45.0 ms       3                straggler\n"
             "\n"
-            "shard  state    pushes/s  pulls/s     rows    memory  dropped\n"
-            "ps-0   serving       120      119  573,116  64.0 MiB        4");
+            "shard  state    pushes/s  pulls/s     rows    memory  dropped  refused\n"
+            "ps-0   serving       120      119  573,116  64.0 MiB        4        2");
 }
 
 TEST(RenderScreenTest, NeverExceedsTheWidth) {
@@ -134,7 +145,23 @@ TEST(RenderScreenTest, ShowsTheFirstBadRecord) {
   v1::GetStatusReply status = Running();
   status.set_bad_records(3);
   status.add_bad_record_examples("a.csv:12: 39 columns, expected 40");
-  EXPECT_THAT(Screen(status, {}), HasSubstr("3 records, first a.csv:12: 39 columns, expected 40"));
+  EXPECT_THAT(Screen(status, {}),
+              HasSubstr("bad data   3 bad records, the first: a.csv:12: 39 columns, expected 40"));
+}
+
+TEST(RenderScreenTest, ShowsAWarningWholeHoweverNarrowItIs) {
+  v1::GetStatusReply status = Running();
+  status.add_warnings("the training loss is 2.958e+05, and guessing would have 0.6931");
+  const auto lines = RenderScreen(status, {}, {.width = 50});
+  EXPECT_THAT(lines, Contains("warning    the training loss is 2.958e+05, and"));
+  EXPECT_THAT(lines, Contains("           guessing would have 0.6931"));
+}
+
+TEST(RenderScreenTest, DoesNotShowALossBeforeTheFirstReport) {
+  v1::GetStatusReply status = Running();
+  status.set_loss(0);
+  EXPECT_THAT(Screen(status, {}), HasSubstr("loss       not known yet"));
+  EXPECT_THAT(RenderLine(status), HasSubstr("loss not known yet"));
 }
 
 TEST(RenderScreenTest, SaysThatALiveEvaluationIsLive) {
@@ -170,7 +197,8 @@ TEST(RenderLineTest, TellsTheSameFactsInOneLine) {
   EXPECT_EQ(RenderLine(Running()),
             "1m 40s running 62.5 %, ETA 1m 07s | 625,000 of 1,000,000 examples, 6.25 k/s | "
             "loss 0.4412 | AUC 0.7712  logloss 0.4512 | staleness median 2, max 7 | "
-            "worker-0 5.10 k/s, worker-1 1.15 k/s straggler | ps-0 120 pushes/s");
+            "worker-0 5.10 k/s, worker-1 1.15 k/s straggler | ps-0 120 pushes/s | "
+            "dropped 4 gradients as too stale, refused 2 requests");
 }
 
 TEST(RenderLineTest, SumsUpManyWorkersButNamesStragglers) {
@@ -191,8 +219,39 @@ TEST(LastWordsTest, SayWhatCameOutAndWhereItIs) {
   EXPECT_THAT(words, HasSubstr("curve     /runs/demo/curve.csv"));
   EXPECT_THAT(words, HasSubstr("capstan predict /runs/demo/model"));
   EXPECT_THAT(words, HasSubstr("capstan train job.yaml --shards 2 --workers 4 --fresh"));
-  EXPECT_THAT(words, HasSubstr("--workers 3 --fresh --set train.epochs=2"));
+  EXPECT_THAT(words, HasSubstr("--workers 3 --set train.epochs=2"));
+  EXPECT_THAT(words, Not(HasSubstr("warning")));
   EXPECT_THAT(LastWords(status, {.worked = false})[1], HasSubstr("had been done before"));
+}
+
+TEST(LastWordsTest, SayWhatWasOdd) {
+  v1::GetStatusReply status = Running();
+  status.add_losses()->set_examples(40);
+  status.add_losses()->set_examples(2000);
+  status.set_bad_records(1);
+  status.add_bad_record_examples("a.csv:12: no number");
+  status.add_warnings("the held-out logloss is 2.958e+05");
+  EXPECT_THAT(absl::StrJoin(LastWords(status, {}), "\n"),
+              HasSubstr("\nrecovered 2 times, and trained 2,040 examples again\n"
+                        "dropped 4 gradients as too stale, refused 2 requests\n"
+                        "1 bad record, the first: a.csv:12: no number\n"
+                        "warning: the held-out logloss is 2.958e+05\n"));
+}
+
+TEST(LastWordsTest, SuggestWhatRunsAsPrintedWithTheSettingsOfTheUser) {
+  v1::GetStatusReply status = Running();
+  status.set_model_uri("/my runs/model");
+  const std::string words =
+      absl::StrJoin(LastWords(status, {.program = "build/bin/capstan",
+                                       .job_file = "job.yaml",
+                                       .overrides = {"data.train=a b.csv", "train.epochs=1"}}),
+                    "\n");
+  EXPECT_THAT(words, HasSubstr("  build/bin/capstan predict '/my runs/model'    #"));
+  EXPECT_THAT(words,
+              HasSubstr("  build/bin/capstan train job.yaml --shards 1 --workers 2 "
+                        "--set 'data.train=a b.csv' --set train.epochs=1 --fresh    # one worker "
+                        "more"));
+  EXPECT_THAT(words, HasSubstr("--set 'data.train=a b.csv' --set train.epochs=2    #"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -72,6 +73,18 @@ TEST_F(TerminalTest, SaysALineAboveWhatIsDrawn) {
   Written();
   terminal.Say("news");
   EXPECT_EQ(Written(), "\x1b[1A\r\x1b[Jnews\na\x1b[K\n\x1b[J");
+}
+
+TEST_F(TerminalTest, BeginsTheScreenAnewWhenTheWindowHasAnotherSize) {
+  Terminal terminal(program_);
+  terminal.Draw({"a", "b"});
+  Written();
+  const winsize smaller{.ws_row = 10, .ws_col = 50, .ws_xpixel = 0, .ws_ypixel = 0};
+  ASSERT_EQ(ioctl(program_, TIOCSWINSZ, &smaller), 0);
+  terminal.Draw({"c"});
+  EXPECT_EQ(Written(), "\x1b[H\x1b[2Jc\x1b[K\n\x1b[J");
+  terminal.Draw({"d"});
+  EXPECT_EQ(Written(), "\x1b[1A\rd\x1b[K\n\x1b[J");
 }
 
 TEST_F(TerminalTest, KeepsWhatIsDrawn) {

@@ -247,6 +247,19 @@ TEST(BadJobTest, EarlyStopNeedsDataToMeasureOn) {
             "job.yaml:4: train.early_stop: needs data.eval, on which the metric is measured");
 }
 
+TEST(BadJobTest, EarlyStopNeedsAMetricThatIsMeasuredWithTheLoss) {
+  const std::string head =
+      "job: small\ndata: {format: csv, train: a, eval: b, schema: {categorical: 1}}\n";
+  EXPECT_EQ(Refusal(head + "model: {preset: lr}\ntrain: {early_stop: {metric: rmse}}\n"),
+            "job.yaml:4: train.early_stop.metric: rmse is not measured with loss: logistic; "
+            "expected one of auc, logloss, accuracy");
+  EXPECT_THAT(Refusal(head + "model: {preset: mf}\ntrain: {early_stop: {metric: auc}}\n"),
+              HasSubstr("auc is not measured with loss: squared; expected one of rmse"));
+  EXPECT_THAT(Refusal(head + "model: {preset: softmax, outputs: 3}\n"
+                             "train: {early_stop: {metric: auc}}\n"),
+              HasSubstr("auc is not measured with loss: softmax"));
+}
+
 TEST(BadJobTest, AWorkersLeaseSpansSeveralHeartbeats) {
   EXPECT_THAT(RefusalOf("heartbeat: 5s"), HasSubstr("worker_lease: must be at least 3 heartbeats"));
 }
@@ -278,6 +291,47 @@ TEST(BadJobTest, AnOverrideIsNamedAsThePlace) {
 TEST(BadJobTest, TextFromTheFileCannotForgeALineOfTheMessage) {
   EXPECT_THAT(RefusalOf("\"a\\njob.yaml:9: fine\": 1"), Not(HasSubstr("\njob.yaml:9")));
   EXPECT_THAT(RefusalOf("recovery: \"x\\ny\""), HasSubstr("\"x\\ny\" is not one of"));
+}
+
+TEST(BadJobTest, NamesOfColumnsNeedALineOfNamesAndAreUsedOnce) {
+  const auto refusal = [](const std::string& data) {
+    return Refusal("job: a\ndata: {format: csv, train: a, " + data + "}\nmodel: {preset: fm}\n");
+  };
+  EXPECT_THAT(refusal("schema: {label: income, categorical: 1}"),
+              HasSubstr("data.schema.label: \"income\" is not columns such as"));
+  EXPECT_THAT(refusal("schema: {label: income, categorical: 1}"), HasSubstr("data.header: true"));
+  EXPECT_EQ(refusal("header: true, schema: {label: income, categorical: [job, income]}"),
+            "job.yaml:2: data.schema.categorical: column \"income\" is used twice");
+  EXPECT_THAT(refusal("schema: {label: \"0-1\", categorical: 2}"),
+              HasSubstr("data.schema.label: is one column"));
+}
+
+TEST(BadJobTest, LabelsHaveOneMeaning) {
+  const auto refusal = [](const std::string& schema, const std::string& more) {
+    return Refusal("job: a\ndata: {format: csv, train: a, schema: {label: 0, categorical: 1" +
+                   schema + "}" + more + "}\nmodel: {preset: fm}\n");
+  };
+  EXPECT_THAT(refusal(", positive: a, classes: [a, b]", ""),
+              HasSubstr("data.schema.classes: cannot"));
+  EXPECT_THAT(refusal(", classes: a", ""), HasSubstr("data.schema.classes: must name two or more"));
+  EXPECT_THAT(refusal(", classes: [a, b, a]", ""),
+              HasSubstr("data.schema.classes: names one twice"));
+  EXPECT_THAT(refusal(", positive: a", ", label_threshold: 1"),
+              HasSubstr("data.label_threshold: "));
+  EXPECT_THAT(refusal(", positive: a", ", label_transform: standard"),
+              HasSubstr("data.label_transform: "));
+  EXPECT_THAT(refusal("", ", label_mean: 3, label_deviation: 1"),
+              HasSubstr("data.label_mean: is only for a transform: standard"));
+  EXPECT_THAT(refusal("", ", label_transform: standard, label_mean: 3"),
+              HasSubstr("data.label_deviation: is missing beside label_mean"));
+}
+
+TEST(BadJobTest, AValueOfAnOverrideIsNotBlamedOnTheFile) {
+  const auto job = ParseJob({.text = "job: demo\n"
+                                     "data: {format: libfm, train: a, fields: 2}\n"
+                                     "model: {preset: fm}\n"},
+                            {.overrides = {"job=Bad_Name"}});
+  EXPECT_EQ(std::string(job.status().message()).substr(0, 22), "--set job=Bad_Name: jo");
 }
 
 }  // namespace

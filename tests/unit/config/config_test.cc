@@ -77,6 +77,7 @@ TEST(ParseJobTest, FillsInEveryDefault) {
   EXPECT_EQ(spec.seed(), 1u);
   EXPECT_EQ(spec.partition_count(), 256u);
   EXPECT_TRUE(spec.data().shuffle());
+  EXPECT_EQ(spec.data().pieces(), 16u);
   EXPECT_EQ(spec.data().max_bad_records(), 0u);
   EXPECT_FALSE(spec.data().binarize_label());
   EXPECT_EQ(spec.model().embedding_dim(), 16u);
@@ -205,6 +206,35 @@ TEST(JobKeysTest, NamesKeysOfSectionsAndOfListItems) {
                              {"job", "data.schema.numeric[].transform", "model.towers[].kind",
                               "optimizer.sparse.schedule.kind", "update.dense.lanes",
                               "train.early_stop.metric", "checkpoint.uri", "worker_lease"}));
+}
+
+TEST(ParseJobTest, ColumnsMayBeNamedAndStandardized) {
+  const absl::StatusOr<v1::JobSpec> job = ParseJob({.text = R"(
+job: census
+data:
+  format: csv
+  header: true
+  train: adult.csv
+  schema:
+    label: income
+    positive: [">50K", ">50K."]
+    categorical: [workclass, education]
+    numeric: [3, {columns: [age, fnlwgt], transform: standard},
+              {columns: hours, transform: standard, mean: 40, deviation: 12.5}]
+model: {preset: lr}
+)"});
+  ASSERT_TRUE(job.ok()) << job.status();
+  const v1::DataSpec& data = job->data();
+  EXPECT_EQ(data.label_name(), "income");
+  EXPECT_THAT(data.positive_labels(), testing::ElementsAre(">50K", ">50K."));
+  EXPECT_EQ(data.categorical(1).name(), "education");
+  ASSERT_EQ(data.numeric_size(), 4);
+  EXPECT_EQ(data.numeric(0).column(), 3u);
+  EXPECT_EQ(data.numeric(2).name(), "fnlwgt");
+  EXPECT_EQ(data.numeric(2).transform(), v1::NUMERIC_TRANSFORM_STANDARD);
+  EXPECT_EQ(data.numeric(2).deviation(), 0) << "to be measured";
+  EXPECT_EQ(data.numeric(3).mean(), 40);
+  EXPECT_EQ(data.numeric(3).deviation(), 12.5);
 }
 
 }  // namespace

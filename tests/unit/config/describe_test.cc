@@ -52,7 +52,7 @@ TEST(DescribeJobTest, MemoryIsThatOfTheRowsOfOneShard) {
   JobScale scale = kScale;
   scale.expected_rows = 1000000;
   EXPECT_THAT(DescribeJob(DescribedJob(), scale).lines.back(),
-              HasSubstr("168 bytes a row: 80MiB for the 1000000 rows over 2 shards"));
+              HasSubstr("168 bytes a row: 80MiB for about 1000000 rows over 2 shards"));
 }
 
 TEST(DescribeJobTest, MemoryStaysWithinTheBudget) {
@@ -64,6 +64,19 @@ TEST(DescribeJobTest, MemoryStaysWithinTheBudget) {
 
 TEST(DescribeJobTest, AJobWithNothingOddHasNoWarning) {
   EXPECT_THAT(DescribeJob(DescribedJob(), kScale).warnings, IsEmpty());
+}
+
+TEST(DescribeJobTest, WarnsOfARateFarFromWhatIsUsual) {
+  EXPECT_THAT(
+      DescribeJob(DescribedJob("optimizer: {dense: {kind: adam, learning_rate: 1000000}}\n"),
+                  kScale)
+          .warnings,
+      ElementsAre("optimizer.dense.learning_rate: 1e+06 is odd for adam, of which 1e-05 to 0.1 are "
+                  "usual; the loss may explode"));
+  EXPECT_THAT(
+      DescribeJob(DescribedJob("optimizer: {sparse: {kind: sgd, learning_rate: 1e-9}}\n"), kScale)
+          .warnings,
+      ElementsAre(HasSubstr("the model will hardly learn")));
 }
 
 TEST(DescribeJobTest, WarnsOfFewerTasksThanComputeThreads) {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/config/config.h"
 
 namespace capstan {
@@ -83,6 +84,13 @@ TEST_F(LoadJobTest, AFileThatMayNotBeReadIsRefused) {
 TEST_F(LoadJobTest, AFileOfAMegabyteAndMoreIsRefused) {
   Write("job.yaml", std::string((1 << 20) + 1, '#'));
   EXPECT_EQ(Refusal(), job_ + ": larger than 1048576 bytes");
+}
+
+TEST_F(LoadJobTest, TenThousandTowersAreMoreThanAJobMayHave) {
+  std::string towers;
+  for (int i = 0; i < 10000; ++i) absl::StrAppend(&towers, "\n  - {kind: linear, name: t", i, "}");
+  Write("job.yaml", "job: ctr\ndata: {format: synthetic}\nmodel:\n  towers:" + towers + "\n");
+  EXPECT_THAT(Refusal(), HasSubstr("more than 20000 values"));
 }
 
 TEST_F(LoadJobTest, WhereAJobIsKeptIsFoundInAFileWithMistakes) {

@@ -76,5 +76,16 @@ TEST(ParseYamlTest, BytesThatAreNoTextAreRefusedOrRead) {
   }
 }
 
+TEST(ParseYamlTest, SaysThatATabIndentsALine) {
+  for (const char* text :
+       {"job: demo\ndata:\n\tformat: csv\n", "job: demo\ndata:\n  schema:\n  \t  label: 0\n"}) {
+    EXPECT_THAT(ParseYaml(text, "job.yaml").status().message(),
+                testing::HasSubstr("is indented by a tab; YAML wants spaces there"))
+        << text;
+  }
+  EXPECT_EQ(ParseYaml("a: 1\nb:\n\tc: 2\n", "job.yaml").status().message(),
+            "job.yaml:3: is indented by a tab; YAML wants spaces there");
+}
+
 }  // namespace
 }  // namespace capstan

@@ -40,16 +40,17 @@ struct Content {
 
 absl::StatusOr<Content> Read(const Source& source, const v1::DataSpec& data) {
   CAPSTAN_ASSIGN_OR_RETURN(std::vector<v1::Task> tasks, PlanTasks(source, data, {}));
-  BadRecords bad_records(data.max_bad_records());
-  TaskReader reader({.data = data, .loss = v1::LOSS_SQUARED}, source, bad_records);
+  TaskReader reader({.data = data, .loss = v1::LOSS_SQUARED}, source);
   std::vector<Batch> batches;
+  uint64_t bad_records = 0;
   for (const v1::Task& task : tasks) {
     CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedTask> loaded, reader.Read({.task = task}));
+    bad_records += loaded->bad_records().count();
     for (uint64_t k = 0; k < loaded->batch_count(); ++k) {
       loaded->ReadBatch(k, batches.emplace_back());
     }
   }
-  return Content{Join(batches), bad_records.count()};
+  return Content{Join(batches), bad_records};
 }
 
 }  // namespace

@@ -120,7 +120,9 @@ TEST(CellParserTest, SaysWhatWasExpectedAndAppendsNothing) {
       {"1,2,3,4,5,6", "6 columns, expected 7"},
       {"1,2,3,4,5,6,7,8", "8 columns, expected 7"},
       {"1", "1 columns, expected 7"},
-      {"x,2,3,4,5,6,7", "column 0: label \"x\" is not a number"},
+      {"x,2,3,4,5,6,7",
+       "column 0: label \"x\" is not a number; where labels are texts, set data.schema.positive to "
+       "those that count as 1, such as \"x\""},
       {"2,2,3,4,5,6,7",
        "column 0: label is 2, expected 0 or 1 (logistic loss; a label threshold "
        "makes two classes)"},
@@ -145,6 +147,48 @@ TEST(FieldKeyTest, StaysTheSameForEver) {
   EXPECT_EQ(FieldKey(14, "68fd1e64"), 10427276278615006947u);
   EXPECT_NE(FieldKey(1, "7"), FieldKey(2, "7"));
   EXPECT_NE(FieldKey(1, "7"), FieldKey(1, "07"));
+}
+
+// A label and a number that is standardized, found by their names.
+v1::DataSpec Named() {
+  v1::DataSpec data;
+  data.set_format(v1::DATA_FORMAT_CSV);
+  data.set_columns(3);
+  data.set_numeric_scale(1);
+  data.set_label_name("income");
+  data.set_label_column(2);
+  v1::ColumnSpec& age = *data.add_numeric();
+  age.set_name("age");
+  age.set_transform(v1::NUMERIC_TRANSFORM_STANDARD);
+  age.set_mean(40);
+  age.set_deviation(10);
+  return data;
+}
+
+TEST(CellParserTest, AStandardizedNumberCountsDeviationsFromTheMeanAndAnEmptyCellIsTheMean) {
+  const v1::DataSpec data = Named();
+  auto parser = NewCellParser(data, LabelRule(data, v1::LOSS_LOGISTIC, 1));
+  Batch records;
+  records.offsets = {0};
+  std::string error;
+  for (const char* line : {"55,x,1", "40,x,0", ",x,0"}) {
+    ASSERT_TRUE(parser->Parse(line, records, error)) << error;
+  }
+  EXPECT_THAT(records.dense, ElementsAre(1.5f, 0, 0));
+  EXPECT_FALSE(parser->Parse("old,x,1", records, error));
+  EXPECT_EQ(error, "column 0 (age): \"old\" is not a number");
+}
+
+TEST(CellParserTest, ALineOfNamesMustHaveThoseOfTheSchemaInTheirPlaces) {
+  const v1::DataSpec data = Named();
+  auto parser = NewCellParser(data, LabelRule(data, v1::LOSS_LOGISTIC, 1));
+  std::string error;
+  EXPECT_TRUE(parser->CheckHeader("age,anything, income", error)) << error;
+  EXPECT_FALSE(parser->CheckHeader("age,income,job", error));
+  EXPECT_EQ(error, "column 2 is named \"job\", expected \"income\" as in the first training file");
+  EXPECT_FALSE(parser->CheckHeader("age,income", error));
+  auto scoring = NewCellParser(data, LabelRule(data, v1::LOSS_LOGISTIC, 1, Labels::kIgnored));
+  EXPECT_TRUE(scoring->CheckHeader("age,anything", error)) << "records to be scored lack the label";
 }
 
 }  // namespace

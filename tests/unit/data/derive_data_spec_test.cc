@@ -44,5 +44,36 @@ TEST(DeriveDataSpecTest, KnowsTheColumnsOfTheSyntheticSet) {
   EXPECT_EQ(Derived(data)->data.fields(), 1u);
 }
 
+// A file with a line of names; the label and one column are found by them.
+v1::DataSpec ByName(const std::string& path, const std::string& label, const std::string& column) {
+  v1::DataSpec data = CsvSpec(path, {}, {});
+  data.set_header(true);
+  data.set_label_name(label);
+  data.add_categorical()->set_name(column);
+  return data;
+}
+
+TEST(DeriveDataSpecTest, FindsColumnsByTheirNames) {
+  TestFolder folder;
+  const std::string path = folder.Write("a.csv", "age, workclass,income\n1,2,3\n");
+  const v1::DataSpec derived = Derived(ByName(path, "income", "workclass"))->data;
+  EXPECT_EQ(derived.label_column(), 2u);
+  EXPECT_EQ(derived.categorical(0).column(), 1u);
+}
+
+TEST(DeriveDataSpecTest, AnswersANameThatIsNotThereWithTheNearestAndAll) {
+  TestFolder folder;
+  const std::string path = folder.Write("a.csv", "age,workclass,income,age\n1,2,3,4\n");
+  EXPECT_EQ(Refusal(ByName(path, "incom", "workclass")),
+            path +
+                ":1: no column is named \"incom\", as data.schema.label says; did you mean "
+                "income? there are \"age\", \"workclass\", \"income\", \"age\"");
+  EXPECT_EQ(Refusal(ByName(path, "income", "age")),
+            path + ":1: two columns are named \"age\"; count the one that is meant");
+  v1::DataSpec twice = ByName(path, "income", "workclass");
+  twice.add_categorical()->set_column(1);
+  EXPECT_EQ(Refusal(twice), "schema: column 1 is both categorical and categorical");
+}
+
 }  // namespace
 }  // namespace capstan

@@ -104,10 +104,9 @@ absl::StatusOr<ReaderOptions> Derived(v1::DataSpec data) {
 }
 
 absl::StatusOr<std::vector<Batch>> ReadTasks(const ReaderOptions& options,
-                                             const std::vector<v1::Task>& tasks,
-                                             BadRecords& bad_records) {
+                                             const std::vector<v1::Task>& tasks) {
   const std::unique_ptr<const Source> files = NewLocalFiles();
-  TaskReader reader(options, *files, bad_records);
+  TaskReader reader(options, *files);
   std::vector<Batch> batches;
   for (const v1::Task& task : tasks) {
     CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedTask> loaded, reader.Read({.task = task}));
@@ -122,8 +121,7 @@ absl::StatusOr<Batch> ReadEverything(const ReaderOptions& options, Split split) 
   CAPSTAN_ASSIGN_OR_RETURN(std::vector<v1::Task> tasks,
                            PlanTasks(*NewLocalFiles(), options.data,
                                      {.split = split, .batch_size = options.batch_size}));
-  BadRecords none(0);
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<Batch> batches, ReadTasks(options, tasks, none));
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<Batch> batches, ReadTasks(options, tasks));
   return Join(batches);
 }
 
@@ -146,14 +144,13 @@ Batch Join(const std::vector<Batch>& batches) {
 }
 
 std::string RealData(const std::string& file) {
-  const char* folder = std::getenv("CAPSTAN_SHARED_DATA");
-  std::filesystem::path path =
-      folder != nullptr
-          ? std::filesystem::path(folder)
-          : std::filesystem::path(CAPSTAN_SOURCE_FOLDER).parent_path() / "shared/data";
+  const char* folder = std::getenv("CAPSTAN_DATA");
+  std::filesystem::path path = folder != nullptr
+                                   ? std::filesystem::path(folder)
+                                   : std::filesystem::path(CAPSTAN_SOURCE_FOLDER) / "data";
   path /= file;
   if (std::filesystem::exists(path)) return path.string();
-  std::fprintf(stderr, "SKIPPED: no real data at %s (CAPSTAN_SHARED_DATA names its folder)\n",
+  std::fprintf(stderr, "SKIPPED: no real data at %s (CAPSTAN_DATA names its folder)\n",
                path.c_str());
   return "";
 }

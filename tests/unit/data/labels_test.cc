@@ -54,5 +54,50 @@ TEST(LabelRuleTest, SquaredAdmitsEveryFiniteNumber) {
   EXPECT_EQ(Try(rule, "nan").error, "label \"nan\" is not a number");
 }
 
+v1::DataSpec TextLabels(std::vector<std::string> positive, std::vector<std::string> classes) {
+  v1::DataSpec data;
+  data.set_format(v1::DATA_FORMAT_CSV);
+  data.mutable_positive_labels()->Assign(positive.begin(), positive.end());
+  data.mutable_label_classes()->Assign(classes.begin(), classes.end());
+  return data;
+}
+
+TEST(LabelRuleTest, TextsThatArePositiveAreOneAndAllOthersZero) {
+  LabelRule rule(TextLabels({">50K", ">50K."}, {}), v1::LOSS_LOGISTIC, 1);
+  EXPECT_EQ(Try(rule, ">50K").label, 1.0f);
+  EXPECT_EQ(Try(rule, " >50K.").label, 1.0f) << "spaces around it do not count";
+  EXPECT_EQ(Try(rule, "<=50K").label, 0.0f);
+  EXPECT_EQ(Try(rule, " ").error, "the label is missing");
+}
+
+TEST(LabelRuleTest, TheLabelOfANamedClassIsItsPlace) {
+  LabelRule rule(TextLabels({}, {"setosa", "versicolor", "virginica"}), v1::LOSS_SOFTMAX, 3);
+  EXPECT_EQ(Try(rule, "setosa").label, 0.0f);
+  EXPECT_EQ(Try(rule, "virginica").label, 2.0f);
+  EXPECT_EQ(Try(rule, "virginca").error,
+            "label \"virginca\" is not one of data.schema.classes; did you mean virginica?");
+}
+
+TEST(LabelRuleTest, ATextWithoutAMeaningIsAnsweredWithTheKeyThatGivesItOne) {
+  EXPECT_EQ(Try(LabelRule(TextLabels({}, {}), v1::LOSS_LOGISTIC, 1), ">50K").error,
+            "label \">50K\" is not a number; where labels are texts, set data.schema.positive to "
+            "those that count as 1, such as \">50K\"");
+  EXPECT_EQ(Try(LabelRule(TextLabels({}, {}), v1::LOSS_SOFTMAX, 3), "setosa").error,
+            "label \"setosa\" is not a number; where labels are texts, set data.schema.classes to "
+            "all of them");
+  EXPECT_EQ(Try(LabelRule(TextLabels({}, {}), v1::LOSS_SQUARED, 1), "cheap").error,
+            "label \"cheap\" is not a number");
+}
+
+TEST(LabelRuleTest, AStandardizedLabelIsItsDistanceFromTheMeanInDeviations) {
+  v1::DataSpec data;
+  data.set_standardize_label(true);
+  data.set_label_mean(4000);
+  data.set_label_deviation(2000);
+  LabelRule rule(data, v1::LOSS_SQUARED, 1);
+  EXPECT_EQ(Try(rule, "4000").label, 0.0f);
+  EXPECT_EQ(Try(rule, "1000").label, -1.5f);
+}
+
 }  // namespace
 }  // namespace capstan

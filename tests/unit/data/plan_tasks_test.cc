@@ -23,8 +23,7 @@ std::vector<v1::Task> Plan(const ReaderOptions& options) {
 
 // The row numbers that the tasks hold, in order.
 std::vector<float> RowNumbers(const ReaderOptions& options, const std::vector<v1::Task>& tasks) {
-  BadRecords none(0);
-  auto batches = ReadTasks(options, tasks, none);
+  auto batches = ReadTasks(options, tasks);
   EXPECT_TRUE(batches.ok()) << batches.status();
   return Join(*batches).dense;
 }
@@ -152,15 +151,6 @@ TEST(PlanTasksTest, ASplitThatIsNotNamedHasNoTasks) {
   TestFolder folder;
   const v1::DataSpec data = CsvSpec(folder.Write("a.csv", NumberedRows(10)), {1}, {});
   EXPECT_EQ(PlanTasks(*NewLocalFiles(), data, {.split = Split::kEval})->size(), 0u);
-}
-
-TEST(CheckFirstRecordsTest, RefusesABadLabelBeforeAnythingIsTrained) {
-  TestFolder folder;
-  const std::string path = folder.Write("a.csv", NumberedRows(3) + "maybe,3\n" + NumberedRows(100));
-  const ReaderOptions options = *Derived(CsvSpec(path, {1}, {}));
-  const std::vector<v1::Task> tasks = Plan(options);
-  EXPECT_EQ(CheckFirstRecords(*NewLocalFiles(), options, tasks),
-            absl::InvalidArgumentError(path + ":4: column 0: label \"maybe\" is not a number"));
 }
 
 }  // namespace

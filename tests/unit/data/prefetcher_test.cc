@@ -46,12 +46,11 @@ class BatchPrefetcherTest : public testing::Test {
   TestFolder folder_;
   std::string path_;
   ReaderOptions options_;
-  const std::unique_ptr<const Source> files_ = NewLocalFiles();
-  BadRecords bad_records_{0};
+  const std::shared_ptr<const Source> files_ = NewLocalFiles();
 };
 
 TEST_F(BatchPrefetcherTest, NumbersTheBatchesOfAllTasksThrough) {
-  BatchPrefetcher prefetcher(options_, {}, *files_, bad_records_);
+  BatchPrefetcher prefetcher(options_, {}, files_);
   const FeedId feed = OpenThree(prefetcher, 0);
   const float first[] = {0, 4, 8, 10, 14};
   const uint64_t task[] = {0, 0, 0, 2, 2};
@@ -78,14 +77,14 @@ TEST_F(BatchPrefetcherTest, NumbersTheBatchesOfAllTasksThrough) {
 }
 
 TEST_F(BatchPrefetcherTest, GivesTheSameBatchAgain) {
-  BatchPrefetcher prefetcher(options_, {}, *files_, bad_records_);
+  BatchPrefetcher prefetcher(options_, {}, files_);
   const FeedId feed = OpenThree(prefetcher, 0);
   const auto once = Read(prefetcher, feed, 1)->batch;
   EXPECT_EQ(Read(prefetcher, feed, 1)->batch, once);
 }
 
 TEST_F(BatchPrefetcherTest, BeginsInTheMiddleEvenBehindWholeTasks) {
-  BatchPrefetcher prefetcher(options_, {}, *files_, bad_records_);
+  BatchPrefetcher prefetcher(options_, {}, files_);
   for (uint64_t first = 0; first < 5; ++first) {
     const FeedId feed = OpenThree(prefetcher, first);
     const FeedId whole = OpenThree(prefetcher, 0);
@@ -96,14 +95,14 @@ TEST_F(BatchPrefetcherTest, BeginsInTheMiddleEvenBehindWholeTasks) {
 }
 
 TEST_F(BatchPrefetcherTest, SaysHowManyBatchesThereWereWhenAskedForMore) {
-  BatchPrefetcher prefetcher(options_, {}, *files_, bad_records_);
+  BatchPrefetcher prefetcher(options_, {}, files_);
   absl::StatusOr<FedBatch> end = Read(prefetcher, OpenThree(prefetcher, 9), 9);
   EXPECT_EQ(end->batch, nullptr);
   EXPECT_EQ(end->number, 5u);
 }
 
 TEST_F(BatchPrefetcherTest, WaitsForTasksUntilTheFeedIsFinished) {
-  BatchPrefetcher prefetcher(options_, {}, *files_, bad_records_);
+  BatchPrefetcher prefetcher(options_, {}, files_);
   const FeedId feed = prefetcher.Open(0);
   EXPECT_EQ(prefetcher.Read(feed, 0, absl::Now() + absl::Milliseconds(20)).status().code(),
             absl::StatusCode::kDeadlineExceeded);
@@ -117,7 +116,7 @@ TEST_F(BatchPrefetcherTest, WaitsForTasksUntilTheFeedIsFinished) {
 }
 
 TEST_F(BatchPrefetcherTest, ABadTaskBreaksItsFeedOnlyAndOnlyFromThereOn) {
-  BatchPrefetcher prefetcher(options_, {}, *files_, bad_records_);
+  BatchPrefetcher prefetcher(options_, {}, files_);
   const FeedId feed = prefetcher.Open(0);
   TaskReader::Load missing = Task(0, 10);
   missing.task.set_file("/nonexistent");
@@ -129,8 +128,55 @@ TEST_F(BatchPrefetcherTest, ABadTaskBreaksItsFeedOnlyAndOnlyFromThereOn) {
   EXPECT_TRUE(Read(prefetcher, OpenThree(prefetcher, 0), 4).ok());
 }
 
+// A file server that answers nothing until it is told to.
+class HungFiles : public Source {
+ public:
+  absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
+    return files_->List(pattern);
+  }
+  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
+                                                   uint64_t end) const override {
+    if (!asked.HasBeenNotified()) asked.Notify();
+    answers.WaitForNotification();
+    return files_->Open(path, offset, end);
+  }
+  mutable absl::Notification asked;
+  mutable absl::Notification answers;
+
+ private:
+  const std::unique_ptr<const Source> files_ = NewLocalFiles();
+};
+
+TEST_F(BatchPrefetcherTest, SaysWhichFileItWaitsFor) {
+  BatchPrefetcher idle(options_, {}, files_);
+  EXPECT_EQ(idle.read_under_way(), std::nullopt);
+
+  const auto hung = std::make_shared<HungFiles>();
+  BatchPrefetcher prefetcher(options_, {}, hung);
+  const FeedId feed = prefetcher.Open(0);
+  prefetcher.Append(feed, Task(0, 4));
+  hung->asked.WaitForNotification();
+  ASSERT_TRUE(prefetcher.read_under_way().has_value());
+  EXPECT_EQ(prefetcher.read_under_way()->file, path_);
+  hung->answers.Notify();
+}
+
+TEST_F(BatchPrefetcherTest, LeavesAThreadBehindThatIsInAReadWithoutEnd) {
+  const auto hung = std::make_shared<HungFiles>();
+  absl::Notification notified;
+  {
+    BatchPrefetcher prefetcher(options_, {.parting = absl::Milliseconds(10)}, hung);
+    const FeedId feed = prefetcher.Open(0);
+    prefetcher.Append(feed, Task(0, 4));
+    EXPECT_FALSE(prefetcher.TryRead(feed, 0, [&] { notified.Notify(); }).has_value());
+    hung->asked.WaitForNotification();
+  }
+  EXPECT_TRUE(notified.HasBeenNotified());
+  hung->answers.Notify();  // What it reads now nobody wants.
+}
+
 TEST_F(BatchPrefetcherTest, NotifiesTheReaderOfAClosedFeed) {
-  BatchPrefetcher prefetcher(options_, {}, *files_, bad_records_);
+  BatchPrefetcher prefetcher(options_, {}, files_);
   const FeedId feed = prefetcher.Open(0);
   absl::Notification closed;
   EXPECT_FALSE(prefetcher.TryRead(feed, 0, [&] { closed.Notify(); }).has_value());
@@ -145,7 +191,8 @@ TEST(FeedTest, CutsNoFurtherAheadThanAllowed) {
   ASSERT_TRUE(feed.NextWork()->load.has_value());
   EXPECT_FALSE(feed.NextWork().has_value());  // One thing at a time.
   Batch records = {.labels = std::vector<float>(10), .offsets = std::vector<uint32_t>(11)};
-  feed.Loaded(std::make_shared<const LoadedTask>(records, std::vector<uint32_t>(), 1));
+  feed.Loaded(
+      std::make_shared<const LoadedTask>(records, BadRecords(0), std::vector<uint32_t>(), 1));
   for (uint64_t number = 0; number < 3; ++number) {
     EXPECT_EQ(feed.NextWork()->batch_in_task, number);
     feed.Cut(std::make_shared<const Batch>());

@@ -31,7 +31,7 @@ class TaskReaderTest : public testing::Test {
  protected:
   absl::StatusOr<std::shared_ptr<const LoadedTask>> Read(const ReaderOptions& options,
                                                          TaskReader::Load load) {
-    TaskReader reader(options, *files_, bad_records_);
+    TaskReader reader(options, *files_);
     return reader.Read(load);
   }
 
@@ -51,7 +51,6 @@ class TaskReaderTest : public testing::Test {
 
   TestFolder folder_;
   const std::unique_ptr<const Source> files_ = NewLocalFiles();
-  BadRecords bad_records_{0};
 };
 
 TEST_F(TaskReaderTest, CutsBatchesOfWhichTheLastMayBeShort) {
@@ -105,38 +104,107 @@ TEST_F(TaskReaderTest, CountsTheHeaderAndBlankLinesAsLinesButNotAsRecords) {
   data.set_header(true);
   EXPECT_EQ(ReadEverything(*Derived(data)).status(),
             absl::InvalidArgumentError(folder_.Path("a.csv") +
-                                       ":6: column 0: label \"no\" is not a number"));
+                                       ":6: column 0: label \"no\" is not a number; where labels "
+                                       "are texts, set data.schema.positive to those that count "
+                                       "as 1, such as \"no\""));
 }
 
 TEST_F(TaskReaderTest, SuspectsAHeader) {
   const v1::DataSpec data = CsvSpec(folder_.Write("a.csv", "label,n,c\n1,1,x\n"), {1}, {2});
   EXPECT_EQ(ReadEverything(*Derived(data)).status().message(),
             folder_.Path("a.csv") +
-                ":1: column 0: label \"label\" is not a number (if this is a "
+                ":1: column 0: label \"label\" is not a number; where labels are texts, set "
+                "data.schema.positive to those that count as 1, such as \"label\" (if this is a "
                 "line of names: data.header: true)");
 }
 
 TEST_F(TaskReaderTest, LeavesOutToleratedBadRecords) {
   const std::string path = folder_.Write("a.csv", "1,0,x\n?,1,x\n0,2,x\n1,3\n1,4,x\n");
-  const ReaderOptions options = *Derived(CsvSpec(path, {1}, {2}));
-  BadRecords two(2);
-  TaskReader reader(options, *files_, two);
+  ReaderOptions options = *Derived(CsvSpec(path, {1}, {2}));
+  options.data.set_max_bad_records(2);
+  TaskReader reader(options, *files_);
   for (int epoch = 0; epoch < 3; ++epoch) {
     auto task = reader.Read({.task = Whole(path)});
     ASSERT_TRUE(task.ok()) << task.status();
     Batch batch;
     (*task)->ReadBatch(0, batch);
     EXPECT_THAT(batch.dense, ElementsAre(0, 2, 4));
+    EXPECT_EQ((*task)->bad_records().count(), 2u);
+    EXPECT_THAT(
+        (*task)->bad_records().examples(),
+        ElementsAre(path + ":2: column 0: label \"?\" is not a number; where labels are texts, set "
+                           "data.schema.positive to those that count as 1, such as \"?\"",
+                    path + ":4: 2 columns, expected 3"));
   }
-  EXPECT_EQ(two.count(), 2u);
-  BadRecords one(1);
-  EXPECT_FALSE(TaskReader(options, *files_, one).Read({.task = Whole(path)}).ok());
+  options.data.set_max_bad_records(1);
+  EXPECT_EQ(Read(options, {.task = Whole(path)}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+// Counts the bytes that are asked of the files.
+class MeteredFiles : public Source {
+ public:
+  absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
+    return files_->List(pattern);
+  }
+  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
+                                                   uint64_t end) const override {
+    auto stream = files_->Open(path, offset, end);
+    if (!stream.ok()) return stream;
+    return std::make_unique<Stream>(*std::move(stream), bytes);
+  }
+  mutable uint64_t bytes = 0;
+
+ private:
+  class Stream : public ByteStream {
+   public:
+    Stream(std::unique_ptr<ByteStream> stream, uint64_t& bytes)
+        : stream_(std::move(stream)), bytes_(bytes) {}
+    absl::StatusOr<size_t> Read(std::span<char> buffer) override {
+      auto n = stream_->Read(buffer);
+      if (n.ok()) bytes_ += *n;
+      return n;
+    }
+
+   private:
+    const std::unique_ptr<ByteStream> stream_;
+    uint64_t& bytes_;
+  };
+  const std::unique_ptr<const Source> files_ = NewLocalFiles();
+};
+
+TEST_F(TaskReaderTest, NamesThousandsOfBadRecordsAtThePriceOfReadingTheirFileOnceMore) {
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) absl::StrAppend(&text, i % 80 == 0 ? "?" : "1", ",", i, ",x\n");
+  const std::string path = folder_.Write("a.csv", text);
+  ReaderOptions options = *Derived(CsvSpec(path, {1}, {2}));
+  options.data.set_max_bad_records(2500);
+  MeteredFiles files;
+  TaskReader reader(options, files);
+  uint64_t count = 0;
+  constexpr uint64_t kTasks = 10;
+  for (uint64_t i = 0; i < kTasks; ++i) {
+    v1::Task task = Whole(path);  // In no order.
+    task.set_begin(text.size() / kTasks * (i * 7 % kTasks));
+    task.set_end(task.begin() + text.size() / kTasks);
+    auto loaded = reader.Read({.task = task});
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    count += (*loaded)->bad_records().count();
+    for (const std::string& example : (*loaded)->bad_records().examples()) {
+      int line = 0;
+      ASSERT_EQ(sscanf(example.c_str() + path.size(), ":%d:", &line), 1) << example;
+      EXPECT_EQ(line % 80, 1) << example;
+    }
+  }
+  EXPECT_EQ(count, 2500u);
+  // Once for the records, once for the lines and for what lies behind a mark.
+  EXPECT_LT(files.bytes, text.size() * 8);
 }
 
 TEST_F(TaskReaderTest, ReadsTasksOfACompressedFileInAnyOrder) {
   const std::string path = folder_.Write("a.csv.gz", Gzip(Rows(40)));
   const ReaderOptions options = *Derived(CsvSpec(path, {1}, {2}));
-  TaskReader reader(options, *files_, bad_records_);
+  TaskReader reader(options, *files_);
   for (uint64_t begin : {20, 30, 0, 10, 10, 39, 100, 0}) {
     v1::Task task = Whole(path);
     task.set_by_records(true);

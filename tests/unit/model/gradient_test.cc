@@ -88,6 +88,8 @@ std::vector<Case> Cases() {
       {"cross_tower", [] { return OneTower("cross", SpecOf("", 4, 2)); }},
       {"dot_tower", [] { return OneTower("dot", SpecOf("", 4, 2)); }},
       {"conv_tower", [] { return OneTower("conv", Images("")); }},
+      {"example_of_a_tower_of_ones_own",
+       [] { return OneTower("field_weighted_fm", SpecOf("", 4, 2)); }},
   };
 }
 

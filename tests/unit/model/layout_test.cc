@@ -84,7 +84,9 @@ TEST(LayOutModelTest, AWideModelHasOnlyTheSegmentsItReads) {
 TEST(LayOutModelTest, SaysInOneLineWhatDoesNotFit) {
   v1::JobSpec varying = SpecOf("deepfm", 0, 0);
   varying.mutable_data()->set_format(v1::DATA_FORMAT_LIBSVM);
-  EXPECT_EQ(Refusal(varying), "tower mlp: needs the same number of keys in every record");
+  EXPECT_EQ(Refusal(varying),
+            "tower mlp: needs the same number of keys in every record; where the data have it, say "
+            "how many, such as data.fields: 16");
 
   EXPECT_EQ(Refusal(SpecOf("cnn", 0, 784)),
             "tower conv: the data has no images (data.image_shape)");
@@ -92,8 +94,7 @@ TEST(LayOutModelTest, SaysInOneLineWhatDoesNotFit) {
   EXPECT_THAT(Refusal(SpecOf("mf", 3, 0)), HasSubstr("two keys a record"));
   EXPECT_THAT(Refusal(SpecOf("deepfn", 3, 0)), HasSubstr("\"deepfn\" is not one of cnn, dcn_v2"));
   EXPECT_THAT(Refusal(SpecOf("lr", 0, 0)), HasSubstr("neither keys nor numbers"));
-  EXPECT_EQ(Refusal(SpecOf("dlrm", 0, 5)),
-            "tower dot: needs the same number of keys in every record");
+  EXPECT_THAT(Refusal(SpecOf("dlrm", 0, 5)), HasSubstr("tower dot: multiplies embeddings, and"));
 
   v1::JobSpec classes = SpecOf("fm", 4, 0);
   classes.mutable_model()->set_outputs(3);
@@ -111,6 +112,28 @@ TEST(LayOutModelTest, RefusesAnUnknownTowerAndTwoOfOneName) {
   spec.mutable_model()->mutable_towers(0)->set_kind("bias");
   spec.mutable_model()->add_towers()->set_kind("bias");
   EXPECT_THAT(Refusal(spec), HasSubstr("\"bias\""));
+}
+
+TEST(LayOutModelTest, ASoftmaxHasAsManyOutputsAsTheSchemaNamesClasses) {
+  v1::JobSpec spec = SpecOf("softmax", 2, 0);
+  spec.mutable_model()->set_outputs(0);
+  for (const char* name : {"setosa", "versicolor", "virginica"}) {
+    spec.mutable_data()->add_label_classes(name);
+  }
+  v1::JobSpec other = spec;
+  ASSERT_EQ(LayOutModel(spec), absl::OkStatus());
+  EXPECT_EQ(spec.model().outputs(), 3u);
+  other.mutable_model()->set_outputs(4);
+  EXPECT_THAT(Refusal(other), HasSubstr("names 3 classes, and the model has 4"));
+}
+
+TEST(LayOutModelTest, LabelsMustSuitTheLossOfTheModel) {
+  v1::JobSpec standard = SpecOf("lr", 2, 0);
+  standard.mutable_data()->set_standardize_label(true);
+  EXPECT_THAT(Refusal(standard), HasSubstr("data.label_transform"));
+  v1::JobSpec positive = SpecOf("mf", 2, 0);
+  positive.mutable_data()->add_positive_labels("yes");
+  EXPECT_THAT(Refusal(positive), HasSubstr("data.schema.positive"));
 }
 
 }  // namespace

@@ -101,6 +101,15 @@ TEST(EvaluationTest, SquaredHasRmse) {
   v1::EvaluationResult sums;
   AddToEvaluation({v1::LOSS_SQUARED, 1, logits, labels}, sums);
   EXPECT_DOUBLE_EQ(MetricsOf(v1::LOSS_SQUARED, sums)["rmse"], std::sqrt(4.5));
+  EXPECT_DOUBLE_EQ(MetricsOf(v1::LOSS_SQUARED, sums, /*label_unit=*/2000)["rmse"],
+                   2000 * std::sqrt(4.5));
+  v1::DataSpec data;
+  EXPECT_EQ(InLabelUnit(data, 1.5), 1.5);
+  data.set_standardize_label(true);
+  data.set_label_mean(20);
+  data.set_label_deviation(10);
+  EXPECT_EQ(LabelUnit(data), 10);
+  EXPECT_EQ(InLabelUnit(data, 1.5), 35);
 }
 
 TEST(EvaluationTest, RefusesAHistogramOfAnotherSizeAndLeavesTheSumsAlone) {
@@ -115,10 +124,14 @@ TEST(EvaluationTest, NothingEvaluatedGivesNoMetrics) {
   EXPECT_TRUE(MetricsOf(v1::LOSS_LOGISTIC, v1::EvaluationResult()).empty());
 }
 
-TEST(EvaluationTest, AucOfOneClassIsNotANumber) {
-  v1::EvaluationResult sums;
-  AddToEvaluation(Logistic({1, 2}, {1, 1}), sums);
-  EXPECT_TRUE(std::isnan(MetricsOf(v1::LOSS_LOGISTIC, sums)["auc"]));
+TEST(EvaluationTest, WhatOneClassCannotSayIsLeftOut) {
+  v1::EvaluationResult ones, zeros;
+  AddToEvaluation(Logistic({1, 2}, {1, 1}), ones);
+  EXPECT_FALSE(MetricsOf(v1::LOSS_LOGISTIC, ones).contains("auc"));
+  EXPECT_TRUE(MetricsOf(v1::LOSS_LOGISTIC, ones).contains("calibration"));
+  AddToEvaluation(Logistic({1, 2}, {0, 0}), zeros);
+  EXPECT_FALSE(MetricsOf(v1::LOSS_LOGISTIC, zeros).contains("auc"));
+  EXPECT_FALSE(MetricsOf(v1::LOSS_LOGISTIC, zeros).contains("calibration"));
 }
 
 }  // namespace

@@ -85,6 +85,21 @@ TEST_P(ElementwiseOptimizerTest, ChangesEachWeightByItsOwnGradientAlone) {
   }
 }
 
+// Whatever becomes of a weight whose sums are no longer finite.
+TEST_P(ElementwiseOptimizerTest, AnOverflowStaysInItsWeight) {
+  std::vector<float> gradient = SomeFloats(33, 2);
+  OwnedParameters honest(*optimizer_, SomeFloats(33, 1), 0.1f);
+  OwnedParameters hit = honest;
+  for (int i = 0; i < 3; ++i) {
+    optimizer_->Apply(honest.view(), gradient.data(), 0.1f);
+    gradient[7] = std::numeric_limits<float>::max();
+    optimizer_->Apply(hit.view(), gradient.data(), 0.1f);
+    gradient[7] = 1;
+  }
+  hit.weights[7] = honest.weights[7];
+  EXPECT_EQ(hit.weights, honest.weights);
+}
+
 INSTANTIATE_TEST_SUITE_P(Optimizers, ElementwiseOptimizerTest,
                          testing::ValuesIn(SpecsThat([](const v1::OptimizerSpec& spec) {
                            return spec.kind() != v1::OPTIMIZER_KIND_ROWWISE_ADAGRAD;

@@ -1,4 +1,8 @@
 // Two updates of one weight, computed by hand.
+#include <bit>
+#include <cstdint>
+#include <vector>
+
 #include "capstan/optim/optimizer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -82,6 +86,27 @@ TEST(NumbersByHandTest, Adam) {
   spec.set_epsilon(1);
   // t=1: m^ = 2, v^ = 4: 1 - .5 * 2 / 3. t=2: m = 0: stays.
   EXPECT_THAT(TwoUpdates(spec), Are(2.0f / 3, 2.0f / 3));
+}
+
+// The counter of the updates, the last of the slots, is an unsigned number of 32 bits.
+TEST(NumbersByHandTest, AdamCountsTo2To32AndStaysThere) {
+  for (const v1::OptimizerKind kind : {v1::OPTIMIZER_KIND_ADAM, v1::OPTIMIZER_KIND_ADAMW}) {
+    v1::OptimizerSpec spec = Spec(kind);
+    spec.set_beta1(0.9f);
+    spec.set_beta2(0.999f);
+    spec.set_epsilon(1e-8f);
+    const auto optimizer = *MakeOptimizer(spec);
+    for (const uint32_t before :
+         {0x7FFFFFFEu, 0x7FFFFFFFu, 0x80000000u, 0xFFFFFFFEu, 0xFFFFFFFFu}) {
+      float w = 1;
+      // A mean of 1 and a mean square of 1, which a gradient of 1 leaves as they are.
+      std::vector<float> slots = {1, 1, std::bit_cast<float>(before)};
+      const float gradient = 1;
+      optimizer->Apply({&w, slots.data(), 1}, &gradient, 0.5f);
+      EXPECT_NEAR(w, 0.5f, 1e-6) << "the corrections of the beginning are over, " << before;
+      EXPECT_EQ(std::bit_cast<uint32_t>(slots[2]), before == 0xFFFFFFFFu ? before : before + 1);
+    }
+  }
 }
 
 TEST(NumbersByHandTest, AdamW) {

@@ -13,7 +13,7 @@ namespace capstan {
 namespace {
 
 constexpr size_t kLongest = 257;
-constexpr int kUpdates = 3;
+constexpr uint32_t kUpdates = 3;
 
 // Copies of values that begin one byte off any alignment of floats.
 class Unaligned {
@@ -38,26 +38,42 @@ std::vector<int64_t> Targets() {
 class SimdTest : public testing::TestWithParam<NamedSpec> {
  protected:
   ~SimdTest() override { hwy::SetSupportedTargetsForTest(0); }
+
+  // Some updates of `length` weights, all numbers times `scale`, on one target.
+  void ExpectTheBitsOfTheScalarRule(int64_t target, size_t length, float scale) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    const v1::OptimizerSpec& spec = GetParam().spec;
+    const auto optimizer = *MakeOptimizer(spec);
+    const auto some_floats = [&](uint32_t seed) {
+      std::vector<float> floats = SomeFloats(length, seed);
+      for (float& value : floats) value *= scale;
+      return floats;
+    };
+    OwnedParameters parameters(*optimizer, some_floats(1), spec.learning_rate());
+    ScalarTwin<float> twin(spec, some_floats(1), spec.learning_rate());
+    for (uint32_t update = 0; update < kUpdates; ++update) {
+      const float rate = spec.learning_rate() / static_cast<float>(update + 1);
+      optimizer->Apply(parameters.view(), Unaligned(some_floats(2 + update)).data(), rate);
+      twin.Apply(some_floats(2 + update), rate);
+    }
+    ASSERT_EQ(0, std::memcmp(parameters.weights.data(), twin.weights.data(), length * 4))
+        << hwy::TargetName(target) << ", length " << length;
+  }
 };
 
 TEST_P(SimdTest, GivesTheBitsOfTheScalarRuleForEveryLengthOnEveryTarget) {
-  const v1::OptimizerSpec& spec = GetParam().spec;
-  const auto optimizer = *MakeOptimizer(spec);
   for (int64_t target : Targets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
     for (size_t length = 1; length <= kLongest; ++length) {
-      const std::vector<float> initial = SomeFloats(length, /*seed=*/1);
-      OwnedParameters parameters(*optimizer, initial, spec.learning_rate());
-      ScalarTwin<float> twin(spec, initial, spec.learning_rate());
-      for (int update = 0; update < kUpdates; ++update) {
-        const std::vector<float> gradient = SomeFloats(length, /*seed=*/2 + update);
-        const float rate = spec.learning_rate() / (update + 1);
-        optimizer->Apply(parameters.view(), Unaligned(gradient).data(), rate);
-        twin.Apply(gradient, rate);
-      }
-      ASSERT_EQ(0, std::memcmp(parameters.weights.data(), twin.weights.data(), length * 4))
-          << hwy::TargetName(target) << ", length " << length;
+      ASSERT_NO_FATAL_FAILURE(ExpectTheBitsOfTheScalarRule(target, length, /*scale=*/1));
+    }
+  }
+}
+
+TEST_P(SimdTest, FlushesNoDenormalToZeroOnAnyTarget) {
+  for (int64_t target : Targets()) {
+    for (float scale : {1e-38f, 1e-40f, 1e-44f}) {
+      ASSERT_NO_FATAL_FAILURE(ExpectTheBitsOfTheScalarRule(target, kLongest, scale));
     }
   }
 }

@@ -133,13 +133,14 @@ class Subject {
 
   v1::Fate Send(const v1::PushRequest& push) {
     const grpc::Slice slice(push.SerializeAsString());
-    const auto message = PushMessage::Read(grpc::ByteBuffer(&slice, 1), catalog_);
+    const auto message = PushMessage::Read(grpc::ByteBuffer(&slice, 1), catalog_, waiting_);
     CAPSTAN_CHECK(message.ok());
-    return partition_.Push(*message, 0, kNow).sparse();
+    return partition_.Push(*message, 0, /*progress_examples=*/0, kNow).sparse();
   }
 
   metrics::Registry registry_;
   const Catalog catalog_;
+  ByteBudget waiting_;
   Rounds rounds_;
   ShardMetrics metrics_;
   SlabArena slabs_;

@@ -110,6 +110,35 @@ TEST(KeeperTest, RefusesLanesThatDoNotExist) {
       absl::IsInvalidArgument(keeper.Report({LaneIndex{-1}, kFirst, 1, 8, false}).status()));
 }
 
+// How many rounds of four lanes close in ten seconds. A step of lane 3 takes ten times as long as
+// the 10 ms of the others.
+uint64_t RoundsInTenSeconds(int backup_workers) {
+  KeeperMachine keeper(/*lanes=*/4, backup_workers);
+  constexpr int kTicks = 1000;  // Of 10 ms.
+  int done[4] = {};             // Tick at which the step under way is done; 0: none is.
+  uint64_t round[4] = {};
+  for (int tick = 1; tick <= kTicks; ++tick) {
+    for (int lane = 0; lane < 4; ++lane) {
+      if (done[lane] != tick) continue;
+      Report(keeper, lane, kFirst, round[lane]);
+      done[lane] = 0;
+    }
+    for (int lane = 0; lane < 4; ++lane) {
+      if (done[lane] != 0) continue;
+      const OpenAnswer opened = Open(keeper, lane, kFirst);
+      if (opened.answer != Opened::ANSWER_OPEN) continue;
+      round[lane] = opened.round;
+      done[lane] = tick + (lane == 3 ? 10 : 1);
+    }
+  }
+  return keeper.open_round() - 1;
+}
+
+TEST(KeeperTest, ABackupWorkerGivesThePaceOfTheFast) {
+  EXPECT_EQ(RoundsInTenSeconds(/*backup_workers=*/0), 99u);
+  EXPECT_EQ(RoundsInTenSeconds(/*backup_workers=*/1), 999u);
+}
+
 std::optional<HoldAnswer> HoldOf(const KeeperAnswers& answers, uint64_t waiter) {
   for (const KeeperAnswer& answer : answers) {
     if (answer.waiter == WaiterId{waiter}) return std::get<HoldAnswer>(answer.answer);

@@ -1,5 +1,6 @@
 #include "capstan/rpc/server.h"
 
+#include <gmock/gmock.h>
 #include <grpcpp/client_context.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +22,26 @@ TEST(ServerTest, RefusesAPortThatIsTaken) {
   auto second = Server::Start({.listen = absl::StrCat("127.0.0.1:", first.server->port())}, {&ps});
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(second.status().message(), testing::HasSubstr("the port is in use"));
+}
+
+TEST(ServerTest, OneThatListensOnAllAddressesAlsoTakesConnectionsOfIpV4) {
+  EchoPs ps;
+  const auto server = Server::Start({.listen = "0.0.0.0:0"}, {&ps});
+  ASSERT_TRUE(server.ok()) << server.status();
+  auto stub = v1::Ps::NewStub(NewPlainChannel(absl::StrCat("127.0.0.1:", (*server)->port())));
+  v1::FlushReply reply;
+  grpc::ClientContext context;
+  EXPECT_TRUE(stub->Flush(&context, v1::FlushRequest(), &reply).ok());
+}
+
+TEST(ServerTest, SaysWhichAddressCannotBeHad) {
+  EchoPs ps;
+  for (const char* address : {"203.0.113.7:0", "nowhere"}) {
+    const auto server = Server::Start({.listen = address}, {&ps});
+    ASSERT_FALSE(server.ok());
+    EXPECT_THAT(server.status().message(), testing::HasSubstr(address));
+  }
 }
 
 TEST(ServerTest, AnswersAMessageAboveTheLimitWithResourceExhausted) {

@@ -35,6 +35,8 @@ TEST(RoleTest, EachRoleMayCallWhatItsWorkNeedsAndNoMore) {
   EXPECT_FALSE(MayCall(Role::kWorker, "/capstan.v1.Chief/StopJob"));
   EXPECT_TRUE(MayCall(Role::kChief, "/capstan.v1.Ps/LoadPartitions"));
   EXPECT_FALSE(MayCall(Role::kChief, "/capstan.v1.Ps/Push"));
+  EXPECT_TRUE(MayCall(Role::kChief, "/capstan.v1.Chief/GetStatus"));
+  EXPECT_FALSE(MayCall(Role::kChief, "/capstan.v1.Chief/StopJob"));
   EXPECT_TRUE(MayCall(Role::kPs, "/capstan.v1.Chief/WatchView"));
   EXPECT_FALSE(MayCall(Role::kPs, "/capstan.v1.Ps/Pull"));
   EXPECT_TRUE(MayCall(Role::kAdmin, "/capstan.v1.Chief/StopJob"));

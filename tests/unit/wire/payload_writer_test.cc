@@ -22,8 +22,8 @@ grpc::ByteBuffer WritePush(const v1::PushRequest& push) {
   for (const v1::PartitionGradient& partition : push.partitions()) {
     shape.AddPartition(partition.partition());
     for (const v1::TableGradient& rows : partition.tables()) {
-      shape.Add(
-          TableShape{rows.table(), rows.keys().size(), rows.values().size(), rows.pulled().size()});
+      shape.Add(TableShape{rows.table(), rows.keys().size(), rows.values().size(),
+                           rows.pulled().size(), rows.updates().size()});
     }
     for (const v1::BlockGradient& block : partition.blocks()) {
       shape.Add(BlockShape{block.block(), block.values().size(), block.pulled().size()});
@@ -39,7 +39,8 @@ grpc::ByteBuffer WritePush(const v1::PushRequest& push) {
     for (const v1::TableGradient& rows : partition.tables()) {
       Put(writer.table(table).keys, rows.keys());
       Put(writer.table(table).values, rows.values());
-      Put(writer.table(table++).pulled, rows.pulled());
+      Put(writer.table(table).pulled, rows.pulled());
+      Put(writer.table(table++).updates, rows.updates());
     }
     for (const v1::BlockGradient& values : partition.blocks()) {
       Put(writer.block(block).values, values.values());

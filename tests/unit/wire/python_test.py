@@ -33,6 +33,7 @@ def sample(ps_pb2):
         table.table = number % 3
         table.keys = struct.pack("<3Q", number, 2**64 - 1, 0)
         table.values = struct.pack("<6f", *(number + i / 7 for i in range(6)))
+        table.updates = struct.pack("<3I", number, 2**32 - 1, 0)
         block = partition.blocks.add()
         block.block = number
         block.values = struct.pack("<f", 1.5) * 9000

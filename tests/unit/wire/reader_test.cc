@@ -40,6 +40,7 @@ absl::StatusOr<v1::PushRequest> ReadPush(const grpc::ByteBuffer& buffer) {
       table.set_keys(TextOf(rows.keys));
       table.set_values(TextOf(rows.values));
       table.set_pulled(TextOf(rows.pulled));
+      table.set_updates(TextOf(rows.updates));
     }
     for (const BlockPart& read_block : payload.blocks_of(part)) {
       v1::BlockGradient& block = *partition.add_blocks();

@@ -31,6 +31,7 @@ inline v1::PushRequest SamplePush() {
   rows.set_keys(std::string(3 * 8, 'k'));
   rows.set_values(std::string(3 * 16 * 4, 'v'));
   rows.set_pulled(std::string(3 * 16 * 4, 'p'));
+  rows.set_updates(std::string(3 * 4, 'u'));
   v1::PartitionGradient& second = *push.add_partitions();
   second.set_partition(255);
   second.add_tables()->set_keys("12345678");

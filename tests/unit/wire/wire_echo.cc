@@ -29,7 +29,8 @@ int Echo(const std::string& input) {
   for (const PartitionPart& part : payload.partitions) {
     shape.AddPartition(part.partition);
     for (const TablePart& rows : payload.tables_of(part)) {
-      shape.Add(TableShape{rows.table, rows.keys.size(), rows.values.size(), rows.pulled.size()});
+      shape.Add(TableShape{rows.table, rows.keys.size(), rows.values.size(), rows.pulled.size(),
+                           rows.updates.size()});
     }
     for (const BlockPart& block : payload.blocks_of(part)) {
       shape.Add(BlockShape{block.block, block.values.size(), block.pulled.size()});
@@ -44,6 +45,7 @@ int Echo(const std::string& input) {
     Copy(payload.tables[i].keys, writer.table(i).keys);
     Copy(payload.tables[i].values, writer.table(i).values);
     Copy(payload.tables[i].pulled, writer.table(i).pulled);
+    Copy(payload.tables[i].updates, writer.table(i).updates);
   }
   for (size_t i = 0; i < payload.blocks.size(); ++i) {
     Copy(payload.blocks[i].values, writer.block(i).values);

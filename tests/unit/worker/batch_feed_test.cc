@@ -69,12 +69,11 @@ class BatchFeedTest : public ::testing::Test {
   std::string folder_;
   ReaderOptions options_;
   EventLoop loop_;
-  std::unique_ptr<const Source> source_ = NewLocalFiles();
-  BadRecords bad_{0};
+  std::shared_ptr<const Source> source_ = NewLocalFiles();
 };
 
 TEST_F(BatchFeedTest, ATasksBatchesAreNamedByTheirPlaceInTheTask) {
-  BatchPrefetcher prefetcher(options_, {}, *source_, bad_);
+  BatchPrefetcher prefetcher(options_, {}, source_);
   v1::Lease lease;
   lease.set_kind(v1::LEASE_KIND_TASK);
   *lease.mutable_task() = FileTask(9, "a.csv");
@@ -92,7 +91,7 @@ TEST_F(BatchFeedTest, ATasksBatchesAreNamedByTheirPlaceInTheTask) {
 }
 
 TEST_F(BatchFeedTest, ALanesBatchesAreNumberedByItsCursorAcrossTasks) {
-  BatchPrefetcher prefetcher(options_, {}, *source_, bad_);
+  BatchPrefetcher prefetcher(options_, {}, source_);
   BatchFeed feed(prefetcher, loop_, Lane(/*complete=*/true));
   EXPECT_EQ(Read(feed, 12)->batch->examples(), 1u);  // The last of a.csv.
   absl::StatusOr<LeaseBatch> first_of_b = Read(feed, 13);
@@ -102,7 +101,7 @@ TEST_F(BatchFeedTest, ALanesBatchesAreNumberedByItsCursorAcrossTasks) {
 }
 
 TEST_F(BatchFeedTest, ALanesTasksAreDoneWhenTheCursorHasPassedThem) {
-  BatchPrefetcher prefetcher(options_, {}, *source_, bad_);
+  BatchPrefetcher prefetcher(options_, {}, source_);
   BatchFeed feed(prefetcher, loop_, Lane(/*complete=*/true));
   ASSERT_TRUE(Read(feed, 13).ok());
   EXPECT_FALSE(feed.HasDone(12));
@@ -118,7 +117,7 @@ TEST_F(BatchFeedTest, ALanesTasksAreDoneWhenTheCursorHasPassedThem) {
 }
 
 TEST_F(BatchFeedTest, TheEndOfALaneIsHeldBackUntilTheChiefHasNamedItsLastTask) {
-  BatchPrefetcher prefetcher(options_, {}, *source_, bad_);
+  BatchPrefetcher prefetcher(options_, {}, source_);
   BatchFeed feed(prefetcher, loop_, Lane(/*complete=*/false));
   std::optional<LeaseBatch> answer;
   ASSERT_TRUE(Read(feed, 12).ok());
@@ -132,7 +131,7 @@ TEST_F(BatchFeedTest, TheEndOfALaneIsHeldBackUntilTheChiefHasNamedItsLastTask) {
 }
 
 TEST_F(BatchFeedTest, ALaneWithoutTasksEndsAtItsCursor) {
-  BatchPrefetcher prefetcher(options_, {}, *source_, bad_);
+  BatchPrefetcher prefetcher(options_, {}, source_);
   v1::Lease lease;
   lease.set_kind(v1::LEASE_KIND_LANE);
   lease.set_lane_tasks_complete(true);
@@ -143,7 +142,7 @@ TEST_F(BatchFeedTest, ALaneWithoutTasksEndsAtItsCursor) {
 }
 
 TEST_F(BatchFeedTest, AFileThatCannotBeReadIsAnErrorThatNamesIt) {
-  BatchPrefetcher prefetcher(options_, {}, *source_, bad_);
+  BatchPrefetcher prefetcher(options_, {}, source_);
   v1::Lease lease;
   lease.set_kind(v1::LEASE_KIND_TASK);
   *lease.mutable_task() = FileTask(0, "a.csv");
@@ -155,7 +154,7 @@ TEST_F(BatchFeedTest, AFileThatCannotBeReadIsAnErrorThatNamesIt) {
 }
 
 TEST_F(BatchFeedTest, ReadsThatAreOpenWhenTheFeedEndsAreNeverAnswered) {
-  BatchPrefetcher prefetcher(options_, {}, *source_, bad_);
+  BatchPrefetcher prefetcher(options_, {}, source_);
   bool answered = false;
   {
     BatchFeed feed(prefetcher, loop_, Lane(/*complete=*/false));

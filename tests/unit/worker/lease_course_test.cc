@@ -1,5 +1,6 @@
 #include "worker/lease_course.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -32,7 +33,14 @@ class Tasks final : public TasksRead {
   }
   bool HasDone(uint64_t cursor) const override { return 2 * (told_ + 1) <= cursor; }
   uint64_t tasks_known() const override { return 9; }
-  uint64_t ExamplesOfTasks() const override { return 100; }
+  FedTask OnlyTask() const override {
+    BadRecords bad(/*limit=*/2);
+    EXPECT_TRUE(bad.Report("a.csv:3: no label").ok());
+    return {.loaded = true,
+            .batches = 10,
+            .examples = 100,
+            .bad_records = std::make_shared<const BadRecords>(bad)};
+  }
 
  private:
   uint64_t told_ = 0;
@@ -112,7 +120,19 @@ TEST_F(LeaseCourseTest, ALaneIsFinishedOnceItsTasksAreReadToTheEnd) {
   const v1::LeaseReport report = course_.Report();
   EXPECT_TRUE(report.finished());
   EXPECT_EQ(report.lane_tasks_done_size(), 2);
+}
+
+TEST_F(LeaseCourseTest, ATaskThatIsDoneTellsWhatTheWholeOfItHeldAndWhichRecordsWereBad) {
+  v1::Lease lease = LaneLease();
+  lease.set_kind(v1::LEASE_KIND_TASK);
+  lease.set_first_batch(7);
+  LeaseCourse course(lease, /*max_rounds=*/0, std::make_unique<Holder>(progress_), tasks_);
+  EXPECT_EQ(course.Report().bad_records(), 0u);
+  course.OnFinished({.why = Finished::Why::kDone});
+  const v1::LeaseReport report = course.Report();
   EXPECT_EQ(report.total_examples(), 100u);
+  EXPECT_EQ(report.bad_records(), 1u);
+  EXPECT_THAT(report.bad_record_examples(), testing::ElementsAre("a.csv:3: no label"));
 }
 
 TEST_F(LeaseCourseTest, WhatIsLostIsGivenBackAndWhatFailsSaysWhy) {

@@ -90,7 +90,7 @@ TEST(SessionMachineTest, TheJobsProgressIsWhatTheLastAnswerSays) {
     session.BeginHeartbeat(kStart);
     v1::WorkerHeartbeatReply reply = Known();
     reply.set_examples(examples);
-    EXPECT_EQ(session.EndHeartbeat(reply, kStart).progress_examples, examples);
+    EXPECT_EQ(session.EndHeartbeat(reply, kStart).progress.examples, examples);
   }
 }
 
@@ -125,6 +125,31 @@ TEST(SessionMachineTest, TheLastReportIsRepeatedUntilItHasBeenAnswered) {
   ASSERT_EQ(again.leases_size(), 1);
   EXPECT_TRUE(again.leases(0).finished());
   session.EndHeartbeat(Known(), kStart);
+  EXPECT_EQ(session.leases(), 0u);
+}
+
+TEST(SessionMachineTest, AnIdleWorkerThatLeavesIsSettledWhenTheChiefHasHeardOfIt) {
+  SessionMachine session = TwoMembers();
+  session.BeginHeartbeat(kStart);  // Without a word of leaving.
+  session.Drain();
+  EXPECT_FALSE(session.Settled());
+  session.EndHeartbeat(Known(), kStart);
+  EXPECT_FALSE(session.Settled());
+  EXPECT_TRUE(session.BeginHeartbeat(kStart).draining());
+  session.HeartbeatFailed(kStart);
+  EXPECT_FALSE(session.Settled());
+  EXPECT_TRUE(session.BeginHeartbeat(kStart).draining());
+  session.EndHeartbeat(Known(), kStart);
+  EXPECT_TRUE(session.Settled());
+}
+
+TEST(SessionMachineTest, AfterTheJobsEndNobodyNeedsToHearThatAWorkerLeaves) {
+  SessionMachine session = TwoMembers();
+  session.BeginHeartbeat(kStart);
+  v1::WorkerHeartbeatReply reply = Known();
+  reply.set_state(v1::JOB_STATE_COMPLETED);
+  session.EndHeartbeat(reply, kStart);
+  session.Drain();
   EXPECT_TRUE(session.Settled());
 }
 

@@ -263,6 +263,14 @@ TEST(TaskHolderTest, UnderSspEveryShardGetsEveryStep) {
   EXPECT_EQ(pushes[2].clock, 1u);
 }
 
+TEST(TaskHolderTest, WithoutSspPushesTellNoClock) {
+  Driver holder(NewTaskHolder(LeaseOfTask()));
+  holder.Read(9);
+  holder.Pull();
+  holder.ComputeAll();
+  for (const SendPush& push : holder.TakeAll<SendPush>()) EXPECT_EQ(push.clock, 0u);
+}
+
 TEST(TaskHolderTest, UnderSspARestartedShardIsToldTheClock) {
   TaskLease lease = LeaseOfTask();
   lease.options.ssp = true;

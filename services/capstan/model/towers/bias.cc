@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "capstan/model/initializers.h"
 #include "capstan/model/towers/towers.h"
 

@@ -102,10 +102,12 @@ class Dot : public Tower {
 }  // namespace
 
 TowerResult NewDot(const v1::TowerSpec& spec, const ModelShape& shape) {
-  if (shape.fields == 0) {
-    return absl::InvalidArgumentError("needs the same number of keys in every record");
-  }
   if (absl::Status status = CheckFeatures(shape); !status.ok()) return status;
+  if (shape.fields == 0) {
+    return absl::InvalidArgumentError(
+        "multiplies embeddings, and the data have no keys; expected categorical columns, or "
+        "libsvm or libfm data with data.fields");
+  }
   std::optional<DenseStack> bottom;
   if (shape.dense_width > 0) {
     std::vector<int> widths = {shape.dense_width};

@@ -1,5 +1,6 @@
 #include "capstan/objectstore/s3/credentials.h"
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -14,6 +15,14 @@ namespace {
 constexpr absl::Duration kRenewAhead = absl::Minutes(5);
 constexpr absl::Duration kTooLate = absl::Seconds(30);  // A request takes time as well.
 constexpr absl::Duration kMostWait = absl::Seconds(30);
+constexpr absl::Duration kKeysAreReadEvery = absl::Seconds(10);
+
+std::string TextOf(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  absl::StripAsciiWhitespace(&text);
+  return text;
+}
 
 }  // namespace
 
@@ -66,17 +75,35 @@ absl::StatusOr<absl::Time> ParseExpiration(std::string_view text) {
 }
 
 absl::StatusOr<std::string> ReadToken(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string token((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  absl::StripAsciiWhitespace(&token);
+  std::string token = TextOf(path);
   if (!token.empty()) return token;
   return absl::FailedPreconditionError(absl::StrCat(path, ": no token can be read from it"));
+}
+
+// Kubernetes replaces all files of a Secret at once, by another folder behind a link: those that
+// are read here are of one folder.
+absl::StatusOr<S3Credentials> ReadKeys(const S3Options& options, absl::Time now) {
+  const std::filesystem::path named =
+      std::filesystem::path(options.keys_folder) / "AWS_ACCESS_KEY_ID";
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::canonical(named, error).parent_path();
+  S3Credentials keys{.access_key = TextOf(folder / "AWS_ACCESS_KEY_ID"),
+                     .secret_key = TextOf(folder / "AWS_SECRET_ACCESS_KEY"),
+                     .session_token = TextOf(folder / "AWS_SESSION_TOKEN"),
+                     .expires = now + kRenewAhead + kKeysAreReadEvery};
+  if (!error && !keys.access_key.empty() && !keys.secret_key.empty()) return keys;
+  return absl::UnauthenticatedError(absl::StrCat(
+      "S3: ", options.keys_folder,
+      ": expected the files AWS_ACCESS_KEY_ID and "
+      "AWS_SECRET_ACCESS_KEY; on Kubernetes, the keys of the Secret of s3.existingSecret"));
 }
 
 absl::StatusOr<std::unique_ptr<S3CredentialsCache>> MakeCredentials(const S3Options& options,
                                                                     Http& http, WallClock now) {
   FetchCredentials fetch;
-  if (!options.access_key.empty() && !options.secret_key.empty()) {
+  if (!options.keys_folder.empty()) {
+    fetch = [options, now] { return ReadKeys(options, now()); };
+  } else if (!options.access_key.empty() && !options.secret_key.empty()) {
     fetch = [fixed = S3Credentials{.access_key = options.access_key,
                                    .secret_key = options.secret_key,
                                    .session_token = options.session_token}] { return fixed; };
@@ -86,7 +113,8 @@ absl::StatusOr<std::unique_ptr<S3CredentialsCache>> MakeCredentials(const S3Opti
     fetch = [options, &http] { return FetchContainerCredentials(options, http); };
   } else {
     return absl::FailedPreconditionError(
-        "S3: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_ROLE_ARN and "
+        "S3: no credentials; set CAPSTAN_S3_KEYS, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+        "AWS_ROLE_ARN and "
         "AWS_WEB_IDENTITY_TOKEN_FILE, or AWS_CONTAINER_CREDENTIALS_FULL_URI");
   }
   return std::make_unique<S3CredentialsCache>(std::move(fetch), std::move(now));

@@ -44,7 +44,8 @@ class S3CredentialsCache {
   bool fetching_ ABSL_GUARDED_BY(mu_) = false;
 };
 
-// The credentials that `options` name: static keys, web identity (AssumeRoleWithWebIdentity; the
+// The credentials that `options` name: a folder of keys (read anew
+// every few seconds), static keys, web identity (AssumeRoleWithWebIdentity; the
 // token file is read anew each time), or a container's. FAILED_PRECONDITION if they name none.
 // `http` must outlive the result.
 absl::StatusOr<std::unique_ptr<S3CredentialsCache>> MakeCredentials(const S3Options& options,
@@ -54,6 +55,10 @@ absl::StatusOr<std::unique_ptr<S3CredentialsCache>> MakeCredentials(const S3Opti
 // message holds a token or a key.
 absl::StatusOr<S3Credentials> FetchWebIdentity(const S3Options& options, Http& http);
 absl::StatusOr<S3Credentials> FetchContainerCredentials(const S3Options& options, Http& http);
+
+// The keys in options.keys_folder, good for a few seconds beyond `now`. UNAUTHENTICATED: there are
+// none.
+absl::StatusOr<S3Credentials> ReadKeys(const S3Options& options, absl::Time now);
 
 // "2026-11-21T12:00:00Z". DATA_LOSS for what is no time.
 absl::StatusOr<absl::Time> ParseExpiration(std::string_view text);

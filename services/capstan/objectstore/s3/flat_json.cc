@@ -1,5 +1,7 @@
 #include "capstan/objectstore/s3/flat_json.h"
 
+#include <cstdint>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

@@ -37,6 +37,7 @@ absl::Status ReadAddressing(const Environment& get, S3Options& options) {
 }
 
 void ReadCredentials(const Environment& get, S3Options& options) {
+  options.keys_folder = First(get, {"CAPSTAN_S3_KEYS"});
   options.access_key = First(get, {"AWS_ACCESS_KEY_ID"});
   options.secret_key = First(get, {"AWS_SECRET_ACCESS_KEY"});
   options.session_token = First(get, {"AWS_SESSION_TOKEN"});

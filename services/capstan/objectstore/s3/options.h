@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_OBJECTSTORE_S3_OPTIONS_H_
 #define CAPSTAN_OBJECTSTORE_S3_OPTIONS_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -27,7 +28,8 @@ struct S3Options {
   std::string access_key = {};
   std::string secret_key = {};
   std::string session_token = {};
-  std::string role_arn = {};  // Web identity.
+  std::string keys_folder = {};  // Files named as the three variables, read anew again and again.
+  std::string role_arn = {};     // Web identity.
   std::string web_identity_token_file = {};
   std::string role_session_name = "capstan";
   std::string container_credentials_uri = {};
@@ -45,10 +47,10 @@ struct S3Options {
   size_t parts_at_once = 4;                 // At least 1: so many of one upload are in memory.
 };
 
-// AWS_REGION or AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL; AWS_ENDPOINT_URL_STS;
-// AWS_CA_BUNDLE; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN; AWS_ROLE_ARN,
-// AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_SESSION_NAME; AWS_CONTAINER_CREDENTIALS_FULL_URI or
-// _RELATIVE_URI, AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE;
+// CAPSTAN_S3_KEYS, a folder with the keys; AWS_REGION or AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3 or
+// AWS_ENDPOINT_URL; AWS_ENDPOINT_URL_STS; AWS_CA_BUNDLE; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
+// AWS_SESSION_TOKEN; AWS_ROLE_ARN, AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_SESSION_NAME;
+// AWS_CONTAINER_CREDENTIALS_FULL_URI or _RELATIVE_URI, AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE;
 // AWS_REQUEST_CHECKSUM_CALCULATION=when_required; CAPSTAN_S3_ADDRESSING=path|virtual;
 // CAPSTAN_S3_ALLOW_HTTP=true. INVALID_ARGUMENT for values that are none of these; no message holds
 // a secret. `get` gives the value of a variable, or null; the default is that of the process.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/objectstore/s3/digest.h"
 
@@ -15,6 +16,8 @@ namespace {
 std::string Describe(const S3Call& call) {
   return absl::StrCat("S3 ", call.method, " ", call.key.empty() ? "bucket" : call.key);
 }
+
+constexpr absl::Duration kLineEvery = absl::Seconds(30);
 
 bool Passes(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
@@ -61,8 +64,19 @@ S3Outcome S3Client::Send(const S3Call& call) {
                            absl::StrCat(failure.status.message(), " (", n, tries)),
               repeated};
     }
+    if (n == 1) TellOfTrouble(failure.status);
     if (pause > absl::ZeroDuration()) world_.sleep(pause);
   }
+}
+
+// A store that is away is tried for minutes, and many are at it: one of them says so, now and then.
+void S3Client::TellOfTrouble(const absl::Status& why) {
+  const int64_t now = absl::ToUnixMillis(world_.clock.Now());
+  int64_t next = next_line_.load();
+  if (now < next) return;
+  if (!next_line_.compare_exchange_strong(next, now + absl::ToInt64Milliseconds(kLineEvery)))
+    return;
+  log::Warn("a request to the object store has failed and is tried again", {{"error", why}});
 }
 
 S3Client::Attempt S3Client::Try(const S3Call& call, absl::Duration timeout) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -55,7 +56,7 @@ class S3Client {
                                                           const S3World& world);
 
   // Retries as S3Options say: failures that pass, once with new credentials, once with a corrected
-  // clock.
+  // clock. The log tells of the first failure that is tried again, at most twice a minute.
   S3Outcome Send(const S3Call& call);
 
   // What is under way, and every later call, fails with CANCELLED. Pauses are the world's to end.
@@ -81,6 +82,7 @@ class S3Client {
   };
   Attempt Try(const S3Call& call, absl::Duration timeout);
   HttpRequest Sign(const S3Call& call, const S3Credentials& credentials) const;
+  void TellOfTrouble(const absl::Status& why);
   void CorrectClock(const HttpResponse& response);
 
   const S3Options options_;
@@ -89,6 +91,7 @@ class S3Client {
   const std::unique_ptr<S3CredentialsCache> credentials_;
   std::atomic<bool> cancelled_ = false;
   std::atomic<int64_t> skew_seconds_ = 0;  // The server's clock minus ours.
+  std::atomic<int64_t> next_line_ = std::numeric_limits<int64_t>::min();  // Milliseconds.
 };
 
 }  // namespace capstan

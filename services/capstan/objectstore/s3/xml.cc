@@ -1,5 +1,6 @@
 #include "capstan/objectstore/s3/xml.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 

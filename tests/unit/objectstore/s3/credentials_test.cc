@@ -198,6 +198,57 @@ TEST(MakeCredentialsTest, TriesAgainWhileTheTokenServiceIsAwayAndSignsWithItsKey
   std::filesystem::remove(token_file);
 }
 
+// A Secret as the kubelet mounts it: the files are links through one link to a folder.
+class KeysTest : public testing::Test {
+ protected:
+  KeysTest() {
+    std::filesystem::create_directories(folder_);
+    for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}) {
+      std::filesystem::create_symlink(std::string("..data/") + name, folder_ / name);
+    }
+  }
+
+  ~KeysTest() override { std::filesystem::remove_all(folder_); }
+
+  void Mount(const std::string& version, const std::string& access, const std::string& secret) {
+    std::filesystem::create_directory(folder_ / version);
+    std::ofstream(folder_ / version / "AWS_ACCESS_KEY_ID") << access << "\n";
+    std::ofstream(folder_ / version / "AWS_SECRET_ACCESS_KEY") << secret;
+    std::filesystem::remove(folder_ / "..data");
+    std::filesystem::create_directory_symlink(version, folder_ / "..data");
+  }
+
+  // The tests of this fixture may run at one time, each in its own process.
+  const std::filesystem::path folder_ = testing::TempDir() + "/keys-" + std::to_string(getpid());
+  absl::Time now_ = absl::FromUnixSeconds(1'800'000'000);
+  ScriptedHttp http_;
+};
+
+TEST_F(KeysTest, ASecretThatIsCorrectedIsReadWithoutARestart) {
+  Mount("wrong", "AKIAWRONG", "x");
+  const auto cache = MakeCredentials(
+      {.access_key = "of the environment", .secret_key = "y", .keys_folder = folder_}, http_,
+      [this] { return now_; });
+  ASSERT_TRUE(cache.ok());
+  EXPECT_EQ((*cache)->Get()->access_key, "AKIAWRONG");
+  Mount("right", "AKIARIGHT", "secret");
+  now_ += absl::Seconds(5);
+  EXPECT_EQ((*cache)->Get()->access_key, "AKIAWRONG") << "not at every request";
+  now_ += absl::Seconds(6);
+  EXPECT_EQ((*cache)->Get()->access_key, "AKIARIGHT");
+  EXPECT_EQ((*cache)->Get()->secret_key, "secret");
+}
+
+TEST_F(KeysTest, ASecretThatIsNotThereYetIsNamedAndReadWhenItIs) {
+  const auto cache = MakeCredentials({.keys_folder = folder_}, http_, [this] { return now_; });
+  ASSERT_TRUE(cache.ok());
+  const absl::Status why = (*cache)->Get().status();
+  EXPECT_TRUE(absl::IsUnauthenticated(why));
+  EXPECT_THAT(std::string(why.message()), HasSubstr("expected the files AWS_ACCESS_KEY_ID"));
+  Mount("first", "AKIA", "secret");
+  EXPECT_EQ((*cache)->Get()->access_key, "AKIA");
+}
+
 TEST(ParseFlatJsonTest, RefusesWhatIsNoObjectOfTexts) {
   for (const char* bad : {"", "{", "{\"a\"}", "{\"a\":}", "{\"a\":\"b\"", "{\"a\":\"b\"}x",
                           "{\"a\":{}}", "{\"a\":[1]}", "{\"a\":\"\\x\"}", "{\"a\":\"\\u00e9\"}",

@@ -183,6 +183,20 @@ TEST_F(S3StoreTest, ListsPageAfterPage) {
   EXPECT_THAT(http_.requests[1].url, HasSubstr("continuation-token=to%2Fken%3D&"));
 }
 
+TEST_F(S3StoreTest, ReadsAListingOfTenThousandObjectsToItsEnd) {
+  std::vector<std::string> keys;
+  for (int page = 0; page < 10; ++page) {
+    std::vector<std::string> on_page;
+    for (int i = 0; i < 1000; ++i)
+      on_page.push_back(absl::StrCat("ctr/", 10'000 + 1000 * page + i));
+    http_.Then(200, Page(on_page, page < 9 ? absl::StrCat("page", page) : ""));
+    keys.insert(keys.end(), on_page.begin(), on_page.end());
+  }
+  const std::vector<ObjectInfo> found = *world_.Open()->List("");
+  ASSERT_EQ(found.size(), keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) ASSERT_EQ("ctr/" + found[i].key, keys[i]);
+}
+
 TEST_F(S3StoreTest, EndsAListingThatGoesInCircles) {
   for (const std::vector<std::string>& second :
        {std::vector<std::string>{"ctr/a"}, {"ctr/0"}, {"other/b"}, {}}) {
@@ -193,6 +207,12 @@ TEST_F(S3StoreTest, EndsAListingThatGoesInCircles) {
   http_.Then(200, Page({"ctr/a"}, "1"));
   http_.Then(200, Page({"ctr/b"}, "1"));
   EXPECT_TRUE(absl::IsDataLoss(world_.Open()->List("").status()));
+  const size_t before = http_.requests.size();
+  http_.Then(200, Page({"ctr/a"}, "1"));
+  http_.Then(200, Page({"ctr/b"}, "2"));
+  http_.Then(200, Page({"ctr/a"}, "1"));
+  EXPECT_TRUE(absl::IsDataLoss(world_.Open()->List("").status()));
+  EXPECT_EQ(http_.requests.size(), before + 3);
 }
 
 TEST_F(S3StoreTest, RefusesAListingThatIsNone) {

@@ -1,0 +1,21 @@
+// Why an address cannot be listened on, for the person who has chosen it.
+#ifndef CAPSTAN_BASE_CANNOT_LISTEN_H_
+#define CAPSTAN_BASE_CANNOT_LISTEN_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace capstan {
+
+// UNAVAILABLE: "cannot listen on 127.0.0.1:7000: the port is in use, by chief (process 1234); end
+// it, or take another port, 0 for any free one". Whose it is, is known of processes of the same
+// user only. `address`: host:port.
+absl::Status CannotListen(const std::string& address);
+
+// The same for one who knows what the system has said, an errno.
+absl::Status CannotListen(const std::string& address, int error);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_BASE_CANNOT_LISTEN_H_

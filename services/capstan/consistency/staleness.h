@@ -1,0 +1,55 @@
+// Staleness, and how it is counted: how many updates a gradient's parameters have had between their
+// pull and its application.
+#ifndef CAPSTAN_CONSISTENCY_STALENESS_H_
+#define CAPSTAN_CONSISTENCY_STALENESS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// Buckets of histograms: 0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15 ... The last one takes the rest.
+inline constexpr size_t kStalenessBuckets = 40;
+[[nodiscard]] size_t StalenessBucket(uint64_t staleness);
+// The lowest value of a bucket.
+[[nodiscard]] uint64_t StalenessBucketFloor(size_t bucket);
+// Of a histogram, as precisely as its buckets tell; 0 if it is empty. `Counts`: a sized container.
+template <typename Counts>
+[[nodiscard]] uint64_t StalenessMedian(const Counts& counts) {
+  uint64_t total = 0;
+  for (const uint64_t count : counts) total += count;
+  uint64_t below = 0;
+  size_t bucket = 0;
+  for (const uint64_t count : counts) {
+    below += count;
+    if (total > 0 && 2 * below >= total) return StalenessBucketFloor(bucket);
+    ++bucket;
+  }
+  return 0;
+}
+
+// Of many gradients. Thread-compatible.
+struct StalenessCounts {
+  void Add(uint64_t staleness);
+
+  std::array<uint64_t, kStalenessBuckets> counts{};
+  uint64_t max = 0;
+  bool empty = true;
+};
+
+// ---- of rows ----
+
+// Which state of a row a pull has read: the updates that the row has had, and which of the rows it
+// is that the key has had one after another. Clients give back what they are given.
+enum class RowVersion : uint32_t { kNoRow = 0 };
+
+// Whether gradients of rows are judged by what their rows have gone through: others of the
+// partition that nobody has touched are no staler for it. Otherwise rows have no versions.
+[[nodiscard]] bool CountsRowUpdates(const v1::UpdatePolicy& sparse);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CONSISTENCY_STALENESS_H_

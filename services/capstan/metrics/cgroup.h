@@ -1,0 +1,31 @@
+// What the container of this process may use, as the kernel's cgroup (version 2 or 1) says.
+#ifndef CAPSTAN_METRICS_CGROUP_H_
+#define CAPSTAN_METRICS_CGROUP_H_
+
+#include <optional>
+#include <string>
+
+namespace capstan::metrics {
+
+// Empty: there is no limit, or nothing can be read.
+struct CgroupLimits {
+  std::optional<double> memory_bytes;
+  std::optional<double> cpu_cores;
+};
+
+// Where the kernel tells it; others for tests.
+struct CgroupFiles {
+  std::string membership = "/proc/self/cgroup";
+  std::string root = "/sys/fs/cgroup";
+};
+
+// Thread-safe.
+CgroupLimits ReadCgroupLimits(const CgroupFiles& files = {});
+
+// Seconds in which the process was not let run because it had used up its CPU limit; 0 where
+// nothing is told. Thread-safe.
+double ReadThrottledSeconds(const CgroupFiles& files = {});
+
+}  // namespace capstan::metrics
+
+#endif  // CAPSTAN_METRICS_CGROUP_H_

@@ -1,0 +1,70 @@
+// The listening sockets of a server, and the thread that accepts from them.
+//
+// gRPC 1.51 stops accepting for good once accept() has failed because the process had no file
+// descriptor left (CVE-2023-4785): its port is deaf from then on, while the process looks healthy.
+// So Capstan accepts by itself and hands each connection to gRPC. A connection above what the
+// process can hold is closed at once, so that the descriptors that checkpoints, data files and
+// calls to others need are left; when one of the others has ended, the next that comes is served
+// again.
+#ifndef CAPSTAN_RPC_LISTENER_H_
+#define CAPSTAN_RPC_LISTENER_H_
+
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_builder.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/base/clock.h"
+#include "capstan/base/log.h"
+
+namespace capstan {
+
+// *Thread-compatible*.
+class Listener {
+ public:
+  // Binds `address` (host:port; port 0: any free one) and listens; nothing is accepted yet. Errors:
+  // INVALID_ARGUMENT if the address is none; UNAVAILABLE, with the system's reason, if it cannot be
+  // had.
+  static absl::StatusOr<std::unique_ptr<Listener>> Open(const std::string& address);
+  // Stops accepting and closes the listening sockets. The server may live on.
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  int port() const { return port_; }
+
+  // Has the server that `builder` makes take its connections from here. To be called once, before
+  // it is built.
+  void Attach(grpc::ServerBuilder& builder,
+              const std::shared_ptr<grpc::ServerCredentials>& credentials);
+  // Begins to accept, on a thread of its own. To be called once, after the server has been started.
+  // While `is_full`, which that thread calls, returns true, connections wait to be accepted.
+  void Start(std::function<bool()> is_full = [] { return false; });
+
+ private:
+  Listener() = default;
+  // 0, or what the system says, an errno.
+  int Listen(const std::string& host, int port);
+  void Run();
+  // Returns false if another connection cannot be taken now, and is to be tried for later.
+  bool AcceptFrom(int listening);
+
+  std::vector<int> sockets_;
+  int port_ = 0;
+  int stop_ = -1;  // An eventfd that becomes readable when accepting is to end.
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
+  std::function<bool()> is_full_;
+  std::thread thread_;
+  SteadyClock clock_;
+  log::RateLimit log_{clock_, absl::Seconds(5)};
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_RPC_LISTENER_H_

@@ -1,0 +1,19 @@
+// Whether a port of this machine still takes connections and answers on them.
+#ifndef CAPSTAN_RPC_PORT_ANSWERS_H_
+#define CAPSTAN_RPC_PORT_ANSWERS_H_
+
+#include <string>
+
+#include "absl/time/time.h"
+
+namespace capstan {
+
+// Connects, says what a client of HTTP/2 says first, and waits for any answer: settings, an alert
+// of TLS, or that the connection is closed, as it is where a process has too many. False: nothing
+// has come within `patience`, or the port is closed. Of a socket that listens and is never accepted
+// from the system alone takes the connection.
+bool PortAnswers(const std::string& host, int port, absl::Duration patience);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_RPC_PORT_ANSWERS_H_

@@ -1,0 +1,462 @@
+#!/usr/bin/env python3
+"""Scores raw records with the model in this folder, as `capstan predict` does. Needs NumPy only.
+
+    python3 score.py test.csv            # a score a line; .gz too, and .zst with the module zstandard
+    python3 score.py train-images-idx3-ubyte
+
+    import score
+    model = score.Model("model")
+    model.score(["0,7,red,3.5", "1,9,blue,2"])     # an array: a score a record, or one a class
+
+It reads model.safetensors and job.json beside it. docs/export.md tells the formulas.
+"""
+
+import csv
+import gzip
+import io
+import json
+import math
+import pathlib
+import struct
+import sys
+
+import numpy as np
+
+BATCH = 4096
+MASK = (1 << 64) - 1
+
+
+# ---- hashes and draws: services/capstan/base/hash.h ----
+
+def mix64(x):
+    """Of 64 bits; an int, or an array of uint64."""
+    if not isinstance(x, np.ndarray):
+        return int(mix64(np.array([x & MASK], np.uint64))[0])
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def draw(seed, stream, index):
+    """64 random bits; `stream` and `index` are arrays of uint64."""
+    return mix64(mix64(np.uint64(seed) ^ mix64(stream)) + (index + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
+
+
+def hash_text(text):
+    """Of bytes: FNV-1a, then mix64."""
+    value = 0xCBF29CE484222325
+    for byte in text:
+        value = (value ^ byte) * 0x100000001B3 & MASK
+    return mix64(value)
+
+
+def field_key(column, text):
+    """The key of a value of a column of the file, which counts from 0."""
+    salt = draw(0, np.array([column], np.uint64), np.array([0], np.uint64))
+    return hash_text(text) ^ int(salt[0])
+
+
+# ---- initial values of keys that training has never met: services/capstan/store/initializer.h ----
+
+def normal_quantile(p):
+    """Wichura's AS 241 (PPND7): where a standard normal distribution reaches p."""
+    q = p - 0.5
+    r = 0.180625 - q * q
+    middle = (q * (((59.109374720 * r + 159.29113202) * r + 50.434271938) * r + 3.3871327179) /
+              (((67.187563600 * r + 78.757757664) * r + 17.895169469) * r + 1.0))
+    root = np.sqrt(-np.log(np.maximum(np.minimum(p, 1 - p), 2.0**-54)))
+    r = root - 1.6
+    near = ((((0.17023821103 * r + 1.3067284816) * r + 2.7568153900) * r + 1.4234372777) /
+            ((0.12021132975 * r + 0.73700164250) * r + 1.0))
+    r = root - 5
+    far = ((((0.017337203997 * r + 0.42868294337) * r + 3.0812263860) * r + 6.6579051150) /
+           ((0.012258202635 * r + 0.24197894225) * r + 1.0))
+    tail = np.copysign(np.where(root <= 5, near, far), q)
+    return np.where(np.abs(q) <= 0.425, middle, tail)
+
+
+def initial_values(segment, seed, keys):
+    """The columns of a segment of a table as a row begins: [keys x width]."""
+    width = segment["width"]
+    initializer = segment.get("initializer", {})
+    kind, scale = initializer.get("kind", ""), initializer.get("scale", 0.0)
+    if kind == "INITIALIZER_KIND_CONSTANT":
+        return np.full((len(keys), width), scale, np.float32)
+    if kind not in ("INITIALIZER_KIND_NORMAL", "INITIALIZER_KIND_UNIFORM"):
+        return np.zeros((len(keys), width), np.float32)
+    place = np.arange(width, dtype=np.uint64) + np.uint64(segment.get("offset", 0))
+    bits = draw(seed, keys[:, None], place[None, :])
+    unit = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    scale = float(np.float32(scale))
+    normal = kind == "INITIALIZER_KIND_NORMAL"
+    return (scale * (normal_quantile(unit) if normal else 2 * unit - 1)).astype(np.float32)
+
+
+# ---- records ----
+
+class Records:
+    """Of a batch: the keys of record i are keys[offsets[i]:offsets[i + 1]], each with a value."""
+
+    def __init__(self):
+        self.keys, self.values, self.offsets, self.dense = [], [], [0], []
+
+    def add(self, keys, values, dense):
+        self.keys += keys
+        self.values += values
+        self.offsets.append(len(self.keys))
+        self.dense.append(dense)
+
+    def __len__(self):
+        return len(self.dense)
+
+
+def number(text):
+    """A number as the file has it, rounded to 32 bits."""
+    value = float(text)
+    if not math.isfinite(value) or "_" in text:
+        raise ValueError(f"{text!r} is not a number")
+    return np.float32(value)
+
+
+class CellParser:
+    """Lines of CSV and TSV. The dense input is the numeric columns in the order of the file; the keys are those of
+    the categorical and bucket columns, likewise."""
+
+    def __init__(self, data):
+        self.tabs = data["format"] == "DATA_FORMAT_TSV"
+        self.label = data.get("label_column", 0)
+        self.columns = data.get("columns", 0)
+        self.scale = np.float32(data.get("numeric_scale", 1))
+        self.numeric = {spec.get("column", 0): spec for spec in data.get("numeric", [])}
+        self.categorical = {spec.get("column", 0) for spec in data.get("categorical", [])}
+        if data["format"] == "DATA_FORMAT_SYNTHETIC":  # As `capstan data generate` writes it.
+            self.columns = data["fields"] + 1
+            self.categorical = set(range(1, self.columns))
+        self.names = {spec.get("column", 0): spec["name"] for spec in
+                      [*data.get("numeric", []), *data.get("categorical", [])] if spec.get("name")}
+        self.keys = {}  # By column and text.
+
+    def cells(self, line):
+        cells = line.split("\t") if self.tabs else (next(csv.reader([line], strict=True)) or [""])
+        if len(cells) == self.columns - 1:
+            cells.insert(self.label, "")  # The label may be left out.
+        if len(cells) != self.columns:
+            raise ValueError(f"{len(cells)} columns, expected {self.columns}")
+        return cells
+
+    def check_names(self, line):
+        """Of a line of names: the columns that the job names are where they were in training."""
+        if not self.names:
+            return
+        cells = self.cells(line)
+        for column, name in self.names.items():
+            if cells[column].strip(" ") != name:
+                raise ValueError(f"column {column} is named {cells[column]!r}, expected {name!r}")
+
+    def parse(self, line, records):
+        cells = self.cells(line)
+        keys, dense = [], []
+        for column, cell in enumerate(cells):
+            if column == self.label:
+                continue
+            if column in self.categorical:
+                keys.append(self.key(column, cell))
+            elif column in self.numeric:
+                self.take_number(self.numeric[column], column, cell, keys, dense)
+        records.add(keys, [1.0] * len(keys), dense)
+
+    def take_number(self, spec, column, cell, keys, dense):
+        transform = spec.get("transform", "")
+        if transform == "NUMERIC_TRANSFORM_BUCKET":
+            bucket = ""
+            if cell:
+                bounds = np.array(spec.get("boundaries", []), np.float32)
+                bucket = str(int(np.searchsorted(bounds, number(cell), side="right")))
+            keys.append(self.key(column, bucket))
+            return
+        value = number(cell) if cell else np.float32(spec.get("missing", 0))
+        if transform == "NUMERIC_TRANSFORM_LOG":
+            value = np.copysign(np.log1p(np.abs(value)), value)
+        elif transform == "NUMERIC_TRANSFORM_STANDARD" and cell:
+            value = np.float32((float(value) - spec.get("mean", 0.0)) / (spec.get("deviation", 0.0) or 1.0))
+        dense.append(np.float32(value) * self.scale)
+
+    def key(self, column, text):
+        found = self.keys.get((column, text))
+        if found is None:
+            found = self.keys[column, text] = field_key(column, text.encode("utf-8", "surrogateescape"))
+        return found
+
+
+class PairParser:
+    """Lines of libsvm and libfm: [label] index:value ... [# comment]. The key is the index."""
+
+    def __init__(self, data):
+        self.fields = data.get("fields", 0)
+
+    def check_names(self, line):
+        """These files have none."""
+
+    def parse(self, line, records):
+        keys, values = [], []
+        for place, token in enumerate(line.replace("\t", " ").split(" ")):
+            if token.startswith("#"):
+                break
+            if not token or (":" not in token and not keys and place == 0):
+                continue
+            index, colon, value = token.partition(":")
+            if not colon or not index.isdigit():
+                raise ValueError(f"{token!r} is not index:value")
+            keys.append(int(index))
+            values.append(number(value))
+        if self.fields not in (0, len(keys)):
+            raise ValueError(f"{len(keys)} features, expected {self.fields}")
+        records.add(keys, values, [])
+
+
+def images_in(data, contents):
+    """The images of an idx file, as dense inputs."""
+    magic, dimensions = contents[:3], contents[3]
+    if magic != b"\0\0\x08" or dimensions < 2:
+        raise ValueError("expected the images of an idx file of unsigned bytes")
+    sizes = struct.unpack(f">{dimensions}I", contents[4:4 + 4 * dimensions])
+    pixels = np.frombuffer(contents, np.uint8, offset=4 + 4 * dimensions).reshape(sizes[0], -1)
+    if pixels.shape[1] != data["dense_width"]:
+        raise ValueError(f"images of {pixels.shape[1]} bytes, expected {data['dense_width']}")
+    return pixels.astype(np.float32) * np.float32(data.get("numeric_scale", 1))
+
+
+# ---- towers: services/capstan/model/towers; each returns what it adds to the logits ----
+
+class Inputs:
+    """Of a batch, for the towers."""
+
+    def __init__(self, dense, offsets, values, linear, embedding, fields):
+        self.dense, self.offsets, self.values = dense, offsets, values
+        self.linear, self.embedding = linear, embedding  # A row a key, times its value.
+        self.features = dense
+        if embedding is not None and fields > 0:
+            self.features = np.concatenate([embedding.reshape(len(dense), -1), dense], 1)
+        self.fields = fields
+
+    def sums(self, rows):
+        """Of the rows of each record."""
+        totals = np.concatenate([np.zeros((1, rows.shape[1])), np.cumsum(rows, 0)])
+        return totals[self.offsets[1:]] - totals[self.offsets[:-1]]
+
+
+def stack(x, tensors, prefix):
+    """Fully connected layers with ReLU between them."""
+    layers = sum(name.startswith(prefix + "weights_") for name in tensors)
+    for i in range(layers):
+        x = x @ tensors[f"{prefix}weights_{i}"] + tensors[f"{prefix}bias_{i}"]
+        if i + 1 < layers:
+            x = np.maximum(x, 0)
+    return x
+
+
+def linear(inputs, tensors, _):
+    logits = 0.0
+    if "weights" in tensors:
+        logits = logits + inputs.dense @ tensors["weights"]
+    if inputs.linear is not None:
+        logits = logits + inputs.sums(inputs.linear)
+    return logits
+
+
+def fm(inputs, _, __):
+    squares = inputs.sums(inputs.embedding)**2 - inputs.sums(inputs.embedding**2)
+    return 0.5 * squares.sum(1, keepdims=True)
+
+
+def mlp(inputs, tensors, _):
+    return stack(inputs.features, tensors, "")
+
+
+def cross(inputs, tensors, tower):
+    x = inputs.features
+    for i in range(tower["layers"]):
+        x = inputs.features * (x @ tensors[f"weights_{i}"] + tensors[f"bias_{i}"]) + x
+    return x @ tensors["head"]
+
+
+def dot(inputs, tensors, _):
+    vectors = inputs.embedding.reshape(len(inputs.dense), inputs.fields, -1)
+    own = np.zeros((len(inputs.dense), 0))
+    if any(name.startswith("bottom_") for name in tensors):
+        own = stack(inputs.dense, tensors, "bottom_")
+        vectors = np.concatenate([own[:, None, :], vectors], 1)
+    products = vectors @ vectors.transpose(0, 2, 1)
+    below = np.tril_indices(vectors.shape[1], -1)  # Row by row.
+    return stack(np.concatenate([own, products[:, below[0], below[1]]], 1), tensors, "top_")
+
+
+def conv(inputs, tensors, tower):
+    height, width = tower["image_shape"]
+    x = inputs.dense.reshape(len(inputs.dense), height, width, -1)
+    for i in range(len(tower["hidden"])):
+        height, width = x.shape[1:3]
+        padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+        patches = np.concatenate([padded[:, dy:dy + height, dx:dx + width] for dy in range(3) for dx in range(3)], 3)
+        x = np.maximum(patches @ tensors[f"kernel_{i}"] + tensors[f"kernel_bias_{i}"], 0)
+        x = x[:, :height // 2 * 2, :width // 2 * 2]
+        x = x.reshape(len(x), height // 2, 2, width // 2, 2, -1).max((2, 4))
+    return stack(x.reshape(len(x), -1), tensors, "head_")
+
+
+def bias(_, tensors, __):
+    return tensors["bias"][None, :]
+
+
+TOWERS = {"linear": linear, "fm": fm, "mlp": mlp, "cross": cross, "dot": dot, "conv": conv, "bias": bias}
+
+
+# ---- the model ----
+
+def load_safetensors(path):
+    """The arrays of the file, by name."""
+    with open(path, "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        data = file.read()
+    types = {"F32": "<f4", "U64": "<u8"}
+    return {name: np.frombuffer(data[slice(*of["data_offsets"])], types[of["dtype"]]).reshape(of["shape"])
+            for name, of in header.items() if name != "__metadata__"}
+
+
+def open_file(path):
+    """The bytes of a file, decompressed."""
+    if str(path).endswith(".gz"):
+        return gzip.open(path, "rb")
+    if not str(path).endswith(".zst"):
+        return open(path, "rb")
+    try:
+        import zstandard
+    except ImportError:
+        raise ValueError(f"{path}: reading .zst needs the module zstandard (Debian: python3-zstandard); or decompress "
+                         f"it before: zstd -d {path}") from None
+    return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(open(path, "rb"), read_across_frames=True))
+
+
+class Model:
+    """An exported model in memory."""
+
+    def __init__(self, folder):
+        folder = pathlib.Path(folder)
+        self.job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
+        self.data, self.model = self.job["data"], self.job["model"]
+        arrays = load_safetensors(folder / "model.safetensors")
+        self.tensors = {name: arrays[name].astype(np.float64) for name in
+                        (tensor["name"] for tensor in self.job.get("tensors", []))}
+        tables = self.job.get("tables", [])
+        self.table = tables[0] if tables else None
+        if self.table:
+            self.row_keys = arrays[self.table["name"] + ".keys"]  # Ascending.
+            self.row_weights = arrays[self.table["name"] + ".weights"]
+        for tower in self.model["towers"]:
+            if tower["kind"] not in TOWERS:
+                raise ValueError(f"tower {tower['name']}: write its formula and add it to TOWERS: {tower['kind']}")
+
+    def parser(self):
+        pairs = self.data["format"] in ("DATA_FORMAT_LIBSVM", "DATA_FORMAT_LIBFM")
+        return PairParser(self.data) if pairs else CellParser(self.data)
+
+    def rows(self, keys):
+        """The weights of the keys' rows; of those that have none, their initial values."""
+        distinct, places = np.unique(keys, return_inverse=True)
+        weights = np.concatenate([initial_values(segment, int(self.table["seed"]), distinct)
+                                  for segment in self.table["segments"]], 1)
+        at = np.searchsorted(self.row_keys, distinct)
+        found = at < len(self.row_keys)
+        found[found] = self.row_keys[at[found]] == distinct[found]
+        weights[found] = self.row_weights[at[found]]
+        return weights[places]
+
+    def logits(self, keys, values, offsets, dense):
+        segments = {"linear": None, "embedding": None}
+        if self.table:
+            rows = self.rows(keys) * values[:, None].astype(np.float64)
+            for segment in self.table["segments"]:
+                begin = segment.get("offset", 0)
+                segments[segment["name"]] = rows[:, begin:begin + segment["width"]]
+        inputs = Inputs(dense, offsets, values, segments["linear"], segments["embedding"], self.data.get("fields", 0))
+        logits = np.zeros((len(dense), self.model.get("outputs", 1)))
+        for tower in self.model["towers"]:
+            prefix = tower["name"] + "/"
+            own = {name[len(prefix):]: array for name, array in self.tensors.items() if name.startswith(prefix)}
+            logits = logits + TOWERS[tower["kind"]](inputs, own, {**tower, "image_shape": self.data.get("image_shape")})
+        return logits
+
+    def predictions(self, logits):
+        """What logits mean: a probability (logistic), one a class (softmax) or a value (squared)."""
+        loss = self.model["loss"]
+        if loss == "LOSS_SOFTMAX":
+            shares = np.exp(logits - logits.max(1, keepdims=True))
+            return shares / shares.sum(1, keepdims=True)
+        if loss == "LOSS_LOGISTIC":
+            return 1 / (1 + np.exp(-logits[:, 0]))
+        if self.data.get("standardize_label"):
+            return logits[:, 0] * (self.data.get("label_deviation", 0.0) or 1.0) + self.data.get("label_mean", 0.0)
+        return logits[:, 0]
+
+    def score_records(self, records):
+        dense = np.array(records.dense, np.float32).reshape(len(records), -1).astype(np.float64)
+        return self.predictions(self.logits(np.array(records.keys, np.uint64), np.array(records.values, np.float32),
+                                            np.array(records.offsets), dense))
+
+    def score(self, lines):
+        """Of lines of text in the format of the job, without a line of names."""
+        records, parser = Records(), self.parser()
+        for line in lines:
+            parser.parse(line, records)
+        return self.score_records(records)
+
+    def score_images(self, pixels):
+        """Of dense inputs: [records x dense_width]."""
+        none = np.zeros(0, np.uint64), np.zeros(0, np.float32), np.zeros(len(pixels) + 1, np.int64)
+        return self.predictions(self.logits(*none, pixels.astype(np.float64)))
+
+    def score_file(self, path):
+        """Scores of the records of a file, a batch at a time."""
+        with open_file(path) as file:
+            if self.data["format"] == "DATA_FORMAT_IDX":
+                pixels = images_in(self.data, file.read())
+                for begin in range(0, len(pixels), BATCH):
+                    yield self.score_images(pixels[begin:begin + BATCH])
+                return
+            yield from self.score_lines(path, file)
+
+    def score_lines(self, path, file):
+        records, parser = Records(), self.parser()
+        for i, raw in enumerate(file):
+            line = raw.decode("utf-8", "surrogateescape").rstrip("\n")
+            line = (line[1:] if i == 0 and line.startswith("\ufeff") else line).removesuffix("\r")
+            try:
+                if i == 0 and self.data.get("header"):
+                    parser.check_names(line)
+                    continue
+                parser.parse(line, records)
+            except (ValueError, csv.Error) as error:
+                if line.strip(" \t"):
+                    raise ValueError(f"{path}:{i + 1}: {error}") from error
+            if len(records) == BATCH:
+                yield self.score_records(records)
+                records = Records()
+        if len(records) > 0:
+            yield self.score_records(records)
+
+
+def main(paths):
+    if not paths or paths[0].startswith("-"):
+        sys.exit(__doc__)
+    model = Model(pathlib.Path(__file__).resolve().parent)
+    try:
+        for path in paths:
+            for scores in model.score_file(path):
+                for score in scores:
+                    print(",".join(f"{value:.6f}" for value in np.atleast_1d(score)))
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

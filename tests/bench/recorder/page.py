@@ -1,0 +1,97 @@
+"""A section of the document: its comparisons, and all that was measured."""
+
+from compare import Compared, best, measured_cases
+from results import median, show, spread
+from turns import WANTED, Measured, cases_of
+
+COLUMNS = ["what", "Capstan", "against", "theirs", "ratio", "CPU s a unit", "by CPU", "bar", "goal"]
+
+
+def table(head, rows):
+    yield "| " + " | ".join(head) + " |"
+    yield "|---" * len(head) + "|"
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+
+
+def comparisons(section, turns):
+    first = section.sides[0].name
+    found = [Compared(row, turns, first, section.wanted) for row in section.rows]
+    return [one for one in found if one.known]
+
+
+def every_case(section, turns):
+    """All cases of all sides, with each run that counts: the reader can make medians of his own."""
+    for side in section.sides:
+        for case in cases_of(turns, side.name):
+            one = Measured(turns, side.name, case, section.wanted)
+            runs = ", ".join(show(value) for value in one.values) or f"not measured: {one.quiet} quiet of {one.taken}"
+            yield [side.name, case, one.unit, spread(one.values), runs, cpu_seconds(one)]
+
+
+def cpu_seconds(measured):
+    """`0.57 (0.55–0.58): client 0.21, servers 0.36`"""
+    if not measured.cpus:
+        return ""
+    ends = ", ".join(f"{end} {show(value)}" for end, value in measured.ends.items())
+    return spread(measured.cpus) + (f": {ends}" if ends else "")
+
+
+def account(section, turns):
+    """A sentence for each side: how many turns, what they cost, why some do not count."""
+    for side in section.sides:
+        own = [turn for turn in turns if turn.side == side.name]
+        if not own:
+            yield f"- {side.name}: not measured: its command failed, or was not run."
+            continue
+        rejected = [turn.rejected for turn in own if turn.rejected]
+        quiet = len(own) - len(rejected)
+        verdict = "" if quiet >= section.wanted else " So it has no wall times: **CPU seconds only**."
+        reasons = f"; left out: {', '.join(rejected)}" if rejected else ""
+        yield (f"- {side.name}: {quiet} quiet turns of {len(own)}, of {show(median([turn.wall for turn in own]))} s each, and "
+               f"{show(median([turn.cpu for turn in own]))} CPU seconds of all its processes{reasons}.{verdict}")
+
+
+def render(section, turns, conditions):
+    """As Markdown. `conditions`: a line that says when, what and where."""
+    yield conditions
+    yield ""
+    found = comparisons(section, turns)
+    if found:
+        yield from table(COLUMNS, [one.cells() for one in found])
+        yield ""
+    yield from table(["side", "case", "unit", "median (range)", "median of each quiet turn", "CPU s a unit, all turns"],
+                     every_case(section, turns))
+    yield ""
+    yield from account(section, turns)
+
+
+README_SECTIONS = ("dense", "sparse", "latency", "deepfm")
+# What, section, our cases, those of TensorFlow's parameter server, whether less is better, unit.
+README_ROWS = (
+    ("pull of embedding rows, 64 floats, batches of 10,000", "sparse", "P2 sparse pull uniform.*", "P2 sparse pull uniform.*", False, "M rows/s"),
+    ("push of their gradients, Adagrad", "sparse", "P3 sparse push Adagrad uniform.*", "P3 sparse push Adagrad uniform.*", False, "M rows/s"),
+    ("pull of 256 MiB dense", "dense", "P1 dense pull", "P1 dense pull .*", False, "GB/s"),
+    ("push of 256 MiB dense, SGD", "dense", "P1 dense push SGD", "P1 dense push SGD .*", False, "GB/s"),
+    ("pull of one row, median", "latency", "P6 1-row pull p50", "P6 1-row pull inside a function, mean", True, "us"),
+    ("DeepFM, one shard and one worker with 1 thread a step", "deepfm", r"P4 DeepFM 1 PS \+ 1 worker, 1 thread a step",
+     r"P4 DeepFM 1 PS \+ 1 workers, . steps per dispatch", False, "examples/s"),
+    ("the same with 2 threads a step", "deepfm", r"P4 DeepFM 1 PS \+ 1 worker, 2 threads a step",
+     r"P4 DeepFM 1 PS \+ 1 workers, . steps per dispatch", False, "examples/s"))
+
+
+def readme(kept, wanted=WANTED):
+    """README's table. `kept`: the turns of README_SECTIONS. What has not enough quiet turns was not measured, and no
+    number of another day stands in for it."""
+    def cell(section, side, pattern, less, unit):
+        found = best([one for one in measured_cases(kept.get(section, []), side, pattern, wanted)], less)
+        return "not measured" if found is None or found.value is None else f"{show(found.value)} {unit}"
+
+    newest = max((turn.when for found in kept.values() for turn in found), default=None)
+    if newest is None:
+        raise ValueError(f"none of {', '.join(README_SECTIONS)} has been recorded with these programs")
+    yield f"Medians of {wanted} quiet turns, {newest[:10]}."
+    yield ""
+    yield from table(["", "Capstan", "TensorFlow PS"],
+                     [[what, cell(section, "capstan", ours, less, unit), cell(section, "tensorflow", theirs, less, unit)]
+                      for what, section, ours, theirs, less, unit in README_ROWS])

@@ -1,0 +1,264 @@
+"""What the document's sections consist of: the sides that take turns, and what is compared.
+
+Bars hold for every release; goals are what is aimed at (of the raw stream, of TensorFlow's parameter server, of the best
+peer). A case whose bar is a number has no other side."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import page
+from compare import Row
+from turns import BOUND, QUIET, WANTED, Side
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+TURNS = ROOT / "tests" / "bench" / "turns"
+EXAMPLES = ROOT / "deploy" / "examples"
+PYTHON = "/usr/bin/python3"
+CAPSTAN = "capstan"
+ALL_PEERS = ("tensorflow", "torch", "torch-rpc", "mxnet", "redis")
+
+
+class Context:
+    """What a section's commands need to know. `peers`: the program that runs others (CAPSTAN_PEERS), or None. `examples`,
+    `policies`: of quality and matrix; none: all."""
+
+    def __init__(self, binaries, scratch, peers=None, wanted_peers=ALL_PEERS, runs=3, examples=(),
+                 policies=()):
+        self.binaries, self.scratch, self.peers = pathlib.Path(binaries), pathlib.Path(scratch), peers
+        self.wanted_peers = wanted_peers if peers else ()
+        self.examples, self.policies = examples, policies
+        self.environment = {
+            "CAPSTAN_BIN": str(self.binaries), "CAPSTAN_PROTO": str(ROOT / "proto"), "PEERS_RUNS": str(runs),
+            # The peers keep their quietest runs of more; here the turn as a whole is judged, on all sides alike.
+            "PEERS_QUIET": "101", "PEERS_TRANSPORTS": "tcp",
+            "PYTHONPATH": str(ROOT / "tests" / "bench" / "peer_cpu"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def capstan(self, script, *arguments, name=CAPSTAN):
+        """One of tests/bench/turns, in the network that the peers have as well."""
+        conditions = [self.peers, "netns", "--"] if self.peers else []
+        return Side(name, [*conditions, PYTHON, "-B", TURNS / script, *arguments], self.environment)
+
+    def clicks(self):
+        """For train.py: where the data of the quickstart lie."""
+        return f"../../data/quickstart={self.scratch / 'clicks'}"
+
+    def make_clicks(self):
+        """The click log of P4, unless it is there: a million rows, which are the same bytes on any machine."""
+        folder = self.scratch / "clicks"
+        if not (folder / "made").exists():
+            subprocess.run([self.binaries / "capstan", "data", "generate", folder], check=True, stdout=subprocess.DEVNULL)
+            (folder / "made").touch()
+
+    def others(self, *wanted):
+        """Of (peer, workload ...) those that were asked for."""
+        return [Side(name, [self.peers, "run", name, *workloads], self.environment)
+                for name, *workloads in wanted if name in self.wanted_peers]
+
+
+class Section:
+    """`wanted` quiet turns of at most `bound`; a share of `quiet` may go to others. `lasting`: what is measured does not
+    depend on the hour, so an interrupted command goes on with what it has. `prepare`: makes what the sides need; it takes no
+    part in what is measured. `render`: as page.render."""
+
+    def __init__(self, name, sides, rows=(), implausible=None, wanted=WANTED, bound=BOUND, quiet=QUIET, lasting=False,
+                 prepare=None, render=page.render):
+        self.name, self.sides, self.rows, self.implausible = name, sides, rows, implausible
+        self.wanted, self.bound, self.quiet, self.lasting = wanted, bound, quiet, lasting
+        self.prepare, self.render = prepare, render
+
+
+def faster_than_its_bound(*pairs):
+    """A turn in which a case beat what bounds it, both measured in that turn, was disturbed: nothing moves bytes through
+    gRPC faster than gRPC does."""
+    def implausible(turn):
+        found = {result.case: result.value for result in turn.results}
+        for case, bound in pairs:
+            if case in found and bound in found and found[case] > found[bound]:
+                return f"{case} was faster than {bound}, its bound"
+        return None
+    return implausible
+
+
+RAW_PULL, RAW_PUSH = ("P0 gRPC stream pull, 1 MiB, receiver copies", "P0 gRPC stream push, 1 MiB, receiver copies")
+
+
+def dense(context):
+    """A dense part of 256 MiB is pulled and pushed (P1), beside the raw gRPC stream and the peers."""
+    others = ("torch-rpc", "mxnet")
+    rows = []
+    for what, case, raw, bar, goal, goal_tensorflow in (
+            ("dense pull", "P1 dense pull", RAW_PULL, 0.70, 0.85, 1.4),
+            ("dense push SGD", "P1 dense push SGD", RAW_PUSH, 0.65, 0.80, 1.4),
+            ("dense push Adagrad", "P1 dense push Adagrad", RAW_PUSH, None, 0.70, 1.7)):
+        rows += [Row(f"{what}, GB/s", case, [(CAPSTAN, raw)], bar, goal),
+                 Row(f"{what}, GB/s", case, [("tensorflow", f"{case} .*")], 1, goal_tensorflow),
+                 Row(f"{what}, GB/s", case, [(peer, f"{case} .*") for peer in others])]
+    return Section("dense", [
+        context.capstan("dataplane.py", "P0", "P1"),
+        *context.others(("tensorflow", "P1"), ("torch-rpc", "P1"), ("mxnet", "P1"))],
+        rows, faster_than_its_bound(("P1 dense pull", RAW_PULL), ("P1 dense push SGD", RAW_PUSH),
+                                    ("P1 dense push Adagrad", RAW_PUSH)))
+
+
+def sparse(context):
+    """Rows are pulled (P2) and pushed with Adagrad (P3) in batches of 10,000, beside the peers."""
+    peers = ("tensorflow", "torch-rpc", "mxnet", "redis")
+    rows = []
+    for keys in ("uniform", "Zipf"):
+        pull, push = f"P2 sparse pull {keys}.*", f"P3 sparse push Adagrad {keys}.*"
+        their_pull, their_push = f"P2 sparse pull .*{keys.lower()}.*", f"P3 sparse push Adagrad {keys.lower()}.*"
+        rows += [Row(f"sparse pull {keys}, M rows/s", pull, [(peer, their_pull) for peer in peers], 1, 2),
+                 Row(f"sparse push Adagrad {keys}, M rows/s", push, [(peer, their_push) for peer in peers], 1, 5.5)]
+    rows += [Row("sparse pull uniform, M rows/s", "P2 sparse pull uniform.*", 4.5, 1),
+             Row("sparse push Adagrad uniform, M rows/s", "P3 sparse push Adagrad uniform.*", 2.5, 1)]
+    return Section("sparse", [
+        context.capstan("dataplane.py", "P2", "P3"),
+        *context.others(("tensorflow", "P2"), ("torch-rpc", "P2"), ("mxnet", "P2"), ("redis", "P2"))], rows)
+
+
+def latency(context):
+    """One row is pulled (P6), beside a bare gRPC call and the peers."""
+    ours = "P6 1-row pull"
+    rows = [Row("1-row pull p50, us", f"{ours} p50", [(CAPSTAN, "P0 gRPC unary 100 B p50")], 1.3, 0.9, less=True),
+            Row("1-row pull p99, us", f"{ours} p99", [(CAPSTAN, "P0 gRPC unary 100 B p99")], less=True),
+            Row("1-row pull p99.9, us", f"{ours} p99.9", [(CAPSTAN, "P0 gRPC unary 100 B p99.9")], less=True),
+            Row("1-row pull p50, us", f"{ours} p50", [("tensorflow", "P6 1-row pull inside a function, mean")], 1, less=True)]
+    for peer, case in (("redis", "P6 1-row pull tcp"), ("mxnet", "P6 pull of a 256 B key"), ("torch-rpc", "P6 1-row pull")):
+        rows += [Row(f"1-row pull {percent}, us", f"{ours} {percent}", [(peer, f"{case} {percent}")], less=True)
+                 for percent in ("p50", "p99")]
+    return Section("latency", [
+        context.capstan("dataplane.py", "P0", "P6"),
+        *context.others(("tensorflow", "P6"), ("torch-rpc", "P6"), ("mxnet", "P6"), ("redis", "P6"))], rows)
+
+
+def deepfm(context):
+    """DeepFM on the click log (P4), in file order, beside the peers."""
+    ours, single = r"P4 DeepFM 1 PS \+ 1 worker, . threads? a step", "P4 DeepFM single process, 2 threads"
+    what = "DeepFM 1 + 1, examples/s"
+    rows = [Row(what, ours, [("tensorflow", r"P4 DeepFM 1 PS \+ 1 workers, 5 steps per dispatch")], 1, 1.5),
+            Row(what, ours, [("tensorflow", r"P4 DeepFM 1 PS \+ 1 workers, 1 steps per dispatch")], 1.7, 1.5),
+            Row(what, ours, [("tensorflow", f"{single}, . steps per dispatch")], goal=1, cpu=True),
+            Row(what, ours, [("torch", single)], 1),
+            Row(what, ours, [("torch-rpc", r"P4 DeepFM 1 PS \+ 1 worker, (one|push).*")]),
+            *(Row(f"DeepFM 1 + 1, {threads} a step, AUC", rf"P4 test AUC, DeepFM 1 PS \+ 1 worker, {threads} a step", 0.788, 1, 1)
+              for threads in ("1 thread", "2 threads")),
+            Row("DeepFM 2 + 2, examples/s", r"P4 DeepFM 2 PS \+ 2 workers.*", [(CAPSTAN, ours)], 1),
+            Row("DeepFM 2 + 2, examples/s", r"P4 DeepFM 2 PS \+ 2 workers.*",
+                [("tensorflow", r"P4 DeepFM 2 PS \+ 2 workers, . steps per dispatch")], 1)]
+    return Section("deepfm", [context.capstan("deepfm.py", context.scratch / "clicks"),
+                              *context.others(("tensorflow", "P4"), ("torch", "P4"), ("torch-rpc", "P4"))], rows,
+                   prepare=context.make_clicks)
+
+
+def logistic(context):
+    """Logistic regression (P5): AUC beside the peers."""
+    sides = context.others(("tensorflow", "P5"), ("torch", "P5"))
+    rows = [Row(f"{job}, AUC", f"P5 {job} AUC", [(side.name, f"P5 {job} .*")])
+            for job in ("lr-criteo", "lr-a9a") for side in sides]
+    # AUCs are the same on a busy machine, so one turn is one.
+    return Section("logistic", [context.capstan("logistic.py"), *sides], rows, wanted=1, bound=2, quiet=1, lasting=True)
+
+
+def dtypes(context):
+    """bfloat16 beside float32: examples/s, and CPU seconds at both ends."""
+    def training(dtype):
+        return context.capstan("train.py", EXAMPLES / "quickstart.yaml", "--case", "DeepFM 2 + 2", "--shards", "2", "--workers", "2",
+                               "--data", context.clicks(), "--set", f"train.wire_dtype={dtype}", "--until", "600000", name=dtype)
+    rows = [Row("DeepFM 2 + 2, examples/s", "DeepFM.*", [("float32", "DeepFM.*")], 1),
+            *(Row(f"dense {what}, GB/s of float32", f"dtypes dense {what} bfloat16", [("dense", f"dtypes dense {what} float32")],
+                  1, of="dense") for what in ("pull", "push SGD"))]
+    return Section("dtypes", [training("bfloat16"), training("float32"), context.capstan("dataplane.py", "dtypes", name="dense")], rows,
+                   prepare=context.make_clicks)
+
+
+def tls(context):
+    """Training with mutual TLS, beside plaintext."""
+    def training(name, *more):
+        return context.capstan("train.py", EXAMPLES / "quickstart.yaml", "--case", "DeepFM 2 + 3", "--shards", "2", "--workers", "3",
+                               "--data", context.clicks(), "--until", "600000", *more, name=name)
+    return Section("tls", [training("TLS", "--tls"), training("plaintext")],
+                   [Row("DeepFM, 2 shards + 3 workers, examples/s", "DeepFM.*", [("plaintext", "DeepFM.*")])], prepare=context.make_clicks)
+
+
+def memory(context):
+    """What a million rows take in memory."""
+    rows = [Row(f"resident, 1 M rows of {dim} floats with Adagrad, by the bound", f"memory share of the bound, .* of {dim} .*", 1, 1,
+                less=True) for dim in (64, 16)]
+    return Section("memory", [context.capstan("dataplane.py", "memory")], rows, wanted=1, bound=2, quiet=1, lasting=True)
+
+
+def scrape(context):
+    """What a scrape of the metrics takes, and what it takes from the pushes."""
+    rows = [Row("a scrape takes at most, ms", ".*longest", 50, 1, less=True),
+            Row("fewer pushes at a scrape every 5 s, %", "fewer pushes at one every.*", 2, 1, less=True)]
+    return Section("scrape", [context.capstan("scrape.py")], rows)
+
+
+def overload(context):
+    """Four times the load that a shard can take."""
+    rows = [Row("answers at 4 x the peak, by the peak's", "goodput.*", 0.8, 1),
+            *(Row(f"{probe} p99 at 4 x the peak, ms", f"overload, {probe} p99", 50, 1, less=True) for probe in ("health", "metrics"))]
+    return Section("overload", [context.capstan("overload.py")], rows)
+
+
+DELTA_ROWS = [
+    Row("a delta of 5 % of the rows, its bytes by a full one's", "delta bytes.*", 0.10, 1, less=True),
+    Row("a delta of 5 % of the rows, its time by a full one's", "delta time.*", 0.10, 1, less=True)]
+
+
+def restore_rows(megabytes):
+    return [Row("restore, MB/s", "restore", megabytes, 1),
+            Row("restore on two shards, MB/s", "restore, 1 -> 2 shards", megabytes, 1)]
+
+
+def checkpoint(context):
+    """Saves under load, deltas, and restores on one shard and on two, to and from a folder."""
+    rows = [Row("pace while saving, by idle", "pace.*", 0.85, 1),
+            Row("pull p99 while saving, ms", "load save, pull p99", [(CAPSTAN, "load idle, pull p99")], 2, less=True),
+            Row("pull p99.9 while saving, ms", r"load save, pull p99\.9", 20, 1, less=True),
+            Row("extra memory of a save, by a partition's size", "extra memory.*partition", 1, 1, less=True),
+            *DELTA_ROWS, *restore_rows(500)]
+    return Section("checkpoint", [context.capstan("checkpoint.py")], rows)
+
+
+def s3(context):
+    """The same over S3 (MinIO on loopback), and training data from there."""
+    # MinIO takes what it wants of the two cores, so the pace beside it has no bar.
+    rows = [Row("pull p99 while saving, ms", "load save, pull p99", [(CAPSTAN, "load idle, pull p99")], less=True),
+            *DELTA_ROWS, *restore_rows(200),
+            Row("training data, a file as a whole, MB/s", "S3/ReadWhole", 200, 1),
+            Row("training data, tasks of 8 MiB, MB/s", "S3/ReadTasksOf8MiB", 200, 1)]
+    return Section("s3", [context.capstan("checkpoint.py", "--s3")], rows)
+
+
+def before_images(context):
+    """A checkpoint in the middle of rounds (sync) and of pushes (async): its rows' before-images."""
+    rows = [Row("examples/s while saving, by those otherwise", "pace.*", [("async", "pace.*")])]
+    return Section("before-images", [context.capstan("before_images.py", policy, name=policy) for policy in ("sync", "async")], rows)
+
+
+def quality(context):
+    """Each example on real data: the median of three seeds, beside its bar."""
+    import learning
+    return learning.quality_section(context)
+
+
+def matrix(context):
+    """Each example under each update policy: the median of three seeds."""
+    import learning
+    return learning.matrix_section(context)
+
+
+ALL = {"dense": dense, "sparse": sparse, "latency": latency, "deepfm": deepfm, "logistic": logistic, "dtypes": dtypes,
+       "checkpoint": checkpoint, "s3": s3, "before-images": before_images, "overload": overload, "scrape": scrape, "tls": tls,
+       "memory": memory, "quality": quality, "matrix": matrix}
+
+
+def peers_program():
+    return os.environ.get("CAPSTAN_PEERS") or None
+
+
+if __name__ == "__main__":
+    sys.exit("this is read by tests/bench/record")

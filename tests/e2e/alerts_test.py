@@ -1,0 +1,242 @@
+"""Every misfortune of the table in docs/runbooks.md befalls a live job, and a real Prometheus that scrapes it fires the alerts that the
+table promises. For the rules time goes 30 times as fast, so 10 minutes are 20 seconds; the rules are whole otherwise.
+
+    alerts_test.py --table      writes the table
+"""
+
+import collections
+import http.server
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from crew import Crew
+from ledger import write_ledger_file
+from prometheus import NAMESPACE, ROOT, Prometheus, free_port, require_prometheus
+
+STORE = ROOT / "tests" / "chaos" / "store.py"
+PAGE = ROOT / "docs" / "runbooks.md"
+HEAD = "| what happens | what fires | what does not |\n|---|---|---|\n"
+SPEED = 30
+RECORDS = 200000
+# A job of a steady pace that is the same on any machine.
+PACE = {f"worker-{number}": 40 for number in range(3)}
+
+# What happens; what fires, each seen here; what does not: only such as cannot, however slow the machine is that this runs on. (A scrape
+# that is late can bring forth CapstanTargetDown, for example.)
+Row = collections.namedtuple("Row", "what fires silent")
+TABLE = {
+    "straggler": Row("a worker is ten times as slow as the others, with a staleness bound",
+                     ["CapstanStraggler", "CapstanWaitsForSlower"], ["CapstanDataStalled", "CapstanNoWorkers"]),
+    "shard": Row("a shard is killed and does not come back",
+                 ["CapstanShardDown", "CapstanTargetDown", "CapstanNoProgress", "CapstanProgressBudget"], ["CapstanUpdatesLost", "CapstanNoWorkers"]),
+    "again": Row("a shard is killed and comes back from the last checkpoint",
+                 ["CapstanUpdatesLost"], ["CapstanRestoreLooping", "CapstanTrainingFailed", "CapstanNoWorkers"]),
+    "looping": Row("a shard is killed again and again",
+                   ["CapstanRestoreLooping", "CapstanUpdatesLost"], ["CapstanTrainingFailed", "CapstanNoWorkers"]),
+    "store": Row("S3 does not answer",
+                 ["CapstanObjectStoreErrors", "CapstanStateNotStored", "CapstanCheckpointTooOld", "CapstanCheckpointFailing"],
+                 ["CapstanShardDown", "CapstanUpdatesLost", "CapstanNoWorkers"]),
+    "chief": Row("the chief is gone, or its pod pending",
+                 ["CapstanChiefAbsent", "CapstanProgressBudget"], ["CapstanTrainingFailed", "CapstanNoWorkers"]),
+    "pending": Row("a shard never comes, and training cannot begin",
+                   ["CapstanNotTraining", "CapstanProgressBudget"], ["CapstanNoProgress", "CapstanShardDown"]),
+    "nan": Row("loss or gradients are NaN, and the job gives up", ["CapstanNaN", "CapstanTrainingFailed"], ["CapstanShardDown", "CapstanUpdatesLost"]),
+    "oom": Row("a worker of two is ended for want of memory, and does not come back",
+               ["CapstanOutOfMemory", "CapstanWorkersMissing"], ["CapstanNoWorkers", "CapstanLeaseChurn"]),
+    "gone": Row("all workers are gone, though some are wanted",
+                ["CapstanNoWorkers", "CapstanWorkersMissing", "CapstanProgressBudget"], ["CapstanNoProgress", "CapstanShardDown"]),
+    "zero": Row("the workers are scaled to 0 on purpose", [],
+                ["CapstanNoWorkers", "CapstanNoProgress", "CapstanWorkersMissing", "CapstanLeaseChurn", "CapstanShardDown",
+                 "CapstanUpdatesLost"]),
+    "done": Row("the job is completed, and the workers are left as they are",
+                ["CapstanCompletedNotScaledDown"], ["CapstanNoProgress", "CapstanNoWorkers", "CapstanTrainingFailed"]),
+}
+
+
+def table():
+    lines = [f"| {row.what} | {', '.join(row.fires) or 'nothing'} | {', '.join(row.silent)} |\n" for row in TABLE.values()]
+    return HEAD + "".join(lines)
+
+
+def job(data, policy="{policy: async}", model="{preset: fm, embedding_dim: 4}", rate=0.001):
+    return f"""
+job: alerts
+data: {{format: csv, train: [{data}], schema: {{label: 0, categorical: "1"}}, task_bytes: 4KiB}}
+model: {model}
+optimizer: {{sparse: {{kind: sgd, learning_rate: {rate}}}, dense: {{kind: sgd, learning_rate: {rate}}}}}
+update: {{sparse: {policy}, dense: {policy}}}
+train: {{batch_size: 16}}
+partition_count: 8
+checkpoint: {{every: 2s}}
+worker_lease: 3s
+heartbeat: 200ms
+"""
+
+
+class ClusterState:
+    """Says what kube-state-metrics would say of the workers. `facts`: {series: value}."""
+
+    def __init__(self, facts):
+        class Handler(http.server.BaseHTTPRequestHandler):
+
+            def do_GET(self):
+                try:
+                    self.answer()
+                except BrokenPipeError:  # A scrape that has lost its patience.
+                    pass
+
+            def answer(self):
+                self.send_response(200)
+                self.send_header("Content-Type", "text/plain; version=0.0.4")
+                self.end_headers()
+                self.wfile.write("".join(f"{name} {value}\n" for name, value in list(facts.items())).encode())
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class IncompleteCrew(Crew):
+    """Its second shard never comes."""
+
+    def add_shard(self, index):
+        if index == 0:
+            super().add_shard(index)
+
+
+def wanted(name):
+    return f'kube_deployment_spec_replicas{{namespace="{NAMESPACE}",deployment="{name}-worker"}}'
+
+
+class AlertsTest(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        self.data, few = self.folder / "records.csv", self.folder / "few.csv"
+        write_ledger_file(self.data, RECORDS)
+        write_ledger_file(few, 64)
+        bound = "{policy: ssp, staleness: 2}"
+        ordinary = job(self.data)
+        diverging = job(self.data, model="{towers: [{kind: linear}, {kind: bias}], loss: squared}", rate=1e6)
+        self.crews = {
+            "straggler": Crew(job(self.data, bound), shards=1, workers=3, pace={**PACE, "worker-2": 400}, name="straggler"),
+            "shard": Crew(ordinary, shards=2, workers=1, pace=PACE, name="shard"),
+            "again": Crew(ordinary, shards=1, workers=1, pace=PACE, name="again"),
+            "looping": Crew(ordinary, shards=1, workers=1, pace=PACE, name="looping"),
+            "store": Crew(ordinary, shards=1, workers=1, pace=PACE, name="store"),
+            "chief": Crew(ordinary, shards=1, workers=1, pace=PACE, name="chief"),
+            "pending": IncompleteCrew(ordinary, shards=2, workers=1, pace=PACE, name="pending"),
+            "nan": Crew(diverging, shards=1, workers=0, pace=PACE, name="nan", exit_when_done=False),
+            "oom": Crew(ordinary, shards=1, workers=2, pace=PACE, name="oom"),
+            "gone": Crew(ordinary, shards=1, workers=1, pace=PACE, name="gone"),
+            "zero": Crew(ordinary, shards=1, workers=2, pace=PACE, name="zero"),
+            "done": Crew(job(few), shards=1, workers=1, name="done", exit_when_done=False),
+        }
+
+    def begin(self):
+        address = f"127.0.0.1:{free_port()}"
+        self.store = subprocess.Popen([sys.executable, str(STORE), *address.split(":")])
+        self.addCleanup(self.store.wait)
+        self.addCleanup(self.store.kill)
+        store = self.crews["store"]
+        for process in ("chief", "ps-0", "worker-0"):
+            store.environment[process] = {"AWS_ENDPOINT_URL_S3": f"http://{address}", "AWS_ACCESS_KEY_ID": "town",
+                                          "AWS_SECRET_ACCESS_KEY": "secret-of-the-town", "CAPSTAN_S3_ALLOW_HTTP": "true"}
+        store.overrides = ["checkpoint.uri=s3://town/model"]
+        for name, crew in self.crews.items():
+            self.addCleanup(crew.__exit__, None, None, None)
+            crew.begin()
+        for name, crew in self.crews.items():
+            if name not in ("pending", "done", "nan"):
+                crew.until_examples(64, timeout=120)
+        for name in ("again", "looping", "store"):
+            self.crews[name].until(lambda: self.crews[name].status().checkpoint.taken > 0, "a checkpoint", timeout=120)
+
+    def strike(self, facts):
+        for name in ("oom", "zero", "gone"):
+            facts[wanted(name)] = self.crews[name].workers
+        self.prometheus.keep_dead = True
+        self.crews["shard"].kill("ps-1")
+        for name in ("again", "looping"):
+            self.crews[name].restart_shard(0)
+        self.crews["chief"].kill("chief")
+        self.store.kill()
+        self.crews["oom"].kill("worker-1")
+        labels = f'namespace="{NAMESPACE}",pod="oom-worker-1",container="worker"'
+        facts[f"kube_pod_container_status_restarts_total{{{labels}}}"] = 1
+        facts[f'kube_pod_container_status_last_terminated_reason{{{labels},reason="OOMKilled"}}'] = 1
+        self.crews["gone"].kill("worker-0")
+        facts[wanted("zero")] = 0
+        for name in ("worker-0", "worker-1"):
+            self.crews["zero"].kill(name, signal.SIGTERM)
+        self.crews["nan"].add_worker("worker-0")
+        self.prometheus.discover()
+
+    def fired(self, since):
+        """{job: alerts}, and what was seen of others."""
+        found = collections.defaultdict(set)
+        for one in self.prometheus._ask("query_range", 'ALERTS{alertstate="firing"}', start=since, end=time.time(), step=0.5):
+            found[one["metric"]["job_name"]].add(one["metric"]["alertname"])
+        return found
+
+    def open_promises(self, since):
+        fired = self.fired(since)
+        return {name: sorted(set(row.fires) - fired[name]) for name, row in TABLE.items() if set(row.fires) - fired[name]}
+
+    def test_each_misfortune_fires_what_the_table_promises(self):
+        facts = {f'kube_pod_container_status_restarts_total{{namespace="{NAMESPACE}",pod="oom-worker-1",container="worker"}}': 0}
+        cluster = ClusterState(facts)
+        self.addCleanup(cluster.close)
+        self.begin()
+        with Prometheus(self.crews, SPEED, [cluster.address]) as self.prometheus:
+            # Half a minute and more for the rules: that all has been well is known.
+            deadline = time.monotonic() + 60
+            while len(self.prometheus.query("job:capstan_running:max")) < len(TABLE) and time.monotonic() < deadline:
+                time.sleep(0.2)
+            time.sleep(2)
+            since = time.time()
+            self.strike(facts)
+            deadline = time.monotonic() + 180
+            while (missing := self.open_promises(since)) and time.monotonic() < deadline:
+                time.sleep(2)
+                if "looping" in missing:
+                    self.crews["looping"].restart_shard(0)
+                    self.prometheus.discover()
+            self.assertEqual(self.open_promises(since), {}, "these did not fire")
+            fired = self.fired(since)
+        false = {name: sorted(set(row.silent) & fired[name]) for name, row in TABLE.items() if set(row.silent) & fired[name]}
+        self.assertEqual(false, {}, "these fired, and ought not to")
+
+    def test_the_runbooks_have_the_table(self):
+        self.assertIn(table(), PAGE.read_text(), "run tests/e2e/alerts_test.py --table")
+
+
+def write_table():
+    page = PAGE.read_text()
+    before, _, after = page.partition(HEAD)
+    rest = after.split("\n\n", 1)[1]
+    PAGE.write_text(before + table() + "\n" + rest)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--table"]:
+        sys.exit(write_table())
+    require_prometheus()
+    unittest.main(verbosity=2)

@@ -1,0 +1,134 @@
+// What a worker cannot make: a lease, a closed round, the progress of the job. With real shards, as
+// one that lies meets them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "capstan/consistency/closed_set.h"
+#include "capstan/security/seal.h"
+#include "tests/integration/shard/local_shard.h"
+#include "tests/integration/shard/trainer.h"
+
+namespace capstan {
+namespace {
+
+constexpr uint64_t kTimeline = 1;
+constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
+const Sealer kSealer("the key of chief and shards");
+
+v1::JobSpec SyncJob() {
+  v1::JobSpec job = SmallJob(/*dim=*/2, /*dense_width=*/10);
+  for (v1::UpdatePolicy* policy : {job.mutable_dense_update(), job.mutable_sparse_update()}) {
+    policy->set_kind(v1::POLICY_KIND_SYNC);
+    policy->set_lanes(1);
+  }
+  return job;
+}
+
+class Sealed {
+ public:
+  explicit Sealed(const v1::JobSpec& job) : shards_(job, 1), trainer_(shards_) {
+    shards_.at(0).shard().SetSealer(kSealer);
+    trainer_.Plan({1, 2, 3});
+  }
+  PushOutcome Push(const PushOptions& options) { return trainer_.Push(options, -1); }
+  bool TakeKeyDoubt() { return shards_.at(0).shard().TakeKeyDoubt(); }
+  Trainer& trainer() { return trainer_; }
+
+ private:
+  LocalShards shards_;
+  Trainer trainer_;
+};
+
+Generation SealedFor(StreamId stream, Generation generation) {
+  generation.seal = kSealer.OfTask(kTimeline, stream, generation);
+  return generation;
+}
+
+TEST(SealsTest, APushGoesByTheGenerationOfItsLeaseAndByNoOther) {
+  Sealed shard(SmallJob(/*dim=*/2, /*dense_width=*/10));
+  const StreamId mine = StreamId::Task(0, 1);
+  const StreamId other = StreamId::Task(0, 2);
+  const Generation granted = SealedFor(mine, {1, 1});
+  Generation forged = granted;
+  forged.count = kLast;
+  EXPECT_EQ(shard.Push({.stream = StreamPush{mine, 0, forged}}).status.code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(shard.Push({.stream = StreamPush{other, 0, granted}}).status.code(),
+            absl::StatusCode::kUnavailable)
+      << "it is the lease of another task";
+  EXPECT_EQ(shard.Push({.stream = StreamPush{StreamId::Task(9, 99), 0, {1, 1}}}).status.code(),
+            absl::StatusCode::kUnavailable)
+      << "it bears no seal: a worker of an earlier version waits until it is replaced";
+  const PushOutcome honest = shard.Push({.stream = StreamPush{mine, 0, granted}});
+  EXPECT_TRUE(honest.status.ok()) << honest.status;
+  EXPECT_GT(honest.count(v1::FATE_APPLIED), 0u) << "what was refused has made nobody's lease old";
+}
+
+TEST(SealsTest, WhereASealIsWrongTheShardMayBeOfAnotherKeyAndAsksForIt) {
+  Sealed shard(SmallJob(/*dim=*/2, /*dense_width=*/10));
+  const StreamId mine = StreamId::Task(0, 1);
+  Generation forged = SealedFor(mine, {1, 1});
+  ++forged.seal;
+  EXPECT_FALSE(shard.TakeKeyDoubt());
+  EXPECT_FALSE(shard.Push({.stream = StreamPush{mine, 0, forged}}).status.ok());
+  EXPECT_TRUE(shard.TakeKeyDoubt());
+  EXPECT_FALSE(shard.TakeKeyDoubt()) << "once is enough";
+}
+
+TEST(SealsTest, ASealIsOfOneTimeline) {
+  Sealed shard(SmallJob(/*dim=*/2, /*dense_width=*/10));
+  const StreamId stream = StreamId::Task(0, 1);
+  Generation before{1, 1};
+  before.seal = kSealer.OfTask(kTimeline + 1, stream, before);
+  EXPECT_EQ(shard.Push({.stream = StreamPush{stream, 0, before}}).status.code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST(SealsTest, AClientThatIsNoMemberPushesToASessionOfItsOwn) {
+  Sealed shard(SmallJob(/*dim=*/2, /*dense_width=*/10));
+  EXPECT_TRUE(shard.Push({.stream = StreamPush{StreamId::Session(7), 0}}).status.ok());
+}
+
+TEST(SealsTest, ALaneThatTheJobHasNotIsNotStaged) {
+  Sealed shard(SyncJob());
+  const ClosedSet nothing;
+  Generation generation{1, 1};
+  generation.seal = kSealer.OfLane(kTimeline, 123456, generation);
+  const PushOutcome outcome =
+      shard.Push({.stage = StageName{LaneIndex{123456}, generation, {1, &nothing}}, .examples = 1});
+  EXPECT_EQ(outcome.status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(outcome.status.message()), testing::HasSubstr("the job has 1"));
+}
+
+TEST(SealsTest, ARoundIsClosedByTheKeeperAlone) {
+  Sealed shard(SyncJob());
+  Generation generation{1, 1};
+  generation.seal = kSealer.OfLane(kTimeline, 0, generation);
+  ClosedSet closed{.round = 1, .lanes = {{LaneIndex{0}, {1, 1}, 4}}, .seal = 4711};
+  const PushOptions next{.stage = StageName{LaneIndex{0}, generation, {2, &closed}}, .examples = 1};
+  EXPECT_EQ(shard.Push(next).status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(shard.trainer().Pull({.round = RoundName{2, &closed}}).status.code(),
+            absl::StatusCode::kUnavailable);
+  closed.seal = kSealer.OfRound(kTimeline, closed);
+  EXPECT_TRUE(shard.Push(next).status.ok());
+}
+
+TEST(SealerTest, WithoutAKeyEverythingIsRight) {
+  EXPECT_EQ(Sealer().OfExamples(1, 5), 0u);
+  EXPECT_TRUE(Sealer().IsRight(/*shown=*/4711, /*made=*/0));
+  EXPECT_FALSE(kSealer.IsRight(/*shown=*/4711, kSealer.OfExamples(1, 5)));
+}
+
+TEST(SealerTest, ASealOfOneThingIsNoneOfAnother) {
+  EXPECT_NE(kSealer.OfTask(1, {5}, {1, 1}), kSealer.OfLane(1, 5, {1, 1}));
+  EXPECT_NE(kSealer.OfExamples(1, 5), kSealer.OfExamples(1, 6));
+  EXPECT_NE(kSealer.OfExamples(1, 5), kSealer.OfExamples(2, 5));
+  EXPECT_NE(Sealer::NewKey(), Sealer::NewKey());
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,252 @@
+"""Attacks on a live job: each is a method of Attacker that does its worst and returns what it got, one line.
+
+An attacker sends whatever its role lets it send, over connections of its own. What it gets is for people to read;
+whether it did harm is told by the job, which has to end with the right model.
+"""
+
+import contextlib
+import pathlib
+import random
+import struct
+import sys
+
+import grpc
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+from crew import chief_pb2, ps_pb2, view_pb2
+from http2 import Peer
+
+PATIENCE = 20  # Seconds, for one answer.
+HUGE = (1 << 64) - 1
+SESSION_BIT = 1 << 63
+
+
+def answer(call):
+    """Its reply, or the status with which it was refused."""
+    try:
+        return call()
+    except grpc.RpcError as error:
+        return error
+
+
+def in_words(got):
+    if isinstance(got, grpc.RpcError):
+        first = (got.details() or "").splitlines()
+        return f"{got.code().name}: {first[0][:150] if first else ''}"
+    return "taken"
+
+
+class Attacker:
+    """`connect(role, address)`: a channel to a process in that role, with whatever certificate the attacker has.
+    `view`: of the job, which everybody in it knows. `elsewhere`: a folder that is not the job's."""
+
+    def __init__(self, connect, address, view, elsewhere):
+        self.connect, self.address, self.view, self.elsewhere = connect, address, view, elsewhere
+        self.seed = random.Random()
+        self.chief_channel = connect("chief", address)
+        self.shard_channels = [connect("ps", shard.address) for shard in view.shards]
+
+    def close(self):
+        for channel in (self.chief_channel, *self.shard_channels):
+            channel.close()
+
+    # ---- what it is made of ----
+
+    def to_chief(self, method, request, reply):
+        call = self.chief_channel.unary_unary(f"/capstan.v1.Chief/{method}",
+                                              request_serializer=type(request).SerializeToString,
+                                              response_deserializer=reply.FromString)
+        return answer(lambda: call(request, timeout=PATIENCE))
+
+    def to_shard(self, method, request, reply, index=0):
+        request.header.wire_version = 1
+        request.header.epoch.CopyFrom(self.view.epoch)
+        request.header.timeline = self.view.timeline
+        request.header.target_incarnation = self.view.shards[index].incarnation
+        call = self.shard_channels[index].unary_unary(f"/capstan.v1.Ps/{method}",
+                                                      request_serializer=type(request).SerializeToString,
+                                                      response_deserializer=reply.FromString)
+        return answer(lambda: call(request, timeout=PATIENCE))
+
+    def register(self, name, incarnation=None):
+        return self.to_chief("RegisterWorker", chief_pb2.RegisterWorkerRequest(
+            wire_version=1, name=name, incarnation=incarnation or self.seed.getrandbits(63)),
+            chief_pb2.RegisterWorkerReply)
+
+    def beat(self, name, incarnation, members, leases=(), **report):
+        return self.to_chief("WorkerHeartbeat", chief_pb2.WorkerHeartbeatRequest(
+            name=name, incarnation=incarnation, leases=leases, report=report,
+            members=[{"member": member, "wants_lease": True} for member in members]),
+            chief_pb2.WorkerHeartbeatReply)
+
+    @contextlib.contextmanager
+    def as_worker(self):
+        """A worker's place in the job: says a heartbeat with the given lease reports, gives the reply."""
+        name, incarnation = "liar", self.seed.getrandbits(63)
+        registered = self.register(name, incarnation)
+        if isinstance(registered, grpc.RpcError):
+            yield lambda leases=(), **report: registered
+            return
+        yield lambda leases=(), **report: self.beat(name, incarnation, registered.members, leases, **report)
+        # It leaves as it should, so that the next attack finds the job as this one did.
+        self.to_chief("WorkerHeartbeat", chief_pb2.WorkerHeartbeatRequest(
+            name=name, incarnation=incarnation, draining=True,
+            members=[{"member": member} for member in registered.members]), chief_pb2.WorkerHeartbeatReply)
+
+    def report_of(self, lease, **said):
+        return chief_pb2.LeaseReport(generation=lease.generation, kind=lease.kind, timeline=lease.timeline,
+                                     member=lease.member, lane=lease.lane, **said)
+
+    def about_leases(self, **said):
+        """Says this of every lease that it is given, some times over."""
+        given = 0
+        with self.as_worker() as beat:
+            reply = beat()
+            for _ in range(2):
+                if isinstance(reply, grpc.RpcError):
+                    return in_words(reply)
+                given += len(reply.leases)
+                reply = beat([self.report_of(lease, **said) for lease in reply.leases])
+        return f"{given} leases given, and given to others"
+
+    def without_lease(self, **said):
+        """Says it of leases that nobody has given to it, in the name of an earlier chief."""
+        with self.as_worker() as beat:
+            reply = beat()
+            if isinstance(reply, grpc.RpcError):
+                return in_words(reply)
+            mine = reply.leases[0].member if reply.leases else 0
+            reports = [chief_pb2.LeaseReport(kind=chief_pb2.LEASE_KIND_TASK, stream=task, member=mine,
+                                             timeline=self.view.timeline, generation={"term": 0, "count": task},
+                                             **said) for task in range(50)]
+            reply = beat(reports)
+        return in_words(reply) if isinstance(reply, grpc.RpcError) else f"{len(reply.revoked)} of 50 not known"
+
+    def push(self, **request):
+        return in_words(self.to_shard("Push", ps_pb2.PushRequest(**request), ps_pb2.PushReply))
+
+    # ---- the attacks ----
+
+    def deafen_a_port(self):
+        """Hundreds of connections at once, then one that is meant."""
+        port = int(self.address.rpartition(":")[2])
+        with contextlib.ExitStack() as stack:
+            for _ in range(300):
+                stack.enter_context(Peer(port, greet=False))
+        with self.connect("chief", self.address) as channel:
+            call = channel.unary_unary("/capstan.v1.Chief/WorkerHeartbeat")
+            return "afterwards: " + in_words(answer(lambda: call(b"", timeout=PATIENCE)))
+
+    def freeze_the_chief(self):
+        """Batches beyond number."""
+        return self.about_leases(batches_done=1 << 55, examples=1 << 60)
+
+    def bad_records_without_a_lease(self):
+        return self.without_lease(finished=True, bad_records=1000)
+
+    def a_loss_that_is_not_finite_without_a_lease(self):
+        return self.without_lease(nonfinite_loss=True)
+
+    def bad_data_of_each_lease(self):
+        return self.about_leases(error="not what it should be", bad_data=True)
+
+    def a_loss_that_is_not_finite_of_each_lease(self):
+        return self.about_leases(nonfinite_loss=True)
+
+    def bad_records_of_each_lease(self):
+        return self.about_leases(finished=True, bad_records=10)
+
+    def take_the_place_of_a_worker(self):
+        return in_words(self.register("worker-0"))
+
+    def register_thousands(self):
+        taken = 0
+        for i in range(1500):
+            got = self.register(f"horde-{i}")
+            if isinstance(got, grpc.RpcError):
+                return f"after {taken}: {in_words(got)}"
+            taken += 1
+        return f"all {taken}"
+
+    def a_report_of_sixty_megabytes(self):
+        with self.as_worker() as beat:
+            return in_words(beat(stalled_on="x" * (60 << 20)))
+
+    def watch_two_thousand_times(self):
+        channels, streams, seen = [], [], 0
+        try:
+            for _ in range(20):  # A connection has so many calls at a time, and no more.
+                channel = self.connect("chief", self.address)
+                channels.append(channel)
+                watch = channel.unary_stream("/capstan.v1.Chief/WatchView",
+                                             response_deserializer=view_pb2.View.FromString)
+                streams += [watch(b"", timeout=PATIENCE) for _ in range(100)]
+            for stream in streams:
+                got = answer(lambda: next(stream))
+                if isinstance(got, grpc.RpcError):
+                    return f"after {seen}: {in_words(got)}"
+                seen += 1
+            return f"all {seen}"
+        finally:
+            for channel in channels:
+                channel.close()
+
+    def push_with_the_last_generation(self):
+        return self.push(stream={"stream": 0, "generation": {"term": HUGE, "count": HUGE, "seal": 1}},
+                         partitions=[{"partition": 0}])
+
+    def streams_without_end(self):
+        refused = [self.push(stream={"stream": (1 << 40) + i, "generation": {"term": 1, "count": 1, "seal": 1}},
+                             partitions=[{"partition": 0}]) for i in range(100)]
+        return f"{sum(word != 'taken' for word in refused)} of 100 refused: {refused[-1]}"
+
+    def a_lane_that_there_is_not(self):
+        return self.push(stage={"lane": 123456, "round": 1, "generation": {"term": 1, "count": 1, "seal": 1}})
+
+    def open_a_round_with_the_last_generation(self):
+        return in_words(self.to_shard("OpenRound", ps_pb2.OpenRoundRequest(
+            lane=0, generation={"term": HUGE, "count": HUGE, "seal": 1}), ps_pb2.OpenRoundReply))
+
+    def close_a_round_that_is_open(self):
+        request = ps_pb2.PullRequest(round=1 << 40, closed={"round": (1 << 40) - 1, "seal": 1})
+        return in_words(self.to_shard("Pull", request, ps_pb2.PullReply))
+
+    def run_ahead_of_the_job(self):
+        """Learning rates follow this number, and only the chief's word counts."""
+        return self.push(stream={"stream": SESSION_BIT | 7}, progress_examples=1 << 60, partitions=[{"partition": 0}])
+
+    def save_elsewhere(self):
+        request = ps_pb2.SavePartitionsRequest(uri=str(self.elsewhere), id="stolen")
+        got = in_words(self.to_shard("SavePartitions", request, ps_pb2.SavePartitionsReply))
+        return f"{got}; written there: {len(list(self.elsewhere.iterdir()))}"
+
+    def load_from_elsewhere(self):
+        request = ps_pb2.LoadPartitionsRequest(uri=str(self.elsewhere), partitions=[0])
+        return in_words(self.to_shard("LoadPartitions", request, ps_pb2.LoadPartitionsReply))
+
+    def nothing_but_numbers(self):
+        """What packs of bytes may hold that are no floats."""
+        return self.push(stream={"stream": SESSION_BIT | 9}, partitions=[
+            {"partition": 0, "blocks": [{"block": 0, "values": struct.pack("<f", float("nan"))}]}])
+
+    # ---- with TLS only: without it everybody may ----
+
+    def stop_the_job(self):
+        return in_words(self.to_chief("StopJob", chief_pb2.StopJobRequest(reason="because"), chief_pb2.StopJobReply))
+
+    def order_a_shard(self):
+        return in_words(self.to_shard("HoldRounds", ps_pb2.HoldRoundsRequest(hold=True, number=HUGE),
+                                      ps_pb2.HoldRoundsReply))
+
+
+ORDERS = ["stop_the_job", "order_a_shard"]
+LONG = ["register_thousands", "a_report_of_sixty_megabytes", "watch_two_thousand_times", "deafen_a_port"]
+
+
+def names(tls, short=False):
+    """Of the attacks, in an order in which none hides another: floods come last."""
+    attacks = [name for name in vars(Attacker) if callable(getattr(Attacker, name)) and not name.startswith("_")]
+    tools = {"close", "to_chief", "to_shard", "register", "beat", "as_worker", "report_of", "about_leases",
+             "without_lease", "push"}
+    chosen = [name for name in attacks if name not in tools and name not in LONG]
+    return [name for name in chosen if tls or name not in ORDERS] + ([] if short else LONG)

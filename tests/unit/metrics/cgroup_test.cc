@@ -1,0 +1,70 @@
+#include "capstan/metrics/cgroup.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace capstan::metrics {
+namespace {
+
+class CgroupTest : public ::testing::Test {
+ protected:
+  CgroupTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "cgroup-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~CgroupTest() override { std::filesystem::remove_all(folder_); }
+
+  void Write(const std::string& name, const std::string& content) {
+    std::filesystem::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << content;
+  }
+  CgroupFiles files() const { return {folder_ / "membership", folder_ / "root"}; }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(CgroupTest, ReadsTheLimitsOfVersion2) {
+  Write("membership", "0::/pod\n");
+  Write("root/pod/memory.max", "1073741824\n");
+  Write("root/pod/cpu.max", "150000 100000\n");
+  Write("root/pod/cpu.stat", "usage_usec 9\nthrottled_usec 2500000\n");
+  const CgroupLimits limits = ReadCgroupLimits(files());
+  EXPECT_EQ(limits.memory_bytes, 1073741824);
+  EXPECT_EQ(limits.cpu_cores, 1.5);
+  EXPECT_EQ(ReadThrottledSeconds(files()), 2.5);
+}
+
+TEST_F(CgroupTest, ReadsTheLimitsOfVersion1WhereTheContainersOwnGroupIsMounted) {
+  Write("membership", "4:memory:/kubepods/pod\n2:cpu,cpuacct:/kubepods/pod\n");
+  Write("root/memory/memory.limit_in_bytes", "268435456\n");
+  Write("root/cpu/cpu.cfs_quota_us", "50000\n");
+  Write("root/cpu/cpu.cfs_period_us", "100000\n");
+  Write("root/cpu/cpu.stat", "nr_periods 3\nthrottled_time 1500000000\n");
+  const CgroupLimits limits = ReadCgroupLimits(files());
+  EXPECT_EQ(limits.memory_bytes, 268435456);
+  EXPECT_EQ(limits.cpu_cores, 0.5);
+  EXPECT_EQ(ReadThrottledSeconds(files()), 1.5);
+}
+
+TEST_F(CgroupTest, WhatIsNotLimitedOrCannotBeReadHasNoLimit) {
+  EXPECT_FALSE(ReadCgroupLimits(files()).memory_bytes);
+  Write("membership", "0::/\n");
+  Write("root/memory.max", "max\n");
+  Write("root/cpu.max", "max 100000\n");
+  EXPECT_FALSE(ReadCgroupLimits(files()).memory_bytes);
+  EXPECT_FALSE(ReadCgroupLimits(files()).cpu_cores);
+  Write("membership", "4:memory:/\n1:cpu:/\n");
+  Write("root/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  Write("root/cpu/cpu.cfs_quota_us", "-1\n");
+  Write("root/cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_FALSE(ReadCgroupLimits(files()).memory_bytes);
+  EXPECT_FALSE(ReadCgroupLimits(files()).cpu_cores);
+  EXPECT_EQ(ReadThrottledSeconds(files()), 0);
+}
+
+}  // namespace
+}  // namespace capstan::metrics

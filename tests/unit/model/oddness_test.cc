@@ -1,0 +1,75 @@
+#include "capstan/model/oddness.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace capstan {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+v1::ModelSpec Logistic() {
+  v1::ModelSpec model;
+  model.set_loss(v1::LOSS_LOGISTIC);
+  model.set_outputs(1);
+  return model;
+}
+
+v1::Evaluation Evaluated(std::initializer_list<std::pair<const char*, double>> metrics) {
+  v1::Evaluation evaluation;
+  for (const auto& [name, value] : metrics) (*evaluation.mutable_metrics())[name] = value;
+  return evaluation;
+}
+
+TEST(OddLossTest, SaysThatALossIsFarAboveThatOfGuessing) {
+  EXPECT_THAT(OddLoss(Logistic(), 295832, 0.5),
+              AllOf(HasSubstr("training loss is 2.958e+05"),
+                    HasSubstr("guessing would have 0.6931"), HasSubstr("a lower learning rate")));
+  EXPECT_NE(OddLoss(Logistic(), std::numeric_limits<double>::infinity(), 0), "");
+  EXPECT_NE(OddLoss(Logistic(), std::nan(""), 0), "");
+}
+
+TEST(OddLossTest, HasNothingToSayOfALossThatIsABitWorseThanGuessing) {
+  EXPECT_EQ(OddLoss(Logistic(), 0.8, 0.5), "");
+  EXPECT_EQ(OddLoss(Logistic(), 0, 0), "");
+}
+
+TEST(OddLossTest, OfManyClassesIsMeasuredByTheirNumber) {
+  v1::ModelSpec model;
+  model.set_loss(v1::LOSS_SOFTMAX);
+  model.set_outputs(1000);
+  EXPECT_EQ(OddLoss(model, 7, 0), "");
+  EXPECT_NE(OddLoss(model, 70, 0), "");
+}
+
+TEST(OddLossTest, OfNumbersIsMeasuredByItsPast) {
+  v1::ModelSpec model;
+  model.set_loss(v1::LOSS_SQUARED);
+  EXPECT_EQ(OddLoss(model, 1e9, 0), "");
+  EXPECT_EQ(OddLoss(model, 1e9, 0.9e9), "");
+  EXPECT_THAT(OddLoss(model, 1e9, 1e6), HasSubstr("is 1e+09, and was 1e+06"));
+}
+
+TEST(OddEvaluationTest, SaysThatTheModelIsWorseThanNone) {
+  EXPECT_THAT(OddEvaluation(Logistic(), Evaluated({{"auc", 0.5}, {"logloss", 295832}})),
+              AllOf(HasSubstr("held-out logloss is 2.958e+05"), HasSubstr("worse than none")));
+  EXPECT_EQ(OddEvaluation(Logistic(), Evaluated({{"auc", 0.7}, {"logloss", 0.6}})), "");
+}
+
+TEST(OddEvaluationTest, SaysWhichLabelAllRecordsHave) {
+  EXPECT_THAT(OddEvaluation(Logistic(), Evaluated({{"logloss", 0.3}})),
+              HasSubstr("every held-out record has the label 0: AUC needs both classes"));
+  EXPECT_THAT(OddEvaluation(Logistic(), Evaluated({{"logloss", 0.3}, {"calibration", 1}})),
+              HasSubstr("the label 1"));
+}
+
+TEST(OddEvaluationTest, HasNothingToSayOfWhatWasNotEvaluated) {
+  EXPECT_EQ(OddEvaluation(Logistic(), v1::Evaluation()), "");
+}
+
+}  // namespace
+}  // namespace capstan
