@@ -21,7 +21,7 @@ CONSTANTS
   CheckTimeline,   \* another timeline is refused, by partitions and by the chief
   Window,          \* clients and partitions keep to the window
   AloneOnly,       \* a gap counts as lost only where a partition came back alone
-  LowMark,         \* a push carries the lowest seq unacknowledged; the prefix goes there
+  LowWatermark,         \* a push carries the lowest seq unacknowledged; the prefix goes there
   KeepClosed,      \* a closed stream leaves a mark (FALSE: forgotten altogether)
   ClosedSettled,   \* a push of a closed stream is answered "settled" (FALSE: refused)
   HoldOff,         \* no stream is closed while a checkpoint is being taken
@@ -112,7 +112,7 @@ Lease(t) ==
 
 Push(t, a, q, p, low) ==
   LET x == part[p]
-      y == IF LowMark THEN WithPrefix(x, t, low) ELSE x
+      y == IF LowWatermark THEN WithPrefix(x, t, low) ELSE x
       m == [t |-> t, q |-> q, a |-> a, p |-> p]
       ack == acks' = acks \cup {m}
       accept(z) == part' = [part EXCEPT ![p] = [z EXCEPT !.fen[t] = Max(@, a)]]
@@ -235,13 +235,13 @@ ChiefSteps ==
   \/ Store \/ Finish \/ Manifest
   \/ \E t \in Tasks : SendClose(t) \/ \E p \in Parts : CloseAt(t, p)
   \/ \E p \in Parts : Flush(p) \/ Clone(p) \/ Restore(p)
-\* A live holder sends what is not acknowledged to it, with its present low mark; it no longer has the rest.
+\* A live runner sends what is not acknowledged to it, with its present low watermark; it no longer has the rest.
 Needed(t, a) ==
   \/ Report(t, a)
   \/ \E p \in Parts, q \in Seqs(t) :
        [t |-> t, q |-> q, a |-> a, p |-> p] \notin acks /\ Push(t, a, q, p, AckPrefix(t, a))
 NeedLease(t) == Lease(t) /\ born[t][lease[t]].tl < ctl
-\* What must go on when faults end: the present holders of this timeline, the chief, the partitions.
+\* What must go on when faults end: the present runners of this timeline, the chief, the partitions.
 Progress == ChiefSteps \/ \E t \in Tasks : NeedLease(t) \/ (born[t][lease[t]].tl = ctl /\ Needed(t, lease[t]))
 Next ==
   \/ ChiefSteps \/ Record \/ ChiefCrash \/ NewTimeline
@@ -256,19 +256,19 @@ NoDuplicate == \A p \in Parts : \A r \in Recs : part[p].appl[r] + (IF r \in part
 \* No update of an older timeline, or of a generation lower than one already accepted, is applied.
 FencesHold == ~broken
 \* A record is applied, queued, dropped or lost: one of them.
-OneFate == \A p \in Parts : \A r \in Recs :
+OneOutcome == \A p \in Parts : \A r \in Recs :
   Cardinality({f \in {"applied", "queued", "dropped", "lost"} :
     CASE f = "applied" -> part[p].appl[r] > 0
       [] f = "queued"  -> r \in part[p].queue
       [] f = "dropped" -> r \in part[p].drop
       [] f = "lost"    -> r \in part[p].lost}) <= 1
-\* What was acknowledged in this timeline has a fate, unless the partition has come back alone since.
+\* What was acknowledged in this timeline has an outcome, unless the partition has come back alone since.
 AckedIsKept == \A m \in acks : LET x == part[m.p]
                                 r == <<m.t, m.q>> IN
   (born[m.t][m.a].tl = tlp[m.p] /\ ~x.alone) => (x.appl[r] > 0 \/ r \in x.queue \cup x.drop)
 \* Nothing is reported lost where nothing came back alone.
 LossOnlyByPartial == Partials = 0 => \A p \in Parts : part[p].lost = {}
-\* At the end every record has its fate on every partition that it touches: applied once, dropped, or reported lost.
+\* At the end every record has its outcome on every partition that it touches: applied once, dropped, or reported lost.
 EndExact == done => \A p \in Parts : \A r \in Here(p) :
   part[p].appl[r] = 1 \/ r \in part[p].drop \cup part[p].lost
 \* A manifest holds, on every partition, all that its progress claims.

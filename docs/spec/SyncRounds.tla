@@ -1,5 +1,5 @@
 ---------------------------- MODULE SyncRounds ----------------------------
-(* Synchronous rounds: lanes, leases, staging on every shard, the keeper, the closed set   *)
+(* Synchronous rounds: lanes, leases, staging on every shard, the coordinator, the round commit   *)
 (* that travels with the next round, checkpoints at a round, rollback to a new timeline.                          *)
 (*                                                                                                                *)
 (* The network is a soup: a message, once it could have been sent, may be delivered at any later time, any number *)
@@ -10,22 +10,22 @@ EXTENDS Naturals, Sequences, FiniteSets
 
 CONSTANTS
   N, B,            \* lanes, backup workers
-  S,               \* shards 1..S; the keeper lives on shard 1
+  S,               \* shards 1..S; the coordinator lives on shard 1
   D1, D2, D3,      \* batches lane 1, 2, 3 has
   Leases,          \* leases per lane
   Timelines,       \* 1 = no shard crash, 2 = one rollback, ...
-  Checkpoints,     \* marks the keeper may set
+  Checkpoints,     \* marks the coordinator may set
   \* The rules. TRUE is the protocol; FALSE breaks it on purpose.
-  KeeperFence,     \* a holder announces its generation to the keeper before it stages
+  CoordinatorFence,     \* a runner announces its generation to the coordinator before it stages
   ShardFence,      \* a shard refuses a stage of a lower generation
   UniqueGen,       \* no generation is given out twice (FALSE: a restarted chief gives number 1 again)
   CheckTimeline,   \* requests of another timeline are refused
   CheckRound,      \* a shard stages only for its own round
   LiveLanesOnly,   \* a lane without data leaves the count (FALSE: counts as arrived)
   LateAgain,       \* a lane's batch is its cursor: one that came too late is offered again (FALSE: batch r in round r)
-  CommitLast,      \* the last closed set is carried to the shards at the end
-  MarkInSet,       \* the closed set says "save here" (FALSE: the view names a round, shards hear of it late)
-  KeeperDecides,   \* FALSE: each shard closes by itself with the first N - b lanes staged there
+  CommitLast,      \* the last round commit is carried to the shards at the end
+  MarkInSet,       \* the round commit says "save here" (FALSE: the view names a round, shards hear of it late)
+  CoordinatorDecides,   \* FALSE: each shard closes by itself with the first N - b lanes staged there
   Rollback         \* TRUE: everyone returns to the manifest; FALSE: `partial` in a synchronous job
 
 Lanes  == 1..N
@@ -40,15 +40,15 @@ NoFence == [l \in Lanes |-> 0]
 
 VARIABLES
   lease,     \* lane -> leases granted
-  open,      \* answers of the keeper: round r is lane l's to compute; they carry the closed set of r - 1
+  open,      \* answers of the coordinator: round r is lane l's to compute; they carry the round commit of r - 1
   got,       \* answers of a pull, with the history they reflect
   acks,      \* acknowledged stages
   hist,      \* shard -> sequence of the sets it applied, each a set of <<lane, actor, timeline>>
   stg,       \* shard -> lane -> <<actor, timeline>> staged for the round after hist
   fen,       \* shard -> lane -> highest generation seen
   tls,       \* shard -> timeline, 0 = dead
-  k,         \* the keeper, lost with shard 1: round, arrived, ended lanes, fences
-  log,       \* timeline -> what the keeper closed: sequence of [set, mark]
+  k,         \* the coordinator, lost with shard 1: round, arrived, ended lanes, fences
+  log,       \* timeline -> what the coordinator closed: sequence of [set, mark]
   ctl,       \* the chief's timeline
   snaps,     \* uploaded parts
   man,       \* last manifest
@@ -57,7 +57,7 @@ VARIABLES
   hurt       \* a shard has died and the chief has not yet answered
 vars == <<lease, open, got, acks, hist, stg, fen, tls, k, log, ctl, snaps, man, asked, done, hurt>>
 
-NewKeeper(r) == [r |-> r, arr |-> {}, end |-> {}, fen |-> NoFence]
+NewCoordinator(r) == [r |-> r, arr |-> {}, end |-> {}, fen |-> NoFence]
 
 Init ==
   /\ lease = [l \in Lanes |-> 1]
@@ -66,7 +66,7 @@ Init ==
   /\ stg = [s \in Shards |-> NoStage]
   /\ fen = [s \in Shards |-> NoFence]
   /\ tls = [s \in Shards |-> 1]
-  /\ k = NewKeeper(1)
+  /\ k = NewCoordinator(1)
   /\ log = [t \in 1..Timelines |-> <<>>]
   /\ ctl = 1
   /\ man = [tl |-> 1, h |-> [s \in Shards |-> <<>>]]
@@ -84,9 +84,9 @@ SameLine(tl, s) == tls[s] # 0 /\ (CheckTimeline => tls[s] = tl)
 ArrLanes == {x[1] : x \in k.arr}
 Ended == k.end = Lanes
 
-\* The history of shard s after it applied the closed set `c` to what it holds.
+\* The history of shard s after it applied the round commit `c` to what it holds.
 Applied(s, c) ==
-  Append(hist[s], IF KeeperDecides
+  Append(hist[s], IF CoordinatorDecides
                   THEN {<<x[1], stg[s][x[1]][1], stg[s][x[1]][2]>> : x \in c.set}
                   ELSE {<<l, stg[s][l][1], stg[s][l][2]>> : l \in {m \in Lanes : stg[s][m][1] # 0}})
 
@@ -105,13 +105,13 @@ Lease(l) ==
   /\ lease' = [lease EXCEPT ![l] = @ + 1]
   /\ UNCHANGED <<open, got, acks, hist, stg, fen, tls, k, log, ctl, snaps, man, asked, done, hurt>>
 
-(* ---- one step of lane l by its a-th holder ---- *)
+(* ---- one step of lane l by its a-th runner ---- *)
 Begin(l, a) ==
   LET m == [l |-> l, a |-> a, tl |-> tls[1], r |-> k.r] IN
   /\ tls[1] # 0 /\ a <= lease[l] /\ l \notin k.end /\ m \notin open
-  /\ KeeperFence => Gen(a) >= k.fen[l] /\ l \notin ArrLanes
+  /\ CoordinatorFence => Gen(a) >= k.fen[l] /\ l \notin ArrLanes
   /\ open' = open \cup {m}
-  /\ k' = IF KeeperFence THEN [k EXCEPT !.fen[l] = Gen(a)] ELSE k
+  /\ k' = IF CoordinatorFence THEN [k EXCEPT !.fen[l] = Gen(a)] ELSE k
   /\ UNCHANGED <<lease, got, acks, hist, stg, fen, tls, log, ctl, snaps, man, asked, done, hurt>>
 
 EndOfData(l, a) ==
@@ -146,11 +146,11 @@ Report(l, a) == \E m \in open :
   /\ m.l = l /\ m.a = a /\ SameLine(m.tl, 1) /\ m.r = k.r
   /\ l \notin ArrLanes
   /\ \A s \in Shards : [l |-> l, a |-> a, tl |-> m.tl, r |-> m.r, s |-> s] \in acks
-  /\ KeeperFence => Gen(a) >= k.fen[l]
+  /\ CoordinatorFence => Gen(a) >= k.fen[l]
   /\ k' = [k EXCEPT !.arr = @ \cup {<<l, a, m.tl>>}]
   /\ UNCHANGED <<lease, open, got, acks, hist, stg, fen, tls, log, ctl, snaps, man, asked, done, hurt>>
 
-(* ---- the keeper ---- *)
+(* ---- the coordinator ---- *)
 Close ==
   LET tl == tls[1]
       live == N - Cardinality(k.end)
@@ -164,7 +164,7 @@ Close ==
   /\ k' = [k EXCEPT !.r = @ + 1, !.arr = {}]
   /\ UNCHANGED <<lease, open, got, acks, hist, stg, fen, tls, ctl, snaps, man, asked, done, hurt>>
 
-(* ---- the end: the chief carries the last closed set, every shard saves ---- *)
+(* ---- the end: the chief carries the last round commit, every shard saves ---- *)
 Commit(s) ==
   /\ CommitLast /\ tls[1] = ctl /\ tls[s] = ctl /\ Ended
   /\ Len(hist[s]) + 1 = Len(log[ctl])
@@ -212,7 +212,7 @@ Crash(s) ==
   /\ hist' = [hist EXCEPT ![s] = <<>>]
   /\ stg' = [stg EXCEPT ![s] = NoStage]
   /\ fen' = [fen EXCEPT ![s] = NoFence]
-  /\ k' = IF s = 1 THEN NewKeeper(1) ELSE k
+  /\ k' = IF s = 1 THEN NewCoordinator(1) ELSE k
   /\ UNCHANGED <<lease, open, got, acks, log, ctl, snaps, man, asked, done>>
 
 NewTimeline ==
@@ -229,14 +229,14 @@ Restore(s) ==
   /\ hist' = [hist EXCEPT ![s] = man.h[s]]
   /\ stg' = [stg EXCEPT ![s] = NoStage]
   /\ fen' = [fen EXCEPT ![s] = NoFence]
-  /\ k' = IF s = 1 THEN NewKeeper(Len(man.h[1]) + 1) ELSE k
+  /\ k' = IF s = 1 THEN NewCoordinator(Len(man.h[1]) + 1) ELSE k
   /\ UNCHANGED <<lease, open, got, acks, log, ctl, snaps, man, asked, done, hurt>>
 
 (* ---- specification ---- *)
 Step(l, a) == Begin(l, a) \/ EndOfData(l, a) \/ Report(l, a) \/ \E s \in Shards : Pull(l, a, s) \/ Stage(l, a, s)
 SaveAny == \E s \in Shards : Commit(s) \/ FinalSave(s) \/ Restore(s) \/ SaveByView(s)
 System == Close \/ Finish \/ Manifest \/ NewTimeline \/ SaveAny
-\* What must go on when faults end: the present holders, the shards, the chief. Zombies need not.
+\* What must go on when faults end: the present runners, the shards, the chief. Zombies need not.
 Progress == System \/ \E l \in Lanes : Step(l, lease[l])
 Next ==
   \/ System \/ AskByView
@@ -255,7 +255,7 @@ NoTornRound == \A s, q \in Shards : tls[s] = tls[q] =>
 \* ... and of every lane the same gradient: one computation, of one generation, of this timeline.
 OneGradient == \A s, q \in Shards : tls[s] = tls[q] =>
   \A i \in 1..Min(Len(hist[s]), Len(hist[q])) : hist[s][i] = hist[q][i]
-\* What a shard applied is what the keeper counted.
+\* What a shard applied is what the coordinator counted.
 AppliedIsCounted == \A s \in Shards : tls[s] # 0 => Prefix(hist[s], Sets(tls[s]))
 \* At most B of the lanes that have data are left out, never all.
 RoundSize == \A t \in 1..Timelines : \A i \in 1..Len(log[t]) :

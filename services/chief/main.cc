@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "capstan/process/flags.h"
-#include "chief/chief_process.h"
+#include "chief/shell/chief_process.h"
 
 int main(int argc, char** argv) {
   capstan::chief::ProcessOptions options;

@@ -8,9 +8,9 @@
 
 #include "capstan/base/version.h"
 #include "capstan/security/tls.h"
-#include "cli/command.h"
-#include "cli/exit_code.h"
-#include "cli/suggest.h"
+#include "cli/commands/command.h"
+#include "cli/commands/suggest.h"
+#include "cli/terminal/exit_code.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "capstan/base/exit_code.h"
 #include "capstan/base/log.h"
 #include "capstan/process/flags.h"
-#include "ps/ps_process.h"
+#include "ps/process/ps_process.h"
 
 int main(int argc, char** argv) {
   capstan::ps::ProcessOptions options;

@@ -17,8 +17,8 @@
 #include "capstan/rpc/channel.h"
 #include "capstan/rpc/event_loop.h"
 #include "capstan/rpc/health.h"
-#include "worker/registration.h"
-#include "worker/worker.h"
+#include "worker/shell/registration.h"
+#include "worker/shell/worker.h"
 
 namespace capstan::worker {
 namespace {
@@ -50,7 +50,7 @@ absl::Status Work(const Flags& flags, HealthServer& health, WorkerMetrics& metri
     if (absl::IsCancelled(registration.status())) return absl::OkStatus();
     CAPSTAN_RETURN_IF_ERROR(registration.status());
     log::SetJob(registration->job().job());
-    log::Info("registered", {{"members", registration->members_size()}});
+    log::Info("registered", {{"trainers", registration->trainers_size()}});
     CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Worker> worker,
                              Worker::Create({.name = flags.name,
                                              .incarnation = incarnation,

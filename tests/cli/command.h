@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/process.h"
+#include "cli/local/process.h"
 
 namespace capstan::cli {
 

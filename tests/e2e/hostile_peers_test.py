@@ -78,7 +78,7 @@ class HonestClient:
     def push(self, stream, seq=0):
         """Of one more to the element."""
         return ps_pb2.PushRequest(
-            header=self.header(), stream={"stream": stream, "seq": seq, "low_mark": seq},
+            header=self.header(), stream={"stream": stream, "seq": seq, "low_watermark": seq},
             partitions=[{"partition": self.partition, "blocks": [{"block": 0, "values": struct.pack("<f", -1)}]}])
 
     def pull_of_rows(self, count):

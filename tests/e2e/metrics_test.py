@@ -50,16 +50,16 @@ class Wanderers:
 
     def __init__(self, crew, count, first=0):
         self.crew, self.names = crew, [f"wanderer-{number}" for number in range(first, first + count)]
-        self.members = {}
+        self.trainers = {}
         for incarnation, name in enumerate(self.names, start=(1 << 40) + first):
             request = chief_pb2.RegisterWorkerRequest(wire_version=1, name=name, incarnation=incarnation)
             reply = crew.call("RegisterWorker", request, chief_pb2.RegisterWorkerReply)
-            self.members[name] = (incarnation, reply.members)
+            self.trainers[name] = (incarnation, reply.trainers)
 
     def report(self, draining=False):
-        for name, (incarnation, members) in self.members.items():
-            reports = [chief_pb2.MemberReport(member=member, step_seconds=0.01) for member in members]
-            request = chief_pb2.WorkerHeartbeatRequest(incarnation=incarnation, name=name, members=reports,
+        for name, (incarnation, trainers) in self.trainers.items():
+            reports = [chief_pb2.TrainerReport(trainer=trainer, step_seconds=0.01) for trainer in trainers]
+            request = chief_pb2.WorkerHeartbeatRequest(incarnation=incarnation, name=name, trainers=reports,
                                                        draining=draining)
             self.crew.call("WorkerHeartbeat", request, chief_pb2.WorkerHeartbeatReply)
 
@@ -83,7 +83,7 @@ class MetricsTest(unittest.TestCase):
         """[(role, text)] of every process, in the middle of the job and after it; and those after it by name."""
         with Crew(job(self.data, update), pace=5, exit_when_done=False) as crew:
             crew.until_examples(RECORDS // 4)
-            # Some series are there only while members train, and are set at a heartbeat: look until the end.
+            # Some series are there only while trainers train, and are set at a heartbeat: look until the end.
             during = []
             while crew.status().examples < RECORDS:
                 during += [(name.split("-")[0], crew.scrape(name)) for name in NAMES]

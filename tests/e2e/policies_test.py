@@ -141,7 +141,7 @@ class PoliciesTest(unittest.TestCase):
     # ---- sync ----
 
     def test_backup_workers_drop_what_comes_late_and_nothing_else(self):
-        # How much faster it is: KeeperTest.ABackupWorkerGivesThePaceOfTheFast, in virtual time.
+        # How much faster it is: CoordinatorTest.ABackupWorkerGivesThePaceOfTheFast, in virtual time.
         for backup in (0, 1):
             update = f"sparse: {{policy: sync, lanes: 4, backup_workers: {backup}}}"
             with self.subTest(backup=backup), self.crew(update, 4 * 15 * BATCH, workers=4) as crew:

@@ -77,7 +77,7 @@ def completed(crew):
 
 
 def train(name, policy=None, seed=1, workers=WORKERS, timeout=300, overrides=()):
-    """Trains an example with processes; a member of the crew that dies is an error."""
+    """Trains an example with processes; a process of the crew that dies is an error."""
     settings = [f"seed={seed}", *([f"update={POLICIES[policy]}"] if policy else []), *overrides]
     begin = time.monotonic()
     with Crew(example(name), SHARDS, workers, settings, name=name) as crew:

@@ -22,11 +22,11 @@
 #include "capstan/v1/ps.pb.h"
 #include "capstan/wire/message.h"
 #include "capstan/wire/reader.h"
-#include "ps/load_job.h"
-#include "ps/machine_state.h"
-#include "ps/pull_query.h"
-#include "ps/push_message.h"
-#include "ps/shard.h"
+#include "ps/shard/load_job.h"
+#include "ps/shard/machine_state.h"
+#include "ps/shard/pull_query.h"
+#include "ps/shard/push_message.h"
+#include "ps/shard/shard.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace capstan::ps {

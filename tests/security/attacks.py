@@ -73,10 +73,10 @@ class Attacker:
             wire_version=1, name=name, incarnation=incarnation or self.seed.getrandbits(63)),
             chief_pb2.RegisterWorkerReply)
 
-    def beat(self, name, incarnation, members, leases=(), **report):
+    def beat(self, name, incarnation, trainers, leases=(), **report):
         return self.to_chief("WorkerHeartbeat", chief_pb2.WorkerHeartbeatRequest(
             name=name, incarnation=incarnation, leases=leases, report=report,
-            members=[{"member": member, "wants_lease": True} for member in members]),
+            trainers=[{"trainer": trainer, "wants_lease": True} for trainer in trainers]),
             chief_pb2.WorkerHeartbeatReply)
 
     @contextlib.contextmanager
@@ -87,15 +87,15 @@ class Attacker:
         if isinstance(registered, grpc.RpcError):
             yield lambda leases=(), **report: registered
             return
-        yield lambda leases=(), **report: self.beat(name, incarnation, registered.members, leases, **report)
+        yield lambda leases=(), **report: self.beat(name, incarnation, registered.trainers, leases, **report)
         # It leaves as it should, so that the next attack finds the job as this one did.
         self.to_chief("WorkerHeartbeat", chief_pb2.WorkerHeartbeatRequest(
             name=name, incarnation=incarnation, draining=True,
-            members=[{"member": member} for member in registered.members]), chief_pb2.WorkerHeartbeatReply)
+            trainers=[{"trainer": trainer} for trainer in registered.trainers]), chief_pb2.WorkerHeartbeatReply)
 
     def report_of(self, lease, **said):
         return chief_pb2.LeaseReport(generation=lease.generation, kind=lease.kind, timeline=lease.timeline,
-                                     member=lease.member, lane=lease.lane, **said)
+                                     trainer=lease.trainer, lane=lease.lane, **said)
 
     def about_leases(self, **said):
         """Says this of every lease that it is given, some times over."""
@@ -115,8 +115,8 @@ class Attacker:
             reply = beat()
             if isinstance(reply, grpc.RpcError):
                 return in_words(reply)
-            mine = reply.leases[0].member if reply.leases else 0
-            reports = [chief_pb2.LeaseReport(kind=chief_pb2.LEASE_KIND_TASK, stream=task, member=mine,
+            mine = reply.leases[0].trainer if reply.leases else 0
+            reports = [chief_pb2.LeaseReport(kind=chief_pb2.LEASE_KIND_TASK, stream=task, trainer=mine,
                                              timeline=self.view.timeline, generation={"term": 0, "count": task},
                                              **said) for task in range(50)]
             reply = beat(reports)

@@ -44,7 +44,7 @@ class Town:
         return self.ending.__exit__(*what)
 
     def view(self):
-        """As a member of the job hears it."""
+        """As a trainer of the job hears it."""
         with self.connect_as("worker", "chief", self.crew.address) as channel:
             watch = channel.unary_stream("/capstan.v1.Chief/WatchView", response_deserializer=view_pb2.View.FromString)
             return next(view for view in watch(b"", timeout=20) if view.owners)

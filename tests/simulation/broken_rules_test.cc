@@ -32,8 +32,8 @@ void ExpectBreaks(const WorldOptions& world, const char* invariant) {
   EXPECT_THAT(verdict.violation, HasSubstr(invariant)) << verdict;
 }
 
-TEST(BrokenRules, WithoutTheKeepersFenceARoundHoldsWhatItDidNotCount) {
-  WorldOptions world = Lanes(Lie::kNoKeeperFence, {1, 1});
+TEST(BrokenRules, WithoutTheCoordinatorsFenceARoundHoldsWhatItDidNotCount) {
+  WorldOptions world = Lanes(Lie::kNoCoordinatorFence, {1, 1});
   world.releases = 1;
   ExpectBreaks(world, "AppliedIsCounted");
 }
@@ -67,10 +67,10 @@ TEST(BrokenRules, WithoutTheCommitTheLastRoundIsMissing) {
   ExpectBreaks(Lanes(Lie::kNoCommit, {1, 1}), "EndExact");
 }
 
-TEST(BrokenRules, ABoundaryThatIsNotHeldIsOverrun) {
+TEST(BrokenRules, ABarrierThatIsNotHeldIsOverrun) {
   WorldOptions world = Lanes(Lie::kNoHold, {2, 2});
   world.holds = 1;
-  ExpectBreaks(world, "BoundaryHolds");
+  ExpectBreaks(world, "BarrierHolds");
 }
 
 TEST(BrokenRules, ASetThatDiffersBetweenShardsTearsARound) {
@@ -99,11 +99,11 @@ TEST(BrokenRules, AClosedStreamThatIsForgottenIsAppliedTwice) {
   ExpectBreaks(world, "NoDuplicate");
 }
 
-TEST(BrokenRules, WithoutLowMarksALedgerWithHolesSticks) {
+TEST(BrokenRules, WithoutLowWatermarksALedgerWithHolesSticks) {
   WorldOptions world = Tasks(Lie::kNone, Async(), {200});
   world.gaps = true;
   EXPECT_EQ(Calm(world).violation, "");
-  world.lie = Lie::kNoLowMark;
+  world.lie = Lie::kNoLowWatermark;
   EXPECT_THAT(Calm(world).violation, HasSubstr("NeverStuck"));
 }
 

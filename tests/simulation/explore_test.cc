@@ -1,4 +1,4 @@
-// All interleavings of small worlds: two or three holders, two shards, and faults within a budget.
+// All interleavings of small worlds: two or three runners, two shards, and faults within a budget.
 // Every one of them is explored to its end, so "no deadlock" means none at all in this world.
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ WorldOptions Lanes(std::vector<uint64_t> lengths, uint32_t backup_workers = 0) {
   return world;
 }
 
-TEST(SyncWorlds, RoundsHoldWhileLanesAreReleasedToNewHolders) {
+TEST(SyncWorlds, RoundsHoldWhileLanesAreReleasedToNewRunners) {
   WorldOptions world = Lanes({2, 1});
   world.releases = 1;
   ExpectHolds(world);
@@ -37,7 +37,7 @@ TEST(SyncWorlds, RoundsHoldWhileCallsTimeOutAndArriveLate) {
   ExpectHolds(world);
 }
 
-TEST(SyncWorlds, RoundsHoldWhenAHolderDiesAnywhere) {
+TEST(SyncWorlds, RoundsHoldWhenARunnerDiesAnywhere) {
   WorldOptions world = Lanes({2, 1});
   world.crashes = 1;
   ExpectHolds(world);
@@ -50,7 +50,7 @@ TEST(SyncWorlds, BackupWorkersLoseNoBatch) {
   ExpectHolds(Lanes({2, 1, 1}, /*backup_workers=*/1));
 }
 
-TEST(SyncWorlds, ABoundaryStandsStillUntilItIsReleased) {
+TEST(SyncWorlds, ABarrierStandsStillUntilItIsReleased) {
   WorldOptions world = Lanes({2, 2}, /*backup_workers=*/1);
   world.holds = 1;
   ExpectHolds(world);
@@ -72,7 +72,7 @@ WorldOptions Tasks(const v1::UpdatePolicy& policy, std::vector<uint64_t> lengths
   return world;
 }
 
-TEST(StreamWorlds, EveryBatchIsAppliedOnceWhileATaskHasTwoHolders) {
+TEST(StreamWorlds, EveryBatchIsAppliedOnceWhileATaskHasTwoRunners) {
   WorldOptions world = Tasks(Async(), {2});
   world.releases = 1;
   ExpectHolds(world);
@@ -85,7 +85,7 @@ TEST(StreamWorlds, EveryBatchIsAppliedOnceWhileCallsTimeOutAndArriveLate) {
   ExpectHolds(world);
 }
 
-TEST(StreamWorlds, EveryBatchIsAppliedOnceWhenHoldersDieOrDrain) {
+TEST(StreamWorlds, EveryBatchIsAppliedOnceWhenRunnersDieOrDrain) {
   WorldOptions world = Tasks(Async(), {2, 1});
   world.crashes = 1;
   ExpectHolds(world);
@@ -107,7 +107,7 @@ TEST(SspWorlds, TheBoundHoldsAndNobodyWaitsForEver) {
   ExpectHolds(Tasks(Ssp(/*staleness=*/1), {2, 1}));
 }
 
-TEST(SspWorlds, TheBoundHoldsWhenAMemberDies) {
+TEST(SspWorlds, TheBoundHoldsWhenATrainerDies) {
   WorldOptions world = Tasks(Ssp(/*staleness=*/0), {1, 1});
   world.crashes = 1;
   ExpectHolds(world);
@@ -124,7 +124,7 @@ TEST(HybridWorlds, BothPartsHoldTogether) {
   ExpectHolds(world);
 }
 
-TEST(HybridWorlds, ANewHolderOfALaneThatIsInKeepsNobodyWaiting) {
+TEST(HybridWorlds, ANewRunnerOfALaneThatIsInKeepsNobodyWaiting) {
   WorldOptions world = Tasks(Ssp(/*staleness=*/0), {2, 1});
   world.dense = Sync();
   world.shards = 1;

@@ -63,7 +63,7 @@ TEST(Walks, QueuesHoldWithThreeTasksAndManyFaults) {
   ExpectWalksHold(world);
 }
 
-TEST(Walks, SspHoldsWithThreeMembersAndManyFaults) {
+TEST(Walks, SspHoldsWithThreeTrainersAndManyFaults) {
   WorldOptions world = Large({9, 8, 10});
   world.dense = world.sparse = Ssp(/*staleness=*/1);
   ExpectWalksHold(world);

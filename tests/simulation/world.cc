@@ -27,7 +27,7 @@ std::string Text(const Action& action) {
   if (const auto* push = std::get_if<worker::SendPush>(&action)) {
     return absl::StrCat("push s", Raw(push->shard), " b", push->batch, " c", push->clock,
                         push->empty ? " empty" : "", " r", push->stage ? push->stage->round : 0,
-                        " low ", push->stream ? push->stream->low_mark : 0);
+                        " low ", push->stream ? push->stream->low_watermark : 0);
   }
   if (const auto* clock = std::get_if<worker::SendClock>(&action)) {
     return absl::StrCat("clock s", Raw(clock->shard), " c", clock->clock);
@@ -87,8 +87,8 @@ World::World(const WorldOptions& options)
   }
   const v1::UpdatePolicy& lanes = AnySync(options.dense) ? dense : sparse;
   if (options.sync()) {
-    keeper_.emplace(static_cast<int>(options.lengths.size()),
-                    static_cast<int>(lanes.backup_workers()));
+    coordinator_.emplace(static_cast<int>(options.lengths.size()),
+                         static_cast<int>(lanes.backup_workers()));
   }
   works_.resize(options.lengths.size());
   for (size_t work = 0; work < works_.size(); ++work) Grant(work, 0);
@@ -99,20 +99,20 @@ World::World(const World& other)
       violation_(other.violation_),
       messages_(other.messages_),
       shards_(other.shards_),
-      keeper_(other.keeper_),
-      closed_sets_(other.closed_sets_),
+      coordinator_(other.coordinator_),
+      round_commits_(other.round_commits_),
       computed_(other.computed_),
       pretending_(other.pretending_),
       works_(other.works_),
       budgets_(other.budgets_),
-      boundary_(other.boundary_),
-      boundary_round_(other.boundary_round_),
+      barrier_(other.barrier_),
+      barrier_round_(other.barrier_round_),
       next_message_(other.next_message_),
       next_generation_(other.next_generation_) {
-  for (const Holder& holder : other.holders_) {
-    holders_.push_back(Holder{holder.work, holder.generation, holder.machine->Clone(), holder.clock,
-                              holder.start_clock, holder.now, holder.alive, holder.computing,
-                              holder.computations, holder.steps});
+  for (const Runner& runner : other.runners_) {
+    runners_.push_back(Runner{runner.work, runner.generation, runner.machine->Clone(), runner.clock,
+                              runner.start_clock, runner.now, runner.alive, runner.computing,
+                              runner.computations, runner.steps});
   }
 }
 
@@ -125,8 +125,8 @@ void World::Violate(const std::string& what) {
 std::vector<Step> World::Enabled() const {
   std::vector<Step> steps;
   AddChiefSteps(steps);
-  for (size_t i = 0; i < holders_.size(); ++i) {
-    if (holders_[i].alive && holders_[i].computing) steps.push_back({Step::Kind::kCompute, i});
+  for (size_t i = 0; i < runners_.size(); ++i) {
+    if (runners_[i].alive && runners_[i].computing) steps.push_back({Step::Kind::kCompute, i});
   }
   for (size_t i = 0; i < messages_.size(); ++i) {
     if (messages_[i].parked) continue;
@@ -138,8 +138,8 @@ std::vector<Step> World::Enabled() const {
     if (messages_[i].parked) continue;
     if (budgets_.duplicates < options_->duplicates) steps.push_back({Step::Kind::kDuplicate, i});
   }
-  for (size_t i = 0; i < holders_.size(); ++i) {
-    if (!holders_[i].alive) continue;
+  for (size_t i = 0; i < runners_.size(); ++i) {
+    if (!runners_[i].alive) continue;
     if (budgets_.crashes < options_->crashes) steps.push_back({Step::Kind::kCrash, i});
     if (budgets_.drains < options_->drains) steps.push_back({Step::Kind::kDrain, i});
   }
@@ -157,7 +157,7 @@ void World::Take(const Step& step) {
     }
     case Step::Kind::kCompute:
       Feed(step.index,
-           worker::Computed{*std::exchange(holders_[step.index].computing, {}), 0, false});
+           worker::Computed{*std::exchange(runners_[step.index].computing, {}), 0, false});
       break;
     case Step::Kind::kRelease:
       ++budgets_.releases;
@@ -168,7 +168,7 @@ void World::Take(const Step& step) {
     case Step::Kind::kSetQuorum: {
       Shard& shard = shards_[step.index];
       shard.quorum_stale = false;
-      shard.quorum = Members();
+      shard.quorum = Trainers();
       AnswerPulls(shard, shard.clocks.SetQuorum(shard.quorum));
       break;
     }
@@ -178,13 +178,13 @@ void World::Take(const Step& step) {
     case Step::Kind::kFinish:
       Finish(shards_[step.index]);
       break;
-    case Step::Kind::kBoundary:
-      AtBoundary();
+    case Step::Kind::kBarrier:
+      AtBarrier();
       break;
     case Step::Kind::kHold:
       ++budgets_.holds;
-      boundary_ = Boundary::kAsked;
-      AnswerOpens(keeper_->Hold(kChief, absl::InfiniteFuture()));
+      barrier_ = Barrier::kAsked;
+      AnswerOpens(coordinator_->Hold(kChief, absl::InfiniteFuture()));
       break;
     case Step::Kind::kDrain:
       ++budgets_.drains;
@@ -211,18 +211,18 @@ void World::Take(const Step& step) {
   if (done()) CheckEnd();
 }
 
-// ---- holders and the network ----
+// ---- runners and the network ----
 
-void World::Feed(size_t holder, Event event) {
+void World::Feed(size_t runner, Event event) {
   std::vector<Event> events = {std::move(event)};
   for (size_t i = 0; i < events.size(); ++i) {
-    if (i == kMostEvents) return Violate("NeverStuck: a holder wakes again and again for nothing");
-    Holder& h = holders_[holder];
+    if (i == kMostEvents) return Violate("NeverStuck: a runner wakes again and again for nothing");
+    Runner& h = runners_[runner];
     if (!h.alive) return;
     const auto random = [] { return 0.5; };
     const Event next = events[i];
     for (const Action& action : h.machine->On(next, {h.now, h.clock, random})) {
-      if (std::optional<Event> answer = CarryOut(holder, action)) events.push_back(*answer);
+      if (std::optional<Event> answer = CarryOut(runner, action)) events.push_back(*answer);
     }
     Work& work = works_[h.work];
     work.progress = std::max(work.progress, h.machine->progress().batches_done);
@@ -234,8 +234,8 @@ void World::Feed(size_t holder, Event event) {
   }
 }
 
-std::optional<Event> World::CarryOut(size_t holder, const Action& action) {
-  Holder& h = holders_[holder];
+std::optional<Event> World::CarryOut(size_t runner, const Action& action) {
+  Runner& h = runners_[runner];
   if (const auto* read = std::get_if<worker::ReadBatch>(&action)) {
     const uint64_t length = options_->lengths[h.work];
     if (read->batch >= length) return worker::EndOfData{length};
@@ -250,41 +250,41 @@ std::optional<Event> World::CarryOut(size_t holder, const Action& action) {
   }
   if (const auto* finished = std::get_if<worker::Finished>(&action)) {
     if (finished->why == worker::Finished::Why::kFailed) {
-      Violate(absl::StrCat("holder ", holder, " failed: ", finished->status.ToString()));
+      Violate(absl::StrCat("runner ", runner, " failed: ", finished->status.ToString()));
     }
     Work& work = works_[h.work];
     work.progress = std::max(work.progress, h.machine->progress().batches_done);
     work.reported = std::max(work.reported, h.machine->progress().batches_done);
     if (finished->why == worker::Finished::Why::kDone) work.done = true;
-    Leave(holder);
+    Leave(runner);
     return std::nullopt;
   }
-  if (TicketOf(action) != 0) Send(holder, action);
+  if (TicketOf(action) != 0) Send(runner, action);
   return std::nullopt;
 }
 
-void World::Send(size_t holder, const Action& action) {
-  Holder& h = holders_[holder];
+void World::Send(size_t runner, const Action& action) {
+  Runner& h = runners_[runner];
   if (const auto* pull = std::get_if<worker::SendPull>(&action)) h.steps[pull->batch] = pull->clock;
   messages_.push_back(
-      {next_message_++, holder, false, false, options_->sync() ? h.computations : 0, action});
+      {next_message_++, runner, false, false, options_->sync() ? h.computations : 0, action});
 }
 
-// The holder is gone, with or without a word.
-void World::Leave(size_t holder) {
-  Holder& h = holders_[holder];
+// The runner is gone, with or without a word.
+void World::Leave(size_t runner) {
+  Runner& h = runners_[runner];
   h.alive = false;
   h.computing.reset();
-  if (works_[h.work].holder == holder) works_[h.work].holder.reset();
+  if (works_[h.work].runner == runner) works_[h.work].runner.reset();
   for (Message& message : messages_) {
-    if (message.holder == holder) message.orphan = true;
+    if (message.runner == runner) message.orphan = true;
   }
   RefreshQuorum();
 }
 
 void World::Answer(const Message& message, const Event& event) {
-  if (message.orphan || !holders_[message.holder].alive) return;
-  Feed(message.holder, event);
+  if (message.orphan || !runners_[message.runner].alive) return;
+  Feed(message.runner, event);
 }
 
 void World::Timeout(size_t index) {
@@ -293,50 +293,50 @@ void World::Timeout(size_t index) {
   const Message copy = message;
   if (copy.parked) {
     const ps::WaiterId waiter{copy.id};
-    if (keeper_) keeper_->Forget(waiter);
+    if (coordinator_) coordinator_->Forget(waiter);
     for (Shard& shard : shards_) shard.clocks.Forget(waiter);
     messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(index));
   }
   const absl::Status status = copy.parked ? absl::DeadlineExceededError("waited long enough")
                                           : absl::UnavailableError("lost");
-  Feed(copy.holder, Failure(copy.request, status));
+  Feed(copy.runner, Failure(copy.request, status));
 }
 
 // ---- texts ----
 
 std::string World::Describe(const Step& step) const {
-  static constexpr const char* kNames[] = {"deliver",  "compute", "lease",     "quorum",  "close",
-                                           "boundary", "finish",  "stray",     "release", "hold",
-                                           "drain",    "timeout", "duplicate", "crash"};
+  static constexpr const char* kNames[] = {"deliver", "compute", "lease",     "quorum",  "close",
+                                           "barrier", "finish",  "stray",     "release", "hold",
+                                           "drain",   "timeout", "duplicate", "crash"};
   std::string text =
       absl::StrCat(kNames[static_cast<int>(step.kind)], " ", step.index, " ", step.detail);
   const bool message = step.kind == Step::Kind::kDeliver || step.kind == Step::Kind::kStray ||
                        step.kind == Step::Kind::kTimeout || step.kind == Step::Kind::kDuplicate;
   if (message) {
     const Message& m = messages_[step.index];
-    absl::StrAppend(&text, ": h", m.holder, " ", simulation::Text(m.request));
+    absl::StrAppend(&text, ": h", m.runner, " ", simulation::Text(m.request));
   }
   return text;
 }
 
 std::string World::Text() const {
   std::string text;
-  for (const Holder& h : holders_) {
+  for (const Runner& h : runners_) {
     absl::StrAppend(&text, "H", h.work, "g", h.generation.count, h.alive ? " " : " gone ",
                     h.computing ? absl::StrCat("computing ", *h.computing) : "");
-    // The rest of a holder that is gone has no future.
+    // The rest of a runner that is gone has no future.
     if (h.alive)
       absl::StrAppend(&text, h.machine->DebugString(), h.clock.DebugString(), h.computations);
     absl::StrAppend(&text, "\n");
   }
   std::vector<std::string> messages;
   for (const Message& m : messages_) {
-    messages.push_back(absl::StrCat("M", m.holder, m.orphan ? "o" : "", m.parked ? "p" : "",
+    messages.push_back(absl::StrCat("M", m.runner, m.orphan ? "o" : "", m.parked ? "p" : "",
                                     m.computation, simulation::Text(m.request)));
   }
   std::sort(messages.begin(), messages.end());
   absl::StrAppend(&text, absl::StrJoin(messages, "\n"), "\n",
-                  keeper_ ? keeper_->DebugString() : "");
+                  coordinator_ ? coordinator_->DebugString() : "");
   for (const Shard& shard : shards_) {
     absl::StrAppend(&text, "\nS", shard.finished, shard.quorum_stale, "l", shard.log.last_round(),
                     "c", absl::StrJoin(shard.closed, ","));
@@ -355,11 +355,11 @@ std::string World::Text() const {
   for (const auto& [key, handle] : computed_)
     absl::StrAppend(&text, " ", key.first, "/", key.second, "=", handle);
   for (const Work& work : works_) {
-    absl::StrAppend(&text, "\nW", work.holder ? static_cast<int>(*work.holder) : -1, " ",
+    absl::StrAppend(&text, "\nW", work.runner ? static_cast<int>(*work.runner) : -1, " ",
                     work.progress, " ", work.reported, work.done);
   }
   absl::StrAppend(&text, "\nB", budgets_.timeouts, budgets_.duplicates, budgets_.crashes,
-                  budgets_.drains, budgets_.holds, static_cast<int>(boundary_), budgets_.releases);
+                  budgets_.drains, budgets_.holds, static_cast<int>(barrier_), budgets_.releases);
   return text;
 }
 

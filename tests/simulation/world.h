@@ -1,6 +1,7 @@
-// A small world of the real machines: holders on one side; partitions, closed logs, clocks and the
-// keeper on the other; between them a network that loses, repeats and reorders; and a small model
-// of the chief, which grants leases. A world is a value: the explorer copies it before every step.
+// A small world of the real machines: runners on one side; partitions, closed logs, clocks and the
+// coordinator on the other; between them a network that loses, repeats and reorders; and a small
+// model of the chief, which grants leases. A world is a value: the explorer copies it before every
+// step.
 #ifndef CAPSTAN_TESTS_SIMULATION_WORLD_H_
 #define CAPSTAN_TESTS_SIMULATION_WORLD_H_
 
@@ -13,11 +14,11 @@
 #include <vector>
 
 #include "capstan/v1/job.pb.h"
-#include "ps/clock_machine.h"
-#include "ps/closed_log.h"
-#include "ps/keeper_machine.h"
-#include "ps/partition_machine.h"
-#include "worker/holder_machine.h"
+#include "ps/machines/clock_machine.h"
+#include "ps/machines/closed_log.h"
+#include "ps/machines/coordinator_machine.h"
+#include "ps/machines/partition_machine.h"
+#include "worker/machines/runner_machine.h"
 
 namespace capstan::simulation {
 
@@ -25,24 +26,24 @@ namespace capstan::simulation {
 // would do, and must be found out.
 enum class Lie {
   kNone,
-  kNoKeeperFence,     // The keeper hears the newest generation from everybody.
-  kNoLaneFence,       // So does each shard, in stages.
-  kReusedGeneration,  // A lane is leased again under the same generation.
-  kNoRoundCheck,      // A pull is served whatever round it is for.
-  kEmptyLanesCount,   // A lane at its end goes on reporting.
-  kSkipLate,          // A lane's batch is the round's number, not its cursor.
-  kNoCommit,          // Nobody carries the last closed set.
-  kTornSet,           // Shard 1 hears of one lane less.
-  kStageOnOneShard,   // Only shard 0 gets stages; the other's are acknowledged unheard.
-  kNoDedupe,          // Each push has a stream of its own.
-  kNoStreamFence,     // A shard hears the newest generation in stream pushes.
-  kNoLowMark,         // Low marks say 0.
-  kForgetClosed,      // A closed stream is not closed at all, and its ledger is forgotten.
-  kNoWait,            // ssp: no pull waits.
-  kEagerClock,        // ssp: a push tells one step more than it finishes.
-  kDeafClocks,        // ssp: pushes of nothing are not heard, and the quorum stays as it was.
-  kNoHold,            // A boundary is released as soon as it is reached.
-  kNoFlush,           // Queues are not flushed at the end.
+  kNoCoordinatorFence,  // The coordinator hears the newest generation from everybody.
+  kNoLaneFence,         // So does each shard, in stages.
+  kReusedGeneration,    // A lane is leased again under the same generation.
+  kNoRoundCheck,        // A pull is served whatever round it is for.
+  kEmptyLanesCount,     // A lane at its end goes on reporting.
+  kSkipLate,            // A lane's batch is the round's number, not its cursor.
+  kNoCommit,            // Nobody carries the last round commit.
+  kTornSet,             // Shard 1 hears of one lane less.
+  kStageOnOneShard,     // Only shard 0 gets stages; the other's are acknowledged unheard.
+  kNoDedupe,            // Each push has a stream of its own.
+  kNoStreamFence,       // A shard hears the newest generation in stream pushes.
+  kNoLowWatermark,      // Low watermarks say 0.
+  kForgetClosed,        // A closed stream is not closed at all, and its ledger is forgotten.
+  kNoWait,              // ssp: no pull waits.
+  kEagerClock,          // ssp: a push tells one step more than it finishes.
+  kDeafClocks,          // ssp: pushes of nothing are not heard, and the quorum stays as it was.
+  kNoHold,              // A barrier is released as soon as it is reached.
+  kNoFlush,             // Queues are not flushed at the end.
 };
 
 struct WorldOptions {
@@ -54,7 +55,7 @@ struct WorldOptions {
   bool gaps = false;              // Not every batch touches every partition.
   int push_window = 2;
   // Budgets of faults.
-  int releases = 0;  // Leases granted while the old holder lives on.
+  int releases = 0;  // Leases granted while the old runner lives on.
   int timeouts = 0;
   int duplicates = 0;
   int crashes = 0;
@@ -70,22 +71,22 @@ struct WorldOptions {
 // One thing that may happen next.
 struct Step {
   enum class Kind {
-    kDeliver,    // Message `index` arrives; its answer reaches the holder that waits for it.
-    kCompute,    // Holder `index` has computed.
+    kDeliver,    // Message `index` arrives; its answer reaches the runner that waits for it.
+    kCompute,    // Runner `index` has computed.
     kLease,      // Task or lane `index`, which nobody holds, is leased from batch `detail` on.
-    kSetQuorum,  // Shard `index` hears of the present members.
+    kSetQuorum,  // Shard `index` hears of the present trainers.
     kClose,      // Shard `index` hears that the stream of task `detail` is closed.
-    kBoundary,   // The chief has its round boundary: it commits on every shard, and releases.
+    kBarrier,    // The chief has its round barrier: it commits on every shard, and releases.
     kFinish,     // All work is done: shard `index` commits the last round and flushes its queues.
     // Not needed for the job to end.
     kStray,  // Message `index` arrives, for whose answer nobody waits.
     // Faults.
-    kRelease,    // Like kLease, but the holder lives on and does not know.
-    kHold,       // The chief asks for a round boundary.
-    kDrain,      // Holder `index` is asked to stop.
-    kTimeout,    // The holder gives message `index` up; it may arrive all the same.
+    kRelease,    // Like kLease, but the runner lives on and does not know.
+    kHold,       // The chief asks for a round barrier.
+    kDrain,      // Runner `index` is asked to stop.
+    kTimeout,    // The runner gives message `index` up; it may arrive all the same.
     kDuplicate,  // Message `index` will arrive twice.
-    kCrash,      // Holder `index` is no more.
+    kCrash,      // Runner `index` is no more.
   };
   Kind kind{};
   size_t index = 0;
@@ -112,11 +113,11 @@ class World {
   std::string Text() const;
 
  private:
-  struct Holder {
+  struct Runner {
     size_t work = 0;
     Generation generation;
-    std::unique_ptr<worker::HolderMachine> machine;
-    worker::MemberClock clock;
+    std::unique_ptr<worker::RunnerMachine> machine;
+    worker::TrainerClock clock;
     uint64_t start_clock = 0;
     absl::Time now = absl::UnixEpoch();
     bool alive = true;
@@ -126,7 +127,7 @@ class World {
   };
   struct Message {
     uint64_t id = 0;
-    size_t holder = 0;
+    size_t runner = 0;
     bool orphan = false;  // Nobody waits for the answer.
     bool parked = false;  // Arrived, and waits there.
     uint64_t computation = 0;
@@ -134,7 +135,7 @@ class World {
   };
   // A gradient, as its handle names it.
   struct Gradient {
-    size_t holder = 0;
+    size_t runner = 0;
     uint64_t batch = 0;
     uint64_t computation = 0;
     ps::GradientHandle handle() const;
@@ -154,35 +155,35 @@ class World {
     std::vector<Partition> partitions;
     ps::ClosedLog log;
     ps::ClockMachine clocks;
-    std::vector<ps::QuorumMember> quorum;              // As the shard knows it.
-    std::map<size_t, std::set<uint64_t>> carried_out;  // By holder: steps whose pushes were.
+    std::vector<ps::QuorumTrainer> quorum;             // As the shard knows it.
+    std::map<size_t, std::set<uint64_t>> carried_out;  // By runner: steps whose pushes were.
     bool quorum_stale = false;
     bool finished = false;
     std::set<uint64_t> closed;  // Works whose streams are closed here.
   };
   struct Work {
-    std::optional<size_t> holder;  // The present one.
-    uint64_t progress = 0;         // The most that a holder knew to be settled,
+    std::optional<size_t> runner;  // The present one.
+    uint64_t progress = 0;         // The most that a runner knew to be settled,
     uint64_t reported = 0;         // and what the chief has been told of it.
     bool done = false;
   };
 
-  // world.cc: holders, and the network.
-  void Feed(size_t holder, worker::Event event);
-  std::optional<worker::Event> CarryOut(size_t holder, const worker::Action& action);
-  void Send(size_t holder, const worker::Action& action);
-  void Leave(size_t holder);
+  // world.cc: runners, and the network.
+  void Feed(size_t runner, worker::Event event);
+  std::optional<worker::Event> CarryOut(size_t runner, const worker::Action& action);
+  void Send(size_t runner, const worker::Action& action);
+  void Leave(size_t runner);
   void Answer(const Message& message, const worker::Event& event);
   void Timeout(size_t index);
 
-  // world_chief.cc: leases, members, the end.
+  // world_chief.cc: leases, trainers, the end.
   void Grant(size_t work, uint64_t first_batch);
   void RefreshQuorum();
-  std::vector<ps::QuorumMember> Members() const;
+  std::vector<ps::QuorumTrainer> Trainers() const;
   bool AllWorkDone() const;
   void Finish(Shard& shard);
   void Close(Shard& shard, size_t work);
-  void AtBoundary();
+  void AtBarrier();
   void AddChiefSteps(std::vector<Step>& steps) const;
   void CheckEnd();
 
@@ -191,14 +192,14 @@ class World {
   void ServePull(Message message, const worker::SendPull& pull);
   void Read(const Message& message, const worker::SendPull& pull);
   void ServePush(const Message& message, const worker::SendPush& push);
-  v1::Fate PushPart(Partition& partition, Part part, const Message& message,
-                    const worker::SendPush& push);
+  v1::Outcome PushPart(Partition& partition, Part part, const Message& message,
+                       const worker::SendPush& push);
   void ServeOpen(Message message, const worker::SendOpen& open);
   void ServeReport(const Message& message, const worker::SendReport& report);
-  void AnswerOpens(const ps::KeeperAnswers& answers);
+  void AnswerOpens(const ps::CoordinatorAnswers& answers);
   void AnswerPulls(Shard& shard, const ps::PullAnswers& answers);
-  void TellClock(Shard& shard, size_t holder, uint64_t clock);
-  void LearnClosed(size_t shard, ClosedSet closed);
+  void TellClock(Shard& shard, size_t runner, uint64_t clock);
+  void LearnClosed(size_t shard, RoundCommit closed);
   void CatchUp(Shard& shard, Partition& partition);
   Message Unpark(uint64_t id);
 
@@ -207,7 +208,7 @@ class World {
   void NoteClosed();
   void CheckRound(const Partition& partition, uint64_t round);
   void CheckBound(const Shard& shard, const worker::SendPull& pull);
-  void CheckAccepted(Partition& partition, Part part, const worker::SendPush& push, size_t holder);
+  void CheckAccepted(Partition& partition, Part part, const worker::SendPush& push, size_t runner);
 
   bool Touches(size_t work, uint64_t batch, size_t partition) const;
   std::vector<ShardIndex> ShardsOf(size_t work, uint64_t batch) const;
@@ -226,22 +227,22 @@ class World {
     int holds = 0;
   };
   static constexpr ps::WaiterId kChief{~uint64_t{0}};
-  enum class Boundary { kNone, kAsked, kReached };
+  enum class Barrier { kNone, kAsked, kReached };
 
   std::shared_ptr<const WorldOptions> options_;  // Shared by all copies of a world.
   std::string violation_;
-  std::vector<Holder> holders_;
+  std::vector<Runner> runners_;
   std::vector<Message> messages_;
   std::vector<Shard> shards_;
-  std::optional<ps::KeeperMachine> keeper_;
-  std::map<uint64_t, ClosedSet> closed_sets_;  // What the keeper decided, by round.
+  std::optional<ps::CoordinatorMachine> coordinator_;
+  std::map<uint64_t, RoundCommit> round_commits_;  // What the coordinator decided, by round.
   std::map<std::pair<uint64_t, size_t>, uint64_t>
       computed_;                 // (round, lane) -> the handle applied.
   std::set<size_t> pretending_;  // Lie::kEmptyLanesCount: lanes that have no data.
   std::vector<Work> works_;
   Budgets budgets_;
-  Boundary boundary_ = Boundary::kNone;
-  uint64_t boundary_round_ = 0;  // As the keeper answered.
+  Barrier barrier_ = Barrier::kNone;
+  uint64_t barrier_round_ = 0;  // As the coordinator answered.
   uint64_t next_message_ = 1;
   uint64_t next_generation_ = 1;
 };

@@ -9,7 +9,7 @@
 namespace capstan::simulation {
 
 ps::GradientHandle World::Gradient::handle() const {
-  return ps::GradientHandle{(uint64_t{holder} << 32) | (computation << 16) | batch};
+  return ps::GradientHandle{(uint64_t{runner} << 32) | (computation << 16) | batch};
 }
 
 World::Gradient World::Gradient::Of(ps::GradientHandle handle) {
@@ -44,7 +44,7 @@ void World::Note(Partition& partition, const ps::Decision& decision) {
     const auto part = static_cast<size_t>(update.part);
     for (const ps::Contribution& contribution : update.contributions) {
       const Gradient gradient = Gradient::Of(contribution.handle);
-      const Record record{holders_[gradient.holder].work, gradient.batch};
+      const Record record{runners_[gradient.runner].work, gradient.batch};
       if (++partition.applied[part][record] > 1) {
         Violate(absl::StrCat("NoDuplicate: batch ", record.second, " of ", record.first,
                              " is applied twice"));
@@ -58,9 +58,9 @@ void World::Note(Partition& partition, const ps::Decision& decision) {
 
 // FencesHold, and NoDuplicate of what has been promised.
 void World::CheckAccepted(Partition& partition, Part part, const worker::SendPush& push,
-                          size_t holder) {
+                          size_t runner) {
   const auto i = static_cast<size_t>(part);
-  const size_t work = holders_[holder].work;
+  const size_t work = runners_[runner].work;
   Generation& fence = partition.fences[i][work];
   if (push.stream->generation < fence) {
     Violate("FencesHold: a gradient of a lower generation is accepted");
@@ -73,7 +73,7 @@ void World::CheckAccepted(Partition& partition, Part part, const worker::SendPus
 
 uint64_t World::CursorAt(size_t lane, uint64_t round) const {
   uint64_t cursor = 0;
-  for (const auto& [number, set] : closed_sets_) {
+  for (const auto& [number, set] : round_commits_) {
     if (number >= round) break;
     cursor += static_cast<uint64_t>(
         std::count_if(set.lanes.begin(), set.lanes.end(), [lane](const ClosedLane& closed) {
@@ -85,10 +85,10 @@ uint64_t World::CursorAt(size_t lane, uint64_t round) const {
 
 // RoundSize: a round holds max(1, D - b) to D of the D lanes that have data.
 void World::NoteClosed() {
-  if (!keeper_) return;
-  const ClosedSet& set = keeper_->last_closed();
-  if (set.round == 0 || closed_sets_.contains(set.round)) return;
-  closed_sets_[set.round] = set;
+  if (!coordinator_) return;
+  const RoundCommit& set = coordinator_->last_closed();
+  if (set.round == 0 || round_commits_.contains(set.round)) return;
+  round_commits_[set.round] = set;
   int with_data = 0;
   for (size_t lane = 0; lane < works_.size(); ++lane) {
     with_data += CursorAt(lane, set.round) < options_->lengths[lane] ? 1 : 0;
@@ -109,11 +109,11 @@ void World::NoteClosed() {
   }
 }
 
-// AppliedIsCounted: what a partition applied in a round is what the keeper counted, of the right
-// batch and generation, in lane order, by examples. OneGradient: every partition applied the same
-// computation of it.
+// AppliedIsCounted: what a partition applied in a round is what the coordinator counted, of the
+// right batch and generation, in lane order, by examples. OneGradient: every partition applied the
+// same computation of it.
 void World::CheckRound(const Partition& partition, uint64_t round) {
-  const ClosedSet& set = closed_sets_.at(round);
+  const RoundCommit& set = round_commits_.at(round);
   const double examples = static_cast<double>(ExamplesOf(set));
   for (size_t i = 0; i < kParts; ++i) {
     if (!Has(static_cast<Part>(i)) || !partition.machine.IsSync(static_cast<Part>(i))) continue;
@@ -128,9 +128,10 @@ void World::CheckRound(const Partition& partition, uint64_t round) {
       if (next == applied.size()) return Violate("AppliedIsCounted: a lane is missing in a round");
       const ps::Contribution& contribution = applied[next++];
       const Gradient gradient = Gradient::Of(contribution.handle);
-      const Holder& holder = holders_[gradient.holder];
-      if (holder.work != index || gradient.batch != batch || holder.generation != lane.generation) {
-        return Violate("AppliedIsCounted: a round holds another gradient than the keeper counted");
+      const Runner& runner = runners_[gradient.runner];
+      if (runner.work != index || gradient.batch != batch || runner.generation != lane.generation) {
+        return Violate(
+            "AppliedIsCounted: a round holds another gradient than the coordinator counted");
       }
       if (contribution.weight != static_cast<double>(index + 1) / examples) {
         return Violate("a lane does not weigh as its examples do");
@@ -144,19 +145,19 @@ void World::CheckRound(const Partition& partition, uint64_t round) {
   }
 }
 
-// A pull for step n is answered only if every member has pushed the steps below n - bound here.
+// A pull for step n is answered only if every trainer has pushed the steps below n - bound here.
 void World::CheckBound(const Shard& shard, const worker::SendPull& pull) {
   if (!options_->ssp() || options_->sync()) return;
   const v1::UpdatePolicy& policy =
       options_->sparse && IsSsp(*options_->sparse) ? *options_->sparse : *options_->dense;
-  for (const ps::QuorumMember& member : shard.quorum) {
-    const size_t holder = static_cast<size_t>(Raw(member.member)) - 1;
-    const auto steps = shard.carried_out.find(holder);
-    uint64_t clock = member.start_clock;
+  for (const ps::QuorumTrainer& trainer : shard.quorum) {
+    const size_t runner = static_cast<size_t>(Raw(trainer.trainer)) - 1;
+    const auto steps = shard.carried_out.find(runner);
+    uint64_t clock = trainer.start_clock;
     while (steps != shard.carried_out.end() && steps->second.contains(clock)) ++clock;
     if (pull.clock > clock + policy.staleness()) {
-      Violate(absl::StrCat("BoundHolds: a pull for step ", pull.clock, " is answered while holder ",
-                           holder, " has finished ", clock));
+      Violate(absl::StrCat("BoundHolds: a pull for step ", pull.clock, " is answered while runner ",
+                           runner, " has finished ", clock));
     }
   }
 }

@@ -4,11 +4,11 @@
 
 #include "capstan/consistency/decisions.h"
 #include "tests/simulation/world.h"
-#include "worker/calls.h"
+#include "worker/machines/calls.h"
 
 namespace capstan::simulation {
 
-using worker::FateSummary;
+using worker::OutcomeSummary;
 
 void World::Serve(Message message) {
   const worker::Action request = message.request;
@@ -20,7 +20,7 @@ void World::Serve(Message message) {
   }
   const auto& clock = std::get<worker::SendClock>(request);
   if (options_->lie != Lie::kDeafClocks) {
-    TellClock(shards_[static_cast<size_t>(Raw(clock.shard))], message.holder, clock.clock);
+    TellClock(shards_[static_cast<size_t>(Raw(clock.shard))], message.runner, clock.clock);
   }
   Answer(message, worker::ClockDone{clock.ticket, absl::OkStatus()});
 }
@@ -41,7 +41,7 @@ void World::ServePull(Message message, const worker::SendPull& pull) {
 
 void World::Read(const Message& message, const worker::SendPull& pull) {
   Shard& shard = shards_[static_cast<size_t>(Raw(pull.shard))];
-  const size_t work = holders_[message.holder].work;
+  const size_t work = runners_[message.runner].work;
   const uint64_t round = pull.lane ? pull.lane->round : 0;
   absl::Status status;
   CheckBound(shard, pull);
@@ -55,7 +55,7 @@ void World::Read(const Message& message, const worker::SendPull& pull) {
     }
     status = admission == ps::PullAdmission::kRoundClosed
                  ? absl::AbortedError("the round is over")
-                 : absl::ResourceExhaustedError("a closed set is missing");
+                 : absl::ResourceExhaustedError("a round commit is missing");
   }
   Answer(message, worker::PullDone{pull.ticket, status, {}});
 }
@@ -83,61 +83,61 @@ World::Message World::Unpark(uint64_t id) {
 void World::ServePush(const Message& message, const worker::SendPush& push) {
   const auto index = static_cast<size_t>(Raw(push.shard));
   Shard& shard = shards_[index];
-  const size_t work = holders_[message.holder].work;
+  const size_t work = runners_[message.runner].work;
   const bool deaf = options_->lie == Lie::kStageOnOneShard && push.stage && index > 0;
   if (push.stage) LearnClosed(index, push.stage->closed);
-  FateSummary fates;
+  OutcomeSummary outcomes;
   for (Partition& partition : shard.partitions) {
     if (push.empty || deaf || !Touches(work, push.batch, partition.index)) continue;
     CatchUp(shard, partition);
     for (Part part : {Part::kDense, Part::kSparse}) {
-      if (Has(part)) fates.Count(PushPart(partition, part, message, push));
+      if (Has(part)) outcomes.Count(PushPart(partition, part, message, push));
     }
   }
-  if (fates.old_generation == 0 && worker::Judge(fates) == worker::Verdict::kOk) {
-    const auto step = holders_[message.holder].steps.find(push.batch);
-    if (step != holders_[message.holder].steps.end()) {
-      shard.carried_out[message.holder].insert(step->second);
+  if (outcomes.old_generation == 0 && worker::Judge(outcomes) == worker::Verdict::kOk) {
+    const auto step = runners_[message.runner].steps.find(push.batch);
+    if (step != runners_[message.runner].steps.end()) {
+      shard.carried_out[message.runner].insert(step->second);
     }
     const bool eager = options_->lie == Lie::kEagerClock;
-    TellClock(shard, message.holder, push.clock + (eager ? 1 : 0));
+    TellClock(shard, message.runner, push.clock + (eager ? 1 : 0));
   }
-  Answer(message, worker::PushDone{push.ticket, absl::OkStatus(), fates, {}});
+  Answer(message, worker::PushDone{push.ticket, absl::OkStatus(), outcomes, {}});
 }
 
-v1::Fate World::PushPart(Partition& partition, Part part, const Message& message,
-                         const worker::SendPush& push) {
-  const size_t work = holders_[message.holder].work;
+v1::Outcome World::PushPart(Partition& partition, Part part, const Message& message,
+                            const worker::SendPush& push) {
+  const size_t work = runners_[message.runner].work;
   const ps::GradientHandle handle =
-      Gradient{message.holder, push.batch, message.computation}.handle();
+      Gradient{message.runner, push.batch, message.computation}.handle();
   if (partition.machine.IsSync(part)) {
     Generation generation = push.stage->generation;
     if (options_->lie == Lie::kNoLaneFence) generation = NewestGeneration(work);
     const ps::Decision decision = partition.machine.PushStage(
         part, Timeline{1}, {push.stage->lane, generation, push.stage->round, handle});
     Note(partition, decision);
-    return decision.fate;
+    return decision.outcome;
   }
   ps::StreamGradient gradient{*push.stream, partition.machine.version(part), handle};
   if (options_->lie == Lie::kNoDedupe) gradient.name.stream.value += 1000 * message.id;
   if (options_->lie == Lie::kForgetClosed && works_[work].done) gradient.name.stream.value += 1000;
-  if (options_->lie == Lie::kNoLowMark) gradient.name.low_mark = 0;
+  if (options_->lie == Lie::kNoLowWatermark) gradient.name.low_watermark = 0;
   if (options_->lie == Lie::kNoStreamFence) gradient.name.generation = NewestGeneration(work);
   const ps::Decision decision =
       partition.machine.PushStream(part, Timeline{1}, gradient, absl::UnixEpoch());
-  if (decision.fate == v1::FATE_APPLIED || decision.fate == v1::FATE_QUEUED) {
-    CheckAccepted(partition, part, push, message.holder);
+  if (decision.outcome == v1::OUTCOME_APPLIED || decision.outcome == v1::OUTCOME_QUEUED) {
+    CheckAccepted(partition, part, push, message.runner);
   }
   Note(partition, decision);
-  return decision.fate;
+  return decision.outcome;
 }
 
-void World::TellClock(Shard& shard, size_t holder, uint64_t clock) {
+void World::TellClock(Shard& shard, size_t runner, uint64_t clock) {
   if (!options_->ssp()) return;
-  AnswerPulls(shard, shard.clocks.Finished(MemberId{holder + 1}, clock));
+  AnswerPulls(shard, shard.clocks.Finished(TrainerId{runner + 1}, clock));
 }
 
-void World::LearnClosed(size_t shard, ClosedSet closed) {
+void World::LearnClosed(size_t shard, RoundCommit closed) {
   if (options_->lie == Lie::kTornSet && shard == 1 && closed.lanes.size() > 1)
     closed.lanes.pop_back();
   shards_[shard].log.Learn(closed);
@@ -152,43 +152,43 @@ void World::CatchUp(Shard& shard, Partition& partition) {
   }
 }
 
-// ---- the keeper ----
+// ---- the coordinator ----
 
 void World::ServeOpen(Message message, const worker::SendOpen& open) {
-  const size_t work = holders_[message.holder].work;
+  const size_t work = runners_[message.runner].work;
   Generation generation = open.generation;
-  if (options_->lie == Lie::kNoKeeperFence) generation = NewestGeneration(work);
+  if (options_->lie == Lie::kNoCoordinatorFence) generation = NewestGeneration(work);
   const ps::WaiterId waiter{message.id};
   message.parked = true;
   messages_.push_back(std::move(message));
-  AnswerOpens(
-      *keeper_->Open({waiter, open.lane, generation, absl::InfiniteFuture()}, absl::UnixEpoch()));
+  AnswerOpens(*coordinator_->Open({waiter, open.lane, generation, absl::InfiniteFuture()},
+                                  absl::UnixEpoch()));
 }
 
 void World::ServeReport(const Message& message, const worker::SendReport& report) {
-  const size_t work = holders_[message.holder].work;
+  const size_t work = runners_[message.runner].work;
   Generation generation = report.generation;
-  if (options_->lie == Lie::kNoKeeperFence) generation = NewestGeneration(work);
+  if (options_->lie == Lie::kNoCoordinatorFence) generation = NewestGeneration(work);
   if (options_->lie == Lie::kEmptyLanesCount && report.end_of_data) {
-    const ps::LaneReport empty{report.lane, generation, keeper_->open_round(), 0, false};
-    AnswerOpens(keeper_->Report(empty)->answers);
+    const ps::LaneReport empty{report.lane, generation, coordinator_->open_round(), 0, false};
+    AnswerOpens(coordinator_->Report(empty)->answers);
     return Answer(message, worker::ReportDone{report.ticket, absl::OkStatus(),
                                               v1::ReportLaneReply::ANSWER_COUNTED});
   }
-  const ps::KeeperMachine::ReportResult result = *keeper_->Report(
+  const ps::CoordinatorMachine::ReportResult result = *coordinator_->Report(
       {report.lane, generation, report.round, report.examples, report.end_of_data});
   NoteClosed();
   Answer(message, worker::ReportDone{report.ticket, absl::OkStatus(), result.answer});
   AnswerOpens(result.answers);
 }
 
-void World::AnswerOpens(const ps::KeeperAnswers& answers) {
+void World::AnswerOpens(const ps::CoordinatorAnswers& answers) {
   NoteClosed();
-  for (const ps::KeeperAnswer& answer : answers) {
+  for (const ps::CoordinatorAnswer& answer : answers) {
     if (answer.waiter == kChief) {
-      boundary_ = Boundary::kReached;
-      boundary_round_ = std::get<ps::HoldAnswer>(answer.answer).last.round;
-      if (options_->lie == Lie::kNoHold) AnswerOpens(keeper_->Release());
+      barrier_ = Barrier::kReached;
+      barrier_round_ = std::get<ps::HoldAnswer>(answer.answer).last.round;
+      if (options_->lie == Lie::kNoHold) AnswerOpens(coordinator_->Release());
       continue;
     }
     const Message message = Unpark(static_cast<uint64_t>(answer.waiter));

@@ -20,7 +20,7 @@ enum class Incarnation : uint64_t {};
 
 // What a worker is to the chief and the shards: given out once by the chief, never reused. A worker
 // process with several compute threads has one member a thread.
-enum class MemberId : uint64_t {};
+enum class TrainerId : uint64_t {};
 
 // Number that grows when a rollback throws updates away.
 enum class Timeline : uint64_t {};

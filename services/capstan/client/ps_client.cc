@@ -13,8 +13,8 @@
 namespace capstan {
 namespace {
 
-// The closed set may be large and is only read: it is copied into the request once.
-void SetRound(const RoundName& name, v1::ClosedSet& closed) {
+// The round commit may be large and is only read: it is copied into the request once.
+void SetRound(const RoundName& name, v1::RoundCommit& closed) {
   if (name.closed != nullptr) ToProto(*name.closed, closed);
 }
 
@@ -29,7 +29,7 @@ v1::PushRequest PushHead(const PushOptions& options, v1::RequestHeader header, v
     v1::StreamPush& stream = *head.mutable_stream();
     stream.set_stream(options.stream->stream.value);
     stream.set_seq(options.stream->seq);
-    stream.set_low_mark(options.stream->low_mark);
+    stream.set_low_watermark(options.stream->low_watermark);
     ToProto(options.stream->generation, *stream.mutable_generation());
   }
   if (options.stage) {
@@ -76,7 +76,7 @@ v1::RequestHeader PsClient::Header(ShardIndex shard, uint64_t clock) const {
   header.set_wire_version(kWireVersion);
   *header.mutable_epoch() = view_.epoch();
   header.set_timeline(view_.timeline());
-  header.set_member(Raw(options_.member));
+  header.set_trainer(Raw(options_.trainer));
   header.set_clock(clock);
   const auto found = shards_.find(static_cast<uint32_t>(Raw(shard)));
   if (found != shards_.end()) header.set_target_incarnation(found->second.incarnation());
@@ -159,13 +159,13 @@ void PsClient::Cancel(RequestId id) {
   requests_.erase(found);
 }
 
-PullOutcome PsClient::PullAll(const RequestPlan& plan, const PullOptions& options,
-                              const PullTarget& target) {
-  PullOutcome all;
+PullResult PsClient::PullAll(const RequestPlan& plan, const PullOptions& options,
+                             const PullTarget& target) {
+  PullResult all;
   size_t missing = plan.shards().size();
   for (ShardIndex shard : plan.shards()) {
-    Pull(shard, plan, options, target, [&all, &missing](const PullOutcome& outcome) {
-      if (all.status.ok()) all = outcome;
+    Pull(shard, plan, options, target, [&all, &missing](const PullResult& result) {
+      if (all.status.ok()) all = result;
       --missing;
     });
   }
@@ -173,15 +173,16 @@ PullOutcome PsClient::PullAll(const RequestPlan& plan, const PullOptions& option
   return all;
 }
 
-PushOutcome PsClient::PushAll(const RequestPlan& plan, const PushOptions& options,
-                              const PushSource& source) {
-  PushOutcome all;
+PushResult PsClient::PushAll(const RequestPlan& plan, const PushOptions& options,
+                             const PushSource& source) {
+  PushResult all;
   size_t missing = plan.shards().size();
   for (ShardIndex shard : plan.shards()) {
-    Push(shard, plan, options, source, [&all, &missing](const PushOutcome& outcome) {
-      if (all.status.ok()) all.status = outcome.status;
-      for (size_t fate = 0; fate < all.fates.size(); ++fate) all.fates[fate] += outcome.fates[fate];
-      all.retry_after = std::max(all.retry_after, outcome.retry_after);
+    Push(shard, plan, options, source, [&all, &missing](const PushResult& result) {
+      if (all.status.ok()) all.status = result.status;
+      for (size_t outcome = 0; outcome < all.outcomes.size(); ++outcome)
+        all.outcomes[outcome] += result.outcomes[outcome];
+      all.retry_after = std::max(all.retry_after, result.retry_after);
       --missing;
     });
   }

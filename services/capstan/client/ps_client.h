@@ -1,7 +1,7 @@
 // Pulls from and pushes to the shards. A request to one shard is cut into chunks of about 1 MiB, of
 // which a few are under way at a time; it is done when all of them are.
 //
-//   PsClient client(loop, map, {.member = member});
+//   PsClient client(loop, map, {.trainer = trainer});
 //   client.SetView(view);
 //   plan.Build({{0, keys}}, /*dense=*/true);
 //   plan.Route(client.owners());
@@ -25,8 +25,8 @@
 #include "absl/types/span.h"
 #include "capstan/base/ids.h"
 #include "capstan/client/request_plan.h"
-#include "capstan/consistency/closed_set.h"
 #include "capstan/consistency/job_progress.h"
+#include "capstan/consistency/round_commit.h"
 #include "capstan/consistency/stream_ledger.h"
 #include "capstan/rpc/event_loop.h"
 #include "capstan/rpc/process_channel.h"
@@ -41,7 +41,7 @@ using PartitionVersions = std::vector<std::array<uint64_t, kParts>>;
 // What a round's request carries.
 struct RoundName {
   uint64_t round = 0;
-  const ClosedSet* closed = nullptr;  // What round - 1 consisted of.
+  const RoundCommit* closed = nullptr;  // What round - 1 consisted of.
 };
 
 struct PullOptions {
@@ -61,7 +61,7 @@ struct PullTarget {
   absl::Span<uint32_t* const> row_versions = {};
 };
 
-struct PullOutcome {
+struct PullResult {
   absl::Status status;
   absl::Duration retry_after;  // RESOURCE_EXHAUSTED: the shard's hint; otherwise 0.
 };
@@ -95,17 +95,17 @@ struct PushSource {
   absl::Span<const uint32_t* const> row_versions = {};  // As PullTarget's; empty: not known.
 };
 
-// With status OK the fates decide: how many parts of partitions had each.
-struct PushOutcome {
+// With status OK the outcomes decide: how many parts of partitions had each.
+struct PushResult {
   absl::Status status;
-  std::array<uint32_t, v1::Fate_ARRAYSIZE> fates{};
+  std::array<uint32_t, v1::Outcome_ARRAYSIZE> outcomes{};
   absl::Duration retry_after;
 
-  uint32_t count(v1::Fate fate) const { return fates[fate]; }
+  uint32_t count(v1::Outcome outcome) const { return outcomes[outcome]; }
 };
 
 struct PsClientOptions {
-  MemberId member{};         // 0: no member of the job.
+  TrainerId trainer{};       // 0: no trainer of the job.
   int chunks_in_flight = 4;  // Of one request.
   v1::Dtype dtype = v1::DTYPE_FLOAT32;
 };
@@ -115,8 +115,8 @@ enum class RequestId : uint64_t {};
 // *Confined to the thread of its event loop.*
 class PsClient {
  public:
-  using OnPulled = absl::AnyInvocable<void(const PullOutcome&)>;
-  using OnPushed = absl::AnyInvocable<void(const PushOutcome&)>;
+  using OnPulled = absl::AnyInvocable<void(const PullResult&)>;
+  using OnPushed = absl::AnyInvocable<void(const PushResult&)>;
 
   // `loop` and `map` must outlive the client.
   PsClient(EventLoop& loop, const ParameterMap& map, const PsClientOptions& options);
@@ -159,10 +159,8 @@ class PsClient {
 
   // For tools and tests: all shards of the plan at once, polling the loop until all are done. The
   // first failure is the result.
-  PullOutcome PullAll(const RequestPlan& plan, const PullOptions& options,
-                      const PullTarget& target);
-  PushOutcome PushAll(const RequestPlan& plan, const PushOptions& options,
-                      const PushSource& source);
+  PullResult PullAll(const RequestPlan& plan, const PullOptions& options, const PullTarget& target);
+  PushResult PushAll(const RequestPlan& plan, const PushOptions& options, const PushSource& source);
 
  private:
   class Request;

@@ -129,7 +129,7 @@ absl::Status PsClient::PullRequest::TakeBlock(const Block& block, const wire::Bl
 }
 
 void PsClient::PullRequest::Finish() {
-  on_done_(PullOutcome{.status = status, .retry_after = RetryAfter(status)});
+  on_done_(PullResult{.status = status, .retry_after = RetryAfter(status)});
 }
 
 }  // namespace capstan

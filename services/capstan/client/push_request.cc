@@ -103,30 +103,32 @@ grpc::ByteBuffer PsClient::PushRequest::Encode(const RequestPlan::Chunk& chunk) 
 
 absl::Status PsClient::PushRequest::Decode(const RequestPlan::Chunk& chunk,
                                            const grpc::ByteBuffer& reply) {
-  v1::PushReply fates;
+  v1::PushReply outcomes;
   grpc::ByteBuffer bytes(reply);
-  const grpc::Status parsed = grpc::SerializationTraits<v1::PushReply>::Deserialize(&bytes, &fates);
+  const grpc::Status parsed =
+      grpc::SerializationTraits<v1::PushReply>::Deserialize(&bytes, &outcomes);
   if (!parsed.ok()) return absl::InternalError("PushReply cannot be parsed");
-  if (static_cast<size_t>(fates.partitions_size()) != chunk.size()) {
-    return absl::InternalError(
-        absl::StrCat("PushReply: ", fates.partitions_size(), " partitions, sent ", chunk.size()));
+  if (static_cast<size_t>(outcomes.partitions_size()) != chunk.size()) {
+    return absl::InternalError(absl::StrCat("PushReply: ", outcomes.partitions_size(),
+                                            " partitions, sent ", chunk.size()));
   }
-  for (const v1::PartitionFate& partition : fates.partitions()) {
-    for (v1::Fate fate : {partition.dense(), partition.sparse()}) {
-      // A newer shard may know fates that we do not: they count as unspecified.
-      const v1::Fate known = v1::Fate_IsValid(fate) ? fate : v1::FATE_UNSPECIFIED;
-      ++outcome_.fates[known];
+  for (const v1::PartitionOutcome& partition : outcomes.partitions()) {
+    for (v1::Outcome outcome : {partition.dense(), partition.sparse()}) {
+      // A newer shard may know outcomes that we do not: they count as unspecified.
+      const v1::Outcome known = v1::Outcome_IsValid(outcome) ? outcome : v1::OUTCOME_UNSPECIFIED;
+      ++result_.outcomes[known];
       settled_ = settled_ && IsSettled(known);
     }
   }
-  outcome_.retry_after = std::max(outcome_.retry_after, absl::Seconds(fates.retry_after_seconds()));
+  result_.retry_after =
+      std::max(result_.retry_after, absl::Seconds(outcomes.retry_after_seconds()));
   return absl::OkStatus();
 }
 
 void PsClient::PushRequest::Finish() {
-  outcome_.status = status;
-  if (!status.ok()) outcome_.retry_after = RetryAfter(status);
-  on_done_(outcome_);
+  result_.status = status;
+  if (!status.ok()) result_.retry_after = RetryAfter(status);
+  on_done_(result_);
 }
 
 }  // namespace capstan

@@ -39,7 +39,7 @@ class PsClient::PushRequest final : public PsClient::Request {
   const PartitionVersions* versions_;
   std::vector<const uint32_t*> row_versions_;
   OnPushed on_done_;
-  PushOutcome outcome_;
+  PushResult result_;
   bool settled_ = true;
   wire::PayloadShape shape_;
 };

@@ -13,7 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "capstan/client/chunk_course.h"
+#include "capstan/client/chunk_lifecycle.h"
 #include "capstan/client/ps_client.h"
 
 namespace capstan {
@@ -21,7 +21,7 @@ namespace capstan {
 // *Confined to the thread of its PsClient.*
 class PsClient::Request {
  public:
-  // `tells_clock`: see ChunkCourse.
+  // `tells_clock`: see ChunkLifecycle.
   Request(ShardIndex shard, std::vector<RequestPlan::Chunk> chunks, absl::Duration timeout,
           bool tells_clock = false)
       : shard(shard),
@@ -43,7 +43,7 @@ class PsClient::Request {
   const ShardIndex shard;
   const std::vector<RequestPlan::Chunk> chunks;
   const absl::Duration timeout;
-  ChunkCourse course;
+  ChunkLifecycle course;
   absl::Status status;                            // The first failure.
   absl::flat_hash_map<size_t, CallId> under_way;  // By chunk.
 

@@ -119,15 +119,15 @@ std::string MemoryLine(const v1::JobSpec& spec, const JobScale& scale) {
 // What leaves workers without work.
 void WarnOfIdleWorkers(const v1::JobSpec& spec, const JobScale& scale,
                        std::vector<std::string>& warnings) {
-  const uint64_t members = uint64_t{spec.train().compute_threads()} * scale.workers;
+  const uint64_t trainers = uint64_t{spec.train().compute_threads()} * scale.workers;
   const uint64_t lanes = std::max(spec.dense_update().lanes(), spec.sparse_update().lanes());
-  if (scale.train_tasks < members) {
-    warnings.push_back(absl::StrCat(scale.train_tasks, " tasks for ", members,
+  if (scale.train_tasks < trainers) {
+    warnings.push_back(absl::StrCat(scale.train_tasks, " tasks for ", trainers,
                                     " compute threads: some will have nothing to do; smaller "
                                     "data.task_bytes or data.task_records make more tasks"));
   }
-  if (lanes > 0 && lanes < members) {
-    warnings.push_back(absl::StrCat(lanes, " lanes for ", members,
+  if (lanes > 0 && lanes < trainers) {
+    warnings.push_back(absl::StrCat(lanes, " lanes for ", trainers,
                                     " compute threads: some will have nothing to do"));
   }
   if (lanes > scale.train_tasks) {

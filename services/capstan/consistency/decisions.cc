@@ -21,14 +21,14 @@ StaleDecision DecideStale(const v1::UpdatePolicy& policy, uint64_t staleness) {
   }
 }
 
-bool IsSettled(v1::Fate fate) {
-  switch (fate) {
-    case v1::FATE_UNSPECIFIED:
-    case v1::FATE_APPLIED:
-    case v1::FATE_QUEUED:
-    case v1::FATE_STAGED:
-    case v1::FATE_SETTLED:
-    case v1::FATE_DROPPED:
+bool IsSettled(v1::Outcome outcome) {
+  switch (outcome) {
+    case v1::OUTCOME_UNSPECIFIED:
+    case v1::OUTCOME_APPLIED:
+    case v1::OUTCOME_QUEUED:
+    case v1::OUTCOME_STAGED:
+    case v1::OUTCOME_SETTLED:
+    case v1::OUTCOME_DROPPED:
       return true;
     default:
       return false;
@@ -45,7 +45,7 @@ double LaneWeight(uint32_t lane_examples, uint64_t round_examples, bool sum_loss
   return static_cast<double>(lane_examples) / static_cast<double>(round_examples);
 }
 
-uint64_t ExamplesOf(const ClosedSet& set) {
+uint64_t ExamplesOf(const RoundCommit& set) {
   uint64_t sum = 0;
   for (const ClosedLane& lane : set.lanes) sum += lane.examples;
   return sum;

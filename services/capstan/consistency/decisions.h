@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "capstan/consistency/closed_set.h"
+#include "capstan/consistency/round_commit.h"
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/ps.pb.h"
 
@@ -13,7 +13,7 @@ namespace capstan {
 // ---- ssp ----
 
 // A pull for step `step` may proceed while it is at most `bound` ahead of the steps which the
-// slowest live member has finished.
+// slowest live trainer has finished.
 [[nodiscard]] bool MayPull(uint64_t step, uint64_t slowest_clock, uint64_t bound);
 
 // ---- stale gradients ----
@@ -36,13 +36,13 @@ struct StaleDecision {
 // Weight of one lane's gradient in its round. Mean losses: examples of the lane / all examples of
 // the round (0 in a round without examples). Summed losses: 1.
 [[nodiscard]] double LaneWeight(uint32_t lane_examples, uint64_t round_examples, bool sum_loss);
-[[nodiscard]] uint64_t ExamplesOf(const ClosedSet& set);
+[[nodiscard]] uint64_t ExamplesOf(const RoundCommit& set);
 
 // ---- both ----
 
 // Whether the client is through with this part of its push. Otherwise it comes again, and the step
 // is not finished: under ssp nobody may run ahead of it.
-[[nodiscard]] bool IsSettled(v1::Fate fate);
+[[nodiscard]] bool IsSettled(v1::Outcome outcome);
 
 [[nodiscard]] inline bool IsSync(const v1::UpdatePolicy& policy) {
   return policy.kind() == v1::POLICY_KIND_SYNC;

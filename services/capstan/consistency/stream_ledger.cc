@@ -13,14 +13,14 @@ LedgerAnswer StreamLedger::Look(const StreamPush& push, absl::Time now) {
     sessions_ += push.stream.is_session() ? 1 : 0;
     found = streams_.try_emplace(push.stream).first;
     // Of sessions nobody can tell the partition.
-    if (alone_ && push.stream.is_session()) found->second.suspect_below = kAll;
+    if (partial_ && push.stream.is_session()) found->second.suspect_below = kAll;
   }
   Entry& entry = found->second;
   if (push.generation < entry.generation) return LedgerAnswer::kOldGeneration;
   entry.generation = push.generation;
   if (push.stream.is_session()) entry.used = now;
-  // A client that misstates its low mark must not settle the very push that it sends.
-  RaisePrefix(entry, std::min(push.low_mark, push.seq));
+  // A client that misstates its low watermark must not settle the very push that it sends.
+  RaisePrefix(entry, std::min(push.low_watermark, push.seq));
   // This push was unacknowledged when the partition was lost, or came later: its client was not
   // further than a window.
   if (entry.suspect_below == kAll) entry.suspect_below = push.seq + kWindow;
@@ -114,10 +114,10 @@ StreamLedger StreamLedger::FromState(const LedgerState& state, absl::Time now) {
   return ledger;
 }
 
-StreamLedger StreamLedger::ComeBackAlone(const LedgerState& state, const StreamFacts& told,
-                                         absl::Time now) {
+StreamLedger StreamLedger::RecoverPartially(const LedgerState& state, const StreamFacts& told,
+                                            absl::Time now) {
   StreamLedger ledger = FromState(state, now);
-  ledger.alone_ = true;
+  ledger.partial_ = true;
   ledger.Hear(told);
   return ledger;
 }

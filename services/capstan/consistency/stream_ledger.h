@@ -16,17 +16,17 @@
 
 namespace capstan {
 
-// The name of a push. `low_mark` is the lowest seq of the stream which the client has
+// The name of a push. `low_watermark` is the lowest seq of the stream which the client has
 // unacknowledged: everything below is settled as far as the client is concerned.
 struct StreamPush {
   StreamId stream;
   uint64_t seq = 0;
   Generation generation;
-  uint64_t low_mark = 0;
+  uint64_t low_watermark = 0;
 };
 
 enum class LedgerAnswer {
-  kFresh,          // Not settled yet: decide its fate, then Settle().
+  kFresh,          // Not settled yet: decide its outcome, then Settle().
   kSettled,        // Had been settled, or the stream is closed.
   kOldGeneration,  // The lease has passed to another.
   kOutsideWindow,  // Too far above what is settled.
@@ -71,12 +71,12 @@ class StreamLedger {
 
   StreamLedger() = default;
   static StreamLedger FromState(const LedgerState& state, absl::Time now);
-  // Of a partition that comes back alone. A gap that a low mark or a close reveals may then be a
-  // loss, and is counted: whatever the copy lacks of what is told, and later, of streams that are
+  // Of a partition that comes back alone. A gap that a low watermark or a close reveals may then be
+  // a loss, and is counted: whatever the copy lacks of what is told, and later, of streams that are
   // open now, as far as their clients may have gone. All other gaps are batches that have nothing
   // for the partition.
-  static StreamLedger ComeBackAlone(const LedgerState& state, const StreamFacts& told,
-                                    absl::Time now);
+  static StreamLedger RecoverPartially(const LedgerState& state, const StreamFacts& told,
+                                       absl::Time now);
   LedgerState state() const;
 
   // Raises the stream's fence and prefix by what the push tells, and says whether it is fresh. Does
@@ -94,7 +94,7 @@ class StreamLedger {
   // long.
   void ExpireSessions(absl::Time now, absl::Duration ttl);
 
-  uint64_t lost() const { return lost_; }  // Batches; see ComeBackAlone.
+  uint64_t lost() const { return lost_; }  // Batches; see RecoverPartially.
   size_t open_streams() const { return streams_.size(); }
   bool IsClosed(StreamId stream) const { return closed_.Contains(stream); }
 
@@ -110,7 +110,7 @@ class StreamLedger {
   void Hear(const StreamFacts& told);
   void RaisePrefix(Entry& entry, uint64_t to);
 
-  bool alone_ = false;
+  bool partial_ = false;
   uint64_t lost_ = 0;
   size_t sessions_ = 0;
   absl::flat_hash_map<StreamId, Entry> streams_;

@@ -53,7 +53,7 @@ absl::StatusOr<DenseLayout> DenseLayout::Create(
   for (int t = 0; t < tensors.size(); ++t) {
     layout.Cut(t, layout.tensor_offsets_[t + 1] - layout.tensor_offsets_[t], largest);
   }
-  layout.Deal();
+  layout.Assign();
   return layout;
 }
 
@@ -70,7 +70,7 @@ void DenseLayout::Cut(uint32_t tensor, uint64_t floats, uint32_t largest_block) 
   }
 }
 
-void DenseLayout::Deal() {
+void DenseLayout::Assign() {
   std::vector<Block*> largest_first;
   for (Block& block : blocks_) largest_first.push_back(&block);
   std::stable_sort(largest_first.begin(), largest_first.end(),

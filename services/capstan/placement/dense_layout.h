@@ -32,7 +32,7 @@ inline constexpr uint32_t kMinBlockFloats = 16 * 1024;
 // Immutable after Create, therefore thread-safe.
 class DenseLayout {
  public:
-  // Cuts the tensors into blocks and deals these to the partitions: largest first (ties: lower id
+  // Cuts the tensors into blocks and assigns these to the partitions: largest first (ties: lower id
   // first), each to the partition with the fewest bytes (ties: lower index). INVALID_ARGUMENT for a
   // tensor without elements, or with too many, or no partition.
   static absl::StatusOr<DenseLayout> Create(
@@ -55,7 +55,7 @@ class DenseLayout {
  private:
   DenseLayout() = default;
   void Cut(uint32_t tensor, uint64_t floats, uint32_t largest_block);
-  void Deal();
+  void Assign();
 
   std::vector<Block> blocks_;
   std::vector<std::vector<BlockId>> by_partition_;

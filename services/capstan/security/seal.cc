@@ -33,7 +33,7 @@ uint64_t Sealer::OfLane(uint64_t timeline, uint32_t lane, const Generation& gene
   return Seal({kLane, timeline, lane, generation.term, generation.count});
 }
 
-uint64_t Sealer::OfRound(uint64_t timeline, const ClosedSet& closed) const {
+uint64_t Sealer::OfRound(uint64_t timeline, const RoundCommit& closed) const {
   std::vector<uint64_t> words = {kRound, timeline, closed.round};
   for (const ClosedLane& lane : closed.lanes) {
     const auto index = static_cast<uint64_t>(Raw(lane.lane));

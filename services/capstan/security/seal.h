@@ -1,7 +1,7 @@
-// Seals: what the chief and the keeper of rounds say, and workers carry to the shards. A worker can
-// neither make one nor use one for anything else, because the key is known to the chief and the
-// shards alone; so a worker that lies cannot pass for the holder of a lease, close a round, or say
-// that the job is further than it is.
+// Seals: what the chief and the coordinator of rounds say, and workers carry to the shards. A
+// worker can neither make one nor use one for anything else, because the key is known to the chief
+// and the shards alone; so a worker that lies cannot pass for the holder of a lease, close a round,
+// or say that the job is further than it is.
 #ifndef CAPSTAN_SECURITY_SEAL_H_
 #define CAPSTAN_SECURITY_SEAL_H_
 
@@ -11,7 +11,7 @@
 
 #include "absl/types/span.h"
 #include "capstan/base/ids.h"
-#include "capstan/consistency/closed_set.h"
+#include "capstan/consistency/round_commit.h"
 
 namespace capstan {
 
@@ -26,7 +26,7 @@ class Sealer {
 
   uint64_t OfTask(uint64_t timeline, StreamId stream, const Generation& generation) const;
   uint64_t OfLane(uint64_t timeline, uint32_t lane, const Generation& generation) const;
-  uint64_t OfRound(uint64_t timeline, const ClosedSet& closed) const;
+  uint64_t OfRound(uint64_t timeline, const RoundCommit& closed) const;
   uint64_t OfExamples(uint64_t timeline, uint64_t examples) const;
 
   // Whether a seal that somebody shows is the one that was made.

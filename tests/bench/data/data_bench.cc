@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "capstan/base/check.h"
-#include "capstan/data/click_log.h"
-#include "capstan/data/deduplicate.h"
-#include "capstan/data/task_reader.h"
-#include "capstan/data/tasks.h"
+#include "capstan/data/feed/deduplicate.h"
+#include "capstan/data/synthetic/click_log.h"
+#include "capstan/data/tasks/task_reader.h"
+#include "capstan/data/tasks/tasks.h"
 
 namespace capstan {
 namespace {

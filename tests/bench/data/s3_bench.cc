@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "capstan/base/check.h"
-#include "capstan/data/object_files.h"
+#include "capstan/data/formats/object_files.h"
 #include "capstan/objectstore/object_store.h"
 #include "tests/lib/s3_server.h"
 

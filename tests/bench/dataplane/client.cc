@@ -60,20 +60,20 @@ void Client::Plan(absl::Span<const uint64_t> keys) {
 
 void Client::Pull() {
   const std::array<float*, 1> rows = {rows_.data()};
-  const PullOutcome outcome =
+  const PullResult result =
       client_.PullAll(plan_, {.timeout = absl::Seconds(60)},
                       {.rows = rows, .dense = dense_.data(), .versions = &versions_});
-  if (!outcome.status.ok()) Die(outcome.status);
+  if (!result.status.ok()) Die(result.status);
 }
 
 void Client::Push(const float* rows, const float* dense) {
   const std::array<const float*, 1> matrices = {rows};
-  const PushOutcome outcome = client_.PushAll(
+  const PushResult result = client_.PushAll(
       plan_, {.stream = StreamPush{session_, seq_, {1, 1}, seq_}, .timeout = absl::Seconds(60)},
       {.rows = matrices, .dense = dense, .versions = &versions_});
   ++seq_;
-  if (!outcome.status.ok()) Die(outcome.status);
-  if (outcome.count(v1::FATE_APPLIED) == 0) {
+  if (!result.status.ok()) Die(result.status);
+  if (result.count(v1::OUTCOME_APPLIED) == 0) {
     Die(absl::FailedPreconditionError("the shard has applied nothing of a push"));
   }
 }

@@ -66,14 +66,14 @@ TEST_F(BadNumbersTest, SoDoesOneInBfloat16WhateverItsPayload) {
 }
 
 TEST_F(BadNumbersTest, MinusZeroIsZero) {
-  EXPECT_EQ(FateOf(PushOf(-0.0f)), v1::FATE_APPLIED);
+  EXPECT_EQ(OutcomeOf(PushOf(-0.0f)), v1::OUTCOME_APPLIED);
   EXPECT_THAT(RowOf(3), Each(0));
 }
 
 TEST_F(BadNumbersTest, DenormalsCountAsWhatTheyAre) {
   const float denormal = std::numeric_limits<float>::denorm_min();
-  EXPECT_EQ(FateOf(PushOf(-denormal, 0)), v1::FATE_APPLIED);
-  EXPECT_EQ(FateOf(PushOf(-denormal, 1)), v1::FATE_APPLIED);
+  EXPECT_EQ(OutcomeOf(PushOf(-denormal, 0)), v1::OUTCOME_APPLIED);
+  EXPECT_EQ(OutcomeOf(PushOf(-denormal, 1)), v1::OUTCOME_APPLIED);
   EXPECT_THAT(RowOf(3), Each(2 * denormal));
 }
 
@@ -82,7 +82,7 @@ TEST_F(BadNumbersTest, AnOverflowStaysInItsRow) {
   v1::PushRequest push = GoodPush();
   Rows(push).set_keys(Packed(std::vector<uint64_t>{3, 3}));
   Rows(push).set_values(Packed(std::vector<float>(2 * kColumns, -3e38f)));
-  EXPECT_EQ(FateOf(push), v1::FATE_APPLIED);
+  EXPECT_EQ(OutcomeOf(push), v1::OUTCOME_APPLIED);
   EXPECT_THAT(RowOf(3), Each(std::numeric_limits<float>::infinity()));
   ASSERT_TRUE(client_.Push().ok());
   const std::vector<float> cells = *client_.Pull();
@@ -94,26 +94,26 @@ TEST_F(BadNumbersTest, AnOverflowStaysInItsRow) {
 
 TEST_F(BadNumbersTest, ASeqFarAboveWhatIsSettledIsOutsideTheWindow) {
   for (uint64_t seq : {uint64_t{1000}, kLastSeq}) {
-    EXPECT_EQ(FateOf(PushOf(-1, seq)), v1::FATE_OUTSIDE_WINDOW) << seq;
+    EXPECT_EQ(OutcomeOf(PushOf(-1, seq)), v1::OUTCOME_OUTSIDE_WINDOW) << seq;
   }
-  EXPECT_EQ(FateOf(PushOf(-1, 0)), v1::FATE_APPLIED);
+  EXPECT_EQ(OutcomeOf(PushOf(-1, 0)), v1::OUTCOME_APPLIED);
   EXPECT_THAT(RowOf(3), Each(1));
 }
 
-TEST_F(BadNumbersTest, ALowMarkOf2To64SettlesTheStreamAndNothingElse) {
+TEST_F(BadNumbersTest, ALowWatermarkOf2To64SettlesTheStreamAndNothingElse) {
   v1::PushRequest push = PushOf(-1.0f, 0);
-  push.mutable_stream()->set_low_mark(kLastSeq);
-  (void)FateOf(push);
+  push.mutable_stream()->set_low_watermark(kLastSeq);
+  (void)OutcomeOf(push);
   EXPECT_TRUE(client_.Push().ok());
   push.mutable_stream()->set_stream(StreamId::Task(9, 10).value);
-  push.mutable_stream()->set_low_mark(0);
-  EXPECT_EQ(FateOf(push), v1::FATE_APPLIED);
+  push.mutable_stream()->set_low_watermark(0);
+  EXPECT_EQ(OutcomeOf(push), v1::OUTCOME_APPLIED);
 }
 
 TEST_F(BadNumbersTest, VersionsFromTheFutureAreNotStale) {
   v1::PushRequest push = GoodPush();
   push.mutable_partitions(0)->set_sparse_version(kLastSeq);
-  EXPECT_EQ(FateOf(push), v1::FATE_APPLIED);
+  EXPECT_EQ(OutcomeOf(push), v1::OUTCOME_APPLIED);
 }
 
 }  // namespace

@@ -46,20 +46,21 @@ absl::Status CountingClient::Settle(uint64_t seq) {
                                .timeout = absl::Seconds(2)};
   const absl::Time deadline = absl::Now() + patience_;
   for (;; ++retries_) {
-    const PushOutcome outcome =
+    const PushResult result =
         client_->PushAll(plan_, options, {.rows = rows, .dense = dense_gradient_.data()});
-    const bool again = absl::IsUnavailable(outcome.status) ||
-                       absl::IsDeadlineExceeded(outcome.status) || outcome.count(v1::FATE_BUSY) > 0;
-    if (!again && !outcome.status.ok()) return outcome.status;
-    if (!again && outcome.count(v1::FATE_APPLIED) + outcome.count(v1::FATE_SETTLED) +
-                          outcome.count(v1::FATE_QUEUED) ==
+    const bool again = absl::IsUnavailable(result.status) ||
+                       absl::IsDeadlineExceeded(result.status) ||
+                       result.count(v1::OUTCOME_BUSY) > 0;
+    if (!again && !result.status.ok()) return result.status;
+    if (!again && result.count(v1::OUTCOME_APPLIED) + result.count(v1::OUTCOME_SETTLED) +
+                          result.count(v1::OUTCOME_QUEUED) ==
                       0) {
-      return absl::InternalError("a push has met no fate");
+      return absl::InternalError("a push has met no outcome");
     }
     if (!again) return absl::OkStatus();
     if (absl::Now() > deadline) {
       return absl::DeadlineExceededError(
-          absl::StrCat("push ", seq, " is not settled: ", outcome.status.ToString()));
+          absl::StrCat("push ", seq, " is not settled: ", result.status.ToString()));
     }
   }
 }
@@ -68,10 +69,10 @@ absl::StatusOr<std::vector<float>> CountingClient::Pull() {
   std::vector<float> cells(keys_.size() * dim_ + map_.layout().flat_size(), -1);
   const std::array<float*, 1> rows = {cells.data()};
   for (int attempt = 0;; ++attempt) {
-    const PullOutcome outcome =
+    const PullResult result =
         client_->PullAll(plan_, {}, {.rows = rows, .dense = &cells[keys_.size() * dim_]});
-    if (outcome.status.ok()) return cells;
-    if (!absl::IsUnavailable(outcome.status) || attempt == 100) return outcome.status;
+    if (result.status.ok()) return cells;
+    if (!absl::IsUnavailable(result.status) || attempt == 100) return result.status;
   }
 }
 

@@ -17,14 +17,14 @@ namespace {
 
 using testing::HasSubstr;
 
-// A push of nothing, which says that the member has finished `clock` steps.
-void TellClock(LocalShards& shards, MemberId member, uint64_t clock) {
-  Trainer trainer(shards, {.member = member});
+// A push of nothing, which says that the trainer has finished `clock` steps.
+void TellClock(LocalShards& shards, TrainerId id, uint64_t clock) {
+  Trainer trainer(shards, {.trainer = id});
   trainer.Plan({});
-  std::optional<PushOutcome> told;
+  std::optional<PushResult> told;
   trainer.client.Push(ShardIndex{0}, trainer.plan,
                       {.clock = clock, .empty = true, .stream = StreamPush{StreamId::Task(0, 0)}},
-                      {}, [&told](const PushOutcome& outcome) { told = outcome; });
+                      {}, [&told](const PushResult& result) { told = result; });
   while (!told) trainer.loop.Poll(absl::Milliseconds(20));
   EXPECT_TRUE(told->status.ok()) << told->status;
 }
@@ -43,9 +43,9 @@ TEST_P(DataPathTest, APullReadsWhatAPushHasWritten) {
   trainer.Plan(ManyKeys(5000));
   ASSERT_TRUE(trainer.Pull().status.ok());
   EXPECT_EQ(trainer.rows, std::vector<float>(15'000, 0));
-  const PushOutcome pushed = trainer.Push(0, -2);
+  const PushResult pushed = trainer.Push(0, -2);
   ASSERT_TRUE(pushed.status.ok()) << pushed.status;
-  EXPECT_GT(pushed.count(v1::FATE_APPLIED), 0u);
+  EXPECT_GT(pushed.count(v1::OUTCOME_APPLIED), 0u);
   ASSERT_TRUE(trainer.Pull().status.ok());
   EXPECT_EQ(trainer.rows, std::vector<float>(15'000, 2));
   EXPECT_EQ(trainer.dense, std::vector<float>(100'000, 2));
@@ -73,10 +73,10 @@ TEST(DataPathTest, ARepetitionIsSettledAndChangesNothing) {
   Trainer trainer(shards);
   trainer.Plan(ManyKeys(100));
   ASSERT_TRUE(trainer.Push(0, -1).status.ok());
-  const PushOutcome again = trainer.Push(0, -1);
+  const PushResult again = trainer.Push(0, -1);
   ASSERT_TRUE(again.status.ok());
-  EXPECT_EQ(again.count(v1::FATE_APPLIED), 0u);
-  EXPECT_GT(again.count(v1::FATE_SETTLED), 0u);
+  EXPECT_EQ(again.count(v1::OUTCOME_APPLIED), 0u);
+  EXPECT_GT(again.count(v1::OUTCOME_SETTLED), 0u);
   ASSERT_TRUE(trainer.Pull().status.ok());
   EXPECT_EQ(trainer.rows, std::vector<float>(200, 1));
   EXPECT_THAT(shards.at(0).Metrics(), HasSubstr("reason=\"duplicate\"} "));
@@ -88,21 +88,21 @@ TEST(DataPathTest, ASilentSessionIsForgottenAndMayBeginAgain) {
   trainer.Plan(ManyKeys(100));
   ASSERT_TRUE(trainer.Push(0, -1).status.ok());
   shards.at(0).shard().ExpireSessions(shards.at(0).shard().clock().Now() + absl::Minutes(30));
-  EXPECT_EQ(trainer.Push(0, -1).count(v1::FATE_APPLIED), 0u);
+  EXPECT_EQ(trainer.Push(0, -1).count(v1::OUTCOME_APPLIED), 0u);
   shards.at(0).shard().ExpireSessions(shards.at(0).shard().clock().Now() + absl::Hours(2));
-  EXPECT_GT(trainer.Push(0, -1).count(v1::FATE_APPLIED), 0u);
+  EXPECT_GT(trainer.Push(0, -1).count(v1::OUTCOME_APPLIED), 0u);
 }
 
 TEST(DataPathTest, APushOfSeveralCallsTellsTheClockWhenAllOfItIsIn) {
   v1::JobSpec job = SmallJob(/*dim=*/0, /*dense_width=*/1'000'000);  // Four calls.
   job.mutable_dense_update()->set_kind(v1::POLICY_KIND_SSP);
   LocalShards shards(job, 1);
-  Trainer slow(shards, {.member = MemberId{1}});
-  Trainer fast(shards, {.member = MemberId{2}});
-  shards.SetMembers({1, 2});
+  Trainer slow(shards, {.trainer = TrainerId{1}});
+  Trainer fast(shards, {.trainer = TrainerId{2}});
+  shards.SetTrainers({1, 2});
   slow.Plan({});
   fast.Plan({});
-  TellClock(shards, MemberId{2}, 1);
+  TellClock(shards, TrainerId{2}, 1);
   const PullOptions next = {.clock = 1, .timeout = absl::Milliseconds(400)};
   EXPECT_FALSE(fast.Pull(next).status.ok()) << "the slow one has finished nothing";
   ASSERT_GT(slow.plan.ChunksOf(ShardIndex{0}).size(), 1u);
@@ -149,8 +149,8 @@ TEST(DataPathTest, UnderDropAGradientWhoseRowsAreAllTooStaleIsToldToBeDropped) {
     ASSERT_TRUE(fast.Pull().status.ok());
     ASSERT_TRUE(fast.Push({.stream = StreamPush{StreamId::Task(0, 2), seq}}, -1).status.ok());
   }
-  const PushOutcome dropped = slow.Push({.stream = StreamPush{StreamId::Task(0, 1)}}, -1);
-  EXPECT_EQ(dropped.count(v1::FATE_DROPPED), 1u);
+  const PushResult dropped = slow.Push({.stream = StreamPush{StreamId::Task(0, 1)}}, -1);
+  EXPECT_EQ(dropped.count(v1::OUTCOME_DROPPED), 1u);
   EXPECT_EQ(shards.at(0).shard().Report().gradients_dropped(), 1u);
   ASSERT_TRUE(slow.Pull().status.ok());
   EXPECT_EQ(slow.rows, std::vector<float>{2});
@@ -166,31 +166,31 @@ TEST(DataPathTest, ValuesTravelAsBfloat16WhenAskedTo) {
   EXPECT_EQ(trainer.dense, std::vector<float>(10, 1.0078125f));
 }
 
-TEST(DataPathTest, ASspPullWaitsForTheSlowerMemberAndNoLonger) {
+TEST(DataPathTest, ASspPullWaitsForTheSlowerTrainerAndNoLonger) {
   v1::JobSpec job = SmallJob(/*dim=*/1, 0);
   job.mutable_sparse_update()->set_kind(v1::POLICY_KIND_SSP);
   job.mutable_sparse_update()->set_staleness(1);
   LocalShards shards(job, 1);
-  shards.SetMembers({11, 22});
-  Trainer fast(shards, {.member = MemberId{11}});
+  shards.SetTrainers({11, 22});
+  Trainer fast(shards, {.trainer = TrainerId{11}});
   fast.Plan({1});
   const std::array<float*, 1> matrices = {fast.rows.data()};
-  std::optional<PullOutcome> outcome;
+  std::optional<PullResult> result;
   fast.client.Pull(ShardIndex{0}, fast.plan, {.clock = 2, .timeout = absl::Seconds(20)},
-                   {.rows = matrices}, [&](const PullOutcome& o) { outcome = o; });
+                   {.rows = matrices}, [&](const PullResult& o) { result = o; });
   const absl::Time begin = absl::Now();
-  while (!outcome && absl::Now() < begin + absl::Milliseconds(300)) {
+  while (!result && absl::Now() < begin + absl::Milliseconds(300)) {
     fast.loop.Poll(absl::Milliseconds(20));
   }
-  EXPECT_FALSE(outcome.has_value()) << "two steps ahead of a member at 0, bound 1";
+  EXPECT_FALSE(result.has_value()) << "two steps ahead of a trainer at 0, bound 1";
 
-  TellClock(shards, MemberId{11}, 2);
-  TellClock(shards, MemberId{22}, 1);
-  while (!outcome && absl::Now() < begin + absl::Seconds(10)) {
+  TellClock(shards, TrainerId{11}, 2);
+  TellClock(shards, TrainerId{22}, 1);
+  while (!result && absl::Now() < begin + absl::Seconds(10)) {
     fast.loop.Poll(absl::Milliseconds(20));
   }
-  ASSERT_TRUE(outcome.has_value());
-  EXPECT_TRUE(outcome->status.ok()) << outcome->status;
+  ASSERT_TRUE(result.has_value());
+  EXPECT_TRUE(result->status.ok()) << result->status;
 }
 
 TEST(DataPathTest, AWaitingPullIsAnsweredBeforeItsDeadline) {
@@ -198,11 +198,11 @@ TEST(DataPathTest, AWaitingPullIsAnsweredBeforeItsDeadline) {
   job.mutable_sparse_update()->set_kind(v1::POLICY_KIND_SSP);
   job.mutable_sparse_update()->set_staleness(1);
   LocalShards shards(job, 1);
-  shards.SetMembers({11, 22});
-  Trainer fast(shards, {.member = MemberId{11}});
+  shards.SetTrainers({11, 22});
+  Trainer fast(shards, {.trainer = TrainerId{11}});
   fast.Plan({1});
-  const PullOutcome outcome = fast.Pull({.clock = 9, .timeout = absl::Milliseconds(400)});
-  EXPECT_EQ(outcome.status.code(), absl::StatusCode::kDeadlineExceeded);
+  const PullResult result = fast.Pull({.clock = 9, .timeout = absl::Milliseconds(400)});
+  EXPECT_EQ(result.status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_TRUE(fast.Pull({.clock = 9, .evaluation = true}).status.ok())
       << "evaluation passes the policy by";
 }
@@ -214,7 +214,7 @@ TEST(DataPathTest, ACancelledRequestWritesNothingAndSaysNothing) {
   const std::array<float*, 1> matrices = {trainer.rows.data()};
   bool ran = false;
   const RequestId id = trainer.client.Pull(ShardIndex{0}, trainer.plan, {}, {.rows = matrices},
-                                           [&](const PullOutcome&) { ran = true; });
+                                           [&](const PullResult&) { ran = true; });
   trainer.client.Cancel(id);
   for (int i = 0; i < 5; ++i) trainer.loop.Poll(absl::Milliseconds(20));
   EXPECT_FALSE(ran);

@@ -256,7 +256,7 @@ TEST_F(DurabilityTest, AShardThatComesBackAloneCountsWhatIsMissing) {
   v1::LoadPartitionsRequest order = shards.LoadOrder(0);
   order.mutable_header()->set_timeline(2);
   order.set_uri(Uri("3-a"));
-  v1::OpenStreamFacts& stream = *order.mutable_alone()->add_open();
+  v1::OpenStreamFacts& stream = *order.mutable_partial()->add_open();
   stream.set_stream(StreamId::Task(0, 0).value);
   stream.mutable_generation()->set_term(1);
   stream.mutable_generation()->set_count(1);

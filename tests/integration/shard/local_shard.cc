@@ -117,9 +117,9 @@ LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port, Serv
   Publish();
 }
 
-void LocalShards::SetMembers(const std::vector<uint64_t>& members) {
-  view_.clear_members();
-  for (uint64_t member : members) view_.add_members()->set_member(member);
+void LocalShards::SetTrainers(const std::vector<uint64_t>& trainers) {
+  view_.clear_trainers();
+  for (uint64_t trainer : trainers) view_.add_trainers()->set_trainer(trainer);
   Publish();
 }
 

@@ -15,11 +15,11 @@
 #include "capstan/rpc/server.h"
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/view.pb.h"
-#include "ps/loader.h"
-#include "ps/ps_service.h"
-#include "ps/saver.h"
-#include "ps/shard.h"
-#include "ps/shard_metrics.h"
+#include "ps/shard/loader.h"
+#include "ps/shard/ps_service.h"
+#include "ps/shard/saver.h"
+#include "ps/shard/shard.h"
+#include "ps/shard/shard_metrics.h"
 
 namespace capstan {
 
@@ -74,8 +74,8 @@ class LocalShards {
   const v1::JobSpec& job() const { return job_; }
   int size() const { return static_cast<int>(shards_.size()); }
   LocalShard& at(int index) { return *shards_[static_cast<size_t>(index)]; }
-  // Publishes the view with these members, whose clocks begin at 0.
-  void SetMembers(const std::vector<uint64_t>& members);
+  // Publishes the view with these trainers, whose clocks begin at 0.
+  void SetTrainers(const std::vector<uint64_t>& trainers);
   // Publishes the view with another timeline, which the shards have loaded.
   void SetTimeline(uint64_t timeline);
   // Publishes the view with another address of a shard: a proxy's.

@@ -39,16 +39,16 @@ struct StaleClient {
       client->Plan({1, 2, 3});
       EXPECT_TRUE(client->Pull().status.ok());
     }
-    EXPECT_GT(Push(other, /*stream=*/1, /*gradient=*/-1).count(v1::FATE_APPLIED), 0u);
+    EXPECT_GT(Push(other, /*stream=*/1, /*gradient=*/-1).count(v1::OUTCOME_APPLIED), 0u);
   }
 
-  static PushOutcome Push(Trainer& client, uint64_t stream, float gradient, uint64_t seq = 0) {
+  static PushResult Push(Trainer& client, uint64_t stream, float gradient, uint64_t seq = 0) {
     return client.Push({.stream = StreamPush{StreamId::Session(stream), seq, {1, 1}, 0}}, gradient);
   }
   // The parameters after the stale client has pushed.
   void ExpectAfter(float gradient, float value) {
-    const PushOutcome outcome = Push(trainer, /*stream=*/2, gradient);
-    ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+    const PushResult result = Push(trainer, /*stream=*/2, gradient);
+    ASSERT_TRUE(result.status.ok()) << result.status;
     ASSERT_TRUE(trainer.Pull().status.ok());
     EXPECT_THAT(trainer.rows, Each(value));
     EXPECT_THAT(trainer.dense, Each(value));
@@ -117,11 +117,11 @@ TEST(PoliciesTest, AGradientAboveTheBoundIsDroppedToldAndCounted) {
   v1::UpdatePolicy policy = Stale(v1::STALE_GRADIENTS_DROP);
   policy.set_drop_above(0);
   StaleClient stale(policy);
-  const PushOutcome outcome = StaleClient::Push(stale.trainer, /*stream=*/2, -4);
-  ASSERT_TRUE(outcome.status.ok()) << outcome.status;
-  EXPECT_EQ(outcome.count(v1::FATE_APPLIED), 0u);
-  EXPECT_GT(outcome.count(v1::FATE_DROPPED), 0u);
-  EXPECT_EQ(StaleClient::Push(stale.trainer, /*stream=*/2, -4).count(v1::FATE_DROPPED), 0u)
+  const PushResult result = StaleClient::Push(stale.trainer, /*stream=*/2, -4);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.count(v1::OUTCOME_APPLIED), 0u);
+  EXPECT_GT(result.count(v1::OUTCOME_DROPPED), 0u);
+  EXPECT_EQ(StaleClient::Push(stale.trainer, /*stream=*/2, -4).count(v1::OUTCOME_DROPPED), 0u)
       << "the repetition is settled";
   ASSERT_TRUE(stale.trainer.Pull().status.ok());
   EXPECT_THAT(stale.trainer.rows, Each(1));
@@ -165,7 +165,7 @@ class AggregationTest : public testing::Test {
 
 TEST_F(AggregationTest, ThreeGradientsAreOneUpdateByTheirMean) {
   for (uint64_t seq = 0; seq < 2; ++seq) {
-    EXPECT_GT(trainer_.Push(seq, -1).count(v1::FATE_QUEUED), 0u);
+    EXPECT_GT(trainer_.Push(seq, -1).count(v1::OUTCOME_QUEUED), 0u);
     ExpectParameters(0);
   }
   trainer_.Push(2, -7);

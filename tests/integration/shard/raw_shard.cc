@@ -85,12 +85,12 @@ absl::StatusOr<std::string> RawShardTest::Call(const std::string& method,
   return *std::move(answer);
 }
 
-v1::Fate RawShardTest::FateOf(const v1::PushRequest& push) {
+v1::Outcome RawShardTest::OutcomeOf(const v1::PushRequest& push) {
   const absl::StatusOr<std::string> answer = Call("Push", push.SerializeAsString());
   EXPECT_TRUE(answer.ok()) << answer.status();
   v1::PushReply reply;
   EXPECT_TRUE(answer.ok() && reply.ParseFromString(*answer) && reply.partitions_size() == 1);
-  return reply.partitions_size() == 1 ? reply.partitions(0).sparse() : v1::FATE_UNSPECIFIED;
+  return reply.partitions_size() == 1 ? reply.partitions(0).sparse() : v1::OUTCOME_UNSPECIFIED;
 }
 
 std::vector<float> RawShardTest::RowOf(uint64_t key) {

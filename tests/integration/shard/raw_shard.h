@@ -51,7 +51,7 @@ class RawShardTest : public testing::Test {
     return SendBytes("Pull", pull.SerializeAsString());
   }
   // What became of the rows of a push that is answered OK.
-  v1::Fate FateOf(const v1::PushRequest& push);
+  v1::Outcome OutcomeOf(const v1::PushRequest& push);
   std::vector<float> RowOf(uint64_t key);
 
   // Of capstan_gradients_rejected_total.

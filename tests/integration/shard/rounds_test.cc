@@ -1,5 +1,5 @@
-// Synchronous rounds as their holders drive them, against real shards: announced to the keeper,
-// staged on every shard, reported, closed, and applied with the next round's requests.
+// Synchronous rounds as their runners drive them, against real shards: announced to the
+// coordinator, staged on every shard, reported, closed, and applied with the next round's requests.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "capstan/consistency/closed_set.h"
 #include "capstan/consistency/generation.h"
+#include "capstan/consistency/round_commit.h"
 #include "tests/integration/shard/local_shard.h"
 #include "tests/integration/shard/trainer.h"
 
@@ -24,7 +24,7 @@ using ps::ByteBudget;
 using testing::Each;
 using testing::HasSubstr;
 
-constexpr ShardIndex kKeeper{0};
+constexpr ShardIndex kCoordinator{0};
 
 v1::JobSpec SyncJob(uint32_t lanes, uint32_t backup_workers = 0, uint32_t dense_width = 10) {
   v1::JobSpec job = SmallJob(/*dim=*/2, dense_width);
@@ -36,15 +36,15 @@ v1::JobSpec SyncJob(uint32_t lanes, uint32_t backup_workers = 0, uint32_t dense_
   return job;
 }
 
-// The holder of one lane. Every step can be taken alone.
-class Holder {
+// The runner of one lane. Every step can be taken alone.
+class Runner {
  public:
-  Holder(LocalShards& shards, int lane, uint64_t generation = 1)
+  Runner(LocalShards& shards, int lane, uint64_t generation = 1)
       : trainer_(shards), lane_(lane), generation_{1, generation} {
     trainer_.Plan({1, 2, 3, 4, 5, 6, 7, 8});
   }
 
-  // What the keeper answers; of OPEN the round is taken over.
+  // What the coordinator answers; of OPEN the round is taken over.
   v1::OpenRoundReply Open(absl::Duration wait = absl::ZeroDuration()) {
     v1::OpenRoundRequest request;
     request.set_lane(static_cast<uint32_t>(lane_));
@@ -53,14 +53,14 @@ class Holder {
     v1::OpenRoundReply reply = Call<v1::OpenRoundReply>("OpenRound", request);
     if (reply.answer() == v1::OpenRoundReply::ANSWER_OPEN) {
       round_ = reply.round();
-      closed_ = *ClosedSetFromProto(reply.closed());
+      closed_ = *RoundCommitFromProto(reply.closed());
     }
     return reply;
   }
 
-  PullOutcome Pull() { return trainer_.Pull({.round = Name()}); }
+  PullResult Pull() { return trainer_.Pull({.round = Name()}); }
 
-  PushOutcome Stage(float gradient, uint32_t examples) {
+  PushResult Stage(float gradient, uint32_t examples) {
     examples_ = examples;
     return trainer_.Push(
         {.stage = StageName{LaneIndex{lane_}, generation_, Name()}, .examples = examples},
@@ -86,9 +86,9 @@ class Holder {
   // A whole step: OPEN, staged on every shard, and counted.
   void Train(float gradient, uint32_t examples) {
     ASSERT_EQ(Open(absl::Seconds(10)).answer(), v1::OpenRoundReply::ANSWER_OPEN);
-    const PushOutcome staged = Stage(gradient, examples);
+    const PushResult staged = Stage(gradient, examples);
     ASSERT_TRUE(staged.status.ok()) << staged.status;
-    ASSERT_GT(staged.count(v1::FATE_STAGED), 0u);
+    ASSERT_GT(staged.count(v1::OUTCOME_STAGED), 0u);
     ASSERT_EQ(Report(), v1::ReportLaneReply::ANSWER_COUNTED);
   }
 
@@ -103,7 +103,7 @@ class Holder {
   Reply Call(const std::string& method, const Request& request) {
     std::optional<absl::StatusOr<Reply>> reply;
     trainer_.client.Call<Reply>(
-        kKeeper, method, request, absl::Seconds(20),
+        kCoordinator, method, request, absl::Seconds(20),
         [&reply](absl::StatusOr<Reply> answer) { reply = std::move(answer); });
     while (!reply) trainer_.loop.Poll(absl::Seconds(1));
     EXPECT_TRUE(reply->ok()) << method << ": " << reply->status();
@@ -114,7 +114,7 @@ class Holder {
   const int lane_;
   const Generation generation_;
   uint64_t round_ = 0;
-  ClosedSet closed_;
+  RoundCommit closed_;
   uint32_t examples_ = 0;
 };
 
@@ -122,14 +122,14 @@ class RoundsTest : public testing::TestWithParam<int> {};
 
 TEST_P(RoundsTest, ARoundIsAppliedOnceOnEveryShardAsTheMeanByExamples) {
   LocalShards shards(SyncJob(/*lanes=*/2), GetParam());
-  Holder first(shards, 0), second(shards, 1);
+  Runner first(shards, 0), second(shards, 1);
   first.Train(/*gradient=*/-1, /*examples=*/1);
   second.Train(/*gradient=*/-4, /*examples=*/3);
-  for (Holder* holder : {&first, &second}) {
-    ASSERT_EQ(holder->Open().round(), 2u);
-    ASSERT_TRUE(holder->Pull().status.ok());
-    EXPECT_THAT(holder->rows(), Each(3.25f));
-    EXPECT_THAT(holder->dense(), Each(3.25f));
+  for (Runner* runner : {&first, &second}) {
+    ASSERT_EQ(runner->Open().round(), 2u);
+    ASSERT_TRUE(runner->Pull().status.ok());
+    EXPECT_THAT(runner->rows(), Each(3.25f));
+    EXPECT_THAT(runner->dense(), Each(3.25f));
   }
 }
 
@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(Shards, RoundsTest, testing::Values(1, 2, 3));
 
 TEST(RoundsTest, NothingOfARoundIsSeenBeforeItIsClosed) {
   LocalShards shards(SyncJob(/*lanes=*/2), 2);
-  Holder first(shards, 0), second(shards, 1);
+  Runner first(shards, 0), second(shards, 1);
   first.Train(/*gradient=*/-1, /*examples=*/1);
   EXPECT_EQ(first.Open().answer(), v1::OpenRoundReply::ANSWER_WAIT);
   ASSERT_EQ(second.Open().round(), 1u);
@@ -145,9 +145,9 @@ TEST(RoundsTest, NothingOfARoundIsSeenBeforeItIsClosed) {
   EXPECT_THAT(second.rows(), Each(0));
 }
 
-TEST(RoundsTest, AWaitingHolderIsAnsweredWhenTheRoundCloses) {
+TEST(RoundsTest, AWaitingRunnerIsAnsweredWhenTheRoundCloses) {
   LocalShards shards(SyncJob(/*lanes=*/2), 1);
-  Holder first(shards, 0), second(shards, 1);
+  Runner first(shards, 0), second(shards, 1);
   first.Train(/*gradient=*/-1, /*examples=*/1);
   std::thread slow([&second] { second.Train(/*gradient=*/-1, /*examples=*/1); });
   EXPECT_EQ(first.Open(/*wait=*/absl::Seconds(15)).answer(), v1::OpenRoundReply::ANSWER_OPEN);
@@ -157,20 +157,20 @@ TEST(RoundsTest, AWaitingHolderIsAnsweredWhenTheRoundCloses) {
 
 TEST(RoundsTest, StagingTheSameGradientAgainChangesNothing) {
   LocalShards shards(SyncJob(/*lanes=*/1), 2);
-  Holder holder(shards, 0);
-  ASSERT_EQ(holder.Open().round(), 1u);
+  Runner runner(shards, 0);
+  ASSERT_EQ(runner.Open().round(), 1u);
   for (int i = 0; i < 3; ++i)
-    ASSERT_TRUE(holder.Stage(/*gradient=*/-2, /*examples=*/1).status.ok());
-  EXPECT_EQ(holder.Report(), v1::ReportLaneReply::ANSWER_COUNTED);
-  EXPECT_EQ(holder.Report(), v1::ReportLaneReply::ANSWER_COUNTED) << "the reply may have been lost";
-  ASSERT_EQ(holder.Open().round(), 2u);
-  ASSERT_TRUE(holder.Pull().status.ok());
-  EXPECT_THAT(holder.rows(), Each(2));
+    ASSERT_TRUE(runner.Stage(/*gradient=*/-2, /*examples=*/1).status.ok());
+  EXPECT_EQ(runner.Report(), v1::ReportLaneReply::ANSWER_COUNTED);
+  EXPECT_EQ(runner.Report(), v1::ReportLaneReply::ANSWER_COUNTED) << "the reply may have been lost";
+  ASSERT_EQ(runner.Open().round(), 2u);
+  ASSERT_TRUE(runner.Pull().status.ok());
+  EXPECT_THAT(runner.rows(), Each(2));
 }
 
 TEST(RoundsTest, WithABackupWorkerTheLateLaneIsToldSoAndItsGradientIsDiscarded) {
   LocalShards shards(SyncJob(/*lanes=*/2, /*backup_workers=*/1), 2);
-  Holder quick(shards, 0), late(shards, 1);
+  Runner quick(shards, 0), late(shards, 1);
   ASSERT_EQ(late.Open().round(), 1u);
   ASSERT_TRUE(late.Stage(/*gradient=*/-100, /*examples=*/1).status.ok());
   quick.Train(/*gradient=*/-1, /*examples=*/1);
@@ -183,21 +183,21 @@ TEST(RoundsTest, WithABackupWorkerTheLateLaneIsToldSoAndItsGradientIsDiscarded) 
 
 TEST(RoundsTest, AGradientForARoundThatIsOverIsRefused) {
   LocalShards shards(SyncJob(/*lanes=*/2, /*backup_workers=*/1), 1);
-  Holder quick(shards, 0), late(shards, 1);
+  Runner quick(shards, 0), late(shards, 1);
   ASSERT_EQ(late.Open().round(), 1u);
   quick.Train(/*gradient=*/-1, /*examples=*/1);
   ASSERT_EQ(quick.Open().round(), 2u);
   ASSERT_TRUE(quick.Pull().status.ok());
-  const PushOutcome outcome = late.Stage(/*gradient=*/-100, /*examples=*/1);
-  ASSERT_TRUE(outcome.status.ok()) << outcome.status;
-  EXPECT_GT(outcome.count(v1::FATE_WRONG_ROUND), 0u);
-  EXPECT_EQ(outcome.count(v1::FATE_STAGED), 0u);
+  const PushResult result = late.Stage(/*gradient=*/-100, /*examples=*/1);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_GT(result.count(v1::OUTCOME_WRONG_ROUND), 0u);
+  EXPECT_EQ(result.count(v1::OUTCOME_STAGED), 0u);
   EXPECT_EQ(late.Pull().status.code(), absl::StatusCode::kAborted);
 }
 
-TEST(RoundsTest, TheOldHolderOfALaneIsFencedOff) {
+TEST(RoundsTest, TheOldRunnerOfALaneIsFencedOff) {
   LocalShards shards(SyncJob(/*lanes=*/1), 2);
-  Holder old(shards, 0, /*generation=*/1), present(shards, 0, /*generation=*/2);
+  Runner old(shards, 0, /*generation=*/1), present(shards, 0, /*generation=*/2);
   ASSERT_EQ(old.Open().round(), 1u);
   ASSERT_TRUE(old.Stage(/*gradient=*/-100, /*examples=*/1).status.ok());
   present.Train(/*gradient=*/-1, /*examples=*/1);
@@ -216,13 +216,13 @@ TEST(RoundsTest, ARoundMayHoldMoreThanTheTransportMay) {
   constexpr int kLanes = 16;
   LocalShards shards(SyncJob(kLanes, /*backup_workers=*/0, kFourMebibytes), /*count=*/1,
                      /*first_port=*/0, {.max_buffer_bytes = 16 << 20});
-  std::deque<Holder> holders;
-  for (int lane = 0; lane < kLanes; ++lane) holders.emplace_back(shards, lane);
-  for (Holder& holder : holders) holder.Train(/*gradient=*/-1, /*examples=*/1);
+  std::deque<Runner> runners;
+  for (int lane = 0; lane < kLanes; ++lane) runners.emplace_back(shards, lane);
+  for (Runner& runner : runners) runner.Train(/*gradient=*/-1, /*examples=*/1);
   EXPECT_GT(shards.at(0).shard().waiting_gradients().held(), kLanes * (size_t{4} << 20));
-  ASSERT_EQ(holders[0].Open().round(), 2u);
-  ASSERT_TRUE(holders[0].Pull().status.ok());
-  EXPECT_THAT(holders[0].dense(), Each(1));
+  ASSERT_EQ(runners[0].Open().round(), 2u);
+  ASSERT_TRUE(runners[0].Pull().status.ok());
+  EXPECT_THAT(runners[0].dense(), Each(1));
   EXPECT_EQ(shards.at(0).shard().waiting_gradients().held(), 0u);
 }
 
@@ -230,10 +230,10 @@ TEST(RoundsTest, AGradientForWhichThereIsNoRoomIsRefusedAndTakenLater) {
   LocalShards shards(SyncJob(/*lanes=*/2, /*backup_workers=*/0, kFourMebibytes), /*count=*/1);
   ByteBudget& waiting = shards.at(0).shard().waiting_gradients();
   waiting.SetLimit(6 << 20);
-  Holder first(shards, 0), second(shards, 1);
+  Runner first(shards, 0), second(shards, 1);
   first.Train(/*gradient=*/-1, /*examples=*/1);
   ASSERT_EQ(second.Open().round(), 1u);
-  const PushOutcome refused = second.Stage(/*gradient=*/-1, /*examples=*/1);
+  const PushResult refused = second.Stage(/*gradient=*/-1, /*examples=*/1);
   EXPECT_EQ(refused.status.code(), absl::StatusCode::kResourceExhausted) << refused.status;
   EXPECT_THAT(shards.at(0).Metrics(),
               HasSubstr("capstan_gradients_rejected_total{reason=\"memory\"}"));
@@ -244,7 +244,7 @@ TEST(RoundsTest, AGradientForWhichThereIsNoRoomIsRefusedAndTakenLater) {
 
 TEST(RoundsTest, WhoLeavesInTheMiddleOfARoundIsCountedOnceAndItsHeirGoesOnBehindIt) {
   LocalShards shards(SyncJob(/*lanes=*/2), 2);
-  Holder leaves(shards, 0, /*generation=*/1), heir(shards, 0, /*generation=*/2), other(shards, 1);
+  Runner leaves(shards, 0, /*generation=*/1), heir(shards, 0, /*generation=*/2), other(shards, 1);
   leaves.Train(/*gradient=*/-1, /*examples=*/1);
   v1::OpenRoundReply told = heir.Open();
   EXPECT_EQ(told.answer(), v1::OpenRoundReply::ANSWER_WAIT) << "its lane is in";
@@ -259,12 +259,12 @@ TEST(RoundsTest, WhoLeavesInTheMiddleOfARoundIsCountedOnceAndItsHeirGoesOnBehind
 
 TEST(RoundsTest, WhileTheyAreHeldNoRoundOpens) {
   LocalShards shards(SyncJob(/*lanes=*/1), 1);
-  Holder holder(shards, 0);
-  holder.Train(/*gradient=*/-1, /*examples=*/1);
-  EXPECT_EQ(holder.Hold(true, /*number=*/1).last().round(), 1u);
-  EXPECT_EQ(holder.Open().answer(), v1::OpenRoundReply::ANSWER_WAIT);
-  holder.Hold(false, /*number=*/2);
-  EXPECT_EQ(holder.Open().round(), 2u);
+  Runner runner(shards, 0);
+  runner.Train(/*gradient=*/-1, /*examples=*/1);
+  EXPECT_EQ(runner.Hold(true, /*number=*/1).last().round(), 1u);
+  EXPECT_EQ(runner.Open().answer(), v1::OpenRoundReply::ANSWER_WAIT);
+  runner.Hold(false, /*number=*/2);
+  EXPECT_EQ(runner.Open().round(), 2u);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "capstan/consistency/closed_set.h"
+#include "capstan/consistency/round_commit.h"
 #include "capstan/security/seal.h"
 #include "tests/integration/shard/local_shard.h"
 #include "tests/integration/shard/trainer.h"
@@ -34,7 +34,7 @@ class Sealed {
     shards_.at(0).shard().SetSealer(kSealer);
     trainer_.Plan({1, 2, 3});
   }
-  PushOutcome Push(const PushOptions& options) { return trainer_.Push(options, -1); }
+  PushResult Push(const PushOptions& options) { return trainer_.Push(options, -1); }
   bool TakeKeyDoubt() { return shards_.at(0).shard().TakeKeyDoubt(); }
   Trainer& trainer() { return trainer_; }
 
@@ -63,9 +63,10 @@ TEST(SealsTest, APushGoesByTheGenerationOfItsLeaseAndByNoOther) {
   EXPECT_EQ(shard.Push({.stream = StreamPush{StreamId::Task(9, 99), 0, {1, 1}}}).status.code(),
             absl::StatusCode::kUnavailable)
       << "it bears no seal: a worker of an earlier version waits until it is replaced";
-  const PushOutcome honest = shard.Push({.stream = StreamPush{mine, 0, granted}});
+  const PushResult honest = shard.Push({.stream = StreamPush{mine, 0, granted}});
   EXPECT_TRUE(honest.status.ok()) << honest.status;
-  EXPECT_GT(honest.count(v1::FATE_APPLIED), 0u) << "what was refused has made nobody's lease old";
+  EXPECT_GT(honest.count(v1::OUTCOME_APPLIED), 0u)
+      << "what was refused has made nobody's lease old";
 }
 
 TEST(SealsTest, WhereASealIsWrongTheShardMayBeOfAnotherKeyAndAsksForIt) {
@@ -88,27 +89,27 @@ TEST(SealsTest, ASealIsOfOneTimeline) {
             absl::StatusCode::kUnavailable);
 }
 
-TEST(SealsTest, AClientThatIsNoMemberPushesToASessionOfItsOwn) {
+TEST(SealsTest, AClientThatIsNoTrainerPushesToASessionOfItsOwn) {
   Sealed shard(SmallJob(/*dim=*/2, /*dense_width=*/10));
   EXPECT_TRUE(shard.Push({.stream = StreamPush{StreamId::Session(7), 0}}).status.ok());
 }
 
 TEST(SealsTest, ALaneThatTheJobHasNotIsNotStaged) {
   Sealed shard(SyncJob());
-  const ClosedSet nothing;
+  const RoundCommit nothing;
   Generation generation{1, 1};
   generation.seal = kSealer.OfLane(kTimeline, 123456, generation);
-  const PushOutcome outcome =
+  const PushResult result =
       shard.Push({.stage = StageName{LaneIndex{123456}, generation, {1, &nothing}}, .examples = 1});
-  EXPECT_EQ(outcome.status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(outcome.status.message()), testing::HasSubstr("the job has 1"));
+  EXPECT_EQ(result.status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(result.status.message()), testing::HasSubstr("the job has 1"));
 }
 
-TEST(SealsTest, ARoundIsClosedByTheKeeperAlone) {
+TEST(SealsTest, ARoundIsClosedByTheCoordinatorAlone) {
   Sealed shard(SyncJob());
   Generation generation{1, 1};
   generation.seal = kSealer.OfLane(kTimeline, 0, generation);
-  ClosedSet closed{.round = 1, .lanes = {{LaneIndex{0}, {1, 1}, 4}}, .seal = 4711};
+  RoundCommit closed{.round = 1, .lanes = {{LaneIndex{0}, {1, 1}, 4}}, .seal = 4711};
   const PushOptions next{.stage = StageName{LaneIndex{0}, generation, {2, &closed}}, .examples = 1};
   EXPECT_EQ(shard.Push(next).status.code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(shard.trainer().Pull({.round = RoundName{2, &closed}}).status.code(),

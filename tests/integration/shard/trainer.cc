@@ -26,7 +26,7 @@ void Trainer::Plan(const std::vector<uint64_t>& use) {
   dense.assign(map.layout().flat_size(), -1);
 }
 
-PullOutcome Trainer::Pull(const PullOptions& options) {
+PullResult Trainer::Pull(const PullOptions& options) {
   const std::array<float*, 1> matrices = {rows.data()};
   row_versions.resize(rows_judged ? keys.size() : 0);
   const std::array<uint32_t*, 1> of_rows = {row_versions.data()};
@@ -37,11 +37,11 @@ PullOutcome Trainer::Pull(const PullOptions& options) {
                          .row_versions = absl::MakeConstSpan(of_rows.data(), rows_judged ? 1 : 0)});
 }
 
-PushOutcome Trainer::Push(uint64_t seq, float gradient) {
+PushResult Trainer::Push(uint64_t seq, float gradient) {
   return Push({.stream = StreamPush{StreamId::Session(1), seq, {1, 1}, 0}}, gradient);
 }
 
-PushOutcome Trainer::Push(const PushOptions& options, float gradient) {
+PushResult Trainer::Push(const PushOptions& options, float gradient) {
   const std::vector<float> g(rows.size(), gradient), d(dense.size(), gradient);
   const std::array<const float*, 1> matrices = {g.data()}, pulled = {rows.data()};
   PushSource source = {.rows = matrices, .dense = d.data(), .versions = &versions};

@@ -18,11 +18,11 @@ struct Trainer {
   // What the next pulls and pushes are of: these rows, and all of the dense vector.
   void Plan(const std::vector<uint64_t>& use);
 
-  PullOutcome Pull(const PullOptions& options = {});
+  PullResult Pull(const PullOptions& options = {});
 
   // The same gradient for every element; what the versions were at the last pull goes with it.
-  PushOutcome Push(uint64_t seq, float gradient);
-  PushOutcome Push(const PushOptions& options, float gradient);
+  PushResult Push(uint64_t seq, float gradient);
+  PushResult Push(const PushOptions& options, float gradient);
 
   EventLoop loop;
   ParameterMap map;

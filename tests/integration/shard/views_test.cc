@@ -29,7 +29,7 @@ const std::vector<v1::ViewEpoch>& Epochs() {
 
 class ViewsTest : public RawShardTest {
  protected:
-  ViewsTest() : RawShardTest(/*shards=*/2) { shards_.SetMembers({}); }
+  ViewsTest() : RawShardTest(/*shards=*/2) { shards_.SetTrainers({}); }
 
   // The first key whose partition the shard of this index has.
   uint64_t KeyOf(uint32_t shard) const {
@@ -60,7 +60,7 @@ TEST_F(ViewsTest, WhatIsHereIsServedToWhoKnowsAnOlderOrANewerView) {
   const uint64_t key = KeyOf(0);
   uint64_t seq = 0;
   for (const v1::ViewEpoch& epoch : Epochs()) {
-    EXPECT_EQ(FateOf(PushOf(key, epoch, seq++)), v1::FATE_APPLIED) << epoch.DebugString();
+    EXPECT_EQ(OutcomeOf(PushOf(key, epoch, seq++)), v1::OUTCOME_APPLIED) << epoch.DebugString();
     EXPECT_TRUE(Send(PullOf(key, epoch)).ok()) << epoch.DebugString();
   }
   EXPECT_THAT(RowOf(key), Each(-4));
@@ -69,7 +69,7 @@ TEST_F(ViewsTest, WhatIsHereIsServedToWhoKnowsAnOlderOrANewerView) {
 TEST_F(ViewsTest, WhatIsElsewhereIsRefusedToWhoKnowsAnOlderOrANewerView) {
   const uint64_t key = KeyOf(1);
   for (const v1::ViewEpoch& epoch : Epochs()) {
-    EXPECT_EQ(FateOf(PushOf(key, epoch, 0)), v1::FATE_NOT_OWNER);
+    EXPECT_EQ(OutcomeOf(PushOf(key, epoch, 0)), v1::OUTCOME_NOT_OWNER);
     EXPECT_EQ(Send(PullOf(key, epoch)).code(), absl::StatusCode::kFailedPrecondition);
   }
 }
@@ -79,7 +79,8 @@ TEST_F(ViewsTest, AViewOfALaterTimelineEndsServingAndNoRequestDoes) {
   v1::PushRequest later = PushOf(key, Epoch(7, 0), 0);
   later.mutable_header()->set_timeline(2);
   ExpectRefused(later, absl::StatusCode::kFailedPrecondition, "session");
-  EXPECT_EQ(FateOf(PushOf(key, Epoch(1, 1), 0)), v1::FATE_APPLIED) << "the sender may be mistaken";
+  EXPECT_EQ(OutcomeOf(PushOf(key, Epoch(1, 1), 0)), v1::OUTCOME_APPLIED)
+      << "the sender may be mistaken";
   const v1::PushRequest mine = PushOf(key, Epoch(1, 1), 1);
   shards_.SetTimeline(2);
   EXPECT_EQ(Send(mine).code(), absl::StatusCode::kUnavailable) << "it has nothing to serve yet";

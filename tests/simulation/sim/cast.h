@@ -29,7 +29,7 @@ enum class Lie {
   kNoCommit,         // The last round is brought to nobody.
   kNoFlush,          // Queues are not flushed.
   kLoseTask,         // A lease that was lost counts as done.
-  kDealtAnew,        // A lease that begins within a task deals its pieces anew.
+  kReassigned,       // A lease that begins within a task assigns its pieces anew.
   kNoRowVersions,    // No row's version is given back: rows are judged by their partition.
   kSilentFailure,    // A worker that cannot read what it shall evaluate does not say so.
   kLoseBadRecords,   // A lease that begins within a task tells of none before it.

@@ -10,14 +10,15 @@
 namespace capstan::sim {
 namespace {
 
-bool IsAccepted(v1::Fate fate) {
-  return fate == v1::FATE_APPLIED || fate == v1::FATE_QUEUED || fate == v1::FATE_DROPPED;
+bool IsAccepted(v1::Outcome outcome) {
+  return outcome == v1::OUTCOME_APPLIED || outcome == v1::OUTCOME_QUEUED ||
+         outcome == v1::OUTCOME_DROPPED;
 }
 
 // The client is through with it.
-bool IsSettled(v1::Fate fate) {
-  return IsAccepted(fate) || fate == v1::FATE_UNSPECIFIED || fate == v1::FATE_STAGED ||
-         fate == v1::FATE_SETTLED;
+bool IsSettled(v1::Outcome outcome) {
+  return IsAccepted(outcome) || outcome == v1::OUTCOME_UNSPECIFIED ||
+         outcome == v1::OUTCOME_STAGED || outcome == v1::OUTCOME_SETTLED;
 }
 
 v1::StaleGradients StaleDense(const Job& job) {
@@ -56,7 +57,7 @@ void Checks::Violate(const std::string& what) {
 void Checks::OnView(const v1::View& view) {
   const std::pair<uint64_t, uint64_t> epoch(view.epoch().term(), view.epoch().n());
   cast_.schedule().Note("view ", epoch.first, ".", epoch.second, " timeline ", view.timeline(), " ",
-                        v1::JobState_Name(view.state()), ", members ", view.members_size());
+                        v1::JobState_Name(view.state()), ", trainers ", view.trainers_size());
   const auto [known, is_new] = views_.try_emplace(epoch, view.SerializeAsString());
   if (!is_new && known->second != view.SerializeAsString()) {
     Violate(absl::StrCat("OneView: epoch ", epoch.first, ".", epoch.second, " has two views"));
@@ -70,16 +71,17 @@ void Checks::OnView(const v1::View& view) {
 
 void Checks::OnLoadOrdered(const v1::LoadPartitionsRequest& order) {
   const uint64_t timeline = order.header().timeline();
-  if (order.has_alone()) {
-    returned_alone_ = true;
-    return durable_.OnReturnAlone(order);
+  if (order.has_partial()) {
+    partially_recovered_ = true;
+    return durable_.OnPartialRecovery(order);
   }
   if (references_.contains(timeline)) return;
   const std::optional<v1::Manifest> base = durable_.OnTimelineBegun(order);
   Reference reference(cast_.job());
   if (base) {
     reference = references_.at(base->timeline());
-    const std::string wrong = reference.GoBack(*ClosedSetFromProto(base->progress().last_closed()));
+    const std::string wrong =
+        reference.GoBack(*RoundCommitFromProto(base->progress().last_closed()));
     if (!wrong.empty()) Violate(wrong);
   }
   references_.emplace(timeline, std::move(reference));
@@ -89,7 +91,7 @@ void Checks::OnLease(const v1::Lease& lease) {
   const Generation generation = GenerationFromProto(lease.generation());
   const std::string of =
       absl::StrCat(v1::LeaseKind_Name(lease.kind()), " epoch ", lease.data_epoch(), " task ",
-                   lease.task().index(), " lane ", lease.lane(), " member ", lease.member());
+                   lease.task().index(), " lane ", lease.lane(), " trainer ", lease.trainer());
   cast_.schedule().Note("lease ", generation.term, ".", generation.count, ": ", of, " from ",
                         lease.first_batch());
   if (leases_.try_emplace(generation, of).first->second == of) return;
@@ -97,7 +99,7 @@ void Checks::OnLease(const v1::Lease& lease) {
                        " and for ", leases_[generation]));
 }
 
-void Checks::OnLeaseOver(MemberId, const v1::Generation& generation) {
+void Checks::OnLeaseOver(TrainerId, const v1::Generation& generation) {
   over_.insert(GenerationFromProto(generation));
 }
 
@@ -105,14 +107,14 @@ void Checks::OnLeaseOver(MemberId, const v1::Generation& generation) {
 
 void Checks::OnPushed(const Server& server, const v1::View& view, const v1::PushRequest& request,
                       const v1::PushReply& reply) {
-  MemberSteps& steps = members_[{request.header().timeline(), request.header().member()}];
+  TrainerSteps& steps = trainers_[{request.header().timeline(), request.header().trainer()}];
   const auto step = steps.step_of.find({request.stream().stream(), request.stream().seq()});
   const bool counts = request.has_stream() && step != steps.step_of.end();
-  for (const v1::PartitionFate& fate : reply.partitions()) {
-    OnFate(server, fate.partition(), Part::kDense, fate.dense(), request);
-    OnFate(server, fate.partition(), Part::kSparse, fate.sparse(), request);
-    const bool settled = IsSettled(fate.dense()) && IsSettled(fate.sparse());
-    if (counts && settled) steps.settled[step->second].insert(fate.partition());
+  for (const v1::PartitionOutcome& outcome : reply.partitions()) {
+    OnOutcome(server, outcome.partition(), Part::kDense, outcome.dense(), request);
+    OnOutcome(server, outcome.partition(), Part::kSparse, outcome.sparse(), request);
+    const bool settled = IsSettled(outcome.dense()) && IsSettled(outcome.sparse());
+    if (counts && settled) steps.settled[step->second].insert(outcome.partition());
   }
   if (!counts) return;
   const std::set<uint32_t> all =
@@ -123,10 +125,10 @@ void Checks::OnPushed(const Server& server, const v1::View& view, const v1::Push
   }
 }
 
-void Checks::OnFate(const Server& server, uint32_t partition, Part part, v1::Fate fate,
-                    const v1::PushRequest& request) {
+void Checks::OnOutcome(const Server& server, uint32_t partition, Part part, v1::Outcome outcome,
+                       const v1::PushRequest& request) {
   const uint64_t timeline = request.header().timeline();
-  if (fate == v1::FATE_STAGED || IsAccepted(fate)) {
+  if (outcome == v1::OUTCOME_STAGED || IsAccepted(outcome)) {
     std::vector<Server>& owners = owners_[{timeline, partition}];
     if (std::find(owners.begin(), owners.end(), server) == owners.end()) owners.push_back(server);
     if (owners.back() != server) {
@@ -134,12 +136,12 @@ void Checks::OnFate(const Server& server, uint32_t partition, Part part, v1::Fat
                            " after shard ", owners.back().shard, " has taken it over"));
     }
   }
-  if (!IsAccepted(fate)) return;
+  if (!IsAccepted(outcome)) return;
   Copy& copy = copies_[{server, timeline, partition, part}];
   const uint64_t stream = request.stream().stream();
   const Generation generation = GenerationFromProto(request.stream().generation());
   cast_.schedule().Note("shard ", server.shard, " partition ", partition, " part ",
-                        static_cast<int>(part), ": ", v1::Fate_Name(fate), " stream ", stream,
+                        static_cast<int>(part), ": ", v1::Outcome_Name(outcome), " stream ", stream,
                         " seq ", request.stream().seq());
   if (++copy.accepted[{stream, request.stream().seq()}] > 1) {
     Violate(absl::StrCat("NoDuplicate: batch ", request.stream().seq(), " of stream ", stream,
@@ -154,28 +156,28 @@ void Checks::OnFate(const Server& server, uint32_t partition, Part part, v1::Fat
 
 // ---- the bound of ssp ----
 
-void Checks::OnPullSent(MemberId member, const v1::Generation& generation,
+void Checks::OnPullSent(TrainerId trainer, const v1::Generation& generation,
                         const v1::PullRequest& request, const NamedBatch& batch) {
   if (!cast_.job().ssp() || cast_.job().sync() || request.evaluation()) return;
-  MemberSteps& steps = members_[{request.header().timeline(), Raw(member)}];
+  TrainerSteps& steps = trainers_[{request.header().timeline(), Raw(trainer)}];
   const uint64_t step = request.header().clock();
   steps.step_of[{StreamId::Task(batch.name.epoch, batch.name.task).value, batch.name.seq}] = step;
   steps.batch_of[step] = batch;
   steps.begun[step] = GenerationFromProto(generation);
 }
 
-void Checks::OnClockTold(MemberId member, const v1::RequestHeader& header) {
-  uint64_t& told = members_[{header.timeline(), Raw(member)}].told;
+void Checks::OnClockTold(TrainerId trainer, const v1::RequestHeader& header) {
+  uint64_t& told = trainers_[{header.timeline(), Raw(trainer)}].told;
   told = std::max(told, header.clock());
 }
 
-bool Checks::IsOver(const MemberSteps& steps, uint32_t shard, uint64_t step) const {
+bool Checks::IsOver(const TrainerSteps& steps, uint32_t shard, uint64_t step) const {
   if (step < steps.told) return true;
   const auto carried_out = steps.carried_out.find(shard);
   if (carried_out != steps.carried_out.end() && carried_out->second.contains(step)) return true;
   const auto begun = steps.begun.find(step);
   if (begun != steps.begun.end()) return over_.contains(begun->second);
-  // A member that left the quorum and joined again skips steps, perhaps before this shard has the
+  // A trainer that left the quorum and joined again skips steps, perhaps before this shard has the
   // view that says so.
   return !steps.begun.empty() && steps.begun.rbegin()->first > step;
 }
@@ -183,20 +185,20 @@ bool Checks::IsOver(const MemberSteps& steps, uint32_t shard, uint64_t step) con
 void Checks::OnPullServed(uint32_t shard, const v1::View& view, const v1::PullRequest& request) {
   if (!cast_.job().ssp() || cast_.job().sync() || request.evaluation()) return;
   const uint64_t bound = cast_.job().options().staleness;
-  for (const v1::MemberInfo& member : view.members()) {
-    uint64_t clock = member.start_clock();
-    const auto steps = members_.find({request.header().timeline(), member.member()});
-    while (steps != members_.end() && IsOver(steps->second, shard, clock)) ++clock;
+  for (const v1::TrainerInfo& trainer : view.trainers()) {
+    uint64_t clock = trainer.start_clock();
+    const auto steps = trainers_.find({request.header().timeline(), trainer.trainer()});
+    while (steps != trainers_.end() && IsOver(steps->second, shard, clock)) ++clock;
     if (request.header().clock() <= clock + bound) continue;
     Violate(absl::StrCat("BoundHolds: shard ", shard, " answers a pull for step ",
-                         request.header().clock(), " while member ", member.member(),
+                         request.header().clock(), " while trainer ", trainer.trainer(),
                          " has finished ", clock));
   }
 }
 
 // ---- rounds ----
 
-void Checks::OnClosedSet(uint64_t timeline, const ClosedSet& set) {
+void Checks::OnRoundCommit(uint64_t timeline, const RoundCommit& set) {
   if (set.round == 0) return;
   if (std::string wrong = references_.at(timeline).Close(set); !wrong.empty()) Violate(wrong);
 }
@@ -260,7 +262,7 @@ void Checks::OnEndOfPartial(const Cells& cells, uint64_t told_lost) {
     Violate(absl::StrCat("LossIsTold: ", missing, " batches are missing, ", told_lost,
                          " are said to be lost"));
   }
-  if (!returned_alone_ && told_lost > 0) {
+  if (!partially_recovered_ && told_lost > 0) {
     Violate(absl::StrCat("LossIsTold: ", told_lost, " batches are said to be lost, by nobody"));
   }
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "capstan/base/ids.h"
-#include "capstan/consistency/closed_set.h"
+#include "capstan/consistency/round_commit.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
@@ -39,7 +39,7 @@ class Checks {
   void OnView(const v1::View& view);
   // No generation is given out twice.
   void OnLease(const v1::Lease& lease);
-  void OnLeaseOver(MemberId member, const v1::Generation& generation);
+  void OnLeaseOver(TrainerId trainer, const v1::Generation& generation);
 
   // OneAtATime: a gradient of a stream is accepted once a copy, none of an older generation than
   // one accepted, and a partition has one owner a timeline.
@@ -51,15 +51,15 @@ class Checks {
   void OnPushed(const Server& server, const v1::View& view, const v1::PushRequest& request,
                 const v1::PushReply& reply);
 
-  // BoundHolds (ssp), by what the members have really finished.
-  void OnPullSent(MemberId member, const v1::Generation& generation, const v1::PullRequest& request,
-                  const NamedBatch& batch);
-  // The member is at this step: there are none before it that are not over.
-  void OnClockTold(MemberId member, const v1::RequestHeader& header);
+  // BoundHolds (ssp), by what the trainers have really finished.
+  void OnPullSent(TrainerId trainer, const v1::Generation& generation,
+                  const v1::PullRequest& request, const NamedBatch& batch);
+  // The trainer is at this step: there are none before it that are not over.
+  void OnClockTold(TrainerId trainer, const v1::RequestHeader& header);
   void OnPullServed(uint32_t shard, const v1::View& view, const v1::PullRequest& request);
 
   // RoundsHold (sync): a round is one set, and a pull reads exactly what the rounds before made.
-  void OnClosedSet(uint64_t timeline, const ClosedSet& set);
+  void OnRoundCommit(uint64_t timeline, const RoundCommit& set);
   void OnPulled(const v1::Lease& lease, const v1::PullRequest& request, const Cells& pulled);
 
   // NoDuplicate: no weight of a batch stands for more than one push. `at_end`: and none is missing,
@@ -74,8 +74,8 @@ class Checks {
   struct Copy {  // Of one part of a partition.
     std::map<StreamSeq, int> accepted;
   };
-  void OnFate(const Server& server, uint32_t partition, Part part, v1::Fate fate,
-              const v1::PushRequest& request);
+  void OnOutcome(const Server& server, uint32_t partition, Part part, v1::Outcome outcome,
+                 const v1::PushRequest& request);
 
   Cast& cast_;
   std::string violation_;
@@ -87,8 +87,8 @@ class Checks {
   std::map<std::tuple<uint64_t, uint32_t, Part>, std::map<uint64_t, Generation>> fences_;
   std::map<std::pair<uint64_t, uint32_t>, std::vector<Server>> owners_;  // By timeline, partition.
 
-  // ssp, by member: its steps, by what they are, and whether they are over.
-  struct MemberSteps {
+  // ssp, by trainer: its steps, by what they are, and whether they are over.
+  struct TrainerSteps {
     std::map<StreamSeq, uint64_t> step_of;
     std::map<uint64_t, Generation> begun;
     uint64_t told = 0;
@@ -96,10 +96,10 @@ class Checks {
     std::map<uint64_t, std::set<uint32_t>> settled;      // Partitions, by step.
     std::map<uint32_t, std::set<uint64_t>> carried_out;  // By shard.
   };
-  bool IsOver(const MemberSteps& steps, uint32_t shard, uint64_t step) const;
-  std::map<std::pair<uint64_t, uint64_t>, MemberSteps> members_;  // By timeline, member.
+  bool IsOver(const TrainerSteps& steps, uint32_t shard, uint64_t step) const;
+  std::map<std::pair<uint64_t, uint64_t>, TrainerSteps> trainers_;  // By timeline, trainer.
   std::set<Generation> over_;
-  bool returned_alone_ = false;               // Some shard.
+  bool partially_recovered_ = false;          // Some shard.
   std::map<uint64_t, Reference> references_;  // By timeline.
   DurableChecks durable_;
 };

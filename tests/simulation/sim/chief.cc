@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "capstan/data/task_mix.h"
-#include "chief/job_claim.h"
+#include "capstan/data/tasks/task_mix.h"
+#include "chief/shell/job_claim.h"
 #include "tests/simulation/sim/checks.h"
 
 namespace capstan::sim {
@@ -101,14 +101,14 @@ v1::ShardHeartbeatReply ChiefProcess::ShardHeartbeat(const v1::ShardHeartbeatReq
 
 v1::WorkerHeartbeatReply ChiefProcess::WorkerHeartbeat(const v1::WorkerHeartbeatRequest& request) {
   v1::WorkerHeartbeatReply reply = machine_->WorkerHeartbeat(request, Now());
-  if (cast_.lie() == Lie::kDealtAnew) {
-    for (v1::Lease& lease : *reply.mutable_leases()) DealAnew(lease);
+  if (cast_.lie() == Lie::kReassigned) {
+    for (v1::Lease& lease : *reply.mutable_leases()) Reassign(lease);
   }
   Perform();
   return reply;
 }
 
-void ChiefProcess::DealAnew(v1::Lease& lease) const {
+void ChiefProcess::Reassign(v1::Lease& lease) const {
   if (lease.first_batch() == 0 || lease.kind() != v1::LEASE_KIND_TASK) return;
   const chief::JobPlan& plan = cast_.job().plan();
   const TaskMix other(plan.train, plan.spec.data(), plan.spec.seed() + 1);

@@ -1,5 +1,5 @@
 // The chief's process of a simulated world: the real ChiefMachine, JobStore and ClaimJob in a shell
-// without threads (chief/chief_process, control_loop and chief_service).
+// without threads (chief/shell/chief_process, control_loop and chief_service).
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_CHIEF_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_CHIEF_H_
 
@@ -14,8 +14,8 @@
 #include "absl/status/statusor.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/view.pb.h"
-#include "chief/chief_machine.h"
-#include "chief/job_store.h"
+#include "chief/machine/chief_machine.h"
+#include "chief/shell/job_store.h"
 #include "tests/simulation/sim/cast.h"
 #include "tests/simulation/sim/threads.h"
 
@@ -75,7 +75,7 @@ class ChiefProcess {
   template <typename Work, typename Report>
   void Commit(Work work, Report report);
   void CommitNext();
-  void DealAnew(v1::Lease& lease) const;
+  void Reassign(v1::Lease& lease) const;
   v1::LoadPartitionsRequest Distorted(v1::LoadPartitionsRequest load, uint32_t shard) const;
   void SendView(const Watcher& watcher, const v1::View& view);
   absl::Time Now() const { return cast_.schedule().Now(); }

@@ -16,7 +16,7 @@ namespace {
 // Where everything is, whoever works.
 std::string PlacesIn(v1::View view) {
   view.clear_epoch();
-  view.clear_members();
+  view.clear_trainers();
   view.clear_state();
   return view.SerializeAsString();
 }
@@ -59,7 +59,7 @@ void ChiefProcess::Call(const chief::CallShard& action, const Serve& serve) {
 
 v1::LoadPartitionsRequest ChiefProcess::Distorted(v1::LoadPartitionsRequest load,
                                                   uint32_t shard) const {
-  if (cast_.lie() == Lie::kNotTold && load.has_alone()) *load.mutable_alone() = {};
+  if (cast_.lie() == Lie::kNotTold && load.has_partial()) *load.mutable_partial() = {};
   if (cast_.lie() == Lie::kEmptyNewShard && shard >= cast_.first_shards()) load.clear_uri();
   return load;
 }

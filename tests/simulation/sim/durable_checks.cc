@@ -10,7 +10,7 @@
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/manifest.h"
 #include "capstan/checkpoint/sealed_json.h"
-#include "chief/work.h"
+#include "chief/work/work.h"
 
 namespace capstan::sim {
 namespace {
@@ -177,7 +177,7 @@ std::optional<v1::Manifest> DurableChecks::OnTimelineBegun(const v1::LoadPartiti
   return base;
 }
 
-void DurableChecks::OnReturnAlone(const v1::LoadPartitionsRequest& order) {
+void DurableChecks::OnPartialRecovery(const v1::LoadPartitionsRequest& order) {
   if (order.header().epoch().term() < ruling_term_) return;  // Nobody listens to it.
   std::optional<v1::Manifest> base;
   if (!order.uri().empty()) base = manifests_[IdOf(order.uri())];

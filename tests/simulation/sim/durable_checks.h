@@ -51,7 +51,7 @@ class DurableChecks {
   // begins with; none: the initial values.
   std::optional<v1::Manifest> OnTimelineBegun(const v1::LoadPartitionsRequest& order);
   // NewestIsUsed, of a shard that returns alone.
-  void OnReturnAlone(const v1::LoadPartitionsRequest& order);
+  void OnPartialRecovery(const v1::LoadPartitionsRequest& order);
   // ClosesStand: a stream is closed when the store knows that its task is done.
   void OnStreamsClosed(const v1::CloseStreamsRequest& request) const;
 

@@ -1,4 +1,4 @@
-// The batches of one lease, as worker/batch_feed hands them out, read from its tasks.
+// The batches of one lease, as worker/shell/batch_feed hands them out, read from its tasks.
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_FEED_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_FEED_H_
 
@@ -8,7 +8,7 @@
 
 #include "capstan/v1/chief.pb.h"
 #include "tests/simulation/sim/job.h"
-#include "worker/lease_course.h"
+#include "worker/session/lease_lifecycle.h"
 
 namespace capstan::sim {
 

@@ -8,9 +8,9 @@
 #include "capstan/base/hash.h"
 #include "capstan/base/ids.h"
 #include "capstan/consistency/staleness.h"
-#include "capstan/data/task_reader.h"
+#include "capstan/data/tasks/task_reader.h"
 #include "capstan/placement/placement.h"
-#include "chief/work.h"
+#include "chief/work/work.h"
 
 namespace capstan::sim {
 namespace {

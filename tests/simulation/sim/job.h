@@ -18,10 +18,10 @@
 #include <utility>
 #include <vector>
 
-#include "capstan/data/bad_records.h"
+#include "capstan/data/formats/bad_records.h"
 #include "capstan/placement/dense_layout.h"
 #include "capstan/v1/job.pb.h"
-#include "chief/chief_options.h"
+#include "chief/state/chief_options.h"
 #include "tests/simulation/sim/sorted_file.h"
 
 namespace capstan::sim {
@@ -97,7 +97,7 @@ class Job {
   bool hybrid() const { return options_.policy >= Policy::kHybrid; }
   bool ssp() const { return options_.policy == Policy::kSsp || options_.policy == Policy::kHybrid; }
   bool aggregates() const { return options_.policy == Policy::kAggregate; }
-  // Every bit of the end is determined by the closed sets.
+  // Every bit of the end is determined by the round commits.
   bool determined() const {
     return options_.policy == Policy::kSync || options_.policy == Policy::kBackup;
   }

@@ -7,7 +7,7 @@
 #include "capstan/base/clock.h"
 #include "capstan/base/status.h"
 #include "capstan/metrics/registry.h"
-#include "ps/load_job.h"
+#include "ps/shard/load_job.h"
 #include "tests/simulation/sim/messages.h"
 
 namespace capstan::sim {

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "capstan/objectstore/store_opener.h"
 #include "capstan/v1/view.pb.h"
-#include "ps/shard.h"
+#include "ps/shard/shard.h"
 #include "tests/simulation/sim/job.h"
 
 namespace capstan::sim {

@@ -16,7 +16,7 @@ Reference::Reference(const Job& job) : job_(&job), sets_(1), states_(1) {
   }
 }
 
-std::string Reference::CheckSize(const ClosedSet& set) const {
+std::string Reference::CheckSize(const RoundCommit& set) const {
   int with_data = 0;
   for (size_t lane = 0; lane < lanes_.size(); ++lane) {
     with_data += cursors_[lane] < lanes_[lane].size() ? 1 : 0;
@@ -28,7 +28,7 @@ std::string Reference::CheckSize(const ClosedSet& set) const {
                       " lanes that have data");
 }
 
-std::string Reference::GoBack(const ClosedSet& last) {
+std::string Reference::GoBack(const RoundCommit& last) {
   if (last.round == 0) {
     *this = Reference(*job_);
     return "";
@@ -37,7 +37,7 @@ std::string Reference::GoBack(const ClosedSet& last) {
   sets_.resize(last.round + 1);
   states_.resize(last.round + 1);
   cursors_.assign(lanes_.size(), 0);
-  for (const ClosedSet& set : sets_) {
+  for (const RoundCommit& set : sets_) {
     for (const ClosedLane& lane : set.lanes) ++cursors_[static_cast<size_t>(Raw(lane.lane))];
   }
   return "";
@@ -46,7 +46,7 @@ std::string Reference::GoBack(const ClosedSet& last) {
 Cells Reference::Undisturbed(const Job& job) {
   Reference reference(job);
   for (;;) {
-    ClosedSet set{.round = reference.rounds() + 1};
+    RoundCommit set{.round = reference.rounds() + 1};
     for (size_t lane = 0; lane < reference.lanes_.size(); ++lane) {
       if (reference.cursors_[lane] == reference.lanes_[lane].size()) continue;
       set.lanes.push_back({.lane = static_cast<LaneIndex>(lane)});
@@ -56,7 +56,7 @@ Cells Reference::Undisturbed(const Job& job) {
   }
 }
 
-std::string Reference::Close(const ClosedSet& set) {
+std::string Reference::Close(const RoundCommit& set) {
   if (set.round < sets_.size()) {
     if (sets_[set.round] == set) return "";
     return absl::StrCat("OneSet: round ", set.round, " is closed with two sets");

@@ -1,4 +1,4 @@
-// What a synchronous job must come to: the closed sets, applied one after the other by the text.
+// What a synchronous job must come to: the round commits, applied one after the other by the text.
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_REFERENCE_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_REFERENCE_H_
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "capstan/consistency/closed_set.h"
+#include "capstan/consistency/round_commit.h"
 #include "tests/simulation/sim/job.h"
 
 namespace capstan::sim {
@@ -17,27 +17,27 @@ class Reference {
 
   // Empty, or what is wrong with this set: not the one known by that round, a gap, a size that the
   // policy does not allow, a lane without data.
-  std::string Close(const ClosedSet& set);
+  std::string Close(const RoundCommit& set);
 
   // Back to after this round. Empty, or what is wrong with the set.
-  std::string GoBack(const ClosedSet& last);
+  std::string GoBack(const RoundCommit& last);
 
   // The end of a job in which every round closes with all lanes that have data.
   static Cells Undisturbed(const Job& job);
 
   // What a pull for `round` reads. REQUIRES: round - 1 is known.
   const Cells& Before(uint64_t round) const { return states_[round - 1]; }
-  bool Knows(uint64_t round) const { return round < states_.size(); }  // Its closed set.
+  bool Knows(uint64_t round) const { return round < states_.size(); }  // Its round commit.
   uint64_t rounds() const { return states_.size() - 1; }
 
  private:
-  std::string CheckSize(const ClosedSet& set) const;
+  std::string CheckSize(const RoundCommit& set) const;
 
   const Job* job_;
   std::vector<std::vector<NamedBatch>> lanes_;
   std::vector<uint64_t> cursors_;
-  std::vector<ClosedSet> sets_;  // By round; the first is of round 0.
-  std::vector<Cells> states_;    // After that round.
+  std::vector<RoundCommit> sets_;  // By round; the first is of round 0.
+  std::vector<Cells> states_;      // After that round.
 };
 
 }  // namespace capstan::sim

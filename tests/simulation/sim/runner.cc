@@ -4,18 +4,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "capstan/client/chunk_course.h"
-#include "capstan/consistency/closed_set.h"
+#include "capstan/client/chunk_lifecycle.h"
 #include "capstan/consistency/generation.h"
+#include "capstan/consistency/round_commit.h"
 #include "capstan/model/metrics.h"
 #include "tests/simulation/sim/checks.h"
 #include "tests/simulation/sim/shard.h"
-#include "worker/holders.h"
+#include "worker/machines/runners.h"
 
 namespace capstan::sim {
 namespace {
 
-// As worker/lease_runner has them.
+// As worker/shell/lease_runner has them.
 constexpr absl::Duration kCallTimeout = absl::Seconds(15);
 constexpr absl::Duration kReportTimeout = absl::Seconds(5);
 constexpr absl::Duration kOpenSlack = absl::Seconds(3);
@@ -36,10 +36,10 @@ void SetLane(const worker::LaneName& lane, v1::LaneStage& stage) {
   ToProto(lane.closed, *stage.mutable_closed());
 }
 
-void Summarize(const v1::PushReply& reply, worker::FateSummary& fates) {
-  for (const v1::PartitionFate& fate : reply.partitions()) {
-    fates.Count(fate.dense());
-    fates.Count(fate.sparse());
+void Summarize(const v1::PushReply& reply, worker::OutcomeSummary& outcomes) {
+  for (const v1::PartitionOutcome& outcome : reply.partitions()) {
+    outcomes.Count(outcome.dense());
+    outcomes.Count(outcome.sparse());
   }
 }
 
@@ -59,9 +59,9 @@ std::vector<v1::PushRequest> ChunksOf(const v1::PushRequest& whole) {
 Runner::Runner(const RunnerContext& context, v1::Lease lease)
     : context_(context),
       feed_(context.cast.job(), lease),
-      course_(lease, context.cast.job().spec().train().max_steps(),
-              worker::NewHolder(context.cast.job().spec(), lease, context.view.shards_size()),
-              feed_) {
+      lifecycle_(lease, context.cast.job().spec().train().max_steps(),
+                 worker::NewRunner(context.cast.job().spec(), lease, context.view.shards_size()),
+                 feed_) {
   Deliver(worker::Start());
 }
 
@@ -77,20 +77,20 @@ void Runner::Later(absl::Duration wait, std::function<void()> event) {
 }
 
 void Runner::Deliver(worker::Event event) {
-  course_.Deliver(std::move(event), [this](const worker::Event& next) { Handle(next); });
+  lifecycle_.Deliver(std::move(event), [this](const worker::Event& next) { Handle(next); });
   context_.wake();
 }
 
 void Runner::Handle(const worker::Event& event) {
   auto draw = [this] { return context_.cast.schedule().Random(); };
-  const worker::HolderContext context{.now = Now(), .clock = context_.clock, .random = draw};
-  for (const worker::Action& action : course_.machine().On(event, context)) {
+  const worker::RunnerContext context{.now = Now(), .clock = context_.clock, .random = draw};
+  for (const worker::Action& action : lifecycle_.machine().On(event, context)) {
     std::visit([this](const auto& each) { Do(each); }, action);
-    if (course_.machine_over()) break;
+    if (lifecycle_.machine_over()) break;
   }
   context_.cast.schedule().Tell(
-      "  lease ", course_.generation().count, " of ", Raw(context_.member), ": event ",
-      event.index(), ", ", course_.machine().DebugString(), ", ", context_.clock.DebugString());
+      "  lease ", lifecycle_.generation().count, " of ", Raw(context_.trainer), ": event ",
+      event.index(), ", ", lifecycle_.machine().DebugString(), ", ", context_.clock.DebugString());
 }
 
 // ---- reading ----
@@ -137,7 +137,7 @@ void Runner::FailToRead(absl::Duration wait) {
   Cast& cast = context_.cast;
   if (cast.lie() == Lie::kSilentFailure) return;
   Later(wait, [this, bad = cast.schedule().Chance(0.5)] {
-    course_.Fail(absl::DataLossError("eval.libsvm: cannot be read"), bad);
+    lifecycle_.Fail(absl::DataLossError("eval.libsvm: cannot be read"), bad);
     context_.wake();
   });
 }
@@ -158,7 +158,7 @@ void Runner::Do(const worker::SendPull& action) {
   const auto shard = static_cast<uint32_t>(Raw(action.shard));
   auto request = std::make_shared<v1::PullRequest>();
   *request->mutable_header() = HeaderFor(context_.view, shard);
-  request->mutable_header()->set_member(Raw(context_.member));
+  request->mutable_header()->set_trainer(Raw(context_.trainer));
   request->mutable_header()->set_clock(action.clock);
   request->set_evaluation(action.evaluation);
   if (action.lane) {
@@ -167,7 +167,7 @@ void Runner::Do(const worker::SendPull& action) {
   }
   AddPull(cast.job(), step->batch, context_.view, shard, *request);
   const uint64_t number = ++pulls_[{action.batch, action.shard}];
-  cast.checks().OnPullSent(context_.member, lease().generation(), *request, step->batch);
+  cast.checks().OnPullSent(context_.trainer, lease().generation(), *request, step->batch);
   const std::function<void(absl::StatusOr<v1::PullReply>)> done =
       Guard([this, step, request, action, number](const absl::StatusOr<v1::PullReply>& reply) {
         if (pulls_[{action.batch, action.shard}] != number) return;  // Cancelled.
@@ -215,16 +215,16 @@ struct Runner::Push {
         done{ticket, absl::OkStatus(), {}, {}} {}
 
   bool Settled() const {
-    const worker::FateSummary& fates = done.fates;
-    return fates.old_generation + fates.not_owner + fates.busy + fates.wrong_round +
-               fates.outside_window ==
+    const worker::OutcomeSummary& outcomes = done.outcomes;
+    return outcomes.old_generation + outcomes.not_owner + outcomes.busy + outcomes.wrong_round +
+               outcomes.outside_window ==
            0;
   }
 
   const uint32_t shard;
   const uint64_t clock;
   const std::vector<v1::PushRequest> chunks;
-  ChunkCourse course;
+  ChunkLifecycle course;
   size_t under_way = 0;
   worker::PushDone done;  // So far.
 };
@@ -235,14 +235,14 @@ void Runner::Do(const worker::SendPush& action) {
   const auto shard = static_cast<uint32_t>(Raw(action.shard));
   v1::PushRequest request;
   *request.mutable_header() = HeaderFor(context_.view, shard);
-  request.mutable_header()->set_member(Raw(context_.member));
+  request.mutable_header()->set_trainer(Raw(context_.trainer));
   request.set_examples(static_cast<uint32_t>(step->batch.records.size()));
   if (action.stream) {
     v1::StreamPush& stream = *request.mutable_stream();
     stream.set_stream(action.stream->stream.value);
     if (cast.lie() == Lie::kNewStreams) stream.set_stream(cast.NewIncarnation());
     stream.set_seq(action.stream->seq);
-    stream.set_low_mark(action.stream->low_mark);
+    stream.set_low_watermark(action.stream->low_watermark);
     ToProto(action.stream->generation, *stream.mutable_generation());
   }
   if (action.stage) SetLane(*action.stage, *request.mutable_stage());
@@ -274,7 +274,7 @@ void Runner::SendChunk(const std::shared_ptr<Push>& push, size_t chunk) {
         worker::PushDone& all = push->done;
         --push->under_way;
         if (reply.ok()) {
-          Summarize(*reply, all.fates);
+          Summarize(*reply, all.outcomes);
           all.retry_after = std::max(all.retry_after, absl::Seconds(reply->retry_after_seconds()));
         } else {
           if (all.status.ok()) all.status = reply.status();
@@ -282,7 +282,7 @@ void Runner::SendChunk(const std::shared_ptr<Push>& push, size_t chunk) {
         }
         if (context_.cast.lie() == Lie::kForgetfulWorker) {
           all.status = absl::OkStatus();
-          all.fates = {};
+          all.outcomes = {};
         }
         push->course.Answered(push->Settled());
         SendChunks(push);
@@ -300,9 +300,9 @@ void Runner::Do(const worker::SendClock& action) {
   const auto shard = static_cast<uint32_t>(Raw(action.shard));
   auto request = std::make_shared<v1::PushRequest>();
   *request->mutable_header() = HeaderFor(context_.view, shard);
-  request->mutable_header()->set_member(Raw(context_.member));
+  request->mutable_header()->set_trainer(Raw(context_.trainer));
   request->mutable_header()->set_clock(action.clock);
-  cast.checks().OnClockTold(context_.member, request->header());
+  cast.checks().OnClockTold(context_.trainer, request->header());
   const std::function<void(absl::StatusOr<v1::PushReply>)> done =
       Guard([this, ticket = action.ticket](const absl::StatusOr<v1::PushReply>& reply) {
         Deliver(worker::ClockDone{ticket, reply.status()});
@@ -319,7 +319,7 @@ void Runner::Do(const worker::SendClock& action) {
 
 void Runner::Do(const worker::SendOpen& action) {
   Cast& cast = context_.cast;
-  const uint32_t shard = keeper();
+  const uint32_t shard = coordinator();
   v1::OpenRoundRequest request;
   *request.mutable_header() = HeaderFor(context_.view, shard);
   request.set_lane(static_cast<uint32_t>(Raw(action.lane)));
@@ -332,12 +332,12 @@ void Runner::Do(const worker::SendOpen& action) {
           event.answer = reply->answer();
           event.round = reply->round();
           event.cursor = reply->cursor();
-          event.closed = *ClosedSetFromProto(reply->closed());
+          event.closed = *RoundCommitFromProto(reply->closed());
           if (event.answer == v1::OpenRoundReply::ANSWER_OPEN) {
-            context_.cast.checks().OnClosedSet(lease().timeline(), event.closed);
+            context_.cast.checks().OnRoundCommit(lease().timeline(), event.closed);
           }
         }
-        course_.OnOpened(event);
+        lifecycle_.OnOpened(event);
         Deliver(std::move(event));
       });
   cast.network().Call<v1::OpenRoundReply>(
@@ -350,7 +350,7 @@ void Runner::Do(const worker::SendOpen& action) {
 
 void Runner::Do(const worker::SendReport& action) {
   Cast& cast = context_.cast;
-  const uint32_t shard = keeper();
+  const uint32_t shard = coordinator();
   v1::ReportLaneRequest request;
   *request.mutable_header() = HeaderFor(context_.view, shard);
   request.set_lane(static_cast<uint32_t>(Raw(action.lane)));
@@ -385,27 +385,27 @@ void Runner::OnView(const std::vector<ShardIndex>& restarted) {
 void Runner::Do(const worker::Forget& action) { steps_.erase(action.batch); }
 
 void Runner::Do(const worker::Finished& action) {
-  context_.cast.checks().OnLeaseOver(context_.member, lease().generation());
+  context_.cast.checks().OnLeaseOver(context_.trainer, lease().generation());
   worker::Finished told = action;
   const bool lies = context_.cast.lie() == Lie::kLoseTask;
   if (lies && told.why == worker::Finished::Why::kReturned) told.why = worker::Finished::Why::kDone;
-  reading_to_end_ = !course_.OnFinished(told);
+  reading_to_end_ = !lifecycle_.OnFinished(told);
   EndIfRead();
 }
 
 void Runner::EndIfRead() {
-  if (reading_to_end_ && feed_.At(*course_.machine().progress().total_batches)) course_.End();
+  if (reading_to_end_ && feed_.At(*lifecycle_.machine().progress().total_batches)) lifecycle_.End();
 }
 
 void Runner::Extend(const v1::Lease& lease) {
-  course_.OnExtended(lease);
+  lifecycle_.OnExtended(lease);
   feed_.Extend(lease);
   ServeReads();
   EndIfRead();
 }
 
 v1::LeaseReport Runner::Report() {
-  v1::LeaseReport report = course_.Report();
+  v1::LeaseReport report = lifecycle_.Report();
   const bool rest = lease().first_batch() > 0;
   if (context_.cast.lie() == Lie::kLoseBadRecords && rest) report.clear_bad_records();
   if (!evaluates() || !report.finished()) return report;

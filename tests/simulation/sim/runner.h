@@ -1,4 +1,4 @@
-// The shell around a holder machine: worker/lease_runner without threads, files and sockets.
+// The shell around a runner machine: worker/shell/lease_runner without threads, files and sockets.
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_RUNNER_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_RUNNER_H_
 
@@ -14,20 +14,20 @@
 #include "tests/simulation/sim/cast.h"
 #include "tests/simulation/sim/feed.h"
 #include "tests/simulation/sim/messages.h"
-#include "worker/holder_machine.h"
-#include "worker/lease_course.h"
-#include "worker/lease_work.h"
+#include "worker/machines/runner_machine.h"
+#include "worker/session/lease_lifecycle.h"
+#include "worker/session/lease_work.h"
 
 namespace capstan::sim {
 
-// What the leases of a member share. All of it outlives them.
+// What the leases of a trainer share. All of it outlives them.
 struct RunnerContext {
   Cast& cast;
   Life life;
-  MemberId member{};
-  worker::MemberClock& clock;
+  TrainerId trainer{};
+  worker::TrainerClock& clock;
   const v1::View& view;
-  absl::Time& busy_until;  // Of the member's compute thread.
+  absl::Time& busy_until;  // Of the trainer's compute thread.
   const double& slowness;
   const absl::Time& data_come;  // Nothing is read before.
   std::function<void()> wake;   // Something has changed.
@@ -45,10 +45,10 @@ class Runner final : public worker::LeaseWork {
   void Extend(const v1::Lease& lease) override;
   void OnView(const std::vector<ShardIndex>& restarted) override;
   absl::Time NextWake() const override {
-    return course_.machine_over() ? absl::InfiniteFuture() : course_.machine().NextWake();
+    return lifecycle_.machine_over() ? absl::InfiniteFuture() : lifecycle_.machine().NextWake();
   }
-  bool over() const override { return course_.over(); }
-  bool HasNews() const override { return course_.HasNews(); }
+  bool over() const override { return lifecycle_.over(); }
+  bool HasNews() const override { return lifecycle_.HasNews(); }
   v1::LeaseReport Report() override;
 
  private:
@@ -69,8 +69,8 @@ class Runner final : public worker::LeaseWork {
   void ServeReads();
   void FailToRead(absl::Duration wait);
   void EndIfRead();
-  uint32_t keeper() const { return context_.view.owners(0); }
-  const v1::Lease& lease() const { return course_.lease(); }
+  uint32_t coordinator() const { return context_.view.owners(0); }
+  const v1::Lease& lease() const { return lifecycle_.lease(); }
   void Handle(const worker::Event& event);
   bool evaluates() const { return lease().kind() == v1::LEASE_KIND_EVALUATION; }
   std::vector<ShardIndex> PlanOf(const NamedBatch& batch) const;
@@ -80,7 +80,7 @@ class Runner final : public worker::LeaseWork {
 
   const RunnerContext& context_;
   Feed feed_;
-  worker::LeaseCourse course_;
+  worker::LeaseLifecycle lifecycle_;
   std::deque<uint64_t> reads_;  // Asked for, and not answered.
   bool read_under_way_ = false;
   std::map<uint64_t, std::shared_ptr<Step>> steps_;

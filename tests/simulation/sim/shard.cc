@@ -12,7 +12,7 @@
 namespace capstan::sim {
 namespace {
 
-// As ps/chief_link has them.
+// As ps/process/chief_link has them.
 constexpr absl::Duration kAttempt = absl::Seconds(3);
 constexpr absl::Duration kPause = absl::Milliseconds(500);
 constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);

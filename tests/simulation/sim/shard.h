@@ -1,5 +1,6 @@
 // A shard process of a simulated world: the real ps::Shard, with its tables and its wire, behind a
-// thin door (ps/ps_service and ps/chief_link without gRPC), with its saver and its loader.
+// thin door (ps/shard/ps_service and ps/process/chief_link without gRPC), with its saver and its
+// loader.
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
 
@@ -16,10 +17,10 @@
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
-#include "ps/loader.h"
-#include "ps/saver.h"
-#include "ps/shard.h"
-#include "ps/shard_metrics.h"
+#include "ps/shard/loader.h"
+#include "ps/shard/saver.h"
+#include "ps/shard/shard.h"
+#include "ps/shard/shard_metrics.h"
 #include "tests/simulation/sim/cast.h"
 #include "tests/simulation/sim/threads.h"
 
@@ -54,7 +55,7 @@ class ShardProcess {
  private:
   absl::StatusOr<ps::Shard*> ShardFor(const v1::RequestHeader& header) const;
   absl::StatusOr<ps::Shard*> ShardForOrder(const v1::RequestHeader& header) const;
-  void Distort(v1::ClosedSet& closed) const;
+  void Distort(v1::RoundCommit& closed) const;
   void Register();
   void OnRegistered(const v1::RegisterShardReply& reply);
   void WatchView();

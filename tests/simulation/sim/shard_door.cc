@@ -11,7 +11,7 @@
 namespace capstan::sim {
 namespace {
 
-// As ps/ps_service has it.
+// As ps/shard/ps_service has it.
 constexpr absl::Duration kAnswerMargin = absl::Milliseconds(20);
 
 }  // namespace
@@ -28,7 +28,7 @@ absl::StatusOr<ps::Shard*> ShardProcess::ShardForOrder(const v1::RequestHeader& 
   return ShardFor(header);
 }
 
-void ShardProcess::Distort(v1::ClosedSet& closed) const {
+void ShardProcess::Distort(v1::RoundCommit& closed) const {
   if (cast_.lie() != Lie::kTornSet || index_ != 1 || closed.lanes_size() < 2) return;
   closed.mutable_lanes()->RemoveLast();
 }
@@ -38,7 +38,7 @@ void ShardProcess::Pull(v1::PullRequest request, absl::Time deadline,
   if (shard_ == nullptr) return done(absl::UnavailableError("the shard waits for the chief"));
   const v1::PullRequest asked = request;
   if (request.has_closed()) Distort(*request.mutable_closed());
-  if (cast_.lie() == Lie::kNoWait) request.mutable_header()->set_member(0);
+  if (cast_.lie() == Lie::kNoWait) request.mutable_header()->set_trainer(0);
   if (cast_.lie() == Lie::kWrongRound) request.set_round(0);
   auto query = ps::PullQuery::Read(ToBuffer(request), shard_->catalog());
   const absl::Status checked =
@@ -46,7 +46,7 @@ void ShardProcess::Pull(v1::PullRequest request, absl::Time deadline,
   if (!checked.ok()) return done(checked);
   shard_->Pull(*std::move(query), deadline - kAnswerMargin,
                [this, done, asked](const absl::StatusOr<grpc::ByteBuffer>& buffer, absl::Duration) {
-                 cast_.schedule().Tell("  shard ", index_, ": pull of ", asked.header().member(),
+                 cast_.schedule().Tell("  shard ", index_, ": pull of ", asked.header().trainer(),
                                        " step ", asked.header().clock(), " round ", asked.round(),
                                        ": ", buffer.status().ToString());
                  if (!buffer.ok()) return done(buffer.status());
@@ -109,7 +109,7 @@ void ShardProcess::HoldRounds(const v1::HoldRoundsRequest& request, absl::Time d
     v1::HoldRoundsReply reply;
     ToProto(answer.last, *reply.mutable_last());
     reply.set_ended(answer.ended);
-    for (const ps::KeeperState::Lane& lane : answer.lanes) {
+    for (const ps::CoordinatorState::Lane& lane : answer.lanes) {
       v1::LaneCursor& cursor = *reply.add_lanes();
       cursor.set_cursor(lane.cursor);
       cursor.set_ended(lane.ended);
@@ -121,7 +121,8 @@ void ShardProcess::HoldRounds(const v1::HoldRoundsRequest& request, absl::Time d
 absl::StatusOr<v1::CommitRoundReply> ShardProcess::CommitRound(
     const v1::CommitRoundRequest& request) {
   CAPSTAN_ASSIGN_OR_RETURN(ps::Shard * shard, ShardForOrder(request.header()));
-  cast_.checks().OnClosedSet(request.header().timeline(), *ClosedSetFromProto(request.closed()));
+  cast_.checks().OnRoundCommit(request.header().timeline(),
+                               *RoundCommitFromProto(request.closed()));
   if (cast_.lie() == Lie::kNoCommit) return v1::CommitRoundReply();
   v1::CommitRoundRequest heard = request;
   Distort(*heard.mutable_closed());

@@ -134,8 +134,8 @@ TEST(SimulatedLies, BadRecordsThatOnlyTheLastReaderOfATaskHasMetAreTooFew) {
   ExpectFinds(Lie::kLoseBadRecords, Policy::kAsync, "BadRecordsExact");
 }
 
-TEST(SimulatedLies, ATaskThatIsDealtOtherPiecesWhenItIsLeasedAgainTrainsRecordsTwice) {
-  ExpectFinds(Lie::kDealtAnew, Policy::kAsync, "NoDuplicate", [](WorldOptions& world) {
+TEST(SimulatedLies, ATaskThatIsAssignedOtherPiecesWhenItIsLeasedAgainTrainsRecordsTwice) {
+  ExpectFinds(Lie::kReassigned, Policy::kAsync, "NoDuplicate", [](WorldOptions& world) {
     world.job.pieces = 3;
     world.job.bad_lines = false;  // That one of them counts twice is noticed, too.
     world.job.stale = v1::STALE_GRADIENTS_UNSPECIFIED;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "capstan/data/source.h"
+#include "capstan/data/formats/source.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan::sim {

@@ -88,15 +88,15 @@ class SimStore::Client : public ObjectStore {
   absl::StatusOr<Result> Do(std::function<absl::StatusOr<Result>()> effect) {
     if (threads_ == nullptr) return effect();
     if (threads_->over()) return Over();
-    const Fate fate = store_.DrawFate();
+    const Outcome outcome = store_.DrawOutcome();
     auto result = std::make_shared<std::optional<absl::StatusOr<Result>>>();
-    if (fate.happens) {
+    if (outcome.happens) {
       // Whatever becomes of the process meanwhile.
-      store_.schedule_.After(fate.until_effect,
+      store_.schedule_.After(outcome.until_effect,
                              [effect = std::move(effect), result] { result->emplace(effect()); });
     }
-    if (!threads_->Sleep(fate.until_answer)) return Over();
-    if (!fate.answered || !*result) return absl::UnavailableError("the store does not answer");
+    if (!threads_->Sleep(outcome.until_answer)) return Over();
+    if (!outcome.answered || !*result) return absl::UnavailableError("the store does not answer");
     return **result;
   }
 
@@ -140,25 +140,25 @@ void SimStore::Heal() {
   away_until_ = absl::InfinitePast();
 }
 
-SimStore::Fate SimStore::DrawFate() {
+SimStore::Outcome SimStore::DrawOutcome() {
   const bool slow = schedule_.Chance(weather_.dawdle);
   const absl::Duration one_way =
       schedule_.Between(kQuickestStore, slow ? weather_.longest : kUsualStore);
   const absl::Duration patience = schedule_.Between(kShortestPatience, kLongestPatience);
-  Fate fate{.until_effect = one_way,
-            .until_answer = one_way + schedule_.Between(kQuickestStore, kUsualStore)};
+  Outcome outcome{.until_effect = one_way,
+                  .until_answer = one_way + schedule_.Between(kQuickestStore, kUsualStore)};
   if (schedule_.Now() < away_until_ || schedule_.Chance(weather_.fail)) {
-    fate.happens = fate.answered = false;
-    fate.until_answer = patience;
+    outcome.happens = outcome.answered = false;
+    outcome.until_answer = patience;
   } else if (schedule_.Chance(weather_.lose)) {
-    fate.answered = false;
-    fate.until_answer = std::max(patience, fate.until_effect);
+    outcome.answered = false;
+    outcome.until_answer = std::max(patience, outcome.until_effect);
   } else if (schedule_.Chance(weather_.late)) {
-    fate.answered = false;
-    fate.until_answer = patience;
-    fate.until_effect = patience + schedule_.Between(kQuickestStore, kLatest);
+    outcome.answered = false;
+    outcome.until_answer = patience;
+    outcome.until_effect = patience + schedule_.Between(kQuickestStore, kLatest);
   }
-  return fate;
+  return outcome;
 }
 
 }  // namespace capstan::sim

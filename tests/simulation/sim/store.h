@@ -58,14 +58,14 @@ class SimStore {
   class Client;
   // A request's way. The effect happens `until_effect` after now, if it does; the answer is there
   // `until_answer` after now.
-  struct Fate {
+  struct Outcome {
     bool happens = true;
     bool answered = true;
     absl::Duration until_effect;
     absl::Duration until_answer;
   };
   StoreOpener OpenerOf(SimThreads* threads);
-  Fate DrawFate();
+  Outcome DrawOutcome();
   // What time does to an object that stands there.
   absl::Status Age(const std::string& key, const std::string& bytes);
 

@@ -12,7 +12,7 @@
 namespace capstan::sim {
 namespace {
 
-// As worker/worker, worker/member and worker/registration have them.
+// As worker/shell/worker, worker/shell/trainer and worker/shell/registration have them.
 constexpr absl::Duration kHeartbeatTimeout = absl::Seconds(5);
 constexpr absl::Duration kRegisterTimeout = absl::Seconds(3);
 constexpr absl::Duration kRegisterPause = absl::Milliseconds(500);
@@ -27,17 +27,17 @@ bool IsWorthRepeating(const absl::Status& status) {
 
 }  // namespace
 
-// ---- a member ----
+// ---- a trainer ----
 
-SimMember::SimMember(Cast& cast, const Life& life, MemberId id, const v1::View& view,
-                     const double& slowness, const absl::Time& data_come,
-                     std::function<void()> wake)
+SimTrainer::SimTrainer(Cast& cast, const Life& life, TrainerId id, const v1::View& view,
+                       const double& slowness, const absl::Time& data_come,
+                       std::function<void()> wake)
     : context_{cast, life, id, clock_, view, busy_until_, slowness, data_come, std::move(wake)},
       leases_(id, clock_, [this](const v1::Lease& lease) {
         return std::make_unique<Runner>(context_, lease);
       }) {}
 
-void SimMember::ReportTo(worker::SessionMachine& session) {
+void SimTrainer::ReportTo(worker::SessionMachine& session) {
   leases_.ReportTo(session, kStepSeconds * context_.slowness);
 }
 
@@ -68,16 +68,16 @@ void WorkerProcess::Register() {
 }
 
 void WorkerProcess::OnRegistered(const v1::RegisterWorkerReply& reply) {
-  members_.clear();
+  trainers_.clear();
   view_.Clear();
   worker::SessionOptions options{
       .name = name_,
       .incarnation = Incarnation{incarnation_},
       .heartbeat = absl::Seconds(reply.job().lease().heartbeat_seconds())};
-  for (uint64_t id : reply.members()) {
-    options.members.push_back(MemberId{id});
-    members_[MemberId{id}] = std::make_unique<SimMember>(
-        cast_, life_, MemberId{id}, view_, slowness_, data_come_, [this] { TurnSoon(); });
+  for (uint64_t id : reply.trainers()) {
+    options.trainers.push_back(TrainerId{id});
+    trainers_[TrainerId{id}] = std::make_unique<SimTrainer>(
+        cast_, life_, TrainerId{id}, view_, slowness_, data_come_, [this] { TurnSoon(); });
   }
   session_.emplace(options);
   if (draining_) Drain();
@@ -92,7 +92,7 @@ void WorkerProcess::RegisterAgain() {
   request.set_wire_version(kWireVersion);
   request.set_name(name_);
   request.set_incarnation(incarnation_);
-  for (const auto& [id, member] : members_) request.add_members(Raw(id));
+  for (const auto& [id, trainer] : trainers_) request.add_trainers(Raw(id));
   CallChief<v1::RegisterWorkerReply>(
       cast_, life_, kHeartbeatTimeout,
       [request](ChiefProcess& chief, const auto& answer) { answer(chief.RegisterWorker(request)); },
@@ -103,9 +103,9 @@ void WorkerProcess::OnRegisteredAgain(const absl::StatusOr<v1::RegisterWorkerRep
   registering_ = false;
   const absl::Status& status = reply.status();
   if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) return;  // At the next beat.
-  const bool known = reply.ok() && reply->members_size() == static_cast<int>(members_.size()) &&
-                     std::all_of(reply->members().begin(), reply->members().end(),
-                                 [this](uint64_t id) { return members_.contains(MemberId{id}); });
+  const bool known = reply.ok() && reply->trainers_size() == static_cast<int>(trainers_.size()) &&
+                     std::all_of(reply->trainers().begin(), reply->trainers().end(),
+                                 [this](uint64_t id) { return trainers_.contains(TrainerId{id}); });
   if (!known) return BeginAnew();
   session_->Hurry();
   Turn();
@@ -116,7 +116,7 @@ void WorkerProcess::BeginAnew() {
   cast_.schedule().Note(name_, " is not wanted any more");
   if (draining_) return cast_.Exit(life_, "drained, unknown");
   ++watch_;
-  members_.clear();
+  trainers_.clear();
   former_ = std::exchange(incarnation_, cast_.NewIncarnation());
   turn_at_ = absl::InfiniteFuture();
   Register();
@@ -155,10 +155,10 @@ void WorkerProcess::OnView(const v1::View& view) {
   if (view.owners().empty() && !view_.owners().empty()) return;
   if (view.timeline() > view_.timeline()) {
     session_->ForgetBefore(view.timeline());
-    for (auto& [id, member] : members_) member->leases().ForgetBefore(view.timeline());
+    for (auto& [id, trainer] : trainers_) trainer->leases().ForgetBefore(view.timeline());
   }
   view_ = view;
-  for (auto& [id, member] : members_) member->leases().OnView(view, restarted);
+  for (auto& [id, trainer] : trainers_) trainer->leases().OnView(view, restarted);
   Turn();
 }
 
@@ -175,8 +175,8 @@ void WorkerProcess::TurnSoon() {
 void WorkerProcess::Turn() {
   turn_at_ = absl::InfinitePast();  // What happens in this turn asks for no other.
   const absl::Time now = Now();
-  for (auto& [id, member] : members_) member->leases().Wake(now);
-  if (std::any_of(members_.begin(), members_.end(),
+  for (auto& [id, trainer] : trainers_) trainer->leases().Wake(now);
+  if (std::any_of(trainers_.begin(), trainers_.end(),
                   [](const auto& entry) { return entry.second->leases().HasEnded(); })) {
     ReportAll();
   }
@@ -186,8 +186,8 @@ void WorkerProcess::Turn() {
     return cast_.Exit(life_, "drained");
   }
   turn_at_ = std::min(session_->NextHeartbeat(), drain_deadline_);
-  for (const auto& [id, member] : members_)
-    turn_at_ = std::min(turn_at_, member->leases().NextWake());
+  for (const auto& [id, trainer] : trainers_)
+    turn_at_ = std::min(turn_at_, trainer->leases().NextWake());
   if (turn_at_ == absl::InfiniteFuture()) return;
   turn_at_ = std::max(turn_at_, now + absl::Microseconds(10));
   cast_.network().After(life_, turn_at_ - now, [this, at = turn_at_] {
@@ -196,7 +196,7 @@ void WorkerProcess::Turn() {
 }
 
 void WorkerProcess::ReportAll() {
-  for (auto& [id, member] : members_) member->ReportTo(*session_);
+  for (auto& [id, trainer] : trainers_) trainer->ReportTo(*session_);
 }
 
 void WorkerProcess::SendHeartbeat() {
@@ -229,7 +229,7 @@ void WorkerProcess::AddFalseWords(v1::WorkerHeartbeatRequest& request) {
   const uint64_t turn = false_words_told_++;
   v1::LeaseReport report;
   report.set_timeline(view_.timeline());
-  report.set_member(Raw(members_.begin()->first));
+  report.set_trainer(Raw(trainers_.begin()->first));
   report.set_finished(turn % 2 == 0);
   report.set_bad_records(turn % 4 == 0 ? 1000 : 0);
   report.set_nonfinite_loss(turn % 8 == 3);
@@ -239,15 +239,16 @@ void WorkerProcess::AddFalseWords(v1::WorkerHeartbeatRequest& request) {
       StreamId::Task(0, static_cast<uint32_t>(turn % cast_.job().options().tasks)).value);
   *request.add_leases() = report;
   if (!lanes || view_.owners().empty()) return;
-  const uint32_t keeper = view_.owners(0);
+  const uint32_t coordinator = view_.owners(0);
   v1::OpenRoundRequest open;
   open.mutable_header()->set_wire_version(kWireVersion);
   open.mutable_header()->set_timeline(view_.timeline());
   for (const v1::ShardInfo& shard : view_.shards()) {
-    if (shard.index() == keeper) open.mutable_header()->set_target_incarnation(shard.incarnation());
+    if (shard.index() == coordinator)
+      open.mutable_header()->set_target_incarnation(shard.incarnation());
   }
   open.mutable_generation()->set_term(~uint64_t{0});
-  if (ShardProcess* shard = cast_.shard(keeper)) shard->OpenRound(open, [](const auto&) {});
+  if (ShardProcess* shard = cast_.shard(coordinator)) shard->OpenRound(open, [](const auto&) {});
 }
 
 void WorkerProcess::OnHeartbeat(const absl::StatusOr<v1::WorkerHeartbeatReply>& reply) {
@@ -265,15 +266,15 @@ void WorkerProcess::CarryOut(const worker::Orders& orders) {
     return Turn();
   }
   for (const Generation& generation : orders.revoked) {
-    for (auto& [id, member] : members_) member->leases().Revoke(generation);
+    for (auto& [id, trainer] : trainers_) trainer->leases().Revoke(generation);
   }
   for (const v1::Lease& lease : orders.extended) {
-    const auto found = members_.find(MemberId{lease.member()});
-    if (found != members_.end()) found->second->leases().Extend(lease);
+    const auto found = trainers_.find(TrainerId{lease.trainer()});
+    if (found != trainers_.end()) found->second->leases().Extend(lease);
   }
   for (const v1::Lease& lease : orders.granted) {
-    const auto found = members_.find(MemberId{lease.member()});
-    if (found != members_.end()) found->second->leases().Grant(lease);
+    const auto found = trainers_.find(TrainerId{lease.trainer()});
+    if (found != trainers_.end()) found->second->leases().Grant(lease);
   }
   Turn();
 }
@@ -288,8 +289,8 @@ void WorkerProcess::Drain() {
   draining_ = true;
   drain_deadline_ = Now() + kDrain;
   if (!session_) return cast_.Exit(life_, "drained before it had begun");
-  for (auto& [id, member] : members_)
-    member->leases().BeginDrain(drain_deadline_ - absl::Seconds(1));
+  for (auto& [id, trainer] : trainers_)
+    trainer->leases().BeginDrain(drain_deadline_ - absl::Seconds(1));
   session_->Drain();
   TurnSoon();
 }

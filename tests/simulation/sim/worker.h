@@ -1,5 +1,5 @@
-// A worker process of a simulated world: worker/worker and worker/member around the real session
-// machine.
+// A worker process of a simulated world: worker/shell/worker and worker/shell/trainer around the
+// real session machine.
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_WORKER_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_WORKER_H_
 
@@ -13,22 +13,22 @@
 #include "capstan/v1/view.pb.h"
 #include "tests/simulation/sim/cast.h"
 #include "tests/simulation/sim/runner.h"
-#include "worker/held_leases.h"
-#include "worker/session_machine.h"
+#include "worker/session/held_leases.h"
+#include "worker/session/session_machine.h"
 
 namespace capstan::sim {
 
-// worker/member with a compute thread that is a timer.
-class SimMember {
+// worker/shell/trainer with a compute thread that is a timer.
+class SimTrainer {
  public:
-  SimMember(Cast& cast, const Life& life, MemberId id, const v1::View& view, const double& slowness,
-            const absl::Time& data_come, std::function<void()> wake);
+  SimTrainer(Cast& cast, const Life& life, TrainerId id, const v1::View& view,
+             const double& slowness, const absl::Time& data_come, std::function<void()> wake);
 
   worker::HeldLeases& leases() { return leases_; }
   void ReportTo(worker::SessionMachine& session);
 
  private:
-  worker::MemberClock clock_;
+  worker::TrainerClock clock_;
   absl::Time busy_until_ = absl::InfinitePast();
   RunnerContext context_;
   worker::HeldLeases leases_;
@@ -53,7 +53,7 @@ class WorkerProcess {
   void BeginAnew();
   void WatchView();
   void OnView(const v1::View& view);
-  void Turn();  // One round of worker/worker's loop.
+  void Turn();  // One round of worker/shell/worker's loop.
   void TurnSoon();
   void SendHeartbeat();
   void AddFalseWords(v1::WorkerHeartbeatRequest& request);
@@ -72,7 +72,7 @@ class WorkerProcess {
   absl::Time stalled_since_ = absl::InfinitePast();
   absl::Time data_come_ = absl::InfinitePast();
   v1::View view_;
-  std::map<MemberId, std::unique_ptr<SimMember>> members_;
+  std::map<TrainerId, std::unique_ptr<SimTrainer>> trainers_;
   std::optional<worker::SessionMachine> session_;
   uint64_t false_words_told_ = 0;
   uint64_t watch_ = 0;  // Names the present watch stream.

@@ -62,7 +62,7 @@ class CheckpointFolderTest : public testing::Test {
     const PartitionFileOptions options = {.partition_count = 2, .parent = parent};
     for (PartitionStore* store : {first_.get(), second_.get()}) {
       *manifest.add_files() =
-          PutAlone(*folder, store->partition(), EncodePartition(*store, options), 0);
+          PutPartial(*folder, store->partition(), EncodePartition(*store, options), 0);
       manifest.mutable_files()->rbegin()->set_delta(!parent.empty());
       store->Mark(/*changes_only=*/false);
       store->SettleMark(/*safe=*/true);

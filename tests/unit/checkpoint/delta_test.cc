@@ -118,8 +118,8 @@ class ChainTest : public testing::Test {
     *manifest.mutable_job() = SmallJob();
     const auto empty = *PartitionStore::Create(SmallJob(), LayoutOf(SmallJob()), PartitionIndex{0});
     *manifest.add_files() =
-        PutAlone(*folder, PartitionIndex{0}, EncodePartition(*empty, {.partition_count = 2}), 0);
-    *manifest.add_files() = PutAlone(*folder, PartitionIndex{1}, Save(*store_, parent), 0);
+        PutPartial(*folder, PartitionIndex{0}, EncodePartition(*empty, {.partition_count = 2}), 0);
+    *manifest.add_files() = PutPartial(*folder, PartitionIndex{1}, Save(*store_, parent), 0);
     manifest.mutable_files(1)->set_delta(!parent.empty());
     ASSERT_TRUE(WriteManifest(*folder, manifest).ok());
   }

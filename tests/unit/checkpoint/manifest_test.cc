@@ -26,7 +26,7 @@ class CheckpointTest : public testing::Test {
     const v1::JobSpec job = SmallJob();
     const auto store = *PartitionStore::Create(job, LayoutOf(job), PartitionIndex(partition));
     const std::string encoded = EncodePartition(*store, {.partition_count = 2, .machine = {}});
-    return PutAlone(*folder_, PartitionIndex(partition), encoded, store->row_count());
+    return PutPartial(*folder_, PartitionIndex(partition), encoded, store->row_count());
   }
 
   v1::Manifest WholeManifest() {
@@ -113,7 +113,7 @@ TEST_F(CheckpointTest, RefusesFileNamesThatLeadElsewhere) {
 TEST_F(CheckpointTest, FindsAFileThatIsNotTheOneOfTheManifest) {
   const v1::Manifest manifest = WholeManifest();
   const v1::SavedFile& file = manifest.files(1);
-  PutAlone(*folder_, PartitionIndex{1}, EncodedSmallPartition(), 3);
+  PutPartial(*folder_, PartitionIndex{1}, EncodedSmallPartition(), 3);
   const v1::JobSpec job = SmallJob();
   const absl::Status status = ReadPartitionFile(*folder_, file, job, LayoutOf(job)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);

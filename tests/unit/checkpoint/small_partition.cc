@@ -93,8 +93,8 @@ std::string EncodedSmallDelta() {
                                   .parent = "100-a"});
 }
 
-v1::SavedFile PutAlone(ObjectStore& folder, PartitionIndex partition, std::string encoded,
-                       uint64_t rows) {
+v1::SavedFile PutPartial(ObjectStore& folder, PartitionIndex partition, std::string encoded,
+                         uint64_t rows) {
   Threads threads;
   PartitionPack pack(folder, threads);
   CAPSTAN_CHECK(pack.Begin(partition).ok() && pack.Append(std::move(encoded)).ok() &&

@@ -26,8 +26,8 @@ std::string EncodedSmallPartition(uint64_t rows = 3);
 std::string EncodedSmallDelta();
 
 // Puts an encoded partition as an object of its own; its entry in the manifest.
-v1::SavedFile PutAlone(ObjectStore& folder, PartitionIndex partition, std::string encoded,
-                       uint64_t rows = 0);
+v1::SavedFile PutPartial(ObjectStore& folder, PartitionIndex partition, std::string encoded,
+                         uint64_t rows = 0);
 
 // Of a checkpoint "200-b" whose files are named, but not there.
 v1::Manifest SmallManifest();

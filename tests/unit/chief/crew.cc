@@ -1,4 +1,4 @@
-#include "crew.h"
+#include "tests/unit/chief/crew.h"
 
 #include <algorithm>
 
@@ -238,7 +238,7 @@ void Crew::Answer(const CallShard& call) {
     name = absl::StrCat("Load ", load->header().timeline());
     v1::LoadPartitionsReply answer;
     answer.set_done(true);
-    if (load->has_alone()) answer.set_batches_lost(batches_lost);
+    if (load->has_partial()) answer.set_batches_lost(batches_lost);
     reply = answer;
   }
   ++answered[name];
@@ -247,25 +247,25 @@ void Crew::Answer(const CallShard& call) {
 }
 
 uint64_t Crew::RegisterWorker(const std::string& name, uint64_t incarnation,
-                              const std::vector<uint64_t>& members, const std::string& peer) {
+                              const std::vector<uint64_t>& trainers, const std::string& peer) {
   v1::RegisterWorkerRequest request;
   request.set_wire_version(1);
   request.set_name(name);
   request.set_incarnation(incarnation != 0 ? incarnation : ++incarnations_);
-  for (uint64_t member : members) request.add_members(member);
+  for (uint64_t trainer : trainers) request.add_trainers(trainer);
   const auto reply = machine.RegisterWorker(request, now, peer);
   if (!reply.ok()) return 0;
-  workers_[name] = {request.incarnation(), {reply->members().begin(), reply->members().end()}};
+  workers_[name] = {request.incarnation(), {reply->trainers().begin(), reply->trainers().end()}};
   AnswerCalls();
   return request.incarnation();
 }
 
 v1::WorkerHeartbeatRequest Crew::HeartbeatOf(const std::string& name) const {
-  const auto& [incarnation, members] = workers_.at(name);
+  const auto& [incarnation, trainers] = workers_.at(name);
   v1::WorkerHeartbeatRequest request;
   request.set_name(name);
   request.set_incarnation(incarnation);
-  for (uint64_t id : members) request.add_members()->set_member(id);
+  for (uint64_t id : trainers) request.add_trainers()->set_trainer(id);
   return request;
 }
 
@@ -274,8 +274,8 @@ v1::WorkerHeartbeatReply Crew::Heartbeat(const std::string& name,
                                          bool draining) {
   v1::WorkerHeartbeatRequest request = HeartbeatOf(name);
   request.set_draining(draining);
-  for (v1::MemberReport& member : *request.mutable_members()) {
-    member.set_wants_lease(wants && !draining);
+  for (v1::TrainerReport& trainer : *request.mutable_trainers()) {
+    trainer.set_wants_lease(wants && !draining);
   }
   for (const v1::LeaseReport& report : reports) *request.add_leases() = report;
   v1::WorkerHeartbeatReply reply = machine.WorkerHeartbeat(request, now);
@@ -287,7 +287,7 @@ v1::LeaseReport Crew::Partly(const v1::Lease& lease, uint64_t batches) {
   v1::LeaseReport report;
   *report.mutable_generation() = lease.generation();
   report.set_timeline(lease.timeline());
-  report.set_member(lease.member());
+  report.set_trainer(lease.trainer());
   report.set_lane(lease.lane());
   report.set_stream(StreamId::Task(lease.data_epoch(), lease.task().index()).value);
   report.set_kind(lease.kind());

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "chief/chief_machine.h"
+#include "chief/machine/chief_machine.h"
 
 namespace capstan::chief {
 
@@ -68,7 +68,7 @@ class Crew {
 
   // ---- workers ----
   uint64_t RegisterWorker(const std::string& name, uint64_t incarnation = 0,
-                          const std::vector<uint64_t>& members = {}, const std::string& peer = "");
+                          const std::vector<uint64_t>& trainers = {}, const std::string& peer = "");
   // What it says when it has nothing to say.
   v1::WorkerHeartbeatRequest HeartbeatOf(const std::string& name) const;
   v1::WorkerHeartbeatReply Heartbeat(const std::string& name,
@@ -100,7 +100,7 @@ class Crew {
   std::map<uint32_t, std::map<uint64_t, uint64_t>> closed;  // Shard -> stream -> batches.
   std::vector<v1::LoadPartitionsRequest> loads;
   std::vector<v1::SavePartitionsRequest> saves;
-  uint64_t round = 0;  // What the keeper says was closed last.
+  uint64_t round = 0;  // What the coordinator says was closed last.
   std::vector<uint64_t> lane_cursors;
 
   // What becomes of the chief's own writes and reads, and of the shards' work.

@@ -7,7 +7,7 @@ namespace {
 
 TEST(MayPullTest, GoesAtTheBound) { EXPECT_TRUE(MayPull(6, 3, 3)); }
 TEST(MayPullTest, WaitsWhenOneStepBeyondTheBound) { EXPECT_FALSE(MayPull(7, 3, 3)); }
-TEST(MayPullTest, GoesForAMemberThatIsBehindTheOthers) { EXPECT_TRUE(MayPull(2, 9, 0)); }
+TEST(MayPullTest, GoesForATrainerThatIsBehindTheOthers) { EXPECT_TRUE(MayPull(2, 9, 0)); }
 TEST(MayPullTest, GoesWhenThereIsNoQuorum) { EXPECT_TRUE(MayPull(100, ~uint64_t{0}, 0)); }
 
 v1::UpdatePolicy Stale(v1::StaleGradients kind) {

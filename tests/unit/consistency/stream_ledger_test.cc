@@ -12,9 +12,9 @@ namespace {
 constexpr absl::Time kNow = absl::UnixEpoch();
 constexpr StreamId kTask{5};
 
-LedgerAnswer Push(StreamLedger& ledger, uint64_t seq, uint64_t low_mark = 0,
+LedgerAnswer Push(StreamLedger& ledger, uint64_t seq, uint64_t low_watermark = 0,
                   Generation generation = {1, 1}) {
-  const StreamPush push{kTask, seq, generation, low_mark};
+  const StreamPush push{kTask, seq, generation, low_watermark};
   const LedgerAnswer answer = ledger.Look(push, kNow);
   if (answer == LedgerAnswer::kFresh) ledger.Settle(push);
   return answer;
@@ -52,15 +52,15 @@ TEST(StreamLedgerTest, ALookAloneSettlesNothing) {
   EXPECT_EQ(ledger.Look(push, kNow), LedgerAnswer::kFresh);
 }
 
-TEST(StreamLedgerTest, ALowMarkAboveTheSeqDoesNotSettleIt) {
+TEST(StreamLedgerTest, ALowWatermarkAboveTheSeqDoesNotSettleIt) {
   StreamLedger ledger;
-  EXPECT_EQ(Push(ledger, 3, /*low_mark=*/9), LedgerAnswer::kFresh);
+  EXPECT_EQ(Push(ledger, 3, /*low_watermark=*/9), LedgerAnswer::kFresh);
 }
 
-TEST(StreamLedgerTest, ALowMarkFarAboveClearsTheWindow) {
+TEST(StreamLedgerTest, ALowWatermarkFarAboveClearsTheWindow) {
   StreamLedger ledger;
   Push(ledger, 1);
-  EXPECT_EQ(Push(ledger, 1000, /*low_mark=*/1000), LedgerAnswer::kFresh);
+  EXPECT_EQ(Push(ledger, 1000, /*low_watermark=*/1000), LedgerAnswer::kFresh);
   EXPECT_EQ(Push(ledger, 999, 0), LedgerAnswer::kSettled);
 }
 
@@ -70,30 +70,30 @@ StreamLedger ComeBack() {
   StreamLedger before;
   Push(before, 0);
   Push(before, 1);
-  return StreamLedger::ComeBackAlone(before.state(),
-                                     {.open = {{kTask, {1, 1}, 3}}, .closed = {{{7}, 10}}}, kNow);
+  return StreamLedger::RecoverPartially(
+      before.state(), {.open = {{kTask, {1, 1}, 3}}, .closed = {{{7}, 10}}}, kNow);
 }
 
 TEST(StreamLedgerTest, WhatAPartitionThatCameBackAloneIsToldAndLacksIsLost) {
   EXPECT_EQ(ComeBack().lost(), 1u + 10u);
 }
 
-TEST(StreamLedgerTest, WhatTheFirstLowMarkAfterwardsPassesOverIsLost) {
+TEST(StreamLedgerTest, WhatTheFirstLowWatermarkAfterwardsPassesOverIsLost) {
   StreamLedger ledger = ComeBack();
-  EXPECT_EQ(Push(ledger, 6, /*low_mark=*/5), LedgerAnswer::kFresh);
+  EXPECT_EQ(Push(ledger, 6, /*low_watermark=*/5), LedgerAnswer::kFresh);
   EXPECT_EQ(ledger.lost(), 11u + 2u);
-  EXPECT_EQ(Push(ledger, 8, /*low_mark=*/8), LedgerAnswer::kFresh);
+  EXPECT_EQ(Push(ledger, 8, /*low_watermark=*/8), LedgerAnswer::kFresh);
   EXPECT_EQ(ledger.lost(), 13u + 2u) << "5 and 7: its client may have been so far";
 }
 
 TEST(StreamLedgerTest, BatchesThatHaveNothingForThePartitionAreNotLostLater) {
   StreamLedger ledger = ComeBack();
-  Push(ledger, 3, /*low_mark=*/3);
+  Push(ledger, 3, /*low_watermark=*/3);
   const uint64_t end = 3 + StreamLedger::kWindow;
-  Push(ledger, end + 5, /*low_mark=*/end);
+  Push(ledger, end + 5, /*low_watermark=*/end);
   const uint64_t lost = ledger.lost();
   EXPECT_EQ(lost, 11u + StreamLedger::kWindow - 1);
-  Push(ledger, end + 50, /*low_mark=*/end + 50);
+  Push(ledger, end + 50, /*low_watermark=*/end + 50);
   ledger.Close(kTask, end + 90);
   EXPECT_EQ(ledger.lost(), lost);
   const StreamPush of_another_task{{8}, 20, {1, 1}, 20};

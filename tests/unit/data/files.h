@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "capstan/data/source.h"
-#include "capstan/data/task_reader.h"
-#include "capstan/data/tasks.h"
+#include "capstan/data/formats/source.h"
+#include "capstan/data/tasks/task_reader.h"
+#include "capstan/data/tasks/tasks.h"
 
 namespace capstan {
 

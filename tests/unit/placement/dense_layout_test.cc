@@ -37,7 +37,7 @@ std::vector<int> PartitionsOf(const DenseLayout& layout) {
   return partitions;
 }
 
-TEST(DenseLayoutTest, KeepsSmallTensorsWholeAndDealsTheLargestFirst) {
+TEST(DenseLayoutTest, KeepsSmallTensorsWholeAndAssignsTheLargestFirst) {
   const DenseLayout layout = LayoutOf({{10}, {30, 10}, {20}, {7}}, 2);
   // 300 to 0; then 20, 10, 7 to 1.
   EXPECT_THAT(PartitionsOf(layout), testing::ElementsAre(1, 0, 1, 1));

@@ -34,7 +34,7 @@ TEST(PartitionOfKeyTest, SpreadsTheSameKeysDifferentlyInAnotherTable) {
   EXPECT_NEAR(same, 100, 50);
 }
 
-TEST(FirstShardMapTest, DealsThePartitionsInTurn) {
+TEST(FirstShardMapTest, AssignsThePartitionsInTurn) {
   EXPECT_THAT(FirstShardMap(5, 2), testing::ElementsAre(0, 1, 0, 1, 0));
 }
 

@@ -112,11 +112,11 @@ TEST(ReaderTest, TakesFieldsInAnyOrderAndTheLastOfASingularOne) {
 TEST(ReaderTest, MergesAHeaderThatComesTwice) {
   v1::PushRequest first, second;
   first.mutable_header()->set_clock(4);
-  second.mutable_header()->set_member(6);
+  second.mutable_header()->set_trainer(6);
   auto read = ReadPush(Cut(first.SerializeAsString() + second.SerializeAsString(), {3}));
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->header().clock(), 4u);
-  EXPECT_EQ(read->header().member(), 6u);
+  EXPECT_EQ(read->header().trainer(), 6u);
 }
 
 TEST(ReaderTest, SkipsUnknownFieldsOfEveryWireType) {

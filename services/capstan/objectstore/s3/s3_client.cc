@@ -35,7 +35,7 @@ absl::StatusOr<std::unique_ptr<S3Client>> S3Client::Create(const S3Options& opti
       new S3Client(options, std::move(endpoint), world, std::move(credentials)));
 }
 
-S3Outcome S3Client::Send(const S3Call& call) {
+S3Result S3Client::Send(const S3Call& call) {
   const absl::Time begin = world_.clock.Now();
   bool repeated = false;
   bool new_credentials = false;

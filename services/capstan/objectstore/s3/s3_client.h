@@ -39,7 +39,7 @@ struct S3Call {
   bool xml_answer = false;                 // An <Error> in an answer with status 200 counts.
 };
 
-struct S3Outcome {
+struct S3Result {
   // An answer with a status of the two hundreds, or what ReadFailure and Http::Send say.
   absl::StatusOr<HttpResponse> response;
   // An earlier attempt, whose answer did not come or was a server's error, may have been carried
@@ -57,7 +57,7 @@ class S3Client {
 
   // Retries as S3Options say: failures that pass, once with new credentials, once with a corrected
   // clock. The log tells of the first failure that is tried again, at most twice a minute.
-  S3Outcome Send(const S3Call& call);
+  S3Result Send(const S3Call& call);
 
   // What is under way, and every later call, fails with CANCELLED. Pauses are the world's to end.
   void Cancel() { cancelled_ = true; }

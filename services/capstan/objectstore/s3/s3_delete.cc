@@ -22,13 +22,13 @@ absl::Status DeleteBatch(S3Client& client, std::span<const std::string> keys) {
     absl::StrAppend(&xml, "<Object><Key>", XmlEscape(key), "</Key></Object>");
   }
   xml += "</Delete>";
-  const S3Outcome outcome = client.Send({.method = "POST",
-                                         .query = {{"delete", ""}},
-                                         .headers = {{"content-md5", Base64(Md5(xml))}},
-                                         .body = xml,
-                                         .xml_answer = true});
-  CAPSTAN_RETURN_IF_ERROR(outcome.response.status());
-  CAPSTAN_ASSIGN_OR_RETURN(const XmlElement answer, ParseXml(outcome.response->body));
+  const S3Result result = client.Send({.method = "POST",
+                                       .query = {{"delete", ""}},
+                                       .headers = {{"content-md5", Base64(Md5(xml))}},
+                                       .body = xml,
+                                       .xml_answer = true});
+  CAPSTAN_RETURN_IF_ERROR(result.response.status());
+  CAPSTAN_ASSIGN_OR_RETURN(const XmlElement answer, ParseXml(result.response->body));
   for (const XmlElement& child : answer.children) {
     if (child.name != "Error" || child.ChildText("Code") == "NoSuchKey") continue;
     const std::string code(child.ChildText("Code"));

@@ -15,9 +15,9 @@ constexpr size_t kMostOnAPage = 1000;
 
 absl::StatusOr<S3Listing> FetchPage(S3Client& client, S3Call call, const std::string& token) {
   if (!token.empty()) call.query.emplace_back("continuation-token", token);
-  const S3Outcome outcome = client.Send(call);
-  CAPSTAN_RETURN_IF_ERROR(outcome.response.status());
-  CAPSTAN_ASSIGN_OR_RETURN(const XmlElement answer, ParseXml(outcome.response->body));
+  const S3Result result = client.Send(call);
+  CAPSTAN_RETURN_IF_ERROR(result.response.status());
+  CAPSTAN_ASSIGN_OR_RETURN(const XmlElement answer, ParseXml(result.response->body));
   return ReadS3Listing(answer);
 }
 

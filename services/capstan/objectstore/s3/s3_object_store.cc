@@ -125,10 +125,10 @@ class S3ObjectStore : public ObjectStore {
 
 absl::StatusOr<ObjectInfo> S3ObjectStore::Stat(std::string_view key) {
   CAPSTAN_RETURN_IF_ERROR(CheckReadKey(key));
-  const S3Outcome outcome = client_->Send({.method = "HEAD", .key = Full(key)});
-  CAPSTAN_RETURN_IF_ERROR(outcome.response.status());
+  const S3Result result = client_->Send({.method = "HEAD", .key = Full(key)});
+  CAPSTAN_RETURN_IF_ERROR(result.response.status());
   ObjectInfo info{.key = std::string(key)};
-  if (absl::SimpleAtoi(AbslView(outcome.response->Header("content-length")), &info.bytes))
+  if (absl::SimpleAtoi(AbslView(result.response->Header("content-length")), &info.bytes))
     return info;
   return absl::DataLossError(absl::StrCat(info.key, ": the answer has no length"));
 }
@@ -147,26 +147,26 @@ absl::StatusOr<Object> S3ObjectStore::Read(std::string_view key, const ReadRange
     call.headers.emplace_back("range", absl::StrCat("bytes=", range.offset, "-", last));
   }
   if (!range.version.token.empty()) call.headers.emplace_back("if-match", range.version.token);
-  S3Outcome outcome = client_->Send(call);
-  if (absl::IsOutOfRange(outcome.response.status())) return ReadNothing(key, range);
-  CAPSTAN_RETURN_IF_ERROR(outcome.response.status());
-  uint64_t size = outcome.response->body.size();
+  S3Result result = client_->Send(call);
+  if (absl::IsOutOfRange(result.response.status())) return ReadNothing(key, range);
+  CAPSTAN_RETURN_IF_ERROR(result.response.status());
+  uint64_t size = result.response->body.size();
   if (whole) {
-    CAPSTAN_RETURN_IF_ERROR(CheckWhole(call.key, *outcome.response));
+    CAPSTAN_RETURN_IF_ERROR(CheckWhole(call.key, *result.response));
   } else {
-    CAPSTAN_ASSIGN_OR_RETURN(size, CheckPiece(call.key, range, *outcome.response));
+    CAPSTAN_ASSIGN_OR_RETURN(size, CheckPiece(call.key, range, *result.response));
   }
-  ObjectVersion version{std::string(outcome.response->Header("etag"))};
-  return Object{std::move(outcome.response->body), std::move(version), size};
+  ObjectVersion version{std::string(result.response->Header("etag"))};
+  return Object{std::move(result.response->body), std::move(version), size};
 }
 
 // HTTP has no range of no bytes.
 absl::StatusOr<Object> S3ObjectStore::ReadNothing(std::string_view key, const ReadRange& range) {
-  const S3Outcome outcome = client_->Send({.method = "HEAD", .key = Full(key)});
-  CAPSTAN_RETURN_IF_ERROR(outcome.response.status());
-  ObjectVersion version{std::string(outcome.response->Header("etag"))};
+  const S3Result result = client_->Send({.method = "HEAD", .key = Full(key)});
+  CAPSTAN_RETURN_IF_ERROR(result.response.status());
+  ObjectVersion version{std::string(result.response->Header("etag"))};
   uint64_t size = 0;
-  if (!absl::SimpleAtoi(AbslView(outcome.response->Header("content-length")), &size)) {
+  if (!absl::SimpleAtoi(AbslView(result.response->Header("content-length")), &size)) {
     return absl::DataLossError(absl::StrCat(AbslView(key), ": the answer has no length"));
   }
   CAPSTAN_ASSIGN_OR_RETURN(const uint64_t length, LengthWithin(range, size));

@@ -38,10 +38,10 @@ absl::StatusOr<ObjectVersion> ReadPutAnswer(const HttpResponse& response, const 
 
 absl::StatusOr<ObjectVersion> FindWrite(S3Client& client, const std::string& full_key,
                                         const std::string& write_id) {
-  const S3Outcome outcome = client.Send({.method = "HEAD", .key = full_key});
-  CAPSTAN_RETURN_IF_ERROR(outcome.response.status());
-  if (outcome.response->Header(kWriteIdHeader) == write_id) {
-    return ObjectVersion{std::string(outcome.response->Header("etag"))};
+  const S3Result result = client.Send({.method = "HEAD", .key = full_key});
+  CAPSTAN_RETURN_IF_ERROR(result.response.status());
+  if (result.response->Header(kWriteIdHeader) == write_id) {
+    return ObjectVersion{std::string(result.response->Header("etag"))};
   }
   return absl::AbortedError(absl::StrCat(full_key, ": another write stands there"));
 }
@@ -58,11 +58,11 @@ absl::StatusOr<ObjectVersion> PutS3Object(S3Client& client, const std::string& f
   } else if (condition.kind == WriteCondition::Kind::kMatches) {
     call.headers.emplace_back("if-match", condition.version.token);
   }
-  const S3Outcome outcome = client.Send(call);
-  if (outcome.response.ok()) return ReadPutAnswer(*outcome.response, full_key, checksum);
+  const S3Result result = client.Send(call);
+  if (result.response.ok()) return ReadPutAnswer(*result.response, full_key, checksum);
 
-  const absl::Status status = ConditionStatus(condition, outcome.response.status());
-  if (!outcome.repeated || !Refused(status)) return status;
+  const absl::Status status = ConditionStatus(condition, result.response.status());
+  if (!result.repeated || !Refused(status)) return status;
   absl::StatusOr<ObjectVersion> ours = FindWrite(client, full_key, write_id);
   // Nothing there, or a rival's write: the refusal stands. Unknown is unknown.
   if (absl::IsAborted(ours.status()) || absl::IsNotFound(ours.status())) return status;

@@ -112,9 +112,9 @@ absl::Status S3Writer::Begin() {
               .headers = {{kWriteIdHeader, write_id_}},
               .xml_answer = true};
   if (client_.options().checksums) call.headers.emplace_back("x-amz-checksum-algorithm", "CRC32C");
-  const S3Outcome outcome = client_.Send(call);
-  CAPSTAN_RETURN_IF_ERROR(outcome.response.status());
-  CAPSTAN_ASSIGN_OR_RETURN(const XmlElement answer, ParseXml(outcome.response->body));
+  const S3Result result = client_.Send(call);
+  CAPSTAN_RETURN_IF_ERROR(result.response.status());
+  CAPSTAN_ASSIGN_OR_RETURN(const XmlElement answer, ParseXml(result.response->body));
   upload_ = std::string(answer.ChildText("UploadId"));
   if (!upload_.empty()) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(key_, ": the answer names no upload"));
@@ -149,10 +149,10 @@ absl::StatusOr<Part> S3Writer::Send(const Upload& upload) const {
               .body = upload.bytes};
   if (client_.options().checksums)
     call.headers.emplace_back("x-amz-checksum-crc32c", part.checksum);
-  const S3Outcome outcome = client_.Send(call);
-  CAPSTAN_RETURN_IF_ERROR(outcome.response.status());
-  const std::string_view stored = outcome.response->Header("x-amz-checksum-crc32c");
-  part.tag = std::string(outcome.response->Header("etag"));
+  const S3Result result = client_.Send(call);
+  CAPSTAN_RETURN_IF_ERROR(result.response.status());
+  const std::string_view stored = result.response->Header("x-amz-checksum-crc32c");
+  part.tag = std::string(result.response->Header("etag"));
   if (!part.tag.empty() && (stored.empty() || stored == part.checksum)) return part;
   return absl::DataLossError(absl::StrCat(key_, ": the server has stored part ", upload.number,
                                           " otherwise than we sent it"));
@@ -173,19 +173,19 @@ std::string S3Writer::CompletionXml() const {
 
 absl::Status S3Writer::Complete() {
   const std::string xml = CompletionXml();
-  const S3Outcome outcome = client_.Send({.method = "POST",
-                                          .key = key_,
-                                          .query = {{"uploadId", upload_}},
-                                          .body = xml,
-                                          .xml_answer = true});
-  if (outcome.response.ok()) {
-    CAPSTAN_ASSIGN_OR_RETURN(const XmlElement answer, ParseXml(outcome.response->body));
+  const S3Result result = client_.Send({.method = "POST",
+                                        .key = key_,
+                                        .query = {{"uploadId", upload_}},
+                                        .body = xml,
+                                        .xml_answer = true});
+  if (result.response.ok()) {
+    CAPSTAN_ASSIGN_OR_RETURN(const XmlElement answer, ParseXml(result.response->body));
     if (answer.name == "CompleteMultipartUploadResult") return absl::OkStatus();
     return absl::DataLossError(absl::StrCat(key_, ": the answer to the completion is none"));
   }
   // The upload is gone: perhaps because an attempt, whose answer was lost, has completed it.
-  const absl::Status status = outcome.response.status();
-  if (!outcome.repeated || !absl::IsNotFound(status)) return status;
+  const absl::Status status = result.response.status();
+  if (!result.repeated || !absl::IsNotFound(status)) return status;
   return FindWrite(client_, key_, write_id_).ok() ? absl::OkStatus() : status;
 }
 

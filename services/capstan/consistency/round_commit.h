@@ -1,0 +1,40 @@
+// What a synchronous round consisted of: decided once, by the coordinator, and carried to every
+// shard by the requests of the next round.
+#ifndef CAPSTAN_CONSISTENCY_ROUND_COMMIT_H_
+#define CAPSTAN_CONSISTENCY_ROUND_COMMIT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capstan/base/ids.h"
+#include "capstan/v1/common.pb.h"
+
+namespace capstan {
+
+// One lane's part in a round. The generation names the computation: a shard applies only the
+// gradient that this generation staged.
+struct ClosedLane {
+  LaneIndex lane{};
+  Generation generation;
+  uint32_t examples = 0;
+  friend bool operator==(const ClosedLane&, const ClosedLane&) = default;
+};
+
+// Rounds count from 1; round 0 with no lanes stands for "nothing has been closed yet".
+struct RoundCommit {
+  uint64_t round = 0;
+  std::vector<ClosedLane> lanes;  // Ascending by lane, each once.
+  uint64_t seal = 0;              // v1::RoundCommit.seal, on its way to the shards. Not compared.
+  friend bool operator==(const RoundCommit& a, const RoundCommit& b) {
+    return a.round == b.round && a.lanes == b.lanes;
+  }
+};
+
+// INVALID_ARGUMENT unless the lanes ascend.
+[[nodiscard]] absl::StatusOr<RoundCommit> RoundCommitFromProto(const v1::RoundCommit& proto);
+void ToProto(const RoundCommit& set, v1::RoundCommit& proto);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CONSISTENCY_ROUND_COMMIT_H_

@@ -1,0 +1,45 @@
+#include "capstan/data/feed/deduplicate.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "capstan/base/hash.h"
+
+namespace capstan {
+
+void Deduplicator::Run(std::span<const uint64_t> keys, UniqueKeys& result) {
+  Prepare(keys.size());
+  result.index.resize(keys.size());
+  result.unique.resize(keys.size());
+  const size_t mask = slots_.size() - 1;
+  uint32_t count = 0;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const uint64_t key = keys[i];
+    size_t at = Mix64(key) & mask;
+    while (slots_[at].round == round_ && slots_[at].key != key) at = (at + 1) & mask;
+    Slot& slot = slots_[at];
+    if (slot.round != round_) {
+      slot = {key, round_, count};
+      result.unique[count++] = key;
+    }
+    result.index[i] = slot.place;
+  }
+  result.unique.resize(count);
+}
+
+// Empties the table: slots of earlier rounds count as free.
+void Deduplicator::Prepare(size_t keys) {
+  const size_t size = std::bit_ceil(std::max<size_t>(16, keys * 2));
+  if (slots_.size() < size || ++round_ == 0) {
+    slots_.assign(std::max(size, slots_.size()), Slot{});
+    round_ = 1;
+  }
+}
+
+UniqueKeys Deduplicate(std::span<const uint64_t> keys) {
+  UniqueKeys result;
+  Deduplicator().Run(keys, result);
+  return result;
+}
+
+}  // namespace capstan

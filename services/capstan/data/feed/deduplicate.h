@@ -1,0 +1,39 @@
+// The distinct keys of a batch: a key that occurs many times travels once.
+#ifndef CAPSTAN_DATA_FEED_DEDUPLICATE_H_
+#define CAPSTAN_DATA_FEED_DEDUPLICATE_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace capstan {
+
+struct UniqueKeys {
+  std::vector<uint64_t> unique;  // In the order they were first seen.
+  std::vector<uint32_t> index;   // keys[i] == unique[index[i]]
+};
+
+// Finds duplicates with a hash table that it keeps between batches. Thread-compatible.
+class Deduplicator {
+ public:
+  // Replaces `result`, whose memory is reused. REQUIRES: keys.size() < 2^31.
+  void Run(std::span<const uint64_t> keys, UniqueKeys& result);
+
+ private:
+  struct Slot {
+    uint64_t key;
+    uint32_t round;  // The slot is taken when this is the present round.
+    uint32_t place;
+  };
+  void Prepare(size_t keys);
+
+  std::vector<Slot> slots_;  // A power of two, at least twice the keys.
+  uint32_t round_ = 0;
+};
+
+// The same for one use.
+UniqueKeys Deduplicate(std::span<const uint64_t> keys);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_FEED_DEDUPLICATE_H_

@@ -1,0 +1,40 @@
+// Records that could not be understood, and how many of them are tolerated.
+#ifndef CAPSTAN_DATA_FORMATS_BAD_RECORDS_H_
+#define CAPSTAN_DATA_FORMATS_BAD_RECORDS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace capstan {
+
+// Thread-compatible.
+class BadRecords {
+ public:
+  static constexpr size_t kExamples = 10;
+
+  explicit BadRecords(uint64_t limit) : limit_(limit) {}
+
+  // `message` is "file:line: what was expected". OK while there are at most `limit`; then
+  // INVALID_ARGUMENT with the message, the limit and the first ones.
+  absl::Status Report(const std::string& message);
+
+  // Those of another task besides. The same errors.
+  absl::Status Add(const BadRecords& more);
+
+  uint64_t count() const { return count_; }
+  const std::vector<std::string>& examples() const { return examples_; }  // The first messages.
+
+ private:
+  absl::Status CheckLimit(const std::string& last) const;
+
+  uint64_t limit_;
+  uint64_t count_ = 0;
+  std::vector<std::string> examples_;  // At most kExamples.
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_FORMATS_BAD_RECORDS_H_

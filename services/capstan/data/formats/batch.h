@@ -1,0 +1,34 @@
+// The records a step trains on, as columns. What every format is turned into.
+#ifndef CAPSTAN_DATA_FORMATS_BATCH_H_
+#define CAPSTAN_DATA_FORMATS_BATCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace capstan {
+
+// A plain value; thread-compatible. Example e has the keys [offsets[e], offsets[e + 1]) of `keys`.
+struct Batch {
+  std::vector<float> labels;      // examples
+  std::vector<uint32_t> offsets;  // examples + 1; offsets[0] == 0
+  std::vector<uint64_t> keys;     // csv, tsv: in order of the columns in the file
+  std::vector<float> values;      // One a key; empty: all are 1.
+  std::vector<float> dense;       // examples x dense_width, row-major
+  uint32_t dense_width = 0;
+  uint64_t first_record = 0;  // Place of example 0 in the task's order of records.
+
+  size_t examples() const { return labels.size(); }
+  std::span<const uint64_t> KeysOf(size_t example) const {
+    return std::span(keys).subspan(offsets[example], offsets[example + 1] - offsets[example]);
+  }
+  std::span<const float> DenseOf(size_t example) const {
+    return std::span(dense).subspan(example * dense_width, dense_width);
+  }
+  friend bool operator==(const Batch&, const Batch&) = default;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_FORMATS_BATCH_H_

@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/data/formats/cells.h"
+#include "capstan/data/formats/field_key.h"
+#include "capstan/data/formats/numbers.h"
+#include "capstan/data/formats/quote.h"
+#include "capstan/data/formats/record_parser.h"
+
+namespace capstan {
+namespace {
+
+enum class Use { kNone, kLabel, kNumber, kLogarithm, kStandard, kBucket, kCategory };
+
+struct Column {
+  Use use = Use::kNone;
+  uint64_t salt = 0;
+  float missing = 0;
+  std::vector<float> boundaries = {};
+  std::vector<uint64_t> bucket_keys = {};  // boundaries + 1
+  uint64_t missing_key = 0;
+  double mean = 0;
+  double deviation = 1;
+  std::string name = {};  // Empty: the schema counts it.
+};
+
+Column NumericColumn(const v1::ColumnSpec& spec) {
+  Column column;
+  column.missing = spec.missing();
+  column.name = spec.name();
+  if (spec.transform() == v1::NUMERIC_TRANSFORM_LOG) {
+    column.use = Use::kLogarithm;
+  } else if (spec.transform() == v1::NUMERIC_TRANSFORM_BUCKET) {
+    column.use = Use::kBucket;
+    column.boundaries.assign(spec.boundaries().begin(), spec.boundaries().end());
+    for (size_t bucket = 0; bucket <= column.boundaries.size(); ++bucket) {
+      column.bucket_keys.push_back(FieldKey(spec.column(), absl::StrCat(bucket)));
+    }
+    column.missing_key = FieldKey(spec.column(), "");
+  } else if (spec.transform() == v1::NUMERIC_TRANSFORM_STANDARD) {
+    column.use = Use::kStandard;
+    column.mean = spec.mean();
+    column.deviation = spec.deviation() > 0 ? spec.deviation() : 1;  // 0: not measured yet.
+  } else {
+    column.use = Use::kNumber;
+  }
+  return column;
+}
+
+class CellParser : public RecordParser {
+ public:
+  CellParser(const v1::DataSpec& data, const LabelRule& labels)
+      : labels_(labels), scale_(data.numeric_scale()), cells_(data.format()) {
+    columns_.resize(data.columns());
+    for (const v1::ColumnSpec& spec : data.numeric()) Put(spec.column(), NumericColumn(spec));
+    for (const v1::ColumnSpec& spec : data.categorical()) {
+      Put(spec.column(),
+          {.use = Use::kCategory, .salt = ColumnSalt(spec.column()), .name = spec.name()});
+    }
+    Put(data.label_column(), {.use = Use::kLabel, .name = data.label_name()});
+    for (const Column& column : columns_) {
+      fields_ += column.use == Use::kCategory || column.use == Use::kBucket;
+      numbers_ += column.use == Use::kNumber || column.use == Use::kLogarithm ||
+                  column.use == Use::kStandard;
+      names_ = names_ || !column.name.empty();
+    }
+  }
+
+  bool CheckHeader(std::string_view line, std::string& error) override {
+    if (!names_) return true;
+    const bool lacks_label = LacksLabel(line);
+    cells_.Begin(line);
+    std::string_view cell;
+    for (const Column& column : columns_) {
+      if (lacks_label && column.use == Use::kLabel) continue;
+      if (!cells_.Next(cell)) return WrongCount(line, error);
+      if (column.name.empty() || Trim(cell) == column.name) continue;
+      error = absl::StrCat("column ", &column - columns_.data(), " is named ", Quote(cell),
+                           ", expected ", Quote(column.name), " as in the first training file");
+      return false;
+    }
+    return !cells_.Next(cell) || WrongCount(line, error);
+  }
+
+  bool Parse(std::string_view line, Batch& records, std::string& error) override {
+    const size_t keys = records.keys.size();
+    const size_t dense = records.dense.size();
+    records.keys.resize(keys + fields_);
+    records.dense.resize(dense + numbers_);
+    float label = 0;
+    if (!ParseCells(line, records.keys.data() + keys, records.dense.data() + dense, label, error)) {
+      records.keys.resize(keys);
+      records.dense.resize(dense);
+      return false;
+    }
+    records.labels.push_back(label);
+    records.offsets.push_back(static_cast<uint32_t>(records.keys.size()));
+    return true;
+  }
+
+ private:
+  void Put(uint32_t column, Column what) {
+    if (column < columns_.size()) columns_[column] = std::move(what);
+  }
+
+  bool ParseCells(std::string_view line, uint64_t* key, float* number, float& label,
+                  std::string& error) {
+    const bool lacks_label = LacksLabel(line);
+    cells_.Begin(line);
+    std::string_view cell;
+    for (const Column& column : columns_) {
+      if (lacks_label && column.use == Use::kLabel) continue;
+      if (!cells_.Next(cell)) return WrongCount(line, error);
+      switch (column.use) {
+        case Use::kNone:
+          break;
+        case Use::kCategory:
+          *key++ = HashText(cell) ^ column.salt;
+          break;
+        case Use::kLabel:
+          if (!labels_.Parse(cell, label, error)) return AddPlace(column, error);
+          break;
+        case Use::kBucket:
+          if (!Bucket(column, cell, *key++, error)) return AddPlace(column, error);
+          break;
+        default:
+          if (!Number(column, cell, *number++, error)) return AddPlace(column, error);
+      }
+    }
+    return !cells_.Next(cell) || WrongCount(line, error);
+  }
+
+  bool LacksLabel(std::string_view line) {
+    return labels_.ignored() && CountCells(line) + 1 == columns_.size();
+  }
+
+  bool Number(const Column& column, std::string_view cell, float& number,
+              std::string& error) const {
+    float value = column.missing;
+    if (!cell.empty() && !ParseFloat(cell, value)) return NotANumber(cell, error);
+    if (column.use == Use::kStandard && !cell.empty()) {
+      value = static_cast<float>((value - column.mean) / column.deviation);
+    }
+    if (column.use == Use::kLogarithm) value = std::copysign(std::log1p(std::fabs(value)), value);
+    number = value * scale_;
+    return true;
+  }
+
+  static bool Bucket(const Column& column, std::string_view cell, uint64_t& key,
+                     std::string& error) {
+    if (cell.empty()) {
+      key = column.missing_key;
+      return true;
+    }
+    float value;
+    if (!ParseFloat(cell, value)) return NotANumber(cell, error);
+    auto above = std::upper_bound(column.boundaries.begin(), column.boundaries.end(), value);
+    key = column.bucket_keys[static_cast<size_t>(above - column.boundaries.begin())];
+    return true;
+  }
+
+  static bool NotANumber(std::string_view cell, std::string& error) {
+    error = absl::StrCat(Quote(cell), " is not a number");
+    return false;
+  }
+
+  bool AddPlace(const Column& column, std::string& error) const {
+    const std::string name = column.name.empty() ? "" : absl::StrCat(" (", column.name, ")");
+    error = absl::StrCat("column ", &column - columns_.data(), name, ": ", error);
+    return false;
+  }
+
+  size_t CountCells(std::string_view line) {
+    size_t count = 0;
+    std::string_view cell;
+    cells_.Begin(line);
+    while (cells_.Next(cell)) ++count;
+    return count;
+  }
+
+  bool WrongCount(std::string_view line, std::string& error) {
+    const size_t count = CountCells(line);
+    error = cells_.malformed()
+                ? absl::StrCat("column ", count, ": a quote that does not end with the cell")
+                : absl::StrCat(count, " columns, expected ", columns_.size());
+    return false;
+  }
+
+  const LabelRule labels_;
+  const float scale_;
+  CellScanner cells_;
+  std::vector<Column> columns_;
+  size_t fields_ = 0;
+  size_t numbers_ = 0;
+  bool names_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<RecordParser> NewCellParser(const v1::DataSpec& data, const LabelRule& labels) {
+  return std::make_unique<CellParser>(data, labels);
+}
+
+}  // namespace capstan

@@ -1,0 +1,23 @@
+// The key of a categorical value.
+#ifndef CAPSTAN_DATA_FORMATS_FIELD_KEY_H_
+#define CAPSTAN_DATA_FORMATS_FIELD_KEY_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "capstan/base/hash.h"
+
+namespace capstan {
+
+// Tells the columns of a file (from 0) apart.
+constexpr uint64_t ColumnSalt(uint32_t column) { return Draw(/*seed=*/0, /*stream=*/column, 0); }
+
+// Stable for ever, like HashText: keys are stored with the model. Numbers and hex are text here;
+// the empty text is a value of its own.
+constexpr uint64_t FieldKey(uint32_t column, std::string_view text) {
+  return HashText(text) ^ ColumnSalt(column);
+}
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_FORMATS_FIELD_KEY_H_

@@ -1,0 +1,63 @@
+// The IDX format of MNIST: images and labels in two files.
+//
+//   file    = 0x00 0x00 0x08 dimensions size{dimensions} byte*     unsigned bytes only; sizes are
+//   uint32, big-endian images:   dimensions >= 2; the first size is their number, the others are
+//   the shape labels:   dimensions == 1
+#ifndef CAPSTAN_DATA_FORMATS_IDX_H_
+#define CAPSTAN_DATA_FORMATS_IDX_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capstan/data/formats/source.h"
+
+namespace capstan {
+
+// One file, read from the front to the end. Thread-compatible.
+class IdxFile {
+ public:
+  // Reads the header. DATA_LOSS: it is none.
+  static absl::StatusOr<IdxFile> Open(const Source& source, const std::string& path);
+
+  uint64_t items() const { return items_; }
+  const std::vector<uint32_t>& item_shape() const { return shape_; }  // Empty: labels.
+  size_t item_bytes() const { return item_bytes_; }
+  uint64_t next_item() const { return next_; }
+
+  // Reads items [first, first + count) into `bytes`. REQUIRES: first >= next_item(); bytes.size()
+  // == count * item_bytes().
+  absl::Status Read(uint64_t first, std::span<char> bytes);
+
+ private:
+  IdxFile() = default;
+  absl::Status ReadHeader();
+  absl::Status ReadExactly(std::span<char> bytes);
+  absl::Status Skip(uint64_t bytes);
+
+  std::string path_;
+  std::unique_ptr<ByteStream> stream_;
+  std::vector<uint32_t> shape_;
+  uint64_t items_ = 0;
+  size_t item_bytes_ = 1;
+  uint64_t next_ = 0;
+  uint64_t read_ = 0;  // Bytes, decompressed.
+};
+
+struct IdxPair {
+  FileInfo images;
+  std::string labels;
+};
+
+// Pairs images with labels: a file of labels belongs to the images named before it; images that are
+// followed by none take the file of the same name with `images` replaced by `labels` and `idx3` by
+// `idx1`, which must be there.
+absl::StatusOr<std::vector<IdxPair>> PairIdxFiles(const Source& source,
+                                                  std::span<const FileInfo> files);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_FORMATS_IDX_H_

@@ -1,0 +1,53 @@
+// Which labels a job accepts.
+#ifndef CAPSTAN_DATA_FORMATS_LABELS_H_
+#define CAPSTAN_DATA_FORMATS_LABELS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// kIgnored: records are scored, not trained on. They may lack the label (csv and tsv: one cell
+// fewer; libsvm and libfm: the line begins with a feature); one that is there may be anything. All
+// labels are 0.
+enum class Labels { kRequired, kIgnored };
+
+// Immutable.
+class LabelRule {
+ public:
+  // `classes`: of a softmax; 0 or 1: not known, any whole number from 0 passes.
+  LabelRule(const v1::DataSpec& data, v1::Loss loss, uint32_t classes,
+            Labels labels = Labels::kRequired);
+
+  bool ignored() const { return ignored_; }
+
+  // The label of `text`, or of a number: standardized where the job says so. False: it is none, or
+  // outside the loss's domain; `error` then says so, and what to do. Spaces around a text do not
+  // count.
+  bool Parse(std::string_view text, float& label, std::string& error) const;
+  bool Admit(float number, float& label, std::string& error) const;
+
+ private:
+  bool ParsePositive(std::string_view text, float& label, std::string& error) const;
+  bool ParseClass(std::string_view text, float& label, std::string& error) const;
+  std::string NotANumber(std::string_view text) const;
+
+  std::vector<std::string> positive_;
+  std::vector<std::string> class_names_;
+  bool may_be_text_;  // The schema may say what texts mean.
+  double mean_ = 0;
+  double deviation_ = 1;
+  bool binarize_;
+  float threshold_;
+  v1::Loss loss_;
+  uint32_t classes_;
+  bool ignored_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_FORMATS_LABELS_H_

@@ -1,0 +1,140 @@
+#include "capstan/data/formats/object_files.h"
+
+#include <fnmatch.h>
+
+#include <map>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
+#include "capstan/base/status.h"
+
+namespace capstan {
+namespace {
+
+constexpr absl::string_view kScheme = "s3://";
+
+struct Name {
+  std::string bucket;  // With the scheme.
+  std::string key;
+};
+
+absl::StatusOr<Name> SplitName(absl::string_view name) {
+  absl::string_view rest = name;
+  const bool is_s3 = absl::ConsumePrefix(&rest, kScheme);
+  const size_t slash = rest.find('/');
+  if (is_s3 && slash != absl::string_view::npos && slash + 1 < rest.size()) {
+    return Name{absl::StrCat(kScheme, rest.substr(0, slash)), std::string(rest.substr(slash + 1))};
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": names no object; expected s3://bucket/name"));
+}
+
+absl::Status Named(const std::string& name, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(name, ": ", status.message()));
+}
+
+class ObjectFiles : public Source {
+ public:
+  explicit ObjectFiles(BucketOpener open) : open_(std::move(open)) {}
+
+  absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
+    CAPSTAN_ASSIGN_OR_RETURN(const Name name, SplitName(pattern));
+    CAPSTAN_ASSIGN_OR_RETURN(ObjectStore* const store, Bucket(name.bucket));
+    const size_t plain = name.key.find_first_of("*?[");
+    if (plain == std::string::npos) {
+      const absl::StatusOr<ObjectInfo> object = store->Stat(name.key);
+      if (!object.ok()) return Named(pattern, object.status());
+      return std::vector<FileInfo>{{pattern, object->bytes}};
+    }
+    const absl::StatusOr<std::vector<ObjectInfo>> objects = store->List(name.key.substr(0, plain));
+    if (!objects.ok()) return Named(pattern, objects.status());
+    std::vector<FileInfo> files;
+    for (const ObjectInfo& object : *objects) {
+      if (fnmatch(name.key.c_str(), object.key.c_str(), FNM_PATHNAME | FNM_NOESCAPE) != 0) continue;
+      files.push_back({absl::StrCat(name.bucket, "/", object.key), object.bytes});
+    }
+    if (!files.empty()) return files;
+    return absl::NotFoundError(absl::StrCat(pattern, ": no object matches"));
+  }
+
+  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
+                                                   uint64_t likely_end) const override {
+    CAPSTAN_ASSIGN_OR_RETURN(Name name, SplitName(path));
+    CAPSTAN_ASSIGN_OR_RETURN(ObjectStore* const store, Bucket(name.bucket));
+    return NewObjectStream(*store, std::move(name.key), path, offset, likely_end);
+  }
+
+  void Cancel() const override {
+    absl::MutexLock lock(&mu_);
+    for (const auto& [uri, store] : buckets_) {
+      if (store != nullptr) store->Cancel();
+    }
+  }
+
+ private:
+  // Opening touches nothing but the environment, so that it may be done under the lock.
+  absl::StatusOr<ObjectStore*> Bucket(const std::string& uri) const ABSL_LOCKS_EXCLUDED(mu_) {
+    absl::MutexLock lock(&mu_);
+    std::unique_ptr<ObjectStore>& store = buckets_[uri];
+    if (store == nullptr) {
+      CAPSTAN_ASSIGN_OR_RETURN(store, open_(uri));
+    }
+    return store.get();
+  }
+
+  const BucketOpener open_;
+  mutable absl::Mutex mu_;
+  mutable std::map<std::string, std::unique_ptr<ObjectStore>> buckets_ ABSL_GUARDED_BY(mu_);
+};
+
+absl::StatusOr<std::unique_ptr<ObjectStore>> OpenBucket(const std::string& uri,
+                                                        absl::Duration patience) {
+  constexpr int kNoLimit = 1 << 20;  // Patience is one.
+  CAPSTAN_ASSIGN_OR_RETURN(S3Options options, S3OptionsFromEnvironment());
+  options.attempts = kNoLimit;
+  options.deadline = patience;
+  return OpenObjectStore(uri, options);
+}
+
+// Each file from where its name says.
+class DataFiles : public Source {
+ public:
+  explicit DataFiles(absl::Duration patience)
+      : objects_(NewObjectFiles(
+            [patience](const std::string& uri) { return OpenBucket(uri, patience); })) {}
+
+  absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
+    return SourceOf(pattern).List(pattern);
+  }
+
+  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
+                                                   uint64_t likely_end) const override {
+    return SourceOf(path).Open(path, offset, likely_end);
+  }
+
+  void Cancel() const override { objects_->Cancel(); }
+
+ private:
+  const Source& SourceOf(const std::string& path) const {
+    return absl::StartsWith(path, kScheme) ? *objects_ : *files_;
+  }
+
+  const std::unique_ptr<const Source> files_ = NewLocalFiles();
+  const std::unique_ptr<const Source> objects_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Source> NewObjectFiles(BucketOpener open) {
+  return std::make_unique<ObjectFiles>(std::move(open));
+}
+
+std::unique_ptr<const Source> NewDataFiles(absl::Duration patience) {
+  return std::make_unique<DataFiles>(patience);
+}
+
+}  // namespace capstan

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <future>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/data/formats/object_files.h"
+
+namespace capstan {
+namespace {
+
+class ObjectStream : public ByteStream {
+ public:
+  ObjectStream(ObjectStore& store, std::string key, std::string name, uint64_t offset,
+               uint64_t likely_end)
+      : store_(store),
+        key_(std::move(key)),
+        name_(std::move(name)),
+        likely_end_(likely_end),
+        next_(offset) {}
+
+  absl::StatusOr<size_t> Read(std::span<char> buffer) override {
+    CAPSTAN_RETURN_IF_ERROR(error_);
+    while (at_ == piece_.size() && !buffer.empty()) {
+      const absl::StatusOr<bool> more = Advance();
+      if (!more.ok()) return error_ = more.status();
+      if (!*more) return size_t{0};
+    }
+    const size_t taken = std::min(buffer.size(), piece_.size() - at_);
+    if (taken > 0) std::memcpy(buffer.data(), piece_.data() + at_, taken);
+    at_ += taken;
+    return taken;
+  }
+
+ private:
+  // Makes the next piece the present one; false at the end.
+  absl::StatusOr<bool> Advance();
+
+  // Asks for the piece at next_.
+  void Request();
+
+  bool at_end() const { return size_.has_value() && next_ >= *size_; }
+
+  ObjectStore& store_;
+  const std::string key_;
+  const std::string name_;
+  const uint64_t likely_end_;
+  uint64_t next_;                  // Where the next piece to ask for begins.
+  uint64_t growth_ = kFirstPiece;  // How large it may be.
+  std::optional<uint64_t> size_;   // Both are known from the first piece on.
+  ObjectVersion version_;
+  std::string piece_;
+  size_t at_ = 0;
+  absl::Status error_;
+  // Last: its pieces end before what they use.
+  std::deque<std::future<absl::StatusOr<Object>>> ahead_;
+};
+
+void ObjectStream::Request() {
+  uint64_t length = growth_;
+  if (size_.has_value()) length = std::min(length, *size_ - next_);
+  if (next_ < likely_end_) length = std::min(length, likely_end_ - next_);
+  growth_ = std::min(4 * growth_, kMostPiece);
+  const ReadRange range{
+      .offset = next_, .length = length, .version = version_, .may_be_short = !size_.has_value()};
+  next_ += length;
+  // In this thread after all, should there be no other.
+  ahead_.push_back(std::async(std::launch::async | std::launch::deferred,
+                              [this, range] { return store_.Read(key_, range); }));
+}
+
+absl::StatusOr<bool> ObjectStream::Advance() {
+  if (ahead_.empty() && at_end()) return false;
+  if (ahead_.empty()) {
+    if (next_ >= likely_end_) growth_ = kFirstPiece;  // To finish a record.
+    Request();
+  }
+  absl::StatusOr<Object> piece = ahead_.front().get();
+  ahead_.pop_front();
+  if (!piece.ok()) {
+    return absl::Status(piece.status().code(), absl::StrCat(name_, ": ", piece.status().message()));
+  }
+  if (!size_.has_value()) {
+    size_ = piece->size;
+    version_ = std::move(piece->version);
+  }
+  piece_ = std::move(piece->bytes);
+  at_ = 0;
+  while (ahead_.size() < kMostAhead && !at_end() && next_ < likely_end_) Request();
+  return !piece_.empty();
+}
+
+}  // namespace
+
+std::unique_ptr<ByteStream> NewObjectStream(ObjectStore& store, std::string key, std::string name,
+                                            uint64_t offset, uint64_t likely_end) {
+  return std::make_unique<ObjectStream>(store, std::move(key), std::move(name), offset, likely_end);
+}
+
+}  // namespace capstan

@@ -1,0 +1,61 @@
+// Where files come from: the local file system, or an object store.
+#ifndef CAPSTAN_DATA_FORMATS_SOURCE_H_
+#define CAPSTAN_DATA_FORMATS_SOURCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace capstan {
+
+// Bytes from the front to the end. Thread-compatible.
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+
+  // Fills a front part of `buffer` and returns its size; 0 only at the end (or if `buffer` is
+  // empty). An error names the file and the byte.
+  virtual absl::StatusOr<size_t> Read(std::span<char> buffer) = 0;
+};
+
+struct FileInfo {
+  std::string path;
+  uint64_t bytes = 0;
+};
+
+// Implementations are thread-safe.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // The files that a path or glob names, sorted by path. NOT_FOUND: there is none;
+  // INVALID_ARGUMENT: it is a folder, or no file of this source.
+  virtual absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const = 0;
+
+  // The bytes of a file as they are stored, from `offset` on. The reader will stop at about byte
+  // `likely_end`: a hint how far to read ahead. The stream must not outlive the source.
+  static constexpr uint64_t kToTheEnd = ~uint64_t{0};
+  virtual absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
+                                                           uint64_t likely_end) const = 0;
+
+  // For a process that ends: what waits for a network, or comes later, fails with CANCELLED.
+  virtual void Cancel() const {}
+};
+
+// Files and objects: what begins with `s3://` is read from there, with the options of the
+// environment, and failures that pass are tried again until `patience` is over; all else as
+// NewLocalFiles does.
+std::unique_ptr<const Source> NewDataFiles(absl::Duration patience = absl::Minutes(2));
+
+// Local files; `file://` in front of a path is accepted.
+std::unique_ptr<const Source> NewLocalFiles();
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_FORMATS_SOURCE_H_

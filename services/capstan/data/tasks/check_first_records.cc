@@ -1,0 +1,111 @@
+#include "capstan/data/tasks/check_first_records.h"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/data/formats/compression.h"
+#include "capstan/data/formats/idx.h"
+#include "capstan/data/tasks/extents.h"
+#include "capstan/data/tasks/task_reader.h"
+
+namespace capstan {
+namespace {
+
+constexpr uint64_t kFrontBytes = uint64_t{64} << 10;
+constexpr uint64_t kFrontRecords = 1000;
+constexpr size_t kThreads = 8;  // They wait for files more than they parse.
+
+// A file, and of images the one with their labels.
+struct Input {
+  FileInfo file;
+  std::string labels = {};
+};
+
+absl::StatusOr<std::vector<Input>> ListInputs(const Source& source, const v1::DataSpec& data,
+                                              Split split) {
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, ListFiles(source, data, split));
+  std::vector<Input> inputs;
+  if (data.format() != v1::DATA_FORMAT_IDX) {
+    for (FileInfo& file : files) inputs.push_back({std::move(file)});
+    return inputs;
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<IdxPair> pairs, PairIdxFiles(source, files));
+  for (IdxPair& pair : pairs) inputs.push_back({std::move(pair.images), std::move(pair.labels)});
+  return inputs;
+}
+
+// At most `most` of them, evenly from the first to the last.
+std::vector<Input> Sample(std::vector<Input> inputs, size_t most) {
+  if (inputs.size() <= most) return inputs;
+  std::vector<Input> sample;
+  for (size_t i = 0; i < most; ++i) {
+    sample.push_back(std::move(inputs[most == 1 ? 0 : i * (inputs.size() - 1) / (most - 1)]));
+  }
+  return sample;
+}
+
+absl::StatusOr<v1::Task> FrontOf(const Source& source, const v1::DataSpec& data,
+                                 const Input& input) {
+  v1::Task front;
+  front.set_file(input.file.path);
+  front.set_labels_file(input.labels);
+  Compression compression = Compression::kNone;
+  if (data.format() != v1::DATA_FORMAT_IDX) {
+    CAPSTAN_ASSIGN_OR_RETURN(compression, DetectCompression(source, input.file.path));
+  }
+  const bool by_records = data.format() == v1::DATA_FORMAT_IDX || compression != Compression::kNone;
+  front.set_by_records(by_records);
+  front.set_end(by_records ? kFrontRecords : std::min(kFrontBytes, input.file.bytes));
+  return front;
+}
+
+absl::Status CheckFile(const Source& source, const ReaderOptions& options, const Input& input) {
+  CAPSTAN_ASSIGN_OR_RETURN(const v1::Task front, FrontOf(source, options.data, input));
+  TaskReader reader(options, source);
+  CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedTask> records,
+                           reader.Read({.task = front, .evaluation = true}));
+  const BadRecords& bad_records = records->bad_records();
+  if (records->examples() > 0 || bad_records.count() == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(bad_records.examples().front(),
+                                                 "; none of the first ", bad_records.count(),
+                                                 " records of this file can be understood"));
+}
+
+// The first error in their order.
+absl::Status CheckFiles(const Source& source, const ReaderOptions& options,
+                        const std::vector<Input>& inputs) {
+  std::vector<absl::Status> statuses(inputs.size());
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < inputs.size(); i = next++) {
+      statuses[i] = CheckFile(source, options, inputs[i]);
+      if (!statuses[i].ok()) next = inputs.size();  // Those before it have been begun.
+    }
+  };
+  std::vector<std::thread> threads;
+  while (threads.size() < std::min(kThreads, inputs.size())) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  const auto failed = std::find_if(statuses.begin(), statuses.end(),
+                                   [](const absl::Status& status) { return !status.ok(); });
+  return failed == statuses.end() ? absl::OkStatus() : *failed;
+}
+
+}  // namespace
+
+absl::Status CheckFirstRecords(const Source& source, const v1::JobSpec& job, size_t most_files) {
+  if (job.data().format() == v1::DATA_FORMAT_SYNTHETIC) return absl::OkStatus();
+  const ReaderOptions options = ReaderOptionsOf(job);
+  for (const Split split : {Split::kTrain, Split::kEval}) {
+    CAPSTAN_ASSIGN_OR_RETURN(std::vector<Input> inputs, ListInputs(source, job.data(), split));
+    CAPSTAN_RETURN_IF_ERROR(CheckFiles(source, options, Sample(std::move(inputs), most_files)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace capstan

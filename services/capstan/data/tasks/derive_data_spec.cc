@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "capstan/base/status.h"
+#include "capstan/config/spelling.h"
+#include "capstan/data/formats/cells.h"
+#include "capstan/data/formats/compression.h"
+#include "capstan/data/formats/idx.h"
+#include "capstan/data/formats/line_reader.h"
+#include "capstan/data/formats/looks_like.h"
+#include "capstan/data/formats/numbers.h"
+#include "capstan/data/formats/quote.h"
+#include "capstan/data/formats/record_parser.h"
+#include "capstan/data/synthetic/click_log.h"
+#include "capstan/data/tasks/tasks.h"
+
+namespace capstan {
+namespace {
+
+constexpr size_t kShownNames = 20;
+
+absl::StatusOr<std::vector<FileInfo>> FirstFiles(const Source& source, const v1::DataSpec& data) {
+  if (data.train().empty() && data.eval().empty()) {
+    return absl::InvalidArgumentError("data: no file is named");
+  }
+  return source.List(data.train().empty() ? data.eval(0) : data.train(0));
+}
+
+// The cells of the file's first line.
+absl::StatusOr<std::vector<std::string>> FirstCells(const Source& source, const std::string& path,
+                                                    v1::DataFormat format) {
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents, OpenContents(source, path));
+  LineReader lines(path, std::move(contents), 0);
+  std::string_view line;
+  if (!lines.Next(line)) {
+    CAPSTAN_RETURN_IF_ERROR(lines.status());
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is empty"));
+  }
+  CellScanner scanner(format);
+  scanner.Begin(line);
+  std::vector<std::string> cells;
+  for (std::string_view cell; scanner.Next(cell);) cells.emplace_back(Trim(cell));
+  const std::string looks = cells.size() <= 1 ? LooksLike(line) : "";
+  if (!looks.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": has one column; it looks like ", looks));
+  }
+  if (!scanner.malformed()) return cells;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ":1: column ", cells.size(), ": a quote that does not end with the cell"));
+}
+
+// Finds the columns that the schema names in a file's line of names. Immutable.
+class ColumnFinder {
+ public:
+  // Both must outlive this object.
+  ColumnFinder(const std::string& path, const std::vector<std::string>& names)
+      : path_(path), names_(names) {}
+
+  // Sets `column` to that of `name`, unless that is empty. `use`: what the schema calls it.
+  template <typename Set>
+  absl::Status Find(const std::string& name, const char* use, Set set_column) const {
+    if (name.empty()) return absl::OkStatus();
+    const auto found = std::find(names_.begin(), names_.end(), name);
+    if (found == names_.end()) return NoSuchColumn(name, use);
+    if (std::find(found + 1, names_.end(), name) != names_.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(path_, ":1: two columns are named ",
+                                                     Quote(name), "; count the one that is meant"));
+    }
+    set_column(static_cast<uint32_t>(found - names_.begin()));
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status NoSuchColumn(const std::string& name, const char* use) const {
+    const std::vector<absl::string_view> names(names_.begin(), names_.end());
+    const absl::string_view nearest = Nearest(name, names);
+    std::string error = absl::StrCat(path_, ":1: no column is named ", Quote(name),
+                                     ", as data.schema.", use, " says; ");
+    if (!nearest.empty()) absl::StrAppend(&error, "did you mean ", nearest, "? ");
+    const size_t shown = std::min(names_.size(), kShownNames);
+    absl::StrAppend(
+        &error, "there are ",
+        absl::StrJoin(
+            names_.begin(), names_.begin() + static_cast<ptrdiff_t>(shown), ", ",
+            [](std::string* out, const std::string& each) { absl::StrAppend(out, Quote(each)); }),
+        shown < names_.size() ? " and more" : "");
+    return absl::InvalidArgumentError(error);
+  }
+
+  const std::string& path_;
+  const std::vector<std::string>& names_;
+};
+
+absl::Status FindNamedColumns(const ColumnFinder& finder, v1::DataSpec& data) {
+  CAPSTAN_RETURN_IF_ERROR(finder.Find(data.label_name(), "label",
+                                      [&data](uint32_t column) { data.set_label_column(column); }));
+  const auto find_all = [&finder](const char* use, auto& columns) {
+    for (v1::ColumnSpec& spec : columns) {
+      CAPSTAN_RETURN_IF_ERROR(
+          finder.Find(spec.name(), use, [&spec](uint32_t column) { spec.set_column(column); }));
+    }
+    return absl::OkStatus();
+  };
+  CAPSTAN_RETURN_IF_ERROR(find_all("numeric", *data.mutable_numeric()));
+  return find_all("categorical", *data.mutable_categorical());
+}
+
+absl::Status CheckColumn(const v1::DataSpec& data, uint32_t column, const std::string& path,
+                         std::vector<const char*>& uses, const char* use) {
+  if (column >= data.columns()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": has ", data.columns(), data.columns() == 1 ? " column" : " columns",
+        ", but the schema's ", use, " names column ", column, " (they are counted from 0)"));
+  }
+  if (uses[column] != nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("schema: column ", column, " is both ", uses[column], " and ", use));
+  }
+  uses[column] = use;
+  return absl::OkStatus();
+}
+
+absl::Status DeriveCells(const Source& source, v1::DataSpec& data) {
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, FirstFiles(source, data));
+  const std::string& path = files.front().path;
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<std::string> cells,
+                           FirstCells(source, path, data.format()));
+  const uint32_t columns = static_cast<uint32_t>(cells.size());
+  data.set_columns(columns);
+  CAPSTAN_RETURN_IF_ERROR(FindNamedColumns(ColumnFinder(path, cells), data));
+  std::vector<const char*> uses(columns, nullptr);
+  CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, data.label_column(), path, uses, "label"));
+  uint32_t numbers = 0;
+  uint32_t fields = 0;
+  for (const v1::ColumnSpec& column : data.numeric()) {
+    CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, column.column(), path, uses, "numeric"));
+    ++(column.transform() == v1::NUMERIC_TRANSFORM_BUCKET ? fields : numbers);
+  }
+  for (const v1::ColumnSpec& column : data.categorical()) {
+    CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, column.column(), path, uses, "categorical"));
+    ++fields;
+  }
+  data.set_fields(fields);
+  data.set_dense_width(numbers);
+  return absl::OkStatus();
+}
+
+absl::Status DeriveIdx(const Source& source, v1::DataSpec& data) {
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, FirstFiles(source, data));
+  for (const FileInfo& file : files) {
+    CAPSTAN_ASSIGN_OR_RETURN(IdxFile idx, IdxFile::Open(source, file.path));
+    if (idx.item_shape().empty()) continue;
+    data.set_fields(0);
+    data.set_dense_width(static_cast<uint32_t>(idx.item_bytes()));
+    if (idx.item_shape().size() >= 2) {
+      data.mutable_image_shape()->Assign(idx.item_shape().begin(), idx.item_shape().end());
+    }
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(files.front().path, ": holds no images"));
+}
+
+}  // namespace
+
+absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data) {
+  if (data.numeric_scale() == 0) {
+    data.set_numeric_scale(data.format() == v1::DATA_FORMAT_IDX ? 1.0f / 255 : 1.0f);
+  }
+  switch (data.format()) {
+    case v1::DATA_FORMAT_CSV:
+    case v1::DATA_FORMAT_TSV:
+      return DeriveCells(source, data);
+    case v1::DATA_FORMAT_LIBSVM:
+    case v1::DATA_FORMAT_LIBFM:
+      data.set_dense_width(0);
+      return FirstFiles(source, data).status();
+    case v1::DATA_FORMAT_IDX:
+      return DeriveIdx(source, data);
+    case v1::DATA_FORMAT_SYNTHETIC:
+      data.set_fields(static_cast<uint32_t>(ClickLogColumns(data.synthetic())));
+      data.set_dense_width(0);
+      return absl::OkStatus();
+    default:
+      return absl::InvalidArgumentError("data: no format");
+  }
+}
+
+}  // namespace capstan

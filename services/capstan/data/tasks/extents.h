@@ -1,0 +1,43 @@
+// The files of a split and how much each holds.
+#ifndef CAPSTAN_DATA_TASKS_EXTENTS_H_
+#define CAPSTAN_DATA_TASKS_EXTENTS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capstan/data/formats/source.h"
+#include "capstan/data/tasks/tasks.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// One file, before it is cut.
+struct Extent {
+  std::string file = {};
+  std::string labels_file = {};
+  bool by_records = false;
+  bool estimated = false;   // The number of records is.
+  uint64_t length = 0;      // Bytes or records.
+  double record_bytes = 0;  // By bytes: of one record.
+
+  double records() const {
+    return by_records         ? static_cast<double>(length)
+           : record_bytes > 0 ? static_cast<double>(length) / record_bytes
+                              : 0;
+  }
+};
+
+// The files of a split, in the order in which the data spec names them.
+absl::StatusOr<std::vector<FileInfo>> ListFiles(const Source& source, const v1::DataSpec& data,
+                                                Split split);
+
+// In the order in which the data spec names them. Compressed text is counted or estimated; see
+// tasks.h.
+absl::StatusOr<std::vector<Extent>> FindExtents(const Source& source, const v1::DataSpec& data,
+                                                const PlanOptions& options);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_TASKS_EXTENTS_H_

@@ -1,0 +1,157 @@
+#include "capstan/data/tasks/label_order.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "capstan/base/status.h"
+#include "capstan/data/tasks/tasks.h"
+
+namespace capstan {
+namespace {
+
+constexpr uint64_t kPlaces = 64;
+constexpr uint64_t kMostBytes = uint64_t{512} << 10;  // Of text, in all places.
+constexpr uint64_t kMostRecords = 10000;              // Of other data, in all places.
+constexpr uint64_t kFewestPairs = 200;
+// Logs that lie in the order of time have a little of it, which does no harm.
+constexpr double kWorthTelling = 0.25;
+
+void MeasureClasses(std::span<const std::vector<float>> places, LabelOrder& order) {
+  std::map<float, uint64_t> counts;
+  uint64_t records = 0;
+  uint64_t same = 0;
+  for (const std::vector<float>& labels : places) {
+    records += labels.size();
+    for (size_t i = 0; i < labels.size(); ++i) {
+      ++counts[labels[i]];
+      if (i > 0 && labels[i] == labels[i - 1]) ++same;
+    }
+  }
+  for (const auto& [label, count] : counts) {
+    const double share = static_cast<double>(count) / static_cast<double>(records);
+    order.chance += share * share;
+  }
+  order.same = static_cast<double>(same) / static_cast<double>(order.pairs);
+  if (counts.size() > 1) order.likeness = (order.same - order.chance) / (1 - order.chance);
+}
+
+void MeasureNumbers(std::span<const std::vector<float>> places, LabelOrder& order) {
+  double sum = 0;
+  double records = 0;
+  for (const std::vector<float>& labels : places) {
+    for (const float label : labels) sum += static_cast<double>(label);
+    records += static_cast<double>(labels.size());
+  }
+  const double mean = sum / records;
+  double variance = 0;
+  double covariance = 0;
+  for (const std::vector<float>& labels : places) {
+    for (size_t i = 0; i < labels.size(); ++i) {
+      const double here = static_cast<double>(labels[i]) - mean;
+      variance += here * here / records;
+      if (i == 0) continue;
+      const double before = static_cast<double>(labels[i - 1]) - mean;
+      covariance += here * before / static_cast<double>(order.pairs);
+    }
+  }
+  if (variance > 0) order.likeness = covariance / variance;
+}
+
+// Ranges in which to look, in the order in which a file is read.
+std::vector<v1::Task> PlacesToLookAt(const TaskMix& mix) {
+  std::vector<v1::Task> places;
+  for (uint32_t i = 0; i < mix.size() && places.size() < kPlaces; ++i) {
+    if (mix.WholeRange(i) != nullptr) break;
+    for (v1::Task& piece : RangesOf(mix.TaskAt(/*epoch=*/0, i))) places.push_back(std::move(piece));
+  }
+  std::vector<const v1::Task*> whole;
+  for (uint32_t i = 0; i < mix.size(); ++i) {
+    const v1::Task* range = mix.WholeRange(i);
+    if (range != nullptr && (!range->by_records() || range->begin() == 0)) whole.push_back(range);
+  }
+  for (size_t i = 0; i < whole.size(); i += whole.size() / kPlaces + 1) places.push_back(*whole[i]);
+  std::sort(places.begin(), places.end(), [](const v1::Task& a, const v1::Task& b) {
+    return std::forward_as_tuple(a.file(), a.begin()) < std::forward_as_tuple(b.file(), b.begin());
+  });
+  return places;
+}
+
+std::optional<float> OnlyLabel(std::span<const std::vector<float>> places) {
+  std::optional<float> only;
+  for (const std::vector<float>& labels : places) {
+    for (const float label : labels) {
+      if (only && *only != label) return std::nullopt;
+      only = label;
+    }
+  }
+  return only;
+}
+
+}  // namespace
+
+LabelOrder MeasureLabelOrder(std::span<const std::vector<float>> places, bool classes) {
+  LabelOrder order{.classes = classes};
+  for (const std::vector<float>& labels : places) {
+    order.pairs += labels.empty() ? 0 : labels.size() - 1;
+    order.records += labels.size();
+  }
+  order.only = OnlyLabel(places);
+  if (order.pairs == 0) return order;
+  (classes ? MeasureClasses : MeasureNumbers)(places, order);
+  return order;
+}
+
+absl::StatusOr<LabelOrder> SampleLabelOrder(const Source& source, const ReaderOptions& reader,
+                                            const TaskMix& mix) {
+  if (reader.data.format() == v1::DATA_FORMAT_SYNTHETIC) return LabelOrder();  // Drawn one by one.
+  ReaderOptions options = reader;
+  options.batch_size = std::numeric_limits<uint32_t>::max();  // All records of a place.
+  options.data.set_max_bad_records(std::numeric_limits<uint64_t>::max());  // Others speak of them.
+  TaskReader task_reader(options, source);
+  const std::vector<v1::Task> looked_at = PlacesToLookAt(mix);
+  std::vector<std::vector<float>> places;
+  for (v1::Task place : looked_at) {
+    const uint64_t most = (place.by_records() ? kMostRecords : kMostBytes) / looked_at.size();
+    if (place.end() - place.begin() > most) place.set_end(place.begin() + most);
+    place.clear_expected_records();
+    CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedTask> loaded,
+                             task_reader.Read({.task = place, .evaluation = true}));
+    if (loaded->examples() == 0) continue;
+    Batch records;
+    loaded->ReadBatch(0, records);
+    places.push_back(std::move(records.labels));
+  }
+  return MeasureLabelOrder(places, reader.loss != v1::LOSS_SQUARED);
+}
+
+std::string LabelOrderWarning(const LabelOrder& order, const TaskMix& mix) {
+  if (order.pairs < kFewestPairs || order.likeness < kWorthTelling) return "";
+  std::string what = "the training data lie in the order of their labels: ";
+  if (order.classes) {
+    absl::StrAppendFormat(&what,
+                          "%.0f %% of neighbouring records have the same one, by chance it were "
+                          "%.0f %%; ",
+                          100 * order.same, 100 * order.chance);
+  } else {
+    absl::StrAppendFormat(&what, "those of neighbouring records correlate by %.2f; ",
+                          order.likeness);
+  }
+  const uint64_t records = EstimateRecords(mix.ranges());
+  if (mix.mixed_records() == records) {
+    return absl::StrCat(what, "each task therefore mixes pieces from all over them");
+  }
+  if (mix.mixes()) {
+    return absl::StrCat(what, records - mix.mixed_records(), " of ", records,
+                        " records are in large compressed files, whose tasks are not mixed with "
+                        "each other: decompress them, or shuffle the records");
+  }
+  return absl::StrCat(what, "set data.shuffle: true and data.pieces: 16, or shuffle the records");
+}
+
+}  // namespace capstan

@@ -1,0 +1,104 @@
+#include "capstan/data/tasks/one_label.h"
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "capstan/base/absl_view.h"
+#include "capstan/base/status.h"
+#include "capstan/config/spelling.h"
+#include "capstan/data/formats/cells.h"
+#include "capstan/data/formats/compression.h"
+#include "capstan/data/formats/line_reader.h"
+#include "capstan/data/formats/numbers.h"
+#include "capstan/data/formats/quote.h"
+#include "capstan/data/tasks/tasks.h"
+
+namespace capstan {
+namespace {
+
+constexpr uint64_t kFewestRecords = 200;  // Fewer may well be of one label.
+constexpr size_t kNamedTexts = 5;
+constexpr uint64_t kMostLines = 100000;  // Of the first file, until so many labels are found.
+
+// The label of a line; empty: it has none.
+std::string LabelOf(std::string_view line, uint32_t column, CellScanner& scanner) {
+  scanner.Begin(line);
+  std::string_view cell;
+  for (uint32_t i = 0; i <= column; ++i) {
+    if (!scanner.Next(cell)) return "";
+  }
+  return std::string(Trim(cell));
+}
+
+// The first labels that differ, in the order of the file.
+absl::StatusOr<std::vector<std::string>> LabelTexts(const Source& source, const v1::DataSpec& data,
+                                                    const std::string& file) {
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents, OpenContents(source, file));
+  LineReader lines(file, std::move(contents), 0);
+  CellScanner scanner(data.format());
+  std::vector<std::string> texts;
+  std::string_view line;
+  if (data.header()) (void)lines.Next(line);
+  for (uint64_t i = 0; i < kMostLines && texts.size() < kNamedTexts && lines.Next(line); ++i) {
+    std::string text = LabelOf(line, data.label_column(), scanner);
+    if (text.empty() || std::find(texts.begin(), texts.end(), text) != texts.end()) continue;
+    texts.push_back(std::move(text));
+  }
+  CAPSTAN_RETURN_IF_ERROR(lines.status());
+  return texts;
+}
+
+template <typename Texts>
+std::string InQuotes(const Texts& texts) {
+  return absl::StrJoin(texts, ", ", [](std::string* out, const std::string& text) {
+    absl::StrAppend(out, Quote(text));
+  });
+}
+
+absl::StatusOr<std::string> NonePositive(const Source& source, const v1::DataSpec& data,
+                                         const std::string& file) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<std::string> texts, LabelTexts(source, data, file));
+  std::string what = absl::StrCat("have a label of data.schema.positive (",
+                                  InQuotes(data.positive_labels()), "), so they all count as 0");
+  if (texts.empty()) return what;
+  absl::StrAppend(&what, "; ", file, " begins with the labels ", InQuotes(texts));
+  const std::vector<absl::string_view> names(texts.begin(), texts.end());
+  const absl::string_view meant = Nearest(data.positive_labels(0), names);
+  if (!meant.empty()) {
+    absl::StrAppend(&what, "; did you mean ", Quote({meant.data(), meant.size()}), "?");
+  }
+  return what;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> OneLabelWarning(const Source& source, const v1::DataSpec& data,
+                                            const LabelOrder& labels, const TaskMix& mix) {
+  const bool texts = !data.positive_labels().empty() && labels.only == 0.0F;
+  if (!labels.classes || !labels.only || (!texts && labels.records < kFewestRecords)) return "";
+  std::string what;
+  if (texts) {
+    CAPSTAN_ASSIGN_OR_RETURN(const std::string none,
+                             NonePositive(source, data, mix.ranges().front().file()));
+    what = absl::StrCat("none of the ", labels.records, " training records looked at ", none);
+  } else {
+    what = absl::StrCat("all of the ", labels.records,
+                        " training records looked at have the label ", *labels.only);
+    if (data.binarize_label()) {
+      absl::StrAppend(&what, ", with data.label_threshold: ", data.label_threshold());
+    }
+  }
+  if (mix.mixed_records() == EstimateRecords(mix.ranges())) return what;
+  return absl::StrCat(what,
+                      "; these are the first ones of large compressed files, whose tasks are not "
+                      "mixed with each other: if they lie in the order of their labels, decompress "
+                      "them, or shuffle the records");
+}
+
+}  // namespace capstan

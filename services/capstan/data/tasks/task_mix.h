@@ -1,0 +1,93 @@
+// What the tasks of an epoch are made of.
+#ifndef CAPSTAN_DATA_TASKS_TASK_MIX_H_
+#define CAPSTAN_DATA_TASKS_TASK_MIX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// Makes tasks of the ranges into which PlanTasks has cut the training data.
+//
+// Without shuffling, and with one piece a task, each range is a task. Otherwise every task is a
+// sample of all the data, in whatever order they lie: the ranges are cut again, into pieces of a
+// `data.pieces`-th of a task each; the pieces, in the order of the data, are divided into
+// `data.pieces` parts as long as each other; and in every epoch each task is assigned one piece of
+// each part. So a task is about as large as if it were one range. Files that are smaller than a
+// piece are a piece each.
+//
+// Two kinds of ranges stay whole, a task each: those of which it is not known how many records they
+// hold; and those of a file that can be read only from its front (compressed text, idx), if all of
+// its pieces together would have it read more than kMostPasses times an epoch.
+//
+// A pure function of (ranges, settings, seed, epoch, task): whoever asks again gets the same.
+// Immutable.
+class TaskMix {
+ public:
+  static constexpr uint64_t kMostPasses = 16;
+
+  TaskMix(std::vector<v1::Task> ranges, const v1::DataSpec& data, uint64_t seed);
+
+  const std::vector<v1::Task>& ranges() const { return ranges_; }
+
+  uint32_t size() const;  // Tasks of an epoch.
+
+  // `task.index` is `index`; the pieces of a task are in the order of the data. A task that is one
+  // range says so itself and has no pieces. REQUIRES: index < size().
+  v1::Task TaskAt(uint32_t epoch, uint32_t index) const;
+
+  // expected_records of that, without making it.
+  uint64_t ExpectedRecords(uint32_t epoch, uint32_t index) const;
+
+  // The range that this task is in every epoch; null: it is made of pieces, of which it is known
+  // how many records they hold. REQUIRES: index < size().
+  const v1::Task* WholeRange(uint32_t index) const;
+
+  bool mixes() const { return parts_ > 1; }  // Tasks are made of pieces, where that can be.
+
+  // Records of all tasks that are made of pieces.
+  uint64_t mixed_records() const { return mixed_records_; }
+
+  // Of all on which the tasks depend beside the seed.
+  uint64_t fingerprint() const;
+
+ private:
+  struct Sizes {
+    uint64_t bytes = 0;
+    uint64_t records = 0;
+    uint64_t of(const v1::Task& range) const { return range.by_records() ? records : bytes; }
+  };
+  struct Piece {
+    uint32_t range = 0;
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    uint64_t records = 0;
+  };
+
+  static Sizes TaskSizes(const std::vector<v1::Task>& ranges, const v1::DataSpec& data);
+  uint64_t PiecesOf(const v1::Task& range) const;
+  // By range; see kMostPasses.
+  std::vector<bool> ReadTooOften(const v1::DataSpec& data) const;
+  Piece PieceAt(uint64_t number) const;
+  std::vector<Piece> PiecesOfTask(uint32_t epoch, uint32_t index) const;
+
+  std::vector<v1::Task> ranges_;
+  uint64_t seed_;
+  uint64_t parts_;                   // 1: every range is a task.
+  Sizes task_;                       // What a task may hold, as a range.
+  uint32_t mixed_tasks_ = 0;         // These come first,
+  std::vector<uint32_t> whole_;      // then these ranges.
+  std::vector<uint32_t> mixed_;      // Ranges that are cut into pieces, and
+  std::vector<uint64_t> pieces_to_;  // how many pieces there are up to the end of each.
+  uint64_t mixed_records_ = 0;
+};
+
+// The ranges of a task, in the order in which they are read: its pieces, or itself.
+std::vector<v1::Task> RangesOf(const v1::Task& task);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_TASKS_TASK_MIX_H_

@@ -1,0 +1,121 @@
+#include "capstan/data/tasks/task_reader.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/hash.h"
+#include "capstan/base/status.h"
+#include "capstan/data/synthetic/click_log.h"
+#include "capstan/data/tasks/idx_reader.h"
+#include "capstan/data/tasks/task_mix.h"
+#include "capstan/data/tasks/tasks.h"
+#include "capstan/data/tasks/text_reader.h"
+
+namespace capstan {
+namespace {
+
+constexpr uint64_t kMostReserved = uint64_t{1}
+                                   << 24;  // Of keys or numbers; more come as they are read.
+constexpr uint64_t kMostKeys = uint64_t{1} << 31;
+constexpr uint64_t kShuffleSeedSalt =
+    0x5348'5546'464C'4531;  // Apart from the other uses of the seed.
+
+std::vector<uint32_t> ShuffledOrder(uint32_t size, uint64_t seed, uint64_t stream) {
+  std::vector<uint32_t> order(size);
+  std::iota(order.begin(), order.end(), 0u);
+  for (uint32_t i = size; i > 1; --i) {
+    std::swap(order[i - 1], order[Draw(seed ^ kShuffleSeedSalt, stream, i) % i]);
+  }
+  return order;
+}
+
+}  // namespace
+
+ReaderOptions ReaderOptionsOf(const v1::JobSpec& job) {
+  return {.data = job.data(),
+          .loss = job.model().loss(),
+          .classes = job.model().outputs(),
+          .batch_size = job.train().batch_size(),
+          .seed = job.seed()};
+}
+
+class TaskReader::Impl {
+ public:
+  Impl(ReaderOptions options, const Source& source)
+      : options_(std::move(options)),
+        bad_records_(options_.data.max_bad_records()),
+        text_(options_, source, bad_records_),
+        idx_(options_, source, bad_records_) {}
+
+  absl::StatusOr<std::shared_ptr<const LoadedTask>> Read(const Load& load) {
+    bad_records_ = BadRecords(options_.data.max_bad_records());
+    Batch records;
+    records.offsets.push_back(0);
+    records.dense_width = options_.data.dense_width();
+    Reserve(load.task.expected_records(), records);
+    for (const v1::Task& range : RangesOf(load.task)) {
+      CAPSTAN_RETURN_IF_ERROR(ReadRecords(range, records));
+    }
+    std::vector<uint32_t> order;
+    if (options_.data.shuffle() && !load.evaluation) {
+      const uint64_t stream = uint64_t{load.data_epoch} << 32 | load.task.index();
+      order = ShuffledOrder(static_cast<uint32_t>(records.examples()), options_.seed, stream);
+    }
+    return std::make_shared<const LoadedTask>(std::move(records), bad_records_, std::move(order),
+                                              std::max(1u, options_.batch_size));
+  }
+
+ private:
+  void Reserve(uint64_t expected, Batch& records) const {
+    const uint64_t width = std::max({1u, options_.data.fields(), options_.data.dense_width()});
+    const uint64_t examples = std::min(expected, kMostReserved / width + 1);
+    records.labels.reserve(examples);
+    records.offsets.reserve(examples + 1);
+    records.keys.reserve(examples * options_.data.fields());
+    records.dense.reserve(examples * options_.data.dense_width());
+  }
+
+  absl::Status ReadRecords(const v1::Task& task, Batch& records) {
+    if (task.begin() > task.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(task.file(), ": a task from ", task.begin(), " to ", task.end()));
+    }
+    if (IsTextFormat(options_.data.format())) return text_.Read(task, records);
+    if (options_.data.format() == v1::DATA_FORMAT_IDX) return idx_.Read(task, records);
+    if (options_.data.format() == v1::DATA_FORMAT_SYNTHETIC) return ReadSynthetic(task, records);
+    return absl::InvalidArgumentError("the data has no format");
+  }
+
+  absl::Status ReadSynthetic(const v1::Task& task, Batch& records) {
+    if (click_log_ == nullptr) click_log_ = std::make_unique<ClickLog>(options_.data.synthetic());
+    const bool eval = task.file() == kSyntheticEval;
+    const v1::SyntheticSpec& spec = options_.data.synthetic();
+    const uint64_t end = std::min(task.end(), eval ? spec.eval_rows() : spec.train_rows());
+    if (task.begin() >= end) return absl::OkStatus();
+    const uint64_t rows = end - task.begin();
+    if (rows > kMostKeys / click_log_->columns()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(task.file(), ": a task of ", rows, " rows is too large"));
+    }
+    click_log_->AppendTo(task.begin() + (eval ? kClickLogEvalBase : 0), rows, records);
+    return absl::OkStatus();
+  }
+
+  const ReaderOptions options_;
+  BadRecords bad_records_;  // Of the task that is being read.
+  TextReader text_;
+  IdxReader idx_;
+  std::unique_ptr<ClickLog> click_log_;  // Built when first needed.
+};
+
+TaskReader::TaskReader(ReaderOptions options, const Source& source)
+    : impl_(std::make_unique<Impl>(std::move(options), source)) {}
+TaskReader::~TaskReader() = default;
+
+absl::StatusOr<std::shared_ptr<const LoadedTask>> TaskReader::Read(const Load& load) {
+  return impl_->Read(load);
+}
+
+}  // namespace capstan

@@ -1,0 +1,80 @@
+// Turns a task into batches.
+#ifndef CAPSTAN_DATA_TASKS_TASK_READER_H_
+#define CAPSTAN_DATA_TASKS_TASK_READER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capstan/data/formats/bad_records.h"
+#include "capstan/data/formats/batch.h"
+#include "capstan/data/formats/labels.h"
+#include "capstan/data/formats/source.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// The records of one task in memory, in the order they are trained. Immutable, hence thread-safe.
+class LoadedTask {
+ public:
+  // `records` in file order; `order` is empty (file order) or a permutation. `bad_records`: those
+  // of the task that are not among them.
+  LoadedTask(Batch records, BadRecords bad_records, std::vector<uint32_t> order,
+             uint32_t batch_size);
+
+  uint64_t examples() const { return records_.examples(); }
+  uint64_t batch_count() const;
+  const BadRecords& bad_records() const { return bad_records_; }
+
+  // Replaces `batch`, whose memory is reused, with batch `k`; all have batch_size examples except
+  // perhaps the last. REQUIRES: k < batch_count().
+  void ReadBatch(uint64_t k, Batch& batch) const;
+
+ private:
+  Batch records_;
+  BadRecords bad_records_;
+  std::vector<uint32_t> order_;
+  uint32_t batch_size_;
+};
+
+struct ReaderOptions {
+  v1::DataSpec data;                  // After DeriveDataSpec.
+  v1::Loss loss = v1::LOSS_LOGISTIC;  // Says which labels are in its domain.
+  uint32_t classes = 1;               // softmax: labels are 0 .. classes - 1.
+  Labels labels = Labels::kRequired;  // Text formats only.
+  uint32_t batch_size = 1;
+  uint64_t seed = 0;
+};
+
+ReaderOptions ReaderOptionsOf(const v1::JobSpec& job);
+
+// Reads tasks one after the other and keeps the decompressor of the last file open, so that a task
+// that follows in the same file costs no second decompression of what lies before. Holds one task
+// in memory while it loads. Thread-compatible: one for each thread that reads.
+class TaskReader {
+ public:
+  // `source` must outlive this object.
+  TaskReader(ReaderOptions options, const Source& source);
+  ~TaskReader();
+
+  struct Load {
+    v1::Task task;
+    uint32_t data_epoch = 0;
+    bool evaluation = false;  // Not shuffled.
+  };
+
+  // The result, hence every batch, is a pure function of (seed, data epoch, task, file). An error
+  // names the file and the record or byte: NOT_FOUND, INVALID_ARGUMENT (more bad records in this
+  // task than data.max_bad_records), DATA_LOSS (compression, truncation).
+  absl::StatusOr<std::shared_ptr<const LoadedTask>> Read(const Load& load);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_TASKS_TASK_READER_H_

@@ -1,0 +1,29 @@
+#include "capstan/data/tasks/task_size.h"
+
+#include <algorithm>
+
+namespace capstan {
+namespace {
+
+constexpr uint64_t kFewestTasks = 8;
+constexpr uint64_t kMostTaskBytes = uint64_t{8} << 20;  // Of text.
+constexpr uint64_t kMostTaskRecords = uint64_t{1} << 16;
+constexpr uint64_t kMostTaskMemory = uint64_t{32} << 20;  // Of records, once they are parsed.
+
+uint64_t ShareOf(uint64_t total) { return (total + kFewestTasks - 1) / kFewestTasks; }
+
+}  // namespace
+
+uint64_t TaskBytes(const v1::DataSpec& data, uint64_t total) {
+  if (data.task_bytes() > 0) return data.task_bytes();
+  return std::min(kMostTaskBytes, ShareOf(total));
+}
+
+uint64_t TaskRecords(const v1::DataSpec& data, uint64_t total) {
+  if (data.task_records() > 0) return data.task_records();
+  const uint64_t record_memory =
+      16 + uint64_t{12} * data.fields() + uint64_t{4} * data.dense_width();
+  return std::min({kMostTaskRecords, kMostTaskMemory / record_memory, ShareOf(total)});
+}
+
+}  // namespace capstan

@@ -1,0 +1,60 @@
+// The data of a job as tasks: ranges of records that one member trains on at a time.
+//
+// A plain text file is cut by bytes: a record belongs to the range in which its first byte lies.
+// Compressed, idx and synthetic data is cut by records; in compressed text a record is a line after
+// the header, blank ones included, so that record and line numbers agree. Compressed text is
+// read once to count its records, as long as that is at most kCountedBytes in the whole split.
+// Beyond, the count is estimated from the front of the file and tasks are laid beyond the estimate;
+// such tasks may turn out short or empty, and the last one is open-ended.
+#ifndef CAPSTAN_DATA_TASKS_TASKS_H_
+#define CAPSTAN_DATA_TASKS_TASKS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/data/formats/source.h"
+#include "capstan/data/tasks/task_reader.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+inline constexpr uint64_t kCountedBytes = uint64_t{256} << 20;
+inline constexpr uint64_t kToTheEnd = ~uint64_t{0};
+
+// task.file of synthetic data.
+inline constexpr char kSyntheticTrain[] = "synthetic:train";
+inline constexpr char kSyntheticEval[] = "synthetic:eval";
+
+enum class Split { kTrain, kEval };
+
+// Fills in what only the files tell, from the first training file (or evaluation file, if nothing
+// is trained): the columns that the schema names, `columns`, `fields` and `dense_width` (csv, tsv,
+// idx, synthetic), `image_shape` (idx), and `numeric_scale` where it is 0. To be called once, by
+// whoever plans the job, before the model is laid out. INVALID_ARGUMENT: the file does not fit the
+// schema.
+absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data);
+
+struct PlanOptions {
+  Split split = Split::kTrain;
+  uint32_t batch_size = 1;
+  uint64_t counted_bytes = kCountedBytes;  // Of compressed text, at most so many are read to count.
+};
+
+// All tasks of a split, in order of the files; task.index is the place in the result, and
+// task.expected_records is exact for counted records, otherwise an estimate. Sizes are those of
+// `task_bytes` and `task_records`. Where these are 0, they are chosen so that even small data makes
+// at least 8 tasks, as long as each holds a batch; ranges of records are then multiples of the
+// batch. NOT_FOUND: no such file. INVALID_ARGUMENT: no data. A split of which nothing is named has
+// no tasks.
+absl::StatusOr<std::vector<v1::Task>> PlanTasks(const Source& source, const v1::DataSpec& data,
+                                                const PlanOptions& options);
+
+// Sum of expected_records.
+uint64_t EstimateRecords(std::span<const v1::Task> tasks);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_TASKS_TASKS_H_

@@ -1,0 +1,64 @@
+// The records of a range of a text file.
+#ifndef CAPSTAN_DATA_TASKS_TEXT_READER_H_
+#define CAPSTAN_DATA_TASKS_TEXT_READER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "capstan/data/formats/bad_records.h"
+#include "capstan/data/formats/batch.h"
+#include "capstan/data/formats/line_numbers.h"
+#include "capstan/data/formats/line_reader.h"
+#include "capstan/data/formats/record_parser.h"
+#include "capstan/data/formats/source.h"
+#include "capstan/data/tasks/task_reader.h"
+
+namespace capstan {
+
+// Thread-compatible.
+class TextReader {
+ public:
+  // All must outlive this object.
+  TextReader(const ReaderOptions& options, const Source& source, BadRecords& bad_records);
+
+  // Appends the records of `task` to `records`.
+  absl::Status Read(const v1::Task& task, Batch& records);
+
+ private:
+  // The lines of a file in order of their numbers; kept open between tasks.
+  struct Numbered {
+    std::string file;
+    uint64_t next = 0;  // Record that comes next: line - 1, without the header.
+    std::unique_ptr<LineReader> lines;
+  };
+
+  // Of a line: its number, or if that is not known the byte at which it begins.
+  struct LinePlace {
+    std::string file;
+    std::optional<uint64_t> number;
+    uint64_t byte = 0;
+  };
+
+  absl::Status ReadBytes(const v1::Task& task, Batch& records);
+  absl::Status ReadRecords(const v1::Task& task, Batch& records);
+  absl::Status Seek(const v1::Task& task);
+  absl::Status TakeHeader(const std::string& file, LineReader& lines);
+  // Parses a line; `name` says where it stands, and is asked only for a bad one.
+  template <typename Name>
+  absl::Status Take(const std::string& file, std::string_view line, Name name, Batch& records);
+  absl::Status Reject(const LinePlace& place, const std::string& error);
+
+  const ReaderOptions& options_;
+  const Source& source_;
+  BadRecords& bad_records_;
+  const std::unique_ptr<RecordParser> parser_;
+  LineNumbers numbers_;
+  Numbered open_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_TASKS_TEXT_READER_H_

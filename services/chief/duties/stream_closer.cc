@@ -1,0 +1,39 @@
+#include "chief/duties/stream_closer.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace capstan::chief {
+namespace {
+
+constexpr uint64_t kClosesPerCall = 1000;
+
+}  // namespace
+
+void StreamCloser::Advance(const std::vector<uint32_t>& shards, absl::Duration deadline,
+                           ShardCalls& calls) {
+  const uint64_t end = first_ + closes_.size();
+  for (uint32_t shard : shards) {
+    Told& told = told_[shard];
+    if (told.until == end || calls.Pending(Purpose::kClose, shard)) continue;
+    told.sent = std::min(end, told.until + kClosesPerCall);
+    v1::CloseStreamsRequest request;
+    for (uint64_t i = told.until; i < told.sent; ++i) *request.add_streams() = closes_[i - first_];
+    calls.Send(Purpose::kClose, shard, std::move(request), deadline);
+  }
+}
+
+void StreamCloser::OnClosed(uint32_t shard) {
+  told_[shard].until = told_[shard].sent;
+  uint64_t all = std::numeric_limits<uint64_t>::max();
+  for (const auto& [index, told] : told_) all = std::min(all, told.until);
+  for (; first_ < all && !closes_.empty(); ++first_) closes_.pop_front();
+}
+
+std::vector<v1::StreamClose> StreamCloser::TakeAll() {
+  std::vector<v1::StreamClose> all(closes_.begin(), closes_.end());
+  *this = StreamCloser();
+  return all;
+}
+
+}  // namespace capstan::chief

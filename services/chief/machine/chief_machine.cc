@@ -1,0 +1,305 @@
+#include "chief/machine/chief_machine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "capstan/base/status.h"
+#include "capstan/base/wire_version.h"
+
+namespace capstan::chief {
+namespace {
+
+// The loss is shown as a mean over about so many batches.
+constexpr uint64_t kLossBatches = 50;
+
+// Whoever has not been heard of for so many heartbeats may be gone.
+constexpr int kBeatsMissed = 3;
+
+absl::Status CheckWireVersion(uint32_t version) {
+  if (version == kWireVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the peer speaks wire version ", version, ", this chief ", kWireVersion));
+}
+
+MembershipOptions MembershipOf(const ChiefOptions& options, const v1::JobSpec& spec) {
+  return {.term = options.term,
+          .threads = spec.train().compute_threads(),
+          .lease = absl::Seconds(spec.lease().worker_lease_seconds()),
+          .presence = kBeatsMissed * absl::Seconds(spec.lease().heartbeat_seconds()),
+          .data_stall = absl::Seconds(spec.lease().data_stall_seconds()),
+          .max_workers = options.max_workers};
+}
+
+CheckpointerOptions CheckpointerOf(const ChiefOptions& options, const v1::JobSpec& spec) {
+  const v1::CheckpointSpec& checkpoint = spec.checkpoint();
+  const absl::string_view prefix = absl::StripSuffix(checkpoint.uri(), "/");
+  return {.folder = prefix.empty() ? "" : absl::StrCat(prefix, "/", spec.job(), "/checkpoints"),
+          .term = options.term,
+          .run_id = options.run_id,
+          .every = absl::Seconds(checkpoint.every_seconds()),
+          .call_deadline = options.call_deadline,
+          .patience = options.save_patience};
+}
+
+}  // namespace
+
+ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now, JobHistory history)
+    : options_(options),
+      plan_(std::move(plan)),
+      sealer_(options.seal_key),
+      generations_(options.term),
+      shards_(options.shards),
+      workers_(MembershipOf(options, plan_.spec)),
+      work_(plan_),
+      evaluations_(plan_),
+      progress_({.loss_window = kLossBatches * plan_.spec.train().batch_size()}, now),
+      stragglers_({.average = options.straggler_average, .probation = options.straggler_probation}),
+      early_stop_(plan_.spec.train().early_stop()),
+      views_(options.term, plan_.spec),
+      writer_(history.state.has_value()),
+      gate_(history.state ? history.state->view() : v1::View()),
+      checkpointer_(CheckpointerOf(options, plan_.spec)),
+      catalog_({.keep = plan_.spec.checkpoint().keep(),
+                .metric = plan_.spec.train().early_stop().metric()}),
+      // Where nothing is stored nobody knows of earlier chiefs; their timelines are lower all the
+      // same.
+      next_timeline_(options.term),
+      first_timeline_(options.term),
+      lost_updates_meter_(plan_.spec),
+      closes_streams_(UsesStreams(plan_.spec)) {
+  for (CheckpointFacts& facts : history.checkpoints) catalog_.Add(std::move(facts));
+  checkpointer_.AddGarbage(std::move(history.garbage));
+  if (history.state) Inherit(*history.state, now);
+  claim_.set_seal_key(sealer_.key());
+  RefreshView(now);
+}
+
+absl::StatusOr<v1::RegisterShardReply> ChiefMachine::RegisterShard(
+    const v1::RegisterShardRequest& request, absl::Time now) {
+  CAPSTAN_RETURN_IF_ERROR(CheckWireVersion(request.wire_version()));
+  if (request.index() >= shards_.quorum()) NoteSpareShard(request.index(), now);
+  CAPSTAN_ASSIGN_OR_RETURN(const ShardTable::Arrival arrival, shards_.Register(request, now));
+  if (arrival != ShardTable::Arrival::kSame) {
+    Log(LogEvent::Level::kInfo, "shard registered",
+        {{"shard", absl::StrCat(request.index())}, {"address", request.address()}});
+  }
+  if (arrival == ShardTable::Arrival::kReplaced) OnShardReplaced(request.index(), now);
+  Advance(now);
+  v1::RegisterShardReply reply;
+  *reply.mutable_job() = plan_.spec;
+  reply.set_seal_key(sealer_.key());
+  reply.set_from(from_);
+  return reply;
+}
+
+absl::StatusOr<v1::RegisterWorkerReply> ChiefMachine::RegisterWorker(
+    const v1::RegisterWorkerRequest& request, absl::Time now, const std::string& peer) {
+  CAPSTAN_RETURN_IF_ERROR(CheckWireVersion(request.wire_version()));
+  CAPSTAN_ASSIGN_OR_RETURN(const Membership::Registration registration,
+                           workers_.Register(request, peer, now));
+  ReleaseTrainers(registration.replaced);
+  end_.draining.erase(request.name());
+  if (registration.is_new) {
+    Log(LogEvent::Level::kInfo, "worker registered",
+        {{"worker", request.name()}, {"replaces", registration.replaced.empty() ? "no" : "yes"}});
+  }
+  Advance(now);
+  v1::RegisterWorkerReply reply;
+  *reply.mutable_job() = plan_.spec;
+  for (const Trainer& trainer : registration.worker->trainers) reply.add_trainers(Raw(trainer.id));
+  return reply;
+}
+
+v1::ShardHeartbeatReply ChiefMachine::ShardHeartbeat(const v1::ShardHeartbeatRequest& request,
+                                                     absl::Time now) {
+  v1::ShardHeartbeatReply reply;
+  Shard* shard = shards_.Find(request.index(), Incarnation{request.incarnation()});
+  if (shard == nullptr) return reply;
+  reply.set_known(true);
+  if (request.draining() && !shard->draining) {
+    Log(LogEvent::Level::kInfo, "shard leaving", {{"shard", absl::StrCat(request.index())}});
+  }
+  ShardTable::Hear(*shard, request, now);
+  lost_updates_meter_.Hear(request.index(), request.incarnation(), request.report());
+  HearOfLoss(request.index(), request.report());
+  Advance(now);
+  reply.set_may_leave(shard->draining && MayLeave());
+  return reply;
+}
+
+v1::WorkerHeartbeatReply ChiefMachine::WorkerHeartbeat(const v1::WorkerHeartbeatRequest& request,
+                                                       absl::Time now) {
+  v1::WorkerHeartbeatReply reply;
+  if (superseded()) {
+    reply.set_known(true);  // The chief that has come after knows better.
+    return reply;
+  }
+  Worker* worker = workers_.Find(request);
+  if (worker != nullptr) {
+    workers_.Hear(*worker, request, now);
+    for (const v1::LeaseReport& report : request.leases()) TakeReport(*worker, report);
+    takeover_.OnReport(worker->name);
+    views_.ForgetTrainers(worker->name);
+    if (worker->draining) ReturnUnmentioned(request, *worker);
+    if (worker->stuck) ReleaseTrainers(worker->trainer_ids());
+    const bool holds_work =
+        std::any_of(request.leases().begin(), request.leases().end(), [](const auto& report) {
+          return report.kind() != v1::LEASE_KIND_EVALUATION && !report.finished() &&
+                 !report.returned() && report.error().empty();
+        });
+    if (!holds_work) end_.draining.erase(worker->name);
+    Advance(now);
+    GrantLeases(*worker, now);
+    RefreshView(now);
+    FillReply(request, *worker, reply);
+    reply.set_known(true);
+  }
+  reply.set_state(told_state());
+  reply.set_examples(progress_.examples());
+  reply.set_examples_seal(sealer_.OfExamples(timeline(), progress_.examples()));
+  return reply;
+}
+
+void ChiefMachine::StopJob(std::string_view reason, absl::Time now) {
+  if (ended() || end_.begun()) return;
+  const std::string why =
+      absl::StrCat("stopped: ", reason.empty() ? std::string("on request") : std::string(reason));
+  if (state_ == v1::JOB_STATE_PENDING) {
+    Fail(v1::FAILURE_KIND_ERROR, absl::StrCat(why, ", before it had begun"));
+    RefreshView(now);
+    return;
+  }
+  stop_ = why;
+  Advance(now);
+}
+
+void ChiefMachine::OnShardReplaced(uint32_t shard, absl::Time now) {
+  if (shard >= shard_count()) return;  // It holds nothing yet.
+  recovery_.OnReplaced(shard);
+  const bool serving = state_ == v1::JOB_STATE_RUNNING || state_ == v1::JOB_STATE_CHECKPOINTING;
+  if (!serving || !takeover_.settled()) return;
+  if (MayRecoverPartially()) return RecoverPartially(shard, now);
+  ReturnToCheckpoint(absl::StrCat("shard ", shard, " was started anew"), shard, now);
+}
+
+void ChiefMachine::OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply, absl::Time now) {
+  // It may have heard of a later chief; the store knows.
+  if (absl::IsFailedPrecondition(reply.status())) writer_.Note();
+  const std::optional<ShardCalls::Answer> answer = calls_.OnReply(call, std::move(reply), now);
+  if (answer) {
+    const Shard* shard = shards_.Find(answer->shard);
+    // What a process did that has been replaced since is as if it had not been done.
+    const bool present = shard != nullptr && Raw(shard->incarnation) == answer->incarnation;
+    if (present) OnAnswer(*answer, now);
+  }
+  if (barrier_.OnCommitted(calls_)) work_.lanes()->TakeCursors(barrier_.held());
+  Advance(now);
+}
+
+void ChiefMachine::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
+  switch (answer.purpose) {
+    case Purpose::kHold:
+      return barrier_.OnHeld(std::get<v1::HoldRoundsReply>(*answer.reply), ShardIndexes(),
+                             options_.call_deadline, calls_);
+    case Purpose::kClose:
+      return closer_.OnClosed(answer.shard);
+    case Purpose::kSave:
+      return OnSaveAnswer(answer, now);
+    case Purpose::kLoad:
+      return OnLoadAnswer(answer, now);
+    case Purpose::kCommit:
+    case Purpose::kRelease:
+    case Purpose::kFlush:
+      return;
+  }
+}
+
+void ChiefMachine::OnStateStored(const absl::Status& stored, absl::Time now) {
+  const bool failing = !writer_.last().ok();
+  writer_.OnStored(stored, now);
+  if (superseded()) {
+    Log(LogEvent::Level::kError, "another chief has taken this job over; this one stops");
+    return;
+  }
+  if (!stored.ok() && !failing) {
+    Log(LogEvent::Level::kWarning, "the chief's state cannot be stored; it is tried again",
+        {{"error", stored.ToString()}});
+  }
+  if (stored.ok() && failing) Log(LogEvent::Level::kInfo, "the chief's state is stored again");
+  Advance(now);
+}
+
+void ChiefMachine::Tick(absl::Time now) {
+  for (const Worker& worker : workers_.TakeSilent(now)) {
+    ReleaseTrainers(worker.trainer_ids());
+    NoteWarning(absl::StrCat("the data of ", worker.name), "");
+    end_.draining.erase(worker.name);
+    if (worker.draining) continue;
+    Log(LogEvent::Level::kWarning, "worker lost: its leases go to others",
+        {{"worker", worker.name}, {"silent for", absl::FormatDuration(now - worker.heard)}});
+  }
+  std::vector<std::pair<std::string, double>> step_seconds;
+  for (const auto& [name, worker] : workers_.live()) {
+    if (worker.step_seconds() > 0) step_seconds.emplace_back(name, worker.step_seconds());
+  }
+  for (const std::string& name : stragglers_.Update(step_seconds, now)) {
+    Log(LogEvent::Level::kWarning, "straggler: more than twice the median step time",
+        {{"worker", name}});
+  }
+  WatchData();
+  WatchSpareShards(now);
+  WatchIdleWorkers();
+  LogWaiting(now);
+  CheckRefusal();
+  Advance(now);
+  if (state_ == v1::JOB_STATE_RUNNING && progress_.TakeCurveDue(now)) AddCurvePoint({}, now);
+}
+
+std::vector<Action> ChiefMachine::TakeActions() {
+  if (superseded()) {
+    // Nobody must hear of anything any more.
+    std::erase_if(actions_,
+                  [](const Action& action) { return !std::holds_alternative<LogEvent>(action); });
+  }
+  return std::exchange(actions_, {});
+}
+
+void ChiefMachine::RefreshView(absl::Time now) {
+  const uint64_t slowest = workers_.SlowestClock(now);
+  for (auto& [name, worker] : workers_.live()) {
+    for (Trainer& trainer : worker.trainers) {
+      const bool trains = work_.Holds(trainer.id);
+      if (trains && !trainer.training) trainer.start_clock = std::max(trainer.clock, slowest);
+      trainer.training = trains;
+    }
+  }
+  if (views_.Update(told_state(), shards_, workers_) || gate_.published().epoch().n() == 0) {
+    writer_.Note();
+    gate_.Offer(views_.current(), writer_);
+  }
+  if (writer_.TakeDue(now)) actions_.push_back(StoreState{State(now)});
+  if (std::optional<v1::View> view = gate_.Take(writer_)) {
+    actions_.push_back(PublishView{*std::move(view)});
+  }
+}
+
+std::vector<uint32_t> ChiefMachine::ShardIndexes() const {
+  std::vector<uint32_t> indexes;
+  for (const auto& [index, shard] : shards_.shards()) {
+    if (index < shard_count()) indexes.push_back(index);
+  }
+  return indexes;
+}
+
+absl::Duration ChiefMachine::worker_lease() const {
+  return absl::Seconds(plan_.spec.lease().worker_lease_seconds());
+}
+
+void ChiefMachine::Log(LogEvent::Level level, std::string message,
+                       std::vector<std::pair<std::string, std::string>> fields) {
+  actions_.push_back(LogEvent{level, std::move(message), std::move(fields)});
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,71 @@
+// The chief's /metrics, read off its status once a second. docs/metrics.md explains each.
+#ifndef CAPSTAN_CHIEF_SHELL_CHIEF_METRICS_H_
+#define CAPSTAN_CHIEF_SHELL_CHIEF_METRICS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "capstan/metrics/registry.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/view.pb.h"
+
+namespace capstan::chief {
+
+// The counters are of this chief's term: they begin with 0, whatever earlier chiefs have done. (A
+// total that is a little older than what an earlier chief has told would look like a new beginning,
+// and all of it as done at once.) Confined to the control loop's thread.
+class ChiefMetrics {
+ public:
+  // `registry` must outlive this object.
+  // `shards`: those that the job is to have.
+  ChiefMetrics(metrics::Registry& registry, v1::JobSpec spec, uint32_t shards);
+
+  void Update(const v1::GetStatusReply& status);
+  void SetView(const v1::View& view);
+  void SetStateFailing(bool failing);
+
+ private:
+  void UpdateProgress(const v1::GetStatusReply& status);
+  void UpdateTasks(const v1::GetStatusReply& status);
+  void UpdateWorkers(const v1::GetStatusReply& status);
+  void UpdateShards(const v1::GetStatusReply& status);
+  void UpdateLearningRates(uint64_t examples);
+  void UpdateLosses(const v1::GetStatusReply& status);
+  void UpdateRecoveries(const v1::GetStatusReply& status, absl::Time now);
+  void UpdateLostUpdates(const v1::GetStatusReply& status);
+  void UpdateDurability(const v1::GetStatusReply& status);
+  void Set(std::string_view name, std::string_view help, double value,
+           const metrics::Labels& labels = {});
+  void SetTime(std::string_view name, std::string_view help, absl::Time at);
+  // `total`: of the whole job.
+  void RaiseTo(std::string_view name, std::string_view help, double total,
+               const metrics::Labels& labels = {});
+
+  struct WorkerSeries {
+    metrics::Gauge* heartbeat = nullptr;
+    metrics::Gauge* rate = nullptr;
+    metrics::Gauge* straggler = nullptr;
+    metrics::Gauge* lag = nullptr;  // Null: nobody waits for clocks.
+  };
+
+  metrics::Registry& registry_;
+  const v1::JobSpec spec_;
+  bool has_bound_ = false;  // A part is ssp.
+  std::map<std::string, WorkerSeries> workers_;
+  std::map<std::pair<std::string, metrics::Labels>, double>
+      before_;                                 // Totals that the term began with.
+  std::optional<std::set<std::string>> crew_;  // Workers that are not lost.
+  std::string checkpoint_;                     // The newest one,
+  uint64_t checkpoints_taken_ = 0;             // the so-many-th of this term.
+  std::optional<int> recoveries_;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_SHELL_CHIEF_METRICS_H_

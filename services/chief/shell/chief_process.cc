@@ -1,0 +1,374 @@
+#include "chief/shell/chief_process.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "capstan/base/clock.h"
+#include "capstan/base/log.h"
+#include "capstan/base/shutdown.h"
+#include "capstan/base/status.h"
+#include "capstan/base/version.h"
+#include "capstan/config/config.h"
+#include "capstan/data/formats/source.h"
+#include "capstan/data/tasks/label_order.h"
+#include "capstan/data/tasks/one_label.h"
+#include "capstan/data/tasks/tasks.h"
+#include "capstan/metrics/registry.h"
+#include "capstan/process/identity.h"
+#include "capstan/process/liveness.h"
+#include "capstan/process/service.h"
+#include "capstan/rpc/health.h"
+#include "capstan/rpc/server.h"
+#include "capstan/security/seal.h"
+#include "capstan/security/tls.h"
+#include "chief/shell/chief_service.h"
+#include "chief/shell/job_claim.h"
+#include "chief/shell/job_planning.h"
+#include "chief/shell/job_watch.h"
+#include "chief/shell/present_chief.h"
+#include "chief/shell/refusal.h"
+#include "chief/state/term.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr size_t kMaxWatchers = 8192;
+constexpr absl::Duration kLinger = absl::Seconds(2);  // So that watchers and screens see the end.
+constexpr absl::Duration kDrain = absl::Seconds(1);
+constexpr absl::Duration kLastWrite = absl::Seconds(10);  // Of the state, when the job is over.
+constexpr size_t kMostHousekeeping = 64;
+constexpr absl::Duration kOthersAreToldToo = absl::Seconds(2);  // Within this, all of a release.
+constexpr absl::Duration kGlance = absl::Milliseconds(100);
+constexpr absl::Duration kLookAtFile = absl::Seconds(2);
+constexpr absl::Duration kTryAgain = absl::Seconds(10);  // What may be over by then.
+
+void Announce(const ProcessOptions& options, const JobPlan& plan, const Ports& ports) {
+  log::Info("started", {{"version", Version()},
+                        {"port", ports.data},
+                        {"health_port", ports.health},
+                        {"metrics_port", ports.metrics},
+                        {"shards", options.shards},
+                        {"tasks", plan.train.size()},
+                        {"records", EstimateRecords(plan.train)},
+                        {"eval_tasks", plan.eval.size()}});
+}
+
+struct Glance {
+  bool ended = false;
+  bool stored = false;
+  bool superseded = false;
+};
+
+Glance LookAt(ControlLoop& control) {
+  return control.Run([](ChiefMachine& chief, absl::Time) {
+    return Glance{
+        .ended = chief.state() == v1::JOB_STATE_COMPLETED || chief.state() == v1::JOB_STATE_FAILED,
+        .stored = chief.stored(),
+        .superseded = chief.superseded()};
+  });
+}
+
+// What the job goes by, and in what the data are others than those by now.
+struct Running {
+  v1::JobSpec spec;
+  std::string data_note;
+};
+
+// Looks at the job file now and then, on a thread of its own, and has the machine tell of what is
+// found there.
+class ChangeTeller {
+ public:
+  ChangeTeller(const ProcessOptions& options, const Running& running, ControlLoop& control)
+      : watch_(
+            options.job, [&options] { return ReadJob(options.job, options.overrides); },
+            running.spec, running.data_note),
+        control_(control) {}
+
+  void Glance(absl::Time now) {
+    if (now < next_) return;
+    next_ = now + kLookAtFile;
+    (void)thread_.Post([this] { Look(); });  // False: an earlier look takes long.
+  }
+
+ private:
+  void Look() {
+    std::optional<std::string> change = watch_.Look();
+    if (!change) return;
+    control_.Run([&change](ChiefMachine& chief, absl::Time) {
+      chief.NoteJobChange(*std::move(change));
+      return true;
+    });
+  }
+
+  JobWatch watch_;
+  ControlLoop& control_;
+  absl::Time next_ = absl::InfinitePast();
+  StoreThread thread_{1};
+};
+
+// Has the status tell whether the records lie in the order of their labels, or all have the same.
+void TellOfLabels(const JobPlan& plan, const Source& files, ControlLoop& control) {
+  const TaskMix mix(plan.train, plan.spec.data(), plan.spec.seed());
+  const absl::StatusOr<LabelOrder> order = SampleLabelOrder(files, ReaderOptionsOf(plan.spec), mix);
+  if (!order.ok()) {
+    log::Warn("the order of the labels is not known", {{"error", order.status()}});
+    return;
+  }
+  const absl::StatusOr<std::string> one = OneLabelWarning(files, plan.spec.data(), *order, mix);
+  if (!one.ok()) log::Warn("the labels are not known", {{"error", one.status()}});
+  control.Run([&](ChiefMachine& chief, absl::Time) {
+    chief.NoteWarning("label order", LabelOrderWarning(*order, mix));
+    if (one.ok()) chief.NoteWarning("labels", *one);
+    return true;
+  });
+}
+
+// Serves until the process is to end. ABORTED: another chief has taken the job over.
+absl::Status Serve(const ProcessOptions& options, const Running& running, ControlLoop& control,
+                   const Clock& clock, const Shutdown& shutdown) {
+  std::optional<ChangeTeller> teller;
+  if (options.keep_job) teller.emplace(options, running, control);
+  absl::Time ended_at = absl::InfiniteFuture();
+  while (!shutdown.WaitFor(kGlance)) {
+    if (teller) teller->Glance(clock.Now());
+    const Glance glance = LookAt(control);
+    if (glance.superseded) return absl::AbortedError("another chief has taken this job over");
+    if (!glance.ended || !options.exit_when_done) continue;
+    ended_at = std::min(ended_at, clock.Now());
+    const absl::Duration since = clock.Now() - ended_at;
+    if (since >= (glance.stored ? kLinger : kLastWrite)) break;
+  }
+  return absl::OkStatus();
+}
+
+// A release that is upgraded or taken down stops its shards together with the chief, and they need
+// its consent, and a checkpoint.
+void SeeShardsOff(ControlLoop& control, const Clock& clock, absl::Duration grace) {
+  const absl::Time begun = clock.Now();
+  bool wait = true;
+  while (wait && clock.Now() < begun + grace) {
+    absl::SleepFor(kGlance);
+    const bool soon = clock.Now() < begun + kOthersAreToldToo;
+    wait = control.Run([soon](ChiefMachine& chief, absl::Time now) {
+      const bool busy = chief.state() == v1::JOB_STATE_RUNNING && !chief.superseded();
+      return busy && (soon || chief.SeesShardsOff(now));
+    });
+  }
+}
+
+int ExitCode(const v1::GetStatusReply& status) {
+  if (status.state() != v1::JOB_STATE_FAILED) return 0;
+  return status.failure_kind() == v1::FAILURE_KIND_BAD_INPUT ? 2 : 1;
+}
+
+// This process among all chiefs of the job.
+struct Self {
+  uint64_t run_id;
+  std::string address;
+};
+
+// Where no state is kept a later chief has a higher term by the time of day.
+absl::StatusOr<Claim> ClaimTerm(const ProcessOptions& options, const JobPlan& plan, JobStore* store,
+                                const Self& self, absl::Time now) {
+  if (store == nullptr) {
+    Claim claim{.term = TermByTime(absl::Now()), .plan = plan};
+    CAPSTAN_RETURN_IF_ERROR(MeasureJob(claim.plan.spec));
+    return claim;
+  }
+  ClaimOptions claim{.run_id = self.run_id,
+                     .fresh = options.fresh,
+                     .fresh_once = options.fresh_once,
+                     .from = options.from,
+                     .address = self.address,
+                     .host = HostName()};
+  if (!options.take_over) {
+    claim.still_there = [&self](JobStore& store, const v1::ChiefState& present) {
+      return ChiefIsStillThere(store, present, self.address);
+    };
+  }
+  claim.measure = MeasureJob;
+  if (options.keep_job) claim.keep = PlanOf;
+  return ClaimJob(*store, plan, claim, now);
+}
+
+// Its certificate must be of the job that it leads, or nobody would believe it.
+absl::Status CheckCertificate(const std::string& job) {
+  const Tls* tls = ProcessTls();
+  if (tls == nullptr || tls->identity().job() == job) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(tls->identity().certificate_file, ": is of job ",
+                                                 tls->identity().job(), ", the job file's is ",
+                                                 job));
+}
+
+// What stands for as long as the process, whatever becomes of its job.
+struct Doors {
+  explicit Doors(metrics::Registry& r) : registry(r) {}
+  absl::Status Open(const ProcessOptions& options);
+
+  metrics::Registry& registry;
+  ViewFeed views{kMaxWatchers};
+  ChiefService service{views};
+  std::optional<SidePorts> side;
+  std::unique_ptr<Server> server;  // Ends before what it serves.
+};
+
+absl::Status Doors::Open(const ProcessOptions& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(side,
+                           SidePorts::Open(HostOf(options.listen), options.service, registry));
+  CAPSTAN_ASSIGN_OR_RETURN(server, Server::Start({.listen = options.listen}, {&service}));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for, JobStore* store,
+                        Doors& doors) {
+  CAPSTAN_RETURN_IF_ERROR(CheckCertificate(asked_for.spec.job()));
+  const Shutdown shutdown;
+  const SteadyClock clock;
+  HealthServer& health = doors.side->health();
+  const Self self{
+      .run_id = RandomId(),
+      .address = AddressToTell(options.advertise, options.listen, doors.server->port())};
+  CAPSTAN_ASSIGN_OR_RETURN(Claim claim, ClaimTerm(options, asked_for, store, self, clock.Now()));
+  const JobPlan plan = claim.plan;
+  const Running running{.spec = plan.spec, .data_note = TrainDataNote(claim.data_change)};
+  ChiefMetrics chief_metrics(doors.registry, plan.spec, options.shards);
+  StoreThread housekeeping(kMostHousekeeping);
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<CurveFile> curve,
+                           OpenCurveFile(plan.spec, claim.anew, housekeeping));
+  Liveness liveness(doors.side->health(), options.listen, doors.server->port());
+  ControlLoop control(ChiefMachine({.term = claim.term,
+                                    .run_id = self.run_id,
+                                    .seal_key = Sealer::NewKey(),
+                                    .shards = options.shards},
+                                   std::move(claim.plan), clock.Now(), std::move(claim.history)),
+                      {.clock = clock,
+                       .views = doors.views,
+                       .curve = *curve,
+                       .store = store,
+                       .housekeeping = housekeeping,
+                       .metrics = chief_metrics,
+                       .liveness = &liveness});
+  const std::unique_ptr<const Source> files = NewDataFiles();
+  StoreThread look_at_data(1);
+  (void)look_at_data.Post([&] { TellOfLabels(plan, *files, control); });
+  CAPSTAN_ASSIGN_OR_RETURN(const Ports ports, doors.side->Tell(doors.server->port()));
+  doors.service.Open(control);
+  Announce(options, plan, ports);
+  health.Set(Probe::kStartup, true);
+  health.Set(Probe::kReadiness, true);
+  const absl::Status served = Serve(options, running, control, clock, shutdown);
+  files->Cancel();
+  health.Set(Probe::kReadiness, false);
+  if (served.ok()) SeeShardsOff(control, clock, absl::Seconds(options.grace_seconds));
+  const v1::GetStatusReply status = control.Status();
+  doors.views.Close();
+  control.AnswerAskers();
+  doors.server->Shutdown(kDrain);
+  log::Info("stopped", {{"job", status.job()}, {"state", v1::JobState_Name(status.state())}});
+  if (!served.ok()) {
+    log::Error(std::string(served.message()));
+    return 1;
+  }
+  return options.exit_when_done ? ExitCode(status) : 0;
+}
+
+// The plan of a job that is stored though its file has mistakes by now. `mistakes` if there is
+// none.
+absl::StatusOr<JobPlan> PlanOfStored(const ProcessOptions& options, const absl::Status& mistakes) {
+  const absl::StatusOr<JobPlace> place = FindJob(options.job, options.overrides);
+  if (!options.keep_job || !place.ok()) return mistakes;
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<JobStore> store,
+                           JobStore::Open(place->checkpoint_uri, place->job));
+  CAPSTAN_ASSIGN_OR_RETURN(std::optional<v1::ChiefState> state, store->ReadState());
+  const bool begun = state && state->state() != v1::JOB_STATE_PENDING;
+  if (!begun || StartsOver(*state, {.fresh = options.fresh, .fresh_once = options.fresh_once})) {
+    return mistakes;
+  }
+  state->mutable_job()->mutable_checkpoint()->set_uri(place->checkpoint_uri);
+  return PlanOf(std::move(*state->mutable_job()));
+}
+
+// Leads the job to its end. An error: it cannot be led, and nobody has heard of it yet.
+absl::StatusOr<int> Lead(const ProcessOptions& options, Doors& doors) {
+  absl::StatusOr<JobPlan> plan = PlanJob(options.job, options.overrides);
+  if (!plan.ok()) plan = PlanOfStored(options, plan.status());
+  CAPSTAN_RETURN_IF_ERROR(plan.status());
+  log::SetJob(plan->spec.job());
+  std::unique_ptr<JobStore> store;
+  if (const std::string& uri = plan->spec.checkpoint().uri(); !uri.empty()) {
+    CAPSTAN_ASSIGN_OR_RETURN(store, JobStore::Open(uri, plan->spec.job()));
+  }
+  return Run(options, *plan, store.get(), doors);
+}
+
+int Refuse(const absl::Status& status) {
+  for (const absl::string_view line : absl::StrSplit(status.message(), '\n', absl::SkipEmpty())) {
+    log::Error(std::string(line));
+  }
+  return 2;
+}
+
+// Until the job file holds something else, or `patience` is over. False: the process is to end.
+bool AwaitChange(const std::string& job, const std::optional<std::string>& read,
+                 absl::Duration patience) {
+  const Shutdown shutdown;
+  const SteadyClock clock;
+  const absl::Time begun = clock.Now();
+  while (!shutdown.WaitFor(kGlance)) {
+    if (ContentOf(job) != read || clock.Now() >= begun + patience) return true;
+  }
+  return false;
+}
+
+// What the job is called, as far as its file says it.
+std::string NameOf(const ProcessOptions& options) {
+  const absl::StatusOr<JobPlace> place = FindJob(options.job, options.overrides);
+  return place.ok() ? place->job : "";
+}
+
+// Says what `status` says to whoever asks for the status or the metrics.
+void Tell(const v1::GetStatusReply& status, const ProcessOptions& options, Doors& doors) {
+  doors.service.Tell(status);
+  ChiefMetrics(doors.registry, v1::JobSpec(), options.shards).Update(status);
+}
+
+// Leads the job as soon as it can be led; until then the status says why it cannot.
+int LeadOrServeRefusals(const ProcessOptions& options, Doors& doors) {
+  const absl::StatusOr<Ports> ports = doors.side->Tell(doors.server->port());
+  if (!ports.ok()) return Refuse(ports.status());
+  Tell(LookingStatus(NameOf(options)), options, doors);
+  while (true) {
+    const std::optional<std::string> read = ContentOf(options.job);
+    const absl::StatusOr<int> code = Lead(options, doors);
+    if (code.ok()) return *code;
+    Refuse(code.status());
+    Tell(RefusedStatus(NameOf(options), code.status()), options, doors);
+    // It is not ready, but there is nothing that another start would change.
+    doors.side->health().Set(Probe::kStartup, true);
+    const absl::Duration patience = MayPass(code.status()) ? kTryAgain : absl::InfiniteDuration();
+    if (!AwaitChange(options.job, read, patience)) return 0;
+    log::Info("the job is looked at again");
+  }
+}
+
+}  // namespace
+
+int RunChief(const ProcessOptions& options) {
+  const absl::Status ready = SetUpProcess(options.service, "chief");
+  if (!ready.ok()) return Refuse(ready);
+  metrics::Registry registry;
+  MeasureProcess(registry);
+  Doors doors(registry);
+  const absl::Status open = doors.Open(options);
+  if (!open.ok()) return Refuse(open);
+  if (options.serve_refusal) return LeadOrServeRefusals(options, doors);
+  const absl::StatusOr<int> code = Lead(options, doors);
+  return code.ok() ? *code : Refuse(code.status());
+}
+
+}  // namespace capstan::chief

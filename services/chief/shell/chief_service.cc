@@ -1,0 +1,155 @@
+#include "chief/shell/chief_service.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "capstan/base/clock.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/log.h"
+#include "capstan/rpc/caller.h"
+#include "capstan/rpc/status.h"
+
+namespace capstan::chief {
+namespace {
+
+template <typename Reply>
+grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, absl::StatusOr<Reply> result,
+                                 Reply* reply) {
+  if (result.ok()) *reply = *std::move(result);
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(result.status()));
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* FinishOk(grpc::CallbackServerContext* context) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* TooOften(grpc::CallbackServerContext* context, const std::string& peer) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                   peer + " has registered too many workers in a short time; try again"});
+  return reactor;
+}
+
+}  // namespace
+
+void ChiefService::Tell(const v1::GetStatusReply& status) {
+  absl::MutexLock lock(&mu_);
+  told_ = status;
+}
+
+grpc::ServerUnaryReactor* ChiefService::NotOpen(grpc::CallbackServerContext* context) {
+  std::string why;
+  {
+    absl::MutexLock lock(&mu_);
+    why = absl::StrCat(told_.reason(), told_.waiting_for());
+  }
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(
+      {grpc::StatusCode::UNAVAILABLE,
+       why.empty() ? "the chief is starting" : absl::StrCat("the chief has no job yet: ", why)});
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* ChiefService::RegisterShard(grpc::CallbackServerContext* context,
+                                                      const v1::RegisterShardRequest* request,
+                                                      v1::RegisterShardReply* reply) {
+  ControlLoop* control = control_.load();
+  if (control == nullptr) return NotOpen(context);
+  auto result = control->Run([request](ChiefMachine& chief, absl::Time now) {
+    return chief.RegisterShard(*request, now);
+  });
+  CAPSTAN_FAILPOINT("shard.register_answer");
+  return Finish(context, std::move(result), reply);
+}
+
+grpc::ServerUnaryReactor* ChiefService::RegisterWorker(grpc::CallbackServerContext* context,
+                                                       const v1::RegisterWorkerRequest* request,
+                                                       v1::RegisterWorkerReply* reply) {
+  ControlLoop* control = control_.load();
+  if (control == nullptr) return NotOpen(context);
+  const std::string peer = PeerHost(*context);
+  if (!registrations_.Takes(peer, SteadyClock().Now())) return TooOften(context, peer);
+  auto result = control->Run([request, &peer](ChiefMachine& chief, absl::Time now) {
+    return chief.RegisterWorker(*request, now, peer);
+  });
+  CAPSTAN_FAILPOINT("worker.register_answer");
+  return Finish(context, std::move(result), reply);
+}
+
+grpc::ServerWriteReactor<v1::View>* ChiefService::WatchView(grpc::CallbackServerContext* context,
+                                                            const v1::WatchViewRequest*) {
+  return views_.Watch(PeerHost(*context));
+}
+
+grpc::ServerUnaryReactor* ChiefService::ShardHeartbeat(grpc::CallbackServerContext* context,
+                                                       const v1::ShardHeartbeatRequest* request,
+                                                       v1::ShardHeartbeatReply* reply) {
+  ControlLoop* control = control_.load();
+  if (control == nullptr) return NotOpen(context);
+  *reply = control->Run([request](ChiefMachine& chief, absl::Time now) {
+    return chief.ShardHeartbeat(*request, now);
+  });
+  CAPSTAN_FAILPOINT("shard.heartbeat_answer");
+  return FinishOk(context);
+}
+
+grpc::ServerUnaryReactor* ChiefService::WorkerHeartbeat(grpc::CallbackServerContext* context,
+                                                        const v1::WorkerHeartbeatRequest* request,
+                                                        v1::WorkerHeartbeatReply* reply) {
+  ControlLoop* control = control_.load();
+  if (control == nullptr) return NotOpen(context);
+  *reply = control->Run([request](ChiefMachine& chief, absl::Time now) {
+    return chief.WorkerHeartbeat(*request, now);
+  });
+  CAPSTAN_FAILPOINT("worker.heartbeat_answer");
+  return FinishOk(context);
+}
+
+grpc::ServerUnaryReactor* ChiefService::GetStatus(grpc::CallbackServerContext* context,
+                                                  const v1::GetStatusRequest*,
+                                                  v1::GetStatusReply* reply) {
+  if (ControlLoop* control = control_.load(); control != nullptr) {
+    *reply = control->Status();
+    return FinishOk(context);
+  }
+  {
+    absl::MutexLock lock(&mu_);
+    *reply = told_;
+  }
+  return reply->state() == v1::JOB_STATE_UNSPECIFIED ? NotOpen(context) : FinishOk(context);
+}
+
+grpc::ServerUnaryReactor* ChiefService::StopJob(grpc::CallbackServerContext* context,
+                                                const v1::StopJobRequest* request,
+                                                v1::StopJobReply*) {
+  ControlLoop* control = control_.load();
+  if (control == nullptr) return NotOpen(context);
+  log::Info("asked to stop the job", {{"by", CallerOf(*context)}});
+  control->Run([request](ChiefMachine& chief, absl::Time now) {
+    chief.StopJob(request->reason(), now);
+    return true;
+  });
+  return FinishOk(context);
+}
+
+grpc::ServerUnaryReactor* ChiefService::TakeCheckpoint(grpc::CallbackServerContext* context,
+                                                       const v1::TakeCheckpointRequest*,
+                                                       v1::TakeCheckpointReply* reply) {
+  ControlLoop* control = control_.load();
+  if (control == nullptr) return NotOpen(context);
+  log::Info("asked for a checkpoint", {{"by", CallerOf(*context)}});
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  control->TakeCheckpoint([reactor, reply](const absl::StatusOr<std::string>& uri) {
+    if (uri.ok()) reply->set_uri(*uri);
+    reactor->Finish(ToGrpcStatus(uri.status()));
+  });
+  return reactor;
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,68 @@
+// The RPCs of chief.proto: each hands its request to the machine and returns what it answers.
+#ifndef CAPSTAN_CHIEF_SHELL_CHIEF_SERVICE_H_
+#define CAPSTAN_CHIEF_SHELL_CHIEF_SERVICE_H_
+
+#include <atomic>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "capstan/rpc/peer_rate.h"
+#include "capstan/v1/chief.grpc.pb.h"
+#include "chief/shell/control_loop.h"
+#include "chief/shell/view_feed.h"
+
+namespace capstan::chief {
+
+// Listens before the chief has its job, so that whoever finds the job claimed finds its chief:
+// until Open, calls are answered UNAVAILABLE, with why that is, and GetStatus what was told last.
+// Thread-safe.
+class ChiefService final : public v1::Chief::CallbackService {
+ public:
+  // `views` must outlive this object.
+  explicit ChiefService(ViewFeed& views) : views_(views) {}
+
+  // Why there is no job yet, for GetStatus; nothing is told before the first one.
+  void Tell(const v1::GetStatusReply& status);
+
+  // Once; `control` must outlive every call, so the server is shut down before it goes.
+  void Open(ControlLoop& control) { control_.store(&control); }
+
+  grpc::ServerUnaryReactor* RegisterShard(grpc::CallbackServerContext* context,
+                                          const v1::RegisterShardRequest* request,
+                                          v1::RegisterShardReply* reply) override;
+  grpc::ServerUnaryReactor* RegisterWorker(grpc::CallbackServerContext* context,
+                                           const v1::RegisterWorkerRequest* request,
+                                           v1::RegisterWorkerReply* reply) override;
+  grpc::ServerWriteReactor<v1::View>* WatchView(grpc::CallbackServerContext* context,
+                                                const v1::WatchViewRequest* request) override;
+  grpc::ServerUnaryReactor* ShardHeartbeat(grpc::CallbackServerContext* context,
+                                           const v1::ShardHeartbeatRequest* request,
+                                           v1::ShardHeartbeatReply* reply) override;
+  grpc::ServerUnaryReactor* WorkerHeartbeat(grpc::CallbackServerContext* context,
+                                            const v1::WorkerHeartbeatRequest* request,
+                                            v1::WorkerHeartbeatReply* reply) override;
+  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context,
+                                      const v1::GetStatusRequest* request,
+                                      v1::GetStatusReply* reply) override;
+  grpc::ServerUnaryReactor* StopJob(grpc::CallbackServerContext* context,
+                                    const v1::StopJobRequest* request,
+                                    v1::StopJobReply* reply) override;
+  grpc::ServerUnaryReactor* TakeCheckpoint(grpc::CallbackServerContext* context,
+                                           const v1::TakeCheckpointRequest* request,
+                                           v1::TakeCheckpointReply* reply) override;
+
+ private:
+  grpc::ServerUnaryReactor* NotOpen(grpc::CallbackServerContext* context);
+
+  // Of workers, by each peer: the chief has so many numbers for their trainers, and no more.
+  PeerRate registrations_{/*burst=*/1024, /*interval=*/absl::Seconds(1)};
+  std::atomic<ControlLoop*> control_ = nullptr;
+  ViewFeed& views_;
+  absl::Mutex mu_;
+  v1::GetStatusReply told_ ABSL_GUARDED_BY(mu_);  // State UNSPECIFIED: nothing was told.
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_SHELL_CHIEF_SERVICE_H_

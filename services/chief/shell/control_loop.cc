@@ -1,0 +1,240 @@
+#include "chief/shell/control_loop.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "capstan/base/check.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/log.h"
+#include "capstan/base/status.h"
+#include "capstan/base/version.h"
+#include "capstan/checkpoint/checkpoint.h"
+#include "capstan/objectstore/object_store.h"
+#include "chief/shell/log_event.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr absl::Duration kTick = absl::Milliseconds(100);
+constexpr absl::Duration kMetricsEvery = absl::Seconds(1);
+// The machine asks for one write of each kind at a time.
+constexpr size_t kMostCommits = 16;
+
+template <typename Reply>
+absl::StatusOr<ShardReply> AsShardReply(absl::StatusOr<Reply> reply) {
+  if (!reply.ok()) return std::move(reply).status();
+  return ShardReply(*std::move(reply));
+}
+
+}  // namespace
+
+ControlLoop::ControlLoop(ChiefMachine machine, Parts parts)
+    : parts_(parts), machine_(std::move(machine)), commits_(kMostCommits) {
+  {
+    absl::MutexLock lock(&mu_);
+    TakeActions();
+  }
+  thread_ = std::thread([this] { Loop(); });
+}
+
+ControlLoop::~ControlLoop() {
+  {
+    absl::MutexLock lock(&mu_);
+    stopping_ = true;
+  }
+  loop_.Post([] {});
+  thread_.join();
+}
+
+v1::GetStatusReply ControlLoop::Status() {
+  absl::MutexLock lock(&mu_);
+  return machine_.Status(parts_.clock.Now());
+}
+
+void ControlLoop::TakeActions() {
+  std::vector<Action> actions = machine_.TakeActions();
+  if (actions.empty()) return;
+  if (outbox_.empty()) loop_.Post([this] { PerformAll(); });
+  std::move(actions.begin(), actions.end(), std::back_inserter(outbox_));
+}
+
+void ControlLoop::Loop() {
+  absl::Time next_tick = parts_.clock.Now();
+  absl::Time next_metrics = next_tick;
+  for (;;) {
+    loop_.Poll(std::max(next_tick - parts_.clock.Now(), absl::ZeroDuration()));
+    const absl::Time now = parts_.clock.Now();
+    {
+      absl::MutexLock lock(&mu_);
+      if (stopping_) break;
+      if (now >= next_tick) machine_.Tick(now);
+      TakeActions();
+    }
+    if (parts_.liveness != nullptr) parts_.liveness->Turn();
+    if (now >= next_tick) next_tick = now + kTick;
+    if (now < next_metrics) continue;
+    next_metrics = now + kMetricsEvery;
+    parts_.metrics.Update(Status());
+    parts_.metrics.SetStateFailing(
+        Run([](ChiefMachine& chief, absl::Time) { return !chief.last_store().ok(); }));
+  }
+  PerformAll();
+}
+
+void ControlLoop::PerformAll() {
+  std::vector<Action> actions;
+  {
+    absl::MutexLock lock(&mu_);
+    actions.swap(outbox_);
+  }
+  for (Action& action : actions) {
+    std::visit([this](auto& each) { Perform(each); }, action);
+  }
+}
+
+void ControlLoop::Perform(PublishView& action) {
+  CAPSTAN_FAILPOINT("view.publish");
+  parts_.metrics.SetView(action.view);
+  parts_.views.Publish(action.view);
+  CAPSTAN_FAILPOINT("view.published");
+}
+
+template <typename Reply, typename Request>
+void ControlLoop::Call(const CallShard& action, const char* method, const Request& request) {
+  ProcessChannel& shard = shards_[action.shard];
+  shard.LeadTo(action.address, action.incarnation);
+  loop_.Call<Reply>(shard.channel(), method, request, action.deadline,
+                    [this, call = action.call](absl::StatusOr<Reply> reply) {
+                      absl::MutexLock lock(&mu_);
+                      machine_.OnShardReply(call, AsShardReply(std::move(reply)),
+                                            parts_.clock.Now());
+                      TakeActions();
+                    });
+}
+
+void ControlLoop::Perform(CallShard& action) {
+  struct Caller {
+    ControlLoop& loop;
+    const CallShard& action;
+    void operator()(const v1::HoldRoundsRequest& request) const {
+      CAPSTAN_FAILPOINT("order.hold_rounds");
+      loop.Call<v1::HoldRoundsReply>(action, "/capstan.v1.Ps/HoldRounds", request);
+    }
+    void operator()(const v1::CommitRoundRequest& request) const {
+      CAPSTAN_FAILPOINT("order.commit_round");
+      loop.Call<v1::CommitRoundReply>(action, "/capstan.v1.Ps/CommitRound", request);
+    }
+    void operator()(const v1::CloseStreamsRequest& request) const {
+      CAPSTAN_FAILPOINT("order.close_streams");
+      loop.Call<v1::CloseStreamsReply>(action, "/capstan.v1.Ps/CloseStreams", request);
+    }
+    void operator()(const v1::FlushRequest& request) const {
+      CAPSTAN_FAILPOINT("order.flush");
+      loop.Call<v1::FlushReply>(action, "/capstan.v1.Ps/Flush", request);
+    }
+    void operator()(const v1::SavePartitionsRequest& request) const {
+      CAPSTAN_FAILPOINT("order.save");
+      loop.Call<v1::SavePartitionsReply>(action, "/capstan.v1.Ps/SavePartitions", request);
+    }
+    void operator()(const v1::LoadPartitionsRequest& request) const {
+      CAPSTAN_FAILPOINT("order.load");
+      loop.Call<v1::LoadPartitionsReply>(action, "/capstan.v1.Ps/LoadPartitions", request);
+    }
+  };
+  std::visit(Caller{*this, action}, action.request);
+}
+
+template <typename Work, typename Report>
+void ControlLoop::Commit(Work work, Report report) {
+  const bool posted = commits_.Post([this, work = std::move(work), report]() mutable {
+    auto result = work();
+    Run([&](ChiefMachine& chief, absl::Time now) {
+      report(chief, std::move(result), now);
+      return true;
+    });
+  });
+  CAPSTAN_CHECK(posted);
+}
+
+void ControlLoop::Perform(StoreState& action) {
+  Commit([this, state = std::move(action.state)] { return parts_.store->WriteState(state); },
+         [](ChiefMachine& chief, const absl::Status& stored, absl::Time now) {
+           chief.OnStateStored(stored, now);
+         });
+}
+
+void ControlLoop::Perform(WriteManifest& action) {
+  action.manifest.set_written_by(std::string(Version()));
+  action.manifest.set_created_unix_seconds(static_cast<uint64_t>(absl::ToUnixSeconds(absl::Now())));
+  Commit(
+      [action = std::move(action)]() -> absl::Status {
+        CAPSTAN_ASSIGN_OR_RETURN(const auto folder, OpenObjectStore(action.uri));
+        CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("manifest.write"));
+        CAPSTAN_RETURN_IF_ERROR(capstan::WriteManifest(*folder, action.manifest));
+        return CAPSTAN_FAILPOINT_STATUS("manifest.written");
+      },
+      [](ChiefMachine& chief, const absl::Status& written, absl::Time now) {
+        chief.OnManifestWritten(written, now);
+      });
+}
+
+void ControlLoop::Perform(ReadManifest& action) {
+  Commit(
+      [uri = action.uri]() -> absl::StatusOr<v1::Manifest> {
+        CAPSTAN_ASSIGN_OR_RETURN(const auto folder, OpenObjectStore(uri));
+        return capstan::ReadManifest(*folder);
+      },
+      [](ChiefMachine& chief, absl::StatusOr<v1::Manifest> manifest, absl::Time now) {
+        chief.OnManifestRead(std::move(manifest), now);
+      });
+}
+
+void ControlLoop::Perform(DeleteCheckpoints& action) {
+  const bool posted = parts_.housekeeping.Post([store = parts_.store, action = std::move(action)] {
+    log::Info("checkpoints that are not needed any more are deleted",
+              {{"checkpoints", absl::StrJoin(action.ids, " ")},
+               {"those not completed", absl::StrJoin(action.uncertain, " ")}});
+    absl::Status deleted = store->Delete(action.ids);
+    deleted.Update(store->DeleteUncompleted(action.uncertain));
+    if (!deleted.ok()) log::Warn("old checkpoints cannot be deleted", {{"error", deleted}});
+  });
+  if (!posted) log::Warn("old checkpoints stay: the store is too slow");
+}
+
+void ControlLoop::TakeCheckpoint(OnCheckpoint done) {
+  absl::MutexLock lock(&mu_);
+  askers_[++last_asker_] = std::move(done);
+  machine_.TakeCheckpoint(last_asker_, parts_.clock.Now());
+  TakeActions();
+}
+
+void ControlLoop::AnswerAskers() {
+  std::map<uint64_t, OnCheckpoint> askers;
+  {
+    absl::MutexLock lock(&mu_);
+    askers.swap(askers_);
+  }
+  for (auto& [asker, done] : askers) done(absl::UnavailableError("the chief stops"));
+}
+
+void ControlLoop::Perform(AnswerCheckpoint& action) {
+  OnCheckpoint done;
+  {
+    absl::MutexLock lock(&mu_);
+    const auto asker = askers_.find(action.asker);
+    if (asker == askers_.end()) return;
+    done = std::move(asker->second);
+    askers_.erase(asker);
+  }
+  done(action.uri);
+}
+
+void ControlLoop::Perform(AppendCurve& action) { parts_.curve.Append(action); }
+
+void ControlLoop::Perform(LogEvent& action) { WriteLog(action); }
+
+}  // namespace capstan::chief

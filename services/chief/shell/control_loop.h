@@ -1,0 +1,100 @@
+// Runs the machine: events come from any thread, one at a time; what the machine asks for is done,
+// in order, on one thread of this object, which also turns the clock.
+#ifndef CAPSTAN_CHIEF_SHELL_CONTROL_LOOP_H_
+#define CAPSTAN_CHIEF_SHELL_CONTROL_LOOP_H_
+
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "capstan/base/clock.h"
+#include "capstan/process/liveness.h"
+#include "capstan/rpc/event_loop.h"
+#include "capstan/rpc/process_channel.h"
+#include "chief/machine/chief_machine.h"
+#include "chief/shell/chief_metrics.h"
+#include "chief/shell/curve_file.h"
+#include "chief/shell/job_store.h"
+#include "chief/shell/store_thread.h"
+#include "chief/shell/view_feed.h"
+
+namespace capstan::chief {
+
+// Thread-safe.
+class ControlLoop {
+ public:
+  // All but the machine must outlive this object.
+  struct Parts {
+    const Clock& clock;
+    ViewFeed& views;
+    CurveFile& curve;
+    JobStore* store;            // Null: nothing of the job is stored.
+    StoreThread& housekeeping;  // For what nobody waits for.
+    ChiefMetrics& metrics;
+    Liveness* liveness = nullptr;  // Is told whenever the loop goes round.
+  };
+  ControlLoop(ChiefMachine machine, Parts parts);
+  // Stops; no event may be under way.
+  ~ControlLoop();
+  ControlLoop(const ControlLoop&) = delete;
+  ControlLoop& operator=(const ControlLoop&) = delete;
+
+  // Does `event(machine, now)` under the mutex and returns its result.
+  template <typename Event>
+  auto Run(Event event) {
+    absl::MutexLock lock(&mu_);
+    auto result = event(machine_, parts_.clock.Now());
+    TakeActions();
+    return result;
+  }
+
+  v1::GetStatusReply Status();
+
+  // Asks for a checkpoint; `done` gets its folder, on another thread.
+  using OnCheckpoint = absl::AnyInvocable<void(const absl::StatusOr<std::string>&)>;
+  void TakeCheckpoint(OnCheckpoint done);
+  // Answers those who wait for one: the process ends.
+  void AnswerAskers();
+
+ private:
+  void TakeActions() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Loop();
+  void PerformAll();
+  void Perform(PublishView& action);
+  void Perform(CallShard& action);
+  void Perform(StoreState& action);
+  void Perform(WriteManifest& action);
+  void Perform(ReadManifest& action);
+  void Perform(DeleteCheckpoints& action);
+  void Perform(AnswerCheckpoint& action);
+  void Perform(AppendCurve& action);
+  void Perform(LogEvent& action);
+  // Does `work` on the thread of commits and reports what it returns: report(machine, result, now).
+  template <typename Work, typename Report>
+  void Commit(Work work, Report report);
+  template <typename Reply, typename Request>
+  void Call(const CallShard& action, const char* method, const Request& request);
+
+  const Parts parts_;
+  EventLoop loop_;                             // Of the loop's thread, except Post.
+  std::map<uint32_t, ProcessChannel> shards_;  // By index; of the loop's thread.
+
+  absl::Mutex mu_;
+  ChiefMachine machine_ ABSL_GUARDED_BY(mu_);
+  std::vector<Action> outbox_ ABSL_GUARDED_BY(mu_);
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  std::map<uint64_t, OnCheckpoint> askers_ ABSL_GUARDED_BY(mu_);  // The machine bounds them.
+  uint64_t last_asker_ ABSL_GUARDED_BY(mu_) = 0;
+  std::thread thread_;
+  StoreThread commits_;  // What the machine waits for; its jobs end before all else does.
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_SHELL_CONTROL_LOOP_H_

@@ -1,0 +1,114 @@
+#include "chief/shell/job_difference.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "capstan/data/tasks/measure_data.h"
+#include "google/protobuf/util/message_differencer.h"
+
+namespace capstan::chief {
+namespace {
+
+// Where a job is written, how it is watched and how fast it goes may change while it exists.
+v1::JobSpec WhatMatters(v1::JobSpec spec) {
+  spec.clear_checkpoint();
+  spec.clear_lease();
+  spec.clear_recovery();
+  v1::TrainSpec& train = *spec.mutable_train();
+  train.clear_compute_threads();
+  train.clear_evaluate_every_examples();
+  train.clear_early_stop();
+  train.clear_max_steps();
+  train.clear_prefetch_batches();
+  train.clear_push_window();
+  spec.mutable_data()->clear_eval();
+  spec.mutable_data()->clear_max_bad_records();
+  return spec;
+}
+
+// A job that was begun before tasks were made of pieces goes on without them, whatever the default
+// has become.
+v1::JobSpec AsBegun(const v1::JobSpec& before, v1::JobSpec now) {
+  if (before.data().pieces() == 0 && now.data().pieces() > 0) now.mutable_data()->clear_pieces();
+  return now;
+}
+
+std::string Difference(const v1::JobSpec& before, const v1::JobSpec& now) {
+  google::protobuf::util::MessageDifferencer differencer;
+  std::string difference;
+  differencer.ReportDifferencesToString(&difference);
+  (void)differencer.Compare(before, AsBegun(before, now));
+  return difference;
+}
+
+// Rows of another seed are other rows.
+std::string TableText(const v1::TableSpec& table) {
+  return absl::StrCat("table ", table.name(), " of ", table.dim(), " floats a row (seed ",
+                      table.seed(), ")");
+}
+
+std::string ShapeText(const v1::TensorSpec& tensor) { return absl::StrJoin(tensor.shape(), "x"); }
+
+bool OfAnotherPlace(const v1::JobSpec& running, const v1::JobSpec& wanted) {
+  return wanted.job() != running.job() || wanted.checkpoint().uri() != running.checkpoint().uri();
+}
+
+}  // namespace
+
+std::string JobDifference(const v1::JobSpec& before, const v1::JobSpec& now) {
+  return Difference(WhatMatters(before), WhatMatters(now));
+}
+
+bool WantsMoreEpochs(const v1::JobSpec& before, const v1::JobSpec& now) {
+  if (now.train().epochs() <= before.train().epochs()) return false;
+  v1::JobSpec as_long = before;
+  as_long.mutable_train()->set_epochs(now.train().epochs());
+  return JobDifference(as_long, now).empty();
+}
+
+std::string ModelDifference(const v1::JobSpec& other, const v1::JobSpec& now) {
+  for (int i = 0; i < std::max(other.tables_size(), now.tables_size()); ++i) {
+    const std::string there = i < other.tables_size() ? TableText(other.tables(i)) : "no table";
+    const std::string here = i < now.tables_size() ? TableText(now.tables(i)) : "no table";
+    if (there != here) return absl::StrCat("it has ", there, ", this job ", here);
+  }
+  for (int i = 0; i < std::max(other.tensors_size(), now.tensors_size()); ++i) {
+    const std::string there = i < other.tensors_size() ? ShapeText(other.tensors(i)) : "";
+    const std::string here = i < now.tensors_size() ? ShapeText(now.tensors(i)) : "";
+    if (there == here) continue;
+    const auto text = [i](const v1::JobSpec& spec, const std::string& shape) {
+      return i < spec.tensors_size()
+                 ? absl::StrCat("tensor ", spec.tensors(i).name(), " of ", shape)
+                 : absl::StrCat("no tensor ", i);
+    };
+    return absl::StrCat("it has ", text(other, there), ", this job ", text(now, here));
+  }
+  return "";
+}
+
+std::string JobChange(const v1::JobSpec& running, const absl::StatusOr<v1::JobSpec>& wanted) {
+  if (!wanted.ok()) {
+    return absl::StrCat("refused, the job goes on as it was; the file has mistakes:\n",
+                        wanted.status().message());
+  }
+  v1::JobSpec asked = *wanted;
+  if (LacksMeasures(asked.data())) AdoptMeasures(running.data(), *asked.mutable_data());
+  const std::string all = Difference(running, asked);
+  if (all.empty()) return "";
+  if (OfAnotherPlace(running, asked)) {
+    return absl::StrCat(
+        "another job, which belongs in a release of its own; this one goes on as it was:\n", all);
+  }
+  const std::string serious = JobDifference(running, asked);
+  if (serious.empty() || WantsMoreEpochs(running, asked)) {
+    return absl::StrCat("taken up when the chief is started again; nothing is lost by that:\n",
+                        all);
+  }
+  return absl::StrCat(
+      "refused, the job goes on as it was; --fresh-once (chart: chief.freshStart) "
+      "starts over with it, another job name begins beside it:\n",
+      serious);
+}
+
+}  // namespace capstan::chief

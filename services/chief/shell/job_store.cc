@@ -1,0 +1,116 @@
+#include "chief/shell/job_store.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/status.h"
+#include "capstan/checkpoint/sealed_json.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr char kState[] = "state/chief.json";
+
+std::string TasksKey(uint64_t fingerprint) {
+  return absl::StrFormat("state/tasks-%016x.json", fingerprint);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JobStore>> JobStore::Open(const std::string& uri,
+                                                         const std::string& job) {
+  const std::string folder = absl::StrCat(absl::StripSuffix(uri, "/"), "/", job);
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ObjectStore> state, OpenObjectStore(folder));
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ObjectStore> checkpoints,
+                           OpenObjectStore(folder + "/checkpoints"));
+  return std::make_unique<JobStore>(std::move(state), std::move(checkpoints));
+}
+
+absl::StatusOr<std::optional<v1::ChiefState>> JobStore::ReadState() {
+  version_.reset();
+  absl::StatusOr<Object> object = folder_->GetWithVersion(kState);
+  if (absl::IsNotFound(object.status())) return std::nullopt;
+  CAPSTAN_RETURN_IF_ERROR(object.status());
+  v1::ChiefState state;
+  version_ = object->version;
+  CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(kState, object->bytes, state));
+  return state;
+}
+
+absl::Status JobStore::WriteState(const v1::ChiefState& state) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, SealJson(state));
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("state.write"));
+  absl::StatusOr<ObjectVersion> written =
+      version_ ? folder_->PutIfMatch(kState, text, *version_) : folder_->PutIfAbsent(kState, text);
+  if (written.ok()) {
+    version_ = *std::move(written);
+    CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("state.written"));
+    return absl::OkStatus();
+  }
+  if (!absl::IsAborted(written.status()) && !absl::IsAlreadyExists(written.status())) {
+    return written.status();
+  }
+  // A write of ours that was given up may have happened nevertheless.
+  CAPSTAN_ASSIGN_OR_RETURN(const Object object, folder_->GetWithVersion(kState));
+  v1::ChiefState present;
+  CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(kState, object.bytes, present));
+  if (present.written_by() != state.written_by()) {
+    return absl::AbortedError(absl::StrCat("a chief of term ", present.term(), " has written ",
+                                           kState, ", this one is of term ", state.term()));
+  }
+  version_ = object.version;
+  return absl::UnavailableError("the state had been written before; it is written again");
+}
+
+absl::Status JobStore::SetStateAside(uint64_t term) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, folder_->Get(kState));
+  return folder_->Put(absl::StrCat("state/chief-", term, ".json"), text);
+}
+
+absl::Status JobStore::KeepTasks(uint64_t fingerprint, const std::vector<v1::Task>& tasks) {
+  const std::string key = TasksKey(fingerprint);
+  const absl::Status kept = folder_->Stat(key).status();
+  if (!absl::IsNotFound(kept)) return kept;
+  v1::TrainTasks all;
+  all.set_format(1);
+  for (const v1::Task& task : tasks) *all.add_tasks() = task;
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, SealJson(all));
+  return folder_->Put(key, text);
+}
+
+absl::StatusOr<std::vector<v1::Task>> JobStore::ReadTasks(uint64_t fingerprint) {
+  const std::string key = TasksKey(fingerprint);
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, folder_->Get(key));
+  v1::TrainTasks all;
+  CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(key, text, all));
+  return std::vector<v1::Task>(all.tasks().begin(), all.tasks().end());
+}
+
+absl::Status JobStore::Delete(const std::vector<std::string>& ids) {
+  absl::Status refused;
+  for (const std::string& id : ids) {
+    CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("checkpoint.delete"));
+    const absl::Status deleted = DeleteCheckpoint(*checkpoints_, id);
+    if (absl::IsFailedPrecondition(deleted) || absl::IsInvalidArgument(deleted)) {
+      refused.Update(deleted);
+    } else if (!deleted.ok()) {
+      return deleted;
+    }
+  }
+  return refused;
+}
+
+absl::Status JobStore::DeleteUncompleted(const std::vector<std::string>& ids) {
+  for (const std::string& id : ids) {
+    const absl::Status given_up = GiveUp(id);
+    if (absl::IsAlreadyExists(given_up)) continue;
+    CAPSTAN_RETURN_IF_ERROR(given_up);
+    CAPSTAN_RETURN_IF_ERROR(Delete({id}));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace capstan::chief

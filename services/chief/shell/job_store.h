@@ -1,0 +1,67 @@
+// What is durable of a job, below <checkpoint uri>/<job>: the chief's state, what the training data
+// were cut into, and the checkpoints.
+#ifndef CAPSTAN_CHIEF_SHELL_JOB_STORE_H_
+#define CAPSTAN_CHIEF_SHELL_JOB_STORE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/checkpoint/checkpoint_list.h"
+#include "capstan/objectstore/object_store.h"
+#include "capstan/v1/chief_state.pb.h"
+
+namespace capstan::chief {
+
+// The methods about the state: by one thread at a time. The others: thread-safe.
+class JobStore {
+ public:
+  // `folder` is the job's, `checkpoints` that of its checkpoints.
+  JobStore(std::unique_ptr<ObjectStore> folder, std::unique_ptr<ObjectStore> checkpoints)
+      : folder_(std::move(folder)), checkpoints_(std::move(checkpoints)) {}
+  // INVALID_ARGUMENT: the uri is not usable.
+  static absl::StatusOr<std::unique_ptr<JobStore>> Open(const std::string& uri,
+                                                        const std::string& job);
+
+  // ---- state/chief.json ----
+
+  // The state that stands in the store; nothing if there is none. DATA_LOSS: it is damaged.
+  absl::StatusOr<std::optional<v1::ChiefState>> ReadState();
+  // In the place of what this object has read or written last. ABORTED: something else stands
+  // there.
+  absl::Status WriteState(const v1::ChiefState& state);
+  // Keeps what stands there beside it, as chief-<term>.json.
+  absl::Status SetStateAside(uint64_t term);
+
+  // ---- state/tasks-<fingerprint>.json ----
+
+  // Keeps what the training data were cut into, unless it is kept already.
+  absl::Status KeepTasks(uint64_t fingerprint, const std::vector<v1::Task>& tasks);
+  // NOT_FOUND: none are kept under this fingerprint. DATA_LOSS: they are damaged.
+  absl::StatusOr<std::vector<v1::Task>> ReadTasks(uint64_t fingerprint);
+
+  // ---- checkpoints ----
+
+  absl::StatusOr<std::vector<ListedCheckpoint>> List() { return ListCheckpoints(*checkpoints_); }
+  // See GiveUpCheckpoint.
+  absl::Status GiveUp(const std::string& id) { return GiveUpCheckpoint(*checkpoints_, id); }
+  // All of them but those that DeleteCheckpoint refuses; the first refusal, or the first failure,
+  // which ends it.
+  absl::Status Delete(const std::vector<std::string>& ids);
+  // The same, of those that have not been completed, nor ever will be.
+  absl::Status DeleteUncompleted(const std::vector<std::string>& ids);
+
+ private:
+  const std::unique_ptr<ObjectStore> folder_;
+  const std::unique_ptr<ObjectStore> checkpoints_;
+  std::optional<ObjectVersion> version_;  // Of the state that was read or written last.
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_SHELL_JOB_STORE_H_

@@ -1,0 +1,59 @@
+#include "chief/shell/refusal.h"
+
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+
+namespace capstan::chief {
+namespace {
+
+// The mistakes of a file come a line each.
+std::string InOneLine(const absl::Status& why) {
+  const std::vector<absl::string_view> lines =
+      absl::StrSplit(why.message(), '\n', absl::SkipWhitespace());
+  return absl::StrJoin(lines, "; ");
+}
+
+}  // namespace
+
+bool MayPass(const absl::Status& why) {
+  switch (why.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+      return true;
+    default:
+      return false;
+  }
+}
+
+v1::GetStatusReply RefusedStatus(const std::string& job, const absl::Status& why) {
+  v1::GetStatusReply status;
+  status.set_job(job);
+  status.set_eta_seconds(-1);
+  if (MayPass(why)) {
+    status.set_state(v1::JOB_STATE_PENDING);
+    status.set_waiting_for(InOneLine(why));
+    return status;
+  }
+  status.set_state(v1::JOB_STATE_FAILED);
+  status.set_failure_kind(v1::FAILURE_KIND_BAD_INPUT);
+  status.set_reason(InOneLine(why));
+  return status;
+}
+
+v1::GetStatusReply LookingStatus(const std::string& job) {
+  v1::GetStatusReply status;
+  status.set_job(job);
+  status.set_eta_seconds(-1);
+  status.set_state(v1::JOB_STATE_PENDING);
+  status.set_waiting_for("the chief, which reads the job's file, its data and its store");
+  return status;
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,40 @@
+// A thread for what takes long: reading and writing the object store. Jobs are done one after the
+// other, in order.
+#ifndef CAPSTAN_CHIEF_SHELL_STORE_THREAD_H_
+#define CAPSTAN_CHIEF_SHELL_STORE_THREAD_H_
+
+#include <cstddef>
+#include <deque>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/synchronization/mutex.h"
+
+namespace capstan::chief {
+
+// Thread-safe.
+class StoreThread {
+ public:
+  using Job = absl::AnyInvocable<void()>;
+
+  explicit StoreThread(size_t most_waiting);
+  // Does what is waiting, and ends.
+  ~StoreThread();
+
+  // False: too many wait already; nothing is done.
+  bool Post(Job job);
+
+ private:
+  void Run();
+
+  const size_t most_waiting_;
+  absl::Mutex mu_;
+  std::deque<Job> waiting_ ABSL_GUARDED_BY(mu_);
+  bool ending_ ABSL_GUARDED_BY(mu_) = false;
+  std::thread thread_;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_SHELL_STORE_THREAD_H_

@@ -1,0 +1,36 @@
+// The training data that a job has begun with, beside those that its files hold by now.
+#ifndef CAPSTAN_CHIEF_SHELL_TRAIN_DATA_H_
+#define CAPSTAN_CHIEF_SHELL_TRAIN_DATA_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capstan/v1/job.pb.h"
+
+namespace capstan::chief {
+
+// Files, by name. What was written in the place of a record is not noticed.
+struct TrainDataChange {
+  std::vector<std::string> more;
+  std::vector<std::string> longer;
+  std::vector<std::string> gone;
+  std::vector<std::string> shorter;
+
+  bool empty() const { return more.empty() && longer.empty() && keeps_all(); }
+  // The ranges that the job has begun with can still be read.
+  bool keeps_all() const { return gone.empty() && shorter.empty(); }
+  // "2 files more (/data/b.csv, ...), 1 longer (/data/a.csv)"
+  std::string ToString() const;
+};
+
+// `begun` and `now` are all tasks of the training split, as they were cut then and are cut now.
+TrainDataChange CompareTrainData(std::span<const v1::Task> begun, std::span<const v1::Task> now);
+
+// For the people who have changed the data of a job that goes on with those it began with. Empty:
+// they have not.
+std::string TrainDataNote(const TrainDataChange& change);
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_SHELL_TRAIN_DATA_H_

@@ -1,0 +1,143 @@
+#include "chief/shell/view_feed.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/check.h"
+#include "capstan/base/ids.h"
+#include "capstan/placement/view_epoch.h"
+
+namespace capstan::chief {
+// One stream. gRPC's operations are started without the mutex held, for they may call back at once.
+// At most one operation is under way (`busy_`), so Finish never overtakes a write. Thread-safe.
+class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {
+ public:
+  Watcher(ViewFeed& feed, std::string peer) : feed_(feed), peer_(std::move(peer)) {}
+
+  const std::string& peer() const { return peer_; }
+
+  void Offer(std::shared_ptr<const v1::View> view) {
+    absl::ReleasableMutexLock lock(&mu_);
+    // The first view and a new one may come from two threads.
+    const ViewEpoch epoch = EpochOf(*view);
+    if (ending_ || epoch <= offered_) return;
+    offered_ = epoch;
+    next_ = std::move(view);
+    Go(lock);
+  }
+
+  void End(grpc::Status status) {
+    absl::ReleasableMutexLock lock(&mu_);
+    if (ending_) return;
+    ending_ = std::move(status);
+    Go(lock);
+  }
+
+  void OnWriteDone(bool ok) override {
+    absl::ReleasableMutexLock lock(&mu_);
+    busy_ = false;
+    if (!ok && !ending_) ending_ = grpc::Status::CANCELLED;
+    Go(lock);
+  }
+
+  void OnCancel() override { End(grpc::Status::CANCELLED); }
+
+  void OnDone() override { feed_.Remove(this); }
+
+ private:
+  // Starts what is to be done next, if anything is and nothing is under way.
+  void Go(absl::ReleasableMutexLock& lock) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (busy_) return;
+    if (ending_) {
+      busy_ = true;
+      const grpc::Status status = *ending_;
+      lock.Release();
+      Finish(status);
+      return;
+    }
+    if (next_ == nullptr) return;
+    busy_ = true;
+    writing_ = std::exchange(next_, nullptr);
+    const v1::View* view = writing_.get();
+    lock.Release();
+    StartWrite(view);
+  }
+
+  ViewFeed& feed_;
+  const std::string peer_;
+  absl::Mutex mu_;
+  bool busy_ ABSL_GUARDED_BY(mu_) = false;
+  ViewEpoch offered_ ABSL_GUARDED_BY(mu_);
+  std::optional<grpc::Status> ending_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<const v1::View> next_ ABSL_GUARDED_BY(mu_);     // Shared with the feed.
+  std::shared_ptr<const v1::View> writing_ ABSL_GUARDED_BY(mu_);  // Lives until written.
+};
+
+ViewFeed::~ViewFeed() {
+  absl::MutexLock lock(&mu_);
+  CAPSTAN_CHECK(watchers_.empty());
+}
+
+grpc::ServerWriteReactor<v1::View>* ViewFeed::Watch(const std::string& peer) {
+  auto watcher = std::make_shared<Watcher>(*this, peer);
+  std::shared_ptr<const v1::View> view;
+  grpc::Status refusal;
+  {
+    absl::MutexLock lock(&mu_);
+    if (closed_) {
+      refusal = {grpc::StatusCode::UNAVAILABLE, "the chief is stopping"};
+    } else if (watchers_.size() >= max_watchers_) {
+      refusal = {grpc::StatusCode::RESOURCE_EXHAUSTED,
+                 absl::StrCat("there are ", watchers_.size(), " watchers, which is the limit")};
+    } else if (peers_[peer] >= max_of_a_peer_) {
+      refusal = {grpc::StatusCode::RESOURCE_EXHAUSTED,
+                 absl::StrCat(peer, " has ", peers_[peer], " watchers, which is the limit")};
+    }
+    ++peers_[peer];
+    watchers_[watcher.get()] = watcher;
+    view = view_;
+  }
+  if (!refusal.ok()) {
+    watcher->End(refusal);
+  } else if (view != nullptr) {
+    watcher->Offer(std::move(view));
+  }
+  return watcher.get();
+}
+
+void ViewFeed::Publish(const v1::View& view) {
+  const auto shared = std::make_shared<const v1::View>(view);
+  std::vector<std::shared_ptr<Watcher>> watchers;
+  {
+    absl::MutexLock lock(&mu_);
+    if (view_ != nullptr && EpochOf(view) <= EpochOf(*view_)) return;
+    view_ = shared;
+    for (const auto& [key, watcher] : watchers_) watchers.push_back(watcher);
+  }
+  for (const std::shared_ptr<Watcher>& watcher : watchers) watcher->Offer(shared);
+}
+
+void ViewFeed::Close() {
+  std::vector<std::shared_ptr<Watcher>> watchers;
+  {
+    absl::MutexLock lock(&mu_);
+    closed_ = true;
+    for (const auto& [key, watcher] : watchers_) watchers.push_back(watcher);
+  }
+  for (const std::shared_ptr<Watcher>& watcher : watchers) {
+    watcher->End({grpc::StatusCode::UNAVAILABLE, "the chief is stopping"});
+  }
+}
+
+void ViewFeed::Remove(Watcher* watcher) {
+  std::shared_ptr<Watcher> last;  // Destroyed after the lock is released.
+  absl::MutexLock lock(&mu_);
+  const auto found = watchers_.find(watcher);
+  last = std::move(found->second);
+  if (--peers_[last->peer()] == 0) peers_.erase(last->peer());
+  watchers_.erase(found);
+}
+
+}  // namespace capstan::chief

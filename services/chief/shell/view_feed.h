@@ -1,0 +1,53 @@
+// The watchers of the view: each gets the present view at once and every newer one, or only the
+// newest if it is slow. One view at most waits for a watcher.
+#ifndef CAPSTAN_CHIEF_SHELL_VIEW_FEED_H_
+#define CAPSTAN_CHIEF_SHELL_VIEW_FEED_H_
+
+#include <grpcpp/support/server_callback.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "capstan/v1/view.pb.h"
+
+namespace capstan::chief {
+
+// Thread-safe.
+class ViewFeed {
+ public:
+  // At once, in all and of one peer.
+  explicit ViewFeed(size_t max_watchers, size_t max_of_a_peer = 1024)
+      : max_watchers_(max_watchers), max_of_a_peer_(max_of_a_peer) {}
+  ~ViewFeed();
+
+  // A new watcher's stream, of whoever calls from `peer`. Ends with RESOURCE_EXHAUSTED at once if
+  // there are too many, or this peer has too many.
+  grpc::ServerWriteReactor<v1::View>* Watch(const std::string& peer = "");
+
+  // Does nothing if a view as new has been published.
+  void Publish(const v1::View& view);
+
+  // Ends all streams, and from now on every new one, with UNAVAILABLE.
+  void Close();
+
+ private:
+  class Watcher;
+  void Remove(Watcher* watcher);
+
+  const size_t max_watchers_;
+  const size_t max_of_a_peer_;
+  absl::Mutex mu_;
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
+  std::shared_ptr<const v1::View> view_ ABSL_GUARDED_BY(mu_);  // Shared with writes under way.
+  std::map<std::string, size_t> peers_ ABSL_GUARDED_BY(mu_);   // Watchers of each.
+  // Shared with a Publish or Close that is under way.
+  std::map<Watcher*, std::shared_ptr<Watcher>> watchers_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_SHELL_VIEW_FEED_H_

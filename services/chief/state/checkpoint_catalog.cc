@@ -1,0 +1,121 @@
+#include "chief/state/checkpoint_catalog.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace capstan::chief {
+namespace {
+
+// In the order in which they are looked for, and whether more is better.
+constexpr std::array<std::pair<const char*, bool>, 5> kMetrics = {
+    {{"auc", true}, {"accuracy", true}, {"logloss", false}, {"rmse", false}, {"loss", false}}};
+
+auto Age(const CheckpointFacts& facts) { return std::tie(facts.timeline, facts.step, facts.id); }
+
+// The metric of a checkpoint, so that more is better.
+std::optional<double> Goodness(const CheckpointFacts& facts, const std::string& wanted) {
+  for (const auto& [name, more_is_better] : kMetrics) {
+    if (!wanted.empty() && wanted != name) continue;
+    const auto metric = facts.metrics.find(name);
+    if (metric == facts.metrics.end() || metric->second != metric->second) continue;
+    return more_is_better ? metric->second : -metric->second;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+CheckpointFacts FactsOf(const v1::Manifest& manifest, absl::Time at) {
+  CheckpointFacts facts{.id = manifest.id(),
+                        .parent = manifest.parent(),
+                        .timeline = manifest.timeline(),
+                        .step = manifest.step(),
+                        .examples = manifest.progress().examples(),
+                        .metrics = {manifest.metrics().begin(), manifest.metrics().end()},
+                        .at = at};
+  for (const v1::SavedFile& file : manifest.files()) facts.bytes += file.bytes();
+  return facts;
+}
+
+void CheckpointCatalog::Add(CheckpointFacts facts) {
+  Remove(facts.id);
+  const auto place = std::upper_bound(facts_.begin(), facts_.end(), facts,
+                                      [](const auto& a, const auto& b) { return Age(a) < Age(b); });
+  facts_.insert(place, std::move(facts));
+}
+
+void CheckpointCatalog::Remove(const std::string& id) {
+  std::erase_if(facts_, [&](const CheckpointFacts& facts) { return facts.id == id; });
+}
+
+void CheckpointCatalog::GoOnFrom(const std::string& id, uint64_t timeline) {
+  const CheckpointFacts* from = Find(id);
+  if (from == nullptr) return;
+  const CheckpointFacts base = *from;
+  for (CheckpointFacts facts : std::vector<CheckpointFacts>(facts_)) {
+    if (facts.timeline > timeline || !(Age(base) < Age(facts))) continue;
+    facts.timeline = 0;
+    Add(std::move(facts));
+  }
+}
+
+const CheckpointFacts* CheckpointCatalog::Find(const std::string& id) const {
+  const auto found = std::find_if(facts_.begin(), facts_.end(),
+                                  [&](const CheckpointFacts& facts) { return facts.id == id; });
+  return found == facts_.end() ? nullptr : &*found;
+}
+
+const CheckpointFacts* CheckpointCatalog::best() const {
+  const CheckpointFacts* best = nullptr;
+  std::optional<double> most;
+  for (const CheckpointFacts& facts : facts_) {
+    const std::optional<double> goodness = Goodness(facts, options_.metric);
+    if (!goodness || (most && *goodness <= *most)) continue;
+    most = goodness;
+    best = &facts;
+  }
+  return best;
+}
+
+bool CheckpointCatalog::Surpasses(const std::map<std::string, double>& metrics) const {
+  const CheckpointFacts* before = best();
+  const CheckpointFacts facts{.metrics = metrics};
+  return Goodness(facts, options_.metric) && (before == nullptr || Better(facts, before->metrics));
+}
+
+bool CheckpointCatalog::Better(const CheckpointFacts& facts,
+                               std::map<std::string, double> metrics) const {
+  const std::optional<double> one = Goodness(facts, options_.metric);
+  const std::optional<double> other = Goodness({.metrics = std::move(metrics)}, options_.metric);
+  return one && other && *one > *other;
+}
+
+std::optional<uint32_t> CheckpointCatalog::DeltasOf(const std::string& id) const {
+  const CheckpointFacts* facts = Find(id);
+  for (uint32_t deltas = 0; facts != nullptr && deltas <= facts_.size(); ++deltas) {
+    if (facts->parent.empty()) return deltas;
+    facts = Find(facts->parent);
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> CheckpointCatalog::Superfluous() const {
+  std::set<std::string> kept;
+  const auto keep = [&](const CheckpointFacts* facts) {
+    while (facts != nullptr && kept.insert(facts->id).second) facts = Find(facts->parent);
+  };
+  for (size_t i = 0; i < std::min<size_t>(std::max(options_.keep, 1u), facts_.size()); ++i) {
+    keep(&facts_[facts_.size() - 1 - i]);
+  }
+  keep(best());
+  std::vector<std::string> superfluous;
+  for (const CheckpointFacts& facts : facts_) {
+    if (!kept.contains(facts.id)) superfluous.push_back(facts.id);
+  }
+  return superfluous;
+}
+
+}  // namespace capstan::chief

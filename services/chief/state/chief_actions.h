@@ -1,0 +1,98 @@
+// What the chief's machine asks its shell to do, and the answers it gets to its calls.
+#ifndef CAPSTAN_CHIEF_STATE_CHIEF_ACTIONS_H_
+#define CAPSTAN_CHIEF_STATE_CHIEF_ACTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "capstan/v1/checkpoint.pb.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/chief_state.pb.h"
+#include "capstan/v1/ps.pb.h"
+#include "capstan/v1/view.pb.h"
+
+namespace capstan::chief {
+
+using ShardRequest =
+    std::variant<v1::HoldRoundsRequest, v1::CommitRoundRequest, v1::CloseStreamsRequest,
+                 v1::FlushRequest, v1::SavePartitionsRequest, v1::LoadPartitionsRequest>;
+using ShardReply = std::variant<v1::HoldRoundsReply, v1::CommitRoundReply, v1::CloseStreamsReply,
+                                v1::FlushReply, v1::SavePartitionsReply, v1::LoadPartitionsReply>;
+
+// To be sent to every watcher; one that is slow may skip views, for the newest wins.
+struct PublishView {
+  v1::View view;
+};
+
+// One attempt of one call; the answer, or the failure, comes back as OnShardReply(call, ...)
+// exactly once. The machine repeats what failed: every one of these calls may arrive twice.
+struct CallShard {
+  uint64_t call = 0;
+  uint32_t shard = 0;
+  std::string address;
+  uint64_t incarnation = 0;  // Of the process that it is for.
+  absl::Duration deadline;
+  ShardRequest request;
+};
+
+// The state is to be written in the place of the one written last, and of no other. Answered by
+// OnStateStored: ABORTED if another chief has written since.
+struct StoreState {
+  v1::ChiefState state;
+};
+
+// Every shard has saved its partitions: the manifest is to be written, last. Answered by
+// OnManifestWritten.
+struct WriteManifest {
+  std::string uri;  // Folder of the checkpoint.
+  v1::Manifest manifest;
+};
+
+// Answered by OnManifestRead: NOT_FOUND or DATA_LOSS if there is no such checkpoint any more.
+struct ReadManifest {
+  std::string uri;  // Folder of the checkpoint.
+};
+
+// These checkpoints, or what there is of them, are not needed any more. Not answered.
+struct DeleteCheckpoints {
+  std::vector<std::string> ids;
+  // Whether their manifests stand is not known: they are given up first, and stay if they are
+  // whole.
+  std::vector<std::string> uncertain = {};
+};
+
+// To one who has asked for a checkpoint: its folder, or why there is none.
+struct AnswerCheckpoint {
+  uint64_t asker = 0;
+  absl::StatusOr<std::string> uri;
+};
+
+// A line of the learning curve. `evaluation` is set (number > 0) where one has just ended.
+struct AppendCurve {
+  double elapsed_seconds = 0;
+  uint64_t examples = 0;
+  uint64_t step = 0;
+  double loss = 0;
+  double examples_per_second = 0;
+  v1::Evaluation evaluation;
+};
+
+// One line of the log.
+struct LogEvent {
+  enum class Level { kInfo, kWarning, kError };
+  Level level = Level::kInfo;
+  std::string message;
+  std::vector<std::pair<std::string, std::string>> fields;
+};
+
+using Action = std::variant<PublishView, CallShard, StoreState, WriteManifest, ReadManifest,
+                            DeleteCheckpoints, AnswerCheckpoint, AppendCurve, LogEvent>;
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_STATE_CHIEF_ACTIONS_H_

@@ -1,0 +1,48 @@
+// What the chief's machine is given when it is built.
+#ifndef CAPSTAN_CHIEF_STATE_CHIEF_OPTIONS_H_
+#define CAPSTAN_CHIEF_STATE_CHIEF_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "capstan/v1/chief_state.pb.h"
+#include "capstan/v1/job.pb.h"
+#include "chief/state/checkpoint_catalog.h"
+
+namespace capstan::chief {
+
+struct ChiefOptions {
+  uint64_t term = 1;     // Claimed by this chief; greater than any before.
+  uint64_t run_id = 0;   // Random; this process among all chiefs of the job.
+  std::string seal_key;  // Random; a job that is stored goes on with its own.
+  uint32_t shards = 1;   // The quorum for the first map.
+  size_t max_workers = 4096;
+  int max_task_failures = 3;  // A task that failed so often fails the job.
+  absl::Duration straggler_average = absl::Seconds(10);
+  absl::Duration straggler_probation = absl::Minutes(5);
+  absl::Duration call_deadline = absl::Seconds(10);
+  absl::Duration leaving_deadline = absl::Seconds(2);  // For the open round, when a shard leaves.
+  absl::Duration save_patience = absl::Minutes(10);    // For one checkpoint, and for the last one.
+};
+
+// What the store holds of the job when its chief begins.
+struct JobHistory {
+  // As this chief has claimed it. Nothing: the job is not stored anywhere.
+  std::optional<v1::ChiefState> state;
+  std::vector<CheckpointFacts> checkpoints;
+  std::vector<std::string> garbage;  // Folders of checkpoints without a manifest.
+};
+
+// The job with every default filled in, and its data cut into tasks.
+struct JobPlan {
+  v1::JobSpec spec;
+  std::vector<v1::Task> train;
+  std::vector<v1::Task> eval;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_STATE_CHIEF_OPTIONS_H_

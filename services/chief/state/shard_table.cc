@@ -1,0 +1,148 @@
+#include "chief/state/shard_table.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "capstan/base/host_port.h"
+#include "capstan/base/quote.h"
+#include "capstan/base/status.h"
+#include "capstan/consistency/staleness.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr size_t kVoidShardsKept = 1024;
+
+constexpr size_t kMostTables = 4096;
+
+// What is kept of what a peer sends.
+template <typename Field>
+void Cap(Field& field, size_t most) {
+  const auto size = static_cast<size_t>(field.size());
+  if (size > most) field.erase(field.begin() + static_cast<ptrdiff_t>(most), field.end());
+}
+
+double Rate(uint64_t now, uint64_t before, double seconds) {
+  if (now < before || seconds <= 0) return 0;
+  return static_cast<double>(now - before) / seconds;
+}
+
+}  // namespace
+
+absl::Status ShardTable::Check(const v1::RegisterShardRequest& request) const {
+  const std::optional<HostPort> at = SplitHostPort(request.address());
+  if (!at || at->port == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("shard ", request.index(), ": its address ",
+                                                   Quoted(request.address()), " is not host:port"));
+  }
+  if (request.incarnation() == 0) return absl::InvalidArgumentError("incarnation is 0");
+  if (request.index() >= quorum_) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the job has ", quorum_, " shards; there are no partitions for index ", request.index()));
+  }
+  if (std::find(void_.begin(), void_.end(), Incarnation{request.incarnation()}) != void_.end()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "shard ", request.index(), ": another process has come in the place of this incarnation"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShardRequest& request,
+                                                         absl::Time now) {
+  CAPSTAN_RETURN_IF_ERROR(Check(request));
+  const auto present = shards_.find(request.index());
+  if (present != shards_.end() && Raw(present->second.incarnation) == request.incarnation()) {
+    present->second.heard = now;
+    present->second.present = true;
+    present->second.address = request.address();
+    present->second.loaded_timeline = request.loaded_timeline();
+    return Arrival::kSame;
+  }
+  const Arrival arrival = present == shards_.end() ? Arrival::kNew : Arrival::kReplaced;
+  if (arrival == Arrival::kReplaced) void_.push_back(present->second.incarnation);
+  if (void_.size() > kVoidShardsKept) void_.pop_front();
+  Shard shard;
+  shard.index = request.index();
+  shard.address = request.address();
+  shard.incarnation = Incarnation{request.incarnation()};
+  shard.heard = now;
+  shard.report_at = now;
+  shard.loaded_timeline = request.loaded_timeline();
+  shards_[request.index()] = shard;
+  return arrival;
+}
+
+void ShardTable::Inherit(const v1::View& view, absl::Time now) {
+  for (const v1::ShardInfo& info : view.shards()) {
+    if (info.index() >= quorum_) continue;
+    Shard& shard = shards_[info.index()];
+    shard.index = info.index();
+    shard.address = info.address();
+    shard.incarnation = Incarnation{info.incarnation()};
+    shard.heard = now;
+    shard.report_at = now;
+    shard.present = false;
+  }
+}
+
+bool ShardTable::complete() const {
+  return shards_.size() == quorum_ &&
+         std::all_of(shards_.begin(), shards_.end(),
+                     [](const auto& shard) { return shard.second.present; });
+}
+
+const Shard* ShardTable::Find(uint32_t index) const {
+  const auto shard = shards_.find(index);
+  return shard == shards_.end() ? nullptr : &shard->second;
+}
+
+Shard* ShardTable::Find(uint32_t index, Incarnation incarnation) {
+  const auto shard = shards_.find(index);
+  if (shard == shards_.end() || shard->second.incarnation != incarnation) return nullptr;
+  return &shard->second;
+}
+
+void ShardTable::Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, absl::Time now) {
+  const double seconds = absl::ToDoubleSeconds(now - shard.report_at);
+  shard.pushes_per_second = Rate(request.report().pushes(), shard.report.pushes(), seconds);
+  shard.pulls_per_second = Rate(request.report().pulls(), shard.report.pulls(), seconds);
+  shard.report = request.report();
+  Cap(*shard.report.mutable_staleness_counts(), kStalenessBuckets);
+  Cap(*shard.report.mutable_row_staleness_counts(), kStalenessBuckets);
+  Cap(*shard.report.mutable_tables(), kMostTables);
+  shard.report_at = now;
+  shard.heard = now;
+  shard.present = true;
+  shard.draining = request.draining();
+  shard.loaded_timeline = request.loaded_timeline();
+}
+
+const Shard* ShardTable::SilentFor(absl::Duration patience, absl::Time now) const {
+  for (const auto& [index, shard] : shards_) {
+    if (now - shard.heard > patience) return &shard;
+  }
+  return nullptr;
+}
+
+uint64_t ShardTable::StalenessMedian() const {
+  std::array<uint64_t, kStalenessBuckets> counts{};
+  for (const auto& [index, shard] : shards_) {
+    const size_t buckets =
+        std::min(static_cast<size_t>(shard.report.staleness_counts_size()), kStalenessBuckets);
+    for (size_t i = 0; i < buckets; ++i) {
+      counts[i] += shard.report.staleness_counts(static_cast<int>(i));
+    }
+  }
+  return capstan::StalenessMedian(counts);
+}
+
+uint64_t ShardTable::StalenessMax() const {
+  uint64_t max = 0;
+  for (const auto& [index, shard] : shards_) max = std::max(max, shard.report.max_staleness());
+  return max;
+}
+
+}  // namespace capstan::chief

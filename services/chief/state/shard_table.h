@@ -1,0 +1,79 @@
+// The shards: who serves which partitions, and who has fallen silent.
+#ifndef CAPSTAN_CHIEF_STATE_SHARD_TABLE_H_
+#define CAPSTAN_CHIEF_STATE_SHARD_TABLE_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "capstan/base/ids.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/view.pb.h"
+
+namespace capstan::chief {
+
+struct Shard {
+  uint32_t index = 0;
+  std::string address;
+  Incarnation incarnation;
+  absl::Time heard;
+  bool present = true;  // Heard of by this chief.
+  bool draining = false;
+  uint64_t loaded_timeline = 0;  // Its partitions are loaded, and of this timeline.
+  v1::ShardReport report;
+  absl::Time report_at;
+  double pushes_per_second = 0;
+  double pulls_per_second = 0;
+};
+
+// Thread-compatible.
+class ShardTable {
+ public:
+  explicit ShardTable(uint32_t quorum) : quorum_(quorum) {}
+
+  // The shards of an earlier chief's view: theirs is the address and incarnation, until others
+  // come.
+  void Inherit(const v1::View& view, absl::Time now);
+
+  // kSame: that process had registered already. kReplaced: another process had that index; whatever
+  // it held is gone.
+  enum class Arrival { kNew, kSame, kReplaced };
+  // INVALID_ARGUMENT: no address, no incarnation. RESOURCE_EXHAUSTED: an index beyond the quorum;
+  // it waits for a chief that wants it. FAILED_PRECONDITION: an incarnation in whose place another
+  // has come.
+  absl::StatusOr<Arrival> Register(const v1::RegisterShardRequest& request, absl::Time now);
+
+  // Null: unknown, or of another incarnation.
+  Shard* Find(uint32_t index, Incarnation incarnation);
+  static void Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, absl::Time now);
+
+  // All of the quorum have been heard of.
+  bool complete() const;
+  uint32_t quorum() const { return quorum_; }
+  const std::map<uint32_t, Shard>& shards() const { return shards_; }
+  // Null: there is none.
+  const Shard* Find(uint32_t index) const;
+
+  // A shard from which nothing was heard for longer than `patience`, or none.
+  const Shard* SilentFor(absl::Duration patience, absl::Time now) const;
+
+  // Median and maximum of the staleness of all gradients so far, in versions.
+  uint64_t StalenessMedian() const;
+  uint64_t StalenessMax() const;
+
+ private:
+  absl::Status Check(const v1::RegisterShardRequest& request) const;
+
+  uint32_t quorum_;
+  std::deque<Incarnation> void_;  // Never listened to again; the last ones.
+  std::map<uint32_t, Shard> shards_;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_STATE_SHARD_TABLE_H_

@@ -1,0 +1,58 @@
+// A chief that goes on with a running job: whom its predecessor left at work, and who of them has
+// been heard of. Until the shards are back nothing is granted; until the workers are, or their
+// lease is over, nothing that one of them may hold.
+#ifndef CAPSTAN_CHIEF_STATE_TAKEOVER_H_
+#define CAPSTAN_CHIEF_STATE_TAKEOVER_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "capstan/v1/view.pb.h"
+#include "chief/state/shard_table.h"
+
+namespace capstan::chief {
+
+// Thread-compatible.
+class Takeover {
+ public:
+  // Of a job that nobody has begun.
+  Takeover() = default;
+  // `view` is the predecessor's last. `patience`: the workers' lease.
+  Takeover(const v1::View& view, absl::Duration patience, absl::Time now);
+
+  // ---- shards ----
+
+  enum class Shards {
+    kAwaited,  // Some have not been heard of.
+    kBack,     // All serve what the view says.
+    kChanged,  // One has come back without it.
+  };
+  Shards shards(const ShardTable& table) const;
+  // Those that have.
+  std::set<uint32_t> Changed(const ShardTable& table) const;
+  // The question of the shards is settled, one way or the other.
+  void Settle() { shards_.clear(); }
+  bool settled() const { return shards_.empty(); }
+
+  // ---- workers ----
+
+  // The worker has told of the leases that it holds.
+  void OnReport(const std::string& worker) { workers_.erase(worker); }
+  bool Awaits(const std::string& worker) const { return workers_.contains(worker); }
+  // Nobody is awaited any more.
+  bool complete(absl::Time now) const { return workers_.empty() || now >= until_; }
+
+ private:
+  std::map<uint32_t, uint64_t> shards_;  // Index -> incarnation.
+  uint64_t timeline_ = 0;
+  std::set<std::string> workers_;
+  absl::Time until_ = absl::InfinitePast();
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_STATE_TAKEOVER_H_

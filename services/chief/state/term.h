@@ -1,0 +1,29 @@
+// Terms of chiefs, and numbers that no other term of the job gives out.
+#ifndef CAPSTAN_CHIEF_STATE_TERM_H_
+#define CAPSTAN_CHIEF_STATE_TERM_H_
+
+#include <cstdint>
+
+#include "absl/time/time.h"
+
+namespace capstan::chief {
+
+// A term has 42 bits: milliseconds of a century and more.
+inline constexpr int kNumberBits = 22;
+inline constexpr uint64_t kMostNumbers = (uint64_t{1} << kNumberBits) - 1;
+
+// REQUIRES: 1 <= number <= kMostNumbers.
+constexpr uint64_t NumberInTerm(uint64_t term, uint64_t number) {
+  return term << kNumberBits | number;
+}
+constexpr uint64_t TermOfNumber(uint64_t number) { return number >> kNumberBits; }
+
+// Of a chief that keeps no state, by the time of day: above those of the chiefs before it, which
+// have begun, and have returned to the start, at least a millisecond earlier.
+inline uint64_t TermByTime(absl::Time now) {
+  return static_cast<uint64_t>(absl::ToUnixMillis(now));
+}
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_STATE_TERM_H_

@@ -1,0 +1,38 @@
+#include "chief/state/view_gate.h"
+
+#include <utility>
+
+namespace capstan::chief {
+namespace {
+
+std::string PartThatMustStand(const v1::View& view) {
+  v1::View part;
+  part.set_timeline(view.timeline());
+  *part.mutable_owners() = view.owners();
+  for (const v1::ShardInfo& shard : view.shards()) {
+    v1::ShardInfo& info = *part.add_shards();
+    info.set_index(shard.index());
+    info.set_incarnation(shard.incarnation());
+  }
+  return part.SerializeAsString();
+}
+
+}  // namespace
+
+ViewGate::ViewGate(const v1::View& stands) : offered_(PartThatMustStand(stands)) {}
+
+void ViewGate::Offer(const v1::View& view, StateWriter& coordinator) {
+  std::string part = PartThatMustStand(view);
+  // Until the map is made nobody can do anything by a view.
+  if (part != offered_ && !view.owners().empty()) ticket_ = coordinator.Require();
+  offered_ = std::move(part);
+  waiting_ = view;
+}
+
+std::optional<v1::View> ViewGate::Take(const StateWriter& coordinator) {
+  if (!waiting_ || !coordinator.Stands(ticket_)) return std::nullopt;
+  published_ = *std::exchange(waiting_, std::nullopt);
+  return published_;
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,59 @@
+// Who has said of a piece of work that nobody could do it: its data are bad, the loss over it is
+// not finite, it has more records that cannot be understood than the job bears. One worker may be
+// broken, or lie, so the job does not fail by the word of one where there is another who can be
+// asked: the work goes to that one first.
+#ifndef CAPSTAN_CHIEF_WORK_ACCUSATIONS_H_
+#define CAPSTAN_CHIEF_WORK_ACCUSATIONS_H_
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "capstan/v1/chief.pb.h"
+
+namespace capstan::chief {
+
+// What a lease is of. TASK: the stream; LANE: the lane, and which of its tasks comes next;
+// EVALUATION: its number, and which of its tasks.
+struct WorkName {
+  v1::LeaseKind kind = v1::LEASE_KIND_UNSPECIFIED;
+  uint64_t number = 0;
+  uint64_t part = 0;
+  friend auto operator<=>(const WorkName&, const WorkName&) = default;
+};
+
+// A voice is a worker, or all workers of one address. Thread-compatible.
+class Accusations {
+ public:
+  void Add(const WorkName& work, const std::string& voice) {
+    Words& words = words_[work];
+    ++words.said;
+    words.voices.insert(voice);
+  }
+  void Forget(const WorkName& work) { words_.erase(work); }
+
+  bool Has(const WorkName& work, const std::string& voice) const {
+    const auto found = words_.find(work);
+    return found != words_.end() && found->second.voices.contains(voice);
+  }
+
+  // Whether it has been said twice, and by two voices if `others`: there is more than one.
+  bool Stands(const WorkName& work, bool others) const {
+    const auto found = words_.find(work);
+    if (found == words_.end()) return false;
+    return found->second.said >= 2 && (!others || found->second.voices.size() >= 2);
+  }
+
+ private:
+  struct Words {
+    int said = 0;
+    std::set<std::string> voices;
+  };
+  std::map<WorkName, Words> words_;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_WORK_ACCUSATIONS_H_

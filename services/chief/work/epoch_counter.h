@@ -1,0 +1,53 @@
+// Counts what is known of the tasks' sizes and how many of each epoch are done.
+#ifndef CAPSTAN_CHIEF_WORK_EPOCH_COUNTER_H_
+#define CAPSTAN_CHIEF_WORK_EPOCH_COUNTER_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "capstan/v1/checkpoint.pb.h"
+#include "chief/work/task_sequence.h"
+
+namespace capstan::chief {
+
+// Thread-compatible.
+class EpochCounter {
+ public:
+  explicit EpochCounter(const TaskSequence& sequence);
+
+  // A task of an epoch is done and had so many examples.
+  void Done(const TaskSequence& sequence, const Place& place, uint64_t examples);
+
+  // What a checkpoint says, and the places that are done by it; before any Done. Sizes of single
+  // tasks are not known then, their mean is.
+  void Restore(const TaskSequence& sequence, std::span<const Place> done,
+               const v1::TaskProgress& progress);
+
+  // Epochs begun and not complete, and the number of those that are.
+  void Save(v1::TaskProgress& progress) const;
+
+  uint32_t epochs_done() const { return epochs_done_; }
+
+  // Examples of the whole job: known sizes, and for the others the mean of those measured, by bytes
+  // or by task. 0: nothing is known yet.
+  uint64_t ExpectedExamples() const;
+
+ private:
+  void CountTask(const Place& place);
+
+  size_t tasks_;                    // Of an epoch.
+  std::vector<uint64_t> done_;      // Tasks of each epoch, and
+  std::vector<uint64_t> examples_;  // their examples.
+  std::vector<double> spans_;  // Weight of each task of unknown size; 0 where the size is known.
+  std::vector<bool> measured_;
+  uint32_t epochs_done_ = 0;
+  double known_examples_ = 0;     // Over one epoch.
+  double measured_examples_ = 0;  // Of tasks whose size was unknown, and
+  double measured_span_ = 0;      // their weight,
+  double unknown_span_ = 0;       // and that of all such tasks.
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_WORK_EPOCH_COUNTER_H_

@@ -1,0 +1,144 @@
+#include "chief/work/evaluation.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "capstan/consistency/generation.h"
+#include "capstan/model/metrics.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr size_t kHistory = 1000;
+
+// The first multiple of `every` above `examples`; 0 where there is none. A peer's report counts in
+// `examples`, so this takes the same time for every number.
+uint64_t NextDue(uint64_t examples, uint64_t every) {
+  if (every == 0) return 0;
+  const uint64_t past = examples - examples % every;
+  const uint64_t never = std::numeric_limits<uint64_t>::max();
+  return past > never - every ? never : past + every;
+}
+
+}  // namespace
+
+Evaluations::Evaluations(const JobPlan& plan)
+    : loss_(plan.spec.model().loss()),
+      label_unit_(LabelUnit(plan.spec.data())),
+      every_examples_(plan.spec.train().evaluate_every_examples()),
+      tasks_(plan.eval),
+      next_examples_(every_examples_) {}
+
+bool Evaluations::Due(uint64_t examples, uint32_t epochs_done) const {
+  if (!enabled() || running()) return false;
+  if (every_examples_ > 0) return examples >= next_examples_;
+  return epochs_done > epochs_evaluated_;
+}
+
+void Evaluations::Begin(v1::Evaluation about, uint32_t epochs_done) {
+  about.set_number(++begun_);
+  epochs_evaluated_ = epochs_done;
+  next_examples_ = NextDue(about.examples(), every_examples_);
+  sums_.Clear();
+  failures_.clear();
+  for (uint32_t i = 0; i < tasks_.size(); ++i) todo_.insert(i);
+  running_ = std::move(about);
+}
+
+std::optional<v1::Lease> Evaluations::Grant(TrainerId trainer, Generations& generations,
+                                            const Avoid& avoid) {
+  if (!running()) return std::nullopt;
+  const auto next = std::find_if(todo_.begin(), todo_.end(), [&](uint32_t task) {
+    return avoid == nullptr || !avoid(NameOf(task));
+  });
+  if (next == todo_.end()) return std::nullopt;
+  const uint32_t index = *next;
+  todo_.erase(next);
+  v1::Lease lease;
+  lease.set_kind(v1::LEASE_KIND_EVALUATION);
+  ToProto(generations.Next(), *lease.mutable_generation());
+  lease.set_trainer(Raw(trainer));
+  *lease.mutable_task() = tasks_[index];
+  lease.set_evaluation(running_->number());
+  leases_.Add(lease);
+  return lease;
+}
+
+ReportResult Evaluations::Report(std::span<const TrainerId> trainers,
+                                 const v1::LeaseReport& report) {
+  ReportResult result;
+  const HeldLease* held = leases_.Find(trainers, GenerationFromProto(report.generation()));
+  if (held == nullptr) return result;
+  result.known = true;
+  result.work = NameOf(held->lease.task().index());
+  const bool failed = !report.error().empty();
+  result.held = !failed && !report.finished() && !report.returned();
+  if (result.held) return result;
+  const uint32_t index = held->lease.task().index();
+  leases_.Remove(TrainerId{held->lease.trainer()}, GenerationFromProto(report.generation()));
+  absl::Status merged = absl::UnavailableError("returned");
+  if (!failed && report.finished()) merged = MergeEvaluation(report.evaluation(), sums_);
+  if (merged.ok()) return result;
+  todo_.insert(index);
+  if (failed || report.finished()) {
+    const std::string error = failed ? report.error() : std::string(merged.message());
+    result.failure = TaskFailure{error, report.bad_data(), ++failures_[index]};
+  }
+  return result;
+}
+
+void Evaluations::Release(TrainerId trainer) {
+  for (const HeldLease& held : leases_.RemoveAll(trainer)) todo_.insert(held.lease.task().index());
+}
+
+void Evaluations::GiveUp(std::string why) {
+  final_given_up_ = running_->final();
+  failure_ = std::move(why);
+  running_.reset();
+  todo_.clear();
+  leases_.Clear();
+}
+
+void Evaluations::Restore(std::vector<v1::Evaluation> history, uint64_t examples,
+                          uint32_t epochs_done) {
+  running_.reset();
+  todo_.clear();
+  leases_.Clear();
+  final_given_up_ = false;
+  for (const v1::Evaluation& evaluation : history) begun_ = std::max(begun_, evaluation.number());
+  std::erase_if(history, [examples](const v1::Evaluation& evaluation) {
+    return evaluation.examples() > examples;
+  });
+  history_ = std::move(history);
+  epochs_evaluated_ = std::min(static_cast<uint32_t>(history_.size()), epochs_done);
+  next_examples_ = NextDue(history_.empty() ? 0 : history_.back().examples(), every_examples_);
+}
+
+void Evaluations::AddFinal(const std::map<std::string, double>& metrics, uint64_t examples,
+                           uint64_t step) {
+  v1::Evaluation evaluation = history_.empty() ? v1::Evaluation() : history_.back();
+  evaluation.set_number(++begun_);
+  evaluation.set_examples(examples);
+  evaluation.set_step(step);
+  evaluation.set_at_round_boundary(true);
+  evaluation.set_final(true);
+  evaluation.clear_metrics();
+  for (const auto& [name, value] : metrics) (*evaluation.mutable_metrics())[name] = value;
+  history_.push_back(std::move(evaluation));
+}
+
+v1::Evaluation Evaluations::Take() {
+  v1::Evaluation evaluation = std::move(*running_);
+  running_.reset();
+  failure_.clear();
+  for (const auto& [name, value] : MetricsOf(loss_, sums_, label_unit_)) {
+    (*evaluation.mutable_metrics())[name] = value;
+  }
+  history_.push_back(evaluation);
+  if (history_.size() > kHistory) history_.erase(history_.begin());
+  return evaluation;
+}
+
+}  // namespace capstan::chief

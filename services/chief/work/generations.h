@@ -1,0 +1,27 @@
+// Generations of leases: (term, count), none given out twice.
+#ifndef CAPSTAN_CHIEF_WORK_GENERATIONS_H_
+#define CAPSTAN_CHIEF_WORK_GENERATIONS_H_
+
+#include <cstdint>
+
+#include "capstan/base/ids.h"
+
+namespace capstan::chief {
+
+// Thread-compatible.
+class Generations {
+ public:
+  explicit Generations(uint64_t term) : last_{term, 0} {}
+  Generation Next() {
+    ++last_.count;
+    return last_;
+  }
+  bool any_given() const { return last_.count > 0; }
+
+ private:
+  Generation last_;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_WORK_GENERATIONS_H_

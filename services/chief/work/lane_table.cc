@@ -1,0 +1,282 @@
+#include "chief/work/lane_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/consistency/generation.h"
+#include "chief/work/lane_assigner.h"
+#include "chief/work/task_limits.h"
+
+namespace capstan::chief {
+namespace {
+
+// Tasks that a lease names ahead, and the number below which more are sent.
+constexpr uint64_t kTasksAhead = 8;
+constexpr uint64_t kTasksLow = 4;
+
+}  // namespace
+
+LaneTable::LaneTable(TaskSequence sequence, uint32_t lanes, uint32_t batch_size)
+    : sequence_(std::move(sequence)), batch_size_(batch_size), lanes_(lanes), epochs_(sequence_) {
+  for (size_t l = 0; l < lanes_.size(); ++l) {
+    if (sequence_.size() > l) lanes_[l].tasks = (sequence_.size() - l - 1) / lanes_.size() + 1;
+  }
+}
+
+void LaneTable::Assign(std::span<const TrainerId> trainers, Generations& generations,
+                       const InPlace& in_place) {
+  std::vector<std::optional<TrainerId>> holders;
+  std::vector<size_t> open;
+  for (size_t l = 0; l < lanes_.size(); ++l) {
+    if (lanes_[l].ended) continue;
+    open.push_back(l);
+    holders.push_back(lanes_[l].holder);
+  }
+  std::vector<std::optional<TrainerId>> assigned = AssignLanes(holders, trainers);
+  for (size_t i = 0; i < open.size(); ++i) {
+    Lane& lane = lanes_[open[i]];
+    if (in_place != nullptr && assigned[i]) {
+      const std::optional<TrainerId> other = in_place(NameOf(open[i]), *assigned[i]);
+      if (other) assigned[i] = lane.holder ? lane.holder : other;
+    }
+    if (assigned[i] == lane.holder) continue;
+    lane.holder = assigned[i];
+    lane.generation = generations.Next();
+    lane.examples = 0;
+    lane.loss_sum = 0;
+  }
+}
+
+ReportResult LaneTable::Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report) {
+  ReportResult result;
+  Lane* lane = Find(trainers, GenerationFromProto(report.generation()));
+  if (lane == nullptr) return result;
+  result.known = true;
+  const auto l = static_cast<size_t>(lane - lanes_.data());
+  result.work = NameOf(l);
+  if (const absl::Status numbers = CheckReport(l, report); !numbers.ok()) {
+    lane->holder.reset();
+    result.failure = TaskFailure{std::string(numbers.message()), false, ++lane->failures};
+    return result;
+  }
+  result.examples = report.examples() - std::min(lane->examples, report.examples());
+  result.loss_sum = report.loss_sum() - lane->loss_sum;
+  lane->examples = std::max(lane->examples, report.examples());
+  lane->loss_sum = report.loss_sum();
+  lane->cursor = std::max(lane->cursor, report.batches_done());
+  if (report.round() > 0) rounds_ = std::max(rounds_, report.round() - 1);
+  for (const v1::LaneTaskDone& done : report.lane_tasks_done()) {
+    TakeDone(l, done, result);
+    if (done.ordinal() <= lane->done) continue;
+    // An earlier chief was told of the tasks between, and did not live to store it: whoever gets
+    // the lane now reads them again, and tells of them.
+    lane->holder.reset();
+    return result;
+  }
+
+  result.held = report.error().empty() && !report.finished() && !report.returned();
+  if (result.held) return result;
+  lane->holder.reset();
+  if (!report.error().empty()) {
+    result.failure = TaskFailure{report.error(), report.bad_data(), ++lane->failures};
+  } else if (report.finished() && lane->done < lane->tasks) {
+    result.failure = TaskFailure{absl::StrCat("lane ", lane - lanes_.data(), " ended with ",
+                                              lane->done, " of ", lane->tasks, " tasks done"),
+                                 false, ++lane->failures};
+  } else if (report.finished()) {
+    lane->ended = true;
+    ++ended_;
+  }
+  return result;
+}
+
+std::optional<WorkName> LaneTable::NameOf(std::span<const TrainerId> trainers,
+                                          const Generation& generation) {
+  const Lane* lane = Find(trainers, generation);
+  if (lane == nullptr) return std::nullopt;
+  return NameOf(static_cast<size_t>(lane - lanes_.data()));
+}
+
+// Of a lane that has been told of so many tasks ahead, and offers their batches one a round.
+absl::Status LaneTable::CheckReport(size_t l, const v1::LeaseReport& report) {
+  const Lane& lane = lanes_[l];
+  for (const v1::LaneTaskDone& done : report.lane_tasks_done()) {
+    if (done.ordinal() < lane.done || done.ordinal() >= lane.tasks) continue;
+    CAPSTAN_RETURN_IF_ERROR(CheckNumbers(sequence_.task(PlaceOf(l, done.ordinal())), done));
+  }
+  uint64_t most = std::max(lane.cursor, lane.done_cursor);
+  const uint64_t end = std::min(lane.tasks, lane.done + 2 * kTasksAhead);
+  for (uint64_t ordinal = lane.done; ordinal < end; ++ordinal) {
+    most += MostRecords(sequence_.task(PlaceOf(l, ordinal))) + 1;
+  }
+  if (report.batches_done() <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a worker reports batch ", report.batches_done(), " of lane ", l, ", which has ",
+                   most, " at the most by now; its reports are not to be believed"));
+}
+
+void LaneTable::TakeDone(size_t l, const v1::LaneTaskDone& done, ReportResult& result) {
+  Lane& lane = lanes_[l];
+  // Reports are repeated until they are answered; what is known is passed over.
+  if (done.ordinal() != lane.done || lane.done == lane.tasks) return;
+  const Place place = PlaceOf(l, lane.done);
+  epochs_.Done(sequence_, place, done.examples());
+  ++lane.done;
+  lane.done_cursor += done.batches();
+  lane.done_examples += done.examples();
+  lane.cursor = std::max(lane.cursor, lane.done_cursor);
+  lane.failures = 0;
+  v1::StreamClose close;
+  close.set_stream(sequence_.StreamOf(place).value);
+  close.set_batches(done.batches());
+  result.closes.push_back(std::move(close));
+  NoteBadRecords(place.epoch, done, result.bad_records);
+}
+
+void LaneTable::TakeCursors(const v1::HoldRoundsReply& held) {
+  const size_t told = std::min(lanes_.size(), static_cast<size_t>(held.lanes_size()));
+  for (size_t l = 0; l < told; ++l) {
+    lanes_[l].cursor = std::max(lanes_[l].cursor, held.lanes(static_cast<int>(l)).cursor());
+  }
+}
+
+ReportResult LaneTable::Adopt(const v1::LeaseReport& report) {
+  if (report.kind() != v1::LEASE_KIND_LANE || report.lane() >= lanes_.size()) return {};
+  Lane& lane = lanes_[report.lane()];
+  if (lane.holder || lane.ended || report.trainer() == 0) return {};
+  lane.holder = TrainerId{report.trainer()};
+  lane.generation = GenerationFromProto(report.generation());
+  lane.examples = report.examples();
+  lane.loss_sum = report.loss_sum();
+  return Report({&*lane.holder, 1}, report);
+}
+
+void LaneTable::Save(v1::TaskProgress& progress) const {
+  for (const Lane& lane : lanes_) {
+    v1::LaneProgress& saved = *progress.add_lanes();
+    saved.set_tasks_done(lane.done);
+    saved.set_done_cursor(lane.done_cursor);
+    saved.set_done_examples(lane.done_examples);
+    saved.set_cursor(lane.cursor);
+    saved.set_ended(lane.ended);
+    progress.set_done_examples(progress.done_examples() + lane.done_examples);
+    progress.set_done_batches(progress.done_batches() + lane.done_cursor);
+  }
+  epochs_.Save(progress);
+}
+
+void LaneTable::Restore(const v1::TaskProgress& progress) {
+  std::vector<Place> done;
+  ended_ = 0;
+  for (size_t l = 0; l < lanes_.size(); ++l) {
+    const uint64_t tasks = lanes_[l].tasks;
+    lanes_[l] = Lane();
+    Lane& lane = lanes_[l];
+    lane.tasks = tasks;
+    if (l >= static_cast<size_t>(progress.lanes_size())) continue;
+    const v1::LaneProgress& saved = progress.lanes(static_cast<int>(l));
+    lane.done = std::min(saved.tasks_done(), tasks);
+    lane.done_cursor = saved.done_cursor();
+    lane.done_examples = saved.done_examples();
+    lane.cursor = std::max(saved.cursor(), saved.done_cursor());
+    // The coordinator may know of an end of which the chief has not been told: it is told again
+    // then.
+    lane.ended = saved.ended() && lane.done == tasks;
+    if (lane.ended) ++ended_;
+    for (uint64_t i = 0; i < lane.done; ++i) done.push_back(PlaceOf(l, i));
+  }
+  rounds_ = progress.steps();
+  epochs_ = EpochCounter(sequence_);
+  epochs_.Restore(sequence_, done, progress);
+}
+
+bool LaneTable::IsDone(StreamId stream) {
+  const std::optional<uint64_t> position = sequence_.PositionOf(stream);
+  return position && *position / lanes_.size() < lanes_[*position % lanes_.size()].done;
+}
+
+void LaneTable::Release(TrainerId trainer) {
+  for (Lane& lane : lanes_) {
+    if (lane.holder == trainer) lane.holder.reset();
+  }
+}
+
+void LaneTable::ReleaseAll() {
+  for (Lane& lane : lanes_) lane.holder.reset();
+}
+
+std::vector<v1::Lease> LaneTable::LeasesOf(TrainerId trainer) const {
+  std::vector<v1::Lease> leases;
+  for (size_t l = 0; l < lanes_.size(); ++l) {
+    if (lanes_[l].holder != trainer) continue;
+    v1::Lease& lease = leases.emplace_back();
+    lease.set_kind(v1::LEASE_KIND_LANE);
+    ToProto(lanes_[l].generation, *lease.mutable_generation());
+    lease.set_trainer(Raw(trainer));
+    lease.set_lane(static_cast<uint32_t>(l));
+  }
+  return leases;
+}
+
+void LaneTable::NameTasks(v1::Lease& lease) {
+  const Lane& lane = lanes_[lease.lane()];
+  const uint64_t end = std::min(lane.tasks, lane.done + kTasksAhead);
+  for (uint64_t ordinal = lane.done; ordinal < end; ++ordinal) {
+    const Place place = PlaceOf(lease.lane(), ordinal);
+    v1::LaneTask& task = *lease.add_lane_tasks();
+    *task.mutable_task() = sequence_.task(place);
+    task.set_data_epoch(place.epoch);
+    task.set_ordinal(ordinal);
+    if (ordinal == lane.done) task.set_first_cursor(lane.done_cursor);
+  }
+  lease.set_lane_tasks_complete(end == lane.tasks);
+}
+
+bool LaneTable::Holds(TrainerId trainer) const {
+  return std::any_of(lanes_.begin(), lanes_.end(),
+                     [trainer](const Lane& lane) { return lane.holder == trainer; });
+}
+
+bool LaneTable::NeedsTasks(const v1::LeaseReport& report) const {
+  const Generation generation = GenerationFromProto(report.generation());
+  for (const Lane& lane : lanes_) {
+    if (!lane.holder || lane.generation != generation) continue;
+    return report.lane_tasks_known() < std::min(lane.tasks, lane.done + kTasksLow);
+  }
+  return false;
+}
+
+uint64_t LaneTable::todo() const { return totals().todo; }
+
+WorkTotals LaneTable::totals() const {
+  WorkTotals totals;
+  totals.steps = rounds_;
+  totals.total = sequence_.size();
+  totals.epochs_done = epochs_.epochs_done();
+  for (const Lane& lane : lanes_) {
+    totals.done += lane.done;
+    if (lane.holder && lane.done < lane.tasks) ++totals.doing;
+    totals.examples += lane.done_examples + (lane.cursor - lane.done_cursor) * batch_size_;
+  }
+  totals.todo = totals.total - totals.done - totals.doing;
+  return totals;
+}
+
+LaneTable::Lane* LaneTable::Find(std::span<const TrainerId> trainers,
+                                 const Generation& generation) {
+  for (Lane& lane : lanes_) {
+    if (!lane.holder || lane.generation != generation) continue;
+    const bool reporters =
+        std::find(trainers.begin(), trainers.end(), *lane.holder) != trainers.end();
+    return reporters ? &lane : nullptr;
+  }
+  return nullptr;
+}
+
+Place LaneTable::PlaceOf(size_t lane, uint64_t ordinal) {
+  return sequence_.At(lane + ordinal * lanes_.size());
+}
+
+}  // namespace capstan::chief

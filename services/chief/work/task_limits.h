@@ -1,0 +1,23 @@
+// What a report of a task can say at the most, whatever its worker says.
+#ifndef CAPSTAN_CHIEF_WORK_TASK_LIMITS_H_
+#define CAPSTAN_CHIEF_WORK_TASK_LIMITS_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan::chief {
+
+// No task has more records: a record has a byte at least. 2^40 where the task's end is not known.
+uint64_t MostRecords(const v1::Task& task);
+
+// INVALID_ARGUMENT: more batches, examples or bad records than the task can have. A batch has an
+// example at least, but for one that may be empty.
+absl::Status CheckNumbers(const v1::Task& task, const v1::LeaseReport& report);
+absl::Status CheckNumbers(const v1::Task& task, const v1::LaneTaskDone& done);
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_WORK_TASK_LIMITS_H_

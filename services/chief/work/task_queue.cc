@@ -1,0 +1,221 @@
+#include "chief/work/task_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "capstan/consistency/generation.h"
+#include "chief/work/task_limits.h"
+
+namespace capstan::chief {
+namespace {
+
+WorkName NameOfStream(StreamId stream) { return {v1::LEASE_KIND_TASK, stream.value}; }
+
+StreamId StreamOfLease(const v1::Lease& lease) {
+  return StreamId::Task(lease.data_epoch(), lease.task().index());
+}
+
+}  // namespace
+
+TaskQueue::TaskQueue(TaskSequence sequence, uint32_t batch_size)
+    : sequence_(std::move(sequence)), batch_size_(batch_size), epochs_(sequence_) {}
+
+std::optional<v1::Lease> TaskQueue::Grant(TrainerId trainer, Generations& generations,
+                                          bool returned, const Avoid& avoid) {
+  Place place;
+  const auto again = std::find_if(returned_.begin(), returned_.end(), [&avoid](const auto& task) {
+    return avoid == nullptr || !avoid(NameOfStream(task.first));
+  });
+  if (returned && again != returned_.end()) {
+    place = again->second;
+    returned_.erase(again);
+  } else {
+    if (next_ == sequence_.size()) return std::nullopt;
+    place = sequence_.At(next_++);
+  }
+  Open& open = open_[sequence_.StreamOf(place)];
+  open.place = place;
+  v1::Lease lease;
+  lease.set_kind(v1::LEASE_KIND_TASK);
+  ToProto(generations.Next(), *lease.mutable_generation());
+  lease.set_trainer(Raw(trainer));
+  *lease.mutable_task() = sequence_.task(place);
+  lease.set_data_epoch(place.epoch);
+  lease.set_first_batch(open.prefix);
+  open.generation = lease.generation();
+  leases_.Add(lease);
+  return lease;
+}
+
+std::optional<WorkName> TaskQueue::NameOf(std::span<const TrainerId> trainers,
+                                          const Generation& generation) {
+  const HeldLease* held = leases_.Find(trainers, generation);
+  if (held == nullptr) return std::nullopt;
+  return NameOfStream(StreamOfLease(held->lease));
+}
+
+ReportResult TaskQueue::Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report) {
+  ReportResult result;
+  HeldLease* held = leases_.Find(trainers, GenerationFromProto(report.generation()));
+  if (held == nullptr) return result;
+  result.known = true;
+  const StreamId stream = StreamOfLease(held->lease);
+  result.work = NameOfStream(stream);
+  if (const absl::Status numbers = CheckNumbers(held->lease.task(), report); !numbers.ok()) {
+    result.failure = TaskFailure{std::string(numbers.message()), false, ++open_[stream].failures};
+    Return(
+        leases_.Remove(TrainerId{held->lease.trainer()}, GenerationFromProto(report.generation())));
+    return result;
+  }
+  result.examples = report.examples() - std::min(held->examples, report.examples());
+  result.loss_sum = report.loss_sum() - held->loss_sum;
+  held->examples = std::max(held->examples, report.examples());
+  held->loss_sum = report.loss_sum();
+  held->batches_done = std::max(held->batches_done, report.batches_done());
+  Open& open = open_[stream];
+  open.prefix = std::max(open.prefix, held->batches_done);
+
+  const bool failed = !report.error().empty();
+  result.held = !failed && !report.finished() && !report.returned();
+  if (result.held) return result;
+  if (failed) result.failure = TaskFailure{report.error(), report.bad_data(), ++open.failures};
+  const HeldLease gone =
+      leases_.Remove(TrainerId{held->lease.trainer()}, GenerationFromProto(report.generation()));
+  if (failed || !report.finished()) {
+    Return(gone);
+  } else {
+    Finish(gone, report, result);
+  }
+  return result;
+}
+
+void TaskQueue::Finish(const HeldLease& held, const v1::LeaseReport& report, ReportResult& result) {
+  const StreamId stream = StreamOfLease(held.lease);
+  const auto open = open_.find(stream);
+  const uint64_t examples = report.total_examples();
+  epochs_.Done(sequence_, open->second.place, examples);
+  open_.erase(open);
+  ++done_;
+  done_examples_ += examples;
+  done_batches_ += report.total_batches();
+  v1::StreamClose close;
+  close.set_stream(stream.value);
+  close.set_batches(report.total_batches());
+  result.closes.push_back(std::move(close));
+  NoteBadRecords(held.lease.data_epoch(), report, result.bad_records);
+}
+
+void TaskQueue::Return(const HeldLease& held) {
+  const StreamId stream = StreamOfLease(held.lease);
+  returned_[stream] = open_[stream].place;
+}
+
+ReportResult TaskQueue::Adopt(const v1::LeaseReport& report) {
+  if (report.kind() != v1::LEASE_KIND_TASK || report.trainer() == 0) return {};
+  const StreamId stream{report.stream()};
+  const std::optional<uint64_t> position = sequence_.PositionOf(stream);
+  if (!position) return {};
+  BeginUntil(*position + 1);
+  const auto open = open_.find(stream);
+  if (open == open_.end() || !returned_.contains(stream)) return {};  // Done, or another's.
+  const bool old =
+      GenerationFromProto(report.generation()) < GenerationFromProto(open->second.generation);
+  if (old && !report.finished()) return {};  // Shards do not listen to it.
+  v1::Lease lease;
+  lease.set_kind(v1::LEASE_KIND_TASK);
+  *lease.mutable_generation() = report.generation();
+  lease.mutable_generation()->clear_seal();
+  lease.set_trainer(report.trainer());
+  *lease.mutable_task() = sequence_.task(open->second.place);
+  lease.set_data_epoch(open->second.place.epoch);
+  lease.set_first_batch(open->second.prefix);
+  open->second.generation = lease.generation();
+  returned_.erase(stream);
+  leases_.Add(std::move(lease));
+  const TrainerId trainer{report.trainer()};
+  ReportResult result = Report({&trainer, 1}, report);
+  result.examples = 0;  // Nobody knows how many of them had been reported before.
+  result.loss_sum = 0;
+  return result;
+}
+
+// The places below `position` have been leased, all but those that are done by somebody unknown.
+void TaskQueue::BeginUntil(uint64_t position) {
+  for (; next_ < position; ++next_) {
+    const Place place = sequence_.At(next_);
+    const StreamId stream = sequence_.StreamOf(place);
+    open_[stream].place = place;
+    returned_[stream] = place;
+  }
+}
+
+void TaskQueue::Save(v1::TaskProgress& progress) const {
+  progress.set_begun(next_);
+  progress.set_done_examples(done_examples_);
+  progress.set_done_batches(done_batches_);
+  for (const auto& [stream, open] : open_) {
+    v1::OpenTask& task = *progress.add_open_tasks();
+    task.set_data_epoch(open.place.epoch);
+    task.set_task(open.place.index);
+    task.set_batches(open.prefix);
+    *task.mutable_generation() = open.generation;
+  }
+  epochs_.Save(progress);
+}
+
+void TaskQueue::Restore(const v1::TaskProgress& progress) {
+  open_.clear();
+  returned_.clear();
+  next_ = 0;
+  BeginUntil(std::min(progress.begun(), sequence_.size()));
+  std::map<StreamId, Place> done;
+  done.swap(returned_);
+  open_.clear();
+  for (const v1::OpenTask& task : progress.open_tasks()) {
+    const StreamId stream = StreamId::Task(task.data_epoch(), task.task());
+    const auto begun = done.find(stream);
+    if (begun == done.end()) continue;
+    returned_.insert(*begun);
+    open_[stream] = {
+        .place = begun->second, .prefix = task.batches(), .generation = task.generation()};
+    done.erase(begun);
+  }
+  done_ = done.size();
+  done_examples_ = progress.done_examples();
+  done_batches_ = progress.done_batches();
+  std::vector<Place> places;
+  for (const auto& [stream, place] : done) places.push_back(place);
+  epochs_ = EpochCounter(sequence_);
+  epochs_.Restore(sequence_, places, progress);
+}
+
+bool TaskQueue::IsDone(StreamId stream) {
+  const std::optional<uint64_t> position = sequence_.PositionOf(stream);
+  return position && *position < next_ && !open_.contains(stream);
+}
+
+void TaskQueue::Release(TrainerId trainer) {
+  for (const HeldLease& held : leases_.RemoveAll(trainer)) Return(held);
+}
+
+void TaskQueue::ReleaseAll() {
+  for (const HeldLease& held : leases_.Clear()) Return(held);
+}
+
+WorkTotals TaskQueue::totals() const {
+  WorkTotals totals;
+  totals.examples = done_examples_;
+  totals.steps = done_batches_;
+  for (const auto& [stream, open] : open_) {
+    totals.examples += open.prefix * batch_size_;
+    totals.steps += open.prefix;
+  }
+  totals.total = sequence_.size();
+  totals.done = done_;
+  totals.doing = leases_.size();
+  totals.todo = todo();
+  totals.epochs_done = epochs_.epochs_done();
+  return totals;
+}
+
+}  // namespace capstan::chief

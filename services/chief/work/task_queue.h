@@ -1,0 +1,86 @@
+// Tasks of an asynchronous job: leased one by one in the order of the sequence, returned at the
+// acknowledged prefix, done once.
+#ifndef CAPSTAN_CHIEF_WORK_TASK_QUEUE_H_
+#define CAPSTAN_CHIEF_WORK_TASK_QUEUE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "capstan/base/ids.h"
+#include "capstan/v1/checkpoint.pb.h"
+#include "capstan/v1/chief.pb.h"
+#include "chief/work/epoch_counter.h"
+#include "chief/work/generations.h"
+#include "chief/work/lease_book.h"
+#include "chief/work/task_sequence.h"
+#include "chief/work/work_report.h"
+
+namespace capstan::chief {
+
+// Thread-compatible.
+class TaskQueue {
+ public:
+  TaskQueue(TaskSequence sequence, uint32_t batch_size);
+
+  // Leases the next task to `trainer`: returned ones first, unless these are still waited for by
+  // others, or this one is not to get them. Nothing if none is left to give.
+  std::optional<v1::Lease> Grant(TrainerId trainer, Generations& generations, bool returned = true,
+                                 const Avoid& avoid = nullptr);
+
+  // What a lease of one of these is of. Nothing: they do not hold it.
+  std::optional<WorkName> NameOf(std::span<const TrainerId> trainers, const Generation& generation);
+
+  // A report by the worker of `trainers`. Unknown generations change nothing; numbers that the task
+  // cannot have make it a failure.
+  ReportResult Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report);
+
+  // A report of a lease that an earlier chief granted, of which this one does not know: finished,
+  // the task is done; held, the lease is that worker's, unless another has the task.
+  ReportResult Adopt(const v1::LeaseReport& report);
+
+  // What a checkpoint or the chief's state keeps. Restore REQUIRES that nothing is leased.
+  void Save(v1::TaskProgress& progress) const;
+  void Restore(const v1::TaskProgress& progress);
+  // The task of this stream is done.
+  bool IsDone(StreamId stream);
+
+  void Release(TrainerId trainer);  // Everything it holds returns to the queue.
+  void ReleaseAll();
+
+  std::span<const HeldLease> LeasesOf(TrainerId trainer) const { return leases_.Of(trainer); }
+  uint64_t todo() const { return returned_.size() + sequence_.size() - next_; }
+  bool all_done() const { return done_ == sequence_.size(); }
+  WorkTotals totals() const;
+  const EpochCounter& epochs() const { return epochs_; }
+
+ private:
+  // A stream that has been begun and is not done.
+  struct Open {
+    Place place;
+    uint64_t prefix = 0;
+    int failures = 0;
+    v1::Generation generation;  // The last one given out.
+  };
+
+  void Return(const HeldLease& held);
+  void BeginUntil(uint64_t position);
+  void Finish(const HeldLease& held, const v1::LeaseReport& report, ReportResult& result);
+
+  TaskSequence sequence_;
+  uint64_t batch_size_;
+  uint64_t next_ = 0;  // Position in the sequence of the next task that was never leased.
+  std::map<StreamId, Open> open_;
+  std::map<StreamId, Place> returned_;  // Those of open_ that nobody holds.
+  LeaseBook leases_;
+  EpochCounter epochs_;
+  uint64_t done_ = 0;
+  uint64_t done_examples_ = 0;
+  uint64_t done_batches_ = 0;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_WORK_TASK_QUEUE_H_

@@ -1,0 +1,63 @@
+// The order in which a job's tasks are trained: epoch after epoch without a gap, each epoch in an
+// order of its own drawn from the job's seed. A pure function of (seed, tasks), so whoever restarts
+// finds the same sequence. What a task is made of may be drawn anew for every epoch, too.
+#ifndef CAPSTAN_CHIEF_WORK_TASK_SEQUENCE_H_
+#define CAPSTAN_CHIEF_WORK_TASK_SEQUENCE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "capstan/base/ids.h"
+#include "capstan/data/tasks/task_mix.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan::chief {
+
+struct SequenceOptions {
+  uint64_t seed = 0;
+  bool shuffle = false;
+  uint32_t epochs = 1;
+};
+
+// One place of the sequence.
+struct Place {
+  uint32_t epoch = 0;
+  uint32_t index = 0;  // Of the task among those of the epoch.
+};
+
+// Thread-compatible.
+class TaskSequence {
+ public:
+  TaskSequence(SequenceOptions options, TaskMix tasks)
+      : options_(options), tasks_(std::move(tasks)) {}
+
+  uint64_t size() const { return uint64_t{options_.epochs} * tasks_.size(); }
+  uint32_t epochs() const { return options_.epochs; }
+  const TaskMix& tasks() const { return tasks_; }  // Of every epoch.
+  v1::Task task(const Place& place) const { return tasks_.TaskAt(place.epoch, place.index); }
+
+  // REQUIRES: position < size().
+  Place At(uint64_t position);
+  // The position of a task's stream; nothing if the job has no such stream.
+  std::optional<uint64_t> PositionOf(StreamId stream);
+
+  // Of the tasks: two sequences with the same one and the same options are the same.
+  uint64_t fingerprint() const { return tasks_.fingerprint(); }
+
+  StreamId StreamOf(const Place& place) const { return StreamId::Task(place.epoch, place.index); }
+
+ private:
+  const std::vector<uint32_t>& OrderOf(uint32_t epoch);
+  std::vector<uint32_t> MakeOrder(uint32_t epoch) const;
+
+  SequenceOptions options_;
+  TaskMix tasks_;
+  std::map<uint32_t, std::vector<uint32_t>> orders_;  // A few epochs' orders, computed when needed.
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_WORK_TASK_SEQUENCE_H_

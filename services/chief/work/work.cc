@@ -1,0 +1,110 @@
+#include "chief/work/work.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace capstan::chief {
+namespace {
+
+bool IsSync(const v1::UpdatePolicy& policy) { return policy.kind() == v1::POLICY_KIND_SYNC; }
+
+// A model without tensors, or without tables, has no such part, whatever its policy says.
+bool HasSync(const v1::JobSpec& spec, bool wanted) {
+  return (spec.tensors_size() > 0 && IsSync(spec.dense_update()) == wanted) ||
+         (spec.tables_size() > 0 && IsSync(spec.sparse_update()) == wanted);
+}
+
+std::variant<TaskQueue, LaneTable> NewWork(const JobPlan& plan) {
+  const v1::TrainSpec& train = plan.spec.train();
+  TaskSequence sequence = SequenceOf(plan);
+  if (!UsesLanes(plan.spec)) return TaskQueue(std::move(sequence), train.batch_size());
+  uint32_t lanes = 1;
+  for (const auto* policy : {&plan.spec.dense_update(), &plan.spec.sparse_update()}) {
+    if (IsSync(*policy)) lanes = std::max(lanes, policy->lanes());
+  }
+  return LaneTable(std::move(sequence), lanes, train.batch_size());
+}
+
+}  // namespace
+
+bool UsesLanes(const v1::JobSpec& spec) { return HasSync(spec, true); }
+
+bool UsesStreams(const v1::JobSpec& spec) { return HasSync(spec, false); }
+
+TaskSequence SequenceOf(const JobPlan& plan) {
+  return {{.seed = plan.spec.seed(),
+           .shuffle = plan.spec.data().shuffle(),
+           .epochs = plan.spec.train().epochs()},
+          TaskMix(plan.train, plan.spec.data(), plan.spec.seed())};
+}
+
+uint64_t TasksFingerprint(const JobPlan& plan) { return SequenceOf(plan).fingerprint(); }
+
+Work::Work(const JobPlan& plan) : fingerprint_(TasksFingerprint(plan)), work_(NewWork(plan)) {}
+
+ReportResult Work::Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report) {
+  return std::visit([&](auto& work) { return work.Report(trainers, report); }, work_);
+}
+
+ReportResult Work::Adopt(const v1::LeaseReport& report) {
+  return std::visit([&](auto& work) { return work.Adopt(report); }, work_);
+}
+
+std::optional<WorkName> Work::NameOf(std::span<const TrainerId> trainers,
+                                     const Generation& generation) {
+  return std::visit([&](auto& work) { return work.NameOf(trainers, generation); }, work_);
+}
+
+void Work::Save(v1::TaskProgress& progress) const {
+  progress.set_tasks_fingerprint(fingerprint_);
+  std::visit([&](const auto& work) { work.Save(progress); }, work_);
+}
+
+void Work::Restore(const v1::TaskProgress& progress) {
+  std::visit([&](auto& work) { work.Restore(progress); }, work_);
+}
+
+bool Work::IsDone(StreamId stream) {
+  return std::visit([&](auto& work) { return work.IsDone(stream); }, work_);
+}
+
+void Work::Release(TrainerId trainer) {
+  std::visit([trainer](auto& work) { work.Release(trainer); }, work_);
+}
+
+void Work::ReleaseAll() {
+  std::visit([](auto& work) { work.ReleaseAll(); }, work_);
+}
+
+std::vector<v1::Lease> Work::LeasesOf(TrainerId trainer) const {
+  if (const auto* table = std::get_if<LaneTable>(&work_)) return table->LeasesOf(trainer);
+  std::vector<v1::Lease> leases;
+  for (const HeldLease& held : std::get<TaskQueue>(work_).LeasesOf(trainer)) {
+    leases.push_back(held.lease);
+  }
+  return leases;
+}
+
+bool Work::Holds(TrainerId trainer) const {
+  if (const auto* table = std::get_if<LaneTable>(&work_)) return table->Holds(trainer);
+  return !std::get<TaskQueue>(work_).LeasesOf(trainer).empty();
+}
+
+bool Work::all_done() const {
+  return std::visit([](const auto& work) { return work.all_done(); }, work_);
+}
+
+WorkTotals Work::totals() const {
+  return std::visit([](const auto& work) { return work.totals(); }, work_);
+}
+
+uint64_t Work::ExpectedExamples() const {
+  return std::visit([](const auto& work) { return work.epochs().ExpectedExamples(); }, work_);
+}
+
+uint64_t Work::batches_a_step() const {
+  const auto* table = std::get_if<LaneTable>(&work_);
+  return table != nullptr ? table->lanes() : 1;
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,63 @@
+// The training work of a job: tasks where every part is asynchronous, lanes where one is not.
+#ifndef CAPSTAN_CHIEF_WORK_WORK_H_
+#define CAPSTAN_CHIEF_WORK_WORK_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "chief/state/chief_options.h"
+#include "chief/work/lane_table.h"
+#include "chief/work/task_queue.h"
+#include "chief/work/task_sequence.h"
+#include "chief/work/work_report.h"
+
+namespace capstan::chief {
+
+// True where this policy, or the other part's, works in rounds.
+bool UsesLanes(const v1::JobSpec& spec);
+
+// True where some part's pushes are named by streams, which want to be closed.
+bool UsesStreams(const v1::JobSpec& spec);
+
+// The job's training tasks, in the order in which they are trained.
+TaskSequence SequenceOf(const JobPlan& plan);
+
+// TaskProgress.tasks_fingerprint of this job's tasks.
+uint64_t TasksFingerprint(const JobPlan& plan);
+
+// Thread-compatible.
+class Work {
+ public:
+  explicit Work(const JobPlan& plan);
+
+  TaskQueue* tasks() { return std::get_if<TaskQueue>(&work_); }
+  LaneTable* lanes() { return std::get_if<LaneTable>(&work_); }
+  bool has_lanes() const { return std::holds_alternative<LaneTable>(work_); }
+
+  // Those of both that do the same; see there.
+  ReportResult Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report);
+  ReportResult Adopt(const v1::LeaseReport& report);
+  std::optional<WorkName> NameOf(std::span<const TrainerId> trainers, const Generation& generation);
+  void Save(v1::TaskProgress& progress) const;
+  void Restore(const v1::TaskProgress& progress);
+  bool IsDone(StreamId stream);
+  void Release(TrainerId trainer);
+  void ReleaseAll();
+  std::vector<v1::Lease> LeasesOf(TrainerId trainer) const;
+  bool Holds(TrainerId trainer) const;
+  bool all_done() const;
+  WorkTotals totals() const;
+  uint64_t ExpectedExamples() const;
+  uint64_t batches_a_step() const;  // Lanes, or 1.
+
+ private:
+  uint64_t fingerprint_;
+  std::variant<TaskQueue, LaneTable> work_;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_WORK_WORK_H_

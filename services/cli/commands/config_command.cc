@@ -1,0 +1,116 @@
+#include <cstdio>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/config/config.h"
+#include "capstan/config/describe.h"
+#include "capstan/data/formats/source.h"
+#include "capstan/data/tasks/check_first_records.h"
+#include "capstan/data/tasks/label_order.h"
+#include "capstan/data/tasks/one_label.h"
+#include "capstan/data/tasks/task_mix.h"
+#include "capstan/data/tasks/tasks.h"
+#include "capstan/model/layout.h"
+#include "cli/commands/command.h"
+#include "cli/model/row_estimate.h"
+
+namespace capstan::cli {
+namespace {
+
+struct ConfigOptions {
+  std::string job;
+  std::vector<std::string> overrides;
+  int shards = 1;
+  int workers = 1;
+};
+
+// Of very many files not every one is looked at.
+std::string FilesPassedOver(const std::vector<v1::Task>& ranges) {
+  std::set<std::string> files;
+  for (const v1::Task& range : ranges) files.insert(range.file());
+  if (files.size() <= kMostCheckedFiles) return "";
+  return absl::StrCat("files     the first records of ", kMostCheckedFiles, " of the ",
+                      files.size(), " training files are looked at");
+}
+
+// Does all that the chief does before it trains: reads the job, looks at the data, lays out the
+// model, parses the first records of every file and plans the tasks.
+absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(
+      v1::JobSpec job,
+      LoadJob(options.job, {.overrides = options.overrides,
+                            .default_lanes = static_cast<uint32_t>(options.workers)}));
+  const std::unique_ptr<const Source> files = NewDataFiles();
+  CAPSTAN_RETURN_IF_ERROR(DeriveDataSpec(*files, *job.mutable_data()));
+  CAPSTAN_RETURN_IF_ERROR(LayOutModel(job));
+  CAPSTAN_RETURN_IF_ERROR(CheckFirstRecords(*files, job));
+  JobScale scale{.shards = options.shards, .workers = options.workers};
+  const uint32_t batch_size = job.train().batch_size();
+  CAPSTAN_ASSIGN_OR_RETURN(
+      const std::vector<v1::Task> train,
+      PlanTasks(*files, job.data(), {.split = Split::kTrain, .batch_size = batch_size}));
+  const TaskMix mix(train, job.data(), job.seed());
+  scale.train_tasks = mix.size();
+  scale.expected_rows = EstimateRows(job, *files, train);
+  CAPSTAN_ASSIGN_OR_RETURN(const LabelOrder order,
+                           SampleLabelOrder(*files, ReaderOptionsOf(job), mix));
+  if (job.data().eval_size() > 0 || job.data().format() == v1::DATA_FORMAT_SYNTHETIC) {
+    CAPSTAN_ASSIGN_OR_RETURN(
+        const std::vector<v1::Task> eval,
+        PlanTasks(*files, job.data(), {.split = Split::kEval, .batch_size = batch_size}));
+    scale.eval_tasks = eval.size();
+  }
+  JobDescription description = DescribeJob(job, scale);
+  std::string in_order = LabelOrderWarning(order, mix);
+  if (!in_order.empty()) description.warnings.push_back(std::move(in_order));
+  CAPSTAN_ASSIGN_OR_RETURN(std::string one_label, OneLabelWarning(*files, job.data(), order, mix));
+  if (!one_label.empty()) description.warnings.push_back(std::move(one_label));
+  if (std::string passed_over = FilesPassedOver(train); !passed_over.empty()) {
+    description.lines.push_back(std::move(passed_over));
+  }
+  return description;
+}
+
+ExitCode CheckConfig(const ConfigOptions& options) {
+  const absl::StatusOr<JobDescription> description = Describe(options);
+  if (!description.ok()) {
+    PrintRefusal(description.status());
+    return kBadInput;
+  }
+  for (const std::string& line : description->lines) PrintLine(line);
+  for (const std::string& warning : description->warnings) {
+    PrintLine(absl::StrCat("warning: ", warning));
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void AddConfig(CLI::App& app, Invocation& invocation) {
+  CLI::App* config = app.add_subcommand("config", "Look at job files");
+  config->require_subcommand(1);
+  config->footer("Example:\n  capstan config check job.yaml --shards 2 --workers 3");
+  auto options = std::make_shared<ConfigOptions>();
+  CLI::App* check = config->add_subcommand(
+      "check", "Check a job file and its data; tell tasks, memory per shard, and what is odd");
+  check->add_option("job", options->job, "The job file")->required()->type_name("JOB.YAML");
+  check->add_option("--shards", options->shards, "PS shards it would have")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  check->add_option("--workers", options->workers, "Workers it would have")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  check->add_option("--set", options->overrides, "Set a key of the job file; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  check->footer("Example:\n  capstan config check job.yaml --set train.batch_size=256");
+  check->callback(
+      [options, &invocation] { invocation.run = [options] { return CheckConfig(*options); }; });
+}
+
+}  // namespace capstan::cli

@@ -1,0 +1,85 @@
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "capstan/data/synthetic/click_log.h"
+#include "cli/commands/command.h"
+#include "cli/terminal/format.h"
+
+namespace capstan::cli {
+namespace {
+
+constexpr uint64_t kMostRows = uint64_t{1} << 39;  // As data.synthetic has.
+
+struct GenerateOptions {
+  std::string folder;
+  uint64_t rows = 1'000'000;
+  uint64_t eval_rows = 100'000;
+  uint64_t seed = kClickLogSeed;
+};
+
+struct Split {
+  const char* file;
+  uint64_t first_row;
+  uint64_t rows;
+};
+
+absl::Status WriteSplit(const ClickLog& log, const std::string& folder, const Split& split) {
+  const std::string path = absl::StrCat(folder, "/", split.file);
+  const absl::StatusOr<Oracle> oracle = WriteClickLog(log, split.first_row, split.rows, path);
+  if (!oracle.ok()) return oracle.status();
+  absl::PrintF("%s  %s rows, %.2f %% clicks; best possible AUC %.4f, logloss %.4f\n", path,
+               Grouped(oracle->rows), 100 * oracle->click_rate, oracle->auc, oracle->logloss);
+  return absl::OkStatus();
+}
+
+ExitCode Generate(const GenerateOptions& options) {
+  std::error_code error;
+  std::filesystem::create_directories(options.folder, error);
+  if (error) {
+    PrintError(absl::StrCat(options.folder, ": ", error.message()));
+    return kBadInput;
+  }
+  v1::SyntheticSpec spec;
+  spec.set_seed(options.seed);
+  const ClickLog log(spec);
+  for (const Split& split : {Split{"train.csv", 0, options.rows},
+                             Split{"test.csv", kClickLogEvalBase, options.eval_rows}}) {
+    if (split.rows == 0) continue;
+    if (const absl::Status status = WriteSplit(log, options.folder, split); !status.ok()) {
+      PrintError(std::string(status.message()));
+      return kFailed;
+    }
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void AddData(CLI::App& app, Invocation& invocation) {
+  CLI::App* data = app.add_subcommand("data", "Make data");
+  data->require_subcommand(1);
+  data->footer("Example:\n  capstan data generate data/clicks --rows 200000");
+  auto options = std::make_shared<GenerateOptions>();
+  CLI::App* generate = data->add_subcommand(
+      "generate", "Write a click log with a known truth: train.csv and test.csv");
+  generate->add_option("folder", options->folder, "Where to")->required()->type_name("FOLDER");
+  generate->add_option("--rows", options->rows, "Rows of train.csv")
+      ->check(CLI::Range(uint64_t{1}, kMostRows))
+      ->capture_default_str();
+  generate->add_option("--eval-rows", options->eval_rows, "Rows of test.csv; 0: none")
+      ->check(CLI::Range(uint64_t{0}, kMostRows))
+      ->capture_default_str();
+  generate->add_option("--seed", options->seed, "The same seed gives the same bytes")
+      ->capture_default_str();
+  generate->footer("Example:\n  capstan data generate data/clicks --rows 200000 --eval-rows 50000");
+  generate->callback(
+      [options, &invocation] { invocation.run = [options] { return Generate(*options); }; });
+}
+
+}  // namespace capstan::cli

@@ -1,0 +1,330 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "capstan/base/ports_file.h"
+#include "capstan/base/quote.h"
+#include "capstan/base/shutdown.h"
+#include "capstan/base/status.h"
+#include "cli/commands/command.h"
+#include "cli/local/run_folder.h"
+#include "cli/model/stored_job.h"
+#include "cli/status/answer_lines.h"
+#include "cli/status/chief_client.h"
+#include "cli/status/cluster_api.h"
+#include "cli/status/keys.h"
+#include "cli/status/kubernetes_chief.h"
+#include "cli/status/progress.h"
+#include "cli/status/status_json.h"
+#include "cli/status/status_view.h"
+#include "cli/status/terminal.h"
+#include "cli/terminal/format.h"
+
+namespace capstan::cli {
+namespace {
+
+constexpr char kChiefVariable[] = "CAPSTAN_CHIEF";
+constexpr absl::Duration kFramePeriod = absl::Milliseconds(500);
+constexpr absl::Duration kStatusDeadline = absl::Seconds(2);
+constexpr absl::Duration kComplainEvery = absl::Seconds(3);
+constexpr absl::Duration kClusterPatience = absl::Minutes(1);
+constexpr absl::Duration kClusterPause = absl::Seconds(2);
+constexpr int kFileWidth = 1 << 14;  // Whoever reads a file or a pipe reads whole sentences.
+
+struct StatusOptions {
+  std::string folder;  // Of the job: what it holds is told, and nobody is asked.
+  std::string chief;
+  KubernetesJob kubernetes;  // With a release: it is asked there.
+  double wait_seconds = 10;
+  bool watch = false;
+  std::string then_scale_to_zero;  // The workers' Deployment; empty: nothing.
+  double refusal_patience_seconds = 0;
+  bool json = false;
+  bool answer_lines = false;
+};
+
+// Whom to ask, and what to read where nobody answers. Empty: there is none.
+struct Target {
+  std::string chief;
+  std::string folder;
+};
+
+absl::Status CheckAddress(const std::string& from, const std::string& address) {
+  const size_t colon = address.rfind(':');
+  int port = 0;
+  const bool good = colon != address.npos && colon > 0 &&
+                    absl::SimpleAtoi(address.substr(colon + 1), &port) && port > 0 && port < 65536;
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      from, ": ", Quoted(address), " is not host:port, such as 127.0.0.1:7000 or ctr-chief:7000"));
+}
+
+// What the user means: as told, by $CAPSTAN_CHIEF, or the last `capstan train` of this folder.
+absl::StatusOr<Target> FindTarget(const StatusOptions& options) {
+  if (!options.folder.empty()) return Target{.folder = options.folder};
+  const char* variable = std::getenv(kChiefVariable);
+  for (const auto& [from, address] :
+       {std::pair("--chief", options.chief),
+        std::pair(kChiefVariable, std::string(variable ? variable : ""))}) {
+    if (address.empty()) continue;
+    CAPSTAN_RETURN_IF_ERROR(CheckAddress(from, address));
+    return Target{.chief = address};
+  }
+  Target target{.folder = JobOfLastRun()};
+  const absl::StatusOr<Ports> ports =
+      ReadPortsFile(absl::StrCat(kRunsFolder, "/latest/chief.ports"));
+  if (ports.ok()) target.chief = absl::StrCat("127.0.0.1:", ports->data);
+  if (!target.chief.empty() || !target.folder.empty()) return target;
+  return absl::InvalidArgumentError(
+      "which job? Say --chief host:port, set CAPSTAN_CHIEF, or name the job's folder, "
+      "<checkpoint.uri>/<job>; no run was started in this folder");
+}
+
+// Asks again while nobody answers, and says so every few seconds.
+absl::StatusOr<v1::GetStatusReply> AskPatiently(StatusSource& chief, absl::Duration limit,
+                                                const Shutdown& shutdown) {
+  const absl::Time start = absl::Now();
+  absl::Time complain = start + kComplainEvery;
+  while (true) {
+    absl::StatusOr<v1::GetStatusReply> status = chief.GetStatus(kStatusDeadline);
+    const absl::Time now = absl::Now();
+    if (status.ok() || absl::IsNotFound(status.status()) || now - start >= limit) return status;
+    if (now >= complain) {
+      PrintError(absl::StrCat(status.status().message(), "; waiting, ",
+                              ShortDuration(start + limit - now), " more"));
+      complain += kComplainEvery;
+    }
+    if (shutdown.WaitFor(kFramePeriod)) return absl::CancelledError("interrupted");
+  }
+}
+
+// In a pod of the cluster. Tries again while the API server is away.
+absl::Status ScaleToZero(const std::string& deployment, const Shutdown& shutdown) {
+  const absl::Time deadline = absl::Now() + kClusterPatience;
+  while (true) {
+    CAPSTAN_ASSIGN_OR_RETURN(const ClusterAccess access, FindClusterAccess());
+    const std::unique_ptr<Http> http = NewCurlHttp({.ca_file = access.ca_file});
+    const absl::Status scaled = ScaleDeployment(*http, access, deployment, 0);
+    const bool again = absl::IsUnavailable(scaled) || absl::IsDeadlineExceeded(scaled);
+    if (!again || absl::Now() >= deadline) return scaled;
+    if (shutdown.WaitFor(kClusterPause)) return absl::CancelledError("interrupted");
+  }
+}
+
+// What `capstan status --watch` ends with when the job has. A training that failed is told as that,
+// whatever becomes of its workers.
+ExitCode AfterTheEnd(const v1::GetStatusReply& status, const std::string& deployment,
+                     const Shutdown& shutdown) {
+  const ExitCode ending = status.state() == v1::JOB_STATE_COMPLETED ? kDone : kFailed;
+  if (deployment.empty()) return ending;
+  const absl::Status scaled = ScaleToZero(deployment, shutdown);
+  if (scaled.ok()) {
+    PrintLine(absl::StrCat("scaled ", deployment, " to 0"));
+    return ending;
+  }
+  PrintError(absl::StrCat("the workers stay: ", scaled.message()));
+  return ending == kDone ? kBadInput : ending;
+}
+
+ExitCode ShowEnd(const v1::GetStatusReply& status, const StatusOptions& options, Progress& progress,
+                 const Shutdown& shutdown) {
+  progress.ShowLast(status);
+  return AfterTheEnd(status, options.then_scale_to_zero, shutdown);
+}
+
+// No chief of this job has begun, for its file, its data or its store cannot be used.
+bool IsRefused(const v1::GetStatusReply& status) {
+  return status.state() == v1::JOB_STATE_FAILED && status.term() == 0;
+}
+
+// Whether the job has come to its end. A refusal is one once it has been told since `refused_since`
+// for as long as the options say: the file that has been corrected reaches the chief later.
+bool HasEnded(const v1::GetStatusReply& status, const StatusOptions& options,
+              std::optional<absl::Time>& refused_since) {
+  if (!IsRefused(status)) {
+    refused_since.reset();
+    return IsOver(status);
+  }
+  const absl::Time now = absl::Now();
+  if (!refused_since) refused_since = now;
+  return now - *refused_since >= absl::Seconds(options.refusal_patience_seconds);
+}
+
+ExitCode Watch(StatusSource& chief, const StatusOptions& options, const Shutdown& shutdown) {
+  const absl::Duration limit = absl::Seconds(options.wait_seconds);
+  std::optional<absl::Time> refused_since;
+  Terminal terminal(STDOUT_FILENO);
+  Progress progress(terminal);
+  std::optional<Keys> keys;
+  if (terminal.live()) keys.emplace(STDIN_FILENO);
+  while (true) {
+    const absl::StatusOr<v1::GetStatusReply> status = AskPatiently(chief, limit, shutdown);
+    if (shutdown.requested()) return kInterrupted;
+    if (!status.ok()) {
+      PrintError(std::string(status.status().message()));
+      return absl::IsNotFound(status.status()) ? kBadInput : kFailed;
+    }
+    if (HasEnded(*status, options, refused_since))
+      return ShowEnd(*status, options, progress, shutdown);
+    progress.Show(*status, absl::Now());
+    const bool leave =
+        keys ? keys->LeaveWithin(kFramePeriod, shutdown) : shutdown.WaitFor(kFramePeriod);
+    if (leave) return shutdown.requested() ? kInterrupted : kDone;
+  }
+}
+
+ExitCode PrintOnce(const v1::GetStatusReply& status, bool json) {
+  std::string text;
+  if (json) {
+    text = ToJson(status) + "\n";
+  } else {
+    const Terminal terminal(STDOUT_FILENO);
+    ViewOptions view = terminal.view();
+    view.height = 0;
+    if (!terminal.live()) view.width = kFileWidth;
+    for (const std::string& line : RenderScreen(status, {}, view)) {
+      absl::StrAppend(&text, line, "\n");
+    }
+  }
+  std::fputs(text.c_str(), stdout);  // JSON, or of fields that are Printable.
+  return kDone;
+}
+
+ExitCode AskOnKubernetes(const StatusOptions& options) {
+  const Shutdown shutdown;
+  KubernetesChief chief(options.kubernetes);
+  if (options.watch) return Watch(chief, options, shutdown);
+  const absl::StatusOr<v1::GetStatusReply> status =
+      AskPatiently(chief, absl::Seconds(options.wait_seconds), shutdown);
+  if (!status.ok()) {
+    PrintError(std::string(status.status().message()));
+    return absl::IsNotFound(status.status()) ? kBadInput : kFailed;
+  }
+  const ExitCode code = PrintOnce(*status, options.json);
+  if (options.json) return code;
+  const absl::StatusOr<ReleasePods> pods = chief.Pods();
+  if (pods.ok() && !pods->troubles.empty()) PrintLine("");
+  for (const std::string& trouble : pods.ok() ? pods->troubles : std::vector<std::string>()) {
+    PrintLine("pod        " + trouble);
+  }
+  return code;
+}
+
+// Of a job that has no chief, or whose chief has gone.
+ExitCode ShowStored(const v1::GetStatusReply& status, const StatusOptions& options,
+                    const Shutdown& shutdown) {
+  if (!options.watch) return PrintOnce(status, options.json);
+  Terminal terminal(STDOUT_FILENO);
+  Progress progress(terminal);
+  return ShowEnd(status, options, progress, shutdown);
+}
+
+ExitCode ShowStatus(const StatusOptions& options) {
+  if (!options.kubernetes.release.empty()) return AskOnKubernetes(options);
+  const absl::StatusOr<Target> target = FindTarget(options);
+  if (!target.ok()) return ReportEnd(target.status());
+  const Shutdown shutdown;
+  absl::StatusOr<v1::GetStatusReply> stored = absl::NotFoundError("");
+  if (!target->folder.empty()) stored = StoredStatus(target->folder, absl::Now());
+  if (target->chief.empty()) {
+    return stored.ok() ? ShowStored(*stored, options, shutdown) : ReportEnd(stored.status());
+  }
+  ChiefClient chief(target->chief);
+  if (options.answer_lines) {
+    AnswerLines(chief, STDIN_FILENO, STDOUT_FILENO);
+    return kDone;
+  }
+  // The chief of a job that is over has gone, or will soon.
+  const bool over = stored.ok() && IsOver(*stored);
+  if (over && !chief.GetStatus(kStatusDeadline).ok()) return ShowStored(*stored, options, shutdown);
+  if (options.watch) return Watch(chief, options, shutdown);
+  const absl::Duration limit = absl::Seconds(options.wait_seconds);
+  const absl::StatusOr<v1::GetStatusReply> status = AskPatiently(chief, limit, shutdown);
+  if (status.ok()) return PrintOnce(*status, options.json);
+  PrintError(std::string(status.status().message()));
+  if (stored.ok()) return ShowStored(*stored, options, shutdown);
+  return kFailed;
+}
+
+void AddChiefOptions(CLI::App& command, StatusOptions& options) {
+  CLI::Option* chief =
+      command
+          .add_option("--chief", options.chief,
+                      "The job's chief; default: $CAPSTAN_CHIEF, or the last run of this folder")
+          ->type_name("HOST:PORT");
+  command
+      .add_option(
+          "folder", options.folder,
+          "The job's folder, <checkpoint.uri>/<job>: what it holds, though nobody trains it")
+      ->type_name("FOLDER")
+      ->excludes(chief);
+  CLI::Option* kubernetes = command
+                                .add_option("--kubernetes", options.kubernetes.release,
+                                            "A Helm release, asked with kubectl in its chief's pod")
+                                ->type_name("RELEASE")
+                                ->excludes(chief);
+  command
+      .add_option("--namespace", options.kubernetes.kube_namespace,
+                  "Of the release; default: that of kubectl's context")
+      ->needs(kubernetes);
+  command.add_option("--wait", options.wait_seconds, "How long to wait for an answer")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+void CallBack(CLI::App& command, std::shared_ptr<StatusOptions> options, Invocation& invocation) {
+  command.callback(
+      [options, &invocation] { invocation.run = [options] { return ShowStatus(*options); }; });
+}
+
+}  // namespace
+
+void AddStatus(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<StatusOptions>();
+  CLI::App* status = app.add_subcommand("status", "Show how a job goes");
+  AddChiefOptions(*status, *options);
+  auto* watch = status->add_flag("--watch", options->watch, "Stay, and show it live");
+  status->add_flag("--json", options->json, "As JSON, for programs")->excludes(watch);
+  status
+      ->add_flag("--answer-lines", options->answer_lines,
+                 "As JSON, once for each line of standard input, for a command that asks again and "
+                 "again; ends with it")
+      ->excludes(watch);
+  status
+      ->add_option("--refusal-patience", options->refusal_patience_seconds,
+                   "How long a job that is refused may be corrected before that is its end")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(watch);
+  status
+      ->add_option("--then-scale-to-zero", options->then_scale_to_zero,
+                   "In a pod: scale the workers when the job is over, completed or failed")
+      ->type_name("DEPLOYMENT")
+      ->needs(watch);
+  status->footer(
+      "Example:\n  capstan status --chief ctr-chief:7000 --watch\n"
+      "  capstan status out/ctr\n"
+      "  capstan status --kubernetes ctr");
+  CallBack(*status, options, invocation);
+}
+
+void AddTop(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<StatusOptions>();
+  options->watch = true;
+  CLI::App* top = app.add_subcommand("top", "Show how a job goes, live, as status --watch");
+  AddChiefOptions(*top, *options);
+  top->footer("Example:\n  capstan top --kubernetes ctr\n\nq leaves; the job goes on.");
+  CallBack(*top, options, invocation);
+}
+
+}  // namespace capstan::cli

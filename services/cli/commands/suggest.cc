@@ -1,0 +1,74 @@
+#include "cli/commands/suggest.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "capstan/config/spelling.h"
+
+namespace capstan::cli {
+namespace {
+
+std::vector<std::string> CommandsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands(std::function<bool(const CLI::App*)>())) {
+    names.push_back(sub->get_name());
+  }
+  return names;
+}
+
+// Long ones, with their dashes; those of the commands before it count, too.
+std::vector<std::string> OptionsOf(const CLI::App* app) {
+  std::vector<std::string> names;
+  for (; app != nullptr; app = app->get_parent()) {
+    for (const CLI::Option* option : app->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+std::string About(absl::string_view kind, const std::string& word,
+                  const std::vector<std::string>& known) {
+  const std::vector<absl::string_view> names(known.begin(), known.end());
+  const absl::string_view nearest = Nearest(word, names);
+  return nearest.empty()
+             ? absl::StrCat("unknown ", kind, " ", word, "; expected one of ",
+                            absl::StrJoin(known, ", "))
+             : absl::StrCat("unknown ", kind, " ", word, "; did you mean ", nearest, "?");
+}
+
+bool Holds(const std::vector<std::string>& known, const std::string& word) {
+  return std::find(known.begin(), known.end(), word) != known.end();
+}
+
+}  // namespace
+
+std::string Suggestion(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* at = &app;
+  bool value = false;  // The next word may be the value of the option before it.
+  for (const std::string& word : words) {
+    if (absl::StartsWith(word, "-")) {
+      const std::string name = word.substr(0, word.find('='));
+      const std::vector<std::string> options = OptionsOf(at);
+      if (absl::StartsWith(name, "--") && !Holds(options, name)) {
+        return About("option", name, options);
+      }
+      value = name == word;
+      continue;
+    }
+    const std::vector<std::string> commands = CommandsOf(*at);
+    if (Holds(commands, word)) {
+      at = at->get_subcommand(word);
+    } else if (!commands.empty() && !value) {
+      return About("command", word, commands);
+    }
+    value = false;
+  }
+  return "";
+}
+
+}  // namespace capstan::cli

@@ -1,0 +1,194 @@
+#include "cli/commands/train_run.h"
+
+#include <unistd.h>
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/shutdown.h"
+#include "capstan/base/status.h"
+#include "capstan/config/config.h"
+#include "cli/commands/command.h"
+#include "cli/local/crew.h"
+#include "cli/local/run_folder.h"
+#include "cli/status/follower.h"
+#include "cli/status/last_words.h"
+#include "cli/status/status_view.h"
+#include "cli/status/terminal.h"
+#include "cli/terminal/format.h"
+
+namespace capstan::cli {
+namespace {
+
+constexpr absl::Duration kStopGrace = absl::Seconds(12);
+constexpr int kLogLines = 12;
+
+// The job as this run is to have it, and where it leaves its traces.
+struct Plan {
+  v1::JobSpec job;
+  RunFolder folder;
+};
+
+absl::StatusOr<Plan> MakePlan(const TrainOptions& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(
+      v1::JobSpec job,
+      LoadJob(options.job, {.overrides = options.overrides,
+                            .default_lanes = static_cast<uint32_t>(options.workers)}));
+  CAPSTAN_ASSIGN_OR_RETURN(RunFolder folder, RunFolder::Make(options.run_folder, job.job()));
+  const std::string uri = job.checkpoint().uri().empty() ? folder.jobs() : job.checkpoint().uri();
+  CAPSTAN_RETURN_IF_ERROR(folder.NoteJob(JobFolder(uri, job.job())));
+  return Plan{.job = std::move(job), .folder = std::move(folder)};
+}
+
+// What the user says, and what the job leaves open and this run decides, in the same words.
+std::vector<std::string> OverridesOf(const TrainOptions& options, const Plan& plan) {
+  std::vector<std::string> overrides = options.overrides;
+  if (plan.job.checkpoint().uri().empty()) {
+    overrides.push_back(absl::StrCat("checkpoint.uri=", plan.folder.jobs()));
+  }
+  const v1::UpdatePolicy& dense = plan.job.dense_update();
+  if (dense.kind() == v1::POLICY_KIND_SYNC) {
+    overrides.push_back(absl::StrCat("update.dense.lanes=", dense.lanes()));
+  }
+  const v1::UpdatePolicy& sparse = plan.job.sparse_update();
+  if (sparse.kind() == v1::POLICY_KIND_SYNC) {
+    overrides.push_back(absl::StrCat("update.sparse.lanes=", sparse.lanes()));
+  }
+  return overrides;
+}
+
+CrewOptions CrewOptionsOf(const TrainOptions& options, const Plan& plan) {
+  return {.programs = options.programs,
+          .job = options.job,
+          .overrides = OverridesOf(options, plan),
+          .fresh = options.fresh,
+          .from = options.from,
+          .take_over = options.take_over,
+          .shards = options.shards,
+          .workers = options.workers,
+          .chief_port = options.chief_port,
+          .keep_going = options.keep_going};
+}
+
+// The reason first, in a line. What the process has logged as its last error says more than how it
+// ended; where it has logged none, the last lines of its log have to do.
+void PrintFailure(const std::string& job, const std::string& what, const std::string& log) {
+  const std::vector<std::string> lines = LastLines(log, kLogLines);
+  const std::string error = LastError(lines);
+  if (!error.empty()) {
+    PrintError(absl::StrCat(job, " failed: ", error));
+    PrintError(absl::StrCat("(", what, "; its log is ", log, ")"));
+    return;
+  }
+  PrintError(absl::StrCat(job, " failed: ", what));
+  if (lines.empty()) return;
+  PrintError(absl::StrCat("the last lines of ", log, ":"));
+  for (const std::string& line : lines) PrintError(absl::StrCat("  ", line));
+}
+
+void StopCrew(Crew& crew, Terminal& terminal) {
+  for (const std::string& name : crew.Stop(kStopGrace)) {
+    terminal.Say(absl::StrCat(name, " did not stop in time and was killed"));
+  }
+}
+
+// The chief's exit code decides, unless it said already how the job ended.
+ExitCode CodeOf(const v1::GetStatusReply& status, const std::optional<Ending>& chief) {
+  if (status.state() == v1::JOB_STATE_COMPLETED) return kDone;
+  if (status.failure_kind() == v1::FAILURE_KIND_BAD_INPUT) return kBadInput;
+  if (!chief.has_value() || chief->signal != 0) return kFailed;
+  if (chief->exit_code == kDone) return kDone;
+  return chief->exit_code == kBadInput ? kBadInput : kFailed;
+}
+
+LastWordsOptions WordsOf(const TrainOptions& options, const Plan& plan, const Follower& follower) {
+  return {.program = options.program,
+          .job_file = options.job,
+          .shards = options.shards,
+          .workers = options.workers,
+          .epochs = plan.job.train().epochs(),
+          .worked = follower.worked(),
+          .overrides = options.overrides,
+          .run_folder = options.run_folder};
+}
+
+// The job is over.
+ExitCode Conclude(const TrainOptions& options, const Plan& plan, Follower& follower, Crew& crew,
+                  Terminal& terminal) {
+  const ExitCode code = CodeOf(follower.status(), follower.AwaitChief());
+  StopCrew(crew, terminal);
+  if (code == kDone) {
+    const LastWordsOptions words = WordsOf(options, plan, follower);
+    for (const std::string& line : LastWords(follower.status(), words)) terminal.Say(line);
+    return kDone;
+  }
+  const std::string& reason = follower.status().reason();
+  const std::string log = plan.folder.Log("chief");
+  if (reason.empty()) {
+    PrintFailure(plan.job.job(), "the chief ended before the job did", log);
+    return code;
+  }
+  PrintError(absl::StrCat(plan.job.job(), " failed: ", Printable(reason)));
+  PrintError(absl::StrCat("(the chief's log is ", log, ")"));
+  return code;
+}
+
+// Somebody wants it to end before its time: nothing of it is lost by that.
+ExitCode SaveAndStop(const TrainOptions& options, const Plan& plan, Follower& follower, Crew& crew,
+                     Terminal& terminal) {
+  terminal.Keep();
+  terminal.Say("stopping: the job is saved first; Ctrl-C again ends at once");
+  const absl::StatusOr<std::string> saved = follower.Save();
+  if (IsOver(follower.status())) return Conclude(options, plan, follower, crew, terminal);
+  terminal.Keep();
+  terminal.Say("stopping all processes");
+  StopCrew(crew, terminal);
+  const LastWordsOptions words = WordsOf(options, plan, follower);
+  for (const std::string& line : StopWords(follower.status(), saved, words)) terminal.Say(line);
+  PrintError(absl::StrCat(plan.job.job(), " was stopped before its end"));
+  return kFailed;
+}
+
+// It could not begin, cannot go on, or is not to go on.
+ExitCode GiveUp(const absl::Status& why, const Plan& plan, Crew& crew, Terminal& terminal) {
+  const std::optional<Ending> chief = crew.chief_ending();
+  terminal.Keep();
+  if (absl::IsCancelled(why)) terminal.Say("stopping all processes");
+  StopCrew(crew, terminal);
+  if (absl::IsCancelled(why)) {
+    PrintError(absl::StrCat(plan.job.job(), " was stopped before its end"));
+    return kFailed;
+  }
+  PrintFailure(plan.job.job(), std::string(why.message()), crew.culprit_log());
+  return chief.has_value() && chief->exit_code == kBadInput ? kBadInput : kFailed;
+}
+
+}  // namespace
+
+ExitCode Train(const TrainOptions& options) {
+  const absl::StatusOr<Plan> plan = MakePlan(options);
+  if (!plan.ok()) {
+    PrintRefusal(plan.status());
+    return kBadInput;
+  }
+  Terminal terminal(STDOUT_FILENO, options.plain);
+  terminal.Say(absl::StrCat(plan->job.job(), ": shards ", options.shards, ", workers ",
+                            options.workers, "; logs in ", plan->folder.path()));
+  const Shutdown shutdown;
+  Crew crew(CrewOptionsOf(options, *plan), plan->folder, shutdown);
+  if (const absl::Status started = crew.Start(); !started.ok()) {
+    return GiveUp(started, *plan, crew, terminal);
+  }
+  Follower follower(crew, shutdown, terminal);
+  const absl::Status followed = follower.Follow();
+  if (absl::IsCancelled(followed)) {
+    return SaveAndStop(options, *plan, follower, crew, terminal);
+  }
+  if (!followed.ok()) {
+    return GiveUp(followed, *plan, crew, terminal);
+  }
+  return Conclude(options, *plan, follower, crew, terminal);
+}
+
+}  // namespace capstan::cli

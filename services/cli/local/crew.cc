@@ -1,0 +1,183 @@
+#include "cli/local/crew.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "capstan/base/ports_file.h"
+#include "capstan/base/status.h"
+#include "cli/terminal/format.h"
+
+namespace capstan::cli {
+namespace {
+
+constexpr char kLoopback[] = "127.0.0.1:";
+// Planning may read compressed data once to count records.
+constexpr absl::Duration kChiefStart = absl::Minutes(2);
+constexpr absl::Duration kStartPollPeriod = absl::Milliseconds(20);
+
+void Extend(std::vector<std::string>& argv, std::vector<std::string> more) {
+  argv.insert(argv.end(), std::make_move_iterator(more.begin()),
+              std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+Crew::Crew(CrewOptions options, const RunFolder& folder, const Shutdown& shutdown)
+    : options_(std::move(options)), folder_(folder), shutdown_(shutdown) {}
+
+Crew::Child Crew::MakeChild(const std::string& program, const std::string& name) const {
+  Child child;
+  child.name = name;
+  child.argv = {options_.programs + "/" + program,
+                "--health-port",
+                "0",
+                "--metrics-port",
+                "0",
+                "--ports-file",
+                folder_.Ports(name)};
+  return child;
+}
+
+absl::Status Crew::StartChild(Child& child) {
+  absl::StatusOr<Process> process =
+      Process::Start({.argv = child.argv, .log_path = folder_.Log(child.name)});
+  if (!process.ok()) return process.status();
+  child.process = *std::move(process);
+  child.started = absl::Now();
+  child.restart_at = absl::InfiniteFuture();
+  return absl::OkStatus();
+}
+
+absl::Status Crew::Blame(const Child& child, const std::string& what) {
+  culprit_log_ = folder_.Log(child.name);
+  return absl::AbortedError(absl::StrCat(child.name, " ", what));
+}
+
+std::vector<std::string> Crew::ChiefArguments(const std::string& listen) const {
+  std::vector<std::string> arguments = {"--job",           options_.job,
+                                        "--listen",        listen,
+                                        "--shards",        absl::StrCat(options_.shards),
+                                        "--exit-when-done"};
+  for (const std::string& setting : options_.overrides) Extend(arguments, {"--set", setting});
+  return arguments;
+}
+
+absl::Status Crew::StartChief() {
+  chief_ = MakeChild("chief", "chief");
+  Extend(chief_.argv, ChiefArguments(absl::StrCat(kLoopback, options_.chief_port)));
+  if (options_.fresh) Extend(chief_.argv, {"--fresh"});
+  if (!options_.from.empty()) Extend(chief_.argv, {"--from", options_.from});
+  if (options_.take_over) Extend(chief_.argv, {"--take-over"});
+  return StartChild(chief_);
+}
+
+absl::Status Crew::AwaitChief() {
+  const absl::Time deadline = absl::Now() + kChiefStart;
+  while (absl::Now() < deadline) {
+    if (absl::StatusOr<Ports> ports = ReadPortsFile(folder_.Ports("chief")); ports.ok()) {
+      chief_address_ = absl::StrCat(kLoopback, ports->data);
+      // Started again it goes on with this job, where the others look for it.
+      chief_.argv = MakeChild("chief", "chief").argv;
+      Extend(chief_.argv, ChiefArguments(chief_address_));
+      return absl::OkStatus();
+    }
+    if (const auto ending = chief_.process->Poll(); ending.has_value()) {
+      return Blame(chief_, absl::StrCat("ended with ", ending->ToString(), " while starting"));
+    }
+    if (shutdown_.WaitFor(kStartPollPeriod)) return absl::CancelledError("stopped");
+  }
+  return Blame(chief_, absl::StrCat("does not listen after ", ShortDuration(kChiefStart)));
+}
+
+absl::Status Crew::Start() {
+  CAPSTAN_RETURN_IF_ERROR(StartChief());
+  CAPSTAN_RETURN_IF_ERROR(AwaitChief());
+  for (int i = 0; i < options_.shards; ++i) {
+    Child shard = MakeChild("ps", absl::StrCat("ps-", i));
+    Extend(shard.argv, {"--chief", chief_address_, "--index", absl::StrCat(i), "--listen",
+                        absl::StrCat(kLoopback, 0)});
+    shards_.push_back(std::move(shard));
+    CAPSTAN_RETURN_IF_ERROR(StartChild(shards_.back()));
+  }
+  for (int i = 0; i < options_.workers; ++i) {
+    Child worker = MakeChild("worker", absl::StrCat("worker-", i));
+    Extend(worker.argv, {"--chief", chief_address_, "--name", worker.name, "--host", "127.0.0.1"});
+    workers_.push_back(std::move(worker));
+    CAPSTAN_RETURN_IF_ERROR(StartChild(workers_.back()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> Crew::LookAfter() {
+  std::vector<std::string> news;
+  // Once the chief has ended the job is over, and others may well notice it and end.
+  if (chief_ending().has_value()) return news;
+  CAPSTAN_RETURN_IF_ERROR(LookAfterChild(chief_, /*needed=*/true, news));
+  for (Child& shard : shards_) {
+    CAPSTAN_RETURN_IF_ERROR(LookAfterChild(shard, /*needed=*/true, news));
+  }
+  for (Child& worker : workers_) {
+    CAPSTAN_RETURN_IF_ERROR(LookAfterChild(worker, !options_.keep_going, news));
+  }
+  return news;
+}
+
+absl::Status Crew::LookAfterChild(Child& child, bool needed, std::vector<std::string>& news) {
+  const absl::Time now = absl::Now();
+  if (child.process.has_value()) {
+    const auto ending = child.process->Poll();
+    if (!ending.has_value()) return absl::OkStatus();
+    const std::string died = absl::StrCat("died: ", ending->ToString());
+    child.process.reset();
+    const auto delay = child.restarts.OnDeath(now - child.started);
+    if (!delay.has_value() && needed) {
+      return Blame(child, absl::StrCat(died, ", and so again and again"));
+    }
+    child.restart_at = delay.has_value() ? now + *delay : absl::InfiniteFuture();
+    const std::string log = folder_.Log(child.name);
+    news.push_back(
+        absl::StrCat(child.name, " ", died,
+                     delay.has_value() ? "; it is started again" : "; the others go on without it",
+                     " (", log, ")"));
+  }
+  if (now < child.restart_at) return absl::OkStatus();
+  return StartChild(child);
+}
+
+std::optional<Ending> Crew::chief_ending() {
+  if (!chief_.process.has_value()) return std::nullopt;
+  const std::optional<Ending> ending = chief_.process->Poll();
+  return ending && ending->signal == 0 ? ending : std::nullopt;
+}
+
+std::vector<std::string> Crew::Stop(absl::Duration grace) {
+  std::vector<Child*> others = {&chief_};
+  for (Child& shard : shards_) others.push_back(&shard);
+  std::vector<Child*> workers;
+  for (Child& worker : workers_) workers.push_back(&worker);
+  std::vector<std::string> killed;
+  for (const auto& group : {workers, others}) {
+    for (Child* child : group) {
+      if (child->process.has_value()) child->process->Signal(SIGTERM);
+    }
+    const absl::Time deadline = absl::Now() + grace / 2;
+    for (Child* child : group) {
+      if (!child->process.has_value()) continue;
+      if (!child->process->WaitFor(deadline - absl::Now()).has_value()) {
+        killed.push_back(child->name);
+        child->process->Signal(SIGKILL);
+      }
+    }
+  }
+  // Nobody listens there any more, and others may.
+  for (const Child* child : workers) unlink(folder_.Ports(child->name).c_str());
+  for (const Child* child : others) unlink(folder_.Ports(child->name).c_str());
+  return killed;
+}
+
+}  // namespace capstan::cli

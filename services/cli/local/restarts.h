@@ -1,0 +1,34 @@
+// How often a process that dies is started again.
+#ifndef CAPSTAN_CLI_LOCAL_RESTARTS_H_
+#define CAPSTAN_CLI_LOCAL_RESTARTS_H_
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/time/time.h"
+
+namespace capstan::cli {
+
+// Deaths in quick succession are answered ever more slowly, and in the end no more; a process that
+// lived for a minute starts with a clean record. Thread-compatible.
+class Restarts {
+ public:
+  static constexpr int kMaxInARow = 5;
+  static constexpr absl::Duration kFirstDelay = absl::Milliseconds(200);
+  static constexpr absl::Duration kLongestDelay = absl::Seconds(10);
+  static constexpr absl::Duration kCleanAfter = absl::Minutes(1);
+
+  // How long to wait before the next start; nothing: it has died too often.
+  std::optional<absl::Duration> OnDeath(absl::Duration lived) {
+    if (lived >= kCleanAfter) in_a_row_ = 0;
+    if (in_a_row_ == kMaxInARow) return std::nullopt;
+    return std::min(kLongestDelay, kFirstDelay * (1 << in_a_row_++));
+  }
+
+ private:
+  int in_a_row_ = 0;
+};
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_LOCAL_RESTARTS_H_

@@ -1,0 +1,154 @@
+#include "cli/model/checkpoint_text.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "cli/terminal/format.h"
+#include "cli/terminal/text_table.h"
+
+namespace capstan::cli {
+namespace {
+
+std::string AgeOf(const v1::Manifest& manifest, absl::Time now) {
+  if (manifest.created_unix_seconds() == 0) return "-";
+  return ShortDuration(
+      now - absl::FromUnixSeconds(static_cast<int64_t>(manifest.created_unix_seconds())));
+}
+
+std::string KindOf(const v1::Manifest& manifest) {
+  return manifest.parent().empty() ? "full" : absl::StrCat("delta to ", manifest.parent());
+}
+
+std::string MetricsOf(const v1::Manifest& manifest) {
+  std::vector<std::string> metrics;
+  for (const char* name : {"auc", "accuracy", "rmse", "logloss"}) {
+    const auto found = manifest.metrics().find(name);
+    if (found == manifest.metrics().end()) continue;
+    metrics.push_back(absl::StrFormat("%s %.5f", name, found->second));
+  }
+  return absl::StrJoin(metrics, "  ");
+}
+
+uint64_t BytesOf(const v1::Manifest& manifest) {
+  uint64_t bytes = 0;
+  for (const v1::SavedFile& file : manifest.files()) bytes += file.bytes();
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<std::string> ListText(absl::Span<const ListedCheckpoint> list, absl::Time now) {
+  TextTable table({"ID", ">STEP", ">EXAMPLES", ">SIZE", ">AGE", "KIND", "METRICS"});
+  for (const ListedCheckpoint& checkpoint : list) {
+    const v1::Manifest& manifest = checkpoint.manifest;
+    const std::string size = Bytes(static_cast<double>(checkpoint.bytes));
+    if (absl::IsNotFound(checkpoint.status)) {
+      table.AddRow({Printable(checkpoint.id), "-", "-", size, "-",
+                    checkpoint.bytes == 0 ? "given up" : "unfinished", ""});
+    } else if (!checkpoint.status.ok()) {
+      table.AddRow({Printable(checkpoint.id), "-", "-", size, "-",
+                    absl::StrCat("damaged: ", checkpoint.status.message()), ""});
+    } else {
+      table.AddRow({Printable(checkpoint.id), Grouped(manifest.step()),
+                    Grouped(manifest.progress().examples()), size, AgeOf(manifest, now),
+                    Printable(KindOf(manifest)), MetricsOf(manifest)});
+    }
+  }
+  return table.Lines();
+}
+
+std::vector<std::string> ForeignText(const CheckpointFolder& folder) {
+  std::vector<std::string> lines;
+  for (const ForeignEntry& entry : folder.foreign) {
+    lines.push_back(absl::StrCat("not a checkpoint, left alone: ", Printable(entry.name), " (",
+                                 Printable(entry.why), ")"));
+  }
+  for (const ListedCheckpoint& checkpoint : folder.checkpoints) {
+    if (checkpoint.foreign.empty()) continue;
+    lines.push_back(absl::StrCat("never deleted: ", Printable(checkpoint.id), " (it holds ",
+                                 Printable(checkpoint.foreign), ", which is not Capstan's)"));
+  }
+  return lines;
+}
+
+std::vector<std::string> PruneText(const CheckpointFolder& folder,
+                                   absl::Span<const std::string> ids) {
+  std::vector<std::string> lines = ForeignText(folder);
+  double bytes = 0;
+  for (const ListedCheckpoint& checkpoint : folder.checkpoints) {
+    if (std::find(ids.begin(), ids.end(), checkpoint.id) == ids.end()) continue;
+    bytes += static_cast<double>(checkpoint.bytes);
+    lines.push_back(absl::StrCat("would delete ", Printable(checkpoint.id), "  ",
+                                 Bytes(static_cast<double>(checkpoint.bytes))));
+  }
+  lines.push_back(absl::StrCat(ids.size(), " of ", folder.checkpoints.size(),
+                               " checkpoints to delete, ", Bytes(bytes)));
+  return lines;
+}
+
+absl::Status NoCheckpoints(const std::string& uri, absl::Span<const ForeignEntry> found) {
+  for (const ForeignEntry& entry : found) {
+    if (entry.name == "checkpoints") {
+      return absl::NotFoundError(absl::StrCat(uri, ": the folder of a job; its checkpoints are in ",
+                                              absl::StripSuffix(uri, "/"), "/checkpoints"));
+    }
+    if (entry.name == "MANIFEST.json") {
+      return absl::NotFoundError(
+          absl::StrCat(uri, ": a checkpoint itself; name the folder that it is in"));
+    }
+  }
+  if (found.empty()) return absl::NotFoundError(absl::StrCat(uri, ": no checkpoints"));
+  return absl::NotFoundError(absl::StrCat(uri, ": no checkpoints, which are named <step>-<id>; ",
+                                          found.front().name, " is none: ", found.front().why));
+}
+
+std::vector<std::string> ShowText(const CheckpointReader& reader, absl::Time now) {
+  const v1::Manifest& manifest = reader.manifest();
+  uint64_t read = 0;
+  for (uint32_t i = 0; i < manifest.job().partition_count(); ++i) {
+    read += reader.bytes_of(static_cast<PartitionIndex>(i));
+  }
+  TextTable table({"", ""});
+  table.AddRow({"job", Printable(manifest.job().job())});
+  table.AddRow({"checkpoint", Printable(manifest.id())});
+  table.AddRow({"kind", Printable(KindOf(manifest))});
+  table.AddRow({"chain", Grouped(reader.chain_length())});
+  table.AddRow({"step", Grouped(manifest.step())});
+  table.AddRow({"examples", Grouped(manifest.progress().examples())});
+  table.AddRow({"epochs complete", Grouped(manifest.progress().data_epoch())});
+  table.AddRow({"timeline", Grouped(manifest.timeline())});
+  table.AddRow({"partitions", Grouped(manifest.job().partition_count())});
+  table.AddRow({"bytes", Bytes(static_cast<double>(BytesOf(manifest)))});
+  table.AddRow({"bytes with its chain", Bytes(static_cast<double>(read))});
+  table.AddRow({"age", AgeOf(manifest, now)});
+  table.AddRow({"written by", Printable(manifest.written_by())});
+  table.AddRow({"metrics", MetricsOf(manifest)});
+  for (const v1::TableSpec& spec : manifest.job().tables()) {
+    table.AddRow(
+        {absl::StrCat("table ", Printable(spec.name())), absl::StrCat("dim ", spec.dim())});
+  }
+  for (const v1::TensorSpec& spec : manifest.job().tensors()) {
+    table.AddRow(
+        {absl::StrCat("tensor ", Printable(spec.name())), absl::StrJoin(spec.shape(), " x ")});
+  }
+  std::vector<std::string> lines = table.Lines();
+  lines.erase(lines.begin());  // The titles, which are empty.
+  return lines;
+}
+
+std::vector<std::string> DiffText(absl::Span<const PartDiff> diffs) {
+  TextTable table(
+      {"PART", "KIND", ">COMMON", ">CHANGED", ">ADDED", ">REMOVED", ">STATE ONLY", ">LARGEST"});
+  for (const PartDiff& diff : diffs) {
+    table.AddRow({Printable(diff.name), diff.table ? "rows" : "weights", Grouped(diff.common),
+                  Grouped(diff.changed), Grouped(diff.added), Grouped(diff.removed),
+                  Grouped(diff.slots_changed),
+                  diff.changed == 0 ? "-" : absl::StrFormat("%.3g", diff.largest)});
+  }
+  return table.Lines();
+}
+
+}  // namespace capstan::cli

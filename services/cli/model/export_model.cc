@@ -1,0 +1,269 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/checkpoint/checkpoint_reader.h"
+#include "cli/model/exported_model.h"
+#include "cli/model/safetensors.h"
+#include "cli/model/score_program.h"
+#include "google/protobuf/util/json_util.h"
+
+namespace capstan::cli {
+namespace {
+
+// A file written at places.
+class PlacedFile {
+ public:
+  explicit PlacedFile(const std::string& path)
+      : path_(path), file_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+    if (file_ < 0) error_ = errno;
+  }
+  ~PlacedFile() {
+    if (file_ >= 0) close(file_);
+  }
+  PlacedFile(const PlacedFile&) = delete;
+  PlacedFile& operator=(const PlacedFile&) = delete;
+
+  // What has gone wrong is told by Close.
+  void Write(uint64_t at, const void* data, size_t bytes) {
+    const char* from = static_cast<const char*>(data);
+    while (error_ == 0 && bytes > 0) {
+      const ssize_t written = pwrite(file_, from, bytes, static_cast<off_t>(at));
+      if (written < 0) {
+        if (errno != EINTR) error_ = errno;
+        continue;
+      }
+      from += written;
+      at += static_cast<uint64_t>(written);
+      bytes -= static_cast<size_t>(written);
+    }
+  }
+
+  absl::Status Close() {
+    if (file_ >= 0 && close(std::exchange(file_, -1)) != 0 && error_ == 0) error_ = errno;
+    if (error_ == 0) return absl::OkStatus();
+    return absl::ErrnoToStatus(error_, absl::StrCat("writing ", path_));
+  }
+
+ private:
+  const std::string path_;
+  int file_;
+  int error_ = 0;
+};
+
+constexpr size_t kMostRowsTogether = 4096;
+
+class Exporter {
+ public:
+  Exporter(const CheckpointReader& reader, const ExportOptions& options, DenseLayout layout)
+      : reader_(reader),
+        options_(options),
+        job_(reader.manifest().job()),
+        layout_(std::move(layout)),
+        slots_of_tensors_(static_cast<size_t>(job_.tensors_size())),
+        sorted_keys_(static_cast<size_t>(job_.tables_size())),
+        slot_counts_(static_cast<size_t>(job_.tables_size())) {}
+
+  // Twice over the partitions: an array's place follows from the sizes of those before it.
+  absl::StatusOr<Exported> Run() {
+    CAPSTAN_RETURN_IF_ERROR(ForEachPartition([this](const PartitionStore& part) { Count(part); }));
+    for (std::vector<uint64_t>& keys : sorted_keys_) std::sort(keys.begin(), keys.end());
+    Plan();
+    const std::string header =
+        SafetensorsHeader(tensors_, {{"format", "capstan-model-1"},
+                                     {"job", job_.job()},
+                                     {"step", absl::StrCat(reader_.manifest().step())}});
+    data_begin_ = header.size();
+    PlacedFile file(absl::StrCat(options_.output, "/model.safetensors"));
+    file.Write(0, header.data(), header.size());
+    for (size_t t = 0; t < sorted_keys_.size(); ++t) {
+      file.Write(PlaceOf(keys_[t]), sorted_keys_[t].data(),
+                 sorted_keys_[t].size() * sizeof(uint64_t));
+    }
+    CAPSTAN_RETURN_IF_ERROR(
+        ForEachPartition([&](const PartitionStore& part) { Write(part, file); }));
+    CAPSTAN_RETURN_IF_ERROR(file.Close());
+    Exported exported;
+    for (const std::vector<uint64_t>& keys : sorted_keys_) exported.rows += keys.size();
+    exported.bytes = data_begin_ + (tensors_.empty() ? 0 : tensors_.back().end);
+    return exported;
+  }
+
+ private:
+  template <typename Visit>
+  absl::Status ForEachPartition(const Visit& visit) const {
+    for (uint32_t i = 0; i < job_.partition_count(); ++i) {
+      CAPSTAN_ASSIGN_OR_RETURN(const DecodedPartition decoded,
+                               reader_.Read(static_cast<PartitionIndex>(i), job_, layout_));
+      visit(*decoded.store);
+    }
+    return absl::OkStatus();
+  }
+
+  void Count(const PartitionStore& part) {
+    for (size_t t = 0; t < part.tables().size(); ++t) {
+      part.tables()[t]->ForEachRow(
+          [&](const RowState& row) { sorted_keys_[t].push_back(row.key); });
+      slot_counts_[t] = part.tables()[t]->slot_count();
+    }
+    for (const Block& block : part.blocks().blocks()) {
+      slots_of_tensors_[block.tensor] += part.blocks().State(block.id).size() - block.length;
+    }
+  }
+
+  size_t Add(const std::string& name, const char* dtype, std::vector<uint64_t> shape) {
+    tensors_.push_back({.name = name, .dtype = dtype, .shape = std::move(shape)});
+    return tensors_.size() - 1;
+  }
+
+  void Plan() {
+    for (int i = 0; i < job_.tensors_size(); ++i) {
+      const v1::TensorSpec& tensor = job_.tensors(i);
+      weights_of_tensors_.push_back(
+          Add(tensor.name(), "F32", {tensor.shape().begin(), tensor.shape().end()}));
+      if (options_.slots) {
+        tensor_slots_.push_back(Add(absl::StrCat(tensor.name(), ".slots"), "F32",
+                                    {slots_of_tensors_[static_cast<size_t>(i)]}));
+      }
+    }
+    for (int i = 0; i < job_.tables_size(); ++i) {
+      const v1::TableSpec& table = job_.tables(i);
+      const uint64_t rows = sorted_keys_[static_cast<size_t>(i)].size();
+      keys_.push_back(Add(absl::StrCat(table.name(), ".keys"), "U64", {rows}));
+      weights_.push_back(Add(absl::StrCat(table.name(), ".weights"), "F32", {rows, table.dim()}));
+      if (options_.slots) {
+        table_slots_.push_back(Add(absl::StrCat(table.name(), ".slots"), "F32",
+                                   {rows, slot_counts_[static_cast<size_t>(i)]}));
+      }
+    }
+    PlaceTensors(tensors_);
+    written_slots_.assign(slots_of_tensors_.size(), 0);
+  }
+
+  uint64_t PlaceOf(size_t tensor) const { return data_begin_ + tensors_[tensor].begin; }
+
+  void Write(const PartitionStore& part, PlacedFile& file) {
+    for (size_t t = 0; t < part.tables().size(); ++t) WriteTable(*part.tables()[t], t, file);
+    for (const Block& block : part.blocks().blocks()) {
+      WriteBlock(block, part.blocks().State(block.id), file);
+    }
+  }
+
+  // Rows that follow each other in the order of all keys.
+  struct RowRun {
+    uint64_t first = 0;
+    uint64_t rows = 0;
+    std::vector<float> weights;
+    std::vector<float> slots;
+  };
+
+  // A partition's rows ascend, and so do their places.
+  void WriteTable(const Table& table, size_t t, PlacedFile& file) {
+    RowRun run;
+    auto at = sorted_keys_[t].begin();
+    table.ForEachRow([&](const RowState& row) {
+      at = std::lower_bound(at, sorted_keys_[t].end(), row.key);
+      const auto place = static_cast<uint64_t>(at - sorted_keys_[t].begin());
+      if (place != run.first + run.rows || run.rows == kMostRowsTogether) {
+        WriteRun(run, t, file);
+        run = {.first = place};
+      }
+      ++run.rows;
+      const auto weights_end = row.state.begin() + static_cast<ptrdiff_t>(table.dim());
+      run.weights.insert(run.weights.end(), row.state.begin(), weights_end);
+      run.slots.insert(run.slots.end(), weights_end, row.state.end());
+    });
+    WriteRun(run, t, file);
+  }
+
+  void WriteRun(const RowRun& run, size_t t, PlacedFile& file) {
+    if (run.rows == 0) return;
+    file.Write(PlaceOf(weights_[t]) + run.first * (run.weights.size() / run.rows) * sizeof(float),
+               run.weights.data(), run.weights.size() * sizeof(float));
+    if (!options_.slots) return;
+    file.Write(PlaceOf(table_slots_[t]) + run.first * slot_counts_[t] * sizeof(float),
+               run.slots.data(), run.slots.size() * sizeof(float));
+  }
+
+  void WriteBlock(const Block& block, absl::Span<const float> state, PlacedFile& file) {
+    file.Write(PlaceOf(weights_of_tensors_[block.tensor]) + block.offset * sizeof(float),
+               state.data(), block.length * sizeof(float));
+    if (!options_.slots) return;
+    const absl::Span<const float> slots = state.subspan(block.length);
+    uint64_t& written = written_slots_[block.tensor];
+    file.Write(PlaceOf(tensor_slots_[block.tensor]) + written * sizeof(float), slots.data(),
+               slots.size() * sizeof(float));
+    written += slots.size();
+  }
+
+  const CheckpointReader& reader_;
+  const ExportOptions& options_;
+  const v1::JobSpec& job_;
+  const DenseLayout layout_;
+  uint64_t data_begin_ = 0;
+  std::vector<SafeTensor> tensors_;
+  // By tensor of the job: floats of slots; places in tensors_; floats written.
+  std::vector<uint64_t> slots_of_tensors_;
+  std::vector<size_t> weights_of_tensors_;
+  std::vector<size_t> tensor_slots_;
+  std::vector<uint64_t> written_slots_;
+  // By table of the job.
+  std::vector<std::vector<uint64_t>> sorted_keys_;
+  std::vector<uint64_t> slot_counts_;
+  std::vector<size_t> keys_;
+  std::vector<size_t> weights_;
+  std::vector<size_t> table_slots_;
+};
+
+absl::Status WriteText(std::string_view text, const std::string& path) {
+  PlacedFile file(path);
+  file.Write(0, text.data(), text.size());
+  return file.Close();
+}
+
+// What says nothing of the model stays away: two runs of a job differ in it.
+absl::Status WriteJob(v1::JobSpec job, const std::string& path) {
+  job.clear_checkpoint();
+  job.clear_lease();
+  job.clear_recovery();
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  if (!google::protobuf::util::MessageToJsonString(job, &text, options).ok()) {
+    return absl::InternalError("the job cannot be written as JSON");
+  }
+  return WriteText(text, path);
+}
+
+}  // namespace
+
+absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader,
+                           CheckpointReader::Open(options.checkpoint));
+  const v1::JobSpec& job = reader.manifest().job();
+  CAPSTAN_ASSIGN_OR_RETURN(DenseLayout layout,
+                           DenseLayout::Create(job.tensors(), job.partition_count()));
+  std::error_code error;
+  std::filesystem::create_directories(options.output, error);
+  if (error) {
+    return absl::InvalidArgumentError(absl::StrCat(options.output, ": ", error.message()));
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(const Exported exported,
+                           Exporter(reader, options, std::move(layout)).Run());
+  CAPSTAN_RETURN_IF_ERROR(WriteJob(job, absl::StrCat(options.output, "/job.json")));
+  if (options.python) {
+    CAPSTAN_RETURN_IF_ERROR(
+        WriteText(ScoreProgram(), absl::StrCat(options.output, "/", kScoreProgramName)));
+  }
+  return exported;
+}
+
+}  // namespace capstan::cli

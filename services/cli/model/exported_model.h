@@ -1,0 +1,50 @@
+// A model outside of Capstan: a folder that holds model.safetensors and job.json.
+//
+// Of a tensor `w` the file holds "w" in its shape; of a table `t` "t.keys" (U64, [rows]) and
+// "t.weights" (F32, [rows, dim]), row i of the one belonging to row i of the other, in ascending
+// order of keys; with slots also "w.slots" and "t.slots". job.json is the job with the model's
+// layout, as protobuf's JSON. Two exports of equal models of a job are equal, byte by byte.
+#ifndef CAPSTAN_CLI_MODEL_EXPORTED_MODEL_H_
+#define CAPSTAN_CLI_MODEL_EXPORTED_MODEL_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/objectstore/object_store.h"
+#include "capstan/store/partition_store.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan::cli {
+
+struct ExportOptions {
+  std::string checkpoint;  // Its folder.
+  std::string output;      // A folder of the file system; made if need be.
+  bool slots = false;      // The optimizers' slots as well.
+  bool python = false;     // score.py as well: see score_program.h.
+};
+
+struct Exported {
+  uint64_t rows = 0;
+  uint64_t bytes = 0;
+};
+
+// Partition after partition, so a model may be larger than memory; its keys may not. Errors are
+// CheckpointReader's, or of the file system.
+absl::StatusOr<Exported> ExportModel(const ExportOptions& options);
+
+// Whether the folder holds an exported model.
+bool IsExportedModel(ObjectStore& folder);
+
+// The job of an exported model, and its parameters as partitions of that job; slots are zero.
+struct ImportedModel {
+  v1::JobSpec job;
+  std::vector<std::unique_ptr<PartitionStore>> partitions;
+};
+absl::StatusOr<ImportedModel> ImportModel(ObjectStore& folder);
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_MODEL_EXPORTED_MODEL_H_

@@ -1,0 +1,74 @@
+#include "cli/model/finished_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "capstan/base/status.h"
+#include "capstan/checkpoint/checkpoint_reader.h"
+#include "capstan/objectstore/object_store.h"
+#include "capstan/placement/dense_layout.h"
+#include "capstan/placement/placement.h"
+#include "cli/model/exported_model.h"
+
+namespace capstan::cli {
+
+absl::StatusOr<FinishedModel> FinishedModel::Load(const std::string& uri) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, OpenObjectStore(uri));
+  if (IsExportedModel(*folder)) {
+    CAPSTAN_ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(*folder));
+    return Of(std::move(imported.job), std::move(imported.partitions));
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(uri));
+  const v1::JobSpec& job = reader.manifest().job();
+  CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,
+                           DenseLayout::Create(job.tensors(), job.partition_count()));
+  std::vector<std::unique_ptr<PartitionStore>> partitions;
+  for (uint32_t i = 0; i < job.partition_count(); ++i) {
+    CAPSTAN_ASSIGN_OR_RETURN(DecodedPartition decoded,
+                             reader.Read(static_cast<PartitionIndex>(i), job, layout));
+    partitions.push_back(std::move(decoded.store));
+  }
+  return Of(job, std::move(partitions));
+}
+
+absl::StatusOr<FinishedModel> FinishedModel::Of(
+    v1::JobSpec job, std::vector<std::unique_ptr<PartitionStore>> partitions) {
+  FinishedModel model(std::move(job));
+  model.partitions_ = std::move(partitions);
+  for (const std::unique_ptr<PartitionStore>& partition : model.partitions_) {
+    for (const Block& block : partition->blocks().blocks()) {
+      const absl::Span<const float> weights = partition->blocks().Weights(block.id);
+      const size_t end = block.flat_offset + block.length;
+      if (model.parameters_.size() < end) model.parameters_.resize(end);
+      std::copy(weights.begin(), weights.end(), model.parameters_.begin() + block.flat_offset);
+    }
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(model.network_, Network::Create(model.job_));
+  return model;
+}
+
+void FinishedModel::PullRows(std::span<const uint64_t> keys) {
+  const v1::TableSpec& table = job_.tables(0);
+  rows_.resize(keys.size() * table.dim());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const PartitionIndex partition = PartitionOfKey(keys[i], table.seed(), job_.partition_count());
+    partitions_[Raw(partition)]->tables()[0]->Pull(PackedKeys(&keys[i], 1),
+                                                   &rows_[i * table.dim()]);
+  }
+}
+
+std::span<const float> FinishedModel::Logits(const Batch& batch) {
+  if (job_.tables_size() > 0) {
+    deduplicator_.Run(batch.keys, keys_);
+    PullRows(keys_.unique);
+  }
+  return network_->Forward({.labels = batch.labels,
+                            .offsets = batch.offsets,
+                            .index = keys_.index,
+                            .values = batch.values,
+                            .dense = batch.dense,
+                            .rows = rows_,
+                            .parameters = parameters_});
+}
+
+}  // namespace capstan::cli

@@ -1,0 +1,62 @@
+#include "cli/model/row_estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "capstan/data/tasks/task_reader.h"
+#include "capstan/data/tasks/tasks.h"
+
+namespace capstan::cli {
+namespace {
+
+constexpr uint64_t kRecordsLookedAt = 200'000;
+
+RowCount CountRows(const LoadedTask& task) {
+  RowCount count;
+  absl::flat_hash_set<uint64_t> keys;
+  Batch batch;
+  const uint64_t records = std::min(task.examples(), kRecordsLookedAt);
+  for (uint64_t k = 0; k < task.batch_count() && count.records < records; ++k) {
+    task.ReadBatch(k, batch);
+    keys.insert(batch.keys.begin(), batch.keys.end());
+    count.records += batch.examples();
+    if (2 * count.records <= records) count.rows_of_half = keys.size();
+  }
+  count.rows = keys.size();
+  return count;
+}
+
+}  // namespace
+
+uint64_t ExpectedRows(const RowCount& count, uint64_t records) {
+  if (count.records == 0 || records <= count.records) return count.rows;
+  // A single batch tells nothing of how it goes on: all keys may be new.
+  const double growth =
+      count.rows_of_half == 0
+          ? 1
+          : std::log2(static_cast<double>(count.rows) / static_cast<double>(count.rows_of_half));
+  const double times = static_cast<double>(records) / static_cast<double>(count.records);
+  return static_cast<uint64_t>(static_cast<double>(count.rows) *
+                               std::pow(times, std::clamp(growth, 0.0, 1.0)));
+}
+
+uint64_t EstimateRows(const v1::JobSpec& job, const Source& source,
+                      std::span<const v1::Task> train) {
+  if (job.tables().empty() || train.empty()) return 0;
+  ReaderOptions options = ReaderOptionsOf(job);
+  options.data.set_max_bad_records(std::numeric_limits<uint64_t>::max());  // Others speak of them.
+  TaskReader reader(std::move(options), source);
+  const absl::StatusOr<std::shared_ptr<const LoadedTask>> first =
+      reader.Read({.task = train.front()});
+  if (!first.ok()) return 0;
+  const uint64_t expected = EstimateRecords(train);
+  // Where nobody has counted, tasks of a plain file are about alike.
+  const uint64_t records = expected > 0 ? expected : (*first)->examples() * train.size();
+  return ExpectedRows(CountRows(**first), records);
+}
+
+}  // namespace capstan::cli

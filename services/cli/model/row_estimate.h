@@ -1,0 +1,29 @@
+// How many rows the tables of a job will hold.
+#ifndef CAPSTAN_CLI_MODEL_ROW_ESTIMATE_H_
+#define CAPSTAN_CLI_MODEL_ROW_ESTIMATE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "capstan/data/formats/source.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan::cli {
+
+struct RowCount {
+  uint64_t records = 0;       // That were looked at,
+  uint64_t rows = 0;          // the different keys in all of them, and
+  uint64_t rows_of_half = 0;  // in the first half.
+};
+
+// What is to be expected of `records` records: the number of keys grows as a power of theirs
+// (Heaps' law), which the two counts tell. A pure function.
+uint64_t ExpectedRows(const RowCount& count, uint64_t records);
+
+// Reads the first task of `train`. 0: the job has no table, or the data cannot be read.
+uint64_t EstimateRows(const v1::JobSpec& job, const Source& source,
+                      std::span<const v1::Task> train);
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_MODEL_ROW_ESTIMATE_H_

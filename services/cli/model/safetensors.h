@@ -1,0 +1,42 @@
+// The safetensors format: named arrays in one file, behind a header of JSON.
+#ifndef CAPSTAN_CLI_MODEL_SAFETENSORS_H_
+#define CAPSTAN_CLI_MODEL_SAFETENSORS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace capstan::cli {
+
+struct SafeTensor {
+  uint64_t elements() const;
+
+  std::string name;
+  std::string dtype;  // "F32" or "U64".
+  std::vector<uint64_t> shape;
+  uint64_t begin = 0;  // In the data, which follow the header.
+  uint64_t end = 0;
+};
+
+// Sets begin and end: one array after the other.
+void PlaceTensors(std::vector<SafeTensor>& tensors);
+
+// All that precedes the data: its length, then JSON, filled up to a multiple of 8 bytes.
+std::string SafetensorsHeader(const std::vector<SafeTensor>& tensors,
+                              const std::map<std::string, std::string>& metadata);
+
+// The arrays of a file, by name, whose data begin at `data_begin`. DATA_LOSS if it is none, or if
+// an array does not lie within it.
+struct SafetensorsIndex {
+  std::map<std::string, SafeTensor> tensors;
+  uint64_t data_begin = 0;
+};
+absl::StatusOr<SafetensorsIndex> ReadSafetensorsIndex(std::string_view file);
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_MODEL_SAFETENSORS_H_

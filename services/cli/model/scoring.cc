@@ -1,0 +1,98 @@
+#include "cli/model/scoring.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "capstan/base/status.h"
+#include "capstan/data/formats/bad_records.h"
+#include "capstan/data/formats/source.h"
+#include "capstan/data/tasks/task_reader.h"
+#include "capstan/data/tasks/tasks.h"
+#include "capstan/model/metrics.h"
+
+namespace capstan::cli {
+namespace {
+
+std::vector<double> Softmax(std::span<const float> logits) {
+  const float largest = *std::max_element(logits.begin(), logits.end());
+  std::vector<double> shares;
+  double sum = 0;
+  for (float logit : logits) sum += shares.emplace_back(std::exp(double{logit} - largest));
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
+// Files are read in place of the data for evaluation. Those of a job on the built-in click log are
+// as `capstan data generate` writes it: a label, and behind it all columns.
+void ReadInstead(const std::vector<std::string>& files, v1::DataSpec& data) {
+  data.clear_eval();
+  for (const std::string& file : files) data.add_eval(file);
+  if (data.format() != v1::DATA_FORMAT_SYNTHETIC) return;
+  data.set_format(v1::DATA_FORMAT_CSV);
+  data.set_columns(data.fields() + 1);
+  for (uint32_t column = 1; column <= data.fields(); ++column) {
+    data.add_categorical()->set_column(column);
+  }
+}
+
+}  // namespace
+
+absl::Status ScoreFiles(
+    FinishedModel& model, const ScoringOptions& options,
+    absl::FunctionRef<absl::Status(const Batch&, std::span<const float> logits)> visit) {
+  v1::JobSpec job = model.job();
+  if (!options.files.empty()) ReadInstead(options.files, *job.mutable_data());
+  const std::unique_ptr<const Source> source = NewDataFiles();
+  CAPSTAN_ASSIGN_OR_RETURN(
+      const std::vector<v1::Task> tasks,
+      PlanTasks(*source, job.data(),
+                {.split = Split::kEval, .batch_size = job.train().batch_size()}));
+  capstan::BadRecords bad_records(options.max_bad_records);
+  job.mutable_data()->set_max_bad_records(options.max_bad_records);
+  ReaderOptions reading = ReaderOptionsOf(job);
+  reading.labels = options.labels;
+  TaskReader reader(std::move(reading), *source);
+  Batch batch;
+  for (const v1::Task& task : tasks) {
+    CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedTask> loaded,
+                             reader.Read({.task = task, .evaluation = true}));
+    CAPSTAN_RETURN_IF_ERROR(bad_records.Add(loaded->bad_records()));
+    for (uint64_t k = 0; k < loaded->batch_count(); ++k) {
+      loaded->ReadBatch(k, batch);
+      CAPSTAN_RETURN_IF_ERROR(visit(batch, model.Logits(batch)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::EvaluationResult> Evaluate(FinishedModel& model, const ScoringOptions& options) {
+  v1::EvaluationResult sums;
+  CAPSTAN_RETURN_IF_ERROR(
+      ScoreFiles(model, options, [&](const Batch& batch, std::span<const float> logits) {
+        AddToEvaluation({.loss = model.job().model().loss(),
+                         .outputs = static_cast<int>(model.job().model().outputs()),
+                         .logits = logits,
+                         .labels = batch.labels},
+                        sums);
+        return absl::OkStatus();
+      }));
+  return sums;
+}
+
+std::string ScoreText(const v1::JobSpec& job, std::span<const float> logits) {
+  const v1::Loss loss = job.model().loss();
+  if (loss == v1::LOSS_SOFTMAX) {
+    return absl::StrJoin(Softmax(logits), ",", [](std::string* out, double share) {
+      absl::StrAppendFormat(out, "%.6f", share);
+    });
+  }
+  const double logit = logits[0];
+  return absl::StrFormat("%.6f", loss == v1::LOSS_LOGISTIC ? 1 / (1 + std::exp(-logit))
+                                                           : InLabelUnit(job.data(), logit));
+}
+
+}  // namespace capstan::cli

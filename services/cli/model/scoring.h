@@ -1,0 +1,40 @@
+// Runs a finished model over data files, in the order of their records.
+#ifndef CAPSTAN_CLI_MODEL_SCORING_H_
+#define CAPSTAN_CLI_MODEL_SCORING_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/data/formats/batch.h"
+#include "capstan/data/formats/labels.h"
+#include "capstan/v1/chief.pb.h"
+#include "cli/model/finished_model.h"
+
+namespace capstan::cli {
+
+struct ScoringOptions {
+  std::vector<std::string> files;  // Paths or globs, of the job's format; empty: its eval data.
+  uint64_t max_bad_records = 0;
+  Labels labels = Labels::kRequired;
+};
+
+// Calls `visit` with every batch and its logits. INVALID_ARGUMENT names the file and the record
+// that is none; DATA_LOSS a broken file. Stops when `visit` returns an error.
+absl::Status ScoreFiles(
+    FinishedModel& model, const ScoringOptions& options,
+    absl::FunctionRef<absl::Status(const Batch&, std::span<const float> logits)> visit);
+
+// Sums for the metrics of all records.
+absl::StatusOr<v1::EvaluationResult> Evaluate(FinishedModel& model, const ScoringOptions& options);
+
+// What a record's logits mean, as text: the probability (logistic), those of all classes with
+// commas between them (softmax), the value in the label's own unit (squared).
+std::string ScoreText(const v1::JobSpec& job, std::span<const float> logits);
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_MODEL_SCORING_H_

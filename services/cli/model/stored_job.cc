@@ -1,0 +1,190 @@
+#include "cli/model/stored_job.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "capstan/base/status.h"
+#include "capstan/checkpoint/checkpoint.h"
+#include "capstan/checkpoint/checkpoint_list.h"
+#include "capstan/checkpoint/sealed_json.h"
+#include "capstan/model/oddness.h"
+#include "capstan/objectstore/object_store.h"
+#include "capstan/v1/chief_state.pb.h"
+#include "cli/model/exported_model.h"
+
+namespace capstan::cli {
+namespace {
+
+constexpr char kState[] = "state/chief.json";
+constexpr char kManifest[] = "MANIFEST.json";
+constexpr char kCheckpoints[] = "checkpoints";
+
+std::string Within(const std::string& folder, absl::string_view name) {
+  return absl::StrCat(absl::StripSuffix(folder, "/"), "/", name);
+}
+
+absl::StatusOr<v1::ChiefState> ReadState(const std::string& folder) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, OpenObjectStore(folder));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, store->Get(kState));
+  v1::ChiefState state;
+  CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(kState, text, state));
+  return state;
+}
+
+// Of those in a folder of checkpoints; nothing: it has none that can be read.
+std::optional<ListedCheckpoint> Newest(const std::string& checkpoints) {
+  const auto store = OpenObjectStore(checkpoints);
+  if (!store.ok()) return std::nullopt;
+  absl::StatusOr<std::vector<ListedCheckpoint>> list = ListCheckpoints(**store);
+  if (!list.ok()) return std::nullopt;
+  std::optional<ListedCheckpoint> newest;
+  for (ListedCheckpoint& checkpoint : *list) {
+    const v1::Manifest& manifest = checkpoint.manifest;
+    const auto rank = [](const v1::Manifest& of) { return std::pair(of.timeline(), of.step()); };
+    if (!checkpoint.status.ok()) continue;
+    if (!newest || rank(newest->manifest) <= rank(manifest)) newest = std::move(checkpoint);
+  }
+  return newest;
+}
+
+// Records of an epoch, where the tasks that it was cut into say it; 0: they do not.
+uint64_t RecordsOf(const v1::ChiefState& state, const std::string& folder) {
+  const v1::DataSpec& data = state.job().data();
+  if (data.format() == v1::DATA_FORMAT_SYNTHETIC) return data.synthetic().train_rows();
+  const auto store = OpenObjectStore(folder);
+  if (!store.ok()) return 0;
+  const std::string key =
+      absl::StrFormat("state/tasks-%016x.json", state.progress().tasks_fingerprint());
+  const absl::StatusOr<std::string> text = (*store)->Get(key);
+  v1::TrainTasks tasks;
+  if (!text.ok() || !OpenSealedJson(key, *text, tasks).ok()) return 0;
+  uint64_t records = 0;
+  for (const v1::Task& task : tasks.tasks()) {
+    if (task.expected_records() == 0) return 0;
+    records += task.expected_records();
+  }
+  return records;
+}
+
+void FillCheckpoint(const ListedCheckpoint& newest, const std::string& uri, absl::Time now,
+                    v1::CheckpointStatus& status) {
+  const v1::Manifest& manifest = newest.manifest;
+  const auto created = static_cast<int64_t>(manifest.created_unix_seconds());
+  status.set_uri(uri);
+  status.set_step(manifest.step());
+  status.set_examples(manifest.progress().examples());
+  status.set_age_seconds(absl::ToDoubleSeconds(now - absl::FromUnixSeconds(created)));
+  status.set_bytes(newest.bytes);
+  status.set_delta(!manifest.parent().empty());
+}
+
+void FillProgress(const v1::ChiefState& state, const std::string& folder,
+                  v1::GetStatusReply& reply) {
+  const v1::TaskProgress& progress = state.progress();
+  const uint64_t expected = RecordsOf(state, folder) * state.job().train().epochs();
+  const bool completed = state.state() == v1::JOB_STATE_COMPLETED;
+  reply.set_examples(progress.examples());
+  reply.set_examples_expected(completed ? progress.examples()
+                                        : std::max(expected, progress.examples()));
+  reply.set_global_step(progress.steps());
+  reply.set_data_epoch(
+      std::min(progress.data_epoch(), std::max(1u, state.job().train().epochs()) - 1));
+  const double share = expected == 0 ? 0 : static_cast<double>(progress.examples()) / expected;
+  reply.set_progress(completed ? 1 : std::min(share, 1.0));
+  reply.set_eta_seconds(completed ? 0 : -1);
+  reply.set_elapsed_seconds(state.elapsed_seconds());
+  if (state.elapsed_seconds() > 0 && completed) {
+    reply.set_examples_per_second(progress.examples() / state.elapsed_seconds());
+  }
+}
+
+// <uri>/<job>/checkpoints, of the only job there; local folders only.
+std::vector<std::string> CheckpointsOfJobsIn(const std::string& uri) {
+  std::vector<std::string> folders;
+  if (absl::StrContains(uri, "://")) return folders;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(uri, error)) {
+    const std::string checkpoints = Within(entry.path().string(), kCheckpoints);
+    if (std::filesystem::is_directory(checkpoints, error)) folders.push_back(checkpoints);
+  }
+  return folders;
+}
+
+bool HoldsModel(const std::string& uri) {
+  const auto store = OpenObjectStore(uri);
+  return store.ok() && ((*store)->Stat(kManifest).ok() || IsExportedModel(**store));
+}
+
+}  // namespace
+
+absl::StatusOr<v1::GetStatusReply> StoredStatus(const std::string& folder, absl::Time now) {
+  const absl::StatusOr<v1::ChiefState> state = ReadState(folder);
+  if (absl::IsNotFound(state.status())) {
+    return absl::NotFoundError(absl::StrCat(
+        folder, ": holds no job; expected <checkpoint.uri>/<job>, with ", kState, " in it"));
+  }
+  if (!state.ok()) {
+    return absl::Status(state.status().code(),
+                        absl::StrCat(folder, ": ", state.status().message()));
+  }
+  v1::GetStatusReply reply;
+  const bool over =
+      state->state() == v1::JOB_STATE_COMPLETED || state->state() == v1::JOB_STATE_FAILED;
+  reply.set_job(state->job().job());
+  reply.set_state(over ? state->state() : v1::JOB_STATE_PENDING);
+  reply.set_reason(over ? state->reason()
+                        : "nobody trains it now; started again, it goes on from its last "
+                          "checkpoint");
+  reply.set_failure_kind(state->failure_kind());
+  FillProgress(*state, folder, reply);
+  *reply.mutable_evaluations() = state->evaluations();
+  *reply.mutable_losses() = state->losses();
+  if (!state->evaluations().empty()) {
+    const v1::Evaluation& last = *state->evaluations().rbegin();
+    reply.set_loss(last.train_loss());
+    const std::string odd = OddEvaluation(state->job().model(), last);
+    if (!odd.empty()) reply.add_warnings(odd);
+  }
+  if (state->state() == v1::JOB_STATE_COMPLETED) reply.set_model_uri(state->model_uri());
+  reply.set_curve_uri(Within(folder, "curve.csv"));
+  reply.set_term(state->term());
+  reply.set_timeline(state->view().timeline());
+  const std::string checkpoints = Within(folder, kCheckpoints);
+  if (const std::optional<ListedCheckpoint> newest = Newest(checkpoints)) {
+    FillCheckpoint(*newest, Within(checkpoints, newest->id), now, *reply.mutable_checkpoint());
+  }
+  return reply;
+}
+
+absl::StatusOr<std::string> ModelIn(const std::string& uri) {
+  CAPSTAN_RETURN_IF_ERROR(OpenObjectStore(uri).status());
+  if (HoldsModel(uri)) return uri;
+  // What a job has ended with need not be its newest checkpoint.
+  if (const absl::StatusOr<v1::ChiefState> state = ReadState(uri); state.ok()) {
+    const std::string& model = state->model_uri();
+    const std::string id = model.substr(model.find_last_of('/') + 1);
+    const std::string folder = Within(Within(uri, kCheckpoints), id);
+    if (!id.empty() && HoldsModel(folder)) return folder;
+  }
+  std::vector<std::string> folders = {Within(uri, kCheckpoints)};
+  if (absl::EndsWith(absl::StripSuffix(uri, "/"), kCheckpoints)) folders.push_back(uri);
+  const std::vector<std::string> jobs = CheckpointsOfJobsIn(uri);
+  if (jobs.size() == 1) folders.push_back(jobs.front());
+  for (const std::string& folder : folders) {
+    const std::optional<ListedCheckpoint> newest = Newest(folder);
+    if (newest) return Within(folder, newest->id);
+  }
+  return absl::NotFoundError(absl::StrCat(
+      uri, ": holds no model; expected the folder of a checkpoint (with ", kManifest,
+      "), of a job (with ", kCheckpoints, "/) or of an exported model",
+      jobs.size() > 1 ? absl::StrCat("; it holds ", jobs.size(), " jobs: name one") : ""));
+}
+
+}  // namespace capstan::cli

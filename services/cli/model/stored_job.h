@@ -1,0 +1,25 @@
+// A job as it lies in its folder, <checkpoint.uri>/<job>, without any process around it.
+#ifndef CAPSTAN_CLI_MODEL_STORED_JOB_H_
+#define CAPSTAN_CLI_MODEL_STORED_JOB_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "capstan/v1/chief.pb.h"
+
+namespace capstan::cli {
+
+// What its chief has stored last, as the chief would say it: without workers and shards. One that
+// had not ended is pending. `folder`: a path, file:// or s3://. NOT_FOUND: it holds no job.
+// DATA_LOSS: what it holds is damaged.
+absl::StatusOr<v1::GetStatusReply> StoredStatus(const std::string& folder, absl::Time now);
+
+// The folder of the model that `uri` means: itself, if it holds a checkpoint or an exported model;
+// of a job's folder, or that of its checkpoints, the model it has ended with, or else the newest
+// checkpoint. NOT_FOUND, with what was expected, if there is none.
+absl::StatusOr<std::string> ModelIn(const std::string& uri);
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_MODEL_STORED_JOB_H_

@@ -1,0 +1,57 @@
+#include "cli/status/chief_client.h"
+
+#include <grpcpp/client_context.h>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "capstan/base/status.h"
+#include "capstan/rpc/status.h"
+
+namespace capstan::cli {
+namespace {
+
+// About the pause between two calls of those who ask again, so that an attempt, which has a second,
+// is attended to for half of it.
+constexpr absl::Duration kConnectionPatience = absl::Milliseconds(500);
+
+}  // namespace
+
+ChiefClient::ChiefClient(const std::string& address)
+    : address_(address),
+      channel_(NewChannel(address, Role::kChief)),
+      stub_(v1::Chief::NewStub(channel_)) {}
+
+absl::StatusOr<v1::GetStatusReply> ChiefClient::GetStatus(absl::Duration timeout) {
+  AwaitConnection();
+  v1::GetStatusReply reply;
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  CAPSTAN_RETURN_IF_ERROR(Named(stub_->GetStatus(&context, v1::GetStatusRequest(), &reply)));
+  return reply;
+}
+
+absl::StatusOr<std::string> ChiefClient::TakeCheckpoint(absl::Duration timeout) {
+  AwaitConnection();
+  v1::TakeCheckpointReply reply;
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  CAPSTAN_RETURN_IF_ERROR(
+      Named(stub_->TakeCheckpoint(&context, v1::TakeCheckpointRequest(), &reply)));
+  return reply.uri();
+}
+
+// gRPC's synchronous calls read what has come for a connection only while one of them waits, and a
+// call that finds the last attempt failed does not wait: the handshakes of the next attempts would
+// run into their time limits, one after the other.
+void ChiefClient::AwaitConnection() {
+  channel_->WaitForConnected(absl::ToChronoTime(absl::Now() + kConnectionPatience));
+}
+
+absl::Status ChiefClient::Named(const grpc::Status& status) const {
+  if (status.ok()) return absl::OkStatus();
+  const absl::Status reason = FromGrpcStatus(status);
+  return absl::Status(reason.code(), absl::StrCat("chief at ", address_, ": ", reason.message()));
+}
+
+}  // namespace capstan::cli

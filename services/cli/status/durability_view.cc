@@ -1,0 +1,131 @@
+#include "cli/status/durability_view.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "cli/status/news.h"
+#include "cli/terminal/format.h"
+
+namespace capstan::cli {
+namespace {
+
+constexpr double kMebibyte = 1 << 20;
+
+std::string Checkpoint(const v1::CheckpointStatus& checkpoint) {
+  if (checkpoint.uri().empty())
+    return checkpoint.running() ? "the first is being taken" : "none yet";
+  std::string line = absl::StrCat("step ", Grouped(checkpoint.step()), "  ",
+                                  ShortSeconds(checkpoint.age_seconds()), " ago  ",
+                                  absl::StrFormat("%.1f", checkpoint.bytes() / kMebibyte), " MiB");
+  if (checkpoint.delta()) absl::StrAppend(&line, "  delta");
+  if (checkpoint.running()) absl::StrAppend(&line, "  another is being taken");
+  return line;
+}
+
+// The last part of where it is, which names it.
+std::string NameOf(const std::string& checkpoint) {
+  return Printable(checkpoint.substr(checkpoint.find_last_of('/') + 1));
+}
+
+// "1,200 updates of rows, 30 rows, 25 % of the hot rows", these where there were any.
+std::string LossOf(const v1::TableLoss& table) {
+  const std::string text =
+      absl::StrCat(Grouped(table.updates()), " updates of rows, ", Grouped(table.rows()), " rows");
+  if (table.hot_rows_held() == 0) return text;
+  return absl::StrFormat("%s, %.0f %% of the hot rows", text,
+                         100.0 * table.hot_rows() / table.hot_rows_held());
+}
+
+void Add(const v1::TableLoss& loss, v1::TableLoss& sum) {
+  sum.set_updates(sum.updates() + loss.updates());
+  sum.set_rows(sum.rows() + loss.rows());
+  sum.set_hot_rows(sum.hot_rows() + loss.hot_rows());
+  sum.set_hot_rows_held(sum.hot_rows_held() + loss.hot_rows_held());
+}
+
+void AddRecoveries(const v1::GetStatusReply& status, std::vector<std::string>& lines) {
+  const std::vector<v1::RecoveryLoss> recoveries = Recoveries(status);
+  if (recoveries.empty()) return;
+  uint64_t examples = 0;
+  for (const v1::RecoveryLoss& loss : recoveries) examples += loss.examples();
+  const v1::RecoveryLoss& last = recoveries.back();
+  lines.push_back(absl::StrCat("recovered  ", Times(static_cast<int>(recoveries.size())), "; ",
+                               Grouped(examples), " examples trained again"));
+  lines.push_back(absl::StrCat("           last in ", ShortSeconds(last.seconds()), ": ",
+                               Printable(last.cause())));
+  if (last.recovery() == v1::RECOVERY_PARTIAL) return;
+  for (const v1::TableLoss& table : last.tables()) {
+    lines.push_back(absl::StrCat("           ", Printable(table.table()), ": ", LossOf(table)));
+  }
+}
+
+// What recovery: partial has cost.
+void AddLostForGood(const v1::GetStatusReply& status, std::vector<std::string>& lines) {
+  std::map<uint32_t, uint64_t> batches;  // By shard: each counts all that it lacks.
+  std::map<std::string, v1::TableLoss> tables;
+  for (const v1::RecoveryLoss& loss : status.losses()) {
+    if (loss.recovery() != v1::RECOVERY_PARTIAL) continue;
+    batches[loss.shard()] = loss.batches();
+    for (const v1::TableLoss& table : loss.tables()) {
+      Add(table, tables[table.table()]);
+    }
+  }
+  auto add = [&lines, first = true](const std::string& line) mutable {
+    lines.push_back(absl::StrCat(first ? "lost       " : "           ", line));
+    first = false;
+  };
+  for (const auto& [shard, count] : batches) {
+    add(absl::StrCat("ps-", shard, ": at most ", Grouped(count),
+                     " gradients, one a batch and partition"));
+  }
+  for (const auto& [table, of] : tables) {
+    add(absl::StrCat(Printable(table), ": ", LossOf(of)));
+  }
+}
+
+// What the job file says and the job does not do; the first line says what becomes of it.
+void AddJobChange(const std::string& change, const Paint& paint, std::vector<std::string>& lines) {
+  constexpr size_t kMostShown = 5;
+  const std::vector<std::string> parts = absl::StrSplit(change, '\n', absl::SkipEmpty());
+  for (size_t i = 0; i < std::min(parts.size(), kMostShown); ++i) {
+    lines.push_back(
+        paint.Warn(absl::StrCat(i == 0 ? "job file   " : "           ", Printable(parts[i]))));
+  }
+  if (parts.size() <= kMostShown) return;
+  lines.push_back(paint.Warn(
+      absl::StrCat("           and ", parts.size() - kMostShown, " more, in the chief's log")));
+}
+
+}  // namespace
+
+std::vector<std::string> DurabilityLines(const v1::GetStatusReply& status, const Paint& paint) {
+  std::vector<std::string> lines;
+  const v1::CheckpointStatus& checkpoint = status.checkpoint();
+  if (!checkpoint.uri().empty() || checkpoint.running()) {
+    lines.push_back(absl::StrCat("checkpoint ", Checkpoint(checkpoint)));
+  }
+  if (!checkpoint.last_error().empty()) {
+    lines.push_back(paint.Warn(absl::StrCat("           ", checkpoint.failures(), " failed, last: ",
+                                            Printable(checkpoint.last_error()))));
+  }
+  if (!status.resumed_from().empty()) {
+    lines.push_back(absl::StrCat("went on    from checkpoint ", NameOf(status.resumed_from())));
+  }
+  std::vector<std::string> losses;
+  AddRecoveries(status, losses);
+  AddLostForGood(status, losses);
+  for (const std::string& line : losses) lines.push_back(paint.Warn(line));
+  if (!status.waiting_for().empty()) {
+    lines.push_back(paint.Warn(absl::StrCat("waits for  ", Printable(status.waiting_for()))));
+  }
+  AddJobChange(status.job_change(), paint, lines);
+  return lines;
+}
+
+}  // namespace capstan::cli

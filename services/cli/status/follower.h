@@ -1,0 +1,58 @@
+// Follows a crew until its job is over, and shows how it goes.
+#ifndef CAPSTAN_CLI_STATUS_FOLLOWER_H_
+#define CAPSTAN_CLI_STATUS_FOLLOWER_H_
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/base/shutdown.h"
+#include "capstan/v1/chief.pb.h"
+#include "cli/local/crew.h"
+#include "cli/local/process.h"
+#include "cli/status/chief_client.h"
+#include "cli/status/progress.h"
+#include "cli/status/terminal.h"
+
+namespace capstan::cli {
+
+// Confined to the thread that made the crew.
+class Follower {
+ public:
+  // All must outlive this object.
+  Follower(Crew& crew, const Shutdown& shutdown, Terminal& terminal)
+      : crew_(crew), shutdown_(shutdown), terminal_(terminal), progress_(terminal) {}
+
+  // OK: the job is over, well or not; status() says how, as far as the chief still said it.
+  // CANCELLED: shutdown. Any other error says why the crew cannot go on.
+  absl::Status Follow();
+
+  // After Follow was cancelled: has the job saved, however long that takes, and shows how it goes.
+  // The checkpoint, or why there is none; FAILED_PRECONDITION also where nothing is at work that
+  // could be saved. The job may be over by then.
+  absl::StatusOr<std::string> Save();
+
+  // After Follow: waits for the chief to end by itself, which it does soon after the job. Nothing
+  // if it does not.
+  std::optional<Ending> AwaitChief();
+
+  // What the chief said last.
+  const v1::GetStatusReply& status() const { return status_; }
+  // False: the job had ended before this crew began.
+  bool worked() const { return worked_; }
+
+ private:
+  // Asks the chief, and shows what it says.
+  void Look(ChiefClient& chief);
+
+  Crew& crew_;
+  const Shutdown& shutdown_;
+  Terminal& terminal_;
+  Progress progress_;
+  v1::GetStatusReply status_;
+  bool worked_ = false;
+};
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_STATUS_FOLLOWER_H_

@@ -1,0 +1,124 @@
+#include "cli/status/last_words.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "cli/status/news.h"
+#include "cli/status/status_view.h"
+#include "cli/terminal/format.h"
+
+namespace capstan::cli {
+namespace {
+
+std::string Word(const std::string& text) { return ShellWord(Printable(text)); }
+
+constexpr absl::string_view kEpochs = "train.epochs=";
+
+// The user's own, without those that begin like `without`, if it is not empty.
+std::string SettingsOf(const LastWordsOptions& options, absl::string_view without) {
+  std::string settings;
+  for (const std::string& setting : options.overrides) {
+    if (!without.empty() && absl::StartsWith(setting, without)) continue;
+    absl::StrAppend(&settings, " --set ", Word(setting));
+  }
+  return settings;
+}
+
+// Recoveries, lost gradients, bad records and warnings, a line each.
+std::vector<std::string> WhatWasOdd(const v1::GetStatusReply& status) {
+  std::vector<std::string> lines;
+  if (const std::vector<v1::RecoveryLoss> recoveries = Recoveries(status); !recoveries.empty()) {
+    uint64_t examples = 0;
+    for (const v1::RecoveryLoss& loss : recoveries) examples += loss.examples();
+    lines.push_back(absl::StrCat("recovered ", Times(static_cast<int>(recoveries.size())),
+                                 ", and trained ", Grouped(examples), " examples again"));
+  }
+  if (std::string lost = GradientLosses(status); !lost.empty()) lines.push_back(std::move(lost));
+  if (std::string bad = BadRecords(status); !bad.empty()) lines.push_back(std::move(bad));
+  for (const std::string& warning : status.warnings()) {
+    lines.push_back(absl::StrCat("warning: ", Printable(warning)));
+  }
+  return lines;
+}
+
+// That starts the same job again in the same way.
+std::string SameCommand(const LastWordsOptions& options) {
+  std::string command =
+      absl::StrCat(Word(options.program), " train ", Word(options.job_file), " --shards ",
+                   options.shards, " --workers ", options.workers, SettingsOf(options, ""));
+  if (!options.run_folder.empty()) {
+    absl::StrAppend(&command, " --run-dir ", Word(options.run_folder));
+  }
+  return command;
+}
+
+}  // namespace
+
+std::vector<std::string> StopWords(const v1::GetStatusReply& status,
+                                   const absl::StatusOr<std::string>& saved,
+                                   const LastWordsOptions& options) {
+  std::vector<std::string> lines = {
+      "",
+      absl::StrFormat("stopped at %.1f %%: %s examples", status.progress() * 100,
+                      Grouped(status.examples())),
+      ""};
+  const v1::CheckpointStatus& last = status.checkpoint();
+  if (saved.ok()) {
+    lines.push_back(absl::StrCat("  saved     ", Printable(*saved)));
+  } else if (!absl::IsFailedPrecondition(saved.status())) {
+    lines.push_back(absl::StrCat("  not saved ", Printable(std::string(saved.status().message()))));
+  }
+  if (!saved.ok() && !last.uri().empty()) {
+    lines.push_back(absl::StrCat("  kept      ", Printable(last.uri()), ", of ",
+                                 Grouped(last.examples()), " examples"));
+  }
+  const bool kept = saved.ok() || !last.uri().empty();
+  lines.push_back(absl::StrCat(kept ? "  go on     " : "  begin anew  ", SameCommand(options)));
+  return lines;
+}
+
+std::vector<std::string> LastWords(const v1::GetStatusReply& status,
+                                   const LastWordsOptions& options) {
+  const absl::Duration elapsed = absl::Seconds(status.elapsed_seconds());
+  const double rate =
+      status.elapsed_seconds() > 0 ? status.examples() / status.elapsed_seconds() : 0;
+  std::vector<std::string> lines = {
+      "", absl::StrCat(options.worked ? "done in " : "had been done before, in ",
+                       ShortDuration(elapsed), ": ", Grouped(status.examples()), " examples, ",
+                       Short(rate), "/s")};
+  if (!status.reason().empty()) lines.push_back(Printable(status.reason()));
+  for (std::string& line : WhatWasOdd(status)) lines.push_back(std::move(line));
+  lines.push_back("");
+  if (const v1::Evaluation* last = LastEvaluation(status); last != nullptr) {
+    lines.push_back(absl::StrCat("  held out  ", RenderMetrics(*last)));
+  }
+  const auto say = [&lines](const std::string& what, const std::string& where) {
+    if (!where.empty()) lines.push_back(absl::StrCat("  ", what, Printable(where)));
+  };
+  say("model     ", status.model_uri());
+  say("curve     ", status.curve_uri());
+  lines.insert(lines.end(), {"", "try next"});
+  if (!status.model_uri().empty()) {
+    lines.push_back(absl::StrCat("  ", Word(options.program), " predict ", Word(status.model_uri()),
+                                 "    # a score for each held-out record"));
+  }
+  const auto suggest = [&](int workers, const std::string& settings, const std::string& more) {
+    lines.push_back(absl::StrCat("  ", Word(options.program), " train ", Word(options.job_file),
+                                 " --shards ", options.shards, " --workers ", workers, settings,
+                                 more));
+  };
+  // A finished job is not trained again unless it is asked for; for more epochs it goes on.
+  const std::string fresh = status.model_uri().empty() ? "" : " --fresh";
+  suggest(options.workers + 1, SettingsOf(options, ""),
+          absl::StrCat(fresh, "    # one worker more"));
+  suggest(
+      options.workers, SettingsOf(options, kEpochs),
+      absl::StrCat(" --set ", std::string(kEpochs), options.epochs + 1, "    # one epoch more"));
+  return lines;
+}
+
+}  // namespace capstan::cli

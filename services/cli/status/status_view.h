@@ -1,0 +1,45 @@
+// How a job's status looks: a screen, a log line, and the last words. Pure functions of what the
+// chief says; nothing here knows a terminal or a clock.
+#ifndef CAPSTAN_CLI_STATUS_STATUS_VIEW_H_
+#define CAPSTAN_CLI_STATUS_STATUS_VIEW_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "capstan/v1/chief.pb.h"
+
+namespace capstan::cli {
+
+struct ViewOptions {
+  int width = 80;
+  int height = 0;  // Lines at most; 0: as many as it takes.
+  bool color = false;
+  bool unicode = true;
+};
+
+// The live screen, one string a line, each at most `width` cells wide. `losses` is what the loss
+// has been at earlier looks, for its curve.
+std::vector<std::string> RenderScreen(const v1::GetStatusReply& status,
+                                      absl::Span<const double> losses, const ViewOptions& options);
+
+// The same facts in one line, for a log.
+std::string RenderLine(const v1::GetStatusReply& status);
+
+// "AUC 0.7812  logloss 0.4512  accuracy 0.7765": an evaluation's metrics, the most telling first,
+// at most so many.
+inline constexpr int kAllMetrics = 100;
+std::string RenderMetrics(const v1::Evaluation& evaluation, int at_most = kAllMetrics);
+
+// "running", "completed" ...
+std::string StateName(v1::JobState state);
+
+// It has completed or failed.
+bool IsOver(const v1::GetStatusReply& status);
+
+// The last evaluation, or nullptr.
+const v1::Evaluation* LastEvaluation(const v1::GetStatusReply& status);
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_STATUS_STATUS_VIEW_H_

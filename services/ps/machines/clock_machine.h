@@ -1,0 +1,91 @@
+// Which pulls wait under ssp, on one shard. Clocks are absolute: a push carries the steps that its
+// trainer has finished with it, a pull carries the step that it is for.
+//
+// A pull that has to wait is parked as a WaiterId chosen by the shell, kMaxParked at most, each
+// with a deadline. Evaluation pulls do not come here.
+#ifndef CAPSTAN_PS_MACHINES_CLOCK_MACHINE_H_
+#define CAPSTAN_PS_MACHINES_CLOCK_MACHINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "capstan/base/ids.h"
+#include "ps/machines/waiter.h"
+
+namespace capstan::ps {
+
+// A trainer of the quorum, as the view names it.
+struct QuorumTrainer {
+  TrainerId trainer{};
+  uint64_t start_clock = 0;
+};
+
+// OK: the pull may go on. DEADLINE_EXCEEDED: it has waited long enough; the holder asks again.
+// UNAVAILABLE: its timeline is over.
+struct PullAnswer {
+  WaiterId waiter{};
+  absl::Status status;
+};
+using PullAnswers = std::vector<PullAnswer>;
+
+enum class PullWait { kGo, kParked, kFull };
+
+// Thread-compatible.
+class ClockMachine {
+ public:
+  static constexpr size_t kMaxParked = 4096;  // Above it: RESOURCE_EXHAUSTED.
+  static constexpr size_t kMaxStrangers = 1024;
+
+  explicit ClockMachine(uint64_t bound) : bound_(bound) {}
+
+  // The view's trainers are the quorum. A trainer begins at its start_clock, or at what it has told
+  // by itself if that is more. Releases pulls.
+  PullAnswers SetQuorum(std::span<const QuorumTrainer> trainers);
+
+  // A later timeline: steps are counted anew, and whoever waits for an old one waits in vain.
+  PullAnswers Restart();
+
+  // A push of `trainer` has been carried out, no outcome of it asks for another try: it has
+  // finished `clock` steps. Releases pulls. What somebody says who is not of the quorum (or not
+  // yet: views lag) is remembered, of kMaxStrangers at most.
+  PullAnswers Finished(TrainerId trainer, uint64_t clock);
+
+  // kParked: `waiter` is answered later.
+  PullWait Pull(WaiterId waiter, uint64_t step, absl::Time deadline);
+
+  // The caller has gone away.
+  void Forget(WaiterId waiter);
+
+  PullAnswers Tick(absl::Time now);
+  absl::Time NextWake() const;
+
+  uint64_t slowest() const;  // 2^64-1 without a quorum: nobody waits.
+  uint64_t spread() const;   // Clocks between the slowest and the fastest of the quorum.
+  size_t trainers() const { return clocks_.size(); }  // Of the quorum.
+  size_t parked() const { return parked_.size(); }
+  std::string DebugString() const;  // Without the waiters' names.
+
+ private:
+  struct Parked {
+    WaiterId waiter{};
+    uint64_t step = 0;
+    absl::Time deadline;
+  };
+  PullAnswers ReleasePulls();
+  void BoundStrangers();
+
+  uint64_t bound_;
+  std::map<TrainerId, uint64_t> clocks_;     // The quorum.
+  std::map<TrainerId, uint64_t> strangers_;  // Clocks of those who are not in it.
+  std::vector<Parked> parked_;               // In order of arrival.
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_MACHINES_CLOCK_MACHINE_H_

@@ -1,0 +1,52 @@
+// What a partition's machines answer: the outcome of a gradient, and what is to be applied.
+//
+// A gradient is a handle, named by the caller. Every handle given in comes out exactly once: in an
+// Update or in `discarded`, at once or in the answer to a later call.
+#ifndef CAPSTAN_PS_MACHINES_DECISION_H_
+#define CAPSTAN_PS_MACHINES_DECISION_H_
+
+#include <cstdint>
+
+#include "absl/container/inlined_vector.h"
+#include "capstan/base/ids.h"
+#include "capstan/v1/ps.pb.h"
+
+namespace capstan::ps {
+
+enum class GradientHandle : uint64_t {};
+
+// One gradient's share in an update. The gradient applied is the sum over the contributions of
+// weight * g, where `compensate` asks for g + lambda * g * g * (w_now - w_pulled) in place of g.
+struct Contribution {
+  GradientHandle handle{};
+  double weight = 1;
+  uint64_t staleness = 0;  // In versions; 0 in synchronous rounds.
+  bool compensate = false;
+};
+
+// One application of the optimizer. Contributions are summed in their order, so that synchronous
+// rounds come out bit-equal.
+struct Update {
+  Part part{};
+  absl::InlinedVector<Contribution, 1> contributions;
+  uint64_t version = 0;  // Of the part, after it.
+  uint64_t round = 0;    // Synchronous: the round it closes; otherwise 0.
+};
+
+struct Decision {
+  v1::Outcome outcome = v1::OUTCOME_UNSPECIFIED;  // Of the push that was the event, if it was one.
+  absl::InlinedVector<Update, 1> updates;  // To be applied in this order, before anything else.
+  absl::InlinedVector<GradientHandle, 1> discarded;
+};
+
+// Of a push that is not taken; its gradient comes out at once.
+inline Decision Refused(v1::Outcome outcome, GradientHandle handle) {
+  Decision decision;
+  decision.outcome = outcome;
+  decision.discarded.push_back(handle);
+  return decision;
+}
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_MACHINES_DECISION_H_

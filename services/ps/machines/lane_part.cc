@@ -1,0 +1,63 @@
+#include "ps/machines/lane_part.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/consistency/decisions.h"
+
+namespace capstan::ps {
+
+Decision LanePart::Stage(const LaneGradient& gradient) {
+  Decision decision;
+  decision.outcome = v1::OUTCOME_STAGED;
+  Generation& fence = fences_[gradient.lane];
+  if (gradient.generation < fence) {
+    decision.outcome = v1::OUTCOME_OLD_GENERATION;
+    decision.discarded.push_back(gradient.handle);
+    return decision;
+  }
+  fence = gradient.generation;
+  const auto [found, inserted] =
+      staged_.try_emplace(gradient.lane, Staged{gradient.generation, gradient.handle});
+  if (inserted) return decision;
+  Staged& staged = found->second;
+  if (staged.generation == gradient.generation) {
+    decision.discarded.push_back(gradient.handle);
+    return decision;
+  }
+  decision.discarded.push_back(staged.handle);
+  staged = {gradient.generation, gradient.handle};
+  return decision;
+}
+
+void LanePart::Close(const RoundCommit& set, uint64_t& version, Decision& decision) {
+  const uint64_t examples = ExamplesOf(set);
+  Update update{part_, {}, 0, 0};
+  for (const ClosedLane& lane : set.lanes) {
+    const auto found = staged_.find(lane.lane);
+    if (found == staged_.end() || found->second.generation != lane.generation) continue;
+    update.contributions.push_back(
+        {found->second.handle, LaneWeight(lane.examples, examples, sum_loss_)});
+    staged_.erase(found);
+  }
+  for (const auto& [lane, staged] : staged_) decision.discarded.push_back(staged.handle);
+  staged_.clear();
+  if (update.contributions.empty()) return;
+  update.version = ++version;
+  update.round = set.round;
+  decision.updates.push_back(std::move(update));
+}
+
+std::string LanePart::DebugString() const {
+  std::string text;
+  for (const auto& [lane, staged] : staged_) {
+    absl::StrAppend(&text, "l", Raw(lane), "g", staged.generation.term, ".",
+                    staged.generation.count, "=", static_cast<uint64_t>(staged.handle), " ");
+  }
+  for (const auto& [lane, fence] : fences_) {
+    absl::StrAppend(&text, "f", Raw(lane), "g", fence.term, ".", fence.count, " ");
+  }
+  return text;
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,133 @@
+#include "ps/machines/partition_machine.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "capstan/base/check.h"
+#include "capstan/consistency/decisions.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr Part kAllParts[] = {Part::kDense, Part::kSparse};
+
+}  // namespace
+
+PartitionMachine::PartitionMachine(const PartitionOptions& options)
+    : options_(options),
+      sync_{capstan::IsSync(options.dense), capstan::IsSync(options.sparse)},
+      streams_{StreamPart(Part::kDense, options.dense, options.queue_capacity),
+               StreamPart(Part::kSparse, options.sparse, options.queue_capacity)},
+      lanes_{LanePart(Part::kDense, options.sum_loss), LanePart(Part::kSparse, options.sum_loss)} {}
+
+PartitionMachine::PartitionMachine(const PartitionOptions& options, const PartitionState& state,
+                                   absl::Time now)
+    : PartitionMachine(options) {
+  round_ = state.round;
+  for (size_t i = 0; i < kParts; ++i) {
+    versions_[i] = state.parts[i].version;
+    streams_[i].ledger() = StreamLedger::FromState(state.parts[i].ledger, now);
+  }
+}
+
+absl::StatusOr<PartitionMachine> PartitionMachine::RecoverPartially(const PartitionOptions& options,
+                                                                    const PartitionState& state,
+                                                                    const StreamFacts& told,
+                                                                    absl::Time now) {
+  PartitionMachine machine(options, state, now);
+  for (size_t i = 0; i < kParts; ++i) {
+    if (machine.sync_[i]) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("a partition cannot come back alone at round ", state.round,
+                       " of a synchronous part: roll back instead"));
+    }
+    machine.streams_[i].ledger() = StreamLedger::RecoverPartially(state.parts[i].ledger, told, now);
+  }
+  return machine;
+}
+
+Decision PartitionMachine::PushStream(Part part, Timeline timeline, const StreamGradient& gradient,
+                                      absl::Time now) {
+  CAPSTAN_CHECK(!IsSync(part));
+  if (timeline != options_.timeline) return Refused(v1::OUTCOME_NOT_OWNER, gradient.handle);
+  if (closed_) return Refused(v1::OUTCOME_BUSY, gradient.handle);
+  return streams_[Index(part)].Push(gradient, frozen_, now, versions_[Index(part)]);
+}
+
+Decision PartitionMachine::PushStage(Part part, Timeline timeline, const LaneGradient& gradient) {
+  CAPSTAN_CHECK(IsSync(part));
+  if (timeline != options_.timeline) return Refused(v1::OUTCOME_NOT_OWNER, gradient.handle);
+  if (closed_) return Refused(v1::OUTCOME_BUSY, gradient.handle);
+  if (gradient.round == round_ + 1) return lanes_[Index(part)].Stage(gradient);
+  const bool later = frozen_ && gradient.round > round_;
+  return Refused(later ? v1::OUTCOME_BUSY : v1::OUTCOME_WRONG_ROUND, gradient.handle);
+}
+
+Decision PartitionMachine::CatchUp(std::span<const RoundCommit> sets) {
+  Decision decision;
+  if (frozen_) return decision;
+  for (const RoundCommit& set : sets) {
+    if (set.round != round_ + 1) continue;
+    for (size_t i = 0; i < kParts; ++i) {
+      if (sync_[i]) lanes_[i].Close(set, versions_[i], decision);
+    }
+    round_ = set.round;
+  }
+  return decision;
+}
+
+PullAdmission PartitionMachine::AdmitPull(uint64_t round) const {
+  if (round == 0 || round == round_ + 1) return PullAdmission::kGo;
+  return round <= round_ ? PullAdmission::kRoundClosed : PullAdmission::kNotYet;
+}
+
+Decision PartitionMachine::Flush() {
+  Decision decision;
+  for (size_t i = 0; i < kParts; ++i) streams_[i].Drain(/*all=*/true, versions_[i], decision);
+  return decision;
+}
+
+Decision PartitionMachine::Thaw() {
+  frozen_ = false;
+  Decision decision;
+  for (size_t i = 0; i < kParts; ++i) streams_[i].Drain(/*all=*/false, versions_[i], decision);
+  return decision;
+}
+
+bool PartitionMachine::CloseStream(Timeline timeline, StreamId stream, uint64_t batches) {
+  if (timeline != options_.timeline) return false;
+  for (Part part : kAllParts) {
+    if (!IsSync(part)) streams_[Index(part)].ledger().Close(stream, batches);
+  }
+  return true;
+}
+
+void PartitionMachine::ExpireSessions(absl::Time now) {
+  for (StreamPart& stream : streams_) stream.ledger().ExpireSessions(now, kSessionTtl);
+}
+
+PartitionState PartitionMachine::Snapshot() const {
+  CAPSTAN_CHECK(queued() == 0);
+  PartitionState state;
+  state.round = round_;
+  for (size_t i = 0; i < kParts; ++i) {
+    state.parts[i] = {versions_[i], streams_[i].ledger().state()};
+  }
+  return state;
+}
+
+uint64_t PartitionMachine::lost(Part part) const { return streams_[Index(part)].ledger().lost(); }
+
+size_t PartitionMachine::queued() const { return streams_[0].queued() + streams_[1].queued(); }
+
+std::string PartitionMachine::DebugString() const {
+  std::string text =
+      absl::StrCat("t", Raw(options_.timeline), frozen_ ? " frozen" : "", " r", round_);
+  for (Part part : kAllParts) {
+    const size_t i = Index(part);
+    absl::StrAppend(&text, " [v", versions_[i], " ", streams_[i].DebugString(),
+                    lanes_[i].DebugString(), "]");
+  }
+  return text;
+}
+
+}  // namespace capstan::ps

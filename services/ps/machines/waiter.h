@@ -1,0 +1,13 @@
+// Somebody whose answer has been put off: an open RPC, named by the shell that holds it.
+#ifndef CAPSTAN_PS_MACHINES_WAITER_H_
+#define CAPSTAN_PS_MACHINES_WAITER_H_
+
+#include <cstdint>
+
+namespace capstan::ps {
+
+enum class WaiterId : uint64_t {};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_MACHINES_WAITER_H_

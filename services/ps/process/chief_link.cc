@@ -1,0 +1,159 @@
+#include "ps/process/chief_link.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/clock.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/log.h"
+#include "capstan/base/wire_version.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr absl::Duration kAttempt = absl::Seconds(3);
+constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
+constexpr absl::Duration kLongestPause = absl::Seconds(1);
+constexpr absl::Duration kLineEvery = absl::Seconds(5);
+constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
+constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
+
+// Not the time of day, which may jump.
+absl::Time Now() { return SteadyClock().Now(); }
+
+constexpr char kRegister[] = "/capstan.v1.Chief/RegisterShard";
+constexpr char kWatch[] = "/capstan.v1.Chief/WatchView";
+constexpr char kHeartbeat[] = "/capstan.v1.Chief/ShardHeartbeat";
+
+bool IsWorthRepeating(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status);
+}
+
+v1::RegisterShardRequest RegistrationOf(const ChiefLinkOptions& options, uint64_t loaded_timeline) {
+  v1::RegisterShardRequest request;
+  request.set_wire_version(kWireVersion);
+  request.set_index(static_cast<uint32_t>(Raw(options.identity.index)));
+  request.set_address(options.address);
+  request.set_incarnation(Raw(options.identity.incarnation));
+  request.set_loaded_timeline(loaded_timeline);
+  return request;
+}
+
+}  // namespace
+
+ChiefLink::ChiefLink(EventLoop& loop, const ChiefLinkOptions& options)
+    : loop_(loop), options_(options), channel_(NewChannel(options.chief, Role::kChief)) {}
+
+absl::StatusOr<v1::RegisterShardReply> ChiefLink::Register(const Shutdown& shutdown) {
+  const absl::Time began = Now();
+  absl::Time next_line = began + kLineEvery;
+  absl::Duration pause = kFirstPause;
+  for (;;) {
+    std::optional<absl::StatusOr<v1::RegisterShardReply>> reply;
+    loop_.Call<v1::RegisterShardReply>(
+        channel_, kRegister, RegistrationOf(options_, /*loaded_timeline=*/0), kAttempt,
+        [&reply](absl::StatusOr<v1::RegisterShardReply> r) { reply = std::move(r); });
+    while (!reply) loop_.Poll(kAttempt);
+    if (reply->ok() || !IsWorthRepeating(reply->status())) return *std::move(reply);
+    const absl::Time now = Now();
+    if (now - began >= options_.give_up_after) {
+      return absl::DeadlineExceededError(absl::StrCat("no chief at ", options_.chief, " after ",
+                                                      absl::FormatDuration(options_.give_up_after),
+                                                      ": ", reply->status().message()));
+    }
+    if (now >= next_line) {
+      log::Info("waiting for the chief",
+                {{"chief", options_.chief}, {"waited", now - began}, {"error", reply->status()}});
+      next_line = now + kLineEvery;
+    }
+    if (shutdown.WaitFor(pause)) return absl::CancelledError("asked to stop");
+    pause = std::min(2 * pause, kLongestPause);
+  }
+}
+
+void ChiefLink::Follow(Shard& shard, absl::Duration heartbeat, Learn learn) {
+  shard_ = &shard;
+  learn_ = std::move(learn);
+  heartbeat_ = heartbeat;
+}
+
+absl::Status ChiefLink::Poll(absl::Duration at_most) {
+  const absl::Time now = Now();
+  if (!watching_ && now >= next_watch_) Watch();
+  if (!beating_ && now >= next_heartbeat_) Heartbeat();
+  loop_.Poll(at_most);
+  return failure_;
+}
+
+void ChiefLink::Watch() {
+  watching_ = true;
+  loop_.Stream<v1::View>(
+      channel_, kWatch, v1::WatchViewRequest(),
+      [this](v1::View view) {
+        const uint64_t before = std::exchange(term_, view.epoch().term());
+        if (before != 0 && before != term_) RegisterAgain();
+        const absl::Status taken = shard_->SetView(view);
+        job_over_ = view.state() == v1::JOB_STATE_COMPLETED || view.state() == v1::JOB_STATE_FAILED;
+        if (!taken.ok() && failure_.ok()) failure_ = taken;
+      },
+      [this](const absl::Status&) {
+        watching_ = false;
+        next_watch_ = Now() + kLongestPause / 2;
+      });
+}
+
+void ChiefLink::Heartbeat() {
+  v1::ShardHeartbeatRequest request;
+  request.set_incarnation(Raw(options_.identity.incarnation));
+  request.set_index(static_cast<uint32_t>(Raw(options_.identity.index)));
+  request.set_draining(draining_);
+  request.set_loaded_timeline(shard_->timeline());
+  shard_->ExpireSessions(shard_->clock().Now());
+  *request.mutable_report() = shard_->Report();
+  CAPSTAN_FAILPOINT("shard.heartbeat");
+  beating_ = true;
+  next_heartbeat_ = Now() + heartbeat_;
+  loop_.Call<v1::ShardHeartbeatReply>(channel_, kHeartbeat, request, kAttempt,
+                                      [this](const absl::StatusOr<v1::ShardHeartbeatReply>& reply) {
+                                        beating_ = false;
+                                        if (!reply.ok()) return;  // Tried again at the next beat.
+                                        heard_ = shard_->clock().Now();
+                                        may_leave_ = reply->may_leave();
+                                        const bool doubt = shard_->TakeKeyDoubt();
+                                        if (!reply->known() || doubt) RegisterAgain();
+                                      });
+}
+
+// The chief has restarted, or has given this shard up, or its key may not be known: it hears of us
+// again.
+void ChiefLink::RegisterAgain() {
+  log::Info(
+      "registering again: another chief, one that does not know this shard, or seals that are "
+      "wrong",
+      {{"chief", options_.chief}});
+  loop_.Call<v1::RegisterShardReply>(
+      channel_, kRegister, RegistrationOf(options_, shard_->timeline()), kAttempt,
+      [this](const absl::StatusOr<v1::RegisterShardReply>& reply) {
+        if (reply.ok()) learn_(*reply);
+        if (reply.ok() || IsWorthRepeating(reply.status()) || !failure_.ok()) return;
+        failure_ = reply.status();
+      });
+}
+
+void ChiefLink::Drain() {
+  draining_ = true;
+  heartbeat_ = std::min(heartbeat_, kDrainingBeat);
+  next_heartbeat_ = absl::InfinitePast();
+  heard_ = shard_->clock().Now();
+}
+
+bool ChiefLink::MayLeave() const {
+  // Without partitions there is nothing to lose, and without a chief nobody to take a checkpoint.
+  return may_leave_ || job_over_ || !shard_->ready() ||
+         shard_->clock().Now() - heard_ > kChiefIsAway;
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,168 @@
+#include "ps/process/ps_process.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "capstan/base/clock.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/log.h"
+#include "capstan/base/shutdown.h"
+#include "capstan/base/status.h"
+#include "capstan/base/version.h"
+#include "capstan/metrics/cgroup.h"
+#include "capstan/metrics/registry.h"
+#include "capstan/process/identity.h"
+#include "capstan/process/liveness.h"
+#include "capstan/process/service.h"
+#include "capstan/rpc/health.h"
+#include "capstan/rpc/server.h"
+#include "ps/process/chief_link.h"
+#include "ps/shard/ps_service.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr absl::Duration kDrain = absl::Seconds(3);
+
+// Messages of a MiB come and go all the time; by default glibc would map and unmap (and the kernel
+// clear) their memory each time, which costs more than the copy.
+void KeepLargeBuffers() {
+  mallopt(M_MMAP_THRESHOLD, 64 << 20);
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+}
+
+// What gradients that wait may take: half of the memory that the container has, or the machine. The
+// rest is for the parameters, and for messages on their way.
+size_t WaitingLimit() {
+  const double machine =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const double container = metrics::ReadCgroupLimits().memory_bytes.value_or(machine);
+  return static_cast<size_t>(std::min(machine, container) / 2);
+}
+
+// Serves on until what the shard holds is in a checkpoint or not needed, or the grace is over.
+void Drain(ChiefLink& link, Shard& shard, Liveness& liveness, absl::Duration grace) {
+  const absl::Time deadline = shard.clock().Now() + grace;
+  link.Drain();
+  while (!link.MayLeave() && shard.clock().Now() < deadline) {
+    if (!link.Poll(Shard::kTick).ok()) return;  // The chief counts on it no longer.
+    shard.Tick();
+    liveness.Turn();
+  }
+  if (!link.MayLeave()) log::Warn("the grace is over before the chief let this shard go");
+}
+
+absl::Status Serve(ChiefLink& link, Shard& shard, HealthServer& health, Liveness& liveness,
+                   const Shutdown& shutdown) {
+  bool ready = false;
+  while (!shutdown.requested()) {
+    CAPSTAN_RETURN_IF_ERROR(link.Poll(Shard::kTick));
+    shard.Tick();
+    liveness.Turn();
+    if (ready != shard.ready()) {
+      ready = shard.ready();
+      health.Set(Probe::kReadiness, ready);
+      log::Info(ready ? "serving" : "not serving");
+    }
+  }
+  health.Set(Probe::kReadiness, false);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<int> OrdinalOf(const std::string& hostname) {
+  const size_t dash = hostname.rfind('-');
+  int ordinal = 0;
+  if (dash != std::string::npos &&
+      absl::SimpleAtoi(absl::string_view(hostname).substr(dash + 1), &ordinal) && ordinal >= 0) {
+    return ordinal;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--index: not given, and the hostname ", hostname, " ends in no ordinal"));
+}
+
+namespace {
+
+absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity,
+                    ShardMetrics& metrics, PsService& service, Server& server, HealthServer& health,
+                    const Shutdown& shutdown) {
+  EventLoop loop;
+  ChiefLink link(loop, {.chief = options.chief,
+                        .address = AddressToTell(options.advertise, options.listen, server.port()),
+                        .identity = identity,
+                        .give_up_after = absl::Seconds(options.chief_deadline_seconds)});
+  absl::StatusOr<v1::RegisterShardReply> registered = link.Register(shutdown);
+  if (absl::IsCancelled(registered.status()) && shutdown.requested()) return absl::OkStatus();
+  CAPSTAN_RETURN_IF_ERROR(registered.status());
+  const v1::JobSpec& job = registered->job();
+  Places places({.checkpoints = options.checkpoint_uri, .from = options.from});
+  log::SetJob(job.job());
+  log::Info("registered", {{"chief", options.chief}});
+  CAPSTAN_FAILPOINT("shard.registered");
+  const SteadyClock clock;
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Shard> shard,
+                           Shard::Create(job, identity, metrics, clock));
+  shard->waiting_gradients().SetLimit(WaitingLimit());
+  const auto learn = [&places, &shard = *shard](const v1::RegisterShardReply& reply) {
+    places.Learn({.checkpoints = reply.job().checkpoint().uri(), .from = reply.from()});
+    shard.SetSealer(Sealer(reply.seal_key()));
+  };
+  learn(*registered);
+  Threads threads;
+  Threads gentle_threads(Saver::kNiceness);
+  Saver saver(*shard, {.background = gentle_threads, .places = &places});
+  Loader loader(*shard, {.background = threads, .places = &places});
+  const ServedShard served{*shard, saver, loader};
+  service.Serve(&served);
+  health.Set(Probe::kStartup, true);
+  link.Follow(*shard, absl::Seconds(job.lease().heartbeat_seconds()), learn);
+  Liveness liveness(health, options.listen, server.port());
+  const absl::Status end = Serve(link, *shard, health, liveness, shutdown);
+  if (end.ok()) {
+    log::Info("draining");
+    Drain(link, *shard, liveness, absl::Seconds(options.grace_seconds));
+    server.Shutdown(kDrain);
+  }
+  server.Shutdown(absl::ZeroDuration());  // No call may outlive the shard.
+  return end;
+}
+
+}  // namespace
+
+absl::Status RunPs(const ProcessOptions& options) {
+  KeepLargeBuffers();
+  int index = options.index;
+  if (index < 0) {
+    CAPSTAN_ASSIGN_OR_RETURN(index, OrdinalOf(HostName()));
+  }
+  CAPSTAN_RETURN_IF_ERROR(SetUpProcess(options.service, "ps", absl::StrCat("ps-", index)));
+  const Shutdown shutdown;
+  metrics::Registry registry;
+  MeasureProcess(registry);
+  ShardMetrics metrics(registry);
+  PsService service(metrics);
+  CAPSTAN_ASSIGN_OR_RETURN(const SidePorts side,
+                           SidePorts::Open(HostOf(options.listen), options.service, registry));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
+                           Server::Start({.listen = options.listen}, {&service}));
+  CAPSTAN_ASSIGN_OR_RETURN(const Ports ports, side.Tell(server->port()));
+  log::Info("started", {{"version", Version()},
+                        {"chief", options.chief},
+                        {"port", ports.data},
+                        {"health_port", ports.health},
+                        {"metrics_port", ports.metrics}});
+  const ShardIdentity identity = {static_cast<ShardIndex>(index), NewIncarnation()};
+  const absl::Status end =
+      Follow(options, identity, metrics, service, *server, side.health(), shutdown);
+  if (end.ok()) log::Info("stopped");
+  return end;
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,55 @@
+// Bounds the memory of what waits: replies for clients who do not read them, gradients for the end
+// of their round.
+#ifndef CAPSTAN_PS_SHARD_BYTE_BUDGET_H_
+#define CAPSTAN_PS_SHARD_BYTE_BUDGET_H_
+
+#include <atomic>
+#include <cstddef>
+#include <limits>
+#include <memory>
+
+namespace capstan::ps {
+
+// Counts bytes from when something is held until its hold is destroyed. *Thread-safe*.
+class ByteBudget {
+ public:
+  explicit ByteBudget(size_t limit = std::numeric_limits<size_t>::max()) : limit_(limit) {}
+  ByteBudget(const ByteBudget&) = delete;
+  ByteBudget& operator=(const ByteBudget&) = delete;
+
+  // The bytes count until it is destroyed, before the budget. Null: they would be above the limit.
+  class Hold;
+  std::unique_ptr<Hold> TryHold(size_t bytes);
+
+  // Of what is held from now on.
+  void SetLimit(size_t limit) { limit_.store(limit, std::memory_order_relaxed); }
+
+  size_t held() const { return held_.load(std::memory_order_relaxed); }
+  size_t limit() const { return limit_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<size_t> limit_;
+  std::atomic<size_t> held_{0};
+};
+
+class ByteBudget::Hold {
+ public:
+  Hold(ByteBudget& budget, size_t bytes) : budget_(budget), bytes_(bytes) {}
+  ~Hold() { budget_.held_.fetch_sub(bytes_, std::memory_order_relaxed); }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  ByteBudget& budget_;
+  const size_t bytes_;
+};
+
+inline std::unique_ptr<ByteBudget::Hold> ByteBudget::TryHold(size_t bytes) {
+  auto hold = std::make_unique<Hold>(*this, bytes);
+  if (held_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= limit()) return hold;
+  return nullptr;  // What was added goes with the hold.
+}
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_BYTE_BUDGET_H_

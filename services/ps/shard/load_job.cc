@@ -1,0 +1,184 @@
+#include "ps/shard/load_job.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/status.h"
+#include "capstan/consistency/generation.h"
+#include "ps/shard/machine_state.h"
+
+namespace capstan::ps {
+namespace {
+
+// Of two jobs with the same tables and tensors.
+bool SameOptimizers(const v1::JobSpec& a, const v1::JobSpec& b) {
+  const auto same = [](const auto& one, const auto& other) {
+    return one.optimizer().kind() == other.optimizer().kind();
+  };
+  return std::equal(a.tables().begin(), a.tables().end(), b.tables().begin(), b.tables().end(),
+                    same) &&
+         std::equal(a.tensors().begin(), a.tensors().end(), b.tensors().begin(), b.tensors().end(),
+                    same);
+}
+
+StreamFacts StreamFactsFromProto(const v1::PartialRecoveryStart& alone) {
+  StreamFacts facts;
+  for (const v1::OpenStreamFacts& stream : alone.open()) {
+    facts.open.push_back(
+        {{stream.stream()}, GenerationFromProto(stream.generation()), stream.prefix()});
+  }
+  for (const v1::StreamClose& close : alone.closed()) {
+    facts.closed.push_back({{close.stream()}, close.batches()});
+  }
+  return facts;
+}
+
+}  // namespace
+
+LoadJob::LoadJob(Shard& shard, const v1::LoadPartitionsRequest& order, Outside outside)
+    : shard_(shard),
+      order_(order),
+      told_(StreamFactsFromProto(order.partial())),
+      outside_(std::move(outside)) {}
+
+absl::Status LoadJob::Run() {
+  shard_.Unload();
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("load.unloaded"));
+  CAPSTAN_RETURN_IF_ERROR(OpenCheckpoint());
+  std::vector<std::unique_ptr<Background::Work>> helpers;
+  for (int i = 1; i < kThreads; ++i) {
+    helpers.push_back(outside_.background.Begin([this] { Work(); }));
+  }
+  Work();
+  helpers.clear();  // Each has ended.
+  {
+    absl::MutexLock lock(&mu_);
+    CAPSTAN_RETURN_IF_ERROR(failure_);
+  }
+  if (cancelled_) return absl::CancelledError("another order has come");
+  CAPSTAN_ASSIGN_OR_RETURN(const RoundsStart rounds, Rounds());
+  return shard_.Serve(order_.header().timeline(), rounds);
+}
+
+absl::Status LoadJob::OpenCheckpoint() {
+  if (order_.uri().empty()) return absl::OkStatus();
+  absl::StatusOr<CheckpointReader> reader =
+      CheckpointReader::Open(order_.uri(), outside_.open_store);
+  if (absl::IsNotFound(reader.status())) return absl::DataLossError(reader.status().message());
+  CAPSTAN_RETURN_IF_ERROR(reader.status());
+  reader_ = *std::move(reader);
+  return reader_->CheckJob(shard_.catalog().job());
+}
+
+void LoadJob::Work() {
+  while (!cancelled_) {
+    const int place = next_++;
+    if (place >= order_.partitions_size()) return;
+    absl::Status loaded = LoadOne(static_cast<PartitionIndex>(order_.partitions(place)));
+    if (loaded.ok()) continue;
+    absl::MutexLock lock(&mu_);
+    failure_.Update(std::move(loaded));
+    next_ = order_.partitions_size();
+  }
+}
+
+absl::Status LoadJob::LoadOne(PartitionIndex partition) {
+  const Timeline timeline{order_.header().timeline()};
+  absl::StatusOr<PartitionContent> content =
+      reader_ ? Restored(partition)
+              : InitialContent(shard_.catalog(), partition, timeline, shard_.slabs());
+  CAPSTAN_RETURN_IF_ERROR(content.status());
+  if (order_.has_partial()) CAPSTAN_RETURN_IF_ERROR(RecoverPartially(*content));
+  CAPSTAN_RETURN_IF_ERROR(CheckRound(partition, content->machine.round()));
+  rows_ += content->store->row_count();
+  shard_.Load(partition, *std::move(content));
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("load.partition_loaded"));
+  return absl::OkStatus();
+}
+
+// What another job has left; its slots as well, if they mean the same to this one's optimizers.
+absl::StatusOr<PartitionContent> LoadJob::ParametersOf(PartitionIndex partition) {
+  const v1::JobSpec& job = shard_.catalog().job();
+  const DenseLayout& layout = shard_.catalog().layout();
+  const v1::JobSpec& stored = reader_->manifest().job();
+  const bool whole = SameOptimizers(stored, job);
+  CAPSTAN_ASSIGN_OR_RETURN(
+      DecodedPartition decoded,
+      reader_->Read(partition, whole ? job : stored, layout, whole ? &shard_.slabs() : nullptr));
+  bytes_ += reader_->bytes_of(partition);
+  if (!whole) {
+    const std::unique_ptr<PartitionStore> other = std::move(decoded.store);
+    CAPSTAN_ASSIGN_OR_RETURN(decoded.store,
+                             PartitionStore::Create(job, layout, partition, &shard_.slabs()));
+    CAPSTAN_RETURN_IF_ERROR(decoded.store->TakeWeights(*other));
+  }
+  for (const std::unique_ptr<Table>& table : decoded.store->tables()) table->RestartProgress();
+  const Timeline timeline{order_.header().timeline()};
+  return PartitionContent{std::move(decoded.store),
+                          PartitionMachine(MachineOptions(shard_.catalog(), timeline)),
+                          /*base=*/""};
+}
+
+absl::StatusOr<PartitionContent> LoadJob::Restored(PartitionIndex partition) {
+  if (order_.parameters_only()) return ParametersOf(partition);
+  const PartitionOptions options =
+      MachineOptions(shard_.catalog(), Timeline{order_.header().timeline()});
+  CAPSTAN_ASSIGN_OR_RETURN(
+      DecodedPartition decoded,
+      reader_->Read(partition, shard_.catalog().job(), shard_.catalog().layout(), &shard_.slabs()));
+  bytes_ += reader_->bytes_of(partition);
+  CAPSTAN_ASSIGN_OR_RETURN(const PartitionState state, DecodeMachineState(decoded.machine));
+  decoded.store->TrackChanges();
+  return PartitionContent{std::move(decoded.store),
+                          PartitionMachine(options, state, shard_.clock().Now()),
+                          reader_->manifest().id()};
+}
+
+// The others have gone on: what they have settled and this copy has not is lost, and counted.
+absl::Status LoadJob::RecoverPartially(PartitionContent& content) {
+  const Timeline timeline{order_.header().timeline()};
+  CAPSTAN_ASSIGN_OR_RETURN(
+      content.machine,
+      PartitionMachine::RecoverPartially(MachineOptions(shard_.catalog(), timeline),
+                                         content.machine.Snapshot(), told_, shard_.clock().Now()));
+  content.base.clear();
+  batches_lost_ += BatchesLost(*content.store, content.machine);
+  return absl::OkStatus();
+}
+
+bool LoadJob::IsSync() const {
+  return shard_.catalog().IsSync(Part::kDense) || shard_.catalog().IsSync(Part::kSparse);
+}
+
+// A synchronous checkpoint is of one round.
+absl::Status LoadJob::CheckRound(PartitionIndex partition, uint64_t round) {
+  absl::MutexLock lock(&mu_);
+  if (!IsSync() || !round_) round_ = round;
+  if (*round_ == round) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(order_.uri(), ": partition ", Raw(partition),
+                                          " is of round ", round, ", another one of ", *round_));
+}
+
+absl::StatusOr<RoundsStart> LoadJob::Rounds() const {
+  RoundsStart rounds;
+  {
+    absl::MutexLock lock(&mu_);
+    rounds.passed = round_.value_or(0);
+  }
+  if (!order_.has_coordinator()) return rounds;
+  CoordinatorState& coordinator = rounds.coordinator.emplace();
+  CAPSTAN_ASSIGN_OR_RETURN(coordinator.last, RoundCommitFromProto(order_.coordinator().last()));
+  for (const v1::LaneCursor& lane : order_.coordinator().lanes()) {
+    coordinator.lanes.push_back({lane.cursor(), lane.ended()});
+  }
+  if (coordinator.last.round == rounds.passed) return rounds;
+  return absl::FailedPreconditionError(absl::StrCat("the coordinator shall begin after round ",
+                                                    coordinator.last.round,
+                                                    ", the partitions after ", rounds.passed));
+}
+
+}  // namespace capstan::ps

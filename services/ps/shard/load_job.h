@@ -1,0 +1,69 @@
+// One load, as the chief ordered it: partitions of a checkpoint, or initial values.
+#ifndef CAPSTAN_PS_SHARD_LOAD_JOB_H_
+#define CAPSTAN_PS_SHARD_LOAD_JOB_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "capstan/checkpoint/checkpoint_reader.h"
+#include "capstan/consistency/stream_ledger.h"
+#include "capstan/v1/ps.pb.h"
+#include "ps/shard/outside.h"
+#include "ps/shard/shard.h"
+
+namespace capstan::ps {
+
+// Run() by one thread, which gets help in the background; Cancel() and the numbers by any.
+class LoadJob {
+ public:
+  static constexpr int kThreads = 2;
+
+  // The shard must outlive it.
+  LoadJob(Shard& shard, const v1::LoadPartitionsRequest& order, Outside outside);
+
+  // Drops what the shard holds, loads every partition of the order and serves them, or none:
+  // DATA_LOSS, with the object, if one is damaged or missing; CANCELLED.
+  absl::Status Run();
+  void Cancel() { cancelled_ = true; }
+
+  uint64_t rows() const { return rows_; }
+  uint64_t bytes() const { return bytes_; }
+  // Of an order `alone`: found missing while loading, summed over partitions.
+  uint64_t batches_lost() const { return batches_lost_; }
+
+ private:
+  absl::Status OpenCheckpoint();
+  // Loads partitions until there are no more, or one has failed.
+  void Work() ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status LoadOne(PartitionIndex partition) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::StatusOr<PartitionContent> Restored(PartitionIndex partition) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::StatusOr<PartitionContent> ParametersOf(PartitionIndex partition);
+  absl::Status RecoverPartially(PartitionContent& content);
+  absl::Status CheckRound(PartitionIndex partition, uint64_t round) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::StatusOr<RoundsStart> Rounds() const ABSL_LOCKS_EXCLUDED(mu_);
+  bool IsSync() const;
+
+  Shard& shard_;
+  const v1::LoadPartitionsRequest order_;
+  const StreamFacts told_;  // Of an order `alone`.
+  const Outside outside_;
+  std::optional<CheckpointReader> reader_;
+  std::atomic<bool> cancelled_{false};
+  std::atomic<int> next_{0};  // In order_.partitions.
+  std::atomic<uint64_t> rows_{0};
+  std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> batches_lost_{0};
+
+  mutable absl::Mutex mu_;
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);
+  std::optional<uint64_t> round_ ABSL_GUARDED_BY(mu_);  // That all partitions have passed.
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_LOAD_JOB_H_

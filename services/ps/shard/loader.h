@@ -1,0 +1,57 @@
+// Carries out the chief's orders to load partitions, in the background.
+#ifndef CAPSTAN_PS_SHARD_LOADER_H_
+#define CAPSTAN_PS_SHARD_LOADER_H_
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "capstan/v1/ps.pb.h"
+#include "ps/shard/load_job.h"
+#include "ps/shard/outside.h"
+#include "ps/shard/shard.h"
+
+namespace capstan::ps {
+
+// *Thread-safe*.
+class Loader {
+ public:
+  // `shard` must outlive the loader.
+  Loader(Shard& shard, Outside outside) : shard_(shard), outside_(std::move(outside)) {}
+  ~Loader();  // Gives up the load under way.
+
+  // Begins the load of a timeline, or says how that under way or done stands; never waits for it.
+  // A failure is answered until another timeline is ordered, or (one of the store, which may pass)
+  // once; then the load begins again. INVALID_ARGUMENT: an impossible order.
+  absl::StatusOr<v1::LoadPartitionsReply> Order(const v1::LoadPartitionsRequest& request);
+
+ private:
+  struct Load {
+    v1::LoadPartitionsRequest order;
+    std::unique_ptr<LoadJob> job;
+    std::unique_ptr<Background::Work> work = {};
+    absl::Time began;
+    absl::Duration took = absl::ZeroDuration();
+    bool ended = false;
+    absl::Status status = {};
+  };
+
+  absl::Status Check(const v1::LoadPartitionsRequest& request) const;
+  void Begin(const v1::LoadPartitionsRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Run(LoadJob& job) ABSL_LOCKS_EXCLUDED(mu_);
+  v1::LoadPartitionsReply ReplyOf(const Load& load) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  Shard& shard_;
+  const Outside outside_;
+  absl::Mutex mu_;
+  std::optional<Load> load_ ABSL_GUARDED_BY(mu_);  // The present one, or the last.
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_LOADER_H_

@@ -1,0 +1,310 @@
+#include "ps/shard/partition.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/check.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/status.h"
+#include "capstan/consistency/generation.h"
+#include "capstan/rpc/status.h"
+#include "capstan/wire/floats.h"
+#include "ps/shard/timed_lock.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr absl::Duration kNotYetHint = absl::Milliseconds(20);
+
+StreamPush StreamOf(const v1::StreamPush& name) {
+  return {
+      {name.stream()}, name.seq(), GenerationFromProto(name.generation()), name.low_watermark()};
+}
+
+absl::Status ToStatus(PullAdmission admission) {
+  switch (admission) {
+    case PullAdmission::kGo:
+      return absl::OkStatus();
+    case PullAdmission::kRoundClosed:
+      return absl::AbortedError("the round of this pull is over");
+    case PullAdmission::kNotYet:
+      break;
+  }
+  return WithRetryAfter(absl::ResourceExhaustedError("this round is not open here yet"),
+                        kNotYetHint);
+}
+
+}  // namespace
+
+Partition::Partition(const PartitionContext& context)
+    : context_(context), machine_(MachineOptions(context.catalog, Timeline{0})) {}
+
+void Partition::Load(PartitionContent content) {
+  absl::flat_hash_map<uint64_t, Kept> dropped;
+  {
+    absl::MutexLock lock(&mu_);
+    store_.swap(content.store);
+    std::swap(machine_, content.machine);
+    kept_.swap(dropped);
+    progress_ = 0;  // Every push tells it.
+    base_ = content.base;
+    copy_ = CopyStage::kNone;
+    CountKept();
+    version_times_ = {};
+    loaded_.store(store_ != nullptr, std::memory_order_release);
+  }
+  // What was here is freed now, without the lock.
+}
+
+void Partition::Unload() {
+  Load({nullptr, PartitionMachine(MachineOptions(context_.catalog, Timeline{0})), /*base=*/""});
+}
+
+// ---- pull ----
+
+absl::Status Partition::Pull(const PullQuery& query, size_t i, absl::Time now,
+                             wire::PayloadWriter& writer) {
+  const wire::PartitionPart& part = query.partitions()[i];
+  const TimedLock lock(mu_, context_.metrics);
+  if (Timeline{query.head().header().timeline()} != machine_.timeline()) {
+    return absl::FailedPreconditionError(absl::StrCat("partition ", part.partition,
+                                                      " is not here, in timeline ",
+                                                      query.head().header().timeline()));
+  }
+  if (!query.head().evaluation()) {
+    if (query.head().round() > 0) CatchUpLocked(now);
+    CAPSTAN_RETURN_IF_ERROR(ToStatus(machine_.AdmitPull(query.head().round())));
+  }
+  writer.SetVersions(i, machine_.version(Part::kDense), machine_.version(Part::kSparse));
+  for (size_t t = part.tables_begin; t < part.tables_end; ++t) WriteRows(query, t, writer);
+  for (size_t b = part.blocks_begin; b < part.blocks_end; ++b) WriteBlock(query, b, writer);
+  return absl::OkStatus();
+}
+
+void Partition::WriteRows(const PullQuery& query, size_t table, wire::PayloadWriter& writer) {
+  const Table& rows = *store_->FindTable(query.table(table));
+  char* const to = writer.table(table).values;
+  char* const versions = writer.table(table).updates;
+  if (query.head().dtype() != v1::DTYPE_BFLOAT16) {
+    rows.Pull(query.keys(table), to, versions);
+    return;
+  }
+  floats_.resize(query.keys(table).size() * rows.dim());
+  rows.Pull(query.keys(table), floats_.data(), versions);
+  wire::PutFloats(v1::DTYPE_BFLOAT16, floats_.data(), floats_.size(), to);
+}
+
+void Partition::WriteBlock(const PullQuery& query, size_t block, wire::PayloadWriter& writer) {
+  const absl::Span<const float> weights = store_->blocks().Weights(query.block(block));
+  wire::PutFloats(query.head().dtype(), weights.data(), weights.size(), writer.block(block).values);
+}
+
+// ---- push ----
+
+v1::PartitionOutcome Partition::Push(const std::shared_ptr<const PushMessage>& push, size_t i,
+                                     uint64_t progress_examples, absl::Time now) {
+  const Kept gradient = {push, i};
+  const wire::PartitionPart& part = push->partitions()[i];
+  v1::PartitionOutcome outcome;
+  outcome.set_partition(part.partition);
+  const TimedLock lock(mu_, context_.metrics);
+  if (push->head().has_stage()) CatchUpLocked(now);
+  if (Timeline{push->head().header().timeline()} == machine_.timeline()) {
+    progress_ = std::max(progress_, progress_examples);
+  }
+  HoldBackIfFull();
+  if (push->Holds(part, Part::kDense)) outcome.set_dense(PushPart(Part::kDense, gradient, now));
+  if (push->Holds(part, Part::kSparse)) outcome.set_sparse(PushPart(Part::kSparse, gradient, now));
+  return outcome;
+}
+
+v1::Outcome Partition::PushPart(Part part, const Kept& gradient, absl::Time now) {
+  const v1::PushRequest& head = gradient.push->head();
+  const wire::PartitionPart& share = gradient.push->partitions()[gradient.place];
+  const Timeline timeline{head.header().timeline()};
+  const GradientHandle handle{++last_handle_};
+  kept_.emplace(Raw(handle), gradient);
+  Decision decision;
+  if (machine_.IsSync(part)) {
+    const v1::LaneStage& stage = head.stage();
+    decision = machine_.PushStage(part, timeline,
+                                  {static_cast<LaneIndex>(stage.lane()),
+                                   GenerationFromProto(stage.generation()), stage.round(), handle});
+  } else {
+    const uint64_t pulled = part == Part::kDense ? share.dense_version : share.sparse_version;
+    const bool by_rows = part == Part::kSparse && JudgedByRows(gradient);
+    decision = machine_.PushStream(part, timeline,
+                                   {StreamOf(head.stream()), pulled, handle, by_rows}, now);
+  }
+  CAPSTAN_FAILPOINT("partition.decided");
+  const bool fresh = CarryOut(decision, now);
+  if (decision.outcome == v1::OUTCOME_APPLIED && !fresh) decision.outcome = v1::OUTCOME_DROPPED;
+  context_.metrics.CountOutcome(decision.outcome);
+  return decision.outcome;
+}
+
+bool Partition::JudgedByRows(const Kept& gradient) const {
+  return context_.catalog.CountsRowUpdates() &&
+         gradient.push->KnowsRowVersions(gradient.push->partitions()[gradient.place]);
+}
+
+bool Partition::CarryOut(const Decision& decision, absl::Time now) {
+  bool fresh = decision.updates.empty();
+  for (const Update& update : decision.updates) {
+    fresh |= Apply(update, now);
+    CAPSTAN_FAILPOINT("partition.applied");
+    for (const Contribution& used : update.contributions) kept_.erase(Raw(used.handle));
+  }
+  for (GradientHandle handle : decision.discarded) kept_.erase(Raw(handle));
+  if (copy_ == CopyStage::kReading) CountKept();
+  return fresh;
+}
+
+bool Partition::Apply(const Update& update, absl::Time now) {
+  Observe(update, now);
+  const UpdateContext context = ContextOf(update);
+  if (update.part == Part::kSparse) return ApplyRows(update, context);
+  ApplyBlocks(update, context);
+  return true;
+}
+
+UpdateContext Partition::ContextOf(const Update& update) const {
+  const v1::UpdatePolicy& policy = context_.catalog.policy(update.part);
+  UpdateContext context;
+  context.compensate_lambda = policy.compensate_lambda();
+  if (update.part == Part::kSparse && context_.catalog.CountsRowUpdates()) {
+    context.row_policy = &policy;
+  }
+  if (update.round == 0) {
+    context.progress_examples = progress_;
+  } else {
+    // A function of the round alone: it comes out the same whoever works. With backup workers a
+    // round closes with so many lanes fewer.
+    const uint32_t lanes = policy.lanes() - std::min(policy.backup_workers(), policy.lanes() - 1);
+    context.progress_examples =
+        (update.round - 1) * uint64_t{lanes} * context_.catalog.job().train().batch_size();
+  }
+  return context;
+}
+
+bool Partition::ApplyRows(const Update& update, const UpdateContext& context) {
+  bool fresh = false;
+  for (const std::unique_ptr<Table>& table : store_->tables()) {
+    rows_.clear();
+    for (const Contribution& used : update.contributions) {
+      const Kept& kept = kept_.at(Raw(used.handle));
+      for (const PushMessage::Rows& rows :
+           kept.push->rows_of(kept.push->partitions()[kept.place])) {
+        if (rows.table != table->id()) continue;
+        rows_.push_back(rows.gradients);
+        rows_.back().weight = static_cast<float>(used.weight);
+        if (!used.compensate) rows_.back().pulled = {};
+        if (!JudgedByRows(kept)) rows_.back().versions = {};
+      }
+    }
+    if (rows_.empty()) continue;
+    fresh |= table->Apply(rows_, context);
+    context_.metrics.ObserveRowStaleness(table->row_staleness());
+  }
+  return fresh;
+}
+
+void Partition::ApplyBlocks(const Update& update, const UpdateContext& context) {
+  for (const Block& block : store_->blocks().blocks()) {
+    blocks_.clear();
+    for (const Contribution& used : update.contributions) {
+      const Kept& kept = kept_.at(Raw(used.handle));
+      for (const PushMessage::Values& values :
+           kept.push->blocks_of(kept.push->partitions()[kept.place])) {
+        if (values.block != block.id) continue;
+        blocks_.push_back(values.gradient);
+        blocks_.back().weight = static_cast<float>(used.weight);
+        if (!used.compensate) blocks_.back().pulled = {};
+      }
+    }
+    if (!blocks_.empty()) store_->blocks().Apply(block.id, blocks_, context);
+  }
+}
+
+void Partition::Observe(const Update& update, absl::Time now) {
+  VersionTimes& times = version_times_[static_cast<size_t>(update.part)];
+  for (const Contribution& used : update.contributions) {
+    // The version before this update, less what had been applied since the pull.
+    const uint64_t before = update.version - 1;
+    const absl::Duration age = times.Age(before - std::min(used.staleness, before), before, now);
+    context_.metrics.ObserveStaleness(used.staleness, age);
+  }
+  times.Made(update.version, now);
+}
+
+// ---- the rest ----
+
+void Partition::CatchUpLocked(absl::Time now) {
+  if (store_ == nullptr) return;
+  HoldBackIfFull();
+  const std::vector<RoundCommit> sets = context_.rounds.After(machine_.round());
+  if (sets.empty()) return;
+  const Decision decision = machine_.CatchUp(sets);
+  CAPSTAN_FAILPOINT("round.decided");
+  CarryOut(decision, now);
+}
+
+uint64_t Partition::CatchUp(absl::Time now) {
+  absl::MutexLock lock(&mu_);
+  CatchUpLocked(now);
+  return machine_.round();
+}
+
+absl::Status Partition::CommitRound(uint64_t round, absl::Time now) {
+  absl::MutexLock lock(&mu_);
+  CatchUpLocked(now);
+  if (machine_.round() >= round) return absl::OkStatus();
+  const std::string where = absl::StrCat("it has passed round ", machine_.round());
+  if (machine_.frozen()) {
+    return absl::UnavailableError(absl::StrCat(where, ", and waits until a copy has been read"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(where, ", told to commit ", round));
+}
+
+uint64_t Partition::Flush(absl::Time now) {
+  absl::MutexLock lock(&mu_);
+  const uint64_t queued = machine_.queued();
+  CarryOut(machine_.Flush(), now);
+  return queued;
+}
+
+bool Partition::CloseStream(Timeline timeline, StreamId stream, uint64_t batches) {
+  absl::MutexLock lock(&mu_);
+  const bool closed = machine_.CloseStream(timeline, stream, batches);
+  CAPSTAN_FAILPOINT("stream.closed");
+  return closed;
+}
+
+void Partition::ExpireSessions(absl::Time now) {
+  absl::MutexLock lock(&mu_);
+  machine_.ExpireSessions(now);
+}
+
+Partition::Facts Partition::facts() const {
+  absl::MutexLock lock(&mu_);
+  Facts facts;
+  if (store_ == nullptr) return facts;
+  for (const std::unique_ptr<Table>& table : store_->tables()) {
+    facts.tables.push_back({.rows = table->row_count(),
+                            .bytes = table->memory_bytes(),
+                            .hot_rows = table->hot_rows(),
+                            .hot_rows_unsaved = table->hot_rows_unsaved(),
+                            .counters = table->counters()});
+    facts.parameters += table->row_count() * table->dim();
+  }
+  for (const Block& block : store_->blocks().blocks()) facts.parameters += block.length;
+  facts.bytes = store_->memory_bytes();
+  facts.version = std::max(machine_.version(Part::kDense), machine_.version(Part::kSparse));
+  facts.queued = machine_.queued();
+  facts.lost = BatchesLost(*store_, machine_);
+  return facts;
+}
+
+}  // namespace capstan::ps

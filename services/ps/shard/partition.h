@@ -1,0 +1,178 @@
+// One partition at work: its machine decides, its store carries out, both under its mutex, which is
+// taken once a request.
+#ifndef CAPSTAN_PS_SHARD_PARTITION_H_
+#define CAPSTAN_PS_SHARD_PARTITION_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "capstan/store/partition_store.h"
+#include "capstan/store/slab_arena.h"
+#include "capstan/wire/payload_writer.h"
+#include "ps/machines/partition_machine.h"
+#include "ps/shard/catalog.h"
+#include "ps/shard/kept_bytes.h"
+#include "ps/shard/partition_content.h"
+#include "ps/shard/pull_query.h"
+#include "ps/shard/push_message.h"
+#include "ps/shard/rounds.h"
+#include "ps/shard/shard_metrics.h"
+#include "ps/shard/version_times.h"
+
+namespace capstan::ps {
+
+// What every partition of a shard shares; must outlive them.
+struct PartitionContext {
+  const Catalog& catalog;
+  const Rounds& rounds;
+  ShardMetrics& metrics;
+  SlabArena& slabs;
+  KeptBytes& kept;
+};
+
+// What a copy of a partition holds beside its store as of the moment of BeginCopy.
+struct PartitionCopy {
+  PartitionState state;
+  std::string parent;  // The copy is to hold the changes to this checkpoint; empty: everything.
+};
+struct CopyOrder {
+  Timeline timeline{};
+  std::string parent;  // Changes to it, if they are known.
+  bool close = false;  // Nothing is applied afterwards: the shard is about to leave.
+};
+
+// Empty until a content is loaded; a request must be of the content's timeline. *Thread-safe*.
+class Partition {
+ public:
+  explicit Partition(const PartitionContext& context);
+
+  // Takes the content in the place of the present one, which is dropped with the gradients that
+  // wait in it.
+  void Load(PartitionContent content) ABSL_LOCKS_EXCLUDED(mu_);
+  void Unload() ABSL_LOCKS_EXCLUDED(mu_);
+  bool loaded() const { return loaded_.load(std::memory_order_acquire); }
+
+  // Writes the values of the query's i-th partition, which is this one. ABORTED: the pull's round
+  // is over; RESOURCE_EXHAUSTED: not yet; FAILED_PRECONDITION: it is not here, in this timeline.
+  absl::Status Pull(const PullQuery& query, size_t i, absl::Time now, wire::PayloadWriter& writer)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Carries out the push's i-th partition, which is this one. REQUIRES: the push has the names that
+  // its parts need, which reading it has checked.
+  // `progress_examples`: how far the whole job is, by a number that is to be believed; 0: not
+  // known.
+  v1::PartitionOutcome Push(const std::shared_ptr<const PushMessage>& push, size_t i,
+                            uint64_t progress_examples, absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Passes the rounds that the shard has been told. Gives the rounds passed.
+  uint64_t CatchUp(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+  // The same, and this one shall be among them. UNAVAILABLE: updates wait until a copy has been
+  // read; FAILED_PRECONDITION: a round before it is not known.
+  absl::Status CommitRound(uint64_t round, absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Applies what aggregation queues hold. Gives their number.
+  uint64_t Flush(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+  // False: on another timeline.
+  bool CloseStream(Timeline timeline, StreamId stream, uint64_t batches) ABSL_LOCKS_EXCLUDED(mu_);
+  void ExpireSessions(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // ---- a copy as of a moment, read in pieces while updates go on ----
+
+  // The moment: applies what is queued, then marks the store. Nothing if the partition is of
+  // another timeline. REQUIRES: the copy before it has been settled.
+  std::optional<PartitionCopy> BeginCopy(const CopyOrder& order, absl::Time now)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // Calls read(marked store) under the lock. False: another content has been loaded.
+  bool ReadCopy(absl::FunctionRef<void(PartitionStore&)> read) ABSL_LOCKS_EXCLUDED(mu_);
+  // All has been read: nothing is kept or held back any more.
+  void EndCopy(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+  // The checkpoint `id` holds the copy, or (empty) the copy has come to nothing.
+  void SettleCopy(const std::string& id, absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+
+  struct Facts {
+    struct OfTable {
+      uint64_t rows = 0;
+      uint64_t bytes = 0;
+      uint64_t hot_rows = 0;
+      uint64_t hot_rows_unsaved = 0;
+      TableCounters counters;
+    };
+    std::vector<OfTable> tables;  // As in the job.
+    uint64_t bytes = 0;
+    uint64_t parameters = 0;  // Weights, of rows and blocks.
+    uint64_t version = 0;     // The higher one of both parts.
+    uint64_t queued = 0;
+    uint64_t lost = 0;  // Batches, since the partition came back alone.
+  };
+  Facts facts() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  // A gradient that waits in a stage or queue. Keeps its message alive.
+  struct Kept {
+    std::shared_ptr<const PushMessage> push;
+    size_t place = 0;  // In the push's partitions.
+  };
+
+  enum class CopyStage { kNone, kReading, kRead };
+
+  void EndCopyLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // While a copy is read: freezes the partition if the shard keeps too much for its copies.
+  void HoldBackIfFull() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CountKept() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CatchUpLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool JudgedByRows(const Kept& gradient) const;
+  v1::Outcome PushPart(Part part, const Kept& gradient, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Of these: false, if there was something to apply and its rows have all been too stale.
+  bool CarryOut(const Decision& decision, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool Apply(const Update& update, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool ApplyRows(const Update& update, const UpdateContext& context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ApplyBlocks(const Update& update, const UpdateContext& context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Observe(const Update& update, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  UpdateContext ContextOf(const Update& update) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void WriteRows(const PullQuery& query, size_t table, wire::PayloadWriter& writer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void WriteBlock(const PullQuery& query, size_t block, wire::PayloadWriter& writer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const PartitionContext context_;
+
+  std::atomic<bool> loaded_{false};
+  mutable absl::Mutex mu_;
+  // nullptr: empty; then the machine is of timeline 0, which refuses everything.
+  std::unique_ptr<PartitionStore> store_ ABSL_GUARDED_BY(mu_) ABSL_PT_GUARDED_BY(mu_);
+  PartitionMachine machine_ ABSL_GUARDED_BY(mu_);
+  uint64_t progress_ ABSL_GUARDED_BY(mu_) = 0;  // Of the job, in examples: as pushes have told.
+  std::string base_ ABSL_GUARDED_BY(mu_);       // The checkpoint that changes are known to.
+  CopyStage copy_ ABSL_GUARDED_BY(mu_) = CopyStage::kNone;
+  bool closed_by_copy_ ABSL_GUARDED_BY(mu_) = false;  // The present copy has closed the machine.
+  int64_t kept_bytes_ ABSL_GUARDED_BY(mu_) = 0;       // As counted in context_.kept.
+  uint64_t last_handle_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::flat_hash_map<uint64_t, Kept> kept_ ABSL_GUARDED_BY(mu_);
+  std::array<VersionTimes, kParts> version_times_ ABSL_GUARDED_BY(mu_);
+
+  // Scratch.
+  std::vector<RowGradients> rows_ ABSL_GUARDED_BY(mu_);
+  std::vector<BlockGradient> blocks_ ABSL_GUARDED_BY(mu_);
+  std::vector<float> floats_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_PARTITION_H_

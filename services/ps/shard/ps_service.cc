@@ -1,0 +1,263 @@
+#include "ps/shard/ps_service.h"
+
+#include <grpcpp/impl/codegen/proto_utils.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "capstan/base/clock.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/status.h"
+#include "capstan/rpc/arrived_call.h"
+#include "capstan/rpc/status.h"
+#include "ps/shard/rejection.h"
+
+namespace capstan::ps {
+namespace {
+
+// Waits end a little before the caller's deadline, so that the answer still reaches it.
+constexpr absl::Duration kAnswerMargin = absl::Milliseconds(20);
+constexpr absl::Duration kLongestWait = absl::Seconds(60);
+constexpr absl::Duration kRepliesHint = absl::Milliseconds(50);
+constexpr absl::Duration kWaitingHint = absl::Milliseconds(200);
+
+// gRPC's deadlines are of the time of day, the shard's of its own clock.
+absl::Time WaitDeadline(const grpc::CallbackServerContext& context, const Clock& clock) {
+  const absl::Duration left = absl::FromChrono(context.deadline()) - absl::Now();
+  return clock.Now() + std::min(left - kAnswerMargin, kLongestWait);
+}
+
+// The status at the door, with the hint when to come again.
+grpc::Status AtTheDoor(grpc::CallbackServerContext& context, const absl::Status& status) {
+  const absl::Duration wait = RetryAfter(status);
+  if (wait > absl::ZeroDuration()) {
+    context.AddTrailingMetadata(kRetryHint, absl::StrCat(absl::ToInt64Milliseconds(wait)));
+  }
+  return ToGrpcStatus(status);
+}
+
+grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext& context, const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
+  reactor->Finish(AtTheDoor(context, status));
+  return reactor;
+}
+
+void FillOpened(const OpenAnswer& opened, v1::OpenRoundReply& reply) {
+  reply.set_answer(opened.answer);
+  reply.set_round(opened.round);
+  ToProto(opened.closed, *reply.mutable_closed());
+  reply.set_cursor(opened.cursor);
+}
+
+}  // namespace
+
+absl::StatusOr<const ServedShard*> PsService::Served() const {
+  const ServedShard* const served = served_.load(std::memory_order_acquire);
+  if (served == nullptr) return absl::UnavailableError("the shard waits for the chief");
+  return served;
+}
+
+absl::StatusOr<Shard*> PsService::ShardFor(const v1::RequestHeader& header) const {
+  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
+  CAPSTAN_RETURN_IF_ERROR(served->shard.CheckHeader(header));
+  return &served->shard;
+}
+
+absl::StatusOr<Shard*> PsService::ShardForOrder(const v1::RequestHeader& header) const {
+  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
+  CAPSTAN_RETURN_IF_ERROR(served->shard.CheckOrder(header));
+  CAPSTAN_RETURN_IF_ERROR(served->shard.CheckHeader(header));
+  return &served->shard;
+}
+
+absl::Status PsService::CheckQueue(Context& context) {
+  const int64_t waiting = BeginCall(context);
+  metrics_.SetQueued(waiting);
+  if (waiting <= kMaxWaiting || !senders_.Takes(context.peer())) return absl::OkStatus();
+  return WithRetryAfter(
+      absl::ResourceExhaustedError(absl::StrCat(waiting, " calls wait on this shard")),
+      kWaitingHint);
+}
+
+PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* reply) {
+  const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
+  metrics_.AddInFlight(1);
+  auto finish = [this, context, reactor, reply, begin = SteadyClock().Now(),
+                 size = request->Length()](absl::StatusOr<grpc::ByteBuffer> result,
+                                           absl::Duration waited = {}) {
+    if (result.ok()) result = Hold(*std::move(result), *reactor);
+    if (result.ok()) reply->Swap(&*result);
+    metrics_.CountRequest({Method::kPull, result.status().code(),
+                           SteadyClock().Now() - begin - waited, size,
+                           result.ok() ? reply->Length() : 0});
+    metrics_.AddInFlight(-1);
+    reactor->Finish(AtTheDoor(*context, result.status()));
+  };
+  if (absl::Status queue = CheckQueue(*context); !queue.ok()) {
+    finish(std::move(queue));
+    return reactor.get();
+  }
+  const absl::StatusOr<const ServedShard*> served = Served();
+  if (!served.ok()) {
+    finish(served.status());
+    return reactor.get();
+  }
+  Shard* const shard = &(*served)->shard;
+  absl::StatusOr<std::unique_ptr<const PullQuery>> query =
+      PullQuery::Read(*request, shard->catalog());
+  absl::Status checked =
+      query.ok() ? shard->CheckHeader((*query)->head().header()) : query.status();
+  if (!checked.ok()) {
+    finish(checked);
+    return reactor.get();
+  }
+  const std::optional<WaiterId> waiter =
+      shard->Pull(*std::move(query), WaitDeadline(*context, shard->clock()), finish);
+  if (waiter) reactor->SetForget([shard, id = *waiter] { return shard->ForgetPull(id); });
+  return reactor.get();
+}
+
+absl::StatusOr<grpc::ByteBuffer> PsService::Hold(grpc::ByteBuffer reply, WaitingReactor& reactor) {
+  std::unique_ptr<ByteBudget::Hold> hold = replies_.TryHold(reply.Length());
+  if (hold == nullptr) {
+    return WithRetryAfter(
+        absl::ResourceExhaustedError(absl::StrCat("clients have not taken ", replies_.held(),
+                                                  " bytes of replies, which is the limit")),
+        kRepliesHint);
+  }
+  reactor.Keep(std::move(hold));
+  return reply;
+}
+
+PsService::Reactor* PsService::Push(Context* context, const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* reply) {
+  const absl::Time begin = SteadyClock().Now();
+  metrics_.AddInFlight(1);
+  absl::Status status = CheckQueue(*context);
+  if (status.ok()) status = HandlePush(*request, *reply);
+  if (!status.ok()) metrics_.CountRejected(ReasonOf(status));
+  metrics_.CountRequest({Method::kPush, status.code(), SteadyClock().Now() - begin,
+                         request->Length(), status.ok() ? reply->Length() : 0});
+  metrics_.AddInFlight(-1);
+  return Answer(*context, status);
+}
+
+absl::Status PsService::HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply) {
+  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
+  Shard& shard = served->shard;
+  CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const PushMessage> push,
+                           PushMessage::Read(request, shard.catalog(), shard.waiting_gradients()));
+  CAPSTAN_RETURN_IF_ERROR(shard.CheckHeader(push->head().header()));
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.received"));
+  CAPSTAN_ASSIGN_OR_RETURN(v1::PushReply outcomes, shard.Push(push));
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.applied"));
+  bool own_buffer;
+  return FromGrpcStatus(
+      grpc::SerializationTraits<v1::PushReply>::Serialize(outcomes, &reply, &own_buffer));
+}
+
+PsService::Reactor* PsService::OpenRound(Context* context, const v1::OpenRoundRequest* request,
+                                         v1::OpenRoundReply* reply) {
+  (void)BeginCall(*context);  // It may be parked.
+  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  if (!shard.ok()) return Answer(*context, shard.status());
+  const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
+  const std::optional<WaiterId> waiter = (*shard)->OpenRound(
+      *request, [context, reactor, reply](const absl::StatusOr<OpenAnswer>& answer) {
+        if (answer.ok()) FillOpened(*answer, *reply);
+        reactor->Finish(AtTheDoor(*context, answer.status()));
+      });
+  if (waiter) {
+    reactor->SetForget([shard = *shard, id = *waiter] { return shard->ForgetRound(id); });
+  }
+  return reactor.get();
+}
+
+PsService::Reactor* PsService::ReportLane(Context* context, const v1::ReportLaneRequest* request,
+                                          v1::ReportLaneReply* reply) {
+  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  if (!shard.ok()) return Answer(*context, shard.status());
+  absl::StatusOr<v1::ReportLaneReply> result = (*shard)->ReportLane(*request);
+  if (result.ok()) *reply = *std::move(result);
+  return Answer(*context, result.status());
+}
+
+PsService::Reactor* PsService::HoldRounds(Context* context, const v1::HoldRoundsRequest* request,
+                                          v1::HoldRoundsReply* reply) {
+  (void)BeginCall(*context);  // It may be parked.
+  const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
+  if (!shard.ok()) return Answer(*context, shard.status());
+  const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
+  const std::optional<WaiterId> waiter =
+      (*shard)->HoldRounds(*request, WaitDeadline(*context, (*shard)->clock()),
+                           [context, reactor, reply](const HoldAnswer& answer) {
+                             ToProto(answer.last, *reply->mutable_last());
+                             reply->set_ended(answer.ended);
+                             for (const CoordinatorState::Lane& lane : answer.lanes) {
+                               v1::LaneCursor& cursor = *reply->add_lanes();
+                               cursor.set_cursor(lane.cursor);
+                               cursor.set_ended(lane.ended);
+                             }
+                             reactor->Finish(AtTheDoor(*context, answer.status));
+                           });
+  if (waiter) {
+    reactor->SetForget([shard = *shard, id = *waiter] { return shard->ForgetRound(id); });
+  }
+  return reactor.get();
+}
+
+PsService::Reactor* PsService::CommitRound(Context* context, const v1::CommitRoundRequest* request,
+                                           v1::CommitRoundReply*) {
+  const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
+  return Answer(*context, shard.ok() ? (*shard)->CommitRound(*request) : shard.status());
+}
+
+PsService::Reactor* PsService::CloseStreams(Context* context,
+                                            const v1::CloseStreamsRequest* request,
+                                            v1::CloseStreamsReply*) {
+  const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
+  return Answer(*context, shard.ok() ? (*shard)->CloseStreams(*request) : shard.status());
+}
+
+PsService::Reactor* PsService::Flush(Context* context, const v1::FlushRequest* request,
+                                     v1::FlushReply* reply) {
+  const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
+  if (shard.ok()) reply->set_gradients((*shard)->Flush());
+  return Answer(*context, shard.status());
+}
+
+absl::StatusOr<v1::SavePartitionsReply> PsService::HandleSave(
+    const v1::SavePartitionsRequest& request) {
+  CAPSTAN_RETURN_IF_ERROR(ShardForOrder(request.header()).status());
+  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
+  return served->saver.Order(request);
+}
+
+PsService::Reactor* PsService::SavePartitions(Context* context,
+                                              const v1::SavePartitionsRequest* request,
+                                              v1::SavePartitionsReply* reply) {
+  absl::StatusOr<v1::SavePartitionsReply> result = HandleSave(*request);
+  if (result.ok()) *reply = *std::move(result);
+  return Answer(*context, result.status());
+}
+
+absl::StatusOr<v1::LoadPartitionsReply> PsService::HandleLoad(
+    const v1::LoadPartitionsRequest& request) {
+  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
+  CAPSTAN_RETURN_IF_ERROR(served->shard.CheckOrder(request.header()));
+  return served->loader.Order(request);
+}
+
+PsService::Reactor* PsService::LoadPartitions(Context* context,
+                                              const v1::LoadPartitionsRequest* request,
+                                              v1::LoadPartitionsReply* reply) {
+  absl::StatusOr<v1::LoadPartitionsReply> result = HandleLoad(*request);
+  if (result.ok()) *reply = *std::move(result);
+  return Answer(*context, result.status());
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,97 @@
+// The RPCs of a shard: each translates, checks the header, and hands over to Shard.
+#ifndef CAPSTAN_PS_SHARD_PS_SERVICE_H_
+#define CAPSTAN_PS_SHARD_PS_SERVICE_H_
+
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/rpc/fair_share.h"
+#include "capstan/v1/ps.grpc.pb.h"
+#include "ps/shard/byte_budget.h"
+#include "ps/shard/loader.h"
+#include "ps/shard/saver.h"
+#include "ps/shard/shard.h"
+#include "ps/shard/shard_metrics.h"
+#include "ps/shard/waiting_reactor.h"
+
+namespace capstan::ps {
+
+// What the calls are handed to. All must outlive the calls under way.
+struct ServedShard {
+  Shard& shard;
+  Saver& saver;
+  Loader& loader;
+};
+
+// Pull and Push take raw bytes; the others are ordinary. Served by gRPC's own threads.
+// *Thread-safe*.
+class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
+                            v1::Ps::WithRawCallbackMethod_Push<v1::Ps::CallbackService>> {
+ public:
+  // Replies that clients have not taken yet; above this a pull is answered RESOURCE_EXHAUSTED. A
+  // hundred workers that read have a few chunks of about 1 MiB each under way.
+  static constexpr size_t kMaxHeldReplyBytes = 512 << 20;
+
+  // Calls that have come and wait for a thread. Above it a pull or push is answered
+  // RESOURCE_EXHAUSTED at once, unless its sender asks little beside others: it would only make the
+  // others wait longer, and fill the memory.
+  static constexpr int64_t kMaxWaiting = 128;
+
+  // `metrics` must outlive the service.
+  explicit PsService(ShardMetrics& metrics) : metrics_(metrics) {}
+
+  // Before it, everything is answered UNAVAILABLE.
+  void Serve(const ServedShard* served) { served_.store(served, std::memory_order_release); }
+
+  using Context = grpc::CallbackServerContext;
+  using Reactor = grpc::ServerUnaryReactor;
+
+  Reactor* Pull(Context* context, const grpc::ByteBuffer* request,
+                grpc::ByteBuffer* reply) override;
+  Reactor* Push(Context* context, const grpc::ByteBuffer* request,
+                grpc::ByteBuffer* reply) override;
+  Reactor* OpenRound(Context* context, const v1::OpenRoundRequest* request,
+                     v1::OpenRoundReply* reply) override;
+  Reactor* ReportLane(Context* context, const v1::ReportLaneRequest* request,
+                      v1::ReportLaneReply* reply) override;
+  Reactor* HoldRounds(Context* context, const v1::HoldRoundsRequest* request,
+                      v1::HoldRoundsReply* reply) override;
+  Reactor* CommitRound(Context* context, const v1::CommitRoundRequest* request,
+                       v1::CommitRoundReply* reply) override;
+  Reactor* CloseStreams(Context* context, const v1::CloseStreamsRequest* request,
+                        v1::CloseStreamsReply* reply) override;
+  Reactor* Flush(Context* context, const v1::FlushRequest* request, v1::FlushReply* reply) override;
+  Reactor* SavePartitions(Context* context, const v1::SavePartitionsRequest* request,
+                          v1::SavePartitionsReply* reply) override;
+  Reactor* LoadPartitions(Context* context, const v1::LoadPartitionsRequest* request,
+                          v1::LoadPartitionsReply* reply) override;
+
+ private:
+  // A pull or push begins. RESOURCE_EXHAUSTED: too many wait.
+  absl::Status CheckQueue(Context& context);
+  // UNAVAILABLE before Serve.
+  absl::StatusOr<const ServedShard*> Served() const;
+  // The shard, if it is there and the header is right: of a data request, of an order of the
+  // chief's to a shard that serves.
+  absl::StatusOr<Shard*> ShardFor(const v1::RequestHeader& header) const;
+  absl::StatusOr<Shard*> ShardForOrder(const v1::RequestHeader& header) const;
+  // Counts the reply until it is taken. RESOURCE_EXHAUSTED: too many are not.
+  absl::StatusOr<grpc::ByteBuffer> Hold(grpc::ByteBuffer reply, WaitingReactor& reactor);
+  absl::Status HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply);
+  absl::StatusOr<v1::SavePartitionsReply> HandleSave(const v1::SavePartitionsRequest& request);
+  absl::StatusOr<v1::LoadPartitionsReply> HandleLoad(const v1::LoadPartitionsRequest& request);
+
+  FairShare senders_;  // Of calls that came while too many waited.
+  ShardMetrics& metrics_;
+  ByteBudget replies_{kMaxHeldReplyBytes};
+  std::atomic<const ServedShard*> served_{nullptr};
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_PS_SERVICE_H_

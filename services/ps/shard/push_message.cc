@@ -1,0 +1,187 @@
+#include "ps/shard/push_message.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "capstan/base/status.h"
+#include "capstan/consistency/decisions.h"
+#include "capstan/optim/vector_math.h"
+#include "capstan/rpc/status.h"
+#include "capstan/wire/floats.h"
+#include "capstan/wire/reader.h"
+#include "ps/shard/rejection.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr absl::Duration kNoRoomHint = absl::Milliseconds(100);
+
+absl::Status CheckFloats(const std::string& name, size_t got, size_t want) {
+  if (got == want) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": ", got, " bytes of values, should be ", want));
+}
+
+// Weights as pulled are needed for compensation, and for nothing else.
+absl::Status CheckPulled(const std::string& name, const v1::UpdatePolicy& policy, size_t got,
+                         size_t values) {
+  const bool needed = policy.stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE && !IsSync(policy);
+  if (got == (needed ? values : 0) || got == values) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": ", got, " bytes of pulled weights, should be ", values));
+}
+
+// Versions of rows as pulled are known of all of them or of none.
+absl::Status CheckUpdates(const std::string& name, size_t got, size_t keys) {
+  if (got == 0 || got == keys * sizeof(uint32_t)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, ": ", got, " bytes of updates, should be ",
+                                                 keys * sizeof(uint32_t), " or none"));
+}
+
+absl::Status CheckNames(const v1::PushRequest& head, const PushMessage& push,
+                        const Catalog& catalog) {
+  for (Part part : {Part::kDense, Part::kSparse}) {
+    const bool sync = catalog.IsSync(part);
+    if (sync ? head.has_stage() : head.has_stream()) continue;
+    for (const wire::PartitionPart& partition : push.partitions()) {
+      if (!push.Holds(partition, part)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(part == Part::kDense ? "dense" : "sparse",
+                                                     " gradients need PushRequest.",
+                                                     sync ? "stage" : "stream"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NoRoom(const ByteBudget& waiting) {
+  return WithReason(
+      WithRetryAfter(absl::ResourceExhaustedError(absl::StrCat(
+                         "gradients that wait for others take ", waiting.held(),
+                         " bytes of this shard's memory, which may be ", waiting.limit(),
+                         ": a round needs room for one gradient of each lane (fewer lanes, more "
+                         "shards, or more memory)")),
+                     kNoRoomHint),
+      "memory");
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const PushMessage>> PushMessage::Read(const grpc::ByteBuffer& buffer,
+                                                                     const Catalog& catalog,
+                                                                     ByteBudget& waiting) {
+  std::unique_ptr<ByteBudget::Hold> hold;
+  if (catalog.KeepsGradients()) {
+    hold = waiting.TryHold(buffer.Length());
+    if (hold == nullptr) return NoRoom(waiting);
+  }
+  std::shared_ptr<PushMessage> push(new PushMessage(
+      buffer, hold == nullptr ? wire::Message::Memory::kTransport : wire::Message::Memory::kOwn));
+  push->hold_ = std::move(hold);
+  CAPSTAN_RETURN_IF_ERROR(
+      wire::Read(wire::kPushRequest, push->message_, push->head_, push->payload_));
+  CAPSTAN_RETURN_IF_ERROR(catalog.CheckDtype(push->head_.dtype()));
+  CAPSTAN_RETURN_IF_ERROR(catalog.CheckPartitions(push->payload_.partitions));
+  CAPSTAN_RETURN_IF_ERROR(CheckNames(push->head_, *push, catalog));
+  CAPSTAN_RETURN_IF_ERROR(push->Resolve(catalog));
+  return std::shared_ptr<const PushMessage>(std::move(push));
+}
+
+// Of one piece of memory for all floats of the message: many small ones take longer to make than to
+// fill.
+float* PushMessage::Widened(size_t count) {
+  if (widened_ == nullptr) {
+    size_t bytes = 0;
+    for (const wire::TablePart& rows : payload_.tables) {
+      bytes += rows.values.size() + rows.pulled.size();
+    }
+    for (const wire::BlockPart& values : payload_.blocks) {
+      bytes += values.values.size() + values.pulled.size();
+    }
+    widened_ = std::make_unique_for_overwrite<float[]>(bytes / sizeof(uint16_t));
+  }
+  return widened_.get() + std::exchange(widened_used_, widened_used_ + count);
+}
+
+absl::StatusOr<PackedFloats> PushMessage::Floats(const wire::Bytes& bytes) {
+  const size_t count = bytes.size() / wire::FloatSize(head_.dtype());
+  PackedFloats floats;
+  if (head_.dtype() == v1::DTYPE_BFLOAT16) {
+    float* const widened = Widened(count);
+    wire::BytesReader reader(bytes);
+    wire::TakeFloats(head_.dtype(), reader, count, widened);
+    floats = PackedFloats(widened, count);
+  } else {
+    floats = PackedFloats(message_.Contiguous(bytes), count);
+  }
+  if (!AllFinite(floats.at(0), count)) {
+    return WithReason(absl::InvalidArgumentError("a gradient holds NaN or infinity"), "nan");
+  }
+  return floats;
+}
+
+absl::Status PushMessage::Resolve(const Catalog& catalog) {
+  const size_t float_size = wire::FloatSize(head_.dtype());
+  for (const wire::PartitionPart& part : payload_.partitions) {
+    for (const wire::TablePart& rows : std::as_const(payload_).tables_of(part)) {
+      CAPSTAN_ASSIGN_OR_RETURN(const v1::TableSpec* table,
+                               catalog.CheckTable(rows.table, rows.keys));
+      const size_t count = rows.keys.size() / sizeof(uint64_t);
+      const size_t bytes = count * table->dim() * float_size;
+      CAPSTAN_RETURN_IF_ERROR(
+          CheckFloats(absl::StrCat("table ", table->name()), rows.values.size(), bytes));
+      CAPSTAN_RETURN_IF_ERROR(CheckPulled(absl::StrCat("table ", table->name()),
+                                          catalog.policy(Part::kSparse), rows.pulled.size(),
+                                          bytes));
+      CAPSTAN_RETURN_IF_ERROR(
+          CheckUpdates(absl::StrCat("table ", table->name()), rows.updates.size(), count));
+      const PackedKeys keys(message_.Contiguous(rows.keys), count);
+      CAPSTAN_RETURN_IF_ERROR(catalog.CheckKeys(*table, keys, part.partition));
+      CAPSTAN_ASSIGN_OR_RETURN(PackedFloats values, Floats(rows.values));
+      CAPSTAN_ASSIGN_OR_RETURN(PackedFloats pulled, Floats(rows.pulled));
+      RowGradients gradients = {.keys = keys, .values = values, .pulled = pulled};
+      if (!rows.updates.empty()) {
+        gradients.versions = PackedCounts(message_.Contiguous(rows.updates), count);
+      }
+      rows_.push_back({TableId{rows.table}, gradients});
+    }
+    for (const wire::BlockPart& values : payload_.blocks_of(part)) {
+      CAPSTAN_ASSIGN_OR_RETURN(const Block* block,
+                               catalog.CheckBlock(values.block, part.partition));
+      const size_t bytes = block->length * float_size;
+      CAPSTAN_RETURN_IF_ERROR(
+          CheckFloats(absl::StrCat("block ", values.block), values.values.size(), bytes));
+      CAPSTAN_RETURN_IF_ERROR(CheckPulled(absl::StrCat("block ", values.block),
+                                          catalog.policy(Part::kDense), values.pulled.size(),
+                                          bytes));
+      CAPSTAN_ASSIGN_OR_RETURN(PackedFloats gradient, Floats(values.values));
+      CAPSTAN_ASSIGN_OR_RETURN(PackedFloats pulled, Floats(values.pulled));
+      blocks_.push_back({BlockId{values.block}, {gradient, pulled}});
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Span<const PushMessage::Rows> PushMessage::rows_of(const wire::PartitionPart& part) const {
+  return absl::MakeSpan(rows_).subspan(part.tables_begin, part.tables_end - part.tables_begin);
+}
+
+absl::Span<const PushMessage::Values> PushMessage::blocks_of(
+    const wire::PartitionPart& part) const {
+  return absl::MakeSpan(blocks_).subspan(part.blocks_begin, part.blocks_end - part.blocks_begin);
+}
+
+bool PushMessage::KnowsRowVersions(const wire::PartitionPart& part) const {
+  const absl::Span<const Rows> all = rows_of(part);
+  return std::none_of(all.begin(), all.end(),
+                      [](const Rows& rows) { return rows.gradients.versions.empty(); });
+}
+
+bool PushMessage::Holds(const wire::PartitionPart& part, Part which) const {
+  return which == Part::kDense ? part.blocks_end > part.blocks_begin
+                               : part.tables_end > part.tables_begin;
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,74 @@
+// A push as a shard holds it: the message itself, which gradients point into, validated whole.
+#ifndef CAPSTAN_PS_SHARD_PUSH_MESSAGE_H_
+#define CAPSTAN_PS_SHARD_PUSH_MESSAGE_H_
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "capstan/store/update.h"
+#include "capstan/v1/ps.pb.h"
+#include "capstan/wire/message.h"
+#include "capstan/wire/payload.h"
+#include "ps/shard/byte_budget.h"
+#include "ps/shard/catalog.h"
+
+namespace capstan::ps {
+
+// *Immutable after Read, therefore thread-safe.* Shared by the request being served and by the
+// partitions in which its gradients are staged or queued.
+class PushMessage {
+ public:
+  // INVALID_ARGUMENT, NOT_FOUND or FAILED_PRECONDITION (a key of another partition): nothing of it
+  // may be applied. Where gradients wait before they are applied, the message is copied out of the
+  // transport's memory, and counts in `waiting`, which must outlive it, until it is destroyed;
+  // RESOURCE_EXHAUSTED: there is no room for it now.
+  static absl::StatusOr<std::shared_ptr<const PushMessage>> Read(const grpc::ByteBuffer& buffer,
+                                                                 const Catalog& catalog,
+                                                                 ByteBudget& waiting);
+
+  const v1::PushRequest& head() const { return head_; }  // Without the partitions.
+  absl::Span<const wire::PartitionPart> partitions() const { return payload_.partitions; }
+
+  // Of one of the partitions, with the store's ids beside them; weights are 1.
+  struct Rows {
+    TableId table{};
+    RowGradients gradients;
+  };
+  struct Values {
+    BlockId block{};
+    BlockGradient gradient;
+  };
+  absl::Span<const Rows> rows_of(const wire::PartitionPart& part) const;
+  absl::Span<const Values> blocks_of(const wire::PartitionPart& part) const;
+
+  // Whether each row of the partition's share says what version of it was pulled.
+  bool KnowsRowVersions(const wire::PartitionPart& part) const;
+
+  // Whether the partition's share holds something for this part of the model.
+  bool Holds(const wire::PartitionPart& part, Part which) const;
+
+ private:
+  PushMessage(const grpc::ByteBuffer& buffer, wire::Message::Memory memory)
+      : message_(buffer, memory) {}
+  absl::Status Resolve(const Catalog& catalog);
+  absl::StatusOr<PackedFloats> Floats(const wire::Bytes& bytes);
+  float* Widened(size_t count);
+
+  std::unique_ptr<ByteBudget::Hold> hold_;  // Null: it does not wait.
+  wire::Message message_;
+  v1::PushRequest head_;
+  wire::Payload payload_;
+  std::vector<Rows> rows_;            // As payload_.tables.
+  std::vector<Values> blocks_;        // As payload_.blocks.
+  std::unique_ptr<float[]> widened_;  // bfloat16 as float32.
+  size_t widened_used_ = 0;
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_PUSH_MESSAGE_H_

@@ -1,0 +1,37 @@
+// Why a request was refused as a whole, for the counter of refusals.
+#ifndef CAPSTAN_PS_SHARD_REJECTION_H_
+#define CAPSTAN_PS_SHARD_REJECTION_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/cord.h"
+#include "absl/types/optional.h"
+
+namespace capstan::ps {
+
+inline constexpr char kRejectionReason[] = "capstan/reason";
+
+inline absl::Status WithReason(absl::Status status, const char* reason) {
+  status.SetPayload(kRejectionReason, absl::Cord(reason));
+  return status;
+}
+
+// A value of the label `reason` of capstan_gradients_rejected_total.
+inline std::string ReasonOf(const absl::Status& status) {
+  if (const absl::optional<absl::Cord> reason = status.GetPayload(kRejectionReason)) {
+    return std::string(*reason);
+  }
+  switch (status.code()) {
+    case absl::StatusCode::kNotFound:
+      return "unknown";
+    case absl::StatusCode::kInvalidArgument:
+      return "shape";
+    default:
+      return "session";
+  }
+}
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_REJECTION_H_

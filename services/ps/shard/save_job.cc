@@ -1,0 +1,111 @@
+#include "ps/shard/save_job.h"
+
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/status.h"
+#include "ps/shard/machine_state.h"
+
+namespace capstan::ps {
+
+namespace {
+
+// Some 0.1 ms. A scheduler lets a thread of any niceness finish a turn of some milliseconds before
+// a request is served that has come meanwhile, unless the thread offers the core by itself; and it
+// may take a whole turn from one that does, so not too often.
+constexpr int kReadsATurn = 8;
+
+}  // namespace
+
+SaveJob::SaveJob(Shard& shard, const v1::SavePartitionsRequest& order, Outside outside)
+    : shard_(shard), order_(order), outside_(std::move(outside)) {
+  (void)shard_.ForEachPartition([this](PartitionIndex index, Partition& partition) {
+    items_.push_back({.index = index, .partition = &partition});
+    return absl::OkStatus();
+  });
+}
+
+absl::Status SaveJob::Mark() {
+  shard_.LimitKept();
+  const Catalog& catalog = shard_.catalog();
+  if (!catalog.IsSync(Part::kDense) && !catalog.IsSync(Part::kSparse)) return absl::OkStatus();
+  for (Item& item : items_) CAPSTAN_RETURN_IF_ERROR(Begin(item));
+  CAPSTAN_FAILPOINT("save.all_marked");
+  return absl::OkStatus();
+}
+
+absl::Status SaveJob::Begin(Item& item) {
+  item.copy = item.partition->BeginCopy({.timeline = Timeline{order_.header().timeline()},
+                                         .parent = order_.parent(),
+                                         .close = order_.freeze()},
+                                        shard_.clock().Now());
+  return item.copy ? absl::OkStatus() : TimelineIsOver(item);
+}
+
+absl::Status SaveJob::TimelineIsOver(const Item& item) const {
+  return absl::FailedPreconditionError(absl::StrCat("partition ", Raw(item.index),
+                                                    " is not of timeline ",
+                                                    order_.header().timeline(), " any more"));
+}
+
+absl::Status SaveJob::Run() {
+  const absl::Status status = SaveAll();
+  CAPSTAN_FAILPOINT("save.all_written");
+  const absl::Time now = shard_.clock().Now();
+  for (Item& item : items_) {
+    if (item.copy) item.partition->SettleCopy(status.ok() ? order_.id() : "", now);
+  }
+  return status;
+}
+
+absl::Status SaveJob::SaveAll() {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder,
+                           outside_.open_store(order_.uri()));
+  for (auto item = items_.begin(); item != items_.end();) {
+    PartitionPack pack(*folder, outside_.background);
+    for (; item != items_.end() && !pack.enough(); ++item) {
+      CAPSTAN_RETURN_IF_ERROR(Copy(*item, pack));
+    }
+    CAPSTAN_RETURN_IF_ERROR(Publish(pack));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SaveJob::Copy(Item& item, PartitionPack& pack) {
+  CAPSTAN_RETURN_IF_ERROR(pack.Begin(item.index));
+  if (!item.copy) CAPSTAN_RETURN_IF_ERROR(Begin(item));
+  PartitionEncoder encoder({.partition_count = shard_.catalog().job().partition_count(),
+                            .timeline = order_.header().timeline(),
+                            .machine = EncodeMachineState(item.copy->state),
+                            .parent = item.copy->parent});
+  CAPSTAN_RETURN_IF_ERROR(Read(item, encoder, pack));
+  item.partition->EndCopy(shard_.clock().Now());
+  const uint64_t rows = encoder.rows();
+  CAPSTAN_RETURN_IF_ERROR(pack.Append(std::move(encoder).TakeRest()));
+  CAPSTAN_RETURN_IF_ERROR(pack.End(rows, /*delta=*/!item.copy->parent.empty()));
+  return CAPSTAN_FAILPOINT_STATUS("save.copied");
+}
+
+absl::Status SaveJob::Read(const Item& item, PartitionEncoder& encoder, PartitionPack& pack) {
+  for (int reads = 1; encoder.Prepare(); ++reads) {
+    if (cancelled_) return absl::CancelledError("another order has come");
+    if (reads % kReadsATurn == 0) std::this_thread::yield();
+    CAPSTAN_RETURN_IF_ERROR(pack.Append(encoder.TakePiece()));
+    const bool read = item.partition->ReadCopy([&](PartitionStore& store) { encoder.Read(store); });
+    if (!read) return TimelineIsOver(item);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SaveJob::Publish(PartitionPack& pack) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<v1::SavedFile> files, pack.Commit());
+  for (const v1::SavedFile& file : files) bytes_ += file.bytes();
+  files_.insert(files_.end(), files.begin(), files.end());
+  saved_ = files_.size();
+  return CAPSTAN_FAILPOINT_STATUS("save.object_written");
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,62 @@
+// Carries out the chief's orders to save the shard's share of a checkpoint, in the background.
+#ifndef CAPSTAN_PS_SHARD_SAVER_H_
+#define CAPSTAN_PS_SHARD_SAVER_H_
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "capstan/v1/ps.pb.h"
+#include "ps/shard/outside.h"
+#include "ps/shard/save_job.h"
+#include "ps/shard/shard.h"
+
+namespace capstan::ps {
+
+// *Thread-safe*.
+class Saver {
+ public:
+  static constexpr int kNiceness = 10;  // Of its threads: requests come before a checkpoint.
+
+  // `shard` must outlive the saver.
+  Saver(Shard& shard, Outside outside) : shard_(shard), outside_(std::move(outside)) {}
+  ~Saver();  // Gives up the save under way.
+
+  // Begins the save of this id, or says how it stands; never waits for it. Another id ends the save
+  // before. ABORTED: the save has failed or been overtaken, and stays so; UNAVAILABLE: the one
+  // before has not ended yet, nothing has begun. The first answer says that every partition with a
+  // synchronous part is saved as it is now.
+  absl::StatusOr<v1::SavePartitionsReply> Order(const v1::SavePartitionsRequest& request);
+
+ private:
+  struct Save {
+    v1::SavePartitionsRequest order;
+    std::unique_ptr<SaveJob> job;
+    std::unique_ptr<Background::Work> work = {};
+    absl::Time began;
+    bool ended = false;
+    absl::Status status = {};
+  };
+
+  void Begin(const v1::SavePartitionsRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Run(SaveJob& job) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::StatusOr<v1::SavePartitionsReply> AnswerOf(const Save& save) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  Shard& shard_;
+  const Outside outside_;
+  absl::Mutex mu_;
+  std::optional<Save> save_ ABSL_GUARDED_BY(mu_);      // The present one, or the last.
+  std::deque<std::string> past_ ABSL_GUARDED_BY(mu_);  // Ids before it: a late order is refused.
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_SAVER_H_

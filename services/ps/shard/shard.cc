@@ -1,0 +1,364 @@
+#include "ps/shard/shard.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/status.h"
+#include "capstan/base/wire_version.h"
+#include "capstan/consistency/decisions.h"
+#include "capstan/placement/view_epoch.h"
+#include "capstan/rpc/status.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr absl::Duration kBusyHint = absl::Milliseconds(50);
+
+constexpr uint64_t kKeptShare = 10;
+constexpr uint64_t kMinKept = 16 << 20;
+
+constexpr Part kAllParts[] = {Part::kDense, Part::kSparse};
+
+// Both parts may be ssp: the stricter bound holds for the pull, which is one for both.
+uint64_t BoundOf(const Catalog& catalog) {
+  uint64_t bound = ~uint64_t{0};
+  for (Part part : kAllParts) {
+    if (catalog.IsSsp(part)) bound = std::min<uint64_t>(bound, catalog.policy(part).staleness());
+  }
+  return bound;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Shard>> Shard::Create(const v1::JobSpec& job,
+                                                     const ShardIdentity& identity,
+                                                     ShardMetrics& metrics, const Clock& clock) {
+  CAPSTAN_ASSIGN_OR_RETURN(Catalog catalog, Catalog::Create(job));
+  return std::unique_ptr<Shard>(new Shard(std::move(catalog), identity, metrics, clock));
+}
+
+Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics,
+             const Clock& clock)
+    : catalog_(std::move(catalog)),
+      identity_(identity),
+      metrics_(metrics),
+      clock_(clock),
+      clocks_needed_(catalog_.IsSsp(Part::kDense) || catalog_.IsSsp(Part::kSparse)),
+      context_{catalog_, rounds_, metrics_, slabs_, kept_},
+      clocks_(BoundOf(catalog_)) {
+  for (uint32_t i = 0; i < catalog_.job().partition_count(); ++i) {
+    partitions_.push_back(std::make_unique<Partition>(context_));
+  }
+}
+
+// ---- the view ----
+
+absl::Status Shard::SetView(const v1::View& view) {
+  PullAnswers released;
+  bool later = false;
+  bool over = false;  // Its timeline: its clocks are not those of the present one.
+  {
+    absl::MutexLock lock(&view_mu_);
+    if (EpochOf(view) <= epoch_) return absl::OkStatus();
+    if (view.owners_size() > 0 && static_cast<size_t>(view.owners_size()) != partitions_.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the view maps ", view.owners_size(), " partitions, the job has ", partitions_.size()));
+    }
+    epoch_ = EpochOf(view);
+    later = Hear(view.epoch().term(), view.timeline());
+    over = view.timeline() < heard_timeline_;
+    CAPSTAN_FAILPOINT("shard.view_taken");
+  }
+  if (later) RestartClocks();
+  if (clocks_needed_ && !over) {
+    std::vector<QuorumTrainer> quorum;
+    for (const v1::TrainerInfo& trainer : view.trainers()) {
+      quorum.push_back({TrainerId{trainer.trainer()}, trainer.start_clock()});
+    }
+    absl::MutexLock lock(&clock_mu_);
+    released = clocks_.SetQuorum(quorum);
+    quorum_known_ = true;
+  }
+  AnswerPulls(released);
+  return absl::OkStatus();
+}
+
+// What is of an earlier timeline than the latest heard of is void.
+bool Shard::Hear(uint64_t term, uint64_t timeline) {
+  heard_term_ = std::max(heard_term_, term);
+  if (timeline <= heard_timeline_) return false;
+  heard_timeline_ = timeline;
+  timeline_.store(0, std::memory_order_release);
+  return true;
+}
+
+// What trainers had finished is void: they begin again, and nobody may run ahead of them.
+void Shard::RestartClocks() {
+  if (!clocks_needed_) return;
+  PullAnswers released;
+  {
+    absl::MutexLock lock(&clock_mu_);
+    released = clocks_.Restart();
+    quorum_known_ = false;
+  }
+  AnswerPulls(released);
+}
+
+absl::Status Shard::CheckTarget(const v1::RequestHeader& header) const {
+  if (header.wire_version() != kWireVersion) {
+    return absl::UnimplementedError(absl::StrCat("wire version ", header.wire_version(),
+                                                 " is not spoken here, only ", kWireVersion));
+  }
+  if (header.target_incarnation() == Raw(identity_.incarnation)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("the request is meant for incarnation ",
+                                                    absl::Hex(header.target_incarnation()),
+                                                    " of shard ", Raw(identity_.index)));
+}
+
+absl::Status Shard::CheckHeader(const v1::RequestHeader& header) const {
+  CAPSTAN_RETURN_IF_ERROR(CheckTarget(header));
+  const uint64_t timeline = this->timeline();
+  if (timeline == 0) return absl::UnavailableError("the shard is loading its partitions");
+  if (header.timeline() == timeline) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the request is of timeline ", header.timeline(), ", this is ", timeline));
+}
+
+absl::Status Shard::CheckOrder(const v1::RequestHeader& header) {
+  CAPSTAN_RETURN_IF_ERROR(CheckTarget(header));
+  absl::MutexLock lock(&view_mu_);
+  if (header.epoch().term() < heard_term_) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the order is of term ", header.epoch().term(), ", the chief's is ", heard_term_));
+  }
+  heard_term_ = header.epoch().term();
+  return absl::OkStatus();
+}
+
+// ---- its contents ----
+
+absl::Status Shard::BeginLoad(uint64_t timeline) {
+  bool later = false;
+  {
+    absl::MutexLock lock(&view_mu_);
+    if (timeline == 0 || timeline < heard_timeline_) {
+      return absl::FailedPreconditionError(absl::StrCat("ordered to load timeline ", timeline,
+                                                        ", the present one is ", heard_timeline_));
+    }
+    later = Hear(heard_term_, timeline);
+    timeline_.store(0, std::memory_order_release);
+  }
+  if (later) RestartClocks();
+  CAPSTAN_FAILPOINT("load.timeline_begun");
+  return absl::OkStatus();
+}
+
+void Shard::Unload() {
+  SetCoordinator(/*timeline=*/0, std::nullopt);
+  for (const std::unique_ptr<Partition>& partition : partitions_) {
+    if (partition->loaded()) partition->Unload();
+  }
+}
+
+void Shard::Load(PartitionIndex index, PartitionContent content) {
+  partitions_[static_cast<size_t>(Raw(index))]->Load(std::move(content));
+}
+
+absl::Status Shard::Serve(uint64_t timeline, const RoundsStart& rounds) {
+  rounds_.Reset(Timeline{timeline}, rounds.passed);
+  std::optional<CoordinatorMachine> coordinator;
+  for (Part part : kAllParts) {
+    const v1::UpdatePolicy& policy = catalog_.policy(part);
+    if (!catalog_.IsSync(part) || coordinator || !partitions_[0]->loaded()) continue;
+    const int backups = static_cast<int>(policy.backup_workers());
+    const uint64_t max_rounds = catalog_.job().train().max_steps();
+    coordinator = rounds.coordinator
+                      ? CoordinatorMachine(backups, *rounds.coordinator, max_rounds)
+                      : CoordinatorMachine(static_cast<int>(policy.lanes()), backups, max_rounds);
+  }
+  SetCoordinator(timeline, std::move(coordinator));
+  absl::MutexLock lock(&view_mu_);
+  if (heard_timeline_ != timeline) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("timeline ", timeline, " is over, ", heard_timeline_, " has begun"));
+  }
+  CAPSTAN_FAILPOINT("load.before_serving");
+  timeline_.store(timeline, std::memory_order_release);
+  CAPSTAN_FAILPOINT("load.serving");
+  return absl::OkStatus();
+}
+
+// ---- pull ----
+
+std::optional<WaiterId> Shard::Pull(std::unique_ptr<const PullQuery> query, absl::Time deadline,
+                                    OnPulled done) {
+  if (!clocks_needed_ || query->head().evaluation() || query->head().header().trainer() == 0) {
+    done(PullNow(*query), absl::ZeroDuration());
+    return std::nullopt;
+  }
+  const uint64_t clock = query->head().header().clock();
+  const absl::Time begin = clock_.Now();
+  const WaiterId waiter =
+      parked_pulls_.Park([this, begin, query = std::move(query),
+                          done = std::move(done)](const absl::Status& status) mutable {
+        const absl::Duration waited = clock_.Now() - begin;
+        metrics_.ObserveParkedPull(waited);
+        if (!status.ok()) return done(status, waited);
+        done(PullNow(*query), waited);
+      });
+  std::optional<PullWait> wait;
+  {
+    absl::MutexLock lock(&clock_mu_);
+    if (quorum_known_) wait = clocks_.Pull(waiter, clock, deadline);
+  }
+  if (!wait) {  // Nobody may run ahead of trainers that this shard has not heard of.
+    parked_pulls_.Release(waiter, absl::UnavailableError("the timeline's view is on its way"));
+    return std::nullopt;
+  }
+  if (*wait == PullWait::kParked) return waiter;
+  parked_pulls_.Release(
+      waiter,
+      *wait == PullWait::kGo
+          ? absl::OkStatus()
+          : WithRetryAfter(absl::ResourceExhaustedError("too many pulls wait on this shard"),
+                           kBusyHint));
+  return std::nullopt;
+}
+
+bool Shard::ForgetPull(WaiterId waiter) {
+  {
+    absl::MutexLock lock(&clock_mu_);
+    clocks_.Forget(waiter);
+  }
+  return static_cast<bool>(parked_pulls_.Take(waiter));
+}
+
+void Shard::AnswerPulls(const PullAnswers& answers) {
+  for (const PullAnswer& answer : answers) parked_pulls_.Release(answer.waiter, answer.status);
+}
+
+absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
+  if (query.head().has_closed()) {
+    CAPSTAN_RETURN_IF_ERROR(
+        LearnRound(query.head().header().timeline(), query.head().closed(), Teller::kTrainer));
+  }
+  const absl::Time now = clock_.Now();
+  wire::PayloadWriter writer(wire::kPullReply, nullptr, query.reply_shape());
+  for (size_t i = 0; i < query.partitions().size(); ++i) {
+    Partition& partition = *partitions_[query.partitions()[i].partition];
+    CAPSTAN_RETURN_IF_ERROR(partition.Pull(query, i, now, writer));
+  }
+  return writer.Finish();
+}
+
+// ---- push ----
+
+absl::StatusOr<v1::PushReply> Shard::Push(const std::shared_ptr<const PushMessage>& push) {
+  const v1::PushRequest& head = push->head();
+  CAPSTAN_RETURN_IF_ERROR(CheckNames(head));
+  if (head.has_stage()) {
+    CAPSTAN_RETURN_IF_ERROR(
+        LearnRound(head.header().timeline(), head.stage().closed(), Teller::kTrainer));
+  }
+  const absl::Time now = clock_.Now();
+  const uint64_t progress = ProgressOf(head);
+  v1::PushReply reply;
+  bool busy = false;
+  bool settled = true;
+  for (size_t i = 0; i < push->partitions().size(); ++i) {
+    v1::PartitionOutcome& outcome = *reply.add_partitions();
+    outcome = partitions_[push->partitions()[i].partition]->Push(push, i, progress, now);
+    CAPSTAN_FAILPOINT("push.partition_applied");
+    settled = settled && IsSettled(outcome.dense()) && IsSettled(outcome.sparse());
+    busy = busy || outcome.dense() == v1::OUTCOME_BUSY || outcome.sparse() == v1::OUTCOME_BUSY;
+  }
+  if (busy) reply.set_retry_after_seconds(absl::ToDoubleSeconds(kBusyHint));
+  // A step whose push must come again is not finished: others may not run ahead of it.
+  if (settled && clocks_needed_ && head.header().trainer() != 0) {
+    PullAnswers released;
+    {
+      absl::MutexLock lock(&clock_mu_);
+      released = clocks_.Finished(TrainerId{head.header().trainer()}, head.header().clock());
+    }
+    AnswerPulls(released);
+  }
+  return reply;
+}
+
+// ---- the chief's calls ----
+
+absl::Status Shard::CommitRound(const v1::CommitRoundRequest& request) {
+  CAPSTAN_RETURN_IF_ERROR(
+      LearnRound(request.header().timeline(), request.closed(), Teller::kChief));
+  const absl::Time now = clock_.Now();
+  return ForEachPartition([&](PartitionIndex index, Partition& partition) {
+    const absl::Status committed = partition.CommitRound(request.closed().round(), now);
+    if (committed.ok()) return committed;
+    return absl::Status(committed.code(),
+                        absl::StrCat("partition ", Raw(index), ": ", committed.message()));
+  });
+}
+
+absl::Status Shard::CloseStreams(const v1::CloseStreamsRequest& request) {
+  const Timeline timeline{request.header().timeline()};
+  return ForEachPartition([&](PartitionIndex, Partition& partition) {
+    for (const v1::StreamClose& close : request.streams()) {
+      if (!partition.CloseStream(timeline, {close.stream()}, close.batches())) {
+        return absl::FailedPreconditionError("the streams are of another timeline");
+      }
+    }
+    return absl::OkStatus();
+  });
+}
+
+uint64_t Shard::Flush() {
+  const absl::Time now = clock_.Now();
+  uint64_t gradients = 0;
+  (void)ForEachPartition([&](PartitionIndex, Partition& partition) {
+    gradients += partition.Flush(now);
+    return absl::OkStatus();
+  });
+  return gradients;
+}
+
+absl::Status Shard::ForEachPartition(
+    absl::FunctionRef<absl::Status(PartitionIndex, Partition&)> visit) {
+  for (size_t i = 0; i < partitions_.size(); ++i) {
+    if (!partitions_[i]->loaded()) continue;
+    CAPSTAN_RETURN_IF_ERROR(visit(static_cast<PartitionIndex>(i), *partitions_[i]));
+  }
+  return absl::OkStatus();
+}
+
+// Without synchronous parts one partition is copied after the other, and its own size is the bound.
+void Shard::LimitKept() {
+  if (!catalog_.IsSync(Part::kDense) && !catalog_.IsSync(Part::kSparse)) return;
+  const uint64_t share = Facts().bytes / kKeptShare;
+  kept_.SetLimit(static_cast<int64_t>(std::max(kMinKept, share)));
+}
+
+// ---- housekeeping ----
+
+void Shard::ExpireSessions(absl::Time now) {
+  for (const std::unique_ptr<Partition>& partition : partitions_) partition->ExpireSessions(now);
+}
+
+void Shard::Tick() {
+  const absl::Time now = clock_.Now();
+  PullAnswers pulls;
+  if (clocks_needed_) {
+    absl::MutexLock lock(&clock_mu_);
+    pulls = clocks_.Tick(now);
+  }
+  AnswerPulls(pulls);
+  CoordinatorAnswers rounds;
+  {
+    absl::MutexLock lock(&coordinator_mu_);
+    if (coordinator_) rounds = coordinator_->Tick(now);
+  }
+  AnswerRounds(rounds);
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,211 @@
+// A shard: its partitions, the rounds and clocks they share, the coordinator if it owns partition
+// 0. Everything the RPCs of a shard do, without RPC.
+#ifndef CAPSTAN_PS_SHARD_SHARD_H_
+#define CAPSTAN_PS_SHARD_SHARD_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "capstan/base/clock.h"
+#include "capstan/base/ids.h"
+#include "capstan/security/seal.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/ps.pb.h"
+#include "capstan/v1/view.pb.h"
+#include "ps/machines/clock_machine.h"
+#include "ps/machines/coordinator_machine.h"
+#include "ps/shard/byte_budget.h"
+#include "ps/shard/catalog.h"
+#include "ps/shard/parked_calls.h"
+#include "ps/shard/partition.h"
+#include "ps/shard/pull_query.h"
+#include "ps/shard/push_message.h"
+#include "ps/shard/rounds.h"
+#include "ps/shard/shard_metrics.h"
+
+namespace capstan::ps {
+
+// Where the rounds of a timeline begin on a shard.
+struct RoundsStart {
+  uint64_t passed = 0;                          // By every partition.
+  std::optional<CoordinatorState> coordinator;  // On the coordinator; without it, the first round.
+};
+
+struct ShardIdentity {
+  ShardIndex index{};
+  Incarnation incarnation{};
+};
+
+// *Thread-safe*.
+class Shard {
+ public:
+  // `waited`: for slower trainers (ssp).
+  using OnPulled =
+      absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>, absl::Duration waited)>;
+  using OnOpened = absl::AnyInvocable<void(const absl::StatusOr<OpenAnswer>&)>;
+  using OnHeld = absl::AnyInvocable<void(const HoldAnswer&)>;
+
+  // `metrics` and `clock` must outlive the shard. INVALID_ARGUMENT: the job cannot be served.
+  static absl::StatusOr<std::unique_ptr<Shard>> Create(const v1::JobSpec& job,
+                                                       const ShardIdentity& identity,
+                                                       ShardMetrics& metrics, const Clock& clock);
+
+  // By what it knows what the chief and the coordinator have said; before, everything is believed.
+  void SetSealer(Sealer sealer);
+  // Whether a wrong seal has been shown since the last call: it may be the shard's key that is
+  // wrong.
+  bool TakeKeyDoubt() { return key_in_doubt_.exchange(false, std::memory_order_relaxed); }
+
+  // Takes a newer view; older ones are ignored. One of a later timeline ends what is served.
+  absl::Status SetView(const v1::View& view);
+
+  // Of a request's header. UNIMPLEMENTED: another wire version; FAILED_PRECONDITION: meant for
+  // another process, or of another timeline; UNAVAILABLE: nothing is loaded.
+  absl::Status CheckHeader(const v1::RequestHeader& header) const;
+  // Of the chief's orders. FAILED_PRECONDITION: meant for another process, or a chief of a later
+  // term has been heard of. Whether anything is loaded, and of which timeline, is another matter.
+  absl::Status CheckOrder(const v1::RequestHeader& header);
+
+  // ---- its contents: BeginLoad, then Load each partition, then Serve ----
+
+  // Ends what is served. FAILED_PRECONDITION: a later timeline has been heard of.
+  absl::Status BeginLoad(uint64_t timeline);
+  // Drops all contents.
+  void Unload();
+  // REQUIRES: the index is a partition's.
+  void Load(PartitionIndex index, PartitionContent content);
+  // Serves what has been loaded. FAILED_PRECONDITION: a later timeline has been heard of.
+  absl::Status Serve(uint64_t timeline, const RoundsStart& rounds);
+
+  // Answers now, or (ssp) when slower trainers have come up, on another thread; DEADLINE_EXCEEDED
+  // after `deadline`, which is of the shard's clock, as all deadlines here. The waiter, if it is
+  // parked, may be forgotten by ForgetPull.
+  std::optional<WaiterId> Pull(std::unique_ptr<const PullQuery> query, absl::Time deadline,
+                               OnPulled done);
+  // The caller has gone away. True: its callback will not run and has been destroyed.
+  bool ForgetPull(WaiterId waiter);
+
+  // INVALID_ARGUMENT: no such lane. UNAVAILABLE: a generation that the chief has not granted for
+  // this, as far as this shard knows the chief's key, or a round that the coordinator has not
+  // closed so.
+  absl::StatusOr<v1::PushReply> Push(const std::shared_ptr<const PushMessage>& push);
+
+  // ---- the coordinator; FAILED_PRECONDITION: partition 0 is not here, or nothing is synchronous;
+  // PERMISSION_DENIED: a generation that the chief has not granted ----
+
+  std::optional<WaiterId> OpenRound(const v1::OpenRoundRequest& request, OnOpened done);
+  absl::StatusOr<v1::ReportLaneReply> ReportLane(const v1::ReportLaneRequest& request);
+  std::optional<WaiterId> HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
+                                     OnHeld done);
+  bool ForgetRound(WaiterId waiter);
+
+  // ---- the chief's calls ----
+
+  absl::Status CommitRound(const v1::CommitRoundRequest& request);
+  absl::Status CloseStreams(const v1::CloseStreamsRequest& request);
+  uint64_t Flush();
+  // Calls visit(partition) for each that is loaded, ascending, until one fails.
+  absl::Status ForEachPartition(absl::FunctionRef<absl::Status(PartitionIndex, Partition&)> visit);
+
+  // ---- housekeeping ----
+
+  // Answers those whose wait is over; call at least every kTick.
+  static constexpr absl::Duration kTick = absl::Milliseconds(50);
+  void Tick();
+  // Forgets the push sessions of clients that have been silent for long; call every heartbeat.
+  void ExpireSessions(absl::Time now);
+  ShardMetrics::ShardFacts Facts() const;
+  v1::ShardReport Report() const;
+
+  const Catalog& catalog() const { return catalog_; }
+  const Clock& clock() const { return clock_; }
+  SlabArena& slabs() { return slabs_; }
+  ShardMetrics& metrics() { return metrics_; }
+  // What copies may keep: with synchronous parts, a share of what the shard holds.
+  void LimitKept();
+  // The memory of gradients that wait for others. Unlimited unless somebody sets its limit.
+  ByteBudget& waiting_gradients() { return waiting_; }
+  // Of what is served; 0: nothing is.
+  uint64_t timeline() const { return timeline_.load(std::memory_order_acquire); }
+  bool ready() const { return timeline() != 0; }
+
+ private:
+  Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics, const Clock& clock);
+
+  absl::Status CheckTarget(const v1::RequestHeader& header) const;
+  // True: a later timeline has begun.
+  bool Hear(uint64_t term, uint64_t timeline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(view_mu_);
+  void RestartClocks();
+  void SetCoordinator(uint64_t timeline, std::optional<CoordinatorMachine> coordinator);
+  // Of a round that somebody says is closed: the chief, or a trainer, who has to show the seal.
+  enum class Teller { kChief, kTrainer };
+  absl::Status LearnRound(uint64_t timeline, const v1::RoundCommit& closed, Teller teller);
+  void SweepRounds();
+
+  // ---- shard_seals.cc ----
+  std::shared_ptr<const Sealer> sealer() const;
+  absl::Status RefuseSeal(uint64_t shown, const std::string& what) const;
+  uint32_t lanes() const;  // 0: nothing is synchronous.
+  absl::Status CheckLane(uint64_t timeline, uint32_t lane, const v1::Generation& generation) const;
+  absl::Status CheckStream(uint64_t timeline, const v1::StreamPush& stream) const;
+  absl::Status CheckNames(const v1::PushRequest& head) const;
+  absl::Status CheckRound(uint64_t timeline, const RoundCommit& closed) const;
+  // PushRequest.progress_examples, if the chief has said so; otherwise 0, which changes nothing.
+  uint64_t ProgressOf(const v1::PushRequest& head) const;
+
+  absl::StatusOr<grpc::ByteBuffer> PullNow(const PullQuery& query);
+  void AnswerPulls(const PullAnswers& answers);
+  void AnswerRounds(const CoordinatorAnswers& answers);
+  absl::Status CheckCoordinator(uint64_t timeline) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(coordinator_mu_);
+
+  const Catalog catalog_;
+  const ShardIdentity identity_;
+  ShardMetrics& metrics_;
+  const Clock& clock_;
+  const bool clocks_needed_;  // A part is ssp.
+  std::atomic<uint64_t> timeline_{0};
+  Rounds rounds_;
+  SlabArena slabs_;
+  KeptBytes kept_;
+  ByteBudget waiting_;
+  const PartitionContext context_;
+
+  std::vector<std::unique_ptr<Partition>> partitions_;  // All of the job's; most are empty.
+  mutable absl::Mutex view_mu_;
+  ViewEpoch epoch_ ABSL_GUARDED_BY(view_mu_);              // Of the newest view.
+  uint64_t heard_term_ ABSL_GUARDED_BY(view_mu_) = 0;      // The highest,
+  uint64_t heard_timeline_ ABSL_GUARDED_BY(view_mu_) = 0;  // by views and orders.
+
+  mutable std::atomic<bool> key_in_doubt_{false};
+  mutable absl::Mutex seal_mu_;
+  // Shared with the requests that are being checked.
+  std::shared_ptr<const Sealer> sealer_ ABSL_GUARDED_BY(seal_mu_) =
+      std::make_shared<const Sealer>();
+
+  mutable absl::Mutex clock_mu_;
+  ClockMachine clocks_ ABSL_GUARDED_BY(clock_mu_);
+  bool quorum_known_ ABSL_GUARDED_BY(clock_mu_) = false;  // Of the present timeline.
+  ParkedCalls<absl::Status> parked_pulls_;
+
+  mutable absl::Mutex coordinator_mu_;
+  std::optional<CoordinatorMachine> coordinator_ ABSL_GUARDED_BY(coordinator_mu_);
+  uint64_t coordinator_timeline_ ABSL_GUARDED_BY(coordinator_mu_) = 0;
+  ParkedCalls<CoordinatorAnswer> parked_rounds_;
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_SHARD_H_

@@ -1,0 +1,176 @@
+// What a shard counts; docs/metrics.md explains each. Made once, moved without a lock.
+#ifndef CAPSTAN_PS_SHARD_SHARD_METRICS_H_
+#define CAPSTAN_PS_SHARD_SHARD_METRICS_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "capstan/base/ids.h"
+#include "capstan/consistency/staleness.h"
+#include "capstan/metrics/registry.h"
+#include "capstan/store/table.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/job.pb.h"
+#include "capstan/v1/ps.pb.h"
+#include "ps/shard/hot_partition.h"
+
+namespace capstan::ps {
+
+enum class Method { kPull = 0, kPush = 1 };
+
+// *Thread-safe*.
+class ShardMetrics {
+ public:
+  // `registry` must outlive this object.
+  explicit ShardMetrics(metrics::Registry& registry);
+
+  struct Request {
+    Method method{};
+    absl::StatusCode code{};
+    absl::Duration duration;  // Without the wait for slower trainers.
+    size_t request_bytes = 0;
+    size_t reply_bytes = 0;
+  };
+  void CountRequest(const Request& request);
+  void AddInFlight(int by) { in_flight_->Add(by); }
+  // Calls that wait for a thread.
+  void SetQueued(int64_t calls) { queued_calls_->Set(static_cast<double>(calls)); }
+
+  // `reason`: shape, nan, unknown, session, not_owner. For whole requests that were refused.
+  void CountRejected(std::string_view reason);
+  // Of one part of one partition of a push. Counts what was not applied by its reason.
+  void CountOutcome(v1::Outcome outcome);
+  // Of one gradient, when it is applied.
+  void ObserveStaleness(uint64_t versions, absl::Duration age);
+  // Of the rows of one update, by what each of them has gone through since its pull.
+  void ObserveRowStaleness(const StalenessCounts& rows);
+  // A request waited for a partition that others were using.
+  void AddLockWait(absl::Duration wait) { lock_wait_->Add(absl::ToDoubleSeconds(wait)); }
+  // A partition waits because its shard keeps too much for copies.
+  void CountHeldBack() { held_back_->Add(); }
+  // Of this shard's share of a checkpoint.
+  void CountSave(bool ok, uint64_t bytes, absl::Duration took);
+  void CountLoad(bool ok, uint64_t bytes, absl::Duration took);
+  void ObserveParkedPull(absl::Duration wait) { wait_->Observe(absl::ToDoubleSeconds(wait)); }
+
+  struct TableFacts {
+    std::string name;
+    uint64_t rows = 0;
+    uint64_t bytes = 0;
+    uint64_t slot_bytes = 0;
+    uint64_t hot_rows = 0;
+    uint64_t hot_rows_unsaved = 0;
+    TableCounters counters;
+  };
+  struct ClockFacts {
+    uint64_t spread = 0;  // Between the slowest and the fastest.
+    uint64_t trainers = 0;
+  };
+  struct ShardFacts {
+    uint64_t rows = 0;
+    uint64_t parameters = 0;
+    uint64_t bytes = 0;
+    uint64_t version = 0;
+    uint64_t queued = 0;
+    uint64_t parked = 0;
+    uint64_t waiting_bytes = 0;  // Of gradients that wait for others.
+    uint64_t kept = 0;           // Bytes, for copies.
+    uint64_t lost = 0;           // Batches, summed over partitions.
+    std::vector<TableFacts> tables;
+    std::optional<ClockFacts> clocks;      // With ssp.
+    std::map<uint32_t, uint64_t> updates;  // Of rows and blocks, by partition.
+  };
+  // Moves the gauges.
+  void Set(const ShardFacts& facts);
+
+  // Totals since the start, for the chief: requests, staleness, rejections.
+  void Report(v1::ShardReport& report) const;
+
+ private:
+  static constexpr int kMethods = 2;
+  static constexpr int kCodes = 17;
+
+  struct OfMethod {
+    std::array<metrics::Counter*, kCodes> requests;
+    metrics::Histogram* duration;
+    metrics::Counter* request_bytes;
+    metrics::Counter* reply_bytes;
+  };
+  struct OfTable {
+    metrics::Gauge* rows;
+    metrics::Gauge* bytes;
+    metrics::Counter* evictions;
+    metrics::Counter* expirations;
+    metrics::Counter* not_admitted;
+    metrics::Counter* refused;
+    metrics::Counter* stale;
+    TableCounters counted;
+  };
+  OfMethod AddMethod(std::string_view method);
+  OfTable& TableSeries(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  struct Transfer {
+    metrics::Counter* ok;
+    metrics::Counter* failed;
+    metrics::Counter* bytes;
+    metrics::Histogram* duration;
+  };
+  Transfer AddTransfer(const std::string& name, const std::string& what);
+  static void Count(const Transfer& transfer, bool ok, uint64_t bytes, absl::Duration took);
+
+  metrics::Registry& registry_;
+  std::array<OfMethod, kMethods> methods_;
+  metrics::Gauge* in_flight_;
+  metrics::Gauge* queued_calls_;
+  metrics::Gauge* hottest_partition_;
+  metrics::Gauge* hottest_share_;
+  metrics::Gauge* partitions_;
+  metrics::Histogram* staleness_versions_;
+  metrics::Histogram* staleness_seconds_;
+  metrics::Histogram* row_staleness_;
+  metrics::Histogram* wait_;
+  metrics::Gauge* parked_;
+  metrics::Gauge* version_;
+  metrics::Gauge* parameters_;
+  metrics::Gauge* bytes_;
+  metrics::Gauge* queued_;
+  metrics::Gauge* waiting_bytes_;
+  metrics::Counter* lock_wait_;
+  metrics::Counter* held_back_;
+  metrics::Gauge* kept_;
+  metrics::Gauge* lost_;
+  Transfer saves_;
+  Transfer loads_;
+  std::map<std::string, metrics::Counter*, std::less<>> rejected_;  // Never changes.
+
+  // As reports want them.
+  struct Staleness {
+    void Add(size_t bucket, uint64_t times);
+    void RaiseMax(uint64_t to);
+
+    std::array<std::atomic<uint64_t>, kStalenessBuckets> counts{};
+    std::atomic<uint64_t> max{0};
+  };
+  Staleness of_parts_;
+  Staleness of_rows_;
+  std::atomic<uint64_t> dropped_{0};
+  std::atomic<uint64_t> refused_{0};
+
+  absl::Mutex mu_;
+  HotPartition hot_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, OfTable> tables_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_SHARD_METRICS_H_

@@ -1,0 +1,70 @@
+// Shard: what it tells of itself, to its metrics and to the chief.
+#include <algorithm>
+
+#include "ps/shard/shard.h"
+
+namespace capstan::ps {
+
+ShardMetrics::ShardFacts Shard::Facts() const {
+  ShardMetrics::ShardFacts facts;
+  for (const v1::TableSpec& table : catalog_.job().tables()) {
+    facts.tables.push_back({.name = table.name()});
+  }
+  for (size_t index = 0; index < partitions_.size(); ++index) {
+    const Partition& partition = *partitions_[index];
+    if (!partition.loaded()) continue;
+    const Partition::Facts of = partition.facts();
+    uint64_t& updates = facts.updates[static_cast<uint32_t>(index)];
+    updates = of.version;
+    facts.bytes += of.bytes;
+    facts.parameters += of.parameters;
+    facts.queued += of.queued;
+    facts.lost += of.lost;
+    facts.version = std::max(facts.version, of.version);
+    for (size_t i = 0; i < of.tables.size(); ++i) {
+      ShardMetrics::TableFacts& table = facts.tables[i];
+      facts.rows += of.tables[i].rows;
+      table.rows += of.tables[i].rows;
+      table.bytes += of.tables[i].bytes;
+      table.hot_rows += of.tables[i].hot_rows;
+      table.hot_rows_unsaved += of.tables[i].hot_rows_unsaved;
+      table.counters.updated += of.tables[i].counters.updated;
+      updates += of.tables[i].counters.updated;
+      table.counters.created += of.tables[i].counters.created;
+      table.counters.evicted += of.tables[i].counters.evicted;
+      table.counters.expired += of.tables[i].counters.expired;
+      table.counters.not_admitted += of.tables[i].counters.not_admitted;
+      table.counters.refused += of.tables[i].counters.refused;
+      table.counters.stale += of.tables[i].counters.stale;
+    }
+  }
+  facts.waiting_bytes = waiting_.held();
+  facts.kept = static_cast<uint64_t>(std::max<int64_t>(0, kept_.bytes()));
+  if (clocks_needed_) {
+    absl::MutexLock lock(&clock_mu_);
+    facts.clocks = {.spread = clocks_.spread(), .trainers = clocks_.trainers()};
+    facts.parked = clocks_.parked();
+  }
+  return facts;
+}
+
+v1::ShardReport Shard::Report() const {
+  const ShardMetrics::ShardFacts facts = Facts();
+  metrics_.Set(facts);
+  v1::ShardReport report;
+  metrics_.Report(report);
+  report.set_rows(facts.rows);
+  report.set_parameter_bytes(facts.bytes);
+  report.set_version(facts.version);
+  report.set_batches_lost(facts.lost);
+  for (const ShardMetrics::TableFacts& table : facts.tables) {
+    v1::TableReport& of = *report.add_tables();
+    of.set_rows(table.rows);
+    of.set_updates(table.counters.updated);
+    of.set_hot_rows(table.hot_rows);
+    of.set_hot_rows_unsaved(table.hot_rows_unsaved);
+  }
+  return report;
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,140 @@
+// Shard: rounds. Round commits arrive with requests; the coordinator's calls on the owner of
+// partition 0.
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/status.h"
+#include "capstan/consistency/generation.h"
+#include "ps/shard/shard.h"
+
+namespace capstan::ps {
+
+absl::Status Shard::LearnRound(uint64_t timeline, const v1::RoundCommit& closed, Teller teller) {
+  if (closed.round() <= rounds_.last_round()) return absl::OkStatus();
+  CAPSTAN_ASSIGN_OR_RETURN(RoundCommit set, RoundCommitFromProto(closed));
+  if (teller == Teller::kTrainer) CAPSTAN_RETURN_IF_ERROR(CheckRound(timeline, set));
+  if (!rounds_.Learn(Timeline{timeline}, set)) return absl::OkStatus();
+  CAPSTAN_FAILPOINT("round.sweep");
+  SweepRounds();
+  CAPSTAN_FAILPOINT("round.swept");
+  return absl::OkStatus();
+}
+
+void Shard::SweepRounds() {
+  const absl::Time now = clock_.Now();
+  uint64_t passed = rounds_.last_round();
+  for (const std::unique_ptr<Partition>& partition : partitions_) {
+    if (partition->loaded()) passed = std::min(passed, partition->CatchUp(now));
+  }
+  rounds_.Forget(passed);
+}
+
+absl::Status Shard::CheckCoordinator(uint64_t timeline) const {
+  if (coordinator_ && coordinator_timeline_ == timeline) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "shard ", Raw(identity_.index), " is not the coordinator of rounds in timeline ", timeline));
+}
+
+void Shard::SetCoordinator(uint64_t timeline, std::optional<CoordinatorMachine> coordinator) {
+  CoordinatorAnswers dismissed;
+  {
+    absl::MutexLock lock(&coordinator_mu_);
+    if (coordinator_) dismissed = coordinator_->Dismiss();
+    coordinator_ = std::move(coordinator);
+    coordinator_timeline_ = timeline;
+  }
+  AnswerRounds(dismissed);
+}
+
+std::optional<WaiterId> Shard::OpenRound(const v1::OpenRoundRequest& request, OnOpened done) {
+  // Shared by the parked callback and the refusal below; only one of them runs.
+  auto shared = std::make_shared<OnOpened>(std::move(done));
+  const uint64_t timeline = request.header().timeline();
+  const WaiterId waiter =
+      parked_rounds_.Park([this, shared, timeline](const CoordinatorAnswer& answer) {
+        OpenAnswer sealed = std::get<OpenAnswer>(answer.answer);
+        sealed.closed.seal = sealer()->OfRound(timeline, sealed.closed);
+        (*shared)(sealed);
+      });
+  const absl::Time now = clock_.Now();
+  const absl::StatusOr<CoordinatorAnswers> answers = [&]() -> absl::StatusOr<CoordinatorAnswers> {
+    absl::MutexLock lock(&coordinator_mu_);
+    CAPSTAN_RETURN_IF_ERROR(CheckCoordinator(timeline));
+    CAPSTAN_RETURN_IF_ERROR(CheckLane(timeline, request.lane(), request.generation()));
+    return coordinator_->Open(
+        {waiter, static_cast<LaneIndex>(request.lane()), GenerationFromProto(request.generation()),
+         now + absl::Seconds(std::min(request.wait_seconds(), 60.0))},
+        now);
+  }();
+  if (!answers.ok()) {
+    if (parked_rounds_.Take(waiter)) (*shared)(answers.status());
+    return std::nullopt;
+  }
+  AnswerRounds(*answers);
+  return waiter;
+}
+
+absl::StatusOr<v1::ReportLaneReply> Shard::ReportLane(const v1::ReportLaneRequest& request) {
+  absl::StatusOr<CoordinatorMachine::ReportResult> result;
+  const uint64_t timeline = request.header().timeline();
+  {
+    absl::MutexLock lock(&coordinator_mu_);
+    CAPSTAN_RETURN_IF_ERROR(CheckCoordinator(timeline));
+    CAPSTAN_RETURN_IF_ERROR(CheckLane(timeline, request.lane(), request.generation()));
+    result = coordinator_->Report({static_cast<LaneIndex>(request.lane()),
+                                   GenerationFromProto(request.generation()), request.round(),
+                                   request.examples(), request.end_of_data()});
+  }
+  if (!result.ok()) return result.status();
+  CAPSTAN_FAILPOINT("round.reported");
+  AnswerRounds(result->answers);
+  v1::ReportLaneReply reply;
+  reply.set_answer(result->answer);
+  return reply;
+}
+
+std::optional<WaiterId> Shard::HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
+                                          OnHeld done) {
+  const WaiterId waiter =
+      parked_rounds_.Park([done = std::move(done)](const CoordinatorAnswer& answer) mutable {
+        done(std::get<HoldAnswer>(answer.answer));
+      });
+  CoordinatorAnswers answers;
+  {
+    absl::MutexLock lock(&coordinator_mu_);
+    absl::Status order = CheckCoordinator(request.header().timeline());
+    if (order.ok()) {
+      order = coordinator_->TakeOrder(request.header().epoch().term(), request.number());
+    }
+    if (!order.ok()) {
+      answers.push_back({waiter, HoldAnswer{.status = order}});
+    } else if (request.hold()) {
+      answers = coordinator_->Hold(waiter, deadline);
+    } else {
+      answers = coordinator_->Release();
+      const CoordinatorState at = coordinator_->state();
+      answers.push_back({waiter, HoldAnswer{{}, at.last, coordinator_->ended(), at.lanes}});
+    }
+  }
+  AnswerRounds(answers);
+  return waiter;
+}
+
+bool Shard::ForgetRound(WaiterId waiter) {
+  {
+    absl::MutexLock lock(&coordinator_mu_);
+    if (coordinator_) coordinator_->Forget(waiter);
+  }
+  return static_cast<bool>(parked_rounds_.Take(waiter));
+}
+
+void Shard::AnswerRounds(const CoordinatorAnswers& answers) {
+  for (const CoordinatorAnswer& answer : answers) parked_rounds_.Release(answer.waiter, answer);
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,34 @@
+// When the last versions of a part were made: how old is what a gradient was computed from?
+#ifndef CAPSTAN_PS_SHARD_VERSION_TIMES_H_
+#define CAPSTAN_PS_SHARD_VERSION_TIMES_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/time/time.h"
+
+namespace capstan::ps {
+
+// *Thread-compatible*.
+class VersionTimes {
+ public:
+  void Made(uint64_t version, absl::Time now) { times_[version % kKept] = now; }
+
+  // Time since `pulled` was replaced, of a part that is at `version`; 0 if it has not been. What is
+  // further back than kKept versions counts as the oldest that is known.
+  absl::Duration Age(uint64_t pulled, uint64_t version, absl::Time now) const {
+    if (pulled >= version) return absl::ZeroDuration();
+    const uint64_t oldest = version < kKept ? 1 : version - kKept + 1;
+    return now - times_[std::max(pulled + 1, oldest) % kKept];
+  }
+
+ private:
+  static constexpr uint64_t kKept = 32;
+  std::array<absl::Time, kKept> times_{};
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_VERSION_TIMES_H_

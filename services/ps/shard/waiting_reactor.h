@@ -1,0 +1,80 @@
+// The end of a unary call that may be answered later, on another thread, or be cancelled meanwhile.
+#ifndef CAPSTAN_PS_SHARD_WAITING_REACTOR_H_
+#define CAPSTAN_PS_SHARD_WAITING_REACTOR_H_
+
+#include <grpcpp/support/server_callback.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/synchronization/mutex.h"
+#include "ps/machines/waiter.h"
+#include "ps/shard/byte_budget.h"
+
+namespace capstan::ps {
+
+// Finish() is called exactly once: by whoever takes the call out of its parking place.
+// *Thread-safe*.
+class WaitingReactor final : public grpc::ServerUnaryReactor {
+ public:
+  // Lives until gRPC is done with it and nobody holds it any more.
+  static std::shared_ptr<WaitingReactor> Make() {
+    std::shared_ptr<WaitingReactor> reactor(new WaitingReactor);
+    reactor->self_ = reactor;
+    return reactor;
+  }
+
+  // Lives as long as the reply. To be called before Finish.
+  void Keep(std::unique_ptr<ByteBudget::Hold> hold) { hold_ = std::move(hold); }
+
+  // The call has been parked. `forget` takes it out of its place; true: it will not be answered. If
+  // the caller is gone already, that happens now.
+  void SetForget(absl::AnyInvocable<bool()> forget) {
+    {
+      absl::MutexLock lock(&mu_);
+      forget_ = std::move(forget);
+      if (!cancelled_) return;
+    }
+    Forget();
+  }
+
+  void OnCancel() override {
+    {
+      absl::MutexLock lock(&mu_);
+      cancelled_ = true;
+    }
+    Forget();
+  }
+
+  void OnDone() override { self_.reset(); }
+
+  // OnDone and OnCancel are short and wait for nobody, so gRPC need not hand them to another thread
+  // first. It calls this internal, but has no other way of saying so.
+  bool InternalInlineable() override { return true; }
+
+ private:
+  WaitingReactor() = default;
+
+  void Forget() {
+    absl::AnyInvocable<bool()> forget;
+    {
+      absl::MutexLock lock(&mu_);
+      forget = std::move(forget_);
+      forget_ = nullptr;
+    }
+    if (forget && forget()) Finish(grpc::Status::CANCELLED);
+  }
+
+  std::shared_ptr<WaitingReactor> self_;  // gRPC's reference.
+  std::unique_ptr<ByteBudget::Hold> hold_;
+  absl::Mutex mu_;
+  bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
+  absl::AnyInvocable<bool()> forget_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_WAITING_REACTOR_H_

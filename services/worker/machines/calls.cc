@@ -1,0 +1,71 @@
+#include "worker/machines/calls.h"
+
+#include <algorithm>
+
+namespace capstan::worker {
+
+Verdict Judge(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return Verdict::kOk;
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kInternal:  // How gRPC reports a stream that was reset.
+      return Verdict::kAgain;
+    case absl::StatusCode::kFailedPrecondition:
+      return Verdict::kRefresh;
+    case absl::StatusCode::kAborted:
+      return Verdict::kRoundOver;
+    default:
+      return Verdict::kFatal;
+  }
+}
+
+Verdict Judge(const OutcomeSummary& outcomes) {
+  if (outcomes.not_owner > 0) return Verdict::kRefresh;
+  if (outcomes.wrong_round > 0) return Verdict::kRoundOver;
+  if (outcomes.busy > 0 || outcomes.outside_window > 0) return Verdict::kAgain;
+  return Verdict::kOk;
+}
+
+void OutcomeSummary::Count(v1::Outcome outcome) {
+  switch (outcome) {
+    case v1::OUTCOME_UNSPECIFIED:
+      return;
+    case v1::OUTCOME_OLD_GENERATION:
+      ++old_generation;
+      return;
+    case v1::OUTCOME_NOT_OWNER:
+      ++not_owner;
+      return;
+    case v1::OUTCOME_WRONG_ROUND:
+      ++wrong_round;
+      return;
+    case v1::OUTCOME_OUTSIDE_WINDOW:
+      ++outside_window;
+      return;
+    case v1::OUTCOME_APPLIED:
+    case v1::OUTCOME_QUEUED:
+    case v1::OUTCOME_STAGED:
+    case v1::OUTCOME_SETTLED:
+    case v1::OUTCOME_DROPPED:
+      ++settled;
+      return;
+    default:  // BUSY, or what only a later version knows.
+      ++busy;
+  }
+}
+
+void Call::Wait(const Backoff& backoff, absl::Duration hint, const RunnerContext& context) {
+  constexpr int kMostDoublings = 16;
+  const absl::Duration grown = backoff.first * (1 << std::min(failures, kMostDoublings));
+  const absl::Duration jittered = std::min(grown, backoff.most) * (0.5 + 0.5 * context.random());
+  ++failures;
+  state = State::kWaiting;
+  due = context.now + std::max(hint, jittered);
+}
+
+}  // namespace capstan::worker

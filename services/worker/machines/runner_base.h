@@ -1,0 +1,81 @@
+// What the task runner and the lane runner have in common: tickets, actions, clocks of ssp, the
+// end.
+#ifndef CAPSTAN_WORKER_MACHINES_RUNNER_BASE_H_
+#define CAPSTAN_WORKER_MACHINES_RUNNER_BASE_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "capstan/base/ids.h"
+#include "worker/machines/calls.h"
+#include "worker/machines/runner_machine.h"
+
+namespace capstan::worker {
+
+// A call a shard.
+using ShardCalls = std::map<ShardIndex, Call>;
+bool AllDone(const ShardCalls& calls);
+std::string DebugString(const ShardCalls& calls);
+
+// Confined to the trainer's event loop.
+class RunnerBase : public RunnerMachine {
+ public:
+  Actions On(const Event& event, const RunnerContext& context) final;
+  absl::Time NextWake() const final;
+  RunnerProgress progress() const final { return progress_; }
+  bool finished() const final { return finished_; }
+
+ protected:
+  explicit RunnerBase(const RunnerOptions& options) : options_(options) {}
+
+  // Carries out what the event means; afterwards Pump() starts whatever can be started.
+  virtual void Handle(const Event& event, const RunnerContext& context) = 0;
+  virtual void Pump(const RunnerContext& context) = 0;
+  // Every step that has begun and is not over.
+  virtual std::vector<uint64_t> OpenSteps() const = 0;
+  // The calls that are to be tried when their time has come.
+  virtual std::vector<const Call*> Calls() const = 0;
+  // Whether data pushes to the shard are under way, which tell the clock as well.
+  virtual bool Pushing(ShardIndex shard) const = 0;
+
+  template <typename A>
+  void Do(A action) {
+    actions_.push_back(std::move(action));
+  }
+  Ticket NextTicket() { return ++last_ticket_; }
+  void Finish(Finished::Why why, const RunnerContext& context,
+              absl::Status status = absl::OkStatus());
+
+  // After a failed call: waits, asks for a view, or ends the lease. Not for kOk and kRoundOver.
+  void Again(Call& call, Verdict verdict, const absl::Status& status, absl::Duration hint,
+             const RunnerContext& context);
+  // Whether it is time to (re)try the call.
+  bool Due(const Call& call, const RunnerContext& context) const;
+  // The clock that a push of `step` tells; 0 unless clocks are told.
+  uint64_t ClockOfPush(ShardIndex shard, uint64_t step, const RunnerContext& context) const;
+  std::vector<ShardIndex> AllShards() const;
+  std::string BaseDebugString() const;
+
+  RunnerOptions options_;
+  RunnerProgress progress_;
+  bool draining_ = false;
+
+ private:
+  void HandleCommon(const Event& event, const RunnerContext& context);
+  void OnClockDone(const ClockDone& done, const RunnerContext& context);
+  void PumpClocks(const RunnerContext& context);
+
+  bool view_changed_ = false;  // By the present event: what waits is tried at once.
+  absl::Time drain_deadline_ = absl::InfiniteFuture();
+  bool finished_ = false;
+  Ticket last_ticket_ = 0;
+  ShardCalls clock_calls_;
+  Actions actions_;
+};
+
+}  // namespace capstan::worker
+
+#endif  // CAPSTAN_WORKER_MACHINES_RUNNER_BASE_H_

@@ -1,0 +1,54 @@
+#include "worker/machines/runners.h"
+
+#include <algorithm>
+
+#include "capstan/consistency/generation.h"
+#include "capstan/consistency/stream_ledger.h"
+
+namespace capstan::worker {
+namespace {
+
+bool AnyPart(const v1::JobSpec& job, v1::PolicyKind kind) {
+  return job.dense_update().kind() == kind || job.sparse_update().kind() == kind;
+}
+
+// Whether some parameters are in a part that is not synchronous, so that their pushes need stream
+// names.
+bool HasStream(const v1::JobSpec& job) {
+  const bool dense = job.tensors_size() > 0 && job.dense_update().kind() != v1::POLICY_KIND_SYNC;
+  const bool sparse = job.tables_size() > 0 && job.sparse_update().kind() != v1::POLICY_KIND_SYNC;
+  return dense || sparse;
+}
+
+RunnerOptions OptionsOf(const v1::JobSpec& job, const v1::Lease& lease, int shard_count) {
+  return {.generation = SealedGenerationFromProto(lease.generation()),
+          .shard_count = shard_count,
+          .ssp = AnyPart(job, v1::POLICY_KIND_SSP),
+          .read_ahead = static_cast<int>(job.train().prefetch_batches())};
+}
+
+}  // namespace
+
+std::unique_ptr<RunnerMachine> NewRunner(const v1::JobSpec& job, const v1::Lease& lease,
+                                         int shard_count) {
+  const RunnerOptions options = OptionsOf(job, lease, shard_count);
+  if (lease.kind() == v1::LEASE_KIND_LANE) {
+    return NewLaneRunner({.options = options,
+                          .lane = LaneIndex{static_cast<int32_t>(lease.lane())},
+                          .has_stream = HasStream(job)});
+  }
+  const int window = std::clamp<int>(static_cast<int>(job.train().push_window()), 1,
+                                     static_cast<int>(StreamLedger::kWindow));
+  return NewTaskRunner({.options = options,
+                        .stream = StreamId::Task(lease.data_epoch(), lease.task().index()),
+                        .first_batch = lease.first_batch(),
+                        .evaluation = lease.kind() == v1::LEASE_KIND_EVALUATION,
+                        .push_window = window});
+}
+
+bool Compensates(const v1::JobSpec& job) {
+  return job.dense_update().stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE ||
+         job.sparse_update().stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE;
+}
+
+}  // namespace capstan::worker

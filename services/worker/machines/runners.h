@@ -1,0 +1,21 @@
+// From a lease, as the chief grants it, to the machine that works on it.
+#ifndef CAPSTAN_WORKER_MACHINES_RUNNERS_H_
+#define CAPSTAN_WORKER_MACHINES_RUNNERS_H_
+
+#include <memory>
+
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/job.pb.h"
+#include "worker/machines/runner_machine.h"
+
+namespace capstan::worker {
+
+std::unique_ptr<RunnerMachine> NewRunner(const v1::JobSpec& job, const v1::Lease& lease,
+                                         int shard_count);
+
+// Whether a push carries the weights as pulled, for stale gradients to be compensated.
+bool Compensates(const v1::JobSpec& job);
+
+}  // namespace capstan::worker
+
+#endif  // CAPSTAN_WORKER_MACHINES_RUNNERS_H_

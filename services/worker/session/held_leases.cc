@@ -1,0 +1,148 @@
+#include "worker/session/held_leases.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "capstan/consistency/generation.h"
+
+namespace capstan::worker {
+namespace {
+
+// A task at work and a spare one.
+constexpr size_t kTasks = 2;
+
+v1::LeaseReport UntouchedReport(const v1::Lease& lease, bool returned) {
+  v1::LeaseReport report;
+  *report.mutable_generation() = lease.generation();
+  report.set_kind(lease.kind());
+  report.set_timeline(lease.timeline());
+  report.set_trainer(lease.trainer());
+  report.set_lane(lease.lane());
+  report.set_stream(StreamId::Task(lease.data_epoch(), lease.task().index()).value);
+  report.set_batches_done(lease.first_batch());
+  report.set_lane_tasks_known(lease.lane_tasks_size() > 0
+                                  ? lease.lane_tasks(lease.lane_tasks_size() - 1).ordinal() + 1
+                                  : 0);
+  report.set_returned(returned);
+  return report;
+}
+
+}  // namespace
+
+bool HeldLeases::HasTask() const {
+  return std::any_of(held_.begin(), held_.end(), [](const auto& entry) {
+    return entry.second.kind == v1::LEASE_KIND_TASK && !entry.second.work->over();
+  });
+}
+
+void HeldLeases::Grant(const v1::Lease& lease) {
+  if (lease.timeline() < timeline_) return;  // Void: the chief will say so.
+  waiting_.push_back(lease);
+  BeginWaiting();
+}
+
+bool HeldLeases::MayBegin(const v1::Lease& lease) const {
+  if (!placed_ || draining_) return false;
+  if (lease.timeline() != timeline_) return false;  // The view is on its way.
+  return lease.kind() != v1::LEASE_KIND_TASK || !HasTask();
+}
+
+void HeldLeases::BeginWaiting() {
+  for (auto lease = waiting_.begin(); lease != waiting_.end();) {
+    if (!MayBegin(*lease)) {
+      ++lease;
+      continue;
+    }
+    clock_.AdvanceTo(lease->start_clock());
+    held_[GenerationFromProto(lease->generation())] = {lease->kind(), lease->timeline(),
+                                                       begin_(*lease)};
+    lease = waiting_.erase(lease);
+  }
+}
+
+void HeldLeases::Extend(const v1::Lease& lease) {
+  const Generation generation = GenerationFromProto(lease.generation());
+  const auto found = held_.find(generation);
+  if (found != held_.end()) found->second.work->Extend(lease);
+  for (v1::Lease& waiting : waiting_) {
+    if (GenerationFromProto(waiting.generation()) == generation) waiting = lease;
+  }
+}
+
+void HeldLeases::Revoke(const Generation& generation) {
+  std::erase_if(waiting_, [&](const v1::Lease& lease) {
+    return GenerationFromProto(lease.generation()) == generation;
+  });
+  const auto found = held_.find(generation);
+  if (found == held_.end()) return;
+  found->second.work->Deliver(Revoked());
+  held_.erase(found);
+}
+
+void HeldLeases::BeginDrain(absl::Time deadline) {
+  draining_ = true;
+  for (auto& [generation, held] : held_) held.work->Deliver(Drain{deadline});
+}
+
+void HeldLeases::ForgetBefore(uint64_t timeline) {
+  std::erase_if(waiting_, [&](const v1::Lease& lease) { return lease.timeline() < timeline; });
+  for (auto held = held_.begin(); held != held_.end();) {
+    if (held->second.timeline >= timeline) {
+      ++held;
+      continue;
+    }
+    held->second.work->Deliver(Revoked());
+    held = held_.erase(held);
+  }
+  clock_ = TrainerClock();  // Rounds come again.
+}
+
+void HeldLeases::OnView(const v1::View& view, const std::vector<ShardIndex>& restarted) {
+  timeline_ = view.timeline();
+  placed_ = view.owners_size() > 0;
+  for (auto& [generation, held] : held_) held.work->OnView(restarted);
+  BeginWaiting();
+}
+
+absl::Time HeldLeases::NextWake() const {
+  absl::Time next = absl::InfiniteFuture();
+  for (const auto& [generation, held] : held_) {
+    if (!held.work->over()) next = std::min(next, held.work->NextWake());
+  }
+  return next;
+}
+
+void HeldLeases::Wake(absl::Time now) {
+  for (auto& [generation, held] : held_) {
+    if (!held.work->over() && held.work->NextWake() <= now) held.work->Deliver(Tick());
+  }
+}
+
+bool HeldLeases::HasEnded() const {
+  return (draining_ && !waiting_.empty()) ||
+         std::any_of(held_.begin(), held_.end(),
+                     [](const auto& entry) { return entry.second.work->over(); });
+}
+
+bool HeldLeases::HasNews() const {
+  return std::any_of(held_.begin(), held_.end(),
+                     [](const auto& entry) { return entry.second.work->HasNews(); });
+}
+
+void HeldLeases::ReportTo(SessionMachine& session, double step_seconds) {
+  for (auto& [generation, held] : held_) session.Report(held.work->Report());
+  for (const v1::Lease& lease : waiting_) session.Report(UntouchedReport(lease, draining_));
+  if (draining_) waiting_.clear();
+  std::erase_if(held_, [](const auto& entry) { return entry.second.work->over(); });
+  BeginWaiting();
+  size_t tasks = waiting_.size();
+  bool other = false;
+  for (const auto& [generation, held] : held_) {
+    (held.kind == v1::LEASE_KIND_TASK) ? void(++tasks) : void(other = true);
+  }
+  session.SetWantsLease(trainer_, !draining_ && tasks < kTasks && !other);
+  session.SetClock(trainer_, clock_.clock());
+  session.SetStepSeconds(trainer_, step_seconds);
+}
+
+}  // namespace capstan::worker

@@ -1,0 +1,119 @@
+// What a worker process tells the chief and is told: its trainers, its leases, its wishes. All of
+// it goes through one call, the heartbeat, which is sent every `heartbeat` and at once when
+// something is urgent: a trainer wants a lease, a lease has ended, or so much has been trained that
+// whatever follows the job's progress would come late.
+//
+// Reports are cumulative per lease, so a heartbeat that is lost or repeated changes nothing. The
+// last report of a lease is repeated until a heartbeat that carried it has been answered by a chief
+// that knows this process; a chief that has come after another is told of all that is held.
+#ifndef CAPSTAN_WORKER_SESSION_SESSION_MACHINE_H_
+#define CAPSTAN_WORKER_SESSION_SESSION_MACHINE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "capstan/base/ids.h"
+#include "capstan/consistency/job_progress.h"
+#include "capstan/v1/chief.pb.h"
+
+namespace capstan::worker {
+
+struct SessionOptions {
+  std::string name;
+  Incarnation incarnation{};
+  std::vector<TrainerId> trainers;
+  absl::Duration heartbeat = absl::Seconds(1);
+  absl::Duration soonest = absl::Milliseconds(2);  // Between two urgent heartbeats.
+  absl::Duration patience =
+      absl::Milliseconds(25);  // Before a wish that was not met is repeated; doubles.
+};
+
+// What the chief wants done after a heartbeat.
+struct Orders {
+  bool known = true;  // false: the chief does not know this incarnation; it is to be registered.
+  std::vector<v1::Lease> granted;
+  std::vector<v1::Lease> extended;  // Further tasks of a lane that is held already.
+  std::vector<Generation> revoked;
+  v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
+  JobProgress progress;
+};
+
+// Thread-compatible.
+class SessionMachine {
+ public:
+  explicit SessionMachine(SessionOptions options);
+
+  // ---- what happened ----
+
+  void SetClock(TrainerId trainer, uint64_t clock);
+  void SetStepSeconds(TrainerId trainer, double seconds);
+  // The trainer could begin another lease, or hold a spare one.
+  void SetWantsLease(TrainerId trainer, bool wants);
+  void SetReport(const v1::WorkerReport& report) { report_ = report; }
+  // Replaces what was known of that generation. With `finished`, `returned` or `error` the lease
+  // has ended. A generation that is not held is ignored: it has been revoked.
+  void Report(const v1::LeaseReport& report);
+  // From now on everything is given back and nothing is asked for.
+  void Drain();
+  // What was granted in an earlier timeline than this is void.
+  void ForgetBefore(uint64_t timeline);
+  // This process has trained so many examples since it began.
+  void SetTrained(uint64_t examples);
+  // The chief is told whenever so many more have been; 0: heartbeats are often enough.
+  void SetTellEvery(uint64_t examples) { tell_every_ = examples; }
+  // The next heartbeat goes out at once.
+  void Hurry() { urgent_ = true; }
+
+  // ---- the heartbeat ----
+
+  // At most one heartbeat is under way. InfiniteFuture while one is.
+  absl::Time NextHeartbeat() const;
+  v1::WorkerHeartbeatRequest BeginHeartbeat(absl::Time now);
+  Orders EndHeartbeat(const v1::WorkerHeartbeatReply& reply, absl::Time now);
+  void HeartbeatFailed(absl::Time now);
+
+  // ---- what is so ----
+
+  bool draining() const { return draining_; }
+  size_t leases() const { return leases_.size(); }
+  // True when the process may end without anybody waiting for it: it holds nothing, and the chief
+  // has been told that it leaves, or has said that the job is over.
+  bool Settled() const { return leases_.empty() && (leave_told_ || over_); }
+
+ private:
+  struct Trainer {
+    uint64_t clock = 0;
+    double step_seconds = 0;
+    bool wants_lease = false;
+  };
+  struct Held {
+    v1::LeaseReport report;
+    bool ended = false;
+    bool sent_end = false;  // In the heartbeat under way.
+  };
+
+  const SessionOptions options_;
+  std::map<TrainerId, Trainer> trainers_;
+  std::map<Generation, Held> leases_;
+  v1::WorkerReport report_;
+  uint64_t trained_ = 0;
+  uint64_t trained_told_ = 0;  // As of the last heartbeat that was sent.
+  uint64_t tell_every_ = 0;
+  bool draining_ = false;
+  bool leave_sent_ = false;  // In the heartbeat under way.
+  bool leave_told_ = false;
+  bool over_ = false;  // The job, as the chief said last.
+  bool under_way_ = false;
+  bool urgent_ = true;
+  absl::Time last_sent_ = absl::InfinitePast();
+  absl::Time wish_repeats_ =
+      absl::InfiniteFuture();  // When an unmet wish makes the heartbeat urgent.
+  absl::Duration patience_;
+};
+
+}  // namespace capstan::worker
+
+#endif  // CAPSTAN_WORKER_SESSION_SESSION_MACHINE_H_

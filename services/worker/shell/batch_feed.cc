@@ -1,0 +1,136 @@
+#include "worker/shell/batch_feed.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace capstan::worker {
+
+BatchFeed::BatchFeed(BatchPrefetcher& prefetcher, EventLoop& loop, const v1::Lease& lease)
+    : prefetcher_(prefetcher), loop_(loop), evaluation_(lease.kind() == v1::LEASE_KIND_EVALUATION) {
+  if (lease.kind() == v1::LEASE_KIND_LANE) {
+    if (lease.lane_tasks_size() > 0) {
+      base_ = lease.lane_tasks(0).first_cursor();
+      base_known_ = true;
+      next_ordinal_ = lease.lane_tasks(0).ordinal();
+    }
+    Extend(lease);
+    return;
+  }
+  v1::LaneTask task;
+  *task.mutable_task() = lease.task();
+  task.set_data_epoch(lease.data_epoch());
+  base_known_ = true;
+  Append(task);
+  complete_ = true;
+}
+
+BatchFeed::~BatchFeed() {
+  *self_ = nullptr;
+  if (feed_) prefetcher_.Close(*feed_);
+}
+
+void BatchFeed::Extend(const v1::Lease& lease) {
+  for (const v1::LaneTask& task : lease.lane_tasks()) {
+    if (task.ordinal() >= next_ordinal_) Append(task);
+  }
+  if (!lease.lane_tasks_complete() || complete_) return;
+  complete_ = true;
+  if (feed_) prefetcher_.Finish(*feed_);
+}
+
+void BatchFeed::Append(const v1::LaneTask& task) {
+  tasks_.push_back({.ordinal = task.ordinal(),
+                    .stream = StreamId::Task(task.data_epoch(), task.task().index())});
+  next_ordinal_ = task.ordinal() + 1;
+  TaskReader::Load load{
+      .task = task.task(), .data_epoch = task.data_epoch(), .evaluation = evaluation_};
+  if (feed_) {
+    prefetcher_.Append(*feed_, std::move(load));
+  } else {
+    unopened_.push_back(std::move(load));
+  }
+}
+
+void BatchFeed::OpenAt(uint64_t number) {
+  if (!base_known_) base_ = number;  // A lane all of whose tasks are done.
+  base_known_ = true;
+  told_cursor_ = base_;
+  feed_ = prefetcher_.Open(number - base_);
+  for (TaskReader::Load& load : unopened_) prefetcher_.Append(*feed_, std::move(load));
+  unopened_.clear();
+  if (complete_) prefetcher_.Finish(*feed_);
+}
+
+void BatchFeed::Read(uint64_t number, OnRead on_read) {
+  if (base_known_ && number < base_) {
+    on_read(absl::InternalError(
+        absl::StrCat("batch ", number, " lies before the lease, which begins at ", base_)));
+    return;
+  }
+  if (!feed_) OpenAt(number);
+  wanted_.push_back({number, std::move(on_read)});
+  if (wanted_.size() == 1) Serve();
+}
+
+void BatchFeed::Serve() {
+  while (!wanted_.empty()) {
+    auto notify = [self = self_, &loop = loop_] {
+      loop.Post([self] {
+        if (*self != nullptr) (*self)->Serve();
+      });
+    };
+    std::optional<absl::StatusOr<FedBatch>> read =
+        prefetcher_.TryRead(*feed_, wanted_.front().number - base_, notify);
+    if (!read) return;
+    OnRead on_read = std::move(wanted_.front().on_read);
+    wanted_.pop_front();
+    const std::shared_ptr<BatchFeed*> self = self_;
+    if (read->ok()) {
+      on_read(Translate(**read));
+    } else {
+      on_read(read->status());
+    }
+    if (*self == nullptr) return;  // The answer ended the lease.
+  }
+}
+
+LeaseBatch BatchFeed::Translate(const FedBatch& fed) const {
+  if (fed.batch == nullptr) return {.batch = nullptr, .end = base_ + fed.number};
+  return {.batch = fed.batch, .stream = tasks_[fed.task].stream, .seq = fed.batch_in_task};
+}
+
+FedTask BatchFeed::OnlyTask() const {
+  if (!feed_) return {};
+  const std::vector<FedTask> tasks = prefetcher_.Tasks(*feed_);
+  return tasks.size() == 1 ? tasks.front() : FedTask();
+}
+
+bool BatchFeed::IsNextDone(absl::Span<const FedTask> fed, uint64_t cursor) const {
+  return told_ < fed.size() && fed[told_].loaded && told_cursor_ + fed[told_].batches <= cursor;
+}
+
+bool BatchFeed::HasDone(uint64_t cursor) const {
+  return feed_ && IsNextDone(prefetcher_.Tasks(*feed_), cursor);
+}
+
+std::vector<v1::LaneTaskDone> BatchFeed::TakeDone(uint64_t cursor) {
+  std::vector<v1::LaneTaskDone> done;
+  if (!feed_) return done;
+  const std::vector<FedTask> fed = prefetcher_.Tasks(*feed_);
+  while (IsNextDone(fed, cursor)) {
+    v1::LaneTaskDone& task = done.emplace_back();
+    task.set_ordinal(tasks_[told_].ordinal);
+    task.set_batches(fed[told_].batches);
+    task.set_examples(fed[told_].examples);
+    if (const BadRecords* bad = fed[told_].bad_records.get()) {
+      task.set_bad_records(bad->count());
+      task.mutable_bad_record_examples()->Assign(bad->examples().begin(), bad->examples().end());
+    }
+    told_cursor_ += fed[told_].batches;
+    ++told_;
+  }
+  return done;
+}
+
+}  // namespace capstan::worker

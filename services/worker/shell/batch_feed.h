@@ -1,0 +1,86 @@
+// The batches of one lease, by the numbers its runner uses: their place in the task, or the lane's
+// cursor.
+#ifndef CAPSTAN_WORKER_SHELL_BATCH_FEED_H_
+#define CAPSTAN_WORKER_SHELL_BATCH_FEED_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "capstan/base/ids.h"
+#include "capstan/data/feed/batch_prefetcher.h"
+#include "capstan/rpc/event_loop.h"
+#include "capstan/v1/chief.pb.h"
+#include "worker/session/lease_lifecycle.h"
+
+namespace capstan::worker {
+
+struct LeaseBatch {
+  std::shared_ptr<const Batch> batch;  // Null: the lease ends before the number asked.
+  uint64_t end = 0;                    // With null: how many batches there are.
+  StreamId stream;                     // The batch's name as a push.
+  uint64_t seq = 0;
+};
+
+// Confined to the event loop.
+class BatchFeed final : public TasksRead {
+ public:
+  using OnRead = absl::AnyInvocable<void(absl::StatusOr<LeaseBatch>)>;
+
+  // `prefetcher` and `loop` must outlive the feed.
+  BatchFeed(BatchPrefetcher& prefetcher, EventLoop& loop, const v1::Lease& lease);
+  ~BatchFeed() override;  // Reads that are open are never answered.
+  BatchFeed(const BatchFeed&) = delete;
+  BatchFeed& operator=(const BatchFeed&) = delete;
+
+  // Reads batch `number`; numbers ascend. Answered in order, perhaps before this returns.
+  void Read(uint64_t number, OnRead on_read);
+
+  // Further tasks of the lane, as the chief sent them again.
+  void Extend(const v1::Lease& lease);
+
+  std::vector<v1::LaneTaskDone> TakeDone(uint64_t cursor) override;
+  bool HasDone(uint64_t cursor) const override;
+  uint64_t tasks_known() const override { return next_ordinal_; }
+  FedTask OnlyTask() const override;
+
+ private:
+  struct Task {
+    uint64_t ordinal = 0;
+    StreamId stream;
+  };
+  struct Wanted {
+    uint64_t number = 0;
+    OnRead on_read;
+  };
+  void Append(const v1::LaneTask& task);
+  void OpenAt(uint64_t number);
+  void Serve();
+  bool IsNextDone(absl::Span<const FedTask> fed, uint64_t cursor) const;
+  LeaseBatch Translate(const FedBatch& fed) const;
+
+  BatchPrefetcher& prefetcher_;
+  EventLoop& loop_;
+  const bool evaluation_;
+  std::vector<Task> tasks_;
+  std::vector<TaskReader::Load> unopened_;  // Until the first read says where to begin.
+  std::optional<FeedId> feed_;
+  bool complete_ = false;  // No further tasks come.
+  uint64_t base_ = 0;      // Number of the feed's batch 0.
+  bool base_known_ = false;
+  uint64_t next_ordinal_ = 0;  // After the last task known.
+  size_t told_ = 0;            // Tasks told done.
+  uint64_t told_cursor_ = 0;   // End of these.
+  std::deque<Wanted> wanted_;  // At most the runner's read-ahead.
+  // Shared with notifications under way, which outlive the feed.
+  std::shared_ptr<BatchFeed*> self_ = std::make_shared<BatchFeed*>(this);
+};
+
+}  // namespace capstan::worker
+
+#endif  // CAPSTAN_WORKER_SHELL_BATCH_FEED_H_

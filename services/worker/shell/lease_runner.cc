@@ -1,0 +1,402 @@
+#include "worker/shell/lease_runner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/log.h"
+#include "capstan/consistency/generation.h"
+#include "capstan/consistency/round_commit.h"
+#include "capstan/consistency/staleness.h"
+#include "capstan/model/metrics.h"
+#include "worker/machines/runners.h"
+
+namespace capstan::worker {
+namespace {
+
+// Longer than any wait that a shard imposes by policy: those are answered in time with "again".
+constexpr absl::Duration kPullTimeout = absl::Seconds(15);
+constexpr absl::Duration kPushTimeout = absl::Seconds(15);
+constexpr absl::Duration kReportTimeout = absl::Seconds(5);
+constexpr absl::Duration kOpenSlack =
+    absl::Seconds(3);  // Over the wait that the coordinator imposes.
+
+RoundName NameOf(const LaneName& lane) { return {.round = lane.round, .closed = &lane.closed}; }
+
+OutcomeSummary Summarize(const PushResult& result) {
+  OutcomeSummary outcomes;
+  outcomes.old_generation = result.count(v1::OUTCOME_OLD_GENERATION);
+  outcomes.not_owner = result.count(v1::OUTCOME_NOT_OWNER);
+  outcomes.busy = result.count(v1::OUTCOME_BUSY);
+  outcomes.wrong_round = result.count(v1::OUTCOME_WRONG_ROUND);
+  outcomes.outside_window = result.count(v1::OUTCOME_OUTSIDE_WINDOW);
+  for (v1::Outcome settled : {v1::OUTCOME_APPLIED, v1::OUTCOME_QUEUED, v1::OUTCOME_STAGED,
+                              v1::OUTCOME_SETTLED, v1::OUTCOME_DROPPED}) {
+    outcomes.settled += result.count(settled);
+  }
+  return outcomes;
+}
+
+bool IsBadData(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) || absl::IsDataLoss(status) || absl::IsNotFound(status);
+}
+
+}  // namespace
+
+LeaseRunner::LeaseRunner(const TrainerContext& trainer, v1::Lease lease)
+    : trainer_(trainer),
+      feed_(trainer.prefetcher, trainer.loop, lease),
+      lifecycle_(lease, trainer.job.train().max_steps(),
+                 NewRunner(trainer.job, lease, trainer.client.view().shards_size()), feed_) {
+  Deliver(Start());
+}
+
+LeaseRunner::~LeaseRunner() {
+  *alive_ = false;
+  EndTurn();
+}
+
+template <typename Callback>
+auto LeaseRunner::Guard(Callback callback) {
+  return [alive = alive_, callback = std::move(callback)](auto&&... arguments) mutable {
+    if (*alive) callback(std::forward<decltype(arguments)>(arguments)...);
+  };
+}
+
+void LeaseRunner::Deliver(Event event) {
+  lifecycle_.Deliver(std::move(event), [this](const Event& next) { Handle(next); });
+  CountLate();
+}
+
+void LeaseRunner::Handle(const Event& event) {
+  auto draw = [this] { return absl::Uniform<double>(random_, 0.0, 1.0); };
+  const RunnerContext context{.now = Now(), .clock = trainer_.trainer_clock, .random = draw};
+  for (const Action& action : lifecycle_.machine().On(event, context)) {
+    std::visit([this](const auto& each) { Do(each); }, action);
+    if (lifecycle_.machine_over()) return;
+  }
+}
+
+// Whether a shard said so or the coordinator: the machine knows when a round went by without its
+// gradient.
+void LeaseRunner::CountLate() {
+  const uint64_t late = lifecycle_.machine().progress().late;
+  trainer_.metrics.late_gradients.Add(static_cast<double>(late - late_counted_));
+  late_counted_ = late;
+}
+
+// ---- reading ----
+
+void LeaseRunner::Do(const ReadBatch& action) {
+  asked_[action.batch] = Now();
+  feed_.Read(action.batch, Guard([this, number = action.batch](absl::StatusOr<LeaseBatch> read) {
+               OnBatch(number, std::move(read));
+             }));
+}
+
+void LeaseRunner::OnBatch(uint64_t number, absl::StatusOr<LeaseBatch> read) {
+  if (!read.ok()) {
+    lifecycle_.Fail(read.status(), IsBadData(read.status()));
+    return;
+  }
+  const absl::Time asked = asked_[number];
+  const absl::Duration waited = Now() - asked;
+  asked_.erase(number);
+  if (read->batch == nullptr) {
+    Deliver(EndOfData{read->end});
+    return;
+  }
+  trainer_.times.data.Add(waited);
+  trainer_.metrics.data_seconds.Observe(absl::ToDoubleSeconds(waited));
+  std::shared_ptr<Step> step =
+      trainer_.steps.Take(std::move(read->batch), trainer_.client.owners());
+  step->marks.asked = asked;
+  step->marks.read = asked + waited;
+  batches_[number] = step;
+  CAPSTAN_FAILPOINT("worker.batch_read");
+  Deliver(BatchRead{.batch = number,
+                    .examples = static_cast<uint32_t>(step->batch->examples()),
+                    .shards = step->plan.shards(),
+                    .stream = read->stream,
+                    .seq = read->seq});
+}
+
+// ---- pulling and computing ----
+
+void LeaseRunner::Do(const SendPull& action) {
+  if (action.lane && !in_turn_) {
+    PullInTurn(action);
+  } else {
+    Pull(action);
+  }
+}
+
+void LeaseRunner::PullInTurn(const SendPull& action) {
+  const bool asked = !waiting_pulls_.empty();
+  waiting_pulls_[{action.batch, action.shard}] = action;
+  if (!asked) trainer_.turns.Ask(this, [this] { BeginTurn(); });
+}
+
+void LeaseRunner::BeginTurn() {
+  in_turn_ = true;
+  for (const auto& [name, pull] : std::exchange(waiting_pulls_, {})) Pull(pull);
+}
+
+void LeaseRunner::EndTurn() {
+  in_turn_ = false;
+  waiting_pulls_.clear();
+  trainer_.turns.End(this);
+}
+
+void LeaseRunner::Pull(const SendPull& action) {
+  std::shared_ptr<Step> step = batches_.at(action.batch);
+  trainer_.steps.LendDense(*step);
+  if (step->marks.pull_began == absl::InfinitePast()) step->marks.pull_began = Now();
+  auto pull =
+      std::make_shared<SendPull>(action);  // Lives as long as the call: options point into it.
+  float* const rows[] = {step->rows.data()};
+  PullOptions options{
+      .clock = action.clock, .evaluation = action.evaluation, .timeout = kPullTimeout};
+  if (pull->lane) options.round = NameOf(*pull->lane);
+  const size_t tables = step->rows.empty() ? 0 : 1;
+  uint32_t* const versions[] = {step->row_versions.data()};
+  const bool judged = !action.evaluation && CountsRowUpdates(trainer_.job.sparse_update());
+  const PullTarget target{.rows = absl::MakeConstSpan(rows, tables),
+                          .dense = step->parameters.data(),
+                          .versions = &step->versions,
+                          .row_versions = absl::MakeConstSpan(versions, judged ? tables : 0)};
+  Cancel(pulls_, action.batch, action.shard);
+  pulls_[{action.batch, action.shard}] = trainer_.client.Pull(
+      action.shard, step->plan, options, target,
+      [step, pull, done = Guard([this](const SendPull& of, const PullResult& result) {
+                     OnPulled(of, result);
+                   })](const PullResult& result) mutable { done(*pull, result); });
+}
+
+void LeaseRunner::Cancel(StepCalls& calls, uint64_t batch, ShardIndex shard) {
+  const auto found = calls.find({batch, shard});
+  if (found == calls.end()) return;
+  trainer_.client.Cancel(found->second);
+  calls.erase(found);
+}
+
+void LeaseRunner::OnPulled(const SendPull& pull, const PullResult& result) {
+  pulls_.erase({pull.batch, pull.shard});
+  if (const auto step = batches_.find(pull.batch); step != batches_.end()) {
+    step->second->marks.pulled = Now();
+  }
+  if (!result.status.ok()) trainer_.metrics.CountRetry(pull.shard, result.status.code());
+  CAPSTAN_FAILPOINT("worker.pulled");
+  Deliver(PullDone{pull.ticket, result.status, result.retry_after});
+}
+
+void LeaseRunner::Do(const Compute& action) {
+  std::shared_ptr<Step> step = batches_.at(action.batch);
+  for (const v1::ShardInfo& shard : trainer_.client.view().shards()) {
+    Cancel(pushes_, action.batch, static_cast<ShardIndex>(shard.index()));
+  }
+  // Not until now: what was pulled may have waited for the computation before.
+  const absl::Duration pulled =
+      std::max(absl::ZeroDuration(), step->marks.pulled - step->marks.pull_began);
+  trainer_.times.pull.Add(pulled);
+  trainer_.metrics.pull_seconds.Observe(absl::ToDoubleSeconds(pulled));
+  const auto kind = evaluates() ? ComputeThread::Kind::kLogits : ComputeThread::Kind::kGradients;
+  trainer_.compute.Submit(std::move(step), kind,
+                          Guard([this, number = action.batch] { OnComputed(number); }));
+}
+
+void LeaseRunner::OnComputed(uint64_t number) {
+  auto found = batches_.find(number);
+  if (found == batches_.end()) return;  // Forgotten meanwhile: a round was closed without it.
+  CAPSTAN_FAILPOINT("worker.computed");
+  Step& step = *found->second;
+  trainer_.times.compute.Add(step.compute_time);
+  trainer_.metrics.compute_seconds.Observe(absl::ToDoubleSeconds(step.compute_time));
+  trainer_.metrics.CountIdle(DivideIdle(step.marks),
+                             lifecycle_.lease().kind() == v1::LEASE_KIND_LANE);
+  Computed event{.batch = number};
+  if (evaluates()) {
+    AddToEvaluation({.loss = trainer_.job.model().loss(),
+                     .outputs = static_cast<int>(trainer_.job.model().outputs()),
+                     .logits = step.logits,
+                     .labels = step.batch->labels},
+                    evaluation_);
+    trainer_.metrics.evaluated_samples.Add(static_cast<double>(step.batch->examples()));
+  } else {
+    trainer_.metrics.gradient_norm.Observe(step.gradient_norm);
+    if (step.clipped) trainer_.metrics.clipped.Add();
+    event.loss_sum = step.loss_sum;
+    event.nonfinite = step.nonfinite;
+    nonfinite_loss_ = nonfinite_loss_ || !std::isfinite(step.loss_sum);
+    if (step.nonfinite) trainer_.metrics.nonfinite.Add();
+  }
+  Deliver(event);
+}
+
+// ---- pushing ----
+
+void LeaseRunner::Do(const SendPush& action) {
+  std::shared_ptr<Step> step = batches_.at(action.batch);
+  if (step->push_began == absl::InfinitePast()) step->push_began = Now();
+  auto push =
+      std::make_shared<SendPush>(action);  // Lives as long as the call: options point into it.
+  PushOptions options{.clock = action.clock,
+                      .empty = action.empty,
+                      .stream = action.stream,
+                      .examples = static_cast<uint32_t>(step->batch->examples()),
+                      .progress = trainer_.progress,
+                      .timeout = kPushTimeout};
+  if (push->stage) {
+    options.stage = StageName{push->stage->lane, push->stage->generation, NameOf(*push->stage)};
+  }
+  const float* const rows[] = {step->row_gradients.data()};
+  const float* const pulled[] = {step->rows.data()};
+  const size_t tables = step->rows.empty() ? 0 : 1;
+  PushSource source{.rows = absl::MakeConstSpan(rows, tables),
+                    .dense = step->parameter_gradients.data(),
+                    .versions = &step->versions};
+  const uint32_t* const versions[] = {step->row_versions.data()};
+  if (CountsRowUpdates(trainer_.job.sparse_update())) {
+    source.row_versions = absl::MakeConstSpan(versions, tables);
+  }
+  if (Compensates(trainer_.job)) {
+    source.pulled_rows = absl::MakeConstSpan(pulled, tables);
+    source.pulled_dense = step->parameters.data();
+  }
+  Cancel(pushes_, action.batch, action.shard);
+  pushes_[{action.batch, action.shard}] = trainer_.client.Push(
+      action.shard, step->plan, options, source,
+      [step, push, done = Guard([this](const SendPush& of, const PushResult& result) {
+                     OnPushed(of, result);
+                   })](const PushResult& result) mutable { done(*push, result); });
+}
+
+void LeaseRunner::OnPushed(const SendPush& push, const PushResult& result) {
+  pushes_.erase({push.batch, push.shard});
+  if (!result.status.ok()) trainer_.metrics.CountRetry(push.shard, result.status.code());
+  CAPSTAN_FAILPOINT("worker.pushed");
+  Deliver(PushDone{push.ticket, result.status, Summarize(result), result.retry_after});
+}
+
+void LeaseRunner::Do(const SendClock& action) {
+  auto plan = std::make_shared<RequestPlan>(trainer_.parameters);  // Of nothing.
+  trainer_.client.Push(
+      action.shard, *plan, {.clock = action.clock, .empty = true, .timeout = kPushTimeout}, {},
+      [plan, done = Guard([this, ticket = action.ticket](const PushResult& result) {
+               Deliver(ClockDone{ticket, result.status});
+             })](const PushResult& result) mutable { done(result); });
+}
+
+// ---- rounds ----
+
+ShardIndex LeaseRunner::Coordinator() const {
+  return ShardIndex{static_cast<int32_t>(trainer_.client.owners()[0])};
+}
+
+void LeaseRunner::Do(const SendOpen& action) {
+  CAPSTAN_FAILPOINT("round.open");
+  EndTurn();
+  open_began_ = Now();
+  v1::OpenRoundRequest request;
+  request.set_lane(Raw(action.lane));
+  ToProto(action.generation, *request.mutable_generation());
+  request.set_wait_seconds(absl::ToDoubleSeconds(action.wait));
+  trainer_.client.Call<v1::OpenRoundReply>(
+      Coordinator(), "OpenRound", std::move(request), action.wait + kOpenSlack,
+      Guard([this, ticket = action.ticket](absl::StatusOr<v1::OpenRoundReply> reply) {
+        OpenDone event{.ticket = ticket, .status = reply.status()};
+        if (reply.ok()) {
+          absl::StatusOr<RoundCommit> closed = RoundCommitFromProto(reply->closed());
+          event.status = closed.status();
+          event.answer = reply->answer();
+          event.round = reply->round();
+          event.cursor = reply->cursor();
+          if (closed.ok()) event.closed = *std::move(closed);
+        }
+        lifecycle_.OnOpened(event);
+        if (event.status.ok() && event.answer == v1::OpenRoundReply::ANSWER_OPEN) {
+          trainer_.times.round_wait.Add(Now() - open_began_);
+          trainer_.metrics.round_wait_seconds.Observe(absl::ToDoubleSeconds(Now() - open_began_));
+        }
+        Deliver(std::move(event));
+      }));
+}
+
+void LeaseRunner::Do(const SendReport& action) {
+  v1::ReportLaneRequest request;
+  request.set_lane(Raw(action.lane));
+  ToProto(action.generation, *request.mutable_generation());
+  request.set_round(action.round);
+  request.set_examples(action.examples);
+  request.set_end_of_data(action.end_of_data);
+  trainer_.client.Call<v1::ReportLaneReply>(
+      Coordinator(), "ReportLane", std::move(request), kReportTimeout,
+      Guard([this, ticket = action.ticket](absl::StatusOr<v1::ReportLaneReply> reply) {
+        CAPSTAN_FAILPOINT("round.report_answered");
+        ReportDone event{.ticket = ticket, .status = reply.status()};
+        if (reply.ok()) event.answer = reply->answer();
+        Deliver(std::move(event));
+      }));
+}
+
+// ---- view and end ----
+
+void LeaseRunner::Do(const RefreshView&) {
+}  // The watch stream brings every view; there is nothing to fetch.
+
+void LeaseRunner::OnView(const std::vector<ShardIndex>& restarted) {
+  ViewChanged event{.shard_count = trainer_.client.view().shards_size(), .restarted = restarted};
+  for (auto& [number, step] : batches_) {
+    step->plan.Route(trainer_.client.owners());
+    event.replanned.push_back({.batch = number, .shards = step->plan.shards()});
+  }
+  Deliver(std::move(event));
+}
+
+void LeaseRunner::Do(const Forget& action) {
+  auto found = batches_.find(action.batch);
+  if (found == batches_.end()) return;
+  const Step& step = *found->second;
+  if (action.settled && !evaluates()) {
+    if (step.push_began != absl::InfinitePast()) {
+      trainer_.times.push.Add(Now() - step.push_began);
+      trainer_.metrics.push_seconds.Observe(absl::ToDoubleSeconds(Now() - step.push_began));
+    }
+    trainer_.metrics.steps.Add();
+    trainer_.metrics.samples.Add(static_cast<double>(step.batch->examples()));
+  }
+  batches_.erase(found);
+}
+
+void LeaseRunner::Do(const Finished& action) {
+  CAPSTAN_FAILPOINT("worker.lease_finished");
+  EndTurn();
+  const bool over = lifecycle_.OnFinished(action);
+  (lifecycle_.lost() ? trainer_.metrics.leases_lost : trainer_.metrics.leases_finished).Add();
+  if (over) return;
+  const uint64_t end = *lifecycle_.machine().progress().total_batches;
+  feed_.Read(end, Guard([this](const absl::StatusOr<LeaseBatch>& read) {
+               if (read.ok()) {
+                 lifecycle_.End();
+               } else {
+                 lifecycle_.Fail(read.status(), /*bad_data=*/false);
+               }
+             }));
+}
+
+void LeaseRunner::Extend(const v1::Lease& lease) {
+  lifecycle_.OnExtended(lease);
+  feed_.Extend(lease);
+}
+
+v1::LeaseReport LeaseRunner::Report() {
+  v1::LeaseReport report = lifecycle_.Report();
+  report.set_nonfinite_loss(nonfinite_loss_);
+  if (evaluates() && report.finished()) *report.mutable_evaluation() = evaluation_;
+  return report;
+}
+
+}  // namespace capstan::worker

@@ -1,0 +1,125 @@
+// The shell around a runner machine: turns what happens to one lease into its events and carries
+// out its actions on the prefetcher, the compute thread, the shards and the coordinator.
+#ifndef CAPSTAN_WORKER_SHELL_LEASE_RUNNER_H_
+#define CAPSTAN_WORKER_SHELL_LEASE_RUNNER_H_
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/random/random.h"
+#include "capstan/base/clock.h"
+#include "capstan/client/ps_client.h"
+#include "capstan/consistency/job_progress.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/job.pb.h"
+#include "worker/machines/lane_turns.h"
+#include "worker/machines/runner_machine.h"
+#include "worker/session/lease_lifecycle.h"
+#include "worker/session/lease_work.h"
+#include "worker/shell/batch_feed.h"
+#include "worker/shell/compute_thread.h"
+#include "worker/shell/step.h"
+#include "worker/shell/step_times.h"
+#include "worker/shell/worker_metrics.h"
+
+namespace capstan::worker {
+
+// What the leases of a trainer share. All of it outlives them.
+struct TrainerContext {
+  const v1::JobSpec& job;
+  const ParameterMap& parameters;
+  const Clock& clock;
+  EventLoop& loop;
+  PsClient& client;
+  ComputeThread& compute;
+  BatchPrefetcher& prefetcher;
+  StepPool& steps;
+  LaneTurns& turns;
+  TrainerClock& trainer_clock;
+  StepTimes& times;
+  const JobProgress& progress;
+  WorkerMetrics& metrics;
+};
+
+// Confined to the event loop.
+class LeaseRunner final : public LeaseWork {
+ public:
+  // Begins at once. `trainer` must outlive the runner.
+  LeaseRunner(const TrainerContext& trainer, v1::Lease lease);
+  ~LeaseRunner() override;
+  LeaseRunner(const LeaseRunner&) = delete;
+  LeaseRunner& operator=(const LeaseRunner&) = delete;
+
+  // Events are handled one at a time, in order: an action may bring about the next event at once.
+  void Deliver(Event event) override;
+  void Extend(const v1::Lease& lease) override;
+  void OnView(const std::vector<ShardIndex>& restarted) override;
+  absl::Time NextWake() const override {
+    return lifecycle_.machine_over() ? absl::InfiniteFuture() : lifecycle_.machine().NextWake();
+  }
+  bool over() const override { return lifecycle_.over(); }
+  bool HasNews() const override { return lifecycle_.HasNews(); }
+  v1::LeaseReport Report() override;
+
+ private:
+  void Do(const ReadBatch& action);
+  void Do(const SendPull& action);
+  void Do(const Compute& action);
+  void Do(const SendPush& action);
+  void Do(const SendClock& action);
+  void Do(const SendOpen& action);
+  void Do(const SendReport& action);
+  void Do(const RefreshView& action);
+  void Do(const Forget& action);
+  void Do(const Finished& action);
+
+  // Calls under way, by batch and shard.
+  using StepCalls = std::map<std::pair<uint64_t, ShardIndex>, RequestId>;
+  void Cancel(StepCalls& calls, uint64_t batch, ShardIndex shard);
+
+  // A lane's pulls wait for its turn.
+  void PullInTurn(const SendPull& action);
+  void BeginTurn();
+  void EndTurn();
+  void Pull(const SendPull& action);
+
+  void OnBatch(uint64_t number, absl::StatusOr<LeaseBatch> read);
+  void OnPulled(const SendPull& pull, const PullResult& result);
+  void OnPushed(const SendPush& push, const PushResult& result);
+  void OnComputed(uint64_t number);
+  void Handle(const Event& event);
+  void CountLate();
+  ShardIndex Coordinator() const;
+  bool evaluates() const { return lifecycle_.lease().kind() == v1::LEASE_KIND_EVALUATION; }
+  absl::Time Now() const { return trainer_.clock.Now(); }
+  // Runs `callback` unless the runner is gone by then.
+  template <typename Callback>
+  auto Guard(Callback callback);
+
+  const TrainerContext& trainer_;
+  BatchFeed feed_;
+  LeaseLifecycle lifecycle_;
+  absl::BitGen random_;
+
+  std::map<uint64_t, std::shared_ptr<Step>> batches_;  // Read and not forgotten.
+  std::map<uint64_t, absl::Time> asked_;               // When a batch was asked for.
+  // A later one takes the place of the one before. Otherwise a pull that the machine has given up
+  // (its round is over, the view has changed) would write into a step that is being computed, and
+  // a push would read what is being computed anew.
+  StepCalls pulls_;
+  bool in_turn_ = false;
+  // Of the machine's pulls, the last to each shard for each batch, until it is the lane's turn.
+  std::map<std::pair<uint64_t, ShardIndex>, SendPull> waiting_pulls_;
+  StepCalls pushes_;
+  v1::EvaluationResult evaluation_;
+  uint64_t late_counted_ = 0;
+  absl::Time open_began_;
+  bool nonfinite_loss_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Shared with callbacks under way.
+};
+
+}  // namespace capstan::worker
+
+#endif  // CAPSTAN_WORKER_SHELL_LEASE_RUNNER_H_

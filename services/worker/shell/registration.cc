@@ -1,0 +1,67 @@
+#include "worker/shell/registration.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/clock.h"
+#include "capstan/base/log.h"
+#include "capstan/base/wire_version.h"
+
+namespace capstan::worker {
+namespace {
+
+constexpr absl::Duration kAttempt = absl::Seconds(3);
+constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
+constexpr absl::Duration kLongestPause = absl::Seconds(1);
+constexpr absl::Duration kLineEvery = absl::Seconds(5);
+
+bool IsWorthRepeating(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status);
+}
+
+absl::StatusOr<v1::RegisterWorkerReply> TryOnce(EventLoop& loop, const Channel& channel,
+                                                const v1::RegisterWorkerRequest& request) {
+  std::optional<absl::StatusOr<v1::RegisterWorkerReply>> result;
+  loop.Call<v1::RegisterWorkerReply>(
+      channel, "/capstan.v1.Chief/RegisterWorker", request, kAttempt,
+      [&](absl::StatusOr<v1::RegisterWorkerReply> reply) { result = std::move(reply); });
+  while (!result) loop.Poll(kAttempt);
+  return *std::move(result);
+}
+
+}  // namespace
+
+absl::StatusOr<v1::RegisterWorkerReply> Register(EventLoop& loop, const Channel& channel,
+                                                 const RegistrationOptions& options,
+                                                 const Shutdown& shutdown) {
+  v1::RegisterWorkerRequest request;
+  request.set_wire_version(kWireVersion);
+  request.set_name(options.name);
+  request.set_incarnation(Raw(options.incarnation));
+  request.set_former(Raw(options.former));
+  const SteadyClock clock;
+  const absl::Time began = clock.Now();
+  absl::Time next_line = began + kLineEvery;
+  absl::Duration pause = kFirstPause;
+  for (;;) {
+    absl::StatusOr<v1::RegisterWorkerReply> reply = TryOnce(loop, channel, request);
+    if (reply.ok() || !IsWorthRepeating(reply.status())) return reply;
+    const absl::Time now = clock.Now();
+    if (now - began >= options.give_up_after) {
+      return absl::DeadlineExceededError(absl::StrCat("no chief at ", options.chief, " after ",
+                                                      absl::FormatDuration(options.give_up_after),
+                                                      ": ", reply.status().message()));
+    }
+    if (now >= next_line) {
+      log::Info("waiting for the chief",
+                {{"chief", options.chief}, {"waited", now - began}, {"error", reply.status()}});
+      next_line = now + kLineEvery;
+    }
+    if (shutdown.WaitFor(pause)) return absl::CancelledError("asked to stop");
+    pause = std::min(2 * pause, kLongestPause);
+  }
+}
+
+}  // namespace capstan::worker

@@ -1,0 +1,33 @@
+// Asking the chief for a place in the job.
+#ifndef CAPSTAN_WORKER_SHELL_REGISTRATION_H_
+#define CAPSTAN_WORKER_SHELL_REGISTRATION_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "capstan/base/ids.h"
+#include "capstan/base/shutdown.h"
+#include "capstan/rpc/event_loop.h"
+#include "capstan/v1/chief.pb.h"
+
+namespace capstan::worker {
+
+struct RegistrationOptions {
+  std::string chief;  // host:port, for messages.
+  std::string name;
+  Incarnation incarnation{};
+  Incarnation former{};  // Of this process before, if it begins anew.
+  absl::Duration give_up_after = absl::Minutes(5);
+};
+
+// Waits for the chief, with a line in the log every few seconds, and registers. CANCELLED:
+// `shutdown` was requested meanwhile. DEADLINE_EXCEEDED: no chief in time. Others: what the chief
+// answered.
+absl::StatusOr<v1::RegisterWorkerReply> Register(EventLoop& loop, const Channel& channel,
+                                                 const RegistrationOptions& options,
+                                                 const Shutdown& shutdown);
+
+}  // namespace capstan::worker
+
+#endif  // CAPSTAN_WORKER_SHELL_REGISTRATION_H_

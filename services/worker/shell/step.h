@@ -1,0 +1,81 @@
+// One batch on its way through a step, and the memory it needs. Steps are used again, so that a
+// worker allocates nothing once it is warm.
+#ifndef CAPSTAN_WORKER_SHELL_STEP_H_
+#define CAPSTAN_WORKER_SHELL_STEP_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "capstan/client/ps_client.h"
+#include "capstan/client/request_plan.h"
+#include "capstan/data/feed/deduplicate.h"
+#include "capstan/data/formats/batch.h"
+#include "worker/shell/idle_time.h"
+
+namespace capstan::worker {
+
+// Written by one thread at a time: the event loop, or between Compute and Computed the compute
+// thread.
+struct Step {
+  explicit Step(const ParameterMap& map) : plan(map) {}
+
+  std::shared_ptr<const Batch> batch;  // Shared with the prefetcher's feed.
+  UniqueKeys keys;
+  RequestPlan plan;
+
+  // Pulled: a row for each unique key, all tensors, and the versions they had.
+  std::vector<float> rows;
+  std::vector<float> parameters;
+  PartitionVersions versions;
+  std::vector<uint32_t> row_versions;  // Where rows have versions.
+
+  // Computed.
+  double loss_sum = 0;
+  double gradient_norm = 0;
+  bool nonfinite = false;
+  bool clipped = false;  // Its gradient was longer than `clip_norm`.
+  std::vector<float> row_gradients;
+  std::vector<float> parameter_gradients;
+  std::vector<float> logits;  // Evaluation only.
+
+  // For the phases' times.
+  StepMarks marks;
+  absl::Time push_began = absl::InfinitePast();
+  absl::Duration compute_time;
+};
+
+// Makes steps, and keeps those that are not in use. A step goes back when its last runner, a lease
+// or a call under way, lets go of it. Confined to the event loop; must outlive its steps.
+class StepPool {
+ public:
+  // `map` must outlive the pool.
+  explicit StepPool(const ParameterMap& map) : map_(map) {}
+
+  // A step for this batch: duplicates removed, planned, routed to the partitions' owners, with room
+  // for the rows that are pulled. Shared by the lease's runner and the calls under way for it.
+  std::shared_ptr<Step> Take(std::shared_ptr<const Batch> batch, absl::Span<const uint32_t> owners);
+
+  // Gives the step room for all tensors, unless it has it. To be called before it is pulled for:
+  // batches that are read ahead need no copy of the model.
+  void LendDense(Step& step);
+
+ private:
+  struct Dense {
+    std::vector<float> parameters;
+    std::vector<float> gradients;
+  };
+
+  std::shared_ptr<Step> TakeFree();
+  void TakeBack(Step& step);
+
+  const ParameterMap& map_;
+  Deduplicator deduplicator_;
+  std::vector<std::unique_ptr<Step>> free_;  // Without room for tensors.
+  std::vector<Dense> free_dense_;
+};
+
+}  // namespace capstan::worker
+
+#endif  // CAPSTAN_WORKER_SHELL_STEP_H_

@@ -1,0 +1,37 @@
+// Moving averages of a trainer's phases: what heartbeats report and stragglers are told by.
+#ifndef CAPSTAN_WORKER_SHELL_STEP_TIMES_H_
+#define CAPSTAN_WORKER_SHELL_STEP_TIMES_H_
+
+#include "absl/time/time.h"
+
+namespace capstan::worker {
+
+// Of the last steps or so: each new value weighs 1/8. Confined to the event loop.
+class MovingAverage {
+ public:
+  void Add(absl::Duration value) {
+    const double seconds = absl::ToDoubleSeconds(value);
+    seconds_ = any_ ? seconds_ + (seconds - seconds_) / 8 : seconds;
+    any_ = true;
+  }
+  double seconds() const { return seconds_; }
+
+ private:
+  double seconds_ = 0;
+  bool any_ = false;
+};
+
+struct StepTimes {
+  MovingAverage data;
+  MovingAverage pull;
+  MovingAverage compute;
+  MovingAverage push;
+  MovingAverage round_wait;
+
+  // A step without the waits that policies impose: what a slow machine makes longer.
+  double BusySeconds() const { return data.seconds() + compute.seconds() + push.seconds(); }
+};
+
+}  // namespace capstan::worker
+
+#endif  // CAPSTAN_WORKER_SHELL_STEP_TIMES_H_

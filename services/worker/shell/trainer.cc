@@ -1,0 +1,35 @@
+#include "worker/shell/trainer.h"
+
+#include <utility>
+
+namespace capstan::worker {
+
+Trainer::Trainer(const WorkerContext& worker, TrainerId id, std::unique_ptr<Network> network,
+                 const ComputeOptions& compute)
+    : id_(id),
+      client_(worker.loop, worker.parameters,
+              {.trainer = id, .dtype = worker.job.train().wire_dtype()}),
+      compute_(std::move(network), compute, worker.loop),
+      turns_(worker.parameters.layout().flat_size() * sizeof(float)),
+      context_{.job = worker.job,
+               .parameters = worker.parameters,
+               .clock = worker.clock,
+               .loop = worker.loop,
+               .client = client_,
+               .compute = compute_,
+               .prefetcher = worker.prefetcher,
+               .steps = worker.steps,
+               .turns = turns_,
+               .trainer_clock = clock_,
+               .times = times_,
+               .progress = worker.progress,
+               .metrics = worker.metrics},
+      leases_(id, clock_, [this](const v1::Lease& lease) {
+        return std::make_unique<LeaseRunner>(context_, lease);
+      }) {}
+
+void Trainer::OnView(const v1::View& view, const std::vector<ShardIndex>& restarted) {
+  if (client_.SetView(view)) leases_.OnView(view, restarted);
+}
+
+}  // namespace capstan::worker

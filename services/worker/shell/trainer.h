@@ -1,0 +1,55 @@
+// One trainer of the job: a compute thread and the leases it works on.
+#ifndef CAPSTAN_WORKER_SHELL_TRAINER_H_
+#define CAPSTAN_WORKER_SHELL_TRAINER_H_
+
+#include <memory>
+#include <vector>
+
+#include "capstan/v1/view.pb.h"
+#include "worker/session/held_leases.h"
+#include "worker/shell/lease_runner.h"
+
+namespace capstan::worker {
+
+// What the trainers of a worker share. All of it outlives them.
+struct WorkerContext {
+  const v1::JobSpec& job;
+  const ParameterMap& parameters;
+  const Clock& clock;
+  EventLoop& loop;
+  BatchPrefetcher& prefetcher;
+  StepPool& steps;
+  const JobProgress& progress;
+  WorkerMetrics& metrics;
+};
+
+// The first batch of a spare task is read while another is worked on; the computations of lanes and
+// evaluations take turns. Confined to the event loop.
+class Trainer {
+ public:
+  // What `worker` refers to must outlive the trainer.
+  Trainer(const WorkerContext& worker, TrainerId id, std::unique_ptr<Network> network,
+          const ComputeOptions& compute);
+
+  HeldLeases& leases() { return leases_; }
+  const HeldLeases& leases() const { return leases_; }
+  void OnView(const v1::View& view, const std::vector<ShardIndex>& restarted);
+  void ReportTo(SessionMachine& session) { leases_.ReportTo(session, times_.BusySeconds()); }
+
+  TrainerId id() const { return id_; }
+  const StepTimes& times() const { return times_; }
+
+ private:
+  const TrainerId id_;
+  PsClient client_;
+  TrainerClock clock_;
+  StepTimes times_;
+  ComputeThread compute_;
+  LaneTurns turns_;
+  TrainerContext context_;
+  HeldLeases leases_;
+};
+
+}  // namespace capstan::worker
+
+#endif  // CAPSTAN_WORKER_SHELL_TRAINER_H_

@@ -1,0 +1,158 @@
+// The chief's machine: what a worker says that lies, or is broken, and what comes of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/unit/chief/crew.h"
+
+namespace capstan::chief {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+v1::LeaseReport BadData(const v1::Lease& lease) {
+  v1::LeaseReport report = Crew::Partly(lease, 0);
+  report.set_error("train.csv:1: is not what it should be");
+  report.set_bad_data(true);
+  return report;
+}
+
+// Of a lease of an earlier chief's that no chief has granted.
+v1::LeaseReport Invented(const Crew& crew, const std::string& worker) {
+  v1::LeaseReport report;
+  report.set_kind(v1::LEASE_KIND_TASK);
+  report.set_timeline(crew.machine.view().timeline());
+  report.set_trainer(crew.HeartbeatOf(worker).trainers(0).trainer());
+  report.set_stream(StreamId::Task(0, 3).value);
+  return report;
+}
+
+TEST(ChiefLiesTest, AReportOfALeaseThatNobodyHasGrantedChangesNothing) {
+  Crew crew({.tasks = 4});
+  crew.RegisterShards();
+  crew.RegisterWorker("liar");
+  v1::LeaseReport done = Invented(crew, "liar");
+  done.set_finished(true);
+  done.set_bad_records(1);
+  v1::LeaseReport nonfinite = Invented(crew, "liar");
+  nonfinite.set_nonfinite_loss(true);
+  v1::LeaseReport bad = Invented(crew, "liar");
+  bad.set_error("bad");
+  bad.set_bad_data(true);
+  crew.Heartbeat("liar", {done, nonfinite, bad}, /*wants=*/false);
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING) << crew.machine.reason();
+  EXPECT_EQ(crew.Status().tasks().done(), 0u);
+}
+
+TEST(ChiefLiesTest, OneWorkerThatCallsTheDataBadDoesNotFailTheJobWhereAnotherReadsThem) {
+  Crew crew({.tasks = 2});
+  crew.RegisterShards();
+  crew.RegisterWorker("liar");
+  crew.RegisterWorker("honest");
+  for (int beat = 0; beat < 20 && crew.machine.state() == v1::JOB_STATE_RUNNING; ++beat) {
+    const v1::WorkerHeartbeatReply told = crew.Heartbeat("liar");
+    std::vector<v1::LeaseReport> lies;
+    for (const v1::Lease& lease : told.leases()) lies.push_back(BadData(lease));
+    crew.Heartbeat("liar", lies);
+    const v1::WorkerHeartbeatReply given = crew.Heartbeat("honest");
+    std::vector<v1::LeaseReport> truths;
+    for (const v1::Lease& lease : given.leases()) truths.push_back(Crew::Done(lease));
+    crew.Heartbeat("honest", truths);
+  }
+  EXPECT_NE(crew.machine.state(), v1::JOB_STATE_FAILED) << crew.machine.reason();
+  EXPECT_EQ(crew.Status().tasks().done(), 2u);
+}
+
+TEST(ChiefLiesTest, ALossThatIsNotFiniteWantsASecondWorkersWord) {
+  Crew crew({.tasks = 1});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  crew.RegisterWorker("b");
+  v1::LeaseReport report = Crew::Partly(crew.Heartbeat("a").leases(0), 1);
+  report.set_nonfinite_loss(true);
+  EXPECT_THAT(crew.Heartbeat("a", {report}).leases(), IsEmpty()) << "it has said its word";
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  const v1::WorkerHeartbeatReply other = crew.Heartbeat("b");
+  ASSERT_THAT(other.leases(), SizeIs(1));
+  report = Crew::Partly(other.leases(0), 1);
+  report.set_nonfinite_loss(true);
+  crew.Heartbeat("b", {report});
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_FAILED);
+  EXPECT_THAT(crew.machine.reason(), HasSubstr("the loss is not finite"));
+}
+
+TEST(ChiefLiesTest, BadRecordsThatWouldFailTheJobAreCountedByAnotherFirst) {
+  Crew crew({.tasks = 1});
+  crew.RegisterShards();
+  crew.RegisterWorker("liar");
+  crew.RegisterWorker("honest");
+  v1::LeaseReport report = Crew::Done(crew.Heartbeat("liar").leases(0));
+  report.set_bad_records(1);
+  crew.Heartbeat("liar", {report});
+  const v1::WorkerHeartbeatReply other = crew.Heartbeat("honest");
+  ASSERT_THAT(other.leases(), SizeIs(1));
+  crew.Heartbeat("honest", {Crew::Done(other.leases(0))});
+  EXPECT_NE(crew.machine.state(), v1::JOB_STATE_FAILED) << crew.machine.reason();
+  EXPECT_EQ(crew.Status().bad_records(), 0u);
+}
+
+TEST(ChiefLiesTest, ALaneThatItsHolderCallsBadGoesToAnother) {
+  Crew crew({.tasks = 2, .lanes = 1});
+  crew.RegisterShards();
+  crew.RegisterWorker("liar");
+  const v1::Lease lane = crew.Heartbeat("liar").leases(0);
+  crew.RegisterWorker("honest");
+  EXPECT_THAT(crew.Heartbeat("liar", {BadData(lane)}).leases(), IsEmpty());
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(crew.Heartbeat("honest").leases(), SizeIs(1));
+  EXPECT_THAT(crew.Heartbeat("liar").leases(), IsEmpty());
+}
+
+TEST(ChiefLiesTest, WorkersOfOneAddressHaveOneVoiceBesideOthers) {
+  Crew crew({.tasks = 1});
+  crew.RegisterShards();
+  crew.RegisterWorker("liar-1", 0, {}, "10.0.0.6");
+  crew.RegisterWorker("liar-2", 0, {}, "10.0.0.6");
+  crew.RegisterWorker("honest", 0, {}, "10.0.0.7");
+  crew.Heartbeat("liar-1", {BadData(crew.Heartbeat("liar-1").leases(0))});
+  EXPECT_THAT(crew.Heartbeat("liar-2").leases(), IsEmpty());
+  EXPECT_THAT(crew.Heartbeat("honest").leases(), SizeIs(1));
+}
+
+TEST(ChiefLiesTest, NumbersThatNoTaskHasAreNotTaken) {
+  Crew crew({.tasks = 2, .evaluate_every = 10});
+  crew.RegisterShards();
+  crew.RegisterWorker("liar");
+  crew.RegisterWorker("honest");
+  v1::LeaseReport report = Crew::Partly(crew.Heartbeat("liar").leases(0), 0);
+  report.set_batches_done(uint64_t{1} << 55);
+  crew.Heartbeat("liar", {report});
+  EXPECT_EQ(crew.Status().examples(), 0u);
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+}
+
+TEST(ChiefLiesTest, AWorkerThatIsThereIsNotReplacedByAnotherOfItsName) {
+  Crew crew({.tasks = 1});
+  crew.RegisterShards();
+  crew.RegisterWorker("w", 5);
+  const v1::WorkerHeartbeatReply before = crew.Heartbeat("w");
+  v1::RegisterWorkerRequest request;
+  request.set_wire_version(1);
+  request.set_name("w");
+  request.set_incarnation(6);
+  const auto reply = crew.machine.RegisterWorker(request, crew.now);
+  EXPECT_EQ(reply.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(reply.status().message(), HasSubstr("there is a worker w"));
+  EXPECT_TRUE(crew.Heartbeat("w").known());
+  // It may take its own place at once, which it shows by its incarnation.
+  request.set_former(5);
+  EXPECT_TRUE(crew.machine.RegisterWorker(request, crew.now).ok());
+}
+
+}  // namespace
+}  // namespace capstan::chief

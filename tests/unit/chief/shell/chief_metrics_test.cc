@@ -1,0 +1,87 @@
+#include "chief/shell/chief_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace capstan::chief {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(ChiefMetricsTest, WhatEarlierChiefsHaveDoneIsNotCountedAsDoneAtOnce) {
+  metrics::Registry registry;
+  ChiefMetrics chief(registry, v1::JobSpec(), /*shards=*/2);
+  EXPECT_THAT(registry.Text(), Not(HasSubstr("capstan_samples_processed_total 0")));
+  v1::GetStatusReply status;
+  status.set_examples(5000);
+  status.add_losses()->set_examples(300);
+  chief.Update(status);
+  EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_samples_processed_total 0\n"));
+  EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_samples_lost_total 0\n"));
+  status.set_examples(5040);
+  status.add_losses()->set_examples(7);
+  chief.Update(status);
+  EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_samples_processed_total 40\n"));
+  EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_samples_lost_total 7\n"));
+}
+
+TEST(ChiefMetricsTest, ARecoveryIsTimedAndMeasuredWhenItIsOver) {
+  metrics::Registry registry;
+  ChiefMetrics chief(registry, v1::JobSpec(), /*shards=*/2);
+  v1::GetStatusReply status;
+  status.add_losses()->set_examples(300);  // Before this chief came.
+  chief.Update(status);
+  EXPECT_THAT(registry.Text(), Not(HasSubstr("capstan_recovery_last")));
+  v1::RecoveryLoss& loss = *status.add_losses();
+  loss.set_examples(115);
+  loss.add_tables()->set_updates(4);
+  chief.Update(status);
+  EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_recovery_last_samples 115\n"));
+  EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_recovery_last_updates 4\n"));
+  EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_recovery_last_timestamp_seconds "));
+}
+
+// As a dashboard marks them: a time that wavered would be an event each time.
+TEST(ChiefMetricsTest, TheTimeOfACheckpointDoesNotMoveUntilAnotherIsCommitted) {
+  metrics::Registry registry;
+  ChiefMetrics chief(registry, v1::JobSpec(), /*shards=*/2);
+  const auto time = [&registry] {
+    const std::string text = registry.Text();
+    const std::string name = "\ncapstan_checkpoint_last_success_timestamp_seconds ";
+    return text.substr(text.find(name), text.find('\n', text.find(name) + 1) - text.find(name));
+  };
+  v1::GetStatusReply status;
+  status.mutable_checkpoint()->set_uri("file:///model/1");
+  status.mutable_checkpoint()->set_taken(1);
+  status.mutable_checkpoint()->set_age_seconds(1);
+  chief.Update(status);
+  const std::string first = time();
+  status.mutable_checkpoint()->set_age_seconds(2.5);
+  chief.Update(status);
+  EXPECT_EQ(time(), first);
+  status.mutable_checkpoint()->set_uri("file:///model/2");
+  status.mutable_checkpoint()->set_taken(2);
+  chief.Update(status);
+  EXPECT_NE(time(), first);
+}
+
+TEST(ChiefMetricsTest, TellsWhichWorkerIsSlowAndForgetsItWithTheWorker) {
+  metrics::Registry registry;
+  ChiefMetrics chief(registry, v1::JobSpec(), /*shards=*/1);
+  v1::GetStatusReply status;
+  v1::WorkerStatus& worker = *status.add_workers();
+  worker.set_name("w-1");
+  worker.set_state("active");
+  worker.set_straggler(true);
+  chief.Update(status);
+  EXPECT_THAT(registry.Text(), HasSubstr("capstan_worker_straggler{worker=\"w-1\"} 1\n"));
+  status.clear_workers();
+  chief.Update(status);
+  EXPECT_THAT(registry.Text(), Not(HasSubstr("w-1")));
+}
+
+}  // namespace
+}  // namespace capstan::chief

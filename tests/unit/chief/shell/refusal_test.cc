@@ -1,0 +1,32 @@
+#include "chief/shell/refusal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace capstan::chief {
+namespace {
+
+TEST(RefusedStatusTest, AJobThatIsWrongHasFailedAndAllItsMistakesAreTheReason) {
+  const v1::GetStatusReply status = RefusedStatus(
+      "ctr", absl::InvalidArgumentError("job.yaml:3: data.fromat: unknown key\njob.yaml:9: x\n"));
+  EXPECT_EQ(status.job(), "ctr");
+  EXPECT_EQ(status.state(), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(status.failure_kind(), v1::FAILURE_KIND_BAD_INPUT);
+  EXPECT_EQ(status.reason(), "job.yaml:3: data.fromat: unknown key; job.yaml:9: x");
+}
+
+TEST(RefusedStatusTest, AStoreThatIsAwayOrRefusesTheKeysIsWaitedFor) {
+  for (const absl::Status& why :
+       {absl::UnavailableError("s3://b: connection refused"),
+        absl::PermissionDeniedError("s3://b: HTTP 403 InvalidAccessKeyId")}) {
+    EXPECT_TRUE(MayPass(why));
+    const v1::GetStatusReply status = RefusedStatus("ctr", why);
+    EXPECT_EQ(status.state(), v1::JOB_STATE_PENDING);
+    EXPECT_EQ(status.waiting_for(), why.message());
+    EXPECT_EQ(status.reason(), "");
+  }
+  EXPECT_FALSE(MayPass(absl::NotFoundError("train.csv: no such file")));
+}
+
+}  // namespace
+}  // namespace capstan::chief

@@ -1,0 +1,67 @@
+#include "chief/state/membership.h"
+
+#include <gtest/gtest.h>
+
+#include "chief/state/term.h"
+
+namespace capstan::chief {
+namespace {
+
+const absl::Time kStart = absl::FromUnixSeconds(1'000'000);
+
+class MembershipTest : public testing::Test {
+ protected:
+  Worker& Register(const std::string& name, uint64_t incarnation, absl::Time now) {
+    v1::RegisterWorkerRequest request;
+    request.set_name(name);
+    request.set_incarnation(incarnation);
+    return *trainers_.Register(request, /*peer=*/"", now)->worker;
+  }
+
+  void HearClock(Worker& worker, uint64_t clock, absl::Time now) {
+    v1::WorkerHeartbeatRequest request;
+    v1::TrainerReport& report = *request.add_trainers();
+    report.set_trainer(Raw(worker.trainers[0].id));
+    report.set_clock(clock);
+    trainers_.Hear(worker, request, now);
+    worker.trainers[0].training = true;
+  }
+
+  Membership trainers_{{.term = 7, .threads = 1, .lease = absl::Seconds(10), .max_workers = 100}};
+};
+
+TEST_F(MembershipTest, AClockGoesOnAtItsRateBetweenReports) {
+  Worker& worker = Register("w", 1, kStart);
+  HearClock(worker, 0, kStart);
+  HearClock(worker, 20, kStart + absl::Seconds(2));
+  EXPECT_EQ(trainers_.SlowestClock(kStart + absl::Seconds(3)), 30u);
+  EXPECT_EQ(trainers_.SlowestClock(kStart + absl::Seconds(300)), 120u) << "for a lease at most";
+}
+
+TEST_F(MembershipTest, StepsMadeBeforeItRegisteredAreNoRate) {
+  Worker& worker = Register("w", 1, kStart);
+  HearClock(worker, 5000, kStart + absl::Milliseconds(100));
+  EXPECT_EQ(trainers_.SlowestClock(kStart + absl::Seconds(3)), 5000u);
+}
+
+TEST_F(MembershipTest, StepsBeforeAJoinersStartAreNoRate) {
+  Worker& worker = Register("w", 1, kStart);
+  HearClock(worker, 0, kStart);
+  worker.trainers[0].start_clock = 5000;
+  HearClock(worker, 5001, kStart + absl::Seconds(1));
+  EXPECT_EQ(trainers_.SlowestClock(kStart + absl::Seconds(3)), 5003u);
+}
+
+TEST_F(MembershipTest, TrainersAreThoseOfTheTermThatGaveThem) {
+  const Worker& worker = Register("w", 1, kStart);
+  EXPECT_EQ(TermOfNumber(Raw(worker.trainers[0].id)), 7u);
+}
+
+TEST(TermTest, OfChiefsAMillisecondApartDiffer) {
+  EXPECT_LT(TermByTime(kStart), TermByTime(kStart + absl::Milliseconds(1)));
+  const uint64_t term = TermByTime(absl::FromUnixSeconds(4'000'000'000));  // In 2096.
+  EXPECT_EQ(TermOfNumber(NumberInTerm(term, kMostNumbers)), term);
+}
+
+}  // namespace
+}  // namespace capstan::chief

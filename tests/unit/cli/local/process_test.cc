@@ -1,0 +1,80 @@
+#include "cli/local/process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace capstan::cli {
+namespace {
+
+constexpr absl::Duration kSoon = absl::Seconds(10);
+
+std::string LogPath(const std::string& name) { return testing::TempDir() + "/" + name + ".log"; }
+
+absl::StatusOr<Process> StartShell(const std::string& script, const std::string& log) {
+  return Process::Start({.argv = {"/bin/sh", "-c", script}, .log_path = log});
+}
+
+TEST(ProcessTest, TellsTheExitCode) {
+  absl::StatusOr<Process> process = StartShell("exit 3", LogPath("exit_code"));
+  ASSERT_TRUE(process.ok()) << process.status();
+  const auto ending = process->WaitFor(kSoon);
+  ASSERT_TRUE(ending.has_value());
+  EXPECT_EQ(ending->exit_code, 3);
+  EXPECT_FALSE(ending->ok());
+  EXPECT_EQ(ending->ToString(), "exit code 3");
+}
+
+TEST(ProcessTest, TellsTheSignal) {
+  absl::StatusOr<Process> process = StartShell("exec sleep 60", LogPath("signal"));
+  ASSERT_TRUE(process.ok()) << process.status();
+  EXPECT_FALSE(process->Poll().has_value());
+  process->Signal(SIGKILL);
+  const auto ending = process->WaitFor(kSoon);
+  ASSERT_TRUE(ending.has_value());
+  EXPECT_EQ(ending->ToString(), "signal 9 (Killed)");
+}
+
+TEST(ProcessTest, AppendsOutputAndErrorsToTheLog) {
+  const std::string log = LogPath("output");
+  unlink(log.c_str());
+  for (const char* script : {"echo first", "echo second >&2"}) {
+    absl::StatusOr<Process> process = StartShell(script, log);
+    ASSERT_TRUE(process.ok()) << process.status();
+    ASSERT_TRUE(process->WaitFor(kSoon).has_value());
+  }
+  std::stringstream text;
+  text << std::ifstream(log).rdbuf();
+  EXPECT_EQ(text.str(), "first\nsecond\n");
+}
+
+TEST(ProcessTest, RefusesAProgramThatIsNotThere) {
+  const absl::StatusOr<Process> process =
+      Process::Start({.argv = {"/no/such/program"}, .log_path = LogPath("absent")});
+  EXPECT_EQ(process.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_NE(process.status().message().find("/no/such/program"), std::string::npos);
+}
+
+TEST(ProcessTest, KillsWhatStillRunsWhenItIsDestroyed) {
+  pid_t pid = 0;
+  {
+    absl::StatusOr<Process> process =
+        StartShell("trap '' TERM; while :; do sleep 1; done", LogPath("destroyed"));
+    ASSERT_TRUE(process.ok()) << process.status();
+    pid = process->pid();
+  }
+  EXPECT_EQ(kill(pid, 0), -1);
+}
+
+TEST(ProcessTest, KeepsTheTerminalsCtrlCFromTheChild) {
+  absl::StatusOr<Process> process = StartShell("exec sleep 60", LogPath("group"));
+  ASSERT_TRUE(process.ok()) << process.status();
+  EXPECT_NE(getpgid(process->pid()), getpgrp());
+}
+
+}  // namespace
+}  // namespace capstan::cli

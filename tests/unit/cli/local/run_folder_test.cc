@@ -1,0 +1,85 @@
+#include "cli/local/run_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace capstan::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class RunFolderTest : public testing::Test {
+ protected:
+  RunFolderTest() : before_(fs::current_path()) {
+    root_ = fs::path(testing::TempDir()) /
+            testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(root_);
+    fs::create_directories(root_);
+    fs::current_path(root_);
+  }
+  ~RunFolderTest() override { fs::current_path(before_); }
+
+  fs::path root_;
+
+ private:
+  const fs::path before_;
+};
+
+TEST_F(RunFolderTest, MakesANewFolderForEachRunAndPointsToTheLatest) {
+  const absl::StatusOr<RunFolder> first = RunFolder::Make("", "demo");
+  const absl::StatusOr<RunFolder> second = RunFolder::Make("", "demo");
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_NE(first->path(), second->path());
+  EXPECT_THAT(second->path(), StartsWith((root_ / "capstan-runs/demo-").string()));
+  EXPECT_TRUE(fs::equivalent(root_ / "capstan-runs/latest", second->path()));
+}
+
+TEST_F(RunFolderTest, ForgetsThePortsOfAnEarlierRunInTheSameFolder) {
+  ASSERT_TRUE(RunFolder::Make("run", "demo").ok());
+  std::ofstream("run/chief.ports") << "{}";
+  std::ofstream("run/chief.log") << "kept\n";
+  ASSERT_TRUE(RunFolder::Make("run", "demo").ok());
+  EXPECT_FALSE(fs::exists("run/chief.ports"));
+  EXPECT_TRUE(fs::exists("run/chief.log"));
+}
+
+TEST_F(RunFolderTest, RefusesAPathThatIsAFile) {
+  std::ofstream("taken") << "x";
+  const absl::StatusOr<RunFolder> folder = RunFolder::Make("taken", "demo");
+  EXPECT_EQ(folder.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(RunFolderTest, ReadsTheLastLinesOfALog) {
+  std::ofstream("a.log") << "one\ntwo\n\nthree\n";
+  EXPECT_THAT(LastLines("a.log", 2), ElementsAre("two", "three"));
+  EXPECT_THAT(LastLines("a.log", 9), ElementsAre("one", "two", "three"));
+  EXPECT_THAT(LastLines("absent.log", 2), IsEmpty());
+}
+
+TEST_F(RunFolderTest, NotesWhereTheJobOfTheLastRunIsKept) {
+  EXPECT_EQ(JobOfLastRun(), "");
+  const auto run = RunFolder::Make("", "demo");
+  ASSERT_TRUE(run.ok());
+  ASSERT_EQ(run->NoteJob(JobFolder("s3://ads/models/", "demo")), absl::OkStatus());
+  EXPECT_EQ(JobOfLastRun(), "s3://ads/models/demo");
+}
+
+TEST(LastErrorTest, IsTheMessageOfTheLastErrorOfALog) {
+  EXPECT_EQ(LastError({"2026-11-23T11:32:10.581Z error chief the first",
+                       "2026-11-23T11:32:10.582Z error chief /m/file: is no folder",
+                       "2026-11-23T11:32:10.583Z info  chief ended"}),
+            "/m/file: is no folder");
+  EXPECT_EQ(LastError({"2026-11-23T11:32:10.581Z error chief another configuration:",
+                       "2026-11-23T11:32:10.581Z error chief modified: seed: 1 -> 3"}),
+            "another configuration: modified: seed: 1 -> 3");
+  EXPECT_EQ(LastError({"terminate called"}), "");
+}
+
+}  // namespace
+}  // namespace capstan::cli

@@ -1,0 +1,141 @@
+// Exports: what is written is read back, by us as by any reader of safetensors.
+#include "cli/model/exported_model.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/checkpoint/checkpoint.h"
+#include "capstan/placement/placement.h"
+#include "cli/model/model_diff.h"
+#include "cli/model/safetensors.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/checkpoint/small_partition.h"
+
+namespace capstan::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(SafetensorsTest, ComeBackWithTheirPlaces) {
+  std::vector<SafeTensor> tensors = {{.name = "a \"b\"", .dtype = "U64", .shape = {3}},
+                                     {.name = "w", .dtype = "F32", .shape = {2, 5}}};
+  PlaceTensors(tensors);
+  const std::string header = SafetensorsHeader(tensors, {{"job", "x"}});
+  EXPECT_EQ(header.size() % 8, 0u);
+  const auto index = ReadSafetensorsIndex(header + std::string(64, '\0'));
+  ASSERT_TRUE(index.ok()) << index.status();
+  EXPECT_EQ(index->data_begin, header.size());
+  EXPECT_EQ(index->tensors.at("w").begin, 24u);
+  EXPECT_EQ(index->tensors.at("w").end, 64u);
+  EXPECT_THAT(index->tensors.at("a \"b\"").shape, ElementsAre(3));
+}
+
+TEST(SafetensorsTest, RefuseWhatDoesNotLieWithinTheFile) {
+  std::vector<SafeTensor> tensors = {{.name = "w", .dtype = "F32", .shape = {4}}};
+  PlaceTensors(tensors);
+  const std::string file = SafetensorsHeader(tensors, {});
+  EXPECT_TRUE(absl::IsDataLoss(ReadSafetensorsIndex(file + std::string(15, '\0')).status()));
+  EXPECT_TRUE(absl::IsDataLoss(ReadSafetensorsIndex("").status()));
+  EXPECT_TRUE(absl::IsDataLoss(ReadSafetensorsIndex(std::string(8, '\xFF') + "{}").status()));
+  std::string broken = file + std::string(16, '\0');
+  broken[8] = '[';
+  EXPECT_TRUE(absl::IsDataLoss(ReadSafetensorsIndex(broken).status()));
+}
+
+class ExportTest : public testing::Test {
+ protected:
+  ExportTest() {
+    std::filesystem::remove_all(root_);
+    Write("1-a");
+  }
+  ~ExportTest() override { std::filesystem::remove_all(root_); }
+
+  std::string Uri(const std::string& id) const { return absl::StrCat(root_, "/", id); }
+
+  void Write(const std::string& id) {
+    const auto folder = *OpenObjectStore(Uri(id));
+    v1::Manifest manifest;
+    manifest.set_id(id);
+    *manifest.mutable_job() = SmallJob();
+    for (PartitionStore* store : {first_.get(), second_.get()}) {
+      *manifest.add_files() = PutPartial(*folder, store->partition(),
+                                         EncodePartition(*store, {.partition_count = 2}), 0);
+    }
+    ASSERT_TRUE(WriteManifest(*folder, manifest).ok());
+  }
+
+  const std::string root_ = absl::StrCat(
+      testing::TempDir(), "export-", testing::UnitTest::GetInstance()->current_test_info()->name());
+  std::unique_ptr<PartitionStore> first_ =
+      *PartitionStore::Create(SmallJob(), LayoutOf(SmallJob()), PartitionIndex{0});
+  std::unique_ptr<PartitionStore> second_ = SmallPartition(/*rows=*/20);
+};
+
+TEST_F(ExportTest, HoldsEveryWeightAndIsReadBack) {
+  const auto exported =
+      ExportModel({.checkpoint = Uri("1-a"), .output = Uri("model"), .slots = true});
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_EQ(exported->rows, 20u);
+  EXPECT_EQ(exported->bytes, std::filesystem::file_size(Uri("model") + "/model.safetensors"));
+
+  const auto folder = *OpenObjectStore(Uri("model"));
+  ASSERT_TRUE(IsExportedModel(*folder));
+  const auto imported = ImportModel(*folder);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  for (const PartitionStore* store : {first_.get(), second_.get()}) {
+    PartitionStore& copy = *imported->partitions[static_cast<size_t>(Raw(store->partition()))];
+    for (const Block& block : store->blocks().blocks()) {
+      EXPECT_EQ(copy.blocks().Weights(block.id), store->blocks().Weights(block.id));
+    }
+    store->tables()[0]->ForEachRow([&](const RowState& row) {
+      // The small partition holds keys of any partition; an import puts them where they belong.
+      const PartitionIndex home = PartitionOfKey(row.key, /*table_seed=*/1, 2);
+      std::vector<float> weights(2);
+      imported->partitions[static_cast<size_t>(Raw(home))]->tables()[0]->Pull(
+          std::vector<uint64_t>{row.key}, weights.data());
+      EXPECT_THAT(weights, ElementsAre(row.state[0], row.state[1]));
+    });
+  }
+  const auto file = *folder->Get("model.safetensors");
+  const auto index = *ReadSafetensorsIndex(file);
+  EXPECT_THAT(index.tensors.at("table1.slots").shape,
+              ElementsAre(20, second_->tables()[0]->slot_count()));
+  EXPECT_THAT(index.tensors.at("w").shape, ElementsAre(5));
+}
+
+TEST_F(ExportTest, TellsWhatIsMissing) {
+  ASSERT_TRUE(ExportModel({.checkpoint = Uri("1-a"), .output = Uri("model")}).ok());
+  std::filesystem::resize_file(Uri("model") + "/model.safetensors", 400);
+  const absl::Status status = ImportModel(**OpenObjectStore(Uri("model"))).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_TRUE(
+      absl::IsNotFound(ExportModel({.checkpoint = Uri("none"), .output = Uri("model")}).status()));
+}
+
+TEST_F(ExportTest, ADiffCountsWhatHasChanged) {
+  const std::vector<uint64_t> keys = {1001, 5};
+  const std::vector<float> values = {0.5f, 0.5f, 0.5f, 0.5f};
+  RowGradients gradient{.keys = keys, .values = values, .pulled = {}};
+  for (int i = 0; i < 2; ++i) {
+    second_->FindTable(TableId{1})->Apply({&gradient, 1}, {.progress_examples = 5000});
+  }
+  Write("2-b");
+  const auto diffs =
+      DiffCheckpoints(*CheckpointReader::Open(Uri("1-a")), *CheckpointReader::Open(Uri("2-b")));
+  ASSERT_TRUE(diffs.ok()) << diffs.status();
+  const PartDiff& table = diffs->front();
+  EXPECT_EQ(table.name, "table1");
+  EXPECT_EQ(table.changed, 1u);
+  EXPECT_EQ(table.added, 1u);
+  EXPECT_EQ(table.common, 20u);
+  EXPECT_GT(table.largest, 0);
+  EXPECT_TRUE((*diffs)[1].same());
+  EXPECT_TRUE((*diffs)[2].same());
+}
+
+}  // namespace
+}  // namespace capstan::cli

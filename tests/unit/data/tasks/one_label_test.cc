@@ -1,0 +1,97 @@
+#include "capstan/data/tasks/one_label.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "capstan/data/tasks/tasks.h"
+#include "tests/unit/data/files.h"
+
+namespace capstan {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string WarningOf(const std::string& path, const std::vector<std::string>& positive,
+                      std::optional<float> threshold = {}) {
+  v1::DataSpec data = CsvSpec(path, {1}, {});
+  data.set_shuffle(true);
+  data.set_pieces(16);
+  data.mutable_positive_labels()->Assign(positive.begin(), positive.end());
+  data.set_binarize_label(threshold.has_value());
+  data.set_label_threshold(threshold.value_or(0));
+  const ReaderOptions options = *Derived(data);
+  const auto source = NewLocalFiles();
+  const TaskMix mix(*PlanTasks(*source, options.data, {.batch_size = 4}), options.data, /*seed=*/1);
+  const auto labels = SampleLabelOrder(*source, options, mix);
+  EXPECT_TRUE(labels.ok()) << labels.status();
+  const auto warning = OneLabelWarning(*source, options.data, *labels, mix);
+  EXPECT_TRUE(warning.ok()) << warning.status();
+  return *warning;
+}
+
+// 4,000 rows; those from `first` on have the second label.
+std::string Rows(const std::string& one, const std::string& other, int first) {
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += (i < first ? one : other) + "," + std::to_string(i) + "\n";
+  return text;
+}
+
+TEST(OneLabelTest, APositiveLabelThatIsMisspeltIsToldWithThoseThatOccur) {
+  TestFolder folder;
+  const std::string path = folder.Write("a.csv", Rows("<=50K", " >50K", 2));
+  EXPECT_THAT(WarningOf(path, {">50k"}),
+              AllOf(HasSubstr("training records looked at have a label of data.schema.positive "
+                              "(\">50k\"), so they all count as 0"),
+                    HasSubstr("a.csv begins with the labels \"<=50K\", \">50K\""),
+                    HasSubstr("did you mean \">50K\"?")));
+}
+
+TEST(OneLabelTest, APositiveLabelThatOccursOnlyAtTheEndOfASortedFileIsFound) {
+  TestFolder folder;
+  const std::string path = folder.Write("a.csv", Rows("no", "yes", 3000));
+  EXPECT_EQ(WarningOf(path, {"yes"}), "");
+}
+
+TEST(OneLabelTest, ATextIsToldHoweverFewRecordsThereAre) {
+  TestFolder folder;
+  const std::string path = folder.Write("a.csv", "no,1\nyes,2\nno,3\n");
+  EXPECT_THAT(WarningOf(path, {"YES", "Y"}), HasSubstr("begins with the labels \"no\", \"yes\""));
+  EXPECT_EQ(WarningOf(folder.Write("b.csv", "0,1\n0,2\n0,3\n"), {}), "") << "few may be the same";
+}
+
+TEST(OneLabelTest, AThresholdBelowOrAboveAllLabelsIsTold) {
+  TestFolder folder;
+  const std::string path = folder.Write("a.csv", Rows("1", "5", 2000));
+  EXPECT_THAT(WarningOf(path, {}, 7),
+              AllOf(HasSubstr("have the label 0, with data.label_threshold: 7"),
+                    Not(HasSubstr("compressed"))));
+  EXPECT_THAT(WarningOf(path, {}, 0.5F), HasSubstr("have the label 1, with"));
+  EXPECT_EQ(WarningOf(path, {}, 3), "");
+}
+
+TEST(OneLabelTest, TheFrontOfASortedFileThatIsNotMixedIsTold) {
+  TestFolder folder;
+  std::string text;
+  for (int i = 0; i < 200000; ++i) text += i < 100000 ? "0,1\n" : "1,1\n";
+  const std::string path = folder.Write("a.csv.gz", Gzip(text));
+  v1::DataSpec data = CsvSpec(path, {1}, {});
+  data.set_shuffle(true);
+  data.set_pieces(16);
+  data.set_task_records(1000);  // So many tasks that each would be read from the front.
+  const ReaderOptions options = *Derived(data);
+  const auto source = NewLocalFiles();
+  const TaskMix mix(*PlanTasks(*source, options.data, {.batch_size = 4}), options.data, /*seed=*/1);
+  ASSERT_EQ(mix.mixed_records(), 0u);
+  const auto labels = SampleLabelOrder(*source, options, mix);
+  ASSERT_TRUE(labels.ok()) << labels.status();
+  EXPECT_THAT(*OneLabelWarning(*source, options.data, *labels, mix),
+              AllOf(HasSubstr("training records looked at have the label 0"),
+                    HasSubstr("if they lie in the order of their labels, decompress them")));
+}
+
+}  // namespace
+}  // namespace capstan

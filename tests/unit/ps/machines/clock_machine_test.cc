@@ -1,0 +1,95 @@
+#include "ps/machines/clock_machine.h"
+
+#include <gtest/gtest.h>
+
+namespace capstan::ps {
+namespace {
+
+const absl::Time kLater = absl::UnixEpoch() + absl::Seconds(5);
+constexpr TrainerId kFast{1};
+constexpr TrainerId kSlow{2};
+
+ClockMachine Two(uint64_t bound) {
+  ClockMachine clocks(bound);
+  const QuorumTrainer trainers[] = {{kFast, 0}, {kSlow, 0}};
+  clocks.SetQuorum(trainers);
+  return clocks;
+}
+
+TEST(ClockMachineTest, TheFastWaitExactlyBeyondTheBound) {
+  ClockMachine clocks = Two(/*bound=*/2);
+  clocks.Finished(kFast, 3);
+  EXPECT_EQ(clocks.Pull(WaiterId{1}, /*step=*/2, kLater), PullWait::kGo);
+  EXPECT_EQ(clocks.Pull(WaiterId{2}, /*step=*/3, kLater), PullWait::kParked);
+  const PullAnswers answers = clocks.Finished(kSlow, 1);
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].waiter, WaiterId{2});
+  EXPECT_TRUE(answers[0].status.ok());
+  EXPECT_EQ(clocks.spread(), 2u);
+}
+
+TEST(ClockMachineTest, WhoLeavesTheQuorumHoldsNobodyUp) {
+  ClockMachine clocks = Two(/*bound=*/0);
+  clocks.Finished(kFast, 5);
+  EXPECT_EQ(clocks.Pull(WaiterId{1}, 5, kLater), PullWait::kParked);
+  const QuorumTrainer alone[] = {{kFast, 0}};
+  EXPECT_EQ(clocks.SetQuorum(alone).size(), 1u);
+}
+
+TEST(ClockMachineTest, AJoinerBeginsAtItsStartClockOrAtWhatItHasTold) {
+  ClockMachine clocks(0);
+  clocks.Finished(kSlow, 9);  // Before the view names it.
+  const QuorumTrainer trainers[] = {{kFast, 4}, {kSlow, 4}};
+  clocks.SetQuorum(trainers);
+  EXPECT_EQ(clocks.slowest(), 4u);
+  clocks.Finished(kFast, 8);
+  EXPECT_EQ(clocks.slowest(), 8u);
+}
+
+TEST(ClockMachineTest, ATrainerThatComesBackKeepsItsClock) {
+  ClockMachine clocks = Two(0);
+  clocks.Finished(kSlow, 7);
+  const QuorumTrainer alone[] = {{kFast, 0}};
+  clocks.SetQuorum(alone);
+  const QuorumTrainer both[] = {{kFast, 7}, {kSlow, 3}};
+  clocks.SetQuorum(both);
+  EXPECT_EQ(clocks.slowest(), 7u);
+}
+
+TEST(ClockMachineTest, InALaterTimelineNothingCountsThatWasFinishedBefore) {
+  ClockMachine clocks = Two(/*bound=*/0);
+  clocks.Finished(kFast, 7);
+  clocks.Finished(kSlow, 5);
+  EXPECT_EQ(clocks.Pull(WaiterId{1}, /*step=*/7, kLater), PullWait::kParked);
+  const PullAnswers answers = clocks.Restart();
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_TRUE(absl::IsUnavailable(answers[0].status));
+  const QuorumTrainer both[] = {{kFast, 0}, {kSlow, 0}};
+  clocks.SetQuorum(both);
+  EXPECT_EQ(clocks.slowest(), 0u);
+  EXPECT_EQ(clocks.Pull(WaiterId{2}, /*step=*/1, kLater), PullWait::kParked);
+}
+
+TEST(ClockMachineTest, EveryWaitHasADeadline) {
+  ClockMachine clocks = Two(0);
+  EXPECT_EQ(clocks.Pull(WaiterId{1}, 1, kLater), PullWait::kParked);
+  EXPECT_EQ(clocks.NextWake(), kLater);
+  EXPECT_TRUE(clocks.Tick(kLater - absl::Seconds(1)).empty());
+  const PullAnswers answers = clocks.Tick(kLater);
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(answers[0].status));
+  EXPECT_EQ(clocks.parked(), 0u);
+}
+
+TEST(ClockMachineTest, ParksABoundedNumberOfPulls) {
+  ClockMachine clocks = Two(0);
+  for (uint64_t i = 0; i < ClockMachine::kMaxParked; ++i) {
+    ASSERT_EQ(clocks.Pull(WaiterId{i}, 1, kLater), PullWait::kParked);
+  }
+  EXPECT_EQ(clocks.Pull(WaiterId{1u << 20}, 1, kLater), PullWait::kFull);
+  clocks.Forget(WaiterId{0});
+  EXPECT_EQ(clocks.Pull(WaiterId{1u << 20}, 1, kLater), PullWait::kParked);
+}
+
+}  // namespace
+}  // namespace capstan::ps

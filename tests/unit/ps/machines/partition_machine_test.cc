@@ -1,0 +1,167 @@
+#include "ps/machines/partition_machine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/ps/machines/testing.h"
+
+namespace capstan::ps {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(AsyncPartition, AppliesOnArrivalAndCountsTheVersion) {
+  PartitionMachine machine(Both(Policy(v1::POLICY_KIND_ASYNC)));
+  const Decision decision = Push(machine, 0, 10);
+  EXPECT_EQ(decision.outcome, v1::OUTCOME_APPLIED);
+  ASSERT_EQ(decision.updates.size(), 1u);
+  EXPECT_THAT(Handles(decision.updates[0]), ElementsAre(10));
+  EXPECT_EQ(decision.updates[0].version, 1u);
+  EXPECT_EQ(machine.version(Part::kSparse), 1u);
+  EXPECT_EQ(machine.version(Part::kDense), 0u);
+}
+
+TEST(AsyncPartition, TellsTheStalenessOfWhatItApplies) {
+  v1::UpdatePolicy policy = Policy(v1::POLICY_KIND_ASYNC);
+  policy.set_stale_gradients(v1::STALE_GRADIENTS_SCALE);
+  PartitionMachine machine(Both(policy));
+  Push(machine, 0, 10);
+  Push(machine, 1, 11);
+  const Decision decision = Push(machine, 2, 12);  // Pulled at version 0, as all are.
+  EXPECT_EQ(decision.updates[0].contributions[0].staleness, 2u);
+  EXPECT_EQ(decision.updates[0].contributions[0].weight, 0.5);
+}
+
+TEST(AsyncPartition, WhatIsDroppedIsSettledAndDiscarded) {
+  v1::UpdatePolicy policy = Policy(v1::POLICY_KIND_ASYNC);
+  policy.set_stale_gradients(v1::STALE_GRADIENTS_DROP);
+  policy.set_drop_above(0);
+  PartitionMachine machine(Both(policy));
+  Push(machine, 0, 10);
+  const Decision decision = Push(machine, 1, 11);
+  EXPECT_EQ(decision.outcome, v1::OUTCOME_DROPPED);
+  EXPECT_THAT(Discarded(decision), ElementsAre(11));
+  EXPECT_EQ(Push(machine, 1, 12).outcome, v1::OUTCOME_SETTLED);
+}
+
+TEST(AggregatingPartition, AppliesTheMeanOfKOnce) {
+  PartitionMachine machine(Both(Policy(v1::POLICY_KIND_ASYNC, 3)));
+  EXPECT_EQ(Push(machine, 0, 10).outcome, v1::OUTCOME_QUEUED);
+  EXPECT_THAT(Push(machine, 1, 11).updates, IsEmpty());
+  const Decision decision = Push(machine, 2, 12);
+  EXPECT_EQ(decision.outcome, v1::OUTCOME_QUEUED);
+  ASSERT_EQ(decision.updates.size(), 1u);
+  EXPECT_THAT(Handles(decision.updates[0]), ElementsAre(10, 11, 12));
+  EXPECT_EQ(decision.updates[0].contributions[0].weight, 1.0 / 3);
+  EXPECT_EQ(machine.version(Part::kSparse), 1u);
+}
+
+TEST(AggregatingPartition, FlushAppliesTheMeanOfTheRest) {
+  PartitionMachine machine(Both(Policy(v1::POLICY_KIND_ASYNC, 3)));
+  Push(machine, 0, 10);
+  Push(machine, 1, 11);
+  const Decision decision = machine.Flush();
+  ASSERT_EQ(decision.updates.size(), 1u);
+  EXPECT_EQ(decision.updates[0].contributions[1].weight, 0.5);
+  EXPECT_EQ(machine.queued(), 0u);
+  EXPECT_EQ(Push(machine, 0, 12).outcome, v1::OUTCOME_SETTLED);
+}
+
+TEST(AggregatingPartition, PushesBackWhenFrozenAndFullAndLosesNothing) {
+  PartitionMachine machine(Both(Policy(v1::POLICY_KIND_ASYNC, 2)));
+  machine.Freeze();
+  for (uint64_t seq = 0; seq < 4; ++seq) {
+    EXPECT_EQ(Push(machine, seq, 10 + seq).outcome, v1::OUTCOME_QUEUED);
+  }
+  const Decision full = Push(machine, 4, 14);
+  EXPECT_EQ(full.outcome, v1::OUTCOME_BUSY);
+  EXPECT_THAT(Discarded(full), ElementsAre(14));
+  const Decision thawed = machine.Thaw();
+  ASSERT_EQ(thawed.updates.size(), 2u);
+  EXPECT_THAT(Handles(thawed.updates[1]), ElementsAre(12, 13));
+  EXPECT_EQ(Push(machine, 4, 15).outcome, v1::OUTCOME_QUEUED);
+}
+
+TEST(FrozenPartition, RefusesAsBusyAndSettlesNothing) {
+  PartitionMachine machine(Both(Policy(v1::POLICY_KIND_ASYNC)));
+  machine.Freeze();
+  EXPECT_EQ(Push(machine, 0, 10).outcome, v1::OUTCOME_BUSY);
+  machine.Thaw();
+  EXPECT_EQ(Push(machine, 0, 11).outcome, v1::OUTCOME_APPLIED);
+}
+
+TEST(SyncPartition, AppliesTheRoundCommitInLaneOrderByExamples) {
+  PartitionMachine machine(Both(Policy(v1::POLICY_KIND_SYNC)));
+  EXPECT_EQ(Stage(machine, 2, 1, 12).outcome, v1::OUTCOME_STAGED);
+  Stage(machine, 0, 1, 10);
+  Stage(machine, 1, 1, 11);  // Too late for the set.
+  const RoundCommit set{1, {{LaneIndex{0}, {1, 1}, 10}, {LaneIndex{2}, {1, 1}, 30}}};
+  const Decision decision = machine.CatchUp(std::span(&set, 1));
+  ASSERT_EQ(decision.updates.size(), 1u);
+  EXPECT_THAT(Handles(decision.updates[0]), ElementsAre(10, 12));
+  EXPECT_EQ(decision.updates[0].contributions[0].weight, 0.25);
+  EXPECT_EQ(decision.updates[0].contributions[1].weight, 0.75);
+  EXPECT_EQ(decision.updates[0].round, 1u);
+  EXPECT_THAT(Discarded(decision), ElementsAre(11));
+  EXPECT_EQ(machine.round(), 1u);
+  EXPECT_THAT(machine.CatchUp(std::span(&set, 1)).updates, IsEmpty());
+}
+
+TEST(SyncPartition, TakesStagesOfItsOpenRoundOnly) {
+  PartitionMachine machine(Both(Policy(v1::POLICY_KIND_SYNC)));
+  EXPECT_EQ(Stage(machine, 0, 2, 10).outcome, v1::OUTCOME_WRONG_ROUND);
+  const RoundCommit set{1, {}};
+  machine.CatchUp(std::span(&set, 1));
+  EXPECT_EQ(Stage(machine, 0, 1, 11).outcome, v1::OUTCOME_WRONG_ROUND);
+  EXPECT_EQ(Stage(machine, 0, 2, 12).outcome, v1::OUTCOME_STAGED);
+  EXPECT_EQ(machine.version(Part::kDense), 0u) << "a round without gradients is no update";
+}
+
+TEST(SyncPartition, ARepeatedStageIsDiscardedAndAcknowledged) {
+  PartitionMachine machine(Both(Policy(v1::POLICY_KIND_SYNC)));
+  Stage(machine, 0, 1, 10);
+  const Decision again = Stage(machine, 0, 1, 11);
+  EXPECT_EQ(again.outcome, v1::OUTCOME_STAGED);
+  EXPECT_THAT(Discarded(again), ElementsAre(11));
+}
+
+TEST(SyncPartition, CatchesUpOverSeveralRoundsButNotOverAGap) {
+  PartitionMachine machine(Both(Policy(v1::POLICY_KIND_SYNC)));
+  const std::vector<RoundCommit> sets = {{1, {}}, {2, {}}, {4, {}}};
+  machine.CatchUp(sets);
+  EXPECT_EQ(machine.round(), 2u);
+  EXPECT_EQ(machine.AdmitPull(3), PullAdmission::kGo);
+  EXPECT_EQ(machine.AdmitPull(2), PullAdmission::kRoundClosed);
+  EXPECT_EQ(machine.AdmitPull(5), PullAdmission::kNotYet);
+  EXPECT_EQ(machine.AdmitPull(0), PullAdmission::kGo);
+}
+
+TEST(HybridPartition, EachPartHasItsOwnPolicy) {
+  PartitionOptions options = Both(Policy(v1::POLICY_KIND_SYNC));
+  options.sparse = Policy(v1::POLICY_KIND_SSP);
+  PartitionMachine machine(options);
+  EXPECT_EQ(Push(machine, 0, 10).outcome, v1::OUTCOME_APPLIED);
+  EXPECT_EQ(Stage(machine, 0, 1, 11).outcome, v1::OUTCOME_STAGED);
+  const RoundCommit set{1, {{LaneIndex{0}, {1, 1}, 1}}};
+  const Decision decision = machine.CatchUp(std::span(&set, 1));
+  ASSERT_EQ(decision.updates.size(), 1u);
+  EXPECT_EQ(decision.updates[0].part, Part::kDense);
+  EXPECT_EQ(machine.version(Part::kSparse), 1u);
+}
+
+TEST(PartitionSnapshot, HoldsLedgersVersionsAndTheRound) {
+  PartitionOptions options = Both(Policy(v1::POLICY_KIND_SYNC));
+  options.sparse = Policy(v1::POLICY_KIND_ASYNC);
+  PartitionMachine machine(options);
+  Push(machine, 0, 10);
+  const RoundCommit set{1, {}};
+  machine.CatchUp(std::span(&set, 1));
+  PartitionMachine restored(options, machine.Snapshot(), kNow);
+  EXPECT_EQ(restored.version(Part::kSparse), 1u);
+  EXPECT_EQ(restored.round(), 1u);
+  EXPECT_EQ(Push(restored, 0, 11).outcome, v1::OUTCOME_SETTLED);
+}
+
+}  // namespace
+}  // namespace capstan::ps

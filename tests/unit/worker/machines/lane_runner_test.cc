@@ -1,0 +1,215 @@
+#include "worker/machines/lane_runner.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/worker/machines/testing.h"
+
+namespace capstan::worker {
+namespace {
+
+using Opened = v1::OpenRoundReply;
+using Reported = v1::ReportLaneReply;
+
+LaneLease LeaseOfLane() {
+  LaneLease lease;
+  lease.options.generation = {1, 7};
+  lease.options.shard_count = 2;
+  lease.lane = LaneIndex{3};
+  return lease;
+}
+
+void OpenRound(Driver& runner, uint64_t round, uint64_t cursor) {
+  OpenDone done;
+  done.ticket = runner.Take<SendOpen>().ticket;
+  done.answer = Opened::ANSWER_OPEN;
+  done.round = round;
+  done.closed = {round - 1, {}};
+  done.cursor = cursor;
+  runner.Feed(done);
+}
+
+void Answer(Driver& runner, Reported::Answer answer) {
+  runner.Feed(ReportDone{runner.Take<SendReport>().ticket, {}, answer});
+}
+
+// From an open round to the report of its gradient.
+void Stage(Driver& runner, uint64_t length) {
+  runner.Read(length);
+  runner.Pull();
+  runner.ComputeAll();
+  runner.Push();
+}
+
+TEST(LaneRunnerTest, OffersTheBatchesOfItsLaneRoundAfterRound) {
+  Driver runner(NewLaneRunner(LeaseOfLane()));
+  for (uint64_t round = 1; round <= 2; ++round) {
+    OpenRound(runner, round, /*cursor=*/round - 1);
+    Stage(runner, /*length=*/2);
+    Answer(runner, Reported::ANSWER_COUNTED);
+  }
+  OpenRound(runner, 3, 2);
+  runner.Read(2);
+  const SendReport end = runner.Take<SendReport>();
+  EXPECT_TRUE(end.end_of_data);
+  runner.Feed(ReportDone{end.ticket, {}, Reported::ANSWER_COUNTED});
+  EXPECT_EQ(runner.Take<Finished>().why, Finished::Why::kDone);
+  EXPECT_EQ(runner.progress().batches_done, 2u);
+  EXPECT_EQ(runner.progress().examples, 8u);
+}
+
+TEST(LaneRunnerTest, EveryRequestOfARoundCarriesTheRoundCommit) {
+  Driver runner(NewLaneRunner(LeaseOfLane()));
+  OpenRound(runner, 5, 0);
+  runner.Read(9);
+  const std::vector<SendPull> pulls = runner.TakeAll<SendPull>();
+  EXPECT_EQ(pulls.at(0).lane->round, 5u);
+  EXPECT_EQ(pulls.at(0).lane->closed.round, 4u);
+  for (const SendPull& pull : pulls) runner.Feed(PullDone{pull.ticket, {}, {}});
+  runner.ComputeAll();
+  const std::vector<SendPush> stages = runner.TakeAll<SendPush>();
+  ASSERT_EQ(stages.size(), 2u);
+  EXPECT_EQ(stages[1].stage->closed.round, 4u);
+  EXPECT_FALSE(stages[1].stream.has_value());
+}
+
+TEST(LaneRunnerTest, StagesOnEveryShardBeforeItReports) {
+  LaneLease lease = LeaseOfLane();
+  lease.options.shard_count = 3;
+  Driver runner(NewLaneRunner(lease));
+  OpenRound(runner, 1, 0);
+  runner.Read(9);
+  runner.Pull();
+  runner.ComputeAll();
+  const std::vector<SendPush> stages = runner.TakeAll<SendPush>();
+  ASSERT_EQ(stages.size(), 3u);
+  EXPECT_TRUE(stages[2].empty);
+  runner.Feed(PushDone{stages[0].ticket, {}, {}, {}});
+  runner.Feed(PushDone{stages[1].ticket, {}, {}, {}});
+  EXPECT_TRUE(runner.TakeAll<SendReport>().empty());
+  runner.Feed(PushDone{stages[2].ticket, {}, {}, {}});
+  EXPECT_EQ(runner.Take<SendReport>().examples, 4u);
+}
+
+TEST(LaneRunnerTest, WhatCameTooLateIsComputedAgainInTheNextRound) {
+  Driver runner(NewLaneRunner(LeaseOfLane()));
+  OpenRound(runner, 1, 0);
+  Stage(runner, 9);
+  Answer(runner, Reported::ANSWER_LATE);
+  OpenRound(runner, 2, /*cursor=*/0);
+  EXPECT_TRUE(runner.TakeAll<ReadBatch>().size() <= 1) << "the batch itself is still there";
+  runner.Pull();
+  EXPECT_EQ(runner.Take<Compute>().batch, 0u);
+  EXPECT_EQ(runner.progress().late, 1u);
+  EXPECT_EQ(runner.progress().batches_done, 0u);
+}
+
+TEST(LaneRunnerTest, ARoundThatIsOverIsLeftAtOnce) {
+  Driver runner(NewLaneRunner(LeaseOfLane()));
+  OpenRound(runner, 1, 0);
+  runner.Read(9);
+  runner.Feed(PullDone{runner.TakeAll<SendPull>()[0].ticket, absl::AbortedError("closed"), {}});
+  OpenRound(runner, 2, 0);
+  EXPECT_EQ(runner.TakeAll<SendPull>().at(0).lane->round, 2u);
+}
+
+TEST(LaneRunnerTest, ALostAnswerToAReportIsLearntFromTheCursor) {
+  Driver runner(NewLaneRunner(LeaseOfLane()));
+  OpenRound(runner, 1, 0);
+  Stage(runner, 9);
+  Answer(runner, Reported::ANSWER_LATE);  // Of a coordinator that had counted it and gone on.
+  OpenRound(runner, 3, /*cursor=*/1);
+  EXPECT_EQ(runner.progress().examples, 4u);
+  EXPECT_EQ(runner.progress().late, 0u);
+}
+
+TEST(LaneRunnerTest, ARoundSeesOneComputationOfALane) {
+  Driver runner(NewLaneRunner(LeaseOfLane()));
+  OpenRound(runner, 1, 0);
+  Stage(runner, 9);
+  Answer(runner, Reported::ANSWER_LATE);
+  OpenRound(runner, 1, 0);  // Not over after all.
+  runner.Wake();            // Not at once.
+  OpenRound(runner, 1, 0);
+  EXPECT_TRUE(runner.TakeAll<Compute>().empty());
+  EXPECT_EQ(runner.Take<SendReport>().round, 1u);
+}
+
+TEST(LaneRunnerTest, ALaterGenerationEndsTheLease) {
+  Driver runner(NewLaneRunner(LeaseOfLane()));
+  OpenDone done;
+  done.ticket = runner.Take<SendOpen>().ticket;
+  done.answer = Opened::ANSWER_OLD_GENERATION;
+  runner.Feed(done);
+  EXPECT_EQ(runner.Take<Finished>().why, Finished::Why::kLost);
+}
+
+TEST(LaneRunnerTest, AStepWithoutAFiniteGradientIsStagedEmptyAndWeighsNothing) {
+  Driver runner(NewLaneRunner(LeaseOfLane()));
+  OpenRound(runner, 1, 0);
+  runner.Read(9);
+  runner.Pull();
+  runner.Feed(Computed{runner.Take<Compute>().batch, 1, /*nonfinite=*/true});
+  const std::vector<SendPush> stages = runner.TakeAll<SendPush>();
+  EXPECT_TRUE(stages.at(0).empty && stages.at(1).empty);
+  for (const SendPush& push : stages) runner.Feed(PushDone{push.ticket, {}, {}, {}});
+  EXPECT_EQ(runner.Take<SendReport>().examples, 0u);
+}
+
+TEST(LaneRunnerTest, DrainedItFinishesTheRoundThatItComputes) {
+  Driver runner(NewLaneRunner(LeaseOfLane()));
+  OpenRound(runner, 1, 0);
+  runner.Read(9);
+  runner.Pull();
+  runner.Feed(Drain{runner.now + absl::Seconds(4)});
+  runner.ComputeAll();
+  runner.Push();
+  Answer(runner, Reported::ANSWER_COUNTED);
+  EXPECT_EQ(runner.Take<Finished>().why, Finished::Why::kReturned);
+  EXPECT_EQ(runner.progress().batches_done, 1u);
+}
+
+TEST(LaneRunnerTest, InTheHybridAPushHasBothNames) {
+  LaneLease lease = LeaseOfLane();
+  lease.has_stream = true;
+  Driver runner(NewLaneRunner(lease));
+  OpenRound(runner, 1, 0);
+  runner.Read(9);
+  runner.Pull();
+  runner.ComputeAll();
+  const SendPush push = runner.TakeAll<SendPush>()[0];
+  EXPECT_EQ(push.stage->lane, LaneIndex{3});
+  EXPECT_EQ(push.stream->stream, StreamId{77});
+  EXPECT_EQ(push.stream->low_watermark, push.stream->seq);
+}
+
+TEST(LaneRunnerTest, ARunnerThatWaitsForTheNextRoundTellsThatTheOnesBeforeAreOver) {
+  LaneLease lease = LeaseOfLane();
+  lease.options.ssp = true;
+  Driver runner(NewLaneRunner(lease));
+  OpenDone wait;
+  wait.ticket = runner.Take<SendOpen>().ticket;
+  wait.answer = Opened::ANSWER_WAIT;
+  wait.round = 4;
+  runner.Feed(wait);
+  const std::vector<SendClock> clocks = runner.TakeAll<SendClock>();
+  ASSERT_EQ(clocks.size(), 2u);
+  EXPECT_EQ(clocks[0].clock, 3u);
+}
+
+TEST(LaneRunnerTest, CallsOfAStageThatIsOverWakeNobody) {
+  Driver runner(NewLaneRunner(LeaseOfLane()));
+  OpenRound(runner, 1, 0);
+  runner.Read(9);
+  runner.Pull();
+  runner.ComputeAll();
+  const std::vector<SendPush> stages = runner.TakeAll<SendPush>();
+  runner.Feed(PushDone{stages[0].ticket, absl::UnavailableError("away"), {}, {}});
+  OutcomeSummary over;
+  over.Count(v1::OUTCOME_WRONG_ROUND);
+  runner.Feed(PushDone{stages[1].ticket, {}, over, {}});
+  EXPECT_EQ(runner.TakeAll<SendOpen>().size(), 1u);
+  EXPECT_EQ(runner.machine().NextWake(), absl::InfiniteFuture());
+}
+
+}  // namespace
+}  // namespace capstan::worker

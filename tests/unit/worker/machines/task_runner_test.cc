@@ -1,0 +1,304 @@
+#include "worker/machines/task_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tests/unit/worker/machines/testing.h"
+
+namespace capstan::worker {
+namespace {
+
+TaskLease LeaseOfTask(int push_window = 4) {
+  TaskLease lease;
+  lease.options.generation = {1, 7};
+  lease.options.shard_count = 2;
+  lease.stream = {55};
+  lease.push_window = push_window;
+  return lease;
+}
+
+TEST(TaskRunnerTest, TrainsATaskToItsEnd) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  for (int i = 0; i < 3; ++i) {
+    runner.Read(/*length=*/3);
+    runner.Pull();
+    runner.ComputeAll(/*loss=*/2);
+    runner.Push();
+  }
+  EXPECT_EQ(runner.Take<Finished>().why, Finished::Why::kDone);
+  EXPECT_EQ(runner.progress().batches_done, 3u);
+  EXPECT_EQ(runner.progress().total_batches, 3u);
+  EXPECT_EQ(runner.progress().examples, 12u);
+  EXPECT_EQ(runner.progress().loss_sum, 6);
+  EXPECT_EQ(runner.TakeAll<Forget>().size(), 3u);
+}
+
+TEST(TaskRunnerTest, ThePullOfTheNextBatchOverlapsTheComputation) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(9);
+  runner.Pull();
+  EXPECT_EQ(runner.Take<Compute>().batch, 0u);
+  runner.Read(9);
+  const std::vector<SendPull> pulls = runner.TakeAll<SendPull>();
+  ASSERT_EQ(pulls.size(), 2u);
+  EXPECT_EQ(pulls[0].batch, 1u);
+}
+
+TEST(TaskRunnerTest, NamesPushesAndRaisesTheLowWatermark) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(9);
+  runner.Pull();
+  runner.ComputeAll();
+  const std::vector<SendPush> first = runner.TakeAll<SendPush>();
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[0].stream->stream, StreamId{55});
+  EXPECT_EQ(first[0].stream->generation, (Generation{1, 7}));
+  for (const SendPush& push : first) runner.Feed(PushDone{push.ticket, {}, {}, {}});
+  runner.Read(9);
+  runner.Pull();
+  runner.ComputeAll();
+  EXPECT_EQ(runner.TakeAll<SendPush>()[0].stream->low_watermark, 1u);
+}
+
+TEST(TaskRunnerTest, APullDoesNotOvertakeThePushOfTheBatchBeforeTheLast) {
+  Driver runner(NewTaskRunner(LeaseOfTask(/*push_window=*/1)));
+  runner.Read(9);
+  runner.Pull();  // Batch 0, and while it computes
+  runner.Read(9);
+  runner.Pull();        // batch 1.
+  runner.ComputeAll();  // Batch 0; batch 1 begins to compute.
+  runner.Read(9);
+  EXPECT_EQ(runner.Take<Compute>().batch, 1u);
+  EXPECT_TRUE(runner.TakeAll<SendPull>().empty()) << "batch 0 is on its way";
+  runner.Push();
+  const std::vector<SendPull> pulls = runner.TakeAll<SendPull>();
+  ASSERT_EQ(pulls.size(), 2u) << "while batch 1 still computes";
+  EXPECT_EQ(pulls[0].batch, 2u);
+}
+
+// What a shard does: it applies a push when it acknowledges it. Alone, a worker that always
+// computes before it hears of its pushes is as stale as its window allows, and never more.
+TEST(TaskRunnerTest, AloneItIsNeverStalerThanItsWindow) {
+  for (const int window : {1, 2, 3}) {
+    Driver runner(NewTaskRunner(LeaseOfTask(window)));
+    std::map<uint64_t, uint64_t> pulled;  // Batch -> updates that its weights have.
+    uint64_t applied = 0;
+    uint64_t stalest = 0;
+    while (!runner.machine().finished()) {
+      runner.Read(20);
+      for (const SendPull& pull : runner.TakeAll<SendPull>()) {
+        pulled.try_emplace(pull.batch, applied);
+        runner.Feed(PullDone{pull.ticket, {}, {}});
+      }
+      const std::vector<Compute> computes = runner.TakeAll<Compute>();
+      for (const Compute& compute : computes) runner.Feed(Computed{compute.batch, 1, false});
+      if (!computes.empty()) continue;
+      const std::vector<SendPush> pushes = runner.TakeAll<SendPush>();
+      for (const SendPush& push : pushes) {
+        if (push.shard == kShard0) stalest = std::max(stalest, applied++ - pulled[push.batch]);
+        runner.Feed(PushDone{push.ticket, {}, {}, {}});
+      }
+    }
+    EXPECT_EQ(applied, 20u);
+    EXPECT_EQ(stalest, static_cast<uint64_t>(window));
+  }
+}
+
+TEST(TaskRunnerTest, AnEvaluationPullsAheadWithoutWaiting) {
+  TaskLease lease = LeaseOfTask(/*push_window=*/1);
+  lease.evaluation = true;
+  Driver runner(NewTaskRunner(lease));
+  runner.Read(9);
+  runner.Pull();
+  EXPECT_EQ(runner.Take<Compute>().batch, 0u);
+  runner.Read(9);
+  EXPECT_EQ(runner.TakeAll<SendPull>().at(0).batch, 1u);
+}
+
+TEST(TaskRunnerTest, KeepsToItsWindow) {
+  Driver runner(NewTaskRunner(LeaseOfTask(/*push_window=*/2)));
+  for (int i = 0; i < 6; ++i) {
+    runner.Read(9);
+    runner.Pull();
+    runner.ComputeAll();
+  }
+  // Two steps are pushed and not acknowledged; one more is computed and waits.
+  const std::vector<SendPush> pushes = runner.TakeAll<SendPush>();
+  EXPECT_EQ(pushes.size(), 4u);
+  EXPECT_EQ(pushes.back().batch, 1u);
+  for (const SendPush& push : pushes) {
+    if (push.batch == 0) runner.Feed(PushDone{push.ticket, {}, {}, {}});
+  }
+  EXPECT_EQ(runner.TakeAll<SendPush>().size(), 2u);
+}
+
+TEST(TaskRunnerTest, TriesAgainAfterABackOffThatGrows) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(9);
+  absl::Duration before;
+  for (int i = 0; i < 4; ++i) {
+    const SendPull pull = runner.TakeAll<SendPull>()[0];
+    runner.Feed(PullDone{pull.ticket, absl::UnavailableError("away"), {}});
+    const absl::Duration wait = runner.machine().NextWake() - runner.now;
+    EXPECT_GT(wait, before);
+    before = wait;
+    runner.Feed(Tick{});
+    EXPECT_TRUE(runner.TakeAll<SendPull>().empty()) << "not before its time";
+    runner.Wake();
+  }
+  EXPECT_EQ(runner.TakeAll<SendPull>().size(), 1u);
+}
+
+TEST(TaskRunnerTest, WaitsAsLongAsAFullShardAsks) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(9);
+  runner.Pull();
+  runner.ComputeAll();
+  const SendPush push = runner.TakeAll<SendPush>()[0];
+  OutcomeSummary outcomes;
+  outcomes.Count(v1::OUTCOME_BUSY);
+  runner.Feed(PushDone{push.ticket, {}, outcomes, absl::Seconds(3)});
+  EXPECT_EQ(runner.machine().NextWake(), runner.now + absl::Seconds(3));
+}
+
+TEST(TaskRunnerTest, RefreshesTheViewAndTriesAgainWhenItComes) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(9);
+  runner.Pull();
+  runner.ComputeAll();
+  const SendPush push = runner.TakeAll<SendPush>()[0];
+  OutcomeSummary outcomes;
+  outcomes.Count(v1::OUTCOME_NOT_OWNER);
+  runner.Feed(PushDone{push.ticket, {}, outcomes, {}});
+  runner.Take<RefreshView>();
+  EXPECT_TRUE(runner.TakeAll<SendPush>().empty());
+  runner.Feed(ViewChanged{2, {}, {}});
+  EXPECT_EQ(runner.Take<SendPush>().shard, push.shard);
+}
+
+TEST(TaskRunnerTest, PushesAgainByTheNewMap) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(9);
+  runner.Pull();
+  runner.ComputeAll();
+  const std::vector<SendPush> old = runner.TakeAll<SendPush>();
+  runner.Feed(ViewChanged{3, {}, {BatchRead{0, 4, {ShardIndex{2}}, {}, 0}}});
+  const SendPush push = runner.Take<SendPush>();
+  EXPECT_EQ(push.shard, ShardIndex{2});
+  runner.Feed(PushDone{old[0].ticket, {}, {}, {}});
+  EXPECT_EQ(runner.progress().batches_done, 0u) << "an answer by the old map means nothing";
+  runner.Feed(PushDone{push.ticket, {}, {}, {}});
+  EXPECT_EQ(runner.progress().batches_done, 1u);
+}
+
+TEST(TaskRunnerTest, AnOldGenerationMeansThatTheLeaseIsLost) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(9);
+  runner.Pull();
+  runner.ComputeAll();
+  OutcomeSummary outcomes;
+  outcomes.Count(v1::OUTCOME_OLD_GENERATION);
+  runner.Feed(PushDone{runner.TakeAll<SendPush>()[0].ticket, {}, outcomes, {}});
+  EXPECT_EQ(runner.Take<Finished>().why, Finished::Why::kLost);
+  EXPECT_TRUE(runner.machine().finished());
+}
+
+TEST(TaskRunnerTest, BadRequestsEndTheLeaseWithTheirReason) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(9);
+  runner.Feed(
+      PullDone{runner.TakeAll<SendPull>()[0].ticket, absl::NotFoundError("no table 4"), {}});
+  const Finished finished = runner.Take<Finished>();
+  EXPECT_EQ(finished.why, Finished::Why::kFailed);
+  EXPECT_EQ(finished.status.message(), "no table 4");
+}
+
+TEST(TaskRunnerTest, DrainedItFinishesItsStepAndReturnsTheLease) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(9);
+  runner.Pull();
+  const Compute compute = runner.Take<Compute>();
+  runner.Feed(Drain{runner.now + absl::Seconds(4)});
+  EXPECT_TRUE(runner.TakeAll<Finished>().empty());
+  runner.Feed(Computed{compute.batch, 1, false});
+  runner.Push();
+  EXPECT_EQ(runner.Take<Finished>().why, Finished::Why::kReturned);
+  EXPECT_EQ(runner.progress().batches_done, 1u);
+}
+
+TEST(TaskRunnerTest, DrainedItIsOverByTheDeadline) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(9);
+  runner.Pull();
+  runner.Feed(Drain{runner.now + absl::Seconds(4)});
+  runner.Wake();
+  EXPECT_EQ(runner.Take<Finished>().why, Finished::Why::kReturned);
+}
+
+TEST(TaskRunnerTest, AStepWithoutAFiniteGradientIsNotPushedNorCountedAsTrained) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(1);
+  runner.Pull();
+  runner.Feed(Computed{runner.Take<Compute>().batch, 1, /*nonfinite=*/true});
+  EXPECT_TRUE(runner.TakeAll<SendPush>().empty());
+  EXPECT_EQ(runner.progress().batches_done, 1u);
+  EXPECT_EQ(runner.progress().examples, 0u);
+  EXPECT_EQ(runner.progress().nonfinite, 1u);
+}
+
+TEST(TaskRunnerTest, UnderSspEveryShardGetsEveryStep) {
+  TaskLease lease = LeaseOfTask();
+  lease.options.ssp = true;
+  lease.options.shard_count = 3;
+  Driver runner(NewTaskRunner(lease));
+  runner.Read(9);
+  runner.Pull();
+  runner.ComputeAll();
+  const std::vector<SendPush> pushes = runner.TakeAll<SendPush>();
+  ASSERT_EQ(pushes.size(), 3u);
+  EXPECT_TRUE(pushes[2].empty) << "nothing of this batch is on shard 2";
+  EXPECT_FALSE(pushes[1].empty);
+  EXPECT_EQ(pushes[2].clock, 1u);
+}
+
+TEST(TaskRunnerTest, WithoutSspPushesTellNoClock) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(9);
+  runner.Pull();
+  runner.ComputeAll();
+  for (const SendPush& push : runner.TakeAll<SendPush>()) EXPECT_EQ(push.clock, 0u);
+}
+
+TEST(TaskRunnerTest, UnderSspARestartedShardIsToldTheClock) {
+  TaskLease lease = LeaseOfTask();
+  lease.options.ssp = true;
+  Driver runner(NewTaskRunner(lease));
+  runner.Read(9);
+  runner.Pull();
+  runner.ComputeAll();
+  runner.Push();
+  EXPECT_TRUE(runner.TakeAll<SendClock>().empty());
+  runner.Feed(ViewChanged{2, {kShard1}, {}});
+  const SendClock told = runner.Take<SendClock>();
+  EXPECT_EQ(told.shard, kShard1);
+  EXPECT_EQ(told.clock, 1u);
+}
+
+TEST(TaskRunnerTest, AnEvaluationPullsAndPushesNothing) {
+  TaskLease lease = LeaseOfTask();
+  lease.evaluation = true;
+  Driver runner(NewTaskRunner(lease));
+  runner.Read(1);
+  const std::vector<SendPull> pulls = runner.TakeAll<SendPull>();
+  EXPECT_TRUE(pulls.at(0).evaluation);
+  for (const SendPull& pull : pulls) runner.Feed(PullDone{pull.ticket, {}, {}});
+  runner.ComputeAll();
+  EXPECT_TRUE(runner.TakeAll<SendPush>().empty());
+  runner.Read(1);
+  EXPECT_EQ(runner.Take<Finished>().why, Finished::Why::kDone);
+}
+
+}  // namespace
+}  // namespace capstan::worker

@@ -1,0 +1,135 @@
+#include "worker/session/held_leases.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace capstan::worker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr uint64_t kTimeline = 3;
+
+class HeldLeasesTest : public ::testing::Test {
+ protected:
+  // Work that does nothing until it is told to end.
+  class Work : public LeaseWork {
+   public:
+    Work(HeldLeasesTest& test, v1::Lease lease) : test_(test), lease_(std::move(lease)) {
+      test_.at_work_.push_back(lease_.generation().count());
+    }
+    ~Work() override { std::erase(test_.at_work_, lease_.generation().count()); }
+    void Deliver(Event event) override {
+      if (std::holds_alternative<Revoked>(event)) {
+        test_.revoked_.push_back(lease_.generation().count());
+      }
+    }
+    void Extend(const v1::Lease&) override {}
+    void OnView(const std::vector<ShardIndex>&) override {}
+    absl::Time NextWake() const override { return absl::InfiniteFuture(); }
+    bool over() const override { return test_.over_ == lease_.generation().count(); }
+    bool HasNews() const override { return test_.news_ == lease_.generation().count(); }
+    v1::LeaseReport Report() override {
+      v1::LeaseReport report;
+      *report.mutable_generation() = lease_.generation();
+      report.set_finished(over());
+      return report;
+    }
+
+   private:
+    HeldLeasesTest& test_;
+    const v1::Lease lease_;
+  };
+
+  void Place(uint64_t timeline) {
+    v1::View view;
+    view.set_timeline(timeline);
+    view.add_owners(0);
+    leases_.OnView(view, {});
+  }
+  void Grant(uint64_t count, uint64_t timeline = kTimeline) {
+    v1::Lease lease;
+    lease.set_kind(v1::LEASE_KIND_TASK);
+    lease.mutable_generation()->set_term(1);
+    lease.mutable_generation()->set_count(count);
+    lease.set_timeline(timeline);
+    leases_.Grant(lease);
+  }
+
+  std::vector<uint64_t> at_work_;  // Their counts.
+  std::vector<uint64_t> revoked_;
+  uint64_t over_ = 0;
+  uint64_t news_ = 0;
+  SessionMachine session_{{.name = "w", .trainers = {TrainerId{1}}}};
+  TrainerClock clock_;
+  HeldLeases leases_{TrainerId{1}, clock_, [this](const v1::Lease& lease) {
+                       return std::make_unique<Work>(*this, lease);
+                     }};
+};
+
+TEST_F(HeldLeasesTest, TheNewsOfOneLeaseAreNews) {
+  Place(kTimeline);
+  Grant(1);
+  Grant(2);
+  EXPECT_FALSE(leases_.HasNews());
+  news_ = 1;
+  EXPECT_TRUE(leases_.HasNews());
+}
+
+TEST_F(HeldLeasesTest, NothingBeginsBeforeTheViewSaysWhereThePartitionsAre) {
+  Grant(1);
+  EXPECT_THAT(at_work_, IsEmpty());
+  Place(kTimeline);
+  EXPECT_THAT(at_work_, ElementsAre(1));
+}
+
+TEST_F(HeldLeasesTest, ASpareTaskBeginsWhenTheOneBeforeItIsOver) {
+  Place(kTimeline);
+  Grant(1);
+  Grant(2);
+  EXPECT_THAT(at_work_, ElementsAre(1));
+  over_ = 1;
+  EXPECT_TRUE(leases_.HasEnded());
+  leases_.ReportTo(session_, /*step_seconds=*/0.1);
+  EXPECT_THAT(at_work_, ElementsAre(2));
+  EXPECT_FALSE(leases_.HasEnded());
+}
+
+TEST_F(HeldLeasesTest, ALeaseOfATimelineToComeWaitsForItsView) {
+  Place(kTimeline);
+  Grant(1, kTimeline + 1);
+  EXPECT_THAT(at_work_, IsEmpty());
+  Place(kTimeline + 1);
+  EXPECT_THAT(at_work_, ElementsAre(1));
+}
+
+TEST_F(HeldLeasesTest, WhatWasGrantedInAnEarlierTimelineIsVoid) {
+  Place(kTimeline);
+  Grant(1);
+  Grant(2);
+  leases_.ForgetBefore(kTimeline + 1);
+  EXPECT_THAT(revoked_, ElementsAre(1));
+  Place(kTimeline + 1);
+  Grant(3);  // From a heartbeat that was on its way.
+  EXPECT_THAT(at_work_, IsEmpty());
+  Grant(4, kTimeline + 1);
+  EXPECT_THAT(at_work_, ElementsAre(4));
+}
+
+TEST_F(HeldLeasesTest, WhoDrainsBeginsNothingAndGivesBackWhatWaits) {
+  Place(kTimeline);
+  Grant(1);
+  Grant(2);
+  leases_.BeginDrain(absl::UnixEpoch());
+  EXPECT_TRUE(leases_.HasEnded());
+  leases_.ReportTo(session_, /*step_seconds=*/0.1);
+  over_ = 1;
+  leases_.ReportTo(session_, /*step_seconds=*/0.1);
+  EXPECT_THAT(at_work_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace capstan::worker
