@@ -26,7 +26,7 @@ absl::StatusOr<Name> SplitName(absl::string_view name) {
   absl::string_view rest = name;
   const bool is_s3 = absl::ConsumePrefix(&rest, kScheme);
   const size_t slash = rest.find('/');
-  if (is_s3 && slash != absl::string_view::npos && slash + 1 < rest.size()) {
+  if (is_s3 && slash != 0 && slash != absl::string_view::npos && slash + 1 < rest.size()) {
     return Name{absl::StrCat(kScheme, rest.substr(0, slash)), std::string(rest.substr(slash + 1))};
   }
   return absl::InvalidArgumentError(

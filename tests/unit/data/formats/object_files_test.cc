@@ -1,6 +1,6 @@
 #include "capstan/data/formats/object_files.h"
 
-#include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/barrier.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/faulty_object_store.h"
@@ -70,14 +70,11 @@ TEST_F(ObjectStreamTest, DoesNotReadBeyondWhatItsReaderWillNeed) {
 
 TEST_F(ObjectStreamTest, AsksForSeveralPiecesAtOnce) {
   ASSERT_TRUE(memory_->Put("a", Text(40'000'000)).ok());
-  absl::BlockingCounter together(kMostAhead);
+  absl::Barrier together(kMostAhead);
   // From the second on, each waits until all of them have been asked for.
   store_.SetPlan([&](const StoreCall& call) -> StoreFault {
     if (call.number < 2 || call.number > 1 + static_cast<int64_t>(kMostAhead)) return {};
-    return {.pause = [&] {
-      together.DecrementCount();
-      together.Wait();
-    }};
+    return {.pause = [&] { together.Block(); }};
   });
   EXPECT_EQ(ReadToEnd(*Open(0, Source::kToTheEnd))->size(), 40'000'000u);
 }
