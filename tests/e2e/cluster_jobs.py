@@ -38,12 +38,16 @@ def ledger(update, every=None):
 
 
 def in_bucket(bucket, every):
-    """A job's checkpoints in a bucket of the cluster's object store; `secret` is to be applied, and is no value."""
+    """A job's checkpoints in a bucket of the cluster's object store, which knows the keys of chief and shards and not those
+    of the workers, who have no data there; `secrets` are to be applied, and are no values."""
+    def secret(name, key, value):
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name},
+                "stringData": {"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": value}}
+
     return {
-        "secret": {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "bucket"},
-                   "stringData": {"AWS_ACCESS_KEY_ID": "capstan", "AWS_SECRET_ACCESS_KEY": "capstan-secret"}},
+        "secrets": [secret("bucket", "capstan", "capstan-secret"), secret("reader", "a-worker", "another-secret")],
         "s3": {"endpoint": "http://s3.capstan-s3.svc.cluster.local:9000", "region": "us-east-1",
-               "existingSecret": "bucket", "allowHttp": True},
+               "existingSecret": "bucket", "workerSecret": "reader", "allowHttp": True},
         "job": {"checkpoint": {"uri": f"s3://{bucket}/models", "every": every}},
     }
 

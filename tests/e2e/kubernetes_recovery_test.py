@@ -186,8 +186,12 @@ class RecoveryTest(unittest.TestCase):
             values = merged(synthetic(400000, train={"batch_size": 64}), in_bucket(bucket, every="3s"),
                             {"worker": steady(20)})
             release = Release(namespace, "ctr", values)
-            namespace.apply(release.values.pop("secret"))
+            namespace.apply(*release.values.pop("secrets"))
             release.install()
+            for role, keys in (("worker", "reader"), ("ps", "bucket"), ("chief", "bucket")):
+                for pod in release.pods(role):
+                    mounted = {one["secret"]["secretName"] for one in pod["spec"]["volumes"] if "secret" in one}
+                    self.assertEqual(mounted, {keys}, "the store does not know the workers' keys: they cannot write")
             saved = int(release.until(lambda status: int(status["checkpoint"]["taken"]) > 0, "a checkpoint")
                         ["checkpoint"]["taken"])
             run(KUBE, "s3", "down")

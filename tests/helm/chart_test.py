@@ -278,6 +278,31 @@ class ChartTest(unittest.TestCase):
                          [job["metadata"]["name"]])
         self.assertIn("--then-scale-to-zero=ctr-worker", spec["containers"][0]["args"])
 
+    def test_workers_may_have_an_identity_of_their_own(self):
+        def secrets(found):
+            return {name: [one["secret"]["secretName"] for one in pod.get("volumes", []) if one["name"] == "s3-keys"]
+                    for name, pod, _ in pods(found)}
+
+        def accounts(found):
+            return {name: pod["serviceAccountName"] for name, pod, _ in pods(found)}
+
+        keys = ["--set", "s3.existingSecret=writer"]
+        self.assertEqual(secrets(objects(*keys))["ctr-worker"], ["writer"])
+        found = secrets(objects(*keys, "--set", "s3.workerSecret=reader"))
+        self.assertEqual((found["ctr-worker"], found["ctr-chief"], found["ctr-ps"]), (["reader"], ["writer"], ["writer"]))
+        alone = objects("--set", "s3.workerSecret=reader")
+        self.assertEqual((secrets(alone)["ctr-worker"], secrets(alone)["ctr-ps"]), (["reader"], []))
+        self.assertEqual([name for name, pod, _ in pods(alone) for one in pod["containers"]
+                          if any(env["name"] == "CAPSTAN_S3_KEYS" for env in one.get("env", []))], ["ctr-worker"])
+
+        self.assertEqual(set(accounts(objects()).values()), {"ctr"})
+        own = objects("--set", "serviceAccount.worker.create=true", "--set", "serviceAccount.worker.annotations.role=reader")
+        self.assertEqual({name for name, account in accounts(own).items() if account == "ctr-worker"}, {"ctr-worker"})
+        made = {one["metadata"]["name"]: one["metadata"].get("annotations", {}) for one in of_kind(own, "ServiceAccount")}
+        self.assertEqual(made, {"ctr": {}, "ctr-worker": {"role": "reader"}})
+        named = accounts(objects("--set", "serviceAccount.worker.name=theirs"))
+        self.assertEqual((named["ctr-worker"], named["ctr-ps"]), ("theirs", "ctr"))
+
     def test_a_number_keeps_its_value_on_the_way_into_job_yaml(self):
         config, = (one for one in objects("--set", "job.data.synthetic.train_rows=3000000")
                    if one["metadata"]["name"] == "ctr-job")

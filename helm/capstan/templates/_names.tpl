@@ -14,6 +14,13 @@
 {{- default (ternary (include "capstan.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name -}}
 {{- end -}}
 
+{{/* The workers' own account where there is one, the release's for everybody else. Arguments: root, role. */}}
+{{- define "capstan.roleServiceAccountName" -}}
+{{- $own := .root.Values.serviceAccount.worker -}}
+{{- $name := default (ternary (printf "%s-worker" (include "capstan.fullname" .root)) "" $own.create) $own.name -}}
+{{- default (include "capstan.serviceAccountName" .root) (ternary $name "" (eq .role "worker")) -}}
+{{- end -}}
+
 {{/* What never changes and selects pods. Arguments: root, role. */}}
 {{- define "capstan.selector" -}}
 app.kubernetes.io/name: capstan

@@ -36,6 +36,10 @@ The model will be in {{ trimSuffix "/" $uri }}/{{ $job.job }}.
 {{- else }}
 WARNING: job.checkpoint.uri is not set: the model is not written anywhere, and a lost shard sends the job back to its beginning.
 {{- end }}
+{{- $identity := or .Values.serviceAccount.worker.create .Values.serviceAccount.worker.name }}
+{{- if and (hasPrefix "s3://" (default "" $uri)) (ternary (not .Values.s3.workerSecret) (not $identity) (ne .Values.s3.existingSecret "")) }}
+Note: the workers may write the bucket, with the keys or the identity of the shards; give them their own (s3.workerSecret or serviceAccount.worker), as docs/s3.md says.
+{{- end }}
 {{- if and $uri (not (dig "checkpoint" "every" "" $job)) }}
 Note: job.checkpoint.every is not set: only the finished model is saved, and a lost shard sends the job back to its beginning.
 {{- end }}

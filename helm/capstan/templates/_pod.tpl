@@ -1,17 +1,23 @@
 {{/* The pods of chief, ps and worker are alike; this is their one template. */}}
 
-{{/* Credentials and place of the object store, as all S3 clients read them. */}}
+{{/* The Secret with the keys of a role; empty: it has none. Arguments: root, role. */}}
+{{- define "capstan.s3Secret" -}}
+{{- $s3 := .root.Values.s3 -}}
+{{- ternary (default $s3.existingSecret $s3.workerSecret) $s3.existingSecret (eq .role "worker") -}}
+{{- end -}}
+
+{{/* Credentials and place of the object store, as all S3 clients read them. Arguments: root, role. */}}
 {{- define "capstan.s3Env" -}}
-{{- with .Values.s3.endpoint }}
+{{- with .root.Values.s3.endpoint }}
 - {name: AWS_ENDPOINT_URL_S3, value: {{ . | quote }}}
 {{- end }}
-{{- with .Values.s3.region }}
+{{- with .root.Values.s3.region }}
 - {name: AWS_REGION, value: {{ . | quote }}}
 {{- end }}
-{{- if .Values.s3.allowHttp }}
+{{- if .root.Values.s3.allowHttp }}
 - {name: CAPSTAN_S3_ALLOW_HTTP, value: "true"}
 {{- end }}
-{{- if .Values.s3.existingSecret }}
+{{- if include "capstan.s3Secret" . }}
 - {name: CAPSTAN_S3_KEYS, value: /etc/capstan-s3}
 {{- end }}
 {{- end -}}
@@ -25,13 +31,13 @@
 
 {{/* The keys as files, which are read anew: a Secret that is corrected, or made later, needs no restart. */}}
 {{- define "capstan.s3Volume" -}}
-{{- with .Values.s3.existingSecret -}}
+{{- with include "capstan.s3Secret" . -}}
 - name: s3-keys
   secret: {secretName: {{ . }}, optional: true, defaultMode: 0440}
 {{- end -}}
 {{- end -}}
 {{- define "capstan.s3Mount" -}}
-{{- if .Values.s3.existingSecret -}}
+{{- if include "capstan.s3Secret" . -}}
 - {name: s3-keys, mountPath: /etc/capstan-s3, readOnly: true}
 {{- end -}}
 {{- end -}}
@@ -64,8 +70,8 @@
 {{- $volumes = append $volumes (merge (dict "name" "data") $v.data.volume) -}}
 {{- $mounts = append $mounts (dict "name" "data" "mountPath" $v.data.mountPath "readOnly" true) -}}
 {{- end -}}
-{{- with include "capstan.s3Volume" .root }}{{ $volumes = concat $volumes (fromYamlArray .) }}{{ end -}}
-{{- with include "capstan.s3Mount" .root }}{{ $mounts = concat $mounts (fromYamlArray .) }}{{ end -}}
+{{- with include "capstan.s3Volume" . }}{{ $volumes = concat $volumes (fromYamlArray .) }}{{ end -}}
+{{- with include "capstan.s3Mount" . }}{{ $mounts = concat $mounts (fromYamlArray .) }}{{ end -}}
 {{- with include "capstan.tlsVolume" . }}{{ $volumes = concat $volumes (fromYamlArray .) }}{{ end -}}
 {{- with include "capstan.tlsMount" . }}{{ $mounts = concat $mounts (fromYamlArray .) }}{{ end -}}
 {{- dict "volumes" (concat $volumes $own.extraVolumes) "mounts" (concat $mounts $own.extraVolumeMounts) | toYaml -}}
@@ -98,7 +104,7 @@ readinessProbe:
 {{/* What all pods of the chart have in common. Arguments: root, role. */}}
 {{- define "capstan.podBasics" -}}
 {{- $asks := and (eq .role "wait") .root.Values.wait.autoScaleToZero -}}
-serviceAccountName: {{ ternary (printf "%s-wait" (include "capstan.fullname" .root)) (include "capstan.serviceAccountName" .root) $asks }}
+serviceAccountName: {{ ternary (printf "%s-wait" (include "capstan.fullname" .root)) (include "capstan.roleServiceAccountName" .) $asks }}
 automountServiceAccountToken: {{ $asks }}
 enableServiceLinks: false
 {{- with .root.Values.image.pullSecrets }}
@@ -167,7 +173,7 @@ spec:
         {{- with include "capstan.tlsEnv" . }}
         {{- . | nindent 8 }}
         {{- end }}
-        {{- with include "capstan.s3Env" .root | trim }}
+        {{- with include "capstan.s3Env" . | trim }}
         {{- . | nindent 8 }}
         {{- end }}
         {{- with $own.extraEnv }}

@@ -114,8 +114,7 @@ absl::Status PsClient::PushRequest::Decode(const RequestPlan::Chunk& chunk,
   }
   for (const v1::PartitionOutcome& partition : outcomes.partitions()) {
     for (v1::Outcome outcome : {partition.dense(), partition.sparse()}) {
-      // A newer shard may know outcomes that we do not: they count as unspecified.
-      const v1::Outcome known = v1::Outcome_IsValid(outcome) ? outcome : v1::OUTCOME_UNSPECIFIED;
+      const v1::Outcome known = KnownOutcome(outcome);
       ++result_.outcomes[known];
       settled_ = settled_ && IsSettled(known);
     }

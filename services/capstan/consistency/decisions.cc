@@ -35,6 +35,10 @@ bool IsSettled(v1::Outcome outcome) {
   }
 }
 
+v1::Outcome KnownOutcome(v1::Outcome outcome) {
+  return v1::Outcome_IsValid(outcome) ? outcome : v1::OUTCOME_BUSY;
+}
+
 int ReportsToClose(int lanes_with_data, int backup_workers) {
   return std::max(1, lanes_with_data - backup_workers);
 }

@@ -44,6 +44,10 @@ struct StaleDecision {
 // is not finished: under ssp nobody may run ahead of it.
 [[nodiscard]] bool IsSettled(v1::Outcome outcome);
 
+// The outcome as this version understands it. One that only a later version knows may not be
+// settled: it counts as BUSY, so that the gradient is offered again.
+[[nodiscard]] v1::Outcome KnownOutcome(v1::Outcome outcome);
+
 [[nodiscard]] inline bool IsSync(const v1::UpdatePolicy& policy) {
   return policy.kind() == v1::POLICY_KIND_SYNC;
 }

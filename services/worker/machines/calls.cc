@@ -31,31 +31,31 @@ Verdict Judge(const OutcomeSummary& outcomes) {
   return Verdict::kOk;
 }
 
-void OutcomeSummary::Count(v1::Outcome outcome) {
+void OutcomeSummary::Count(v1::Outcome outcome, uint32_t times) {
   switch (outcome) {
     case v1::OUTCOME_UNSPECIFIED:
       return;
     case v1::OUTCOME_OLD_GENERATION:
-      ++old_generation;
+      old_generation += times;
       return;
     case v1::OUTCOME_NOT_OWNER:
-      ++not_owner;
+      not_owner += times;
       return;
     case v1::OUTCOME_WRONG_ROUND:
-      ++wrong_round;
+      wrong_round += times;
       return;
     case v1::OUTCOME_OUTSIDE_WINDOW:
-      ++outside_window;
+      outside_window += times;
       return;
     case v1::OUTCOME_APPLIED:
     case v1::OUTCOME_QUEUED:
     case v1::OUTCOME_STAGED:
     case v1::OUTCOME_SETTLED:
     case v1::OUTCOME_DROPPED:
-      ++settled;
+      settled += times;
       return;
     default:  // BUSY, or what only a later version knows.
-      ++busy;
+      busy += times;
   }
 }
 

@@ -179,8 +179,11 @@ struct OutcomeSummary {
   uint32_t busy = 0;
   uint32_t wrong_round = 0;
   uint32_t outside_window = 0;
-  uint32_t settled = 0;  // All others: applied, queued, staged, settled, dropped.
-  void Count(v1::Outcome outcome);
+  uint32_t settled = 0;  // Applied, queued, staged, settled before, or dropped.
+
+  // Counts one outcome so many times. What this version does not know counts as busy: it may not be
+  // settled.
+  void Count(v1::Outcome outcome, uint32_t times = 1);
 };
 struct PushDone {
   Ticket ticket = 0;

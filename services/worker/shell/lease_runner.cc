@@ -28,14 +28,8 @@ RoundName NameOf(const LaneName& lane) { return {.round = lane.round, .closed = 
 
 OutcomeSummary Summarize(const PushResult& result) {
   OutcomeSummary outcomes;
-  outcomes.old_generation = result.count(v1::OUTCOME_OLD_GENERATION);
-  outcomes.not_owner = result.count(v1::OUTCOME_NOT_OWNER);
-  outcomes.busy = result.count(v1::OUTCOME_BUSY);
-  outcomes.wrong_round = result.count(v1::OUTCOME_WRONG_ROUND);
-  outcomes.outside_window = result.count(v1::OUTCOME_OUTSIDE_WINDOW);
-  for (v1::Outcome settled : {v1::OUTCOME_APPLIED, v1::OUTCOME_QUEUED, v1::OUTCOME_STAGED,
-                              v1::OUTCOME_SETTLED, v1::OUTCOME_DROPPED}) {
-    outcomes.settled += result.count(settled);
+  for (size_t i = 0; i < result.outcomes.size(); ++i) {
+    outcomes.Count(static_cast<v1::Outcome>(i), result.outcomes[i]);
   }
   return outcomes;
 }

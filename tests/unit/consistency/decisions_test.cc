@@ -53,5 +53,13 @@ TEST(AggregateOfTest, IsOneUnlessThePolicyIsAsync) {
   EXPECT_EQ(AggregateOf(policy), 1u);
 }
 
+TEST(KnownOutcomeTest, WhatOnlyALaterVersionKnowsIsNotSettled) {
+  constexpr auto kLater = static_cast<v1::Outcome>(v1::Outcome_ARRAYSIZE);
+  EXPECT_EQ(KnownOutcome(kLater), v1::OUTCOME_BUSY);
+  EXPECT_FALSE(IsSettled(KnownOutcome(kLater)));
+  EXPECT_EQ(KnownOutcome(v1::OUTCOME_STAGED), v1::OUTCOME_STAGED);
+  EXPECT_EQ(KnownOutcome(v1::OUTCOME_UNSPECIFIED), v1::OUTCOME_UNSPECIFIED);
+}
+
 }  // namespace
 }  // namespace capstan

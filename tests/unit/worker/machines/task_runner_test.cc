@@ -300,5 +300,14 @@ TEST(TaskRunnerTest, AnEvaluationPullsAndPushesNothing) {
   EXPECT_EQ(runner.Take<Finished>().why, Finished::Why::kDone);
 }
 
+TEST(OutcomeSummaryTest, CountsNothingAsSettledThatItDoesNotKnow) {
+  OutcomeSummary outcomes;
+  outcomes.Count(static_cast<v1::Outcome>(v1::Outcome_ARRAYSIZE), 2);
+  outcomes.Count(v1::OUTCOME_APPLIED, 3);
+  outcomes.Count(v1::OUTCOME_UNSPECIFIED, 4);
+  EXPECT_EQ(outcomes.busy, 2u);
+  EXPECT_EQ(outcomes.settled, 3u);
+}
+
 }  // namespace
 }  // namespace capstan::worker
