@@ -30,8 +30,8 @@ TEST_P(ObjectStoreContract, GivesBackWhatWasPut) {
   const std::string bytes("a\0b\xFF", 4);
   ASSERT_TRUE(store_->Put("x/y/z", bytes).ok());
   EXPECT_EQ(*store_->Get("x/y/z"), bytes);
-  EXPECT_EQ(*store_->GetRange("x/y/z", 1, 2), bytes.substr(1, 2));
-  EXPECT_EQ(*store_->GetRange("x/y/z", 4, 0), "");
+  EXPECT_EQ(store_->Read("x/y/z", {.offset = 1, .length = 2})->bytes, bytes.substr(1, 2));
+  EXPECT_EQ(store_->Read("x/y/z", {.offset = 4, .length = 0})->bytes, "");
   EXPECT_EQ(store_->Read("x/y/z", {.offset = 2})->bytes, bytes.substr(2));
   EXPECT_EQ(*store_->Stat("x/y/z"), (ObjectInfo{"x/y/z", 4}));
 }
@@ -185,10 +185,11 @@ TEST_P(ObjectStoreContract, AnswersNotFoundAndOutOfRange) {
   EXPECT_TRUE(absl::IsNotFound(store_->Stat("a/b").status()));
   EXPECT_THAT(*store_->List(""), IsEmpty());
   ASSERT_TRUE(store_->Put("a", "12345").ok());
-  EXPECT_TRUE(absl::IsOutOfRange(store_->GetRange("a", 3, 3).status()));
-  EXPECT_TRUE(absl::IsOutOfRange(store_->GetRange("a", 5, 1).status()));
-  EXPECT_TRUE(absl::IsOutOfRange(store_->GetRange("a", 6, 0).status()));
-  EXPECT_TRUE(absl::IsOutOfRange(store_->GetRange("a", 1, ~uint64_t{0} - 1).status()));
+  EXPECT_TRUE(absl::IsOutOfRange(store_->Read("a", {.offset = 3, .length = 3}).status()));
+  EXPECT_TRUE(absl::IsOutOfRange(store_->Read("a", {.offset = 5, .length = 1}).status()));
+  EXPECT_TRUE(absl::IsOutOfRange(store_->Read("a", {.offset = 6, .length = 0}).status()));
+  EXPECT_TRUE(
+      absl::IsOutOfRange(store_->Read("a", {.offset = 1, .length = ~uint64_t{0} - 1}).status()));
 }
 
 TEST_P(ObjectStoreContract, DeletesAndDoesNotMindIfThereIsNothing) {

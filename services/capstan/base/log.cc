@@ -146,7 +146,6 @@ void SetJob(std::string_view job) {
   process.sink = NewSink(process.sink->options, std::string(job));
 }
 
-void Debug(std::string_view message, Fields fields) { Write(Level::kDebug, message, fields); }
 void Info(std::string_view message, Fields fields) { Write(Level::kInfo, message, fields); }
 void Warn(std::string_view message, Fields fields) { Write(Level::kWarn, message, fields); }
 void Error(std::string_view message, Fields fields) { Write(Level::kError, message, fields); }

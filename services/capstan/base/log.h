@@ -83,7 +83,6 @@ void Init(const Options& options);
 // The job's name, in every JSON line from now on; a shard learns it only when it registers.
 void SetJob(std::string_view job);
 
-void Debug(std::string_view message, Fields fields = {});
 void Info(std::string_view message, Fields fields = {});
 void Warn(std::string_view message, Fields fields = {});
 void Error(std::string_view message, Fields fields = {});

@@ -96,7 +96,6 @@ class StreamLedger {
 
   uint64_t lost() const { return lost_; }  // Batches; see RecoverPartially.
   size_t open_streams() const { return streams_.size(); }
-  bool IsClosed(StreamId stream) const { return closed_.Contains(stream); }
 
  private:
   struct Entry {

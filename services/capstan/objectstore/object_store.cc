@@ -65,12 +65,6 @@ absl::StatusOr<std::string> ObjectStore::Get(std::string_view key) {
 
 absl::StatusOr<Object> ObjectStore::GetWithVersion(std::string_view key) { return Read(key, {}); }
 
-absl::StatusOr<std::string> ObjectStore::GetRange(std::string_view key, uint64_t offset,
-                                                  uint64_t length) {
-  CAPSTAN_ASSIGN_OR_RETURN(Object object, Read(key, {.offset = offset, .length = length}));
-  return std::move(object.bytes);
-}
-
 absl::Status ObjectStore::Delete(std::string_view key) {
   const std::string keys[] = {std::string(key)};
   return DeleteAll(keys);
@@ -100,11 +94,6 @@ absl::StatusOr<uint64_t> LengthWithin(const ReadRange& range, uint64_t size) {
   }
   return absl::OutOfRangeError(
       absl::StrCat("bytes [", range.offset, ", +", range.length, ") of an object of ", size));
-}
-
-absl::Status CheckObjectStoreUri(std::string_view uri) {
-  if (IsS3(uri)) return ParseS3Uri(uri).status();
-  return FilePath(uri).status();
 }
 
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view uri) {

@@ -103,7 +103,6 @@ class ObjectStore {
                                            const ObjectVersion& version);
   absl::StatusOr<std::string> Get(std::string_view key);
   absl::StatusOr<Object> GetWithVersion(std::string_view key);
-  absl::StatusOr<std::string> GetRange(std::string_view key, uint64_t offset, uint64_t length);
   absl::Status Delete(std::string_view key);
 
   // All of them; RESOURCE_EXHAUSTED if there are more than kMostListed.
@@ -117,9 +116,6 @@ class ObjectStore {
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view uri);
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(std::string_view uri,
                                                              const S3Options& s3);
-
-// INVALID_ARGUMENT unless OpenObjectStore takes an address of that form. Looks at nothing else.
-absl::Status CheckObjectStoreUri(std::string_view uri);
 
 // How many bytes a range takes of an object of `size`. OUT_OF_RANGE if it ends before the range.
 absl::StatusOr<uint64_t> LengthWithin(const ReadRange& range, uint64_t size);

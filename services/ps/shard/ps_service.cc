@@ -1,7 +1,5 @@
 #include "ps/shard/ps_service.h"
 
-#include <grpcpp/impl/codegen/proto_utils.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>

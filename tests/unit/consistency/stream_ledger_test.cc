@@ -134,7 +134,7 @@ TEST(StreamLedgerTest, SurvivesASnapshot) {
   EXPECT_EQ(Push(restored, 0), LedgerAnswer::kSettled);
   EXPECT_EQ(Push(restored, 2), LedgerAnswer::kSettled);
   EXPECT_EQ(Push(restored, 1), LedgerAnswer::kFresh);
-  EXPECT_TRUE(restored.IsClosed({9}));
+  EXPECT_EQ(restored.Look({{9}, 0, {1, 1}, 0}, kNow), LedgerAnswer::kSettled);
 }
 
 TEST(StreamLedgerTest, SessionsExpireAndTasksDoNot) {

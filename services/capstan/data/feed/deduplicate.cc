@@ -36,10 +36,4 @@ void Deduplicator::Prepare(size_t keys) {
   }
 }
 
-UniqueKeys Deduplicate(std::span<const uint64_t> keys) {
-  UniqueKeys result;
-  Deduplicator().Run(keys, result);
-  return result;
-}
-
 }  // namespace capstan

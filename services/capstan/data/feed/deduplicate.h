@@ -31,9 +31,6 @@ class Deduplicator {
   uint32_t round_ = 0;
 };
 
-// The same for one use.
-UniqueKeys Deduplicate(std::span<const uint64_t> keys);
-
 }  // namespace capstan
 
 #endif  // CAPSTAN_DATA_FEED_DEDUPLICATE_H_

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <vector>
 
 #include "capstan/base/hash.h"
 
@@ -13,13 +14,19 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(DeduplicateTest, KeepsFirstSeenOrder) {
-  UniqueKeys result = Deduplicate(std::vector<uint64_t>{7, 0, 7, 9, 0, ~uint64_t{0}});
+UniqueKeys Deduplicate(const std::vector<uint64_t>& keys) {
+  UniqueKeys result;
+  Deduplicator().Run(keys, result);
+  return result;
+}
+
+TEST(DeduplicatorTest, KeepsFirstSeenOrder) {
+  UniqueKeys result = Deduplicate({7, 0, 7, 9, 0, ~uint64_t{0}});
   EXPECT_THAT(result.unique, ElementsAre(7, 0, 9, ~uint64_t{0}));
   EXPECT_THAT(result.index, ElementsAre(0, 1, 0, 2, 1, 3));
 }
 
-TEST(DeduplicateTest, OfNothingIsNothing) { EXPECT_THAT(Deduplicate({}).unique, IsEmpty()); }
+TEST(DeduplicatorTest, OfNothingIsNothing) { EXPECT_THAT(Deduplicate({}).unique, IsEmpty()); }
 
 TEST(DeduplicatorTest, ForgetsEarlierBatchesOfAnySize) {
   Deduplicator deduplicator;

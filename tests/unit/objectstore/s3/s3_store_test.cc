@@ -143,11 +143,11 @@ TEST_F(S3StoreTest, TakesNoOtherBytesThanItAskedFor) {
   };
   for (const auto& bad : kBad) {
     http_.Then(bad.status, bad.body, {{"content-range", bad.range}, {"etag", "\"1\""}});
-    const absl::Status status = world_.Open()->GetRange("a", 3, 2).status();
+    const absl::Status status = world_.Open()->Read("a", {.offset = 3, .length = 2}).status();
     EXPECT_TRUE(absl::IsDataLoss(status)) << bad.range << " " << status;
   }
   http_.Then(206, "34", {{"content-range", "bytes 3-4/10"}, {"etag", "\"1\""}});
-  EXPECT_EQ(*world_.Open()->GetRange("a", 3, 2), "34");
+  EXPECT_EQ(world_.Open()->Read("a", {.offset = 3, .length = 2})->bytes, "34");
 }
 
 TEST_F(S3StoreTest, CorrectsItsClockOnce) {

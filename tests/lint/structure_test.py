@@ -1,0 +1,101 @@
+"""Each check of tests/lint/structure.py finds what it is for, in a project of a few files, and nothing there without it."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import structure
+
+MAP = """# Services
+| library | what it is | door to |
+|---|---|---|
+| `capstan/base` | what all need | spdlog |
+| `capstan/data` | records | zlib |
+
+| folder | what it is |
+|---|---|
+| `capstan/data/formats` | lines |
+| `capstan/data/tasks` | ranges |
+| `ps/shard` | the shard |
+| `chief/state` | what it knows |
+| `chief/work` | who does what |
+
+## Later
+| `capstan/none` | is no part of the map | |
+"""
+FILES = {
+    "services/README.md": MAP,
+    "services/capstan/base/log.h": "#ifndef CAPSTAN_BASE_LOG_H_\nvoid Write(int level);\n",
+    "services/capstan/base/log.cc": '#include "capstan/base/log.h"\n#include <spdlog/spdlog.h>\nvoid Write(int level) {}\n',
+    "services/capstan/base/CMakeLists.txt": "capstan_library(base HDRS log.h SRCS log.cc)\n",
+    "services/chief/state/view.h": '#ifndef CAPSTAN_CHIEF_STATE_VIEW_H_\n#include "capstan/base/log.h"\n',
+    "services/chief/state/CMakeLists.txt": "capstan_library(chief_state HDRS view.h DEPS capstan::base)\n",
+    "services/chief/work/work.h": '#ifndef CAPSTAN_CHIEF_WORK_WORK_H_\n#include "chief/state/view.h"\n'
+                                  "inline void Begin() { Write(1); }\ninline void Go() { Begin(); Go(); }\n",
+    "services/chief/work/CMakeLists.txt": "capstan_library(chief_work HDRS work.h DEPS capstan::chief_state)\n",
+    "tests/unit/chief/work_test.cc": '#include "chief/work/work.h"\n',
+    "tests/unit/chief/CMakeLists.txt": "capstan_test(unit_chief SRCS work_test.cc DEPS capstan::chief_work)\n",
+}
+
+
+def found(check, **changed):
+    """What a check says of the project above with some files otherwise, or more of them."""
+    with tempfile.TemporaryDirectory() as root:
+        for name, text in {**FILES, **changed}.items():
+            path = pathlib.Path(root) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return list(check(structure.Tree(root)))
+
+
+class StructureTest(unittest.TestCase):
+    def finds(self, check, words, name, text):
+        self.assertEqual(found(check), [], "nothing is wrong yet")
+        lines = found(check, **{name: text})
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn(words, lines[0])
+
+    def test_a_folder_that_includes_one_below_it_is_found(self):
+        self.finds(structure.layers, "which the map does not put above it", "services/chief/state/early.cc",
+                   '#include "chief/work/work.h"\n')
+
+    def test_a_library_that_includes_a_service_is_found(self):
+        self.finds(structure.layers, "which the map does not put above it", "services/capstan/data/formats/lines.cc",
+                   '#include "chief/state/view.h"\n')
+
+    def test_a_service_that_includes_another_is_found(self):
+        self.finds(structure.layers, "a service includes another one", "services/ps/shard/shard.cc",
+                   '#include "chief/state/view.h"\n')
+
+    def test_a_second_door_is_found(self):
+        self.finds(structure.doors, "chief/state is no door to spdlog", "services/chief/state/log.cc",
+                   "#include <spdlog/spdlog.h>\n")
+
+    def test_the_folders_of_a_library_have_its_door(self):
+        self.assertEqual(found(structure.doors, **{"services/capstan/data/formats/gzip.cc": "#include <zlib.h>\n"}), [])
+
+    def test_what_is_included_and_not_among_the_deps_is_found(self):
+        self.finds(structure.dependencies, "which is not among its DEPS", "services/chief/state/CMakeLists.txt",
+                   "capstan_library(chief_state HDRS view.h)\n")
+
+    def test_a_dep_that_nothing_is_included_of_is_found(self):
+        self.finds(structure.dependencies, "includes nothing of base", "services/chief/work/CMakeLists.txt",
+                   "capstan_library(chief_work HDRS work.h DEPS capstan::chief_state capstan::base)\n")
+
+    def test_a_guard_that_is_not_the_path_is_found(self):
+        self.finds(structure.guards, "not CAPSTAN_CHIEF_STATE_VIEW_H_", "services/chief/state/view.h",
+                   '#ifndef CAPSTAN_CHIEF_VIEW_H_\n#include "capstan/base/log.h"\n')
+
+    def test_a_test_that_nobody_compiles_is_found(self):
+        self.finds(structure.tests, "nobody compiles it", "tests/unit/chief/forgotten_test.cc", "")
+
+    def test_a_function_without_a_caller_is_found(self):
+        self.finds(structure.callers, "nothing in services/ calls Forgotten", "services/chief/state/view.h",
+                   '#ifndef CAPSTAN_CHIEF_STATE_VIEW_H_\n#include "capstan/base/log.h"\nvoid Forgotten(int x);\n')
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
