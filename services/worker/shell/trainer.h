@@ -7,6 +7,7 @@
 
 #include "capstan/v1/view.pb.h"
 #include "worker/session/held_leases.h"
+#include "worker/session/trainer_work.h"
 #include "worker/shell/lease_runner.h"
 
 namespace capstan::worker {
@@ -25,16 +26,15 @@ struct WorkerContext {
 
 // The first batch of a spare task is read while another is worked on; the computations of lanes and
 // evaluations take turns. Confined to the event loop.
-class Trainer {
+class Trainer final : public TrainerWork {
  public:
   // What `worker` refers to must outlive the trainer.
   Trainer(const WorkerContext& worker, TrainerId id, std::unique_ptr<Network> network,
           const ComputeOptions& compute);
 
-  HeldLeases& leases() { return leases_; }
-  const HeldLeases& leases() const { return leases_; }
-  void OnView(const v1::View& view, const std::vector<ShardIndex>& restarted);
-  void ReportTo(SessionMachine& session) { leases_.ReportTo(session, times_.BusySeconds()); }
+  HeldLeases& leases() override { return leases_; }
+  void OnView(const v1::View& view, const std::vector<ShardIndex>& restarted) override;
+  double StepSeconds() const override { return times_.BusySeconds(); }
 
   TrainerId id() const { return id_; }
   const StepTimes& times() const { return times_; }

@@ -1,14 +1,13 @@
 #include "worker/shell/worker.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
-#include "capstan/base/wire_version.h"
-#include "capstan/placement/view_epoch.h"
 #include "worker/shell/progress_grain.h"
 
 namespace capstan::worker {
@@ -20,19 +19,6 @@ constexpr absl::Duration kRateWindow = absl::Seconds(1);
 constexpr absl::Duration kWarnEvery = absl::Seconds(5);
 constexpr absl::Duration kStallWorthTelling = absl::Milliseconds(500);
 constexpr absl::Duration kDataPatience = absl::Minutes(15);  // While an object store is away.
-
-SessionOptions SessionOptionsOf(const WorkerOptions& options, const v1::JobSpec& job,
-                                const v1::RegisterWorkerReply& registration) {
-  SessionOptions session{.name = options.name,
-                         .incarnation = options.incarnation,
-                         .heartbeat = absl::Seconds(job.lease().heartbeat_seconds())};
-  for (uint64_t trainer : registration.trainers()) session.trainers.push_back(TrainerId{trainer});
-  return session;
-}
-
-bool IsOver(v1::JobState state) {
-  return state == v1::JOB_STATE_COMPLETED || state == v1::JOB_STATE_FAILED;
-}
 
 }  // namespace
 
@@ -59,21 +45,25 @@ Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registratio
       steps_(parameters_),
       prefetcher_(ReaderOptionsOf(job_), {.batches_ahead = job_.train().prefetch_batches()},
                   source_),
+      machine_({.name = options_.name,
+                .incarnation = options_.incarnation,
+                .progress_grain = ProgressGrain(job_)},
+               registration, *this),
       context_{.job = job_,
                .parameters = parameters_,
                .clock = clock_,
                .loop = loop_,
                .prefetcher = prefetcher_,
                .steps = steps_,
-               .progress = progress_,
-               .metrics = metrics_},
-      session_(SessionOptionsOf(options_, job_, registration)) {}
+               .progress = machine_.progress(),
+               .metrics = metrics_} {}
 
 Worker::~Worker() {
   source_->Cancel();  // Lest the prefetcher waits for it.
   loop_.Cancel(view_call_);
   loop_.Cancel(heartbeat_call_);
   loop_.Cancel(registration_call_);
+  machine_.RemoveTrainers();
   trainers_.clear();
   // The callbacks of what has been cancelled or posted run here, while what they refer to still
   // stands.
@@ -87,6 +77,7 @@ absl::Status Worker::AddTrainers(const v1::RegisterWorkerReply& registration) {
     trainers_[TrainerId{id}] = std::make_unique<Trainer>(
         context_, TrainerId{id}, std::move(network),
         ComputeOptions{.clip_norm = job_.train().clip_norm(), .min_step = options_.min_step});
+    machine_.AddTrainer(TrainerId{id}, *trainers_[TrainerId{id}]);
   }
   metrics_.compute_threads.Set(static_cast<double>(trainers_.size()));
   return absl::OkStatus();
@@ -94,32 +85,19 @@ absl::Status Worker::AddTrainers(const v1::RegisterWorkerReply& registration) {
 
 WorkerEnd Worker::Run(const Shutdown& shutdown) {
   WatchView();
-  while (known_) {
-    if (shutdown.requested() && !draining_) BeginDrain();
+  for (;;) {
+    if (shutdown.requested() && !machine_.draining()) BeginDrain();
     const absl::Time now = Now();
     if (now >= view_retry_) WatchView();
-    for (auto& [id, trainer] : trainers_) trainer->leases().Wake(now);
-    if (std::any_of(trainers_.begin(), trainers_.end(),
-                    [](const auto& entry) { return entry.second->leases().HasEnded(); })) {
-      ReportAll();
-    }
-    if (std::any_of(trainers_.begin(), trainers_.end(),
-                    [](const auto& entry) { return entry.second->leases().HasNews(); })) {
-      session_.Hurry();
-    }
-    session_.SetTrained(static_cast<uint64_t>(metrics_.samples.value()));
-    if (now >= session_.NextHeartbeat()) SendHeartbeat();
-    if (draining_ && (session_.Settled() || now >= drain_deadline_)) return WorkerEnd::kDrained;
-    loop_.Poll(UntilNextDeadline());
+    if (const std::optional<WorkerEnd> end = machine_.Turn(now)) return *end;
+    loop_.Poll(UntilNextTurn());
   }
-  return WorkerEnd::kUnknown;
 }
 
-absl::Duration Worker::UntilNextDeadline() const {
+absl::Duration Worker::UntilNextTurn() const {
   // SIGTERM is noticed within a fifth of a second.
   constexpr absl::Duration kLongest = absl::Milliseconds(200);
-  absl::Time next = std::min(session_.NextHeartbeat(), view_retry_);
-  for (const auto& [id, trainer] : trainers_) next = std::min(next, trainer->leases().NextWake());
+  const absl::Time next = std::min(machine_.NextTurn(), view_retry_);
   return std::clamp(next - Now(), absl::ZeroDuration(), kLongest);
 }
 
@@ -129,109 +107,40 @@ void Worker::WatchView() {
   view_retry_ = absl::InfiniteFuture();
   view_call_ = loop_.Stream<v1::View>(
       chief_, "/capstan.v1.Chief/WatchView", v1::WatchViewRequest(),
-      [this](v1::View view) { OnView(view); },
+      [this](const v1::View& view) { machine_.OnView(view); },
       [this](absl::Status) { view_retry_ = Now() + kViewRetry; });
 }
 
-void Worker::OnView(const v1::View& view) {
-  if (EpochOf(view) <= EpochOf(view_)) return;
-  std::vector<ShardIndex> restarted;
-  for (const v1::ShardInfo& shard : view.shards()) {
-    for (const v1::ShardInfo& before : view_.shards()) {
-      if (before.index() == shard.index() && before.incarnation() != shard.incarnation()) {
-        restarted.push_back(ShardIndex{static_cast<int32_t>(shard.index())});
-      }
-    }
-  }
-  // A chief that begins anew does not know yet where the partitions are to be.
-  if (view.owners().empty() && !view_.owners().empty()) return;
-  if (view.timeline() > view_.timeline()) {
-    session_.ForgetBefore(view.timeline());
-    for (auto& [id, trainer] : trainers_) trainer->leases().ForgetBefore(view.timeline());
-  }
-  view_ = view;
-  const auto trainers = static_cast<uint64_t>(std::max(view_.trainers_size(), 1));
-  session_.SetTellEvery((ProgressGrain(job_) + trainers - 1) / trainers);
-  for (auto& [id, trainer] : trainers_) trainer->OnView(view, restarted);
-}
+// ---- the chief ----
 
-// ---- heartbeats ----
-
-void Worker::ReportAll() {
-  for (auto& [id, trainer] : trainers_) trainer->ReportTo(session_);
-}
-
-void Worker::SendHeartbeat() {
-  ReportAll();
-  session_.SetReport(MakeReport());
+void Worker::SendHeartbeat(const v1::WorkerHeartbeatRequest& request) {
   CAPSTAN_FAILPOINT("worker.heartbeat");
-  metrics_.leases_held.Set(static_cast<double>(session_.leases()));
+  metrics_.leases_held.Set(static_cast<double>(machine_.leases()));
   heartbeat_call_ = loop_.Call<v1::WorkerHeartbeatReply>(
-      chief_, "/capstan.v1.Chief/WorkerHeartbeat", session_.BeginHeartbeat(Now()),
-      kHeartbeatTimeout,
-      [this](absl::StatusOr<v1::WorkerHeartbeatReply> reply) { OnHeartbeat(std::move(reply)); });
+      chief_, "/capstan.v1.Chief/WorkerHeartbeat", request, kHeartbeatTimeout,
+      [this](const absl::StatusOr<v1::WorkerHeartbeatReply>& reply) { OnHeartbeat(reply); });
 }
 
-void Worker::OnHeartbeat(absl::StatusOr<v1::WorkerHeartbeatReply> reply) {
-  if (!reply.ok()) {
-    session_.HeartbeatFailed(Now());
-    if (Now() < heartbeat_warned_ + kWarnEvery) return;
+void Worker::OnHeartbeat(const absl::StatusOr<v1::WorkerHeartbeatReply>& reply) {
+  if (!reply.ok() && Now() >= heartbeat_warned_ + kWarnEvery) {
     heartbeat_warned_ = Now();
     log::Warn("no answer from the chief; the leases held are worked on meanwhile",
               {{"error", reply.status()}});
-    return;
   }
-  CarryOut(session_.EndHeartbeat(*reply, Now()));
+  if (reply.ok() && reply->known()) CAPSTAN_FAILPOINT("worker.leases_answered");
+  const bool was_over = machine_.job_over();
+  machine_.OnHeartbeat(reply, Now());
+  if (machine_.job_over() && !was_over) log::Info("the job is over; parked");
 }
 
-void Worker::CarryOut(const Orders& orders) {
-  if (!orders.known) {
-    RegisterAgain();
-    return;
-  }
-  progress_ = orders.progress;
-  for (const Generation& generation : orders.revoked) {
-    for (auto& [id, trainer] : trainers_) trainer->leases().Revoke(generation);
-  }
-  for (const v1::Lease& lease : orders.extended) {
-    auto found = trainers_.find(TrainerId{lease.trainer()});
-    if (found != trainers_.end()) found->second->leases().Extend(lease);
-  }
-  CAPSTAN_FAILPOINT("worker.leases_answered");
-  for (const v1::Lease& lease : orders.granted) {
-    auto found = trainers_.find(TrainerId{lease.trainer()});
-    if (found != trainers_.end()) found->second->leases().Grant(lease);
-  }
-  if (orders.state != state_ && IsOver(orders.state)) log::Info("the job is over; parked");
-  state_ = orders.state;
-}
-
-// Another chief has come, or this one has given the worker up.
-void Worker::RegisterAgain() {
-  if (registering_) return;
-  registering_ = true;
+void Worker::SendRegistration(const v1::RegisterWorkerRequest& request) {
   log::Warn("the chief does not know this worker; registering again",
-            {{"leases", session_.leases()}});
-  v1::RegisterWorkerRequest request;
-  request.set_wire_version(kWireVersion);
-  request.set_name(options_.name);
-  request.set_incarnation(Raw(options_.incarnation));
-  for (const auto& [id, trainer] : trainers_) request.add_trainers(Raw(id));
+            {{"leases", machine_.leases()}});
   registration_call_ = loop_.Call<v1::RegisterWorkerReply>(
       chief_, "/capstan.v1.Chief/RegisterWorker", request, kHeartbeatTimeout,
-      [this](absl::StatusOr<v1::RegisterWorkerReply> reply) { OnRegistered(reply); });
-}
-
-void Worker::OnRegistered(const absl::StatusOr<v1::RegisterWorkerReply>& reply) {
-  registering_ = false;
-  const absl::Status& status = reply.status();
-  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) return;  // At the next beat.
-  // The trainers and the job must be those that the work under way is for.
-  known_ = reply.ok() && reply->trainers_size() == static_cast<int>(trainers_.size()) &&
-           std::all_of(reply->trainers().begin(), reply->trainers().end(),
-                       [this](uint64_t id) { return trainers_.contains(TrainerId{id}); }) &&
-           reply->job().SerializeAsString() == job_.SerializeAsString();
-  session_.Hurry();
+      [this](const absl::StatusOr<v1::RegisterWorkerReply>& reply) {
+        machine_.OnRegistered(reply);
+      });
 }
 
 v1::WorkerReport Worker::MakeReport() {
@@ -269,12 +178,8 @@ v1::WorkerReport Worker::MakeReport() {
 // ---- the end ----
 
 void Worker::BeginDrain() {
-  draining_ = true;
-  drain_deadline_ = Now() + options_.drain;
   log::Info("draining: finishing the steps under way, giving back the rest");
-  for (auto& [id, trainer] : trainers_)
-    trainer->leases().BeginDrain(drain_deadline_ - absl::Seconds(1));
-  session_.Drain();
+  machine_.Drain(Now() + options_.drain);
 }
 
 }  // namespace capstan::worker

@@ -11,9 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "capstan/base/shutdown.h"
-#include "capstan/consistency/job_progress.h"
 #include "capstan/data/formats/source.h"
-#include "worker/session/session_machine.h"
+#include "worker/session/worker_machine.h"
 #include "worker/shell/stall_meter.h"
 #include "worker/shell/trainer.h"
 
@@ -26,14 +25,8 @@ struct WorkerOptions {
   absl::Duration drain = absl::Seconds(4);  // From SIGTERM to the end.
 };
 
-// How a worker's life ended.
-enum class WorkerEnd {
-  kDrained,  // Asked to stop: everything has been given back.
-  kUnknown,  // The chief does not want this incarnation any more: register another.
-};
-
 // Confined to the thread that runs it.
-class Worker {
+class Worker final : public WorkerShell {
  public:
   // `registration` is the chief's answer. `chief`, `loop` and `metrics` must outlive the worker.
   // INVALID_ARGUMENT if the job's model cannot be made.
@@ -41,7 +34,7 @@ class Worker {
                                                         const v1::RegisterWorkerReply& registration,
                                                         EventLoop& loop, Channel chief,
                                                         WorkerMetrics& metrics);
-  ~Worker();
+  ~Worker() override;
 
   // Works until `shutdown` is requested, or the chief has given this worker up. A chief that comes
   // after another is told of this worker and of what it holds, and the work goes on. A job that is
@@ -54,15 +47,12 @@ class Worker {
   absl::Status AddTrainers(const v1::RegisterWorkerReply& registration);
 
   void WatchView();
-  void OnView(const v1::View& view);
-  void SendHeartbeat();
-  void OnHeartbeat(absl::StatusOr<v1::WorkerHeartbeatReply> reply);
-  void CarryOut(const Orders& orders);
-  void RegisterAgain();
-  void OnRegistered(const absl::StatusOr<v1::RegisterWorkerReply>& reply);
-  void ReportAll();
-  v1::WorkerReport MakeReport();
-  absl::Duration UntilNextDeadline() const;
+  void SendHeartbeat(const v1::WorkerHeartbeatRequest& request) override;
+  void OnHeartbeat(const absl::StatusOr<v1::WorkerHeartbeatReply>& reply);
+  void SendRegistration(const v1::RegisterWorkerRequest& request) override;
+  v1::WorkerReport MakeReport() override;
+  uint64_t trained() const override { return static_cast<uint64_t>(metrics_.samples.value()); }
+  absl::Duration UntilNextTurn() const;
   void BeginDrain();
   absl::Time Now() const { return clock_.Now(); }
 
@@ -77,25 +67,18 @@ class Worker {
   StepPool steps_;
   BatchPrefetcher prefetcher_;
   StallMeter stall_meter_;
-  JobProgress progress_;
+  WorkerMachine machine_;
   WorkerContext context_;
   std::map<TrainerId, std::unique_ptr<Trainer>> trainers_;
-  SessionMachine session_;
 
-  v1::View view_;
   absl::Time view_retry_ = absl::InfiniteFuture();
-  bool known_ = true;
-  bool draining_ = false;
-  absl::Time drain_deadline_ = absl::InfiniteFuture();
   absl::Time heartbeat_warned_ = absl::InfinitePast();
-  v1::JobState state_ = v1::JOB_STATE_UNSPECIFIED;
   double last_samples_ = 0;
   absl::Time last_report_ = absl::InfinitePast();
   double examples_per_second_ = 0;
   CallId view_call_{};
   CallId heartbeat_call_{};
   CallId registration_call_{};
-  bool registering_ = false;
 };
 
 }  // namespace capstan::worker

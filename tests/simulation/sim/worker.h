@@ -1,5 +1,5 @@
-// A worker process of a simulated world: worker/shell/worker and worker/shell/trainer around the
-// real session machine.
+// A worker process of a simulated world: the real worker machine and the real leases of a trainer,
+// with a network, a clock and arithmetic that are simulated.
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_WORKER_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_WORKER_H_
 
@@ -14,27 +14,30 @@
 #include "tests/simulation/sim/cast.h"
 #include "tests/simulation/sim/runner.h"
 #include "worker/session/held_leases.h"
-#include "worker/session/session_machine.h"
+#include "worker/session/trainer_work.h"
+#include "worker/session/worker_machine.h"
 
 namespace capstan::sim {
 
-// worker/shell/trainer with a compute thread that is a timer.
-class SimTrainer {
+// A trainer whose compute thread is a timer.
+class SimTrainer final : public worker::TrainerWork {
  public:
-  SimTrainer(Cast& cast, const Life& life, TrainerId id, const v1::View& view,
-             const double& slowness, const absl::Time& data_come, std::function<void()> wake);
+  SimTrainer(Cast& cast, const Life& life, TrainerId id, const double& slowness,
+             const absl::Time& data_come, std::function<void()> wake);
 
-  worker::HeldLeases& leases() { return leases_; }
-  void ReportTo(worker::SessionMachine& session);
+  worker::HeldLeases& leases() override { return leases_; }
+  void OnView(const v1::View& view, const std::vector<ShardIndex>& restarted) override;
+  double StepSeconds() const override;
 
  private:
   worker::TrainerClock clock_;
+  v1::View view_;
   absl::Time busy_until_ = absl::InfinitePast();
   RunnerContext context_;
   worker::HeldLeases leases_;
 };
 
-class WorkerProcess {
+class WorkerProcess final : public worker::WorkerShell {
  public:
   WorkerProcess(Cast& cast, const Life& life, std::string name, bool false_words = false);
 
@@ -48,18 +51,15 @@ class WorkerProcess {
  private:
   void Register();
   void OnRegistered(const v1::RegisterWorkerReply& reply);
-  void RegisterAgain();
-  void OnRegisteredAgain(const absl::StatusOr<v1::RegisterWorkerReply>& reply);
+  void SendRegistration(const v1::RegisterWorkerRequest& request) override;
   void BeginAnew();
   void WatchView();
-  void OnView(const v1::View& view);
-  void Turn();  // One round of worker/shell/worker's loop.
+  void Turn();  // Of the machine; and sees to the next one.
   void TurnSoon();
-  void SendHeartbeat();
+  void SendHeartbeat(const v1::WorkerHeartbeatRequest& request) override;
+  v1::WorkerReport MakeReport() override;
+  uint64_t trained() const override { return 0; }  // Heartbeats tell often enough.
   void AddFalseWords(v1::WorkerHeartbeatRequest& request);
-  void OnHeartbeat(const absl::StatusOr<v1::WorkerHeartbeatReply>& reply);
-  void CarryOut(const worker::Orders& orders);
-  void ReportAll();
   absl::Time Now() const { return cast_.schedule().Now(); }
 
   Cast& cast_;
@@ -71,15 +71,12 @@ class WorkerProcess {
   double slowness_ = 1;
   absl::Time stalled_since_ = absl::InfinitePast();
   absl::Time data_come_ = absl::InfinitePast();
-  v1::View view_;
   std::map<TrainerId, std::unique_ptr<SimTrainer>> trainers_;
-  std::optional<worker::SessionMachine> session_;
+  std::optional<worker::WorkerMachine> machine_;  // None until it has been registered.
   uint64_t false_words_told_ = 0;
   uint64_t watch_ = 0;  // Names the present watch stream.
   absl::Time turn_at_ = absl::InfiniteFuture();
-  bool registering_ = false;
   bool draining_ = false;
-  absl::Time drain_deadline_ = absl::InfiniteFuture();
 };
 
 }  // namespace capstan::sim
