@@ -13,6 +13,7 @@
 #include "capstan/consistency/staleness.h"
 #include "capstan/model/metrics.h"
 #include "worker/machines/runners.h"
+#include "worker/session/round_calls.h"
 
 namespace capstan::worker {
 namespace {
@@ -294,22 +295,10 @@ void LeaseRunner::Do(const SendOpen& action) {
   CAPSTAN_FAILPOINT("round.open");
   EndTurn();
   open_began_ = Now();
-  v1::OpenRoundRequest request;
-  request.set_lane(Raw(action.lane));
-  ToProto(action.generation, *request.mutable_generation());
-  request.set_wait_seconds(absl::ToDoubleSeconds(action.wait));
   trainer_.client.Call<v1::OpenRoundReply>(
-      Coordinator(), "OpenRound", std::move(request), action.wait + kOpenSlack,
+      Coordinator(), "OpenRound", ToRequest(action), action.wait + kOpenSlack,
       Guard([this, ticket = action.ticket](absl::StatusOr<v1::OpenRoundReply> reply) {
-        OpenDone event{.ticket = ticket, .status = reply.status()};
-        if (reply.ok()) {
-          absl::StatusOr<RoundCommit> closed = RoundCommitFromProto(reply->closed());
-          event.status = closed.status();
-          event.answer = reply->answer();
-          event.round = reply->round();
-          event.cursor = reply->cursor();
-          if (closed.ok()) event.closed = *std::move(closed);
-        }
+        OpenDone event = ToEvent(ticket, reply);
         lifecycle_.OnOpened(event);
         if (event.status.ok() && event.answer == v1::OpenRoundReply::ANSWER_OPEN) {
           trainer_.times.round_wait.Add(Now() - open_began_);
@@ -320,19 +309,11 @@ void LeaseRunner::Do(const SendOpen& action) {
 }
 
 void LeaseRunner::Do(const SendReport& action) {
-  v1::ReportLaneRequest request;
-  request.set_lane(Raw(action.lane));
-  ToProto(action.generation, *request.mutable_generation());
-  request.set_round(action.round);
-  request.set_examples(action.examples);
-  request.set_end_of_data(action.end_of_data);
   trainer_.client.Call<v1::ReportLaneReply>(
-      Coordinator(), "ReportLane", std::move(request), kReportTimeout,
+      Coordinator(), "ReportLane", ToRequest(action), kReportTimeout,
       Guard([this, ticket = action.ticket](absl::StatusOr<v1::ReportLaneReply> reply) {
         CAPSTAN_FAILPOINT("round.report_answered");
-        ReportDone event{.ticket = ticket, .status = reply.status()};
-        if (reply.ok()) event.answer = reply->answer();
-        Deliver(std::move(event));
+        Deliver(ToEvent(ticket, reply));
       }));
 }
 

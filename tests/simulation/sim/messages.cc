@@ -1,5 +1,6 @@
 #include "tests/simulation/sim/messages.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "capstan/base/check.h"
@@ -167,6 +168,16 @@ std::string Bytes(const grpc::ByteBuffer& buffer) {
     bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
   }
   return bytes;
+}
+
+std::vector<v1::PushRequest> ChunksOf(const v1::PushRequest& whole) {
+  v1::PushRequest head = whole;
+  head.clear_partitions();
+  std::vector<v1::PushRequest> chunks(std::max(1, whole.partitions_size()), head);
+  for (int i = 0; i < whole.partitions_size(); ++i) {
+    *chunks[static_cast<size_t>(i)].add_partitions() = whole.partitions(i);
+  }
+  return chunks;
 }
 
 }  // namespace capstan::sim

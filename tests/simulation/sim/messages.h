@@ -52,6 +52,9 @@ void TakeValues(const Job& job, const v1::PullRequest& request, const v1::PullRe
 grpc::ByteBuffer ToBuffer(const google::protobuf::MessageLite& message);
 std::string Bytes(const grpc::ByteBuffer& buffer);
 
+// `whole` as one request for each of its partitions. If it has none, one request that is empty.
+std::vector<v1::PushRequest> ChunksOf(const v1::PushRequest& whole);
+
 }  // namespace capstan::sim
 
 #endif  // CAPSTAN_TESTS_SIMULATION_SIM_MESSAGES_H_

@@ -11,6 +11,7 @@
 #include "tests/simulation/sim/checks.h"
 #include "tests/simulation/sim/shard.h"
 #include "worker/machines/runners.h"
+#include "worker/session/round_calls.h"
 
 namespace capstan::sim {
 namespace {
@@ -41,17 +42,6 @@ void Summarize(const v1::PushReply& reply, worker::OutcomeSummary& outcomes) {
     outcomes.Count(outcome.dense());
     outcomes.Count(outcome.sparse());
   }
-}
-
-// One for each partition; of nothing one that is empty.
-std::vector<v1::PushRequest> ChunksOf(const v1::PushRequest& whole) {
-  v1::PushRequest head = whole;
-  head.clear_partitions();
-  std::vector<v1::PushRequest> chunks(std::max(1, whole.partitions_size()), head);
-  for (int i = 0; i < whole.partitions_size(); ++i) {
-    *chunks[static_cast<size_t>(i)].add_partitions() = whole.partitions(i);
-  }
-  return chunks;
 }
 
 }  // namespace
@@ -320,22 +310,13 @@ void Runner::Do(const worker::SendClock& action) {
 void Runner::Do(const worker::SendOpen& action) {
   Cast& cast = context_.cast;
   const uint32_t shard = coordinator();
-  v1::OpenRoundRequest request;
+  v1::OpenRoundRequest request = worker::ToRequest(action);
   *request.mutable_header() = HeaderFor(context_.view, shard);
-  request.set_lane(static_cast<uint32_t>(Raw(action.lane)));
-  ToProto(action.generation, *request.mutable_generation());
-  request.set_wait_seconds(absl::ToDoubleSeconds(action.wait));
   const std::function<void(absl::StatusOr<v1::OpenRoundReply>)> done =
       Guard([this, ticket = action.ticket](const absl::StatusOr<v1::OpenRoundReply>& reply) {
-        worker::OpenDone event{.ticket = ticket, .status = reply.status()};
-        if (reply.ok()) {
-          event.answer = reply->answer();
-          event.round = reply->round();
-          event.cursor = reply->cursor();
-          event.closed = *RoundCommitFromProto(reply->closed());
-          if (event.answer == v1::OpenRoundReply::ANSWER_OPEN) {
-            context_.cast.checks().OnRoundCommit(lease().timeline(), event.closed);
-          }
+        worker::OpenDone event = worker::ToEvent(ticket, reply);
+        if (event.status.ok() && event.answer == v1::OpenRoundReply::ANSWER_OPEN) {
+          context_.cast.checks().OnRoundCommit(lease().timeline(), event.closed);
         }
         lifecycle_.OnOpened(event);
         Deliver(std::move(event));
@@ -351,18 +332,11 @@ void Runner::Do(const worker::SendOpen& action) {
 void Runner::Do(const worker::SendReport& action) {
   Cast& cast = context_.cast;
   const uint32_t shard = coordinator();
-  v1::ReportLaneRequest request;
+  v1::ReportLaneRequest request = worker::ToRequest(action);
   *request.mutable_header() = HeaderFor(context_.view, shard);
-  request.set_lane(static_cast<uint32_t>(Raw(action.lane)));
-  ToProto(action.generation, *request.mutable_generation());
-  request.set_round(action.round);
-  request.set_examples(action.examples);
-  request.set_end_of_data(action.end_of_data);
   const std::function<void(absl::StatusOr<v1::ReportLaneReply>)> done =
       Guard([this, ticket = action.ticket](const absl::StatusOr<v1::ReportLaneReply>& reply) {
-        worker::ReportDone event{.ticket = ticket, .status = reply.status()};
-        if (reply.ok()) event.answer = reply->answer();
-        Deliver(event);
+        Deliver(worker::ToEvent(ticket, reply));
       });
   cast.network().Call<v1::ReportLaneReply>(
       context_.life, cast.shard_host(shard), kReportTimeout,
