@@ -20,7 +20,7 @@ CONSTANTS
   Fence,           \* a lower generation is refused
   CheckTimeline,   \* another timeline is refused, by partitions and by the chief
   Window,          \* clients and partitions keep to the window
-  AloneOnly,       \* a gap counts as lost only where a partition came back alone
+  AloneOnly,       \* a gap counts as lost only where a partition recovered partially
   LowWatermark,         \* a push carries the lowest seq unacknowledged; the prefix goes there
   KeepClosed,      \* a closed stream leaves a mark (FALSE: forgotten altogether)
   ClosedSettled,   \* a push of a closed stream is answered "settled" (FALSE: refused)
@@ -30,7 +30,7 @@ CONSTANTS
   RecordFirst,     \* progress is recorded before the first clone (FALSE: with the manifest)
   FlushAtClone,    \* the queue is flushed when the partition is cloned
   ProgFromManifest,\* after a rollback progress is the manifest's (FALSE: that of chief.json)
-  Told             \* a partition that comes back alone is told generations and progress before it serves
+  Told             \* a partition that recovers partially is told generations and progress before it serves
 
 Parts == {1, 2}
 Len == <<Len1, Len2>>
@@ -218,7 +218,7 @@ Restore(p) ==
   /\ top' = [top EXCEPT ![p] = Zero[p]]
   /\ UNCHANGED <<lease, born, acks, ctl, prog, stored, closes, ck, man, used, broken, done>>
 
-Partial(p) ==                  \* the shard of p dies and comes back alone; same timeline
+Partial(p) ==                  \* the shard of p dies and recovers partially; same timeline
   LET x == [man.parts[p] EXCEPT !.alone = TRUE]
       y == [x EXCEPT !.fen = [t \in Tasks |-> IF t \in x.closed THEN 0 ELSE lease[t]]]
       told(z, t) == IF t \in Tasks \ x.closed THEN WithPrefix(z, t, prog[t]) ELSE z IN
@@ -262,11 +262,11 @@ OneOutcome == \A p \in Parts : \A r \in Recs :
       [] f = "queued"  -> r \in part[p].queue
       [] f = "dropped" -> r \in part[p].drop
       [] f = "lost"    -> r \in part[p].lost}) <= 1
-\* What was acknowledged in this timeline has an outcome, unless the partition has come back alone since.
+\* What was acknowledged in this timeline has an outcome, unless the partition has recovered partially since.
 AckedIsKept == \A m \in acks : LET x == part[m.p]
                                 r == <<m.t, m.q>> IN
   (born[m.t][m.a].tl = tlp[m.p] /\ ~x.alone) => (x.appl[r] > 0 \/ r \in x.queue \cup x.drop)
-\* Nothing is reported lost where nothing came back alone.
+\* Nothing is reported lost where nothing recovered partially.
 LossOnlyByPartial == Partials = 0 => \A p \in Parts : part[p].lost = {}
 \* At the end every record has its outcome on every partition that it touches: applied once, dropped, or reported lost.
 EndExact == done => \A p \in Parts : \A r \in Here(p) :

@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import signal
-import socket
 import struct
 import subprocess
 import sys
@@ -18,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import grpc
 import town
 from crew import Crew, frozen, ps_pb2, series, watch_view
+from held_port import HeldPort
 from ledger import ledger_times, write_ledger_file
 from ledger_case import BATCH, LedgerCase, RECORDS
 from nemesis import OVER
@@ -45,8 +45,8 @@ class Store:
     """store.py on loopback; `s3://town/...` for processes that are started meanwhile."""
 
     def __enter__(self):
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.address = f"127.0.0.1:{probe.getsockname()[1]}"
+        self.port = HeldPort()
+        self.address = self.port.address
         self.process = subprocess.Popen([sys.executable, str(town.STORE), *self.address.split(":")])
         self.before = dict(os.environ)
         os.environ.update({"AWS_ENDPOINT_URL_S3": f"http://{self.address}", "AWS_ACCESS_KEY_ID": "town",
@@ -64,6 +64,7 @@ class Store:
     def __exit__(self, *_):
         self.process.kill()
         self.process.wait()
+        self.port.close()
         os.environ.clear()
         os.environ.update(self.before)
 

@@ -17,8 +17,9 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from crew import Crew
+from held_port import HeldPort
 from ledger import write_ledger_file
-from prometheus import NAMESPACE, ROOT, Prometheus, free_port, require_prometheus
+from prometheus import NAMESPACE, ROOT, Prometheus, require_prometheus
 
 STORE = ROOT / "tests" / "chaos" / "store.py"
 PAGE = ROOT / "docs" / "runbooks.md"
@@ -151,7 +152,9 @@ class AlertsTest(unittest.TestCase):
         }
 
     def begin(self):
-        address = f"127.0.0.1:{free_port()}"
+        port = HeldPort()
+        self.addCleanup(port.close)
+        address = port.address
         self.store = subprocess.Popen([sys.executable, str(STORE), *address.split(":")])
         self.addCleanup(self.store.wait)
         self.addCleanup(self.store.kill)

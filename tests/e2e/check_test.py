@@ -12,6 +12,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from crew import BINARIES, run_to_end
+from held_port import HeldPort
 
 JOB = """
 job: checked
@@ -23,12 +24,6 @@ heartbeat: 200ms
 HOSTS = {"chief": "127.0.0.2", "ps-0": "127.0.0.3", "ps-1": "127.0.0.4"}
 
 
-def port_free_on_all_hosts():
-    with socket.socket() as one:
-        one.bind(("0.0.0.0", 0))
-        return one.getsockname()[1]
-
-
 class CheckTest(unittest.TestCase):
 
     def setUp(self):
@@ -36,7 +31,10 @@ class CheckTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         (self.folder / "job.yaml").write_text(JOB)
-        self.ports = ["--health-port", port_free_on_all_hosts(), "--metrics-port", port_free_on_all_hosts()]
+        health, metrics = HeldPort("0.0.0.0"), HeldPort("0.0.0.0")  # The same two on each host.
+        self.addCleanup(health.close)
+        self.addCleanup(metrics.close)
+        self.ports = ["--health-port", health.number, "--metrics-port", metrics.number]
         self.processes = {}
         self.addCleanup(lambda: [self.kill(name) for name in self.processes])
 

@@ -24,6 +24,8 @@ import urllib.request
 
 import grpc
 
+from held_port import HeldPort
+
 BINARIES = pathlib.Path(os.environ["CAPSTAN_BIN"])
 PROTO = pathlib.Path(os.environ["CAPSTAN_PROTO"])
 DATA = pathlib.Path(os.environ.get("CAPSTAN_DATA") or pathlib.Path(__file__).resolve().parents[2] / "data").resolve()
@@ -115,6 +117,7 @@ class Crew:
         self.chief_flags = chief_flags  # Of every chief.
         self.environment = {}  # {process: {variable: value}}, besides what this process has.
         self.processes = {}
+        self.ports_held = []  # Of chiefs: one that comes after another listens at the same address.
         self._channel = None
 
     def __enter__(self):
@@ -130,6 +133,8 @@ class Crew:
         # Workers first: while the chief listens they need not wait to give their leases back.
         self.stop([p for name, p in self.processes.items() if name.startswith("worker")])
         self.stop(self.processes.values())
+        for port in self.ports_held:
+            port.close()
         if kind is None:
             shutil.rmtree(self.folder)
         else:
@@ -139,8 +144,10 @@ class Crew:
 
     def begin(self, *chief_flags):
         """The whole crew."""
-        self.add_chief("127.0.0.1:0", *chief_flags)
-        self.address = f"127.0.0.1:{self.ports('chief')['data']}"
+        self.ports_held.append(HeldPort())
+        self.address = self.ports_held[-1].address
+        self.add_chief(self.address, *chief_flags)
+        self.ports("chief")
         self.add_others()
 
     def add_others(self):

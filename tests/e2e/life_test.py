@@ -14,6 +14,7 @@ import grpc
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from crew import Crew, chief_pb2, frozen, probe, ps_pb2, run_to_end, view_pb2
+from held_port import HeldPort
 from ledger import ledger_job, ledger_times, write_ledger_file
 
 RECORDS = 3000
@@ -29,8 +30,11 @@ class LifeTest(unittest.TestCase):
         self.folder = pathlib.Path(self.scratch.name)
         self.data = self.folder / "records.csv"
         write_ledger_file(self.data, RECORDS)
+        self.unused_port = HeldPort()
+        self.nobody = self.unused_port.address  # Where nobody listens.
 
     def tearDown(self):
+        self.unused_port.close()
         self.scratch.cleanup()
 
     def crew(self, update="sparse: {policy: async}", epochs=1, **settings):
@@ -119,8 +123,8 @@ class LifeTest(unittest.TestCase):
 
     def test_without_a_chief_a_process_lives_but_is_not_ready(self):
         with self.crew(shards=1, workers=1) as crew:
-            crew.start("ps-9", "ps", "--chief", free_address(), "--index", 0, "--listen", "127.0.0.1:0")
-            crew.start("worker-9", "worker", "--chief", free_address())
+            crew.start("ps-9", "ps", "--chief", self.nobody, "--index", 0, "--listen", "127.0.0.1:0")
+            crew.start("worker-9", "worker", "--chief", self.nobody)
             self.assertEqual(crew.health("ps-9"), {"startup": "NOT_SERVING", "liveness": "SERVING",
                                                    "readiness": "NOT_SERVING"})
             self.assertEqual(crew.health("worker-9"), {"startup": "SERVING", "liveness": "SERVING",
@@ -139,8 +143,8 @@ class LifeTest(unittest.TestCase):
     def test_a_port_that_is_taken_is_told_in_one_line(self):
         job = self.folder / "job.yaml"
         job.write_text(ledger_job([self.data]) + f"checkpoint: {{uri: {self.folder}/model}}\n")
-        needs = {"chief": ["--job", job, "--shards", 1], "worker": ["--chief", free_address()],
-                 "ps": ["--chief", free_address(), "--index", 0]}
+        needs = {"chief": ["--job", job, "--shards", 1], "worker": ["--chief", self.nobody],
+                 "ps": ["--chief", self.nobody, "--index", 0]}
         with socket.create_server(("0.0.0.0", 0)) as taken:
             port = taken.getsockname()[1]
             for binary, arguments in needs.items():
@@ -161,9 +165,8 @@ class LifeTest(unittest.TestCase):
     def test_a_chief_that_does_not_come_is_waited_for_and_given_up(self):
         with self.crew(shards=1, workers=1) as crew:
             crew.wait()
-            nobody = free_address()
             began = time.monotonic()
-            flags = ("--chief", nobody, "--chief-deadline", 6)
+            flags = ("--chief", self.nobody, "--chief-deadline", 6)
             crew.start("ps-9", "ps", *flags, "--index", 0, "--listen", "127.0.0.1:0")
             crew.start("worker-9", "worker", *flags)
             for name in ("ps-9", "worker-9"):
@@ -171,7 +174,7 @@ class LifeTest(unittest.TestCase):
                 self.assertGreater(time.monotonic() - began, 6)
                 self.assertNotEqual(code, 0)
                 self.assertIn("waiting for the chief", crew.log(name))
-                self.assertIn(nobody, crew.log(name).splitlines()[-1])
+                self.assertIn(self.nobody, crew.log(name).splitlines()[-1])
 
     # ---- strangers and losses ----
 
@@ -203,12 +206,6 @@ class LifeTest(unittest.TestCase):
                     self.assertLessEqual({"ts", "level", "role", "msg"}, set(line))
                 self.assertIn("started", [line["msg"] for line in lines])
                 self.assertEqual({line["role"] for line in lines}, {name.split("-")[0]})
-
-
-def free_address():
-    """Where nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return f"127.0.0.1:{server.getsockname()[1]}"
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ import json
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,16 +14,12 @@ import urllib.request
 
 import yaml
 
+from held_port import HeldPort
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RULES = ROOT / "helm" / "capstan" / "files" / "rules.yaml"
 DASHBOARDS = ROOT / "dashboards"
 NAMESPACE = "local"
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def require_prometheus():
@@ -62,7 +57,8 @@ class Prometheus:
         self.crews, self.speed, self.others = crews, speed, others
         self.keep_dead = False  # Whether processes that were killed are still asked, as pods are while they restart.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="capstan-prometheus-"))
-        self.url = f"http://127.0.0.1:{free_port()}"
+        self.port = HeldPort()
+        self.url = f"http://{self.port.address}"
 
     def __enter__(self):
         self.discover()
@@ -78,7 +74,7 @@ class Prometheus:
         log = open(self.folder / "log", "wb")
         self.process = subprocess.Popen(
             ["prometheus", f"--config.file={self.folder}/prometheus.yaml",
-             f"--storage.tsdb.path={self.folder}/data", f"--web.listen-address={self.url.removeprefix('http://')}"],
+             f"--storage.tsdb.path={self.folder}/data", f"--web.listen-address={self.port.address}"],
             stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         log.close()
         self._until_ready()
@@ -87,6 +83,7 @@ class Prometheus:
     def __exit__(self, kind, value, trace):
         self.process.terminate()
         self.process.wait(30)
+        self.port.close()
         shutil.rmtree(self.folder)
 
     def _until_ready(self):

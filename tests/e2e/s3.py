@@ -8,12 +8,13 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 import urllib.error
 import urllib.request
+
+from held_port import HeldPort
 
 ACCESS_KEY, SECRET_KEY = "capstan-test", "secret-of-capstan-test"
 BUCKET = "capstan"
@@ -31,8 +32,8 @@ class S3Server:
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="capstan-s3-"))
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.host = f"127.0.0.1:{probe.getsockname()[1]}"
+        self.port = HeldPort()
+        self.host = self.port.address
         log = open(self.folder / "log", "wb")
         self.process = subprocess.Popen(
             [find_program(), "server", "--quiet", "--anonymous", "--address", self.host,
@@ -59,6 +60,7 @@ class S3Server:
         self.process.send_signal(signal.SIGCONT)
         self.process.kill()
         self.process.wait()
+        self.port.close()
         shutil.rmtree(self.folder)
 
     def put(self, key, content):

@@ -34,7 +34,7 @@ struct SchedulingAttributes {
 };
 constexpr uint64_t kShortestSlice = 100'000;
 
-// Of the calling thread.
+// Lowers the priority of the calling thread.
 void BeGentle(int niceness) {
   const SchedulingAttributes wanted{.niceness = niceness, .slice = kShortestSlice};
   if (syscall(SYS_sched_setattr, 0, &wanted, 0) == 0) return;

@@ -19,7 +19,7 @@ enum class BlockId : uint32_t {};
 enum class Incarnation : uint64_t {};
 
 // What a worker is to the chief and the shards: given out once by the chief, never reused. A worker
-// process with several compute threads has one member a thread.
+// process with several compute threads has one trainer a thread.
 enum class TrainerId : uint64_t {};
 
 // Number that grows when a rollback throws updates away.

@@ -40,7 +40,7 @@ class ByteReader {
 
   std::string_view rest() const { return rest_; }
   bool beyond_end() const { return beyond_end_; }
-  // Whether exactly all bytes have been read.
+  // Returns whether exactly all bytes have been read.
   bool finished() const { return rest_.empty() && !beyond_end_; }
 
  private:

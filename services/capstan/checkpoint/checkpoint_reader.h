@@ -32,7 +32,8 @@ class CheckpointReader {
                                                const StoreOpener& open = OpensAnyStore());
 
   const v1::Manifest& manifest() const { return links_.front().manifest; }
-  // Of the chain, the newest first; that which the manifest names is the last.
+  // How many checkpoints the chain has. They are read newest first; the last one is the full
+  // checkpoint that begins it.
   size_t chain_length() const { return links_.size(); }
 
   // FAILED_PRECONDITION, with the difference, if `job` places its parameters otherwise. What is

@@ -19,7 +19,7 @@ struct Header {
   Content content{};
   uint32_t tables = 0;
   uint32_t dense_blocks = 0;
-  std::string parent;  // Of a delta.
+  std::string parent;  // What only a delta has.
 };
 
 struct TableHeader {
@@ -44,7 +44,7 @@ absl::Status AsDamage(const absl::Status& status) {
   return status.ok() ? status : absl::DataLossError(status.message());
 }
 
-// Of one optimizer's state into another's: only where both mean the same.
+// Returns whether the state of one optimizer may be that of another: only where both mean the same.
 bool Compatible(uint32_t stored, v1::OptimizerKind wanted) {
   const auto is_adam = [](uint32_t kind) {
     return kind == v1::OPTIMIZER_KIND_ADAM || kind == v1::OPTIMIZER_KIND_ADAMW;

@@ -20,7 +20,7 @@ class ChunkLifecycle {
   // have been sent. At most `in_flight` are under way.
   std::optional<size_t> Next(size_t in_flight);
 
-  // Whether the chunk that Next() gave last carries the clock.
+  // Returns whether the chunk that Next() gave last carries the clock.
   bool LastTellsClock() const;
 
   // A chunk has been answered. `settled`: no part of it, nor of those before it, has to come again.

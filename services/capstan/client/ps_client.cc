@@ -121,7 +121,7 @@ void PsClient::Continue(uint64_t id, Request& request) {
   const auto limit = static_cast<size_t>(options_.chunks_in_flight);
   const Channel channel = ChannelOf(request.shard);
   CAPSTAN_CHECK(channel != nullptr);
-  while (const std::optional<size_t> next = request.course.Next(limit)) {
+  while (const std::optional<size_t> next = request.lifecycle.Next(limit)) {
     const size_t chunk = *next;
     auto on_reply = [self = std::weak_ptr<PsClient*>(self_), id,
                      chunk](absl::StatusOr<grpc::ByteBuffer> reply) {
@@ -142,9 +142,9 @@ void PsClient::OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffe
       reply.ok() ? request.Decode(request.chunks[chunk], *reply) : reply.status();
   if (!result.ok() && request.status.ok()) {
     request.status = result;
-    request.course.Stop();
+    request.lifecycle.Stop();
   }
-  request.course.Answered(request.settled());
+  request.lifecycle.Answered(request.settled());
   Continue(id, request);
   if (!request.under_way.empty()) return;
   const std::unique_ptr<Request> finished = std::move(found->second);

@@ -72,7 +72,7 @@ void PsClient::PushRequest::GatherVersions(const RequestPlan::Segment& segment, 
 
 grpc::ByteBuffer PsClient::PushRequest::Encode(const RequestPlan::Chunk& chunk) {
   Shape(chunk);
-  head_.mutable_header()->set_clock(course.LastTellsClock() ? clock_ : 0);
+  head_.mutable_header()->set_clock(lifecycle.LastTellsClock() ? clock_ : 0);
   wire::PayloadWriter writer(wire::kPushRequest, &head_, shape_);
   size_t table = 0;
   size_t block = 0;

@@ -27,15 +27,15 @@ class PsClient::Request {
       : shard(shard),
         chunks(AtLeastOne(std::move(chunks))),
         timeout(timeout),
-        course(this->chunks.size(), tells_clock) {}
+        lifecycle(this->chunks.size(), tells_clock) {}
   virtual ~Request() = default;
 
   virtual const std::string& method() const = 0;
-  // Of the chunk that the course gave last.
+  // Writes the request of one chunk, the one that `lifecycle` gave last.
   virtual grpc::ByteBuffer Encode(const RequestPlan::Chunk& chunk) = 0;
   // A reply has come. INTERNAL: it is not an answer to this chunk.
   virtual absl::Status Decode(const RequestPlan::Chunk& chunk, const grpc::ByteBuffer& reply) = 0;
-  // Whether nothing that has been answered so far has to come again.
+  // Returns whether nothing that has been answered so far has to come again.
   virtual bool settled() const { return true; }
   // Tells the caller. Called once.
   virtual void Finish() = 0;
@@ -43,7 +43,7 @@ class PsClient::Request {
   const ShardIndex shard;
   const std::vector<RequestPlan::Chunk> chunks;
   const absl::Duration timeout;
-  ChunkLifecycle course;
+  ChunkLifecycle lifecycle;
   absl::Status status;                            // The first failure.
   absl::flat_hash_map<size_t, CallId> under_way;  // By chunk.
 

@@ -26,7 +26,8 @@ struct ColumnRules {
 // Reads data.schema.label, .numeric or .categorical: "1-13", or a list of such.
 std::vector<v1::ColumnSpec> ReadColumns(Section& in, absl::string_view key, ColumnRules rules);
 
-// Of what is standardized. A deviation of 0: to be measured.
+// Mean and deviation by which numbers are standardized. A deviation of 0 says that both are still
+// to be measured.
 struct Measures {
   double mean = 0;
   double deviation = 0;

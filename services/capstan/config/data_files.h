@@ -10,7 +10,7 @@
 
 namespace capstan {
 
-// Whether it is "s3://bucket/name", by its form alone.
+// Returns whether it is "s3://bucket/name", by its form alone.
 bool IsObjectAddress(absl::string_view uri);
 
 // Makes the relative paths of data and checkpoint absolute: they are relative to `folder`.

@@ -40,8 +40,8 @@ struct StaleDecision {
 
 // ---- both ----
 
-// Whether the client is through with this part of its push. Otherwise it comes again, and the step
-// is not finished: under ssp nobody may run ahead of it.
+// Returns whether the client is through with this part of its push. Otherwise it comes again, and
+// the step is not finished: under ssp nobody may run ahead of it.
 [[nodiscard]] bool IsSettled(v1::Outcome outcome);
 
 // The outcome as this version understands it. One that only a later version knows may not be

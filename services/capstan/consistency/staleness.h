@@ -16,7 +16,8 @@ inline constexpr size_t kStalenessBuckets = 40;
 [[nodiscard]] size_t StalenessBucket(uint64_t staleness);
 // The lowest value of a bucket.
 [[nodiscard]] uint64_t StalenessBucketFloor(size_t bucket);
-// Of a histogram, as precisely as its buckets tell; 0 if it is empty. `Counts`: a sized container.
+// Returns the median staleness of a histogram, as precisely as its buckets tell; 0 if it is empty.
+// `Counts` is a sized container.
 template <typename Counts>
 [[nodiscard]] uint64_t StalenessMedian(const Counts& counts) {
   uint64_t total = 0;
@@ -31,7 +32,7 @@ template <typename Counts>
   return 0;
 }
 
-// Of many gradients. Thread-compatible.
+// A histogram of the staleness of many gradients. Thread-compatible.
 struct StalenessCounts {
   void Add(uint64_t staleness);
 
@@ -46,7 +47,7 @@ struct StalenessCounts {
 // is that the key has had one after another. Clients give back what they are given.
 enum class RowVersion : uint32_t { kNoRow = 0 };
 
-// Whether gradients of rows are judged by what their rows have gone through: others of the
+// Returns whether gradients of rows are judged by what their rows have gone through: others of the
 // partition that nobody has touched are no staler for it. Otherwise rows have no versions.
 [[nodiscard]] bool CountsRowUpdates(const v1::UpdatePolicy& sparse);
 

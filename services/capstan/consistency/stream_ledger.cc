@@ -12,7 +12,7 @@ LedgerAnswer StreamLedger::Look(const StreamPush& push, absl::Time now) {
     if (push.stream.is_session() && sessions_ >= kMaxSessions) return LedgerAnswer::kFull;
     sessions_ += push.stream.is_session() ? 1 : 0;
     found = streams_.try_emplace(push.stream).first;
-    // Of sessions nobody can tell the partition.
+    // Nobody can tell the partition what became of sessions, so all of their gaps may be lost.
     if (partial_ && push.stream.is_session()) found->second.suspect_below = kAll;
   }
   Entry& entry = found->second;

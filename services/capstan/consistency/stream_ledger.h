@@ -47,7 +47,7 @@ struct LedgerState {
   uint64_t lost = 0;
 };
 
-// What others know of the streams, for a partition that comes back alone from an older copy while
+// What others know of the streams, for a partition that recovers partially from an older copy while
 // they have gone on (recovery: partial).
 struct StreamFacts {
   struct Open {
@@ -71,10 +71,10 @@ class StreamLedger {
 
   StreamLedger() = default;
   static StreamLedger FromState(const LedgerState& state, absl::Time now);
-  // Of a partition that comes back alone. A gap that a low watermark or a close reveals may then be
-  // a loss, and is counted: whatever the copy lacks of what is told, and later, of streams that are
-  // open now, as far as their clients may have gone. All other gaps are batches that have nothing
-  // for the partition.
+  // Makes the ledger of a partition that recovers partially. A gap that a low watermark or a close
+  // reveals may then be a loss, and is counted: whatever the copy lacks of what is told, and later,
+  // of streams that are open now, as far as their clients may have gone. All other gaps are batches
+  // that have nothing for the partition.
   static StreamLedger RecoverPartially(const LedgerState& state, const StreamFacts& told,
                                        absl::Time now);
   LedgerState state() const;

@@ -60,7 +60,7 @@ double InLabelUnit(const v1::DataSpec& data, double output);
 std::map<std::string, double> MetricsOf(v1::Loss loss, const v1::EvaluationResult& sums,
                                         double label_unit = 1);
 
-// Whether more of the metric is better (auc, accuracy). Early stopping asks.
+// Returns whether more of the metric is better (auc, accuracy). Early stopping asks.
 bool MoreIsBetter(std::string_view metric);
 
 }  // namespace capstan

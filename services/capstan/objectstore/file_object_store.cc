@@ -23,7 +23,7 @@
 namespace capstan {
 namespace {
 
-// Of "a/b/c" it is "a/b", of "a" "".
+// Returns the folder that a key is in: "a/b" for "a/b/c", "" for "a".
 std::string Parent(const std::string& key) {
   const size_t slash = key.rfind('/');
   return slash == std::string::npos ? "" : key.substr(0, slash);

@@ -15,14 +15,14 @@
 
 namespace capstan {
 
-// Names what stands under a key; writing other bytes gives the key another one. Opaque: an entity
-// tag of S3, attributes of a file. Empty: no version.
+// Names what is stored under a key; writing other bytes gives the key another one. Opaque: an
+// entity tag of S3, attributes of a file. Empty: no version.
 struct ObjectVersion {
   std::string token;
   friend bool operator==(const ObjectVersion&, const ObjectVersion&) = default;
 };
 
-// What must stand under a key for a write to happen.
+// What must be stored under a key for a write to happen.
 struct WriteCondition {
   enum class Kind { kAlways, kAbsent, kMatches };
   Kind kind = Kind::kAlways;
@@ -69,7 +69,7 @@ class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
 
-  // The version that stands there now. ALREADY_EXISTS (kAbsent) or ABORTED (kMatches: another
+  // The version that is stored there now. ALREADY_EXISTS (kAbsent) or ABORTED (kMatches: another
   // version, or none), and no change, where the condition does not hold. Of several writes with the
   // same condition at once, exactly one succeeds, in whichever process or machine.
   virtual absl::StatusOr<ObjectVersion> Write(std::string_view key, std::string_view bytes,

@@ -7,7 +7,7 @@
 
 namespace capstan {
 
-// Whether no value is an infinity or a NaN.
+// Returns whether no value is an infinity or a NaN.
 bool AllFinite(const void* values, size_t count);
 
 // sum[i] += weight * values[i], rounded after the product and after the sum.

@@ -21,7 +21,7 @@ std::string AddressToTell(const std::string& advertise, const std::string& liste
 // Drawn at random, never 0: nobody else ever draws the same.
 uint64_t RandomId();
 
-// Of this process, by RandomId().
+// Draws the incarnation of this process, by RandomId().
 Incarnation NewIncarnation();
 
 }  // namespace capstan

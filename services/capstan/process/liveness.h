@@ -1,5 +1,5 @@
-// Whether a process can still do its work: what its liveness probe is told, so that one that hangs
-// is started again.
+// Tells whether a process can still do its work: what its liveness probe is told, so that one that
+// hangs is started again.
 #ifndef CAPSTAN_PROCESS_LIVENESS_H_
 #define CAPSTAN_PROCESS_LIVENESS_H_
 

@@ -49,7 +49,7 @@ bool FloodGuard::TakeTurn() {
 
 bool FloodGuard::IsFlood(int64_t calls, size_t connections) const {
   // Twice: a call outlives its stream a little also without resets.
-  return calls > kFreeCalls && calls > 2 * max_streams_ * static_cast<int64_t>(connections);
+  return calls > 2 * max_streams_ * static_cast<int64_t>(connections);
 }
 
 bool FloodGuard::IsFlooded() const {

@@ -37,8 +37,8 @@ class FloodGuard final : public grpc::ContextAllocator {
   // The port of the server; before it is known nothing is ended.
   void Watch(int port) { port_.store(port, std::memory_order_release); }
 
-  // Whether more calls are alive than the present connections can have begun without resets: the
-  // server is to take no further connection yet.
+  // Returns whether more calls are alive than the present connections can have begun without
+  // resets: the server is to take no further connection yet.
   bool IsFlooded() const;
 
   // gRPC calls these when it makes a call of its callback API, and when it has ended it. All
@@ -52,9 +52,10 @@ class FloodGuard final : public grpc::ContextAllocator {
  private:
   void Begin();
   void End() { calls_.fetch_sub(1, std::memory_order_relaxed); }
-  // Whether it is time to look at the connections again; true for one thread only.
+  // Returns whether it is time to look at the connections again; true for one thread only.
   bool TakeTurn();
   void EndFloods(int64_t calls);
+  // REQUIRES: calls > kFreeCalls.
   bool IsFlood(int64_t calls, size_t connections) const;
 
   const int64_t max_streams_;

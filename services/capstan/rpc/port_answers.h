@@ -1,4 +1,4 @@
-// Whether a port of this machine still takes connections and answers on them.
+// Tells whether a port of this machine still takes connections and answers on them.
 #ifndef CAPSTAN_RPC_PORT_ANSWERS_H_
 #define CAPSTAN_RPC_PORT_ANSWERS_H_
 

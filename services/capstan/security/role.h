@@ -21,7 +21,7 @@ struct PeerName {
 std::string DnsNameOf(const PeerName& name);
 std::optional<PeerName> ParseDnsName(std::string_view dns_name);
 
-// Whether a client in this role may call the method, "/capstan.v1.Ps/Push".
+// Returns whether a client in this role may call the method, "/capstan.v1.Ps/Push".
 bool MayCall(Role role, std::string_view method);
 
 }  // namespace capstan

@@ -29,7 +29,7 @@ class Sealer {
   uint64_t OfRound(uint64_t timeline, const RoundCommit& closed) const;
   uint64_t OfExamples(uint64_t timeline, uint64_t examples) const;
 
-  // Whether a seal that somebody shows is the one that was made.
+  // Returns whether a seal that somebody shows is the one that was made.
   bool IsRight(uint64_t shown, uint64_t made) const { return key_.empty() || shown == made; }
 
   const std::string& key() const { return key_; }

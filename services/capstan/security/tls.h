@@ -39,7 +39,7 @@ class Tls {
   const std::shared_ptr<grpc::experimental::CertificateProviderInterface> files_;
 };
 
-// Of this process, for all that it calls and serves; null: plaintext.
+// The identity of this process, for all that it calls and serves. Null: it speaks plaintext.
 const Tls* ProcessTls();
 
 // Sets it from a folder as LoadTlsIdentity reads it; "": none. To be called once, before the first

@@ -61,7 +61,7 @@ class DenseBlocks {
   // ---- a copy as of a moment; see Table ----
 
   void Mark(bool changes_only);
-  // Whether the copy holds the block, and its state as it was. REQUIRES: it is marked, and
+  // Returns whether the copy holds the block, and its state as it was. REQUIRES: it is marked, and
   // contains(id); the state is read once, and is valid until the next change of the block.
   bool IsMarked(BlockId id) const { return stored(id).wanted; }
   absl::Span<const float> ReadMarked(BlockId id);

@@ -62,7 +62,8 @@ class KeyGroups {
   size_t PlaceOf(const Occurrence& occurrence) const {
     return static_cast<size_t>(&occurrence - occurrences_.data());
   }
-  // Of a gradient's first occurrence of a key. One gradient has pulled a row but once.
+  // The weight of a gradient's row, by the first occurrence of its key: one gradient has pulled a
+  // row but once.
   float RowWeight(const Occurrence& first) const {
     return row_weights_.empty() ? 1 : row_weights_[PlaceOf(first)];
   }

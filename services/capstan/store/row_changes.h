@@ -12,7 +12,7 @@
 
 namespace capstan {
 
-// Of a row: when it last changed. The mark is the moment of a copy that is not yet known to be
+// When a row last changed. The mark is the moment of a copy that is not yet known to be
 // safe.
 enum class RowChange : uint8_t {
   kSaved,   // Before the last copy that is safe.
@@ -20,7 +20,8 @@ enum class RowChange : uint8_t {
   kFresh,   // After the mark, or, where there is none, after the last copy that is safe.
 };
 
-// Of rows numbered without gaps, like those of RowSlabs. Thread-compatible.
+// When each of many rows last changed. Rows are numbered without gaps, as in RowSlabs.
+// Thread-compatible.
 class RowChanges {
  public:
   uint32_t size() const { return size_; }
@@ -65,7 +66,7 @@ class RowChanges {
 
  private:
   static constexpr uint32_t kBits = 64;
-  // Of kBits rows, a bit each; 0 after the last row.
+  // The changes of kBits rows, a bit each; 0 after the last row.
   struct Word {
     uint64_t fresh = 0;
     uint64_t marked = 0;  // Before the mark; the row may be fresh as well.

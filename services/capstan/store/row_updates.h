@@ -12,7 +12,8 @@
 
 namespace capstan {
 
-// Of rows numbered without gaps, like those of RowSlabs. Thread-compatible.
+// How often each of many rows was updated. Rows are numbered without gaps, as in RowSlabs.
+// Thread-compatible.
 class RowUpdates {
  public:
   // A version is [life: 8 bits | updates: 24 bits, which wrap]. A row that is made has the next

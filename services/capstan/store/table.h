@@ -95,7 +95,8 @@ class Table {
   // The rows begin another job: schedules and expiry count from 0.
   void RestartProgress();
 
-  // Of a row that another optimizer has left: its weights, with slots as this one begins.
+  // Restores the weights of a row that another optimizer has left; its slots begin as those of a
+  // new row.
   absl::Status RestoreWeights(const RowState& row);
 
   // What a later copy of the table holds: a key's row is replaced, or erased.

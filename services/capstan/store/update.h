@@ -27,7 +27,7 @@ struct BlockGradient {
 };
 
 struct UpdateContext {
-  // Of the job, in examples (sync: round * lanes * batch_size): the place in learning-rate
+  // How far the job is, in examples (sync: round * lanes * batch_size): the place in learning-rate
   // schedules, and the clock of expiry.
   uint64_t progress_examples = 0;
   // DC-ASGD: every gradient that has `pulled` is compensated before it is weighted. 0: none.

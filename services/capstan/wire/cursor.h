@@ -34,7 +34,7 @@ class Cursor {
   bool ok() const { return ok_; }
   // Takes the message for malformed, for a reason of the caller's.
   void Refuse() { Fail(); }
-  // Whether the present message goes on.
+  // Returns whether the present message goes on.
   bool More() const { return left_ > 0; }
 
   // The next field of the present message. False at its end, or when something is wrong.

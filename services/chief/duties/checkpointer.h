@@ -79,7 +79,7 @@ class Checkpointer {
   // Attempts that were given up, whose files nobody needs: to be deleted now. A shard may write on
   // for a while, so the last of this chief's is told once more when another attempt has ended.
   std::optional<DeleteCheckpoints> TakeGarbage();
-  // Of earlier chiefs.
+  // Takes over checkpoints that earlier chiefs were to delete.
   void AddGarbage(std::vector<std::string> ids);
   // Shards that have not said yet that they are done; empty: no attempt is under way.
   std::vector<uint32_t> Unsaved() const;

@@ -35,7 +35,7 @@ struct EndSequence {
 // is then what is saved. Thread-compatible.
 struct Rest {
   enum class Step { kNone, kDrain, kFlush, kReached };
-  // Of tasks; lanes have RoundBarrier. Leases are taken back, queues are emptied.
+  // How tasks come to rest: leases are taken back, queues are emptied. Lanes have RoundBarrier.
   Step step = Step::kNone;
   // The evaluation of the parameters as they are now; nothing once training goes on.
   std::optional<v1::Evaluation> evaluation = {};

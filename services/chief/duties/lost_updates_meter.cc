@@ -34,7 +34,7 @@ void LostUpdatesMeter::BeginCheckpoint() {
   open_ = true;
 }
 
-void LostUpdatesMeter::OnCheckpointStands() {
+void LostUpdatesMeter::OnCheckpointStored() {
   saved_ = begun_;
   open_ = false;
 }

@@ -21,9 +21,9 @@ class LostUpdatesMeter {
 
   void Hear(uint32_t shard, uint64_t incarnation, const v1::ShardReport& report);
 
-  // A checkpoint holds at least what has been heard of by now; it counts when it stands.
+  // A checkpoint holds at least what has been heard of by now; it counts when it is stored.
   void BeginCheckpoint();
-  void OnCheckpointStands();
+  void OnCheckpointStored();
 
   // What these shards hold and the last checkpoint does not, by table; those without any are left
   // out.
@@ -44,7 +44,7 @@ class LostUpdatesMeter {
   std::map<uint32_t, Held> heard_;  // Of each shard's newest process,
   std::map<uint32_t, Held> begun_;  // when the checkpoint under way was begun,
   std::map<uint32_t, Held> saved_;  // and when the last one was.
-  bool open_ = false;               // The one under way, or failed, does not stand.
+  bool open_ = false;               // The one under way, or failed, is not stored.
 };
 
 // "clicks: 1200 updates, 30 rows, 12 of 40 hot rows", for the log.

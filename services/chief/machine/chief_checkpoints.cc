@@ -73,8 +73,8 @@ bool ChiefMachine::MayGrow(absl::Time now) const {
          shards_.SilentFor(worker_lease(), now) == nullptr;
 }
 
-// With a shard that leaves, unless it returns alone, everybody returns to this checkpoint: what the
-// others trained after it would be thrown away.
+// With a shard that leaves, unless it recovers partially, everybody returns to this checkpoint:
+// what the others trained after it would be thrown away.
 std::set<uint32_t> ChiefMachine::FreezingShards(absl::Time now) const {
   const std::set<uint32_t> leaving = LeavingShards();
   if (!MayGrow(now) && (leaving.empty() || partial())) return leaving;
@@ -92,7 +92,7 @@ void ChiefMachine::Reassign(absl::Time now) {
 }
 
 void ChiefMachine::AdvanceCheckpoint(absl::Time now) {
-  if (prune_ && writer_.Stands(*prune_)) Prune();
+  if (prune_ && writer_.IsStored(*prune_)) Prune();
   if (checkpointer_.Overdue(now)) {
     checkpointer_.Abandon(absl::DeadlineExceededError("it took too long"), now, calls_);
     OnCheckpointFailed();
@@ -125,7 +125,7 @@ void ChiefMachine::BeginCheckpoint(absl::Time now) {
                       now, calls_);
 }
 
-// Of a chief that takes over: what its predecessors trained since the last checkpoint counts, or
+// For a chief that takes over, what its predecessors trained since the last checkpoint counts, or
 // who is restarted again and again would never save. Without one that is all that was trained.
 void ChiefMachine::StartCheckpointClock(absl::Time now) {
   const CheckpointFacts* newest = catalog_.newest();
@@ -141,7 +141,7 @@ v1::Manifest ChiefMachine::ManifestOfNow(absl::Time now) const {
   *manifest.mutable_job() = plan_.spec;
   *manifest.mutable_progress() = ProgressOfNow();
   manifest.set_elapsed_seconds(progress_.elapsed_seconds(now));
-  // Of these parameters, and of no others.
+  // The metrics are those of these parameters, and of no others.
   if (rest_.evaluation) *manifest.mutable_metrics() = rest_.evaluation->metrics();
   return manifest;
 }
@@ -181,8 +181,8 @@ void ChiefMachine::OnManifestWritten(const absl::Status& written, absl::Time now
   }
   const CheckpointFacts facts = FactsOf(*manifest, now);
   catalog_.Add(facts);
-  lost_updates_meter_.OnCheckpointStands();
-  close_log_.OnCheckpointStands();
+  lost_updates_meter_.OnCheckpointStored();
+  close_log_.OnCheckpointStored();
   frozen_ = frozen;
   // An attempt that had begun before is not of these parameters.
   if (rest_.save && facts.metrics == MetricsOf(*rest_.evaluation)) {

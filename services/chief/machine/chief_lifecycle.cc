@@ -1,4 +1,4 @@
-// ChiefMachine: the course of the job, from the quorum of shards to the beginning of the end.
+// ChiefMachine: the life of the job, from the quorum of shards to the beginning of the end.
 #include <algorithm>
 #include <utility>
 

@@ -147,7 +147,7 @@ class ChiefMachine {
   void ReleaseTrainers(const std::vector<TrainerId>& trainers);
   bool MayTrain() const;
 
-  // ---- the course of the job (chief_lifecycle.cc) ----
+  // ---- the life of the job (chief_lifecycle.cc) ----
   void Advance(absl::Time now);  // Does whatever has become possible.
   void AdvanceStart(absl::Time now);
   void AdvanceTraining(absl::Time now);
@@ -252,9 +252,9 @@ class ChiefMachine {
   uint64_t timeline() const { return views_.current().timeline(); }
   std::vector<uint32_t> ShardIndexes() const;
   absl::Duration worker_lease() const;
-  // The end is told when it stands: the next chief might not know of it.
+  // The end is told when it is stored: the next chief might not know of it.
   v1::JobState told_state() const {
-    return writer_.Stands(completion_) ? state_ : v1::JOB_STATE_CHECKPOINTING;
+    return writer_.IsStored(completion_) ? state_ : v1::JOB_STATE_CHECKPOINTING;
   }
   bool ended() const { return state_ == v1::JOB_STATE_COMPLETED || state_ == v1::JOB_STATE_FAILED; }
   void Log(LogEvent::Level level, std::string message,
@@ -304,17 +304,17 @@ class ChiefMachine {
   // Not sent yet: the state that says that their tasks are done is on its way to the store.
   std::deque<std::pair<StateWriter::Ticket, v1::StreamClose>> closes_;
   std::vector<uint64_t> askers_;              // Of a checkpoint.
-  std::optional<StateWriter::Ticket> prune_;  // What is superfluous goes when this stands.
+  std::optional<StateWriter::Ticket> prune_;  // What is superfluous goes when this is stored.
   bool frozen_ = false;                       // The last checkpoint holds all there will be.
   std::vector<v1::RecoveryLoss> losses_;
   v1::RecoveryLoss loss_;                         // Of the rollback under way.
-  std::map<uint32_t, v1::RecoveryLoss> partial_;  // Of the shards that return alone.
+  std::map<uint32_t, v1::RecoveryLoss> partial_;  // Of the shards that recover partially.
   LostUpdatesMeter lost_updates_meter_;
   CloseLog close_log_;  // With recovery: partial.
   uint64_t restores_ = 0;
   absl::Time waiting_logged_ = absl::InfinitePast();
   std::optional<absl::Time> completed_;
-  StateWriter::Ticket completion_ = 0;  // Nobody is told of the end before this stands.
+  StateWriter::Ticket completion_ = 0;  // Nobody is told of the end before this is stored.
   uint64_t retries_ = 0;                // Leases that failed or were given back.
   uint64_t expirations_ = 0;            // Leases whose worker was lost or replaced.
   bool closes_streams_;

@@ -159,7 +159,7 @@ void ChiefMachine::SendLoad(uint32_t shard, absl::Time due) {
   }
   const bool coordinator = work_.has_lanes() && shard == views_.coordinator();
   v1::LoadPartitionsRequest request = recovery_.RequestTo(partitions, coordinator);
-  // Of a job that had ended, and goes on for more epochs, lanes go on that had ended.
+  // Where a job that had ended goes on for more epochs, lanes go on that had ended.
   if (recovery_.manifest().job().train().epochs() < plan_.spec.train().epochs()) {
     v1::TaskProgress progress;
     work_.Save(progress);
@@ -263,7 +263,7 @@ void ChiefMachine::AdvanceTakeover(absl::Time now) {
   if (!MayRecoverPartially() || changed.size() == shard_count()) {
     return ReturnToCheckpoint("chief and shards were started anew", 0, now);
   }
-  // A shard that returns alone is told how far the tasks are, which the workers know.
+  // A shard that recovers partially is told how far the tasks are, which the workers know.
   if (!takeover_.complete(now)) return;
   takeover_.Settle();
   for (uint32_t shard : changed) RecoverPartially(shard, now);
@@ -274,7 +274,7 @@ std::string ChiefMachine::EndWaitsFor() const {
   const auto because = [](const absl::Status& status) {
     return status.ok() ? "" : absl::StrCat(", which fails: ", status.ToString());
   };
-  if (!writer_.Stands(completion_)) {
+  if (!writer_.IsStored(completion_)) {
     return absl::StrCat("the object store, for the chief's state", because(writer_.last()));
   }
   if (state_ != v1::JOB_STATE_CHECKPOINTING) return "";

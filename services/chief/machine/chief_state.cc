@@ -125,7 +125,7 @@ v1::TaskProgress ChiefMachine::ProgressOfNow() const {
 // A stream is closed only when the store knows that its task is done, and none while a checkpoint
 // is being taken: what it restores must still know what belongs to tasks that it does not hold.
 void ChiefMachine::AdvanceCloses() {
-  while (!closes_.empty() && writer_.Stands(closes_.front().first)) {
+  while (!closes_.empty() && writer_.IsStored(closes_.front().first)) {
     closer_.Add(std::move(closes_.front().second));
     closes_.pop_front();
   }

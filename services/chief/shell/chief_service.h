@@ -55,7 +55,8 @@ class ChiefService final : public v1::Chief::CallbackService {
  private:
   grpc::ServerUnaryReactor* NotOpen(grpc::CallbackServerContext* context);
 
-  // Of workers, by each peer: the chief has so many numbers for their trainers, and no more.
+  // Bounds how often each peer may register workers, as the chief has only so many numbers for
+  // their trainers.
   PeerRate registrations_{/*burst=*/1024, /*interval=*/absl::Seconds(1)};
   std::atomic<ControlLoop*> control_ = nullptr;
   ViewFeed& views_;

@@ -65,7 +65,7 @@ class CurveObject {
   CurveObject(std::unique_ptr<ObjectStore> folder, std::string text)
       : folder_(std::move(folder)), text_(std::move(text)) {}
 
-  // Whether it is time to write.
+  // Returns whether it is time to write.
   bool Append(const std::string& line) {
     absl::MutexLock lock(&mu_);
     absl::StrAppend(&text_, line);

@@ -26,8 +26,8 @@ struct ClaimOptions {
   // Where this chief answers, and on which machine: written with the claim.
   std::string address;
   std::string host;
-  // Whether the chief that has written this state still has the job; then the claim is refused.
-  // Empty: the job is taken over in any case. May read the store again.
+  // Returns whether the chief that has written this state still has the job; then the claim is
+  // refused. Empty: the job is taken over in any case. May read the store again.
   std::function<bool(JobStore& store, const v1::ChiefState& present)> still_there;
   // Makes the plan of the configuration that the store holds: where that is another one, the job
   // goes on with it, as it does with the data that it has begun with, where files have come or
@@ -49,7 +49,7 @@ struct Claim {
   TrainDataChange data_change;  // Since the job has begun, in the files that its settings name.
 };
 
-// Whether a job that is stored so is begun anew.
+// Returns whether a job that is stored so is begun anew.
 bool StartsOver(const v1::ChiefState& present, const ClaimOptions& options);
 
 // More epochs, and nothing else that matters, are taken up: a job that has ended goes on from its

@@ -17,7 +17,7 @@ std::string JobDifference(const v1::JobSpec& before, const v1::JobSpec& now);
 // empty: all fit.
 std::string ModelDifference(const v1::JobSpec& other, const v1::JobSpec& now);
 
-// Whether `now` is the job `before`, to be trained for more epochs.
+// Returns whether `now` is the job `before`, to be trained for more epochs.
 bool WantsMoreEpochs(const v1::JobSpec& before, const v1::JobSpec& now);
 
 // For the people who have changed the file of a job that goes on as it was: what it does not do,

@@ -30,12 +30,12 @@ class JobStore {
 
   // ---- state/chief.json ----
 
-  // The state that stands in the store; nothing if there is none. DATA_LOSS: it is damaged.
+  // The state that is in the store; nothing if there is none. DATA_LOSS: it is damaged.
   absl::StatusOr<std::optional<v1::ChiefState>> ReadState();
-  // In the place of what this object has read or written last. ABORTED: something else stands
+  // In the place of what this object has read or written last. ABORTED: something else is
   // there.
   absl::Status WriteState(const v1::ChiefState& state);
-  // Keeps what stands there beside it, as chief-<term>.json.
+  // Keeps what is stored there beside it, as chief-<term>.json.
   absl::Status SetStateAside(uint64_t term);
 
   // ---- state/tasks-<fingerprint>.json ----

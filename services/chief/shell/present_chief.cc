@@ -33,7 +33,8 @@ bool WritesItsState(JobStore& store, const v1::ChiefState& state) {
   return later.ok() && *later && (*later)->SerializeAsString() != state.SerializeAsString();
 }
 
-// Whether somebody listens there, found out as soon as a connection stands or has been refused.
+// Returns whether somebody listens there, found out as soon as a connection stands or has been
+// refused.
 bool Connect(grpc::Channel& channel, absl::Time deadline) {
   grpc_connectivity_state now = channel.GetState(/*try_to_connect=*/true);
   while (now != GRPC_CHANNEL_READY && now != GRPC_CHANNEL_TRANSIENT_FAILURE) {

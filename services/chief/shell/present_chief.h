@@ -1,4 +1,4 @@
-// Whether the chief that has a job, by what the store says, is still at work on it.
+// Tells whether the chief that has a job, by what the store says, is still at work on it.
 #ifndef CAPSTAN_CHIEF_SHELL_PRESENT_CHIEF_H_
 #define CAPSTAN_CHIEF_SHELL_PRESENT_CHIEF_H_
 

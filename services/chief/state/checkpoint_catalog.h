@@ -17,7 +17,7 @@ namespace capstan::chief {
 // What the chief remembers of a checkpoint.
 struct CheckpointFacts {
   std::string id;
-  std::string parent;  // Of a delta.
+  std::string parent;  // What only a delta has.
   uint64_t timeline = 0;
   uint64_t step = 0;
   uint64_t examples = 0;

@@ -61,8 +61,8 @@ struct ReadManifest {
 // These checkpoints, or what there is of them, are not needed any more. Not answered.
 struct DeleteCheckpoints {
   std::vector<std::string> ids;
-  // Whether their manifests stand is not known: they are given up first, and stay if they are
-  // whole.
+  // It is not known whether their manifests are stored: they are given up first, and stay if they
+  // are whole.
   std::vector<std::string> uncertain = {};
 };
 

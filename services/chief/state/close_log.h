@@ -23,7 +23,7 @@ class CloseLog {
   void BeginCheckpoint(std::deque<v1::StreamClose> unconfirmed) {
     since_begun_ = std::move(unconfirmed);
   }
-  void OnCheckpointStands() { since_last_ = since_begun_; }
+  void OnCheckpointStored() { since_last_ = since_begun_; }
 
   // The job has returned to a checkpoint in which only these are done.
   void KeepIf(absl::FunctionRef<bool(const v1::StreamClose&)> done) {

@@ -82,8 +82,8 @@ class Membership {
   const std::map<std::string, Worker>& live() const { return live_; }
   const std::deque<Worker>& lost() const { return lost_; }
 
-  // All trainers that may work, first those that are the first of their worker, so that a short
-  // assign is spread over the workers. Those that drain or are stuck have none.
+  // All trainers that may work, first those that are the first of their worker, so that a few
+  // leases are spread over the workers. Those that drain or are stuck have none.
   struct Candidate {
     TrainerId id;
     const Worker* worker;  // Stands until a worker comes or goes.

@@ -1,6 +1,6 @@
-// When the chief's state is written, and what of it stands in the store. One write is under way at
+// When the chief's state is written, and what of it is stored. One write is under way at
 // a time and holds the state as it is when it begins, so the newest wins. A ticket names the state
-// as of now; it stands once a write that began later has ended well.
+// as of now; it is stored once a write that began later has ended well.
 #ifndef CAPSTAN_CHIEF_STATE_STATE_WRITER_H_
 #define CAPSTAN_CHIEF_STATE_STATE_WRITER_H_
 
@@ -16,16 +16,16 @@ class StateWriter {
  public:
   using Ticket = uint64_t;
 
-  // Not `durable`: nothing is written, and everything stands at once.
+  // Not `durable`: nothing is written, and everything counts as stored at once.
   explicit StateWriter(bool durable) : durable_(durable) {}
 
   // The state as of now: to be written at once, or within kLazily.
   Ticket Require() { return urgent_ = ++asked_; }
   Ticket Note() { return ++asked_; }
 
-  bool Stands(Ticket ticket) const { return !durable_ || ticket <= stored_; }
-  // Everything that was asked for stands.
-  bool settled() const { return Stands(asked_); }
+  bool IsStored(Ticket ticket) const { return !durable_ || ticket <= stored_; }
+  // Everything that was asked for is stored.
+  bool settled() const { return IsStored(asked_); }
 
   // True, and noted as begun, when the state is to be written now.
   bool TakeDue(absl::Time now);

@@ -19,7 +19,7 @@ namespace capstan::chief {
 // Thread-compatible.
 class Takeover {
  public:
-  // Of a job that nobody has begun.
+  // The takeover of a job that nobody has begun: there is nobody to wait for.
   Takeover() = default;
   // `view` is the predecessor's last. `patience`: the workers' lease.
   Takeover(const v1::View& view, absl::Duration patience, absl::Time now);

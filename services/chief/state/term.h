@@ -18,8 +18,8 @@ constexpr uint64_t NumberInTerm(uint64_t term, uint64_t number) {
 }
 constexpr uint64_t TermOfNumber(uint64_t number) { return number >> kNumberBits; }
 
-// Of a chief that keeps no state, by the time of day: above those of the chiefs before it, which
-// have begun, and have returned to the start, at least a millisecond earlier.
+// The term of a chief that keeps no state, by the time of day. It is above those of the chiefs
+// before it, which have begun, and have returned to the start, at least a millisecond earlier.
 inline uint64_t TermByTime(absl::Time now) {
   return static_cast<uint64_t>(absl::ToUnixMillis(now));
 }

@@ -5,7 +5,7 @@
 namespace capstan::chief {
 namespace {
 
-std::string PartThatMustStand(const v1::View& view) {
+std::string PartThatMustBeStored(const v1::View& view) {
   v1::View part;
   part.set_timeline(view.timeline());
   *part.mutable_owners() = view.owners();
@@ -19,18 +19,18 @@ std::string PartThatMustStand(const v1::View& view) {
 
 }  // namespace
 
-ViewGate::ViewGate(const v1::View& stands) : offered_(PartThatMustStand(stands)) {}
+ViewGate::ViewGate(const v1::View& stored) : offered_(PartThatMustBeStored(stored)) {}
 
-void ViewGate::Offer(const v1::View& view, StateWriter& coordinator) {
-  std::string part = PartThatMustStand(view);
+void ViewGate::Offer(const v1::View& view, StateWriter& writer) {
+  std::string part = PartThatMustBeStored(view);
   // Until the map is made nobody can do anything by a view.
-  if (part != offered_ && !view.owners().empty()) ticket_ = coordinator.Require();
+  if (part != offered_ && !view.owners().empty()) ticket_ = writer.Require();
   offered_ = std::move(part);
   waiting_ = view;
 }
 
-std::optional<v1::View> ViewGate::Take(const StateWriter& coordinator) {
-  if (!waiting_ || !coordinator.Stands(ticket_)) return std::nullopt;
+std::optional<v1::View> ViewGate::Take(const StateWriter& writer) {
+  if (!waiting_ || !writer.IsStored(ticket_)) return std::nullopt;
   published_ = *std::exchange(waiting_, std::nullopt);
   return published_;
 }

@@ -14,20 +14,20 @@ namespace capstan::chief {
 // Thread-compatible.
 class ViewGate {
  public:
-  // `stands` is what the store holds already, or a view without owners.
-  explicit ViewGate(const v1::View& stands);
+  // `stored` is what the store holds already, or a view without owners.
+  explicit ViewGate(const v1::View& stored);
 
   // The newest view.
-  void Offer(const v1::View& view, StateWriter& coordinator);
+  void Offer(const v1::View& view, StateWriter& writer);
 
   // The view to be published, once it may be.
-  std::optional<v1::View> Take(const StateWriter& coordinator);
+  std::optional<v1::View> Take(const StateWriter& writer);
 
   // The last one taken; empty before the first.
   const v1::View& published() const { return published_; }
 
  private:
-  std::string offered_;  // The part of the newest view that must stand.
+  std::string offered_;  // The part of the newest view that must be stored.
   StateWriter::Ticket ticket_ = 0;
   std::optional<v1::View> waiting_;
   v1::View published_;

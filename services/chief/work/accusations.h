@@ -39,7 +39,7 @@ class Accusations {
     return found != words_.end() && found->second.voices.contains(voice);
   }
 
-  // Whether it has been said twice, and by two voices if `others`: there is more than one.
+  // Returns whether it has been said twice, and by two voices if `others`: there is more than one.
   bool Stands(const WorkName& work, bool others) const {
     const auto found = words_.find(work);
     if (found == words_.end()) return false;

@@ -12,7 +12,7 @@
 
 namespace capstan::chief {
 
-// Of a task that is done.
+// The bad records of a task that is done.
 struct TaskBadRecords {
   uint32_t epoch = 0;
   uint64_t count = 0;

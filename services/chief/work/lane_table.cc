@@ -99,7 +99,8 @@ std::optional<WorkName> LaneTable::NameOf(std::span<const TrainerId> trainers,
   return NameOf(static_cast<size_t>(lane - lanes_.data()));
 }
 
-// Of a lane that has been told of so many tasks ahead, and offers their batches one a round.
+// Refuses numbers that a lane cannot have reached: it is told of so many tasks ahead, and offers
+// their batches one a round.
 absl::Status LaneTable::CheckReport(size_t l, const v1::LeaseReport& report) {
   const Lane& lane = lanes_[l];
   for (const v1::LaneTaskDone& done : report.lane_tasks_done()) {

@@ -32,7 +32,7 @@ class LaneTable {
   // Assigns the lanes that have not ended over `trainers`, so that no two of them differ by more
   // than one lane; those named first get the odd ones. Moves as few as possible; a lane that gets a
   // holder gets a new generation. `in_place` names who is to get a lane in place of the trainer
-  // that it would be given to, also if that makes the assign less even, or nobody.
+  // that it would be given to, also if that makes the assignment less even, or nobody.
   using InPlace = std::function<std::optional<TrainerId>(const WorkName&, TrainerId)>;
   void Assign(std::span<const TrainerId> trainers, Generations& generations,
               const InPlace& in_place = nullptr);

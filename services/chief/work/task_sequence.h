@@ -44,7 +44,7 @@ class TaskSequence {
   // The position of a task's stream; nothing if the job has no such stream.
   std::optional<uint64_t> PositionOf(StreamId stream);
 
-  // Of the tasks: two sequences with the same one and the same options are the same.
+  // A hash of the tasks: two sequences with the same one and the same options are the same.
   uint64_t fingerprint() const { return tasks_.fingerprint(); }
 
   StreamId StreamOf(const Place& place) const { return StreamId::Task(place.epoch, place.index); }

@@ -30,7 +30,7 @@ void NoteBadRecords(uint32_t epoch, const Done& done, std::vector<TaskBadRecords
   bad_records.push_back({epoch, done.bad_records(), {examples.begin(), examples.end()}});
 }
 
-// Whether somebody who asks for work is not to get this one.
+// Returns whether somebody who asks for work is not to get this one.
 using Avoid = std::function<bool(const WorkName&)>;
 
 struct ReportResult {

@@ -29,7 +29,7 @@ struct ConfigOptions {
   int workers = 1;
 };
 
-// Of very many files not every one is looked at.
+// Says which files were not looked at, as happens where there are very many.
 std::string FilesPassedOver(const std::vector<v1::Task>& ranges) {
   std::set<std::string> files;
   for (const v1::Task& range : ranges) files.insert(range.file());

@@ -146,8 +146,9 @@ bool IsRefused(const v1::GetStatusReply& status) {
   return status.state() == v1::JOB_STATE_FAILED && status.term() == 0;
 }
 
-// Whether the job has come to its end. A refusal is one once it has been told since `refused_since`
-// for as long as the options say: the file that has been corrected reaches the chief later.
+// Returns whether the job has come to its end. A refusal is one once it has been told since
+// `refused_since` for as long as the options say: the file that has been corrected reaches the
+// chief later.
 bool HasEnded(const v1::GetStatusReply& status, const StatusOptions& options,
               std::optional<absl::Time>& refused_since) {
   if (!IsRefused(status)) {
@@ -219,7 +220,7 @@ ExitCode AskOnKubernetes(const StatusOptions& options) {
   return code;
 }
 
-// Of a job that has no chief, or whose chief has gone.
+// Shows the stored status of a job that has no chief, or whose chief has gone.
 ExitCode ShowStored(const v1::GetStatusReply& status, const StatusOptions& options,
                     const Shutdown& shutdown) {
   if (!options.watch) return PrintOnce(status, options.json);

@@ -1,6 +1,6 @@
 // A model outside of Capstan: a folder that holds model.safetensors and job.json.
 //
-// Of a tensor `w` the file holds "w" in its shape; of a table `t` "t.keys" (U64, [rows]) and
+// For a tensor `w` the file holds "w" in its shape; for a table `t` "t.keys" (U64, [rows]) and
 // "t.weights" (F32, [rows, dim]), row i of the one belonging to row i of the other, in ascending
 // order of keys; with slots also "w.slots" and "t.slots". job.json is the job with the model's
 // layout, as protobuf's JSON. Two exports of equal models of a job are equal, byte by byte.
@@ -35,7 +35,7 @@ struct Exported {
 // CheckpointReader's, or of the file system.
 absl::StatusOr<Exported> ExportModel(const ExportOptions& options);
 
-// Whether the folder holds an exported model.
+// Returns whether the folder holds an exported model.
 bool IsExportedModel(ObjectStore& folder);
 
 // The job of an exported model, and its parameters as partitions of that job; slots are zero.

@@ -41,7 +41,7 @@ class FinishedModel {
   std::vector<float> parameters_;  // All tensors, flat.
   std::unique_ptr<Network> network_;
 
-  // Of the last batch, kept for their capacity.
+  // Scratch of the last batch, kept for its capacity.
   Deduplicator deduplicator_;
   UniqueKeys keys_;
   std::vector<float> rows_;

@@ -11,7 +11,7 @@
 
 namespace capstan::cli {
 
-// Of a table its rows, of a tensor its weights.
+// What differs between two models in one table (rows) or in one tensor (weights).
 struct PartDiff {
   bool same() const { return added == 0 && removed == 0 && changed == 0 && slots_changed == 0; }
 

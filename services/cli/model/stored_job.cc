@@ -38,7 +38,7 @@ absl::StatusOr<v1::ChiefState> ReadState(const std::string& folder) {
   return state;
 }
 
-// Of those in a folder of checkpoints; nothing: it has none that can be read.
+// Returns the newest checkpoint in a folder; nothing, if it has none that can be read.
 std::optional<ListedCheckpoint> Newest(const std::string& checkpoints) {
   const auto store = OpenObjectStore(checkpoints);
   if (!store.ok()) return std::nullopt;

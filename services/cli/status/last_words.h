@@ -26,8 +26,8 @@ struct LastWordsOptions {
 std::vector<std::string> LastWords(const v1::GetStatusReply& status,
                                    const LastWordsOptions& options);
 
-// Of a job that was stopped before its end: what is saved where, and how to go on. `saved`: its
-// checkpoint, or why what was trained last is not saved.
+// What is said of a job that was stopped before its end: what is saved where, and how to go on.
+// `saved` is its checkpoint, or why what was trained last is not saved.
 std::vector<std::string> StopWords(const v1::GetStatusReply& status,
                                    const absl::StatusOr<std::string>& saved,
                                    const LastWordsOptions& options);

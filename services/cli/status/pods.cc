@@ -148,7 +148,7 @@ absl::StatusOr<ReleasePods> ReadReleasePods(std::string_view json) {
       pods.chief = name;
       pods.chief_runs = Runs(item, "chief");
     }
-    // Of those that wait for the end, and of tests, an end is none of the job's troubles.
+    // Pods that wait for the end, and those of tests, may end: that is no trouble of the job.
     if (role != "chief" && role != "ps" && role != "worker") continue;
     if (const std::string trouble = Trouble(item); !trouble.empty()) {
       pods.troubles.push_back(absl::StrCat(name, " ", trouble));

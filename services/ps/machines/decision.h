@@ -39,7 +39,7 @@ struct Decision {
   absl::InlinedVector<GradientHandle, 1> discarded;
 };
 
-// Of a push that is not taken; its gradient comes out at once.
+// The decision on a push that is not taken; its gradient comes out at once.
 inline Decision Refused(v1::Outcome outcome, GradientHandle handle) {
   Decision decision;
   decision.outcome = outcome;

@@ -37,7 +37,7 @@ absl::StatusOr<PartitionMachine> PartitionMachine::RecoverPartially(const Partit
   for (size_t i = 0; i < kParts; ++i) {
     if (machine.sync_[i]) {
       return absl::FailedPreconditionError(
-          absl::StrCat("a partition cannot come back alone at round ", state.round,
+          absl::StrCat("a partition cannot recover partially at round ", state.round,
                        " of a synchronous part: roll back instead"));
     }
     machine.streams_[i].ledger() = StreamLedger::RecoverPartially(state.parts[i].ledger, told, now);

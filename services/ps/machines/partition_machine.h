@@ -77,7 +77,7 @@ class PartitionMachine {
   // frozen.
   Decision CatchUp(std::span<const RoundCommit> sets);
 
-  // Whether a pull for `round` (0: not synchronous) would read exactly the rounds below it.
+  // Returns whether a pull for `round` (0: not synchronous) would read exactly the rounds below it.
   PullAdmission AdmitPull(uint64_t round) const;
 
   // Applies what the queues hold: at a snapshot, a move, a change of policy, the end of an epoch or
@@ -93,7 +93,7 @@ class PartitionMachine {
   Decision Thaw();
   // Its shard is about to leave: gradients are BUSY, unless the shard stays after all. A round
   // whose gradients are staged may still end.
-  // Whether it was open.
+  // Returns whether it was open.
   bool Close() { return !std::exchange(closed_, true); }
   void Reopen() { closed_ = false; }
 

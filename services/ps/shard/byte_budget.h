@@ -21,7 +21,7 @@ class ByteBudget {
   class Hold;
   std::unique_ptr<Hold> TryHold(size_t bytes);
 
-  // Of what is held from now on.
+  // Sets the limit of what is held from now on; what is held already stays.
   void SetLimit(size_t limit) { limit_.store(limit, std::memory_order_relaxed); }
 
   size_t held() const { return held_.load(std::memory_order_relaxed); }

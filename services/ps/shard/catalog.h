@@ -32,7 +32,8 @@ class Catalog {
   bool IsSync(Part part) const { return policy(part).kind() == v1::POLICY_KIND_SYNC; }
   bool IsSsp(Part part) const { return policy(part).kind() == v1::POLICY_KIND_SSP; }
 
-  // Whether gradients wait on the shard before they are applied: in stages of rounds, or in queues.
+  // Returns whether gradients wait on the shard before they are applied: in stages of rounds, or in
+  // queues.
   bool KeepsGradients() const {
     return IsSync(Part::kDense) || IsSync(Part::kSparse) || AggregateOf(job_.dense_update()) > 1 ||
            AggregateOf(job_.sparse_update()) > 1;

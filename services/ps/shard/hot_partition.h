@@ -9,7 +9,8 @@
 
 namespace capstan::ps {
 
-// Of the last looks or so: each weighs 1/8. Thread-compatible.
+// Finds the partition that is used most, as a moving average of the last looks: each weighs 1/8.
+// Thread-compatible.
 class HotPartition {
  public:
   struct Hottest {

@@ -14,7 +14,7 @@
 namespace capstan::ps {
 namespace {
 
-// Of two jobs with the same tables and tensors.
+// Compares the optimizers of two jobs that have the same tables and tensors.
 bool SameOptimizers(const v1::JobSpec& a, const v1::JobSpec& b) {
   const auto same = [](const auto& one, const auto& other) {
     return one.optimizer().kind() == other.optimizer().kind();

@@ -33,7 +33,7 @@ class LoadJob {
 
   uint64_t rows() const { return rows_; }
   uint64_t bytes() const { return bytes_; }
-  // Of an order `alone`: found missing while loading, summed over partitions.
+  // Batches that a partial recovery has found missing while loading, summed over partitions.
   uint64_t batches_lost() const { return batches_lost_; }
 
  private:

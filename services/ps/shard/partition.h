@@ -116,7 +116,7 @@ class Partition {
     uint64_t parameters = 0;  // Weights, of rows and blocks.
     uint64_t version = 0;     // The higher one of both parts.
     uint64_t queued = 0;
-    uint64_t lost = 0;  // Batches, since the partition came back alone.
+    uint64_t lost = 0;  // Batches, since the partition recovered partially.
   };
   Facts facts() const ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -137,7 +137,7 @@ class Partition {
   bool JudgedByRows(const Kept& gradient) const;
   v1::Outcome PushPart(Part part, const Kept& gradient, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Of these: false, if there was something to apply and its rows have all been too stale.
+  // These return false if there was something to apply and all of its rows were too stale.
   bool CarryOut(const Decision& decision, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool Apply(const Update& update, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool ApplyRows(const Update& update, const UpdateContext& context)

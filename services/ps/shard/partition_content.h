@@ -23,7 +23,7 @@ struct PartitionContent {
 // Batches found missing in the parts that the partition holds something of.
 uint64_t BatchesLost(const PartitionStore& store, const PartitionMachine& machine);
 
-// Of a partition of this job, in this timeline.
+// Returns the options of the machine of any partition of this job, in this timeline.
 PartitionOptions MachineOptions(const Catalog& catalog, Timeline timeline);
 
 // Initial values. `slabs` must outlive the content.

@@ -89,8 +89,8 @@ absl::StatusOr<std::shared_ptr<const PushMessage>> PushMessage::Read(const grpc:
   return std::shared_ptr<const PushMessage>(std::move(push));
 }
 
-// Of one piece of memory for all floats of the message: many small ones take longer to make than to
-// fill.
+// Returns a part of the one piece of memory for all floats of the message: many small ones take
+// longer to make than to fill.
 float* PushMessage::Widened(size_t count) {
   if (widened_ == nullptr) {
     size_t bytes = 0;

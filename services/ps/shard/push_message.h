@@ -34,7 +34,7 @@ class PushMessage {
   const v1::PushRequest& head() const { return head_; }  // Without the partitions.
   absl::Span<const wire::PartitionPart> partitions() const { return payload_.partitions; }
 
-  // Of one of the partitions, with the store's ids beside them; weights are 1.
+  // The gradients of one partition's rows, with the store's ids beside them; their weights are 1.
   struct Rows {
     TableId table{};
     RowGradients gradients;
@@ -46,10 +46,10 @@ class PushMessage {
   absl::Span<const Rows> rows_of(const wire::PartitionPart& part) const;
   absl::Span<const Values> blocks_of(const wire::PartitionPart& part) const;
 
-  // Whether each row of the partition's share says what version of it was pulled.
+  // Returns whether each row of the partition's share says what version of it was pulled.
   bool KnowsRowVersions(const wire::PartitionPart& part) const;
 
-  // Whether the partition's share holds something for this part of the model.
+  // Returns whether the partition's share holds something for this part of the model.
   bool Holds(const wire::PartitionPart& part, Part which) const;
 
  private:

@@ -64,18 +64,19 @@ class Shard {
 
   // By what it knows what the chief and the coordinator have said; before, everything is believed.
   void SetSealer(Sealer sealer);
-  // Whether a wrong seal has been shown since the last call: it may be the shard's key that is
-  // wrong.
+  // Returns whether a wrong seal has been shown since the last call: it may be the shard's key that
+  // is wrong.
   bool TakeKeyDoubt() { return key_in_doubt_.exchange(false, std::memory_order_relaxed); }
 
   // Takes a newer view; older ones are ignored. One of a later timeline ends what is served.
   absl::Status SetView(const v1::View& view);
 
-  // Of a request's header. UNIMPLEMENTED: another wire version; FAILED_PRECONDITION: meant for
-  // another process, or of another timeline; UNAVAILABLE: nothing is loaded.
+  // Checks the header of a request. UNIMPLEMENTED: another wire version; FAILED_PRECONDITION: meant
+  // for another process, or of another timeline; UNAVAILABLE: nothing is loaded.
   absl::Status CheckHeader(const v1::RequestHeader& header) const;
-  // Of the chief's orders. FAILED_PRECONDITION: meant for another process, or a chief of a later
-  // term has been heard of. Whether anything is loaded, and of which timeline, is another matter.
+  // Checks the header of an order of the chief. FAILED_PRECONDITION: meant for another process, or
+  // a chief of a later term has been heard of. Whether anything is loaded, and of which timeline,
+  // is another matter.
   absl::Status CheckOrder(const v1::RequestHeader& header);
 
   // ---- its contents: BeginLoad, then Load each partition, then Serve ----
@@ -137,7 +138,7 @@ class Shard {
   void LimitKept();
   // The memory of gradients that wait for others. Unlimited unless somebody sets its limit.
   ByteBudget& waiting_gradients() { return waiting_; }
-  // Of what is served; 0: nothing is.
+  // The timeline of what is served; 0: nothing is.
   uint64_t timeline() const { return timeline_.load(std::memory_order_acquire); }
   bool ready() const { return timeline() != 0; }
 
@@ -149,7 +150,8 @@ class Shard {
   bool Hear(uint64_t term, uint64_t timeline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(view_mu_);
   void RestartClocks();
   void SetCoordinator(uint64_t timeline, std::optional<CoordinatorMachine> coordinator);
-  // Of a round that somebody says is closed: the chief, or a trainer, who has to show the seal.
+  // Learns of a round that somebody says is closed: the chief, or a trainer, who has to show the
+  // seal.
   enum class Teller { kChief, kTrainer };
   absl::Status LearnRound(uint64_t timeline, const v1::RoundCommit& closed, Teller teller);
   void SweepRounds();

@@ -83,9 +83,9 @@ ShardMetrics::ShardMetrics(metrics::Registry& registry)
                            "Time that requests waited for partitions that others were using.");
   held_back_ = &registry.AddCounter("capstan_checkpoint_held_back_partitions_total",
                                     "Partitions whose updates waited until they were copied.");
-  lost_ =
-      &registry.AddGauge("capstan_recovery_lost_batches",
-                         "Batches missing in partitions that came back alone, summed over them.");
+  lost_ = &registry.AddGauge(
+      "capstan_recovery_lost_batches",
+      "Batches missing in partitions that recovered partially, summed over them.");
   kept_ = &registry.AddGauge("capstan_checkpoint_kept_bytes",
                              "Rows and blocks kept as they were until they are copied.");
   saves_ = AddTransfer("capstan_checkpoint_save", "Saves of this shard's share of a checkpoint");

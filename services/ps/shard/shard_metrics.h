@@ -48,17 +48,18 @@ class ShardMetrics {
 
   // `reason`: shape, nan, unknown, session, not_owner. For whole requests that were refused.
   void CountRejected(std::string_view reason);
-  // Of one part of one partition of a push. Counts what was not applied by its reason.
+  // Counts the outcome of one part of one partition of a push, if it was not applied, by its
+  // reason.
   void CountOutcome(v1::Outcome outcome);
-  // Of one gradient, when it is applied.
+  // Observes how stale a gradient is when it is applied.
   void ObserveStaleness(uint64_t versions, absl::Duration age);
-  // Of the rows of one update, by what each of them has gone through since its pull.
+  // Observes how stale the rows of an update are, by the updates that each has had since its pull.
   void ObserveRowStaleness(const StalenessCounts& rows);
   // A request waited for a partition that others were using.
   void AddLockWait(absl::Duration wait) { lock_wait_->Add(absl::ToDoubleSeconds(wait)); }
   // A partition waits because its shard keeps too much for copies.
   void CountHeldBack() { held_back_->Add(); }
-  // Of this shard's share of a checkpoint.
+  // Count this shard's share of a checkpoint, when it has been saved or loaded.
   void CountSave(bool ok, uint64_t bytes, absl::Duration took);
   void CountLoad(bool ok, uint64_t bytes, absl::Duration took);
   void ObserveParkedPull(absl::Duration wait) { wait_->Observe(absl::ToDoubleSeconds(wait)); }

@@ -38,7 +38,7 @@ class RunnerBase : public RunnerMachine {
   virtual std::vector<uint64_t> OpenSteps() const = 0;
   // The calls that are to be tried when their time has come.
   virtual std::vector<const Call*> Calls() const = 0;
-  // Whether data pushes to the shard are under way, which tell the clock as well.
+  // Returns whether data pushes to the shard are under way, which tell the clock as well.
   virtual bool Pushing(ShardIndex shard) const = 0;
 
   template <typename A>
@@ -52,7 +52,7 @@ class RunnerBase : public RunnerMachine {
   // After a failed call: waits, asks for a view, or ends the lease. Not for kOk and kRoundOver.
   void Again(Call& call, Verdict verdict, const absl::Status& status, absl::Duration hint,
              const RunnerContext& context);
-  // Whether it is time to (re)try the call.
+  // Returns whether it is time to (re)try the call.
   bool Due(const Call& call, const RunnerContext& context) const;
   // The clock that a push of `step` tells; 0 unless clocks are told.
   uint64_t ClockOfPush(ShardIndex shard, uint64_t step, const RunnerContext& context) const;

@@ -12,8 +12,8 @@ bool AnyPart(const v1::JobSpec& job, v1::PolicyKind kind) {
   return job.dense_update().kind() == kind || job.sparse_update().kind() == kind;
 }
 
-// Whether some parameters are in a part that is not synchronous, so that their pushes need stream
-// names.
+// Returns whether some parameters are in a part that is not synchronous, so that their pushes need
+// stream names.
 bool HasStream(const v1::JobSpec& job) {
   const bool dense = job.tensors_size() > 0 && job.dense_update().kind() != v1::POLICY_KIND_SYNC;
   const bool sparse = job.tables_size() > 0 && job.sparse_update().kind() != v1::POLICY_KIND_SYNC;

@@ -13,7 +13,7 @@ namespace capstan::worker {
 std::unique_ptr<RunnerMachine> NewRunner(const v1::JobSpec& job, const v1::Lease& lease,
                                          int shard_count);
 
-// Whether a push carries the weights as pulled, for stale gradients to be compensated.
+// Returns whether a push carries the weights as pulled, for stale gradients to be compensated.
 bool Compensates(const v1::JobSpec& job);
 
 }  // namespace capstan::worker

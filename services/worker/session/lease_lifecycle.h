@@ -28,7 +28,7 @@ class TasksRead {
   virtual std::vector<v1::LaneTaskDone> TakeDone(uint64_t cursor) = 0;
   virtual bool HasDone(uint64_t cursor) const = 0;
   virtual uint64_t tasks_known() const = 0;
-  // Of a lease that is no lane: its task, as far as it has been read.
+  // Returns the only task of a lease that is no lane, as far as it has been read.
   virtual FedTask OnlyTask() const = 0;
 };
 

@@ -5,7 +5,7 @@
 //
 // The contract between shell and machine:
 //  - Add every trainer of the registration before the first Turn.
-//  - Call Turn after everything that has happened, and when NextTurn() has come.
+//  - Call Turn after each of the events below, and when NextTurn() has come.
 //  - Every call to the chief that the machine asks for is answered once, also when it failed, and
 //    never before the request to send it has returned.
 #ifndef CAPSTAN_WORKER_SESSION_WORKER_MACHINE_H_
@@ -64,7 +64,7 @@ class WorkerMachine {
   WorkerMachine(const WorkerMachineOptions& options, const v1::RegisterWorkerReply& registration,
                 WorkerShell& shell);
 
-  // `trainer` must stand until RemoveTrainers, or the machine's end.
+  // `trainer` must live until RemoveTrainers, or as long as the machine.
   void AddTrainer(TrainerId id, TrainerWork& trainer) { trainers_[id] = &trainer; }
   void RemoveTrainers() { trainers_.clear(); }
 

@@ -75,8 +75,8 @@ void LeaseRunner::Handle(const Event& event) {
   }
 }
 
-// Whether a shard said so or the coordinator: the machine knows when a round went by without its
-// gradient.
+// Returns whether a shard said so or the coordinator: the machine knows when a round went by
+// without its gradient.
 void LeaseRunner::CountLate() {
   const uint64_t late = lifecycle_.machine().progress().late;
   trainer_.metrics.late_gradients.Add(static_cast<double>(late - late_counted_));

@@ -110,7 +110,7 @@ class LeaseRunner final : public LeaseWork {
   // a push would read what is being computed anew.
   StepCalls pulls_;
   bool in_turn_ = false;
-  // Of the machine's pulls, the last to each shard for each batch, until it is the lane's turn.
+  // The machine's last pull of each batch from each shard, kept until it is the lane's turn.
   std::map<std::pair<uint64_t, ShardIndex>, SendPull> waiting_pulls_;
   StepCalls pushes_;
   v1::EvaluationResult evaluation_;

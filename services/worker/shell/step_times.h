@@ -6,7 +6,7 @@
 
 namespace capstan::worker {
 
-// Of the last steps or so: each new value weighs 1/8. Confined to the event loop.
+// A moving average of the last values: each new one weighs 1/8. Confined to the event loop.
 class MovingAverage {
  public:
   void Add(absl::Duration value) {

@@ -50,7 +50,7 @@ class DurableChecks {
   // NewestIsUsed: nobody goes back behind the last checkpoint. The manifest that the timeline
   // begins with; none: the initial values.
   std::optional<v1::Manifest> OnTimelineBegun(const v1::LoadPartitionsRequest& order);
-  // NewestIsUsed, of a shard that returns alone.
+  // NewestIsUsed, of a shard that recovers partially.
   void OnPartialRecovery(const v1::LoadPartitionsRequest& order);
   // ClosesStand: a stream is closed when the store knows that its task is done.
   void OnStreamsClosed(const v1::CloseStreamsRequest& request) const;

@@ -96,7 +96,7 @@ class Network {
   void Run(const Life& life, const std::function<void()>& event);
   void NoteCaller(HostId host, const std::shared_ptr<std::function<void()>>& lost);
   absl::Duration Latency();
-  // Whether a message gets through now.
+  // Returns whether a message gets through now.
   bool Passes(HostId from, HostId to);
   // Runs `arrive` at the host, in whatever life it has by then; `absent` if it has none.
   void Carry(HostId from, HostId to, std::function<void(Life)> arrive,

@@ -64,8 +64,8 @@ TEST(StreamLedgerTest, ALowWatermarkFarAboveClearsTheWindow) {
   EXPECT_EQ(Push(ledger, 999, 0), LedgerAnswer::kSettled);
 }
 
-// A partition that has come back alone: its copy has two batches of the task, the chief knows of
-// three, the client was at most a window further.
+// A partition that has recovered partially: its copy has two batches of the task, the chief knows
+// of three, the client was at most a window further.
 StreamLedger ComeBack() {
   StreamLedger before;
   Push(before, 0);

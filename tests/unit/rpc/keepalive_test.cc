@@ -48,7 +48,7 @@ Connection Connect(grpc::Service& service, const Keepalive& of_server, const Kee
   return connection;
 }
 
-// Whether the connection breaks while nobody calls.
+// Returns whether the connection breaks while nobody calls.
 bool BreaksWithin(const Connection& idle, absl::Duration time) {
   return idle.channel->WaitForStateChange(GRPC_CHANNEL_READY,
                                           absl::ToChronoTime(absl::Now() + time));

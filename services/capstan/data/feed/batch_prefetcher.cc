@@ -36,7 +36,7 @@ class BatchPrefetcher::Impl {
     return ended;
   }
 
-  // Of the feeds that were open when it was stopped.
+  // Takes what is to be called for the feeds that were open when the prefetcher was stopped.
   std::vector<std::function<void()>> TakeOrphans() {
     absl::MutexLock lock(&mu_);
     return std::exchange(orphans_, {});

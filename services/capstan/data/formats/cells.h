@@ -40,7 +40,8 @@ class CellScanner {
     return true;
   }
 
-  // Whether the line was malformed: a quote that is not closed, or text behind a closing one.
+  // Returns whether the line was malformed: a quote that is not closed, or text behind a closing
+  // one.
   bool malformed() const { return malformed_; }
 
  private:

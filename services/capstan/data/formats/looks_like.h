@@ -7,8 +7,8 @@
 
 namespace capstan {
 
-// Of the first bytes of data that have only one column as csv or tsv: "a Parquet file, which ...",
-// with what to do; empty: they look like nothing known.
+// Says what data look like that have only one column as csv or tsv, by their first bytes: "a
+// Parquet file, which ...", with what to do. Returns an empty text if they look like nothing known.
 std::string LooksLike(std::string_view begin);
 
 }  // namespace capstan

@@ -17,8 +17,8 @@ class RecordParser {
  public:
   virtual ~RecordParser() = default;
 
-  // Whether the line of names that a file begins with has those that the schema names where the
-  // columns were found. False: `error` says which is another.
+  // Returns whether the line of names that a file begins with has those that the schema names where
+  // the columns were found. False: `error` says which is another.
   virtual bool CheckHeader(std::string_view /*line*/, std::string& /*error*/) { return true; }
 
   // Appends the record of `line`, which is not blank, to `records`. False: the line is no such

@@ -10,7 +10,8 @@
 
 namespace capstan {
 
-// Of a split with more files so many are looked at: the first, the last, and others evenly between.
+// Files of a split that are looked at. Where it has more, these are the first, the last, and others
+// evenly between.
 inline constexpr size_t kMostCheckedFiles = 1024;
 
 // Opens the files of both splits, several at a time, and parses the first records of each (64 KiB

@@ -1,4 +1,4 @@
-// Whether the training data lie in the order of their labels.
+// Tells whether the training data lie in the order of their labels.
 #ifndef CAPSTAN_DATA_TASKS_LABEL_ORDER_H_
 #define CAPSTAN_DATA_TASKS_LABEL_ORDER_H_
 

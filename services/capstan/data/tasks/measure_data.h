@@ -17,7 +17,7 @@ namespace capstan {
 inline constexpr uint64_t kMeasuredBytes = uint64_t{256} << 20;
 inline constexpr uint64_t kMeasuredRange = uint64_t{1} << 20;
 
-// Whether a mean and a deviation are not known yet.
+// Returns whether a mean and a deviation are not known yet.
 bool LacksMeasures(const v1::DataSpec& data);
 
 // Fills in those that are not known, by one pass over the training data. The deviation is that of

@@ -1,4 +1,5 @@
-// Whether all records have the same label, as when what makes one of them positive is misspelt.
+// Tells whether all records have the same label, as when what makes one of them positive is
+// misspelt.
 #ifndef CAPSTAN_DATA_TASKS_ONE_LABEL_H_
 #define CAPSTAN_DATA_TASKS_ONE_LABEL_H_
 

@@ -16,7 +16,7 @@ namespace capstan {
 namespace {
 
 constexpr uint64_t kMostLength = uint64_t{1} << 55;  // So that it can be multiplied by the pieces.
-constexpr uint64_t kDealStream = 0x7069'6563'6573'3031;  // "pieces01"
+constexpr uint64_t kAssignStream = 0x7069'6563'6573'3031;  // "pieces01"
 
 uint64_t LengthOf(const v1::Task& range) { return range.end() - range.begin(); }
 
@@ -26,7 +26,7 @@ bool IsKnown(const v1::Task& range) {
   return range.expected_records() > 0 && range.begin() < range.end() && range.end() <= kMostLength;
 }
 
-// Of a range's records, those that lie in its first `length` bytes or records, about.
+// About how many of a range's records lie in its first `length` bytes or records.
 uint64_t RecordsBefore(const v1::Task& range, uint64_t length) {
   const double share = static_cast<double>(length) / static_cast<double>(LengthOf(range));
   return static_cast<uint64_t>(static_cast<double>(range.expected_records()) * share);
@@ -132,8 +132,8 @@ std::vector<TaskMix::Piece> TaskMix::PiecesOfTask(uint32_t epoch, uint32_t index
     const uint64_t first = part * all / parts_;
     const uint64_t end = (part + 1) * all / parts_;
     // A part may have a piece less than there are tasks: one of them goes without.
-    const Permutation assign(mixed_tasks_, seed_ ^ kDealStream, uint64_t{epoch} << 32 | part);
-    const uint64_t drawn = first + assign(index);
+    const Permutation assignment(mixed_tasks_, seed_ ^ kAssignStream, uint64_t{epoch} << 32 | part);
+    const uint64_t drawn = first + assignment(index);
     if (drawn < end) pieces.push_back(PieceAt(drawn));
   }
   return pieces;
@@ -178,7 +178,7 @@ uint64_t TaskMix::fingerprint() const {
     print = Mix64(print ^ range.end());
   }
   if (mixed_.empty()) return print;
-  for (const uint64_t setting : {kDealStream, parts_, task_.bytes, task_.records}) {
+  for (const uint64_t setting : {kAssignStream, parts_, task_.bytes, task_.records}) {
     print = Mix64(print ^ setting);
   }
   return print;

@@ -51,7 +51,7 @@ class TaskMix {
   // Records of all tasks that are made of pieces.
   uint64_t mixed_records() const { return mixed_records_; }
 
-  // Of all on which the tasks depend beside the seed.
+  // A hash of all on which the tasks depend beside the seed.
   uint64_t fingerprint() const;
 
  private:

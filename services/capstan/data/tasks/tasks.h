@@ -1,4 +1,4 @@
-// The data of a job as tasks: ranges of records that one member trains on at a time.
+// The data of a job as tasks: ranges of records of which a trainer works on one at a time.
 //
 // A plain text file is cut by bytes: a record belongs to the range in which its first byte lies.
 // Compressed, idx and synthetic data is cut by records; in compressed text a record is a line after

@@ -35,7 +35,7 @@ class TextReader {
     std::unique_ptr<LineReader> lines;
   };
 
-  // Of a line: its number, or if that is not known the byte at which it begins.
+  // Where a line is: its number, or if that is not known the byte at which it begins.
   struct LinePlace {
     std::string file;
     std::optional<uint64_t> number;

@@ -24,8 +24,8 @@ struct S3Failure {
   absl::Duration retry_after = absl::ZeroDuration();  // The server's wish.
 };
 
-// Of an answer that is an error, by its HTTP status and the <Error> in its body; `what` begins the
-// message, in which S3's code and message stand.
+// Makes a status of an answer that is an error, by its HTTP status and the <Error> in its body. The
+// message begins with `what`, and holds S3's code and message.
 //
 //   NOT_FOUND no such object   ABORTED a condition does not hold   OUT_OF_RANGE
 //   PERMISSION_DENIED   UNAUTHENTICATED   FAILED_PRECONDITION no such bucket, or it is elsewhere
@@ -33,10 +33,11 @@ struct S3Failure {
 //   INVALID_ARGUMENT the rest
 S3Failure ReadFailure(const HttpResponse& response, std::string_view what);
 
-// Whether an answer with status 200 holds an <Error> nevertheless, as those of slow operations may.
+// Returns whether an answer with status 200 holds an <Error> nevertheless, as those of slow
+// operations may.
 bool HoldsError(const HttpResponse& response);
 
-// Of "Sun, 06 Nov 1994 08:49:37 GMT"; InfinitePast for what is none.
+// Reads a date such as "Sun, 06 Nov 1994 08:49:37 GMT". Returns InfinitePast for what is none.
 absl::Time ParseHttpDate(std::string_view text);
 
 // How long to wait before attempt n + 1, n >= 1: drawn by `unit` in [0, 1) from the whole range

@@ -63,7 +63,7 @@ struct S3Location {
   std::string prefix;  // Without a slash at either end; empty: the whole bucket.
 };
 
-// Of "s3://bucket[/prefix]". INVALID_ARGUMENT for what is none.
+// Reads an address "s3://bucket[/prefix]". INVALID_ARGUMENT for what is none.
 absl::StatusOr<S3Location> ParseS3Uri(std::string_view uri);
 
 // Where the objects of a bucket are.

@@ -50,7 +50,7 @@ struct S3Result {
 // Thread-safe.
 class S3Client {
  public:
-  // Of `bucket`. Fails as FindEndpoint and MakeCredentials do.
+  // Makes a client of `bucket`. Fails as FindEndpoint and MakeCredentials do.
   static absl::StatusOr<std::unique_ptr<S3Client>> Create(const S3Options& options,
                                                           const std::string& bucket,
                                                           const S3World& world);

@@ -35,7 +35,7 @@ absl::Status CheckReadKey(std::string_view key) {
       absl::StrCat("'", AbslView(key.substr(0, 100)), "' is no object key"));
 }
 
-// Of "bytes 0-9/443".
+// What a header "Content-Range: bytes 0-9/443" says.
 struct ContentRange {
   uint64_t first = 0;
   uint64_t last = 0;

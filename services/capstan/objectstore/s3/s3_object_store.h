@@ -2,7 +2,7 @@
 //
 // Conditional writes are S3's own (If-None-Match, If-Match). Every write carries a random id as
 // metadata: where the answer to an attempt was lost and the next one is refused, the id tells
-// whether what stands there is our own write or a rival's.
+// whether what is stored there is our own write or a rival's.
 #ifndef CAPSTAN_OBJECTSTORE_S3_S3_OBJECT_STORE_H_
 #define CAPSTAN_OBJECTSTORE_S3_S3_OBJECT_STORE_H_
 

@@ -21,7 +21,7 @@ v1::ChiefState State(uint64_t term, uint64_t written_by) {
 // Two chiefs with stores of their own over one folder.
 class JobStoreTest : public testing::Test {
  protected:
-  uint64_t TermThatStands() {
+  uint64_t TermThatIsStored() {
     JobStore reader(std::make_unique<FaultyObjectStore>(*folder_), nullptr);
     const absl::StatusOr<std::optional<v1::ChiefState>> state = reader.ReadState();
     return state.ok() && *state ? (*state)->term() : 0;
@@ -45,7 +45,7 @@ TEST_F(JobStoreTest, WritesOnlyInThePlaceOfWhatItKnows) {
   ASSERT_TRUE(second_.ReadState().ok());
   EXPECT_TRUE(second_.WriteState(State(2, 200)).ok());
   EXPECT_TRUE(absl::IsAborted(first_.WriteState(State(1, 100))));
-  EXPECT_EQ(TermThatStands(), 2u);
+  EXPECT_EQ(TermThatIsStored(), 2u);
 }
 
 TEST_F(JobStoreTest, AWriteWhoseAnswerWasLostIsItsOwn) {
@@ -95,7 +95,7 @@ TEST_F(JobStoreTest, WhatIsSetAsideStaysWhenAnotherIsWritten) {
   ASSERT_TRUE(first_.SetStateAside(7).ok());
   ASSERT_TRUE(first_.WriteState(State(8, 100)).ok());
   EXPECT_TRUE(folder_->Get("state/chief-7.json").ok());
-  EXPECT_EQ(TermThatStands(), 8u);
+  EXPECT_EQ(TermThatIsStored(), 8u);
 }
 
 TEST(JobStoreDeletionTest, DeletesTheOthersWhereOneIsNotItsOwn) {

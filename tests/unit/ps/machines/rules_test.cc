@@ -120,7 +120,7 @@ TEST(Rule8, TheLowWatermarkMovesThePrefixOverSeqsThatNeverTouchedThePartition) {
   PartitionMachine machine = Async();
   EXPECT_EQ(Push(machine, 500, 10).outcome, v1::OUTCOME_OUTSIDE_WINDOW);
   EXPECT_EQ(Push(machine, 500, 11, kFirst, /*low_watermark=*/498).outcome, v1::OUTCOME_APPLIED);
-  EXPECT_EQ(machine.lost(), 0u) << "no loss where nothing came back alone";
+  EXPECT_EQ(machine.lost(), 0u) << "no loss where nothing recovered partially";
 }
 
 TEST(Rule8, TheGapIsLossOnAPartitionThatCameBackAlone) {
