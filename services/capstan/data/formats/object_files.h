@@ -21,11 +21,14 @@ using BucketOpener =
 std::unique_ptr<const Source> NewObjectFiles(BucketOpener open);
 
 // The bytes of an object from `offset` on, all of one version: a change while they are read is
-// ABORTED. `name` is for messages. Reads ahead, in a few pieces at once that grow from small to
-// kMostPiece: at most (kMostAhead + 1) * kMostPiece bytes are held. `store` must outlive the
-// result.
+// ABORTED. `name` is for messages. Asks for the first piece at once, and reads ahead, in a few
+// pieces at once: at most (kMostAhead + 1) * kMostPiece bytes are held. Where the end is known,
+// pieces are of kMostPiece, and the last one ends kRecordTail later, so that the record that
+// crosses the end needs no request of its own; where it is not, they grow from kFirstPiece, as the
+// reader may want no more than a few lines. `store` must outlive the result.
 inline constexpr uint64_t kFirstPiece = uint64_t{256} << 10;
 inline constexpr uint64_t kMostPiece = uint64_t{4} << 20;
+inline constexpr uint64_t kRecordTail = uint64_t{32} << 10;
 inline constexpr size_t kMostAhead = 4;
 std::unique_ptr<ByteStream> NewObjectStream(ObjectStore& store, std::string key, std::string name,
                                             uint64_t offset, uint64_t likely_end);

@@ -19,8 +19,11 @@ class ObjectStream : public ByteStream {
       : store_(store),
         key_(std::move(key)),
         name_(std::move(name)),
-        likely_end_(likely_end),
-        next_(offset) {}
+        likely_end_(likely_end == Source::kToTheEnd ? likely_end : likely_end + kRecordTail),
+        next_(offset),
+        growth_(likely_end == Source::kToTheEnd ? kFirstPiece : kMostPiece) {
+    Request();
+  }
 
   absl::StatusOr<size_t> Read(std::span<char> buffer) override {
     CAPSTAN_RETURN_IF_ERROR(error_);
@@ -48,9 +51,9 @@ class ObjectStream : public ByteStream {
   const std::string key_;
   const std::string name_;
   const uint64_t likely_end_;
-  uint64_t next_;                  // Where the next piece to ask for begins.
-  uint64_t growth_ = kFirstPiece;  // How large it may be.
-  std::optional<uint64_t> size_;   // Both are known from the first piece on.
+  uint64_t next_;                 // Where the next piece to ask for begins.
+  uint64_t growth_;               // How large it may be.
+  std::optional<uint64_t> size_;  // Both are known from the first piece on.
   ObjectVersion version_;
   std::string piece_;
   size_t at_ = 0;

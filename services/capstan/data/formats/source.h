@@ -38,8 +38,10 @@ class Source {
   // INVALID_ARGUMENT: it is a folder, or no file of this source.
   virtual absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const = 0;
 
-  // The bytes of a file as they are stored, from `offset` on. The reader will stop at about byte
-  // `likely_end`: a hint how far to read ahead. The stream must not outlive the source.
+  // The bytes of a file as they are stored, from `offset` on. The reader will stop at the end of
+  // the record that crosses byte `likely_end`: a hint how far to read ahead. An object store is
+  // asked for the first bytes at once, before they are read. The stream must not outlive the
+  // source.
   static constexpr uint64_t kToTheEnd = ~uint64_t{0};
   virtual absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
                                                            uint64_t likely_end) const = 0;

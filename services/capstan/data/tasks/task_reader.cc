@@ -9,6 +9,7 @@
 #include "capstan/base/status.h"
 #include "capstan/data/synthetic/click_log.h"
 #include "capstan/data/tasks/idx_reader.h"
+#include "capstan/data/tasks/open_ahead.h"
 #include "capstan/data/tasks/task_mix.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/data/tasks/text_reader.h"
@@ -45,6 +46,7 @@ class TaskReader::Impl {
  public:
   Impl(ReaderOptions options, const Source& source)
       : options_(std::move(options)),
+        source_(source),
         bad_records_(options_.data.max_bad_records()),
         text_(options_, source, bad_records_),
         idx_(options_, source, bad_records_) {}
@@ -55,9 +57,7 @@ class TaskReader::Impl {
     records.offsets.push_back(0);
     records.dense_width = options_.data.dense_width();
     Reserve(load.task.expected_records(), records);
-    for (const v1::Task& range : RangesOf(load.task)) {
-      CAPSTAN_RETURN_IF_ERROR(ReadRecords(range, records));
-    }
+    CAPSTAN_RETURN_IF_ERROR(ReadRanges(RangesOf(load.task), records));
     std::vector<uint32_t> order;
     if (options_.data.shuffle() && !load.evaluation) {
       const uint64_t stream = uint64_t{load.data_epoch} << 32 | load.task.index();
@@ -77,12 +77,27 @@ class TaskReader::Impl {
     records.dense.reserve(examples * options_.data.dense_width());
   }
 
-  absl::Status ReadRecords(const v1::Task& task, Batch& records) {
-    if (task.begin() > task.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(task.file(), ": a task from ", task.begin(), " to ", task.end()));
+  absl::Status ReadRanges(const std::vector<v1::Task>& ranges, Batch& records) {
+    for (const v1::Task& range : ranges) {
+      if (range.begin() > range.end()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(range.file(), ": a task from ", range.begin(), " to ", range.end()));
+      }
     }
-    if (IsTextFormat(options_.data.format())) return text_.Read(task, records);
+    if (IsTextFormat(options_.data.format())) return ReadText(ranges, records);
+    for (const v1::Task& range : ranges) CAPSTAN_RETURN_IF_ERROR(ReadOther(range, records));
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadText(const std::vector<v1::Task>& ranges, Batch& records) {
+    OpenAhead streams(source_, ranges);
+    for (const v1::Task& range : ranges) {
+      CAPSTAN_RETURN_IF_ERROR(text_.Read(range, streams, records));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadOther(const v1::Task& task, Batch& records) {
     if (options_.data.format() == v1::DATA_FORMAT_IDX) return idx_.Read(task, records);
     if (options_.data.format() == v1::DATA_FORMAT_SYNTHETIC) return ReadSynthetic(task, records);
     return absl::InvalidArgumentError("the data has no format");
@@ -104,6 +119,7 @@ class TaskReader::Impl {
   }
 
   const ReaderOptions options_;
+  const Source& source_;
   BadRecords bad_records_;  // Of the task that is being read.
   TextReader text_;
   IdxReader idx_;

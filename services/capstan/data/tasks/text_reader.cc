@@ -29,16 +29,15 @@ TextReader::TextReader(const ReaderOptions& options, const Source& source, BadRe
       parser_(NewRecordParser(options.data, LabelsOf(options))),
       numbers_(source) {}
 
-absl::Status TextReader::Read(const v1::Task& task, Batch& records) {
-  return task.by_records() ? ReadRecords(task, records) : ReadBytes(task, records);
+absl::Status TextReader::Read(const v1::Task& range, OpenAhead& streams, Batch& records) {
+  if (range.by_records()) return ReadRecords(range, records);
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream, streams.Next());
+  return ReadBytes(range, std::move(stream), records);
 }
 
-absl::Status TextReader::ReadBytes(const v1::Task& task, Batch& records) {
-  // From one byte earlier, so that a record that begins exactly at `begin` is seen to be ours.
-  const uint64_t start = task.begin() > 0 ? task.begin() - 1 : 0;
-  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream,
-                           source_.Open(task.file(), start, task.end()));
-  LineReader lines(task.file(), std::move(stream), start);
+absl::Status TextReader::ReadBytes(const v1::Task& task, std::unique_ptr<ByteStream> stream,
+                                   Batch& records) {
+  LineReader lines(task.file(), std::move(stream), OpenAhead::FirstByte(task));
   std::string_view line;
   if (task.begin() > 0) lines.Next(line);
   if (task.begin() == 0) CAPSTAN_RETURN_IF_ERROR(TakeHeader(task.file(), lines));

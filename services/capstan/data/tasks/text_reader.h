@@ -14,6 +14,7 @@
 #include "capstan/data/formats/line_reader.h"
 #include "capstan/data/formats/record_parser.h"
 #include "capstan/data/formats/source.h"
+#include "capstan/data/tasks/open_ahead.h"
 #include "capstan/data/tasks/task_reader.h"
 
 namespace capstan {
@@ -24,8 +25,9 @@ class TextReader {
   // All must outlive this object.
   TextReader(const ReaderOptions& options, const Source& source, BadRecords& bad_records);
 
-  // Appends the records of `task` to `records`.
-  absl::Status Read(const v1::Task& task, Batch& records);
+  // Appends the records of `range` to `records`. A range of bytes takes its stream from `streams`,
+  // which must give the one of this range next.
+  absl::Status Read(const v1::Task& range, OpenAhead& streams, Batch& records);
 
  private:
   // The lines of a file in order of their numbers; kept open between tasks.
@@ -42,7 +44,7 @@ class TextReader {
     uint64_t byte = 0;
   };
 
-  absl::Status ReadBytes(const v1::Task& task, Batch& records);
+  absl::Status ReadBytes(const v1::Task& task, std::unique_ptr<ByteStream> stream, Batch& records);
   absl::Status ReadRecords(const v1::Task& task, Batch& records);
   absl::Status Seek(const v1::Task& task);
   absl::Status TakeHeader(const std::string& file, LineReader& lines);

@@ -1,0 +1,45 @@
+// Opens the ranges of a task before their turn comes.
+#ifndef CAPSTAN_DATA_TASKS_OPEN_AHEAD_H_
+#define CAPSTAN_DATA_TASKS_OPEN_AHEAD_H_
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capstan/data/formats/source.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// The streams of a task's ranges of bytes, in their order. While one of them is read the next
+// kMostAhead are open, so that an object store, which begins to send when a stream is opened, is
+// waited for once, and not once for each range. Ranges of records are passed over: a file that can
+// be read only from its front stays open between them, with whoever reads it.
+// Thread-compatible.
+class OpenAhead {
+ public:
+  static constexpr size_t kMostAhead = 4;
+
+  // `source` must outlive this object.
+  OpenAhead(const Source& source, const std::vector<v1::Task>& ranges);
+
+  // Where the stream of a range begins: one byte before the range, so that its reader sees whether
+  // a record begins exactly there.
+  static uint64_t FirstByte(const v1::Task& range) {
+    return range.begin() > 0 ? range.begin() - 1 : 0;
+  }
+
+  // The stream of the next range, or why it could not be opened. REQUIRES: there is one.
+  absl::StatusOr<std::unique_ptr<ByteStream>> Next();
+
+ private:
+  const Source& source_;
+  std::deque<v1::Task> closed_;  // Those whose turn to be opened has not come.
+  std::deque<absl::StatusOr<std::unique_ptr<ByteStream>>> open_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_TASKS_OPEN_AHEAD_H_
