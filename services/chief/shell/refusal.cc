@@ -16,6 +16,17 @@ std::string InOneLine(const absl::Status& why) {
   return absl::StrJoin(lines, "; ");
 }
 
+// Messages of no content are there too: a script that reads the status as JSON finds the same
+// fields as it does later.
+v1::GetStatusReply NotYetLed(const std::string& job) {
+  v1::GetStatusReply status;
+  status.set_job(job);
+  status.set_eta_seconds(-1);
+  status.mutable_tasks();
+  status.mutable_checkpoint();
+  return status;
+}
+
 }  // namespace
 
 bool MayPass(const absl::Status& why) {
@@ -33,9 +44,7 @@ bool MayPass(const absl::Status& why) {
 }
 
 v1::GetStatusReply RefusedStatus(const std::string& job, const absl::Status& why) {
-  v1::GetStatusReply status;
-  status.set_job(job);
-  status.set_eta_seconds(-1);
+  v1::GetStatusReply status = NotYetLed(job);
   if (MayPass(why)) {
     status.set_state(v1::JOB_STATE_PENDING);
     status.set_waiting_for(InOneLine(why));
@@ -48,9 +57,7 @@ v1::GetStatusReply RefusedStatus(const std::string& job, const absl::Status& why
 }
 
 v1::GetStatusReply LookingStatus(const std::string& job) {
-  v1::GetStatusReply status;
-  status.set_job(job);
-  status.set_eta_seconds(-1);
+  v1::GetStatusReply status = NotYetLed(job);
   status.set_state(v1::JOB_STATE_PENDING);
   status.set_waiting_for("the chief, which reads the job's file, its data and its store");
   return status;

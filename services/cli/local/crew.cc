@@ -69,7 +69,10 @@ std::vector<std::string> Crew::ChiefArguments(const std::string& listen) const {
 
 absl::Status Crew::StartChief() {
   chief_ = MakeChild("chief", "chief");
-  Extend(chief_.argv, ChiefArguments(absl::StrCat(kLoopback, options_.chief_port)));
+  // Where it cannot be held, the chief cannot listen either, and says why.
+  chief_port_ = HeldPort::Hold(options_.chief_port);
+  const int port = chief_port_.has_value() ? chief_port_->number() : options_.chief_port;
+  Extend(chief_.argv, ChiefArguments(absl::StrCat(kLoopback, port)));
   if (options_.fresh) Extend(chief_.argv, {"--fresh"});
   if (!options_.from.empty()) Extend(chief_.argv, {"--from", options_.from});
   if (options_.take_over) Extend(chief_.argv, {"--take-over"});

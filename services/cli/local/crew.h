@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "capstan/base/shutdown.h"
+#include "cli/local/held_port.h"
 #include "cli/local/process.h"
 #include "cli/local/restarts.h"
 #include "cli/local/run_folder.h"
@@ -80,6 +81,7 @@ class Crew {
   const CrewOptions options_;
   const RunFolder& folder_;
   const Shutdown& shutdown_;
+  std::optional<HeldPort> chief_port_;  // While the chief is dead nobody else is to have it.
   std::string chief_address_;
   std::string culprit_log_;
   Child chief_;

@@ -28,5 +28,15 @@ TEST(RefusedStatusTest, AStoreThatIsAwayOrRefusesTheKeysIsWaitedFor) {
   EXPECT_FALSE(MayPass(absl::NotFoundError("train.csv: no such file")));
 }
 
+TEST(RefusedStatusTest, AJobThatNobodyLeadsYetHasTheFieldsThatScriptsReadLater) {
+  for (const v1::GetStatusReply& status :
+       {LookingStatus("ctr"), RefusedStatus("ctr", absl::UnavailableError("away")),
+        RefusedStatus("ctr", absl::InvalidArgumentError("job.yaml:3: x"))}) {
+    EXPECT_TRUE(status.has_checkpoint()) << status.ShortDebugString();
+    EXPECT_TRUE(status.has_tasks()) << status.ShortDebugString();
+    EXPECT_EQ(status.eta_seconds(), -1);
+  }
+}
+
 }  // namespace
 }  // namespace capstan::chief
