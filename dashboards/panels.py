@@ -127,6 +127,14 @@ def colors(table):
             for name, color in table.items()]
 
 
+def beside_stack(name):
+    """Overrides: that series is a dashed line beside the stack of the others."""
+    return [{"matcher": {"id": "byName", "options": name},
+             "properties": [{"id": "custom.stacking", "value": {"mode": "none"}}, {"id": "custom.fillOpacity", "value": 0},
+                            {"id": "custom.lineStyle", "value": {"fill": "dash", "dash": [8, 6]}},
+                            {"id": "color", "value": {"mode": "fixed", "fixedColor": "text"}}]}]
+
+
 LOGARITHMIC = {"scaleDistribution": {"type": "log", "log": 10}}
 
 

@@ -1,5 +1,5 @@
 """Training: how the job goes, and what holds it up. For whoever wants the model."""
-from panels import (BLUE, GREEN, LOGARITHMIC, RED, STATE, STATE_NAMES, WORKER, YELLOW, bars, checkpoint_age, colors, dashboard,
+from panels import (BLUE, GREEN, LOGARITHMIC, RED, STATE, STATE_NAMES, WORKER, YELLOW, bars, beside_stack, checkpoint_age, colors, dashboard,
                     extremes, gauge, lines, number, quantile, recovery, right_axis, stat, steps, target)
 
 STEP = 'sum by (phase) (rate(capstan_worker_step_duration_seconds_%s{$S,pod=~"$worker"}[$I]))'
@@ -81,10 +81,12 @@ DASHBOARD = dashboard(
                target(number(STEP % "sum" + " / " + STEP % "count"), "{{phase}}"), min=0),
      ]),
      ("Workers", [
-         lines("Workers", "Workers by state. Idle ones have no task; lost ones fell silent.", "none",
-               target("max by (state) (capstan_workers{$S})", "{{state}}"), width=6, stack=True, min=0, decimals=0,
+         lines("Workers", "Workers by state. Idle ones have no task; lost ones fell silent. Recommended: as many as have work, and as the "
+               "shards can serve.", "none",
+               target("max by (state) (capstan_workers{$S})", "{{state}}"),
+               target("max(capstan_recommended_workers{$S})", "recommended"), width=6, stack=True, min=0, decimals=0,
                overrides=colors({"active": GREEN, "idle": YELLOW, "draining": "orange", "lost": RED,
-                                 "parked": BLUE})),
+                                 "parked": BLUE}) + beside_stack("recommended")),
          lines("Tasks", "Pieces of the data, all epochs. todo falls to 0 as done rises.", "none",
                target("max by (state) (capstan_tasks{$S})", "{{state}}"), width=6, stack=True, min=0, decimals=0,
                overrides=colors({"done": GREEN, "doing": YELLOW, "todo": BLUE})),

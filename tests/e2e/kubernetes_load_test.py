@@ -1,32 +1,17 @@
 """What watches a job on a real cluster: Prometheus with the scrape configuration that the chart ships, and the HorizontalPodAutoscaler.
 Needs the cluster of $CAPSTAN_KUBE, whose Prometheus and metrics API it starts. Skips, loudly, without it."""
 
-import json
 import pathlib
 import sys
-import tempfile
 import time
 import unittest
 
-import yaml
-
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
-from cluster import CHART, KUBE, Namespace, Release, require_cluster, run
-from cluster_jobs import synthetic
-
-
-def scrape_config():
-    """What the chart ships for a Prometheus without the operator, scraped more often."""
-    config = yaml.safe_load((CHART / "files" / "scrape.yaml").read_text())
-    config["scrape_configs"][0]["scrape_interval"] = "1s"
-    return config
-
-
-def query(expression):
-    reply = run(KUBE, "exec", "--", "curl", "--silent", "--get", "http://198.18.0.1:9090/api/v1/query",
-                "--data-urlencode", f"query={expression}").stdout
-    return [one["metric"] for one in json.loads(reply)["data"]["result"]]
+from cluster import KUBE, Namespace, Release, require_cluster, run
+from cluster_external_metrics import ExternalMetrics
+from cluster_jobs import steady, synthetic
+from cluster_prometheus import ClusterPrometheus
 
 
 def until(condition, what, timeout=120):
@@ -40,22 +25,18 @@ def until(condition, what, timeout=120):
 class LoadTest(unittest.TestCase):
 
     def test_prometheus_sees_every_pod_once_under_the_promised_labels(self):
-        with Namespace("capstan-e2e-scrape") as namespace, tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            yaml.safe_dump(scrape_config(), file)
-            file.flush()
-            run(KUBE, "prometheus", "up", file.name)
+        with Namespace("capstan-e2e-scrape") as namespace, ClusterPrometheus() as prometheus:
             release = Release(namespace, "ctr", synthetic(2000000))
             release.install("--wait", "--timeout=120s")
             everybody = f'up{{namespace="{namespace.name}"}} == 1'
-            until(lambda: len(query(everybody)) == 4, "chief, two shards and a worker")
-            seen = {(one["job_name"], one["role"], one.get("shard")) for one in query(everybody)}
+            until(lambda: len(prometheus.query(everybody)) == 4, "chief, two shards and a worker")
+            seen = {(one["job_name"], one["role"], one.get("shard")) for one in prometheus.query(everybody)}
             self.assertEqual(seen, {("ctr", "chief", None), ("ctr", "ps", "ps-0"), ("ctr", "ps", "ps-1"),
                                     ("ctr", "worker", None)})
-            self.assertEqual({one["pod"] for one in query(everybody) if one["role"] != "worker"},
+            self.assertEqual({one["pod"] for one in prometheus.query(everybody) if one["role"] != "worker"},
                              {"ctr-chief-0", "ctr-ps-0", "ctr-ps-1"})
-            until(lambda: query(f'capstan_worker_steps_total{{namespace="{namespace.name}",role="worker"}} > 0'),
+            until(lambda: prometheus.query(f'capstan_worker_steps_total{{namespace="{namespace.name}",role="worker"}} > 0'),
                   "a step of the worker")
-            run(KUBE, "prometheus", "down")
 
     def test_the_autoscaler_adds_workers_under_load(self):
         run(KUBE, "metrics-server", "up")
@@ -67,6 +48,23 @@ class LoadTest(unittest.TestCase):
             until(lambda: namespace.get("deployment", "ctr-worker")["spec"]["replicas"] == 2, "a second worker", 180)
             release.until_workers(2)
         run(KUBE, "metrics-server", "down")
+
+    def test_the_autoscaler_follows_what_the_chief_recommends(self):
+        """As many workers as there are lanes, though more may come; the fewest after the end."""
+        lanes = {"policy": "sync", "lanes": 3}
+        with (Namespace("capstan-e2e-recommended") as namespace, ClusterPrometheus(), ExternalMetrics(namespace)):
+            release = Release(namespace, "ctr", {
+                **synthetic(3_000_000, update={"sparse": lanes, "dense": lanes}),
+                "worker": {**steady(40), "autoscaling": {
+                    "enabled": True, "minReplicas": 1, "maxReplicas": 5, "recommendedWorkers": True,
+                    "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}}})
+            release.install()
+            release.until_workers(3, 180)
+            time.sleep(20)  # A round of the autoscaler, in which it could overshoot.
+            autoscaler = namespace.get("hpa", "ctr-worker")["status"]
+            self.assertEqual((autoscaler["currentReplicas"], autoscaler["desiredReplicas"]), (3, 3))
+            release.hurry()
+            until(lambda: namespace.get("deployment", "ctr-worker")["spec"]["replicas"] == 1, "one worker after the end", 300)
 
 
 if __name__ == "__main__":

@@ -1,54 +1,19 @@
 """What a user may do to the pods of a running job on a real cluster: delete, evict, upgrade, take them down. Training
 completes, every record counts once, and what a deletion cost is told. Skips, loudly, without a cluster."""
 
-import json
 import pathlib
 import sys
 import time
-import typing
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
 from cluster import KUBE, Namespace, Release, merged, require_cluster, run, store_up
+from cluster_hit import hit
 from cluster_jobs import RECORDS, claim, in_bucket, ledger, ledger_times, record_lines, records, steady, synthetic
 
 EVERY = 3  # Seconds between checkpoints.
 HEARTBEAT = 0.2  # Seconds; a worker's acknowledged batches are known to the chief this much later.
-BURST = 2  # Times the mean rate, for a while as short as a checkpoint.
-IN_FLIGHT = 2 * 2 * 4  # Two workers with a batch being pushed and one being computed, four records each.
-
-
-def lost(status):
-    return sum(int(loss["examples"]) for loss in status["losses"])
-
-
-class Cost(typing.NamedTuple):
-    again: int     # Examples that the chief counts as sent again,
-    rate: float    # examples a second before,
-    took: float    # seconds that the checkpoint took that was returned to.
-    anew: bool     # That checkpoint was taken since.
-
-    def trained_in(self, seconds):
-        return BURST * self.rate * seconds + IN_FLIGHT
-
-    def __str__(self):
-        return (f"{self.again} examples sent again; {self.rate:.0f} a second before, "
-                f"the checkpoint took {self.took:.2f} s")
-
-
-def folder_of(uri):
-    return uri.rstrip("/").rsplit("/", 1)[-1]
-
-
-def checkpoint_seconds(log, loss):
-    """How long the checkpoint of a return took, as its chief has logged."""
-    folder = loss["checkpoint"]
-    for line in log.splitlines():
-        entry = json.loads(line) if line.startswith("{") else {}
-        if entry.get("msg") == "checkpoint" and folder.endswith("/" + entry["id"]):
-            return float(entry["seconds"])
-    raise AssertionError(f"no chief logged the checkpoint {folder}:\n{log[-2000:]}")
 
 
 class RecoveryTest(unittest.TestCase):
@@ -73,30 +38,10 @@ class RecoveryTest(unittest.TestCase):
         return status
 
     def hit(self, release, what, blow, renewed):
-        """Does it in the middle of training; the status when training goes on, and what it cost, which it prints.
-
-        `renewed(status)`: what was hit is back."""
-        release.until(lambda status: int(status["checkpoint"]["step"]) > 0, "a checkpoint")
-        rate = self.rate(release)
-        with release.chief_log() as log:
-            before = release.status()
-            begin = time.monotonic()
-            blow()
-            release.until(renewed, f"{what}: what was hit comes back")
-            status = release.goes_on()
-            self.assertEqual(status["state"], "JOB_STATE_RUNNING", "the job was over before it was hit")
-            returns = status["losses"][len(before["losses"]):]
-            took = checkpoint_seconds(log() + release.chief_log_now(), returns[-1]) if returns else 0
-        anew = bool(returns) and folder_of(returns[-1]["checkpoint"]) != folder_of(before["checkpoint"]["uri"])
-        cost = Cost(lost(status) - lost(before), rate, took, anew)
-        print(f"{what}: trains again after {time.monotonic() - begin:.1f} s, {cost}", flush=True)
+        """As cluster_hit.hit, which it prints."""
+        status, cost = hit(release, what, blow, renewed)
+        print(f"{what}: {cost}", flush=True)
         return status, cost
-
-    def rate(self, release):
-        """Examples a second, over two seconds."""
-        first, begin = int(release.goes_on()["examples"]), time.monotonic()
-        time.sleep(2)  # What is measured, and not waited for.
-        return (int(release.status()["examples"]) - first) / (time.monotonic() - begin)
 
     def check_saved_first(self, cost):
         """A pod that has its grace period costs no training. What the chief counts was reported between the beginning

@@ -28,15 +28,15 @@ def require_prometheus():
         sys.exit(77)
 
 
-def rules_of(job, speed=1):
-    """The rules of the chart, for that job, as if every duration in them were `speed` times as short."""
+def rules_of(job, speed=1, namespace=NAMESPACE):
+    """The rules of the chart, for that job of that namespace, as if every duration in them were `speed` times as short."""
     def shorter(duration):
         number, unit = filter(None, duration.groups())
         seconds = int(number) * {"s": 1, "m": 60, "h": 3600}[unit]
         return f"{round(1000 * seconds / speed)}ms"
 
-    text = RULES.read_text().replace('namespace="ns",job_name="ctr"', f'namespace="{NAMESPACE}",job_name="{job}"')
-    text = text.replace('"job_name", "ctr"', f'"job_name", "{job}"').replace('namespace="ns"', f'namespace="{NAMESPACE}"')
+    text = RULES.read_text().replace('namespace="ns",job_name="ctr"', f'namespace="{namespace}",job_name="{job}"')
+    text = text.replace('"job_name", "ctr"', f'"job_name", "{job}"').replace('namespace="ns"', f'namespace="{namespace}"')
     rules = yaml.safe_load(text.replace('"ctr-worker"', f'"{job}-worker"').replace('pod=~"ctr-', f'pod=~"{job}-'))
     for group in rules["groups"]:
         group["name"] += f".{job}"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <thread>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -13,13 +14,6 @@
 
 namespace capstan::metrics {
 namespace {
-
-double CpuSeconds() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return absl::ToDoubleSeconds(absl::DurationFromTimeval(usage.ru_utime) +
-                               absl::DurationFromTimeval(usage.ru_stime));
-}
 
 // 0 where there is no /proc.
 double ResidentBytes() {
@@ -50,6 +44,21 @@ void AddLimits(Registry& registry) {
 
 }  // namespace
 
+double ProcessCpuSeconds() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return absl::ToDoubleSeconds(absl::DurationFromTimeval(usage.ru_utime) +
+                               absl::DurationFromTimeval(usage.ru_stime));
+}
+
+double ProcessCpuCores() {
+  static const double cores = [] {
+    const double processors = std::max(1U, std::thread::hardware_concurrency());
+    return std::min(processors, ReadCgroupLimits().cpu_cores.value_or(processors));
+  }();
+  return cores;
+}
+
 void AddProcessMetrics(Registry& registry) {
   registry
       .AddGauge("capstan_process_start_timestamp_seconds",
@@ -60,7 +69,7 @@ void AddProcessMetrics(Registry& registry) {
   Gauge& resident = registry.AddGauge("capstan_process_resident_bytes", "Resident memory.");
   registry.BeforeCollect([&cpu, &resident] {
     // Two scrapes at once may both see the same rise; the next ones add so much less.
-    cpu.Add(std::max(0.0, CpuSeconds() - cpu.value()));
+    cpu.Add(std::max(0.0, ProcessCpuSeconds() - cpu.value()));
     resident.Set(ResidentBytes());
   });
   AddLimits(registry);

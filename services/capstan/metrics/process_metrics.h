@@ -12,6 +12,13 @@ namespace capstan::metrics {
 // capstan_process_cpu_limit_cores and capstan_process_cpu_throttled_seconds_total.
 void AddProcessMetrics(Registry& registry);
 
+// CPU time of all threads of this process so far. Thread-safe.
+double ProcessCpuSeconds();
+
+// CPU time a second that this process may use: the limit of its cgroup, where it has one, otherwise
+// the processors that it may run on; more than 0. Does not change. Thread-safe.
+double ProcessCpuCores();
+
 }  // namespace capstan::metrics
 
 #endif  // CAPSTAN_METRICS_PROCESS_METRICS_H_

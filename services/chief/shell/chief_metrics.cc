@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "capstan/optim/schedule.h"
+#include "chief/shell/recommended_workers.h"
 
 namespace capstan::chief {
 namespace {
@@ -150,6 +151,9 @@ void ChiefMetrics::UpdateWorkers(const v1::GetStatusReply& status) {
   }
   Set("capstan_straggler_workers",
       "Workers more than twice as slow as the median, on average over some 10 s.", stragglers);
+  Set("capstan_recommended_workers",
+      "Workers that the job could use now: as many as its shards can serve, and as have work.",
+      static_cast<double>(RecommendedWorkers(status, spec_)));
   if (crew == crew_) return;
   crew_ = std::move(crew);
   SetTime("capstan_workers_changed_timestamp_seconds", "When a worker joined or left last.",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -18,6 +19,8 @@ constexpr size_t kVoidShardsKept = 1024;
 
 constexpr size_t kMostTables = 4096;
 
+constexpr double kCpuShareSeconds = 10;  // Time constant of its moving average.
+
 // What is kept of what a peer sends.
 template <typename Field>
 void Cap(Field& field, size_t most) {
@@ -28,6 +31,16 @@ void Cap(Field& field, size_t most) {
 double Rate(uint64_t now, uint64_t before, double seconds) {
   if (now < before || seconds <= 0) return 0;
   return static_cast<double>(now - before) / seconds;
+}
+
+// The moving average `seconds` after `before`. Numbers of a peer may be anything.
+double CpuShare(const v1::ShardReport& now, const Shard& before, double seconds) {
+  const double used = now.cpu_seconds() - before.report.cpu_seconds();
+  const bool known = before.report.cpu_seconds() > 0 && now.cpu_cores() > 0 && used >= 0;
+  if (!known || seconds <= 0) return before.cpu_share;
+  const double share = std::min(1.0, used / seconds / now.cpu_cores());
+  return before.cpu_share +
+         (share - before.cpu_share) * (1 - std::exp(-seconds / kCpuShareSeconds));
 }
 
 }  // namespace
@@ -109,6 +122,7 @@ void ShardTable::Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, ab
   const double seconds = absl::ToDoubleSeconds(now - shard.report_at);
   shard.pushes_per_second = Rate(request.report().pushes(), shard.report.pushes(), seconds);
   shard.pulls_per_second = Rate(request.report().pulls(), shard.report.pulls(), seconds);
+  shard.cpu_share = CpuShare(request.report(), shard, seconds);
   shard.report = request.report();
   Cap(*shard.report.mutable_staleness_counts(), kStalenessBuckets);
   Cap(*shard.report.mutable_row_staleness_counts(), kStalenessBuckets);

@@ -18,16 +18,20 @@ std::variant<TaskQueue, LaneTable> NewWork(const JobPlan& plan) {
   const v1::TrainSpec& train = plan.spec.train();
   TaskSequence sequence = SequenceOf(plan);
   if (!UsesLanes(plan.spec)) return TaskQueue(std::move(sequence), train.batch_size());
-  uint32_t lanes = 1;
-  for (const auto* policy : {&plan.spec.dense_update(), &plan.spec.sparse_update()}) {
-    if (IsSync(*policy)) lanes = std::max(lanes, policy->lanes());
-  }
-  return LaneTable(std::move(sequence), lanes, train.batch_size());
+  return LaneTable(std::move(sequence), LaneCount(plan.spec), train.batch_size());
 }
 
 }  // namespace
 
 bool UsesLanes(const v1::JobSpec& spec) { return HasSync(spec, true); }
+
+uint32_t LaneCount(const v1::JobSpec& spec) {
+  uint32_t lanes = 1;
+  for (const auto* policy : {&spec.dense_update(), &spec.sparse_update()}) {
+    if (IsSync(*policy)) lanes = std::max(lanes, policy->lanes());
+  }
+  return lanes;
+}
 
 bool UsesStreams(const v1::JobSpec& spec) { return HasSync(spec, false); }
 

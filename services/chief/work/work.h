@@ -19,6 +19,9 @@ namespace capstan::chief {
 // True where this policy, or the other part's, works in rounds.
 bool UsesLanes(const v1::JobSpec& spec);
 
+// The lanes of a round; 1 where there are none.
+uint32_t LaneCount(const v1::JobSpec& spec);
+
 // True where some part's pushes are named by streams, which want to be closed.
 bool UsesStreams(const v1::JobSpec& spec);
 

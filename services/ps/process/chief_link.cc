@@ -9,6 +9,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/metrics/process_metrics.h"
 
 namespace capstan::ps {
 namespace {
@@ -113,6 +114,8 @@ void ChiefLink::Heartbeat() {
   request.set_loaded_timeline(shard_->timeline());
   shard_->ExpireSessions(shard_->clock().Now());
   *request.mutable_report() = shard_->Report();
+  request.mutable_report()->set_cpu_seconds(metrics::ProcessCpuSeconds());
+  request.mutable_report()->set_cpu_cores(metrics::ProcessCpuCores());
   CAPSTAN_FAILPOINT("shard.heartbeat");
   beating_ = true;
   next_heartbeat_ = Now() + heartbeat_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace capstan::chief {
 namespace {
 
@@ -29,6 +31,30 @@ TEST(ShardTableTest, MergesTheStalenessOfAllShards) {
   }
   EXPECT_EQ(table.StalenessMedian(), 4u);
   EXPECT_EQ(table.StalenessMax(), 5u);
+}
+
+TEST(ShardTableTest, TheCpuShareIsAnAverageOfWhatWasUsedOfWhatMayBeUsed) {
+  ShardTable table(1);
+  ASSERT_TRUE(table.Register(Registration(0, 1), kNow).ok());
+  Shard& shard = *table.Find(0, Incarnation{1});
+  const auto hear = [&shard](double cpu_seconds, double cores, double second) {
+    v1::ShardHeartbeatRequest heartbeat;
+    heartbeat.mutable_report()->set_cpu_seconds(cpu_seconds);
+    heartbeat.mutable_report()->set_cpu_cores(cores);
+    ShardTable::Hear(shard, heartbeat, kNow + absl::Seconds(second));
+  };
+  hear(500, 4, 1);  // Since it started, and nobody knows when that was.
+  EXPECT_EQ(shard.cpu_share, 0);
+  for (int second = 2; second <= 101; ++second) hear(500 + 2.0 * (second - 1), 4, second);
+  EXPECT_NEAR(shard.cpu_share, 0.5, 0.001);
+  // A tenth of a second in which it used ten times what it may is no more than all of it.
+  hear(704, 4, 101.1);
+  EXPECT_LT(shard.cpu_share, 0.51);
+  for (const double odd : {-1.0, 0.0, std::numeric_limits<double>::quiet_NaN()}) {
+    hear(odd, odd, 110);
+    EXPECT_GE(shard.cpu_share, 0);
+    EXPECT_LE(shard.cpu_share, 1);
+  }
 }
 
 TEST(ShardTableTest, RefusesAnIndexBeyondTheQuorumAndRegistrationsWithoutAnIdentity) {
