@@ -43,17 +43,20 @@ class ClusterPrometheus:
         words = [word for key, value in {"query": expression, **words}.items()
                  for word in ("--data-urlencode", f"{key}={value}")]
         reply = run(KUBE, "exec", "--", "curl", "--silent", "--get", f"{URL}/api/v1/{kind}", *words).stdout
-        return [one["metric"] for one in json.loads(reply)["data"]["result"]]
+        return json.loads(reply)["data"]["result"]
 
     def query(self, expression):
         """The labels of each series that has a value now."""
-        return self._ask("query", expression)
+        return [one["metric"] for one in self._ask("query", expression)]
+
+    def values(self, expression):
+        return [float(one["value"][1]) for one in self._ask("query", expression)]
 
     def fired(self, namespace, since):
         """The names of the alerts that have fired for jobs of that namespace since then (of time.time())."""
         series = self._ask("query_range", f'ALERTS{{alertstate="firing",namespace="{namespace}"}}', start=since,
                            end=time.time(), step=0.5)
-        return _names(series)
+        return _names(one["metric"] for one in series)
 
     def firing(self, namespace):
         """The same for those that fire now."""

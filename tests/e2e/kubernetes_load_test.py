@@ -8,10 +8,12 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
-from cluster import KUBE, Namespace, Release, require_cluster, run
+from cluster import KUBE, Namespace, Release, merged, require_cluster, run
 from cluster_external_metrics import ExternalMetrics
 from cluster_jobs import steady, synthetic
 from cluster_prometheus import ClusterPrometheus
+
+SPEED = 60  # Of time, for the rules: five minutes are five seconds.
 
 
 def until(condition, what, timeout=120):
@@ -37,6 +39,21 @@ class LoadTest(unittest.TestCase):
                              {"ctr-chief-0", "ctr-ps-0", "ctr-ps-1"})
             until(lambda: prometheus.query(f'capstan_worker_steps_total{{namespace="{namespace.name}",role="worker"}} > 0'),
                   "a step of the worker")
+
+    def test_an_alert_tells_of_memory_that_is_nearly_used_up(self):
+        with Namespace("capstan-e2e-memory") as namespace:
+            with ClusterPrometheus([(namespace.name, "ctr", SPEED)]) as prometheus:
+                release = Release(namespace, "ctr", merged(synthetic(50_000_000), {"worker": steady(20)}))
+                release.install()
+                release.until_examples(20000)
+                resident = f'capstan_process_resident_bytes{{namespace="{namespace.name}",role="worker"}}'
+                until(lambda: prometheus.values(resident), "what a worker's memory is")
+                self.assertNotIn("MemoryNearLimit", prometheus.firing(namespace.name))
+                memory = f"{int(max(prometheus.values(resident)) / 0.92) >> 10}Ki"
+                release.values = merged(release.values, {"worker": {
+                    "resources": {"requests": {"memory": memory}, "limits": {"memory": memory}}}})
+                release.upgrade()
+                until(lambda: "MemoryNearLimit" in prometheus.firing(namespace.name), f"an alert for a limit of {memory}")
 
     def test_the_autoscaler_adds_workers_under_load(self):
         run(KUBE, "metrics-server", "up")

@@ -3,15 +3,18 @@
 
 import pathlib
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from overload import CONNECTIONS, KEYS, Load, Observer, lonely_shard
+from prometheus import Prometheus, require_prometheus
 
 STREAMS = 128   # Of a connection: calls that may have been read in part.
 WAITING = 128   # Of a shard: calls that wait for a thread.
 REQUEST, REPLY = 8 * KEYS, 36 * KEYS
 SLACK = 64 << 20
+SPEED = 60      # Of time, for the alert's rule: two minutes are two seconds.
 
 
 class OverloadTest(unittest.TestCase):
@@ -33,6 +36,17 @@ class OverloadTest(unittest.TestCase):
             self.assertEqual(set(load.outcomes), {"OK"})
             self.assertEqual(crew.health("ps-0")["readiness"], "SERVING")
 
+    def test_an_alert_tells_of_it_and_not_of_a_shard_that_is_merely_busy(self):
+        alert = 'ALERTS{alertname="CapstanOverload",alertstate="firing"}'
+        with lonely_shard() as (crew, view), Load(view, patience=20) as load, Prometheus({"overload": crew}, SPEED) as prometheus:
+            began = time.time()
+            peak = load.closed(8)
+            self.assertFalse(prometheus.happened(alert, began), load.outcomes)
+            began = time.time()
+            load.open(4 * peak, 8)
+            self.assertTrue(prometheus.happened(alert, began), load.outcomes)
+
 
 if __name__ == "__main__":
+    require_prometheus()
     unittest.main(verbosity=2)

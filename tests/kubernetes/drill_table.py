@@ -9,7 +9,7 @@ import typing
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "kubernetes-checks.md"
 BEGIN, END = "<!-- drill -->", "<!-- end of drill -->"
-HEAD = """| what is done | training goes on after | trained again | alerts that fire | what `capstan status` says meanwhile |
+HEAD = """| what is done | it is over and training goes on after | trained again | alerts that fire | what `capstan status` says meanwhile |
 |---|---|---|---|---|
 """
 NOTHING = "-"

@@ -16,8 +16,8 @@ namespace capstan::chief {
 // most twice those that are there. While nothing is trained (a restart, a checkpoint for which
 // training stops) the shards say nothing of that, and those that are there stay.
 //
-// What it does not see: a network, or an object store, that is the narrowest place. The autoscaler's
-// own greatest number is for that.
+// What it does not see: a network, or an object store, that is the narrowest place. The
+// autoscaler's own greatest number is for that.
 uint64_t RecommendedWorkers(const v1::GetStatusReply& status, const v1::JobSpec& spec);
 
 }  // namespace capstan::chief

@@ -25,6 +25,15 @@ std::vector<TrainerId> TrainersNamed(const v1::WorkerHeartbeatRequest& request) 
   return ids;
 }
 
+// What is kept, and shown, of what a peer tells. It is a copy, which has no room to spare: what was
+// cut off is freed.
+v1::WorkerReport Kept(v1::WorkerReport told) {
+  if (told.stalled_on().size() > kMaxTextBytes) told.mutable_stalled_on()->resize(kMaxTextBytes);
+  told.DiscardUnknownFields();
+  v1::WorkerReport kept = told;
+  return kept;
+}
+
 void HearTrainer(const v1::TrainerReport& report, absl::Time now, Trainer& trainer) {
   trainer.wants_lease = report.wants_lease();
   if (report.step_seconds() > 0) trainer.step_seconds = report.step_seconds();
@@ -150,12 +159,7 @@ Trainer* Membership::Find(TrainerId id) {
 void Membership::Hear(Worker& worker, const v1::WorkerHeartbeatRequest& request, absl::Time now) {
   worker.heard = now;
   worker.draining = worker.draining || request.draining();
-  worker.report = request.report();
-  // It is kept, and shown.
-  if (worker.report.stalled_on().size() > kMaxTextBytes) {
-    worker.report.mutable_stalled_on()->resize(kMaxTextBytes);
-  }
-  worker.report.DiscardUnknownFields();
+  worker.report = Kept(request.report());
   worker.stuck = options_.data_stall > absl::ZeroDuration() &&
                  worker.report.stalled_seconds() >= absl::ToDoubleSeconds(options_.data_stall);
   for (const v1::TrainerReport& report : request.trainers()) {

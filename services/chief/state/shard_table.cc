@@ -21,11 +21,21 @@ constexpr size_t kMostTables = 4096;
 
 constexpr double kCpuShareSeconds = 10;  // Time constant of its moving average.
 
-// What is kept of what a peer sends.
 template <typename Field>
 void Cap(Field& field, size_t most) {
   const auto size = static_cast<size_t>(field.size());
   if (size > most) field.erase(field.begin() + static_cast<ptrdiff_t>(most), field.end());
+}
+
+// What is kept of what a peer tells. It is a copy, which has no room to spare: what was cut off is
+// freed.
+v1::ShardReport Kept(v1::ShardReport told) {
+  Cap(*told.mutable_staleness_counts(), kStalenessBuckets);
+  Cap(*told.mutable_row_staleness_counts(), kStalenessBuckets);
+  Cap(*told.mutable_tables(), kMostTables);
+  told.DiscardUnknownFields();
+  v1::ShardReport kept = told;
+  return kept;
 }
 
 double Rate(uint64_t now, uint64_t before, double seconds) {
@@ -123,10 +133,7 @@ void ShardTable::Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, ab
   shard.pushes_per_second = Rate(request.report().pushes(), shard.report.pushes(), seconds);
   shard.pulls_per_second = Rate(request.report().pulls(), shard.report.pulls(), seconds);
   shard.cpu_share = CpuShare(request.report(), shard, seconds);
-  shard.report = request.report();
-  Cap(*shard.report.mutable_staleness_counts(), kStalenessBuckets);
-  Cap(*shard.report.mutable_row_staleness_counts(), kStalenessBuckets);
-  Cap(*shard.report.mutable_tables(), kMostTables);
+  shard.report = Kept(request.report());
   shard.report_at = now;
   shard.heard = now;
   shard.present = true;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <string>
+
 #include "chief/state/term.h"
 
 namespace capstan::chief {
@@ -36,6 +39,18 @@ TEST_F(MembershipTest, AClockGoesOnAtItsRateBetweenReports) {
   HearClock(worker, 20, kStart + absl::Seconds(2));
   EXPECT_EQ(trainers_.SlowestClock(kStart + absl::Seconds(3)), 30u);
   EXPECT_EQ(trainers_.SlowestClock(kStart + absl::Seconds(300)), 120u) << "for a lease at most";
+}
+
+TEST_F(MembershipTest, OfAReportOfManyMegabytesLittleIsKept) {
+  Worker& worker = Register("w", 1, kStart);
+  v1::WorkerHeartbeatRequest heartbeat;
+  heartbeat.mutable_report()->set_stalled_on(std::string(1 << 20, 'x'));
+  heartbeat.mutable_report()
+      ->GetReflection()
+      ->MutableUnknownFields(heartbeat.mutable_report())
+      ->AddLengthDelimited(1000, std::string(1 << 20, 'x'));
+  trainers_.Hear(worker, heartbeat, kStart);
+  EXPECT_LT(worker.report.SpaceUsedLong(), size_t{16} << 10);
 }
 
 TEST_F(MembershipTest, StepsMadeBeforeItRegisteredAreNoRate) {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <limits>
+#include <string>
 
 namespace capstan::chief {
 namespace {
@@ -55,6 +57,21 @@ TEST(ShardTableTest, TheCpuShareIsAnAverageOfWhatWasUsedOfWhatMayBeUsed) {
     EXPECT_GE(shard.cpu_share, 0);
     EXPECT_LE(shard.cpu_share, 1);
   }
+}
+
+TEST(ShardTableTest, OfAReportOfManyMegabytesLittleIsKept) {
+  ShardTable table(1);
+  ASSERT_TRUE(table.Register(Registration(0, 1), kNow).ok());
+  v1::ShardHeartbeatRequest heartbeat;
+  v1::ShardReport& report = *heartbeat.mutable_report();
+  report.mutable_staleness_counts()->Resize(1 << 20, 1);
+  report.mutable_row_staleness_counts()->Resize(1 << 20, 1);
+  for (int i = 0; i < 100000; ++i) report.add_tables();
+  report.GetReflection()->MutableUnknownFields(&report)->AddLengthDelimited(
+      1000, std::string(1 << 20, 'x'));
+  Shard& shard = *table.Find(0, Incarnation{1});
+  ShardTable::Hear(shard, heartbeat, kNow);
+  EXPECT_LT(shard.report.SpaceUsedLong(), size_t{1} << 20);
 }
 
 TEST(ShardTableTest, RefusesAnIndexBeyondTheQuorumAndRegistrationsWithoutAnIdentity) {
