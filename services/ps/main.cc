@@ -30,6 +30,12 @@ int main(int argc, char** argv) {
                  "seconds to wait for the chief before giving up")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option(
+         "--restore-seconds", options.restore_seconds,
+         "seconds that reading its share of a checkpoint may take; start-up is over when the "
+         "shard serves, or then")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--grace", options.grace_seconds,
                  "seconds from SIGTERM until it leaves without the chief's consent")
       ->check(CLI::NonNegativeNumber)

@@ -1,6 +1,6 @@
 """A rolling upgrade: the processes of a running job are replaced one after the other, each asked to stop. Those that
-begin are of CAPSTAN_OLD_BIN, a folder with the programs of an earlier version, if it is set; otherwise both are of the present
-one, and what is shown is that replacing them loses nothing. That two versions understand each other is shown apart, as far as
+begin are of CAPSTAN_OLD_BIN, a folder with the programs of an earlier version, if it is set (rolling_upgrade_from sets it); otherwise
+both are of the present one, and what is shown is that replacing them loses nothing. That two versions understand each other is shown apart, as far as
 it can be without the programs of both: unit_wire/compatibility (numbers and types of fields, values and methods),
 ReaderTest.SkipsUnknownFieldsOfEveryWireType (what a later version adds), GoldenTest (what an earlier one has stored)."""
 

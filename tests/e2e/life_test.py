@@ -23,6 +23,13 @@ HEALTHY = {"startup": "SERVING", "liveness": "SERVING", "readiness": "SERVING"}
 NEVER = 1000  # Epochs of a job that a test does not want to end.
 
 
+class LateCrew(Crew):
+    """Its shards come later."""
+
+    def add_others(self):
+        pass
+
+
 class LifeTest(unittest.TestCase):
 
     def setUp(self):
@@ -131,6 +138,20 @@ class LifeTest(unittest.TestCase):
                                                        "readiness": "NOT_SERVING"})
             for name in ("ps-9", "worker-9"):
                 self.assertEqual(self.stop(crew, name)[0], 0, name)
+
+    def test_a_shards_start_up_is_over_when_it_serves_or_has_waited_for_long_enough(self):
+        """Of two shards the second is late: none serves until all are there."""
+        starting, waiting = {**HEALTHY, "startup": "NOT_SERVING", "readiness": "NOT_SERVING"}, {**HEALTHY, "readiness": "NOT_SERVING"}
+        for patience, without_the_other in ((600, starting), (1, waiting)):
+            with self.subTest(patience=patience), LateCrew(ledger_job([self.data]), shards=2, workers=0) as crew:
+                crew.start("ps-0", "ps", "--chief", crew.address, "--index", 0, "--listen", "127.0.0.1:0",
+                           "--restore-seconds", patience)
+                crew.until(lambda: "registered" in crew.log("ps-0"), "registration")
+                time.sleep(2)  # Twice the shorter patience.
+                self.assertEqual(crew.health("ps-0"), without_the_other)
+                crew.add_shard(1)
+                crew.until(lambda: crew.health("ps-0") == HEALTHY, "both shards")
+                self.assertEqual("nothing is restored yet" in crew.log("ps-0"), without_the_other == waiting)
 
     # ---- starts that fail ----
 

@@ -58,13 +58,22 @@ void Drain(ChiefLink& link, Shard& shard, Liveness& liveness, absl::Duration gra
   if (!link.MayLeave()) log::Warn("the grace is over before the chief let this shard go");
 }
 
+// `restore`: after it start-up is over although the shard does not serve: what it waits for (a
+// checkpoint that does not come, another shard) is elsewhere, and to start it again would not help.
 absl::Status Serve(ChiefLink& link, Shard& shard, HealthServer& health, Liveness& liveness,
-                   const Shutdown& shutdown) {
+                   absl::Duration restore, const Shutdown& shutdown) {
+  const absl::Time patience = shard.clock().Now() + restore;
   bool ready = false;
+  bool started = false;
   while (!shutdown.requested()) {
     CAPSTAN_RETURN_IF_ERROR(link.Poll(Shard::kTick));
     shard.Tick();
     liveness.Turn();
+    if (!started && (shard.ready() || shard.clock().Now() >= patience)) {
+      started = true;
+      health.Set(Probe::kStartup, true);
+      if (!shard.ready()) log::Warn("nothing is restored yet", {{"waited", restore}});
+    }
     if (ready != shard.ready()) {
       ready = shard.ready();
       health.Set(Probe::kReadiness, ready);
@@ -121,10 +130,10 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   Loader loader(*shard, {.background = threads, .places = &places});
   const ServedShard served{*shard, saver, loader};
   service.Serve(&served);
-  health.Set(Probe::kStartup, true);
   link.Follow(*shard, absl::Seconds(job.lease().heartbeat_seconds()), learn);
   Liveness liveness(health, options.listen, server.port());
-  const absl::Status end = Serve(link, *shard, health, liveness, shutdown);
+  const absl::Status end =
+      Serve(link, *shard, health, liveness, absl::Seconds(options.restore_seconds), shutdown);
   if (end.ok()) {
     log::Info("draining");
     Drain(link, *shard, liveness, absl::Seconds(options.grace_seconds));

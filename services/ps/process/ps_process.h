@@ -21,7 +21,8 @@ struct ProcessOptions {
   std::string checkpoint_uri;
   std::string from;
   double chief_deadline_seconds = 300;
-  double grace_seconds = 25;  // From SIGTERM until it leaves without the chief's consent.
+  double restore_seconds = 600;  // From registration until start-up is over, if it serves nothing.
+  double grace_seconds = 25;     // From SIGTERM until it leaves without the chief's consent.
 };
 
 // Serves until asked to stop: then OK. INVALID_ARGUMENT for impossible options, UNAVAILABLE for a
