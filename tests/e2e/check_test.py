@@ -47,7 +47,7 @@ class CheckTest(unittest.TestCase):
         self.processes[name].kill()
         self.processes[name].wait(10)
 
-    def crew(self, *settings):
+    def crew(self, *settings, shards=2):
         ports = self.folder / "ports.json"
         self.start("chief", "--job", self.folder / "job.yaml", "--shards", 2, "--ports-file", ports,
                    *(word for setting in settings for word in ("--set", setting)))
@@ -55,7 +55,7 @@ class CheckTest(unittest.TestCase):
         while not ports.exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         self.chief = f"{HOSTS['chief']}:{json.loads(ports.read_text())['data']}"
-        for index in range(2):
+        for index in range(shards):
             self.start(f"ps-{index}", "--chief", self.chief, "--index", index)
 
     def check(self, *flags):
@@ -69,6 +69,16 @@ class CheckTest(unittest.TestCase):
             self.assertRegex(said, rf"{name} +{host}: ready, \d+ series of metrics")
         self.assertRegex(said, r"saved +\S+/model/checked/checkpoints/\S+")
         self.assertEqual(len(list(self.folder.glob("model/checked/checkpoints/*/MANIFEST.json"))), 1)
+
+    def test_a_shard_that_has_not_come_is_waited_for_and_told(self):
+        self.crew(shards=1)
+        code, said = self.check("--wait=3")
+        self.assertEqual(code, 1, said)
+        self.assertIn("the job waits for shard 1\n", said)
+        self.start("ps-1", "--chief", self.chief, "--index", 1)
+        code, said = self.check("--wait=30")
+        self.assertEqual(code, 0, said)
+        self.assertIn("ps-1 ", said)
 
     def test_a_job_that_keeps_nothing_is_well_without_a_checkpoint(self):
         self.crew()

@@ -115,6 +115,7 @@ class Crew:
         self.shards, self.workers, self.pace = shards, workers, pace
         self.flags, self.exit_when_done = flags, exit_when_done
         self.chief_flags = chief_flags  # Of every chief.
+        self.metrics_ports = {}  # {process: port}; the others have any that is free.
         self.environment = {}  # {process: {variable: value}}, besides what this process has.
         self.processes = {}
         self.ports_held = []  # Of chiefs: one that comes after another listens at the same address.
@@ -201,7 +202,7 @@ class Crew:
     def start(self, name, binary, *arguments):
         self.ports_file(name).unlink(missing_ok=True)
         log = open(self.folder / f"{name}.log", "ab")
-        command = [self.binaries(name) / binary, "--health-port", 0, "--metrics-port", 0,
+        command = [self.binaries(name) / binary, "--health-port", 0, "--metrics-port", self.metrics_ports.get(name, 0),
                    "--ports-file", self.ports_file(name), *self.flags, *arguments]
         self.processes[name] = subprocess.Popen([str(word) for word in command], stdout=log,
                                                 stderr=log, stdin=subprocess.DEVNULL,

@@ -11,6 +11,9 @@ from drill_table import Row
 EPOCHS = 8
 POLICIES = {"async": {"policy": "async"}, "sync": {"policy": "sync", "lanes": 6}}
 
+HOW = ("One node of two cores, workers of 80 examples a second, a checkpoint every 3 s. An alert in parentheses still fires from a "
+       "trouble before.")
+
 
 class Drill:
     def __init__(self, policy, prometheus):
@@ -61,13 +64,13 @@ class Drill:
             def another(status):
                 there = {one["name"] for one in status["workers"] if one["state"] not in ("lost", "draining")}
                 return victim not in there and len(there) == 2
-            self.row(f"a worker is {'killed' if force else 'deleted'}", lambda: self.release.delete_pod(victim, force), another)
+            self.row(f"a worker is {'deleted by force' if force else 'deleted'}", lambda: self.release.delete_pod(victim, force), another)
 
     def pods(self):
         for pod, key in (("ps-0", "timeline"), ("ps-1", "timeline"), ("chief-0", "term")):
             for force in (False, True):
                 old = int(self.release.status()[key])
-                self.row(f"{pod} is {'killed' if force else 'deleted'}", lambda: self.release.delete_pod(f"ctr-{pod}", force),
+                self.row(f"{pod} is {'deleted by force' if force else 'deleted'}", lambda: self.release.delete_pod(f"ctr-{pod}", force),
                          lambda status: int(status[key]) > old)
 
     def rollouts(self):

@@ -8,7 +8,6 @@ import typing
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "kubernetes-checks.md"
-BEGIN, END = "<!-- drill -->", "<!-- end of drill -->"
 HEAD = """| what is done | it is over and training goes on after | trained again | alerts that fire | what `capstan status` says meanwhile |
 |---|---|---|---|---|
 """
@@ -29,12 +28,13 @@ class Row(typing.NamedTuple):
         return f"| {' | '.join(cells)} |\n"
 
 
-def write(rows, speed, lasts):
+def write(part, rows, how):
+    """Puts the table of that part between its markers. `how`: a sentence on how it came about."""
+    begin, end = f"<!-- drill: {part} -->", f"<!-- end of drill: {part} -->"
     commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    head = (f"{BEGIN}\n`tests/kubernetes/drill`, {time.strftime('%Y-%m-%d')}, commit {commit.stdout.strip()}; one node of two cores, "
-            f"workers of 80 examples a second, a checkpoint every 3 s. An alert in "
-            f"parentheses still fires from a trouble before. In the second table a trouble lasts for {lasts} s, and each time "
-            f"span in the rules is {speed} times as short; there is no kube-state-metrics.\n")
-    body = "\n".join(HEAD + "".join(map(str, part)) for part in rows if part)
-    page = PAGE.read_text()
-    PAGE.write_text(re.sub(f"{BEGIN}.*{END}", lambda _: f"{head}\n{body}\n{END}", page, flags=re.S))
+    head = f"`tests/kubernetes/drill --part {part}`, {time.strftime('%Y-%m-%d')}, commit {commit.stdout.strip()}. {how}\n\n"
+    table = begin + "\n" + head + HEAD + "".join(map(str, rows)) + end
+    page, found = re.subn(f"{begin}.*{end}", lambda _: table, PAGE.read_text(), flags=re.S)
+    if found != 1:
+        raise ValueError(f"{PAGE}: {found} times {begin}; it ought to be there once")
+    PAGE.write_text(page)

@@ -10,6 +10,8 @@ from drill_table import Row
 LASTS = 75  # Seconds; time in the rules is SPEED times as fast.
 SPEED = 10  # More of it, and what a cluster takes to tell of a pod would look like a trouble.
 TELLING = re.compile(r"waits for|failed, last|cannot|OOMKilled|Pending|unknown key|refuses|FAILED|failed|stuck|no gradients|not finite")
+HOW = (f"Each trouble lasts for {LASTS} s and is then mended; each time span in the rules is {SPEED} times as short, and there is no "
+       f"kube-state-metrics.")
 MOST_SAID = 240  # Characters of a cell.
 STORE_HOST = "198.18.0.1/32"
 
@@ -27,6 +29,7 @@ class Trouble:
     name = what = ""
     trains = True   # Before, and after it has been mended.
     needs_store = False
+    fires = ()      # Alerts that must; whatever else fires is in the table, too.
 
     def values(self):
         return merged(synthetic(50_000_000, train={"batch_size": 64}), {"worker": {"replicas": 2, **steady(20)}})
@@ -45,6 +48,11 @@ class Trouble:
         return True
 
     def run(self, prometheus):
+        row = self.befall(prometheus)
+        print(row, end="", flush=True)
+        return row
+
+    def befall(self, prometheus):
         with Namespace(namespace_of(self)) as self.namespace:
             self.prepare()
             values = self.values()
@@ -64,6 +72,8 @@ class Trouble:
             self.strike()
             time.sleep(LASTS)
             row = Row(self.what, None, None, prometheus.fired(self.namespace.name, since), said(self.release))
+            if not set(self.fires) <= set(row.alerts):
+                raise AssertionError(f"{self.fires} ought to fire; these did: {row.alerts}; {row.said}")
             begin = time.monotonic()
             if self.mend() is False:
                 return row
@@ -74,6 +84,7 @@ class Trouble:
 
 class StoreAway(Trouble):
     name, what, needs_store = "store", "the object store is away", True
+    fires = ("CheckpointFailing", "ObjectStoreErrors")
 
     def strike(self):
         run(KUBE, "s3", "down")
@@ -88,6 +99,7 @@ class StoreAway(Trouble):
 
 class StoreBlocked(StoreAway):
     name, what = "blocked", "a network policy keeps chief and shards from the object store, and a shard is killed"
+    fires = ("NotTraining",)
 
     def strike(self):
         roles = [{"key": "app.kubernetes.io/component", "operator": "In", "values": ["chief", "ps"]}]
@@ -104,6 +116,7 @@ class StoreBlocked(StoreAway):
 
 class WrongKeys(StoreAway):
     name, what = "keys", "the store refuses the keys of its secret; then they are put right"
+    fires = ("CheckpointFailing", "ObjectStoreErrors")
 
     def change_keys(self, secret):
         self.namespace.kubectl("patch", "secret", "bucket", "--type=merge",
@@ -122,6 +135,7 @@ class WrongKeys(StoreAway):
 
 class ChiefPending(Trouble):
     name, what = "pending", "the chief is deleted, and no node takes it"
+    fires = ("ChiefAbsent",)
 
     def node(self, verb):
         kubectl(verb, kubectl("get", "nodes", "--output=jsonpath={.items[0].metadata.name}").stdout)
@@ -142,6 +156,7 @@ class ChiefPending(Trouble):
 
 class NoMemory(Trouble):
     name, what = "oom", "the workers' limit of memory is too small"
+    fires = ("ProgressBudget",)
 
     def limit(self, memory):
         self.release.values = merged(self.release.values, {"worker": {
@@ -160,6 +175,7 @@ class NoMemory(Trouble):
 
 class NoImage(Trouble):
     name, what = "image", "an upgrade to an image that is not there"
+    fires = ("ProgressBudget",)
 
     def strike(self):
         self.release.helm("upgrade", CHART, "--reuse-values", "--set", "image.tag=is-not-there")
@@ -180,6 +196,7 @@ class NoWorkers(Trouble):
 
 class Diverges(Trouble):
     name, what, trains = "nan", "the loss becomes no number", False
+    fires = ("TrainingFailed", "NaN")
 
     def values(self):
         model = {"towers": [{"kind": "linear"}, {"kind": "bias"}], "loss": "squared"}
@@ -200,6 +217,7 @@ class Diverges(Trouble):
 
 class Typo(Trouble):
     name, what, trains = "typo", "the job has a key that does not exist: `train.bacth_size`", False
+    fires = ("TrainingFailed",)
 
     def values(self):
         return merged(super().values(), {"job": {"train": {"bacth_size": 8}}})

@@ -100,7 +100,12 @@ absl::StatusOr<Findings> LookAtAll(ChiefClient& chief, const CheckOptions& optio
       std::all_of(status.shards().begin(), status.shards().end(),
                   [](const v1::ShardStatus& one) { return one.state() == "serving"; });
   if (!serve) absl::StrAppend(&findings.lines, "not every shard serves\n");
-  findings.well = findings.well && serve;
+  // A shard that has not come yet is not among those of the status.
+  const std::string& awaited = status.waiting_for();
+  if (!awaited.empty()) {
+    absl::StrAppend(&findings.lines, "the job waits for ", Printable(awaited), "\n");
+  }
+  findings.well = findings.well && serve && awaited.empty();
   return findings;
 }
 
