@@ -156,7 +156,7 @@ class ChiefPending(Trouble):
 
 class NoMemory(Trouble):
     name, what = "oom", "the workers' limit of memory is too small"
-    fires = ("ProgressBudget",)
+    # The rollout keeps pods of the former limit, so training goes on; OutOfMemory needs kube-state-metrics.
 
     def limit(self, memory):
         self.release.values = merged(self.release.values, {"worker": {
