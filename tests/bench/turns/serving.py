@@ -81,6 +81,7 @@ def serving(make_job, overrides=(), uri=None):
         folder = pathlib.Path(name)
         with StoredCrew(make_job(folder / "data.csv"), uri, shards=1, workers=0, name="bench",
                         overrides=[f"partition_count={PARTITIONS}", *overrides]) as crew:
+            crew.until_state("RUNNING")  # An earlier view names the shard while it still makes its partitions.
             view = watch_view(crew.address)
             if os.environ.get("PEERS_PIN") != "0":
                 pin(crew.processes["ps-0"].pid, 0)
