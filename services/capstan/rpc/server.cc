@@ -32,10 +32,13 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   };
   SetTransport(set);
   SetKeepalive(set);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_streams_per_connection);
-  builder.AddChannelArgument(
-      GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-      static_cast<int>(absl::ToInt64Milliseconds(options.handshake_timeout)));
+  set(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_streams_per_connection);
+  const auto set_time = [&set](const char* name, absl::Duration time) {
+    set(name, static_cast<int>(absl::ToInt64Milliseconds(time)));
+  };
+  set_time(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, options.handshake_timeout);
+  set_time(GRPC_ARG_MAX_CONNECTION_AGE_MS, options.connection_age);
+  set_time(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, options.connection_grace);
   // A megabyte of gzip may be a gigabyte of zeros, and floats do not compress.
   for (grpc_compression_algorithm algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
     builder.SetCompressionAlgorithmSupportStatus(algorithm, false);

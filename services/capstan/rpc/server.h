@@ -23,6 +23,11 @@ struct ServerOptions {
   const Tls* tls = ProcessTls();         // Null: plaintext.
   // A peer that has not said who it is (TLS, then HTTP/2 settings) by then is sent away.
   absl::Duration handshake_timeout = absl::Seconds(20);
+  // A connection that has stood for so long (a tenth more or less) takes no new calls, and ends
+  // when those under way have ended, or after the grace. The client connects anew, and what
+  // certifies it is judged again.
+  absl::Duration connection_age = absl::Hours(24);
+  absl::Duration connection_grace = absl::Minutes(2);
 };
 
 // A server that listens. *Thread-safe*.

@@ -4,7 +4,13 @@
 #include <grpcpp/client_context.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "capstan/rpc/health.h"
 #include "capstan/rpc/status.h"
 #include "grpc/health/v1/health.grpc.pb.h"
@@ -53,6 +59,68 @@ TEST(ServerTest, AnswersAMessageAboveTheLimitWithResourceExhausted) {
   grpc::ClientContext context;
   EXPECT_EQ(stub->Pull(&context, request, &reply).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+// Remembers from which addresses it has been called.
+class Visited final : public v1::Ps::Service {
+ public:
+  grpc::Status Flush(grpc::ServerContext* context, const v1::FlushRequest*,
+                     v1::FlushReply*) override {
+    absl::MutexLock lock(&mu_);
+    peers_.insert(context->peer());
+    return grpc::Status::OK;
+  }
+
+  size_t peers() {
+    absl::MutexLock lock(&mu_);
+    return peers_.size();
+  }
+
+ private:
+  absl::Mutex mu_;
+  std::set<std::string> peers_ ABSL_GUARDED_BY(mu_);
+};
+
+// A watch that goes on until it is cancelled.
+class EndlessWatch final : public v1::Chief::Service {
+ public:
+  grpc::Status WatchView(grpc::ServerContext* context, const v1::WatchViewRequest*,
+                         grpc::ServerWriter<v1::View>*) override {
+    while (!context->IsCancelled()) absl::SleepFor(absl::Milliseconds(5));
+    return grpc::Status::CANCELLED;
+  }
+};
+
+TEST(ServerTest, AConnectionThatHasGrownOldIsReplacedWithoutAFailedCall) {
+  Visited ps;
+  const auto server =
+      Server::Start({.listen = "127.0.0.1:0", .connection_age = absl::Milliseconds(100)}, {&ps});
+  ASSERT_TRUE(server.ok()) << server.status();
+  auto stub = v1::Ps::NewStub(NewPlainChannel(absl::StrCat("127.0.0.1:", (*server)->port())));
+  const absl::Time end = absl::Now() + absl::Seconds(30);
+  while (ps.peers() < 4 && absl::Now() < end) {
+    v1::FlushReply reply;
+    grpc::ClientContext context;
+    const grpc::Status called = stub->Flush(&context, v1::FlushRequest(), &reply);
+    ASSERT_TRUE(called.ok()) << called.error_message();
+  }
+  EXPECT_GE(ps.peers(), 4);
+}
+
+TEST(ServerTest, AStreamEndsWithItsOldConnectionAfterTheGrace) {
+  EndlessWatch chief;
+  const auto server = Server::Start({.listen = "127.0.0.1:0",
+                                     .connection_age = absl::Milliseconds(100),
+                                     .connection_grace = absl::Milliseconds(100)},
+                                    {&chief});
+  ASSERT_TRUE(server.ok()) << server.status();
+  auto stub = v1::Chief::NewStub(NewPlainChannel(absl::StrCat("127.0.0.1:", (*server)->port())));
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
+  auto reader = stub->WatchView(&context, v1::WatchViewRequest());
+  v1::View view;
+  EXPECT_FALSE(reader->Read(&view));
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
 TEST(StatusTest, SurvivesTheDoorInBothDirections) {
