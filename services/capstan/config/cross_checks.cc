@@ -30,6 +30,14 @@ void CheckPolicies(const v1::JobSpec& spec, Findings& findings) {
   if (spec.recovery() == v1::RECOVERY_PARTIAL && (IsSync(dense) || IsSync(sparse))) {
     findings.Refuse("recovery", "partial would tear a synchronous round; expected rollback");
   }
+  // A shard that comes back is told what has ended since the last checkpoint, so there have to be
+  // some.
+  if (spec.recovery() == v1::RECOVERY_PARTIAL && !spec.checkpoint().uri().empty() &&
+      spec.checkpoint().every_seconds() == 0) {
+    findings.Refuse("recovery",
+                    "partial takes a shard back to the last checkpoint, and checkpoint.every is 0; "
+                    "expected rollback, or a checkpoint.every such as 5m");
+  }
 }
 
 void CheckModel(const v1::JobSpec& spec, Findings& findings) {

@@ -174,6 +174,14 @@ TEST(BadJobTest, PartialRecoveryIsNotForSynchronousParts) {
               EndsWith("\"none\" is not one of rollback, partial, replica"));
 }
 
+TEST(BadJobTest, PartialRecoveryNeedsCheckpointsToGoBackTo) {
+  EXPECT_THAT(RefusalOf("recovery: partial\ncheckpoint: {uri: /tmp/model, every: 0s}"),
+              StartsWith("job.yaml:4: recovery: partial takes a shard back to the last checkpoint, "
+                         "and checkpoint.every is 0"));
+  const std::string often = Job("recovery: partial\ncheckpoint: {uri: /tmp/model}\n");
+  EXPECT_TRUE(ParseJob({.text = often}, {}).ok()) << "checkpoint.every has a default";
+}
+
 TEST(BadJobTest, AnOptimizerHasOnlyItsOwnSettings) {
   EXPECT_EQ(RefusalOf("optimizer: {sparse: {kind: sgd, beta1: 0.5}}"),
             "job.yaml:4: optimizer.sparse.beta1: is not a setting of sgd");
