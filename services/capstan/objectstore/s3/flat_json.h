@@ -11,7 +11,7 @@
 namespace capstan {
 
 // The members whose values are texts; numbers, true, false and null are skipped. DATA_LOSS for what
-// is no such object (nested values too); the message holds nothing of the content.
+// is no such object, or holds another; the message holds nothing of the content.
 absl::StatusOr<std::map<std::string, std::string>> ParseFlatJson(std::string_view document);
 
 }  // namespace capstan

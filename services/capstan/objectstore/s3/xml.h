@@ -1,10 +1,8 @@
-// The XML of S3's answers: elements and text.
+// The XML of S3's answers: elements and text, as pugixml reads them.
 //
-// document = [ "<?xml" ... "?>" ] element
-// element  = "<" name attributes ( "/>" | ">" ( text | element | comment )* "</" name ">" )
-//
-// Attributes are skipped. The five named entities and numeric ones are understood. What S3 never
-// sends is refused: document types, and with them entities of one's own; CDATA; deep nesting.
+// Attributes and comments are skipped. The five named entities and numeric ones are understood; any
+// other stays in the text as it was written. What S3 never sends is refused: document types, and
+// with them entities of one's own; deep nesting; more elements than a page of a listing can have.
 #ifndef CAPSTAN_OBJECTSTORE_S3_XML_H_
 #define CAPSTAN_OBJECTSTORE_S3_XML_H_
 
@@ -30,7 +28,7 @@ struct XmlElement {
   std::string_view ChildText(std::string_view child) const;
 };
 
-// DATA_LOSS, with the byte, for what is not such a document.
+// DATA_LOSS for what is not such a document.
 absl::StatusOr<XmlElement> ParseXml(std::string_view document);
 
 // `text` as it stands between tags.

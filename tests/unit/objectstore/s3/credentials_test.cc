@@ -250,13 +250,13 @@ TEST_F(KeysTest, ASecretThatIsNotThereYetIsNamedAndReadWhenItIs) {
 }
 
 TEST(ParseFlatJsonTest, RefusesWhatIsNoObjectOfTexts) {
-  for (const char* bad : {"", "{", "{\"a\"}", "{\"a\":}", "{\"a\":\"b\"", "{\"a\":\"b\"}x",
-                          "{\"a\":{}}", "{\"a\":[1]}", "{\"a\":\"\\x\"}", "{\"a\":\"\\u00e9\"}",
-                          "{\"a\":\"\n\"}", "{\"a\":\"b\",}", "{a:\"b\"}"}) {
+  for (const char* bad :
+       {"", "{", "{\"a\"}", "{\"a\":}", "{\"a\":\"b\"", "{\"a\":\"b\"}x", "{\"a\":{}}",
+        "{\"a\":[1]}", "{\"a\":\"\\x\"}", "{\"a\":\"\n\"}", "{\"a\":\"b\",}", "{a:\"b\"}"}) {
     EXPECT_TRUE(absl::IsDataLoss(ParseFlatJson(bad).status())) << bad;
   }
-  EXPECT_THAT(*ParseFlatJson(R"({ "a\n" : "\u0041\"" , "b":true })"),
-              testing::ElementsAre(testing::Pair("a\n", "A\"")));
+  EXPECT_THAT(*ParseFlatJson(R"({ "a\n" : "\u00e9\"" , "b":true })"),
+              testing::ElementsAre(testing::Pair("a\n", "\u00e9\"")));
 }
 
 }  // namespace
