@@ -110,7 +110,7 @@ void Pull(Shard& shard, const grpc::ByteBuffer& request) {
 }
 
 void Push(Shard& shard, const grpc::ByteBuffer& request) {
-  const auto push = PushMessage::Read(request, shard.catalog(), shard.waiting_gradients());
+  const auto push = shard.ReadPush(request);
   if (!push.ok() || !shard.CheckHeader((*push)->head().header()).ok()) return;
   const auto reply = shard.Push(*push);
   CAPSTAN_CHECK(!reply.ok() ||

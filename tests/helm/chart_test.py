@@ -448,7 +448,8 @@ class ChartTest(unittest.TestCase):
                     if {"port": port, "protocol": "TCP"} in rule["ports"]
                     for peer in rule.get("from", rule.get("to", [])) if "podSelector" in peer}
 
-        self.assertEqual(peers(policies["ps"]["ingress"], 7000), {"chief", "worker"})
+        self.assertEqual(peers(policies["ps"]["ingress"], 7000), {"chief", "worker", "ps"})
+        self.assertEqual(peers(policies["ps"]["egress"], 7000), {"chief", "ps"})
         self.assertEqual(peers(policies["chief"]["ingress"], 7000), {"ps", "worker", "wait", "test", "client"})
         self.assertEqual(peers(policies["worker"]["egress"], 7000), {"chief", "ps"})
         self.assertEqual(peers(policies["worker"]["ingress"], 7000), set())

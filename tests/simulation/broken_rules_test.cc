@@ -55,6 +55,12 @@ TEST(BrokenRules, WithoutTheRoundCheckAPullReadsAnotherRound) {
   ExpectBreaks(world, "PullExact");
 }
 
+TEST(BrokenRules, ASumOfWhatIsNotCountedHoldsAnotherGradient) {
+  WorldOptions world = Lanes(Lie::kHastySum, {1, 1});
+  world.releases = 1;
+  ExpectBreaks(world, "AppliedIsCounted");
+}
+
 TEST(BrokenRules, EmptyLanesThatCountOutvoteTheOthers) {
   ExpectBreaks(Lanes(Lie::kEmptyLanesCount, {2, 1}, /*backup_workers=*/1), "RoundSize");
 }

@@ -43,6 +43,16 @@ TEST(SyncWorlds, RoundsHoldWhenARunnerDiesAnywhere) {
   ExpectHolds(world);
 }
 
+TEST(SyncWorlds, RoundsHoldWhileGradientsAreAddedBeforeTheyClose) {
+  WorldOptions world = Lanes({2, 1});
+  world.news = true;
+  world.releases = 1;
+  ExpectHolds(world);
+  world.releases = 0;
+  world.timeouts = 1;
+  ExpectHolds(world);
+}
+
 TEST(SyncWorlds, BackupWorkersLoseNoBatch) {
   WorldOptions world = Lanes({1, 1}, /*backup_workers=*/1);
   world.releases = 1;

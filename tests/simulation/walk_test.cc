@@ -42,6 +42,8 @@ TEST(Walks, SyncHoldsWithThreeLanesAndManyFaults) {
   world.dense = world.sparse = Sync();
   world.holds = 2;
   ExpectWalksHold(world);
+  world.news = true;
+  ExpectWalksHold(world);
 }
 
 TEST(Walks, BackupWorkersHoldWithFourLanesAndManyFaults) {
@@ -75,6 +77,9 @@ TEST(Walks, TheHybridHoldsWithFourLanesAndManyFaults) {
   WorldOptions world = Large({5, 4, 4, 3});
   world.dense = Sync(/*backup_workers=*/1);
   world.sparse = Ssp(/*staleness=*/2);
+  ExpectWalksHold(world);
+  world.dense = Sync();
+  world.news = true;
   ExpectWalksHold(world);
 }
 

@@ -77,12 +77,12 @@ World::World(const WorldOptions& options)
   const v1::UpdatePolicy& sparse = options.sparse ? *options.sparse : none;
   const uint64_t bound = IsSsp(sparse) ? sparse.staleness() : dense.staleness();
   for (int s = 0; s < options.shards; ++s) {
-    Shard& shard =
-        shards_.emplace_back(Shard{{}, ps::ClosedLog(), ps::ClockMachine(bound), {}, {}});
+    Shard& shard = shards_.emplace_back(
+        Shard{{}, ps::ClosedLog(), LaneCounts(Timeline{1}), ps::ClockMachine(bound), {}, {}});
     for (int p = 0; p < options.partitions_per_shard; ++p) {
       const auto index = static_cast<size_t>(p * options.shards + s);
       shard.partitions.push_back(
-          Partition{index, ps::PartitionMachine({Timeline{1}, dense, sparse, false, 0})});
+          Partition{index, ps::PartitionMachine({Timeline{1}, dense, sparse, {}, 0})});
     }
   }
   const v1::UpdatePolicy& lanes = AnySync(options.dense) ? dense : sparse;
@@ -164,6 +164,9 @@ void World::Take(const Step& step) {
       [[fallthrough]];
     case Step::Kind::kLease:
       Grant(step.index, step.detail);
+      break;
+    case Step::Kind::kNews:
+      LearnNews(shards_[step.index], coordinator_->NewsSince(Told(shards_[step.index])));
       break;
     case Step::Kind::kSetQuorum: {
       Shard& shard = shards_[step.index];
@@ -305,9 +308,9 @@ void World::Timeout(size_t index) {
 // ---- texts ----
 
 std::string World::Describe(const Step& step) const {
-  static constexpr const char* kNames[] = {"deliver", "compute", "lease",     "quorum",  "close",
-                                           "barrier", "finish",  "stray",     "release", "hold",
-                                           "drain",   "timeout", "duplicate", "crash"};
+  static constexpr const char* kNames[] = {"deliver", "compute", "lease",   "news",      "quorum",
+                                           "close",   "barrier", "finish",  "stray",     "release",
+                                           "hold",    "drain",   "timeout", "duplicate", "crash"};
   std::string text =
       absl::StrCat(kNames[static_cast<int>(step.kind)], " ", step.index, " ", step.detail);
   const bool message = step.kind == Step::Kind::kDeliver || step.kind == Step::Kind::kStray ||
@@ -339,7 +342,8 @@ std::string World::Text() const {
                   coordinator_ ? coordinator_->DebugString() : "");
   for (const Shard& shard : shards_) {
     absl::StrAppend(&text, "\nS", shard.finished, shard.quorum_stale, "l", shard.log.last_round(),
-                    "c", absl::StrJoin(shard.closed, ","));
+                    "n", shard.counts.round(), ".", shard.counts.counted(), ".",
+                    shard.counts.ended(), "c", absl::StrJoin(shard.closed, ","));
     if (options_->ssp()) absl::StrAppend(&text, shard.clocks.DebugString());
     for (const Partition& p : shard.partitions) {
       absl::StrAppend(&text, " P", p.machine.DebugString());

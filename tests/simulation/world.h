@@ -42,6 +42,7 @@ enum class Lie {
   kNoWait,              // ssp: no pull waits.
   kEagerClock,          // ssp: a push tells one step more than it finishes.
   kDeafClocks,          // ssp: pushes of nothing are not heard, and the quorum stays as it was.
+  kHastySum,            // A shard adds what is staged, though the coordinator has not counted it.
   kNoHold,              // A barrier is released as soon as it is reached.
   kNoFlush,             // Queues are not flushed at the end.
 };
@@ -54,6 +55,7 @@ struct WorldOptions {
   std::vector<uint64_t> lengths;  // Batches of each task; if a part is sync: of each lane.
   bool gaps = false;              // Not every batch touches every partition.
   int push_window = 2;
+  bool news = false;  // Shards hear whose gradients are counted before a round closes.
   // Budgets of faults.
   int releases = 0;  // Leases granted while the old runner lives on.
   int timeouts = 0;
@@ -74,6 +76,7 @@ struct Step {
     kDeliver,    // Message `index` arrives; its answer reaches the runner that waits for it.
     kCompute,    // Runner `index` has computed.
     kLease,      // Task or lane `index`, which nobody holds, is leased from batch `detail` on.
+    kNews,       // Shard `index` hears whose gradients the open round counts.
     kSetQuorum,  // Shard `index` hears of the present trainers.
     kClose,      // Shard `index` hears that the stream of task `detail` is closed.
     kBarrier,    // The chief has its round barrier: it commits on every shard, and releases.
@@ -146,6 +149,7 @@ class World {
     size_t index = 0;
     ps::PartitionMachine machine;
     std::map<uint64_t, std::vector<ps::Contribution>> rounds[kParts];  // sync
+    std::map<uint64_t, double> scales[kParts];                         // Likewise.
     std::map<Record, int> accepted[kParts];  // Promised to be applied, or applied.
     std::map<Record, int> applied[kParts];
     std::map<size_t, Generation> fences[kParts];  // Highest generation accepted, by work.
@@ -154,6 +158,7 @@ class World {
   struct Shard {
     std::vector<Partition> partitions;
     ps::ClosedLog log;
+    LaneCounts counts{Timeline{1}};
     ps::ClockMachine clocks;
     std::vector<ps::QuorumTrainer> quorum;             // As the shard knows it.
     std::map<size_t, std::set<uint64_t>> carried_out;  // By runner: steps whose pushes were.
@@ -200,12 +205,15 @@ class World {
   void AnswerPulls(Shard& shard, const ps::PullAnswers& answers);
   void TellClock(Shard& shard, size_t runner, uint64_t clock);
   void LearnClosed(size_t shard, RoundCommit closed);
+  ps::NewsCursor Told(const Shard& shard) const;
+  void LearnNews(Shard& shard, const LaneNews& news);
   void CatchUp(Shard& shard, Partition& partition);
   Message Unpark(uint64_t id);
 
   // world_checks.cc: the invariants.
   void Note(Partition& partition, const ps::Decision& decision);
   void NoteClosed();
+  void NoteApplied(Partition& partition, Part part, ps::GradientHandle handle);
   void CheckRound(const Partition& partition, uint64_t round);
   void CheckBound(const Shard& shard, const worker::SendPull& pull);
   void CheckAccepted(Partition& partition, Part part, const worker::SendPush& push, size_t runner);

@@ -39,20 +39,31 @@ std::vector<ShardIndex> World::ShardsOf(size_t work, uint64_t batch) const {
 }
 
 // NoDuplicate: no gradient is applied twice.
+void World::NoteApplied(Partition& partition, Part part, ps::GradientHandle handle) {
+  const Gradient gradient = Gradient::Of(handle);
+  const Record record{runners_[gradient.runner].work, gradient.batch};
+  if (++partition.applied[static_cast<size_t>(part)][record] > 1) {
+    Violate(absl::StrCat("NoDuplicate: batch ", record.second, " of ", record.first,
+                         " is applied twice"));
+  }
+}
+
 void World::Note(Partition& partition, const ps::Decision& decision) {
+  for (const ps::Addition& addition : decision.additions) {
+    NoteApplied(partition, addition.part, addition.handle);
+    partition.rounds[static_cast<size_t>(addition.part)][partition.machine.round() + 1].push_back(
+        {addition.handle, addition.weight});
+  }
   for (const ps::Update& update : decision.updates) {
-    const auto part = static_cast<size_t>(update.part);
     for (const ps::Contribution& contribution : update.contributions) {
-      const Gradient gradient = Gradient::Of(contribution.handle);
-      const Record record{runners_[gradient.runner].work, gradient.batch};
-      if (++partition.applied[part][record] > 1) {
-        Violate(absl::StrCat("NoDuplicate: batch ", record.second, " of ", record.first,
-                             " is applied twice"));
-      }
+      NoteApplied(partition, update.part, contribution.handle);
     }
     if (update.round == 0) continue;
-    partition.rounds[part][update.round] = {update.contributions.begin(),
-                                            update.contributions.end()};
+    const auto part = static_cast<size_t>(update.part);
+    std::vector<ps::Contribution>& round = partition.rounds[part][update.round];
+    if (round.size() != update.added) Violate("AppliedIsCounted: a sum is not what was added");
+    round.insert(round.end(), update.contributions.begin(), update.contributions.end());
+    partition.scales[part][update.round] = update.scale;
   }
 }
 
@@ -114,7 +125,7 @@ void World::NoteClosed() {
 // same computation of it.
 void World::CheckRound(const Partition& partition, uint64_t round) {
   const RoundCommit& set = round_commits_.at(round);
-  const double examples = static_cast<double>(ExamplesOf(set));
+  const double scale = RoundScale(ExamplesOf(set), /*batch_size=*/1, /*sum_loss=*/false);
   for (size_t i = 0; i < kParts; ++i) {
     if (!Has(static_cast<Part>(i)) || !partition.machine.IsSync(static_cast<Part>(i))) continue;
     const auto found = partition.rounds[i].find(round);
@@ -133,7 +144,8 @@ void World::CheckRound(const Partition& partition, uint64_t round) {
         return Violate(
             "AppliedIsCounted: a round holds another gradient than the coordinator counted");
       }
-      if (contribution.weight != static_cast<double>(index + 1) / examples) {
+      if (contribution.weight != static_cast<double>(index + 1) ||
+          partition.scales[i].at(round) != scale) {
         return Violate("a lane does not weigh as its examples do");
       }
       const auto handle = static_cast<uint64_t>(contribution.handle);

@@ -91,6 +91,9 @@ void World::AddChiefSteps(std::vector<Step>& steps) const {
   }
   for (size_t s = 0; s < shards_.size(); ++s) {
     const Shard& shard = shards_[s];
+    if (options_->news && coordinator_->HasNews(Told(shard))) {
+      steps.push_back({Step::Kind::kNews, s});
+    }
     if (shard.quorum_stale) steps.push_back({Step::Kind::kSetQuorum, s});
     for (size_t i = 0; i < works_.size(); ++i) {
       if (works_[i].done && options_->has_stream() && !shard.closed.contains(i)) {

@@ -116,6 +116,12 @@ v1::Outcome World::PushPart(Partition& partition, Part part, const Message& mess
     const ps::Decision decision = partition.machine.PushStage(
         part, Timeline{1}, {push.stage->lane, generation, push.stage->round, handle});
     Note(partition, decision);
+    if (options_->lie == Lie::kHastySum) {
+      LaneCounts hasty(Timeline{1});
+      const auto examples = static_cast<uint32_t>(work + 1);
+      hasty.Learn({push.stage->round, {{push.stage->lane, generation, examples}}, {}});
+      Note(partition, partition.machine.AddCounted(hasty));
+    }
     return decision.outcome;
   }
   ps::StreamGradient gradient{*push.stream, partition.machine.version(part), handle};
@@ -141,6 +147,18 @@ void World::LearnClosed(size_t shard, RoundCommit closed) {
   if (options_->lie == Lie::kTornSet && shard == 1 && closed.lanes.size() > 1)
     closed.lanes.pop_back();
   shards_[shard].log.Learn(closed);
+}
+
+ps::NewsCursor World::Told(const Shard& shard) const {
+  return {shard.counts.round(), shard.counts.counted(), shard.counts.ended()};
+}
+
+void World::LearnNews(Shard& shard, const LaneNews& news) {
+  shard.counts.Learn(news);
+  for (Partition& partition : shard.partitions) {
+    CatchUp(shard, partition);
+    Note(partition, partition.machine.AddCounted(shard.counts));
+  }
 }
 
 void World::CatchUp(Shard& shard, Partition& partition) {

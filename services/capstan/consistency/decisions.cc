@@ -43,10 +43,14 @@ int ReportsToClose(int lanes_with_data, int backup_workers) {
   return std::max(1, lanes_with_data - backup_workers);
 }
 
-double LaneWeight(uint32_t lane_examples, uint64_t round_examples, bool sum_loss) {
+double LaneWeight(uint32_t lane_examples, uint32_t batch_size, bool sum_loss) {
+  return sum_loss ? 1 : static_cast<double>(lane_examples) / static_cast<double>(batch_size);
+}
+
+double RoundScale(uint64_t round_examples, uint32_t batch_size, bool sum_loss) {
   if (sum_loss) return 1;
   if (round_examples == 0) return 0;
-  return static_cast<double>(lane_examples) / static_cast<double>(round_examples);
+  return static_cast<double>(batch_size) / static_cast<double>(round_examples);
 }
 
 uint64_t ExamplesOf(const RoundCommit& set) {

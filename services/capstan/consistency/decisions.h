@@ -33,9 +33,12 @@ struct StaleDecision {
 // Reports that close a round: max(1, D - b) of the D lanes which still have data. REQUIRES: D >= 1.
 [[nodiscard]] int ReportsToClose(int lanes_with_data, int backup_workers);
 
-// Weight of one lane's gradient in its round. Mean losses: examples of the lane / all examples of
-// the round (0 in a round without examples). Summed losses: 1.
-[[nodiscard]] double LaneWeight(uint32_t lane_examples, uint64_t round_examples, bool sum_loss);
+// The gradient of a round is RoundScale * (the sum over its lanes of LaneWeight * gradient). Mean
+// losses: each lane weighs as its share of the examples, so that the sum may be begun while the
+// number of all examples is not known yet; a full batch has weight 1. Summed losses: all are 1.
+// A round without examples has scale 0. REQUIRES: batch_size >= 1.
+[[nodiscard]] double LaneWeight(uint32_t lane_examples, uint32_t batch_size, bool sum_loss);
+[[nodiscard]] double RoundScale(uint64_t round_examples, uint32_t batch_size, bool sum_loss);
 [[nodiscard]] uint64_t ExamplesOf(const RoundCommit& set);
 
 // ---- both ----
@@ -50,6 +53,11 @@ struct StaleDecision {
 
 [[nodiscard]] inline bool IsSync(const v1::UpdatePolicy& policy) {
   return policy.kind() == v1::POLICY_KIND_SYNC;
+}
+// Returns whether gradients of a round are added before it closes: with backup workers it is known
+// only then whose belong to it.
+[[nodiscard]] inline bool AddsAhead(const v1::UpdatePolicy& policy) {
+  return IsSync(policy) && policy.backup_workers() == 0;
 }
 [[nodiscard]] inline bool IsSsp(const v1::UpdatePolicy& policy) {
   return policy.kind() == v1::POLICY_KIND_SSP;

@@ -27,12 +27,13 @@ void ToProto(const RoundCommit& set, v1::RoundCommit& proto) {
   proto.set_round(set.round);
   proto.set_seal(set.seal);
   proto.clear_lanes();
-  for (const ClosedLane& lane : set.lanes) {
-    v1::ClosedLane& out = *proto.add_lanes();
-    out.set_lane(static_cast<uint32_t>(Raw(lane.lane)));
-    ToProto(lane.generation, *out.mutable_generation());
-    out.set_examples(lane.examples);
-  }
+  for (const ClosedLane& lane : set.lanes) ToProto(lane, *proto.add_lanes());
+}
+
+void ToProto(const ClosedLane& lane, v1::ClosedLane& proto) {
+  proto.set_lane(static_cast<uint32_t>(Raw(lane.lane)));
+  ToProto(lane.generation, *proto.mutable_generation());
+  proto.set_examples(lane.examples);
 }
 
 }  // namespace capstan

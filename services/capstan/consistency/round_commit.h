@@ -34,6 +34,7 @@ struct RoundCommit {
 // INVALID_ARGUMENT unless the lanes ascend.
 [[nodiscard]] absl::StatusOr<RoundCommit> RoundCommitFromProto(const v1::RoundCommit& proto);
 void ToProto(const RoundCommit& set, v1::RoundCommit& proto);
+void ToProto(const ClosedLane& lane, v1::ClosedLane& proto);
 
 }  // namespace capstan
 

@@ -35,6 +35,7 @@ constexpr Right kRights[] = {
     {Role::kWorker, "/capstan.v1.Ps/Push"},
     {Role::kWorker, "/capstan.v1.Ps/OpenRound"},
     {Role::kWorker, "/capstan.v1.Ps/ReportLane"},
+    {Role::kPs, "/capstan.v1.Ps/WatchCounts"},
     {Role::kChief, "/capstan.v1.Ps/HoldRounds"},
     {Role::kChief, "/capstan.v1.Ps/CommitRound"},
     {Role::kChief, "/capstan.v1.Ps/CloseStreams"},

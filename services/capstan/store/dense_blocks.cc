@@ -59,7 +59,7 @@ void DenseBlocks::Apply(BlockId id, absl::Span<const BlockGradient> gradients,
   block.tensor->optimizer->Apply(block.parameters(), Sum(block, gradients, context), rate);
 }
 
-// In place if there is nothing to add, weigh or compensate.
+// In place if there is nothing to add, weigh, scale or compensate.
 const void* DenseBlocks::Sum(const Stored& block, absl::Span<const BlockGradient> gradients,
                              const UpdateContext& context) {
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -74,7 +74,7 @@ const void* DenseBlocks::Sum(const Stored& block, absl::Span<const BlockGradient
                  compensated_.data(), block.length);
       values = compensated_.data();
     }
-    if (gradients.size() == 1 && gradient.weight == 1) return values;
+    if (gradients.size() == 1 && gradient.weight == 1 && context.scale == 1) return values;
     sum_.resize(block.length);
     if (i == 0) {
       Scale(gradient.weight, values, sum_.data(), block.length);
@@ -82,6 +82,7 @@ const void* DenseBlocks::Sum(const Stored& block, absl::Span<const BlockGradient
       AddScaled(gradient.weight, values, sum_.data(), block.length);
     }
   }
+  if (context.scale != 1) Scale(context.scale, sum_.data(), sum_.data(), block.length);
   return sum_.data();
 }
 

@@ -63,14 +63,16 @@ uint32_t KeyGroups::GradientsWith(size_t group) const {
   const Occurrence* before = nullptr;
   for (const Occurrence& occurrence : OccurrencesOf(group)) {
     const bool first = before == nullptr || before->gradient != occurrence.gradient;
-    count += first && RowWeight(occurrence) != 0;
+    const PackedCounts& counts = gradients_[occurrence.gradient].counts;
+    const uint32_t stands_for = counts.empty() ? 1 : counts[occurrence.position];
+    count += first && RowWeight(occurrence) != 0 ? stands_for : 0;
     before = &occurrence;
   }
   return count;
 }
 
 const void* KeyGroups::Sum(size_t group, const float* weights, size_t dim,
-                           float compensate_lambda) {
+                           const UpdateContext& context) {
   absl::Span<const Occurrence> rest = OccurrencesOf(group);
   bool first = true;
   sum_.resize(dim);
@@ -85,16 +87,16 @@ const void* KeyGroups::Sum(size_t group, const float* weights, size_t dim,
       continue;
     }
     const void* values = SumWithin(rest.first(same), dim);
-    if (compensate_lambda != 0 && !gradient.pulled.empty()) {
+    if (context.compensate_lambda != 0 && !gradient.pulled.empty()) {
       Compensate({.gradient = values,
                   .pulled = gradient.pulled.at(rest[0].position * dim),
                   .now = weights,
-                  .lambda = compensate_lambda},
+                  .lambda = context.compensate_lambda},
                  within_.data(), dim);
       values = within_.data();
     }
     rest.remove_prefix(same);
-    if (first && rest.empty() && weight == 1) return values;
+    if (first && rest.empty() && weight == 1 && context.scale == 1) return values;
     if (first) {
       Scale(weight, values, sum_.data(), dim);
     } else {
@@ -102,6 +104,7 @@ const void* KeyGroups::Sum(size_t group, const float* weights, size_t dim,
     }
     first = false;
   }
+  if (context.scale != 1) Scale(context.scale, sum_.data(), sum_.data(), dim);
   return sum_.data();
 }
 

@@ -23,7 +23,7 @@ class KeyGroups {
   size_t size() const { return keys_.size(); }
   uint64_t key(size_t group) const { return keys_[group]; }
 
-  // How many of the gradients hold the key, without those that WeighRows has left out.
+  // How many gradients hold the key, without those that WeighRows has left out.
   uint32_t GradientsWith(size_t group) const;
 
   // Weighs the rows of those gradients that know their versions: by weigh(group, version as
@@ -46,9 +46,9 @@ class KeyGroups {
 
   // The update of a row: within a gradient duplicates are added, the result is compensated for
   // delay (if it has `pulled`), weighted, and added to that of the gradients before it. `weights`:
-  // the row's present ones. The result, `dim` float32s at any alignment, is valid until the next
-  // call.
-  const void* Sum(size_t group, const float* weights, size_t dim, float compensate_lambda);
+  // the row's present ones. The sum is multiplied by the context's scale. The result, `dim`
+  // float32s at any alignment, is valid until the next call.
+  const void* Sum(size_t group, const float* weights, size_t dim, const UpdateContext& context);
 
  private:
   struct Occurrence {

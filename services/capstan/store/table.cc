@@ -234,7 +234,7 @@ void Table::UpdateRow(size_t group, const UpdateContext& context, float rate) {
   if (updates_) updates_->Count(found_[group]);
   Touch(found_[group], times);
   const RowSlabs::Row row = slabs_.at(found_[group]);
-  const void* gradient = groups_.Sum(group, row.state(), dim(), context.compensate_lambda);
+  const void* gradient = groups_.Sum(group, row.state(), dim(), context);
   for (const Segment& segment : segments_) {
     optimizer_->Apply(segment.In(row.state()),
                       static_cast<const char*>(gradient) + segment.offset * sizeof(float),

@@ -17,6 +17,8 @@ struct RowGradients {
       pulled;        // Weights that the values were computed from; only with a compensate_lambda.
   float weight = 1;  // Its share of the update: staleness scale, share of the examples ...
   PackedCounts versions = {};  // RowVersions as pulled; empty: not known.
+  // Of how many gradients each row is the sum, where they have been added before; empty: of one.
+  PackedCounts counts = {};
 };
 
 // The gradient of one dense block.
@@ -35,6 +37,8 @@ struct UpdateContext {
   // Judges each row's gradient by the row's own updates, where the gradients tell what they have
   // pulled. nullptr: rows are not judged.
   const v1::UpdatePolicy* row_policy = nullptr;
+  // What the weighted sum of the gradients is multiplied by.
+  float scale = 1;
 };
 
 }  // namespace capstan

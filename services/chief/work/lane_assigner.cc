@@ -1,7 +1,8 @@
 #include "chief/work/lane_assigner.h"
 
 #include <algorithm>
-#include <map>
+
+#include "absl/container/flat_hash_map.h"
 
 namespace capstan::chief {
 namespace {
@@ -15,11 +16,12 @@ struct Share {
 // Those who hold most keep the odd lanes, so that fewest move.
 std::vector<Share> Quotas(std::span<const std::optional<TrainerId>> holders,
                           std::span<const TrainerId> trainers) {
-  std::vector<Share> shares;
-  for (TrainerId trainer : trainers) {
-    const auto held = std::count(holders.begin(), holders.end(), std::optional<TrainerId>(trainer));
-    shares.push_back({trainer, static_cast<size_t>(held), 0});
+  absl::flat_hash_map<TrainerId, size_t> held;
+  for (const std::optional<TrainerId>& holder : holders) {
+    if (holder) ++held[*holder];
   }
+  std::vector<Share> shares;
+  for (TrainerId trainer : trainers) shares.push_back({trainer, held[trainer], 0});
   std::stable_sort(shares.begin(), shares.end(),
                    [](const Share& a, const Share& b) { return a.held > b.held; });
   for (size_t i = 0; i < shares.size(); ++i) {
@@ -28,6 +30,20 @@ std::vector<Share> Quotas(std::span<const std::optional<TrainerId>> holders,
   return shares;
 }
 
+// Which `taken` of `all` things are taken, evenly over their row.
+class Spread {
+ public:
+  Spread() = default;
+  Spread(size_t all, size_t taken) : all_(all), taken_(taken) {}
+
+  bool TakesNext() { return next_++ * taken_ % all_ < taken_; }
+
+ private:
+  size_t all_ = 0;
+  size_t taken_ = 0;
+  size_t next_ = 0;
+};
+
 }  // namespace
 
 std::vector<std::optional<TrainerId>> AssignLanes(std::span<const std::optional<TrainerId>> holders,
@@ -35,14 +51,17 @@ std::vector<std::optional<TrainerId>> AssignLanes(std::span<const std::optional<
   std::vector<std::optional<TrainerId>> assigned(holders.size());
   if (trainers.empty()) return assigned;
   const std::vector<Share> shares = Quotas(holders, trainers);
-  std::map<TrainerId, size_t> room;
-  for (const Share& share : shares) room[share.trainer] = share.quota;
-
+  absl::flat_hash_map<TrainerId, size_t> room;
+  absl::flat_hash_map<TrainerId, Spread> kept;
+  for (const Share& share : shares) {
+    room[share.trainer] = share.quota;
+    kept[share.trainer] = {share.held, std::min(share.held, share.quota)};
+  }
   for (size_t lane = 0; lane < holders.size(); ++lane) {
     if (!holders[lane]) continue;
-    const auto left = room.find(*holders[lane]);
-    if (left == room.end() || left->second == 0) continue;
-    --left->second;
+    const auto found = kept.find(*holders[lane]);
+    if (found == kept.end() || !found->second.TakesNext()) continue;
+    --room[*holders[lane]];
     assigned[lane] = holders[lane];
   }
   // One each, round and round, so that neighbouring lanes land on different trainers.

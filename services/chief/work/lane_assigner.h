@@ -11,9 +11,11 @@
 namespace capstan::chief {
 
 // Assigns lanes evenly over `trainers`: no two differ by more than one lane, and as few lanes as
-// possible change hands. `holders` names the present holder of each lane, or none; holders that are
-// not among the trainers lose theirs. The odd lanes stay with those who have them, or go to the
-// trainers named first. Without trainers nobody holds anything.
+// possible change hands. What a trainer keeps is spread over what it had: gradients are added in
+// the order of the lanes, so the others would have to wait for all of a row of neighbours.
+// `holders` names the present holder of each lane, or none; holders that are not among the trainers
+// lose theirs. The odd lanes stay with those who have them, or go to the trainers named first.
+// Without trainers nobody holds anything.
 std::vector<std::optional<TrainerId>> AssignLanes(std::span<const std::optional<TrainerId>> holders,
                                                   std::span<const TrainerId> trainers);
 

@@ -31,6 +31,7 @@ CoordinatorMachine::CoordinatorMachine(int backup_workers, const CoordinatorStat
   for (size_t i = 0; i < lanes_.size(); ++i) {
     lanes_[i].cursor = state.lanes[i].cursor;
     lanes_[i].ended = state.lanes[i].ended;
+    if (lanes_[i].ended) ended_.push_back(static_cast<LaneIndex>(i));
   }
 }
 
@@ -99,14 +100,17 @@ absl::StatusOr<CoordinatorMachine::ReportResult> CoordinatorMachine::Report(
 bool CoordinatorMachine::CountEnd(Lane& lane, const LaneReport& report) {
   // Whoever has had a gradient counted since that round had data.
   if (lane.arrived || lane.counted_round >= report.round) return lane.ended;
-  lane.ended = true;
+  if (!std::exchange(lane.ended, true)) ended_.push_back(report.lane);
   return true;
 }
 
 bool CoordinatorMachine::CountGradient(Lane& lane, const LaneReport& report) {
   if (report.round == lane.counted_round) return report.generation == lane.counted_generation;
   if (report.round != open_round() || lane.ended) return false;
-  if (!lane.arrived) lane.arrived = ClosedLane{report.lane, report.generation, report.examples};
+  if (!lane.arrived) {
+    lane.arrived = ClosedLane{report.lane, report.generation, report.examples};
+    counted_.push_back(*lane.arrived);
+  }
   return lane.arrived->generation == report.generation;
 }
 
@@ -130,6 +134,7 @@ void CoordinatorMachine::CloseIfEnough() {
     lane.arrived.reset();
   }
   last_ = std::move(closed);
+  counted_.clear();
   round_opened_ = false;
 }
 
@@ -143,6 +148,42 @@ void CoordinatorMachine::AnswerWaiters(CoordinatorAnswers& answers) {
     answers.push_back({lane.waiter->id, now ? AnswerNow(lane) : AnswerWait(lane)});
     lane.waiter.reset();
   }
+  AnswerNews(answers, absl::InfinitePast());
+}
+
+// To those for whom there is something, and to those whose wait is over.
+void CoordinatorMachine::AnswerNews(CoordinatorAnswers& answers, absl::Time now) {
+  std::erase_if(news_waiters_, [&](const NewsRequest& waiter) {
+    if (!HasNews(waiter.told) && waiter.deadline > now) return false;
+    answers.push_back({waiter.waiter, NewsAnswer{absl::OkStatus(), NewsSince(waiter.told)}});
+    return true;
+  });
+}
+
+CoordinatorAnswers CoordinatorMachine::Ask(const NewsRequest& request) {
+  CoordinatorAnswers answers;
+  if (HasNews(request.told)) {
+    answers.push_back({request.waiter, NewsAnswer{absl::OkStatus(), NewsSince(request.told)}});
+  } else if (news_waiters_.size() >= kMaxNewsWaiters) {
+    const absl::Status full = absl::ResourceExhaustedError("too many wait for news of the round");
+    answers.push_back({request.waiter, NewsAnswer{full, {}}});
+  } else {
+    news_waiters_.push_back(request);
+  }
+  return answers;
+}
+
+bool CoordinatorMachine::HasNews(const NewsCursor& told) const {
+  return told.round != open_round() || told.counted < counted_.size() || told.ended < ended_.size();
+}
+
+LaneNews CoordinatorMachine::NewsSince(const NewsCursor& told) const {
+  const size_t counted = told.round == open_round() ? std::min(told.counted, counted_.size()) : 0;
+  const size_t ended = std::min(told.ended, ended_.size());
+  LaneNews news{open_round(), {}, {}};
+  news.counted.assign(counted_.begin() + static_cast<std::ptrdiff_t>(counted), counted_.end());
+  news.ended.assign(ended_.begin() + static_cast<std::ptrdiff_t>(ended), ended_.end());
+  return news;
 }
 
 bool CoordinatorMachine::AtBarrier() const {
@@ -198,6 +239,7 @@ void CoordinatorMachine::Forget(WaiterId waiter) {
     if (lane.waiter && lane.waiter->id == waiter) lane.waiter.reset();
   }
   std::erase_if(hold_waiters_, [waiter](const HoldWaiter& hold) { return hold.id == waiter; });
+  std::erase_if(news_waiters_, [waiter](const NewsRequest& news) { return news.waiter == waiter; });
 }
 
 CoordinatorAnswers CoordinatorMachine::Tick(absl::Time now) {
@@ -207,6 +249,7 @@ CoordinatorAnswers CoordinatorMachine::Tick(absl::Time now) {
     answers.push_back({lane.waiter->id, AnswerWait(lane)});
     lane.waiter.reset();
   }
+  AnswerNews(answers, now);
   stalled_ =
       stalled_ || std::any_of(hold_waiters_.begin(), hold_waiters_.end(),
                               [now](const HoldWaiter& hold) { return hold.deadline <= now; });
@@ -225,6 +268,11 @@ CoordinatorAnswers CoordinatorMachine::Dismiss() {
         {hold.id, HoldAnswer{absl::CancelledError("these rounds are over"), {}, false}});
   }
   hold_waiters_.clear();
+  for (const NewsRequest& waiter : news_waiters_) {
+    answers.push_back(
+        {waiter.waiter, NewsAnswer{absl::CancelledError("these rounds are over"), {}}});
+  }
+  news_waiters_.clear();
   return answers;
 }
 
@@ -234,6 +282,7 @@ absl::Time CoordinatorMachine::NextWake() const {
     if (lane.waiter) wake = std::min(wake, lane.waiter->deadline);
   }
   for (const HoldWaiter& hold : hold_waiters_) wake = std::min(wake, hold.deadline);
+  for (const NewsRequest& news : news_waiters_) wake = std::min(wake, news.deadline);
   return wake;
 }
 

@@ -3,7 +3,8 @@
 // have data.
 //
 // A caller that has to wait is parked: it is a WaiterId, chosen by the shell, and is answered by a
-// later Answer. At most one waits per lane, and kMaxHoldWaiters for a barrier.
+// later Answer. At most one waits per lane, kMaxHoldWaiters for a barrier, and kMaxNewsWaiters for
+// news of who is in.
 #ifndef CAPSTAN_PS_MACHINES_COORDINATOR_MACHINE_H_
 #define CAPSTAN_PS_MACHINES_COORDINATOR_MACHINE_H_
 
@@ -19,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "capstan/base/ids.h"
+#include "capstan/consistency/lane_counts.h"
 #include "capstan/consistency/round_commit.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/machines/waiter.h"
@@ -47,9 +49,13 @@ struct HoldAnswer {
   bool ended = false;  // Every lane is at its end.
   std::vector<CoordinatorState::Lane> lanes = {};
 };
+struct NewsAnswer {
+  absl::Status status;  // RESOURCE_EXHAUSTED: too many wait; CANCELLED: these rounds are over.
+  LaneNews news;
+};
 struct CoordinatorAnswer {
   WaiterId waiter{};
-  std::variant<OpenAnswer, HoldAnswer> answer;
+  std::variant<OpenAnswer, HoldAnswer, NewsAnswer> answer;
 };
 using CoordinatorAnswers = std::vector<CoordinatorAnswer>;
 
@@ -58,6 +64,18 @@ struct OpenRequest {
   LaneIndex lane{};
   Generation generation;
   absl::Time deadline;  // Of the wait; then WAIT.
+};
+
+// Of what a caller has been told.
+struct NewsCursor {
+  uint64_t round = 0;  // The one that `counted` is of.
+  size_t counted = 0;  // Lanes.
+  size_t ended = 0;    // Lanes, since the rounds began.
+};
+struct NewsRequest {
+  WaiterId waiter{};
+  NewsCursor told;
+  absl::Time deadline;  // Of the wait; then the news are that there are none.
 };
 
 struct LaneReport {
@@ -72,6 +90,7 @@ struct LaneReport {
 class CoordinatorMachine {
  public:
   static constexpr size_t kMaxHoldWaiters = 8;
+  static constexpr size_t kMaxNewsWaiters = 1024;  // A shard has one.
 
   // After `max_rounds` none opens; 0: there is no limit.
   CoordinatorMachine(int lanes, int backup_workers, uint64_t max_rounds = 0);
@@ -100,6 +119,12 @@ class CoordinatorMachine {
   // Hold and Release come as orders, numbered within a chief's term. FAILED_PRECONDITION: a later
   // one has been heard already.
   [[nodiscard]] absl::Status TakeOrder(uint64_t term, uint64_t number);
+
+  // Whose gradients the open round counts, and which lanes are at their end, as far as the caller
+  // does not know. Answered when there is something to tell, or at the deadline.
+  CoordinatorAnswers Ask(const NewsRequest& request);
+  bool HasNews(const NewsCursor& told) const;
+  LaneNews NewsSince(const NewsCursor& told) const;
 
   // These rounds are over: whoever waits is told so.
   CoordinatorAnswers Dismiss();
@@ -146,6 +171,7 @@ class CoordinatorMachine {
   bool CountGradient(Lane& lane, const LaneReport& report);
   bool CountEnd(Lane& lane, const LaneReport& report);
   void CloseIfEnough();
+  void AnswerNews(CoordinatorAnswers& answers, absl::Time now);
   void AnswerWaiters(CoordinatorAnswers& answers);
 
   int backup_workers_;
@@ -156,6 +182,10 @@ class CoordinatorMachine {
   bool hold_ = false;
   bool stalled_ = false;  // The open round may not close: a hold's deadline came first.
   std::vector<HoldWaiter> hold_waiters_;
+  // In the order in which they came, for the news.
+  std::vector<ClosedLane> counted_;  // In the open round.
+  std::vector<LaneIndex> ended_;
+  std::vector<NewsRequest> news_waiters_;
   std::pair<uint64_t, uint64_t> last_order_{0, 0};  // (term, number)
 };
 

@@ -1,7 +1,7 @@
 // What a partition's machines answer: the outcome of a gradient, and what is to be applied.
 //
 // A gradient is a handle, named by the caller. Every handle given in comes out exactly once: in an
-// Update or in `discarded`, at once or in the answer to a later call.
+// Addition, in an Update or in `discarded`, at once or in the answer to a later call.
 #ifndef CAPSTAN_PS_MACHINES_DECISION_H_
 #define CAPSTAN_PS_MACHINES_DECISION_H_
 
@@ -24,18 +24,29 @@ struct Contribution {
   bool compensate = false;
 };
 
-// One application of the optimizer. Contributions are summed in their order, so that synchronous
-// rounds come out bit-equal.
+// A gradient of the round that is open, which is added to the part's sum ahead of the update.
+struct Addition {
+  Part part{};
+  GradientHandle handle{};
+  double weight = 1;
+};
+
+// One application of the optimizer: of `scale` times the part's sum, if gradients have been added
+// to it, and the contributions. All are added in their order, each to the sum of those before it,
+// so that synchronous rounds come out bit-equal, whatever was added ahead.
 struct Update {
   Part part{};
+  uint32_t added = 0;  // Gradients in the part's sum, which the update empties.
   absl::InlinedVector<Contribution, 1> contributions;
+  double scale = 1;
   uint64_t version = 0;  // Of the part, after it.
   uint64_t round = 0;    // Synchronous: the round it closes; otherwise 0.
 };
 
 struct Decision {
   v1::Outcome outcome = v1::OUTCOME_UNSPECIFIED;  // Of the push that was the event, if it was one.
-  absl::InlinedVector<Update, 1> updates;  // To be applied in this order, before anything else.
+  absl::InlinedVector<Addition, 1> additions;     // To be carried out in this order, then
+  absl::InlinedVector<Update, 1> updates;         // these in theirs, before anything else.
   absl::InlinedVector<GradientHandle, 1> discarded;
 };
 

@@ -17,6 +17,10 @@ Decision LanePart::Stage(const LaneGradient& gradient) {
     return decision;
   }
   fence = gradient.generation;
+  if (gradient.lane < turn_) {
+    decision.discarded.push_back(gradient.handle);
+    return decision;
+  }
   const auto [found, inserted] =
       staged_.try_emplace(gradient.lane, Staged{gradient.generation, gradient.handle});
   if (inserted) return decision;
@@ -30,26 +34,45 @@ Decision LanePart::Stage(const LaneGradient& gradient) {
   return decision;
 }
 
+void LanePart::AddCounted(const LaneCounts& counts, Decision& decision) {
+  for (;; turn_ = LaneIndex{Raw(turn_) + 1}) {
+    if (counts.IsAtEnd(turn_)) continue;
+    const ClosedLane* const counted = counts.FindCounted(turn_);
+    if (counted == nullptr) return;
+    const auto found = staged_.find(turn_);
+    if (found == staged_.end() || found->second.generation != counted->generation) continue;
+    decision.additions.push_back(
+        {part_, found->second.handle,
+         LaneWeight(counted->examples, weighing_.batch_size, weighing_.sum_loss)});
+    staged_.erase(found);
+    ++added_;
+  }
+}
+
 void LanePart::Close(const RoundCommit& set, uint64_t& version, Decision& decision) {
-  const uint64_t examples = ExamplesOf(set);
-  Update update{part_, {}, 0, 0};
+  Update update;
+  update.part = part_;
+  update.added = std::exchange(added_, 0);
+  update.scale = RoundScale(ExamplesOf(set), weighing_.batch_size, weighing_.sum_loss);
   for (const ClosedLane& lane : set.lanes) {
     const auto found = staged_.find(lane.lane);
     if (found == staged_.end() || found->second.generation != lane.generation) continue;
     update.contributions.push_back(
-        {found->second.handle, LaneWeight(lane.examples, examples, sum_loss_)});
+        {found->second.handle,
+         LaneWeight(lane.examples, weighing_.batch_size, weighing_.sum_loss)});
     staged_.erase(found);
   }
   for (const auto& [lane, staged] : staged_) decision.discarded.push_back(staged.handle);
   staged_.clear();
-  if (update.contributions.empty()) return;
+  turn_ = LaneIndex{0};
+  if (update.added == 0 && update.contributions.empty()) return;
   update.version = ++version;
   update.round = set.round;
   decision.updates.push_back(std::move(update));
 }
 
 std::string LanePart::DebugString() const {
-  std::string text;
+  std::string text = absl::StrCat("a", added_, "<", Raw(turn_), " ");
   for (const auto& [lane, staged] : staged_) {
     absl::StrAppend(&text, "l", Raw(lane), "g", staged.generation.term, ".",
                     staged.generation.count, "=", static_cast<uint64_t>(staged.handle), " ");

@@ -1,5 +1,6 @@
 // One synchronous part (dense or sparse) of a partition: gradients are staged, at most one round of
-// them, until the round commit says which belong to the round.
+// them, until it is known that they belong to the round: by the coordinator's news, one by one in
+// the order of the lanes, or by the round commit, all at once.
 #ifndef CAPSTAN_PS_MACHINES_LANE_PART_H_
 #define CAPSTAN_PS_MACHINES_LANE_PART_H_
 
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "capstan/base/ids.h"
+#include "capstan/consistency/lane_counts.h"
 #include "capstan/consistency/round_commit.h"
 #include "ps/machines/decision.h"
 
@@ -20,17 +22,31 @@ struct LaneGradient {
   GradientHandle handle{};
 };
 
+// What lanes weigh by.
+struct LaneWeighing {
+  uint32_t batch_size = 1;  // Of a lane.
+  bool sum_loss = false;    // Lanes' gradients are of sums, not of means.
+};
+
 // Thread-compatible.
 class LanePart {
  public:
-  LanePart(Part part, bool sum_loss) : part_(part), sum_loss_(sum_loss) {}
+  LanePart(Part part, const LaneWeighing& weighing) : part_(part), weighing_(weighing) {}
 
   // STAGED or OLD_GENERATION. What this generation has staged already stays, the repetition is
-  // discarded: a round must hold one computation of a lane on every shard.
+  // discarded: a round must hold one computation of a lane on every shard. So is whatever comes
+  // from a lane whose turn is over: if it is not the gradient that was added, the coordinator will
+  // not count it.
   Decision Stage(const LaneGradient& gradient);
 
-  // Applies the staged gradients which the set names, in lane order, and discards the others. A
-  // lane of the set that has staged nothing here had no gradient for this partition.
+  // Adds the staged gradients that are counted, as far as all lower lanes are added or at their
+  // end. REQUIRES: the counts are of the round that is staged, which closes with every lane that
+  // has data.
+  void AddCounted(const LaneCounts& counts, Decision& decision);
+
+  // Applies what has been added and the staged gradients which the set names, in lane order, and
+  // discards the others. A lane of the set that has staged nothing here had no gradient for this
+  // partition.
   void Close(const RoundCommit& set, uint64_t& version, Decision& decision);
 
   std::string DebugString() const;
@@ -42,7 +58,9 @@ class LanePart {
   };
 
   Part part_;
-  bool sum_loss_;
+  LaneWeighing weighing_;
+  LaneIndex turn_{};    // The lowest lane that is neither added nor at its end.
+  uint32_t added_ = 0;  // Gradients, in the round that is staged.
   std::map<LaneIndex, Staged> staged_;
   std::map<LaneIndex, Generation> fences_;  // Highest generation seen of each lane.
 };

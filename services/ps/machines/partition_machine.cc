@@ -15,9 +15,10 @@ constexpr Part kAllParts[] = {Part::kDense, Part::kSparse};
 PartitionMachine::PartitionMachine(const PartitionOptions& options)
     : options_(options),
       sync_{capstan::IsSync(options.dense), capstan::IsSync(options.sparse)},
+      adds_ahead_{AddsAhead(options.dense), AddsAhead(options.sparse)},
       streams_{StreamPart(Part::kDense, options.dense, options.queue_capacity),
                StreamPart(Part::kSparse, options.sparse, options.queue_capacity)},
-      lanes_{LanePart(Part::kDense, options.sum_loss), LanePart(Part::kSparse, options.sum_loss)} {}
+      lanes_{LanePart(Part::kDense, options.lanes), LanePart(Part::kSparse, options.lanes)} {}
 
 PartitionMachine::PartitionMachine(const PartitionOptions& options, const PartitionState& state,
                                    absl::Time now)
@@ -60,6 +61,15 @@ Decision PartitionMachine::PushStage(Part part, Timeline timeline, const LaneGra
   if (gradient.round == round_ + 1) return lanes_[Index(part)].Stage(gradient);
   const bool later = frozen_ && gradient.round > round_;
   return Refused(later ? v1::OUTCOME_BUSY : v1::OUTCOME_WRONG_ROUND, gradient.handle);
+}
+
+Decision PartitionMachine::AddCounted(const LaneCounts& counts) {
+  Decision decision;
+  if (counts.timeline() != options_.timeline || counts.round() != round_ + 1) return decision;
+  for (size_t i = 0; i < kParts; ++i) {
+    if (adds_ahead_[i]) lanes_[i].AddCounted(counts, decision);
+  }
+  return decision;
 }
 
 Decision PartitionMachine::CatchUp(std::span<const RoundCommit> sets) {

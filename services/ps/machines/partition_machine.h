@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "capstan/base/ids.h"
+#include "capstan/consistency/lane_counts.h"
 #include "capstan/consistency/round_commit.h"
 #include "capstan/consistency/stream_ledger.h"
 #include "capstan/v1/job.pb.h"
@@ -36,7 +37,7 @@ struct PartitionOptions {
   Timeline timeline{};
   v1::UpdatePolicy dense;
   v1::UpdatePolicy sparse;
-  bool sum_loss = false;        // Lanes' gradients are of sums, not of means.
+  LaneWeighing lanes;
   uint32_t queue_capacity = 0;  // See StreamPart.
 };
 
@@ -72,6 +73,10 @@ class PartitionMachine {
   // round commit is above round(). REQUIRES: IsSync(part).
   Decision PushStage(Part part, Timeline timeline, const LaneGradient& gradient);
 
+  // Adds what is counted of the round after round() to the sums of synchronous parts without backup
+  // workers. Counts of another round or timeline change nothing.
+  Decision AddCounted(const LaneCounts& counts);
+
   // Passes the rounds that the sets describe, in their order, which ascends. Sets of rounds passed
   // before are skipped; a gap ends it, which the caller sees by round(). Nothing happens while
   // frozen.
@@ -100,7 +105,8 @@ class PartitionMachine {
   // Forgets sessions silent for kSessionTtl.
   void ExpireSessions(absl::Time now);
 
-  // REQUIRES: queued() == 0. Staged gradients are not part of it: their lanes offer them again.
+  // REQUIRES: queued() == 0. Gradients of the round after round() are not part of it, whether they
+  // are staged or added: their lanes offer them again.
   PartitionState Snapshot() const;
 
   bool frozen() const { return frozen_; }
@@ -124,6 +130,7 @@ class PartitionMachine {
   uint64_t round_ = 0;
   std::array<uint64_t, kParts> versions_{};
   std::array<bool, kParts> sync_;
+  std::array<bool, kParts> adds_ahead_;
   std::array<StreamPart, kParts> streams_;
   std::array<LanePart, kParts> lanes_;
 };

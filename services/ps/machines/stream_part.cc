@@ -59,7 +59,8 @@ void StreamPart::Drain(bool all, uint64_t& version, Decision& decision) {
   size_t begin = 0;
   while (queue_.size() - begin >= aggregate_ || (all && begin < queue_.size())) {
     const size_t take = std::min(aggregate_, queue_.size() - begin);
-    Update update{part_, {}, 0, 0};
+    Update update;
+    update.part = part_;
     for (size_t i = begin; i < begin + take; ++i) {
       update.contributions.push_back(Weigh(queue_[i], take, version));
     }

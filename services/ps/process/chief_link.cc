@@ -75,9 +75,10 @@ absl::StatusOr<v1::RegisterShardReply> ChiefLink::Register(const Shutdown& shutd
   }
 }
 
-void ChiefLink::Follow(Shard& shard, absl::Duration heartbeat, Learn learn) {
+void ChiefLink::Follow(Shard& shard, absl::Duration heartbeat, Learn learn, See see) {
   shard_ = &shard;
   learn_ = std::move(learn);
+  see_ = std::move(see);
   heartbeat_ = heartbeat;
 }
 
@@ -99,6 +100,7 @@ void ChiefLink::Watch() {
         const absl::Status taken = shard_->SetView(view);
         job_over_ = view.state() == v1::JOB_STATE_COMPLETED || view.state() == v1::JOB_STATE_FAILED;
         if (!taken.ok() && failure_.ok()) failure_ = taken;
+        see_(view);
       },
       [this](const absl::Status&) {
         watching_ = false;

@@ -35,9 +35,10 @@ class ChiefLink {
 
   // From now on views go to the shard, and reports to the chief: in Poll. The shard registers again
   // with a chief that does not know it, or that has come after the one it knows, which may say
-  // other things: `learn` is told. `shard` must outlive the link.
+  // other things: `learn` is told. So is `see` of every view. `shard` must outlive the link.
   using Learn = absl::AnyInvocable<void(const v1::RegisterShardReply&)>;
-  void Follow(Shard& shard, absl::Duration heartbeat, Learn learn);
+  using See = absl::AnyInvocable<void(const v1::View&)>;
+  void Follow(Shard& shard, absl::Duration heartbeat, Learn learn, See see);
   // Polls the loop for at most `at_most` and does what is due. An error: the shard cannot go on.
   absl::Status Poll(absl::Duration at_most);
   // From now on the chief is told that this shard is about to leave.
@@ -56,6 +57,7 @@ class ChiefLink {
   const Channel channel_;
   Shard* shard_ = nullptr;
   Learn learn_;
+  See see_;
   uint64_t term_ = 0;  // Of the chief that is followed; 0: not heard of yet.
   absl::Duration heartbeat_;
   bool watching_ = false;

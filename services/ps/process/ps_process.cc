@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -23,6 +24,7 @@
 #include "capstan/rpc/health.h"
 #include "capstan/rpc/server.h"
 #include "ps/process/chief_link.h"
+#include "ps/process/coordinator_link.h"
 #include "ps/shard/ps_service.h"
 
 namespace capstan::ps {
@@ -130,7 +132,12 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   Loader loader(*shard, {.background = threads, .places = &places});
   const ServedShard served{*shard, saver, loader};
   service.Serve(&served);
-  link.Follow(*shard, absl::Seconds(job.lease().heartbeat_seconds()), learn);
+  std::optional<CoordinatorLink> coordinator;
+  if (shard->AddsCounted()) coordinator.emplace(*shard);
+  link.Follow(*shard, absl::Seconds(job.lease().heartbeat_seconds()), learn,
+              [&coordinator](const v1::View& view) {
+                if (coordinator) coordinator->SetView(view);
+              });
   Liveness liveness(health, options.listen, server.port());
   const absl::Status end =
       Serve(link, *shard, health, liveness, absl::Seconds(options.restore_seconds), shutdown);

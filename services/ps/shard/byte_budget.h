@@ -20,6 +20,8 @@ class ByteBudget {
   // The bytes count until it is destroyed, before the budget. Null: they would be above the limit.
   class Hold;
   std::unique_ptr<Hold> TryHold(size_t bytes);
+  // Counts them although they may be above the limit.
+  std::unique_ptr<Hold> HoldAnyway(size_t bytes);
 
   // Sets the limit of what is held from now on; what is held already stays.
   void SetLimit(size_t limit) { limit_.store(limit, std::memory_order_relaxed); }
@@ -43,6 +45,11 @@ class ByteBudget::Hold {
   ByteBudget& budget_;
   const size_t bytes_;
 };
+
+inline std::unique_ptr<ByteBudget::Hold> ByteBudget::HoldAnyway(size_t bytes) {
+  held_.fetch_add(bytes, std::memory_order_relaxed);
+  return std::make_unique<Hold>(*this, bytes);
+}
 
 inline std::unique_ptr<ByteBudget::Hold> ByteBudget::TryHold(size_t bytes) {
   auto hold = std::make_unique<Hold>(*this, bytes);

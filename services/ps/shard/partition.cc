@@ -48,6 +48,7 @@ void Partition::Load(PartitionContent content) {
     store_.swap(content.store);
     std::swap(machine_, content.machine);
     kept_.swap(dropped);
+    sum_ = RoundSum();
     progress_ = 0;  // Every push tells it.
     base_ = content.base;
     copy_ = CopyStage::kNone;
@@ -151,6 +152,10 @@ bool Partition::JudgedByRows(const Kept& gradient) const {
 }
 
 bool Partition::CarryOut(const Decision& decision, absl::Time now) {
+  for (const Addition& addition : decision.additions) {
+    Add(addition);
+    kept_.erase(Raw(addition.handle));
+  }
   bool fresh = decision.updates.empty();
   for (const Update& update : decision.updates) {
     fresh |= Apply(update, now);
@@ -162,18 +167,44 @@ bool Partition::CarryOut(const Decision& decision, absl::Time now) {
   return fresh;
 }
 
+void Partition::Add(const Addition& addition) {
+  const Kept& kept = kept_.at(Raw(addition.handle));
+  const wire::PartitionPart& share = kept.push->partitions()[kept.place];
+  const auto weight = static_cast<float>(addition.weight);
+  if (addition.part == Part::kSparse) {
+    for (const PushMessage::Rows& rows : kept.push->rows_of(share)) {
+      RowGradients gradients = rows.gradients;
+      gradients.weight = weight;
+      sum_.AddRows(rows.table, store_->FindTable(rows.table)->dim(), gradients);
+    }
+    return;
+  }
+  for (const PushMessage::Values& values : kept.push->blocks_of(share)) {
+    BlockGradient gradient = values.gradient;
+    gradient.weight = weight;
+    sum_.AddBlock(values.block, gradient);
+  }
+}
+
 bool Partition::Apply(const Update& update, absl::Time now) {
   Observe(update, now);
   const UpdateContext context = ContextOf(update);
-  if (update.part == Part::kSparse) return ApplyRows(update, context);
-  ApplyBlocks(update, context);
-  return true;
+  bool fresh = true;
+  if (update.part == Part::kSparse) {
+    fresh = ApplyRows(update, context);
+    sum_.ClearRows();
+  } else {
+    ApplyBlocks(update, context);
+    sum_.ClearBlocks();
+  }
+  return fresh;
 }
 
 UpdateContext Partition::ContextOf(const Update& update) const {
   const v1::UpdatePolicy& policy = context_.catalog.policy(update.part);
   UpdateContext context;
   context.compensate_lambda = policy.compensate_lambda();
+  context.scale = static_cast<float>(update.scale);
   if (update.part == Part::kSparse && context_.catalog.CountsRowUpdates()) {
     context.row_policy = &policy;
   }
@@ -193,6 +224,9 @@ bool Partition::ApplyRows(const Update& update, const UpdateContext& context) {
   bool fresh = false;
   for (const std::unique_ptr<Table>& table : store_->tables()) {
     rows_.clear();
+    if (update.added > 0) {
+      if (const std::optional<RowGradients> sum = sum_.rows(table->id())) rows_.push_back(*sum);
+    }
     for (const Contribution& used : update.contributions) {
       const Kept& kept = kept_.at(Raw(used.handle));
       for (const PushMessage::Rows& rows :
@@ -214,6 +248,9 @@ bool Partition::ApplyRows(const Update& update, const UpdateContext& context) {
 void Partition::ApplyBlocks(const Update& update, const UpdateContext& context) {
   for (const Block& block : store_->blocks().blocks()) {
     blocks_.clear();
+    if (update.added > 0) {
+      if (const std::optional<BlockGradient> sum = sum_.block(block.id)) blocks_.push_back(*sum);
+    }
     for (const Contribution& used : update.contributions) {
       const Kept& kept = kept_.at(Raw(used.handle));
       for (const PushMessage::Values& values :
@@ -230,6 +267,9 @@ void Partition::ApplyBlocks(const Update& update, const UpdateContext& context) 
 
 void Partition::Observe(const Update& update, absl::Time now) {
   VersionTimes& times = version_times_[static_cast<size_t>(update.part)];
+  for (uint32_t i = 0; i < update.added; ++i) {
+    context_.metrics.ObserveStaleness(/*staleness=*/0, absl::ZeroDuration());
+  }
   for (const Contribution& used : update.contributions) {
     // The version before this update, less what had been applied since the pull.
     const uint64_t before = update.version - 1;
@@ -248,6 +288,15 @@ void Partition::CatchUpLocked(absl::Time now) {
   if (sets.empty()) return;
   const Decision decision = machine_.CatchUp(sets);
   CAPSTAN_FAILPOINT("round.decided");
+  CarryOut(decision, now);
+}
+
+void Partition::AddCounted(absl::Time now) {
+  absl::MutexLock lock(&mu_);
+  CatchUpLocked(now);
+  Decision decision;
+  context_.counted.Read([&](const LaneCounts& counts) { decision = machine_.AddCounted(counts); });
+  CAPSTAN_FAILPOINT("round.counted");
   CarryOut(decision, now);
 }
 
@@ -300,7 +349,7 @@ Partition::Facts Partition::facts() const {
     facts.parameters += table->row_count() * table->dim();
   }
   for (const Block& block : store_->blocks().blocks()) facts.parameters += block.length;
-  facts.bytes = store_->memory_bytes();
+  facts.bytes = store_->memory_bytes() + sum_.memory_bytes();
   facts.version = std::max(machine_.version(Part::kDense), machine_.version(Part::kSparse));
   facts.queued = machine_.queued();
   facts.lost = BatchesLost(*store_, machine_);

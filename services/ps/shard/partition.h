@@ -21,10 +21,12 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "capstan/store/partition_store.h"
+#include "capstan/store/round_sum.h"
 #include "capstan/store/slab_arena.h"
 #include "capstan/wire/payload_writer.h"
 #include "ps/machines/partition_machine.h"
 #include "ps/shard/catalog.h"
+#include "ps/shard/counted_lanes.h"
 #include "ps/shard/kept_bytes.h"
 #include "ps/shard/partition_content.h"
 #include "ps/shard/pull_query.h"
@@ -39,6 +41,7 @@ namespace capstan::ps {
 struct PartitionContext {
   const Catalog& catalog;
   const Rounds& rounds;
+  const CountedLanes& counted;
   ShardMetrics& metrics;
   SlabArena& slabs;
   KeptBytes& kept;
@@ -77,6 +80,10 @@ class Partition {
   // known.
   v1::PartitionOutcome Push(const std::shared_ptr<const PushMessage>& push, size_t i,
                             uint64_t progress_examples, absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Adds the gradients that are counted in the open round, as the shard has been told, so that they
+  // need not be held until it closes.
+  void AddCounted(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Passes the rounds that the shard has been told. Gives the rounds passed.
   uint64_t CatchUp(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
@@ -139,6 +146,7 @@ class Partition {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // These return false if there was something to apply and all of its rows were too stale.
   bool CarryOut(const Decision& decision, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Add(const Addition& addition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool Apply(const Update& update, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool ApplyRows(const Update& update, const UpdateContext& context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -165,6 +173,7 @@ class Partition {
   int64_t kept_bytes_ ABSL_GUARDED_BY(mu_) = 0;       // As counted in context_.kept.
   uint64_t last_handle_ ABSL_GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<uint64_t, Kept> kept_ ABSL_GUARDED_BY(mu_);
+  RoundSum sum_ ABSL_GUARDED_BY(mu_);  // Of the open round.
   std::array<VersionTimes, kParts> version_times_ ABSL_GUARDED_BY(mu_);
 
   // Scratch.

@@ -1,5 +1,6 @@
 #include "ps/shard/partition_content.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "capstan/base/status.h"
@@ -16,7 +17,8 @@ PartitionOptions MachineOptions(const Catalog& catalog, Timeline timeline) {
   return {.timeline = timeline,
           .dense = job.dense_update(),
           .sparse = job.sparse_update(),
-          .sum_loss = job.train().sum_loss()};
+          .lanes = {.batch_size = std::max(job.train().batch_size(), 1u),
+                    .sum_loss = job.train().sum_loss()}};
 }
 
 absl::StatusOr<PartitionContent> InitialContent(const Catalog& catalog, PartitionIndex index,

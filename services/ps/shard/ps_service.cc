@@ -147,8 +147,7 @@ PsService::Reactor* PsService::Push(Context* context, const grpc::ByteBuffer* re
 absl::Status PsService::HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply) {
   CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
   Shard& shard = served->shard;
-  CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const PushMessage> push,
-                           PushMessage::Read(request, shard.catalog(), shard.waiting_gradients()));
+  CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const PushMessage> push, shard.ReadPush(request));
   CAPSTAN_RETURN_IF_ERROR(shard.CheckHeader(push->head().header()));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.received"));
   CAPSTAN_ASSIGN_OR_RETURN(v1::PushReply outcomes, shard.Push(push));
@@ -202,6 +201,24 @@ PsService::Reactor* PsService::HoldRounds(Context* context, const v1::HoldRounds
                              }
                              reactor->Finish(AtTheDoor(*context, answer.status));
                            });
+  if (waiter) {
+    reactor->SetForget([shard = *shard, id = *waiter] { return shard->ForgetRound(id); });
+  }
+  return reactor.get();
+}
+
+PsService::Reactor* PsService::WatchCounts(Context* context, const v1::WatchCountsRequest* request,
+                                           v1::WatchCountsReply* reply) {
+  (void)BeginCall(*context);  // It may be parked.
+  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  if (!shard.ok()) return Answer(*context, shard.status());
+  const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
+  const std::optional<WaiterId> waiter =
+      (*shard)->WatchCounts(*request, WaitDeadline(*context, (*shard)->clock()),
+                            [context, reactor, reply](const NewsAnswer& answer) {
+                              ToProto(answer.news, *reply);
+                              reactor->Finish(AtTheDoor(*context, answer.status));
+                            });
   if (waiter) {
     reactor->SetForget([shard = *shard, id = *waiter] { return shard->ForgetRound(id); });
   }

@@ -61,6 +61,8 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
                       v1::ReportLaneReply* reply) override;
   Reactor* HoldRounds(Context* context, const v1::HoldRoundsRequest* request,
                       v1::HoldRoundsReply* reply) override;
+  Reactor* WatchCounts(Context* context, const v1::WatchCountsRequest* request,
+                       v1::WatchCountsReply* reply) override;
   Reactor* CommitRound(Context* context, const v1::CommitRoundRequest* request,
                        v1::CommitRoundReply* reply) override;
   Reactor* CloseStreams(Context* context, const v1::CloseStreamsRequest* request,

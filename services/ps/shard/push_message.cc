@@ -17,8 +17,6 @@
 namespace capstan::ps {
 namespace {
 
-constexpr absl::Duration kNoRoomHint = absl::Milliseconds(100);
-
 absl::Status CheckFloats(const std::string& name, size_t got, size_t want) {
   if (got == want) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -56,27 +54,19 @@ absl::Status CheckNames(const v1::PushRequest& head, const PushMessage& push,
   return absl::OkStatus();
 }
 
-absl::Status NoRoom(const ByteBudget& waiting) {
-  return WithReason(
-      WithRetryAfter(absl::ResourceExhaustedError(absl::StrCat(
-                         "gradients that wait for others take ", waiting.held(),
-                         " bytes of this shard's memory, which may be ", waiting.limit(),
-                         ": a round needs room for one gradient of each lane (fewer lanes, more "
-                         "shards, or more memory)")),
-                     kNoRoomHint),
-      "memory");
-}
-
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const PushMessage>> PushMessage::Read(const grpc::ByteBuffer& buffer,
-                                                                     const Catalog& catalog,
-                                                                     ByteBudget& waiting) {
-  std::unique_ptr<ByteBudget::Hold> hold;
-  if (catalog.KeepsGradients()) {
-    hold = waiting.TryHold(buffer.Length());
-    if (hold == nullptr) return NoRoom(waiting);
-  }
+absl::StatusOr<v1::PushRequest> PushMessage::ReadHead(const grpc::ByteBuffer& buffer) {
+  wire::Message message(buffer);
+  v1::PushRequest head;
+  wire::Payload payload;
+  CAPSTAN_RETURN_IF_ERROR(wire::Read(wire::kPushRequest, message, head, payload));
+  return head;
+}
+
+absl::StatusOr<std::shared_ptr<const PushMessage>> PushMessage::Read(
+    const grpc::ByteBuffer& buffer, const Catalog& catalog,
+    std::unique_ptr<ByteBudget::Hold> hold) {
   std::shared_ptr<PushMessage> push(new PushMessage(
       buffer, hold == nullptr ? wire::Message::Memory::kTransport : wire::Message::Memory::kOwn));
   push->hold_ = std::move(hold);

@@ -24,12 +24,14 @@ namespace capstan::ps {
 class PushMessage {
  public:
   // INVALID_ARGUMENT, NOT_FOUND or FAILED_PRECONDITION (a key of another partition): nothing of it
-  // may be applied. Where gradients wait before they are applied, the message is copied out of the
-  // transport's memory, and counts in `waiting`, which must outlive it, until it is destroyed;
-  // RESOURCE_EXHAUSTED: there is no room for it now.
-  static absl::StatusOr<std::shared_ptr<const PushMessage>> Read(const grpc::ByteBuffer& buffer,
-                                                                 const Catalog& catalog,
-                                                                 ByteBudget& waiting);
+  // may be applied. With a `hold` it is copied out of the transport's memory, for its gradients
+  // wait before they are applied, and counts until it is destroyed.
+  static absl::StatusOr<std::shared_ptr<const PushMessage>> Read(
+      const grpc::ByteBuffer& buffer, const Catalog& catalog,
+      std::unique_ptr<ByteBudget::Hold> hold);
+
+  // Only what head() is. INVALID_ARGUMENT: it is no push.
+  static absl::StatusOr<v1::PushRequest> ReadHead(const grpc::ByteBuffer& buffer);
 
   const v1::PushRequest& head() const { return head_; }  // Without the partitions.
   absl::Span<const wire::PartitionPart> partitions() const { return payload_.partitions; }

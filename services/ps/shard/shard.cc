@@ -10,6 +10,7 @@
 #include "capstan/consistency/decisions.h"
 #include "capstan/placement/view_epoch.h"
 #include "capstan/rpc/status.h"
+#include "ps/shard/rejection.h"
 
 namespace capstan::ps {
 namespace {
@@ -19,7 +20,21 @@ constexpr absl::Duration kBusyHint = absl::Milliseconds(50);
 constexpr uint64_t kKeptShare = 10;
 constexpr uint64_t kMinKept = 16 << 20;
 
+constexpr absl::Duration kNoRoomHint = absl::Milliseconds(100);
+
 constexpr Part kAllParts[] = {Part::kDense, Part::kSparse};
+
+absl::Status NoRoomFor(const ByteBudget& waiting) {
+  return WithReason(
+      WithRetryAfter(absl::ResourceExhaustedError(absl::StrCat(
+                         "gradients that wait for others take ", waiting.held(),
+                         " bytes of this shard's memory, which may be ", waiting.limit(),
+                         ": with backup workers a round needs room for one gradient of each lane, "
+                         "and aggregation for as many as it takes (fewer of them, more shards, or "
+                         "more memory)")),
+                     kNoRoomHint),
+      "memory");
+}
 
 // Both parts may be ssp: the stricter bound holds for the pull, which is one for both.
 uint64_t BoundOf(const Catalog& catalog) {
@@ -46,7 +61,7 @@ Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metri
       metrics_(metrics),
       clock_(clock),
       clocks_needed_(catalog_.IsSsp(Part::kDense) || catalog_.IsSsp(Part::kSparse)),
-      context_{catalog_, rounds_, metrics_, slabs_, kept_},
+      context_{catalog_, rounds_, counted_, metrics_, slabs_, kept_},
       clocks_(BoundOf(catalog_)) {
   for (uint32_t i = 0; i < catalog_.job().partition_count(); ++i) {
     partitions_.push_back(std::make_unique<Partition>(context_));
@@ -168,6 +183,7 @@ void Shard::Load(PartitionIndex index, PartitionContent content) {
 
 absl::Status Shard::Serve(uint64_t timeline, const RoundsStart& rounds) {
   rounds_.Reset(Timeline{timeline}, rounds.passed);
+  counted_.Reset(Timeline{timeline});
   std::optional<CoordinatorMachine> coordinator;
   for (Part part : kAllParts) {
     const v1::UpdatePolicy& policy = catalog_.policy(part);
@@ -254,6 +270,19 @@ absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
 }
 
 // ---- push ----
+
+absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::ByteBuffer& buffer) {
+  if (!catalog_.KeepsGradients()) return PushMessage::Read(buffer, catalog_, nullptr);
+  std::unique_ptr<ByteBudget::Hold> hold = waiting_.TryHold(buffer.Length());
+  if (hold == nullptr) {
+    CAPSTAN_ASSIGN_OR_RETURN(const v1::PushRequest head, PushMessage::ReadHead(buffer));
+    CAPSTAN_RETURN_IF_ERROR(CheckHeader(head.header()));
+    CAPSTAN_RETURN_IF_ERROR(CheckNames(head));
+    if (!IsNext(head)) return NoRoomFor(waiting_);
+    hold = waiting_.HoldAnyway(buffer.Length());
+  }
+  return PushMessage::Read(buffer, catalog_, std::move(hold));
+}
 
 absl::StatusOr<v1::PushReply> Shard::Push(const std::shared_ptr<const PushMessage>& push) {
   const v1::PushRequest& head = push->head();

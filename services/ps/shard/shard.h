@@ -28,6 +28,7 @@
 #include "ps/machines/coordinator_machine.h"
 #include "ps/shard/byte_budget.h"
 #include "ps/shard/catalog.h"
+#include "ps/shard/counted_lanes.h"
 #include "ps/shard/parked_calls.h"
 #include "ps/shard/partition.h"
 #include "ps/shard/pull_query.h"
@@ -56,6 +57,7 @@ class Shard {
       absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>, absl::Duration waited)>;
   using OnOpened = absl::AnyInvocable<void(const absl::StatusOr<OpenAnswer>&)>;
   using OnHeld = absl::AnyInvocable<void(const HoldAnswer&)>;
+  using OnNews = absl::AnyInvocable<void(const NewsAnswer&)>;
 
   // `metrics` and `clock` must outlive the shard. INVALID_ARGUMENT: the job cannot be served.
   static absl::StatusOr<std::unique_ptr<Shard>> Create(const v1::JobSpec& job,
@@ -98,6 +100,12 @@ class Shard {
   // The caller has gone away. True: its callback will not run and has been destroyed.
   bool ForgetPull(WaiterId waiter);
 
+  // Reads a push whole, before anything is done. INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION:
+  // see PushMessage. RESOURCE_EXHAUSTED: what waits for others takes all the memory that it may,
+  // and it is not the turn of this push's lane; that one is always taken in, for those above it
+  // wait for it (docs/spec, rule 21).
+  absl::StatusOr<std::shared_ptr<const PushMessage>> ReadPush(const grpc::ByteBuffer& buffer);
+
   // INVALID_ARGUMENT: no such lane. UNAVAILABLE: a generation that the chief has not granted for
   // this, as far as this shard knows the chief's key, or a round that the coordinator has not
   // closed so.
@@ -110,7 +118,17 @@ class Shard {
   absl::StatusOr<v1::ReportLaneReply> ReportLane(const v1::ReportLaneRequest& request);
   std::optional<WaiterId> HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
                                      OnHeld done);
+  std::optional<WaiterId> WatchCounts(const v1::WatchCountsRequest& request, absl::Time deadline,
+                                      OnNews done);
   bool ForgetRound(WaiterId waiter);
+
+  // ---- as the coordinator has told ----
+
+  // Returns whether rounds of the job are added to before they close.
+  bool AddsCounted() const;
+  // Adds, in every partition, what is counted and whose turn it is. News of another timeline than
+  // the present one are ignored.
+  void LearnCounts(uint64_t timeline, const LaneNews& news);
 
   // ---- the chief's calls ----
 
@@ -146,6 +164,8 @@ class Shard {
   Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics, const Clock& clock);
 
   absl::Status CheckTarget(const v1::RequestHeader& header) const;
+  // Whether it is the turn of the push's lane in its round.
+  bool IsNext(const v1::PushRequest& head) const;
   // True: a later timeline has begun.
   bool Hear(uint64_t term, uint64_t timeline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(view_mu_);
   void RestartClocks();
@@ -180,6 +200,7 @@ class Shard {
   const bool clocks_needed_;  // A part is ssp.
   std::atomic<uint64_t> timeline_{0};
   Rounds rounds_;
+  CountedLanes counted_;
   SlabArena slabs_;
   KeptBytes kept_;
   ByteBudget waiting_;

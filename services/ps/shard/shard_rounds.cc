@@ -125,6 +125,50 @@ std::optional<WaiterId> Shard::HoldRounds(const v1::HoldRoundsRequest& request, 
   return waiter;
 }
 
+std::optional<WaiterId> Shard::WatchCounts(const v1::WatchCountsRequest& request,
+                                           absl::Time deadline, OnNews done) {
+  const WaiterId waiter =
+      parked_rounds_.Park([done = std::move(done)](const CoordinatorAnswer& answer) mutable {
+        done(std::get<NewsAnswer>(answer.answer));
+      });
+  CoordinatorAnswers answers;
+  {
+    absl::MutexLock lock(&coordinator_mu_);
+    const absl::Status here = CheckCoordinator(request.header().timeline());
+    if (here.ok()) {
+      answers = coordinator_->Ask(
+          {waiter, {request.round(), request.counted(), request.ended()}, deadline});
+    } else {
+      answers.push_back({waiter, NewsAnswer{here, {}}});
+    }
+  }
+  AnswerRounds(answers);
+  return waiter;
+}
+
+void Shard::LearnCounts(uint64_t timeline, const LaneNews& news) {
+  if (!counted_.Learn(Timeline{timeline}, news)) return;
+  const absl::Time now = clock_.Now();
+  for (const std::unique_ptr<Partition>& partition : partitions_) {
+    if (partition->loaded()) partition->AddCounted(now);
+  }
+}
+
+bool Shard::AddsCounted() const {
+  return AddsAhead(catalog_.policy(Part::kDense)) || AddsAhead(catalog_.policy(Part::kSparse));
+}
+
+bool Shard::IsNext(const v1::PushRequest& head) const {
+  if (!AddsCounted() || !head.has_stage()) return false;
+  bool next = false;
+  counted_.Read([&](const LaneCounts& counts) {
+    next = counts.timeline() == Timeline{head.header().timeline()} &&
+           head.stage().round() >= counts.round() &&
+           counts.NextOf(head.stage().round()) == static_cast<LaneIndex>(head.stage().lane());
+  });
+  return next;
+}
+
 bool Shard::ForgetRound(WaiterId waiter) {
   {
     absl::MutexLock lock(&coordinator_mu_);

@@ -46,12 +46,15 @@ LeaseRunner::LeaseRunner(const TrainerContext& trainer, v1::Lease lease)
       feed_(trainer.prefetcher, trainer.loop, lease),
       lifecycle_(lease, trainer.job.train().max_steps(),
                  NewRunner(trainer.job, lease, trainer.client.view().shards_size()), feed_) {
+  if (lease.kind() == v1::LEASE_KIND_LANE) {
+    trainer_.turns.Join(this, static_cast<LaneIndex>(lease.lane()));
+  }
   Deliver(Start());
 }
 
 LeaseRunner::~LeaseRunner() {
   *alive_ = false;
-  EndTurn();
+  trainer_.turns.Leave(this);
 }
 
 template <typename Callback>
@@ -132,7 +135,7 @@ void LeaseRunner::Do(const SendPull& action) {
 void LeaseRunner::PullInTurn(const SendPull& action) {
   const bool asked = !waiting_pulls_.empty();
   waiting_pulls_[{action.batch, action.shard}] = action;
-  if (!asked) trainer_.turns.Ask(this, [this] { BeginTurn(); });
+  if (!asked) trainer_.turns.Ask(this, action.lane->round, [this] { BeginTurn(); });
 }
 
 void LeaseRunner::BeginTurn() {
@@ -304,6 +307,9 @@ void LeaseRunner::Do(const SendOpen& action) {
           trainer_.times.round_wait.Add(Now() - open_began_);
           trainer_.metrics.round_wait_seconds.Observe(absl::ToDoubleSeconds(Now() - open_began_));
         }
+        if (event.status.ok() && event.answer == v1::OpenRoundReply::ANSWER_WAIT) {
+          trainer_.turns.Pass(this, std::max<uint64_t>(event.round, 1) - 1);
+        }
         Deliver(std::move(event));
       }));
 }
@@ -349,6 +355,7 @@ void LeaseRunner::Do(const Forget& action) {
 void LeaseRunner::Do(const Finished& action) {
   CAPSTAN_FAILPOINT("worker.lease_finished");
   EndTurn();
+  trainer_.turns.Leave(this);
   const bool over = lifecycle_.OnFinished(action);
   (lifecycle_.lost() ? trainer_.metrics.leases_lost : trainer_.metrics.leases_finished).Add();
   if (over) return;

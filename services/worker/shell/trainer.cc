@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "capstan/consistency/decisions.h"
+
 namespace capstan::worker {
 
 Trainer::Trainer(const WorkerContext& worker, TrainerId id, std::unique_ptr<Network> network,
@@ -10,7 +12,10 @@ Trainer::Trainer(const WorkerContext& worker, TrainerId id, std::unique_ptr<Netw
       client_(worker.loop, worker.parameters,
               {.trainer = id, .dtype = worker.job.train().wire_dtype()}),
       compute_(std::move(network), compute, worker.loop),
-      turns_(worker.parameters.layout().flat_size() * sizeof(float)),
+      turns_(worker.parameters.layout().flat_size() * sizeof(float),
+             AddsAhead(worker.job.dense_update()) || AddsAhead(worker.job.sparse_update())
+                 ? LaneTurns::Order::kOfLanes
+                 : LaneTurns::Order::kOfAsking),
       context_{.job = worker.job,
                .parameters = worker.parameters,
                .clock = worker.clock,

@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "capstan/consistency/generation.h"
 #include "capstan/consistency/round_commit.h"
+#include "ps/process/coordinator_link.h"
 #include "tests/integration/shard/local_shard.h"
 #include "tests/integration/shard/trainer.h"
 
@@ -240,6 +241,66 @@ TEST(RoundsTest, AGradientForWhichThereIsNoRoomIsRefusedAndTakenLater) {
   waiting.SetLimit(16 << 20);
   ASSERT_TRUE(second.Stage(/*gradient=*/-1, /*examples=*/1).status.ok());
   EXPECT_EQ(second.Report(), v1::ReportLaneReply::ANSWER_COUNTED);
+}
+
+// Shards that ask the coordinator whose gradients are counted, as their processes do.
+class Links {
+ public:
+  explicit Links(LocalShards& shards) {
+    for (int i = 0; i < shards.size(); ++i) {
+      links_.emplace_back(shards.at(i).shard()).SetView(shards.view());
+    }
+  }
+
+ private:
+  std::deque<ps::CoordinatorLink> links_;
+};
+
+// Whether no more than so many bytes of gradients wait on any shard, now or soon.
+bool WaitsAtMost(LocalShards& shards, size_t bytes) {
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  for (int i = 0; i < shards.size(); ++i) {
+    while (shards.at(i).shard().waiting_gradients().held() > bytes) {
+      if (absl::Now() > deadline) return false;
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  }
+  return true;
+}
+
+TEST(RoundsTest, WhatIsCountedWaitsNoLongerThoughTheRoundIsOpen) {
+  constexpr int kLanes = 3;
+  LocalShards shards(SyncJob(kLanes, /*backup_workers=*/0, kFourMebibytes), /*count=*/2);
+  const Links links(shards);
+  std::deque<Runner> runners;
+  for (int lane = 0; lane < kLanes; ++lane) runners.emplace_back(shards, lane);
+  runners[1].Train(/*gradient=*/-2, /*examples=*/1);
+  EXPECT_GT(shards.at(0).shard().waiting_gradients().held(), 0u) << "lane 0 comes first";
+  runners[0].Train(/*gradient=*/-1, /*examples=*/2);
+  EXPECT_TRUE(WaitsAtMost(shards, 0));
+  runners[2].Train(/*gradient=*/-4, /*examples=*/1);
+  ASSERT_EQ(runners[0].Open().round(), 2u);
+  ASSERT_TRUE(runners[0].Pull().status.ok());
+  EXPECT_THAT(runners[0].dense(), Each(2)) << "(2 * 1 + 2 + 4) / 4";
+  EXPECT_THAT(runners[0].rows(), Each(2));
+}
+
+TEST(RoundsTest, TheLaneWhoseTurnItIsIsTakenInThoughThereIsNoRoom) {
+  LocalShards shards(SyncJob(/*lanes=*/3, /*backup_workers=*/0, kFourMebibytes), /*count=*/1);
+  const Links links(shards);
+  shards.at(0).shard().waiting_gradients().SetLimit(1 << 20);
+  std::deque<Runner> runners;
+  for (int lane = 0; lane < 3; ++lane) runners.emplace_back(shards, lane);
+  ASSERT_EQ(runners[1].Open().round(), 1u);
+  EXPECT_EQ(runners[1].Stage(/*gradient=*/-1, /*examples=*/1).status.code(),
+            absl::StatusCode::kResourceExhausted);
+  for (int lane = 0; lane < 3; ++lane) {
+    EXPECT_TRUE(WaitsAtMost(shards, 1 << 20)) << "lane " << lane;
+    runners[static_cast<size_t>(lane)].Train(/*gradient=*/-1, /*examples=*/1);
+  }
+  ASSERT_EQ(runners[0].Open().round(), 2u);
+  ASSERT_TRUE(runners[0].Pull().status.ok());
+  EXPECT_THAT(runners[0].dense(), Each(1));
 }
 
 TEST(RoundsTest, WhoLeavesInTheMiddleOfARoundIsCountedOnceAndItsHeirGoesOnBehindIt) {

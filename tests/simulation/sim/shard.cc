@@ -71,6 +71,32 @@ void ShardProcess::OnRegistered(const v1::RegisterShardReply& reply) {
   WatchView();
   Heartbeat();
   Tick();
+  if (!shard_->AddsCounted()) return;
+  coordinator_.emplace(*shard_);
+  WatchCoordinator();
+}
+
+// As ps/process/coordinator_link does.
+void ShardProcess::WatchCoordinator() {
+  const auto later = [this] {
+    cast_.network().After(life_, kPause, [this] { WatchCoordinator(); });
+  };
+  if (coordinator_->address().empty()) return later();
+  const v1::WatchCountsRequest request = coordinator_->Request();
+  const uint32_t index = coordinator_->coordinator();
+  cast_.network().Call<v1::WatchCountsReply>(
+      life_, cast_.shard_host(index), kAttempt,
+      // Served perhaps when this process is no more.
+      [&cast = cast_, index, request](const Done<v1::WatchCountsReply>& done, absl::Time deadline) {
+        ShardProcess* const shard = cast.shard(index);
+        if (shard == nullptr) return done(absl::UnavailableError("nobody is there"));
+        shard->WatchCounts(request, deadline, done);
+      },
+      [this, later, request](const absl::StatusOr<v1::WatchCountsReply>& reply) {
+        if (!reply.ok()) return later();
+        CAPSTAN_CHECK(coordinator_->Hear(request, *reply).ok());
+        WatchCoordinator();
+      });
 }
 
 void ShardProcess::WatchView() {
@@ -85,6 +111,7 @@ void ShardProcess::WatchView() {
         acting_ = false;
         if (!taken.ok()) return cast_.Exit(life_, taken.message().data());
         if (view_.epoch().term() != 0 && view_.epoch().term() != view.epoch().term()) Register();
+        if (coordinator_) coordinator_->SetView(view);
         view_ = view;
         if (view.owners_size() > 0) placed_ = view;
         CheckServed();

@@ -17,6 +17,7 @@
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "ps/shard/coordinator_watch.h"
 #include "ps/shard/loader.h"
 #include "ps/shard/saver.h"
 #include "ps/shard/shard.h"
@@ -40,6 +41,8 @@ class ShardProcess {
   absl::StatusOr<v1::ReportLaneReply> ReportLane(const v1::ReportLaneRequest& request);
   void HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
                   const Done<v1::HoldRoundsReply>& done);
+  void WatchCounts(const v1::WatchCountsRequest& request, absl::Time deadline,
+                   const Done<v1::WatchCountsReply>& done);
   absl::StatusOr<v1::CommitRoundReply> CommitRound(const v1::CommitRoundRequest& request);
   absl::StatusOr<v1::CloseStreamsReply> CloseStreams(const v1::CloseStreamsRequest& request);
   absl::StatusOr<v1::FlushReply> Flush(const v1::FlushRequest& request);
@@ -59,6 +62,7 @@ class ShardProcess {
   void Register();
   void OnRegistered(const v1::RegisterShardReply& reply);
   void WatchView();
+  void WatchCoordinator();
   void Heartbeat();
   void Tick();
   void CheckServed();
@@ -71,6 +75,7 @@ class ShardProcess {
   metrics::Registry registry_;
   ps::ShardMetrics metrics_;
   std::unique_ptr<ps::Shard> shard_;
+  std::optional<ps::CoordinatorWatch> coordinator_;
   std::optional<ps::Saver> saver_;
   std::optional<ps::Loader> loader_;
   bool draining_ = false;

@@ -3,6 +3,7 @@
 
 #include "capstan/base/check.h"
 #include "capstan/base/status.h"
+#include "capstan/consistency/generation.h"
 #include "tests/simulation/sim/checks.h"
 #include "tests/simulation/sim/messages.h"
 #include "tests/simulation/sim/model.h"
@@ -62,13 +63,18 @@ absl::StatusOr<v1::PushReply> ShardProcess::Push(const v1::PushRequest& request)
   if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
   v1::PushRequest heard = request;
   if (heard.has_stage()) Distort(*heard.mutable_stage()->mutable_closed());
-  CAPSTAN_ASSIGN_OR_RETURN(
-      std::shared_ptr<const ps::PushMessage> push,
-      ps::PushMessage::Read(ToBuffer(heard), shard_->catalog(), shard_->waiting_gradients()));
+  CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const ps::PushMessage> push,
+                           shard_->ReadPush(ToBuffer(heard)));
   CAPSTAN_RETURN_IF_ERROR(shard_->CheckHeader(push->head().header()));
   acting_ = true;
   absl::StatusOr<v1::PushReply> reply = shard_->Push(push);
   acting_ = false;
+  if (cast_.lie() == Lie::kHastySum && heard.has_stage()) {
+    const auto lane = static_cast<LaneIndex>(heard.stage().lane());
+    const Generation generation = GenerationFromProto(heard.stage().generation());
+    shard_->LearnCounts(heard.header().timeline(),
+                        {heard.stage().round(), {{lane, generation, heard.examples()}}, {}});
+  }
   if (reply.ok()) cast_.checks().OnPushed({index_, incarnation_}, placed_, request, *reply);
   CheckServed();
   return reply;
@@ -114,6 +120,18 @@ void ShardProcess::HoldRounds(const v1::HoldRoundsRequest& request, absl::Time d
       cursor.set_cursor(lane.cursor);
       cursor.set_ended(lane.ended);
     }
+    done(reply);
+  });
+}
+
+void ShardProcess::WatchCounts(const v1::WatchCountsRequest& request, absl::Time deadline,
+                               const Done<v1::WatchCountsReply>& done) {
+  const absl::StatusOr<ps::Shard*> shard = ShardFor(request.header());
+  if (!shard.ok()) return done(shard.status());
+  (*shard)->WatchCounts(request, deadline - kAnswerMargin, [done](const ps::NewsAnswer& answer) {
+    if (!answer.status.ok()) return done(answer.status);
+    v1::WatchCountsReply reply;
+    ToProto(answer.news, reply);
     done(reply);
   });
 }

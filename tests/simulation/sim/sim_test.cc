@@ -166,6 +166,10 @@ TEST(SimulatedLies, AWorkerThatDoesNotSayThatItsDataDoNotComeHoldsTheJobUp) {
   });
 }
 
+TEST(SimulatedLies, AShardThatAddsWhatIsNotCountedHoldsAnotherGradient) {
+  ExpectFinds(Lie::kHastySum, Policy::kSync, "PullExact");
+}
+
 TEST(SimulatedLies, AWorkerThatIsBelievedWhateverItSaysOfLeasesStopsTheJob) {
   ExpectFinds(Lie::kBelieved, Policy::kSync, "NeverStuck", [](WorldOptions& world) {
     world.workers = 2;

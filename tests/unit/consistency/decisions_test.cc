@@ -39,9 +39,16 @@ TEST(ReportsToCloseTest, LeavesOutTheBackupsButNeverAll) {
 }
 
 TEST(LaneWeightTest, IsTheShareOfTheExamples) {
-  EXPECT_EQ(LaneWeight(/*lane_examples=*/16, /*round_examples=*/64, /*sum_loss=*/false), 0.25);
-  EXPECT_EQ(LaneWeight(/*lane_examples=*/16, /*round_examples=*/64, /*sum_loss=*/true), 1);
-  EXPECT_EQ(LaneWeight(/*lane_examples=*/0, /*round_examples=*/0, /*sum_loss=*/false), 0);
+  EXPECT_EQ(LaneWeight(/*lane_examples=*/32, /*batch_size=*/32, /*sum_loss=*/false), 1);
+  EXPECT_EQ(LaneWeight(/*lane_examples=*/16, /*batch_size=*/32, /*sum_loss=*/false), 0.5);
+  EXPECT_EQ(LaneWeight(/*lane_examples=*/16, /*batch_size=*/32, /*sum_loss=*/true), 1);
+}
+
+TEST(RoundScaleTest, MakesTheSumOfWeightedLanesTheMeanOverAllExamples) {
+  // Lanes of 32 and 16 examples, whose weights are 1 and 0.5, have two thirds and one third.
+  EXPECT_EQ(RoundScale(/*round_examples=*/48, /*batch_size=*/32, /*sum_loss=*/false), 32.0 / 48);
+  EXPECT_EQ(RoundScale(/*round_examples=*/48, /*batch_size=*/32, /*sum_loss=*/true), 1);
+  EXPECT_EQ(RoundScale(/*round_examples=*/0, /*batch_size=*/32, /*sum_loss=*/false), 0);
 }
 
 TEST(AggregateOfTest, IsOneUnlessThePolicyIsAsync) {

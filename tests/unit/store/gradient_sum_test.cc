@@ -8,7 +8,8 @@ namespace {
 
 std::vector<float> SumOf(KeyGroups& groups, size_t group, size_t dim, float lambda = 0) {
   const std::vector<float> weights(dim, 10);
-  const auto* sum = static_cast<const float*>(groups.Sum(group, weights.data(), dim, lambda));
+  const auto* sum = static_cast<const float*>(
+      groups.Sum(group, weights.data(), dim, {.compensate_lambda = lambda}));
   return std::vector<float>(sum, sum + dim);
 }
 

@@ -26,7 +26,12 @@ TEST(LaneAssignerTest, MovesOnlyWhatANewcomerIsOwed) {
   const std::vector<TrainerId> trainers = {kA, kB, kC};
   const Runners before = {kA, kB, kA, kB, kA, kB};
   const Runners after = AssignLanes(before, trainers);
-  EXPECT_EQ(after, (Runners{kA, kB, kA, kB, kC, kC}));
+  EXPECT_EQ(after, (Runners{kA, kB, kC, kC, kA, kB}));
+}
+
+TEST(LaneAssignerTest, WhatATrainerKeepsIsSpreadOverWhatItHad) {
+  const std::vector<TrainerId> trainers = {kA, kB};
+  EXPECT_EQ(AssignLanes(Runners(6, kA), trainers), (Runners{kA, kB, kA, kB, kA, kB}));
 }
 
 TEST(LaneAssignerTest, LeavesTheOddLaneWithItsHolder) {

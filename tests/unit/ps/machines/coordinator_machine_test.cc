@@ -102,6 +102,62 @@ TEST(CoordinatorTest, ARepeatedReportOfACountedGradientIsCounted) {
   EXPECT_EQ(coordinator.open_round(), 2u);
 }
 
+LaneNews NewsOf(const CoordinatorAnswer& answer) {
+  return std::get<NewsAnswer>(answer.answer).news;
+}
+
+TEST(CoordinatorTest, WhoAsksForNewsHearsWhatItHasNotBeenToldAndWaitsForTheRest) {
+  CoordinatorMachine coordinator(/*lanes=*/3, /*backup_workers=*/0);
+  for (int lane : {0, 1, 2}) Open(coordinator, lane, kFirst);
+  Report(coordinator, 1, kFirst, 1);
+  Report(coordinator, 2, kFirst, 1, /*end_of_data=*/true);
+  const CoordinatorAnswers now = coordinator.Ask({WaiterId{7}, {}, absl::InfiniteFuture()});
+  ASSERT_EQ(now.size(), 1u);
+  EXPECT_EQ(NewsOf(now[0]).round, 1u);
+  ASSERT_EQ(NewsOf(now[0]).counted.size(), 1u);
+  EXPECT_EQ(NewsOf(now[0]).counted[0], (ClosedLane{LaneIndex{1}, kFirst, 8}));
+  EXPECT_EQ(NewsOf(now[0]).ended, std::vector{LaneIndex{2}});
+  EXPECT_TRUE(coordinator.Ask({WaiterId{8}, {1, 1, 1}, absl::InfiniteFuture()}).empty());
+  // The last report closes the round: what is new is that another one is open.
+  const auto result = coordinator.Report({LaneIndex{0}, kFirst, 1, 8, false}).value();
+  ASSERT_EQ(result.answers.size(), 1u);
+  EXPECT_EQ(result.answers[0].waiter, WaiterId{8});
+  EXPECT_EQ(NewsOf(result.answers[0]).round, 2u);
+  EXPECT_TRUE(NewsOf(result.answers[0]).counted.empty());
+}
+
+TEST(CoordinatorTest, WhoWaitsForNewsIsAnsweredAtItsDeadlineOrWhenTheRoundsAreOver) {
+  CoordinatorMachine coordinator(2, 0);
+  coordinator.Ask({WaiterId{7}, {1, 0, 0}, kNow + absl::Seconds(5)});
+  EXPECT_EQ(coordinator.NextWake(), kNow + absl::Seconds(5));
+  EXPECT_TRUE(coordinator.Tick(kNow).empty());
+  ASSERT_EQ(coordinator.Tick(kNow + absl::Seconds(5)).size(), 1u);
+  coordinator.Ask({WaiterId{8}, {1, 0, 0}, absl::InfiniteFuture()});
+  const CoordinatorAnswers over = coordinator.Dismiss();
+  ASSERT_EQ(over.size(), 1u);
+  EXPECT_TRUE(absl::IsCancelled(std::get<NewsAnswer>(over[0].answer).status));
+  coordinator.Ask({WaiterId{9}, {1, 0, 0}, absl::InfiniteFuture()});
+  coordinator.Forget(WaiterId{9});
+  EXPECT_TRUE(coordinator.Dismiss().empty());
+}
+
+TEST(CoordinatorTest, NoMoreCallersWaitForNewsThanThereCanBeShards) {
+  CoordinatorMachine coordinator(2, 0);
+  const NewsCursor told{1, 0, 0};
+  for (size_t i = 0; i < CoordinatorMachine::kMaxNewsWaiters; ++i) {
+    EXPECT_TRUE(coordinator.Ask({WaiterId{i + 1}, told, absl::InfiniteFuture()}).empty());
+  }
+  const CoordinatorAnswers full = coordinator.Ask({WaiterId{0}, told, absl::InfiniteFuture()});
+  ASSERT_EQ(full.size(), 1u);
+  EXPECT_TRUE(absl::IsResourceExhausted(std::get<NewsAnswer>(full[0].answer).status));
+}
+
+TEST(CoordinatorTest, LanesThatWereAtTheirEndInACheckpointAreNews) {
+  const CoordinatorState state{{3, {}}, {{.cursor = 3, .ended = true}, {.cursor = 3}}};
+  const CoordinatorMachine coordinator(0, state);
+  EXPECT_EQ(coordinator.NewsSince({}).ended, std::vector{LaneIndex{0}});
+}
+
 TEST(CoordinatorTest, RefusesLanesThatDoNotExist) {
   CoordinatorMachine coordinator(2, 0);
   EXPECT_TRUE(absl::IsInvalidArgument(

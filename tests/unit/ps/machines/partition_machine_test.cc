@@ -100,8 +100,9 @@ TEST(SyncPartition, AppliesTheRoundCommitInLaneOrderByExamples) {
   const Decision decision = machine.CatchUp(std::span(&set, 1));
   ASSERT_EQ(decision.updates.size(), 1u);
   EXPECT_THAT(Handles(decision.updates[0]), ElementsAre(10, 12));
-  EXPECT_EQ(decision.updates[0].contributions[0].weight, 0.25);
-  EXPECT_EQ(decision.updates[0].contributions[1].weight, 0.75);
+  EXPECT_EQ(decision.updates[0].contributions[0].weight, 10);
+  EXPECT_EQ(decision.updates[0].contributions[1].weight, 30);
+  EXPECT_EQ(decision.updates[0].scale, 1.0 / 40);
   EXPECT_EQ(decision.updates[0].round, 1u);
   EXPECT_THAT(Discarded(decision), ElementsAre(11));
   EXPECT_EQ(machine.round(), 1u);

@@ -182,5 +182,111 @@ TEST(Rule13, ALaneThatCameTooLateIsOfferedTheSameBatchAgain) {
   EXPECT_EQ(Open(coordinator, 1, kFirst).cursor, 0u);
 }
 
+LaneNews News(uint64_t round, std::vector<ClosedLane> counted, std::vector<LaneIndex> ended = {}) {
+  return {round, std::move(counted), std::move(ended)};
+}
+
+std::vector<uint64_t> Added(PartitionMachine& machine, const LaneCounts& counts) {
+  std::vector<uint64_t> handles;
+  for (const Addition& addition : machine.AddCounted(counts).additions) {
+    handles.push_back(static_cast<uint64_t>(addition.handle));
+  }
+  return handles;
+}
+
+TEST(Rule19, AShardAddsWhatTheCoordinatorHasCountedUnderTheGenerationThatItCounted) {
+  PartitionMachine machine = Sync();
+  LaneCounts counts(kLine);
+  Stage(machine, 0, 1, 10, kFirst);
+  EXPECT_THAT(Added(machine, counts), ElementsAre()) << "staged, but not counted";
+  Stage(machine, 0, 1, 20, kSecond);
+  counts.Learn(News(1, {{LaneIndex{0}, kSecond, 8}}));
+  EXPECT_THAT(Added(machine, counts), ElementsAre(20));
+  EXPECT_THAT(Added(machine, counts), ElementsAre()) << "once";
+}
+
+TEST(Rule19, ARepeatedStageOfWhatIsInTheSumIsAcknowledgedAndChangesNothing) {
+  PartitionMachine machine = Sync();
+  LaneCounts counts(kLine);
+  Stage(machine, 0, 1, 10);
+  counts.Learn(News(1, {{LaneIndex{0}, kFirst, 8}}));
+  Added(machine, counts);
+  const Decision again = Stage(machine, 0, 1, 11);
+  EXPECT_EQ(again.outcome, v1::OUTCOME_STAGED);
+  EXPECT_THAT(Discarded(again), ElementsAre(11));
+  const RoundCommit set{1, {{LaneIndex{0}, kFirst, 8}}};
+  const Decision closed = machine.CatchUp(std::span(&set, 1));
+  ASSERT_EQ(closed.updates.size(), 1u);
+  EXPECT_EQ(closed.updates[0].added, 1u);
+  EXPECT_TRUE(closed.updates[0].contributions.empty());
+}
+
+TEST(Rule20, ALaneIsAddedWhenAllLowerOnesAreOrAreAtTheirEnd) {
+  PartitionMachine machine = Sync();
+  LaneCounts counts(kLine);
+  for (int lane : {1, 2, 3}) Stage(machine, lane, 1, 10 + static_cast<uint64_t>(lane));
+  counts.Learn(News(1, {{LaneIndex{3}, kFirst, 8}, {LaneIndex{1}, kFirst, 8}}));
+  EXPECT_THAT(Added(machine, counts), ElementsAre()) << "lane 0 is still to come";
+  counts.Learn(News(1, {}, {LaneIndex{0}}));
+  EXPECT_THAT(Added(machine, counts), ElementsAre(11));
+  counts.Learn(News(1, {{LaneIndex{2}, kFirst, 8}}));
+  EXPECT_THAT(Added(machine, counts), ElementsAre(12, 13));
+}
+
+TEST(Rule20, ACountedLaneThatHasNothingForThePartitionHoldsNobodyUp) {
+  PartitionMachine machine = Sync();
+  LaneCounts counts(kLine);
+  Stage(machine, 1, 1, 11);
+  counts.Learn(News(1, {{LaneIndex{0}, kFirst, 8}, {LaneIndex{1}, kFirst, 8}}));
+  EXPECT_THAT(Added(machine, counts), ElementsAre(11));
+}
+
+TEST(Rule21, TheLowestLaneThatIsStillToComeIsNext) {
+  LaneCounts counts(kLine);
+  counts.Learn(News(1, {{LaneIndex{0}, kFirst, 8}, {LaneIndex{2}, kFirst, 8}}, {LaneIndex{1}}));
+  EXPECT_EQ(counts.NextOf(1), LaneIndex{3});
+  EXPECT_EQ(counts.NextOf(2), LaneIndex{0}) << "nothing is counted in the round after it";
+  counts.Learn(News(2, {}, {LaneIndex{0}}));
+  EXPECT_EQ(counts.NextOf(2), LaneIndex{2});
+}
+
+TEST(Rule22, TheRoundCommitAddsWhatTheSumLacksAndOnlyThenIsTheDivisorKnown) {
+  PartitionMachine machine = Sync();
+  LaneCounts counts(kLine);
+  Stage(machine, 0, 1, 10);
+  Stage(machine, 1, 1, 11);
+  counts.Learn(News(1, {{LaneIndex{0}, kFirst, 6}}));
+  EXPECT_EQ(machine.AddCounted(counts).additions[0].weight, 6);
+  const RoundCommit set{1, {{LaneIndex{0}, kFirst, 6}, {LaneIndex{1}, kFirst, 2}}};
+  const Decision closed = machine.CatchUp(std::span(&set, 1));
+  ASSERT_EQ(closed.updates.size(), 1u);
+  EXPECT_THAT(Handles(closed.updates[0]), ElementsAre(11));
+  EXPECT_EQ(closed.updates[0].contributions[0].weight, 2);
+  EXPECT_EQ(closed.updates[0].scale, 1.0 / 8);
+}
+
+TEST(Rule22, NewsOfAnotherTimelineOrRoundChangeNothing) {
+  PartitionMachine machine = Sync();
+  Stage(machine, 0, 1, 10);
+  LaneCounts other(Timeline{2});
+  other.Learn(News(1, {{LaneIndex{0}, kFirst, 8}}));
+  EXPECT_THAT(Added(machine, other), ElementsAre());
+  LaneCounts later(kLine);
+  later.Learn(News(2, {{LaneIndex{0}, kFirst, 8}}));
+  EXPECT_THAT(Added(machine, later), ElementsAre());
+  later.Learn(News(1, {{LaneIndex{0}, kFirst, 8}}));
+  EXPECT_THAT(Added(machine, later), ElementsAre()) << "an earlier round than the one it knows";
+}
+
+TEST(Rule19, WithBackupWorkersNothingIsAddedAhead) {
+  v1::UpdatePolicy policy = Policy(v1::POLICY_KIND_SYNC);
+  policy.set_backup_workers(1);
+  PartitionMachine machine(Both(policy));
+  LaneCounts counts(kLine);
+  Stage(machine, 0, 1, 10);
+  counts.Learn(News(1, {{LaneIndex{0}, kFirst, 8}}));
+  EXPECT_THAT(Added(machine, counts), ElementsAre());
+}
+
 }  // namespace
 }  // namespace capstan::ps

@@ -61,7 +61,7 @@ class Subject {
   explicit Subject(v1::PolicyKind policy)
       : catalog_(*Catalog::Create(Job(policy))),
         metrics_(registry_),
-        partition_({catalog_, rounds_, metrics_, slabs_, kept_}) {
+        partition_({catalog_, rounds_, counted_, metrics_, slabs_, kept_}) {
     absl::StatusOr<PartitionContent> content =
         InitialContent(catalog_, PartitionIndex{0}, kTimeline, slabs_);
     CAPSTAN_CHECK(content.ok());
@@ -133,7 +133,8 @@ class Subject {
 
   v1::Outcome Send(const v1::PushRequest& push) {
     const grpc::Slice slice(push.SerializeAsString());
-    const auto message = PushMessage::Read(grpc::ByteBuffer(&slice, 1), catalog_, waiting_);
+    const auto message =
+        PushMessage::Read(grpc::ByteBuffer(&slice, 1), catalog_, waiting_.TryHold(slice.size()));
     CAPSTAN_CHECK(message.ok());
     return partition_.Push(*message, 0, /*progress_examples=*/0, kNow).sparse();
   }
@@ -142,6 +143,7 @@ class Subject {
   const Catalog catalog_;
   ByteBudget waiting_;
   Rounds rounds_;
+  CountedLanes counted_;
   ShardMetrics metrics_;
   SlabArena slabs_;
   KeptBytes kept_;

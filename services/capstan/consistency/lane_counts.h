@@ -1,0 +1,63 @@
+// What a shard has been told of a synchronous round that is still open: whose gradients the
+// coordinator has counted, and which lanes are at the end of their data. Both stay true, so a shard
+// may hear of them late, and adds what is counted to the sum of its round before the round closes
+// (docs/spec, rules 19 and 20).
+#ifndef CAPSTAN_CONSISTENCY_LANE_COUNTS_H_
+#define CAPSTAN_CONSISTENCY_LANE_COUNTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "capstan/base/ids.h"
+#include "capstan/consistency/round_commit.h"
+#include "capstan/v1/ps.pb.h"
+
+namespace capstan {
+
+// What the coordinator tells that it has not told before.
+struct LaneNews {
+  uint64_t round = 0;               // The open one.
+  std::vector<ClosedLane> counted;  // In it, in the order in which they were counted.
+  std::vector<LaneIndex> ended;
+};
+
+// INVALID_ARGUMENT: a lane's number is above what a lane can have.
+[[nodiscard]] absl::StatusOr<LaneNews> LaneNewsFromProto(const v1::WatchCountsReply& proto);
+void ToProto(const LaneNews& news, v1::WatchCountsReply& proto);
+
+// Thread-compatible.
+class LaneCounts {
+ public:
+  explicit LaneCounts(Timeline timeline = Timeline{0}) : timeline_(timeline) {}
+
+  // News of another round than the present one begin it: what was counted before is forgotten.
+  // Lanes at their end stay so for the whole timeline. What an earlier round counted is ignored.
+  void Learn(const LaneNews& news);
+
+  Timeline timeline() const { return timeline_; }
+  uint64_t round() const { return round_; }  // 0: nothing has been told.
+  // Of how many lanes each has been told: where the next news begin.
+  size_t counted() const { return counted_.size(); }
+  size_t ended() const { return ended_.size(); }
+
+  // nullptr: the lane is not counted in round(), as far as it has been told.
+  const ClosedLane* FindCounted(LaneIndex lane) const;
+  bool IsAtEnd(LaneIndex lane) const { return ended_.contains(lane); }
+
+  // The lowest lane whose gradient of `round` is still to come: neither counted nor at its end.
+  LaneIndex NextOf(uint64_t round) const;
+
+ private:
+  Timeline timeline_;
+  uint64_t round_ = 0;
+  absl::flat_hash_map<LaneIndex, ClosedLane> counted_;
+  absl::flat_hash_set<LaneIndex> ended_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CONSISTENCY_LANE_COUNTS_H_

@@ -1,0 +1,60 @@
+#include "ps/process/coordinator_link.h"
+
+#include "absl/status/statusor.h"
+#include "capstan/v1/ps.pb.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr char kWatchCounts[] = "/capstan.v1.Ps/WatchCounts";
+constexpr absl::Duration kPatience = absl::Seconds(20);
+constexpr absl::Duration kPause = absl::Milliseconds(200);
+// A coordinator of an earlier release does not know the call.
+constexpr absl::Duration kLongPause = absl::Seconds(30);
+constexpr absl::Duration kTurn = absl::Milliseconds(100);
+
+}  // namespace
+
+CoordinatorLink::CoordinatorLink(Shard& shard)
+    : shard_(shard), watch_(shard), thread_([this] { Run(); }) {}
+
+CoordinatorLink::~CoordinatorLink() {
+  stopping_.store(true, std::memory_order_relaxed);
+  thread_.join();
+}
+
+void CoordinatorLink::SetView(const v1::View& view) {
+  loop_.Post([this, view] {
+    if (!watch_.SetView(view)) return;
+    if (watching_) loop_.Cancel(call_);
+    next_watch_ = absl::InfinitePast();
+  });
+}
+
+void CoordinatorLink::Run() {
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    if (!watching_ && !watch_.address().empty() && shard_.clock().Now() >= next_watch_) Watch();
+    loop_.Poll(kTurn);
+  }
+}
+
+void CoordinatorLink::Watch() {
+  if (connected_to_ != watch_.address()) {
+    connected_to_ = watch_.address();
+    channel_ = NewChannel(connected_to_, Role::kPs);
+  }
+  watching_ = true;
+  const v1::WatchCountsRequest request = watch_.Request();
+  call_ = loop_.Call<v1::WatchCountsReply>(
+      channel_, kWatchCounts, request, kPatience,
+      [this, request](const absl::StatusOr<v1::WatchCountsReply>& reply) {
+        watching_ = false;
+        const absl::Status heard = reply.ok() ? watch_.Hear(request, *reply) : reply.status();
+        if (heard.ok()) return;
+        if (absl::IsCancelled(heard)) return;  // The view has changed.
+        const bool unknown = absl::IsUnimplemented(heard);
+        next_watch_ = shard_.clock().Now() + (unknown ? kLongPause : kPause);
+      });
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,53 @@
+#include "ps/shard/coordinator_watch.h"
+
+#include <utility>
+
+#include "capstan/base/status.h"
+#include "capstan/base/wire_version.h"
+#include "capstan/consistency/lane_counts.h"
+
+namespace capstan::ps {
+
+bool CoordinatorWatch::SetView(const v1::View& view) {
+  const uint64_t before = std::exchange(incarnation_, 0);
+  address_.clear();
+  for (const v1::ShardInfo& shard : view.shards()) {
+    if (view.owners().empty() || shard.index() != view.owners(0)) continue;
+    address_ = shard.address();
+    coordinator_ = shard.index();
+    incarnation_ = shard.incarnation();
+  }
+  if (view.timeline() == timeline_) return incarnation_ != before;
+  timeline_ = view.timeline();
+  round_ = 0;
+  counted_ = ended_ = 0;
+  return true;
+}
+
+v1::WatchCountsRequest CoordinatorWatch::Request() const {
+  v1::WatchCountsRequest request;
+  request.mutable_header()->set_wire_version(kWireVersion);
+  request.mutable_header()->set_timeline(timeline_);
+  request.mutable_header()->set_target_incarnation(incarnation_);
+  request.set_round(round_);
+  request.set_counted(counted_);
+  request.set_ended(ended_);
+  return request;
+}
+
+absl::Status CoordinatorWatch::Hear(const v1::WatchCountsRequest& asked,
+                                    const v1::WatchCountsReply& reply) {
+  if (asked.header().timeline() != timeline_ ||
+      asked.header().target_incarnation() != incarnation_) {
+    return absl::OkStatus();
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(const LaneNews news, LaneNewsFromProto(reply));
+  counted_ = (news.round == asked.round() ? asked.counted() : 0) +
+             static_cast<uint32_t>(news.counted.size());
+  ended_ = asked.ended() + static_cast<uint32_t>(news.ended.size());
+  round_ = news.round;
+  shard_.LearnCounts(timeline_, news);
+  return absl::OkStatus();
+}
+
+}  // namespace capstan::ps
