@@ -295,7 +295,10 @@ void Partition::AddCounted(absl::Time now) {
   absl::MutexLock lock(&mu_);
   CatchUpLocked(now);
   Decision decision;
-  context_.counted.Read([&](const LaneCounts& counts) { decision = machine_.AddCounted(counts); });
+  context_.counted.Read([&](const LaneCounts& counts) {
+    mu_.AssertHeld();  // The analysis of locks does not see into a lambda.
+    decision = machine_.AddCounted(counts);
+  });
   CAPSTAN_FAILPOINT("round.counted");
   CarryOut(decision, now);
 }
