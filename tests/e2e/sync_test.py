@@ -117,10 +117,11 @@ class SyncTest(unittest.TestCase):
         model = "{preset: deepfm, embedding_dim: 4, hidden: [2200, 2200]}"
         with Crew(job(files, OPTIMIZERS["sgd"], lanes, BATCH, model), shards=1, workers=4,
                   overrides=["worker_lease=60s", "heartbeat=1s"], exit_when_done=False) as crew:
-            largest = 0
+            largest = largest_shard = 0
             def is_over():
-                nonlocal largest
+                nonlocal largest, largest_shard
                 largest = max([largest, *(crew.resident_bytes(f"worker-{index}") for index in range(4))])
+                largest_shard = max(largest_shard, crew.resident_bytes("ps-0"))
                 return crew.status().state == view_pb2.JOB_STATE_COMPLETED
             crew.until(is_over, "the end of the job", 200)
             status = crew.status()
@@ -128,6 +129,8 @@ class SyncTest(unittest.TestCase):
             self.assertGreater(sum(series(crew.scrape("ps-0"), "capstan_parameters").values()), model_bytes / 4)
             # Two models a lane at work, some lanes at a time, and the network's own.
             self.assertLess(largest, 16 * model_bytes, "as many copies as lanes")
+            # The model, the sum, and the gradients that came before their turn.
+            self.assertLess(largest_shard, lanes * model_bytes / 2, "the gradients of all lanes")
 
     def fingerprint(self, files, shards, workers, kill=False):
         text = job(files, OPTIMIZERS["adam"], 8, BATCH, "{preset: deepfm, embedding_dim: 4, hidden: [16]}")

@@ -103,7 +103,7 @@ bool ChiefMachine::Accuse(const Worker& worker, const WorkName& work) {
 
 // It has said that this cannot be done, and there is somebody who has not.
 bool ChiefMachine::Avoids(const Worker& worker, const WorkName& work) const {
-  if (!accusations_.Has(work, workers_.VoiceOf(worker))) return false;
+  if (accusations_.empty() || !accusations_.Has(work, workers_.VoiceOf(worker))) return false;
   const std::vector<Membership::Candidate> all = workers_.Eligible();
   return std::any_of(all.begin(), all.end(), [&](const auto& candidate) {
     return !accusations_.Has(work, workers_.VoiceOf(*candidate.worker));
@@ -227,7 +227,7 @@ void ChiefMachine::AssignLanes() {
   std::map<TrainerId, const Worker*> workers;
   for (const Membership::Candidate& candidate : workers_.Eligible()) {
     all.push_back(candidate.id);
-    workers[candidate.id] = candidate.worker;
+    if (!accusations_.empty()) workers[candidate.id] = candidate.worker;
     if (!stragglers_.IsStraggler(candidate.worker->name)) quick.push_back(candidate.id);
   }
   const auto avoids = [&](TrainerId trainer, const WorkName& work) {
@@ -240,7 +240,9 @@ void ChiefMachine::AssignLanes() {
                                     [&](TrainerId candidate) { return !avoids(candidate, work); });
     return other == all.end() ? std::nullopt : std::make_optional(*other);
   };
-  work_.lanes()->Assign(quick.empty() ? all : quick, generations_, in_place);
+  LaneTable::InPlace unless_accused;
+  if (!accusations_.empty()) unless_accused = in_place;
+  work_.lanes()->Assign(quick.empty() ? all : quick, generations_, unless_accused);
 }
 
 void ChiefMachine::FillReply(const v1::WorkerHeartbeatRequest& request, const Worker& worker,
@@ -249,7 +251,7 @@ void ChiefMachine::FillReply(const v1::WorkerHeartbeatRequest& request, const Wo
   std::set<Generation> needy;
   for (const v1::LeaseReport& report : request.leases()) {
     mentioned.insert(GenerationFromProto(report.generation()));
-    if (work_.has_lanes() && work_.lanes()->NeedsTasks(report)) {
+    if (work_.has_lanes() && work_.lanes()->NeedsTasks(worker.trainer_ids(), report)) {
       needy.insert(GenerationFromProto(report.generation()));
     }
   }

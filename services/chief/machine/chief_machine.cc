@@ -267,12 +267,17 @@ std::vector<Action> ChiefMachine::TakeActions() {
 }
 
 void ChiefMachine::RefreshView(absl::Time now) {
-  const uint64_t slowest = workers_.SlowestClock(now);
+  std::vector<Trainer*> changed;  // Those who begin to train, or cease to.
   for (auto& [name, worker] : workers_.live()) {
     for (Trainer& trainer : worker.trainers) {
-      const bool trains = work_.Holds(trainer.id);
-      if (trains && !trainer.training) trainer.start_clock = std::max(trainer.clock, slowest);
-      trainer.training = trains;
+      if (work_.Holds(trainer.id) != trainer.training) changed.push_back(&trainer);
+    }
+  }
+  if (!changed.empty()) {
+    const uint64_t slowest = workers_.SlowestClock(now);
+    for (Trainer* trainer : changed) {
+      trainer->training = !trainer->training;
+      if (trainer->training) trainer->start_clock = std::max(trainer->clock, slowest);
     }
   }
   if (views_.Update(told_state(), shards_, workers_) || gate_.published().epoch().n() == 0) {

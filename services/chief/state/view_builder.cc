@@ -1,7 +1,5 @@
 #include "chief/state/view_builder.h"
 
-#include <utility>
-
 #include "capstan/placement/placement.h"
 
 namespace capstan::chief {
@@ -46,32 +44,77 @@ void ViewBuilder::SetTimeline(uint64_t timeline) {
 }
 
 bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Membership& workers) {
-  v1::View next = view_;
-  next.set_state(state);
-  next.clear_shards();
-  for (const auto& [index, shard] : shards.shards()) {
-    if (has_map() && index >= shards_) continue;
-    v1::ShardInfo& info = *next.add_shards();
+  // Most often nothing has changed, and that has to be cheap: it is asked at every heartbeat.
+  const bool same =
+      !changed_ && view_.state() == state && HasShards(shards) && HasTrainers(workers);
+  if (same) return false;
+  changed_ = false;
+  view_.set_state(state);
+  view_.clear_shards();
+  ForEachShard(shards, [this](uint32_t index, const Shard& shard) {
+    v1::ShardInfo& info = *view_.add_shards();
     info.set_index(index);
     info.set_address(shard.address);
     info.set_incarnation(Raw(shard.incarnation));
+    return true;
+  });
+  view_.clear_trainers();
+  for (const v1::TrainerInfo& trainer : inherited_) *view_.add_trainers() = trainer;
+  ForEachTrainer(workers, [this](const std::string& worker, const Trainer& trainer) {
+    v1::TrainerInfo& info = *view_.add_trainers();
+    info.set_trainer(Raw(trainer.id));
+    info.set_worker(worker);
+    info.set_start_clock(trainer.start_clock);
+    return true;
+  });
+  view_.mutable_epoch()->set_n(view_.epoch().n() + 1);
+  return true;
+}
+
+bool ViewBuilder::ForEachShard(const ShardTable& shards,
+                               absl::FunctionRef<bool(uint32_t, const Shard&)> visit) const {
+  for (const auto& [index, shard] : shards.shards()) {
+    if (has_map() && index >= shards_) continue;
+    if (!visit(index, shard)) return false;
   }
-  next.clear_trainers();
-  for (const v1::TrainerInfo& trainer : inherited_) *next.add_trainers() = trainer;
+  return true;
+}
+
+bool ViewBuilder::ForEachTrainer(
+    const Membership& workers, absl::FunctionRef<bool(const std::string&, const Trainer&)> visit) {
   for (const auto& [name, worker] : workers.live()) {
     for (const Trainer& trainer : worker.trainers) {
-      if (!trainer.training) continue;
-      v1::TrainerInfo& info = *next.add_trainers();
-      info.set_trainer(Raw(trainer.id));
-      info.set_worker(name);
-      info.set_start_clock(trainer.start_clock);
+      if (trainer.training && !visit(name, trainer)) return false;
     }
   }
-  if (!changed_ && next.SerializeAsString() == view_.SerializeAsString()) return false;
-  changed_ = false;
-  next.mutable_epoch()->set_n(view_.epoch().n() + 1);
-  view_ = std::move(next);
   return true;
+}
+
+bool ViewBuilder::HasShards(const ShardTable& shards) const {
+  int next = 0;
+  const bool same = ForEachShard(shards, [&](uint32_t index, const Shard& shard) {
+    if (next == view_.shards_size()) return false;
+    const v1::ShardInfo& info = view_.shards(next++);
+    return info.index() == index && info.incarnation() == Raw(shard.incarnation) &&
+           info.address() == shard.address;
+  });
+  return same && next == view_.shards_size();
+}
+
+bool ViewBuilder::HasTrainers(const Membership& workers) const {
+  int next = 0;
+  const auto is_next = [&](uint64_t id, uint64_t start_clock, const std::string& worker) {
+    if (next == view_.trainers_size()) return false;
+    const v1::TrainerInfo& info = view_.trainers(next++);
+    return info.trainer() == id && info.start_clock() == start_clock && info.worker() == worker;
+  };
+  for (const v1::TrainerInfo& trainer : inherited_) {
+    if (!is_next(trainer.trainer(), trainer.start_clock(), trainer.worker())) return false;
+  }
+  const bool same = ForEachTrainer(workers, [&](const std::string& worker, const Trainer& trainer) {
+    return is_next(Raw(trainer.id), trainer.start_clock, worker);
+  });
+  return same && next == view_.trainers_size();
 }
 
 }  // namespace capstan::chief

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/view.pb.h"
 #include "chief/state/membership.h"
@@ -38,6 +39,16 @@ class ViewBuilder {
   uint32_t coordinator() const { return view_.owners(0); }  // REQUIRES: the map is made.
 
  private:
+  // These call visit(...) for what belongs into the view, in its order, until one says false; then
+  // that is the result.
+  bool ForEachShard(const ShardTable& shards,
+                    absl::FunctionRef<bool(uint32_t, const Shard&)> visit) const;
+  static bool ForEachTrainer(const Membership& workers,
+                             absl::FunctionRef<bool(const std::string&, const Trainer&)> visit);
+  // Whether these are the view's.
+  bool HasShards(const ShardTable& shards) const;
+  bool HasTrainers(const Membership& workers) const;
+
   v1::View view_;
   uint32_t shards_ = 0;
   bool changed_ = false;  // Since the last Update.

@@ -33,6 +33,7 @@ class Accusations {
     words.voices.insert(voice);
   }
   void Forget(const WorkName& work) { words_.erase(work); }
+  bool empty() const { return words_.empty(); }
 
   bool Has(const WorkName& work, const std::string& voice) const {
     const auto found = words_.find(work);

@@ -27,6 +27,7 @@ LaneTable::LaneTable(TaskSequence sequence, uint32_t lanes, uint32_t batch_size)
 
 void LaneTable::Assign(std::span<const TrainerId> trainers, Generations& generations,
                        const InPlace& in_place) {
+  if (in_place == nullptr && assigned_to_ && std::ranges::equal(*assigned_to_, trainers)) return;
   std::vector<std::optional<TrainerId>> holders;
   std::vector<size_t> open;
   for (size_t l = 0; l < lanes_.size(); ++l) {
@@ -42,22 +43,37 @@ void LaneTable::Assign(std::span<const TrainerId> trainers, Generations& generat
       if (other) assigned[i] = lane.holder ? lane.holder : other;
     }
     if (assigned[i] == lane.holder) continue;
-    lane.holder = assigned[i];
+    SetHolder(open[i], assigned[i]);
     lane.generation = generations.Next();
     lane.examples = 0;
     lane.loss_sum = 0;
   }
+  assigned_to_.reset();
+  if (in_place == nullptr) assigned_to_.emplace(trainers.begin(), trainers.end());
+}
+
+void LaneTable::SetHolder(size_t lane, std::optional<TrainerId> holder) {
+  std::optional<TrainerId>& present = lanes_[lane].holder;
+  assigned_to_.reset();
+  if (present) {
+    const auto before = held_.find(*present);
+    before->second.erase(lane);
+    if (before->second.empty()) held_.erase(before);
+  }
+  present = holder;
+  if (present) held_[*present].insert(lane);
 }
 
 ReportResult LaneTable::Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report) {
   ReportResult result;
-  Lane* lane = Find(trainers, GenerationFromProto(report.generation()));
-  if (lane == nullptr) return result;
+  const std::optional<size_t> found = Find(trainers, GenerationFromProto(report.generation()));
+  if (!found) return result;
   result.known = true;
-  const auto l = static_cast<size_t>(lane - lanes_.data());
+  const size_t l = *found;
+  Lane* const lane = &lanes_[l];
   result.work = NameOf(l);
   if (const absl::Status numbers = CheckReport(l, report); !numbers.ok()) {
-    lane->holder.reset();
+    SetHolder(l, std::nullopt);
     result.failure = TaskFailure{std::string(numbers.message()), false, ++lane->failures};
     return result;
   }
@@ -72,19 +88,19 @@ ReportResult LaneTable::Report(std::span<const TrainerId> trainers, const v1::Le
     if (done.ordinal() <= lane->done) continue;
     // An earlier chief was told of the tasks between, and did not live to store it: whoever gets
     // the lane now reads them again, and tells of them.
-    lane->holder.reset();
+    SetHolder(l, std::nullopt);
     return result;
   }
 
   result.held = report.error().empty() && !report.finished() && !report.returned();
   if (result.held) return result;
-  lane->holder.reset();
+  SetHolder(l, std::nullopt);
   if (!report.error().empty()) {
     result.failure = TaskFailure{report.error(), report.bad_data(), ++lane->failures};
   } else if (report.finished() && lane->done < lane->tasks) {
-    result.failure = TaskFailure{absl::StrCat("lane ", lane - lanes_.data(), " ended with ",
-                                              lane->done, " of ", lane->tasks, " tasks done"),
-                                 false, ++lane->failures};
+    result.failure = TaskFailure{
+        absl::StrCat("lane ", l, " ended with ", lane->done, " of ", lane->tasks, " tasks done"),
+        false, ++lane->failures};
   } else if (report.finished()) {
     lane->ended = true;
     ++ended_;
@@ -94,9 +110,9 @@ ReportResult LaneTable::Report(std::span<const TrainerId> trainers, const v1::Le
 
 std::optional<WorkName> LaneTable::NameOf(std::span<const TrainerId> trainers,
                                           const Generation& generation) {
-  const Lane* lane = Find(trainers, generation);
-  if (lane == nullptr) return std::nullopt;
-  return NameOf(static_cast<size_t>(lane - lanes_.data()));
+  const std::optional<size_t> lane = Find(trainers, generation);
+  if (!lane) return std::nullopt;
+  return NameOf(*lane);
 }
 
 // Refuses numbers that a lane cannot have reached: it is told of so many tasks ahead, and offers
@@ -147,7 +163,7 @@ ReportResult LaneTable::Adopt(const v1::LeaseReport& report) {
   if (report.kind() != v1::LEASE_KIND_LANE || report.lane() >= lanes_.size()) return {};
   Lane& lane = lanes_[report.lane()];
   if (lane.holder || lane.ended || report.trainer() == 0) return {};
-  lane.holder = TrainerId{report.trainer()};
+  SetHolder(report.lane(), TrainerId{report.trainer()});
   lane.generation = GenerationFromProto(report.generation());
   lane.examples = report.examples();
   lane.loss_sum = report.loss_sum();
@@ -171,6 +187,8 @@ void LaneTable::Save(v1::TaskProgress& progress) const {
 void LaneTable::Restore(const v1::TaskProgress& progress) {
   std::vector<Place> done;
   ended_ = 0;
+  held_.clear();
+  assigned_to_.reset();
   for (size_t l = 0; l < lanes_.size(); ++l) {
     const uint64_t tasks = lanes_[l].tasks;
     lanes_[l] = Lane();
@@ -199,19 +217,20 @@ bool LaneTable::IsDone(StreamId stream) {
 }
 
 void LaneTable::Release(TrainerId trainer) {
-  for (Lane& lane : lanes_) {
-    if (lane.holder == trainer) lane.holder.reset();
-  }
+  const auto held = held_.find(trainer);
+  if (held == held_.end()) return;
+  for (const size_t lane : std::set<size_t>(held->second)) SetHolder(lane, std::nullopt);
 }
 
 void LaneTable::ReleaseAll() {
-  for (Lane& lane : lanes_) lane.holder.reset();
+  for (size_t lane = 0; lane < lanes_.size(); ++lane) SetHolder(lane, std::nullopt);
 }
 
 std::vector<v1::Lease> LaneTable::LeasesOf(TrainerId trainer) const {
   std::vector<v1::Lease> leases;
-  for (size_t l = 0; l < lanes_.size(); ++l) {
-    if (lanes_[l].holder != trainer) continue;
+  const auto held = held_.find(trainer);
+  if (held == held_.end()) return leases;
+  for (const size_t l : held->second) {
     v1::Lease& lease = leases.emplace_back();
     lease.set_kind(v1::LEASE_KIND_LANE);
     ToProto(lanes_[l].generation, *lease.mutable_generation());
@@ -235,18 +254,14 @@ void LaneTable::NameTasks(v1::Lease& lease) {
   lease.set_lane_tasks_complete(end == lane.tasks);
 }
 
-bool LaneTable::Holds(TrainerId trainer) const {
-  return std::any_of(lanes_.begin(), lanes_.end(),
-                     [trainer](const Lane& lane) { return lane.holder == trainer; });
-}
+bool LaneTable::Holds(TrainerId trainer) const { return held_.contains(trainer); }
 
-bool LaneTable::NeedsTasks(const v1::LeaseReport& report) const {
-  const Generation generation = GenerationFromProto(report.generation());
-  for (const Lane& lane : lanes_) {
-    if (!lane.holder || lane.generation != generation) continue;
-    return report.lane_tasks_known() < std::min(lane.tasks, lane.done + kTasksLow);
-  }
-  return false;
+bool LaneTable::NeedsTasks(std::span<const TrainerId> trainers,
+                           const v1::LeaseReport& report) const {
+  const std::optional<size_t> found = Find(trainers, GenerationFromProto(report.generation()));
+  if (!found) return false;
+  const Lane& lane = lanes_[*found];
+  return report.lane_tasks_known() < std::min(lane.tasks, lane.done + kTasksLow);
 }
 
 uint64_t LaneTable::todo() const { return totals().todo; }
@@ -265,15 +280,16 @@ WorkTotals LaneTable::totals() const {
   return totals;
 }
 
-LaneTable::Lane* LaneTable::Find(std::span<const TrainerId> trainers,
-                                 const Generation& generation) {
-  for (Lane& lane : lanes_) {
-    if (!lane.holder || lane.generation != generation) continue;
-    const bool reporters =
-        std::find(trainers.begin(), trainers.end(), *lane.holder) != trainers.end();
-    return reporters ? &lane : nullptr;
+std::optional<size_t> LaneTable::Find(std::span<const TrainerId> trainers,
+                                      const Generation& generation) const {
+  for (const TrainerId trainer : trainers) {
+    const auto held = held_.find(trainer);
+    if (held == held_.end()) continue;
+    for (const size_t lane : held->second) {
+      if (lanes_[lane].generation == generation) return lane;
+    }
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 Place LaneTable::PlaceOf(size_t lane, uint64_t ordinal) {

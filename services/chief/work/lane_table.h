@@ -8,9 +8,11 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "capstan/base/ids.h"
 #include "capstan/v1/checkpoint.pb.h"
@@ -32,7 +34,8 @@ class LaneTable {
   // Assigns the lanes that have not ended over `trainers`, so that no two of them differ by more
   // than one lane; those named first get the odd ones. Moves as few as possible; a lane that gets a
   // holder gets a new generation. `in_place` names who is to get a lane in place of the trainer
-  // that it would be given to, also if that makes the assignment less even, or nobody.
+  // that it would be given to, also if that makes the assignment less even, or nobody. Costs next
+  // to nothing while neither trainers nor holders change.
   using InPlace = std::function<std::optional<TrainerId>(const WorkName&, TrainerId)>;
   void Assign(std::span<const TrainerId> trainers, Generations& generations,
               const InPlace& in_place = nullptr);
@@ -68,8 +71,9 @@ class LaneTable {
 
   bool Holds(TrainerId trainer) const;
 
-  // True if the holder of this generation has been told of fewer tasks than it may soon need.
-  bool NeedsTasks(const v1::LeaseReport& report) const;
+  // True if the holder of this generation, one of these, has been told of fewer tasks than it may
+  // soon need.
+  bool NeedsTasks(std::span<const TrainerId> trainers, const v1::LeaseReport& report) const;
 
   size_t lanes() const { return lanes_.size(); }
   bool all_done() const { return ended_ == lanes_.size(); }
@@ -92,7 +96,11 @@ class LaneTable {
     bool ended = false;
   };
 
-  Lane* Find(std::span<const TrainerId> trainers, const Generation& generation);
+  // The only way in which a lane comes to a holder or loses it.
+  void SetHolder(size_t lane, std::optional<TrainerId> holder);
+  // Whose number lanes_ has. Nothing: none of these holds it.
+  std::optional<size_t> Find(std::span<const TrainerId> trainers,
+                             const Generation& generation) const;
   WorkName NameOf(size_t lane) const { return {v1::LEASE_KIND_LANE, lane, lanes_[lane].done}; }
   absl::Status CheckReport(size_t lane, const v1::LeaseReport& report);
   Place PlaceOf(size_t lane, uint64_t ordinal);
@@ -101,6 +109,9 @@ class LaneTable {
   TaskSequence sequence_;
   uint64_t batch_size_;
   std::vector<Lane> lanes_;
+  absl::flat_hash_map<TrainerId, std::set<size_t>> held_;  // Lanes by holder; of none: no entry.
+  // To whom the lanes are assigned as evenly as can be; nullopt: they are to be assigned anew.
+  std::optional<std::vector<TrainerId>> assigned_to_;
   EpochCounter epochs_;
   size_t ended_ = 0;
   uint64_t rounds_ = 0;

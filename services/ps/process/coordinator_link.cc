@@ -1,6 +1,7 @@
 #include "ps/process/coordinator_link.h"
 
 #include "absl/status/statusor.h"
+#include "capstan/base/log.h"
 #include "capstan/v1/ps.pb.h"
 
 namespace capstan::ps {
@@ -9,8 +10,12 @@ namespace {
 constexpr char kWatchCounts[] = "/capstan.v1.Ps/WatchCounts";
 constexpr absl::Duration kPatience = absl::Seconds(20);
 constexpr absl::Duration kPause = absl::Milliseconds(200);
-// A coordinator of an earlier release does not know the call.
+// A coordinator of an earlier release does not know the call, or its certificate authority does not
+// know us: it will not change its mind soon.
 constexpr absl::Duration kLongPause = absl::Seconds(30);
+constexpr char kNotTold[] =
+    "the coordinator does not tell whose gradients are counted: this shard holds one of each lane "
+    "until a round closes";
 constexpr absl::Duration kTurn = absl::Milliseconds(100);
 
 }  // namespace
@@ -52,8 +57,9 @@ void CoordinatorLink::Watch() {
         const absl::Status heard = reply.ok() ? watch_.Hear(request, *reply) : reply.status();
         if (heard.ok()) return;
         if (absl::IsCancelled(heard)) return;  // The view has changed.
-        const bool unknown = absl::IsUnimplemented(heard);
-        next_watch_ = shard_.clock().Now() + (unknown ? kLongPause : kPause);
+        const bool refused = absl::IsUnimplemented(heard) || absl::IsPermissionDenied(heard);
+        if (refused) log::Warn(kNotTold, {{"coordinator", connected_to_}, {"error", heard}});
+        next_watch_ = shard_.clock().Now() + (refused ? kLongPause : kPause);
       });
 }
 

@@ -156,6 +156,7 @@ bool Partition::CarryOut(const Decision& decision, absl::Time now) {
     Add(addition);
     kept_.erase(Raw(addition.handle));
   }
+  context_.metrics.CountAddedAhead(decision.additions.size());
   bool fresh = decision.updates.empty();
   for (const Update& update : decision.updates) {
     fresh |= Apply(update, now);

@@ -78,6 +78,9 @@ ShardMetrics::ShardMetrics(metrics::Registry& registry)
   waiting_bytes_ = &registry.AddGauge(
       "capstan_waiting_gradients_bytes",
       "Memory of gradients that wait for the end of their round, or in aggregation queues.");
+  added_ahead_ = &registry.AddCounter(
+      "capstan_gradients_added_ahead_total",
+      "Gradients added to the sum of their round before it closed, one a partition and part.");
   lock_wait_ =
       &registry.AddCounter("capstan_lock_wait_seconds_total",
                            "Time that requests waited for partitions that others were using.");

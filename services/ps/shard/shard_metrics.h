@@ -57,6 +57,10 @@ class ShardMetrics {
   void ObserveRowStaleness(const StalenessCounts& rows);
   // A request waited for a partition that others were using.
   void AddLockWait(absl::Duration wait) { lock_wait_->Add(absl::ToDoubleSeconds(wait)); }
+  // Gradients have been added to the sum of a round that was still open.
+  void CountAddedAhead(size_t gradients) {
+    if (gradients > 0) added_ahead_->Add(static_cast<double>(gradients));
+  }
   // A partition waits because its shard keeps too much for copies.
   void CountHeldBack() { held_back_->Add(); }
   // Count this shard's share of a checkpoint, when it has been saved or loaded.
@@ -147,6 +151,7 @@ class ShardMetrics {
   metrics::Gauge* queued_;
   metrics::Gauge* waiting_bytes_;
   metrics::Counter* lock_wait_;
+  metrics::Counter* added_ahead_;
   metrics::Counter* held_back_;
   metrics::Gauge* kept_;
   metrics::Gauge* lost_;
