@@ -30,22 +30,26 @@ constexpr Right kRights[] = {
     {Role::kPs, "/capstan.v1.Chief/WatchView"},
     {Role::kWorker, "/capstan.v1.Chief/RegisterWorker"},
     {Role::kWorker, "/capstan.v1.Chief/WorkerHeartbeat"},
+    {Role::kWorker, "/capstan.v1.Chief/DeclareModel"},
     {Role::kWorker, "/capstan.v1.Chief/WatchView"},
     {Role::kWorker, "/capstan.v1.Ps/Pull"},
     {Role::kWorker, "/capstan.v1.Ps/Push"},
     {Role::kWorker, "/capstan.v1.Ps/OpenRound"},
     {Role::kWorker, "/capstan.v1.Ps/ReportLane"},
     {Role::kPs, "/capstan.v1.Ps/WatchCounts"},
+    {Role::kPs, "/capstan.v1.Ps/TakePartition"},
     {Role::kChief, "/capstan.v1.Ps/HoldRounds"},
     {Role::kChief, "/capstan.v1.Ps/CommitRound"},
     {Role::kChief, "/capstan.v1.Ps/CloseStreams"},
     {Role::kChief, "/capstan.v1.Ps/Flush"},
     {Role::kChief, "/capstan.v1.Ps/SavePartitions"},
     {Role::kChief, "/capstan.v1.Ps/LoadPartitions"},
+    {Role::kChief, "/capstan.v1.Ps/MovePartitions"},
     {Role::kChief, "/capstan.v1.Chief/GetStatus"},  // Whether it still has the job.
     {Role::kAdmin, "/capstan.v1.Chief/GetStatus"},
     {Role::kAdmin, "/capstan.v1.Chief/StopJob"},
     {Role::kAdmin, "/capstan.v1.Chief/TakeCheckpoint"},
+    {Role::kAdmin, "/capstan.v1.Chief/Rebalance"},
 };
 
 }  // namespace
