@@ -41,11 +41,12 @@ void ChiefMachine::ReturnToCheckpoint(std::string_view cause, uint32_t shard, ab
   loss_.set_shard(shard);
   loss_.set_recovery(v1::RECOVERY_ROLLBACK);
   loss_.set_examples(progress_.examples());
-  const std::vector<uint32_t> all = ShardIndexes();
-  const std::set<uint32_t> shards(all.begin(), all.end());
+  const std::set<uint32_t> shards = views_.owners();
   for (v1::TableLoss& of : lost_updates_meter_.LossOf(shards)) *loss_.add_tables() = std::move(of);
   lost_updates_meter_.OnReturned(shards);
   partial_.clear();
+  CancelMoves(absl::CancelledError("the job returns to a checkpoint"), now);
+  views_.RemoveAllButOwners();  // The others join again, and hear of the next timeline.
   state_ = v1::JOB_STATE_RESTORING;
   takeover_.Settle();
   views_.ForgetTrainers();
@@ -108,9 +109,7 @@ void ChiefMachine::EnterTimeline(absl::Time now) {
   views_.SetTimeline(next_timeline_++);
   RestoreProgress(own ? manifest : v1::Manifest(), now);
   writer_.Require();
-  std::set<uint32_t> shards;
-  for (uint32_t index = 0; index < shard_count(); ++index) shards.insert(index);
-  recovery_.BeginLoading(std::move(shards));
+  recovery_.BeginLoading(views_.owners());
 }
 
 void ChiefMachine::RestoreProgress(const v1::Manifest& manifest, absl::Time now) {
@@ -135,9 +134,8 @@ void ChiefMachine::RestoreProgress(const v1::Manifest& manifest, absl::Time now)
 // Not before a view is published by which it can be called.
 bool ChiefMachine::LoadsAreDue(uint32_t index) const {
   const Shard* shard = shards_.Find(index);
-  if (!recovery_.Awaits(index) || calls_.Pending(Purpose::kLoad, index) || !shard->present) {
-    return false;
-  }
+  if (!recovery_.Awaits(index) || calls_.Pending(Purpose::kLoad, index)) return false;
+  if (shard == nullptr || !shard->present) return false;
   const auto& published = gate_.published().shards();
   return std::any_of(published.begin(), published.end(), [&](const v1::ShardInfo& info) {
     return info.index() == index && info.incarnation() == Raw(shard->incarnation);
@@ -146,7 +144,7 @@ bool ChiefMachine::LoadsAreDue(uint32_t index) const {
 
 void ChiefMachine::SendLoads() {
   if (gate_.published().timeline() != timeline()) return;
-  for (uint32_t index : ShardIndexes()) {
+  for (uint32_t index : Owners()) {
     if (LoadsAreDue(index)) SendLoad(index, absl::InfinitePast());
   }
 }
@@ -210,7 +208,7 @@ void ChiefMachine::EndRecovery(absl::Time now) {
   if (loss_.cause().empty()) {
     progress_.Start(now);
     Log(LogEvent::Level::kInfo, "training begins",
-        {{"shards", absl::StrCat(shard_count())},
+        {{"shards", absl::StrCat(views_.owners().size())},
          {"partitions", absl::StrCat(plan_.spec.partition_count())},
          {"tasks", absl::StrCat(plan_.train.size())},
          {"epochs", absl::StrCat(plan_.spec.train().epochs())},
@@ -238,7 +236,8 @@ void ChiefMachine::AdvanceTakeover(absl::Time now) {
   if (takeover_.settled()) return;
   switch (takeover_.shards(shards_)) {
     case Takeover::Shards::kAwaited:
-      return;
+      if (!IsGoneForGood(now)) return;
+      break;
     case Takeover::Shards::kBack:
       takeover_.Settle();
       if (work_.has_lanes()) {
@@ -251,22 +250,40 @@ void ChiefMachine::AdvanceTakeover(absl::Time now) {
     case Takeover::Shards::kChanged:
       break;
   }
-  if (growing()) {  // Nothing is saved by going on with fewer.
+  // Everybody returns to a checkpoint: then it is over the shards that are wished.
+  const bool alone = MayRecoverPartially() && !takeover_.AllChanged(shards_);
+  if (IsGoneForGood(now) || (MapDiffers() && !alone)) {
     takeover_.Settle();
     views_.ForgetMap();
     state_ = v1::JOB_STATE_PENDING;
     return;
   }
+  if (MayRecoverPartially() && !takeover_.Awaited(shards_).empty()) return;
   // Where all are anew nothing is gained by losing what can be trained again.
-  if (MayRecoverPartially() && !shards_.complete()) return;
   const std::set<uint32_t> changed = takeover_.Changed(shards_);
-  if (!MayRecoverPartially() || changed.size() == shard_count()) {
+  if (!alone) {
     return ReturnToCheckpoint("chief and shards were started anew", 0, now);
   }
   // A shard that recovers partially is told how far the tasks are, which the workers know.
   if (!takeover_.complete(now)) return;
   takeover_.Settle();
   for (uint32_t shard : changed) RecoverPartially(shard, now);
+}
+
+// The partitions are over other shards than this chief was told to begin with.
+bool ChiefMachine::MapDiffers() const {
+  std::set<uint32_t> wished;
+  const uint32_t most = std::min(options_.shards, plan_.spec.partition_count());
+  for (uint32_t index = 0; index < most; ++index) wished.insert(index);
+  return views_.owners() != wished;
+}
+
+// Those that are awaited are more than are wished, and have had their time: a job that was smaller
+// when it was started again.
+bool ChiefMachine::IsGoneForGood(absl::Time now) const {
+  const std::set<uint32_t> awaited = takeover_.Awaited(shards_);
+  return !awaited.empty() && *awaited.begin() >= options_.shards && shards_.complete() &&
+         takeover_.patience_over(now);
 }
 
 // What the end of the job waits for: the model, and then the state that says that it is there.
@@ -289,7 +306,11 @@ std::string ChiefMachine::WaitingFor(absl::Time now) const {
   std::vector<std::string> awaited;
   if (std::string end = EndWaitsFor(); !end.empty()) awaited.push_back(std::move(end));
   if (ended()) return absl::StrJoin(awaited, "; ");
-  for (uint32_t index = 0; index < options_.shards; ++index) {
+  std::set<uint32_t> shards = views_.owners();
+  for (uint32_t index = 0; !views_.has_map() && index < options_.shards; ++index) {
+    shards.insert(index);
+  }
+  for (uint32_t index : shards) {
     const Shard* shard = shards_.Find(index);
     if (shard == nullptr || !shard->present || now - shard->heard > worker_lease()) {
       awaited.push_back(absl::StrCat("shard ", index));
