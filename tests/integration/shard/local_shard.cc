@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "capstan/base/check.h"
 #include "capstan/placement/placement.h"
+#include "ps/process/shard_peer.h"
 
 namespace capstan {
 namespace {
@@ -63,7 +64,9 @@ LocalShard::LocalShard(const v1::JobSpec& job, int index, const ServerOptions& s
   server_ = *std::move(started);
   saver_.emplace(*shard_, ps::Outside{.background = gentle_threads_});
   loader_.emplace(*shard_, ps::Outside{.background = threads_});
-  served_.emplace(ps::ServedShard{*shard_, *saver_, *loader_});
+  mover_.emplace(*shard_, gentle_threads_, ps::OpenShardPeer);
+  staged_.emplace(*shard_, threads_);
+  served_.emplace(ps::ServedShard{*shard_, *saver_, *loader_, *mover_, *staged_});
   service_.Serve(&*served_);
   ticker_ = std::thread([this] {
     while (!stopping_) {
@@ -77,6 +80,12 @@ LocalShard::~LocalShard() {
   stopping_ = true;
   ticker_.join();
   server_->Shutdown(absl::ZeroDuration());
+}
+
+void LocalShard::SetView(const v1::View& view) {
+  CAPSTAN_CHECK(shard_->SetView(view).ok());
+  mover_->Follow();
+  staged_->Follow();
 }
 
 v1::LoadPartitionsRequest LocalShards::LoadOrder(int index) const {
@@ -135,7 +144,7 @@ void LocalShards::SetAddress(int index, const std::string& address) {
 
 void LocalShards::Publish() {
   view_.mutable_epoch()->set_n(view_.epoch().n() + 1);
-  for (const auto& shard : shards_) CAPSTAN_CHECK(shard->shard().SetView(view_).ok());
+  for (const auto& shard : shards_) shard->SetView(view_);
 }
 
 }  // namespace capstan

@@ -37,6 +37,10 @@ class LocalShard {
   ps::Shard& shard() { return *shard_; }
   ps::Saver& saver() { return *saver_; }
   ps::Loader& loader() { return *loader_; }
+  ps::Mover& mover() { return *mover_; }
+  ps::StagedPartitions& staged() { return *staged_; }
+  // As the process does when a view comes.
+  void SetView(const v1::View& view);
   // As a scrape shows it.
   std::string Metrics() const { return registry_.Text(); }
 
@@ -51,6 +55,8 @@ class LocalShard {
   Threads gentle_threads_{ps::Saver::kNiceness};
   std::optional<ps::Saver> saver_;
   std::optional<ps::Loader> loader_;
+  std::optional<ps::Mover> mover_;
+  std::optional<ps::StagedPartitions> staged_;
   std::optional<ps::ServedShard> served_;
   std::unique_ptr<Server> server_;
   std::atomic<bool> stopping_{false};
