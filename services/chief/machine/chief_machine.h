@@ -194,8 +194,8 @@ class ChiefMachine {
   void EndRecovery(absl::Time now);
   void AdvanceTakeover(absl::Time now);
   bool LoadsAreDue(uint32_t shard) const;
-  bool MapDiffers() const;
-  bool IsGoneForGood(absl::Time now) const;
+  bool MapIsOver(absl::Time now) const;
+  bool AnotherMapMayCome(absl::Time now) const;
   std::string WaitingFor(absl::Time now) const;
   std::string EndWaitsFor() const;
   void LogWaiting(absl::Time now);

@@ -234,10 +234,15 @@ void ChiefMachine::EndRecovery(absl::Time now) {
 void ChiefMachine::AdvanceTakeover(absl::Time now) {
   if (takeover_.complete(now)) views_.ForgetTrainers();
   if (takeover_.settled()) return;
+  if (MapIsOver(now)) {
+    takeover_.Settle();
+    views_.ForgetMap();
+    state_ = v1::JOB_STATE_PENDING;
+    return;
+  }
   switch (takeover_.shards(shards_)) {
     case Takeover::Shards::kAwaited:
-      if (!IsGoneForGood(now)) return;
-      break;
+      return;
     case Takeover::Shards::kBack:
       takeover_.Settle();
       if (work_.has_lanes()) {
@@ -250,18 +255,12 @@ void ChiefMachine::AdvanceTakeover(absl::Time now) {
     case Takeover::Shards::kChanged:
       break;
   }
-  // Everybody returns to a checkpoint: then it is over the shards that are wished.
-  const bool alone = MayRecoverPartially() && !takeover_.AllChanged(shards_);
-  if (IsGoneForGood(now) || (MapDiffers() && !alone)) {
-    takeover_.Settle();
-    views_.ForgetMap();
-    state_ = v1::JOB_STATE_PENDING;
-    return;
-  }
-  if (MayRecoverPartially() && !takeover_.Awaited(shards_).empty()) return;
+  if (AnotherMapMayCome(now)) return;
+  const std::set<uint32_t> awaited = takeover_.Awaited(shards_);
+  if (MayRecoverPartially() && !awaited.empty()) return;
   // Where all are anew nothing is gained by losing what can be trained again.
   const std::set<uint32_t> changed = takeover_.Changed(shards_);
-  if (!alone) {
+  if (!MayRecoverPartially() || takeover_.AllChanged(shards_)) {
     return ReturnToCheckpoint("chief and shards were started anew", 0, now);
   }
   // A shard that recovers partially is told how far the tasks are, which the workers know.
@@ -270,20 +269,24 @@ void ChiefMachine::AdvanceTakeover(absl::Time now) {
   for (uint32_t shard : changed) RecoverPartially(shard, now);
 }
 
-// The partitions are over other shards than this chief was told to begin with.
-bool ChiefMachine::MapDiffers() const {
-  std::set<uint32_t> wished;
-  const uint32_t most = std::min(options_.shards, plan_.spec.partition_count());
-  for (uint32_t index = 0; index < most; ++index) wished.insert(index);
-  return views_.owners() != wished;
+// The job was started again with another number of shards, so that everybody returns to a checkpoint
+// over those that are wished: they are there, and the others, which this chief was not told of, have
+// had their time to come back; or all that there were have come without what they had.
+bool ChiefMachine::MapIsOver(absl::Time now) const {
+  if (!shards_.complete()) return false;
+  const std::set<uint32_t> awaited = takeover_.Awaited(shards_);
+  if (!awaited.empty()) return *awaited.begin() >= options_.shards && takeover_.patience_over(now);
+  return views_.owners().size() < shards_.quorum() && views_.owners().size() < shards_.most() &&
+         takeover_.AllChanged(shards_);
 }
 
-// Those that are awaited are more than are wished, and have had their time: a job that was smaller
-// when it was started again.
-bool ChiefMachine::IsGoneForGood(absl::Time now) const {
+// Those that would bring it about have their time. Then the shards that there were go on alone: the
+// number was changed by hand while the job ran.
+bool ChiefMachine::AnotherMapMayCome(absl::Time now) const {
   const std::set<uint32_t> awaited = takeover_.Awaited(shards_);
-  return !awaited.empty() && *awaited.begin() >= options_.shards && shards_.complete() &&
-         takeover_.patience_over(now);
+  if (!awaited.empty() && *awaited.rbegin() >= options_.shards) return true;
+  return views_.owners().size() < shards_.quorum() && !shards_.complete() &&
+         takeover_.AllChanged(shards_) && !takeover_.patience_over(now);
 }
 
 // What the end of the job waits for: the model, and then the state that says that it is there.

@@ -262,6 +262,7 @@ void ChiefMachine::FillShards(v1::GetStatusReply& reply, absl::Time now) const {
     status.set_pushes_per_second(lost ? 0 : shard.pushes_per_second);
     status.set_pulls_per_second(lost ? 0 : shard.pulls_per_second);
     *status.mutable_report() = shard.report;
+    status.mutable_report()->clear_partitions();  // Their sum is told.
     status.set_cpu_share(lost ? 0 : shard.cpu_share);
   }
 }

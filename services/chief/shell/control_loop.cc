@@ -150,6 +150,7 @@ void ControlLoop::Perform(CallShard& action) {
     }
     void operator()(const v1::MovePartitionsRequest& request) const {
       CAPSTAN_FAILPOINT("order.move");
+      if (request.finish()) CAPSTAN_FAILPOINT("order.move_finish");
       loop.Call<v1::MovePartitionsReply>(action, "/capstan.v1.Ps/MovePartitions", request);
     }
   };

@@ -235,7 +235,7 @@ TEST(ChiefTakeoverTest, AllStartedAnewReturnsToTheCheckpoint) {
   EXPECT_EQ(crew.Status().examples(), 200u);
 }
 
-TEST(ChiefTakeoverTest, FewerShardsThatWereAllStartedAnewAreUsedAtOnce) {
+TEST(ChiefTakeoverTest, FewerShardsThatWereAllStartedAnewAreUsedWhenTheOthersHaveHadTheirTime) {
   Crew before(TenTasks());
   before.RegisterShards();
   before.RegisterWorker("w");
@@ -247,7 +247,9 @@ TEST(ChiefTakeoverTest, FewerShardsThatWereAllStartedAnewAreUsedAtOnce) {
   Crew crew = Crew::Successor(smaller, before);
   crew.Stop(1);
   ASSERT_TRUE(crew.RegisterShard(0, 70).ok());
-  crew.Advance(absl::Seconds(1));
+  crew.Advance(absl::Seconds(9));
+  EXPECT_THAT(crew.loads, IsEmpty());
+  crew.Advance(absl::Seconds(2));
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
   EXPECT_THAT(crew.machine.view().owners(), Each(0u));
   EXPECT_EQ(crew.Status().examples(), 20u);
@@ -268,6 +270,40 @@ TEST(ChiefTakeoverTest, AShardThatIsNotWishedAndDoesNotComeBackIsNotWaitedForLon
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
   EXPECT_EQ(crew.machine.view().timeline(), before.machine.view().timeline() + 1);
   EXPECT_THAT(crew.machine.view().owners(), Each(0u));
+}
+
+TEST(ChiefTakeoverTest, AJobThatWasMadeSmallerWhileItRanGoesOnOnTheShardsThatItHad) {
+  Crew before(TenTasks());
+  before.RegisterShards();
+  before.RegisterWorker("w");
+  before.Heartbeat("w");
+  before.draining = {1};
+  before.Advance(absl::Seconds(2));
+  before.TakeCheckpoint();
+  Crew crew = Crew::Successor(TenTasks(), before);
+  crew.Stop(1);
+  ASSERT_TRUE(crew.RegisterShard(0, 70).ok()) << "all of it was started again";
+  crew.Advance(absl::Seconds(12));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(crew.machine.view().owners(), Each(0u));
+  EXPECT_EQ(crew.Status().waiting_for(), "");
+}
+
+TEST(ChiefTakeoverTest, AJobThatWasMadeLargerWhileItRanIsLoadedByTheShardsThatItHad) {
+  Crew before(TenTasks());
+  before.RegisterShards();
+  ASSERT_TRUE(before.RegisterShard(2).ok());
+  before.Advance(absl::Seconds(5));
+  before.TakeCheckpoint();
+  ASSERT_THAT(before.machine.view().owners(), Contains(2u));
+  Crew crew = Crew::Successor(TenTasks(), before);
+  for (uint32_t index : {0u, 1u}) ASSERT_TRUE(crew.RegisterShard(index, 70 + index).ok());
+  EXPECT_THAT(crew.loads, IsEmpty()) << "two may not have room for what three had";
+  ASSERT_TRUE(crew.RegisterShard(2, 72).ok());
+  crew.Advance(absl::Seconds(1));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(crew.loads, SizeIs(3));
+  EXPECT_THAT(crew.machine.view().owners(), Contains(2u));
 }
 
 TEST(ChiefTakeoverTest, MoreShardsThanThisChiefWasToldOfStayAtWork) {
