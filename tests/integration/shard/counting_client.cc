@@ -54,10 +54,9 @@ absl::Status CountingClient::Settle(uint64_t seq) {
   for (;; ++retries_) {
     const PushResult result =
         client_->PushAll(plan_, options, {.rows = rows, .dense = dense_gradient_.data()});
-    const bool again = absl::IsUnavailable(result.status) ||
-                       absl::IsDeadlineExceeded(result.status) ||
-                       result.count(v1::OUTCOME_BUSY) > 0 ||
-                       (refresh_ && result.count(v1::OUTCOME_NOT_OWNER) > 0);
+    const bool again =
+        absl::IsUnavailable(result.status) || absl::IsDeadlineExceeded(result.status) ||
+        result.count(v1::OUTCOME_BUSY) > 0 || (refresh_ && result.count(v1::OUTCOME_NOT_OWNER) > 0);
     if (again) Refresh();
     if (!again && !result.status.ok()) return result.status;
     if (!again && result.count(v1::OUTCOME_APPLIED) + result.count(v1::OUTCOME_SETTLED) +

@@ -115,7 +115,8 @@ LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port, Serv
   }
   view_.set_timeline(1);
   view_.mutable_epoch()->set_term(1);
-  for (uint32_t owner : FirstShardMap(job.partition_count(), static_cast<uint32_t>(owners > 0 ? owners : count))) {
+  for (uint32_t owner :
+       FirstShardMap(job.partition_count(), static_cast<uint32_t>(owners > 0 ? owners : count))) {
     view_.add_owners(owner);
   }
   for (int i = 0; i < count; ++i) *view_.add_shards() = InfoOf(i, at(i).port());

@@ -108,9 +108,9 @@ TEST_P(MovesSyncTest, RoundsGoOnAtTheNextOwnerBitByBit) {
 
 INSTANTIATE_TEST_SUITE_P(
     Roads, MovesSyncTest,
-    testing::Values(Road{2, {{{1, 2, 3}, 0, 1}}},               // Not the coordinator's,
-                    Road{2, {{{0, 1}, 0, 1}}},                  // that one,
-                    Road{1, {{Everything(), 0, 1}}},            // to a shard that has just come,
+    testing::Values(Road{2, {{{1, 2, 3}, 0, 1}}},     // Not the coordinator's,
+                    Road{2, {{{0, 1}, 0, 1}}},        // that one,
+                    Road{1, {{Everything(), 0, 1}}},  // to a shard that has just come,
                     Road{1, {{Everything(), 0, 1}, {Everything(), 1, 0}}},  // and back again.
                     Road{2, {{{4, 5, 6, 7}, 1, 0}, {{4, 5}, 0, 1}}}));
 
@@ -147,16 +147,15 @@ TEST(MovesSyncTest, ACoordinatorOnItsWayIsSilentAndSpeaksAgainWhereTheMoveIsCanc
   ASSERT_TRUE(AwaitEnd(shards, move).ok());
   v1::OpenRoundRequest open;
   ToProto(Generation{1, 1}, *open.mutable_generation());
-  EXPECT_TRUE(absl::IsUnavailable(
-      (lanes[0].Call<v1::OpenRoundReply>("OpenRound", open).status())));
+  EXPECT_TRUE(absl::IsUnavailable((lanes[0].Call<v1::OpenRoundReply>("OpenRound", open).status())));
   shards.Change(Cancel);
   lanes.Release();
   lanes.Train(1);
   move = {{0}, 0, 1};
   lanes.Hold();
   ASSERT_TRUE(MoveAll(shards, move).ok());
-  EXPECT_TRUE(absl::IsFailedPrecondition(
-      (lanes[0].Call<v1::OpenRoundReply>("OpenRound", open).status())))
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition((lanes[0].Call<v1::OpenRoundReply>("OpenRound", open).status())))
       << "it is another one's";
   lanes.SetView();
   lanes.Train(1);

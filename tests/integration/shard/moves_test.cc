@@ -35,8 +35,8 @@ std::vector<uint32_t> Everything() { return {0, 1, 2, 3, 4, 5, 6, 7}; }
 
 v1::JobSpec AdamJob() {
   v1::JobSpec job = SmallJob(kColumns, kColumns);
-  for (v1::OptimizerSpec* optimizer : {job.mutable_tables(0)->mutable_optimizer(),
-                                       job.mutable_tensors(0)->mutable_optimizer()}) {
+  for (v1::OptimizerSpec* optimizer :
+       {job.mutable_tables(0)->mutable_optimizer(), job.mutable_tensors(0)->mutable_optimizer()}) {
     optimizer->set_kind(v1::OPTIMIZER_KIND_ADAM);
     optimizer->set_learning_rate(.01f);
     optimizer->set_beta1(.9f);
@@ -116,8 +116,7 @@ class Crowd {
     ASSERT_TRUE(cells.ok()) << cells.status();
     for (size_t row = 0; row <= kRows; ++row) {  // The last one is the dense vector.
       for (uint32_t column = 0; column < kColumns; ++column) {
-        EXPECT_EQ((*cells)[row * kColumns + column],
-                  static_cast<float>(clients_[column]->pushes()))
+        EXPECT_EQ((*cells)[row * kColumns + column], static_cast<float>(clients_[column]->pushes()))
             << "row " << row << ", column " << column;
       }
     }
@@ -136,8 +135,8 @@ TEST(MovesTest, PushesRunWhilePartitionsMoveThereAndBackAndEachCountsOnce) {
   LocalShards shards(SmallJob(kColumns, kColumns), 2);
   Crowd crowd(shards);
   crowd.AwaitPushes(20);
-  for (const TestMove& move : {TestMove{FirstHalf(), 0, 1}, TestMove{Everything(), 1, 0},
-                               TestMove{{2, 5}, 0, 1}}) {
+  for (const TestMove& move :
+       {TestMove{FirstHalf(), 0, 1}, TestMove{Everything(), 1, 0}, TestMove{{2, 5}, 0, 1}}) {
     const absl::Status moved = MoveAll(shards, move);
     ASSERT_TRUE(moved.ok()) << moved;
     crowd.AwaitPushes(5);  // By the old view.
@@ -382,8 +381,8 @@ TEST(MovesTest, AShardTellsOfTheLoadOfEachOfItsPartitions) {
   LocalShards shards(SmallJob(kColumns, kColumns), 2);
   Trainer trainer(shards);
   trainer.Plan({1});
-  const uint32_t home = static_cast<uint32_t>(Raw(
-      PartitionOfKey(1, shards.job().tables(0).seed(), shards.job().partition_count())));
+  const uint32_t home = static_cast<uint32_t>(
+      Raw(PartitionOfKey(1, shards.job().tables(0).seed(), shards.job().partition_count())));
   const int owner = static_cast<int>(shards.view().owners(static_cast<int>(home)));
   const auto load_of_home = [&](int shard) {
     v1::PartitionLoad load;
@@ -419,9 +418,8 @@ TEST(MovesTest, TheClocksOfTheSourceGoWithThePartition) {
   Trainer quick(shards, {.trainer = TrainerId{1}}), slow(shards, {.trainer = TrainerId{2}});
   for (Trainer* trainer : {&quick, &slow}) trainer->Plan(Keys(0, 30));
   const auto push = [](Trainer& trainer, uint64_t clock) {
-    return trainer.Push({.clock = clock,
-                         .stream = StreamPush{StreamId::Session(clock), 0, {1, 1}, 0}},
-                        -1);
+    return trainer.Push(
+        {.clock = clock, .stream = StreamPush{StreamId::Session(clock), 0, {1, 1}, 0}}, -1);
   };
   ASSERT_TRUE(push(quick, 5).status.ok());
   ASSERT_TRUE(push(slow, 4).status.ok());

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "capstan/base/crc32c.h"
 #include "capstan/checkpoint/partition_file.h"
@@ -127,9 +129,9 @@ TEST_F(TakePartitionTest, PiecesOutOfPlaceAreRefused) {
   EXPECT_EQ(CodeOf(Piece(true, false)), absl::StatusCode::kOutOfRange) << "so is the copy";
   ASSERT_TRUE(Take(Piece(false, false)).ok());
   v1::TakePartitionRequest piece = Piece(false, true);
-  for (const uint64_t offset : {uint64_t{kCut - 1}, uint64_t{kCut + 1}, uint64_t{1} << 40,
-                                std::numeric_limits<uint64_t>::max() - 1,
-                                std::numeric_limits<uint64_t>::max()}) {
+  for (const uint64_t offset :
+       {uint64_t{kCut - 1}, uint64_t{kCut + 1}, uint64_t{1} << 40,
+        std::numeric_limits<uint64_t>::max() - 1, std::numeric_limits<uint64_t>::max()}) {
     piece.set_offset(offset);
     EXPECT_EQ(CodeOf(piece), absl::StatusCode::kOutOfRange) << offset;
   }

@@ -14,7 +14,8 @@ TEST(ReceivedFileTest, IsWholeWithItsLastPiece) {
   ReceivedFile file;
   EXPECT_TRUE(file.Take({.offset = 0, .bytes = "abc"}).ok());
   EXPECT_FALSE(file.complete());
-  EXPECT_TRUE(file.Take({.offset = 3, .bytes = "de", .last = true, .crc32c = Crc32c("abcde")}).ok());
+  EXPECT_TRUE(
+      file.Take({.offset = 3, .bytes = "de", .last = true, .crc32c = Crc32c("abcde")}).ok());
   EXPECT_TRUE(file.complete());
   EXPECT_EQ(file.TakeBytes(), "abcde");
 }
