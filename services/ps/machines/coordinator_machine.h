@@ -33,8 +33,8 @@ struct OpenAnswer {
   RoundCommit closed;   // OPEN, WAIT: the last one.
   uint64_t cursor = 0;  // OPEN, ENDED: round commits that held the lane.
 };
-// Where the rounds stand: what a checkpoint keeps, and, where the coordinator moves, whom it listens
-// to and whom it has counted last.
+// Where the rounds stand: what a checkpoint keeps, and, where the coordinator moves, whom it
+// listens to and whom it has counted last.
 struct CoordinatorState {
   struct Lane {
     uint64_t cursor = 0;

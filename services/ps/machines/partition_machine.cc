@@ -140,8 +140,7 @@ uint64_t PartitionMachine::lost(Part part) const { return streams_[Index(part)].
 size_t PartitionMachine::queued() const { return streams_[0].queued() + streams_[1].queued(); }
 
 std::string PartitionMachine::DebugString() const {
-  std::string text =
-      absl::StrCat("t", Raw(options_.timeline), frozen_ ? " frozen" : "",
+  std::string text = absl::StrCat("t", Raw(options_.timeline), frozen_ ? " frozen" : "",
                                   moving_ ? " moving" : "", " r", round_);
   for (Part part : kAllParts) {
     const size_t i = Index(part);

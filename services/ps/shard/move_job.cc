@@ -11,8 +11,8 @@
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/checkpoint/partition_encoder.h"
-#include "ps/shard/machine_state.h"
 #include "ps/shard/coordinator_start.h"
+#include "ps/shard/machine_state.h"
 
 namespace capstan::ps {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 constexpr absl::Duration kPause = absl::Milliseconds(5);
 constexpr absl::Duration kLongestPause = absl::Milliseconds(200);
 constexpr absl::Duration kWaitTurn = absl::Milliseconds(20);  // Of a wait, until it looks again.
-constexpr int kReadsBetweenYields = 8;                            // As SaveJob's.
+constexpr int kReadsBetweenYields = 8;                        // As SaveJob's.
 
 // The target may answer otherwise later. Where its view does not name the move yet, it will.
 bool MayChange(const absl::Status& status) {
@@ -65,8 +65,7 @@ absl::Status MoveJob::Settle(absl::Status status, const std::string& base) {
 
 absl::Status MoveJob::Freeze() {
   const absl::Time now = shard_.clock().Now();
-  CAPSTAN_RETURN_IF_ERROR(
-      partition_.FreezeForMove(Timeline{order_.timeline}, order_.move.id, now));
+  CAPSTAN_RETURN_IF_ERROR(partition_.FreezeForMove(Timeline{order_.timeline}, order_.move.id, now));
   if (Raw(order_.partition) != 0) return absl::OkStatus();
   absl::StatusOr<std::optional<CoordinatorState>> coordinator = shard_.SilenceCoordinator();
   if (!coordinator.ok()) partition_.ThawUnless(std::nullopt, now);
@@ -92,9 +91,8 @@ absl::Status MoveJob::SendRest(MovePeer& peer) {
 }
 
 absl::StatusOr<MoveJob::File> MoveJob::Read(const std::string& parent) {
-  const absl::Status gone = absl::FailedPreconditionError(
-      absl::StrCat("partition ", Raw(order_.partition), " is not here any more, in timeline ",
-                   order_.timeline));
+  const absl::Status gone = absl::FailedPreconditionError(absl::StrCat(
+      "partition ", Raw(order_.partition), " is not here any more, in timeline ", order_.timeline));
   const std::optional<PartitionCopy> copy = partition_.BeginCopy(
       {.timeline = Timeline{order_.timeline}, .parent = parent}, shard_.clock().Now());
   if (!copy) return gone;

@@ -19,11 +19,11 @@ ViewEpoch IdOf(const v1::MovePartitionsRequest& request) {
 }  // namespace
 
 Mover::~Mover() {
-  std::array<Sender, kAtOnce> senders;  // End without the lock.
+  std::vector<std::unique_ptr<Background::Work>> works;  // End without the lock.
   absl::MutexLock lock(&mu_);
   stopping_ = true;
   for (auto& [partition, task] : tasks_) task->job.Cancel();
-  std::swap(senders, senders_);
+  for (Sender& sender : senders_) works.push_back(std::move(sender.work));
 }
 
 absl::Status Mover::Check(const v1::MovePartitionsRequest& request) const {
@@ -91,16 +91,16 @@ absl::Status Mover::Freeze(const v1::MovePartitionsRequest& request) {
   absl::Status status;
   for (const uint32_t number : request.partitions()) {
     Task& task = *tasks_.at(static_cast<PartitionIndex>(number));
-    if (task.stage != Stage::kCopied) continue;
+    if (task.phase != Phase::kCopied) continue;
     status = task.job.Freeze();
     if (!status.ok()) break;
-    task.stage = Stage::kToFinish;
+    task.phase = Phase::kToFinish;
     frozen.push_back(&task);
   }
   if (status.ok()) return status;
   for (Task* task : frozen) {
     task->job.Thaw();
-    task->stage = Stage::kCopied;
+    task->phase = Phase::kCopied;
   }
   return status;
 }
@@ -112,11 +112,11 @@ absl::StatusOr<v1::MovePartitionsReply> Mover::AnswerOf(
   reply.set_done(request.finish());
   for (const uint32_t number : request.partitions()) {
     const Task& task = *tasks_.at(static_cast<PartitionIndex>(number));
-    if (task.stage == Stage::kFailed) {
+    if (task.phase == Phase::kFailed) {
       return absl::AbortedError(absl::StrCat("partition ", number, ": ", task.status.ToString()));
     }
-    if (task.stage < Stage::kCopied) reply.set_copied(false);
-    if (task.stage != Stage::kDone) reply.set_done(false);
+    if (task.phase < Phase::kCopied) reply.set_copied(false);
+    if (task.phase != Phase::kDone) reply.set_done(false);
     reply.set_bytes(reply.bytes() + task.job.bytes());
     reply.set_bytes_expected(reply.bytes_expected() +
                              std::max(task.job.bytes(), task.job.bytes_expected()));
@@ -126,7 +126,7 @@ absl::StatusOr<v1::MovePartitionsReply> Mover::AnswerOf(
 
 void Mover::StartSenders() {
   auto left = std::count_if(tasks_.begin(), tasks_.end(), [](const auto& entry) {
-    return entry.second->stage == Stage::kToCopy || entry.second->stage == Stage::kToFinish;
+    return entry.second->phase == Phase::kToCopy || entry.second->phase == Phase::kToFinish;
   });
   for (Sender& sender : senders_) {
     if (sender.running || left-- <= 0) continue;
@@ -139,20 +139,21 @@ void Mover::StartSenders() {
 Mover::Task* Mover::NextToSend() {
   for (auto& [partition, task] : tasks_) {
     if (stopping_) return nullptr;
-    if (task->stage == Stage::kToFinish) {  // Pushes wait for these.
-      task->stage = Stage::kFinishing;
+    if (task->phase == Phase::kToFinish) {  // Pushes wait for these.
+      task->phase = Phase::kFinishing;
       return task.get();
     }
   }
   for (auto& [partition, task] : tasks_) {
-    if (stopping_ || task->stage != Stage::kToCopy) continue;
-    task->stage = Stage::kCopying;
+    if (stopping_ || task->phase != Phase::kToCopy) continue;
+    task->phase = Phase::kCopying;
     return task.get();
   }
   return nullptr;
 }
 
 void Mover::Send(Sender& sender) {
+  auto& peers = sender.peers;
   for (;;) {
     Task* task = nullptr;
     {
@@ -164,24 +165,25 @@ void Mover::Send(Sender& sender) {
         return;
       }
     }
-    SendOne(*task);
+    const std::string& address = task->job.order().move.address;
+    std::unique_ptr<MovePeer>& peer = peers[address];
+    if (peer == nullptr) peer = open_peer_(address);
+    SendOne(*task, *peer);
   }
 }
 
-void Mover::SendOne(Task& task) {
+void Mover::SendOne(Task& task, MovePeer& peer) {
   const MoveJob::Order& order = task.job.order();
-  const bool copies = task.stage == Stage::kCopying;  // Only this thread changes it.
-  const std::unique_ptr<MovePeer> peer = open_peer_(order.move.address);
-  const absl::Status status = copies ? task.job.SendCopy(*peer) : task.job.SendRest(*peer);
+  const bool copies = task.phase == Phase::kCopying;  // Only this thread changes it.
+  const absl::Status status = copies ? task.job.SendCopy(peer) : task.job.SendRest(peer);
   const bool over = task.job.IsOver();
   if (!status.ok() && !over) {
-    log::Warn("a partition could not be sent", {{"partition", Raw(order.partition)},
-                                                {"to", order.move.address},
-                                                {"error", status}});
+    log::Warn("a partition could not be sent",
+              {{"partition", Raw(order.partition)}, {"to", order.move.address}, {"error", status}});
   }
   absl::MutexLock lock(&mu_);
   task.status = status;
-  task.stage = !status.ok() ? Stage::kFailed : copies ? Stage::kCopied : Stage::kDone;
+  task.phase = !status.ok() ? Phase::kFailed : copies ? Phase::kCopied : Phase::kDone;
 }
 
 void Mover::ForgetOver() {
@@ -190,35 +192,48 @@ void Mover::ForgetOver() {
     entry = !task.running() && task.job.IsOver() ? tasks_.erase(entry) : std::next(entry);
   }
   shard_.metrics().SetMovesUnderWay(tasks_.size());
-  if (tasks_.empty()) shard_.copies().Release(CopyTurn::Holder::kMoves);
+  if (!tasks_.empty()) return;
+  shard_.copies().Release(CopyTurn::Holder::kMoves);
+  for (Sender& sender : senders_) {
+    if (!sender.running) sender.peers.clear();
+  }
 }
 
 void Mover::Follow() {
   const std::shared_ptr<const PartitionMoves> moves = shard_.moves();
-  absl::MutexLock lock(&mu_);
-  if (moves->timeline() == shard_.timeline()) {
-    (void)shard_.ForEachPartition([&](PartitionIndex index, Partition&) {
-      FollowPartition(index, *moves);
-      return absl::OkStatus();
-    });
+  std::vector<PartitionIndex> left;
+  {
+    absl::MutexLock lock(&mu_);
+    if (moves->timeline() == shard_.timeline()) {
+      (void)shard_.ForEachPartition([&](PartitionIndex index, Partition&) {
+        if (FollowPartition(index, *moves)) left.push_back(index);
+        return absl::OkStatus();
+      });
+    }
+    ForgetOver();
   }
-  ForgetOver();
+  for (const PartitionIndex index : left) Leave(index);
 }
 
-void Mover::FollowPartition(PartitionIndex index, const PartitionMoves& moves) {
+bool Mover::FollowPartition(PartitionIndex index, const PartitionMoves& moves) {
   Partition& partition = shard_.partition(index);
-  const absl::Time now = shard_.clock().Now();
-  std::optional<absl::Duration> frozen;
-  if (moves.Disowns(index, partition.origin())) {
-    frozen = partition.FrozenFor(now);
-    shard_.Leave(index);
-    log::Info("a partition has left", {{"partition", Raw(index)}});
-  } else {
-    const std::optional<OutgoingMove> named = moves.Outgoing(index);
-    frozen = partition.ThawUnless(named ? std::optional(named->id) : std::nullopt, now);
-    if (frozen && Raw(index) == 0) shard_.ResumeCoordinator();
-  }
+  if (moves.Disowns(index, partition.origin())) return true;
+  if (!moves.Owns(index)) return false;  // Frozen it stays, if it is.
+  const std::optional<OutgoingMove> named = moves.Outgoing(index);
+  const std::optional<absl::Duration> frozen =
+      partition.ThawUnless(named ? std::optional(named->id) : std::nullopt, shard_.clock().Now());
+  if (!frozen) return false;
+  if (Raw(index) == 0) shard_.ResumeCoordinator();
+  shard_.metrics().ObserveFrozen(*frozen);
+  return false;
+}
+
+void Mover::Leave(PartitionIndex index) {
+  const std::optional<absl::Duration> frozen =
+      shard_.partition(index).FrozenFor(shard_.clock().Now());
+  shard_.Leave(index);
   if (frozen) shard_.metrics().ObserveFrozen(*frozen);
+  log::Info("a partition has left", {{"partition", Raw(index)}});
 }
 
 }  // namespace capstan::ps

@@ -45,18 +45,20 @@ class Mover {
   void Follow();
 
  private:
-  enum class Stage { kToCopy, kCopying, kCopied, kToFinish, kFinishing, kDone, kFailed };
+  enum class Phase { kToCopy, kCopying, kCopied, kToFinish, kFinishing, kDone, kFailed };
   struct Task {
     Task(Shard& shard, Pacer& pacer, const MoveJob::Order& order) : job(shard, pacer, order) {}
 
     MoveJob job;
-    Stage stage = Stage::kToCopy;
+    Phase phase = Phase::kToCopy;
     absl::Status status = {};
-    bool running() const { return stage == Stage::kCopying || stage == Stage::kFinishing; }
+    bool running() const { return phase == Phase::kCopying || phase == Phase::kFinishing; }
   };
   struct Sender {
-    std::unique_ptr<Background::Work> work;
     bool running = false;
+    // By address; used by the work alone while it runs.
+    std::map<std::string, std::unique_ptr<MovePeer>> peers;
+    std::unique_ptr<Background::Work> work;  // Last: it uses the others.
   };
 
   absl::Status Check(const v1::MovePartitionsRequest& request) const;
@@ -71,10 +73,12 @@ class Mover {
   void StartSenders() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Task* NextToSend() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Send(Sender& sender) ABSL_LOCKS_EXCLUDED(mu_);
-  void SendOne(Task& task) ABSL_LOCKS_EXCLUDED(mu_);
+  void SendOne(Task& task, MovePeer& peer) ABSL_LOCKS_EXCLUDED(mu_);
   // Forgets tasks that are over, and whose turn copies are if none is left.
   void ForgetOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void FollowPartition(PartitionIndex index, const PartitionMoves& moves);
+  // True: the partition has to be dropped. Otherwise it may have been thawed.
+  bool FollowPartition(PartitionIndex index, const PartitionMoves& moves);
+  void Leave(PartitionIndex index);
 
   Shard& shard_;
   Background& background_;

@@ -17,8 +17,8 @@ absl::Status Partition::FreezeForMove(Timeline timeline, ViewEpoch move, absl::T
   if (machine_.frozen()) return absl::UnavailableError("updates wait until a copy has been read");
   CarryOut(machine_.Flush(), now);
   if (!machine_.BeginMove()) {
-    return absl::UnavailableError(absl::StrCat("something is staged in round ",
-                                               machine_.round() + 1, ", which is open"));
+    return absl::UnavailableError(
+        absl::StrCat("something is staged in round ", machine_.round() + 1, ", which is open"));
   }
   frozen_for_ = move;
   frozen_since_ = now;

@@ -32,6 +32,8 @@ class PartitionMoves {
   ViewEpoch epoch() const { return epoch_; }
   uint64_t timeline() const { return timeline_; }
 
+  // Whether this process is the owner.
+  bool Owns(PartitionIndex partition) const;
   // Returns how the partition leaves this shard; nothing unless this process owns it.
   std::optional<OutgoingMove> Outgoing(PartitionIndex partition) const;
   // Returns the move by which the partition is on its way to this process.
@@ -43,8 +45,6 @@ class PartitionMoves {
   bool Disowns(PartitionIndex partition, ViewEpoch origin) const;
 
  private:
-  bool Owns(PartitionIndex partition) const;
-
   ViewEpoch epoch_;
   uint64_t timeline_ = 0;
   std::vector<bool> owned_;  // By partition: this process owns it.

@@ -330,8 +330,7 @@ absl::Status Shard::CloseStreams(const v1::CloseStreamsRequest& request) {
   const Timeline timeline{request.header().timeline()};
   return ForEachPartition([&](PartitionIndex, Partition& partition) {
     for (const v1::StreamClose& close : request.streams()) {
-      CAPSTAN_RETURN_IF_ERROR(
-          partition.CloseStream(timeline, {close.stream()}, close.batches()));
+      CAPSTAN_RETURN_IF_ERROR(partition.CloseStream(timeline, {close.stream()}, close.batches()));
     }
     return absl::OkStatus();
   });

@@ -150,7 +150,9 @@ class Shard {
 
   std::shared_ptr<const PartitionMoves> moves() const;
   // REQUIRES: the index is a partition's.
-  Partition& partition(PartitionIndex index) { return *partitions_[static_cast<size_t>(Raw(index))]; }
+  Partition& partition(PartitionIndex index) {
+    return *partitions_[static_cast<size_t>(Raw(index))];
+  }
   // Drops one partition, which another shard has; partition 0 with the coordinator.
   void Leave(PartitionIndex index);
   // Serves a partition that has come. FAILED_PRECONDITION: its timeline is not what is served.

@@ -100,10 +100,10 @@ ShardMetrics::ShardMetrics(metrics::Registry& registry)
   staged_bytes_ = &registry.AddGauge(
       "capstan_move_staged_bytes",
       "Memory of partitions on their way to this shard, which it does not serve yet.");
-  frozen_ = &registry.AddHistogram(
-      "capstan_move_frozen_seconds",
-      "Time that partitions were frozen for a move, until a view ended it.",
-      metrics::WaitBuckets());
+  frozen_ =
+      &registry.AddHistogram("capstan_move_frozen_seconds",
+                             "Time that partitions were frozen for a move, until a view ended it.",
+                             metrics::WaitBuckets());
   saves_ = AddTransfer("capstan_checkpoint_save", "Saves of this shard's share of a checkpoint");
   loads_ = AddTransfer("capstan_checkpoint_load", "Loads of this shard's share of a checkpoint");
   for (std::string_view reason : kReasons) {

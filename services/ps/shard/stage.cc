@@ -16,9 +16,8 @@ absl::Status StageWork::Run(Shard& shard, const MoveName& name) {
   const v1::JobSpec& job = shard.catalog().job();
   const std::string base = absl::StrCat("move-", name.id.term, "-", name.id.n);
   if (rest && !IsFullPartition(file)) return ApplyDelta(file, job, base, partition);
-  CAPSTAN_ASSIGN_OR_RETURN(
-      partition,
-      DecodePartition(file, job, shard.catalog().layout(), name.partition, &shard.slabs()));
+  CAPSTAN_ASSIGN_OR_RETURN(partition, DecodePartition(file, job, shard.catalog().layout(),
+                                                      name.partition, &shard.slabs()));
   return absl::OkStatus();
 }
 
@@ -38,11 +37,10 @@ absl::Status Stage::Take(const v1::TakePartitionRequest& piece, ByteBudget& budg
     std::unique_ptr<ByteBudget::Hold> hold = budget.TryHold(more);
     if (hold == nullptr && always_fits) hold = budget.HoldAnyway(more);
     if (hold == nullptr) {
-      return WithRetryAfter(
-          absl::ResourceExhaustedError(absl::StrCat(
-              "partitions on their way here take ", budget.held(),
-              " bytes of this shard's memory, which may be ", budget.limit())),
-          kNoRoomToStageHint);
+      return WithRetryAfter(absl::ResourceExhaustedError(absl::StrCat(
+                                "partitions on their way here take ", budget.held(),
+                                " bytes of this shard's memory, which may be ", budget.limit())),
+                            kNoRoomToStageHint);
     }
     held_.push_back(std::move(hold));
   }

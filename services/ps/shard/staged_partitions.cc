@@ -22,8 +22,7 @@ StagedPartitions::~StagedPartitions() {
 
 absl::Status StagedPartitions::Check(const v1::TakePartitionRequest& request) const {
   if (request.partition() >= shard_.catalog().job().partition_count()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no partition ", request.partition()));
+    return absl::InvalidArgumentError(absl::StrCat("there is no partition ", request.partition()));
   }
   if (request.piece().size() > kMaxPieceBytes || (request.piece().empty() && !request.last())) {
     return absl::InvalidArgumentError(
@@ -34,9 +33,9 @@ absl::Status StagedPartitions::Check(const v1::TakePartitionRequest& request) co
   const bool named = moves->timeline() == request.header().timeline() &&
                      moves->Incoming(static_cast<PartitionIndex>(request.partition())) == id;
   if (named) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "view ", moves->epoch().term, ".", moves->epoch().n, " names no move ", id.term, ".", id.n,
-      " of partition ", request.partition(), " to this process"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("view ", moves->epoch().term, ".", moves->epoch().n, " names no move ", id.term,
+                   ".", id.n, " of partition ", request.partition(), " to this process"));
 }
 
 absl::StatusOr<v1::TakePartitionReply> StagedPartitions::Take(
@@ -47,9 +46,9 @@ absl::StatusOr<v1::TakePartitionReply> StagedPartitions::Take(
   Entry& entry = Find({static_cast<PartitionIndex>(request.partition()),
                        Timeline{request.header().timeline()},
                        {request.move().term(), request.move().n()}});
-  const auto first =
-      std::find_if(entries_.begin(), entries_.end(),
-                   [](const auto& other) { return other.second->stage.receiving(); });
+  const auto first = std::find_if(entries_.begin(), entries_.end(), [](const auto& other) {
+    return other.second->stage.receiving();
+  });
   const bool always_fits = first == entries_.end() || first->second.get() == &entry;
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("move.piece_received"));
   CAPSTAN_RETURN_IF_ERROR(entry.stage.Take(request, undecoded_, always_fits));
@@ -118,12 +117,11 @@ absl::StatusOr<MovedPartition> StagedPartitions::MovedOf(Entry& entry) const {
   const v1::TakePartitionRequest& told = entry.stage.state();
   DecodedPartition decoded = entry.stage.TakePartition();
   CAPSTAN_ASSIGN_OR_RETURN(const PartitionState state, DecodeMachineState(decoded.machine));
-  MovedPartition moved{
-      .timeline = name.timeline,
-      .content = {std::move(decoded.store),
-                  PartitionMachine(MachineOptions(shard_.catalog(), name.timeline), state,
-                                   shard_.clock().Now()),
-                  /*base=*/"", name.id}};
+  MovedPartition moved{.timeline = name.timeline,
+                       .content = {std::move(decoded.store),
+                                   PartitionMachine(MachineOptions(shard_.catalog(), name.timeline),
+                                                    state, shard_.clock().Now()),
+                                   /*base=*/"", name.id}};
   for (const v1::TrainerClock& clock : told.clocks()) {
     moved.clocks.push_back({TrainerId{clock.trainer()}, clock.clock()});
   }
@@ -139,41 +137,45 @@ absl::Status StagedPartitions::CheckRounds(const MoveName& name, uint64_t round,
                                            const MovedPartition& moved) const {
   const std::string which = absl::StrCat("partition ", Raw(name.partition), ": ");
   if (moved.passed.round != round) {
-    return absl::DataLossError(absl::StrCat(which, "it has passed round ", round, ", not ",
-                                            moved.passed.round));
+    return absl::DataLossError(
+        absl::StrCat(which, "it has passed round ", round, ", not ", moved.passed.round));
   }
   const bool coordinates = shard_.catalog().HasSync() && Raw(name.partition) == 0;
   if (coordinates != moved.coordinator.has_value()) {
-    return absl::DataLossError(
-        absl::StrCat(which, coordinates ? "no coordinator comes" : "a coordinator comes",
-                     " with it"));
+    return absl::DataLossError(absl::StrCat(
+        which, coordinates ? "no coordinator comes" : "a coordinator comes", " with it"));
   }
   if (!coordinates) return absl::OkStatus();
-  if (moved.coordinator->last.round == round &&
-      moved.coordinator->lanes.size() == shard_.lanes()) {
+  if (moved.coordinator->last.round == round && moved.coordinator->lanes.size() == shard_.lanes()) {
     return absl::OkStatus();
   }
-  return absl::DataLossError(absl::StrCat(
-      which, "the coordinator of ", moved.coordinator->lanes.size(), " lanes has closed round ",
-      moved.coordinator->last.round, "; the job has ", shard_.lanes(),
-      " lanes, and the partition has passed round ", round));
+  return absl::DataLossError(
+      absl::StrCat(which, "the coordinator of ", moved.coordinator->lanes.size(),
+                   " lanes has closed round ", moved.coordinator->last.round, "; the job has ",
+                   shard_.lanes(), " lanes, and the partition has passed round ", round));
 }
 
 void StagedPartitions::Follow() {
-  const std::shared_ptr<const PartitionMoves> moves = shard_.moves();
+  for (auto& [partition, moved] : TakeServed(*shard_.moves())) {
+    const absl::Status served = shard_.Serve(partition, std::move(moved));
+    log::Info("a partition has come", {{"partition", Raw(partition)}, {"end", served}});
+  }
+}
+
+std::vector<std::pair<PartitionIndex, MovedPartition>> StagedPartitions::TakeServed(
+    const PartitionMoves& moves) {
+  std::vector<std::pair<PartitionIndex, MovedPartition>> served;
   absl::MutexLock lock(&mu_);
   Reap();
   for (auto next = entries_.begin(); next != entries_.end();) {
     const auto at = next++;
     Entry& entry = *at->second;
     const MoveName& name = entry.stage.name();
-    const bool current = Timeline{moves->timeline()} == name.timeline;
-    if (current && moves->Incoming(name.partition) == name.id) continue;
-    const bool mine = current && moves->Received(name.partition) == name.id;
+    const bool current = Timeline{moves.timeline()} == name.timeline;
+    if (current && moves.Incoming(name.partition) == name.id) continue;
+    const bool mine = current && moves.Received(name.partition) == name.id;
     if (mine && entry.moved && entry.expected) {
-      const absl::Status served = shard_.Serve(name.partition, *std::move(entry.moved));
-      entry.expected = false;  // It counts itself.
-      log::Info("a partition has come", {{"partition", Raw(name.partition)}, {"end", served}});
+      served.emplace_back(name.partition, *std::exchange(entry.moved, std::nullopt));
     } else if (mine) {
       log::Warn("a partition is this shard's by the view, and has not come",
                 {{"partition", Raw(name.partition)}});
@@ -181,6 +183,7 @@ void StagedPartitions::Follow() {
     Drop(at);
   }
   shard_.metrics().SetStagedBytes(BytesOfAll());
+  return served;
 }
 
 void StagedPartitions::Drop(Entries::iterator at) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -28,8 +29,7 @@ class StagedPartitions {
   static constexpr size_t kMaxPieceBytes = 2 << 20;
 
   // Both must outlive this object.
-  StagedPartitions(Shard& shard, Background& background)
-      : shard_(shard), background_(background) {}
+  StagedPartitions(Shard& shard, Background& background) : shard_(shard), background_(background) {}
   ~StagedPartitions();
 
   // Takes a piece; says whether all has come and is decoded, which goes on in the background: until
@@ -52,9 +52,9 @@ class StagedPartitions {
     explicit Entry(const MoveName& name) : stage(name) {}
 
     Stage stage;
-    bool expected = false;                    // The shard keeps round commits for it.
-    std::optional<MovedPartition> moved;      // Once all is here.
-    std::unique_ptr<Background::Work> work;   // Last: it uses the others.
+    bool expected = false;                   // The shard keeps round commits for it.
+    std::optional<MovedPartition> moved;     // Once all is here.
+    std::unique_ptr<Background::Work> work;  // Last: it uses the others.
   };
   using Entries = std::map<PartitionIndex, std::unique_ptr<Entry>>;
 
@@ -65,8 +65,10 @@ class StagedPartitions {
   // Makes of what has been decoded what can be served, once.
   absl::Status Prepare(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<MovedPartition> MovedOf(Entry& entry) const;
-  absl::Status CheckRounds(const MoveName& name, uint64_t round,
-                           const MovedPartition& moved) const;
+  absl::Status CheckRounds(const MoveName& name, uint64_t round, const MovedPartition& moved) const;
+  // Drops what is over by this view; gives what it says is to be served.
+  std::vector<std::pair<PartitionIndex, MovedPartition>> TakeServed(const PartitionMoves& moves)
+      ABSL_LOCKS_EXCLUDED(mu_);
   void Drop(Entries::iterator entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Reap() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   size_t BytesOfAll() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

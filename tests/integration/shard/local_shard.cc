@@ -105,7 +105,8 @@ v1::ShardInfo LocalShards::InfoOf(int index, int port) {
   return info;
 }
 
-LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port, ServerOptions server)
+LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port, ServerOptions server,
+                         int owners)
     : job_(job) {
   for (int i = 0; i < count; ++i) {
     const int port = first_port == 0 ? 0 : first_port + i;
@@ -114,7 +115,8 @@ LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port, Serv
   }
   view_.set_timeline(1);
   view_.mutable_epoch()->set_term(1);
-  for (uint32_t owner : FirstShardMap(job.partition_count(), static_cast<uint32_t>(count))) {
+  for (uint32_t owner :
+       FirstShardMap(job.partition_count(), static_cast<uint32_t>(owners > 0 ? owners : count))) {
     view_.add_owners(owner);
   }
   for (int i = 0; i < count; ++i) *view_.add_shards() = InfoOf(i, at(i).port());
@@ -140,6 +142,18 @@ void LocalShards::SetTimeline(uint64_t timeline) {
 void LocalShards::SetAddress(int index, const std::string& address) {
   view_.mutable_shards(index)->set_address(address);
   Publish();
+}
+
+void LocalShards::Change(absl::FunctionRef<void(v1::View&)> change) {
+  change(view_);
+  Publish();
+}
+
+void LocalShards::ChangeFor(const std::vector<int>& hearers,
+                            absl::FunctionRef<void(v1::View&)> change) {
+  change(view_);
+  view_.mutable_epoch()->set_n(view_.epoch().n() + 1);
+  for (const int hearer : hearers) at(hearer).SetView(view_);
 }
 
 void LocalShards::Publish() {
