@@ -98,9 +98,9 @@ class MovesTest(LedgerCase):
         moved = self.up_and_down("sync")
         with self.crew("sync", pace=QUICK) as alone:
             self.check_exact(alone, epochs=1)
-            same = subprocess.run([BINARIES / "capstan", "checkpoint", "diff", moved.manifest().parent,
-                                   alone.manifest().parent], capture_output=True, text=True)
-            self.assertEqual(same.returncode, 0, same.stdout + same.stderr)
+            difference = subprocess.run([BINARIES / "capstan", "checkpoint", "diff", moved.manifest().parent,
+                                         alone.manifest().parent], check=True, capture_output=True, text=True)
+            self.assertEqual(moved.fingerprint(), alone.fingerprint(), difference.stdout)
 
     # ---- what goes wrong ----
 

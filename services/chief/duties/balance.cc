@@ -64,7 +64,8 @@ std::optional<Balance::Reason> Balance::TakeReason(absl::Time now) {
   } else if (options_.automatic && now >= hot_since_ + options_.hot_for &&
              now >= last_hot_ + options_.hot_every) {
     last_hot_ = now;
-    reason = Reason{.why = "a shard is much busier than the others", .even = true, .automatic = true};
+    reason =
+        Reason{.why = "a shard is much busier than the others", .even = true, .automatic = true};
   }
   if (!reason) return std::nullopt;
   planned_ = true;

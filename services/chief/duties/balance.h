@@ -14,7 +14,7 @@
 namespace capstan::chief {
 
 struct BalanceOptions {
-  bool automatic = false;       // Hot partitions are moved without being asked for.
+  bool automatic = false;         // Hot partitions are moved without being asked for.
   absl::Duration join_settling;   // Who comes within it is part of the same plan.
   absl::Duration leave_settling;  // The same for those that leave.
   // Automatic: the busiest shard's load against the mean, from which on something is done, and for

@@ -23,9 +23,7 @@ Share operator+(const Share& a, const Share& b) {
 Share operator-(const Share& a, const Share& b) {
   return {a.bytes - b.bytes, a.load - b.load, a.count - b.count};
 }
-double Weight(const Share& share) {
-  return share.bytes + share.load + kCountMatters * share.count;
-}
+double Weight(const Share& share) { return share.bytes + share.load + kCountMatters * share.count; }
 double Square(double x) { return x * x; }
 // How far from even a shard is.
 double Cost(const Share& share) {

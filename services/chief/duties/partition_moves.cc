@@ -16,6 +16,12 @@ void PartitionMoves::Plan(std::vector<PlannedMove> moves, std::string why) {
   if (!plan_.empty()) why_ = std::move(why);
 }
 
+bool PartitionMoves::ForgetPlanUnless(absl::FunctionRef<bool(const PlannedMove&)> possible) {
+  if (std::all_of(plan_.begin(), plan_.end(), possible)) return false;
+  plan_.clear();
+  return true;
+}
+
 bool PartitionMoves::Concerns(uint32_t shard) const {
   return std::any_of(batch_.begin(), batch_.end(), [shard](const PlannedMove& move) {
     return move.from == shard || move.to == shard;
@@ -127,14 +133,13 @@ absl::Status PartitionMoves::Failure(absl::Time now) const {
   if (!refused_.ok()) return refused_;
   const bool asks = phase_ == Phase::kCopying || phase_ == Phase::kFinishing;
   if (asks && now - progress_at_ > options_.patience) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("no progress for ", absl::FormatDuration(options_.patience), " by shard ",
-                     absl::StrJoin(awaited_, ", ")));
+    return absl::DeadlineExceededError(absl::StrCat("no progress for ",
+                                                    absl::FormatDuration(options_.patience),
+                                                    " by shard ", absl::StrJoin(awaited_, ", ")));
   }
   if (copied() && now - progress_at_ > options_.switch_patience) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("the job did not come to rest within ",
-                     absl::FormatDuration(options_.switch_patience)));
+    return absl::DeadlineExceededError(absl::StrCat(
+        "the job did not come to rest within ", absl::FormatDuration(options_.switch_patience)));
   }
   return absl::OkStatus();
 }

@@ -61,7 +61,8 @@ class PartitionMoves {
   // 2 has joined".
   void Plan(std::vector<PlannedMove> moves, std::string why);
   bool planned() const { return !plan_.empty(); }
-  void ForgetPlan() { plan_.clear(); }
+  // Forgets what is left of it if one of its moves is not possible any more. True: it has.
+  bool ForgetPlanUnless(absl::FunctionRef<bool(const PlannedMove&)> possible);
 
   // ---- the batch under way ----
 

@@ -108,8 +108,7 @@ class ChiefMachine {
 
   // What would make the shards even; unless plan_only, it is begun. FAILED_PRECONDITION: the job is
   // not training.
-  absl::StatusOr<v1::RebalanceReply> Rebalance(const v1::RebalanceRequest& request,
-                                               absl::Time now);
+  absl::StatusOr<v1::RebalanceReply> Rebalance(const v1::RebalanceRequest& request, absl::Time now);
 
   // ---- answers to actions ----
 
@@ -118,8 +117,8 @@ class ChiefMachine {
   void OnManifestWritten(const absl::Status& written, absl::Time now);
   void OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now);
 
-  // Call at least a few times a second, and when NextWake() has come: expiries, repeats, evaluation,
-  // the learning curve.
+  // Call at least a few times a second, and when NextWake() has come: expiries, repeats,
+  // evaluation, the learning curve.
   void Tick(absl::Time now);
   absl::Time NextWake() const;
 

@@ -151,7 +151,13 @@ bool ChiefMachine::MayMove(absl::Time now) const {
          published.timeline() == timeline();
 }
 
+// Shards may have come and gone since the last batch.
 void ChiefMachine::PlanMoves(absl::Time now) {
+  const auto possible = [&](const PlannedMove& move) {
+    return MayTake(move.to, now) && views_.members().contains(move.to) &&
+           views_.current().owners(static_cast<int>(move.partition)) == move.from;
+  };
+  if (moves_.ForgetPlanUnless(possible)) balance_.OnGivenUp();
   const std::optional<Balance::Reason> reason = balance_.TakeReason(now);
   if (!reason) return;
   std::vector<PlannedMove> moves = chief::PlanMoves(QuestionOf(reason->even));

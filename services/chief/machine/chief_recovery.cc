@@ -269,9 +269,10 @@ void ChiefMachine::AdvanceTakeover(absl::Time now) {
   for (uint32_t shard : changed) RecoverPartially(shard, now);
 }
 
-// The job was started again with another number of shards, so that everybody returns to a checkpoint
-// over those that are wished: they are there, and the others, which this chief was not told of, have
-// had their time to come back; or all that there were have come without what they had.
+// The job was started again with another number of shards, so that everybody returns to a
+// checkpoint over those that are wished: they are there, and the others, which this chief was not
+// told of, have had their time to come back; or all that there were have come without what they
+// had.
 bool ChiefMachine::MapIsOver(absl::Time now) const {
   if (!shards_.complete()) return false;
   const std::set<uint32_t> awaited = takeover_.Awaited(shards_);

@@ -121,8 +121,8 @@ v1::TaskProgress ChiefMachine::ProgressOfNow() const {
 }
 
 // A stream is closed only when the store knows that its task is done, and none while a checkpoint
-// is being taken: what it restores must still know what belongs to tasks that it does not hold. None
-// is begun when partitions are about to change their owner.
+// is being taken: what it restores must still know what belongs to tasks that it does not hold.
+// None is begun when partitions are about to change their owner.
 void ChiefMachine::AdvanceCloses() {
   while (!moves_.wants_quiet() && !closes_.empty() && writer_.IsStored(closes_.front().first)) {
     closer_.Add(std::move(closes_.front().second));

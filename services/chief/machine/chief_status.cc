@@ -131,10 +131,9 @@ void ChiefMachine::WatchSpareShards(absl::Time now) {
     const std::string names = absl::StrJoin(
         spare_shards_, ", ",
         [](std::string* out, const auto& shard) { absl::StrAppend(out, "ps-", shard.first); });
-    sentence =
-        absl::StrCat(names, spare_shards_.size() == 1 ? " is" : " are", " of no use: the job has ",
-                     shards_.most(),
-                     " partitions (partition_count), and no more shards than that can hold any");
+    sentence = absl::StrCat(
+        names, spare_shards_.size() == 1 ? " is" : " are", " of no use: the job has ",
+        shards_.most(), " partitions (partition_count), and no more shards than that can hold any");
   }
   NoteWarning("spare shards", std::move(sentence));
 }

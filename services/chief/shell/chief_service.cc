@@ -159,10 +159,9 @@ grpc::ServerUnaryReactor* ChiefService::Rebalance(grpc::CallbackServerContext* c
   if (control == nullptr) return NotOpen(context);
   log::Info(request->plan_only() ? "asked for a plan of moves" : "asked to move partitions",
             {{"by", CallerOf(*context)}});
-  return Finish(context,
-                control->Run([request](ChiefMachine& chief, absl::Time now) {
-                  return chief.Rebalance(*request, now);
-                }),
+  return Finish(context, control->Run([request](ChiefMachine& chief, absl::Time now) {
+    return chief.Rebalance(*request, now);
+  }),
                 reply);
 }
 

@@ -68,8 +68,7 @@ void ControlLoop::Loop() {
   absl::Time next_wake = absl::InfiniteFuture();
   absl::Time next_metrics = next_tick;
   for (;;) {
-    loop_.Poll(std::max(std::min(next_tick, next_wake) - parts_.clock.Now(),
-                        absl::ZeroDuration()));
+    loop_.Poll(std::max(std::min(next_tick, next_wake) - parts_.clock.Now(), absl::ZeroDuration()));
     const absl::Time now = parts_.clock.Now();
     {
       absl::MutexLock lock(&mu_);

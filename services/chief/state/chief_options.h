@@ -28,8 +28,8 @@ struct ChiefOptions {
   // Shards that come, or leave, within these are part of the same plan.
   absl::Duration join_settling = absl::Seconds(3);
   absl::Duration leave_settling = absl::Milliseconds(300);
-  size_t move_batch = 16;  // Partitions that change their owner at once.
-  absl::Duration save_patience = absl::Minutes(10);    // For one checkpoint, and for the last one.
+  size_t move_batch = 16;                            // Partitions that change their owner at once.
+  absl::Duration save_patience = absl::Minutes(10);  // For one checkpoint, and for the last one.
 };
 
 // What the store holds of the job when its chief begins.

@@ -24,8 +24,7 @@ void PartitionLoads::Hear(uint32_t shard, uint64_t incarnation, const v1::ShardR
     // The traffic of a partition that has moved goes on; only what its owner counts begins anew.
     if (known.incarnation == incarnation && rows >= known.rows && seconds > 0) {
       const double rate = static_cast<double>(rows - known.rows) / seconds;
-      known.weight.load +=
-          (rate - known.weight.load) * (1 - std::exp(-seconds / kAverageSeconds));
+      known.weight.load += (rate - known.weight.load) * (1 - std::exp(-seconds / kAverageSeconds));
     }
     known.incarnation = incarnation;
     known.rows = rows;

@@ -1,5 +1,5 @@
-// What each partition weighs: its bytes, and how many rows a second are pulled from it and pushed to
-// it, as its owner's heartbeats tell.
+// What each partition weighs: its bytes, and how many rows a second are pulled from it and pushed
+// to it, as its owner's heartbeats tell.
 #ifndef CAPSTAN_CHIEF_STATE_PARTITION_LOADS_H_
 #define CAPSTAN_CHIEF_STATE_PARTITION_LOADS_H_
 

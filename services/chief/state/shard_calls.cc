@@ -129,8 +129,8 @@ std::optional<ShardCalls::Answer> ShardCalls::OnReply(uint64_t attempt,
   }
   ++call.failures;
   call.last = reply.status();
-  call.due = now + (hurries ? kQuickPause
-                            : PauseAfter(call.failures, kFirstCallPause, kLongestCallPause));
+  call.due =
+      now + (hurries ? kQuickPause : PauseAfter(call.failures, kFirstCallPause, kLongestCallPause));
   return std::nullopt;
 }
 

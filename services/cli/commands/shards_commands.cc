@@ -36,8 +36,7 @@ absl::Status ShowShards(const ShardsOptions& options) {
 
 absl::Status MovePartitions(const ShardsOptions& options) {
   ChiefClient chief(options.chief);
-  CAPSTAN_ASSIGN_OR_RETURN(const v1::RebalanceReply plan,
-                           chief.Rebalance(options.plan, kDeadline));
+  CAPSTAN_ASSIGN_OR_RETURN(const v1::RebalanceReply plan, chief.Rebalance(options.plan, kDeadline));
   PrintLines(PlanLines(plan));
   if (options.plan || plan.moves().empty()) return absl::OkStatus();
   PrintLine("begun; `capstan shards` tells how far it is");

@@ -28,8 +28,9 @@ std::string MovesUnderWay(const v1::MoveStatus& moves) {
 
 std::string MovesSoFar(const v1::MoveStatus& moves) {
   if (moves.moved() == 0) return "";
-  std::string line = absl::StrCat(Partitions(moves.moved()), " moved, the last ones stood still for ",
-                                  StepTime(moves.seconds()));
+  std::string line =
+      absl::StrCat(Partitions(moves.moved()), " moved, the last ones stood still for ",
+                   StepTime(moves.seconds()));
   if (moves.cancelled() > 0) absl::StrAppend(&line, "; ", Grouped(moves.cancelled()), " cancelled");
   return line;
 }
@@ -55,10 +56,11 @@ std::vector<std::string> PlanLines(const v1::RebalanceReply& plan) {
                   Bytes(static_cast<double>(move.bytes())), Short(move.load())});
   }
   std::vector<std::string> lines = table.Lines();
-  lines.push_back(absl::StrFormat("the busiest shard against the mean: load %.2f to %.2f, memory "
-                                  "%.2f to %.2f",
-                                  plan.load_skew_before(), plan.load_skew_after(),
-                                  plan.byte_skew_before(), plan.byte_skew_after()));
+  lines.push_back(
+      absl::StrFormat("the busiest shard against the mean: load %.2f to %.2f, memory "
+                      "%.2f to %.2f",
+                      plan.load_skew_before(), plan.load_skew_after(), plan.byte_skew_before(),
+                      plan.byte_skew_after()));
   return lines;
 }
 

@@ -261,7 +261,8 @@ void LaneRunner::OnReported(const ReportDone& done, const RunnerContext& context
 
 // ---- the view ----
 
-// All that is under way is sent again by the new map, also to the coordinator, which may be another.
+// All that is under way is sent again by the new map, also to the coordinator, which may be
+// another.
 void LaneRunner::OnView(const ViewChanged& view) {
   for (const BatchRead& plan : view.replanned) {
     const auto found = read_.find(plan.batch);

@@ -214,8 +214,8 @@ struct ReportDone {
 
 // A newer view. `restarted`: shards whose incarnation has changed. `replanned`: if it has `moved`
 // partitions, for every batch that has been read and not forgotten its shards by the new map.
-// What was asked for and sent by the old one is asked for and sent again: pulls and pushes under way
-// may be cancelled.
+// What was asked for and sent by the old one is asked for and sent again: pulls and pushes under
+// way may be cancelled.
 struct ViewChanged {
   std::vector<ShardIndex> shards;  // Those of the view, ascending.
   std::vector<ShardIndex> restarted;

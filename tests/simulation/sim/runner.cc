@@ -49,10 +49,10 @@ void Summarize(const v1::PushReply& reply, worker::OutcomeSummary& outcomes) {
 Runner::Runner(const RunnerContext& context, v1::Lease lease)
     : context_(context),
       feed_(context.cast.job(), lease),
-      lifecycle_(lease, context.cast.job().spec().train().max_steps(),
-                 worker::NewRunner(context.cast.job().spec(), lease,
-                                   worker::ShardsOf(context.view)),
-                 feed_),
+      lifecycle_(
+          lease, context.cast.job().spec().train().max_steps(),
+          worker::NewRunner(context.cast.job().spec(), lease, worker::ShardsOf(context.view)),
+          feed_),
       map_(context.view) {
   Deliver(worker::Start());
 }

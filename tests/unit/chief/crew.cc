@@ -79,7 +79,11 @@ Crew::Crew(const CrewOptions& options)
 
 Crew::Crew(const CrewOptions& options, JobHistory history, absl::Time at, uint64_t term)
     : now(at),
-      machine({.term = term, .run_id = 0xC0FFEE, .seal_key = "the key", .shards = options.shards},
+      machine({.term = term,
+               .run_id = 0xC0FFEE,
+               .seal_key = "the key",
+               .shards = options.shards,
+               .move_batch = options.move_batch},
               MakePlan(options), now, std::move(history)),
       shards_(options.shards) {
   AnswerCalls();
@@ -237,8 +241,7 @@ void Crew::Answer(const CallShard& call) {
       return machine.OnShardReply(call.call, why->second, now);
     }
     shards[call.shard].loaded_timeline = load->header().timeline();
-    name = absl::StrCat(load->partitions().empty() ? "Join " : "Load ",
-                        load->header().timeline());
+    name = absl::StrCat(load->partitions().empty() ? "Join " : "Load ", load->header().timeline());
     v1::LoadPartitionsReply answer;
     answer.set_done(true);
     if (load->has_partial()) answer.set_batches_lost(batches_lost);

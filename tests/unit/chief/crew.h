@@ -37,6 +37,7 @@ struct CrewOptions {
   uint64_t max_bad_records = 0;
   uint64_t evaluate_every = 0;
   double data_stall = 0;  // Seconds; 0: no worker is ever stuck.
+  size_t move_batch = 16;
   v1::EarlyStop early_stop;
 };
 
@@ -117,8 +118,8 @@ class Crew {
   absl::Status save_status;
   uint64_t batches_lost = 0;  // What a shard that loads alone finds missing.
   absl::Status move_status;
-  int moves_until_done = 1;   // Answers of each source until it says that it is done with a phase.
-  int saves_until_done = 1;   // Answers of each shard until it says that it is done.
+  int moves_until_done = 1;  // Answers of each source until it says that it is done with a phase.
+  int saves_until_done = 1;  // Answers of each shard until it says that it is done.
   std::map<std::string, absl::Status> damaged;        // Manifests by uri, and
   std::map<std::string, absl::Status> damaged_parts;  // what shards load.
 

@@ -44,9 +44,13 @@ TEST(MovePlanTest, WhatALeavingShardHoldsIsSharedByTheOthers) {
             (std::map<uint32_t, int>{{0, 4}, {1, 4}, {3, 4}}));
 }
 
-TEST(MovePlanTest, NothingMovesWhereAllIsEven) { EXPECT_THAT(PlanMoves(Even(16, 4, {0, 1, 2, 3})), IsEmpty()); }
+TEST(MovePlanTest, NothingMovesWhereAllIsEven) {
+  EXPECT_THAT(PlanMoves(Even(16, 4, {0, 1, 2, 3})), IsEmpty());
+}
 
-TEST(MovePlanTest, WithoutTakersNothingMoves) { EXPECT_THAT(PlanMoves(Even(16, 4, {})), IsEmpty()); }
+TEST(MovePlanTest, WithoutTakersNothingMoves) {
+  EXPECT_THAT(PlanMoves(Even(16, 4, {})), IsEmpty());
+}
 
 TEST(MovePlanTest, OfMoreShardsThanPartitionsSomeStayEmpty) {
   const MoveQuestion question = Even(2, 1, {0, 1, 2});

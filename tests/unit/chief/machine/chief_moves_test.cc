@@ -203,6 +203,45 @@ TEST_F(ChiefMovesTest, AShardWithoutPartitionsThatDiesIsNotMissed) {
   ExpectNothingLost();
 }
 
+class ChiefSmallBatchesTest : public ChiefMovesTest {
+ protected:
+  static CrewOptions Options() {
+    CrewOptions options = TenTasks();
+    options.move_batch = 1;
+    return options;
+  }
+  ChiefSmallBatchesTest() : ChiefMovesTest(Options()) {}
+};
+
+TEST_F(ChiefSmallBatchesTest, ABatchIsOrderedWhenTheOneBeforeIsOver) {
+  ASSERT_TRUE(crew_.RegisterShard(2).ok());
+  crew_.Advance(absl::Seconds(5));
+  const int moved = OwnedBy(crew_.machine.view(), 2);
+  EXPECT_GE(moved, 2);
+  EXPECT_EQ(crew_.answered["Finish"], moved);
+  std::set<uint64_t> copies;
+  for (const v1::PartitionCopy& copy : crew_.machine.view().copies())
+    copies.insert(copy.move().n());
+  EXPECT_THAT(copies, SizeIs(moved)) << "each by a move of its own";
+}
+
+TEST_F(ChiefSmallBatchesTest, WhatIsLeftOfAPlanForAShardThatHasGoneIsForgotten) {
+  ASSERT_TRUE(crew_.RegisterShard(2).ok());
+  ASSERT_TRUE(crew_.RegisterShard(3).ok());
+  crew_.hold_calls = true;
+  AnswerUntilMove(crew_, /*finish=*/false);
+  const uint32_t first = crew_.machine.view().moves(0).to();
+  const uint32_t other = first == 2 ? 3 : 2;
+  (void)crew_.ShardHeartbeat(other, /*draining=*/true);
+  EXPECT_TRUE(crew_.ShardHeartbeat(other, /*draining=*/true).may_leave());
+  crew_.Stop(other);
+  LetGo();
+  crew_.Advance(absl::Seconds(30));
+  EXPECT_EQ(OwnedBy(crew_.machine.view(), other), 0);
+  EXPECT_GE(OwnedBy(crew_.machine.view(), first), 2);
+  ExpectNothingLost();
+}
+
 // ---- leaving ----
 
 TEST_F(ChiefMovesTest, AShardThatLeavesHandsAllToTheOthersFirst) {
