@@ -106,6 +106,16 @@ DASHBOARD = dashboard(
                "(RESOURCE_EXHAUSTED).", "none",
                target(f"max by (shard) (capstan_server_queued_calls{{{ONE}}})", "{{shard}}"), min=0, decimals=0),
      ]),
+     ("Moves", [
+         lines("Partitions by shard", "Partitions that each shard owns. Alike, and steps where shards have come or gone.", "none",
+               target('max by (shard) (capstan_shard_partitions{$S})', "{{shard}}"), min=0, decimals=0),
+         lines("On the way", "Partitions on their way to another shard, and moves that were cancelled in five minutes (another try "
+               "follows). 0, but for a while after shards come or go.", "none",
+               target("max(capstan_partitions_moving{$S})", "moving"),
+               target('sum(increase(capstan_partition_moves_total{$S,result="cancelled"}[5m]))', "cancelled"), min=0, decimals=0),
+         lines("Stood still", "For how long the partitions that moved last stood still. Hundredths of a second; with rounds, as long as one "
+               "takes.", "s", target("max(capstan_partition_switch_seconds{$S})", "last switch"), min=0),
+     ]),
      ("Saves and loads", [
          lines("Saves", "Mean time that a shard took for its share of a checkpoint, over ten minutes. Far below checkpoint.every. Empty "
                "without checkpoints.", "s", target(number(

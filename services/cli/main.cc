@@ -51,6 +51,8 @@ int main(int argc, char** argv) {
   capstan::cli::AddStatus(app, invocation);
   capstan::cli::AddTop(app, invocation);
   capstan::cli::AddCheck(app, invocation);
+  capstan::cli::AddShards(app, invocation);
+  capstan::cli::AddRebalance(app, invocation);
   capstan::cli::AddEvaluate(app, invocation);
   capstan::cli::AddPredict(app, invocation);
   capstan::cli::AddCheckpoint(app, invocation);

@@ -61,24 +61,13 @@ class BadStartTest(unittest.TestCase):
         self.assertIn("--index: not given, and the hostname nobody ends in no ordinal", done.stdout + done.stderr)
 
     def test_an_ordinal_beyond_the_job_is_waited_with_and_given_up(self):
-        with Crew(ledger_job([self.data]), shards=1, workers=0) as crew:
+        with Crew(ledger_job([self.data]), shards=1, workers=0, overrides=["partition_count=4"]) as crew:
             began = time.monotonic()
             crew.start("ps-5", "ps", "--chief", crew.address, "--chief-deadline", 2, "--index", 5, "--listen",
                        "127.0.0.1:0")
             self.assertEqual(crew.processes["ps-5"].wait(20), 1)
             self.assertGreater(time.monotonic() - began, 2)
-            self.assertIn("the job has 1 shards; there are no partitions for index 5", crew.log("ps-5"))
-
-    def test_an_ordinal_beyond_the_job_is_served_by_a_chief_that_knows_of_more_shards(self):
-        with Crew(ledger_job([self.data], epochs=NEVER), shards=1, workers=1, pace=5) as crew:
-            crew.add_shard(1)
-            crew.until(lambda: "there are no partitions for index 1" in crew.log("ps-1"), "what it waits for")
-            crew.until_examples(1)
-            crew.shards = 2
-            crew.restart_chief()
-            crew.until(lambda: [shard.state for shard in crew.status().shards] == ["serving"] * 2, "both shards")
-            examples = crew.status().examples
-            crew.until(lambda: crew.status().examples > examples, "training with both")
+            self.assertIn("the job has 4 partitions; there are none for shard 5", crew.log("ps-5"))
 
     @contextlib.contextmanager
     def chief_that_stays(self):

@@ -10,7 +10,8 @@ void World::Grant(size_t work, uint64_t first_batch) {
   const Generation generation = again ? NewestGeneration(work) : Generation{1, next_generation_++};
   worker::RunnerOptions common;
   common.generation = generation;
-  common.shard_count = options_->shards;
+  common.shards.clear();
+  for (int i = 0; i < options_->shards; ++i) common.shards.push_back(static_cast<ShardIndex>(i));
   common.ssp = options_->ssp();
   common.read_ahead = 0;
 

@@ -288,6 +288,18 @@ absl::StatusOr<DecodedPartition> DecodePartition(std::string_view file, const v1
   return result;
 }
 
+bool IsFullPartition(std::string_view file) {
+  absl::StatusOr<BlockReader> reader = BlockReader::Open(file);
+  if (!reader.ok()) return false;
+  const absl::StatusOr<BlockView> header = reader->Next();
+  if (!header.ok() || header->kind != BlockKind::kHeader) return false;
+  ByteReader bytes(header->payload);
+  (void)bytes.Number<uint32_t>();  // The partition,
+  (void)bytes.Number<uint32_t>();  // of so many,
+  (void)bytes.Number<uint64_t>();  // in this timeline.
+  return bytes.Number<Content>() == Content::kFull && !bytes.beyond_end();
+}
+
 absl::Status ApplyDelta(std::string_view file, const v1::JobSpec& job, const std::string& parent,
                         DecodedPartition& partition) {
   CAPSTAN_ASSIGN_OR_RETURN(BlockReader reader, BlockReader::Open(file));

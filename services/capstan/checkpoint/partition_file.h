@@ -47,6 +47,9 @@ absl::StatusOr<DecodedPartition> DecodePartition(std::string_view file, const v1
                                                  PartitionIndex partition,
                                                  SlabArena* arena = nullptr);
 
+// Whether the file says that it holds everything, not only what has changed.
+bool IsFullPartition(std::string_view file);
+
 // Makes of the partition, which is that of the checkpoint `parent`, what the file holds. On an
 // error, which is one of DecodePartition's, the partition is of no further use.
 absl::Status ApplyDelta(std::string_view file, const v1::JobSpec& job, const std::string& parent,

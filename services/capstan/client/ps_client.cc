@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "capstan/base/check.h"
+#include "absl/strings/str_cat.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/client/pull_request.h"
 #include "capstan/client/push_request.h"
@@ -114,13 +114,23 @@ RequestId PsClient::Start(std::unique_ptr<Request> request) {
   Request& started = *request;
   requests_.emplace(id, std::move(request));
   Continue(id, started);
+  // Not before this has returned.
+  if (started.under_way.empty()) {
+    loop_.Post([self = std::weak_ptr<PsClient*>(self_), id] {
+      if (auto client = self.lock()) (*client)->FinishIfOver(id);
+    });
+  }
   return RequestId{id};
 }
 
 void PsClient::Continue(uint64_t id, Request& request) {
   const auto limit = static_cast<size_t>(options_.chunks_in_flight);
   const Channel channel = ChannelOf(request.shard);
-  CAPSTAN_CHECK(channel != nullptr);
+  if (channel == nullptr) {  // It has left since the request was planned.
+    request.status.Update(absl::FailedPreconditionError(
+        absl::StrCat("the view does not name shard ", Raw(request.shard))));
+    request.lifecycle.Stop();
+  }
   while (const std::optional<size_t> next = request.lifecycle.Next(limit)) {
     const size_t chunk = *next;
     auto on_reply = [self = std::weak_ptr<PsClient*>(self_), id,
@@ -146,7 +156,12 @@ void PsClient::OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffe
   }
   request.lifecycle.Answered(request.settled());
   Continue(id, request);
-  if (!request.under_way.empty()) return;
+  FinishIfOver(id);
+}
+
+void PsClient::FinishIfOver(uint64_t id) {
+  const auto found = requests_.find(id);
+  if (found == requests_.end() || !found->second->under_way.empty()) return;
   const std::unique_ptr<Request> finished = std::move(found->second);
   requests_.erase(found);
   finished->Finish();

@@ -170,6 +170,7 @@ class PsClient {
   Channel ChannelOf(ShardIndex shard) const;
   RequestId Start(std::unique_ptr<Request> request);
   void Continue(uint64_t id, Request& request);
+  void FinishIfOver(uint64_t id);
   void OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffer> reply);
 
   EventLoop& loop_;

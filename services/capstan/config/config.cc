@@ -28,6 +28,8 @@ constexpr Choice<v1::Recovery> kRecoveries[] = {
     {"replica", v1::RECOVERY_REPLICA},
 };
 
+constexpr Choice<bool> kRebalances[] = {{"manual", false}, {"auto", true}};
+
 bool IsJobName(absl::string_view name) {
   const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   return !name.empty() && name.size() <= kMaxJobName && fits(name.front()) && fits(name.back()) &&
@@ -50,6 +52,14 @@ void ReadLease(Section& in, v1::LeaseSpec& out) {
     in.Refuse("worker_lease", "must be at least 3 heartbeats, or one lost message loses a worker");
   }
   out.set_data_stall_seconds(in.Seconds("data_stall", {.min = 1, .max = 86400}, 30));
+}
+
+// Unset where it says nothing, as in jobs that were stored before there was any.
+void ReadRebalance(Section& in, v1::JobSpec& spec) {
+  const bool automatic = in.OneOf<bool>("rebalance", kRebalances, false);
+  const uint64_t bytes = in.Bytes("rebalance_bytes_per_second", {.min = 1 << 16}, 0);
+  if (automatic) spec.mutable_rebalance()->set_automatic(true);
+  if (bytes > 0) spec.mutable_rebalance()->set_bytes_per_second(bytes);
 }
 
 void ReadUpdate(Section in, uint32_t default_lanes, v1::JobSpec& spec) {
@@ -88,6 +98,7 @@ v1::JobSpec ReadJob(const YamlNode& root, const JobOptions& options, Findings& f
   Section checkpoint = in.Map("checkpoint");
   ReadCheckpoint(checkpoint, *spec.mutable_checkpoint());
   spec.set_recovery(in.OneOf<v1::Recovery>("recovery", kRecoveries, v1::RECOVERY_ROLLBACK));
+  ReadRebalance(in, spec);
   ReadLease(in, *spec.mutable_lease());
   CheckAcrossSections(spec, findings);
   return spec;

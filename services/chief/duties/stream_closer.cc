@@ -13,8 +13,12 @@ constexpr uint64_t kClosesPerCall = 1000;
 void StreamCloser::Advance(const std::vector<uint32_t>& shards, absl::Duration deadline,
                            ShardCalls& calls) {
   const uint64_t end = first_ + closes_.size();
+  std::erase_if(told_, [&shards](const auto& told) {
+    return std::find(shards.begin(), shards.end(), told.first) == shards.end();
+  });
+  ForgetConfirmed();
   for (uint32_t shard : shards) {
-    Told& told = told_[shard];
+    Told& told = told_.try_emplace(shard, Told{first_, first_}).first->second;
     if (told.until == end || calls.Pending(Purpose::kClose, shard)) continue;
     told.sent = std::min(end, told.until + kClosesPerCall);
     v1::CloseStreamsRequest request;
@@ -24,7 +28,14 @@ void StreamCloser::Advance(const std::vector<uint32_t>& shards, absl::Duration d
 }
 
 void StreamCloser::OnClosed(uint32_t shard) {
-  told_[shard].until = told_[shard].sent;
+  const auto answered = told_.find(shard);
+  if (answered == told_.end()) return;
+  answered->second.until = answered->second.sent;
+  ForgetConfirmed();
+}
+
+void StreamCloser::ForgetConfirmed() {
+  if (told_.empty()) return;
   uint64_t all = std::numeric_limits<uint64_t>::max();
   for (const auto& [index, told] : told_) all = std::min(all, told.until);
   for (; first_ < all && !closes_.empty(); ++first_) closes_.pop_front();

@@ -18,7 +18,9 @@ class StreamCloser {
  public:
   void Add(v1::StreamClose close) { closes_.push_back(std::move(close)); }
 
-  // Sends each shard what it has not been told, unless a call to it is under way.
+  // Sends each shard what it has not been told, unless a call to it is under way. `shards` are all
+  // that hold partitions: one that is not among them any more is not asked, and one that has become
+  // one of them knows what all others have confirmed.
   void Advance(const std::vector<uint32_t>& shards, absl::Duration deadline, ShardCalls& calls);
 
   // The shard has answered its last call.
@@ -32,6 +34,8 @@ class StreamCloser {
   const std::deque<v1::StreamClose>& unconfirmed() const { return closes_; }
 
  private:
+  void ForgetConfirmed();
+
   struct Told {
     uint64_t until = 0;  // Number of closes answered,
     uint64_t sent = 0;   // and sent.

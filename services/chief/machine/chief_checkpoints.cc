@@ -40,21 +40,18 @@ void ChiefMachine::AnswerAskers(const absl::StatusOr<std::string>& uri) {
   }
 }
 
+// It waits for the moves under way.
 bool ChiefMachine::CheckpointWanted(absl::Time now) const {
+  return !MovesLinger() && CheckpointDue(now);
+}
+
+bool ChiefMachine::CheckpointDue(absl::Time now) const {
   if (state_ != v1::JOB_STATE_RUNNING || end_.begun() || !takeover_.settled()) return false;
   if (!checkpointer_.enabled() || checkpointer_.running()) return false;
   if (!checkpointer_.MayBegin(now)) return false;
   if (!partial_.empty()) return false;  // A shard is not back yet.
   if (checkpointer_.Due(now) || !askers_.empty() || rest_.save) return true;
-  return !frozen_ && (MayGrow(now) || !LeavingShards().empty());
-}
-
-std::set<uint32_t> ChiefMachine::LeavingShards() const {
-  std::set<uint32_t> leaving;
-  for (uint32_t index : ShardIndexes()) {
-    if (shards_.Find(index)->draining) leaving.insert(index);
-  }
-  return leaving;
+  return !frozen_ && !ShardsToSave(now).empty();
 }
 
 bool ChiefMachine::SeesShardsOff(absl::Time now) const {
@@ -64,31 +61,12 @@ bool ChiefMachine::SeesShardsOff(absl::Time now) const {
   });
 }
 
-// ---- more shards than before ----
-
-// Not before the workers have told how far they are: what a checkpoint does not know of they would
-// send again.
-bool ChiefMachine::MayGrow(absl::Time now) const {
-  return growing() && takeover_.complete(now) && shards_.complete() &&
-         shards_.SilentFor(worker_lease(), now) == nullptr;
-}
-
-// With a shard that leaves, unless it recovers partially, everybody returns to this checkpoint:
-// what the others trained after it would be thrown away.
+// With a shard that leaves and is saved, unless it recovers partially, everybody returns to this
+// checkpoint: what the others trained after it would be thrown away.
 std::set<uint32_t> ChiefMachine::FreezingShards(absl::Time now) const {
-  const std::set<uint32_t> leaving = LeavingShards();
-  if (!MayGrow(now) && (leaving.empty() || partial())) return leaving;
-  const std::vector<uint32_t> all = ShardIndexes();
-  return {all.begin(), all.end()};
-}
-
-// The last checkpoint holds all there will be: everybody goes on from it, with partitions assigned
-// over all shards.
-void ChiefMachine::Reassign(absl::Time now) {
-  const std::string cause =
-      absl::StrCat("the job had ", shard_count(), " shards and has ", options_.shards);
-  views_.ForgetMap();
-  ReturnToCheckpoint(cause, 0, now);
+  const std::set<uint32_t> leaving = ShardsToSave(now);
+  if (leaving.empty() || partial()) return leaving;
+  return views_.owners();
 }
 
 void ChiefMachine::AdvanceCheckpoint(absl::Time now) {
@@ -98,7 +76,7 @@ void ChiefMachine::AdvanceCheckpoint(absl::Time now) {
     OnCheckpointFailed();
   }
   // A shard that has come to leave must be saved whole, with its last update.
-  for (uint32_t shard : LeavingShards()) {
+  for (uint32_t shard : ShardsToSave(now)) {
     if (checkpointer_.saving() && !checkpointer_.leaves(shard) && !end_.begun()) {
       checkpointer_.Abandon(absl::CancelledError("a shard leaves"), now, calls_);
     }
@@ -120,7 +98,7 @@ void ChiefMachine::BeginCheckpoint(absl::Time now) {
   close_log_.BeginCheckpoint(UnconfirmedCloses());
   checkpointer_.Begin({.manifest = ManifestOfNow(now),
                        .parent = ParentOfNext(),
-                       .shards = ShardIndexes(),
+                       .shards = Owners(),
                        .leaving = FreezingShards(now)},
                       now, calls_);
 }
@@ -209,12 +187,6 @@ void ChiefMachine::Prune() {
   std::vector<std::string> ids = catalog_.Superfluous();
   for (const std::string& id : ids) catalog_.Remove(id);
   if (!ids.empty()) actions_.push_back(DeleteCheckpoints{std::move(ids)});
-}
-
-bool ChiefMachine::MayLeave() const {
-  if (ended() || !checkpointer_.enabled()) return true;
-  if (state_ == v1::JOB_STATE_PENDING || state_ == v1::JOB_STATE_RESTORING) return true;
-  return frozen_;
 }
 
 }  // namespace capstan::chief

@@ -16,6 +16,8 @@ EndStep Next(EndStep step) { return static_cast<EndStep>(static_cast<int>(step) 
 }  // namespace
 
 void ChiefMachine::AdvanceEnd(absl::Time now) {
+  // Nothing is flushed or saved while partitions stand still for a move.
+  if (end_.begun() && MovesLinger()) return;
   while (!ended() && end_.begun() && EndStepDone(now)) EnterEndStep(Next(end_.step), now);
 }
 
@@ -74,7 +76,7 @@ void ChiefMachine::TakeLeasesBack() {
 }
 
 void ChiefMachine::FlushShards() {
-  for (uint32_t shard : ShardIndexes()) {
+  for (uint32_t shard : Owners()) {
     calls_.Send(Purpose::kFlush, shard, v1::FlushRequest(), options_.call_deadline);
   }
 }

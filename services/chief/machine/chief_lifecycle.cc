@@ -18,9 +18,10 @@ void ChiefMachine::Advance(absl::Time now) {
   AdvanceEnd(now);
   AdvanceCheckpoint(now);
   RefreshView(now);
+  AdvanceMoves(now);
   if (ended()) return;
   SendLoads();
-  for (CallShard& call : calls_.TakeDue(gate_.published(), now)) {
+  for (CallShard& call : calls_.TakeDue(gate_.published(), shards_, now)) {
     actions_.push_back(std::move(call));
   }
 }
@@ -31,7 +32,6 @@ void ChiefMachine::AdvanceStart(absl::Time now) {
 }
 
 void ChiefMachine::AdvanceTraining(absl::Time now) {
-  if (frozen_ && growing()) return Reassign(now);
   const WorkTotals totals = work_.totals();
   const uint64_t steps = std::max(totals.steps, barrier_.round());
   if (totals.examples != progress_.examples() || steps != progress_.steps()) writer_.Note();
@@ -78,7 +78,9 @@ void ChiefMachine::AdvanceEvaluation(absl::Time now) {
   if (evaluations_.complete()) TakeEvaluation(now);
   if (!EvaluationDue()) return;
   if (!EvaluatesAtRest()) return BeginEvaluation(/*at_barrier=*/false, /*final=*/false, now);
-  if (AtRest()) BeginEvaluation(/*at_barrier=*/true, /*final=*/false, now);
+  // A switch that waits for the same barrier comes first.
+  const bool switches = work_.has_lanes() && moves_.wants_quiet();
+  if (AtRest() && !switches) BeginEvaluation(/*at_barrier=*/true, /*final=*/false, now);
 }
 
 // In rounds always; elsewhere where the metric decides what the result is.
@@ -90,15 +92,20 @@ bool ChiefMachine::AtRest() const {
   return work_.has_lanes() ? barrier_.reached() : rest_.step == Rest::Step::kReached;
 }
 
-// Lanes stand still for an evaluation, and until a checkpoint is marked everywhere; tasks for an
-// evaluation that decides. Both do until what is the best so far is saved.
+// Lanes stand still for an evaluation, for partitions that change their owner, and until a
+// checkpoint is marked everywhere; tasks for an evaluation that decides. Both do until what is the
+// best so far is saved.
 void ChiefMachine::AdvanceBarrier(absl::Time now) {
   if (end_.begun()) return;
   const bool evaluates = EvaluatesAtRest() && (EvaluationDue() || evaluations_.running());
   const bool lanes = work_.has_lanes();
   GiveUpBest(now);
+  if (!lanes && moves_.wants_quiet() && rest_.step == Rest::Step::kNone) return;
   const bool saves = lanes && checkpointer_.running() && !checkpointer_.marked();
-  if (evaluates || rest_.save || saves || (lanes && CheckpointWanted(now))) return SeekRest(now);
+  const bool switches = lanes && moves_.wants_quiet();
+  if (evaluates || rest_.save || saves || switches || (lanes && CheckpointWanted(now))) {
+    return SeekRest(now);
+  }
   if (AtRest()) Resume();
 }
 

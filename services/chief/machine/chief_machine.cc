@@ -50,7 +50,7 @@ ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now, J
       plan_(std::move(plan)),
       sealer_(options.seal_key),
       generations_(options.term),
-      shards_(options.shards),
+      shards_(options.shards, plan_.spec.partition_count()),
       workers_(MembershipOf(options, plan_.spec)),
       work_(plan_),
       evaluations_(plan_),
@@ -63,6 +63,13 @@ ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now, J
       checkpointer_(CheckpointerOf(options, plan_.spec)),
       catalog_({.keep = plan_.spec.checkpoint().keep(),
                 .metric = plan_.spec.train().early_stop().metric()}),
+      loads_(plan_.spec.partition_count()),
+      balance_({.automatic = plan_.spec.rebalance().automatic(),
+                .join_settling = options.join_settling,
+                .leave_settling = options.leave_settling}),
+      moves_({.batch_partitions = options.move_batch,
+              .bytes_per_second = plan_.spec.rebalance().bytes_per_second(),
+              .call_deadline = options.call_deadline}),
       // Where nothing is stored nobody knows of earlier chiefs; their timelines are lower all the
       // same.
       next_timeline_(options.term),
@@ -79,7 +86,7 @@ ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now, J
 absl::StatusOr<v1::RegisterShardReply> ChiefMachine::RegisterShard(
     const v1::RegisterShardRequest& request, absl::Time now) {
   CAPSTAN_RETURN_IF_ERROR(CheckWireVersion(request.wire_version()));
-  if (request.index() >= shards_.quorum()) NoteSpareShard(request.index(), now);
+  if (request.index() >= shards_.most()) NoteSpareShard(request.index(), now);
   CAPSTAN_ASSIGN_OR_RETURN(const ShardTable::Arrival arrival, shards_.Register(request, now));
   if (arrival != ShardTable::Arrival::kSame) {
     Log(LogEvent::Level::kInfo, "shard registered",
@@ -124,8 +131,9 @@ v1::ShardHeartbeatReply ChiefMachine::ShardHeartbeat(const v1::ShardHeartbeatReq
   ShardTable::Hear(*shard, request, now);
   lost_updates_meter_.Hear(request.index(), request.incarnation(), request.report());
   HearOfLoss(request.index(), request.report());
+  loads_.Hear(request.index(), request.incarnation(), shard->report, views_.current(), now);
   Advance(now);
-  reply.set_may_leave(shard->draining && MayLeave());
+  reply.set_may_leave(request.draining() && MayLeave(request.index(), now));
   return reply;
 }
 
@@ -176,7 +184,14 @@ void ChiefMachine::StopJob(std::string_view reason, absl::Time now) {
 }
 
 void ChiefMachine::OnShardReplaced(uint32_t shard, absl::Time now) {
-  if (shard >= shard_count()) return;  // It holds nothing yet.
+  const bool switched = moves_.phase() == PartitionMoves::Phase::kSwitched;
+  if (moves_.Concerns(shard) && !switched) {
+    CancelMoves(absl::UnavailableError(absl::StrCat("shard ", shard, " was started anew")), now);
+  }
+  if (!views_.Owns(shard)) {  // Nothing is lost with it.
+    if (views_.has_map()) views_.RemoveMember(shard);
+    return;
+  }
   recovery_.OnReplaced(shard);
   const bool serving = state_ == v1::JOB_STATE_RUNNING || state_ == v1::JOB_STATE_CHECKPOINTING;
   if (!serving || !takeover_.settled()) return;
@@ -201,7 +216,7 @@ void ChiefMachine::OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply,
 void ChiefMachine::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
   switch (answer.purpose) {
     case Purpose::kHold:
-      return barrier_.OnHeld(std::get<v1::HoldRoundsReply>(*answer.reply), ShardIndexes(),
+      return barrier_.OnHeld(std::get<v1::HoldRoundsReply>(*answer.reply), Owners(),
                              options_.call_deadline, calls_);
     case Purpose::kClose:
       return closer_.OnClosed(answer.shard);
@@ -209,6 +224,10 @@ void ChiefMachine::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
       return OnSaveAnswer(answer, now);
     case Purpose::kLoad:
       return OnLoadAnswer(answer, now);
+    case Purpose::kJoin:
+      return OnJoinAnswer(answer, now);
+    case Purpose::kMove:
+      return moves_.OnAnswer(answer.shard, answer.reply, now, calls_);
     case Purpose::kCommit:
     case Purpose::kRelease:
     case Purpose::kFlush:
@@ -257,6 +276,11 @@ void ChiefMachine::Tick(absl::Time now) {
   if (state_ == v1::JOB_STATE_RUNNING && progress_.TakeCurveDue(now)) AddCurvePoint({}, now);
 }
 
+// A partition that stands still is asked after often, and rounds are let go on at once.
+absl::Time ChiefMachine::NextWake() const {
+  return std::min(calls_.NextDue(Purpose::kMove), calls_.NextDue(Purpose::kRelease));
+}
+
 std::vector<Action> ChiefMachine::TakeActions() {
   if (superseded()) {
     // Nobody must hear of anything any more.
@@ -288,14 +312,6 @@ void ChiefMachine::RefreshView(absl::Time now) {
   if (std::optional<v1::View> view = gate_.Take(writer_)) {
     actions_.push_back(PublishView{*std::move(view)});
   }
-}
-
-std::vector<uint32_t> ChiefMachine::ShardIndexes() const {
-  std::vector<uint32_t> indexes;
-  for (const auto& [index, shard] : shards_.shards()) {
-    if (index < shard_count()) indexes.push_back(index);
-  }
-  return indexes;
 }
 
 absl::Duration ChiefMachine::worker_lease() const {

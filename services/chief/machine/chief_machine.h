@@ -3,6 +3,8 @@
 // collected by TakeActions. A copy of a machine behaves as the original, so an explorer may fork
 // it.
 //
+// Shards join and leave while it runs, and partitions move between them (chief_moves.cc).
+//
 // How the job goes: PENDING until as many shards as wished have registered; the map is made;
 // RESTORING: every shard loads the last checkpoint, or the initial values; RUNNING: tasks (async,
 // ssp) or lanes (a synchronous part) are leased to trainers; evaluations are leased between them
@@ -33,10 +35,13 @@
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "chief/duties/balance.h"
 #include "chief/duties/checkpointer.h"
 #include "chief/duties/early_stop.h"
 #include "chief/duties/end_sequence.h"
 #include "chief/duties/lost_updates_meter.h"
+#include "chief/duties/move_plan.h"
+#include "chief/duties/partition_moves.h"
 #include "chief/duties/recovery.h"
 #include "chief/duties/round_barrier.h"
 #include "chief/duties/stream_closer.h"
@@ -46,6 +51,7 @@
 #include "chief/state/chief_options.h"
 #include "chief/state/close_log.h"
 #include "chief/state/membership.h"
+#include "chief/state/partition_loads.h"
 #include "chief/state/shard_calls.h"
 #include "chief/state/shard_table.h"
 #include "chief/state/state_writer.h"
@@ -70,7 +76,8 @@ class ChiefMachine {
   // ---- RPCs of chief.proto ----
 
   // FAILED_PRECONDITION: another wire version; an incarnation in whose place another has come.
-  // RESOURCE_EXHAUSTED: an index beyond the quorum. INVALID_ARGUMENT: no address or incarnation.
+  // RESOURCE_EXHAUSTED: an index for which there are no partitions. INVALID_ARGUMENT: no address or
+  // incarnation.
   [[nodiscard]] absl::StatusOr<v1::RegisterShardReply> RegisterShard(
       const v1::RegisterShardRequest& request, absl::Time now);
 
@@ -99,6 +106,10 @@ class ChiefMachine {
   // Asks for a checkpoint now. AnswerCheckpoint follows, at the latest when the job ends.
   void TakeCheckpoint(uint64_t asker, absl::Time now);
 
+  // What would make the shards even; unless plan_only, it is begun. FAILED_PRECONDITION: the job is
+  // not training.
+  absl::StatusOr<v1::RebalanceReply> Rebalance(const v1::RebalanceRequest& request, absl::Time now);
+
   // ---- answers to actions ----
 
   void OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply, absl::Time now);
@@ -106,8 +117,10 @@ class ChiefMachine {
   void OnManifestWritten(const absl::Status& written, absl::Time now);
   void OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now);
 
-  // Call at least a few times a second: expiries, repeats, evaluation, the learning curve.
+  // Call at least a few times a second, and when NextWake() has come: expiries, repeats,
+  // evaluation, the learning curve.
   void Tick(absl::Time now);
+  absl::Time NextWake() const;
 
   // What is to be done, in order, since the last call.
   std::vector<Action> TakeActions();
@@ -180,6 +193,8 @@ class ChiefMachine {
   void EndRecovery(absl::Time now);
   void AdvanceTakeover(absl::Time now);
   bool LoadsAreDue(uint32_t shard) const;
+  bool MapIsOver(absl::Time now) const;
+  bool AnotherMapMayCome(absl::Time now) const;
   std::string WaitingFor(absl::Time now) const;
   std::string EndWaitsFor() const;
   void LogWaiting(absl::Time now);
@@ -203,14 +218,33 @@ class ChiefMachine {
   void OnCheckpointFailed();
   void AnswerAskers(const absl::StatusOr<std::string>& uri);
   void Prune();
-  std::set<uint32_t> LeavingShards() const;
-  // Partitions are assigned over so many; fewer than wished until Reassign.
-  uint32_t shard_count() const { return views_.has_map() ? views_.shards() : options_.shards; }
-  bool growing() const { return shard_count() < options_.shards; }
-  bool MayGrow(absl::Time now) const;
+  bool CheckpointDue(absl::Time now) const;
   std::set<uint32_t> FreezingShards(absl::Time now) const;
-  void Reassign(absl::Time now);
-  bool MayLeave() const;
+
+  // ---- shards that come and go, partitions that move (chief_moves.cc) ----
+  bool IsSilent(const Shard& shard, absl::Time now) const;
+  bool MayTake(uint32_t index, absl::Time now) const;  // Partitions, now and later.
+  std::set<uint32_t> LeavingShards() const;
+  std::set<uint32_t> ShardsToSave(absl::Time now) const;
+  void AdvanceMembers(absl::Time now);
+  void Admit(const Shard& shard);
+  void OnJoinAnswer(const ShardCalls::Answer& answer, absl::Time now);
+  bool IsFree(uint32_t shard) const;
+  bool MayLeave(uint32_t shard, absl::Time now) const;
+  MoveQuestion QuestionOf(bool even) const;
+  void SeeBalance(absl::Time now);
+  bool MayMove(absl::Time now) const;
+  void PlanMoves(absl::Time now);
+  void OrderMoves(absl::Time now);
+  [[nodiscard]] absl::Status MovesFailure(absl::Time now) const;
+  [[nodiscard]] absl::Status MovesAreInTheWay(absl::Time now) const;
+  void CancelMoves(const absl::Status& why, absl::Time now);
+  bool MaySwitch() const;
+  void OnMovesSwitched(absl::Time now);
+  bool StepMoves(absl::Time now);
+  void AdvanceMoves(absl::Time now);
+  // A view that others know, or will, names moves.
+  bool MovesLinger() const { return moves_.under_way() || !gate_.published().moves().empty(); }
 
   // ---- what the next chief goes on from (chief_state.cc) ----
   void Inherit(const v1::ChiefState& state, absl::Time now);
@@ -250,7 +284,8 @@ class ChiefMachine {
   bool partial() const { return plan_.spec.recovery() == v1::RECOVERY_PARTIAL; }
   void RefreshView(absl::Time now);
   uint64_t timeline() const { return views_.current().timeline(); }
-  std::vector<uint32_t> ShardIndexes() const;
+  // Those that hold partitions. Of each is known who it was or is.
+  std::vector<uint32_t> Owners() const { return {views_.owners().begin(), views_.owners().end()}; }
   absl::Duration worker_lease() const;
   // The end is told when it is stored: the next chief might not know of it.
   v1::JobState told_state() const {
@@ -292,6 +327,9 @@ class ChiefMachine {
   Recovery recovery_;
   Checkpointer checkpointer_;
   CheckpointCatalog catalog_;
+  PartitionLoads loads_;
+  Balance balance_;
+  PartitionMoves moves_;
   uint64_t next_timeline_;     // Of the next recovery.
   uint64_t first_timeline_;    // Of this run of the job.
   bool begins_again_ = false;  // It is not this run's first chief.
@@ -318,7 +356,7 @@ class ChiefMachine {
   uint64_t retries_ = 0;                // Leases that failed or were given back.
   uint64_t expirations_ = 0;            // Leases whose worker was lost or replaced.
   bool closes_streams_;
-  std::map<uint32_t, absl::Time> spare_shards_;  // Beyond the map: when each asked to join last.
+  std::map<uint32_t, absl::Time> spare_shards_;  // More than partitions: when each asked last.
   std::vector<Action> actions_;
 };
 

@@ -24,6 +24,7 @@ void ChiefMachine::RecoverPartially(uint32_t shard, absl::Time now) {
   loss.set_recovery(v1::RECOVERY_PARTIAL);
   for (v1::TableLoss& of : lost_updates_meter_.LossOf({shard})) *loss.add_tables() = std::move(of);
   lost_updates_meter_.OnReturned({shard});
+  views_.ForgetCopies(shard);  // It loads all that it owns.
   if (checkpointer_.running()) {
     checkpointer_.Abandon(absl::CancelledError(loss.cause()), now, calls_);
   }

@@ -41,11 +41,12 @@ void ChiefMachine::ReturnToCheckpoint(std::string_view cause, uint32_t shard, ab
   loss_.set_shard(shard);
   loss_.set_recovery(v1::RECOVERY_ROLLBACK);
   loss_.set_examples(progress_.examples());
-  const std::vector<uint32_t> all = ShardIndexes();
-  const std::set<uint32_t> shards(all.begin(), all.end());
+  const std::set<uint32_t> shards = views_.owners();
   for (v1::TableLoss& of : lost_updates_meter_.LossOf(shards)) *loss_.add_tables() = std::move(of);
   lost_updates_meter_.OnReturned(shards);
   partial_.clear();
+  CancelMoves(absl::CancelledError("the job returns to a checkpoint"), now);
+  views_.RemoveAllButOwners();  // The others join again, and hear of the next timeline.
   state_ = v1::JOB_STATE_RESTORING;
   takeover_.Settle();
   views_.ForgetTrainers();
@@ -108,9 +109,7 @@ void ChiefMachine::EnterTimeline(absl::Time now) {
   views_.SetTimeline(next_timeline_++);
   RestoreProgress(own ? manifest : v1::Manifest(), now);
   writer_.Require();
-  std::set<uint32_t> shards;
-  for (uint32_t index = 0; index < shard_count(); ++index) shards.insert(index);
-  recovery_.BeginLoading(std::move(shards));
+  recovery_.BeginLoading(views_.owners());
 }
 
 void ChiefMachine::RestoreProgress(const v1::Manifest& manifest, absl::Time now) {
@@ -135,9 +134,8 @@ void ChiefMachine::RestoreProgress(const v1::Manifest& manifest, absl::Time now)
 // Not before a view is published by which it can be called.
 bool ChiefMachine::LoadsAreDue(uint32_t index) const {
   const Shard* shard = shards_.Find(index);
-  if (!recovery_.Awaits(index) || calls_.Pending(Purpose::kLoad, index) || !shard->present) {
-    return false;
-  }
+  if (!recovery_.Awaits(index) || calls_.Pending(Purpose::kLoad, index)) return false;
+  if (shard == nullptr || !shard->present) return false;
   const auto& published = gate_.published().shards();
   return std::any_of(published.begin(), published.end(), [&](const v1::ShardInfo& info) {
     return info.index() == index && info.incarnation() == Raw(shard->incarnation);
@@ -146,7 +144,7 @@ bool ChiefMachine::LoadsAreDue(uint32_t index) const {
 
 void ChiefMachine::SendLoads() {
   if (gate_.published().timeline() != timeline()) return;
-  for (uint32_t index : ShardIndexes()) {
+  for (uint32_t index : Owners()) {
     if (LoadsAreDue(index)) SendLoad(index, absl::InfinitePast());
   }
 }
@@ -210,7 +208,7 @@ void ChiefMachine::EndRecovery(absl::Time now) {
   if (loss_.cause().empty()) {
     progress_.Start(now);
     Log(LogEvent::Level::kInfo, "training begins",
-        {{"shards", absl::StrCat(shard_count())},
+        {{"shards", absl::StrCat(views_.owners().size())},
          {"partitions", absl::StrCat(plan_.spec.partition_count())},
          {"tasks", absl::StrCat(plan_.train.size())},
          {"epochs", absl::StrCat(plan_.spec.train().epochs())},
@@ -236,6 +234,12 @@ void ChiefMachine::EndRecovery(absl::Time now) {
 void ChiefMachine::AdvanceTakeover(absl::Time now) {
   if (takeover_.complete(now)) views_.ForgetTrainers();
   if (takeover_.settled()) return;
+  if (MapIsOver(now)) {
+    takeover_.Settle();
+    views_.ForgetMap();
+    state_ = v1::JOB_STATE_PENDING;
+    return;
+  }
   switch (takeover_.shards(shards_)) {
     case Takeover::Shards::kAwaited:
       return;
@@ -251,22 +255,39 @@ void ChiefMachine::AdvanceTakeover(absl::Time now) {
     case Takeover::Shards::kChanged:
       break;
   }
-  if (growing()) {  // Nothing is saved by going on with fewer.
-    takeover_.Settle();
-    views_.ForgetMap();
-    state_ = v1::JOB_STATE_PENDING;
-    return;
-  }
+  if (AnotherMapMayCome(now)) return;
+  const std::set<uint32_t> awaited = takeover_.Awaited(shards_);
+  if (MayRecoverPartially() && !awaited.empty()) return;
   // Where all are anew nothing is gained by losing what can be trained again.
-  if (MayRecoverPartially() && !shards_.complete()) return;
   const std::set<uint32_t> changed = takeover_.Changed(shards_);
-  if (!MayRecoverPartially() || changed.size() == shard_count()) {
+  if (!MayRecoverPartially() || takeover_.AllChanged(shards_)) {
     return ReturnToCheckpoint("chief and shards were started anew", 0, now);
   }
   // A shard that recovers partially is told how far the tasks are, which the workers know.
   if (!takeover_.complete(now)) return;
   takeover_.Settle();
   for (uint32_t shard : changed) RecoverPartially(shard, now);
+}
+
+// The job was started again with another number of shards, so that everybody returns to a
+// checkpoint over those that are wished: they are there, and the others, which this chief was not
+// told of, have had their time to come back; or all that there were have come without what they
+// had.
+bool ChiefMachine::MapIsOver(absl::Time now) const {
+  if (!shards_.complete()) return false;
+  const std::set<uint32_t> awaited = takeover_.Awaited(shards_);
+  if (!awaited.empty()) return *awaited.begin() >= options_.shards && takeover_.patience_over(now);
+  return views_.owners().size() < shards_.quorum() && views_.owners().size() < shards_.most() &&
+         takeover_.AllChanged(shards_);
+}
+
+// Those that would bring it about have their time. Then the shards that there were go on alone: the
+// number was changed by hand while the job ran.
+bool ChiefMachine::AnotherMapMayCome(absl::Time now) const {
+  const std::set<uint32_t> awaited = takeover_.Awaited(shards_);
+  if (!awaited.empty() && *awaited.rbegin() >= options_.shards) return true;
+  return views_.owners().size() < shards_.quorum() && !shards_.complete() &&
+         takeover_.AllChanged(shards_) && !takeover_.patience_over(now);
 }
 
 // What the end of the job waits for: the model, and then the state that says that it is there.
@@ -289,7 +310,11 @@ std::string ChiefMachine::WaitingFor(absl::Time now) const {
   std::vector<std::string> awaited;
   if (std::string end = EndWaitsFor(); !end.empty()) awaited.push_back(std::move(end));
   if (ended()) return absl::StrJoin(awaited, "; ");
-  for (uint32_t index = 0; index < options_.shards; ++index) {
+  std::set<uint32_t> shards = views_.owners();
+  for (uint32_t index = 0; !views_.has_map() && index < options_.shards; ++index) {
+    shards.insert(index);
+  }
+  for (uint32_t index : shards) {
     const Shard* shard = shards_.Find(index);
     if (shard == nullptr || !shard->present || now - shard->heard > worker_lease()) {
       awaited.push_back(absl::StrCat("shard ", index));

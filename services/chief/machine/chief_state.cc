@@ -50,9 +50,7 @@ void ChiefMachine::Inherit(const v1::ChiefState& state, absl::Time now) {
   }
   const bool runs =
       state.state() == v1::JOB_STATE_RUNNING || state.state() == v1::JOB_STATE_CHECKPOINTING;
-  const auto shards = static_cast<uint32_t>(state.view().shards_size());
-  // What more shards hold fewer cannot go on with.
-  if (!runs || shards > options_.shards || !same_data) return;
+  if (!runs || !same_data) return;
   state_ = v1::JOB_STATE_RUNNING;
   stop_ = state.reason();
   for (const v1::Evaluation& evaluation : evaluations_.history()) {
@@ -124,12 +122,13 @@ v1::TaskProgress ChiefMachine::ProgressOfNow() const {
 
 // A stream is closed only when the store knows that its task is done, and none while a checkpoint
 // is being taken: what it restores must still know what belongs to tasks that it does not hold.
+// None is begun when partitions are about to change their owner.
 void ChiefMachine::AdvanceCloses() {
-  while (!closes_.empty() && writer_.IsStored(closes_.front().first)) {
+  while (!moves_.wants_quiet() && !closes_.empty() && writer_.IsStored(closes_.front().first)) {
     closer_.Add(std::move(closes_.front().second));
     closes_.pop_front();
   }
-  if (!checkpointer_.running()) closer_.Advance(ShardIndexes(), options_.call_deadline, calls_);
+  if (!checkpointer_.running()) closer_.Advance(Owners(), options_.call_deadline, calls_);
 }
 
 }  // namespace capstan::chief

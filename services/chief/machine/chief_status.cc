@@ -84,6 +84,7 @@ v1::GetStatusReply ChiefMachine::Status(absl::Time now) const {
   reply.set_resumed_from(resumed_from_);
   reply.mutable_losses()->Assign(losses_.begin(), losses_.end());
   FillCheckpoint(*reply.mutable_checkpoint(), now);
+  *reply.mutable_moves() = moves_.Status();
   reply.set_bad_records(bad_records_.count());
   for (const std::string& example : bad_records_.examples()) {
     reply.add_bad_record_examples(example);
@@ -121,7 +122,7 @@ void ChiefMachine::NoteSpareShard(uint32_t index, absl::Time now) {
   }
 }
 
-// Shards that nobody has told this chief to wait for, as when a StatefulSet is scaled by hand.
+// Shards beyond the last partition.
 void ChiefMachine::WatchSpareShards(absl::Time now) {
   std::erase_if(spare_shards_,
                 [now](const auto& shard) { return now - shard.second > kSpareShardIsThere; });
@@ -130,12 +131,9 @@ void ChiefMachine::WatchSpareShards(absl::Time now) {
     const std::string names = absl::StrJoin(
         spare_shards_, ", ",
         [](std::string* out, const auto& shard) { absl::StrAppend(out, "ps-", shard.first); });
-    sentence =
-        absl::StrCat(names, spare_shards_.size() == 1 ? " holds" : " hold",
-                     " nothing: the job has ", shards_.quorum(),
-                     " shards; it goes on with more when its chief is started with --shards, "
-                     "on Kubernetes by helm upgrade --set ps.replicas, and not by kubectl "
-                     "scale");
+    sentence = absl::StrCat(
+        names, spare_shards_.size() == 1 ? " is" : " are", " of no use: the job has ",
+        shards_.most(), " partitions (partition_count), and no more shards than that can hold any");
   }
   NoteWarning("spare shards", std::move(sentence));
 }
@@ -250,11 +248,20 @@ void ChiefMachine::FillShards(v1::GetStatusReply& reply, absl::Time now) const {
     const bool lost = !shard.present || now - shard.heard > worker_lease();
     const bool loads = recovery_.Awaits(index);
     status.set_index(index);
-    status.set_state(lost ? "lost" : shard.draining ? "draining" : loads ? "restoring" : "serving");
+    const bool joins = views_.has_map() && !views_.members().contains(index);
+    status.set_state(lost             ? "lost"
+                     : shard.draining ? "draining"
+                     : loads          ? "restoring"
+                     : joins          ? "joining"
+                                      : "serving");
+    const auto& owners = views_.current().owners();
+    status.set_partitions(static_cast<uint32_t>(std::count(owners.begin(), owners.end(), index)));
+    status.set_load(lost ? 0 : loads_.OfShard(index, views_.current()).load);
     status.set_address(shard.address);
     status.set_pushes_per_second(lost ? 0 : shard.pushes_per_second);
     status.set_pulls_per_second(lost ? 0 : shard.pulls_per_second);
     *status.mutable_report() = shard.report;
+    status.mutable_report()->clear_partitions();  // Their sum is told.
     status.set_cpu_share(lost ? 0 : shard.cpu_share);
   }
 }

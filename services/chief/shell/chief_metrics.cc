@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "capstan/optim/schedule.h"
@@ -31,7 +32,12 @@ double HotShareLost(const v1::GetStatusReply& status, const std::string& name) {
 
 constexpr std::array<const char*, 6> kWorkerStates = {"active",   "idle", "stuck",
                                                       "draining", "lost", "parked"};
-constexpr std::array<const char*, 4> kShardStates = {"serving", "restoring", "draining", "lost"};
+constexpr std::array<const char*, 5> kShardStates = {"serving", "joining", "restoring", "draining",
+                                                     "lost"};
+
+constexpr char kExpected[] = "capstan_shards_expected";
+constexpr char kExpectedHelp[] =
+    "Shards that the job counts on: that own partitions; before, those it was told to wait for.";
 
 uint64_t LostUpdates(const v1::RecoveryLoss& loss) {
   uint64_t updates = 0;
@@ -43,7 +49,7 @@ uint64_t LostUpdates(const v1::RecoveryLoss& loss) {
 
 ChiefMetrics::ChiefMetrics(metrics::Registry& registry, v1::JobSpec spec, uint32_t shards)
     : registry_(registry), spec_(std::move(spec)) {
-  Set("capstan_shards_expected", "Shards that the job is to have.", shards);
+  Set(kExpected, kExpectedHelp, shards);
   for (const auto& [part, policy] :
        {std::pair("dense", spec_.dense_update()), std::pair("sparse", spec_.sparse_update())}) {
     if (policy.kind() != v1::POLICY_KIND_SSP) continue;
@@ -166,6 +172,34 @@ void ChiefMetrics::UpdateShards(const v1::GetStatusReply& status) {
   for (const char* state : kShardStates) {
     Set("capstan_shards", "Shards by state.", counts[state], {{"state", state}});
   }
+  const auto owners = std::count_if(status.shards().begin(), status.shards().end(),
+                                    [](const auto& shard) { return shard.partitions() > 0; });
+  if (owners > 0) Set(kExpected, kExpectedHelp, static_cast<double>(owners));
+  UpdatePartitions(status);
+}
+
+void ChiefMetrics::UpdatePartitions(const v1::GetStatusReply& status) {
+  std::map<uint32_t, metrics::Gauge*> present;
+  for (const v1::ShardStatus& shard : status.shards()) {
+    metrics::Gauge& gauge =
+        registry_.AddGauge("capstan_shard_partitions", "Partitions that the shard owns.",
+                           {{"shard", absl::StrCat(shard.index())}});
+    gauge.Set(shard.partitions());
+    present[shard.index()] = &gauge;
+  }
+  for (const auto& [index, gauge] : partitions_) {
+    if (!present.contains(index)) registry_.Remove(*gauge);
+  }
+  partitions_ = std::move(present);
+  const v1::MoveStatus& moves = status.moves();
+  Set("capstan_partitions_moving", "Partitions on their way to another shard.", moves.under_way());
+  constexpr char kMoves[] = "capstan_partition_moves_total";
+  constexpr char kMovesHelp[] = "Moves of partitions to another shard, by what became of them.";
+  RaiseTo(kMoves, kMovesHelp, static_cast<double>(moves.moved()), {{"result", "ok"}});
+  RaiseTo(kMoves, kMovesHelp, static_cast<double>(moves.cancelled()), {{"result", "cancelled"}});
+  Set("capstan_partition_switch_seconds",
+      "For how long the partitions that moved last stood still, from the order to the view.",
+      moves.seconds());
 }
 
 void ChiefMetrics::UpdateLearningRates(uint64_t examples) {

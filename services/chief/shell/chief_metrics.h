@@ -23,7 +23,7 @@ namespace capstan::chief {
 class ChiefMetrics {
  public:
   // `registry` must outlive this object.
-  // `shards`: those that the job is to have.
+  // `shards`: those that the job waits for at its beginning.
   ChiefMetrics(metrics::Registry& registry, v1::JobSpec spec, uint32_t shards);
 
   void Update(const v1::GetStatusReply& status);
@@ -35,6 +35,7 @@ class ChiefMetrics {
   void UpdateTasks(const v1::GetStatusReply& status);
   void UpdateWorkers(const v1::GetStatusReply& status);
   void UpdateShards(const v1::GetStatusReply& status);
+  void UpdatePartitions(const v1::GetStatusReply& status);
   void UpdateLearningRates(uint64_t examples);
   void UpdateLosses(const v1::GetStatusReply& status);
   void UpdateRecoveries(const v1::GetStatusReply& status, absl::Time now);
@@ -58,6 +59,7 @@ class ChiefMetrics {
   const v1::JobSpec spec_;
   bool has_bound_ = false;  // A part is ssp.
   std::map<std::string, WorkerSeries> workers_;
+  std::map<uint32_t, metrics::Gauge*> partitions_;  // By shard.
   std::map<std::pair<std::string, metrics::Labels>, double>
       before_;                                 // Totals that the term began with.
   std::optional<std::set<std::string>> crew_;  // Workers that are not lost.

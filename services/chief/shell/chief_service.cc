@@ -152,4 +152,17 @@ grpc::ServerUnaryReactor* ChiefService::TakeCheckpoint(grpc::CallbackServerConte
   return reactor;
 }
 
+grpc::ServerUnaryReactor* ChiefService::Rebalance(grpc::CallbackServerContext* context,
+                                                  const v1::RebalanceRequest* request,
+                                                  v1::RebalanceReply* reply) {
+  ControlLoop* control = control_.load();
+  if (control == nullptr) return NotOpen(context);
+  log::Info(request->plan_only() ? "asked for a plan of moves" : "asked to move partitions",
+            {{"by", CallerOf(*context)}});
+  return Finish(context, control->Run([request](ChiefMachine& chief, absl::Time now) {
+    return chief.Rebalance(*request, now);
+  }),
+                reply);
+}
+
 }  // namespace capstan::chief

@@ -51,6 +51,9 @@ class ChiefService final : public v1::Chief::CallbackService {
   grpc::ServerUnaryReactor* TakeCheckpoint(grpc::CallbackServerContext* context,
                                            const v1::TakeCheckpointRequest* request,
                                            v1::TakeCheckpointReply* reply) override;
+  grpc::ServerUnaryReactor* Rebalance(grpc::CallbackServerContext* context,
+                                      const v1::RebalanceRequest* request,
+                                      v1::RebalanceReply* reply) override;
 
  private:
   grpc::ServerUnaryReactor* NotOpen(grpc::CallbackServerContext* context);

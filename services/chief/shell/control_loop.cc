@@ -20,6 +20,7 @@ namespace capstan::chief {
 namespace {
 
 constexpr absl::Duration kTick = absl::Milliseconds(100);
+constexpr absl::Duration kShortestWait = absl::Milliseconds(1);
 constexpr absl::Duration kMetricsEvery = absl::Seconds(1);
 // The machine asks for one write of each kind at a time.
 constexpr size_t kMostCommits = 16;
@@ -64,15 +65,17 @@ void ControlLoop::TakeActions() {
 
 void ControlLoop::Loop() {
   absl::Time next_tick = parts_.clock.Now();
+  absl::Time next_wake = absl::InfiniteFuture();
   absl::Time next_metrics = next_tick;
   for (;;) {
-    loop_.Poll(std::max(next_tick - parts_.clock.Now(), absl::ZeroDuration()));
+    loop_.Poll(std::max(std::min(next_tick, next_wake) - parts_.clock.Now(), absl::ZeroDuration()));
     const absl::Time now = parts_.clock.Now();
     {
       absl::MutexLock lock(&mu_);
       if (stopping_) break;
-      if (now >= next_tick) machine_.Tick(now);
+      if (now >= std::min(next_tick, next_wake)) machine_.Tick(now);
       TakeActions();
+      next_wake = std::max(machine_.NextWake(), now + kShortestWait);
     }
     if (parts_.liveness != nullptr) parts_.liveness->Turn();
     if (now >= next_tick) next_tick = now + kTick;
@@ -143,6 +146,11 @@ void ControlLoop::Perform(CallShard& action) {
     void operator()(const v1::LoadPartitionsRequest& request) const {
       CAPSTAN_FAILPOINT("order.load");
       loop.Call<v1::LoadPartitionsReply>(action, "/capstan.v1.Ps/LoadPartitions", request);
+    }
+    void operator()(const v1::MovePartitionsRequest& request) const {
+      CAPSTAN_FAILPOINT("order.move");
+      if (request.finish()) CAPSTAN_FAILPOINT("order.move_finish");
+      loop.Call<v1::MovePartitionsReply>(action, "/capstan.v1.Ps/MovePartitions", request);
     }
   };
   std::visit(Caller{*this, action}, action.request);

@@ -20,9 +20,11 @@ namespace capstan::chief {
 
 using ShardRequest =
     std::variant<v1::HoldRoundsRequest, v1::CommitRoundRequest, v1::CloseStreamsRequest,
-                 v1::FlushRequest, v1::SavePartitionsRequest, v1::LoadPartitionsRequest>;
-using ShardReply = std::variant<v1::HoldRoundsReply, v1::CommitRoundReply, v1::CloseStreamsReply,
-                                v1::FlushReply, v1::SavePartitionsReply, v1::LoadPartitionsReply>;
+                 v1::FlushRequest, v1::SavePartitionsRequest, v1::LoadPartitionsRequest,
+                 v1::MovePartitionsRequest>;
+using ShardReply =
+    std::variant<v1::HoldRoundsReply, v1::CommitRoundReply, v1::CloseStreamsReply, v1::FlushReply,
+                 v1::SavePartitionsReply, v1::LoadPartitionsReply, v1::MovePartitionsReply>;
 
 // To be sent to every watcher; one that is slow may skip views, for the newest wins.
 struct PublishView {

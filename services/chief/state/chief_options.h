@@ -18,14 +18,18 @@ struct ChiefOptions {
   uint64_t term = 1;     // Claimed by this chief; greater than any before.
   uint64_t run_id = 0;   // Random; this process among all chiefs of the job.
   std::string seal_key;  // Random; a job that is stored goes on with its own.
-  uint32_t shards = 1;   // The quorum for the first map.
+  uint32_t shards = 1;   // The quorum for the first map; more may join, and some may leave.
   size_t max_workers = 4096;
   int max_task_failures = 3;  // A task that failed so often fails the job.
   absl::Duration straggler_average = absl::Seconds(10);
   absl::Duration straggler_probation = absl::Minutes(5);
   absl::Duration call_deadline = absl::Seconds(10);
   absl::Duration leaving_deadline = absl::Seconds(2);  // For the open round, when a shard leaves.
-  absl::Duration save_patience = absl::Minutes(10);    // For one checkpoint, and for the last one.
+  // Shards that come, or leave, within these are part of the same plan.
+  absl::Duration join_settling = absl::Seconds(3);
+  absl::Duration leave_settling = absl::Milliseconds(300);
+  size_t move_batch = 16;                            // Partitions that change their owner at once.
+  absl::Duration save_patience = absl::Minutes(10);  // For one checkpoint, and for the last one.
 };
 
 // What the store holds of the job when its chief begins.

@@ -11,6 +11,8 @@ namespace {
 
 constexpr absl::Duration kFirstCallPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestCallPause = absl::Seconds(2);
+constexpr absl::Duration kQuickPause = absl::Milliseconds(10);
+constexpr int kQuickRepeats = 10;
 // A shard that has not seen the newest view yet refuses a few times.
 constexpr int kMaxRefusals = 10;
 
@@ -20,18 +22,43 @@ bool IsAbsence(const absl::Status& status) {
          status.code() == absl::StatusCode::kCancelled;
 }
 
-// A checkpoint or a recovery has an answer to a refusal of its own. What a shard refuses because it
-// has not seen the newest view is repeated all the same.
+// Training stands still meanwhile, and the view by which it goes on may be a moment away.
+bool Hurries(Purpose purpose) { return purpose == Purpose::kMove || purpose == Purpose::kRelease; }
+
+// These have an answer to a refusal of their own. What a shard refuses because it has not seen the
+// newest view is repeated all the same.
 bool EndsTheCall(Purpose purpose, const absl::Status& status, int refusals) {
-  if (purpose != Purpose::kSave && purpose != Purpose::kLoad) return false;
-  return status.code() != absl::StatusCode::kFailedPrecondition || refusals >= kMaxRefusals;
+  switch (purpose) {
+    case Purpose::kSave:
+    case Purpose::kLoad:
+    case Purpose::kJoin:
+    case Purpose::kMove:
+      return status.code() != absl::StatusCode::kFailedPrecondition || refusals >= kMaxRefusals;
+    case Purpose::kHold:
+    case Purpose::kCommit:
+    case Purpose::kRelease:
+    case Purpose::kFlush:
+    case Purpose::kClose:
+      return false;
+  }
+  return false;
 }
 
-const v1::ShardInfo* InfoOf(const v1::View& view, uint32_t shard) {
+std::optional<v1::ShardInfo> InfoOf(const v1::View& view, uint32_t shard) {
   for (const v1::ShardInfo& info : view.shards()) {
-    if (info.index() == shard) return &info;
+    if (info.index() == shard) return info;
   }
-  return nullptr;
+  return std::nullopt;
+}
+
+std::optional<v1::ShardInfo> InfoOf(const ShardTable& shards, uint32_t index) {
+  const Shard* shard = shards.Find(index);
+  if (shard == nullptr || !shard->present) return std::nullopt;
+  v1::ShardInfo info;
+  info.set_index(index);
+  info.set_address(shard->address);
+  info.set_incarnation(Raw(shard->incarnation));
+  return info;
 }
 
 void SetHeader(const v1::View& view, const v1::ShardInfo& info, ShardRequest& request) {
@@ -57,11 +84,14 @@ void ShardCalls::Send(Purpose purpose, uint32_t shard, ShardRequest request,
   calls_[{purpose, shard}] = std::move(call);
 }
 
-std::vector<CallShard> ShardCalls::TakeDue(const v1::View& view, absl::Time now) {
+std::vector<CallShard> ShardCalls::TakeDue(const v1::View& view, const ShardTable& shards,
+                                           absl::Time now) {
   std::vector<CallShard> due;
   for (auto& [key, call] : calls_) {
-    const v1::ShardInfo* info = InfoOf(view, key.second);
-    if (info == nullptr) continue;
+    const bool joins = key.first == Purpose::kJoin;
+    const std::optional<v1::ShardInfo> info =
+        joins ? InfoOf(shards, key.second) : InfoOf(view, key.second);
+    if (!info) continue;
     const bool replaced = call.incarnation != 0 && call.incarnation != info->incarnation();
     if (!replaced && (call.attempt != 0 || now < call.due)) continue;
     call.attempt = ++attempts_;
@@ -89,8 +119,9 @@ std::optional<ShardCalls::Answer> ShardCalls::OnReply(uint64_t attempt,
   Call& call = found->second;
   call.attempt = 0;
   const auto [purpose, shard] = found->first;
+  const bool hurries = Hurries(purpose) && call.failures < kQuickRepeats;
   const bool refused = !reply.ok() && !IsAbsence(reply.status());
-  if (refused) ++call.refusals;
+  if (refused && !hurries) ++call.refusals;
   if (reply.ok() || (refused && EndsTheCall(purpose, reply.status(), call.refusals))) {
     Answer answer{purpose, shard, call.incarnation, std::move(reply)};
     calls_.erase(found);
@@ -98,12 +129,22 @@ std::optional<ShardCalls::Answer> ShardCalls::OnReply(uint64_t attempt,
   }
   ++call.failures;
   call.last = reply.status();
-  call.due = now + PauseAfter(call.failures, kFirstCallPause, kLongestCallPause);
+  call.due =
+      now + (hurries ? kQuickPause : PauseAfter(call.failures, kFirstCallPause, kLongestCallPause));
   return std::nullopt;
 }
 
 void ShardCalls::Cancel(Purpose purpose) {
   std::erase_if(calls_, [purpose](const auto& call) { return call.first.first == purpose; });
+}
+
+absl::Time ShardCalls::NextDue(Purpose purpose) const {
+  absl::Time next = absl::InfiniteFuture();
+  for (auto call = calls_.lower_bound({purpose, 0});
+       call != calls_.end() && call->first.first == purpose; ++call) {
+    if (call->second.attempt == 0) next = std::min(next, call->second.due);
+  }
+  return next;
 }
 
 bool ShardCalls::Pending(Purpose purpose) const {
@@ -139,7 +180,10 @@ std::string NameOf(Purpose purpose) {
     case Purpose::kSave:
       return "SavePartitions";
     case Purpose::kLoad:
+    case Purpose::kJoin:
       return "LoadPartitions";
+    case Purpose::kMove:
+      return "MovePartitions";
   }
   return "";
 }

@@ -18,6 +18,7 @@ namespace {
 constexpr size_t kVoidShardsKept = 1024;
 
 constexpr size_t kMostTables = 4096;
+constexpr size_t kMostPartitions = 65536;
 
 constexpr double kCpuShareSeconds = 10;  // Time constant of its moving average.
 
@@ -33,6 +34,7 @@ v1::ShardReport Kept(v1::ShardReport told) {
   Cap(*told.mutable_staleness_counts(), kStalenessBuckets);
   Cap(*told.mutable_row_staleness_counts(), kStalenessBuckets);
   Cap(*told.mutable_tables(), kMostTables);
+  Cap(*told.mutable_partitions(), kMostPartitions);
   told.DiscardUnknownFields();
   v1::ShardReport kept = told;
   return kept;
@@ -62,9 +64,9 @@ absl::Status ShardTable::Check(const v1::RegisterShardRequest& request) const {
                                                    Quoted(request.address()), " is not host:port"));
   }
   if (request.incarnation() == 0) return absl::InvalidArgumentError("incarnation is 0");
-  if (request.index() >= quorum_) {
+  if (request.index() >= most_) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "the job has ", quorum_, " shards; there are no partitions for index ", request.index()));
+        "the job has ", most_, " partitions; there are none for shard ", request.index()));
   }
   if (std::find(void_.begin(), void_.end(), Incarnation{request.incarnation()}) != void_.end()) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -100,7 +102,6 @@ absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShard
 
 void ShardTable::Inherit(const v1::View& view, absl::Time now) {
   for (const v1::ShardInfo& info : view.shards()) {
-    if (info.index() >= quorum_) continue;
     Shard& shard = shards_[info.index()];
     shard.index = info.index();
     shard.address = info.address();
@@ -112,12 +113,19 @@ void ShardTable::Inherit(const v1::View& view, absl::Time now) {
 }
 
 bool ShardTable::complete() const {
-  return shards_.size() == quorum_ &&
-         std::all_of(shards_.begin(), shards_.end(),
-                     [](const auto& shard) { return shard.second.present; });
+  for (uint32_t index = 0; index < quorum_; ++index) {
+    const Shard* shard = Find(index);
+    if (shard == nullptr || !shard->present) return false;
+  }
+  return true;
 }
 
 const Shard* ShardTable::Find(uint32_t index) const {
+  const auto shard = shards_.find(index);
+  return shard == shards_.end() ? nullptr : &shard->second;
+}
+
+Shard* ShardTable::Find(uint32_t index) {
   const auto shard = shards_.find(index);
   return shard == shards_.end() ? nullptr : &shard->second;
 }
@@ -143,7 +151,7 @@ void ShardTable::Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, ab
 
 const Shard* ShardTable::SilentFor(absl::Duration patience, absl::Time now) const {
   for (const auto& [index, shard] : shards_) {
-    if (now - shard.heard > patience) return &shard;
+    if (index < quorum_ && now - shard.heard > patience) return &shard;
   }
   return nullptr;
 }

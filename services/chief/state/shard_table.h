@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_CHIEF_STATE_SHARD_TABLE_H_
 #define CAPSTAN_CHIEF_STATE_SHARD_TABLE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -36,7 +37,8 @@ struct Shard {
 // Thread-compatible.
 class ShardTable {
  public:
-  explicit ShardTable(uint32_t quorum) : quorum_(quorum) {}
+  // `quorum`: shards, from index 0, over which the first map is made. `most`: no index is as high.
+  ShardTable(uint32_t quorum, uint32_t most) : quorum_(quorum), most_(std::max(quorum, most)) {}
 
   // The shards of an earlier chief's view: theirs is the address and incarnation, until others
   // come.
@@ -45,23 +47,26 @@ class ShardTable {
   // kSame: that process had registered already. kReplaced: another process had that index; whatever
   // it held is gone.
   enum class Arrival { kNew, kSame, kReplaced };
-  // INVALID_ARGUMENT: no address, no incarnation. RESOURCE_EXHAUSTED: an index beyond the quorum;
-  // it waits for a chief that wants it. FAILED_PRECONDITION: an incarnation in whose place another
-  // has come.
+  // INVALID_ARGUMENT: no address, no incarnation. RESOURCE_EXHAUSTED: the index is too high.
+  // FAILED_PRECONDITION: an incarnation in whose place another has come.
   absl::StatusOr<Arrival> Register(const v1::RegisterShardRequest& request, absl::Time now);
 
   // Null: unknown, or of another incarnation.
   Shard* Find(uint32_t index, Incarnation incarnation);
+  // The shard is gone, and is not missed.
+  void Forget(uint32_t index) { shards_.erase(index); }
   static void Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, absl::Time now);
 
   // All of the quorum have been heard of.
   bool complete() const;
   uint32_t quorum() const { return quorum_; }
+  uint32_t most() const { return most_; }
   const std::map<uint32_t, Shard>& shards() const { return shards_; }
   // Null: there is none.
   const Shard* Find(uint32_t index) const;
+  Shard* Find(uint32_t index);
 
-  // A shard from which nothing was heard for longer than `patience`, or none.
+  // A shard of the quorum from which nothing was heard for longer than `patience`, or none.
   const Shard* SilentFor(absl::Duration patience, absl::Time now) const;
 
   // Median and maximum of the staleness of all gradients so far, in versions.
@@ -72,6 +77,7 @@ class ShardTable {
   absl::Status Check(const v1::RegisterShardRequest& request) const;
 
   uint32_t quorum_;
+  uint32_t most_;
   std::deque<Incarnation> void_;  // Never listened to again; the last ones.
   std::map<uint32_t, Shard> shards_;
 };

@@ -1,22 +1,43 @@
 #include "chief/state/takeover.h"
 
+#include <algorithm>
+
 #include "capstan/base/ids.h"
 
 namespace capstan::chief {
 
 Takeover::Takeover(const v1::View& view, absl::Duration patience, absl::Time now)
     : timeline_(view.timeline()), until_(now + patience) {
-  for (const v1::ShardInfo& shard : view.shards()) shards_[shard.index()] = shard.incarnation();
+  const std::set<uint32_t> owners(view.owners().begin(), view.owners().end());
+  for (const v1::ShardInfo& shard : view.shards()) {
+    if (owners.contains(shard.index())) shards_[shard.index()] = shard.incarnation();
+  }
   for (const v1::TrainerInfo& trainer : view.trainers()) workers_.insert(trainer.worker());
 }
 
 Takeover::Shards Takeover::shards(const ShardTable& table) const {
   if (!Changed(table).empty()) return Shards::kChanged;
+  return Awaited(table).empty() ? Shards::kBack : Shards::kAwaited;
+}
+
+bool Takeover::AllChanged(const ShardTable& table) const {
+  return std::all_of(shards_.begin(), shards_.end(), [&](const auto& awaited) {
+    const Shard* shard = table.Find(awaited.first);
+    return shard == nullptr || !shard->present || IsChanged(*shard, awaited.second);
+  });
+}
+
+bool Takeover::IsChanged(const Shard& shard, uint64_t incarnation) const {
+  return Raw(shard.incarnation) != incarnation || shard.loaded_timeline != timeline_;
+}
+
+std::set<uint32_t> Takeover::Awaited(const ShardTable& table) const {
+  std::set<uint32_t> awaited;
   for (const auto& [index, incarnation] : shards_) {
     const Shard* shard = table.Find(index);
-    if (shard == nullptr || !shard->present) return Shards::kAwaited;
+    if (shard == nullptr || !shard->present) awaited.insert(index);
   }
-  return Shards::kBack;
+  return awaited;
 }
 
 std::set<uint32_t> Takeover::Changed(const ShardTable& table) const {
@@ -24,9 +45,7 @@ std::set<uint32_t> Takeover::Changed(const ShardTable& table) const {
   for (const auto& [index, incarnation] : shards_) {
     const Shard* shard = table.Find(index);
     if (shard == nullptr || !shard->present) continue;
-    if (Raw(shard->incarnation) != incarnation || shard->loaded_timeline != timeline_) {
-      changed.insert(index);
-    }
+    if (IsChanged(*shard, incarnation)) changed.insert(index);
   }
   return changed;
 }

@@ -24,7 +24,7 @@ class Takeover {
   // `view` is the predecessor's last. `patience`: the workers' lease.
   Takeover(const v1::View& view, absl::Duration patience, absl::Time now);
 
-  // ---- shards ----
+  // ---- shards that own partitions ----
 
   enum class Shards {
     kAwaited,  // Some have not been heard of.
@@ -32,8 +32,11 @@ class Takeover {
     kChanged,  // One has come back without it.
   };
   Shards shards(const ShardTable& table) const;
-  // Those that have.
+  // Those that have, and those that have not been heard of.
   std::set<uint32_t> Changed(const ShardTable& table) const;
+  std::set<uint32_t> Awaited(const ShardTable& table) const;
+  // Nobody who has been heard of holds anything any more.
+  bool AllChanged(const ShardTable& table) const;
   // The question of the shards is settled, one way or the other.
   void Settle() { shards_.clear(); }
   bool settled() const { return shards_.empty(); }
@@ -43,10 +46,14 @@ class Takeover {
   // The worker has told of the leases that it holds.
   void OnReport(const std::string& worker) { workers_.erase(worker); }
   bool Awaits(const std::string& worker) const { return workers_.contains(worker); }
+  // Whoever has not come by now may never come.
+  bool patience_over(absl::Time now) const { return now >= until_; }
   // Nobody is awaited any more.
   bool complete(absl::Time now) const { return workers_.empty() || now >= until_; }
 
  private:
+  bool IsChanged(const Shard& shard, uint64_t incarnation) const;
+
   std::map<uint32_t, uint64_t> shards_;  // Index -> incarnation.
   uint64_t timeline_ = 0;
   std::set<std::string> workers_;

@@ -1,5 +1,9 @@
 #include "chief/state/view_builder.h"
 
+#include <algorithm>
+#include <map>
+
+#include "capstan/base/check.h"
 #include "capstan/placement/placement.h"
 
 namespace capstan::chief {
@@ -15,11 +19,14 @@ ViewBuilder::ViewBuilder(uint64_t term, const v1::JobSpec& spec) {
 void ViewBuilder::Inherit(const v1::View& view) {
   view_.set_timeline(view.timeline());
   *view_.mutable_owners() = view.owners();
-  shards_ = static_cast<uint32_t>(view.shards_size());
+  *view_.mutable_copies() = view.copies();
   *view_.mutable_shards() = view.shards();
   *view_.mutable_trainers() = view.trainers();
   view_.set_state(view.state());
+  CountOwners();
+  for (const v1::ShardInfo& shard : view.shards()) members_.insert(shard.index());
   inherited_.assign(view.trainers().begin(), view.trainers().end());
+  changed_ = changed_ || view.moves_size() > 0;
 }
 
 void ViewBuilder::ForgetTrainers(const std::string& worker) {
@@ -29,18 +36,85 @@ void ViewBuilder::ForgetTrainers(const std::string& worker) {
 
 void ViewBuilder::MakeMap(uint32_t partitions, uint32_t shards) {
   ForgetMap();
-  shards_ = shards;
   for (uint32_t owner : FirstShardMap(partitions, shards)) view_.add_owners(owner);
+  CountOwners();
 }
 
 void ViewBuilder::ForgetMap() {
   changed_ = true;
   view_.clear_owners();
+  view_.clear_moves();
+  view_.clear_copies();
+  members_.clear();
+  CountOwners();
+}
+
+void ViewBuilder::CountOwners() {
+  owners_ = {view_.owners().begin(), view_.owners().end()};
+  members_.insert(owners_.begin(), owners_.end());
 }
 
 void ViewBuilder::SetTimeline(uint64_t timeline) {
   changed_ = true;
   view_.set_timeline(timeline);
+  view_.clear_moves();
+  view_.clear_copies();
+}
+
+void ViewBuilder::AddMember(uint32_t shard) {
+  if (members_.insert(shard).second) changed_ = true;
+}
+
+void ViewBuilder::RemoveMember(uint32_t shard) {
+  CAPSTAN_CHECK(!Owns(shard));
+  if (members_.erase(shard) > 0) changed_ = true;
+}
+
+void ViewBuilder::RemoveAllButOwners() {
+  if (members_ == owners_) return;
+  members_ = owners_;
+  changed_ = true;
+}
+
+void ViewBuilder::SetMoves(const std::vector<v1::PartitionMove>& moves) {
+  changed_ = true;
+  view_.mutable_moves()->Assign(moves.begin(), moves.end());
+  for (v1::PartitionMove& move : *view_.mutable_moves()) move.clear_id();
+}
+
+void ViewBuilder::ClearMoves() {
+  if (view_.moves().empty()) return;
+  changed_ = true;
+  view_.clear_moves();
+}
+
+void ViewBuilder::CarryOutMoves() {
+  changed_ = true;
+  std::map<uint32_t, v1::ViewEpoch> copies;
+  for (const v1::PartitionCopy& copy : view_.copies()) copies[copy.partition()] = copy.move();
+  for (const v1::PartitionMove& move : view_.moves()) {
+    view_.set_owners(static_cast<int>(move.partition()), move.to());
+    copies[move.partition()] = move.id();
+  }
+  view_.clear_moves();
+  view_.clear_copies();
+  for (const auto& [partition, move] : copies) {
+    v1::PartitionCopy& copy = *view_.add_copies();
+    copy.set_partition(partition);
+    *copy.mutable_move() = move;
+  }
+  CountOwners();
+}
+
+void ViewBuilder::ForgetCopies(uint32_t shard) {
+  const auto of_shard = [&](const v1::PartitionCopy& copy) {
+    return view_.owners(static_cast<int>(copy.partition())) == shard;
+  };
+  auto& copies = *view_.mutable_copies();
+  const auto kept = std::remove_if(copies.begin(), copies.end(), of_shard);
+  if (kept == copies.end()) return;
+  changed_ = true;
+  copies.erase(kept, copies.end());
 }
 
 bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Membership& workers) {
@@ -68,13 +142,16 @@ bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Mem
     return true;
   });
   view_.mutable_epoch()->set_n(view_.epoch().n() + 1);
+  for (v1::PartitionMove& move : *view_.mutable_moves()) {
+    if (!move.has_id()) *move.mutable_id() = view_.epoch();
+  }
   return true;
 }
 
 bool ViewBuilder::ForEachShard(const ShardTable& shards,
                                absl::FunctionRef<bool(uint32_t, const Shard&)> visit) const {
   for (const auto& [index, shard] : shards.shards()) {
-    if (has_map() && index >= shards_) continue;
+    if (has_map() && !members_.contains(index)) continue;
     if (!visit(index, shard)) return false;
   }
   return true;

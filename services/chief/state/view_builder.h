@@ -3,6 +3,7 @@
 #define CAPSTAN_CHIEF_STATE_VIEW_BUILDER_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,23 +21,49 @@ class ViewBuilder {
   ViewBuilder(uint64_t term, const v1::JobSpec& spec);
 
   // Goes on from the last view of an earlier chief. Its trainers stay in the quorum until
-  // ForgetTrainers: they are at work, though they have not been heard of yet.
+  // ForgetTrainers: they are at work, though they have not been heard of yet. The moves that it had
+  // under way are cancelled: this chief's first view does not name them.
   void Inherit(const v1::View& view);
   void ForgetTrainers(const std::string& worker);
   void ForgetTrainers() { inherited_.clear(); }
 
+  // ---- the map ----
+
   void MakeMap(uint32_t partitions, uint32_t shards);
   void ForgetMap();  // Another is to be made, with the next timeline.
+  // No partition is on its way in it, and each is served as it was loaded.
   void SetTimeline(uint64_t timeline);
 
-  // Builds the view anew, with the shards that the map is over, or all while there is none. True,
-  // and a new epoch, if it differs from the current one.
+  bool has_map() const { return view_.owners_size() > 0; }
+  uint32_t coordinator() const { return view_.owners(0); }  // REQUIRES: the map is made.
+  // Those that own partitions.
+  const std::set<uint32_t>& owners() const { return owners_; }
+  bool Owns(uint32_t shard) const { return owners_.contains(shard); }
+
+  // ---- shards that own nothing ----
+
+  // Those whom the view names: the owners, and who has joined.
+  const std::set<uint32_t>& members() const { return members_; }
+  void AddMember(uint32_t shard);
+  // REQUIRES: it owns nothing.
+  void RemoveMember(uint32_t shard);
+  void RemoveAllButOwners();
+
+  // ---- partitions on their way ----
+
+  // Replaces the moves; each gets the epoch of the view that names it first as its id.
+  void SetMoves(const std::vector<v1::PartitionMove>& moves);
+  void ClearMoves();
+  // The targets of the moves are the owners, each by the copy that its move has brought it.
+  void CarryOutMoves();
+  // The shard's partitions are not those that came to it by moves: it loads them.
+  void ForgetCopies(uint32_t shard);
+
+  // Builds the view anew, with the members, or all shards while there is no map. True, and a new
+  // epoch, if it differs from the current one.
   bool Update(v1::JobState state, const ShardTable& shards, const Membership& workers);
 
   const v1::View& current() const { return view_; }
-  bool has_map() const { return view_.owners_size() > 0; }
-  uint32_t shards() const { return shards_; }               // That the map is over, from 0.
-  uint32_t coordinator() const { return view_.owners(0); }  // REQUIRES: the map is made.
 
  private:
   // These call visit(...) for what belongs into the view, in its order, until one says false; then
@@ -48,9 +75,11 @@ class ViewBuilder {
   // Whether these are the view's.
   bool HasShards(const ShardTable& shards) const;
   bool HasTrainers(const Membership& workers) const;
+  void CountOwners();
 
   v1::View view_;
-  uint32_t shards_ = 0;
+  std::set<uint32_t> owners_;
+  std::set<uint32_t> members_;
   bool changed_ = false;  // Since the last Update.
   std::vector<v1::TrainerInfo> inherited_;
 };

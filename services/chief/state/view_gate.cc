@@ -9,6 +9,8 @@ std::string PartThatMustBeStored(const v1::View& view) {
   v1::View part;
   part.set_timeline(view.timeline());
   *part.mutable_owners() = view.owners();
+  *part.mutable_moves() = view.moves();
+  *part.mutable_copies() = view.copies();
   for (const v1::ShardInfo& shard : view.shards()) {
     v1::ShardInfo& info = *part.add_shards();
     info.set_index(shard.index());

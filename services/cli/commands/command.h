@@ -24,6 +24,8 @@ void AddTrain(CLI::App& app, Invocation& invocation);
 void AddStatus(CLI::App& app, Invocation& invocation);
 void AddCheck(CLI::App& app, Invocation& invocation);
 void AddTop(CLI::App& app, Invocation& invocation);
+void AddShards(CLI::App& app, Invocation& invocation);
+void AddRebalance(CLI::App& app, Invocation& invocation);
 void AddEvaluate(CLI::App& app, Invocation& invocation);
 void AddPredict(CLI::App& app, Invocation& invocation);
 void AddCheckpoint(CLI::App& app, Invocation& invocation);

@@ -41,6 +41,17 @@ absl::StatusOr<std::string> ChiefClient::TakeCheckpoint(absl::Duration timeout) 
   return reply.uri();
 }
 
+absl::StatusOr<v1::RebalanceReply> ChiefClient::Rebalance(bool plan_only, absl::Duration timeout) {
+  AwaitConnection();
+  v1::RebalanceRequest request;
+  request.set_plan_only(plan_only);
+  v1::RebalanceReply reply;
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  CAPSTAN_RETURN_IF_ERROR(Named(stub_->Rebalance(&context, request, &reply)));
+  return reply;
+}
+
 // gRPC's synchronous calls read what has come for a connection only while one of them waits, and a
 // call that finds the last attempt failed does not wait: the handshakes of the next attempts would
 // run into their time limits, one after the other.

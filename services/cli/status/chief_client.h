@@ -26,6 +26,10 @@ class ChiefClient : public StatusSource {
   // keeps no checkpoints. DEADLINE_EXCEEDED: it is still being taken.
   absl::StatusOr<std::string> TakeCheckpoint(absl::Duration timeout);
 
+  // What would make the shards even; unless `plan_only`, it is begun. FAILED_PRECONDITION: the job
+  // is not training.
+  absl::StatusOr<v1::RebalanceReply> Rebalance(bool plan_only, absl::Duration timeout);
+
   const std::string& address() const { return address_; }
 
  private:

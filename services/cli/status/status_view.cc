@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "capstan/consistency/staleness.h"
 #include "cli/status/durability_view.h"
+#include "cli/status/moves_view.h"
 #include "cli/status/news.h"
 #include "cli/status/status_tables.h"
 #include "cli/terminal/format.h"
@@ -125,6 +126,9 @@ std::vector<std::string> Facts(const v1::GetStatusReply& status, absl::Span<cons
     lines.push_back(absl::StrCat("staleness  ", Staleness(status)));
   }
   for (std::string& line : DurabilityLines(status, paint)) lines.push_back(std::move(line));
+  if (const std::string moves = MovesUnderWay(status.moves()); !moves.empty()) {
+    lines.push_back(absl::StrCat("moves      ", moves));
+  }
   const auto say = [&](absl::string_view label, const std::string& text, bool bad = false) {
     for (std::string& line : Labelled(label, text, text_width)) {
       lines.push_back(bad ? paint.Bad(line) : paint.Warn(line));
@@ -196,6 +200,9 @@ std::string RenderLine(const v1::GetStatusReply& status) {
   parts.push_back(absl::StrCat("staleness ", Staleness(status)));
   if (status.workers_size() > 0) parts.push_back(WorkersInLine(status));
   if (status.shards_size() > 0) parts.push_back(ShardsInLine(status));
+  if (const std::string moves = MovesUnderWay(status.moves()); !moves.empty()) {
+    parts.push_back(moves);
+  }
   if (const int times = static_cast<int>(Recoveries(status).size()); times > 0) {
     parts.push_back(absl::StrCat("recovered ", Times(times)));
   }

@@ -91,6 +91,13 @@ absl::Time ClockMachine::NextWake() const {
   return wake;
 }
 
+std::vector<TrainerClock> ClockMachine::clocks() const {
+  std::vector<TrainerClock> clocks;
+  for (const auto& [trainer, clock] : clocks_) clocks.push_back({trainer, clock});
+  for (const auto& [trainer, clock] : strangers_) clocks.push_back({trainer, clock});
+  return clocks;
+}
+
 uint64_t ClockMachine::slowest() const {
   uint64_t slowest = std::numeric_limits<uint64_t>::max();
   for (const auto& [trainer, clock] : clocks_) slowest = std::min(slowest, clock);

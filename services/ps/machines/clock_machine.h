@@ -26,6 +26,12 @@ struct QuorumTrainer {
   uint64_t start_clock = 0;
 };
 
+// The steps that a trainer has finished.
+struct TrainerClock {
+  TrainerId trainer{};
+  uint64_t clock = 0;
+};
+
 // OK: the pull may go on. DEADLINE_EXCEEDED: it has waited long enough; the holder asks again.
 // UNAVAILABLE: its timeline is over.
 struct PullAnswer {
@@ -64,6 +70,9 @@ class ClockMachine {
 
   PullAnswers Tick(absl::Time now);
   absl::Time NextWake() const;
+
+  // Of the quorum and of others: what a shard is told that takes over a partition.
+  std::vector<TrainerClock> clocks() const;
 
   uint64_t slowest() const;  // 2^64-1 without a quorum: nobody waits.
   uint64_t spread() const;   // Clocks between the slowest and the fastest of the quorum.

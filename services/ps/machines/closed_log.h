@@ -22,6 +22,8 @@ class ClosedLog {
 
   // `passed`: rounds that every partition has passed already.
   explicit ClosedLog(uint64_t passed = 0) : base_(passed) {}
+  // The same, and the last of them is known.
+  explicit ClosedLog(const RoundCommit& passed) : base_(passed.round), newest_(passed) {}
 
   // Takes what a request carried. Known sets and such that are not next in line are ignored. Says
   // whether the log is long now.
@@ -34,10 +36,15 @@ class ClosedLog {
   void Forget(uint64_t round);
 
   uint64_t last_round() const { return base_ + sets_.size(); }
+  // Whether a partition that has passed `round` can pass the next ones.
+  bool Follows(uint64_t round) const { return base_ <= round && round <= last_round(); }
+  // The set of the round; without lanes if it is not known any more.
+  RoundCommit SetOf(uint64_t round) const;
 
  private:
   uint64_t base_;  // Rounds forgotten.
   std::deque<RoundCommit> sets_;
+  RoundCommit newest_;  // Of those learned, also if it has been forgotten.
 };
 
 }  // namespace capstan::ps

@@ -31,6 +31,9 @@ CoordinatorMachine::CoordinatorMachine(int backup_workers, const CoordinatorStat
   for (size_t i = 0; i < lanes_.size(); ++i) {
     lanes_[i].cursor = state.lanes[i].cursor;
     lanes_[i].ended = state.lanes[i].ended;
+    lanes_[i].fence = state.lanes[i].fence;
+    lanes_[i].counted_round = state.lanes[i].counted_round;
+    lanes_[i].counted_generation = state.lanes[i].counted_generation;
     if (lanes_[i].ended) ended_.push_back(static_cast<LaneIndex>(i));
   }
 }
@@ -288,7 +291,10 @@ absl::Time CoordinatorMachine::NextWake() const {
 
 CoordinatorState CoordinatorMachine::state() const {
   CoordinatorState state{last_, {}};
-  for (const Lane& lane : lanes_) state.lanes.push_back({lane.cursor, lane.ended});
+  for (const Lane& lane : lanes_) {
+    state.lanes.push_back(
+        {lane.cursor, lane.ended, lane.fence, lane.counted_round, lane.counted_generation});
+  }
   return state;
 }
 

@@ -33,11 +33,15 @@ struct OpenAnswer {
   RoundCommit closed;   // OPEN, WAIT: the last one.
   uint64_t cursor = 0;  // OPEN, ENDED: round commits that held the lane.
 };
-// Where the rounds stand: what a checkpoint keeps.
+// Where the rounds stand: what a checkpoint keeps, and, where the coordinator moves, whom it
+// listens to and whom it has counted last.
 struct CoordinatorState {
   struct Lane {
     uint64_t cursor = 0;
     bool ended = false;
+    Generation fence = {};
+    uint64_t counted_round = 0;
+    Generation counted_generation = {};
   };
   RoundCommit last;
   std::vector<Lane> lanes;
@@ -138,6 +142,8 @@ class CoordinatorMachine {
   uint64_t open_round() const { return last_.round + 1; }
   const RoundCommit& last_closed() const { return last_; }
   bool ended() const { return LanesWithData() == 0; }
+  // Whether a lane is counted in the open round.
+  bool counting() const { return !counted_.empty(); }
   CoordinatorState state() const;
   std::string DebugString() const;
 

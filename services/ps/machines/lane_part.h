@@ -49,6 +49,9 @@ class LanePart {
   // partition.
   void Close(const RoundCommit& set, uint64_t& version, Decision& decision);
 
+  // Whether there is something of the open round, staged or added.
+  bool holds() const { return added_ > 0 || !staged_.empty(); }
+
   std::string DebugString() const;
 
  private:

@@ -50,14 +50,14 @@ Decision PartitionMachine::PushStream(Part part, Timeline timeline, const Stream
                                       absl::Time now) {
   CAPSTAN_CHECK(!IsSync(part));
   if (timeline != options_.timeline) return Refused(v1::OUTCOME_NOT_OWNER, gradient.handle);
-  if (closed_) return Refused(v1::OUTCOME_BUSY, gradient.handle);
+  if (closed_ || moving_) return Refused(v1::OUTCOME_BUSY, gradient.handle);
   return streams_[Index(part)].Push(gradient, frozen_, now, versions_[Index(part)]);
 }
 
 Decision PartitionMachine::PushStage(Part part, Timeline timeline, const LaneGradient& gradient) {
   CAPSTAN_CHECK(IsSync(part));
   if (timeline != options_.timeline) return Refused(v1::OUTCOME_NOT_OWNER, gradient.handle);
-  if (closed_) return Refused(v1::OUTCOME_BUSY, gradient.handle);
+  if (closed_ || moving_) return Refused(v1::OUTCOME_BUSY, gradient.handle);
   if (gradient.round == round_ + 1) return lanes_[Index(part)].Stage(gradient);
   const bool later = frozen_ && gradient.round > round_;
   return Refused(later ? v1::OUTCOME_BUSY : v1::OUTCOME_WRONG_ROUND, gradient.handle);
@@ -74,7 +74,7 @@ Decision PartitionMachine::AddCounted(const LaneCounts& counts) {
 
 Decision PartitionMachine::CatchUp(std::span<const RoundCommit> sets) {
   Decision decision;
-  if (frozen_) return decision;
+  if (frozen_ || moving_) return decision;
   for (const RoundCommit& set : sets) {
     if (set.round != round_ + 1) continue;
     for (size_t i = 0; i < kParts; ++i) {
@@ -103,7 +103,17 @@ Decision PartitionMachine::Thaw() {
   return decision;
 }
 
+bool PartitionMachine::BeginMove() {
+  CAPSTAN_CHECK(queued() == 0);
+  for (const LanePart& lanes : lanes_) {
+    if (lanes.holds()) return false;
+  }
+  moving_ = true;
+  return true;
+}
+
 bool PartitionMachine::CloseStream(Timeline timeline, StreamId stream, uint64_t batches) {
+  CAPSTAN_CHECK(!moving_);
   if (timeline != options_.timeline) return false;
   for (Part part : kAllParts) {
     if (!IsSync(part)) streams_[Index(part)].ledger().Close(stream, batches);
@@ -130,8 +140,8 @@ uint64_t PartitionMachine::lost(Part part) const { return streams_[Index(part)].
 size_t PartitionMachine::queued() const { return streams_[0].queued() + streams_[1].queued(); }
 
 std::string PartitionMachine::DebugString() const {
-  std::string text =
-      absl::StrCat("t", Raw(options_.timeline), frozen_ ? " frozen" : "", " r", round_);
+  std::string text = absl::StrCat("t", Raw(options_.timeline), frozen_ ? " frozen" : "",
+                                  moving_ ? " moving" : "", " r", round_);
   for (Part part : kAllParts) {
     const size_t i = Index(part);
     absl::StrAppend(&text, " [v", versions_[i], " ", streams_[i].DebugString(),

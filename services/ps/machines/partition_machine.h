@@ -89,7 +89,7 @@ class PartitionMachine {
   // job.
   Decision Flush();
 
-  // Ends a stream. False, and nothing is done, on another timeline.
+  // Ends a stream. False, and nothing is done, on another timeline. REQUIRES: !moving().
   bool CloseStream(Timeline timeline, StreamId stream, uint64_t batches);
 
   // While frozen nothing is applied: queues and stages may fill up, the rest is BUSY. Thaw()
@@ -102,6 +102,13 @@ class PartitionMachine {
   bool Close() { return !std::exchange(closed_, true); }
   void Reopen() { closed_ = false; }
 
+  // It is about to leave for another shard: until EndMove() all gradients are BUSY, no round is
+  // passed, and streams are not closed, so that what is sent is all that there is (docs/spec, rules
+  // 14, 23 and 24). False, and nothing is done: something of the open round is staged or added,
+  // which would be left behind (rule 25). REQUIRES: queued() == 0.
+  [[nodiscard]] bool BeginMove();
+  void EndMove() { moving_ = false; }
+
   // Forgets sessions silent for kSessionTtl.
   void ExpireSessions(absl::Time now);
 
@@ -110,6 +117,7 @@ class PartitionMachine {
   PartitionState Snapshot() const;
 
   bool frozen() const { return frozen_; }
+  bool moving() const { return moving_; }
   bool IsSync(Part part) const { return sync_[Index(part)]; }
   Timeline timeline() const { return options_.timeline; }
   uint64_t version(Part part) const { return versions_[Index(part)]; }
@@ -127,6 +135,7 @@ class PartitionMachine {
   PartitionOptions options_;
   bool frozen_ = false;
   bool closed_ = false;
+  bool moving_ = false;
   uint64_t round_ = 0;
   std::array<uint64_t, kParts> versions_{};
   std::array<bool, kParts> sync_;

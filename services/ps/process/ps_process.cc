@@ -25,6 +25,7 @@
 #include "capstan/rpc/server.h"
 #include "ps/process/chief_link.h"
 #include "ps/process/coordinator_link.h"
+#include "ps/process/shard_peer.h"
 #include "ps/shard/ps_service.h"
 
 namespace capstan::ps {
@@ -130,12 +131,17 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   Threads gentle_threads(Saver::kNiceness);
   Saver saver(*shard, {.background = gentle_threads, .places = &places});
   Loader loader(*shard, {.background = threads, .places = &places});
-  const ServedShard served{*shard, saver, loader};
+  Mover mover(*shard, gentle_threads, OpenShardPeer);
+  StagedPartitions staged(*shard, threads);
+  staged.undecoded().SetLimit(WaitingLimit() / 2);
+  const ServedShard served{*shard, saver, loader, mover, staged};
   service.Serve(&served);
   std::optional<CoordinatorLink> coordinator;
   if (shard->AddsCounted()) coordinator.emplace(*shard);
   link.Follow(*shard, absl::Seconds(job.lease().heartbeat_seconds()), learn,
-              [&coordinator](const v1::View& view) {
+              [&coordinator, &mover, &staged](const v1::View& view) {
+                mover.Follow();
+                staged.Follow();
                 if (coordinator) coordinator->SetView(view);
               });
   Liveness liveness(health, options.listen, server.port());

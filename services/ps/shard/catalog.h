@@ -31,6 +31,8 @@ class Catalog {
 
   bool IsSync(Part part) const { return policy(part).kind() == v1::POLICY_KIND_SYNC; }
   bool IsSsp(Part part) const { return policy(part).kind() == v1::POLICY_KIND_SSP; }
+  bool HasSync() const { return IsSync(Part::kDense) || IsSync(Part::kSparse); }
+  bool HasSsp() const { return IsSsp(Part::kDense) || IsSsp(Part::kSparse); }
 
   // Returns whether gradients wait on the shard before they are applied: in stages of rounds, or in
   // queues.

@@ -17,7 +17,8 @@ bool CoordinatorWatch::SetView(const v1::View& view) {
     coordinator_ = shard.index();
     incarnation_ = shard.incarnation();
   }
-  if (view.timeline() == timeline_) return incarnation_ != before;
+  if (view.timeline() == timeline_ && incarnation_ == before) return false;
+  // Another one has the same facts in another order: it is asked for all of them.
   timeline_ = view.timeline();
   round_ = 0;
   counted_ = ended_ = 0;

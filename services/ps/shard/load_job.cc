@@ -9,6 +9,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/consistency/generation.h"
+#include "ps/shard/coordinator_start.h"
 #include "ps/shard/machine_state.h"
 
 namespace capstan::ps {
@@ -170,11 +171,8 @@ absl::StatusOr<RoundsStart> LoadJob::Rounds() const {
     rounds.passed = round_.value_or(0);
   }
   if (!order_.has_coordinator()) return rounds;
-  CoordinatorState& coordinator = rounds.coordinator.emplace();
-  CAPSTAN_ASSIGN_OR_RETURN(coordinator.last, RoundCommitFromProto(order_.coordinator().last()));
-  for (const v1::LaneCursor& lane : order_.coordinator().lanes()) {
-    coordinator.lanes.push_back({lane.cursor(), lane.ended()});
-  }
+  CAPSTAN_ASSIGN_OR_RETURN(rounds.coordinator, CoordinatorStateFromProto(order_.coordinator()));
+  const CoordinatorState& coordinator = *rounds.coordinator;
   if (coordinator.last.round == rounds.passed) return rounds;
   return absl::FailedPreconditionError(absl::StrCat("the coordinator shall begin after round ",
                                                     coordinator.last.round,

@@ -54,6 +54,10 @@ void Partition::Load(PartitionContent content) {
     copy_ = CopyStage::kNone;
     CountKept();
     version_times_ = {};
+    origin_ = content.origin;
+    frozen_for_.reset();
+    pulled_rows_ = pushed_rows_ = 0;
+    lock_wait_ = absl::ZeroDuration();
     loaded_.store(store_ != nullptr, std::memory_order_release);
   }
   // What was here is freed now, without the lock.
@@ -69,6 +73,7 @@ absl::Status Partition::Pull(const PullQuery& query, size_t i, absl::Time now,
                              wire::PayloadWriter& writer) {
   const wire::PartitionPart& part = query.partitions()[i];
   const TimedLock lock(mu_, context_.metrics);
+  lock_wait_ += lock.waited();
   if (Timeline{query.head().header().timeline()} != machine_.timeline()) {
     return absl::FailedPreconditionError(absl::StrCat("partition ", part.partition,
                                                       " is not here, in timeline ",
@@ -77,9 +82,17 @@ absl::Status Partition::Pull(const PullQuery& query, size_t i, absl::Time now,
   if (!query.head().evaluation()) {
     if (query.head().round() > 0) CatchUpLocked(now);
     CAPSTAN_RETURN_IF_ERROR(ToStatus(machine_.AdmitPull(query.head().round())));
+    // Whether others have been pushed to the next owner meanwhile, nobody here knows.
+    if (machine_.moving() && context_.catalog.HasSsp()) {
+      CAPSTAN_RETURN_IF_ERROR(ToStatus(PullAdmission::kNotYet));
+    }
   }
   writer.SetVersions(i, machine_.version(Part::kDense), machine_.version(Part::kSparse));
-  for (size_t t = part.tables_begin; t < part.tables_end; ++t) WriteRows(query, t, writer);
+  pulled_rows_ += part.blocks_end - part.blocks_begin;
+  for (size_t t = part.tables_begin; t < part.tables_end; ++t) {
+    pulled_rows_ += query.keys(t).size();
+    WriteRows(query, t, writer);
+  }
   for (size_t b = part.blocks_begin; b < part.blocks_end; ++b) WriteBlock(query, b, writer);
   return absl::OkStatus();
 }
@@ -111,6 +124,7 @@ v1::PartitionOutcome Partition::Push(const std::shared_ptr<const PushMessage>& p
   v1::PartitionOutcome outcome;
   outcome.set_partition(part.partition);
   const TimedLock lock(mu_, context_.metrics);
+  lock_wait_ += lock.waited();
   if (push->head().has_stage()) CatchUpLocked(now);
   if (Timeline{push->head().header().timeline()} == machine_.timeline()) {
     progress_ = std::max(progress_, progress_examples);
@@ -140,10 +154,25 @@ v1::Outcome Partition::PushPart(Part part, const Kept& gradient, absl::Time now)
                                    {StreamOf(head.stream()), pulled, handle, by_rows}, now);
   }
   CAPSTAN_FAILPOINT("partition.decided");
+  if (decision.outcome == v1::OUTCOME_APPLIED || decision.outcome == v1::OUTCOME_QUEUED ||
+      decision.outcome == v1::OUTCOME_STAGED) {
+    CountPushed(part, gradient);
+  }
   const bool fresh = CarryOut(decision, now);
   if (decision.outcome == v1::OUTCOME_APPLIED && !fresh) decision.outcome = v1::OUTCOME_DROPPED;
   context_.metrics.CountOutcome(decision.outcome);
   return decision.outcome;
+}
+
+void Partition::CountPushed(Part part, const Kept& gradient) {
+  const wire::PartitionPart& share = gradient.push->partitions()[gradient.place];
+  if (part == Part::kDense) {
+    pushed_rows_ += gradient.push->blocks_of(share).size();
+    return;
+  }
+  for (const PushMessage::Rows& rows : gradient.push->rows_of(share)) {
+    pushed_rows_ += rows.gradients.keys.size();
+  }
 }
 
 bool Partition::JudgedByRows(const Kept& gradient) const {
@@ -318,6 +347,9 @@ absl::Status Partition::CommitRound(uint64_t round, absl::Time now) {
   if (machine_.frozen()) {
     return absl::UnavailableError(absl::StrCat(where, ", and waits until a copy has been read"));
   }
+  if (machine_.moving()) {
+    return absl::UnavailableError(absl::StrCat(where, ", and is on its way to another shard"));
+  }
   return absl::FailedPreconditionError(absl::StrCat(where, ", told to commit ", round));
 }
 
@@ -328,11 +360,15 @@ uint64_t Partition::Flush(absl::Time now) {
   return queued;
 }
 
-bool Partition::CloseStream(Timeline timeline, StreamId stream, uint64_t batches) {
+absl::Status Partition::CloseStream(Timeline timeline, StreamId stream, uint64_t batches) {
   absl::MutexLock lock(&mu_);
+  if (machine_.moving()) {
+    return absl::UnavailableError("a partition is on its way to another shard");
+  }
   const bool closed = machine_.CloseStream(timeline, stream, batches);
   CAPSTAN_FAILPOINT("stream.closed");
-  return closed;
+  if (closed) return absl::OkStatus();
+  return absl::FailedPreconditionError("the streams are of another timeline");
 }
 
 void Partition::ExpireSessions(absl::Time now) {
@@ -357,6 +393,9 @@ Partition::Facts Partition::facts() const {
   facts.version = std::max(machine_.version(Part::kDense), machine_.version(Part::kSparse));
   facts.queued = machine_.queued();
   facts.lost = BatchesLost(*store_, machine_);
+  facts.pulled_rows = pulled_rows_;
+  facts.pushed_rows = pushed_rows_;
+  facts.lock_wait = lock_wait_;
   return facts;
 }
 

@@ -93,8 +93,10 @@ class Partition {
 
   // Applies what aggregation queues hold. Gives their number.
   uint64_t Flush(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
-  // False: on another timeline.
-  bool CloseStream(Timeline timeline, StreamId stream, uint64_t batches) ABSL_LOCKS_EXCLUDED(mu_);
+  // FAILED_PRECONDITION: on another timeline; UNAVAILABLE: it is about to leave for another shard,
+  // which is to be told.
+  absl::Status CloseStream(Timeline timeline, StreamId stream, uint64_t batches)
+      ABSL_LOCKS_EXCLUDED(mu_);
   void ExpireSessions(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
   // ---- a copy as of a moment, read in pieces while updates go on ----
@@ -110,6 +112,21 @@ class Partition {
   // The checkpoint `id` holds the copy, or (empty) the copy has come to nothing.
   void SettleCopy(const std::string& id, absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
+  // ---- on its way to another shard (docs/spec, rules 14 and 23 to 25) ----
+
+  // Applies what is queued, passes the rounds told, and from then on changes nothing until a view
+  // ends the move. Again, nothing. UNAVAILABLE: something of the open round is staged, or a copy
+  // holds updates back; FAILED_PRECONDITION: it is not here, in this timeline.
+  absl::Status FreezeForMove(Timeline timeline, ViewEpoch move, absl::Time now)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // Thaws it, unless it is frozen for `named`. Gives how long it was frozen.
+  std::optional<absl::Duration> ThawUnless(std::optional<ViewEpoch> named, absl::Time now)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // How long it has been frozen for a move; nothing if it is not.
+  std::optional<absl::Duration> FrozenFor(absl::Time now) const ABSL_LOCKS_EXCLUDED(mu_);
+  // The move by which the content came; 0.0: it was loaded.
+  ViewEpoch origin() const ABSL_LOCKS_EXCLUDED(mu_);
+
   struct Facts {
     struct OfTable {
       uint64_t rows = 0;
@@ -124,6 +141,10 @@ class Partition {
     uint64_t version = 0;     // The higher one of both parts.
     uint64_t queued = 0;
     uint64_t lost = 0;  // Batches, since the partition recovered partially.
+    // Since the content is here.
+    uint64_t pulled_rows = 0;  // And blocks.
+    uint64_t pushed_rows = 0;
+    absl::Duration lock_wait;
   };
   Facts facts() const ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -142,6 +163,7 @@ class Partition {
   void CountKept() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CatchUpLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool JudgedByRows(const Kept& gradient) const;
+  void CountPushed(Part part, const Kept& gradient) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   v1::Outcome PushPart(Part part, const Kept& gradient, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // These return false if there was something to apply and all of its rows were too stale.
@@ -175,6 +197,12 @@ class Partition {
   absl::flat_hash_map<uint64_t, Kept> kept_ ABSL_GUARDED_BY(mu_);
   RoundSum sum_ ABSL_GUARDED_BY(mu_);  // Of the open round.
   std::array<VersionTimes, kParts> version_times_ ABSL_GUARDED_BY(mu_);
+  ViewEpoch origin_ ABSL_GUARDED_BY(mu_);
+  std::optional<ViewEpoch> frozen_for_ ABSL_GUARDED_BY(mu_);  // The machine is moving.
+  absl::Time frozen_since_ ABSL_GUARDED_BY(mu_);
+  uint64_t pulled_rows_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t pushed_rows_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::Duration lock_wait_ ABSL_GUARDED_BY(mu_);
 
   // Scratch.
   std::vector<RowGradients> rows_ ABSL_GUARDED_BY(mu_);

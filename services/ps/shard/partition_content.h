@@ -18,6 +18,7 @@ struct PartitionContent {
   std::unique_ptr<PartitionStore> store;
   PartitionMachine machine;
   std::string base = {};  // The checkpoint that it was read from whole; empty: none.
+  ViewEpoch origin = {};  // The move by which it came; 0.0: it was loaded.
 };
 
 // Batches found missing in the parts that the partition holds something of.

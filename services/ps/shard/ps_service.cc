@@ -275,4 +275,34 @@ PsService::Reactor* PsService::LoadPartitions(Context* context,
   return Answer(*context, result.status());
 }
 
+absl::StatusOr<v1::MovePartitionsReply> PsService::HandleMove(
+    const v1::MovePartitionsRequest& request) {
+  CAPSTAN_RETURN_IF_ERROR(ShardForOrder(request.header()).status());
+  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
+  return served->mover.Order(request);
+}
+
+PsService::Reactor* PsService::MovePartitions(Context* context,
+                                              const v1::MovePartitionsRequest* request,
+                                              v1::MovePartitionsReply* reply) {
+  absl::StatusOr<v1::MovePartitionsReply> result = HandleMove(*request);
+  if (result.ok()) *reply = *std::move(result);
+  return Answer(*context, result.status());
+}
+
+absl::StatusOr<v1::TakePartitionReply> PsService::HandleTake(
+    const v1::TakePartitionRequest& request) {
+  CAPSTAN_RETURN_IF_ERROR(ShardFor(request.header()).status());
+  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
+  return served->staged.Take(request);
+}
+
+PsService::Reactor* PsService::TakePartition(Context* context,
+                                             const v1::TakePartitionRequest* request,
+                                             v1::TakePartitionReply* reply) {
+  absl::StatusOr<v1::TakePartitionReply> result = HandleTake(*request);
+  if (result.ok()) *reply = *std::move(result);
+  return Answer(*context, result.status());
+}
+
 }  // namespace capstan::ps

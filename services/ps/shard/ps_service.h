@@ -14,9 +14,11 @@
 #include "capstan/v1/ps.grpc.pb.h"
 #include "ps/shard/byte_budget.h"
 #include "ps/shard/loader.h"
+#include "ps/shard/mover.h"
 #include "ps/shard/saver.h"
 #include "ps/shard/shard.h"
 #include "ps/shard/shard_metrics.h"
+#include "ps/shard/staged_partitions.h"
 #include "ps/shard/waiting_reactor.h"
 
 namespace capstan::ps {
@@ -26,6 +28,8 @@ struct ServedShard {
   Shard& shard;
   Saver& saver;
   Loader& loader;
+  Mover& mover;
+  StagedPartitions& staged;
 };
 
 // Pull and Push take raw bytes; the others are ordinary. Served by gRPC's own threads.
@@ -72,6 +76,10 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
                           v1::SavePartitionsReply* reply) override;
   Reactor* LoadPartitions(Context* context, const v1::LoadPartitionsRequest* request,
                           v1::LoadPartitionsReply* reply) override;
+  Reactor* MovePartitions(Context* context, const v1::MovePartitionsRequest* request,
+                          v1::MovePartitionsReply* reply) override;
+  Reactor* TakePartition(Context* context, const v1::TakePartitionRequest* request,
+                         v1::TakePartitionReply* reply) override;
 
  private:
   // A pull or push begins. RESOURCE_EXHAUSTED: too many wait.
@@ -87,6 +95,8 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   absl::Status HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply);
   absl::StatusOr<v1::SavePartitionsReply> HandleSave(const v1::SavePartitionsRequest& request);
   absl::StatusOr<v1::LoadPartitionsReply> HandleLoad(const v1::LoadPartitionsRequest& request);
+  absl::StatusOr<v1::MovePartitionsReply> HandleMove(const v1::MovePartitionsRequest& request);
+  absl::StatusOr<v1::TakePartitionReply> HandleTake(const v1::TakePartitionRequest& request);
 
   FairShare senders_;  // Of calls that came while too many waited.
   ShardMetrics& metrics_;

@@ -4,9 +4,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "capstan/base/ids.h"
 #include "capstan/consistency/round_commit.h"
@@ -17,37 +20,30 @@ namespace capstan::ps {
 // *Thread-safe*. Its lock may be taken under a partition's.
 class Rounds {
  public:
+  // Says whether no partition needs the commits in between: then any may be the next one.
+  using IsFree = absl::FunctionRef<bool()>;
+
   // Begins anew, where every partition has passed `passed` rounds.
-  void Reset(Timeline timeline, uint64_t passed) {
-    absl::MutexLock lock(&mu_);
-    timeline_ = timeline;
-    log_ = ClosedLog(passed);
-    last_.store(passed, std::memory_order_release);
-  }
+  void Reset(Timeline timeline, uint64_t passed);
 
   // Takes what a request of this timeline carried; nothing of another one. True: the log has become
-  // long, sweep the partitions.
-  bool Learn(Timeline timeline, const RoundCommit& set) {
-    if (set.round <= last_round()) return false;
-    absl::MutexLock lock(&mu_);
-    if (timeline != timeline_) return false;
-    const bool is_long = log_.Learn(set);
-    last_.store(log_.last_round(), std::memory_order_release);
-    return is_long;
-  }
+  // long, sweep the partitions. `is_free` is asked under the lock.
+  bool Learn(Timeline timeline, const RoundCommit& set, IsFree is_free);
+
+  // A partition is about to come that has passed `passed`: it is learned, and what comes after it
+  // is kept until Unpin (docs/spec, rules 27 and 28). UNAVAILABLE: a round before it is not known
+  // yet; ABORTED: one after it is not known any more, or it is of another timeline.
+  absl::Status Pin(Timeline timeline, const RoundCommit& passed, IsFree is_free);
+  // It has come, and counts itself; or it will not.
+  void Unpin(Timeline timeline, uint64_t passed);
 
   // The sets of the rounds after `round`, in order.
-  std::vector<RoundCommit> After(uint64_t round) const {
-    if (round >= last_round()) return {};
-    absl::MutexLock lock(&mu_);
-    return log_.After(round);
-  }
+  std::vector<RoundCommit> After(uint64_t round) const;
+  // The set of a round; without lanes if it is not known any more.
+  RoundCommit SetOf(uint64_t round) const;
 
   // Every partition has passed `round`.
-  void Forget(uint64_t round) {
-    absl::MutexLock lock(&mu_);
-    log_.Forget(round);
-  }
+  void Forget(uint64_t round);
 
   uint64_t last_round() const { return last_.load(std::memory_order_acquire); }
 
@@ -55,6 +51,7 @@ class Rounds {
   mutable absl::Mutex mu_;
   Timeline timeline_ ABSL_GUARDED_BY(mu_){};
   ClosedLog log_ ABSL_GUARDED_BY(mu_);
+  std::multiset<uint64_t> pins_ ABSL_GUARDED_BY(mu_);  // Rounds passed.
   std::atomic<uint64_t> last_{0};
 };
 

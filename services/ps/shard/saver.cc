@@ -36,6 +36,9 @@ absl::StatusOr<v1::SavePartitionsReply> Saver::Order(const v1::SavePartitionsReq
     save_->job->Cancel();
     return absl::UnavailableError(absl::StrCat("save ", save_->order.id(), " is ending"));
   }
+  if (!shard_.copies().Take(CopyTurn::Holder::kSave)) {
+    return absl::UnavailableError("partitions are on their way to other shards");
+  }
   Begin(request);
   return AnswerOf(*save_);
 }
@@ -56,6 +59,7 @@ void Saver::Begin(const v1::SavePartitionsRequest& request) {
 
 void Saver::Run(SaveJob& job) {
   const absl::Status status = job.Run();
+  shard_.copies().Release(CopyTurn::Holder::kSave);
   std::string id;
   absl::Duration took;
   {

@@ -31,7 +31,8 @@ class Saver {
 
   // Begins the save of this id, or says how it stands; never waits for it. Another id ends the save
   // before. ABORTED: the save has failed or been overtaken, and stays so; UNAVAILABLE: the one
-  // before has not ended yet, nothing has begun. The first answer says that every partition with a
+  // before has not ended yet, or partitions
+  // are being moved; nothing has begun. The first answer says that every partition with a
   // synchronous part is saved as it is now.
   absl::StatusOr<v1::SavePartitionsReply> Order(const v1::SavePartitionsRequest& request);
 

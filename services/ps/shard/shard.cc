@@ -60,7 +60,7 @@ Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metri
       identity_(identity),
       metrics_(metrics),
       clock_(clock),
-      clocks_needed_(catalog_.IsSsp(Part::kDense) || catalog_.IsSsp(Part::kSparse)),
+      clocks_needed_(catalog_.HasSsp()),
       context_{catalog_, rounds_, counted_, metrics_, slabs_, kept_},
       clocks_(BoundOf(catalog_)) {
   for (uint32_t i = 0; i < catalog_.job().partition_count(); ++i) {
@@ -82,6 +82,7 @@ absl::Status Shard::SetView(const v1::View& view) {
           "the view maps ", view.owners_size(), " partitions, the job has ", partitions_.size()));
     }
     epoch_ = EpochOf(view);
+    moves_ = std::make_shared<const PartitionMoves>(view, identity_);
     later = Hear(view.epoch().term(), view.timeline());
     over = view.timeline() < heard_timeline_;
     CAPSTAN_FAILPOINT("shard.view_taken");
@@ -172,6 +173,7 @@ absl::Status Shard::BeginLoad(uint64_t timeline) {
 
 void Shard::Unload() {
   SetCoordinator(/*timeline=*/0, std::nullopt);
+  absl::MutexLock lock(&contents_mu_);
   for (const std::unique_ptr<Partition>& partition : partitions_) {
     if (partition->loaded()) partition->Unload();
   }
@@ -185,14 +187,8 @@ absl::Status Shard::Serve(uint64_t timeline, const RoundsStart& rounds) {
   rounds_.Reset(Timeline{timeline}, rounds.passed);
   counted_.Reset(Timeline{timeline});
   std::optional<CoordinatorMachine> coordinator;
-  for (Part part : kAllParts) {
-    const v1::UpdatePolicy& policy = catalog_.policy(part);
-    if (!catalog_.IsSync(part) || coordinator || !partitions_[0]->loaded()) continue;
-    const int backups = static_cast<int>(policy.backup_workers());
-    const uint64_t max_rounds = catalog_.job().train().max_steps();
-    coordinator = rounds.coordinator
-                      ? CoordinatorMachine(backups, *rounds.coordinator, max_rounds)
-                      : CoordinatorMachine(static_cast<int>(policy.lanes()), backups, max_rounds);
+  if (catalog_.HasSync() && partitions_[0]->loaded()) {
+    coordinator = NewCoordinator(rounds.coordinator);
   }
   SetCoordinator(timeline, std::move(coordinator));
   absl::MutexLock lock(&view_mu_);
@@ -334,9 +330,7 @@ absl::Status Shard::CloseStreams(const v1::CloseStreamsRequest& request) {
   const Timeline timeline{request.header().timeline()};
   return ForEachPartition([&](PartitionIndex, Partition& partition) {
     for (const v1::StreamClose& close : request.streams()) {
-      if (!partition.CloseStream(timeline, {close.stream()}, close.batches())) {
-        return absl::FailedPreconditionError("the streams are of another timeline");
-      }
+      CAPSTAN_RETURN_IF_ERROR(partition.CloseStream(timeline, {close.stream()}, close.batches()));
     }
     return absl::OkStatus();
   });
@@ -363,7 +357,7 @@ absl::Status Shard::ForEachPartition(
 
 // Without synchronous parts one partition is copied after the other, and its own size is the bound.
 void Shard::LimitKept() {
-  if (!catalog_.IsSync(Part::kDense) && !catalog_.IsSync(Part::kSparse)) return;
+  if (!catalog_.HasSync()) return;
   const uint64_t share = Facts().bytes / kKeptShare;
   kept_.SetLimit(static_cast<int64_t>(std::max(kMinKept, share)));
 }

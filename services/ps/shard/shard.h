@@ -28,12 +28,15 @@
 #include "ps/machines/coordinator_machine.h"
 #include "ps/shard/byte_budget.h"
 #include "ps/shard/catalog.h"
+#include "ps/shard/copy_turn.h"
 #include "ps/shard/counted_lanes.h"
 #include "ps/shard/parked_calls.h"
 #include "ps/shard/partition.h"
+#include "ps/shard/partition_moves.h"
 #include "ps/shard/pull_query.h"
 #include "ps/shard/push_message.h"
 #include "ps/shard/rounds.h"
+#include "ps/shard/shard_identity.h"
 #include "ps/shard/shard_metrics.h"
 
 namespace capstan::ps {
@@ -44,9 +47,13 @@ struct RoundsStart {
   std::optional<CoordinatorState> coordinator;  // On the coordinator; without it, the first round.
 };
 
-struct ShardIdentity {
-  ShardIndex index{};
-  Incarnation incarnation{};
+// A partition as it has come from another shard, and where what goes with it stands there.
+struct MovedPartition {
+  Timeline timeline{};
+  PartitionContent content;
+  RoundCommit passed;                           // With a synchronous part.
+  std::vector<TrainerClock> clocks;             // ssp.
+  std::optional<CoordinatorState> coordinator;  // With a synchronous part, of partition 0.
 };
 
 // *Thread-safe*.
@@ -112,7 +119,8 @@ class Shard {
   absl::StatusOr<v1::PushReply> Push(const std::shared_ptr<const PushMessage>& push);
 
   // ---- the coordinator; FAILED_PRECONDITION: partition 0 is not here, or nothing is synchronous;
-  // PERMISSION_DENIED: a generation that the chief has not granted ----
+  // UNAVAILABLE: it is on its way to another shard; PERMISSION_DENIED: a generation that the chief
+  // has not granted ----
 
   std::optional<WaiterId> OpenRound(const v1::OpenRoundRequest& request, OnOpened done);
   absl::StatusOr<v1::ReportLaneReply> ReportLane(const v1::ReportLaneRequest& request);
@@ -138,6 +146,32 @@ class Shard {
   // Calls visit(partition) for each that is loaded, ascending, until one fails.
   absl::Status ForEachPartition(absl::FunctionRef<absl::Status(PartitionIndex, Partition&)> visit);
 
+  // ---- moves: what the newest view says of them, and what it makes of partitions ----
+
+  std::shared_ptr<const PartitionMoves> moves() const;
+  // REQUIRES: the index is a partition's.
+  Partition& partition(PartitionIndex index) {
+    return *partitions_[static_cast<size_t>(Raw(index))];
+  }
+  // Drops one partition, which another shard has; partition 0 with the coordinator.
+  void Leave(PartitionIndex index);
+  // Serves a partition that has come. FAILED_PRECONDITION: its timeline is not what is served.
+  absl::Status Serve(PartitionIndex index, MovedPartition moved);
+  // Its round is learned, and commits are kept for it until it is served or given up. Errors are
+  // those of Rounds::Pin.
+  absl::Status Expect(Timeline timeline, const RoundCommit& passed);
+  void GiveUp(Timeline timeline, const RoundCommit& passed);
+
+  // What goes with a partition that leaves.
+  std::vector<TrainerClock> Clocks() const;
+  RoundCommit Passed(uint64_t round) const { return rounds_.SetOf(round); }
+  // The coordinator answers nobody any more, until ResumeCoordinator(). Gives its state. Nothing if
+  // it is not here; UNAVAILABLE: it has counted a lane in the open round.
+  absl::StatusOr<std::optional<CoordinatorState>> SilenceCoordinator();
+  void ResumeCoordinator();
+
+  CopyTurn& copies() { return copies_; }
+
   // ---- housekeeping ----
 
   // Answers those whose wait is over; call at least every kTick.
@@ -150,6 +184,7 @@ class Shard {
 
   const Catalog& catalog() const { return catalog_; }
   const Clock& clock() const { return clock_; }
+  uint32_t lanes() const;  // 0: nothing is synchronous.
   SlabArena& slabs() { return slabs_; }
   ShardMetrics& metrics() { return metrics_; }
   // What copies may keep: with synchronous parts, a share of what the shard holds.
@@ -169,7 +204,9 @@ class Shard {
   // True: a later timeline has begun.
   bool Hear(uint64_t term, uint64_t timeline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(view_mu_);
   void RestartClocks();
+  CoordinatorMachine NewCoordinator(const std::optional<CoordinatorState>& state) const;
   void SetCoordinator(uint64_t timeline, std::optional<CoordinatorMachine> coordinator);
+  bool IsEmpty() const;  // No partition is here.
   // Learns of a round that somebody says is closed: the chief, or a trainer, who has to show the
   // seal.
   enum class Teller { kChief, kTrainer };
@@ -179,7 +216,6 @@ class Shard {
   // ---- shard_seals.cc ----
   std::shared_ptr<const Sealer> sealer() const;
   absl::Status RefuseSeal(uint64_t shown, const std::string& what) const;
-  uint32_t lanes() const;  // 0: nothing is synchronous.
   absl::Status CheckLane(uint64_t timeline, uint32_t lane, const v1::Generation& generation) const;
   absl::Status CheckStream(uint64_t timeline, const v1::StreamPush& stream) const;
   absl::Status CheckNames(const v1::PushRequest& head) const;
@@ -211,6 +247,11 @@ class Shard {
   ViewEpoch epoch_ ABSL_GUARDED_BY(view_mu_);              // Of the newest view.
   uint64_t heard_term_ ABSL_GUARDED_BY(view_mu_) = 0;      // The highest,
   uint64_t heard_timeline_ ABSL_GUARDED_BY(view_mu_) = 0;  // by views and orders.
+  // Shared with those who act by it.
+  std::shared_ptr<const PartitionMoves> moves_ ABSL_GUARDED_BY(view_mu_) =
+      std::make_shared<const PartitionMoves>();
+  absl::Mutex contents_mu_;  // Held while partitions come and go other than by an order to load.
+  CopyTurn copies_;
 
   mutable std::atomic<bool> key_in_doubt_{false};
   mutable absl::Mutex seal_mu_;
@@ -226,6 +267,7 @@ class Shard {
   mutable absl::Mutex coordinator_mu_;
   std::optional<CoordinatorMachine> coordinator_ ABSL_GUARDED_BY(coordinator_mu_);
   uint64_t coordinator_timeline_ ABSL_GUARDED_BY(coordinator_mu_) = 0;
+  bool coordinator_silent_ ABSL_GUARDED_BY(coordinator_mu_) = false;  // It is about to leave.
   ParkedCalls<CoordinatorAnswer> parked_rounds_;
 };
 

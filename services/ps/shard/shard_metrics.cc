@@ -91,6 +91,19 @@ ShardMetrics::ShardMetrics(metrics::Registry& registry)
       "Batches missing in partitions that recovered partially, summed over them.");
   kept_ = &registry.AddGauge("capstan_checkpoint_kept_bytes",
                              "Rows and blocks kept as they were until they are copied.");
+  moved_bytes_ = &registry.AddCounter("capstan_move_sent_bytes_total",
+                                      "Bytes of partitions sent to other shards.");
+  received_bytes_ = &registry.AddCounter("capstan_move_received_bytes_total",
+                                         "Bytes of partitions that other shards have sent.");
+  moving_ = &registry.AddGauge("capstan_moving_partitions",
+                               "Partitions on their way from this shard to another one.");
+  staged_bytes_ = &registry.AddGauge(
+      "capstan_move_staged_bytes",
+      "Memory of partitions on their way to this shard, which it does not serve yet.");
+  frozen_ =
+      &registry.AddHistogram("capstan_move_frozen_seconds",
+                             "Time that partitions were frozen for a move, until a view ended it.",
+                             metrics::WaitBuckets());
   saves_ = AddTransfer("capstan_checkpoint_save", "Saves of this shard's share of a checkpoint");
   loads_ = AddTransfer("capstan_checkpoint_load", "Loads of this shard's share of a checkpoint");
   for (std::string_view reason : kReasons) {

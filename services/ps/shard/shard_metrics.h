@@ -66,6 +66,14 @@ class ShardMetrics {
   // Count this shard's share of a checkpoint, when it has been saved or loaded.
   void CountSave(bool ok, uint64_t bytes, absl::Duration took);
   void CountLoad(bool ok, uint64_t bytes, absl::Duration took);
+  // Bytes of partitions on their way from here, and to here; how many partitions are on their way
+  // from here, and the memory of those that have come and are not served yet.
+  void CountMoved(uint64_t bytes) { moved_bytes_->Add(static_cast<double>(bytes)); }
+  void CountReceived(uint64_t bytes) { received_bytes_->Add(static_cast<double>(bytes)); }
+  void SetMovesUnderWay(size_t partitions) { moving_->Set(static_cast<double>(partitions)); }
+  void SetStagedBytes(size_t bytes) { staged_bytes_->Set(static_cast<double>(bytes)); }
+  // A partition was frozen for a move, until a view ended it.
+  void ObserveFrozen(absl::Duration took) { frozen_->Observe(absl::ToDoubleSeconds(took)); }
   void ObserveParkedPull(absl::Duration wait) { wait_->Observe(absl::ToDoubleSeconds(wait)); }
 
   struct TableFacts {
@@ -94,6 +102,7 @@ class ShardMetrics {
     std::vector<TableFacts> tables;
     std::optional<ClockFacts> clocks;      // With ssp.
     std::map<uint32_t, uint64_t> updates;  // Of rows and blocks, by partition.
+    std::vector<v1::PartitionLoad> loads;  // Of each partition, ascending.
   };
   // Moves the gauges.
   void Set(const ShardFacts& facts);
@@ -155,6 +164,11 @@ class ShardMetrics {
   metrics::Counter* held_back_;
   metrics::Gauge* kept_;
   metrics::Gauge* lost_;
+  metrics::Counter* moved_bytes_;
+  metrics::Counter* received_bytes_;
+  metrics::Gauge* moving_;
+  metrics::Gauge* staged_bytes_;
+  metrics::Histogram* frozen_;
   Transfer saves_;
   Transfer loads_;
   std::map<std::string, metrics::Counter*, std::less<>> rejected_;  // Never changes.

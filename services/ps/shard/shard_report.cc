@@ -14,6 +14,12 @@ ShardMetrics::ShardFacts Shard::Facts() const {
     const Partition& partition = *partitions_[index];
     if (!partition.loaded()) continue;
     const Partition::Facts of = partition.facts();
+    v1::PartitionLoad& load = facts.loads.emplace_back();
+    load.set_partition(static_cast<uint32_t>(index));
+    load.set_bytes(of.bytes);
+    load.set_pulled_rows(of.pulled_rows);
+    load.set_pushed_rows(of.pushed_rows);
+    load.set_lock_wait_seconds(absl::ToDoubleSeconds(of.lock_wait));
     uint64_t& updates = facts.updates[static_cast<uint32_t>(index)];
     updates = of.version;
     facts.bytes += of.bytes;
@@ -64,6 +70,7 @@ v1::ShardReport Shard::Report() const {
     of.set_hot_rows(table.hot_rows);
     of.set_hot_rows_unsaved(table.hot_rows_unsaved);
   }
+  for (const v1::PartitionLoad& load : facts.loads) *report.add_partitions() = load;
   return report;
 }
 

@@ -18,7 +18,9 @@ absl::Status Shard::LearnRound(uint64_t timeline, const v1::RoundCommit& closed,
   if (closed.round() <= rounds_.last_round()) return absl::OkStatus();
   CAPSTAN_ASSIGN_OR_RETURN(RoundCommit set, RoundCommitFromProto(closed));
   if (teller == Teller::kTrainer) CAPSTAN_RETURN_IF_ERROR(CheckRound(timeline, set));
-  if (!rounds_.Learn(Timeline{timeline}, set)) return absl::OkStatus();
+  if (!rounds_.Learn(Timeline{timeline}, set, [this] { return IsEmpty(); })) {
+    return absl::OkStatus();
+  }
   CAPSTAN_FAILPOINT("round.sweep");
   SweepRounds();
   CAPSTAN_FAILPOINT("round.swept");
@@ -35,9 +37,21 @@ void Shard::SweepRounds() {
 }
 
 absl::Status Shard::CheckCoordinator(uint64_t timeline) const {
-  if (coordinator_ && coordinator_timeline_ == timeline) return absl::OkStatus();
+  if (coordinator_ && coordinator_timeline_ == timeline) {
+    if (!coordinator_silent_) return absl::OkStatus();
+    return absl::UnavailableError("the coordinator of rounds is on its way to another shard");
+  }
   return absl::FailedPreconditionError(absl::StrCat(
       "shard ", Raw(identity_.index), " is not the coordinator of rounds in timeline ", timeline));
+}
+
+CoordinatorMachine Shard::NewCoordinator(const std::optional<CoordinatorState>& state) const {
+  const Part part = catalog_.IsSync(Part::kDense) ? Part::kDense : Part::kSparse;
+  const v1::UpdatePolicy& policy = catalog_.policy(part);
+  const int backups = static_cast<int>(policy.backup_workers());
+  const uint64_t max_rounds = catalog_.job().train().max_steps();
+  return state ? CoordinatorMachine(backups, *state, max_rounds)
+               : CoordinatorMachine(static_cast<int>(policy.lanes()), backups, max_rounds);
 }
 
 void Shard::SetCoordinator(uint64_t timeline, std::optional<CoordinatorMachine> coordinator) {
@@ -47,6 +61,7 @@ void Shard::SetCoordinator(uint64_t timeline, std::optional<CoordinatorMachine> 
     if (coordinator_) dismissed = coordinator_->Dismiss();
     coordinator_ = std::move(coordinator);
     coordinator_timeline_ = timeline;
+    coordinator_silent_ = false;
   }
   AnswerRounds(dismissed);
 }

@@ -261,15 +261,27 @@ void LaneRunner::OnReported(const ReportDone& done, const RunnerContext& context
 
 // ---- the view ----
 
+// All that is under way is sent again by the new map, also to the coordinator, which may be
+// another.
 void LaneRunner::OnView(const ViewChanged& view) {
   for (const BatchRead& plan : view.replanned) {
     const auto found = read_.find(plan.batch);
     if (found != read_.end()) found->second.shards = plan.shards;
   }
-  if (view.replanned.empty()) return;
-  // The open round's requests are sent again by the new map.
+  if (stage_ == Stage::kStaging) StageOn(view.shards);
+  if (!view.moved) return;
+  if (stage_ == Stage::kOpening) open_ = {};
   if (stage_ == Stage::kPulling) stage_ = Stage::kReading;
   if (stage_ == Stage::kStaging) BeginStaging();
+  if (stage_ == Stage::kReporting) report_ = {};
+}
+
+// Each lane stages on every shard; whoever has left holds nothing that a round could lack.
+void LaneRunner::StageOn(const std::vector<ShardIndex>& shards) {
+  std::erase_if(stages_, [&shards](const auto& stage) {
+    return !std::binary_search(shards.begin(), shards.end(), stage.first);
+  });
+  for (ShardIndex shard : shards) stages_.try_emplace(shard);
 }
 
 std::vector<const Call*> LaneRunner::Calls() const {

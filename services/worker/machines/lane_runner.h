@@ -47,6 +47,7 @@ class LaneRunner : public RunnerBase {
 
   void OpenAgain();
   void BeginStaging();
+  void StageOn(const std::vector<ShardIndex>& shards);
   bool AtEnd() const;
   void SettleBelow(uint64_t cursor);  // Batches below it are held by round commits.
   LaneName Name() const;

@@ -40,8 +40,12 @@ void RunnerBase::HandleCommon(const Event& event, const RunnerContext& context) 
   if (const auto* done = std::get_if<ClockDone>(&event)) OnClockDone(*done, context);
   const auto* view = std::get_if<ViewChanged>(&event);
   if (view == nullptr) return;
-  options_.shard_count = view->shard_count;
+  options_.shards = view->shards;
+  std::erase_if(clock_calls_, [this](const auto& call) {
+    return !std::binary_search(options_.shards.begin(), options_.shards.end(), call.first);
+  });
   for (ShardIndex shard : view->restarted) context.clock.ToldNothing(shard);
+  if (view->moved) context.clock.FinishAgain();
 }
 
 bool RunnerBase::Due(const Call& call, const RunnerContext& context) const {
@@ -96,12 +100,6 @@ void RunnerBase::Finish(Finished::Why why, const RunnerContext& context, absl::S
 uint64_t RunnerBase::ClockOfPush(ShardIndex shard, uint64_t step,
                                  const RunnerContext& context) const {
   return options_.ssp ? context.clock.ClockOfPush(shard, step) : 0;
-}
-
-std::vector<ShardIndex> RunnerBase::AllShards() const {
-  std::vector<ShardIndex> shards;
-  for (int i = 0; i < options_.shard_count; ++i) shards.push_back(static_cast<ShardIndex>(i));
-  return shards;
 }
 
 std::string RunnerBase::BaseDebugString() const {

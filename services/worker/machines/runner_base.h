@@ -56,7 +56,8 @@ class RunnerBase : public RunnerMachine {
   bool Due(const Call& call, const RunnerContext& context) const;
   // The clock that a push of `step` tells; 0 unless clocks are told.
   uint64_t ClockOfPush(ShardIndex shard, uint64_t step, const RunnerContext& context) const;
-  std::vector<ShardIndex> AllShards() const;
+  // Those of the newest view.
+  const std::vector<ShardIndex>& AllShards() const { return options_.shards; }
   std::string BaseDebugString() const;
 
   RunnerOptions options_;

@@ -212,12 +212,16 @@ struct ReportDone {
   v1::ReportLaneReply::Answer answer = v1::ReportLaneReply::ANSWER_UNSPECIFIED;
 };
 
-// A newer view. `restarted`: shards whose incarnation has changed. `replanned`: for every batch
-// that has been read and not forgotten, its shards by the new map; empty if the map is the same.
+// A newer view. `restarted`: shards whose incarnation has changed. `replanned`: if it has `moved`
+// partitions, for every batch that has been read and not forgotten its shards by the new map.
+// What was asked for and sent by the old one is asked for and sent again: pulls and pushes under
+// way may be cancelled.
 struct ViewChanged {
-  int shard_count = 0;
+  std::vector<ShardIndex> shards;  // Those of the view, ascending.
   std::vector<ShardIndex> restarted;
-  std::vector<BatchRead> replanned;  // Only `batch` and `shards` are read.
+  // Partitions have other owners, of whom one is the coordinator, or an owner has begun anew.
+  bool moved = false;
+  std::vector<BatchRead> replanned;  // Only `batch` and `shards` are read. Not moved: empty.
 };
 
 struct Revoked {};
@@ -238,7 +242,7 @@ struct Backoff {
 
 struct RunnerOptions {
   Generation generation;
-  int shard_count = 1;
+  std::vector<ShardIndex> shards = {ShardIndex{0}};  // Of the view, ascending.
   bool ssp = false;    // A part is ssp: clocks are told, and every step is pushed to every shard.
   int read_ahead = 1;  // Batches read before they are needed.
   Backoff backoff;

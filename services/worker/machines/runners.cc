@@ -1,6 +1,7 @@
 #include "worker/machines/runners.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "capstan/consistency/generation.h"
 #include "capstan/consistency/stream_ledger.h"
@@ -20,9 +21,10 @@ bool HasStream(const v1::JobSpec& job) {
   return dense || sparse;
 }
 
-RunnerOptions OptionsOf(const v1::JobSpec& job, const v1::Lease& lease, int shard_count) {
+RunnerOptions OptionsOf(const v1::JobSpec& job, const v1::Lease& lease,
+                        std::vector<ShardIndex> shards) {
   return {.generation = SealedGenerationFromProto(lease.generation()),
-          .shard_count = shard_count,
+          .shards = std::move(shards),
           .ssp = AnyPart(job, v1::POLICY_KIND_SSP),
           .read_ahead = static_cast<int>(job.train().prefetch_batches())};
 }
@@ -30,8 +32,8 @@ RunnerOptions OptionsOf(const v1::JobSpec& job, const v1::Lease& lease, int shar
 }  // namespace
 
 std::unique_ptr<RunnerMachine> NewRunner(const v1::JobSpec& job, const v1::Lease& lease,
-                                         int shard_count) {
-  const RunnerOptions options = OptionsOf(job, lease, shard_count);
+                                         std::vector<ShardIndex> shards) {
+  const RunnerOptions options = OptionsOf(job, lease, std::move(shards));
   if (lease.kind() == v1::LEASE_KIND_LANE) {
     return NewLaneRunner({.options = options,
                           .lane = LaneIndex{static_cast<int32_t>(lease.lane())},

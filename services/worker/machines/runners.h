@@ -3,7 +3,9 @@
 #define CAPSTAN_WORKER_MACHINES_RUNNERS_H_
 
 #include <memory>
+#include <vector>
 
+#include "capstan/base/ids.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job.pb.h"
 #include "worker/machines/runner_machine.h"
@@ -11,7 +13,7 @@
 namespace capstan::worker {
 
 std::unique_ptr<RunnerMachine> NewRunner(const v1::JobSpec& job, const v1::Lease& lease,
-                                         int shard_count);
+                                         std::vector<ShardIndex> shards);
 
 // Returns whether a push carries the weights as pulled, for stale gradients to be compensated.
 bool Compensates(const v1::JobSpec& job);

@@ -219,6 +219,7 @@ void TaskRunner::PumpEnd(const RunnerContext& context) {
 }
 
 void TaskRunner::OnView(const ViewChanged& view) {
+  if (options_.ssp) TellShards(view.shards);
   for (const BatchRead& plan : view.replanned) {
     const auto found = batches_.find(plan.batch);
     if (found == batches_.end() || found->second.stage == Stage::kReading) continue;
@@ -230,6 +231,17 @@ void TaskRunner::OnView(const ViewChanged& view) {
       for (ShardIndex shard : batch.shards) batch.pulls[shard] = {};
     }
     if (batch.stage == Stage::kPushing) BeginPushes(batch);
+  }
+}
+
+// ssp: every step is pushed to every shard of the view, and to no other.
+void TaskRunner::TellShards(const std::vector<ShardIndex>& shards) {
+  for (auto& [number, batch] : batches_) {
+    if (batch.stage != Stage::kPushing || !Trains()) continue;
+    std::erase_if(batch.pushes, [&shards](const auto& push) {
+      return !std::binary_search(shards.begin(), shards.end(), push.first);
+    });
+    for (ShardIndex shard : shards) batch.pushes.try_emplace(shard);
   }
 }
 

@@ -48,6 +48,7 @@ class TaskRunner : public RunnerBase {
   void OnComputed(const Computed& computed);
   void OnPushed(const PushDone& done, const RunnerContext& context);
   void OnView(const ViewChanged& view);
+  void TellShards(const std::vector<ShardIndex>& shards);
 
   void PumpReads();
   bool MayPull(uint64_t number) const;

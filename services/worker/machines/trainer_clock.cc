@@ -67,6 +67,10 @@ void TrainerClock::Told(ShardIndex shard, uint64_t clock) {
 
 void TrainerClock::ToldNothing(ShardIndex shard) { shards_[shard].told = 0; }
 
+void TrainerClock::FinishAgain() {
+  for (auto& [shard, clock] : shards_) clock.finished.clear();
+}
+
 std::string TrainerClock::DebugString() const {
   std::string text =
       absl::StrCat("clock ", floor_, " next ", next_, " over ", absl::StrJoin(over_, ","));

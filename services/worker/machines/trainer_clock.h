@@ -44,6 +44,10 @@ class TrainerClock {
   void Told(ShardIndex shard, uint64_t clock);
   void ToldNothing(ShardIndex shard);  // It may have forgotten: a new incarnation, or a long wait.
 
+  // Partitions have moved: what a shard has finished of the steps under way is not all that it has
+  // to finish now.
+  void FinishAgain();
+
   // Steps over everywhere: what heartbeats report.
   uint64_t clock() const { return floor_; }
   std::string DebugString() const;

@@ -45,7 +45,8 @@ LeaseRunner::LeaseRunner(const TrainerContext& trainer, v1::Lease lease)
     : trainer_(trainer),
       feed_(trainer.prefetcher, trainer.loop, lease),
       lifecycle_(lease, trainer.job.train().max_steps(),
-                 NewRunner(trainer.job, lease, trainer.client.view().shards_size()), feed_) {
+                 NewRunner(trainer.job, lease, ShardsOf(trainer.client.view())), feed_),
+      map_(trainer.client.view()) {
   if (lease.kind() == v1::LEASE_KIND_LANE) {
     trainer_.turns.Join(this, static_cast<LaneIndex>(lease.lane()));
   }
@@ -181,6 +182,14 @@ void LeaseRunner::Cancel(StepCalls& calls, uint64_t batch, ShardIndex shard) {
   calls.erase(found);
 }
 
+void LeaseRunner::CancelAll(StepCalls& calls, absl::FunctionRef<bool(uint64_t)> of_batch) {
+  std::erase_if(calls, [&](const auto& call) {
+    if (!of_batch(call.first.first)) return false;
+    trainer_.client.Cancel(call.second);
+    return true;
+  });
+}
+
 void LeaseRunner::OnPulled(const SendPull& pull, const PullResult& result) {
   pulls_.erase({pull.batch, pull.shard});
   if (const auto step = batches_.find(pull.batch); step != batches_.end()) {
@@ -193,9 +202,7 @@ void LeaseRunner::OnPulled(const SendPull& pull, const PullResult& result) {
 
 void LeaseRunner::Do(const Compute& action) {
   std::shared_ptr<Step> step = batches_.at(action.batch);
-  for (const v1::ShardInfo& shard : trainer_.client.view().shards()) {
-    Cancel(pushes_, action.batch, static_cast<ShardIndex>(shard.index()));
-  }
+  CancelAll(pushes_, [&](uint64_t batch) { return batch == action.batch; });
   // Not until now: what was pulled may have waited for the computation before.
   const absl::Duration pulled =
       std::max(absl::ZeroDuration(), step->marks.pulled - step->marks.pull_began);
@@ -329,12 +336,24 @@ void LeaseRunner::Do(const RefreshView&) {
 }  // The watch stream brings every view; there is nothing to fetch.
 
 void LeaseRunner::OnView(const std::vector<ShardIndex>& restarted) {
-  ViewChanged event{.shard_count = trainer_.client.view().shards_size(), .restarted = restarted};
+  ViewChanged event = map_.Take(trainer_.client.view(), restarted);
+  if (!event.moved) return Deliver(std::move(event));
+  // What the machine asks for and sends again takes their place.
+  const auto any = [](uint64_t) { return true; };
+  CancelAll(pulls_, any);
+  CancelAll(pushes_, any);
   for (auto& [number, step] : batches_) {
     step->plan.Route(trainer_.client.owners());
     event.replanned.push_back({.batch = number, .shards = step->plan.shards()});
   }
   Deliver(std::move(event));
+  std::erase_if(waiting_pulls_, [this](const auto& pull) {
+    const auto& [batch, shard] = pull.first;
+    const auto step = batches_.find(batch);
+    if (step == batches_.end()) return true;
+    const std::vector<ShardIndex>& shards = step->second->plan.shards();
+    return std::find(shards.begin(), shards.end(), shard) == shards.end();
+  });
 }
 
 void LeaseRunner::Do(const Forget& action) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/random/random.h"
 #include "capstan/base/clock.h"
 #include "capstan/client/ps_client.h"
@@ -18,6 +19,7 @@
 #include "worker/machines/runner_machine.h"
 #include "worker/session/lease_lifecycle.h"
 #include "worker/session/lease_work.h"
+#include "worker/session/map_watch.h"
 #include "worker/shell/batch_feed.h"
 #include "worker/shell/compute_thread.h"
 #include "worker/shell/step.h"
@@ -78,6 +80,7 @@ class LeaseRunner final : public LeaseWork {
   // Calls under way, by batch and shard.
   using StepCalls = std::map<std::pair<uint64_t, ShardIndex>, RequestId>;
   void Cancel(StepCalls& calls, uint64_t batch, ShardIndex shard);
+  void CancelAll(StepCalls& calls, absl::FunctionRef<bool(uint64_t)> of_batch);
 
   // A lane's pulls wait for its turn.
   void PullInTurn(const SendPull& action);
@@ -101,6 +104,7 @@ class LeaseRunner final : public LeaseWork {
   const TrainerContext& trainer_;
   BatchFeed feed_;
   LeaseLifecycle lifecycle_;
+  MapWatch map_;  // By which what is under way was sent.
   absl::BitGen random_;
 
   std::map<uint64_t, std::shared_ptr<Step>> batches_;  // Read and not forgotten.

@@ -32,6 +32,12 @@ void CountingClient::Reconnect() {
   plan_.Route(client_->owners());
 }
 
+void CountingClient::Refresh() {
+  if (!refresh_) return;
+  view_ = refresh_();
+  if (client_->SetView(view_)) plan_.Route(client_->owners());
+}
+
 absl::Status CountingClient::Push() {
   const absl::Status settled = Settle(seq_);
   if (settled.ok()) ++seq_;
@@ -48,9 +54,10 @@ absl::Status CountingClient::Settle(uint64_t seq) {
   for (;; ++retries_) {
     const PushResult result =
         client_->PushAll(plan_, options, {.rows = rows, .dense = dense_gradient_.data()});
-    const bool again = absl::IsUnavailable(result.status) ||
-                       absl::IsDeadlineExceeded(result.status) ||
-                       result.count(v1::OUTCOME_BUSY) > 0;
+    const bool again =
+        absl::IsUnavailable(result.status) || absl::IsDeadlineExceeded(result.status) ||
+        result.count(v1::OUTCOME_BUSY) > 0 || (refresh_ && result.count(v1::OUTCOME_NOT_OWNER) > 0);
+    if (again) Refresh();
     if (!again && !result.status.ok()) return result.status;
     if (!again && result.count(v1::OUTCOME_APPLIED) + result.count(v1::OUTCOME_SETTLED) +
                           result.count(v1::OUTCOME_QUEUED) ==
@@ -72,7 +79,9 @@ absl::StatusOr<std::vector<float>> CountingClient::Pull() {
     const PullResult result =
         client_->PullAll(plan_, {}, {.rows = rows, .dense = &cells[keys_.size() * dim_]});
     if (result.status.ok()) return cells;
-    if (!absl::IsUnavailable(result.status) || attempt == 100) return result.status;
+    const bool moved = refresh_ && absl::IsFailedPrecondition(result.status);
+    if ((!absl::IsUnavailable(result.status) && !moved) || attempt == 100) return result.status;
+    Refresh();
   }
 }
 

@@ -5,6 +5,7 @@
 #define CAPSTAN_TESTS_INTEGRATION_SHARD_COUNTING_CLIENT_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +26,8 @@ class CountingClient {
   absl::Status Push();
   // The same push again, which must change nothing.
   absl::Status Repeat();
+  // Whom to ask for the newest view before a push or pull is tried again.
+  void SetRefresh(std::function<v1::View()> refresh) { refresh_ = std::move(refresh); }
   // For how long a push is tried again.
   void SetPatience(absl::Duration patience) { patience_ = patience; }
   uint64_t pushes() const { return seq_; }
@@ -39,7 +42,10 @@ class CountingClient {
  private:
   absl::Status Settle(uint64_t seq);
 
-  const v1::View view_;
+  void Refresh();
+
+  v1::View view_;
+  std::function<v1::View()> refresh_;
   const ParameterMap map_;
   const uint32_t column_;
   const size_t dim_;

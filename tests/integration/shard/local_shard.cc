@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "capstan/base/check.h"
 #include "capstan/placement/placement.h"
+#include "ps/process/shard_peer.h"
 
 namespace capstan {
 namespace {
@@ -63,7 +64,9 @@ LocalShard::LocalShard(const v1::JobSpec& job, int index, const ServerOptions& s
   server_ = *std::move(started);
   saver_.emplace(*shard_, ps::Outside{.background = gentle_threads_});
   loader_.emplace(*shard_, ps::Outside{.background = threads_});
-  served_.emplace(ps::ServedShard{*shard_, *saver_, *loader_});
+  mover_.emplace(*shard_, gentle_threads_, ps::OpenShardPeer);
+  staged_.emplace(*shard_, threads_);
+  served_.emplace(ps::ServedShard{*shard_, *saver_, *loader_, *mover_, *staged_});
   service_.Serve(&*served_);
   ticker_ = std::thread([this] {
     while (!stopping_) {
@@ -77,6 +80,12 @@ LocalShard::~LocalShard() {
   stopping_ = true;
   ticker_.join();
   server_->Shutdown(absl::ZeroDuration());
+}
+
+void LocalShard::SetView(const v1::View& view) {
+  CAPSTAN_CHECK(shard_->SetView(view).ok());
+  mover_->Follow();
+  staged_->Follow();
 }
 
 v1::LoadPartitionsRequest LocalShards::LoadOrder(int index) const {
@@ -96,7 +105,8 @@ v1::ShardInfo LocalShards::InfoOf(int index, int port) {
   return info;
 }
 
-LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port, ServerOptions server)
+LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port, ServerOptions server,
+                         int owners)
     : job_(job) {
   for (int i = 0; i < count; ++i) {
     const int port = first_port == 0 ? 0 : first_port + i;
@@ -105,7 +115,8 @@ LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port, Serv
   }
   view_.set_timeline(1);
   view_.mutable_epoch()->set_term(1);
-  for (uint32_t owner : FirstShardMap(job.partition_count(), static_cast<uint32_t>(count))) {
+  for (uint32_t owner :
+       FirstShardMap(job.partition_count(), static_cast<uint32_t>(owners > 0 ? owners : count))) {
     view_.add_owners(owner);
   }
   for (int i = 0; i < count; ++i) *view_.add_shards() = InfoOf(i, at(i).port());
@@ -133,9 +144,21 @@ void LocalShards::SetAddress(int index, const std::string& address) {
   Publish();
 }
 
+void LocalShards::Change(absl::FunctionRef<void(v1::View&)> change) {
+  change(view_);
+  Publish();
+}
+
+void LocalShards::ChangeFor(const std::vector<int>& hearers,
+                            absl::FunctionRef<void(v1::View&)> change) {
+  change(view_);
+  view_.mutable_epoch()->set_n(view_.epoch().n() + 1);
+  for (const int hearer : hearers) at(hearer).SetView(view_);
+}
+
 void LocalShards::Publish() {
   view_.mutable_epoch()->set_n(view_.epoch().n() + 1);
-  for (const auto& shard : shards_) CAPSTAN_CHECK(shard->shard().SetView(view_).ok());
+  for (const auto& shard : shards_) shard->SetView(view_);
 }
 
 }  // namespace capstan

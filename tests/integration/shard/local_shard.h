@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "capstan/base/clock.h"
 #include "capstan/metrics/registry.h"
 #include "capstan/rpc/server.h"
@@ -37,6 +38,10 @@ class LocalShard {
   ps::Shard& shard() { return *shard_; }
   ps::Saver& saver() { return *saver_; }
   ps::Loader& loader() { return *loader_; }
+  ps::Mover& mover() { return *mover_; }
+  ps::StagedPartitions& staged() { return *staged_; }
+  // As the process does when a view comes.
+  void SetView(const v1::View& view);
   // As a scrape shows it.
   std::string Metrics() const { return registry_.Text(); }
 
@@ -51,6 +56,8 @@ class LocalShard {
   Threads gentle_threads_{ps::Saver::kNiceness};
   std::optional<ps::Saver> saver_;
   std::optional<ps::Loader> loader_;
+  std::optional<ps::Mover> mover_;
+  std::optional<ps::StagedPartitions> staged_;
   std::optional<ps::ServedShard> served_;
   std::unique_ptr<Server> server_;
   std::atomic<bool> stopping_{false};
@@ -62,7 +69,9 @@ class LocalShards {
  public:
   // `first_port`: of the first shard, the others follow; 0: any free ones. `server`: of all, but
   // for the address.
-  LocalShards(const v1::JobSpec& job, int count, int first_port = 0, ServerOptions server = {});
+  // `owners`: so many of them own partitions, the others are served without any; 0: all.
+  LocalShards(const v1::JobSpec& job, int count, int first_port = 0, ServerOptions server = {},
+              int owners = 0);
 
   // What a view says of a shard that listens on this port.
   static v1::ShardInfo InfoOf(int index, int port);
@@ -80,6 +89,10 @@ class LocalShards {
   void SetTimeline(uint64_t timeline);
   // Publishes the view with another address of a shard: a proxy's.
   void SetAddress(int index, const std::string& address);
+  // Publishes the view as the test changes it.
+  void Change(absl::FunctionRef<void(v1::View&)> change);
+  // The same, and only these shards hear of it.
+  void ChangeFor(const std::vector<int>& hearers, absl::FunctionRef<void(v1::View&)> change);
 
  private:
   void Publish();

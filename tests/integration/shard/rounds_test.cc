@@ -5,18 +5,13 @@
 
 #include <cstdint>
 #include <deque>
-#include <optional>
-#include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "capstan/consistency/generation.h"
-#include "capstan/consistency/round_commit.h"
 #include "ps/process/coordinator_link.h"
 #include "tests/integration/shard/local_shard.h"
-#include "tests/integration/shard/trainer.h"
+#include "tests/integration/shard/runner.h"
 
 namespace capstan {
 namespace {
@@ -24,100 +19,6 @@ namespace {
 using ps::ByteBudget;
 using testing::Each;
 using testing::HasSubstr;
-
-constexpr ShardIndex kCoordinator{0};
-
-v1::JobSpec SyncJob(uint32_t lanes, uint32_t backup_workers = 0, uint32_t dense_width = 10) {
-  v1::JobSpec job = SmallJob(/*dim=*/2, dense_width);
-  for (v1::UpdatePolicy* policy : {job.mutable_dense_update(), job.mutable_sparse_update()}) {
-    policy->set_kind(v1::POLICY_KIND_SYNC);
-    policy->set_lanes(lanes);
-    policy->set_backup_workers(backup_workers);
-  }
-  return job;
-}
-
-// The runner of one lane. Every step can be taken alone.
-class Runner {
- public:
-  Runner(LocalShards& shards, int lane, uint64_t generation = 1)
-      : trainer_(shards), lane_(lane), generation_{1, generation} {
-    trainer_.Plan({1, 2, 3, 4, 5, 6, 7, 8});
-  }
-
-  // What the coordinator answers; of OPEN the round is taken over.
-  v1::OpenRoundReply Open(absl::Duration wait = absl::ZeroDuration()) {
-    v1::OpenRoundRequest request;
-    request.set_lane(static_cast<uint32_t>(lane_));
-    ToProto(generation_, *request.mutable_generation());
-    request.set_wait_seconds(absl::ToDoubleSeconds(wait));
-    v1::OpenRoundReply reply = Call<v1::OpenRoundReply>("OpenRound", request);
-    if (reply.answer() == v1::OpenRoundReply::ANSWER_OPEN) {
-      round_ = reply.round();
-      closed_ = *RoundCommitFromProto(reply.closed());
-    }
-    return reply;
-  }
-
-  PullResult Pull() { return trainer_.Pull({.round = Name()}); }
-
-  PushResult Stage(float gradient, uint32_t examples) {
-    examples_ = examples;
-    return trainer_.Push(
-        {.stage = StageName{LaneIndex{lane_}, generation_, Name()}, .examples = examples},
-        gradient);
-  }
-
-  v1::ReportLaneReply::Answer Report() {
-    v1::ReportLaneRequest request;
-    request.set_lane(static_cast<uint32_t>(lane_));
-    ToProto(generation_, *request.mutable_generation());
-    request.set_round(round_);
-    request.set_examples(examples_);
-    return Call<v1::ReportLaneReply>("ReportLane", request).answer();
-  }
-
-  v1::HoldRoundsReply Hold(bool hold, uint64_t number) {
-    v1::HoldRoundsRequest request;
-    request.set_hold(hold);
-    request.set_number(number);
-    return Call<v1::HoldRoundsReply>("HoldRounds", request);
-  }
-
-  // A whole step: OPEN, staged on every shard, and counted.
-  void Train(float gradient, uint32_t examples) {
-    ASSERT_EQ(Open(absl::Seconds(10)).answer(), v1::OpenRoundReply::ANSWER_OPEN);
-    const PushResult staged = Stage(gradient, examples);
-    ASSERT_TRUE(staged.status.ok()) << staged.status;
-    ASSERT_GT(staged.count(v1::OUTCOME_STAGED), 0u);
-    ASSERT_EQ(Report(), v1::ReportLaneReply::ANSWER_COUNTED);
-  }
-
-  const std::vector<float>& rows() const { return trainer_.rows; }
-  const std::vector<float>& dense() const { return trainer_.dense; }
-  uint64_t round() const { return round_; }
-
- private:
-  RoundName Name() const { return {round_, &closed_}; }
-
-  template <typename Reply, typename Request>
-  Reply Call(const std::string& method, const Request& request) {
-    std::optional<absl::StatusOr<Reply>> reply;
-    trainer_.client.Call<Reply>(
-        kCoordinator, method, request, absl::Seconds(20),
-        [&reply](absl::StatusOr<Reply> answer) { reply = std::move(answer); });
-    while (!reply) trainer_.loop.Poll(absl::Seconds(1));
-    EXPECT_TRUE(reply->ok()) << method << ": " << reply->status();
-    return reply->ok() ? **reply : Reply();
-  }
-
-  Trainer trainer_;
-  const int lane_;
-  const Generation generation_;
-  uint64_t round_ = 0;
-  RoundCommit closed_;
-  uint32_t examples_ = 0;
-};
 
 class RoundsTest : public testing::TestWithParam<int> {};
 

@@ -16,6 +16,10 @@ Trainer::Trainer(LocalShards& shards, PsClientOptions options)
   versions.resize(map.partition_count());
 }
 
+void Trainer::SetView(const v1::View& view) {
+  if (client.SetView(view)) plan.Route(client.owners());
+}
+
 void Trainer::Plan(const std::vector<uint64_t>& use) {
   keys = use;
   const std::array<TableKeys, 1> tables = {TableKeys{0, keys}};

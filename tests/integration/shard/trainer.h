@@ -15,6 +15,9 @@ namespace capstan {
 struct Trainer {
   explicit Trainer(LocalShards& shards, PsClientOptions options = {});
 
+  // From now on pulls and pushes go by this view.
+  void SetView(const v1::View& view);
+
   // What the next pulls and pushes are of: these rows, and all of the dense vector.
   void Plan(const std::vector<uint64_t>& use);
 

@@ -100,6 +100,11 @@ void ChiefProcess::Do(const chief::CallShard& action) {
       answer(shard.LoadPartitions(load));
     });
   }
+  if (std::holds_alternative<v1::MovePartitionsRequest>(action.request)) {
+    Call<v1::MovePartitionsReply>(action, [](ShardProcess&, const auto& answer, absl::Time) {
+      answer(absl::AbortedError("nothing moves in this world"));
+    });
+  }
 }
 
 // ---- the store ----

@@ -49,9 +49,11 @@ void Summarize(const v1::PushReply& reply, worker::OutcomeSummary& outcomes) {
 Runner::Runner(const RunnerContext& context, v1::Lease lease)
     : context_(context),
       feed_(context.cast.job(), lease),
-      lifecycle_(lease, context.cast.job().spec().train().max_steps(),
-                 worker::NewRunner(context.cast.job().spec(), lease, context.view.shards_size()),
-                 feed_) {
+      lifecycle_(
+          lease, context.cast.job().spec().train().max_steps(),
+          worker::NewRunner(context.cast.job().spec(), lease, worker::ShardsOf(context.view)),
+          feed_),
+      map_(context.view) {
   Deliver(worker::Start());
 }
 
@@ -349,8 +351,9 @@ void Runner::Do(const worker::SendReport& action) {
 // ---- view and end ----
 
 void Runner::OnView(const std::vector<ShardIndex>& restarted) {
-  worker::ViewChanged event{.shard_count = context_.view.shards_size(), .restarted = restarted};
+  worker::ViewChanged event = map_.Take(context_.view, restarted);
   for (auto& [number, step] : steps_) {
+    if (!event.moved) break;
     event.replanned.push_back({.batch = number, .shards = PlanOf(step->batch)});
   }
   Deliver(std::move(event));

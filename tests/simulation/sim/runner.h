@@ -17,6 +17,7 @@
 #include "worker/machines/runner_machine.h"
 #include "worker/session/lease_lifecycle.h"
 #include "worker/session/lease_work.h"
+#include "worker/session/map_watch.h"
 
 namespace capstan::sim {
 
@@ -81,6 +82,7 @@ class Runner final : public worker::LeaseWork {
   const RunnerContext& context_;
   Feed feed_;
   worker::LeaseLifecycle lifecycle_;
+  worker::MapWatch map_;
   std::deque<uint64_t> reads_;  // Asked for, and not answered.
   bool read_under_way_ = false;
   std::map<uint64_t, std::shared_ptr<Step>> steps_;

@@ -79,7 +79,11 @@ Crew::Crew(const CrewOptions& options)
 
 Crew::Crew(const CrewOptions& options, JobHistory history, absl::Time at, uint64_t term)
     : now(at),
-      machine({.term = term, .run_id = 0xC0FFEE, .seal_key = "the key", .shards = options.shards},
+      machine({.term = term,
+               .run_id = 0xC0FFEE,
+               .seal_key = "the key",
+               .shards = options.shards,
+               .move_batch = options.move_batch},
               MakePlan(options), now, std::move(history)),
       shards_(options.shards) {
   AnswerCalls();
@@ -119,7 +123,9 @@ void Crew::RegisterShards() {
 }
 
 void Crew::ShardsHeartbeat() {
-  for (const auto& [index, process] : shards) (void)ShardHeartbeat(index);
+  for (const auto& [index, process] : shards) {
+    (void)ShardHeartbeat(index, draining.contains(index));
+  }
 }
 
 v1::ShardHeartbeatReply Crew::ShardHeartbeat(uint32_t index, bool draining) {
@@ -235,10 +241,21 @@ void Crew::Answer(const CallShard& call) {
       return machine.OnShardReply(call.call, why->second, now);
     }
     shards[call.shard].loaded_timeline = load->header().timeline();
-    name = absl::StrCat("Load ", load->header().timeline());
+    name = absl::StrCat(load->partitions().empty() ? "Join " : "Load ", load->header().timeline());
     v1::LoadPartitionsReply answer;
     answer.set_done(true);
     if (load->has_partial()) answer.set_batches_lost(batches_lost);
+    reply = answer;
+  }
+  if (const auto* move = std::get_if<v1::MovePartitionsRequest>(&call.request)) {
+    move_orders.emplace_back(call.shard, *move);
+    if (!move_status.ok()) return machine.OnShardReply(call.call, move_status, now);
+    name = move->finish() ? "Finish" : "Copy";
+    const bool done =
+        ++moves_asked_[{move->id().n(), call.shard, move->finish()}] >= moves_until_done;
+    v1::MovePartitionsReply answer;
+    answer.set_copied(done || move->finish());
+    answer.set_done(done && move->finish());
     reply = answer;
   }
   ++answered[name];

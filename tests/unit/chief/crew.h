@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -35,6 +37,7 @@ struct CrewOptions {
   uint64_t max_bad_records = 0;
   uint64_t evaluate_every = 0;
   double data_stall = 0;  // Seconds; 0: no worker is ever stuck.
+  size_t move_batch = 16;
   v1::EarlyStop early_stop;
 };
 
@@ -57,6 +60,10 @@ class Crew {
   v1::ShardHeartbeatReply ShardHeartbeat(uint32_t index, bool draining = false);
   // What the shard has of the table, and of batches it found missing.
   std::map<uint32_t, v1::ShardReport> reports;
+  // Those that say at their heartbeats that they leave.
+  std::set<uint32_t> draining;
+  // The process is gone, and says nothing any more.
+  void Stop(uint32_t index) { shards.erase(index); }
   // Answers every call that the machine has made, until it makes none.
   void AnswerCalls();
   // From now on calls of this kind are kept in `held` instead of being answered.
@@ -100,6 +107,7 @@ class Crew {
   std::map<uint32_t, std::map<uint64_t, uint64_t>> closed;  // Shard -> stream -> batches.
   std::vector<v1::LoadPartitionsRequest> loads;
   std::vector<v1::SavePartitionsRequest> saves;
+  std::vector<std::pair<uint32_t, v1::MovePartitionsRequest>> move_orders;  // By source.
   uint64_t round = 0;  // What the coordinator says was closed last.
   std::vector<uint64_t> lane_cursors;
 
@@ -109,7 +117,9 @@ class Crew {
   absl::Status manifest_status;
   absl::Status save_status;
   uint64_t batches_lost = 0;  // What a shard that loads alone finds missing.
-  int saves_until_done = 1;   // Answers of each shard until it says that it is done.
+  absl::Status move_status;
+  int moves_until_done = 1;  // Answers of each source until it says that it is done with a phase.
+  int saves_until_done = 1;  // Answers of each shard until it says that it is done.
   std::map<std::string, absl::Status> damaged;        // Manifests by uri, and
   std::map<std::string, absl::Status> damaged_parts;  // what shards load.
 
@@ -129,6 +139,7 @@ class Crew {
   std::map<std::string, std::pair<uint64_t, std::vector<uint64_t>>> workers_;
   uint64_t incarnations_ = 100;
   std::map<std::pair<std::string, uint32_t>, int> saves_asked_;
+  std::map<std::tuple<uint64_t, uint32_t, bool>, int> moves_asked_;
 };
 
 }  // namespace capstan::chief

@@ -160,14 +160,15 @@ TEST(ChiefCheckpointsTest, DeltasBuildOnTheNewestUpToTheBound) {
                           crew.manifests[3].manifest.id()));
 }
 
-TEST(ChiefCheckpointsTest, AShardMayLeaveOnceAllItHoldsIsSaved) {
+TEST(ChiefCheckpointsTest, ShardsThatAllLeaveMayDoSoOnceAllTheyHoldIsSaved) {
   Crew crew(Job());
   crew.RegisterShards();
   crew.RegisterWorker("w");
   crew.Heartbeat("w");
   crew.saves_until_done = 2;
   EXPECT_FALSE(crew.ShardHeartbeat(1, /*draining=*/true).may_leave());
-  ASSERT_FALSE(crew.saves.empty());
+  EXPECT_TRUE(crew.saves.empty()) << "the other one can take its partitions";
+  EXPECT_FALSE(crew.ShardHeartbeat(0, /*draining=*/true).may_leave());
   ASSERT_THAT(crew.saves, SizeIs(2));
   for (const v1::SavePartitionsRequest& save : crew.saves) {
     EXPECT_TRUE(save.freeze()) << "all will return to it: what is trained afterwards is in vain";
@@ -179,7 +180,7 @@ TEST(ChiefCheckpointsTest, AShardMayLeaveOnceAllItHoldsIsSaved) {
   EXPECT_TRUE(crew.ShardHeartbeat(1, /*draining=*/true).may_leave());
 }
 
-TEST(ChiefCheckpointsTest, AShardThatLeavesWhileACheckpointIsTakenBringsAboutAnother) {
+TEST(ChiefCheckpointsTest, ShardsThatLeaveWhileACheckpointIsTakenBringAboutAnother) {
   Crew crew(Job());
   crew.RegisterShards();
   crew.hold_calls = true;
@@ -188,6 +189,7 @@ TEST(ChiefCheckpointsTest, AShardThatLeavesWhileACheckpointIsTakenBringsAboutAno
   ASSERT_THAT(crew.held, SizeIs(2));
   crew.hold_calls = false;
   (void)crew.ShardHeartbeat(0, /*draining=*/true);
+  (void)crew.ShardHeartbeat(1, /*draining=*/true);
   ASSERT_THAT(crew.manifests, SizeIs(1));
   EXPECT_NE(crew.saves.back().id(), std::get<v1::SavePartitionsRequest>(crew.held[0].request).id());
   EXPECT_TRUE(crew.ShardHeartbeat(0, /*draining=*/true).may_leave());
@@ -200,11 +202,10 @@ TEST(ChiefCheckpointsTest, WithoutAPlaceForThemThereAreNone) {
   crew.AnswerCalls();
   ASSERT_THAT(crew.checkpoint_answers, SizeIs(1));
   EXPECT_EQ(crew.checkpoint_answers[0].uri.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(crew.ShardHeartbeat(0, /*draining=*/true).may_leave());
 }
 
-TEST(ChiefCheckpointsTest, AShardLeavesAJobThatIsStoredNowhereWithoutACheckpoint) {
-  Crew crew;
+TEST(ChiefCheckpointsTest, TheLastShardLeavesAJobThatIsStoredNowhereWithoutACheckpoint) {
+  Crew crew({.shards = 1});
   crew.RegisterShards();
   EXPECT_TRUE(crew.ShardHeartbeat(0, /*draining=*/true).may_leave());
   crew.AnswerCalls();

@@ -187,20 +187,19 @@ TEST(ChiefMembershipTest, ATrainerJoinsTheQuorumAtTheSlowestClock) {
   EXPECT_EQ(crew.machine.view().trainers(0).start_clock(), 40u);
 }
 
-TEST(ChiefMembershipTest, ShardsBeyondTheMapAreToldWithWhatBringsThemIn) {
+TEST(ChiefMembershipTest, ShardsBeyondTheLastPartitionAreTold) {
   Crew crew({.tasks = 10, .shards = 2});
   crew.RegisterShards();
   crew.RegisterWorker("w");
   crew.Heartbeat("w");
-  EXPECT_FALSE(crew.RegisterShard(2).ok());
-  EXPECT_FALSE(crew.RegisterShard(3).ok());
-  crew.shards.erase(2);
-  crew.shards.erase(3);
+  EXPECT_FALSE(crew.RegisterShard(8).ok());
+  EXPECT_FALSE(crew.RegisterShard(9).ok());
+  crew.Stop(8);
+  crew.Stop(9);
   crew.Advance(absl::Seconds(1));
   ASSERT_THAT(crew.Status().warnings(), testing::SizeIs(1));
   EXPECT_THAT(crew.Status().warnings(0),
-              testing::HasSubstr("ps-2, ps-3 hold nothing: the job has 2 shards"));
-  EXPECT_THAT(crew.Status().warnings(0), testing::HasSubstr("helm upgrade --set ps.replicas"));
+              testing::HasSubstr("ps-8, ps-9 are of no use: the job has 8 partitions"));
   crew.Advance(absl::Seconds(20));
   EXPECT_THAT(crew.Status().warnings(), testing::IsEmpty()) << "they ask no longer";
 }

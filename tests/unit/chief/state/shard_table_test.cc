@@ -20,7 +20,7 @@ v1::RegisterShardRequest Registration(uint32_t index, uint64_t incarnation) {
 }
 
 TEST(ShardTableTest, MergesTheStalenessOfAllShards) {
-  ShardTable table(2);
+  ShardTable table(2, 8);
   for (uint32_t index : {0u, 1u}) {
     ASSERT_TRUE(table.Register(Registration(index, index + 1), kNow).ok());
     v1::ShardHeartbeatRequest heartbeat;
@@ -36,7 +36,7 @@ TEST(ShardTableTest, MergesTheStalenessOfAllShards) {
 }
 
 TEST(ShardTableTest, TheCpuShareIsAnAverageOfWhatWasUsedOfWhatMayBeUsed) {
-  ShardTable table(1);
+  ShardTable table(1, 8);
   ASSERT_TRUE(table.Register(Registration(0, 1), kNow).ok());
   Shard& shard = *table.Find(0, Incarnation{1});
   const auto hear = [&shard](double cpu_seconds, double cores, double second) {
@@ -60,7 +60,7 @@ TEST(ShardTableTest, TheCpuShareIsAnAverageOfWhatWasUsedOfWhatMayBeUsed) {
 }
 
 TEST(ShardTableTest, OfAReportOfManyMegabytesLittleIsKept) {
-  ShardTable table(1);
+  ShardTable table(1, 8);
   ASSERT_TRUE(table.Register(Registration(0, 1), kNow).ok());
   v1::ShardHeartbeatRequest heartbeat;
   v1::ShardReport& report = *heartbeat.mutable_report();
@@ -74,9 +74,10 @@ TEST(ShardTableTest, OfAReportOfManyMegabytesLittleIsKept) {
   EXPECT_LT(shard.report.SpaceUsedLong(), size_t{1} << 20);
 }
 
-TEST(ShardTableTest, RefusesAnIndexBeyondTheQuorumAndRegistrationsWithoutAnIdentity) {
-  ShardTable table(2);
-  EXPECT_EQ(table.Register(Registration(2, 1), kNow).status().code(),
+TEST(ShardTableTest, RefusesAnIndexBeyondThePartitionsAndRegistrationsWithoutAnIdentity) {
+  ShardTable table(2, 4);
+  EXPECT_TRUE(table.Register(Registration(3, 1), kNow).ok());
+  EXPECT_EQ(table.Register(Registration(4, 1), kNow).status().code(),
             absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(table.Register(Registration(0, 0), kNow).status().code(),
             absl::StatusCode::kInvalidArgument);
@@ -86,7 +87,7 @@ TEST(ShardTableTest, RefusesAnIndexBeyondTheQuorumAndRegistrationsWithoutAnIdent
 }
 
 TEST(ShardTableTest, TellsARepeatedRegistrationFromANewProcess) {
-  ShardTable table(1);
+  ShardTable table(1, 8);
   EXPECT_EQ(*table.Register(Registration(0, 7), kNow), ShardTable::Arrival::kNew);
   EXPECT_EQ(*table.Register(Registration(0, 7), kNow), ShardTable::Arrival::kSame);
   EXPECT_EQ(*table.Register(Registration(0, 8), kNow), ShardTable::Arrival::kReplaced);

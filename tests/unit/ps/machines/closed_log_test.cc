@@ -37,5 +37,20 @@ TEST(ClosedLogTest, SaysWhenItIsLong) {
   EXPECT_TRUE(log.Learn({ClosedLog::kLong, {}}));
 }
 
+TEST(ClosedLogTest, TellsTheLastSetAlsoWhenItIsForgotten) {
+  ClosedLog log(/*passed=*/4);
+  EXPECT_EQ(log.SetOf(4), (RoundCommit{4, {}})) << "it was never told";
+  const RoundCommit five{5, {{LaneIndex{0}, {1, 1}, 2}}}, six{6, {{LaneIndex{1}, {1, 1}, 3}}};
+  log.Learn(five);
+  log.Learn(six);
+  EXPECT_EQ(log.SetOf(5), five);
+  log.Forget(6);
+  EXPECT_EQ(log.SetOf(6), six);
+  EXPECT_EQ(log.SetOf(5), (RoundCommit{5, {}}));
+  EXPECT_TRUE(log.Follows(6));
+  EXPECT_FALSE(log.Follows(5));
+  EXPECT_FALSE(log.Follows(7));
+}
+
 }  // namespace
 }  // namespace capstan::ps

@@ -288,5 +288,66 @@ TEST(Rule19, WithBackupWorkersNothingIsAddedAhead) {
   EXPECT_THAT(Added(machine, counts), ElementsAre());
 }
 
+TEST(Rule23, OnItsWayAPartitionTakesNothingInToAQueueEither) {
+  PartitionMachine machine(Both(Policy(v1::POLICY_KIND_ASYNC, /*aggregate=*/3)));
+  EXPECT_EQ(Push(machine, 0, 10).outcome, v1::OUTCOME_QUEUED);
+  EXPECT_EQ(machine.Flush().updates.size(), 1u);
+  ASSERT_TRUE(machine.BeginMove());
+  EXPECT_EQ(Push(machine, 1, 11).outcome, v1::OUTCOME_BUSY);
+  EXPECT_EQ(machine.queued(), 0u);
+  EXPECT_TRUE(machine.Thaw().updates.empty()) << "nor by the thaw of a copy";
+  EXPECT_EQ(Push(machine, 1, 12).outcome, v1::OUTCOME_BUSY);
+  machine.EndMove();
+  EXPECT_EQ(Push(machine, 0, 13).outcome, v1::OUTCOME_SETTLED);
+  EXPECT_EQ(Push(machine, 1, 14).outcome, v1::OUTCOME_QUEUED);
+}
+
+TEST(Rule25, WhatIsStagedDoesNotMove) {
+  PartitionMachine machine = Sync();
+  ASSERT_EQ(Stage(machine, 0, 1, 10).outcome, v1::OUTCOME_STAGED);
+  EXPECT_FALSE(machine.BeginMove());
+  EXPECT_FALSE(machine.moving());
+  const std::vector<RoundCommit> first = {{1, {{LaneIndex{0}, kFirst, 1}}}};
+  machine.CatchUp(first);
+  ASSERT_TRUE(machine.BeginMove());
+  EXPECT_EQ(Stage(machine, 0, 2, 11).outcome, v1::OUTCOME_BUSY);
+  const std::vector<RoundCommit> second = {{2, {{LaneIndex{0}, kFirst, 1}}}};
+  machine.CatchUp(second);
+  EXPECT_EQ(machine.round(), 1u) << "no round is passed on the way";
+  EXPECT_EQ(machine.AdmitPull(2), PullAdmission::kGo) << "exactly the rounds below 2 are here";
+  machine.EndMove();
+  machine.CatchUp(second);
+  EXPECT_EQ(machine.round(), 2u);
+}
+
+TEST(Rule25, NorWhatIsAddedAheadOfItsRound) {
+  PartitionMachine machine = Sync();
+  ASSERT_EQ(Stage(machine, 0, 1, 10).outcome, v1::OUTCOME_STAGED);
+  LaneCounts counts(kLine);
+  counts.Learn({1, {{LaneIndex{0}, kFirst, 1}}, {}});
+  ASSERT_EQ(machine.AddCounted(counts).additions.size(), 1u);
+  EXPECT_FALSE(machine.BeginMove());
+}
+
+TEST(Rule26, TheNextCoordinatorListensToWhomTheLastOneDid) {
+  CoordinatorMachine first(/*lanes=*/1, /*backup_workers=*/0);
+  ASSERT_EQ(Open(first, 0, kSecond).answer, Opened::ANSWER_OPEN);
+  EXPECT_FALSE(first.counting());
+  ASSERT_TRUE(first.Report({LaneIndex{0}, kSecond, 1, 1, false}).ok());
+  EXPECT_EQ(first.open_round(), 2u);
+  CoordinatorMachine next(/*backup_workers=*/0, first.state());
+  EXPECT_EQ(Open(next, 0, kFirst).answer, Opened::ANSWER_OLD_GENERATION);
+  const auto again = next.Report({LaneIndex{0}, kSecond, 1, 1, false});
+  EXPECT_EQ(again->answer, v1::ReportLaneReply::ANSWER_COUNTED) << "its answer may have been lost";
+  EXPECT_EQ(next.state().lanes[0].cursor, 1u);
+}
+
+TEST(Rule26, ACoordinatorThatHasCountedSomebodySaysSo) {
+  CoordinatorMachine coordinator(/*lanes=*/2, /*backup_workers=*/0);
+  ASSERT_EQ(Open(coordinator, 0, kFirst).answer, Opened::ANSWER_OPEN);
+  ASSERT_TRUE(coordinator.Report({LaneIndex{0}, kFirst, 1, 1, false}).ok());
+  EXPECT_TRUE(coordinator.counting());
+}
+
 }  // namespace
 }  // namespace capstan::ps

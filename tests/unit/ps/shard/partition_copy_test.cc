@@ -97,7 +97,7 @@ class Subject {
     return set;
   }
   uint64_t CloseRound(const RoundCommit& set) {
-    rounds_.Learn(kTimeline, set);
+    rounds_.Learn(kTimeline, set, [] { return false; });
     return partition_.CatchUp(kNow);
   }
 

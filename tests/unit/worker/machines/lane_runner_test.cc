@@ -13,7 +13,7 @@ using Reported = v1::ReportLaneReply;
 LaneLease LeaseOfLane() {
   LaneLease lease;
   lease.options.generation = {1, 7};
-  lease.options.shard_count = 2;
+  lease.options.shards = {kShard0, kShard1};
   lease.lane = LaneIndex{3};
   return lease;
 }
@@ -74,7 +74,7 @@ TEST(LaneRunnerTest, EveryRequestOfARoundCarriesTheRoundCommit) {
 
 TEST(LaneRunnerTest, StagesOnEveryShardBeforeItReports) {
   LaneLease lease = LeaseOfLane();
-  lease.options.shard_count = 3;
+  lease.options.shards = {kShard0, kShard1, kShard2};
   Driver runner(NewLaneRunner(lease));
   OpenRound(runner, 1, 0);
   runner.Read(9);
@@ -88,6 +88,54 @@ TEST(LaneRunnerTest, StagesOnEveryShardBeforeItReports) {
   EXPECT_TRUE(runner.TakeAll<SendReport>().empty());
   runner.Feed(PushDone{stages[2].ticket, {}, {}, {}});
   EXPECT_EQ(runner.Take<SendReport>().examples, 4u);
+}
+
+TEST(LaneRunnerTest, WhereTheMapChangesEachCallIsMadeAgainAlsoToTheCoordinator) {
+  Driver runner(NewLaneRunner(LeaseOfLane()));
+  const SendOpen asked = runner.Take<SendOpen>();
+  runner.Feed(Moved({kShard0, kShard1, kShard2}, 0, {kShard2}));
+  const SendOpen again = runner.Take<SendOpen>();
+  OpenDone old{.ticket = asked.ticket, .status = absl::UnavailableError("not the coordinator")};
+  runner.Feed(old);
+  EXPECT_TRUE(runner.TakeAll<SendOpen>().empty()) << "that answer means nothing";
+  OpenDone opened{.ticket = again.ticket, .answer = Opened::ANSWER_OPEN, .round = 1};
+  runner.Feed(opened);
+  runner.Read(9);
+
+  EXPECT_EQ(runner.TakeAll<SendPull>().size(), 2u);
+  runner.Feed(Moved({kShard0, kShard1, kShard2}, 0, {kShard2}));
+  const SendPull pull = runner.Take<SendPull>();
+  EXPECT_EQ(pull.shard, kShard2);
+  runner.Feed(PullDone{pull.ticket, {}, {}});
+  runner.ComputeAll();
+
+  EXPECT_EQ(runner.TakeAll<SendPush>().size(), 3u);
+  runner.Feed(Moved({kShard0, kShard2}, 0, {kShard0}));
+  const std::vector<SendPush> stages = runner.TakeAll<SendPush>();
+  ASSERT_EQ(stages.size(), 2u) << "on every shard that there is";
+  EXPECT_FALSE(stages[0].empty);
+  EXPECT_TRUE(stages[1].empty);
+  for (const SendPush& stage : stages) runner.Feed(PushDone{stage.ticket, {}, {}, {}});
+
+  const SendReport report = runner.Take<SendReport>();
+  runner.Feed(Moved({kShard0, kShard2}, 0, {kShard2}));
+  EXPECT_NE(runner.Take<SendReport>().ticket, report.ticket);
+}
+
+TEST(LaneRunnerTest, AShardThatJoinsInTheMiddleOfARoundIsStagedOnAndOneThatHasLeftIsNot) {
+  Driver runner(NewLaneRunner(LeaseOfLane()));
+  OpenRound(runner, 1, 0);
+  runner.Read(9);
+  runner.Pull();
+  runner.ComputeAll();
+  const std::vector<SendPush> stages = runner.TakeAll<SendPush>();
+  ASSERT_EQ(stages.size(), 2u);
+  runner.Feed(PushDone{stages[0].ticket, {}, {}, {}});
+  runner.Feed(ViewOf({kShard0, kShard2}));
+  const SendPush joined = runner.Take<SendPush>();
+  EXPECT_EQ(joined.shard, kShard2);
+  runner.Feed(PushDone{joined.ticket, {}, {}, {}});
+  EXPECT_EQ(runner.Take<SendReport>().round, 1u);
 }
 
 TEST(LaneRunnerTest, WhatCameTooLateIsComputedAgainInTheNextRound) {

@@ -13,7 +13,7 @@ namespace {
 TaskLease LeaseOfTask(int push_window = 4) {
   TaskLease lease;
   lease.options.generation = {1, 7};
-  lease.options.shard_count = 2;
+  lease.options.shards = {kShard0, kShard1};
   lease.stream = {55};
   lease.push_window = push_window;
   return lease;
@@ -174,7 +174,7 @@ TEST(TaskRunnerTest, RefreshesTheViewAndTriesAgainWhenItComes) {
   runner.Feed(PushDone{push.ticket, {}, outcomes, {}});
   runner.Take<RefreshView>();
   EXPECT_TRUE(runner.TakeAll<SendPush>().empty());
-  runner.Feed(ViewChanged{2, {}, {}});
+  runner.Feed(ViewOf({kShard0, kShard1}));
   EXPECT_EQ(runner.Take<SendPush>().shard, push.shard);
 }
 
@@ -184,13 +184,88 @@ TEST(TaskRunnerTest, PushesAgainByTheNewMap) {
   runner.Pull();
   runner.ComputeAll();
   const std::vector<SendPush> old = runner.TakeAll<SendPush>();
-  runner.Feed(ViewChanged{3, {}, {BatchRead{0, 4, {ShardIndex{2}}, {}, 0}}});
+  runner.Feed(Moved({kShard0, kShard1, kShard2}, 0, {kShard2}));
   const SendPush push = runner.Take<SendPush>();
   EXPECT_EQ(push.shard, ShardIndex{2});
   runner.Feed(PushDone{old[0].ticket, {}, {}, {}});
   EXPECT_EQ(runner.progress().batches_done, 0u) << "an answer by the old map means nothing";
   runner.Feed(PushDone{push.ticket, {}, {}, {}});
   EXPECT_EQ(runner.progress().batches_done, 1u);
+}
+
+TEST(TaskRunnerTest, PullsAgainByTheNewMap) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(9);
+  const std::vector<SendPull> old = runner.TakeAll<SendPull>();
+  ASSERT_EQ(old.size(), 2u);
+  runner.Feed(PullDone{old[1].ticket, {}, {}});
+  runner.Feed(Moved({kShard0, kShard1, kShard2}, 0, {kShard1, kShard2}));
+  const std::vector<SendPull> pulls = runner.TakeAll<SendPull>();
+  ASSERT_EQ(pulls.size(), 2u) << "also of the shard that had answered: it may have more now";
+  EXPECT_EQ(pulls[0].shard, kShard1);
+  EXPECT_EQ(pulls[1].shard, kShard2);
+  runner.Feed(PullDone{old[0].ticket, {}, {}});
+  EXPECT_TRUE(runner.TakeAll<Compute>().empty());
+  for (const SendPull& pull : pulls) runner.Feed(PullDone{pull.ticket, {}, {}});
+  EXPECT_EQ(runner.Take<Compute>().batch, 0u);
+}
+
+TEST(TaskRunnerTest, WhatIsComputedWhileTheMapChangesIsPushedByTheNewOne) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(9);
+  runner.Pull();
+  runner.Feed(Moved({kShard0, kShard1, kShard2}, 0, {kShard2}));
+  EXPECT_TRUE(runner.TakeAll<SendPush>().empty());
+  runner.ComputeAll();
+  EXPECT_EQ(runner.Take<SendPush>().shard, kShard2);
+}
+
+TEST(TaskRunnerTest, AViewWithTheSameMapBringsAboutNoRequest) {
+  Driver runner(NewTaskRunner(LeaseOfTask()));
+  runner.Read(9);
+  const std::vector<SendPull> pulls = runner.TakeAll<SendPull>();
+  runner.Feed(ViewOf({kShard0, kShard1, kShard2}));
+  EXPECT_TRUE(runner.TakeAll<SendPull>().empty());
+  for (const SendPull& pull : pulls) runner.Feed(PullDone{pull.ticket, {}, {}});
+  runner.ComputeAll();
+  const std::vector<SendPush> pushes = runner.TakeAll<SendPush>();
+  runner.Feed(ViewOf({kShard0, kShard1}));
+  EXPECT_TRUE(runner.TakeAll<SendPush>().empty());
+  for (const SendPush& push : pushes) runner.Feed(PushDone{push.ticket, {}, {}, {}});
+  EXPECT_EQ(runner.progress().batches_done, 1u);
+}
+
+TEST(TaskRunnerTest, UnderSspAShardThatJoinsIsToldTheClockAndOneThatLeavesIsNotWaitedFor) {
+  TaskLease lease = LeaseOfTask();
+  lease.options.ssp = true;
+  Driver runner(NewTaskRunner(lease));
+  runner.Read(9);
+  runner.Pull();
+  runner.ComputeAll();
+  const std::vector<SendPush> pushes = runner.TakeAll<SendPush>();
+  ASSERT_EQ(pushes.size(), 2u);
+  runner.Feed(PushDone{pushes[0].ticket, {}, {}, {}});
+  // The second shard has left without an answer, and had nothing.
+  runner.Feed(ViewOf({kShard0, ShardIndex{5}}));
+  const SendPush joined = runner.Take<SendPush>();
+  EXPECT_EQ(joined.shard, ShardIndex{5});
+  EXPECT_EQ(joined.clock, 1u);
+  runner.Feed(PushDone{joined.ticket, {}, {}, {}});
+  EXPECT_EQ(runner.progress().batches_done, 1u);
+}
+
+TEST(TaskRunnerTest, UnderSspAStepUnderWayIsNotFinishedAtAShardThatHasBeenGivenMoreOfIt) {
+  TaskLease lease = LeaseOfTask();
+  lease.options.ssp = true;
+  Driver runner(NewTaskRunner(lease));
+  runner.Read(9);
+  runner.Pull();
+  runner.ComputeAll();
+  std::vector<SendPush> pushes = runner.TakeAll<SendPush>();
+  runner.Feed(PushDone{pushes.at(1).ticket, {}, {}, {}});
+  EXPECT_EQ(runner.clock.ClockOf(kShard1), 1u);
+  runner.Feed(Moved({kShard0, kShard1}, 0, {kShard1}));
+  EXPECT_EQ(runner.clock.ClockOf(kShard1), 0u);
 }
 
 TEST(TaskRunnerTest, AnOldGenerationMeansThatTheLeaseIsLost) {
@@ -251,7 +326,7 @@ TEST(TaskRunnerTest, AStepWithoutAFiniteGradientIsNotPushedNorCountedAsTrained) 
 TEST(TaskRunnerTest, UnderSspEveryShardGetsEveryStep) {
   TaskLease lease = LeaseOfTask();
   lease.options.ssp = true;
-  lease.options.shard_count = 3;
+  lease.options.shards = {kShard0, kShard1, kShard2};
   Driver runner(NewTaskRunner(lease));
   runner.Read(9);
   runner.Pull();
@@ -280,7 +355,7 @@ TEST(TaskRunnerTest, UnderSspARestartedShardIsToldTheClock) {
   runner.ComputeAll();
   runner.Push();
   EXPECT_TRUE(runner.TakeAll<SendClock>().empty());
-  runner.Feed(ViewChanged{2, {kShard1}, {}});
+  runner.Feed(ViewChanged{.shards = {kShard0, kShard1}, .restarted = {kShard1}});
   const SendClock told = runner.Take<SendClock>();
   EXPECT_EQ(told.shard, kShard1);
   EXPECT_EQ(told.clock, 1u);

@@ -14,6 +14,17 @@ namespace capstan::worker {
 
 inline constexpr ShardIndex kShard0{0};
 inline constexpr ShardIndex kShard1{1};
+inline constexpr ShardIndex kShard2{2};
+
+// A view of these shards in which nobody has begun anew.
+inline ViewChanged ViewOf(std::vector<ShardIndex> shards) { return {.shards = std::move(shards)}; }
+// Another map: the batch has its parameters on `on`.
+inline ViewChanged Moved(std::vector<ShardIndex> shards, uint64_t batch,
+                         std::vector<ShardIndex> on) {
+  return {.shards = std::move(shards),
+          .moved = true,
+          .replanned = {BatchRead{.batch = batch, .shards = std::move(on)}}};
+}
 
 class Driver {
  public:

@@ -1,0 +1,305 @@
+// ChiefMachine: shards come and go while the job runs, and partitions move between them; see
+// Balance, PlanMoves and PartitionMoves.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "capstan/base/status.h"
+#include "chief/machine/chief_machine.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr absl::Duration kJoinPoll = absl::Milliseconds(50);
+constexpr absl::Duration kJoinAgain = absl::Seconds(1);
+// What nobody waits for goes little by little.
+constexpr size_t kAutomaticMoves = 4;
+// A shard that leaves is saved instead when so many of its moves have failed.
+constexpr int kMovesMayFail = 2;
+
+}  // namespace
+
+// ---- who is there ----
+
+bool ChiefMachine::IsSilent(const Shard& shard, absl::Time now) const {
+  return now - shard.heard > worker_lease();
+}
+
+bool ChiefMachine::MayTake(uint32_t index, absl::Time now) const {
+  const Shard* shard = shards_.Find(index);
+  return shard != nullptr && shard->present && !shard->draining && !IsSilent(*shard, now);
+}
+
+std::set<uint32_t> ChiefMachine::LeavingShards() const {
+  std::set<uint32_t> leaving;
+  for (uint32_t index : Owners()) {
+    if (shards_.Find(index)->draining) leaving.insert(index);
+  }
+  return leaving;
+}
+
+// Those that leave and whose partitions nobody can take: they are saved.
+std::set<uint32_t> ChiefMachine::ShardsToSave(absl::Time now) const {
+  std::set<uint32_t> leaving = LeavingShards();
+  if (leaving.empty()) return leaving;
+  const std::set<uint32_t>& members = views_.members();
+  const bool takers = std::any_of(members.begin(), members.end(),
+                                  [&](uint32_t index) { return MayTake(index, now); });
+  if (!takers) return leaving;
+  std::erase_if(leaving,
+                [this](uint32_t index) { return moves_.FailuresOf(index) < kMovesMayFail; });
+  return leaving;
+}
+
+// Whoever owns nothing comes and goes as it likes.
+void ChiefMachine::AdvanceMembers(absl::Time now) {
+  std::vector<uint32_t> gone;
+  for (const auto& [index, shard] : shards_.shards()) {
+    if (views_.Owns(index)) continue;
+    const bool silent = IsSilent(shard, now);
+    if (views_.members().contains(index)) {
+      const bool leaves = silent || (shard.draining && IsFree(index));
+      if (!leaves || moves_.Concerns(index)) continue;
+      views_.RemoveMember(index);
+      Log(LogEvent::Level::kInfo, "a shard without partitions is not counted on any more",
+          {{"shard", absl::StrCat(index)}, {"because", silent ? "it is silent" : "it leaves"}});
+    } else if (silent) {
+      gone.push_back(index);
+    } else if (MayTake(index, now) && !end_.begun()) {
+      Admit(shard);
+    }
+  }
+  for (uint32_t index : gone) {
+    calls_.Cancel(Purpose::kJoin, index);
+    shards_.Forget(index);
+  }
+}
+
+// It is told the timeline first: then everybody may call it.
+void ChiefMachine::Admit(const Shard& shard) {
+  if (gate_.published().timeline() != timeline()) return;
+  if (shard.loaded_timeline == timeline()) {
+    views_.AddMember(shard.index);
+    Log(LogEvent::Level::kInfo, "a shard has joined", {{"shard", absl::StrCat(shard.index)}});
+    return;
+  }
+  if (calls_.Pending(Purpose::kJoin, shard.index)) return;
+  calls_.Send(Purpose::kJoin, shard.index, v1::LoadPartitionsRequest(), options_.call_deadline);
+}
+
+void ChiefMachine::OnJoinAnswer(const ShardCalls::Answer& answer, absl::Time now) {
+  Shard* shard = shards_.Find(answer.shard);
+  if (shard == nullptr || views_.members().contains(answer.shard)) return;
+  if (answer.reply.ok() && std::get<v1::LoadPartitionsReply>(*answer.reply).done()) {
+    shard->loaded_timeline = timeline();
+    return;
+  }
+  if (!answer.reply.ok()) {
+    Log(LogEvent::Level::kWarning, "a shard cannot join yet",
+        {{"shard", absl::StrCat(answer.shard)}, {"error", answer.reply.status().ToString()}});
+  }
+  calls_.Send(Purpose::kJoin, answer.shard, v1::LoadPartitionsRequest(), options_.call_deadline,
+              now + (answer.reply.ok() ? kJoinPoll : kJoinAgain));
+}
+
+// Nobody takes it for the owner of anything, nor will.
+bool ChiefMachine::IsFree(uint32_t shard) const {
+  const auto& published = gate_.published().owners();
+  return !views_.Owns(shard) && !moves_.Concerns(shard) &&
+         std::find(published.begin(), published.end(), shard) == published.end();
+}
+
+bool ChiefMachine::MayLeave(uint32_t shard, absl::Time now) const {
+  if (ended() || state_ == v1::JOB_STATE_PENDING || state_ == v1::JOB_STATE_RESTORING) return true;
+  if (frozen_ || IsFree(shard)) return true;
+  return !checkpointer_.enabled() && ShardsToSave(now).contains(shard);
+}
+
+// ---- what is to be moved ----
+
+MoveQuestion ChiefMachine::QuestionOf(bool even) const {
+  const auto& owners = views_.current().owners();
+  return {.owners = {owners.begin(), owners.end()},
+          .weights = loads_.weights(),
+          .takers = balance_.takers(),
+          .even = even};
+}
+
+void ChiefMachine::SeeBalance(absl::Time now) {
+  Balance::Counts stay;
+  for (uint32_t index : views_.members()) {
+    if (MayTake(index, now)) stay[index] = 0;
+  }
+  for (uint32_t owner : views_.current().owners()) {
+    if (const auto found = stay.find(owner); found != stay.end()) ++found->second;
+  }
+  const bool automatic = plan_.spec.rebalance().automatic();
+  const double skew = automatic && !stay.empty() ? SkewOf(QuestionOf(true)).load : 1;
+  balance_.See(stay, LeavingShards(), skew, now);
+}
+
+// Checkpoints, evaluations that need rest and the way out come first; a batch that is under way is
+// small, and they wait for it.
+bool ChiefMachine::MayMove(absl::Time now) const {
+  const v1::View& published = gate_.published();
+  const bool rests = rest_.step != Rest::Step::kNone || rest_.save ||
+                     (EvaluatesAtRest() && (EvaluationDue() || evaluations_.running()));
+  return moves_.MayBegin(now) && !end_.begun() && !rests && partial_.empty() && !frozen_ &&
+         recovery_.phase() == Recovery::Phase::kIdle && !checkpointer_.running() &&
+         !CheckpointDue(now) && ShardsToSave(now).empty() && published.moves().empty() &&
+         published.timeline() == timeline();
+}
+
+// Shards may have come and gone since the last batch.
+void ChiefMachine::PlanMoves(absl::Time now) {
+  const auto possible = [&](const PlannedMove& move) {
+    return MayTake(move.to, now) && views_.members().contains(move.to) &&
+           views_.current().owners(static_cast<int>(move.partition)) == move.from;
+  };
+  if (moves_.ForgetPlanUnless(possible)) balance_.OnGivenUp();
+  const std::optional<Balance::Reason> reason = balance_.TakeReason(now);
+  if (!reason) return;
+  std::vector<PlannedMove> moves = chief::PlanMoves(QuestionOf(reason->even));
+  if (reason->automatic && moves.size() > kAutomaticMoves) moves.resize(kAutomaticMoves);
+  if (moves.empty()) return balance_.OnCarriedOut();
+  Log(LogEvent::Level::kInfo, "partitions are to be moved",
+      {{"because", reason->why}, {"partitions", absl::StrCat(moves.size())}});
+  moves_.Plan(std::move(moves), reason->why);
+}
+
+void ChiefMachine::OrderMoves(absl::Time now) {
+  std::vector<v1::PartitionMove> moves;
+  const auto bytes_of = [this](uint32_t partition) { return loads_.bytes(partition); };
+  for (const PlannedMove& planned : moves_.Begin(bytes_of, now)) {
+    v1::PartitionMove& move = moves.emplace_back();
+    move.set_partition(planned.partition);
+    move.set_to(planned.to);
+    move.set_to_incarnation(Raw(shards_.Find(planned.to)->incarnation));
+  }
+  views_.SetMoves(moves);
+}
+
+// ---- the batch under way ----
+
+// OK, or why the batch under way cannot go on.
+absl::Status ChiefMachine::MovesFailure(absl::Time now) const {
+  CAPSTAN_RETURN_IF_ERROR(moves_.Failure(now));
+  for (const auto& [index, shard] : shards_.shards()) {
+    if (moves_.Concerns(index) && IsSilent(shard, now)) {
+      return absl::UnavailableError(absl::StrCat("shard ", index, " is silent"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// OK, or what comes before the batch under way.
+absl::Status ChiefMachine::MovesAreInTheWay(absl::Time now) const {
+  if (end_.begun()) return absl::CancelledError("the job ends");
+  if (rest_.save) return absl::CancelledError("the best model so far is to be saved");
+  if (!partial_.empty()) return absl::CancelledError("a shard returns to a checkpoint");
+  if (!ShardsToSave(now).empty()) return absl::CancelledError("a shard leaves, and is saved");
+  const auto leaves = [this](const v1::PartitionMove& move) {
+    return shards_.Find(move.to())->draining;
+  };
+  const auto& moves = views_.current().moves();
+  if (std::any_of(moves.begin(), moves.end(), leaves)) {
+    return absl::CancelledError("a shard that was to take partitions leaves");
+  }
+  return absl::OkStatus();
+}
+
+void ChiefMachine::CancelMoves(const absl::Status& why, absl::Time now) {
+  if (!moves_.under_way() && !moves_.planned()) return;
+  const bool failed = !absl::IsCancelled(why);
+  Log(failed ? LogEvent::Level::kWarning : LogEvent::Level::kInfo,
+      "moves of partitions are cancelled", {{"because", std::string(why.message())}});
+  moves_.Cancel(failed, now, calls_);
+  views_.ClearMoves();
+  balance_.OnGivenUp();
+}
+
+// What a switch would disturb is over. Streams closed on the source and not yet on the target would
+// be open there; a round has its gradients where its partitions were.
+bool ChiefMachine::MaySwitch() const {
+  const bool at_rest = work_.has_lanes() ? barrier_.reached() : rest_.step == Rest::Step::kNone;
+  const bool evaluates = EvaluatesAtRest() && evaluations_.running();
+  return at_rest && !evaluates && !checkpointer_.running() && closer_.complete() &&
+         !calls_.Pending(Purpose::kClose) && !calls_.Pending(Purpose::kFlush);
+}
+
+void ChiefMachine::OnMovesSwitched(absl::Time now) {
+  const v1::MoveStatus status = moves_.Status();
+  Log(LogEvent::Level::kInfo, "partitions have moved",
+      {{"so far", absl::StrCat(status.moved())},
+       {"stood still for", absl::StrFormat("%.3f s", status.seconds())}});
+  if (!moves_.planned()) balance_.OnCarriedOut();
+  // The rounds were held where the coordinator was.
+  if (work_.has_lanes()) Resume();
+  SeeBalance(now);
+}
+
+// True: the view has changed, and there may be more to do once it is published.
+bool ChiefMachine::StepMoves(absl::Time now) {
+  if (moves_.OnView(gate_.published(), now, calls_)) {
+    OnMovesSwitched(now);
+    return true;
+  }
+  if (moves_.copied() && MaySwitch()) moves_.Finish(now, calls_);
+  if (moves_.done()) {
+    moves_.Switch();
+    views_.CarryOutMoves();
+    return true;
+  }
+  if (!MayMove(now)) return false;
+  SeeBalance(now);
+  PlanMoves(now);
+  if (!moves_.planned()) return false;
+  OrderMoves(now);
+  return true;
+}
+
+void ChiefMachine::AdvanceMoves(absl::Time now) {
+  if (state_ != v1::JOB_STATE_RUNNING || !takeover_.settled()) return;
+  AdvanceMembers(now);
+  SeeBalance(now);
+  if (moves_.under_way() && moves_.phase() != PartitionMoves::Phase::kSwitched) {
+    absl::Status why = MovesAreInTheWay(now);
+    why.Update(MovesFailure(now));
+    if (!why.ok()) CancelMoves(why, now);
+  }
+  do {
+    RefreshView(now);
+  } while (StepMoves(now));
+}
+
+absl::StatusOr<v1::RebalanceReply> ChiefMachine::Rebalance(const v1::RebalanceRequest& request,
+                                                           absl::Time now) {
+  if (state_ != v1::JOB_STATE_RUNNING || !takeover_.settled() || end_.begun()) {
+    return absl::FailedPreconditionError("the job is not training");
+  }
+  SeeBalance(now);
+  const MoveQuestion question = QuestionOf(/*even=*/true);
+  const std::vector<PlannedMove> moves = chief::PlanMoves(question);
+  v1::RebalanceReply reply;
+  for (const PlannedMove& planned : moves) {
+    v1::PlannedMove& move = *reply.add_moves();
+    move.set_partition(planned.partition);
+    move.set_from(planned.from);
+    move.set_to(planned.to);
+    move.set_bytes(question.weights[planned.partition].bytes);
+    move.set_load(question.weights[planned.partition].load);
+  }
+  const Skew before = SkewOf(question);
+  const Skew after = SkewOf(After(question, moves));
+  reply.set_load_skew_before(before.load);
+  reply.set_load_skew_after(after.load);
+  reply.set_byte_skew_before(before.bytes);
+  reply.set_byte_skew_after(after.bytes);
+  if (request.plan_only() || moves.empty()) return reply;
+  balance_.Ask();
+  Advance(now);
+  return reply;
+}
+
+}  // namespace capstan::chief

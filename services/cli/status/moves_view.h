@@ -1,0 +1,25 @@
+// Which shard has how much, and which partitions go where, as text. Pure functions.
+#ifndef CAPSTAN_CLI_STATUS_MOVES_VIEW_H_
+#define CAPSTAN_CLI_STATUS_MOVES_VIEW_H_
+
+#include <string>
+#include <vector>
+
+#include "capstan/v1/chief.pb.h"
+
+namespace capstan::cli {
+
+// "3 partitions, 12.0 MiB of 40.0 MiB, because shard 2 has joined"; empty: nothing is under way.
+std::string MovesUnderWay(const v1::MoveStatus& moves);
+// "40 partitions so far; the last switch took 12 ms"; empty: nothing has moved.
+std::string MovesSoFar(const v1::MoveStatus& moves);
+
+// Shard, state, partitions, bytes, load and its share of the mean.
+std::vector<std::string> ShardShares(const v1::GetStatusReply& status);
+
+// A line for each move, and what becomes of the skews.
+std::vector<std::string> PlanLines(const v1::RebalanceReply& plan);
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_STATUS_MOVES_VIEW_H_

@@ -1,0 +1,193 @@
+#include "ps/shard/move_job.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "capstan/base/crc32c.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/status.h"
+#include "capstan/base/wire_version.h"
+#include "capstan/checkpoint/partition_encoder.h"
+#include "ps/shard/coordinator_start.h"
+#include "ps/shard/machine_state.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr absl::Duration kPause = absl::Milliseconds(5);
+constexpr absl::Duration kLongestPause = absl::Milliseconds(200);
+constexpr absl::Duration kWaitTurn = absl::Milliseconds(20);  // Of a wait, until it looks again.
+constexpr int kReadsBetweenYields = 8;                        // As SaveJob's.
+
+// The target may answer otherwise later. Where its view does not name the move yet, it will.
+bool MayChange(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status) || absl::IsFailedPrecondition(status);
+}
+
+}  // namespace
+
+MoveJob::MoveJob(Shard& shard, Pacer& pacer, const Order& order)
+    : shard_(shard),
+      pacer_(pacer),
+      order_(order),
+      partition_(shard.partition(order.partition)),
+      bytes_expected_(partition_.facts().bytes) {}
+
+std::string MoveJob::base() const {
+  return absl::StrCat("move-", order_.move.id.term, "-", order_.move.id.n);
+}
+
+bool MoveJob::IsOver() const {
+  if (cancelled_ || shard_.timeline() != order_.timeline) return true;
+  const std::optional<OutgoingMove> named = shard_.moves()->Outgoing(order_.partition);
+  return !named || named->id != order_.move.id;
+}
+
+absl::Status MoveJob::SendCopy(MovePeer& peer) {
+  shard_.LimitKept();
+  absl::StatusOr<File> file = Read(/*parent=*/"");
+  if (!file.ok()) return Settle(file.status(), "");
+  bytes_expected_ = file->bytes.size();
+  CAPSTAN_FAILPOINT("move.copy_read");
+  return Settle(SendFile(*file, peer), base());
+}
+
+// A copy that the target has is what the rest is told against.
+absl::Status MoveJob::Settle(absl::Status status, const std::string& base) {
+  if (status.ok()) status = CAPSTAN_FAILPOINT_STATUS("move.copied");
+  partition_.SettleCopy(status.ok() ? base : "", shard_.clock().Now());
+  return status;
+}
+
+absl::Status MoveJob::Freeze() {
+  const absl::Time now = shard_.clock().Now();
+  CAPSTAN_RETURN_IF_ERROR(partition_.FreezeForMove(Timeline{order_.timeline}, order_.move.id, now));
+  if (Raw(order_.partition) != 0) return absl::OkStatus();
+  absl::StatusOr<std::optional<CoordinatorState>> coordinator = shard_.SilenceCoordinator();
+  if (!coordinator.ok()) partition_.ThawUnless(std::nullopt, now);
+  CAPSTAN_RETURN_IF_ERROR(coordinator.status());
+  coordinator_ = *std::move(coordinator);
+  return absl::OkStatus();
+}
+
+void MoveJob::Thaw() {
+  partition_.ThawUnless(std::nullopt, shard_.clock().Now());
+  if (Raw(order_.partition) == 0) shard_.ResumeCoordinator();
+}
+
+absl::Status MoveJob::SendRest(MovePeer& peer) {
+  absl::StatusOr<File> file = Read(base());
+  partition_.SettleCopy("", shard_.clock().Now());
+  CAPSTAN_RETURN_IF_ERROR(file.status());
+  file->rest = true;
+  bytes_expected_ += file->bytes.size();
+  CAPSTAN_FAILPOINT("move.rest_read");
+  CAPSTAN_RETURN_IF_ERROR(SendFile(*file, peer));
+  return CAPSTAN_FAILPOINT_STATUS("move.rest_sent");
+}
+
+absl::StatusOr<MoveJob::File> MoveJob::Read(const std::string& parent) {
+  const absl::Status gone = absl::FailedPreconditionError(absl::StrCat(
+      "partition ", Raw(order_.partition), " is not here any more, in timeline ", order_.timeline));
+  const std::optional<PartitionCopy> copy = partition_.BeginCopy(
+      {.timeline = Timeline{order_.timeline}, .parent = parent}, shard_.clock().Now());
+  if (!copy) return gone;
+  CAPSTAN_FAILPOINT("move.copy_begun");
+  PartitionEncoder encoder({.partition_count = shard_.catalog().job().partition_count(),
+                            .timeline = order_.timeline,
+                            .machine = EncodeMachineState(copy->state),
+                            .parent = copy->parent});
+  File file;
+  file.state = copy->state;
+  for (int reads = 1; encoder.Prepare(); ++reads) {
+    if (IsOver()) return absl::CancelledError("the move is over");
+    if (reads % kReadsBetweenYields == 0) std::this_thread::yield();
+    file.bytes += encoder.TakePiece();
+    const bool read = partition_.ReadCopy([&](PartitionStore& store) { encoder.Read(store); });
+    if (!read) return gone;
+  }
+  partition_.EndCopy(shard_.clock().Now());
+  file.bytes += std::move(encoder).TakeRest();
+  return file;
+}
+
+v1::TakePartitionRequest MoveJob::Piece(const File& file, size_t offset) const {
+  v1::TakePartitionRequest piece;
+  v1::RequestHeader& header = *piece.mutable_header();
+  header.set_wire_version(kWireVersion);
+  header.set_timeline(order_.timeline);
+  header.set_target_incarnation(Raw(order_.move.incarnation));
+  header.mutable_epoch()->set_term(shard_.moves()->epoch().term);
+  header.mutable_epoch()->set_n(shard_.moves()->epoch().n);
+  piece.set_partition(static_cast<uint32_t>(Raw(order_.partition)));
+  piece.mutable_move()->set_term(order_.move.id.term);
+  piece.mutable_move()->set_n(order_.move.id.n);
+  piece.set_rest(file.rest);
+  piece.set_offset(offset);
+  piece.set_piece(file.bytes.substr(offset, kPieceBytes));
+  return piece;
+}
+
+absl::Status MoveJob::SendFile(const File& file, MovePeer& peer) {
+  for (size_t offset = 0;;) {
+    v1::TakePartitionRequest piece = Piece(file, offset);
+    const size_t size = piece.piece().size();
+    CAPSTAN_RETURN_IF_ERROR(WaitUntil(pacer_.Book(size, shard_.clock().Now())));
+    offset += size;
+    if (offset == file.bytes.size()) {
+      piece.set_last(true);
+      piece.set_crc32c(Crc32c(file.bytes));
+      if (file.rest) AddState(file.state, piece);
+    }
+    CAPSTAN_RETURN_IF_ERROR(SendPiece(piece, peer).status());
+    bytes_ += size;
+    shard_.metrics().CountMoved(size);
+    CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("move.piece_sent"));
+    if (piece.last()) return absl::OkStatus();
+  }
+}
+
+// Until it is taken, and the last one of the rest until all that came is decoded.
+absl::StatusOr<v1::TakePartitionReply> MoveJob::SendPiece(const v1::TakePartitionRequest& piece,
+                                                          MovePeer& peer) {
+  const absl::Time deadline = shard_.clock().Now() + kPatience;
+  const bool all = piece.rest() && piece.last();
+  for (absl::Duration pause = kPause;; pause = std::min(2 * pause, kLongestPause)) {
+    if (IsOver()) return absl::CancelledError("the move is over");
+    absl::StatusOr<v1::TakePartitionReply> reply = peer.Take(piece, [this] { return IsOver(); });
+    if (reply.ok() && (!all || reply->complete())) return reply;
+    if (!reply.ok() && !MayChange(reply.status())) return reply;
+    const absl::Time now = shard_.clock().Now();
+    if (now >= deadline) {
+      return reply.ok() ? absl::DeadlineExceededError("the target does not get ready")
+                        : reply.status();
+    }
+    CAPSTAN_RETURN_IF_ERROR(WaitUntil(now + pause));
+  }
+}
+
+void MoveJob::AddState(const PartitionState& state, v1::TakePartitionRequest& last) const {
+  for (const TrainerClock& clock : shard_.Clocks()) {
+    v1::TrainerClock& proto = *last.add_clocks();
+    proto.set_trainer(Raw(clock.trainer));
+    proto.set_clock(clock.clock);
+  }
+  if (!shard_.catalog().HasSync()) return;
+  ToProto(shard_.Passed(state.round), *last.mutable_passed());
+  if (coordinator_) ToProto(*coordinator_, *last.mutable_coordinator());
+}
+
+absl::Status MoveJob::WaitUntil(absl::Time until) const {
+  for (;;) {
+    const absl::Duration left = until - shard_.clock().Now();
+    if (left <= absl::ZeroDuration()) return absl::OkStatus();
+    if (IsOver()) return absl::CancelledError("the move is over");
+    absl::SleepFor(std::min(left, kWaitTurn));
+  }
+}
+
+}  // namespace capstan::ps

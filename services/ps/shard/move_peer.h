@@ -1,0 +1,31 @@
+// A shard to which partitions are sent, as those who send see it.
+#ifndef CAPSTAN_PS_SHARD_MOVE_PEER_H_
+#define CAPSTAN_PS_SHARD_MOVE_PEER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "capstan/v1/ps.pb.h"
+
+namespace capstan::ps {
+
+// *Confined to one thread*.
+class MovePeer {
+ public:
+  virtual ~MovePeer() = default;
+
+  // Sends one piece and waits for the answer, a bounded time. CANCELLED, soon after: give_up()
+  // said so.
+  virtual absl::StatusOr<v1::TakePartitionReply> Take(const v1::TakePartitionRequest& request,
+                                                      absl::FunctionRef<bool()> give_up) = 0;
+};
+
+// A peer at this address (host:port), for the calling thread. *Thread-safe*.
+using PeerOpener = std::function<std::unique_ptr<MovePeer>(const std::string& address)>;
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_MOVE_PEER_H_

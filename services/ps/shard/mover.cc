@@ -1,0 +1,239 @@
+#include "ps/shard/mover.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/log.h"
+#include "capstan/base/status.h"
+
+namespace capstan::ps {
+namespace {
+
+ViewEpoch IdOf(const v1::MovePartitionsRequest& request) {
+  return {request.id().term(), request.id().n()};
+}
+
+}  // namespace
+
+Mover::~Mover() {
+  std::vector<std::unique_ptr<Background::Work>> works;  // End without the lock.
+  absl::MutexLock lock(&mu_);
+  stopping_ = true;
+  for (auto& [partition, task] : tasks_) task->job.Cancel();
+  for (Sender& sender : senders_) works.push_back(std::move(sender.work));
+}
+
+absl::Status Mover::Check(const v1::MovePartitionsRequest& request) const {
+  if (request.partitions().empty()) return absl::InvalidArgumentError("no partition is named");
+  for (const uint32_t partition : request.partitions()) {
+    if (partition >= shard_.catalog().job().partition_count()) {
+      return absl::InvalidArgumentError(absl::StrCat("there is no partition ", partition));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<OutgoingMove> Mover::Named(const v1::MovePartitionsRequest& request,
+                                          PartitionIndex partition) const {
+  const std::shared_ptr<const PartitionMoves> moves = shard_.moves();
+  const std::optional<OutgoingMove> named = moves->Outgoing(partition);
+  const ViewEpoch id = IdOf(request);
+  if (named && named->id == id && moves->timeline() == request.header().timeline()) return *named;
+  const std::string what =
+      absl::StrCat("view ", moves->epoch().term, ".", moves->epoch().n, " names no move ", id.term,
+                   ".", id.n, " of partition ", Raw(partition), " from here");
+  if (moves->epoch() < id) return absl::UnavailableError(what);
+  return absl::AbortedError(what);
+}
+
+absl::StatusOr<v1::MovePartitionsReply> Mover::Order(const v1::MovePartitionsRequest& request) {
+  CAPSTAN_RETURN_IF_ERROR(Check(request));
+  absl::MutexLock lock(&mu_);
+  ForgetOver();
+  pacer_.SetRate(request.bytes_per_second());
+  CAPSTAN_RETURN_IF_ERROR(Begin(request));
+  if (request.finish()) CAPSTAN_RETURN_IF_ERROR(Freeze(request));
+  StartSenders();
+  return AnswerOf(request);
+}
+
+absl::Status Mover::Begin(const v1::MovePartitionsRequest& request) {
+  std::vector<MoveJob::Order> fresh;
+  for (const uint32_t number : request.partitions()) {
+    const auto partition = static_cast<PartitionIndex>(number);
+    CAPSTAN_ASSIGN_OR_RETURN(const OutgoingMove move, Named(request, partition));
+    const auto found = tasks_.find(partition);
+    if (found == tasks_.end()) {
+      if (!shard_.partition(partition).loaded()) {
+        return absl::AbortedError(absl::StrCat("partition ", number, " is not here"));
+      }
+      fresh.push_back({partition, request.header().timeline(), move});
+    } else if (found->second->job.order().move.id != move.id) {
+      return absl::UnavailableError(absl::StrCat("a move of partition ", number, " is ending"));
+    }
+  }
+  if (fresh.empty()) return absl::OkStatus();
+  if (!shard_.copies().Take(CopyTurn::Holder::kMoves)) {
+    return absl::UnavailableError("a checkpoint is being saved");
+  }
+  for (const MoveJob::Order& order : fresh) {
+    tasks_.try_emplace(order.partition, std::make_unique<Task>(shard_, pacer_, order));
+  }
+  shard_.metrics().SetMovesUnderWay(tasks_.size());
+  return absl::OkStatus();
+}
+
+absl::Status Mover::Freeze(const v1::MovePartitionsRequest& request) {
+  std::vector<Task*> frozen;
+  absl::Status status;
+  for (const uint32_t number : request.partitions()) {
+    Task& task = *tasks_.at(static_cast<PartitionIndex>(number));
+    if (task.phase != Phase::kCopied) continue;
+    status = task.job.Freeze();
+    if (!status.ok()) break;
+    task.phase = Phase::kToFinish;
+    frozen.push_back(&task);
+  }
+  if (status.ok()) return status;
+  for (Task* task : frozen) {
+    task->job.Thaw();
+    task->phase = Phase::kCopied;
+  }
+  return status;
+}
+
+absl::StatusOr<v1::MovePartitionsReply> Mover::AnswerOf(
+    const v1::MovePartitionsRequest& request) const {
+  v1::MovePartitionsReply reply;
+  reply.set_copied(true);
+  reply.set_done(request.finish());
+  for (const uint32_t number : request.partitions()) {
+    const Task& task = *tasks_.at(static_cast<PartitionIndex>(number));
+    if (task.phase == Phase::kFailed) {
+      return absl::AbortedError(absl::StrCat("partition ", number, ": ", task.status.ToString()));
+    }
+    if (task.phase < Phase::kCopied) reply.set_copied(false);
+    if (task.phase != Phase::kDone) reply.set_done(false);
+    reply.set_bytes(reply.bytes() + task.job.bytes());
+    reply.set_bytes_expected(reply.bytes_expected() +
+                             std::max(task.job.bytes(), task.job.bytes_expected()));
+  }
+  return reply;
+}
+
+void Mover::StartSenders() {
+  auto left = std::count_if(tasks_.begin(), tasks_.end(), [](const auto& entry) {
+    return entry.second->phase == Phase::kToCopy || entry.second->phase == Phase::kToFinish;
+  });
+  for (Sender& sender : senders_) {
+    if (sender.running || left-- <= 0) continue;
+    sender.work.reset();  // It has ended.
+    sender.running = true;
+    sender.work = background_.Begin([this, &sender] { Send(sender); });
+  }
+}
+
+Mover::Task* Mover::NextToSend() {
+  for (auto& [partition, task] : tasks_) {
+    if (stopping_) return nullptr;
+    if (task->phase == Phase::kToFinish) {  // Pushes wait for these.
+      task->phase = Phase::kFinishing;
+      return task.get();
+    }
+  }
+  for (auto& [partition, task] : tasks_) {
+    if (stopping_ || task->phase != Phase::kToCopy) continue;
+    task->phase = Phase::kCopying;
+    return task.get();
+  }
+  return nullptr;
+}
+
+void Mover::Send(Sender& sender) {
+  auto& peers = sender.peers;
+  for (;;) {
+    Task* task = nullptr;
+    {
+      absl::MutexLock lock(&mu_);
+      ForgetOver();
+      task = NextToSend();
+      if (task == nullptr) {
+        sender.running = false;
+        return;
+      }
+    }
+    const std::string& address = task->job.order().move.address;
+    std::unique_ptr<MovePeer>& peer = peers[address];
+    if (peer == nullptr) peer = open_peer_(address);
+    SendOne(*task, *peer);
+  }
+}
+
+void Mover::SendOne(Task& task, MovePeer& peer) {
+  const MoveJob::Order& order = task.job.order();
+  const bool copies = task.phase == Phase::kCopying;  // Only this thread changes it.
+  const absl::Status status = copies ? task.job.SendCopy(peer) : task.job.SendRest(peer);
+  const bool over = task.job.IsOver();
+  if (!status.ok() && !over) {
+    log::Warn("a partition could not be sent",
+              {{"partition", Raw(order.partition)}, {"to", order.move.address}, {"error", status}});
+  }
+  absl::MutexLock lock(&mu_);
+  task.status = status;
+  task.phase = !status.ok() ? Phase::kFailed : copies ? Phase::kCopied : Phase::kDone;
+}
+
+void Mover::ForgetOver() {
+  for (auto entry = tasks_.begin(); entry != tasks_.end();) {
+    const Task& task = *entry->second;
+    entry = !task.running() && task.job.IsOver() ? tasks_.erase(entry) : std::next(entry);
+  }
+  shard_.metrics().SetMovesUnderWay(tasks_.size());
+  if (!tasks_.empty()) return;
+  shard_.copies().Release(CopyTurn::Holder::kMoves);
+  for (Sender& sender : senders_) {
+    if (!sender.running) sender.peers.clear();
+  }
+}
+
+void Mover::Follow() {
+  const std::shared_ptr<const PartitionMoves> moves = shard_.moves();
+  std::vector<PartitionIndex> left;
+  {
+    absl::MutexLock lock(&mu_);
+    if (moves->timeline() == shard_.timeline()) {
+      (void)shard_.ForEachPartition([&](PartitionIndex index, Partition&) {
+        if (FollowPartition(index, *moves)) left.push_back(index);
+        return absl::OkStatus();
+      });
+    }
+    ForgetOver();
+  }
+  for (const PartitionIndex index : left) Leave(index);
+}
+
+bool Mover::FollowPartition(PartitionIndex index, const PartitionMoves& moves) {
+  Partition& partition = shard_.partition(index);
+  if (moves.Disowns(index, partition.origin())) return true;
+  if (!moves.Owns(index)) return false;  // Frozen it stays, if it is.
+  const std::optional<OutgoingMove> named = moves.Outgoing(index);
+  const std::optional<absl::Duration> frozen =
+      partition.ThawUnless(named ? std::optional(named->id) : std::nullopt, shard_.clock().Now());
+  if (!frozen) return false;
+  if (Raw(index) == 0) shard_.ResumeCoordinator();
+  shard_.metrics().ObserveFrozen(*frozen);
+  return false;
+}
+
+void Mover::Leave(PartitionIndex index) {
+  const std::optional<absl::Duration> frozen =
+      shard_.partition(index).FrozenFor(shard_.clock().Now());
+  shard_.Leave(index);
+  if (frozen) shard_.metrics().ObserveFrozen(*frozen);
+  log::Info("a partition has left", {{"partition", Raw(index)}});
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,95 @@
+// Carries out the chief's orders to send partitions to other shards, in the background, and what
+// views say of partitions that have left.
+#ifndef CAPSTAN_PS_SHARD_MOVER_H_
+#define CAPSTAN_PS_SHARD_MOVER_H_
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "capstan/base/background.h"
+#include "capstan/v1/ps.pb.h"
+#include "ps/shard/move_job.h"
+#include "ps/shard/move_peer.h"
+#include "ps/shard/pacer.h"
+#include "ps/shard/shard.h"
+
+namespace capstan::ps {
+
+// *Thread-safe*.
+class Mover {
+ public:
+  static constexpr int kAtOnce = 2;  // Partitions, of which each is in memory twice meanwhile.
+
+  // All must outlive the mover.
+  Mover(Shard& shard, Background& background, PeerOpener open_peer)
+      : shard_(shard), background_(background), open_peer_(std::move(open_peer)) {}
+  ~Mover();  // Gives up what is under way.
+
+  // Begins to send the partitions, or says how they stand; never waits for it. With `finish` those
+  // whose copies are with their targets are frozen, all or none. INVALID_ARGUMENT: an impossible
+  // order. UNAVAILABLE, and nothing has begun: the view does not name the move yet, a checkpoint is
+  // being saved, or something of the open round is staged. ABORTED: the move has failed or is over,
+  // and stays so.
+  absl::StatusOr<v1::MovePartitionsReply> Order(const v1::MovePartitionsRequest& request);
+
+  // Does what the shard's newest view says of moves from here: those that it does not name are
+  // over, and thawed; what another shard has is dropped. Call after every view.
+  void Follow();
+
+ private:
+  enum class Phase { kToCopy, kCopying, kCopied, kToFinish, kFinishing, kDone, kFailed };
+  struct Task {
+    Task(Shard& shard, Pacer& pacer, const MoveJob::Order& order) : job(shard, pacer, order) {}
+
+    MoveJob job;
+    Phase phase = Phase::kToCopy;
+    absl::Status status = {};
+    bool running() const { return phase == Phase::kCopying || phase == Phase::kFinishing; }
+  };
+  struct Sender {
+    bool running = false;
+    // By address; used by the work alone while it runs.
+    std::map<std::string, std::unique_ptr<MovePeer>> peers;
+    std::unique_ptr<Background::Work> work;  // Last: it uses the others.
+  };
+
+  absl::Status Check(const v1::MovePartitionsRequest& request) const;
+  // What the view says of a partition of the order.
+  absl::StatusOr<OutgoingMove> Named(const v1::MovePartitionsRequest& request,
+                                     PartitionIndex partition) const;
+  absl::Status Begin(const v1::MovePartitionsRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Freeze(const v1::MovePartitionsRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<v1::MovePartitionsReply> AnswerOf(const v1::MovePartitionsRequest& request) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Sees to it that somebody sends what is to be sent.
+  void StartSenders() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Task* NextToSend() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Send(Sender& sender) ABSL_LOCKS_EXCLUDED(mu_);
+  void SendOne(Task& task, MovePeer& peer) ABSL_LOCKS_EXCLUDED(mu_);
+  // Forgets tasks that are over, and whose turn copies are if none is left.
+  void ForgetOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // True: the partition has to be dropped. Otherwise it may have been thawed.
+  bool FollowPartition(PartitionIndex index, const PartitionMoves& moves);
+  void Leave(PartitionIndex index);
+
+  Shard& shard_;
+  Background& background_;
+  const PeerOpener open_peer_;
+  Pacer pacer_;
+  absl::Mutex mu_;
+  std::map<PartitionIndex, std::unique_ptr<Task>> tasks_ ABSL_GUARDED_BY(mu_);
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  std::array<Sender, kAtOnce> senders_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_MOVER_H_

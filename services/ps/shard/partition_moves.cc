@@ -1,0 +1,71 @@
+#include "ps/shard/partition_moves.h"
+
+#include <algorithm>
+
+#include "capstan/placement/view_epoch.h"
+
+namespace capstan::ps {
+namespace {
+
+ViewEpoch FromProto(const v1::ViewEpoch& epoch) { return {epoch.term(), epoch.n()}; }
+
+template <typename Map>
+std::optional<typename Map::mapped_type> Find(const Map& map, PartitionIndex partition) {
+  const auto found = map.find(partition);
+  if (found == map.end()) return std::nullopt;
+  return found->second;
+}
+
+const v1::ShardInfo* FindShard(const v1::View& view, uint32_t index) {
+  const auto found = std::find_if(view.shards().begin(), view.shards().end(),
+                                  [index](const auto& shard) { return shard.index() == index; });
+  return found == view.shards().end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+PartitionMoves::PartitionMoves(const v1::View& view, const ShardIdentity& self)
+    : epoch_(EpochOf(view)), timeline_(view.timeline()) {
+  const auto index = static_cast<uint32_t>(Raw(self.index));
+  const v1::ShardInfo* const here = FindShard(view, index);
+  const bool present = here != nullptr && here->incarnation() == Raw(self.incarnation);
+  for (const uint32_t owner : view.owners()) owned_.push_back(present && owner == index);
+  for (const v1::PartitionMove& move : view.moves()) {
+    const auto partition = static_cast<PartitionIndex>(move.partition());
+    const v1::ShardInfo* const target = FindShard(view, move.to());
+    if (move.to() == index && move.to_incarnation() == Raw(self.incarnation)) {
+      incoming_[partition] = FromProto(move.id());
+    } else if (Owns(partition) && target != nullptr &&
+               target->incarnation() == move.to_incarnation()) {
+      outgoing_[partition] = {FromProto(move.id()), target->address(),
+                              Incarnation{move.to_incarnation()}};
+    }
+  }
+  for (const v1::PartitionCopy& copy : view.copies()) {
+    copies_[static_cast<PartitionIndex>(copy.partition())] = FromProto(copy.move());
+  }
+}
+
+bool PartitionMoves::Owns(PartitionIndex partition) const {
+  const auto place = static_cast<size_t>(Raw(partition));
+  return place < owned_.size() && owned_[place];
+}
+
+std::optional<OutgoingMove> PartitionMoves::Outgoing(PartitionIndex partition) const {
+  return Find(outgoing_, partition);
+}
+
+std::optional<ViewEpoch> PartitionMoves::Incoming(PartitionIndex partition) const {
+  return Find(incoming_, partition);
+}
+
+std::optional<ViewEpoch> PartitionMoves::Received(PartitionIndex partition) const {
+  return Owns(partition) ? Find(copies_, partition) : std::nullopt;
+}
+
+bool PartitionMoves::Disowns(PartitionIndex partition, ViewEpoch origin) const {
+  const std::optional<ViewEpoch> copy = Find(copies_, partition);
+  return copy && (!Owns(partition) || *copy != origin);
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,58 @@
+// What the newest view says of moves, as one shard has to know it: what it sends, what it is sent,
+// and what is its own.
+#ifndef CAPSTAN_PS_SHARD_PARTITION_MOVES_H_
+#define CAPSTAN_PS_SHARD_PARTITION_MOVES_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capstan/base/ids.h"
+#include "capstan/v1/view.pb.h"
+#include "ps/shard/shard_identity.h"
+
+namespace capstan::ps {
+
+// A partition that this shard owns is on its way to another one.
+struct OutgoingMove {
+  ViewEpoch id;
+  std::string address;  // Of the target, whose incarnation this is.
+  Incarnation incarnation{};
+};
+
+// *Immutable*.
+class PartitionMoves {
+ public:
+  // Before any view: nothing is known.
+  PartitionMoves() = default;
+  PartitionMoves(const v1::View& view, const ShardIdentity& self);
+
+  ViewEpoch epoch() const { return epoch_; }
+  uint64_t timeline() const { return timeline_; }
+
+  // Whether this process is the owner.
+  bool Owns(PartitionIndex partition) const;
+  // Returns how the partition leaves this shard; nothing unless this process owns it.
+  std::optional<OutgoingMove> Outgoing(PartitionIndex partition) const;
+  // Returns the move by which the partition is on its way to this process.
+  std::optional<ViewEpoch> Incoming(PartitionIndex partition) const;
+  // Returns the move by which this process has become the owner of the partition.
+  std::optional<ViewEpoch> Received(PartitionIndex partition) const;
+  // Whether a copy of the partition that came here by the move `origin` (0.0: that was loaded) is
+  // not the one that is served (docs/spec, rule 16): another shard's is, or a later one here.
+  bool Disowns(PartitionIndex partition, ViewEpoch origin) const;
+
+ private:
+  ViewEpoch epoch_;
+  uint64_t timeline_ = 0;
+  std::vector<bool> owned_;  // By partition: this process owns it.
+  std::map<PartitionIndex, OutgoingMove> outgoing_;
+  std::map<PartitionIndex, ViewEpoch> incoming_;
+  std::map<PartitionIndex, ViewEpoch> copies_;  // Of all owners.
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_PARTITION_MOVES_H_

@@ -1,0 +1,212 @@
+#include "ps/shard/staged_partitions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/log.h"
+#include "capstan/base/status.h"
+#include "ps/shard/coordinator_start.h"
+#include "ps/shard/machine_state.h"
+
+namespace capstan::ps {
+
+StagedPartitions::~StagedPartitions() {
+  Entries entries;  // End without the lock.
+  std::vector<std::unique_ptr<Entry>> dropped;
+  absl::MutexLock lock(&mu_);
+  entries.swap(entries_);
+  dropped.swap(dropped_);
+}
+
+absl::Status StagedPartitions::Check(const v1::TakePartitionRequest& request) const {
+  if (request.partition() >= shard_.catalog().job().partition_count()) {
+    return absl::InvalidArgumentError(absl::StrCat("there is no partition ", request.partition()));
+  }
+  if (request.piece().size() > kMaxPieceBytes || (request.piece().empty() && !request.last())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a piece of ", request.piece().size(), " bytes"));
+  }
+  const std::shared_ptr<const PartitionMoves> moves = shard_.moves();
+  const ViewEpoch id = {request.move().term(), request.move().n()};
+  const bool named = moves->timeline() == request.header().timeline() &&
+                     moves->Incoming(static_cast<PartitionIndex>(request.partition())) == id;
+  if (named) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("view ", moves->epoch().term, ".", moves->epoch().n, " names no move ", id.term,
+                   ".", id.n, " of partition ", request.partition(), " to this process"));
+}
+
+absl::StatusOr<v1::TakePartitionReply> StagedPartitions::Take(
+    const v1::TakePartitionRequest& request) {
+  absl::MutexLock lock(&mu_);
+  CAPSTAN_RETURN_IF_ERROR(Check(request));
+  Reap();
+  Entry& entry = Find({static_cast<PartitionIndex>(request.partition()),
+                       Timeline{request.header().timeline()},
+                       {request.move().term(), request.move().n()}});
+  const auto first = std::find_if(entries_.begin(), entries_.end(), [](const auto& other) {
+    return other.second->stage.receiving();
+  });
+  const bool always_fits = first == entries_.end() || first->second.get() == &entry;
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("move.piece_received"));
+  CAPSTAN_RETURN_IF_ERROR(entry.stage.Take(request, undecoded_, always_fits));
+  CAPSTAN_FAILPOINT("move.piece_taken");
+  shard_.metrics().CountReceived(request.piece().size());
+  StartWork(entry);
+  shard_.metrics().SetStagedBytes(BytesOfAll());
+  v1::TakePartitionReply reply;
+  if (entry.stage.decoded()) {
+    CAPSTAN_RETURN_IF_ERROR(Prepare(entry));
+    reply.set_complete(true);
+  }
+  return reply;
+}
+
+StagedPartitions::Entry& StagedPartitions::Find(const MoveName& name) {
+  const auto found = entries_.find(name.partition);
+  if (found != entries_.end()) {
+    const MoveName& present = found->second->stage.name();
+    if (present.id == name.id && present.timeline == name.timeline) return *found->second;
+    Drop(found);
+  }
+  return *entries_.emplace(name.partition, std::make_unique<Entry>(name)).first->second;
+}
+
+void StagedPartitions::StartWork(Entry& entry) {
+  std::optional<StageWork> next = entry.stage.NextWork();
+  if (!next) return;
+  entry.work.reset();  // It has ended.
+  entry.work = background_.Begin(
+      [this, &entry, work = *std::move(next)]() mutable { Work(entry, std::move(work)); });
+}
+
+void StagedPartitions::Work(Entry& entry, StageWork work) {
+  for (;;) {
+    const absl::Status status = work.Run(shard_, entry.stage.name());
+    if (work.rest) {
+      CAPSTAN_FAILPOINT("move.rest_applied");
+    } else {
+      CAPSTAN_FAILPOINT("move.copy_decoded");
+    }
+    absl::MutexLock lock(&mu_);
+    entry.stage.End(std::move(work), status);
+    std::optional<StageWork> next = entry.stage.NextWork();
+    if (!next) return;
+    work = *std::move(next);
+  }
+}
+
+absl::Status StagedPartitions::Prepare(Entry& entry) {
+  if (!entry.moved) {
+    absl::StatusOr<MovedPartition> moved = MovedOf(entry);
+    if (!moved.ok()) entry.stage.Fail(moved.status());
+    CAPSTAN_RETURN_IF_ERROR(moved.status());
+    entry.moved = *std::move(moved);
+  }
+  if (entry.expected) return absl::OkStatus();
+  CAPSTAN_RETURN_IF_ERROR(shard_.Expect(entry.moved->timeline, entry.moved->passed));
+  entry.expected = true;
+  CAPSTAN_FAILPOINT("move.complete");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<MovedPartition> StagedPartitions::MovedOf(Entry& entry) const {
+  const MoveName& name = entry.stage.name();
+  const v1::TakePartitionRequest& told = entry.stage.state();
+  DecodedPartition decoded = entry.stage.TakePartition();
+  CAPSTAN_ASSIGN_OR_RETURN(const PartitionState state, DecodeMachineState(decoded.machine));
+  MovedPartition moved{.timeline = name.timeline,
+                       .content = {std::move(decoded.store),
+                                   PartitionMachine(MachineOptions(shard_.catalog(), name.timeline),
+                                                    state, shard_.clock().Now()),
+                                   /*base=*/"", name.id}};
+  for (const v1::TrainerClock& clock : told.clocks()) {
+    moved.clocks.push_back({TrainerId{clock.trainer()}, clock.clock()});
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(moved.passed, RoundCommitFromProto(told.passed()));
+  if (told.has_coordinator()) {
+    CAPSTAN_ASSIGN_OR_RETURN(moved.coordinator, CoordinatorStateFromProto(told.coordinator()));
+  }
+  CAPSTAN_RETURN_IF_ERROR(CheckRounds(name, state.round, moved));
+  return moved;
+}
+
+absl::Status StagedPartitions::CheckRounds(const MoveName& name, uint64_t round,
+                                           const MovedPartition& moved) const {
+  const std::string which = absl::StrCat("partition ", Raw(name.partition), ": ");
+  if (moved.passed.round != round) {
+    return absl::DataLossError(
+        absl::StrCat(which, "it has passed round ", round, ", not ", moved.passed.round));
+  }
+  const bool coordinates = shard_.catalog().HasSync() && Raw(name.partition) == 0;
+  if (coordinates != moved.coordinator.has_value()) {
+    return absl::DataLossError(absl::StrCat(
+        which, coordinates ? "no coordinator comes" : "a coordinator comes", " with it"));
+  }
+  if (!coordinates) return absl::OkStatus();
+  if (moved.coordinator->last.round == round && moved.coordinator->lanes.size() == shard_.lanes()) {
+    return absl::OkStatus();
+  }
+  return absl::DataLossError(
+      absl::StrCat(which, "the coordinator of ", moved.coordinator->lanes.size(),
+                   " lanes has closed round ", moved.coordinator->last.round, "; the job has ",
+                   shard_.lanes(), " lanes, and the partition has passed round ", round));
+}
+
+void StagedPartitions::Follow() {
+  for (auto& [partition, moved] : TakeServed(*shard_.moves())) {
+    const absl::Status served = shard_.Serve(partition, std::move(moved));
+    log::Info("a partition has come", {{"partition", Raw(partition)}, {"end", served}});
+  }
+}
+
+std::vector<std::pair<PartitionIndex, MovedPartition>> StagedPartitions::TakeServed(
+    const PartitionMoves& moves) {
+  std::vector<std::pair<PartitionIndex, MovedPartition>> served;
+  absl::MutexLock lock(&mu_);
+  Reap();
+  for (auto next = entries_.begin(); next != entries_.end();) {
+    const auto at = next++;
+    Entry& entry = *at->second;
+    const MoveName& name = entry.stage.name();
+    const bool current = Timeline{moves.timeline()} == name.timeline;
+    if (current && moves.Incoming(name.partition) == name.id) continue;
+    const bool mine = current && moves.Received(name.partition) == name.id;
+    if (mine && entry.moved && entry.expected) {
+      served.emplace_back(name.partition, *std::exchange(entry.moved, std::nullopt));
+    } else if (mine) {
+      log::Warn("a partition is this shard's by the view, and has not come",
+                {{"partition", Raw(name.partition)}});
+    }
+    Drop(at);
+  }
+  shard_.metrics().SetStagedBytes(BytesOfAll());
+  return served;
+}
+
+void StagedPartitions::Drop(Entries::iterator at) {
+  Entry& entry = *at->second;
+  if (entry.expected && entry.moved) shard_.GiveUp(entry.moved->timeline, entry.moved->passed);
+  CAPSTAN_FAILPOINT("move.stage_dropped");
+  dropped_.push_back(std::move(at->second));
+  entries_.erase(at);
+}
+
+void StagedPartitions::Reap() {
+  std::erase_if(dropped_, [](const auto& entry) { return !entry->stage.working(); });
+}
+
+size_t StagedPartitions::BytesOfAll() const {
+  size_t bytes = 0;
+  for (const auto& [partition, entry] : entries_) {
+    bytes += entry->stage.bytes();
+    if (entry->moved && entry->moved->content.store != nullptr) {
+      bytes += entry->moved->content.store->memory_bytes();
+    }
+  }
+  return bytes;
+}
+
+}  // namespace capstan::ps

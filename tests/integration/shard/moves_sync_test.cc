@@ -1,0 +1,205 @@
+// Partitions of a synchronous job that move between real shards, between two rounds and in the
+// middle of one; the coordinator's own among them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "capstan/consistency/generation.h"
+#include "ps/process/coordinator_link.h"
+#include "tests/integration/shard/local_shard.h"
+#include "tests/integration/shard/runner.h"
+#include "tests/integration/shard/test_moves.h"
+
+namespace capstan {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+constexpr int kLanes = 2;
+
+std::vector<uint32_t> Everything() { return {0, 1, 2, 3, 4, 5, 6, 7}; }
+
+// Two lanes at work on some shards.
+class Lanes {
+ public:
+  explicit Lanes(LocalShards& shards) : shards_(shards) {
+    for (int lane = 0; lane < kLanes; ++lane) runners_.emplace_back(shards, lane);
+  }
+
+  Runner& operator[](size_t lane) { return runners_[lane]; }
+
+  void Train(int rounds) {
+    for (int i = 0; i < rounds; ++i, ++trained_) {
+      const auto step = static_cast<float>(trained_);
+      runners_[0].Train(.3f + step, /*examples=*/1);
+      runners_[1].Train(-.7f * step, /*examples=*/1);
+    }
+  }
+
+  // A round barrier, as the chief makes it: the last commit is carried to every shard.
+  void Hold() {
+    const v1::HoldRoundsReply held = runners_[0].Hold(true, ++orders_);
+    v1::CommitRoundRequest commit;
+    commit.mutable_header()->set_timeline(shards_.view().timeline());
+    *commit.mutable_closed() = held.last();
+    for (int i = 0; i < shards_.size(); ++i) {
+      const absl::Status committed = shards_.at(i).shard().CommitRound(commit);
+      ASSERT_TRUE(committed.ok()) << "shard " << i << ": " << committed;
+    }
+  }
+  void Release() { runners_[0].Hold(false, ++orders_); }
+  void SetView() {
+    for (Runner& runner : runners_) runner.SetView(shards_.view());
+  }
+
+  // All parameters, by the next round.
+  std::vector<float> Everything() {
+    EXPECT_EQ(runners_[0].Open(absl::Seconds(5)).answer(), v1::OpenRoundReply::ANSWER_OPEN);
+    const PullResult pulled = runners_[0].Pull();
+    EXPECT_TRUE(pulled.status.ok()) << pulled.status;
+    std::vector<float> all = runners_[0].rows();
+    all.insert(all.end(), runners_[0].dense().begin(), runners_[0].dense().end());
+    return all;
+  }
+
+ private:
+  LocalShards& shards_;
+  std::deque<Runner> runners_;
+  int trained_ = 0;
+  uint64_t orders_ = 0;
+};
+
+struct Road {
+  int owners;  // Of two shards; the other one is served without partitions.
+  std::vector<TestMove> moves;
+};
+
+class MovesSyncTest : public testing::TestWithParam<Road> {};
+
+TEST_P(MovesSyncTest, RoundsGoOnAtTheNextOwnerBitByBit) {
+  LocalShards shards(SyncJob(kLanes), 2, 0, {}, GetParam().owners), others(SyncJob(kLanes), 1);
+  Lanes moved(shards), undisturbed(others);
+  for (TestMove move : GetParam().moves) {
+    moved.Train(3);
+    undisturbed.Train(3);
+    Announce(shards, move);
+    ASSERT_TRUE(AwaitCopies(shards, move).ok());
+    moved.Train(2);  // What the rest has to bring.
+    undisturbed.Train(2);
+    moved.Hold();
+    const absl::Status ended = AwaitEnd(shards, move);
+    ASSERT_TRUE(ended.ok()) << ended;
+    const bool coordinator_moves = move.partitions[0] == 0;
+    if (!coordinator_moves) moved.Release();
+    shards.Change([&](v1::View& view) { Switch(view, move); });
+    moved.SetView();
+    if (coordinator_moves) EXPECT_EQ(moved[0].Open().answer(), v1::OpenRoundReply::ANSWER_OPEN);
+  }
+  // More rounds than a log keeps, so that every shard forgets.
+  moved.Train(40);
+  undisturbed.Train(40);
+  EXPECT_EQ(moved.Everything(), undisturbed.Everything());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Roads, MovesSyncTest,
+    testing::Values(Road{2, {{{1, 2, 3}, 0, 1}}},     // Not the coordinator's,
+                    Road{2, {{{0, 1}, 0, 1}}},        // that one,
+                    Road{1, {{Everything(), 0, 1}}},  // to a shard that has just come,
+                    Road{1, {{Everything(), 0, 1}, {Everything(), 1, 0}}},  // and back again.
+                    Road{2, {{{4, 5, 6, 7}, 1, 0}, {{4, 5}, 0, 1}}}));
+
+// Rule 25.
+TEST(MovesSyncTest, InTheMiddleOfARoundNothingFreezesAndTheRoundGoesOn) {
+  LocalShards shards(SyncJob(kLanes), 2);
+  Lanes lanes(shards);
+  lanes.Train(1);
+  TestMove move{{2, 3}, 0, 1};
+  Announce(shards, move);
+  ASSERT_TRUE(AwaitCopies(shards, move).ok());
+  lanes[0].Train(-1, 1);
+  const absl::Status refused = Ask(shards, move, /*finish=*/true).status();
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("staged"));
+  lanes[1].Train(-3, 1);
+  lanes.Hold();
+  ASSERT_TRUE(AwaitEnd(shards, move).ok());
+  shards.Change([&](v1::View& view) { Switch(view, move); });
+  lanes.SetView();
+  lanes.Release();
+  lanes.Train(1);
+}
+
+// Rule 26.
+TEST(MovesSyncTest, ACoordinatorOnItsWayIsSilentAndSpeaksAgainWhereTheMoveIsCancelled) {
+  LocalShards shards(SyncJob(kLanes), 2);
+  Lanes lanes(shards);
+  lanes.Train(2);
+  TestMove move{{0}, 0, 1};
+  Announce(shards, move);
+  ASSERT_TRUE(AwaitCopies(shards, move).ok());
+  lanes.Hold();
+  ASSERT_TRUE(AwaitEnd(shards, move).ok());
+  v1::OpenRoundRequest open;
+  ToProto(Generation{1, 1}, *open.mutable_generation());
+  EXPECT_TRUE(absl::IsUnavailable((lanes[0].Call<v1::OpenRoundReply>("OpenRound", open).status())));
+  shards.Change(Cancel);
+  lanes.Release();
+  lanes.Train(1);
+  move = {{0}, 0, 1};
+  lanes.Hold();
+  ASSERT_TRUE(MoveAll(shards, move).ok());
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition((lanes[0].Call<v1::OpenRoundReply>("OpenRound", open).status())))
+      << "it is another one's";
+  lanes.SetView();
+  lanes.Train(1);
+}
+
+// Rule 1, across a move: the fence goes with the coordinator.
+TEST(MovesSyncTest, ARunnerThatWasFencedOffIsFencedOffAtTheNextCoordinator) {
+  LocalShards shards(SyncJob(/*lanes=*/1), 2);
+  Runner old(shards, 0, /*generation=*/1), present(shards, 0, /*generation=*/2);
+  ASSERT_EQ(old.Open().round(), 1u);
+  EXPECT_EQ(present.Open().answer(), v1::OpenRoundReply::ANSWER_OPEN);
+  TestMove move{{0}, 0, 1};
+  ASSERT_TRUE(MoveAll(shards, move).ok());
+  for (Runner* runner : {&old, &present}) runner->SetView(shards.view());
+  ASSERT_TRUE(old.Stage(-100, 1).status.ok());
+  EXPECT_EQ(old.Report(), v1::ReportLaneReply::ANSWER_OLD_GENERATION);
+  present.Train(-1, 1);
+  ASSERT_EQ(present.Open().round(), 2u);
+  ASSERT_TRUE(present.Pull().status.ok());
+  EXPECT_THAT(present.rows(), Each(1));
+}
+
+// Shards that add what is counted ask the next coordinator for all of it.
+TEST(MovesSyncTest, ShardsFollowTheCountsOfTheNextCoordinator) {
+  LocalShards shards(SyncJob(kLanes), 2);
+  std::deque<ps::CoordinatorLink> links;
+  for (int i = 0; i < 2; ++i) links.emplace_back(shards.at(i).shard()).SetView(shards.view());
+  Lanes lanes(shards);
+  lanes.Train(2);
+  lanes.Hold();
+  ASSERT_TRUE(MoveAll(shards, {{0}, 0, 1}).ok());
+  for (ps::CoordinatorLink& link : links) link.SetView(shards.view());
+  lanes.SetView();
+  lanes[0].Train(-1, 1);
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  for (int i = 0; i < 2; ++i) {
+    while (shards.at(i).shard().waiting_gradients().held() > 0 && absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    EXPECT_EQ(shards.at(i).shard().waiting_gradients().held(), 0u) << "added before it closes";
+  }
+  lanes[1].Train(-1, 1);
+  lanes.Train(1);
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,215 @@
+// Pieces of a partition as another shard should not send them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "capstan/base/crc32c.h"
+#include "capstan/checkpoint/partition_file.h"
+#include "ps/shard/machine_state.h"
+#include "tests/integration/shard/local_shard.h"
+#include "tests/integration/shard/raw_shard.h"
+#include "tests/integration/shard/test_moves.h"
+
+namespace capstan {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint32_t kPartition = 1;
+constexpr size_t kCut = 100;  // Where the files are cut in two.
+
+// The second shard sends its raw pieces to the first one.
+class TakePartitionTest : public RawShardTest {
+ protected:
+  TakePartitionTest() : RawShardTest(2) {
+    shards_.Change([](v1::View& view) { view.set_owners(kPartition, 1); });
+    shards_.at(0).shard().Leave(PartitionIndex{kPartition});
+    Announce(shards_, move_);
+    store_ = *PartitionStore::Create(shards_.job(), Layout(), PartitionIndex{kPartition});
+    copy_ = File("");
+    store_->Mark(/*changes_only=*/false);
+    store_->Unmark();
+    store_->SettleMark(/*safe=*/true);
+    rest_ = File(absl::StrCat("move-", move_.id.term(), "-", move_.id.n()));
+  }
+
+  const DenseLayout& Layout() { return shards_.at(0).shard().catalog().layout(); }
+
+  std::string File(const std::string& parent) {
+    return EncodePartition(*store_, {.partition_count = 8,
+                                     .timeline = 1,
+                                     .machine = ps::EncodeMachineState({}),
+                                     .parent = parent});
+  }
+
+  // The first or the last part of one of the files.
+  v1::TakePartitionRequest Piece(bool rest, bool last) const {
+    const std::string& file = rest ? rest_ : copy_;
+    v1::TakePartitionRequest piece;
+    SetHeader(*piece.mutable_header());
+    piece.set_partition(kPartition);
+    *piece.mutable_move() = move_.id;
+    piece.set_rest(rest);
+    piece.set_offset(last ? kCut : 0);
+    piece.set_piece(last ? file.substr(kCut) : file.substr(0, kCut));
+    piece.set_last(last);
+    if (last) piece.set_crc32c(Crc32c(file));
+    return piece;
+  }
+
+  absl::StatusOr<bool> Take(const v1::TakePartitionRequest& piece) {
+    const absl::StatusOr<std::string> answer = Call("TakePartition", piece.SerializeAsString());
+    v1::TakePartitionReply reply;
+    if (!answer.ok()) return answer.status();
+    EXPECT_TRUE(reply.ParseFromString(*answer));
+    return reply.complete();
+  }
+  absl::StatusCode CodeOf(const v1::TakePartitionRequest& piece) {
+    return Take(piece).status().code();
+  }
+  // Sends the last piece of the rest until there is another answer than "not yet".
+  absl::StatusOr<bool> TakeLast(const v1::TakePartitionRequest& piece) {
+    for (;;) {
+      const absl::StatusOr<bool> complete = Take(piece);
+      if (!complete.ok() || *complete) return complete;
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  }
+  void TakeCopy() {
+    ASSERT_TRUE(Take(Piece(false, false)).ok());
+    ASSERT_TRUE(Take(Piece(false, true)).ok());
+  }
+
+  TestMove move_{{kPartition}, 1, 0};
+  std::unique_ptr<PartitionStore> store_;
+  std::string copy_;
+  std::string rest_;
+};
+
+TEST_F(TakePartitionTest, PiecesThatComeTwiceChangeNothing) {
+  for (const bool rest : {false, true}) {
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(Take(Piece(rest, false)).ok());
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(Take(Piece(rest, true)).ok());
+    ASSERT_TRUE(Take(Piece(rest, false)).ok()) << "late";
+  }
+  ASSERT_TRUE(Take(Piece(false, true)).ok()) << "very late";
+  const absl::StatusOr<bool> complete = TakeLast(Piece(true, true));
+  ASSERT_TRUE(complete.ok()) << complete.status();
+  EXPECT_FALSE(shards_.at(0).shard().partition(PartitionIndex{kPartition}).loaded());
+  shards_.Change([&](v1::View& view) { Switch(view, move_); });
+  EXPECT_TRUE(shards_.at(0).shard().partition(PartitionIndex{kPartition}).loaded());
+  EXPECT_EQ(CodeOf(Piece(true, true)), absl::StatusCode::kFailedPrecondition) << "it is over";
+}
+
+TEST_F(TakePartitionTest, WhatTheViewDoesNotNameIsRefused) {
+  v1::TakePartitionRequest piece = Piece(false, false);
+  piece.set_partition(2);
+  EXPECT_EQ(CodeOf(piece), absl::StatusCode::kFailedPrecondition);
+  piece.set_partition(8);
+  EXPECT_EQ(CodeOf(piece), absl::StatusCode::kInvalidArgument);
+  piece = Piece(false, false);
+  piece.mutable_move()->set_n(1);
+  EXPECT_EQ(CodeOf(piece), absl::StatusCode::kFailedPrecondition);
+  piece = Piece(false, false);
+  piece.mutable_header()->set_timeline(2);
+  EXPECT_EQ(CodeOf(piece), absl::StatusCode::kFailedPrecondition);
+  piece = Piece(false, false);
+  piece.mutable_header()->set_target_incarnation(3);
+  EXPECT_EQ(CodeOf(piece), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(TakePartitionTest, PiecesOutOfPlaceAreRefused) {
+  EXPECT_EQ(CodeOf(Piece(false, true)), absl::StatusCode::kOutOfRange) << "the first is missing";
+  EXPECT_EQ(CodeOf(Piece(true, false)), absl::StatusCode::kOutOfRange) << "so is the copy";
+  ASSERT_TRUE(Take(Piece(false, false)).ok());
+  v1::TakePartitionRequest piece = Piece(false, true);
+  for (const uint64_t offset :
+       {uint64_t{kCut - 1}, uint64_t{kCut + 1}, uint64_t{1} << 40,
+        std::numeric_limits<uint64_t>::max() - 1, std::numeric_limits<uint64_t>::max()}) {
+    piece.set_offset(offset);
+    EXPECT_EQ(CodeOf(piece), absl::StatusCode::kOutOfRange) << offset;
+  }
+  piece = Piece(false, false);
+  piece.set_piece("");
+  EXPECT_EQ(CodeOf(piece), absl::StatusCode::kInvalidArgument);
+  piece.set_piece(std::string((2 << 20) + 1, 'x'));
+  EXPECT_EQ(CodeOf(piece), absl::StatusCode::kInvalidArgument);
+  ASSERT_TRUE(Take(Piece(false, true)).ok()) << "and all is well";
+  piece = Piece(false, true);
+  piece.set_offset(copy_.size());
+  EXPECT_EQ(CodeOf(piece), absl::StatusCode::kOutOfRange) << "behind the end";
+}
+
+TEST_F(TakePartitionTest, AFileThatIsNotWhatItSaysIsDataLossAndStaysSo) {
+  ASSERT_TRUE(Take(Piece(false, false)).ok());
+  v1::TakePartitionRequest piece = Piece(false, true);
+  piece.set_crc32c(piece.crc32c() + 1);
+  EXPECT_EQ(CodeOf(piece), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(CodeOf(Piece(false, true)), absl::StatusCode::kDataLoss);
+  shards_.Change(Cancel);
+  Announce(shards_, move_);
+  TakeCopy();
+}
+
+TEST_F(TakePartitionTest, ARestOfAnotherCopyIsRefused) {
+  TakeCopy();
+  rest_ = File("move-7-7");
+  ASSERT_TRUE(Take(Piece(true, false)).ok());
+  const absl::Status refused = TakeLast(Piece(true, true)).status();
+  EXPECT_TRUE(absl::IsDataLoss(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("move-7-7"));
+  shards_.Change([&](v1::View& view) { Switch(view, move_); });
+  EXPECT_FALSE(shards_.at(0).shard().partition(PartitionIndex{kPartition}).loaded());
+}
+
+TEST_F(TakePartitionTest, ACopyOfAnotherPartitionOrOfNothingIsRefused) {
+  store_ = *PartitionStore::Create(shards_.job(), Layout(), PartitionIndex{2});
+  copy_ = File("");
+  TakeCopy();
+  ASSERT_TRUE(Take(Piece(true, false)).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(TakeLast(Piece(true, true)).status()));
+  shards_.Change(Cancel);
+  Announce(shards_, move_);
+  copy_ = std::string(1000, 'x');
+  TakeCopy();
+  ASSERT_TRUE(Take(Piece(true, false)).ok());
+  EXPECT_TRUE(absl::IsDataLoss(TakeLast(Piece(true, true)).status()));
+}
+
+TEST_F(TakePartitionTest, ARestThatIsWholeTakesThePlaceOfTheCopy) {
+  TakeCopy();
+  rest_ = copy_;
+  ASSERT_TRUE(Take(Piece(true, false)).ok());
+  EXPECT_TRUE(TakeLast(Piece(true, true)).ok());
+}
+
+TEST_F(TakePartitionTest, ACoordinatorThatNobodyExpectsIsRefused) {
+  TakeCopy();
+  ASSERT_TRUE(Take(Piece(true, false)).ok());
+  v1::TakePartitionRequest piece = Piece(true, true);
+  piece.mutable_coordinator()->add_lanes();
+  EXPECT_TRUE(absl::IsDataLoss(TakeLast(piece).status()));
+}
+
+TEST_F(TakePartitionTest, MemoryIsBoundedAndOnePartitionAlwaysFits) {
+  shards_.at(0).staged().undecoded().SetLimit(10);
+  TestMove both{{kPartition, 2}, 1, 0};
+  shards_.Change([](v1::View& view) { view.set_owners(2, 1); });
+  shards_.Change(Cancel);
+  Announce(shards_, both);
+  move_.id = both.id;
+  v1::TakePartitionRequest other = Piece(false, false);
+  other.set_partition(2);
+  ASSERT_TRUE(Take(Piece(false, false)).ok()) << "it is the first";
+  EXPECT_EQ(CodeOf(other), absl::StatusCode::kResourceExhausted);
+  ASSERT_TRUE(Take(Piece(false, true)).ok());
+}
+
+}  // namespace
+}  // namespace capstan

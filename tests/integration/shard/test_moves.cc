@@ -1,0 +1,77 @@
+#include "tests/integration/shard/test_moves.h"
+
+#include "absl/time/clock.h"
+
+namespace capstan {
+namespace {
+
+absl::Status Await(LocalShards& shards, const TestMove& move, bool finish) {
+  const absl::Time deadline = absl::Now() + absl::Seconds(60);
+  for (;;) {
+    const absl::StatusOr<v1::MovePartitionsReply> reply = Ask(shards, move, finish);
+    if (!reply.ok() && !absl::IsUnavailable(reply.status())) return reply.status();
+    if (reply.ok() && (finish ? reply->done() : reply->copied())) return absl::OkStatus();
+    if (absl::Now() > deadline) return absl::DeadlineExceededError("the move takes too long");
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+}
+
+}  // namespace
+
+void Announce(LocalShards& shards, TestMove& move) {
+  shards.Change([&](v1::View& view) {
+    move.id = view.epoch();
+    move.id.set_n(move.id.n() + 1);
+    for (const uint32_t partition : move.partitions) {
+      v1::PartitionMove& named = *view.add_moves();
+      named.set_partition(partition);
+      named.set_to(static_cast<uint32_t>(move.to));
+      named.set_to_incarnation(view.shards(move.to).incarnation());
+      *named.mutable_id() = move.id;
+    }
+  });
+}
+
+absl::StatusOr<v1::MovePartitionsReply> Ask(LocalShards& shards, const TestMove& move,
+                                            bool finish) {
+  v1::MovePartitionsRequest request;
+  request.mutable_header()->set_timeline(shards.view().timeline());
+  *request.mutable_id() = move.id;
+  for (const uint32_t partition : move.partitions) request.add_partitions(partition);
+  request.set_finish(finish);
+  return shards.at(move.from).mover().Order(request);
+}
+
+absl::Status AwaitCopies(LocalShards& shards, const TestMove& move) {
+  return Await(shards, move, /*finish=*/false);
+}
+
+absl::Status AwaitEnd(LocalShards& shards, const TestMove& move) {
+  return Await(shards, move, /*finish=*/true);
+}
+
+void Switch(v1::View& view, const TestMove& move) {
+  view.clear_moves();
+  for (const uint32_t partition : move.partitions) {
+    view.set_owners(static_cast<int>(partition), static_cast<uint32_t>(move.to));
+    v1::PartitionCopy* copy = nullptr;
+    for (v1::PartitionCopy& known : *view.mutable_copies()) {
+      if (known.partition() == partition) copy = &known;
+    }
+    if (copy == nullptr) copy = view.add_copies();
+    copy->set_partition(partition);
+    *copy->mutable_move() = move.id;
+  }
+}
+
+void Cancel(v1::View& view) { view.clear_moves(); }
+
+absl::Status MoveAll(LocalShards& shards, TestMove move) {
+  Announce(shards, move);
+  if (absl::Status copied = AwaitCopies(shards, move); !copied.ok()) return copied;
+  if (absl::Status ended = AwaitEnd(shards, move); !ended.ok()) return ended;
+  shards.Change([&](v1::View& view) { Switch(view, move); });
+  return absl::OkStatus();
+}
+
+}  // namespace capstan

@@ -1,0 +1,37 @@
+// What the chief does about moves, by hand: views, orders, and the wait for what they bring about.
+#ifndef CAPSTAN_TESTS_INTEGRATION_SHARD_TEST_MOVES_H_
+#define CAPSTAN_TESTS_INTEGRATION_SHARD_TEST_MOVES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capstan/v1/ps.pb.h"
+#include "tests/integration/shard/local_shard.h"
+
+namespace capstan {
+
+// Some partitions on their way from one shard to another.
+struct TestMove {
+  std::vector<uint32_t> partitions;
+  int from = 0;
+  int to = 1;
+  v1::ViewEpoch id = {};
+};
+
+// Publishes a view that orders the move.
+void Announce(LocalShards& shards, TestMove& move);
+// Asks the source once.
+absl::StatusOr<v1::MovePartitionsReply> Ask(LocalShards& shards, const TestMove& move, bool finish);
+// Asks until the copies are with the target, or all is.
+absl::Status AwaitCopies(LocalShards& shards, const TestMove& move);
+absl::Status AwaitEnd(LocalShards& shards, const TestMove& move);
+// Changes the view so that the target owns what has moved, or that the move is over.
+void Switch(v1::View& view, const TestMove& move);
+void Cancel(v1::View& view);
+// All of it.
+absl::Status MoveAll(LocalShards& shards, TestMove move);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_TESTS_INTEGRATION_SHARD_TEST_MOVES_H_

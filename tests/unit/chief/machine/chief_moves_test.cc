@@ -1,0 +1,574 @@
+// The chief's machine: shards come and go while the job runs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/unit/chief/crew.h"
+
+namespace capstan::chief {
+namespace {
+
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+int OwnedBy(const v1::View& view, uint32_t shard) {
+  return static_cast<int>(std::count(view.owners().begin(), view.owners().end(), shard));
+}
+
+std::set<uint32_t> MembersOf(const v1::View& view) {
+  std::set<uint32_t> members;
+  for (const v1::ShardInfo& shard : view.shards()) members.insert(shard.index());
+  return members;
+}
+
+// The first call that is held of a move in this phase; it is taken out.
+CallShard TakeMove(Crew& crew, bool finish) {
+  const auto found = std::find_if(crew.held.begin(), crew.held.end(), [&](const CallShard& call) {
+    const auto* move = std::get_if<v1::MovePartitionsRequest>(&call.request);
+    return move != nullptr && move->finish() == finish;
+  });
+  EXPECT_NE(found, crew.held.end());
+  if (found == crew.held.end()) return {};
+  CallShard call = *found;
+  crew.held.erase(found);
+  return call;
+}
+
+// Answers held calls until one of a move in this phase is held.
+void AnswerUntilMove(Crew& crew, bool finish) {
+  for (int i = 0; i < 100; ++i) {
+    const auto is_it = [&](const CallShard& call) {
+      const auto* move = std::get_if<v1::MovePartitionsRequest>(&call.request);
+      return move != nullptr && move->finish() == finish;
+    };
+    if (std::any_of(crew.held.begin(), crew.held.end(), is_it)) return;
+    for (const CallShard& call : std::exchange(crew.held, {})) crew.Answer(call);
+    crew.AnswerCalls();
+    if (crew.held.empty()) crew.Advance(absl::Milliseconds(500));
+  }
+  FAIL() << "no such move was ordered";
+}
+
+// A running job of two shards with a worker that trains.
+class ChiefMovesTest : public testing::Test {
+ protected:
+  explicit ChiefMovesTest(CrewOptions options = TenTasks()) : options_(options), crew_(options) {
+    crew_.RegisterShards();
+    crew_.RegisterWorker("w");
+    leases_ = crew_.Heartbeat("w");
+    crew_.Advance(absl::Seconds(2));
+    timeline_ = crew_.machine.view().timeline();
+  }
+
+  // Shard 2 has joined and is about to be given its share; the next call of a move is held.
+  void JoinAndHold(bool finish) {
+    ASSERT_TRUE(crew_.RegisterShard(2).ok());
+    crew_.hold_calls = true;
+    AnswerUntilMove(crew_, finish);
+  }
+  // All that is held is answered, as is what follows.
+  void LetGo() {
+    crew_.hold_calls = false;
+    for (const CallShard& call : std::exchange(crew_.held, {})) crew_.Answer(call);
+    crew_.AnswerCalls();
+  }
+  void ExpectNothingLost() {
+    EXPECT_EQ(crew_.machine.state(), v1::JOB_STATE_RUNNING);
+    EXPECT_EQ(crew_.machine.view().timeline(), timeline_);
+    EXPECT_THAT(crew_.Status().losses(), IsEmpty());
+  }
+
+  CrewOptions options_;
+  Crew crew_;
+  v1::WorkerHeartbeatReply leases_;
+  uint64_t timeline_ = 0;
+};
+
+class ChiefLaneMovesTest : public ChiefMovesTest {
+ protected:
+  ChiefLaneMovesTest() : ChiefMovesTest(TenTasks(/*lanes=*/2)) {}
+};
+
+// ---- joining ----
+
+TEST_F(ChiefMovesTest, AShardThatJoinsIsToldTheTimelineAndGetsItsShare) {
+  ASSERT_TRUE(crew_.RegisterShard(3).ok()) << "indexes may have holes";
+  EXPECT_EQ(crew_.answered["Join 1"], 1);
+  EXPECT_EQ(MembersOf(crew_.machine.view()), (std::set<uint32_t>{0, 1, 3}));
+  EXPECT_EQ(OwnedBy(crew_.machine.view(), 3), 0);
+  crew_.Advance(absl::Seconds(2));
+  EXPECT_EQ(crew_.answered["Copy"], 0) << "others may join in a moment";
+  crew_.Advance(absl::Seconds(2));
+  EXPECT_GE(OwnedBy(crew_.machine.view(), 3), 2);
+  EXPECT_THAT(crew_.machine.view().moves(), IsEmpty());
+  EXPECT_THAT(crew_.machine.view().copies(), SizeIs(OwnedBy(crew_.machine.view(), 3)));
+  EXPECT_THAT(crew_.saves, IsEmpty());
+  ExpectNothingLost();
+  const v1::GetStatusReply status = crew_.Status();
+  EXPECT_EQ(status.moves().under_way(), 0u);
+  EXPECT_EQ(status.moves().moved(), static_cast<uint64_t>(OwnedBy(crew_.machine.view(), 3)));
+  EXPECT_EQ(status.shards(2).partitions(), status.moves().moved());
+}
+
+TEST_F(ChiefMovesTest, TwoThatJoinTogetherAreGivenTheirSharesAtOnce) {
+  ASSERT_TRUE(crew_.RegisterShard(2).ok());
+  ASSERT_TRUE(crew_.RegisterShard(3).ok());
+  crew_.Advance(absl::Seconds(5));
+  for (uint32_t shard = 0; shard < 4; ++shard) EXPECT_EQ(OwnedBy(crew_.machine.view(), shard), 2);
+  EXPECT_EQ(crew_.answered["Finish"], 2) << "one batch, of two sources";
+}
+
+TEST_F(ChiefMovesTest, TheMoveIsNamedByTheViewThatOrdersItAndItsCopyByTheMove) {
+  JoinAndHold(/*finish=*/false);
+  const v1::View ordered = crew_.machine.view();
+  ASSERT_THAT(ordered.moves(), Not(IsEmpty()));
+  for (const v1::PartitionMove& move : ordered.moves()) {
+    EXPECT_EQ(move.id().term(), ordered.epoch().term());
+    EXPECT_EQ(move.id().n(), ordered.epoch().n());
+    EXPECT_EQ(move.to(), 2u);
+    EXPECT_EQ(move.to_incarnation(), 3u);
+    EXPECT_NE(ordered.owners(static_cast<int>(move.partition())), 2u);
+  }
+  const CallShard call = TakeMove(crew_, /*finish=*/false);
+  EXPECT_EQ(std::get<v1::MovePartitionsRequest>(call.request).id().n(), ordered.epoch().n());
+  crew_.Answer(call);
+  LetGo();
+  for (const v1::PartitionCopy& copy : crew_.machine.view().copies()) {
+    EXPECT_EQ(copy.move().n(), ordered.epoch().n());
+  }
+}
+
+TEST_F(ChiefMovesTest, NoSourceIsAskedBeforeTheViewThatOrdersItIsStored) {
+  ASSERT_TRUE(crew_.RegisterShard(2).ok());
+  crew_.hold_states = true;
+  crew_.Advance(absl::Seconds(5));
+  EXPECT_THAT(crew_.machine.view().moves(), IsEmpty());
+  EXPECT_THAT(crew_.move_orders, IsEmpty());
+  crew_.hold_states = false;
+  crew_.machine.OnStateStored(absl::OkStatus(), crew_.now);
+  crew_.Advance(absl::Seconds(5));
+  EXPECT_THAT(crew_.move_orders, Not(IsEmpty()));
+  EXPECT_GE(OwnedBy(crew_.machine.view(), 2), 2);
+}
+
+TEST_F(ChiefMovesTest, NobodyHearsOfTheNewOwnersBeforeTheyAreStored) {
+  JoinAndHold(/*finish=*/true);
+  crew_.hold_states = true;
+  LetGo();
+  EXPECT_EQ(OwnedBy(crew_.machine.view(), 2), 0);
+  EXPECT_THAT(crew_.machine.view().moves(), Not(IsEmpty())) << "the sources stand still";
+  crew_.hold_states = false;
+  crew_.machine.OnStateStored(absl::OkStatus(), crew_.now);
+  crew_.AnswerCalls();
+  EXPECT_GE(OwnedBy(crew_.machine.view(), 2), 2);
+}
+
+TEST_F(ChiefMovesTest, SourcesAreAskedUntilTheyAreDoneWithEachPhase) {
+  crew_.moves_until_done = 3;
+  ASSERT_TRUE(crew_.RegisterShard(2).ok());
+  crew_.Advance(absl::Seconds(10));
+  EXPECT_EQ(crew_.answered["Copy"], 6);
+  EXPECT_EQ(crew_.answered["Finish"], 6);
+  EXPECT_GE(OwnedBy(crew_.machine.view(), 2), 2);
+}
+
+TEST_F(ChiefMovesTest, AnOrderThatIsNotUnderstoodYetIsRepeated) {
+  crew_.move_status = absl::UnavailableError("its view does not name the move yet");
+  ASSERT_TRUE(crew_.RegisterShard(2).ok());
+  crew_.Advance(absl::Seconds(5));
+  EXPECT_GE(crew_.move_orders.size(), 3u);
+  EXPECT_EQ(OwnedBy(crew_.machine.view(), 2), 0);
+  crew_.move_status = absl::OkStatus();
+  crew_.Advance(absl::Seconds(3));
+  EXPECT_GE(OwnedBy(crew_.machine.view(), 2), 2);
+}
+
+TEST_F(ChiefMovesTest, AShardWithoutPartitionsThatDiesIsNotMissed) {
+  ASSERT_TRUE(crew_.RegisterShard(2).ok());
+  EXPECT_THAT(MembersOf(crew_.machine.view()), Contains(2u));
+  crew_.Stop(2);
+  crew_.move_status = absl::UnavailableError("nothing moves");
+  crew_.Advance(absl::Seconds(30));
+  EXPECT_THAT(MembersOf(crew_.machine.view()), Not(Contains(2u)));
+  EXPECT_THAT(crew_.machine.view().moves(), IsEmpty());
+  EXPECT_THAT(crew_.Status().shards(), SizeIs(2)) << "nobody waits for it";
+  EXPECT_EQ(crew_.Status().waiting_for(), "");
+  ExpectNothingLost();
+}
+
+class ChiefSmallBatchesTest : public ChiefMovesTest {
+ protected:
+  static CrewOptions Options() {
+    CrewOptions options = TenTasks();
+    options.move_batch = 1;
+    return options;
+  }
+  ChiefSmallBatchesTest() : ChiefMovesTest(Options()) {}
+};
+
+TEST_F(ChiefSmallBatchesTest, ABatchIsOrderedWhenTheOneBeforeIsOver) {
+  ASSERT_TRUE(crew_.RegisterShard(2).ok());
+  crew_.Advance(absl::Seconds(5));
+  const int moved = OwnedBy(crew_.machine.view(), 2);
+  EXPECT_GE(moved, 2);
+  EXPECT_EQ(crew_.answered["Finish"], moved);
+  std::set<uint64_t> copies;
+  for (const v1::PartitionCopy& copy : crew_.machine.view().copies())
+    copies.insert(copy.move().n());
+  EXPECT_THAT(copies, SizeIs(moved)) << "each by a move of its own";
+}
+
+TEST_F(ChiefSmallBatchesTest, WhatIsLeftOfAPlanForAShardThatHasGoneIsForgotten) {
+  ASSERT_TRUE(crew_.RegisterShard(2).ok());
+  ASSERT_TRUE(crew_.RegisterShard(3).ok());
+  crew_.hold_calls = true;
+  AnswerUntilMove(crew_, /*finish=*/false);
+  const uint32_t first = crew_.machine.view().moves(0).to();
+  const uint32_t other = first == 2 ? 3 : 2;
+  (void)crew_.ShardHeartbeat(other, /*draining=*/true);
+  EXPECT_TRUE(crew_.ShardHeartbeat(other, /*draining=*/true).may_leave());
+  crew_.Stop(other);
+  LetGo();
+  crew_.Advance(absl::Seconds(30));
+  EXPECT_EQ(OwnedBy(crew_.machine.view(), other), 0);
+  EXPECT_GE(OwnedBy(crew_.machine.view(), first), 2);
+  ExpectNothingLost();
+}
+
+// ---- leaving ----
+
+TEST_F(ChiefMovesTest, AShardThatLeavesHandsAllToTheOthersFirst) {
+  crew_.draining = {1};
+  EXPECT_FALSE(crew_.ShardHeartbeat(1, /*draining=*/true).may_leave());
+  crew_.Advance(absl::Seconds(2));
+  EXPECT_EQ(OwnedBy(crew_.machine.view(), 0), 8);
+  EXPECT_EQ(MembersOf(crew_.machine.view()), std::set<uint32_t>{0});
+  EXPECT_TRUE(crew_.ShardHeartbeat(1, /*draining=*/true).may_leave());
+  EXPECT_THAT(crew_.saves, IsEmpty());
+  crew_.Stop(1);
+  crew_.Advance(absl::Seconds(30));
+  EXPECT_THAT(crew_.Status().shards(), SizeIs(1));
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefMovesTest, ItMayNotLeaveBeforeTheViewWithoutItIsStored) {
+  crew_.draining = {1};
+  crew_.hold_calls = true;
+  AnswerUntilMove(crew_, /*finish=*/true);
+  crew_.hold_states = true;
+  LetGo();
+  EXPECT_FALSE(crew_.ShardHeartbeat(1, /*draining=*/true).may_leave());
+  crew_.hold_states = false;
+  crew_.machine.OnStateStored(absl::OkStatus(), crew_.now);
+  crew_.AnswerCalls();
+  EXPECT_TRUE(crew_.ShardHeartbeat(1, /*draining=*/true).may_leave());
+}
+
+TEST_F(ChiefMovesTest, OfThreeThatLeaveNoneGivesToAnother) {
+  ASSERT_TRUE(crew_.RegisterShard(2).ok());
+  ASSERT_TRUE(crew_.RegisterShard(3).ok());
+  crew_.Advance(absl::Seconds(5));
+  crew_.draining = {1, 2, 3};
+  crew_.move_orders.clear();
+  crew_.Advance(absl::Seconds(3));
+  EXPECT_EQ(OwnedBy(crew_.machine.view(), 0), 8);
+  EXPECT_THAT(crew_.move_orders, SizeIs(6)) << "each partition moves once";
+  for (uint32_t shard : {1u, 2u, 3u}) {
+    EXPECT_TRUE(crew_.ShardHeartbeat(shard, /*draining=*/true).may_leave());
+  }
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefMovesTest, AShardThatIsRestartedIsEmptiedBeforeAndFilledAfter) {
+  crew_.draining = {1};
+  crew_.Advance(absl::Seconds(2));
+  EXPECT_EQ(OwnedBy(crew_.machine.view(), 1), 0);
+  crew_.draining = {};
+  ASSERT_TRUE(crew_.RegisterShard(1, 77).ok());
+  crew_.Advance(absl::Seconds(5));
+  EXPECT_EQ(OwnedBy(crew_.machine.view(), 1), 4);
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefMovesTest, WhereMovesFailTwiceItIsSaved) {
+  crew_.move_status = absl::AbortedError("no room");
+  crew_.draining = {1};
+  crew_.Advance(absl::Seconds(10));
+  EXPECT_EQ(crew_.Status().moves().cancelled(), 8u);
+  ASSERT_THAT(crew_.manifests, SizeIs(1));
+  EXPECT_TRUE(crew_.saves.back().freeze());
+  EXPECT_TRUE(crew_.ShardHeartbeat(1, /*draining=*/true).may_leave());
+}
+
+TEST_F(ChiefMovesTest, WhoWasToTakeAndLeavesAsWellIsNotGivenAnything) {
+  crew_.draining = {1};
+  crew_.hold_calls = true;
+  AnswerUntilMove(crew_, /*finish=*/false);
+  crew_.draining = {0, 1};
+  crew_.ShardsHeartbeat();
+  LetGo();
+  crew_.Advance(absl::Seconds(2));
+  EXPECT_THAT(crew_.machine.view().owners(), ElementsAre(0, 1, 0, 1, 0, 1, 0, 1));
+  ASSERT_THAT(crew_.manifests, SizeIs(1)) << "both are saved";
+  for (uint32_t shard : {0u, 1u}) {
+    EXPECT_TRUE(crew_.ShardHeartbeat(shard, /*draining=*/true).may_leave());
+  }
+}
+
+// ---- what ends a batch early ----
+
+// Both phases of a batch.
+class ChiefMovesPhaseTest : public ChiefMovesTest, public testing::WithParamInterface<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(Phases, ChiefMovesPhaseTest, testing::Bool(), [](const auto& info) {
+  return info.param ? std::string("Finishing") : std::string("Copying");
+});
+
+TEST_P(ChiefMovesPhaseTest, ATargetThatIsStartedAnewCancelsAndIsGivenItsShareLater) {
+  JoinAndHold(GetParam());
+  ASSERT_TRUE(crew_.RegisterShard(2, 99).ok());
+  EXPECT_THAT(crew_.machine.view().moves(), IsEmpty());
+  EXPECT_EQ(OwnedBy(crew_.machine.view(), 2), 0);
+  LetGo();
+  crew_.Advance(absl::Seconds(10));
+  EXPECT_GE(OwnedBy(crew_.machine.view(), 2), 2);
+  EXPECT_GE(crew_.Status().moves().cancelled(), 2u);
+  ExpectNothingLost();
+}
+
+TEST_P(ChiefMovesPhaseTest, ASourceThatDiesSendsEverybodyBackAndNothingStaysOnItsWay) {
+  JoinAndHold(GetParam());
+  ASSERT_TRUE(crew_.RegisterShard(1, 99).ok());
+  LetGo();
+  crew_.Advance(absl::Seconds(1));
+  EXPECT_EQ(crew_.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(crew_.machine.view().timeline(), timeline_ + 1);
+  EXPECT_THAT(crew_.machine.view().moves(), IsEmpty());
+  EXPECT_THAT(crew_.machine.view().copies(), IsEmpty());
+  crew_.Advance(absl::Seconds(10));
+  EXPECT_GE(OwnedBy(crew_.machine.view(), 2), 2) << "in the next timeline it gets its share";
+  EXPECT_EQ(crew_.answered["Join 2"], 1);
+}
+
+TEST_P(ChiefMovesPhaseTest, ASourceThatCannotCancelsAndItIsTriedAgain) {
+  JoinAndHold(GetParam());
+  crew_.move_status = absl::AbortedError("the target refuses");
+  LetGo();
+  EXPECT_THAT(crew_.machine.view().moves(), IsEmpty());
+  EXPECT_EQ(OwnedBy(crew_.machine.view(), 2), 0);
+  crew_.move_status = absl::OkStatus();
+  crew_.Advance(absl::Seconds(10));
+  EXPECT_GE(OwnedBy(crew_.machine.view(), 2), 2);
+  ExpectNothingLost();
+}
+
+TEST_P(ChiefMovesPhaseTest, WithoutProgressABatchIsGivenUp) {
+  JoinAndHold(GetParam());
+  crew_.Advance(absl::Seconds(29));
+  EXPECT_THAT(crew_.machine.view().moves(), Not(IsEmpty()));
+  crew_.Advance(absl::Seconds(2));
+  EXPECT_GE(crew_.Status().moves().cancelled(), 2u);
+  EXPECT_EQ(OwnedBy(crew_.machine.view(), 2), 0);
+}
+
+TEST_P(ChiefMovesPhaseTest, TheNextChiefCancelsWhatItsPredecessorHadUnderWay) {
+  JoinAndHold(GetParam());
+  ASSERT_THAT(crew_.states.back().view().moves(), Not(IsEmpty()));
+  Crew next = Crew::Successor(options_, crew_);
+  next.ShardsHeartbeat();
+  EXPECT_EQ(next.machine.state(), v1::JOB_STATE_RUNNING);
+  ASSERT_THAT(next.views, Not(IsEmpty()));
+  EXPECT_THAT(next.views.front().moves(), IsEmpty());
+  EXPECT_EQ(next.machine.view().timeline(), timeline_);
+  EXPECT_THAT(next.loads, IsEmpty());
+  EXPECT_THAT(next.states.back().view().moves(), IsEmpty());
+  next.Advance(absl::Seconds(5));
+  EXPECT_GE(OwnedBy(next.machine.view(), 2), 2) << "the next one gives it its share";
+  EXPECT_EQ(next.machine.view().timeline(), timeline_);
+}
+
+TEST_P(ChiefMovesPhaseTest, TheEndOfTheJobCancels) {
+  JoinAndHold(GetParam());
+  crew_.machine.StopJob("", crew_.now);
+  crew_.AnswerCalls();
+  EXPECT_THAT(crew_.machine.view().moves(), IsEmpty());
+  LetGo();
+  crew_.Heartbeat("w");
+  crew_.Advance(absl::Seconds(5));
+  EXPECT_EQ(crew_.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(OwnedBy(crew_.machine.view(), 2), 0);
+}
+
+TEST_P(ChiefMovesPhaseTest, ACheckpointWaitsForTheBatch) {
+  JoinAndHold(GetParam());
+  crew_.TakeCheckpoint();
+  crew_.Advance(absl::Seconds(2));
+  EXPECT_THAT(crew_.saves, IsEmpty());
+  LetGo();
+  crew_.Advance(absl::Milliseconds(500));
+  EXPECT_THAT(crew_.manifests, SizeIs(1));
+  EXPECT_THAT(crew_.saves, SizeIs(3)) << "of the new owner as well";
+}
+
+TEST_F(ChiefMovesTest, TheNextChiefKnowsOfCopiesThatWereSwitched) {
+  ASSERT_TRUE(crew_.RegisterShard(2).ok());
+  crew_.Advance(absl::Seconds(5));
+  const v1::View before = crew_.machine.view();
+  ASSERT_THAT(before.copies(), Not(IsEmpty()));
+  Crew next = Crew::Successor(options_, crew_);
+  next.ShardsHeartbeat();
+  ASSERT_EQ(next.machine.view().copies_size(), before.copies_size());
+  EXPECT_EQ(next.machine.view().copies(0).move().n(), before.copies(0).move().n());
+  EXPECT_EQ(next.machine.view().copies(0).move().term(), 1u);
+  EXPECT_THAT(next.machine.view().owners(), Contains(2u));
+}
+
+TEST_F(ChiefMovesTest, ABatchWaitsForTheCheckpoint) {
+  crew_.hold_calls = true;
+  crew_.TakeCheckpoint();
+  ASSERT_THAT(crew_.held, SizeIs(2));
+  std::vector<CallShard> saves = std::exchange(crew_.held, {});
+  crew_.hold_calls = false;
+  ASSERT_TRUE(crew_.RegisterShard(2).ok());
+  crew_.Advance(absl::Seconds(6));
+  EXPECT_THAT(MembersOf(crew_.machine.view()), Contains(2u));
+  EXPECT_THAT(crew_.move_orders, IsEmpty());
+  for (const CallShard& call : saves) crew_.Answer(call);
+  crew_.Advance(absl::Seconds(1));
+  EXPECT_GE(OwnedBy(crew_.machine.view(), 2), 2);
+}
+
+TEST_F(ChiefMovesTest, ASwitchWaitsUntilEveryShardHasClosedTheStreams) {
+  JoinAndHold(/*finish=*/false);
+  // A task is done, and one of the shards does not answer.
+  crew_.Heartbeat("w", {Crew::Done(leases_.leases(0))});
+  crew_.Advance(absl::Seconds(2));
+  std::vector<CallShard> closes;
+  std::erase_if(crew_.held, [&](const CallShard& call) {
+    if (!std::holds_alternative<v1::CloseStreamsRequest>(call.request)) return false;
+    closes.push_back(call);
+    return true;
+  });
+  ASSERT_THAT(closes, SizeIs(2));
+  LetGo();
+  crew_.Answer(closes[0]);
+  // Another one is done: its stream is not closed before the switch.
+  crew_.Heartbeat("w", {Crew::Done(leases_.leases(1))});
+  crew_.Advance(absl::Seconds(2));
+  EXPECT_EQ(crew_.answered["Finish"], 0);
+  EXPECT_EQ(crew_.answered["Close"], 1);
+  crew_.Answer(closes[1]);
+  crew_.Advance(absl::Milliseconds(500));
+  EXPECT_GE(crew_.answered["Finish"], 1);
+  crew_.Advance(absl::Seconds(1));
+  EXPECT_THAT(crew_.order.back(), "Close") << "the other one's";
+  EXPECT_THAT(crew_.closed[2], SizeIs(1)) << "what was closed before came with its partitions";
+}
+
+// ---- rounds ----
+
+TEST_F(ChiefLaneMovesTest, PartitionsChangeTheirOwnerAtARoundBarrier) {
+  ASSERT_TRUE(crew_.RegisterShard(2).ok());
+  crew_.round = 3;
+  crew_.lane_cursors = {3, 3};
+  crew_.Advance(absl::Seconds(5));
+  const auto at = [&](const std::string& name) {
+    return std::find(crew_.order.begin(), crew_.order.end(), name);
+  };
+  ASSERT_NE(at("Finish"), crew_.order.end());
+  EXPECT_LT(at("Copy"), at("Hold"));
+  EXPECT_LT(at("Hold"), at("Commit 3"));
+  EXPECT_LT(at("Commit 3"), at("Finish"));
+  EXPECT_EQ(crew_.order.back(), "Release");
+  EXPECT_GE(OwnedBy(crew_.machine.view(), 2), 2);
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefLaneMovesTest, RoundsAreLetGoOnByTheCoordinatorThatTheyHaveMovedTo) {
+  crew_.draining = {0};
+  crew_.hold_calls = true;
+  AnswerUntilMove(crew_, /*finish=*/true);
+  EXPECT_EQ(crew_.machine.view().owners(0), 0u);
+  const CallShard finish = TakeMove(crew_, /*finish=*/true);
+  crew_.Answer(finish);
+  crew_.AnswerCalls();
+  EXPECT_EQ(crew_.machine.view().owners(0), 1u);
+  const auto release = std::find_if(crew_.held.begin(), crew_.held.end(), [](const auto& call) {
+    const auto* hold = std::get_if<v1::HoldRoundsRequest>(&call.request);
+    return hold != nullptr && !hold->hold();
+  });
+  ASSERT_NE(release, crew_.held.end());
+  EXPECT_EQ(release->shard, 1u);
+}
+
+TEST_F(ChiefLaneMovesTest, ACancelledMoveLetsTheRoundsGoOn) {
+  JoinAndHold(/*finish=*/true);
+  crew_.move_status = absl::AbortedError("no");
+  crew_.order.clear();
+  LetGo();
+  crew_.Advance(absl::Milliseconds(500));
+  EXPECT_THAT(crew_.order, Contains("Release"));
+  EXPECT_EQ(crew_.machine.view().owners(0), 0u);
+}
+
+TEST_F(ChiefLaneMovesTest, ACheckpointThatIsDueMeanwhileIsTakenAtABarrierOfItsOwn) {
+  JoinAndHold(/*finish=*/true);
+  crew_.TakeCheckpoint();
+  LetGo();
+  crew_.Advance(absl::Seconds(1));
+  EXPECT_THAT(crew_.manifests, SizeIs(1));
+  EXPECT_EQ(crew_.order.back(), "Release");
+  EXPECT_THAT(crew_.saves, SizeIs(3));
+}
+
+// ---- what people see and ask ----
+
+TEST_F(ChiefMovesTest, WhatIsUnderWayAndWhyIsTold) {
+  JoinAndHold(/*finish=*/false);
+  const v1::MoveStatus moves = crew_.Status().moves();
+  EXPECT_GE(moves.under_way(), 2u);
+  EXPECT_EQ(moves.why(), "shard 2 has joined");
+}
+
+TEST_F(ChiefMovesTest, ARebalanceThatIsAskedForEvensBytesAndAPlanMovesNothing) {
+  for (uint32_t shard : {0u, 1u}) {
+    for (uint32_t partition = shard; partition < 8; partition += 2) {
+      v1::PartitionLoad& load = *crew_.reports[shard].add_partitions();
+      load.set_partition(partition);
+      load.set_bytes(shard == 0 ? 3000 : 1000);
+    }
+  }
+  crew_.Advance(absl::Seconds(10));
+  EXPECT_THAT(crew_.move_orders, IsEmpty()) << "nobody has asked for it";
+  v1::RebalanceRequest request;
+  request.set_plan_only(true);
+  const auto plan = crew_.machine.Rebalance(request, crew_.now);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_NEAR(plan->byte_skew_before(), 1.5, 0.01);
+  EXPECT_LT(plan->byte_skew_after(), 1.3);
+  ASSERT_THAT(plan->moves(), Not(IsEmpty()));
+  crew_.Advance(absl::Seconds(5));
+  EXPECT_THAT(crew_.move_orders, IsEmpty());
+
+  request.set_plan_only(false);
+  ASSERT_TRUE(crew_.machine.Rebalance(request, crew_.now).ok());
+  crew_.Advance(absl::Seconds(5));
+  EXPECT_EQ(OwnedBy(crew_.machine.view(), 0), 4 - plan->moves_size());
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefMovesTest, AJobThatDoesNotTrainIsNotRebalanced) {
+  Crew waiting(TenTasks());
+  EXPECT_EQ(waiting.machine.Rebalance({}, waiting.now).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace capstan::chief
