@@ -1,9 +1,10 @@
 # One target a service:
 #   docker build --target ps --tag capstan/ps:0.1.0 --build-arg REVISION=$(git rev-parse --short=12 HEAD) .
-# An image holds its programs, the shared libraries they need and CA certificates: no shell, no package
-# manager, no root. SIMD is chosen at run time, so an image is as fast as a build on the machine itself.
+# An image holds its programs, the shared libraries they need, CA certificates and an SBOM of each program
+# (/usr/share/sbom, SPDX): no shell, no package manager, no root. SIMD is chosen at run time, so an image is as fast as a build on the machine itself.
 
-# What it is built on; pin it by digest (BASE=debian@sha256:...) for a build that can be repeated.
+# What it is built on. For a build that can be repeated, BASE is a digest (BASE=debian@sha256:...) and SNAPSHOT a moment of
+# snapshot.debian.org (20261101T000000Z); deploy/release insists on both.
 ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS build
@@ -11,10 +12,14 @@ WORKDIR /src
 ENV LANG=C.UTF-8
 COPY deploy/packages.txt deploy/packages.txt
 COPY deploy/lib/packages.sh deploy/lib/packages.sh
-RUN bash -euo pipefail -c 'source deploy/lib/packages.sh && packages_install build' \
+ARG SNAPSHOT=
+RUN bash -euo pipefail -c 'source deploy/lib/packages.sh && { [[ -z $SNAPSHOT ]] || packages_pin "$SNAPSHOT"; } \
+      && packages_install build' \
     && rm -rf /var/lib/apt/lists/*
 COPY . .
 ARG REVISION=unknown
+ARG VERSION=0.1.0
+ARG SOURCE_DATE_EPOCH=
 # With the flags that the tests run with. One compile serves all four targets: built one after the other
 # with the same REVISION they share this layer. The compiler's cache outlives it: where the builder keeps
 # cache mounts, a changed file compiles with its neighbours alone.
@@ -23,7 +28,9 @@ RUN --mount=type=cache,target=/ccache \
       -DCAPSTAN_BUILD_TESTS=OFF -DCAPSTAN_BUILD_BENCHMARKS=OFF -DCAPSTAN_UNITY=ON \
     && ninja -C build/image capstan chief ps worker \
     && for program in capstan chief ps worker; do \
-         deploy/lib/copy_closure "build/image/bin/$program" "/image/$program" || exit 1; \
+         deploy/lib/copy_closure "build/image/bin/$program" "/image/$program" \
+         && deploy/lib/make_sbom "/image/$program" "$program" "$VERSION" >"/$program.spdx.json" \
+         && install -D -m 644 "/$program.spdx.json" "/image/$program/usr/share/sbom/$program.spdx.json" || exit 1; \
        done
 
 FROM scratch AS image

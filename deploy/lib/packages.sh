@@ -17,6 +17,27 @@ packages_missing() {
   done
 }
 
+# Has apt install packages as they were at a moment of snapshot.debian.org, whose lists are older than apt likes them.
+packages_pin() { # moment [root of the system]
+  local apt=${2:-}/etc/apt
+  rm -f "$apt/sources.list" "$apt"/sources.list.d/*
+  mkdir -p "$apt/sources.list.d" "$apt/apt.conf.d"
+  echo 'Acquire::Check-Valid-Until "false";' >"$apt/apt.conf.d/80-snapshot"
+  cat >"$apt/sources.list.d/debian.sources" <<SOURCES
+Types: deb
+URIs: http://snapshot.debian.org/archive/debian/$1
+Suites: bookworm bookworm-updates
+Components: main
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+
+Types: deb
+URIs: http://snapshot.debian.org/archive/debian-security/$1
+Suites: bookworm-security
+Components: main
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+SOURCES
+}
+
 # Installs what is missing of the given groups, and says so first. Needs root, or sudo.
 packages_install() {
   local missing as_root=()

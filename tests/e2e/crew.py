@@ -89,9 +89,9 @@ def probe(port, service):
     return {b"\x08\x01": "SERVING", b"\x08\x02": "NOT_SERVING"}[reply]
 
 
-def watch_view(address):
-    """The present view, once it maps partitions to shards."""
-    with grpc.insecure_channel(address) as channel:
+def watch_view(address, channel=None):
+    """The present view, once it maps partitions to shards; over a plaintext channel, or this one, which it closes."""
+    with channel or grpc.insecure_channel(address) as channel:
         watch = channel.unary_stream("/capstan.v1.Chief/WatchView",
                                      request_serializer=chief_pb2.WatchViewRequest.SerializeToString,
                                      response_deserializer=view_pb2.View.FromString)

@@ -147,6 +147,16 @@ def answered(peer, stream):
                if of == stream)
 
 
+def on_stream(frames, stream):
+    """These frames, as they would be on that stream."""
+    moved = b""
+    while frames:
+        size = 9 + int.from_bytes(frames[:3], "big")
+        moved += frames[:5] + stream.to_bytes(4, "big") + frames[9:size]
+        frames = frames[size:]
+    return moved
+
+
 class HostilePeersTest(unittest.TestCase):
 
     @classmethod
@@ -296,6 +306,21 @@ class HostilePeersTest(unittest.TestCase):
 
         self.assertGreater(self.flood(streams, slowest=PATIENCE, memory=256 * MIB), 0, "nobody was sent away")
         self.assertIn("calls were reset faster than they end", self.crew.log("ps-0"))
+
+    def test_a_flood_of_streams_that_the_server_is_made_to_reset(self):
+        # "Made you reset": the peer resets nothing, but breaks a rule of each stream that it has begun.
+        beyond = struct.pack(">I", (1 << 31) - 1)
+        for name, mistake in (("a window that grows by nothing", frame(http2.WINDOW_UPDATE, bytes(4))),
+                              ("a window that overflows", 2 * frame(http2.WINDOW_UPDATE, beyond)),
+                              ("data behind the end", frame(http2.DATA, b"", http2.END_STREAM)
+                               + frame(http2.DATA, http2.message(b"more")))):
+            def streams(i, mistake=mistake):
+                return b"".join(
+                    frame(http2.HEADERS, http2.call_headers(PUSH), http2.END_HEADERS, stream)
+                    + on_stream(mistake, stream) for stream in range(200 * i + 1, 200 * i + 200, 2))
+
+            with self.subTest(name):
+                self.flood(streams, slowest=PATIENCE, memory=256 * MIB)
 
     def test_a_flood_of_pings_is_sent_away(self):
         pings = frame(http2.PING, b"12345678") * 1000

@@ -65,7 +65,11 @@ class ImagesTest(unittest.TestCase):
                 labels = {label.removeprefix("org.opencontainers.image.") for label in image.config["Labels"]}
                 self.assertLessEqual({"title", "description", "version", "revision", "licenses"}, labels)
                 self.assertEqual({name for name in image.files if "/lib" not in f"/{name}"},
-                                 {f"usr/bin/{program}" for program in programs} | {"etc/ssl/certs/ca-certificates.crt"})
+                                 {f"usr/bin/{program}" for program in programs} | {"etc/ssl/certs/ca-certificates.crt"}
+                                 | {f"usr/share/sbom/{program}.spdx.json" for program in programs})
+                listed = {one["fileName"] for program in programs
+                          for one in json.loads(image.files[f"usr/share/sbom/{program}.spdx.json"])["files"]}
+                self.assertEqual(listed, {f"./{name}" for name in image.files if not name.startswith("usr/share/sbom/")})
                 for program in programs:
                     self.assertNotIn(b"capstan_failpoints", image.files[f"usr/bin/{program}"], program)
                 megabytes = sum(map(len, image.files.values())) / 1e6

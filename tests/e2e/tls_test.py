@@ -8,7 +8,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import grpc
 from authority import ROLES, Authority
-from crew import chief_pb2, ps_pb2, run_to_end, series
+from crew import chief_pb2, ps_pb2, run_to_end, series, watch_view
 from ledger import ledger_job
 from ledger_case import RECORDS, LedgerCase
 from tls_crew import TlsCrew
@@ -80,6 +80,30 @@ class TlsTest(LedgerCase):
             with self.assertRaises(grpc.RpcError) as refused:
                 crew.call_shard("ps-0", "Flush", ps_pb2.FlushRequest(), ps_pb2.FlushReply)
             self.assertEqual(refused.exception.code(), grpc.StatusCode.PERMISSION_DENIED)
+            crew.add_worker("worker-1")
+            self.check_exact(crew)
+
+    def test_a_shard_cannot_act_for_another_one(self):
+        with self.crew(workers=1, **UNTIL_A_SECOND_COMES) as crew:
+            crew.until_examples(1)
+            view = watch_view(crew.address, crew.connect_as("worker", "chief", crew.address))
+            victim = view.shards[0]
+            registration = chief_pb2.RegisterShardRequest(wire_version=1, index=0, address="127.0.0.1:1", incarnation=7)
+            beat = chief_pb2.ShardHeartbeatRequest(index=0, incarnation=victim.incarnation, draining=True)
+            with crew.connect_as("ps-1", "chief", crew.address) as channel:
+                for method, request in (("RegisterShard", registration), ("ShardHeartbeat", beat)):
+                    with self.assertRaises(grpc.RpcError) as refused:
+                        channel.unary_unary(f"/capstan.v1.Chief/{method}",
+                                            request_serializer=type(request).SerializeToString)(request, timeout=5)
+                    self.assertEqual(refused.exception.code(), grpc.StatusCode.PERMISSION_DENIED, method)
+                    self.assertIn("is of another shard than 0", refused.exception.details())
+            self.assertRegex(crew.log("chief"), r"acts for a shard.*ps-1\.ps\.ledger\.capstan")
+            code, said = run_to_end("ps", "--chief", crew.address, "--index", 0, "--listen", "127.0.0.1:0", "--health-port",
+                                    0, "--metrics-port", 0, "--tls", crew.certificates("ps-1"))
+            self.assertEqual(code, 1, said)
+            self.assertIn("is of another shard than 0", said)
+            crew.restart_shard(0)  # With its own certificate it may.
+            crew.until(lambda: len(crew.status().losses) == 1, "the recovery")
             crew.add_worker("worker-1")
             self.check_exact(crew)
 

@@ -15,7 +15,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from chart import CHART, ROOT, SETS, containers, helm, objects, of_kind, pods, require_helm, template, values_of
+from chart import CHART, JOB, ROOT, SETS, containers, helm, objects, of_kind, pods, require_helm, template, values_of
 
 import yaml
 
@@ -172,6 +172,23 @@ class EverySetTest(unittest.TestCase):
             self.assertEqual(one["privateKey"]["rotationPolicy"], "Always")
         self.assertFalse([one for one in rendered("mtls") if one["kind"] == "Certificate"])
 
+    def test_a_driver_gives_each_shard_a_certificate_that_carries_its_number(self):
+        found = rendered("tls-csi")
+        self.assertEqual([one["spec"]["secretName"] for one in found if one["kind"] == "Certificate"],
+                         ["ctr-chief-tls", "ctr-worker-tls", "ctr-admin-tls"])
+        for pod, spec, _ in pods(found):
+            volume, = (one for one in spec["volumes"] if one["name"] == "tls")
+            self.assertEqual("csi" in volume, pod == "ctr-ps", pod)
+            self.assertIn({"name": "tls", "mountPath": "/etc/capstan-tls", "readOnly": True},
+                          spec["containers"][0]["volumeMounts"])
+            if pod == "ctr-ps":
+                asked = {key.removeprefix("csi.cert-manager.io/"): value
+                         for key, value in volume["csi"]["volumeAttributes"].items()}
+                self.assertEqual(asked, {
+                    "issuer-name": "capstan-authority", "issuer-kind": "Issuer", "issuer-group": "cert-manager.io",
+                    "dns-names": "ps.ctr.capstan,${POD_NAME}.ps.ctr.capstan", "key-usages": "server auth,client auth",
+                    "duration": "24h", "renew-before": "8h", "fs-group": "65532"})
+
     def test_the_job_reaches_the_chief_alone(self):
         for name in self.each():
             mounted = {pod for pod, spec, _ in pods(rendered(name)) for volume in spec.get("volumes", [])
@@ -253,6 +270,7 @@ class ChartTest(unittest.TestCase):
                 ("needs tls.issuer.name, or tls.secrets for each", "tls.enabled=true"),
                 ("needs tls.issuer.name, or tls.secrets for each", "tls.enabled=true", "tls.secrets.ps=mine"),
                 ("exclude each other", "tls.enabled=true", "tls.issuer.name=ca", "tls.secrets.ps=mine"),
+                ("tls.csiDriver: needs tls.issuer.name", "tls.enabled=true", "tls.csiDriver=true"),
                 ("has no data section", "job.data=null"),
                 ("job: is not set", "job=null")):
             with self.subTest(values=values):
@@ -387,13 +405,36 @@ class ChartTest(unittest.TestCase):
                 self.assertEqual(meta["labels"]["example.com/cost"], "ads", role)
                 self.assertEqual(meta["annotations"]["example.com/a"], "b", role)
 
-    def test_the_network_policy_lets_the_job_reach_the_port_of_its_object_store(self):
-        for endpoint, port in (("", 443), ("http://minio.storage.svc:9000", 9000), ("http://store", 80),
-                               ("https://store.example.com", 443)):
-            words = ["--set", "networkPolicy.enabled=true", "--set", f"s3.endpoint={endpoint}"]
-            for role in ("chief", "ps", "worker"):
-                policy, = of_kind(objects(*words), "NetworkPolicy", role)
-                self.assertIn({"ports": [{"port": port, "protocol": "TCP"}]}, policy["spec"]["egress"], (endpoint, role))
+    def remote_ports(self, *values, job_file=JOB):
+        """{role: the ports that it reaches at any address} behind network policies, of this job and these values."""
+        words = [word for value in ("networkPolicy.enabled=true", *values) for word in ("--set", value)]
+        policies = of_kind(objects("--values", job_file, *words), "NetworkPolicy")
+        return {one["metadata"]["labels"]["app.kubernetes.io/component"]:
+                {port["port"] for rule in one["spec"]["egress"] if not rule.get("to") for port in rule["ports"]}
+                for one in policies}
+
+    def test_behind_network_policies_who_has_an_object_store_reaches_its_port_and_nobody_else_any_address(self):
+        data, state = "job.data.train=s3://bucket/part-*", "job.checkpoint.uri=s3://bucket/ctr"
+        for values, roles in (((data, state), {"chief", "ps", "worker"}), ((data,), {"chief", "worker"}),
+                              ((state,), {"chief", "ps"}), (("chief.from=s3://bucket/before/checkpoints/1-a",), {"chief", "ps"}),
+                              ((), set())):
+            for endpoint, port in (("", 443), ("http://minio.storage.svc:9000", 9000), ("http://store", 80),
+                                   ("https://store.example.com", 443)):
+                got = self.remote_ports(*values, f"s3.endpoint={endpoint}")
+                self.assertEqual({role: ports for role, ports in got.items() if ports}, {role: {port} for role in roles},
+                                 (values, endpoint))
+        self.assertEqual(self.remote_ports("wait.autoScaleToZero=true", job_file=values_of("default"))["wait"], {443, 6443})
+
+    def test_behind_network_policies_the_clusters_dns_answers_and_the_monitoring_asks(self):
+        for policy in of_kind(objects("--set", "networkPolicy.enabled=true"), "NetworkPolicy"):
+            dns, = (rule for rule in policy["spec"]["egress"] if {"port": 53, "protocol": "UDP"} in rule["ports"])
+            self.assertEqual(dns["to"], [{
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
+                "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}}}])
+            for rule in policy["spec"]["ingress"]:
+                if {"port": 9090, "protocol": "TCP"} in rule["ports"]:
+                    namespaces = [peer["namespaceSelector"] for peer in rule["from"] if "namespaceSelector" in peer]
+                    self.assertEqual(namespaces, [{"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}])
 
     def test_the_shards_have_stable_names_before_they_are_ready(self):
         service, = of_kind(objects(), "Service", "ps")

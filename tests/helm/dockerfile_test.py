@@ -5,6 +5,7 @@ import fnmatch
 import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -59,6 +60,23 @@ class DockerfileTest(unittest.TestCase):
             base, _, name = words.partition(" AS ")
             self.assertIn(base, known)
             known.add(name)
+
+    def test_packages_can_be_those_of_a_moment(self):
+        with tempfile.TemporaryDirectory() as root:
+            sources = pathlib.Path(root) / "etc" / "apt" / "sources.list.d"
+            sources.mkdir(parents=True)
+            for former in (sources / "debian.sources", sources.parent / "sources.list"):
+                former.write_text("deb http://mirror.example.com/debian bookworm main\n")
+            subprocess.run(["bash", "-euc", f"source deploy/lib/packages.sh && packages_pin 20261101T000000Z {root}"], cwd=ROOT,
+                           check=True)
+            done = subprocess.run(["apt-get", "update", "--print-uris", f"--option=Dir::Etc={root}/etc/apt",
+                                   f"--option=Dir::State={root}", "--option=Debug::NoLocking=true"],  # It fetches nothing.
+                                  capture_output=True, text=True, check=True)
+        archive = "http://snapshot.debian.org/archive/"
+        self.assertEqual({line.split("'")[1].rpartition("/dists/")[0] for line in done.stdout.splitlines()},
+                         {f"{archive}debian/20261101T000000Z", f"{archive}debian-security/20261101T000000Z"})
+        self.assertEqual(set(re.findall(r"/dists/(\S+)/InRelease'", done.stdout)),
+                         {"bookworm", "bookworm-updates", "bookworm-security"})
 
     def test_the_images_start_one_program_as_nobody(self):
         self.assertRegex(self.of("USER")[0], r"^[1-9]\d{4,}:[1-9]\d{4,}$")

@@ -239,8 +239,57 @@ class Attacker:
                                       ps_pb2.HoldRoundsReply))
 
 
-ORDERS = ["stop_the_job", "order_a_shard"]
-LONG = ["register_thousands", "a_report_of_sixty_megabytes", "watch_two_thousand_times", "deafen_a_port"]
+    # ---- as a shard that has the certificate of another one ----
+
+    def take_the_place_of_a_shard(self):
+        return in_words(self.to_chief("RegisterShard", chief_pb2.RegisterShardRequest(
+            wire_version=1, index=0, address="127.0.0.1:1", incarnation=self.seed.getrandbits(63)),
+            chief_pb2.RegisterShardReply))
+
+    def beat_for_another_shard(self, **said):
+        """Says that it leaves, and holds nothing."""
+        return in_words(self.to_chief("ShardHeartbeat", chief_pb2.ShardHeartbeatRequest(
+            index=0, incarnation=self.view.shards[0].incarnation, draining=True, **said), chief_pb2.ShardHeartbeatReply))
+
+    def a_shards_report_of_thirty_megabytes(self):
+        return self.beat_for_another_shard(report={"staleness_counts": [HUGE] * (3 << 20)})
+
+    # ---- where nobody's certificate is asked for, too ----
+
+    def a_shard_at_an_address_that_is_none(self):
+        """Which the chief and all workers would try to reach."""
+        return in_words(self.to_chief("RegisterShard", chief_pb2.RegisterShardRequest(
+            wire_version=1, index=1, address="unix:/etc/passwd", incarnation=self.seed.getrandbits(63)),
+            chief_pb2.RegisterShardReply))
+
+    def a_shard_that_the_job_has_not(self):
+        return in_words(self.to_chief("RegisterShard", chief_pb2.RegisterShardRequest(
+            wire_version=1, index=(1 << 32) - 1, address="127.0.0.1:1", incarnation=self.seed.getrandbits(63)),
+            chief_pb2.RegisterShardReply))
+
+    def ask_for_counts_a_thousand_times(self):
+        """Of rounds that are far away: each such call waits."""
+        ask = ps_pb2.WatchCountsRequest(round=1 << 40)
+        ask.header.wire_version, ask.header.timeline = 1, self.view.timeline
+        ask.header.target_incarnation = self.view.shards[0].incarnation
+        ask.header.epoch.CopyFrom(self.view.epoch)
+        channels = [self.connect("ps", self.view.shards[0].address) for _ in range(10)]
+        try:
+            calls = [channel.unary_unary("/capstan.v1.Ps/WatchCounts",
+                                         request_serializer=type(ask).SerializeToString).future(ask, timeout=3)
+                     for channel in channels for _ in range(100)]
+            refused = [in_words(call.exception()) for call in calls if call.exception() is not None]
+            return f"{len(refused)} of {len(calls)} end in vain: {refused[-1] if refused else ''}"
+        finally:
+            for channel in channels:
+                channel.close()
+
+
+# Without TLS everybody may.
+ORDERS = ["stop_the_job", "order_a_shard", "take_the_place_of_a_shard", "beat_for_another_shard",
+          "a_shards_report_of_thirty_megabytes"]
+LONG = ["register_thousands", "a_report_of_sixty_megabytes", "watch_two_thousand_times", "deafen_a_port",
+        "a_shards_report_of_thirty_megabytes", "ask_for_counts_a_thousand_times"]
 
 
 def names(tls, short=False):
@@ -249,4 +298,4 @@ def names(tls, short=False):
     tools = {"close", "to_chief", "to_shard", "register", "beat", "as_worker", "report_of", "about_leases",
              "without_lease", "push"}
     chosen = [name for name in attacks if name not in tools and name not in LONG]
-    return [name for name in chosen if tls or name not in ORDERS] + ([] if short else LONG)
+    return [name for name in chosen + ([] if short else LONG) if tls or name not in ORDERS]

@@ -10,7 +10,7 @@ import grpc
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from attacks import Attacker, names
 from authority import Authority
-from crew import Crew, view_pb2
+from crew import Crew, watch_view
 from ledger import ledger_job, ledger_times, write_ledger_file
 from tls_crew import TlsCrew
 
@@ -18,10 +18,12 @@ RECORDS = 2000
 POLICIES = {"async": "sparse: {policy: async}", "sync": "sparse: {policy: sync, lanes: 2}"}
 # One worker alone takes longer than all attacks; others who come afterwards end the job in a moment.
 PACE = {"worker-0": 1000}
+# Whose certificate the attacker has: that of a worker, or of the second shard.
+HOLDERS = {"none": None, "worker": "worker", "ps": "ps-1"}
 
 
 class Town:
-    """`policy`: how updates are applied. `role`: none, worker or ps; which certificate the attacker has, with TLS."""
+    """`policy`: how updates are applied. `role`: none, worker or ps; whose certificate the attacker has, with TLS."""
 
     def __init__(self, policy, role, tls):
         self.policy, self.role, self.tls = policy, role, tls
@@ -45,23 +47,17 @@ class Town:
 
     def view(self):
         """As a trainer of the job hears it."""
-        with self.connect_as("worker", "chief", self.crew.address) as channel:
-            watch = channel.unary_stream("/capstan.v1.Chief/WatchView", response_deserializer=view_pb2.View.FromString)
-            return next(view for view in watch(b"", timeout=20) if view.owners)
+        return watch_view(self.crew.address, self.connect_as("worker", "chief", self.crew.address))
 
     def connect(self, role, address):
         """With the attacker's certificate, if it has one."""
-        return self.connect_as(self.role, role, address)
+        return self.connect_as(HOLDERS[self.role], role, address)
 
-    def connect_as(self, own_role, role, address):
+    def connect_as(self, holder, role, address):
         options = [("grpc.max_send_message_length", 1 << 30), ("grpc.use_local_subchannel_pool", 1)]
-        if not self.tls or own_role == "none":
+        if not self.tls or holder is None:
             return grpc.insecure_channel(address, options)
-        own = self.crew.certificates(own_role)
-        credentials = grpc.ssl_channel_credentials(*((own / name).read_bytes()
-                                                     for name in ("ca.crt", "tls.key", "tls.crt")))
-        return grpc.secure_channel(address, credentials, [
-            *options, ("grpc.ssl_target_name_override", f"{role}.{self.crew.job_name}.capstan")])
+        return self.crew.connect_as(holder, role, address, options)
 
     def attack(self, short=False):
         """What each attack got, as it gets it."""

@@ -75,6 +75,9 @@
   {{- if and $v.tls.issuer.name $own -}}
     {{- fail "tls.issuer and tls.secrets exclude each other: cert-manager would fill the secrets" -}}
   {{- end -}}
+  {{- if and $v.tls.csiDriver (not $v.tls.issuer.name) -}}
+    {{- fail "tls.csiDriver: needs tls.issuer.name, whose certificates it asks for" -}}
+  {{- end -}}
   {{- if and (not $v.tls.issuer.name) (ne (int $own) 4) -}}
     {{- fail "tls.enabled: needs tls.issuer.name, or tls.secrets for each of chief, ps, worker and admin" -}}
   {{- end -}}

@@ -29,6 +29,17 @@
 {{- default (ternary "80" "443" (eq $url.scheme "http")) $port -}}
 {{- end -}}
 
+{{/* The roles that speak to an object store, as a list: workers for the data, shards for checkpoints, the chief for both. */}}
+{{- define "capstan.remoteRoles" -}}
+{{- $job := include "capstan.job" . | fromYaml -}}
+{{- $data := contains "s3://" (toJson $job.data) -}}
+{{- $state := or (contains "s3://" (toJson $job.checkpoint)) (hasPrefix "s3://" .Values.chief.from) -}}
+{{- $roles := ternary (list "chief") list (or $data $state) -}}
+{{- if $state }}{{ $roles = append $roles "ps" }}{{ end -}}
+{{- if $data }}{{ $roles = append $roles "worker" }}{{ end -}}
+{{- toYaml $roles -}}
+{{- end -}}
+
 {{/* The keys as files, which are read anew: a Secret that is corrected, or made later, needs no restart. */}}
 {{- define "capstan.s3Volume" -}}
 {{- with include "capstan.s3Secret" . -}}

@@ -12,7 +12,24 @@
 
 {{/* As volumes, mounts and environment of a pod. Arguments: root, role (of the pod). Empty without TLS. */}}
 {{- define "capstan.tlsVolume" -}}
-{{- if .root.Values.tls.enabled -}}
+{{- $tls := .root.Values.tls -}}
+{{- if and $tls.enabled $tls.csiDriver (eq .role "ps") -}}
+{{- $name := printf "ps.%s.capstan" (include "capstan.job" .root | fromYaml).job -}}
+- name: tls
+  csi:
+    driver: csi.cert-manager.io
+    readOnly: true
+    volumeAttributes:
+      csi.cert-manager.io/issuer-name: {{ $tls.issuer.name }}
+      csi.cert-manager.io/issuer-kind: {{ $tls.issuer.kind }}
+      csi.cert-manager.io/issuer-group: {{ $tls.issuer.group }}
+      # The role in the job, and which shard; the driver fills in the pod's name.
+      csi.cert-manager.io/dns-names: {{ printf "%s,${POD_NAME}.%s" $name $name | quote }}
+      csi.cert-manager.io/key-usages: server auth,client auth
+      csi.cert-manager.io/duration: {{ $tls.duration }}
+      csi.cert-manager.io/renew-before: {{ $tls.renewBefore }}
+      csi.cert-manager.io/fs-group: {{ .root.Values.podSecurityContext.fsGroup | quote }}
+{{- else if $tls.enabled -}}
 - name: tls
   secret:
     secretName: {{ include "capstan.tlsSecret" (dict "root" .root "role" (include "capstan.tlsRole" .role)) }}

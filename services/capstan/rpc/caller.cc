@@ -3,25 +3,47 @@
 #include <grpcpp/security/auth_context.h>
 
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "capstan/security/role.h"
 
 namespace capstan {
+namespace {
+
+// The DNS names of the client's certificate; none without TLS.
+std::vector<std::string> CertifiedNames(const grpc::ServerContextBase& context) {
+  const std::shared_ptr<const grpc::AuthContext> shown = context.auth_context();
+  if (shown == nullptr) return {};
+  std::vector<std::string> names;
+  for (const grpc::string_ref& name : shown->FindPropertyValues("peer_dns")) {
+    names.emplace_back(name.data(), name.size());
+  }
+  return names;
+}
+
+}  // namespace
 
 std::string CallerOf(const grpc::ServerContextBase& context) {
   std::string caller;
-  if (const std::shared_ptr<const grpc::AuthContext> shown = context.auth_context()) {
-    for (const grpc::string_ref& name : shown->FindPropertyValues("peer_dns")) {
-      absl::StrAppend(&caller, absl::string_view(name.data(), name.size()), " ");
-    }
-  }
+  for (const std::string& name : CertifiedNames(context)) absl::StrAppend(&caller, name, " ");
   return caller + context.peer();
 }
 
 std::string PeerHost(const grpc::ServerContextBase& context) {
   const std::string peer = context.peer();
   return peer.substr(0, peer.rfind(':'));
+}
+
+bool MayActForShard(const grpc::ServerContextBase& context, uint32_t shard) {
+  bool is_of_one = false;
+  for (const std::string& name : CertifiedNames(context)) {
+    const std::optional<uint32_t> named = ShardOfDnsName(name);
+    if (named == shard) return true;
+    is_of_one |= named.has_value();
+  }
+  return !is_of_one;
 }
 
 }  // namespace capstan

@@ -1,18 +1,24 @@
-// Who made a call, for a log.
+// Who made a call.
 #ifndef CAPSTAN_RPC_CALLER_H_
 #define CAPSTAN_RPC_CALLER_H_
 
 #include <grpcpp/server_context.h>
 
+#include <cstdint>
 #include <string>
 
 namespace capstan {
 
-// The names in the client's certificate, "admin.ctr.capstan", if it has shown one, and its address.
+// For a log: the names in the client's certificate, "admin.ctr.capstan", if it has shown one, and
+// its address.
 std::string CallerOf(const grpc::ServerContextBase& context);
 
 // Its address alone, without the port: "ipv4:10.0.0.7".
 std::string PeerHost(const grpc::ServerContextBase& context);
+
+// Whether the caller may act for that shard: its certificate is of no shard in particular, or of
+// that one. Without TLS everybody may.
+bool MayActForShard(const grpc::ServerContextBase& context, uint32_t shard);
 
 }  // namespace capstan
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/absl_view.h"
 
@@ -71,6 +72,18 @@ std::optional<PeerName> ParseDnsName(std::string_view dns_name) {
     }
   }
   return std::nullopt;
+}
+
+std::optional<uint32_t> ShardOfDnsName(std::string_view dns_name) {
+  const size_t end = dns_name.find('.');
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::optional<PeerName> rest = ParseDnsName(dns_name.substr(end + 1));
+  const size_t dash = dns_name.substr(0, end).rfind('-');
+  if (!rest || rest->role != Role::kPs || dash == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = dns_name.substr(dash + 1, end - dash - 1);
+  uint32_t shard = 0;
+  if (!absl::SimpleAtoi(AbslView(digits), &shard)) return std::nullopt;
+  return shard;
 }
 
 bool MayCall(Role role, std::string_view method) {

@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_SECURITY_ROLE_H_
 #define CAPSTAN_SECURITY_ROLE_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,11 @@ struct PeerName {
 // A name is a DNS name `<role>.<job>.capstan`: "worker.ctr.capstan".
 std::string DnsNameOf(const PeerName& name);
 std::optional<PeerName> ParseDnsName(std::string_view dns_name);
+
+// Which shard a certificate is of: the number in a further name of it,
+// `<anything>-<number>.ps.<job>.capstan`, as cert-manager's CSI driver can make one of a pod's
+// name: "ctr-ps-3.ps.ctr.capstan". None: the name is of no shard.
+std::optional<uint32_t> ShardOfDnsName(std::string_view dns_name);
 
 // Returns whether a client in this role may call the method, "/capstan.v1.Ps/Push".
 bool MayCall(Role role, std::string_view method);

@@ -36,6 +36,15 @@ grpc::ServerUnaryReactor* TooOften(grpc::CallbackServerContext* context, const s
   return reactor;
 }
 
+grpc::ServerUnaryReactor* OfAnotherShard(grpc::CallbackServerContext* context, uint32_t shard) {
+  log::Warn("refused: somebody acts for a shard with the certificate of another one",
+            {{"shard", absl::StrCat(shard)}, {"by", CallerOf(*context)}});
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish({grpc::StatusCode::PERMISSION_DENIED,
+                   absl::StrCat("the certificate is of another shard than ", shard)});
+  return reactor;
+}
+
 }  // namespace
 
 void ChiefService::Tell(const v1::GetStatusReply& status) {
@@ -61,6 +70,7 @@ grpc::ServerUnaryReactor* ChiefService::RegisterShard(grpc::CallbackServerContex
                                                       v1::RegisterShardReply* reply) {
   ControlLoop* control = control_.load();
   if (control == nullptr) return NotOpen(context);
+  if (!MayActForShard(*context, request->index())) return OfAnotherShard(context, request->index());
   auto result = control->Run([request](ChiefMachine& chief, absl::Time now) {
     return chief.RegisterShard(*request, now);
   });
@@ -92,6 +102,7 @@ grpc::ServerUnaryReactor* ChiefService::ShardHeartbeat(grpc::CallbackServerConte
                                                        v1::ShardHeartbeatReply* reply) {
   ControlLoop* control = control_.load();
   if (control == nullptr) return NotOpen(context);
+  if (!MayActForShard(*context, request->index())) return OfAnotherShard(context, request->index());
   *reply = control->Run([request](ChiefMachine& chief, absl::Time now) {
     return chief.ShardHeartbeat(*request, now);
   });

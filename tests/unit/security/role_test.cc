@@ -29,6 +29,17 @@ TEST(RoleTest, OtherNamesAreNone) {
   }
 }
 
+TEST(RoleTest, AFurtherNameOfAShardsCertificateSaysWhichShardItIsOf) {
+  EXPECT_EQ(ShardOfDnsName("ctr-ps-3.ps.ctr.capstan"), 3u);
+  EXPECT_EQ(ShardOfDnsName("ps-0.ps.ctr.capstan"), 0u);
+  EXPECT_FALSE(ParseDnsName("ctr-ps-3.ps.ctr.capstan").has_value());
+  for (const char* name : {"ps.ctr.capstan", "ctr-3.worker.ctr.capstan", "3.ps.ctr.capstan",
+                           "ctr-x.ps.ctr.capstan", "ctr-.ps.ctr.capstan", "ctr-3.ps.capstan", "",
+                           "ctr-4294967296.ps.ctr.capstan", "a.b-3.ps.ctr.capstan"}) {
+    EXPECT_FALSE(ShardOfDnsName(name).has_value()) << name;
+  }
+}
+
 TEST(RoleTest, EachRoleMayCallWhatItsWorkNeedsAndNoMore) {
   EXPECT_TRUE(MayCall(Role::kWorker, "/capstan.v1.Ps/Push"));
   EXPECT_FALSE(MayCall(Role::kWorker, "/capstan.v1.Ps/LoadPartitions"));
