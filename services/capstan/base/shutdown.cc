@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "capstan/base/check.h"
 #include "capstan/base/clock.h"
@@ -15,14 +16,12 @@
 namespace capstan {
 namespace {
 
-constexpr int kSignals[] = {SIGTERM, SIGINT};
-
 // What the handler touches; a handler can be given no argument.
 std::atomic<int> signal_fd{-1};
 std::atomic<int> signals_seen{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 
-struct sigaction former_actions[std::size(kSignals)];
+struct sigaction former_actions[NSIG];
 
 void Announce() {
   const uint64_t one = 1;
@@ -37,7 +36,9 @@ void Handle(int signal) {
 
 }  // namespace
 
-Shutdown::Shutdown() {
+Shutdown::Shutdown() : Shutdown({SIGTERM, SIGINT}) {}
+
+Shutdown::Shutdown(std::vector<int> signals) : signals_(std::move(signals)) {
   CAPSTAN_CHECK(signal_fd.load() == -1);
   signals_seen = 0;
   signal_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -45,15 +46,11 @@ Shutdown::Shutdown() {
   struct sigaction action = {};
   action.sa_handler = Handle;
   action.sa_flags = SA_RESTART;
-  for (size_t i = 0; i < std::size(kSignals); ++i) {
-    sigaction(kSignals[i], &action, &former_actions[i]);
-  }
+  for (const int signal : signals_) sigaction(signal, &action, &former_actions[signal]);
 }
 
 Shutdown::~Shutdown() {
-  for (size_t i = 0; i < std::size(kSignals); ++i) {
-    sigaction(kSignals[i], &former_actions[i], nullptr);
-  }
+  for (const int signal : signals_) sigaction(signal, &former_actions[signal], nullptr);
   close(signal_fd.exchange(-1));
 }
 

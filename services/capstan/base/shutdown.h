@@ -3,6 +3,8 @@
 #ifndef CAPSTAN_BASE_SHUTDOWN_H_
 #define CAPSTAN_BASE_SHUTDOWN_H_
 
+#include <vector>
+
 #include "absl/time/time.h"
 
 namespace capstan {
@@ -12,6 +14,8 @@ namespace capstan {
 class Shutdown {
  public:
   Shutdown();
+  // Of these signals alone: a process that is somebody else's sees to the others itself.
+  explicit Shutdown(std::vector<int> signals);
   ~Shutdown();
   Shutdown(const Shutdown&) = delete;
   Shutdown& operator=(const Shutdown&) = delete;
@@ -25,6 +29,9 @@ class Shutdown {
 
   // Readable from the request on, for ever; for those who poll other things as well. Never read it.
   int fd() const;
+
+ private:
+  const std::vector<int> signals_;
 };
 
 }  // namespace capstan

@@ -54,6 +54,15 @@ void CheckModel(const v1::JobSpec& spec, Findings& findings) {
   }
 }
 
+// A worker takes the steps of a program one at a time.
+void CheckUserModel(const v1::JobSpec& spec, Findings& findings) {
+  if (spec.model().user().empty() || spec.train().compute_threads() <= 1) return;
+  findings.Refuse(
+      "train.compute_threads",
+      "must be 1 with model.user, whose program computes one step at a time; start more "
+      "workers");
+}
+
 // The loss that the model will have, where the file leaves it to the preset
 // (capstan/model/presets).
 v1::Loss LossOf(const v1::ModelSpec& model) {
@@ -100,6 +109,7 @@ void CheckEvaluation(const v1::JobSpec& spec, Findings& findings) {
 void CheckAcrossSections(const v1::JobSpec& spec, Findings& findings) {
   CheckPolicies(spec, findings);
   CheckModel(spec, findings);
+  CheckUserModel(spec, findings);
   CheckEvaluation(spec, findings);
   CheckMetric(spec, findings);
 }

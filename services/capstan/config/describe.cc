@@ -20,6 +20,7 @@ uint64_t SlotsPerWeight(v1::OptimizerKind kind) {
   switch (kind) {
     case v1::OPTIMIZER_KIND_SGD:
     case v1::OPTIMIZER_KIND_ROWWISE_ADAGRAD:
+    case v1::OPTIMIZER_KIND_RUNNING:
       return 0;
     case v1::OPTIMIZER_KIND_ADAM:
     case v1::OPTIMIZER_KIND_ADAMW:
@@ -63,8 +64,12 @@ std::string ModelLine(const v1::JobSpec& spec) {
   uint64_t weights = 0;
   for (const v1::TensorSpec& tensor : spec.tensors()) weights += Weights(tensor);
   std::string line = model.preset().empty() ? "own towers" : model.preset();
+  if (!model.user().empty()) line = absl::StrCat("the program ", model.user());
   if (!spec.tables().empty()) {
     absl::StrAppend(&line, ", ", spec.tables(0).dim(), " floats a row");
+  }
+  if (!model.user().empty() && spec.tensors().empty()) {
+    return absl::StrCat(line, ", dense tensors as its first worker declares them");
   }
   return absl::StrCat(line, ", ", weights, " dense parameters in ", spec.tensors_size(),
                       " tensors");
@@ -105,7 +110,9 @@ std::string MemoryLine(const v1::JobSpec& spec, const JobScale& scale) {
   }
   uint64_t row = 0;
   for (const v1::TableSpec& table : spec.tables()) row += RowBytes(table);
-  std::string line = absl::StrCat(ByteSizeText(dense / shards), " dense");
+  const bool open = !spec.model().user().empty() && spec.tensors().empty();
+  std::string line =
+      open ? "dense as declared" : absl::StrCat(ByteSizeText(dense / shards), " dense");
   if (row == 0) return line;
   const uint64_t rows = scale.expected_rows > 0 ? scale.expected_rows : kExampleRows;
   const uint64_t budget = spec.table_limits().byte_budget();
@@ -166,7 +173,8 @@ void WarnOfOddRate(absl::string_view key, const v1::OptimizerSpec& optimizer,
 }
 
 void WarnOfOddRates(const v1::JobSpec& spec, std::vector<std::string>& warnings) {
-  if (!spec.tensors().empty()) WarnOfOddRate("optimizer.dense", spec.dense_optimizer(), warnings);
+  const bool dense = !spec.tensors().empty() || !spec.model().user().empty();
+  if (dense) WarnOfOddRate("optimizer.dense", spec.dense_optimizer(), warnings);
   if (!spec.tables().empty()) WarnOfOddRate("optimizer.sparse", spec.sparse_optimizer(), warnings);
 }
 

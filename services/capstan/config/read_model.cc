@@ -36,11 +36,17 @@ void ReadTower(Section& in, v1::TowerSpec& out) {
 }  // namespace
 
 void ReadModel(Section& in, v1::ModelSpec& out) {
+  out.set_user(in.Text("user"));
   out.set_preset(std::string(in.OneOf<absl::string_view>("preset", kPresets, "")));
   in.ForEach("towers", [&out](Section& tower) { ReadTower(tower, *out.add_towers()); });
   if (in.Has("preset") && in.Has("towers")) in.Refuse("towers", "cannot stand beside a preset");
-  if (!in.Has("preset") && !in.Has("towers")) {
-    in.Refuse("preset", "is missing; expected a preset, such as deepfm, or towers");
+  if (in.Has("user")) {
+    for (const char* key : {"preset", "towers", "hidden", "cross_layers"}) {
+      if (in.Has(key)) in.Refuse(key, "cannot stand beside user: the program has the layers");
+    }
+  } else if (!in.Has("preset") && !in.Has("towers")) {
+    in.Refuse("preset",
+              "is missing; expected a preset, such as deepfm, or towers, or user: a program");
   }
   out.set_embedding_dim(in.Whole("embedding_dim", {.min = 1, .max = 4096}, 16));
   for (const uint64_t width : in.Wholes("hidden", {.min = 1, .max = kMaxWidth})) {

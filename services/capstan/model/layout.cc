@@ -34,8 +34,9 @@ bool AnyTower(const std::vector<std::unique_ptr<Tower>>& towers, bool TowerDescr
 void AddTable(const std::vector<std::unique_ptr<Tower>>& towers, v1::JobSpec& spec) {
   const ModelShape shape = ShapeOf(spec);
   const bool linear = AnyTower(towers, &TowerDescription::reads_linear);
+  const bool of_user = !spec.model().user().empty() && shape.has_keys && shape.embedding_dim > 0;
   const bool embedding =
-      AnyTower(towers, &TowerDescription::reads_embedding) ||
+      of_user || AnyTower(towers, &TowerDescription::reads_embedding) ||
       (AnyTower(towers, &TowerDescription::reads_features) && shape.embedding_columns() > 0);
   if (!linear && !embedding) return;
   v1::TableSpec& table = *spec.add_tables();
@@ -148,8 +149,9 @@ absl::Status LayOutModel(v1::JobSpec& spec) {
   CAPSTAN_RETURN_IF_ERROR(CheckData(spec));
   CAPSTAN_ASSIGN_OR_RETURN(const auto towers, MakeTowers(spec));
   spec.clear_tables();
-  spec.clear_tensors();
   AddTable(towers, spec);
+  if (!spec.model().user().empty()) return absl::OkStatus();
+  spec.clear_tensors();
   AddTensors(towers, spec);
   return absl::OkStatus();
 }

@@ -23,7 +23,8 @@ namespace capstan {
 // `linear`
 // (`outputs` floats, initially 0) and `embedding` (embedding_dim floats, N(0, embedding_stddev^2)),
 // each only if a tower reads it. A model without keys has no table. Tensors are numbered tower by
-// tower.
+// tower. A user's program has the embedding alone, and its tensors are left as they are: they come
+// from its declaration (chief/shell/model_intake).
 //
 // INVALID_ARGUMENT, one line saying what does not fit, if the model cannot be trained on the data:
 // an mlp over a varying number of keys, a conv without an image, a softmax with one output ...

@@ -90,7 +90,7 @@ absl::Status CheckOutputs(const v1::ModelSpec& model) {
 }  // namespace
 
 absl::Status ExpandPreset(v1::ModelSpec& model) {
-  if (model.towers().empty()) {
+  if (model.towers().empty() && model.user().empty()) {
     if (model.preset().empty()) {
       return absl::InvalidArgumentError("model: neither a preset nor a tower");
     }

@@ -11,6 +11,7 @@
 #include "capstan/optim/optimizer.h"
 #include "capstan/optim/rmsprop.h"
 #include "capstan/optim/rowwise_adagrad.h"
+#include "capstan/optim/running.h"
 #include "capstan/optim/schedule.h"
 #include "capstan/optim/sgd.h"
 
@@ -101,6 +102,8 @@ absl::StatusOr<std::unique_ptr<Optimizer>> MakeOptimizer(const v1::OptimizerSpec
     case v1::OPTIMIZER_KIND_FTRL:
       CAPSTAN_RETURN_IF_ERROR(CheckFtrl(spec));
       return MakeFtrl(spec);
+    case v1::OPTIMIZER_KIND_RUNNING:
+      return MakeRunning();
     default:
       return absl::InvalidArgumentError(
           absl::StrCat("optimizer: kind ", static_cast<int>(spec.kind()), " is unknown"));

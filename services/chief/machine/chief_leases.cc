@@ -5,6 +5,9 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "capstan/base/hash.h"
 #include "capstan/consistency/generation.h"
 #include "chief/machine/chief_machine.h"
 
@@ -18,6 +21,22 @@ constexpr uint64_t kManyBadRecords = uint64_t{1} << 40;  // More than any task h
 
 bool IsNonfinite(const v1::LeaseReport& report) {
   return report.nonfinite_loss() || !std::isfinite(report.loss_sum());
+}
+
+// Where the user's program fails is what is accused: whatever batch it is at, it fails there again.
+WorkName PlaceOf(const v1::UserCodeError& error) {
+  return {.number = HashText(absl::StrCat(error.type(), " ", error.place()))};
+}
+
+std::string UserCodeText(const std::string& worker, const v1::UserCodeError& error) {
+  constexpr size_t kMostMessage = 500;
+  constexpr size_t kMostTraceback = 1000;
+  const std::string& all = error.traceback();
+  const std::string end = all.substr(all.size() - std::min(all.size(), kMostTraceback));
+  return absl::StrCat(error.place(), ": ", error.type(), ": ",
+                      error.message().substr(0, kMostMessage), " (in the program of worker ",
+                      worker, "; the end of its traceback: ",
+                      absl::StrJoin(absl::StrSplit(end, '\n', absl::SkipWhitespace()), " | "), ")");
 }
 
 }  // namespace
@@ -41,7 +60,7 @@ void ChiefMachine::TakeReport(const Worker& worker, const v1::LeaseReport& said)
     closes_.emplace_back(writer_.Note(), std::move(close));
   }
   CheckBadRecords();
-  if (result.failure) OnFailure(worker, result, IsNonfinite(said));
+  if (result.failure) OnFailure(worker, result, said);
 }
 
 // The report as it is taken where it would end the job by the word of one worker: its work is given
@@ -110,20 +129,24 @@ bool ChiefMachine::Avoids(const Worker& worker, const WorkName& work) const {
   });
 }
 
-void ChiefMachine::OnFailure(const Worker& worker, const ReportResult& result, bool nonfinite) {
+void ChiefMachine::OnFailure(const Worker& worker, const ReportResult& result,
+                             const v1::LeaseReport& said) {
   const TaskFailure& failure = *result.failure;
-  const bool certain = failure.bad_data || nonfinite;
-  const bool stands = Accuse(worker, result.work);
+  const bool nonfinite = IsNonfinite(said);
+  const bool user_code = said.has_user_code();
+  const bool certain = failure.bad_data || nonfinite || user_code;
+  const bool stands = Accuse(worker, user_code ? PlaceOf(said.user_code()) : result.work);
   if (!stands || (!certain && failure.attempts < options_.max_task_failures)) {
     Log(LogEvent::Level::kWarning, "a task failed and is given to another",
         {{"worker", worker.name}, {"error", failure.error}});
     return;
   }
   const std::string reason =
-      certain ? failure.error
-              : absl::StrCat(failure.error, " (failed ", failure.attempts, " times)");
+      user_code ? UserCodeText(worker.name, said.user_code())
+      : certain ? failure.error
+                : absl::StrCat(failure.error, " (failed ", failure.attempts, " times)");
   const bool of_evaluation = result.work.kind == v1::LEASE_KIND_EVALUATION;
-  if (of_evaluation && !nonfinite) return GiveUpEvaluation(reason);
+  if (of_evaluation && !nonfinite && !user_code) return GiveUpEvaluation(reason);
   Fail(failure.bad_data ? v1::FAILURE_KIND_BAD_INPUT : v1::FAILURE_KIND_ERROR, reason);
 }
 

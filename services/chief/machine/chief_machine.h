@@ -144,7 +144,7 @@ class ChiefMachine {
   // ---- trainers and their leases (chief_leases.cc) ----
   void TakeReport(const Worker& worker, const v1::LeaseReport& said);
   std::optional<v1::LeaseReport> Doubted(const Worker& worker, const v1::LeaseReport& said);
-  void OnFailure(const Worker& worker, const ReportResult& result, bool nonfinite);
+  void OnFailure(const Worker& worker, const ReportResult& result, const v1::LeaseReport& said);
   bool Accuse(const Worker& worker, const WorkName& work);
   bool Avoids(const Worker& worker, const WorkName& work) const;
   bool Adopts(const std::vector<TrainerId>& trainers, const v1::LeaseReport& report) const;

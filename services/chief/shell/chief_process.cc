@@ -30,6 +30,7 @@
 #include "chief/shell/job_claim.h"
 #include "chief/shell/job_planning.h"
 #include "chief/shell/job_watch.h"
+#include "chief/shell/model_intake.h"
 #include "chief/shell/present_chief.h"
 #include "chief/shell/refusal.h"
 #include "chief/state/term.h"
@@ -45,6 +46,7 @@ constexpr size_t kMostHousekeeping = 64;
 constexpr absl::Duration kOthersAreToldToo = absl::Seconds(2);  // Within this, all of a release.
 constexpr absl::Duration kGlance = absl::Milliseconds(100);
 constexpr absl::Duration kLookAtFile = absl::Seconds(2);
+constexpr absl::Duration kModelLine = absl::Seconds(30);
 constexpr absl::Duration kTryAgain = absl::Seconds(10);  // What may be over by then.
 
 void Announce(const ProcessOptions& options, const JobPlan& plan, const Ports& ports) {
@@ -79,13 +81,21 @@ struct Running {
   std::string data_note;
 };
 
+// The job as its file says now, with the tensors of the model that it has.
+absl::StatusOr<v1::JobSpec> ReadAgain(const ProcessOptions& options, const v1::JobSpec& running) {
+  CAPSTAN_ASSIGN_OR_RETURN(v1::JobSpec spec, ReadJob(options.job, options.overrides));
+  const bool declared = !spec.model().user().empty() && !running.model().user().empty();
+  if (declared) *spec.mutable_tensors() = running.tensors();
+  return spec;
+}
+
 // Looks at the job file now and then, on a thread of its own, and has the machine tell of what is
 // found there.
 class ChangeTeller {
  public:
   ChangeTeller(const ProcessOptions& options, const Running& running, ControlLoop& control)
       : watch_(
-            options.job, [&options] { return ReadJob(options.job, options.overrides); },
+            options.job, [&options, &running] { return ReadAgain(options, running.spec); },
             running.spec, running.data_note),
         control_(control) {}
 
@@ -174,7 +184,7 @@ struct Self {
 
 // Where no state is kept a later chief has a higher term by the time of day.
 absl::StatusOr<Claim> ClaimTerm(const ProcessOptions& options, const JobPlan& plan, JobStore* store,
-                                const Self& self, absl::Time now) {
+                                const std::string& initial, const Self& self, absl::Time now) {
   if (store == nullptr) {
     Claim claim{.term = TermByTime(absl::Now()), .plan = plan};
     CAPSTAN_RETURN_IF_ERROR(MeasureJob(claim.plan.spec));
@@ -184,6 +194,7 @@ absl::StatusOr<Claim> ClaimTerm(const ProcessOptions& options, const JobPlan& pl
                      .fresh = options.fresh,
                      .fresh_once = options.fresh_once,
                      .from = options.from,
+                     .initial = initial,
                      .address = self.address,
                      .host = HostName()};
   if (!options.take_over) {
@@ -212,7 +223,8 @@ struct Doors {
 
   metrics::Registry& registry;
   ViewFeed views{kMaxWatchers};
-  ChiefService service{views};
+  ModelIntake models;
+  ChiefService service{views, models};
   std::optional<SidePorts> side;
   std::unique_ptr<Server> server;  // Ends before what it serves.
 };
@@ -225,7 +237,7 @@ absl::Status Doors::Open(const ProcessOptions& options) {
 }
 
 absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for, JobStore* store,
-                        Doors& doors) {
+                        const std::string& initial, Doors& doors) {
   CAPSTAN_RETURN_IF_ERROR(CheckCertificate(asked_for.spec.job()));
   const Shutdown shutdown;
   const SteadyClock clock;
@@ -233,7 +245,8 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
   const Self self{
       .run_id = RandomId(),
       .address = AddressToTell(options.advertise, options.listen, doors.server->port())};
-  CAPSTAN_ASSIGN_OR_RETURN(Claim claim, ClaimTerm(options, asked_for, store, self, clock.Now()));
+  CAPSTAN_ASSIGN_OR_RETURN(Claim claim,
+                           ClaimTerm(options, asked_for, store, initial, self, clock.Now()));
   const JobPlan plan = claim.plan;
   const Running running{.spec = plan.spec, .data_note = TrainDataNote(claim.data_change)};
   ChiefMetrics chief_metrics(doors.registry, plan.spec, options.shards);
@@ -293,6 +306,44 @@ absl::StatusOr<JobPlan> PlanOfStored(const ProcessOptions& options, const absl::
   return PlanOf(std::move(*state->mutable_job()));
 }
 
+// Whether what the store holds of the job is to be left beside it.
+absl::StatusOr<bool> IsBegunAnew(const ProcessOptions& options, JobStore& store) {
+  absl::StatusOr<std::optional<v1::ChiefState>> state = store.ReadState();
+  if (!state.ok() && !options.fresh) return state.status();
+  if (!state.ok() || !*state) return options.fresh;
+  return StartsOver(**state, {.fresh = options.fresh, .fresh_once = options.fresh_once});
+}
+
+// The model of a job whose workers compute by the user's own program: the one that the store holds,
+// or the one that the first worker declares. Nothing: the process is to end.
+absl::StatusOr<std::optional<v1::StoredModel>> LearnModel(const ProcessOptions& options,
+                                                          const v1::JobSpec& job, JobStore& store,
+                                                          Doors& doors) {
+  CAPSTAN_ASSIGN_OR_RETURN(const bool anew, IsBegunAnew(options, store));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::optional<v1::StoredModel> stored, store.ReadModel());
+  if (stored && !anew) {
+    doors.models.Know(job, *stored);
+    return stored;
+  }
+  const Shutdown shutdown;
+  doors.models.Ask(job, store, JobStore::FolderUri(job.checkpoint().uri(), job.job()));
+  doors.service.Tell(ModelWantedStatus(job.job()));
+  CAPSTAN_RETURN_IF_ERROR(doors.side->Tell(doors.server->port()).status());
+  doors.side->health().Set(Probe::kStartup, true);
+  doors.side->health().Set(Probe::kReadiness, true);
+  log::Info("waiting for the model, which the first worker declares",
+            {{"program", job.model().user()}});
+  const SteadyClock clock;
+  absl::Time next_line = clock.Now() + kModelLine;
+  for (;;) {
+    if (std::optional<v1::StoredModel> model = doors.models.Await(kGlance)) return model;
+    if (shutdown.requested()) return std::nullopt;
+    if (clock.Now() < next_line) continue;
+    next_line += kModelLine;
+    log::Info("still waiting for the model; are there workers?");
+  }
+}
+
 // Leads the job to its end. An error: it cannot be led, and nobody has heard of it yet.
 absl::StatusOr<int> Lead(const ProcessOptions& options, Doors& doors) {
   absl::StatusOr<JobPlan> plan = PlanJob(options.job, options.overrides);
@@ -303,7 +354,19 @@ absl::StatusOr<int> Lead(const ProcessOptions& options, Doors& doors) {
   if (const std::string& uri = plan->spec.checkpoint().uri(); !uri.empty()) {
     CAPSTAN_ASSIGN_OR_RETURN(store, JobStore::Open(uri, plan->spec.job()));
   }
-  return Run(options, *plan, store.get(), doors);
+  if (plan->spec.model().user().empty()) return Run(options, *plan, store.get(), "", doors);
+  if (store == nullptr) {
+    return absl::InvalidArgumentError(
+        "model.user: needs checkpoint.uri, where the values that the program begins with are kept");
+  }
+  v1::JobSpec job = plan->spec;
+  job.clear_tensors();
+  CAPSTAN_ASSIGN_OR_RETURN(const std::optional<v1::StoredModel> model,
+                           LearnModel(options, job, *store, doors));
+  if (!model) return 0;
+  AddTensors(model->declaration(), plan->spec);
+  const std::string folder = JobStore::FolderUri(job.checkpoint().uri(), job.job());
+  return Run(options, *plan, store.get(), absl::StrCat(folder, "/", model->initial()), doors);
 }
 
 int Refuse(const absl::Status& status) {

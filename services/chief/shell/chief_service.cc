@@ -1,5 +1,6 @@
 #include "chief/shell/chief_service.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -81,6 +82,9 @@ grpc::ServerUnaryReactor* ChiefService::RegisterShard(grpc::CallbackServerContex
 grpc::ServerUnaryReactor* ChiefService::RegisterWorker(grpc::CallbackServerContext* context,
                                                        const v1::RegisterWorkerRequest* request,
                                                        v1::RegisterWorkerReply* reply) {
+  if (std::optional<absl::StatusOr<v1::RegisterWorkerReply>> answer = models_.Answer(*request)) {
+    return Finish(context, *std::move(answer), reply);
+  }
   ControlLoop* control = control_.load();
   if (control == nullptr) return NotOpen(context);
   const std::string peer = PeerHost(*context);
@@ -147,6 +151,11 @@ grpc::ServerUnaryReactor* ChiefService::StopJob(grpc::CallbackServerContext* con
     return true;
   });
   return FinishOk(context);
+}
+
+grpc::ServerReadReactor<v1::DeclareModelRequest>* ChiefService::DeclareModel(
+    grpc::CallbackServerContext*, v1::DeclareModelReply* reply) {
+  return models_.Take(reply);
 }
 
 grpc::ServerUnaryReactor* ChiefService::TakeCheckpoint(grpc::CallbackServerContext* context,

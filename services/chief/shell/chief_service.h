@@ -10,6 +10,7 @@
 #include "capstan/rpc/peer_rate.h"
 #include "capstan/v1/chief.grpc.pb.h"
 #include "chief/shell/control_loop.h"
+#include "chief/shell/model_intake.h"
 #include "chief/shell/view_feed.h"
 
 namespace capstan::chief {
@@ -19,8 +20,8 @@ namespace capstan::chief {
 // Thread-safe.
 class ChiefService final : public v1::Chief::CallbackService {
  public:
-  // `views` must outlive this object.
-  explicit ChiefService(ViewFeed& views) : views_(views) {}
+  // Both must outlive this object.
+  ChiefService(ViewFeed& views, ModelIntake& models) : views_(views), models_(models) {}
 
   // Why there is no job yet, for GetStatus; nothing is told before the first one.
   void Tell(const v1::GetStatusReply& status);
@@ -54,6 +55,8 @@ class ChiefService final : public v1::Chief::CallbackService {
   grpc::ServerUnaryReactor* Rebalance(grpc::CallbackServerContext* context,
                                       const v1::RebalanceRequest* request,
                                       v1::RebalanceReply* reply) override;
+  grpc::ServerReadReactor<v1::DeclareModelRequest>* DeclareModel(
+      grpc::CallbackServerContext* context, v1::DeclareModelReply* reply) override;
 
  private:
   grpc::ServerUnaryReactor* NotOpen(grpc::CallbackServerContext* context);
@@ -63,6 +66,7 @@ class ChiefService final : public v1::Chief::CallbackService {
   PeerRate registrations_{/*burst=*/1024, /*interval=*/absl::Seconds(1)};
   std::atomic<ControlLoop*> control_ = nullptr;
   ViewFeed& views_;
+  ModelIntake& models_;
   absl::Mutex mu_;
   v1::GetStatusReply told_ ABSL_GUARDED_BY(mu_);  // State UNSPECIFIED: nothing was told.
 };

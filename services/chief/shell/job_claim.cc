@@ -21,12 +21,16 @@ namespace {
 constexpr int kAttempts = 10;
 constexpr absl::Duration kPause = absl::Seconds(1);
 
+const std::string& BeginsWith(const ClaimOptions& options) {
+  return options.from.empty() ? options.initial : options.from;
+}
+
 v1::ChiefState NewState(uint64_t term, uint64_t first_timeline, const ClaimOptions& options) {
   v1::ChiefState state;
   state.set_format(1);
   state.set_term(term);
   state.set_first_timeline(first_timeline);
-  state.set_from(options.from);
+  state.set_from(BeginsWith(options));
   state.set_fresh_once(options.fresh_once);
   state.set_state(v1::JOB_STATE_PENDING);
   return state;
@@ -194,7 +198,7 @@ absl::StatusOr<v1::ChiefState> NextState(JobStore& store, Claim& claim, const Cl
     CAPSTAN_RETURN_IF_ERROR(PlanToGoOn(store, *state, options, claim));
     if (WantsMoreEpochs(state->job(), claim.plan.spec)) OpenAgain(*state);
     state->set_term(state->term() + 1);
-    if (state->state() == v1::JOB_STATE_PENDING) state->set_from(options.from);
+    if (state->state() == v1::JOB_STATE_PENDING) state->set_from(BeginsWith(options));
     return *std::move(state);
   }
   if (!options.from.empty()) CAPSTAN_RETURN_IF_ERROR(CheckFrom(options.from, claim.plan.spec));

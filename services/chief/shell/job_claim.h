@@ -23,6 +23,8 @@ struct ClaimOptions {
   // a chief whose command line stays the same when it is started again. Empty: no.
   std::string fresh_once;
   std::string from;  // A checkpoint of another job: its parameters are begun with.
+  std::string
+      initial;  // Where `from` is empty: the checkpoint of step 0 of this job, if it has one.
   // Where this chief answers, and on which machine: written with the claim.
   std::string address;
   std::string host;

@@ -13,6 +13,7 @@ namespace capstan::chief {
 namespace {
 
 constexpr char kState[] = "state/chief.json";
+constexpr char kModel[] = "state/model.json";
 
 std::string TasksKey(uint64_t fingerprint) {
   return absl::StrFormat("state/tasks-%016x.json", fingerprint);
@@ -20,9 +21,13 @@ std::string TasksKey(uint64_t fingerprint) {
 
 }  // namespace
 
+std::string JobStore::FolderUri(const std::string& uri, const std::string& job) {
+  return absl::StrCat(absl::StripSuffix(uri, "/"), "/", job);
+}
+
 absl::StatusOr<std::unique_ptr<JobStore>> JobStore::Open(const std::string& uri,
                                                          const std::string& job) {
-  const std::string folder = absl::StrCat(absl::StripSuffix(uri, "/"), "/", job);
+  const std::string folder = FolderUri(uri, job);
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ObjectStore> state, OpenObjectStore(folder));
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ObjectStore> checkpoints,
                            OpenObjectStore(folder + "/checkpoints"));
@@ -87,6 +92,26 @@ absl::StatusOr<std::vector<v1::Task>> JobStore::ReadTasks(uint64_t fingerprint) 
   v1::TrainTasks all;
   CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(key, text, all));
   return std::vector<v1::Task>(all.tasks().begin(), all.tasks().end());
+}
+
+absl::StatusOr<std::optional<v1::StoredModel>> JobStore::ReadModel() {
+  model_version_.reset();
+  absl::StatusOr<Object> object = folder_->GetWithVersion(kModel);
+  if (absl::IsNotFound(object.status())) return std::nullopt;
+  CAPSTAN_RETURN_IF_ERROR(object.status());
+  model_version_ = object->version;
+  v1::StoredModel model;
+  CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(kModel, object->bytes, model));
+  return model;
+}
+
+absl::Status JobStore::WriteModel(const v1::StoredModel& model) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, SealJson(model));
+  const absl::StatusOr<ObjectVersion> written =
+      model_version_ ? folder_->PutIfMatch(kModel, text, *model_version_)
+                     : folder_->PutIfAbsent(kModel, text);
+  if (!absl::IsAlreadyExists(written.status())) return written.status();
+  return absl::AbortedError(written.status().message());
 }
 
 absl::Status JobStore::Delete(const std::vector<std::string>& ids) {

@@ -1,5 +1,5 @@
 // What is durable of a job, below <checkpoint uri>/<job>: the chief's state, what the training data
-// were cut into, and the checkpoints.
+// were cut into, the model that a user's program has declared, and the checkpoints.
 #ifndef CAPSTAN_CHIEF_SHELL_JOB_STORE_H_
 #define CAPSTAN_CHIEF_SHELL_JOB_STORE_H_
 
@@ -18,12 +18,15 @@
 
 namespace capstan::chief {
 
-// The methods about the state: by one thread at a time. The others: thread-safe.
+// The methods about the state, and those about the model: by one thread at a time. The others:
+// thread-safe.
 class JobStore {
  public:
   // `folder` is the job's, `checkpoints` that of its checkpoints.
   JobStore(std::unique_ptr<ObjectStore> folder, std::unique_ptr<ObjectStore> checkpoints)
       : folder_(std::move(folder)), checkpoints_(std::move(checkpoints)) {}
+  // The job's folder below a checkpoint.uri.
+  static std::string FolderUri(const std::string& uri, const std::string& job);
   // INVALID_ARGUMENT: the uri is not usable.
   static absl::StatusOr<std::unique_ptr<JobStore>> Open(const std::string& uri,
                                                         const std::string& job);
@@ -45,6 +48,13 @@ class JobStore {
   // NOT_FOUND: none are kept under this fingerprint. DATA_LOSS: they are damaged.
   absl::StatusOr<std::vector<v1::Task>> ReadTasks(uint64_t fingerprint);
 
+  // ---- state/model.json ----
+
+  // What a user's program has declared; nothing if nothing is there. DATA_LOSS: it is damaged.
+  absl::StatusOr<std::optional<v1::StoredModel>> ReadModel();
+  // In the place of what was read last, if anything. ABORTED: something else is there.
+  absl::Status WriteModel(const v1::StoredModel& model);
+
   // ---- checkpoints ----
 
   absl::StatusOr<std::vector<ListedCheckpoint>> List() { return ListCheckpoints(*checkpoints_); }
@@ -60,6 +70,7 @@ class JobStore {
   const std::unique_ptr<ObjectStore> folder_;
   const std::unique_ptr<ObjectStore> checkpoints_;
   std::optional<ObjectVersion> version_;  // Of the state that was read or written last.
+  std::optional<ObjectVersion> model_version_;
 };
 
 }  // namespace capstan::chief

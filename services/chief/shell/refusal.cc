@@ -63,4 +63,11 @@ v1::GetStatusReply LookingStatus(const std::string& job) {
   return status;
 }
 
+v1::GetStatusReply ModelWantedStatus(const std::string& job) {
+  v1::GetStatusReply status = NotYetLed(job);
+  status.set_state(v1::JOB_STATE_PENDING);
+  status.set_waiting_for("the model, which the first worker declares");
+  return status;
+}
+
 }  // namespace capstan::chief

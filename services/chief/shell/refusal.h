@@ -20,6 +20,9 @@ v1::GetStatusReply RefusedStatus(const std::string& job, const absl::Status& why
 // The same while the job's file and its data are looked at.
 v1::GetStatusReply LookingStatus(const std::string& job);
 
+// The same while no worker has declared the job's model.
+v1::GetStatusReply ModelWantedStatus(const std::string& job);
+
 }  // namespace capstan::chief
 
 #endif  // CAPSTAN_CHIEF_SHELL_REFUSAL_H_

@@ -34,6 +34,11 @@ void AddTrain(CLI::App& app, Invocation& invocation) {
       ->add_option("--from", options->from,
                    "Begin with the parameters of another job's checkpoint: its folder")
       ->type_name("FOLDER");
+  train
+      ->add_option("--worker", options->worker,
+                   "The command of your own program, which each worker is, where model.user names "
+                   "one; see docs/python.md")
+      ->type_name("COMMAND");
   train->add_flag("--plain", options->plain, "Log lines instead of the live screen");
   train->add_flag("--keep-going", options->keep_going,
                   "Go on without a worker that dies again and again");

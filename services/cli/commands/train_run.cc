@@ -68,7 +68,8 @@ CrewOptions CrewOptionsOf(const TrainOptions& options, const Plan& plan) {
           .shards = options.shards,
           .workers = options.workers,
           .chief_port = options.chief_port,
-          .keep_going = options.keep_going};
+          .keep_going = options.keep_going,
+          .worker = options.worker};
 }
 
 // The reason first, in a line. What the process has logged as its last error says more than how it
@@ -110,7 +111,8 @@ LastWordsOptions WordsOf(const TrainOptions& options, const Plan& plan, const Fo
           .epochs = plan.job.train().epochs(),
           .worked = follower.worked(),
           .overrides = options.overrides,
-          .run_folder = options.run_folder};
+          .run_folder = options.run_folder,
+          .worker = options.worker};
 }
 
 // The job is over.

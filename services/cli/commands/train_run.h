@@ -21,6 +21,7 @@ struct TrainOptions {
   bool take_over = false;  // From a chief that is at work on the job.
   bool plain = false;
   bool keep_going = false;
+  std::string worker;               // The user's own program; empty: `worker`.
   std::string programs;             // The folder of chief, ps and worker.
   std::string program = "capstan";  // As this one is called.
 };

@@ -20,6 +20,9 @@ constexpr char kLoopback[] = "127.0.0.1:";
 constexpr absl::Duration kChiefStart = absl::Minutes(2);
 constexpr absl::Duration kStartPollPeriod = absl::Milliseconds(20);
 
+// Exit code of a service: it cannot start like this.
+constexpr int kBadInput = 2;
+
 void Extend(std::vector<std::string>& argv, std::vector<std::string> more) {
   argv.insert(argv.end(), std::make_move_iterator(more.begin()),
               std::make_move_iterator(more.end()));
@@ -28,7 +31,10 @@ void Extend(std::vector<std::string>& argv, std::vector<std::string> more) {
 }  // namespace
 
 Crew::Crew(CrewOptions options, const RunFolder& folder, const Shutdown& shutdown)
-    : options_(std::move(options)), folder_(folder), shutdown_(shutdown) {}
+    : options_(std::move(options)),
+      folder_(folder),
+      shutdown_(shutdown),
+      fresh_name_(absl::StrCat("run-", absl::ToUnixNanos(absl::Now()), "-", getpid())) {}
 
 Crew::Child Crew::MakeChild(const std::string& program, const std::string& name) const {
   Child child;
@@ -40,6 +46,27 @@ Crew::Child Crew::MakeChild(const std::string& program, const std::string& name)
                 "0",
                 "--ports-file",
                 folder_.Ports(name)};
+  return child;
+}
+
+Crew::Child Crew::MakeWorker(const std::string& name) const {
+  if (options_.worker.empty()) {
+    Child child = MakeChild("worker", name);
+    Extend(child.argv, {"--chief", chief_address_, "--name", name, "--host", "127.0.0.1"});
+    return child;
+  }
+  Child child;
+  child.name = name;
+  child.argv = {"/usr/bin/env",
+                absl::StrCat("CAPSTAN_CHIEF=", chief_address_),
+                absl::StrCat("CAPSTAN_NAME=", name),
+                "CAPSTAN_HOST=127.0.0.1",
+                "CAPSTAN_HEALTH_PORT=0",
+                "CAPSTAN_METRICS_PORT=0",
+                absl::StrCat("CAPSTAN_PORTS_FILE=", folder_.Ports(name)),
+                "/bin/sh",
+                "-c",
+                absl::StrCat("exec ", options_.worker)};  // In its place: signals reach it.
   return child;
 }
 
@@ -67,14 +94,21 @@ std::vector<std::string> Crew::ChiefArguments(const std::string& listen) const {
   return arguments;
 }
 
+// How the job begins, in words that a chief may be told again.
+std::vector<std::string> Crew::BeginningArguments() const {
+  std::vector<std::string> arguments;
+  if (options_.fresh) Extend(arguments, {"--fresh-once", fresh_name_});
+  if (!options_.from.empty()) Extend(arguments, {"--from", options_.from});
+  return arguments;
+}
+
 absl::Status Crew::StartChief() {
   chief_ = MakeChild("chief", "chief");
   // Where it cannot be held, the chief cannot listen either, and says why.
   chief_port_ = HeldPort::Hold(options_.chief_port);
   const int port = chief_port_.has_value() ? chief_port_->number() : options_.chief_port;
   Extend(chief_.argv, ChiefArguments(absl::StrCat(kLoopback, port)));
-  if (options_.fresh) Extend(chief_.argv, {"--fresh"});
-  if (!options_.from.empty()) Extend(chief_.argv, {"--from", options_.from});
+  Extend(chief_.argv, BeginningArguments());
   if (options_.take_over) Extend(chief_.argv, {"--take-over"});
   return StartChild(chief_);
 }
@@ -87,6 +121,8 @@ absl::Status Crew::AwaitChief() {
       // Started again it goes on with this job, where the others look for it.
       chief_.argv = MakeChild("chief", "chief").argv;
       Extend(chief_.argv, ChiefArguments(chief_address_));
+      // It listens before it has the job, where a worker has to declare the model first.
+      if (!options_.worker.empty()) Extend(chief_.argv, BeginningArguments());
       return absl::OkStatus();
     }
     if (const auto ending = chief_.process->Poll(); ending.has_value()) {
@@ -108,9 +144,7 @@ absl::Status Crew::Start() {
     CAPSTAN_RETURN_IF_ERROR(StartChild(shards_.back()));
   }
   for (int i = 0; i < options_.workers; ++i) {
-    Child worker = MakeChild("worker", absl::StrCat("worker-", i));
-    Extend(worker.argv, {"--chief", chief_address_, "--name", worker.name, "--host", "127.0.0.1"});
-    workers_.push_back(std::move(worker));
+    workers_.push_back(MakeWorker(absl::StrCat("worker-", i)));
     CAPSTAN_RETURN_IF_ERROR(StartChild(workers_.back()));
   }
   return absl::OkStatus();
@@ -137,9 +171,11 @@ absl::Status Crew::LookAfterChild(Child& child, bool needed, std::vector<std::st
     if (!ending.has_value()) return absl::OkStatus();
     const std::string died = absl::StrCat("died: ", ending->ToString());
     child.process.reset();
-    const auto delay = child.restarts.OnDeath(now - child.started);
+    // A program whose model the job does not take would be refused again.
+    const bool refused = ending->exit_code == kBadInput && IsUserProgram(child);
+    const auto delay = refused ? std::nullopt : child.restarts.OnDeath(now - child.started);
     if (!delay.has_value() && needed) {
-      return Blame(child, absl::StrCat(died, ", and so again and again"));
+      return Blame(child, refused ? died : absl::StrCat(died, ", and so again and again"));
     }
     child.restart_at = delay.has_value() ? now + *delay : absl::InfiniteFuture();
     const std::string log = folder_.Log(child.name);

@@ -31,6 +31,9 @@ struct CrewOptions {
   int workers = 1;
   int chief_port = 0;       // 0: any free one.
   bool keep_going = false;  // Go on without a worker that dies again and again.
+  // A shell's command that each worker is, in place of `worker`: the user's own program. What would
+  // be flags are variables of its environment (docs/python.md).
+  std::string worker;
 };
 
 // Confined to the thread that makes it.
@@ -72,10 +75,15 @@ class Crew {
 
   Child MakeChild(const std::string& program, const std::string& name) const;
   absl::Status StartChild(Child& child);
+  Child MakeWorker(const std::string& name) const;
   absl::Status StartChief();
   absl::Status AwaitChief();
   std::vector<std::string> ChiefArguments(const std::string& listen) const;
+  std::vector<std::string> BeginningArguments() const;
   absl::Status Blame(const Child& child, const std::string& what);
+  bool IsUserProgram(const Child& child) const {
+    return !options_.worker.empty() && child.name.starts_with("worker-");
+  }
   absl::Status LookAfterChild(Child& child, bool needed, std::vector<std::string>& news);
 
   const CrewOptions options_;
@@ -84,6 +92,7 @@ class Crew {
   std::optional<HeldPort> chief_port_;  // While the chief is dead nobody else is to have it.
   std::string chief_address_;
   std::string culprit_log_;
+  std::string fresh_name_;  // Under which the job is started over.
   Child chief_;
   std::vector<Child> shards_;
   std::vector<Child> workers_;

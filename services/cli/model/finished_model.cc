@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
 #include "capstan/objectstore/object_store.h"
@@ -33,6 +34,11 @@ absl::StatusOr<FinishedModel> FinishedModel::Load(const std::string& uri) {
 
 absl::StatusOr<FinishedModel> FinishedModel::Of(
     v1::JobSpec job, std::vector<std::unique_ptr<PartitionStore>> partitions) {
+  if (const std::string& program = job.model().user(); !program.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("this model is computed by the user's own program, ", program,
+                     ", and not by capstan; its parameters can be compared and exported as files"));
+  }
   FinishedModel model(std::move(job));
   model.partitions_ = std::move(partitions);
   for (const std::unique_ptr<PartitionStore>& partition : model.partitions_) {

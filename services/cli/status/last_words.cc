@@ -18,9 +18,11 @@ std::string Word(const std::string& text) { return ShellWord(Printable(text)); }
 
 constexpr absl::string_view kEpochs = "train.epochs=";
 
-// The user's own, without those that begin like `without`, if it is not empty.
+// The user's own program and settings, without those of them that begin like `without`, if it is
+// not empty.
 std::string SettingsOf(const LastWordsOptions& options, absl::string_view without) {
   std::string settings;
+  if (!options.worker.empty()) absl::StrAppend(&settings, " --worker ", Word(options.worker));
   for (const std::string& setting : options.overrides) {
     if (!without.empty() && absl::StartsWith(setting, without)) continue;
     absl::StrAppend(&settings, " --set ", Word(setting));
@@ -102,7 +104,7 @@ std::vector<std::string> LastWords(const v1::GetStatusReply& status,
   say("model     ", status.model_uri());
   say("curve     ", status.curve_uri());
   lines.insert(lines.end(), {"", "try next"});
-  if (!status.model_uri().empty()) {
+  if (!status.model_uri().empty() && options.worker.empty()) {
     lines.push_back(absl::StrCat("  ", Word(options.program), " predict ", Word(status.model_uri()),
                                  "    # a score for each held-out record"));
   }

@@ -16,12 +16,14 @@ namespace capstan::ps {
 enum class GradientHandle : uint64_t {};
 
 // One gradient's share in an update. The gradient applied is the sum over the contributions of
-// weight * g, where `compensate` asks for g + lambda * g * g * (w_now - w_pulled) in place of g.
+// weight * g, where `compensate` asks for g + lambda * g * g * (w_now - w_pulled) in place of g. Of
+// what is not trained (OPTIMIZER_KIND_RUNNING) it is that of running_weight * g.
 struct Contribution {
   GradientHandle handle{};
   double weight = 1;
   uint64_t staleness = 0;  // In versions; 0 in synchronous rounds.
   bool compensate = false;
+  double running_weight = 1;
 };
 
 // A gradient of the round that is open, which is added to the part's sum ahead of the update.
@@ -29,16 +31,19 @@ struct Addition {
   Part part{};
   GradientHandle handle{};
   double weight = 1;
+  double running_weight = 1;
 };
 
 // One application of the optimizer: of `scale` times the part's sum, if gradients have been added
-// to it, and the contributions. All are added in their order, each to the sum of those before it,
-// so that synchronous rounds come out bit-equal, whatever was added ahead.
+// to it, and the contributions (`running_scale` times, of what is not trained). All are added in
+// their order, each to the sum of those before it, so that synchronous rounds come out bit-equal,
+// whatever was added ahead.
 struct Update {
   Part part{};
   uint32_t added = 0;  // Gradients in the part's sum, which the update empties.
   absl::InlinedVector<Contribution, 1> contributions;
   double scale = 1;
+  double running_scale = 1;
   uint64_t version = 0;  // Of the part, after it.
   uint64_t round = 0;    // Synchronous: the round it closes; otherwise 0.
 };

@@ -43,7 +43,8 @@ void LanePart::AddCounted(const LaneCounts& counts, Decision& decision) {
     if (found == staged_.end() || found->second.generation != counted->generation) continue;
     decision.additions.push_back(
         {part_, found->second.handle,
-         LaneWeight(counted->examples, weighing_.batch_size, weighing_.sum_loss)});
+         LaneWeight(counted->examples, weighing_.batch_size, weighing_.sum_loss),
+         LaneWeight(counted->examples, weighing_.batch_size, /*sum_loss=*/false)});
     staged_.erase(found);
     ++added_;
   }
@@ -53,13 +54,17 @@ void LanePart::Close(const RoundCommit& set, uint64_t& version, Decision& decisi
   Update update;
   update.part = part_;
   update.added = std::exchange(added_, 0);
-  update.scale = RoundScale(ExamplesOf(set), weighing_.batch_size, weighing_.sum_loss);
+  const uint64_t examples = ExamplesOf(set);
+  update.scale = RoundScale(examples, weighing_.batch_size, weighing_.sum_loss);
+  // What is not trained is a mean of the lanes, whatever their losses are.
+  update.running_scale = RoundScale(examples, weighing_.batch_size, /*sum_loss=*/false);
   for (const ClosedLane& lane : set.lanes) {
     const auto found = staged_.find(lane.lane);
     if (found == staged_.end() || found->second.generation != lane.generation) continue;
     update.contributions.push_back(
-        {found->second.handle,
-         LaneWeight(lane.examples, weighing_.batch_size, weighing_.sum_loss)});
+        {.handle = found->second.handle,
+         .weight = LaneWeight(lane.examples, weighing_.batch_size, weighing_.sum_loss),
+         .running_weight = LaneWeight(lane.examples, weighing_.batch_size, /*sum_loss=*/false)});
     staged_.erase(found);
   }
   for (const auto& [lane, staged] : staged_) decision.discarded.push_back(staged.handle);

@@ -211,7 +211,8 @@ void Partition::Add(const Addition& addition) {
   }
   for (const PushMessage::Values& values : kept.push->blocks_of(share)) {
     BlockGradient gradient = values.gradient;
-    gradient.weight = weight;
+    gradient.weight =
+        IsRunning(values.block) ? static_cast<float>(addition.running_weight) : weight;
     sum_.AddBlock(values.block, gradient);
   }
 }
@@ -275,8 +276,15 @@ bool Partition::ApplyRows(const Update& update, const UpdateContext& context) {
   return fresh;
 }
 
+bool Partition::IsRunning(BlockId block) const {
+  return store_->blocks().optimizer_kind(block) == v1::OPTIMIZER_KIND_RUNNING;
+}
+
 void Partition::ApplyBlocks(const Update& update, const UpdateContext& context) {
+  UpdateContext of_running = context;
+  of_running.scale = static_cast<float>(update.running_scale);
   for (const Block& block : store_->blocks().blocks()) {
+    const bool running = IsRunning(block.id);
     blocks_.clear();
     if (update.added > 0) {
       if (const std::optional<BlockGradient> sum = sum_.block(block.id)) blocks_.push_back(*sum);
@@ -287,11 +295,13 @@ void Partition::ApplyBlocks(const Update& update, const UpdateContext& context) 
            kept.push->blocks_of(kept.push->partitions()[kept.place])) {
         if (values.block != block.id) continue;
         blocks_.push_back(values.gradient);
-        blocks_.back().weight = static_cast<float>(used.weight);
-        if (!used.compensate) blocks_.back().pulled = {};
+        blocks_.back().weight = static_cast<float>(running ? used.running_weight : used.weight);
+        if (running || !used.compensate) blocks_.back().pulled = {};
       }
     }
-    if (!blocks_.empty()) store_->blocks().Apply(block.id, blocks_, context);
+    if (!blocks_.empty()) {
+      store_->blocks().Apply(block.id, blocks_, running ? of_running : context);
+    }
   }
 }
 

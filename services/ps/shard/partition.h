@@ -174,6 +174,7 @@ class Partition {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ApplyBlocks(const Update& update, const UpdateContext& context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool IsRunning(BlockId block) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Observe(const Update& update, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   UpdateContext ContextOf(const Update& update) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WriteRows(const PullQuery& query, size_t table, wire::PayloadWriter& writer)

@@ -1,4 +1,4 @@
-// The arithmetic of one step: forward, backward, the gradient's norm and clipping.
+// The arithmetic of one step of the job's towers.
 #ifndef CAPSTAN_WORKER_SHELL_COMPUTE_H_
 #define CAPSTAN_WORKER_SHELL_COMPUTE_H_
 
@@ -7,10 +7,8 @@
 
 namespace capstan::worker {
 
-// Fills the step's results from its batch and what was pulled. With `clip_norm` > 0 the whole
-// gradient is scaled so that its Euclidean norm is at most that (Pascanu et al., 2013). A loss or
-// gradient that holds NaN or infinity sets `nonfinite`. Thread-compatible: each thread has a
-// network of its own.
+// Fills the step's results from its batch and what was pulled; see StepGradients.
+// Thread-compatible: each thread has a network of its own.
 void ComputeGradients(Network& network, double clip_norm, Step& step);
 
 // Fills `logits` only.

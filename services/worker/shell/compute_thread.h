@@ -1,5 +1,4 @@
-// The thread on which a trainer computes. The event loop goes on meanwhile: it receives the next
-// batch's parameters and sends the last one's gradients.
+// The thread on which a trainer computes the job's towers.
 #ifndef CAPSTAN_WORKER_SHELL_COMPUTE_THREAD_H_
 #define CAPSTAN_WORKER_SHELL_COMPUTE_THREAD_H_
 
@@ -10,33 +9,23 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "capstan/model/network.h"
 #include "capstan/rpc/event_loop.h"
+#include "worker/shell/computer.h"
 #include "worker/shell/step.h"
 
 namespace capstan::worker {
 
-struct ComputeOptions {
-  double clip_norm = 0;
-  // Each computation takes at least so long, by sleeping: a pace that depends on no machine.
-  absl::Duration min_step;
-};
-
-// Thread-safe; the results arrive on the event loop.
-class ComputeThread {
+// Thread-safe.
+class ComputeThread final : public Computer {
  public:
-  enum class Kind { kGradients, kLogits };
-
   // `loop` must outlive this object.
   ComputeThread(std::unique_ptr<Network> network, ComputeOptions options, EventLoop& loop);
-  ~ComputeThread();  // Finishes the step it is at; what is queued is dropped.
+  ~ComputeThread() override;  // Finishes the step it is at.
   ComputeThread(const ComputeThread&) = delete;
   ComputeThread& operator=(const ComputeThread&) = delete;
 
-  // Steps are computed in the order given; `done` runs on the event loop. The queue is bounded by
-  // the leases of the trainer, each of which has one step here at most.
-  void Submit(std::shared_ptr<Step> step, Kind kind, absl::AnyInvocable<void()> done);
+  void Submit(std::shared_ptr<Step> step, Kind kind, absl::AnyInvocable<void()> done) override;
 
  private:
   struct Job {

@@ -114,6 +114,8 @@ void LeaseRunner::OnBatch(uint64_t number, absl::StatusOr<LeaseBatch> read) {
       trainer_.steps.Take(std::move(read->batch), trainer_.client.owners());
   step->marks.asked = asked;
   step->marks.read = asked + waited;
+  step->stream = read->stream;
+  step->seq = read->seq;
   batches_[number] = step;
   CAPSTAN_FAILPOINT("worker.batch_read");
   Deliver(BatchRead{.batch = number,
@@ -208,7 +210,7 @@ void LeaseRunner::Do(const Compute& action) {
       std::max(absl::ZeroDuration(), step->marks.pulled - step->marks.pull_began);
   trainer_.times.pull.Add(pulled);
   trainer_.metrics.pull_seconds.Observe(absl::ToDoubleSeconds(pulled));
-  const auto kind = evaluates() ? ComputeThread::Kind::kLogits : ComputeThread::Kind::kGradients;
+  const auto kind = evaluates() ? Computer::Kind::kLogits : Computer::Kind::kGradients;
   trainer_.compute.Submit(std::move(step), kind,
                           Guard([this, number = action.batch] { OnComputed(number); }));
 }
@@ -218,6 +220,7 @@ void LeaseRunner::OnComputed(uint64_t number) {
   if (found == batches_.end()) return;  // Forgotten meanwhile: a round was closed without it.
   CAPSTAN_FAILPOINT("worker.computed");
   Step& step = *found->second;
+  if (step.user_code) return OnUserCodeError(*step.user_code);
   trainer_.times.compute.Add(step.compute_time);
   trainer_.metrics.compute_seconds.Observe(absl::ToDoubleSeconds(step.compute_time));
   trainer_.metrics.CountIdle(DivideIdle(step.marks),
@@ -239,6 +242,16 @@ void LeaseRunner::OnComputed(uint64_t number) {
     if (step.nonfinite) trainer_.metrics.nonfinite.Add();
   }
   Deliver(event);
+}
+
+// No repetition on this worker would do better: the chief is told, and decides.
+void LeaseRunner::OnUserCodeError(const v1::UserCodeError& error) {
+  user_code_ = error;
+  EndTurn();
+  trainer_.turns.Leave(this);
+  lifecycle_.Fail(
+      absl::InternalError(absl::StrCat(error.place(), ": ", error.type(), ": ", error.message())),
+      /*bad_data=*/false);
 }
 
 // ---- pushing ----
@@ -396,6 +409,7 @@ void LeaseRunner::Extend(const v1::Lease& lease) {
 v1::LeaseReport LeaseRunner::Report() {
   v1::LeaseReport report = lifecycle_.Report();
   report.set_nonfinite_loss(nonfinite_loss_);
+  if (user_code_) *report.mutable_user_code() = *user_code_;
   if (evaluates() && report.finished()) *report.mutable_evaluation() = evaluation_;
   return report;
 }

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,7 @@
 #include "worker/session/lease_work.h"
 #include "worker/session/map_watch.h"
 #include "worker/shell/batch_feed.h"
-#include "worker/shell/compute_thread.h"
+#include "worker/shell/computer.h"
 #include "worker/shell/step.h"
 #include "worker/shell/step_times.h"
 #include "worker/shell/worker_metrics.h"
@@ -35,7 +36,7 @@ struct TrainerContext {
   const Clock& clock;
   EventLoop& loop;
   PsClient& client;
-  ComputeThread& compute;
+  Computer& compute;
   BatchPrefetcher& prefetcher;
   StepPool& steps;
   LaneTurns& turns;
@@ -92,6 +93,7 @@ class LeaseRunner final : public LeaseWork {
   void OnPulled(const SendPull& pull, const PullResult& result);
   void OnPushed(const SendPush& push, const PushResult& result);
   void OnComputed(uint64_t number);
+  void OnUserCodeError(const v1::UserCodeError& error);
   void Handle(const Event& event);
   void CountLate();
   ShardIndex Coordinator() const;
@@ -121,6 +123,7 @@ class LeaseRunner final : public LeaseWork {
   uint64_t late_counted_ = 0;
   absl::Time open_began_;
   bool nonfinite_loss_ = false;
+  std::optional<v1::UserCodeError> user_code_;                  // Why the lease has failed.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Shared with callbacks under way.
 };
 

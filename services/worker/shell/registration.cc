@@ -1,12 +1,16 @@
 #include "worker/shell/registration.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/log.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/rpc/status.h"
+#include "capstan/v1/chief.grpc.pb.h"
 
 namespace capstan::worker {
 namespace {
@@ -15,6 +19,8 @@ constexpr absl::Duration kAttempt = absl::Seconds(3);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
 constexpr absl::Duration kLineEvery = absl::Seconds(5);
+constexpr absl::Duration kDeclaration = absl::Minutes(10);  // Gibibytes, to a store far away.
+constexpr size_t kPieceFloats = size_t{1} << 18;
 
 bool IsWorthRepeating(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
@@ -41,6 +47,7 @@ absl::StatusOr<v1::RegisterWorkerReply> Register(EventLoop& loop, const Channel&
   request.set_name(options.name);
   request.set_incarnation(Raw(options.incarnation));
   request.set_former(Raw(options.former));
+  if (options.declaration != nullptr) *request.mutable_declaration() = *options.declaration;
   const SteadyClock clock;
   const absl::Time began = clock.Now();
   absl::Time next_line = began + kLineEvery;
@@ -62,6 +69,30 @@ absl::StatusOr<v1::RegisterWorkerReply> Register(EventLoop& loop, const Channel&
     if (shutdown.WaitFor(pause)) return absl::CancelledError("asked to stop");
     pause = std::min(2 * pause, kLongestPause);
   }
+}
+
+absl::Status DeclareModel(const Channel& channel, const DeclaredModel& model) {
+  const std::unique_ptr<v1::Chief::Stub> stub = v1::Chief::NewStub(channel);
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + kDeclaration));
+  v1::DeclareModelReply reply;
+  const auto writer = stub->DeclareModel(&context, &reply);
+  v1::DeclareModelRequest request;
+  *request.mutable_declaration() = model.declaration;
+  bool open = writer->Write(request);
+  request.Clear();
+  for (size_t i = 0; open && i < model.values.size(); i += kPieceFloats) {
+    const size_t count = std::min(kPieceFloats, model.values.size() - i);
+    request.set_values(&model.values[i], count * sizeof(float));
+    open = writer->Write(request);
+  }
+  writer->WritesDone();
+  const absl::Status status = FromGrpcStatus(writer->Finish());
+  if (status.ok() && reply.stored()) {
+    log::Info("the job's model is declared",
+              {{"tensors", model.declaration.tensors_size()}, {"parameters", model.values.size()}});
+  }
+  return status;
 }
 
 }  // namespace capstan::worker

@@ -10,6 +10,7 @@
 #include "capstan/base/shutdown.h"
 #include "capstan/rpc/event_loop.h"
 #include "capstan/v1/chief.pb.h"
+#include "worker/shell/model_source.h"
 
 namespace capstan::worker {
 
@@ -19,6 +20,7 @@ struct RegistrationOptions {
   Incarnation incarnation{};
   Incarnation former{};  // Of this process before, if it begins anew.
   absl::Duration give_up_after = absl::Minutes(5);
+  const v1::ModelDeclaration* declaration = nullptr;  // Of the user's program, once it has made it.
 };
 
 // Waits for the chief, with a line in the log every few seconds, and registers. CANCELLED:
@@ -27,6 +29,10 @@ struct RegistrationOptions {
 absl::StatusOr<v1::RegisterWorkerReply> Register(EventLoop& loop, const Channel& channel,
                                                  const RegistrationOptions& options,
                                                  const Shutdown& shutdown);
+
+// Tells the chief the job's model, and the values it begins with, where another worker may do the
+// same. FAILED_PRECONDITION: another model is the job's. UNAVAILABLE, DEADLINE_EXCEEDED: try again.
+absl::Status DeclareModel(const Channel& channel, const DeclaredModel& model);
 
 }  // namespace capstan::worker
 

@@ -24,36 +24,49 @@ std::shared_ptr<Step> StepPool::Take(std::shared_ptr<const Batch> batch,
 }
 
 std::shared_ptr<Step> StepPool::TakeFree() {
-  std::unique_ptr<Step> step;
-  if (free_.empty()) {
-    step = std::make_unique<Step>(map_);
-  } else {
-    step = std::move(free_.back());
-    free_.pop_back();
-  }
-  return std::shared_ptr<Step>(step.release(), [this](Step* used) {
-    TakeBack(*used);
-    free_.emplace_back(used);
+  std::unique_ptr<Step> step = shelf_->TakeStep();
+  if (step == nullptr) step = std::make_unique<Step>(map_);
+  return std::shared_ptr<Step>(step.release(), [shelf = shelf_](Step* used) {
+    shelf->PutBack(std::unique_ptr<Step>(used));
   });
 }
 
 void StepPool::LendDense(Step& step) {
   const size_t size = map_.layout().flat_size();
   if (step.parameters.size() == size) return;
-  if (!free_dense_.empty()) {
-    step.parameters = std::move(free_dense_.back().parameters);
-    step.parameter_gradients = std::move(free_dense_.back().gradients);
-    free_dense_.pop_back();
+  if (std::optional<Dense> dense = shelf_->TakeDense()) {
+    step.parameters = std::move(dense->parameters);
+    step.parameter_gradients = std::move(dense->gradients);
   }
   step.parameters.resize(size);
 }
 
-void StepPool::TakeBack(Step& step) {
-  step.batch.reset();
-  if (step.parameters.empty()) return;
-  free_dense_.push_back({std::move(step.parameters), std::move(step.parameter_gradients)});
-  step.parameters.clear();  // A vector that was moved from need not be empty.
-  step.parameter_gradients.clear();
+std::unique_ptr<Step> StepPool::Shelf::TakeStep() {
+  absl::MutexLock lock(&mu_);
+  if (steps_.empty()) return nullptr;
+  std::unique_ptr<Step> step = std::move(steps_.back());
+  steps_.pop_back();
+  return step;
+}
+
+std::optional<StepPool::Dense> StepPool::Shelf::TakeDense() {
+  absl::MutexLock lock(&mu_);
+  if (dense_.empty()) return std::nullopt;
+  Dense dense = std::move(dense_.back());
+  dense_.pop_back();
+  return dense;
+}
+
+void StepPool::Shelf::PutBack(std::unique_ptr<Step> step) {
+  step->batch.reset();
+  step->user_code.reset();
+  absl::MutexLock lock(&mu_);
+  if (!step->parameters.empty()) {
+    dense_.push_back({std::move(step->parameters), std::move(step->parameter_gradients)});
+    step->parameters.clear();  // A vector that was moved from need not be empty.
+    step->parameter_gradients.clear();
+  }
+  steps_.push_back(std::move(step));
 }
 
 }  // namespace capstan::worker

@@ -3,15 +3,20 @@
 #ifndef CAPSTAN_WORKER_SHELL_STEP_H_
 #define CAPSTAN_WORKER_SHELL_STEP_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "capstan/client/ps_client.h"
 #include "capstan/client/request_plan.h"
 #include "capstan/data/feed/deduplicate.h"
 #include "capstan/data/formats/batch.h"
+#include "capstan/v1/chief.pb.h"
 #include "worker/shell/idle_time.h"
 
 namespace capstan::worker {
@@ -22,6 +27,8 @@ struct Step {
   explicit Step(const ParameterMap& map) : plan(map) {}
 
   std::shared_ptr<const Batch> batch;  // Shared with the prefetcher's feed.
+  StreamId stream;                     // The batch's name among all of the job,
+  uint64_t seq = 0;                    // whoever works on it.
   UniqueKeys keys;
   RequestPlan plan;
 
@@ -38,7 +45,8 @@ struct Step {
   bool clipped = false;  // Its gradient was longer than `clip_norm`.
   std::vector<float> row_gradients;
   std::vector<float> parameter_gradients;
-  std::vector<float> logits;  // Evaluation only.
+  std::vector<float> logits;                   // Evaluation only.
+  std::optional<v1::UserCodeError> user_code;  // In place of a result: the user's program failed.
 
   // For the phases' times.
   StepMarks marks;
@@ -46,11 +54,12 @@ struct Step {
   absl::Duration compute_time;
 };
 
-// Makes steps, and keeps those that are not in use. A step goes back when its last runner, a lease
-// or a call under way, lets go of it. Confined to the event loop; must outlive its steps.
+// Makes steps, and keeps those that are not in use. A step goes back when its last holder, a lease,
+// a call under way or the user's program, lets go of it: on any thread, also after the pool has
+// gone. Otherwise confined to the event loop.
 class StepPool {
  public:
-  // `map` must outlive the pool.
+  // `map` must outlive the pool, and whatever plans with a step of it.
   explicit StepPool(const ParameterMap& map) : map_(map) {}
 
   // A step for this batch: duplicates removed, planned, routed to the partitions' owners, with room
@@ -67,13 +76,24 @@ class StepPool {
     std::vector<float> gradients;
   };
 
+  // What is not in use. Thread-safe.
+  class Shelf {
+   public:
+    std::unique_ptr<Step> TakeStep();  // Without room for tensors; null: there is none.
+    std::optional<Dense> TakeDense();
+    void PutBack(std::unique_ptr<Step> step);
+
+   private:
+    absl::Mutex mu_;
+    std::vector<std::unique_ptr<Step>> steps_ ABSL_GUARDED_BY(mu_);
+    std::vector<Dense> dense_ ABSL_GUARDED_BY(mu_);
+  };
+
   std::shared_ptr<Step> TakeFree();
-  void TakeBack(Step& step);
 
   const ParameterMap& map_;
   Deduplicator deduplicator_;
-  std::vector<std::unique_ptr<Step>> free_;  // Without room for tensors.
-  std::vector<Dense> free_dense_;
+  const std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();  // Shared with steps in use.
 };
 
 }  // namespace capstan::worker

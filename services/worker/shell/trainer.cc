@@ -6,12 +6,11 @@
 
 namespace capstan::worker {
 
-Trainer::Trainer(const WorkerContext& worker, TrainerId id, std::unique_ptr<Network> network,
-                 const ComputeOptions& compute)
+Trainer::Trainer(const WorkerContext& worker, TrainerId id, std::unique_ptr<Computer> computer)
     : id_(id),
       client_(worker.loop, worker.parameters,
               {.trainer = id, .dtype = worker.job.train().wire_dtype()}),
-      compute_(std::move(network), compute, worker.loop),
+      computer_(std::move(computer)),
       turns_(worker.parameters.layout().flat_size() * sizeof(float),
              AddsAhead(worker.job.dense_update()) || AddsAhead(worker.job.sparse_update())
                  ? LaneTurns::Order::kOfLanes
@@ -21,7 +20,7 @@ Trainer::Trainer(const WorkerContext& worker, TrainerId id, std::unique_ptr<Netw
                .clock = worker.clock,
                .loop = worker.loop,
                .client = client_,
-               .compute = compute_,
+               .compute = *computer_,
                .prefetcher = worker.prefetcher,
                .steps = worker.steps,
                .turns = turns_,

@@ -1,4 +1,4 @@
-// One trainer of the job: a compute thread and the leases it works on.
+// One trainer of the job: who computes, and the leases it works on.
 #ifndef CAPSTAN_WORKER_SHELL_TRAINER_H_
 #define CAPSTAN_WORKER_SHELL_TRAINER_H_
 
@@ -29,8 +29,7 @@ struct WorkerContext {
 class Trainer final : public TrainerWork {
  public:
   // What `worker` refers to must outlive the trainer.
-  Trainer(const WorkerContext& worker, TrainerId id, std::unique_ptr<Network> network,
-          const ComputeOptions& compute);
+  Trainer(const WorkerContext& worker, TrainerId id, std::unique_ptr<Computer> computer);
 
   HeldLeases& leases() override { return leases_; }
   void OnView(const v1::View& view, const std::vector<ShardIndex>& restarted) override;
@@ -44,7 +43,7 @@ class Trainer final : public TrainerWork {
   PsClient client_;
   TrainerClock clock_;
   StepTimes times_;
-  ComputeThread compute_;
+  const std::unique_ptr<Computer> computer_;
   LaneTurns turns_;
   TrainerContext context_;
   HeldLeases leases_;

@@ -24,12 +24,12 @@ constexpr absl::Duration kDataPatience = absl::Minutes(15);  // While an object 
 
 absl::StatusOr<std::unique_ptr<Worker>> Worker::Create(WorkerOptions options,
                                                        const v1::RegisterWorkerReply& registration,
-                                                       EventLoop& loop, Channel chief,
-                                                       WorkerMetrics& metrics) {
+                                                       ModelSource& model, EventLoop& loop,
+                                                       Channel chief, WorkerMetrics& metrics) {
   CAPSTAN_ASSIGN_OR_RETURN(ParameterMap parameters, ParameterMap::Create(registration.job()));
   std::unique_ptr<Worker> worker(new Worker(std::move(options), registration, loop,
                                             std::move(chief), metrics, std::move(parameters)));
-  CAPSTAN_RETURN_IF_ERROR(worker->AddTrainers(registration));
+  CAPSTAN_RETURN_IF_ERROR(worker->AddTrainers(registration, model));
   return worker;
 }
 
@@ -71,12 +71,14 @@ Worker::~Worker() {
   }
 }
 
-absl::Status Worker::AddTrainers(const v1::RegisterWorkerReply& registration) {
+absl::Status Worker::AddTrainers(const v1::RegisterWorkerReply& registration, ModelSource& model) {
+  const ComputeOptions options{.clip_norm = job_.train().clip_norm(),
+                               .min_step = options_.min_step};
   for (uint64_t id : registration.trainers()) {
-    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Network> network, Network::Create(job_));
-    trainers_[TrainerId{id}] = std::make_unique<Trainer>(
-        context_, TrainerId{id}, std::move(network),
-        ComputeOptions{.clip_norm = job_.train().clip_norm(), .min_step = options_.min_step});
+    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Computer> computer,
+                             model.NewComputer(job_, options, loop_));
+    trainers_[TrainerId{id}] =
+        std::make_unique<Trainer>(context_, TrainerId{id}, std::move(computer));
     machine_.AddTrainer(TrainerId{id}, *trainers_[TrainerId{id}]);
   }
   metrics_.compute_threads.Set(static_cast<double>(trainers_.size()));
@@ -136,8 +138,10 @@ void Worker::OnHeartbeat(const absl::StatusOr<v1::WorkerHeartbeatReply>& reply) 
 void Worker::SendRegistration(const v1::RegisterWorkerRequest& request) {
   log::Warn("the chief does not know this worker; registering again",
             {{"leases", machine_.leases()}});
+  v1::RegisterWorkerRequest declared = request;
+  if (options_.declaration != nullptr) *declared.mutable_declaration() = *options_.declaration;
   registration_call_ = loop_.Call<v1::RegisterWorkerReply>(
-      chief_, "/capstan.v1.Chief/RegisterWorker", request, kHeartbeatTimeout,
+      chief_, "/capstan.v1.Chief/RegisterWorker", declared, kHeartbeatTimeout,
       [this](const absl::StatusOr<v1::RegisterWorkerReply>& reply) {
         machine_.OnRegistered(reply);
       });

@@ -13,6 +13,7 @@
 #include "capstan/base/shutdown.h"
 #include "capstan/data/formats/source.h"
 #include "worker/session/worker_machine.h"
+#include "worker/shell/model_source.h"
 #include "worker/shell/stall_meter.h"
 #include "worker/shell/trainer.h"
 
@@ -21,7 +22,9 @@ namespace capstan::worker {
 struct WorkerOptions {
   std::string name;
   Incarnation incarnation{};
-  absl::Duration min_step;                  // See ComputeOptions.
+  absl::Duration min_step;  // See ComputeOptions.
+  // What the user's program has declared; null: the job's towers compute. Must outlive the worker.
+  const v1::ModelDeclaration* declaration = nullptr;
   absl::Duration drain = absl::Seconds(4);  // From SIGTERM to the end.
 };
 
@@ -32,8 +35,8 @@ class Worker final : public WorkerShell {
   // INVALID_ARGUMENT if the job's model cannot be made.
   static absl::StatusOr<std::unique_ptr<Worker>> Create(WorkerOptions options,
                                                         const v1::RegisterWorkerReply& registration,
-                                                        EventLoop& loop, Channel chief,
-                                                        WorkerMetrics& metrics);
+                                                        ModelSource& model, EventLoop& loop,
+                                                        Channel chief, WorkerMetrics& metrics);
   ~Worker() override;
 
   // Works until `shutdown` is requested, or the chief has given this worker up. A chief that comes
@@ -44,7 +47,7 @@ class Worker final : public WorkerShell {
  private:
   Worker(WorkerOptions options, const v1::RegisterWorkerReply& registration, EventLoop& loop,
          Channel chief, WorkerMetrics& metrics, ParameterMap parameters);
-  absl::Status AddTrainers(const v1::RegisterWorkerReply& registration);
+  absl::Status AddTrainers(const v1::RegisterWorkerReply& registration, ModelSource& model);
 
   void WatchView();
   void SendHeartbeat(const v1::WorkerHeartbeatRequest& request) override;

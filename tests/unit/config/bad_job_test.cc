@@ -45,6 +45,16 @@ TEST(BadJobTest, AnUnknownKeyLikeNoOtherIsAnsweredWithTheKeysThereAre) {
       "job.yaml:4: checkpoint.colour: unknown key; expected one of every, keep, max_deltas, uri");
 }
 
+TEST(BadJobTest, AProgramHasTheLayersAndComputesOneStepAtATime) {
+  const std::string data = "job: a\ndata: {format: csv, train: a, schema: {categorical: 1}}\n";
+  EXPECT_EQ(Refusal(data + "model: {user: m.py, preset: deepfm}\n"),
+            "job.yaml:3: model.preset: cannot stand beside user: the program has the layers");
+  EXPECT_EQ(Refusal(data + "model: {user: m.py, hidden: [4]}\n"),
+            "job.yaml:3: model.hidden: cannot stand beside user: the program has the layers");
+  EXPECT_THAT(Refusal(data + "model: {user: m.py}\ntrain: {compute_threads: 2}\n"),
+              HasSubstr("train.compute_threads: must be 1 with model.user"));
+}
+
 TEST(BadJobTest, AKeyGivenTwiceIsRefusedAtItsSecondPlace) {
   EXPECT_EQ(RefusalOf("train:\n  epochs: 1\n  epochs: 2"),
             "job.yaml:6: train.epochs: is given twice");

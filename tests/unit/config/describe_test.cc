@@ -48,6 +48,17 @@ TEST(DescribeJobTest, TellsDataModelPoliciesTasksAndMemory) {
                   StartsWith("memory    1.4MiB dense, 168 bytes a row: ")));
 }
 
+TEST(DescribeJobTest, AProgramsDenseTensorsAreNotKnownYet) {
+  v1::JobSpec job = DescribedJob();
+  job.mutable_model()->clear_preset();
+  job.mutable_model()->set_user("m.py");
+  job.clear_tensors();
+  const std::vector<std::string> lines = DescribeJob(job, kScale).lines;
+  EXPECT_THAT(lines, Contains("model     the program m.py, 17 floats a row, dense tensors as its "
+                              "first worker declares them"));
+  EXPECT_THAT(lines, Contains(StartsWith("memory    dense as declared, ")));
+}
+
 TEST(DescribeJobTest, MemoryIsThatOfTheRowsOfOneShard) {
   JobScale scale = kScale;
   scale.expected_rows = 1000000;

@@ -67,6 +67,23 @@ TEST(LayOutModelTest, ChangesNothingTheSecondTime) {
   }
 }
 
+TEST(LayOutModelTest, AProgramHasTheEmbeddingsAndKeepsTheTensorsThatItHasDeclared) {
+  v1::JobSpec spec;
+  spec.mutable_data()->set_fields(3);
+  spec.mutable_model()->set_user("m.py");
+  spec.mutable_model()->set_embedding_dim(8);
+  spec.add_tensors()->set_name("layer.weight");
+  ASSERT_EQ(LayOutModel(spec), absl::OkStatus());
+  EXPECT_EQ(spec.model().loss(), v1::LOSS_LOGISTIC);
+  EXPECT_EQ(spec.model().outputs(), 1u);
+  ASSERT_EQ(spec.tables_size(), 1);
+  EXPECT_EQ(spec.tables(0).dim(), 8u);
+  ASSERT_EQ(spec.tables(0).segments_size(), 1);
+  EXPECT_EQ(spec.tables(0).segments(0).name(), "embedding");
+  ASSERT_EQ(spec.tensors_size(), 1);
+  EXPECT_EQ(spec.tensors(0).name(), "layer.weight");
+}
+
 TEST(LayOutModelTest, AModelWithoutKeysHasNoTable) {
   v1::JobSpec spec = SpecOf("mlp", 0, 8);
   ASSERT_EQ(LayOutModel(spec), absl::OkStatus());

@@ -48,6 +48,14 @@ TEST(NumbersByHandTest, SgdWithWeightDecayAndClipping) {
   EXPECT_THAT(TwoUpdates(spec), Are(0.2f, 0.69f));
 }
 
+TEST(NumbersByHandTest, RunningAddsIncrementsWhateverRateDecayAndClippingSay) {
+  v1::OptimizerSpec spec = Spec(v1::OPTIMIZER_KIND_RUNNING);
+  spec.set_weight_decay(0.1f);
+  spec.set_clip_value(0.5f);
+  // 1 - 2 + 1; 1 is added and taken away in turn.
+  EXPECT_THAT(TwoUpdates(spec), Are(-1, 0));
+}
+
 TEST(NumbersByHandTest, Momentum) {
   v1::OptimizerSpec spec = Spec(v1::OPTIMIZER_KIND_MOMENTUM);
   spec.set_momentum(0.5f);

@@ -59,6 +59,8 @@ class ScalarTwin {
     switch (spec_.kind()) {
       case v1::OPTIMIZER_KIND_SGD:
         return w - rate * g;
+      case v1::OPTIMIZER_KIND_RUNNING:
+        return w - g;
       case v1::OPTIMIZER_KIND_MOMENTUM:
         a = T(spec_.momentum()) * a + g;
         return w - rate * (spec_.nesterov() ? g + T(spec_.momentum()) * a : a);

@@ -46,6 +46,7 @@ std::vector<NamedSpec> AllSpecs() {
     shaped.spec.set_clip_value(0.5f);
     specs.push_back(shaped);
   }
+  specs.push_back({"Running", Common(v1::OPTIMIZER_KIND_RUNNING)});
   return specs;
 }
 

@@ -154,5 +154,41 @@ TEST(ChiefLiesTest, AWorkerThatIsThereIsNotReplacedByAnotherOfItsName) {
   EXPECT_TRUE(crew.machine.RegisterWorker(request, crew.now).ok());
 }
 
+v1::LeaseReport UserCode(const v1::Lease& lease, const std::string& place) {
+  v1::LeaseReport report = Crew::Partly(lease, 0);
+  report.set_error(absl::StrCat(place, ": ValueError: no"));
+  report.mutable_user_code()->set_type("ValueError");
+  report.mutable_user_code()->set_place(place);
+  report.mutable_user_code()->set_message("no");
+  report.mutable_user_code()->set_traceback("in step\n    raise ValueError('no')\n");
+  return report;
+}
+
+// Whatever they were at: it is the program that fails there.
+TEST(ChiefLiesTest, AProgramThatFailsTwiceInOnePlaceFailsTheJobWithItsWords) {
+  Crew crew({.tasks = 4});
+  crew.RegisterShards();
+  crew.RegisterWorker("a", 0, {}, "10.0.0.1");
+  crew.RegisterWorker("b", 0, {}, "10.0.0.2");
+  const v1::Lease of_a = crew.Heartbeat("a").leases(0), of_b = crew.Heartbeat("b").leases(0);
+  crew.Heartbeat("a", {UserCode(of_a, "m.py:31")}, /*wants=*/false);
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING) << crew.machine.reason();
+  crew.Heartbeat("b", {UserCode(of_b, "m.py:31")}, /*wants=*/false);
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_FAILED);
+  EXPECT_THAT(crew.machine.reason(), HasSubstr("m.py:31: ValueError: no (in the program of worker "
+                                               "b; the end of its traceback: in step |"));
+}
+
+TEST(ChiefLiesTest, AProgramThatFailsInTwoPlacesIsGivenTheWorkAgain) {
+  Crew crew({.tasks = 4});
+  crew.RegisterShards();
+  crew.RegisterWorker("a", 0, {}, "10.0.0.1");
+  crew.RegisterWorker("b", 0, {}, "10.0.0.2");
+  const v1::Lease of_a = crew.Heartbeat("a").leases(0), of_b = crew.Heartbeat("b").leases(0);
+  crew.Heartbeat("a", {UserCode(of_a, "m.py:31")}, /*wants=*/false);
+  crew.Heartbeat("b", {UserCode(of_b, "m.py:32")}, /*wants=*/false);
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING) << crew.machine.reason();
+}
+
 }  // namespace
 }  // namespace capstan::chief

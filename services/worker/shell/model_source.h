@@ -1,0 +1,53 @@
+// Where a worker's computing comes from: the job's towers, or the user's own program.
+#ifndef CAPSTAN_WORKER_SHELL_MODEL_SOURCE_H_
+#define CAPSTAN_WORKER_SHELL_MODEL_SOURCE_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capstan/rpc/event_loop.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/job.pb.h"
+#include "worker/shell/computer.h"
+
+namespace capstan::worker {
+
+// The tensors of a user's program, and the values that they begin with: one after another, in the
+// order of the declaration.
+struct DeclaredModel {
+  v1::ModelDeclaration declaration;
+  std::vector<float> values;
+};
+
+// Called by the worker's thread alone.
+class ModelSource {
+ public:
+  virtual ~ModelSource() = default;
+
+  // What the user's program wants to train in this job, which is without tensors yet. Owned by the
+  // source. FAILED_PRECONDITION: there is no program. CANCELLED: the worker is to end.
+  virtual absl::StatusOr<const DeclaredModel*> Declare(const v1::JobSpec& job) = 0;
+
+  // One a trainer. FAILED_PRECONDITION, INVALID_ARGUMENT: the job's model cannot be computed here.
+  // `loop` must outlive the computer.
+  virtual absl::StatusOr<std::unique_ptr<Computer>> NewComputer(const v1::JobSpec& job,
+                                                                const ComputeOptions& options,
+                                                                EventLoop& loop) = 0;
+
+  // The worker has ended: no step is computed any more.
+  virtual void OnEnd() {}
+};
+
+// The towers of the job, each trainer's on a thread of its own.
+class TowerSource final : public ModelSource {
+ public:
+  absl::StatusOr<const DeclaredModel*> Declare(const v1::JobSpec& job) override;
+  absl::StatusOr<std::unique_ptr<Computer>> NewComputer(const v1::JobSpec& job,
+                                                        const ComputeOptions& options,
+                                                        EventLoop& loop) override;
+};
+
+}  // namespace capstan::worker
+
+#endif  // CAPSTAN_WORKER_SHELL_MODEL_SOURCE_H_

@@ -1,0 +1,57 @@
+#include "worker/shell/user_program.h"
+
+#include <utility>
+
+namespace capstan::worker {
+namespace {
+
+constexpr absl::Duration kGlance = absl::Milliseconds(100);
+
+}  // namespace
+
+std::optional<v1::JobSpec> UserProgram::AwaitJob(absl::Duration timeout) {
+  absl::MutexLock lock(&mu_);
+  const auto known = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return job_.has_value(); };
+  mu_.AwaitWithTimeout(absl::Condition(&known), timeout);
+  return job_;
+}
+
+void UserProgram::Declare(DeclaredModel model) {
+  absl::MutexLock lock(&mu_);
+  if (!model_) model_ = std::move(model);
+}
+
+v1::JobSpec UserProgram::job() const {
+  absl::MutexLock lock(&mu_);
+  return *job_;
+}
+
+absl::StatusOr<const DeclaredModel*> UserProgram::Declare(const v1::JobSpec& job) {
+  {
+    absl::MutexLock lock(&mu_);
+    job_ = job;
+  }
+  // The program builds its module meanwhile, which may take any time.
+  for (;;) {
+    {
+      absl::MutexLock lock(&mu_);
+      if (model_) return &*model_;
+    }
+    if (shutdown_.WaitFor(kGlance)) return absl::CancelledError("asked to stop");
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Computer>> UserProgram::NewComputer(const v1::JobSpec& job,
+                                                                   const ComputeOptions&,
+                                                                   EventLoop& loop) {
+  if (job.model().user().empty()) {
+    return absl::FailedPreconditionError(
+        "model.user: is not set in the job file, so its workers are those of `worker`; set it to "
+        "the name of the program");
+  }
+  absl::MutexLock lock(&mu_);
+  job_ = job;
+  return std::make_unique<UserCompute>(steps_, loop);
+}
+
+}  // namespace capstan::worker

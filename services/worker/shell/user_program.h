@@ -1,0 +1,51 @@
+// The user's own program as a worker's model: it hears of the job, declares its tensors, and then
+// takes steps.
+#ifndef CAPSTAN_WORKER_SHELL_USER_PROGRAM_H_
+#define CAPSTAN_WORKER_SHELL_USER_PROGRAM_H_
+
+#include <memory>
+#include <optional>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "capstan/base/shutdown.h"
+#include "capstan/v1/job.pb.h"
+#include "worker/shell/model_source.h"
+#include "worker/shell/user_compute.h"
+
+namespace capstan::worker {
+
+// Of one worker. Thread-safe: what ModelSource names is the worker's, the rest the program's.
+class UserProgram final : public ModelSource {
+ public:
+  // `shutdown` must outlive it.
+  explicit UserProgram(const Shutdown& shutdown) : shutdown_(shutdown) {}
+
+  // The job, as soon as the chief has told it; nothing: not within `timeout`.
+  std::optional<v1::JobSpec> AwaitJob(absl::Duration timeout);
+  // Once, after AwaitJob.
+  void Declare(DeclaredModel model);
+  UserSteps& steps() { return steps_; }
+  // The job with the tensors that the chief has made of the declaration. REQUIRES: a step has been
+  // taken.
+  v1::JobSpec job() const;
+
+  absl::StatusOr<const DeclaredModel*> Declare(const v1::JobSpec& job) override;
+  absl::StatusOr<std::unique_ptr<Computer>> NewComputer(const v1::JobSpec& job,
+                                                        const ComputeOptions& options,
+                                                        EventLoop& loop) override;
+  void OnEnd() override { steps_.Close(); }
+
+ private:
+  const Shutdown& shutdown_;
+  UserSteps steps_;
+  mutable absl::Mutex mu_;
+  std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);
+  std::optional<DeclaredModel> model_ ABSL_GUARDED_BY(mu_);  // Never changes once it is there.
+};
+
+}  // namespace capstan::worker
+
+#endif  // CAPSTAN_WORKER_SHELL_USER_PROGRAM_H_

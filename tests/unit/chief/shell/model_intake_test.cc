@@ -1,0 +1,243 @@
+#include "chief/shell/model_intake.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/wire_version.h"
+#include "capstan/checkpoint/checkpoint_reader.h"
+#include "capstan/rpc/channel.h"
+#include "capstan/rpc/server.h"
+#include "capstan/rpc/status.h"
+#include "chief/shell/chief_service.h"
+#include "chief/shell/view_feed.h"
+
+namespace capstan::chief {
+namespace {
+
+using testing::HasSubstr;
+
+struct Declared {
+  std::string name;
+  std::vector<uint32_t> shape;
+  v1::TensorRole role = v1::TENSOR_ROLE_UNSPECIFIED;
+};
+
+v1::ModelDeclaration Declaration(const std::vector<Declared>& tensors) {
+  v1::ModelDeclaration declaration;
+  for (const Declared& from : tensors) {
+    v1::DeclaredTensor& tensor = *declaration.add_tensors();
+    tensor.set_name(from.name);
+    tensor.mutable_shape()->Add(from.shape.begin(), from.shape.end());
+    tensor.set_role(from.role);
+  }
+  declaration.set_declared_by("worker-0");
+  return declaration;
+}
+
+const std::vector<Declared> kModel = {{"bn.running_mean", {2}, v1::TENSOR_ROLE_RUNNING},
+                                      {"fc.weight", {2, 3}}};
+const std::vector<float> kValues = {10, 20, 1, 2, 3, 4, 5, 6};
+
+TEST(DeclarationDifferenceTest, NamesTheFirstTensorInWhichTheyDiffer) {
+  const v1::ModelDeclaration job = Declaration(kModel);
+  EXPECT_EQ(DeclarationDifference(job, job), "");
+  EXPECT_EQ(DeclarationDifference(job, Declaration({kModel[0], {"fc.weight", {4, 3}}})),
+            "fc.weight is [4, 3] here, [2, 3] in the job");
+  EXPECT_EQ(DeclarationDifference(job, Declaration({kModel[1]})),
+            "bn.running_mean of [2] is in the job, and not here");
+  EXPECT_EQ(DeclarationDifference(job, Declaration({kModel[0], {"fc.bias", {2}}, kModel[1]})),
+            "fc.bias of [2] is here, and not in the job");
+  EXPECT_EQ(DeclarationDifference(job, Declaration({{"bn.running_mean", {2}}, kModel[1]})),
+            "bn.running_mean is trained here, running (a buffer) in the job");
+  v1::ModelDeclaration without = job;
+  without.add_outputs("label");
+  EXPECT_EQ(DeclarationDifference(job, without), "predict gives (label) here, () in the job");
+}
+
+TEST(DeclarationDifferenceTest, FactsAndWhoDeclaredAreTold) {
+  v1::ModelDeclaration other = Declaration(kModel);
+  other.set_declared_by("worker-7");
+  (*other.mutable_facts())["torch"] = "2.0";
+  EXPECT_EQ(DeclarationDifference(Declaration(kModel), other), "");
+}
+
+TEST(CheckDeclarationTest, RefusesWhatNoJobCanTrain) {
+  EXPECT_EQ(CheckDeclaration(Declaration(kModel)), absl::OkStatus());
+  EXPECT_THAT(std::string(CheckDeclaration(Declaration({kModel[1], kModel[0]})).message()),
+              HasSubstr("bn.running_mean is out of order"));
+  EXPECT_THAT(std::string(CheckDeclaration(Declaration({{"a", {3, 0}}})).message()),
+              HasSubstr("tensor a of [3, 0] has no elements"));
+  EXPECT_THAT(
+      std::string(CheckDeclaration(Declaration({{"a", {1u << 31, 1u << 31, 4}}})).message()),
+      HasSubstr("more than"));
+}
+
+TEST(AddTensorsTest, WhatIsNotTrainedHasTheOptimizerThatAddsIncrements) {
+  v1::JobSpec job;
+  job.mutable_dense_optimizer()->set_kind(v1::OPTIMIZER_KIND_ADAM);
+  AddTensors(Declaration(kModel), job);
+  ASSERT_EQ(job.tensors_size(), 2);
+  EXPECT_EQ(job.tensors(0).optimizer().kind(), v1::OPTIMIZER_KIND_RUNNING);
+  EXPECT_EQ(job.tensors(0).role(), v1::TENSOR_ROLE_RUNNING);
+  EXPECT_EQ(job.tensors(1).optimizer().kind(), v1::OPTIMIZER_KIND_ADAM);
+  EXPECT_EQ(job.tensors(1).id(), 1u);
+}
+
+// A chief's service on loopback that asks for a model.
+class ModelIntakeTest : public testing::Test {
+ protected:
+  ModelIntakeTest() {
+    std::filesystem::remove_all(folder_);
+    job_.set_job("small");
+    job_.set_partition_count(4);
+    job_.mutable_model()->set_user("m.py");
+    job_.mutable_dense_optimizer()->set_kind(v1::OPTIMIZER_KIND_SGD);
+    store_ = *JobStore::Open(folder_, "small");
+  }
+  ~ModelIntakeTest() override { server_->Shutdown(absl::ZeroDuration()); }
+
+  void Ask() { intake_.Ask(job_, *store_, JobStore::FolderUri(folder_, "small")); }
+
+  v1::RegisterWorkerRequest Registration() const {
+    v1::RegisterWorkerRequest request;
+    request.set_wire_version(kWireVersion);
+    return request;
+  }
+
+  absl::StatusOr<v1::DeclareModelReply> Declare(const v1::ModelDeclaration& declaration,
+                                                const std::vector<float>& values) {
+    grpc::ClientContext context;
+    v1::DeclareModelReply reply;
+    const auto writer = stub_->DeclareModel(&context, &reply);
+    v1::DeclareModelRequest request;
+    *request.mutable_declaration() = declaration;
+    writer->Write(request);
+    request.Clear();
+    for (const float value : values) {
+      request.set_values(&value, sizeof value);
+      writer->Write(request);
+    }
+    writer->WritesDone();
+    const absl::Status status = FromGrpcStatus(writer->Finish());
+    if (!status.ok()) return status;
+    return reply;
+  }
+
+  const std::string folder_ = absl::StrCat(testing::TempDir(), "/model_intake_test");
+  v1::JobSpec job_;
+  std::unique_ptr<JobStore> store_;
+  ModelIntake intake_;
+  ViewFeed views_{8};
+  ChiefService service_{views_, intake_};
+  const std::unique_ptr<Server> server_ = *Server::Start({.listen = "127.0.0.1:0"}, {&service_});
+  const std::unique_ptr<v1::Chief::Stub> stub_ =
+      v1::Chief::NewStub(NewPlainChannel(absl::StrCat("127.0.0.1:", server_->port())));
+};
+
+TEST_F(ModelIntakeTest, AJobOfAnotherKindIsNoneOfItsBusiness) {
+  EXPECT_FALSE(intake_.Answer(Registration()).has_value());
+  EXPECT_TRUE(absl::IsUnavailable(Declare(Declaration(kModel), kValues).status()));
+}
+
+TEST_F(ModelIntakeTest, WorkersHearOfTheJobAndAreAskedForItsModel) {
+  Ask();
+  const auto answer = intake_.Answer(Registration());
+  ASSERT_TRUE(answer && answer->ok());
+  EXPECT_TRUE((*answer)->model_wanted());
+  EXPECT_EQ((*answer)->job().model().user(), "m.py");
+  EXPECT_EQ((*answer)->trainers_size(), 0);
+  EXPECT_FALSE(intake_.Await(absl::ZeroDuration()).has_value());
+}
+
+TEST_F(ModelIntakeTest, TheFirstDeclarationIsTheJobsAndItsValuesAreACheckpoint) {
+  Ask();
+  const absl::StatusOr<v1::DeclareModelReply> reply = Declare(Declaration(kModel), kValues);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_TRUE(reply->stored());
+  const std::optional<v1::StoredModel> model = intake_.Await(absl::ZeroDuration());
+  ASSERT_TRUE(model.has_value());
+  const absl::StatusOr<CheckpointReader> reader = CheckpointReader::Open(
+      absl::StrCat(JobStore::FolderUri(folder_, "small"), "/", model->initial()));
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  v1::JobSpec job = job_;
+  AddTensors(model->declaration(), job);
+  EXPECT_EQ(reader->CheckJob(job), absl::OkStatus());
+  const DenseLayout layout = *DenseLayout::Create(job.tensors(), 4);
+  std::vector<float> values(kValues.size());
+  for (uint32_t partition = 0; partition < 4; ++partition) {
+    const absl::StatusOr<DecodedPartition> decoded =
+        reader->Read(static_cast<PartitionIndex>(partition), job, layout);
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    for (const Block& block : decoded->store->blocks().blocks()) {
+      const absl::Span<const float> weights = decoded->store->blocks().Weights(block.id);
+      std::copy(weights.begin(), weights.end(), values.begin() + block.flat_offset);
+    }
+  }
+  EXPECT_EQ(values, kValues);
+}
+
+TEST_F(ModelIntakeTest, WhoDeclaresTheSameMayRegisterAndAnotherModelIsRefusedInOneLine) {
+  Ask();
+  ASSERT_TRUE(Declare(Declaration(kModel), kValues).ok());
+  const absl::StatusOr<v1::DeclareModelReply> again = Declare(Declaration(kModel), kValues);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_FALSE(again->stored());
+  v1::RegisterWorkerRequest request = Registration();
+  const auto silent = intake_.Answer(request);
+  ASSERT_TRUE(silent && silent->ok());
+  EXPECT_FALSE((*silent)->model_wanted());
+  *request.mutable_declaration() = Declaration(kModel);
+  EXPECT_FALSE(intake_.Answer(request).has_value());
+  *request.mutable_declaration() = Declaration({kModel[0], {"fc.weight", {2, 4}}});
+  const auto refused = intake_.Answer(request);
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->status(),
+            absl::FailedPreconditionError(
+                "the model differs from the job's (declared by worker-0): fc.weight is [2, 4] "
+                "here, [2, 3] in the job; --fresh starts over"));
+  EXPECT_EQ(Declare(request.declaration(), kValues).status(), refused->status());
+}
+
+TEST_F(ModelIntakeTest, ALaterChiefKnowsTheModelOfTheOneBefore) {
+  Ask();
+  ASSERT_TRUE(Declare(Declaration(kModel), kValues).ok());
+  const std::unique_ptr<JobStore> later = *JobStore::Open(folder_, "small");
+  const absl::StatusOr<std::optional<v1::StoredModel>> stored = later->ReadModel();
+  ASSERT_TRUE(stored.ok() && stored->has_value());
+  EXPECT_EQ((*stored)->initial(), intake_.Await(absl::ZeroDuration())->initial());
+}
+
+TEST_F(ModelIntakeTest, OfTwoChiefsOneWritesTheModelAndTheOtherTakesIt) {
+  Ask();
+  const std::unique_ptr<JobStore> other = *JobStore::Open(folder_, "small");
+  v1::StoredModel model;
+  *model.mutable_declaration() = Declaration(kModel);
+  model.set_initial("initial/other");
+  ASSERT_EQ(other->WriteModel(model), absl::OkStatus());
+  const absl::StatusOr<v1::DeclareModelReply> reply = Declare(Declaration(kModel), kValues);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_FALSE(reply->stored());
+  EXPECT_EQ(intake_.Await(absl::ZeroDuration())->initial(), "initial/other");
+}
+
+TEST_F(ModelIntakeTest, ValuesThatAreTooFewTooManyOrNoNumbersAreRefused) {
+  Ask();
+  EXPECT_TRUE(absl::IsInvalidArgument(Declare(Declaration(kModel), {1, 2}).status()));
+  std::vector<float> more = kValues;
+  more.push_back(1);
+  EXPECT_TRUE(absl::IsInvalidArgument(Declare(Declaration(kModel), more).status()));
+  std::vector<float> nan = kValues;
+  nan[3] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(absl::IsInvalidArgument(Declare(Declaration(kModel), nan).status()));
+  EXPECT_FALSE(intake_.Await(absl::ZeroDuration()).has_value());
+}
+
+}  // namespace
+}  // namespace capstan::chief

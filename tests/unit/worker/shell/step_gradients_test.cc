@@ -1,0 +1,74 @@
+#include "worker/shell/step_gradients.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+namespace capstan::worker {
+namespace {
+
+using testing::ElementsAre;
+
+class StepGradientsTest : public testing::Test {
+ protected:
+  // Two trained parameters, two that are not, one row of 2.
+  StepGradientsTest() {
+    step_.parameters = {1, 1, 5, 7};
+    step_.rows = {0, 0};
+  }
+  void Take(std::vector<float> rows, std::vector<float> trained, std::vector<float> after,
+            double clip_norm) {
+    StepGradients gradients(step_);
+    gradients.TakeRows(rows);
+    gradients.Take(trained);
+    gradients.TakeChange(after);
+    gradients.Finish(/*loss_sum=*/1, clip_norm);
+  }
+
+  const ParameterMap map_ = *ParameterMap::Create([] {
+    v1::JobSpec job;
+    job.set_partition_count(1);
+    return job;
+  }());
+  Step step_{map_};
+};
+
+TEST_F(StepGradientsTest, WhatIsNotTrainedIsPushedAsBeforeLessAfter) {
+  Take({2, 3}, {1, 2}, {4, 10}, /*clip_norm=*/0);
+  EXPECT_THAT(step_.row_gradients, ElementsAre(2, 3));
+  EXPECT_THAT(step_.parameter_gradients, ElementsAre(1, 2, 1, -3));
+  EXPECT_FALSE(step_.nonfinite);
+}
+
+TEST_F(StepGradientsTest, ClippingMeasuresAndScalesWhatIsTrainedAlone) {
+  Take({0, 0}, {3, 4}, {-95, 7}, /*clip_norm=*/1);
+  EXPECT_EQ(step_.gradient_norm, 5);
+  EXPECT_TRUE(step_.clipped);
+  EXPECT_THAT(step_.parameter_gradients,
+              ElementsAre(testing::FloatEq(0.6f), testing::FloatEq(0.8f), 100, 0));
+}
+
+TEST_F(StepGradientsTest, ANumberThatIsNoneIsFoundWhereverItIs) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  Take({0, 0}, {1, 1}, {kNan, 7}, 0);
+  EXPECT_TRUE(step_.nonfinite);
+  Take({0, kNan}, {1, 1}, {5, 7}, 0);
+  EXPECT_TRUE(step_.nonfinite);
+  Take({0, 0}, {1, 1}, {5, 7}, 0);
+  EXPECT_FALSE(step_.nonfinite);
+}
+
+TEST_F(StepGradientsTest, WhatIsNotTakenIsZeroAlsoWhereTheStepHeldSomethingElse) {
+  Take({2, 3}, {1, 2}, {4, 10}, 0);
+  StepGradients gradients(step_);
+  gradients.TakeRows({});
+  gradients.TakeZeros(1);
+  gradients.Finish(1, 0);
+  EXPECT_THAT(step_.row_gradients, ElementsAre(0, 0));
+  EXPECT_THAT(step_.parameter_gradients, ElementsAre(0, 0, 0, 0));
+}
+
+}  // namespace
+}  // namespace capstan::worker

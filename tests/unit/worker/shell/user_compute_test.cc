@@ -1,0 +1,137 @@
+#include "worker/shell/user_compute.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace capstan::worker {
+namespace {
+
+// A tensor of 10 floats, one partition.
+ParameterMap SmallMap() {
+  v1::JobSpec job;
+  job.set_partition_count(1);
+  v1::TensorSpec& tensor = *job.add_tensors();
+  tensor.set_name("w");
+  tensor.add_shape(10);
+  return *ParameterMap::Create(job);
+}
+
+class UserComputeTest : public testing::Test {
+ protected:
+  std::shared_ptr<Step> NewStep(uint64_t seq) {
+    auto batch = std::make_shared<Batch>();
+    batch->offsets = {0};
+    std::shared_ptr<Step> step = pool_->Take(std::move(batch), owners_);
+    pool_->LendDense(*step);
+    step->seq = seq;
+    return step;
+  }
+  void Submit(uint64_t seq, Computer::Kind kind = Computer::Kind::kGradients) {
+    std::shared_ptr<Step> step = NewStep(seq);
+    computer_->Submit(step, kind, [this, seq] { done_.push_back(seq); });
+  }
+  std::optional<UserSteps::Taken> Take() { return steps_.Take(absl::ZeroDuration()); }
+  void Poll() {
+    while (loop_.Poll(absl::Milliseconds(20))) {
+    }
+  }
+
+  const ParameterMap map_ = SmallMap();
+  const std::vector<uint32_t> owners_ = {0};
+  std::unique_ptr<StepPool> pool_ = std::make_unique<StepPool>(map_);
+  EventLoop loop_;
+  UserSteps steps_;
+  std::unique_ptr<UserCompute> computer_ = std::make_unique<UserCompute>(steps_, loop_);
+  std::vector<uint64_t> done_;
+};
+
+TEST_F(UserComputeTest, StepsComeInTheirOrderAndAreDoneOnTheLoop) {
+  Submit(1);
+  Submit(2, Computer::Kind::kLogits);
+  std::optional<UserSteps::Taken> first = Take(), second = Take();
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->step->seq, 1u);
+  EXPECT_EQ(second->kind, Computer::Kind::kLogits);
+  EXPECT_FALSE(Take());
+  std::thread program([&] {
+    steps_.Finish(*std::move(first));
+    steps_.Finish(*std::move(second));
+  });
+  program.join();
+  EXPECT_TRUE(done_.empty()) << "only where the loop polls";
+  Poll();
+  EXPECT_EQ(done_, (std::vector<uint64_t>{1, 2}));
+}
+
+TEST_F(UserComputeTest, WhoeverWaitsForAStepGetsItAsSoonAsItIsThere) {
+  std::optional<UserSteps::Taken> taken;
+  std::thread program([&] { taken = steps_.Take(absl::Seconds(30)); });
+  Submit(7);
+  program.join();
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->step->seq, 7u);
+}
+
+TEST_F(UserComputeTest, AFailureReachesTheLeaseBeforeWhatComesThen) {
+  Submit(3);
+  std::optional<UserSteps::Taken> taken = Take();
+  const std::shared_ptr<Step> step = taken->step;
+  v1::UserCodeError error;
+  error.set_place("deepfm.py:31");
+  steps_.Fail(*std::move(taken), error, [this] { done_.push_back(99); });
+  Poll();
+  EXPECT_EQ(done_, (std::vector<uint64_t>{3, 99}));
+  ASSERT_TRUE(step->user_code.has_value());
+  EXPECT_EQ(step->user_code->place(), "deepfm.py:31");
+}
+
+TEST_F(UserComputeTest, AFailureOfALeaseThatIsGoneIsStillFollowedByWhatComesThen) {
+  Submit(3);
+  std::optional<UserSteps::Taken> taken = Take();
+  computer_.reset();
+  steps_.Fail(*std::move(taken), {}, [this] { done_.push_back(99); });
+  Poll();
+  EXPECT_EQ(done_, (std::vector<uint64_t>{99}));
+}
+
+TEST_F(UserComputeTest, ATrainerThatIsGoneTakesItsStepsAlongAndHearsOfNone) {
+  UserCompute other(steps_, loop_);
+  Submit(1);
+  Submit(2);
+  other.Submit(NewStep(5), Computer::Kind::kGradients, [this] { done_.push_back(5); });
+  std::optional<UserSteps::Taken> taken = Take();
+  computer_.reset();
+  steps_.Finish(*std::move(taken));
+  std::optional<UserSteps::Taken> next = Take();
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->step->seq, 5u);
+  steps_.Finish(*std::move(next));
+  Poll();
+  EXPECT_EQ(done_, (std::vector<uint64_t>{5}));
+}
+
+TEST_F(UserComputeTest, MemoryOfAStepIsValidUntilTheProgramLetsGoOfIt) {
+  Submit(1);
+  std::optional<UserSteps::Taken> taken = Take();
+  std::shared_ptr<Step> kept = taken->step;
+  kept->parameters[9] = 4;
+  steps_.Finish(*std::move(taken));
+  Poll();
+  computer_.reset();
+  pool_.reset();
+  EXPECT_EQ(kept->parameters[9], 4);
+  std::thread([step = std::move(kept)]() mutable { step.reset(); }).join();
+}
+
+TEST_F(UserComputeTest, NothingComesOnceItIsClosed) {
+  Submit(1);
+  steps_.Close();
+  EXPECT_FALSE(Take());
+  EXPECT_TRUE(steps_.closed());
+}
+
+}  // namespace
+}  // namespace capstan::worker
