@@ -29,7 +29,7 @@ class ViewBuilderTest : public testing::Test {
       request.set_incarnation(index + 1);
       EXPECT_TRUE(table_.Register(request, absl::UnixEpoch()).ok());
     }
-    views_.MakeMap(/*partitions=*/4, /*shards=*/2);
+    views_.MakeMap(/*partitions=*/4, {0, 1});
     views_.SetTimeline(1);
     Update();
   }
