@@ -133,6 +133,7 @@ class PsClient {
   // Fills `target` with the shard's part of the plan. `plan` (except its routing) and what `target`
   // and `options` point to must live until `on_done` has run or been destroyed; it runs once, in a
   // later Poll. The first failing chunk fails the whole; other rows may have been written already.
+  // FAILED_PRECONDITION: the view does not name the shard, or does no longer.
   RequestId Pull(ShardIndex shard, const RequestPlan& plan, const PullOptions& options,
                  const PullTarget& target, OnPulled on_done);
 
@@ -145,7 +146,7 @@ class PsClient {
   void Cancel(RequestId id);
 
   // Any other method of a shard ("OpenRound"): fills in the header and calls. REQUIRES: the view
-  // has the shard (also for Pull and Push). `done` gets a StatusOr<Reply>.
+  // has the shard. `done` gets a StatusOr<Reply>.
   template <typename Reply, typename Request, typename Done>
   void Call(ShardIndex shard, const std::string& method, Request request, absl::Duration timeout,
             Done done) {

@@ -16,6 +16,9 @@ struct Share {
 
 constexpr double kCountMatters = 1e-3;
 constexpr double kNoGain = 1e-9;
+// Of a partition that goes from one to the other: less is not worth its move, as where the two
+// would only change places.
+constexpr double kWorthwhile = 0.25;
 
 Share operator+(const Share& a, const Share& b) {
   return {a.bytes + b.bytes, a.load + b.load, a.count + b.count};
@@ -122,13 +125,14 @@ bool Planner::AllEven() const {
 std::optional<PlannedMove> Planner::BestBetween(uint32_t from, uint32_t to) const {
   const Share& giver = shards_.at(from).share;
   const Share& taker = shards_.at(to).share;
-  double least = Cost(giver) + Cost(taker) - kNoGain;
+  double most = kNoGain;
   std::optional<PlannedMove> best;
   for (uint32_t partition : shards_.at(from).partitions) {
     if (moved_[partition]) continue;
-    const double cost = Cost(giver - shares_[partition]) + Cost(taker + shares_[partition]);
-    if (cost >= least) continue;
-    least = cost;
+    const Share& share = shares_[partition];
+    const double gain = Cost(giver) + Cost(taker) - Cost(giver - share) - Cost(taker + share);
+    if (gain <= most || gain < kWorthwhile * (Square(share.bytes) + Square(share.load))) continue;
+    most = gain;
     best = PlannedMove{partition, from, to};
   }
   return best;

@@ -186,6 +186,7 @@ class ChiefMachine {
   std::vector<RecoverySource> Sources() const;
   void AdvanceRecovery(absl::Time now);
   void EnterTimeline(absl::Time now);
+  std::set<uint32_t> ShardsOfNextMap();
   void RestoreProgress(const v1::Manifest& manifest, absl::Time now);
   void SendLoads();
   void SendLoad(uint32_t shard, absl::Time due);
@@ -227,6 +228,7 @@ class ChiefMachine {
   std::set<uint32_t> LeavingShards() const;
   std::set<uint32_t> ShardsToSave(absl::Time now) const;
   void AdvanceMembers(absl::Time now);
+  bool GiveUpThoseThatLeft(absl::Time now);
   void Admit(const Shard& shard);
   void OnJoinAnswer(const ShardCalls::Answer& answer, absl::Time now);
   bool IsFree(uint32_t shard) const;
@@ -356,6 +358,7 @@ class ChiefMachine {
   uint64_t retries_ = 0;                // Leases that failed or were given back.
   uint64_t expirations_ = 0;            // Leases whose worker was lost or replaced.
   bool closes_streams_;
+  std::set<uint32_t> next_map_;  // Over these is the next one, if it is another; empty: the quorum.
   std::map<uint32_t, absl::Time> spare_shards_;  // More than partitions: when each asked last.
   std::vector<Action> actions_;
 };

@@ -17,6 +17,8 @@ constexpr absl::Duration kJoinAgain = absl::Seconds(1);
 constexpr size_t kAutomaticMoves = 4;
 // A shard that leaves is saved instead when so many of its moves have failed.
 constexpr int kMovesMayFail = 2;
+// One that was leaving and has fallen silent is not waited for longer than so many leases.
+constexpr int kLeasesForLeaver = 3;
 
 }  // namespace
 
@@ -74,6 +76,24 @@ void ChiefMachine::AdvanceMembers(absl::Time now) {
     calls_.Cancel(Purpose::kJoin, index);
     shards_.Forget(index);
   }
+}
+
+// One that was to leave and was ended before it had handed over all it has, or with its consent
+// when nobody could take it, may never come back: the others return to a checkpoint without it.
+// True: so it is.
+bool ChiefMachine::GiveUpThoseThatLeft(absl::Time now) {
+  std::set<uint32_t> gone;
+  for (uint32_t index : LeavingShards()) {
+    const absl::Duration silent = now - shards_.Find(index)->heard;
+    if (silent > kLeasesForLeaver * worker_lease()) gone.insert(index);
+  }
+  std::set<uint32_t> stay = balance_.takers();
+  if (gone.empty() || stay.empty()) return false;
+  ReturnToCheckpoint(absl::StrCat("shard ", *gone.begin(), " was to leave, and has not come back"),
+                     *gone.begin(), now);
+  views_.ForgetMap();
+  next_map_ = std::move(stay);
+  return true;
 }
 
 // It is told the timeline first: then everybody may call it.
@@ -263,6 +283,7 @@ void ChiefMachine::AdvanceMoves(absl::Time now) {
   if (state_ != v1::JOB_STATE_RUNNING || !takeover_.settled()) return;
   AdvanceMembers(now);
   SeeBalance(now);
+  if (GiveUpThoseThatLeft(now)) return RefreshView(now);
   if (moves_.under_way() && moves_.phase() != PartitionMoves::Phase::kSwitched) {
     absl::Status why = MovesAreInTheWay(now);
     why.Update(MovesFailure(now));

@@ -105,11 +105,18 @@ void ChiefMachine::EnterTimeline(absl::Time now) {
   CAPSTAN_FAILPOINT("timeline.begin");
   if (own && begins_again_ && restores_ == 0) resumed_from_ = recovery_.source().uri;
   // A map holds for a timeline: nobody hears of it before.
-  if (!views_.has_map()) views_.MakeMap(plan_.spec.partition_count(), options_.shards);
+  if (!views_.has_map()) views_.MakeMap(plan_.spec.partition_count(), ShardsOfNextMap());
   views_.SetTimeline(next_timeline_++);
   RestoreProgress(own ? manifest : v1::Manifest(), now);
   writer_.Require();
   recovery_.BeginLoading(views_.owners());
+}
+
+std::set<uint32_t> ChiefMachine::ShardsOfNextMap() {
+  std::set<uint32_t> shards = std::exchange(next_map_, {});
+  if (!shards.empty()) return shards;
+  for (uint32_t index = 0; index < options_.shards; ++index) shards.insert(index);
+  return shards;
 }
 
 void ChiefMachine::RestoreProgress(const v1::Manifest& manifest, absl::Time now) {

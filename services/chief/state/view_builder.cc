@@ -34,9 +34,12 @@ void ViewBuilder::ForgetTrainers(const std::string& worker) {
                 [&](const v1::TrainerInfo& trainer) { return trainer.worker() == worker; });
 }
 
-void ViewBuilder::MakeMap(uint32_t partitions, uint32_t shards) {
+void ViewBuilder::MakeMap(uint32_t partitions, const std::set<uint32_t>& shards) {
   ForgetMap();
-  for (uint32_t owner : FirstShardMap(partitions, shards)) view_.add_owners(owner);
+  const std::vector<uint32_t> places(shards.begin(), shards.end());
+  for (uint32_t place : FirstShardMap(partitions, static_cast<uint32_t>(places.size()))) {
+    view_.add_owners(places[place]);
+  }
   CountOwners();
 }
 

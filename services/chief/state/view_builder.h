@@ -29,7 +29,8 @@ class ViewBuilder {
 
   // ---- the map ----
 
-  void MakeMap(uint32_t partitions, uint32_t shards);
+  // Over these shards, in turn.
+  void MakeMap(uint32_t partitions, const std::set<uint32_t>& shards);
   void ForgetMap();  // Another is to be made, with the next timeline.
   // No partition is on its way in it, and each is served as it was loaded.
   void SetTimeline(uint64_t timeline);

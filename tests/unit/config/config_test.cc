@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace capstan {
 namespace {
 
@@ -22,6 +24,15 @@ v1::JobSpec Good(const std::string& text, const JobOptions& options = {}) {
   const absl::StatusOr<v1::JobSpec> spec = ParseJob({.text = text, .folder = "/jobs"}, options);
   EXPECT_TRUE(spec.ok()) << spec.status();
   return spec.value_or(v1::JobSpec());
+}
+
+TEST(ParseJobTest, ReadsHowPartitionsMove) {
+  EXPECT_FALSE(Good(kSmall).has_rebalance()) << "a job stored before there was any says the same";
+  EXPECT_FALSE(Good(absl::StrCat(kSmall, "rebalance: manual\n")).rebalance().automatic());
+  const v1::JobSpec spec =
+      Good(absl::StrCat(kSmall, "rebalance: auto\nrebalance_bytes_per_second: 8MiB\n"));
+  EXPECT_TRUE(spec.rebalance().automatic());
+  EXPECT_EQ(spec.rebalance().bytes_per_second(), uint64_t{8} << 20);
 }
 
 TEST(ParseJobTest, ReadsTheExampleOfTheDesign) {

@@ -48,6 +48,14 @@ TEST(MovePlanTest, NothingMovesWhereAllIsEven) {
   EXPECT_THAT(PlanMoves(Even(16, 4, {0, 1, 2, 3})), IsEmpty());
 }
 
+TEST(MovePlanTest, ThatTwoShardsOnlyChangePlacesIsNotWorthAMove) {
+  MoveQuestion question = Even(16, 3, {0, 1, 2});
+  question.weights[0].load = 10.5;
+  question.weights[3].load = 9.5;
+  EXPECT_GT(SkewOf(question).load, 1 + kEven);
+  EXPECT_THAT(PlanMoves(question), IsEmpty());
+}
+
 TEST(MovePlanTest, WithoutTakersNothingMoves) {
   EXPECT_THAT(PlanMoves(Even(16, 4, {})), IsEmpty());
 }

@@ -322,6 +322,25 @@ TEST_F(ChiefMovesTest, WhoWasToTakeAndLeavesAsWellIsNotGivenAnything) {
   }
 }
 
+TEST_F(ChiefMovesTest, AShardThatWasToLeaveAndIsKilledFirstIsNotWaitedForForEver) {
+  ASSERT_TRUE(crew_.RegisterShard(3).ok());
+  crew_.Advance(absl::Seconds(5));
+  crew_.TakeCheckpoint();
+  crew_.hold_calls = true;
+  (void)crew_.ShardHeartbeat(1, /*draining=*/true);
+  crew_.Stop(1);
+  crew_.Advance(absl::Seconds(29));
+  LetGo();
+  EXPECT_THAT(crew_.machine.view().owners(), Contains(1u));
+  crew_.Advance(absl::Seconds(5));
+  EXPECT_EQ(crew_.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(crew_.machine.view().timeline(), timeline_ + 1);
+  EXPECT_THAT(crew_.machine.view().owners(), Each(testing::AnyOf(0u, 3u)));
+  EXPECT_EQ(crew_.Status().waiting_for(), "");
+  ASSERT_THAT(crew_.Status().losses(), SizeIs(1));
+  EXPECT_THAT(crew_.Status().losses(0).cause(), HasSubstr("shard 1 was to leave"));
+}
+
 // ---- what ends a batch early ----
 
 // Both phases of a batch.
