@@ -33,7 +33,7 @@ def lack():
     """What is missing here; empty: nothing."""
     package = pathlib.Path(os.environ.get("CAPSTAN_PYTHON_PACKAGE", ROOT / "build/test/python"))
     if not list(package.glob("capstan_ps/_capstan*.so")):
-        return f"{package} has no capstan_ps (-DCAPSTAN_PYTHON=ON with nanobind; tests/run builds it)"
+        return f"{package} has no capstan_ps (-DCAPSTAN_PYTHON_MODULE=ON with nanobind; tests/run builds it)"
     os.environ["PYTHONPATH"] = str(package)
     if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
         return f"{PYTHON} has no torch (Debian: python3-torch)"
