@@ -61,6 +61,13 @@ COMMANDS = {
             "runs in kubernetes_test.py",
         "helm install ctr helm/capstan --set-file job=job.yaml": "rendered by tests/helm/chart_test.py (set job-text)",
     },
+    "docs/python.md": {
+        "cmake -S . -B build/python -G Ninja -DCAPSTAN_PYTHON_MODULE=ON -DCAPSTAN_BUILD_TESTS=OFF -DCAPSTAN_BUILD_BENCHMARKS=OFF":
+            "not run: tests/run builds the module before tests/python, with the tests beside it",
+        "ninja -C build/python": "not run: as the line before it",
+        "capstan train deploy/examples/python/deepfm.yaml --worker 'python3 deploy/examples/python/deepfm.py' --shards 2 --workers 2":
+            "tests/python/training_test.py",
+    },
     "docs/tls.md": {
         "helm upgrade ctr ... --set tls.enabled=true --set tls.issuer.name=capstan-authority":
             "rendered by tests/helm/chart_test.py (set tls)",

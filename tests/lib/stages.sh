@@ -20,7 +20,7 @@ stage() { # name command...
   stage_seconds+=($((SECONDS - start)))
   ((status == 0)) && return
   printf '\n!! %s failed after %d s\n' "$name" $((SECONDS - start)) >&2
-  summary build/test/ctest.log build/test/kubernetes.log build/asan/ctest.log build/tsan/ctest.log || true
+  summary build/test/ctest.log build/test/python.log build/test/kubernetes.log build/asan/ctest.log build/tsan/ctest.log || true
   exit 1
 }
 

@@ -60,7 +60,7 @@ class UserSteps {
            absl::AnyInvocable<void()> done);
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return closed_ || !queue_.empty(); }
 
-  const SteadyClock clock_;
+  const SteadyClock clock_{};
   mutable absl::Mutex mu_;
   std::deque<Taken> queue_ ABSL_GUARDED_BY(mu_);
   std::map<uint64_t, EventLoop*> computers_ ABSL_GUARDED_BY(mu_);  // Those that are there.

@@ -1,0 +1,212 @@
+"""Models of PyTorch on Capstan's shards.
+
+    import capstan_ps.torch as ct
+    ct.train(Model, step, predict)
+
+`Model(job)` builds the module. `step(model, batch)` gives one loss an example, and `predict(model, batch)` the logits of
+a batch that is held out. The parameters live on the shards: each step sees those that it has pulled, and its gradients
+are pushed; what optimizers do with them is job.yaml's. docs/python.md tells the whole of it."""
+
+import random
+import sys
+
+import torch
+from torch import nn
+
+from capstan_ps import worker as _worker
+
+
+class Batch:
+    """The records of a step. A record's keys are `index[offsets[e]:offsets[e + 1]]`, places in `rows` and `keys`."""
+
+    def __init__(self, step, job):
+        self.labels = step.labels()    # [examples]
+        self.numbers = step.numbers()  # [examples, job.numbers]
+        self.offsets = step.offsets()  # [examples + 1]
+        self.index = step.index()      # A key of a record -> its row.
+        self.keys = step.keys()        # [rows]: the distinct keys.
+        self.values = step.values()    # One a key of a record; None: all are 1.
+        self.rows = step.rows()        # [rows, job.dim]: the embeddings. A leaf: its gradient is pushed.
+        self.examples = step.examples
+        self._image = tuple(job.image)
+
+    @property
+    def images(self):
+        """[examples, 1, height, width], where records are images."""
+        return self.numbers.view(self.examples, 1, *self._image)
+
+    def __len__(self):
+        return self.examples
+
+
+class Embeddings(nn.Module):
+    """The embeddings of a record's keys: [examples, job.fields, job.dim]. It has no parameters of its own: rows are on
+    the shards, and appear when their keys do."""
+
+    def __init__(self, job):
+        super().__init__()
+        if job.fields == 0:
+            raise ValueError("records have no fixed number of keys; use capstan_ps.torch.EmbeddingBag")
+        self.fields, self.dim = job.fields, job.dim
+        self.width = job.fields * job.dim
+
+    def forward(self, batch):
+        rows = nn.functional.embedding(batch.index, batch.rows)
+        if batch.values is not None:
+            rows = rows * batch.values.unsqueeze(1)
+        return rows.view(batch.examples, self.fields, self.dim)
+
+
+class EmbeddingBag(nn.Module):
+    """The sum of the embeddings of a record's keys, each times its value: [examples, job.dim], for any number of keys."""
+
+    def __init__(self, job):
+        super().__init__()
+        self.width = job.dim
+
+    def forward(self, batch):
+        rows = nn.functional.embedding(batch.index, batch.rows)
+        if batch.values is not None:
+            rows = rows * batch.values.unsqueeze(1)
+        counts = batch.offsets[1:] - batch.offsets[:-1]
+        example = torch.repeat_interleave(torch.arange(batch.examples), counts.long())
+        return rows.new_zeros(batch.examples, self.width).index_add(0, example, rows)
+
+
+def train(build, step, predict=None):
+    """Works on the job of the environment until that is over, and ends the process: 0: the job is over, or this worker
+    was asked to end; 2: the program and the job do not fit; 3: the program has failed."""
+    worker = _worker.from_environment()
+    job = _worker.await_job(worker)
+    if job is None:
+        raise SystemExit(worker.end())
+    torch.set_num_threads(job.step_threads)
+    if job.synchronous:
+        torch.use_deterministic_algorithms(True)
+    _seed(job.seed)
+    try:
+        model = build(job)
+        tensors = _Tensors(model)
+    except _Refused as error:
+        _worker.refuse(worker, error)
+    except BaseException:  # Nobody has given it a step, so nobody waits for it.
+        worker.stop()
+        worker.end()
+        raise
+    if job.evaluates and predict is None:
+        _worker.refuse(worker, "job.yaml holds records out (data.eval), and train() was given no predict")
+    worker.declare(tensors.declaration(), ["label"] if predict else [], _facts(job), _worker.name())
+    for taken in _worker.steps(worker):
+        try:
+            if taken.evaluates:
+                _evaluate(model, tensors, predict, taken, job)
+            else:
+                _train(model, tensors, step, taken, job)
+        except Exception as error:
+            _worker.fail(worker, taken, error)
+        except BaseException:  # Ctrl-C: what this worker holds goes to others.
+            worker.stop()
+            worker.end()
+            raise
+    raise SystemExit(worker.end())
+
+
+def _train(model, tensors, step, taken, job):
+    tensors.take(taken)
+    batch = Batch(taken, job)
+    batch.rows.requires_grad_(batch.rows.numel() > 0)
+    # The same batch has the same draws, whoever computes it.
+    _seed(_mix(_mix(job.seed, taken.stream), taken.seq))
+    model.train()
+    losses = step(model, batch)
+    if not isinstance(losses, torch.Tensor) or tuple(losses.shape) != (batch.examples,):
+        shape = list(losses.shape) if isinstance(losses, torch.Tensor) else type(losses).__name__
+        raise ValueError(f"step gives one loss an example, a tensor of [{batch.examples}], and gave {shape}")
+    (losses.sum() if job.sum_loss else losses.mean()).backward()
+    rows = batch.rows.grad
+    taken.finish(float(losses.detach().double().sum()), None if rows is None else rows.contiguous(), tensors.results())
+
+
+def _evaluate(model, tensors, predict, taken, job):
+    tensors.take(taken)
+    model.eval()
+    with torch.no_grad():
+        logits = predict(model, Batch(taken, job))
+    taken.finish_logits(logits.detach().float().contiguous())
+
+
+class _Refused(Exception):
+    pass
+
+
+class _Tensors:
+    """The module's parameters and buffers in the order of their names, and the memory of the shards' vector in them."""
+
+    def __init__(self, model):
+        for where, module in model.named_modules():
+            if getattr(module, "track_running_stats", False) and getattr(module, "momentum", 0) is None:
+                raise _Refused(f"{where}: momentum=None counts batches, which no worker sees all of; give it a momentum")
+        found = {name: (tensor, "trained" if tensor.requires_grad else "frozen")
+                 for name, tensor in model.named_parameters()}
+        self._counters = {}
+        for name, tensor in model.named_buffers():
+            if tensor.is_floating_point():
+                found[name] = (tensor, "running")
+            elif name.rpartition(".")[2] != "num_batches_tracked":
+                self._counters[name] = (tensor, tensor.clone())
+        for name, (tensor, _) in found.items():
+            if tensor.dtype != torch.float32 or tensor.device.type != "cpu":
+                raise _Refused(f"{name} is {tensor.dtype} on {tensor.device}; expected torch.float32 on the CPU")
+            if tensor.numel() == 0:
+                raise _Refused(f"{name} has no elements")
+        # As the chief sorts them: by their bytes.
+        self._all = [(name, *found[name]) for name in sorted(found, key=str.encode)]
+
+    def declaration(self):
+        return [(name, role, list(tensor.shape), tensor.detach().contiguous()) for name, tensor, role in self._all]
+
+    def take(self, taken):
+        """What the step has pulled becomes the module's: parameters are views of it, buffers copies."""
+        flat, begin = taken.parameters(), 0
+        with torch.no_grad():
+            for _, tensor, role in self._all:
+                view = flat[begin:begin + tensor.numel()].view(tensor.shape)
+                begin += tensor.numel()
+                if role == "running":
+                    tensor.copy_(view)
+                else:
+                    tensor.data, tensor.grad = view, None
+
+    def results(self):
+        """A gradient for what is trained, and what buffers have become."""
+        for name, (tensor, before) in self._counters.items():
+            if not torch.equal(tensor, before):
+                raise TypeError(f"buffer {name} of {tensor.dtype} has changed; only float buffers reach other workers")
+        return [self._result(tensor, role) for _, tensor, role in self._all]
+
+    @staticmethod
+    def _result(tensor, role):
+        if role == "frozen" or role == "trained" and tensor.grad is None:
+            return None
+        result = tensor.detach() if role == "running" else tensor.grad
+        return (result.to_dense() if result.is_sparse else result).contiguous()
+
+
+def _mix(a, b):
+    """Both numbers, stirred: splitmix64's."""
+    z = (a ^ (b * 0x9E3779B97F4A7C15)) & 0xFFFFFFFFFFFFFFFF
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
+    return z ^ (z >> 31)
+
+
+def _seed(number):
+    torch.manual_seed(number & 0x7FFFFFFFFFFFFFFF)
+    random.seed(number)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(number & 0xFFFFFFFF)
+
+
+def _facts(job):
+    return {"torch": torch.__version__, "threads": str(job.step_threads), "python": sys.version.split()[0],
+            "blas": "mkl" if torch.backends.mkl.is_available() else "other"}

@@ -1,0 +1,90 @@
+"""The worker in this process, from its environment to its exit code. No part of it knows of PyTorch."""
+
+import os
+import pathlib
+import socket
+import sys
+import sysconfig
+import traceback
+
+from capstan_ps import _capstan
+
+GLANCE = 0.2  # Seconds without a look at Python's signals.
+HOW_TO_START = """\
+{program}: this program is a worker of a job, and is started by one:
+
+  capstan train job.yaml --worker 'python {program}'
+
+where job.yaml says `model: {{user: {program}}}`. Beside a chief that runs already:
+
+  CAPSTAN_CHIEF=host:port CAPSTAN_NAME=worker-0 python {program}"""
+
+
+def from_environment():
+    """The worker that the environment describes, which begins at once. Without CAPSTAN_CHIEF the process ends and
+    says how to start it."""
+    variables = os.environ
+    if "CAPSTAN_CHIEF" not in variables:
+        print(HOW_TO_START.format(program=pathlib.Path(sys.argv[0]).name or "model.py"), file=sys.stderr)
+        raise SystemExit(2)
+    try:
+        return _capstan.Worker(
+            chief=variables["CAPSTAN_CHIEF"],
+            name=name(),
+            host=variables.get("CAPSTAN_HOST", "0.0.0.0"),
+            health_port=int(variables.get("CAPSTAN_HEALTH_PORT", 7001)),
+            metrics_port=int(variables.get("CAPSTAN_METRICS_PORT", 9090)),
+            ports_file=variables.get("CAPSTAN_PORTS_FILE", ""),
+            log_format=variables.get("CAPSTAN_LOG_FORMAT", "text"),
+            tls=variables.get("CAPSTAN_TLS", ""),
+            chief_deadline=float(variables.get("CAPSTAN_CHIEF_DEADLINE", 300)))
+    except ValueError as error:
+        print(f"capstan_ps: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+def name():
+    return os.environ.get("CAPSTAN_NAME") or socket.gethostname()
+
+
+def await_job(worker):
+    """The job; None: the worker has ended before it was told."""
+    while not worker.over:
+        job = worker.await_job(GLANCE)
+        if job is not None:
+            return job
+    return None
+
+
+def steps(worker):
+    """The steps, as they come, until the worker ends."""
+    while not worker.over:
+        step = worker.take(GLANCE)
+        if step is not None:
+            yield step
+
+
+def refuse(worker, why):
+    """The program and the job do not fit: no other start would help."""
+    worker.stop()
+    worker.end()
+    print(f"capstan_ps: {why}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def fail(worker, step, error):
+    """The program has failed at a step: the chief is told, and the process ends with 3."""
+    traceback.print_exception(type(error), error, error.__traceback__)
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    step.fail(type(error).__name__, place(error), str(error)[:500], text[-2000:])
+    worker.end()
+    raise SystemExit(3)
+
+
+def place(error):
+    """file.py:line, of the innermost frame of the user's own code."""
+    libraries = {str(pathlib.Path(__file__).parent), *sysconfig.get_paths().values(), "/usr/lib/python3/dist-packages"}
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not any(frame.filename.startswith(folder) for folder in libraries)]
+    frame = (own or frames)[-1]
+    return f"{pathlib.Path(frame.filename).name}:{frame.lineno}"

@@ -1,0 +1,49 @@
+"""A worker as the tests want it: program.py EXAMPLE runs deploy/examples/python/EXAMPLE.py, changed as the environment says.
+
+PACE=seconds        each step takes so much longer, asleep
+HOLD=seconds        the fifth step holds the interpreter's lock so long: nothing else of Python runs meanwhile
+RAISE=n             step n raises
+WIDTH=n             another layer is added, of so many: another model
+"""
+
+import importlib
+import os
+import pathlib
+import sys
+import time
+
+import torch
+from torch import nn
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "deploy/examples/python"))
+import capstan_ps.torch as ct
+
+example = importlib.import_module(sys.argv[1])
+steps = 0
+
+
+def build(job):
+    model = (example.DeepFM if hasattr(example, "DeepFM") else example.build)(job)
+    if "WIDTH" in os.environ:
+        model.further = nn.Linear(int(os.environ["WIDTH"]), 1)
+    return model
+
+
+def hold(seconds):
+    """Sleeps without letting go of the interpreter's lock: PyDLL's calls keep it."""
+    import ctypes
+    ctypes.PyDLL(None).usleep(int(seconds * 1e6))
+
+
+def step(model, batch):
+    global steps
+    steps += 1
+    time.sleep(float(os.environ.get("PACE", 0)))
+    if steps == 5 and "HOLD" in os.environ:
+        hold(float(os.environ["HOLD"]))
+    if steps == int(os.environ.get("RAISE", -1)):
+        raise ValueError("this batch is not to my taste")
+    return example.step(model, batch)
+
+
+ct.train(build, step, example.predict)

@@ -1,0 +1,259 @@
+"""Workers whose computing is the user's own PyTorch program: real processes on loopback."""
+
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+SKIPPED = 77
+PYTHON = "/usr/bin/python3"
+EXAMPLES = ROOT / "deploy/examples/python"
+
+SYNC = "update: {sparse: {policy: sync, lanes: 4}, dense: {policy: sync, lanes: 4}}"
+CLICKS = """
+job: clicks
+data: {format: synthetic, synthetic: {train_rows: %d, eval_rows: 4000}, task_records: 500}
+model: {%s, embedding_dim: 8}
+optimizer: {sparse: {kind: adagrad, learning_rate: 0.05}, dense: {kind: adam, learning_rate: 0.003}}
+train: {batch_size: 125}
+worker_lease: 2s
+heartbeat: 200ms
+"""
+
+
+def lack():
+    """What is missing here; empty: nothing."""
+    package = pathlib.Path(os.environ.get("CAPSTAN_PYTHON_PACKAGE", ROOT / "build/test/python"))
+    if not list(package.glob("capstan_ps/_capstan*.so")):
+        return f"{package} has no capstan_ps (-DCAPSTAN_PYTHON_MODULE=ON with nanobind; tests/run builds it)"
+    os.environ["PYTHONPATH"] = str(package)
+    if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
+        return f"{PYTHON} has no torch (Debian: python3-torch)"
+    return ""
+
+
+def idx(shape, values):
+    return bytes([0, 0, 8, len(shape)]) + b"".join(n.to_bytes(4, "big") for n in shape) + bytes(values)
+
+
+def write_images(folder, name, count, seed):
+    """Images of 8 x 8 in which one of three rows is bright, noisily: which one is the label."""
+    draw = random.Random(seed)
+    labels = [draw.randrange(3) for _ in range(count)]
+    pixels = (
+        min(255, draw.randrange(120) + 135 * (y // 3 == label)) for label in labels for y in range(8) for _ in range(8))
+    (folder / f"{name}-images-idx3-ubyte").write_bytes(idx((count, 8, 8), pixels))
+    (folder / f"{name}-labels-idx1-ubyte").write_bytes(idx((count,), labels))
+
+
+if __name__ == "__main__" and lack():
+    print(f"SKIPPED: {lack()}")
+    sys.exit(SKIPPED)
+
+from crew import BINARIES, Crew, run_to_end, view_pb2  # noqa: E402
+
+
+class PythonCrew(Crew):
+    """Its workers are tests/python/program.py, with the crew's environment."""
+
+    def __init__(self, job, example="deepfm", environment=None, **more):
+        self.example, self.common = example, environment or {}
+        super().__init__(job, **more)
+
+    def add_worker(self, name, **environment):
+        self.ports_file(name).unlink(missing_ok=True)
+        variables = {"CAPSTAN_CHIEF": self.address, "CAPSTAN_NAME": name, "CAPSTAN_HOST": "127.0.0.1",
+                     "CAPSTAN_HEALTH_PORT": "0", "CAPSTAN_METRICS_PORT": "0",
+                     "CAPSTAN_PORTS_FILE": str(self.ports_file(name)), **self.common, **environment}
+        with open(self.folder / f"{name}.log", "ab") as log:
+            self.processes[name] = subprocess.Popen(
+                [PYTHON, str(ROOT / "tests/python/program.py"), self.example], stdout=log, stderr=log,
+                stdin=subprocess.DEVNULL, env={**os.environ, **variables})
+
+    def end_of(self, name, timeout=30):
+        return self.processes[name].wait(timeout)
+
+
+class TrainingTest(unittest.TestCase):
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def kept(self, crew, name):
+        return shutil.copytree(crew.manifest().parent, self.folder / name)
+
+    def trained(self, name, job, **more):
+        """The finished model of an undisturbed job, and its last status."""
+        with PythonCrew(job, name=name, **more) as crew:
+            crew.wait()
+            return self.kept(crew, name), crew.last
+
+    def differences(self, one, other):
+        """{part: [common, changed, added, removed, state only]}"""
+        code, said = run_to_end("capstan", "checkpoint", "diff", one, other)
+        self.assertEqual(code, 0, said)
+        return {line.split()[0]: [int(n.replace(",", "")) for n in line.split()[2:7]] for line in said.splitlines()[1:]}
+
+    def assert_equal(self, one, other, parts):
+        found = self.differences(one, other)
+        self.assertEqual(set(found), parts)
+        for part, (common, *changes) in found.items():
+            self.assertGreater(common, 0, part)
+            self.assertEqual(changes, [0, 0, 0, 0], part)
+
+    # ---- what comes out ----
+
+    def test_bits_depend_neither_on_who_works_nor_on_who_dies_nor_on_the_chief(self):
+        job = CLICKS % (20000, "user: deepfm.py") + SYNC
+        parts = {"features", "mlp.0.weight", "mlp.0.bias", "mlp.2.weight", "mlp.2.bias"}
+        one, status = self.trained("one", job, workers=1)
+        self.assertEqual(status.examples, 20000)
+        for workers in (2, 3):
+            self.assert_equal(one, self.trained(f"of-{workers}", job, workers=workers, shards=1)[0], parts)
+        with PythonCrew(job, workers=3, name="killed", environment={"PACE": "0.05"}) as crew:
+            crew.until_examples(3000)
+            crew.kill("worker-1")
+            crew.until_examples(6000)
+            crew.restart_chief()
+            crew.until_examples(9000)
+            crew.processes["worker-2"].terminate()
+            self.assertEqual(crew.end_of("worker-2"), 0, crew.log("worker-2"))
+            crew.wait()
+            self.assert_equal(one, self.kept(crew, "killed"), parts)
+
+    def test_statistics_that_are_not_trained_are_the_lanes_mean_whoever_works(self):
+        write_images(self.folder, "train", 2400, seed=1)
+        write_images(self.folder, "test", 600, seed=2)
+        job = f"""
+job: rows
+data: {{format: idx, train: {self.folder}/train-images-idx3-ubyte, eval: {self.folder}/test-images-idx3-ubyte, task_records: 200}}
+model: {{user: cnn.py, loss: softmax, outputs: 3}}
+optimizer: {{dense: {{kind: adam, learning_rate: 0.01}}}}
+train: {{batch_size: 50, clip_norm: 1}}
+{SYNC}
+"""
+        parts = {"0.weight", "1.bias", "1.running_mean", "1.running_var", "1.weight", "5.bias", "5.weight"}
+        with PythonCrew(job, example="cnn", workers=1, name="bn") as crew:
+            crew.wait()
+            self.assertGreater(crew.final("accuracy"), 0.9)
+            one = self.kept(crew, "one")
+            begun = next(crew.folder.glob("model/*/initial/*"))
+            for part, (_, changed, *_) in self.differences(begun, one).items():
+                self.assertGreater(changed, 0, f"{part} has never changed")
+        three, _ = self.trained("three", job, example="cnn", workers=3)
+        self.assert_equal(one, three, parts)
+        # The mean of the lanes also where gradients are sums, which are as many times as large.
+        still = "optimizer.dense={kind: sgd, learning_rate: 1e-30}"
+        mean, _ = self.trained("mean", job, example="cnn", workers=2, overrides=[still])
+        summed, _ = self.trained("summed", job, example="cnn", workers=2, overrides=[still, "train.gradient=sum"])
+        found = self.differences(mean, summed)
+        for part in ("1.running_mean", "1.running_var"):
+            self.assertEqual(found[part], [8, 0, 0, 0, 0], part)
+
+    def test_asynchronous_training_reaches_what_the_towers_reach(self):
+        job = CLICKS % (40000, "%s") + "update: {sparse: {policy: async}, dense: {policy: async}}"
+        aucs = []
+        with PythonCrew(job % "user: deepfm.py", workers=2, name="async") as crew:
+            crew.wait()
+            aucs.append(crew.final("auc"))
+        with Crew(job % "towers: [{kind: fm}, {kind: mlp, hidden: [64]}]", workers=2, name="towers") as crew:
+            crew.wait()
+            aucs.append(crew.final("auc"))
+        self.assertGreater(min(aucs), 0.6, aucs)
+        self.assertLess(abs(aucs[0] - aucs[1]), 0.02, aucs)
+
+    # ---- what goes wrong ----
+
+    def test_a_step_that_holds_the_interpreter_for_longer_than_a_lease_loses_none(self):
+        job = CLICKS % (6000, "user: deepfm.py") + SYNC
+        with PythonCrew(job, workers=2, name="hold", environment={"HOLD": "5"}) as crew:
+            last = crew.wait()
+            self.assertEqual((last.tasks.expirations, last.tasks.retries), (0, 0), last.tasks)
+
+    def test_another_model_is_refused_and_the_job_goes_on(self):
+        job = CLICKS % (20000, "user: deepfm.py") + SYNC
+        with PythonCrew(job, workers=1, name="mismatch", environment={"PACE": "0.05"}) as crew:
+            crew.until_examples(1000)
+            crew.add_worker("other", WIDTH="7")
+            self.assertEqual(crew.end_of("other"), 2)
+            self.assertIn("the model differs from the job's (declared by worker-0): further.bias of [1] is here, and "
+                          "not in the job; --fresh starts over", crew.log("other"))
+            crew.wait()
+
+    def test_an_exception_is_told_and_ends_the_job_when_it_comes_again(self):
+        job = CLICKS % (20000, "user: deepfm.py")
+        with PythonCrew(job, workers=2, name="raises", environment={"RAISE": "3"}) as crew:
+            last = crew.wait(expect=1)
+            where = "program.py:%d" % (1 + next(
+                i for i, line in enumerate((ROOT / "tests/python/program.py").read_text().splitlines())
+                if "raise ValueError" in line))
+            self.assertIn(f"{where}: ValueError: this batch is not to my taste (in the program of worker worker-", last.reason)
+            self.assertIn("raise ValueError(", last.reason)
+            self.assertEqual([crew.end_of(f"worker-{i}") for i in range(2)], [3, 3])
+
+    # ---- how it is started ----
+
+    def test_alone_a_program_says_how_it_is_started(self):
+        done = subprocess.run([PYTHON, str(EXAMPLES / "deepfm.py")], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("capstan train job.yaml --worker 'python deepfm.py'", done.stderr)
+
+    def test_towers_and_programs_do_not_take_each_others_jobs(self):
+        with Crew(CLICKS % (4000, "user: deepfm.py"), workers=1, name="tower-worker") as crew:
+            self.assertEqual(crew.processes["worker-0"].wait(20), 2)
+            self.assertIn("capstan train --worker 'python deepfm.py'", crew.log("worker-0"))
+            status = crew.status()
+            self.assertEqual((status.state, status.waiting_for),
+                             (view_pb2.JOB_STATE_PENDING, "the model, which the first worker declares"))
+        with PythonCrew(CLICKS % (4000, "preset: lr"), workers=1, name="python-worker") as crew:
+            self.assertEqual(crew.end_of("worker-0"), 2)
+            self.assertIn("model.user: is not set in the job file", crew.log("worker-0"))
+
+    def test_the_documented_command_trains_the_documented_program(self):
+        page = (ROOT / "docs/python.md").read_text()
+        command = next(line.strip() for line in page.splitlines() if line.startswith("    capstan train "))
+        (self.folder / "deploy").symlink_to(ROOT / "deploy")
+        done = subprocess.run(command + " --plain", shell=True, cwd=self.folder, capture_output=True, text=True, timeout=120,
+                              env={**os.environ, "PATH": f"/usr/bin:{BINARIES.resolve()}:{os.environ['PATH']}"})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertGreater(float(re.search(r"held out  AUC (\S+)", done.stdout).group(1)), 0.65, done.stdout)
+        program = (EXAMPLES / "deepfm.py").read_text()
+        for line in re.search(r"(?s)```python\n(.*?)```", page).group(1).splitlines():
+            if line.strip() and not line.startswith("ct.train"):
+                self.assertIn(re.sub(r" +#.*", "", line).strip(), program)
+
+    def test_train_starts_programs_says_how_they_fail_and_starts_over(self):
+        job = self.folder / "job.yaml"
+        job.write_text(CLICKS % (5000, "user: deepfm.py"))
+        program = f"{PYTHON} {ROOT}/tests/python/program.py deepfm"
+
+        def train(*words, **environment):
+            done = subprocess.run([BINARIES / "capstan", "train", job, "--plain", "--run-dir", self.folder / "run",
+                                   "--worker", program, *words], capture_output=True, text=True, timeout=100,
+                                  env={**os.environ, **environment})
+            return done.returncode, done.stdout + done.stderr
+        code, said = train("--workers", "2", "--shards", "2")
+        self.assertEqual(code, 0, said)
+        self.assertIn(f"--worker '{program}' --fresh", said)
+        code, said = train("--set", "train.epochs=2", WIDTH="7")
+        self.assertNotEqual(code, 0, said)
+        self.assertIn("the model differs from the job's", said)
+        code, said = train("--fresh", WIDTH="7")
+        self.assertEqual(code, 0, said)
+        code, said = train("--fresh", RAISE="2")
+        self.assertNotEqual(code, 0, said)
+        self.assertIn("ValueError: this batch is not to my taste", said)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
