@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from held_port import HeldPort
@@ -76,23 +77,35 @@ class S3Server:
         listing = self.request("GET", f"/{BUCKET}", query=f"list-type=2&prefix={prefix.replace('/', '%2F')}")
         return [part.split("</Key>")[0] for part in listing.decode().split("<Key>")[1:]]
 
-    def request(self, method, path, content=b"", query=""):
-        """Signed as AWS wants it; the answer's body."""
+    def keys_for(self, policy):
+        """Temporary keys that may do what this policy (JSON) says and no more: {variable: value}."""
+        form = urllib.parse.urlencode({"Action": "AssumeRole", "Version": "2011-06-15", "DurationSeconds": 3600, "Policy": policy})
+        answer = self.request("POST", "/", form.encode(), service="sts",
+                              headers={"Content-Type": "application/x-www-form-urlencoded"}).decode()
+        found = {name: answer.split(f"<{name}>")[1].split("<")[0] for name in ("AccessKeyId", "SecretAccessKey", "SessionToken")}
+        return {"AWS_ACCESS_KEY_ID": found["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": found["SecretAccessKey"],
+                "AWS_SESSION_TOKEN": found["SessionToken"]}
+
+    def request(self, method, path, content=b"", query="", service="s3", keys=None, headers=None):
+        """Signed as AWS wants it, with the server's own keys or those of keys_for; the answer's body."""
+        keys = keys or self.variables
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-        digest = hashlib.sha256(content).hexdigest()
-        signed = "host;x-amz-content-sha256;x-amz-date"
-        canonical = "\n".join([method, path, query, f"host:{self.host}", f"x-amz-content-sha256:{digest}",
-                               f"x-amz-date:{now}", "", signed, digest])
-        scope = f"{now[:8]}/us-east-1/s3/aws4_request"
-        key = b"AWS4" + SECRET_KEY.encode()
+        shown = {"host": self.host, "x-amz-content-sha256": hashlib.sha256(content).hexdigest(), "x-amz-date": now}
+        if "AWS_SESSION_TOKEN" in keys:
+            shown["x-amz-security-token"] = keys["AWS_SESSION_TOKEN"]
+        signed = ";".join(shown)
+        canonical = "\n".join([method, path, query, *(f"{name}:{value}" for name, value in shown.items()), "", signed,
+                               shown["x-amz-content-sha256"]])
+        scope = f"{now[:8]}/us-east-1/{service}/aws4_request"
+        key = b"AWS4" + keys["AWS_SECRET_ACCESS_KEY"].encode()
         for part in scope.split("/"):
             key = hmac.digest(key, part.encode(), "sha256")
         text = f"AWS4-HMAC-SHA256\n{now}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
         signature = hmac.digest(key, text.encode(), "sha256").hex()
         request = urllib.request.Request(
             f"http://{self.host}{path}?{query}", data=content or None, method=method,
-            headers={"x-amz-date": now, "x-amz-content-sha256": digest, "Authorization":
-                     f"AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope}, SignedHeaders={signed}, "
+            headers={**(headers or {}), **shown, "Authorization":
+                     f"AWS4-HMAC-SHA256 Credential={keys['AWS_ACCESS_KEY_ID']}/{scope}, SignedHeaders={signed}, "
                      f"Signature={signature}"})
         with urllib.request.urlopen(request, timeout=10) as answer:
             return answer.read()

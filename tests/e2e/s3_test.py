@@ -3,11 +3,13 @@ no secret in any log."""
 
 import gzip
 import pathlib
+import re
 import signal
 import sys
 import tempfile
 import time
 import unittest
+import urllib.error
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import s3
@@ -15,6 +17,7 @@ from crew import Crew, frozen, run_to_end
 from ledger import ledger_job, ledger_times, write_ledger_file
 
 RECORDS = 3000  # In each of two files.
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECKPOINTS = "models/ledger/checkpoints/"
 PACE = 5  # Milliseconds a step: a run takes several checkpoints.
 
@@ -82,6 +85,29 @@ class S3Test(unittest.TestCase):
             said = self.capstan("evaluate", last.model_uri, "s3://capstan/train/1.csv")
             self.assertIn("logloss", said)
             self.assertIn("models/ledger/curve.csv", self.server.keys("models/ledger/"))
+
+    def policies(self):
+        """Those of docs/s3.md, of the chief and the shards and of workers, for this bucket and its folders."""
+        text = (ROOT / "docs" / "s3.md").read_text().replace("ads/ctr", f"{s3.BUCKET}/models").replace("ctr/*", "models/*")
+        texts = re.findall(r"```json\n(\{\"Version.*?)```", text.replace("ads", s3.BUCKET), re.DOTALL)
+        self.assertEqual(len(texts), 2)
+        return texts
+
+    def test_with_the_documented_policies_a_job_trains_and_its_workers_can_write_nothing(self):
+        writer, reader = (self.server.keys_for(policy) for policy in self.policies())
+        crew = self.crew()
+        crew.environment.update({name: reader if name.startswith("worker") else writer
+                                 for name in ("chief", "ps-0", "ps-1", "worker-0", "worker-1")})
+        with crew:
+            self.until_a_checkpoint(crew)
+            manifest = self.server.keys(CHECKPOINTS)[0]
+            self.server.request("GET", f"/{s3.BUCKET}/train/1.csv", keys=reader)
+            for method, path in (("PUT", f"{CHECKPOINTS}mine"), ("PUT", "train/1.csv"), ("DELETE", manifest),
+                                 ("GET", "models/ledger/state/chief.json")):
+                with self.assertRaises(urllib.error.HTTPError, msg=path) as refused:
+                    self.server.request(method, f"/{s3.BUCKET}/{path}", b"x" if method == "PUT" else b"", keys=reader)
+                self.assertEqual(refused.exception.code, 403, path)
+            self.check_exact(crew)
 
     def test_a_damaged_object_is_found_and_the_checkpoint_before_is_used(self):
         with self.crew() as crew:

@@ -1,13 +1,12 @@
-// Pulls and pushes against a shard: whatever arrives, it answers, and what it holds afterwards can
-// be saved and read back.
+// What workers, shards and the chief ask of a shard: whatever arrives, it answers, and what it
+// holds afterwards can be saved and read back.
 //
-// First byte: the job's policies. The rest is a list of requests, `kind:u8 length:u16 message`,
-// which get a header that the shard accepts here.
+// First byte: the job's policies. The rest is a list of requests, which get a header that the shard
+// accepts here.
 #include <grpcpp/support/byte_buffer.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -28,6 +27,7 @@
 #include "ps/shard/push_message.h"
 #include "ps/shard/shard.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/messages.h"
 
 namespace capstan::ps {
 namespace {
@@ -117,6 +117,60 @@ void Push(Shard& shard, const grpc::ByteBuffer& request) {
                 static_cast<size_t>(reply->partitions_size()) == (*push)->partitions().size());
 }
 
+// Of the coordinator; some wait, and are forgotten.
+template <typename Request, typename Ask>
+void AskCoordinator(Shard& shard, std::string_view message, Ask ask) {
+  Request request;
+  if (!Parse(message, request)) return;
+  request.mutable_header()->set_timeline(Raw(kTimeline));
+  bool answered = false;
+  const std::optional<WaiterId> waiter = ask(request, answered);
+  CAPSTAN_CHECK(answered || (waiter.has_value() && shard.ForgetRound(*waiter)));
+}
+
+template <typename Request, typename Carry>
+void Order(std::string_view message, Carry carry) {
+  Request request;
+  if (!Parse(message, request)) return;
+  request.mutable_header()->set_timeline(Raw(kTimeline));
+  carry(request);
+}
+
+void Hear(Shard& shard, uint8_t kind, std::string_view message) {
+  switch (kind % 8) {
+    case 0:
+      return Push(shard, WithHeader(message));
+    case 1:
+      return Pull(shard, WithHeader(message));
+    case 2:
+      return AskCoordinator<v1::OpenRoundRequest>(
+          shard, message, [&shard](const auto& request, bool& answered) {
+            return shard.OpenRound(request, [&answered](const auto&) { answered = true; });
+          });
+    case 3:
+      return Order<v1::ReportLaneRequest>(
+          message, [&shard](const auto& request) { (void)shard.ReportLane(request); });
+    case 4:
+      return AskCoordinator<v1::HoldRoundsRequest>(
+          shard, message, [&shard](const auto& request, bool& answered) {
+            return shard.HoldRounds(request, absl::InfiniteFuture(),
+                                    [&answered](const auto&) { answered = true; });
+          });
+    case 5:
+      return AskCoordinator<v1::WatchCountsRequest>(
+          shard, message, [&shard](const auto& request, bool& answered) {
+            return shard.WatchCounts(request, absl::InfiniteFuture(),
+                                     [&answered](const auto&) { answered = true; });
+          });
+    case 6:
+      return Order<v1::CommitRoundRequest>(
+          message, [&shard](const auto& request) { (void)shard.CommitRound(request); });
+    default:
+      return Order<v1::CloseStreamsRequest>(
+          message, [&shard](const auto& request) { (void)shard.CloseStreams(request); });
+  }
+}
+
 // Initial values in every partition.
 void Load(Shard& shard, const v1::View& view) {
   v1::LoadPartitionsRequest order;
@@ -169,13 +223,9 @@ void Fuzz(std::string_view input) {
   CAPSTAN_CHECK(shard.ok() && (*shard)->SetView(view).ok());
   ps::Load(**shard, view);
   input.remove_prefix(1);
-  while (input.size() >= 3) {
-    uint16_t length;
-    std::memcpy(&length, &input[1], sizeof(length));
-    const grpc::ByteBuffer request = ps::WithHeader(input.substr(3, length));
-    input[0] % 2 == 0 ? ps::Push(**shard, request) : ps::Pull(**shard, request);
-    input.remove_prefix(std::min(input.size(), size_t{3} + length));
-  }
+  ForEachMessage(input, [&shard](uint8_t kind, std::string_view message) {
+    ps::Hear(**shard, kind, message);
+  });
   (*shard)->Flush();
   ps::Save(**shard);
 }

@@ -1,5 +1,6 @@
 #include "capstan/process/service.h"
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "absl/strings/str_cat.h"
@@ -19,11 +20,14 @@ namespace {
 // A chief has two connections from each worker and shard, and one to each shard.
 constexpr int64_t kFewOpenFiles = 1024;
 
+// A limit of 0 holds for files alone: where the kernel pipes cores to a program (core_pattern), as
+// many systems have it, only a limit of 1 ends them, and that is too little for a file, too. Where
+// it cannot be had, nobody may look into the process, which then leaves no core either.
 void ForbidCoreDumps() {
   rlimit size{};
   getrlimit(RLIMIT_CORE, &size);
-  size.rlim_cur = 0;
-  setrlimit(RLIMIT_CORE, &size);
+  size.rlim_cur = 1;
+  if (size.rlim_max == 0 || setrlimit(RLIMIT_CORE, &size) != 0) prctl(PR_SET_DUMPABLE, 0);
 }
 
 }  // namespace

@@ -19,6 +19,22 @@ v1::RegisterShardRequest Registration(uint32_t index, uint64_t incarnation) {
   return request;
 }
 
+TEST(ShardTableTest, AnAddressIsAHostAndAPort) {
+  ShardTable table(1);
+  for (const char* address :
+       {"", "ps", "ps:", "ps:0", "ps:65536", ":7000", "ps:x", "unix:/a", "ps:7000/x"}) {
+    v1::RegisterShardRequest request = Registration(0, 1);
+    request.set_address(address);
+    EXPECT_EQ(table.Register(request, kNow).status().code(), absl::StatusCode::kInvalidArgument)
+        << address;
+  }
+  for (const char* address : {"ps:7000", "10.0.0.1:7000", "[::1]:7000"}) {
+    v1::RegisterShardRequest request = Registration(0, 1);
+    request.set_address(address);
+    EXPECT_TRUE(table.Register(request, kNow).ok()) << address;
+  }
+}
+
 TEST(ShardTableTest, MergesTheStalenessOfAllShards) {
   ShardTable table(2, 8);
   for (uint32_t index : {0u, 1u}) {
