@@ -25,7 +25,10 @@ struct ChiefOptions {
   absl::Duration straggler_probation = absl::Minutes(5);
   absl::Duration call_deadline = absl::Seconds(10);
   absl::Duration leaving_deadline = absl::Seconds(2);  // For the open round, when a shard leaves.
-  absl::Duration save_patience = absl::Minutes(10);    // For one checkpoint, and for the last one.
+  // Attempts at the last checkpoint go on for so long, and there are so many at least.
+  absl::Duration save_patience = absl::Minutes(10);
+  int save_attempts = 3;
+  absl::Duration still_patience = absl::Hours(1);  // For a checkpoint of which nothing moves.
 };
 
 // What the store holds of the job when its chief begins.

@@ -108,8 +108,9 @@ class Crew {
   bool hold_states = false;  // Writes of the state are not answered.
   absl::Status manifest_status;
   absl::Status save_status;
-  uint64_t batches_lost = 0;  // What a shard that loads alone finds missing.
-  int saves_until_done = 1;   // Answers of each shard until it says that it is done.
+  uint64_t batches_lost = 0;      // What a shard that loads alone finds missing.
+  int saves_until_done = 1;       // Answers of each shard until it says that it is done,
+  int partitions_saved_each = 0;  // and in each of them so many partitions more are saved.
   std::map<std::string, absl::Status> damaged;        // Manifests by uri, and
   std::map<std::string, absl::Status> damaged_parts;  // what shards load.
 
