@@ -133,6 +133,7 @@ class PsClient {
   // Fills `target` with the shard's part of the plan. `plan` (except its routing) and what `target`
   // and `options` point to must live until `on_done` has run or been destroyed; it runs once, in a
   // later Poll. The first failing chunk fails the whole; other rows may have been written already.
+  // INVALID_ARGUMENT, and nothing is sent: a partition's share is too large for a message.
   RequestId Pull(ShardIndex shard, const RequestPlan& plan, const PullOptions& options,
                  const PullTarget& target, OnPulled on_done);
 
@@ -168,7 +169,9 @@ class PsClient {
   class PushRequest;
 
   Channel ChannelOf(ShardIndex shard) const;
-  RequestId Start(std::unique_ptr<Request> request);
+  // A value takes so many bytes on the wire.
+  RequestId Start(std::unique_ptr<Request> request, const RequestPlan& plan, size_t value_bytes);
+  void End(uint64_t id);
   void Continue(uint64_t id, Request& request);
   void OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffer> reply);
 
