@@ -40,6 +40,9 @@ DASHBOARD = dashboard(
          lines("Gradients waiting", "Queued to be applied together (async with aggregate). Below `aggregate` a "
                "partition.", "none", target("sum by (shard) (capstan_aggregation_queued_gradients{$S})",
                                             "{{shard}}"), width=12, min=0),
+         lines("Memory of waiting gradients", "Of gradients that wait for the end of their round (sync), or to be applied together. "
+               "A few gradients; with backup workers one of each lane. Near half of a shard's memory: pushes are held up.", "bytes",
+               target("sum by (shard) (capstan_waiting_gradients_bytes{$S})", "{{shard}}"), width=12, min=0),
      ]),
      ("Who waits for whom", [
          bars("Steps behind the fastest", "Lag of each worker's slowest compute thread (ssp), the 15 largest. At most the bound and one. "

@@ -84,7 +84,7 @@ void RawServer::Serve(int connection) {
     const RawAnswer answer = answer_(requests_++, request);
     // A peer that has had enough closes; send says so, and we go on.
     (void)send(connection, answer.bytes.data(), answer.bytes.size(), MSG_NOSIGNAL);
-    if (answer.then == AfterAnswer::kStall) WaitReadable(wake_[0], wake_[0]);
+    if (answer.then == AfterAnswer::kStall) WaitReadable(connection, wake_[0]);
     if (answer.then == AfterAnswer::kReset) {
       const linger now = {.l_onoff = 1, .l_linger = 0};
       setsockopt(connection, SOL_SOCKET, SO_LINGER, &now, sizeof(now));

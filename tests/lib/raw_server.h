@@ -11,6 +11,7 @@
 namespace capstan {
 
 // What becomes of a connection after the bytes.
+// kStall: nothing, until the peer closes it.
 enum class AfterAnswer { kKeep, kClose, kReset, kStall };
 
 struct RawAnswer {

@@ -4,9 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace capstan {
@@ -53,23 +56,39 @@ struct BlockView {
   std::string_view payload;
 };
 
-// Gives the blocks one after another, each verified. Thread-compatible.
+// Bytes on their way from where they are stored, front to end.
+struct ByteFeed {
+  // The next piece; empty: there is no more.
+  std::function<absl::StatusOr<std::string>()> next;
+  uint64_t bytes = 0;  // Of all pieces, as whoever stored them says.
+};
+
+// Gives the blocks one after another, each verified. Of a feed, a block and a piece are in memory.
+// Thread-compatible.
 class BlockReader {
  public:
   // DATA_LOSS if the file does not begin as one of ours, FAILED_PRECONDITION if its format is
-  // newer.
+  // newer. Of a feed, its errors, too.
   static absl::StatusOr<BlockReader> Open(std::string_view file);
+  static absl::StatusOr<BlockReader> Open(ByteFeed feed);
 
-  // DATA_LOSS, with the place, if the block is damaged, missing or out of order. After the end
-  // block, which has been checked to be the last, there is no next one.
+  // The payload is there until the next call. DATA_LOSS, with the place, if the block is damaged,
+  // missing or out of order. After the end block, which has been checked to be the last, there is
+  // no next one.
   absl::StatusOr<BlockView> Next();
 
  private:
-  BlockReader(std::string_view blocks, size_t file_size) : rest_(blocks), file_size_(file_size) {}
+  BlockReader(std::string_view file, ByteFeed feed);
+  // Has `count` bytes in rest_, or as many as there are.
+  absl::Status Need(size_t count);
+  absl::Status CheckStart();
   absl::Status CheckEnd(std::string_view payload) const;
 
-  std::string_view rest_;
-  size_t file_size_;
+  ByteFeed feed_;
+  std::unique_ptr<std::string> held_;  // Of a feed: what rest_ is a part of.
+  std::string_view rest_;              // In memory, and not read yet.
+  uint64_t unread_;                    // That of the whole file are not read yet.
+  uint64_t file_size_;
   uint32_t ordinal_ = 0;
 };
 

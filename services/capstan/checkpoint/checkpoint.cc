@@ -6,6 +6,7 @@
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/blocks.h"
 #include "capstan/checkpoint/manifest.h"
+#include "capstan/objectstore/range_reader.h"
 
 namespace capstan {
 namespace {
@@ -22,30 +23,57 @@ absl::Status Placed(const v1::SavedFile& file, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(Place(file), ": ", status.message()));
 }
 
-// Where the damage begins, for people.
-std::string FirstDamage(std::string_view bytes) {
-  absl::StatusOr<BlockReader> reader = BlockReader::Open(bytes);
-  if (!reader.ok()) return std::string(reader.status().message());
-  for (;;) {
-    const absl::StatusOr<BlockView> block = reader->Next();
-    if (!block.ok()) return std::string(block.status().message());
-    if (block->kind == BlockKind::kEnd) return "its blocks are another file's";
+// A saved file on its way, a piece at a time, and what is known once all of it has come.
+// Thread-compatible.
+class SavedFileFeed {
+ public:
+  // Both must outlive it.
+  SavedFileFeed(ObjectStore& folder, const v1::SavedFile& file)
+      : file_(file), reader_(folder, file.name(), file.offset(), file.bytes()) {}
+
+  ByteFeed Feed() {
+    return {.next = [this] { return Next(); }, .bytes = file_.bytes()};
   }
+
+  // Of what was made of the file with `decoded`: OK only if its bytes are those that were saved.
+  // Whatever decoding has failed of, with other bytes it is the fault of these.
+  absl::Status Verify(const absl::Status& decoded);
+
+ private:
+  absl::StatusOr<std::string> Next();
+
+  const v1::SavedFile& file_;
+  RangeReader reader_;
+  uint32_t crc_ = 0;
+  absl::Status failure_;  // Of the store.
+};
+
+absl::StatusOr<std::string> SavedFileFeed::Next() {
+  absl::StatusOr<std::string> piece = reader_.Next();
+  if (absl::IsOutOfRange(piece.status())) {
+    piece = absl::DataLossError(absl::StrCat(file_.name(), " is shorter than the manifest says"));
+  }
+  failure_ = piece.status();
+  if (piece.ok() && !piece->empty()) {
+    failure_ = CheckObjectBytes(file_, reader_.object_bytes());
+    crc_ = Crc32c(*piece, crc_);
+  }
+  CAPSTAN_RETURN_IF_ERROR(failure_);
+  return piece;
 }
 
-absl::StatusOr<std::string> ReadSavedFile(ObjectStore& folder, const v1::SavedFile& file) {
-  absl::StatusOr<Object> object =
-      folder.Read(file.name(), {.offset = file.offset(), .length = file.bytes()});
-  if (absl::IsOutOfRange(object.status())) {
-    return absl::DataLossError(absl::StrCat(file.name(), " is shorter than the manifest says"));
+absl::Status SavedFileFeed::Verify(const absl::Status& decoded) {
+  CAPSTAN_RETURN_IF_ERROR(failure_);
+  for (;;) {  // To the end, where decoding has stopped before.
+    CAPSTAN_ASSIGN_OR_RETURN(const std::string piece, Next());
+    if (piece.empty()) break;
   }
-  CAPSTAN_RETURN_IF_ERROR(object.status());
-  CAPSTAN_RETURN_IF_ERROR(CheckObjectBytes(file, object->size));
-  const uint32_t crc = Crc32c(object->bytes);
-  if (crc == file.crc32c()) return std::move(object->bytes);
+  if (crc_ == file_.crc32c()) return Placed(file_, decoded);
+  const absl::string_view where =
+      decoded.ok() ? "its blocks are another file's" : decoded.message();
   return absl::DataLossError(
-      absl::StrFormat("%s: %d bytes with checksum %08x, the manifest names %08x; %s", Place(file),
-                      object->bytes.size(), crc, file.crc32c(), FirstDamage(object->bytes)));
+      absl::StrFormat("%s: %d bytes with checksum %08x, the manifest names %08x; %s", Place(file_),
+                      file_.bytes(), crc_, file_.crc32c(), where));
 }
 
 }  // namespace
@@ -67,17 +95,17 @@ absl::Status CheckObjectBytes(const v1::SavedFile& file, uint64_t bytes) {
 absl::StatusOr<DecodedPartition> ReadPartitionFile(ObjectStore& folder, const v1::SavedFile& file,
                                                    const v1::JobSpec& job,
                                                    const DenseLayout& layout, SlabArena* arena) {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::string bytes, ReadSavedFile(folder, file));
+  SavedFileFeed saved(folder, file);
   absl::StatusOr<DecodedPartition> decoded =
-      DecodePartition(bytes, job, layout, PartitionIndex(file.partition()), arena);
-  if (!decoded.ok()) return Placed(file, decoded.status());
+      DecodePartition(saved.Feed(), job, layout, PartitionIndex(file.partition()), arena);
+  CAPSTAN_RETURN_IF_ERROR(saved.Verify(decoded.status()));
   return decoded;
 }
 
 absl::Status ReadDeltaFile(ObjectStore& folder, const v1::SavedFile& file, const v1::JobSpec& job,
                            const std::string& parent, DecodedPartition& partition) {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::string bytes, ReadSavedFile(folder, file));
-  return Placed(file, ApplyDelta(bytes, job, parent, partition));
+  SavedFileFeed saved(folder, file);
+  return saved.Verify(ApplyDelta(saved.Feed(), job, parent, partition));
 }
 
 std::string CheckpointBeside(const std::string& uri, const std::string& id) {

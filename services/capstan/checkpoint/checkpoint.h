@@ -28,8 +28,9 @@ uint64_t ObjectBytes(const v1::SavedFile& file);
 // DATA_LOSS if that object has another length.
 absl::Status CheckObjectBytes(const v1::SavedFile& file, uint64_t bytes);
 
-// Reads what the manifest's entry names, and refuses it with DATA_LOSS if its size, that of its
-// object or its checksum is another. See DecodePartition.
+// Reads what the manifest's entry names, in pieces however long it is, and refuses it with
+// DATA_LOSS if its size, that of its object or its checksum is another. See DecodePartition,
+// RangeReader.
 absl::StatusOr<DecodedPartition> ReadPartitionFile(ObjectStore& folder, const v1::SavedFile& file,
                                                    const v1::JobSpec& job,
                                                    const DenseLayout& layout,

@@ -1,4 +1,5 @@
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -56,7 +57,7 @@ class Decoder {
  public:
   // `parent`: the file shall be a delta to this checkpoint; empty: a full one.
   Decoder(BlockReader reader, const std::string& parent, DecodedPartition& result)
-      : reader_(reader), parent_(parent), result_(result) {}
+      : reader_(std::move(reader)), parent_(parent), result_(result) {}
 
   absl::Status Run(uint32_t partition_count);
 
@@ -276,16 +277,30 @@ absl::Status Decoder::ReadDense() {
   return blocks.Restore(stored.id, state_);
 }
 
+absl::StatusOr<DecodedPartition> Decode(BlockReader reader, const v1::JobSpec& job,
+                                        const DenseLayout& layout, PartitionIndex partition,
+                                        SlabArena* arena) {
+  DecodedPartition result;
+  CAPSTAN_ASSIGN_OR_RETURN(result.store, PartitionStore::Create(job, layout, partition, arena));
+  CAPSTAN_RETURN_IF_ERROR(
+      Decoder(std::move(reader), /*parent=*/"", result).Run(job.partition_count()));
+  return result;
+}
+
 }  // namespace
 
 absl::StatusOr<DecodedPartition> DecodePartition(std::string_view file, const v1::JobSpec& job,
                                                  const DenseLayout& layout,
                                                  PartitionIndex partition, SlabArena* arena) {
   CAPSTAN_ASSIGN_OR_RETURN(BlockReader reader, BlockReader::Open(file));
-  DecodedPartition result;
-  CAPSTAN_ASSIGN_OR_RETURN(result.store, PartitionStore::Create(job, layout, partition, arena));
-  CAPSTAN_RETURN_IF_ERROR(Decoder(reader, /*parent=*/"", result).Run(job.partition_count()));
-  return result;
+  return Decode(std::move(reader), job, layout, partition, arena);
+}
+
+absl::StatusOr<DecodedPartition> DecodePartition(ByteFeed file, const v1::JobSpec& job,
+                                                 const DenseLayout& layout,
+                                                 PartitionIndex partition, SlabArena* arena) {
+  CAPSTAN_ASSIGN_OR_RETURN(BlockReader reader, BlockReader::Open(std::move(file)));
+  return Decode(std::move(reader), job, layout, partition, arena);
 }
 
 bool IsFullPartition(std::string_view file) {
@@ -303,7 +318,13 @@ bool IsFullPartition(std::string_view file) {
 absl::Status ApplyDelta(std::string_view file, const v1::JobSpec& job, const std::string& parent,
                         DecodedPartition& partition) {
   CAPSTAN_ASSIGN_OR_RETURN(BlockReader reader, BlockReader::Open(file));
-  return Decoder(reader, parent, partition).Run(job.partition_count());
+  return Decoder(std::move(reader), parent, partition).Run(job.partition_count());
+}
+
+absl::Status ApplyDelta(ByteFeed file, const v1::JobSpec& job, const std::string& parent,
+                        DecodedPartition& partition) {
+  CAPSTAN_ASSIGN_OR_RETURN(BlockReader reader, BlockReader::Open(std::move(file)));
+  return Decoder(std::move(reader), parent, partition).Run(job.partition_count());
 }
 
 }  // namespace capstan

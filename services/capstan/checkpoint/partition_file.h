@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "capstan/checkpoint/blocks.h"
 #include "capstan/placement/dense_layout.h"
 #include "capstan/store/partition_store.h"
 #include "capstan/v1/job.pb.h"
@@ -47,12 +48,20 @@ absl::StatusOr<DecodedPartition> DecodePartition(std::string_view file, const v1
                                                  PartitionIndex partition,
                                                  SlabArena* arena = nullptr);
 
+// The same of a file that comes piece by piece, whose errors are passed on.
+absl::StatusOr<DecodedPartition> DecodePartition(ByteFeed file, const v1::JobSpec& job,
+                                                 const DenseLayout& layout,
+                                                 PartitionIndex partition,
+                                                 SlabArena* arena = nullptr);
+
 // Whether the file says that it holds everything, not only what has changed.
 bool IsFullPartition(std::string_view file);
 
 // Makes of the partition, which is that of the checkpoint `parent`, what the file holds. On an
 // error, which is one of DecodePartition's, the partition is of no further use.
 absl::Status ApplyDelta(std::string_view file, const v1::JobSpec& job, const std::string& parent,
+                        DecodedPartition& partition);
+absl::Status ApplyDelta(ByteFeed file, const v1::JobSpec& job, const std::string& parent,
                         DecodedPartition& partition);
 
 }  // namespace capstan

@@ -14,7 +14,7 @@ absl::Status PartitionPack::Begin(PartitionIndex partition) {
   if (!object_) {
     CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer,
                              folder_.Create(PartitionFileName(partition)));
-    object_.emplace(std::move(writer), background_);
+    object_.emplace(std::move(writer), background_, taken_);
   }
   v1::SavedFile& file = files_.emplace_back();
   file.set_partition(Raw(partition));

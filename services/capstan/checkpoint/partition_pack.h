@@ -3,6 +3,7 @@
 #ifndef CAPSTAN_CHECKPOINT_PARTITION_PACK_H_
 #define CAPSTAN_CHECKPOINT_PARTITION_PACK_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -25,9 +26,9 @@ class PartitionPack {
  public:
   static constexpr size_t kEnough = size_t{64} << 20;  // Bytes.
 
-  // Both must outlive it.
-  PartitionPack(ObjectStore& folder, Background& background)
-      : folder_(folder), background_(background) {}
+  // All must outlive it. What the store has taken is added to `taken`, in bytes.
+  PartitionPack(ObjectStore& folder, Background& background, std::atomic<uint64_t>* taken = nullptr)
+      : folder_(folder), background_(background), taken_(taken) {}
 
   // Begins the file of a partition.
   absl::Status Begin(PartitionIndex partition);
@@ -45,6 +46,7 @@ class PartitionPack {
  private:
   ObjectStore& folder_;
   Background& background_;
+  std::atomic<uint64_t>* const taken_;
   std::optional<WriteBehind> object_;
   size_t bytes_ = 0;
   std::vector<v1::SavedFile> files_;

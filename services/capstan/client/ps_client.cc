@@ -9,6 +9,7 @@
 #include "capstan/client/request.h"
 #include "capstan/consistency/generation.h"
 #include "capstan/placement/view_epoch.h"
+#include "capstan/wire/floats.h"
 
 namespace capstan {
 namespace {
@@ -99,21 +100,29 @@ RequestId PsClient::Pull(ShardIndex shard, const RequestPlan& plan, const PullOp
     SetRound(*options.round, *head.mutable_closed());
   }
   return Start(std::make_unique<PullRequest>(shard, plan, std::move(head), options.timeout, target,
-                                             std::move(on_done)));
+                                             std::move(on_done)),
+               plan, wire::FloatSize(options_.dtype));
 }
 
 RequestId PsClient::Push(ShardIndex shard, const RequestPlan& plan, const PushOptions& options,
                          const PushSource& source, OnPushed on_done) {
+  // A gradient, and what it was computed from, if that goes with it.
+  const bool pulled = source.pulled_dense != nullptr || !source.pulled_rows.empty();
   return Start(std::make_unique<PushRequest>(
-      shard, plan, PushHead(options, Header(shard, options.clock), options_.dtype), options, source,
-      std::move(on_done)));
+                   shard, plan, PushHead(options, Header(shard, options.clock), options_.dtype),
+                   options, source, std::move(on_done)),
+               plan, wire::FloatSize(options_.dtype) * (pulled ? 2 : 1));
 }
 
-RequestId PsClient::Start(std::unique_ptr<Request> request) {
+RequestId PsClient::Start(std::unique_ptr<Request> request, const RequestPlan& plan,
+                          size_t value_bytes) {
   const uint64_t id = ++last_id_;
   Request& started = *request;
   requests_.emplace(id, std::move(request));
-  Continue(id, started);
+  for (const RequestPlan::Chunk& chunk : started.chunks) {
+    started.status.Update(plan.CheckMessage(chunk, value_bytes));
+  }
+  if (started.status.ok()) Continue(id, started);
   // Not before this has returned.
   if (started.under_way.empty()) {
     loop_.Post([self = std::weak_ptr<PsClient*>(self_), id] {

@@ -134,6 +134,7 @@ class PsClient {
   // and `options` point to must live until `on_done` has run or been destroyed; it runs once, in a
   // later Poll. The first failing chunk fails the whole; other rows may have been written already.
   // FAILED_PRECONDITION: the view does not name the shard, or does no longer.
+  // INVALID_ARGUMENT, and nothing is sent: a partition's share is too large for a message.
   RequestId Pull(ShardIndex shard, const RequestPlan& plan, const PullOptions& options,
                  const PullTarget& target, OnPulled on_done);
 
@@ -169,7 +170,8 @@ class PsClient {
   class PushRequest;
 
   Channel ChannelOf(ShardIndex shard) const;
-  RequestId Start(std::unique_ptr<Request> request);
+  // A value takes so many bytes on the wire.
+  RequestId Start(std::unique_ptr<Request> request, const RequestPlan& plan, size_t value_bytes);
   void Continue(uint64_t id, Request& request);
   void FinishIfOver(uint64_t id);
   void OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffer> reply);

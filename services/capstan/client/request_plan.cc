@@ -2,9 +2,17 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/placement/placement.h"
+#include "capstan/rpc/limits.h"
 
 namespace capstan {
+namespace {
+
+constexpr size_t kKeyBytes = sizeof(uint64_t) + sizeof(uint32_t);  // With the version of its row.
+constexpr size_t kMessageFrontBytes = size_t{64} << 10;            // Head, names and lengths.
+
+}  // namespace
 
 void RequestPlan::Build(absl::Span<const TableKeys> tables, bool dense) {
   dense_ = dense;
@@ -110,13 +118,27 @@ absl::Span<const BlockId> RequestPlan::BlocksOf(uint32_t partition) const {
   return map_->layout().blocks_of(static_cast<PartitionIndex>(partition));
 }
 
-size_t RequestPlan::ValueBytes(uint32_t partition) const {
+absl::Status RequestPlan::CheckMessage(const Chunk& chunk, size_t value_bytes) const {
+  if (chunk.size() != 1) return absl::OkStatus();  // About kChunkBytes.
+  const uint32_t partition = chunk.front();
+  size_t keys = 0;
+  for (const Segment& segment : SegmentsOf(partition)) keys += segment.end - segment.begin;
+  const size_t values = Values(partition);
+  const size_t bytes = kMessageFrontBytes + keys * kKeyBytes + values * value_bytes;
+  if (bytes <= size_t{kMaxMessageBytes}) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a batch's share of partition ", partition, " is ", keys, " keys and ", values, " values, ",
+      bytes >> 20, " MiB, and a message holds ", kMaxMessageBytes >> 20,
+      ": raise partition_count (it is ", map_->partition_count(), "), or lower train.batch_size"));
+}
+
+size_t RequestPlan::Values(uint32_t partition) const {
   size_t floats = 0;
   for (const Segment& segment : SegmentsOf(partition)) {
     floats += size_t{segment.end - segment.begin} * map_->tables()[segment.table].dim;
   }
   for (BlockId block : BlocksOf(partition)) floats += map_->layout().block(block).length;
-  return floats * sizeof(float);
+  return floats;
 }
 
 }  // namespace capstan

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "capstan/base/ids.h"
 #include "capstan/client/parameter_map.h"
@@ -51,6 +52,11 @@ class RequestPlan {
   // Calls that carry this shard's part; none for a shard that holds nothing.
   std::vector<Chunk> ChunksOf(ShardIndex shard) const;
 
+  // OK if a message can hold these calls, which only the share of a single partition can be too
+  // large for. INVALID_ARGUMENT with the arithmetic: no repetition would help. `value_bytes`: that
+  // a value takes on the wire.
+  absl::Status CheckMessage(const Chunk& chunk, size_t value_bytes) const;
+
   const ParameterMap& map() const { return *map_; }
   bool dense() const { return dense_; }
 
@@ -64,7 +70,8 @@ class RequestPlan {
   void CountKeys(absl::Span<const TableKeys> tables);
   void MakeSegments();
   void PlaceKeys(absl::Span<const TableKeys> tables);
-  size_t ValueBytes(uint32_t partition) const;
+  size_t Values(uint32_t partition) const;
+  size_t ValueBytes(uint32_t partition) const { return Values(partition) * sizeof(float); }
 
   const ParameterMap* map_;
   bool dense_ = false;

@@ -21,7 +21,7 @@
 namespace capstan {
 namespace {
 
-constexpr size_t kMostIdleHandles = 16;
+constexpr size_t kMostIdleHandles = 128;  // As many as plan a job at once.
 constexpr size_t kMostHeaderBytes = size_t{64} << 10;
 constexpr uint64_t kMostReserved = uint64_t{64} << 20;  // On the word of a Content-Length alone.
 
@@ -120,6 +120,12 @@ absl::Status CurlStatus(CURLcode code, CURL* handle, const HttpRequest& request)
   }
 }
 
+// As libcurl takes it: in milliseconds, and zero is "for ever".
+long WholeTimeout(absl::Duration timeout) {
+  if (timeout == absl::InfiniteDuration()) return 0;
+  return static_cast<long>(std::max<int64_t>(1, absl::ToInt64Milliseconds(timeout)));
+}
+
 class CurlHttp : public Http {
  public:
   explicit CurlHttp(const CurlOptions& options) : options_(options) {
@@ -148,11 +154,12 @@ class CurlHttp : public Http {
           absl::StrCat(request.method, " ", WithoutQuery(request.url), ": an answer of more than ",
                        request.most_body, " bytes"));
     }
-    if (code != CURLE_OK) return CurlStatus(code, handle, request);
     long status = 0;
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
     exchange.response.status = static_cast<int>(status);
-    return std::move(exchange.response);
+    if (code == CURLE_OK) return std::move(exchange.response);
+    if (request.partial != nullptr) *request.partial = std::move(exchange.response);
+    return CurlStatus(code, handle, request);
   }
 
  private:
@@ -203,10 +210,7 @@ void CurlHttp::Prepare(CURL* handle, curl_slist* headers, Exchange& exchange) co
   curl_easy_setopt(handle, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS,
                    static_cast<long>(absl::ToInt64Milliseconds(options_.connect_timeout)));
-  // Zero would mean "for ever".
-  curl_easy_setopt(
-      handle, CURLOPT_TIMEOUT_MS,
-      static_cast<long>(std::max<int64_t>(1, absl::ToInt64Milliseconds(request.timeout))));
+  curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, WholeTimeout(request.timeout));
   curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME,
                    static_cast<long>(absl::ToInt64Seconds(options_.stall_timeout)));

@@ -17,17 +17,6 @@ namespace capstan {
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
-struct HttpRequest {
-  std::string method;
-  std::string url;  // Encoded; sent as it is.
-  HttpHeaders headers = {};
-  std::string_view body = {};  // Lives until the exchange is over.
-  absl::Duration timeout = absl::Seconds(60);
-  uint64_t most_body = uint64_t{4} << 20;        // A longer answer is RESOURCE_EXHAUSTED.
-  bool direct = false;                           // Through no proxy, whatever the environment says.
-  const std::atomic<bool>* cancelled = nullptr;  // Once true, CANCELLED within about a second.
-};
-
 struct HttpResponse {
   int status = 0;
   HttpHeaders headers = {};  // Names in lower case.
@@ -35,6 +24,19 @@ struct HttpResponse {
 
   // The value of a header, or "".
   std::string_view Header(std::string_view name) const;
+};
+
+struct HttpRequest {
+  std::string method;
+  std::string url;  // Encoded; sent as it is.
+  HttpHeaders headers = {};
+  std::string_view body = {};                    // Lives until the exchange is over.
+  absl::Duration timeout = absl::Seconds(60);    // In all. Infinite: as long as bytes move.
+  uint64_t most_body = uint64_t{4} << 20;        // A longer answer is RESOURCE_EXHAUSTED.
+  bool direct = false;                           // Through no proxy, whatever the environment says.
+  const std::atomic<bool>* cancelled = nullptr;  // Once true, CANCELLED within about a second.
+  // Where an exchange that fails puts what had come of its answer; null: that is dropped.
+  HttpResponse* partial = nullptr;
 };
 
 // Implementations are thread-safe.

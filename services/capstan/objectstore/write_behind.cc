@@ -35,7 +35,10 @@ void WriteBehind::WriteWaiting() {
       waiting_.pop_front();
     }
     const absl::Status status = writer_->Append(piece);
-    if (status.ok()) continue;
+    if (status.ok()) {
+      if (taken_ != nullptr) *taken_ += piece.size();
+      continue;
+    }
     absl::MutexLock lock(&mu_);
     failure_ = status;
     waiting_.clear();

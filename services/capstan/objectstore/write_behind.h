@@ -2,6 +2,8 @@
 #ifndef CAPSTAN_OBJECTSTORE_WRITE_BEHIND_H_
 #define CAPSTAN_OBJECTSTORE_WRITE_BEHIND_H_
 
+#include <atomic>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
@@ -19,9 +21,11 @@ namespace capstan {
 // leaves no object, and waits for the piece under way only. Thread-compatible.
 class WriteBehind {
  public:
-  // `background` must outlive it.
-  WriteBehind(std::unique_ptr<ObjectWriter> writer, Background& background)
-      : writer_(std::move(writer)), background_(background) {}
+  // `background` must outlive it; so must `taken`, to which the bytes are added that the writer has
+  // taken.
+  WriteBehind(std::unique_ptr<ObjectWriter> writer, Background& background,
+              std::atomic<uint64_t>* taken = nullptr)
+      : writer_(std::move(writer)), background_(background), taken_(taken) {}
   ~WriteBehind() { Abandon(); }
 
   // Does not wait for the writer. The first error of pieces before this one, which is dropped then.
@@ -37,6 +41,7 @@ class WriteBehind {
 
   const std::unique_ptr<ObjectWriter> writer_;  // Of the work's, while there is one.
   Background& background_;
+  std::atomic<uint64_t>* const taken_;
   std::unique_ptr<Background::Work> work_;
 
   absl::Mutex mu_;

@@ -37,6 +37,7 @@ void Checkpointer::Begin(Order order, absl::Time now, ShardCalls& calls) {
   Attempt& attempt = attempt_.emplace();
   attempt.id = NextId(order.manifest.step());
   attempt.begun = now;
+  attempt.moved = now;
   attempt.pause = kFirstQuestionPause;
   attempt.order = std::move(order);
   for (uint32_t shard : attempt.order.shards) {
@@ -56,7 +57,10 @@ v1::SavePartitionsRequest Checkpointer::RequestTo(uint32_t shard) const {
 void Checkpointer::OnSaved(uint32_t shard, const v1::SavePartitionsReply& reply, absl::Time now,
                            ShardCalls& calls) {
   if (!running() || attempt_->done.contains(shard)) return;
-  attempt_->marked.insert(shard);
+  uint64_t& saved = attempt_->saved[shard];
+  const bool more = attempt_->marked.insert(shard).second || reply.partitions_saved() > saved;
+  if (more || reply.done()) attempt_->moved = now;
+  saved = reply.partitions_saved();
   if (!reply.done()) {
     calls.Send(Purpose::kSave, shard, RequestTo(shard), options_.call_deadline,
                now + attempt_->pause);
@@ -125,7 +129,7 @@ void Checkpointer::Abandon(const absl::Status& why, absl::Time now, ShardCalls& 
 }
 
 bool Checkpointer::Overdue(absl::Time now) const {
-  return running() && now - attempt_->begun > options_.patience;
+  return running() && now - attempt_->moved > options_.patience;
 }
 
 void Checkpointer::GiveUp(std::string id) {

@@ -6,6 +6,7 @@
 #define CAPSTAN_CHIEF_DUTIES_CHECKPOINTER_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,7 +28,8 @@ struct CheckpointerOptions {
   uint64_t run_id = 0;                          // Random.
   absl::Duration every = absl::ZeroDuration();  // Zero: only when asked.
   absl::Duration call_deadline = absl::Seconds(10);
-  absl::Duration patience = absl::Minutes(10);  // An attempt that takes longer is given up.
+  // An attempt of which nothing has moved for longer is given up; however long one takes that does.
+  absl::Duration patience = absl::Hours(1);
 };
 
 // Thread-compatible.
@@ -74,6 +76,8 @@ class Checkpointer {
 
   // Gives the attempt up.
   void Abandon(const absl::Status& why, absl::Time now, ShardCalls& calls);
+  // No shard has saved another partition, or all that it holds, for longer than the patience. What
+  // moves within a partition only the shard sees; it gives up by itself when that does not.
   bool Overdue(absl::Time now) const;
 
   // Attempts that were given up, whose files nobody needs: to be deleted now. A shard may write on
@@ -86,6 +90,7 @@ class Checkpointer {
 
   uint64_t taken() const { return taken_; }
   uint64_t failures() const { return failures_; }
+  int failures_in_a_row() const { return failures_in_a_row_; }
   const absl::Status& last_failure() const { return last_failure_; }  // OK again after a success.
   absl::Duration last_took() const { return last_took_; }
 
@@ -99,6 +104,8 @@ class Checkpointer {
     absl::Time begun;
     std::set<uint32_t> marked;
     std::set<uint32_t> done;
+    std::map<uint32_t, uint64_t> saved;  // Partitions, by shard.
+    absl::Time moved;                    // When one of these last grew.
     std::vector<v1::SavedFile> files;
     bool writing;          // The manifest. All of it begins as zero.
     absl::Duration pause;  // Between two questions.

@@ -72,7 +72,8 @@ std::set<uint32_t> ChiefMachine::FreezingShards(absl::Time now) const {
 void ChiefMachine::AdvanceCheckpoint(absl::Time now) {
   if (prune_ && writer_.IsStored(*prune_)) Prune();
   if (checkpointer_.Overdue(now)) {
-    checkpointer_.Abandon(absl::DeadlineExceededError("it took too long"), now, calls_);
+    checkpointer_.Abandon(absl::DeadlineExceededError("nothing has moved for too long"), now,
+                          calls_);
     OnCheckpointFailed();
   }
   // A shard that has come to leave must be saved whole, with its last update.

@@ -111,7 +111,8 @@ bool ChiefMachine::SaveModel(absl::Time now) {
   state_ = v1::JOB_STATE_CHECKPOINTING;
   CAPSTAN_FAILPOINT("model.saving");
   if (checkpointer_.running()) return false;
-  if (now - end_.save_begun > options_.save_patience) {
+  if (now - end_.save_begun > options_.save_patience &&
+      checkpointer_.failures_in_a_row() >= options_.save_attempts) {
     Fail(v1::FAILURE_KIND_ERROR,
          absl::StrCat("the model cannot be saved: ", checkpointer_.last_failure().ToString()));
     return false;

@@ -111,7 +111,10 @@ void ChiefMachine::AdvanceBarrier(absl::Time now) {
 
 // The store may be away for long: then training is worth more than these parameters.
 void ChiefMachine::GiveUpBest(absl::Time now) {
-  if (!rest_.save || checkpointer_.running() || now < rest_.save_until) return;
+  if (!rest_.save || checkpointer_.running() || now < rest_.save_until ||
+      checkpointer_.failures_in_a_row() < options_.save_attempts) {
+    return;
+  }
   rest_.save = false;
   NoteWarning("best model",
               absl::StrCat("the best model so far, of ", rest_.evaluation->examples(),

@@ -40,7 +40,7 @@ CheckpointerOptions CheckpointerOf(const ChiefOptions& options, const v1::JobSpe
           .run_id = options.run_id,
           .every = absl::Seconds(checkpoint.every_seconds()),
           .call_deadline = options.call_deadline,
-          .patience = options.save_patience};
+          .patience = options.still_patience};
 }
 
 }  // namespace

@@ -272,7 +272,6 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
   CAPSTAN_ASSIGN_OR_RETURN(const Ports ports, doors.side->Tell(doors.server->port()));
   doors.service.Open(control);
   Announce(options, plan, ports);
-  health.Set(Probe::kStartup, true);
   health.Set(Probe::kReadiness, true);
   const absl::Status served = Serve(options, running, control, clock, shutdown);
   files->Cancel();
@@ -344,9 +343,18 @@ absl::StatusOr<std::optional<v1::StoredModel>> LearnModel(const ProcessOptions& 
   }
 }
 
+// What the job is called, as far as its file says it.
+std::string NameOf(const ProcessOptions& options) {
+  const absl::StatusOr<JobPlace> place = FindJob(options.job, options.overrides);
+  return place.ok() ? place->job : "";
+}
+
 // Leads the job to its end. An error: it cannot be led, and nobody has heard of it yet.
 absl::StatusOr<int> Lead(const ProcessOptions& options, Doors& doors) {
-  absl::StatusOr<JobPlan> plan = PlanJob(options.job, options.overrides);
+  absl::StatusOr<JobPlan> plan =
+      PlanJob(options.job, options.overrides, [&](size_t done, size_t files) {
+        if (options.serve_refusal) doors.service.Tell(LookingStatus(NameOf(options), done, files));
+      });
   if (!plan.ok()) plan = PlanOfStored(options, plan.status());
   CAPSTAN_RETURN_IF_ERROR(plan.status());
   log::SetJob(plan->spec.job());
@@ -388,12 +396,6 @@ bool AwaitChange(const std::string& job, const std::optional<std::string>& read,
   return false;
 }
 
-// What the job is called, as far as its file says it.
-std::string NameOf(const ProcessOptions& options) {
-  const absl::StatusOr<JobPlace> place = FindJob(options.job, options.overrides);
-  return place.ok() ? place->job : "";
-}
-
 // Says what `status` says to whoever asks for the status or the metrics.
 void Tell(const v1::GetStatusReply& status, const ProcessOptions& options, Doors& doors) {
   doors.service.Tell(status);
@@ -411,8 +413,6 @@ int LeadOrServeRefusals(const ProcessOptions& options, Doors& doors) {
     if (code.ok()) return *code;
     Refuse(code.status());
     Tell(RefusedStatus(NameOf(options), code.status()), options, doors);
-    // It is not ready, but there is nothing that another start would change.
-    doors.side->health().Set(Probe::kStartup, true);
     const absl::Duration patience = MayPass(code.status()) ? kTryAgain : absl::InfiniteDuration();
     if (!AwaitChange(options.job, read, patience)) return 0;
     log::Info("the job is looked at again");
@@ -429,6 +429,9 @@ int RunChief(const ProcessOptions& options) {
   Doors doors(registry);
   const absl::Status open = doors.Open(options);
   if (!open.ok()) return Refuse(open);
+  // It is not ready. But however long the data and the store take to be read, there is nothing that
+  // another start would change.
+  doors.side->health().Set(Probe::kStartup, true);
   if (options.serve_refusal) return LeadOrServeRefusals(options, doors);
   const absl::StatusOr<int> code = Lead(options, doors);
   return code.ok() ? *code : Refuse(code.status());

@@ -1,19 +1,69 @@
 #include "chief/shell/job_planning.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
+#include "capstan/client/share_limit.h"
 #include "capstan/config/config.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/tasks/check_first_records.h"
 #include "capstan/data/tasks/measure_data.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/model/layout.h"
+#include "chief/shell/job_difference.h"
+#include "chief/shell/job_store.h"
 
 namespace capstan::chief {
+namespace {
+
+absl::StatusOr<std::vector<v1::Task>> TasksOfStore(const v1::JobSpec& spec) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<JobStore> store,
+                           JobStore::Open(spec.checkpoint().uri(), spec.job()));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::optional<v1::ChiefState> state, store->ReadState());
+  if (!state || state->state() == v1::JOB_STATE_PENDING) return std::vector<v1::Task>();
+  v1::JobSpec measured = spec;
+  if (LacksMeasures(spec.data())) AdoptMeasures(state->job().data(), *measured.mutable_data());
+  const bool same =
+      JobDifference(state->job(), measured).empty() || WantsMoreEpochs(state->job(), measured);
+  if (!same) return std::vector<v1::Task>();
+  return store->ReadTasks(state->progress().tasks_fingerprint());
+}
+
+// The training tasks with which the job has begun, if its files are as they were then. Empty: they
+// have to be made, which also says what is wrong, should anything be.
+std::vector<v1::Task> BegunTasks(const v1::JobSpec& spec) {
+  if (spec.checkpoint().uri().empty()) return {};
+  absl::StatusOr<std::vector<v1::Task>> tasks = TasksOfStore(spec);
+  if (!tasks.ok() || tasks->empty()) return {};
+  const absl::StatusOr<bool> fit = StillFit(*NewDataFiles(), spec.data(), Split::kTrain, *tasks);
+  if (!fit.ok() || !*fit) return {};
+  log::Info("the data are as they were when the job began", {{"tasks", tasks->size()}});
+  return *std::move(tasks);
+}
+
+// `train`: the tasks, if they are known.
+absl::StatusOr<JobPlan> Plan(v1::JobSpec spec, std::vector<v1::Task> train,
+                             const PlanProgress& progress) {
+  JobPlan plan{.spec = std::move(spec), .train = std::move(train)};
+  const v1::DataSpec& data = plan.spec.data();
+  const std::unique_ptr<const Source> source = NewDataFiles();
+  PlanOptions options{
+      .split = Split::kTrain, .batch_size = plan.spec.train().batch_size(), .progress = progress};
+  if (plan.train.empty()) {
+    CAPSTAN_ASSIGN_OR_RETURN(plan.train, PlanTasks(*source, data, options));
+  }
+  const bool synthetic = data.format() == v1::DATA_FORMAT_SYNTHETIC;
+  if (synthetic ? data.synthetic().eval_rows() == 0 : data.eval().empty()) return plan;
+  options.split = Split::kEval;
+  CAPSTAN_ASSIGN_OR_RETURN(plan.eval, PlanTasks(*source, data, options));
+  return plan;
+}
+
+}  // namespace
 
 absl::StatusOr<v1::JobSpec> ReadJob(const std::string& path,
                                     const std::vector<std::string>& overrides) {
@@ -22,28 +72,22 @@ absl::StatusOr<v1::JobSpec> ReadJob(const std::string& path,
   const std::unique_ptr<const Source> source = NewDataFiles();
   CAPSTAN_RETURN_IF_ERROR(DeriveDataSpec(*source, *spec.mutable_data()));
   CAPSTAN_RETURN_IF_ERROR(LayOutModel(spec));
+  CAPSTAN_RETURN_IF_ERROR(CheckDenseShares(spec));
   return spec;
 }
 
 absl::StatusOr<JobPlan> PlanOf(v1::JobSpec spec) {
-  JobPlan plan{.spec = std::move(spec)};
-  const v1::DataSpec& data = plan.spec.data();
-  const std::unique_ptr<const Source> source = NewDataFiles();
-  const uint32_t batch_size = plan.spec.train().batch_size();
-  CAPSTAN_ASSIGN_OR_RETURN(
-      plan.train, PlanTasks(*source, data, {.split = Split::kTrain, .batch_size = batch_size}));
-  const bool synthetic = data.format() == v1::DATA_FORMAT_SYNTHETIC;
-  if (synthetic ? data.synthetic().eval_rows() == 0 : data.eval().empty()) return plan;
-  CAPSTAN_ASSIGN_OR_RETURN(
-      plan.eval, PlanTasks(*source, data, {.split = Split::kEval, .batch_size = batch_size}));
-  return plan;
+  std::vector<v1::Task> begun = BegunTasks(spec);
+  return Plan(std::move(spec), std::move(begun), nullptr);
 }
 
-absl::StatusOr<JobPlan> PlanJob(const std::string& path,
-                                const std::vector<std::string>& overrides) {
+absl::StatusOr<JobPlan> PlanJob(const std::string& path, const std::vector<std::string>& overrides,
+                                const PlanProgress& progress) {
   CAPSTAN_ASSIGN_OR_RETURN(v1::JobSpec spec, ReadJob(path, overrides));
-  CAPSTAN_RETURN_IF_ERROR(CheckFirstRecords(*NewDataFiles(), spec));
-  return PlanOf(std::move(spec));
+  std::vector<v1::Task> begun = BegunTasks(spec);
+  // What has been begun with was looked at then.
+  if (begun.empty()) CAPSTAN_RETURN_IF_ERROR(CheckFirstRecords(*NewDataFiles(), spec));
+  return Plan(std::move(spec), std::move(begun), progress);
 }
 
 absl::Status MeasureJob(v1::JobSpec& spec) {

@@ -3,6 +3,8 @@
 #ifndef CAPSTAN_CHIEF_SHELL_JOB_PLANNING_H_
 #define CAPSTAN_CHIEF_SHELL_JOB_PLANNING_H_
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,9 +13,14 @@
 
 namespace capstan::chief {
 
+// Told now and then, by any thread, how many of how many files have been looked at.
+using PlanProgress = std::function<void(size_t done, size_t files)>;
+
 // Errors are for the user, one line a mistake: bad settings, data that is not there or does not
-// fit.
-absl::StatusOr<JobPlan> PlanJob(const std::string& path, const std::vector<std::string>& overrides);
+// fit. Where the store says that the job has begun, with this configuration, and its files are as
+// they were, the tasks are those that the store holds: the files are listed, and none is opened.
+absl::StatusOr<JobPlan> PlanJob(const std::string& path, const std::vector<std::string>& overrides,
+                                const PlanProgress& progress = nullptr);
 
 // The first half of that: the settings, with all that the data and the model add to them.
 absl::StatusOr<v1::JobSpec> ReadJob(const std::string& path,

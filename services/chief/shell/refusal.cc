@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -67,6 +68,13 @@ v1::GetStatusReply ModelWantedStatus(const std::string& job) {
   v1::GetStatusReply status = NotYetLed(job);
   status.set_state(v1::JOB_STATE_PENDING);
   status.set_waiting_for("the model, which the first worker declares");
+  return status;
+}
+
+v1::GetStatusReply LookingStatus(const std::string& job, size_t done, size_t files) {
+  v1::GetStatusReply status = LookingStatus(job);
+  status.set_waiting_for(
+      absl::StrCat("the chief, which cuts the data into tasks: ", done, " of ", files, " files"));
   return status;
 }
 

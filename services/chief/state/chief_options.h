@@ -29,7 +29,10 @@ struct ChiefOptions {
   absl::Duration join_settling = absl::Seconds(3);
   absl::Duration leave_settling = absl::Milliseconds(300);
   size_t move_batch = 16;                            // Partitions that change their owner at once.
-  absl::Duration save_patience = absl::Minutes(10);  // For one checkpoint, and for the last one.
+  // Attempts at the last checkpoint go on for so long, and there are so many at least.
+  absl::Duration save_patience = absl::Minutes(10);
+  int save_attempts = 3;
+  absl::Duration still_patience = absl::Hours(1);  // For a checkpoint of which nothing moves.
 };
 
 // What the store holds of the job when its chief begins.

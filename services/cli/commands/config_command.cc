@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
+#include "capstan/client/share_limit.h"
 #include "capstan/config/config.h"
 #include "capstan/config/describe.h"
 #include "capstan/data/formats/source.h"
@@ -48,6 +49,7 @@ absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
   const std::unique_ptr<const Source> files = NewDataFiles();
   CAPSTAN_RETURN_IF_ERROR(DeriveDataSpec(*files, *job.mutable_data()));
   CAPSTAN_RETURN_IF_ERROR(LayOutModel(job));
+  CAPSTAN_RETURN_IF_ERROR(CheckDenseShares(job));
   CAPSTAN_RETURN_IF_ERROR(CheckFirstRecords(*files, job));
   JobScale scale{.shards = options.shards, .workers = options.workers};
   const uint32_t batch_size = job.train().batch_size();
@@ -66,6 +68,9 @@ absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
     scale.eval_tasks = eval.size();
   }
   JobDescription description = DescribeJob(job, scale);
+  if (std::string large = SparseShareWarning(job); !large.empty()) {
+    description.warnings.push_back(std::move(large));
+  }
   std::string in_order = LabelOrderWarning(order, mix);
   if (!in_order.empty()) description.warnings.push_back(std::move(in_order));
   CAPSTAN_ASSIGN_OR_RETURN(std::string one_label, OneLabelWarning(*files, job.data(), order, mix));

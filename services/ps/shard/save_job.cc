@@ -65,7 +65,7 @@ absl::Status SaveJob::SaveAll() {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder,
                            outside_.open_store(order_.uri()));
   for (auto item = items_.begin(); item != items_.end();) {
-    PartitionPack pack(*folder, outside_.background);
+    PartitionPack pack(*folder, outside_.background, &taken_);
     for (; item != items_.end() && !pack.enough(); ++item) {
       CAPSTAN_RETURN_IF_ERROR(Copy(*item, pack));
     }

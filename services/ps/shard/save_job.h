@@ -39,6 +39,8 @@ class SaveJob {
 
   uint64_t partitions_saved() const { return saved_; }
   uint64_t bytes() const { return bytes_; }
+  // Bytes that the store has taken, also of what is not saved yet: it grows as long as one moves.
+  uint64_t taken() const { return taken_; }
   // REQUIRES: Run() has returned OK.
   const std::vector<v1::SavedFile>& files() const { return files_; }
 
@@ -65,6 +67,7 @@ class SaveJob {
   std::atomic<bool> cancelled_{false};
   std::atomic<uint64_t> saved_{0};
   std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> taken_{0};
 };
 
 }  // namespace capstan::ps

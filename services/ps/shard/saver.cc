@@ -28,7 +28,10 @@ absl::StatusOr<v1::SavePartitionsReply> Saver::Order(const v1::SavePartitionsReq
     CAPSTAN_RETURN_IF_ERROR(outside_.places->CheckWrite(request.uri()));
   }
   absl::MutexLock lock(&mu_);
-  if (save_ && save_->order.id() == request.id()) return AnswerOf(*save_);
+  if (save_ && save_->order.id() == request.id()) {
+    CAPSTAN_RETURN_IF_ERROR(CheckThatItMoves(*save_));
+    return AnswerOf(*save_);
+  }
   if (std::find(past_.begin(), past_.end(), request.id()) != past_.end()) {
     return absl::AbortedError(absl::StrCat("save ", request.id(), " has been overtaken"));
   }
@@ -51,10 +54,22 @@ void Saver::Begin(const v1::SavePartitionsRequest& request) {
   }
   save_.emplace(Save{.order = request,
                      .job = std::make_unique<SaveJob>(shard_, request, outside_),
-                     .began = shard_.clock().Now()});
+                     .began = shard_.clock().Now(),
+                     .moved = shard_.clock().Now()});
   // What is not marked is settled, as after any failure, by Run().
   if (absl::Status marked = save_->job->Mark(); !marked.ok()) save_->job->Cancel();
   save_->work = outside_.background.Begin([this, &job = *save_->job] { Run(job); });
+}
+
+absl::Status Saver::CheckThatItMoves(Save& save) const {
+  const absl::Time now = shard_.clock().Now();
+  const uint64_t taken = save.job->taken();
+  if (save.ended || std::exchange(save.taken, taken) != taken) save.moved = now;
+  if (now - save.moved <= kStill) return absl::OkStatus();
+  save.job->Cancel();  // It ends when the store lets go of it.
+  return absl::AbortedError(
+      absl::StrCat("save ", save.order.id(), ": the store has taken nothing for ",
+                   absl::FormatDuration(kStill), ", after ", taken, " bytes"));
 }
 
 void Saver::Run(SaveJob& job) {

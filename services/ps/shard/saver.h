@@ -24,6 +24,8 @@ namespace capstan::ps {
 class Saver {
  public:
   static constexpr int kNiceness = 10;  // Of its threads: requests come before a checkpoint.
+  // A save takes as long as it takes. One of which the store takes no byte for longer is given up.
+  static constexpr absl::Duration kStill = absl::Minutes(10);
 
   // `shard` must outlive the saver.
   Saver(Shard& shard, Outside outside) : shard_(shard), outside_(std::move(outside)) {}
@@ -42,6 +44,8 @@ class Saver {
     std::unique_ptr<SaveJob> job;
     std::unique_ptr<Background::Work> work = {};
     absl::Time began;
+    uint64_t taken = 0;  // When somebody asked last,
+    absl::Time moved;    // and since when it is so much.
     bool ended = false;
     absl::Status status = {};
   };
@@ -50,6 +54,7 @@ class Saver {
   void Run(SaveJob& job) ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<v1::SavePartitionsReply> AnswerOf(const Save& save) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status CheckThatItMoves(Save& save) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Shard& shard_;
   const Outside outside_;

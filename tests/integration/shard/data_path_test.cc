@@ -68,6 +68,20 @@ TEST(DataPathTest, RowsComeInTheOrderAskedFor) {
   for (size_t i = 0; i < 50; ++i) EXPECT_EQ(trainer.rows[i], static_cast<float>(keys[i]));
 }
 
+TEST(DataPathTest, AShareThatNoMessageHoldsIsRefusedWithTheArithmetic) {
+  v1::JobSpec job = SmallJob(/*dim=*/128, 0);
+  job.set_partition_count(1);
+  LocalShards shards(job, 1);
+  Trainer trainer(shards);
+  trainer.Plan(ManyKeys(140'000));
+  const absl::Status pulled = trainer.Pull().status;
+  EXPECT_TRUE(absl::IsInvalidArgument(pulled)) << pulled;
+  EXPECT_THAT(std::string(pulled.message()), HasSubstr("raise partition_count (it is 1)"));
+  EXPECT_TRUE(absl::IsInvalidArgument(trainer.Push(0, 1).status));
+  trainer.Plan(ManyKeys(1000));
+  EXPECT_TRUE(trainer.Pull().status.ok()) << "the client goes on";
+}
+
 TEST(DataPathTest, ARepetitionIsSettledAndChangesNothing) {
   LocalShards shards(SmallJob(/*dim=*/2, /*dense_width=*/10), 2);
   Trainer trainer(shards);

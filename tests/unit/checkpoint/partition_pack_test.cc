@@ -3,11 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "capstan/base/crc32c.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/manifest.h"
 #include "tests/lib/faulty_object_store.h"
@@ -72,6 +77,45 @@ TEST_F(PartitionPackTest, GivesBackEachPartition) {
   const auto second = ReadPartitionFile(*folder_, manifest_.files(1), job_, LayoutOf(job_));
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_EQ(second->store->row_count(), 3u);
+}
+
+TEST_F(PartitionPackTest, APartitionOfManyPiecesIsReadAsItWasSaved) {
+  const std::string encoded = EncodedSmallPartition(/*rows=*/400'000);
+  ASSERT_GT(encoded.size(), size_t{17} << 20) << "three pieces, and blocks that lie in two";
+  const v1::SavedFile file = PutPartial(*folder_, PartitionIndex{1}, encoded);
+  const auto decoded = ReadPartitionFile(*folder_, file, job_, LayoutOf(job_));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->store->row_count(), 400'000u);
+  std::string damaged = encoded;
+  damaged[size_t{9} << 20] ^= 1;
+  ASSERT_TRUE(folder_->Put(file.name(), damaged).ok());
+  const absl::Status status = ReadPartitionFile(*folder_, file, job_, LayoutOf(job_)).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the checksum does not agree"));
+}
+
+// A file without blocks but where it is written to.
+TEST_F(PartitionPackTest, ReadsAPartitionBehindNineteenGibibytesOfOthers) {
+  std::string path = testing::TempDir() + "/sparse-XXXXXX";
+  ASSERT_NE(mkdtemp(path.data()), nullptr);
+  const absl::Cleanup remove = [&] { std::filesystem::remove_all(path); };
+  const std::string encoded = EncodedSmallPartition();
+  const std::string name = path + "/partition-0000.capstan";
+  std::ofstream(name).put('x');
+  constexpr uint64_t kOffset = uint64_t{19} << 30;
+  constexpr uint64_t kObject = uint64_t{20} << 30;
+  std::filesystem::resize_file(name, kObject);
+  std::fstream(name, std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(static_cast<std::streamoff>(kOffset))
+      .write(encoded.data(), static_cast<std::streamsize>(encoded.size()));
+  v1::SavedFile file = manifest_.files(1);
+  file.set_offset(kOffset);
+  file.set_bytes(encoded.size());
+  file.set_crc32c(Crc32c(encoded));
+  file.set_object_bytes(kObject);
+  const auto decoded = ReadPartitionFile(**OpenObjectStore(path), file, job_, LayoutOf(job_));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->store->row_count(), 3u);
 }
 
 TEST_F(PartitionPackTest, IsEnoughWhenManySmallOnesOrALargeOneAreInIt) {

@@ -230,6 +230,7 @@ void Crew::Answer(const CallShard& call) {
     v1::SavePartitionsReply answer;
     int& asked = saves_asked_[{save->id(), call.shard}];
     answer.set_done(++asked >= saves_until_done);
+    answer.set_partitions_saved(static_cast<uint64_t>(asked * partitions_saved_each));
     v1::SavedFile& file = *answer.add_files();
     file.set_name(absl::StrCat("partition-", call.shard));
     file.set_delta(!save->parent().empty());

@@ -105,6 +105,24 @@ TEST(RequestPlanTest, ARouteByAnotherMapMovesThePartitionsAndNothingElse) {
   EXPECT_EQ(std::vector<uint32_t>(plan.rows().begin(), plan.rows().end()), rows);
 }
 
+TEST(RequestPlanTest, SaysWhichShareNoMessageCanHoldAndWhatWouldHelp) {
+  const ParameterMap map = MapOf(/*dim=*/128, /*dense_floats=*/10);
+  const std::vector<uint64_t> fit = Keys(kPartitions * 100'000, 3);
+  const std::vector<uint64_t> too_many = Keys(kPartitions * 150'000, 3);
+  RequestPlan plan(map);
+  plan.Build(std::array{TableKeys{0, fit}}, /*dense=*/true);
+  EXPECT_TRUE(plan.CheckMessage({3}, sizeof(float)).ok());
+  EXPECT_FALSE(plan.CheckMessage({3}, 2 * sizeof(float)).ok()) << "with what it was computed from";
+  plan.Build(std::array{TableKeys{0, too_many}}, /*dense=*/true);
+  EXPECT_TRUE(plan.CheckMessage({3}, sizeof(float) / 2).ok()) << "in half precision";
+  const absl::Status large = plan.CheckMessage({3}, sizeof(float));
+  EXPECT_TRUE(absl::IsInvalidArgument(large));
+  EXPECT_THAT(std::string(large.message()),
+              testing::AllOf(testing::HasSubstr("share of partition 3 is 1"),
+                             testing::HasSubstr("75 MiB, and a message holds 64: raise "
+                                                "partition_count (it is 16)")));
+}
+
 TEST(RequestPlanTest, IsReusedForAnEmptyBatch) {
   const ParameterMap map = MapOf(4, 10);
   const std::vector<uint64_t> keys = Keys(100, 1);

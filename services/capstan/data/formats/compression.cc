@@ -32,10 +32,17 @@ absl::StatusOr<Compression> DetectCompression(const Source& source, const std::s
 }
 
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenContents(const Source& source,
-                                                         const std::string& path) {
-  CAPSTAN_ASSIGN_OR_RETURN(Compression compression, DetectCompression(source, path));
-  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stored,
-                           source.Open(path, 0, Source::kToTheEnd));
+                                                         const std::string& path,
+                                                         uint64_t likely_end) {
+  CAPSTAN_ASSIGN_OR_RETURN(const Compression compression, DetectCompression(source, path));
+  return OpenContents(source, path, compression, likely_end);
+}
+
+absl::StatusOr<std::unique_ptr<ByteStream>> OpenContents(const Source& source,
+                                                         const std::string& path,
+                                                         Compression compression,
+                                                         uint64_t likely_end) {
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stored, source.Open(path, 0, likely_end));
   switch (compression) {
     case Compression::kGzip:
       return NewGzipStream(path, std::move(stored));

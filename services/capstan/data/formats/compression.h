@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_DATA_FORMATS_COMPRESSION_H_
 #define CAPSTAN_DATA_FORMATS_COMPRESSION_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -16,9 +17,16 @@ enum class Compression { kNone, kGzip, kZstd };
 // otherwise.
 absl::StatusOr<Compression> DetectCompression(const Source& source, const std::string& path);
 
-// The contents of a file from the front, decompressed if they are compressed.
+// The contents of a file from the front, decompressed if they are compressed. `likely_end`: as of
+// Source::Open, in stored bytes.
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenContents(const Source& source,
-                                                         const std::string& path);
+                                                         const std::string& path,
+                                                         uint64_t likely_end = Source::kToTheEnd);
+// The same where the compression is known.
+absl::StatusOr<std::unique_ptr<ByteStream>> OpenContents(const Source& source,
+                                                         const std::string& path,
+                                                         Compression compression,
+                                                         uint64_t likely_end);
 
 // Decompress `compressed`; several members or frames one after another make one stream. Data that
 // is malformed or ends early is DATA_LOSS, with `path` and the byte of the compressed file.

@@ -23,9 +23,10 @@ std::unique_ptr<const Source> NewObjectFiles(BucketOpener open);
 // The bytes of an object from `offset` on, all of one version: a change while they are read is
 // ABORTED. `name` is for messages. Asks for the first piece at once, and reads ahead, in a few
 // pieces at once: at most (kMostAhead + 1) * kMostPiece bytes are held. Where the end is known,
-// pieces are of kMostPiece, and the last one ends kRecordTail later, so that the record that
-// crosses the end needs no request of its own; where it is not, they grow from kFirstPiece, as the
-// reader may want no more than a few lines. `store` must outlive the result.
+// pieces are of kMostPiece, and the last one ends kRecordTail later (of a shorter range, as much
+// again), so that the record that crosses the end needs no request of its own; where it is not,
+// they grow from kFirstPiece, as the reader may want no more than a few lines. `store` must outlive
+// the result.
 inline constexpr uint64_t kFirstPiece = uint64_t{256} << 10;
 inline constexpr uint64_t kMostPiece = uint64_t{4} << 20;
 inline constexpr uint64_t kRecordTail = uint64_t{32} << 10;

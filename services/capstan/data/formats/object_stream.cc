@@ -12,6 +12,12 @@
 namespace capstan {
 namespace {
 
+// Of a few bytes from the front of a file a tail would be most.
+uint64_t WithTail(uint64_t offset, uint64_t likely_end) {
+  if (likely_end == Source::kToTheEnd) return likely_end;
+  return likely_end + std::min(kRecordTail, std::max(likely_end, offset) - offset);
+}
+
 class ObjectStream : public ByteStream {
  public:
   ObjectStream(ObjectStore& store, std::string key, std::string name, uint64_t offset,
@@ -19,7 +25,7 @@ class ObjectStream : public ByteStream {
       : store_(store),
         key_(std::move(key)),
         name_(std::move(name)),
-        likely_end_(likely_end == Source::kToTheEnd ? likely_end : likely_end + kRecordTail),
+        likely_end_(WithTail(offset, likely_end)),
         next_(offset),
         growth_(likely_end == Source::kToTheEnd ? kFirstPiece : kMostPiece) {
     Request();

@@ -1,9 +1,7 @@
 #include "capstan/data/tasks/check_first_records.h"
 
 #include <algorithm>
-#include <atomic>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include "capstan/data/formats/compression.h"
 #include "capstan/data/formats/idx.h"
 #include "capstan/data/tasks/extents.h"
+#include "capstan/data/tasks/in_parallel.h"
 #include "capstan/data/tasks/task_reader.h"
 
 namespace capstan {
@@ -19,7 +18,6 @@ namespace {
 
 constexpr uint64_t kFrontBytes = uint64_t{64} << 10;
 constexpr uint64_t kFrontRecords = 1000;
-constexpr size_t kThreads = 8;  // They wait for files more than they parse.
 
 // A file, and of images the one with their labels.
 struct Input {
@@ -77,23 +75,10 @@ absl::Status CheckFile(const Source& source, const ReaderOptions& options, const
                                                  " records of this file can be understood"));
 }
 
-// The first error in their order.
 absl::Status CheckFiles(const Source& source, const ReaderOptions& options,
                         const std::vector<Input>& inputs) {
-  std::vector<absl::Status> statuses(inputs.size());
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < inputs.size(); i = next++) {
-      statuses[i] = CheckFile(source, options, inputs[i]);
-      if (!statuses[i].ok()) next = inputs.size();  // Those before it have been begun.
-    }
-  };
-  std::vector<std::thread> threads;
-  while (threads.size() < std::min(kThreads, inputs.size())) threads.emplace_back(work);
-  for (std::thread& thread : threads) thread.join();
-  const auto failed = std::find_if(statuses.begin(), statuses.end(),
-                                   [](const absl::Status& status) { return !status.ok(); });
-  return failed == statuses.end() ? absl::OkStatus() : *failed;
+  return ForEachInParallel(inputs.size(),
+                           [&](size_t place) { return CheckFile(source, options, inputs[place]); });
 }
 
 }  // namespace

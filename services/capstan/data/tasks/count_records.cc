@@ -10,8 +10,6 @@
 namespace capstan {
 namespace {
 
-constexpr uint64_t kSampledText = uint64_t{4} << 20;
-
 // Counts the bytes that pass. Thread-compatible.
 class CountingSource : public Source {
  public:
@@ -53,8 +51,10 @@ class CountingSource : public Source {
 
 }  // namespace
 
-absl::StatusOr<uint64_t> CountRecords(const Source& source, const std::string& path, bool header) {
-  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents, OpenContents(source, path));
+absl::StatusOr<uint64_t> CountRecords(const Source& source, const std::string& path,
+                                      Compression compression, bool header) {
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents,
+                           OpenContents(source, path, compression, Source::kToTheEnd));
   LineReader lines(path, std::move(contents), 0);
   std::string_view line;
   uint64_t count = 0;
@@ -63,22 +63,22 @@ absl::StatusOr<uint64_t> CountRecords(const Source& source, const std::string& p
   return header && count > 0 ? count - 1 : count;
 }
 
-absl::StatusOr<double> EstimateRecordBytes(const Source& source, const std::string& path,
-                                           bool header) {
-  CAPSTAN_ASSIGN_OR_RETURN(Compression compression, DetectCompression(source, path));
+absl::StatusOr<RecordSample> SampleRecords(const Source& source, const std::string& path,
+                                           Compression compression, bool header,
+                                           uint64_t text_bytes) {
   CountingSource counted(source);
-  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents, OpenContents(counted, path));
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents,
+                           OpenContents(counted, path, compression, text_bytes));
   LineReader lines(path, std::move(contents), 0);
   std::string_view line;
   if (header) lines.Next(line);
   const uint64_t begin = lines.next_offset();
-  uint64_t count = 0;
-  while (lines.next_offset() < kSampledText && lines.Next(line)) ++count;
+  RecordSample sample;
+  while (lines.next_offset() < text_bytes && lines.Next(line)) ++sample.records;
   CAPSTAN_RETURN_IF_ERROR(lines.status());
-  if (count == 0) return 0.0;
-  const uint64_t bytes =
-      compression == Compression::kNone ? lines.next_offset() - begin : counted.bytes();
-  return static_cast<double>(bytes) / static_cast<double>(count);
+  sample.bytes = static_cast<double>(compression == Compression::kNone ? lines.next_offset() - begin
+                                                                       : counted.bytes());
+  return sample;
 }
 
 }  // namespace capstan

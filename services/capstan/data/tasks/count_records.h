@@ -6,16 +6,25 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "capstan/data/formats/compression.h"
 #include "capstan/data/formats/source.h"
 
 namespace capstan {
 
-// Reads a (compressed) file to its end.
-absl::StatusOr<uint64_t> CountRecords(const Source& source, const std::string& path, bool header);
+// Reads a compressed file to its end.
+absl::StatusOr<uint64_t> CountRecords(const Source& source, const std::string& path,
+                                      Compression compression, bool header);
 
-// From the front of the file: stored bytes a record takes. 0: there is no record.
-absl::StatusOr<double> EstimateRecordBytes(const Source& source, const std::string& path,
-                                           bool header);
+// What the front of a file says of its records.
+struct RecordSample {
+  uint64_t records = 0;
+  double bytes = 0;  // As they are stored, that these took.
+};
+
+// Of text of about so many bytes, decompressed.
+absl::StatusOr<RecordSample> SampleRecords(const Source& source, const std::string& path,
+                                           Compression compression, bool header,
+                                           uint64_t text_bytes);
 
 }  // namespace capstan
 

@@ -1,58 +1,183 @@
 #include "capstan/data/tasks/extents.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "capstan/base/status.h"
 #include "capstan/data/formats/compression.h"
 #include "capstan/data/formats/idx.h"
 #include "capstan/data/formats/record_parser.h"
 #include "capstan/data/tasks/count_records.h"
+#include "capstan/data/tasks/in_parallel.h"
 
 namespace capstan {
 namespace {
 
-absl::StatusOr<Extent> TextExtent(const Source& source, const FileInfo& file, bool header,
-                                  uint64_t& countable_bytes) {
-  CAPSTAN_ASSIGN_OR_RETURN(Compression compression, DetectCompression(source, file.path));
-  if (compression != Compression::kNone && file.bytes <= countable_bytes) {
-    countable_bytes -= file.bytes;
-    CAPSTAN_ASSIGN_OR_RETURN(uint64_t records, CountRecords(source, file.path, header));
-    return Extent{.file = file.path, .by_records = true, .length = records};
+// Tells how far it is, not too often.
+class Teller {
+ public:
+  Teller(const PlanOptions& options, size_t files) : tell_(options.progress), files_(files) {}
+  void OneMore() {
+    const size_t done = ++done_;
+    if (tell_ && (done % kTold == 0 || done == files_)) tell_(done, files_);
   }
-  CAPSTAN_ASSIGN_OR_RETURN(double bytes, EstimateRecordBytes(source, file.path, header));
-  if (compression == Compression::kNone) {
-    return Extent{.file = file.path, .length = file.bytes, .record_bytes = bytes};
+
+ private:
+  static constexpr size_t kTold = 256;
+
+  const std::function<void(size_t, size_t)>& tell_;
+  const size_t files_;
+  std::atomic<size_t> done_ = 0;
+};
+
+constexpr size_t kCountingThreads = 8;                // Each decompresses.
+constexpr uint64_t kSampledText = uint64_t{4} << 20;  // Of a file, and
+constexpr uint64_t kSampledInAll = uint64_t{1} << 30;
+constexpr uint64_t kFewestSampled = uint64_t{64} << 10;
+
+// A text file on its way to an extent.
+struct TextFile {
+  const FileInfo* file = nullptr;
+  Compression compression = Compression::kNone;
+  bool counted = false;
+  uint64_t records = 0;  // If it is counted; else
+  RecordSample sample = {};
+  bool sampled = false;
+};
+
+// Where there are many, a name that promises compressed content is believed: what the file holds is
+// checked when it is read.
+absl::Status Detect(const Source& source, bool believe_names, TextFile& text) {
+  const std::string& path = text.file->path;
+  if (believe_names && absl::EndsWith(path, ".gz")) {
+    text.compression = Compression::kGzip;
+  } else if (believe_names && absl::EndsWith(path, ".zst")) {
+    text.compression = Compression::kZstd;
+  } else {
+    CAPSTAN_ASSIGN_OR_RETURN(text.compression, DetectCompression(source, path));
+  }
+  return absl::OkStatus();
+}
+
+// Those whose records are counted, as far as there is room, in the order of the files.
+std::vector<TextFile*> ToCount(std::vector<TextFile>& texts, uint64_t countable_bytes) {
+  std::vector<TextFile*> counted;
+  for (TextFile& text : texts) {
+    const uint64_t bytes = text.file->bytes;
+    if (text.compression == Compression::kNone || bytes > countable_bytes) continue;
+    if (counted.size() == kMostSampled) break;
+    countable_bytes -= bytes;
+    text.counted = true;
+    counted.push_back(&text);
+  }
+  return counted;
+}
+
+// Of the files that are not counted, compressed or not, those that speak for all.
+std::vector<TextFile*> ToSample(std::vector<TextFile>& texts, bool compressed) {
+  std::vector<TextFile*> all;
+  for (TextFile& text : texts) {
+    const bool is_one = (text.compression != Compression::kNone) == compressed;
+    if (is_one && !text.counted && text.file->bytes > 0) all.push_back(&text);
+  }
+  if (all.size() <= kMostSampled) return all;
+  std::vector<TextFile*> sample;
+  for (size_t i = 0; i < kMostSampled; ++i) {
+    sample.push_back(all[i * (all.size() - 1) / (kMostSampled - 1)]);
+  }
+  return sample;
+}
+
+// Stored bytes that a record takes, on the average of those that were sampled. 0: no record.
+double RecordBytes(const std::vector<TextFile*>& sample) {
+  double bytes = 0;
+  uint64_t records = 0;
+  for (const TextFile* text : sample) {
+    bytes += text->sample.bytes;
+    records += text->sample.records;
+  }
+  return records == 0 ? 0 : bytes / static_cast<double>(records);
+}
+
+Extent ExtentOf(const TextFile& text, double others_record_bytes) {
+  const FileInfo& file = *text.file;
+  if (text.counted) return {.file = file.path, .by_records = true, .length = text.records};
+  double bytes = others_record_bytes;
+  if (text.sampled) {
+    const uint64_t records = text.sample.records;
+    bytes = records == 0 ? 0 : text.sample.bytes / static_cast<double>(records);
+  }
+  if (text.compression == Compression::kNone) {
+    return {.file = file.path, .length = file.bytes, .record_bytes = bytes};
   }
   const double records = bytes > 0 ? std::ceil(static_cast<double>(file.bytes) / bytes) : 0;
-  return Extent{.file = file.path,
-                .by_records = true,
-                .estimated = true,
-                .length = static_cast<uint64_t>(records)};
+  return {.file = file.path,
+          .by_records = true,
+          .estimated = true,
+          .length = static_cast<uint64_t>(records)};
 }
 
 absl::StatusOr<std::vector<Extent>> TextExtents(const Source& source, bool header,
                                                 const std::vector<FileInfo>& files,
-                                                uint64_t countable_bytes) {
+                                                const PlanOptions& options) {
+  std::vector<TextFile> texts(files.size());
+  Teller teller(options, files.size());
+  CAPSTAN_RETURN_IF_ERROR(ForEachInParallel(files.size(), [&](size_t i) {
+    texts[i].file = &files[i];
+    teller.OneMore();
+    return Detect(source, /*believe_names=*/files.size() > kMostSampled, texts[i]);
+  }));
+  const std::vector<TextFile*> counted = ToCount(texts, options.counted_bytes);
+  CAPSTAN_RETURN_IF_ERROR(ForEachInParallel(
+      counted.size(),
+      [&](size_t i) -> absl::Status {
+        TextFile& text = *counted[i];
+        CAPSTAN_ASSIGN_OR_RETURN(text.records,
+                                 CountRecords(source, text.file->path, text.compression, header));
+        return absl::OkStatus();
+      },
+      kCountingThreads));
+  double record_bytes[2] = {};  // Plain, and compressed.
+  for (const bool compressed : {false, true}) {
+    const std::vector<TextFile*> sample = ToSample(texts, compressed);
+    const uint64_t text_bytes = std::clamp(kSampledInAll / std::max<uint64_t>(1, sample.size()),
+                                           kFewestSampled, kSampledText);
+    CAPSTAN_RETURN_IF_ERROR(ForEachInParallel(sample.size(), [&](size_t i) -> absl::Status {
+      TextFile& text = *sample[i];
+      CAPSTAN_ASSIGN_OR_RETURN(text.sample, SampleRecords(source, text.file->path, text.compression,
+                                                          header, text_bytes));
+      text.sampled = true;
+      return absl::OkStatus();
+    }));
+    record_bytes[compressed ? 1 : 0] = RecordBytes(sample);
+  }
   std::vector<Extent> extents;
-  for (const FileInfo& file : files) {
-    CAPSTAN_ASSIGN_OR_RETURN(Extent extent, TextExtent(source, file, header, countable_bytes));
-    extents.push_back(std::move(extent));
+  for (const TextFile& text : texts) {
+    extents.push_back(ExtentOf(text, record_bytes[text.compression == Compression::kNone ? 0 : 1]));
   }
   return extents;
 }
 
 absl::StatusOr<std::vector<Extent>> IdxExtents(const Source& source,
-                                               const std::vector<FileInfo>& files) {
+                                               const std::vector<FileInfo>& files,
+                                               const PlanOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(std::vector<IdxPair> pairs, PairIdxFiles(source, files));
-  std::vector<Extent> extents;
-  for (const IdxPair& pair : pairs) {
-    CAPSTAN_ASSIGN_OR_RETURN(IdxFile images, IdxFile::Open(source, pair.images.path));
-    extents.push_back({.file = pair.images.path,
-                       .labels_file = pair.labels,
-                       .by_records = true,
-                       .length = images.items()});
-  }
+  std::vector<Extent> extents(pairs.size());
+  Teller teller(options, pairs.size());
+  CAPSTAN_RETURN_IF_ERROR(ForEachInParallel(pairs.size(), [&](size_t i) -> absl::Status {
+    CAPSTAN_ASSIGN_OR_RETURN(IdxFile images, IdxFile::Open(source, pairs[i].images.path));
+    extents[i] = {.file = pairs[i].images.path,
+                  .labels_file = pairs[i].labels,
+                  .by_records = true,
+                  .length = images.items()};
+    teller.OneMore();
+    return absl::OkStatus();
+  }));
   return extents;
 }
 
@@ -67,10 +192,15 @@ Extent SyntheticExtent(const v1::SyntheticSpec& spec, Split split) {
 
 absl::StatusOr<std::vector<FileInfo>> ListFiles(const Source& source, const v1::DataSpec& data,
                                                 Split split) {
+  const auto& patterns = split == Split::kTrain ? data.train() : data.eval();
+  std::vector<std::vector<FileInfo>> matches(static_cast<size_t>(patterns.size()));
+  CAPSTAN_RETURN_IF_ERROR(ForEachInParallel(matches.size(), [&](size_t i) -> absl::Status {
+    CAPSTAN_ASSIGN_OR_RETURN(matches[i], source.List(patterns[static_cast<int>(i)]));
+    return absl::OkStatus();
+  }));
   std::vector<FileInfo> files;
-  for (const std::string& pattern : split == Split::kTrain ? data.train() : data.eval()) {
-    CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> matches, source.List(pattern));
-    files.insert(files.end(), matches.begin(), matches.end());
+  for (std::vector<FileInfo>& some : matches) {
+    std::move(some.begin(), some.end(), std::back_inserter(files));
   }
   return files;
 }
@@ -81,9 +211,8 @@ absl::StatusOr<std::vector<Extent>> FindExtents(const Source& source, const v1::
     return std::vector<Extent>{SyntheticExtent(data.synthetic(), options.split)};
   }
   CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, ListFiles(source, data, options.split));
-  if (IsTextFormat(data.format()))
-    return TextExtents(source, data.header(), files, options.counted_bytes);
-  if (data.format() == v1::DATA_FORMAT_IDX) return IdxExtents(source, files);
+  if (IsTextFormat(data.format())) return TextExtents(source, data.header(), files, options);
+  if (data.format() == v1::DATA_FORMAT_IDX) return IdxExtents(source, files, options);
   return absl::InvalidArgumentError("data: no format");
 }
 

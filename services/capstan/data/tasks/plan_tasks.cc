@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
+#include "capstan/data/formats/record_parser.h"
 #include "capstan/data/tasks/extents.h"
 #include "capstan/data/tasks/task_size.h"
 #include "capstan/data/tasks/tasks.h"
@@ -103,6 +104,23 @@ absl::StatusOr<std::vector<v1::Task>> PlanTasks(const Source& source, const v1::
                      extents.size() > 1 ? ", nor in the other files" : ""));
   }
   return tasks;
+}
+
+absl::StatusOr<bool> StillFit(const Source& source, const v1::DataSpec& data, Split split,
+                              std::span<const v1::Task> tasks) {
+  if (!IsTextFormat(data.format())) return false;
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<FileInfo> files, ListFiles(source, data, split));
+  size_t next = 0;
+  for (const FileInfo& file : files) {
+    uint64_t end = 0;
+    while (next < tasks.size() && tasks[next].file() == file.path && end < file.bytes) {
+      const v1::Task& task = tasks[next++];
+      if (task.by_records() || task.begin() != end) return false;
+      end = task.end();
+    }
+    if (end != file.bytes) return false;
+  }
+  return next == tasks.size();
 }
 
 uint64_t EstimateRecords(std::span<const v1::Task> tasks) {

@@ -3,13 +3,17 @@
 // A plain text file is cut by bytes: a record belongs to the range in which its first byte lies.
 // Compressed, idx and synthetic data is cut by records; in compressed text a record is a line after
 // the header, blank ones included, so that record and line numbers agree. Compressed text is
-// read once to count its records, as long as that is at most kCountedBytes in the whole split.
+// read once to count its records, as long as that is at most kCountedBytes in the whole split, and
+// its files at most kMostSampled. Of more files than these, what a record takes is found out from
+// so many of them, evenly from the first to the last, and holds for the others.
 // Beyond, the count is estimated from the front of the file and tasks are laid beyond the estimate;
 // such tasks may turn out short or empty, and the last one is open-ended.
 #ifndef CAPSTAN_DATA_TASKS_TASKS_H_
 #define CAPSTAN_DATA_TASKS_TASKS_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -22,6 +26,7 @@
 namespace capstan {
 
 inline constexpr uint64_t kCountedBytes = uint64_t{256} << 20;
+inline constexpr size_t kMostSampled = 1024;
 inline constexpr uint64_t kToTheEnd = ~uint64_t{0};
 
 // task.file of synthetic data.
@@ -41,6 +46,8 @@ struct PlanOptions {
   Split split = Split::kTrain;
   uint32_t batch_size = 1;
   uint64_t counted_bytes = kCountedBytes;  // Of compressed text, at most so many are read to count.
+  // Told now and then, by any thread, how many of how many files have been looked at.
+  std::function<void(size_t done, size_t files)> progress = nullptr;
 };
 
 // All tasks of a split, in order of the files; task.index is the place in the result, and
@@ -51,6 +58,12 @@ struct PlanOptions {
 // no tasks.
 absl::StatusOr<std::vector<v1::Task>> PlanTasks(const Source& source, const v1::DataSpec& data,
                                                 const PlanOptions& options);
+
+// Returns whether `tasks`, of plain text alone, are what PlanTasks makes of the files that the
+// split names now, as far as their names and lengths say it: nothing but these is asked for. False
+// also where that cannot be said: where a task is one of records.
+absl::StatusOr<bool> StillFit(const Source& source, const v1::DataSpec& data, Split split,
+                              std::span<const v1::Task> tasks);
 
 // Sum of expected_records.
 uint64_t EstimateRecords(std::span<const v1::Task> tasks);

@@ -36,7 +36,8 @@ struct S3Options {
   std::string container_token_file = {};
 
   // Retries: at most so many requests, and none begins after the deadline. A pause is drawn from
-  // [0, first_pause * 2^n), at most most_pause; a server that names a time is obeyed.
+  // [0, first_pause * 2^n), at most most_pause; a server that names a time is obeyed. Of objects
+  // that are read, each byte that comes is kept, and the rest has all of that anew.
   int attempts = 8;
   absl::Duration deadline = absl::Minutes(2);
   absl::Duration request_timeout = absl::Minutes(1);

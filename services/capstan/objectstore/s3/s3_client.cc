@@ -19,6 +19,15 @@ std::string Describe(const S3Call& call) {
 
 constexpr absl::Duration kLineEvery = absl::Seconds(30);
 
+// A body that a slow connection does not take within the time of a request.
+constexpr size_t kLargeBody = size_t{1} << 20;
+
+// Whether what has come of a broken answer can be gone on from.
+bool CanBeResumed(const HttpResponse& partial) {
+  return (partial.status == 200 || partial.status == 206) && !partial.body.empty() &&
+         !partial.Header("etag").empty();
+}
+
 bool Passes(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
@@ -36,17 +45,27 @@ absl::StatusOr<std::unique_ptr<S3Client>> S3Client::Create(const S3Options& opti
 }
 
 S3Result S3Client::Send(const S3Call& call) {
-  const absl::Time begin = world_.clock.Now();
+  absl::Time begin = world_.clock.Now();
+  const bool large = call.body.size() > kLargeBody;
   bool repeated = false;
   bool new_credentials = false;
   bool corrected_clock = false;
   for (int n = 1;; ++n) {
     if (cancelled_) return {absl::CancelledError(Describe(call)), repeated};
-    const absl::Duration left = options_.deadline - (world_.clock.Now() - begin);
-    Attempt attempt = Try(call, std::min(left, options_.request_timeout));
+    const absl::Time begun = world_.clock.Now();
+    const absl::Duration left = options_.deadline - (begun - begin);
+    Attempt attempt =
+        Try(call, large ? absl::InfiniteDuration() : std::min(left, options_.request_timeout));
     if (attempt.response.ok()) return {std::move(attempt.response), repeated};
+    if (large) {
+      const absl::Duration took = world_.clock.Now() - begun;
+      begin += std::max(took - options_.request_timeout, absl::ZeroDuration());
+    }
 
     const S3Failure& failure = attempt.failure;
+    if (CanBeResumed(attempt.partial)) {
+      return {failure.status, /*repeated=*/true, std::move(attempt.partial)};
+    }
     absl::Duration pause = absl::ZeroDuration();
     bool again = failure.remedy == Remedy::kRetry;
     if (again) {
@@ -88,10 +107,16 @@ S3Client::Attempt S3Client::Try(const S3Call& call, absl::Duration timeout) {
   HttpRequest request = Sign(call, *credentials);
   request.timeout = timeout;
   request.cancelled = &cancelled_;
+  HttpResponse partial;
+  if (call.keeps_partial) request.partial = &partial;
   absl::StatusOr<HttpResponse> response = world_.http.Send(request);
   if (!response.ok()) {
-    const Remedy remedy = Passes(response.status()) ? Remedy::kRetry : Remedy::kNone;
-    return {response.status(), {response.status(), remedy}};
+    const bool passes = Passes(response.status());
+    if (!passes) partial = {};
+    return {response.status(),
+            {response.status(), passes ? Remedy::kRetry : Remedy::kNone},
+            /*sent=*/true,
+            std::move(partial)};
   }
   const bool success = response->status >= 200 && response->status < 300;
   if (success && !(call.xml_answer && HoldsError(*response))) return {std::move(response), {}};

@@ -37,6 +37,9 @@ struct S3Call {
   std::string_view body = {};
   uint64_t most_body = uint64_t{4} << 20;  // Of the answer.
   bool xml_answer = false;                 // An <Error> in an answer with status 200 counts.
+  // What has come of an answer that broke is given to the caller, who asks for the rest; without
+  // this it is dropped, and asked for again.
+  bool keeps_partial = false;
 };
 
 struct S3Result {
@@ -45,6 +48,9 @@ struct S3Result {
   // An earlier attempt, whose answer did not come or was a server's error, may have been carried
   // out. What the last one says may then be a consequence of our own doing.
   bool repeated = false;
+  // With keeps_partial, where the response is an error: the front of a good answer, with its ETag.
+  // Without a body: nothing has come.
+  HttpResponse partial = {};
 };
 
 // Thread-safe.
@@ -56,7 +62,9 @@ class S3Client {
                                                           const S3World& world);
 
   // Retries as S3Options say: failures that pass, once with new credentials, once with a corrected
-  // clock. The log tells of the first failure that is tried again, at most twice a minute.
+  // clock. A request whose body is large may take as long as bytes move, and what it takes beyond
+  // the timeout of others does not count against the deadline. The log tells of the first failure
+  // that is tried again, at most twice a minute.
   S3Result Send(const S3Call& call);
 
   // What is under way, and every later call, fails with CANCELLED. Pauses are the world's to end.
@@ -79,6 +87,7 @@ class S3Client {
     absl::StatusOr<HttpResponse> response;
     S3Failure failure;  // If the response is none of success.
     bool sent = true;
+    HttpResponse partial = {};
   };
   Attempt Try(const S3Call& call, absl::Duration timeout);
   HttpRequest Sign(const S3Call& call, const S3Credentials& credentials) const;

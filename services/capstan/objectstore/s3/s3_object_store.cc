@@ -14,13 +14,10 @@
 #include "absl/time/clock.h"
 #include "capstan/base/absl_view.h"
 #include "capstan/base/status.h"
-#include "capstan/objectstore/s3/digest.h"
 
 namespace capstan {
 namespace {
 
-constexpr uint64_t kMostObjectBytes = uint64_t{16} << 30;
-constexpr uint64_t kMostErrorBytes = uint64_t{1} << 20;
 constexpr size_t kMostKeyBytes = 1024;
 
 // Data that others have put there may have any names; only what would be another path is refused.
@@ -33,47 +30,6 @@ absl::Status CheckReadKey(std::string_view key) {
   if (good) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("'", AbslView(key.substr(0, 100)), "' is no object key"));
-}
-
-// What a header "Content-Range: bytes 0-9/443" says.
-struct ContentRange {
-  uint64_t first = 0;
-  uint64_t last = 0;
-  uint64_t size = 0;
-};
-bool ParseContentRange(std::string_view text, ContentRange* range) {
-  if (!text.starts_with("bytes ")) return false;
-  text.remove_prefix(6);
-  const std::vector<absl::string_view> parts =
-      absl::StrSplit(AbslView(text), absl::ByAnyChar("-/"));
-  return parts.size() == 3 && absl::SimpleAtoi(parts[0], &range->first) &&
-         absl::SimpleAtoi(parts[1], &range->last) && absl::SimpleAtoi(parts[2], &range->size) &&
-         range->last >= range->first && range->last < range->size;
-}
-
-absl::Status CheckWhole(const std::string& key, const HttpResponse& response) {
-  const std::string_view checksum = response.Header("x-amz-checksum-crc32c");
-  // With "-" it is one of a multipart upload's parts' checksums, not of these bytes.
-  const bool whole = !checksum.empty() && checksum.find('-') == std::string_view::npos &&
-                     response.Header("x-amz-checksum-type") != "COMPOSITE";
-  if (response.status == 200 && (!whole || checksum == Crc32cText(response.body))) {
-    return absl::OkStatus();
-  }
-  return absl::DataLossError(absl::StrCat(key, ": bytes with another checksum than were stored"));
-}
-
-// The size of the object of which the answer is a piece.
-absl::StatusOr<uint64_t> CheckPiece(const std::string& key, const ReadRange& range,
-                                    const HttpResponse& response) {
-  ContentRange got;
-  if (response.status != 206 || !ParseContentRange(response.Header("content-range"), &got) ||
-      got.first != range.offset || got.last - got.first + 1 != response.body.size()) {
-    return absl::DataLossError(absl::StrCat(key, ": not the bytes that were asked for"));
-  }
-  CAPSTAN_ASSIGN_OR_RETURN(const uint64_t length, LengthWithin(range, got.size));
-  if (length == response.body.size()) return got.size;
-  return absl::DataLossError(
-      absl::StrCat(key, ": ", response.body.size(), " bytes in place of ", length));
 }
 
 class S3ObjectStore : public ObjectStore {
@@ -92,7 +48,10 @@ class S3ObjectStore : public ObjectStore {
     return NewS3Writer(*client_, Full(key));
   }
 
-  absl::StatusOr<Object> Read(std::string_view key, const ReadRange& range) override;
+  absl::StatusOr<Object> Read(std::string_view key, const ReadRange& range) override {
+    CAPSTAN_RETURN_IF_ERROR(CheckReadKey(key));
+    return ReadS3Object(*client_, Full(key), range);
+  }
   absl::StatusOr<ObjectInfo> Stat(std::string_view key) override;
 
   absl::StatusOr<std::vector<ObjectInfo>> ListPage(std::string_view prefix, std::string_view after,
@@ -117,7 +76,6 @@ class S3ObjectStore : public ObjectStore {
 
  private:
   std::string Full(std::string_view key) const { return root_ + std::string(key); }
-  absl::StatusOr<Object> ReadNothing(std::string_view key, const ReadRange& range);
 
   const std::unique_ptr<S3Client> client_;
   const std::string root_;
@@ -131,47 +89,6 @@ absl::StatusOr<ObjectInfo> S3ObjectStore::Stat(std::string_view key) {
   if (absl::SimpleAtoi(AbslView(result.response->Header("content-length")), &info.bytes))
     return info;
   return absl::DataLossError(absl::StrCat(info.key, ": the answer has no length"));
-}
-
-absl::StatusOr<Object> S3ObjectStore::Read(std::string_view key, const ReadRange& range) {
-  CAPSTAN_RETURN_IF_ERROR(CheckReadKey(key));
-  const bool whole = range.offset == 0 && range.length == ReadRange::kToTheEnd;
-  if (range.length == 0) return ReadNothing(key, range);
-  S3Call call{.method = "GET", .key = Full(key)};
-  const bool to_the_end = range.length > kMostObjectBytes;  // Servers do not count that far.
-  call.most_body = to_the_end ? kMostObjectBytes : std::max(range.length, kMostErrorBytes);
-  if (whole) {
-    call.headers.emplace_back("x-amz-checksum-mode", "ENABLED");
-  } else {
-    const std::string last = to_the_end ? "" : absl::StrCat(range.offset + range.length - 1);
-    call.headers.emplace_back("range", absl::StrCat("bytes=", range.offset, "-", last));
-  }
-  if (!range.version.token.empty()) call.headers.emplace_back("if-match", range.version.token);
-  S3Result result = client_->Send(call);
-  if (absl::IsOutOfRange(result.response.status())) return ReadNothing(key, range);
-  CAPSTAN_RETURN_IF_ERROR(result.response.status());
-  uint64_t size = result.response->body.size();
-  if (whole) {
-    CAPSTAN_RETURN_IF_ERROR(CheckWhole(call.key, *result.response));
-  } else {
-    CAPSTAN_ASSIGN_OR_RETURN(size, CheckPiece(call.key, range, *result.response));
-  }
-  ObjectVersion version{std::string(result.response->Header("etag"))};
-  return Object{std::move(result.response->body), std::move(version), size};
-}
-
-// HTTP has no range of no bytes.
-absl::StatusOr<Object> S3ObjectStore::ReadNothing(std::string_view key, const ReadRange& range) {
-  const S3Result result = client_->Send({.method = "HEAD", .key = Full(key)});
-  CAPSTAN_RETURN_IF_ERROR(result.response.status());
-  ObjectVersion version{std::string(result.response->Header("etag"))};
-  uint64_t size = 0;
-  if (!absl::SimpleAtoi(AbslView(result.response->Header("content-length")), &size)) {
-    return absl::DataLossError(absl::StrCat(AbslView(key), ": the answer has no length"));
-  }
-  CAPSTAN_ASSIGN_OR_RETURN(const uint64_t length, LengthWithin(range, size));
-  if (length == 0) return Object{"", std::move(version), size};
-  return absl::AbortedError(absl::StrCat(AbslView(key), ": has changed while it was read"));
 }
 
 // Sleeps that a cancellation ends. Thread-safe.

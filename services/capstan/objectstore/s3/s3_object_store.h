@@ -43,6 +43,12 @@ std::unique_ptr<ObjectWriter> NewS3Writer(S3Client& client, std::string full_key
 absl::StatusOr<ObjectVersion> PutS3Object(S3Client& client, const std::string& full_key,
                                           std::string_view bytes, const WriteCondition& condition);
 
+// As ObjectStore::Read, `full_key` in place of the key. Where a connection breaks within the
+// answer, or it takes longer than a request may, the rest is asked for, of the same version: it
+// fails only after attempts of which none has brought a byte.
+absl::StatusOr<Object> ReadS3Object(S3Client& client, const std::string& full_key,
+                                    const ReadRange& range);
+
 // One answer to ListObjectsV2.
 struct S3Listing {
   std::vector<ObjectInfo> objects;  // With full keys.

@@ -90,6 +90,31 @@ TEST(ChiefCheckpointsTest, AsksShardsThatAreNotDoneAgain) {
   for (const v1::SavePartitionsRequest& save : crew.saves) EXPECT_EQ(save.id(), crew.saves[0].id());
 }
 
+TEST(ChiefCheckpointsTest, ASaveOfHoursIsWaitedForWhilePartitionsAreSaved) {
+  Crew crew({.tasks = 200, .uri = "/models"});
+  crew.RegisterShards();
+  crew.saves_until_done = 4 * 60 * 60;  // Answers come twice a second: two hours.
+  crew.partitions_saved_each = 1;
+  crew.machine.TakeCheckpoint(1, crew.now);
+  crew.Advance(absl::Minutes(110));
+  EXPECT_THAT(crew.manifests, IsEmpty());
+  EXPECT_EQ(crew.Status().checkpoint().failures(), 0u);
+  crew.Advance(absl::Minutes(20));
+  EXPECT_THAT(crew.manifests, SizeIs(1));
+}
+
+TEST(ChiefCheckpointsTest, ASaveOfWhichNothingMovesIsGivenUp) {
+  Crew crew({.tasks = 200, .uri = "/models"});
+  crew.RegisterShards();
+  crew.saves_until_done = 1 << 30;
+  crew.machine.TakeCheckpoint(1, crew.now);
+  crew.Advance(absl::Minutes(58));
+  EXPECT_EQ(crew.Status().checkpoint().failures(), 0u);
+  crew.Advance(absl::Minutes(4));
+  EXPECT_EQ(crew.Status().checkpoint().failures(), 1u);
+  EXPECT_THAT(crew.Status().checkpoint().last_error(), HasSubstr("nothing has moved"));
+}
+
 TEST(ChiefCheckpointsTest, AFailureIsToldAndTheNextIntervalTriesAgain) {
   Crew crew(Job());
   crew.RegisterShards();

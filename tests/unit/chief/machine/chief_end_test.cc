@@ -234,6 +234,23 @@ v1::EarlyStop ByLogloss() {
   return early_stop;
 }
 
+TEST(ChiefEndTest, AModelWhoseSaveTakesAnHourAndFailsIsSavedAgain) {
+  Crew crew({.tasks = 1, .uri = "/models"});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  const v1::Lease lease = crew.Heartbeat("a").leases(0);
+  crew.saves_until_done = 2 * 60 * 60;
+  crew.partitions_saved_each = 1;
+  crew.Heartbeat("a", {Crew::Done(lease)});
+  crew.Advance(absl::Minutes(50));
+  crew.save_status = absl::AbortedError("503 Slow Down");
+  crew.Advance(absl::Seconds(1));
+  EXPECT_EQ(crew.Status().checkpoint().failures(), 1u);
+  crew.save_status = absl::OkStatus();
+  crew.Advance(absl::Minutes(65));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+}
+
 TEST(ChiefEndTest, ABestModelThatCannotBeSavedAtOnceIsSavedBeforeTrainingGoesOn) {
   Crew crew(
       {.tasks = 2, .eval_tasks = 1, .epochs = 50, .uri = "/models", .early_stop = ByLogloss()});

@@ -38,5 +38,12 @@ TEST(RefusedStatusTest, AJobThatNobodyLeadsYetHasTheFieldsThatScriptsReadLater) 
   }
 }
 
+TEST(LookingStatusTest, SaysHowFarTheFilesHaveBeenLookedAt) {
+  const v1::GetStatusReply status = LookingStatus("ctr", /*done=*/31'000, /*files=*/100'000);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_PENDING);
+  EXPECT_EQ(status.waiting_for(),
+            "the chief, which cuts the data into tasks: 31000 of 100000 files");
+}
+
 }  // namespace
 }  // namespace capstan::chief

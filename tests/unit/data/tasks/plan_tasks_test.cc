@@ -1,7 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "capstan/base/status.h"
+#include "capstan/data/formats/object_files.h"
+#include "tests/lib/faulty_object_store.h"
+#include "tests/lib/memory_object_store.h"
 #include "tests/unit/data/files.h"
 
 namespace capstan {
@@ -115,6 +123,67 @@ TEST(PlanTasksTest, LaysTasksBeyondTheEstimateOfACompressedFileTooLargeToCount) 
   EXPECT_EQ(tasks->back().end(), kToTheEnd);
   EXPECT_EQ(tasks->back().expected_records(), 0u);
   EXPECT_EQ(RowNumbers(options, *tasks), UpTo(5000));
+}
+
+// Two thousand files on a store whose every answer takes its time.
+class SlowStore {
+ public:
+  explicit SlowStore(absl::Duration latency) {
+    for (int i = 0; i < 2000; ++i) {
+      EXPECT_TRUE(memory_->Put(absl::StrCat("part-", 10000 + i), NumberedRows(i % 7 + 1)).ok());
+    }
+    files_ = NewObjectFiles([this, latency](const std::string&) {
+      auto store = std::make_unique<FaultyObjectStore>(*memory_);
+      store->SetPlan([this, latency](const StoreCall& call) {
+        ++(call.kind == StoreCall::Kind::kRead ? reads_ : others_);
+        return StoreFault{.pause = [latency] { absl::SleepFor(latency); }};
+      });
+      return absl::StatusOr<std::unique_ptr<ObjectStore>>(std::move(store));
+    });
+  }
+
+  const Source& files() const { return *files_; }
+  int reads() const { return reads_; }
+  int others() const { return others_; }
+
+ private:
+  const std::unique_ptr<ObjectStore> memory_ = MakeMemoryObjectStore();
+  std::atomic<int> reads_ = 0;
+  std::atomic<int> others_ = 0;
+  std::unique_ptr<const Source> files_;
+};
+
+TEST(PlanTasksTest, ThousandsOfObjectsAreLookedAtTogether) {
+  const SlowStore store(absl::Milliseconds(20));
+  std::atomic<size_t> most = 0;
+  const absl::Time begun = absl::Now();
+  const auto tasks = PlanTasks(store.files(), CsvSpec("s3://b/part-*", {1}, {}),
+                               {.progress = [&](size_t done, size_t files) {
+                                 EXPECT_EQ(files, 2000u);
+                                 for (size_t seen = most; seen < done;) {
+                                   if (most.compare_exchange_weak(seen, done)) break;
+                                 }
+                               }});
+  const absl::Duration took = absl::Now() - begun;
+  ASSERT_TRUE(tasks.ok()) << tasks.status();
+  EXPECT_EQ(most, 2000u);
+  EXPECT_NEAR(static_cast<double>(EstimateRecords(*tasks)), 2000 * 4.0, 500);
+  EXPECT_LE(store.reads(), 2 * 2000 + 3 * 1024);
+  EXPECT_EQ(store.others(), 1) << "one listing says how long each is";
+  EXPECT_LT(took, absl::Seconds(20)) << "one after another it would be a minute and more";
+}
+
+TEST(StillFitTest, OpensNoFileAndSeesWhatIsLonger) {
+  const SlowStore store(absl::ZeroDuration());
+  const v1::DataSpec data = CsvSpec("s3://b/part-*", {1}, {});
+  std::vector<v1::Task> tasks = *PlanTasks(store.files(), data, {});
+  const int reads = store.reads();
+  EXPECT_TRUE(*StillFit(store.files(), data, Split::kTrain, tasks));
+  EXPECT_EQ(store.reads(), reads);
+  tasks.back().set_end(tasks.back().end() - 1);
+  EXPECT_FALSE(*StillFit(store.files(), data, Split::kTrain, tasks)) << "a file is longer";
+  tasks.pop_back();
+  EXPECT_FALSE(*StillFit(store.files(), data, Split::kTrain, tasks)) << "there is a file more";
 }
 
 TEST(PlanTasksTest, TakesAllFilesOfAGlobInOrder) {

@@ -1,0 +1,48 @@
+#include "capstan/client/share_limit.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/client/parameter_map.h"
+#include "capstan/client/request_plan.h"
+#include "capstan/rpc/limits.h"
+#include "capstan/wire/floats.h"
+
+namespace capstan {
+namespace {
+
+// With `stale_gradients: compensate` a push carries what its gradient was computed from, too.
+size_t ValueBytes(const v1::JobSpec& job, const v1::UpdatePolicy& policy) {
+  const bool compensates = policy.stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE;
+  return wire::FloatSize(job.train().wire_dtype()) * (compensates ? 2 : 1);
+}
+
+}  // namespace
+
+absl::Status CheckDenseShares(const v1::JobSpec& job) {
+  CAPSTAN_ASSIGN_OR_RETURN(const ParameterMap map, ParameterMap::Create(job));
+  RequestPlan plan(map);
+  plan.Build({}, /*dense=*/true);
+  for (uint32_t partition = 0; partition < map.partition_count(); ++partition) {
+    CAPSTAN_RETURN_IF_ERROR(plan.CheckMessage({partition}, ValueBytes(job, job.dense_update())));
+  }
+  return absl::OkStatus();
+}
+
+std::string SparseShareWarning(const v1::JobSpec& job) {
+  const uint64_t keys = uint64_t{job.train().batch_size()} * job.data().fields();
+  uint64_t bytes = 0;
+  for (const v1::TableSpec& table : job.tables()) {
+    bytes += keys * (sizeof(uint64_t) + table.dim() * ValueBytes(job, job.sparse_update()));
+  }
+  const uint64_t share = bytes / job.partition_count();
+  if (share <= uint64_t{kMaxMessageBytes}) return "";
+  return absl::StrCat("the keys of a batch, were they all different, are ", bytes >> 20, " MiB in ",
+                      job.partition_count(), " partitions, ", share >> 20,
+                      " MiB each, and a message holds ", kMaxMessageBytes >> 20,
+                      ": if that comes about the job fails; raise partition_count, or lower "
+                      "train.batch_size");
+}
+
+}  // namespace capstan

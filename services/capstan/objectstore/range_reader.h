@@ -1,0 +1,62 @@
+// Reads a long piece of an object from its front to its end, some pieces ahead of the caller.
+#ifndef CAPSTAN_OBJECTSTORE_RANGE_READER_H_
+#define CAPSTAN_OBJECTSTORE_RANGE_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "capstan/base/background.h"
+#include "capstan/objectstore/object_store.h"
+
+namespace capstan {
+
+struct RangeReaderOptions {
+  uint64_t piece_bytes = uint64_t{8} << 20;
+  size_t at_once = 4;  // At least 1: so many pieces are on their way beside the one that is used.
+};
+
+// Each piece is a request of its own, which the store repeats by itself, so no piece of the object
+// has to come in one go and no time is set for all of it; its memory is at_once + 1 pieces, however
+// long the range is. All pieces are of one version. A range of one piece is read by the caller's
+// thread alone. Thread-compatible.
+class RangeReader {
+ public:
+  // Reads [begin, begin + length) of the object. `store` must outlive it.
+  RangeReader(ObjectStore& store, std::string key, uint64_t begin, uint64_t length,
+              const RangeReaderOptions& options = {});
+
+  // The next piece; empty: there is no more. As ObjectStore::Read: OUT_OF_RANGE if the object ends
+  // before the range; ABORTED: it was replaced meanwhile. Not to be called after an error.
+  absl::StatusOr<std::string> Next();
+
+  // Of the whole object. REQUIRES: a piece that is not empty was given.
+  uint64_t object_bytes() const { return object_bytes_; }
+
+ private:
+  struct Piece {
+    ReadRange range;
+    absl::StatusOr<Object> object = absl::UnknownError("under way");
+    std::unique_ptr<Background::Work> work = {};
+  };
+
+  ReadRange TakeRange();
+  void BeginPieces();
+
+  ObjectStore& store_;
+  const std::string key_;
+  const RangeReaderOptions options_;
+  uint64_t at_;  // Of the next piece to be begun,
+  const uint64_t end_;
+  ObjectVersion version_;
+  uint64_t object_bytes_ = 0;
+  Threads threads_;
+  std::deque<std::unique_ptr<Piece>> under_way_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_OBJECTSTORE_RANGE_READER_H_

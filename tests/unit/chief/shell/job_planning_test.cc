@@ -1,0 +1,88 @@
+#include "chief/shell/job_planning.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/data/tasks/tasks.h"
+#include "chief/shell/job_store.h"
+#include "chief/work/work.h"
+
+namespace capstan::chief {
+namespace {
+
+// A job of one file of 100 rows, with a store.
+class JobPlanningTest : public testing::Test {
+ protected:
+  JobPlanningTest() {
+    std::string path = testing::TempDir() + "/planning-XXXXXX";
+    folder_ = mkdtemp(path.data());
+    AddRows(100);
+    std::ofstream(folder_ + "/job.yaml") << "job: ctr\n"
+                                         << "data: {format: csv, train: [" << folder_
+                                         << "/a.csv], schema: {label: 0, numeric: \"1\"}}\n"
+                                         << "model: {towers: [{kind: linear}], loss: logistic}\n"
+                                         << "checkpoint: {uri: " << folder_ << "/models}\n";
+  }
+  ~JobPlanningTest() override { std::filesystem::remove_all(folder_); }
+
+  void AddRows(int rows) {
+    std::ofstream file(folder_ + "/a.csv", std::ios::app);
+    for (int i = 0; i < rows; ++i) file << i % 2 << ",0." << i % 10 << "\n";
+  }
+
+  JobPlan Planned() {
+    absl::StatusOr<JobPlan> plan = PlanJob(folder_ + "/job.yaml", {});
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    return *std::move(plan);
+  }
+
+  // As a chief leaves the job that trains by this plan.
+  void Begin(const JobPlan& plan) {
+    const auto store = *JobStore::Open(plan.spec.checkpoint().uri(), "ctr");
+    ASSERT_TRUE(store->ReadState().ok());
+    ASSERT_TRUE(store->KeepTasks(TasksFingerprint(plan), plan.train).ok());
+    v1::ChiefState state;
+    state.set_format(1);
+    state.set_term(1);
+    state.set_state(v1::JOB_STATE_RUNNING);
+    *state.mutable_job() = plan.spec;
+    state.mutable_progress()->set_tasks_fingerprint(TasksFingerprint(plan));
+    ASSERT_TRUE(store->WriteState(state).ok());
+  }
+
+  std::string folder_;
+};
+
+TEST_F(JobPlanningTest, AStoredPlanIsReadAndNotMadeAgain) {
+  JobPlan plan = Planned();
+  plan.train[0].set_expected_records(12345);  // As no plan is that is made of the file.
+  Begin(plan);
+  const JobPlan again = Planned();
+  ASSERT_EQ(again.train.size(), plan.train.size());
+  EXPECT_EQ(again.train[0].expected_records(), 12345u);
+  EXPECT_EQ(TasksFingerprint(again), TasksFingerprint(plan));
+}
+
+TEST_F(JobPlanningTest, APlanIsMadeAgainWhereAFileHasGrown) {
+  JobPlan plan = Planned();
+  plan.train[0].set_expected_records(12345);
+  Begin(plan);
+  AddRows(50);
+  EXPECT_NEAR(static_cast<double>(EstimateRecords(Planned().train)), 150, 10);
+}
+
+TEST_F(JobPlanningTest, APlanIsMadeAgainForOtherSettings) {
+  JobPlan plan = Planned();
+  plan.train[0].set_expected_records(12345);
+  plan.spec.mutable_train()->set_batch_size(7);
+  Begin(plan);
+  EXPECT_NE(Planned().train[0].expected_records(), 12345u);
+}
+
+}  // namespace
+}  // namespace capstan::chief

@@ -1,0 +1,44 @@
+#include "capstan/client/share_limit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace capstan {
+namespace {
+
+using testing::HasSubstr;
+
+v1::JobSpec JobOf(uint32_t partitions, uint32_t dense_floats, uint32_t batch, uint32_t dim) {
+  v1::JobSpec job;
+  job.set_partition_count(partitions);
+  job.mutable_train()->set_batch_size(batch);
+  job.mutable_data()->set_fields(1);
+  v1::TableSpec& table = *job.add_tables();
+  table.set_id(1);
+  table.set_dim(dim);
+  v1::TensorSpec& tensor = *job.add_tensors();
+  tensor.set_name("w");
+  tensor.add_shape(dense_floats);
+  return job;
+}
+
+TEST(ShareLimitTest, RefusesDenseParametersOfAPartitionThatNoMessageHolds) {
+  constexpr uint32_t kOf102Megabytes = 25'500'000;
+  const absl::Status refused = CheckDenseShares(JobOf(1, kOf102Megabytes, 64, 8));
+  EXPECT_TRUE(absl::IsInvalidArgument(refused));
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("25500000 values, 97 MiB, and a message holds 64"));
+  EXPECT_TRUE(CheckDenseShares(JobOf(2, kOf102Megabytes, 64, 8)).ok());
+  v1::JobSpec compensating = JobOf(2, kOf102Megabytes, 64, 8);
+  compensating.mutable_dense_update()->set_stale_gradients(v1::STALE_GRADIENTS_COMPENSATE);
+  EXPECT_FALSE(CheckDenseShares(compensating).ok()) << "a push carries both";
+}
+
+TEST(ShareLimitTest, WarnsOfABatchWhoseKeysMayNotFit) {
+  EXPECT_EQ(SparseShareWarning(JobOf(1, 10, 65'536, 128)), "") << "32 MiB";
+  EXPECT_THAT(SparseShareWarning(JobOf(1, 10, 262'144, 128)), HasSubstr("130 MiB each"));
+  EXPECT_EQ(SparseShareWarning(JobOf(256, 10, 262'144, 128)), "");
+}
+
+}  // namespace
+}  // namespace capstan
