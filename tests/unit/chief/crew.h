@@ -119,7 +119,7 @@ class Crew {
   uint64_t batches_lost = 0;  // What a shard that loads alone finds missing.
   absl::Status move_status;
   int moves_until_done = 1;  // Answers of each source until it says that it is done with a phase.
-  int saves_until_done = 1;       // Answers of each shard until it says that it is done,
+  int saves_until_done = 1;  // Answers of each shard until it says that it is done,
   int partitions_saved_each = 0;  // and in each of them so many partitions more are saved.
   std::map<std::string, absl::Status> damaged;        // Manifests by uri, and
   std::map<std::string, absl::Status> damaged_parts;  // what shards load.
