@@ -9,7 +9,6 @@
 namespace capstan {
 namespace {
 
-constexpr absl::Duration kEvery = absl::Seconds(5);
 constexpr absl::Duration kPatience = absl::Seconds(5);
 
 // Where a process reaches its own port.
@@ -20,10 +19,11 @@ std::string OwnHost(const std::string& listen) {
 
 }  // namespace
 
-Liveness::Liveness(HealthServer& health, const std::string& listen, int port)
+Liveness::Liveness(HealthServer& health, const std::string& listen, int port, absl::Duration every)
     : health_(health),
       host_(OwnHost(listen)),
       port_(port),
+      every_(every),
       last_turn_(absl::ToUnixNanos(clock_.Now())) {
   thread_ = std::thread([this] { Run(); });
 }
@@ -42,7 +42,7 @@ void Liveness::Run() {
   while (true) {
     {
       absl::MutexLock lock(&mu_);
-      if (mu_.AwaitWithTimeout(absl::Condition(&stopping_), kEvery)) return;
+      if (mu_.AwaitWithTimeout(absl::Condition(&stopping_), every_)) return;
     }
     const bool answers = PortAnswers(host_, port_, kPatience);
     const absl::Time last_turn = absl::FromUnixNanos(last_turn_);

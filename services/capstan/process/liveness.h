@@ -33,11 +33,12 @@ class Pulse {
   int silent_ = 0;
 };
 
-// Looks at the process every few seconds, on a thread of its own. *Thread-safe*.
+// Looks at the process `every` few seconds, on a thread of its own. *Thread-safe*.
 class Liveness {
  public:
   // The data port is that of `listen`, host:port, and `port`. `health` must outlive this object.
-  Liveness(HealthServer& health, const std::string& listen, int port);
+  Liveness(HealthServer& health, const std::string& listen, int port,
+           absl::Duration every = absl::Seconds(5));
   ~Liveness();
   Liveness(const Liveness&) = delete;
   Liveness& operator=(const Liveness&) = delete;
@@ -51,6 +52,7 @@ class Liveness {
   HealthServer& health_;
   const std::string host_;
   const int port_;
+  const absl::Duration every_;
   const SteadyClock clock_;
   std::atomic<int64_t> last_turn_;  // Nanoseconds of the clock.
   absl::Mutex mu_;

@@ -332,7 +332,9 @@ v1::LeaseReport Crew::Done(const v1::Lease& lease) {
     return report;
   }
   if (lease.kind() == v1::LEASE_KIND_TASK) {
-    v1::LeaseReport report = Partly(lease, kBatches - lease.first_batch());
+    // Somebody may have told of more batches than there are.
+    const uint64_t left = kBatches - std::min(kBatches, lease.first_batch());
+    v1::LeaseReport report = Partly(lease, left);
     report.set_finished(true);
     report.set_total_batches(kBatches);
     report.set_total_examples(kBatches * kBatchSize);
