@@ -42,7 +42,7 @@ absl::Status Stage::Take(const v1::TakePartitionRequest& piece, ByteBudget& budg
                                 " bytes of this shard's memory, which may be ", budget.limit())),
                             kNoRoomToStageHint);
     }
-    held_.push_back(std::move(hold));
+    (piece.rest() ? rest_held_ : copy_held_).push_back(std::move(hold));
   }
   const bool was_complete = file.complete();
   failure_ = file.Take(taken);
@@ -74,7 +74,7 @@ void Stage::End(StageWork work, const absl::Status& status) {
   failure_.Update(status);
   partition_ = std::move(work.partition);
   (work.rest ? rest_applied_ : copy_decoded_) = true;
-  if (work.rest || !rest_.complete()) held_.clear();
+  (work.rest ? rest_held_ : copy_held_).clear();
 }
 
 size_t Stage::bytes() const {

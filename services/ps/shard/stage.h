@@ -73,7 +73,9 @@ class Stage {
   const MoveName name_;
   ReceivedFile copy_;
   ReceivedFile rest_;
-  std::vector<std::unique_ptr<ByteBudget::Hold>> held_;  // Of files that are not decoded.
+  // Of the files, until they are decoded.
+  std::vector<std::unique_ptr<ByteBudget::Hold>> copy_held_;
+  std::vector<std::unique_ptr<ByteBudget::Hold>> rest_held_;
   DecodedPartition partition_;
   v1::TakePartitionRequest state_;
   absl::Status failure_;
