@@ -22,7 +22,7 @@
 namespace capstan::sim {
 namespace {
 
-using ::testing::HasSubstr;
+using ::testing::ContainsRegex;
 
 constexpr uint64_t kParts = 12;
 uint64_t g_seeds = 170;  // Of each part.
@@ -100,7 +100,7 @@ void ExpectFinds(
     adjust(world);
     const Verdict verdict = Play(world);
     if (verdict.violation.empty()) continue;
-    EXPECT_THAT(verdict.violation, testing::ContainsRegex(invariant)) << "seed " << seed;
+    EXPECT_THAT(verdict.violation, ContainsRegex(invariant)) << "seed " << seed;
     return;
   }
   ADD_FAILURE() << "not found in " << kSeeds << " seeds";
