@@ -25,16 +25,17 @@ class MovesTest(LedgerCase):
 
     # ---- what happens ----
 
-    def owned(self, crew):
+    def owned(self, crew, status=None):
         """{shard: partitions}, of those that own any."""
-        return {shard.index: shard.partitions for shard in crew.status().shards if shard.partitions > 0}
+        return {shard.index: shard.partitions for shard in (status or crew.status()).shards if shard.partitions > 0}
 
     def until_owners(self, crew, *owners):
-        """Until these have all partitions, each its share."""
+        """Until these have all partitions, each its share, and everybody has heard of it."""
         share = PARTITIONS // len(owners)
         def even():
-            owned = self.owned(crew)
-            return set(owned) == set(owners) and min(owned.values()) >= share // 2
+            status = crew.status()
+            owned = self.owned(crew, status)
+            return not status.moves.under_way and set(owned) == set(owners) and min(owned.values()) >= share // 2
         crew.until(even, f"partitions on {owners}", 30)
 
     def grow(self, crew, *joining):

@@ -245,7 +245,7 @@ void ChiefMachine::AdvanceTakeover(absl::Time now) {
     takeover_.Settle();
     views_.ForgetMap();
     state_ = v1::JOB_STATE_PENDING;
-    return;
+    return AdvanceStart(now);
   }
   switch (takeover_.shards(shards_)) {
     case Takeover::Shards::kAwaited:

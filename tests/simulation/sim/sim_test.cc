@@ -22,7 +22,7 @@
 namespace capstan::sim {
 namespace {
 
-using ::testing::HasSubstr;
+using ::testing::ContainsRegex;
 
 constexpr uint64_t kParts = 12;
 uint64_t g_seeds = 170;  // Of each part.
@@ -100,7 +100,7 @@ void ExpectFinds(
     adjust(world);
     const Verdict verdict = Play(world);
     if (verdict.violation.empty()) continue;
-    EXPECT_THAT(verdict.violation, HasSubstr(invariant)) << "seed " << seed;
+    EXPECT_THAT(verdict.violation, ContainsRegex(invariant)) << "seed " << seed;
     return;
   }
   ADD_FAILURE() << "not found in " << kSeeds << " seeds";
@@ -135,7 +135,9 @@ TEST(SimulatedLies, BadRecordsThatOnlyTheLastReaderOfATaskHasMetAreTooFew) {
 }
 
 TEST(SimulatedLies, ATaskThatIsAssignedOtherPiecesWhenItIsLeasedAgainTrainsRecordsTwice) {
-  ExpectFinds(Lie::kReassigned, Policy::kAsync, "NoDuplicate", [](WorldOptions& world) {
+  // Twice some, and others never.
+  const char* const found = "NoDuplicate|the chief counts";
+  ExpectFinds(Lie::kReassigned, Policy::kAsync, found, [](WorldOptions& world) {
     world.job.pieces = 3;
     world.job.bad_lines = false;  // That one of them counts twice is noticed, too.
     world.job.stale = v1::STALE_GRADIENTS_UNSPECIFIED;
