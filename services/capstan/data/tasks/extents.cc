@@ -4,23 +4,25 @@
 #include <utility>
 
 #include "capstan/base/status.h"
+#include "capstan/data/formats/class_folders.h"
 #include "capstan/data/formats/compression.h"
 #include "capstan/data/formats/idx.h"
 #include "capstan/data/formats/record_parser.h"
+#include "capstan/data/formats/samples.h"
 #include "capstan/data/tasks/count_records.h"
 
 namespace capstan {
 namespace {
 
-absl::StatusOr<Extent> TextExtent(const Source& source, const FileInfo& file, bool header,
-                                  uint64_t& countable_bytes) {
+absl::StatusOr<Extent> TextExtent(const Source& source, const FileInfo& file,
+                                  const v1::DataSpec& data, uint64_t& countable_bytes) {
   CAPSTAN_ASSIGN_OR_RETURN(Compression compression, DetectCompression(source, file.path));
   if (compression != Compression::kNone && file.bytes <= countable_bytes) {
     countable_bytes -= file.bytes;
-    CAPSTAN_ASSIGN_OR_RETURN(uint64_t records, CountRecords(source, file.path, header));
+    CAPSTAN_ASSIGN_OR_RETURN(uint64_t records, CountRecords(source, file.path, data));
     return Extent{.file = file.path, .by_records = true, .length = records};
   }
-  CAPSTAN_ASSIGN_OR_RETURN(double bytes, EstimateRecordBytes(source, file.path, header));
+  CAPSTAN_ASSIGN_OR_RETURN(double bytes, EstimateRecordBytes(source, file.path, data));
   if (compression == Compression::kNone) {
     return Extent{.file = file.path, .length = file.bytes, .record_bytes = bytes};
   }
@@ -31,12 +33,12 @@ absl::StatusOr<Extent> TextExtent(const Source& source, const FileInfo& file, bo
                 .length = static_cast<uint64_t>(records)};
 }
 
-absl::StatusOr<std::vector<Extent>> TextExtents(const Source& source, bool header,
+absl::StatusOr<std::vector<Extent>> TextExtents(const Source& source, const v1::DataSpec& data,
                                                 const std::vector<FileInfo>& files,
                                                 uint64_t countable_bytes) {
   std::vector<Extent> extents;
   for (const FileInfo& file : files) {
-    CAPSTAN_ASSIGN_OR_RETURN(Extent extent, TextExtent(source, file, header, countable_bytes));
+    CAPSTAN_ASSIGN_OR_RETURN(Extent extent, TextExtent(source, file, data, countable_bytes));
     extents.push_back(std::move(extent));
   }
   return extents;
@@ -52,6 +54,18 @@ absl::StatusOr<std::vector<Extent>> IdxExtents(const Source& source,
                        .labels_file = pair.labels,
                        .by_records = true,
                        .length = images.items()});
+  }
+  return extents;
+}
+
+absl::StatusOr<std::vector<Extent>> FolderExtents(const Source& source, const v1::DataSpec& data,
+                                                  Split split) {
+  std::vector<Extent> extents;
+  for (const std::string& root : split == Split::kTrain ? data.train() : data.eval()) {
+    CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ClassFolder> classes, ListClasses(source, root));
+    for (const ClassFolder& of : classes) {
+      extents.push_back({.file = of.path, .by_records = true, .length = of.images});
+    }
   }
   return extents;
 }
@@ -80,9 +94,10 @@ absl::StatusOr<std::vector<Extent>> FindExtents(const Source& source, const v1::
   if (data.format() == v1::DATA_FORMAT_SYNTHETIC) {
     return std::vector<Extent>{SyntheticExtent(data.synthetic(), options.split)};
   }
+  if (data.format() == v1::DATA_FORMAT_FOLDER) return FolderExtents(source, data, options.split);
   CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, ListFiles(source, data, options.split));
-  if (IsTextFormat(data.format()))
-    return TextExtents(source, data.header(), files, options.counted_bytes);
+  if (IsTextFormat(data.format()) || IsSampleFormat(data.format()))
+    return TextExtents(source, data, files, options.counted_bytes);
   if (data.format() == v1::DATA_FORMAT_IDX) return IdxExtents(source, files);
   return absl::InvalidArgumentError("data: no format");
 }
