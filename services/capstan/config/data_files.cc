@@ -22,7 +22,9 @@ void Resolve(const std::string& folder, std::string& path) {
   path = (std::filesystem::path(folder) / path).lexically_normal().string();
 }
 
-void CheckPattern(const std::string& key, absl::string_view pattern, Findings& findings) {
+// `folders`: the data are folders, and not files.
+void CheckPattern(const std::string& key, absl::string_view pattern, bool folders,
+                  Findings& findings) {
   absl::ConsumePrefix(&pattern, kFileScheme);
   if (IsObjectAddress(pattern)) return;  // Whoever plans the job looks there.
   if (pattern.find("://") != pattern.npos) {
@@ -36,9 +38,10 @@ void CheckPattern(const std::string& key, absl::string_view pattern, Findings& f
   if (error != 0)
     findings.Refuse(key, absl::StrCat("no file matches ", Shown(pattern, kMaxShownPath)));
   for (size_t i = 0; i < found.gl_pathc; ++i) {
-    if (std::filesystem::is_directory(found.gl_pathv[i])) {
+    if (std::filesystem::is_directory(found.gl_pathv[i]) != folders) {
       findings.Refuse(
-          key, absl::StrCat(Shown(found.gl_pathv[i], kMaxShownPath), " is a folder, not a file"));
+          key, absl::StrCat(Shown(found.gl_pathv[i], kMaxShownPath),
+                            folders ? " is a file, not a folder" : " is a folder, not a file"));
     } else if (access(found.gl_pathv[i], R_OK) != 0) {
       findings.Refuse(key,
                       absl::StrCat(Shown(found.gl_pathv[i], kMaxShownPath), " cannot be read"));
@@ -62,8 +65,13 @@ void ResolvePaths(const std::string& folder, v1::JobSpec& spec) {
 }
 
 void CheckDataFiles(const v1::JobSpec& spec, Findings& findings) {
-  for (const std::string& path : spec.data().train()) CheckPattern("data.train", path, findings);
-  for (const std::string& path : spec.data().eval()) CheckPattern("data.eval", path, findings);
+  const bool folders = spec.data().format() == v1::DATA_FORMAT_FOLDER;
+  for (const std::string& path : spec.data().train()) {
+    CheckPattern("data.train", path, folders, findings);
+  }
+  for (const std::string& path : spec.data().eval()) {
+    CheckPattern("data.eval", path, folders, findings);
+  }
 }
 
 }  // namespace capstan

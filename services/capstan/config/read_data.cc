@@ -15,9 +15,12 @@ constexpr Choice<v1::DataFormat> kFormats[] = {
     {"csv", v1::DATA_FORMAT_CSV},       {"tsv", v1::DATA_FORMAT_TSV},
     {"libsvm", v1::DATA_FORMAT_LIBSVM}, {"libfm", v1::DATA_FORMAT_LIBFM},
     {"idx", v1::DATA_FORMAT_IDX},       {"synthetic", v1::DATA_FORMAT_SYNTHETIC},
+    {"tar", v1::DATA_FORMAT_TAR},       {"tfrecord", v1::DATA_FORMAT_TFRECORD},
+    {"folder", v1::DATA_FORMAT_FOLDER},
 };
 
 constexpr Choice<bool> kLabelTransforms[] = {{"none", false}, {"standard", true}};
+constexpr uint64_t kMostSide = 4096;  // Of an image as the model wants it.
 constexpr uint32_t kPieces = 16;
 constexpr uint32_t kMostPieces = 256;  // A lease names them all.
 
@@ -37,6 +40,9 @@ const std::vector<Scope>& Scopes() {
        {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV, v1::DATA_FORMAT_LIBSVM, v1::DATA_FORMAT_LIBFM}},
       {"fields", "libsvm and libfm", {v1::DATA_FORMAT_LIBSVM, v1::DATA_FORMAT_LIBFM}},
       {"image_shape", "idx", {v1::DATA_FORMAT_IDX}},
+      {"image",
+       "tar, tfrecord and folder",
+       {v1::DATA_FORMAT_TAR, v1::DATA_FORMAT_TFRECORD, v1::DATA_FORMAT_FOLDER}},
       {"synthetic", "synthetic", {v1::DATA_FORMAT_SYNTHETIC}},
   };
   return scopes;
@@ -141,6 +147,31 @@ void ReadFiles(Section& in, v1::DataSpec& out) {
   }
 }
 
+// How images in tar, tfrecord and folder are brought to one size.
+void ReadImage(Section in, v1::DataSpec& data) {
+  const bool folder = data.format() == v1::DATA_FORMAT_FOLDER;
+  const bool images =
+      folder || data.format() == v1::DATA_FORMAT_TAR || data.format() == v1::DATA_FORMAT_TFRECORD;
+  v1::ImageSpec out;
+  const WholeRange sides{.min = 1, .max = kMostSide};
+  out.set_height(static_cast<uint32_t>(in.Whole("height", sides, 0)));
+  out.set_width(static_cast<uint32_t>(in.Whole("width", sides, 0)));
+  for (const absl::string_view key : {"height", "width"}) {
+    if (images && !in.Has(key))
+      in.Refuse(key, "is missing; images are brought to one size, such as 224");
+  }
+  out.set_channels(static_cast<uint32_t>(in.Whole("channels", {.min = 1, .max = 3}, 3)));
+  if (out.channels() == 2) in.Refuse("channels", "must be 1 (grey) or 3 (red, green, blue)");
+  out.set_random_crop(in.Flag("random_crop", false));
+  out.set_random_flip(in.Flag("random_flip", false));
+  out.set_image_member(in.Text("member"));
+  out.set_label_member(in.Text("label"));
+  for (const absl::string_view key : {"member", "label"}) {
+    if (folder && in.Has(key)) in.Refuse(key, "is only for format: tar and tfrecord");
+  }
+  if (images) *data.mutable_image() = out;
+}
+
 void ReadImages(Section& in, v1::DataSpec& out) {
   const std::vector<uint64_t> shape = in.Wholes("image_shape", {.min = 1, .max = 4096});
   if (in.Has("image_shape") && shape.size() != 2) {
@@ -154,7 +185,9 @@ void ReadImages(Section& in, v1::DataSpec& out) {
 void ReadData(Section& in, v1::DataSpec& out) {
   out.set_format(in.OneOf<v1::DataFormat>("format", kFormats, v1::DATA_FORMAT_UNSPECIFIED));
   if (!in.Has("format"))
-    in.Refuse("format", "is missing; expected csv, tsv, libsvm, libfm, idx or synthetic");
+    in.Refuse("format",
+              "is missing; expected csv, tsv, libsvm, libfm, idx, synthetic, tar, tfrecord or "
+              "folder");
   for (const Scope& scope : Scopes()) {
     const bool known = out.format() != v1::DATA_FORMAT_UNSPECIFIED;
     if (!known || !in.Has(scope.key) || scope.members.contains(out.format())) continue;
@@ -164,6 +197,7 @@ void ReadData(Section& in, v1::DataSpec& out) {
   out.set_header(in.Flag("header", false));
   ReadSchema(in.Map("schema"), out);
   ReadImages(in, out);
+  ReadImage(in.Map("image"), out);
   ReadSynthetic(in.Map("synthetic"), *out.mutable_synthetic());
   out.set_fields(in.Whole("fields", {.max = 100000}, 0));
   out.set_numeric_scale(static_cast<float>(in.Number("numeric_scale", {.open = true}, 0)));

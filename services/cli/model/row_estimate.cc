@@ -21,7 +21,7 @@ RowCount CountRows(const LoadedTask& task) {
   Batch batch;
   const uint64_t records = std::min(task.examples(), kRecordsLookedAt);
   for (uint64_t k = 0; k < task.batch_count() && count.records < records; ++k) {
-    task.ReadBatch(k, batch);
+    if (!task.ReadBatch(k, batch).ok()) break;
     keys.insert(batch.keys.begin(), batch.keys.end());
     count.records += batch.examples();
     if (2 * count.records <= records) count.rows_of_half = keys.size();

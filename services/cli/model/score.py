@@ -417,6 +417,8 @@ class Model:
 
     def score_file(self, path):
         """Scores of the records of a file, a batch at a time."""
+        if self.data["format"] in ("DATA_FORMAT_TAR", "DATA_FORMAT_TFRECORD", "DATA_FORMAT_FOLDER"):
+            raise ValueError(f"{path}: images are not decoded here; `capstan predict` reads them, score_images takes their pixels")
         with open_file(path) as file:
             if self.data["format"] == "DATA_FORMAT_IDX":
                 pixels = images_in(self.data, file.read())

@@ -62,7 +62,7 @@ absl::Status ScoreFiles(
                              reader.Read({.task = task, .evaluation = true}));
     CAPSTAN_RETURN_IF_ERROR(bad_records.Add(loaded->bad_records()));
     for (uint64_t k = 0; k < loaded->batch_count(); ++k) {
-      loaded->ReadBatch(k, batch);
+      CAPSTAN_RETURN_IF_ERROR(loaded->ReadBatch(k, batch));
       CAPSTAN_RETURN_IF_ERROR(visit(batch, model.Logits(batch)));
     }
   }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "capstan/base/check.h"
 #include "capstan/base/hash.h"
 #include "capstan/base/status.h"
 #include "capstan/config/config.h"
@@ -109,7 +110,7 @@ class LocalTrainer {
 
   // Reads the next batch with its parameters.
   NetworkInput Load(const LoadedTask& task, uint64_t k) {
-    task.ReadBatch(k, batch_);
+    CAPSTAN_CHECK(task.ReadBatch(k, batch_).ok());
     deduplicator_.Run(batch_.keys, keys_);
     return {.labels = batch_.labels,
             .offsets = batch_.offsets,

@@ -127,7 +127,7 @@ TEST(RealS3Test, TrainsFromPlainAndCompressedObjectsOfAPattern) {
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     Batch batch;
     for (uint64_t k = 0; k < (*loaded)->batch_count(); ++k) {
-      (*loaded)->ReadBatch(k, batch);
+      ASSERT_EQ((*loaded)->ReadBatch(k, batch), absl::OkStatus());
       examples += batch.examples();
     }
   }

@@ -138,7 +138,7 @@ TaskContent Job::Read(const v1::Task& task, uint32_t epoch, bool evaluation) con
   TaskContent content{.examples = (*loaded)->examples(), .bad_records = (*loaded)->bad_records()};
   for (uint64_t seq = 0; seq < (*loaded)->batch_count(); ++seq) {
     Batch read;
-    (*loaded)->ReadBatch(seq, read);
+    CAPSTAN_CHECK((*loaded)->ReadBatch(seq, read).ok());
     content.batches.push_back({{epoch, task.index(), seq}, std::move(read.keys)});
   }
   return content;

@@ -55,6 +55,22 @@ TEST(BadJobTest, AProgramHasTheLayersAndComputesOneStepAtATime) {
               HasSubstr("train.compute_threads: must be 1 with model.user"));
 }
 
+TEST(BadJobTest, ImagesNeedASizeOfWhichTheModelIsMade) {
+  const auto refusal = [](const std::string& data) {
+    return Refusal("job: a\ndata: {train: a, " + data +
+                   "}\nmodel: {preset: softmax, outputs: 2}\n");
+  };
+  EXPECT_THAT(refusal("format: tar"), HasSubstr("data.image.height: is missing"));
+  EXPECT_THAT(refusal("format: tar, image: {height: 8}"),
+              HasSubstr("data.image.width: is missing"));
+  EXPECT_THAT(refusal("format: tar, image: {height: 8, width: 8, channels: 2}"),
+              HasSubstr("data.image.channels: must be 1 (grey) or 3"));
+  EXPECT_THAT(refusal("format: folder, image: {height: 8, width: 8, label: cls}"),
+              HasSubstr("data.image.label: is only for format: tar and tfrecord"));
+  EXPECT_THAT(refusal("format: idx, image: {height: 8, width: 8}"),
+              HasSubstr("data.image: is only for format: tar, tfrecord and folder"));
+}
+
 TEST(BadJobTest, AKeyGivenTwiceIsRefusedAtItsSecondPlace) {
   EXPECT_EQ(RefusalOf("train:\n  epochs: 1\n  epochs: 2"),
             "job.yaml:6: train.epochs: is given twice");
@@ -64,8 +80,8 @@ TEST(BadJobTest, AKeyGivenTwiceIsRefusedAtItsSecondPlace) {
 TEST(BadJobTest, AWrongWordIsAnsweredWithTheRightOnes) {
   EXPECT_EQ(
       Refusal("job: a\ndata:\n  format: cvs\n  train: a\nmodel: {preset: lr}\n"),
-      "job.yaml:3: data.format: \"cvs\" is not one of csv, tsv, libsvm, libfm, idx, synthetic; "
-      "did you mean csv?");
+      "job.yaml:3: data.format: \"cvs\" is not one of csv, tsv, libsvm, libfm, idx, synthetic, "
+      "tar, tfrecord, folder; did you mean csv?");
 }
 
 TEST(BadJobTest, AWrongTypeIsNamed) {

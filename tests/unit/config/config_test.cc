@@ -212,6 +212,35 @@ TEST(ParseJobTest, LanesComeFromTheOptionsWhereTheFileIsSilent) {
   EXPECT_EQ(Good(kSmall, {.default_lanes = 5}).dense_update().lanes(), 0u);
 }
 
+TEST(ConfigTest, ImagesHaveThreeChannelsAndAreNotAugmentedUnlessTheJobSaysSo) {
+  const v1::ImageSpec image = Good(R"(
+job: a
+data: {format: tar, train: a.tar, image: {height: 28, width: 30}}
+model: {preset: softmax, outputs: 10}
+)")
+                                  .data()
+                                  .image();
+  EXPECT_EQ(image.height(), 28u);
+  EXPECT_EQ(image.width(), 30u);
+  EXPECT_EQ(image.channels(), 3u);
+  EXPECT_FALSE(image.random_crop());
+  EXPECT_FALSE(image.random_flip());
+  EXPECT_EQ(image.image_member(), "");
+  const v1::ImageSpec other = Good(R"(
+job: a
+data:
+  format: tfrecord
+  train: a
+  image: {height: 8, width: 8, channels: 1, random_crop: true, random_flip: true, member: image, label: y}
+model: {preset: softmax, outputs: 10}
+)")
+                                  .data()
+                                  .image();
+  EXPECT_EQ(other.channels(), 1u);
+  EXPECT_TRUE(other.random_crop() && other.random_flip());
+  EXPECT_EQ(other.image_member() + " " + other.label_member(), "image y");
+}
+
 TEST(JobKeysTest, NamesKeysOfSectionsAndOfListItems) {
   EXPECT_THAT(JobKeys(), testing::IsSupersetOf(
                              {"job", "data.schema.numeric[].transform", "model.towers[].kind",

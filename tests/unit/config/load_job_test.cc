@@ -63,6 +63,17 @@ TEST_F(LoadJobTest, AFolderIsNoData) {
   EXPECT_THAT(Refusal(), HasSubstr("is a folder, not a file"));
 }
 
+TEST_F(LoadJobTest, FoldersOfImagesAreFoldersAndNotFiles) {
+  const auto write = [this](const std::string& train) {
+    Write("job.yaml", "job: a\ndata: {format: folder, image: {height: 8, width: 8}, train: " +
+                          train + "}\nmodel: {preset: softmax, outputs: 2}\n");
+  };
+  write("job.yaml");
+  EXPECT_THAT(Refusal(), HasSubstr("is a file, not a folder"));
+  write(".");
+  EXPECT_EQ(Refusal(), "");
+}
+
 TEST_F(LoadJobTest, ObjectsAreLeftToWhoeverPlansTheJob) {
   WriteJob("s3://ads/train/*.gz");
   EXPECT_EQ(Refusal(), "");

@@ -47,7 +47,7 @@ absl::StatusOr<Content> Read(const Source& source, const v1::DataSpec& data) {
     CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedTask> loaded, reader.Read({.task = task}));
     bad_records += loaded->bad_records().count();
     for (uint64_t k = 0; k < loaded->batch_count(); ++k) {
-      loaded->ReadBatch(k, batches.emplace_back());
+      CAPSTAN_RETURN_IF_ERROR(loaded->ReadBatch(k, batches.emplace_back()));
     }
   }
   return Content{Join(batches), bad_records};

@@ -111,7 +111,7 @@ absl::StatusOr<std::vector<Batch>> ReadTasks(const ReaderOptions& options,
   for (const v1::Task& task : tasks) {
     CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedTask> loaded, reader.Read({.task = task}));
     for (uint64_t k = 0; k < loaded->batch_count(); ++k) {
-      loaded->ReadBatch(k, batches.emplace_back());
+      CAPSTAN_RETURN_IF_ERROR(loaded->ReadBatch(k, batches.emplace_back()));
     }
   }
   return batches;

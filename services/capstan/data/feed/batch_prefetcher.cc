@@ -187,9 +187,13 @@ void BatchPrefetcher::Impl::Do(Job job) {
     return;
   }
   auto batch = std::make_shared<Batch>();
-  job.work.task->ReadBatch(job.work.batch_in_task, *batch);
+  const absl::Status read = job.work.task->ReadBatch(job.work.batch_in_task, *batch);
   absl::MutexLock lock(&mu_);
-  job.entry->feed.Cut(std::move(batch));
+  if (read.ok()) {
+    job.entry->feed.Cut(std::move(batch));
+  } else {
+    job.entry->feed.Cut(read);
+  }
 }
 
 BatchPrefetcher::BatchPrefetcher(ReaderOptions reader, PrefetchOptions options,

@@ -62,11 +62,15 @@ void Feed::Loaded(absl::StatusOr<std::shared_ptr<const LoadedTask>> task) {
   next_ = base_;
 }
 
-void Feed::Cut(std::shared_ptr<const Batch> batch) {
+void Feed::Cut(absl::StatusOr<std::shared_ptr<const Batch>> batch) {
   working_ = false;
+  if (!batch.ok()) {
+    broken_ = batch.status();
+    return;
+  }
   const uint64_t place = next_ - base_;
   if (next_ >= wanted_) {
-    ready_.push_back({.batch = std::move(batch),
+    ready_.push_back({.batch = *std::move(batch),
                       .number = next_,
                       .task = task_,
                       .batch_in_task = place,

@@ -36,7 +36,7 @@ class Feed {
   // Nullopt: nothing may be done ahead, or what was taken off is still being done.
   std::optional<Work> NextWork();
   void Loaded(absl::StatusOr<std::shared_ptr<const LoadedTask>> task);
-  void Cut(std::shared_ptr<const Batch> batch);
+  void Cut(absl::StatusOr<std::shared_ptr<const Batch>> batch);
 
   std::vector<FedTask> tasks() const { return tasks_; }
 

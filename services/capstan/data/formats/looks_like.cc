@@ -29,7 +29,7 @@ std::string LooksLike(std::string_view begin) {
   if (begin.substr(0, 4) == "PAR1") return "a Parquet file" + convert;
   if (begin.substr(0, 6) == "ARROW1") return "an Arrow file" + convert;
   if (begin.substr(0, 4) == "PK\x03\x04") return "a zip or xlsx file" + convert;
-  if (BeginsTfRecord(begin)) return "a TFRecord file" + convert;
+  if (BeginsTfRecord(begin)) return "a TFRecord file" + convert + "; format: tfrecord reads images";
   if (IsBinary(begin)) return "a binary file" + convert;
   const std::string_view line = begin.substr(0, begin.find('\n'));
   const auto count = [line](char c) { return std::count(line.begin(), line.end(), c); };

@@ -9,6 +9,7 @@
 #include "capstan/base/status.h"
 #include "capstan/data/formats/compression.h"
 #include "capstan/data/formats/idx.h"
+#include "capstan/data/formats/samples.h"
 #include "capstan/data/tasks/extents.h"
 #include "capstan/data/tasks/in_parallel.h"
 #include "capstan/data/tasks/task_reader.h"
@@ -18,15 +19,30 @@ namespace {
 
 constexpr uint64_t kFrontBytes = uint64_t{64} << 10;
 constexpr uint64_t kFrontRecords = 1000;
+constexpr uint64_t kFrontImages = 32;  // Of a compressed file; they are decoded.
+constexpr uint64_t kFrontOfClass = 4;  // Images of a folder, which is a class.
 
-// A file, and of images the one with their labels.
+// A file, and of images the one with their labels; or a folder, and how many of its images are
+// looked at.
 struct Input {
   FileInfo file;
   std::string labels = {};
 };
 
+absl::StatusOr<std::vector<Input>> ListFolders(const Source& source, const v1::DataSpec& data,
+                                               Split split) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<Extent> extents,
+                           FindExtents(source, data, {.split = split}));
+  std::vector<Input> inputs;
+  for (const Extent& extent : extents) {
+    inputs.push_back({{extent.file, std::min(extent.length, kFrontOfClass)}});
+  }
+  return inputs;
+}
+
 absl::StatusOr<std::vector<Input>> ListInputs(const Source& source, const v1::DataSpec& data,
                                               Split split) {
+  if (data.format() == v1::DATA_FORMAT_FOLDER) return ListFolders(source, data, split);
   CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, ListFiles(source, data, split));
   std::vector<Input> inputs;
   if (data.format() != v1::DATA_FORMAT_IDX) {
@@ -39,7 +55,7 @@ absl::StatusOr<std::vector<Input>> ListInputs(const Source& source, const v1::Da
 }
 
 // At most `most` of them, evenly from the first to the last.
-std::vector<Input> Sample(std::vector<Input> inputs, size_t most) {
+std::vector<Input> ChooseEvenly(std::vector<Input> inputs, size_t most) {
   if (inputs.size() <= most) return inputs;
   std::vector<Input> sample;
   for (size_t i = 0; i < most; ++i) {
@@ -53,13 +69,19 @@ absl::StatusOr<v1::Task> FrontOf(const Source& source, const v1::DataSpec& data,
   v1::Task front;
   front.set_file(input.file.path);
   front.set_labels_file(input.labels);
+  if (data.format() == v1::DATA_FORMAT_FOLDER) {
+    front.set_by_records(true);
+    front.set_end(input.file.bytes);
+    return front;
+  }
   Compression compression = Compression::kNone;
   if (data.format() != v1::DATA_FORMAT_IDX) {
     CAPSTAN_ASSIGN_OR_RETURN(compression, DetectCompression(source, input.file.path));
   }
   const bool by_records = data.format() == v1::DATA_FORMAT_IDX || compression != Compression::kNone;
   front.set_by_records(by_records);
-  front.set_end(by_records ? kFrontRecords : std::min(kFrontBytes, input.file.bytes));
+  const uint64_t records = IsSampleFormat(data.format()) ? kFrontImages : kFrontRecords;
+  front.set_end(by_records ? records : std::min(kFrontBytes, input.file.bytes));
   return front;
 }
 
@@ -85,10 +107,12 @@ absl::Status CheckFiles(const Source& source, const ReaderOptions& options,
 
 absl::Status CheckFirstRecords(const Source& source, const v1::JobSpec& job, size_t most_files) {
   if (job.data().format() == v1::DATA_FORMAT_SYNTHETIC) return absl::OkStatus();
-  const ReaderOptions options = ReaderOptionsOf(job);
+  ReaderOptions options = ReaderOptionsOf(job);
+  options.images = ImageCheck::kAlways;
   for (const Split split : {Split::kTrain, Split::kEval}) {
     CAPSTAN_ASSIGN_OR_RETURN(std::vector<Input> inputs, ListInputs(source, job.data(), split));
-    CAPSTAN_RETURN_IF_ERROR(CheckFiles(source, options, Sample(std::move(inputs), most_files)));
+    CAPSTAN_RETURN_IF_ERROR(
+        CheckFiles(source, options, ChooseEvenly(std::move(inputs), most_files)));
   }
   return absl::OkStatus();
 }

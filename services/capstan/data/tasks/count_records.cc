@@ -6,6 +6,7 @@
 #include "capstan/base/status.h"
 #include "capstan/data/formats/compression.h"
 #include "capstan/data/formats/line_reader.h"
+#include "capstan/data/formats/samples.h"
 
 namespace capstan {
 namespace {
@@ -49,34 +50,66 @@ class CountingSource : public Source {
   mutable uint64_t bytes_ = 0;
 };
 
+// The records of a file one after the other, whatever they are. Thread-compatible.
+class Passage {
+ public:
+  Passage(const std::string& path, const v1::DataSpec& data, std::unique_ptr<ByteStream> contents) {
+    if (IsSampleFormat(data.format())) {
+      samples_ = NewSampleStream(data, std::move(contents), {});
+      return;
+    }
+    lines_ = std::make_unique<LineReader>(path, std::move(contents), 0);
+    std::string_view names;
+    if (data.header()) lines_->Next(names);
+  }
+
+  // False: there is none any more.
+  absl::StatusOr<bool> Next() {
+    if (samples_ != nullptr) return samples_->Next(sample_);
+    std::string_view line;
+    const bool more = lines_->Next(line);
+    if (!more) CAPSTAN_RETURN_IF_ERROR(lines_->status());
+    return more;
+  }
+
+  uint64_t offset() const {
+    return samples_ != nullptr ? samples_->offset() : lines_->next_offset();
+  }
+
+ private:
+  std::unique_ptr<LineReader> lines_;      // Of text;
+  std::unique_ptr<SampleStream> samples_;  // of what has samples.
+  Sample sample_;
+};
+
 }  // namespace
 
 absl::StatusOr<uint64_t> CountRecords(const Source& source, const std::string& path,
-                                      Compression compression, bool header) {
+                                      Compression compression, const v1::DataSpec& data) {
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents,
                            OpenContents(source, path, compression, Source::kToTheEnd));
-  LineReader lines(path, std::move(contents), 0);
-  std::string_view line;
-  uint64_t count = 0;
-  while (lines.Next(line)) ++count;
-  CAPSTAN_RETURN_IF_ERROR(lines.status());
-  return header && count > 0 ? count - 1 : count;
+  Passage passage(path, data, std::move(contents));
+  for (uint64_t count = 0;; ++count) {
+    CAPSTAN_ASSIGN_OR_RETURN(const bool more, passage.Next());
+    if (!more) return count;
+  }
 }
 
 absl::StatusOr<RecordSample> SampleRecords(const Source& source, const std::string& path,
-                                           Compression compression, bool header,
-                                           uint64_t text_bytes) {
+                                           Compression compression, const v1::DataSpec& data,
+                                           uint64_t content_bytes) {
   CountingSource counted(source);
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents,
-                           OpenContents(counted, path, compression, text_bytes));
-  LineReader lines(path, std::move(contents), 0);
-  std::string_view line;
-  if (header) lines.Next(line);
-  const uint64_t begin = lines.next_offset();
+                           OpenContents(counted, path, compression, content_bytes));
+  Passage passage(path, data, std::move(contents));
+  const uint64_t begin = passage.offset();
   RecordSample sample;
-  while (lines.next_offset() < text_bytes && lines.Next(line)) ++sample.records;
-  CAPSTAN_RETURN_IF_ERROR(lines.status());
-  sample.bytes = static_cast<double>(compression == Compression::kNone ? lines.next_offset() - begin
+  while (passage.offset() < content_bytes) {
+    CAPSTAN_ASSIGN_OR_RETURN(const bool more, passage.Next());
+    if (!more) break;
+    ++sample.records;
+  }
+  sample.bytes = static_cast<double>(compression == Compression::kNone ? passage.offset() - begin
                                                                        : counted.bytes());
   return sample;
 }

@@ -1,4 +1,4 @@
-// How many records a text file holds.
+// How many records a file holds, of text or of samples.
 #ifndef CAPSTAN_DATA_TASKS_COUNT_RECORDS_H_
 #define CAPSTAN_DATA_TASKS_COUNT_RECORDS_H_
 
@@ -8,12 +8,13 @@
 #include "absl/status/statusor.h"
 #include "capstan/data/formats/compression.h"
 #include "capstan/data/formats/source.h"
+#include "capstan/v1/job.pb.h"
 
 namespace capstan {
 
 // Reads a compressed file to its end.
 absl::StatusOr<uint64_t> CountRecords(const Source& source, const std::string& path,
-                                      Compression compression, bool header);
+                                      Compression compression, const v1::DataSpec& data);
 
 // What the front of a file says of its records.
 struct RecordSample {
@@ -21,10 +22,10 @@ struct RecordSample {
   double bytes = 0;  // As they are stored, that these took.
 };
 
-// Of text of about so many bytes, decompressed.
+// Of contents of about so many bytes, decompressed.
 absl::StatusOr<RecordSample> SampleRecords(const Source& source, const std::string& path,
-                                           Compression compression, bool header,
-                                           uint64_t text_bytes);
+                                           Compression compression, const v1::DataSpec& data,
+                                           uint64_t content_bytes);
 
 }  // namespace capstan
 

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +9,7 @@
 #include "capstan/base/status.h"
 #include "capstan/config/spelling.h"
 #include "capstan/data/formats/cells.h"
+#include "capstan/data/formats/class_folders.h"
 #include "capstan/data/formats/compression.h"
 #include "capstan/data/formats/idx.h"
 #include "capstan/data/formats/line_reader.h"
@@ -14,6 +17,7 @@
 #include "capstan/data/formats/numbers.h"
 #include "capstan/data/formats/quote.h"
 #include "capstan/data/formats/record_parser.h"
+#include "capstan/data/formats/samples.h"
 #include "capstan/data/synthetic/click_log.h"
 #include "capstan/data/tasks/tasks.h"
 
@@ -164,11 +168,37 @@ absl::Status DeriveIdx(const Source& source, v1::DataSpec& data) {
   return absl::InvalidArgumentError(absl::StrCat(files.front().path, ": holds no images"));
 }
 
+// The classes are those of the training data, also where other data lack some.
+absl::Status NameClasses(const Source& source, v1::DataSpec& data) {
+  std::set<std::string> names;
+  for (const std::string& root : data.train().empty() ? data.eval() : data.train()) {
+    CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ClassFolder> classes, ListClasses(source, root));
+    for (const ClassFolder& of : classes) names.emplace(ClassOf(of.path));
+  }
+  for (const std::string& name : names) data.add_label_classes(name);
+  return absl::OkStatus();
+}
+
+absl::Status DeriveImages(const Source& source, v1::DataSpec& data) {
+  const v1::ImageSpec& image = data.image();
+  if (image.height() == 0 || image.width() == 0 || image.channels() == 0) {
+    return absl::InvalidArgumentError("data.image: has no height, width or channels");
+  }
+  data.set_fields(0);
+  data.set_dense_width(image.height() * image.width() * image.channels());
+  data.clear_image_shape();
+  data.add_image_shape(image.height());
+  data.add_image_shape(image.width());
+  if (data.format() != v1::DATA_FORMAT_FOLDER) return FirstFiles(source, data).status();
+  return data.label_classes().empty() ? NameClasses(source, data) : absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data) {
   if (data.numeric_scale() == 0) {
-    data.set_numeric_scale(data.format() == v1::DATA_FORMAT_IDX ? 1.0f / 255 : 1.0f);
+    const bool pixels = data.format() == v1::DATA_FORMAT_IDX || IsImageFormat(data.format());
+    data.set_numeric_scale(pixels ? 1.0f / 255 : 1.0f);
   }
   switch (data.format()) {
     case v1::DATA_FORMAT_CSV:
@@ -180,6 +210,10 @@ absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data) {
       return FirstFiles(source, data).status();
     case v1::DATA_FORMAT_IDX:
       return DeriveIdx(source, data);
+    case v1::DATA_FORMAT_TAR:
+    case v1::DATA_FORMAT_TFRECORD:
+    case v1::DATA_FORMAT_FOLDER:
+      return DeriveImages(source, data);
     case v1::DATA_FORMAT_SYNTHETIC:
       data.set_fields(static_cast<uint32_t>(ClickLogColumns(data.synthetic())));
       data.set_dense_width(0);

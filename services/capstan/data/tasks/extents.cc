@@ -9,9 +9,11 @@
 
 #include "absl/strings/match.h"
 #include "capstan/base/status.h"
+#include "capstan/data/formats/class_folders.h"
 #include "capstan/data/formats/compression.h"
 #include "capstan/data/formats/idx.h"
 #include "capstan/data/formats/record_parser.h"
+#include "capstan/data/formats/samples.h"
 #include "capstan/data/tasks/count_records.h"
 #include "capstan/data/tasks/in_parallel.h"
 
@@ -122,7 +124,7 @@ Extent ExtentOf(const TextFile& text, double others_record_bytes) {
           .length = static_cast<uint64_t>(records)};
 }
 
-absl::StatusOr<std::vector<Extent>> TextExtents(const Source& source, bool header,
+absl::StatusOr<std::vector<Extent>> TextExtents(const Source& source, const v1::DataSpec& data,
                                                 const std::vector<FileInfo>& files,
                                                 const PlanOptions& options) {
   std::vector<TextFile> texts(files.size());
@@ -138,7 +140,7 @@ absl::StatusOr<std::vector<Extent>> TextExtents(const Source& source, bool heade
       [&](size_t i) -> absl::Status {
         TextFile& text = *counted[i];
         CAPSTAN_ASSIGN_OR_RETURN(text.records,
-                                 CountRecords(source, text.file->path, text.compression, header));
+                                 CountRecords(source, text.file->path, text.compression, data));
         return absl::OkStatus();
       },
       kCountingThreads));
@@ -149,8 +151,8 @@ absl::StatusOr<std::vector<Extent>> TextExtents(const Source& source, bool heade
                                            kFewestSampled, kSampledText);
     CAPSTAN_RETURN_IF_ERROR(ForEachInParallel(sample.size(), [&](size_t i) -> absl::Status {
       TextFile& text = *sample[i];
-      CAPSTAN_ASSIGN_OR_RETURN(text.sample, SampleRecords(source, text.file->path, text.compression,
-                                                          header, text_bytes));
+      CAPSTAN_ASSIGN_OR_RETURN(
+          text.sample, SampleRecords(source, text.file->path, text.compression, data, text_bytes));
       text.sampled = true;
       return absl::OkStatus();
     }));
@@ -178,6 +180,18 @@ absl::StatusOr<std::vector<Extent>> IdxExtents(const Source& source,
     teller.OneMore();
     return absl::OkStatus();
   }));
+  return extents;
+}
+
+absl::StatusOr<std::vector<Extent>> FolderExtents(const Source& source, const v1::DataSpec& data,
+                                                  Split split) {
+  std::vector<Extent> extents;
+  for (const std::string& root : split == Split::kTrain ? data.train() : data.eval()) {
+    CAPSTAN_ASSIGN_OR_RETURN(const std::vector<ClassFolder> classes, ListClasses(source, root));
+    for (const ClassFolder& of : classes) {
+      extents.push_back({.file = of.path, .by_records = true, .length = of.images});
+    }
+  }
   return extents;
 }
 
@@ -210,8 +224,11 @@ absl::StatusOr<std::vector<Extent>> FindExtents(const Source& source, const v1::
   if (data.format() == v1::DATA_FORMAT_SYNTHETIC) {
     return std::vector<Extent>{SyntheticExtent(data.synthetic(), options.split)};
   }
+  if (data.format() == v1::DATA_FORMAT_FOLDER) return FolderExtents(source, data, options.split);
   CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, ListFiles(source, data, options.split));
-  if (IsTextFormat(data.format())) return TextExtents(source, data.header(), files, options);
+  if (IsTextFormat(data.format()) || IsSampleFormat(data.format())) {
+    return TextExtents(source, data, files, options);
+  }
   if (data.format() == v1::DATA_FORMAT_IDX) return IdxExtents(source, files, options);
   return absl::InvalidArgumentError("data: no format");
 }

@@ -4,20 +4,24 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <span>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "capstan/base/status.h"
+#include "capstan/data/formats/samples.h"
 #include "capstan/data/tasks/tasks.h"
 
 namespace capstan {
 namespace {
 
 constexpr uint64_t kPlaces = 64;
-constexpr uint64_t kMostBytes = uint64_t{512} << 10;  // Of text, in all places.
-constexpr uint64_t kMostRecords = 10000;              // Of other data, in all places.
+constexpr uint64_t kMostBytes = uint64_t{512} << 10;          // Of text, in all places.
+constexpr uint64_t kMostRecords = 10000;                      // Of other data, in all places.
+constexpr uint64_t kMostImageBytesRead = uint64_t{32} << 20;  // The same of images,
+constexpr uint64_t kMostImages = 1024;                        // and of those of compressed files.
 constexpr uint64_t kFewestPairs = 200;
 // Logs that lie in the order of time have a little of it, which does no harm.
 constexpr double kWorthTelling = 0.25;
@@ -111,21 +115,22 @@ absl::StatusOr<LabelOrder> SampleLabelOrder(const Source& source, const ReaderOp
                                             const TaskMix& mix) {
   if (reader.data.format() == v1::DATA_FORMAT_SYNTHETIC) return LabelOrder();  // Drawn one by one.
   ReaderOptions options = reader;
-  options.batch_size = std::numeric_limits<uint32_t>::max();  // All records of a place.
   options.data.set_max_bad_records(std::numeric_limits<uint64_t>::max());  // Others speak of them.
+  options.images = ImageCheck::kNever;
+  const bool images = IsImageFormat(options.data.format());
+  const uint64_t most_bytes = images ? kMostImageBytesRead : kMostBytes;
+  const uint64_t most_records = images ? kMostImages : kMostRecords;
   TaskReader task_reader(options, source);
   const std::vector<v1::Task> looked_at = PlacesToLookAt(mix);
   std::vector<std::vector<float>> places;
   for (v1::Task place : looked_at) {
-    const uint64_t most = (place.by_records() ? kMostRecords : kMostBytes) / looked_at.size();
+    const uint64_t most = (place.by_records() ? most_records : most_bytes) / looked_at.size();
     if (place.end() - place.begin() > most) place.set_end(place.begin() + most);
     place.clear_expected_records();
     CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedTask> loaded,
                              task_reader.Read({.task = place, .evaluation = true}));
-    if (loaded->examples() == 0) continue;
-    Batch records;
-    loaded->ReadBatch(0, records);
-    places.push_back(std::move(records.labels));
+    const std::span<const float> labels = loaded->labels();
+    if (!labels.empty()) places.emplace_back(labels.begin(), labels.end());
   }
   return MeasureLabelOrder(places, reader.loss != v1::LOSS_SQUARED);
 }

@@ -1,26 +1,39 @@
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "capstan/base/check.h"
+#include "capstan/base/status.h"
+#include "capstan/data/tasks/task_images.h"
 #include "capstan/data/tasks/task_reader.h"
 
 namespace capstan {
 
 LoadedTask::LoadedTask(Batch records, BadRecords bad_records, std::vector<uint32_t> order,
                        uint32_t batch_size)
+    : LoadedTask(std::move(records), nullptr, std::move(bad_records), std::move(order),
+                 batch_size) {}
+
+LoadedTask::LoadedTask(Batch records, std::unique_ptr<const TaskImages> images,
+                       BadRecords bad_records, std::vector<uint32_t> order, uint32_t batch_size)
     : records_(std::move(records)),
+      images_(std::move(images)),
       bad_records_(std::move(bad_records)),
       order_(std::move(order)),
       batch_size_(batch_size) {
   CAPSTAN_CHECK(batch_size_ > 0);
   CAPSTAN_CHECK(order_.empty() || order_.size() == records_.examples());
+  CAPSTAN_CHECK(images_ == nullptr || images_->size() == records_.examples());
 }
+
+LoadedTask::~LoadedTask() = default;
 
 uint64_t LoadedTask::batch_count() const {
   return (records_.examples() + batch_size_ - 1) / batch_size_;
 }
 
-void LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
+absl::Status LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
   CAPSTAN_CHECK(k < batch_count());
   const size_t first = k * batch_size_;
   const size_t end = std::min<size_t>(records_.examples(), first + batch_size_);
@@ -31,20 +44,27 @@ void LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
   batch.keys.clear();
   batch.values.clear();
   batch.dense.clear();
+  std::optional<TaskImages::Reader> images;
+  if (images_ != nullptr) images.emplace(*images_);
   for (size_t place = first; place < end; ++place) {
     const size_t record = order_.empty() ? place : order_[place];
     const ptrdiff_t from = records_.offsets[record];
     const ptrdiff_t to = records_.offsets[record + 1];
-    const auto dense = records_.DenseOf(record);
     batch.labels.push_back(records_.labels[record]);
     batch.keys.insert(batch.keys.end(), records_.keys.begin() + from, records_.keys.begin() + to);
     if (!records_.values.empty()) {
       batch.values.insert(batch.values.end(), records_.values.begin() + from,
                           records_.values.begin() + to);
     }
-    batch.dense.insert(batch.dense.end(), dense.begin(), dense.end());
+    if (images) {
+      CAPSTAN_RETURN_IF_ERROR(images->AppendTo(record, batch.dense));
+    } else {
+      const auto dense = records_.DenseOf(record);
+      batch.dense.insert(batch.dense.end(), dense.begin(), dense.end());
+    }
     batch.offsets.push_back(static_cast<uint32_t>(batch.keys.size()));
   }
+  return absl::OkStatus();
 }
 
 }  // namespace capstan

@@ -34,7 +34,8 @@ uint64_t RecordsBefore(const v1::Task& range, uint64_t length) {
 
 // To be read from the front, whatever is wanted of it.
 bool IsReadFromFront(const v1::Task& range, const v1::DataSpec& data) {
-  return range.by_records() && data.format() != v1::DATA_FORMAT_SYNTHETIC;
+  return range.by_records() && data.format() != v1::DATA_FORMAT_SYNTHETIC &&
+         data.format() != v1::DATA_FORMAT_FOLDER;
 }
 
 }  // namespace

@@ -8,8 +8,12 @@
 #include "capstan/base/hash.h"
 #include "capstan/base/status.h"
 #include "capstan/data/synthetic/click_log.h"
+#include "capstan/data/tasks/folder_reader.h"
 #include "capstan/data/tasks/idx_reader.h"
+#include "capstan/data/tasks/image_intake.h"
 #include "capstan/data/tasks/open_ahead.h"
+#include "capstan/data/tasks/sample_reader.h"
+#include "capstan/data/tasks/task_images.h"
 #include "capstan/data/tasks/task_mix.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/data/tasks/text_reader.h"
@@ -49,7 +53,10 @@ class TaskReader::Impl {
         source_(source),
         bad_records_(options_.data.max_bad_records()),
         text_(options_, source, bad_records_),
-        idx_(options_, source, bad_records_) {}
+        idx_(options_, source, bad_records_),
+        intake_(options_, bad_records_),
+        samples_(options_, source, intake_),
+        folders_(source, intake_) {}
 
   absl::StatusOr<std::shared_ptr<const LoadedTask>> Read(const Load& load) {
     bad_records_ = BadRecords(options_.data.max_bad_records());
@@ -57,14 +64,18 @@ class TaskReader::Impl {
     records.offsets.push_back(0);
     records.dense_width = options_.data.dense_width();
     Reserve(load.task.expected_records(), records);
+    const uint64_t stream = uint64_t{load.data_epoch} << 32 | load.task.index();
+    if (IsImageFormat(options_.data.format())) {
+      images_ = std::make_unique<TaskImages>(options_.data,
+                                             ImageDraws{!load.evaluation, options_.seed, stream});
+    }
     CAPSTAN_RETURN_IF_ERROR(ReadRanges(RangesOf(load.task), records));
     std::vector<uint32_t> order;
     if (options_.data.shuffle() && !load.evaluation) {
-      const uint64_t stream = uint64_t{load.data_epoch} << 32 | load.task.index();
       order = ShuffledOrder(static_cast<uint32_t>(records.examples()), options_.seed, stream);
     }
-    return std::make_shared<const LoadedTask>(std::move(records), bad_records_, std::move(order),
-                                              std::max(1u, options_.batch_size));
+    return std::make_shared<const LoadedTask>(std::move(records), std::move(images_), bad_records_,
+                                              std::move(order), std::max(1u, options_.batch_size));
   }
 
  private:
@@ -74,6 +85,7 @@ class TaskReader::Impl {
     records.labels.reserve(examples);
     records.offsets.reserve(examples + 1);
     records.keys.reserve(examples * options_.data.fields());
+    if (IsImageFormat(options_.data.format())) return;  // They stay encoded.
     records.dense.reserve(examples * options_.data.dense_width());
   }
 
@@ -85,6 +97,7 @@ class TaskReader::Impl {
       }
     }
     if (IsTextFormat(options_.data.format())) return ReadText(ranges, records);
+    if (IsSampleFormat(options_.data.format())) return ReadSamples(ranges, records);
     for (const v1::Task& range : ranges) CAPSTAN_RETURN_IF_ERROR(ReadOther(range, records));
     return absl::OkStatus();
   }
@@ -97,8 +110,19 @@ class TaskReader::Impl {
     return absl::OkStatus();
   }
 
+  absl::Status ReadSamples(const std::vector<v1::Task>& ranges, Batch& records) {
+    OpenAhead streams(source_, ranges);
+    for (const v1::Task& range : ranges) {
+      CAPSTAN_RETURN_IF_ERROR(samples_.Read(range, streams, records, *images_));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status ReadOther(const v1::Task& task, Batch& records) {
     if (options_.data.format() == v1::DATA_FORMAT_IDX) return idx_.Read(task, records);
+    if (options_.data.format() == v1::DATA_FORMAT_FOLDER) {
+      return folders_.Read(task, records, *images_);
+    }
     if (options_.data.format() == v1::DATA_FORMAT_SYNTHETIC) return ReadSynthetic(task, records);
     return absl::InvalidArgumentError("the data has no format");
   }
@@ -123,6 +147,10 @@ class TaskReader::Impl {
   BadRecords bad_records_;  // Of the task that is being read.
   TextReader text_;
   IdxReader idx_;
+  ImageIntake intake_;
+  SampleReader samples_;
+  FolderReader folders_;
+  std::unique_ptr<TaskImages> images_;   // Of the task that is being read, if it has some.
   std::unique_ptr<ClickLog> click_log_;  // Built when first needed.
 };
 

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "capstan/data/formats/bad_records.h"
 #include "capstan/data/formats/batch.h"
@@ -16,6 +18,8 @@
 
 namespace capstan {
 
+class TaskImages;
+
 // The records of one task in memory, in the order they are trained. Immutable, hence thread-safe.
 class LoadedTask {
  public:
@@ -23,27 +27,40 @@ class LoadedTask {
   // of the task that are not among them.
   LoadedTask(Batch records, BadRecords bad_records, std::vector<uint32_t> order,
              uint32_t batch_size);
+  // The dense input is made of `images`, one a record.
+  LoadedTask(Batch records, std::unique_ptr<const TaskImages> images, BadRecords bad_records,
+             std::vector<uint32_t> order, uint32_t batch_size);
+  ~LoadedTask();
 
   uint64_t examples() const { return records_.examples(); }
   uint64_t batch_count() const;
   const BadRecords& bad_records() const { return bad_records_; }
+  std::span<const float> labels() const { return records_.labels; }  // In file order.
 
   // Replaces `batch`, whose memory is reused, with batch `k`; all have batch_size examples except
-  // perhaps the last. REQUIRES: k < batch_count().
-  void ReadBatch(uint64_t k, Batch& batch) const;
+  // perhaps the last. INVALID_ARGUMENT: one of its images cannot be decoded; its place is named.
+  // REQUIRES: k < batch_count().
+  absl::Status ReadBatch(uint64_t k, Batch& batch) const;
 
  private:
   Batch records_;
+  std::unique_ptr<const TaskImages> images_;  // Null: there are none.
   BadRecords bad_records_;
   std::vector<uint32_t> order_;
   uint32_t batch_size_;
 };
 
+// Which images are decoded as soon as they are read, and bad records if they cannot be: where bad
+// ones are tolerated (then each is decoded twice), all, or none. Those that are not are found when
+// their batch is cut.
+enum class ImageCheck { kTolerated, kAlways, kNever };
+
 struct ReaderOptions {
   v1::DataSpec data;                  // After DeriveDataSpec.
   v1::Loss loss = v1::LOSS_LOGISTIC;  // Says which labels are in its domain.
   uint32_t classes = 1;               // softmax: labels are 0 .. classes - 1.
-  Labels labels = Labels::kRequired;  // Text formats only.
+  Labels labels = Labels::kRequired;  // Text formats and images in tar, TFRecord and folders.
+  ImageCheck images = ImageCheck::kTolerated;
   uint32_t batch_size = 1;
   uint64_t seed = 0;
 };

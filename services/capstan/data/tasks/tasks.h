@@ -1,6 +1,9 @@
 // The data of a job as tasks: ranges of records of which a trainer works on one at a time.
 //
-// A plain text file is cut by bytes: a record belongs to the range in which its first byte lies.
+// A plain text file is cut by bytes: a record belongs to the range in which its first byte lies. So
+// are plain tar and TFRecord (formats/samples.h). A folder of images is cut by the places of its
+// files in their order: a range names the folder of a class, so that nobody but whoever plans the
+// job lists them all.
 // Compressed, idx and synthetic data is cut by records; in compressed text a record is a line after
 // the header, blank ones included, so that record and line numbers agree. Compressed text is
 // read once to count its records, as long as that is at most kCountedBytes in the whole split, and
@@ -37,9 +40,9 @@ enum class Split { kTrain, kEval };
 
 // Fills in what only the files tell, from the first training file (or evaluation file, if nothing
 // is trained): the columns that the schema names, `columns`, `fields` and `dense_width` (csv, tsv,
-// idx, synthetic), `image_shape` (idx), and `numeric_scale` where it is 0. To be called once, by
-// whoever plans the job, before the model is laid out. INVALID_ARGUMENT: the file does not fit the
-// schema.
+// idx, images, synthetic), `image_shape` (idx, images), `label_classes` (folder), and
+// `numeric_scale` where it is 0. To be called once, by whoever plans the job, before the model is
+// laid out. INVALID_ARGUMENT: the file does not fit the schema.
 absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data);
 
 struct PlanOptions {

@@ -42,7 +42,7 @@ class TaskReaderTest : public testing::Test {
     std::vector<float> order;
     Batch batch;
     for (uint64_t k = 0; k < (*task)->batch_count(); ++k) {
-      (*task)->ReadBatch(k, batch);
+      EXPECT_EQ((*task)->ReadBatch(k, batch), absl::OkStatus());
       EXPECT_EQ(batch.first_record, k * options.batch_size);
       order.insert(order.end(), batch.dense.begin(), batch.dense.end());
     }
@@ -59,7 +59,7 @@ TEST_F(TaskReaderTest, CutsBatchesOfWhichTheLastMayBeShort) {
   ASSERT_EQ(task->batch_count(), 3u);
   EXPECT_EQ(task->examples(), 10u);
   Batch batch;
-  task->ReadBatch(2, batch);
+  ASSERT_EQ(task->ReadBatch(2, batch), absl::OkStatus());
   EXPECT_THAT(batch.dense, ElementsAre(8, 9));
   EXPECT_THAT(batch.labels, ElementsAre(0, 1));
   EXPECT_THAT(batch.offsets, ElementsAre(0, 1, 2));
@@ -127,7 +127,7 @@ TEST_F(TaskReaderTest, LeavesOutToleratedBadRecords) {
     auto task = reader.Read({.task = Whole(path)});
     ASSERT_TRUE(task.ok()) << task.status();
     Batch batch;
-    (*task)->ReadBatch(0, batch);
+    ASSERT_EQ((*task)->ReadBatch(0, batch), absl::OkStatus());
     EXPECT_THAT(batch.dense, ElementsAre(0, 2, 4));
     EXPECT_EQ((*task)->bad_records().count(), 2u);
     EXPECT_THAT(
@@ -215,7 +215,7 @@ TEST_F(TaskReaderTest, ReadsTasksOfACompressedFileInAnyOrder) {
     ASSERT_EQ((*loaded)->examples(), std::min<uint64_t>(10, 40 - std::min<uint64_t>(40, begin)));
     if ((*loaded)->examples() == 0) continue;
     Batch batch;
-    (*loaded)->ReadBatch(0, batch);
+    ASSERT_EQ((*loaded)->ReadBatch(0, batch), absl::OkStatus());
     EXPECT_EQ(batch.dense[0], static_cast<float>(begin));
   }
 }

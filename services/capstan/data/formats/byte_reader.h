@@ -1,0 +1,48 @@
+// Bytes of a stream, looked at before they are taken.
+#ifndef CAPSTAN_DATA_FORMATS_BYTE_READER_H_
+#define CAPSTAN_DATA_FORMATS_BYTE_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/data/formats/source.h"
+
+namespace capstan {
+
+// Thread-compatible.
+class ByteReader {
+ public:
+  // `offset` is the place of the stream's first byte in the file.
+  ByteReader(std::unique_ptr<ByteStream> stream, uint64_t offset);
+
+  uint64_t offset() const { return offset_; }  // Of the byte that comes next.
+
+  // The next `size` bytes, fewer only at the end, valid until the next call. Takes none.
+  absl::StatusOr<std::string_view> Peek(size_t size);
+
+  // Takes the next `size` bytes. False: the stream has ended before.
+  absl::StatusOr<bool> Skip(uint64_t size);
+
+  // The same, and replaces `bytes` with them.
+  absl::StatusOr<bool> Read(size_t size, std::string& bytes);
+
+ private:
+  absl::Status Fill(size_t size);
+
+  std::unique_ptr<ByteStream> stream_;
+  std::vector<char> buffer_;
+  size_t begin_ = 0;  // The bytes of the buffer that were not taken.
+  size_t end_ = 0;
+  uint64_t offset_;
+  bool at_end_ = false;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_FORMATS_BYTE_READER_H_

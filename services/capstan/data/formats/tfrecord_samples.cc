@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/crc32c.h"
+#include "capstan/base/status.h"
+#include "capstan/data/formats/quote.h"
+#include "capstan/data/formats/samples.h"
+#include "capstan/data/formats/tf_example.h"
+
+namespace capstan {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+// A record is length, checksum of the length, data, checksum of the data.
+constexpr size_t kLengthBytes = 8;
+constexpr size_t kSumBytes = 4;
+constexpr size_t kFrontBytes = kLengthBytes + kSumBytes;
+constexpr size_t kSearchedBytes = size_t{64} << 10;
+
+// A length above it is taken for damage: to go by it might be to go by all that follows.
+constexpr uint64_t kMostRecordBytes = uint64_t{1} << 30;
+constexpr uint64_t kMostExampleBytes = kMostImageBytes + (uint64_t{1} << 20);
+
+template <typename T>
+T NumberAt(std::string_view bytes, size_t place) {
+  T number;
+  std::memcpy(&number, bytes.data() + place, sizeof(number));
+  return number;
+}
+
+// As the format has it, so that a checksum of data that hold checksums is no special case.
+uint32_t Masked(uint32_t sum) { return std::rotr(sum, 15) + 0xA282EAD8u; }
+
+bool IsFront(std::string_view bytes) {
+  if (bytes.size() < kFrontBytes) return false;
+  // Few have a length that is possible, so the sum is seldom computed.
+  if (NumberAt<uint64_t>(bytes, 0) > kMostRecordBytes) return false;
+  return Masked(Crc32c(bytes.substr(0, kLengthBytes))) == NumberAt<uint32_t>(bytes, kLengthBytes);
+}
+
+std::string TextOf(const FeatureValue& value) {
+  if (const auto* text = std::get_if<std::string_view>(&value)) return std::string(*text);
+  if (const auto* whole = std::get_if<int64_t>(&value)) return absl::StrCat(*whole);
+  return absl::StrCat(std::get<float>(value));
+}
+
+class TfRecordSamples : public SampleStream {
+ public:
+  TfRecordSamples(ByteReader bytes, const SampleRange& range, const v1::ImageSpec& image)
+      : bytes_(std::move(bytes)),
+        range_(range),
+        image_(image.image_member().empty() ? "image/encoded" : image.image_member()),
+        label_(image.label_member().empty() ? "image/class/label" : image.label_member()) {}
+
+  absl::StatusOr<bool> Next(Sample& sample) override;
+  uint64_t offset() const override { return bytes_.offset(); }
+
+ private:
+  absl::Status Begin();
+  absl::StatusOr<bool> FindFront();
+  absl::Status ReadRecord(uint64_t length, Sample& sample);
+  void ReadExample(Sample& sample) const;
+
+  ByteReader bytes_;
+  const SampleRange range_;
+  const std::string image_;
+  const std::string label_;
+  bool begun_ = false;
+  bool read_ = false;  // A record has been, so that it is known where the next one begins.
+  bool over_ = false;
+  std::string record_;
+};
+
+// Goes to the next place at which a record begins, the present one included. False: there is none.
+absl::StatusOr<bool> TfRecordSamples::FindFront() {
+  while (true) {
+    CAPSTAN_ASSIGN_OR_RETURN(const std::string_view bytes, bytes_.Peek(kSearchedBytes));
+    size_t at = 0;
+    while (at + kFrontBytes <= bytes.size() && !IsFront(bytes.substr(at))) ++at;
+    const bool found = at + kFrontBytes <= bytes.size();
+    const bool last = bytes.size() < kSearchedBytes;
+    CAPSTAN_RETURN_IF_ERROR(bytes_.Skip(!found && last ? bytes.size() : at).status());
+    if (found || last) return found;
+  }
+}
+
+absl::Status TfRecordSamples::Begin() {
+  if (begun_) return absl::OkStatus();
+  begun_ = true;
+  CAPSTAN_RETURN_IF_ERROR(bytes_.Skip(range_.begin - bytes_.offset()).status());
+  if (range_.begin == 0) return absl::OkStatus();
+  return FindFront().status();
+}
+
+absl::StatusOr<bool> TfRecordSamples::Next(Sample& sample) {
+  sample = {};
+  CAPSTAN_RETURN_IF_ERROR(Begin());
+  const uint64_t place = bytes_.offset();
+  if (over_ || (place >= range_.end && !read_)) return false;
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string_view front, bytes_.Peek(kFrontBytes));
+  over_ = front.empty() || place >= range_.end;
+  // Damage where the next range's first record should begin is told by this one: that one would go
+  // by it in search of a record.
+  if (front.empty() || (over_ && IsFront(front))) return false;
+  read_ = true;
+  sample.place = absl::StrCat("record at byte ", place);
+  if (IsFront(front)) {
+    const auto length = NumberAt<uint64_t>(front, 0);
+    CAPSTAN_RETURN_IF_ERROR(bytes_.Skip(kFrontBytes).status());
+    CAPSTAN_RETURN_IF_ERROR(ReadRecord(length, sample));
+    return true;
+  }
+  sample.error = front.size() < kFrontBytes ? "the file ends within it"
+                                            : "its length does not fit its checksum";
+  CAPSTAN_RETURN_IF_ERROR(bytes_.Skip(1).status());
+  CAPSTAN_RETURN_IF_ERROR(FindFront().status());
+  return true;
+}
+
+absl::Status TfRecordSamples::ReadRecord(uint64_t length, Sample& sample) {
+  if (length > kMostExampleBytes) {
+    sample.error =
+        absl::StrCat("has ", length, " bytes; at most ", kMostExampleBytes, " are possible");
+    return bytes_.Skip(length + kSumBytes).status();
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(const bool whole, bytes_.Read(length + kSumBytes, record_));
+  if (!whole) {
+    sample.error = absl::StrCat("the file ends within it, after ", record_.size(), " of ",
+                                length + kSumBytes, " bytes");
+    return absl::OkStatus();
+  }
+  if (Masked(Crc32c(std::string_view(record_).substr(0, length))) !=
+      NumberAt<uint32_t>(record_, length)) {
+    sample.error = "its data do not fit their checksum";
+    return absl::OkStatus();
+  }
+  record_.resize(length);
+  ReadExample(sample);
+  return absl::OkStatus();
+}
+
+void TfRecordSamples::ReadExample(Sample& sample) const {
+  TwoFeatures found;
+  if (!FindFeatures(record_, image_, label_, found)) {
+    sample.error = "is no tf.train.Example";
+    return;
+  }
+  if (found.second) sample.label = TextOf(*found.second);
+  sample.has_label = found.second.has_value();
+  if (found.first) sample.image = TextOf(*found.first);
+  if (sample.image.empty()) sample.error = absl::StrCat("has no feature ", Quote(image_));
+}
+
+}  // namespace
+
+std::unique_ptr<SampleStream> NewTfRecordSamples(ByteReader bytes, const SampleRange& range,
+                                                 const v1::ImageSpec& image) {
+  return std::make_unique<TfRecordSamples>(std::move(bytes), range, image);
+}
+
+}  // namespace capstan

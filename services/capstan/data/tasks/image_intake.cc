@@ -1,0 +1,50 @@
+#include "capstan/data/tasks/image_intake.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace capstan {
+namespace {
+
+// Where bad records are tolerated they have to be known before the first batch is cut, as batches
+// are numbered and counted through.
+bool ChecksImages(const ReaderOptions& options) {
+  if (options.images == ImageCheck::kTolerated) return options.data.max_bad_records() > 0;
+  return options.images == ImageCheck::kAlways;
+}
+
+}  // namespace
+
+ImageIntake::ImageIntake(const ReaderOptions& options, BadRecords& bad_records)
+    : options_(options),
+      bad_records_(bad_records),
+      labels_(options.data, options.loss, options.classes, options.labels),
+      checks_(ChecksImages(options)),
+      decoder_(ShapeOfImages(options.data)) {}
+
+// Empty: there is none, and `label` is set.
+std::string ImageIntake::ErrorOf(const Sample& sample, float& label) {
+  if (!sample.error.empty()) return sample.error;
+  std::string error;
+  if (!sample.has_label && !labels_.ignored()) return "has no label";
+  if (!labels_.Parse(sample.label, label, error)) return error;
+  if (!checks_) return "";
+  const absl::Status status = decoder_.Check(sample.image);
+  return std::string(status.message());
+}
+
+absl::Status ImageIntake::Take(const std::string& file, const Sample& sample, Batch& records,
+                               TaskImages& images) {
+  const std::string place = absl::StrCat(file, sample.place.empty() ? "" : ": ", sample.place);
+  float label = 0;
+  if (const std::string error = ErrorOf(sample, label); !error.empty()) {
+    return bad_records_.Report(absl::StrCat(place, ": ", error));
+  }
+  if (absl::Status added = images.Add(place, sample.image); !added.ok()) return added;
+  records.labels.push_back(label);
+  records.offsets.push_back(0);
+  return absl::OkStatus();
+}
+
+}  // namespace capstan

@@ -1,0 +1,41 @@
+// What becomes of an image with its label: a record of the task, or a bad one.
+#ifndef CAPSTAN_DATA_TASKS_IMAGE_INTAKE_H_
+#define CAPSTAN_DATA_TASKS_IMAGE_INTAKE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "capstan/data/formats/bad_records.h"
+#include "capstan/data/formats/batch.h"
+#include "capstan/data/formats/labels.h"
+#include "capstan/data/formats/samples.h"
+#include "capstan/data/tasks/task_images.h"
+#include "capstan/data/tasks/task_reader.h"
+#include "capstan/image/decode.h"
+
+namespace capstan {
+
+// Thread-compatible.
+class ImageIntake {
+ public:
+  // Both must outlive this object.
+  ImageIntake(const ReaderOptions& options, BadRecords& bad_records);
+
+  // Appends the label to `records` and the image to `images`, if the sample is good: that of
+  // `file`. Otherwise it is counted; the errors of BadRecords.
+  absl::Status Take(const std::string& file, const Sample& sample, Batch& records,
+                    TaskImages& images);
+
+ private:
+  std::string ErrorOf(const Sample& sample, float& label);
+
+  const ReaderOptions& options_;
+  BadRecords& bad_records_;
+  const LabelRule labels_;
+  const bool checks_;
+  ImageDecoder decoder_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_TASKS_IMAGE_INTAKE_H_

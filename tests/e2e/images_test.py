@@ -1,0 +1,184 @@
+"""Images as idx, as PNGs in tar, in TFRecord and in folders train the same model bit for bit; `capstan evaluate` and `predict`
+read them all; a damaged one is named."""
+
+import importlib.machinery
+import importlib.util
+import io
+import pathlib
+import random
+import struct
+import sys
+import tarfile
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from crew import run_to_end
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CLASSES, IMAGES, SIDE = 8, 40, 12
+loader = importlib.machinery.SourceFileLoader("idx_to_tar", str(ROOT / "deploy/examples/images/idx-to-tar"))
+loader_spec = importlib.util.spec_from_loader("idx_to_tar", loader)
+sys.dont_write_bytecode = True
+idx_to_tar = importlib.util.module_from_spec(loader_spec)
+loader.exec_module(idx_to_tar)
+
+
+def pictures(seed, of, count):
+    """Noise with a bright row at the place of the class."""
+    draw = random.Random(seed * CLASSES + of)
+    for _ in range(count):
+        yield bytes(min(255, draw.randrange(90) + (120 if y == of else 0)) for y in range(SIDE) for _ in range(SIDE))
+
+
+def crc32c(content):
+    sum_so_far = 0xFFFFFFFF
+    for byte in content:
+        sum_so_far = CRC_TABLE[(sum_so_far ^ byte) & 0xFF] ^ (sum_so_far >> 8)
+    return sum_so_far ^ 0xFFFFFFFF
+
+
+def table_entry(value):
+    for _ in range(8):
+        value = (value >> 1) ^ (0x82F63B78 if value & 1 else 0)
+    return value
+
+
+CRC_TABLE = [table_entry(value) for value in range(256)]
+
+
+def masked(content):
+    value = crc32c(content)
+    return struct.pack("<I", (((value >> 15) | (value << 17)) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def varint(number):
+    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + varint(number >> 7)
+
+
+def field(number, content):
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def record(image, label):
+    """A tf.train.Example as TFRecord has it."""
+    features = b"".join(field(1, field(1, name) + field(2, feature)) for name, feature in (
+        (b"image/encoded", field(1, field(1, image))), (b"image/class/label", field(3, field(1, varint(label))))))
+    message = field(1, features)
+    length = struct.pack("<Q", len(message))
+    return length + masked(length) + message + masked(message)
+
+
+class ImagesTest(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.scratch.name)
+        for split, seed, count in (("train", 1, IMAGES), ("eval", 2, 5)):
+            for of in range(CLASSES):
+                cls.write(split, of, list(pictures(seed, of, count)))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    @classmethod
+    def write(cls, split, of, images):
+        """One class: a file of each format, so that every format makes the same tasks."""
+        to = cls.folder / split
+        (to / "folder" / f"c{of}").mkdir(parents=True)
+        base = to / f"{of}-images-idx3"
+        base.write_bytes(struct.pack(">BBBB3I", 0, 0, 8, 3, len(images), SIDE, SIDE) + b"".join(images))
+        (to / f"{of}-labels-idx1").write_bytes(struct.pack(">BBBBI", 0, 0, 8, 1, len(images)) + bytes([of]) * len(images))
+        idx_to_tar.main(base, to / f"{of}.tar")
+        encoded = [idx_to_tar.png(SIDE, SIDE, image) for image in images]
+        (to / f"{of}.tfrecord").write_bytes(b"".join(record(image, of) for image in encoded))
+        for i, image in enumerate(encoded):
+            (to / "folder" / f"c{of}" / f"{i:04}.png").write_bytes(image)
+
+    def names(self, split, kind):
+        return f"{self.folder}/{split}/" + {"idx": "*-images-idx3", "tar": "*.tar", "tfrecord": "*.tfrecord",
+                                            "folder": "folder"}[kind]
+
+    def train(self, kind, name=None, train=None, *more):
+        """Exit code, words, and the folder of the job."""
+        run = self.folder / (name or kind)
+        run.mkdir()
+        image = "" if kind == "idx" else f"  image: {{height: {SIDE}, width: {SIDE}, channels: 1}}\n"
+        job = run / "job.yaml"
+        job.write_text(f"""
+job: images
+seed: 5
+data:
+  format: {kind}
+  train: "{train or self.names("train", kind)}"
+  eval: "{self.names("eval", kind)}"
+{image}  pieces: 1
+  task_records: 1000
+  task_bytes: 64MiB
+model: {{preset: cnn, hidden: [16], outputs: {CLASSES}}}
+optimizer: {{dense: {{kind: adam, learning_rate: 0.005}}}}
+update: {{dense: {{policy: sync, lanes: 4}}}}
+train: {{batch_size: 10, epochs: 4}}
+checkpoint: {{uri: {run}/model}}
+heartbeat: 200ms
+""")
+        code, said = run_to_end("capstan", "train", job, "--shards", 1, "--workers", 2, "--run-dir", run / "run", *more,
+                                timeout=60)
+        saved = sorted(run.glob("model/**/MANIFEST.json"))
+        return code, said, saved[-1].parent if saved else None
+
+    def test_every_format_trains_the_same_model_bit_for_bit(self):
+        models = {}
+        for kind in ("idx", "tar", "tfrecord", "folder"):
+            code, said, models[kind] = self.train(kind)
+            self.assertEqual(code, 0, said)
+        scores = {}
+        for kind, model in models.items():
+            if kind != "idx":
+                code, said = run_to_end("capstan", "checkpoint", "diff", models["idx"], model)
+                self.assertEqual(code, 0, said)
+                rows = [line.split() for line in said.splitlines()[1:]]
+                self.assertGreater(len(rows), 2, said)
+                self.assertEqual({(changed, added, removed) for _, _, _, changed, added, removed, *_ in rows},
+                                 {("0", "0", "0")}, said)
+            code, scores[kind] = run_to_end("capstan", "predict", model)
+            self.assertEqual((code, len(scores[kind].splitlines())), (0, CLASSES * 5))
+            code, said = run_to_end("capstan", "evaluate", model)
+            self.assertEqual(code, 0, said)
+            self.assertRegex(said, rf"^{CLASSES * 5} examples .* accuracy (0\.[5-9]|1)")  # By chance it were 1 of 8.
+        self.assertEqual(set(scores.values()), {scores["idx"]})
+
+    def test_a_damaged_image_ends_the_job_with_its_place_or_is_counted(self):
+        with tarfile.open(self.folder / "train/3.tar") as good:
+            images = [good.extractfile(member).read() for member in good if member.name.endswith(".png")]
+        damaged = self.folder / "damaged.tar"
+        with tarfile.open(damaged, "w") as tar:
+            for i, image in enumerate(images):
+                content = image[:len(image) // 2] if i == 30 else image
+                for name, text in ((f"{i:05}.png", content), (f"{i:05}.cls", b"3")):
+                    member = tarfile.TarInfo(name)
+                    member.size = len(text)
+                    tar.addfile(member, io.BytesIO(text))
+        code, said, model = self.train("tar", "refused", damaged)
+        self.assertEqual(code, 2, said)
+        self.assertRegex(said, rf'{damaged}: sample "00030" at byte \d+: PNG: ')
+        self.assertIsNone(model)
+        code, said, _ = self.train("tar", "counted", damaged, "--set", "data.max_bad_records=1")
+        self.assertEqual(code, 0, said)
+        self.assertRegex(said, r"\b1 bad record\b")
+
+    def test_config_check_looks_at_images(self):
+        text = self.folder / "not-a.tar"
+        text.write_text("some text\n" * 100)
+        job = self.folder / "check.yaml"
+        job.write_text(f"job: a\ndata: {{format: tar, train: {text}, image: {{height: 8, width: 8}}}}\n"
+                       "model: {preset: softmax, outputs: 2}\n")
+        code, said = run_to_end("capstan", "config", "check", job)
+        self.assertEqual(code, 2, said)
+        self.assertIn(f"{text}: byte 0: expected the header of a tar's member (ustar)", said)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
