@@ -20,7 +20,7 @@ v1::RegisterShardRequest Registration(uint32_t index, uint64_t incarnation) {
 }
 
 TEST(ShardTableTest, AnAddressIsAHostAndAPort) {
-  ShardTable table(1);
+  ShardTable table(1, 1);
   for (const char* address :
        {"", "ps", "ps:", "ps:0", "ps:65536", ":7000", "ps:x", "unix:/a", "ps:7000/x"}) {
     v1::RegisterShardRequest request = Registration(0, 1);
