@@ -23,8 +23,8 @@ struct JobOptions {
 // Reads a job file. INVALID_ARGUMENT (NOT_FOUND for the file itself): the message is one line a
 // mistake, each with its place and what was expected:
 //
-//   job.yaml:12: data.format: "cvs" is not one of csv, tsv, libsvm, libfm, idx, synthetic; did you
-//   mean csv?
+//   job.yaml:12: data.format: "cvs" is not one of csv, tsv, libsvm, libfm, idx, synthetic, parquet;
+//   did you mean csv?
 //
 // Relative paths in the file are relative to its folder; in the result they are absolute. Local
 // data files must exist.

@@ -11,6 +11,7 @@
 #include "capstan/base/status.h"
 #include "capstan/data/formats/compression.h"
 #include "capstan/data/formats/idx.h"
+#include "capstan/data/formats/record_parser.h"
 #include "capstan/data/tasks/extents.h"
 #include "capstan/data/tasks/task_reader.h"
 
@@ -56,10 +57,10 @@ absl::StatusOr<v1::Task> FrontOf(const Source& source, const v1::DataSpec& data,
   front.set_file(input.file.path);
   front.set_labels_file(input.labels);
   Compression compression = Compression::kNone;
-  if (data.format() != v1::DATA_FORMAT_IDX) {
+  if (IsTextFormat(data.format())) {
     CAPSTAN_ASSIGN_OR_RETURN(compression, DetectCompression(source, input.file.path));
   }
-  const bool by_records = data.format() == v1::DATA_FORMAT_IDX || compression != Compression::kNone;
+  const bool by_records = !IsTextFormat(data.format()) || compression != Compression::kNone;
   front.set_by_records(by_records);
   front.set_end(by_records ? kFrontRecords : std::min(kFrontBytes, input.file.bytes));
   return front;

@@ -15,11 +15,11 @@ namespace capstan {
 inline constexpr size_t kMostCheckedFiles = 1024;
 
 // Opens the files of both splits, several at a time, and parses the first records of each (64 KiB
-// of plain text, 1,000 records of compressed text and of idx), so that data that does not fit the
-// job is refused at once and not when its turn comes. An error is that of the first such file, in
-// the order of the job, training before evaluation: what a TaskReader says, with file and line.
-// INVALID_ARGUMENT: more records than `max_bad_records` of one file are none, or all of them.
-// `job.data` is that of DeriveDataSpec, `job.model` that of LayOutModel.
+// of plain text, 1,000 records of compressed text, of idx and of Parquet), so that data that does
+// not fit the job is refused at once and not when its turn comes. An error is that of the first
+// such file, in the order of the job, training before evaluation: what a TaskReader says, with file
+// and line. INVALID_ARGUMENT: more records than `max_bad_records` of one file are none, or all of
+// them. `job.data` is that of DeriveDataSpec, `job.model` that of LayOutModel.
 absl::Status CheckFirstRecords(const Source& source, const v1::JobSpec& job,
                                size_t most_files = kMostCheckedFiles);
 

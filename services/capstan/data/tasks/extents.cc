@@ -7,6 +7,7 @@
 #include "capstan/data/formats/compression.h"
 #include "capstan/data/formats/idx.h"
 #include "capstan/data/formats/record_parser.h"
+#include "capstan/data/parquet/parquet_file.h"
 #include "capstan/data/tasks/count_records.h"
 
 namespace capstan {
@@ -56,6 +57,21 @@ absl::StatusOr<std::vector<Extent>> IdxExtents(const Source& source,
   return extents;
 }
 
+absl::StatusOr<std::vector<Extent>> ParquetExtents(const Source& source,
+                                                   const std::vector<FileInfo>& files) {
+  std::vector<Extent> extents;
+  for (const FileInfo& file : files) {
+    CAPSTAN_ASSIGN_OR_RETURN(const parquet::ParquetFile parquet,
+                             parquet::OpenParquetFile(source, file.path));
+    Extent& extent = extents.emplace_back(
+        Extent{.file = file.path, .by_records = true, .length = parquet.metadata.rows});
+    for (const parquet::RowGroup& group : parquet.metadata.row_groups) {
+      extent.group_ends.push_back(group.first_row + group.rows);
+    }
+  }
+  return extents;
+}
+
 Extent SyntheticExtent(const v1::SyntheticSpec& spec, Split split) {
   const bool eval = split == Split::kEval;
   return {.file = eval ? kSyntheticEval : kSyntheticTrain,
@@ -84,6 +100,7 @@ absl::StatusOr<std::vector<Extent>> FindExtents(const Source& source, const v1::
   if (IsTextFormat(data.format()))
     return TextExtents(source, data.header(), files, options.counted_bytes);
   if (data.format() == v1::DATA_FORMAT_IDX) return IdxExtents(source, files);
+  if (data.format() == v1::DATA_FORMAT_PARQUET) return ParquetExtents(source, files);
   return absl::InvalidArgumentError("data: no format");
 }
 

@@ -10,6 +10,7 @@
 #include "capstan/data/synthetic/click_log.h"
 #include "capstan/data/tasks/idx_reader.h"
 #include "capstan/data/tasks/open_ahead.h"
+#include "capstan/data/tasks/parquet_reader.h"
 #include "capstan/data/tasks/task_mix.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/data/tasks/text_reader.h"
@@ -49,7 +50,8 @@ class TaskReader::Impl {
         source_(source),
         bad_records_(options_.data.max_bad_records()),
         text_(options_, source, bad_records_),
-        idx_(options_, source, bad_records_) {}
+        idx_(options_, source, bad_records_),
+        parquet_(options_, source, bad_records_) {}
 
   absl::StatusOr<std::shared_ptr<const LoadedTask>> Read(const Load& load) {
     bad_records_ = BadRecords(options_.data.max_bad_records());
@@ -99,6 +101,7 @@ class TaskReader::Impl {
 
   absl::Status ReadOther(const v1::Task& task, Batch& records) {
     if (options_.data.format() == v1::DATA_FORMAT_IDX) return idx_.Read(task, records);
+    if (options_.data.format() == v1::DATA_FORMAT_PARQUET) return parquet_.Read(task, records);
     if (options_.data.format() == v1::DATA_FORMAT_SYNTHETIC) return ReadSynthetic(task, records);
     return absl::InvalidArgumentError("the data has no format");
   }
@@ -123,6 +126,7 @@ class TaskReader::Impl {
   BadRecords bad_records_;  // Of the task that is being read.
   TextReader text_;
   IdxReader idx_;
+  ParquetReader parquet_;
   std::unique_ptr<ClickLog> click_log_;  // Built when first needed.
 };
 

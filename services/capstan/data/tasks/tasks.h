@@ -1,7 +1,8 @@
 // The data of a job as tasks: ranges of records of which a trainer works on one at a time.
 //
 // A plain text file is cut by bytes: a record belongs to the range in which its first byte lies.
-// Compressed, idx and synthetic data is cut by records; in compressed text a record is a line after
+// Compressed, idx, Parquet and synthetic data is cut by records, Parquet at the ends of row groups
+// where these are not larger than a task; in compressed text a record is a line after
 // the header, blank ones included, so that record and line numbers agree. Compressed text is
 // read once to count its records, as long as that is at most kCountedBytes in the whole split.
 // Beyond, the count is estimated from the front of the file and tasks are laid beyond the estimate;
@@ -32,9 +33,9 @@ enum class Split { kTrain, kEval };
 
 // Fills in what only the files tell, from the first training file (or evaluation file, if nothing
 // is trained): the columns that the schema names, `columns`, `fields` and `dense_width` (csv, tsv,
-// idx, synthetic), `image_shape` (idx), and `numeric_scale` where it is 0. To be called once, by
-// whoever plans the job, before the model is laid out. INVALID_ARGUMENT: the file does not fit the
-// schema.
+// Parquet, idx, synthetic), `image_shape` (idx), and `numeric_scale` where it is 0. To be called
+// once, by whoever plans the job, before the model is laid out. INVALID_ARGUMENT: the file does not
+// fit the schema.
 absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data);
 
 struct PlanOptions {
@@ -47,8 +48,8 @@ struct PlanOptions {
 // task.expected_records is exact for counted records, otherwise an estimate. Sizes are those of
 // `task_bytes` and `task_records`. Where these are 0, they are chosen so that even small data makes
 // at least 8 tasks, as long as each holds a batch; ranges of records are then multiples of the
-// batch. NOT_FOUND: no such file. INVALID_ARGUMENT: no data. A split of which nothing is named has
-// no tasks.
+// batch, but where a row group of Parquet ends. NOT_FOUND: no such file. INVALID_ARGUMENT: no data.
+// A split of which nothing is named has no tasks.
 absl::StatusOr<std::vector<v1::Task>> PlanTasks(const Source& source, const v1::DataSpec& data,
                                                 const PlanOptions& options);
 
