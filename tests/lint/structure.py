@@ -16,7 +16,7 @@ import sys
 
 # The headers of a library that has a door, by the beginning of their names. Protobuf has none: its messages are what all speak of.
 DOORS = {"spdlog/": "spdlog", "prometheus/": "prometheus-cpp", "yaml-cpp/": "yaml-cpp",
-         "curl/": "libcurl", "openssl/": "OpenSSL", "hwy/": "Highway", "zlib.h": "zlib", "zstd.h": "zstd",
+         "curl/": "libcurl", "openssl/": "OpenSSL", "hwy/": "Highway", "zlib.h": "zlib", "zstd.h": "zstd", "snappy.h": "snappy", "lz4.h": "lz4",
          "fast_float/": "fast_float", "Eigen/": "Eigen", "grpc/": "gRPC", "grpcpp/": "gRPC", "CLI/": "CLI11",
          "jpeglib.h": "libjpeg", "jerror.h": "libjpeg", "png.h": "libpng", "nlohmann/": "nlohmann-json", "pugixml.hpp": "pugixml"}
 # The types that the signatures of RPCs are made of: whoever serves or calls one includes them.

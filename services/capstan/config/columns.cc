@@ -17,7 +17,8 @@ namespace {
 using Kind = YamlNode::Kind;
 
 constexpr absl::string_view kColumnsText =
-    "columns such as 3 or \"1-13,15\", counted from 0, or names of columns with data.header: true";
+    "columns such as 3 or \"1-13,15\", counted from 0, or names of columns with "
+    "data.header: true or format: parquet";
 constexpr Choice<v1::NumericTransform> kTransforms[] = {
     {"none", v1::NUMERIC_TRANSFORM_UNSPECIFIED},
     {"log", v1::NUMERIC_TRANSFORM_LOG},

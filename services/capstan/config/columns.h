@@ -19,7 +19,7 @@ inline constexpr uint32_t kMaxColumns = 100000;
 std::optional<std::vector<uint32_t>> ParseColumns(absl::string_view text);
 
 struct ColumnRules {
-  bool names = false;       // The files have a line of names: what is no number is one of these.
+  bool names = false;       // The files name their columns: what is no number is one of these.
   bool transforms = false;  // Also (a list of) {columns: "1-13", transform: log}.
 };
 

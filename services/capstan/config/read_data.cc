@@ -16,7 +16,7 @@ constexpr Choice<v1::DataFormat> kFormats[] = {
     {"libsvm", v1::DATA_FORMAT_LIBSVM}, {"libfm", v1::DATA_FORMAT_LIBFM},
     {"idx", v1::DATA_FORMAT_IDX},       {"synthetic", v1::DATA_FORMAT_SYNTHETIC},
     {"tar", v1::DATA_FORMAT_TAR},       {"tfrecord", v1::DATA_FORMAT_TFRECORD},
-    {"folder", v1::DATA_FORMAT_FOLDER},
+    {"folder", v1::DATA_FORMAT_FOLDER}, {"parquet", v1::DATA_FORMAT_PARQUET},
 };
 
 constexpr Choice<bool> kLabelTransforms[] = {{"none", false}, {"standard", true}};
@@ -34,10 +34,13 @@ struct Scope {
 const std::vector<Scope>& Scopes() {
   static const auto& scopes = *new std::vector<Scope>{
       {"header", "csv and tsv", {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV}},
-      {"schema", "csv and tsv", {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV}},
+      {"schema",
+       "csv, tsv and parquet",
+       {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV, v1::DATA_FORMAT_PARQUET}},
       {"label_transform",
-       "csv, tsv, libsvm and libfm",
-       {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV, v1::DATA_FORMAT_LIBSVM, v1::DATA_FORMAT_LIBFM}},
+       "csv, tsv, parquet, libsvm and libfm",
+       {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV, v1::DATA_FORMAT_PARQUET, v1::DATA_FORMAT_LIBSVM,
+        v1::DATA_FORMAT_LIBFM}},
       {"fields", "libsvm and libfm", {v1::DATA_FORMAT_LIBSVM, v1::DATA_FORMAT_LIBFM}},
       {"image_shape", "idx", {v1::DATA_FORMAT_IDX}},
       {"image",
@@ -48,8 +51,14 @@ const std::vector<Scope>& Scopes() {
   return scopes;
 }
 
-bool IsText(v1::DataFormat format) {
-  return format == v1::DATA_FORMAT_CSV || format == v1::DATA_FORMAT_TSV;
+bool HasColumns(v1::DataFormat format) {
+  return format == v1::DATA_FORMAT_CSV || format == v1::DATA_FORMAT_TSV ||
+         format == v1::DATA_FORMAT_PARQUET;
+}
+
+// The files say how their columns are named.
+bool HasNames(const v1::DataSpec& data) {
+  return data.header() || data.format() == v1::DATA_FORMAT_PARQUET;
 }
 
 std::string ColumnText(uint32_t column, const std::string& name) {
@@ -69,13 +78,13 @@ void CheckColumns(Section& in, const v1::DataSpec& data) {
   };
   check("numeric", data.numeric());
   check("categorical", data.categorical());
-  if (data.numeric().empty() && data.categorical().empty() && IsText(data.format())) {
+  if (data.numeric().empty() && data.categorical().empty() && HasColumns(data.format())) {
     in.Refuse("", "needs numeric or categorical columns, such as categorical: \"1-39\"");
   }
 }
 
 void ReadLabelColumn(Section& in, v1::DataSpec& data) {
-  const std::vector<v1::ColumnSpec> columns = ReadColumns(in, "label", {.names = data.header()});
+  const std::vector<v1::ColumnSpec> columns = ReadColumns(in, "label", {.names = HasNames(data)});
   if (columns.size() > 1) in.Refuse("label", "is one column");
   if (columns.empty()) return;
   data.set_label_column(columns.front().column());
@@ -100,10 +109,10 @@ void ReadSchema(Section in, v1::DataSpec& data) {
   ReadLabelColumn(in, data);
   ReadTextLabels(in, data);
   for (v1::ColumnSpec& spec :
-       ReadColumns(in, "numeric", {.names = data.header(), .transforms = true})) {
+       ReadColumns(in, "numeric", {.names = HasNames(data), .transforms = true})) {
     *data.add_numeric() = std::move(spec);
   }
-  for (v1::ColumnSpec& spec : ReadColumns(in, "categorical", {.names = data.header()})) {
+  for (v1::ColumnSpec& spec : ReadColumns(in, "categorical", {.names = HasNames(data)})) {
     *data.add_categorical() = std::move(spec);
   }
   CheckColumns(in, data);
@@ -186,8 +195,8 @@ void ReadData(Section& in, v1::DataSpec& out) {
   out.set_format(in.OneOf<v1::DataFormat>("format", kFormats, v1::DATA_FORMAT_UNSPECIFIED));
   if (!in.Has("format"))
     in.Refuse("format",
-              "is missing; expected csv, tsv, libsvm, libfm, idx, synthetic, tar, tfrecord or "
-              "folder");
+              "is missing; expected csv, tsv, libsvm, libfm, idx, synthetic, tar, tfrecord, folder "
+              "or parquet");
   for (const Scope& scope : Scopes()) {
     const bool known = out.format() != v1::DATA_FORMAT_UNSPECIFIED;
     if (!known || !in.Has(scope.key) || scope.members.contains(out.format())) continue;

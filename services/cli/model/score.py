@@ -433,7 +433,7 @@ class Model:
             line = raw.decode("utf-8", "surrogateescape").rstrip("\n")
             line = (line[1:] if i == 0 and line.startswith("\ufeff") else line).removesuffix("\r")
             try:
-                if i == 0 and self.data.get("header"):
+                if i == 0 and (self.data.get("header") or self.data["format"] == "DATA_FORMAT_PARQUET"):
                     parser.check_names(line)
                     continue
                 parser.parse(line, records)

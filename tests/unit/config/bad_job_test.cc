@@ -81,7 +81,7 @@ TEST(BadJobTest, AWrongWordIsAnsweredWithTheRightOnes) {
   EXPECT_EQ(
       Refusal("job: a\ndata:\n  format: cvs\n  train: a\nmodel: {preset: lr}\n"),
       "job.yaml:3: data.format: \"cvs\" is not one of csv, tsv, libsvm, libfm, idx, synthetic, "
-      "tar, tfrecord, folder; did you mean csv?");
+      "tar, tfrecord, folder, parquet; did you mean csv?");
 }
 
 TEST(BadJobTest, AWrongTypeIsNamed) {
@@ -233,7 +233,11 @@ TEST(BadJobTest, AScheduleNeedsItsSettings) {
 TEST(BadJobTest, AFormatHasOnlyItsOwnKeys) {
   EXPECT_EQ(
       Refusal("job: a\ndata: {format: libfm, train: a, schema: {label: 3}}\nmodel: {preset: fm}\n"),
-      "job.yaml:2: data.schema: is only for format: csv and tsv");
+      "job.yaml:2: data.schema: is only for format: csv, tsv and parquet");
+  EXPECT_EQ(
+      Refusal("job: a\ndata: {format: parquet, train: a, header: true, schema: {numeric: b}}\n"
+              "model: {preset: fm}\n"),
+      "job.yaml:2: data.header: is only for format: csv and tsv");
   EXPECT_EQ(Refusal("job: a\ndata: {format: csv, train: a}\nmodel: {preset: fm}\n"),
             "job.yaml:2: data.schema: needs numeric or categorical columns, such as categorical: "
             "\"1-39\"");

@@ -1,5 +1,4 @@
-#include <algorithm>
-#include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/data/formats/cells.h"
 #include "capstan/data/formats/field_key.h"
+#include "capstan/data/formats/number_rule.h"
 #include "capstan/data/formats/numbers.h"
 #include "capstan/data/formats/quote.h"
 #include "capstan/data/formats/record_parser.h"
@@ -14,49 +14,29 @@
 namespace capstan {
 namespace {
 
-enum class Use { kNone, kLabel, kNumber, kLogarithm, kStandard, kBucket, kCategory };
+enum class Use { kNone, kLabel, kNumber, kBucket, kCategory };
 
 struct Column {
   Use use = Use::kNone;
   uint64_t salt = 0;
-  float missing = 0;
-  std::vector<float> boundaries = {};
-  std::vector<uint64_t> bucket_keys = {};  // boundaries + 1
-  uint64_t missing_key = 0;
-  double mean = 0;
-  double deviation = 1;
-  std::string name = {};  // Empty: the schema counts it.
+  std::optional<NumberRule> rule = {};  // Of kNumber and kBucket.
+  std::string name = {};                // Empty: the schema counts it.
 };
 
-Column NumericColumn(const v1::ColumnSpec& spec) {
-  Column column;
-  column.missing = spec.missing();
-  column.name = spec.name();
-  if (spec.transform() == v1::NUMERIC_TRANSFORM_LOG) {
-    column.use = Use::kLogarithm;
-  } else if (spec.transform() == v1::NUMERIC_TRANSFORM_BUCKET) {
-    column.use = Use::kBucket;
-    column.boundaries.assign(spec.boundaries().begin(), spec.boundaries().end());
-    for (size_t bucket = 0; bucket <= column.boundaries.size(); ++bucket) {
-      column.bucket_keys.push_back(FieldKey(spec.column(), absl::StrCat(bucket)));
-    }
-    column.missing_key = FieldKey(spec.column(), "");
-  } else if (spec.transform() == v1::NUMERIC_TRANSFORM_STANDARD) {
-    column.use = Use::kStandard;
-    column.mean = spec.mean();
-    column.deviation = spec.deviation() > 0 ? spec.deviation() : 1;  // 0: not measured yet.
-  } else {
-    column.use = Use::kNumber;
-  }
-  return column;
+Column NumericColumn(const v1::ColumnSpec& spec, float scale) {
+  NumberRule rule(spec, scale);
+  const Use use = rule.buckets() ? Use::kBucket : Use::kNumber;
+  return {.use = use, .rule = std::move(rule), .name = spec.name()};
 }
 
 class CellParser : public RecordParser {
  public:
   CellParser(const v1::DataSpec& data, const LabelRule& labels)
-      : labels_(labels), scale_(data.numeric_scale()), cells_(data.format()) {
+      : labels_(labels), cells_(data.format()) {
     columns_.resize(data.columns());
-    for (const v1::ColumnSpec& spec : data.numeric()) Put(spec.column(), NumericColumn(spec));
+    for (const v1::ColumnSpec& spec : data.numeric()) {
+      Put(spec.column(), NumericColumn(spec, data.numeric_scale()));
+    }
     for (const v1::ColumnSpec& spec : data.categorical()) {
       Put(spec.column(),
           {.use = Use::kCategory, .salt = ColumnSalt(spec.column()), .name = spec.name()});
@@ -64,8 +44,7 @@ class CellParser : public RecordParser {
     Put(data.label_column(), {.use = Use::kLabel, .name = data.label_name()});
     for (const Column& column : columns_) {
       fields_ += column.use == Use::kCategory || column.use == Use::kBucket;
-      numbers_ += column.use == Use::kNumber || column.use == Use::kLogarithm ||
-                  column.use == Use::kStandard;
+      numbers_ += column.use == Use::kNumber;
       names_ = names_ || !column.name.empty();
     }
   }
@@ -125,10 +104,10 @@ class CellParser : public RecordParser {
           if (!labels_.Parse(cell, label, error)) return AddPlace(column, error);
           break;
         case Use::kBucket:
-          if (!Bucket(column, cell, *key++, error)) return AddPlace(column, error);
+          if (!Bucket(*column.rule, cell, *key++, error)) return AddPlace(column, error);
           break;
-        default:
-          if (!Number(column, cell, *number++, error)) return AddPlace(column, error);
+        case Use::kNumber:
+          if (!Number(*column.rule, cell, *number++, error)) return AddPlace(column, error);
       }
     }
     return !cells_.Next(cell) || WrongCount(line, error);
@@ -138,28 +117,23 @@ class CellParser : public RecordParser {
     return labels_.ignored() && CountCells(line) + 1 == columns_.size();
   }
 
-  bool Number(const Column& column, std::string_view cell, float& number,
-              std::string& error) const {
-    float value = column.missing;
-    if (!cell.empty() && !ParseFloat(cell, value)) return NotANumber(cell, error);
-    if (column.use == Use::kStandard && !cell.empty()) {
-      value = static_cast<float>((value - column.mean) / column.deviation);
-    }
-    if (column.use == Use::kLogarithm) value = std::copysign(std::log1p(std::fabs(value)), value);
-    number = value * scale_;
+  static bool Number(const NumberRule& rule, std::string_view cell, float& number,
+                     std::string& error) {
+    number = rule.missing_number();
+    if (cell.empty()) return true;
+    float value;
+    if (!ParseFloat(cell, value)) return NotANumber(cell, error);
+    number = rule.Number(value);
     return true;
   }
 
-  static bool Bucket(const Column& column, std::string_view cell, uint64_t& key,
+  static bool Bucket(const NumberRule& rule, std::string_view cell, uint64_t& key,
                      std::string& error) {
-    if (cell.empty()) {
-      key = column.missing_key;
-      return true;
-    }
+    key = rule.missing_key();
+    if (cell.empty()) return true;
     float value;
     if (!ParseFloat(cell, value)) return NotANumber(cell, error);
-    auto above = std::upper_bound(column.boundaries.begin(), column.boundaries.end(), value);
-    key = column.bucket_keys[static_cast<size_t>(above - column.boundaries.begin())];
+    key = rule.Key(value);
     return true;
   }
 
@@ -191,7 +165,6 @@ class CellParser : public RecordParser {
   }
 
   const LabelRule labels_;
-  const float scale_;
   CellScanner cells_;
   std::vector<Column> columns_;
   size_t fields_ = 0;

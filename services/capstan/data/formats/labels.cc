@@ -15,7 +15,8 @@ namespace capstan {
 LabelRule::LabelRule(const v1::DataSpec& data, v1::Loss loss, uint32_t classes, Labels labels)
     : positive_(data.positive_labels().begin(), data.positive_labels().end()),
       class_names_(data.label_classes().begin(), data.label_classes().end()),
-      may_be_text_(data.format() == v1::DATA_FORMAT_CSV || data.format() == v1::DATA_FORMAT_TSV),
+      may_be_text_(data.format() == v1::DATA_FORMAT_CSV || data.format() == v1::DATA_FORMAT_TSV ||
+                   data.format() == v1::DATA_FORMAT_PARQUET),
       binarize_(data.binarize_label()),
       threshold_(data.label_threshold()),
       loss_(loss),

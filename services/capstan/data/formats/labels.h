@@ -12,8 +12,8 @@
 namespace capstan {
 
 // kIgnored: records are scored, not trained on. They may lack the label (csv and tsv: one cell
-// fewer; libsvm and libfm: the line begins with a feature); one that is there may be anything. All
-// labels are 0.
+// fewer; Parquet: no such column; libsvm and libfm: the line begins with a feature); one that is
+// there may be anything. All labels are 0.
 enum class Labels { kRequired, kIgnored };
 
 // Immutable.
@@ -24,6 +24,7 @@ class LabelRule {
             Labels labels = Labels::kRequired);
 
   bool ignored() const { return ignored_; }
+  bool texts() const { return !positive_.empty() || !class_names_.empty(); }  // Labels are texts.
 
   // The label of `text`, or of a number: standardized where the job says so. False: it is none, or
   // outside the loss's domain; `error` then says so, and what to do. Spaces around a text do not

@@ -26,7 +26,7 @@ bool IsBinary(std::string_view begin) {
 
 std::string LooksLike(std::string_view begin) {
   const std::string convert(kConvert);
-  if (begin.substr(0, 4) == "PAR1") return "a Parquet file" + convert;
+  if (begin.substr(0, 4) == "PAR1") return "a Parquet file: format: parquet reads it";
   if (begin.substr(0, 6) == "ARROW1") return "an Arrow file" + convert;
   if (begin.substr(0, 4) == "PK\x03\x04") return "a zip or xlsx file" + convert;
   if (BeginsTfRecord(begin)) return "a TFRecord file" + convert + "; format: tfrecord reads images";

@@ -9,6 +9,7 @@
 #include "capstan/base/status.h"
 #include "capstan/data/formats/compression.h"
 #include "capstan/data/formats/idx.h"
+#include "capstan/data/formats/record_parser.h"
 #include "capstan/data/formats/samples.h"
 #include "capstan/data/tasks/extents.h"
 #include "capstan/data/tasks/in_parallel.h"
@@ -75,10 +76,11 @@ absl::StatusOr<v1::Task> FrontOf(const Source& source, const v1::DataSpec& data,
     return front;
   }
   Compression compression = Compression::kNone;
-  if (data.format() != v1::DATA_FORMAT_IDX) {
+  const bool by_bytes = IsTextFormat(data.format()) || IsSampleFormat(data.format());
+  if (by_bytes) {
     CAPSTAN_ASSIGN_OR_RETURN(compression, DetectCompression(source, input.file.path));
   }
-  const bool by_records = data.format() == v1::DATA_FORMAT_IDX || compression != Compression::kNone;
+  const bool by_records = !by_bytes || compression != Compression::kNone;
   front.set_by_records(by_records);
   const uint64_t records = IsSampleFormat(data.format()) ? kFrontImages : kFrontRecords;
   front.set_end(by_records ? records : std::min(kFrontBytes, input.file.bytes));

@@ -15,7 +15,7 @@ namespace capstan {
 inline constexpr size_t kMostCheckedFiles = 1024;
 
 // Opens the files of both splits, several at a time, and parses the first records of each (64 KiB
-// of a plain file, 1,000 records of compressed text and of idx, 32 compressed images, 4 of a
+// of a plain file, 1,000 records of compressed text, idx and Parquet, 32 compressed images, 4 of a
 // class's folder), so that data that does not fit the job is refused at once and not when its turn
 // comes. An error is that of the first such file, in the order of the job, training before
 // evaluation: what a TaskReader says, with file and line. INVALID_ARGUMENT: more records than

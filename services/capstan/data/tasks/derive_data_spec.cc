@@ -18,6 +18,7 @@
 #include "capstan/data/formats/quote.h"
 #include "capstan/data/formats/record_parser.h"
 #include "capstan/data/formats/samples.h"
+#include "capstan/data/parquet/parquet_file.h"
 #include "capstan/data/synthetic/click_log.h"
 #include "capstan/data/tasks/tasks.h"
 
@@ -60,9 +61,9 @@ absl::StatusOr<std::vector<std::string>> FirstCells(const Source& source, const 
 // Finds the columns that the schema names in a file's line of names. Immutable.
 class ColumnFinder {
  public:
-  // Both must outlive this object.
-  ColumnFinder(const std::string& path, const std::vector<std::string>& names)
-      : path_(path), names_(names) {}
+  // `where`: the file, and of text the line of names. Both must outlive this object.
+  ColumnFinder(const std::string& where, const std::vector<std::string>& names)
+      : where_(where), names_(names) {}
 
   // Sets `column` to that of `name`, unless that is empty. `use`: what the schema calls it.
   template <typename Set>
@@ -71,7 +72,7 @@ class ColumnFinder {
     const auto found = std::find(names_.begin(), names_.end(), name);
     if (found == names_.end()) return NoSuchColumn(name, use);
     if (std::find(found + 1, names_.end(), name) != names_.end()) {
-      return absl::InvalidArgumentError(absl::StrCat(path_, ":1: two columns are named ",
+      return absl::InvalidArgumentError(absl::StrCat(where_, ": two columns are named ",
                                                      Quote(name), "; count the one that is meant"));
     }
     set_column(static_cast<uint32_t>(found - names_.begin()));
@@ -82,7 +83,7 @@ class ColumnFinder {
   absl::Status NoSuchColumn(const std::string& name, const char* use) const {
     const std::vector<absl::string_view> names(names_.begin(), names_.end());
     const absl::string_view nearest = Nearest(name, names);
-    std::string error = absl::StrCat(path_, ":1: no column is named ", Quote(name),
+    std::string error = absl::StrCat(where_, ": no column is named ", Quote(name),
                                      ", as data.schema.", use, " says; ");
     if (!nearest.empty()) absl::StrAppend(&error, "did you mean ", nearest, "? ");
     const size_t shown = std::min(names_.size(), kShownNames);
@@ -95,7 +96,7 @@ class ColumnFinder {
     return absl::InvalidArgumentError(error);
   }
 
-  const std::string& path_;
+  const std::string& where_;
   const std::vector<std::string>& names_;
 };
 
@@ -128,14 +129,12 @@ absl::Status CheckColumn(const v1::DataSpec& data, uint32_t column, const std::s
   return absl::OkStatus();
 }
 
-absl::Status DeriveCells(const Source& source, v1::DataSpec& data) {
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, FirstFiles(source, data));
-  const std::string& path = files.front().path;
-  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<std::string> cells,
-                           FirstCells(source, path, data.format()));
-  const uint32_t columns = static_cast<uint32_t>(cells.size());
+// Finds the columns of the schema among those of the first file; `where`: what names them.
+absl::Status DeriveColumns(const std::string& path, const std::string& where,
+                           const std::vector<std::string>& names, v1::DataSpec& data) {
+  const uint32_t columns = static_cast<uint32_t>(names.size());
   data.set_columns(columns);
-  CAPSTAN_RETURN_IF_ERROR(FindNamedColumns(ColumnFinder(path, cells), data));
+  CAPSTAN_RETURN_IF_ERROR(FindNamedColumns(ColumnFinder(where, names), data));
   std::vector<const char*> uses(columns, nullptr);
   CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, data.label_column(), path, uses, "label"));
   uint32_t numbers = 0;
@@ -151,6 +150,23 @@ absl::Status DeriveCells(const Source& source, v1::DataSpec& data) {
   data.set_fields(fields);
   data.set_dense_width(numbers);
   return absl::OkStatus();
+}
+
+absl::Status DeriveCells(const Source& source, v1::DataSpec& data) {
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, FirstFiles(source, data));
+  const std::string& path = files.front().path;
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<std::string> cells,
+                           FirstCells(source, path, data.format()));
+  return DeriveColumns(path, absl::StrCat(path, ":1"), cells, data);
+}
+
+absl::Status DeriveParquet(const Source& source, v1::DataSpec& data) {
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, FirstFiles(source, data));
+  CAPSTAN_ASSIGN_OR_RETURN(const parquet::ParquetFile file,
+                           parquet::OpenParquetFile(source, files.front().path));
+  std::vector<std::string> names;
+  for (const parquet::Column& column : file.metadata.columns) names.push_back(column.name);
+  return DeriveColumns(files.front().path, files.front().path, names, data);
 }
 
 absl::Status DeriveIdx(const Source& source, v1::DataSpec& data) {
@@ -204,6 +220,8 @@ absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data) {
     case v1::DATA_FORMAT_CSV:
     case v1::DATA_FORMAT_TSV:
       return DeriveCells(source, data);
+    case v1::DATA_FORMAT_PARQUET:
+      return DeriveParquet(source, data);
     case v1::DATA_FORMAT_LIBSVM:
     case v1::DATA_FORMAT_LIBFM:
       data.set_dense_width(0);

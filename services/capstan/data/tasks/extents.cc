@@ -14,6 +14,7 @@
 #include "capstan/data/formats/idx.h"
 #include "capstan/data/formats/record_parser.h"
 #include "capstan/data/formats/samples.h"
+#include "capstan/data/parquet/parquet_file.h"
 #include "capstan/data/tasks/count_records.h"
 #include "capstan/data/tasks/in_parallel.h"
 
@@ -195,6 +196,24 @@ absl::StatusOr<std::vector<Extent>> FolderExtents(const Source& source, const v1
   return extents;
 }
 
+absl::StatusOr<std::vector<Extent>> ParquetExtents(const Source& source,
+                                                   const std::vector<FileInfo>& files,
+                                                   const PlanOptions& options) {
+  std::vector<Extent> extents(files.size());
+  Teller teller(options, files.size());
+  CAPSTAN_RETURN_IF_ERROR(ForEachInParallel(files.size(), [&](size_t i) -> absl::Status {
+    CAPSTAN_ASSIGN_OR_RETURN(const parquet::ParquetFile parquet,
+                             parquet::OpenParquetFile(source, files[i].path));
+    extents[i] = {.file = files[i].path, .by_records = true, .length = parquet.metadata.rows};
+    for (const parquet::RowGroup& group : parquet.metadata.row_groups) {
+      extents[i].group_ends.push_back(group.first_row + group.rows);
+    }
+    teller.OneMore();
+    return absl::OkStatus();
+  }));
+  return extents;
+}
+
 Extent SyntheticExtent(const v1::SyntheticSpec& spec, Split split) {
   const bool eval = split == Split::kEval;
   return {.file = eval ? kSyntheticEval : kSyntheticTrain,
@@ -230,6 +249,7 @@ absl::StatusOr<std::vector<Extent>> FindExtents(const Source& source, const v1::
     return TextExtents(source, data, files, options);
   }
   if (data.format() == v1::DATA_FORMAT_IDX) return IdxExtents(source, files, options);
+  if (data.format() == v1::DATA_FORMAT_PARQUET) return ParquetExtents(source, files, options);
   return absl::InvalidArgumentError("data: no format");
 }
 

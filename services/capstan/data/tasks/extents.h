@@ -21,6 +21,8 @@ struct Extent {
   bool estimated = false;   // The number of records is.
   uint64_t length = 0;      // Bytes or records.
   double record_bytes = 0;  // By bytes: of one record.
+  // Parquet: where its row groups end, in records.
+  std::vector<uint64_t> group_ends = {};
 
   double records() const {
     return by_records         ? static_cast<double>(length)

@@ -67,8 +67,9 @@ void MeasureNumbers(std::span<const std::vector<float>> places, LabelOrder& orde
   if (variance > 0) order.likeness = covariance / variance;
 }
 
-// Ranges in which to look, in the order in which a file is read.
-std::vector<v1::Task> PlacesToLookAt(const TaskMix& mix) {
+// Ranges in which to look, in the order in which a file is read. `anywhere`: ranges of records,
+// too, can be read wherever they begin.
+std::vector<v1::Task> PlacesToLookAt(const TaskMix& mix, bool anywhere) {
   std::vector<v1::Task> places;
   for (uint32_t i = 0; i < mix.size() && places.size() < kPlaces; ++i) {
     if (mix.WholeRange(i) != nullptr) break;
@@ -77,7 +78,8 @@ std::vector<v1::Task> PlacesToLookAt(const TaskMix& mix) {
   std::vector<const v1::Task*> whole;
   for (uint32_t i = 0; i < mix.size(); ++i) {
     const v1::Task* range = mix.WholeRange(i);
-    if (range != nullptr && (!range->by_records() || range->begin() == 0)) whole.push_back(range);
+    if (range == nullptr) continue;
+    if (anywhere || !range->by_records() || range->begin() == 0) whole.push_back(range);
   }
   for (size_t i = 0; i < whole.size(); i += whole.size() / kPlaces + 1) places.push_back(*whole[i]);
   std::sort(places.begin(), places.end(), [](const v1::Task& a, const v1::Task& b) {
@@ -121,7 +123,8 @@ absl::StatusOr<LabelOrder> SampleLabelOrder(const Source& source, const ReaderOp
   const uint64_t most_bytes = images ? kMostImageBytesRead : kMostBytes;
   const uint64_t most_records = images ? kMostImages : kMostRecords;
   TaskReader task_reader(options, source);
-  const std::vector<v1::Task> looked_at = PlacesToLookAt(mix);
+  const std::vector<v1::Task> looked_at =
+      PlacesToLookAt(mix, reader.data.format() == v1::DATA_FORMAT_PARQUET);
   std::vector<std::vector<float>> places;
   for (v1::Task place : looked_at) {
     const uint64_t most = (place.by_records() ? most_records : most_bytes) / looked_at.size();
@@ -153,8 +156,8 @@ std::string LabelOrderWarning(const LabelOrder& order, const TaskMix& mix) {
   }
   if (mix.mixes()) {
     return absl::StrCat(what, records - mix.mixed_records(), " of ", records,
-                        " records are in large compressed files, whose tasks are not mixed with "
-                        "each other: decompress them, or shuffle the records");
+                        " records are in large compressed or Parquet files, whose tasks are not "
+                        "mixed with each other: decompress them, or shuffle the records");
   }
   return absl::StrCat(what, "set data.shuffle: true and data.pieces: 16, or shuffle the records");
 }

@@ -1,9 +1,7 @@
 #include "capstan/data/tasks/measure_data.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,44 +15,20 @@
 #include "capstan/data/formats/numbers.h"
 #include "capstan/data/formats/record_parser.h"
 #include "capstan/data/tasks/extents.h"
+#include "capstan/data/tasks/measure_parquet.h"
+#include "capstan/data/tasks/moments.h"
 
 namespace capstan {
 namespace {
-
-bool IsStandard(const v1::ColumnSpec& column) {
-  return column.transform() == v1::NUMERIC_TRANSFORM_STANDARD;
-}
-
-// Welford's sums: exact enough for any number of values far from zero.
-class Moments {
- public:
-  void Add(double value) {
-    const double distance = value - mean_;
-    mean_ += distance / static_cast<double>(++count_);
-    squares_ += distance * (value - mean_);
-  }
-  double mean() const { return mean_; }
-  double deviation() const {
-    const double variance = count_ == 0 ? 0 : squares_ / static_cast<double>(count_);
-    return variance > 0 ? std::sqrt(variance) : 1;
-  }
-
- private:
-  uint64_t count_ = 0;
-  double mean_ = 0;
-  double squares_ = 0;
-};
 
 // What is measured of the lines that it is given. Thread-compatible.
 class Measurer {
  public:
   explicit Measurer(const v1::DataSpec& data)
-      : data_(data), cells_(data.format()), pairs_(data.columns() == 0) {
-    if (data.standardize_label()) moments_[pairs_ ? 0 : data.label_column()];
-    for (const v1::ColumnSpec& column : data.numeric()) {
-      if (IsStandard(column)) moments_[column.column()];
-    }
-  }
+      : data_(data),
+        cells_(data.format()),
+        pairs_(data.columns() == 0),
+        moments_(MomentsToMeasure(data)) {}
 
   void Take(std::string_view line) {
     values_.clear();
@@ -62,20 +36,7 @@ class Measurer {
     for (const auto& [moments, value] : values_) moments->Add(value);
   }
 
-  // Fills in what `data` does not know.
-  void Tell(v1::DataSpec& data) const {
-    if (data.standardize_label() && data.label_deviation() == 0) {
-      const Moments& label = moments_.at(pairs_ ? 0 : data.label_column());
-      data.set_label_mean(label.mean());
-      data.set_label_deviation(label.deviation());
-    }
-    for (v1::ColumnSpec& column : *data.mutable_numeric()) {
-      if (!IsStandard(column) || column.deviation() != 0) continue;
-      const Moments& moments = moments_.at(column.column());
-      column.set_mean(moments.mean());
-      column.set_deviation(moments.deviation());
-    }
-  }
+  const ColumnMoments& moments() const { return moments_; }
 
  private:
   // The label is what stands before the first blank.
@@ -107,9 +68,24 @@ class Measurer {
   const v1::DataSpec& data_;
   CellScanner cells_;
   const bool pairs_;  // libsvm, libfm.
-  std::map<uint32_t, Moments> moments_;
+  ColumnMoments moments_;
   std::vector<std::pair<Moments*, float>> values_;  // Of one line.
 };
+
+// Fills in what `data` does not know.
+void Tell(const ColumnMoments& moments, v1::DataSpec& data) {
+  if (data.standardize_label() && data.label_deviation() == 0) {
+    const Moments& label = moments.at(data.columns() == 0 ? 0 : data.label_column());
+    data.set_label_mean(label.mean());
+    data.set_label_deviation(label.deviation());
+  }
+  for (v1::ColumnSpec& column : *data.mutable_numeric()) {
+    if (!IsStandard(column) || column.deviation() != 0) continue;
+    const Moments& measured = moments.at(column.column());
+    column.set_mean(measured.mean());
+    column.set_deviation(measured.deviation());
+  }
+}
 
 // Lines from the one that begins at or after `begin` on, until `bytes` of them have been read.
 struct Part {
@@ -191,6 +167,12 @@ absl::Status MeasureData(const Source& source, v1::DataSpec& data, uint64_t meas
   if (!LacksMeasures(data)) return absl::OkStatus();
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<FileInfo> files,
                            ListFiles(source, data, Split::kTrain));
+  if (data.format() == v1::DATA_FORMAT_PARQUET) {
+    ColumnMoments moments = MomentsToMeasure(data);
+    CAPSTAN_RETURN_IF_ERROR(MeasureParquet(source, data, files, measured_bytes, moments));
+    Tell(moments, data);
+    return absl::OkStatus();
+  }
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<Part> parts,
                            Readable(source, PartsOf(files, measured_bytes)));
   const v1::DataSpec as_given = data;
@@ -198,7 +180,7 @@ absl::Status MeasureData(const Source& source, v1::DataSpec& data, uint64_t meas
   for (const Part& part : parts) {
     CAPSTAN_RETURN_IF_ERROR(MeasurePart(source, part, data.header(), measurer));
   }
-  measurer.Tell(data);
+  Tell(measurer.moments(), data);
   return absl::OkStatus();
 }
 

@@ -14,9 +14,13 @@
 #include "capstan/config/spelling.h"
 #include "capstan/data/formats/cells.h"
 #include "capstan/data/formats/compression.h"
+#include "capstan/data/formats/labels.h"
 #include "capstan/data/formats/line_reader.h"
 #include "capstan/data/formats/numbers.h"
 #include "capstan/data/formats/quote.h"
+#include "capstan/data/parquet/column_texts.h"
+#include "capstan/data/parquet/parquet_file.h"
+#include "capstan/data/parquet/record_columns.h"
 #include "capstan/data/tasks/tasks.h"
 
 namespace capstan {
@@ -36,9 +40,22 @@ std::string LabelOf(std::string_view line, uint32_t column, CellScanner& scanner
   return std::string(Trim(cell));
 }
 
+absl::StatusOr<std::vector<std::string>> ParquetLabelTexts(const Source& source,
+                                                           const v1::DataSpec& data,
+                                                           const std::string& path) {
+  CAPSTAN_ASSIGN_OR_RETURN(const parquet::ParquetFile file, parquet::OpenParquetFile(source, path));
+  const LabelRule labels(data, v1::LOSS_LOGISTIC, /*classes=*/1);
+  std::vector<parquet::WantedColumn> wanted = parquet::WantedColumns(data, labels);
+  std::erase_if(wanted, [](const auto& column) { return !column.rule.is_label(); });
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<uint32_t> places,
+                           parquet::FindColumns(wanted, data, /*labels_ignored=*/false, file));
+  return parquet::FirstTexts(source, file, places.front(), kMostLines, kNamedTexts);
+}
+
 // The first labels that differ, in the order of the file.
 absl::StatusOr<std::vector<std::string>> LabelTexts(const Source& source, const v1::DataSpec& data,
                                                     const std::string& file) {
+  if (data.format() == v1::DATA_FORMAT_PARQUET) return ParquetLabelTexts(source, data, file);
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents, OpenContents(source, file));
   LineReader lines(file, std::move(contents), 0);
   CellScanner scanner(data.format());

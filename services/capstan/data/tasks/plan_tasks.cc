@@ -69,6 +69,33 @@ void CutRecords(const Extent& extent, uint64_t size, std::vector<v1::Task>& task
   }
 }
 
+void CutRange(const Extent& extent, uint64_t begin, uint64_t end, uint64_t size,
+              std::vector<v1::Task>& tasks) {
+  for (; begin < end; begin += std::min(size, end - begin)) {
+    v1::Task& task = tasks.emplace_back();
+    task.set_file(extent.file);
+    task.set_by_records(true);
+    task.set_begin(begin);
+    task.set_end(begin + std::min(size, end - begin));
+    task.set_expected_records(task.end() - begin);
+  }
+}
+
+// Row groups that fit into a task together are one, and one that does not fit is cut: so no task
+// reads what lies before it in more than one row group.
+void CutGroups(const Extent& extent, uint64_t size, std::vector<v1::Task>& tasks) {
+  uint64_t begin = 0;
+  uint64_t end = 0;  // Of the row groups from `begin` on that are one task.
+  for (const uint64_t group_end : extent.group_ends) {
+    if (group_end - begin > size) {
+      CutRange(extent, begin, end, size, tasks);
+      begin = end;
+    }
+    end = group_end;
+  }
+  CutRange(extent, begin, end, size, tasks);
+}
+
 absl::StatusOr<std::vector<v1::Task>> Cut(const v1::DataSpec& data,
                                           const std::vector<Extent>& extents, uint64_t batch) {
   uint64_t bytes = 0;
@@ -83,8 +110,12 @@ absl::StatusOr<std::vector<v1::Task>> Cut(const v1::DataSpec& data,
   for (const Extent& extent : extents) {
     const uint64_t size = extent.by_records ? RangeRecords(data, records, batch)
                                             : RangeBytes(data, bytes, record_bytes, batch);
-    CAPSTAN_RETURN_IF_ERROR(CheckTaskCount(extent, tasks.size() + extent.length / size));
-    (extent.by_records ? CutRecords : CutBytes)(extent, size, tasks);
+    const uint64_t count = extent.length / size + extent.group_ends.size();
+    CAPSTAN_RETURN_IF_ERROR(CheckTaskCount(extent, tasks.size() + count));
+    const auto cut = !extent.group_ends.empty() ? CutGroups
+                     : extent.by_records        ? CutRecords
+                                                : CutBytes;
+    cut(extent, size, tasks);
   }
   for (size_t i = 0; i < tasks.size(); ++i) tasks[i].set_index(static_cast<uint32_t>(i));
   return tasks;

@@ -12,6 +12,7 @@
 #include "capstan/data/tasks/idx_reader.h"
 #include "capstan/data/tasks/image_intake.h"
 #include "capstan/data/tasks/open_ahead.h"
+#include "capstan/data/tasks/parquet_reader.h"
 #include "capstan/data/tasks/sample_reader.h"
 #include "capstan/data/tasks/task_images.h"
 #include "capstan/data/tasks/task_mix.h"
@@ -54,6 +55,7 @@ class TaskReader::Impl {
         bad_records_(options_.data.max_bad_records()),
         text_(options_, source, bad_records_),
         idx_(options_, source, bad_records_),
+        parquet_(options_, source, bad_records_),
         intake_(options_, bad_records_),
         samples_(options_, source, intake_),
         folders_(source, intake_) {}
@@ -123,6 +125,7 @@ class TaskReader::Impl {
     if (options_.data.format() == v1::DATA_FORMAT_FOLDER) {
       return folders_.Read(task, records, *images_);
     }
+    if (options_.data.format() == v1::DATA_FORMAT_PARQUET) return parquet_.Read(task, records);
     if (options_.data.format() == v1::DATA_FORMAT_SYNTHETIC) return ReadSynthetic(task, records);
     return absl::InvalidArgumentError("the data has no format");
   }
@@ -147,6 +150,7 @@ class TaskReader::Impl {
   BadRecords bad_records_;  // Of the task that is being read.
   TextReader text_;
   IdxReader idx_;
+  ParquetReader parquet_;
   ImageIntake intake_;
   SampleReader samples_;
   FolderReader folders_;

@@ -59,7 +59,8 @@ struct ReaderOptions {
   v1::DataSpec data;                  // After DeriveDataSpec.
   v1::Loss loss = v1::LOSS_LOGISTIC;  // Says which labels are in its domain.
   uint32_t classes = 1;               // softmax: labels are 0 .. classes - 1.
-  Labels labels = Labels::kRequired;  // Text formats and images in tar, TFRecord and folders.
+  Labels labels =
+      Labels::kRequired;  // Text formats, Parquet, and images in tar, TFRecord and folders.
   ImageCheck images = ImageCheck::kTolerated;
   uint32_t batch_size = 1;
   uint64_t seed = 0;

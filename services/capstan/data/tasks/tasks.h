@@ -4,7 +4,8 @@
 // are plain tar and TFRecord (formats/samples.h). A folder of images is cut by the places of its
 // files in their order: a range names the folder of a class, so that nobody but whoever plans the
 // job lists them all.
-// Compressed, idx and synthetic data is cut by records; in compressed text a record is a line after
+// Compressed, idx, Parquet and synthetic data is cut by records, Parquet at the ends of row groups
+// where these are not larger than a task; in compressed text a record is a line after
 // the header, blank ones included, so that record and line numbers agree. Compressed text is
 // read once to count its records, as long as that is at most kCountedBytes in the whole split, and
 // its files at most kMostSampled. Of more files than these, what a record takes is found out from
@@ -40,7 +41,7 @@ enum class Split { kTrain, kEval };
 
 // Fills in what only the files tell, from the first training file (or evaluation file, if nothing
 // is trained): the columns that the schema names, `columns`, `fields` and `dense_width` (csv, tsv,
-// idx, images, synthetic), `image_shape` (idx, images), `label_classes` (folder), and
+// Parquet, idx, images, synthetic), `image_shape` (idx, images), `label_classes` (folder), and
 // `numeric_scale` where it is 0. To be called once, by whoever plans the job, before the model is
 // laid out. INVALID_ARGUMENT: the file does not fit the schema.
 absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data);
@@ -57,8 +58,8 @@ struct PlanOptions {
 // task.expected_records is exact for counted records, otherwise an estimate. Sizes are those of
 // `task_bytes` and `task_records`. Where these are 0, they are chosen so that even small data makes
 // at least 8 tasks, as long as each holds a batch; ranges of records are then multiples of the
-// batch. NOT_FOUND: no such file. INVALID_ARGUMENT: no data. A split of which nothing is named has
-// no tasks.
+// batch, but where a row group of Parquet ends. NOT_FOUND: no such file. INVALID_ARGUMENT: no data.
+// A split of which nothing is named has no tasks.
 absl::StatusOr<std::vector<v1::Task>> PlanTasks(const Source& source, const v1::DataSpec& data,
                                                 const PlanOptions& options);
 

@@ -9,7 +9,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(LooksLikeTest, KnowsWhatIsOftenTakenForCsv) {
-  EXPECT_THAT(LooksLike("PAR1\x15\x04"), HasSubstr("a Parquet file; write it as csv"));
+  EXPECT_THAT(LooksLike("PAR1\x15\x04"), HasSubstr("a Parquet file: format: parquet reads it"));
   EXPECT_THAT(LooksLike(std::string_view("\x8a\x01\0\0\0\0\0\0xyz", 11)), HasSubstr("a TFRecord"));
   EXPECT_THAT(LooksLike("PK\x03\x04..."), HasSubstr("a zip or xlsx file"));
   EXPECT_THAT(LooksLike(std::string_view("\0\0\x08\x03", 4)), HasSubstr("a binary file"));

@@ -1,0 +1,164 @@
+#include "capstan/data/parquet/cell_rule.h"
+
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/absl_view.h"
+#include "capstan/base/hash.h"
+#include "capstan/data/formats/field_key.h"
+#include "capstan/data/formats/quote.h"
+#include "capstan/data/parquet/cell_text.h"
+
+namespace capstan::parquet {
+namespace {
+
+// Gives `take` the values [begin, end), each in the type that its column means.
+template <typename Take>
+void ForEachCell(const Column& column, const Values& values, size_t begin, size_t end, Take take) {
+  for (size_t i = begin; i < end; ++i) {
+    switch (column.physical) {
+      case Physical::kBoolean:
+        take(values.integers[i] != 0);
+        break;
+      case Physical::kFloat:
+        take(values.floats[i]);
+        break;
+      case Physical::kDouble:
+        take(values.doubles[i]);
+        break;
+      case Physical::kByteArray:
+      case Physical::kFixed:
+        take(values.texts[i]);
+        break;
+      default:
+        if (column.is_unsigned) {
+          take(static_cast<uint64_t>(values.integers[i]));
+        } else {
+          take(values.integers[i]);
+        }
+    }
+  }
+}
+
+}  // namespace
+
+CellRule CellRule::Label(LabelRule labels) {
+  CellRule rule;
+  rule.use_ = Use::kLabel;
+  rule.labels_ = std::move(labels);
+  return rule;
+}
+
+CellRule CellRule::Numeric(const v1::ColumnSpec& spec, float scale) {
+  CellRule rule;
+  rule.number_.emplace(spec, scale);
+  rule.use_ = rule.number_->buckets() ? Use::kBucket : Use::kNumber;
+  return rule;
+}
+
+CellRule CellRule::Category(uint32_t column) {
+  CellRule rule;
+  rule.salt_ = ColumnSalt(column);
+  return rule;
+}
+
+std::string CellRule::WhyNot(const Column& column) const {
+  if (!column.unreadable.empty()) return column.unreadable;
+  const bool fraction = column.physical == Physical::kFloat || column.physical == Physical::kDouble;
+  if (!fraction) return "";
+  const absl::string_view type = AbslView(PhysicalName(column.physical));
+  if (use_ == Use::kCategory) {
+    return absl::StrCat("is ", type,
+                        ", and a categorical value must be an integer, a text or a boolean, as "
+                        "fractions have more than one text; store it as integers or text (pandas: "
+                        "astype(\"Int64\"), which has room for missing values)");
+  }
+  if (is_label() && labels_->texts()) {
+    return absl::StrCat("is ", type,
+                        ", and data.schema says that labels are texts; store it as integers or "
+                        "text");
+  }
+  return "";
+}
+
+template <typename Cell>
+bool CellRule::ConvertOne(Cell cell, Output& output) const {
+  if (IsMissing(cell)) return ConvertEmpty(output);
+  if (use_ == Use::kLabel) return ConvertLabel(cell, output);
+  if (use_ != Use::kCategory) return ConvertNumber(cell, output);
+  output.key = HashText(CellText(cell).view()) ^ salt_;
+  return true;
+}
+
+template <typename Cell>
+bool CellRule::ConvertLabel(Cell cell, Output& output) const {
+  float number = 0;
+  if (labels_->texts() || std::is_same_v<Cell, std::string_view> || !NearestFloat(cell, number)) {
+    return labels_->Parse(CellText(cell).view(), output.number, output.error);
+  }
+  return labels_->Admit(number, output.number, output.error);
+}
+
+template <typename Cell>
+bool CellRule::ConvertNumber(Cell cell, Output& output) const {
+  float number = 0;
+  if (!NearestFloat(cell, number)) {
+    output.error = absl::StrCat(Quote(CellText(cell).view()), " is not a number");
+    return false;
+  }
+  if (use_ == Use::kBucket) {
+    output.key = number_->Key(number);
+  } else {
+    output.number = number_->Number(number);
+  }
+  return true;
+}
+
+bool CellRule::ConvertEmpty(Output& output) const {
+  if (use_ == Use::kLabel) return labels_->Parse("", output.number, output.error);
+  if (use_ == Use::kCategory) output.key = HashText("") ^ salt_;
+  if (use_ == Use::kBucket) output.key = number_->missing_key();
+  if (use_ == Use::kNumber) output.number = number_->missing_number();
+  return true;
+}
+
+void CellRule::Append(bool good, const Output& output, Converted& converted) const {
+  converted.bad.push_back(good ? 0 : 1);
+  if (gives_key()) {
+    converted.keys.push_back(output.key);
+  } else {
+    converted.numbers.push_back(output.number);
+  }
+}
+
+void CellRule::Convert(const Column& column, const Values& values, Converted& converted) const {
+  converted = {};
+  Output output;
+  ForEachCell(column, values, 0, values.size(), [&](auto cell) {
+    const bool good = ConvertOne(cell, output);
+    Append(good, output, converted);
+  });
+}
+
+void CellRule::ConvertMissing(Converted& converted) const {
+  converted = {};
+  Output output;
+  const bool good = ConvertEmpty(output);
+  Append(good, output, converted);
+}
+
+std::string CellRule::Error(const Column& column, const Values& values, size_t value) const {
+  Output output;
+  ForEachCell(column, values, value, value + 1, [&](auto cell) { ConvertOne(cell, output); });
+  return output.error;
+}
+
+std::string CellRule::MissingError() const {
+  Output output;
+  ConvertEmpty(output);
+  return output.error;
+}
+
+}  // namespace capstan::parquet

@@ -1,0 +1,73 @@
+// What the cells of a column become: a label, a number, or a key.
+#ifndef CAPSTAN_DATA_PARQUET_CELL_RULE_H_
+#define CAPSTAN_DATA_PARQUET_CELL_RULE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capstan/data/formats/labels.h"
+#include "capstan/data/formats/number_rule.h"
+#include "capstan/data/parquet/metadata.h"
+#include "capstan/data/parquet/values.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan::parquet {
+
+// What values have become, one by one: a number of a label or a numeric column, otherwise a key.
+struct Converted {
+  std::vector<float> numbers;
+  std::vector<uint64_t> keys;
+  std::vector<uint8_t> bad;  // 1: the value cannot be what it should be.
+};
+
+// The same cells as text would become the same in a csv. Immutable.
+class CellRule {
+ public:
+  static CellRule Label(LabelRule labels);
+  static CellRule Numeric(const v1::ColumnSpec& spec, float scale);
+  static CellRule Category(uint32_t column);
+
+  bool is_label() const { return use_ == Use::kLabel; }
+  bool gives_key() const { return use_ == Use::kBucket || use_ == Use::kCategory; }
+
+  // Why a column of this type cannot be used so; empty: it can.
+  std::string WhyNot(const Column& column) const;
+
+  // Replaces `converted` with what `values` of `column` become.
+  void Convert(const Column& column, const Values& values, Converted& converted) const;
+
+  // Replaces it with what a cell that is empty becomes.
+  void ConvertMissing(Converted& converted) const;
+
+  // What is wrong with the one bad value.
+  std::string Error(const Column& column, const Values& values, size_t value) const;
+  std::string MissingError() const;
+
+ private:
+  enum class Use { kLabel, kNumber, kBucket, kCategory };
+  struct Output {
+    float number = 0;
+    uint64_t key = 0;
+    std::string error = {};
+  };
+
+  template <typename Cell>
+  bool ConvertOne(Cell cell, Output& output) const;
+  template <typename Cell>
+  bool ConvertLabel(Cell cell, Output& output) const;
+  template <typename Cell>
+  bool ConvertNumber(Cell cell, Output& output) const;
+  bool ConvertEmpty(Output& output) const;
+  void Append(bool good, const Output& output, Converted& converted) const;
+
+  Use use_ = Use::kCategory;
+  uint64_t salt_ = 0;
+  std::optional<LabelRule> labels_;
+  std::optional<NumberRule> number_;
+};
+
+}  // namespace capstan::parquet
+
+#endif  // CAPSTAN_DATA_PARQUET_CELL_RULE_H_

@@ -1,0 +1,90 @@
+// The cells of one column in one row group, from the first row to the last.
+#ifndef CAPSTAN_DATA_PARQUET_COLUMN_READER_H_
+#define CAPSTAN_DATA_PARQUET_COLUMN_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "capstan/data/parquet/hybrid_decoder.h"
+#include "capstan/data/parquet/metadata.h"
+#include "capstan/data/parquet/page_header.h"
+#include "capstan/data/parquet/ranged_file.h"
+#include "capstan/data/parquet/value_decoder.h"
+#include "capstan/data/parquet/values.h"
+
+namespace capstan::parquet {
+
+// Cells of neighbouring rows.
+struct Cells {
+  std::vector<uint32_t> present;  // One a row: 1, or 0 for a null.
+  // The values of those that are not null: `values`, or where `dictionary` is set the values at
+  // these places of it.
+  Values values;
+  std::vector<uint32_t> places;
+  const Values* dictionary = nullptr;
+
+  size_t rows() const { return present.size(); }
+};
+
+// Holds one page at a time, and the dictionary. Thread-compatible.
+class ColumnReader {
+ public:
+  static constexpr size_t kMostRows = 1024;  // That are given at once.
+
+  // All must outlive this object. REQUIRES: neither column nor chunk is unreadable.
+  ColumnReader(const Column& column, const Chunk& chunk, RangedFile& file);
+
+  // Goes by so many rows, without decoding pages of which none is wanted.
+  absl::Status Skip(uint64_t rows);
+
+  // The next rows: at least one, at most `most` and kMostRows. Valid until the next call, the
+  // dictionary as long as this object. DATA_LOSS: the column is damaged, or has fewer rows;
+  // INVALID_ARGUMENT: it is encoded in a way that is not supported. Both name file, column and
+  // byte.
+  absl::StatusOr<const Cells*> Next(uint64_t most);
+
+ private:
+  absl::Status NextPage();
+  absl::StatusOr<PageHeader> ReadHeader();
+  absl::Status LoadPage(const PageHeader& header);
+  absl::Status LoadDictionary(const PageHeader& header);
+  absl::Status LoadData(const PageHeader& header);
+  absl::Status LoadDataV2(const PageHeader& header);
+  absl::Status BeginValues(int64_t encoding, std::string_view bytes);
+  absl::Status ReadBody(const PageHeader& header);
+  absl::Status DecodeRows(size_t rows);
+  absl::Status DecodePlaces(size_t count);
+  absl::Status Damaged(absl::string_view what) const;
+  absl::Status Unsupported(absl::string_view what) const;
+  std::string Where() const;
+
+  const Column& column_;
+  const Chunk& chunk_;
+  RangedFile& file_;
+  uint64_t at_;             // Of the next page.
+  uint64_t page_ = 0;       // Where the present one begins.
+  uint64_t body_ = 0;       // Where that of the page whose header was read begins.
+  uint64_t rows_left_;      // Of the column, without those of the present page.
+  uint64_t page_rows_ = 0;  // Left in the present page.
+  uint64_t skip_ = 0;       // Rows that are not wanted.
+  std::vector<char> stored_;
+  std::vector<char> bytes_;  // Of the present page.
+  std::vector<char> dictionary_bytes_;
+  Values dictionary_;
+  bool has_dictionary_ = false;
+  HybridDecoder levels_;
+  bool has_levels_ = false;
+  HybridDecoder places_;
+  std::unique_ptr<ValueDecoder> values_;  // Null: the page holds places in the dictionary.
+  Cells cells_;
+};
+
+}  // namespace capstan::parquet
+
+#endif  // CAPSTAN_DATA_PARQUET_COLUMN_READER_H_

@@ -1,0 +1,47 @@
+// Integers as their differences, packed.
+//
+//   data      = block_size miniblocks count first:zigzag block*           varints
+//   block     = least:zigzag width:byte{miniblocks} miniblock*            as many as there are
+//   values miniblock = block_size / miniblocks values of `width` bits: difference - least
+#ifndef CAPSTAN_DATA_PARQUET_DELTA_NUMBERS_H_
+#define CAPSTAN_DATA_PARQUET_DELTA_NUMBERS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace capstan::parquet {
+
+// Allocates nothing. Thread-compatible.
+class DeltaNumbers {
+ public:
+  // `bytes` must outlive this object. What is malformed has no values.
+  explicit DeltaNumbers(std::string_view bytes);
+
+  // False: the data are malformed, or end before.
+  bool Next(int64_t& value);
+
+  // What stands behind all of the values; empty: they are malformed.
+  std::string_view Behind() const;
+
+ private:
+  bool BeginBlock();
+  bool BeginMiniblock();
+
+  std::string_view rest_;
+  uint64_t miniblocks_ = 0;
+  uint64_t miniblock_values_ = 0;
+  uint64_t left_ = 0;   // Values.
+  bool began_ = false;  // The first value has been taken.
+  uint64_t value_ = 0;  // The last one.
+  uint64_t least_ = 0;
+  std::string_view widths_;    // Of the miniblocks of this block that have not begun.
+  std::string_view packed_;    // The present miniblock,
+  uint64_t in_miniblock_ = 0;  // the values left in it,
+  uint64_t bit_ = 0;           // where the next one begins,
+  uint32_t width_ = 0;         // and how many bits it has.
+};
+
+}  // namespace capstan::parquet
+
+#endif  // CAPSTAN_DATA_PARQUET_DELTA_NUMBERS_H_

@@ -1,0 +1,73 @@
+// What the footer of a Parquet file says: its columns, and where the values of each lie.
+//
+//   file   = "PAR1" page* footer length:uint32 "PAR1"     all numbers little-endian
+//   footer = FileMetaData in Thrift's compact protocol
+#ifndef CAPSTAN_DATA_PARQUET_METADATA_H_
+#define CAPSTAN_DATA_PARQUET_METADATA_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace capstan::parquet {
+
+// As the file numbers them.
+enum class Physical {
+  kBoolean = 0,
+  kInt32 = 1,
+  kInt64 = 2,
+  kInt96 = 3,
+  kFloat = 4,
+  kDouble = 5,
+  kByteArray = 6,
+  kFixed = 7,
+};
+
+enum class Codec { kNone = 0, kSnappy = 1, kGzip = 2, kZstd = 6, kLz4Raw = 7 };
+
+// A column as a table has it: a child of the root, however many there are below it.
+struct Column {
+  std::string name;
+  Physical physical = Physical::kInt32;
+  uint32_t fixed_bytes = 0;     // Of a value of kFixed.
+  bool is_unsigned = false;     // Of integers.
+  bool optional = false;        // There may be nulls.
+  uint32_t leaf = 0;            // Place among the chunks of a row group.
+  std::string unreadable = {};  // Why it cannot be read: "is a list, a map or a struct".
+};
+
+// The values of one column in one row group.
+struct Chunk {
+  Physical physical = Physical::kInt32;
+  int64_t codec = 0;  // A Codec, or one that is not supported.
+  uint64_t values = 0;
+  uint64_t begin = 0;  // Bytes of the file.
+  uint64_t end = 0;
+  std::string unreadable = {};  // Why it cannot be read: "is encrypted".
+};
+
+struct RowGroup {
+  uint64_t first_row = 0;
+  uint64_t rows = 0;
+  std::vector<Chunk> chunks;  // By leaf.
+};
+
+struct FileMetadata {
+  std::vector<Column> columns;
+  std::vector<RowGroup> row_groups;
+  uint64_t rows = 0;
+};
+
+// `footer` is of a file whose pages lie in its first `data_bytes` bytes. All chunks lie there, and
+// the rows of the row groups add up to those of the file. DATA_LOSS: it is none, without the name
+// of the file; INVALID_ARGUMENT: it is encrypted.
+absl::StatusOr<FileMetadata> ParseFooter(std::string_view footer, uint64_t data_bytes);
+
+std::string_view PhysicalName(Physical type);
+
+}  // namespace capstan::parquet
+
+#endif  // CAPSTAN_DATA_PARQUET_METADATA_H_

@@ -1,0 +1,54 @@
+// Bytes of a file from wherever they are wanted.
+#ifndef CAPSTAN_DATA_PARQUET_RANGED_FILE_H_
+#define CAPSTAN_DATA_PARQUET_RANGED_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capstan/data/formats/source.h"
+
+namespace capstan::parquet {
+
+// Reads forward in one stream as long as what is wanted lies at most kMostPassed bytes ahead, and
+// opens another where it lies elsewhere. Thread-compatible.
+class RangedFile {
+ public:
+  static constexpr uint64_t kMostPassed = uint64_t{256} << 10;
+
+  // `source` must outlive this object.
+  RangedFile(const Source& source, FileInfo file) : source_(source), file_(std::move(file)) {}
+
+  // A hint: what will be read lies before byte `end`.
+  void Expect(uint64_t end) { likely_end_ = end; }
+
+  // The bytes from `offset` on, `most` of them unless the file ends before; valid until the next
+  // call. REQUIRES: offset <= bytes().
+  absl::StatusOr<std::string_view> Peek(uint64_t offset, size_t most);
+
+  // Replaces `bytes` with `size` bytes from `offset` on. The memory that is allocated is never much
+  // more than what the file has given. DATA_LOSS: the file ends before.
+  absl::Status Read(uint64_t offset, uint64_t size, std::vector<char>& bytes);
+
+  uint64_t bytes() const { return file_.bytes; }
+  const std::string& path() const { return file_.path; }
+
+ private:
+  absl::Status Seek(uint64_t offset);
+  absl::StatusOr<size_t> Fill(char* to, size_t size);
+
+  const Source& source_;
+  const FileInfo file_;
+  uint64_t likely_end_ = Source::kToTheEnd;
+  std::unique_ptr<ByteStream> stream_;
+  uint64_t at_ = 0;           // Of the next byte of the stream.
+  std::vector<char> window_;  // The bytes before it.
+};
+
+}  // namespace capstan::parquet
+
+#endif  // CAPSTAN_DATA_PARQUET_RANGED_FILE_H_

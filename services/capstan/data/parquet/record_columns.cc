@@ -1,0 +1,93 @@
+#include "capstan/data/parquet/record_columns.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/data/formats/quote.h"
+
+namespace capstan::parquet {
+namespace {
+
+std::string NameOf(const WantedColumn& wanted) {
+  return wanted.name.empty() ? absl::StrCat("column ", wanted.column)
+                             : absl::StrCat("column ", Quote(wanted.name));
+}
+
+absl::StatusOr<uint32_t> FindByName(const WantedColumn& wanted, const ParquetFile& file) {
+  const std::vector<Column>& columns = file.metadata.columns;
+  const auto named = [&wanted](const Column& column) { return column.name == wanted.name; };
+  const auto found = std::find_if(columns.begin(), columns.end(), named);
+  if (found == columns.end()) {
+    return absl::InvalidArgumentError(absl::StrCat(file.info.path, ": has no ", NameOf(wanted),
+                                                   ", which the first training file has"));
+  }
+  if (std::find_if(found + 1, columns.end(), named) != columns.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.info.path, ": two columns are named ", Quote(wanted.name)));
+  }
+  return static_cast<uint32_t>(found - columns.begin());
+}
+
+absl::StatusOr<uint32_t> FindByCount(const WantedColumn& wanted, bool lacks_label,
+                                     const v1::DataSpec& data, const ParquetFile& file) {
+  const uint32_t place =
+      wanted.column - (lacks_label && wanted.column > data.label_column() ? 1 : 0);
+  if (place < file.metadata.columns.size()) return place;
+  return absl::InvalidArgumentError(absl::StrCat(file.info.path, ": has ",
+                                                 file.metadata.columns.size(), " columns, and no ",
+                                                 NameOf(wanted), " (they are counted from 0)"));
+}
+
+}  // namespace
+
+std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRule& labels) {
+  std::vector<WantedColumn> wanted;
+  if (!labels.ignored()) {
+    wanted.push_back({.column = data.label_column(),
+                      .name = data.label_name(),
+                      .rule = CellRule::Label(labels)});
+  }
+  for (const v1::ColumnSpec& spec : data.numeric()) {
+    wanted.push_back({.column = spec.column(),
+                      .name = spec.name(),
+                      .rule = CellRule::Numeric(spec, data.numeric_scale())});
+  }
+  for (const v1::ColumnSpec& spec : data.categorical()) {
+    wanted.push_back(
+        {.column = spec.column(), .name = spec.name(), .rule = CellRule::Category(spec.column())});
+  }
+  std::stable_sort(wanted.begin(), wanted.end(), [](const WantedColumn& a, const WantedColumn& b) {
+    return a.column < b.column;
+  });
+  size_t keys = 0;
+  size_t numbers = 0;
+  for (WantedColumn& column : wanted) {
+    if (column.rule.is_label()) continue;
+    column.place = column.rule.gives_key() ? keys++ : numbers++;
+  }
+  return wanted;
+}
+
+absl::StatusOr<std::vector<uint32_t>> FindColumns(const std::vector<WantedColumn>& wanted,
+                                                  const v1::DataSpec& data, bool labels_ignored,
+                                                  const ParquetFile& file) {
+  const bool lacks_label = labels_ignored && file.metadata.columns.size() + 1 == data.columns();
+  std::vector<uint32_t> places;
+  for (const WantedColumn& column : wanted) {
+    CAPSTAN_ASSIGN_OR_RETURN(const uint32_t place,
+                             column.name.empty() ? FindByCount(column, lacks_label, data, file)
+                                                 : FindByName(column, file));
+    const Column& found = file.metadata.columns[place];
+    const std::string why_not = column.rule.WhyNot(found);
+    if (!why_not.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file.info.path, ": column ", Quote(found.name), " ", why_not));
+    }
+    places.push_back(place);
+  }
+  return places;
+}
+
+}  // namespace capstan::parquet

@@ -1,0 +1,210 @@
+#include "capstan/data/parquet/record_reader.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/data/formats/quote.h"
+#include "capstan/data/parquet/codecs.h"
+
+namespace capstan::parquet {
+namespace {
+
+constexpr uint64_t kMostBytes = uint64_t{4} << 30;  // Of the records that are read at once.
+constexpr uint64_t kMargin = uint64_t{64} << 10;    // Pages do not end with the rows wanted.
+
+}  // namespace
+
+RecordReader::RecordReader(const Source& source, const ParquetFile& file,
+                           const std::vector<WantedColumn>& wanted,
+                           const std::vector<uint32_t>& places)
+    : file_(file), wanted_(wanted), places_(places), ranged_(source, file.info) {
+  for (const WantedColumn& column : wanted) {
+    if (column.rule.is_label()) continue;
+    ++(column.rule.gives_key() ? keys_ : numbers_);
+  }
+}
+
+const Column& RecordReader::ColumnOf(size_t wanted) const {
+  return file_.metadata.columns[places_[wanted]];
+}
+
+const Chunk& RecordReader::ChunkOf(size_t wanted, const RowGroup& group) const {
+  return group.chunks[ColumnOf(wanted).leaf];
+}
+
+absl::Status RecordReader::Read(uint64_t begin, uint64_t end, Batch& records,
+                                BadRecords& bad_records) {
+  const std::vector<RowGroup>& groups = file_.metadata.row_groups;
+  auto group = std::upper_bound(
+      groups.begin(), groups.end(), begin,
+      [](uint64_t row, const RowGroup& each) { return row < each.first_row + each.rows; });
+  for (; group != groups.end() && group->first_row < end; ++group) {
+    const uint64_t from = std::max(begin, group->first_row) - group->first_row;
+    const uint64_t to = std::min(end - group->first_row, group->rows);
+    if (from < to) CAPSTAN_RETURN_IF_ERROR(ReadGroup(*group, from, to, records, bad_records));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RecordReader::CheckSize(uint64_t rows, const Batch& records) const {
+  const uint64_t row_bytes =
+      sizeof(float) + sizeof(uint32_t) + keys_ * sizeof(uint64_t) + numbers_ * sizeof(float);
+  const bool fits = rows <= kMostBytes / row_bytes &&
+                    records.keys.size() + rows * keys_ <= std::numeric_limits<uint32_t>::max();
+  if (fits) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(file_.info.path, ": a task of ", rows,
+                                                   " rows is too large; make tasks smaller"));
+}
+
+absl::Status RecordReader::CheckChunks(const RowGroup& group) const {
+  for (size_t i = 0; i < wanted_.size(); ++i) {
+    const Chunk& chunk = ChunkOf(i, group);
+    std::string why_not = chunk.unreadable;
+    if (why_not.empty()) why_not = WhyUnsupportedCodec(chunk.codec);
+    if (!why_not.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file_.info.path, ": column ", Quote(ColumnOf(i).name), " ", why_not));
+    }
+    if (chunk.values != group.rows) {
+      return absl::DataLossError(absl::StrCat(file_.info.path, ": column ", Quote(ColumnOf(i).name),
+                                              ": has ", chunk.values, " values in a row group of ",
+                                              group.rows, " rows"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<size_t> RecordReader::ByOffset(const RowGroup& group) const {
+  std::vector<size_t> order(wanted_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return ChunkOf(a, group).begin < ChunkOf(b, group).begin;
+  });
+  return order;
+}
+
+// Columns that are read to their end and lie side by side are one read of the file.
+void RecordReader::Expect(const std::vector<size_t>& order, size_t at, const Rows& rows) {
+  const Chunk& chunk = ChunkOf(order[at], rows.group);
+  uint64_t end = chunk.end;
+  if (rows.end < rows.group.rows) {
+    const double share = static_cast<double>(rows.end) / static_cast<double>(rows.group.rows);
+    const auto likely = static_cast<uint64_t>(share * static_cast<double>(end - chunk.begin));
+    ranged_.Expect(std::min(end, chunk.begin + likely + kMargin));
+    return;
+  }
+  for (size_t i = at + 1; i < order.size(); ++i) {
+    const Chunk& next = ChunkOf(order[i], rows.group);
+    if (next.begin > end + RangedFile::kMostPassed) break;
+    end = std::max(end, next.end);
+  }
+  ranged_.Expect(end);
+}
+
+absl::Status RecordReader::ReadGroup(const RowGroup& group, uint64_t begin, uint64_t end,
+                                     Batch& records, BadRecords& bad_records) {
+  CAPSTAN_RETURN_IF_ERROR(CheckChunks(group));
+  const uint64_t count = end - begin;
+  CAPSTAN_RETURN_IF_ERROR(CheckSize(count, records));
+  Rows rows = {.group = group,
+               .begin = begin,
+               .end = end,
+               .first_label = records.labels.size(),
+               .first_key = records.keys.size(),
+               .first_number = records.dense.size(),
+               .records = records};
+  records.labels.resize(rows.first_label + count);
+  records.keys.resize(rows.first_key + count * keys_);
+  records.dense.resize(rows.first_number + count * numbers_);
+  const std::vector<size_t> order = ByOffset(group);
+  for (size_t i = 0; i < order.size(); ++i) {
+    Expect(order, i, rows);
+    CAPSTAN_RETURN_IF_ERROR(ReadColumn(order[i], rows));
+  }
+  return Finish(rows, bad_records);
+}
+
+absl::Status RecordReader::ReadColumn(size_t wanted, Rows& rows) {
+  ColumnReader reader(ColumnOf(wanted), ChunkOf(wanted, rows.group), ranged_);
+  wanted_[wanted].rule.ConvertMissing(missing_);
+  dictionary_converted_ = false;
+  CAPSTAN_RETURN_IF_ERROR(reader.Skip(rows.begin));
+  for (uint64_t row = rows.begin; row < rows.end;) {
+    CAPSTAN_ASSIGN_OR_RETURN(const Cells* const cells, reader.Next(rows.end - row));
+    Put(wanted, row - rows.begin, *cells, rows);
+    row += cells->rows();
+  }
+  return absl::OkStatus();
+}
+
+void RecordReader::Put(size_t wanted, uint64_t row, const Cells& cells, Rows& rows) {
+  const CellRule& rule = wanted_[wanted].rule;
+  const Column& column = ColumnOf(wanted);
+  const bool in_dictionary = cells.dictionary != nullptr;
+  const Values& values = in_dictionary ? *cells.dictionary : cells.values;
+  if (in_dictionary && !dictionary_converted_) rule.Convert(column, values, dictionary_);
+  if (!in_dictionary) rule.Convert(column, values, values_);
+  dictionary_converted_ = dictionary_converted_ || in_dictionary;
+  const Converted& converted = in_dictionary ? dictionary_ : values_;
+  size_t next = 0;
+  for (size_t i = 0; i < cells.rows(); ++i) {
+    const bool present = cells.present[i] != 0;
+    const size_t value = !present ? 0 : in_dictionary ? cells.places[next] : next;
+    if (present) ++next;
+    const Converted& from = present ? converted : missing_;
+    PutCell(wanted, row + i, from, value, rows);
+    if (from.bad[value] == 0) continue;
+    const auto known = rows.bad.find(row + i);
+    if (known != rows.bad.end() && known->second.column < wanted) continue;
+    rows.bad[row + i] = {wanted, present ? rule.Error(column, values, value) : rule.MissingError()};
+  }
+}
+
+void RecordReader::PutCell(size_t wanted, uint64_t row, const Converted& converted, size_t value,
+                           Rows& rows) {
+  const WantedColumn& column = wanted_[wanted];
+  if (column.rule.is_label()) {
+    rows.records.labels[rows.first_label + row] = converted.numbers[value];
+  } else if (column.rule.gives_key()) {
+    rows.records.keys[rows.first_key + row * keys_ + column.place] = converted.keys[value];
+  } else {
+    rows.records.dense[rows.first_number + row * numbers_ + column.place] =
+        converted.numbers[value];
+  }
+}
+
+// Takes the bad rows out, and reports them.
+absl::Status RecordReader::Finish(Rows& rows, BadRecords& bad_records) {
+  Batch& records = rows.records;
+  const auto move = [](auto& all, size_t first, size_t width, uint64_t from, uint64_t to) {
+    const auto begin = all.begin() + static_cast<ptrdiff_t>(first + from * width);
+    std::copy(begin, begin + static_cast<ptrdiff_t>(width),
+              all.begin() + static_cast<ptrdiff_t>(first + to * width));
+  };
+  uint64_t kept = 0;
+  for (uint64_t row = 0; row < rows.end - rows.begin; ++row) {
+    if (rows.bad.contains(row)) continue;
+    if (kept != row) {
+      move(records.labels, rows.first_label, 1, row, kept);
+      move(records.keys, rows.first_key, keys_, row, kept);
+      move(records.dense, rows.first_number, numbers_, row, kept);
+    }
+    ++kept;
+    records.offsets.push_back(static_cast<uint32_t>(rows.first_key + kept * keys_));
+  }
+  records.labels.resize(rows.first_label + kept);
+  records.keys.resize(rows.first_key + kept * keys_);
+  records.dense.resize(rows.first_number + kept * numbers_);
+  for (const auto& [row, bad] : rows.bad) {
+    const Column& column = ColumnOf(bad.column);
+    CAPSTAN_RETURN_IF_ERROR(bad_records.Report(
+        absl::StrCat(file_.info.path, ": row ", rows.group.first_row + rows.begin + row,
+                     ": column ", places_[bad.column], " (", column.name, "): ", bad.error)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace capstan::parquet

@@ -1,0 +1,171 @@
+#include "capstan/data/parquet/schema.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace capstan::parquet {
+namespace {
+
+enum class Repetition { kRequired = 0, kOptional = 1, kRepeated = 2 };
+
+// What a type means beside how it is stored, as far as it matters.
+enum class Meaning { kNone, kUnsigned, kDecimal, kInterval, kUuid, kFloat16, kOther };
+
+struct Node {
+  std::string name;
+  int64_t type = -1;  // None: it has children.
+  int64_t type_length = 0;
+  int64_t repetition = 0;
+  int64_t children = 0;
+  Meaning meaning = Meaning::kNone;
+};
+
+Meaning MeaningOfConverted(int64_t type) {
+  if (type == 5) return Meaning::kDecimal;
+  if (type >= 11 && type <= 14) return Meaning::kUnsigned;
+  return type == 21 ? Meaning::kInterval : Meaning::kNone;
+}
+
+bool IsSigned(ThriftReader& in) {
+  bool is_signed = true;
+  for (ThriftField field; in.Next(field);) {
+    if (field.id == 2) {
+      is_signed = in.Flag(field);
+    } else {
+      in.Skip(field);
+    }
+  }
+  return is_signed;
+}
+
+// Of a union, of which one field is set.
+Meaning ReadLogicalType(ThriftReader& in) {
+  Meaning meaning = Meaning::kNone;
+  for (ThriftField field; in.Next(field);) {
+    constexpr int kLastKnown = 15;
+    if (field.id == 10 && field.type == ThriftType::kStruct) {
+      if (!IsSigned(in)) meaning = Meaning::kUnsigned;
+      continue;
+    }
+    if (field.id == 5) meaning = Meaning::kDecimal;
+    if (field.id == 14) meaning = Meaning::kUuid;
+    if (field.id == kLastKnown) meaning = Meaning::kFloat16;
+    if (field.id > kLastKnown) meaning = Meaning::kOther;
+    in.Skip(field);
+  }
+  return meaning;
+}
+
+Node ReadNode(ThriftReader& in) {
+  Node node;
+  for (ThriftField field; in.Next(field);) {
+    switch (field.id) {
+      case 1:
+        node.type = in.Integer(field);
+        break;
+      case 2:
+        node.type_length = in.Integer(field);
+        break;
+      case 3:
+        node.repetition = in.Integer(field);
+        break;
+      case 4:
+        node.name = std::string(in.Binary(field));
+        break;
+      case 5:
+        node.children = in.Integer(field);
+        break;
+      case 6:
+        if (node.meaning == Meaning::kNone)
+          node.meaning = MeaningOfConverted(in.Integer(field));
+        else
+          in.Skip(field);
+        break;
+      case 10: {
+        in.Struct(field);
+        const Meaning meaning = ReadLogicalType(in);
+        if (meaning != Meaning::kNone) node.meaning = meaning;
+        break;
+      }
+      default:
+        in.Skip(field);
+    }
+  }
+  return node;
+}
+
+std::string WhyUnreadable(const Node& node) {
+  if (node.children > 0) return "is a list, a map or a struct; supported are plain columns";
+  if (node.repetition == static_cast<int64_t>(Repetition::kRepeated)) {
+    return "is repeated; supported are plain columns";
+  }
+  switch (node.meaning) {
+    case Meaning::kDecimal:
+      return "is a DECIMAL; store it as integers or as DOUBLE";
+    case Meaning::kInterval:
+      return "is an INTERVAL; store it as integers or as DOUBLE";
+    case Meaning::kUuid:
+      return "is a UUID; store it as text";
+    case Meaning::kFloat16:
+      return "is FLOAT16; store it as FLOAT";
+    case Meaning::kOther:
+      return "has a logical type that is not known";
+    default:
+      break;
+  }
+  if (node.type == static_cast<int64_t>(Physical::kInt96)) {
+    return "is INT96; store the times as TIMESTAMP, which is INT64";
+  }
+  return "";
+}
+
+absl::Status CheckNode(const Node& node) {
+  constexpr int64_t kMostFixed = int64_t{1} << 20;
+  const bool fixed = node.type == static_cast<int64_t>(Physical::kFixed);
+  const bool leaf = node.children == 0;
+  if (node.children < 0 || node.repetition < 0 || node.repetition > 2 ||
+      (leaf && (node.type < 0 || node.type > 7)) ||
+      (leaf && fixed && (node.type_length < 1 || node.type_length > kMostFixed))) {
+    return absl::DataLossError("the footer's schema is malformed");
+  }
+  return absl::OkStatus();
+}
+
+Column ColumnOf(const Node& node, uint32_t leaf) {
+  return {.name = node.name,
+          .physical = node.type < 0 ? Physical::kInt32 : static_cast<Physical>(node.type),
+          .fixed_bytes = static_cast<uint32_t>(node.type_length),
+          .is_unsigned = node.meaning == Meaning::kUnsigned,
+          .optional = node.repetition == static_cast<int64_t>(Repetition::kOptional),
+          .leaf = leaf,
+          .unreadable = WhyUnreadable(node)};
+}
+
+}  // namespace
+
+absl::StatusOr<Schema> ReadSchema(ThriftReader& in, const ThriftField& field) {
+  Schema schema;
+  const size_t nodes = in.List(field, ThriftType::kStruct);
+  int64_t wanted = 1;   // Nodes that are still to come, of those before.
+  int64_t pending = 0;  // Of them, those below the present column.
+  for (size_t i = 0; i < nodes && !in.failed(); ++i) {
+    Node node = ReadNode(in);
+    if (in.failed()) break;
+    if (i == 0 && node.children == 0) node.children = -1;  // The root is no column.
+    if (absl::Status status = CheckNode(node); !status.ok()) return status;
+    if (i > 0 && pending == 0) {
+      schema.columns.push_back(ColumnOf(node, static_cast<uint32_t>(schema.leaves.size())));
+      pending = 1;
+    }
+    pending += i > 0 ? node.children - 1 : 0;
+    wanted += node.children - 1;
+    if (i > 0 && node.children == 0) schema.leaves.push_back(static_cast<Physical>(node.type));
+    if (wanted < 0 || wanted > static_cast<int64_t>(nodes)) break;
+  }
+  if (!in.failed() && wanted == 0 && pending == 0 && nodes > 0) return schema;
+  return absl::DataLossError("the footer's schema is malformed");
+}
+
+}  // namespace capstan::parquet

@@ -1,0 +1,23 @@
+// The schema of a Parquet file: a tree, written as its nodes from the root down.
+#ifndef CAPSTAN_DATA_PARQUET_SCHEMA_H_
+#define CAPSTAN_DATA_PARQUET_SCHEMA_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capstan/data/parquet/metadata.h"
+#include "capstan/data/parquet/thrift_reader.h"
+
+namespace capstan::parquet {
+
+struct Schema {
+  std::vector<Column> columns;
+  std::vector<Physical> leaves;  // The type of each.
+};
+
+// Reads `field`, the list of the schema's nodes. DATA_LOSS: it is none.
+absl::StatusOr<Schema> ReadSchema(ThriftReader& in, const ThriftField& field);
+
+}  // namespace capstan::parquet
+
+#endif  // CAPSTAN_DATA_PARQUET_SCHEMA_H_

@@ -1,0 +1,69 @@
+// The encodings of a page's values.
+#ifndef CAPSTAN_DATA_PARQUET_VALUE_DECODER_H_
+#define CAPSTAN_DATA_PARQUET_VALUE_DECODER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "capstan/data/parquet/metadata.h"
+#include "capstan/data/parquet/values.h"
+
+namespace capstan::parquet {
+
+// As the file numbers them.
+enum class Encoding {
+  kPlain = 0,
+  kPlainDictionary = 2,
+  kRle = 3,
+  kDeltaBinaryPacked = 5,
+  kDeltaLengthByteArray = 6,
+  kDeltaByteArray = 7,
+  kRleDictionary = 8,
+  kByteStreamSplit = 9,
+};
+
+inline bool IsDictionary(int64_t encoding) {
+  return encoding == static_cast<int64_t>(Encoding::kPlainDictionary) ||
+         encoding == static_cast<int64_t>(Encoding::kRleDictionary);
+}
+
+// Implementations are thread-compatible, and take no memory ahead of what is read.
+class ValueDecoder {
+ public:
+  virtual ~ValueDecoder() = default;
+
+  // Appends the next `count` values; texts are valid until the next call, or as long as the bytes.
+  // False: the data are malformed, or end before.
+  virtual bool Read(size_t count, Values& values) = 0;
+};
+
+// Of the values that `bytes`, which must outlive the result, hold. Null: values of such a column
+// are not encoded so.
+std::unique_ptr<ValueDecoder> NewValueDecoder(int64_t encoding, const Column& column,
+                                              std::string_view bytes);
+
+// "encoding BIT_PACKED".
+std::string EncodingName(int64_t encoding);
+
+// Each of them, for the types that it is for.
+std::unique_ptr<ValueDecoder> NewPlainDecoder(const Column& column, std::string_view bytes);
+std::unique_ptr<ValueDecoder> NewRleBooleanDecoder(std::string_view bytes);
+std::unique_ptr<ValueDecoder> NewDeltaIntegerDecoder(const Column& column, std::string_view bytes);
+std::unique_ptr<ValueDecoder> NewDeltaLengthDecoder(std::string_view bytes);
+std::unique_ptr<ValueDecoder> NewDeltaTextDecoder(std::string_view bytes);
+std::unique_ptr<ValueDecoder> NewByteStreamSplitDecoder(const Column& column,
+                                                        std::string_view bytes);
+
+// Appends the value that lies in `bytes`, which is as long as values of `column` are. REQUIRES: it
+// is INT32, INT64, FLOAT or DOUBLE.
+void AppendNumber(const Column& column, std::string_view bytes, Values& values);
+
+// Bytes of a value of `column`. 0: it varies.
+size_t ValueBytes(const Column& column);
+
+}  // namespace capstan::parquet
+
+#endif  // CAPSTAN_DATA_PARQUET_VALUE_DECODER_H_

@@ -1,0 +1,30 @@
+// Values of one column, as they are in memory.
+#ifndef CAPSTAN_DATA_PARQUET_VALUES_H_
+#define CAPSTAN_DATA_PARQUET_VALUES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace capstan::parquet {
+
+// Of these one has the values, by the column's type. A plain value; thread-compatible.
+struct Values {
+  std::vector<int64_t> integers;  // BOOLEAN, INT32, INT64; unsigned ones of 64 bits bit by bit.
+  std::vector<float> floats;
+  std::vector<double> doubles;
+  std::vector<std::string_view> texts;  // BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY.
+
+  size_t size() const { return integers.size() + floats.size() + doubles.size() + texts.size(); }
+  void clear() {
+    integers.clear();
+    floats.clear();
+    doubles.clear();
+    texts.clear();
+  }
+};
+
+}  // namespace capstan::parquet
+
+#endif  // CAPSTAN_DATA_PARQUET_VALUES_H_

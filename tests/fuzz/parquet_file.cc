@@ -1,0 +1,100 @@
+// A Parquet file: its footer, and the cells of each of its columns, however they are asked for.
+#include "capstan/data/parquet/parquet_file.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capstan/base/check.h"
+#include "capstan/data/parquet/codecs.h"
+#include "capstan/data/parquet/column_reader.h"
+#include "capstan/data/parquet/ranged_file.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace capstan::parquet {
+namespace {
+
+constexpr uint64_t kMostRows = 3000;  // A few bytes may say that there are very many nulls.
+constexpr size_t kMostGroups = 20;
+constexpr size_t kMostColumns = 50;
+
+class TextStream : public ByteStream {
+ public:
+  explicit TextStream(std::string_view text) : rest_(text) {}
+  absl::StatusOr<size_t> Read(std::span<char> buffer) override {
+    const size_t size = std::min(buffer.size(), rest_.size());
+    std::copy_n(rest_.begin(), size, buffer.begin());
+    rest_.remove_prefix(size);
+    return size;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+class TextSource : public Source {
+ public:
+  explicit TextSource(std::string_view text) : text_(text) {}
+  absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
+    return std::vector<FileInfo>{{pattern, text_.size()}};
+  }
+  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string&, uint64_t offset,
+                                                   uint64_t) const override {
+    return std::make_unique<TextStream>(text_.substr(std::min<uint64_t>(offset, text_.size())));
+  }
+
+ private:
+  const std::string_view text_;
+};
+
+// The nulls of rows [begin, end), `step` at a time, and how many values there are.
+struct Content {
+  std::vector<uint32_t> present;
+  size_t values = 0;
+  friend bool operator==(const Content&, const Content&) = default;
+};
+
+absl::StatusOr<Content> Read(const Source& source, const ParquetFile& file, const Column& column,
+                             const Chunk& chunk, uint64_t begin, uint64_t end, uint64_t step) {
+  RangedFile ranged(source, file.info);
+  ColumnReader reader(column, chunk, ranged);
+  if (absl::Status status = reader.Skip(begin); !status.ok()) return status;
+  Content content;
+  for (uint64_t row = begin; row < end;) {
+    const absl::StatusOr<const Cells*> cells = reader.Next(std::min(step, end - row));
+    if (!cells.ok()) return cells.status();
+    CAPSTAN_CHECK((*cells)->rows() > 0 && (*cells)->rows() <= std::min(step, end - row));
+    row += (*cells)->rows();
+    content.present.insert(content.present.end(), (*cells)->present.begin(),
+                           (*cells)->present.end());
+    content.values +=
+        (*cells)->dictionary != nullptr ? (*cells)->places.size() : (*cells)->values.size();
+  }
+  return content;
+}
+
+}  // namespace
+}  // namespace capstan::parquet
+
+void Fuzz(std::string_view input) {
+  using namespace capstan::parquet;
+  const TextSource source(input);
+  const auto file = OpenParquetFile(source, "file");
+  if (!file.ok()) return;
+  const std::vector<RowGroup>& groups = file->metadata.row_groups;
+  for (size_t g = 0; g < std::min(groups.size(), kMostGroups); ++g) {
+    for (size_t c = 0; c < std::min(file->metadata.columns.size(), kMostColumns); ++c) {
+      const Column& column = file->metadata.columns[c];
+      if (!column.unreadable.empty()) continue;
+      const Chunk& chunk = groups[g].chunks[column.leaf];
+      if (!chunk.unreadable.empty() || !WhyUnsupportedCodec(chunk.codec).empty()) continue;
+      const uint64_t rows = std::min(chunk.values, kMostRows);
+      const auto whole = Read(source, *file, column, chunk, 0, rows, rows);
+      const auto parts = Read(source, *file, column, chunk, 0, rows, 7);
+      CAPSTAN_CHECK(whole.ok() == parts.ok());
+      if (whole.ok()) CAPSTAN_CHECK(*whole == *parts);
+      (void)Read(source, *file, column, chunk, rows / 2, rows, 1000);
+    }
+  }
+}
