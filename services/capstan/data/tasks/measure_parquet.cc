@@ -104,7 +104,7 @@ absl::Status MeasureParquet(const Source& source, const v1::DataSpec& data,
       CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedTask> loaded,
                                reader.Read({.task = task, .evaluation = true}));
       for (uint64_t k = 0; k < loaded->batch_count(); ++k) {
-        loaded->ReadBatch(k, batch);
+        CAPSTAN_RETURN_IF_ERROR(loaded->ReadBatch(k, batch));
         AddBatch(batch, moments);
       }
     }
