@@ -51,8 +51,10 @@ TEST_F(ArgumentsTest, SaysWhatWasPerhapsMeant) {
   EXPECT_EQ(Run({"trian"}).output, "capstan: unknown command trian; did you mean train?\n");
   EXPECT_EQ(Run({"checkpoint", "lst", "x"}).output,
             "capstan: unknown command lst; did you mean list?\n");
-  EXPECT_EQ(Run({"train", "job.yaml", "--worker", "3"}).output,
-            "capstan: unknown option --worker; did you mean --workers?\n");
+  EXPECT_EQ(Run({"train", "job.yaml", "--shard", "3"}).output,
+            "capstan: unknown option --shard; did you mean --shards?\n");
+  EXPECT_THAT(Run({"train", "job.yaml", "--worker", "3"}).output,
+              HasSubstr("3 is a number, not a command; did you mean --workers 3?"));
   EXPECT_THAT(Run({"frobnicate"}).output, HasSubstr("unknown command frobnicate; expected one of"));
 }
 

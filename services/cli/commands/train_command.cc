@@ -1,9 +1,23 @@
 #include <memory>
+#include <string>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "cli/commands/command.h"
 #include "cli/commands/train_run.h"
 
 namespace capstan::cli {
+namespace {
+
+// Says what is wrong with the command of a worker, where the number of workers was meant.
+std::string NumberMistake(const std::string& command) {
+  int workers = 0;
+  if (!absl::SimpleAtoi(command, &workers)) return "";
+  return absl::StrCat(command, " is a number, not a command; did you mean --workers ", command,
+                      "?");
+}
+
+}  // namespace
 
 void AddTrain(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<TrainOptions>();
@@ -38,7 +52,8 @@ void AddTrain(CLI::App& app, Invocation& invocation) {
       ->add_option("--worker", options->worker,
                    "The command of your own program, which each worker is, where model.user names "
                    "one; see docs/python.md")
-      ->type_name("COMMAND");
+      ->type_name("COMMAND")
+      ->check(NumberMistake);
   train->add_flag("--plain", options->plain, "Log lines instead of the live screen");
   train->add_flag("--keep-going", options->keep_going,
                   "Go on without a worker that dies again and again");

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <map>
@@ -130,7 +131,8 @@ class ModelIntakeTest : public testing::Test {
     return reply;
   }
 
-  const std::string folder_ = absl::StrCat(testing::TempDir(), "/model_intake_test");
+  // Tests run beside each other, each in a process of its own.
+  const std::string folder_ = absl::StrCat(testing::TempDir(), "/model_intake_test-", getpid());
   v1::JobSpec job_;
   std::unique_ptr<JobStore> store_;
   ModelIntake intake_;
