@@ -56,9 +56,13 @@ class RollingUpgradeTest(LedgerCase):
             status = crew.status()
             self.assertLess(status.examples, status.examples_expected, "the job was over before the upgrade was")
             again = [loss.examples for loss in self.check_exact(crew, epochs=EPOCHS).losses]
-            print(f"{policy}: trained again {again}", file=sys.stderr)
-            # Who is asked to stop leaves nothing behind: this was acknowledged while the checkpoint was taken.
-            self.assertLess(max(again), RECORDS // 10)
+            if OLD == BINARIES:
+                # A shard that is asked to stop hands over what it has, and is given its share when it is back.
+                self.assertEqual(again, [])
+            else:
+                # Earlier versions may have saved instead: this was acknowledged while the checkpoint was taken.
+                print(f"{policy}: trained again {again}", file=sys.stderr)
+                self.assertLess(max(again, default=0), RECORDS // 10)
 
     def test_async_the_chief_first(self):
         self.upgrades("async", ("chief", "ps-0", "worker-0", "ps-1", "worker-1"))

@@ -48,9 +48,7 @@ class ReadmeTest(unittest.TestCase):
             status = release.status()
             self.assertEqual(status["state"], "JOB_STATE_COMPLETED")
             self.assertEqual(int(status["examples"]), ROWS)
-            self.assertEqual(len(status["losses"]), 1, "the shard that was deleted")
-            # It was saved first; what was reported meanwhile is sent again.
-            self.assertLess(int(status["losses"][0]["examples"]), ROWS // 20)
+            self.assertEqual(status["losses"], [], "the shard that was deleted hands over what it has")
 
     def prepare(self, folder, namespace):
         """A function that runs a line of bash, with kubectl and helm at home in the namespace."""
