@@ -16,8 +16,9 @@
 namespace capstan::ps {
 namespace {
 
-// Waits end a little before the caller's deadline, so that the answer still reaches it.
-constexpr absl::Duration kAnswerMargin = absl::Milliseconds(20);
+// Waits end a little before the deadline of the caller, whom the answer still reaches although the
+// shard looks at its waits once a tick only.
+const absl::Duration kAnswerMargin = 2 * Shard::kTick;
 constexpr absl::Duration kLongestWait = absl::Seconds(60);
 constexpr absl::Duration kRepliesHint = absl::Milliseconds(50);
 constexpr absl::Duration kWaitingHint = absl::Milliseconds(200);

@@ -13,7 +13,7 @@ namespace capstan::sim {
 namespace {
 
 // As ps/shard/ps_service has it.
-constexpr absl::Duration kAnswerMargin = absl::Milliseconds(20);
+const absl::Duration kAnswerMargin = 2 * ps::Shard::kTick;
 
 }  // namespace
 
