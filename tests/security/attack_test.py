@@ -36,7 +36,7 @@ class AttackTest(unittest.TestCase):
     def test_nor_where_rounds_are_synchronous_and_nobody_is_asked_who_it_is(self):
         got = self.attacked("sync", "none", tls=False)
         self.assertIn("the job has 2", got["a lane that there is not"])
-        self.assertIn("there are no partitions for index", got["a shard that the job has not"])
+        self.assertIn("there are none for shard", got["a shard that the job has not"])
         self.assertIn("is not host:port", got["a shard at an address that is none"])
         for attack in ("open a round with the last generation", "close a round that is open"):
             self.assertIn("its seal is wrong", got[attack], attack)
