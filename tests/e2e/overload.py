@@ -28,13 +28,15 @@ model: {{embedding_dim: 8, towers: [{{kind: linear}}, {{kind: fm}}, {{kind: bias
 
 @contextlib.contextmanager
 def lonely_shard():
-    """A crew of a chief and a shard, with the view. Nobody trains."""
+    """A crew of a chief and a shard that serves, with the view. Nobody trains."""
     with tempfile.NamedTemporaryFile(suffix=".csv") as data:
         data.write(b"1,a\n")
         data.flush()
         with Crew(JOB.format(data=data.name), shards=1, workers=0, name="overload",
                   overrides=["partition_count=4"]) as crew:
-            yield crew, watch_view(crew.address)
+            view = watch_view(crew.address)  # It may name a shard that still loads its partitions.
+            crew.until(lambda: crew.health("ps-0")["readiness"] == "SERVING", "a shard that serves")
+            yield crew, view
 
 
 def pull_of_many_rows(view):

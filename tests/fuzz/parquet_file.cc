@@ -11,6 +11,7 @@
 #include "capstan/data/parquet/column_reader.h"
 #include "capstan/data/parquet/ranged_file.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/data/files.h"
 
 namespace capstan::parquet {
 namespace {
@@ -18,35 +19,6 @@ namespace {
 constexpr uint64_t kMostRows = 3000;  // A few bytes may say that there are very many nulls.
 constexpr size_t kMostGroups = 20;
 constexpr size_t kMostColumns = 50;
-
-class TextStream : public ByteStream {
- public:
-  explicit TextStream(std::string_view text) : rest_(text) {}
-  absl::StatusOr<size_t> Read(std::span<char> buffer) override {
-    const size_t size = std::min(buffer.size(), rest_.size());
-    std::copy_n(rest_.begin(), size, buffer.begin());
-    rest_.remove_prefix(size);
-    return size;
-  }
-
- private:
-  std::string_view rest_;
-};
-
-class TextSource : public Source {
- public:
-  explicit TextSource(std::string_view text) : text_(text) {}
-  absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
-    return std::vector<FileInfo>{{pattern, text_.size()}};
-  }
-  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string&, uint64_t offset,
-                                                   uint64_t) const override {
-    return std::make_unique<TextStream>(text_.substr(std::min<uint64_t>(offset, text_.size())));
-  }
-
- private:
-  const std::string_view text_;
-};
 
 // The nulls of rows [begin, end), `step` at a time, and how many values there are.
 struct Content {
@@ -79,7 +51,8 @@ absl::StatusOr<Content> Read(const Source& source, const ParquetFile& file, cons
 
 void Fuzz(std::string_view input) {
   using namespace capstan::parquet;
-  const TextSource source(input);
+  const std::unique_ptr<const capstan::Source> text = capstan::NewTextSource(input);
+  const capstan::Source& source = *text;
   const auto file = OpenParquetFile(source, "file");
   if (!file.ok()) return;
   const std::vector<RowGroup>& groups = file->metadata.row_groups;

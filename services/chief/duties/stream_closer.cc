@@ -10,12 +10,11 @@ constexpr uint64_t kClosesPerCall = 1000;
 
 }  // namespace
 
-void StreamCloser::Advance(const std::vector<uint32_t>& shards, absl::Duration deadline,
+void StreamCloser::Advance(const std::set<uint32_t>& shards, absl::Duration deadline,
                            ShardCalls& calls) {
+  if (closes_.empty()) return;
   const uint64_t end = first_ + closes_.size();
-  std::erase_if(told_, [&shards](const auto& told) {
-    return std::find(shards.begin(), shards.end(), told.first) == shards.end();
-  });
+  std::erase_if(told_, [&shards](const auto& told) { return !shards.contains(told.first); });
   ForgetConfirmed();
   for (uint32_t shard : shards) {
     Told& told = told_.try_emplace(shard, Told{first_, first_}).first->second;

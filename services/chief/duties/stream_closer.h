@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -21,7 +22,7 @@ class StreamCloser {
   // Sends each shard what it has not been told, unless a call to it is under way. `shards` are all
   // that hold partitions: one that is not among them any more is not asked, and one that has become
   // one of them knows what all others have confirmed.
-  void Advance(const std::vector<uint32_t>& shards, absl::Duration deadline, ShardCalls& calls);
+  void Advance(const std::set<uint32_t>& shards, absl::Duration deadline, ShardCalls& calls);
 
   // The shard has answered its last call.
   void OnClosed(uint32_t shard);

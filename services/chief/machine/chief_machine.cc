@@ -93,6 +93,7 @@ absl::StatusOr<v1::RegisterShardReply> ChiefMachine::RegisterShard(
         {{"shard", absl::StrCat(request.index())}, {"address", request.address()}});
   }
   if (arrival == ShardTable::Arrival::kReplaced) OnShardReplaced(request.index(), now);
+  heard_of_shards_ = true;
   Advance(now);
   v1::RegisterShardReply reply;
   *reply.mutable_job() = plan_.spec;
@@ -132,6 +133,7 @@ v1::ShardHeartbeatReply ChiefMachine::ShardHeartbeat(const v1::ShardHeartbeatReq
   lost_updates_meter_.Hear(request.index(), request.incarnation(), request.report());
   HearOfLoss(request.index(), request.report());
   loads_.Hear(request.index(), request.incarnation(), shard->report, views_.current(), now);
+  heard_of_shards_ = true;
   Advance(now);
   reply.set_may_leave(request.draining() && MayLeave(request.index(), now));
   return reply;
@@ -210,6 +212,7 @@ void ChiefMachine::OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply,
     if (present) OnAnswer(*answer, now);
   }
   if (barrier_.OnCommitted(calls_)) work_.lanes()->TakeCursors(barrier_.held());
+  heard_of_shards_ = true;
   Advance(now);
 }
 
@@ -247,6 +250,7 @@ void ChiefMachine::OnStateStored(const absl::Status& stored, absl::Time now) {
         {{"error", stored.ToString()}});
   }
   if (stored.ok() && failing) Log(LogEvent::Level::kInfo, "the chief's state is stored again");
+  heard_of_shards_ = true;  // Their view is published now, perhaps.
   Advance(now);
 }
 
@@ -272,6 +276,7 @@ void ChiefMachine::Tick(absl::Time now) {
   WatchIdleWorkers();
   LogWaiting(now);
   CheckRefusal();
+  heard_of_shards_ = true;  // Time has passed, which they may have been silent for.
   Advance(now);
   if (state_ == v1::JOB_STATE_RUNNING && progress_.TakeCurveDue(now)) AddCurvePoint({}, now);
 }

@@ -243,7 +243,7 @@ class ChiefMachine {
   void CancelMoves(const absl::Status& why, absl::Time now);
   bool MaySwitch() const;
   void OnMovesSwitched(absl::Time now);
-  bool StepMoves(absl::Time now);
+  bool StepMoves(bool plans, absl::Time now);
   void AdvanceMoves(absl::Time now);
   // A view that others know, or will, names moves.
   bool MovesLinger() const { return moves_.under_way() || !gate_.published().moves().empty(); }
@@ -332,6 +332,9 @@ class ChiefMachine {
   PartitionLoads loads_;
   Balance balance_;
   PartitionMoves moves_;
+  // Since members and balance were looked at: workers' heartbeats, which are many, say nothing of
+  // either.
+  bool heard_of_shards_ = true;
   uint64_t next_timeline_;     // Of the next recovery.
   uint64_t first_timeline_;    // Of this run of the job.
   bool begins_again_ = false;  // It is not this run's first chief.

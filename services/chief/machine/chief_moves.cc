@@ -35,8 +35,8 @@ bool ChiefMachine::MayTake(uint32_t index, absl::Time now) const {
 
 std::set<uint32_t> ChiefMachine::LeavingShards() const {
   std::set<uint32_t> leaving;
-  for (uint32_t index : Owners()) {
-    if (shards_.Find(index)->draining) leaving.insert(index);
+  for (const auto& [index, shard] : shards_.shards()) {
+    if (shard.draining && views_.Owns(index)) leaving.insert(index);
   }
   return leaving;
 }
@@ -259,8 +259,9 @@ void ChiefMachine::OnMovesSwitched(absl::Time now) {
   SeeBalance(now);
 }
 
-// True: the view has changed, and there may be more to do once it is published.
-bool ChiefMachine::StepMoves(absl::Time now) {
+// True: the view has changed, and there may be more to do once it is published. `plans`: something
+// may be different about the shards.
+bool ChiefMachine::StepMoves(bool plans, absl::Time now) {
   if (moves_.OnView(gate_.published(), now, calls_)) {
     OnMovesSwitched(now);
     return true;
@@ -271,6 +272,7 @@ bool ChiefMachine::StepMoves(absl::Time now) {
     views_.CarryOutMoves();
     return true;
   }
+  if (!plans && !moves_.planned()) return false;
   if (!MayMove(now)) return false;
   SeeBalance(now);
   PlanMoves(now);
@@ -281,17 +283,23 @@ bool ChiefMachine::StepMoves(absl::Time now) {
 
 void ChiefMachine::AdvanceMoves(absl::Time now) {
   if (state_ != v1::JOB_STATE_RUNNING || !takeover_.settled()) return;
-  AdvanceMembers(now);
-  SeeBalance(now);
-  if (GiveUpThoseThatLeft(now)) return RefreshView(now);
+  const bool heard = std::exchange(heard_of_shards_, false);
+  bool changed = heard;
+  if (heard) {
+    AdvanceMembers(now);
+    SeeBalance(now);
+    if (GiveUpThoseThatLeft(now)) return RefreshView(now);
+  }
   if (moves_.under_way() && moves_.phase() != PartitionMoves::Phase::kSwitched) {
     absl::Status why = MovesAreInTheWay(now);
     why.Update(MovesFailure(now));
-    if (!why.ok()) CancelMoves(why, now);
+    if (!why.ok()) {
+      CancelMoves(why, now);
+      changed = true;
+    }
   }
-  do {
-    RefreshView(now);
-  } while (StepMoves(now));
+  if (changed) RefreshView(now);
+  while (StepMoves(/*plans=*/heard, now)) RefreshView(now);
 }
 
 absl::StatusOr<v1::RebalanceReply> ChiefMachine::Rebalance(const v1::RebalanceRequest& request,
@@ -319,6 +327,7 @@ absl::StatusOr<v1::RebalanceReply> ChiefMachine::Rebalance(const v1::RebalanceRe
   reply.set_byte_skew_after(after.bytes);
   if (request.plan_only() || moves.empty()) return reply;
   balance_.Ask();
+  heard_of_shards_ = true;
   Advance(now);
   return reply;
 }

@@ -128,7 +128,7 @@ void ChiefMachine::AdvanceCloses() {
     closer_.Add(std::move(closes_.front().second));
     closes_.pop_front();
   }
-  if (!checkpointer_.running()) closer_.Advance(Owners(), options_.call_deadline, calls_);
+  if (!checkpointer_.running()) closer_.Advance(views_.owners(), options_.call_deadline, calls_);
 }
 
 }  // namespace capstan::chief

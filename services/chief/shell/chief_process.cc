@@ -27,10 +27,11 @@
 #include "capstan/security/seal.h"
 #include "capstan/security/tls.h"
 #include "chief/shell/chief_service.h"
+#include "chief/shell/doors.h"
 #include "chief/shell/job_claim.h"
 #include "chief/shell/job_planning.h"
 #include "chief/shell/job_watch.h"
-#include "chief/shell/model_intake.h"
+#include "chief/shell/learn_model.h"
 #include "chief/shell/present_chief.h"
 #include "chief/shell/refusal.h"
 #include "chief/state/term.h"
@@ -38,7 +39,6 @@
 namespace capstan::chief {
 namespace {
 
-constexpr size_t kMaxWatchers = 8192;
 constexpr absl::Duration kLinger = absl::Seconds(2);  // So that watchers and screens see the end.
 constexpr absl::Duration kDrain = absl::Seconds(1);
 constexpr absl::Duration kLastWrite = absl::Seconds(10);  // Of the state, when the job is over.
@@ -46,7 +46,6 @@ constexpr size_t kMostHousekeeping = 64;
 constexpr absl::Duration kOthersAreToldToo = absl::Seconds(2);  // Within this, all of a release.
 constexpr absl::Duration kGlance = absl::Milliseconds(100);
 constexpr absl::Duration kLookAtFile = absl::Seconds(2);
-constexpr absl::Duration kModelLine = absl::Seconds(30);
 constexpr absl::Duration kTryAgain = absl::Seconds(10);  // What may be over by then.
 
 void Announce(const ProcessOptions& options, const JobPlan& plan, const Ports& ports) {
@@ -216,26 +215,6 @@ absl::Status CheckCertificate(const std::string& job) {
                                                  job));
 }
 
-// What stands for as long as the process, whatever becomes of its job.
-struct Doors {
-  explicit Doors(metrics::Registry& r) : registry(r) {}
-  absl::Status Open(const ProcessOptions& options);
-
-  metrics::Registry& registry;
-  ViewFeed views{kMaxWatchers};
-  ModelIntake models;
-  ChiefService service{views, models};
-  std::optional<SidePorts> side;
-  std::unique_ptr<Server> server;  // Ends before what it serves.
-};
-
-absl::Status Doors::Open(const ProcessOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(side,
-                           SidePorts::Open(HostOf(options.listen), options.service, registry));
-  CAPSTAN_ASSIGN_OR_RETURN(server, Server::Start({.listen = options.listen}, {&service}));
-  return absl::OkStatus();
-}
-
 absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for, JobStore* store,
                         const std::string& initial, Doors& doors) {
   CAPSTAN_RETURN_IF_ERROR(CheckCertificate(asked_for.spec.job()));
@@ -269,7 +248,7 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
   const std::unique_ptr<const Source> files = NewDataFiles();
   StoreThread look_at_data(1);
   (void)look_at_data.Post([&] { TellOfLabels(plan, *files, control); });
-  CAPSTAN_ASSIGN_OR_RETURN(const Ports ports, doors.side->Tell(doors.server->port()));
+  CAPSTAN_ASSIGN_OR_RETURN(const Ports ports, doors.Tell());
   doors.service.Open(control);
   Announce(options, plan, ports);
   health.Set(Probe::kReadiness, true);
@@ -305,44 +284,6 @@ absl::StatusOr<JobPlan> PlanOfStored(const ProcessOptions& options, const absl::
   return PlanOf(std::move(*state->mutable_job()));
 }
 
-// Whether what the store holds of the job is to be left beside it.
-absl::StatusOr<bool> IsBegunAnew(const ProcessOptions& options, JobStore& store) {
-  absl::StatusOr<std::optional<v1::ChiefState>> state = store.ReadState();
-  if (!state.ok() && !options.fresh) return state.status();
-  if (!state.ok() || !*state) return options.fresh;
-  return StartsOver(**state, {.fresh = options.fresh, .fresh_once = options.fresh_once});
-}
-
-// The model of a job whose workers compute by the user's own program: the one that the store holds,
-// or the one that the first worker declares. Nothing: the process is to end.
-absl::StatusOr<std::optional<v1::StoredModel>> LearnModel(const ProcessOptions& options,
-                                                          const v1::JobSpec& job, JobStore& store,
-                                                          Doors& doors) {
-  CAPSTAN_ASSIGN_OR_RETURN(const bool anew, IsBegunAnew(options, store));
-  CAPSTAN_ASSIGN_OR_RETURN(const std::optional<v1::StoredModel> stored, store.ReadModel());
-  if (stored && !anew) {
-    doors.models.Know(job, *stored);
-    return stored;
-  }
-  const Shutdown shutdown;
-  doors.models.Ask(job, store, JobStore::FolderUri(job.checkpoint().uri(), job.job()));
-  doors.service.Tell(ModelWantedStatus(job.job()));
-  CAPSTAN_RETURN_IF_ERROR(doors.side->Tell(doors.server->port()).status());
-  doors.side->health().Set(Probe::kStartup, true);
-  doors.side->health().Set(Probe::kReadiness, true);
-  log::Info("waiting for the model, which the first worker declares",
-            {{"program", job.model().user()}});
-  const SteadyClock clock;
-  absl::Time next_line = clock.Now() + kModelLine;
-  for (;;) {
-    if (std::optional<v1::StoredModel> model = doors.models.Await(kGlance)) return model;
-    if (shutdown.requested()) return std::nullopt;
-    if (clock.Now() < next_line) continue;
-    next_line += kModelLine;
-    log::Info("still waiting for the model; are there workers?");
-  }
-}
-
 // What the job is called, as far as its file says it.
 std::string NameOf(const ProcessOptions& options) {
   const absl::StatusOr<JobPlace> place = FindJob(options.job, options.overrides);
@@ -351,9 +292,10 @@ std::string NameOf(const ProcessOptions& options) {
 
 // Leads the job to its end. An error: it cannot be led, and nobody has heard of it yet.
 absl::StatusOr<int> Lead(const ProcessOptions& options, Doors& doors) {
+  const std::string name = NameOf(options);
   absl::StatusOr<JobPlan> plan =
       PlanJob(options.job, options.overrides, [&](size_t done, size_t files) {
-        if (options.serve_refusal) doors.service.Tell(LookingStatus(NameOf(options), done, files));
+        if (options.serve_refusal) doors.service.Tell(LookingStatus(name, done, files));
       });
   if (!plan.ok()) plan = PlanOfStored(options, plan.status());
   CAPSTAN_RETURN_IF_ERROR(plan.status());
@@ -404,7 +346,7 @@ void Tell(const v1::GetStatusReply& status, const ProcessOptions& options, Doors
 
 // Leads the job as soon as it can be led; until then the status says why it cannot.
 int LeadOrServeRefusals(const ProcessOptions& options, Doors& doors) {
-  const absl::StatusOr<Ports> ports = doors.side->Tell(doors.server->port());
+  const absl::StatusOr<Ports> ports = doors.Tell();
   if (!ports.ok()) return Refuse(ports.status());
   Tell(LookingStatus(NameOf(options)), options, doors);
   while (true) {

@@ -189,6 +189,26 @@ absl::StatusOr<bool> ModelIntake::Wants(const v1::ModelDeclaration& declaration)
   return true;
 }
 
+absl::Status ModelIntake::TakeTurn(const Reactor* stream) {
+  const absl::Time now = clock_.Now();
+  absl::MutexLock lock(&mu_);
+  if (turn_ && turn_->stream != stream && now < turn_->heard + kStill) {
+    return absl::UnavailableError("the model of another worker is on its way");
+  }
+  turn_ = Turn{stream, now};
+  return absl::OkStatus();
+}
+
+void ModelIntake::KeepTurn(const Reactor* stream) {
+  absl::MutexLock lock(&mu_);
+  if (turn_ && turn_->stream == stream) turn_->heard = absl::InfiniteFuture();
+}
+
+void ModelIntake::EndTurn(const Reactor* stream) {
+  absl::MutexLock lock(&mu_);
+  if (turn_ && turn_->stream == stream) turn_.reset();
+}
+
 absl::StatusOr<v1::DeclareModelReply> ModelIntake::Store(const v1::ModelDeclaration& declaration,
                                                          absl::Span<const float> values) {
   if (values.size() != ElementsOf(declaration)) {
@@ -247,35 +267,45 @@ class ModelIntake::Reactor final : public grpc::ServerReadReactor<v1::DeclareMod
 
   void OnReadDone(bool ok) override {
     if (!ok) {
+      intake_.KeepTurn(this);
       const bool taken = intake_.thread_.Post([this] { Settle(); });
-      if (!taken) Finish({grpc::StatusCode::UNAVAILABLE, "many models are being declared"});
+      if (!taken) End({grpc::StatusCode::UNAVAILABLE, "many models are being declared"});
       return;
     }
     if (!begun_) {
       begun_ = true;
       declaration_ = request_.declaration();
       const absl::StatusOr<bool> wanted = intake_.Wants(declaration_);
-      if (!wanted.ok() || !*wanted) return Finish(ToGrpcStatus(wanted.status()));
+      if (!wanted.ok() || !*wanted) return End(ToGrpcStatus(wanted.status()));
       expected_ = ElementsOf(declaration_);
-      values_.reserve(expected_);
     }
+    if (absl::Status turn = intake_.TakeTurn(this); !turn.ok()) return End(ToGrpcStatus(turn));
     const std::string& piece = request_.values();
     const size_t count = piece.size() / sizeof(float);
     if (piece.size() % sizeof(float) != 0 || count > expected_ - values_.size()) {
-      return Finish({grpc::StatusCode::INVALID_ARGUMENT, "values beyond those that are declared"});
+      return End({grpc::StatusCode::INVALID_ARGUMENT, "values beyond those that are declared"});
     }
     values_.resize(values_.size() + count);
     std::memcpy(values_.data() + values_.size() - count, piece.data(), piece.size());
     StartRead(&request_);
   }
 
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    intake_.EndTurn(this);
+    delete this;
+  }
 
  private:
+  // Whoever hears of the end may find its turn at once.
+  void End(const grpc::Status& status) {
+    intake_.EndTurn(this);
+    Finish(status);
+  }
+
   void Settle() {
     const absl::StatusOr<v1::DeclareModelReply> stored = intake_.Store(declaration_, values_);
     if (stored.ok()) *reply_ = *stored;
-    Finish(ToGrpcStatus(stored.status()));
+    End(ToGrpcStatus(stored.status()));
   }
 
   ModelIntake& intake_;

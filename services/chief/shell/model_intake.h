@@ -13,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "capstan/base/clock.h"
 #include "capstan/v1/chief.grpc.pb.h"
 #include "capstan/v1/chief_state.pb.h"
 #include "chief/shell/job_store.h"
@@ -35,7 +36,11 @@ void AddTensors(const v1::ModelDeclaration& declaration, v1::JobSpec& job);
 // Thread-safe.
 class ModelIntake {
  public:
-  ModelIntake() = default;
+  // Whose values stop coming for so long makes room for another worker's.
+  static constexpr absl::Duration kStill = absl::Seconds(20);
+
+  // `clock` must outlive this object.
+  explicit ModelIntake(const Clock& clock) : clock_(clock) {}
 
   // ---- the chief ----
 
@@ -54,7 +59,8 @@ class ModelIntake {
   std::optional<absl::StatusOr<v1::RegisterWorkerReply>> Answer(
       const v1::RegisterWorkerRequest& request);
 
-  // DeclareModel: a reactor that takes the stream and ends it.
+  // DeclareModel: a reactor that takes the stream and ends it. UNAVAILABLE for a worker while the
+  // values of another one are coming, as those of a large crew would fill the chief's memory.
   grpc::ServerReadReactor<v1::DeclareModelRequest>* Take(v1::DeclareModelReply* reply);
 
  private:
@@ -64,17 +70,28 @@ class ModelIntake {
     std::string folder_uri;
   };
 
+  // The stream whose values are taken.
+  struct Turn {
+    const Reactor* stream = nullptr;
+    absl::Time heard;  // Infinitely late: all has come, and is being stored.
+  };
+
+  absl::Status TakeTurn(const Reactor* stream);
+  void KeepTurn(const Reactor* stream);
+  void EndTurn(const Reactor* stream);
   // Whether this declaration is still wanted. An error: it is refused.
   absl::StatusOr<bool> Wants(const v1::ModelDeclaration& declaration);
   absl::StatusOr<v1::DeclareModelReply> Store(const v1::ModelDeclaration& declaration,
                                               absl::Span<const float> values);
   absl::Status Compare(const v1::ModelDeclaration& declaration) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  const Clock& clock_;
   absl::Mutex storing_;  // Before mu_: one model is stored at a time.
   absl::Mutex mu_;
   std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);  // None: not of this kind.
   std::optional<Asked> asked_ ABSL_GUARDED_BY(mu_);
   std::optional<v1::StoredModel> known_ ABSL_GUARDED_BY(mu_);
+  std::optional<Turn> turn_ ABSL_GUARDED_BY(mu_);
   StoreThread thread_{/*most_waiting=*/64};  // Last: it uses the others.
 };
 

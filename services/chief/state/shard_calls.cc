@@ -44,31 +44,33 @@ bool EndsTheCall(Purpose purpose, const absl::Status& status, int refusals) {
   return false;
 }
 
-std::optional<v1::ShardInfo> InfoOf(const v1::View& view, uint32_t shard) {
+// Whom a call is for, and where that is.
+struct Callee {
+  const std::string* address = nullptr;
+  uint64_t incarnation = 0;
+};
+
+std::optional<Callee> CalleeOf(const v1::View& view, uint32_t shard) {
   for (const v1::ShardInfo& info : view.shards()) {
-    if (info.index() == shard) return info;
+    if (info.index() == shard) return Callee{&info.address(), info.incarnation()};
   }
   return std::nullopt;
 }
 
-std::optional<v1::ShardInfo> InfoOf(const ShardTable& shards, uint32_t index) {
+std::optional<Callee> CalleeOf(const ShardTable& shards, uint32_t index) {
   const Shard* shard = shards.Find(index);
   if (shard == nullptr || !shard->present) return std::nullopt;
-  v1::ShardInfo info;
-  info.set_index(index);
-  info.set_address(shard->address);
-  info.set_incarnation(Raw(shard->incarnation));
-  return info;
+  return Callee{&shard->address, Raw(shard->incarnation)};
 }
 
-void SetHeader(const v1::View& view, const v1::ShardInfo& info, ShardRequest& request) {
+void SetHeader(const v1::View& view, uint64_t incarnation, ShardRequest& request) {
   std::visit(
       [&](auto& message) {
         v1::RequestHeader& header = *message.mutable_header();
         header.set_wire_version(kWireVersion);
         *header.mutable_epoch() = view.epoch();
         header.set_timeline(view.timeline());
-        header.set_target_incarnation(info.incarnation());
+        header.set_target_incarnation(incarnation);
       },
       request);
 }
@@ -89,21 +91,21 @@ std::vector<CallShard> ShardCalls::TakeDue(const v1::View& view, const ShardTabl
   std::vector<CallShard> due;
   for (auto& [key, call] : calls_) {
     const bool joins = key.first == Purpose::kJoin;
-    const std::optional<v1::ShardInfo> info =
-        joins ? InfoOf(shards, key.second) : InfoOf(view, key.second);
-    if (!info) continue;
-    const bool replaced = call.incarnation != 0 && call.incarnation != info->incarnation();
+    const std::optional<Callee> callee =
+        joins ? CalleeOf(shards, key.second) : CalleeOf(view, key.second);
+    if (!callee) continue;
+    const bool replaced = call.incarnation != 0 && call.incarnation != callee->incarnation;
     if (!replaced && (call.attempt != 0 || now < call.due)) continue;
     call.attempt = ++attempts_;
-    call.incarnation = info->incarnation();
+    call.incarnation = callee->incarnation;
     CallShard action;
     action.call = call.attempt;
     action.shard = key.second;
-    action.address = info->address();
-    action.incarnation = info->incarnation();
+    action.address = *callee->address;
+    action.incarnation = callee->incarnation;
     action.deadline = call.deadline;
     action.request = call.request;
-    SetHeader(view, *info, action.request);
+    SetHeader(view, callee->incarnation, action.request);
     due.push_back(std::move(action));
   }
   return due;

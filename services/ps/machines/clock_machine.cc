@@ -91,8 +91,8 @@ absl::Time ClockMachine::NextWake() const {
   return wake;
 }
 
-std::vector<TrainerClock> ClockMachine::clocks() const {
-  std::vector<TrainerClock> clocks;
+std::vector<FinishedClock> ClockMachine::clocks() const {
+  std::vector<FinishedClock> clocks;
   for (const auto& [trainer, clock] : clocks_) clocks.push_back({trainer, clock});
   for (const auto& [trainer, clock] : strangers_) clocks.push_back({trainer, clock});
   return clocks;

@@ -27,7 +27,7 @@ struct QuorumTrainer {
 };
 
 // The steps that a trainer has finished.
-struct TrainerClock {
+struct FinishedClock {
   TrainerId trainer{};
   uint64_t clock = 0;
 };
@@ -72,7 +72,7 @@ class ClockMachine {
   absl::Time NextWake() const;
 
   // Of the quorum and of others: what a shard is told that takes over a partition.
-  std::vector<TrainerClock> clocks() const;
+  std::vector<FinishedClock> clocks() const;
 
   uint64_t slowest() const;  // 2^64-1 without a quorum: nobody waits.
   uint64_t spread() const;   // Clocks between the slowest and the fastest of the quorum.

@@ -1,7 +1,6 @@
 #include "ps/shard/move_job.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +12,7 @@
 #include "capstan/checkpoint/partition_encoder.h"
 #include "ps/shard/coordinator_start.h"
 #include "ps/shard/machine_state.h"
+#include "ps/shard/read_copy.h"
 
 namespace capstan::ps {
 namespace {
@@ -20,7 +20,6 @@ namespace {
 constexpr absl::Duration kPause = absl::Milliseconds(5);
 constexpr absl::Duration kLongestPause = absl::Milliseconds(200);
 constexpr absl::Duration kWaitTurn = absl::Milliseconds(20);  // Of a wait, until it looks again.
-constexpr int kReadsBetweenYields = 8;                        // As SaveJob's.
 
 // The target may answer otherwise later. Where its view does not name the move yet, it will.
 bool MayChange(const absl::Status& status) {
@@ -45,6 +44,10 @@ bool MoveJob::IsOver() const {
   if (cancelled_ || shard_.timeline() != order_.timeline) return true;
   const std::optional<OutgoingMove> named = shard_.moves()->Outgoing(order_.partition);
   return !named || named->id != order_.move.id;
+}
+
+absl::Status MoveJob::Check() const {
+  return IsOver() ? absl::CancelledError("the move is over") : absl::OkStatus();
 }
 
 absl::Status MoveJob::SendCopy(MovePeer& peer) {
@@ -103,13 +106,13 @@ absl::StatusOr<MoveJob::File> MoveJob::Read(const std::string& parent) {
                             .parent = copy->parent});
   File file;
   file.state = copy->state;
-  for (int reads = 1; encoder.Prepare(); ++reads) {
-    if (IsOver()) return absl::CancelledError("the move is over");
-    if (reads % kReadsBetweenYields == 0) std::this_thread::yield();
-    file.bytes += encoder.TakePiece();
-    const bool read = partition_.ReadCopy([&](PartitionStore& store) { encoder.Read(store); });
-    if (!read) return gone;
-  }
+  const auto check = [this] { return Check(); };
+  CAPSTAN_ASSIGN_OR_RETURN(const bool all,
+                           ReadCopy(partition_, encoder, check, [&file](std::string piece) {
+                             file.bytes += piece;
+                             return absl::OkStatus();
+                           }));
+  if (!all) return gone;
   partition_.EndCopy(shard_.clock().Now());
   file.bytes += std::move(encoder).TakeRest();
   return file;
@@ -136,7 +139,8 @@ absl::Status MoveJob::SendFile(const File& file, MovePeer& peer) {
   for (size_t offset = 0;;) {
     v1::TakePartitionRequest piece = Piece(file, offset);
     const size_t size = piece.piece().size();
-    CAPSTAN_RETURN_IF_ERROR(WaitUntil(pacer_.Book(size, shard_.clock().Now())));
+    const absl::Time turn = pacer_.Book(size, shard_.clock().Now());
+    if (!file.rest) CAPSTAN_RETURN_IF_ERROR(WaitUntil(turn));  // Pushes wait for the rest.
     offset += size;
     if (offset == file.bytes.size()) {
       piece.set_last(true);
@@ -157,7 +161,7 @@ absl::StatusOr<v1::TakePartitionReply> MoveJob::SendPiece(const v1::TakePartitio
   const absl::Time deadline = shard_.clock().Now() + kPatience;
   const bool all = piece.rest() && piece.last();
   for (absl::Duration pause = kPause;; pause = std::min(2 * pause, kLongestPause)) {
-    if (IsOver()) return absl::CancelledError("the move is over");
+    CAPSTAN_RETURN_IF_ERROR(Check());
     absl::StatusOr<v1::TakePartitionReply> reply = peer.Take(piece, [this] { return IsOver(); });
     if (reply.ok() && (!all || reply->complete())) return reply;
     if (!reply.ok() && !MayChange(reply.status())) return reply;
@@ -171,7 +175,7 @@ absl::StatusOr<v1::TakePartitionReply> MoveJob::SendPiece(const v1::TakePartitio
 }
 
 void MoveJob::AddState(const PartitionState& state, v1::TakePartitionRequest& last) const {
-  for (const TrainerClock& clock : shard_.Clocks()) {
+  for (const FinishedClock& clock : shard_.Clocks()) {
     v1::TrainerClock& proto = *last.add_clocks();
     proto.set_trainer(Raw(clock.trainer));
     proto.set_clock(clock.clock);
@@ -185,7 +189,7 @@ absl::Status MoveJob::WaitUntil(absl::Time until) const {
   for (;;) {
     const absl::Duration left = until - shard_.clock().Now();
     if (left <= absl::ZeroDuration()) return absl::OkStatus();
-    if (IsOver()) return absl::CancelledError("the move is over");
+    CAPSTAN_RETURN_IF_ERROR(Check());
     absl::SleepFor(std::min(left, kWaitTurn));
   }
 }

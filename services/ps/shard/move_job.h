@@ -14,8 +14,8 @@
 #include "ps/shard/move_peer.h"
 #include "ps/shard/pacer.h"
 #include "ps/shard/partition.h"
-#include "ps/shard/partition_moves.h"
 #include "ps/shard/shard.h"
+#include "ps/shard/viewed_moves.h"
 
 namespace capstan::ps {
 
@@ -63,6 +63,8 @@ class MoveJob {
   };
 
   std::string base() const;  // What the copy is called.
+  // CANCELLED: it is over.
+  absl::Status Check() const;
   // The partition as it is, or what has changed since `parent`.
   absl::StatusOr<File> Read(const std::string& parent);
   absl::Status SendFile(const File& file, MovePeer& peer);

@@ -38,7 +38,7 @@ absl::Status Mover::Check(const v1::MovePartitionsRequest& request) const {
 
 absl::StatusOr<OutgoingMove> Mover::Named(const v1::MovePartitionsRequest& request,
                                           PartitionIndex partition) const {
-  const std::shared_ptr<const PartitionMoves> moves = shard_.moves();
+  const std::shared_ptr<const ViewedMoves> moves = shard_.moves();
   const std::optional<OutgoingMove> named = moves->Outgoing(partition);
   const ViewEpoch id = IdOf(request);
   if (named && named->id == id && moves->timeline() == request.header().timeline()) return *named;
@@ -200,7 +200,7 @@ void Mover::ForgetOver() {
 }
 
 void Mover::Follow() {
-  const std::shared_ptr<const PartitionMoves> moves = shard_.moves();
+  const std::shared_ptr<const ViewedMoves> moves = shard_.moves();
   std::vector<PartitionIndex> left;
   {
     absl::MutexLock lock(&mu_);
@@ -215,7 +215,7 @@ void Mover::Follow() {
   for (const PartitionIndex index : left) Leave(index);
 }
 
-bool Mover::FollowPartition(PartitionIndex index, const PartitionMoves& moves) {
+bool Mover::FollowPartition(PartitionIndex index, const ViewedMoves& moves) {
   Partition& partition = shard_.partition(index);
   if (moves.Disowns(index, partition.origin())) return true;
   if (!moves.Owns(index)) return false;  // Frozen it stays, if it is.

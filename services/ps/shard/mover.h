@@ -77,7 +77,7 @@ class Mover {
   // Forgets tasks that are over, and whose turn copies are if none is left.
   void ForgetOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // True: the partition has to be dropped. Otherwise it may have been thawed.
-  bool FollowPartition(PartitionIndex index, const PartitionMoves& moves);
+  bool FollowPartition(PartitionIndex index, const ViewedMoves& moves);
   void Leave(PartitionIndex index);
 
   Shard& shard_;

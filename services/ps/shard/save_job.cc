@@ -1,24 +1,15 @@
 #include "ps/shard/save_job.h"
 
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "ps/shard/machine_state.h"
+#include "ps/shard/read_copy.h"
 
 namespace capstan::ps {
-
-namespace {
-
-// Some 0.1 ms. A scheduler lets a thread of any niceness finish a turn of some milliseconds before
-// a request is served that has come meanwhile, unless the thread offers the core by itself; and it
-// may take a whole turn from one that does, so not too often.
-constexpr int kReadsATurn = 8;
-
-}  // namespace
 
 SaveJob::SaveJob(Shard& shard, const v1::SavePartitionsRequest& order, Outside outside)
     : shard_(shard), order_(order), outside_(std::move(outside)) {
@@ -81,23 +72,19 @@ absl::Status SaveJob::Copy(Item& item, PartitionPack& pack) {
                             .timeline = order_.header().timeline(),
                             .machine = EncodeMachineState(item.copy->state),
                             .parent = item.copy->parent});
-  CAPSTAN_RETURN_IF_ERROR(Read(item, encoder, pack));
+  const auto check = [this] {
+    return cancelled_ ? absl::CancelledError("another order has come") : absl::OkStatus();
+  };
+  CAPSTAN_ASSIGN_OR_RETURN(const bool all,
+                           ReadCopy(*item.partition, encoder, check, [&pack](std::string piece) {
+                             return pack.Append(std::move(piece));
+                           }));
+  if (!all) return TimelineIsOver(item);
   item.partition->EndCopy(shard_.clock().Now());
   const uint64_t rows = encoder.rows();
   CAPSTAN_RETURN_IF_ERROR(pack.Append(std::move(encoder).TakeRest()));
   CAPSTAN_RETURN_IF_ERROR(pack.End(rows, /*delta=*/!item.copy->parent.empty()));
   return CAPSTAN_FAILPOINT_STATUS("save.copied");
-}
-
-absl::Status SaveJob::Read(const Item& item, PartitionEncoder& encoder, PartitionPack& pack) {
-  for (int reads = 1; encoder.Prepare(); ++reads) {
-    if (cancelled_) return absl::CancelledError("another order has come");
-    if (reads % kReadsATurn == 0) std::this_thread::yield();
-    CAPSTAN_RETURN_IF_ERROR(pack.Append(encoder.TakePiece()));
-    const bool read = item.partition->ReadCopy([&](PartitionStore& store) { encoder.Read(store); });
-    if (!read) return TimelineIsOver(item);
-  }
-  return absl::OkStatus();
 }
 
 absl::Status SaveJob::Publish(PartitionPack& pack) {

@@ -55,7 +55,6 @@ class SaveJob {
   absl::Status SaveAll();
   // Adds the partition to the pack.
   absl::Status Copy(Item& item, PartitionPack& pack);
-  absl::Status Read(const Item& item, PartitionEncoder& encoder, PartitionPack& pack);
   absl::Status Publish(PartitionPack& pack);
   absl::Status TimelineIsOver(const Item& item) const;
 

@@ -32,12 +32,12 @@
 #include "ps/shard/counted_lanes.h"
 #include "ps/shard/parked_calls.h"
 #include "ps/shard/partition.h"
-#include "ps/shard/partition_moves.h"
 #include "ps/shard/pull_query.h"
 #include "ps/shard/push_message.h"
 #include "ps/shard/rounds.h"
 #include "ps/shard/shard_identity.h"
 #include "ps/shard/shard_metrics.h"
+#include "ps/shard/viewed_moves.h"
 
 namespace capstan::ps {
 
@@ -52,7 +52,7 @@ struct MovedPartition {
   Timeline timeline{};
   PartitionContent content;
   RoundCommit passed;                           // With a synchronous part.
-  std::vector<TrainerClock> clocks;             // ssp.
+  std::vector<FinishedClock> clocks;            // ssp.
   std::optional<CoordinatorState> coordinator;  // With a synchronous part, of partition 0.
 };
 
@@ -148,7 +148,7 @@ class Shard {
 
   // ---- moves: what the newest view says of them, and what it makes of partitions ----
 
-  std::shared_ptr<const PartitionMoves> moves() const;
+  std::shared_ptr<const ViewedMoves> moves() const;
   // REQUIRES: the index is a partition's.
   Partition& partition(PartitionIndex index) {
     return *partitions_[static_cast<size_t>(Raw(index))];
@@ -163,7 +163,7 @@ class Shard {
   void GiveUp(Timeline timeline, const RoundCommit& passed);
 
   // What goes with a partition that leaves.
-  std::vector<TrainerClock> Clocks() const;
+  std::vector<FinishedClock> Clocks() const;
   RoundCommit Passed(uint64_t round) const { return rounds_.SetOf(round); }
   // The coordinator answers nobody any more, until ResumeCoordinator(). Gives its state. Nothing if
   // it is not here; UNAVAILABLE: it has counted a lane in the open round.
@@ -248,8 +248,8 @@ class Shard {
   uint64_t heard_term_ ABSL_GUARDED_BY(view_mu_) = 0;      // The highest,
   uint64_t heard_timeline_ ABSL_GUARDED_BY(view_mu_) = 0;  // by views and orders.
   // Shared with those who act by it.
-  std::shared_ptr<const PartitionMoves> moves_ ABSL_GUARDED_BY(view_mu_) =
-      std::make_shared<const PartitionMoves>();
+  std::shared_ptr<const ViewedMoves> moves_ ABSL_GUARDED_BY(view_mu_) =
+      std::make_shared<const ViewedMoves>();
   absl::Mutex contents_mu_;  // Held while partitions come and go other than by an order to load.
   CopyTurn copies_;
 

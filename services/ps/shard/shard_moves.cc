@@ -9,7 +9,7 @@
 
 namespace capstan::ps {
 
-std::shared_ptr<const PartitionMoves> Shard::moves() const {
+std::shared_ptr<const ViewedMoves> Shard::moves() const {
   absl::MutexLock lock(&view_mu_);
   return moves_;
 }
@@ -43,7 +43,7 @@ absl::Status Shard::Serve(PartitionIndex index, MovedPartition moved) {
   if (!clocks_needed_) return absl::OkStatus();
   {
     absl::MutexLock lock(&clock_mu_);
-    for (const TrainerClock& clock : moved.clocks) {
+    for (const FinishedClock& clock : moved.clocks) {
       const PullAnswers more = clocks_.Finished(clock.trainer, clock.clock);
       released.insert(released.end(), more.begin(), more.end());
     }
@@ -61,9 +61,9 @@ void Shard::GiveUp(Timeline timeline, const RoundCommit& passed) {
   rounds_.Unpin(timeline, passed.round);
 }
 
-std::vector<TrainerClock> Shard::Clocks() const {
+std::vector<FinishedClock> Shard::Clocks() const {
   absl::MutexLock lock(&clock_mu_);
-  return clocks_needed_ ? clocks_.clocks() : std::vector<TrainerClock>();
+  return clocks_needed_ ? clocks_.clocks() : std::vector<FinishedClock>();
 }
 
 absl::StatusOr<std::optional<CoordinatorState>> Shard::SilenceCoordinator() {

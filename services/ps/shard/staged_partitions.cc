@@ -28,7 +28,7 @@ absl::Status StagedPartitions::Check(const v1::TakePartitionRequest& request) co
     return absl::InvalidArgumentError(
         absl::StrCat("a piece of ", request.piece().size(), " bytes"));
   }
-  const std::shared_ptr<const PartitionMoves> moves = shard_.moves();
+  const std::shared_ptr<const ViewedMoves> moves = shard_.moves();
   const ViewEpoch id = {request.move().term(), request.move().n()};
   const bool named = moves->timeline() == request.header().timeline() &&
                      moves->Incoming(static_cast<PartitionIndex>(request.partition())) == id;
@@ -163,7 +163,7 @@ void StagedPartitions::Follow() {
 }
 
 std::vector<std::pair<PartitionIndex, MovedPartition>> StagedPartitions::TakeServed(
-    const PartitionMoves& moves) {
+    const ViewedMoves& moves) {
   std::vector<std::pair<PartitionIndex, MovedPartition>> served;
   absl::MutexLock lock(&mu_);
   Reap();

@@ -67,7 +67,7 @@ class StagedPartitions {
   absl::StatusOr<MovedPartition> MovedOf(Entry& entry) const;
   absl::Status CheckRounds(const MoveName& name, uint64_t round, const MovedPartition& moved) const;
   // Drops what is over by this view; gives what it says is to be served.
-  std::vector<std::pair<PartitionIndex, MovedPartition>> TakeServed(const PartitionMoves& moves)
+  std::vector<std::pair<PartitionIndex, MovedPartition>> TakeServed(const ViewedMoves& moves)
       ABSL_LOCKS_EXCLUDED(mu_);
   void Drop(Entries::iterator entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Reap() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

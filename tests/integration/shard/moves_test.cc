@@ -220,6 +220,26 @@ TEST(MovesTest, ARateBoundsWhatCopiesTakeOfTheNetwork) {
   EXPECT_EQ(reply->bytes_expected(), reply->bytes());
 }
 
+TEST(MovesTest, NoRateHoldsUpTheRestForWhichPushesWait) {
+  LocalShards shards(SmallJob(0, 1 << 20), 2);  // 512 KiB a partition.
+  TestMove move{{FirstHalf().front()}, 0, 1};
+  Announce(shards, move);
+  v1::MovePartitionsRequest order;
+  order.mutable_header()->set_timeline(1);
+  *order.mutable_id() = move.id;
+  order.add_partitions(move.partitions.front());
+  order.set_bytes_per_second(26 << 10);  // The copy has booked twenty seconds.
+  const absl::Time begun = absl::Now();
+  absl::StatusOr<v1::MovePartitionsReply> reply;
+  do {
+    absl::SleepFor(absl::Milliseconds(5));
+    order.set_finish(reply.ok() && reply->copied());
+    reply = shards.at(0).mover().Order(order);
+  } while (reply.ok() && !reply->done());
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_LT(absl::Now() - begun, absl::Seconds(10));
+}
+
 // ---- frozen ----
 
 TEST(MovesTest, AFrozenPartitionAnswersPullsAndNothingElseUntilAViewEndsTheMove) {

@@ -15,24 +15,6 @@ constexpr v1::DataFormat kFormats[] = {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV,
                                        v1::DATA_FORMAT_LIBSVM, v1::DATA_FORMAT_LIBFM,
                                        v1::DATA_FORMAT_IDX};
 
-// One text is every file.
-class TextSource : public Source {
- public:
-  explicit TextSource(std::string_view text) : text_(text) {}
-
-  absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
-    return std::vector<FileInfo>{{pattern, text_.size()}};
-  }
-  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string&, uint64_t offset,
-                                                   uint64_t) const override {
-    const size_t from = std::min<uint64_t>(offset, text_.size());
-    return NewTextStream(std::string(text_.substr(from)), /*piece=*/1 << 16);
-  }
-
- private:
-  const std::string_view text_;
-};
-
 struct Content {
   Batch records;
   uint64_t bad_records = 0;
@@ -56,7 +38,8 @@ absl::StatusOr<Content> Read(const Source& source, const v1::DataSpec& data) {
 }  // namespace
 
 void ReadAnyBytes(uint8_t choice, std::string_view bytes) {
-  const TextSource source(bytes);
+  const std::unique_ptr<const Source> text = NewTextSource(bytes);
+  const Source& source = *text;
   v1::DataSpec data;
   data.set_format(kFormats[choice % std::size(kFormats)]);
   data.add_train(data.format() == v1::DATA_FORMAT_IDX ? "images" : "file");

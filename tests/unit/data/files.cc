@@ -82,10 +82,57 @@ class TextStream : public ByteStream {
   size_t at_ = 0;
 };
 
+class TextSource : public Source {
+ public:
+  explicit TextSource(std::string_view text) : text_(text) {}
+  absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
+    return std::vector<FileInfo>{{pattern, text_.size()}};
+  }
+  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string&, uint64_t offset,
+                                                   uint64_t) const override {
+    const size_t from = std::min<uint64_t>(offset, text_.size());
+    return NewTextStream(std::string(text_.substr(from)), /*piece=*/1 << 16);
+  }
+
+ private:
+  const std::string_view text_;
+};
+
+class MeteredStream : public ByteStream {
+ public:
+  MeteredStream(std::unique_ptr<ByteStream> stream, std::atomic<uint64_t>& bytes)
+      : stream_(std::move(stream)), bytes_(bytes) {}
+  absl::StatusOr<size_t> Read(std::span<char> buffer) override {
+    auto size = stream_->Read(buffer);
+    bytes_ += size.value_or(0);
+    return size;
+  }
+
+ private:
+  const std::unique_ptr<ByteStream> stream_;
+  std::atomic<uint64_t>& bytes_;
+};
+
 }  // namespace
 
 std::unique_ptr<ByteStream> NewTextStream(std::string text, size_t piece) {
   return std::make_unique<TextStream>(std::move(text), piece);
+}
+
+std::unique_ptr<const Source> NewTextSource(std::string_view text) {
+  return std::make_unique<const TextSource>(text);
+}
+
+absl::StatusOr<std::vector<FileInfo>> MeteredFiles::List(const std::string& pattern) const {
+  return files_->List(pattern);
+}
+
+absl::StatusOr<std::unique_ptr<ByteStream>> MeteredFiles::Open(const std::string& path,
+                                                               uint64_t offset,
+                                                               uint64_t likely_end) const {
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream,
+                           files_->Open(path, offset, likely_end));
+  return std::make_unique<MeteredStream>(std::move(stream), bytes_);
 }
 
 v1::DataSpec CsvSpec(const std::string& path, std::vector<uint32_t> numeric,

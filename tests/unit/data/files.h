@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_DATA_FILES_H_
 #define TESTS_UNIT_DATA_FILES_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,6 +39,21 @@ absl::StatusOr<std::string> ReadAll(ByteStream& stream);
 
 // Gives out a text in pieces of at most `piece` bytes.
 std::unique_ptr<ByteStream> NewTextStream(std::string text, size_t piece);
+// Where one text is every file. `text` must outlive it.
+std::unique_ptr<const Source> NewTextSource(std::string_view text);
+
+// Local files, and how many of their bytes are read. Thread-safe.
+class MeteredFiles : public Source {
+ public:
+  absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override;
+  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
+                                                   uint64_t likely_end) const override;
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  const std::unique_ptr<const Source> files_ = NewLocalFiles();
+  mutable std::atomic<uint64_t> bytes_ = 0;
+};
 
 // A csv of one file: the label in column 0, the others as said.
 v1::DataSpec CsvSpec(const std::string& path, std::vector<uint32_t> numeric,

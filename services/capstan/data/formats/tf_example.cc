@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "capstan/data/formats/varint.h"
+
 namespace capstan {
 namespace {
 
@@ -10,18 +12,6 @@ static_assert(std::endian::native == std::endian::little);
 
 // Kinds of fields of a protobuf message, as they are on the wire.
 enum Kind : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
-
-bool TakeVarint(std::string_view& bytes, uint64_t& number) {
-  constexpr int kMostBits = 64;
-  number = 0;
-  for (int shift = 0; shift < kMostBits && !bytes.empty(); shift += 7) {
-    const auto byte = static_cast<uint8_t>(bytes.front());
-    bytes.remove_prefix(1);
-    number |= uint64_t{byte & 0x7Fu} << shift;
-    if (byte < 0x80) return true;
-  }
-  return false;
-}
 
 bool TakeFloat(std::string_view& bytes, float& number) {
   if (bytes.size() < sizeof(number)) return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "capstan/data/formats/varint.h"
 #include "capstan/data/parquet/little_endian.h"
 
 namespace capstan::parquet {

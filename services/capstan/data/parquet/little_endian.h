@@ -17,18 +17,6 @@ inline uint64_t LittleEndian(std::string_view bytes) {
   return value;
 }
 
-// Takes seven bits a byte, the low ones first, from the front of `bytes`. False: they are none.
-inline bool TakeVarint(std::string_view& bytes, uint64_t& value) {
-  value = 0;
-  for (uint32_t shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
-    const auto byte = static_cast<uint8_t>(bytes.front());
-    bytes.remove_prefix(1);
-    value |= uint64_t{byte & 0x7Fu} << shift;
-    if ((byte & 0x80) == 0) return true;
-  }
-  return false;
-}
-
 }  // namespace capstan::parquet
 
 #endif  // CAPSTAN_DATA_PARQUET_LITTLE_ENDIAN_H_

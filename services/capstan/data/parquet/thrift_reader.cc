@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "capstan/data/formats/varint.h"
+
 namespace capstan::parquet {
 namespace {
 
@@ -34,12 +36,13 @@ uint8_t ThriftReader::Byte() {
 }
 
 uint64_t ThriftReader::Varint() {
+  if (failed_) return 0;
+  std::string_view rest = bytes_.substr(at_);
   uint64_t value = 0;
-  for (int shift = 0; shift < 64; shift += 7) {
-    const uint8_t byte = Byte();
-    value |= uint64_t{byte & 0x7Fu} << shift;
-    if ((byte & 0x80) == 0) return failed_ ? 0 : value;
-  }
+  const bool taken = TakeVarint(rest, value);
+  at_ = bytes_.size() - rest.size();
+  if (taken) return value;
+  ended_early_ = rest.empty();
   Fail();
   return 0;
 }

@@ -14,7 +14,7 @@ v1::StreamClose CloseOf(uint64_t stream) {
 class StreamCloserTest : public testing::Test {
  protected:
   // What is sent to a shard now; 0: nothing.
-  int Sent(const std::vector<uint32_t>& shards, uint32_t to) {
+  int Sent(const std::set<uint32_t>& shards, uint32_t to) {
     v1::View view;
     for (uint32_t shard : shards) view.add_shards()->set_index(shard);
     closer_.Advance(shards, absl::Seconds(1), calls_);

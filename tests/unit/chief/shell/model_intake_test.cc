@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
 #include "capstan/rpc/channel.h"
@@ -131,16 +132,25 @@ class ModelIntakeTest : public testing::Test {
     return reply;
   }
 
+  void StopSlow() {
+    slow_context_->TryCancel();
+    EXPECT_FALSE(slow_->Finish().ok());
+  }
+
   // Tests run beside each other, each in a process of its own.
   const std::string folder_ = absl::StrCat(testing::TempDir(), "/model_intake_test-", getpid());
   v1::JobSpec job_;
   std::unique_ptr<JobStore> store_;
-  ModelIntake intake_;
+  FakeClock clock_;
+  ModelIntake intake_{clock_};
   ViewFeed views_{8};
   ChiefService service_{views_, intake_};
   const std::unique_ptr<Server> server_ = *Server::Start({.listen = "127.0.0.1:0"}, {&service_});
   const std::unique_ptr<v1::Chief::Stub> stub_ =
       v1::Chief::NewStub(NewPlainChannel(absl::StrCat("127.0.0.1:", server_->port())));
+  std::unique_ptr<grpc::ClientContext> slow_context_;
+  v1::DeclareModelReply slow_reply_;
+  std::unique_ptr<grpc::ClientWriter<v1::DeclareModelRequest>> slow_;
 };
 
 TEST_F(ModelIntakeTest, AJobOfAnotherKindIsNoneOfItsBusiness) {
@@ -227,6 +237,28 @@ TEST_F(ModelIntakeTest, OfTwoChiefsOneWritesTheModelAndTheOtherTakesIt) {
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_FALSE(reply->stored());
   EXPECT_EQ(intake_.Await(absl::ZeroDuration())->initial(), "initial/other");
+}
+
+TEST_F(ModelIntakeTest, ValuesOfOneWorkerAreTakenAtATimeAndWhoseStopComingMakesRoom) {
+  Ask();
+  v1::DeclareModelRequest request;
+  *request.mutable_declaration() = Declaration(kModel);
+  absl::Status other;
+  // Which of the two is heard of first is chance.
+  for (int i = 0; i < 1000 && !absl::IsUnavailable(other); ++i) {
+    slow_context_ = std::make_unique<grpc::ClientContext>();
+    slow_ = stub_->DeclareModel(slow_context_.get(), &slow_reply_);
+    slow_->Write(request);
+    absl::SleepFor(absl::Milliseconds(i));
+    other = Declare(Declaration(kModel), {1}).status();  // One that would not be stored.
+    if (!absl::IsUnavailable(other)) StopSlow();
+  }
+  EXPECT_EQ(other, absl::UnavailableError("the model of another worker is on its way"));
+  clock_.Advance(ModelIntake::kStill);
+  const absl::StatusOr<v1::DeclareModelReply> reply = Declare(Declaration(kModel), kValues);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_TRUE(reply->stored());
+  StopSlow();
 }
 
 TEST_F(ModelIntakeTest, ValuesThatAreTooFewTooManyOrNoNumbersAreRefused) {

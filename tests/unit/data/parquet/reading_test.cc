@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "absl/synchronization/mutex.h"
 #include "capstan/data/tasks/check_first_records.h"
 #include "capstan/data/tasks/one_label.h"
 #include "tests/unit/data/files.h"
@@ -14,45 +13,6 @@ namespace capstan::parquet {
 namespace {
 
 using testing::HasSubstr;
-
-// Counts the bytes that are asked for. Thread-safe.
-class CountingSource : public Source {
- public:
-  absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
-    return files_->List(pattern);
-  }
-  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
-                                                   uint64_t likely_end) const override {
-    auto stream = files_->Open(path, offset, likely_end);
-    if (!stream.ok()) return stream;
-    return std::make_unique<Stream>(*std::move(stream), *this);
-  }
-  uint64_t read() const {
-    absl::MutexLock lock(&mu_);
-    return read_;
-  }
-
- private:
-  class Stream : public ByteStream {
-   public:
-    Stream(std::unique_ptr<ByteStream> stream, const CountingSource& source)
-        : stream_(std::move(stream)), source_(source) {}
-    absl::StatusOr<size_t> Read(std::span<char> buffer) override {
-      auto size = stream_->Read(buffer);
-      absl::MutexLock lock(&source_.mu_);
-      source_.read_ += size.value_or(0);
-      return size;
-    }
-
-   private:
-    const std::unique_ptr<ByteStream> stream_;
-    const CountingSource& source_;
-  };
-
-  const std::unique_ptr<const Source> files_ = NewLocalFiles();
-  mutable absl::Mutex mu_;
-  mutable uint64_t read_ ABSL_GUARDED_BY(mu_) = 0;
-};
 
 TEST(PlanTest, TasksEndWithRowGroupsWhereTheseAreSmall) {
   v1::DataSpec data = TableSpec("plain-none-v1.parquet");
@@ -85,19 +45,19 @@ TEST(ReadingTest, OtherColumnsAreNotRead) {
   one.add_train(GoldenPath("plain-none-v1.parquet"));
   one.set_label_name("label");
   one.add_categorical()->set_name("small");
-  const CountingSource files;
+  const MeteredFiles files;
   ASSERT_TRUE(DeriveDataSpec(files, one).ok());
-  const uint64_t footer = files.read();
+  const uint64_t footer = files.bytes();
   TaskReader reader({.data = one, .batch_size = 4}, files);
   v1::Task task;
   task.set_file(one.train(0));
   task.set_by_records(true);
   task.set_end(10);
   ASSERT_TRUE(reader.Read({.task = task}).ok());
-  const uint64_t front = files.read() - 2 * footer;
+  const uint64_t front = files.bytes() - 2 * footer;
   EXPECT_LT(front, 6000u);  // Of 22845.
   ASSERT_TRUE(reader.Read({.task = task}).ok());
-  EXPECT_LE(files.read() - 2 * footer, 2 * front);  // The footer is known by now.
+  EXPECT_LE(files.bytes() - 2 * footer, 2 * front);  // The footer is known by now.
 }
 
 TEST(ReadingTest, NamedColumnsAreFoundWhereverAFileHasThem) {

@@ -141,38 +141,6 @@ TEST_F(TaskReaderTest, LeavesOutToleratedBadRecords) {
             absl::StatusCode::kInvalidArgument);
 }
 
-// Counts the bytes that are asked of the files.
-class MeteredFiles : public Source {
- public:
-  absl::StatusOr<std::vector<FileInfo>> List(const std::string& pattern) const override {
-    return files_->List(pattern);
-  }
-  absl::StatusOr<std::unique_ptr<ByteStream>> Open(const std::string& path, uint64_t offset,
-                                                   uint64_t end) const override {
-    auto stream = files_->Open(path, offset, end);
-    if (!stream.ok()) return stream;
-    return std::make_unique<Stream>(*std::move(stream), bytes);
-  }
-  mutable uint64_t bytes = 0;
-
- private:
-  class Stream : public ByteStream {
-   public:
-    Stream(std::unique_ptr<ByteStream> stream, uint64_t& bytes)
-        : stream_(std::move(stream)), bytes_(bytes) {}
-    absl::StatusOr<size_t> Read(std::span<char> buffer) override {
-      auto n = stream_->Read(buffer);
-      if (n.ok()) bytes_ += *n;
-      return n;
-    }
-
-   private:
-    const std::unique_ptr<ByteStream> stream_;
-    uint64_t& bytes_;
-  };
-  const std::unique_ptr<const Source> files_ = NewLocalFiles();
-};
-
 TEST_F(TaskReaderTest, NamesThousandsOfBadRecordsAtThePriceOfReadingTheirFileOnceMore) {
   std::string text;
   for (int i = 0; i < 200'000; ++i) absl::StrAppend(&text, i % 80 == 0 ? "?" : "1", ",", i, ",x\n");
@@ -198,7 +166,7 @@ TEST_F(TaskReaderTest, NamesThousandsOfBadRecordsAtThePriceOfReadingTheirFileOnc
   }
   EXPECT_EQ(count, 2500u);
   // Once for the records, once for the lines and for what lies behind a mark.
-  EXPECT_LT(files.bytes, text.size() * 8);
+  EXPECT_LT(files.bytes(), text.size() * 8);
 }
 
 TEST_F(TaskReaderTest, ReadsTasksOfACompressedFileInAnyOrder) {

@@ -1,7 +1,7 @@
 // What the newest view says of moves, as one shard has to know it: what it sends, what it is sent,
 // and what is its own.
-#ifndef CAPSTAN_PS_SHARD_PARTITION_MOVES_H_
-#define CAPSTAN_PS_SHARD_PARTITION_MOVES_H_
+#ifndef CAPSTAN_PS_SHARD_VIEWED_MOVES_H_
+#define CAPSTAN_PS_SHARD_VIEWED_MOVES_H_
 
 #include <cstdint>
 #include <map>
@@ -23,11 +23,11 @@ struct OutgoingMove {
 };
 
 // *Immutable*.
-class PartitionMoves {
+class ViewedMoves {
  public:
   // Before any view: nothing is known.
-  PartitionMoves() = default;
-  PartitionMoves(const v1::View& view, const ShardIdentity& self);
+  ViewedMoves() = default;
+  ViewedMoves(const v1::View& view, const ShardIdentity& self);
 
   ViewEpoch epoch() const { return epoch_; }
   uint64_t timeline() const { return timeline_; }
@@ -55,4 +55,4 @@ class PartitionMoves {
 
 }  // namespace capstan::ps
 
-#endif  // CAPSTAN_PS_SHARD_PARTITION_MOVES_H_
+#endif  // CAPSTAN_PS_SHARD_VIEWED_MOVES_H_

@@ -1,4 +1,4 @@
-#include "ps/shard/partition_moves.h"
+#include "ps/shard/viewed_moves.h"
 
 #include <gtest/gtest.h>
 
@@ -40,11 +40,11 @@ void AddCopy(v1::View& view, uint32_t partition, uint64_t n) {
   copy.mutable_move()->set_n(n);
 }
 
-TEST(PartitionMovesTest, NamesWhatLeavesAndWhatComes) {
+TEST(ViewedMovesTest, NamesWhatLeavesAndWhatComes) {
   v1::View view = TwoShards();
   AddMove(view, 1, 1);
   AddMove(view, 2, 0);
-  const PartitionMoves moves(view, kSelf);
+  const ViewedMoves moves(view, kSelf);
   EXPECT_EQ(moves.epoch(), (ViewEpoch{1, 5}));
   EXPECT_EQ(moves.timeline(), 3u);
   const std::optional<OutgoingMove> leaves = moves.Outgoing(PartitionIndex{1});
@@ -57,29 +57,29 @@ TEST(PartitionMovesTest, NamesWhatLeavesAndWhatComes) {
                moves.Incoming(PartitionIndex{1}));
 }
 
-TEST(PartitionMovesTest, AnotherLifeOfTheShardTakesNoPart) {
+TEST(ViewedMovesTest, AnotherLifeOfTheShardTakesNoPart) {
   v1::View view = TwoShards();
   AddMove(view, 1, 1);
   AddMove(view, 2, 0);
   AddCopy(view, 0, 2);
-  const PartitionMoves moves(view, {ShardIndex{0}, Incarnation{99}});
+  const ViewedMoves moves(view, {ShardIndex{0}, Incarnation{99}});
   EXPECT_FALSE(moves.Outgoing(PartitionIndex{1}) || moves.Incoming(PartitionIndex{2}) ||
                moves.Received(PartitionIndex{0}));
   EXPECT_TRUE(moves.Disowns(PartitionIndex{0}, {1, 2}));
 }
 
-TEST(PartitionMovesTest, AMoveToALifeThatIsOverLeadsNowhere) {
+TEST(ViewedMovesTest, AMoveToALifeThatIsOverLeadsNowhere) {
   v1::View view = TwoShards();
   AddMove(view, 1, 1);
   view.mutable_moves(0)->set_to_incarnation(99);
-  EXPECT_FALSE(PartitionMoves(view, kSelf).Outgoing(PartitionIndex{1}));
+  EXPECT_FALSE(ViewedMoves(view, kSelf).Outgoing(PartitionIndex{1}));
 }
 
-TEST(PartitionMovesTest, OnlyTheCopyThatTheViewNamesIsServed) {
+TEST(ViewedMovesTest, OnlyTheCopyThatTheViewNamesIsServed) {
   v1::View view = TwoShards();
   AddCopy(view, 1, 3);
   AddCopy(view, 2, 4);
-  const PartitionMoves moves(view, kSelf);
+  const ViewedMoves moves(view, kSelf);
   EXPECT_FALSE(moves.Disowns(PartitionIndex{0}, kLoaded));
   EXPECT_FALSE(moves.Disowns(PartitionIndex{1}, {1, 3}));
   EXPECT_TRUE(moves.Disowns(PartitionIndex{1}, kLoaded)) << "it has left and come back since";
@@ -88,21 +88,21 @@ TEST(PartitionMovesTest, OnlyTheCopyThatTheViewNamesIsServed) {
   EXPECT_FALSE(moves.Received(PartitionIndex{2}));
 }
 
-TEST(PartitionMovesTest, WithoutACopyTheMapAloneTakesNothingAway) {
-  const PartitionMoves moves(TwoShards(), kSelf);
+TEST(ViewedMovesTest, WithoutACopyTheMapAloneTakesNothingAway) {
+  const ViewedMoves moves(TwoShards(), kSelf);
   EXPECT_FALSE(moves.Disowns(PartitionIndex{2}, kLoaded)) << "that is done by another timeline";
 }
 
-TEST(PartitionMovesTest, BeforeAnyViewNothingIsKnown) {
-  const PartitionMoves moves;
+TEST(ViewedMovesTest, BeforeAnyViewNothingIsKnown) {
+  const ViewedMoves moves;
   EXPECT_FALSE(moves.Outgoing(PartitionIndex{0}) || moves.Incoming(PartitionIndex{0}) ||
                moves.Disowns(PartitionIndex{0}, kLoaded));
 }
 
-TEST(PartitionMovesTest, PartitionsThatNoJobHasAreNobodys) {
+TEST(ViewedMovesTest, PartitionsThatNoJobHasAreNobodys) {
   v1::View view = TwoShards();
   AddMove(view, 0xFFFFFFFF, 1);
-  EXPECT_FALSE(PartitionMoves(view, kSelf).Outgoing(PartitionIndex{-1}));
+  EXPECT_FALSE(ViewedMoves(view, kSelf).Outgoing(PartitionIndex{-1}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "ps/shard/partition_moves.h"
+#include "ps/shard/viewed_moves.h"
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ const v1::ShardInfo* FindShard(const v1::View& view, uint32_t index) {
 
 }  // namespace
 
-PartitionMoves::PartitionMoves(const v1::View& view, const ShardIdentity& self)
+ViewedMoves::ViewedMoves(const v1::View& view, const ShardIdentity& self)
     : epoch_(EpochOf(view)), timeline_(view.timeline()) {
   const auto index = static_cast<uint32_t>(Raw(self.index));
   const v1::ShardInfo* const here = FindShard(view, index);
@@ -46,24 +46,24 @@ PartitionMoves::PartitionMoves(const v1::View& view, const ShardIdentity& self)
   }
 }
 
-bool PartitionMoves::Owns(PartitionIndex partition) const {
+bool ViewedMoves::Owns(PartitionIndex partition) const {
   const auto place = static_cast<size_t>(Raw(partition));
   return place < owned_.size() && owned_[place];
 }
 
-std::optional<OutgoingMove> PartitionMoves::Outgoing(PartitionIndex partition) const {
+std::optional<OutgoingMove> ViewedMoves::Outgoing(PartitionIndex partition) const {
   return Find(outgoing_, partition);
 }
 
-std::optional<ViewEpoch> PartitionMoves::Incoming(PartitionIndex partition) const {
+std::optional<ViewEpoch> ViewedMoves::Incoming(PartitionIndex partition) const {
   return Find(incoming_, partition);
 }
 
-std::optional<ViewEpoch> PartitionMoves::Received(PartitionIndex partition) const {
+std::optional<ViewEpoch> ViewedMoves::Received(PartitionIndex partition) const {
   return Owns(partition) ? Find(copies_, partition) : std::nullopt;
 }
 
-bool PartitionMoves::Disowns(PartitionIndex partition, ViewEpoch origin) const {
+bool ViewedMoves::Disowns(PartitionIndex partition, ViewEpoch origin) const {
   const std::optional<ViewEpoch> copy = Find(copies_, partition);
   return copy && (!Owns(partition) || *copy != origin);
 }

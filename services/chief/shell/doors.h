@@ -1,0 +1,45 @@
+// What stands for as long as the chief's process, whatever becomes of its job: its ports, and what
+// is served on them.
+#ifndef CAPSTAN_CHIEF_SHELL_DOORS_H_
+#define CAPSTAN_CHIEF_SHELL_DOORS_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/base/clock.h"
+#include "capstan/metrics/registry.h"
+#include "capstan/process/service.h"
+#include "capstan/rpc/server.h"
+#include "chief/shell/chief_process.h"
+#include "chief/shell/chief_service.h"
+#include "chief/shell/model_intake.h"
+#include "chief/shell/view_feed.h"
+
+namespace capstan::chief {
+
+// Confined to the process's main thread; what is served on the ports is thread-safe.
+struct Doors {
+  static constexpr size_t kMaxWatchers = 8192;
+
+  // `r` must outlive the doors.
+  explicit Doors(metrics::Registry& r) : registry(r) {}
+  // Listens. An error: of a port that cannot be had, or of a certificate.
+  absl::Status Open(const ProcessOptions& options);
+  // Tells which ports these are. REQUIRES: they are open.
+  absl::StatusOr<Ports> Tell() const { return side->Tell(server->port()); }
+
+  metrics::Registry& registry;
+  const SteadyClock clock;
+  ViewFeed views{kMaxWatchers};
+  ModelIntake models{clock};
+  ChiefService service{views, models};
+  std::optional<SidePorts> side;
+  std::unique_ptr<Server> server;  // Ends before what it serves.
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_SHELL_DOORS_H_

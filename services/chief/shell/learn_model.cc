@@ -1,0 +1,53 @@
+#include "chief/shell/learn_model.h"
+
+#include "absl/time/time.h"
+#include "capstan/base/log.h"
+#include "capstan/base/shutdown.h"
+#include "capstan/base/status.h"
+#include "capstan/rpc/health.h"
+#include "chief/shell/job_claim.h"
+#include "chief/shell/refusal.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr absl::Duration kGlance = absl::Milliseconds(100);
+constexpr absl::Duration kModelLine = absl::Seconds(30);
+
+// Whether what the store holds of the job is to be left beside it.
+absl::StatusOr<bool> IsBegunAnew(const ProcessOptions& options, JobStore& store) {
+  absl::StatusOr<std::optional<v1::ChiefState>> state = store.ReadState();
+  if (!state.ok() && !options.fresh) return state.status();
+  if (!state.ok() || !*state) return options.fresh;
+  return StartsOver(**state, {.fresh = options.fresh, .fresh_once = options.fresh_once});
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<v1::StoredModel>> LearnModel(const ProcessOptions& options,
+                                                          const v1::JobSpec& job, JobStore& store,
+                                                          Doors& doors) {
+  CAPSTAN_ASSIGN_OR_RETURN(const bool anew, IsBegunAnew(options, store));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::optional<v1::StoredModel> stored, store.ReadModel());
+  if (stored && !anew) {
+    doors.models.Know(job, *stored);
+    return stored;
+  }
+  const Shutdown shutdown;
+  doors.models.Ask(job, store, JobStore::FolderUri(job.checkpoint().uri(), job.job()));
+  doors.service.Tell(ModelWantedStatus(job.job()));
+  CAPSTAN_RETURN_IF_ERROR(doors.Tell().status());
+  doors.side->health().Set(Probe::kReadiness, true);
+  log::Info("waiting for the model, which the first worker declares",
+            {{"program", job.model().user()}});
+  absl::Time next_line = doors.clock.Now() + kModelLine;
+  for (;;) {
+    if (std::optional<v1::StoredModel> model = doors.models.Await(kGlance)) return model;
+    if (shutdown.requested()) return std::nullopt;
+    if (doors.clock.Now() < next_line) continue;
+    next_line += kModelLine;
+    log::Info("still waiting for the model; are there workers?");
+  }
+}
+
+}  // namespace capstan::chief

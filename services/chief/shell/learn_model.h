@@ -1,0 +1,25 @@
+// The model of a job whose workers compute by the user's own program, before the job is led.
+#ifndef CAPSTAN_CHIEF_SHELL_LEARN_MODEL_H_
+#define CAPSTAN_CHIEF_SHELL_LEARN_MODEL_H_
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "capstan/v1/chief_state.pb.h"
+#include "capstan/v1/job.pb.h"
+#include "chief/shell/chief_process.h"
+#include "chief/shell/doors.h"
+#include "chief/shell/job_store.h"
+
+namespace capstan::chief {
+
+// The model that the store holds, or else the one that the first worker declares, for which this
+// waits with the ports told. Nothing: the process was asked to stop. `job` is without tensors.
+// Errors are those of the store and the ports.
+absl::StatusOr<std::optional<v1::StoredModel>> LearnModel(const ProcessOptions& options,
+                                                          const v1::JobSpec& job, JobStore& store,
+                                                          Doors& doors);
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_SHELL_LEARN_MODEL_H_

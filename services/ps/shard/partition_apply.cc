@@ -1,0 +1,153 @@
+// Partition: what its machine has decided is carried out on its store.
+#include <algorithm>
+
+#include "capstan/base/failpoint.h"
+#include "ps/shard/partition.h"
+
+namespace capstan::ps {
+
+bool Partition::JudgedByRows(const Kept& gradient) const {
+  return context_.catalog.CountsRowUpdates() &&
+         gradient.push->KnowsRowVersions(gradient.push->partitions()[gradient.place]);
+}
+
+bool Partition::CarryOut(const Decision& decision, absl::Time now) {
+  for (const Addition& addition : decision.additions) {
+    Add(addition);
+    kept_.erase(Raw(addition.handle));
+  }
+  context_.metrics.CountAddedAhead(decision.additions.size());
+  bool fresh = decision.updates.empty();
+  for (const Update& update : decision.updates) {
+    fresh |= Apply(update, now);
+    CAPSTAN_FAILPOINT("partition.applied");
+    for (const Contribution& used : update.contributions) kept_.erase(Raw(used.handle));
+  }
+  for (GradientHandle handle : decision.discarded) kept_.erase(Raw(handle));
+  if (copy_ == CopyStage::kReading) CountKept();
+  return fresh;
+}
+
+void Partition::Add(const Addition& addition) {
+  const Kept& kept = kept_.at(Raw(addition.handle));
+  const wire::PartitionPart& share = kept.push->partitions()[kept.place];
+  const auto weight = static_cast<float>(addition.weight);
+  if (addition.part == Part::kSparse) {
+    for (const PushMessage::Rows& rows : kept.push->rows_of(share)) {
+      RowGradients gradients = rows.gradients;
+      gradients.weight = weight;
+      sum_.AddRows(rows.table, store_->FindTable(rows.table)->dim(), gradients);
+    }
+    return;
+  }
+  for (const PushMessage::Values& values : kept.push->blocks_of(share)) {
+    BlockGradient gradient = values.gradient;
+    gradient.weight =
+        IsRunning(values.block) ? static_cast<float>(addition.running_weight) : weight;
+    sum_.AddBlock(values.block, gradient);
+  }
+}
+
+bool Partition::Apply(const Update& update, absl::Time now) {
+  Observe(update, now);
+  const UpdateContext context = ContextOf(update);
+  bool fresh = true;
+  if (update.part == Part::kSparse) {
+    fresh = ApplyRows(update, context);
+    sum_.ClearRows();
+  } else {
+    ApplyBlocks(update, context);
+    sum_.ClearBlocks();
+  }
+  return fresh;
+}
+
+UpdateContext Partition::ContextOf(const Update& update) const {
+  const v1::UpdatePolicy& policy = context_.catalog.policy(update.part);
+  UpdateContext context;
+  context.compensate_lambda = policy.compensate_lambda();
+  context.scale = static_cast<float>(update.scale);
+  if (update.part == Part::kSparse && context_.catalog.CountsRowUpdates()) {
+    context.row_policy = &policy;
+  }
+  if (update.round == 0) {
+    context.progress_examples = progress_;
+  } else {
+    // A function of the round alone: it comes out the same whoever works. With backup workers a
+    // round closes with so many lanes fewer.
+    const uint32_t lanes = policy.lanes() - std::min(policy.backup_workers(), policy.lanes() - 1);
+    context.progress_examples =
+        (update.round - 1) * uint64_t{lanes} * context_.catalog.job().train().batch_size();
+  }
+  return context;
+}
+
+bool Partition::ApplyRows(const Update& update, const UpdateContext& context) {
+  bool fresh = false;
+  for (const std::unique_ptr<Table>& table : store_->tables()) {
+    rows_.clear();
+    if (update.added > 0) {
+      if (const std::optional<RowGradients> sum = sum_.rows(table->id())) rows_.push_back(*sum);
+    }
+    for (const Contribution& used : update.contributions) {
+      const Kept& kept = kept_.at(Raw(used.handle));
+      for (const PushMessage::Rows& rows :
+           kept.push->rows_of(kept.push->partitions()[kept.place])) {
+        if (rows.table != table->id()) continue;
+        rows_.push_back(rows.gradients);
+        rows_.back().weight = static_cast<float>(used.weight);
+        if (!used.compensate) rows_.back().pulled = {};
+        if (!JudgedByRows(kept)) rows_.back().versions = {};
+      }
+    }
+    if (rows_.empty()) continue;
+    fresh |= table->Apply(rows_, context);
+    context_.metrics.ObserveRowStaleness(table->row_staleness());
+  }
+  return fresh;
+}
+
+bool Partition::IsRunning(BlockId block) const {
+  return store_->blocks().optimizer_kind(block) == v1::OPTIMIZER_KIND_RUNNING;
+}
+
+void Partition::ApplyBlocks(const Update& update, const UpdateContext& context) {
+  UpdateContext of_running = context;
+  of_running.scale = static_cast<float>(update.running_scale);
+  for (const Block& block : store_->blocks().blocks()) {
+    const bool running = IsRunning(block.id);
+    blocks_.clear();
+    if (update.added > 0) {
+      if (const std::optional<BlockGradient> sum = sum_.block(block.id)) blocks_.push_back(*sum);
+    }
+    for (const Contribution& used : update.contributions) {
+      const Kept& kept = kept_.at(Raw(used.handle));
+      for (const PushMessage::Values& values :
+           kept.push->blocks_of(kept.push->partitions()[kept.place])) {
+        if (values.block != block.id) continue;
+        blocks_.push_back(values.gradient);
+        blocks_.back().weight = static_cast<float>(running ? used.running_weight : used.weight);
+        if (running || !used.compensate) blocks_.back().pulled = {};
+      }
+    }
+    if (!blocks_.empty()) {
+      store_->blocks().Apply(block.id, blocks_, running ? of_running : context);
+    }
+  }
+}
+
+void Partition::Observe(const Update& update, absl::Time now) {
+  VersionTimes& times = version_times_[static_cast<size_t>(update.part)];
+  for (uint32_t i = 0; i < update.added; ++i) {
+    context_.metrics.ObserveStaleness(/*staleness=*/0, absl::ZeroDuration());
+  }
+  for (const Contribution& used : update.contributions) {
+    // The version before this update, less what had been applied since the pull.
+    const uint64_t before = update.version - 1;
+    const absl::Duration age = times.Age(before - std::min(used.staleness, before), before, now);
+    context_.metrics.ObserveStaleness(used.staleness, age);
+  }
+  times.Made(update.version, now);
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,24 @@
+// Reads a copy of a partition that has begun, while requests are served between its pieces.
+#ifndef CAPSTAN_PS_SHARD_READ_COPY_H_
+#define CAPSTAN_PS_SHARD_READ_COPY_H_
+
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/checkpoint/partition_encoder.h"
+#include "ps/shard/partition.h"
+
+namespace capstan::ps {
+
+// Has `encoder` read all of the copy that BeginCopy has begun, and hands what is encoded meanwhile
+// to `append`; what is left is for the caller to take. `check` is asked before each piece, and ends
+// it by an error, as `append` does. False: another content has been loaded in the meantime.
+absl::StatusOr<bool> ReadCopy(Partition& partition, PartitionEncoder& encoder,
+                              absl::FunctionRef<absl::Status()> check,
+                              absl::FunctionRef<absl::Status(std::string)> append);
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_READ_COPY_H_
