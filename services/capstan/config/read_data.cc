@@ -216,6 +216,7 @@ void ReadData(Section& in, v1::DataSpec& out) {
   out.set_task_records(in.Whole("task_records", {.min = 1}, 0));
   out.set_shuffle(in.Flag("shuffle", true));
   out.set_pieces(in.Whole("pieces", {.min = 1, .max = kMostPieces}, kPieces));
+  out.set_numbered_in_order(true);
 }
 
 }  // namespace capstan

@@ -176,10 +176,7 @@ void ChiefMachine::NoteWarning(std::string_view about, std::string sentence) {
 // told as one: three digits, which do not wander.
 uint64_t ChiefMachine::ExpectedExamples() const {
   uint64_t expected = work_.ExpectedExamples();
-  const bool counted =
-      work_.totals().epochs_done > 0 ||
-      std::all_of(plan_.train.begin(), plan_.train.end(),
-                  [](const v1::Task& task) { return task.expected_records() > 0; });
+  const bool counted = work_.totals().epochs_done > 0 || work_.counted();
   if (!counted && !ended()) expected = RoundedToThreeDigits(expected);
   const v1::TrainSpec& train = plan_.spec.train();
   if (train.max_steps() > 0) {

@@ -55,7 +55,7 @@ void Announce(const ProcessOptions& options, const JobPlan& plan, const Ports& p
                         {"metrics_port", ports.metrics},
                         {"shards", options.shards},
                         {"tasks", plan.train.size()},
-                        {"records", EstimateRecords(plan.train)},
+                        {"records", plan.train.expected_records()},
                         {"eval_tasks", plan.eval.size()}});
 }
 

@@ -96,7 +96,7 @@ absl::Status GoOnWithSameData(JobStore& store, const v1::ChiefState& state,
   if (over || begun_with == TasksFingerprint(claim.plan)) {
     return absl::OkStatus();
   }
-  absl::StatusOr<std::vector<v1::Task>> begun = store.ReadTasks(begun_with);
+  absl::StatusOr<TaskRanges> begun = store.ReadTasks(begun_with);
   if (!begun.ok() && !absl::IsNotFound(begun.status())) return begun.status();
   if (begun.ok()) claim.data_change = CompareTrainData(*begun, claim.plan.train);
   const TrainDataChange& change = claim.data_change;
@@ -128,8 +128,7 @@ absl::Status PlanToGoOn(JobStore& store, const v1::ChiefState& state, const Clai
     stored.mutable_checkpoint()->set_uri(claim.plan.spec.checkpoint().uri());
     CAPSTAN_ASSIGN_OR_RETURN(claim.plan, options.keep(stored));
   }
-  // 0: begun before tasks were made of pieces; its progress counts in tasks of one range each.
-  if (state.job().data().pieces() == 0) claim.plan.spec.mutable_data()->clear_pieces();
+  claim.plan.spec = AsBegun(state.job(), claim.plan.spec);
   return GoOnWithSameData(store, state, options, claim);
 }
 

@@ -27,13 +27,6 @@ v1::JobSpec WhatMatters(v1::JobSpec spec) {
   return spec;
 }
 
-// A job that was begun before tasks were made of pieces goes on without them, whatever the default
-// has become.
-v1::JobSpec AsBegun(const v1::JobSpec& before, v1::JobSpec now) {
-  if (before.data().pieces() == 0 && now.data().pieces() > 0) now.mutable_data()->clear_pieces();
-  return now;
-}
-
 std::string Difference(const v1::JobSpec& before, const v1::JobSpec& now) {
   google::protobuf::util::MessageDifferencer differencer;
   std::string difference;
@@ -55,6 +48,14 @@ bool OfAnotherPlace(const v1::JobSpec& running, const v1::JobSpec& wanted) {
 }
 
 }  // namespace
+
+v1::JobSpec AsBegun(const v1::JobSpec& before, v1::JobSpec now) {
+  if (!now.has_data()) return now;
+  v1::DataSpec& data = *now.mutable_data();
+  if (before.data().pieces() == 0) data.clear_pieces();
+  data.set_numbered_in_order(before.data().numbered_in_order());
+  return now;
+}
 
 std::string JobDifference(const v1::JobSpec& before, const v1::JobSpec& now) {
   return Difference(WhatMatters(before), WhatMatters(now));

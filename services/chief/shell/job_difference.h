@@ -9,6 +9,10 @@
 
 namespace capstan::chief {
 
+// `now` with what the job had when it was begun, whatever the defaults have become since: whether
+// its tasks are made of pieces, and how they are numbered. Its progress counts in these.
+v1::JobSpec AsBegun(const v1::JobSpec& before, v1::JobSpec now);
+
 // What matters to the meaning of progress and parameters and is different, a line each; empty:
 // nothing.
 std::string JobDifference(const v1::JobSpec& before, const v1::JobSpec& now);

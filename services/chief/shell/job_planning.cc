@@ -20,24 +20,24 @@
 namespace capstan::chief {
 namespace {
 
-absl::StatusOr<std::vector<v1::Task>> TasksOfStore(const v1::JobSpec& spec) {
+absl::StatusOr<TaskRanges> TasksOfStore(const v1::JobSpec& spec) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<JobStore> store,
                            JobStore::Open(spec.checkpoint().uri(), spec.job()));
   CAPSTAN_ASSIGN_OR_RETURN(const std::optional<v1::ChiefState> state, store->ReadState());
-  if (!state || state->state() == v1::JOB_STATE_PENDING) return std::vector<v1::Task>();
+  if (!state || state->state() == v1::JOB_STATE_PENDING) return TaskRanges();
   v1::JobSpec measured = spec;
   if (LacksMeasures(spec.data())) AdoptMeasures(state->job().data(), *measured.mutable_data());
   const bool same =
       JobDifference(state->job(), measured).empty() || WantsMoreEpochs(state->job(), measured);
-  if (!same) return std::vector<v1::Task>();
+  if (!same) return TaskRanges();
   return store->ReadTasks(state->progress().tasks_fingerprint());
 }
 
 // The training tasks with which the job has begun, if its files are as they were then. Empty: they
 // have to be made, which also says what is wrong, should anything be.
-std::vector<v1::Task> BegunTasks(const v1::JobSpec& spec) {
+TaskRanges BegunTasks(const v1::JobSpec& spec) {
   if (spec.checkpoint().uri().empty()) return {};
-  absl::StatusOr<std::vector<v1::Task>> tasks = TasksOfStore(spec);
+  absl::StatusOr<TaskRanges> tasks = TasksOfStore(spec);
   if (!tasks.ok() || tasks->empty()) return {};
   const absl::StatusOr<bool> fit = StillFit(*NewDataFiles(), spec.data(), Split::kTrain, *tasks);
   if (!fit.ok() || !*fit) return {};
@@ -46,8 +46,7 @@ std::vector<v1::Task> BegunTasks(const v1::JobSpec& spec) {
 }
 
 // `train`: the tasks, if they are known.
-absl::StatusOr<JobPlan> Plan(v1::JobSpec spec, std::vector<v1::Task> train,
-                             const PlanProgress& progress) {
+absl::StatusOr<JobPlan> Plan(v1::JobSpec spec, TaskRanges train, const PlanProgress& progress) {
   JobPlan plan{.spec = std::move(spec), .train = std::move(train)};
   const v1::DataSpec& data = plan.spec.data();
   const std::unique_ptr<const Source> source = NewDataFiles();
@@ -77,14 +76,14 @@ absl::StatusOr<v1::JobSpec> ReadJob(const std::string& path,
 }
 
 absl::StatusOr<JobPlan> PlanOf(v1::JobSpec spec) {
-  std::vector<v1::Task> begun = BegunTasks(spec);
+  TaskRanges begun = BegunTasks(spec);
   return Plan(std::move(spec), std::move(begun), nullptr);
 }
 
 absl::StatusOr<JobPlan> PlanJob(const std::string& path, const std::vector<std::string>& overrides,
                                 const PlanProgress& progress) {
   CAPSTAN_ASSIGN_OR_RETURN(v1::JobSpec spec, ReadJob(path, overrides));
-  std::vector<v1::Task> begun = BegunTasks(spec);
+  TaskRanges begun = BegunTasks(spec);
   // What has been begun with was looked at then.
   if (begun.empty()) CAPSTAN_RETURN_IF_ERROR(CheckFirstRecords(*NewDataFiles(), spec));
   return Plan(std::move(spec), std::move(begun), progress);

@@ -75,23 +75,26 @@ absl::Status JobStore::SetStateAside(uint64_t term) {
   return folder_->Put(absl::StrCat("state/chief-", term, ".json"), text);
 }
 
-absl::Status JobStore::KeepTasks(uint64_t fingerprint, const std::vector<v1::Task>& tasks) {
+absl::Status JobStore::KeepTasks(uint64_t fingerprint, const TaskRanges& ranges) {
   const std::string key = TasksKey(fingerprint);
   const absl::Status kept = folder_->Stat(key).status();
   if (!absl::IsNotFound(kept)) return kept;
   v1::TrainTasks all;
-  all.set_format(1);
-  for (const v1::Task& task : tasks) *all.add_tasks() = task;
+  all.set_format(2);
+  all.mutable_runs()->Add(ranges.runs().begin(), ranges.runs().end());
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, SealJson(all));
   return folder_->Put(key, text);
 }
 
-absl::StatusOr<std::vector<v1::Task>> JobStore::ReadTasks(uint64_t fingerprint) {
+absl::StatusOr<TaskRanges> JobStore::ReadTasks(uint64_t fingerprint) {
   const std::string key = TasksKey(fingerprint);
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, folder_->Get(key));
   v1::TrainTasks all;
   CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(key, text, all));
-  return std::vector<v1::Task>(all.tasks().begin(), all.tasks().end());
+  if (all.format() == 1) {
+    return std::vector<v1::Task>(all.tasks().begin(), all.tasks().end());
+  }
+  return TaskRanges(std::vector<v1::TaskRun>(all.runs().begin(), all.runs().end()));
 }
 
 absl::StatusOr<std::optional<v1::StoredModel>> JobStore::ReadModel() {

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "capstan/checkpoint/checkpoint_list.h"
+#include "capstan/data/tasks/task_ranges.h"
 #include "capstan/objectstore/object_store.h"
 #include "capstan/v1/chief_state.pb.h"
 
@@ -44,9 +45,9 @@ class JobStore {
   // ---- state/tasks-<fingerprint>.json ----
 
   // Keeps what the training data were cut into, unless it is kept already.
-  absl::Status KeepTasks(uint64_t fingerprint, const std::vector<v1::Task>& tasks);
+  absl::Status KeepTasks(uint64_t fingerprint, const TaskRanges& ranges);
   // NOT_FOUND: none are kept under this fingerprint. DATA_LOSS: they are damaged.
-  absl::StatusOr<std::vector<v1::Task>> ReadTasks(uint64_t fingerprint);
+  absl::StatusOr<TaskRanges> ReadTasks(uint64_t fingerprint);
 
   // ---- state/model.json ----
 

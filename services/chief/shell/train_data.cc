@@ -19,12 +19,12 @@ struct Length {
   bool known = true;  // False: the last range is open.
 };
 
-std::map<std::string, Length> LengthsOf(std::span<const v1::Task> tasks) {
+std::map<std::string, Length> LengthsOf(const TaskRanges& ranges) {
   std::map<std::string, Length> lengths;
-  for (const v1::Task& task : tasks) {
-    Length& length = lengths[task.file()];
-    length.known = length.known && task.end() != kToTheEnd;
-    length.end = std::max(length.end, task.end());
+  for (const v1::TaskRun& run : ranges.runs()) {
+    Length& length = lengths[run.file()];
+    length.known = length.known && !run.open();
+    length.end = std::max(length.end, run.end());
   }
   return lengths;
 }
@@ -47,7 +47,7 @@ std::string TrainDataChange::ToString() const {
   return absl::StrJoin(parts, ", ");
 }
 
-TrainDataChange CompareTrainData(std::span<const v1::Task> begun, std::span<const v1::Task> now) {
+TrainDataChange CompareTrainData(const TaskRanges& begun, const TaskRanges& now) {
   const std::map<std::string, Length> before = LengthsOf(begun);
   const std::map<std::string, Length> after = LengthsOf(now);
   TrainDataChange change;

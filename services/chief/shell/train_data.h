@@ -2,11 +2,10 @@
 #ifndef CAPSTAN_CHIEF_SHELL_TRAIN_DATA_H_
 #define CAPSTAN_CHIEF_SHELL_TRAIN_DATA_H_
 
-#include <span>
 #include <string>
 #include <vector>
 
-#include "capstan/v1/job.pb.h"
+#include "capstan/data/tasks/task_ranges.h"
 
 namespace capstan::chief {
 
@@ -25,7 +24,7 @@ struct TrainDataChange {
 };
 
 // `begun` and `now` are all tasks of the training split, as they were cut then and are cut now.
-TrainDataChange CompareTrainData(std::span<const v1::Task> begun, std::span<const v1::Task> now);
+TrainDataChange CompareTrainData(const TaskRanges& begun, const TaskRanges& now);
 
 // For the people who have changed the data of a job that goes on with those it began with. Empty:
 // they have not.

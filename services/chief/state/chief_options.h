@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "capstan/data/tasks/task_ranges.h"
 #include "capstan/v1/chief_state.pb.h"
 #include "capstan/v1/job.pb.h"
 #include "chief/state/checkpoint_catalog.h"
@@ -46,8 +47,8 @@ struct JobHistory {
 // The job with every default filled in, and its data cut into tasks.
 struct JobPlan {
   v1::JobSpec spec;
-  std::vector<v1::Task> train;
-  std::vector<v1::Task> eval;
+  TaskRanges train;
+  TaskRanges eval;
 };
 
 }  // namespace capstan::chief

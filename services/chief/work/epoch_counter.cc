@@ -1,21 +1,21 @@
 #include "chief/work/epoch_counter.h"
 
 #include <algorithm>
-#include <limits>
+#include <optional>
+#include <utility>
 
 namespace capstan::chief {
 namespace {
 
-constexpr uint64_t kToTheEnd = std::numeric_limits<uint64_t>::max();
-
-// Bytes or records of the task's range; 1 where its end is open.
-double SpanOf(const v1::Task& task) {
-  if (task.end() == kToTheEnd || task.end() <= task.begin()) return 1;
-  return static_cast<double>(task.end() - task.begin());
+// Bytes or records of the range; 1 where its end is open.
+double SpanOf(const TaskRange& range) {
+  if (range.end == kToTheEnd || range.end <= range.begin) return 1;
+  return static_cast<double>(range.end - range.begin);
 }
 
-uint64_t ExpectedOf(const TaskSequence& sequence, const Place& place) {
-  return sequence.tasks().ExpectedRecords(place.epoch, place.index);
+// Weight of a task of unknown size; 0 where the size is known.
+double UnknownSpan(const std::optional<TaskRange>& whole) {
+  return whole && whole->expected_records == 0 ? SpanOf(*whole) : 0;
 }
 
 }  // namespace
@@ -24,45 +24,47 @@ EpochCounter::EpochCounter(const TaskSequence& sequence)
     : tasks_(sequence.tasks().size()),
       done_(sequence.epochs(), 0),
       examples_(sequence.epochs(), 0),
-      spans_(sequence.tasks().size(), 0),
       measured_(sequence.tasks().size(), false),
       known_examples_(static_cast<double>(sequence.tasks().mixed_records())) {
-  for (uint32_t i = 0; i < spans_.size(); ++i) {
-    const v1::Task* range = sequence.tasks().WholeRange(i);
-    if (range == nullptr) continue;
-    if (range->expected_records() > 0) {
-      known_examples_ += static_cast<double>(range->expected_records());
-      continue;
-    }
-    spans_[i] = SpanOf(*range);
-    unknown_span_ += spans_[i];
+  for (uint32_t i = 0; i < tasks_; ++i) {
+    const std::optional<TaskRange> whole = sequence.tasks().WholeRange(i);
+    if (whole) known_examples_ += static_cast<double>(whole->expected_records);
+    unknown_span_ += UnknownSpan(whole);
   }
 }
 
-void EpochCounter::Done(const TaskSequence& sequence, const Place& place, uint64_t examples) {
-  CountTask(place);
+void EpochCounter::Done(TaskSequence& sequence, const Place& place, uint64_t examples) {
+  ++done_[place.epoch];
+  CountEpochs();
   examples_[place.epoch] += examples;
-  if (measured_[place.index]) return;
-  measured_[place.index] = true;
-  if (spans_[place.index] == 0) {
-    known_examples_ +=
-        static_cast<double>(examples) - static_cast<double>(ExpectedOf(sequence, place));
+  const uint32_t drawn = sequence.Drawn(place);
+  if (measured_[drawn]) return;
+  measured_[drawn] = true;
+  const double span = UnknownSpan(sequence.tasks().WholeRange(drawn));
+  if (span == 0) {
+    const uint64_t expected = sequence.tasks().ExpectedRecords(place.epoch, drawn);
+    known_examples_ += static_cast<double>(examples) - static_cast<double>(expected);
     return;
   }
   measured_examples_ += static_cast<double>(examples);
-  measured_span_ += spans_[place.index];
+  measured_span_ += span;
 }
 
-void EpochCounter::Restore(const TaskSequence& sequence, std::span<const Place> done,
+void EpochCounter::Restore(TaskSequence& sequence, std::vector<uint64_t> done, Visit visit_done,
                            const v1::TaskProgress& progress) {
-  double known = 0;
-  for (const Place& place : done) {
-    CountTask(place);
-    measured_span_ += spans_[place.index];
-    if (unknown_span_ > 0) known += static_cast<double>(ExpectedOf(sequence, place));
-  }
+  done_ = std::move(done);
+  done_.resize(examples_.size(), 0);
+  CountEpochs();
   const auto examples = static_cast<double>(progress.done_examples());
-  if (measured_span_ > 0) measured_examples_ = std::max(0.0, examples - known);
+  if (unknown_span_ > 0) {
+    double known = 0;
+    visit_done([&](const Place& place) {
+      const uint32_t drawn = sequence.Drawn(place);
+      measured_span_ += UnknownSpan(sequence.tasks().WholeRange(drawn));
+      known += static_cast<double>(sequence.tasks().ExpectedRecords(place.epoch, drawn));
+    });
+    if (measured_span_ > 0) measured_examples_ = std::max(0.0, examples - known);
+  }
   uint64_t rest = progress.done_examples();
   for (const v1::EpochProgress& begun : progress.epochs()) {
     if (begun.data_epoch() >= examples_.size()) continue;
@@ -72,8 +74,7 @@ void EpochCounter::Restore(const TaskSequence& sequence, std::span<const Place> 
   for (uint32_t epoch = 0; epoch < epochs_done_; ++epoch) examples_[epoch] = rest / epochs_done_;
 }
 
-void EpochCounter::CountTask(const Place& place) {
-  ++done_[place.epoch];
+void EpochCounter::CountEpochs() {
   while (epochs_done_ < done_.size() && done_[epochs_done_] == tasks_) ++epochs_done_;
 }
 

@@ -3,9 +3,9 @@
 #define CAPSTAN_CHIEF_WORK_EPOCH_COUNTER_H_
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "capstan/v1/checkpoint.pb.h"
 #include "chief/work/task_sequence.h"
 
@@ -17,11 +17,15 @@ class EpochCounter {
   explicit EpochCounter(const TaskSequence& sequence);
 
   // A task of an epoch is done and had so many examples.
-  void Done(const TaskSequence& sequence, const Place& place, uint64_t examples);
+  void Done(TaskSequence& sequence, const Place& place, uint64_t examples);
 
-  // What a checkpoint says, and the places that are done by it; before any Done. Sizes of single
-  // tasks are not known then, their mean is.
-  void Restore(const TaskSequence& sequence, std::span<const Place> done,
+  // Visits places.
+  using Visit = absl::FunctionRef<void(absl::FunctionRef<void(const Place&)>)>;
+
+  // What a checkpoint says, and how many tasks of each epoch are done by it; before any Done. Sizes
+  // of single tasks are not known then, their mean is. `visit_done` names those that are done; it
+  // is asked only where the data do not tell the size of every task.
+  void Restore(TaskSequence& sequence, std::vector<uint64_t> done, Visit visit_done,
                const v1::TaskProgress& progress);
 
   // Epochs begun and not complete, and the number of those that are.
@@ -29,18 +33,20 @@ class EpochCounter {
 
   uint32_t epochs_done() const { return epochs_done_; }
 
+  // The data tell how many examples each task has.
+  bool counted() const { return unknown_span_ == 0; }
+
   // Examples of the whole job: known sizes, and for the others the mean of those measured, by bytes
   // or by task. 0: nothing is known yet.
   uint64_t ExpectedExamples() const;
 
  private:
-  void CountTask(const Place& place);
+  void CountEpochs();
 
   size_t tasks_;                    // Of an epoch.
   std::vector<uint64_t> done_;      // Tasks of each epoch, and
   std::vector<uint64_t> examples_;  // their examples.
-  std::vector<double> spans_;  // Weight of each task of unknown size; 0 where the size is known.
-  std::vector<bool> measured_;
+  std::vector<bool> measured_;      // By TaskSequence::Drawn.
   uint32_t epochs_done_ = 0;
   double known_examples_ = 0;     // Over one epoch.
   double measured_examples_ = 0;  // Of tasks whose size was unknown, and

@@ -60,7 +60,7 @@ std::optional<v1::Lease> Evaluations::Grant(TrainerId trainer, Generations& gene
   lease.set_kind(v1::LEASE_KIND_EVALUATION);
   ToProto(generations.Next(), *lease.mutable_generation());
   lease.set_trainer(Raw(trainer));
-  *lease.mutable_task() = tasks_[index];
+  *lease.mutable_task() = tasks_.TaskAt(index);
   lease.set_evaluation(running_->number());
   leases_.Add(lease);
   return lease;

@@ -76,7 +76,7 @@ class Evaluations {
   v1::Loss loss_;
   double label_unit_;
   uint64_t every_examples_;
-  std::vector<v1::Task> tasks_;
+  TaskRanges tasks_;
   std::optional<v1::Evaluation> running_;
   v1::EvaluationResult sums_;
   std::set<uint32_t> todo_;  // Indexes into tasks_.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/consistency/generation.h"
@@ -185,7 +186,7 @@ void LaneTable::Save(v1::TaskProgress& progress) const {
 }
 
 void LaneTable::Restore(const v1::TaskProgress& progress) {
-  std::vector<Place> done;
+  std::vector<uint64_t> done(sequence_.epochs(), 0);
   ended_ = 0;
   held_.clear();
   assigned_to_.reset();
@@ -204,11 +205,25 @@ void LaneTable::Restore(const v1::TaskProgress& progress) {
     // then.
     lane.ended = saved.ended() && lane.done == tasks;
     if (lane.ended) ++ended_;
-    for (uint64_t i = 0; i < lane.done; ++i) done.push_back(PlaceOf(l, i));
+    for (uint32_t epoch = 0; epoch < sequence_.epochs(); ++epoch) {
+      done[epoch] +=
+          std::min(lane.done, TasksUntil(l, epoch + 1)) - std::min(lane.done, TasksUntil(l, epoch));
+    }
   }
   rounds_ = progress.steps();
   epochs_ = EpochCounter(sequence_);
-  epochs_.Restore(sequence_, done, progress);
+  const auto visit_done = [this](absl::FunctionRef<void(const Place&)> visit) {
+    for (size_t l = 0; l < lanes_.size(); ++l) {
+      for (uint64_t ordinal = 0; ordinal < lanes_[l].done; ++ordinal) visit(PlaceOf(l, ordinal));
+    }
+  };
+  epochs_.Restore(sequence_, std::move(done), visit_done, progress);
+}
+
+// How many tasks of the lane are of an epoch before this one.
+uint64_t LaneTable::TasksUntil(size_t lane, uint32_t epoch) const {
+  const uint64_t position = uint64_t{epoch} * sequence_.tasks().size();
+  return position <= lane ? 0 : (position - lane - 1) / lanes_.size() + 1;
 }
 
 bool LaneTable::IsDone(StreamId stream) {

@@ -104,6 +104,7 @@ class LaneTable {
   WorkName NameOf(size_t lane) const { return {v1::LEASE_KIND_LANE, lane, lanes_[lane].done}; }
   absl::Status CheckReport(size_t lane, const v1::LeaseReport& report);
   Place PlaceOf(size_t lane, uint64_t ordinal);
+  uint64_t TasksUntil(size_t lane, uint32_t epoch) const;
   void TakeDone(size_t lane, const v1::LaneTaskDone& done, ReportResult& result);
 
   TaskSequence sequence_;

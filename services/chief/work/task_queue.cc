@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "capstan/consistency/generation.h"
 #include "chief/work/task_limits.h"
 
@@ -166,27 +168,39 @@ void TaskQueue::Save(v1::TaskProgress& progress) const {
 void TaskQueue::Restore(const v1::TaskProgress& progress) {
   open_.clear();
   returned_.clear();
-  next_ = 0;
-  BeginUntil(std::min(progress.begun(), sequence_.size()));
-  std::map<StreamId, Place> done;
-  done.swap(returned_);
-  open_.clear();
+  next_ = std::min(progress.begun(), sequence_.size());
+  std::vector<uint64_t> done = TasksBelow(next_);
   for (const v1::OpenTask& task : progress.open_tasks()) {
-    const StreamId stream = StreamId::Task(task.data_epoch(), task.task());
-    const auto begun = done.find(stream);
-    if (begun == done.end()) continue;
-    returned_.insert(*begun);
-    open_[stream] = {
-        .place = begun->second, .prefix = task.batches(), .generation = task.generation()};
-    done.erase(begun);
+    const Place place{task.data_epoch(), task.task()};
+    const StreamId stream = sequence_.StreamOf(place);
+    const std::optional<uint64_t> position = sequence_.PositionOf(stream);
+    if (!position || *position >= next_ || returned_.contains(stream)) continue;
+    returned_[stream] = place;
+    open_[stream] = {.place = place, .prefix = task.batches(), .generation = task.generation()};
+    --done[place.epoch];
   }
-  done_ = done.size();
+  done_ = next_ - open_.size();
   done_examples_ = progress.done_examples();
   done_batches_ = progress.done_batches();
-  std::vector<Place> places;
-  for (const auto& [stream, place] : done) places.push_back(place);
+  const auto visit_done = [this](absl::FunctionRef<void(const Place&)> visit) {
+    for (uint64_t position = 0; position < next_; ++position) {
+      const Place place = sequence_.At(position);
+      if (!open_.contains(sequence_.StreamOf(place))) visit(place);
+    }
+  };
   epochs_ = EpochCounter(sequence_);
-  epochs_.Restore(sequence_, places, progress);
+  epochs_.Restore(sequence_, std::move(done), visit_done, progress);
+}
+
+// Of each epoch, how many of its tasks lie before `position` in the sequence.
+std::vector<uint64_t> TaskQueue::TasksBelow(uint64_t position) const {
+  const uint64_t tasks = sequence_.tasks().size();
+  std::vector<uint64_t> below(sequence_.epochs(), 0);
+  for (uint64_t& count : below) {
+    count = std::min(position, tasks);
+    position -= count;
+  }
+  return below;
 }
 
 bool TaskQueue::IsDone(StreamId stream) {

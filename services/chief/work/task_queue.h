@@ -67,6 +67,7 @@ class TaskQueue {
 
   void Return(const HeldLease& held);
   void BeginUntil(uint64_t position);
+  std::vector<uint64_t> TasksBelow(uint64_t position) const;
   void Finish(const HeldLease& held, const v1::LeaseReport& report, ReportResult& result);
 
   TaskSequence sequence_;

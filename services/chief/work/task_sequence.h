@@ -1,6 +1,9 @@
 // The order in which a job's tasks are trained: epoch after epoch without a gap, each epoch in an
 // order of its own drawn from the job's seed. A pure function of (seed, tasks), so whoever restarts
 // finds the same sequence. What a task is made of may be drawn anew for every epoch, too.
+//
+// Tasks are numbered in that order, so that neighbouring streams are closed about together: what a
+// ledger keeps of a million tasks that are done is one interval, and a few for those under way.
 #ifndef CAPSTAN_CHIEF_WORK_TASK_SEQUENCE_H_
 #define CAPSTAN_CHIEF_WORK_TASK_SEQUENCE_H_
 
@@ -20,12 +23,13 @@ struct SequenceOptions {
   uint64_t seed = 0;
   bool shuffle = false;
   uint32_t epochs = 1;
+  bool numbered_in_order = true;  // False: in the order of the data (DataSpec.numbered_in_order).
 };
 
 // One place of the sequence.
 struct Place {
   uint32_t epoch = 0;
-  uint32_t index = 0;  // Of the task among those of the epoch.
+  uint32_t index = 0;  // The number of the task among those of the epoch.
 };
 
 // Thread-compatible.
@@ -37,7 +41,9 @@ class TaskSequence {
   uint64_t size() const { return uint64_t{options_.epochs} * tasks_.size(); }
   uint32_t epochs() const { return options_.epochs; }
   const TaskMix& tasks() const { return tasks_; }  // Of every epoch.
-  v1::Task task(const Place& place) const { return tasks_.TaskAt(place.epoch, place.index); }
+  v1::Task task(const Place& place);
+  // Which of tasks() this is. REQUIRES: the job has it.
+  uint32_t Drawn(const Place& place);
 
   // REQUIRES: position < size().
   Place At(uint64_t position);
@@ -45,7 +51,7 @@ class TaskSequence {
   std::optional<uint64_t> PositionOf(StreamId stream);
 
   // A hash of the tasks: two sequences with the same one and the same options are the same.
-  uint64_t fingerprint() const { return tasks_.fingerprint(); }
+  uint64_t fingerprint() const;
 
   StreamId StreamOf(const Place& place) const { return StreamId::Task(place.epoch, place.index); }
 
@@ -55,7 +61,8 @@ class TaskSequence {
 
   SequenceOptions options_;
   TaskMix tasks_;
-  std::map<uint32_t, std::vector<uint32_t>> orders_;  // A few epochs' orders, computed when needed.
+  // A few epochs' orders, computed when needed, where tasks are numbered in the order of the data.
+  std::map<uint32_t, std::vector<uint32_t>> orders_;
 };
 
 }  // namespace capstan::chief

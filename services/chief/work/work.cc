@@ -38,7 +38,8 @@ bool UsesStreams(const v1::JobSpec& spec) { return HasSync(spec, false); }
 TaskSequence SequenceOf(const JobPlan& plan) {
   return {{.seed = plan.spec.seed(),
            .shuffle = plan.spec.data().shuffle(),
-           .epochs = plan.spec.train().epochs()},
+           .epochs = plan.spec.train().epochs(),
+           .numbered_in_order = plan.spec.data().numbered_in_order()},
           TaskMix(plan.train, plan.spec.data(), plan.spec.seed())};
 }
 
@@ -104,6 +105,10 @@ WorkTotals Work::totals() const {
 
 uint64_t Work::ExpectedExamples() const {
   return std::visit([](const auto& work) { return work.epochs().ExpectedExamples(); }, work_);
+}
+
+bool Work::counted() const {
+  return std::visit([](const auto& work) { return work.epochs().counted(); }, work_);
 }
 
 uint64_t Work::batches_a_step() const {

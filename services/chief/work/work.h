@@ -54,6 +54,7 @@ class Work {
   bool all_done() const;
   WorkTotals totals() const;
   uint64_t ExpectedExamples() const;
+  bool counted() const;             // The data tell how many examples each task has.
   uint64_t batches_a_step() const;  // Lanes, or 1.
 
  private:

@@ -31,9 +31,9 @@ struct ConfigOptions {
 };
 
 // Says which files were not looked at, as happens where there are very many.
-std::string FilesPassedOver(const std::vector<v1::Task>& ranges) {
+std::string FilesPassedOver(const TaskRanges& ranges) {
   std::set<std::string> files;
-  for (const v1::Task& range : ranges) files.insert(range.file());
+  for (const v1::TaskRun& run : ranges.runs()) files.insert(run.file());
   if (files.size() <= kMostCheckedFiles) return "";
   return absl::StrCat("files     the first records of ", kMostCheckedFiles, " of the ",
                       files.size(), " training files are looked at");
@@ -54,7 +54,7 @@ absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
   JobScale scale{.shards = options.shards, .workers = options.workers};
   const uint32_t batch_size = job.train().batch_size();
   CAPSTAN_ASSIGN_OR_RETURN(
-      const std::vector<v1::Task> train,
+      const TaskRanges train,
       PlanTasks(*files, job.data(), {.split = Split::kTrain, .batch_size = batch_size}));
   const TaskMix mix(train, job.data(), job.seed());
   scale.train_tasks = mix.size();
@@ -63,7 +63,7 @@ absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
                            SampleLabelOrder(*files, ReaderOptionsOf(job), mix));
   if (job.data().eval_size() > 0 || job.data().format() == v1::DATA_FORMAT_SYNTHETIC) {
     CAPSTAN_ASSIGN_OR_RETURN(
-        const std::vector<v1::Task> eval,
+        const TaskRanges eval,
         PlanTasks(*files, job.data(), {.split = Split::kEval, .batch_size = batch_size}));
     scale.eval_tasks = eval.size();
   }

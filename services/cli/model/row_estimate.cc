@@ -44,16 +44,15 @@ uint64_t ExpectedRows(const RowCount& count, uint64_t records) {
                                std::pow(times, std::clamp(growth, 0.0, 1.0)));
 }
 
-uint64_t EstimateRows(const v1::JobSpec& job, const Source& source,
-                      std::span<const v1::Task> train) {
+uint64_t EstimateRows(const v1::JobSpec& job, const Source& source, const TaskRanges& train) {
   if (job.tables().empty() || train.empty()) return 0;
   ReaderOptions options = ReaderOptionsOf(job);
   options.data.set_max_bad_records(std::numeric_limits<uint64_t>::max());  // Others speak of them.
   TaskReader reader(std::move(options), source);
   const absl::StatusOr<std::shared_ptr<const LoadedTask>> first =
-      reader.Read({.task = train.front()});
+      reader.Read({.task = train.TaskAt(0)});
   if (!first.ok()) return 0;
-  const uint64_t expected = EstimateRecords(train);
+  const uint64_t expected = train.expected_records();
   // Where nobody has counted, tasks of a plain file are about alike.
   const uint64_t records = expected > 0 ? expected : (*first)->examples() * train.size();
   return ExpectedRows(CountRows(**first), records);

@@ -3,9 +3,9 @@
 #define CAPSTAN_CLI_MODEL_ROW_ESTIMATE_H_
 
 #include <cstdint>
-#include <span>
 
 #include "capstan/data/formats/source.h"
+#include "capstan/data/tasks/task_ranges.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan::cli {
@@ -21,8 +21,7 @@ struct RowCount {
 uint64_t ExpectedRows(const RowCount& count, uint64_t records);
 
 // Reads the first task of `train`. 0: the job has no table, or the data cannot be read.
-uint64_t EstimateRows(const v1::JobSpec& job, const Source& source,
-                      std::span<const v1::Task> train);
+uint64_t EstimateRows(const v1::JobSpec& job, const Source& source, const TaskRanges& train);
 
 }  // namespace capstan::cli
 

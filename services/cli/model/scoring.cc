@@ -48,7 +48,7 @@ absl::Status ScoreFiles(
   if (!options.files.empty()) ReadInstead(options.files, *job.mutable_data());
   const std::unique_ptr<const Source> source = NewDataFiles();
   CAPSTAN_ASSIGN_OR_RETURN(
-      const std::vector<v1::Task> tasks,
+      const TaskRanges ranges,
       PlanTasks(*source, job.data(),
                 {.split = Split::kEval, .batch_size = job.train().batch_size()}));
   capstan::BadRecords bad_records(options.max_bad_records);
@@ -57,9 +57,9 @@ absl::Status ScoreFiles(
   reading.labels = options.labels;
   TaskReader reader(std::move(reading), *source);
   Batch batch;
-  for (const v1::Task& task : tasks) {
+  for (uint32_t i = 0; i < ranges.size(); ++i) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedTask> loaded,
-                             reader.Read({.task = task, .evaluation = true}));
+                             reader.Read({.task = ranges.TaskAt(i), .evaluation = true}));
     CAPSTAN_RETURN_IF_ERROR(bad_records.Add(loaded->bad_records()));
     for (uint64_t k = 0; k < loaded->batch_count(); ++k) {
       CAPSTAN_RETURN_IF_ERROR(loaded->ReadBatch(k, batch));

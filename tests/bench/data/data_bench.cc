@@ -53,7 +53,7 @@ void ReadAll(benchmark::State& state, const ReaderOptions& options) {
   CAPSTAN_CHECK(tasks.ok());
   TaskReader reader(options, *files);
   for (auto _ : state) {
-    for (const v1::Task& task : *tasks) CAPSTAN_CHECK(reader.Read({.task = task}).ok());
+    for (const v1::Task& task : tasks->Tasks()) CAPSTAN_CHECK(reader.Read({.task = task}).ok());
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kRows));
 }

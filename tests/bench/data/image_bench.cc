@@ -32,7 +32,7 @@ void ReadAll(benchmark::State& state, v1::DataFormat format, const std::string& 
   CAPSTAN_CHECK(tasks.ok());
   TaskReader reader({.data = data, .loss = v1::LOSS_SOFTMAX, .batch_size = 32}, *files);
   for (auto _ : state) {
-    for (const v1::Task& task : *tasks) CAPSTAN_CHECK(reader.Read({.task = task}).ok());
+    for (const v1::Task& task : tasks->Tasks()) CAPSTAN_CHECK(reader.Read({.task = task}).ok());
   }
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(file.size()));
 }

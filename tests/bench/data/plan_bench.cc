@@ -40,11 +40,11 @@ int Run(int objects) {
   absl::Time begun = absl::Now();
   const auto tasks = PlanTasks(*files, data, {.batch_size = 64});
   CAPSTAN_CHECK(tasks.ok());
-  std::printf("planned      %7d objects, %7zu tasks: %6.2f s\n", objects, tasks->size(),
+  std::printf("planned      %7d objects, %7u tasks: %6.2f s\n", objects, tasks->size(),
               absl::ToDoubleSeconds(absl::Now() - begun));
   begun = absl::Now();
   CAPSTAN_CHECK(*StillFit(*files, data, Split::kTrain, *tasks));
-  std::printf("read again   %7d objects, %7zu tasks: %6.2f s\n", objects, tasks->size(),
+  std::printf("read again   %7d objects, %7u tasks: %6.2f s\n", objects, tasks->size(),
               absl::ToDoubleSeconds(absl::Now() - begun));
   return 0;
 }

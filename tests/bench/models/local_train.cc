@@ -122,7 +122,7 @@ class LocalTrainer {
   }
 
   absl::Status TrainEpoch(uint32_t epoch) {
-    std::vector<v1::Task> tasks = train_;
+    std::vector<v1::Task> tasks = train_.Tasks();
     if (job_.data().shuffle()) {
       std::sort(tasks.begin(), tasks.end(), [&](const v1::Task& a, const v1::Task& b) {
         return Draw(job_.seed(), epoch, a.index()) < Draw(job_.seed(), epoch, b.index());
@@ -149,7 +149,7 @@ class LocalTrainer {
 
   absl::Status Evaluate(uint32_t epoch) {
     v1::EvaluationResult sums;
-    for (const v1::Task& task : eval_) {
+    for (const v1::Task& task : eval_.Tasks()) {
       CAPSTAN_ASSIGN_OR_RETURN(const auto loaded, reader_->Read({task, epoch, true}));
       for (uint64_t k = 0; k < loaded->batch_count(); ++k) {
         const NetworkInput input = Load(*loaded, k);
@@ -168,7 +168,7 @@ class LocalTrainer {
 
   v1::JobSpec job_;
   const std::unique_ptr<const Source> files_ = NewLocalFiles();
-  std::vector<v1::Task> train_, eval_;
+  TaskRanges train_, eval_;
   std::unique_ptr<TaskReader> reader_;
   std::unique_ptr<Network> network_;
   std::unique_ptr<LocalParameters> parameters_;

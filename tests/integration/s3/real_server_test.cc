@@ -122,7 +122,7 @@ TEST(RealS3Test, TrainsFromPlainAndCompressedObjectsOfAPattern) {
   ASSERT_TRUE(tasks.ok()) << tasks.status();
   TaskReader reader({.data = data, .loss = v1::LOSS_LOGISTIC}, *files);
   size_t examples = 0;
-  for (const v1::Task& task : *tasks) {
+  for (const v1::Task& task : tasks->Tasks()) {
     const auto loaded = reader.Read({.task = task});
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     Batch batch;

@@ -68,6 +68,7 @@ Job::Job(const JobOptions& options)
   if (options.pieces > 1) {
     spec.mutable_data()->set_shuffle(true);
     spec.mutable_data()->set_pieces(options.pieces);
+    spec.mutable_data()->set_numbered_in_order(true);
   }
   spec.mutable_train()->set_batch_size(kExamples);
   spec.mutable_train()->set_epochs(options.epochs);

@@ -55,11 +55,15 @@ JobPlan MakePlan(const CrewOptions& options) {
   plan.spec.mutable_checkpoint()->set_max_deltas(options.max_deltas);
   plan.spec.set_recovery(options.partial ? v1::RECOVERY_PARTIAL : v1::RECOVERY_ROLLBACK);
   SetPolicies(options, plan.spec);
-  for (uint32_t i = 0; i < options.tasks; ++i) plan.train.push_back(MakeTask("train.csv", i));
-  for (v1::Task& task : plan.train) {
+  std::vector<v1::Task> train;
+  for (uint32_t i = 0; i < options.tasks; ++i) train.push_back(MakeTask("train.csv", i));
+  for (v1::Task& task : train) {
     if (!options.counted) task.clear_expected_records();
   }
-  for (uint32_t i = 0; i < options.eval_tasks; ++i) plan.eval.push_back(MakeTask("test.csv", i));
+  plan.train = train;
+  std::vector<v1::Task> eval;
+  for (uint32_t i = 0; i < options.eval_tasks; ++i) eval.push_back(MakeTask("test.csv", i));
+  plan.eval = eval;
   return plan;
 }
 

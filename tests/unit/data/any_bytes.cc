@@ -21,11 +21,11 @@ struct Content {
 };
 
 absl::StatusOr<Content> Read(const Source& source, const v1::DataSpec& data) {
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<v1::Task> tasks, PlanTasks(source, data, {}));
+  CAPSTAN_ASSIGN_OR_RETURN(const TaskRanges ranges, PlanTasks(source, data, {}));
   TaskReader reader({.data = data, .loss = v1::LOSS_SQUARED}, source);
   std::vector<Batch> batches;
   uint64_t bad_records = 0;
-  for (const v1::Task& task : tasks) {
+  for (const v1::Task& task : ranges.Tasks()) {
     CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedTask> loaded, reader.Read({.task = task}));
     bad_records += loaded->bad_records().count();
     for (uint64_t k = 0; k < loaded->batch_count(); ++k) {

@@ -165,10 +165,10 @@ absl::StatusOr<std::vector<Batch>> ReadTasks(const ReaderOptions& options,
 }
 
 absl::StatusOr<Batch> ReadEverything(const ReaderOptions& options, Split split) {
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<v1::Task> tasks,
+  CAPSTAN_ASSIGN_OR_RETURN(const TaskRanges ranges,
                            PlanTasks(*NewLocalFiles(), options.data,
                                      {.split = split, .batch_size = options.batch_size}));
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<Batch> batches, ReadTasks(options, tasks));
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<Batch> batches, ReadTasks(options, ranges.Tasks()));
   return Join(batches);
 }
 

@@ -4,10 +4,12 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "capstan/base/status.h"
@@ -72,16 +74,22 @@ void MeasureNumbers(std::span<const std::vector<float>> places, LabelOrder& orde
 std::vector<v1::Task> PlacesToLookAt(const TaskMix& mix, bool anywhere) {
   std::vector<v1::Task> places;
   for (uint32_t i = 0; i < mix.size() && places.size() < kPlaces; ++i) {
-    if (mix.WholeRange(i) != nullptr) break;
+    if (mix.WholeRange(i)) break;
     for (v1::Task& piece : RangesOf(mix.TaskAt(/*epoch=*/0, i))) places.push_back(std::move(piece));
   }
-  std::vector<const v1::Task*> whole;
-  for (uint32_t i = 0; i < mix.size(); ++i) {
-    const v1::Task* range = mix.WholeRange(i);
-    if (range == nullptr) continue;
-    if (anywhere || !range->by_records() || range->begin() == 0) whole.push_back(range);
-  }
-  for (size_t i = 0; i < whole.size(); i += whole.size() / kPlaces + 1) places.push_back(*whole[i]);
+  const auto visit_whole = [&](absl::FunctionRef<void(uint32_t, const TaskRange&)> visit) {
+    for (uint32_t i = 0; i < mix.size(); ++i) {
+      const std::optional<TaskRange> range = mix.WholeRange(i);
+      if (!range) continue;
+      if (anywhere || !range->by_records() || range->begin == 0) visit(i, *range);
+    }
+  };
+  size_t whole = 0;
+  visit_whole([&](uint32_t, const TaskRange&) { ++whole; });
+  size_t number = 0;
+  visit_whole([&](uint32_t index, const TaskRange& range) {
+    if (number++ % (whole / kPlaces + 1) == 0) places.push_back(range.ToTask(index));
+  });
   std::sort(places.begin(), places.end(), [](const v1::Task& a, const v1::Task& b) {
     return std::forward_as_tuple(a.file(), a.begin()) < std::forward_as_tuple(b.file(), b.begin());
   });
@@ -150,7 +158,7 @@ std::string LabelOrderWarning(const LabelOrder& order, const TaskMix& mix) {
     absl::StrAppendFormat(&what, "those of neighbouring records correlate by %.2f; ",
                           order.likeness);
   }
-  const uint64_t records = EstimateRecords(mix.ranges());
+  const uint64_t records = mix.ranges().expected_records();
   if (mix.mixed_records() == records) {
     return absl::StrCat(what, "each task therefore mixes pieces from all over them");
   }

@@ -102,7 +102,7 @@ absl::StatusOr<std::string> OneLabelWarning(const Source& source, const v1::Data
   std::string what;
   if (texts) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::string none,
-                             NonePositive(source, data, mix.ranges().front().file()));
+                             NonePositive(source, data, mix.ranges()[0].file()));
     what = absl::StrCat("none of the ", labels.records, " training records looked at ", none);
   } else {
     what = absl::StrCat("all of the ", labels.records,
@@ -111,7 +111,7 @@ absl::StatusOr<std::string> OneLabelWarning(const Source& source, const v1::Data
       absl::StrAppend(&what, ", with data.label_threshold: ", data.label_threshold());
     }
   }
-  if (mix.mixed_records() == EstimateRecords(mix.ranges())) return what;
+  if (mix.mixed_records() == mix.ranges().expected_records()) return what;
   return absl::StrCat(what,
                       "; these are the first ones of large compressed files, whose tasks are not "
                       "mixed with each other: if they lie in the order of their labels, decompress "

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
@@ -13,7 +16,7 @@ namespace capstan {
 namespace {
 
 constexpr double kEstimateMargin = 1.5;
-constexpr uint64_t kMostTasks = uint64_t{1} << 20;
+constexpr uint64_t kMostRanges = uint64_t{1} << 26;
 
 // Records of a range of `total` records: whole batches, at least one.
 uint64_t RangeRecords(const v1::DataSpec& data, uint64_t total, uint64_t batch) {
@@ -31,73 +34,71 @@ uint64_t RangeBytes(const v1::DataSpec& data, uint64_t total, double record_byte
   return std::max(wished, batch_bytes);
 }
 
-// Records that begin before byte `offset`, about.
-uint64_t Records(const Extent& extent, uint64_t offset) {
-  if (extent.record_bytes <= 0) return 0;
-  return static_cast<uint64_t>(std::llround(static_cast<double>(offset) / extent.record_bytes));
-}
-
-absl::Status CheckTaskCount(const Extent& extent, uint64_t count) {
-  if (count <= kMostTasks) return absl::OkStatus();
+absl::Status CheckRangeCount(const Extent& extent, uint64_t count) {
+  if (count <= kMostRanges) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(extent.file, ": makes ", count, " tasks, at most ",
-                                                 kMostTasks, " are possible; make tasks larger"));
+                                                 kMostRanges, " are possible; make tasks larger"));
 }
 
-void CutBytes(const Extent& extent, uint64_t size, std::vector<v1::Task>& tasks) {
-  const uint64_t count = (extent.length + size - 1) / size;
-  for (uint64_t i = 0; i < count; ++i) {
-    v1::Task& task = tasks.emplace_back();
-    task.set_file(extent.file);
-    task.set_begin(i * (extent.length / count) + std::min(i, extent.length % count));
-    task.set_end((i + 1) * (extent.length / count) + std::min(i + 1, extent.length % count));
-    task.set_expected_records(Records(extent, task.end()) - Records(extent, task.begin()));
-  }
+v1::TaskRun& AddRun(const Extent& extent, std::vector<v1::TaskRun>& runs) {
+  v1::TaskRun& run = runs.emplace_back();
+  run.set_file(extent.file);
+  run.set_labels_file(extent.labels_file);
+  run.set_by_records(extent.by_records);
+  return run;
 }
 
-void CutRecords(const Extent& extent, uint64_t size, std::vector<v1::Task>& tasks) {
+uint64_t DivideUp(uint64_t value, uint64_t by) { return value / by + (value % by != 0 ? 1 : 0); }
+
+void CutBytes(const Extent& extent, uint64_t size, std::vector<v1::TaskRun>& runs) {
+  if (extent.length == 0) return;
+  v1::TaskRun& run = AddRun(extent, runs);
+  run.set_end(extent.length);
+  run.set_ranges(DivideUp(extent.length, size));
+  run.set_record_bytes(extent.record_bytes);
+  if (run.ranges() == 1) run.set_records(static_cast<uint64_t>(std::llround(extent.records())));
+}
+
+void CutRecords(const Extent& extent, uint64_t size, std::vector<v1::TaskRun>& runs) {
   const uint64_t laid =
       extent.estimated ? static_cast<uint64_t>(extent.records() * kEstimateMargin) : extent.length;
-  for (uint64_t begin = 0; begin < laid; begin += size) {
-    const bool last = begin + size >= laid;
-    v1::Task& task = tasks.emplace_back();
-    task.set_file(extent.file);
-    task.set_labels_file(extent.labels_file);
-    task.set_by_records(true);
-    task.set_begin(begin);
-    task.set_end(last ? (extent.estimated ? kToTheEnd : laid) : begin + size);
-    if (begin < extent.length) task.set_expected_records(std::min(size, extent.length - begin));
-  }
+  if (laid == 0) return;
+  v1::TaskRun& run = AddRun(extent, runs);
+  run.set_end(laid);
+  run.set_open(extent.estimated);
+  run.set_ranges(DivideUp(laid, size));
+  run.set_step(size);
+  run.set_records(extent.length);
 }
 
 void CutRange(const Extent& extent, uint64_t begin, uint64_t end, uint64_t size,
-              std::vector<v1::Task>& tasks) {
-  for (; begin < end; begin += std::min(size, end - begin)) {
-    v1::Task& task = tasks.emplace_back();
-    task.set_file(extent.file);
-    task.set_by_records(true);
-    task.set_begin(begin);
-    task.set_end(begin + std::min(size, end - begin));
-    task.set_expected_records(task.end() - begin);
-  }
+              std::vector<v1::TaskRun>& runs) {
+  if (begin == end) return;
+  v1::TaskRun& run = AddRun(extent, runs);
+  run.set_begin(begin);
+  run.set_end(end);
+  run.set_ranges(DivideUp(end - begin, size));
+  run.set_step(size);
+  run.set_records(run.ranges() == 1 ? end - begin : end);
 }
 
 // Row groups that fit into a task together are one, and one that does not fit is cut: so no task
 // reads what lies before it in more than one row group.
-void CutGroups(const Extent& extent, uint64_t size, std::vector<v1::Task>& tasks) {
+void CutGroups(const Extent& extent, uint64_t size, std::vector<v1::TaskRun>& runs) {
   uint64_t begin = 0;
   uint64_t end = 0;  // Of the row groups from `begin` on that are one task.
   for (const uint64_t group_end : extent.group_ends) {
     if (group_end - begin > size) {
-      CutRange(extent, begin, end, size, tasks);
+      CutRange(extent, begin, end, size, runs);
       begin = end;
     }
     end = group_end;
   }
-  CutRange(extent, begin, end, size, tasks);
+  CutRange(extent, begin, end, size, runs);
 }
 
-absl::StatusOr<std::vector<v1::Task>> Cut(const v1::DataSpec& data,
-                                          const std::vector<Extent>& extents, uint64_t batch) {
+absl::StatusOr<TaskRanges> Cut(const v1::DataSpec& data, const std::vector<Extent>& extents,
+                               uint64_t batch) {
   uint64_t bytes = 0;
   uint64_t records = 0;
   double text_records = 0;
@@ -106,58 +107,52 @@ absl::StatusOr<std::vector<v1::Task>> Cut(const v1::DataSpec& data,
     if (!extent.by_records) text_records += extent.records();
   }
   const double record_bytes = text_records > 0 ? static_cast<double>(bytes) / text_records : 0;
-  std::vector<v1::Task> tasks;
+  std::vector<v1::TaskRun> runs;
+  uint64_t ranges = 0;
   for (const Extent& extent : extents) {
     const uint64_t size = extent.by_records ? RangeRecords(data, records, batch)
                                             : RangeBytes(data, bytes, record_bytes, batch);
-    const uint64_t count = extent.length / size + extent.group_ends.size();
-    CAPSTAN_RETURN_IF_ERROR(CheckTaskCount(extent, tasks.size() + count));
+    ranges += extent.length / size + extent.group_ends.size() + 1;
+    CAPSTAN_RETURN_IF_ERROR(CheckRangeCount(extent, ranges));
     const auto cut = !extent.group_ends.empty() ? CutGroups
                      : extent.by_records        ? CutRecords
                                                 : CutBytes;
-    cut(extent, size, tasks);
+    cut(extent, size, runs);
   }
-  for (size_t i = 0; i < tasks.size(); ++i) tasks[i].set_index(static_cast<uint32_t>(i));
-  return tasks;
+  return TaskRanges(std::move(runs));
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<v1::Task>> PlanTasks(const Source& source, const v1::DataSpec& data,
-                                                const PlanOptions& options) {
+absl::StatusOr<TaskRanges> PlanTasks(const Source& source, const v1::DataSpec& data,
+                                     const PlanOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(std::vector<Extent> extents, FindExtents(source, data, options));
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<v1::Task> tasks,
-                           Cut(data, extents, std::max(1u, options.batch_size)));
+  CAPSTAN_ASSIGN_OR_RETURN(TaskRanges ranges, Cut(data, extents, std::max(1u, options.batch_size)));
   const bool named = data.format() != v1::DATA_FORMAT_SYNTHETIC && !extents.empty();
-  if ((options.split == Split::kTrain || named) && EstimateRecords(tasks) == 0) {
+  if ((options.split == Split::kTrain || named) && ranges.expected_records() == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(extents.empty() ? "data" : extents.front().file, ": there are no records",
                      extents.size() > 1 ? ", nor in the other files" : ""));
   }
-  return tasks;
+  return ranges;
 }
 
 absl::StatusOr<bool> StillFit(const Source& source, const v1::DataSpec& data, Split split,
-                              std::span<const v1::Task> tasks) {
+                              const TaskRanges& ranges) {
   if (!IsTextFormat(data.format())) return false;
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<FileInfo> files, ListFiles(source, data, split));
+  const std::span<const v1::TaskRun> runs = ranges.runs();
   size_t next = 0;
   for (const FileInfo& file : files) {
     uint64_t end = 0;
-    while (next < tasks.size() && tasks[next].file() == file.path && end < file.bytes) {
-      const v1::Task& task = tasks[next++];
-      if (task.by_records() || task.begin() != end) return false;
-      end = task.end();
+    while (next < runs.size() && runs[next].file() == file.path && end < file.bytes) {
+      const v1::TaskRun& run = runs[next++];
+      if (run.by_records() || run.begin() != end) return false;
+      end = run.end();
     }
     if (end != file.bytes) return false;
   }
-  return next == tasks.size();
-}
-
-uint64_t EstimateRecords(std::span<const v1::Task> tasks) {
-  uint64_t records = 0;
-  for (const v1::Task& task : tasks) records += task.expected_records();
-  return records;
+  return next == runs.size();
 }
 
 }  // namespace capstan

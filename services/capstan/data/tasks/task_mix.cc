@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,112 +18,126 @@ namespace {
 constexpr uint64_t kMostLength = uint64_t{1} << 55;  // So that it can be multiplied by the pieces.
 constexpr uint64_t kAssignStream = 0x7069'6563'6573'3031;  // "pieces01"
 
-uint64_t LengthOf(const v1::Task& range) { return range.end() - range.begin(); }
+constexpr uint32_t kBlock = 8;  // Ranges that are looked through for a piece.
+
+uint64_t LengthOf(const TaskRange& range) { return range.end - range.begin; }
 
 uint64_t DivideUp(uint64_t value, uint64_t by) { return value / by + (value % by != 0 ? 1 : 0); }
 
-bool IsKnown(const v1::Task& range) {
-  return range.expected_records() > 0 && range.begin() < range.end() && range.end() <= kMostLength;
+bool IsKnown(const TaskRange& range) {
+  return range.expected_records > 0 && range.begin < range.end && range.end <= kMostLength;
 }
 
 // About how many of a range's records lie in its first `length` bytes or records.
-uint64_t RecordsBefore(const v1::Task& range, uint64_t length) {
+uint64_t RecordsBefore(const TaskRange& range, uint64_t length) {
   const double share = static_cast<double>(length) / static_cast<double>(LengthOf(range));
-  return static_cast<uint64_t>(static_cast<double>(range.expected_records()) * share);
+  return static_cast<uint64_t>(static_cast<double>(range.expected_records) * share);
 }
 
 // To be read from the front, whatever is wanted of it.
-bool IsReadFromFront(const v1::Task& range, const v1::DataSpec& data) {
-  return range.by_records() && data.format() != v1::DATA_FORMAT_SYNTHETIC &&
+bool IsReadFromFront(const v1::TaskRun& run, const v1::DataSpec& data) {
+  return run.by_records() && data.format() != v1::DATA_FORMAT_SYNTHETIC &&
          data.format() != v1::DATA_FORMAT_FOLDER;
 }
 
 }  // namespace
 
-TaskMix::Sizes TaskMix::TaskSizes(const std::vector<v1::Task>& ranges, const v1::DataSpec& data) {
+TaskMix::Sizes TaskMix::TaskSizes(const TaskRanges& ranges, const v1::DataSpec& data) {
   Sizes total;
   Sizes longest;
-  for (const v1::Task& range : ranges) {
-    if (!IsKnown(range)) continue;
+  ranges.Visit(0, [&](uint32_t, const TaskRange& range) {
+    if (!IsKnown(range)) return true;
     (range.by_records() ? total.records : total.bytes) += LengthOf(range);
     uint64_t& most = range.by_records() ? longest.records : longest.bytes;
     most = std::max(most, LengthOf(range));
-  }
+    return true;
+  });
   return {std::max(longest.bytes, TaskBytes(data, total.bytes)),
           std::max(longest.records, TaskRecords(data, total.records))};
 }
 
-TaskMix::TaskMix(std::vector<v1::Task> ranges, const v1::DataSpec& data, uint64_t seed)
+TaskMix::TaskMix(TaskRanges ranges, const v1::DataSpec& data, uint64_t seed)
     : ranges_(std::move(ranges)),
       seed_(seed),
-      parts_(data.shuffle() ? std::max(1u, data.pieces()) : 1),
-      task_(TaskSizes(ranges_, data)) {
-  if (parts_ == 1) {
-    whole_.resize(ranges_.size());
-    std::iota(whole_.begin(), whole_.end(), 0u);
-    return;
-  }
-  const std::vector<bool> too_often = ReadTooOften(data);
+      parts_(data.shuffle() ? std::max(1u, data.pieces()) : 1) {
+  if (parts_ == 1) return;
+  task_ = TaskSizes(ranges_, data);
+  too_often_ = ReadTooOften(data);
   uint64_t pieces = 0;
-  for (uint32_t i = 0; i < ranges_.size(); ++i) {
-    const v1::Task& range = ranges_[i];
-    if (!IsKnown(range) || too_often[i]) {
-      whole_.push_back(i);
-      continue;
+  ranges_.Visit(0, [&](uint32_t index, const TaskRange& range) {
+    if (StaysWhole(range)) {
+      whole_.push_back(index);
+    } else {
+      pieces += PiecesOf(range);
+      mixed_records_ += range.expected_records;
     }
-    mixed_.push_back(i);
-    pieces_to_.push_back(pieces += PiecesOf(range));
-    mixed_records_ += range.expected_records();
-  }
+    if (index % kBlock == kBlock - 1 || index + 1 == ranges_.size()) pieces_to_.push_back(pieces);
+    return true;
+  });
   mixed_tasks_ = static_cast<uint32_t>(DivideUp(pieces, parts_));
 }
 
 std::vector<bool> TaskMix::ReadTooOften(const v1::DataSpec& data) const {
   std::map<std::string, uint64_t> pieces;  // Of files that are read from their front.
   uint64_t all = 0;
-  for (const v1::Task& range : ranges_) {
-    if (!IsKnown(range)) continue;
+  ranges_.Visit(0, [&](uint32_t, const TaskRange& range) {
+    if (!IsKnown(range)) return true;
     all += PiecesOf(range);
-    if (IsReadFromFront(range, data)) pieces[range.file()] += PiecesOf(range);
-  }
+    if (IsReadFromFront(*range.run, data)) pieces[range.file()] += PiecesOf(range);
+    return true;
+  });
   // Pieces of one task are read in one pass.
   const uint64_t tasks = DivideUp(all, parts_);
   std::vector<bool> too_often;
-  for (const v1::Task& range : ranges_) {
-    const auto found = pieces.find(range.file());
+  for (const v1::TaskRun& run : ranges_.runs()) {
+    const auto found = pieces.find(run.file());
     too_often.push_back(found != pieces.end() && std::min(found->second, tasks) > kMostPasses);
   }
   return too_often;
 }
 
 // As many as its length needs, and none without a record.
-uint64_t TaskMix::PiecesOf(const v1::Task& range) const {
+uint64_t TaskMix::PiecesOf(const TaskRange& range) const {
   const uint64_t pieces = DivideUp(LengthOf(range) * parts_, task_.of(range));
-  return std::min(pieces, range.expected_records());
+  return std::min(pieces, range.expected_records);
 }
 
-uint32_t TaskMix::size() const { return mixed_tasks_ + static_cast<uint32_t>(whole_.size()); }
+bool TaskMix::StaysWhole(const TaskRange& range) const {
+  return !IsKnown(range) || too_often_[static_cast<size_t>(range.run - ranges_.runs().data())];
+}
 
-const v1::Task* TaskMix::WholeRange(uint32_t index) const {
+uint32_t TaskMix::size() const {
+  return parts_ == 1 ? ranges_.size() : mixed_tasks_ + static_cast<uint32_t>(whole_.size());
+}
+
+std::optional<TaskRange> TaskMix::WholeRange(uint32_t index) const {
   CAPSTAN_CHECK(index < size());
-  return index < mixed_tasks_ ? nullptr : &ranges_[whole_[index - mixed_tasks_]];
+  if (parts_ == 1) return ranges_[index];
+  if (index < mixed_tasks_) return std::nullopt;
+  return ranges_[whole_[index - mixed_tasks_]];
 }
 
 TaskMix::Piece TaskMix::PieceAt(uint64_t number) const {
   const auto to = std::upper_bound(pieces_to_.begin(), pieces_to_.end(), number);
-  const auto place = static_cast<size_t>(to - pieces_to_.begin());
-  const uint64_t before = place == 0 ? 0 : pieces_to_[place - 1];
-  const v1::Task& range = ranges_[mixed_[place]];
-  const uint64_t count = *to - before;
-  const auto cut = [&](uint64_t i) {
-    return i * (LengthOf(range) / count) + std::min(i, LengthOf(range) % count);
-  };
-  const uint64_t from = cut(number - before);
-  const uint64_t end = cut(number - before + 1);
-  return {.range = mixed_[place],
-          .begin = range.begin() + from,
-          .end = range.begin() + end,
-          .records = RecordsBefore(range, end) - RecordsBefore(range, from)};
+  const auto block = static_cast<size_t>(to - pieces_to_.begin());
+  uint64_t rest = number - (block == 0 ? 0 : pieces_to_[block - 1]);
+  Piece piece;
+  ranges_.Visit(static_cast<uint32_t>(block) * kBlock, [&](uint32_t, const TaskRange& range) {
+    const uint64_t count = StaysWhole(range) ? 0 : PiecesOf(range);
+    if (rest >= count) {
+      rest -= count;
+      return true;
+    }
+    const auto cut = [&](uint64_t i) {
+      return i * (LengthOf(range) / count) + std::min(i, LengthOf(range) % count);
+    };
+    piece = {.run = range.run,
+             .begin = range.begin + cut(rest),
+             .end = range.begin + cut(rest + 1),
+             .records = RecordsBefore(range, cut(rest + 1)) - RecordsBefore(range, cut(rest))};
+    return false;
+  });
+  return piece;
 }
 
 std::vector<TaskMix::Piece> TaskMix::PiecesOfTask(uint32_t epoch, uint32_t index) const {
@@ -141,20 +155,15 @@ std::vector<TaskMix::Piece> TaskMix::PiecesOfTask(uint32_t epoch, uint32_t index
 }
 
 v1::Task TaskMix::TaskAt(uint32_t epoch, uint32_t index) const {
+  if (const std::optional<TaskRange> whole = WholeRange(index)) return whole->ToTask(index);
   v1::Task task;
-  if (const v1::Task* whole = WholeRange(index)) {
-    task = *whole;
-    task.set_index(index);
-    return task;
-  }
   task.set_index(index);
   uint64_t records = 0;
   for (const Piece& drawn : PiecesOfTask(epoch, index)) {
-    const v1::Task& range = ranges_[drawn.range];
     v1::TaskPiece& piece = *task.add_pieces();
-    piece.set_file(range.file());
-    piece.set_labels_file(range.labels_file());
-    piece.set_by_records(range.by_records());
+    piece.set_file(drawn.run->file());
+    piece.set_labels_file(drawn.run->labels_file());
+    piece.set_by_records(drawn.run->by_records());
     piece.set_begin(drawn.begin);
     piece.set_end(drawn.end);
     piece.set_expected_records(drawn.records);
@@ -165,7 +174,7 @@ v1::Task TaskMix::TaskAt(uint32_t epoch, uint32_t index) const {
 }
 
 uint64_t TaskMix::ExpectedRecords(uint32_t epoch, uint32_t index) const {
-  if (const v1::Task* whole = WholeRange(index)) return whole->expected_records();
+  if (const std::optional<TaskRange> whole = WholeRange(index)) return whole->expected_records;
   uint64_t records = 0;
   for (const Piece& piece : PiecesOfTask(epoch, index)) records += piece.records;
   return records;
@@ -173,12 +182,17 @@ uint64_t TaskMix::ExpectedRecords(uint32_t epoch, uint32_t index) const {
 
 uint64_t TaskMix::fingerprint() const {
   uint64_t print = Mix64(ranges_.size());
-  for (const v1::Task& range : ranges_) {
-    print = Mix64(print ^ HashText(range.file()));
-    print = Mix64(print ^ range.begin());
-    print = Mix64(print ^ range.end());
-  }
-  if (mixed_.empty()) return print;
+  const v1::TaskRun* run = nullptr;
+  uint64_t file = 0;
+  ranges_.Visit(0, [&](uint32_t, const TaskRange& range) {
+    if (range.run != run) file = HashText(range.file());
+    run = range.run;
+    print = Mix64(print ^ file);
+    print = Mix64(print ^ range.begin);
+    print = Mix64(print ^ range.end);
+    return true;
+  });
+  if (mixed_tasks_ == 0) return print;
   for (const uint64_t setting : {kAssignStream, parts_, task_.bytes, task_.records}) {
     print = Mix64(print ^ setting);
   }

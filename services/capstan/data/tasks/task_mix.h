@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "capstan/data/tasks/task_ranges.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
@@ -23,15 +25,15 @@ namespace capstan {
 // hold; and those of a file that can be read only from its front (compressed text, idx), if all of
 // its pieces together would have it read more than kMostPasses times an epoch.
 //
-// A pure function of (ranges, settings, seed, epoch, task): whoever asks again gets the same.
-// Immutable.
+// A pure function of (ranges, settings, seed, epoch, task): whoever asks again gets the same. Takes
+// a byte or so of memory a range. Immutable.
 class TaskMix {
  public:
   static constexpr uint64_t kMostPasses = 16;
 
-  TaskMix(std::vector<v1::Task> ranges, const v1::DataSpec& data, uint64_t seed);
+  TaskMix(TaskRanges ranges, const v1::DataSpec& data, uint64_t seed);
 
-  const std::vector<v1::Task>& ranges() const { return ranges_; }
+  const TaskRanges& ranges() const { return ranges_; }
 
   uint32_t size() const;  // Tasks of an epoch.
 
@@ -42,9 +44,9 @@ class TaskMix {
   // expected_records of that, without making it.
   uint64_t ExpectedRecords(uint32_t epoch, uint32_t index) const;
 
-  // The range that this task is in every epoch; null: it is made of pieces, of which it is known
+  // The range that this task is in every epoch; nothing: it is made of pieces, of which it is known
   // how many records they hold. REQUIRES: index < size().
-  const v1::Task* WholeRange(uint32_t index) const;
+  std::optional<TaskRange> WholeRange(uint32_t index) const;
 
   bool mixes() const { return parts_ > 1; }  // Tasks are made of pieces, where that can be.
 
@@ -58,30 +60,31 @@ class TaskMix {
   struct Sizes {
     uint64_t bytes = 0;
     uint64_t records = 0;
-    uint64_t of(const v1::Task& range) const { return range.by_records() ? records : bytes; }
+    uint64_t of(const TaskRange& range) const { return range.by_records() ? records : bytes; }
   };
   struct Piece {
-    uint32_t range = 0;
+    const v1::TaskRun* run = nullptr;
     uint64_t begin = 0;
     uint64_t end = 0;
     uint64_t records = 0;
   };
 
-  static Sizes TaskSizes(const std::vector<v1::Task>& ranges, const v1::DataSpec& data);
-  uint64_t PiecesOf(const v1::Task& range) const;
-  // By range; see kMostPasses.
+  static Sizes TaskSizes(const TaskRanges& ranges, const v1::DataSpec& data);
+  uint64_t PiecesOf(const TaskRange& range) const;
+  bool StaysWhole(const TaskRange& range) const;
+  // By run; see kMostPasses.
   std::vector<bool> ReadTooOften(const v1::DataSpec& data) const;
   Piece PieceAt(uint64_t number) const;
   std::vector<Piece> PiecesOfTask(uint32_t epoch, uint32_t index) const;
 
-  std::vector<v1::Task> ranges_;
+  TaskRanges ranges_;
   uint64_t seed_;
   uint64_t parts_;                   // 1: every range is a task.
   Sizes task_;                       // What a task may hold, as a range.
-  uint32_t mixed_tasks_ = 0;         // These come first,
-  std::vector<uint32_t> whole_;      // then these ranges.
-  std::vector<uint32_t> mixed_;      // Ranges that are cut into pieces, and
-  std::vector<uint64_t> pieces_to_;  // how many pieces there are up to the end of each.
+  std::vector<bool> too_often_;      // By run: its ranges stay whole.
+  uint32_t mixed_tasks_ = 0;         // Tasks made of pieces come first,
+  std::vector<uint32_t> whole_;      // then these ranges; all of them where parts_ is 1.
+  std::vector<uint64_t> pieces_to_;  // Pieces up to the end of each kBlock ranges.
   uint64_t mixed_records_ = 0;
 };
 

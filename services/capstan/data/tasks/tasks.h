@@ -18,12 +18,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "capstan/data/formats/source.h"
+#include "capstan/data/tasks/task_ranges.h"
 #include "capstan/data/tasks/task_reader.h"
 #include "capstan/v1/job.pb.h"
 
@@ -31,7 +30,6 @@ namespace capstan {
 
 inline constexpr uint64_t kCountedBytes = uint64_t{256} << 20;
 inline constexpr size_t kMostSampled = 1024;
-inline constexpr uint64_t kToTheEnd = ~uint64_t{0};
 
 // task.file of synthetic data.
 inline constexpr char kSyntheticTrain[] = "synthetic:train";
@@ -54,23 +52,20 @@ struct PlanOptions {
   std::function<void(size_t done, size_t files)> progress = nullptr;
 };
 
-// All tasks of a split, in order of the files; task.index is the place in the result, and
-// task.expected_records is exact for counted records, otherwise an estimate. Sizes are those of
-// `task_bytes` and `task_records`. Where these are 0, they are chosen so that even small data makes
-// at least 8 tasks, as long as each holds a batch; ranges of records are then multiples of the
-// batch, but where a row group of Parquet ends. NOT_FOUND: no such file. INVALID_ARGUMENT: no data.
-// A split of which nothing is named has no tasks.
-absl::StatusOr<std::vector<v1::Task>> PlanTasks(const Source& source, const v1::DataSpec& data,
-                                                const PlanOptions& options);
+// The ranges of a split, in order of the files. Records expected are exact where they are counted,
+// otherwise an estimate. Sizes are those of `task_bytes` and `task_records`. Where these are 0,
+// they are chosen so that even small data makes at least 8 ranges, as long as each holds a batch;
+// ranges of records are then multiples of the batch, but where a row group of Parquet ends.
+// NOT_FOUND: no such file. INVALID_ARGUMENT: no data. A split of which nothing is named has no
+// ranges.
+absl::StatusOr<TaskRanges> PlanTasks(const Source& source, const v1::DataSpec& data,
+                                     const PlanOptions& options);
 
-// Returns whether `tasks`, of plain text alone, are what PlanTasks makes of the files that the
+// Returns whether `ranges`, of plain text alone, are what PlanTasks makes of the files that the
 // split names now, as far as their names and lengths say it: nothing but these is asked for. False
-// also where that cannot be said: where a task is one of records.
+// also where that cannot be said: where a range is one of records.
 absl::StatusOr<bool> StillFit(const Source& source, const v1::DataSpec& data, Split split,
-                              std::span<const v1::Task> tasks);
-
-// Sum of expected_records.
-uint64_t EstimateRecords(std::span<const v1::Task> tasks);
+                              const TaskRanges& ranges);
 
 }  // namespace capstan
 

@@ -135,7 +135,7 @@ TEST_F(ClaimJobTest, AKeptJobGoesOnByWhatIsStoredAndNotByWhatIsAskedFor) {
   asked_for_.spec.set_seed(7);
   asked_for_.spec.mutable_checkpoint()->set_uri("where it was found");
   const absl::StatusOr<Claim> claim = Start({.keep = [](const v1::JobSpec& stored) {
-    return JobPlan{.spec = stored, .eval = {v1::Task()}};
+    return JobPlan{.spec = stored, .eval = std::vector<v1::Task>(1)};
   }});
   ASSERT_TRUE(claim.ok()) << claim.status();
   EXPECT_FALSE(claim->anew);
@@ -147,33 +147,33 @@ TEST_F(ClaimJobTest, AKeptJobGoesOnByWhatIsStoredAndNotByWhatIsAskedFor) {
 }
 
 TEST_F(ClaimJobTest, AKeptJobGoesOnWithTheDataItHasBegunWithWhereFilesHaveComeAndGrown) {
-  asked_for_.train = {Range("a", 100)};
+  asked_for_.train = std::vector{Range("a", 100)};
   ASSERT_TRUE(Start({}).ok());
   Train();
-  asked_for_.train = {Range("a", 120), Range("b", 50)};
+  asked_for_.train = std::vector{Range("a", 120), Range("b", 50)};
   const absl::StatusOr<Claim> claim = Start({.keep = NotAsked});
   ASSERT_TRUE(claim.ok()) << claim.status();
   EXPECT_FALSE(claim->anew);
   ASSERT_EQ(claim->plan.train.size(), 1u);
-  EXPECT_EQ(claim->plan.train[0].end(), 100u);
+  EXPECT_EQ(claim->plan.train[0].end, 100u);
   EXPECT_EQ(claim->data_change.more, std::vector<std::string>{"b"});
   EXPECT_EQ(claim->data_change.longer, std::vector<std::string>{"a"});
   Train();
-  EXPECT_EQ(Start({.keep = NotAsked})->plan.train[0].end(), 100u) << "so does the next chief";
+  EXPECT_EQ(Start({.keep = NotAsked})->plan.train[0].end, 100u) << "so does the next chief";
 }
 
 TEST_F(ClaimJobTest, OtherDataAreRefusedWithTheDifferenceUnlessTheJobIsKept) {
-  asked_for_.train = {Range("a", 100)};
+  asked_for_.train = std::vector{Range("a", 100)};
   ASSERT_TRUE(Start({}).ok());
   Train();
-  asked_for_.train = {Range("a", 100), Range("b", 50)};
+  asked_for_.train = std::vector{Range("a", 100), Range("b", 50)};
   const absl::StatusOr<Claim> refused = Start({});
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
   EXPECT_THAT(refused.status().message(), testing::HasSubstr("1 file more (b)"));
 }
 
 TEST_F(ClaimJobTest, AJobBegunBeforeTasksHadPiecesGoesOnWithoutThem) {
-  asked_for_.train = {Range("/data/a.csv", 100)};
+  asked_for_.train = std::vector{Range("/data/a.csv", 100)};
   asked_for_.spec.mutable_data()->set_shuffle(true);
   ASSERT_TRUE(Start({}).ok());
   Train();
@@ -181,6 +181,18 @@ TEST_F(ClaimJobTest, AJobBegunBeforeTasksHadPiecesGoesOnWithoutThem) {
   const absl::StatusOr<Claim> again = Start({.keep = NotAsked});
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->plan.spec.data().pieces(), 0u);
+  EXPECT_EQ(TasksFingerprint(again->plan), again->history.state->progress().tasks_fingerprint());
+}
+
+TEST_F(ClaimJobTest, AJobBegunBeforeTasksWereNumberedInOrderKeepsItsNumbers) {
+  asked_for_.train = std::vector{Range("/data/a.csv", 100)};
+  asked_for_.spec.mutable_data()->set_shuffle(true);
+  ASSERT_TRUE(Start({}).ok());
+  Train();
+  asked_for_.spec.mutable_data()->set_numbered_in_order(true);  // Always, since.
+  const absl::StatusOr<Claim> again = Start({.keep = NotAsked});
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_FALSE(again->plan.spec.data().numbered_in_order());
   EXPECT_EQ(TasksFingerprint(again->plan), again->history.state->progress().tasks_fingerprint());
 }
 
@@ -194,10 +206,10 @@ TEST_F(ClaimJobTest, AnotherNumberOfPiecesIsRefused) {
 }
 
 TEST_F(ClaimJobTest, DataThatHaveGoneAreRefusedThoughTheJobIsKept) {
-  asked_for_.train = {Range("a", 100), Range("b", 50)};
+  asked_for_.train = std::vector{Range("a", 100), Range("b", 50)};
   ASSERT_TRUE(Start({}).ok());
   Train();
-  asked_for_.train = {Range("a", 99)};
+  asked_for_.train = std::vector{Range("a", 99)};
   const absl::StatusOr<Claim> refused = Start({.keep = NotAsked});
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
   EXPECT_THAT(refused.status().message(),
@@ -206,13 +218,13 @@ TEST_F(ClaimJobTest, DataThatHaveGoneAreRefusedThoughTheJobIsKept) {
 }
 
 TEST_F(ClaimJobTest, OtherDataAreRefusedWhereNobodyHasKeptWhatTheJobHasBegunWith) {
-  asked_for_.train = {Range("a", 100)};
+  asked_for_.train = std::vector{Range("a", 100)};
   ASSERT_TRUE(Start({}).ok());
   Train();
   const std::vector<ObjectInfo> kept = *folder_->List("state/tasks-");
   ASSERT_EQ(kept.size(), 1u);
   ASSERT_TRUE(folder_->Delete(kept[0].key).ok());
-  asked_for_.train = {Range("a", 100), Range("b", 50)};
+  asked_for_.train = std::vector{Range("a", 100), Range("b", 50)};
   EXPECT_TRUE(absl::IsFailedPrecondition(Start({.keep = NotAsked}).status()));
 }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "capstan/checkpoint/sealed_json.h"
 #include "tests/lib/faulty_object_store.h"
 #include "tests/lib/memory_object_store.h"
 #include "tests/lib/strangers_folder.h"
@@ -79,15 +80,28 @@ TEST_F(JobStoreTest, TasksAreKeptOnceUnderTheirFingerprint) {
   task.set_file("/data/a.csv");
   task.set_end(~uint64_t{0});
   EXPECT_TRUE(absl::IsNotFound(first_.ReadTasks(0xabc).status()));
-  ASSERT_TRUE(first_.KeepTasks(0xabc, {task}).ok());
+  ASSERT_TRUE(first_.KeepTasks(0xabc, std::vector{task}).ok());
   ASSERT_TRUE(second_.KeepTasks(0xabc, {}).ok());
-  const absl::StatusOr<std::vector<v1::Task>> kept = second_.ReadTasks(0xabc);
+  const absl::StatusOr<TaskRanges> kept = second_.ReadTasks(0xabc);
   ASSERT_TRUE(kept.ok()) << kept.status();
   ASSERT_EQ(kept->size(), 1u);
   EXPECT_EQ((*kept)[0].file(), "/data/a.csv");
-  EXPECT_EQ((*kept)[0].end(), ~uint64_t{0});
+  EXPECT_EQ((*kept)[0].end, ~uint64_t{0});
   ASSERT_TRUE(folder_->Put("state/tasks-0000000000000abc.json", "{}").ok());
   EXPECT_TRUE(absl::IsDataLoss(second_.ReadTasks(0xabc).status()));
+}
+
+TEST_F(JobStoreTest, TasksThatAnEarlierVersionHasListedAreRead) {
+  v1::TrainTasks listed;
+  listed.set_format(1);
+  listed.add_tasks()->set_file("/data/a.csv");
+  listed.add_tasks()->set_expected_records(7);
+  ASSERT_TRUE(folder_->Put("state/tasks-0000000000000abc.json", *SealJson(listed)).ok());
+  const absl::StatusOr<TaskRanges> kept = first_.ReadTasks(0xabc);
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  ASSERT_EQ(kept->size(), 2u);
+  EXPECT_EQ((*kept)[0].file(), "/data/a.csv");
+  EXPECT_EQ((*kept)[1].expected_records, 7u);
 }
 
 TEST_F(JobStoreTest, WhatIsSetAsideStaysWhenAnotherIsWritten) {

@@ -11,7 +11,7 @@ namespace {
 Evaluations EveryThousand() {
   JobPlan plan;
   plan.spec.mutable_train()->set_evaluate_every_examples(1000);
-  plan.eval.emplace_back();
+  plan.eval = std::vector<v1::Task>(1);
   return Evaluations(plan);
 }
 

@@ -20,23 +20,23 @@ TEST(PlanTest, TasksEndWithRowGroupsWhereTheseAreSmall) {
   const auto tasks = PlanTasks(*NewLocalFiles(), data, {});
   ASSERT_TRUE(tasks.ok()) << tasks.status();
   ASSERT_EQ(tasks->size(), 3u);
-  EXPECT_EQ((*tasks)[0].end(), 130u);
-  EXPECT_EQ((*tasks)[1].begin(), 130u);
-  EXPECT_EQ((*tasks)[1].end(), 260u);
-  EXPECT_EQ((*tasks)[2].end(), 300u);
+  EXPECT_EQ((*tasks)[0].end, 130u);
+  EXPECT_EQ((*tasks)[1].begin, 130u);
+  EXPECT_EQ((*tasks)[1].end, 260u);
+  EXPECT_EQ((*tasks)[2].end, 300u);
   data.set_task_records(100);
   const auto smaller = PlanTasks(*NewLocalFiles(), data, {});
   ASSERT_TRUE(smaller.ok()) << smaller.status();
   ASSERT_EQ(smaller->size(), 5u);
-  EXPECT_EQ((*smaller)[1].begin(), 100u);
-  EXPECT_EQ((*smaller)[1].end(), 130u);
+  EXPECT_EQ((*smaller)[1].begin, 100u);
+  EXPECT_EQ((*smaller)[1].end, 130u);
   EXPECT_TRUE((*smaller)[1].by_records());
-  EXPECT_EQ(EstimateRecords(*smaller), kTableRows);
+  EXPECT_EQ(smaller->expected_records(), kTableRows);
   data.set_task_records(270);
   const auto larger = PlanTasks(*NewLocalFiles(), data, {});
   ASSERT_TRUE(larger.ok()) << larger.status();
   ASSERT_EQ(larger->size(), 2u);
-  EXPECT_EQ((*larger)[0].end(), 260u);
+  EXPECT_EQ((*larger)[0].end, 260u);
 }
 
 TEST(ReadingTest, OtherColumnsAreNotRead) {

@@ -137,7 +137,7 @@ TEST_F(ImageReaderTest, MixedTasksHoldEachRecordOnceInEveryEpoch) {
     const auto ranges = PlanTasks(*files_, options.data, {.batch_size = 2});
     ASSERT_TRUE(ranges.ok());
     const TaskMix mix(*ranges, options.data, /*seed=*/3);
-    EXPECT_EQ(mix.mixed_records(), EstimateRecords(*ranges)) << "none stays a range";
+    EXPECT_EQ(mix.mixed_records(), ranges->expected_records()) << "none stays a range";
     for (const uint32_t epoch : {0u, 1u}) {
       std::vector<v1::Task> tasks;
       for (uint32_t i = 0; i < mix.size(); ++i) tasks.push_back(mix.TaskAt(epoch, i));
@@ -164,7 +164,7 @@ TEST_F(ImageReaderTest, TheClassesOfAFolderAreThoseOfTheTrainingDataAlsoWhereOne
 
 TEST_F(ImageReaderTest, AFolderThatHasLostImagesIsRefused) {
   const ReaderOptions options = *Options(Spec(v1::DATA_FORMAT_FOLDER, Folder()));
-  const auto tasks = *PlanTasks(*files_, options.data, {.batch_size = 4});
+  const auto tasks = PlanTasks(*files_, options.data, {.batch_size = 4})->Tasks();
   std::filesystem::remove(folder_.Path("root/class1/0013.png"));
   EXPECT_EQ(ReadTasks(options, tasks).status().code(), absl::StatusCode::kDataLoss);
 }
@@ -225,7 +225,7 @@ TEST_F(ImageReaderTest, CropsAndMirrorsAreDrawnByTheEpochAndNotByTheReader) {
   data.mutable_image()->set_random_crop(true);
   data.mutable_image()->set_random_flip(true);
   const ReaderOptions options = *Options(data);
-  const v1::Task task = PlanTasks(*files_, options.data, {.batch_size = 4})->front();
+  const v1::Task task = PlanTasks(*files_, options.data, {.batch_size = 4})->TaskAt(0);
   const auto read = [&](uint32_t epoch, bool evaluation) {
     TaskReader reader(options, *files_);
     Batch batch;
@@ -275,7 +275,7 @@ TEST_F(ImageReaderTest, ATaskHoldsItsImagesAsTheyAreStored) {
   ASSERT_EQ(tasks.size(), 1u);
   TaskReader reader(options, *files_);
   const uint64_t before = ResidentBytes();
-  const auto task = *reader.Read({.task = tasks[0]});
+  const auto task = *reader.Read({.task = tasks.TaskAt(0)});
   Batch batch;
   ASSERT_EQ(task->ReadBatch(3, batch), absl::OkStatus());
   EXPECT_EQ(task->examples(), kImages);

@@ -26,7 +26,7 @@ std::string NumberedRows(int count) {
 std::vector<v1::Task> Plan(const ReaderOptions& options) {
   auto tasks = PlanTasks(*NewLocalFiles(), options.data, {.batch_size = options.batch_size});
   EXPECT_TRUE(tasks.ok()) << tasks.status();
-  return *std::move(tasks);
+  return tasks->Tasks();
 }
 
 // The row numbers that the tasks hold, in order.
@@ -77,7 +77,7 @@ TEST(PlanTasksTest, RecordRangesOfACompressedFileTogetherHoldEachRecordOnce) {
       const ReaderOptions options = *Derived(data);
       const std::vector<v1::Task> tasks = Plan(options);
       EXPECT_EQ(tasks.size(), (57 + records - 1) / records);
-      EXPECT_EQ(EstimateRecords(tasks), 57u);
+      EXPECT_EQ(TaskRanges(tasks).expected_records(), 57u);
       EXPECT_EQ(RowNumbers(options, tasks), UpTo(57));
     }
   }
@@ -109,7 +109,7 @@ TEST(PlanTasksTest, ExpectsAboutAsManyRecordsAsAPlainFileHolds) {
   TestFolder folder;
   const ReaderOptions options =
       *Derived(CsvSpec(folder.Write("a.csv", NumberedRows(5000)), {1}, {}));
-  EXPECT_NEAR(static_cast<double>(EstimateRecords(Plan(options))), 5000, 50);
+  EXPECT_NEAR(static_cast<double>(TaskRanges(Plan(options)).expected_records()), 5000, 50);
 }
 
 TEST(PlanTasksTest, LaysTasksBeyondTheEstimateOfACompressedFileTooLargeToCount) {
@@ -120,9 +120,9 @@ TEST(PlanTasksTest, LaysTasksBeyondTheEstimateOfACompressedFileTooLargeToCount) 
   const auto tasks = PlanTasks(*NewLocalFiles(), options.data, {.counted_bytes = 100});
   ASSERT_TRUE(tasks.ok()) << tasks.status();
   EXPECT_GT(tasks->size(), 5u);
-  EXPECT_EQ(tasks->back().end(), kToTheEnd);
-  EXPECT_EQ(tasks->back().expected_records(), 0u);
-  EXPECT_EQ(RowNumbers(options, *tasks), UpTo(5000));
+  EXPECT_EQ((*tasks)[tasks->size() - 1].end, kToTheEnd);
+  EXPECT_EQ((*tasks)[tasks->size() - 1].expected_records, 0u);
+  EXPECT_EQ(RowNumbers(options, tasks->Tasks()), UpTo(5000));
 }
 
 // Two thousand files on a store whose every answer takes its time.
@@ -167,7 +167,7 @@ TEST(PlanTasksTest, ThousandsOfObjectsAreLookedAtTogether) {
   const absl::Duration took = absl::Now() - begun;
   ASSERT_TRUE(tasks.ok()) << tasks.status();
   EXPECT_EQ(most, 2000u);
-  EXPECT_NEAR(static_cast<double>(EstimateRecords(*tasks)), 2000 * 4.0, 500);
+  EXPECT_NEAR(static_cast<double>(tasks->expected_records()), 2000 * 4.0, 500);
   EXPECT_LE(store.reads(), 2 * 2000 + 3 * 1024);
   EXPECT_EQ(store.others(), 1) << "one listing says how long each is";
   EXPECT_LT(took, absl::Seconds(20)) << "one after another it would be a minute and more";
@@ -176,7 +176,7 @@ TEST(PlanTasksTest, ThousandsOfObjectsAreLookedAtTogether) {
 TEST(StillFitTest, OpensNoFileAndSeesWhatIsLonger) {
   const SlowStore store(absl::ZeroDuration());
   const v1::DataSpec data = CsvSpec("s3://b/part-*", {1}, {});
-  std::vector<v1::Task> tasks = *PlanTasks(store.files(), data, {});
+  std::vector<v1::Task> tasks = PlanTasks(store.files(), data, {})->Tasks();
   const int reads = store.reads();
   EXPECT_TRUE(*StillFit(store.files(), data, Split::kTrain, tasks));
   EXPECT_EQ(store.reads(), reads);

@@ -102,7 +102,7 @@ TEST(TaskMixTest, HoldsEveryByteOnceAnEpochHoweverTheDataAreCut) {
         expected += mix.ExpectedRecords(3, i);
         EXPECT_EQ(mix.ExpectedRecords(3, i), mix.TaskAt(3, i).expected_records());
       }
-      EXPECT_EQ(expected, EstimateRecords(ranges));
+      EXPECT_EQ(expected, TaskRanges(ranges).expected_records());
       auto coverage = Coverage(mix, 3);
       EXPECT_EQ(coverage["a.csv"].size(), count * (37 + count));
       EXPECT_EQ(coverage["tiny.csv"].size(), 3u);
@@ -161,7 +161,7 @@ TEST(TaskMixTest, RangesOfUnknownLengthStayWhole) {
   ranges.push_back(Range("b.csv", 0, 100, 0));
   const TaskMix mix(ranges, Mixed(16), 1);
   ASSERT_EQ(mix.size(), 10u);
-  EXPECT_EQ(mix.WholeRange(7), nullptr);
+  EXPECT_FALSE(mix.WholeRange(7));
   EXPECT_EQ(mix.TaskAt(2, 8).end(), kToTheEnd);
   EXPECT_EQ(mix.TaskAt(2, 8).index(), 8u);
   EXPECT_EQ(mix.TaskAt(2, 9).file(), "b.csv");

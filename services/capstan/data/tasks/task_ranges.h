@@ -1,0 +1,64 @@
+// The ranges of a split, kept by rule: a file of a terabyte takes no more memory than one of a
+// kilobyte.
+#ifndef CAPSTAN_DATA_TASKS_TASK_RANGES_H_
+#define CAPSTAN_DATA_TASKS_TASK_RANGES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+inline constexpr uint64_t kToTheEnd = ~uint64_t{0};
+
+// One range. Valid as long as what it was asked of.
+struct TaskRange {
+  const v1::TaskRun* run = nullptr;
+  uint64_t begin = 0;
+  uint64_t end = 0;  // kToTheEnd: of the file.
+  uint64_t expected_records = 0;
+
+  const std::string& file() const { return run->file(); }
+  bool by_records() const { return run->by_records(); }
+  v1::Task ToTask(uint32_t index) const;
+};
+
+// Immutable.
+class TaskRanges {
+ public:
+  TaskRanges() = default;
+  explicit TaskRanges(std::vector<v1::TaskRun> runs);
+  // A run for each of `ranges`, none of which is made of pieces. Implicit: these are the same.
+  TaskRanges(const std::vector<v1::Task>& ranges);
+
+  uint32_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  std::span<const v1::TaskRun> runs() const { return runs_; }
+
+  // REQUIRES: index < size(). Takes the logarithm of the number of runs.
+  TaskRange operator[](uint32_t index) const;
+  v1::Task TaskAt(uint32_t index) const { return (*this)[index].ToTask(index); }
+  std::vector<v1::Task> Tasks() const;
+
+  // From range `from` on, in order, as long as `visit` returns true.
+  void Visit(uint32_t from, absl::FunctionRef<bool(uint32_t index, const TaskRange&)> visit) const;
+
+  // Of all ranges together.
+  uint64_t expected_records() const;
+
+ private:
+  size_t RunOf(uint32_t index) const;
+
+  std::vector<v1::TaskRun> runs_;
+  std::vector<uint32_t> until_;  // Ranges up to the end of each run.
+  uint32_t size_ = 0;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_TASKS_TASK_RANGES_H_
