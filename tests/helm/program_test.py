@@ -10,7 +10,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from chart import JOB, ROOT, objects, of_kind, require_helm, template, values_of
+from chart import CHART, HELM, JOB, ROOT, objects, of_kind, require_helm, template, values_of
 
 import yaml
 
@@ -165,6 +165,22 @@ class ProgramTest(unittest.TestCase):
         template(*self.values(code={"model.py": "é" * (1 << 19)}))
         self.refused("tag", *self.values(image={"repository": "m", "tag": "latest"}))
         self.refused("reposit0ry", *self.values(image={"reposit0ry": "m"}))
+
+    def test_the_documented_commands_and_values_make_a_release(self):
+        page = (ROOT / "docs" / "python.md").read_text().split("## On Kubernetes")[1].split("\n## ")[0]
+        (self.folder / "values.yaml").write_text(re.search(r"(?m)^    job:\n(?:    .*\n)+", page).group())
+        (self.folder / "deploy").symlink_to(ROOT / "deploy")
+        installs = re.findall(r"(?m)^    helm (install .*)$", page)
+        self.assertEqual(len(installs), 2)
+        found = []
+        for command in installs:
+            command = command.replace("install", "template", 1).replace("helm/capstan", str(CHART))
+            done = subprocess.run(f"{HELM} {command}", shell=True, cwd=self.folder, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found.append([one for one in yaml.safe_load_all(done.stdout) if one])
+        self.assertEqual(code_of(found[0]), {"ctr-code": {"deepfm.py": (EXAMPLES / "deepfm.py").read_text()}})
+        self.assertEqual(container(found[0])["command"], ["python3", "/app/deepfm.py"])
+        self.assertEqual(container(found[1])["image"], "team/model:v7")
 
     def test_the_notes_tell_what_workers_run_and_where_their_words_are(self):
         holder = json.dumps('{kind: Text, metadata: {name: notes}, text: {{ include "capstan.notes" . | toJson }}}')
