@@ -1,7 +1,7 @@
 # One target a service:
 #   docker build --target ps --tag capstan/ps:0.1.0 --build-arg REVISION=$(git rev-parse --short=12 HEAD) .
 # An image holds its programs, the shared libraries they need, CA certificates and an SBOM of each program
-# (/usr/share/sbom, SPDX): no shell, no package manager, no root. SIMD is chosen at run time, so an image is as fast as a build on the machine itself.
+# (/usr/share/sbom, SPDX): no shell, no package manager, no root; torch, for programs of one's own, has Debian beneath. SIMD is chosen at run time, so an image is as fast as a build on the machine itself.
 
 # What it is built on. For a build that can be repeated, BASE is a digest (BASE=debian@sha256:...) and SNAPSHOT a moment of
 # snapshot.debian.org (20261101T000000Z); deploy/release insists on both.
@@ -20,7 +20,7 @@ COPY . .
 ARG REVISION=unknown
 ARG VERSION=0.1.0
 ARG SOURCE_DATE_EPOCH=
-# With the flags that the tests run with. One compile serves all four targets: built one after the other
+# With the flags that the tests run with. One compile serves all targets: built one after the other
 # with the same REVISION they share this layer. The compiler's cache outlives it: where the builder keeps
 # cache mounts, a changed file compiles with its neighbours alone.
 RUN --mount=type=cache,target=/ccache \
@@ -32,6 +32,18 @@ RUN --mount=type=cache,target=/ccache \
          && deploy/lib/make_sbom "/image/$program" "$program" "$VERSION" >"/$program.spdx.json" \
          && install -D -m 644 "/$program.spdx.json" "/image/$program/usr/share/sbom/$program.spdx.json" || exit 1; \
        done
+
+# The worker as a Python module. It shares what was compiled above.
+FROM build AS wheel
+ARG SNAPSHOT=
+RUN bash -euo pipefail -c 'source deploy/lib/packages.sh && { [[ -z $SNAPSHOT ]] || packages_pin "$SNAPSHOT"; } \
+      && packages_install python' \
+    && rm -rf /var/lib/apt/lists/* \
+    && /usr/bin/python3 -m pip install --no-cache-dir --target build/nanobind nanobind==3.1.0
+ARG SOURCE_DATE_EPOCH=
+RUN --mount=type=cache,target=/ccache \
+    export CCACHE_DIR=/ccache && cmake -S . -B build/image -DCAPSTAN_PYTHON_MODULE=ON && ninja -C build/image capstan_ps \
+    && python/build_wheel /install --package build/image/python/capstan_ps && cp -r --parents deploy /install
 
 FROM scratch AS image
 ARG REVISION=unknown
@@ -63,3 +75,23 @@ ENTRYPOINT ["/usr/bin/chief"]
 FROM image AS cli
 COPY --from=build /image/chief /image/ps /image/worker /image/capstan /
 ENTRYPOINT ["/usr/bin/capstan"]
+
+# Workers of a model of one's own: Debian's Python and PyTorch (CPU), and capstan_ps. Other images derive from it: docs/python.md.
+FROM ${BASE} AS torch
+ARG SNAPSHOT=
+RUN --mount=type=bind,from=wheel,source=/install,target=/install \
+    cd /install && bash -euo pipefail -c 'source deploy/lib/packages.sh && { [[ -z $SNAPSHOT ]] || packages_pin "$SNAPSHOT"; } \
+      && packages_install torch' \
+    && rm -rf /var/lib/apt/lists/* && /usr/bin/python3 -m zipfile -e *.whl /usr/lib/python3/dist-packages
+COPY --from=build /image/worker/etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+ARG REVISION=unknown
+ARG VERSION=0.1.0
+LABEL org.opencontainers.image.title="capstan-torch" \
+      org.opencontainers.image.description="PyTorch models of one's own on Capstan, a Kubernetes-native parameter server" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.licenses="Apache-2.0"
+WORKDIR /app
+USER 65532:65532
+EXPOSE 7001 9090
+ENTRYPOINT ["/usr/bin/python3"]

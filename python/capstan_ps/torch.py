@@ -89,7 +89,9 @@ def train(build, step, predict=None):
         tensors = _Tensors(model)
     except _Refused as error:
         _worker.refuse(worker, error)
-    except BaseException:  # Nobody has given it a step, so nobody waits for it.
+    except Exception as error:
+        _worker.fail(worker, None, error)
+    except BaseException:  # Ctrl-C. Nobody has given it a step, so nobody waits for it.
         worker.stop()
         worker.end()
         raise

@@ -73,11 +73,16 @@ def refuse(worker, why):
 
 
 def fail(worker, step, error):
-    """The program has failed at a step: the chief is told, and the process ends with 3."""
-    traceback.print_exception(type(error), error, error.__traceback__)
+    """The program has failed, at a step if there is one: the chief is told, and the process ends with 3. The last line of
+    its log says why: that is what a pod's termination message ends with."""
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    step.fail(type(error).__name__, place(error), str(error)[:500], text[-2000:])
+    print(text, end="", file=sys.stderr)
+    if step is None:
+        worker.stop()
+    else:
+        step.fail(type(error).__name__, place(error), str(error)[:500], text[-2000:])
     worker.end()
+    print(f"capstan_ps: {place(error)}: {type(error).__name__}: {str(error)[:500]}", file=sys.stderr)
     raise SystemExit(3)
 
 

@@ -44,7 +44,7 @@ class ImagesOfReleaseTest(unittest.TestCase):
         version = next(line.split()[1] for line in (self.project / "helm/capstan/Chart.yaml").read_text().splitlines()
                        if line.startswith("version:"))
         self.assertEqual([line.split()[line.split().index("--tag") + 1] for line in builds],
-                         [f"example.com/capstan/{role}:{version}" for role in ("chief", "ps", "worker", "cli")])
+                         [f"example.com/capstan/{role}:{version}" for role in ("chief", "ps", "worker", "cli", "torch")])
         given = {f"BASE={BASE}", f"SNAPSHOT={SNAPSHOT}", f"VERSION={version}", f"REVISION={self.git('rev-parse', '--short=12', 'HEAD')}",
                  f"SOURCE_DATE_EPOCH={self.git('log', '-1', '--format=%ct')}"}
         for line in builds:

@@ -26,6 +26,10 @@ cluster_is_up() {
   [[ -n ${KUBECONFIG:-} ]] || "$kube" kubectl get --raw /readyz >/dev/null 2>&1
 }
 
+cluster_image() { # folder that cluster_up has filled, target of the Dockerfile
+  "$kube" build-image "capstan/$2:e2e" "$1/image" --file "$1/Dockerfile" --target "$2" && "$kube" load "capstan/$2:e2e"
+}
+
 # Starts it with images of the programs in a build's folder, tag e2e: what the Dockerfile's last stages make, where its
 # first one would have compiled the same.
 cluster_up() { # build folder
@@ -38,14 +42,23 @@ cluster_up() { # build folder
     deploy/lib/copy_closure "$1/bin/$program" "$scratch/image/$program"
   done
   {
+    echo 'ARG BASE=debian:bookworm-slim'
     echo 'FROM scratch AS build'
     echo 'COPY . /image'
+    echo 'FROM scratch AS wheel'
+    echo 'COPY install /install'
     sed -n '/^FROM scratch AS image/,$p' Dockerfile
   } >"$scratch/Dockerfile"
+  mkdir -p "$scratch/image/install"
   for target in chief ps worker cli; do
-    "$kube" build-image "capstan/$target:e2e" "$scratch/image" --file "$scratch/Dockerfile" --target "$target"
-    "$kube" load "capstan/$target:e2e"
+    cluster_image "$scratch" "$target"
   done
+  # Of programs of the user's, where the module is built; its test skips without it.
+  if [[ -d $1/python/capstan_ps ]]; then
+    /usr/bin/python3 -B python/build_wheel "$scratch/image/install" --package "$1/python/capstan_ps" >"$scratch/wheel.md"
+    cp -r --parents deploy/lib deploy/packages.txt "$scratch/image/install"
+    cluster_image "$scratch" torch || echo "!! no image torch: Debian's PyTorch cannot be had" >&2
+  fi
 }
 
 cluster_down() {

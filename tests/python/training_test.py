@@ -201,6 +201,21 @@ train: {{batch_size: 50, clip_norm: 1}}
             self.assertIn("raise ValueError(", last.reason)
             self.assertEqual([crew.end_of(f"worker-{i}") for i in range(2)], [3, 3])
 
+    def test_the_last_line_of_a_program_that_fails_says_why(self):
+        """A pod's termination message is the end of its log."""
+        program = self.folder / "model.py"
+        failing = "raise KeyError('no weights')"
+        program.write_text(f"import capstan_ps.torch as ct\ndef build(job):\n    {failing}\nct.train(build, None, lambda *_: None)\n")
+        with PythonCrew(CLICKS % (20000, "user: deepfm.py"), workers=1, name="why", environment={"RAISE": "3"}) as crew:
+            self.assertEqual(crew.end_of("worker-0"), 3)
+            self.assertRegex(crew.log("worker-0").splitlines()[-1], r"^capstan_ps: program.py:\d+: ValueError: this batch is not to my taste$")
+            variables = {"CAPSTAN_CHIEF": crew.address, "CAPSTAN_HOST": "127.0.0.1", "CAPSTAN_HEALTH_PORT": "0",
+                         "CAPSTAN_METRICS_PORT": "0"}
+            done = subprocess.run([PYTHON, program], capture_output=True, text=True, env={**os.environ, **variables}, timeout=60)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn(failing, done.stderr)
+            self.assertEqual(done.stderr.splitlines()[-1], "capstan_ps: model.py:3: KeyError: 'no weights'")
+
     # ---- how it is started ----
 
     def test_alone_a_program_says_how_it_is_started(self):

@@ -55,6 +55,7 @@
   {{- fail (printf "ps.startupProbe: %d s (periodSeconds times failureThreshold) is less than ps.restoreSeconds" $start) -}}
 {{- end -}}
 
+{{- include "capstan.programChecks" . -}}
 {{- if and $v.worker.autoscaling.enabled $v.worker.keda.enabled -}}
   {{- fail "worker.autoscaling and worker.keda exclude each other: two autoscalers would fight over the workers" -}}
 {{- end -}}

@@ -57,17 +57,18 @@ annotations:
 {{- end }}
 {{- end -}}
 
-{{/* Arguments: root, role (chief, ps, worker, cli). */}}
+{{/* Arguments: root, role (chief, ps, worker, cli, torch). */}}
 {{- define "capstan.image" -}}
 {{- $image := .root.Values.image -}}
-{{- $registry := default $image.registry .root.Values.global.imageRegistry -}}
 {{- $name := printf "%s/%s" $image.repository .role -}}
-{{- if $registry }}{{ $name = printf "%s/%s" (trimSuffix "/" $registry) $name }}{{ end -}}
-{{- with get $image.digests .role -}}
-{{ printf "%s@%s" $name . }}
-{{- else -}}
-{{ printf "%s:%s" $name (default $.root.Chart.AppVersion $image.tag) }}
+{{- $tag := default .root.Chart.AppVersion $image.tag -}}
+{{- include "capstan.imageAt" (dict "root" .root "registry" $image.registry "name" $name "tag" $tag "digest" (get $image.digests .role)) -}}
 {{- end -}}
+
+{{/* An image by its digest or else its tag. Arguments: root, registry, name, tag, digest. */}}
+{{- define "capstan.imageAt" -}}
+{{- $registry := default .registry .root.Values.global.imageRegistry -}}
+{{- if $registry }}{{ trimSuffix "/" $registry }}/{{ end }}{{ .name }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag }}{{ end -}}
 {{- end -}}
 
 {{- define "capstan.domain" -}}

@@ -49,6 +49,11 @@ WARNING: connections are neither encrypted nor restricted; tls.enabled does both
 {{- if not (kindIs "invalid" .Values.worker.replicas) }}
 Note: worker.replicas is {{ .Values.worker.replicas }}: `helm upgrade` goes back to it. With null the count of `kubectl scale` stays.
 {{- end }}
+{{- if include "capstan.ownProgram" . }}
+Workers run {{ default "the program" (include "capstan.mainFile" .) }} in {{ include "capstan.programImage" . }}; what it prints, and why it ended:
+  kubectl --namespace {{ $namespace }} logs deployment/{{ $name }}-worker --follow
+  kubectl --namespace {{ $namespace }} get pods --selector=app.kubernetes.io/instance={{ .Release.Name }},app.kubernetes.io/component=worker --output=jsonpath='{range .items[*]}{.metadata.name}: {.status.containerStatuses[0].lastState.terminated.message}{"\n"}{end}'
+{{- end }}
 {{- if .Values.monitoring.dashboards.enabled }}
 Dashboards: Capstan / Training, Staleness, Shards and Durability in Grafana, once its sidecar has seen them.
 {{- end }}

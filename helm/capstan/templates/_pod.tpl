@@ -85,6 +85,11 @@
 {{- with include "capstan.s3Mount" . }}{{ $mounts = concat $mounts (fromYamlArray .) }}{{ end -}}
 {{- with include "capstan.tlsVolume" . }}{{ $volumes = concat $volumes (fromYamlArray .) }}{{ end -}}
 {{- with include "capstan.tlsMount" . }}{{ $mounts = concat $mounts (fromYamlArray .) }}{{ end -}}
+{{- if eq (include "capstan.runsOwnProgram" .) "yes" -}}
+{{- $program := include "capstan.programVolumes" .root | fromYaml -}}
+{{- $volumes = concat $volumes $program.volumes -}}
+{{- $mounts = concat $mounts $program.mounts -}}
+{{- end -}}
 {{- dict "volumes" (concat $volumes $own.extraVolumes) "mounts" (concat $mounts $own.extraVolumeMounts) | toYaml -}}
 {{- end -}}
 
@@ -140,6 +145,7 @@ securityContext:
 {{- $v := .root.Values -}}
 {{- $own := get $v .role -}}
 {{- $volumes := include "capstan.volumes" . | fromYaml -}}
+{{- $program := include "capstan.runsOwnProgram" . -}}
 metadata:
   # Without the chart's version: a new chart that means the same pods leaves them alone.
   labels:
@@ -148,7 +154,8 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
   {{- $scrape := ternary (dict "prometheus.io/scrape" "true" "prometheus.io/port" "9090") dict $v.monitoring.annotations }}
-  {{- with merge (dict) $own.podAnnotations $v.commonAnnotations $scrape (dict "kubectl.kubernetes.io/default-container" .role) }}
+  {{- $code := ternary (dict "checksum/code" (include "capstan.codeFiles" .root | sha256sum)) dict (and (ne $program "") (kindIs "map" $v.worker.code)) }}
+  {{- with merge (dict) $own.podAnnotations $v.commonAnnotations $scrape $code (dict "kubectl.kubernetes.io/default-container" .role) }}
   annotations:
     {{- toYaml . | nindent 4 }}
   {{- end }}
@@ -168,18 +175,27 @@ spec:
   {{- end }}
   containers:
     - name: {{ .role }}
-      image: {{ include "capstan.image" . }}
+      image: {{ if $program }}{{ include "capstan.programImage" .root }}{{ else }}{{ include "capstan.image" . }}{{ end }}
       imagePullPolicy: {{ $v.image.pullPolicy }}
       # Why a process has ended is what its log ends with.
       terminationMessagePolicy: FallbackToLogsOnError
+      {{- if $program }}
+      {{- with include "capstan.programCommand" .root | trim }}
+      {{- . | nindent 6 }}
+      {{- end }}
+      {{- else }}
       args:
         {{- toYaml (concat .args (list (printf "--log-format=%s" $v.logFormat)) $own.extraArgs) | nindent 8 }}
+      {{- end }}
       env:
         - name: POD_NAME
           valueFrom: {fieldRef: {fieldPath: metadata.name}}
         {{- if eq .role "chief" }}
         # For `kubectl exec`: capstan status.
         - {name: CAPSTAN_CHIEF, value: "localhost:7000"}
+        {{- end }}
+        {{- if $program }}
+        {{- include "capstan.programEnv" .root | nindent 8 }}
         {{- end }}
         {{- with include "capstan.tlsEnv" . }}
         {{- . | nindent 8 }}

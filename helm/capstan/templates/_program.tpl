@@ -1,0 +1,142 @@
+{{/* A worker that is the user's own program: its image, its code and how it is started. */}}
+
+{{/* Where worker.code is mounted, and the program starts. */}}
+{{- define "capstan.codePath" -}}/app{{- end -}}
+
+{{/* "yes": workers are a program of the user's. Empty: they are Capstan's. Argument: root. */}}
+{{- define "capstan.ownProgram" -}}
+{{- $worker := .Values.worker -}}
+{{- if or $worker.code $worker.command $worker.image.repository }}yes{{ end -}}
+{{- end -}}
+
+{{/* job.model.user; empty: the model is none of the user's own. Argument: root. */}}
+{{- define "capstan.userModel" -}}
+{{- $model := (include "capstan.job" . | fromYaml).model -}}
+{{- if kindIs "map" $model }}{{ default "" $model.user }}{{ end -}}
+{{- end -}}
+
+{{/* "yes": the pods of a role run a program of the user's. Arguments: root, role. */}}
+{{- define "capstan.runsOwnProgram" -}}
+{{- if eq .role "worker" }}{{ include "capstan.ownProgram" .root }}{{ end -}}
+{{- end -}}
+
+{{/* The user's image, or Capstan's with PyTorch. Argument: root. */}}
+{{- define "capstan.programImage" -}}
+{{- $image := .Values.worker.image -}}
+{{- if $image.repository -}}
+{{- include "capstan.imageAt" (dict "root" . "registry" (default .Values.image.registry $image.registry) "name" $image.repository "tag" $image.tag "digest" $image.digest) -}}
+{{- else -}}
+{{- include "capstan.image" (dict "root" . "role" "torch") -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The files of worker.code, as a map; {} where it names a ConfigMap. Argument: root. */}}
+{{- define "capstan.codeFiles" -}}
+{{- $files := dict -}}
+{{- if kindIs "map" .Values.worker.code -}}
+{{- $files = deepCopy .Values.worker.code -}}
+{{- include "capstan.dropNulls" $files -}}
+{{- end -}}
+{{- toYaml $files -}}
+{{- end -}}
+
+{{/* The name of the ConfigMap with the code; empty: there is none. Argument: root. */}}
+{{- define "capstan.codeConfigMap" -}}
+{{- $code := .Values.worker.code -}}
+{{- if kindIs "string" $code }}{{ $code }}{{ else if $code }}{{ printf "%s-code" (include "capstan.fullname" .) }}{{ end -}}
+{{- end -}}
+
+{{/* The program among the files of worker.code: the only one, or that of job.model.user; empty: nobody knows. Argument: root. */}}
+{{- define "capstan.mainFile" -}}
+{{- $files := include "capstan.codeFiles" . | fromYaml -}}
+{{- $named := include "capstan.userModel" . -}}
+{{- if eq (len $files) 1 -}}
+{{ keys $files | first }}
+{{- else if or (hasKey $files $named) (kindIs "string" .Values.worker.code) -}}
+{{ $named }}
+{{- end -}}
+{{- end -}}
+
+{{/* What the container of a worker runs, and with which arguments. Argument: root. */}}
+{{- define "capstan.programCommand" -}}
+{{- $worker := .Values.worker -}}
+{{- if $worker.command }}
+command:
+  {{- toYaml $worker.command | nindent 2 }}
+{{- else if $worker.code }}
+command: [python3, {{ printf "%s/%s" (include "capstan.codePath" .) (include "capstan.mainFile" .) | quote }}]
+{{- end }}
+{{- with $worker.extraArgs }}
+args:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if $worker.code }}
+workingDir: {{ include "capstan.codePath" . }}
+{{- end }}
+{{- end -}}
+
+{{/* What flags tell a worker of Capstan's, as capstan_ps reads it. Argument: root. */}}
+{{- define "capstan.programEnv" -}}
+- {name: CAPSTAN_CHIEF, value: {{ include "capstan.chiefAddress" . | quote }}}
+- {name: CAPSTAN_CHIEF_DEADLINE, value: {{ int .Values.chief.deadlineSeconds | quote }}}
+- {name: CAPSTAN_NAME, value: $(POD_NAME)}
+- {name: CAPSTAN_LOG_FORMAT, value: {{ .Values.logFormat }}}
+# The one folder that can be written, beside the user's own volumes.
+- {name: HOME, value: /tmp}
+- {name: PYTHONUNBUFFERED, value: "1"}
+- {name: PYTHONDONTWRITEBYTECODE, value: "1"}
+{{- end -}}
+
+{{/* Volumes and mounts of a program. Argument: root. Gives {volumes: [...], mounts: [...]}. */}}
+{{- define "capstan.programVolumes" -}}
+{{- $volumes := list -}}
+{{- $mounts := list -}}
+{{- with include "capstan.codeConfigMap" . -}}
+{{- $volumes = append $volumes (dict "name" "code" "configMap" (dict "name" . "defaultMode" 0444)) -}}
+{{- $mounts = append $mounts (dict "name" "code" "mountPath" (include "capstan.codePath" $) "readOnly" true) -}}
+{{- end -}}
+{{- $taken := false -}}
+{{- range .Values.worker.extraVolumeMounts }}{{ if eq (trimSuffix "/" .mountPath) "/tmp" }}{{ $taken = true }}{{ end }}{{ end -}}
+{{- if not $taken -}}
+{{- $volumes = append $volumes (dict "name" "tmp" "emptyDir" dict) -}}
+{{- $mounts = append $mounts (dict "name" "tmp" "mountPath" "/tmp") -}}
+{{- end -}}
+{{- dict "volumes" $volumes "mounts" $mounts | toYaml -}}
+{{- end -}}
+
+{{/* Programs that cannot start are refused with a reason. Argument: root. */}}
+{{- define "capstan.programChecks" -}}
+{{- $worker := .Values.worker -}}
+{{- $own := include "capstan.ownProgram" . -}}
+{{- $user := include "capstan.userModel" . -}}
+{{- if and $user (not $own) -}}
+  {{- fail (printf "job.model.user: %s: workers do not have it; give it to them with --set-file worker.code.model\\.py=model.py, or in an image (worker.image), as docs/python.md says" $user) -}}
+{{- end -}}
+{{- if and $own (not $user) -}}
+  {{- fail "worker.code, worker.command, worker.image: are for a model of your own; say so in the job (model: {user: model.py}), as docs/python.md does" -}}
+{{- end -}}
+{{- if and $worker.image.repository (not (or $worker.image.tag $worker.image.digest)) -}}
+  {{- fail "worker.image.tag: is not set; name the image's tag, or its digest" -}}
+{{- end -}}
+{{- if and (or $worker.image.registry $worker.image.tag $worker.image.digest) (not $worker.image.repository) -}}
+  {{- fail "worker.image.repository: is not set; image.tag and image.digests are those of Capstan's own images" -}}
+{{- end -}}
+{{- if kindIs "string" $worker.code -}}
+  {{- if and $worker.code (not (regexMatch "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$" $worker.code)) -}}
+    {{- fail "worker.code: is neither a map of files nor the name of a ConfigMap; a file is given with --set-file worker.code.model\\.py=model.py" -}}
+  {{- end -}}
+{{- end -}}
+{{- $bytes := 0 -}}
+{{- range $name, $text := include "capstan.codeFiles" . | fromYaml -}}
+  {{- if not (regexMatch "^[-._a-zA-Z0-9]+$" $name) -}}
+    {{- fail (printf "worker.code: %q is no name of a file in a ConfigMap, which has letters, digits, '-', '_' and '.', and no folders; put code with folders into an image (worker.image)" $name) -}}
+  {{- end -}}
+  {{- $bytes = add $bytes (len $text) -}}
+{{- end -}}
+{{- if gt $bytes 1048576 -}}
+  {{- fail (printf "worker.code: its files have %d bytes, and a ConfigMap holds 1048576; put the code into an image (worker.image), as docs/python.md says" $bytes) -}}
+{{- end -}}
+{{- if and $worker.code (not $worker.command) (not (include "capstan.mainFile" .)) -}}
+  {{- fail (printf "worker.command: which file of worker.code is the program? job.model.user is %s, which is none of them" $user) -}}
+{{- end -}}
+{{- end -}}
