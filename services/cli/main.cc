@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
   capstan::cli::AddPredict(app, invocation);
   capstan::cli::AddCheckpoint(app, invocation);
   capstan::cli::AddConfig(app, invocation);
+  capstan::cli::AddPlan(app, invocation);
   capstan::cli::AddData(app, invocation);
   capstan::cli::AddCompletion(app, invocation);
   try {

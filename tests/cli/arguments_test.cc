@@ -27,6 +27,7 @@ TEST_F(ArgumentsTest, EveryCommandHasHelpWithAnExampleOfItsOwn) {
                                     "config",
                                     "config check",
                                     "data",
+                                    "plan",
                                     "data generate",
                                     "completion",
                                     "checkpoint",

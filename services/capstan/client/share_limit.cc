@@ -10,22 +10,19 @@
 #include "capstan/wire/floats.h"
 
 namespace capstan {
-namespace {
 
-// With `stale_gradients: compensate` a push carries what its gradient was computed from, too.
-size_t ValueBytes(const v1::JobSpec& job, const v1::UpdatePolicy& policy) {
+size_t PushedValueBytes(const v1::JobSpec& job, const v1::UpdatePolicy& policy) {
   const bool compensates = policy.stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE;
   return wire::FloatSize(job.train().wire_dtype()) * (compensates ? 2 : 1);
 }
-
-}  // namespace
 
 absl::Status CheckDenseShares(const v1::JobSpec& job) {
   CAPSTAN_ASSIGN_OR_RETURN(const ParameterMap map, ParameterMap::Create(job));
   RequestPlan plan(map);
   plan.Build({}, /*dense=*/true);
   for (uint32_t partition = 0; partition < map.partition_count(); ++partition) {
-    CAPSTAN_RETURN_IF_ERROR(plan.CheckMessage({partition}, ValueBytes(job, job.dense_update())));
+    CAPSTAN_RETURN_IF_ERROR(
+        plan.CheckMessage({partition}, PushedValueBytes(job, job.dense_update())));
   }
   return absl::OkStatus();
 }
@@ -34,7 +31,7 @@ std::string SparseShareWarning(const v1::JobSpec& job) {
   const uint64_t keys = uint64_t{job.train().batch_size()} * job.data().fields();
   uint64_t bytes = 0;
   for (const v1::TableSpec& table : job.tables()) {
-    bytes += keys * (sizeof(uint64_t) + table.dim() * ValueBytes(job, job.sparse_update()));
+    bytes += keys * (sizeof(uint64_t) + table.dim() * PushedValueBytes(job, job.sparse_update()));
   }
   const uint64_t share = bytes / job.partition_count();
   if (share <= uint64_t{kMaxMessageBytes}) return "";

@@ -2,12 +2,17 @@
 #ifndef CAPSTAN_CLIENT_SHARE_LIMIT_H_
 #define CAPSTAN_CLIENT_SHARE_LIMIT_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/status.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
+
+// What a value takes in a push of a part with this policy. With `stale_gradients: compensate` a
+// push carries what its gradient was computed from, too.
+size_t PushedValueBytes(const v1::JobSpec& job, const v1::UpdatePolicy& policy);
 
 // A partition's share of the dense parameters goes in one message. INVALID_ARGUMENT, with the
 // arithmetic, if that of one partition is too large, so that no step could ever be made.

@@ -30,6 +30,7 @@ void AddEvaluate(CLI::App& app, Invocation& invocation);
 void AddPredict(CLI::App& app, Invocation& invocation);
 void AddCheckpoint(CLI::App& app, Invocation& invocation);
 void AddConfig(CLI::App& app, Invocation& invocation);
+void AddPlan(CLI::App& app, Invocation& invocation);
 void AddData(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);
 

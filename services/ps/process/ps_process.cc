@@ -23,6 +23,7 @@
 #include "capstan/process/service.h"
 #include "capstan/rpc/health.h"
 #include "capstan/rpc/server.h"
+#include "capstan/store/memory_limits.h"
 #include "ps/process/chief_link.h"
 #include "ps/process/coordinator_link.h"
 #include "ps/process/shard_peer.h"
@@ -40,13 +41,12 @@ void KeepLargeBuffers() {
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
-// What gradients that wait may take: half of the memory that the container has, or the machine. The
-// rest is for the parameters, and for messages on their way.
+// Of the memory that the container has, or the machine.
 size_t WaitingLimit() {
   const double machine =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   const double container = metrics::ReadCgroupLimits().memory_bytes.value_or(machine);
-  return static_cast<size_t>(std::min(machine, container) / 2);
+  return WaitingGradientsLimit(static_cast<uint64_t>(std::min(machine, container)));
 }
 
 // Serves on until what the shard holds is in a checkpoint or not needed, or the grace is over.

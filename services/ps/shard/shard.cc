@@ -10,15 +10,13 @@
 #include "capstan/consistency/decisions.h"
 #include "capstan/placement/view_epoch.h"
 #include "capstan/rpc/status.h"
+#include "capstan/store/memory_limits.h"
 #include "ps/shard/rejection.h"
 
 namespace capstan::ps {
 namespace {
 
 constexpr absl::Duration kBusyHint = absl::Milliseconds(50);
-
-constexpr uint64_t kKeptShare = 10;
-constexpr uint64_t kMinKept = 16 << 20;
 
 constexpr absl::Duration kNoRoomHint = absl::Milliseconds(100);
 
@@ -358,8 +356,7 @@ absl::Status Shard::ForEachPartition(
 // Without synchronous parts one partition is copied after the other, and its own size is the bound.
 void Shard::LimitKept() {
   if (!catalog_.HasSync()) return;
-  const uint64_t share = Facts().bytes / kKeptShare;
-  kept_.SetLimit(static_cast<int64_t>(std::max(kMinKept, share)));
+  kept_.SetLimit(static_cast<int64_t>(KeptImagesLimit(Facts().bytes)));
 }
 
 // ---- housekeeping ----

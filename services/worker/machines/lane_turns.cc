@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "capstan/consistency/lanes_at_work.h"
+
 namespace capstan::worker {
 
 LaneTurns::LaneTurns(uint64_t dense_bytes, Order order)
-    : most_(std::max<uint64_t>(kFewest, kBytes / std::max<uint64_t>(dense_bytes, 1))),
-      order_(order) {}
+    : most_(LanesAtWork(dense_bytes)), order_(order) {}
 
 void LaneTurns::Join(const void* who, LaneIndex lane) { lanes_[who].lane = lane; }
 

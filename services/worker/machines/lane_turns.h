@@ -16,11 +16,6 @@ namespace capstan::worker {
 // Who has a lane is named by an address. Thread-compatible.
 class LaneTurns {
  public:
-  // At least two lanes at a time, so that one pulls or pushes while the other is computed; more as
-  // long as their parameters take no more than kBytes altogether.
-  static constexpr size_t kFewest = 2;
-  static constexpr uint64_t kBytes = 64 << 20;
-
   enum class Order {
     kOfAsking,
     // In each round a lane's turn comes after those of all lower lanes that have joined. Shards add
@@ -29,6 +24,7 @@ class LaneTurns {
     // those at work never waits for them, who may be waiting for it: it may have joined late.
     kOfLanes,
   };
+  // As many lanes at a time as LanesAtWork says.
   LaneTurns(uint64_t dense_bytes, Order order);
 
   // The lane is held from now on, until Leave().

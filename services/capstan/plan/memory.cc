@@ -1,0 +1,204 @@
+#include "capstan/plan/memory.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "capstan/base/status.h"
+#include "capstan/checkpoint/partition_pack.h"
+#include "capstan/client/ps_client.h"
+#include "capstan/client/request_plan.h"
+#include "capstan/consistency/lanes_at_work.h"
+#include "capstan/optim/optimizer.h"
+#include "capstan/placement/dense_layout.h"
+#include "capstan/placement/placement.h"
+#include "capstan/rpc/server.h"
+#include "capstan/store/memory_limits.h"
+#include "capstan/store/row_index.h"
+#include "capstan/store/table.h"
+
+namespace capstan {
+namespace {
+
+constexpr uint64_t kFloat = sizeof(float);
+// Of a row in a partition file beside its state: key, frequency, touched (FORMAT.md).
+constexpr uint64_t kStoredRowBytes = 20;
+constexpr uint64_t kBitsAByte = 8;
+
+uint64_t DivideUp(uint64_t value, uint64_t by) { return (value + by - 1) / by; }
+
+bool IsSync(const v1::UpdatePolicy& policy) { return policy.kind() == v1::POLICY_KIND_SYNC; }
+
+// Weights and slots of the blocks of each shard.
+absl::StatusOr<std::vector<uint64_t>> DenseBytes(const v1::JobSpec& job, int shards) {
+  CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,
+                           DenseLayout::Create(job.tensors(), job.partition_count()));
+  const std::vector<uint32_t> owners =
+      FirstShardMap(job.partition_count(), static_cast<uint32_t>(shards));
+  std::vector<uint64_t> bytes(static_cast<size_t>(shards), 0);
+  for (const Block& block : layout.blocks()) {
+    const v1::OptimizerSpec& spec = job.tensors(static_cast<int>(block.tensor)).optimizer();
+    CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Optimizer> optimizer, MakeOptimizer(spec));
+    bytes[owners[Raw(block.partition)]] +=
+        kFloat * (block.length + optimizer->SlotCount(block.length));
+  }
+  return bytes;
+}
+
+// One row as it lies in memory, with its place in the index, and as it is stored.
+struct RowSizes {
+  uint64_t held = 0;
+  uint64_t stored = 0;
+};
+
+absl::StatusOr<RowSizes> RowSizesOf(const v1::JobSpec& job) {
+  RowSizes sizes;
+  for (const v1::TableSpec& spec : job.tables()) {
+    CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Table> table,
+                             Table::Create(spec, job.partition_count()));
+    sizes.held += table->row_bytes() + RowIndex::kMaxBytesPerRow;
+    sizes.stored += kStoredRowBytes + kFloat * (spec.dim() + table->slot_count());
+  }
+  return sizes;
+}
+
+// That the tables hold in the end, as far as their budget lets them.
+uint64_t RowsOf(const v1::JobSpec& job, const DataFacts& facts, const RowSizes& row) {
+  const uint64_t budget = job.table_limits().byte_budget();
+  if (row.held == 0) return 0;
+  return budget > 0 ? std::min(facts.rows, budget / row.held) : facts.rows;
+}
+
+uint64_t RowFloats(const v1::JobSpec& job) {
+  uint64_t floats = 0;
+  for (const v1::TableSpec& table : job.tables()) floats += table.dim();
+  return floats;
+}
+
+// The sum of the open round: a row of it at most for each key of each lane.
+uint64_t RoundSumBytes(const v1::JobSpec& job, const Share& busiest, uint64_t rows) {
+  uint64_t bytes = IsSync(job.dense_update()) ? busiest.floats * kFloat : 0;
+  if (IsSync(job.sparse_update())) {
+    const uint64_t distinct = std::min(LanesOf(job) * busiest.rows, rows);
+    bytes += distinct * (sizeof(uint64_t) + 2 * sizeof(uint32_t) + RowFloats(job) * kFloat);
+  }
+  return bytes;
+}
+
+uint64_t MessageBytes(const Share& busiest, const Scale& scale, uint64_t trainers) {
+  const uint64_t chunks = PsClientOptions{}.chunks_in_flight * RequestPlan::kChunkBytes;
+  const uint64_t one = std::min<uint64_t>(busiest.pushed_bytes, chunks);
+  return std::min<uint64_t>(one * trainers * static_cast<uint64_t>(scale.workers),
+                            static_cast<uint64_t>(ServerOptions{}.max_buffer_bytes));
+}
+
+ProcessMemory ShardMemory(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale,
+                          uint64_t dense, uint64_t row_bytes, uint64_t rows) {
+  const uint64_t shard_rows = DivideUp(rows, static_cast<uint64_t>(scale.shards));
+  const uint64_t parameters = dense + shard_rows * row_bytes;
+  uint64_t waiting = WaitingBytes(job, traffic.busiest);
+  if (scale.shard_memory_bytes > 0) {
+    waiting = std::min(waiting, WaitingGradientsLimit(scale.shard_memory_bytes));
+  }
+  ProcessMemory memory;
+  memory.parts = {{"dense parameters and slots", dense},
+                  {"rows", shard_rows * row_bytes},
+                  {"sum of the round", RoundSumBytes(job, traffic.busiest, shard_rows)},
+                  {"gradients that wait, at most", waiting},
+                  {"messages on their way, at most",
+                   MessageBytes(traffic.busiest, scale, job.train().compute_threads())},
+                  {"images while a checkpoint is taken, at most",
+                   LanesOf(job) > 0 ? std::min(parameters, KeptImagesLimit(parameters))
+                                    : DivideUp(parameters, job.partition_count())}};
+  return memory;
+}
+
+// A step holds what was pulled and the gradient; a lane of which only some are at work, likewise.
+ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const DataFacts& facts,
+                           const Scale& scale) {
+  const uint64_t trainers = job.train().compute_threads();
+  const uint64_t dense = traffic.worker.floats * kFloat;
+  const uint64_t rows = traffic.worker.rows * RowFloats(job) * kFloat;
+  const uint64_t lanes = LanesOfATrainer(job, scale);
+  const uint64_t steps =
+      lanes > 0 ? std::min(lanes, LanesAtWork(dense)) : 1 + job.train().push_window();
+  const uint64_t batch = job.train().batch_size() * facts.record_bytes;
+  const uint64_t batches = std::max<uint64_t>(lanes, 1) + job.train().prefetch_batches();
+  ProcessMemory memory;
+  memory.parts = {
+      {"parameters and gradients of steps under way", trainers * steps * 2 * (dense + rows)},
+      {"gradient being computed", trainers * (dense + rows)},
+      {"batches read ahead", trainers * batches * batch}};
+  return memory;
+}
+
+void AddBase(double bytes, ProcessMemory& memory) {
+  memory.parts.push_back({"the process itself", static_cast<uint64_t>(bytes)});
+  std::erase_if(memory.parts, [](const MemoryPart& part) { return part.bytes == 0; });
+}
+
+// Each shard closes an object as soon as it holds enough; what is left is one more.
+uint64_t ObjectsOf(uint64_t shard_bytes, const v1::JobSpec& job, const Scale& scale) {
+  const uint64_t shards = static_cast<uint64_t>(scale.shards);
+  const uint64_t of_shard =
+      std::min(DivideUp(job.partition_count(), shards), shard_bytes / PartitionPack::kEnough + 1);
+  return shards * of_shard + 1;
+}
+
+}  // namespace
+
+uint64_t ProcessMemory::bytes() const {
+  return std::accumulate(parts.begin(), parts.end(), uint64_t{0},
+                         [](uint64_t sum, const MemoryPart& part) { return sum + part.bytes; });
+}
+
+uint64_t LanesOf(const v1::JobSpec& job) {
+  const auto lanes = [](const v1::UpdatePolicy& policy) {
+    return IsSync(policy) ? policy.lanes() : 0;
+  };
+  return std::max(lanes(job.dense_update()), lanes(job.sparse_update()));
+}
+
+uint64_t LanesOfATrainer(const v1::JobSpec& job, const Scale& scale) {
+  return DivideUp(LanesOf(job),
+                  uint64_t{job.train().compute_threads()} * static_cast<uint64_t>(scale.workers));
+}
+
+uint64_t WaitingBytes(const v1::JobSpec& job, const Share& busiest) {
+  const auto most = [](const v1::UpdatePolicy& policy) -> uint64_t {
+    if (!IsSync(policy)) return policy.aggregate() > 1 ? policy.aggregate() : 0;
+    return policy.backup_workers() > 0 ? policy.lanes() : policy.lanes() - 1;
+  };
+  return std::max(most(job.dense_update()), most(job.sparse_update())) * busiest.pushed_bytes;
+}
+
+absl::StatusOr<uint64_t> RowBytes(const v1::JobSpec& job) {
+  CAPSTAN_ASSIGN_OR_RETURN(const RowSizes sizes, RowSizesOf(job));
+  return sizes.held;
+}
+
+absl::StatusOr<Sizes> SizesOf(const v1::JobSpec& job, const Traffic& traffic,
+                              const DataFacts& facts, const Scale& scale, const Rates& rates) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<uint64_t> dense, DenseBytes(job, scale.shards));
+  CAPSTAN_ASSIGN_OR_RETURN(const RowSizes row, RowSizesOf(job));
+  const uint64_t most_dense = *std::max_element(dense.begin(), dense.end());
+  const uint64_t rows = RowsOf(job, facts, row);
+  Sizes sizes;
+  sizes.shard = ShardMemory(job, traffic, scale, most_dense, row.held, rows);
+  AddBase(rates.shard_bytes, sizes.shard);
+  sizes.worker = WorkerMemory(job, traffic, facts, scale);
+  AddBase(rates.worker_bytes, sizes.worker);
+  sizes.chief.parts = {{"ranges of the data", facts.range_bytes},
+                       {"which tasks are done", facts.tasks / kBitsAByte}};
+  AddBase(rates.chief_bytes, sizes.chief);
+  sizes.waiting_bytes = WaitingBytes(job, traffic.busiest);
+  sizes.checkpoint_bytes =
+      std::accumulate(dense.begin(), dense.end(), uint64_t{0}) + rows * row.stored;
+  sizes.shard_checkpoint_bytes =
+      most_dense + DivideUp(rows, static_cast<uint64_t>(scale.shards)) * row.stored;
+  sizes.checkpoint_objects = ObjectsOf(sizes.shard_checkpoint_bytes, job, scale);
+  return sizes;
+}
+
+}  // namespace capstan

@@ -1,0 +1,114 @@
+#include "capstan/plan/plan.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/config/quantity.h"
+#include "capstan/store/memory_limits.h"
+
+namespace capstan {
+namespace {
+
+struct Speed {
+  Traffic traffic;
+  Pace pace;
+};
+
+absl::StatusOr<Speed> SpeedOf(const v1::JobSpec& job, const DataFacts& facts, const Scale& scale,
+                              const Rates& rates, const BatchTime& batch) {
+  Speed speed;
+  CAPSTAN_ASSIGN_OR_RETURN(speed.traffic, TrafficOf(job, facts.keys_a_batch, scale.shards));
+  speed.pace = PaceOf(job, speed.traffic, scale, rates, batch);
+  return speed;
+}
+
+v1::JobSpec WithMoreLanes(v1::JobSpec job, const Scale& scale) {
+  const uint32_t threads = job.train().compute_threads();
+  const uint32_t workers = static_cast<uint32_t>(scale.workers);
+  for (v1::UpdatePolicy* policy : {job.mutable_dense_update(), job.mutable_sparse_update()}) {
+    if (policy->kind() != v1::POLICY_KIND_SYNC) continue;
+    if (policy->lanes() == workers) policy->set_lanes(workers + 1);
+    if (policy->lanes() == workers * threads) policy->set_lanes((workers + 1) * threads);
+  }
+  return job;
+}
+
+// All shards at once, each over its network; on one machine they share its store.
+double StoreSeconds(uint64_t shard_bytes, const Scale& scale) {
+  const auto amount = static_cast<double>(shard_bytes);
+  if (scale.one_machine) return scale.shards * amount / scale.store_bytes_per_second;
+  return amount / std::min(scale.store_bytes_per_second, scale.network_bytes_per_second);
+}
+
+void CheckMemory(const std::string& who, const ProcessMemory& memory, uint64_t limit,
+                 std::vector<std::string>& refusals) {
+  if (limit == 0 || memory.bytes() <= limit) return;
+  refusals.push_back(absl::StrCat(who, " takes ", ByteSizeText(memory.bytes()), ", and may have ",
+                                  ByteSizeText(limit)));
+}
+
+bool Aggregates(const v1::UpdatePolicy& policy) {
+  return policy.kind() != v1::POLICY_KIND_SYNC && policy.aggregate() > 1;
+}
+
+// What waits above the budget is pushed again and again; a queue that must be full is never so.
+void CheckWaiting(const v1::JobSpec& job, const Scale& scale, Plan& plan) {
+  const uint64_t waiting = plan.sizes.waiting_bytes;
+  if (scale.shard_memory_bytes == 0 || waiting == 0) return;
+  const uint64_t budget = WaitingGradientsLimit(scale.shard_memory_bytes);
+  if (waiting <= budget) return;
+  const std::string sum =
+      absl::StrCat(ByteSizeText(waiting), " (", waiting / plan.traffic.busiest.pushed_bytes, " of ",
+                   ByteSizeText(plan.traffic.busiest.pushed_bytes), "), and ", ByteSizeText(budget),
+                   ", half of a shard's memory, may wait");
+  if (Aggregates(job.dense_update()) || Aggregates(job.sparse_update())) {
+    plan.refusals.push_back(absl::StrCat("the gradients of one aggregate are ", sum,
+                                         ": it would never be full; lower update.aggregate, or "
+                                         "take more shards"));
+    return;
+  }
+  plan.warnings.push_back(
+      absl::StrCat("the gradients of a round that may wait on a shard are ", sum,
+                   ": above it workers are told to come again, and rounds may take longer"));
+}
+
+void CheckPlan(const v1::JobSpec& job, const Scale& scale, Plan& plan) {
+  CheckMemory("a shard", plan.sizes.shard, scale.shard_memory_bytes, plan.refusals);
+  CheckMemory("a worker", plan.sizes.worker, scale.worker_memory_bytes, plan.refusals);
+  CheckMemory("the chief", plan.sizes.chief, scale.chief_memory_bytes, plan.refusals);
+  CheckWaiting(job, scale, plan);
+  if (static_cast<uint64_t>(scale.shards) > job.partition_count()) {
+    plan.refusals.push_back(absl::StrCat(scale.shards, " shards for ", job.partition_count(),
+                                         " partitions: some would own nothing"));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Plan> MakePlan(const v1::JobSpec& job, const DataFacts& facts, const Scale& scale,
+                              const Rates& rates, const BatchTime& batch) {
+  Plan plan;
+  CAPSTAN_ASSIGN_OR_RETURN(const Speed speed, SpeedOf(job, facts, scale, rates, batch));
+  plan.traffic = speed.traffic;
+  plan.pace = speed.pace;
+  CAPSTAN_ASSIGN_OR_RETURN(plan.sizes, SizesOf(job, plan.traffic, facts, scale, rates));
+  CAPSTAN_ASSIGN_OR_RETURN(plan.row_bytes, RowBytes(job));
+  plan.examples_per_second = plan.pace.batches_per_second * job.train().batch_size();
+  plan.epoch_seconds = static_cast<double>(facts.records) / plan.examples_per_second;
+  plan.store_seconds = StoreSeconds(plan.sizes.shard_checkpoint_bytes, scale);
+  const double now = plan.pace.batches_per_second;
+  Scale more = scale;
+  ++more.workers;
+  CAPSTAN_ASSIGN_OR_RETURN(const Speed by_worker,
+                           SpeedOf(WithMoreLanes(job, scale), facts, more, rates, batch));
+  plan.more_by_a_worker = by_worker.pace.batches_per_second / now - 1;
+  more = scale;
+  ++more.shards;
+  CAPSTAN_ASSIGN_OR_RETURN(const Speed by_shard, SpeedOf(job, facts, more, rates, batch));
+  plan.more_by_a_shard = by_shard.pace.batches_per_second / now - 1;
+  CheckPlan(job, scale, plan);
+  return plan;
+}
+
+}  // namespace capstan

@@ -1,0 +1,25 @@
+// How a shard divides the memory that it may take: rules that the shard keeps to, and that a plan
+// of a job counts with. Pure functions.
+#ifndef CAPSTAN_STORE_MEMORY_LIMITS_H_
+#define CAPSTAN_STORE_MEMORY_LIMITS_H_
+
+#include <algorithm>
+#include <cstdint>
+
+namespace capstan {
+
+// What gradients that wait may take: half of the memory that the container has, or the machine. The
+// rest is for the parameters, and for messages on their way.
+inline uint64_t WaitingGradientsLimit(uint64_t memory_bytes) { return memory_bytes / 2; }
+
+// What copies as of a round may keep of rows and blocks that change while they are made, where the
+// shard holds `parameter_bytes`.
+inline uint64_t KeptImagesLimit(uint64_t parameter_bytes) {
+  constexpr uint64_t kShare = 10;
+  constexpr uint64_t kLeast = 16 << 20;
+  return std::max(kLeast, parameter_bytes / kShare);
+}
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_STORE_MEMORY_LIMITS_H_

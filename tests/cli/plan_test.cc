@@ -1,0 +1,76 @@
+// `capstan plan`: what docs/plan.md shows is what it prints.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "tests/cli/command.h"
+
+namespace capstan::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kDocs[] = CAPSTAN_SOURCE_DIR "/docs/";
+
+using PlanTest = CommandTest;
+
+std::string ReadDocument() {
+  std::ifstream file(std::string(kDocs) + "plan.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// A block begins with "$ capstan plan docs/plan/...", its options in further lines after a
+// backslash, and goes on with the output.
+TEST_F(PlanTest, TheExamplesOfTheDocsAreWhatTheCommandPrints) {
+  std::vector<std::string> blocks = absl::StrSplit(ReadDocument(), "```");
+  int examples = 0;
+  for (const std::string& block : blocks) {
+    if (!absl::StartsWith(block, "\n$ capstan plan docs/")) continue;
+    ++examples;
+    std::vector<std::string> words;
+    std::string shown;
+    bool command = true;
+    const std::vector<std::string> lines = absl::StrSplit(block.substr(1), '\n');
+    for (const std::string& line : lines) {
+      if (!command) {
+        shown += line + "\n";
+        continue;
+      }
+      for (const auto word : absl::StrSplit(line, ' ', absl::SkipEmpty())) {
+        words.emplace_back(word);
+      }
+      command = words.back() == "\\";
+      if (command) words.pop_back();
+    }
+    shown.pop_back();  // Behind the last line comes the end of the block.
+    words.erase(words.begin(), words.begin() + 2);
+    words[1] = std::string(kDocs) + words[1].substr(std::string("docs/").size());
+    const Result result = Run(words);
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(result.output, shown);
+  }
+  EXPECT_EQ(examples, 2);
+}
+
+TEST_F(PlanTest, WhatDoesNotFitIsToldAndExitsWithTwo) {
+  const Result result =
+      Run({"plan", std::string(kDocs) + "plan/clicks.yaml", "--data", "20TB", "--rows", "12G",
+           "--step-seconds", ".02", "--shards", "2", "--shard-memory", "64GiB"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.output, HasSubstr("does not fit: a shard takes "));
+}
+
+TEST_F(PlanTest, ABatchOfUnknownLengthIsAskedFor) {
+  const Result result =
+      Run({"plan", std::string(kDocs) + "plan/clicks.yaml", "--data", "20TB", "--rows", "12G"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.output, HasSubstr("--step-seconds"));
+}
+
+}  // namespace
+}  // namespace capstan::cli

@@ -1,0 +1,171 @@
+#include "capstan/plan/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace capstan {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A million dense floats (4 MB) with SGD in 16 partitions; `lanes` synchronous ones.
+v1::JobSpec DenseJob(uint32_t lanes) {
+  v1::JobSpec job;
+  job.set_partition_count(16);
+  job.mutable_train()->set_batch_size(10);
+  job.mutable_train()->set_compute_threads(1);
+  job.mutable_train()->set_push_window(1);
+  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_SYNC);
+  job.mutable_dense_update()->set_lanes(lanes);
+  v1::TensorSpec& tensor = *job.add_tensors();
+  tensor.set_name("w");
+  tensor.add_shape(1'000'000);
+  tensor.mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_SGD);
+  *job.mutable_dense_optimizer() = tensor.optimizer();
+  return job;
+}
+
+constexpr Scale kFourWorkers = {
+    .workers = 4, .shards = 1, .network_bytes_per_second = 8e6, .store_bytes_per_second = 2e6};
+
+Plan PlanOf(const v1::JobSpec& job, const Scale& scale, const Rates& rates = {},
+            const BatchTime& batch = {.compute_seconds = 3}) {
+  const absl::StatusOr<Plan> plan = MakePlan(job, {.records = 400}, scale, rates, batch);
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return plan.value_or(Plan());
+}
+
+TEST(PlanTest, ARoundIsPullComputePushOverTheNetworkOfTheOneShard) {
+  const Plan plan = PlanOf(DenseJob(4), kFourWorkers);
+  // Four lanes of 4 MB each at 8 MB a second: 2 s each way.
+  EXPECT_DOUBLE_EQ(plan.pace.step.pull, 2);
+  EXPECT_DOUBLE_EQ(plan.pace.step.compute, 3);
+  EXPECT_DOUBLE_EQ(plan.pace.step.push, 2);
+  EXPECT_DOUBLE_EQ(plan.pace.step.total(), 7);
+  EXPECT_EQ(plan.pace.loads.front().what, "the network of the shards");
+  EXPECT_DOUBLE_EQ(plan.pace.loads.front().seconds, 4);
+  EXPECT_DOUBLE_EQ(plan.examples_per_second, 4 * 10 / 7.0);
+  EXPECT_DOUBLE_EQ(plan.epoch_seconds, 70);
+  // Five lanes take 2.5 s each way: 50 examples in 8 s.
+  EXPECT_NEAR(plan.more_by_a_worker, (50 / 8.0) / (40 / 7.0) - 1, 1e-9);
+  EXPECT_GT(plan.more_by_a_shard, 0.1);
+}
+
+TEST(PlanTest, AnAsynchronousStepHidesTransfersBehindTheComputation) {
+  v1::JobSpec job = DenseJob(0);
+  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
+  const Plan plan = PlanOf(job, kFourWorkers);
+  EXPECT_DOUBLE_EQ(plan.pace.step.pull, 0) << "half a second each way, while 3 s are computed";
+  EXPECT_DOUBLE_EQ(plan.pace.step.total(), 3);
+  EXPECT_DOUBLE_EQ(plan.pace.batches_per_second, 4 / 3.0);
+}
+
+TEST(PlanTest, AnAsynchronousStepWaitsWhereAShardCannotSendMore) {
+  v1::JobSpec job = DenseJob(0);
+  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
+  Scale scale = kFourWorkers;
+  scale.workers = 10;
+  const Plan plan = PlanOf(job, scale);
+  EXPECT_DOUBLE_EQ(plan.pace.step.total(), 5) << "40 MB at 8 MB a second";
+  EXPECT_DOUBLE_EQ(plan.pace.step.wait, 2);
+  EXPECT_NEAR(plan.more_by_a_worker, 0, 1e-9);
+}
+
+TEST(PlanTest, OneMachineSharesItsCoresAndHasNoNetwork) {
+  Scale scale = kFourWorkers;
+  scale.one_machine = true;
+  scale.cores = 2;
+  const Plan plan = PlanOf(DenseJob(4), scale);
+  EXPECT_DOUBLE_EQ(plan.pace.step.total(), 6) << "four times 3 s on two cores";
+}
+
+TEST(PlanTest, CallsRowsAndBytesCostWhatTheRatesSay) {
+  Scale scale = kFourWorkers;
+  scale.network_bytes_per_second = 1e15;
+  scale.cores = 1;
+  const Rates rates = {.pulled_byte = {.shard_seconds = 1e-7},
+                       .pushed_byte = {.worker_seconds = 1e-6},
+                       .added_float = 1e-7,
+                       .applied = {{"sgd", 1e-6}}};
+  const Plan plan = PlanOf(DenseJob(4), scale, rates);
+  EXPECT_NEAR(plan.pace.step.pull, 4 * 4e6 * 1e-7, 1e-6) << "the shard answers four lanes";
+  EXPECT_NEAR(plan.pace.step.push, 4e6 * 1e-6, 1e-6) << "each worker by itself";
+  EXPECT_NEAR(plan.pace.step.apply, 1e6 * 1e-6, 1e-6) << "once a round";
+}
+
+TEST(PlanTest, ARoundWaitsForItsSlowestLaneUnlessThatIsABackup) {
+  const BatchTime batch = {.compute_seconds = 3, .deviation_seconds = 0.1};
+  v1::JobSpec job = DenseJob(4);
+  EXPECT_NEAR(PlanOf(job, kFourWorkers, {}, batch).pace.step.wait, 0.1 * NormalRank(4, 4), 1e-12);
+  job.mutable_dense_update()->set_backup_workers(2);
+  EXPECT_DOUBLE_EQ(PlanOf(job, kFourWorkers, {}, batch).pace.step.wait, 0);
+}
+
+TEST(PlanTest, NormalRanksAreThoseOfTables) {
+  EXPECT_NEAR(NormalRank(1, 1), 0, 1e-9);
+  EXPECT_NEAR(NormalRank(4, 4), 1.03, 0.03);
+  EXPECT_NEAR(NormalRank(100, 100), 2.51, 0.03);
+}
+
+TEST(PlanTest, AShardHoldsParametersTheSumOfTheRoundAndWhatWaits) {
+  Scale scale = kFourWorkers;
+  scale.shards = 2;
+  const Plan plan = PlanOf(DenseJob(4), scale);
+  const uint64_t share = plan.traffic.busiest.floats * 4;
+  EXPECT_NEAR(static_cast<double>(share), 2e6, 1.5e5);
+  EXPECT_EQ(plan.sizes.shard.parts[0].bytes, share) << "SGD has no slots";
+  EXPECT_EQ(plan.sizes.shard.parts[1].what, "sum of the round");
+  EXPECT_EQ(plan.sizes.shard.parts[1].bytes, share);
+  EXPECT_EQ(plan.sizes.waiting_bytes, 3 * share) << "all lanes but the one whose turn it is";
+  EXPECT_EQ(plan.sizes.checkpoint_bytes, 4'000'000u);
+  EXPECT_EQ(plan.sizes.checkpoint_objects, 3u) << "one a shard, and the manifest";
+  EXPECT_NEAR(plan.store_seconds, 1, 0.07) << "2 MB at 2 MB a second";
+}
+
+TEST(PlanTest, AnAggregateThatCannotWaitOnAShardIsRefusedWithTheArithmetic) {
+  v1::JobSpec job = DenseJob(0);
+  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
+  job.mutable_dense_update()->set_aggregate(8);
+  Scale scale = kFourWorkers;
+  scale.shard_memory_bytes = 48 << 20;
+  EXPECT_THAT(PlanOf(job, scale).refusals,
+              ElementsAre(HasSubstr("the gradients of one aggregate are 31MiB (8 of 3.8MiB), and "
+                                    "24MiB")));
+  job.mutable_dense_update()->set_aggregate(6);
+  EXPECT_THAT(PlanOf(job, scale).refusals, IsEmpty());
+}
+
+TEST(PlanTest, WhatAProcessMayNotHaveIsRefused) {
+  Scale scale = kFourWorkers;
+  scale.worker_memory_bytes = 1 << 20;
+  EXPECT_THAT(PlanOf(DenseJob(4), scale).refusals, ElementsAre(HasSubstr("a worker takes ")));
+}
+
+TEST(RatesTest, TheFileOfTheDocsSaysWhatIsRecorded) {
+  std::ifstream file(CAPSTAN_SOURCE_DIR "/docs/plan/rates.txt");
+  std::stringstream text;
+  text << file.rdbuf() << "batch.ctr.compute_seconds 0.25\nbatch.ctr.read_seconds 0.5\n";
+  const absl::StatusOr<Rates> read = ParseRates(text.str());
+  ASSERT_TRUE(read.ok()) << read.status();
+  const Rates recorded = RecordedRates();
+  EXPECT_EQ(read->origin, recorded.origin);
+  EXPECT_EQ(read->pulled_byte.shard_seconds, recorded.pulled_byte.shard_seconds);
+  EXPECT_EQ(read->pushed_row.worker_seconds, recorded.pushed_row.worker_seconds);
+  EXPECT_EQ(read->applied, recorded.applied);
+  EXPECT_EQ(read->batches.at("ctr").compute_seconds, 0.25);
+  EXPECT_EQ(read->batches.at("ctr").read_seconds, 0.5);
+}
+
+TEST(RatesTest, AnUnknownNameAndAMissingOneAreRefused) {
+  EXPECT_THAT(std::string(ParseRates("origin x\nspeed 3\n").status().message()),
+              HasSubstr("2: \"speed 3\""));
+  EXPECT_THAT(std::string(ParseRates("origin x\n").status().message()), HasSubstr("has no "));
+}
+
+}  // namespace
+}  // namespace capstan
