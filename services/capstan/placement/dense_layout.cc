@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "capstan/base/divide.h"
 #include "capstan/base/status.h"
 
 namespace capstan {
@@ -16,8 +17,6 @@ namespace {
 
 constexpr uint64_t kMaxFlatFloats = uint64_t{1} << 40;
 constexpr uint64_t kBlockGrain = 16;  // Blocks begin at multiples of a cache line of floats.
-
-uint64_t DivideUp(uint64_t value, uint64_t by) { return (value + by - 1) / by; }
 
 absl::StatusOr<uint64_t> Elements(const v1::TensorSpec& tensor) {
   uint64_t elements = 1;

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "capstan/base/divide.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/partition_pack.h"
 #include "capstan/client/ps_client.h"
@@ -25,8 +26,6 @@ constexpr uint64_t kFloat = sizeof(float);
 // Of a row in a partition file beside its state: key, frequency, touched (FORMAT.md).
 constexpr uint64_t kStoredRowBytes = 20;
 constexpr uint64_t kBitsAByte = 8;
-
-uint64_t DivideUp(uint64_t value, uint64_t by) { return (value + by - 1) / by; }
 
 bool IsSync(const v1::UpdatePolicy& policy) { return policy.kind() == v1::POLICY_KIND_SYNC; }
 

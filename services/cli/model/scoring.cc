@@ -10,6 +10,7 @@
 #include "capstan/base/status.h"
 #include "capstan/data/formats/bad_records.h"
 #include "capstan/data/formats/source.h"
+#include "capstan/data/tasks/other_format.h"
 #include "capstan/data/tasks/task_reader.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/model/metrics.h"
@@ -58,9 +59,14 @@ absl::Status ScoreFiles(
   TaskReader reader(std::move(reading), *source);
   Batch batch;
   for (uint32_t i = 0; i < ranges.size(); ++i) {
-    CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedTask> loaded,
-                             reader.Read({.task = ranges.TaskAt(i), .evaluation = true}));
-    CAPSTAN_RETURN_IF_ERROR(bad_records.Add(loaded->bad_records()));
+    const absl::StatusOr<std::shared_ptr<const LoadedTask>> read =
+        reader.Read({.task = ranges.TaskAt(i), .evaluation = true});
+    absl::Status understood = read.status();
+    if (read.ok()) understood = bad_records.Add((*read)->bad_records());
+    if (!understood.ok()) {
+      return WhyNotUnderstood(*source, ranges[i].file(), job.data().format(), understood);
+    }
+    const std::shared_ptr<const LoadedTask>& loaded = *read;
     for (uint64_t k = 0; k < loaded->batch_count(); ++k) {
       CAPSTAN_RETURN_IF_ERROR(loaded->ReadBatch(k, batch));
       CAPSTAN_RETURN_IF_ERROR(visit(batch, model.Logits(batch)));

@@ -13,6 +13,7 @@
 #include "capstan/data/formats/samples.h"
 #include "capstan/data/tasks/extents.h"
 #include "capstan/data/tasks/in_parallel.h"
+#include "capstan/data/tasks/other_format.h"
 #include "capstan/data/tasks/task_reader.h"
 
 namespace capstan {
@@ -89,14 +90,18 @@ absl::StatusOr<v1::Task> FrontOf(const Source& source, const v1::DataSpec& data,
 
 absl::Status CheckFile(const Source& source, const ReaderOptions& options, const Input& input) {
   CAPSTAN_ASSIGN_OR_RETURN(const v1::Task front, FrontOf(source, options.data, input));
+  const auto refused = [&](absl::Status otherwise) {
+    return WhyNotUnderstood(source, input.file.path, options.data.format(), std::move(otherwise));
+  };
   TaskReader reader(options, source);
-  CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedTask> records,
-                           reader.Read({.task = front, .evaluation = true}));
-  const BadRecords& bad_records = records->bad_records();
-  if (records->examples() > 0 || bad_records.count() == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(bad_records.examples().front(),
-                                                 "; none of the first ", bad_records.count(),
-                                                 " records of this file can be understood"));
+  const absl::StatusOr<std::shared_ptr<const LoadedTask>> records =
+      reader.Read({.task = front, .evaluation = true});
+  if (!records.ok()) return refused(records.status());
+  const BadRecords& bad_records = (*records)->bad_records();
+  if ((*records)->examples() > 0 || bad_records.count() == 0) return absl::OkStatus();
+  return refused(absl::InvalidArgumentError(
+      absl::StrCat(bad_records.examples().front(), "; none of the first ", bad_records.count(),
+                   " records of this file can be understood")));
 }
 
 absl::Status CheckFiles(const Source& source, const ReaderOptions& options,

@@ -13,13 +13,13 @@
 #include "capstan/data/formats/compression.h"
 #include "capstan/data/formats/idx.h"
 #include "capstan/data/formats/line_reader.h"
-#include "capstan/data/formats/looks_like.h"
 #include "capstan/data/formats/numbers.h"
 #include "capstan/data/formats/quote.h"
 #include "capstan/data/formats/record_parser.h"
 #include "capstan/data/formats/samples.h"
 #include "capstan/data/parquet/parquet_file.h"
 #include "capstan/data/synthetic/click_log.h"
+#include "capstan/data/tasks/other_format.h"
 #include "capstan/data/tasks/tasks.h"
 
 namespace capstan {
@@ -48,11 +48,6 @@ absl::StatusOr<std::vector<std::string>> FirstCells(const Source& source, const 
   scanner.Begin(line);
   std::vector<std::string> cells;
   for (std::string_view cell; scanner.Next(cell);) cells.emplace_back(Trim(cell));
-  const std::string looks = cells.size() <= 1 ? LooksLike(line) : "";
-  if (!looks.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": has one column; it looks like ", looks));
-  }
   if (!scanner.malformed()) return cells;
   return absl::InvalidArgumentError(
       absl::StrCat(path, ":1: column ", cells.size(), ": a quote that does not end with the cell"));
@@ -155,6 +150,7 @@ absl::Status DeriveColumns(const std::string& path, const std::string& where,
 absl::Status DeriveCells(const Source& source, v1::DataSpec& data) {
   CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, FirstFiles(source, data));
   const std::string& path = files.front().path;
+  CAPSTAN_RETURN_IF_ERROR(CheckFormat(source, path, data.format()));
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<std::string> cells,
                            FirstCells(source, path, data.format()));
   return DeriveColumns(path, absl::StrCat(path, ":1"), cells, data);

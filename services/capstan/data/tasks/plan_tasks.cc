@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/divide.h"
 #include "capstan/base/status.h"
 #include "capstan/data/formats/record_parser.h"
 #include "capstan/data/tasks/extents.h"
@@ -47,8 +48,6 @@ v1::TaskRun& AddRun(const Extent& extent, std::vector<v1::TaskRun>& runs) {
   run.set_by_records(extent.by_records);
   return run;
 }
-
-uint64_t DivideUp(uint64_t value, uint64_t by) { return value / by + (value % by != 0 ? 1 : 0); }
 
 void CutBytes(const Extent& extent, uint64_t size, std::vector<v1::TaskRun>& runs) {
   if (extent.length == 0) return;

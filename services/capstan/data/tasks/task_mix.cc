@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "capstan/base/check.h"
+#include "capstan/base/divide.h"
 #include "capstan/base/hash.h"
 #include "capstan/base/permutation.h"
 #include "capstan/data/tasks/task_size.h"
@@ -21,8 +22,6 @@ constexpr uint64_t kAssignStream = 0x7069'6563'6573'3031;  // "pieces01"
 constexpr uint32_t kBlock = 8;  // Ranges that are looked through for a piece.
 
 uint64_t LengthOf(const TaskRange& range) { return range.end - range.begin; }
-
-uint64_t DivideUp(uint64_t value, uint64_t by) { return value / by + (value % by != 0 ? 1 : 0); }
 
 bool IsKnown(const TaskRange& range) {
   return range.expected_records > 0 && range.begin < range.end && range.end <= kMostLength;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tests/unit/data/files.h"
@@ -11,6 +12,7 @@
 namespace capstan {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -29,6 +31,17 @@ v1::JobSpec JobOn(const std::string& train, const std::string& eval) {
 
 absl::Status Check(const v1::JobSpec& job, size_t most_files = kMostCheckedFiles) {
   return CheckFirstRecords(*NewLocalFiles(), job, most_files);
+}
+
+TEST(CheckFirstRecordsTest, SaysOfWhatFormatAFileIsThatIsNotAsItIsSaidToBe) {
+  TestFolder folder;
+  const std::string train = folder.Write("train.csv", kGood);
+  for (const auto& [text, looks] :
+       {std::pair("0;1\n1;2\n", "';'"), {"PAR1\x15\x04\n", "Parquet"}}) {
+    const std::string eval = folder.Write("eval.csv", text);
+    EXPECT_THAT(std::string(Check(JobOn(train, eval)).message()),
+                AllOf(StartsWith(eval + ": has one column; it looks like "), HasSubstr(looks)));
+  }
 }
 
 TEST(CheckFirstRecordsTest, RefusesATextForALabelWithFileAndLine) {

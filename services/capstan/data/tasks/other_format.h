@@ -1,0 +1,23 @@
+// Files of another format than they are told to be of.
+#ifndef CAPSTAN_DATA_TASKS_OTHER_FORMAT_H_
+#define CAPSTAN_DATA_TASKS_OTHER_FORMAT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "capstan/data/formats/source.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// INVALID_ARGUMENT, with what it looks like: the file is said to be csv or tsv, and its first line
+// is one cell that is known from another format.
+absl::Status CheckFormat(const Source& source, const std::string& path, v1::DataFormat format);
+
+// The same, for a file of which no record could be understood; `otherwise`: it is of the format.
+absl::Status WhyNotUnderstood(const Source& source, const std::string& path, v1::DataFormat format,
+                              absl::Status otherwise);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_TASKS_OTHER_FORMAT_H_
