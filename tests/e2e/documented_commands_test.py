@@ -37,6 +37,7 @@ COMMANDS = {
         "capstan top": HERE,
         "capstan status out/ctr": HERE,
         "capstan config check job.yaml": HERE,
+        "capstan plan job.yaml --workers 100 --shards 10 --step-seconds .3": HERE,
         "capstan evaluate MODEL test.csv": HERE,
         "capstan predict MODEL test.csv": HERE,
         "capstan checkpoint list out/ctr/checkpoints": HERE,
@@ -72,6 +73,14 @@ COMMANDS = {
         "ninja -C build/python": "not run: as the line before it",
         "capstan train deploy/examples/python/deepfm.yaml --worker 'python3 deploy/examples/python/deepfm.py' --shards 2 --workers 2":
             "tests/python/training_test.py",
+        r"helm install ctr helm/capstan -f values.yaml --set-file 'worker.code.deepfm\.py=deploy/examples/python/deepfm.py'":
+            "rendered by tests/helm/program_test.py; kubernetes_python_test.py installs one like it",
+        "helm install ctr helm/capstan -f values.yaml --set worker.image.repository=team/model --set worker.image.tag=v7":
+            "rendered by tests/helm/program_test.py",
+        "kubectl scale deployment/ctr-worker --replicas=3": "not run: kubernetes_readme_test.py scales the same Deployment",
+        "kubectl logs deployment/ctr-worker --follow": "not run: it does not end",
+        "kubectl get pods --output=jsonpath='{.items[*].status.containerStatuses[*].lastState.terminated.message}'":
+            "kubernetes_python_test.py reads the message of a program that fails",
     },
     "docs/tls.md": {
         "helm upgrade ctr ... --set tls.enabled=true --set tls.issuer.name=capstan-authority":
@@ -122,6 +131,7 @@ class DocumentedCommandsTest(unittest.TestCase):
             (self.folder / "job.yaml").write_text(block(readme, "Write a job.yaml"))
             (self.folder / "test.csv").symlink_to("data/clicks/test.csv")
             self.assertIn("tasks", self.shell("capstan config check job.yaml"))
+            self.assertIn("bottleneck", self.shell("capstan plan job.yaml --workers 100 --shards 10 --step-seconds .3"))
             self.shell("capstan train job.yaml --shards 2 --workers 3 --set train.epochs=2",
                        " --set checkpoint.uri=out --set model.hidden=[8]")
             listed = self.shell("capstan checkpoint list out/ctr/checkpoints")

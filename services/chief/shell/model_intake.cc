@@ -285,8 +285,10 @@ class ModelIntake::Reactor final : public grpc::ServerReadReactor<v1::DeclareMod
     if (piece.size() % sizeof(float) != 0 || count > expected_ - values_.size()) {
       return End({grpc::StatusCode::INVALID_ARGUMENT, "values beyond those that are declared"});
     }
-    values_.resize(values_.size() + count);
-    std::memcpy(values_.data() + values_.size() - count, piece.data(), piece.size());
+    if (count > 0) {  // The first message may be the declaration alone.
+      values_.resize(values_.size() + count);
+      std::memcpy(values_.data() + values_.size() - count, piece.data(), piece.size());
+    }
     StartRead(&request_);
   }
 
