@@ -6,6 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "google/protobuf/struct.pb.h"
+#include "google/protobuf/util/json_util.h"
 #include "tests/cli/command.h"
 
 namespace capstan::cli {
@@ -63,6 +65,20 @@ TEST_F(PlanTest, WhatDoesNotFitIsToldAndExitsWithTwo) {
            "--step-seconds", ".02", "--shards", "2", "--shard-memory", "64GiB"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output, HasSubstr("does not fit: a shard takes "));
+}
+
+TEST_F(PlanTest, AsJsonItSaysWhatDoesNotFit) {
+  const Result result =
+      Run({"plan", std::string(kDocs) + "plan/clicks.yaml", "--data", "20TB", "--rows", "12G",
+           "--step-seconds", ".02", "--shards", "2", "--shard-memory", "64GiB", "--json"});
+  EXPECT_EQ(result.exit_code, 2);
+  google::protobuf::Struct json;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(result.output, &json).ok())
+      << result.output;
+  EXPECT_GE(json.fields().at("step_seconds").number_value(), .02);
+  ASSERT_EQ(json.fields().at("does_not_fit").list_value().values_size(), 1);
+  EXPECT_THAT(json.fields().at("does_not_fit").list_value().values(0).string_value(),
+              HasSubstr("a shard takes "));
 }
 
 TEST_F(PlanTest, ABatchOfUnknownLengthIsAskedFor) {

@@ -11,33 +11,7 @@
 namespace capstan {
 namespace {
 
-// Key, counters and the row's share of the hash index, whose load is between a half and nearly one.
-constexpr uint64_t kRowOverheadBytes = 32;
 constexpr uint64_t kExampleRows = 10'000'000;
-
-// What capstan/optim keeps beside a weight. An estimate: a few slots a row are left out.
-uint64_t SlotsPerWeight(v1::OptimizerKind kind) {
-  switch (kind) {
-    case v1::OPTIMIZER_KIND_SGD:
-    case v1::OPTIMIZER_KIND_ROWWISE_ADAGRAD:
-    case v1::OPTIMIZER_KIND_RUNNING:
-      return 0;
-    case v1::OPTIMIZER_KIND_ADAM:
-    case v1::OPTIMIZER_KIND_ADAMW:
-    case v1::OPTIMIZER_KIND_FTRL:
-      return 2;
-    default:
-      return 1;
-  }
-}
-
-uint64_t BytesOf(uint64_t weights, const v1::OptimizerSpec& optimizer) {
-  return weights * sizeof(float) * (1 + SlotsPerWeight(optimizer.kind()));
-}
-
-uint64_t RowBytes(const v1::TableSpec& table) {
-  return BytesOf(table.dim(), table.optimizer()) + kRowOverheadBytes;
-}
 
 uint64_t Weights(const v1::TensorSpec& tensor) {
   uint64_t weights = 1;
@@ -104,20 +78,15 @@ std::string TrainingLine(const v1::JobSpec& spec, const JobScale& scale) {
 // A shard's part of the weights and of what is kept beside them.
 std::string MemoryLine(const v1::JobSpec& spec, const JobScale& scale) {
   const uint64_t shards = std::max(scale.shards, 1);
-  uint64_t dense = 0;
-  for (const v1::TensorSpec& tensor : spec.tensors()) {
-    dense += BytesOf(Weights(tensor), tensor.optimizer());
-  }
-  uint64_t row = 0;
-  for (const v1::TableSpec& table : spec.tables()) row += RowBytes(table);
   const bool open = !spec.model().user().empty() && spec.tensors().empty();
   std::string line =
-      open ? "dense as declared" : absl::StrCat(ByteSizeText(dense / shards), " dense");
+      open ? "dense as declared" : absl::StrCat(ByteSizeText(scale.dense_bytes), " dense");
+  const uint64_t row = scale.row_bytes;
   if (row == 0) return line;
   const uint64_t rows = scale.expected_rows > 0 ? scale.expected_rows : kExampleRows;
   const uint64_t budget = spec.table_limits().byte_budget();
   const uint64_t sparse = budget > 0 ? std::min(budget, rows * row) : rows * row;
-  return absl::StrCat(line, ", ", row, " bytes a row: ", ByteSizeText(sparse / shards),
+  return absl::StrCat(line, ", ", row, " bytes a row at most: ", ByteSizeText(sparse / shards),
                       scale.expected_rows > 0 ? " for about " : " if there were ", rows, " rows",
                       budget > 0 && budget < rows * row ? ", which table.byte_budget allows" : "",
                       shards > 1 ? absl::StrCat(" over ", shards, " shards") : "");

@@ -15,6 +15,8 @@ struct JobScale {
   uint64_t eval_tasks = 0;
   int shards = 1;
   int workers = 1;
+  uint64_t dense_bytes = 0;    // Weights and optimizer state of the fullest shard.
+  uint64_t row_bytes = 0;      // What a row takes on a shard; 0: there is no table.
   uint64_t expected_rows = 0;  // Rows that the tables will hold together; 0: not known.
 };
 

@@ -10,6 +10,8 @@
 #include "capstan/checkpoint/partition_pack.h"
 #include "capstan/client/ps_client.h"
 #include "capstan/client/request_plan.h"
+#include "capstan/consistency/decisions.h"
+#include "capstan/consistency/job_lanes.h"
 #include "capstan/consistency/lanes_at_work.h"
 #include "capstan/optim/optimizer.h"
 #include "capstan/placement/dense_layout.h"
@@ -26,24 +28,6 @@ constexpr uint64_t kFloat = sizeof(float);
 // Of a row in a partition file beside its state: key, frequency, touched (FORMAT.md).
 constexpr uint64_t kStoredRowBytes = 20;
 constexpr uint64_t kBitsAByte = 8;
-
-bool IsSync(const v1::UpdatePolicy& policy) { return policy.kind() == v1::POLICY_KIND_SYNC; }
-
-// Weights and slots of the blocks of each shard.
-absl::StatusOr<std::vector<uint64_t>> DenseBytes(const v1::JobSpec& job, int shards) {
-  CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,
-                           DenseLayout::Create(job.tensors(), job.partition_count()));
-  const std::vector<uint32_t> owners =
-      FirstShardMap(job.partition_count(), static_cast<uint32_t>(shards));
-  std::vector<uint64_t> bytes(static_cast<size_t>(shards), 0);
-  for (const Block& block : layout.blocks()) {
-    const v1::OptimizerSpec& spec = job.tensors(static_cast<int>(block.tensor)).optimizer();
-    CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Optimizer> optimizer, MakeOptimizer(spec));
-    bytes[owners[Raw(block.partition)]] +=
-        kFloat * (block.length + optimizer->SlotCount(block.length));
-  }
-  return bytes;
-}
 
 // One row as it lies in memory, with its place in the index, and as it is stored.
 struct RowSizes {
@@ -152,12 +136,7 @@ uint64_t ProcessMemory::bytes() const {
                          [](uint64_t sum, const MemoryPart& part) { return sum + part.bytes; });
 }
 
-uint64_t LanesOf(const v1::JobSpec& job) {
-  const auto lanes = [](const v1::UpdatePolicy& policy) {
-    return IsSync(policy) ? policy.lanes() : 0;
-  };
-  return std::max(lanes(job.dense_update()), lanes(job.sparse_update()));
-}
+uint64_t LanesOf(const v1::JobSpec& job) { return UsesLanes(job) ? LaneCount(job) : 0; }
 
 uint64_t LanesOfATrainer(const v1::JobSpec& job, const Scale& scale) {
   return DivideUp(LanesOf(job),
@@ -172,6 +151,21 @@ uint64_t WaitingBytes(const v1::JobSpec& job, const Share& busiest) {
   return std::max(most(job.dense_update()), most(job.sparse_update())) * busiest.pushed_bytes;
 }
 
+absl::StatusOr<std::vector<uint64_t>> DenseBytes(const v1::JobSpec& job, int shards) {
+  CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,
+                           DenseLayout::Create(job.tensors(), job.partition_count()));
+  const std::vector<uint32_t> owners =
+      FirstShardMap(job.partition_count(), static_cast<uint32_t>(shards));
+  std::vector<uint64_t> bytes(static_cast<size_t>(shards), 0);
+  for (const Block& block : layout.blocks()) {
+    const v1::OptimizerSpec& spec = job.tensors(static_cast<int>(block.tensor)).optimizer();
+    CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Optimizer> optimizer, MakeOptimizer(spec));
+    bytes[owners[Raw(block.partition)]] +=
+        kFloat * (block.length + optimizer->SlotCount(block.length));
+  }
+  return bytes;
+}
+
 absl::StatusOr<uint64_t> RowBytes(const v1::JobSpec& job) {
   CAPSTAN_ASSIGN_OR_RETURN(const RowSizes sizes, RowSizesOf(job));
   return sizes.held;
@@ -184,6 +178,7 @@ absl::StatusOr<Sizes> SizesOf(const v1::JobSpec& job, const Traffic& traffic,
   const uint64_t most_dense = *std::max_element(dense.begin(), dense.end());
   const uint64_t rows = RowsOf(job, facts, row);
   Sizes sizes;
+  sizes.row_bytes = row.held;
   sizes.shard = ShardMemory(job, traffic, scale, most_dense, row.held, rows);
   AddBase(rates.shard_bytes, sizes.shard);
   sizes.worker = WorkerMemory(job, traffic, facts, scale);

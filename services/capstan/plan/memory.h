@@ -37,10 +37,15 @@ uint64_t LanesOfATrainer(const v1::JobSpec& job, const Scale& scale);
 // `aggregate: K` so many.
 uint64_t WaitingBytes(const v1::JobSpec& job, const Share& busiest);
 
+// Weights and slots of the dense parameters on each shard, as the first map has them.
+// INVALID_ARGUMENT: the tensors cannot be laid out, or an optimizer is impossible.
+absl::StatusOr<std::vector<uint64_t>> DenseBytes(const v1::JobSpec& job, int shards);
+
 // What one row takes on a shard, with its place in the index; 0: there is no table.
 absl::StatusOr<uint64_t> RowBytes(const v1::JobSpec& job);
 
 struct Sizes {
+  uint64_t row_bytes = 0;  // RowBytes.
   ProcessMemory shard;
   ProcessMemory chief;
   ProcessMemory worker;

@@ -93,7 +93,6 @@ absl::StatusOr<Plan> MakePlan(const v1::JobSpec& job, const DataFacts& facts, co
   plan.traffic = speed.traffic;
   plan.pace = speed.pace;
   CAPSTAN_ASSIGN_OR_RETURN(plan.sizes, SizesOf(job, plan.traffic, facts, scale, rates));
-  CAPSTAN_ASSIGN_OR_RETURN(plan.row_bytes, RowBytes(job));
   plan.examples_per_second = plan.pace.batches_per_second * job.train().batch_size();
   plan.epoch_seconds = static_cast<double>(facts.records) / plan.examples_per_second;
   plan.store_seconds = StoreSeconds(plan.sizes.shard_checkpoint_bytes, scale);

@@ -19,7 +19,6 @@ namespace capstan {
 struct Plan {
   Traffic traffic;  // Of one batch.
   Sizes sizes;
-  uint64_t row_bytes = 0;  // On a shard; 0: there is no table.
   Pace pace;
   double examples_per_second = 0;
   double epoch_seconds = 0;  // 0: it is not known how many records there are.

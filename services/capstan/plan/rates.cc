@@ -64,27 +64,6 @@ double* FindOptional(absl::string_view name, Rates& rates) {
 
 }  // namespace
 
-// The medians of the sections dense, sparse and latency of tests/bench/RESULTS.md: CPU seconds a
-// unit of client and servers, less what the bytes of a row take, and less the bare transport where
-// the rest is the optimizer.
-Rates RecordedRates() {
-  Rates rates;
-  rates.origin =
-      "recorded 2026-11-24 on AMD EPYC, 2 cores, Linux 6.18 (tests/bench/RESULTS.md: dense, "
-      "sparse, "
-      "latency)";
-  rates.pulled_byte = {.worker_seconds = 2.52e-10, .shard_seconds = 2.8e-10};
-  rates.pushed_byte = {.worker_seconds = 2.49e-10, .shard_seconds = 2.26e-10};
-  rates.pulled_row = {.worker_seconds = 2.9e-8, .shard_seconds = 8.5e-8};
-  rates.pushed_row = {.worker_seconds = 1.08e-7, .shard_seconds = 1.74e-7};
-  rates.call = {.worker_seconds = 6.3e-5, .shard_seconds = 5.6e-5};
-  rates.call_seconds = 1.43e-4;
-  rates.added_float = 3.3e-10;
-  rates.applied_float = 6.2e-10;
-  rates.applied = {{"adagrad", 6.2e-10}, {"sgd", 3.3e-10}};
-  return rates;
-}
-
 absl::StatusOr<Rates> ParseRates(absl::string_view text) {
   Rates rates;
   std::map<std::string, double*> missing;

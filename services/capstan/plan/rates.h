@@ -47,7 +47,8 @@ struct Rates {
   std::map<std::string, BatchTime> batches;  // By the job's name.
 };
 
-// Those of tests/bench/RESULTS.md. They know no batch, and nothing of the memory of processes.
+// Those of recorded_rates.txt, from tests/bench/RESULTS.md. They know no batch, and nothing of the
+// memory of processes.
 Rates RecordedRates();
 
 // INVALID_ARGUMENT, with the line, for a name that is none or a value that is no number >= 0; a

@@ -72,17 +72,20 @@ double AddSeconds(const v1::JobSpec& job, const Share& share, const Rates& rates
 // What all stages are made of.
 class Stages {
  public:
+  const Work pull;
+  Work push;
+
   Stages(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale, const Rates& rates,
          const BatchTime& batch)
-      : scale_(scale),
+      : pull(TransferOf(traffic, &Share::pulled_bytes, rates.pulled_byte, rates.pulled_row,
+                        rates.call)),
+        push(TransferOf(traffic, &Share::pushed_bytes, rates.pushed_byte, rates.pushed_row,
+                        rates.call)),
+        scale_(scale),
         trainers_(job.train().compute_threads()),
         step_threads_(std::max(1u, job.train().step_threads())),
         batch_(batch),
-        latency_(rates.call_seconds),
-        pull(TransferOf(traffic, &Share::pulled_bytes, rates.pulled_byte, rates.pulled_row,
-                        rates.call)),
-        push(TransferOf(traffic, &Share::pushed_bytes, rates.pushed_byte, rates.pushed_row,
-                        rates.call)) {}
+        latency_(rates.call_seconds) {}
 
   double Transfer(const Work& work, const Crowd& crowd) const {
     return latency_ +
@@ -128,10 +131,6 @@ class Stages {
   const double step_threads_;
   const BatchTime& batch_;
   const double latency_;
-
- public:
-  const Work pull;
-  Work push;
 };
 
 std::vector<Load> Longest(std::vector<Load> loads) {

@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/consistency/job_lanes.h"
 
 namespace capstan::chief {
 namespace {

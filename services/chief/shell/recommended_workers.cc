@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "chief/work/work.h"
+#include "capstan/consistency/job_lanes.h"
 
 namespace capstan::chief {
 namespace {

@@ -33,7 +33,7 @@ EpochCounter::EpochCounter(const TaskSequence& sequence)
   }
 }
 
-void EpochCounter::Done(TaskSequence& sequence, const Place& place, uint64_t examples) {
+void EpochCounter::Done(const TaskSequence& sequence, const Place& place, uint64_t examples) {
   ++done_[place.epoch];
   CountEpochs();
   examples_[place.epoch] += examples;
@@ -50,8 +50,8 @@ void EpochCounter::Done(TaskSequence& sequence, const Place& place, uint64_t exa
   measured_span_ += span;
 }
 
-void EpochCounter::Restore(TaskSequence& sequence, std::vector<uint64_t> done, Visit visit_done,
-                           const v1::TaskProgress& progress) {
+void EpochCounter::Restore(const TaskSequence& sequence, std::vector<uint64_t> done,
+                           Visit visit_done, const v1::TaskProgress& progress) {
   done_ = std::move(done);
   done_.resize(examples_.size(), 0);
   CountEpochs();

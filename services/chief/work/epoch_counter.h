@@ -17,7 +17,7 @@ class EpochCounter {
   explicit EpochCounter(const TaskSequence& sequence);
 
   // A task of an epoch is done and had so many examples.
-  void Done(TaskSequence& sequence, const Place& place, uint64_t examples);
+  void Done(const TaskSequence& sequence, const Place& place, uint64_t examples);
 
   // Visits places.
   using Visit = absl::FunctionRef<void(absl::FunctionRef<void(const Place&)>)>;
@@ -25,7 +25,7 @@ class EpochCounter {
   // What a checkpoint says, and how many tasks of each epoch are done by it; before any Done. Sizes
   // of single tasks are not known then, their mean is. `visit_done` names those that are done; it
   // is asked only where the data do not tell the size of every task.
-  void Restore(TaskSequence& sequence, std::vector<uint64_t> done, Visit visit_done,
+  void Restore(const TaskSequence& sequence, std::vector<uint64_t> done, Visit visit_done,
                const v1::TaskProgress& progress);
 
   // Epochs begun and not complete, and the number of those that are.

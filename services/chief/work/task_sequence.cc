@@ -23,13 +23,13 @@ Place TaskSequence::At(uint64_t position) {
   return {epoch, options_.numbered_in_order ? place : OrderOf(epoch)[place]};
 }
 
-uint32_t TaskSequence::Drawn(const Place& place) {
+uint32_t TaskSequence::Drawn(const Place& place) const {
   if (!options_.shuffle || !options_.numbered_in_order) return place.index;
   const Permutation order(tasks_.size(), options_.seed, kShuffleStream + place.epoch);
   return static_cast<uint32_t>(order(place.index));
 }
 
-v1::Task TaskSequence::task(const Place& place) {
+v1::Task TaskSequence::task(const Place& place) const {
   v1::Task task = tasks_.TaskAt(place.epoch, Drawn(place));
   task.set_index(place.index);
   return task;

@@ -1,39 +1,19 @@
 #include "chief/work/work.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "capstan/consistency/job_lanes.h"
 
 namespace capstan::chief {
 namespace {
 
-bool IsSync(const v1::UpdatePolicy& policy) { return policy.kind() == v1::POLICY_KIND_SYNC; }
-
-// A model without tensors, or without tables, has no such part, whatever its policy says.
-bool HasSync(const v1::JobSpec& spec, bool wanted) {
-  return (spec.tensors_size() > 0 && IsSync(spec.dense_update()) == wanted) ||
-         (spec.tables_size() > 0 && IsSync(spec.sparse_update()) == wanted);
-}
-
-std::variant<TaskQueue, LaneTable> NewWork(const JobPlan& plan) {
+std::variant<TaskQueue, LaneTable> NewWork(const JobPlan& plan, TaskSequence sequence) {
   const v1::TrainSpec& train = plan.spec.train();
-  TaskSequence sequence = SequenceOf(plan);
   if (!UsesLanes(plan.spec)) return TaskQueue(std::move(sequence), train.batch_size());
   return LaneTable(std::move(sequence), LaneCount(plan.spec), train.batch_size());
 }
 
 }  // namespace
-
-bool UsesLanes(const v1::JobSpec& spec) { return HasSync(spec, true); }
-
-uint32_t LaneCount(const v1::JobSpec& spec) {
-  uint32_t lanes = 1;
-  for (const auto* policy : {&spec.dense_update(), &spec.sparse_update()}) {
-    if (IsSync(*policy)) lanes = std::max(lanes, policy->lanes());
-  }
-  return lanes;
-}
-
-bool UsesStreams(const v1::JobSpec& spec) { return HasSync(spec, false); }
 
 TaskSequence SequenceOf(const JobPlan& plan) {
   return {{.seed = plan.spec.seed(),
@@ -43,9 +23,15 @@ TaskSequence SequenceOf(const JobPlan& plan) {
           TaskMix(plan.train, plan.spec.data(), plan.spec.seed())};
 }
 
-uint64_t TasksFingerprint(const JobPlan& plan) { return SequenceOf(plan).fingerprint(); }
+uint64_t TasksFingerprint(const JobPlan& plan) {
+  const TaskSequence sequence = SequenceOf(plan);
+  return sequence.fingerprint();
+}
 
-Work::Work(const JobPlan& plan) : fingerprint_(TasksFingerprint(plan)), work_(NewWork(plan)) {}
+Work::Work(const JobPlan& plan) : Work(plan, SequenceOf(plan)) {}
+
+Work::Work(const JobPlan& plan, TaskSequence sequence)
+    : fingerprint_(sequence.fingerprint()), work_(NewWork(plan, std::move(sequence))) {}
 
 ReportResult Work::Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report) {
   return std::visit([&](auto& work) { return work.Report(trainers, report); }, work_);

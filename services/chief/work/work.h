@@ -16,15 +16,6 @@
 
 namespace capstan::chief {
 
-// True where this policy, or the other part's, works in rounds.
-bool UsesLanes(const v1::JobSpec& spec);
-
-// The lanes of a round; 1 where there are none.
-uint32_t LaneCount(const v1::JobSpec& spec);
-
-// True where some part's pushes are named by streams, which want to be closed.
-bool UsesStreams(const v1::JobSpec& spec);
-
 // The job's training tasks, in the order in which they are trained.
 TaskSequence SequenceOf(const JobPlan& plan);
 
@@ -58,6 +49,8 @@ class Work {
   uint64_t batches_a_step() const;  // Lanes, or 1.
 
  private:
+  Work(const JobPlan& plan, TaskSequence sequence);
+
   uint64_t fingerprint_;
   std::variant<TaskQueue, LaneTable> work_;
 };

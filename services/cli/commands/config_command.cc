@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <set>
@@ -17,6 +18,7 @@
 #include "capstan/data/tasks/task_mix.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/model/layout.h"
+#include "capstan/plan/memory.h"
 #include "cli/commands/command.h"
 #include "cli/model/row_estimate.h"
 
@@ -59,6 +61,9 @@ absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
   const TaskMix mix(train, job.data(), job.seed());
   scale.train_tasks = mix.size();
   scale.expected_rows = EstimateRows(job, *files, train);
+  CAPSTAN_ASSIGN_OR_RETURN(scale.row_bytes, RowBytes(job));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<uint64_t> dense, DenseBytes(job, options.shards));
+  scale.dense_bytes = *std::max_element(dense.begin(), dense.end());
   CAPSTAN_ASSIGN_OR_RETURN(const LabelOrder order,
                            SampleLabelOrder(*files, ReaderOptionsOf(job), mix));
   if (job.data().eval_size() > 0 || job.data().format() == v1::DATA_FORMAT_SYNTHETIC) {

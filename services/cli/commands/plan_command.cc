@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "capstan/base/divide.h"
 #include "capstan/base/status.h"
 #include "capstan/client/share_limit.h"
 #include "capstan/config/config.h"
@@ -99,7 +100,7 @@ absl::StatusOr<Rates> ReadRates(const std::string& path) {
   return absl::InvalidArgumentError(absl::StrCat(path, ":", rates.status().message()));
 }
 
-// The data as the options tell of them, where they are not looked at.
+// The data as the options tell of them, where they are not looked at, and the model for them.
 absl::Status TellData(const PlanSettings& options, v1::JobSpec& job, DataFacts& facts) {
   v1::DataSpec& data = *job.mutable_data();
   if (data.fields() == 0) data.set_fields(static_cast<uint32_t>(data.categorical_size()));
@@ -108,10 +109,11 @@ absl::Status TellData(const PlanSettings& options, v1::JobSpec& job, DataFacts& 
                                           : static_cast<uint32_t>(data.numeric_size()));
   CAPSTAN_ASSIGN_OR_RETURN(facts.bytes, ReadSize("--data", options.data));
   const uint64_t task = TaskBytes(data, facts.bytes);
-  facts.tasks = (facts.bytes + task - 1) / task;
-  return absl::OkStatus();
+  facts.tasks = DivideUp(facts.bytes, task);
+  return LayOutModel(job);
 }
 
+// The data as they are, and the model for them.
 absl::Status LookAtData(v1::JobSpec& job, DataFacts& facts) {
   const std::unique_ptr<const Source> files = NewDataFiles();
   CAPSTAN_RETURN_IF_ERROR(DeriveDataSpec(*files, *job.mutable_data()));
@@ -166,7 +168,6 @@ absl::StatusOr<PlannedJob> PlanJob(const PlanSettings& options) {
                             .default_lanes = static_cast<uint32_t>(options.scale.workers)}));
   CAPSTAN_RETURN_IF_ERROR(options.data.empty() ? LookAtData(planned.job, planned.facts)
                                                : TellData(options, planned.job, planned.facts));
-  CAPSTAN_RETURN_IF_ERROR(LayOutModel(planned.job));
   CAPSTAN_RETURN_IF_ERROR(TellDense(options, planned.job));
   CAPSTAN_RETURN_IF_ERROR(CheckDenseShares(planned.job));
   CAPSTAN_RETURN_IF_ERROR(TellFacts(options, planned.job, planned.facts));

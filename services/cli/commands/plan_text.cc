@@ -5,6 +5,8 @@
 #include "absl/strings/str_join.h"
 #include "capstan/config/quantity.h"
 #include "cli/terminal/format.h"
+#include "google/protobuf/struct.pb.h"
+#include "google/protobuf/util/json_util.h"
 
 namespace capstan::cli {
 namespace {
@@ -74,8 +76,8 @@ std::vector<std::string> PlanLines(const PlannedJob& planned) {
     lines.push_back(
         "memory      is that of the job: these rates do not say what a process itself takes");
   }
-  if (plan.row_bytes > 0) {
-    lines.push_back(absl::StrCat("rows        ", plan.row_bytes, " bytes a row at most, ",
+  if (plan.sizes.row_bytes > 0) {
+    lines.push_back(absl::StrCat("rows        ", plan.sizes.row_bytes, " bytes a row at most, ",
                                  Grouped(planned.facts.rows), " rows"));
   }
   for (const std::string& warning : plan.warnings) {
@@ -90,19 +92,39 @@ std::vector<std::string> PlanLines(const PlannedJob& planned) {
 std::string PlanJson(const PlannedJob& planned) {
   const Plan& plan = planned.plan;
   const capstan::StepTime& step = plan.pace.step;
-  return absl::StrFormat(
-      "{\"compute_seconds\": %.6g, \"pull_seconds\": %.6g, \"push_seconds\": %.6g, "
-      "\"apply_seconds\": %.6g, \"wait_seconds\": %.6g, \"step_seconds\": %.6g, "
-      "\"examples_per_second\": %.6g, \"epoch_seconds\": %.6g, \"bottleneck\": \"%s\", "
-      "\"pulled_bytes\": %d, \"pushed_bytes\": %d, \"shard_bytes\": %d, \"worker_bytes\": %d, "
-      "\"chief_bytes\": %d, \"checkpoint_bytes\": %d, \"store_seconds\": %.6g, "
-      "\"more_by_a_worker\": %.4g, \"more_by_a_shard\": %.4g, \"fits\": %s}",
-      step.compute, step.pull, step.push, step.apply, step.wait, step.total(),
-      plan.examples_per_second, plan.epoch_seconds, plan.pace.loads.front().what,
-      plan.traffic.worker.pulled_bytes, plan.traffic.worker.pushed_bytes, plan.sizes.shard.bytes(),
-      plan.sizes.worker.bytes(), plan.sizes.chief.bytes(), plan.sizes.checkpoint_bytes,
-      plan.store_seconds, plan.more_by_a_worker, plan.more_by_a_shard,
-      plan.refusals.empty() ? "true" : "false");
+  google::protobuf::Struct json;
+  const auto number = [&json](const char* name, auto value) {
+    (*json.mutable_fields())[name].set_number_value(static_cast<double>(value));
+  };
+  const auto texts = [&json](const char* name, const std::vector<std::string>& all) {
+    google::protobuf::ListValue& list = *(*json.mutable_fields())[name].mutable_list_value();
+    for (const std::string& text : all) list.add_values()->set_string_value(text);
+  };
+  number("compute_seconds", step.compute);
+  number("pull_seconds", step.pull);
+  number("push_seconds", step.push);
+  number("apply_seconds", step.apply);
+  number("wait_seconds", step.wait);
+  number("step_seconds", step.total());
+  number("examples_per_second", plan.examples_per_second);
+  number("epoch_seconds", plan.epoch_seconds);
+  number("tasks", planned.facts.tasks);
+  number("pulled_bytes", plan.traffic.worker.pulled_bytes);
+  number("pushed_bytes", plan.traffic.worker.pushed_bytes);
+  number("shard_bytes", plan.sizes.shard.bytes());
+  number("worker_bytes", plan.sizes.worker.bytes());
+  number("chief_bytes", plan.sizes.chief.bytes());
+  number("checkpoint_bytes", plan.sizes.checkpoint_bytes);
+  number("checkpoint_objects", plan.sizes.checkpoint_objects);
+  number("store_seconds", plan.store_seconds);
+  number("more_by_a_worker", plan.more_by_a_worker);
+  number("more_by_a_shard", plan.more_by_a_shard);
+  (*json.mutable_fields())["bottleneck"].set_string_value(plan.pace.loads.front().what);
+  texts("warnings", plan.warnings);
+  texts("does_not_fit", plan.refusals);
+  std::string text;
+  (void)google::protobuf::util::MessageToJsonString(json, &text);  // All numbers are finite.
+  return text;
 }
 
 }  // namespace capstan::cli

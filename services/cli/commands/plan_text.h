@@ -22,7 +22,8 @@ struct PlannedJob {
 
 std::vector<std::string> PlanLines(const PlannedJob& planned);
 
-// One object in one line; bytes and seconds are in the names.
+// One object in one line; bytes and seconds are in the names. `does_not_fit` is empty where the job
+// can run so.
 std::string PlanJson(const PlannedJob& planned);
 
 }  // namespace capstan::cli

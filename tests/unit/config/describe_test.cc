@@ -35,7 +35,12 @@ v1::JobSpec DescribedJob(const std::string& more = "") {
   return job;
 }
 
-constexpr JobScale kScale = {.train_tasks = 24, .eval_tasks = 4, .shards = 2, .workers = 3};
+constexpr JobScale kScale = {.train_tasks = 24,
+                             .eval_tasks = 4,
+                             .shards = 2,
+                             .workers = 3,
+                             .dense_bytes = 1'500'000,
+                             .row_bytes = 168};
 
 TEST(DescribeJobTest, TellsDataModelPoliciesTasksAndMemory) {
   EXPECT_THAT(
@@ -45,7 +50,7 @@ TEST(DescribeJobTest, TellsDataModelPoliciesTasksAndMemory) {
                   "dense     adam, learning rate 0.001, sync (3 lanes, 0 backup)",
                   "sparse    adagrad, learning rate 0.05, async",
                   "training  24 tasks, 1 epoch, batches of 1024; evaluation 4 tasks",
-                  StartsWith("memory    1.4MiB dense, 168 bytes a row: ")));
+                  StartsWith("memory    1.4MiB dense, 168 bytes a row at most: ")));
 }
 
 TEST(DescribeJobTest, AProgramsDenseTensorsAreNotKnownYet) {
@@ -63,14 +68,14 @@ TEST(DescribeJobTest, MemoryIsThatOfTheRowsOfOneShard) {
   JobScale scale = kScale;
   scale.expected_rows = 1000000;
   EXPECT_THAT(DescribeJob(DescribedJob(), scale).lines.back(),
-              HasSubstr("168 bytes a row: 80MiB for about 1000000 rows over 2 shards"));
+              HasSubstr("168 bytes a row at most: 80MiB for about 1000000 rows over 2 shards"));
 }
 
 TEST(DescribeJobTest, MemoryStaysWithinTheBudget) {
   JobScale scale = kScale;
   scale.expected_rows = 1000000;
   EXPECT_THAT(DescribeJob(DescribedJob("table: {byte_budget: 20MiB}\n"), scale).lines.back(),
-              HasSubstr("168 bytes a row: 10MiB"));
+              HasSubstr("168 bytes a row at most: 10MiB"));
 }
 
 TEST(DescribeJobTest, AJobWithNothingOddHasNoWarning) {

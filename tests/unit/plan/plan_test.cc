@@ -146,14 +146,16 @@ TEST(PlanTest, WhatAProcessMayNotHaveIsRefused) {
   EXPECT_THAT(PlanOf(DenseJob(4), scale).refusals, ElementsAre(HasSubstr("a worker takes ")));
 }
 
-TEST(RatesTest, TheFileOfTheDocsSaysWhatIsRecorded) {
-  std::ifstream file(CAPSTAN_SOURCE_DIR "/docs/plan/rates.txt");
+TEST(RatesTest, AFileOfOnesOwnBeginsWithWhatIsRecordedAndMayTellOfBatches) {
+  std::ifstream file(CAPSTAN_SOURCE_DIR "/services/capstan/plan/recorded_rates.txt");
   std::stringstream text;
   text << file.rdbuf() << "batch.ctr.compute_seconds 0.25\nbatch.ctr.read_seconds 0.5\n";
   const absl::StatusOr<Rates> read = ParseRates(text.str());
   ASSERT_TRUE(read.ok()) << read.status();
   const Rates recorded = RecordedRates();
   EXPECT_EQ(read->origin, recorded.origin);
+  EXPECT_THAT(recorded.origin, HasSubstr("tests/bench/RESULTS.md"));
+  EXPECT_GT(recorded.pulled_byte.shard_seconds, 0);
   EXPECT_EQ(read->pulled_byte.shard_seconds, recorded.pulled_byte.shard_seconds);
   EXPECT_EQ(read->pushed_row.worker_seconds, recorded.pushed_row.worker_seconds);
   EXPECT_EQ(read->applied, recorded.applied);

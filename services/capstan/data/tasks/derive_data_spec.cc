@@ -44,6 +44,7 @@ absl::StatusOr<std::vector<std::string>> FirstCells(const Source& source, const 
     CAPSTAN_RETURN_IF_ERROR(lines.status());
     return absl::InvalidArgumentError(absl::StrCat(path, ": is empty"));
   }
+  CAPSTAN_RETURN_IF_ERROR(CheckFirstLine(path, line, format));
   CellScanner scanner(format);
   scanner.Begin(line);
   std::vector<std::string> cells;
@@ -150,7 +151,6 @@ absl::Status DeriveColumns(const std::string& path, const std::string& where,
 absl::Status DeriveCells(const Source& source, v1::DataSpec& data) {
   CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, FirstFiles(source, data));
   const std::string& path = files.front().path;
-  CAPSTAN_RETURN_IF_ERROR(CheckFormat(source, path, data.format()));
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<std::string> cells,
                            FirstCells(source, path, data.format()));
   return DeriveColumns(path, absl::StrCat(path, ":1"), cells, data);

@@ -13,12 +13,7 @@
 
 namespace capstan {
 
-absl::Status CheckFormat(const Source& source, const std::string& path, v1::DataFormat format) {
-  if (format != v1::DATA_FORMAT_CSV && format != v1::DATA_FORMAT_TSV) return absl::OkStatus();
-  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents, OpenContents(source, path));
-  LineReader lines(path, std::move(contents), 0);
-  std::string_view line;
-  if (!lines.Next(line)) return lines.status();
+absl::Status CheckFirstLine(const std::string& path, std::string_view line, v1::DataFormat format) {
   CellScanner scanner(format);
   scanner.Begin(line);
   std::string_view cell;
@@ -30,8 +25,12 @@ absl::Status CheckFormat(const Source& source, const std::string& path, v1::Data
 
 absl::Status WhyNotUnderstood(const Source& source, const std::string& path, v1::DataFormat format,
                               absl::Status otherwise) {
-  absl::Status format_is_right = CheckFormat(source, path, format);
-  return format_is_right.ok() ? otherwise : format_is_right;
+  if (format != v1::DATA_FORMAT_CSV && format != v1::DATA_FORMAT_TSV) return otherwise;
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents, OpenContents(source, path));
+  LineReader lines(path, std::move(contents), 0);
+  std::string_view line;
+  if (lines.Next(line)) CAPSTAN_RETURN_IF_ERROR(CheckFirstLine(path, line, format));
+  return otherwise;
 }
 
 }  // namespace capstan

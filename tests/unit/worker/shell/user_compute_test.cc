@@ -34,9 +34,10 @@ class UserComputeTest : public testing::Test {
     computer_->Submit(step, kind, [this, seq] { done_.push_back(seq); });
   }
   std::optional<UserSteps::Taken> Take() { return steps_.Take(absl::ZeroDuration()); }
-  void Poll() {
-    while (loop_.Poll(absl::Milliseconds(20))) {
-    }
+  // Polls until `count` continuations have run.
+  void PollUntilDone(size_t count) {
+    const absl::Time deadline = absl::Now() + absl::Seconds(30);
+    while (done_.size() < count && absl::Now() < deadline) loop_.Poll(absl::Milliseconds(50));
   }
 
   const ParameterMap map_ = SmallMap();
@@ -62,7 +63,7 @@ TEST_F(UserComputeTest, StepsComeInTheirOrderAndAreDoneOnTheLoop) {
   });
   program.join();
   EXPECT_TRUE(done_.empty()) << "only where the loop polls";
-  Poll();
+  PollUntilDone(2);
   EXPECT_EQ(done_, (std::vector<uint64_t>{1, 2}));
 }
 
@@ -82,7 +83,7 @@ TEST_F(UserComputeTest, AFailureReachesTheLeaseBeforeWhatComesThen) {
   v1::UserCodeError error;
   error.set_place("deepfm.py:31");
   steps_.Fail(*std::move(taken), error, [this] { done_.push_back(99); });
-  Poll();
+  PollUntilDone(2);
   EXPECT_EQ(done_, (std::vector<uint64_t>{3, 99}));
   ASSERT_TRUE(step->user_code.has_value());
   EXPECT_EQ(step->user_code->place(), "deepfm.py:31");
@@ -93,7 +94,7 @@ TEST_F(UserComputeTest, AFailureOfALeaseThatIsGoneIsStillFollowedByWhatComesThen
   std::optional<UserSteps::Taken> taken = Take();
   computer_.reset();
   steps_.Fail(*std::move(taken), {}, [this] { done_.push_back(99); });
-  Poll();
+  PollUntilDone(1);
   EXPECT_EQ(done_, (std::vector<uint64_t>{99}));
 }
 
@@ -109,7 +110,7 @@ TEST_F(UserComputeTest, ATrainerThatIsGoneTakesItsStepsAlongAndHearsOfNone) {
   ASSERT_TRUE(next);
   EXPECT_EQ(next->step->seq, 5u);
   steps_.Finish(*std::move(next));
-  Poll();
+  PollUntilDone(1);
   EXPECT_EQ(done_, (std::vector<uint64_t>{5}));
 }
 
@@ -119,7 +120,7 @@ TEST_F(UserComputeTest, MemoryOfAStepIsValidUntilTheProgramLetsGoOfIt) {
   std::shared_ptr<Step> kept = taken->step;
   kept->parameters[9] = 4;
   steps_.Finish(*std::move(taken));
-  Poll();
+  PollUntilDone(1);
   computer_.reset();
   pool_.reset();
   EXPECT_EQ(kept->parameters[9], 4);
