@@ -17,6 +17,10 @@ enum class LockKind { kShared, kExclusive };
 absl::StatusOr<FileDescriptor> LockFolder(const FileDescriptor& root, LockKind kind,
                                           absl::Duration wait);
 
+// Removes the lock file of a folder that holds nothing else, unless somebody has locked it. Whoever
+// had opened it locks the one that is made after it.
+void RemoveLastLock(const FileDescriptor& folder);
+
 }  // namespace capstan
 
 #endif  // CAPSTAN_OBJECTSTORE_FILE_LOCK_H_

@@ -129,7 +129,8 @@ absl::Status FileObjectStore::DeleteOne(const std::string& key) {
   return SystemError(key, errno);
 }
 
-// Makes deletions in the folder durable, and removes it and those above it if they are empty.
+// Makes deletions in the folder durable, and removes it and those above it if they are empty. A
+// store of its own may have had its root in one of them, and left its lock there.
 absl::Status FileObjectStore::TidyFolder(const std::string& path) {
   const std::string inside = path.empty() ? "x" : path + "/x";
   const absl::StatusOr<FilePlace> place = Find(inside, /*make=*/false);
@@ -139,7 +140,11 @@ absl::Status FileObjectStore::TidyFolder(const std::string& path) {
   if (fsync(place->folder.get()) != 0) return SystemError(path, errno);
   for (std::string name = path; !name.empty(); name = Parent(name)) {
     const absl::StatusOr<FilePlace> folder = Find(name, /*make=*/false);
-    if (!folder.ok() || unlinkat(folder->folder.get(), folder->name.c_str(), AT_REMOVEDIR) != 0) {
+    if (!folder.ok()) break;
+    const absl::StatusOr<FileDescriptor> opened =
+        OpenFolder(folder->folder, folder->name, /*make=*/false);
+    if (opened.ok()) RemoveLastLock(*opened);
+    if (unlinkat(folder->folder.get(), folder->name.c_str(), AT_REMOVEDIR) != 0) {
       break;  // Another has removed it, or it is not empty.
     }
   }

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "capstan/data/tasks/measure_data.h"
-#include "google/protobuf/util/message_differencer.h"
+#include "chief/shell/change_text.h"
 
 namespace capstan::chief {
 namespace {
@@ -28,11 +28,7 @@ v1::JobSpec WhatMatters(v1::JobSpec spec) {
 }
 
 std::string Difference(const v1::JobSpec& before, const v1::JobSpec& now) {
-  google::protobuf::util::MessageDifferencer differencer;
-  std::string difference;
-  differencer.ReportDifferencesToString(&difference);
-  (void)differencer.Compare(before, AsBegun(before, now));
-  return difference;
+  return ChangeText(before, AsBegun(before, now));
 }
 
 // Rows of another seed are other rows.

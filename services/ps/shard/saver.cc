@@ -29,6 +29,11 @@ absl::StatusOr<v1::SavePartitionsReply> Saver::Order(const v1::SavePartitionsReq
   }
   absl::MutexLock lock(&mu_);
   if (save_ && save_->order.id() == request.id()) {
+    if (save_->order.uri() != request.uri()) {
+      return absl::InvalidArgumentError(absl::StrCat("save ", request.id(),
+                                                     " has been ordered into ", save_->order.uri(),
+                                                     ", not ", request.uri()));
+    }
     CAPSTAN_RETURN_IF_ERROR(CheckThatItMoves(*save_));
     return AnswerOf(*save_);
   }

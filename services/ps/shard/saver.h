@@ -33,9 +33,9 @@ class Saver {
 
   // Begins the save of this id, or says how it stands; never waits for it. Another id ends the save
   // before. ABORTED: the save has failed or been overtaken, and stays so; UNAVAILABLE: the one
-  // before has not ended yet, or partitions
-  // are being moved; nothing has begun. The first answer says that every partition with a
-  // synchronous part is saved as it is now.
+  // before has not ended yet, or partitions are being moved; nothing has begun. INVALID_ARGUMENT:
+  // an order without an id, or with the id of a save into another folder. The first answer says
+  // that every partition with a synchronous part is saved as it is now.
   absl::StatusOr<v1::SavePartitionsReply> Order(const v1::SavePartitionsRequest& request);
 
  private:

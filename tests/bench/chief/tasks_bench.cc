@@ -4,9 +4,9 @@
 //   tasks_bench [tasks]     10,000,000 unless it is told otherwise, of a thousand files
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,6 +17,7 @@
 #include "capstan/v1/chief_state.pb.h"
 #include "chief/work/generations.h"
 #include "chief/work/work.h"
+#include "tests/bench/result.h"
 
 namespace capstan::chief {
 namespace {
@@ -58,22 +59,23 @@ int Run(uint64_t tasks) {
   const JobPlan plan = PlanOfFiles(tasks);
   v1::TrainTasks stored;
   stored.mutable_runs()->Add(plan.train.runs().begin(), plan.train.runs().end());
-  std::printf("%u tasks, %.2f TB: the stored plan has %zu bytes\n", plan.train.size(),
-              static_cast<double>(plan.train.size() * kTaskBytes) / 1e12, SealJson(stored)->size());
+  const std::string what = absl::StrCat(plan.train.size(), " tasks: ");
+  TellResult(absl::StrCat(what, "the stored plan"), "bytes",
+             static_cast<double>(SealJson(stored)->size()));
   const double before = ResidentMiB();
   absl::Time begun = absl::Now();
   Work work(plan);
   v1::TaskProgress progress;
   progress.set_begun(plan.train.size() * uint64_t{2} + plan.train.size() / 2);
   work.Restore(progress);
-  std::printf("start in the middle of the last of 3 epochs: %.2f s, %.0f MiB\n", Since(begun),
-              ResidentMiB() - before);
+  TellResult(absl::StrCat(what, "start in the middle of the last of 3 epochs"), "s", Since(begun));
+  TellResult(absl::StrCat(what, "memory"), "MiB", ResidentMiB() - before);
   begun = absl::Now();
   Generations generations(1);
   for (int i = 0; i < kLeases; ++i) {
     CAPSTAN_CHECK(work.tasks()->Grant(TrainerId{1}, generations).has_value());
   }
-  std::printf("a lease: %.1f us\n", 1e6 * Since(begun) / kLeases);
+  TellResult(absl::StrCat(what, "a lease"), "us", 1e6 * Since(begun) / kLeases);
   return 0;
 }
 

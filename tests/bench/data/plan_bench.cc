@@ -1,7 +1,6 @@
 // How long a chief takes to cut the objects of a store into tasks, where each answer takes 20 ms.
 //
 //   plan_bench [objects]     100,000 unless it is told otherwise
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
@@ -10,6 +9,7 @@
 #include "capstan/base/check.h"
 #include "capstan/data/formats/object_files.h"
 #include "capstan/data/tasks/tasks.h"
+#include "tests/bench/result.h"
 #include "tests/lib/faulty_object_store.h"
 #include "tests/lib/memory_object_store.h"
 
@@ -40,12 +40,12 @@ int Run(int objects) {
   absl::Time begun = absl::Now();
   const auto tasks = PlanTasks(*files, data, {.batch_size = 64});
   CAPSTAN_CHECK(tasks.ok());
-  std::printf("planned      %7d objects, %7u tasks: %6.2f s\n", objects, tasks->size(),
-              absl::ToDoubleSeconds(absl::Now() - begun));
+  TellResult(absl::StrCat(objects, " objects: planned"), "s",
+             absl::ToDoubleSeconds(absl::Now() - begun));
   begun = absl::Now();
   CAPSTAN_CHECK(*StillFit(*files, data, Split::kTrain, *tasks));
-  std::printf("read again   %7d objects, %7u tasks: %6.2f s\n", objects, tasks->size(),
-              absl::ToDoubleSeconds(absl::Now() - begun));
+  TellResult(absl::StrCat(objects, " objects: a stored plan is found to fit"), "s",
+             absl::ToDoubleSeconds(absl::Now() - begun));
   return 0;
 }
 

@@ -38,7 +38,7 @@ class Context:
     def capstan(self, script, *arguments, name=CAPSTAN):
         """One of tests/bench/turns, in the network that the peers have as well."""
         conditions = [self.peers, "netns", "--"] if self.peers else []
-        return Side(name, [*conditions, PYTHON, "-B", TURNS / script, *arguments], self.environment)
+        return Side(name, [*conditions, PYTHON, "-B", TURNS / script, *arguments], self.environment, own=True)
 
     def clicks(self):
         """For train.py: where the data of the quickstart lie."""
@@ -239,6 +239,35 @@ def before_images(context):
     return Section("before-images", [context.capstan("before_images.py", policy, name=policy) for policy in ("sync", "async")], rows)
 
 
+CROWD = ("async", "aggregate", "ssp", "sync", "backup")
+
+
+def crowd(context):
+    """A hundred light workers and ten shards, in every policy; and with a worker, a shard and the chief killed."""
+    rows = [Row(f"{policy}: all workers are ready after, s", "all workers are ready after", 90, 1, less=True, of=policy)
+            for policy in CROWD]
+    return Section("crowd", [context.capstan("crowd.py", policy, name=policy) for policy in CROWD], rows, wanted=1, bound=3)
+
+
+def large(context):
+    """A hundred lanes of a model of 102 MB on ten shards and 100,000 objects; and with a worker, a shard and the chief killed."""
+    rows = [Row("all shards together, MiB", "memory of all shards together", 4096, 1, less=True),
+            Row("the same, with kills, MiB", "memory of all shards together, with .*", 4096, 1, less=True),
+            *(Row(f"memory of the largest {role}, by what `capstan plan` says", f"memory of the largest {role} by the plan", 1, 1,
+                  less=True) for role in ("ps", "worker", "chief"))]
+    return Section("large", [context.capstan("large.py")], rows, wanted=1, bound=3)
+
+
+def chief(context):
+    """What the chief has to do for 1,000 workers, ten million tasks and 100,000 objects."""
+    rows = [*(Row(f"{kind}'s heartbeat, 1,000 workers, us", f"{kind}'s heartbeat, 1000 workers", 100, 1, less=True)
+              for kind in ("a task", "a lane")),
+            Row("ten million tasks: memory, MiB", "10000000 tasks: memory", 300, 1, less=True),
+            Row("ten million tasks: a start, s", "10000000 tasks: start.*", 2, 1, less=True),
+            Row("100,000 objects with answers after 20 ms are planned in, s", "100000 objects: planned", 30, 1, less=True)]
+    return Section("chief", [context.capstan("chief.py")], rows)
+
+
 def quality(context):
     """Each example on real data: the median of three seeds, beside its bar."""
     import learning
@@ -253,7 +282,7 @@ def matrix(context):
 
 ALL = {"dense": dense, "sparse": sparse, "latency": latency, "deepfm": deepfm, "logistic": logistic, "dtypes": dtypes,
        "checkpoint": checkpoint, "s3": s3, "before-images": before_images, "overload": overload, "scrape": scrape, "tls": tls,
-       "memory": memory, "quality": quality, "matrix": matrix}
+       "memory": memory, "crowd": crowd, "large": large, "chief": chief, "quality": quality, "matrix": matrix}
 
 
 def peers_program():

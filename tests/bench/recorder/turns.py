@@ -14,10 +14,12 @@ QUIET = 0.04
 
 
 class Side:
-    """One of those that are compared: a command, which prints results (results.py)."""
+    """One of those that are compared: a command, which prints results (results.py). `own`: it is Capstan, whose failure is one
+    of the whole command; a peer may lack."""
 
-    def __init__(self, name, command, environment=None, timeout=3600):
-        self.name, self.command, self.environment, self.timeout = name, command, environment or {}, timeout
+    def __init__(self, name, command, environment=None, timeout=3600, own=False):
+        self.name, self.command, self.environment = name, command, environment or {}
+        self.timeout, self.own = timeout, own
 
 
 class Turn:

@@ -51,6 +51,39 @@ INSTANTIATE_TEST_SUITE_P(File, ObjectStoreContract, testing::Values([] {
                            return MakeFileObjectStore(folder + "/root");
                          }));
 
+TEST_F(FileObjectStoreTest, AFolderInWhichAStoreHasWrittenGoesWithItsLastObject) {
+  const std::unique_ptr<ObjectStore> below = MakeFileObjectStore((folder_ / "root/976-1").string());
+  ASSERT_TRUE(below->Put("part", "bytes").ok());
+  ASSERT_TRUE(fs::exists(folder_ / "root/976-1/.lock"));
+  ASSERT_TRUE(store_->DeleteAll(std::vector<std::string>{"976-1/part"}).ok());
+  EXPECT_FALSE(fs::exists(folder_ / "root/976-1"));
+  ASSERT_TRUE(below->Put("part", "bytes").ok()) << "its folder is made again";
+}
+
+TEST_F(FileObjectStoreTest, AFolderIsNotRemovedWhileItsLockIsHeld) {
+  const std::unique_ptr<ObjectStore> below = MakeFileObjectStore((folder_ / "root/976-1").string());
+  ASSERT_TRUE(below->Put("part", "bytes").ok());
+  const int lock = open((folder_ / "root/976-1/.lock").c_str(), O_RDWR);
+  ASSERT_EQ(flock(lock, LOCK_SH), 0);
+  ASSERT_TRUE(store_->DeleteAll(std::vector<std::string>{"976-1/part"}).ok());
+  EXPECT_TRUE(fs::exists(folder_ / "root/976-1/.lock"));
+  close(lock);
+}
+
+TEST_F(FileObjectStoreTest, ALockThatIsRemovedWhileOneWaitsForItIsNotTheOneThatIsTaken) {
+  ASSERT_TRUE(store_->Put("a", "first").ok());
+  const fs::path path = folder_ / "root/.lock";
+  const int old = open(path.c_str(), O_RDWR);
+  ASSERT_EQ(flock(old, LOCK_EX), 0);
+  absl::Status written;
+  std::thread writer([&] { written = store_->Put("a", "second"); });
+  fs::remove(path);
+  writer.join();
+  EXPECT_TRUE(written.ok()) << written << ": the old lock is held by nobody who matters";
+  EXPECT_TRUE(fs::exists(path));
+  close(old);
+}
+
 TEST_F(FileObjectStoreTest, LeavesNoTemporaryFileOfAConditionalWrite) {
   const ObjectVersion first = *store_->PutIfAbsent("a", "first");
   ASSERT_TRUE(store_->PutIfMatch("a", "second", first).ok());

@@ -98,7 +98,7 @@ TEST_F(ClaimJobTest, AnotherConfigurationIsRefusedWithTheDifference) {
   asked_for_.spec.set_seed(7);
   const absl::StatusOr<Claim> refused = Start({});
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
-  EXPECT_THAT(refused.status().message(), testing::HasSubstr("seed: 7"));
+  EXPECT_THAT(refused.status().message(), testing::HasSubstr("seed: 0 -> 7\n"));
   EXPECT_EQ((*store_->ReadState())->term(), 1u) << "nothing was claimed";
 }
 

@@ -38,7 +38,7 @@ TEST(JobChangeTest, AnotherPaceOfCheckpointsAwaitsTheNextStart) {
   wanted.mutable_checkpoint()->set_every_seconds(30);
   EXPECT_THAT(JobChange(CtrJob(), wanted),
               AllOf(StartsWith("taken up when the chief is started again"),
-                    HasSubstr("checkpoint.every_seconds: 60 -> 30")));
+                    HasSubstr("checkpoint.every: 60 -> 30")));
 }
 
 TEST(JobChangeTest, ThatTasksHavePiecesByDefaultIsNoChangeOfAJobThatHasNone) {

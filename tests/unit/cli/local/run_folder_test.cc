@@ -76,8 +76,8 @@ TEST(LastErrorTest, IsTheMessageOfTheLastErrorOfALog) {
                        "2026-11-23T11:32:10.583Z info  chief ended"}),
             "/m/file: is no folder");
   EXPECT_EQ(LastError({"2026-11-23T11:32:10.581Z error chief another configuration:",
-                       "2026-11-23T11:32:10.581Z error chief modified: seed: 1 -> 3"}),
-            "another configuration: modified: seed: 1 -> 3");
+                       "2026-11-23T11:32:10.581Z error chief seed: 1 -> 3"}),
+            "another configuration: seed: 1 -> 3");
   EXPECT_EQ(LastError({"terminate called"}), "");
 }
 

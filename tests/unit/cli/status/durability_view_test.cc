@@ -59,9 +59,8 @@ TEST(DurabilityLinesTest, TellWhatIsLostForGoodByShardAndTable) {
 
 TEST(DurabilityLinesTest, TellWhatOfAChangedJobFileIsNotDone) {
   EXPECT_THAT(
-      Lines("job_change: 'refused, the job goes on as it was:\\nmodified: seed: 1 -> 2\\n'"),
-      ElementsAre("job file   refused, the job goes on as it was:",
-                  "           modified: seed: 1 -> 2"));
+      Lines("job_change: 'refused, the job goes on as it was:\\nseed: 1 -> 2\\n'"),
+      ElementsAre("job file   refused, the job goes on as it was:", "           seed: 1 -> 2"));
   EXPECT_THAT(Lines("job_change: '1\\n2\\n3\\n4\\n5\\n6\\n7'"),
               ElementsAre("job file   1", "           2", "           3", "           4",
                           "           5", "           and 2 more, in the chief's log"));

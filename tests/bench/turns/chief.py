@@ -1,0 +1,31 @@
+#!/usr/bin/python3
+"""What the chief has to do at any size: a worker's heartbeat, by the number of workers, with 100 shards; ten million tasks; a
+hundred thousand objects of a store whose answers take 20 ms.
+
+    CAPSTAN_BIN=build/bin CAPSTAN_PROTO=proto tests/bench/turns/chief.py"""
+
+import json
+import subprocess
+
+from train import tell
+
+from crew import BINARIES
+
+KINDS = {"BM_HeartbeatOfATask": "a task's heartbeat", "BM_HeartbeatOfALane": "a lane's heartbeat"}
+
+
+def heartbeats():
+    said = subprocess.run([BINARIES / "bench_chief", "--benchmark_format=json"], check=True, capture_output=True, text=True).stdout
+    for run in json.loads(said)["benchmarks"]:
+        kind, workers = run["name"].split("/")
+        tell("", f"{KINDS[kind]}, {workers} workers", run["time_unit"], run["cpu_time"])
+
+
+def main():
+    heartbeats()
+    for program in ("tasks_bench", "plan_bench"):
+        subprocess.run([BINARIES / program], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+// What the chief and other shards order of a shard: views, saves, loads, moves. Whatever arrives,
+// it answers; a save that it says is done is there and can be read; and it begins anew when it is
+// told to.
+//
+// First byte: the job's policies. The rest is a list of orders, which get a header that the shard
+// accepts here.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "capstan/base/background.h"
+#include "capstan/base/check.h"
+#include "capstan/base/status.h"
+#include "capstan/checkpoint/partition_file.h"
+#include "capstan/v1/ps.pb.h"
+#include "capstan/v1/view.pb.h"
+#include "ps/shard/loader.h"
+#include "ps/shard/mover.h"
+#include "ps/shard/places.h"
+#include "ps/shard/saver.h"
+#include "ps/shard/staged_partitions.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/messages.h"
+#include "tests/fuzz/small_shard.h"
+#include "tests/lib/faulty_object_store.h"
+#include "tests/lib/memory_object_store.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr char kFolder[] = "job";  // Of its checkpoints.
+
+// Folders in memory, each a store. *Thread-safe*.
+class Folders {
+ public:
+  ObjectStore& At(const std::string& uri) {
+    absl::MutexLock lock(&mu_);
+    std::unique_ptr<ObjectStore>& store = stores_[uri];
+    if (store == nullptr) store = MakeMemoryObjectStore();
+    return *store;
+  }
+  StoreOpener Opener() {
+    return [this](const std::string& uri) -> absl::StatusOr<std::unique_ptr<ObjectStore>> {
+      return std::make_unique<FaultyObjectStore>(At(uri));  // Which has no faults.
+    };
+  }
+
+ private:
+  absl::Mutex mu_;
+  std::map<std::string, std::unique_ptr<ObjectStore>> stores_ ABSL_GUARDED_BY(mu_);
+};
+
+// Takes whatever it is sent.
+class Willing : public MovePeer {
+ public:
+  absl::StatusOr<v1::TakePartitionReply> Take(const v1::TakePartitionRequest& request,
+                                              absl::FunctionRef<bool()> /*give_up*/) override {
+    v1::TakePartitionReply reply;
+    reply.set_complete(request.rest() && request.last());
+    return reply;
+  }
+};
+
+// Asks for the order until it is done or refused.
+template <typename Request, typename Ask>
+auto Finish(const Request& request, Ask ask) {
+  for (;;) {
+    auto reply = ask(request);
+    if (!reply.ok() || reply->done()) return reply;
+    absl::SleepFor(absl::Microseconds(20));
+  }
+}
+
+class Ordered {
+ public:
+  explicit Ordered(uint8_t choice) : small_(choice) {
+    places_.Learn({.checkpoints = kFolder});
+    Begin();
+  }
+
+  void Hear(uint8_t kind, std::string_view message) {
+    switch (kind % 6) {
+      case 0:
+        return PushTo(shard(), message);
+      case 1:
+        return See(message);
+      case 2:
+        return Save(message);
+      case 3:
+        return Load(message);
+      case 4:
+        return Move(message);
+      default:
+        return Take(message);
+    }
+  }
+
+  // Whatever has been, it holds initial values when it is told so.
+  void Begin() {
+    v1::LoadPartitionsRequest order;
+    order.mutable_header()->set_timeline(++timeline_);
+    for (int i = 0; i < small_.view.owners_size(); ++i)
+      order.add_partitions(static_cast<uint32_t>(i));
+    CAPSTAN_CHECK(
+        Finish(order, [this](const auto& request) { return loader_.Order(request); }).ok());
+    v1::View view = small_.view;
+    view.mutable_epoch()->set_term(++term_);
+    view.set_timeline(order.header().timeline());
+    CAPSTAN_CHECK(small_.shard->SetView(view).ok());
+    mover_.Follow();
+    staged_.Follow();
+    CheckThatItCanBeSaved(shard());
+  }
+
+ private:
+  Shard& shard() { return *small_.shard; }
+
+  void See(std::string_view message) {
+    v1::View view;
+    if (!Parse(message, view)) return;
+    view.set_timeline(shard().timeline());
+    view.mutable_epoch()->set_term(++term_);
+    if (!shard().SetView(view).ok()) return;
+    mover_.Follow();
+    staged_.Follow();
+  }
+
+  void Save(std::string_view message) {
+    v1::SavePartitionsRequest order;
+    if (!Parse(message, order)) return;
+    order.mutable_header()->set_timeline(shard().timeline());
+    const auto saved = Finish(order, [this](const auto& request) { return saver_.Order(request); });
+    if (!saved.ok()) return;
+    CAPSTAN_CHECK(places_.CheckWrite(order.uri()).ok());
+    for (const v1::SavedFile& file : saved->files()) CheckFile(order.uri(), file);
+  }
+
+  void CheckFile(const std::string& uri, const v1::SavedFile& file) {
+    const auto object =
+        folders_.At(uri).Read(file.name(), {.offset = file.offset(), .length = file.bytes()});
+    CAPSTAN_CHECK(object.ok());
+    if (file.delta()) return;
+    const Catalog& catalog = shard().catalog();
+    CAPSTAN_CHECK(DecodePartition(object->bytes, catalog.job(), catalog.layout(),
+                                  static_cast<PartitionIndex>(file.partition()))
+                      .ok());
+  }
+
+  void Load(std::string_view message) {
+    v1::LoadPartitionsRequest order;
+    if (!Parse(message, order)) return;
+    timeline_ += order.header().timeline() % 3;  // 0: that of the last order again.
+    order.mutable_header()->set_timeline(timeline_);
+    (void)Finish(order, [this](const auto& request) { return loader_.Order(request); });
+  }
+
+  // What is sent goes on behind the orders that come then.
+  void Move(std::string_view message) {
+    v1::MovePartitionsRequest order;
+    if (!Parse(message, order)) return;
+    order.mutable_header()->set_timeline(shard().timeline());
+    (void)mover_.Order(order);
+  }
+
+  void Take(std::string_view message) {
+    v1::TakePartitionRequest order;
+    if (!Parse(message, order)) return;
+    order.mutable_header()->set_timeline(shard().timeline());
+    (void)staged_.Take(order);
+  }
+
+  SmallShard small_;
+  uint64_t term_ = 1;      // Of the last view,
+  uint64_t timeline_ = 1;  // and of the last order to load.
+  Places places_;
+  Folders folders_;
+  Threads threads_;
+  const Outside outside_ = {
+      .open_store = folders_.Opener(), .background = threads_, .places = &places_};
+  StagedPartitions staged_{*small_.shard, threads_};
+  Mover mover_{*small_.shard, threads_,
+               [](const std::string&) { return std::make_unique<Willing>(); }};
+  Saver saver_{*small_.shard, outside_};
+  Loader loader_{*small_.shard, outside_};
+};
+
+}  // namespace
+}  // namespace capstan::ps
+
+void Fuzz(std::string_view input) {
+  using namespace capstan;
+  if (input.empty()) return;
+  ps::Ordered ordered(static_cast<uint8_t>(input[0]));
+  input.remove_prefix(1);
+  ForEachMessage(
+      input, [&ordered](uint8_t kind, std::string_view message) { ordered.Hear(kind, message); });
+  ordered.Begin();
+}

@@ -1,0 +1,120 @@
+#include "tests/fuzz/small_shard.h"
+
+#include <utility>
+
+#include "capstan/base/check.h"
+#include "capstan/base/status.h"
+#include "capstan/base/wire_version.h"
+#include "capstan/checkpoint/partition_encoder.h"
+#include "capstan/checkpoint/partition_file.h"
+#include "capstan/v1/ps.pb.h"
+#include "ps/shard/machine_state.h"
+#include "ps/shard/push_message.h"
+
+namespace capstan::ps {
+namespace {
+
+void SetOptimizer(v1::OptimizerSpec& optimizer) {
+  optimizer.set_kind(v1::OPTIMIZER_KIND_ADAGRAD);
+  optimizer.set_learning_rate(0.5f);
+  optimizer.set_epsilon(1);
+}
+
+v1::UpdatePolicy PolicyOf(uint8_t choice) {
+  v1::UpdatePolicy policy;
+  policy.set_kind(choice % 4 == 3 ? v1::POLICY_KIND_SYNC : v1::POLICY_KIND_ASYNC);
+  if (choice % 4 == 1) policy.set_aggregate(2);
+  if (choice % 4 == 2) policy.set_stale_gradients(v1::STALE_GRADIENTS_COMPENSATE);
+  if (choice % 4 == 3) policy.set_lanes(2);
+  return policy;
+}
+
+v1::JobSpec Job(uint8_t choice) {
+  v1::JobSpec job;
+  job.set_job("fuzz");
+  job.set_seed(1);
+  job.set_partition_count(2);
+  *job.mutable_sparse_update() = PolicyOf(choice);
+  *job.mutable_dense_update() = PolicyOf(choice / 4);
+  v1::TableSpec& table = *job.add_tables();
+  table.set_id(1);
+  table.set_name("features");
+  table.set_dim(2);
+  table.set_seed(5);
+  SetOptimizer(*table.mutable_optimizer());
+  table.add_segments()->set_width(2);
+  table.mutable_segments(0)->set_learning_rate_scale(1);
+  v1::TensorSpec& tensor = *job.add_tensors();
+  tensor.set_name("w");
+  tensor.add_shape(3);
+  SetOptimizer(*tensor.mutable_optimizer());
+  return job;
+}
+
+v1::View OnlyShardView(const v1::JobSpec& job) {
+  v1::View view;
+  view.mutable_epoch()->set_term(1);
+  view.set_timeline(Raw(SmallShard::kTimeline));
+  for (uint32_t i = 0; i < job.partition_count(); ++i) view.add_owners(0);
+  v1::ShardInfo& shard = *view.add_shards();
+  shard.set_incarnation(Raw(SmallShard::kIdentity.incarnation));
+  return view;
+}
+
+std::string FileOf(Partition& partition, const Shard& shard) {
+  const absl::Time now = shard.clock().Now();
+  const auto copy = partition.BeginCopy({.timeline = Timeline{shard.timeline()}}, now);
+  CAPSTAN_CHECK(copy.has_value());
+  PartitionEncoder encoder({.partition_count = shard.catalog().job().partition_count(),
+                            .timeline = shard.timeline(),
+                            .machine = EncodeMachineState(copy->state)});
+  while (encoder.Prepare()) {
+    CAPSTAN_CHECK(partition.ReadCopy([&](PartitionStore& store) { encoder.Read(store); }));
+  }
+  partition.EndCopy(now);
+  partition.SettleCopy("", now);
+  return std::move(encoder).TakeRest();
+}
+
+}  // namespace
+
+SmallShard::SmallShard(uint8_t choice) {
+  const v1::JobSpec job = Job(choice);
+  view = OnlyShardView(job);
+  absl::StatusOr<std::unique_ptr<Shard>> made = Shard::Create(job, kIdentity, metrics, clock);
+  CAPSTAN_CHECK(made.ok());
+  shard = *std::move(made);
+  CAPSTAN_CHECK(shard->SetView(view).ok());
+}
+
+grpc::ByteBuffer WithHeader(const Shard& shard, std::string_view request) {
+  v1::PushRequest last;  // Has its header under the number that a pull has.
+  last.mutable_header()->set_wire_version(kWireVersion);
+  last.mutable_header()->set_timeline(shard.timeline());
+  last.mutable_header()->set_target_incarnation(Raw(SmallShard::kIdentity.incarnation));
+  const grpc::Slice slices[] = {grpc::Slice(request.data(), request.size()),
+                                grpc::Slice(last.SerializeAsString())};
+  return grpc::ByteBuffer(slices, 2);
+}
+
+void PushTo(Shard& shard, std::string_view request) {
+  const auto push = shard.ReadPush(WithHeader(shard, request));
+  if (!push.ok() || !shard.CheckHeader((*push)->head().header()).ok()) return;
+  const auto reply = shard.Push(*push);
+  CAPSTAN_CHECK(!reply.ok() ||
+                static_cast<size_t>(reply->partitions_size()) == (*push)->partitions().size());
+}
+
+void CheckThatItCanBeSaved(Shard& shard) {
+  const Catalog& catalog = shard.catalog();
+  const absl::Status saved =
+      shard.ForEachPartition([&](PartitionIndex index, Partition& partition) -> absl::Status {
+        const std::string file = FileOf(partition, shard);
+        CAPSTAN_ASSIGN_OR_RETURN(const DecodedPartition decoded,
+                                 DecodePartition(file, catalog.job(), catalog.layout(), index));
+        return DecodeMachineState(decoded.machine).status();
+      });
+  CAPSTAN_CHECK(saved.ok());
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,48 @@
+// A small shard for fuzzers: two partitions, a table and a tensor, and a view by which it owns all.
+#ifndef CAPSTAN_TESTS_FUZZ_SMALL_SHARD_H_
+#define CAPSTAN_TESTS_FUZZ_SMALL_SHARD_H_
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "capstan/base/clock.h"
+#include "capstan/metrics/registry.h"
+#include "capstan/v1/job.pb.h"
+#include "capstan/v1/view.pb.h"
+#include "ps/shard/shard.h"
+#include "ps/shard/shard_metrics.h"
+
+namespace capstan::ps {
+
+// The shard and what it uses. It has loaded nothing yet.
+struct SmallShard {
+  static constexpr ShardIdentity kIdentity = {ShardIndex{0}, Incarnation{0xC0FFEE}};
+  static constexpr Timeline kTimeline{1};
+
+  // The four lowest bits of `choice` are the update policies.
+  explicit SmallShard(uint8_t choice);
+
+  metrics::Registry registry;
+  ShardMetrics metrics{registry};
+  FakeClock clock;
+  v1::View view;
+  std::unique_ptr<Shard> shard;
+};
+
+// A push or a pull with a header that the shard accepts behind whatever it brings itself: the last
+// one counts.
+grpc::ByteBuffer WithHeader(const Shard& shard, std::string_view request);
+
+// Pushes the request, with such a header.
+void PushTo(Shard& shard, std::string_view request);
+
+// Dies unless all that the shard holds can be saved and read back.
+void CheckThatItCanBeSaved(Shard& shard);
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_TESTS_FUZZ_SMALL_SHARD_H_

@@ -1,0 +1,93 @@
+#include "chief/shell/change_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/model/layout.h"
+
+namespace capstan::chief {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A job of 13 numbers and 26 categories, with an mlp.
+v1::JobSpec DeepJob() {
+  v1::JobSpec job;
+  job.set_job("ctr");
+  job.set_seed(1);
+  job.set_partition_count(8);
+  job.mutable_data()->set_fields(26);
+  job.mutable_data()->set_dense_width(13);
+  job.mutable_model()->set_preset("deepfm");
+  job.mutable_model()->set_embedding_dim(8);
+  job.mutable_model()->add_hidden(64);
+  job.mutable_model()->add_hidden(32);
+  job.mutable_checkpoint()->set_every_seconds(60);
+  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
+  job.mutable_dense_optimizer()->set_kind(v1::OPTIMIZER_KIND_ADAM);
+  job.mutable_sparse_optimizer()->set_kind(v1::OPTIMIZER_KIND_ADAGRAD);
+  EXPECT_TRUE(LayOutModel(job).ok());
+  return job;
+}
+
+TEST(ChangeTextTest, OfTwoThatAreTheSameThereIsNone) {
+  EXPECT_EQ(ChangeText(DeepJob(), DeepJob()), "");
+}
+
+TEST(ChangeTextTest, AnotherModelIsToldByItsKeysAlone) {
+  v1::JobSpec now = DeepJob();
+  now.mutable_model()->clear_hidden();
+  now.mutable_model()->add_hidden(128);
+  now.mutable_model()->clear_towers();
+  ASSERT_TRUE(LayOutModel(now).ok());
+  ASSERT_NE(now.tensors(0).SerializeAsString() + absl::StrCat(now.tensors_size()),
+            DeepJob().tensors(0).SerializeAsString() + absl::StrCat(DeepJob().tensors_size()));
+  EXPECT_EQ(ChangeText(DeepJob(), now), "model.hidden: [64, 32] -> [128]\n");
+}
+
+TEST(ChangeTextTest, KeysAndValuesAreThoseOfJobYaml) {
+  v1::JobSpec now = DeepJob();
+  now.mutable_sparse_optimizer()->set_kind(v1::OPTIMIZER_KIND_FTRL);
+  now.mutable_dense_update()->set_kind(v1::POLICY_KIND_SYNC);
+  now.mutable_data()->set_label_name("clicked");
+  now.mutable_checkpoint()->set_every_seconds(30);
+  const std::string text = ChangeText(DeepJob(), now);
+  EXPECT_THAT(text, HasSubstr("optimizer.sparse.kind: adagrad -> ftrl\n"));
+  EXPECT_THAT(text, HasSubstr("update.dense.policy: async -> sync\n"));
+  EXPECT_THAT(text, HasSubstr("data.schema.label: \"\" -> \"clicked\"\n"));
+  EXPECT_THAT(text, HasSubstr("checkpoint.every: 60 -> 30\n"));
+}
+
+TEST(ChangeTextTest, OfALongListOnlyTheFrontIsShown) {
+  v1::JobSpec before, now;
+  for (int i = 0; i < 100'000; ++i) now.mutable_data()->add_train("part");
+  before.mutable_data()->add_train("part");
+  const std::string text = ChangeText(before, now);
+  EXPECT_THAT(text, HasSubstr("data.train: [\"part\"] -> [\"part\", "));
+  EXPECT_THAT(text, HasSubstr("... 100000 in all]"));
+  EXPECT_LT(text.size(), 200u);
+}
+
+TEST(ChangeTextTest, ColumnsThatComeAreCounted) {
+  v1::JobSpec before, now;
+  before.mutable_data()->add_numeric()->set_column(1);
+  *now.mutable_data() = before.data();
+  now.mutable_data()->add_numeric()->set_column(2);
+  EXPECT_EQ(ChangeText(before, now), "data.schema.numeric: 1 entry -> 2 entries\n");
+  now = before;
+  now.mutable_data()->mutable_numeric(0)->set_transform(v1::NUMERIC_TRANSFORM_LOG);
+  EXPECT_EQ(ChangeText(before, now), "data.schema.numeric[0].transform: unspecified -> log\n");
+}
+
+// Such as a table's seed in a job that an earlier version has begun.
+TEST(ChangeTextTest, ParametersAreToldWhereNothingElseDiffers) {
+  v1::JobSpec now = DeepJob();
+  now.mutable_tables(0)->set_seed(7);
+  EXPECT_THAT(ChangeText(DeepJob(), now), HasSubstr("tables[0].seed: "));
+}
+
+}  // namespace
+}  // namespace capstan::chief
