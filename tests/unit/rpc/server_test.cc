@@ -61,16 +61,21 @@ TEST(ServerTest, AnswersAMessageAboveTheLimitWithResourceExhausted) {
             grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
-// Remembers from which addresses it has been called.
+// Remembers how often it has been called, and from which addresses.
 class Visited final : public v1::Ps::Service {
  public:
   grpc::Status Flush(grpc::ServerContext* context, const v1::FlushRequest*,
                      v1::FlushReply*) override {
     absl::MutexLock lock(&mu_);
+    ++calls_;
     peers_.insert(context->peer());
     return grpc::Status::OK;
   }
 
+  int calls() {
+    absl::MutexLock lock(&mu_);
+    return calls_;
+  }
   size_t peers() {
     absl::MutexLock lock(&mu_);
     return peers_.size();
@@ -78,6 +83,7 @@ class Visited final : public v1::Ps::Service {
 
  private:
   absl::Mutex mu_;
+  int calls_ ABSL_GUARDED_BY(mu_) = 0;
   std::set<std::string> peers_ ABSL_GUARDED_BY(mu_);
 };
 
@@ -91,20 +97,31 @@ class EndlessWatch final : public v1::Chief::Service {
   }
 };
 
-TEST(ServerTest, AConnectionThatHasGrownOldIsReplacedWithoutAFailedCall) {
+// A call that meets the end of its connection on the way may come back (grpc/grpc#31733), before
+// anybody has heard of it: our channels repeat nothing by themselves.
+TEST(ServerTest, AConnectionThatHasGrownOldIsReplacedAndNoCallIsHeardInVain) {
   Visited ps;
   const auto server =
       Server::Start({.listen = "127.0.0.1:0", .connection_age = absl::Milliseconds(100)}, {&ps});
   ASSERT_TRUE(server.ok()) << server.status();
   auto stub = v1::Ps::NewStub(NewPlainChannel(absl::StrCat("127.0.0.1:", (*server)->port())));
   const absl::Time end = absl::Now() + absl::Seconds(30);
+  int answered = 0;
+  size_t returned = 0;
   while (ps.peers() < 4 && absl::Now() < end) {
     v1::FlushReply reply;
     grpc::ClientContext context;
     const grpc::Status called = stub->Flush(&context, v1::FlushRequest(), &reply);
-    ASSERT_TRUE(called.ok()) << called.error_message();
+    if (called.ok()) {
+      ++answered;
+    } else {
+      ASSERT_EQ(called.error_code(), grpc::StatusCode::UNAVAILABLE) << called.error_message();
+      ++returned;
+    }
   }
   EXPECT_GE(ps.peers(), 4);
+  EXPECT_EQ(ps.calls(), answered);
+  EXPECT_LE(returned, ps.peers()) << "one a connection at the most";
 }
 
 TEST(ServerTest, AStreamEndsWithItsOldConnectionAfterTheGrace) {
