@@ -57,7 +57,8 @@ def crew_of(options, folder, name):
 def planned(options, crew):
     """{role: bytes of one process} by `capstan plan`."""
     said = subprocess.run([BINARIES / "capstan", "plan", crew.job_file, "--workers", str(options.workers), "--shards",
-                           str(options.shards), "--one-machine", "--json"], check=True, capture_output=True, text=True).stdout
+                           str(options.shards), "--one-machine", "--step-seconds", "1", "--json"], check=True, capture_output=True,
+                          text=True).stdout
     plan = json.loads(said)
     return {"ps": plan["shard_bytes"], "worker": plan["worker_bytes"], "chief": plan["chief_bytes"]}
 
