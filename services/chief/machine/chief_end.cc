@@ -28,7 +28,7 @@ bool ChiefMachine::EndStepDone(absl::Time now) {
       barrier_.Seek(views_.coordinator(), options_.call_deadline, calls_);
       return barrier_.reached();
     case EndStep::kDrain:
-      return end_.draining.empty();
+      return Drained(now);
     case EndStep::kFlush:
       return !calls_.Pending(Purpose::kFlush);
     case EndStep::kClose:
@@ -65,7 +65,7 @@ void ChiefMachine::EnterEndStep(EndStep step, absl::Time now) {
   }
 }
 
-// Until end_.draining is empty somebody may still push by one of them.
+// Until Drained() somebody may still push by one of them.
 void ChiefMachine::TakeLeasesBack() {
   for (const auto& [name, worker] : workers_.live()) {
     for (const Trainer& trainer : worker.trainers) {
@@ -73,6 +73,10 @@ void ChiefMachine::TakeLeasesBack() {
     }
   }
   work_.ReleaseAll();
+}
+
+bool ChiefMachine::Drained(absl::Time now) const {
+  return end_.draining.empty() && takeover_.complete(now);
 }
 
 void ChiefMachine::FlushShards() {

@@ -157,7 +157,7 @@ bool ChiefMachine::Adopts(const std::vector<TrainerId>& trainers,
   const uint64_t made = report.kind() == v1::LEASE_KIND_LANE
                             ? sealer_.OfLane(timeline(), report.lane(), generation)
                             : sealer_.OfTask(timeline(), {report.stream()}, generation);
-  return state_ == v1::JOB_STATE_RUNNING && generation.term < options_.term &&
+  return MayTrain() && generation.term < options_.term &&
          std::find(trainers.begin(), trainers.end(), TrainerId{report.trainer()}) !=
              trainers.end() &&
          sealer_.IsRight(report.generation().seal(), made);
@@ -172,11 +172,15 @@ uint64_t ChiefMachine::SealOf(const v1::Lease& lease) const {
   return lease.kind() == v1::LEASE_KIND_TASK ? sealer_.OfTask(timeline(), stream, generation) : 0;
 }
 
+// Those of training: at the job's end, and before an evaluation at rest. An open round needs its
+// lanes until the barrier is there.
+bool ChiefMachine::LeasesTakenBack() const {
+  if (!work_.has_lanes()) return end_.begun() || rest_.step != Rest::Step::kNone;
+  return end_.begun() && (end_.step != EndStep::kBarrier || barrier_.reached());
+}
+
 bool ChiefMachine::MayTrain() const {
-  // An open round needs its lanes until the barrier is there.
-  const bool closing_round = end_.step == EndStep::kBarrier && !barrier_.reached();
-  const bool resting = rest_.step != Rest::Step::kNone;
-  return state_ == v1::JOB_STATE_RUNNING && (!end_.begun() || closing_round) && !resting;
+  return state_ == v1::JOB_STATE_RUNNING && !LeasesTakenBack();
 }
 
 void ChiefMachine::GrantLeases(Worker& worker, absl::Time now) {

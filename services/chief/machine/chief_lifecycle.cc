@@ -122,7 +122,7 @@ void ChiefMachine::GiveUpBest(absl::Time now) {
                            checkpointer_.last_failure().ToString()));
 }
 
-void ChiefMachine::SeekRest(absl::Time) {
+void ChiefMachine::SeekRest(absl::Time now) {
   if (work_.has_lanes()) {
     // Whoever leaves finishes no round.
     const absl::Duration deadline =
@@ -133,7 +133,7 @@ void ChiefMachine::SeekRest(absl::Time) {
     rest_.step = Rest::Step::kDrain;
     TakeLeasesBack();
   }
-  if (rest_.step == Rest::Step::kDrain && end_.draining.empty()) {
+  if (rest_.step == Rest::Step::kDrain && Drained(now)) {
     rest_.step = Rest::Step::kFlush;
     FlushShards();
   }

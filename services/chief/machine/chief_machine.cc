@@ -160,7 +160,11 @@ v1::WorkerHeartbeatReply ChiefMachine::WorkerHeartbeat(const v1::WorkerHeartbeat
           return report.kind() != v1::LEASE_KIND_EVALUATION && !report.finished() &&
                  !report.returned() && report.error().empty();
         });
-    if (!holds_work) end_.draining.erase(worker->name);
+    if (!holds_work) {
+      end_.draining.erase(worker->name);
+    } else if (LeasesTakenBack() && !worker->stuck) {
+      end_.draining.insert(worker->name);
+    }
     Advance(now);
     GrantLeases(*worker, now);
     RefreshView(now);

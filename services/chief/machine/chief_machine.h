@@ -158,6 +158,7 @@ class ChiefMachine {
   void FillReply(const v1::WorkerHeartbeatRequest& request, const Worker& worker,
                  v1::WorkerHeartbeatReply& reply);
   void ReleaseTrainers(const std::vector<TrainerId>& trainers);
+  bool LeasesTakenBack() const;
   bool MayTrain() const;
 
   // ---- the life of the job (chief_lifecycle.cc) ----
@@ -260,6 +261,7 @@ class ChiefMachine {
   bool EndStepDone(absl::Time now);
   void EnterEndStep(EndStep step, absl::Time now);
   void TakeLeasesBack();
+  bool Drained(absl::Time now) const;
   void FlushShards();
   const CheckpointFacts* BetterCheckpoint() const;
   bool SaveModel(absl::Time now);

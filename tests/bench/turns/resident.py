@@ -32,7 +32,8 @@ class Resident(threading.Thread):
         now = {}
         for name in list(self.crew.processes):
             with contextlib.suppress(OSError, IndexError):  # It has just ended.
-                now.setdefault(role_of(name), []).append(self.crew.resident_bytes(name))
+                found = self.crew.resident_bytes(name)
+                now.setdefault(role_of(name), []).append(found)
         for role, found in now.items():
             self.largest[role] = max(self.largest.get(role, 0), *found)
             self.together[role] = max(self.together.get(role, 0), sum(found))

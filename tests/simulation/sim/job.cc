@@ -72,6 +72,7 @@ Job::Job(const JobOptions& options)
   }
   spec.mutable_train()->set_batch_size(kExamples);
   spec.mutable_train()->set_epochs(options.epochs);
+  spec.mutable_train()->set_max_steps(options.max_steps);
   spec.mutable_train()->set_compute_threads(1);
   spec.mutable_train()->set_sum_loss(true);
   spec.mutable_train()->set_push_window(3);
@@ -143,6 +144,18 @@ TaskContent Job::Read(const v1::Task& task, uint32_t epoch, bool evaluation) con
     content.batches.push_back({{epoch, task.index(), seq}, std::move(read.keys)});
   }
   return content;
+}
+
+uint64_t Job::total_examples() const {
+  if (options_.max_steps == 0) return file_.records() * options_.epochs;
+  uint64_t examples = 0;
+  for (uint32_t lane = 0; lane < options_.lanes; ++lane) {
+    const std::vector<NamedBatch> batches = LaneBatches(lane);
+    for (size_t i = 0; i < std::min(batches.size(), size_t{options_.max_steps}); ++i) {
+      examples += batches[i].records.size();
+    }
+  }
+  return examples;
 }
 
 std::vector<NamedBatch> Job::LaneBatches(uint32_t lane) const {

@@ -49,6 +49,7 @@ struct JobOptions {
   bool bad_lines = true;
   uint32_t lanes = 4;
   uint32_t staleness = 1;
+  uint64_t max_steps = 0;  // Of a job of rounds alone; 0: all its data.
   uint32_t eval_tasks = 0;
   bool early_stop = false;  // Evaluations choose the result, so training stands still for them.
   std::string uri;          // Of the checkpoints; empty: none.
@@ -107,7 +108,8 @@ class Job {
 
   uint64_t bad_records() const { return file_.bad_records(); }
   uint64_t total_batches() const { return batches_.size(); }
-  uint64_t total_examples() const { return file_.records() * options_.epochs; }
+  // Of all of them, or of the lanes' batches that max_steps rounds take.
+  uint64_t total_examples() const;
   static constexpr uint32_t kExamples = 4;  // Of every batch but the last of a task.
 
   // Reads a task as the worker does that has a lease on it.

@@ -45,15 +45,17 @@ std::string Reference::GoBack(const RoundCommit& last) {
 
 Cells Reference::Undisturbed(const Job& job) {
   Reference reference(job);
-  for (;;) {
+  const uint64_t most = job.options().max_steps;
+  while (most == 0 || reference.rounds() < most) {
     RoundCommit set{.round = reference.rounds() + 1};
     for (size_t lane = 0; lane < reference.lanes_.size(); ++lane) {
       if (reference.cursors_[lane] == reference.lanes_[lane].size()) continue;
       set.lanes.push_back({.lane = static_cast<LaneIndex>(lane)});
     }
-    if (set.lanes.empty()) return reference.states_.back();
+    if (set.lanes.empty()) break;
     (void)reference.Close(set);
   }
+  return reference.states_.back();
 }
 
 std::string Reference::Close(const RoundCommit& set) {

@@ -239,11 +239,18 @@ void World::CheckEnd() {
   if (!JobIsOver()) return checks_.Violate("NeverStuck: the job is not over any more");
   const v1::GetStatusReply status = ruling_chief()->Status();
   if (status.state() == v1::JOB_STATE_FAILED) return CheckFailure(status.reason());
-  if (status.examples() != job_.total_examples()) {
+  const bool all_read = options_.job.max_steps == 0;
+  // Where the steps end in the middle of the data, a batch that its holder has not told of yet is
+  // counted as a full one, and some lines have not been read.
+  const uint64_t unknown =
+      all_read ? 0 : uint64_t{options_.job.tasks} * options_.job.epochs * (Job::kExamples - 1);
+  if (status.examples() < job_.total_examples() ||
+      status.examples() > job_.total_examples() + unknown) {
     checks_.Violate(absl::StrCat("the chief counts ", status.examples(), " examples of ",
                                  job_.total_examples()));
   }
-  if (status.bad_records() != job_.bad_records()) {
+  if (status.bad_records() > job_.bad_records() ||
+      (all_read && status.bad_records() != job_.bad_records())) {
     checks_.Violate(absl::StrCat("BadRecordsExact: the chief counts ", status.bad_records(), " of ",
                                  job_.bad_records()));
   }

@@ -91,6 +91,7 @@ WorldOptions WorldOf(uint64_t seed) {
   world.troubles.stall_data = dice.OneIn(3);
   DrawData(dice, world.job);
   world.troubles.false_words = dice.OneIn(3);
+  if (world.job.policy == Policy::kSync && dice.OneIn(2)) world.job.max_steps = 1 + dice.Below(6);
   return world;
 }
 

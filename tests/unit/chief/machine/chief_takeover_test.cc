@@ -163,6 +163,63 @@ TEST(ChiefTakeoverTest, LanesStayWithTheirHolders) {
   EXPECT_EQ(crew.Status().tasks().doing(), 2u);
 }
 
+TEST(ChiefTakeoverTest, AtTheEndOfTheJobLeasesOfTheChiefBeforeAreTakenBackToo) {
+  CrewOptions two_steps = TenTasks(/*lanes=*/2);
+  two_steps.max_steps = 2;
+  Crew before(two_steps);
+  const v1::WorkerHeartbeatReply held = BothLanesOf(before);
+  Crew crew = Crew::Successor(two_steps, before);
+  crew.ShardsHeartbeat();
+  crew.RegisterWorker("w", 101, {held.leases(0).trainer()});
+  std::vector<v1::LeaseReport> reports;
+  for (const v1::Lease& lease : held.leases()) {
+    reports.push_back(Crew::Partly(lease, 2));
+    reports.back().set_round(3);
+  }
+  crew.round = 2;
+  crew.lane_cursors = {2, 2};
+  crew.Heartbeat("w", reports);
+  EXPECT_THAT(crew.Heartbeat("w", reports).revoked(), SizeIs(2));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING) << "it has not let go of them yet";
+  crew.Heartbeat("w");
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(crew.Status().examples(), 40u);
+}
+
+TEST(ChiefTakeoverTest, AJobThatIsStoppedWaitsForThoseWhomTheChiefBeforeLeftAtWork) {
+  Crew before(TenTasks());
+  before.RegisterShards();
+  before.RegisterWorker("w");
+  const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
+  before.Advance(absl::Seconds(2));
+  Crew crew = Crew::Successor(TenTasks(), before);
+  crew.ShardsHeartbeat();
+  crew.machine.StopJob("enough", crew.now);
+  crew.Advance(absl::Seconds(1));
+  EXPECT_EQ(crew.answered["Flush"], 0) << "w may still push";
+  crew.RegisterWorker("w", 101, {held.leases(0).trainer()});
+  const std::vector<v1::LeaseReport> reports = {Crew::Partly(held.leases(0), 1),
+                                                Crew::Partly(held.leases(1), 0)};
+  EXPECT_THAT(crew.Heartbeat("w", reports).revoked(), SizeIs(2));
+  crew.Advance(absl::Seconds(1));
+  EXPECT_EQ(crew.answered["Flush"], 0) << "w has not let go of its leases yet";
+  crew.Heartbeat("w");
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+}
+
+TEST(ChiefTakeoverTest, AJobThatIsStoppedWaitsNoLongerThanALeaseForThoseWhoNeverCome) {
+  Crew before(TenTasks());
+  before.RegisterShards();
+  before.RegisterWorker("w");
+  before.Heartbeat("w");
+  before.Advance(absl::Seconds(2));
+  Crew crew = Crew::Successor(TenTasks(), before);
+  crew.ShardsHeartbeat();
+  crew.machine.StopJob("enough", crew.now);
+  crew.Advance(absl::Seconds(11));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+}
+
 TEST(ChiefTakeoverTest, TasksOfALaneThatOnlyADeadChiefKnewOfAreReadAgain) {
   Crew before(TenTasks(/*lanes=*/2));
   const v1::WorkerHeartbeatReply held = BothLanesOf(before);
