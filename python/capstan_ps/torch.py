@@ -16,18 +16,38 @@ from torch import nn
 from capstan_ps import worker as _worker
 
 
+class Bags:
+    """The keys of one feature: those of record e are `index[offsets[e]:offsets[e + 1]]`, places in `rows`."""
+
+    def __init__(self, step, place, feature, rows, index):
+        self.offsets = step.feature_offsets(place)  # [examples + 1]
+        begin = step.feature_begin(place)
+        self.index = index[begin:begin + int(self.offsets[-1])]
+        self.rows = rows  # Of the feature's table, which other features may share.
+
+
 class Batch:
-    """The records of a step. A record's keys are `index[offsets[e]:offsets[e + 1]]`, places in `rows` and `keys`."""
+    """The records of a step. A record's keys are `index[offsets[e]:offsets[e + 1]]`, places in `rows` and `keys`; with
+    data.features, those of each feature are in `features[name]`, and all of these are None."""
 
     def __init__(self, step, job):
         self.labels = step.labels()    # [examples]
         self.numbers = step.numbers()  # [examples, job.numbers]
-        self.offsets = step.offsets()  # [examples + 1]
-        self.index = step.index()      # A key of a record -> its row.
-        self.keys = step.keys()        # [rows]: the distinct keys.
         self.values = step.values()    # One a key of a record; None: all are 1.
-        self.rows = step.rows()        # [rows, job.dim]: the embeddings. A leaf: its gradient is pushed.
         self.examples = step.examples
+        # By table, [distinct keys, dim]: the embeddings. Leaves: their gradients are pushed.
+        self.tables = [step.rows(table) for table in range(max(1, len(job.dims)))]
+        self.offsets = self.index = self.keys = self.rows = None
+        self.features = {}
+        if job.features:
+            index = [step.index(table) for table in range(len(job.dims))]
+            self.features = {feature.name: Bags(step, place, feature, self.tables[feature.table], index[feature.table])
+                             for place, feature in enumerate(job.features)}
+        else:
+            self.offsets = step.offsets()  # [examples + 1]
+            self.index = step.index(0)     # A key of a record -> its row.
+            self.keys = step.keys(0)       # [rows]: the distinct keys.
+            self.rows = self.tables[0]     # [rows, job.dim]
         self._image = tuple(job.image)
 
     @property
@@ -68,9 +88,76 @@ class EmbeddingBag(nn.Module):
         rows = nn.functional.embedding(batch.index, batch.rows)
         if batch.values is not None:
             rows = rows * batch.values.unsqueeze(1)
-        counts = batch.offsets[1:] - batch.offsets[:-1]
-        example = torch.repeat_interleave(torch.arange(batch.examples), counts.long())
-        return rows.new_zeros(batch.examples, self.width).index_add(0, example, rows)
+        return _sums(rows, batch.offsets)
+
+
+class Pooled:
+    """What an EmbeddingBagCollection gives: `self["user"]` is [examples, dim]."""
+
+    def __init__(self, pooled):
+        self._pooled = pooled
+
+    def __getitem__(self, name):
+        if name not in self._pooled:
+            raise KeyError(f"there is no pooled feature {name!r}; there are {', '.join(self._pooled)}")
+        return self._pooled[name]
+
+    def values(self):
+        """All side by side, in the order of job.yaml: [examples, width]."""
+        return torch.cat(list(self._pooled.values()), 1)
+
+
+class EmbeddingBagCollection(nn.Module):
+    """The pooled embeddings of data.features, by their names; those with `pooling: none` are in `Sequences`. It has no
+    parameters of its own: rows are on the shards, and appear when their keys do."""
+
+    def __init__(self, job):
+        super().__init__()
+        self._features = [(feature.name, feature.pooling, job.dims[feature.table]) for feature in job.features
+                          if feature.pooling != "none"]
+        if not self._features:
+            raise ValueError("job.yaml has no data.features that are pooled")
+        self.width = sum(dim for _, _, dim in self._features)
+
+    def forward(self, batch):
+        return Pooled({name: _pool(batch.features[name], pooling, dim) for name, pooling, dim in self._features})
+
+
+class Sequences(nn.Module):
+    """A feature with `pooling: none`: [examples, most, dim], zeros behind a record's last key, and a mask [examples, most]
+    that is true where there is one."""
+
+    def __init__(self, job, name):
+        super().__init__()
+        found = [feature for feature in job.features if feature.name == name]
+        if not found or found[0].pooling != "none":
+            names = [feature.name for feature in job.features if feature.pooling == "none"]
+            raise ValueError(f"data.features has no {name!r} with pooling: none; there are {', '.join(names) or 'none'}")
+        self.name, self.most, self.dim = name, found[0].most, job.dims[found[0].table]
+
+    def forward(self, batch):
+        bags = batch.features[self.name]
+        counts = (bags.offsets[1:] - bags.offsets[:-1]).long()
+        mask = torch.arange(self.most).unsqueeze(0) < counts.unsqueeze(1)
+        rows = nn.functional.embedding(bags.index, bags.rows) if bags.index.numel() else bags.rows.new_zeros(0, self.dim)
+        return rows.new_zeros(len(counts), self.most, self.dim).masked_scatter(mask.unsqueeze(2), rows), mask
+
+
+def _sums(rows, offsets):
+    """The sum of each bag's rows."""
+    counts = (offsets[1:] - offsets[:-1]).long()
+    example = torch.repeat_interleave(torch.arange(len(counts)), counts)
+    return rows.new_zeros(len(counts), rows.shape[1]).index_add(0, example, rows)
+
+
+def _pool(bags, pooling, dim):
+    if not bags.index.numel():
+        return bags.rows.new_zeros(len(bags.offsets) - 1, dim)
+    sums = _sums(nn.functional.embedding(bags.index, bags.rows), bags.offsets)
+    if pooling == "sum":
+        return sums
+    counts = (bags.offsets[1:] - bags.offsets[:-1]).clamp(min=1)
+    return sums / counts.unsqueeze(1)
 
 
 def train(build, step, predict=None):
@@ -116,7 +203,8 @@ def train(build, step, predict=None):
 def _train(model, tensors, step, taken, job):
     tensors.take(taken)
     batch = Batch(taken, job)
-    batch.rows.requires_grad_(batch.rows.numel() > 0)
+    for rows in batch.tables:
+        rows.requires_grad_(rows.numel() > 0)
     # The same batch has the same draws, whoever computes it.
     _seed(_mix(_mix(job.seed, taken.stream), taken.seq))
     model.train()
@@ -125,8 +213,8 @@ def _train(model, tensors, step, taken, job):
         shape = list(losses.shape) if isinstance(losses, torch.Tensor) else type(losses).__name__
         raise ValueError(f"step gives one loss an example, a tensor of [{batch.examples}], and gave {shape}")
     (losses.sum() if job.sum_loss else losses.mean()).backward()
-    rows = batch.rows.grad
-    taken.finish(float(losses.detach().double().sum()), None if rows is None else rows.contiguous(), tensors.results())
+    gradients = [None if rows.grad is None else rows.grad.contiguous() for rows in batch.tables]
+    taken.finish(float(losses.detach().double().sum()), gradients, tensors.results())
 
 
 def _evaluate(model, tensors, predict, taken, job):

@@ -63,6 +63,39 @@ std::string LossName(v1::Loss loss) {
   }
 }
 
+// One of data.features: a table, and how its rows become one.
+struct Feature {
+  std::string name;
+  size_t table;
+  bool many;
+  uint32_t most;
+  std::string pooling;  // "sum", "mean" or "none".
+};
+
+std::string PoolingName(v1::Pooling pooling) {
+  if (pooling == v1::POOLING_MEAN) return "mean";
+  return pooling == v1::POOLING_NONE ? "none" : "sum";
+}
+
+std::vector<Feature> FeaturesOf(const v1::JobSpec& spec) {
+  const std::vector<size_t> tables = TablesOfFeatures(spec);
+  std::vector<Feature> features;
+  for (const v1::FeatureSpec& from : spec.data().features()) {
+    features.push_back({.name = from.name(),
+                        .table = tables[features.size()],
+                        .many = from.many(),
+                        .most = from.most(),
+                        .pooling = PoolingName(from.pooling())});
+  }
+  return features;
+}
+
+std::vector<uint32_t> DimsOf(const v1::JobSpec& spec) {
+  std::vector<uint32_t> dims;
+  for (const v1::TableSpec& table : spec.tables()) dims.push_back(table.dim());
+  return dims;
+}
+
 // The job, as far as a program needs it to build its model.
 struct Job {
   explicit Job(const v1::JobSpec& spec)
@@ -71,7 +104,9 @@ struct Job {
         seed(spec.seed()),
         fields(spec.data().fields()),
         numbers(spec.data().dense_width()),
-        dim(spec.tables().empty() ? 0 : spec.tables(0).dim()),
+        features(FeaturesOf(spec)),
+        dims(DimsOf(spec)),
+        dim(dims.empty() ? 0 : dims.front()),
         outputs(spec.model().outputs()),
         loss(LossName(spec.model().loss())),
         image(spec.data().image_shape().begin(), spec.data().image_shape().end()),
@@ -87,7 +122,9 @@ struct Job {
   uint64_t seed;
   uint32_t fields;
   uint32_t numbers;
-  uint32_t dim;
+  std::vector<Feature> features;
+  std::vector<uint32_t> dims;  // Of the tables' rows.
+  uint32_t dim;                // Of the first one's; 0: there is none.
   uint32_t outputs;
   std::string loss;
   std::vector<uint32_t> image;
@@ -117,13 +154,12 @@ class PyStep {
 
   bool evaluates() const { return evaluates_; }
   size_t examples() const { return step_->batch->examples(); }
-  size_t distinct() const { return step_->keys.unique.size(); }
   uint64_t stream() const { return step_->stream.value; }
   uint64_t seq() const { return step_->seq; }
   const Step& step() const { return *step_; }
 
-  void Finish(double loss_sum, const std::optional<Floats>& rows,
-              const std::vector<std::optional<Floats>>& tensors);
+  using Gradients = std::vector<std::optional<Floats>>;
+  void Finish(double loss_sum, const Gradients& rows, const Gradients& tensors);
   void FinishLogits(const Floats& logits);
   void Fail(const v1::UserCodeError& error) {
     state_->program.steps().Fail(Take(), error, [state = state_] { state->shutdown.Request(); });
@@ -143,8 +179,7 @@ class PyStep {
   const bool evaluates_ = taken_->kind == Computer::Kind::kLogits;
 };
 
-void PyStep::Finish(double loss_sum, const std::optional<Floats>& rows,
-                    const std::vector<std::optional<Floats>>& tensors) {
+void PyStep::Finish(double loss_sum, const Gradients& rows, const Gradients& tensors) {
   if (evaluates_) throw nb::value_error("an evaluation has logits, and no gradients");
   if (tensors.size() != state_->sizes.size()) throw nb::value_error("a gradient a tensor, or None");
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -152,13 +187,19 @@ void PyStep::Finish(double loss_sum, const std::optional<Floats>& rows,
       throw nb::value_error("a gradient is of another size than its tensor");
     }
   }
-  if (rows && rows->size() != step_->rows.size()) {
-    throw nb::value_error("the gradient of the rows is of another size than the rows");
+  if (rows.size() != step_->tables.size()) throw nb::value_error("a gradient a table, or None");
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] && rows[i]->size() != step_->tables[i].rows.size()) {
+      throw nb::value_error("the gradient of a table's rows is of another size than the rows");
+    }
   }
   UserSteps::Taken taken = Take();
   const nb::gil_scoped_release no_lock;
   StepGradients gradients(*step_);
-  gradients.TakeRows(rows ? std::span(rows->data(), rows->size()) : std::span<const float>());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    gradients.TakeRows(
+        i, rows[i] ? std::span(rows[i]->data(), rows[i]->size()) : std::span<const float>());
+  }
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (!tensors[i] || state_->roles[i] == v1::TENSOR_ROLE_FROZEN) {
       gradients.TakeZeros(state_->sizes[i]);
@@ -252,15 +293,24 @@ class PyWorker {
 }  // namespace capstan::worker
 
 NB_MODULE(_capstan, m) {
+  using capstan::worker::Feature;
   using capstan::worker::Floats;
   using capstan::worker::Job;
   using capstan::worker::PyStep;
   using capstan::worker::PyWorker;
+  using capstan::worker::StepTable;
   using capstan::worker::View;
 
   // Programs may keep views of a step's memory for as long as they like, also at their end.
   nb::set_leak_warnings(false);
   m.attr("version") = std::string(capstan::Version());
+
+  nb::class_<Feature>(m, "Feature", "Keys of a record that mean one thing.")
+      .def_ro("name", &Feature::name)
+      .def_ro("table", &Feature::table, "Its place among the job's tables.")
+      .def_ro("many", &Feature::many, "A record has any number of them.")
+      .def_ro("most", &Feature::most, "The most that a record has, where it has many.")
+      .def_ro("pooling", &Feature::pooling, "sum, mean or none");
 
   nb::class_<Job>(m, "Job", "The job, as far as a program needs it to build its model.")
       .def_ro("name", &Job::name)
@@ -268,7 +318,9 @@ NB_MODULE(_capstan, m) {
       .def_ro("seed", &Job::seed)
       .def_ro("fields", &Job::fields, "Keys a record has; 0: none, or a varying number.")
       .def_ro("numbers", &Job::numbers, "Numbers a record has.")
-      .def_ro("dim", &Job::dim, "Of an embedding; 0: the data have no keys.")
+      .def_ro("features", &Job::features, "Those of data.features.")
+      .def_ro("dims", &Job::dims, "Of the rows of each table; empty: the data have no keys.")
+      .def_ro("dim", &Job::dim, "Of an embedding of the only table; 0: the data have no keys.")
       .def_ro("outputs", &Job::outputs, "Logits an example.")
       .def_ro("loss", &Job::loss, "logistic, softmax or squared")
       .def_ro("image", &Job::image, "Height and width, where records are images.")
@@ -299,15 +351,27 @@ NB_MODULE(_capstan, m) {
              const PyStep& of = nb::cast<const PyStep&>(self);
              return View<int32_t>(self, of.step().batch->offsets, {of.examples() + 1});
            })
-      .def("index",
-           [](nb::handle self) {
+      .def("feature_offsets",
+           [](nb::handle self, size_t feature) {
              const PyStep& of = nb::cast<const PyStep&>(self);
-             return View<int32_t>(self, of.step().keys.index, {of.step().keys.index.size()});
+             return View<int32_t>(self, of.step().batch->features.at(feature).offsets,
+                                  {of.examples() + 1});
            })
-      .def("keys",
-           [](nb::handle self) {
+      .def("index",
+           [](nb::handle self, size_t table) {
              const PyStep& of = nb::cast<const PyStep&>(self);
-             return View<int64_t>(self, of.step().keys.unique, {of.distinct()});
+             const std::vector<uint32_t>& index = of.step().tables.at(table).keys.index;
+             return View<int32_t>(self, index, {index.size()});
+           })
+      .def(
+          "feature_begin",
+          [](const PyStep& of, size_t feature) { return of.step().feature_begin.at(feature); },
+          "Where a feature's keys begin in its table's index.")
+      .def("keys",
+           [](nb::handle self, size_t table) {
+             const PyStep& of = nb::cast<const PyStep&>(self);
+             const std::vector<uint64_t>& unique = of.step().tables.at(table).keys.unique;
+             return View<int64_t>(self, unique, {unique.size()});
            })
       .def("values",
            [](nb::handle self) -> nb::object {
@@ -316,18 +380,19 @@ NB_MODULE(_capstan, m) {
              return values.empty() ? nb::none() : View<float>(self, values, {values.size()});
            })
       .def("rows",
-           [](nb::handle self) {
+           [](nb::handle self, size_t table) {
              const PyStep& of = nb::cast<const PyStep&>(self);
-             const size_t width = of.distinct() == 0 ? 0 : of.step().rows.size() / of.distinct();
-             return View<float>(self, of.step().rows, {of.distinct(), width});
+             const StepTable& from = of.step().tables.at(table);
+             const size_t count = from.keys.unique.size();
+             const size_t width = count == 0 ? 0 : from.rows.size() / count;
+             return View<float>(self, from.rows, {count, width});
            })
       .def("parameters",
            [](nb::handle self) {
              const PyStep& of = nb::cast<const PyStep&>(self);
              return View<float>(self, of.step().parameters, {of.step().parameters.size()});
            })
-      .def("finish", &PyStep::Finish, nb::arg("loss_sum"), nb::arg("rows").none(),
-           nb::arg("tensors"))
+      .def("finish", &PyStep::Finish, nb::arg("loss_sum"), nb::arg("rows"), nb::arg("tensors"))
       .def("finish_logits", &PyStep::FinishLogits, nb::arg("logits"))
       .def(
           "fail",

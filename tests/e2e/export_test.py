@@ -126,6 +126,14 @@ checkpoint: {{uri: out}}
                 checkpoint = self.train(data, f"preset: {preset}, embedding_dim: 5{hidden}")
                 self.compare(checkpoint, "test.csv", 200)
 
+    def test_activations_of_hidden_layers_with_what_dropout_has_trained(self):
+        data = self.write_clicks()
+        for preset, activation in (("deepfm", "tanh"), ("deepfm", "sigmoid"), ("mlp", "gelu"), ("dcn_v2", "silu"),
+                                   ("dlrm", "leaky_relu"), ("wide_deep", "elu")):
+            with self.subTest(activation=activation):
+                checkpoint = self.train(data, f"preset: {preset}, embedding_dim: 4, hidden: [8, 8], activation: {activation}, dropout: 0.2")
+                self.compare(checkpoint, "test.csv", 200)
+
     def test_a_softmax(self):
         data = self.write_clicks(lambda draw: str(draw.randrange(3)))
         self.compare(self.train(data, "preset: softmax, outputs: 3", shards=2), "test.csv", 200)

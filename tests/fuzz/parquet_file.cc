@@ -46,6 +46,26 @@ absl::StatusOr<Content> Read(const Source& source, const ParquetFile& file, cons
   return content;
 }
 
+// Of a list: some entries behind the pages of the first rows.
+void ReadList(const Source& source, const ParquetFile& file, const Column& column,
+              const Chunk& chunk, uint64_t skipped) {
+  RangedFile ranged(source, file.info);
+  ColumnReader reader(column, chunk, ranged);
+  const absl::StatusOr<uint64_t> begun = reader.SkipPages(skipped);
+  if (!begun.ok()) return;
+  CAPSTAN_CHECK(*begun <= skipped);
+  for (uint64_t entries = 0; entries < kMostRows;) {
+    const absl::StatusOr<const Cells*> cells = reader.NextEntries();
+    if (!cells.ok() || (*cells)->rows() == 0) return;
+    const std::vector<uint32_t>& present = (*cells)->present;
+    const size_t values =
+        (*cells)->dictionary != nullptr ? (*cells)->places.size() : (*cells)->values.size();
+    CAPSTAN_CHECK((*cells)->begins.size() == present.size());
+    CAPSTAN_CHECK(values == static_cast<size_t>(std::count(present.begin(), present.end(), 1u)));
+    entries += present.size();
+  }
+}
+
 }  // namespace
 }  // namespace capstan::parquet
 
@@ -62,6 +82,10 @@ void Fuzz(std::string_view input) {
       if (!column.unreadable.empty()) continue;
       const Chunk& chunk = groups[g].chunks[column.leaf];
       if (!chunk.unreadable.empty() || !WhyUnsupportedCodec(chunk.codec).empty()) continue;
+      if (column.list) {
+        for (const uint64_t skipped : {0, 2}) ReadList(source, *file, column, chunk, skipped);
+        continue;
+      }
       const uint64_t rows = std::min(chunk.values, kMostRows);
       const auto whole = Read(source, *file, column, chunk, 0, rows, rows);
       const auto parts = Read(source, *file, column, chunk, 0, rows, 7);

@@ -40,6 +40,45 @@ def lack():
     return ""
 
 
+def write_likes(path, count, seed):
+    """Who likes what, by how alike the item is to those that one has liked; who has liked nothing likes half of all."""
+    draw = random.Random(seed)
+    kind = {item: item % 4 for item in range(40)}
+    with open(path, "w", encoding="ascii") as out:
+        out.write("liked,item,clicked,user_id,price,city\n")
+        for _ in range(count):
+            taste, item = draw.randrange(4), draw.randrange(40)
+            clicked = [draw.choice([other for other in kind if kind[other] == taste]) for _ in range(draw.randrange(6))]
+            likes = draw.random() < (0.5 if not clicked else 0.9 if kind[item] == taste else 0.1)
+            out.write(f"{int(likes)},{item},{'|'.join(map(str, clicked))},{draw.randrange(500)},{draw.random():.3f},"
+                      f"{draw.choice(['Bern', 'Uri', ''])}\n")
+
+
+LIKES = """
+job: likes
+data:
+  format: csv
+  header: true
+  train: %s
+  eval: %s
+  schema: {label: liked, numeric: [price]}
+  features:
+    user:    {column: user_id, kind: id}
+    item:    {column: item, kind: id}
+    history: {column: clicked, kind: id, table: item, many: true, pooling: mean}
+    city:    {column: city}
+  task_bytes: 20KiB
+tables:
+  user: {dim: 4}
+  item: {dim: 8, optimizer: {kind: adagrad, learning_rate: 0.5}}
+model: {user: recommender.py, embedding_dim: 2, embedding_stddev: 0.3}
+optimizer: {sparse: {kind: adagrad, learning_rate: 0.05}, dense: {kind: adam, learning_rate: 0.005}}
+train: {batch_size: 50, epochs: 6}
+worker_lease: 2s
+heartbeat: 200ms
+"""
+
+
 def idx(shape, values):
     return bytes([0, 0, 8, len(shape)]) + b"".join(n.to_bytes(4, "big") for n in shape) + bytes(values)
 
@@ -128,6 +167,26 @@ class TrainingTest(unittest.TestCase):
             crew.until_examples(9000)
             crew.processes["worker-2"].terminate()
             self.assertEqual(crew.end_of("worker-2"), 0, crew.log("worker-2"))
+            crew.wait()
+            self.assert_equal(one, self.kept(crew, "killed"), parts)
+
+    def test_features_have_tables_of_their_own_and_their_bits_depend_on_nobody(self):
+        for name, count, seed in (("train", 8000, 1), ("test", 2000, 2)):
+            write_likes(self.folder / f"{name}.csv", count, seed)
+        job = LIKES % (self.folder / "train.csv", self.folder / "test.csv") + SYNC
+        parts = {"user", "item", "city", "mlp.0.weight", "mlp.0.bias", "mlp.2.weight", "mlp.2.bias"}
+        with PythonCrew(job, example="recommender", workers=1, name="likes") as crew:
+            crew.wait()
+            self.assertGreater(crew.final("auc"), 0.8, "of .85 that can be had")
+            one = self.kept(crew, "one")
+        tables = {part: common for part, (common, *_) in self.differences(one, one).items()}
+        self.assertEqual((tables["item"], tables["city"]), (40, 3), "an empty city is one of its own")
+        self.assertLessEqual(tables["user"], 500)
+        with PythonCrew(job, example="recommender", workers=3, name="killed", environment={"PACE": "0.02"}) as crew:
+            crew.until_examples(3000)
+            crew.kill("worker-1")
+            crew.until_examples(6000)
+            crew.restart_shard(0)
             crew.wait()
             self.assert_equal(one, self.kept(crew, "killed"), parts)
 

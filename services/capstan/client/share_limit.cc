@@ -10,6 +10,18 @@
 #include "capstan/wire/floats.h"
 
 namespace capstan {
+namespace {
+
+// At the most, of the rows of this table.
+uint64_t KeysOfARecord(const v1::DataSpec& data, const v1::TableSpec& table) {
+  uint64_t keys = data.fields();
+  for (const v1::FeatureSpec& feature : data.features()) {
+    if (feature.table() == table.name()) keys += feature.many() ? feature.most() : 1;
+  }
+  return keys;
+}
+
+}  // namespace
 
 size_t PushedValueBytes(const v1::JobSpec& job, const v1::UpdatePolicy& policy) {
   const bool compensates = policy.stale_gradients() == v1::STALE_GRADIENTS_COMPENSATE;
@@ -28,9 +40,9 @@ absl::Status CheckDenseShares(const v1::JobSpec& job) {
 }
 
 std::string SparseShareWarning(const v1::JobSpec& job) {
-  const uint64_t keys = uint64_t{job.train().batch_size()} * job.data().fields();
   uint64_t bytes = 0;
   for (const v1::TableSpec& table : job.tables()) {
+    const uint64_t keys = job.train().batch_size() * KeysOfARecord(job.data(), table);
     bytes += keys * (sizeof(uint64_t) + table.dim() * PushedValueBytes(job, job.sparse_update()));
   }
   const uint64_t share = bytes / job.partition_count();

@@ -90,8 +90,11 @@ v1::JobSpec ReadJob(const YamlNode& root, const JobOptions& options, Findings& f
   Section model = in.Map("model");
   ReadModel(model, *spec.mutable_model());
   Section table = in.Map("table");
-  ReadTable(table, *spec.mutable_table_limits());
+  v1::TableLimits unlimited;
+  unlimited.set_admission_count(1);
+  ReadTable(table, unlimited, *spec.mutable_table_limits());
   ReadOptimizers(in.Map("optimizer"), spec);
+  ReadTables(in.Map("tables"), spec);
   ReadUpdate(in.Map("update"), options.default_lanes, spec);
   Section train = in.Map("train");
   ReadTrain(train, *spec.mutable_train());

@@ -63,6 +63,13 @@ void CheckUserModel(const v1::JobSpec& spec, Findings& findings) {
       "workers");
 }
 
+void CheckFeatures(const v1::JobSpec& spec, Findings& findings) {
+  if (spec.data().features().empty() || !spec.model().user().empty()) return;
+  findings.Refuse("data.features",
+                  "are for model.user, a program of your own; presets and towers take "
+                  "data.schema.categorical");
+}
+
 // The loss that the model will have, where the file leaves it to the preset
 // (capstan/model/presets).
 v1::Loss LossOf(const v1::ModelSpec& model) {
@@ -110,6 +117,7 @@ void CheckAcrossSections(const v1::JobSpec& spec, Findings& findings) {
   CheckPolicies(spec, findings);
   CheckModel(spec, findings);
   CheckUserModel(spec, findings);
+  CheckFeatures(spec, findings);
   CheckEvaluation(spec, findings);
   CheckMetric(spec, findings);
 }

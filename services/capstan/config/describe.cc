@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "capstan/config/quantity.h"
 
@@ -29,8 +30,13 @@ std::string DataLine(const v1::JobSpec& spec) {
   const v1::DataSpec& data = spec.data();
   std::string line = LowerName(v1::DataFormat_Name(data.format()), "DATA_FORMAT_");
   if (data.fields() > 0) absl::StrAppend(&line, ", ", data.fields(), " keys a record");
+  if (data.features_size() > 0) absl::StrAppend(&line, ", ", data.features_size(), " features");
   if (data.dense_width() > 0) absl::StrAppend(&line, ", ", data.dense_width(), " numbers a record");
   return line;
+}
+
+void AppendTable(std::string* line, const v1::TableSpec& table) {
+  absl::StrAppend(line, table.name(), " ", table.dim());
 }
 
 std::string ModelLine(const v1::JobSpec& spec) {
@@ -39,8 +45,10 @@ std::string ModelLine(const v1::JobSpec& spec) {
   for (const v1::TensorSpec& tensor : spec.tensors()) weights += Weights(tensor);
   std::string line = model.preset().empty() ? "own towers" : model.preset();
   if (!model.user().empty()) line = absl::StrCat("the program ", model.user());
-  if (!spec.tables().empty()) {
+  if (spec.tables_size() == 1) {
     absl::StrAppend(&line, ", ", spec.tables(0).dim(), " floats a row");
+  } else if (spec.tables_size() > 1) {
+    absl::StrAppend(&line, ", floats a row: ", absl::StrJoin(spec.tables(), ", ", AppendTable));
   }
   if (!model.user().empty() && spec.tensors().empty()) {
     return absl::StrCat(line, ", dense tensors as its first worker declares them");

@@ -37,6 +37,9 @@ const std::vector<Scope>& Scopes() {
       {"schema",
        "csv, tsv and parquet",
        {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV, v1::DATA_FORMAT_PARQUET}},
+      {"features",
+       "csv, tsv and parquet",
+       {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV, v1::DATA_FORMAT_PARQUET}},
       {"label_transform",
        "csv, tsv, parquet, libsvm and libfm",
        {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV, v1::DATA_FORMAT_PARQUET, v1::DATA_FORMAT_LIBSVM,
@@ -78,8 +81,12 @@ void CheckColumns(Section& in, const v1::DataSpec& data) {
   };
   check("numeric", data.numeric());
   check("categorical", data.categorical());
-  if (data.numeric().empty() && data.categorical().empty() && HasColumns(data.format())) {
+  if (data.numeric().empty() && data.categorical().empty() && data.features().empty() &&
+      HasColumns(data.format())) {
     in.Refuse("", "needs numeric or categorical columns, such as categorical: \"1-39\"");
+  }
+  if (!data.features().empty() && !data.categorical().empty()) {
+    in.Refuse("categorical", "cannot stand beside data.features, which say what has keys");
   }
 }
 
@@ -204,6 +211,7 @@ void ReadData(Section& in, v1::DataSpec& out) {
   }
   ReadFiles(in, out);
   out.set_header(in.Flag("header", false));
+  ReadFeatures(in.Map("features"), HasNames(out), out);
   ReadSchema(in.Map("schema"), out);
   ReadImages(in, out);
   ReadImage(in.Map("image"), out);

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,21 @@ constexpr Choice<v1::Loss> kLosses[] = {
     {"squared", v1::LOSS_SQUARED},
 };
 
+constexpr Choice<v1::Activation> kActivations[] = {
+    {"relu", v1::ACTIVATION_RELU},       {"tanh", v1::ACTIVATION_TANH},
+    {"sigmoid", v1::ACTIVATION_SIGMOID}, {"gelu", v1::ACTIVATION_GELU},
+    {"silu", v1::ACTIVATION_SILU},       {"leaky_relu", v1::ACTIVATION_LEAKY_RELU},
+    {"elu", v1::ACTIVATION_ELU},
+};
+
+// Of hidden layers. Unset where it says nothing, as in jobs that were stored before there was any.
+template <typename Spec>
+void ReadLayers(Section& in, Spec& out) {
+  out.set_activation(
+      in.OneOf<v1::Activation>("activation", kActivations, v1::ACTIVATION_UNSPECIFIED));
+  out.set_dropout(static_cast<float>(in.Number("dropout", {.max = 0.95}, 0)));
+}
+
 // What a tower's kind may be is known to capstan/model, to which users add theirs.
 void ReadTower(Section& in, v1::TowerSpec& out) {
   out.set_kind(in.Text("kind"));
@@ -31,6 +48,12 @@ void ReadTower(Section& in, v1::TowerSpec& out) {
     out.add_hidden(width);
   }
   out.set_layers(in.Whole("layers", {.min = 1, .max = 64}, 0));
+  ReadLayers(in, out);
+}
+
+bool HasHiddenLayers(const v1::ModelSpec& model) {
+  constexpr absl::string_view kNone[] = {"lr", "fm", "mf", "softmax"};
+  return std::find(std::begin(kNone), std::end(kNone), model.preset()) == std::end(kNone);
 }
 
 }  // namespace
@@ -41,7 +64,8 @@ void ReadModel(Section& in, v1::ModelSpec& out) {
   in.ForEach("towers", [&out](Section& tower) { ReadTower(tower, *out.add_towers()); });
   if (in.Has("preset") && in.Has("towers")) in.Refuse("towers", "cannot stand beside a preset");
   if (in.Has("user")) {
-    for (const char* key : {"preset", "towers", "hidden", "cross_layers"}) {
+    for (const char* key :
+         {"preset", "towers", "hidden", "cross_layers", "activation", "dropout"}) {
       if (in.Has(key)) in.Refuse(key, "cannot stand beside user: the program has the layers");
     }
   } else if (!in.Has("preset") && !in.Has("towers")) {
@@ -53,6 +77,12 @@ void ReadModel(Section& in, v1::ModelSpec& out) {
     out.add_hidden(width);
   }
   out.set_cross_layers(in.Whole("cross_layers", {.min = 1, .max = 64}, 0));
+  ReadLayers(in, out);
+  for (const char* key : {"activation", "dropout"}) {
+    if (in.Has(key) && !HasHiddenLayers(out)) {
+      in.Refuse(key, "is for hidden layers, and this preset has none");
+    }
+  }
   out.set_loss(in.OneOf<v1::Loss>("loss", kLosses, v1::LOSS_UNSPECIFIED));
   out.set_outputs(in.Whole("outputs", {.min = 1, .max = kMaxWidth}, 0));
   out.set_embedding_stddev(
@@ -61,10 +91,12 @@ void ReadModel(Section& in, v1::ModelSpec& out) {
       in.Number("embedding_learning_rate_scale", {.max = 1000, .open = true}, 1)));
 }
 
-void ReadTable(Section& in, v1::TableLimits& out) {
-  out.set_admission_count(in.Whole("admission_count", {.min = 1, .max = 1000000}, 1));
-  out.set_expire_after_examples(in.Whole("expire_after_examples", {.min = 1}, 0));
-  out.set_byte_budget(in.Bytes("byte_budget", {.min = 1 << 20}, 0));
+void ReadTable(Section& in, const v1::TableLimits& fallback, v1::TableLimits& out) {
+  out.set_admission_count(static_cast<uint32_t>(
+      in.Whole("admission_count", {.min = 1, .max = 1000000}, fallback.admission_count())));
+  out.set_expire_after_examples(
+      in.Whole("expire_after_examples", {.min = 1}, fallback.expire_after_examples()));
+  out.set_byte_budget(in.Bytes("byte_budget", {.min = 1 << 20}, fallback.byte_budget()));
 }
 
 }  // namespace capstan

@@ -1,5 +1,6 @@
 #include "capstan/config/section.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -228,6 +229,17 @@ int Section::IndexOf(absl::string_view key, std::span<const absl::string_view> n
 }
 
 Section Section::Map(absl::string_view key) { return Section(Raw(key), PathOf(key), findings_); }
+
+std::vector<std::string> Section::Names() const {
+  if (findings_.purpose() == Findings::Purpose::kListKeys) return {"<name>"};
+  std::vector<std::string> names;
+  if (node_ == nullptr) return names;
+  for (const YamlNode::Entry& entry : node_->entries) {
+    // One that is given twice is refused as such.
+    if (std::find(names.begin(), names.end(), entry.key) == names.end()) names.push_back(entry.key);
+  }
+  return names;
+}
 
 void Section::ForEach(absl::string_view key, MapReader read_map) {
   ForEach(key, read_map,

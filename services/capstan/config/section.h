@@ -65,6 +65,9 @@ class Section {
 
   // A map within this one; absent: empty.
   Section Map(absl::string_view key);
+  // The keys of a map whose keys are names that the user gives, in order; each is a Map. Where keys
+  // are listed, the name is "<name>".
+  std::vector<std::string> Names() const;
   // Calls `read_map` with each map of a list (a map by itself is a list of one), and `read_scalar`
   // with each scalar; without it, scalars are refused.
   using MapReader = absl::FunctionRef<void(Section&)>;

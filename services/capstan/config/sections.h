@@ -10,7 +10,12 @@ namespace capstan {
 
 void ReadData(Section& in, v1::DataSpec& out);
 void ReadModel(Section& in, v1::ModelSpec& out);
-void ReadTable(Section& in, v1::TableLimits& out);
+// `fallback`: the limits of a table that does not say.
+void ReadTable(Section& in, const v1::TableLimits& fallback, v1::TableLimits& out);
+// data.features; `names`: the files name their columns.
+void ReadFeatures(Section in, bool names, v1::DataSpec& data);
+// The tables of these features. REQUIRES: the features, and what holds for all tables, are read.
+void ReadTables(Section in, v1::JobSpec& spec);
 void ReadTrain(Section& in, v1::TrainSpec& out);
 void ReadCheckpoint(Section& in, v1::CheckpointSpec& out);
 

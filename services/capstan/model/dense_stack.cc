@@ -6,11 +6,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/check.h"
+#include "capstan/base/hash.h"
+#include "capstan/model/activation.h"
 #include "capstan/model/initializers.h"
 
 namespace capstan {
 
-DenseStack::DenseStack(std::vector<int> widths) : widths_(std::move(widths)) {
+StackOptions StackOptionsOf(const v1::TowerSpec& spec) {
+  return {.activation = spec.activation(), .dropout = spec.dropout()};
+}
+
+DenseStack::DenseStack(std::vector<int> widths, StackOptions options)
+    : widths_(std::move(widths)), options_(options) {
   CAPSTAN_CHECK(widths_.size() >= 2);
   int64_t place = 0;
   for (size_t i = 0; i + 1 < widths_.size(); ++i) {
@@ -19,7 +26,14 @@ DenseStack::DenseStack(std::vector<int> widths) : widths_(std::move(widths)) {
     place += weights + widths_[i + 1];
   }
   outputs_.resize(layers_.size());
+  products_.resize(layers_.size() - 1);
+  factors_.resize(layers_.size() - 1);
   gradients_.resize(layers_.size() - 1);
+}
+
+bool DenseStack::relu() const {
+  return options_.activation == v1::ACTIVATION_UNSPECIFIED ||
+         options_.activation == v1::ACTIVATION_RELU;
 }
 
 std::vector<TowerTensor> DenseStack::Tensors(std::string_view prefix) const {
@@ -39,14 +53,34 @@ ConstMatrix DenseStack::Forward(const Call& call) {
   ConstMatrix input = call.input;
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
+    const bool hidden = i + 1 < layers_.size();
     const float* parameters = call.parameters.data();
     const Matrix output = outputs_[i].Shape(input.rows(), layer.out);
-    call.gemm.Multiply(input, MatrixAt(parameters + layer.weights, layer.in, layer.out), output,
+    const bool activates = hidden && !relu();
+    const Matrix product = activates ? products_[i].Shape(input.rows(), layer.out) : output;
+    call.gemm.Multiply(input, MatrixAt(parameters + layer.weights, layer.in, layer.out), product,
                        {.bias = {parameters + layer.bias, static_cast<size_t>(layer.out)},
-                        .relu = i + 1 < layers_.size()});
+                        .relu = hidden && relu()});
+    if (activates) Activate(options_.activation, Const(product), output);
+    if (hidden && drops(call)) Drop(*call.dropout, i, output);
     new (&input) ConstMatrix(Const(output));
   }
   return input;
+}
+
+// An example has the same draws in whichever slice of its batch it is.
+void DenseStack::Drop(const DropoutDraw& draw, size_t layer, Matrix output) {
+  const uint64_t seed = Draw(draw.seed, layer, 0);
+  const float scale = 1 / (1 - options_.dropout);
+  Matrix factors = factors_[layer].Shape(output.rows(), output.cols());
+  for (Eigen::Index i = 0; i < output.rows(); ++i) {
+    const uint64_t example = draw.first_example + static_cast<uint64_t>(i);
+    for (Eigen::Index j = 0; j < output.cols(); ++j) {
+      const double unit = Unit(Draw(seed, example, static_cast<uint64_t>(j)));
+      factors(i, j) = unit < options_.dropout ? 0 : scale;
+    }
+  }
+  output.array() *= factors.array();
 }
 
 void DenseStack::Backward(const Call& call, ConstMatrix output_gradient,
@@ -71,7 +105,11 @@ void DenseStack::Backward(const Call& call, ConstMatrix output_gradient,
     }
     const Matrix below = gradients_[i - 1].Shape(gradient.rows(), layer.in);
     call.gemm.Multiply(gradient, MatrixAt(weights, layer.in, layer.out), below,
-                       {.transpose_b = true, .mask = input.data()});
+                       {.transpose_b = true, .mask = relu() ? input.data() : nullptr});
+    if (drops(call)) Matrix(below).array() *= factors_[i - 1].matrix().array();
+    if (!relu()) {
+      MultiplyByDerivative(options_.activation, Const(products_[i - 1].matrix()), below);
+    }
     new (&gradient) ConstMatrix(Const(below));
   }
 }

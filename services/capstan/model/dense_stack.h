@@ -1,8 +1,10 @@
-// Fully connected layers, ReLU between them: what mlp is and other towers end in.
+// Fully connected layers with an activation between them: what mlp is and other towers end in.
 #ifndef CAPSTAN_MODEL_DENSE_STACK_H_
 #define CAPSTAN_MODEL_DENSE_STACK_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -10,15 +12,24 @@
 #include "capstan/model/gemm.h"
 #include "capstan/model/matrix.h"
 #include "capstan/model/tower.h"
+#include "capstan/v1/job.pb.h"
 
 namespace capstan {
+
+// What comes behind each layer but the last.
+struct StackOptions {
+  v1::Activation activation = v1::ACTIVATION_UNSPECIFIED;
+  float dropout = 0;  // Srivastava et al., 2014; what stays is scaled by 1 / (1 - dropout).
+};
+
+// As the tower's spec says.
+StackOptions StackOptionsOf(const v1::TowerSpec& spec);
 
 // Thread-compatible; keeps the activations of the last Forward.
 class DenseStack {
  public:
-  // `widths`: the input's, then every layer's. The last layer has no ReLU. REQUIRES: at least two,
-  // none 0.
-  explicit DenseStack(std::vector<int> widths);
+  // `widths`: the input's, then every layer's. REQUIRES: at least two, none 0.
+  explicit DenseStack(std::vector<int> widths, StackOptions options = {});
 
   // `<prefix>weights_0` [in x out] (Glorot uniform), `<prefix>bias_0` [out] (0),
   // `<prefix>weights_1` ...
@@ -31,6 +42,7 @@ class DenseStack {
     ConstMatrix input;  // [examples x input_width()].
     std::span<const float> parameters;
     Gemm& gemm;
+    std::optional<DropoutDraw> dropout = {};  // None: nothing is dropped.
   };
 
   // [examples x output_width()]; valid until the next call.
@@ -47,9 +59,17 @@ class DenseStack {
     int64_t weights, bias;  // Places in the parameters.
   };
 
+  bool relu() const;
+  bool drops(const Call& call) const { return call.dropout.has_value() && options_.dropout > 0; }
+  // Leaves out some of the layer's outputs.
+  void Drop(const DropoutDraw& draw, size_t layer, Matrix output);
+
   std::vector<int> widths_;
+  StackOptions options_;
   std::vector<Layer> layers_;
   std::vector<MatrixBuffer> outputs_;    // One a layer.
+  std::vector<MatrixBuffer> products_;   // What they are activations of, unless of ReLU.
+  std::vector<MatrixBuffer> factors_;    // By which dropout has multiplied them.
   std::vector<MatrixBuffer> gradients_;  // Of the outputs of all layers but the last.
 };
 

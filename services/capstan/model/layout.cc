@@ -31,6 +31,44 @@ bool AnyTower(const std::vector<std::unique_ptr<Tower>>& towers, bool TowerDescr
                      [&](const auto& tower) { return tower->description().*reads; });
 }
 
+void AddEmbedding(uint32_t dim, const v1::ModelSpec& model, v1::TableSpec& table) {
+  AddSegment("embedding", dim, Normal(model.embedding_stddev()), table);
+  table.mutable_segments()->rbegin()->set_learning_rate_scale(
+      model.embedding_learning_rate_scale());
+}
+
+void SetLimits(const v1::TableLimits& limits, v1::TableSpec& table) {
+  table.set_admission_count(limits.admission_count());
+  table.set_expire_after_examples(limits.expire_after_examples());
+  table.set_byte_budget(limits.byte_budget());
+}
+
+// A table of data.features, with what job.yaml says of it.
+void AddFeatureTable(const std::string& name, v1::JobSpec& spec) {
+  const auto& settings = spec.table_settings();
+  const auto own = std::find_if(settings.begin(), settings.end(),
+                                [&name](const auto& each) { return each.name() == name; });
+  const bool said = own != settings.end();
+  const uint32_t dim = said && own->dim() > 0 ? own->dim() : spec.model().embedding_dim();
+  v1::TableSpec& table = *spec.add_tables();
+  table.set_id(static_cast<uint32_t>(spec.tables_size() - 1));
+  table.set_name(name);
+  AddEmbedding(dim, spec.model(), table);
+  *table.mutable_optimizer() = said ? own->optimizer() : spec.sparse_optimizer();
+  table.set_seed(Draw(spec.seed(), HashText(name), 0));
+  SetLimits(said ? own->limits() : spec.table_limits(), table);
+}
+
+// In the order in which the features name them first.
+void AddFeatureTables(v1::JobSpec& spec) {
+  for (const v1::FeatureSpec& feature : spec.data().features()) {
+    const bool there = std::any_of(
+        spec.tables().begin(), spec.tables().end(),
+        [&feature](const v1::TableSpec& table) { return table.name() == feature.table(); });
+    if (!there) AddFeatureTable(feature.table(), spec);
+  }
+}
+
 void AddTable(const std::vector<std::unique_ptr<Tower>>& towers, v1::JobSpec& spec) {
   const ModelShape shape = ShapeOf(spec);
   const bool linear = AnyTower(towers, &TowerDescription::reads_linear);
@@ -42,16 +80,10 @@ void AddTable(const std::vector<std::unique_ptr<Tower>>& towers, v1::JobSpec& sp
   v1::TableSpec& table = *spec.add_tables();
   table.set_name(kTable);
   if (linear) AddSegment("linear", shape.outputs, Zero(), table);
-  if (embedding) {
-    AddSegment("embedding", shape.embedding_dim, Normal(spec.model().embedding_stddev()), table);
-    table.mutable_segments()->rbegin()->set_learning_rate_scale(
-        spec.model().embedding_learning_rate_scale());
-  }
+  if (embedding) AddEmbedding(spec.model().embedding_dim(), spec.model(), table);
   *table.mutable_optimizer() = spec.sparse_optimizer();
   table.set_seed(Draw(spec.seed(), HashText(kTable), 0));
-  table.set_admission_count(spec.table_limits().admission_count());
-  table.set_expire_after_examples(spec.table_limits().expire_after_examples());
-  table.set_byte_budget(spec.table_limits().byte_budget());
+  SetLimits(spec.table_limits(), table);
 }
 
 void AddTensors(const std::vector<std::unique_ptr<Tower>>& towers, v1::JobSpec& spec) {
@@ -149,7 +181,8 @@ absl::Status LayOutModel(v1::JobSpec& spec) {
   CAPSTAN_RETURN_IF_ERROR(CheckData(spec));
   CAPSTAN_ASSIGN_OR_RETURN(const auto towers, MakeTowers(spec));
   spec.clear_tables();
-  AddTable(towers, spec);
+  AddFeatureTables(spec);
+  if (spec.data().features().empty()) AddTable(towers, spec);
   if (!spec.model().user().empty()) return absl::OkStatus();
   spec.clear_tensors();
   AddTensors(towers, spec);

@@ -22,7 +22,8 @@ namespace capstan {
 // All keys live in one table, `features` (id 0), so that a key travels once; its segments are
 // `linear`
 // (`outputs` floats, initially 0) and `embedding` (embedding_dim floats, N(0, embedding_stddev^2)),
-// each only if a tower reads it. A model without keys has no table. Tensors are numbered tower by
+// each only if a tower reads it. A model without keys has no table. With data.features there is a
+// table for each that they name, of an embedding alone. Tensors are numbered tower by
 // tower. A user's program has the embedding alone, and its tensors are left as they are: they come
 // from its declaration (chief/shell/model_intake).
 //

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/check.h"
+#include "capstan/base/hash.h"
 #include "capstan/base/status.h"
 #include "capstan/model/gemm.h"
 #include "capstan/model/layout.h"
@@ -50,7 +52,8 @@ struct PlacedTower {
 class TowerNetwork : public Network {
  public:
   TowerNetwork(const v1::JobSpec& spec, std::vector<PlacedTower> towers)
-      : shape_(ShapeOf(spec)),
+      : seed_(spec.seed()),
+        shape_(ShapeOf(spec)),
         loss_(spec.model().loss()),
         sum_loss_(spec.train().sum_loss()),
         row_dim_(spec.tables().empty() ? 0 : static_cast<int>(spec.tables(0).dim())),
@@ -64,12 +67,12 @@ class TowerNetwork : public Network {
   }
 
   std::span<const float> Forward(const NetworkInput& input) override {
-    const Matrix logits = ComputeLogits(input, ViewOf(input));
+    const Matrix logits = ComputeLogits(input, ViewOf(input, /*training=*/false));
     return FlatSpan(Const(logits));
   }
 
   NetworkGradients ForwardBackward(const NetworkInput& input) override {
-    const BatchView view = ViewOf(input);
+    const BatchView view = ViewOf(input, /*training=*/true);
     const Matrix logits = ComputeLogits(input, view);
     const Eigen::Index examples = logits.rows();
     Matrix logit_gradient = logit_gradient_.Shape(examples, shape_.outputs);
@@ -94,9 +97,10 @@ class TowerNetwork : public Network {
     Eigen::Index examples, distinct;
     KeyedRows keys;
     ConstMatrix dense;
+    bool training;
   };
 
-  BatchView ViewOf(const NetworkInput& input) const {
+  BatchView ViewOf(const NetworkInput& input, bool training) const {
     CAPSTAN_CHECK(input.parameters.size() == parameter_gradients_.size());
     CAPSTAN_CHECK(!input.offsets.empty());
     const Eigen::Index examples = std::ssize(input.offsets) - 1;
@@ -112,7 +116,8 @@ class TowerNetwork : public Network {
                      .values = input.values,
                      .linear = SegmentMatrix<ConstMatrix>(rows, distinct, row_dim_, linear_),
                      .embedding = SegmentMatrix<ConstMatrix>(rows, distinct, row_dim_, embedding_)},
-            .dense = MatrixAt(input.dense.data(), examples, shape_.dense_width)};
+            .dense = MatrixAt(input.dense.data(), examples, shape_.dense_width),
+            .training = training};
   }
 
   TowerInput InputOf(const NetworkInput& input, const BatchView& view, const PlacedTower& placed) {
@@ -120,7 +125,14 @@ class TowerNetwork : public Network {
             .features = Const(features_.matrix()),
             .dense = view.dense,
             .parameters = input.parameters.subspan(placed.begin, placed.count),
-            .gemm = gemm_};
+            .gemm = gemm_,
+            .dropout = view.training ? std::make_optional(DrawOf(input, placed)) : std::nullopt};
+  }
+
+  // Each tower has its own draws.
+  DropoutDraw DrawOf(const NetworkInput& input, const PlacedTower& placed) const {
+    const auto tower = static_cast<uint64_t>(&placed - towers_.data());
+    return {.seed = Draw(seed_, input.draw, tower), .first_example = input.first_example};
   }
 
   kernels::FieldRows FieldsOf(const KeyedRows& keys, Eigen::Index examples) const {
@@ -177,6 +189,7 @@ class TowerNetwork : public Network {
     return rows;
   }
 
+  const uint64_t seed_;
   const ModelShape shape_;
   const v1::Loss loss_;
   const bool sum_loss_;

@@ -21,6 +21,8 @@ struct NetworkInput {
   std::span<const float> dense;       // dense_width floats an example.
   std::span<const float> rows;        // Distinct rows, row_dim() floats each.
   std::span<const float> parameters;  // All tensors, flat, in order of ids.
+  uint64_t draw = 0;                  // Names the batch: dropout draws by it.
+  uint64_t first_example = 0;         // Place of the first example in that batch.
 };
 
 // Owned by the network, valid until its next call.
@@ -41,11 +43,12 @@ class Network {
   static absl::StatusOr<std::unique_ptr<Network>> Create(const v1::JobSpec& spec);
   virtual ~Network() = default;
 
-  // The logits, outputs floats an example; owned by the network, valid until its next call.
-  // REQUIRES: input of the model's shape; every index below the number of rows.
+  // The logits, outputs floats an example, without dropout; owned by the network, valid until its
+  // next call. REQUIRES: input of the model's shape; every index below the number of rows.
   virtual std::span<const float> Forward(const NetworkInput& input) = 0;
 
-  // Gradients of the mean of the loss over the batch (of the sum with train.sum_loss).
+  // Gradients of the mean of the loss over the batch (of the sum with train.sum_loss), with
+  // dropout.
   virtual NetworkGradients ForwardBackward(const NetworkInput& input) = 0;
 
   virtual int row_dim() const = 0;  // 0: the model has no table.

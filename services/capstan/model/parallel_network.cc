@@ -91,6 +91,7 @@ class ParallelNetwork : public Network {
     for (uint32_t& offset : slice.offsets) offset -= first_key;
     slice.input = input;
     slice.input.offsets = slice.offsets;
+    slice.input.first_example = input.first_example + range.begin;
     if (!input.labels.empty()) slice.input.labels = input.labels.subspan(range.begin, examples);
     slice.input.index = input.index.subspan(first_key, keys);
     if (!input.values.empty()) slice.input.values = input.values.subspan(first_key, keys);

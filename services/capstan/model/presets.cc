@@ -74,6 +74,17 @@ absl::Status NameTowers(v1::ModelSpec& model) {
   return absl::OkStatus();
 }
 
+// What a tower with hidden layers does not say is the model's.
+void SetActivations(v1::ModelSpec& model) {
+  for (v1::TowerSpec& tower : *model.mutable_towers()) {
+    if (tower.kind() != "mlp" && tower.kind() != "dot" && tower.kind() != "conv") continue;
+    if (tower.activation() == v1::ACTIVATION_UNSPECIFIED) {
+      tower.set_activation(model.activation());
+    }
+    if (tower.dropout() == 0) tower.set_dropout(model.dropout());
+  }
+}
+
 absl::Status CheckOutputs(const v1::ModelSpec& model) {
   const bool softmax = model.loss() == v1::LOSS_SOFTMAX;
   if (softmax && model.outputs() < 2) {
@@ -96,6 +107,7 @@ absl::Status ExpandPreset(v1::ModelSpec& model) {
     }
     CAPSTAN_RETURN_IF_ERROR(AddTowers(model));
   }
+  SetActivations(model);
   CAPSTAN_RETURN_IF_ERROR(NameTowers(model));
   if (model.outputs() == 0) model.set_outputs(1);
   if (model.loss() == v1::LOSS_UNSPECIFIED) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,12 +62,19 @@ struct KeyedRows {
   ConstMatrix embedding;
 };
 
+// What dropout draws by: the batch, and where in it the examples begin.
+struct DropoutDraw {
+  uint64_t seed = 0;
+  uint64_t first_example = 0;
+};
+
 struct TowerInput {
   KeyedRows keys;
   ConstMatrix features;  // [examples x feature_columns()]; no columns if no tower reads them.
   ConstMatrix dense;     // [examples x dense_width].
-  std::span<const float> parameters;  // The tower's tensors, one after another.
-  Gemm& gemm;                         // For products; holds the scratch memory of the thread.
+  std::span<const float> parameters;        // The tower's tensors, one after another.
+  Gemm& gemm;                               // For products; holds the scratch memory of the thread.
+  std::optional<DropoutDraw> dropout = {};  // None, but while training.
 };
 
 // Where Backward puts gradients. It writes every element of `parameters` and adds to all others,

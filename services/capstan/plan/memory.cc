@@ -29,7 +29,8 @@ constexpr uint64_t kFloat = sizeof(float);
 constexpr uint64_t kStoredRowBytes = 20;
 constexpr uint64_t kBitsAByte = 8;
 
-// One row as it lies in memory, with its place in the index, and as it is stored.
+// One row as it lies in memory, with its place in the index, and as it is stored. Of several tables
+// each row counts as one of the widest: how many each will hold is not known.
 struct RowSizes {
   uint64_t held = 0;
   uint64_t stored = 0;
@@ -40,8 +41,9 @@ absl::StatusOr<RowSizes> RowSizesOf(const v1::JobSpec& job) {
   for (const v1::TableSpec& spec : job.tables()) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Table> table,
                              Table::Create(spec, job.partition_count()));
-    sizes.held += table->row_bytes() + RowIndex::kMaxBytesPerRow;
-    sizes.stored += kStoredRowBytes + kFloat * (spec.dim() + table->slot_count());
+    sizes.held = std::max<uint64_t>(sizes.held, table->row_bytes() + RowIndex::kMaxBytesPerRow);
+    sizes.stored = std::max<uint64_t>(
+        sizes.stored, kStoredRowBytes + kFloat * (spec.dim() + table->slot_count()));
   }
   return sizes;
 }
@@ -55,7 +57,7 @@ uint64_t RowsOf(const v1::JobSpec& job, const DataFacts& facts, const RowSizes& 
 
 uint64_t RowFloats(const v1::JobSpec& job) {
   uint64_t floats = 0;
-  for (const v1::TableSpec& table : job.tables()) floats += table.dim();
+  for (const v1::TableSpec& table : job.tables()) floats = std::max<uint64_t>(floats, table.dim());
   return floats;
 }
 

@@ -41,7 +41,8 @@ uint64_t WaitingBytes(const v1::JobSpec& job, const Share& busiest);
 // INVALID_ARGUMENT: the tensors cannot be laid out, or an optimizer is impossible.
 absl::StatusOr<std::vector<uint64_t>> DenseBytes(const v1::JobSpec& job, int shards);
 
-// What one row takes on a shard, with its place in the index; 0: there is no table.
+// What one row of the widest table takes on a shard, with its place in the index; 0: there is no
+// table.
 absl::StatusOr<uint64_t> RowBytes(const v1::JobSpec& job);
 
 struct Sizes {

@@ -54,7 +54,7 @@ double AppliedFloat(const v1::OptimizerSpec& optimizer, const Rates& rates) {
 
 double RowFloats(const v1::JobSpec& job, const Share& share) {
   double floats = 0;
-  for (const v1::TableSpec& table : job.tables()) floats += table.dim();
+  for (const v1::TableSpec& table : job.tables()) floats = std::max<double>(floats, table.dim());
   return floats * static_cast<double>(share.rows);
 }
 

@@ -53,7 +53,12 @@ absl::StatusOr<Traffic> TrafficOf(const v1::JobSpec& job, uint64_t keys, int sha
   std::vector<uint64_t> drawn;
   for (uint64_t i = 0; i < keys; ++i) drawn.push_back(Mix64(i));
   std::vector<TableKeys> tables;
-  if (!map.tables().empty()) tables.push_back({.table = 0, .keys = drawn});
+  const auto widest =
+      std::max_element(map.tables().begin(), map.tables().end(),
+                       [](const auto& one, const auto& other) { return one.dim < other.dim; });
+  if (widest != map.tables().end()) {  // Whose keys they are is not known.
+    tables.push_back({.table = static_cast<size_t>(widest - map.tables().begin()), .keys = drawn});
+  }
   RequestPlan plan(map);
   plan.Build(tables, /*dense=*/true);
   plan.Route(FirstShardMap(map.partition_count(), static_cast<uint32_t>(shards)));

@@ -37,6 +37,7 @@ constexpr std::pair<const char*, const char*> kKeys[] = {
     {"dense_optimizer", "optimizer.dense"},
     {"sparse_optimizer", "optimizer.sparse"},
     {"table_limits", "table"},
+    {"table_settings", "tables"},
     {"checkpoint.every_seconds", "checkpoint.every"},
     {"lease.heartbeat_seconds", "heartbeat"},
     {"lease.worker_lease_seconds", "worker_lease"},

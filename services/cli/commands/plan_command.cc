@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -150,11 +151,14 @@ absl::Status TellFacts(const PlanSettings& options, const v1::JobSpec& job, Data
   CAPSTAN_ASSIGN_OR_RETURN(const uint64_t rows, ReadCount("--rows", options.rows));
   if (rows > 0) facts.rows = rows;
   CAPSTAN_ASSIGN_OR_RETURN(facts.keys_a_batch, ReadCount("--keys", options.keys));
-  const uint64_t all = uint64_t{job.train().batch_size()} * job.data().fields();
+  // A feature with many values has one of them here; --keys says otherwise.
+  const uint64_t fields =
+      std::max<uint64_t>(job.data().fields(), static_cast<uint64_t>(job.data().features_size()));
+  const uint64_t all = job.train().batch_size() * fields;
   if (facts.keys_a_batch == 0) facts.keys_a_batch = all;
   if (job.tables().empty()) facts.keys_a_batch = 0;
   facts.record_bytes = sizeof(float) * (1 + job.data().dense_width()) +
-                       (sizeof(uint64_t) + sizeof(uint32_t)) * job.data().fields();
+                       (sizeof(uint64_t) + sizeof(uint32_t)) * fields;
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "capstan/base/hash.h"
 #include "capstan/data/tasks/task_reader.h"
 #include "capstan/data/tasks/tasks.h"
 
@@ -15,14 +16,23 @@ namespace {
 
 constexpr uint64_t kRecordsLookedAt = 200'000;
 
-RowCount CountRows(const LoadedTask& task) {
+// Of data.features: a key is another row in another table.
+void AddRows(const Batch& batch, const v1::JobSpec& job, absl::flat_hash_set<uint64_t>& rows) {
+  rows.insert(batch.keys.begin(), batch.keys.end());
+  for (size_t i = 0; i < batch.features.size(); ++i) {
+    const uint64_t table = HashText(job.data().features(static_cast<int>(i)).table());
+    for (const uint64_t key : batch.features[i].keys) rows.insert(Mix64(key ^ table));
+  }
+}
+
+RowCount CountRows(const LoadedTask& task, const v1::JobSpec& job) {
   RowCount count;
   absl::flat_hash_set<uint64_t> keys;
   Batch batch;
   const uint64_t records = std::min(task.examples(), kRecordsLookedAt);
   for (uint64_t k = 0; k < task.batch_count() && count.records < records; ++k) {
     if (!task.ReadBatch(k, batch).ok()) break;
-    keys.insert(batch.keys.begin(), batch.keys.end());
+    AddRows(batch, job, keys);
     count.records += batch.examples();
     if (2 * count.records <= records) count.rows_of_half = keys.size();
   }
@@ -55,7 +65,7 @@ uint64_t EstimateRows(const v1::JobSpec& job, const Source& source, const TaskRa
   const uint64_t expected = train.expected_records();
   // Where nobody has counted, tasks of a plain file are about alike.
   const uint64_t records = expected > 0 ? expected : (*first)->examples() * train.size();
-  return ExpectedRows(CountRows(**first), records);
+  return ExpectedRows(CountRows(**first, job), records);
 }
 
 }  // namespace capstan::cli

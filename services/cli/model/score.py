@@ -245,13 +245,28 @@ class Inputs:
         return totals[self.offsets[1:]] - totals[self.offsets[:-1]]
 
 
-def stack(x, tensors, prefix):
-    """Fully connected layers with ReLU between them."""
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+# Between layers; what is not named is ReLU.
+ACTIVATIONS = {
+    "ACTIVATION_TANH": np.tanh,
+    "ACTIVATION_SIGMOID": sigmoid,
+    "ACTIVATION_GELU": lambda x: x * 0.5 * (1 + np.vectorize(math.erf, otypes=[float])(x / math.sqrt(2))),
+    "ACTIVATION_SILU": lambda x: x * sigmoid(x),
+    "ACTIVATION_LEAKY_RELU": lambda x: np.where(x > 0, x, 0.01 * x),
+    "ACTIVATION_ELU": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
+}
+
+
+def stack(x, tensors, prefix, tower):
+    """Fully connected layers with the tower's activation between them. Nothing is dropped: that is for training."""
     layers = sum(name.startswith(prefix + "weights_") for name in tensors)
     for i in range(layers):
         x = x @ tensors[f"{prefix}weights_{i}"] + tensors[f"{prefix}bias_{i}"]
         if i + 1 < layers:
-            x = np.maximum(x, 0)
+            x = ACTIVATIONS.get(tower.get("activation"), lambda y: np.maximum(y, 0))(x)
     return x
 
 
@@ -269,8 +284,8 @@ def fm(inputs, _, __):
     return 0.5 * squares.sum(1, keepdims=True)
 
 
-def mlp(inputs, tensors, _):
-    return stack(inputs.features, tensors, "")
+def mlp(inputs, tensors, tower):
+    return stack(inputs.features, tensors, "", tower)
 
 
 def cross(inputs, tensors, tower):
@@ -280,15 +295,15 @@ def cross(inputs, tensors, tower):
     return x @ tensors["head"]
 
 
-def dot(inputs, tensors, _):
+def dot(inputs, tensors, tower):
     vectors = inputs.embedding.reshape(len(inputs.dense), inputs.fields, -1)
     own = np.zeros((len(inputs.dense), 0))
     if any(name.startswith("bottom_") for name in tensors):
-        own = stack(inputs.dense, tensors, "bottom_")
+        own = stack(inputs.dense, tensors, "bottom_", tower)
         vectors = np.concatenate([own[:, None, :], vectors], 1)
     products = vectors @ vectors.transpose(0, 2, 1)
     below = np.tril_indices(vectors.shape[1], -1)  # Row by row.
-    return stack(np.concatenate([own, products[:, below[0], below[1]]], 1), tensors, "top_")
+    return stack(np.concatenate([own, products[:, below[0], below[1]]], 1), tensors, "top_", tower)
 
 
 def conv(inputs, tensors, tower):
@@ -301,7 +316,7 @@ def conv(inputs, tensors, tower):
         x = np.maximum(patches @ tensors[f"kernel_{i}"] + tensors[f"kernel_bias_{i}"], 0)
         x = x[:, :height // 2 * 2, :width // 2 * 2]
         x = x.reshape(len(x), height // 2, 2, width // 2, 2, -1).max((2, 4))
-    return stack(x.reshape(len(x), -1), tensors, "head_")
+    return stack(x.reshape(len(x), -1), tensors, "head_", tower)
 
 
 def bias(_, tensors, __):

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "capstan/base/hash.h"
 #include "worker/shell/step_gradients.h"
 
 namespace capstan::worker {
@@ -10,11 +11,12 @@ namespace {
 NetworkInput InputOf(const Step& step) {
   return {.labels = step.batch->labels,
           .offsets = step.batch->offsets,
-          .index = step.keys.index,
+          .index = step.tables[0].keys.index,
           .values = step.batch->values,
           .dense = step.batch->dense,
-          .rows = step.rows,
-          .parameters = step.parameters};
+          .rows = step.tables[0].rows,
+          .parameters = step.parameters,
+          .draw = Draw(step.stream.value, step.seq, 0)};
 }
 
 }  // namespace
@@ -22,7 +24,7 @@ NetworkInput InputOf(const Step& step) {
 void ComputeGradients(Network& network, double clip_norm, Step& step) {
   const NetworkGradients result = network.ForwardBackward(InputOf(step));
   StepGradients gradients(step);
-  gradients.TakeRows(result.rows);
+  gradients.TakeRows(0, result.rows);
   gradients.Take(result.parameters);
   gradients.Finish(result.loss_sum, clip_norm);
 }

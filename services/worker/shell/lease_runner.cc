@@ -158,17 +158,21 @@ void LeaseRunner::Pull(const SendPull& action) {
   if (step->marks.pull_began == absl::InfinitePast()) step->marks.pull_began = Now();
   auto pull =
       std::make_shared<SendPull>(action);  // Lives as long as the call: options point into it.
-  float* const rows[] = {step->rows.data()};
+  std::vector<float*> rows;
+  std::vector<uint32_t*> versions;
+  for (size_t i = 0; i < trainer_.parameters.tables().size(); ++i) {
+    rows.push_back(step->tables[i].rows.data());
+    versions.push_back(step->tables[i].row_versions.data());
+  }
   PullOptions options{
       .clock = action.clock, .evaluation = action.evaluation, .timeout = kPullTimeout};
   if (pull->lane) options.round = NameOf(*pull->lane);
-  const size_t tables = step->rows.empty() ? 0 : 1;
-  uint32_t* const versions[] = {step->row_versions.data()};
   const bool judged = !action.evaluation && CountsRowUpdates(trainer_.job.sparse_update());
-  const PullTarget target{.rows = absl::MakeConstSpan(rows, tables),
+  if (!judged) versions.clear();
+  const PullTarget target{.rows = rows,
                           .dense = step->parameters.data(),
                           .versions = &step->versions,
-                          .row_versions = absl::MakeConstSpan(versions, judged ? tables : 0)};
+                          .row_versions = versions};
   Cancel(pulls_, action.batch, action.shard);
   pulls_[{action.batch, action.shard}] = trainer_.client.Pull(
       action.shard, step->plan, options, target,
@@ -270,18 +274,18 @@ void LeaseRunner::Do(const SendPush& action) {
   if (push->stage) {
     options.stage = StageName{push->stage->lane, push->stage->generation, NameOf(*push->stage)};
   }
-  const float* const rows[] = {step->row_gradients.data()};
-  const float* const pulled[] = {step->rows.data()};
-  const size_t tables = step->rows.empty() ? 0 : 1;
-  PushSource source{.rows = absl::MakeConstSpan(rows, tables),
-                    .dense = step->parameter_gradients.data(),
-                    .versions = &step->versions};
-  const uint32_t* const versions[] = {step->row_versions.data()};
-  if (CountsRowUpdates(trainer_.job.sparse_update())) {
-    source.row_versions = absl::MakeConstSpan(versions, tables);
+  std::vector<const float*> rows, pulled;
+  std::vector<const uint32_t*> versions;
+  for (size_t i = 0; i < trainer_.parameters.tables().size(); ++i) {
+    rows.push_back(step->tables[i].row_gradients.data());
+    pulled.push_back(step->tables[i].rows.data());
+    versions.push_back(step->tables[i].row_versions.data());
   }
+  PushSource source{
+      .rows = rows, .dense = step->parameter_gradients.data(), .versions = &step->versions};
+  if (CountsRowUpdates(trainer_.job.sparse_update())) source.row_versions = versions;
   if (Compensates(trainer_.job)) {
-    source.pulled_rows = absl::MakeConstSpan(pulled, tables);
+    source.pulled_rows = pulled;
     source.pulled_dense = step->parameters.data();
   }
   Cancel(pushes_, action.batch, action.shard);

@@ -1,6 +1,9 @@
 #include "worker/shell/step.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "capstan/base/check.h"
 
 namespace capstan::worker {
 
@@ -10,17 +13,36 @@ std::shared_ptr<Step> StepPool::Take(std::shared_ptr<const Batch> batch,
   step->batch = std::move(batch);
   step->marks = {.pull_began = absl::InfinitePast(), .pulled = absl::InfinitePast()};
   step->push_began = absl::InfinitePast();
-  deduplicator_.Run(step->batch->keys, step->keys);
+  step->tables.resize(std::max<size_t>(1, map_.tables().size()));
+  Deduplicate(*step);
   std::vector<TableKeys> tables;
-  if (!map_.tables().empty()) {
-    tables.push_back({.table = 0, .keys = step->keys.unique});
-    step->rows.resize(step->keys.unique.size() * map_.tables()[0].dim);
-    step->row_versions.resize(step->keys.unique.size());
+  for (size_t i = 0; i < map_.tables().size(); ++i) {
+    StepTable& table = step->tables[i];
+    const size_t rows = table.keys.unique.size();
+    tables.push_back({.table = i, .keys = table.keys.unique});
+    table.rows.resize(rows * map_.tables()[i].dim);
+    table.row_versions.resize(rows);
   }
   step->plan.Build(tables, /*dense=*/map_.layout().flat_size() > 0);
   step->plan.Route(owners);
   step->versions.resize(map_.partition_count());
   return step;
+}
+
+void StepPool::Deduplicate(Step& step) {
+  const Batch& batch = *step.batch;
+  step.feature_begin.resize(table_of_feature_.size());
+  if (table_of_feature_.empty()) return deduplicator_.Run(batch.keys, step.tables[0].keys);
+  for (size_t i = 0; i < step.tables.size(); ++i) {
+    gathered_.clear();
+    for (size_t feature = 0; feature < table_of_feature_.size(); ++feature) {
+      if (table_of_feature_[feature] != i) continue;
+      const std::vector<uint64_t>& keys = batch.features[feature].keys;
+      step.feature_begin[feature] = gathered_.size();
+      gathered_.insert(gathered_.end(), keys.begin(), keys.end());
+    }
+    deduplicator_.Run(gathered_, step.tables[i].keys);
+  }
 }
 
 std::shared_ptr<Step> StepPool::TakeFree() {
@@ -67,6 +89,18 @@ void StepPool::Shelf::PutBack(std::unique_ptr<Step> step) {
     step->parameter_gradients.clear();
   }
   steps_.push_back(std::move(step));
+}
+
+std::vector<size_t> TablesOfFeatures(const v1::JobSpec& job) {
+  std::vector<size_t> tables;
+  for (const v1::FeatureSpec& feature : job.data().features()) {
+    const auto found =
+        std::find_if(job.tables().begin(), job.tables().end(),
+                     [&feature](const auto& table) { return table.name() == feature.table(); });
+    CAPSTAN_CHECK(found != job.tables().end());  // LayOutModel has made it.
+    tables.push_back(static_cast<size_t>(found - job.tables().begin()));
+  }
+  return tables;
 }
 
 }  // namespace capstan::worker

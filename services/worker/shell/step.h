@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -21,6 +22,17 @@
 
 namespace capstan::worker {
 
+// The rows of one table that a batch needs.
+struct StepTable {
+  UniqueKeys keys;  // Those of the table's features, feature by feature, or of all of a record's.
+
+  // Pulled: a row for each unique key, and their versions, where rows have versions.
+  std::vector<float> rows;
+  std::vector<uint32_t> row_versions;
+
+  std::vector<float> row_gradients;  // Computed.
+};
+
 // Written by one thread at a time: the event loop, or between Compute and Computed the compute
 // thread.
 struct Step {
@@ -29,21 +41,19 @@ struct Step {
   std::shared_ptr<const Batch> batch;  // Shared with the prefetcher's feed.
   StreamId stream;                     // The batch's name among all of the job,
   uint64_t seq = 0;                    // whoever works on it.
-  UniqueKeys keys;
+  std::vector<StepTable> tables;       // Those of the job, or one without rows.
+  std::vector<size_t> feature_begin;   // Where a feature's keys begin in its table's `keys.index`.
   RequestPlan plan;
 
-  // Pulled: a row for each unique key, all tensors, and the versions they had.
-  std::vector<float> rows;
+  // Pulled: all tensors, and the versions that the partitions had.
   std::vector<float> parameters;
   PartitionVersions versions;
-  std::vector<uint32_t> row_versions;  // Where rows have versions.
 
   // Computed.
   double loss_sum = 0;
   double gradient_norm = 0;
   bool nonfinite = false;
   bool clipped = false;  // Its gradient was longer than `clip_norm`.
-  std::vector<float> row_gradients;
   std::vector<float> parameter_gradients;
   std::vector<float> logits;                   // Evaluation only.
   std::optional<v1::UserCodeError> user_code;  // In place of a result: the user's program failed.
@@ -59,8 +69,11 @@ struct Step {
 // gone. Otherwise confined to the event loop.
 class StepPool {
  public:
-  // `map` must outlive the pool, and whatever plans with a step of it.
-  explicit StepPool(const ParameterMap& map) : map_(map) {}
+  // `map` must outlive the pool, and whatever plans with a step of it. `table_of_feature`: the
+  // place in map.tables() of each of data.features; without features all keys are the first
+  // table's.
+  explicit StepPool(const ParameterMap& map, std::vector<size_t> table_of_feature = {})
+      : map_(map), table_of_feature_(std::move(table_of_feature)) {}
 
   // A step for this batch: duplicates removed, planned, routed to the partitions' owners, with room
   // for the rows that are pulled. Shared by the lease's runner and the calls under way for it.
@@ -90,11 +103,18 @@ class StepPool {
   };
 
   std::shared_ptr<Step> TakeFree();
+  // Finds the distinct keys of each table.
+  void Deduplicate(Step& step);
 
   const ParameterMap& map_;
+  const std::vector<size_t> table_of_feature_;
+  std::vector<uint64_t> gathered_;  // Scratch of Deduplicate.
   Deduplicator deduplicator_;
   const std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();  // Shared with steps in use.
 };
+
+// For StepPool: the place of each feature's table among job.tables.
+std::vector<size_t> TablesOfFeatures(const v1::JobSpec& job);
 
 }  // namespace capstan::worker
 

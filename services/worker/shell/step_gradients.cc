@@ -44,17 +44,18 @@ void Scale(float factor, std::span<float> values) {
 }  // namespace
 
 StepGradients::StepGradients(Step& step) : step_(step) {
-  step_.row_gradients.resize(step_.rows.size());
+  for (StepTable& table : step_.tables) table.row_gradients.resize(table.rows.size());
   step_.parameter_gradients.resize(step_.parameters.size());
 }
 
-void StepGradients::TakeRows(std::span<const float> gradient) {
+void StepGradients::TakeRows(size_t table, std::span<const float> gradient) {
+  std::vector<float>& to = step_.tables[table].row_gradients;
   if (gradient.empty()) {
-    std::fill(step_.row_gradients.begin(), step_.row_gradients.end(), 0);
+    std::fill(to.begin(), to.end(), 0);
     return;
   }
-  CAPSTAN_CHECK(gradient.size() == step_.rows.size());
-  squares_ += CopyAndSquare(gradient, step_.row_gradients);
+  CAPSTAN_CHECK(gradient.size() == to.size());
+  squares_ += CopyAndSquare(gradient, to);
 }
 
 void StepGradients::Take(std::span<const float> gradient) {
@@ -89,7 +90,7 @@ void StepGradients::Finish(double loss_sum, double clip_norm) {
   step_.clipped = clip_norm > 0 && step_.gradient_norm > clip_norm && !step_.nonfinite;
   if (!step_.clipped) return;
   const auto factor = static_cast<float>(clip_norm / step_.gradient_norm);
-  Scale(factor, step_.row_gradients);
+  for (StepTable& table : step_.tables) Scale(factor, table.row_gradients);
   for (const auto& [begin, count] : trained_) {
     Scale(factor, std::span(step_.parameter_gradients).subspan(begin, count));
   }

@@ -12,15 +12,15 @@
 
 namespace capstan::worker {
 
-// Takes the gradient of the rows, then that of the parameters piece by piece, in the order of the
-// flat vector. The order of all additions is fixed. Thread-compatible.
+// Takes the gradients of the rows, table by table, then that of the parameters piece by piece, in
+// the order of the flat vector. The order of all additions is fixed. Thread-compatible.
 class StepGradients {
  public:
   // Whatever the step holds of an earlier computation is overwritten. It must outlive this object.
   explicit StepGradients(Step& step);
 
-  // Once; empty: all zeros.
-  void TakeRows(std::span<const float> gradient);
+  // Once for each table, in their order; empty: all zeros.
+  void TakeRows(size_t table, std::span<const float> gradient);
 
   // The next piece, trained, or not trained: there `after` is what the parameters have become, and
   // the gradient is what they were before less that (OPTIMIZER_KIND_RUNNING).

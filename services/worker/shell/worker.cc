@@ -42,7 +42,7 @@ Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registratio
       chief_(std::move(chief)),
       metrics_(metrics),
       source_(NewDataFiles(kDataPatience)),
-      steps_(parameters_),
+      steps_(parameters_, TablesOfFeatures(job_)),
       prefetcher_(ReaderOptionsOf(job_), {.batches_ahead = job_.train().prefetch_batches()},
                   source_),
       machine_({.name = options_.name,

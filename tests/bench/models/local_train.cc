@@ -118,7 +118,8 @@ class LocalTrainer {
             .values = batch_.values,
             .dense = batch_.dense,
             .rows = parameters_->Rows(keys_.unique),
-            .parameters = parameters_->Dense()};
+            .parameters = parameters_->Dense(),
+            .draw = progress_};
   }
 
   absl::Status TrainEpoch(uint32_t epoch) {

@@ -84,7 +84,54 @@ FILES = {
 }
 
 
+def lists():
+    """Lists of ids and texts: empty ones, nulls in their place and among their values, and one that is longer than a page."""
+    draw = random.Random(11)
+    ids = [0, 7, 2**40, 2**63 - 1]
+    words = ["a", "ab", "straße", "x" * 30]
+
+    def some_of(values):
+        return some(draw, [some(draw, draw.choice(values), 0.1) for _ in range(draw.choice([0, 1, 1, 2, 3, 5]))])
+
+    clicked = [some_of(ids) for _ in range(ROWS)]
+    clicked[131] = [draw.choice(ids) for _ in range(400)]
+    return pa.table({
+        "label": pa.array([draw.randrange(2) for _ in range(ROWS)], pa.int32()),
+        "user": pa.array([some(draw, draw.randrange(40)) for _ in range(ROWS)], pa.int64()),
+        "clicked": pa.array(clicked, pa.list_(pa.int64())),
+        "words": pa.array([some_of(words) for _ in range(ROWS)], pa.list_(pa.string())),
+        "always": pa.array([[row] for row in range(ROWS)], pa.list_(pa.field("element", pa.int32(), nullable=False)))},
+        schema=pa.schema([
+            pa.field("label", pa.int32(), nullable=False), pa.field("user", pa.int64()),
+            pa.field("clicked", pa.list_(pa.int64())), pa.field("words", pa.list_(pa.string())),
+            pa.field("always", pa.list_(pa.field("element", pa.int32(), nullable=False)), nullable=False)]))
+
+
+def lists_as_csv(data, path):
+    def text(value):
+        if isinstance(value, list):
+            return "|".join(str(one) for one in value if one is not None)
+        return "" if value is None else str(value)
+
+    rows = zip(*(data[name].to_pylist() for name in data.column_names))
+    lines = [",".join(data.column_names), *(",".join(text(value) for value in row) for row in rows)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+LIST_FILES = {
+    "lists-plain-v1": dict(use_dictionary=False, compression="none", data_page_version="1.0"),
+    "lists-dictionary-v2": dict(compression="snappy", data_page_version="2.0", write_page_checksum=True),
+    "lists-delta-v2": dict(use_dictionary=False, compression="zstd", data_page_version="2.0", column_encoding={
+        "clicked.list.element": "DELTA_BINARY_PACKED", "words.list.element": "DELTA_BYTE_ARRAY"}),
+}
+
+
 def main(folder):
+    listed = lists()
+    lists_as_csv(listed, folder / "lists.csv")
+    for name, options in LIST_FILES.items():
+        pq.write_table(listed, folder / f"{name}.parquet", row_group_size=130, data_page_size=256, write_batch_size=40,
+                       dictionary_pagesize_limit=1 << 20, store_schema=False, write_statistics=False, **options)
     data = table()
     as_csv(data, folder / "table.csv")
     for name, options in FILES.items():

@@ -172,10 +172,19 @@ absl::StatusOr<Batch> ReadEverything(const ReaderOptions& options, Split split) 
   return Join(batches);
 }
 
+void Join(const Bags& more, Bags& all) {
+  for (size_t e = 0; e + 1 < more.offsets.size(); ++e) {
+    all.offsets.push_back(all.offsets.back() + more.offsets[e + 1] - more.offsets[e]);
+  }
+  all.keys.insert(all.keys.end(), more.keys.begin(), more.keys.end());
+}
+
 Batch Join(const std::vector<Batch>& batches) {
   Batch all;
   all.offsets.push_back(0);
   for (const Batch& batch : batches) {
+    all.features.resize(batch.features.size());
+    for (size_t i = 0; i < batch.features.size(); ++i) Join(batch.features[i], all.features[i]);
     for (size_t e = 0; e < batch.examples(); ++e) {
       all.offsets.push_back(all.offsets.back() + batch.offsets[e + 1] - batch.offsets[e]);
     }

@@ -45,6 +45,11 @@ v1::JobSpec OneTower(const std::string& kind, v1::JobSpec spec) {
   return spec;
 }
 
+v1::JobSpec Activated(v1::Activation activation, v1::JobSpec spec) {
+  spec.mutable_model()->set_activation(activation);
+  return spec;
+}
+
 v1::JobSpec SumLoss(v1::JobSpec spec) {
   spec.mutable_train()->set_sum_loss(true);
   return spec;
@@ -65,6 +70,12 @@ std::vector<Case> Cases() {
       {"dlrm", [] { return SpecOf("dlrm", 4, 5); }},
       {"dlrm_of_keys_only", [] { return SpecOf("dlrm", 4, 0); }},
       {"mf", [] { return SpecOf("mf", 2, 0); }},
+      {"deepfm_tanh", [] { return Activated(v1::ACTIVATION_TANH, SpecOf("deepfm", 4, 2)); }},
+      {"deepfm_sigmoid", [] { return Activated(v1::ACTIVATION_SIGMOID, SpecOf("deepfm", 4, 2)); }},
+      {"deepfm_gelu", [] { return Activated(v1::ACTIVATION_GELU, SpecOf("deepfm", 4, 2)); }},
+      {"deepfm_elu", [] { return Activated(v1::ACTIVATION_ELU, SpecOf("deepfm", 4, 2)); }},
+      {"dlrm_silu", [] { return Activated(v1::ACTIVATION_SILU, SpecOf("dlrm", 4, 5)); }},
+      {"mlp_leaky_relu", [] { return Activated(v1::ACTIVATION_LEAKY_RELU, Images("mlp")); }},
       {"mlp", [] { return Images("mlp"); }},
       {"softmax", [] { return Images("softmax"); }},
       {"cnn",

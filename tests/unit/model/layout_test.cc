@@ -48,6 +48,55 @@ TEST(LayOutModelTest, NumbersTensorsTowerByTowerAndGivesThemTheDenseOptimizer) {
   EXPECT_THAT(spec.tensors(0).shape(), testing::ElementsAre(12, 5));
 }
 
+TEST(LayOutModelTest, ATowerThatDoesNotSayHasTheModelsActivationAndDropout) {
+  v1::JobSpec spec = SpecOf("deepfm", 4, 0);
+  ASSERT_EQ(LayOutModel(spec), absl::OkStatus());
+  for (const v1::TowerSpec& tower : spec.model().towers()) {
+    EXPECT_EQ(tower.activation(), v1::ACTIVATION_UNSPECIFIED) << "as before there was any";
+  }
+  spec = SpecOf("deepfm", 4, 0);
+  spec.mutable_model()->set_activation(v1::ACTIVATION_TANH);
+  spec.mutable_model()->set_dropout(0.25f);
+  ASSERT_EQ(LayOutModel(spec), absl::OkStatus());
+  for (const v1::TowerSpec& tower : spec.model().towers()) {
+    const bool layers = tower.kind() == "mlp";
+    EXPECT_EQ(tower.activation(), layers ? v1::ACTIVATION_TANH : v1::ACTIVATION_UNSPECIFIED);
+    EXPECT_EQ(tower.dropout(), layers ? 0.25f : 0);
+  }
+  spec.mutable_model()->mutable_towers(2)->set_activation(v1::ACTIVATION_ELU);
+  ASSERT_EQ(LayOutModel(spec), absl::OkStatus());
+  EXPECT_EQ(spec.model().towers(2).activation(), v1::ACTIVATION_ELU);
+}
+
+TEST(LayOutModelTest, FeaturesHaveTheTablesThatTheyName) {
+  v1::JobSpec spec;
+  spec.mutable_model()->set_user("two.py");
+  spec.mutable_model()->set_embedding_dim(8);
+  spec.mutable_model()->set_loss(v1::LOSS_LOGISTIC);
+  spec.mutable_sparse_optimizer()->set_learning_rate(0.5f);
+  spec.mutable_table_limits()->set_admission_count(2);
+  for (const auto& [name, table] :
+       {std::pair("user", "user"), std::pair("seen", "item"), std::pair("item", "item")}) {
+    spec.mutable_data()->add_features()->set_name(name);
+    spec.mutable_data()->mutable_features()->rbegin()->set_table(table);
+  }
+  v1::TableSettings& item = *spec.add_table_settings();
+  item.set_name("item");
+  item.set_dim(32);
+  item.mutable_optimizer()->set_learning_rate(0.25f);
+  ASSERT_EQ(LayOutModel(spec), absl::OkStatus());
+  ASSERT_EQ(spec.tables_size(), 2);
+  EXPECT_EQ(spec.tables(0).name(), "user");
+  EXPECT_EQ(spec.tables(0).dim(), 8u);
+  EXPECT_EQ(spec.tables(0).optimizer().learning_rate(), 0.5f);
+  EXPECT_EQ(spec.tables(0).admission_count(), 2u);
+  EXPECT_EQ(spec.tables(1).name(), "item");
+  EXPECT_EQ(spec.tables(1).id(), 1u);
+  EXPECT_EQ(spec.tables(1).dim(), 32u);
+  EXPECT_EQ(spec.tables(1).optimizer().learning_rate(), 0.25f);
+  EXPECT_NE(spec.tables(0).seed(), spec.tables(1).seed());
+}
+
 TEST(LayOutModelTest, ChangesNothingTheSecondTime) {
   for (const std::string& preset : PresetNames()) {
     v1::JobSpec once = SpecOf(preset, 2, 4);

@@ -9,6 +9,17 @@
 
 namespace capstan {
 
+// The keys of one of data.features: those of example e are [offsets[e], offsets[e + 1]) of `keys`.
+struct Bags {
+  std::vector<uint32_t> offsets = {0};  // examples + 1.
+  std::vector<uint64_t> keys;
+
+  std::span<const uint64_t> KeysOf(size_t example) const {
+    return std::span(keys).subspan(offsets[example], offsets[example + 1] - offsets[example]);
+  }
+  friend bool operator==(const Bags&, const Bags&) = default;
+};
+
 // A plain value; thread-compatible. Example e has the keys [offsets[e], offsets[e + 1]) of `keys`.
 struct Batch {
   std::vector<float> labels;      // examples
@@ -17,7 +28,8 @@ struct Batch {
   std::vector<float> values;      // One a key; empty: all are 1.
   std::vector<float> dense;       // examples x dense_width, row-major
   uint32_t dense_width = 0;
-  uint64_t first_record = 0;  // Place of example 0 in the task's order of records.
+  std::vector<Bags> features;  // Those of data.features, in their order.
+  uint64_t first_record = 0;   // Place of example 0 in the task's order of records.
 
   size_t examples() const { return labels.size(); }
   std::span<const uint64_t> KeysOf(size_t example) const {

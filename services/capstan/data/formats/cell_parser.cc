@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/data/formats/cells.h"
+#include "capstan/data/formats/feature_rule.h"
 #include "capstan/data/formats/field_key.h"
 #include "capstan/data/formats/number_rule.h"
 #include "capstan/data/formats/numbers.h"
@@ -21,6 +22,7 @@ struct Column {
   uint64_t salt = 0;
   std::optional<NumberRule> rule = {};  // Of kNumber and kBucket.
   std::string name = {};                // Empty: the schema counts it.
+  std::vector<size_t> features = {};    // Those that are made of it.
 };
 
 Column NumericColumn(const v1::ColumnSpec& spec, float scale) {
@@ -42,6 +44,13 @@ class CellParser : public RecordParser {
           {.use = Use::kCategory, .salt = ColumnSalt(spec.column()), .name = spec.name()});
     }
     Put(data.label_column(), {.use = Use::kLabel, .name = data.label_name()});
+    for (const v1::FeatureSpec& spec : data.features()) {
+      if (spec.column() < columns_.size()) {
+        columns_[spec.column()].features.push_back(rules_.size());
+        columns_[spec.column()].name = spec.column_name();
+      }
+      rules_.emplace_back(spec);
+    }
     for (const Column& column : columns_) {
       fields_ += column.use == Use::kCategory || column.use == Use::kBucket;
       numbers_ += column.use == Use::kNumber;
@@ -70,13 +79,19 @@ class CellParser : public RecordParser {
     const size_t dense = records.dense.size();
     records.keys.resize(keys + fields_);
     records.dense.resize(dense + numbers_);
+    records.features.resize(rules_.size());
     float label = 0;
-    if (!ParseCells(line, records.keys.data() + keys, records.dense.data() + dense, label, error)) {
+    if (!ParseCells(line, records, records.keys.data() + keys, records.dense.data() + dense, label,
+                    error)) {
       records.keys.resize(keys);
       records.dense.resize(dense);
+      for (Bags& bags : records.features) bags.keys.resize(bags.offsets.back());
       return false;
     }
     records.labels.push_back(label);
+    for (Bags& bags : records.features) {
+      bags.offsets.push_back(static_cast<uint32_t>(bags.keys.size()));
+    }
     records.offsets.push_back(static_cast<uint32_t>(records.keys.size()));
     return true;
   }
@@ -86,7 +101,7 @@ class CellParser : public RecordParser {
     if (column < columns_.size()) columns_[column] = std::move(what);
   }
 
-  bool ParseCells(std::string_view line, uint64_t* key, float* number, float& label,
+  bool ParseCells(std::string_view line, Batch& records, uint64_t* key, float* number, float& label,
                   std::string& error) {
     const bool lacks_label = LacksLabel(line);
     cells_.Begin(line);
@@ -108,6 +123,10 @@ class CellParser : public RecordParser {
           break;
         case Use::kNumber:
           if (!Number(*column.rule, cell, *number++, error)) return AddPlace(column, error);
+      }
+      for (const size_t feature : column.features) {
+        std::vector<uint64_t>& bag = records.features[feature].keys;
+        if (!rules_[feature].Append(cell, bag, error)) return AddPlace(column, error);
       }
     }
     return !cells_.Next(cell) || WrongCount(line, error);
@@ -167,6 +186,7 @@ class CellParser : public RecordParser {
   const LabelRule labels_;
   CellScanner cells_;
   std::vector<Column> columns_;
+  std::vector<FeatureRule> rules_;
   size_t fields_ = 0;
   size_t numbers_ = 0;
   bool names_ = false;

@@ -64,12 +64,27 @@ CellRule CellRule::Category(uint32_t column) {
   return rule;
 }
 
+CellRule CellRule::Feature(const v1::FeatureSpec& spec) {
+  CellRule rule;
+  rule.use_ = Use::kFeature;
+  rule.feature_.emplace(spec);
+  return rule;
+}
+
 std::string CellRule::WhyNot(const Column& column) const {
   if (!column.unreadable.empty()) return column.unreadable;
+  if (column.list && use_ != Use::kFeature) {
+    return "is a list; supported are plain columns here, and lists as data.features";
+  }
+  if (column.list && !feature_->many()) {
+    return absl::StrCat("is a list, and data.features.", feature_->name(),
+                        " says one value: many: "
+                        "true takes all of them");
+  }
   const bool fraction = column.physical == Physical::kFloat || column.physical == Physical::kDouble;
   if (!fraction) return "";
   const absl::string_view type = AbslView(PhysicalName(column.physical));
-  if (use_ == Use::kCategory) {
+  if (use_ == Use::kCategory || use_ == Use::kFeature) {
     return absl::StrCat("is ", type,
                         ", and a categorical value must be an integer, a text or a boolean, as "
                         "fractions have more than one text; store it as integers or text (pandas: "
@@ -133,8 +148,29 @@ void CellRule::Append(bool good, const Output& output, Converted& converted) con
   }
 }
 
+template <typename Cell>
+bool CellRule::AppendKeys(const Column& column, Cell cell, std::vector<uint64_t>& keys,
+                          std::string& error) const {
+  const CellText text(cell);
+  return column.list ? feature_->AppendOne(text.view(), keys, error)
+                     : feature_->Append(text.view(), keys, error);
+}
+
+void CellRule::ConvertFeature(const Column& column, const Values& values,
+                              Converted& converted) const {
+  std::string error;
+  ForEachCell(column, values, 0, values.size(), [&](auto cell) {
+    const size_t before = converted.keys.size();
+    const bool good = AppendKeys(column, cell, converted.keys, error);
+    if (!good) converted.keys.resize(before);
+    converted.ends.push_back(static_cast<uint32_t>(converted.keys.size()));
+    converted.bad.push_back(good ? 0 : 1);
+  });
+}
+
 void CellRule::Convert(const Column& column, const Values& values, Converted& converted) const {
   converted = {};
+  if (feature_) return ConvertFeature(column, values, converted);
   Output output;
   ForEachCell(column, values, 0, values.size(), [&](auto cell) {
     const bool good = ConvertOne(cell, output);
@@ -145,13 +181,26 @@ void CellRule::Convert(const Column& column, const Values& values, Converted& co
 void CellRule::ConvertMissing(Converted& converted) const {
   converted = {};
   Output output;
+  if (feature_) {  // The empty text is no mistake of any feature.
+    (void)feature_->Append("", converted.keys, output.error);
+    converted.ends.push_back(static_cast<uint32_t>(converted.keys.size()));
+    converted.bad.push_back(0);
+    return;
+  }
   const bool good = ConvertEmpty(output);
   Append(good, output, converted);
 }
 
 std::string CellRule::Error(const Column& column, const Values& values, size_t value) const {
   Output output;
-  ForEachCell(column, values, value, value + 1, [&](auto cell) { ConvertOne(cell, output); });
+  std::vector<uint64_t> keys;
+  ForEachCell(column, values, value, value + 1, [&](auto cell) {
+    if (feature_) {
+      (void)AppendKeys(column, cell, keys, output.error);
+    } else {
+      ConvertOne(cell, output);
+    }
+  });
   return output.error;
 }
 

@@ -1,4 +1,4 @@
-// What the cells of a column become: a label, a number, or a key.
+// What the cells of a column become: a label, a number, a key, or the keys of a feature.
 #ifndef CAPSTAN_DATA_PARQUET_CELL_RULE_H_
 #define CAPSTAN_DATA_PARQUET_CELL_RULE_H_
 
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "capstan/data/formats/feature_rule.h"
 #include "capstan/data/formats/labels.h"
 #include "capstan/data/formats/number_rule.h"
 #include "capstan/data/parquet/metadata.h"
@@ -19,7 +20,8 @@ namespace capstan::parquet {
 struct Converted {
   std::vector<float> numbers;
   std::vector<uint64_t> keys;
-  std::vector<uint8_t> bad;  // 1: the value cannot be what it should be.
+  std::vector<uint32_t> ends;  // Of a feature, where those of a value end in `keys`.
+  std::vector<uint8_t> bad;    // 1: the value cannot be what it should be.
 };
 
 // The same cells as text would become the same in a csv. Immutable.
@@ -28,8 +30,11 @@ class CellRule {
   static CellRule Label(LabelRule labels);
   static CellRule Numeric(const v1::ColumnSpec& spec, float scale);
   static CellRule Category(uint32_t column);
+  static CellRule Feature(const v1::FeatureSpec& spec);
 
   bool is_label() const { return use_ == Use::kLabel; }
+  // Of a feature; null: of another column.
+  const FeatureRule* feature() const { return feature_ ? &*feature_ : nullptr; }
   bool gives_key() const { return use_ == Use::kBucket || use_ == Use::kCategory; }
 
   // Why a column of this type cannot be used so; empty: it can.
@@ -46,7 +51,7 @@ class CellRule {
   std::string MissingError() const;
 
  private:
-  enum class Use { kLabel, kNumber, kBucket, kCategory };
+  enum class Use { kLabel, kNumber, kBucket, kCategory, kFeature };
   struct Output {
     float number = 0;
     uint64_t key = 0;
@@ -60,12 +65,18 @@ class CellRule {
   template <typename Cell>
   bool ConvertNumber(Cell cell, Output& output) const;
   bool ConvertEmpty(Output& output) const;
+  // Of a feature: adds the keys of one value.
+  template <typename Cell>
+  bool AppendKeys(const Column& column, Cell cell, std::vector<uint64_t>& keys,
+                  std::string& error) const;
+  void ConvertFeature(const Column& column, const Values& values, Converted& converted) const;
   void Append(bool good, const Output& output, Converted& converted) const;
 
   Use use_ = Use::kCategory;
   uint64_t salt_ = 0;
   std::optional<LabelRule> labels_;
   std::optional<NumberRule> number_;
+  std::optional<FeatureRule> feature_;
 };
 
 }  // namespace capstan::parquet

@@ -1,6 +1,7 @@
 #include "capstan/data/parquet/column_reader.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -18,8 +19,20 @@ constexpr size_t kLikelyHeader = 512;
 constexpr size_t kMostHeader = size_t{1} << 20;  // With the statistics, which may be long texts.
 constexpr size_t kLevelLength = 4;
 constexpr uint32_t kMostPlaceBits = 32;
+constexpr uint64_t kMostEntries = 4'000'000;  // Of a list's page; writers make some thousands.
 
 std::string_view ViewOf(const std::vector<char>& bytes) { return {bytes.data(), bytes.size()}; }
+
+// Takes levels off the front of a page, with their length before them. False: it ends before.
+bool TakeLevels(std::string_view& bytes, std::string_view& levels) {
+  if (bytes.size() < kLevelLength) return false;
+  const uint64_t size = LittleEndian(bytes.substr(0, kLevelLength));
+  bytes.remove_prefix(kLevelLength);
+  if (size > bytes.size()) return false;
+  levels = bytes.substr(0, size);
+  bytes.remove_prefix(size);
+  return true;
+}
 
 }  // namespace
 
@@ -129,18 +142,34 @@ absl::Status ColumnReader::LoadData(const PageHeader& header) {
   if (!status.ok()) return Damaged(status.message());
   std::string_view bytes = ViewOf(bytes_);
   has_levels_ = column_.optional;
-  if (has_levels_) {
-    if (header.level_encoding != kRle) {
-      return Unsupported(absl::StrCat("has nulls in ", EncodingName(header.level_encoding)));
-    }
-    if (bytes.size() < kLevelLength) return Damaged("a page ends early");
-    const uint64_t size = LittleEndian(bytes.substr(0, kLevelLength));
-    bytes.remove_prefix(kLevelLength);
-    if (size > bytes.size()) return Damaged("a page ends early");
-    levels_ = HybridDecoder(bytes.substr(0, size), /*bit_width=*/1);
-    bytes.remove_prefix(size);
+  if ((has_levels_ || column_.list) && header.level_encoding != kRle) {
+    return Unsupported(absl::StrCat("has nulls in ", EncodingName(header.level_encoding)));
   }
+  std::string_view repetition, definition;
+  if (column_.list && !TakeLevels(bytes, repetition)) return Damaged("a page ends early");
+  const bool defined = has_levels_ || column_.list;
+  if (defined && !TakeLevels(bytes, definition)) return Damaged("a page ends early");
+  levels_ = HybridDecoder(definition, /*bit_width=*/1);
+  if (column_.list) CAPSTAN_RETURN_IF_ERROR(LoadLevels(repetition, definition, header.values));
   return BeginValues(header.encoding, bytes);
+}
+
+// A page that begins where no row does goes on with the row of the page before.
+absl::Status ColumnReader::LoadLevels(std::string_view repetition, std::string_view definition,
+                                      uint64_t count) {
+  if (count > kMostEntries) return Unsupported(absl::StrCat("has a page of ", count, " entries"));
+  repetition_.resize(count);
+  definition_.resize(count);
+  entry_ = 0;
+  const auto width = static_cast<uint32_t>(std::bit_width(column_.most_definition));
+  if (!HybridDecoder(repetition, /*bit_width=*/1).Read(repetition_) ||
+      !HybridDecoder(definition, width).Read(definition_)) {
+    return Damaged("the levels of a page end early");
+  }
+  const bool known = std::all_of(definition_.begin(), definition_.end(), [this](uint32_t level) {
+    return level <= column_.most_definition;
+  });
+  return known ? absl::OkStatus() : Damaged("a page has levels that its schema does not have");
 }
 
 absl::Status ColumnReader::LoadDataV2(const PageHeader& header) {
@@ -154,8 +183,11 @@ absl::Status ColumnReader::LoadDataV2(const PageHeader& header) {
       compressed ? chunk_.codec : static_cast<int64_t>(Codec::kNone), packed, size, bytes_);
   if (!status.ok()) return Damaged(status.message());
   has_levels_ = column_.optional;
-  levels_ = HybridDecoder(ViewOf(stored_).substr(header.repetition_bytes, header.level_bytes),
-                          /*bit_width=*/1);
+  const std::string_view repetition = ViewOf(stored_).substr(0, header.repetition_bytes);
+  const std::string_view definition =
+      ViewOf(stored_).substr(header.repetition_bytes, header.level_bytes);
+  levels_ = HybridDecoder(definition, /*bit_width=*/1);
+  if (column_.list) CAPSTAN_RETURN_IF_ERROR(LoadLevels(repetition, definition, header.values));
   return BeginValues(header.encoding, ViewOf(bytes_));
 }
 
@@ -178,6 +210,13 @@ absl::Status ColumnReader::BeginValues(int64_t encoding, std::string_view bytes)
 absl::Status ColumnReader::DecodeRows(size_t rows) {
   cells_.present.assign(rows, 1);
   if (has_levels_ && !levels_.Read(cells_.present)) return Damaged("the nulls of a page end early");
+  CAPSTAN_RETURN_IF_ERROR(DecodeValues());
+  page_rows_ -= rows;
+  return absl::OkStatus();
+}
+
+// Those of the cells that are present.
+absl::Status ColumnReader::DecodeValues() {
   const auto& present = cells_.present;
   const size_t count = std::accumulate(present.begin(), present.end(), size_t{0});
   cells_.values.clear();
@@ -187,8 +226,34 @@ absl::Status ColumnReader::DecodeRows(size_t rows) {
   if (values_ != nullptr && !values_->Read(count, cells_.values)) {
     return Damaged("the values of a page are malformed, or end early");
   }
-  page_rows_ -= rows;
   return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> ColumnReader::SkipPages(uint64_t rows) {
+  uint64_t begun = 0;
+  while (rows_left_ > 0) {
+    CAPSTAN_RETURN_IF_ERROR(NextPage());
+    const auto here = static_cast<uint64_t>(
+        std::count(repetition_.begin() + static_cast<ptrdiff_t>(entry_), repetition_.end(), 0u));
+    if (begun + here > rows) break;
+    begun += here;
+    entry_ = repetition_.size();
+  }
+  return begun;
+}
+
+absl::StatusOr<const Cells*> ColumnReader::NextEntries() {
+  while (entry_ == definition_.size() && rows_left_ > 0) CAPSTAN_RETURN_IF_ERROR(NextPage());
+  const size_t count = std::min(kMostRows, definition_.size() - entry_);
+  cells_.begins.resize(count);
+  cells_.present.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    cells_.begins[i] = repetition_[entry_ + i] == 0 ? 1 : 0;
+    cells_.present[i] = definition_[entry_ + i] == column_.most_definition ? 1 : 0;
+  }
+  if (count > 0) CAPSTAN_RETURN_IF_ERROR(DecodeValues());
+  entry_ += count;
+  return &cells_;
 }
 
 absl::Status ColumnReader::DecodePlaces(size_t count) {

@@ -20,9 +20,10 @@
 
 namespace capstan::parquet {
 
-// Cells of neighbouring rows.
+// Cells of neighbouring rows; of a list, neighbouring entries of its levels.
 struct Cells {
-  std::vector<uint32_t> present;  // One a row: 1, or 0 for a null.
+  std::vector<uint32_t> present;  // One a row or entry: 1, or 0 for a null or an empty list.
+  std::vector<uint32_t> begins;   // Of a list, one an entry: 1 where a row begins.
   // The values of those that are not null: `values`, or where `dictionary` is set the values at
   // these places of it.
   Values values;
@@ -49,6 +50,15 @@ class ColumnReader {
   // byte.
   absl::StatusOr<const Cells*> Next(uint64_t most);
 
+  // ---- a list: these two in place of the two above ----
+
+  // Goes by pages of which no row is among those behind the first `rows`; gives how many rows have
+  // begun in them, of which the last may go on.
+  absl::StatusOr<uint64_t> SkipPages(uint64_t rows);
+
+  // The next entries, at most kMostRows; none: the column is over. As Next().
+  absl::StatusOr<const Cells*> NextEntries();
+
  private:
   absl::Status NextPage();
   absl::StatusOr<PageHeader> ReadHeader();
@@ -59,6 +69,9 @@ class ColumnReader {
   absl::Status BeginValues(int64_t encoding, std::string_view bytes);
   absl::Status ReadBody(const PageHeader& header);
   absl::Status DecodeRows(size_t rows);
+  absl::Status DecodeValues();
+  // Of a list: all levels of the present page.
+  absl::Status LoadLevels(std::string_view repetition, std::string_view definition, uint64_t count);
   absl::Status DecodePlaces(size_t count);
   absl::Status Damaged(absl::string_view what) const;
   absl::Status Unsupported(absl::string_view what) const;
@@ -80,6 +93,9 @@ class ColumnReader {
   bool has_dictionary_ = false;
   HybridDecoder levels_;
   bool has_levels_ = false;
+  std::vector<uint32_t> repetition_;  // Of a list, of the present page.
+  std::vector<uint32_t> definition_;
+  size_t entry_ = 0;  // The next one.
   HybridDecoder places_;
   std::unique_ptr<ValueDecoder> values_;  // Null: the page holds places in the dictionary.
   Cells cells_;

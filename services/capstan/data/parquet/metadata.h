@@ -32,11 +32,17 @@ enum class Codec { kNone = 0, kSnappy = 1, kGzip = 2, kZstd = 6, kLz4Raw = 7 };
 struct Column {
   std::string name;
   Physical physical = Physical::kInt32;
-  uint32_t fixed_bytes = 0;     // Of a value of kFixed.
-  bool is_unsigned = false;     // Of integers.
-  bool optional = false;        // There may be nulls.
+  uint32_t fixed_bytes = 0;  // Of a value of kFixed.
+  bool is_unsigned = false;  // Of integers.
+  bool optional = false;     // There may be nulls.
+  // A cell is a list of values. An entry of the file's levels is then a value or a null if its
+  // definition is at least `list_definition`, a value if it is `most_definition`, and otherwise an
+  // empty list or a null in its place.
+  bool list = false;
+  uint32_t list_definition = 0;
+  uint32_t most_definition = 0;
   uint32_t leaf = 0;            // Place among the chunks of a row group.
-  std::string unreadable = {};  // Why it cannot be read: "is a list, a map or a struct".
+  std::string unreadable = {};  // Why it cannot be read: "is a map or a struct".
 };
 
 // The values of one column in one row group.

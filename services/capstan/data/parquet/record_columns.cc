@@ -44,6 +44,7 @@ absl::StatusOr<uint32_t> FindByCount(const WantedColumn& wanted, bool lacks_labe
 
 std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRule& labels) {
   std::vector<WantedColumn> wanted;
+  size_t features = 0;
   if (!labels.ignored()) {
     wanted.push_back({.column = data.label_column(),
                       .name = data.label_name(),
@@ -58,13 +59,19 @@ std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRul
     wanted.push_back(
         {.column = spec.column(), .name = spec.name(), .rule = CellRule::Category(spec.column())});
   }
+  for (const v1::FeatureSpec& spec : data.features()) {
+    wanted.push_back({.column = spec.column(),
+                      .name = spec.column_name(),
+                      .rule = CellRule::Feature(spec),
+                      .place = features++});
+  }
   std::stable_sort(wanted.begin(), wanted.end(), [](const WantedColumn& a, const WantedColumn& b) {
     return a.column < b.column;
   });
   size_t keys = 0;
   size_t numbers = 0;
   for (WantedColumn& column : wanted) {
-    if (column.rule.is_label()) continue;
+    if (column.rule.is_label() || column.rule.feature() != nullptr) continue;
     column.place = column.rule.gives_key() ? keys++ : numbers++;
   }
   return wanted;

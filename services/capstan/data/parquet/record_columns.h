@@ -19,7 +19,7 @@ struct WantedColumn {
   uint32_t column = 0;    // In the first training file.
   std::string name = {};  // Empty: the schema counts it.
   CellRule rule;
-  size_t place = 0;  // Among the keys, or the numbers, of a record.
+  size_t place = 0;  // Among the keys, the numbers, or the features of a record.
 };
 
 // In the order in which a record has them: that of the first file's columns. Labels that are

@@ -23,7 +23,11 @@ RecordReader::RecordReader(const Source& source, const ParquetFile& file,
     : file_(file), wanted_(wanted), places_(places), ranged_(source, file.info) {
   for (const WantedColumn& column : wanted) {
     if (column.rule.is_label()) continue;
-    ++(column.rule.gives_key() ? keys_ : numbers_);
+    if (column.rule.feature() != nullptr) {
+      ++features_;
+    } else {
+      ++(column.rule.gives_key() ? keys_ : numbers_);
+    }
   }
 }
 
@@ -37,6 +41,7 @@ const Chunk& RecordReader::ChunkOf(size_t wanted, const RowGroup& group) const {
 
 absl::Status RecordReader::Read(uint64_t begin, uint64_t end, Batch& records,
                                 BadRecords& bad_records) {
+  records.features.resize(features_);
   const std::vector<RowGroup>& groups = file_.metadata.row_groups;
   auto group = std::upper_bound(
       groups.begin(), groups.end(), begin,
@@ -50,8 +55,9 @@ absl::Status RecordReader::Read(uint64_t begin, uint64_t end, Batch& records,
 }
 
 absl::Status RecordReader::CheckSize(uint64_t rows, const Batch& records) const {
-  const uint64_t row_bytes =
-      sizeof(float) + sizeof(uint32_t) + keys_ * sizeof(uint64_t) + numbers_ * sizeof(float);
+  const uint64_t row_bytes = sizeof(float) + sizeof(uint32_t) + keys_ * sizeof(uint64_t) +
+                             numbers_ * sizeof(float) +
+                             features_ * (sizeof(uint64_t) + sizeof(uint32_t));
   const bool fits = rows <= kMostBytes / row_bytes &&
                     records.keys.size() + rows * keys_ <= std::numeric_limits<uint32_t>::max();
   if (fits) return absl::OkStatus();
@@ -68,7 +74,9 @@ absl::Status RecordReader::CheckChunks(const RowGroup& group) const {
       return absl::InvalidArgumentError(
           absl::StrCat(file_.info.path, ": column ", Quote(ColumnOf(i).name), " ", why_not));
     }
-    if (chunk.values != group.rows) {
+    // A list has an entry for each value, and one if it is empty.
+    const bool fits = ColumnOf(i).list ? chunk.values >= group.rows : chunk.values == group.rows;
+    if (!fits) {
       return absl::DataLossError(absl::StrCat(file_.info.path, ": column ", Quote(ColumnOf(i).name),
                                               ": has ", chunk.values, " values in a row group of ",
                                               group.rows, " rows"));
@@ -122,7 +130,8 @@ absl::Status RecordReader::ReadGroup(const RowGroup& group, uint64_t begin, uint
   const std::vector<size_t> order = ByOffset(group);
   for (size_t i = 0; i < order.size(); ++i) {
     Expect(order, i, rows);
-    CAPSTAN_RETURN_IF_ERROR(ReadColumn(order[i], rows));
+    CAPSTAN_RETURN_IF_ERROR(ColumnOf(order[i]).list ? ReadLists(order[i], rows)
+                                                    : ReadColumn(order[i], rows));
   }
   return Finish(rows, bad_records);
 }
@@ -140,15 +149,72 @@ absl::Status RecordReader::ReadColumn(size_t wanted, Rows& rows) {
   return absl::OkStatus();
 }
 
+// The entries of a row are those from one that begins it to the next one that begins a row, which
+// may be some pages on.
+absl::Status RecordReader::ReadLists(size_t wanted, Rows& rows) {
+  const CellRule& rule = wanted_[wanted].rule;
+  Bags& bags = rows.records.features[wanted_[wanted].place];
+  ColumnReader reader(ColumnOf(wanted), ChunkOf(wanted, rows.group), ranged_);
+  dictionary_converted_ = false;
+  CAPSTAN_ASSIGN_OR_RETURN(uint64_t begun, reader.SkipPages(rows.begin));  // Rows of the group.
+  const auto end_row = [&] {
+    if (begun > rows.begin) bags.offsets.push_back(static_cast<uint32_t>(bags.keys.size()));
+  };
+  uint32_t taken = 0;  // Values of the present row.
+  for (;;) {
+    CAPSTAN_ASSIGN_OR_RETURN(const Cells* const cells, reader.NextEntries());
+    if (cells->rows() == 0) break;
+    const Converted& converted = ConvertCells(wanted, *cells);
+    size_t next = 0;
+    for (size_t i = 0; i < cells->rows(); ++i) {
+      if (cells->begins[i] != 0) {
+        end_row();
+        if (begun == rows.end) return absl::OkStatus();
+        ++begun;
+        taken = 0;
+      }
+      if (cells->present[i] == 0) continue;
+      const size_t value = cells->dictionary != nullptr ? cells->places[next] : next;
+      ++next;
+      if (begun <= rows.begin || taken == rule.feature()->most()) continue;
+      ++taken;
+      if (converted.bad[value] == 0) {
+        bags.keys.push_back(converted.keys[converted.ends[value] - 1]);
+        continue;
+      }
+      const Values& values = cells->dictionary != nullptr ? *cells->dictionary : cells->values;
+      NoteBad(wanted, begun - 1 - rows.begin, rule.Error(ColumnOf(wanted), values, value), rows);
+    }
+  }
+  end_row();
+  if (begun == rows.end) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(file_.info.path, ": column ",
+                                          Quote(ColumnOf(wanted).name), ": has lists of ", begun,
+                                          " rows in a row group of ", rows.group.rows));
+}
+
+const Converted& RecordReader::ConvertCells(size_t wanted, const Cells& cells) {
+  const CellRule& rule = wanted_[wanted].rule;
+  if (cells.dictionary == nullptr) {
+    rule.Convert(ColumnOf(wanted), cells.values, values_);
+    return values_;
+  }
+  if (!dictionary_converted_) rule.Convert(ColumnOf(wanted), *cells.dictionary, dictionary_);
+  dictionary_converted_ = true;
+  return dictionary_;
+}
+
+// Of several bad cells of a row the one of the first column is told.
+void RecordReader::NoteBad(size_t wanted, uint64_t row, std::string error, Rows& rows) {
+  const auto known = rows.bad.find(row);
+  if (known != rows.bad.end() && known->second.column <= wanted) return;
+  rows.bad[row] = {wanted, std::move(error)};
+}
+
 void RecordReader::Put(size_t wanted, uint64_t row, const Cells& cells, Rows& rows) {
   const CellRule& rule = wanted_[wanted].rule;
-  const Column& column = ColumnOf(wanted);
+  const Converted& converted = ConvertCells(wanted, cells);
   const bool in_dictionary = cells.dictionary != nullptr;
-  const Values& values = in_dictionary ? *cells.dictionary : cells.values;
-  if (in_dictionary && !dictionary_converted_) rule.Convert(column, values, dictionary_);
-  if (!in_dictionary) rule.Convert(column, values, values_);
-  dictionary_converted_ = dictionary_converted_ || in_dictionary;
-  const Converted& converted = in_dictionary ? dictionary_ : values_;
   size_t next = 0;
   for (size_t i = 0; i < cells.rows(); ++i) {
     const bool present = cells.present[i] != 0;
@@ -157,16 +223,22 @@ void RecordReader::Put(size_t wanted, uint64_t row, const Cells& cells, Rows& ro
     const Converted& from = present ? converted : missing_;
     PutCell(wanted, row + i, from, value, rows);
     if (from.bad[value] == 0) continue;
-    const auto known = rows.bad.find(row + i);
-    if (known != rows.bad.end() && known->second.column < wanted) continue;
-    rows.bad[row + i] = {wanted, present ? rule.Error(column, values, value) : rule.MissingError()};
+    const Values& values = in_dictionary ? *cells.dictionary : cells.values;
+    NoteBad(wanted, row + i,
+            present ? rule.Error(ColumnOf(wanted), values, value) : rule.MissingError(), rows);
   }
 }
 
 void RecordReader::PutCell(size_t wanted, uint64_t row, const Converted& converted, size_t value,
                            Rows& rows) {
   const WantedColumn& column = wanted_[wanted];
-  if (column.rule.is_label()) {
+  if (column.rule.feature() != nullptr) {
+    Bags& bags = rows.records.features[column.place];
+    const uint32_t begin = value == 0 ? 0 : converted.ends[value - 1];
+    bags.keys.insert(bags.keys.end(), converted.keys.begin() + begin,
+                     converted.keys.begin() + converted.ends[value]);
+    bags.offsets.push_back(static_cast<uint32_t>(bags.keys.size()));
+  } else if (column.rule.is_label()) {
     rows.records.labels[rows.first_label + row] = converted.numbers[value];
   } else if (column.rule.gives_key()) {
     rows.records.keys[rows.first_key + row * keys_ + column.place] = converted.keys[value];
@@ -174,6 +246,25 @@ void RecordReader::PutCell(size_t wanted, uint64_t row, const Converted& convert
     rows.records.dense[rows.first_number + row * numbers_ + column.place] =
         converted.numbers[value];
   }
+}
+
+// Takes what belongs to bad rows out.
+void RecordReader::DropBad(const Rows& rows, Bags& bags) {
+  if (rows.bad.empty()) return;
+  size_t place = rows.first_label;  // Of the last offset that stays.
+  uint32_t from = bags.offsets[place];
+  uint32_t size = from;
+  for (uint64_t row = 0; row < rows.end - rows.begin; ++row) {
+    const uint32_t to = bags.offsets[rows.first_label + row + 1];
+    if (!rows.bad.contains(row)) {
+      std::copy(bags.keys.begin() + from, bags.keys.begin() + to, bags.keys.begin() + size);
+      size += to - from;
+      bags.offsets[++place] = size;
+    }
+    from = to;
+  }
+  bags.keys.resize(size);
+  bags.offsets.resize(place + 1);
 }
 
 // Takes the bad rows out, and reports them.
@@ -195,6 +286,7 @@ absl::Status RecordReader::Finish(Rows& rows, BadRecords& bad_records) {
     ++kept;
     records.offsets.push_back(static_cast<uint32_t>(rows.first_key + kept * keys_));
   }
+  for (Bags& bags : records.features) DropBad(rows, bags);
   records.labels.resize(rows.first_label + kept);
   records.keys.resize(rows.first_key + kept * keys_);
   records.dense.resize(rows.first_number + kept * numbers_);

@@ -55,8 +55,13 @@ class RecordReader {
   std::vector<size_t> ByOffset(const RowGroup& group) const;
   void Expect(const std::vector<size_t>& order, size_t at, const Rows& rows);
   absl::Status ReadColumn(size_t wanted, Rows& rows);
+  absl::Status ReadLists(size_t wanted, Rows& rows);
+  // What the values of these cells become. A dictionary is converted once a column.
+  const Converted& ConvertCells(size_t wanted, const Cells& cells);
+  void NoteBad(size_t wanted, uint64_t row, std::string error, Rows& rows);
   void Put(size_t wanted, uint64_t row, const Cells& cells, Rows& rows);
   void PutCell(size_t wanted, uint64_t row, const Converted& converted, size_t value, Rows& rows);
+  static void DropBad(const Rows& rows, Bags& bags);
   absl::Status Finish(Rows& rows, BadRecords& bad_records);
   const Column& ColumnOf(size_t wanted) const;
   const Chunk& ChunkOf(size_t wanted, const RowGroup& group) const;
@@ -67,6 +72,7 @@ class RecordReader {
   RangedFile ranged_;
   size_t keys_ = 0;  // Of a record.
   size_t numbers_ = 0;
+  size_t features_ = 0;
   Converted values_;
   Converted dictionary_;
   Converted missing_;

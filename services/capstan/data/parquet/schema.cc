@@ -96,10 +96,42 @@ Node ReadNode(ThriftReader& in) {
   return node;
 }
 
-std::string WhyUnreadable(const Node& node) {
-  if (node.children > 0) return "is a list, a map or a struct; supported are plain columns";
-  if (node.repetition == static_cast<int64_t>(Repetition::kRepeated)) {
-    return "is repeated; supported are plain columns";
+// A child of the root, and what is below it.
+struct Tree {
+  std::string name;
+  Node leaf;  // The last one.
+  uint32_t leaves = 0;
+  bool plain = true;             // No node below the first has brothers.
+  uint32_t definition = 0;       // Nodes that may be absent.
+  uint32_t repeated = 0;         // Nodes of which there may be many,
+  uint32_t list_definition = 0;  // and `definition` down to the first of them.
+
+  bool is_list() const { return leaves == 1 && plain && repeated == 1; }
+};
+
+bool Is(const Node& node, Repetition repetition) {
+  return node.repetition == static_cast<int64_t>(repetition);
+}
+
+void Add(const Node& node, Tree& tree) {
+  if (!Is(node, Repetition::kRequired)) ++tree.definition;
+  if (Is(node, Repetition::kRepeated) && ++tree.repeated == 1) {
+    tree.list_definition = tree.definition;
+  }
+  if (node.children > 1) tree.plain = false;
+  if (node.children == 0) {
+    tree.leaf = node;
+    ++tree.leaves;
+  }
+}
+
+// `deep`: there are nodes between the column and its values.
+std::string WhyUnreadable(const Tree& tree, bool deep) {
+  const Node& node = tree.leaf;
+  if (deep && !tree.is_list()) {
+    return tree.repeated > 1
+               ? "is a list of lists; supported are plain columns and lists of values"
+               : "is a map or a struct; supported are plain columns and lists of values";
   }
   switch (node.meaning) {
     case Meaning::kDecimal:
@@ -133,14 +165,18 @@ absl::Status CheckNode(const Node& node) {
   return absl::OkStatus();
 }
 
-Column ColumnOf(const Node& node, uint32_t leaf) {
-  return {.name = node.name,
-          .physical = node.type < 0 ? Physical::kInt32 : static_cast<Physical>(node.type),
+Column ColumnOf(const Tree& tree, bool deep, uint32_t leaf) {
+  const Node& node = tree.leaf;
+  return {.name = tree.name,
+          .physical = static_cast<Physical>(node.type),
           .fixed_bytes = static_cast<uint32_t>(node.type_length),
           .is_unsigned = node.meaning == Meaning::kUnsigned,
-          .optional = node.repetition == static_cast<int64_t>(Repetition::kOptional),
+          .optional = !deep && Is(node, Repetition::kOptional),
+          .list = tree.is_list(),
+          .list_definition = tree.list_definition,
+          .most_definition = tree.definition,
           .leaf = leaf,
-          .unreadable = WhyUnreadable(node)};
+          .unreadable = WhyUnreadable(tree, deep)};
 }
 
 }  // namespace
@@ -150,19 +186,27 @@ absl::StatusOr<Schema> ReadSchema(ThriftReader& in, const ThriftField& field) {
   const size_t nodes = in.List(field, ThriftType::kStruct);
   int64_t wanted = 1;   // Nodes that are still to come, of those before.
   int64_t pending = 0;  // Of them, those below the present column.
+  Tree tree;            // The present column.
+  bool deep = false;
   for (size_t i = 0; i < nodes && !in.failed(); ++i) {
     Node node = ReadNode(in);
     if (in.failed()) break;
     if (i == 0 && node.children == 0) node.children = -1;  // The root is no column.
     if (absl::Status status = CheckNode(node); !status.ok()) return status;
-    if (i > 0 && pending == 0) {
-      schema.columns.push_back(ColumnOf(node, static_cast<uint32_t>(schema.leaves.size())));
+    wanted += node.children - 1;
+    if (wanted < 0 || wanted > static_cast<int64_t>(nodes)) break;
+    if (i == 0) continue;
+    if (pending == 0) {
+      tree = {.name = node.name};
+      deep = node.children > 0;
       pending = 1;
     }
-    pending += i > 0 ? node.children - 1 : 0;
-    wanted += node.children - 1;
-    if (i > 0 && node.children == 0) schema.leaves.push_back(static_cast<Physical>(node.type));
-    if (wanted < 0 || wanted > static_cast<int64_t>(nodes)) break;
+    pending += node.children - 1;
+    Add(node, tree);
+    if (node.children == 0) schema.leaves.push_back(static_cast<Physical>(node.type));
+    if (pending > 0) continue;
+    const auto first = static_cast<uint32_t>(schema.leaves.size()) - tree.leaves;
+    schema.columns.push_back(ColumnOf(tree, deep, first));
   }
   if (!in.failed() && wanted == 0 && pending == 0 && nodes > 0) return schema;
   return absl::DataLossError("the footer's schema is malformed");

@@ -61,7 +61,7 @@ class ColumnFinder {
   ColumnFinder(const std::string& where, const std::vector<std::string>& names)
       : where_(where), names_(names) {}
 
-  // Sets `column` to that of `name`, unless that is empty. `use`: what the schema calls it.
+  // Sets `column` to that of `name`, unless that is empty. `use`: the key below data that names it.
   template <typename Set>
   absl::Status Find(const std::string& name, const char* use, Set set_column) const {
     if (name.empty()) return absl::OkStatus();
@@ -79,8 +79,8 @@ class ColumnFinder {
   absl::Status NoSuchColumn(const std::string& name, const char* use) const {
     const std::vector<absl::string_view> names(names_.begin(), names_.end());
     const absl::string_view nearest = Nearest(name, names);
-    std::string error = absl::StrCat(where_, ": no column is named ", Quote(name),
-                                     ", as data.schema.", use, " says; ");
+    std::string error =
+        absl::StrCat(where_, ": no column is named ", Quote(name), ", as data.", use, " says; ");
     if (!nearest.empty()) absl::StrAppend(&error, "did you mean ", nearest, "? ");
     const size_t shown = std::min(names_.size(), kShownNames);
     absl::StrAppend(
@@ -97,7 +97,7 @@ class ColumnFinder {
 };
 
 absl::Status FindNamedColumns(const ColumnFinder& finder, v1::DataSpec& data) {
-  CAPSTAN_RETURN_IF_ERROR(finder.Find(data.label_name(), "label",
+  CAPSTAN_RETURN_IF_ERROR(finder.Find(data.label_name(), "schema.label",
                                       [&data](uint32_t column) { data.set_label_column(column); }));
   const auto find_all = [&finder](const char* use, auto& columns) {
     for (v1::ColumnSpec& spec : columns) {
@@ -106,8 +106,14 @@ absl::Status FindNamedColumns(const ColumnFinder& finder, v1::DataSpec& data) {
     }
     return absl::OkStatus();
   };
-  CAPSTAN_RETURN_IF_ERROR(find_all("numeric", *data.mutable_numeric()));
-  return find_all("categorical", *data.mutable_categorical());
+  CAPSTAN_RETURN_IF_ERROR(find_all("schema.numeric", *data.mutable_numeric()));
+  CAPSTAN_RETURN_IF_ERROR(find_all("schema.categorical", *data.mutable_categorical()));
+  for (v1::FeatureSpec& spec : *data.mutable_features()) {
+    CAPSTAN_RETURN_IF_ERROR(finder.Find(spec.column_name(),
+                                        absl::StrCat("features.", spec.name()).c_str(),
+                                        [&spec](uint32_t column) { spec.set_column(column); }));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckColumn(const v1::DataSpec& data, uint32_t column, const std::string& path,
@@ -142,6 +148,12 @@ absl::Status DeriveColumns(const std::string& path, const std::string& where,
   for (const v1::ColumnSpec& column : data.categorical()) {
     CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, column.column(), path, uses, "categorical"));
     ++fields;
+  }
+  // Several features may be made of one column, which nothing else uses.
+  const std::vector<const char*> others = uses;
+  for (const v1::FeatureSpec& feature : data.features()) {
+    if (feature.column() < columns) uses[feature.column()] = others[feature.column()];
+    CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, feature.column(), path, uses, "a feature"));
   }
   data.set_fields(fields);
   data.set_dense_width(numbers);

@@ -9,6 +9,14 @@
 #include "capstan/data/tasks/task_reader.h"
 
 namespace capstan {
+namespace {
+
+void Append(std::span<const uint64_t> keys, Bags& bags) {
+  bags.keys.insert(bags.keys.end(), keys.begin(), keys.end());
+  bags.offsets.push_back(static_cast<uint32_t>(bags.keys.size()));
+}
+
+}  // namespace
 
 LoadedTask::LoadedTask(Batch records, BadRecords bad_records, std::vector<uint32_t> order,
                        uint32_t batch_size)
@@ -44,6 +52,11 @@ absl::Status LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
   batch.keys.clear();
   batch.values.clear();
   batch.dense.clear();
+  batch.features.resize(records_.features.size());
+  for (Bags& bags : batch.features) {
+    bags.offsets.assign(1, 0);
+    bags.keys.clear();
+  }
   std::optional<TaskImages::Reader> images;
   if (images_ != nullptr) images.emplace(*images_);
   for (size_t place = first; place < end; ++place) {
@@ -63,6 +76,9 @@ absl::Status LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
       batch.dense.insert(batch.dense.end(), dense.begin(), dense.end());
     }
     batch.offsets.push_back(static_cast<uint32_t>(batch.keys.size()));
+    for (size_t i = 0; i < batch.features.size(); ++i) {
+      Append(records_.features[i].KeysOf(record), batch.features[i]);
+    }
   }
   return absl::OkStatus();
 }

@@ -22,7 +22,8 @@ uint64_t TaskBytes(const v1::DataSpec& data, uint64_t total) {
 uint64_t TaskRecords(const v1::DataSpec& data, uint64_t total) {
   if (data.task_records() > 0) return data.task_records();
   const uint64_t record_memory =
-      16 + uint64_t{12} * data.fields() + uint64_t{4} * data.dense_width();
+      16 + uint64_t{12} * (data.fields() + static_cast<uint64_t>(data.features_size())) +
+      uint64_t{4} * data.dense_width();
   return std::min({kMostTaskRecords, kMostTaskMemory / record_memory, ShareOf(total)});
 }
 

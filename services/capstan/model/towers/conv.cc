@@ -17,9 +17,9 @@ namespace {
 // Parameters: those of every layer, then the head's.
 class Conv : public Tower {
  public:
-  Conv(std::vector<ConvLayer> layers, std::vector<int> head_widths)
+  Conv(std::vector<ConvLayer> layers, DenseStack head)
       : layers_(std::move(layers)),
-        head_(std::move(head_widths)),
+        head_(std::move(head)),
         pooled_(layers_.size()),
         gradients_(layers_.size()) {
     for (size_t i = 0; i < layers_.size(); ++i) {
@@ -73,7 +73,8 @@ class Conv : public Tower {
     return i == 0 ? input.dense : Const(pooled_[i - 1].matrix());
   }
   DenseStack::Call HeadCall(const TowerInput& input) {
-    return {Const(pooled_.back().matrix()), input.parameters.subspan(head_place_), input.gemm};
+    return {Const(pooled_.back().matrix()), input.parameters.subspan(head_place_), input.gemm,
+            input.dropout};
   }
 
   std::vector<ConvLayer> layers_;
@@ -112,7 +113,8 @@ TowerResult NewConv(const v1::TowerSpec& spec, const ModelShape& shape) {
   std::vector<int> head = {height * width * channels};
   head.insert(head.end(), shape.hidden.begin(), shape.hidden.end());
   head.push_back(shape.outputs);
-  return std::make_unique<Conv>(std::move(layers), std::move(head));
+  return std::make_unique<Conv>(std::move(layers),
+                                DenseStack(std::move(head), StackOptionsOf(spec)));
 }
 
 }  // namespace capstan

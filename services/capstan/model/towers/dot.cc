@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "capstan/base/hash.h"
 #include "capstan/model/dense_stack.h"
 #include "capstan/model/towers/towers.h"
 
@@ -15,9 +16,9 @@ namespace {
 // embeddings.
 class Dot : public Tower {
  public:
-  Dot(std::optional<DenseStack> bottom, std::vector<int> top_widths, const ModelShape& shape)
+  Dot(std::optional<DenseStack> bottom, DenseStack top, const ModelShape& shape)
       : bottom_(std::move(bottom)),
-        top_(std::move(top_widths)),
+        top_(std::move(top)),
         dim_(shape.embedding_dim),
         vectors_(shape.fields + (bottom_ ? 1 : 0)) {
     if (bottom_) description_.tensors = bottom_->Tensors("bottom_");
@@ -68,11 +69,19 @@ class Dot : public Tower {
 
  private:
   DenseStack::Call BottomCall(const TowerInput& input) const {
-    return {input.dense, input.parameters, input.gemm};
+    return {input.dense, input.parameters, input.gemm, input.dropout};
   }
   DenseStack::Call TopCall(const TowerInput& input) {
     const size_t bottom_size = bottom_ ? static_cast<size_t>(bottom_->parameter_count()) : 0;
-    return {Const(interactions_.matrix()), input.parameters.subspan(bottom_size), input.gemm};
+    return {Const(interactions_.matrix()), input.parameters.subspan(bottom_size), input.gemm,
+            TopDraw(input)};
+  }
+
+  // Apart from the bottom's.
+  static std::optional<DropoutDraw> TopDraw(const TowerInput& input) {
+    std::optional<DropoutDraw> draw = input.dropout;
+    if (draw) draw->seed = Mix64(draw->seed);
+    return draw;
   }
 
   // The product of vectors a and b goes to both: dv = S v with the symmetric S of the products'
@@ -113,14 +122,15 @@ TowerResult NewDot(const v1::TowerSpec& spec, const ModelShape& shape) {
     std::vector<int> widths = {shape.dense_width};
     widths.insert(widths.end(), spec.hidden().begin(), spec.hidden().end());
     widths.push_back(shape.embedding_dim);
-    bottom.emplace(std::move(widths));
+    bottom.emplace(std::move(widths), StackOptionsOf(spec));
   }
   const int vectors = shape.fields + (bottom ? 1 : 0);
   if (vectors < 2) return absl::InvalidArgumentError("needs at least two fields");
   std::vector<int> top = {vectors * (vectors - 1) / 2 + (bottom ? shape.embedding_dim : 0)};
   top.insert(top.end(), shape.hidden.begin(), shape.hidden.end());
   top.push_back(shape.outputs);
-  return std::make_unique<Dot>(std::move(bottom), std::move(top), shape);
+  return std::make_unique<Dot>(std::move(bottom), DenseStack(std::move(top), StackOptionsOf(spec)),
+                               shape);
 }
 
 }  // namespace capstan

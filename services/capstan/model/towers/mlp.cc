@@ -10,7 +10,7 @@ namespace {
 
 class Mlp : public Tower {
  public:
-  explicit Mlp(std::vector<int> widths) : stack_(std::move(widths)) {
+  Mlp(std::vector<int> widths, StackOptions options) : stack_(std::move(widths), options) {
     description_.tensors = stack_.Tensors("");
     description_.reads_features = true;
   }
@@ -18,16 +18,19 @@ class Mlp : public Tower {
   const TowerDescription& description() const override { return description_; }
 
   void Forward(const TowerInput& input, Matrix logits) override {
-    logits += stack_.Forward({input.features, input.parameters, input.gemm});
+    logits += stack_.Forward(CallOf(input));
   }
 
   void Backward(const TowerInput& input, ConstMatrix logit_gradient,
                 const TowerGradients& gradients) override {
-    stack_.Backward({input.features, input.parameters, input.gemm}, logit_gradient,
-                    gradients.parameters, gradients.features);
+    stack_.Backward(CallOf(input), logit_gradient, gradients.parameters, gradients.features);
   }
 
  private:
+  static DenseStack::Call CallOf(const TowerInput& input) {
+    return {input.features, input.parameters, input.gemm, input.dropout};
+  }
+
   DenseStack stack_;
   TowerDescription description_;
 };
@@ -39,7 +42,7 @@ TowerResult NewMlp(const v1::TowerSpec& spec, const ModelShape& shape) {
   std::vector<int> widths = {shape.feature_columns()};
   widths.insert(widths.end(), spec.hidden().begin(), spec.hidden().end());
   widths.push_back(shape.outputs);
-  return std::make_unique<Mlp>(std::move(widths));
+  return std::make_unique<Mlp>(std::move(widths), StackOptionsOf(spec));
 }
 
 }  // namespace capstan

@@ -14,7 +14,7 @@
 namespace capstan {
 namespace {
 
-v1::Task Range(const std::string& file, uint64_t begin, uint64_t end, uint64_t records) {
+v1::Task PartOf(const std::string& file, uint64_t begin, uint64_t end, uint64_t records) {
   v1::Task range;
   range.set_file(file);
   range.set_begin(begin);
@@ -24,7 +24,7 @@ v1::Task Range(const std::string& file, uint64_t begin, uint64_t end, uint64_t r
 }
 
 v1::Task Records(const std::string& file, uint64_t begin, uint64_t end) {
-  v1::Task range = Range(file, begin, end, end - begin);
+  v1::Task range = PartOf(file, begin, end, end - begin);
   range.set_by_records(true);
   return range;
 }
@@ -33,7 +33,7 @@ v1::Task Records(const std::string& file, uint64_t begin, uint64_t end) {
 std::vector<v1::Task> Ranges(uint64_t count, uint64_t bytes) {
   std::vector<v1::Task> ranges;
   for (uint64_t i = 0; i < count; ++i) {
-    ranges.push_back(Range("a.csv", i * bytes, (i + 1) * bytes, bytes / 10));
+    ranges.push_back(PartOf("a.csv", i * bytes, (i + 1) * bytes, bytes / 10));
   }
   return ranges;
 }
@@ -93,7 +93,7 @@ TEST(TaskMixTest, HoldsEveryByteOnceAnEpochHoweverTheDataAreCut) {
   for (uint32_t pieces : {2u, 3u, 16u, 100u}) {
     for (uint64_t count = 1; count < 20; ++count) {
       std::vector<v1::Task> ranges = Ranges(count, 37 + count);
-      ranges.push_back(Range("tiny.csv", 0, 3, 1));
+      ranges.push_back(PartOf("tiny.csv", 0, 3, 1));
       ranges.push_back(Records("b.csv.gz", 0, 11));
       ranges.push_back(Records("b.csv.gz", 11, 50 + count));
       const TaskMix mix(ranges, Mixed(pieces), /*seed=*/count);
@@ -133,7 +133,7 @@ TEST(TaskMixTest, IsReassignedInEveryEpochAndIsAFunctionOfTheSeedAlone) {
 TEST(TaskMixTest, SmallFilesAreAPieceEachAndManyMakeATask) {
   std::vector<v1::Task> ranges;
   for (int i = 0; i < 1600; ++i) {
-    ranges.push_back(Range("part-" + std::to_string(i), 0, 8 << 10, 100));
+    ranges.push_back(PartOf("part-" + std::to_string(i), 0, 8 << 10, 100));
   }
   const TaskMix mix(ranges, Mixed(16), /*seed=*/1);
   EXPECT_EQ(mix.size(), 100u);
@@ -157,8 +157,8 @@ TEST(TaskMixTest, ACompressedFileOfManyTasksStaysWholeSinceEachWouldReadItFromIt
 
 TEST(TaskMixTest, RangesOfUnknownLengthStayWhole) {
   std::vector<v1::Task> ranges = Ranges(8, 160);
-  ranges.push_back(Range("a.csv", 1280, kToTheEnd, 5));
-  ranges.push_back(Range("b.csv", 0, 100, 0));
+  ranges.push_back(PartOf("a.csv", 1280, kToTheEnd, 5));
+  ranges.push_back(PartOf("b.csv", 0, 100, 0));
   const TaskMix mix(ranges, Mixed(16), 1);
   ASSERT_EQ(mix.size(), 10u);
   EXPECT_FALSE(mix.WholeRange(7));

@@ -16,12 +16,13 @@ class StepGradientsTest : public testing::Test {
   // Two trained parameters, two that are not, one row of 2.
   StepGradientsTest() {
     step_.parameters = {1, 1, 5, 7};
-    step_.rows = {0, 0};
+    step_.tables.resize(1);
+    step_.tables[0].rows = {0, 0};
   }
   void Take(std::vector<float> rows, std::vector<float> trained, std::vector<float> after,
             double clip_norm) {
     StepGradients gradients(step_);
-    gradients.TakeRows(rows);
+    gradients.TakeRows(0, rows);
     gradients.Take(trained);
     gradients.TakeChange(after);
     gradients.Finish(/*loss_sum=*/1, clip_norm);
@@ -37,7 +38,7 @@ class StepGradientsTest : public testing::Test {
 
 TEST_F(StepGradientsTest, WhatIsNotTrainedIsPushedAsBeforeLessAfter) {
   Take({2, 3}, {1, 2}, {4, 10}, /*clip_norm=*/0);
-  EXPECT_THAT(step_.row_gradients, ElementsAre(2, 3));
+  EXPECT_THAT(step_.tables[0].row_gradients, ElementsAre(2, 3));
   EXPECT_THAT(step_.parameter_gradients, ElementsAre(1, 2, 1, -3));
   EXPECT_FALSE(step_.nonfinite);
 }
@@ -63,10 +64,10 @@ TEST_F(StepGradientsTest, ANumberThatIsNoneIsFoundWhereverItIs) {
 TEST_F(StepGradientsTest, WhatIsNotTakenIsZeroAlsoWhereTheStepHeldSomethingElse) {
   Take({2, 3}, {1, 2}, {4, 10}, 0);
   StepGradients gradients(step_);
-  gradients.TakeRows({});
+  gradients.TakeRows(0, {});
   gradients.TakeZeros(1);
   gradients.Finish(1, 0);
-  EXPECT_THAT(step_.row_gradients, ElementsAre(0, 0));
+  EXPECT_THAT(step_.tables[0].row_gradients, ElementsAre(0, 0));
   EXPECT_THAT(step_.parameter_gradients, ElementsAre(0, 0, 0, 0));
 }
 

@@ -63,5 +63,39 @@ TEST_F(StepPoolTest, AStepIsLentRoomOnce) {
   EXPECT_EQ(step->parameters[7], 5);
 }
 
+// Features user, seen and item; the last two share a table.
+TEST(StepTablesTest, TheKeysOfATablesFeaturesAreDistinctTogether) {
+  v1::JobSpec job;
+  job.set_partition_count(4);
+  for (const char* name : {"user", "item"}) {
+    v1::TableSpec& table = *job.add_tables();
+    table.set_id(static_cast<uint32_t>(job.tables_size() - 1));
+    table.set_name(name);
+    table.set_dim(name[0] == 'u' ? 2 : 3);
+  }
+  for (const char* table : {"user", "item", "item"}) {
+    job.mutable_data()->add_features()->set_table(table);
+  }
+  const ParameterMap map = *ParameterMap::Create(job);
+  StepPool pool(map, TablesOfFeatures(job));
+  auto batch = std::make_shared<Batch>();
+  batch->features = {{.offsets = {0, 1, 2}, .keys = {7, 7}},
+                     {.offsets = {0, 2, 3}, .keys = {5, 6, 5}},
+                     {.offsets = {0, 1, 2}, .keys = {6, 8}}};
+  const std::vector<uint32_t> owners(4, 0);
+  const std::shared_ptr<Step> step = pool.Take(batch, owners);
+  using Keys = std::vector<uint64_t>;
+  using Index = std::vector<uint32_t>;
+  ASSERT_EQ(step->tables.size(), 2u);
+  EXPECT_EQ(step->tables[0].keys.unique, (Keys{7}));
+  EXPECT_EQ(step->tables[0].keys.index, (Index{0, 0}));
+  EXPECT_EQ(step->tables[1].keys.unique, (Keys{5, 6, 8}));
+  EXPECT_EQ(step->tables[1].keys.index, (Index{0, 1, 0, 1, 2}));
+  EXPECT_EQ(step->feature_begin, (std::vector<size_t>{0, 0, 3}));
+  EXPECT_EQ(step->tables[0].rows.size(), 2u);
+  EXPECT_EQ(step->tables[1].rows.size(), 9u);
+  EXPECT_EQ(step->plan.keys().size(), 4u) << "each key travels once";
+}
+
 }  // namespace
 }  // namespace capstan::worker

@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "capstan/config/columns.h"
+#include "capstan/config/sections.h"
+#include "capstan/config/spelling.h"
+
+namespace capstan {
+namespace {
+
+constexpr size_t kMaxName = 64;
+constexpr uint32_t kMost = 1000;
+constexpr uint32_t kMostValues = 1'000'000;  // That a cell may have.
+
+constexpr Choice<v1::KeyKind> kKeyKinds[] = {{"hash", v1::KEY_KIND_HASH}, {"id", v1::KEY_KIND_ID}};
+constexpr Choice<v1::Pooling> kPoolings[] = {
+    {"sum", v1::POOLING_SUM}, {"mean", v1::POOLING_MEAN}, {"none", v1::POOLING_NONE}};
+
+bool IsName(absl::string_view name) {
+  return !name.empty() && name.size() <= kMaxName &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
+         });
+}
+
+void CheckName(Section& in, absl::string_view key, absl::string_view name) {
+  if (IsName(name) || name == "<name>") return;
+  in.Refuse(key, absl::StrCat(Shown(name), " is not a name of at most ", kMaxName,
+                              " letters, digits, _ and -"));
+}
+
+// The values of a cell that may hold many.
+void ReadMany(Section& in, v1::FeatureSpec& out) {
+  out.set_many(in.Flag("many", false));
+  out.set_separator(in.Text("separator", "|"));
+  if (out.separator().size() != 1) in.Refuse("separator", "must be one character");
+  out.set_most(static_cast<uint32_t>(in.Whole("most", {.min = 1, .max = kMostValues}, kMost)));
+  out.set_pooling(in.OneOf<v1::Pooling>("pooling", kPoolings, v1::POOLING_SUM));
+  for (const char* key : {"separator", "most", "pooling"}) {
+    if (!out.many() && in.Has(key)) in.Refuse(key, "is only for many: true");
+  }
+}
+
+void ReadFeature(Section in, bool names, v1::FeatureSpec& out) {
+  const std::vector<v1::ColumnSpec> columns = ReadColumns(in, "column", {.names = names});
+  if (columns.size() != 1) {
+    in.Refuse("column", in.Has("column") ? "is one column" : "is missing; expected a column");
+  } else {
+    out.set_column(columns.front().column());
+    out.set_column_name(columns.front().name());
+  }
+  out.set_kind(in.OneOf<v1::KeyKind>("kind", kKeyKinds, v1::KEY_KIND_HASH));
+  out.set_table(in.Text("table", out.name()));
+  if (in.Has("table")) CheckName(in, "table", out.table());
+  out.set_buckets(in.Whole("buckets", {.min = 1}, 0));
+  ReadMany(in, out);
+}
+
+void ReadOneTable(Section in, const v1::JobSpec& spec, v1::TableSettings& out) {
+  out.set_dim(static_cast<uint32_t>(in.Whole("dim", {.min = 1, .max = 4096}, 0)));
+  Section optimizer = in.Map("optimizer");
+  ReadOptimizer(optimizer, spec.sparse_optimizer().kind(), *out.mutable_optimizer());
+  if (!in.Has("optimizer")) *out.mutable_optimizer() = spec.sparse_optimizer();
+  ReadTable(in, spec.table_limits(), *out.mutable_limits());
+}
+
+}  // namespace
+
+void ReadFeatures(Section in, bool names, v1::DataSpec& data) {
+  for (const std::string& name : in.Names()) {
+    CheckName(in, name, name);
+    v1::FeatureSpec& feature = *data.add_features();
+    feature.set_name(name);
+    ReadFeature(in.Map(name), names, feature);
+  }
+}
+
+void ReadTables(Section in, v1::JobSpec& spec) {
+  std::set<std::string> used;
+  for (const v1::FeatureSpec& feature : spec.data().features()) used.insert(feature.table());
+  for (const std::string& name : in.Names()) {
+    if (!used.contains(name) && name != "<name>") {
+      in.Refuse(name, "no feature of data.features has its rows in this table");
+    }
+    v1::TableSettings& settings = *spec.add_table_settings();
+    settings.set_name(name);
+    ReadOneTable(in.Map(name), spec, settings);
+  }
+}
+
+}  // namespace capstan

@@ -1,0 +1,43 @@
+// A cell of text -> the keys of one of data.features.
+#ifndef CAPSTAN_DATA_FORMATS_FEATURE_RULE_H_
+#define CAPSTAN_DATA_FORMATS_FEATURE_RULE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// A plain value; thread-compatible.
+//
+// A hashed value has the key HashText(value), an id itself, both modulo `buckets` where that is
+// given: stable for ever, as keys are stored with the model. An empty cell is an empty bag, but for
+// a single hashed value, where the empty text is a value of its own.
+class FeatureRule {
+ public:
+  explicit FeatureRule(const v1::FeatureSpec& spec);
+
+  // Adds the cell's keys. False: `error` says what was expected; some of them may have been added.
+  bool Append(std::string_view cell, std::vector<uint64_t>& keys, std::string& error) const;
+  // Adds the key of one value of a cell that is a list in the file. False: as above.
+  bool AppendOne(std::string_view value, std::vector<uint64_t>& keys, std::string& error) const;
+
+  const std::string& name() const { return name_; }
+  bool many() const { return many_; }
+  uint32_t most() const { return most_; }
+
+ private:
+  std::string name_;
+  bool id_;
+  bool many_;
+  char separator_;
+  uint32_t most_;
+  uint64_t buckets_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_FORMATS_FEATURE_RULE_H_

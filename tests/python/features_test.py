@@ -1,0 +1,99 @@
+"""What PyTorch makes of bags of keys: beside PyTorch's own EmbeddingBag, values and gradients."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import types
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SKIPPED = 77
+
+
+def lack():
+    """What is missing here; empty: nothing."""
+    package = pathlib.Path(os.environ.get("CAPSTAN_PYTHON_PACKAGE", ROOT / "build/test/python"))
+    if not list(package.glob("capstan_ps/_capstan*.so")):
+        return f"{package} has no capstan_ps (-DCAPSTAN_PYTHON_MODULE=ON with nanobind; tests/run builds it)"
+    sys.path.insert(0, str(package))
+    if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode != 0:
+        return f"{sys.executable} has no torch (Debian: python3-torch)"
+    return ""
+
+
+if __name__ == "__main__" and lack():
+    print(f"SKIPPED: {lack()}")
+    sys.exit(SKIPPED)
+
+import torch  # noqa: E402
+
+import capstan_ps.torch as ct  # noqa: E402
+
+OFFSETS = torch.tensor([0, 2, 2, 5, 6], dtype=torch.int32)  # The second bag is empty.
+INDEX = torch.tensor([0, 1, 1, 2, 1, 3], dtype=torch.int32)
+
+
+def feature(name, pooling="sum", table=0, most=3):
+    return types.SimpleNamespace(name=name, pooling=pooling, table=table, most=most)
+
+
+def bags(rows, index=INDEX, offsets=OFFSETS):
+    return types.SimpleNamespace(rows=rows, index=index, offsets=offsets)
+
+
+def leaf(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(1)).requires_grad_()
+
+
+class FeaturesTest(unittest.TestCase):
+
+    def test_pooling_is_that_of_an_embedding_bag_with_its_gradients(self):
+        for pooling in ("sum", "mean"):
+            job = types.SimpleNamespace(features=[feature("seen", pooling)], dims=[5])
+            rows, expected = leaf(4, 5), leaf(4, 5)
+            found = ct.EmbeddingBagCollection(job)(types.SimpleNamespace(features={"seen": bags(rows)}))["seen"]
+            wanted = torch.nn.functional.embedding_bag(INDEX, expected, OFFSETS[:-1], mode=pooling)
+            torch.testing.assert_close(found, wanted)
+            weights = torch.arange(20.0).view(4, 5)
+            (found * weights).sum().backward()
+            (wanted * weights).sum().backward()
+            torch.testing.assert_close(rows.grad, expected.grad)
+
+    def test_features_of_one_table_add_to_one_gradient_and_stand_side_by_side(self):
+        job = types.SimpleNamespace(features=[feature("item"), feature("seen", "mean"), feature("city", table=1)], dims=[5, 2])
+        rows, cities = leaf(4, 5), leaf(3, 2)
+        batch = types.SimpleNamespace(features={
+            "item": bags(rows, torch.tensor([3, 3, 0, 0], dtype=torch.int32), torch.arange(5, dtype=torch.int32)),
+            "seen": bags(rows), "city": bags(cities, torch.tensor([2, 1, 0, 0], dtype=torch.int32), torch.arange(5, dtype=torch.int32))})
+        collection = ct.EmbeddingBagCollection(job)
+        pooled = collection(batch)
+        self.assertEqual(collection.width, 12)
+        self.assertEqual(tuple(pooled.values().shape), (4, 12))
+        torch.testing.assert_close(pooled.values()[:, 10:], pooled["city"])
+        pooled.values().sum().backward()
+        self.assertEqual(rows.grad[3].tolist(), [3.0] * 5, "twice an item, and alone in the last bag")
+        with self.assertRaisesRegex(KeyError, "there is no pooled feature 'users'; there are item, seen, city"):
+            pooled["users"]
+
+    def test_bags_that_are_all_empty_are_zeros(self):
+        job = types.SimpleNamespace(features=[feature("seen", "mean")], dims=[5])
+        none = bags(torch.zeros(0, 0), torch.zeros(0, dtype=torch.int32), torch.zeros(4, dtype=torch.int32))
+        found = ct.EmbeddingBagCollection(job)(types.SimpleNamespace(features={"seen": none}))["seen"]
+        self.assertEqual(found.tolist(), [[0.0] * 5] * 3)
+
+    def test_a_sequence_has_its_rows_in_order_and_a_mask(self):
+        job = types.SimpleNamespace(features=[feature("recent", "none")], dims=[2])
+        rows = leaf(4, 2)
+        sequence, mask = ct.Sequences(job, "recent")(types.SimpleNamespace(features={"recent": bags(rows)}))
+        self.assertEqual(mask.tolist(), [[True, True, False], [False] * 3, [True, True, True], [True, False, False]])
+        torch.testing.assert_close(sequence[2], rows[[1, 2, 1]])
+        self.assertEqual(sequence[1].tolist(), [[0.0, 0.0]] * 3)
+        sequence.sum().backward()
+        self.assertEqual(rows.grad[:, 0].tolist(), [1.0, 3.0, 1.0, 1.0])
+        with self.assertRaisesRegex(ValueError, "data.features has no 'seen' with pooling: none; there are recent"):
+            ct.Sequences(job, "seen")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

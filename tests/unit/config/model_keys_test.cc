@@ -1,0 +1,135 @@
+// data.features and the tables in which they have their rows.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "capstan/config/config.h"
+
+namespace capstan {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr char kJob[] = R"(
+job: ads
+data:
+  format: csv
+  header: true
+  train: a.csv
+  schema: {label: bought, numeric: [price]}
+  features:
+    user: {column: user_id, kind: id}
+    history: {column: clicked, kind: id, table: item, many: true, separator: ";", most: 50, pooling: mean}
+    recent: {column: clicked, kind: id, table: item, many: true, pooling: none}
+    city: {column: city, buckets: 1M}
+tables:
+  user: {dim: 32, optimizer: {kind: rowwise_adagrad, learning_rate: 0.5}, expire_after_examples: 1G}
+  item: {admission_count: 3}
+table: {byte_budget: 1GiB}
+model: {user: deepfm.py, embedding_dim: 8}
+)";
+
+absl::StatusOr<v1::JobSpec> Parsed(const std::string& text) {
+  return ParseJob({.text = text, .name = "job.yaml", .folder = "/jobs"});
+}
+
+std::string Replaced(std::string from, const std::string& what, const std::string& by) {
+  const size_t at = from.find(what);
+  EXPECT_NE(at, from.npos) << what;
+  return from.replace(at, what.size(), by);
+}
+
+std::string Refusal(const std::string& what, const std::string& by) {
+  return std::string(Parsed(Replaced(kJob, what, by)).status().message());
+}
+
+TEST(FeaturesTest, AreReadInTheirOrderWithTheirDefaults) {
+  const auto job = Parsed(kJob);
+  ASSERT_TRUE(job.ok()) << job.status();
+  const auto& features = job->data().features();
+  ASSERT_EQ(features.size(), 4);
+  EXPECT_EQ(features[0].name(), "user");
+  EXPECT_EQ(features[0].table(), "user") << "the feature's own, unless it says another";
+  EXPECT_EQ(features[0].kind(), v1::KEY_KIND_ID);
+  EXPECT_EQ(features[0].column_name(), "user_id");
+  EXPECT_FALSE(features[0].many());
+  EXPECT_EQ(features[1].table(), "item");
+  EXPECT_EQ(features[1].separator(), ";");
+  EXPECT_EQ(features[1].most(), 50u);
+  EXPECT_EQ(features[1].pooling(), v1::POOLING_MEAN);
+  EXPECT_EQ(features[2].separator(), "|");
+  EXPECT_EQ(features[2].most(), 1000u);
+  EXPECT_EQ(features[2].pooling(), v1::POOLING_NONE);
+  EXPECT_EQ(features[3].kind(), v1::KEY_KIND_HASH);
+  EXPECT_EQ(features[3].buckets(), 1000000u);
+}
+
+TEST(FeaturesTest, ATableHasWhatHoldsForAllWhereItDoesNotSay) {
+  const auto job = Parsed(kJob);
+  ASSERT_TRUE(job.ok()) << job.status();
+  ASSERT_EQ(job->table_settings_size(), 2);
+  const v1::TableSettings& user = job->table_settings(0);
+  EXPECT_EQ(user.name(), "user");
+  EXPECT_EQ(user.dim(), 32u);
+  EXPECT_EQ(user.optimizer().kind(), v1::OPTIMIZER_KIND_ROWWISE_ADAGRAD);
+  EXPECT_EQ(user.limits().expire_after_examples(), 1000000000u);
+  EXPECT_EQ(user.limits().byte_budget(), uint64_t{1} << 30);
+  EXPECT_EQ(user.limits().admission_count(), 1u);
+  const v1::TableSettings& item = job->table_settings(1);
+  EXPECT_EQ(item.dim(), 0u);
+  EXPECT_EQ(item.optimizer().kind(), job->sparse_optimizer().kind());
+  EXPECT_EQ(item.optimizer().learning_rate(), job->sparse_optimizer().learning_rate());
+  EXPECT_EQ(item.limits().admission_count(), 3u);
+}
+
+TEST(FeaturesTest, MistakesAreToldWithTheirPlace) {
+  EXPECT_THAT(Refusal("column: user_id, kind: id", "kind: id"),
+              HasSubstr("job.yaml:9: data.features.user.column: is missing"));
+  EXPECT_THAT(Refusal("kind: id}", "kind: ids}"), HasSubstr("did you mean id?"));
+  EXPECT_THAT(Refusal("separator: \";\"", "separator: \";;\""), HasSubstr("must be one character"));
+  EXPECT_THAT(Refusal("{column: city,", "{column: city, most: 3,"),
+              HasSubstr("data.features.city.most: is only for many: true"));
+  EXPECT_THAT(Refusal("  item: {adm", "  items: {adm"),
+              HasSubstr("tables.items: no feature of data.features has its rows in this table"));
+  EXPECT_THAT(Refusal("    city:", "    the city:"), HasSubstr("\"the city\" is not a name"));
+  EXPECT_THAT(Refusal("    city:", "    user:"), HasSubstr("data.features.user: is given twice"));
+  EXPECT_THAT(Refusal("numeric: [price]", "numeric: [price], categorical: [city]"),
+              HasSubstr("cannot stand beside data.features"));
+  EXPECT_THAT(Refusal("{user: deepfm.py,", "{preset: deepfm,"),
+              AllOf(HasSubstr("data.features: are for model.user"), HasSubstr("categorical")));
+  EXPECT_THAT(Refusal("format: csv\n  header: true", "format: libsvm"),
+              HasSubstr("data.features: is only for format: csv, tsv and parquet"));
+}
+
+constexpr char kTowers[] = R"(
+job: ads
+data: {format: csv, train: a.csv, schema: {label: 0, numeric: "1-3"}}
+model: {preset: mlp, activation: gelu, dropout: 0.25}
+)";
+
+TEST(HiddenLayersTest, HaveAnActivationAndADropout) {
+  const auto job = Parsed(kTowers);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->model().activation(), v1::ACTIVATION_GELU);
+  EXPECT_EQ(job->model().dropout(), 0.25f);
+  const auto own = Parsed(Replaced(kTowers, "preset: mlp, activation: gelu, dropout: 0.25",
+                                   "towers: [{kind: mlp, hidden: [4], activation: elu}]"));
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(own->model().towers(0).activation(), v1::ACTIVATION_ELU);
+  EXPECT_EQ(own->model().activation(), v1::ACTIVATION_UNSPECIFIED);
+}
+
+TEST(HiddenLayersTest, WhatCannotBeIsRefused) {
+  const auto refusal = [](const std::string& what, const std::string& by) {
+    return std::string(Parsed(Replaced(kTowers, what, by)).status().message());
+  };
+  EXPECT_THAT(refusal("gelu", "gleu"), HasSubstr("did you mean gelu?"));
+  EXPECT_THAT(refusal("0.25", "1"), HasSubstr("model.dropout: \"1\" is not a number, at least 0"));
+  EXPECT_THAT(refusal("preset: mlp", "preset: lr"),
+              HasSubstr("model.activation: is for hidden layers, and this preset has none"));
+}
+
+}  // namespace
+}  // namespace capstan
