@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/config/quantity.h"
-#include "capstan/store/memory_limits.h"
+#include "capstan/plan/fit.h"
 
 namespace capstan {
 namespace {
@@ -48,28 +48,17 @@ void CheckMemory(const std::string& who, const ProcessMemory& memory, uint64_t l
                                   ByteSizeText(limit)));
 }
 
-bool Aggregates(const v1::UpdatePolicy& policy) {
-  return policy.kind() != v1::POLICY_KIND_SYNC && policy.aggregate() > 1;
-}
-
-// What waits above the budget is pushed again and again; a queue that must be full is never so.
 void CheckWaiting(const v1::JobSpec& job, const Scale& scale, Plan& plan) {
-  const uint64_t waiting = plan.sizes.waiting_bytes;
-  if (scale.shard_memory_bytes == 0 || waiting == 0) return;
-  const uint64_t budget = WaitingGradientsLimit(scale.shard_memory_bytes);
-  if (waiting <= budget) return;
-  const std::string sum =
-      absl::StrCat(ByteSizeText(waiting), " (", waiting / plan.traffic.busiest.pushed_bytes, " of ",
-                   ByteSizeText(plan.traffic.busiest.pushed_bytes), "), and ", ByteSizeText(budget),
-                   ", half of a shard's memory, may wait");
-  if (Aggregates(job.dense_update()) || Aggregates(job.sparse_update())) {
-    plan.refusals.push_back(absl::StrCat("the gradients of one aggregate are ", sum,
-                                         ": it would never be full; lower update.aggregate, or "
-                                         "take more shards"));
+  const Share& busiest = plan.traffic.busiest;
+  const std::string above = WaitingAbove(job, busiest, scale.shard_memory_bytes);
+  if (above.empty()) return;
+  const std::string never = NeverComplete(job, busiest, scale.shard_memory_bytes);
+  if (!never.empty()) {
+    plan.refusals.push_back(never);
     return;
   }
   plan.warnings.push_back(
-      absl::StrCat("the gradients of a round that may wait on a shard are ", sum,
+      absl::StrCat("the gradients of a round that may wait on a shard are ", above,
                    ": above it workers are told to come again, and rounds may take longer"));
 }
 

@@ -188,6 +188,7 @@ class ChiefMachine {
   void AdvanceRecovery(absl::Time now);
   void EnterTimeline(absl::Time now);
   std::set<uint32_t> ShardsOfNextMap();
+  absl::Status CheckFit(const std::set<uint32_t>& shards) const;
   void RestoreProgress(const v1::Manifest& manifest, absl::Time now);
   void SendLoads();
   void SendLoad(uint32_t shard, absl::Time due);

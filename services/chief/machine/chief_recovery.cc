@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "capstan/base/failpoint.h"
+#include "capstan/plan/fit.h"
 #include "chief/machine/chief_machine.h"
 
 namespace capstan::chief {
@@ -105,11 +106,22 @@ void ChiefMachine::EnterTimeline(absl::Time now) {
   CAPSTAN_FAILPOINT("timeline.begin");
   if (own && begins_again_ && restores_ == 0) resumed_from_ = recovery_.source().uri;
   // A map holds for a timeline: nobody hears of it before.
-  if (!views_.has_map()) views_.MakeMap(plan_.spec.partition_count(), ShardsOfNextMap());
+  if (!views_.has_map()) {
+    const std::set<uint32_t> shards = ShardsOfNextMap();
+    // What has been trained had room.
+    if (absl::Status fits = own ? absl::OkStatus() : CheckFit(shards); !fits.ok()) {
+      return Fail(v1::FAILURE_KIND_BAD_INPUT, std::string(fits.message()));
+    }
+    views_.MakeMap(plan_.spec.partition_count(), shards);
+  }
   views_.SetTimeline(next_timeline_++);
   RestoreProgress(own ? manifest : v1::Manifest(), now);
   writer_.Require();
   recovery_.BeginLoading(views_.owners());
+}
+
+absl::Status ChiefMachine::CheckFit(const std::set<uint32_t>& shards) const {
+  return CheckShardsFit(plan_.spec, static_cast<int>(shards.size()), shards_.LeastMemory());
 }
 
 std::set<uint32_t> ChiefMachine::ShardsOfNextMap() {

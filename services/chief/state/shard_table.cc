@@ -95,6 +95,7 @@ absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShard
   shard.incarnation = Incarnation{request.incarnation()};
   shard.heard = now;
   shard.report_at = now;
+  shard.memory_bytes = request.memory_bytes();
   shard.loaded_timeline = request.loaded_timeline();
   shards_[request.index()] = shard;
   return arrival;
@@ -110,6 +111,15 @@ void ShardTable::Inherit(const v1::View& view, absl::Time now) {
     shard.report_at = now;
     shard.present = false;
   }
+}
+
+uint64_t ShardTable::LeastMemory() const {
+  uint64_t least = 0;
+  for (const auto& [index, shard] : shards_) {
+    if (shard.memory_bytes == 0) continue;
+    least = least == 0 ? shard.memory_bytes : std::min(least, shard.memory_bytes);
+  }
+  return least;
 }
 
 bool ShardTable::complete() const {

@@ -25,6 +25,7 @@ struct Shard {
   absl::Time heard;
   bool present = true;  // Heard of by this chief.
   bool draining = false;
+  uint64_t memory_bytes = 0;     // That it may use; 0: not known.
   uint64_t loaded_timeline = 0;  // Its partitions are loaded, and of this timeline.
   v1::ShardReport report;
   absl::Time report_at;
@@ -56,6 +57,9 @@ class ShardTable {
   // The shard is gone, and is not missed.
   void Forget(uint32_t index) { shards_.erase(index); }
   static void Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, absl::Time now);
+
+  // That the shard with the least memory may use; 0: of none it is known.
+  uint64_t LeastMemory() const;
 
   // All of the quorum have been heard of.
   bool complete() const;

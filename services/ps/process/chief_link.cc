@@ -40,6 +40,7 @@ v1::RegisterShardRequest RegistrationOf(const ChiefLinkOptions& options, uint64_
   request.set_address(options.address);
   request.set_incarnation(Raw(options.identity.incarnation));
   request.set_loaded_timeline(loaded_timeline);
+  request.set_memory_bytes(options.memory_bytes);
   return request;
 }
 

@@ -20,6 +20,7 @@ struct ChiefLinkOptions {
   std::string chief;    // host:port
   std::string address;  // Where others reach this shard.
   ShardIdentity identity;
+  uint64_t memory_bytes = 0;  // That this process may use.
   absl::Duration give_up_after = absl::Minutes(5);
 };
 

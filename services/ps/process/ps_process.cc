@@ -41,12 +41,12 @@ void KeepLargeBuffers() {
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
-// Of the memory that the container has, or the machine.
-size_t WaitingLimit() {
+// That the container has, or the machine.
+uint64_t MemoryBytes() {
   const double machine =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   const double container = metrics::ReadCgroupLimits().memory_bytes.value_or(machine);
-  return WaitingGradientsLimit(static_cast<uint64_t>(std::min(machine, container)));
+  return static_cast<uint64_t>(std::min(machine, container));
 }
 
 // Serves on until what the shard holds is in a checkpoint or not needed, or the grace is over.
@@ -105,10 +105,12 @@ namespace {
 absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity,
                     ShardMetrics& metrics, PsService& service, Server& server, HealthServer& health,
                     const Shutdown& shutdown) {
+  const uint64_t memory = MemoryBytes();
   EventLoop loop;
   ChiefLink link(loop, {.chief = options.chief,
                         .address = AddressToTell(options.advertise, options.listen, server.port()),
                         .identity = identity,
+                        .memory_bytes = memory,
                         .give_up_after = absl::Seconds(options.chief_deadline_seconds)});
   absl::StatusOr<v1::RegisterShardReply> registered = link.Register(shutdown);
   if (absl::IsCancelled(registered.status()) && shutdown.requested()) return absl::OkStatus();
@@ -121,7 +123,8 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   const SteadyClock clock;
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Shard> shard,
                            Shard::Create(job, identity, metrics, clock));
-  shard->waiting_gradients().SetLimit(WaitingLimit());
+  const size_t waiting = WaitingGradientsLimit(memory);
+  shard->waiting_gradients().SetLimit(waiting);
   const auto learn = [&places, &shard = *shard](const v1::RegisterShardReply& reply) {
     places.Learn({.checkpoints = reply.job().checkpoint().uri(), .from = reply.from()});
     shard.SetSealer(Sealer(reply.seal_key()));
@@ -133,7 +136,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   Loader loader(*shard, {.background = threads, .places = &places});
   Mover mover(*shard, gentle_threads, OpenShardPeer);
   StagedPartitions staged(*shard, threads);
-  staged.undecoded().SetLimit(WaitingLimit() / 2);
+  staged.undecoded().SetLimit(waiting / 2);
   const ServedShard served{*shard, saver, loader, mover, staged};
   service.Serve(&served);
   std::optional<CoordinatorLink> coordinator;

@@ -55,6 +55,12 @@ JobPlan MakePlan(const CrewOptions& options) {
   plan.spec.mutable_checkpoint()->set_max_deltas(options.max_deltas);
   plan.spec.set_recovery(options.partial ? v1::RECOVERY_PARTIAL : v1::RECOVERY_ROLLBACK);
   SetPolicies(options, plan.spec);
+  if (options.dense_floats > 0) {
+    v1::TensorSpec& tensor = *plan.spec.add_tensors();
+    tensor.set_name("w");
+    tensor.add_shape(static_cast<uint32_t>(options.dense_floats));
+    tensor.mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_SGD);
+  }
   std::vector<v1::Task> train;
   for (uint32_t i = 0; i < options.tasks; ++i) train.push_back(MakeTask("train.csv", i));
   for (v1::Task& task : train) {
@@ -89,7 +95,8 @@ Crew::Crew(const CrewOptions& options, JobHistory history, absl::Time at, uint64
                .shards = options.shards,
                .move_batch = options.move_batch},
               MakePlan(options), now, std::move(history)),
-      shards_(options.shards) {
+      shards_(options.shards),
+      shard_memory_(options.shard_memory) {
   AnswerCalls();
 }
 
@@ -116,6 +123,7 @@ absl::Status Crew::RegisterShard(uint32_t index, uint64_t incarnation) {
   if (incarnation == 0) incarnation = process.incarnation != 0 ? process.incarnation : index + 1;
   if (process.incarnation != incarnation) process = {.incarnation = incarnation};
   request.set_incarnation(incarnation);
+  request.set_memory_bytes(shard_memory_);
   request.set_loaded_timeline(process.loaded_timeline);
   const absl::Status status = machine.RegisterShard(request, now).status();
   AnswerCalls();

@@ -38,6 +38,8 @@ struct CrewOptions {
   uint64_t evaluate_every = 0;
   double data_stall = 0;  // Seconds; 0: no worker is ever stuck.
   size_t move_batch = 16;
+  int64_t dense_floats = 0;   // With SGD.
+  uint64_t shard_memory = 0;  // Of each shard; 0: it does not say.
   v1::EarlyStop early_stop;
 };
 
@@ -137,6 +139,7 @@ class Crew {
   absl::StatusOr<v1::Manifest> ManifestAt(const std::string& uri) const;
 
   uint32_t shards_;
+  uint64_t shard_memory_ = 0;
   std::map<std::string, std::pair<uint64_t, std::vector<uint64_t>>> workers_;
   uint64_t incarnations_ = 100;
   std::map<std::pair<std::string, uint32_t>, int> saves_asked_;

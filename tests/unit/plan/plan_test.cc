@@ -6,12 +6,16 @@
 #include <fstream>
 #include <sstream>
 
+#include "capstan/plan/fit.h"
+
 namespace capstan {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // A million dense floats (4 MB) with SGD in 16 partitions; `lanes` synchronous ones.
 v1::JobSpec DenseJob(uint32_t lanes) {
@@ -134,10 +138,42 @@ TEST(PlanTest, AnAggregateThatCannotWaitOnAShardIsRefusedWithTheArithmetic) {
   Scale scale = kFourWorkers;
   scale.shard_memory_bytes = 48 << 20;
   EXPECT_THAT(PlanOf(job, scale).refusals,
-              ElementsAre(HasSubstr("the gradients of one aggregate are 31MiB (8 of 3.8MiB), and "
-                                    "24MiB")));
+              ElementsAre(HasSubstr("the gradients that wait on a shard are 31MiB (8 of 3.8MiB), "
+                                    "and 24MiB")));
   job.mutable_dense_update()->set_aggregate(6);
   EXPECT_THAT(PlanOf(job, scale).refusals, IsEmpty());
+}
+
+TEST(PlanTest, ARoundWithBackupsThatCannotWaitOnAShardIsRefusedAndOneWithoutIsWarnedOf) {
+  v1::JobSpec job = DenseJob(8);
+  Scale scale = kFourWorkers;
+  scale.shard_memory_bytes = 48 << 20;
+  const auto never = HasSubstr("would never be complete");
+  EXPECT_THAT(PlanOf(job, scale).refusals, Not(Contains(never)));
+  EXPECT_THAT(PlanOf(job, scale).warnings, Contains(HasSubstr("rounds may take longer")));
+  job.mutable_dense_update()->set_backup_workers(1);
+  EXPECT_THAT(PlanOf(job, scale).refusals, Contains(never));
+}
+
+TEST(FitTest, DenseParametersThatAShardCannotHoldAreRefusedWithTheArithmetic) {
+  const v1::JobSpec job = DenseJob(4);
+  EXPECT_TRUE(CheckShardsFit(job, /*shards=*/1, 5 << 20).ok());
+  const absl::Status refused = CheckShardsFit(job, /*shards=*/1, 3 << 20);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  const std::string why(refused.message());
+  EXPECT_THAT(why, HasSubstr("a shard of 1 has 3.0MiB of memory"));
+  EXPECT_THAT(why, HasSubstr("take 3.8MiB: take more shards"));
+  EXPECT_TRUE(CheckShardsFit(job, /*shards=*/2, 3 << 20).ok());
+  EXPECT_TRUE(CheckShardsFit(job, /*shards=*/1, /*shard_memory=*/0).ok()) << "not known";
+}
+
+TEST(FitTest, ARoundThatWouldNeverBeCompleteIsRefused) {
+  v1::JobSpec job = DenseJob(8);
+  EXPECT_TRUE(CheckShardsFit(job, /*shards=*/1, 48 << 20).ok());
+  job.mutable_dense_update()->set_backup_workers(1);
+  EXPECT_THAT(CheckShardsFit(job, /*shards=*/1, 48 << 20).message(),
+              HasSubstr("31MiB (8 of 3.8MiB), and 24MiB"));
+  EXPECT_TRUE(CheckShardsFit(job, /*shards=*/2, 48 << 20).ok());
 }
 
 TEST(PlanTest, WhatAProcessMayNotHaveIsRefused) {

@@ -1,0 +1,65 @@
+#include "capstan/plan/fit.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/config/quantity.h"
+#include "capstan/consistency/decisions.h"
+#include "capstan/plan/memory.h"
+#include "capstan/store/memory_limits.h"
+
+namespace capstan {
+namespace {
+
+bool Aggregates(const v1::UpdatePolicy& policy) {
+  return !IsSync(policy) && policy.aggregate() > 1;
+}
+
+bool HasBackups(const v1::UpdatePolicy& policy) {
+  return IsSync(policy) && policy.backup_workers() > 0;
+}
+
+// Nobody's turn is to be waited for.
+bool WaitsForEver(const v1::JobSpec& job) {
+  return Aggregates(job.dense_update()) || Aggregates(job.sparse_update()) ||
+         HasBackups(job.dense_update()) || HasBackups(job.sparse_update());
+}
+
+}  // namespace
+
+std::string WaitingAbove(const v1::JobSpec& job, const Share& busiest, uint64_t shard_memory) {
+  const uint64_t waiting = WaitingBytes(job, busiest);
+  if (shard_memory == 0 || waiting == 0) return "";
+  const uint64_t budget = WaitingGradientsLimit(shard_memory);
+  if (waiting <= budget) return "";
+  return absl::StrCat(ByteSizeText(waiting), " (", waiting / busiest.pushed_bytes, " of ",
+                      ByteSizeText(busiest.pushed_bytes), "), and ", ByteSizeText(budget),
+                      ", half of a shard's memory, may wait");
+}
+
+std::string NeverComplete(const v1::JobSpec& job, const Share& busiest, uint64_t shard_memory) {
+  const std::string above = WaitingAbove(job, busiest, shard_memory);
+  if (above.empty() || !WaitsForEver(job)) return "";
+  return absl::StrCat("the gradients that wait on a shard are ", above,
+                      ": the round or aggregate would never be complete; take fewer lanes or a "
+                      "lower update.aggregate, more shards, or give them more memory");
+}
+
+absl::Status CheckShardsFit(const v1::JobSpec& job, int shards, uint64_t shard_memory) {
+  if (shard_memory == 0) return absl::OkStatus();
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<uint64_t> dense, DenseBytes(job, shards));
+  const uint64_t most = *std::max_element(dense.begin(), dense.end());
+  if (most > shard_memory) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a shard of ", shards, " has ", ByteSizeText(shard_memory),
+                     " of memory, and its dense parameters with the optimizer's slots take ",
+                     ByteSizeText(most), ": take more shards, or give them more memory"));
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(const Traffic traffic, TrafficOf(job, /*keys=*/0, shards));
+  const std::string never = NeverComplete(job, traffic.busiest, shard_memory);
+  return never.empty() ? absl::OkStatus() : absl::FailedPreconditionError(never);
+}
+
+}  // namespace capstan
