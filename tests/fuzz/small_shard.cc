@@ -100,9 +100,9 @@ grpc::ByteBuffer WithHeader(const Shard& shard, std::string_view request) {
 void PushTo(Shard& shard, std::string_view request) {
   const auto push = shard.ReadPush(WithHeader(shard, request));
   if (!push.ok() || !shard.CheckHeader((*push)->head().header()).ok()) return;
-  const auto reply = shard.Push(*push);
-  CAPSTAN_CHECK(!reply.ok() ||
-                static_cast<size_t>(reply->partitions_size()) == (*push)->partitions().size());
+  const auto pushed = shard.Push(*push);
+  CAPSTAN_CHECK(!pushed.ok() || static_cast<size_t>(pushed->reply.partitions_size()) ==
+                                    (*push)->partitions().size());
 }
 
 void CheckThatItCanBeSaved(Shard& shard) {

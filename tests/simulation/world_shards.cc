@@ -32,7 +32,8 @@ void World::ServePull(Message message, const worker::SendPull& pull) {
   if (pull.lane) LearnClosed(index, pull.lane->closed);
   if (!options_->ssp() || options_->lie == Lie::kNoWait) return Read(message, pull);
   const ps::WaiterId waiter{message.id};
-  if (shards_[index].clocks.Pull(waiter, pull.clock, absl::InfiniteFuture()) == ps::PullWait::kGo) {
+  if (shards_[index].clocks.Pull(waiter, pull.clock, absl::InfiniteFuture(), /*bytes=*/1) ==
+      ps::PullWait::kGo) {
     return Read(message, pull);
   }
   message.parked = true;

@@ -99,7 +99,8 @@ RequestId PsClient::Pull(ShardIndex shard, const RequestPlan& plan, const PullOp
     head.set_round(options.round->round);
     SetRound(*options.round, *head.mutable_closed());
   }
-  return Start(std::make_unique<PullRequest>(shard, plan, std::move(head), options.timeout, target,
+  if (options.answered != nullptr) options.answered->SetRound(head.round());
+  return Start(std::make_unique<PullRequest>(shard, plan, std::move(head), options, target,
                                              std::move(on_done)),
                plan, wire::FloatSize(options_.dtype));
 }
@@ -108,6 +109,9 @@ RequestId PsClient::Push(ShardIndex shard, const RequestPlan& plan, const PushOp
                          const PushSource& source, OnPushed on_done) {
   // A gradient, and what it was computed from, if that goes with it.
   const bool pulled = source.pulled_dense != nullptr || !source.pulled_rows.empty();
+  if (options.answered != nullptr) {
+    options.answered->SetRound(options.stage ? options.stage->round.round : 0);
+  }
   return Start(std::make_unique<PushRequest>(
                    shard, plan, PushHead(options, Header(shard, options.clock), options_.dtype),
                    options, source, std::move(on_done)),
@@ -173,6 +177,7 @@ void PsClient::FinishIfOver(uint64_t id) {
   if (found == requests_.end() || !found->second->under_way.empty()) return;
   const std::unique_ptr<Request> finished = std::move(found->second);
   requests_.erase(found);
+  finished->NoteAnswers();
   finished->Finish();
 }
 

@@ -24,6 +24,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "capstan/base/ids.h"
+#include "capstan/client/answered_partitions.h"
 #include "capstan/client/request_plan.h"
 #include "capstan/consistency/job_progress.h"
 #include "capstan/consistency/round_commit.h"
@@ -49,6 +50,9 @@ struct PullOptions {
   bool evaluation = false;
   std::optional<RoundName> round;  // sync.
   absl::Duration timeout = absl::Seconds(10);
+  // What earlier tries of this pull have brought is left out, and what this one brings is noted, if
+  // it fails. Null: everything is asked for.
+  AnsweredPartitions* answered = nullptr;
 };
 
 // Where values go. Only what the shard holds is written.
@@ -82,6 +86,9 @@ struct PushOptions {
   uint32_t examples = 0;
   JobProgress progress;
   absl::Duration timeout = absl::Seconds(10);
+  // As PullOptions.answered: of the tries to push this gradient. What has been settled in earlier
+  // ones is left out of the request, but not of the result.
+  AnsweredPartitions* answered = nullptr;
 };
 
 // Gradients, and what they were computed from, in the shapes of PullTarget.
@@ -95,7 +102,8 @@ struct PushSource {
   absl::Span<const uint32_t* const> row_versions = {};  // As PullTarget's; empty: not known.
 };
 
-// With status OK the outcomes decide: how many parts of partitions had each.
+// With status OK the outcomes decide: how many parts of partitions had each, in this try or (if
+// settled) an earlier one.
 struct PushResult {
   absl::Status status;
   std::array<uint32_t, v1::Outcome_ARRAYSIZE> outcomes{};
@@ -132,14 +140,15 @@ class PsClient {
 
   // Fills `target` with the shard's part of the plan. `plan` (except its routing) and what `target`
   // and `options` point to must live until `on_done` has run or been destroyed; it runs once, in a
-  // later Poll. The first failing chunk fails the whole; other rows may have been written already.
+  // later Poll. The first failing chunk fails the whole; what others have brought is written, and
+  // noted in `options.answered`.
   // FAILED_PRECONDITION: the view does not name the shard, or does no longer.
   // INVALID_ARGUMENT, and nothing is sent: a partition's share is too large for a message.
   RequestId Pull(ShardIndex shard, const RequestPlan& plan, const PullOptions& options,
                  const PullTarget& target, OnPulled on_done);
 
   // Pushes the shard's part of `source`. Chunks that succeeded have had their effect when others
-  // fail: the repetition is settled by the ledger. Lifetimes as above.
+  // fail: the repetition leaves them out, or the ledger settles it. Lifetimes as above.
   RequestId Push(ShardIndex shard, const RequestPlan& plan, const PushOptions& options,
                  const PushSource& source, OnPushed on_done);
 

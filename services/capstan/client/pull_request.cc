@@ -19,9 +19,9 @@ absl::Status NotAnAnswer(uint32_t partition) {
 }  // namespace
 
 PsClient::PullRequest::PullRequest(ShardIndex shard, const RequestPlan& plan, v1::PullRequest head,
-                                   absl::Duration timeout, const PullTarget& target,
+                                   const PullOptions& options, const PullTarget& target,
                                    OnPulled on_done)
-    : Request(shard, plan.ChunksOf(shard), timeout),
+    : Request(shard, plan.ChunksOf(shard), options.timeout, options.answered),
       plan_(plan),
       head_(std::move(head)),
       rows_(target.rows.begin(), target.rows.end()),
@@ -70,6 +70,7 @@ absl::Status PsClient::PullRequest::Decode(const RequestPlan::Chunk& chunk,
   }
   for (size_t i = 0; i < chunk.size(); ++i) {
     CAPSTAN_RETURN_IF_ERROR(Take(chunk[i], payload_.partitions[i]));
+    Answered(chunk[i]);
   }
   return absl::OkStatus();
 }

@@ -16,7 +16,7 @@ class PsClient::PullRequest final : public PsClient::Request {
   // `head` holds everything but the partitions. The target's rows are copied, what they point to is
   // not.
   PullRequest(ShardIndex shard, const RequestPlan& plan, v1::PullRequest head,
-              absl::Duration timeout, const PullTarget& target, OnPulled on_done);
+              const PullOptions& options, const PullTarget& target, OnPulled on_done);
 
   const std::string& method() const override;
   grpc::ByteBuffer Encode(const RequestPlan::Chunk& chunk) override;

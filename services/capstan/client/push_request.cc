@@ -15,7 +15,7 @@ PsClient::PushRequest::PushRequest(ShardIndex shard, const RequestPlan& plan, v1
                                    const PushOptions& options, const PushSource& source,
                                    OnPushed on_done)
     : Request(shard, options.empty ? std::vector<RequestPlan::Chunk>() : plan.ChunksOf(shard),
-              options.timeout, /*tells_clock=*/options.clock > 0),
+              options.timeout, options.answered, /*tells_clock=*/options.clock > 0),
       plan_(plan),
       head_(std::move(head)),
       clock_(options.clock),
@@ -25,7 +25,9 @@ PsClient::PushRequest::PushRequest(ShardIndex shard, const RequestPlan& plan, v1
       pulled_dense_(source.pulled_dense),
       versions_(source.versions),
       row_versions_(source.row_versions.begin(), source.row_versions.end()),
-      on_done_(std::move(on_done)) {}
+      on_done_(std::move(on_done)) {
+  for (uint32_t partition : left_out()) Count(*options.answered->Find(partition));
+}
 
 const std::string& PsClient::PushRequest::method() const {
   static const std::string& name = *new std::string("/capstan.v1.Ps/Push");
@@ -112,16 +114,22 @@ absl::Status PsClient::PushRequest::Decode(const RequestPlan::Chunk& chunk,
     return absl::InternalError(absl::StrCat("PushReply: ", outcomes.partitions_size(),
                                             " partitions, sent ", chunk.size()));
   }
-  for (const v1::PartitionOutcome& partition : outcomes.partitions()) {
-    for (v1::Outcome outcome : {partition.dense(), partition.sparse()}) {
-      const v1::Outcome known = KnownOutcome(outcome);
-      ++result_.outcomes[known];
-      settled_ = settled_ && IsSettled(known);
-    }
+  for (size_t i = 0; i < chunk.size(); ++i) {
+    const v1::PartitionOutcome& partition = outcomes.partitions(static_cast<int>(i));
+    const v1::Outcome dense = KnownOutcome(partition.dense());
+    const v1::Outcome sparse = KnownOutcome(partition.sparse());
+    Count({dense, sparse});
+    const bool settled = IsSettled(dense) && IsSettled(sparse);
+    if (settled) Answered(chunk[i], {dense, sparse});
+    settled_ = settled_ && settled;
   }
   result_.retry_after =
       std::max(result_.retry_after, absl::Seconds(outcomes.retry_after_seconds()));
   return absl::OkStatus();
+}
+
+void PsClient::PushRequest::Count(const AnsweredPartitions::Outcomes& outcomes) {
+  for (v1::Outcome outcome : outcomes) ++result_.outcomes[outcome];
 }
 
 void PsClient::PushRequest::Finish() {

@@ -25,6 +25,7 @@ class PsClient::PushRequest final : public PsClient::Request {
   void Finish() override;
 
  private:
+  void Count(const AnsweredPartitions::Outcomes& outcomes);
   void Shape(const RequestPlan::Chunk& chunk);
   void GatherVersions(const RequestPlan::Segment& segment, char* to) const;
   void Gather(const RequestPlan::Segment& segment, const float* matrix, char* to) const;

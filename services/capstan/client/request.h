@@ -21,13 +21,11 @@ namespace capstan {
 // *Confined to the thread of its PsClient.*
 class PsClient::Request {
  public:
-  // `tells_clock`: see ChunkLifecycle.
-  Request(ShardIndex shard, std::vector<RequestPlan::Chunk> chunks, absl::Duration timeout,
-          bool tells_clock = false)
-      : shard(shard),
-        chunks(AtLeastOne(std::move(chunks))),
-        timeout(timeout),
-        lifecycle(this->chunks.size(), tells_clock) {}
+  // `answered`: whose partitions are left out of `all`, and where those that are answered are noted
+  // if the request is to be repeated; may be null. `tells_clock`: see ChunkLifecycle.
+  Request(ShardIndex shard, std::vector<RequestPlan::Chunk> all, absl::Duration timeout,
+          AnsweredPartitions* answered, bool tells_clock = false)
+      : Request(shard, LeaveOut(std::move(all), answered), timeout, answered, tells_clock) {}
   virtual ~Request() = default;
 
   virtual const std::string& method() const = 0;
@@ -40,6 +38,16 @@ class PsClient::Request {
   // Tells the caller. Called once.
   virtual void Finish() = 0;
 
+  // Everything has been answered, or something has failed. To be called before Finish().
+  void NoteAnswers() {
+    if (answered_ == nullptr) return;
+    if (status.ok() && settled()) {
+      for (uint32_t partition : left_out_) answered_->Forget(partition);
+    } else {
+      for (const auto& [partition, outcomes] : answers_) answered_->Add(partition, outcomes);
+    }
+  }
+
   const ShardIndex shard;
   const std::vector<RequestPlan::Chunk> chunks;
   const absl::Duration timeout;
@@ -47,12 +55,50 @@ class PsClient::Request {
   absl::Status status;                            // The first failure.
   absl::flat_hash_map<size_t, CallId> under_way;  // By chunk.
 
- private:
-  // A request without values is sent all the same: its name, its clock and its round count.
-  static std::vector<RequestPlan::Chunk> AtLeastOne(std::vector<RequestPlan::Chunk> chunks) {
-    if (chunks.empty()) chunks.emplace_back();
-    return chunks;
+ protected:
+  // Settled by earlier tries.
+  const std::vector<uint32_t>& left_out() const { return left_out_; }
+
+  // The partition need not be asked for again.
+  void Answered(uint32_t partition, const AnsweredPartitions::Outcomes& outcomes = {}) {
+    if (answered_ != nullptr) answers_.emplace_back(partition, outcomes);
   }
+
+ private:
+  struct Remainder {
+    std::vector<RequestPlan::Chunk> chunks;
+    std::vector<uint32_t> left_out;
+  };
+  static Remainder LeaveOut(std::vector<RequestPlan::Chunk> all,
+                            const AnsweredPartitions* answered) {
+    Remainder remainder{.chunks = std::move(all)};
+    if (answered != nullptr && !answered->empty()) {
+      for (RequestPlan::Chunk& chunk : remainder.chunks) {
+        std::erase_if(chunk, [&](uint32_t partition) {
+          if (answered->Find(partition) == nullptr) return false;
+          remainder.left_out.push_back(partition);
+          return true;
+        });
+      }
+      std::erase_if(remainder.chunks, [](const auto& chunk) { return chunk.empty(); });
+    }
+    // A request without values is sent all the same: its name, its clock and its round count.
+    if (remainder.chunks.empty()) remainder.chunks.emplace_back();
+    return remainder;
+  }
+
+  Request(ShardIndex shard, Remainder remainder, absl::Duration timeout,
+          AnsweredPartitions* answered, bool tells_clock)
+      : shard(shard),
+        chunks(std::move(remainder.chunks)),
+        timeout(timeout),
+        lifecycle(chunks.size(), tells_clock),
+        answered_(answered),
+        left_out_(std::move(remainder.left_out)) {}
+
+  AnsweredPartitions* const answered_;
+  const std::vector<uint32_t> left_out_;
+  std::vector<std::pair<uint32_t, AnsweredPartitions::Outcomes>> answers_;  // To this try.
 };
 
 }  // namespace capstan

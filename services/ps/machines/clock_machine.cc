@@ -30,6 +30,7 @@ PullAnswers ClockMachine::Restart() {
   for (const Parked& pull : std::exchange(parked_, {})) {
     answers.push_back({pull.waiter, absl::UnavailableError("the timeline of the pull is over")});
   }
+  parked_bytes_ = 0;
   return answers;
 }
 
@@ -51,21 +52,32 @@ PullAnswers ClockMachine::Finished(TrainerId trainer, uint64_t clock) {
   return ReleasePulls();
 }
 
-PullWait ClockMachine::Pull(WaiterId waiter, uint64_t step, absl::Time deadline) {
+PullWait ClockMachine::Pull(WaiterId waiter, uint64_t step, absl::Time deadline, size_t bytes) {
   if (MayPull(step, slowest(), bound_)) return PullWait::kGo;
-  if (parked_.size() >= kMaxParked) return PullWait::kFull;
-  parked_.push_back({waiter, step, deadline});
+  if (parked_.size() >= kMaxParked || parked_bytes_ + bytes > kMaxParkedBytes) {
+    return PullWait::kFull;
+  }
+  parked_.push_back({waiter, step, deadline, bytes});
+  parked_bytes_ += bytes;
   return PullWait::kParked;
 }
 
+void ClockMachine::Unpark(absl::FunctionRef<bool(const Parked&)> over) {
+  std::erase_if(parked_, [&](const Parked& pull) {
+    if (!over(pull)) return false;
+    parked_bytes_ -= pull.bytes;
+    return true;
+  });
+}
+
 void ClockMachine::Forget(WaiterId waiter) {
-  std::erase_if(parked_, [waiter](const Parked& pull) { return pull.waiter == waiter; });
+  Unpark([waiter](const Parked& pull) { return pull.waiter == waiter; });
 }
 
 PullAnswers ClockMachine::ReleasePulls() {
   PullAnswers answers;
   const uint64_t slowest_clock = slowest();
-  std::erase_if(parked_, [&](const Parked& pull) {
+  Unpark([&](const Parked& pull) {
     if (!MayPull(pull.step, slowest_clock, bound_)) return false;
     answers.push_back({pull.waiter, absl::OkStatus()});
     return true;
@@ -75,7 +87,7 @@ PullAnswers ClockMachine::ReleasePulls() {
 
 PullAnswers ClockMachine::Tick(absl::Time now) {
   PullAnswers answers;
-  std::erase_if(parked_, [&](const Parked& pull) {
+  Unpark([&](const Parked& pull) {
     if (pull.deadline > now) return false;
     answers.push_back({pull.waiter, absl::DeadlineExceededError(absl::StrCat(
                                         "step ", pull.step, " waits for the slowest trainer, at ",

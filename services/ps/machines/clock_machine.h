@@ -1,8 +1,8 @@
 // Which pulls wait under ssp, on one shard. Clocks are absolute: a push carries the steps that its
 // trainer has finished with it, a pull carries the step that it is for.
 //
-// A pull that has to wait is parked as a WaiterId chosen by the shell, kMaxParked at most, each
-// with a deadline. Evaluation pulls do not come here.
+// A pull that has to wait is parked as a WaiterId chosen by the shell, kMaxParked and
+// kMaxParkedBytes at most, each with a deadline. Evaluation pulls do not come here.
 #ifndef CAPSTAN_PS_MACHINES_CLOCK_MACHINE_H_
 #define CAPSTAN_PS_MACHINES_CLOCK_MACHINE_H_
 
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "capstan/base/ids.h"
@@ -45,7 +46,11 @@ enum class PullWait { kGo, kParked, kFull };
 // Thread-compatible.
 class ClockMachine {
  public:
-  static constexpr size_t kMaxParked = 4096;  // Above it: RESOURCE_EXHAUSTED.
+  // Above them: RESOURCE_EXHAUSTED. The requests that wait are a quarter of what the
+  // transport of a server may hold (ServerOptions), so that pushes, which end the waiting, still
+  // come in.
+  static constexpr size_t kMaxParked = 4096;
+  static constexpr size_t kMaxParkedBytes = size_t{256} << 20;
   static constexpr size_t kMaxStrangers = 1024;
 
   explicit ClockMachine(uint64_t bound) : bound_(bound) {}
@@ -62,8 +67,8 @@ class ClockMachine {
   // yet: views lag) is remembered, of kMaxStrangers at most.
   PullAnswers Finished(TrainerId trainer, uint64_t clock);
 
-  // kParked: `waiter` is answered later.
-  PullWait Pull(WaiterId waiter, uint64_t step, absl::Time deadline);
+  // kParked: `waiter` is answered later, and its request of so many bytes kept until then.
+  PullWait Pull(WaiterId waiter, uint64_t step, absl::Time deadline, size_t bytes);
 
   // The caller has gone away.
   void Forget(WaiterId waiter);
@@ -85,7 +90,10 @@ class ClockMachine {
     WaiterId waiter{};
     uint64_t step = 0;
     absl::Time deadline;
+    size_t bytes = 0;
   };
+  // Un-parks those of whom over(pull) is true.
+  void Unpark(absl::FunctionRef<bool(const Parked&)> over);
   PullAnswers ReleasePulls();
   void BoundStrangers();
 
@@ -93,6 +101,7 @@ class ClockMachine {
   std::map<TrainerId, uint64_t> clocks_;     // The quorum.
   std::map<TrainerId, uint64_t> strangers_;  // Clocks of those who are not in it.
   std::vector<Parked> parked_;               // In order of arrival.
+  size_t parked_bytes_ = 0;                  // Of these.
 };
 
 }  // namespace capstan::ps

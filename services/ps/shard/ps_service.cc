@@ -21,6 +21,7 @@ namespace {
 const absl::Duration kAnswerMargin = 2 * Shard::kTick;
 constexpr absl::Duration kLongestWait = absl::Seconds(60);
 constexpr absl::Duration kRepliesHint = absl::Milliseconds(50);
+constexpr absl::Duration kEvaluationHint = absl::Milliseconds(50);
 constexpr absl::Duration kWaitingHint = absl::Milliseconds(200);
 
 // gRPC's deadlines are of the time of day, the shard's of its own clock.
@@ -43,6 +44,17 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext& context, const abs
   reactor->Finish(AtTheDoor(context, status));
   return reactor;
 }
+
+// Ends a push, and then the wait of the pulls that it has released: when its own answer is on the
+// way.
+class PushReactor final : public grpc::ServerUnaryReactor {
+ public:
+  explicit PushReactor(ReleasedPulls released) : released_(std::move(released)) {}
+  void OnDone() override { delete this; }
+
+ private:
+  ReleasedPulls released_;
+};
 
 void FillOpened(const OpenAnswer& opened, v1::OpenRoundReply& reply) {
   reply.set_answer(opened.answer);
@@ -72,13 +84,30 @@ absl::StatusOr<Shard*> PsService::ShardForOrder(const v1::RequestHeader& header)
   return &served->shard;
 }
 
-absl::Status PsService::CheckQueue(Context& context) {
+absl::StatusOr<int64_t> PsService::CheckQueue(Context& context) {
   const int64_t waiting = BeginCall(context);
   metrics_.SetQueued(waiting);
-  if (waiting <= kMaxWaiting || !senders_.Takes(context.peer())) return absl::OkStatus();
+  if (waiting <= kMaxWaiting || !senders_.Takes(context.peer())) return waiting;
   return WithRetryAfter(
       absl::ResourceExhaustedError(absl::StrCat(waiting, " calls wait on this shard")),
       kWaitingHint);
+}
+
+absl::StatusOr<PsService::AdmittedPull> PsService::Admit(Context& context,
+                                                         const grpc::ByteBuffer& request) {
+  AdmittedPull pull;
+  CAPSTAN_ASSIGN_OR_RETURN(const int64_t waiting, CheckQueue(context));
+  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
+  pull.shard = &served->shard;
+  CAPSTAN_ASSIGN_OR_RETURN(pull.query, PullQuery::Read(request, pull.shard->catalog()));
+  CAPSTAN_RETURN_IF_ERROR(pull.shard->CheckHeader(pull.query->head().header()));
+  if (!pull.query->head().evaluation()) return pull;
+  pull.evaluation = evaluation_.Begin(waiting);
+  if (pull.evaluation != nullptr) return pull;
+  return WithRetryAfter(
+      absl::ResourceExhaustedError(
+          absl::StrCat(waiting, " calls wait, and evaluation has half of the shard's threads")),
+      kEvaluationHint);
 }
 
 PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* request,
@@ -96,26 +125,14 @@ PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* re
     metrics_.AddInFlight(-1);
     reactor->Finish(AtTheDoor(*context, result.status()));
   };
-  if (absl::Status queue = CheckQueue(*context); !queue.ok()) {
-    finish(std::move(queue));
+  absl::StatusOr<AdmittedPull> pull = Admit(*context, *request);
+  if (!pull.ok()) {
+    finish(pull.status());
     return reactor.get();
   }
-  const absl::StatusOr<const ServedShard*> served = Served();
-  if (!served.ok()) {
-    finish(served.status());
-    return reactor.get();
-  }
-  Shard* const shard = &(*served)->shard;
-  absl::StatusOr<std::unique_ptr<const PullQuery>> query =
-      PullQuery::Read(*request, shard->catalog());
-  absl::Status checked =
-      query.ok() ? shard->CheckHeader((*query)->head().header()) : query.status();
-  if (!checked.ok()) {
-    finish(checked);
-    return reactor.get();
-  }
+  Shard* const shard = pull->shard;
   const std::optional<WaiterId> waiter =
-      shard->Pull(*std::move(query), WaitDeadline(*context, shard->clock()), finish);
+      shard->Pull(std::move(pull->query), WaitDeadline(*context, shard->clock()), finish);
   if (waiter) reactor->SetForget([shard, id = *waiter] { return shard->ForgetPull(id); });
   return reactor.get();
 }
@@ -136,26 +153,32 @@ PsService::Reactor* PsService::Push(Context* context, const grpc::ByteBuffer* re
                                     grpc::ByteBuffer* reply) {
   const absl::Time begin = SteadyClock().Now();
   metrics_.AddInFlight(1);
-  absl::Status status = CheckQueue(*context);
-  if (status.ok()) status = HandlePush(*request, *reply);
+  ReleasedPulls released;
+  absl::Status status = CheckQueue(*context).status();
+  if (status.ok()) status = HandlePush(*request, *reply, released);
   if (!status.ok()) metrics_.CountRejected(ReasonOf(status));
   metrics_.CountRequest({Method::kPush, status.code(), SteadyClock().Now() - begin,
                          request->Length(), status.ok() ? reply->Length() : 0});
   metrics_.AddInFlight(-1);
-  return Answer(*context, status);
+  if (released.empty()) return Answer(*context, status);
+  auto* const reactor = new PushReactor(std::move(released));  // Ends with the call.
+  reactor->Finish(AtTheDoor(*context, status));
+  return reactor;
 }
 
-absl::Status PsService::HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply) {
+absl::Status PsService::HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply,
+                                   ReleasedPulls& released) {
   CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
   Shard& shard = served->shard;
   CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const PushMessage> push, shard.ReadPush(request));
   CAPSTAN_RETURN_IF_ERROR(shard.CheckHeader(push->head().header()));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.received"));
-  CAPSTAN_ASSIGN_OR_RETURN(v1::PushReply outcomes, shard.Push(push));
+  CAPSTAN_ASSIGN_OR_RETURN(Shard::Pushed pushed, shard.Push(push));
+  released = std::move(pushed.released);
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.applied"));
   bool own_buffer;
   return FromGrpcStatus(
-      grpc::SerializationTraits<v1::PushReply>::Serialize(outcomes, &reply, &own_buffer));
+      grpc::SerializationTraits<v1::PushReply>::Serialize(pushed.reply, &reply, &own_buffer));
 }
 
 PsService::Reactor* PsService::OpenRound(Context* context, const v1::OpenRoundRequest* request,

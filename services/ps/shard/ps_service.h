@@ -13,6 +13,7 @@
 #include "capstan/rpc/fair_share.h"
 #include "capstan/v1/ps.grpc.pb.h"
 #include "ps/shard/byte_budget.h"
+#include "ps/shard/evaluation_share.h"
 #include "ps/shard/loader.h"
 #include "ps/shard/mover.h"
 #include "ps/shard/saver.h"
@@ -82,8 +83,15 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
                          v1::TakePartitionReply* reply) override;
 
  private:
-  // A pull or push begins. RESOURCE_EXHAUSTED: too many wait.
-  absl::Status CheckQueue(Context& context);
+  // A pull or push begins. Gives how many wait for a thread; RESOURCE_EXHAUSTED: too many.
+  absl::StatusOr<int64_t> CheckQueue(Context& context);
+  struct AdmittedPull {
+    Shard* shard = nullptr;
+    std::unique_ptr<const PullQuery> query;
+    std::unique_ptr<EvaluationShare::Turn> evaluation;  // Null: it trains.
+  };
+  // Everything is checked. RESOURCE_EXHAUSTED: too many wait, or it evaluates and training waits.
+  absl::StatusOr<AdmittedPull> Admit(Context& context, const grpc::ByteBuffer& request);
   // UNAVAILABLE before Serve.
   absl::StatusOr<const ServedShard*> Served() const;
   // The shard, if it is there and the header is right: of a data request, of an order of the
@@ -92,13 +100,15 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   absl::StatusOr<Shard*> ShardForOrder(const v1::RequestHeader& header) const;
   // Counts the reply until it is taken. RESOURCE_EXHAUSTED: too many are not.
   absl::StatusOr<grpc::ByteBuffer> Hold(grpc::ByteBuffer reply, WaitingReactor& reactor);
-  absl::Status HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply);
+  absl::Status HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply,
+                          ReleasedPulls& released);
   absl::StatusOr<v1::SavePartitionsReply> HandleSave(const v1::SavePartitionsRequest& request);
   absl::StatusOr<v1::LoadPartitionsReply> HandleLoad(const v1::LoadPartitionsRequest& request);
   absl::StatusOr<v1::MovePartitionsReply> HandleMove(const v1::MovePartitionsRequest& request);
   absl::StatusOr<v1::TakePartitionReply> HandleTake(const v1::TakePartitionRequest& request);
 
   FairShare senders_;  // Of calls that came while too many waited.
+  EvaluationShare evaluation_;
   ShardMetrics& metrics_;
   ByteBudget replies_{kMaxHeldReplyBytes};
   std::atomic<const ServedShard*> served_{nullptr};

@@ -209,6 +209,7 @@ std::optional<WaiterId> Shard::Pull(std::unique_ptr<const PullQuery> query, absl
     return std::nullopt;
   }
   const uint64_t clock = query->head().header().clock();
+  const size_t bytes = query->bytes();
   const absl::Time begin = clock_.Now();
   const WaiterId waiter =
       parked_pulls_.Park([this, begin, query = std::move(query),
@@ -221,7 +222,7 @@ std::optional<WaiterId> Shard::Pull(std::unique_ptr<const PullQuery> query, absl
   std::optional<PullWait> wait;
   {
     absl::MutexLock lock(&clock_mu_);
-    if (quorum_known_) wait = clocks_.Pull(waiter, clock, deadline);
+    if (quorum_known_) wait = clocks_.Pull(waiter, clock, deadline, bytes);
   }
   if (!wait) {  // Nobody may run ahead of trainers that this shard has not heard of.
     parked_pulls_.Release(waiter, absl::UnavailableError("the timeline's view is on its way"));
@@ -278,7 +279,7 @@ absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::B
   return PushMessage::Read(buffer, catalog_, std::move(hold));
 }
 
-absl::StatusOr<v1::PushReply> Shard::Push(const std::shared_ptr<const PushMessage>& push) {
+absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessage>& push) {
   const v1::PushRequest& head = push->head();
   CAPSTAN_RETURN_IF_ERROR(CheckNames(head));
   if (head.has_stage()) {
@@ -287,7 +288,8 @@ absl::StatusOr<v1::PushReply> Shard::Push(const std::shared_ptr<const PushMessag
   }
   const absl::Time now = clock_.Now();
   const uint64_t progress = ProgressOf(head);
-  v1::PushReply reply;
+  Pushed pushed;
+  v1::PushReply& reply = pushed.reply;
   bool busy = false;
   bool settled = true;
   for (size_t i = 0; i < push->partitions().size(); ++i) {
@@ -300,14 +302,15 @@ absl::StatusOr<v1::PushReply> Shard::Push(const std::shared_ptr<const PushMessag
   if (busy) reply.set_retry_after_seconds(absl::ToDoubleSeconds(kBusyHint));
   // A step whose push must come again is not finished: others may not run ahead of it.
   if (settled && clocks_needed_ && head.header().trainer() != 0) {
-    PullAnswers released;
-    {
-      absl::MutexLock lock(&clock_mu_);
-      released = clocks_.Finished(TrainerId{head.header().trainer()}, head.header().clock());
-    }
-    AnswerPulls(released);
+    absl::MutexLock lock(&clock_mu_);
+    pushed.released = ReleasedPulls(
+        *this, clocks_.Finished(TrainerId{head.header().trainer()}, head.header().clock()));
   }
-  return reply;
+  return pushed;
+}
+
+ReleasedPulls::~ReleasedPulls() {
+  if (shard_ != nullptr) shard_->AnswerPulls(answers_);
 }
 
 // ---- the chief's calls ----

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -54,6 +55,32 @@ struct MovedPartition {
   RoundCommit passed;                           // With a synchronous part.
   std::vector<FinishedClock> clocks;            // ssp.
   std::optional<CoordinatorState> coordinator;  // With a synchronous part, of partition 0.
+};
+
+class Shard;
+
+// Pulls whose wait is over because of a push. They are carried out and answered when this is
+// destroyed: after the push has been answered, whose sender is not to wait for the work of others.
+class ReleasedPulls {
+ public:
+  ReleasedPulls() = default;
+  // `shard` must outlive this.
+  ReleasedPulls(Shard& shard, PullAnswers answers)
+      : shard_(answers.empty() ? nullptr : &shard), answers_(std::move(answers)) {}
+  ReleasedPulls(ReleasedPulls&& other) noexcept { *this = std::move(other); }
+  // REQUIRES: this one holds none.
+  ReleasedPulls& operator=(ReleasedPulls&& other) noexcept {
+    shard_ = std::exchange(other.shard_, nullptr);
+    answers_ = std::move(other.answers_);
+    return *this;
+  }
+  ~ReleasedPulls();
+
+  bool empty() const { return shard_ == nullptr; }
+
+ private:
+  Shard* shard_ = nullptr;
+  PullAnswers answers_;
 };
 
 // *Thread-safe*.
@@ -116,7 +143,11 @@ class Shard {
   // INVALID_ARGUMENT: no such lane. UNAVAILABLE: a generation that the chief has not granted for
   // this, as far as this shard knows the chief's key, or a round that the coordinator has not
   // closed so.
-  absl::StatusOr<v1::PushReply> Push(const std::shared_ptr<const PushMessage>& push);
+  struct Pushed {
+    v1::PushReply reply;
+    ReleasedPulls released;  // To be destroyed when the reply is on its way.
+  };
+  absl::StatusOr<Pushed> Push(const std::shared_ptr<const PushMessage>& push);
 
   // ---- the coordinator; FAILED_PRECONDITION: partition 0 is not here, or nothing is synchronous;
   // UNAVAILABLE: it is on its way to another shard; PERMISSION_DENIED: a generation that the chief
@@ -196,6 +227,7 @@ class Shard {
   bool ready() const { return timeline() != 0; }
 
  private:
+  friend class ReleasedPulls;
   Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics, const Clock& clock);
 
   absl::Status CheckTarget(const v1::RequestHeader& header) const;

@@ -65,7 +65,8 @@ void Call::Wait(const Backoff& backoff, absl::Duration hint, const RunnerContext
   const absl::Duration jittered = std::min(grown, backoff.most) * (0.5 + 0.5 * context.random());
   ++failures;
   state = State::kWaiting;
-  due = context.now + std::max(hint, jittered);
+  // Those whom a peer refuses together are given the same hint, and are not to come back together.
+  due = context.now + std::max(hint * (1 + context.random()), jittered);
 }
 
 }  // namespace capstan::worker

@@ -35,8 +35,8 @@ struct Call {
   }
   void Done() { state = State::kDone; }
 
-  // Tries again after the back-off, which doubles with each failure, but not before the peer's
-  // hint.
+  // Tries again after the back-off, which doubles with each failure, and at a moment between the
+  // peer's hint and twice that.
   void Wait(const Backoff& backoff, absl::Duration hint, const RunnerContext& context);
   char Letter() const { return "-f.d"[static_cast<int>(state)]; }
 };

@@ -164,8 +164,10 @@ void LeaseRunner::Pull(const SendPull& action) {
     rows.push_back(step->tables[i].rows.data());
     versions.push_back(step->tables[i].row_versions.data());
   }
-  PullOptions options{
-      .clock = action.clock, .evaluation = action.evaluation, .timeout = kPullTimeout};
+  PullOptions options{.clock = action.clock,
+                      .evaluation = action.evaluation,
+                      .timeout = kPullTimeout,
+                      .answered = &step->pulled};
   if (pull->lane) options.round = NameOf(*pull->lane);
   const bool judged = !action.evaluation && CountsRowUpdates(trainer_.job.sparse_update());
   if (!judged) versions.clear();
@@ -209,6 +211,8 @@ void LeaseRunner::OnPulled(const SendPull& pull, const PullResult& result) {
 void LeaseRunner::Do(const Compute& action) {
   std::shared_ptr<Step> step = batches_.at(action.batch);
   CancelAll(pushes_, [&](uint64_t batch) { return batch == action.batch; });
+  step->pulled.Clear();
+  step->pushed.Clear();
   // Not until now: what was pulled may have waited for the computation before.
   const absl::Duration pulled =
       std::max(absl::ZeroDuration(), step->marks.pulled - step->marks.pull_began);
@@ -270,7 +274,8 @@ void LeaseRunner::Do(const SendPush& action) {
                       .stream = action.stream,
                       .examples = static_cast<uint32_t>(step->batch->examples()),
                       .progress = trainer_.progress,
-                      .timeout = kPushTimeout};
+                      .timeout = kPushTimeout,
+                      .answered = &step->pushed};
   if (push->stage) {
     options.stage = StageName{push->stage->lane, push->stage->generation, NameOf(*push->stage)};
   }
@@ -354,6 +359,12 @@ void LeaseRunner::Do(const RefreshView&) {
 
 void LeaseRunner::OnView(const std::vector<ShardIndex>& restarted) {
   ViewChanged event = map_.Take(trainer_.client.view(), restarted);
+  if (event.moved || !restarted.empty()) {
+    for (auto& [number, step] : batches_) {
+      step->pulled.Clear();
+      step->pushed.Clear();
+    }
+  }
   if (!event.moved) return Deliver(std::move(event));
   // What the machine asks for and sends again takes their place.
   const auto any = [](uint64_t) { return true; };

@@ -13,6 +13,8 @@ std::shared_ptr<Step> StepPool::Take(std::shared_ptr<const Batch> batch,
   step->batch = std::move(batch);
   step->marks = {.pull_began = absl::InfinitePast(), .pulled = absl::InfinitePast()};
   step->push_began = absl::InfinitePast();
+  step->pulled.Clear();
+  step->pushed.Clear();
   step->tables.resize(std::max<size_t>(1, map_.tables().size()));
   Deduplicate(*step);
   std::vector<TableKeys> tables;

@@ -49,6 +49,10 @@ struct Step {
   std::vector<float> parameters;
   PartitionVersions versions;
 
+  // Of pulls and pushes that failed in part and are to be repeated.
+  AnsweredPartitions pulled;
+  AnsweredPartitions pushed;
+
   // Computed.
   double loss_sum = 0;
   double gradient_norm = 0;

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "capstan/base/wire_version.h"
 #include "capstan/client/ps_client.h"
+#include "capstan/wire/payload_writer.h"
 #include "tests/integration/shard/local_shard.h"
 #include "tests/integration/shard/trainer.h"
 
@@ -123,6 +125,46 @@ TEST(DataPathTest, APushOfSeveralCallsTellsTheClockWhenAllOfItIsIn) {
   const StreamPush name{StreamId::Task(0, 1)};
   ASSERT_TRUE(slow.Push({.clock = 1, .stream = name}, -1).status.ok());
   EXPECT_TRUE(fast.Pull(next).status.ok());
+}
+
+// A request of this trainer to a shard of which all is known, without values.
+template <typename Head>
+grpc::ByteBuffer EmptyRequest(const wire::Schema& schema, const v1::View& view, TrainerId trainer,
+                              uint64_t clock) {
+  Head head;
+  v1::RequestHeader& header = *head.mutable_header();
+  header.set_wire_version(kWireVersion);
+  header.set_timeline(view.timeline());
+  header.set_target_incarnation(view.shards(0).incarnation());
+  header.set_trainer(Raw(trainer));
+  header.set_clock(clock);
+  return wire::PayloadWriter(schema, &head, {}).Finish();
+}
+
+TEST(DataPathTest, APushIsAnsweredBeforeThePullsThatItReleases) {
+  v1::JobSpec job = SmallJob(/*dim=*/0, /*dense_width=*/4);
+  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_SSP);
+  LocalShards shards(job, 1);
+  shards.SetTrainers({1, 2});
+  TellClock(shards, TrainerId{2}, 1);
+  ps::Shard& shard = shards.at(0).shard();
+  bool pulled = false;
+  (void)shard.Pull(*ps::PullQuery::Read(EmptyRequest<v1::PullRequest>(
+                                            wire::kPullRequest, shards.view(), TrainerId{2}, 1),
+                                        shard.catalog()),
+                   absl::InfiniteFuture(),
+                   [&pulled](const auto& answer, absl::Duration) { pulled = answer.ok(); });
+  ASSERT_FALSE(pulled) << "the slow one has finished nothing";
+  {
+    const auto push = shard.ReadPush(
+        EmptyRequest<v1::PushRequest>(wire::kPushRequest, shards.view(), TrainerId{1}, 1));
+    ASSERT_TRUE(push.ok()) << push.status();
+    const auto pushed = shard.Push(*push);
+    ASSERT_TRUE(pushed.ok()) << pushed.status();
+    EXPECT_FALSE(pushed->released.empty());
+    EXPECT_FALSE(pulled) << "before the push has been answered";
+  }
+  EXPECT_TRUE(pulled);
 }
 
 TEST(DataPathTest, UnderScaleARowIsAsStaleAsItsOwnUpdatesMakeIt) {

@@ -52,6 +52,7 @@ class FlakyProxy::Service final : public v1::Ps::WithRawCallbackMethod_Pull<
   std::atomic<int> lost_requests{0};
   std::atomic<int> lost_replies{0};
   std::atomic<int> repeated{0};
+  std::atomic<int> forwarded{0};
 
  private:
   grpc::ServerUnaryReactor* Handle(grpc::CallbackServerContext* context, const char* method,
@@ -81,6 +82,7 @@ class FlakyProxy::Service final : public v1::Ps::WithRawCallbackMethod_Pull<
 
   template <typename Done>
   void Forward(const char* method, const grpc::ByteBuffer& request, Done done) {
+    ++forwarded;
     {
       absl::MutexLock lock(&mu_);
       ++under_way_;
@@ -116,5 +118,6 @@ std::string FlakyProxy::address() const { return absl::StrCat("127.0.0.1:", serv
 int FlakyProxy::lost_requests() const { return service_->lost_requests; }
 int FlakyProxy::lost_replies() const { return service_->lost_replies; }
 int FlakyProxy::repeated() const { return service_->repeated; }
+int FlakyProxy::forwarded() const { return service_->forwarded; }
 
 }  // namespace capstan

@@ -29,6 +29,7 @@ class FlakyProxy {
   int lost_requests() const;
   int lost_replies() const;
   int repeated() const;
+  int forwarded() const;  // Calls that the shard has been sent, the second times among them.
 
  private:
   class Service;

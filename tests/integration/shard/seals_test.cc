@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "capstan/consistency/round_commit.h"
 #include "capstan/security/seal.h"
@@ -116,6 +117,24 @@ TEST(SealsTest, ARoundIsClosedByTheCoordinatorAlone) {
             absl::StatusCode::kUnavailable);
   closed.seal = kSealer.OfRound(kTimeline, closed);
   EXPECT_TRUE(shard.Push(next).status.ok());
+}
+
+TEST(SealsTest, HowFarTheJobIsTheChiefAloneSays) {
+  v1::JobSpec job = SmallJob(/*dim=*/0, /*dense_width=*/10);
+  v1::ScheduleSpec& schedule = *job.mutable_tensors(0)->mutable_optimizer()->mutable_schedule();
+  schedule.set_kind(v1::SCHEDULE_KIND_STEP);
+  schedule.set_decay_examples(1000);
+  schedule.set_decay_rate(0.5);
+  Sealed shard(job);
+  const StreamId session = StreamId::Session(7);
+  ASSERT_TRUE(shard.Push({.stream = StreamPush{session, 0}, .progress = {1000, /*seal=*/4711}})
+                  .status.ok());
+  ASSERT_TRUE(shard.trainer().Pull().status.ok());
+  EXPECT_EQ(shard.trainer().dense, std::vector<float>(10, 1)) << "at the rate of the beginning";
+  const JobProgress told{1000, kSealer.OfExamples(kTimeline, 1000)};
+  ASSERT_TRUE(shard.Push({.stream = StreamPush{session, 1}, .progress = told}).status.ok());
+  ASSERT_TRUE(shard.trainer().Pull().status.ok());
+  EXPECT_EQ(shard.trainer().dense, std::vector<float>(10, 1.5f));
 }
 
 TEST(SealerTest, WithoutAKeyEverythingIsRight) {

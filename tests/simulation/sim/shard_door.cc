@@ -67,7 +67,11 @@ absl::StatusOr<v1::PushReply> ShardProcess::Push(const v1::PushRequest& request)
                            shard_->ReadPush(ToBuffer(heard)));
   CAPSTAN_RETURN_IF_ERROR(shard_->CheckHeader(push->head().header()));
   acting_ = true;
-  absl::StatusOr<v1::PushReply> reply = shard_->Push(push);
+  absl::StatusOr<v1::PushReply> reply;
+  {
+    auto pushed = shard_->Push(push);  // At its end the pulls that it has released are answered.
+    reply = pushed.ok() ? absl::StatusOr<v1::PushReply>(pushed->reply) : pushed.status();
+  }
   acting_ = false;
   if (cast_.lie() == Lie::kHastySum && heard.has_stage()) {
     const auto lane = static_cast<LaneIndex>(heard.stage().lane());

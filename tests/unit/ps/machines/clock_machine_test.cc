@@ -9,6 +9,8 @@ const absl::Time kLater = absl::UnixEpoch() + absl::Seconds(5);
 constexpr TrainerId kFast{1};
 constexpr TrainerId kSlow{2};
 
+constexpr size_t kBytes = 1000;  // Of a pull's request.
+
 ClockMachine Two(uint64_t bound) {
   ClockMachine clocks(bound);
   const QuorumTrainer trainers[] = {{kFast, 0}, {kSlow, 0}};
@@ -19,8 +21,8 @@ ClockMachine Two(uint64_t bound) {
 TEST(ClockMachineTest, TheFastWaitExactlyBeyondTheBound) {
   ClockMachine clocks = Two(/*bound=*/2);
   clocks.Finished(kFast, 3);
-  EXPECT_EQ(clocks.Pull(WaiterId{1}, /*step=*/2, kLater), PullWait::kGo);
-  EXPECT_EQ(clocks.Pull(WaiterId{2}, /*step=*/3, kLater), PullWait::kParked);
+  EXPECT_EQ(clocks.Pull(WaiterId{1}, /*step=*/2, kLater, kBytes), PullWait::kGo);
+  EXPECT_EQ(clocks.Pull(WaiterId{2}, /*step=*/3, kLater, kBytes), PullWait::kParked);
   const PullAnswers answers = clocks.Finished(kSlow, 1);
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_EQ(answers[0].waiter, WaiterId{2});
@@ -31,7 +33,7 @@ TEST(ClockMachineTest, TheFastWaitExactlyBeyondTheBound) {
 TEST(ClockMachineTest, WhoLeavesTheQuorumHoldsNobodyUp) {
   ClockMachine clocks = Two(/*bound=*/0);
   clocks.Finished(kFast, 5);
-  EXPECT_EQ(clocks.Pull(WaiterId{1}, 5, kLater), PullWait::kParked);
+  EXPECT_EQ(clocks.Pull(WaiterId{1}, 5, kLater, kBytes), PullWait::kParked);
   const QuorumTrainer alone[] = {{kFast, 0}};
   EXPECT_EQ(clocks.SetQuorum(alone).size(), 1u);
 }
@@ -60,19 +62,19 @@ TEST(ClockMachineTest, InALaterTimelineNothingCountsThatWasFinishedBefore) {
   ClockMachine clocks = Two(/*bound=*/0);
   clocks.Finished(kFast, 7);
   clocks.Finished(kSlow, 5);
-  EXPECT_EQ(clocks.Pull(WaiterId{1}, /*step=*/7, kLater), PullWait::kParked);
+  EXPECT_EQ(clocks.Pull(WaiterId{1}, /*step=*/7, kLater, kBytes), PullWait::kParked);
   const PullAnswers answers = clocks.Restart();
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_TRUE(absl::IsUnavailable(answers[0].status));
   const QuorumTrainer both[] = {{kFast, 0}, {kSlow, 0}};
   clocks.SetQuorum(both);
   EXPECT_EQ(clocks.slowest(), 0u);
-  EXPECT_EQ(clocks.Pull(WaiterId{2}, /*step=*/1, kLater), PullWait::kParked);
+  EXPECT_EQ(clocks.Pull(WaiterId{2}, /*step=*/1, kLater, kBytes), PullWait::kParked);
 }
 
 TEST(ClockMachineTest, EveryWaitHasADeadline) {
   ClockMachine clocks = Two(0);
-  EXPECT_EQ(clocks.Pull(WaiterId{1}, 1, kLater), PullWait::kParked);
+  EXPECT_EQ(clocks.Pull(WaiterId{1}, 1, kLater, kBytes), PullWait::kParked);
   EXPECT_EQ(clocks.NextWake(), kLater);
   EXPECT_TRUE(clocks.Tick(kLater - absl::Seconds(1)).empty());
   const PullAnswers answers = clocks.Tick(kLater);
@@ -84,11 +86,29 @@ TEST(ClockMachineTest, EveryWaitHasADeadline) {
 TEST(ClockMachineTest, ParksABoundedNumberOfPulls) {
   ClockMachine clocks = Two(0);
   for (uint64_t i = 0; i < ClockMachine::kMaxParked; ++i) {
-    ASSERT_EQ(clocks.Pull(WaiterId{i}, 1, kLater), PullWait::kParked);
+    ASSERT_EQ(clocks.Pull(WaiterId{i}, 1, kLater, kBytes), PullWait::kParked);
   }
-  EXPECT_EQ(clocks.Pull(WaiterId{1u << 20}, 1, kLater), PullWait::kFull);
+  EXPECT_EQ(clocks.Pull(WaiterId{1u << 20}, 1, kLater, kBytes), PullWait::kFull);
   clocks.Forget(WaiterId{0});
-  EXPECT_EQ(clocks.Pull(WaiterId{1u << 20}, 1, kLater), PullWait::kParked);
+  EXPECT_EQ(clocks.Pull(WaiterId{1u << 20}, 1, kLater, kBytes), PullWait::kParked);
+}
+
+TEST(ClockMachineTest, ParksABoundedNumberOfBytes) {
+  ClockMachine clocks = Two(0);
+  constexpr size_t kHalf = ClockMachine::kMaxParkedBytes / 2;
+  ASSERT_EQ(clocks.Pull(WaiterId{1}, 1, kLater, kHalf), PullWait::kParked);
+  ASSERT_EQ(clocks.Pull(WaiterId{2}, 1, kLater, kHalf), PullWait::kParked);
+  EXPECT_EQ(clocks.Pull(WaiterId{3}, 1, kLater, 1), PullWait::kFull);
+  EXPECT_EQ(clocks.Pull(WaiterId{3}, 0, kLater, 1), PullWait::kGo)
+      << "whoever need not wait goes on";
+  clocks.Forget(WaiterId{1});
+  EXPECT_EQ(clocks.Pull(WaiterId{3}, 1, kLater, kHalf), PullWait::kParked);
+  EXPECT_EQ(clocks.Tick(kLater).size(), 2u);
+  EXPECT_EQ(clocks.Pull(WaiterId{4}, 1, kLater, 2 * kHalf), PullWait::kParked);
+  (void)clocks.Restart();
+  const QuorumTrainer alone[] = {{TrainerId{1}, 0}};
+  (void)clocks.SetQuorum(alone);
+  EXPECT_EQ(clocks.Pull(WaiterId{5}, 1, kLater, 2 * kHalf), PullWait::kParked);
 }
 
 }  // namespace

@@ -151,16 +151,19 @@ TEST(TaskRunnerTest, TriesAgainAfterABackOffThatGrows) {
   EXPECT_EQ(runner.TakeAll<SendPull>().size(), 1u);
 }
 
-TEST(TaskRunnerTest, WaitsAsLongAsAFullShardAsks) {
-  Driver runner(NewTaskRunner(LeaseOfTask()));
-  runner.Read(9);
-  runner.Pull();
-  runner.ComputeAll();
-  const SendPush push = runner.TakeAll<SendPush>()[0];
-  OutcomeSummary outcomes;
-  outcomes.Count(v1::OUTCOME_BUSY);
-  runner.Feed(PushDone{push.ticket, {}, outcomes, absl::Seconds(3)});
-  EXPECT_EQ(runner.machine().NextWake(), runner.now + absl::Seconds(3));
+TEST(TaskRunnerTest, WaitsAsLongAsAFullShardAsksAndThoseWhoAreAskedTogetherNotEquallyLong) {
+  for (double drawn : {0.0, 0.5}) {
+    Driver runner(NewTaskRunner(LeaseOfTask()));
+    runner.drawn = drawn;
+    runner.Read(9);
+    runner.Pull();
+    runner.ComputeAll();
+    const SendPush push = runner.TakeAll<SendPush>()[0];
+    OutcomeSummary outcomes;
+    outcomes.Count(v1::OUTCOME_BUSY);
+    runner.Feed(PushDone{push.ticket, {}, outcomes, absl::Seconds(3)});
+    EXPECT_EQ(runner.machine().NextWake(), runner.now + absl::Seconds(3 * (1 + drawn)));
+  }
 }
 
 TEST(TaskRunnerTest, RefreshesTheViewAndTriesAgainWhenItComes) {

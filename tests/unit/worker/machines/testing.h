@@ -33,7 +33,7 @@ class Driver {
   }
 
   void Feed(const Event& event) {
-    const auto random = [] { return 1.0; };
+    const auto random = [this] { return drawn; };
     for (Action& action : machine_->On(event, {now, clock, random})) {
       actions_.push_back(std::move(action));
     }
@@ -88,6 +88,7 @@ class Driver {
 
   absl::Time now = absl::UnixEpoch();
   TrainerClock clock;
+  double drawn = 1;  // Whenever the machine draws.
 
  private:
   std::unique_ptr<RunnerMachine> machine_;

@@ -1,0 +1,53 @@
+// How much of a shard evaluation may take while training waits for it.
+#ifndef CAPSTAN_PS_SHARD_EVALUATION_SHARE_H_
+#define CAPSTAN_PS_SHARD_EVALUATION_SHARE_H_
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+namespace capstan::ps {
+
+// Counts the evaluation pulls that are being carried out. *Thread-safe*.
+class EvaluationShare {
+ public:
+  // So many calls may wait for a thread before evaluation steps back.
+  static constexpr int64_t kFewWaiting = 16;
+
+  // `threads`: those that carry out calls; evaluation takes at most half of them, but one.
+  explicit EvaluationShare(int threads = static_cast<int>(std::thread::hardware_concurrency()))
+      : limit_(std::max(1, threads / 2)) {}
+  EvaluationShare(const EvaluationShare&) = delete;
+  EvaluationShare& operator=(const EvaluationShare&) = delete;
+
+  // The pull is carried out until this is destroyed, before the share.
+  class Turn {
+   public:
+    explicit Turn(std::atomic<int>& at_work) : at_work_(at_work) {}
+    ~Turn() { at_work_.fetch_sub(1, std::memory_order_relaxed); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    std::atomic<int>& at_work_;
+  };
+
+  // An evaluation pull is to be carried out, and so many calls wait for a thread. Null: it is to
+  // come again later.
+  std::unique_ptr<Turn> Begin(int64_t waiting) {
+    const int before = at_work_.fetch_add(1, std::memory_order_relaxed);
+    auto turn = std::make_unique<Turn>(at_work_);
+    if (waiting <= kFewWaiting || before < limit_) return turn;
+    return nullptr;
+  }
+
+ private:
+  const int limit_;
+  std::atomic<int> at_work_{0};
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_EVALUATION_SHARE_H_
