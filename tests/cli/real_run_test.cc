@@ -165,6 +165,9 @@ TEST_F(RealRunTest, TakesTheModelOfAJobWhoseFolderIsNamed) {
     EXPECT_THAT(evaluate.output, HasSubstr(held_out));
   }
   EXPECT_EQ(Run({"checkpoint", "verify", "model/demo"}).exit_code, 0);
+  const Result next = Run({"train", "job.yaml", "--set", "job=next", "--from", "model/demo"});
+  EXPECT_EQ(next.exit_code, 0) << next.output;
+  EXPECT_THAT(next.output, HasSubstr("capstan: taking the model model/demo/checkpoints/"));
 }
 
 TEST_F(RealRunTest, TellsTheStatusOfAFinishedJobFromItsFolderAtOnce) {

@@ -65,6 +65,14 @@ class Trainer final : public TrainerWork {
                      [](const v1::Lease& lease) { return std::make_unique<Work>(lease); }};
 };
 
+// The chief is told whenever a hundred examples have been trained.
+ProgressGrain GrainOfAHundred() {
+  v1::JobSpec job;
+  job.mutable_train()->set_max_steps(6400);
+  job.mutable_train()->set_batch_size(1);
+  return ProgressGrain(job);
+}
+
 v1::RegisterWorkerReply Registration() {
   v1::RegisterWorkerReply reply;
   reply.add_trainers(kTrainer);
@@ -138,9 +146,10 @@ class Worker final : public WorkerShell {
   bool waits_for_registration_ = false;
   std::optional<WorkerEnd> end_;
   Trainer trainer_;
-  WorkerMachine machine_{{.name = "w-0", .incarnation = Incarnation{77}, .progress_grain = 100},
-                         Registration(),
-                         *this};
+  WorkerMachine machine_{
+      {.name = "w-0", .incarnation = Incarnation{77}, .progress_grain = GrainOfAHundred()},
+      Registration(),
+      *this};
 };
 
 }  // namespace

@@ -91,10 +91,7 @@ absl::StatusOr<TaskRanges> JobStore::ReadTasks(uint64_t fingerprint) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, folder_->Get(key));
   v1::TrainTasks all;
   CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(key, text, all));
-  if (all.format() == 1) {
-    return std::vector<v1::Task>(all.tasks().begin(), all.tasks().end());
-  }
-  return TaskRanges(std::vector<v1::TaskRun>(all.runs().begin(), all.runs().end()));
+  return TaskRanges(all);
 }
 
 absl::StatusOr<std::optional<v1::StoredModel>> JobStore::ReadModel() {

@@ -28,6 +28,7 @@ constexpr int kLogLines = 12;
 struct Plan {
   v1::JobSpec job;
   RunFolder folder;
+  std::string from;  // The checkpoint that it begins with; empty: none.
 };
 
 absl::StatusOr<Plan> MakePlan(const TrainOptions& options) {
@@ -38,7 +39,11 @@ absl::StatusOr<Plan> MakePlan(const TrainOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(RunFolder folder, RunFolder::Make(options.run_folder, job.job()));
   const std::string uri = job.checkpoint().uri().empty() ? folder.jobs() : job.checkpoint().uri();
   CAPSTAN_RETURN_IF_ERROR(folder.NoteJob(JobFolder(uri, job.job())));
-  return Plan{.job = std::move(job), .folder = std::move(folder)};
+  Plan plan{.job = std::move(job), .folder = std::move(folder)};
+  if (!options.from.empty()) {
+    CAPSTAN_ASSIGN_OR_RETURN(plan.from, FindModel(options.from));
+  }
+  return plan;
 }
 
 // What the user says, and what the job leaves open and this run decides, in the same words.
@@ -63,7 +68,7 @@ CrewOptions CrewOptionsOf(const TrainOptions& options, const Plan& plan) {
           .job = options.job,
           .overrides = OverridesOf(options, plan),
           .fresh = options.fresh,
-          .from = options.from,
+          .from = plan.from,
           .take_over = options.take_over,
           .shards = options.shards,
           .workers = options.workers,

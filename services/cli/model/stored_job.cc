@@ -14,6 +14,7 @@
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/checkpoint_list.h"
 #include "capstan/checkpoint/sealed_json.h"
+#include "capstan/data/tasks/task_ranges.h"
 #include "capstan/model/oddness.h"
 #include "capstan/objectstore/object_store.h"
 #include "capstan/v1/chief_state.pb.h"
@@ -54,7 +55,7 @@ std::optional<ListedCheckpoint> Newest(const std::string& checkpoints) {
   return newest;
 }
 
-// Records of an epoch, where the tasks that it was cut into say it; 0: they do not.
+// Records of an epoch, as far as the tasks that it was cut into say; 0: they do not.
 uint64_t RecordsOf(const v1::ChiefState& state, const std::string& folder) {
   const v1::DataSpec& data = state.job().data();
   if (data.format() == v1::DATA_FORMAT_SYNTHETIC) return data.synthetic().train_rows();
@@ -65,12 +66,7 @@ uint64_t RecordsOf(const v1::ChiefState& state, const std::string& folder) {
   const absl::StatusOr<std::string> text = (*store)->Get(key);
   v1::TrainTasks tasks;
   if (!text.ok() || !OpenSealedJson(key, *text, tasks).ok()) return 0;
-  uint64_t records = 0;
-  for (const v1::Task& task : tasks.tasks()) {
-    if (task.expected_records() == 0) return 0;
-    records += task.expected_records();
-  }
-  return records;
+  return TaskRanges(tasks).expected_records();
 }
 
 void FillCheckpoint(const ListedCheckpoint& newest, const std::string& uri, absl::Time now,

@@ -46,10 +46,7 @@ void SessionMachine::Report(const v1::LeaseReport& report) {
   urgent_ = true;
 }
 
-void SessionMachine::SetTrained(uint64_t examples) {
-  trained_ = examples;
-  if (tell_every_ > 0 && trained_ - trained_told_ >= tell_every_) urgent_ = true;
-}
+void SessionMachine::SetTrained(uint64_t examples) { trained_ = examples; }
 
 void SessionMachine::Drain() {
   draining_ = true;
@@ -64,7 +61,9 @@ void SessionMachine::ForgetBefore(uint64_t timeline) {
 absl::Time SessionMachine::NextHeartbeat() const {
   if (under_way_) return absl::InfiniteFuture();
   if (urgent_) return last_sent_ + options_.soonest;
-  return std::min(last_sent_ + options_.heartbeat, wish_repeats_);
+  const bool tells = tell_every_ > 0 && trained_ - trained_told_ >= tell_every_;
+  const absl::Duration gap = tells ? std::min(tell_gap_, options_.heartbeat) : options_.heartbeat;
+  return std::min(last_sent_ + gap, wish_repeats_);
 }
 
 v1::WorkerHeartbeatRequest SessionMachine::BeginHeartbeat(absl::Time now) {

@@ -21,12 +21,15 @@
 
 namespace capstan::worker {
 
+// Between two urgent heartbeats.
+inline constexpr absl::Duration kSoonest = absl::Milliseconds(2);
+
 struct SessionOptions {
   std::string name;
   Incarnation incarnation{};
   std::vector<TrainerId> trainers;
   absl::Duration heartbeat = absl::Seconds(1);
-  absl::Duration soonest = absl::Milliseconds(2);  // Between two urgent heartbeats.
+  absl::Duration soonest = kSoonest;
   absl::Duration patience =
       absl::Milliseconds(25);  // Before a wish that was not met is repeated; doubles.
 };
@@ -62,8 +65,12 @@ class SessionMachine {
   void ForgetBefore(uint64_t timeline);
   // This process has trained so many examples since it began.
   void SetTrained(uint64_t examples);
-  // The chief is told whenever so many more have been; 0: heartbeats are often enough.
-  void SetTellEvery(uint64_t examples) { tell_every_ = examples; }
+  // The chief is told whenever so many more have been, but not sooner than `gap` after the
+  // heartbeat before; 0: heartbeats are often enough.
+  void SetTellEvery(uint64_t examples, absl::Duration gap) {
+    tell_every_ = examples;
+    tell_gap_ = gap;
+  }
   // The next heartbeat goes out at once.
   void Hurry() { urgent_ = true; }
 
@@ -102,6 +109,7 @@ class SessionMachine {
   uint64_t trained_ = 0;
   uint64_t trained_told_ = 0;  // As of the last heartbeat that was sent.
   uint64_t tell_every_ = 0;
+  absl::Duration tell_gap_;
   bool draining_ = false;
   bool leave_sent_ = false;  // In the heartbeat under way.
   bool leave_told_ = false;

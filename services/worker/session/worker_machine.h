@@ -23,6 +23,7 @@
 #include "capstan/consistency/job_progress.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "worker/session/progress_grain.h"
 #include "worker/session/session_machine.h"
 #include "worker/session/trainer_work.h"
 
@@ -52,9 +53,8 @@ enum class WorkerEnd {
 struct WorkerMachineOptions {
   std::string name;
   Incarnation incarnation{};
-  // All workers together tell the chief whenever they have trained so many examples; 0: with their
-  // heartbeats only.
-  uint64_t progress_grain = 0;
+  // All workers together tell the chief whenever they have trained so many examples.
+  ProgressGrain progress_grain;
 };
 
 // Thread-compatible.
@@ -93,6 +93,7 @@ class WorkerMachine {
   const JobProgress& progress() const { return progress_; }  // At one place for ever.
 
  private:
+  void FollowProgress();
   std::vector<ShardIndex> RestartedIn(const v1::View& view) const;
   void ReportAll();
   void SendHeartbeat(absl::Time now);

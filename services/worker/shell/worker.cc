@@ -8,7 +8,6 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
-#include "worker/shell/progress_grain.h"
 
 namespace capstan::worker {
 namespace {

@@ -83,6 +83,12 @@ size_t TaskRanges::RunOf(uint32_t index) const {
   return static_cast<size_t>(run - until_.begin());
 }
 
+TaskRanges::TaskRanges(const v1::TrainTasks& stored)
+    : TaskRanges(
+          stored.format() == 1
+              ? TaskRanges(std::vector<v1::Task>(stored.tasks().begin(), stored.tasks().end()))
+              : TaskRanges(std::vector<v1::TaskRun>(stored.runs().begin(), stored.runs().end()))) {}
+
 TaskRange TaskRanges::operator[](uint32_t index) const {
   const size_t run = RunOf(index);
   return RangeOf(runs_[run], index - (until_[run] - runs_[run].ranges()));

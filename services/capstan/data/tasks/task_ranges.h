@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "capstan/v1/chief_state.pb.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
@@ -35,6 +36,9 @@ class TaskRanges {
   explicit TaskRanges(std::vector<v1::TaskRun> runs);
   // A run for each of `ranges`, none of which is made of pieces. Implicit: these are the same.
   TaskRanges(const std::vector<v1::Task>& ranges);
+
+  // As a job's store keeps them, in any format.
+  explicit TaskRanges(const v1::TrainTasks& stored);
 
   uint32_t size() const { return size_; }
   bool empty() const { return size_ == 0; }

@@ -67,6 +67,27 @@ TEST_F(StoredJobTest, TellsThatNobodyTrainsAJobThatHasNotEnded) {
   EXPECT_THAT(status->reason(), HasSubstr("nobody trains it now"));
 }
 
+TEST_F(StoredJobTest, CountsTheRecordsOfFilesByTheTasksThatWereKept) {
+  state_.set_state(v1::JOB_STATE_RUNNING);
+  state_.mutable_job()->mutable_data()->set_format(v1::DATA_FORMAT_CSV);
+  state_.mutable_progress()->set_tasks_fingerprint(0xABC);
+  Store();
+  v1::TrainTasks tasks;
+  tasks.set_format(2);
+  v1::TaskRun& run = *tasks.add_runs();
+  run.set_file("train.csv");
+  run.set_end(4000);
+  run.set_ranges(4);
+  run.set_step(1000);
+  run.set_record_bytes(4);
+  const auto store = OpenObjectStore(folder_);
+  ASSERT_EQ((*store)->Put("state/tasks-0000000000000abc.json", *SealJson(tasks)), absl::OkStatus());
+  const auto status = StoredStatus(folder_, absl::Now());
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_EQ(status->examples_expected(), 2000u) << "two epochs of a thousand";
+  EXPECT_EQ(status->progress(), 0.25);
+}
+
 TEST_F(StoredJobTest, SaysWhatItExpectsOfAFolderThatHoldsNoJob) {
   const auto status = StoredStatus(folder_, absl::Now());
   EXPECT_EQ(status.status().code(), absl::StatusCode::kNotFound);

@@ -15,6 +15,14 @@ using ::testing::IsEmpty;
 constexpr uint64_t kTrainer = 5;
 const absl::Time kBegin = absl::UnixEpoch() + absl::Hours(2);
 
+// The chief is told whenever a hundred examples have been trained.
+ProgressGrain GrainOfAHundred() {
+  v1::JobSpec job;
+  job.mutable_train()->set_max_steps(6400);
+  job.mutable_train()->set_batch_size(1);
+  return ProgressGrain(job);
+}
+
 v1::RegisterWorkerReply Registration() {
   v1::RegisterWorkerReply reply;
   reply.add_trainers(kTrainer);
@@ -79,9 +87,10 @@ class WorkerMachineTest : public ::testing::Test, public WorkerShell {
   std::vector<v1::WorkerHeartbeatRequest> heartbeats_;
   std::vector<v1::RegisterWorkerRequest> registrations_;
   IdleTrainer trainer_;
-  WorkerMachine machine_{{.name = "w-0", .incarnation = Incarnation{77}, .progress_grain = 100},
-                         Registration(),
-                         *this};
+  WorkerMachine machine_{
+      {.name = "w-0", .incarnation = Incarnation{77}, .progress_grain = GrainOfAHundred()},
+      Registration(),
+      *this};
 };
 
 TEST_F(WorkerMachineTest, TheFirstTurnTellsTheChiefOfItsTrainers) {

@@ -1,4 +1,4 @@
-#include "worker/shell/progress_grain.h"
+#include "worker/session/progress_grain.h"
 
 #include <gtest/gtest.h>
 
@@ -18,25 +18,35 @@ v1::JobSpec JobWith(v1::PolicyKind dense, v1::PolicyKind sparse) {
 }
 
 TEST(ProgressGrainTest, IsASmallPartOfTheShortestCourse) {
-  EXPECT_EQ(ProgressGrain(JobWith(v1::POLICY_KIND_ASYNC, v1::POLICY_KIND_SSP)), 100u);
+  EXPECT_EQ(ProgressGrain(JobWith(v1::POLICY_KIND_ASYNC, v1::POLICY_KIND_SSP)).At(0), 100u);
+}
+
+TEST(ProgressGrainTest, ACourseThatIsOverIsFollowedNoLonger) {
+  v1::JobSpec job = JobWith(v1::POLICY_KIND_ASYNC, v1::POLICY_KIND_SSP);
+  const ProgressGrain grain(job);
+  EXPECT_EQ(grain.At(6'399), 100u);
+  EXPECT_EQ(grain.At(6'400), 1000u) << "the warm-up is over, the cosine is not";
+  EXPECT_EQ(grain.At(64'000), 0u);
+  job.mutable_tables(0)->mutable_optimizer()->mutable_schedule()->set_kind(v1::SCHEDULE_KIND_STEP);
+  EXPECT_EQ(ProgressGrain(job).At(1'000'000), 1000u) << "steps go on";
 }
 
 TEST(ProgressGrainTest, SynchronousPartsFollowTheirRounds) {
-  EXPECT_EQ(ProgressGrain(JobWith(v1::POLICY_KIND_SYNC, v1::POLICY_KIND_ASYNC)), 1000u);
-  EXPECT_EQ(ProgressGrain(JobWith(v1::POLICY_KIND_SYNC, v1::POLICY_KIND_SYNC)), 0u);
+  EXPECT_EQ(ProgressGrain(JobWith(v1::POLICY_KIND_SYNC, v1::POLICY_KIND_ASYNC)).At(0), 1000u);
+  EXPECT_EQ(ProgressGrain(JobWith(v1::POLICY_KIND_SYNC, v1::POLICY_KIND_SYNC)).At(0), 0u);
 }
 
 TEST(ProgressGrainTest, ExpiryOfRowsFollowsProgressToo) {
   v1::JobSpec job = JobWith(v1::POLICY_KIND_ASYNC, v1::POLICY_KIND_ASYNC);
   job.mutable_tables(0)->set_expire_after_examples(640);
-  EXPECT_EQ(ProgressGrain(job), 10u);
+  EXPECT_EQ(ProgressGrain(job).At(0), 10u);
 }
 
 TEST(ProgressGrainTest, WhereNothingFollowsProgressHeartbeatsAreOftenEnough) {
   v1::JobSpec job;
   job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
   job.add_tensors()->mutable_optimizer()->mutable_schedule()->set_decay_examples(100);  // Constant.
-  EXPECT_EQ(ProgressGrain(job), 0u);
+  EXPECT_EQ(ProgressGrain(job).At(0), 0u);
 }
 
 }  // namespace
