@@ -1,6 +1,7 @@
 #include "capstan/config/cross_checks.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,8 +64,19 @@ void CheckUserModel(const v1::JobSpec& spec, Findings& findings) {
       "workers");
 }
 
+// Each partition of a shard holds each table, which takes some KiB before it has a row.
+constexpr size_t kMostTables = 1000;
+
 void CheckFeatures(const v1::JobSpec& spec, Findings& findings) {
-  if (spec.data().features().empty() || !spec.model().user().empty()) return;
+  if (spec.data().features().empty()) return;
+  std::set<absl::string_view> tables;
+  for (const v1::FeatureSpec& feature : spec.data().features()) tables.insert(feature.table());
+  if (tables.size() > kMostTables) {
+    findings.Refuse("data.features",
+                    absl::StrCat("they have ", tables.size(), " tables; a job has at most ",
+                                 kMostTables, ": let features share tables"));
+  }
+  if (!spec.model().user().empty()) return;
   findings.Refuse("data.features",
                   "are for model.user, a program of your own; presets and towers take "
                   "data.schema.categorical");

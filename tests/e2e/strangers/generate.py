@@ -6,6 +6,7 @@ The same program writes the same bytes everywhere. Labels are drawn from a proba
 be right about all of them; what the truth itself reaches is in reference.json where scikit-learn has no like model.
 """
 
+import argparse
 import bisect
 import hashlib
 import itertools
@@ -13,7 +14,6 @@ import math
 import pathlib
 import random
 import struct
-import sys
 
 
 def sigmoid(x):
@@ -69,20 +69,22 @@ def click_log(folder, draw):
 
 
 def census(folder, draw):
-    """People, as CSV with names of columns: age, hours of work and years of school as they are, the rest text."""
+    """People, as CSV with names of columns: age, hours of work and years of school as they are, the rest text, the label
+    too, which the file for tests writes with a dot."""
     texts = [([f"{name}-{value}" for value in range(size)], draw.effects(size, 0.8))
              for name, size in (("work", 8), ("trade", 14), ("family", 6), ("origin", 40))]
 
-    def person():
+    def person(dot=""):
         age, hours, school = draw.randint(17, 80), min(99, max(1, round(draw.gauss(40, 12)))), draw.randint(1, 16)
         picked = [draw.randrange(len(values)) for values, _ in texts]
         logit = -1.4 + (age - 45) / 20 + (hours - 40) / 15 + (school - 9) / 4
         logit += sum(effects[value] for (_, effects), value in zip(texts, picked))
         words = [values[value] for (values, _), value in zip(texts, picked)]
-        return ",".join([str(age), str(hours), str(school), *words, str(draw.coin(logit))])
-    names = "age,hours,school,work,trade,family,origin,rich"
+        label = (">50K" if draw.coin(logit) else "<=50K") + dot
+        return ",".join([str(age), str(hours), str(school), *words, label])
+    names = "age,hours,school,work,trade,family,origin,income"
     write(folder, "train.csv", itertools.chain([names], (person() for _ in range(16000))))
-    write(folder, "test.csv", itertools.chain([names], (person() for _ in range(8000))))
+    write(folder, "test.csv", itertools.chain([names], (person(".") for _ in range(8000))))
 
 
 def pairs(folder, draw):
@@ -206,6 +208,17 @@ def digest(folder):
     return together.hexdigest()[:16]
 
 
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path, help="each kind is written to a folder of its name in it")
+    parser.add_argument("kind", nargs="*", help="; ".join(KINDS) + "; none named: all")
+    words = parser.parse_args()
+    unknown = [kind for kind in words.kind if kind not in KINDS]
+    if unknown:
+        parser.error(f"{unknown[0]} is no kind; expected one of {', '.join(KINDS)}")
+    for kind in words.kind or KINDS:
+        generate(kind, words.folder / kind)
+
+
 if __name__ == "__main__":
-    for wanted in sys.argv[2:] or KINDS:
-        generate(wanted, pathlib.Path(sys.argv[1]) / wanted)
+    main()

@@ -48,7 +48,7 @@ def people(folder):
     rows = [table(folder / f"{name}.csv", header=True) for name in ("train", "test")]
     scaler, encoder = StandardScaler().fit(rows[0][:, :3].astype(float)), OneHotEncoder().fit(rows[0][:, 3:7])
     for one in rows:
-        yield hstack([scaler.transform(one[:, :3].astype(float)), encoder.transform(one[:, 3:7])]).tocsr(), one[:, 7].astype(float)
+        yield hstack([scaler.transform(one[:, :3].astype(float)), encoder.transform(one[:, 3:7])]).tocsr(), numpy.char.startswith(one[:, 7], ">50K").astype(float)
 
 
 def svm(folder):

@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class LoadJobTest : public testing::Test {
  protected:
@@ -102,6 +103,19 @@ TEST_F(LoadJobTest, TenThousandTowersAreMoreThanAJobMayHave) {
   for (int i = 0; i < 10000; ++i) absl::StrAppend(&towers, "\n  - {kind: linear, name: t", i, "}");
   Write("job.yaml", "job: ctr\ndata: {format: synthetic}\nmodel:\n  towers:" + towers + "\n");
   EXPECT_THAT(Refusal(), HasSubstr("more than 20000 values"));
+}
+
+TEST_F(LoadJobTest, ThousandsOfTablesAreMoreThanAJobMayHave) {
+  const auto write = [this](int features) {
+    std::string text =
+        "job: ctr\ndata:\n  format: csv\n  train: t.csv\n  schema: {label: 0}\n  features:";
+    for (int i = 0; i < features; ++i) absl::StrAppend(&text, "\n    f", i, ": {column: 1}");
+    Write("job.yaml", text + "\nmodel: {user: m.py}\n");
+  };
+  write(1001);
+  EXPECT_THAT(Refusal(), HasSubstr("data.features: they have 1001 tables; a job has at most 1000"));
+  write(1000);
+  EXPECT_THAT(Refusal(), Not(HasSubstr("tables")));
 }
 
 TEST_F(LoadJobTest, WhereAJobIsKeptIsFoundInAFileWithMistakes) {
