@@ -26,6 +26,10 @@ int main(int argc, char** argv) {
                  "write and read checkpoints under this folder only; default: as the chief says");
   app.add_option("--from", options.from,
                  "checkpoint of another job that may be read; default: as the chief says");
+  app.add_option("--memory", options.memory_bytes,
+                 "memory that this shard may use, such as 4GiB, where others share it; default: "
+                 "its container's, or the machine's")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
   app.add_option("--chief-deadline", options.chief_deadline_seconds,
                  "seconds to wait for the chief before giving up")
       ->check(CLI::PositiveNumber)

@@ -1,5 +1,8 @@
 #include "capstan/metrics/cgroup.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <initializer_list>
@@ -85,6 +88,13 @@ CgroupLimits ReadCgroupLimits(const CgroupFiles& files) {
   const std::optional<double> of = Number(period, period.size() == 2 ? 1 : 0);
   if (used && of && *used > 0 && *of > 0) limits.cpu_cores = *used / *of;
   return limits;
+}
+
+uint64_t UsableMemoryBytes(const CgroupFiles& files) {
+  const double machine =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const double container = ReadCgroupLimits(files).memory_bytes.value_or(machine);
+  return static_cast<uint64_t>(std::min(machine, container));
 }
 
 double ReadThrottledSeconds(const CgroupFiles& files) {

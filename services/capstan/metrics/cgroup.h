@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_METRICS_CGROUP_H_
 #define CAPSTAN_METRICS_CGROUP_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -21,6 +22,9 @@ struct CgroupFiles {
 
 // Thread-safe.
 CgroupLimits ReadCgroupLimits(const CgroupFiles& files = {});
+
+// Bytes that this container may use, or the machine has. Thread-safe.
+uint64_t UsableMemoryBytes(const CgroupFiles& files = {});
 
 // Seconds in which the process was not let run because it had used up its CPU limit; 0 where
 // nothing is told. Thread-safe.

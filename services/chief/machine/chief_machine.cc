@@ -167,7 +167,11 @@ v1::WorkerHeartbeatReply ChiefMachine::WorkerHeartbeat(const v1::WorkerHeartbeat
     }
     Advance(now);
     GrantLeases(*worker, now);
-    RefreshView(now);
+    if (BeginsOrEnds(*worker)) {
+      RefreshView(now);  // It looks at all workers.
+    } else {
+      StoreAndPublish(now);
+    }
     FillReply(request, *worker, reply);
     reply.set_known(true);
   }
@@ -318,6 +322,16 @@ void ChiefMachine::RefreshView(absl::Time now) {
     writer_.Note();
     gate_.Offer(views_.current(), writer_);
   }
+  StoreAndPublish(now);
+}
+
+bool ChiefMachine::BeginsOrEnds(const Worker& worker) const {
+  return std::any_of(
+      worker.trainers.begin(), worker.trainers.end(),
+      [this](const Trainer& trainer) { return work_.Holds(trainer.id) != trainer.training; });
+}
+
+void ChiefMachine::StoreAndPublish(absl::Time now) {
   if (writer_.TakeDue(now)) actions_.push_back(StoreState{State(now)});
   if (std::optional<v1::View> view = gate_.Take(writer_)) {
     actions_.push_back(PublishView{*std::move(view)});

@@ -288,6 +288,9 @@ class ChiefMachine {
   void OnShardReplaced(uint32_t shard, absl::Time now);
   bool partial() const { return plan_.spec.recovery() == v1::RECOVERY_PARTIAL; }
   void RefreshView(absl::Time now);
+  // Whether the view is to name another trainer of the worker, or one fewer.
+  bool BeginsOrEnds(const Worker& worker) const;
+  void StoreAndPublish(absl::Time now);
   uint64_t timeline() const { return views_.current().timeline(); }
   // Those that hold partitions. Of each is known who it was or is.
   std::vector<uint32_t> Owners() const { return {views_.owners().begin(), views_.owners().end()}; }

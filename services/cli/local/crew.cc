@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "capstan/base/ports_file.h"
 #include "capstan/base/status.h"
+#include "capstan/metrics/cgroup.h"
 #include "cli/terminal/format.h"
 
 namespace capstan::cli {
@@ -138,8 +139,11 @@ absl::Status Crew::Start() {
   CAPSTAN_RETURN_IF_ERROR(AwaitChief());
   for (int i = 0; i < options_.shards; ++i) {
     Child shard = MakeChild("ps", absl::StrCat("ps-", i));
+    // They share the machine's.
+    const uint64_t memory =
+        metrics::UsableMemoryBytes() / static_cast<uint64_t>(options_.shards);
     Extend(shard.argv, {"--chief", chief_address_, "--index", absl::StrCat(i), "--listen",
-                        absl::StrCat(kLoopback, 0)});
+                        absl::StrCat(kLoopback, 0), "--memory", absl::StrCat(memory)});
     shards_.push_back(std::move(shard));
     CAPSTAN_RETURN_IF_ERROR(StartChild(shards_.back()));
   }

@@ -1,9 +1,7 @@
 #include "ps/process/ps_process.h"
 
 #include <malloc.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -39,14 +37,6 @@ constexpr absl::Duration kDrain = absl::Seconds(3);
 void KeepLargeBuffers() {
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
-}
-
-// That the container has, or the machine.
-uint64_t MemoryBytes() {
-  const double machine =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  const double container = metrics::ReadCgroupLimits().memory_bytes.value_or(machine);
-  return static_cast<uint64_t>(std::min(machine, container));
 }
 
 // Serves on until what the shard holds is in a checkpoint or not needed, or the grace is over.
@@ -105,7 +95,8 @@ namespace {
 absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity,
                     ShardMetrics& metrics, PsService& service, Server& server, HealthServer& health,
                     const Shutdown& shutdown) {
-  const uint64_t memory = MemoryBytes();
+  const uint64_t memory =
+      options.memory_bytes > 0 ? options.memory_bytes : metrics::UsableMemoryBytes();
   EventLoop loop;
   ChiefLink link(loop, {.chief = options.chief,
                         .address = AddressToTell(options.advertise, options.listen, server.port()),

@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_PS_PROCESS_PS_PROCESS_H_
 #define CAPSTAN_PS_PROCESS_PS_PROCESS_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -20,6 +21,8 @@ struct ProcessOptions {
   // empty: as the chief says.
   std::string checkpoint_uri;
   std::string from;
+  // That this process may use; 0: what its container may, or the machine has.
+  uint64_t memory_bytes = 0;
   double chief_deadline_seconds = 300;
   double restore_seconds = 600;  // From registration until start-up is over, if it serves nothing.
   double grace_seconds = 25;     // From SIGTERM until it leaves without the chief's consent.

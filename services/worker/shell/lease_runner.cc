@@ -55,6 +55,10 @@ LeaseRunner::LeaseRunner(const TrainerContext& trainer, v1::Lease lease)
 
 LeaseRunner::~LeaseRunner() {
   *alive_ = false;
+  // Nobody waits for what is under way, and each call holds the memory of its step.
+  const auto any = [](uint64_t) { return true; };
+  CancelAll(pulls_, any);
+  CancelAll(pushes_, any);
   trainer_.turns.Leave(this);
 }
 

@@ -36,6 +36,7 @@ TEST_F(CgroupTest, ReadsTheLimitsOfVersion2) {
   EXPECT_EQ(limits.memory_bytes, 1073741824);
   EXPECT_EQ(limits.cpu_cores, 1.5);
   EXPECT_EQ(ReadThrottledSeconds(files()), 2.5);
+  EXPECT_EQ(UsableMemoryBytes(files()), uint64_t{1} << 30);
 }
 
 TEST_F(CgroupTest, ReadsTheLimitsOfVersion1WhereTheContainersOwnGroupIsMounted) {
@@ -52,6 +53,7 @@ TEST_F(CgroupTest, ReadsTheLimitsOfVersion1WhereTheContainersOwnGroupIsMounted) 
 
 TEST_F(CgroupTest, WhatIsNotLimitedOrCannotBeReadHasNoLimit) {
   EXPECT_FALSE(ReadCgroupLimits(files()).memory_bytes);
+  EXPECT_GT(UsableMemoryBytes(files()), uint64_t{1} << 30) << "the machine's";
   Write("membership", "0::/\n");
   Write("root/memory.max", "max\n");
   Write("root/cpu.max", "max 100000\n");
