@@ -30,12 +30,17 @@ class RoundBarrier {
   // Lets rounds open again, also those that an earlier chief holds back.
   void Release(uint32_t coordinator, absl::Duration deadline, ShardCalls& calls);
 
-  // The rounds have begun anew elsewhere: nothing is held, nothing is awaited.
-  void Reset() { state_ = State::kNone; }
+  // The rounds begin anew, at an earlier one: nothing is held, nothing is awaited, and the last
+  // round is not known.
+  void Reset() {
+    state_ = State::kNone;
+    held_.Clear();
+  }
 
   State state() const { return state_; }
   bool reached() const { return state_ == State::kReached; }
-  uint64_t round() const { return held_.last().round(); }  // The last one closed, when last asked.
+  // The last one closed, when last asked; 0: not known.
+  uint64_t round() const { return held_.last().round(); }
   // What the coordinator said at the last barrier. REQUIRES: reached().
   const v1::HoldRoundsReply& held() const { return held_; }
 

@@ -30,6 +30,29 @@ TEST(ChiefRecoveryTest, TrainsOnlyWhenEveryShardHasLoaded) {
   EXPECT_THAT(crew.loads[0].partitions(), ElementsAre(0, 2, 4, 6));
 }
 
+TEST(ChiefRecoveryTest, AJobThatIsSentBackFromItsLastStepTrainsAgain) {
+  Crew crew({.tasks = 8, .lanes = 2, .max_steps = 2});
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  const v1::WorkerHeartbeatReply held = crew.Heartbeat("w");
+  std::vector<v1::LeaseReport> reports;
+  for (const v1::Lease& lease : held.leases()) {
+    reports.push_back(Crew::Partly(lease, 2));
+    reports.back().set_round(3);
+  }
+  crew.round = 2;
+  crew.lane_cursors = {2, 2};
+  crew.Heartbeat("w", reports);
+  EXPECT_THAT(crew.Heartbeat("w", reports).revoked(), SizeIs(2));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING) << "it has not let go of them yet";
+  ASSERT_TRUE(crew.RegisterShard(1, /*incarnation=*/77).ok());
+  crew.Heartbeat("w");
+  EXPECT_EQ(crew.machine.view().timeline(), 2u);
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING) << crew.machine.reason();
+  EXPECT_EQ(crew.Status().global_step(), 0u);
+  EXPECT_THAT(crew.Heartbeat("w").leases(), SizeIs(2));
+}
+
 TEST(ChiefRecoveryTest, NobodyHearsOfTheTimelineBeforeItIsStored) {
   Crew crew(TenTasks());
   crew.hold_states = true;
