@@ -313,6 +313,18 @@ v1::WorkerHeartbeatReply Crew::Heartbeat(const std::string& name,
   return reply;
 }
 
+std::vector<v1::LeaseReport> Crew::CloseRounds(const v1::WorkerHeartbeatReply& held,
+                                               uint64_t rounds) {
+  round = rounds;
+  lane_cursors.assign(static_cast<size_t>(held.leases_size()), rounds);
+  std::vector<v1::LeaseReport> reports;
+  for (const v1::Lease& lease : held.leases()) {
+    reports.push_back(Partly(lease, rounds));
+    reports.back().set_round(rounds + 1);
+  }
+  return reports;
+}
+
 v1::LeaseReport Crew::Partly(const v1::Lease& lease, uint64_t batches) {
   v1::LeaseReport report;
   *report.mutable_generation() = lease.generation();

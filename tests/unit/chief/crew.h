@@ -89,6 +89,9 @@ class Crew {
   // A report that the lease's work is done, or this many batches of it.
   static v1::LeaseReport Done(const v1::Lease& lease);
   static v1::LeaseReport Partly(const v1::Lease& lease, uint64_t batches);
+  // Each lane of the job is among these leases, and has been in so many rounds, as the coordinator
+  // says, too. Returns what their holder reports of them.
+  std::vector<v1::LeaseReport> CloseRounds(const v1::WorkerHeartbeatReply& held, uint64_t rounds);
 
   void Advance(absl::Duration by);  // Time goes by, with ticks; shards go on being heard of.
   v1::GetStatusReply Status() { return machine.Status(now); }

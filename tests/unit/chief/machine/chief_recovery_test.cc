@@ -49,14 +49,7 @@ TEST(ChiefRecoveryTest, AJobThatIsSentBackFromItsLastStepTrainsAgain) {
   Crew crew({.tasks = 8, .lanes = 2, .max_steps = 2});
   crew.RegisterShards();
   crew.RegisterWorker("w");
-  const v1::WorkerHeartbeatReply held = crew.Heartbeat("w");
-  std::vector<v1::LeaseReport> reports;
-  for (const v1::Lease& lease : held.leases()) {
-    reports.push_back(Crew::Partly(lease, 2));
-    reports.back().set_round(3);
-  }
-  crew.round = 2;
-  crew.lane_cursors = {2, 2};
+  const std::vector<v1::LeaseReport> reports = crew.CloseRounds(crew.Heartbeat("w"), 2);
   crew.Heartbeat("w", reports);
   EXPECT_THAT(crew.Heartbeat("w", reports).revoked(), SizeIs(2));
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING) << "it has not let go of them yet";
