@@ -30,6 +30,7 @@ BINARIES = pathlib.Path(os.environ["CAPSTAN_BIN"])
 PROTO = pathlib.Path(os.environ["CAPSTAN_PROTO"])
 DATA = pathlib.Path(os.environ.get("CAPSTAN_DATA") or pathlib.Path(__file__).resolve().parents[2] / "data").resolve()
 LINE_SECONDS = 0.05
+CHIEF_PATIENCE_SECONDS = 60  # With one that runs and does not answer yet.
 
 
 def _load_messages():
@@ -263,12 +264,15 @@ class Crew:
         stub = self._channel.unary_unary(f"/capstan.v1.Chief/{method}",
                                          request_serializer=type(request).SerializeToString,
                                          response_deserializer=reply.FromString)
-        try:
-            return stub(request, timeout=5, wait_for_ready=True)
-        except grpc.RpcError as error:  # The chief was killed while it answered, and another has come.
-            if error.code() != grpc.StatusCode.UNAVAILABLE or self.processes["chief"].poll() is not None:
-                raise
-            return stub(request, timeout=5, wait_for_ready=True)
+        deadline = time.monotonic() + CHIEF_PATIENCE_SECONDS
+        while True:
+            try:
+                return stub(request, timeout=5, wait_for_ready=True)
+            except grpc.RpcError as error:  # Killed while it answered; or another has come, and looks at its data first.
+                gone = self.processes["chief"].poll() is not None or time.monotonic() > deadline
+                if error.code() != grpc.StatusCode.UNAVAILABLE or gone:
+                    raise
+            time.sleep(0.1)
 
     def status(self):
         return self.call("GetStatus", chief_pb2.GetStatusRequest(), chief_pb2.GetStatusReply)

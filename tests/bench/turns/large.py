@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 
-import grpc
 from resident import Resident
 from train import tell
 
@@ -87,16 +86,6 @@ def undisturbed(options, folder, model):
     tell("", "memory of all shards together", "MiB", resident.together["ps"] / MIB)
 
 
-def answers(crew):
-    """A chief that has just been started looks at its objects before it does."""
-    try:
-        return bool(crew.status().job)
-    except grpc.RpcError as error:
-        if error.code() != grpc.StatusCode.UNAVAILABLE:
-            raise
-        return False
-
-
 def with_kills(options, folder, model):
     """A worker, a shard and the chief are killed, each in a round of its own, and started again."""
     began = time.monotonic()
@@ -106,7 +95,6 @@ def with_kills(options, folder, model):
             crew.kill(who)
             crew.hang_up()
             crew.add_again(who)
-            crew.until(lambda: answers(crew), "a chief that answers", PATIENCE_SECONDS)
         until_over(options, crew, "killed")
         shutil.copytree(crew.manifest().parent, model)
     tell("", "completed with a worker, a shard and the chief killed after", "s", time.monotonic() - began)
