@@ -27,6 +27,7 @@ class RecoveryTest(unittest.TestCase):
         release.install()
         release.scale(2)
         release.until_workers(2)
+        release.goes_on()  # A job that has not begun has no timeline yet.
         return release
 
     def check_ledger(self, release):

@@ -140,8 +140,7 @@ absl::Status Crew::Start() {
   for (int i = 0; i < options_.shards; ++i) {
     Child shard = MakeChild("ps", absl::StrCat("ps-", i));
     // They share the machine's.
-    const uint64_t memory =
-        metrics::UsableMemoryBytes() / static_cast<uint64_t>(options_.shards);
+    const uint64_t memory = metrics::UsableMemoryBytes() / static_cast<uint64_t>(options_.shards);
     Extend(shard.argv, {"--chief", chief_address_, "--index", absl::StrCat(i), "--listen",
                         absl::StrCat(kLoopback, 0), "--memory", absl::StrCat(memory)});
     shards_.push_back(std::move(shard));
