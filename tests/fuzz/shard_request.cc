@@ -73,7 +73,10 @@ void Hear(Shard& shard, uint8_t kind, std::string_view message) {
           });
     case 3:
       return Order<v1::ReportLaneRequest>(
-          message, [&shard](const auto& request) { (void)shard.ReportLane(request); });
+          message, [&shard](const auto& request) {
+            ReplicaWait nobody;
+            (void)shard.ReportLane(request, nobody);
+          });
     case 4:
       return AskCoordinator<v1::HoldRoundsRequest>(
           shard, message, [&shard](const auto& request, bool& answered) {
@@ -91,7 +94,10 @@ void Hear(Shard& shard, uint8_t kind, std::string_view message) {
           message, [&shard](const auto& request) { (void)shard.CommitRound(request); });
     default:
       return Order<v1::CloseStreamsRequest>(
-          message, [&shard](const auto& request) { (void)shard.CloseStreams(request); });
+          message, [&shard](const auto& request) {
+            ReplicaWait nobody;
+            (void)shard.CloseStreams(request, nobody);
+          });
   }
 }
 

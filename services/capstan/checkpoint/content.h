@@ -7,10 +7,19 @@
 
 namespace capstan {
 
-enum class Content : uint32_t { kFull = 1, kDelta = 2 };
+// The last two are on their way to another shard: their rows have versions.
+enum class Content : uint32_t { kFull = 1, kDelta = 2, kMovedFull = 3, kMovedDelta = 4 };
+
+inline bool IsDelta(Content content) {
+  return content == Content::kDelta || content == Content::kMovedDelta;
+}
+inline bool IsMoved(Content content) {
+  return content == Content::kMovedFull || content == Content::kMovedDelta;
+}
 
 // A row without its state: key, frequency, touched_examples.
 inline constexpr size_t kRowFrontBytes = 8 + 4 + 8;
+inline constexpr size_t kRowVersionBytes = 4;  // Behind it, of a moved row.
 inline constexpr size_t kCandidateBytes = 8 + 4;
 
 }  // namespace capstan

@@ -34,6 +34,9 @@ struct TableHeader {
   // Of a delta.
   uint64_t rows_after = 0;
   uint64_t erased = 0;
+  // Of a partition on its way to another shard.
+  bool versions = false;
+  uint32_t life = 0;
 };
 
 absl::Status Malformed(absl::string_view what) {
@@ -70,13 +73,14 @@ class Decoder {
   absl::StatusOr<TableHeader> ReadTableHeader();
   absl::StatusOr<Table*> FindTable(const TableHeader& header);
   absl::StatusOr<uint64_t> ReadErased(Table& table);
-  absl::StatusOr<uint64_t> ReadRows(Table& table);
+  absl::StatusOr<uint64_t> ReadRows(Table& table, bool versions);
   absl::StatusOr<uint64_t> ReadCandidates(Table& table);
   absl::Status ReadDense();
 
   BlockReader reader_;
   const std::string parent_;
   DecodedPartition& result_;
+  bool moved_ = false;
   std::vector<float> state_;
   absl::flat_hash_set<uint32_t> read_tables_;
   absl::flat_hash_set<BlockId> read_blocks_;
@@ -122,6 +126,7 @@ absl::StatusOr<Header> Decoder::ReadHeader() {
   if (reader.beyond_end()) return Malformed("the header");
   header.parent = std::string(reader.rest());
   CAPSTAN_RETURN_IF_ERROR(CheckContent(header));
+  moved_ = IsMoved(header.content);
   CAPSTAN_ASSIGN_OR_RETURN(const std::string_view machine, Expect(BlockKind::kMachine, "machine"));
   ByteReader machine_reader(machine);
   result_.timeline = header.timeline;
@@ -132,12 +137,11 @@ absl::StatusOr<Header> Decoder::ReadHeader() {
 }
 
 absl::Status Decoder::CheckContent(const Header& header) const {
-  const Content wanted = delta() ? Content::kDelta : Content::kFull;
-  if (header.content != Content::kFull && header.content != Content::kDelta) {
+  if (header.content < Content::kFull || header.content > Content::kMovedDelta) {
     return absl::FailedPreconditionError(absl::StrCat(
         "content ", static_cast<uint32_t>(header.content), " of partition files is not known"));
   }
-  if (header.content == wanted && header.parent == parent_) return absl::OkStatus();
+  if (IsDelta(header.content) == delta() && header.parent == parent_) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(
       "holds ", header.parent.empty() ? "everything" : absl::StrCat("changes to ", header.parent),
       ", expected ", delta() ? absl::StrCat("changes to ", parent_) : "everything"));
@@ -175,6 +179,8 @@ absl::StatusOr<TableHeader> Decoder::ReadTableHeader() {
   header.candidates = reader.Number<uint64_t>();
   header.rows_after = delta() ? reader.Number<uint64_t>() : header.rows;
   header.erased = delta() ? reader.Number<uint64_t>() : 0;
+  header.versions = moved_ && reader.Number<uint32_t>() != 0;
+  header.life = moved_ ? reader.Number<uint32_t>() : 0;
   if (!reader.finished()) return Malformed("a table's header");
   return header;
 }
@@ -184,19 +190,23 @@ absl::Status Decoder::ReadTable() {
   CAPSTAN_ASSIGN_OR_RETURN(Table* const table, FindTable(header));
   table->RestoreProgress(header.progress_examples);
   table->ForgetCandidates();
+  if (header.versions != (moved_ && table->counts_updates())) {
+    return Malformed("whether a table's rows have versions");
+  }
   state_.resize(header.dim + header.slots);
   for (uint64_t erased = 0; erased < header.erased;) {
     CAPSTAN_ASSIGN_OR_RETURN(const uint64_t more, ReadErased(*table));
     erased += more;
   }
   for (uint64_t rows = 0; rows < header.rows;) {
-    CAPSTAN_ASSIGN_OR_RETURN(const uint64_t more, ReadRows(*table));
+    CAPSTAN_ASSIGN_OR_RETURN(const uint64_t more, ReadRows(*table, header.versions));
     rows += more;
   }
   for (uint64_t candidates = 0; candidates < header.candidates;) {
     CAPSTAN_ASSIGN_OR_RETURN(const uint64_t more, ReadCandidates(*table));
     candidates += more;
   }
+  if (header.versions) table->RestoreLife(header.life);
   if (table->row_count() == header.rows_after) return absl::OkStatus();
   return Malformed("a table's number of rows");
 }
@@ -212,17 +222,19 @@ absl::StatusOr<uint64_t> Decoder::ReadErased(Table& table) {
   return count;
 }
 
-absl::StatusOr<uint64_t> Decoder::ReadRows(Table& table) {
+absl::StatusOr<uint64_t> Decoder::ReadRows(Table& table, bool versions) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string_view bytes, Expect(BlockKind::kRows, "rows"));
   ByteReader reader(bytes);
   const auto count = reader.Number<uint32_t>();
-  const uint64_t row_bytes = kRowFrontBytes + state_.size() * sizeof(float);
+  const uint64_t row_bytes =
+      kRowFrontBytes + (versions ? kRowVersionBytes : 0) + state_.size() * sizeof(float);
   if (count == 0 || reader.rest().size() != count * row_bytes) return Malformed("a block of rows");
   for (uint32_t i = 0; i < count; ++i) {
     RowState row;
     row.key = reader.Number<uint64_t>();
     row.frequency = reader.Number<uint32_t>();
     row.touched_examples = reader.Number<uint64_t>();
+    if (versions) row.version = static_cast<RowVersion>(reader.Number<uint32_t>());
     reader.Floats(absl::MakeSpan(state_));
     row.state = state_;
     CAPSTAN_RETURN_IF_ERROR(
@@ -312,7 +324,8 @@ bool IsFullPartition(std::string_view file) {
   (void)bytes.Number<uint32_t>();  // The partition,
   (void)bytes.Number<uint32_t>();  // of so many,
   (void)bytes.Number<uint64_t>();  // in this timeline.
-  return bytes.Number<Content>() == Content::kFull && !bytes.beyond_end();
+  const auto content = bytes.Number<Content>();
+  return !bytes.beyond_end() && !IsDelta(content);
 }
 
 absl::Status ApplyDelta(std::string_view file, const v1::JobSpec& job, const std::string& parent,

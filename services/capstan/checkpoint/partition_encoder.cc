@@ -5,7 +5,6 @@
 
 #include "capstan/base/check.h"
 #include "capstan/checkpoint/bytes.h"
-#include "capstan/checkpoint/content.h"
 
 namespace capstan {
 namespace {
@@ -48,6 +47,16 @@ void PartitionEncoder::Read(PartitionStore& store) {
   CAPSTAN_CHECK(false);
 }
 
+Content PartitionEncoder::content() const {
+  if (options_.moved) return delta() ? Content::kMovedDelta : Content::kMovedFull;
+  return delta() ? Content::kDelta : Content::kFull;
+}
+
+size_t PartitionEncoder::RowBytes() const {
+  return kRowFrontBytes + (facts_.versions ? kRowVersionBytes : 0) +
+         sizeof(float) * (facts_.dim + facts_.slots);
+}
+
 void PartitionEncoder::ReadHeader(PartitionStore& store) {
   tables_ = store.tables().size();
   for (const Block& block : store.blocks().blocks()) {
@@ -58,7 +67,7 @@ void PartitionEncoder::ReadHeader(PartitionStore& store) {
   AppendNumber(out, static_cast<uint32_t>(Raw(store.partition())));
   AppendNumber(out, options_.partition_count);
   AppendNumber(out, options_.timeline);
-  AppendNumber(out, delta() ? Content::kDelta : Content::kFull);
+  AppendNumber(out, content());
   AppendNumber(out, static_cast<uint32_t>(tables_));
   AppendNumber(out, static_cast<uint32_t>(dense_.size()));
   out.append(options_.parent);
@@ -76,7 +85,9 @@ void PartitionEncoder::ReadKeys(Table& table) {
             .slots = static_cast<uint32_t>(table.slot_count()),
             .optimizer = static_cast<uint32_t>(table.spec().optimizer().kind()),
             .progress_examples = table.mark().progress_examples,
-            .rows = table.mark().rows};
+            .rows = table.mark().rows,
+            .versions = options_.moved && table.counts_updates()};
+  if (facts_.versions) facts_.life = table.life();
   places_ = table.MarkedRows();
   candidates_ = table.mark().candidates;
   erased_ = table.mark().erased;
@@ -93,7 +104,7 @@ void PartitionEncoder::BeginTable() {
   std::sort(candidates_.begin(), candidates_.end(),
             [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
   std::string& out = writer_.bytes();
-  const size_t row_bytes = kRowFrontBytes + sizeof(float) * (facts_.dim + facts_.slots);
+  const size_t row_bytes = RowBytes();
   const size_t bytes = places_.size() * row_bytes + candidates_.size() * kCandidateBytes;
   out.reserve(out.size() + std::min(bytes, kMostReserved) + 4096);
   writer_.Begin(BlockKind::kTableHeader);
@@ -108,6 +119,10 @@ void PartitionEncoder::BeginTable() {
     AppendNumber(out, facts_.rows);
     AppendNumber(out, uint64_t{erased_.size()});
   }
+  if (options_.moved) {
+    AppendNumber(out, static_cast<uint32_t>(facts_.versions));
+    AppendNumber(out, facts_.life);
+  }
   writer_.Finish();
   EntryBlocks erased(writer_, BlockKind::kErased);
   for (uint64_t key : erased_) {
@@ -120,7 +135,7 @@ void PartitionEncoder::BeginTable() {
 
 void PartitionEncoder::ReadRows(Table& table) {
   std::string& out = writer_.bytes();
-  const size_t row_bytes = kRowFrontBytes + sizeof(float) * (facts_.dim + facts_.slots);
+  const size_t row_bytes = RowBytes();
   const size_t wanted = std::max<size_t>(1, kReadBytes / row_bytes);
   const size_t count = std::min(wanted, places_.size() - next_place_);
   table.VisitMarked(absl::MakeConstSpan(places_).subspan(next_place_, count),
@@ -129,6 +144,8 @@ void PartitionEncoder::ReadRows(Table& table) {
                       AppendNumber(out, row.key);
                       AppendNumber(out, row.frequency);
                       AppendNumber(out, row.touched_examples);
+                      // Of a row that has changed since the mark the rest tells.
+                      if (facts_.versions) AppendNumber(out, table.VersionOf(row.key));
                       AppendFloats(out, row.state);
                     });
   next_place_ += count;

@@ -17,6 +17,7 @@
 
 #include "absl/types/span.h"
 #include "capstan/checkpoint/blocks.h"
+#include "capstan/checkpoint/content.h"
 #include "capstan/checkpoint/entry_blocks.h"
 #include "capstan/checkpoint/partition_file.h"
 #include "capstan/store/partition_store.h"
@@ -50,9 +51,13 @@ class PartitionEncoder {
     uint32_t optimizer = 0;
     uint64_t progress_examples = 0;
     uint64_t rows = 0;
+    bool versions = false;
+    uint32_t life = 0;
   };
 
   bool delta() const { return !options_.parent.empty(); }
+  Content content() const;
+  size_t RowBytes() const;
   void ReadHeader(PartitionStore& store);
   void ReadKeys(Table& table);
   void ReadRows(Table& table);

@@ -28,6 +28,8 @@ struct PartitionFileOptions {
   MachineState machine;
   // Only what has changed since this checkpoint, as the store knows it; empty: everything.
   std::string parent = {};
+  // It goes to another shard: its rows have their versions, where they are counted.
+  bool moved = false;
 };
 
 // The partition as it is. PartitionEncoder does the same in pieces. REQUIRES: it is not marked.

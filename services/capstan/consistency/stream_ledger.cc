@@ -82,13 +82,18 @@ void StreamLedger::Hear(const StreamFacts& told) {
   }
 }
 
-void StreamLedger::ExpireSessions(absl::Time now, absl::Duration ttl) {
-  if (sessions_ == 0) return;
-  absl::erase_if(streams_, [&](const auto& item) {
-    const bool expired = item.first.is_session() && now - item.second.used > ttl;
-    sessions_ -= expired ? 1 : 0;
-    return expired;
-  });
+std::vector<StreamId> StreamLedger::ExpireSessions(absl::Time now, absl::Duration ttl) {
+  std::vector<StreamId> expired;
+  if (sessions_ == 0) return expired;
+  for (const auto& [stream, entry] : streams_) {
+    if (stream.is_session() && now - entry.used > ttl) expired.push_back(stream);
+  }
+  for (const StreamId session : expired) ForgetSession(session);
+  return expired;
+}
+
+void StreamLedger::ForgetSession(StreamId session) {
+  if (session.is_session()) sessions_ -= streams_.erase(session);
 }
 
 LedgerState StreamLedger::state() const {

@@ -90,9 +90,11 @@ class StreamLedger {
   // are not closed but expire.
   void Close(StreamId stream, uint64_t batches);
 
-  // Forgets sessions silent for `ttl`. A client must not retry a push of a session for half as
-  // long.
-  void ExpireSessions(absl::Time now, absl::Duration ttl);
+  // Forgets sessions silent for `ttl`, and gives them. A client must not retry a push of a session
+  // for half as long.
+  std::vector<StreamId> ExpireSessions(absl::Time now, absl::Duration ttl);
+  // Forgets one session, as another ledger has.
+  void ForgetSession(StreamId session);
 
   uint64_t lost() const { return lost_; }  // Batches; see RecoverPartially.
   size_t open_streams() const { return streams_.size(); }

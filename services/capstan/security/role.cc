@@ -39,6 +39,7 @@ constexpr Right kRights[] = {
     {Role::kWorker, "/capstan.v1.Ps/ReportLane"},
     {Role::kPs, "/capstan.v1.Ps/WatchCounts"},
     {Role::kPs, "/capstan.v1.Ps/TakePartition"},
+    {Role::kPs, "/capstan.v1.Ps/Replicate"},
     {Role::kChief, "/capstan.v1.Ps/HoldRounds"},
     {Role::kChief, "/capstan.v1.Ps/CommitRound"},
     {Role::kChief, "/capstan.v1.Ps/CloseStreams"},

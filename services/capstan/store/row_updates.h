@@ -1,5 +1,6 @@
 // How often each row of a table has been updated, for the staleness of gradients. Four bytes beside
 // the row, which no checkpoint holds: whoever comes back with the rows has been given no versions.
+// They go with a partition to another shard.
 #ifndef CAPSTAN_STORE_ROW_UPDATES_H_
 #define CAPSTAN_STORE_ROW_UPDATES_H_
 
@@ -23,6 +24,12 @@ class RowUpdates {
 
   // Asks for the memory that tells of a row.
   void Prefetch(uint32_t row) const { capstan::Prefetch(&versions_[row], sizeof(uint32_t)); }
+
+  // The life of the row made last, and any row's version: as another table has them whose rows come
+  // here.
+  uint32_t life() const { return life_; }
+  void RestoreLife(uint32_t life) { life_ = life; }
+  void Restore(uint32_t row, RowVersion version) { versions_[row] = static_cast<uint32_t>(version); }
 
   RowVersion of(uint32_t row) const { return static_cast<RowVersion>(versions_[row]); }
   void Count(uint32_t row) {

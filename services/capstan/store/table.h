@@ -54,6 +54,7 @@ struct RowState {
   uint32_t frequency = 0;  // Pushes that held the key; stays at its maximum.
   uint64_t touched_examples = 0;
   absl::Span<const float> state;
+  RowVersion version = RowVersion::kNoRow;  // Where it is known; see RowUpdates.
 };
 
 // Thread-compatible: guarded by its partition's mutex.
@@ -103,6 +104,12 @@ class Table {
   absl::Status RestoreChangedRow(const RowState& row);
   void RestoreErased(uint64_t key);
   void ForgetCandidates() { admission_.Clear(); }
+
+  // The version of a key's row, and the life of the last row made, for a copy that goes to another
+  // shard. REQUIRES: counts_updates().
+  RowVersion VersionOf(uint64_t key) const;
+  uint32_t life() const { return updates_->life(); }
+  void RestoreLife(uint32_t life) { updates_->RestoreLife(life); }
 
   // ---- a copy as of a moment, taken in pieces while updates go on ----
 

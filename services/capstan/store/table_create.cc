@@ -135,6 +135,12 @@ void Table::Write(uint32_t number, const RowState& state) {
   hot_.Add(row.frequency(), RowChange::kSaved);
   row.touched() = TouchUnits(state.touched_examples);
   std::memcpy(row.state(), state.state.data(), state.state.size() * sizeof(float));
+  if (updates_ && state.version != RowVersion::kNoRow) updates_->Restore(number, state.version);
+}
+
+RowVersion Table::VersionOf(uint64_t key) const {
+  const uint32_t number = FindRow(key, index_.TagOf(key));
+  return number == RowIndex::kNone ? RowVersion::kNoRow : updates_->of(number);
 }
 
 absl::Status Table::RestoreRow(const RowState& state) {

@@ -36,6 +36,14 @@ CoordinatorMachine::CoordinatorMachine(int backup_workers, const CoordinatorStat
     lanes_[i].counted_generation = state.lanes[i].counted_generation;
     if (lanes_[i].ended) ended_.push_back(static_cast<LaneIndex>(i));
   }
+  if (!state.open) return;
+  counted_ = state.open->counted;
+  for (const ClosedLane& lane : counted_) lanes_[static_cast<size_t>(Raw(lane.lane))].arrived = lane;
+  ended_ = state.open->ended;
+  round_opened_ = state.open->opened;
+  hold_ = state.open->held;
+  stalled_ = state.open->stalled;
+  last_order_ = state.open->order;
 }
 
 absl::StatusOr<CoordinatorAnswers> CoordinatorMachine::Open(const OpenRequest& request,
@@ -296,6 +304,12 @@ CoordinatorState CoordinatorMachine::state() const {
         {lane.cursor, lane.ended, lane.fence, lane.counted_round, lane.counted_generation});
   }
   return state;
+}
+
+CoordinatorState CoordinatorMachine::whole_state() const {
+  CoordinatorState whole = state();
+  whole.open = {counted_, ended_, round_opened_, hold_, stalled_, last_order_};
+  return whole;
 }
 
 std::string CoordinatorMachine::DebugString() const {

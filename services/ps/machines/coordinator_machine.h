@@ -43,8 +43,18 @@ struct CoordinatorState {
     uint64_t counted_round = 0;
     Generation counted_generation = {};
   };
+  // Of the round that is open: what a backup has to know beside it.
+  struct Open {
+    std::vector<ClosedLane> counted;  // In the order in which they were counted.
+    std::vector<LaneIndex> ended;     // In the order in which they came to their end.
+    bool opened = false;
+    bool held = false;
+    bool stalled = false;
+    std::pair<uint64_t, uint64_t> order{0, 0};
+  };
   RoundCommit last;
   std::vector<Lane> lanes;
+  std::optional<Open> open = {};
 };
 struct HoldAnswer {
   absl::Status
@@ -145,6 +155,8 @@ class CoordinatorMachine {
   // Whether a lane is counted in the open round.
   bool counting() const { return !counted_.empty(); }
   CoordinatorState state() const;
+  // With what is open, so that another one goes on exactly here.
+  CoordinatorState whole_state() const;
   std::string DebugString() const;
 
  private:

@@ -121,8 +121,16 @@ bool PartitionMachine::CloseStream(Timeline timeline, StreamId stream, uint64_t 
   return true;
 }
 
-void PartitionMachine::ExpireSessions(absl::Time now) {
-  for (StreamPart& stream : streams_) stream.ledger().ExpireSessions(now, kSessionTtl);
+std::array<std::vector<StreamId>, kParts> PartitionMachine::ExpireSessions(absl::Time now) {
+  std::array<std::vector<StreamId>, kParts> expired;
+  for (size_t i = 0; i < kParts; ++i) {
+    expired[i] = streams_[i].ledger().ExpireSessions(now, kSessionTtl);
+  }
+  return expired;
+}
+
+void PartitionMachine::ForgetSession(Part part, StreamId session) {
+  streams_[Index(part)].ledger().ForgetSession(session);
 }
 
 PartitionState PartitionMachine::Snapshot() const {

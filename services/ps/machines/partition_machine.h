@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -109,8 +110,9 @@ class PartitionMachine {
   [[nodiscard]] bool BeginMove();
   void EndMove() { moving_ = false; }
 
-  // Forgets sessions silent for kSessionTtl.
-  void ExpireSessions(absl::Time now);
+  // Forgets sessions silent for kSessionTtl. Gives those of each part.
+  std::array<std::vector<StreamId>, kParts> ExpireSessions(absl::Time now);
+  void ForgetSession(Part part, StreamId session);
 
   // REQUIRES: queued() == 0. Gradients of the round after round() are not part of it, whether they
   // are staged or added: their lanes offer them again.
@@ -118,6 +120,7 @@ class PartitionMachine {
 
   bool frozen() const { return frozen_; }
   bool moving() const { return moving_; }
+  bool closed() const { return closed_; }
   bool IsSync(Part part) const { return sync_[Index(part)]; }
   Timeline timeline() const { return options_.timeline; }
   uint64_t version(Part part) const { return versions_[Index(part)]; }

@@ -44,6 +44,13 @@ v1::RegisterShardRequest RegistrationOf(const ChiefLinkOptions& options, uint64_
   return request;
 }
 
+v1::WatchViewRequest WatchOf(const ShardIdentity& identity) {
+  v1::WatchViewRequest request;
+  request.set_shard(static_cast<uint32_t>(Raw(identity.index)));
+  request.set_shard_incarnation(Raw(identity.incarnation));
+  return request;
+}
+
 }  // namespace
 
 ChiefLink::ChiefLink(EventLoop& loop, const ChiefLinkOptions& options)
@@ -94,14 +101,15 @@ absl::Status ChiefLink::Poll(absl::Duration at_most) {
 void ChiefLink::Watch() {
   watching_ = true;
   loop_.Stream<v1::View>(
-      channel_, kWatch, v1::WatchViewRequest(),
+      channel_, kWatch, WatchOf(options_.identity),
       [this](v1::View view) {
         const uint64_t before = std::exchange(term_, view.epoch().term());
         if (before != 0 && before != term_) RegisterAgain();
         const absl::Status taken = shard_->SetView(view);
         job_over_ = view.state() == v1::JOB_STATE_COMPLETED || view.state() == v1::JOB_STATE_FAILED;
         if (!taken.ok() && failure_.ok()) failure_ = taken;
-        see_(view);
+        const absl::Status seen = see_(view);
+        if (!seen.ok() && failure_.ok()) failure_ = seen;
       },
       [this](const absl::Status&) {
         watching_ = false;
@@ -123,10 +131,15 @@ void ChiefLink::Heartbeat() {
   beating_ = true;
   next_heartbeat_ = Now() + heartbeat_;
   loop_.Call<v1::ShardHeartbeatReply>(channel_, kHeartbeat, request, kAttempt,
-                                      [this](const absl::StatusOr<v1::ShardHeartbeatReply>& reply) {
+                                      [this, sent = shard_->clock().Now()](
+                                          const absl::StatusOr<v1::ShardHeartbeatReply>& reply) {
                                         beating_ = false;
                                         if (!reply.ok()) return;  // Tried again at the next beat.
                                         heard_ = shard_->clock().Now();
+                                        if (reply->lease_seconds() > 0) {
+                                          shard_->SetLease(sent +
+                                                           absl::Seconds(reply->lease_seconds()));
+                                        }
                                         may_leave_ = reply->may_leave();
                                         const bool doubt = shard_->TakeKeyDoubt();
                                         if (!reply->known() || doubt) RegisterAgain();

@@ -38,7 +38,7 @@ class ChiefLink {
   // with a chief that does not know it, or that has come after the one it knows, which may say
   // other things: `learn` is told. So is `see` of every view. `shard` must outlive the link.
   using Learn = absl::AnyInvocable<void(const v1::RegisterShardReply&)>;
-  using See = absl::AnyInvocable<void(const v1::View&)>;
+  using See = absl::AnyInvocable<absl::Status(const v1::View&)>;  // An error ends the shard.
   void Follow(Shard& shard, absl::Duration heartbeat, Learn learn, See see);
   // Polls the loop for at most `at_most` and does what is due. An error: the shard cannot go on.
   absl::Status Poll(absl::Duration at_most);

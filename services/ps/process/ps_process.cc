@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -24,8 +25,11 @@
 #include "capstan/store/memory_limits.h"
 #include "ps/process/chief_link.h"
 #include "ps/process/coordinator_link.h"
+#include "ps/process/replica_sender.h"
 #include "ps/process/shard_peer.h"
 #include "ps/shard/ps_service.h"
+#include "ps/shard/replicator.h"
+#include "ps/shard/view_followers.h"
 
 namespace capstan::ps {
 namespace {
@@ -75,6 +79,13 @@ absl::Status Serve(ChiefLink& link, Shard& shard, HealthServer& health, Liveness
   }
   health.Set(Probe::kReadiness, false);
   return absl::OkStatus();
+}
+
+// With replicas a shard lives by its lease, and asks for it in good time.
+absl::Duration HeartbeatOf(const v1::JobSpec& job) {
+  const absl::Duration beat = absl::Seconds(job.lease().heartbeat_seconds());
+  if (job.replicas() == 0) return beat;
+  return std::min(beat, absl::Seconds(job.lease().shard_lease_seconds()) / 4);
 }
 
 }  // namespace
@@ -128,24 +139,28 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   Mover mover(*shard, gentle_threads, OpenShardPeer);
   StagedPartitions staged(*shard, threads);
   staged.undecoded().SetLimit(waiting / 2);
-  const ServedShard served{*shard, saver, loader, mover, staged};
+  Replicator replicator(*shard);
+  const ServedShard served{*shard, saver, loader, mover, staged, replicator};
   service.Serve(&served);
   std::optional<CoordinatorLink> coordinator;
   if (shard->AddsCounted()) coordinator.emplace(*shard);
-  link.Follow(*shard, absl::Seconds(job.lease().heartbeat_seconds()), learn,
-              [&coordinator, &mover, &staged](const v1::View& view) {
-                mover.Follow();
-                staged.Follow();
-                if (coordinator) coordinator->SetView(view);
-              });
+  std::optional<ReplicaSender> replicas;
+  if (job.replicas() > 0) replicas.emplace(*shard);
+  ViewFollowers followers(*shard, mover, staged, replicator);
+  link.Follow(*shard, HeartbeatOf(job), learn, [&coordinator, &followers](const v1::View& view) {
+    const absl::Status followed = followers.Follow();
+    if (coordinator) coordinator->SetView(view);
+    return followed;
+  });
   Liveness liveness(health, options.listen, server.port());
   const absl::Status end =
       Serve(link, *shard, health, liveness, absl::Seconds(options.restore_seconds), shutdown);
   if (end.ok()) {
     log::Info("draining");
     Drain(link, *shard, liveness, absl::Seconds(options.grace_seconds));
-    server.Shutdown(kDrain);
+    server.Shutdown(kDrain);  // Meanwhile backups are still told.
   }
+  shard->streams().Close();
   server.Shutdown(absl::ZeroDuration());  // No call may outlive the shard.
   return end;
 }

@@ -9,9 +9,12 @@
 namespace capstan::ps {
 
 void ToProto(const CoordinatorState& state, v1::CoordinatorStart& proto);
+void ToProto(const CoordinatorState::Open& open, v1::OpenRoundState& proto);
 
 // INVALID_ARGUMENT: its last round is malformed.
 absl::StatusOr<CoordinatorState> CoordinatorStateFromProto(const v1::CoordinatorStart& proto);
+// With what is open. INVALID_ARGUMENT: also where it names no lane of the state's.
+absl::StatusOr<CoordinatorState> CoordinatorStateFromProto(const v1::CoordinatorOperation& proto);
 
 }  // namespace capstan::ps
 

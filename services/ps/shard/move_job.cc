@@ -103,7 +103,8 @@ absl::StatusOr<MoveJob::File> MoveJob::Read(const std::string& parent) {
   PartitionEncoder encoder({.partition_count = shard_.catalog().job().partition_count(),
                             .timeline = order_.timeline,
                             .machine = EncodeMachineState(copy->state),
-                            .parent = copy->parent});
+                            .parent = copy->parent,
+                            .moved = true});
   File file;
   file.state = copy->state;
   const auto check = [this] { return Check(); };

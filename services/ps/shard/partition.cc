@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -41,8 +42,11 @@ absl::Status ToStatus(PullAdmission admission) {
 Partition::Partition(const PartitionContext& context)
     : context_(context), machine_(MachineOptions(context.catalog, Timeline{0})) {}
 
-void Partition::Load(PartitionContent content) {
+void Partition::Load(PartitionContent content) { Take(std::move(content), std::nullopt); }
+
+void Partition::Take(PartitionContent content, std::optional<ViewEpoch> standby) {
   absl::flat_hash_map<uint64_t, Kept> dropped;
+  std::optional<Backup> ended;
   {
     absl::MutexLock lock(&mu_);
     store_.swap(content.store);
@@ -56,11 +60,18 @@ void Partition::Load(PartitionContent content) {
     version_times_ = {};
     origin_ = content.origin;
     frozen_for_.reset();
+    ended = std::exchange(backup_, std::nullopt);
+    standby_ = standby;
     pulled_rows_ = pushed_rows_ = 0;
     lock_wait_ = absl::ZeroDuration();
+    stands_by_.store(standby.has_value(), std::memory_order_release);
     loaded_.store(store_ != nullptr, std::memory_order_release);
   }
   // What was here is freed now, without the lock.
+  if (ended) {
+    ended->stream->Release(ended->index,
+                           absl::UnavailableError("the partition is not served here any more"));
+  }
 }
 
 void Partition::Unload() {
@@ -74,7 +85,7 @@ absl::Status Partition::Pull(const PullQuery& query, size_t i, absl::Time now,
   const wire::PartitionPart& part = query.partitions()[i];
   const TimedLock lock(mu_, context_.metrics);
   lock_wait_ += lock.waited();
-  if (Timeline{query.head().header().timeline()} != machine_.timeline()) {
+  if (Timeline{query.head().header().timeline()} != machine_.timeline() || standby_) {
     return absl::FailedPreconditionError(absl::StrCat("partition ", part.partition,
                                                       " is not here, in timeline ",
                                                       query.head().header().timeline()));
@@ -118,20 +129,42 @@ void Partition::WriteBlock(const PullQuery& query, size_t block, wire::PayloadWr
 // ---- push ----
 
 v1::PartitionOutcome Partition::Push(const std::shared_ptr<const PushMessage>& push, size_t i,
-                                     uint64_t progress_examples, absl::Time now) {
+                                     uint64_t progress_examples, absl::Time now,
+                                     ReplicaWait& replicated) {
   const Kept gradient = {push, i};
-  const wire::PartitionPart& part = push->partitions()[i];
-  v1::PartitionOutcome outcome;
-  outcome.set_partition(part.partition);
   const TimedLock lock(mu_, context_.metrics);
   lock_wait_ += lock.waited();
+  if (standby_) return AllParts(gradient, v1::OUTCOME_NOT_OWNER);
+  if (backup_ && backup_->stream->full()) return AllParts(gradient, v1::OUTCOME_BUSY);
   if (push->head().has_stage()) CatchUpLocked(now);
   if (Timeline{push->head().header().timeline()} == machine_.timeline()) {
     progress_ = std::max(progress_, progress_examples);
   }
   HoldBackIfFull();
-  if (push->Holds(part, Part::kDense)) outcome.set_dense(PushPart(Part::kDense, gradient, now));
-  if (push->Holds(part, Part::kSparse)) outcome.set_sparse(PushPart(Part::kSparse, gradient, now));
+  const v1::PartitionOutcome outcome = PushParts(gradient, now);
+  if (backup_) TellPush(gradient, outcome, replicated);
+  return outcome;
+}
+
+v1::PartitionOutcome Partition::AllParts(const Kept& gradient, v1::Outcome refusal) const {
+  const wire::PartitionPart& part = gradient.push->partitions()[gradient.place];
+  v1::PartitionOutcome outcome;
+  outcome.set_partition(part.partition);
+  if (gradient.push->Holds(part, Part::kDense)) outcome.set_dense(refusal);
+  if (gradient.push->Holds(part, Part::kSparse)) outcome.set_sparse(refusal);
+  return outcome;
+}
+
+v1::PartitionOutcome Partition::PushParts(const Kept& gradient, absl::Time now) {
+  const wire::PartitionPart& part = gradient.push->partitions()[gradient.place];
+  v1::PartitionOutcome outcome;
+  outcome.set_partition(part.partition);
+  if (gradient.push->Holds(part, Part::kDense)) {
+    outcome.set_dense(PushPart(Part::kDense, gradient, now));
+  }
+  if (gradient.push->Holds(part, Part::kSparse)) {
+    outcome.set_sparse(PushPart(Part::kSparse, gradient, now));
+  }
   return outcome;
 }
 
@@ -160,7 +193,7 @@ v1::Outcome Partition::PushPart(Part part, const Kept& gradient, absl::Time now)
   }
   const bool fresh = CarryOut(decision, now);
   if (decision.outcome == v1::OUTCOME_APPLIED && !fresh) decision.outcome = v1::OUTCOME_DROPPED;
-  context_.metrics.CountOutcome(decision.outcome);
+  if (!standby_) context_.metrics.CountOutcome(decision.outcome);
   return decision.outcome;
 }
 
@@ -178,9 +211,16 @@ void Partition::CountPushed(Part part, const Kept& gradient) {
 // ---- the rest ----
 
 void Partition::CatchUpLocked(absl::Time now) {
-  if (store_ == nullptr) return;
+  if (store_ == nullptr || standby_) return;  // A backup passes what its owner has passed.
   HoldBackIfFull();
-  const std::vector<RoundCommit> sets = context_.rounds.After(machine_.round());
+  const uint64_t before = machine_.round();
+  PassRounds(std::numeric_limits<uint64_t>::max(), now);
+  if (machine_.round() > before) TellPassed();
+}
+
+void Partition::PassRounds(uint64_t last, absl::Time now) {
+  std::vector<RoundCommit> sets = context_.rounds.After(machine_.round());
+  std::erase_if(sets, [last](const RoundCommit& set) { return set.round > last; });
   if (sets.empty()) return;
   const Decision decision = machine_.CatchUp(sets);
   CAPSTAN_FAILPOINT("round.decided");
@@ -219,27 +259,44 @@ absl::Status Partition::CommitRound(uint64_t round, absl::Time now) {
   return absl::FailedPreconditionError(absl::StrCat(where, ", told to commit ", round));
 }
 
-uint64_t Partition::Flush(absl::Time now) {
+uint64_t Partition::Flush(absl::Time now, ReplicaWait& replicated) {
   absl::MutexLock lock(&mu_);
+  return FlushLocked(now, replicated);
+}
+
+uint64_t Partition::FlushLocked(absl::Time now, ReplicaWait& replicated) {
   const uint64_t queued = machine_.queued();
+  if (queued == 0) return 0;
   CarryOut(machine_.Flush(), now);
+  if (!backup_) return queued;
+  v1::Operation operation = NewOperation();
+  operation.mutable_flush();
+  Tell(std::move(operation), replicated);
   return queued;
 }
 
-absl::Status Partition::CloseStream(Timeline timeline, StreamId stream, uint64_t batches) {
+absl::Status Partition::CloseStream(Timeline timeline, StreamId stream, uint64_t batches,
+                                    ReplicaWait& replicated) {
   absl::MutexLock lock(&mu_);
   if (machine_.moving()) {
     return absl::UnavailableError("a partition is on its way to another shard");
   }
   const bool closed = machine_.CloseStream(timeline, stream, batches);
   CAPSTAN_FAILPOINT("stream.closed");
+  if (closed && backup_) {
+    v1::Operation operation = NewOperation();
+    operation.mutable_close()->set_stream(stream.value);
+    operation.mutable_close()->set_batches(batches);
+    Tell(std::move(operation), replicated);
+  }
   if (closed) return absl::OkStatus();
   return absl::FailedPreconditionError("the streams are of another timeline");
 }
 
 void Partition::ExpireSessions(absl::Time now) {
   absl::MutexLock lock(&mu_);
-  machine_.ExpireSessions(now);
+  if (standby_) return;  // Its owner says which.
+  TellExpired(machine_.ExpireSessions(now));
 }
 
 Partition::Facts Partition::facts() const {

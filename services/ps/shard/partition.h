@@ -31,6 +31,7 @@
 #include "ps/shard/partition_content.h"
 #include "ps/shard/pull_query.h"
 #include "ps/shard/push_message.h"
+#include "ps/shard/replica_wait.h"
 #include "ps/shard/rounds.h"
 #include "ps/shard/shard_metrics.h"
 #include "ps/shard/version_times.h"
@@ -68,6 +69,8 @@ class Partition {
   void Load(PartitionContent content) ABSL_LOCKS_EXCLUDED(mu_);
   void Unload() ABSL_LOCKS_EXCLUDED(mu_);
   bool loaded() const { return loaded_.load(std::memory_order_acquire); }
+  // Loaded, and not as a backup.
+  bool serves() const { return loaded() && !stands_by_.load(std::memory_order_acquire); }
 
   // Writes the values of the query's i-th partition, which is this one. ABORTED: the pull's round
   // is over; RESOURCE_EXHAUSTED: not yet; FAILED_PRECONDITION: it is not here, in this timeline.
@@ -78,8 +81,11 @@ class Partition {
   // its parts need, which reading it has checked.
   // `progress_examples`: how far the whole job is, by a number that is to be believed; 0: not
   // known.
+  // What its backup has to carry out before anybody hears of the outcome is added to `replicated`;
+  // so it is below.
   v1::PartitionOutcome Push(const std::shared_ptr<const PushMessage>& push, size_t i,
-                            uint64_t progress_examples, absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+                            uint64_t progress_examples, absl::Time now, ReplicaWait& replicated)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   // Adds the gradients that are counted in the open round, as the shard has been told, so that they
   // need not be held until it closes.
@@ -92,11 +98,11 @@ class Partition {
   absl::Status CommitRound(uint64_t round, absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Applies what aggregation queues hold. Gives their number.
-  uint64_t Flush(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+  uint64_t Flush(absl::Time now, ReplicaWait& replicated) ABSL_LOCKS_EXCLUDED(mu_);
   // FAILED_PRECONDITION: on another timeline; UNAVAILABLE: it is about to leave for another shard,
   // which is to be told.
-  absl::Status CloseStream(Timeline timeline, StreamId stream, uint64_t batches)
-      ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status CloseStream(Timeline timeline, StreamId stream, uint64_t batches,
+                           ReplicaWait& replicated) ABSL_LOCKS_EXCLUDED(mu_);
   void ExpireSessions(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
   // ---- a copy as of a moment, read in pieces while updates go on ----
@@ -126,6 +132,28 @@ class Partition {
   std::optional<absl::Duration> FrozenFor(absl::Time now) const ABSL_LOCKS_EXCLUDED(mu_);
   // The move by which the content came; 0.0: it was loaded.
   ViewEpoch origin() const ABSL_LOCKS_EXCLUDED(mu_);
+
+  // ---- a backup of it on another shard, or on this one (docs/spec, rules 18 and 29 to 32) ----
+
+  // From now on what is done here goes to the backup, by `stream`, in the order in which it is
+  // done. Nothing if it does already, in this pair.
+  void SetBackup(PartitionIndex index, ViewEpoch pair, std::shared_ptr<ReplicaStream> stream)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // It has none any more: what waits for it is done.
+  void DropBackup() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // As Load, but it serves nobody: it is the backup of this pair, and carries out operations.
+  void Adopt(PartitionContent content, ViewEpoch pair) ABSL_LOCKS_EXCLUDED(mu_);
+  // The pair whose backup it is; nothing: none.
+  std::optional<ViewEpoch> standby() const ABSL_LOCKS_EXCLUDED(mu_);
+  // Its copy is the one that is served from now on.
+  void Promote(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+  // Carries out an operation of the owner's; `push`: what it has pushed, if it is that.
+  // FAILED_PRECONDITION: it is no backup of this pair; DATA_LOSS: it has come to something else
+  // than the owner, and can never take its place.
+  absl::Status Replay(const v1::Operation& operation,
+                      const std::shared_ptr<const PushMessage>& push, absl::Time now)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   struct Facts {
     struct OfTable {
@@ -157,11 +185,38 @@ class Partition {
 
   enum class CopyStage { kNone, kReading, kRead };
 
+  struct Backup {
+    PartitionIndex index{};
+    ViewEpoch pair;
+    std::shared_ptr<ReplicaStream> stream;
+  };
+
+  void Take(PartitionContent content, std::optional<ViewEpoch> standby) ABSL_LOCKS_EXCLUDED(mu_);
+  // An operation of this kind for the backup, to be filled in and given to Tell.
+  v1::Operation NewOperation() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // REQUIRES: there is a backup.
+  void Tell(v1::Operation operation, ReplicaWait& replicated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // These tell what has been done, if there is a backup.
+  void TellHeld(bool held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TellPassed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TellExpired(const std::array<std::vector<StreamId>, kParts>& expired)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  uint64_t FlushLocked(absl::Time now, ReplicaWait& replicated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TellPush(const Kept& gradient, const v1::PartitionOutcome& outcome, ReplicaWait& replicated)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status ReplayPush(const v1::PushOperation& told, const Kept& gradient, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  v1::PartitionOutcome AllParts(const Kept& gradient, v1::Outcome refusal) const;
+  v1::PartitionOutcome PushParts(const Kept& gradient, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   void EndCopyLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // While a copy is read: freezes the partition if the shard keeps too much for its copies.
   void HoldBackIfFull() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CountKept() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CatchUpLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Passes the rounds that the shard has been told, up to this one.
+  void PassRounds(uint64_t last, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool JudgedByRows(const Kept& gradient) const;
   void CountPushed(Part part, const Kept& gradient) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   v1::Outcome PushPart(Part part, const Kept& gradient, absl::Time now)
@@ -185,6 +240,7 @@ class Partition {
   const PartitionContext context_;
 
   std::atomic<bool> loaded_{false};
+  std::atomic<bool> stands_by_{false};
   mutable absl::Mutex mu_;
   // nullptr: empty; then the machine is of timeline 0, which refuses everything.
   std::unique_ptr<PartitionStore> store_ ABSL_GUARDED_BY(mu_) ABSL_PT_GUARDED_BY(mu_);
@@ -201,6 +257,8 @@ class Partition {
   ViewEpoch origin_ ABSL_GUARDED_BY(mu_);
   std::optional<ViewEpoch> frozen_for_ ABSL_GUARDED_BY(mu_);  // The machine is moving.
   absl::Time frozen_since_ ABSL_GUARDED_BY(mu_);
+  std::optional<Backup> backup_ ABSL_GUARDED_BY(mu_);
+  std::optional<ViewEpoch> standby_ ABSL_GUARDED_BY(mu_);  // The pair whose backup this is.
   uint64_t pulled_rows_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t pushed_rows_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Duration lock_wait_ ABSL_GUARDED_BY(mu_);

@@ -137,6 +137,7 @@ void Partition::ApplyBlocks(const Update& update, const UpdateContext& context) 
 }
 
 void Partition::Observe(const Update& update, absl::Time now) {
+  if (standby_) return;  // The owner counts it.
   VersionTimes& times = version_times_[static_cast<size_t>(update.part)];
   for (uint32_t i = 0; i < update.added; ++i) {
     context_.metrics.ObserveStaleness(/*staleness=*/0, absl::ZeroDuration());

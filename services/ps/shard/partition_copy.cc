@@ -9,7 +9,8 @@ namespace capstan::ps {
 std::optional<PartitionCopy> Partition::BeginCopy(const CopyOrder& order, absl::Time now) {
   absl::MutexLock lock(&mu_);
   if (store_ == nullptr || machine_.timeline() != order.timeline) return std::nullopt;
-  CarryOut(machine_.Flush(), now);
+  ReplicaWait nobody;  // Nothing is heard of the queue before its gradients are, which are on both.
+  FlushLocked(now, nobody);
   const bool changes_known = order.parent == base_ && store_->changes_known();
   PartitionCopy copy{machine_.Snapshot(), changes_known ? order.parent : ""};
   store_->Mark(/*changes_only=*/!copy.parent.empty());
@@ -37,6 +38,7 @@ void Partition::EndCopyLocked(absl::Time now) {
   CountKept();
   if (!machine_.frozen()) return;
   CarryOut(machine_.Thaw(), now);
+  TellHeld(false);
   CatchUpLocked(now);
 }
 
@@ -56,6 +58,7 @@ void Partition::SettleCopy(const std::string& id, absl::Time now) {
 void Partition::HoldBackIfFull() {
   if (copy_ != CopyStage::kReading || machine_.frozen() || !context_.kept.full()) return;
   machine_.Freeze();
+  TellHeld(true);
   context_.metrics.CountHeldBack();
 }
 

@@ -45,6 +45,15 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext& context, const abs
   return reactor;
 }
 
+// Answers well once backups have what they have to.
+grpc::ServerUnaryReactor* AnswerOnce(grpc::CallbackServerContext& context, ReplicaWait replicated) {
+  grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
+  std::move(replicated).Then([reactor, &context](const absl::Status& status) {
+    reactor->Finish(AtTheDoor(context, status));
+  });
+  return reactor;
+}
+
 // Ends a push, and then the wait of the pulls that it has released: when its own answer is on the
 // way.
 class PushReactor final : public grpc::ServerUnaryReactor {
@@ -81,6 +90,7 @@ absl::StatusOr<Shard*> PsService::ShardForOrder(const v1::RequestHeader& header)
   CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
   CAPSTAN_RETURN_IF_ERROR(served->shard.CheckOrder(header));
   CAPSTAN_RETURN_IF_ERROR(served->shard.CheckHeader(header));
+  CAPSTAN_RETURN_IF_ERROR(served->shard.CheckFollowed(header));
   return &served->shard;
 }
 
@@ -151,34 +161,42 @@ absl::StatusOr<grpc::ByteBuffer> PsService::Hold(grpc::ByteBuffer reply, Waiting
 
 PsService::Reactor* PsService::Push(Context* context, const grpc::ByteBuffer* request,
                                     grpc::ByteBuffer* reply) {
-  const absl::Time begin = SteadyClock().Now();
   metrics_.AddInFlight(1);
-  ReleasedPulls released;
-  absl::Status status = CheckQueue(*context).status();
-  if (status.ok()) status = HandlePush(*request, *reply, released);
-  if (!status.ok()) metrics_.CountRejected(ReasonOf(status));
-  metrics_.CountRequest({Method::kPush, status.code(), SteadyClock().Now() - begin,
-                         request->Length(), status.ok() ? reply->Length() : 0});
-  metrics_.AddInFlight(-1);
-  if (released.empty()) return Answer(*context, status);
-  auto* const reactor = new PushReactor(std::move(released));  // Ends with the call.
-  reactor->Finish(AtTheDoor(*context, status));
+  const auto count = [this, begin = SteadyClock().Now(), size = request->Length(),
+                      reply](const absl::Status& status) {
+    if (!status.ok()) metrics_.CountRejected(ReasonOf(status));
+    metrics_.CountRequest({Method::kPush, status.code(), SteadyClock().Now() - begin, size,
+                           status.ok() ? reply->Length() : 0});
+    metrics_.AddInFlight(-1);
+  };
+  const absl::Status queued = CheckQueue(*context).status();
+  absl::StatusOr<Handled> handled = queued.ok() ? HandlePush(*request, *reply) : queued;
+  if (!handled.ok() || (handled->released.empty() && handled->replicated.empty())) {
+    count(handled.status());
+    return Answer(*context, handled.status());
+  }
+  auto* const reactor = new PushReactor(std::move(handled->released));  // Ends with the call.
+  std::move(handled->replicated).Then([reactor, context, count](const absl::Status& status) {
+    count(status);
+    reactor->Finish(AtTheDoor(*context, status));
+  });
   return reactor;
 }
 
-absl::Status PsService::HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply,
-                                   ReleasedPulls& released) {
+absl::StatusOr<PsService::Handled> PsService::HandlePush(const grpc::ByteBuffer& request,
+                                                         grpc::ByteBuffer& reply) {
   CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
   Shard& shard = served->shard;
   CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const PushMessage> push, shard.ReadPush(request));
   CAPSTAN_RETURN_IF_ERROR(shard.CheckHeader(push->head().header()));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.received"));
   CAPSTAN_ASSIGN_OR_RETURN(Shard::Pushed pushed, shard.Push(push));
-  released = std::move(pushed.released);
+  Handled handled{std::move(pushed.released), std::move(pushed.replicated)};
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.applied"));
   bool own_buffer;
-  return FromGrpcStatus(
-      grpc::SerializationTraits<v1::PushReply>::Serialize(pushed.reply, &reply, &own_buffer));
+  CAPSTAN_RETURN_IF_ERROR(FromGrpcStatus(
+      grpc::SerializationTraits<v1::PushReply>::Serialize(pushed.reply, &reply, &own_buffer)));
+  return handled;
 }
 
 PsService::Reactor* PsService::OpenRound(Context* context, const v1::OpenRoundRequest* request,
@@ -202,9 +220,11 @@ PsService::Reactor* PsService::ReportLane(Context* context, const v1::ReportLane
                                           v1::ReportLaneReply* reply) {
   const absl::StatusOr<Shard*> shard = ShardFor(request->header());
   if (!shard.ok()) return Answer(*context, shard.status());
-  absl::StatusOr<v1::ReportLaneReply> result = (*shard)->ReportLane(*request);
-  if (result.ok()) *reply = *std::move(result);
-  return Answer(*context, result.status());
+  ReplicaWait replicated;
+  absl::StatusOr<v1::ReportLaneReply> result = (*shard)->ReportLane(*request, replicated);
+  if (!result.ok()) return Answer(*context, result.status());
+  *reply = *std::move(result);
+  return AnswerOnce(*context, std::move(replicated));
 }
 
 PsService::Reactor* PsService::HoldRounds(Context* context, const v1::HoldRoundsRequest* request,
@@ -259,14 +279,20 @@ PsService::Reactor* PsService::CloseStreams(Context* context,
                                             const v1::CloseStreamsRequest* request,
                                             v1::CloseStreamsReply*) {
   const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
-  return Answer(*context, shard.ok() ? (*shard)->CloseStreams(*request) : shard.status());
+  if (!shard.ok()) return Answer(*context, shard.status());
+  ReplicaWait replicated;
+  const absl::Status closed = (*shard)->CloseStreams(*request, replicated);
+  if (!closed.ok()) return Answer(*context, closed);
+  return AnswerOnce(*context, std::move(replicated));
 }
 
 PsService::Reactor* PsService::Flush(Context* context, const v1::FlushRequest* request,
                                      v1::FlushReply* reply) {
   const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
-  if (shard.ok()) reply->set_gradients((*shard)->Flush());
-  return Answer(*context, shard.status());
+  if (!shard.ok()) return Answer(*context, shard.status());
+  ReplicaWait replicated;
+  reply->set_gradients((*shard)->Flush(replicated));
+  return AnswerOnce(*context, std::move(replicated));
 }
 
 absl::StatusOr<v1::SavePartitionsReply> PsService::HandleSave(
@@ -325,6 +351,20 @@ PsService::Reactor* PsService::TakePartition(Context* context,
                                              const v1::TakePartitionRequest* request,
                                              v1::TakePartitionReply* reply) {
   absl::StatusOr<v1::TakePartitionReply> result = HandleTake(*request);
+  if (result.ok()) *reply = *std::move(result);
+  return Answer(*context, result.status());
+}
+
+absl::StatusOr<v1::ReplicateReply> PsService::HandleReplicate(
+    const v1::ReplicateRequest& request) {
+  CAPSTAN_RETURN_IF_ERROR(ShardFor(request.header()).status());
+  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
+  return served->replicator.Take(request);
+}
+
+PsService::Reactor* PsService::Replicate(Context* context, const v1::ReplicateRequest* request,
+                                         v1::ReplicateReply* reply) {
+  absl::StatusOr<v1::ReplicateReply> result = HandleReplicate(*request);
   if (result.ok()) *reply = *std::move(result);
   return Answer(*context, result.status());
 }

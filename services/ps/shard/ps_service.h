@@ -16,6 +16,7 @@
 #include "ps/shard/evaluation_share.h"
 #include "ps/shard/loader.h"
 #include "ps/shard/mover.h"
+#include "ps/shard/replicator.h"
 #include "ps/shard/saver.h"
 #include "ps/shard/shard.h"
 #include "ps/shard/shard_metrics.h"
@@ -31,6 +32,7 @@ struct ServedShard {
   Loader& loader;
   Mover& mover;
   StagedPartitions& staged;
+  Replicator& replicator;
 };
 
 // Pull and Push take raw bytes; the others are ordinary. Served by gRPC's own threads.
@@ -81,6 +83,8 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
                           v1::MovePartitionsReply* reply) override;
   Reactor* TakePartition(Context* context, const v1::TakePartitionRequest* request,
                          v1::TakePartitionReply* reply) override;
+  Reactor* Replicate(Context* context, const v1::ReplicateRequest* request,
+                     v1::ReplicateReply* reply) override;
 
  private:
   // A pull or push begins. Gives how many wait for a thread; RESOURCE_EXHAUSTED: too many.
@@ -100,12 +104,17 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   absl::StatusOr<Shard*> ShardForOrder(const v1::RequestHeader& header) const;
   // Counts the reply until it is taken. RESOURCE_EXHAUSTED: too many are not.
   absl::StatusOr<grpc::ByteBuffer> Hold(grpc::ByteBuffer reply, WaitingReactor& reactor);
-  absl::Status HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply,
-                          ReleasedPulls& released);
+  // What is to happen before and after the push is answered.
+  struct Handled {
+    ReleasedPulls released;
+    ReplicaWait replicated;
+  };
+  absl::StatusOr<Handled> HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply);
   absl::StatusOr<v1::SavePartitionsReply> HandleSave(const v1::SavePartitionsRequest& request);
   absl::StatusOr<v1::LoadPartitionsReply> HandleLoad(const v1::LoadPartitionsRequest& request);
   absl::StatusOr<v1::MovePartitionsReply> HandleMove(const v1::MovePartitionsRequest& request);
   absl::StatusOr<v1::TakePartitionReply> HandleTake(const v1::TakePartitionRequest& request);
+  absl::StatusOr<v1::ReplicateReply> HandleReplicate(const v1::ReplicateRequest& request);
 
   FairShare senders_;  // Of calls that came while too many waited.
   EvaluationShare evaluation_;

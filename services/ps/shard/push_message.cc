@@ -17,6 +17,11 @@
 namespace capstan::ps {
 namespace {
 
+void CopyTo(const wire::Bytes& bytes, std::string& to) {
+  to.resize(bytes.size());
+  bytes.CopyTo(to.data());
+}
+
 absl::Status CheckFloats(const std::string& name, size_t got, size_t want) {
   if (got == want) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -167,6 +172,30 @@ bool PushMessage::KnowsRowVersions(const wire::PartitionPart& part) const {
   const absl::Span<const Rows> all = rows_of(part);
   return std::none_of(all.begin(), all.end(),
                       [](const Rows& rows) { return rows.gradients.versions.empty(); });
+}
+
+std::string PushMessage::ShareOf(size_t i) const {
+  const wire::PartitionPart& part = payload_.partitions[i];
+  v1::PushRequest share = head_;
+  v1::PartitionGradient& gradient = *share.add_partitions();
+  gradient.set_partition(part.partition);
+  gradient.set_dense_version(part.dense_version);
+  gradient.set_sparse_version(part.sparse_version);
+  for (const wire::TablePart& rows : payload_.tables_of(part)) {
+    v1::TableGradient& table = *gradient.add_tables();
+    table.set_table(rows.table);
+    CopyTo(rows.keys, *table.mutable_keys());
+    CopyTo(rows.values, *table.mutable_values());
+    CopyTo(rows.pulled, *table.mutable_pulled());
+    CopyTo(rows.updates, *table.mutable_updates());
+  }
+  for (const wire::BlockPart& values : payload_.blocks_of(part)) {
+    v1::BlockGradient& block = *gradient.add_blocks();
+    block.set_block(values.block);
+    CopyTo(values.values, *block.mutable_values());
+    CopyTo(values.pulled, *block.mutable_pulled());
+  }
+  return share.SerializeAsString();
 }
 
 bool PushMessage::Holds(const wire::PartitionPart& part, Part which) const {

@@ -5,6 +5,7 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,6 +36,9 @@ class PushMessage {
 
   const v1::PushRequest& head() const { return head_; }  // Without the partitions.
   absl::Span<const wire::PartitionPart> partitions() const { return payload_.partitions; }
+
+  // Returns a push that holds the i-th partition alone, as it would be sent.
+  std::string ShareOf(size_t i) const;
 
   // The gradients of one partition's rows, with the store's ids beside them; their weights are 1.
   struct Rows {

@@ -19,7 +19,12 @@ bool Rounds::Learn(Timeline timeline, const RoundCommit& set, IsFree is_free) {
   absl::MutexLock lock(&mu_);
   if (timeline != timeline_) return false;
   if (set.round > log_.last_round() + 1 && pins_.empty() && is_free()) log_ = ClosedLog(set);
+  return LearnLocked(set);
+}
+
+bool Rounds::LearnLocked(const RoundCommit& set) {
   const bool is_long = log_.Learn(set);
+  if (on_learned_ && log_.last_round() == set.round) on_learned_(set);
   last_.store(log_.last_round(), std::memory_order_release);
   return is_long;
 }
@@ -30,7 +35,7 @@ absl::Status Rounds::Pin(Timeline timeline, const RoundCommit& passed, IsFree is
   if (passed.round > log_.last_round()) {
     const bool next = passed.round == log_.last_round() + 1 && !passed.lanes.empty();
     if (next) {
-      log_.Learn(passed);
+      LearnLocked(passed);
     } else if (pins_.empty() && is_free()) {
       log_ = ClosedLog(passed);
     } else {

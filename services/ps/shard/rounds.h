@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -22,6 +24,10 @@ class Rounds {
  public:
   // Says whether no partition needs the commits in between: then any may be the next one.
   using IsFree = absl::FunctionRef<bool()>;
+
+  // Called under the lock for each round that is learned, before anybody can see it.
+  using OnLearned = std::function<void(const RoundCommit&)>;
+  explicit Rounds(OnLearned on_learned = nullptr) : on_learned_(std::move(on_learned)) {}
 
   // Begins anew, where every partition has passed `passed` rounds.
   void Reset(Timeline timeline, uint64_t passed);
@@ -48,6 +54,9 @@ class Rounds {
   uint64_t last_round() const { return last_.load(std::memory_order_acquire); }
 
  private:
+  bool LearnLocked(const RoundCommit& set) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const OnLearned on_learned_;
   mutable absl::Mutex mu_;
   Timeline timeline_ ABSL_GUARDED_BY(mu_){};
   ClosedLog log_ ABSL_GUARDED_BY(mu_);

@@ -59,6 +59,8 @@ Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metri
       metrics_(metrics),
       clock_(clock),
       clocks_needed_(catalog_.HasSsp()),
+      replicated_(catalog_.job().replicas() > 0),
+      rounds_([this](const RoundCommit& closed) { streams_.TellClosed(closed); }),
       context_{catalog_, rounds_, counted_, metrics_, slabs_, kept_},
       clocks_(BoundOf(catalog_)) {
   for (uint32_t i = 0; i < catalog_.job().partition_count(); ++i) {
@@ -251,6 +253,7 @@ void Shard::AnswerPulls(const PullAnswers& answers) {
 }
 
 absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
+  CAPSTAN_RETURN_IF_ERROR(CheckLease());
   if (query.head().has_closed()) {
     CAPSTAN_RETURN_IF_ERROR(
         LearnRound(query.head().header().timeline(), query.head().closed(), Teller::kTrainer));
@@ -294,7 +297,8 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
   bool settled = true;
   for (size_t i = 0; i < push->partitions().size(); ++i) {
     v1::PartitionOutcome& outcome = *reply.add_partitions();
-    outcome = partitions_[push->partitions()[i].partition]->Push(push, i, progress, now);
+    outcome = partitions_[push->partitions()[i].partition]->Push(push, i, progress, now,
+                                                                 pushed.replicated);
     CAPSTAN_FAILPOINT("push.partition_applied");
     settled = settled && IsSettled(outcome.dense()) && IsSettled(outcome.sparse());
     busy = busy || outcome.dense() == v1::OUTCOME_BUSY || outcome.sparse() == v1::OUTCOME_BUSY;
@@ -327,21 +331,23 @@ absl::Status Shard::CommitRound(const v1::CommitRoundRequest& request) {
   });
 }
 
-absl::Status Shard::CloseStreams(const v1::CloseStreamsRequest& request) {
+absl::Status Shard::CloseStreams(const v1::CloseStreamsRequest& request,
+                                 ReplicaWait& replicated) {
   const Timeline timeline{request.header().timeline()};
   return ForEachPartition([&](PartitionIndex, Partition& partition) {
     for (const v1::StreamClose& close : request.streams()) {
-      CAPSTAN_RETURN_IF_ERROR(partition.CloseStream(timeline, {close.stream()}, close.batches()));
+      CAPSTAN_RETURN_IF_ERROR(
+          partition.CloseStream(timeline, {close.stream()}, close.batches(), replicated));
     }
     return absl::OkStatus();
   });
 }
 
-uint64_t Shard::Flush() {
+uint64_t Shard::Flush(ReplicaWait& replicated) {
   const absl::Time now = clock_.Now();
   uint64_t gradients = 0;
   (void)ForEachPartition([&](PartitionIndex, Partition& partition) {
-    gradients += partition.Flush(now);
+    gradients += partition.Flush(now, replicated);
     return absl::OkStatus();
   });
   return gradients;
@@ -350,7 +356,7 @@ uint64_t Shard::Flush() {
 absl::Status Shard::ForEachPartition(
     absl::FunctionRef<absl::Status(PartitionIndex, Partition&)> visit) {
   for (size_t i = 0; i < partitions_.size(); ++i) {
-    if (!partitions_[i]->loaded()) continue;
+    if (!partitions_[i]->serves()) continue;
     CAPSTAN_RETURN_IF_ERROR(visit(static_cast<PartitionIndex>(i), *partitions_[i]));
   }
   return absl::OkStatus();
@@ -377,11 +383,13 @@ void Shard::Tick() {
   }
   AnswerPulls(pulls);
   CoordinatorAnswers rounds;
+  ReplicaWait replicated;
   {
     absl::MutexLock lock(&coordinator_mu_);
     if (coordinator_) rounds = coordinator_->Tick(now);
+    replicated = TellCoordinator();
   }
-  AnswerRounds(rounds);
+  AnswerRounds(std::move(rounds), std::move(replicated));
 }
 
 }  // namespace capstan::ps

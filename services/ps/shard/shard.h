@@ -35,6 +35,8 @@
 #include "ps/shard/partition.h"
 #include "ps/shard/pull_query.h"
 #include "ps/shard/push_message.h"
+#include "ps/shard/replica_streams.h"
+#include "ps/shard/replica_wait.h"
 #include "ps/shard/rounds.h"
 #include "ps/shard/shard_identity.h"
 #include "ps/shard/shard_metrics.h"
@@ -146,6 +148,7 @@ class Shard {
   struct Pushed {
     v1::PushReply reply;
     ReleasedPulls released;  // To be destroyed when the reply is on its way.
+    ReplicaWait replicated;  // Before it is.
   };
   absl::StatusOr<Pushed> Push(const std::shared_ptr<const PushMessage>& push);
 
@@ -154,7 +157,8 @@ class Shard {
   // has not granted ----
 
   std::optional<WaiterId> OpenRound(const v1::OpenRoundRequest& request, OnOpened done);
-  absl::StatusOr<v1::ReportLaneReply> ReportLane(const v1::ReportLaneRequest& request);
+  absl::StatusOr<v1::ReportLaneReply> ReportLane(const v1::ReportLaneRequest& request,
+                                                 ReplicaWait& replicated);
   std::optional<WaiterId> HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
                                      OnHeld done);
   std::optional<WaiterId> WatchCounts(const v1::WatchCountsRequest& request, absl::Time deadline,
@@ -172,9 +176,10 @@ class Shard {
   // ---- the chief's calls ----
 
   absl::Status CommitRound(const v1::CommitRoundRequest& request);
-  absl::Status CloseStreams(const v1::CloseStreamsRequest& request);
-  uint64_t Flush();
-  // Calls visit(partition) for each that is loaded, ascending, until one fails.
+  // What backups have to carry out before the chief is answered is added to `replicated`.
+  absl::Status CloseStreams(const v1::CloseStreamsRequest& request, ReplicaWait& replicated);
+  uint64_t Flush(ReplicaWait& replicated);
+  // Calls visit(partition) for each that is served, ascending, until one fails.
   absl::Status ForEachPartition(absl::FunctionRef<absl::Status(PartitionIndex, Partition&)> visit);
 
   // ---- moves: what the newest view says of them, and what it makes of partitions ----
@@ -202,6 +207,30 @@ class Shard {
   void ResumeCoordinator();
 
   CopyTurn& copies() { return copies_; }
+
+  // ---- replicas: shard_replicas.cc ----
+
+  // Until then nobody takes this shard's place, so it may answer pulls, in a job with replicas.
+  void SetLease(absl::Time until);
+  // Does what the newest view says of the backups of partitions that are served here. Call after
+  // every view, before those that are frozen for a pair are thawed.
+  void FollowPairs();
+  // Does what it says of partitions that are backed up here: serves those of which this process has
+  // become the owner, and drops what is not named. Call after what has left has been dropped.
+  void FollowStandbys();
+  // DATA_LOSS: the newest view says that this process has a copy of a partition that it has not.
+  absl::Status CheckOwned() const;
+  // The views that have been followed so far. UNAVAILABLE: an order of a later one has come.
+  void Followed(ViewEpoch epoch);
+  ViewEpoch followed() const;
+  absl::Status CheckFollowed(const v1::RequestHeader& header) const;
+  // Takes a partition that has come as the backup of this pair. Errors are those of Serve.
+  absl::Status Adopt(PartitionIndex index, MovedPartition moved, ViewEpoch pair);
+  // Carries out what the owner of a partition has done that is backed up here. FAILED_PRECONDITION:
+  // it is not; others: the copy was of no use, and has been dropped.
+  absl::Status Replay(uint64_t timeline, const v1::Operation& operation);
+  ReplicaStreams& streams() { return streams_; }
+  const ShardIdentity& identity() const { return identity_; }
 
   // ---- housekeeping ----
 
@@ -239,9 +268,9 @@ class Shard {
   CoordinatorMachine NewCoordinator(const std::optional<CoordinatorState>& state) const;
   void SetCoordinator(uint64_t timeline, std::optional<CoordinatorMachine> coordinator);
   bool IsEmpty() const;  // No partition is here.
-  // Learns of a round that somebody says is closed: the chief, or a trainer, who has to show the
-  // seal.
-  enum class Teller { kChief, kTrainer };
+  // Learns of a round that somebody says is closed: the chief, another shard, or a trainer, who has
+  // to show the seal.
+  enum class Teller { kChief, kTrainer, kShard };
   absl::Status LearnRound(uint64_t timeline, const v1::RoundCommit& closed, Teller teller);
   void SweepRounds();
 
@@ -257,7 +286,19 @@ class Shard {
 
   absl::StatusOr<grpc::ByteBuffer> PullNow(const PullQuery& query);
   void AnswerPulls(const PullAnswers& answers);
-  void AnswerRounds(const CoordinatorAnswers& answers);
+  // Once the backup of the coordinator knows what they rest on.
+  void AnswerRounds(CoordinatorAnswers answers, ReplicaWait replicated = {});
+
+  // ---- shard_replicas.cc ----
+  absl::Status CheckLease() const;
+  // The backup is told where the coordinator stands, if it has moved on.
+  ReplicaWait TellCoordinator() ABSL_EXCLUSIVE_LOCKS_REQUIRED(coordinator_mu_);
+  void DropCoordinatorBackupUnless(ViewEpoch pair);
+  void SetCoordinatorBackup(std::shared_ptr<ReplicaStream> stream, ViewEpoch pair);
+  void Promote(PartitionIndex index);
+  void AddBroken(v1::ShardReport& report) const;
+  absl::Status ReplayPush(const v1::Operation& operation, Partition& partition);
+  absl::Status ReplayCoordinator(const v1::Operation& operation);
   absl::Status CheckCoordinator(uint64_t timeline) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(coordinator_mu_);
 
@@ -266,7 +307,9 @@ class Shard {
   ShardMetrics& metrics_;
   const Clock& clock_;
   const bool clocks_needed_;  // A part is ssp.
+  const bool replicated_;     // Partitions have backups.
   std::atomic<uint64_t> timeline_{0};
+  ReplicaStreams streams_;
   Rounds rounds_;
   CountedLanes counted_;
   SlabArena slabs_;
@@ -282,6 +325,8 @@ class Shard {
   // Shared with those who act by it.
   std::shared_ptr<const ViewedMoves> moves_ ABSL_GUARDED_BY(view_mu_) =
       std::make_shared<const ViewedMoves>();
+  ViewEpoch followed_ ABSL_GUARDED_BY(view_mu_);
+  absl::Time lease_until_ ABSL_GUARDED_BY(view_mu_) = absl::InfinitePast();
   absl::Mutex contents_mu_;  // Held while partitions come and go other than by an order to load.
   CopyTurn copies_;
 
@@ -300,7 +345,14 @@ class Shard {
   std::optional<CoordinatorMachine> coordinator_ ABSL_GUARDED_BY(coordinator_mu_);
   uint64_t coordinator_timeline_ ABSL_GUARDED_BY(coordinator_mu_) = 0;
   bool coordinator_silent_ ABSL_GUARDED_BY(coordinator_mu_) = false;  // It is about to leave.
-  ParkedCalls<CoordinatorAnswer> parked_rounds_;
+  // Who backs the coordinator up, and what it has been told last.
+  std::shared_ptr<ReplicaStream> coordinator_stream_ ABSL_GUARDED_BY(coordinator_mu_);
+  ViewEpoch coordinator_pair_ ABSL_GUARDED_BY(coordinator_mu_);
+  std::string coordinator_told_ ABSL_GUARDED_BY(coordinator_mu_);
+  uint64_t coordinator_number_ ABSL_GUARDED_BY(coordinator_mu_) = 0;
+  // Where a coordinator stands that is backed up here.
+  std::optional<CoordinatorState> standby_coordinator_ ABSL_GUARDED_BY(coordinator_mu_);
+  ParkedCalls<absl::StatusOr<CoordinatorAnswer>> parked_rounds_;
 };
 
 }  // namespace capstan::ps

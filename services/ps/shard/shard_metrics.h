@@ -96,6 +96,7 @@ class ShardMetrics {
     uint64_t version = 0;
     uint64_t queued = 0;
     uint64_t parked = 0;
+    uint64_t backup_bytes = 0;   // Of partitions that it backs up for others.
     uint64_t waiting_bytes = 0;  // Of gradients that wait for others.
     uint64_t kept = 0;           // Bytes, for copies.
     uint64_t lost = 0;           // Batches, summed over partitions.

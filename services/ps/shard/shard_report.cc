@@ -14,6 +14,10 @@ ShardMetrics::ShardFacts Shard::Facts() const {
     const Partition& partition = *partitions_[index];
     if (!partition.loaded()) continue;
     const Partition::Facts of = partition.facts();
+    if (!partition.serves()) {
+      facts.backup_bytes += of.bytes;
+      continue;
+    }
     v1::PartitionLoad& load = facts.loads.emplace_back();
     load.set_partition(static_cast<uint32_t>(index));
     load.set_bytes(of.bytes);
@@ -63,6 +67,8 @@ v1::ShardReport Shard::Report() const {
   report.set_parameter_bytes(facts.bytes);
   report.set_version(facts.version);
   report.set_batches_lost(facts.lost);
+  report.set_backup_bytes(facts.backup_bytes);
+  AddBroken(report);
   for (const ShardMetrics::TableFacts& table : facts.tables) {
     v1::TableReport& of = *report.add_tables();
     of.set_rows(table.rows);

@@ -31,6 +31,7 @@ void Shard::SweepRounds() {
   const absl::Time now = clock_.Now();
   uint64_t passed = rounds_.last_round();
   for (const std::unique_ptr<Partition>& partition : partitions_) {
+    // A backup as well, which is told by its owner how far it may go.
     if (partition->loaded()) passed = std::min(passed, partition->CatchUp(now));
   }
   rounds_.Forget(passed);
@@ -56,14 +57,18 @@ CoordinatorMachine Shard::NewCoordinator(const std::optional<CoordinatorState>& 
 
 void Shard::SetCoordinator(uint64_t timeline, std::optional<CoordinatorMachine> coordinator) {
   CoordinatorAnswers dismissed;
+  ReplicaWait replicated;
   {
     absl::MutexLock lock(&coordinator_mu_);
     if (coordinator_) dismissed = coordinator_->Dismiss();
+    replicated = TellCoordinator();
+    coordinator_stream_ = nullptr;
+    standby_coordinator_.reset();
     coordinator_ = std::move(coordinator);
     coordinator_timeline_ = timeline;
     coordinator_silent_ = false;
   }
-  AnswerRounds(dismissed);
+  AnswerRounds(std::move(dismissed), std::move(replicated));
 }
 
 std::optional<WaiterId> Shard::OpenRound(const v1::OpenRoundRequest& request, OnOpened done) {
@@ -71,30 +76,37 @@ std::optional<WaiterId> Shard::OpenRound(const v1::OpenRoundRequest& request, On
   auto shared = std::make_shared<OnOpened>(std::move(done));
   const uint64_t timeline = request.header().timeline();
   const WaiterId waiter =
-      parked_rounds_.Park([this, shared, timeline](const CoordinatorAnswer& answer) {
-        OpenAnswer sealed = std::get<OpenAnswer>(answer.answer);
+      parked_rounds_.Park([this, shared, timeline](const absl::StatusOr<CoordinatorAnswer>& answer) {
+        if (!answer.ok()) return (*shared)(answer.status());
+        OpenAnswer sealed = std::get<OpenAnswer>(answer->answer);
         sealed.closed.seal = sealer()->OfRound(timeline, sealed.closed);
         (*shared)(sealed);
       });
   const absl::Time now = clock_.Now();
-  const absl::StatusOr<CoordinatorAnswers> answers = [&]() -> absl::StatusOr<CoordinatorAnswers> {
+  ReplicaWait replicated;
+  absl::StatusOr<CoordinatorAnswers> answers = [&]() -> absl::StatusOr<CoordinatorAnswers> {
     absl::MutexLock lock(&coordinator_mu_);
     CAPSTAN_RETURN_IF_ERROR(CheckCoordinator(timeline));
     CAPSTAN_RETURN_IF_ERROR(CheckLane(timeline, request.lane(), request.generation()));
-    return coordinator_->Open(
-        {waiter, static_cast<LaneIndex>(request.lane()), GenerationFromProto(request.generation()),
-         now + absl::Seconds(std::min(request.wait_seconds(), 60.0))},
-        now);
+    CAPSTAN_ASSIGN_OR_RETURN(
+        CoordinatorAnswers opened,
+        coordinator_->Open({waiter, static_cast<LaneIndex>(request.lane()),
+                            GenerationFromProto(request.generation()),
+                            now + absl::Seconds(std::min(request.wait_seconds(), 60.0))},
+                           now));
+    replicated = TellCoordinator();
+    return opened;
   }();
   if (!answers.ok()) {
     if (parked_rounds_.Take(waiter)) (*shared)(answers.status());
     return std::nullopt;
   }
-  AnswerRounds(*answers);
+  AnswerRounds(*std::move(answers), std::move(replicated));
   return waiter;
 }
 
-absl::StatusOr<v1::ReportLaneReply> Shard::ReportLane(const v1::ReportLaneRequest& request) {
+absl::StatusOr<v1::ReportLaneReply> Shard::ReportLane(const v1::ReportLaneRequest& request,
+                                                      ReplicaWait& replicated) {
   absl::StatusOr<CoordinatorMachine::ReportResult> result;
   const uint64_t timeline = request.header().timeline();
   {
@@ -104,10 +116,11 @@ absl::StatusOr<v1::ReportLaneReply> Shard::ReportLane(const v1::ReportLaneReques
     result = coordinator_->Report({static_cast<LaneIndex>(request.lane()),
                                    GenerationFromProto(request.generation()), request.round(),
                                    request.examples(), request.end_of_data()});
+    if (result.ok()) replicated = TellCoordinator();
   }
   if (!result.ok()) return result.status();
   CAPSTAN_FAILPOINT("round.reported");
-  AnswerRounds(result->answers);
+  AnswerRounds(std::move(result->answers), replicated);
   v1::ReportLaneReply reply;
   reply.set_answer(result->answer);
   return reply;
@@ -116,10 +129,13 @@ absl::StatusOr<v1::ReportLaneReply> Shard::ReportLane(const v1::ReportLaneReques
 std::optional<WaiterId> Shard::HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
                                           OnHeld done) {
   const WaiterId waiter =
-      parked_rounds_.Park([done = std::move(done)](const CoordinatorAnswer& answer) mutable {
-        done(std::get<HoldAnswer>(answer.answer));
-      });
+      parked_rounds_.Park(
+          [done = std::move(done)](const absl::StatusOr<CoordinatorAnswer>& answer) mutable {
+            done(answer.ok() ? std::get<HoldAnswer>(answer->answer)
+                             : HoldAnswer{.status = answer.status()});
+          });
   CoordinatorAnswers answers;
+  ReplicaWait replicated;
   {
     absl::MutexLock lock(&coordinator_mu_);
     absl::Status order = CheckCoordinator(request.header().timeline());
@@ -135,18 +151,22 @@ std::optional<WaiterId> Shard::HoldRounds(const v1::HoldRoundsRequest& request, 
       const CoordinatorState at = coordinator_->state();
       answers.push_back({waiter, HoldAnswer{{}, at.last, coordinator_->ended(), at.lanes}});
     }
+    replicated = TellCoordinator();
   }
-  AnswerRounds(answers);
+  AnswerRounds(std::move(answers), std::move(replicated));
   return waiter;
 }
 
 std::optional<WaiterId> Shard::WatchCounts(const v1::WatchCountsRequest& request,
                                            absl::Time deadline, OnNews done) {
   const WaiterId waiter =
-      parked_rounds_.Park([done = std::move(done)](const CoordinatorAnswer& answer) mutable {
-        done(std::get<NewsAnswer>(answer.answer));
-      });
+      parked_rounds_.Park(
+          [done = std::move(done)](const absl::StatusOr<CoordinatorAnswer>& answer) mutable {
+            done(answer.ok() ? std::get<NewsAnswer>(answer->answer)
+                             : NewsAnswer{answer.status(), {}});
+          });
   CoordinatorAnswers answers;
+  ReplicaWait replicated;
   {
     absl::MutexLock lock(&coordinator_mu_);
     const absl::Status here = CheckCoordinator(request.header().timeline());
@@ -156,8 +176,9 @@ std::optional<WaiterId> Shard::WatchCounts(const v1::WatchCountsRequest& request
     } else {
       answers.push_back({waiter, NewsAnswer{here, {}}});
     }
+    replicated = TellCoordinator();
   }
-  AnswerRounds(answers);
+  AnswerRounds(std::move(answers), std::move(replicated));
   return waiter;
 }
 
@@ -192,8 +213,17 @@ bool Shard::ForgetRound(WaiterId waiter) {
   return static_cast<bool>(parked_rounds_.Take(waiter));
 }
 
-void Shard::AnswerRounds(const CoordinatorAnswers& answers) {
-  for (const CoordinatorAnswer& answer : answers) parked_rounds_.Release(answer.waiter, answer);
+void Shard::AnswerRounds(CoordinatorAnswers answers, ReplicaWait replicated) {
+  if (answers.empty()) return;
+  std::move(replicated).Then([this, answers = std::move(answers)](const absl::Status& status) {
+    for (const CoordinatorAnswer& answer : answers) {
+      if (status.ok()) {
+        parked_rounds_.Release(answer.waiter, answer);
+      } else {
+        parked_rounds_.Release(answer.waiter, status);
+      }
+    }
+  });
 }
 
 }  // namespace capstan::ps

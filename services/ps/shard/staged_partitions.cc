@@ -156,9 +156,13 @@ absl::Status StagedPartitions::CheckRounds(const MoveName& name, uint64_t round,
 }
 
 void StagedPartitions::Follow() {
-  for (auto& [partition, moved] : TakeServed(*shard_.moves())) {
-    const absl::Status served = shard_.Serve(partition, std::move(moved));
-    log::Info("a partition has come", {{"partition", Raw(partition)}, {"end", served}});
+  const std::shared_ptr<const ViewedMoves> moves = shard_.moves();
+  for (auto& [partition, moved] : TakeServed(*moves)) {
+    const std::optional<ViewedStandby> standby = moves->Standby(partition);
+    const absl::Status served = standby ? shard_.Adopt(partition, std::move(moved), standby->id)
+                                        : shard_.Serve(partition, std::move(moved));
+    log::Info(standby ? "a backup has come" : "a partition has come",
+              {{"partition", Raw(partition)}, {"end", served}});
   }
 }
 
@@ -173,7 +177,9 @@ std::vector<std::pair<PartitionIndex, MovedPartition>> StagedPartitions::TakeSer
     const MoveName& name = entry.stage.name();
     const bool current = Timeline{moves.timeline()} == name.timeline;
     if (current && moves.Incoming(name.partition) == name.id) continue;
-    const bool mine = current && moves.Received(name.partition) == name.id;
+    const std::optional<ViewedStandby> standby = moves.Standby(name.partition);
+    const bool mine = current && (moves.Received(name.partition) == name.id ||
+                                  (standby && standby->move == name.id));
     if (mine && entry.moved && entry.expected) {
       served.emplace_back(name.partition, *std::exchange(entry.moved, std::nullopt));
     } else if (mine) {

@@ -38,8 +38,22 @@ ViewedMoves::ViewedMoves(const v1::View& view, const ShardIdentity& self)
     } else if (Owns(partition) && target != nullptr &&
                target->incarnation() == move.to_incarnation()) {
       outgoing_[partition] = {FromProto(move.id()), target->address(),
-                              Incarnation{move.to_incarnation()}};
+                              Incarnation{move.to_incarnation()}, move.replica()};
     }
+  }
+  for (const v1::PartitionPair& pair : view.pairs()) {
+    const auto partition = static_cast<PartitionIndex>(pair.partition());
+    const v1::ShardInfo* const backup = FindShard(view, pair.backup());
+    const bool there = backup != nullptr && backup->incarnation() == pair.backup_incarnation();
+    if (pair.backup() == index && pair.backup_incarnation() == Raw(self.incarnation)) {
+      standbys_[partition] = {FromProto(pair.id()), FromProto(pair.move())};
+    } else if (Owns(partition)) {  // Only a view drops a backup, whoever else is gone.
+      pairs_[partition] = {FromProto(pair.id()), there ? backup->address() : "",
+                           Incarnation{pair.backup_incarnation()}};
+    }
+  }
+  for (const v1::ShardInfo& shard : view.shards()) {
+    incarnations_.insert(Incarnation{shard.incarnation()});
   }
   for (const v1::PartitionCopy& copy : view.copies()) {
     copies_[static_cast<PartitionIndex>(copy.partition())] = FromProto(copy.move());
@@ -61,6 +75,14 @@ std::optional<ViewEpoch> ViewedMoves::Incoming(PartitionIndex partition) const {
 
 std::optional<ViewEpoch> ViewedMoves::Received(PartitionIndex partition) const {
   return Owns(partition) ? Find(copies_, partition) : std::nullopt;
+}
+
+std::optional<ViewedPair> ViewedMoves::Pair(PartitionIndex partition) const {
+  return Find(pairs_, partition);
+}
+
+std::optional<ViewedStandby> ViewedMoves::Standby(PartitionIndex partition) const {
+  return Find(standbys_, partition);
 }
 
 bool ViewedMoves::Disowns(PartitionIndex partition, ViewEpoch origin) const {

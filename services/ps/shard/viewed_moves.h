@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,20 @@ struct OutgoingMove {
   ViewEpoch id;
   std::string address;  // Of the target, whose incarnation this is.
   Incarnation incarnation{};
+  bool replica = false;  // It is to become the backup, and this shard stays the owner.
+};
+
+// A partition that this shard owns has a backup.
+struct ViewedPair {
+  ViewEpoch id;
+  std::string address;  // Of the backup, whose incarnation this is; empty: it is not there.
+  Incarnation incarnation{};
+};
+
+// This process backs a partition up.
+struct ViewedStandby {
+  ViewEpoch id;    // Of the pair.
+  ViewEpoch move;  // By which the copy came.
 };
 
 // *Immutable*.
@@ -40,6 +55,12 @@ class ViewedMoves {
   std::optional<ViewEpoch> Incoming(PartitionIndex partition) const;
   // Returns the move by which this process has become the owner of the partition.
   std::optional<ViewEpoch> Received(PartitionIndex partition) const;
+  // Returns who backs up the partition, of which this process is the owner; nothing: nobody.
+  std::optional<ViewedPair> Pair(PartitionIndex partition) const;
+  // Returns of which pair this process is the backup.
+  std::optional<ViewedStandby> Standby(PartitionIndex partition) const;
+  // Whether any process of this incarnation is in the view.
+  bool Names(Incarnation incarnation) const { return incarnations_.contains(incarnation); }
   // Whether a copy of the partition that came here by the move `origin` (0.0: that was loaded) is
   // not the one that is served (docs/spec, rule 16): another shard's is, or a later one here.
   bool Disowns(PartitionIndex partition, ViewEpoch origin) const;
@@ -51,6 +72,9 @@ class ViewedMoves {
   std::map<PartitionIndex, OutgoingMove> outgoing_;
   std::map<PartitionIndex, ViewEpoch> incoming_;
   std::map<PartitionIndex, ViewEpoch> copies_;  // Of all owners.
+  std::map<PartitionIndex, ViewedPair> pairs_;
+  std::map<PartitionIndex, ViewedStandby> standbys_;
+  std::set<Incarnation> incarnations_;
 };
 
 }  // namespace capstan::ps

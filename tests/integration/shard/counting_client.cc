@@ -56,6 +56,7 @@ absl::Status CountingClient::Settle(uint64_t seq) {
         client_->PushAll(plan_, options, {.rows = rows, .dense = dense_gradient_.data()});
     const bool again =
         absl::IsUnavailable(result.status) || absl::IsDeadlineExceeded(result.status) ||
+        absl::IsCancelled(result.status) ||  // Its shard has died.
         result.count(v1::OUTCOME_BUSY) > 0 || (refresh_ && result.count(v1::OUTCOME_NOT_OWNER) > 0);
     if (again) Refresh();
     if (!again && !result.status.ok()) return result.status;

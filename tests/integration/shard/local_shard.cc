@@ -66,8 +66,11 @@ LocalShard::LocalShard(const v1::JobSpec& job, int index, const ServerOptions& s
   loader_.emplace(*shard_, ps::Outside{.background = threads_});
   mover_.emplace(*shard_, gentle_threads_, ps::OpenShardPeer);
   staged_.emplace(*shard_, threads_);
-  served_.emplace(ps::ServedShard{*shard_, *saver_, *loader_, *mover_, *staged_});
+  replicator_.emplace(*shard_);
+  followers_.emplace(*shard_, *mover_, *staged_, *replicator_);
+  served_.emplace(ps::ServedShard{*shard_, *saver_, *loader_, *mover_, *staged_, *replicator_});
   service_.Serve(&*served_);
+  if (job.replicas() > 0) sender_.emplace(*shard_);
   ticker_ = std::thread([this] {
     while (!stopping_) {
       shard_->Tick();
@@ -79,13 +82,14 @@ LocalShard::LocalShard(const v1::JobSpec& job, int index, const ServerOptions& s
 LocalShard::~LocalShard() {
   stopping_ = true;
   ticker_.join();
+  sender_.reset();
+  shard_->streams().Close();
   server_->Shutdown(absl::ZeroDuration());
 }
 
 void LocalShard::SetView(const v1::View& view) {
   CAPSTAN_CHECK(shard_->SetView(view).ok());
-  mover_->Follow();
-  staged_->Follow();
+  CAPSTAN_CHECK(followers_->Follow().ok());
 }
 
 v1::LoadPartitionsRequest LocalShards::LoadOrder(int index) const {
@@ -121,6 +125,7 @@ LocalShards::LocalShards(const v1::JobSpec& job, int count, int first_port, Serv
   }
   for (int i = 0; i < count; ++i) *view_.add_shards() = InfoOf(i, at(i).port());
   for (int i = 0; i < count; ++i) {
+    at(i).shard().SetLease(absl::InfiniteFuture());
     CAPSTAN_CHECK(at(i).shard().BeginLoad(view_.timeline()).ok());
     Threads threads;
     CAPSTAN_CHECK(ps::LoadJob(at(i).shard(), LoadOrder(i), {.background = threads}).Run().ok());
@@ -158,7 +163,9 @@ void LocalShards::ChangeFor(const std::vector<int>& hearers,
 
 void LocalShards::Publish() {
   view_.mutable_epoch()->set_n(view_.epoch().n() + 1);
-  for (const auto& shard : shards_) shard->SetView(view_);
+  for (const auto& shard : shards_) {
+    if (shard != nullptr) shard->SetView(view_);
+  }
 }
 
 }  // namespace capstan

@@ -16,11 +16,14 @@
 #include "capstan/rpc/server.h"
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/view.pb.h"
+#include "ps/process/replica_sender.h"
 #include "ps/shard/loader.h"
 #include "ps/shard/ps_service.h"
+#include "ps/shard/replicator.h"
 #include "ps/shard/saver.h"
 #include "ps/shard/shard.h"
 #include "ps/shard/shard_metrics.h"
+#include "ps/shard/view_followers.h"
 
 namespace capstan {
 
@@ -40,6 +43,7 @@ class LocalShard {
   ps::Loader& loader() { return *loader_; }
   ps::Mover& mover() { return *mover_; }
   ps::StagedPartitions& staged() { return *staged_; }
+  ps::Replicator& replicator() { return *replicator_; }
   // As the process does when a view comes.
   void SetView(const v1::View& view);
   // As a scrape shows it.
@@ -58,7 +62,10 @@ class LocalShard {
   std::optional<ps::Loader> loader_;
   std::optional<ps::Mover> mover_;
   std::optional<ps::StagedPartitions> staged_;
+  std::optional<ps::Replicator> replicator_;
+  std::optional<ps::ViewFollowers> followers_;
   std::optional<ps::ServedShard> served_;
+  std::optional<ps::ReplicaSender> sender_;  // With replicas.
   std::unique_ptr<Server> server_;
   std::atomic<bool> stopping_{false};
   std::thread ticker_;
@@ -83,6 +90,9 @@ class LocalShards {
   const v1::JobSpec& job() const { return job_; }
   int size() const { return static_cast<int>(shards_.size()); }
   LocalShard& at(int index) { return *shards_[static_cast<size_t>(index)]; }
+  // Ends its process, so to speak; nobody tells the others.
+  void Kill(int index) { shards_[static_cast<size_t>(index)].reset(); }
+  bool lives(int index) const { return shards_[static_cast<size_t>(index)] != nullptr; }
   // Publishes the view with these trainers, whose clocks begin at 0.
   void SetTrainers(const std::vector<uint64_t>& trainers);
   // Publishes the view with another timeline, which the shards have loaded.

@@ -169,7 +169,8 @@ TEST(MovesTest, SoItIsWithAnAggregationQueue) {
   ASSERT_TRUE(MoveAll(shards, {FirstHalf(), 0, 1}).ok());
   trainer.SetView(shards.view());
   ASSERT_EQ(trainer.Push(3, -3).count(v1::OUTCOME_SETTLED), all) << "queued is settled";
-  (void)shards.at(1).shard().Flush();
+  ps::ReplicaWait nobody;
+  (void)shards.at(1).shard().Flush(nobody);
   ASSERT_TRUE(trainer.Pull().status.ok());
   EXPECT_THAT(trainer.rows, Each(6)) << "a mean of three, and one of one";
 }
@@ -261,10 +262,11 @@ TEST(MovesTest, AFrozenPartitionAnswersPullsAndNothingElseUntilAViewEndsTheMove)
   v1::CloseStreamsRequest close;
   close.mutable_header()->set_timeline(1);
   close.add_streams()->set_stream(5);
-  EXPECT_TRUE(absl::IsUnavailable(shards.at(0).shard().CloseStreams(close)));
-  EXPECT_TRUE(shards.at(1).shard().CloseStreams(close).ok());
+  ps::ReplicaWait nobody;
+  EXPECT_TRUE(absl::IsUnavailable(shards.at(0).shard().CloseStreams(close, nobody)));
+  EXPECT_TRUE(shards.at(1).shard().CloseStreams(close, nobody).ok());
   shards.Change(Cancel);
-  EXPECT_TRUE(shards.at(0).shard().CloseStreams(close).ok());
+  EXPECT_TRUE(shards.at(0).shard().CloseStreams(close, nobody).ok());
   const PushResult again = trainer.Push(2, -1);
   EXPECT_EQ(again.count(v1::OUTCOME_APPLIED), busy) << "thawed";
   EXPECT_EQ(again.count(v1::OUTCOME_SETTLED), all - busy);
@@ -391,8 +393,9 @@ TEST(MovesTest, AShardWithoutPartitionsIsServedAndAnswers) {
   v1::CloseStreamsRequest close;
   close.mutable_header()->set_timeline(1);
   close.add_streams()->set_stream(5);
-  EXPECT_TRUE(empty.CloseStreams(close).ok());
-  EXPECT_EQ(empty.Flush(), 0u);
+  ps::ReplicaWait nobody;
+  EXPECT_TRUE(empty.CloseStreams(close, nobody).ok());
+  EXPECT_EQ(empty.Flush(nobody), 0u);
   v1::SavePartitionsRequest save;
   save.mutable_header()->set_timeline(1);
   save.set_uri(absl::StrCat("file://", testing::TempDir(), "/nothing"));

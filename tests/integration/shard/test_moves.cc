@@ -1,5 +1,9 @@
 #include "tests/integration/shard/test_moves.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "absl/functional/function_ref.h"
 #include "absl/time/clock.h"
 
 namespace capstan {
@@ -16,6 +20,25 @@ absl::Status Await(LocalShards& shards, const TestMove& move, bool finish) {
   }
 }
 
+void SetOwner(v1::View& view, uint32_t partition, uint32_t owner, const v1::ViewEpoch& move) {
+  view.set_owners(static_cast<int>(partition), owner);
+  v1::PartitionCopy* copy = nullptr;
+  for (v1::PartitionCopy& known : *view.mutable_copies()) {
+    if (known.partition() == partition) copy = &known;
+  }
+  if (copy == nullptr) copy = view.add_copies();
+  copy->set_partition(partition);
+  *copy->mutable_move() = move;
+}
+
+void ErasePairs(v1::View& view, absl::FunctionRef<bool(const v1::PartitionPair&)> over) {
+  v1::View kept;
+  for (const v1::PartitionPair& pair : view.pairs()) {
+    if (!over(pair)) *kept.add_pairs() = pair;
+  }
+  view.mutable_pairs()->Swap(kept.mutable_pairs());
+}
+
 }  // namespace
 
 void Announce(LocalShards& shards, TestMove& move) {
@@ -28,6 +51,7 @@ void Announce(LocalShards& shards, TestMove& move) {
       named.set_to(static_cast<uint32_t>(move.to));
       named.set_to_incarnation(view.shards(move.to).incarnation());
       *named.mutable_id() = move.id;
+      named.set_replica(move.replica);
     }
   });
 }
@@ -53,15 +77,37 @@ absl::Status AwaitEnd(LocalShards& shards, const TestMove& move) {
 void Switch(v1::View& view, const TestMove& move) {
   view.clear_moves();
   for (const uint32_t partition : move.partitions) {
-    view.set_owners(static_cast<int>(partition), static_cast<uint32_t>(move.to));
-    v1::PartitionCopy* copy = nullptr;
-    for (v1::PartitionCopy& known : *view.mutable_copies()) {
-      if (known.partition() == partition) copy = &known;
-    }
-    if (copy == nullptr) copy = view.add_copies();
-    copy->set_partition(partition);
-    *copy->mutable_move() = move.id;
+    SetOwner(view, partition, static_cast<uint32_t>(move.to), move.id);
   }
+}
+
+void Pair(v1::View& view, const TestMove& move) {
+  view.clear_moves();
+  for (const uint32_t partition : move.partitions) {
+    v1::PartitionPair& pair = *view.add_pairs();
+    pair.set_partition(partition);
+    pair.set_backup(static_cast<uint32_t>(move.to));
+    pair.set_backup_incarnation(view.shards(move.to).incarnation());
+    *pair.mutable_move() = move.id;
+    *pair.mutable_id() = view.epoch();
+    pair.mutable_id()->set_n(view.epoch().n() + 1);
+  }
+}
+
+void DropBackup(v1::View& view, int shard) {
+  ErasePairs(view, [shard](const v1::PartitionPair& pair) {
+    return pair.backup() == static_cast<uint32_t>(shard);
+  });
+}
+
+void Promote(v1::View& view, int shard) {
+  ErasePairs(view, [&view, shard](const v1::PartitionPair& pair) {
+    if (view.owners(static_cast<int>(pair.partition())) != static_cast<uint32_t>(shard)) {
+      return false;
+    }
+    SetOwner(view, pair.partition(), pair.backup(), pair.move());
+    return true;
+  });
 }
 
 void Cancel(v1::View& view) { view.clear_moves(); }
@@ -71,6 +117,27 @@ absl::Status MoveAll(LocalShards& shards, TestMove move) {
   if (absl::Status copied = AwaitCopies(shards, move); !copied.ok()) return copied;
   if (absl::Status ended = AwaitEnd(shards, move); !ended.ok()) return ended;
   shards.Change([&](v1::View& view) { Switch(view, move); });
+  return absl::OkStatus();
+}
+
+absl::Status PairAll(LocalShards& shards, const std::vector<int>& among) {
+  for (const int from : among) {
+    const auto place = std::find(among.begin(), among.end(), from);
+    TestMove move{.partitions = {},
+                  .from = from,
+                  .to = std::next(place) == among.end() ? among.front() : *std::next(place),
+                  .replica = true};
+    for (int i = 0; i < shards.view().owners_size(); ++i) {
+      if (shards.view().owners(i) == static_cast<uint32_t>(from)) {
+        move.partitions.push_back(static_cast<uint32_t>(i));
+      }
+    }
+    if (move.partitions.empty()) continue;
+    Announce(shards, move);
+    if (absl::Status copied = AwaitCopies(shards, move); !copied.ok()) return copied;
+    if (absl::Status ended = AwaitEnd(shards, move); !ended.ok()) return ended;
+    shards.Change([&](v1::View& view) { Pair(view, move); });
+  }
   return absl::OkStatus();
 }
 

@@ -17,6 +17,7 @@ struct TestMove {
   int from = 0;
   int to = 1;
   v1::ViewEpoch id = {};
+  bool replica = false;  // The target is to become the backup.
 };
 
 // Publishes a view that orders the move.
@@ -29,8 +30,16 @@ absl::Status AwaitEnd(LocalShards& shards, const TestMove& move);
 // Changes the view so that the target owns what has moved, or that the move is over.
 void Switch(v1::View& view, const TestMove& move);
 void Cancel(v1::View& view);
+// Changes the view so that the target backs up what has come to it.
+void Pair(v1::View& view, const TestMove& move);
+// Changes the view so that nobody backs up what this shard did, or that backups are the owners of
+// what it owned.
+void DropBackup(v1::View& view, int shard);
+void Promote(v1::View& view, int shard);
 // All of it.
 absl::Status MoveAll(LocalShards& shards, TestMove move);
+// Pairs every partition with the next shard after its owner, of those that are named.
+absl::Status PairAll(LocalShards& shards, const std::vector<int>& among);
 
 }  // namespace capstan
 

@@ -107,7 +107,8 @@ void ShardProcess::OpenRound(const v1::OpenRoundRequest& request,
 
 absl::StatusOr<v1::ReportLaneReply> ShardProcess::ReportLane(const v1::ReportLaneRequest& request) {
   CAPSTAN_ASSIGN_OR_RETURN(ps::Shard * shard, ShardFor(request.header()));
-  return shard->ReportLane(request);
+  ps::ReplicaWait nobody;  // There are no replicas here.
+  return shard->ReportLane(request, nobody);
 }
 
 void ShardProcess::HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
@@ -155,7 +156,8 @@ absl::StatusOr<v1::CommitRoundReply> ShardProcess::CommitRound(
 absl::StatusOr<v1::CloseStreamsReply> ShardProcess::CloseStreams(
     const v1::CloseStreamsRequest& request) {
   CAPSTAN_ASSIGN_OR_RETURN(ps::Shard * shard, ShardForOrder(request.header()));
-  CAPSTAN_RETURN_IF_ERROR(shard->CloseStreams(request));
+  ps::ReplicaWait nobody;  // There are no replicas here.
+  CAPSTAN_RETURN_IF_ERROR(shard->CloseStreams(request, nobody));
   cast_.checks().durable().OnStreamsClosed(request);
   return v1::CloseStreamsReply();
 }
@@ -181,7 +183,8 @@ absl::StatusOr<v1::LoadPartitionsReply> ShardProcess::LoadPartitions(
 absl::StatusOr<v1::FlushReply> ShardProcess::Flush(const v1::FlushRequest& request) {
   CAPSTAN_ASSIGN_OR_RETURN(ps::Shard * shard, ShardForOrder(request.header()));
   v1::FlushReply reply;
-  if (cast_.lie() != Lie::kNoFlush) reply.set_gradients(shard->Flush());
+  ps::ReplicaWait nobody;  // There are no replicas here.
+  if (cast_.lie() != Lie::kNoFlush) reply.set_gradients(shard->Flush(nobody));
   return reply;
 }
 

@@ -136,7 +136,8 @@ class Subject {
     const auto message =
         PushMessage::Read(grpc::ByteBuffer(&slice, 1), catalog_, waiting_.TryHold(slice.size()));
     CAPSTAN_CHECK(message.ok());
-    return partition_.Push(*message, 0, /*progress_examples=*/0, kNow).sparse();
+    ReplicaWait nobody;
+    return partition_.Push(*message, 0, /*progress_examples=*/0, kNow, nobody).sparse();
   }
 
   metrics::Registry registry_;

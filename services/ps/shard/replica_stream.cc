@@ -1,0 +1,147 @@
+#include "ps/shard/replica_stream.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "capstan/base/wire_version.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr char kEnds[] = "the shard ends before a backup has said that it has this";
+
+}  // namespace
+
+uint64_t ReplicaStream::Append(v1::Operation operation) {
+  uint64_t number = 0;
+  {
+    absl::MutexLock lock(&mu_);
+    const size_t bytes = operation.ByteSizeLong();
+    bytes_ += bytes;
+    queue_.push_back({std::move(operation), bytes});
+    number = taken_ + queue_.size();
+  }
+  wake_();
+  return number;
+}
+
+void ReplicaStream::Await(PartitionIndex partition, uint64_t number, Done done) {
+  absl::Status status;
+  {
+    absl::MutexLock lock(&mu_);
+    const auto ended = ended_.find(partition);
+    if (ended != ended_.end() && number <= ended->second.up_to) {
+      status = ended->second.status;
+    } else if (closed_) {
+      status = absl::UnavailableError(kEnds);
+    } else if (number > taken_ || refused_.contains(number)) {
+      waiters_.push_back({partition, number, std::move(done)});
+      return;
+    }
+  }
+  done(status);
+}
+
+void ReplicaStream::Close() {
+  std::vector<Waiter> waiters;
+  {
+    absl::MutexLock lock(&mu_);
+    closed_ = true;
+    waiters.swap(waiters_);
+  }
+  for (Waiter& waiter : waiters) waiter.done(absl::UnavailableError(kEnds));
+}
+
+bool ReplicaStream::full() const {
+  absl::MutexLock lock(&mu_);
+  return bytes_ > limit_;
+}
+
+size_t ReplicaStream::bytes() const {
+  absl::MutexLock lock(&mu_);
+  return bytes_;
+}
+
+void ReplicaStream::SetLimit(size_t bytes) {
+  absl::MutexLock lock(&mu_);
+  limit_ = bytes;
+}
+
+void ReplicaStream::Release(PartitionIndex partition, const absl::Status& status) {
+  std::vector<Waiter> released;
+  {
+    absl::MutexLock lock(&mu_);
+    ended_[partition] = {taken_ + queue_.size(), status};
+    std::erase_if(refused_, [partition](const auto& refused) { return refused.second == partition; });
+    for (Queued& queued : queue_) {
+      const bool ended = queued.operation.partition() == static_cast<uint32_t>(Raw(partition)) &&
+                         !queued.operation.has_closed();
+      if (!ended) continue;
+      queued.operation.clear_what();
+      bytes_ -= queued.bytes;
+      queued.bytes = 0;
+    }
+    const auto kept = std::stable_partition(
+        waiters_.begin(), waiters_.end(),
+        [partition](const Waiter& waiter) { return waiter.partition != partition; });
+    released.assign(std::make_move_iterator(kept), std::make_move_iterator(waiters_.end()));
+    waiters_.erase(kept, waiters_.end());
+  }
+  for (Waiter& waiter : released) waiter.done(status);
+}
+
+v1::ReplicateRequest ReplicaStream::Next(Incarnation source, size_t max_bytes) const {
+  v1::ReplicateRequest request;
+  request.mutable_header()->set_wire_version(kWireVersion);
+  request.mutable_header()->set_timeline(name_.timeline);
+  request.mutable_header()->set_target_incarnation(Raw(target_.incarnation));
+  request.set_source(Raw(source));
+  request.set_stream(name_.number);
+  absl::MutexLock lock(&mu_);
+  request.set_first(taken_ + 1);
+  size_t bytes = 0;
+  for (const Queued& queued : queue_) {
+    if (request.operations_size() > 0 && bytes + queued.bytes > max_bytes) break;
+    bytes += queued.bytes;
+    *request.add_operations() = queued.operation;
+  }
+  return request;
+}
+
+bool ReplicaStream::idle() const {
+  absl::MutexLock lock(&mu_);
+  return queue_.empty();
+}
+
+bool ReplicaStream::Taken(const v1::ReplicateReply& reply) {
+  std::vector<Waiter> done;
+  bool further = false;
+  {
+    absl::MutexLock lock(&mu_);
+    for (const uint64_t number : reply.refused()) {
+      // Of one whose pair has ended meanwhile nobody asks any more.
+      if (number <= taken_ || number - taken_ > queue_.size()) continue;
+      const v1::Operation& refused = queue_[number - taken_ - 1].operation;
+      if (refused.what_case() == v1::Operation::WHAT_NOT_SET) continue;
+      refused_.emplace(number, static_cast<PartitionIndex>(refused.partition()));
+    }
+    further = taken_ < reply.taken();
+    while (taken_ < reply.taken() && !queue_.empty()) {
+      bytes_ -= queue_.front().bytes;
+      queue_.pop_front();
+      ++taken_;
+    }
+    const auto waits = std::stable_partition(
+        waiters_.begin(), waiters_.end(), [this](const Waiter& waiter) {
+          mu_.AssertHeld();
+          return waiter.number > taken_ || refused_.contains(waiter.number);
+        });
+    done.assign(std::make_move_iterator(waits), std::make_move_iterator(waiters_.end()));
+    waiters_.erase(waits, waiters_.end());
+  }
+  for (Waiter& waiter : done) waiter.done(absl::OkStatus());
+  return further;
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,113 @@
+// What this process has done to partitions that another one backs up, in the order in which it did
+// it, until that one has it (docs/spec, rule 29).
+#ifndef CAPSTAN_PS_SHARD_REPLICA_STREAM_H_
+#define CAPSTAN_PS_SHARD_REPLICA_STREAM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "capstan/base/ids.h"
+#include "capstan/v1/ps.pb.h"
+
+namespace capstan::ps {
+
+// The process that a stream is for.
+struct ReplicaTarget {
+  std::string address;
+  Incarnation incarnation{};
+};
+
+struct ReplicaStreamName {
+  uint64_t number = 0;    // Of all that this process has begun.
+  uint64_t timeline = 0;  // Whose operations it carries.
+};
+
+// *Thread-safe*. Its lock may be taken under any other one; callbacks run without it.
+class ReplicaStream {
+ public:
+  using Done = absl::AnyInvocable<void(const absl::Status&)>;
+
+  // `wake` is called when there is something to send again: under the lock of whoever appends, so
+  // it has to be short.
+  ReplicaStream(ReplicaTarget target, ReplicaStreamName name, std::function<void()> wake)
+      : target_(std::move(target)), name_(name), wake_(std::move(wake)) {}
+
+  const ReplicaTarget& target() const { return target_; }
+  const ReplicaStreamName& name() const { return name_; }
+
+  // ---- by whoever has done something ----
+
+  // Adds an operation behind the others. Gives its number, by which its fate is asked for. The
+  // order of one partition's operations is that of the calls, which are therefore made under the
+  // partition's lock.
+  uint64_t Append(v1::Operation operation);
+  // Calls done(OK) once the backup has carried out this operation of the partition, or
+  // done(status) when Release() ends the pair before.
+  void Await(PartitionIndex partition, uint64_t number, Done done);
+  // Too much waits to be sent: partitions are to take nothing more in.
+  bool full() const;
+  size_t bytes() const;
+
+  // A view has ended the partition's pair: OK if its owner goes on alone, an error if it is the
+  // owner no more. Whoever waits for an operation of it is told so, and none of them is sent.
+  void Release(PartitionIndex partition, const absl::Status& status);
+
+  // ---- by the sender, one call at a time ----
+
+  // What the target has not taken, up to about `max_bytes`; without operations if there is nothing.
+  // `source`: this process.
+  v1::ReplicateRequest Next(Incarnation source, size_t max_bytes) const;
+  bool idle() const;  // Next() would be empty.
+  // The target's answer. True: it has taken more than it had before.
+  bool Taken(const v1::ReplicateReply& reply);
+
+  // This process ends: whoever waits, now or later, is told so.
+  void Close();
+
+  // Above it the stream is full, beside what one request may add.
+  void SetLimit(size_t bytes);
+
+ private:
+  struct Waiter {
+    PartitionIndex partition{};
+    uint64_t number = 0;
+    Done done;
+  };
+  struct Queued {
+    v1::Operation operation;
+    size_t bytes = 0;
+  };
+
+  const ReplicaTarget target_;
+  const ReplicaStreamName name_;
+  const std::function<void()> wake_;
+  mutable absl::Mutex mu_;
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
+  size_t limit_ ABSL_GUARDED_BY(mu_) = size_t{64} << 20;
+  size_t bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t taken_ ABSL_GUARDED_BY(mu_) = 0;
+  std::deque<Queued> queue_ ABSL_GUARDED_BY(mu_);  // Numbers taken_ + 1, ...
+  // Operations that the target has refused: nobody hears of them before a view ends their pair.
+  std::map<uint64_t, PartitionIndex> refused_ ABSL_GUARDED_BY(mu_);
+  // Of partitions whose pair has ended: how, and the last operation that is meant by it.
+  struct Ended {
+    uint64_t up_to = 0;
+    absl::Status status;
+  };
+  std::map<PartitionIndex, Ended> ended_ ABSL_GUARDED_BY(mu_);
+  std::vector<Waiter> waiters_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_REPLICA_STREAM_H_

@@ -1,0 +1,52 @@
+#include "ps/shard/replica_streams.h"
+
+#include <utility>
+
+namespace capstan::ps {
+
+std::shared_ptr<ReplicaStream> ReplicaStreams::To(const ReplicaTarget& target, uint64_t timeline) {
+  absl::MutexLock lock(&mu_);
+  std::shared_ptr<ReplicaStream>& stream = streams_[target.incarnation];
+  if (stream == nullptr || stream->name().timeline != timeline) {
+    stream = std::make_shared<ReplicaStream>(target, ReplicaStreamName{++last_number_, timeline},
+                                             [this] { Wake(); });
+  }
+  return stream;
+}
+
+void ReplicaStreams::KeepOnly(const std::set<Incarnation>& targets) {
+  absl::MutexLock lock(&mu_);
+  std::erase_if(streams_,
+                [&targets](const auto& stream) { return !targets.contains(stream.first); });
+}
+
+std::vector<std::shared_ptr<ReplicaStream>> ReplicaStreams::All() const {
+  std::vector<std::shared_ptr<ReplicaStream>> all;
+  absl::MutexLock lock(&mu_);
+  for (const auto& [incarnation, stream] : streams_) all.push_back(stream);
+  return all;
+}
+
+void ReplicaStreams::TellClosed(const RoundCommit& closed) {
+  for (const std::shared_ptr<ReplicaStream>& stream : All()) {
+    v1::Operation operation;
+    ToProto(closed, *operation.mutable_closed());
+    stream->Append(std::move(operation));
+  }
+}
+
+void ReplicaStreams::SetWake(std::function<void()> wake) {
+  absl::MutexLock lock(&wake_mu_);
+  wake_ = std::move(wake);
+}
+
+void ReplicaStreams::Wake() const {
+  absl::MutexLock lock(&wake_mu_);
+  if (wake_) wake_();
+}
+
+void ReplicaStreams::Close() {
+  for (const std::shared_ptr<ReplicaStream>& stream : All()) stream->Close();
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,49 @@
+// The streams of operations from this process to those that back its partitions up: one for each.
+#ifndef CAPSTAN_PS_SHARD_REPLICA_STREAMS_H_
+#define CAPSTAN_PS_SHARD_REPLICA_STREAMS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "capstan/base/ids.h"
+#include "capstan/consistency/round_commit.h"
+#include "ps/shard/replica_stream.h"
+
+namespace capstan::ps {
+
+// *Thread-safe*. Its lock may be taken under any but a stream's.
+class ReplicaStreams {
+ public:
+  // The one to this process, in this timeline; begun if there is none.
+  std::shared_ptr<ReplicaStream> To(const ReplicaTarget& target, uint64_t timeline);
+  // Those to other processes than `targets` are over: no pair uses them.
+  void KeepOnly(const std::set<Incarnation>& targets);
+  std::vector<std::shared_ptr<ReplicaStream>> All() const;
+
+  // Tells every backup of a round, without which it could not pass the next ones.
+  void TellClosed(const RoundCommit& closed);
+
+  // Whoever sends: called when there is something to send. Short, for locks are held.
+  void SetWake(std::function<void()> wake);
+  // Whoever waits for a backup is told that this process ends.
+  void Close();
+
+ private:
+  void Wake() const;
+
+  mutable absl::Mutex mu_;
+  std::map<Incarnation, std::shared_ptr<ReplicaStream>> streams_ ABSL_GUARDED_BY(mu_);
+  uint64_t last_number_ ABSL_GUARDED_BY(mu_) = 0;
+  mutable absl::Mutex wake_mu_;
+  std::function<void()> wake_ ABSL_GUARDED_BY(wake_mu_);
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_REPLICA_STREAMS_H_

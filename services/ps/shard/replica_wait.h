@@ -1,0 +1,41 @@
+// What backups have to carry out before somebody is answered.
+#ifndef CAPSTAN_PS_SHARD_REPLICA_WAIT_H_
+#define CAPSTAN_PS_SHARD_REPLICA_WAIT_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "capstan/base/ids.h"
+#include "ps/shard/replica_stream.h"
+
+namespace capstan::ps {
+
+// Thread-compatible.
+class ReplicaWait {
+ public:
+  void Add(std::shared_ptr<ReplicaStream> stream, PartitionIndex partition, uint64_t number) {
+    operations_.push_back({std::move(stream), partition, number});
+  }
+  // There is nothing to wait for.
+  bool empty() const { return operations_.empty(); }
+
+  // Calls done(OK) once every backup has what was added, or done(error) once it is known that a
+  // pair has ended because the owner is another one now. At once if nothing has been added; else
+  // maybe on another thread.
+  void Then(absl::AnyInvocable<void(const absl::Status&)> done) &&;
+
+ private:
+  struct Added {
+    std::shared_ptr<ReplicaStream> stream;
+    PartitionIndex partition{};
+    uint64_t number = 0;
+  };
+  std::vector<Added> operations_;
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_REPLICA_WAIT_H_

@@ -1,0 +1,67 @@
+#include "ps/shard/replicator.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/status.h"
+
+namespace capstan::ps {
+
+std::shared_ptr<Replicator::Source> Replicator::Find(Incarnation source) {
+  absl::MutexLock lock(&mu_);
+  std::shared_ptr<Source>& found = sources_[source];
+  if (found == nullptr) found = std::make_shared<Source>();
+  return found;
+}
+
+bool Replicator::IsEarly(const v1::Operation& operation) const {
+  if (operation.has_closed() || operation.what_case() == v1::Operation::WHAT_NOT_SET) return false;
+  return shard_.followed() < ViewEpoch{operation.pair().term(), operation.pair().n()};
+}
+
+absl::StatusOr<v1::ReplicateReply> Replicator::Take(const v1::ReplicateRequest& request) {
+  if (request.operations_size() > kMaxOperations || request.first() == 0 ||
+      request.stream() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(request.operations_size(),
+                                                   " operations from number ", request.first(),
+                                                   " on, of stream ", request.stream()));
+  }
+  CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("replica.received"));
+  const std::shared_ptr<Source> source = Find(Incarnation{request.source()});
+  absl::MutexLock lock(&source->mu);
+  if (request.stream() < source->stream) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "stream ", request.stream(), " is over, ", source->stream, " has begun"));
+  }
+  if (request.stream() > source->stream) {
+    source->stream = request.stream();
+    source->taken = 0;
+  }
+  if (request.first() > source->taken + 1) {
+    return absl::OutOfRangeError(absl::StrCat("operation ", request.first(), " has come, ",
+                                              source->taken + 1, " has not"));
+  }
+  v1::ReplicateReply reply;
+  uint64_t number = request.first() - 1;
+  for (const v1::Operation& operation : request.operations()) {
+    if (++number <= source->taken) continue;
+    if (IsEarly(operation)) break;
+    const bool is_void = operation.what_case() == v1::Operation::WHAT_NOT_SET;
+    const absl::Status replayed =
+        is_void ? absl::OkStatus() : shard_.Replay(request.header().timeline(), operation);
+    if (!replayed.ok()) reply.add_refused(number);
+    source->taken = number;
+    CAPSTAN_FAILPOINT("replica.taken");
+  }
+  reply.set_taken(source->taken);
+  return reply;
+}
+
+void Replicator::Follow() {
+  const std::shared_ptr<const ViewedMoves> moves = shard_.moves();
+  absl::MutexLock lock(&mu_);
+  std::erase_if(sources_, [&moves](const auto& source) { return !moves->Names(source.first); });
+}
+
+}  // namespace capstan::ps

@@ -1,0 +1,54 @@
+// Takes what the owners of partitions have done that this shard backs up, and carries it out.
+#ifndef CAPSTAN_PS_SHARD_REPLICATOR_H_
+#define CAPSTAN_PS_SHARD_REPLICATOR_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "capstan/base/ids.h"
+#include "capstan/v1/ps.pb.h"
+#include "ps/shard/shard.h"
+
+namespace capstan::ps {
+
+// *Thread-safe*.
+class Replicator {
+ public:
+  // No request may hold more operations.
+  static constexpr int kMaxOperations = 1 << 16;
+
+  // `shard` must outlive it.
+  explicit Replicator(Shard& shard) : shard_(shard) {}
+
+  // Carries out the operations that are new, in their order. An operation of a pair of a later view
+  // than those followed so far ends it: the rest is to come again. INVALID_ARGUMENT: an impossible
+  // request; OUT_OF_RANGE: an operation before it is missing; FAILED_PRECONDITION: a later stream
+  // of this source has begun.
+  absl::StatusOr<v1::ReplicateReply> Take(const v1::ReplicateRequest& request);
+
+  // Forgets sources that the newest view does not name.
+  void Follow();
+
+ private:
+  struct Source {
+    absl::Mutex mu;
+    uint64_t stream ABSL_GUARDED_BY(mu) = 0;
+    uint64_t taken ABSL_GUARDED_BY(mu) = 0;
+  };
+
+  std::shared_ptr<Source> Find(Incarnation source) ABSL_LOCKS_EXCLUDED(mu_);
+  // True: the view that makes the operation's pair has not been followed yet.
+  bool IsEarly(const v1::Operation& operation) const;
+
+  Shard& shard_;
+  absl::Mutex mu_;
+  std::map<Incarnation, std::shared_ptr<Source>> sources_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_REPLICATOR_H_

@@ -1,0 +1,248 @@
+// Shard: partitions that others back up, and those that it backs up for others.
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/base/failpoint.h"
+#include "capstan/base/log.h"
+#include "capstan/base/status.h"
+#include "capstan/rpc/status.h"
+#include "ps/shard/coordinator_start.h"
+#include "ps/shard/shard.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr absl::Duration kNoLeaseHint = absl::Milliseconds(100);
+
+ViewEpoch PairOf(const v1::Operation& operation) {
+  return {operation.pair().term(), operation.pair().n()};
+}
+
+}  // namespace
+
+// ---- the lease ----
+
+void Shard::SetLease(absl::Time until) {
+  absl::MutexLock lock(&view_mu_);
+  lease_until_ = std::max(lease_until_, until);
+}
+
+// Without it another one may serve these partitions already.
+absl::Status Shard::CheckLease() const {
+  if (!replicated_) return absl::OkStatus();
+  const absl::Time now = clock_.Now();
+  absl::MutexLock lock(&view_mu_);
+  if (now < lease_until_) return absl::OkStatus();
+  return WithRetryAfter(
+      absl::UnavailableError(absl::StrCat("shard ", Raw(identity_.index),
+                                          " has not heard from the chief for its lease")),
+      kNoLeaseHint);
+}
+
+// ---- views ----
+
+void Shard::Followed(ViewEpoch epoch) {
+  absl::MutexLock lock(&view_mu_);
+  followed_ = epoch;
+}
+
+ViewEpoch Shard::followed() const {
+  absl::MutexLock lock(&view_mu_);
+  return followed_;
+}
+
+absl::Status Shard::CheckFollowed(const v1::RequestHeader& header) const {
+  if (!replicated_) return absl::OkStatus();
+  absl::MutexLock lock(&view_mu_);
+  if (ViewEpoch{header.epoch().term(), header.epoch().n()} <= followed_) return absl::OkStatus();
+  return absl::UnavailableError("the view that the order goes by is on its way");
+}
+
+void Shard::FollowPairs() {
+  const std::shared_ptr<const ViewedMoves> moves = this->moves();
+  if (!replicated_ || moves->timeline() != timeline()) return;
+  std::set<Incarnation> targets;
+  (void)ForEachPartition([&](PartitionIndex index, Partition& partition) {
+    if (!moves->Owns(index)) return absl::OkStatus();  // It is about to leave.
+    const bool coordinates = Raw(index) == 0 && catalog_.HasSync();
+    const std::optional<ViewedPair> pair = moves->Pair(index);
+    // Before the partition's, so that nothing is told that nobody waits for.
+    if (coordinates) DropCoordinatorBackupUnless(pair ? pair->id : ViewEpoch());
+    if (!pair) {
+      partition.DropBackup();
+      return absl::OkStatus();
+    }
+    targets.insert(pair->incarnation);
+    const std::shared_ptr<ReplicaStream> stream =
+        streams_.To({pair->address, pair->incarnation}, moves->timeline());
+    partition.SetBackup(index, pair->id, stream);
+    if (coordinates) SetCoordinatorBackup(stream, pair->id);
+    return absl::OkStatus();
+  });
+  streams_.KeepOnly(targets);
+}
+
+void Shard::FollowStandbys() {
+  const std::shared_ptr<const ViewedMoves> moves = this->moves();
+  if (!replicated_ || moves->timeline() != timeline()) return;
+  for (size_t i = 0; i < partitions_.size(); ++i) {
+    const auto index = static_cast<PartitionIndex>(i);
+    Partition& partition = *partitions_[i];
+    if (!partition.standby()) continue;
+    const std::optional<ViewedStandby> named = moves->Standby(index);
+    if (moves->Received(index) == partition.origin()) {
+      Promote(index);
+    } else if (!named || named->move != partition.origin()) {
+      Leave(index);
+      log::Info("a backup is not needed any more", {{"partition", i}});
+    }
+  }
+}
+
+void Shard::Promote(PartitionIndex index) {
+  Partition& promoted = partition(index);
+  if (Raw(index) == 0 && catalog_.HasSync()) {
+    std::optional<CoordinatorState> state;
+    {
+      absl::MutexLock lock(&coordinator_mu_);
+      state = std::exchange(standby_coordinator_, std::nullopt);
+    }
+    SetCoordinator(timeline(), NewCoordinator(state));
+  }
+  promoted.Promote(clock_.Now());
+  log::Info("a backup has become the owner", {{"partition", Raw(index)}});
+}
+
+absl::Status Shard::CheckOwned() const {
+  const std::shared_ptr<const ViewedMoves> moves = this->moves();
+  if (!replicated_ || moves->timeline() != timeline()) return absl::OkStatus();
+  for (size_t i = 0; i < partitions_.size(); ++i) {
+    const std::optional<ViewEpoch> copy = moves->Received(static_cast<PartitionIndex>(i));
+    if (!copy || (partitions_[i]->serves() && partitions_[i]->origin() == *copy)) continue;
+    return absl::DataLossError(absl::StrCat(
+        "the view says that this shard has partition ", i, " by move ", copy->term, ".", copy->n,
+        ", which it has not: it ends, so that the chief returns to a checkpoint"));
+  }
+  return absl::OkStatus();
+}
+
+void Shard::AddBroken(v1::ShardReport& report) const {
+  const std::shared_ptr<const ViewedMoves> moves = this->moves();
+  if (!replicated_ || moves->timeline() != timeline() || followed() != moves->epoch()) return;
+  for (size_t i = 0; i < partitions_.size(); ++i) {
+    const std::optional<ViewedStandby> named = moves->Standby(static_cast<PartitionIndex>(i));
+    if (!named || partitions_[i]->standby() == named->id) continue;
+    v1::BrokenPair& broken = *report.add_broken_pairs();
+    broken.set_partition(static_cast<uint32_t>(i));
+    broken.mutable_pair()->set_term(named->id.term);
+    broken.mutable_pair()->set_n(named->id.n);
+  }
+}
+
+// ---- the backup ----
+
+absl::Status Shard::Adopt(PartitionIndex index, MovedPartition moved, ViewEpoch pair) {
+  {
+    absl::MutexLock lock(&contents_mu_);
+    if (Timeline{timeline()} != moved.timeline) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("partition ", Raw(index), " has come in timeline ", Raw(moved.timeline),
+                       ", this is ", timeline()));
+    }
+    partition(index).Adopt(std::move(moved.content), pair);
+    rounds_.Unpin(moved.timeline, moved.passed.round);
+  }
+  if (moved.coordinator) {
+    absl::MutexLock lock(&coordinator_mu_);
+    standby_coordinator_ = std::move(moved.coordinator);
+  }
+  CAPSTAN_FAILPOINT("replica.adopted");
+  return absl::OkStatus();
+}
+
+absl::Status Shard::Replay(uint64_t timeline, const v1::Operation& operation) {
+  if (operation.has_closed()) return LearnRound(timeline, operation.closed(), Teller::kShard);
+  if (operation.partition() >= partitions_.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("there is no partition ", operation.partition()));
+  }
+  const auto index = static_cast<PartitionIndex>(operation.partition());
+  Partition& standby = partition(index);
+  if (standby.standby() != PairOf(operation)) {
+    return absl::FailedPreconditionError("this is not the backup of the pair");
+  }
+  const absl::Status replayed = operation.has_push()          ? ReplayPush(operation, standby)
+                                : operation.has_coordinator() ? ReplayCoordinator(operation)
+                                : standby.Replay(operation, nullptr, clock_.Now());
+  if (replayed.ok()) return replayed;
+  // It can never take its owner's place: the chief is told by the next report.
+  log::Warn("a backup is of no use and is dropped",
+            {{"partition", operation.partition()}, {"error", replayed}});
+  Leave(index);
+  return replayed;
+}
+
+absl::Status Shard::ReplayPush(const v1::Operation& operation, Partition& partition) {
+  const std::string& request = operation.push().request();
+  const grpc::Slice slice(request);
+  const grpc::ByteBuffer buffer(&slice, 1);
+  // Its owner has made room for it, and waits.
+  std::unique_ptr<ByteBudget::Hold> hold =
+      catalog_.KeepsGradients() ? waiting_.HoldAnyway(request.size()) : nullptr;
+  CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const PushMessage> push,
+                           PushMessage::Read(buffer, catalog_, std::move(hold)));
+  if (push->partitions().size() != 1 ||
+      push->partitions()[0].partition != operation.partition()) {
+    return absl::InvalidArgumentError("a push of other partitions");
+  }
+  return partition.Replay(operation, push, clock_.Now());
+}
+
+absl::Status Shard::ReplayCoordinator(const v1::Operation& operation) {
+  CAPSTAN_ASSIGN_OR_RETURN(CoordinatorState state,
+                           CoordinatorStateFromProto(operation.coordinator()));
+  if (state.lanes.size() != lanes()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a coordinator of ", state.lanes.size(), " lanes, the job has ", lanes()));
+  }
+  absl::MutexLock lock(&coordinator_mu_);
+  standby_coordinator_ = std::move(state);
+  return absl::OkStatus();
+}
+
+// ---- the coordinator ----
+
+void Shard::DropCoordinatorBackupUnless(ViewEpoch pair) {
+  absl::MutexLock lock(&coordinator_mu_);
+  if (coordinator_pair_ != pair) coordinator_stream_ = nullptr;
+}
+
+void Shard::SetCoordinatorBackup(std::shared_ptr<ReplicaStream> stream, ViewEpoch pair) {
+  absl::MutexLock lock(&coordinator_mu_);
+  if (coordinator_stream_ == stream && coordinator_pair_ == pair) return;
+  coordinator_stream_ = std::move(stream);
+  coordinator_pair_ = pair;
+  coordinator_told_.clear();
+}
+
+ReplicaWait Shard::TellCoordinator() {
+  ReplicaWait wait;
+  if (coordinator_stream_ == nullptr || !coordinator_) return wait;
+  const CoordinatorState state = coordinator_->whole_state();
+  v1::Operation operation;
+  operation.mutable_pair()->set_term(coordinator_pair_.term);
+  operation.mutable_pair()->set_n(coordinator_pair_.n);
+  ToProto(state, *operation.mutable_coordinator()->mutable_state());
+  ToProto(*state.open, *operation.mutable_coordinator()->mutable_open());
+  std::string told = operation.coordinator().SerializeAsString();
+  if (told != coordinator_told_) {
+    coordinator_told_ = std::move(told);
+    coordinator_number_ = coordinator_stream_->Append(std::move(operation));
+    CAPSTAN_FAILPOINT("replica.coordinator_told");
+  }
+  wait.Add(coordinator_stream_, PartitionIndex{0}, coordinator_number_);
+  return wait;
+}
+
+}  // namespace capstan::ps

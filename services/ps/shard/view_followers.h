@@ -1,0 +1,42 @@
+// What a shard does whenever a view has come, in the order that matters.
+#ifndef CAPSTAN_PS_SHARD_VIEW_FOLLOWERS_H_
+#define CAPSTAN_PS_SHARD_VIEW_FOLLOWERS_H_
+
+#include "absl/status/status.h"
+#include "ps/shard/mover.h"
+#include "ps/shard/replicator.h"
+#include "ps/shard/shard.h"
+#include "ps/shard/staged_partitions.h"
+
+namespace capstan::ps {
+
+// Confined to the thread that hears of views.
+class ViewFollowers {
+ public:
+  // All must outlive this.
+  ViewFollowers(Shard& shard, Mover& mover, StagedPartitions& staged, Replicator& replicator)
+      : shard_(shard), mover_(mover), staged_(staged), replicator_(replicator) {}
+
+  // Call after Shard::SetView. DATA_LOSS: the shard lacks what the view gives to it, and has to
+  // end.
+  absl::Status Follow() {
+    const ViewEpoch epoch = shard_.moves()->epoch();
+    shard_.FollowPairs();  // Before what is frozen for a pair is thawed.
+    mover_.Follow();
+    shard_.FollowStandbys();
+    staged_.Follow();
+    replicator_.Follow();
+    shard_.Followed(epoch);
+    return shard_.CheckOwned();
+  }
+
+ private:
+  Shard& shard_;
+  Mover& mover_;
+  StagedPartitions& staged_;
+  Replicator& replicator_;
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_VIEW_FOLLOWERS_H_
