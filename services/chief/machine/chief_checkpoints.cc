@@ -51,7 +51,13 @@ bool ChiefMachine::CheckpointDue(absl::Time now) const {
   if (!checkpointer_.MayBegin(now)) return false;
   if (!partial_.empty()) return false;  // A shard is not back yet.
   if (checkpointer_.Due(now) || !askers_.empty() || rest_.save) return true;
-  return !frozen_ && !ShardsToSave(now).empty();
+  // What closes the shards, or what opens them again where that has come to nothing.
+  return !frozen_ && (closed_ || !ShardsToSave(now).empty());
+}
+
+// A copy of which no shard makes its last one opens those that an attempt before has closed.
+void ChiefMachine::SeeOpenings() {
+  if (checkpointer_.marked() && checkpointer_.leaving().empty()) closed_ = false;
 }
 
 bool ChiefMachine::SeesShardsOff(absl::Time now) const {
@@ -71,6 +77,7 @@ std::set<uint32_t> ChiefMachine::FreezingShards(absl::Time now) const {
 
 void ChiefMachine::AdvanceCheckpoint(absl::Time now) {
   if (prune_ && writer_.IsStored(*prune_)) Prune();
+  SeeOpenings();
   if (checkpointer_.Overdue(now)) {
     checkpointer_.Abandon(absl::DeadlineExceededError("nothing has moved for too long"), now,
                           calls_);
@@ -97,6 +104,7 @@ void ChiefMachine::AdvanceCheckpoint(absl::Time now) {
 void ChiefMachine::BeginCheckpoint(absl::Time now) {
   lost_updates_meter_.BeginCheckpoint();
   close_log_.BeginCheckpoint(UnconfirmedCloses());
+  closed_ = closed_ || !FreezingShards(now).empty();
   checkpointer_.Begin({.manifest = ManifestOfNow(now),
                        .parent = ParentOfNext(),
                        .shards = Owners(),

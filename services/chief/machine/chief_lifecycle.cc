@@ -125,8 +125,9 @@ void ChiefMachine::GiveUpBest(absl::Time now) {
 void ChiefMachine::SeekRest(absl::Time now) {
   if (work_.has_lanes()) {
     // Whoever leaves finishes no round.
+    const bool rounds_close = LeavingShards().empty() && !closed_;
     const absl::Duration deadline =
-        LeavingShards().empty() ? options_.call_deadline : options_.leaving_deadline;
+        rounds_close ? options_.call_deadline : options_.leaving_deadline;
     return barrier_.Seek(views_.coordinator(), deadline, calls_);
   }
   if (rest_.step == Rest::Step::kNone) {

@@ -222,6 +222,7 @@ class ChiefMachine {
   void AnswerAskers(const absl::StatusOr<std::string>& uri);
   void Prune();
   bool CheckpointDue(absl::Time now) const;
+  void SeeOpenings();
   std::set<uint32_t> FreezingShards(absl::Time now) const;
 
   // ---- shards that come and go, partitions that move (chief_moves.cc) ----
@@ -355,6 +356,7 @@ class ChiefMachine {
   std::vector<uint64_t> askers_;              // Of a checkpoint.
   std::optional<StateWriter::Ticket> prune_;  // What is superfluous goes when this is stored.
   bool frozen_ = false;                       // The last checkpoint holds all there will be.
+  bool closed_ = false;  // Shards were ordered to freeze, and have not been opened again since.
   std::vector<v1::RecoveryLoss> losses_;
   v1::RecoveryLoss loss_;                         // Of the rollback under way.
   std::map<uint32_t, v1::RecoveryLoss> partial_;  // Of the shards that recover partially.

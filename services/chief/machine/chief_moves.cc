@@ -167,7 +167,7 @@ bool ChiefMachine::MayMove(absl::Time now) const {
                      (EvaluatesAtRest() && (EvaluationDue() || evaluations_.running()));
   return moves_.MayBegin(now) && !end_.begun() && !rests && partial_.empty() && !frozen_ &&
          recovery_.phase() == Recovery::Phase::kIdle && !checkpointer_.running() &&
-         !CheckpointDue(now) && ShardsToSave(now).empty() && published.moves().empty() &&
+         !CheckpointDue(now) && !closed_ && ShardsToSave(now).empty() && published.moves().empty() &&
          published.timeline() == timeline();
 }
 

@@ -58,6 +58,7 @@ void ChiefMachine::ReturnToCheckpoint(std::string_view cause, uint32_t shard, ab
   end_ = {};
   rest_ = {};
   frozen_ = false;
+  closed_ = false;
   recovery_.Begin(Sources(), now);
   if (cause.empty()) return;
   Log(LogEvent::Level::kWarning, "returning to the last checkpoint",
