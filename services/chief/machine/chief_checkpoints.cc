@@ -50,7 +50,7 @@ bool ChiefMachine::CheckpointDue(absl::Time now) const {
   if (!checkpointer_.enabled() || checkpointer_.running()) return false;
   if (!checkpointer_.MayBegin(now)) return false;
   if (!partial_.empty()) return false;  // A shard is not back yet.
-  if (checkpointer_.Due(now) || !askers_.empty() || rest_.save) return true;
+  if (checkpointer_.Due(now) || !askers_.empty() || rest_.save || save_again_) return true;
   // What closes the shards, or what opens them again where that has come to nothing.
   return !frozen_ && (closed_ || !ShardsToSave(now).empty());
 }
@@ -152,6 +152,7 @@ void ChiefMachine::OnSaveAnswer(const ShardCalls::Answer& answer, absl::Time now
 
 void ChiefMachine::OnCheckpointFailed() {
   end_.saving = false;
+  save_again_ = false;
   Log(LogEvent::Level::kError, "a checkpoint has failed; training goes on, and the next is tried",
       {{"error", checkpointer_.last_failure().ToString()},
        {"failures", absl::StrCat(checkpointer_.failures())}});
@@ -171,6 +172,7 @@ void ChiefMachine::OnManifestWritten(const absl::Status& written, absl::Time now
   lost_updates_meter_.OnCheckpointStored();
   close_log_.OnCheckpointStored();
   frozen_ = frozen;
+  save_again_ = false;
   // An attempt that had begun before is not of these parameters.
   if (rest_.save && facts.metrics == MetricsOf(*rest_.evaluation)) {
     rest_.save = false;
