@@ -178,7 +178,8 @@ bool ChiefMachine::MayMove(absl::Time now) const {
 // Shards may have come and gone since the last batch.
 void ChiefMachine::PlanMoves(absl::Time now) {
   const auto possible = [&](const PlannedMove& move) {
-    const bool paired = move.replica && views_.PairOf(move.partition) != nullptr;
+    const v1::PartitionPair* pair = views_.PairOf(move.partition);
+    const bool paired = move.replica && pair != nullptr && pair->backup() == move.to;
     return !paired && MayTake(move.to, now) && views_.members().contains(move.to) &&
            views_.current().owners(static_cast<int>(move.partition)) == move.from;
   };
@@ -203,10 +204,10 @@ void ChiefMachine::OrderMoves(absl::Time now) {
     move.set_to_incarnation(Raw(shards_.Find(planned.to)->incarnation));
     move.set_replica(planned.replica);
   }
-  // Who is to own a partition has no other copy of it meanwhile.
+  // Who is to own a partition has no other copy of it meanwhile, and none has two backups.
   views_.DropPairs([&moves](const v1::PartitionPair& pair) {
     return std::any_of(moves.begin(), moves.end(), [&pair](const v1::PartitionMove& move) {
-      return move.partition() == pair.partition() && move.to() == pair.backup();
+      return move.partition() == pair.partition() && (move.replica() || move.to() == pair.backup());
     });
   });
   views_.SetMoves(moves);

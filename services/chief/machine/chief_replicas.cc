@@ -12,9 +12,9 @@
 namespace capstan::chief {
 namespace {
 
-// A process that has not looked at its shards for so long has slept, and knows nothing of their
-// silence.
-constexpr absl::Duration kSlept = absl::Seconds(2);
+// A process that has not looked at its shards for such a part of their lease has slept, and knows
+// nothing of their silence.
+constexpr int kSleptShare = 4;
 // Partitions are without a backup for a while whenever a shard has gone; longer is worth a word.
 constexpr absl::Duration kUnpairedIsOdd = absl::Minutes(1);
 
@@ -227,7 +227,7 @@ void ChiefMachine::HearOfBrokenPairs(const Shard& shard) {
 
 void ChiefMachine::AdvanceReplicas(absl::Time now) {
   if (!replicas() && views_.current().pairs().empty()) return;
-  if (now > looked_at_ + kSlept) awake_since_ = now;
+  if (now > looked_at_ + shard_lease_.patience() / kSleptShare) awake_since_ = now;
   looked_at_ = now;
   const bool serving = state_ == v1::JOB_STATE_RUNNING || state_ == v1::JOB_STATE_CHECKPOINTING;
   if (!heard_of_shards_ || !serving || !takeover_.settled()) return;
@@ -247,7 +247,8 @@ ReplicaQuestion ChiefMachine::ReplicaQuestionOf() const {
   ReplicaQuestion question{.owners = {view.owners().begin(), view.owners().end()},
                            .backups = {},
                            .weights = loads_.weights(),
-                           .takers = balance_.takers()};
+                           .takers = balance_.takers(),
+                           .even = pairing_.spreads()};
   question.backups.resize(question.owners.size());
   for (const v1::PartitionPair& pair : view.pairs()) {
     question.backups[pair.partition()] = pair.backup();
@@ -260,11 +261,16 @@ void ChiefMachine::PlanReplicas(absl::Time now) {
   if (!replicas() || moves_.planned()) return;
   if (!pairing_.Due(now) || balance_.AwaitsOthers(now)) return;
   std::vector<PlannedMove> moves = chief::PlanReplicas(ReplicaQuestionOf());
+  pairing_.OnPlanned();
   if (moves.empty()) return;
+  const size_t unpaired = Unpaired();
+  std::string why = "backups are to be spread over the shards";
+  if (unpaired > 0) {
+    why =
+        absl::StrCat(unpaired, unpaired == 1 ? " partition has" : " partitions have", " no backup");
+  }
   Log(LogEvent::Level::kInfo, "partitions are to be given a backup",
-      {{"partitions", absl::StrCat(moves.size())}});
-  std::string why = absl::StrCat(
-      moves.size(), moves.size() == 1 ? " partition has" : " partitions have", " no backup");
+      {{"because", why}, {"partitions", absl::StrCat(moves.size())}});
   moves_.Plan(std::move(moves), std::move(why));
 }
 

@@ -64,6 +64,31 @@ TEST(PlanReplicasTest, WhatHasABackupKeepsItAndCountsWhereItIs) {
   EXPECT_EQ(moves[1].to, 2u);
 }
 
+TEST(PlanReplicasTest, AShardThatHasComeIsGivenBackupsOfOthersWhereTheyAreToBeMadeEven) {
+  // Each owns three; the backups are all on 0 and 1.
+  ReplicaQuestion question = Question(9, 3);
+  for (uint32_t i = 0; i < 9; ++i) question.backups[i] = question.owners[i] == 0 ? 1 : 0;
+  EXPECT_THAT(PlanReplicas(question), IsEmpty()) << "nobody lacks a backup";
+  question.even = true;
+  const std::vector<PlannedMove> moves = PlanReplicas(question);
+  std::map<uint32_t, int> held = {{0, 9}, {1, 6}, {2, 3}};
+  for (const PlannedMove& move : moves) {
+    EXPECT_TRUE(move.replica);
+    EXPECT_NE(move.to, move.from);
+    --held[*question.backups[move.partition]];
+    ++held[move.to];
+  }
+  EXPECT_THAT(held, testing::Each(testing::Pair(testing::_, 6)));
+  EXPECT_THAT(moves, SizeIs(3)) << "no more than need be";
+}
+
+TEST(PlanReplicasTest, WhatIsEvenStays) {
+  ReplicaQuestion question = Question(12, 3);
+  question.even = true;
+  for (const PlannedMove& move : PlanReplicas(question)) question.backups[move.partition] = move.to;
+  EXPECT_THAT(PlanReplicas(question), IsEmpty());
+}
+
 TEST(PlanReplicasTest, AShardThatLeavesIsGivenNothingAndItsPartitionsMoveFirst) {
   ReplicaQuestion question = Question(6, 3);
   question.takers = {0, 1};

@@ -166,6 +166,18 @@ TEST_F(ChiefReplicasTest, AMoveOfThePartitionDropsItsPairWithTheSwitchAndItIsMad
   ExpectNothingLost();
 }
 
+TEST_F(ChiefReplicasTest, AShardThatHasComeBacksUpAsMuchAsTheOthers) {
+  ASSERT_TRUE(crew_.RegisterShard(3).ok());
+  crew_.Advance(absl::Seconds(15));
+  ASSERT_THAT(view().pairs(), SizeIs(8));
+  EXPECT_GE(OwnedBy(view(), 3) + BackedUpBy(view(), 3), 3);
+  EXPECT_GE(BackedUpBy(view(), 3), 1);
+  crew_.move_orders.clear();
+  crew_.Advance(absl::Seconds(30));
+  EXPECT_THAT(crew_.move_orders, IsEmpty()) << "and that is that";
+  ExpectNothingLost();
+}
+
 TEST_F(ChiefTwoReplicasTest, NoPartitionMovesToItsOwnBackup) {
   crew_.draining = {1};
   crew_.Advance(absl::Seconds(5));
@@ -332,6 +344,35 @@ TEST_F(ChiefReplicasTest, OneAfterTheOtherIsReplacedAsLongAsThereAreBackups) {
   EXPECT_EQ(OwnedBy(view(), 0), 8);
   EXPECT_EQ(crew_.Status().replicas().promotions(), 2u);
   ExpectNothingLost();
+}
+
+class ChiefPartialReplicasTest : public ChiefReplicasTest {
+ protected:
+  static CrewOptions Options() {
+    CrewOptions options = Replicated();
+    options.partial = true;
+    return options;
+  }
+  ChiefPartialReplicasTest() : ChiefReplicasTest(Options()) {}
+};
+
+TEST_F(ChiefPartialReplicasTest, OnlyAShardWithoutBackupsRecoversPartially) {
+  crew_.TakeCheckpoint();
+  ASSERT_TRUE(crew_.RegisterShard(1, 77).ok());
+  ExpectNothingLost();
+  crew_.Advance(absl::Seconds(15));
+  const uint32_t partition = PairsOf(view(), 1).begin()->first;
+  SayBroken(partition);
+  crew_.loads.clear();
+  ASSERT_TRUE(crew_.RegisterShard(1, 78).ok());
+  crew_.AnswerCalls();
+  EXPECT_EQ(view().timeline(), timeline_);
+  EXPECT_GT(OwnedBy(view(), 1), 0);
+  ASSERT_THAT(crew_.loads, SizeIs(1));
+  EXPECT_TRUE(crew_.loads[0].has_partial());
+  EXPECT_THAT(PairsOf(view(), 1), IsEmpty()) << "the backups are ahead of it";
+  crew_.Advance(absl::Seconds(15));
+  EXPECT_THAT(view().pairs(), SizeIs(8));
 }
 
 // ---- a backup is lost ----
