@@ -116,6 +116,18 @@ DASHBOARD = dashboard(
          lines("Stood still", "For how long the partitions that moved last stood still. Hundredths of a second; with rounds, as long as one "
                "takes.", "s", target("max(capstan_partition_switch_seconds{$S})", "last switch"), min=0),
      ]),
+     ("Replicas", [
+         lines("Without a backup", "Partitions that one shard alone holds. 0, but for a while after shards come or go. Empty without replicas.",
+               "none", target("max(capstan_partitions_unpaired{$S})", "partitions"), min=0, decimals=0, noValue="no replicas"),
+         lines("Replaced", "Shards in whose place their backups have come, in five minutes, and the partitions that they owned. 0 unless "
+               "shards are lost.", "none",
+               target("sum(increase(capstan_promotions_total{$S}[5m]))", "shards"),
+               target("sum(increase(capstan_partitions_promoted_total{$S}[5m]))", "partitions"), min=0, decimals=0, noValue="no replicas"),
+         lines("Given up", "Backups that were given up in five minutes, as their shard was lost or left, or as they were out of step with "
+               "the owner, which is a fault.", "none",
+               target("sum by (because) (increase(capstan_backups_dropped_total{$S}[5m]))", "{{because}}"), min=0, decimals=0,
+               noValue="no replicas"),
+     ]),
      ("Saves and loads", [
          lines("Saves", "Mean time that a shard took for its share of a checkpoint, over ten minutes. Far below checkpoint.every. Empty "
                "without checkpoints.", "s", target(number(

@@ -51,6 +51,7 @@ void ReadLease(Section& in, v1::LeaseSpec& out) {
   if (out.worker_lease_seconds() < 3 * out.heartbeat_seconds()) {
     in.Refuse("worker_lease", "must be at least 3 heartbeats, or one lost message loses a worker");
   }
+  out.set_shard_lease_seconds(in.Seconds("shard_lease", {.min = 1, .max = 3600}, 10));
   out.set_data_stall_seconds(in.Seconds("data_stall", {.min = 1, .max = 86400}, 30));
 }
 
@@ -101,6 +102,7 @@ v1::JobSpec ReadJob(const YamlNode& root, const JobOptions& options, Findings& f
   Section checkpoint = in.Map("checkpoint");
   ReadCheckpoint(checkpoint, *spec.mutable_checkpoint());
   spec.set_recovery(in.OneOf<v1::Recovery>("recovery", kRecoveries, v1::RECOVERY_ROLLBACK));
+  spec.set_replicas(in.Whole("replicas", {.max = 1}, 0));
   ReadRebalance(in, spec);
   ReadLease(in, *spec.mutable_lease());
   CheckAcrossSections(spec, findings);

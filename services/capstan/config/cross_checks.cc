@@ -41,6 +41,15 @@ void CheckPolicies(const v1::JobSpec& spec, Findings& findings) {
   }
 }
 
+void CheckReplicas(const v1::JobSpec& spec, Findings& findings) {
+  if (spec.recovery() == v1::RECOVERY_REPLICA && spec.replicas() == 0) {
+    findings.Refuse(
+        "recovery",
+        "replica needs replicas: 1, so that each partition has a backup; expected that, "
+        "or rollback");
+  }
+}
+
 void CheckModel(const v1::JobSpec& spec, Findings& findings) {
   const v1::ModelSpec& model = spec.model();
   const bool softmax = model.loss() == v1::LOSS_SOFTMAX;
@@ -127,6 +136,7 @@ void CheckEvaluation(const v1::JobSpec& spec, Findings& findings) {
 
 void CheckAcrossSections(const v1::JobSpec& spec, Findings& findings) {
   CheckPolicies(spec, findings);
+  CheckReplicas(spec, findings);
   CheckModel(spec, findings);
   CheckUserModel(spec, findings);
   CheckFeatures(spec, findings);

@@ -93,11 +93,14 @@ std::string MemoryLine(const v1::JobSpec& spec, const JobScale& scale) {
   if (row == 0) return line;
   const uint64_t rows = scale.expected_rows > 0 ? scale.expected_rows : kExampleRows;
   const uint64_t budget = spec.table_limits().byte_budget();
-  const uint64_t sparse = budget > 0 ? std::min(budget, rows * row) : rows * row;
+  const bool twice = spec.replicas() > 0 && shards > 1;
+  const uint64_t once = budget > 0 ? std::min(budget, rows * row) : rows * row;
+  const uint64_t sparse = twice ? 2 * once : once;
   return absl::StrCat(line, ", ", row, " bytes a row at most: ", ByteSizeText(sparse / shards),
                       scale.expected_rows > 0 ? " for about " : " if there were ", rows, " rows",
                       budget > 0 && budget < rows * row ? ", which table.byte_budget allows" : "",
-                      shards > 1 ? absl::StrCat(" over ", shards, " shards") : "");
+                      shards > 1 ? absl::StrCat(" over ", shards, " shards") : "",
+                      twice ? ", each row twice (replicas: 1)" : "");
 }
 
 // What leaves workers without work.
@@ -165,8 +168,9 @@ void WarnOfWhatIsNotDone(const v1::JobSpec& spec, const JobScale& scale,
   if (spec.checkpoint().uri().empty() && spec.checkpoint().every_seconds() > 0) {
     warnings.push_back("checkpoint.every has no effect without checkpoint.uri");
   }
-  if (spec.recovery() == v1::RECOVERY_REPLICA) {
-    warnings.push_back("recovery: replica is not there yet; a lost shard brings about rollback");
+  if (spec.replicas() > 0 && scale.shards < 2) {
+    warnings.push_back(
+        "replicas: 1 has no effect with one shard: no other one could hold a backup");
   }
   if (scale.eval_tasks == 0) warnings.push_back("no data.eval: the model is not evaluated");
   if (static_cast<uint64_t>(scale.shards) > spec.partition_count()) {

@@ -50,12 +50,14 @@ std::string NeverComplete(const v1::JobSpec& job, const Share& busiest, uint64_t
 absl::Status CheckShardsFit(const v1::JobSpec& job, int shards, uint64_t shard_memory) {
   if (shard_memory == 0) return absl::OkStatus();
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<uint64_t> dense, DenseBytes(job, shards));
-  const uint64_t most = *std::max_element(dense.begin(), dense.end());
+  const bool twice = IsHeldTwice(job, shards);
+  const uint64_t most = (twice ? 2 : 1) * *std::max_element(dense.begin(), dense.end());
   if (most > shard_memory) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("a shard of ", shards, " has ", ByteSizeText(shard_memory),
-                     " of memory, and its dense parameters with the optimizer's slots take ",
-                     ByteSizeText(most), ": take more shards, or give them more memory"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a shard of ", shards, " has ", ByteSizeText(shard_memory),
+        " of memory, and its dense parameters with the optimizer's slots take ", ByteSizeText(most),
+        twice ? ", those that it backs up (replicas: 1) included" : "",
+        ": take more shards, or give them more memory"));
   }
   CAPSTAN_ASSIGN_OR_RETURN(const Traffic traffic, TrafficOf(job, /*keys=*/0, shards));
   const std::string never = NeverComplete(job, traffic.busiest, shard_memory);

@@ -89,6 +89,7 @@ ProcessMemory ShardMemory(const v1::JobSpec& job, const Traffic& traffic, const 
   ProcessMemory memory;
   memory.parts = {{"dense parameters and slots", dense},
                   {"rows", shard_rows * row_bytes},
+                  {"backups of other shards", IsHeldTwice(job, scale.shards) ? parameters : 0},
                   {"sum of the round", RoundSumBytes(job, traffic.busiest, shard_rows)},
                   {"gradients that wait, at most", waiting},
                   {"messages on their way, at most",
@@ -144,6 +145,8 @@ uint64_t LanesOfATrainer(const v1::JobSpec& job, const Scale& scale) {
   return DivideUp(LanesOf(job),
                   uint64_t{job.train().compute_threads()} * static_cast<uint64_t>(scale.workers));
 }
+
+bool IsHeldTwice(const v1::JobSpec& job, int shards) { return job.replicas() > 0 && shards > 1; }
 
 uint64_t WaitingBytes(const v1::JobSpec& job, const Share& busiest) {
   const auto most = [](const v1::UpdatePolicy& policy) -> uint64_t {

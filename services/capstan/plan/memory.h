@@ -32,6 +32,9 @@ uint64_t LanesOf(const v1::JobSpec& job);
 // Of a trainer, at the most; 0 as above.
 uint64_t LanesOfATrainer(const v1::JobSpec& job, const Scale& scale);
 
+// Each partition is on two shards: there are replicas, and shards that can hold them.
+bool IsHeldTwice(const v1::JobSpec& job, int shards);
+
 // Bytes of gradients that may wait on a shard before they can be added or applied, were there no
 // limit: of a round all lanes but the one whose turn it is; with backup workers all; with
 // `aggregate: K` so many.

@@ -45,6 +45,21 @@ Work TransferOf(const Traffic& traffic, uint64_t Share::*bytes, const Ends& byte
           .shard_bytes = busiest};
 }
 
+// What is pushed to a shard it sends on to the one that backs it up, and receives as much of what
+// it backs up itself.
+Work SentOn(Work push) {
+  push.shard_cpu *= 2;
+  push.shards_cpu *= 2;
+  push.shard_bytes *= 2;
+  return push;
+}
+
+Work PushOf(const v1::JobSpec& job, const Traffic& traffic, int shards, const Rates& rates) {
+  const Work push =
+      TransferOf(traffic, &Share::pushed_bytes, rates.pushed_byte, rates.pushed_row, rates.call);
+  return IsHeldTwice(job, shards) ? SentOn(push) : push;
+}
+
 double AppliedFloat(const v1::OptimizerSpec& optimizer, const Rates& rates) {
   const std::string name = v1::OptimizerKind_Name(optimizer.kind());
   const auto found =
@@ -79,8 +94,7 @@ class Stages {
          const BatchTime& batch)
       : pull(TransferOf(traffic, &Share::pulled_bytes, rates.pulled_byte, rates.pulled_row,
                         rates.call)),
-        push(TransferOf(traffic, &Share::pushed_bytes, rates.pushed_byte, rates.pushed_row,
-                        rates.call)),
+        push(PushOf(job, traffic, scale.shards, rates)),
         scale_(scale),
         trainers_(job.train().compute_threads()),
         step_threads_(std::max(1u, job.train().step_threads())),

@@ -28,6 +28,19 @@ bool Wait(int socket, int16_t events, absl::Duration patience) {
   return poll(&waited, 1, static_cast<int>(absl::ToInt64Milliseconds(patience))) == 1;
 }
 
+bool Refuses(const addrinfo& address, absl::Duration patience) {
+  const int socket = ::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (socket < 0) return false;
+  const absl::Cleanup close = [socket] { ::close(socket); };
+  if (connect(socket, address.ai_addr, address.ai_addrlen) == 0) return false;
+  if (errno == ECONNREFUSED) return true;
+  if (errno != EINPROGRESS || !Wait(socket, POLLOUT, patience)) return false;
+  int error = 0;
+  socklen_t size = sizeof(error);
+  getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
+  return error == ECONNREFUSED;
+}
+
 bool Answers(const addrinfo& address, absl::Duration patience) {
   const int socket = ::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket < 0) return errno == EMFILE || errno == ENFILE;  // It is not the port's fault.
@@ -44,14 +57,26 @@ bool Answers(const addrinfo& address, absl::Duration patience) {
   return Wait(socket, POLLIN, patience);
 }
 
-}  // namespace
-
-bool PortAnswers(const std::string& host, int port, absl::Duration patience) {
+// False: there is no such host.
+template <typename Question>
+bool AskFirstAddress(const std::string& host, int port, Question question) {
   const addrinfo hints{.ai_flags = AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
   addrinfo* found = nullptr;
   if (getaddrinfo(host.c_str(), absl::StrCat(port).c_str(), &hints, &found) != 0) return false;
   const absl::Cleanup free = [found] { freeaddrinfo(found); };
-  return Answers(*found, patience);
+  return question(*found);
+}
+
+}  // namespace
+
+bool PortAnswers(const std::string& host, int port, absl::Duration patience) {
+  return AskFirstAddress(host, port,
+                         [&](const addrinfo& address) { return Answers(address, patience); });
+}
+
+bool PortRefuses(const std::string& host, int port, absl::Duration patience) {
+  return AskFirstAddress(host, port,
+                         [&](const addrinfo& address) { return Refuses(address, patience); });
 }
 
 }  // namespace capstan

@@ -1,4 +1,4 @@
-// Tells whether a port of this machine still takes connections and answers on them.
+// Tells whether a port takes connections and answers on them, or has nobody behind it any more.
 #ifndef CAPSTAN_RPC_PORT_ANSWERS_H_
 #define CAPSTAN_RPC_PORT_ANSWERS_H_
 
@@ -13,6 +13,10 @@ namespace capstan {
 // has come within `patience`, or the port is closed. Of a socket that listens and is never accepted
 // from the system alone takes the connection.
 bool PortAnswers(const std::string& host, int port, absl::Duration patience);
+
+// The machine says that nobody listens there: the process that did has ended. False: somebody does,
+// or nothing is known, for the machine cannot be found or says nothing within `patience`.
+bool PortRefuses(const std::string& host, int port, absl::Duration patience);
 
 }  // namespace capstan
 

@@ -74,6 +74,10 @@ std::optional<Balance::Reason> Balance::TakeReason(absl::Time now) {
   return reason;
 }
 
+bool Balance::AwaitsOthers(absl::Time now) const {
+  return now < changed_at_ + options_.join_settling && !Newcomers().empty();
+}
+
 void Balance::OnCarriedOut() {
   if (reason_ && reason_->even) settled_ = KeysOf(stay_);
   reason_.reset();

@@ -47,6 +47,9 @@ class Balance {
   // OnGivenUp.
   std::optional<Reason> TakeReason(absl::Time now);
 
+  // Somebody has joined, and who comes within a moment is part of the plan that will be made.
+  bool AwaitsOthers(absl::Time now) const;
+
   // The plan has been carried out; an empty one at once.
   void OnCarriedOut();
   // It has not been, and is to be made again.

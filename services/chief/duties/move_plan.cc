@@ -133,7 +133,7 @@ std::optional<PlannedMove> Planner::BestBetween(uint32_t from, uint32_t to) cons
     const double gain = Cost(giver) + Cost(taker) - Cost(giver - share) - Cost(taker + share);
     if (gain <= most || gain < kWorthwhile * (Square(share.bytes) + Square(share.load))) continue;
     most = gain;
-    best = PlannedMove{partition, from, to};
+    best = PlannedMove{.partition = partition, .from = from, .to = to};
   }
   return best;
 }
@@ -157,7 +157,7 @@ void Planner::Give(uint32_t partition, uint32_t from, uint32_t to) {
   shards_[to].share = shards_[to].share + shares_[partition];
   shards_[to].partitions.push_back(partition);
   moved_[partition] = true;
-  moves_.push_back({partition, from, to});
+  moves_.push_back({.partition = partition, .from = from, .to = to});
 }
 
 std::vector<PlannedMove> Planner::Plan(bool even) {

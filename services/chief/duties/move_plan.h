@@ -15,6 +15,7 @@ struct PlannedMove {
   uint32_t partition = 0;
   uint32_t from = 0;
   uint32_t to = 0;
+  bool replica = false;  // The owner stays; `to` becomes the backup.
   friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
 };
 

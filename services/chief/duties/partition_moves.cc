@@ -63,15 +63,13 @@ bool PartitionMoves::OnView(const v1::View& published, absl::Time now, ShardCall
     for (const auto& [shard, source] : sources_) Ask(shard, now, calls);
   }
   if (phase_ != Phase::kSwitched) return false;
-  const bool switched = published.moves().empty() &&
-                        std::all_of(batch_.begin(), batch_.end(), [&](const PlannedMove& move) {
-                          return published.owners(static_cast<int>(move.partition)) == move.to;
-                        });
-  if (!switched) return false;
+  // What has become of the shards since may be in the same view.
+  if (!published.moves().empty()) return false;
   last_switch_ = now - finish_begun_;
-  moved_ += batch_.size();
   failures_in_a_row_ = 0;
   for (const PlannedMove& move : batch_) {
+    ++(move.replica ? paired_ : moved_);
+    if (move.replica) continue;
     failures_.erase(move.from);
     failures_.erase(move.to);
   }
@@ -153,7 +151,9 @@ void PartitionMoves::Cancel(bool failed, absl::Time now, ShardCalls& calls) {
     again_ = now + PauseAfter(failures_in_a_row_, options_.first_pause, options_.longest_pause);
     ++failures_in_a_row_;
     std::set<uint32_t> concerned;
-    for (const PlannedMove& move : batch_) concerned.insert({move.from, move.to});
+    for (const PlannedMove& move : batch_) {
+      if (!move.replica) concerned.insert({move.from, move.to});
+    }
     for (uint32_t shard : concerned) ++failures_[shard];
   }
   batch_.clear();
@@ -175,6 +175,7 @@ v1::MoveStatus PartitionMoves::Status() const {
     status.set_bytes_expected(status.bytes_expected() + source.bytes_expected);
   }
   status.set_moved(moved_);
+  status.set_paired(paired_);
   status.set_cancelled(cancelled_);
   status.set_seconds(absl::ToDoubleSeconds(last_switch_));
   if (under_way() || planned()) status.set_why(why_);

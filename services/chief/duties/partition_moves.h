@@ -7,7 +7,9 @@
 //         -> kCopied: until nothing is under way that the switch would disturb: the closing of
 //            streams, a checkpoint, a round
 //         -> kFinishing: each source stands still, and is asked until the targets have all
-//         -> kSwitched: a view names the new owners; it is stored, and published
+//         -> kSwitched: a view names the new owners, or the new backups where the moves make
+//         replicas;
+//            it is stored, and published
 //         -> kIdle
 //   Cancel() leads back to kIdle from all but kSwitched: a view without the moves lets the sources
 //   go on.
@@ -89,14 +91,15 @@ class PartitionMoves {
 
   // The sources are to stand still. REQUIRES: copied().
   void Finish(absl::Time now, ShardCalls& calls);
-  // A view is made that names the new owners. REQUIRES: done().
+  // A view is made that names the new owners and backups. REQUIRES: done().
   void Switch();
 
   // OK, or why the batch has to be given up.
   [[nodiscard]] absl::Status Failure(absl::Time now) const;
   // Gives batch and plan up. `failed`: by themselves, and not because something else comes first.
   void Cancel(bool failed, absl::Time now, ShardCalls& calls);
-  // Batches in a row that failed with this shard as a source or a target.
+  // Batches in a row that failed with this shard as a source or a target; those that only make
+  // replicas do not count.
   int FailuresOf(uint32_t shard) const;
 
   // What people see of it; `seconds` and the counts stay when a batch is over.
@@ -127,6 +130,7 @@ class PartitionMoves {
   int failures_in_a_row_ = 0;
   std::map<uint32_t, int> failures_;  // By shard.
   uint64_t moved_ = 0;
+  uint64_t paired_ = 0;
   uint64_t cancelled_ = 0;
   absl::Duration last_switch_;
 };

@@ -18,6 +18,18 @@ void RoundBarrier::Seek(uint32_t coordinator, absl::Duration deadline, ShardCall
   calls.Send(Purpose::kHold, coordinator, Hold(true, ++orders_), deadline);
 }
 
+void RoundBarrier::AskAnew(uint32_t coordinator, bool replaced, absl::Duration deadline,
+                           ShardCalls& calls) {
+  if (state_ == State::kNone) {
+    if (replaced) Release(coordinator, deadline, calls);
+    return;
+  }
+  calls.Cancel(Purpose::kHold);
+  calls.Cancel(Purpose::kCommit);
+  state_ = State::kHolding;
+  calls.Send(Purpose::kHold, coordinator, Hold(true, ++orders_), deadline);
+}
+
 void RoundBarrier::OnHeld(const v1::HoldRoundsReply& reply, const std::vector<uint32_t>& shards,
                           absl::Duration deadline, ShardCalls& calls) {
   if (state_ != State::kHolding) return;
@@ -36,6 +48,9 @@ bool RoundBarrier::OnCommitted(const ShardCalls& calls) {
 
 void RoundBarrier::Release(uint32_t coordinator, absl::Duration deadline, ShardCalls& calls) {
   state_ = State::kNone;
+  calls.Cancel(Purpose::kHold);
+  calls.Cancel(Purpose::kCommit);
+  calls.Cancel(Purpose::kRelease);
   calls.Send(Purpose::kRelease, coordinator, Hold(false, ++orders_), deadline);
 }
 

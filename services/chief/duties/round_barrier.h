@@ -21,6 +21,11 @@ class RoundBarrier {
   // answered the last release nothing is asked, lest the two overtake each other: call it again.
   void Seek(uint32_t coordinator, absl::Duration deadline, ShardCalls& calls);
 
+  // Others hold what a shard held that is lost: what is asked for or reached is asked for anew, of
+  // the coordinator that there is now. `replaced`: it is another one, and may hold rounds back by
+  // an order to the one before.
+  void AskAnew(uint32_t coordinator, bool replaced, absl::Duration deadline, ShardCalls& calls);
+
   // The answers to its calls. `shards` are all that hold partitions.
   void OnHeld(const v1::HoldRoundsReply& reply, const std::vector<uint32_t>& shards,
               absl::Duration deadline, ShardCalls& calls);

@@ -50,8 +50,14 @@ bool ChiefMachine::CheckpointDue(absl::Time now) const {
   if (!checkpointer_.enabled() || checkpointer_.running()) return false;
   if (!checkpointer_.MayBegin(now)) return false;
   if (!partial_.empty()) return false;  // A shard is not back yet.
-  if (checkpointer_.Due(now) || !askers_.empty() || rest_.save) return true;
-  return !frozen_ && !ShardsToSave(now).empty();
+  if (checkpointer_.Due(now) || !askers_.empty() || rest_.save || save_again_) return true;
+  // What closes the shards, or what opens them again where that has come to nothing.
+  return !frozen_ && (closed_ || !ShardsToSave(now).empty());
+}
+
+// A copy of which no shard makes its last one opens those that an attempt before has closed.
+void ChiefMachine::SeeOpenings() {
+  if (checkpointer_.marked() && checkpointer_.leaving().empty()) closed_ = false;
 }
 
 bool ChiefMachine::SeesShardsOff(absl::Time now) const {
@@ -71,6 +77,7 @@ std::set<uint32_t> ChiefMachine::FreezingShards(absl::Time now) const {
 
 void ChiefMachine::AdvanceCheckpoint(absl::Time now) {
   if (prune_ && writer_.IsStored(*prune_)) Prune();
+  SeeOpenings();
   if (checkpointer_.Overdue(now)) {
     checkpointer_.Abandon(absl::DeadlineExceededError("nothing has moved for too long"), now,
                           calls_);
@@ -97,6 +104,7 @@ void ChiefMachine::AdvanceCheckpoint(absl::Time now) {
 void ChiefMachine::BeginCheckpoint(absl::Time now) {
   lost_updates_meter_.BeginCheckpoint();
   close_log_.BeginCheckpoint(UnconfirmedCloses());
+  closed_ = closed_ || !FreezingShards(now).empty();
   checkpointer_.Begin({.manifest = ManifestOfNow(now),
                        .parent = ParentOfNext(),
                        .shards = Owners(),
@@ -144,6 +152,7 @@ void ChiefMachine::OnSaveAnswer(const ShardCalls::Answer& answer, absl::Time now
 
 void ChiefMachine::OnCheckpointFailed() {
   end_.saving = false;
+  save_again_ = false;
   Log(LogEvent::Level::kError, "a checkpoint has failed; training goes on, and the next is tried",
       {{"error", checkpointer_.last_failure().ToString()},
        {"failures", absl::StrCat(checkpointer_.failures())}});
@@ -163,6 +172,7 @@ void ChiefMachine::OnManifestWritten(const absl::Status& written, absl::Time now
   lost_updates_meter_.OnCheckpointStored();
   close_log_.OnCheckpointStored();
   frozen_ = frozen;
+  save_again_ = false;
   // An attempt that had begun before is not of these parameters.
   if (rest_.save && facts.metrics == MetricsOf(*rest_.evaluation)) {
     rest_.save = false;

@@ -12,7 +12,9 @@ namespace capstan::chief {
 void ChiefMachine::Advance(absl::Time now) {
   if (superseded()) return;
   if (state_ == v1::JOB_STATE_PENDING) AdvanceStart(now);
-  if (state_ == v1::JOB_STATE_RUNNING) AdvanceTakeover(now);
+  if (state_ == v1::JOB_STATE_RUNNING && !promotion_) AdvanceTakeover(now);
+  AdvanceReplicas(now);
+  if (AdvancePromotion(now)) return SendCalls(now);
   if (recovery_.phase() != Recovery::Phase::kIdle && !ended()) AdvanceRecovery(now);
   if (state_ == v1::JOB_STATE_RUNNING && takeover_.settled()) AdvanceTraining(now);
   AdvanceEnd(now);
@@ -21,6 +23,10 @@ void ChiefMachine::Advance(absl::Time now) {
   AdvanceMoves(now);
   if (ended()) return;
   SendLoads();
+  SendCalls(now);
+}
+
+void ChiefMachine::SendCalls(absl::Time now) {
   for (CallShard& call : calls_.TakeDue(gate_.published(), shards_, now)) {
     actions_.push_back(std::move(call));
   }
@@ -125,8 +131,9 @@ void ChiefMachine::GiveUpBest(absl::Time now) {
 void ChiefMachine::SeekRest(absl::Time now) {
   if (work_.has_lanes()) {
     // Whoever leaves finishes no round.
+    const bool rounds_close = LeavingShards().empty() && !closed_;
     const absl::Duration deadline =
-        LeavingShards().empty() ? options_.call_deadline : options_.leaving_deadline;
+        rounds_close ? options_.call_deadline : options_.leaving_deadline;
     return barrier_.Seek(views_.coordinator(), deadline, calls_);
   }
   if (rest_.step == Rest::Step::kNone) {

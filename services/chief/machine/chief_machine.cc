@@ -44,6 +44,12 @@ CheckpointerOptions CheckpointerOf(const ChiefOptions& options, const v1::JobSpe
           .patience = options.still_patience};
 }
 
+// Zero: shards need none.
+absl::Duration ShardLeaseOf(const v1::JobSpec& spec) {
+  return spec.replicas() > 0 ? absl::Seconds(spec.lease().shard_lease_seconds())
+                             : absl::ZeroDuration();
+}
+
 }  // namespace
 
 ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now, JobHistory history)
@@ -71,6 +77,8 @@ ChiefMachine::ChiefMachine(ChiefOptions options, JobPlan plan, absl::Time now, J
       moves_({.batch_partitions = options.move_batch,
               .bytes_per_second = plan_.spec.rebalance().bytes_per_second(),
               .call_deadline = options.call_deadline}),
+      shard_lease_(ShardLeaseOf(plan_.spec)),
+      pairing_(options.pair_settling),
       // Where nothing is stored nobody knows of earlier chiefs; their timelines are lower all the
       // same.
       next_timeline_(options.term),
@@ -133,10 +141,12 @@ v1::ShardHeartbeatReply ChiefMachine::ShardHeartbeat(const v1::ShardHeartbeatReq
   ShardTable::Hear(*shard, request, now);
   lost_updates_meter_.Hear(request.index(), request.incarnation(), request.report());
   HearOfLoss(request.index(), request.report());
+  HearOfBrokenPairs(*shard);
   loads_.Hear(request.index(), request.incarnation(), shard->report, views_.current(), now);
   heard_of_shards_ = true;
   Advance(now);
   reply.set_may_leave(request.draining() && MayLeave(request.index(), now));
+  reply.set_lease_seconds(LeaseOf(request.index(), request.incarnation(), now));
   return reply;
 }
 
@@ -203,11 +213,15 @@ void ChiefMachine::OnShardReplaced(uint32_t shard, absl::Time now) {
     if (views_.has_map()) views_.RemoveMember(shard);
     return;
   }
-  recovery_.OnReplaced(shard);
   const bool serving = state_ == v1::JOB_STATE_RUNNING || state_ == v1::JOB_STATE_CHECKPOINTING;
-  if (!serving || !takeover_.settled()) return;
+  if (!serving || !takeover_.settled()) return recovery_.OnReplaced(shard);
+  const absl::Status replaceable = MayBeReplaced(shard, now);
+  if (replaceable.ok()) return Promote(shard, "it was started anew", now);
+  recovery_.OnReplaced(shard);
   if (MayRecoverPartially()) return RecoverPartially(shard, now);
-  ReturnToCheckpoint(absl::StrCat("shard ", shard, " was started anew"), shard, now);
+  std::string cause = absl::StrCat("shard ", shard, " was started anew");
+  if (replicas()) absl::StrAppend(&cause, ", and ", replaceable.message());
+  ReturnToCheckpoint(cause, shard, now);
 }
 
 void ChiefMachine::OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply, absl::Time now) {
@@ -283,6 +297,7 @@ void ChiefMachine::Tick(absl::Time now) {
   WatchData();
   WatchSpareShards(now);
   WatchIdleWorkers();
+  WatchReplicas(now);
   LogWaiting(now);
   CheckRefusal();
   heard_of_shards_ = true;  // Time has passed, which they may have been silent for.

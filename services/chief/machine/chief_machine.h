@@ -3,7 +3,9 @@
 // collected by TakeActions. A copy of a machine behaves as the original, so an explorer may fork
 // it.
 //
-// Shards join and leave while it runs, and partitions move between them (chief_moves.cc).
+// Shards join and leave while it runs, and partitions move between them (chief_moves.cc). With
+// replicas two shards hold each partition, and one that is lost is replaced by its backups
+// (chief_replicas.cc).
 //
 // How the job goes: PENDING until as many shards as wished have registered; the map is made;
 // RESTORING: every shard loads the last checkpoint, or the initial values; RUNNING: tasks (async,
@@ -41,9 +43,12 @@
 #include "chief/duties/end_sequence.h"
 #include "chief/duties/lost_updates_meter.h"
 #include "chief/duties/move_plan.h"
+#include "chief/duties/pairing.h"
 #include "chief/duties/partition_moves.h"
 #include "chief/duties/recovery.h"
+#include "chief/duties/replica_plan.h"
 #include "chief/duties/round_barrier.h"
+#include "chief/duties/shard_lease.h"
 #include "chief/duties/stream_closer.h"
 #include "chief/duties/warnings.h"
 #include "chief/state/checkpoint_catalog.h"
@@ -114,6 +119,8 @@ class ChiefMachine {
 
   void OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply, absl::Time now);
   void OnStateStored(const absl::Status& stored, absl::Time now);
+  // The process has ended, somebody has found: nobody waits for its lease. Matters with replicas.
+  void OnShardGone(uint32_t index, uint64_t incarnation, absl::Time now);
   void OnManifestWritten(const absl::Status& written, absl::Time now);
   void OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now);
 
@@ -135,6 +142,8 @@ class ChiefMachine {
   const absl::Status& last_store() const { return writer_.last(); }
 
   const v1::View& view() const { return gate_.published(); }
+  // Of this process of a shard; empty: it is not known, or known to be gone.
+  std::string AddressOf(uint32_t index, uint64_t incarnation) const;
   const JobPlan& plan() const { return plan_; }
   v1::JobState state() const { return state_; }
   v1::FailureKind failure_kind() const { return failure_kind_; }
@@ -163,6 +172,7 @@ class ChiefMachine {
 
   // ---- the life of the job (chief_lifecycle.cc) ----
   void Advance(absl::Time now);  // Does whatever has become possible.
+  void SendCalls(absl::Time now);
   void AdvanceStart(absl::Time now);
   void AdvanceTraining(absl::Time now);
   void AdvanceEvaluation(absl::Time now);
@@ -222,6 +232,7 @@ class ChiefMachine {
   void AnswerAskers(const absl::StatusOr<std::string>& uri);
   void Prune();
   bool CheckpointDue(absl::Time now) const;
+  void SeeOpenings();
   std::set<uint32_t> FreezingShards(absl::Time now) const;
 
   // ---- shards that come and go, partitions that move (chief_moves.cc) ----
@@ -247,6 +258,28 @@ class ChiefMachine {
   void OnMovesSwitched(absl::Time now);
   bool StepMoves(bool plans, absl::Time now);
   void AdvanceMoves(absl::Time now);
+
+  // ---- partitions that two shards hold (chief_replicas.cc) ----
+  bool replicas() const { return plan_.spec.replicas() > 0; }
+  double LeaseOf(uint32_t index, uint64_t incarnation, absl::Time now);
+  bool IsLost(const Shard& shard, absl::Time now) const;
+  absl::Status CheckBackup(const v1::PartitionPair& pair, absl::Time now) const;
+  absl::Status MayBeReplaced(uint32_t shard, absl::Time now) const;
+  void Promote(uint32_t shard, std::string_view cause, absl::Time now);
+  void ReplaceLost(absl::Time now);
+  bool ReplaceThoseThatDidNotComeBack(absl::Time now);
+  bool IsOver(const v1::PartitionPair& pair, absl::Time now) const;
+  void DropPairs(absl::Time now);
+  void HearOfBrokenPairs(const Shard& shard);
+  void AdvanceReplicas(absl::Time now);
+  bool AdvancePromotion(absl::Time now);
+  void OnPromoted(absl::Time now);
+  size_t Unpaired() const;
+  ReplicaQuestion ReplicaQuestionOf() const;
+  void PlanReplicas(absl::Time now);
+  void WatchReplicas(absl::Time now);
+  void FillReplicas(v1::ReplicaStatus& status) const;
+
   // A view that others know, or will, names moves.
   bool MovesLinger() const { return moves_.under_way() || !gate_.published().moves().empty(); }
 
@@ -282,6 +315,14 @@ class ChiefMachine {
   std::string AwaitedData() const;
   void FillCheckpoint(v1::CheckpointStatus& status, absl::Time now) const;
   void AddCurvePoint(const v1::Evaluation& evaluation, absl::Time now);
+
+  // Of backups that take over.
+  struct Promotion {
+    uint64_t view = 0;         // Its number; 0: it is not made yet.
+    bool coordinator = false;  // Is another one.
+    bool flushes = false;      // What was being flushed is to be flushed again.
+    absl::Time begun;
+  };
 
   // ---- small things ----
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
@@ -338,6 +379,13 @@ class ChiefMachine {
   PartitionLoads loads_;
   Balance balance_;
   PartitionMoves moves_;
+  ShardLease shard_lease_;
+  Pairing pairing_;
+  std::optional<Promotion> promotion_;  // Decided, and not published yet: all else waits.
+  v1::ReplicaStatus replica_counts_;    // Of this chief so far.
+  absl::Time unpaired_since_ = absl::InfiniteFuture();
+  absl::Time looked_at_ = absl::InfinitePast();    // The shards, last.
+  absl::Time awake_since_ = absl::InfinitePast();  // Before it this process may have slept.
   // Since members and balance were looked at: workers' heartbeats, which are many, say nothing of
   // either.
   bool heard_of_shards_ = true;
@@ -355,6 +403,8 @@ class ChiefMachine {
   std::vector<uint64_t> askers_;              // Of a checkpoint.
   std::optional<StateWriter::Ticket> prune_;  // What is superfluous goes when this is stored.
   bool frozen_ = false;                       // The last checkpoint holds all there will be.
+  bool closed_ = false;      // Shards were ordered to freeze, and have not been opened again since.
+  bool save_again_ = false;  // A checkpoint was broken off for what is over.
   std::vector<v1::RecoveryLoss> losses_;
   v1::RecoveryLoss loss_;                         // Of the rollback under way.
   std::map<uint32_t, v1::RecoveryLoss> partial_;  // Of the shards that recover partially.

@@ -25,7 +25,8 @@ constexpr int kLeasesForLeaver = 3;
 // ---- who is there ----
 
 bool ChiefMachine::IsSilent(const Shard& shard, absl::Time now) const {
-  return now - shard.heard > worker_lease();
+  const absl::Duration patience = replicas() ? shard_lease_.patience() : worker_lease();
+  return shard.gone || now - std::max(shard.heard, awake_since_) > patience;
 }
 
 bool ChiefMachine::MayTake(uint32_t index, absl::Time now) const {
@@ -123,11 +124,13 @@ void ChiefMachine::OnJoinAnswer(const ShardCalls::Answer& answer, absl::Time now
               now + (answer.reply.ok() ? kJoinPoll : kJoinAgain));
 }
 
-// Nobody takes it for the owner of anything, nor will.
+// Nobody takes it for the owner or the backup of anything, nor will.
 bool ChiefMachine::IsFree(uint32_t shard) const {
-  const auto& published = gate_.published().owners();
-  return !views_.Owns(shard) && !moves_.Concerns(shard) &&
-         std::find(published.begin(), published.end(), shard) == published.end();
+  const v1::View& known = gate_.published();
+  const auto backed = [shard](const v1::PartitionPair& pair) { return pair.backup() == shard; };
+  return !views_.Owns(shard) && !views_.Backs(shard) && !moves_.Concerns(shard) &&
+         std::find(known.owners().begin(), known.owners().end(), shard) == known.owners().end() &&
+         std::none_of(known.pairs().begin(), known.pairs().end(), backed);
 }
 
 bool ChiefMachine::MayLeave(uint32_t shard, absl::Time now) const {
@@ -157,6 +160,7 @@ void ChiefMachine::SeeBalance(absl::Time now) {
   const bool automatic = plan_.spec.rebalance().automatic();
   const double skew = automatic && !stay.empty() ? SkewOf(QuestionOf(true)).load : 1;
   balance_.See(stay, LeavingShards(), skew, now);
+  if (replicas()) pairing_.See(balance_.takers(), Unpaired(), now);
 }
 
 // Checkpoints, evaluations that need rest and the way out come first; a batch that is under way is
@@ -167,14 +171,16 @@ bool ChiefMachine::MayMove(absl::Time now) const {
                      (EvaluatesAtRest() && (EvaluationDue() || evaluations_.running()));
   return moves_.MayBegin(now) && !end_.begun() && !rests && partial_.empty() && !frozen_ &&
          recovery_.phase() == Recovery::Phase::kIdle && !checkpointer_.running() &&
-         !CheckpointDue(now) && ShardsToSave(now).empty() && published.moves().empty() &&
-         published.timeline() == timeline();
+         !CheckpointDue(now) && !closed_ && ShardsToSave(now).empty() &&
+         published.moves().empty() && published.timeline() == timeline();
 }
 
 // Shards may have come and gone since the last batch.
 void ChiefMachine::PlanMoves(absl::Time now) {
   const auto possible = [&](const PlannedMove& move) {
-    return MayTake(move.to, now) && views_.members().contains(move.to) &&
+    const v1::PartitionPair* pair = views_.PairOf(move.partition);
+    const bool paired = move.replica && pair != nullptr && pair->backup() == move.to;
+    return !paired && MayTake(move.to, now) && views_.members().contains(move.to) &&
            views_.current().owners(static_cast<int>(move.partition)) == move.from;
   };
   if (moves_.ForgetPlanUnless(possible)) balance_.OnGivenUp();
@@ -196,7 +202,14 @@ void ChiefMachine::OrderMoves(absl::Time now) {
     move.set_partition(planned.partition);
     move.set_to(planned.to);
     move.set_to_incarnation(Raw(shards_.Find(planned.to)->incarnation));
+    move.set_replica(planned.replica);
   }
+  // Who is to own a partition has no other copy of it meanwhile, and none has two backups.
+  views_.DropPairs([&moves](const v1::PartitionPair& pair) {
+    return std::any_of(moves.begin(), moves.end(), [&pair](const v1::PartitionMove& move) {
+      return move.partition() == pair.partition() && (move.replica() || move.to() == pair.backup());
+    });
+  });
   views_.SetMoves(moves);
 }
 
@@ -250,8 +263,9 @@ bool ChiefMachine::MaySwitch() const {
 
 void ChiefMachine::OnMovesSwitched(absl::Time now) {
   const v1::MoveStatus status = moves_.Status();
-  Log(LogEvent::Level::kInfo, "partitions have moved",
-      {{"so far", absl::StrCat(status.moved())},
+  Log(LogEvent::Level::kInfo, "partitions have moved, or have been given a backup",
+      {{"moved so far", absl::StrCat(status.moved())},
+       {"given a backup so far", absl::StrCat(status.paired())},
        {"stood still for", absl::StrFormat("%.3f s", status.seconds())}});
   if (!moves_.planned()) balance_.OnCarriedOut();
   // The rounds were held where the coordinator was.
@@ -276,6 +290,7 @@ bool ChiefMachine::StepMoves(bool plans, absl::Time now) {
   if (!MayMove(now)) return false;
   SeeBalance(now);
   PlanMoves(now);
+  PlanReplicas(now);
   if (!moves_.planned()) return false;
   OrderMoves(now);
   return true;

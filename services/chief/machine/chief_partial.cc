@@ -29,6 +29,7 @@ void ChiefMachine::RecoverPartially(uint32_t shard, absl::Time now) {
     checkpointer_.Abandon(absl::CancelledError(loss.cause()), now, calls_);
   }
   frozen_ = false;
+  closed_ = false;
   if (recovery_.phase() == Recovery::Phase::kIdle) recovery_.Begin(Sources(), now);
   recovery_.OnReplaced(shard);
   Log(LogEvent::Level::kWarning, "a shard returns to the last checkpoint, the others go on",

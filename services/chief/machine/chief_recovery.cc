@@ -47,6 +47,8 @@ void ChiefMachine::ReturnToCheckpoint(std::string_view cause, uint32_t shard, ab
   lost_updates_meter_.OnReturned(shards);
   partial_.clear();
   CancelMoves(absl::CancelledError("the job returns to a checkpoint"), now);
+  promotion_.reset();
+  views_.DropPairs([](const v1::PartitionPair&) { return true; });
   views_.RemoveAllButOwners();  // The others join again, and hear of the next timeline.
   state_ = v1::JOB_STATE_RESTORING;
   takeover_.Settle();
@@ -58,6 +60,8 @@ void ChiefMachine::ReturnToCheckpoint(std::string_view cause, uint32_t shard, ab
   end_ = {};
   rest_ = {};
   frozen_ = false;
+  closed_ = false;
+  save_again_ = false;
   recovery_.Begin(Sources(), now);
   if (cause.empty()) return;
   Log(LogEvent::Level::kWarning, "returning to the last checkpoint",
@@ -253,6 +257,7 @@ void ChiefMachine::EndRecovery(absl::Time now) {
 void ChiefMachine::AdvanceTakeover(absl::Time now) {
   if (takeover_.complete(now)) views_.ForgetTrainers();
   if (takeover_.settled()) return;
+  if (ReplaceThoseThatDidNotComeBack(now) || promotion_) return;
   if (MapIsOver(now)) {
     takeover_.Settle();
     views_.ForgetMap();
@@ -335,7 +340,7 @@ std::string ChiefMachine::WaitingFor(absl::Time now) const {
   }
   for (uint32_t index : shards) {
     const Shard* shard = shards_.Find(index);
-    if (shard == nullptr || !shard->present || now - shard->heard > worker_lease()) {
+    if (shard == nullptr || !shard->present || IsSilent(*shard, now)) {
       awaited.push_back(absl::StrCat("shard ", index));
     } else if (recovery_.Awaits(index)) {
       awaited.push_back(absl::StrCat("shard ", index, ", which loads its partitions"));

@@ -64,6 +64,7 @@ void ChiefMachine::Inherit(const v1::ChiefState& state, absl::Time now) {
   views_.Inherit(state.view());
   shards_.Inherit(state.view(), now);
   takeover_ = Takeover(state.view(), worker_lease(), now);
+  shard_lease_.Inherit(state.view(), now);
   StartCheckpointClock(now);
 }
 

@@ -85,6 +85,7 @@ v1::GetStatusReply ChiefMachine::Status(absl::Time now) const {
   reply.mutable_losses()->Assign(losses_.begin(), losses_.end());
   FillCheckpoint(*reply.mutable_checkpoint(), now);
   *reply.mutable_moves() = moves_.Status();
+  FillReplicas(*reply.mutable_replicas());
   reply.set_bad_records(bad_records_.count());
   for (const std::string& example : bad_records_.examples()) {
     reply.add_bad_record_examples(example);
@@ -242,7 +243,7 @@ void ChiefMachine::FillWorkers(v1::GetStatusReply& reply, absl::Time now) const 
 void ChiefMachine::FillShards(v1::GetStatusReply& reply, absl::Time now) const {
   for (const auto& [index, shard] : shards_.shards()) {
     v1::ShardStatus& status = *reply.add_shards();
-    const bool lost = !shard.present || now - shard.heard > worker_lease();
+    const bool lost = !shard.present || IsSilent(shard, now);
     const bool loads = recovery_.Awaits(index);
     status.set_index(index);
     const bool joins = views_.has_map() && !views_.members().contains(index);
@@ -253,6 +254,9 @@ void ChiefMachine::FillShards(v1::GetStatusReply& reply, absl::Time now) const {
                                       : "serving");
     const auto& owners = views_.current().owners();
     status.set_partitions(static_cast<uint32_t>(std::count(owners.begin(), owners.end(), index)));
+    const auto& pairs = views_.current().pairs();
+    status.set_backups(static_cast<uint32_t>(std::count_if(
+        pairs.begin(), pairs.end(), [i = index](const auto& pair) { return pair.backup() == i; })));
     status.set_load(lost ? 0 : loads_.OfShard(index, views_.current()).load);
     status.set_address(shard.address);
     status.set_pushes_per_second(lost ? 0 : shard.pushes_per_second);

@@ -41,6 +41,7 @@ constexpr std::pair<const char*, const char*> kKeys[] = {
     {"checkpoint.every_seconds", "checkpoint.every"},
     {"lease.heartbeat_seconds", "heartbeat"},
     {"lease.worker_lease_seconds", "worker_lease"},
+    {"lease.shard_lease_seconds", "shard_lease"},
     {"lease.data_stall_seconds", "data_stall"},
     {"rebalance.automatic", "rebalance"},
     {"rebalance.bytes_per_second", "rebalance_bytes_per_second"},

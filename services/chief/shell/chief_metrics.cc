@@ -200,6 +200,25 @@ void ChiefMetrics::UpdatePartitions(const v1::GetStatusReply& status) {
   Set("capstan_partition_switch_seconds",
       "For how long the partitions that moved last stood still, from the order to the view.",
       moves.seconds());
+  if (status.replicas().wanted() > 0) UpdateReplicas(status);
+}
+
+void ChiefMetrics::UpdateReplicas(const v1::GetStatusReply& status) {
+  const v1::ReplicaStatus& replicas = status.replicas();
+  const bool over =
+      status.state() == v1::JOB_STATE_COMPLETED || status.state() == v1::JOB_STATE_FAILED;
+  Set("capstan_partitions_unpaired",
+      "Partitions that one shard alone holds, of a job with replicas.",
+      over ? 0 : replicas.unpaired());
+  RaiseTo("capstan_promotions_total", "Lost shards in whose place their backups have come.",
+          static_cast<double>(replicas.promotions()));
+  RaiseTo("capstan_partitions_promoted_total", "Partitions whose backup has become the owner.",
+          static_cast<double>(replicas.promoted()));
+  constexpr char kDropped[] = "capstan_backups_dropped_total";
+  constexpr char kDroppedHelp[] = "Backups of partitions that were given up, by why.";
+  RaiseTo(kDropped, kDroppedHelp, static_cast<double>(replicas.dropped() - replicas.broken()),
+          {{"because", "lost"}});
+  RaiseTo(kDropped, kDroppedHelp, static_cast<double>(replicas.broken()), {{"because", "broken"}});
 }
 
 void ChiefMetrics::UpdateLearningRates(uint64_t examples) {

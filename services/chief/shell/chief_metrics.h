@@ -36,6 +36,7 @@ class ChiefMetrics {
   void UpdateWorkers(const v1::GetStatusReply& status);
   void UpdateShards(const v1::GetStatusReply& status);
   void UpdatePartitions(const v1::GetStatusReply& status);
+  void UpdateReplicas(const v1::GetStatusReply& status);
   void UpdateLearningRates(uint64_t examples);
   void UpdateLosses(const v1::GetStatusReply& status);
   void UpdateRecoveries(const v1::GetStatusReply& status, absl::Time now);

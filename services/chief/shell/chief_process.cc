@@ -28,6 +28,7 @@
 #include "capstan/security/tls.h"
 #include "chief/shell/chief_service.h"
 #include "chief/shell/doors.h"
+#include "chief/shell/failure_detector.h"
 #include "chief/shell/job_claim.h"
 #include "chief/shell/job_planning.h"
 #include "chief/shell/job_watch.h"
@@ -206,6 +207,26 @@ absl::StatusOr<Claim> ClaimTerm(const ProcessOptions& options, const JobPlan& pl
   return ClaimJob(*store, plan, claim, now);
 }
 
+FailureDetector::Parts DetectorOf(ControlLoop& control, const Clock& clock, ViewFeed& views) {
+  using Process = ViewFeed::ShardProcess;
+  return {.clock = clock,
+          .views = views,
+          .address_of =
+              [&control](const Process& process) {
+                return control.Run([&process](ChiefMachine& chief, absl::Time) {
+                  return chief.AddressOf(process.shard, process.incarnation);
+                });
+              },
+          .refuses = FailureDetector::AsksPort,
+          .on_gone =
+              [&control](const Process& process) {
+                control.Run([&process](ChiefMachine& chief, absl::Time now) {
+                  chief.OnShardGone(process.shard, process.incarnation, now);
+                  return true;
+                });
+              }};
+}
+
 // Its certificate must be of the job that it leads, or nobody would believe it.
 absl::Status CheckCertificate(const std::string& job) {
   const Tls* tls = ProcessTls();
@@ -245,6 +266,8 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
                        .housekeeping = housekeeping,
                        .metrics = chief_metrics,
                        .liveness = &liveness});
+  std::optional<FailureDetector> failure_detector;
+  if (plan.spec.replicas() > 0) failure_detector.emplace(DetectorOf(control, clock, doors.views));
   const std::unique_ptr<const Source> files = NewDataFiles();
   StoreThread look_at_data(1);
   (void)look_at_data.Post([&] { TellOfLabels(plan, *files, control); });

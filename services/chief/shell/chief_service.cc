@@ -97,8 +97,11 @@ grpc::ServerUnaryReactor* ChiefService::RegisterWorker(grpc::CallbackServerConte
 }
 
 grpc::ServerWriteReactor<v1::View>* ChiefService::WatchView(grpc::CallbackServerContext* context,
-                                                            const v1::WatchViewRequest*) {
-  return views_.Watch(PeerHost(*context));
+                                                            const v1::WatchViewRequest* request) {
+  ViewFeed::ShardProcess process{request->shard(), request->shard_incarnation()};
+  // Anybody may watch; who is a shard only that shard says.
+  if (process.incarnation != 0 && !MayActForShard(*context, process.shard)) process = {};
+  return views_.Watch(PeerHost(*context), process);
 }
 
 grpc::ServerUnaryReactor* ChiefService::ShardHeartbeat(grpc::CallbackServerContext* context,

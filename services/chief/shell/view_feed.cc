@@ -10,13 +10,22 @@
 #include "capstan/placement/view_epoch.h"
 
 namespace capstan::chief {
+namespace {
+
+// Nobody may ask for them.
+constexpr size_t kMostEnded = 4096;
+
+}  // namespace
+
 // One stream. gRPC's operations are started without the mutex held, for they may call back at once.
 // At most one operation is under way (`busy_`), so Finish never overtakes a write. Thread-safe.
 class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {
  public:
-  Watcher(ViewFeed& feed, std::string peer) : feed_(feed), peer_(std::move(peer)) {}
+  Watcher(ViewFeed& feed, std::string peer, ShardProcess process)
+      : feed_(feed), peer_(std::move(peer)), process_(process) {}
 
   const std::string& peer() const { return peer_; }
+  const ShardProcess& process() const { return process_; }
 
   void Offer(std::shared_ptr<const v1::View> view) {
     absl::ReleasableMutexLock lock(&mu_);
@@ -67,6 +76,7 @@ class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {
 
   ViewFeed& feed_;
   const std::string peer_;
+  const ShardProcess process_;
   absl::Mutex mu_;
   bool busy_ ABSL_GUARDED_BY(mu_) = false;
   ViewEpoch offered_ ABSL_GUARDED_BY(mu_);
@@ -80,8 +90,8 @@ ViewFeed::~ViewFeed() {
   CAPSTAN_CHECK(watchers_.empty());
 }
 
-grpc::ServerWriteReactor<v1::View>* ViewFeed::Watch(const std::string& peer) {
-  auto watcher = std::make_shared<Watcher>(*this, peer);
+grpc::ServerWriteReactor<v1::View>* ViewFeed::Watch(const std::string& peer, ShardProcess process) {
+  auto watcher = std::make_shared<Watcher>(*this, peer, process);
   std::shared_ptr<const v1::View> view;
   grpc::Status refusal;
   {
@@ -96,6 +106,7 @@ grpc::ServerWriteReactor<v1::View>* ViewFeed::Watch(const std::string& peer) {
                  absl::StrCat(peer, " has ", peers_[peer], " watchers, which is the limit")};
     }
     ++peers_[peer];
+    if (process.incarnation != 0) ++shards_[process.incarnation];
     watchers_[watcher.get()] = watcher;
     view = view_;
   }
@@ -138,6 +149,20 @@ void ViewFeed::Remove(Watcher* watcher) {
   last = std::move(found->second);
   if (--peers_[last->peer()] == 0) peers_.erase(last->peer());
   watchers_.erase(found);
+  const ShardProcess process = last->process();
+  if (process.incarnation == 0 || --shards_[process.incarnation] > 0) return;
+  shards_.erase(process.incarnation);
+  if (!closed_ && ended_.size() < kMostEnded) ended_.push_back(process);
+}
+
+std::vector<ViewFeed::ShardProcess> ViewFeed::TakeEnded() {
+  absl::MutexLock lock(&mu_);
+  return std::exchange(ended_, {});
+}
+
+bool ViewFeed::IsWatching(uint64_t incarnation) {
+  absl::MutexLock lock(&mu_);
+  return shards_.contains(incarnation);
 }
 
 }  // namespace capstan::chief

@@ -29,7 +29,8 @@ struct ChiefOptions {
   // Shards that come, or leave, within these are part of the same plan.
   absl::Duration join_settling = absl::Seconds(3);
   absl::Duration leave_settling = absl::Milliseconds(300);
-  size_t move_batch = 16;  // Partitions that change their owner at once.
+  absl::Duration pair_settling = absl::Seconds(1);  // The same for what lacks a backup.
+  size_t move_batch = 16;                           // Partitions that change their owner at once.
   // Attempts at the last checkpoint go on for so long, and there are so many at least.
   absl::Duration save_patience = absl::Minutes(10);
   int save_attempts = 3;

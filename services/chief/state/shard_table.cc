@@ -35,6 +35,7 @@ v1::ShardReport Kept(v1::ShardReport told) {
   Cap(*told.mutable_row_staleness_counts(), kStalenessBuckets);
   Cap(*told.mutable_tables(), kMostTables);
   Cap(*told.mutable_partitions(), kMostPartitions);
+  Cap(*told.mutable_broken_pairs(), kMostPartitions);
   told.DiscardUnknownFields();
   v1::ShardReport kept = told;
   return kept;
@@ -69,8 +70,9 @@ absl::Status ShardTable::Check(const v1::RegisterShardRequest& request) const {
         "the job has ", most_, " partitions; there are none for shard ", request.index()));
   }
   if (std::find(void_.begin(), void_.end(), Incarnation{request.incarnation()}) != void_.end()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "shard ", request.index(), ": another process has come in the place of this incarnation"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("shard ", request.index(),
+                     ": this incarnation was given up; others have come in its place"));
   }
   return absl::OkStatus();
 }
@@ -87,8 +89,7 @@ absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShard
     return Arrival::kSame;
   }
   const Arrival arrival = present == shards_.end() ? Arrival::kNew : Arrival::kReplaced;
-  if (arrival == Arrival::kReplaced) void_.push_back(present->second.incarnation);
-  if (void_.size() > kVoidShardsKept) void_.pop_front();
+  if (arrival == Arrival::kReplaced) Void(present->second.incarnation);
   Shard shard;
   shard.index = request.index();
   shard.address = request.address();
@@ -99,6 +100,18 @@ absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShard
   shard.loaded_timeline = request.loaded_timeline();
   shards_[request.index()] = shard;
   return arrival;
+}
+
+void ShardTable::Void(Incarnation incarnation) {
+  void_.push_back(incarnation);
+  if (void_.size() > kVoidShardsKept) void_.pop_front();
+}
+
+void ShardTable::GiveUp(uint32_t index) {
+  const auto found = shards_.find(index);
+  if (found == shards_.end()) return;
+  Void(found->second.incarnation);
+  shards_.erase(found);
 }
 
 void ShardTable::Inherit(const v1::View& view, absl::Time now) {

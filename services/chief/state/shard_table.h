@@ -25,6 +25,7 @@ struct Shard {
   absl::Time heard;
   bool present = true;  // Heard of by this chief.
   bool draining = false;
+  bool gone = false;             // Its process is known to have ended.
   uint64_t memory_bytes = 0;     // That it may use; 0: not known.
   uint64_t loaded_timeline = 0;  // Its partitions are loaded, and of this timeline.
   v1::ShardReport report;
@@ -49,13 +50,15 @@ class ShardTable {
   // it held is gone.
   enum class Arrival { kNew, kSame, kReplaced };
   // INVALID_ARGUMENT: no address, no incarnation. RESOURCE_EXHAUSTED: the index is too high.
-  // FAILED_PRECONDITION: an incarnation in whose place another has come.
+  // FAILED_PRECONDITION: an incarnation in whose place another has come, or that was given up.
   absl::StatusOr<Arrival> Register(const v1::RegisterShardRequest& request, absl::Time now);
 
   // Null: unknown, or of another incarnation.
   Shard* Find(uint32_t index, Incarnation incarnation);
   // The shard is gone, and is not missed.
   void Forget(uint32_t index) { shards_.erase(index); }
+  // The same, and its process is never listened to again: others have its partitions.
+  void GiveUp(uint32_t index);
   static void Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, absl::Time now);
 
   // That the shard with the least memory may use; 0: of none it is known.
@@ -79,6 +82,7 @@ class ShardTable {
 
  private:
   absl::Status Check(const v1::RegisterShardRequest& request) const;
+  void Void(Incarnation incarnation);
 
   uint32_t quorum_;
   uint32_t most_;

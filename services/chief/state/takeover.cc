@@ -27,6 +27,11 @@ bool Takeover::AllChanged(const ShardTable& table) const {
   });
 }
 
+void Takeover::Replace(uint32_t shard, const std::map<uint32_t, uint64_t>& incarnations) {
+  shards_.erase(shard);
+  shards_.insert(incarnations.begin(), incarnations.end());
+}
+
 bool Takeover::IsChanged(const Shard& shard, uint64_t incarnation) const {
   return Raw(shard.incarnation) != incarnation || shard.loaded_timeline != timeline_;
 }

@@ -37,6 +37,9 @@ class Takeover {
   std::set<uint32_t> Awaited(const ShardTable& table) const;
   // Nobody who has been heard of holds anything any more.
   bool AllChanged(const ShardTable& table) const;
+  // These processes, which have been heard of, are to serve what the shard has served; it is not
+  // waited for.
+  void Replace(uint32_t shard, const std::map<uint32_t, uint64_t>& incarnations);
   // The question of the shards is settled, one way or the other.
   void Settle() { shards_.clear(); }
   bool settled() const { return shards_.empty(); }

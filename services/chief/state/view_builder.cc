@@ -1,12 +1,24 @@
 #include "chief/state/view_builder.h"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "capstan/base/check.h"
 #include "capstan/placement/placement.h"
 
 namespace capstan::chief {
+namespace {
+
+// One pair a partition, of a shard that the view names and that is not the owner.
+bool IsSound(const v1::View& view, const v1::PartitionPair& pair, std::set<uint32_t>& seen) {
+  if (pair.partition() >= static_cast<uint32_t>(view.owners_size())) return false;
+  if (view.owners(static_cast<int>(pair.partition())) == pair.backup()) return false;
+  const auto backs = [&pair](const v1::ShardInfo& shard) { return shard.index() == pair.backup(); };
+  if (!std::any_of(view.shards().begin(), view.shards().end(), backs)) return false;
+  return pair.has_move() && pair.has_id() && seen.insert(pair.partition()).second;
+}
+
+}  // namespace
 
 ViewBuilder::ViewBuilder(uint64_t term, const v1::JobSpec& spec) {
   view_.mutable_epoch()->set_term(term);
@@ -20,13 +32,18 @@ void ViewBuilder::Inherit(const v1::View& view) {
   view_.set_timeline(view.timeline());
   *view_.mutable_owners() = view.owners();
   *view_.mutable_copies() = view.copies();
+  std::set<uint32_t> paired;
+  for (const v1::PartitionPair& pair : view.pairs()) {
+    if (IsSound(view, pair, paired)) *view_.add_pairs() = pair;
+  }
+  SortPairs();
   *view_.mutable_shards() = view.shards();
   *view_.mutable_trainers() = view.trainers();
   view_.set_state(view.state());
   CountOwners();
   for (const v1::ShardInfo& shard : view.shards()) members_.insert(shard.index());
   inherited_.assign(view.trainers().begin(), view.trainers().end());
-  changed_ = changed_ || view.moves_size() > 0;
+  changed_ = changed_ || view.moves_size() > 0 || view_.pairs_size() != view.pairs_size();
 }
 
 void ViewBuilder::ForgetTrainers(const std::string& worker) {
@@ -48,6 +65,7 @@ void ViewBuilder::ForgetMap() {
   view_.clear_owners();
   view_.clear_moves();
   view_.clear_copies();
+  view_.clear_pairs();
   members_.clear();
   CountOwners();
 }
@@ -62,6 +80,7 @@ void ViewBuilder::SetTimeline(uint64_t timeline) {
   view_.set_timeline(timeline);
   view_.clear_moves();
   view_.clear_copies();
+  view_.clear_pairs();
 }
 
 void ViewBuilder::AddMember(uint32_t shard) {
@@ -93,20 +112,84 @@ void ViewBuilder::ClearMoves() {
 
 void ViewBuilder::CarryOutMoves() {
   changed_ = true;
-  std::map<uint32_t, v1::ViewEpoch> copies;
-  for (const v1::PartitionCopy& copy : view_.copies()) copies[copy.partition()] = copy.move();
+  std::map<uint32_t, v1::ViewEpoch> copies = Copies();
+  std::set<uint32_t> moved;
+  std::vector<v1::PartitionPair> made;
   for (const v1::PartitionMove& move : view_.moves()) {
+    moved.insert(move.partition());
+    if (move.replica()) {
+      v1::PartitionPair& pair = made.emplace_back();
+      pair.set_partition(move.partition());
+      pair.set_backup(move.to());
+      pair.set_backup_incarnation(move.to_incarnation());
+      *pair.mutable_move() = move.id();
+      continue;
+    }
     view_.set_owners(static_cast<int>(move.partition()), move.to());
     copies[move.partition()] = move.id();
   }
   view_.clear_moves();
+  SetCopies(copies);
+  DropPairs([&moved](const v1::PartitionPair& pair) { return moved.contains(pair.partition()); });
+  for (v1::PartitionPair& pair : made) *view_.add_pairs() = std::move(pair);
+  SortPairs();
+  CountOwners();
+}
+
+void ViewBuilder::SortPairs() {
+  std::sort(view_.mutable_pairs()->begin(), view_.mutable_pairs()->end(),
+            [](const auto& a, const auto& b) { return a.partition() < b.partition(); });
+}
+
+std::map<uint32_t, v1::ViewEpoch> ViewBuilder::Copies() const {
+  std::map<uint32_t, v1::ViewEpoch> copies;
+  for (const v1::PartitionCopy& copy : view_.copies()) copies[copy.partition()] = copy.move();
+  return copies;
+}
+
+void ViewBuilder::SetCopies(const std::map<uint32_t, v1::ViewEpoch>& copies) {
   view_.clear_copies();
   for (const auto& [partition, move] : copies) {
     v1::PartitionCopy& copy = *view_.add_copies();
     copy.set_partition(partition);
     *copy.mutable_move() = move;
   }
+}
+
+const v1::PartitionPair* ViewBuilder::PairOf(uint32_t partition) const {
+  const auto found = std::lower_bound(
+      view_.pairs().begin(), view_.pairs().end(), partition,
+      [](const v1::PartitionPair& pair, uint32_t sought) { return pair.partition() < sought; });
+  return found == view_.pairs().end() || found->partition() != partition ? nullptr : &*found;
+}
+
+bool ViewBuilder::Backs(uint32_t shard) const {
+  return std::any_of(view_.pairs().begin(), view_.pairs().end(),
+                     [shard](const v1::PartitionPair& pair) { return pair.backup() == shard; });
+}
+
+size_t ViewBuilder::DropPairs(PairQuestion which) {
+  auto& pairs = *view_.mutable_pairs();
+  const auto kept = std::remove_if(pairs.begin(), pairs.end(), which);
+  const auto dropped = static_cast<size_t>(pairs.end() - kept);
+  if (dropped == 0) return 0;
+  changed_ = true;
+  pairs.erase(kept, pairs.end());
+  return dropped;
+}
+
+void ViewBuilder::Promote(const std::set<uint32_t>& lost) {
+  changed_ = true;
+  std::map<uint32_t, v1::ViewEpoch> copies = Copies();
+  DropPairs([&](const v1::PartitionPair& pair) {
+    if (!lost.contains(view_.owners(static_cast<int>(pair.partition())))) return false;
+    view_.set_owners(static_cast<int>(pair.partition()), pair.backup());
+    copies[pair.partition()] = pair.move();
+    return true;
+  });
+  SetCopies(copies);
   CountOwners();
+  for (uint32_t shard : lost) RemoveMember(shard);
 }
 
 void ViewBuilder::ForgetCopies(uint32_t shard) {
@@ -115,6 +198,9 @@ void ViewBuilder::ForgetCopies(uint32_t shard) {
   };
   auto& copies = *view_.mutable_copies();
   const auto kept = std::remove_if(copies.begin(), copies.end(), of_shard);
+  DropPairs([&](const v1::PartitionPair& pair) {
+    return view_.owners(static_cast<int>(pair.partition())) == shard;
+  });
   if (kept == copies.end()) return;
   changed_ = true;
   copies.erase(kept, copies.end());
@@ -147,6 +233,9 @@ bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Mem
   view_.mutable_epoch()->set_n(view_.epoch().n() + 1);
   for (v1::PartitionMove& move : *view_.mutable_moves()) {
     if (!move.has_id()) *move.mutable_id() = view_.epoch();
+  }
+  for (v1::PartitionPair& pair : *view_.mutable_pairs()) {
+    if (!pair.has_id()) *pair.mutable_id() = view_.epoch();
   }
   return true;
 }

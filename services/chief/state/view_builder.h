@@ -2,7 +2,9 @@
 #ifndef CAPSTAN_CHIEF_STATE_VIEW_BUILDER_H_
 #define CAPSTAN_CHIEF_STATE_VIEW_BUILDER_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,7 +24,8 @@ class ViewBuilder {
 
   // Goes on from the last view of an earlier chief. Its trainers stay in the quorum until
   // ForgetTrainers: they are at work, though they have not been heard of yet. The moves that it had
-  // under way are cancelled: this chief's first view does not name them.
+  // under way are cancelled: this chief's first view does not name them. Its pairs stay, but for
+  // those that no chief has made.
   void Inherit(const v1::View& view);
   void ForgetTrainers(const std::string& worker);
   void ForgetTrainers() { inherited_.clear(); }
@@ -32,7 +35,7 @@ class ViewBuilder {
   // Over these shards, in turn.
   void MakeMap(uint32_t partitions, const std::set<uint32_t>& shards);
   void ForgetMap();  // Another is to be made, with the next timeline.
-  // No partition is on its way in it, and each is served as it was loaded.
+  // No partition is on its way in it or has a backup, and each is served as it was loaded.
   void SetTimeline(uint64_t timeline);
 
   bool has_map() const { return view_.owners_size() > 0; }
@@ -55,10 +58,24 @@ class ViewBuilder {
   // Replaces the moves; each gets the epoch of the view that names it first as its id.
   void SetMoves(const std::vector<v1::PartitionMove>& moves);
   void ClearMoves();
-  // The targets of the moves are the owners, each by the copy that its move has brought it.
+  // The targets of the moves are the owners, each by the copy that its move has brought it, and
+  // what they take has no backup any more; those of moves that make replicas are the backups.
   void CarryOutMoves();
-  // The shard's partitions are not those that came to it by moves: it loads them.
+  // The shard's partitions are not those that came to it by moves: it loads them. None of them has
+  // a backup any more.
   void ForgetCopies(uint32_t shard);
+
+  // ---- partitions that have a backup ----
+
+  // Null: the partition has none.
+  const v1::PartitionPair* PairOf(uint32_t partition) const;
+  bool Backs(uint32_t shard) const;
+  using PairQuestion = absl::FunctionRef<bool(const v1::PartitionPair&)>;
+  // These partitions have no backup any more. Returns how many they are.
+  size_t DropPairs(PairQuestion which);
+  // The backups are the owners of all that these shards own, and the shards are no members any
+  // more. REQUIRES: each partition of theirs has a backup that is none of them.
+  void Promote(const std::set<uint32_t>& lost);
 
   // Builds the view anew, with the members, or all shards while there is no map. True, and a new
   // epoch, if it differs from the current one.
@@ -77,6 +94,9 @@ class ViewBuilder {
   bool HasShards(const ShardTable& shards) const;
   bool HasTrainers(const Membership& workers) const;
   void CountOwners();
+  void SortPairs();
+  void SetCopies(const std::map<uint32_t, v1::ViewEpoch>& copies);
+  std::map<uint32_t, v1::ViewEpoch> Copies() const;
 
   v1::View view_;
   std::set<uint32_t> owners_;

@@ -11,6 +11,7 @@ std::string PartThatMustBeStored(const v1::View& view) {
   *part.mutable_owners() = view.owners();
   *part.mutable_moves() = view.moves();
   *part.mutable_copies() = view.copies();
+  *part.mutable_pairs() = view.pairs();
   for (const v1::ShardInfo& shard : view.shards()) {
     v1::ShardInfo& info = *part.add_shards();
     info.set_index(shard.index());

@@ -1,5 +1,6 @@
-// Which view others may hear of. One with another timeline, other owners, other moves or copies of
-// partitions or another incarnation of a shard is stored first; all others are published at once.
+// Which view others may hear of. One with another timeline, other owners, other moves, copies or
+// backups of partitions or another incarnation of a shard is stored first; all others are published
+// at once.
 #ifndef CAPSTAN_CHIEF_STATE_VIEW_GATE_H_
 #define CAPSTAN_CHIEF_STATE_VIEW_GATE_H_
 

@@ -56,7 +56,11 @@ std::vector<std::string> PlanLines(const PlannedJob& planned) {
                    " and pushes ", ByteSizeText(plan.traffic.worker.pushed_bytes)),
       absl::StrCat(lanes > 0 ? "round       " : "all workers ", "the busiest shard sends ",
                    times(plan.traffic.busiest.pulled_bytes), " and receives ",
-                   times(plan.traffic.busiest.pushed_bytes)),
+                   times(plan.traffic.busiest.pushed_bytes),
+                   IsHeldTwice(planned.job, planned.scale.shards)
+                       ? absl::StrCat(", and sends ", times(plan.traffic.busiest.pushed_bytes),
+                                      " on to its backups")
+                       : ""),
       absl::StrCat("step        ", StepText(plan.pace.step)),
       absl::StrFormat("bottleneck  %s: %.0f %% of a step", longest.what,
                       100 * longest.seconds / plan.pace.step.total()),

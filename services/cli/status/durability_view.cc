@@ -42,6 +42,19 @@ std::string LossOf(const v1::TableLoss& table) {
                          100.0 * table.hot_rows() / table.hot_rows_held());
 }
 
+// "8 of 8 partitions are on two shards; 1 shard has been replaced by its backups, 3 partitions".
+std::string Replicas(const v1::ReplicaStatus& replicas) {
+  std::string line = absl::StrCat(Grouped(replicas.paired()), " of ",
+                                  Grouped(uint64_t{replicas.paired()} + replicas.unpaired()),
+                                  " partitions are on two shards");
+  if (replicas.promotions() > 0) {
+    absl::StrAppend(&line, "; ", Grouped(replicas.promotions()),
+                    replicas.promotions() == 1 ? " shard has" : " shards have",
+                    " been replaced by backups (", Grouped(replicas.promoted()), " partitions)");
+  }
+  return line;
+}
+
 void Add(const v1::TableLoss& loss, v1::TableLoss& sum) {
   sum.set_updates(sum.updates() + loss.updates());
   sum.set_rows(sum.rows() + loss.rows());
@@ -116,6 +129,10 @@ std::vector<std::string> DurabilityLines(const v1::GetStatusReply& status, const
   }
   if (!status.resumed_from().empty()) {
     lines.push_back(absl::StrCat("went on    from checkpoint ", NameOf(status.resumed_from())));
+  }
+  if (const v1::ReplicaStatus& replicas = status.replicas(); replicas.wanted() > 0) {
+    const std::string line = absl::StrCat("replicas   ", Replicas(replicas));
+    lines.push_back(replicas.unpaired() > 0 ? paint.Warn(line) : line);
   }
   std::vector<std::string> losses;
   AddRecoveries(status, losses);

@@ -1,6 +1,7 @@
 #include "cli/status/moves_view.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -27,10 +28,12 @@ std::string MovesUnderWay(const v1::MoveStatus& moves) {
 }
 
 std::string MovesSoFar(const v1::MoveStatus& moves) {
-  if (moves.moved() == 0) return "";
-  std::string line =
-      absl::StrCat(Partitions(moves.moved()), " moved, the last ones stood still for ",
-                   StepTime(moves.seconds()));
+  if (moves.moved() == 0 && moves.paired() == 0) return "";
+  std::string line = absl::StrCat(Partitions(moves.moved()), " moved, ");
+  if (moves.paired() > 0) {
+    absl::StrAppend(&line, Grouped(moves.paired()), " given a backup, ");
+  }
+  absl::StrAppend(&line, "the last ones stood still for ", StepTime(moves.seconds()));
   if (moves.cancelled() > 0) absl::StrAppend(&line, "; ", Grouped(moves.cancelled()), " cancelled");
   return line;
 }
@@ -39,11 +42,21 @@ std::vector<std::string> ShardShares(const v1::GetStatusReply& status) {
   double load = 0;
   for (const v1::ShardStatus& shard : status.shards()) load += shard.load();
   const double mean = load / std::max(1, status.shards_size());
-  TextTable table({"shard", "state", ">partitions", ">memory", ">rows/s", ">of mean"});
+  const bool replicas = status.replicas().wanted() > 0;
+  std::vector<std::string> titles = {"shard",   "state",   ">partitions",
+                                     ">memory", ">rows/s", ">of mean"};
+  if (replicas) titles.insert(titles.end(), {">backups", ">their memory"});
+  TextTable table(titles);
   for (const v1::ShardStatus& shard : status.shards()) {
-    table.AddRow({Shard(shard.index()), Printable(shard.state()), Grouped(shard.partitions()),
-                  Bytes(static_cast<double>(shard.report().parameter_bytes())), Short(shard.load()),
-                  mean > 0 ? absl::StrFormat("%.2f", shard.load() / mean) : "-"});
+    std::vector<std::string> row = {
+        Shard(shard.index()),        Printable(shard.state()),
+        Grouped(shard.partitions()), Bytes(static_cast<double>(shard.report().parameter_bytes())),
+        Short(shard.load()),         mean > 0 ? absl::StrFormat("%.2f", shard.load() / mean) : "-"};
+    if (replicas) {
+      row.push_back(Grouped(shard.backups()));
+      row.push_back(Bytes(static_cast<double>(shard.report().backup_bytes())));
+    }
+    table.AddRow(std::move(row));
   }
   return table.Lines();
 }

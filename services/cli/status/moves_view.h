@@ -14,7 +14,7 @@ std::string MovesUnderWay(const v1::MoveStatus& moves);
 // "40 partitions so far; the last switch took 12 ms"; empty: nothing has moved.
 std::string MovesSoFar(const v1::MoveStatus& moves);
 
-// Shard, state, partitions, bytes, load and its share of the mean.
+// Shard, state, partitions, bytes, load and its share of the mean; with replicas what it backs up.
 std::vector<std::string> ShardShares(const v1::GetStatusReply& status);
 
 // A line for each move, and what becomes of the skews.

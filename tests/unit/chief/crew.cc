@@ -49,6 +49,8 @@ JobPlan MakePlan(const CrewOptions& options) {
   plan.spec.mutable_model()->set_loss(v1::LOSS_LOGISTIC);
   plan.spec.mutable_lease()->set_heartbeat_seconds(1);
   plan.spec.mutable_lease()->set_worker_lease_seconds(10);
+  plan.spec.mutable_lease()->set_shard_lease_seconds(options.shard_lease);
+  plan.spec.set_replicas(options.replicas);
   plan.spec.mutable_checkpoint()->set_uri(options.uri);
   plan.spec.mutable_checkpoint()->set_every_seconds(options.checkpoint_every);
   plan.spec.mutable_checkpoint()->set_keep(options.keep);
@@ -138,6 +140,13 @@ void Crew::ShardsHeartbeat() {
   for (const auto& [index, process] : shards) {
     (void)ShardHeartbeat(index, draining.contains(index));
   }
+}
+
+void Crew::Kill(uint32_t index) {
+  const uint64_t incarnation = shards.at(index).incarnation;
+  Stop(index);
+  machine.OnShardGone(index, incarnation, now);
+  AnswerCalls();
 }
 
 v1::ShardHeartbeatReply Crew::ShardHeartbeat(uint32_t index, bool draining) {

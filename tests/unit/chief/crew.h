@@ -27,6 +27,8 @@ struct CrewOptions {
   uint32_t lanes = 0;  // 0: asynchronous.
   bool ssp = false;
   bool partial = false;  // recovery: partial.
+  uint32_t replicas = 0;
+  double shard_lease = 10;  // Seconds.
   bool shuffle = false;
   bool counted = true;  // It is known how many records the tasks have.
   std::string uri;
@@ -66,6 +68,8 @@ class Crew {
   std::set<uint32_t> draining;
   // The process is gone, and says nothing any more.
   void Stop(uint32_t index) { shards.erase(index); }
+  // So it is, and somebody has found that its port refuses connections.
+  void Kill(uint32_t index);
   // Answers every call that the machine has made, until it makes none.
   void AnswerCalls();
   // From now on calls of this kind are kept in `held` instead of being answered.

@@ -200,6 +200,14 @@ TEST(BadJobTest, PartialRecoveryIsNotForSynchronousParts) {
               EndsWith("\"none\" is not one of rollback, partial, replica"));
 }
 
+TEST(BadJobTest, ThereIsOneReplicaAtMost) {
+  EXPECT_THAT(RefusalOf("replicas: 2"), HasSubstr("job.yaml:4: replicas: "));
+  EXPECT_THAT(RefusalOf("replicas: 2"), HasSubstr("1"));
+  EXPECT_THAT(RefusalOf("recovery: replica"),
+              StartsWith("job.yaml:4: recovery: replica needs replicas: 1"));
+  EXPECT_THAT(RefusalOf("shard_lease: 100ms"), StartsWith("job.yaml:4: shard_lease: "));
+}
+
 TEST(BadJobTest, PartialRecoveryNeedsCheckpointsToGoBackTo) {
   EXPECT_THAT(RefusalOf("recovery: partial\ncheckpoint: {uri: /tmp/model, every: 0s}"),
               StartsWith("job.yaml:4: recovery: partial takes a shard back to the last checkpoint, "

@@ -113,7 +113,17 @@ TEST(ParseJobTest, FillsInEveryDefault) {
   EXPECT_EQ(spec.train().push_window(), 1u);
   EXPECT_EQ(spec.lease().heartbeat_seconds(), 1);
   EXPECT_EQ(spec.lease().worker_lease_seconds(), 10);
+  EXPECT_EQ(spec.lease().shard_lease_seconds(), 10);
+  EXPECT_EQ(spec.replicas(), 0u);
   EXPECT_EQ(spec.recovery(), v1::RECOVERY_ROLLBACK);
+}
+
+TEST(ParseJobTest, ReplicasAndTheLeaseOfShardsAreRead) {
+  const v1::JobSpec spec =
+      Good(std::string(kSmall) + "replicas: 1\nrecovery: replica\nshard_lease: 3s\n");
+  EXPECT_EQ(spec.replicas(), 1u);
+  EXPECT_EQ(spec.recovery(), v1::RECOVERY_REPLICA);
+  EXPECT_EQ(spec.lease().shard_lease_seconds(), 3);
 }
 
 TEST(ParseJobTest, ReadsTransformsOfNumericColumns) {

@@ -111,8 +111,21 @@ TEST(DescribeJobTest, WarnsOfIdleWorkersAndEmptyLanes) {
       ElementsAre("32 lanes for 24 tasks: some lanes have no data"));
 }
 
+TEST(DescribeJobTest, WithReplicasEachRowIsHeldTwiceWhereThereAreTwoShards) {
+  const v1::JobSpec job = DescribedJob("replicas: 1\n");
+  JobScale scale = kScale;
+  scale.row_bytes = 100;
+  scale.shards = 2;
+  const JobDescription two = DescribeJob(job, scale);
+  EXPECT_THAT(two.lines.back(), testing::EndsWith("over 2 shards, each row twice (replicas: 1)"));
+  scale.shards = 1;
+  const JobDescription one = DescribeJob(job, scale);
+  EXPECT_THAT(one.lines.back(), testing::Not(testing::HasSubstr("twice")));
+  EXPECT_THAT(one.warnings, Contains(StartsWith("replicas: 1 has no effect with one shard")));
+}
+
 TEST(DescribeJobTest, WarnsOfWhatHasNoEffect) {
-  v1::JobSpec job = DescribedJob("recovery: replica\n");
+  v1::JobSpec job = DescribedJob("");
   job.mutable_checkpoint()->set_every_seconds(60);
   job.mutable_checkpoint()->clear_uri();
   JobScale scale = kScale;
@@ -121,7 +134,6 @@ TEST(DescribeJobTest, WarnsOfWhatHasNoEffect) {
   const std::vector<std::string> warnings = DescribeJob(job, scale).warnings;
   EXPECT_THAT(warnings, Contains(StartsWith("no checkpoint.uri")));
   EXPECT_THAT(warnings, Contains(StartsWith("checkpoint.every has no effect")));
-  EXPECT_THAT(warnings, Contains(StartsWith("recovery: replica")));
   EXPECT_THAT(warnings, Contains(StartsWith("no data.eval")));
   EXPECT_THAT(warnings, Contains(StartsWith("300 shards for 256 partitions")));
 }

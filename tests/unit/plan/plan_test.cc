@@ -131,6 +131,28 @@ TEST(PlanTest, AShardHoldsParametersTheSumOfTheRoundAndWhatWaits) {
   EXPECT_NEAR(plan.store_seconds, 1, 0.07) << "2 MB at 2 MB a second";
 }
 
+TEST(PlanTest, WithReplicasShardsHoldEachPartitionTwiceAndSendUpdatesOn) {
+  Scale scale = kFourWorkers;
+  scale.shards = 2;
+  v1::JobSpec job = DenseJob(4);
+  const Plan once = PlanOf(job, scale);
+  job.set_replicas(1);
+  const Plan twice = PlanOf(job, scale);
+  EXPECT_GE(twice.sizes.shard.bytes(), once.sizes.shard.bytes() + 2'000'000);
+  EXPECT_DOUBLE_EQ(twice.pace.step.push, 2 * once.pace.step.push);
+  EXPECT_DOUBLE_EQ(twice.pace.step.pull, once.pace.step.pull);
+  scale.shards = 1;
+  EXPECT_DOUBLE_EQ(PlanOf(job, scale).pace.step.push, PlanOf(DenseJob(4), scale).pace.step.push)
+      << "there is nobody to send them to";
+}
+
+TEST(FitTest, WithReplicasAShardHasRoomForBackupsToo) {
+  v1::JobSpec job = DenseJob(1);
+  EXPECT_TRUE(CheckShardsFit(job, /*shards=*/2, 3'000'000).ok());
+  job.set_replicas(1);
+  EXPECT_THAT(CheckShardsFit(job, /*shards=*/2, 3'000'000).message(), HasSubstr("replicas: 1"));
+}
+
 TEST(PlanTest, AnAggregateThatCannotWaitOnAShardIsRefusedWithTheArithmetic) {
   v1::JobSpec job = DenseJob(0);
   job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);

@@ -32,5 +32,16 @@ TEST(PortAnswersTest, NotOfASocketThatNobodyAcceptsFrom) {
   EXPECT_FALSE(PortAnswers("127.0.0.1", ntohs(address.sin_port), absl::Milliseconds(50)));
 }
 
+TEST(PortRefusesTest, OnlyWhereTheMachineSaysThatNobodyListens) {
+  v1::Ps::Service service;
+  auto server = Server::Start({.listen = "127.0.0.1:0", .tls = nullptr}, {&service});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const int port = (*server)->port();
+  EXPECT_FALSE(PortRefuses("127.0.0.1", port, absl::Seconds(1)));
+  server->reset();
+  EXPECT_TRUE(PortRefuses("127.0.0.1", port, absl::Seconds(1)));
+  EXPECT_FALSE(PortRefuses("no.such.host.invalid", port, absl::Milliseconds(100)));
+}
+
 }  // namespace
 }  // namespace capstan

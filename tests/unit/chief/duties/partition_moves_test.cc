@@ -158,6 +158,30 @@ TEST_F(PartitionMovesTest, ARefusalOrNoProgressIsAFailure) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(moves_.Failure(now_)));
 }
 
+TEST_F(PartitionMovesTest, ReplicasAreCountedByThemselvesAndAFailureOfThemKeepsNobodyFromLeaving) {
+  moves_.Plan({{0, 0, 2, /*replica=*/true}}, "1 partition has no backup");
+  Begin();
+  Publish();
+  moves_.Cancel(/*failed=*/true, now_, calls_);
+  EXPECT_EQ(moves_.FailuresOf(0), 0);
+  EXPECT_EQ(moves_.FailuresOf(2), 0);
+  EXPECT_FALSE(moves_.MayBegin(now_)) << "not at once again";
+  now_ += absl::Seconds(2);
+  moves_.Plan({{0, 0, 2, /*replica=*/true}}, "1 partition has no backup");
+  Begin();
+  Publish();
+  (void)Due();
+  Answer(0, /*copied=*/true, /*done=*/false);
+  moves_.Finish(now_, calls_);
+  (void)Due();
+  Answer(0, /*copied=*/true, /*done=*/true);
+  moves_.Switch();
+  view_.clear_moves();
+  EXPECT_TRUE(Publish()) << "the owner stays";
+  EXPECT_EQ(moves_.Status().paired(), 1u);
+  EXPECT_EQ(moves_.Status().moved(), 0u);
+}
+
 TEST_F(PartitionMovesTest, WhatComesAfterACancelIsNotHeard) {
   Begin();
   Publish();

@@ -242,6 +242,23 @@ TEST_F(ChiefMovesTest, WhoWasToTakeAndLeavesAsWellIsNotGivenAnything) {
   }
 }
 
+TEST_F(ChiefMovesTest, ShardsThatASaveThatFailedHasClosedAreOpenedWhenSomebodyCanTake) {
+  crew_.save_status = absl::InternalError("the store is full");
+  crew_.draining = {0, 1};
+  crew_.Advance(absl::Seconds(2));
+  ASSERT_THAT(crew_.saves, Not(IsEmpty()));
+  EXPECT_TRUE(crew_.saves.back().freeze());
+  crew_.save_status = absl::OkStatus();
+  crew_.saves.clear();
+  crew_.move_orders.clear();
+  ASSERT_TRUE(crew_.RegisterShard(2).ok());
+  crew_.Advance(absl::Seconds(5));
+  ASSERT_THAT(crew_.saves, SizeIs(2)) << "each is told once";
+  for (const v1::SavePartitionsRequest& save : crew_.saves) EXPECT_FALSE(save.freeze());
+  EXPECT_EQ(OwnedBy(crew_.machine.view(), 2), 8) << "and then hands over what it has";
+  ExpectNothingLost();
+}
+
 TEST_F(ChiefMovesTest, AShardThatWasToLeaveAndIsKilledFirstIsNotWaitedForForEver) {
   ASSERT_TRUE(crew_.RegisterShard(3).ok());
   crew_.Advance(absl::Seconds(5));

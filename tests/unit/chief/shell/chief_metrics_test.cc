@@ -93,6 +93,32 @@ TEST(ChiefMetricsTest, TheTimeOfACheckpointDoesNotMoveUntilAnotherIsCommitted) {
   EXPECT_NE(time(), first);
 }
 
+TEST(ChiefMetricsTest, ReplicasAreToldOfWhereThereAreAny) {
+  metrics::Registry registry;
+  ChiefMetrics chief(registry, v1::JobSpec(), /*shards=*/2);
+  v1::GetStatusReply status;
+  chief.Update(status);
+  EXPECT_THAT(registry.Text(), Not(HasSubstr("capstan_partitions_unpaired")));
+  v1::ReplicaStatus& replicas = *status.mutable_replicas();
+  replicas.set_wanted(1);
+  chief.Update(status);
+  replicas.set_unpaired(3);
+  replicas.set_promotions(1);
+  replicas.set_promoted(4);
+  replicas.set_dropped(5);
+  replicas.set_broken(2);
+  chief.Update(status);
+  for (const char* line :
+       {"capstan_partitions_unpaired 3", "capstan_promotions_total 1",
+        "capstan_partitions_promoted_total 4", "capstan_backups_dropped_total{because=\"lost\"} 3",
+        "capstan_backups_dropped_total{because=\"broken\"} 2"}) {
+    EXPECT_THAT(registry.Text(), HasSubstr(line));
+  }
+  status.set_state(v1::JOB_STATE_COMPLETED);
+  chief.Update(status);
+  EXPECT_THAT(registry.Text(), HasSubstr("capstan_partitions_unpaired 0"));
+}
+
 TEST(ChiefMetricsTest, TellsWhichWorkerIsSlowAndForgetsItWithTheWorker) {
   metrics::Registry registry;
   ChiefMetrics chief(registry, v1::JobSpec(), /*shards=*/1);

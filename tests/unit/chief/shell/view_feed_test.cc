@@ -5,84 +5,17 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
-#include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "capstan/rpc/event_loop.h"
-#include "capstan/rpc/server.h"
-#include "capstan/v1/chief.grpc.pb.h"
+#include "absl/time/time.h"
+#include "tests/unit/chief/shell/watched_feed.h"
 
 namespace capstan::chief {
 namespace {
 
 using testing::ElementsAre;
-
-class WatchService final : public v1::Chief::CallbackService {
- public:
-  explicit WatchService(ViewFeed& feed) : feed_(feed) {}
-  grpc::ServerWriteReactor<v1::View>* WatchView(grpc::CallbackServerContext*,
-                                                const v1::WatchViewRequest*) override {
-    return feed_.Watch();
-  }
-
- private:
-  ViewFeed& feed_;
-};
-
-v1::View ViewOf(uint64_t n, size_t bytes = 0) {
-  v1::View view;
-  view.mutable_epoch()->set_term(1);
-  view.mutable_epoch()->set_n(n);
-  view.add_shards()->set_address(std::string(bytes, 'x'));
-  return view;
-}
-
-class ViewFeedTest : public testing::Test {
- protected:
-  // A stream of views; its channel is its own.
-  struct Watcher {
-    std::vector<uint64_t> seen;  // Their numbers.
-    std::optional<absl::Status> end;
-    CallId call{};
-  };
-
-  ~ViewFeedTest() override { feed_.Close(); }
-
-  std::unique_ptr<Watcher> Watch() {
-    auto watcher = std::make_unique<Watcher>();
-    watcher->call = loop_.Stream<v1::View>(
-        NewChannel(absl::StrCat("127.0.0.1:", server_->port()), Role::kChief),
-        "/capstan.v1.Chief/WatchView", v1::WatchViewRequest(),
-        [w = watcher.get()](const v1::View& view) { w->seen.push_back(view.epoch().n()); },
-        [w = watcher.get()](absl::Status end) { w->end = std::move(end); });
-    return watcher;
-  }
-
-  template <typename Condition>
-  void Until(const Condition& condition) {
-    const absl::Time deadline = absl::Now() + absl::Minutes(1);
-    while (!condition()) {
-      loop_.Poll(absl::Milliseconds(10));
-      ASSERT_LT(absl::Now(), deadline);
-    }
-  }
-  void UntilSeen(const Watcher& watcher, uint64_t n) {
-    Until([&] { return !watcher.seen.empty() && watcher.seen.back() == n; });
-  }
-  void UntilEnded(const Watcher& watcher) {
-    Until([&] { return watcher.end.has_value(); });
-  }
-
-  ViewFeed feed_{/*max_watchers=*/2};
-  WatchService service_{feed_};
-  std::unique_ptr<Server> server_ = *Server::Start({.listen = "127.0.0.1:0"}, {&service_});
-  EventLoop loop_;
-};
 
 TEST_F(ViewFeedTest, AWatcherGetsThePresentViewAtOnceAndThenEveryNewerOne) {
   feed_.Publish(ViewOf(1));
@@ -152,6 +85,37 @@ TEST_F(ViewFeedTest, AWatcherThatHasGoneMakesRoom) {
     if (third == nullptr || third->end) third = Watch();
     return !third->seen.empty();
   });
+}
+
+TEST_F(ViewFeedTest, TheEndOfTheWatchOfAShardIsTold) {
+  feed_.Publish(ViewOf(1));
+  const auto shard = Watch(/*incarnation=*/7);
+  UntilSeen(*shard, 1);
+  EXPECT_TRUE(feed_.IsWatching(7));
+  EXPECT_TRUE(feed_.TakeEnded().empty());
+  loop_.Cancel(shard->call);
+  Until([&] { return !feed_.IsWatching(7); });
+  const std::vector<ViewFeed::ShardProcess> ended = feed_.TakeEnded();
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0], (ViewFeed::ShardProcess{.shard = 1, .incarnation = 7}));
+  EXPECT_TRUE(feed_.TakeEnded().empty()) << "once";
+}
+
+TEST_F(ViewFeedTest, NothingIsToldOfAWatchThatAnotherHasReplacedNorOfWhoIsNoShard) {
+  feed_.Publish(ViewOf(1));
+  const auto before = Watch(/*incarnation=*/7);
+  UntilSeen(*before, 1);
+  const auto after = Watch(/*incarnation=*/7);
+  UntilSeen(*after, 1);
+  loop_.Cancel(before->call);
+  UntilEnded(*before);
+  std::unique_ptr<Watcher> other;
+  Until([&] {  // It has made room.
+    if (other == nullptr || other->end) other = Watch();
+    return !other->seen.empty();
+  });
+  EXPECT_TRUE(feed_.IsWatching(7));
+  EXPECT_TRUE(feed_.TakeEnded().empty());
 }
 
 TEST_F(ViewFeedTest, CloseEndsEveryStreamAndEveryNewOne) {

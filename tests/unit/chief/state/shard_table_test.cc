@@ -35,6 +35,18 @@ TEST(ShardTableTest, AnAddressIsAHostAndAPort) {
   }
 }
 
+TEST(ShardTableTest, AProcessThatWasGivenUpIsNeverListenedToAgain) {
+  ShardTable table(1, 8);
+  ASSERT_TRUE(table.Register(Registration(0, 1), kNow).ok());
+  table.GiveUp(0);
+  EXPECT_EQ(table.Find(0), nullptr);
+  EXPECT_EQ(table.Register(Registration(0, 1), kNow).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(table.Register(Registration(0, 2), kNow).ok()) << "another one in its place";
+  table.Forget(0);
+  EXPECT_TRUE(table.Register(Registration(0, 2), kNow).ok()) << "who is not missed may come back";
+}
+
 TEST(ShardTableTest, MergesTheStalenessOfAllShards) {
   ShardTable table(2, 8);
   for (uint32_t index : {0u, 1u}) {

@@ -95,6 +95,87 @@ TEST_F(ViewBuilderTest, CopiesOfAShardThatLoadsAreForgottenAndThoseOfOthersAreNo
   EXPECT_EQ(views_.current().copies(0).partition(), 1u);
 }
 
+v1::PartitionMove ReplicaOf(uint32_t partition, uint32_t to) {
+  v1::PartitionMove move = MoveOf(partition, to);
+  move.set_to_incarnation(to + 1);
+  move.set_replica(true);
+  return move;
+}
+
+TEST_F(ViewBuilderTest, AMoveThatMakesAReplicaEndsInAPairAndTheOwnerStays) {
+  views_.SetMoves({ReplicaOf(3, 0), ReplicaOf(0, 1)});
+  const uint64_t ordered = Update().epoch().n();
+  views_.CarryOutMoves();
+  EXPECT_THAT(Update().owners(), ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(views_.current().copies(), IsEmpty());
+  ASSERT_THAT(views_.current().pairs(), SizeIs(2));
+  const v1::PartitionPair& pair = views_.current().pairs(0);
+  EXPECT_EQ(pair.partition(), 0u) << "ascending";
+  EXPECT_EQ(pair.backup(), 1u);
+  EXPECT_EQ(pair.backup_incarnation(), 2u);
+  EXPECT_EQ(pair.move().n(), ordered);
+  EXPECT_EQ(pair.id().n(), views_.current().epoch().n()) << "of the view that makes the pair";
+  (void)views_.Update(v1::JOB_STATE_CHECKPOINTING, table_, Membership({}));
+  EXPECT_LT(views_.current().pairs(0).id().n(), views_.current().epoch().n()) << "and stays that";
+  EXPECT_EQ(views_.PairOf(3)->backup(), 0u);
+  EXPECT_EQ(views_.PairOf(1), nullptr);
+  EXPECT_TRUE(views_.Backs(1));
+  views_.SetTimeline(2);
+  EXPECT_THAT(Update().pairs(), IsEmpty());
+}
+
+TEST_F(ViewBuilderTest, ASwitchOfTheOwnerEndsThePair) {
+  views_.AddMember(5);
+  views_.SetMoves({ReplicaOf(0, 1), ReplicaOf(2, 1)});
+  Update();
+  views_.CarryOutMoves();
+  views_.SetMoves({MoveOf(0, 5)});
+  ASSERT_THAT(Update().pairs(), SizeIs(2));
+  views_.CarryOutMoves();
+  ASSERT_THAT(Update().pairs(), SizeIs(1));
+  EXPECT_EQ(views_.current().pairs(0).partition(), 2u);
+}
+
+TEST_F(ViewBuilderTest, APromotionMakesBackupsOwnersByTheCopyOfTheirPair) {
+  views_.SetMoves({ReplicaOf(1, 0), ReplicaOf(3, 0), ReplicaOf(0, 1)});
+  const uint64_t ordered = Update().epoch().n();
+  views_.CarryOutMoves();
+  Update();
+  views_.DropPairs([](const v1::PartitionPair& pair) { return pair.backup() == 1; });
+  views_.Promote({1});
+  EXPECT_THAT(Update().owners(), ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(views_.current().pairs(), IsEmpty());
+  ASSERT_THAT(views_.current().copies(), SizeIs(2));
+  EXPECT_EQ(views_.current().copies(0).partition(), 1u);
+  EXPECT_EQ(views_.current().copies(0).move().n(), ordered);
+  EXPECT_THAT(views_.members(), ElementsAre(0));
+}
+
+TEST_F(ViewBuilderTest, TheNextChiefKeepsPairsButNoneThatNoChiefHasMade) {
+  views_.SetMoves({ReplicaOf(1, 0), ReplicaOf(2, 1)});
+  Update();
+  views_.CarryOutMoves();
+  v1::View stored = Update();
+  const auto add = [&stored](uint32_t partition, uint32_t backup) {
+    v1::PartitionPair& pair = *stored.add_pairs();
+    pair.set_partition(partition);
+    pair.set_backup(backup);
+    *pair.mutable_move() = stored.epoch();
+    *pair.mutable_id() = stored.epoch();
+  };
+  add(/*partition=*/0, /*backup=*/0);  // Its own owner.
+  add(0, 7);                           // Nobody knows it.
+  add(9, 1);                           // There is no such partition.
+  add(1, 0);                           // A second time.
+  stored.add_pairs()->set_partition(3);
+  ViewBuilder next(4, v1::JobSpec());
+  next.Inherit(stored);
+  EXPECT_TRUE(next.Update(v1::JOB_STATE_RUNNING, table_, Membership({})));
+  ASSERT_THAT(next.current().pairs(), SizeIs(2));
+  EXPECT_EQ(next.current().pairs(0).partition(), 1u);
+  EXPECT_EQ(next.current().pairs(1).partition(), 2u);
+}
+
 TEST_F(ViewBuilderTest, TheNextChiefKeepsCopiesAndMembersAndNamesNoMoves) {
   views_.AddMember(5);
   views_.SetMoves({MoveOf(1, 5)});
@@ -127,6 +208,12 @@ TEST(ViewGateTest, ViewsWithOtherMovesOrCopiesWaitForTheStore) {
   view.add_copies()->set_partition(0);
   gate.Offer(view, writer);
   EXPECT_FALSE(gate.Take(writer));
+  ASSERT_TRUE(writer.TakeDue(absl::UnixEpoch()));
+  writer.OnStored(absl::OkStatus(), absl::UnixEpoch());
+  EXPECT_TRUE(gate.Take(writer));
+  view.add_pairs()->set_partition(0);
+  gate.Offer(view, writer);
+  EXPECT_FALSE(gate.Take(writer)) << "and so do those with other backups";
 }
 
 }  // namespace

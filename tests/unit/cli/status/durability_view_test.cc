@@ -57,6 +57,14 @@ TEST(DurabilityLinesTest, TellWhatIsLostForGoodByShardAndTable) {
                   "waits for  shard 0"));
 }
 
+TEST(DurabilityLinesTest, TellHowManyPartitionsTwoShardsHold) {
+  EXPECT_THAT(Lines("replicas { wanted: 1 paired: 6 unpaired: 2 }"),
+              ElementsAre("replicas   6 of 8 partitions are on two shards"));
+  EXPECT_THAT(Lines("replicas { wanted: 1 paired: 8 promotions: 1 promoted: 3 }"),
+              ElementsAre("replicas   8 of 8 partitions are on two shards; 1 shard has been "
+                          "replaced by backups (3 partitions)"));
+}
+
 TEST(DurabilityLinesTest, TellWhatOfAChangedJobFileIsNotDone) {
   EXPECT_THAT(
       Lines("job_change: 'refused, the job goes on as it was:\\nseed: 1 -> 2\\n'"),

@@ -43,6 +43,20 @@ TEST(MovesViewTest, ShowsEachShardAgainstTheMean) {
   EXPECT_THAT(lines[2], HasSubstr("0.50"));
 }
 
+TEST(MovesViewTest, WithReplicasShowsWhatEachShardBacksUp) {
+  v1::GetStatusReply status;
+  status.mutable_replicas()->set_wanted(1);
+  v1::ShardStatus& shard = *status.add_shards();
+  shard.set_backups(5);
+  shard.mutable_report()->set_backup_bytes(3 << 20);
+  const std::vector<std::string> lines = ShardShares(status);
+  EXPECT_THAT(lines[0], HasSubstr("backups"));
+  EXPECT_THAT(lines[1], HasSubstr("3.00 MiB"));
+  v1::MoveStatus moves;
+  moves.set_paired(5);
+  EXPECT_THAT(MovesSoFar(moves), HasSubstr("0 partitions moved, 5 given a backup"));
+}
+
 TEST(MovesViewTest, APlanSaysWhatItIsGoodFor) {
   v1::RebalanceReply plan;
   EXPECT_THAT(PlanLines(plan),

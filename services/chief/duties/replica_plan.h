@@ -1,0 +1,35 @@
+// Which shard is to back up each partition that has no backup, and which backups should go from
+// shards that hold much to those that hold little. A pure function: the same question has the same
+// answer on every machine.
+#ifndef CAPSTAN_CHIEF_DUTIES_REPLICA_PLAN_H_
+#define CAPSTAN_CHIEF_DUTIES_REPLICA_PLAN_H_
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "chief/duties/move_plan.h"
+#include "chief/state/partition_loads.h"
+
+namespace capstan::chief {
+
+struct ReplicaQuestion {
+  std::vector<uint32_t> owners;                  // Partition -> shard.
+  std::vector<std::optional<uint32_t>> backups;  // Partition -> shard that backs it up, if any.
+  std::vector<PartitionWeight> weights;          // By partition; all zero: each weighs the same.
+  std::set<uint32_t> takers;                     // Shards that stay.
+  bool even = false;                             // Backups may go to other shards.
+};
+
+// The heaviest first, each to the shard that has the least, owned and backed up, and is not its
+// owner; of several that have the least, to the one that backs up the least of the same owner, so
+// that what it owned is spread if it is lost. No partition that nobody can back up, and none whose
+// owner leaves: it is to move first. What has a backup keeps it; where shards are to be made even,
+// as few get another as bring what each holds within kEven of the mean, as far as whole partitions
+// can.
+std::vector<PlannedMove> PlanReplicas(const ReplicaQuestion& question);
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_DUTIES_REPLICA_PLAN_H_

@@ -1,0 +1,606 @@
+// The chief's machine: partitions that two shards hold.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "tests/unit/chief/crew.h"
+#include "tests/unit/chief/machine/moves_job.h"
+
+namespace capstan::chief {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::Each;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Ne;
+using testing::Not;
+using testing::SizeIs;
+
+CrewOptions Replicated(uint32_t shards = 3, uint32_t lanes = 0) {
+  CrewOptions options = TenTasks(lanes);
+  options.shards = shards;
+  options.replicas = 1;
+  return options;
+}
+
+int BackedUpBy(const v1::View& view, uint32_t shard) {
+  return static_cast<int>(
+      std::count_if(view.pairs().begin(), view.pairs().end(),
+                    [shard](const auto& pair) { return pair.backup() == shard; }));
+}
+
+// The partitions that the shard owns, and who backs each up.
+std::map<uint32_t, v1::PartitionPair> PairsOf(const v1::View& view, uint32_t owner) {
+  std::map<uint32_t, v1::PartitionPair> pairs;
+  for (const v1::PartitionPair& pair : view.pairs()) {
+    if (view.owners(static_cast<int>(pair.partition())) == owner) pairs[pair.partition()] = pair;
+  }
+  return pairs;
+}
+
+// A running job whose every partition has a backup, and a worker that trains.
+class ChiefReplicasTest : public testing::Test {
+ protected:
+  explicit ChiefReplicasTest(const CrewOptions& options = Replicated())
+      : options_(options), crew_(options) {
+    crew_.RegisterShards();
+    crew_.RegisterWorker("w");
+    leases_ = crew_.Heartbeat("w");
+    crew_.Advance(absl::Seconds(5));
+    timeline_ = crew_.machine.view().timeline();
+  }
+
+  const v1::View& view() const { return crew_.machine.view(); }
+  void ExpectNothingLost() {
+    EXPECT_EQ(crew_.machine.state(), v1::JOB_STATE_RUNNING);
+    EXPECT_EQ(view().timeline(), timeline_);
+    EXPECT_THAT(crew_.Status().losses(), IsEmpty());
+  }
+  void ExpectRolledBack() {
+    EXPECT_EQ(crew_.machine.state(), v1::JOB_STATE_RUNNING);
+    EXPECT_GT(view().timeline(), timeline_);
+    EXPECT_THAT(crew_.Status().losses(), SizeIs(1));
+  }
+  // What the shard says of the pair with which it backs the partition up.
+  void SayBroken(uint32_t partition) {
+    for (const v1::PartitionPair& pair : view().pairs()) {
+      if (pair.partition() != partition) continue;
+      v1::BrokenPair& broken = *crew_.reports[pair.backup()].add_broken_pairs();
+      broken.set_partition(partition);
+      *broken.mutable_pair() = pair.id();
+      (void)crew_.ShardHeartbeat(pair.backup());
+    }
+  }
+
+  CrewOptions options_;
+  Crew crew_;
+  v1::WorkerHeartbeatReply leases_;
+  uint64_t timeline_ = 0;
+};
+
+class ChiefTwoReplicasTest : public ChiefReplicasTest {
+ protected:
+  ChiefTwoReplicasTest() : ChiefReplicasTest(Replicated(/*shards=*/2)) {}
+};
+
+class ChiefLaneReplicasTest : public ChiefReplicasTest {
+ protected:
+  ChiefLaneReplicasTest() : ChiefReplicasTest(Replicated(/*shards=*/3, /*lanes=*/2)) {}
+};
+
+// ---- pairs come about ----
+
+TEST_F(ChiefReplicasTest, EveryPartitionIsGivenABackupOnAnotherShardByAMove) {
+  ASSERT_THAT(view().pairs(), SizeIs(8));
+  for (const v1::PartitionPair& pair : view().pairs()) {
+    EXPECT_NE(pair.backup(), view().owners(static_cast<int>(pair.partition())));
+    EXPECT_EQ(pair.backup_incarnation(), pair.backup() + 1);
+    EXPECT_GT(pair.id().n(), pair.move().n());
+  }
+  EXPECT_THAT(view().copies(), IsEmpty()) << "their owners stay";
+  EXPECT_GE(crew_.answered["Copy"], 3);
+  EXPECT_EQ(crew_.Status().replicas().unpaired(), 0u);
+  EXPECT_EQ(crew_.Status().moves().paired(), 8u);
+  EXPECT_EQ(crew_.Status().moves().moved(), 0u);
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefReplicasTest, TheMoveThatMakesThemSaysWhatItIs) {
+  bool seen = false;
+  for (const v1::View& each : crew_.views) {
+    for (const v1::PartitionMove& move : each.moves()) {
+      EXPECT_TRUE(move.replica());
+      seen = true;
+    }
+  }
+  EXPECT_TRUE(seen);
+}
+
+TEST(ChiefReplicasStartTest, WithoutReplicasNobodyIsPairedOrGrantedALease) {
+  Crew crew(TenTasks());
+  crew.RegisterShards();
+  crew.Advance(absl::Seconds(10));
+  EXPECT_THAT(crew.machine.view().pairs(), IsEmpty());
+  EXPECT_EQ(crew.ShardHeartbeat(0).lease_seconds(), 0);
+  EXPECT_EQ(crew.Status().replicas().unpaired(), 0u);
+}
+
+TEST(ChiefReplicasStartTest, OneShardAloneGoesOnAndTheStatusSaysThatNothingIsBackedUp) {
+  Crew crew(Replicated(/*shards=*/1));
+  crew.RegisterShards();
+  crew.Advance(absl::Seconds(10));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(crew.Status().replicas().unpaired(), 8u);
+  EXPECT_THAT(crew.Status().warnings(), Contains(HasSubstr("no partition has a backup")));
+  ASSERT_TRUE(crew.RegisterShard(1).ok());
+  crew.Advance(absl::Seconds(15));
+  EXPECT_EQ(crew.Status().replicas().unpaired(), 0u);
+  EXPECT_EQ(OwnedBy(crew.machine.view(), 1), 4) << "it is given its share first";
+  EXPECT_THAT(crew.Status().warnings(), Not(Contains(HasSubstr("backup"))));
+}
+
+TEST_F(ChiefLaneReplicasTest, PairsOfASynchronousJobAreMadeAtARoundBarrier) {
+  EXPECT_THAT(view().pairs(), SizeIs(8));
+  const auto finish = std::find(crew_.order.begin(), crew_.order.end(), "Finish");
+  ASSERT_NE(finish, crew_.order.end());
+  EXPECT_NE(std::find(crew_.order.begin(), finish, "Hold"), finish);
+  EXPECT_EQ(crew_.answered["Hold"], crew_.answered["Release"]) << "and rounds go on";
+}
+
+TEST_F(ChiefReplicasTest, AMoveOfThePartitionDropsItsPairWithTheSwitchAndItIsMadeAnew) {
+  ASSERT_TRUE(crew_.RegisterShard(3).ok());
+  crew_.hold_calls = true;
+  AnswerUntilMove(crew_, /*finish=*/true);
+  EXPECT_THAT(view().pairs(), SizeIs(8)) << "it protects until the switch";
+  crew_.hold_calls = false;
+  for (const CallShard& call : std::exchange(crew_.held, {})) crew_.Answer(call);
+  crew_.AnswerCalls();
+  EXPECT_EQ(view().pairs_size(), 8 - OwnedBy(view(), 3));
+  crew_.Advance(absl::Seconds(10));
+  EXPECT_THAT(view().pairs(), SizeIs(8));
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefReplicasTest, AShardThatHasComeBacksUpAsMuchAsTheOthers) {
+  ASSERT_TRUE(crew_.RegisterShard(3).ok());
+  crew_.Advance(absl::Seconds(15));
+  ASSERT_THAT(view().pairs(), SizeIs(8));
+  EXPECT_GE(OwnedBy(view(), 3) + BackedUpBy(view(), 3), 3);
+  EXPECT_GE(BackedUpBy(view(), 3), 1);
+  crew_.move_orders.clear();
+  crew_.Advance(absl::Seconds(30));
+  EXPECT_THAT(crew_.move_orders, IsEmpty()) << "and that is that";
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefTwoReplicasTest, NoPartitionMovesToItsOwnBackup) {
+  crew_.draining = {1};
+  crew_.Advance(absl::Seconds(5));
+  for (const v1::View& each : crew_.views) {
+    for (const v1::PartitionMove& move : each.moves()) {
+      for (const v1::PartitionPair& pair : each.pairs()) {
+        EXPECT_FALSE(pair.partition() == move.partition() && pair.backup() == move.to());
+      }
+    }
+  }
+  EXPECT_EQ(OwnedBy(view(), 0), 8);
+  EXPECT_THAT(view().pairs(), IsEmpty());
+  EXPECT_TRUE(crew_.ShardHeartbeat(1, /*draining=*/true).may_leave());
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefReplicasTest, AShardThatLeavesBacksNothingUpWhenItMayGo) {
+  crew_.draining = {2};
+  crew_.Advance(absl::Seconds(10));
+  EXPECT_EQ(OwnedBy(view(), 2), 0);
+  EXPECT_EQ(BackedUpBy(view(), 2), 0);
+  EXPECT_THAT(view().pairs(), SizeIs(8)) << "the others do";
+  EXPECT_TRUE(crew_.ShardHeartbeat(2, /*draining=*/true).may_leave());
+  ExpectNothingLost();
+}
+
+// ---- an owner is lost ----
+
+TEST_F(ChiefReplicasTest, TheBackupsOfADeadShardTakeOverInOneViewAndNobodyReturns) {
+  const std::map<uint32_t, v1::PartitionPair> pairs = PairsOf(view(), 1);
+  ASSERT_THAT(pairs, SizeIs(3));
+  const size_t before = crew_.views.size();
+  crew_.Kill(1);
+  const v1::View& first = crew_.views.at(before);
+  EXPECT_EQ(OwnedBy(first, 1), 0) << "the first view that tells of it tells of all";
+  for (const auto& [partition, pair] : pairs) {
+    EXPECT_EQ(first.owners(static_cast<int>(partition)), pair.backup());
+    const auto copy =
+        std::find_if(first.copies().begin(), first.copies().end(),
+                     [p = partition](const auto& one) { return one.partition() == p; });
+    ASSERT_NE(copy, first.copies().end());
+    EXPECT_EQ(copy->move().n(), pair.move().n()) << "by the copy that the pair's move brought";
+  }
+  for (const v1::PartitionPair& pair : first.pairs()) {
+    EXPECT_FALSE(pairs.contains(pair.partition())) << "it has no backup any more";
+    EXPECT_NE(pair.backup(), 1u);
+  }
+  EXPECT_THAT(MembersOf(first), Not(Contains(1u)));
+  EXPECT_EQ(crew_.Status().replicas().promotions(), 1u);
+  EXPECT_EQ(crew_.Status().replicas().promoted(), 3u);
+  EXPECT_THAT(crew_.Heartbeat("w").revoked(), IsEmpty()) << "its leases hold";
+  EXPECT_THAT(crew_.loads, SizeIs(3)) << "those of the start";
+  ExpectNothingLost();
+  crew_.Advance(absl::Seconds(10));
+  EXPECT_EQ(crew_.Status().replicas().unpaired(), 0u) << "the others back each other up";
+  EXPECT_EQ(crew_.Status().waiting_for(), "");
+}
+
+TEST_F(ChiefReplicasTest, NobodyHearsOfAPromotionBeforeItIsStored) {
+  crew_.hold_states = true;
+  crew_.Kill(1);
+  EXPECT_EQ(OwnedBy(view(), 1), 3);
+  crew_.Advance(absl::Seconds(3));
+  EXPECT_EQ(OwnedBy(view(), 1), 3);
+  ASSERT_EQ(OwnedBy(crew_.states.back().view(), 1), 0);
+  crew_.hold_states = false;
+  crew_.machine.OnStateStored(absl::OkStatus(), crew_.now);
+  crew_.AnswerCalls();
+  EXPECT_EQ(OwnedBy(view(), 1), 0);
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefReplicasTest, AnotherProcessInItsPlaceIsANewcomer) {
+  ASSERT_TRUE(crew_.RegisterShard(1, 77).ok());
+  EXPECT_EQ(OwnedBy(view(), 1), 0) << "the old one is dead, or it had not come";
+  for (const v1::View& each : crew_.views) {
+    for (const v1::ShardInfo& shard : each.shards()) {
+      if (shard.incarnation() == 77) {
+        EXPECT_EQ(each.timeline() == timeline_ && each.epoch().n() < view().epoch().n() &&
+                      OwnedBy(each, 1) > 0,
+                  false);
+      }
+    }
+  }
+  ExpectNothingLost();
+  crew_.Advance(absl::Seconds(15));
+  EXPECT_GE(OwnedBy(view(), 1), 2);
+  EXPECT_THAT(view().pairs(), SizeIs(8));
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefReplicasTest, ASilentShardIsReplacedWhenItsLeaseIsOverAndNotBefore) {
+  EXPECT_EQ(crew_.ShardHeartbeat(1).lease_seconds(), 10);
+  crew_.Stop(1);
+  crew_.Advance(absl::Seconds(10));
+  EXPECT_EQ(OwnedBy(view(), 1), 3) << "it may serve pulls yet";
+  crew_.Advance(absl::Seconds(1));
+  EXPECT_EQ(OwnedBy(view(), 1), 0);
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefReplicasTest, AProcessThatWasReplacedIsNeverListenedToAgain) {
+  const Crew::Process process = crew_.shards.at(1);
+  crew_.Stop(1);
+  crew_.Advance(absl::Seconds(11));
+  crew_.shards[1] = process;
+  const v1::ShardHeartbeatReply reply = crew_.ShardHeartbeat(1);
+  EXPECT_FALSE(reply.known());
+  EXPECT_EQ(reply.lease_seconds(), 0);
+  EXPECT_EQ(crew_.RegisterShard(1).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(ChiefReplicasTest, AShardThatIsHeardOfInTimeIsNotReplaced) {
+  const Crew::Process process = crew_.shards.at(1);
+  crew_.Stop(1);
+  crew_.Advance(absl::Seconds(9));
+  crew_.shards[1] = process;
+  crew_.Advance(absl::Seconds(20));
+  EXPECT_EQ(OwnedBy(view(), 1), 3);
+  EXPECT_EQ(crew_.Status().replicas().promotions(), 0u);
+}
+
+TEST_F(ChiefReplicasTest, AChiefThatHasSleptTakesNobodyForSilent) {
+  crew_.now += absl::Minutes(5);
+  (void)crew_.ShardHeartbeat(0);
+  crew_.Advance(absl::Seconds(5));
+  EXPECT_EQ(crew_.Status().replicas().promotions(), 0u);
+  EXPECT_EQ(crew_.Status().replicas().dropped(), 0u);
+  EXPECT_THAT(view().pairs(), SizeIs(8));
+}
+
+TEST_F(ChiefReplicasTest, WhereOnePartitionHasNoBackupAllReturnToACheckpoint) {
+  SayBroken(PairsOf(view(), 1).begin()->first);
+  crew_.Kill(1);
+  EXPECT_EQ(OwnedBy(view(), 1), 3) << "not even those that could be taken over";
+  crew_.Advance(absl::Seconds(30));
+  EXPECT_EQ(OwnedBy(view(), 1), 3) << "it is waited for";
+  EXPECT_THAT(crew_.Status().waiting_for(), HasSubstr("shard 1"));
+  ASSERT_TRUE(crew_.RegisterShard(1, 77).ok());
+  crew_.AnswerCalls();
+  ExpectRolledBack();
+  EXPECT_THAT(crew_.Status().losses(0).cause(), HasSubstr("has no backup"));
+  EXPECT_THAT(view().copies(), IsEmpty());
+  crew_.Advance(absl::Seconds(10));
+  EXPECT_THAT(view().pairs(), SizeIs(8)) << "made anew in the new timeline";
+}
+
+TEST_F(ChiefReplicasTest, WhereOwnerAndBackupAreLostTogetherAllReturnToACheckpoint) {
+  crew_.Stop(1);
+  crew_.Stop(2);
+  crew_.Advance(absl::Seconds(20));
+  EXPECT_EQ(view().timeline(), timeline_);
+  ASSERT_TRUE(crew_.RegisterShard(1, 77).ok());
+  ASSERT_TRUE(crew_.RegisterShard(2, 78).ok());
+  crew_.Advance(absl::Seconds(5));
+  EXPECT_EQ(crew_.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_GT(view().timeline(), timeline_);
+}
+
+TEST_F(ChiefReplicasTest, OneAfterTheOtherIsReplacedAsLongAsThereAreBackups) {
+  crew_.Kill(1);
+  crew_.Advance(absl::Seconds(10));
+  crew_.Kill(2);
+  EXPECT_EQ(OwnedBy(view(), 0), 8);
+  EXPECT_EQ(crew_.Status().replicas().promotions(), 2u);
+  ExpectNothingLost();
+}
+
+class ChiefPartialReplicasTest : public ChiefReplicasTest {
+ protected:
+  static CrewOptions Options() {
+    CrewOptions options = Replicated();
+    options.partial = true;
+    return options;
+  }
+  ChiefPartialReplicasTest() : ChiefReplicasTest(Options()) {}
+};
+
+TEST_F(ChiefPartialReplicasTest, OnlyAShardWithoutBackupsRecoversPartially) {
+  crew_.TakeCheckpoint();
+  ASSERT_TRUE(crew_.RegisterShard(1, 77).ok());
+  ExpectNothingLost();
+  crew_.Advance(absl::Seconds(15));
+  const uint32_t partition = PairsOf(view(), 1).begin()->first;
+  SayBroken(partition);
+  crew_.loads.clear();
+  ASSERT_TRUE(crew_.RegisterShard(1, 78).ok());
+  crew_.AnswerCalls();
+  EXPECT_EQ(view().timeline(), timeline_);
+  EXPECT_GT(OwnedBy(view(), 1), 0);
+  ASSERT_THAT(crew_.loads, SizeIs(1));
+  EXPECT_TRUE(crew_.loads[0].has_partial());
+  EXPECT_THAT(PairsOf(view(), 1), IsEmpty()) << "the backups are ahead of it";
+  crew_.Advance(absl::Seconds(15));
+  EXPECT_THAT(view().pairs(), SizeIs(8));
+}
+
+// ---- a backup is lost ----
+
+TEST_F(ChiefReplicasTest, TheBackupsOfALostShardAreDroppedAndMadeAnewElsewhere) {
+  const std::map<uint32_t, v1::PartitionPair> others = PairsOf(view(), 0);
+  ASSERT_THAT(others, Not(IsEmpty()));
+  ASSERT_GT(BackedUpBy(view(), 2), 0);
+  crew_.Kill(2);
+  EXPECT_EQ(BackedUpBy(view(), 2), 0);
+  EXPECT_GT(crew_.Status().replicas().dropped(), 0u);
+  crew_.Advance(absl::Seconds(10));
+  EXPECT_THAT(view().pairs(), SizeIs(8));
+  EXPECT_EQ(BackedUpBy(view(), 2), 0);
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefReplicasTest, ABrokenPairIsDroppedAndMadeAnew) {
+  const v1::View before = view();
+  SayBroken(0);
+  EXPECT_THAT(view().pairs(), SizeIs(7));
+  EXPECT_EQ(crew_.Status().replicas().broken(), 1u);
+  crew_.Advance(absl::Seconds(10));
+  ASSERT_THAT(view().pairs(), SizeIs(8)) << "what it says of the pair before does not matter";
+  EXPECT_GT(view().pairs(0).id().n(), before.pairs(0).id().n());
+  EXPECT_EQ(crew_.Status().replicas().broken(), 1u);
+}
+
+TEST_F(ChiefReplicasTest, NobodyBreaksThePairOfAnother) {
+  const v1::PartitionPair pair = view().pairs(0);
+  const uint32_t owner = view().owners(0);
+  v1::BrokenPair& broken = *crew_.reports[owner].add_broken_pairs();
+  broken.set_partition(pair.partition());
+  *broken.mutable_pair() = pair.id();
+  (void)crew_.ShardHeartbeat(owner);
+  EXPECT_THAT(view().pairs(), SizeIs(8));
+}
+
+// ---- in the middle of other things ----
+
+TEST_F(ChiefReplicasTest, APromotionDuringACheckpointBreaksItOffAndAnotherIsTaken) {
+  crew_.saves_until_done = 1000;
+  crew_.TakeCheckpoint();
+  ASSERT_TRUE(crew_.Status().checkpoint().running());
+  crew_.saves.clear();
+  crew_.saves_until_done = 1;
+  crew_.Kill(1);
+  crew_.Advance(absl::Seconds(2));
+  ASSERT_THAT(crew_.manifests, SizeIs(1));
+  EXPECT_THAT(crew_.checkpoint_answers, SizeIs(1)) << "whoever asked gets that one";
+  EXPECT_TRUE(crew_.checkpoint_answers[0].uri.ok());
+  EXPECT_EQ(crew_.Status().checkpoint().failures(), 0u);
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefReplicasTest, APromotionCancelsTheMovesUnderWay) {
+  ASSERT_TRUE(crew_.RegisterShard(3).ok());
+  crew_.hold_calls = true;
+  AnswerUntilMove(crew_, /*finish=*/false);
+  crew_.hold_calls = false;
+  crew_.Kill(1);
+  EXPECT_THAT(view().moves(), IsEmpty());
+  EXPECT_EQ(OwnedBy(view(), 1), 0);
+  crew_.held.clear();
+  crew_.Advance(absl::Seconds(20));
+  EXPECT_GE(OwnedBy(view(), 3), 2) << "they are made again";
+  EXPECT_THAT(view().pairs(), SizeIs(8));
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefReplicasTest, AnOwnerThatDiesAfterTheSwitchToItsBackupIsReplaced) {
+  SayBroken(PairsOf(view(), 1).begin()->first);
+  crew_.hold_calls = true;
+  AnswerUntilMove(crew_, /*finish=*/true);
+  crew_.hold_states = true;
+  crew_.hold_calls = false;
+  for (const CallShard& call : std::exchange(crew_.held, {})) crew_.Answer(call);
+  crew_.AnswerCalls();
+  EXPECT_THAT(view().pairs(), SizeIs(7)) << "the view with the pair is not stored yet";
+  crew_.Kill(1);
+  crew_.hold_states = false;
+  crew_.machine.OnStateStored(absl::OkStatus(), crew_.now);
+  crew_.AnswerCalls();
+  EXPECT_EQ(OwnedBy(view(), 1), 0);
+  crew_.Advance(absl::Seconds(15));
+  EXPECT_THAT(view().pairs(), SizeIs(8)) << "the batch is over, and others follow";
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefReplicasTest, StreamsThatTheLostShardHadNotClosedAreClosedByItsBackups) {
+  crew_.hold_calls = true;
+  crew_.Heartbeat("w", {Crew::Done(leases_.leases(0))});
+  crew_.Advance(absl::Seconds(2));
+  crew_.Kill(1);
+  EXPECT_THAT(crew_.closed, IsEmpty());
+  crew_.hold_calls = false;
+  for (const CallShard& call : std::exchange(crew_.held, {})) {
+    if (call.shard != 1) crew_.Answer(call);
+  }
+  crew_.AnswerCalls();
+  const uint64_t stream =
+      StreamId::Task(leases_.leases(0).data_epoch(), leases_.leases(0).task().index()).value;
+  EXPECT_TRUE(crew_.closed[0].contains(stream));
+  EXPECT_TRUE(crew_.closed[2].contains(stream));
+  EXPECT_FALSE(crew_.closed.contains(1));
+}
+
+TEST_F(ChiefReplicasTest, AJobWhoseShardDiesAtTheEndIsSavedByTheOthers) {
+  crew_.saves_until_done = 1000;
+  crew_.WorkToTheEnd({"w"});
+  ASSERT_EQ(crew_.machine.state(), v1::JOB_STATE_CHECKPOINTING);
+  crew_.saves_until_done = 1;
+  crew_.Kill(1);
+  crew_.Advance(absl::Seconds(2));
+  EXPECT_EQ(crew_.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_THAT(crew_.Status().losses(), IsEmpty());
+}
+
+TEST_F(ChiefLaneReplicasTest, ABarrierThatTheLostCoordinatorHeldIsAskedForAgain) {
+  crew_.hold_calls = true;
+  crew_.TakeCheckpoint();
+  ASSERT_THAT(crew_.held, SizeIs(1));
+  const uint64_t first = std::get<v1::HoldRoundsRequest>(crew_.held[0].request).number();
+  EXPECT_EQ(crew_.held[0].shard, 0u);
+  const uint32_t successor = PairsOf(view(), 0).at(0).backup();
+  crew_.held.clear();
+  crew_.Kill(0);
+  crew_.Advance(absl::Milliseconds(500));
+  ASSERT_THAT(crew_.held, Not(IsEmpty()));
+  const auto hold = std::find_if(crew_.held.begin(), crew_.held.end(), [](const CallShard& call) {
+    return std::holds_alternative<v1::HoldRoundsRequest>(call.request);
+  });
+  ASSERT_NE(hold, crew_.held.end());
+  EXPECT_EQ(hold->shard, successor);
+  EXPECT_TRUE(std::get<v1::HoldRoundsRequest>(hold->request).hold());
+  EXPECT_GT(std::get<v1::HoldRoundsRequest>(hold->request).number(), first);
+  crew_.hold_calls = false;
+  for (const CallShard& call : std::exchange(crew_.held, {})) crew_.Answer(call);
+  crew_.AnswerCalls();
+  crew_.Advance(absl::Seconds(2));
+  EXPECT_THAT(crew_.manifests, SizeIs(1));
+  ExpectNothingLost();
+}
+
+TEST_F(ChiefLaneReplicasTest, TheNextCoordinatorLetsRoundsGoOnWhateverTheLastOneWasTold) {
+  crew_.order.clear();
+  const uint64_t epoch = view().epoch().n();
+  crew_.hold_calls = true;
+  crew_.Kill(0);
+  ASSERT_THAT(crew_.held, SizeIs(1));
+  EXPECT_FALSE(std::get<v1::HoldRoundsRequest>(crew_.held[0].request).hold());
+  EXPECT_GT(std::get<v1::HoldRoundsRequest>(crew_.held[0].request).header().epoch().n(), epoch)
+      << "not before it may know that it is the coordinator";
+  ExpectNothingLost();
+}
+
+// ---- the next chief ----
+
+TEST_F(ChiefReplicasTest, TheNextChiefKeepsThePairsAndTouchesNothing) {
+  Crew next = Crew::Successor(options_, crew_);
+  next.ShardsHeartbeat();
+  next.Advance(absl::Seconds(15));
+  EXPECT_EQ(next.machine.view().timeline(), timeline_);
+  ASSERT_THAT(next.machine.view().pairs(), SizeIs(8));
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(next.machine.view().pairs(i).id().n(), view().pairs(i).id().n());
+  }
+  EXPECT_THAT(next.move_orders, IsEmpty());
+}
+
+TEST_F(ChiefReplicasTest, TheNextChiefWaitsForLeasesOfTheOneBefore) {
+  crew_.Stop(1);
+  Crew next = Crew::Successor(options_, crew_);
+  next.Advance(absl::Seconds(10));
+  EXPECT_EQ(OwnedBy(next.machine.view(), 1), 3);
+  next.Advance(absl::Seconds(1));
+  EXPECT_EQ(OwnedBy(next.machine.view(), 1), 0);
+  EXPECT_EQ(next.machine.view().timeline(), timeline_);
+  EXPECT_EQ(next.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(next.Status().waiting_for(), "");
+  EXPECT_THAT(next.loads, IsEmpty());
+}
+
+TEST_F(ChiefReplicasTest, ItDoesNotWaitForAProcessThatHasEnded) {
+  const uint64_t incarnation = crew_.shards.at(1).incarnation;
+  crew_.Stop(1);
+  Crew next = Crew::Successor(options_, crew_);
+  next.ShardsHeartbeat();
+  next.machine.OnShardGone(1, incarnation, next.now);
+  next.AnswerCalls();
+  EXPECT_EQ(OwnedBy(next.machine.view(), 1), 0);
+  EXPECT_EQ(next.machine.view().timeline(), timeline_);
+}
+
+TEST_F(ChiefReplicasTest,
+       AShardThatWasStartedAnewBetweenTwoChiefsIsReplacedWhenItsBackupsAreThere) {
+  Crew next = Crew::Successor(options_, crew_);
+  ASSERT_TRUE(next.RegisterShard(1, 77).ok());
+  EXPECT_EQ(next.machine.view().timeline(), timeline_) << "its backups are heard of in a moment";
+  next.ShardsHeartbeat();
+  next.AnswerCalls();
+  EXPECT_EQ(next.machine.view().timeline(), timeline_);
+  EXPECT_EQ(next.machine.state(), v1::JOB_STATE_RUNNING);
+  next.Advance(absl::Seconds(20));
+  EXPECT_EQ(next.machine.view().timeline(), timeline_);
+  EXPECT_GE(OwnedBy(next.machine.view(), 1), 2);
+  EXPECT_THAT(next.machine.view().pairs(), SizeIs(8));
+}
+
+TEST_F(ChiefReplicasTest, WhereAllWereStartedAnewTheyReturnToACheckpoint) {
+  crew_.TakeCheckpoint();
+  Crew next = Crew::Successor(options_, crew_);
+  for (uint32_t index = 0; index < 3; ++index) {
+    ASSERT_TRUE(next.RegisterShard(index, 70 + index).ok());
+  }
+  next.Advance(absl::Seconds(2));
+  EXPECT_EQ(next.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_GT(next.machine.view().timeline(), timeline_);
+}
+
+TEST_F(ChiefReplicasTest, AChiefWhoseTermIsOverGrantsNothing) {
+  EXPECT_EQ(crew_.ShardHeartbeat(0).lease_seconds(), 10);
+  crew_.state_status = absl::AbortedError("another chief");
+  crew_.TakeCheckpoint();
+  crew_.Advance(absl::Seconds(2));
+  ASSERT_TRUE(crew_.machine.superseded());
+  EXPECT_EQ(crew_.ShardHeartbeat(0).lease_seconds(), 0);
+}
+
+}  // namespace
+}  // namespace capstan::chief
