@@ -39,7 +39,8 @@ OF_POLICY = {
 }
 # In the program by its libraries, but never passed: a worker writes nothing.
 NEVER = {("worker", "file.written"), ("worker", "file.synced"), ("worker", "file.renamed")}
-NEVER_OF = ("move.", "order.move")  # No partition moves in these jobs; moves_test.py kills chief and shards while some do.
+# No partition moves in these jobs, and none has a backup; moves_test.py and replicas_test.py kill chief and shards there.
+NEVER_OF = ("move.", "order.move", "replica.")
 # How often a point is passed at the least by the process that goes on from the checkpoint: it may die at any time of
 # these. Points not named here are passed once.
 TIMES = {

@@ -1,0 +1,174 @@
+// What an owner tells its backup: in order, until it is taken, and whom that concerns.
+#include "ps/shard/replica_stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ps/shard/replica_streams.h"
+#include "ps/shard/replica_wait.h"
+
+namespace capstan::ps {
+namespace {
+
+
+constexpr Incarnation kSource{7};
+constexpr PartitionIndex kFirst{1};
+constexpr PartitionIndex kSecond{2};
+
+v1::Operation Flush(PartitionIndex partition) {
+  v1::Operation operation;
+  operation.set_partition(static_cast<uint32_t>(Raw(partition)));
+  operation.mutable_flush();
+  return operation;
+}
+
+v1::ReplicateReply Taken(uint64_t number, const std::vector<uint64_t>& refused = {}) {
+  v1::ReplicateReply reply;
+  reply.set_taken(number);
+  for (const uint64_t one : refused) reply.add_refused(one);
+  return reply;
+}
+
+class ReplicaStreamTest : public testing::Test {
+ protected:
+  // What whoever waits for the operation is told; nothing: it still waits.
+  std::shared_ptr<std::optional<absl::Status>> Await(PartitionIndex partition, uint64_t number) {
+    auto told = std::make_shared<std::optional<absl::Status>>();
+    stream_->Await(partition, number, [told](const absl::Status& status) { *told = status; });
+    return told;
+  }
+
+  int woken_ = 0;
+  std::shared_ptr<ReplicaStream> stream_ = std::make_shared<ReplicaStream>(
+      ReplicaTarget{"here", Incarnation{5}}, ReplicaStreamName{3, 2}, [this] { ++woken_; });
+};
+
+TEST_F(ReplicaStreamTest, WhatIsNotTakenIsSentAgainFromThere) {
+  EXPECT_TRUE(stream_->idle());
+  EXPECT_EQ(stream_->Append(Flush(kFirst)), 1u);
+  EXPECT_EQ(stream_->Append(Flush(kSecond)), 2u);
+  EXPECT_EQ(woken_, 2);
+  v1::ReplicateRequest request = stream_->Next(kSource, 1 << 20);
+  EXPECT_EQ(request.source(), 7u);
+  EXPECT_EQ(request.stream(), 3u);
+  EXPECT_EQ(request.first(), 1u);
+  EXPECT_EQ(request.operations_size(), 2);
+  EXPECT_EQ(request.header().timeline(), 2u);
+  EXPECT_EQ(request.header().target_incarnation(), 5u);
+  EXPECT_TRUE(stream_->Taken(Taken(1)));
+  EXPECT_FALSE(stream_->Taken(Taken(1))) << "nothing new";
+  request = stream_->Next(kSource, 1 << 20);
+  EXPECT_EQ(request.first(), 2u);
+  EXPECT_EQ(request.operations_size(), 1);
+  EXPECT_EQ(stream_->Next(kSource, 0).operations_size(), 1) << "one at the least";
+}
+
+TEST_F(ReplicaStreamTest, WhoWaitsIsToldOnceTheBackupHasIt) {
+  stream_->Append(Flush(kFirst));
+  stream_->Append(Flush(kFirst));
+  const auto first = Await(kFirst, 1), second = Await(kFirst, 2);
+  stream_->Taken(Taken(1));
+  EXPECT_EQ(*first, absl::OkStatus());
+  EXPECT_FALSE(second->has_value());
+  stream_->Taken(Taken(2));
+  EXPECT_EQ(*second, absl::OkStatus());
+  EXPECT_EQ(*Await(kFirst, 2), absl::OkStatus()) << "also who asks later";
+}
+
+TEST_F(ReplicaStreamTest, WhatIsRefusedIsAnsweredByAViewAlone) {
+  stream_->Append(Flush(kFirst));
+  const auto before = Await(kFirst, 1);
+  stream_->Taken(Taken(1, {1}));
+  const auto after = Await(kFirst, 1);
+  EXPECT_FALSE(before->has_value());
+  EXPECT_FALSE(after->has_value());
+  stream_->Release(kFirst, absl::UnavailableError("another owner"));
+  EXPECT_TRUE(absl::IsUnavailable(**before));
+  EXPECT_TRUE(absl::IsUnavailable(**after));
+  EXPECT_TRUE(absl::IsUnavailable(**Await(kFirst, 1))) << "whoever asks later";
+}
+
+TEST_F(ReplicaStreamTest, OfAPairThatHasEndedNothingIsSentAndTheOthersGoOn) {
+  stream_->Append(Flush(kFirst));
+  stream_->Append(Flush(kSecond));
+  const auto first = Await(kFirst, 1), second = Await(kSecond, 2);
+  stream_->Release(kFirst, absl::OkStatus());
+  EXPECT_EQ(*first, absl::OkStatus());
+  EXPECT_FALSE(second->has_value());
+  const v1::ReplicateRequest request = stream_->Next(kSource, 1 << 20);
+  ASSERT_EQ(request.operations_size(), 2) << "without a gap";
+  EXPECT_EQ(request.operations(0).what_case(), v1::Operation::WHAT_NOT_SET);
+  EXPECT_TRUE(request.operations(1).has_flush());
+  stream_->Append(Flush(kFirst));  // Of its next pair.
+  EXPECT_FALSE(Await(kFirst, 3)->has_value());
+}
+
+TEST_F(ReplicaStreamTest, AStreamIsFullAboveItsLimitUntilTheBackupHasTakenSomething) {
+  stream_->SetLimit(3);
+  stream_->Append(Flush(kFirst));
+  EXPECT_TRUE(stream_->full());
+  EXPECT_GT(stream_->bytes(), 3u);
+  stream_->Taken(Taken(1));
+  EXPECT_FALSE(stream_->full());
+  EXPECT_EQ(stream_->bytes(), 0u);
+}
+
+TEST_F(ReplicaStreamTest, WhoWaitsForSeveralIsToldOnceByTheLast) {
+  auto other = std::make_shared<ReplicaStream>(ReplicaTarget{"there", Incarnation{6}},
+                                               ReplicaStreamName{4, 2}, [] {});
+  ReplicaWait wait;
+  EXPECT_TRUE(wait.empty());
+  wait.Add(stream_, kFirst, stream_->Append(Flush(kFirst)));
+  wait.Add(other, kSecond, other->Append(Flush(kSecond)));
+  int told = 0;
+  absl::Status status;
+  std::move(wait).Then([&](const absl::Status& end) {
+    ++told;
+    status = end;
+  });
+  stream_->Taken(Taken(1));
+  EXPECT_EQ(told, 0);
+  other->Release(kSecond, absl::UnavailableError("another owner"));
+  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(absl::IsUnavailable(status));
+}
+
+TEST_F(ReplicaStreamTest, WhoWaitsIsToldThatTheShardEnds) {
+  stream_->Append(Flush(kFirst));
+  const auto told = Await(kFirst, 1);
+  stream_->Close();
+  EXPECT_TRUE(absl::IsUnavailable(**told));
+  EXPECT_TRUE(absl::IsUnavailable(**Await(kFirst, 1)));
+}
+
+TEST(ReplicaStreamsTest, ThereIsOneForEachProcessAndTimelineAndLaterOnesHaveHigherNumbers) {
+  ReplicaStreams streams;
+  const ReplicaTarget target = {"here", Incarnation{5}};
+  const auto first = streams.To(target, 1);
+  EXPECT_EQ(streams.To(target, 1), first);
+  const auto second = streams.To(target, 2);
+  EXPECT_NE(second, first);
+  EXPECT_GT(second->name().number, first->name().number);
+  streams.KeepOnly({});
+  EXPECT_TRUE(streams.All().empty());
+  EXPECT_GT(streams.To(target, 2)->name().number, second->name().number);
+}
+
+TEST(ReplicaStreamsTest, EveryBackupIsToldOfEveryRound) {
+  ReplicaStreams streams;
+  int woken = 0;
+  streams.SetWake([&woken] { ++woken; });
+  const auto stream = streams.To({"here", Incarnation{5}}, 1);
+  streams.TellClosed({9, {}});
+  EXPECT_EQ(woken, 1);
+  EXPECT_EQ(stream->Next(kSource, 100).operations(0).closed().round(), 9u);
+}
+
+}  // namespace
+}  // namespace capstan::ps
