@@ -75,6 +75,11 @@ std::vector<std::string> News(const v1::GetStatusReply& before, const v1::GetSta
   for (size_t i = Recoveries(before).size(); i < recoveries.size(); ++i) {
     lines.push_back(Recovered(recoveries[i]));
   }
+  if (now.term() == before.term() && now.replicas().promotions() > before.replicas().promotions()) {
+    lines.push_back(absl::StrCat("a shard is lost, and backups have taken over its ",
+                                 Grouped(now.replicas().promoted() - before.replicas().promoted()),
+                                 " partitions; nothing is trained again"));
+  }
   for (const std::string& warning : now.warnings()) {
     const auto& known = before.warnings();
     if (std::find(known.begin(), known.end(), warning) != known.end()) continue;

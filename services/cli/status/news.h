@@ -9,8 +9,8 @@
 
 namespace capstan::cli {
 
-// A line each: the checkpoint that it goes on from, a recovery and what it cost, a warning, the
-// first bad record, that gradients are dropped or refused.
+// A line each: the checkpoint that it goes on from, a recovery and what it cost, that backups have
+// taken over for a shard, a warning, the first bad record, that gradients are dropped or refused.
 std::vector<std::string> News(const v1::GetStatusReply& before, const v1::GetStatusReply& now);
 
 // What a person calls a recovery: not that a job was started again where it had been saved.

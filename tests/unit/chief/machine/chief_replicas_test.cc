@@ -462,22 +462,40 @@ TEST_F(ChiefReplicasTest, AnOwnerThatDiesAfterTheSwitchToItsBackupIsReplaced) {
   ExpectNothingLost();
 }
 
-TEST_F(ChiefReplicasTest, StreamsThatTheLostShardHadNotClosedAreClosedByItsBackups) {
+TEST_F(ChiefReplicasTest, StreamsThatTheLostShardHadNotClosedAreClosedAgainByThoseThatTakeOver) {
+  const uint64_t stream =
+      StreamId::Task(leases_.leases(0).data_epoch(), leases_.leases(0).task().index()).value;
   crew_.hold_calls = true;
   crew_.Heartbeat("w", {Crew::Done(leases_.leases(0))});
   crew_.Advance(absl::Seconds(2));
-  crew_.Kill(1);
-  EXPECT_THAT(crew_.closed, IsEmpty());
-  crew_.hold_calls = false;
   for (const CallShard& call : std::exchange(crew_.held, {})) {
     if (call.shard != 1) crew_.Answer(call);
   }
-  crew_.AnswerCalls();
-  const uint64_t stream =
-      StreamId::Task(leases_.leases(0).data_epoch(), leases_.leases(0).task().index()).value;
-  EXPECT_TRUE(crew_.closed[0].contains(stream));
+  ASSERT_TRUE(crew_.closed[0].contains(stream));
+  ASSERT_TRUE(crew_.closed[2].contains(stream));
+  crew_.closed.clear();
+  crew_.hold_calls = false;
+  crew_.Kill(1);
+  crew_.Advance(absl::Seconds(1));
+  EXPECT_TRUE(crew_.closed[0].contains(stream)) << "in what it has taken over it is open";
   EXPECT_TRUE(crew_.closed[2].contains(stream));
   EXPECT_FALSE(crew_.closed.contains(1));
+}
+
+TEST_F(ChiefReplicasTest, WhatWasBeingFlushedIsFlushedByThoseThatTakeOver) {
+  crew_.hold_calls = true;
+  crew_.WorkToTheEnd({"w"}, /*rounds=*/40);
+  for (const CallShard& call : std::exchange(crew_.held, {})) {
+    const bool flush = std::holds_alternative<v1::FlushRequest>(call.request);
+    if (flush && call.shard != 1) crew_.Answer(call);
+  }
+  ASSERT_EQ(crew_.answered["Flush"], 2) << "the third is not answered any more";
+  crew_.hold_calls = false;
+  crew_.Kill(1);
+  crew_.Advance(absl::Seconds(3));
+  EXPECT_EQ(crew_.answered["Flush"], 4);
+  EXPECT_EQ(crew_.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_THAT(crew_.Status().losses(), IsEmpty());
 }
 
 TEST_F(ChiefReplicasTest, AJobWhoseShardDiesAtTheEndIsSavedByTheOthers) {

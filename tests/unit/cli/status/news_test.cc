@@ -48,6 +48,13 @@ TEST(NewsTest, ThatAJobWasStartedAgainWhereItHadBeenSavedIsNoRecovery) {
               ElementsAre("goes on from checkpoint /m/4"));
 }
 
+TEST(NewsTest, TellThatBackupsHaveTakenOver) {
+  EXPECT_THAT(
+      NewsOf("replicas { promotions: 1 promoted: 4 }", "replicas { promotions: 2 promoted: 9 }"),
+      ElementsAre("a shard is lost, and backups have taken over its 5 partitions; nothing "
+                  "is trained again"));
+}
+
 TEST(NewsTest, TellAWarningOnce) {
   EXPECT_THAT(NewsOf("warnings: 'a'", "warnings: 'a' warnings: 'b'"), ElementsAre("warning: b"));
 }
