@@ -118,19 +118,32 @@ void Checks::OnLeaseOver(TrainerId, const v1::Generation& generation) {
 
 // ---- pushes ----
 
-void Checks::OnPushed(const Server& server, const OriginOf& origin_of,
-                      const v1::PushRequest& request, const v1::PushReply& reply) {
+void Checks::OnPushed(const Place& place, const v1::PushRequest& request,
+                      const v1::PushReply& reply) {
   TrainerSteps& steps = trainers_[{request.header().timeline(), request.header().trainer()}];
   const auto step = steps.step_of.find({request.stream().stream(), request.stream().seq()});
   const bool counts = request.has_stream() && step != steps.step_of.end();
   for (const v1::PartitionOutcome& outcome : reply.partitions()) {
     const uint32_t partition = outcome.partition();
-    const Holder holder{server, origin_of(static_cast<PartitionIndex>(partition))};
+    const Holder holder{place.server, place.origin_of(static_cast<PartitionIndex>(partition))};
     OnOutcome(holder, {partition, Part::kDense}, outcome.dense(), request);
     OnOutcome(holder, {partition, Part::kSparse}, outcome.sparse(), request);
     const bool settled = IsSettled(outcome.dense()) && IsSettled(outcome.sparse());
     if (counts && settled) steps.settled[step->second].insert(partition);
   }
+}
+
+// Whatever the pull reads of what the step's batch has changed is settled.
+bool Checks::HasAll(const TrainerSteps& steps, uint64_t step, const v1::PullRequest& pull) const {
+  const auto batch = steps.batch_of.find(step);
+  if (batch == steps.batch_of.end()) return false;
+  const std::set<uint32_t> changed = PartitionsOf(cast_.job(), batch->second);
+  const auto settled = steps.settled.find(step);
+  const auto& parts = pull.partitions();
+  return std::all_of(parts.begin(), parts.end(), [&](const v1::PartitionPull& part) {
+    return !changed.contains(part.partition()) ||
+           (settled != steps.settled.end() && settled->second.contains(part.partition()));
+  });
 }
 
 void Checks::OnOutcome(const Holder& holder, const PartName& name, v1::Outcome outcome,
@@ -181,16 +194,9 @@ void Checks::OnClockTold(TrainerId trainer, const v1::RequestHeader& header) {
   told = std::max(told, header.clock());
 }
 
-bool Checks::IsOver(const TrainerSteps& steps, uint32_t shard, const v1::View& view,
-                    uint64_t step) const {
+bool Checks::IsOver(const TrainerSteps& steps, uint64_t step, const v1::PullRequest& pull) const {
   if (step < steps.told) return true;
-  const auto settled = steps.settled.find(step);
-  if (settled != steps.settled.end()) {
-    const std::set<uint32_t> all =
-        PartitionsOf(cast_.job(), steps.batch_of.at(step), view, shard);
-    const std::set<uint32_t>& there = settled->second;
-    if (std::includes(there.begin(), there.end(), all.begin(), all.end())) return true;
-  }
+  if (HasAll(steps, step, pull)) return true;
   const auto begun = steps.begun.find(step);
   if (begun != steps.begun.end()) return over_.contains(begun->second);
   // A trainer that left the quorum and joined again skips steps, perhaps before this shard has the
@@ -204,7 +210,7 @@ void Checks::OnPullServed(uint32_t shard, const v1::View& view, const v1::PullRe
   for (const v1::TrainerInfo& trainer : view.trainers()) {
     uint64_t clock = trainer.start_clock();
     const auto steps = trainers_.find({request.header().timeline(), trainer.trainer()});
-    while (steps != trainers_.end() && IsOver(steps->second, shard, view, clock)) ++clock;
+    while (steps != trainers_.end() && IsOver(steps->second, clock, request)) ++clock;
     if (request.header().clock() <= clock + bound) continue;
     Violate(absl::StrCat("BoundHolds: shard ", shard, " answers a pull for step ",
                          request.header().clock(), " while trainer ", trainer.trainer(),

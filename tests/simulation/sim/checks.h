@@ -50,10 +50,11 @@ class Checks {
     uint64_t incarnation = 0;
     friend auto operator<=>(const Server&, const Server&) = default;
   };
-  // By what move the server has got the partition.
-  using OriginOf = std::function<ViewEpoch(PartitionIndex)>;
-  void OnPushed(const Server& server, const OriginOf& origin_of, const v1::PushRequest& request,
-                const v1::PushReply& reply);
+  struct Place {
+    Server server;
+    std::function<ViewEpoch(PartitionIndex)> origin_of;  // By what move it has got the partition.
+  };
+  void OnPushed(const Place& place, const v1::PushRequest& request, const v1::PushReply& reply);
 
   // BoundHolds (ssp), by what the trainers have really finished.
   void OnPullSent(TrainerId trainer, const v1::Generation& generation,
@@ -107,11 +108,12 @@ class Checks {
     std::map<StreamSeq, uint64_t> step_of;
     std::map<uint64_t, Generation> begun;
     uint64_t told = 0;
-    std::map<uint64_t, NamedBatch> batch_of;             // By step.
-    std::map<uint64_t, std::set<uint32_t>> settled;      // Partitions, by step.
+    std::map<uint64_t, NamedBatch> batch_of;         // By step.
+    std::map<uint64_t, std::set<uint32_t>> settled;  // Partitions, by step.
   };
-  // On the shard, which has these partitions by the view.
-  bool IsOver(const TrainerSteps& steps, uint32_t shard, const v1::View& view, uint64_t step) const;
+  bool HasAll(const TrainerSteps& steps, uint64_t step, const v1::PullRequest& pull) const;
+  // As far as the pull can tell.
+  bool IsOver(const TrainerSteps& steps, uint64_t step, const v1::PullRequest& pull) const;
   std::map<std::pair<uint64_t, uint64_t>, TrainerSteps> trainers_;  // By timeline, trainer.
   std::set<Generation> over_;
   bool partially_recovered_ = false;          // Some shard.

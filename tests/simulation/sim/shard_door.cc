@@ -80,7 +80,7 @@ absl::StatusOr<v1::PushReply> ShardProcess::Push(const v1::PushRequest& request)
                         {heard.stage().round(), {{lane, generation, heard.examples()}}, {}});
   }
   const auto origin_of = [this](PartitionIndex index) { return shard_->partition(index).origin(); };
-  if (reply.ok()) cast_.checks().OnPushed({index_, incarnation_}, origin_of, request, *reply);
+  if (reply.ok()) cast_.checks().OnPushed({{index_, incarnation_}, origin_of}, request, *reply);
   CheckServed();
   return reply;
 }

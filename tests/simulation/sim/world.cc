@@ -100,8 +100,9 @@ void World::AddShard() {
 }
 
 void World::Join() {
-  for (const uint32_t index : leaving_) {
-    if (network_.IsUp(shard_hosts_[index])) continue;
+  if (!left_under_.empty()) {
+    const uint32_t index = left_under_.begin()->first;
+    left_under_.erase(index);
     leaving_.erase(index);
     return StartShard(index);
   }
@@ -118,7 +119,10 @@ void World::Leave(uint32_t shard) {
 
 // What has left stays away, and what was ended before it could leave is started again.
 void World::StartAgain(uint32_t shard) {
-  if (leaving_.contains(shard) && shards_[shard]->may_leave()) return;
+  if (leaving_.contains(shard) && shards_[shard]->may_leave()) {
+    left_under_[shard] = chiefs_begun_;
+    return;
+  }
   leaving_.erase(shard);
   StartShard(shard);
 }
@@ -262,8 +266,23 @@ Verdict World::Run() {
 }
 
 void World::Look() {
+  SeeToShards();
   for (const auto& shard : shards_) {
     if (shard != nullptr) checks_.OnCells(shard->Read(), /*at_end=*/false);
+  }
+}
+
+// Those that a chief was told of when it began stay away only when they have left under it, and
+// there was a map.
+void World::SeeToShards() {
+  const ChiefProcess* const chief = ruling_chief();
+  const bool has_map = !chief->serves() || chief->state() != v1::JOB_STATE_PENDING;
+  for (uint32_t i = 0; i < wished_; ++i) {
+    const auto left = left_under_.find(i);
+    if (left == left_under_.end() || (has_map && left->second == chiefs_begun_)) continue;
+    left_under_.erase(left);
+    leaving_.erase(i);
+    StartShard(i);
   }
 }
 

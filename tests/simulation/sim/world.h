@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -107,6 +108,7 @@ class World : public Cast {
   void End(HostId host);
   void NextBlow();
   void Look();
+  void SeeToShards();
   void FollowEnd();  // Of the job: when it is over, and whether it may have failed.
   void CheckFailure(const std::string& reason);
   bool may_be_damaged() const { return options_.troubles.store_weather.damage > 0; }
@@ -123,7 +125,8 @@ class World : public Cast {
   size_t ruling_ = 0;
   uint32_t wished_;  // Shards, as chiefs are told that begin.
   std::vector<HostId> shard_hosts_;
-  std::set<uint32_t> leaving_;  // Shards; those that have left, too.
+  std::set<uint32_t> leaving_;              // Shards; those that have left, too.
+  std::map<uint32_t, uint64_t> left_under_;  // Those, and the number of the chief of then.
   std::vector<HostId> worker_hosts_;
   std::array<std::unique_ptr<ChiefProcess>, 2> chiefs_;
   std::vector<std::unique_ptr<ShardProcess>> shards_;

@@ -100,6 +100,7 @@ WorldOptions MovesOf(uint64_t seed) {
   Dice dice(~seed);
   world.job.partitions = 3 + dice.Below(4);
   world.job.tasks = 12 + dice.Below(12);
+  world.job.epochs = 1;
   world.job.max_steps = 0;
   world.shards = 1 + dice.Below(3);
   world.workers = 2 + dice.Below(2);
