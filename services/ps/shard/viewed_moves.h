@@ -38,6 +38,7 @@ class ViewedMoves {
   std::optional<OutgoingMove> Outgoing(PartitionIndex partition) const;
   // Returns the move by which the partition is on its way to this process.
   std::optional<ViewEpoch> Incoming(PartitionIndex partition) const;
+  bool AwaitsAny() const { return !incoming_.empty(); }
   // Returns the move by which this process has become the owner of the partition.
   std::optional<ViewEpoch> Received(PartitionIndex partition) const;
   // Whether a copy of the partition that came here by the move `origin` (0.0: that was loaded) is
