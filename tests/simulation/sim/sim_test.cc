@@ -279,6 +279,24 @@ TEST(SimulatedLies, ASoundCheckpointMustNotBePassedOver) {
   ExpectFindsInStore(Lie::kFalseAlarm, Policy::kAsync, "NewestIsUsed");
 }
 
+void ExpectFindsInMoves(Lie lie, Policy policy, const char* invariant) {
+  ExpectFinds(lie, policy, invariant, [lie, policy](WorldOptions& world) {
+    world = MovesOf(world.seed);
+    world.lie = lie;
+    world.job.policy = policy;
+    world.job.recovery = v1::RECOVERY_ROLLBACK;
+    world.troubles.store_weather.damage = 0;
+  });
+}
+
+TEST(SimulatedLies, APartitionThatGoesOnBeforeAViewEndsItsMoveLosesPushes) {
+  ExpectFindsInMoves(Lie::kThawsAlone, Policy::kAsync, "EndExact|OneOwner");
+}
+
+TEST(SimulatedLies, AClockThatCountsByWhateverViewItIsToldBreaksTheBound) {
+  ExpectFindsInMoves(Lie::kClockOfAnyView, Policy::kSsp, "BoundHolds");
+}
+
 void Print(uint64_t seed, const Verdict& verdict) {
   const auto number = [](uint64_t n) { return static_cast<unsigned long long>(n); };
   std::printf(
