@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "absl/time/clock.h"
+
 namespace capstan {
 namespace {
 
@@ -42,6 +44,8 @@ void BeGentle(int niceness) {
 }
 
 }  // namespace
+
+void Background::SleepFor(absl::Duration length) { absl::SleepFor(length); }
 
 std::unique_ptr<Background::Work> Threads::Begin(absl::AnyInvocable<void()> work) {
   if (niceness_ == 0) return std::make_unique<Thread>(std::move(work));

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/time/time.h"
 
 namespace capstan {
 
@@ -19,6 +20,8 @@ class Background {
 
   virtual ~Background() = default;
   virtual std::unique_ptr<Work> Begin(absl::AnyInvocable<void()> work) = 0;
+  // In work that it has begun: waits.
+  virtual void SleepFor(absl::Duration length);
 };
 
 // A thread for each. Immutable.

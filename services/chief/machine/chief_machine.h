@@ -241,7 +241,9 @@ class ChiefMachine {
   std::set<uint32_t> LeavingShards() const;
   std::set<uint32_t> ShardsToSave(absl::Time now) const;
   void AdvanceMembers(absl::Time now);
+  std::set<uint32_t> ShardsThatLeft(absl::Time now) const;
   bool GiveUpThoseThatLeft(absl::Time now);
+  void RestoreWithoutThoseThatLeft(absl::Time now);
   void Admit(const Shard& shard);
   void OnJoinAnswer(const ShardCalls::Answer& answer, absl::Time now);
   bool IsFree(uint32_t shard) const;

@@ -80,14 +80,18 @@ void ChiefMachine::AdvanceMembers(absl::Time now) {
 }
 
 // One that was to leave and was ended before it had handed over all it has, or with its consent
-// when nobody could take it, may never come back: the others return to a checkpoint without it.
-// True: so it is.
+// when nobody could take it, may never come back.
+std::set<uint32_t> ChiefMachine::ShardsThatLeft(absl::Time now) const {
+  std::set<uint32_t> gone = LeavingShards();
+  std::erase_if(gone, [&](uint32_t index) {
+    return now - shards_.Find(index)->heard <= kLeasesForLeaver * worker_lease();
+  });
+  return gone;
+}
+
+// The others return to a checkpoint without them. True: so it is.
 bool ChiefMachine::GiveUpThoseThatLeft(absl::Time now) {
-  std::set<uint32_t> gone;
-  for (uint32_t index : LeavingShards()) {
-    const absl::Duration silent = now - shards_.Find(index)->heard;
-    if (silent > kLeasesForLeaver * worker_lease()) gone.insert(index);
-  }
+  const std::set<uint32_t> gone = ShardsThatLeft(now);
   std::set<uint32_t> stay = balance_.takers();
   if (gone.empty() || stay.empty()) return false;
   ReturnToCheckpoint(absl::StrCat("shard ", *gone.begin(), " was to leave, and has not come back"),
@@ -95,6 +99,22 @@ bool ChiefMachine::GiveUpThoseThatLeft(absl::Time now) {
   views_.ForgetMap();
   next_map_ = std::move(stay);
   return true;
+}
+
+// Likewise where the job was on its way to a checkpoint: it goes there over all that are there.
+void ChiefMachine::RestoreWithoutThoseThatLeft(absl::Time now) {
+  const std::set<uint32_t> gone = ShardsThatLeft(now);
+  std::set<uint32_t> stay;
+  for (const auto& [index, shard] : shards_.shards()) {
+    if (MayTake(index, now)) stay.insert(index);
+  }
+  if (gone.empty() || stay.empty()) return;
+  Log(LogEvent::Level::kWarning, "a shard that was to load has left; the others do without it",
+      {{"shard", absl::StrCat(*gone.begin())}});
+  calls_.CancelAll();
+  views_.ForgetMap();
+  next_map_ = std::move(stay);
+  recovery_.Begin(Sources(), now);
 }
 
 // It is told the timeline first: then everybody may call it.

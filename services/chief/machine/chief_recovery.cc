@@ -69,6 +69,7 @@ void ChiefMachine::ReturnToCheckpoint(std::string_view cause, uint32_t shard, ab
 }
 
 void ChiefMachine::AdvanceRecovery(absl::Time now) {
+  if (state_ == v1::JOB_STATE_RESTORING) RestoreWithoutThoseThatLeft(now);
   if (std::optional<std::string> uri = recovery_.TakeRead(now)) {
     actions_.push_back(ReadManifest{*std::move(uri)});
   }

@@ -168,7 +168,8 @@ void ShardTable::Hear(Shard& shard, const v1::ShardHeartbeatRequest& request, ab
   shard.report_at = now;
   shard.heard = now;
   shard.present = true;
-  shard.draining = request.draining();
+  // Whoever leaves does not change its mind: what says otherwise was sent before.
+  shard.draining = shard.draining || request.draining();
   shard.loaded_timeline = request.loaded_timeline();
 }
 

@@ -52,6 +52,19 @@ PullAnswers ClockMachine::Finished(TrainerId trainer, uint64_t clock) {
   return ReleasePulls();
 }
 
+void ClockMachine::TakeOver(std::span<const FinishedClock> clocks, bool had_none) {
+  for (const FinishedClock& there : clocks) {
+    const bool trains = clocks_.contains(there.trainer);
+    std::map<TrainerId, uint64_t>& known = trains ? clocks_ : strangers_;
+    if (const auto here = known.find(there.trainer); here != known.end()) {
+      here->second = std::min(here->second, there.clock);
+    } else if (had_none) {
+      known[there.trainer] = there.clock;
+    }
+  }
+  BoundStrangers();
+}
+
 PullWait ClockMachine::Pull(WaiterId waiter, uint64_t step, absl::Time deadline, size_t bytes) {
   if (MayPull(step, slowest(), bound_)) return PullWait::kGo;
   if (parked_.size() >= kMaxParked || parked_bytes_ + bytes > kMaxParkedBytes) {

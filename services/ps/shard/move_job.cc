@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "capstan/base/crc32c.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
@@ -29,9 +28,9 @@ bool MayChange(const absl::Status& status) {
 
 }  // namespace
 
-MoveJob::MoveJob(Shard& shard, Pacer& pacer, const Order& order)
+MoveJob::MoveJob(Shard& shard, const Means& means, const Order& order)
     : shard_(shard),
-      pacer_(pacer),
+      means_(means),
       order_(order),
       partition_(shard.partition(order.partition)),
       bytes_expected_(partition_.facts().bytes) {}
@@ -132,7 +131,7 @@ v1::TakePartitionRequest MoveJob::Piece(const File& file, size_t offset) const {
   piece.mutable_move()->set_n(order_.move.id.n);
   piece.set_rest(file.rest);
   piece.set_offset(offset);
-  piece.set_piece(file.bytes.substr(offset, kPieceBytes));
+  piece.set_piece(file.bytes.substr(offset, means_.piece_bytes));
   return piece;
 }
 
@@ -140,7 +139,7 @@ absl::Status MoveJob::SendFile(const File& file, MovePeer& peer) {
   for (size_t offset = 0;;) {
     v1::TakePartitionRequest piece = Piece(file, offset);
     const size_t size = piece.piece().size();
-    const absl::Time turn = pacer_.Book(size, shard_.clock().Now());
+    const absl::Time turn = means_.pacer.Book(size, shard_.clock().Now());
     if (!file.rest) CAPSTAN_RETURN_IF_ERROR(WaitUntil(turn));  // Pushes wait for the rest.
     offset += size;
     if (offset == file.bytes.size()) {
@@ -191,7 +190,7 @@ absl::Status MoveJob::WaitUntil(absl::Time until) const {
     const absl::Duration left = until - shard_.clock().Now();
     if (left <= absl::ZeroDuration()) return absl::OkStatus();
     CAPSTAN_RETURN_IF_ERROR(Check());
-    absl::SleepFor(std::min(left, kWaitTurn));
+    means_.background.SleepFor(std::min(left, kWaitTurn));
   }
 }
 

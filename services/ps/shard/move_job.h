@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "capstan/base/background.h"
 #include "capstan/v1/ps.pb.h"
 #include "ps/shard/move_peer.h"
 #include "ps/shard/pacer.h"
@@ -33,8 +34,14 @@ class MoveJob {
     uint64_t timeline = 0;
     OutgoingMove move;
   };
-  // Both must outlive it.
-  MoveJob(Shard& shard, Pacer& pacer, const Order& order);
+  // What it is carried out with.
+  struct Means {
+    Pacer& pacer;
+    Background& background;  // Whose work it is.
+    size_t piece_bytes = kPieceBytes;
+  };
+  // `shard` and the means must outlive it.
+  MoveJob(Shard& shard, const Means& means, const Order& order);
 
   // CANCELLED: the move is over. FAILED_PRECONDITION: the partition is not here any more. Other
   // errors are those of the target.
@@ -78,7 +85,7 @@ class MoveJob {
   absl::Status Settle(absl::Status status, const std::string& base);
 
   Shard& shard_;
-  Pacer& pacer_;
+  const Means means_;
   const Order order_;
   Partition& partition_;
   std::optional<CoordinatorState> coordinator_;  // As of Freeze().

@@ -80,7 +80,7 @@ absl::Status Mover::Begin(const v1::MovePartitionsRequest& request) {
     return absl::UnavailableError("a checkpoint is being saved");
   }
   for (const MoveJob::Order& order : fresh) {
-    tasks_.try_emplace(order.partition, std::make_unique<Task>(shard_, pacer_, order));
+    tasks_.try_emplace(order.partition, std::make_unique<Task>(shard_, means_, order));
   }
   shard_.metrics().SetMovesUnderWay(tasks_.size());
   return absl::OkStatus();
@@ -132,7 +132,7 @@ void Mover::StartSenders() {
     if (sender.running || left-- <= 0) continue;
     sender.work.reset();  // It has ended.
     sender.running = true;
-    sender.work = background_.Begin([this, &sender] { Send(sender); });
+    sender.work = means_.background.Begin([this, &sender] { Send(sender); });
   }
 }
 

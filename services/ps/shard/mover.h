@@ -28,9 +28,10 @@ class Mover {
  public:
   static constexpr int kAtOnce = 2;  // Partitions, of which each is in memory twice meanwhile.
 
-  // All must outlive the mover.
-  Mover(Shard& shard, Background& background, PeerOpener open_peer)
-      : shard_(shard), background_(background), open_peer_(std::move(open_peer)) {}
+  // All must outlive the mover. No piece that it sends is above `piece_bytes`.
+  Mover(Shard& shard, Background& background, PeerOpener open_peer,
+        size_t piece_bytes = MoveJob::kPieceBytes)
+      : shard_(shard), open_peer_(std::move(open_peer)), means_{pacer_, background, piece_bytes} {}
   ~Mover();  // Gives up what is under way.
 
   // Begins to send the partitions, or says how they stand; never waits for it. With `finish` those
@@ -47,7 +48,8 @@ class Mover {
  private:
   enum class Phase { kToCopy, kCopying, kCopied, kToFinish, kFinishing, kDone, kFailed };
   struct Task {
-    Task(Shard& shard, Pacer& pacer, const MoveJob::Order& order) : job(shard, pacer, order) {}
+    Task(Shard& shard, const MoveJob::Means& means, const MoveJob::Order& order)
+        : job(shard, means, order) {}
 
     MoveJob job;
     Phase phase = Phase::kToCopy;
@@ -81,9 +83,9 @@ class Mover {
   void Leave(PartitionIndex index);
 
   Shard& shard_;
-  Background& background_;
   const PeerOpener open_peer_;
   Pacer pacer_;
+  const MoveJob::Means means_;
   absl::Mutex mu_;
   std::map<PartitionIndex, std::unique_ptr<Task>> tasks_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;

@@ -56,7 +56,9 @@ struct PartitionCopy {
 struct CopyOrder {
   Timeline timeline{};
   std::string parent;  // Changes to it, if they are known.
-  bool close = false;  // Nothing is applied afterwards: the shard is about to leave.
+  // Nothing is applied afterwards: the shard is about to leave. Otherwise what an earlier copy has
+  // closed is open again: its shard stays after all.
+  bool close = false;
 };
 
 // Empty until a content is loaded; a request must be of the content's timeline. *Thread-safe*.

@@ -15,6 +15,8 @@ std::optional<PartitionCopy> Partition::BeginCopy(const CopyOrder& order, absl::
   PartitionCopy copy{machine_.Snapshot(), changes_known ? order.parent : ""};
   store_->Mark(/*changes_only=*/!copy.parent.empty());
   copy_ = CopyStage::kReading;
+  // After this copy training goes on: nobody leaves with an earlier one.
+  if (!order.close) machine_.Reopen();
   closed_by_copy_ = order.close && machine_.Close();
   return copy;
 }

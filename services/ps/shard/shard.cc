@@ -285,6 +285,7 @@ absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::B
 absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessage>& push) {
   const v1::PushRequest& head = push->head();
   CAPSTAN_RETURN_IF_ERROR(CheckNames(head));
+  CAPSTAN_RETURN_IF_ERROR(CheckClock(head.header()));
   if (head.has_stage()) {
     CAPSTAN_RETURN_IF_ERROR(
         LearnRound(head.header().timeline(), head.stage().closed(), Teller::kTrainer));
@@ -306,7 +307,9 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
   if (busy) reply.set_retry_after_seconds(absl::ToDoubleSeconds(kBusyHint));
   // A step whose push must come again is not finished: others may not run ahead of it.
   if (settled && clocks_needed_ && head.header().trainer() != 0) {
+    const ViewEpoch by{head.header().epoch().term(), head.header().epoch().n()};
     absl::MutexLock lock(&clock_mu_);
+    if (by < clocks_hold_from_) return pushed;
     pushed.released = ReleasedPulls(
         *this, clocks_.Finished(TrainerId{head.header().trainer()}, head.header().clock()));
   }

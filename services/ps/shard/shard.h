@@ -143,8 +143,8 @@ class Shard {
   absl::StatusOr<std::shared_ptr<const PushMessage>> ReadPush(const grpc::ByteBuffer& buffer);
 
   // INVALID_ARGUMENT: no such lane. UNAVAILABLE: a generation that the chief has not granted for
-  // this, as far as this shard knows the chief's key, or a round that the coordinator has not
-  // closed so.
+  // this, as far as this shard knows the chief's key, a round that the coordinator has not closed
+  // so, or a clock by a view that this shard has to hear of first.
   struct Pushed {
     v1::PushReply reply;
     ReleasedPulls released;  // To be destroyed when the reply is on its way.
@@ -268,6 +268,8 @@ class Shard {
   CoordinatorMachine NewCoordinator(const std::optional<CoordinatorState>& state) const;
   void SetCoordinator(uint64_t timeline, std::optional<CoordinatorMachine> coordinator);
   bool IsEmpty() const;  // No partition is here.
+  void TakeClocks(const std::vector<FinishedClock>& clocks, bool had_none);
+  absl::Status CheckClock(const v1::RequestHeader& header) const;
   // Learns of a round that somebody says is closed: the chief, another shard, or a trainer, who has
   // to show the seal.
   enum class Teller { kChief, kTrainer, kShard };
@@ -339,6 +341,8 @@ class Shard {
   mutable absl::Mutex clock_mu_;
   ClockMachine clocks_ ABSL_GUARDED_BY(clock_mu_);
   bool quorum_known_ ABSL_GUARDED_BY(clock_mu_) = false;  // Of the present timeline.
+  // The view by which the last partition has come: what is told by an older one does not hold.
+  ViewEpoch clocks_hold_from_ ABSL_GUARDED_BY(clock_mu_);
   ParkedCalls<absl::Status> parked_pulls_;
 
   mutable absl::Mutex coordinator_mu_;

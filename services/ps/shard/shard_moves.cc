@@ -27,7 +27,6 @@ void Shard::Leave(PartitionIndex index) {
 }
 
 absl::Status Shard::Serve(PartitionIndex index, MovedPartition moved) {
-  PullAnswers released;
   {
     absl::MutexLock lock(&contents_mu_);
     if (Timeline{timeline()} != moved.timeline) {
@@ -35,21 +34,32 @@ absl::Status Shard::Serve(PartitionIndex index, MovedPartition moved) {
           absl::StrCat("partition ", Raw(index), " has come in timeline ", Raw(moved.timeline),
                        ", this is ", timeline()));
     }
+    if (clocks_needed_) TakeClocks(moved.clocks, /*had_none=*/IsEmpty());
     partition(index).Load(std::move(moved.content));
     rounds_.Unpin(moved.timeline, moved.passed.round);
   }
   if (moved.coordinator) SetCoordinator(Raw(moved.timeline), NewCoordinator(moved.coordinator));
   CAPSTAN_FAILPOINT("move.serving");
-  if (!clocks_needed_) return absl::OkStatus();
-  {
-    absl::MutexLock lock(&clock_mu_);
-    for (const FinishedClock& clock : moved.clocks) {
-      const PullAnswers more = clocks_.Finished(clock.trainer, clock.clock);
-      released.insert(released.end(), more.begin(), more.end());
-    }
-  }
-  AnswerPulls(released);
   return absl::OkStatus();
+}
+
+// Before the partition is served.
+void Shard::TakeClocks(const std::vector<FinishedClock>& clocks, bool had_none) {
+  const ViewEpoch epoch = moves()->epoch();
+  absl::MutexLock lock(&clock_mu_);
+  clocks_.TakeOver(clocks, had_none);
+  clocks_hold_from_ = epoch;
+}
+
+// What a trainer has finished here it says by its own view. By one in which less was here it has
+// not finished what has come since, and tells again; by one that gives more to this shard it will
+// have told too early.
+absl::Status Shard::CheckClock(const v1::RequestHeader& header) const {
+  if (!clocks_needed_ || header.trainer() == 0 || header.clock() == 0) return absl::OkStatus();
+  const std::shared_ptr<const ViewedMoves> moves = this->moves();
+  const ViewEpoch by{header.epoch().term(), header.epoch().n()};
+  if (by <= moves->epoch() || !moves->AwaitsAny()) return absl::OkStatus();
+  return absl::UnavailableError("partitions are on their way here, and their view is, too");
 }
 
 absl::Status Shard::Expect(Timeline timeline, const RoundCommit& passed) {

@@ -45,7 +45,9 @@ void RunnerBase::HandleCommon(const Event& event, const RunnerContext& context) 
     return !std::binary_search(options_.shards.begin(), options_.shards.end(), call.first);
   });
   for (ShardIndex shard : view->restarted) context.clock.ToldNothing(shard);
-  if (view->moved) context.clock.FinishAgain();
+  if (!view->moved) return;
+  context.clock.FinishAgain();
+  clock_calls_.clear();
 }
 
 bool RunnerBase::Due(const Call& call, const RunnerContext& context) const {

@@ -68,7 +68,7 @@ void TrainerClock::Told(ShardIndex shard, uint64_t clock) {
 void TrainerClock::ToldNothing(ShardIndex shard) { shards_[shard].told = 0; }
 
 void TrainerClock::FinishAgain() {
-  for (auto& [shard, clock] : shards_) clock.finished.clear();
+  for (auto& [shard, clock] : shards_) clock = {};
 }
 
 std::string TrainerClock::DebugString() const {

@@ -45,7 +45,7 @@ class TrainerClock {
   void ToldNothing(ShardIndex shard);  // It may have forgotten: a new incarnation, or a long wait.
 
   // Partitions have moved: what a shard has finished of the steps under way is not all that it has
-  // to finish now.
+  // to finish now, and what it was told does not hold for what has come to it.
   void FinishAgain();
 
   // Steps over everywhere: what heartbeats report.

@@ -44,6 +44,8 @@ enum class Lie {
   kEmptyNewShard,    // A shard that is new to the job begins with nothing.
   kFalseAlarm,       // A shard takes a sound checkpoint for damaged.
   kHastySum,  // A shard adds what has been staged, though the coordinator has not counted it.
+  kThawsAlone,      // A partition that stands still for its move goes on by itself.
+  kClockOfAnyView,  // ssp: a clock counts by whatever view it is told.
   kBelieved,  // Chief and shards believe whatever a worker says of leases: nothing is sealed.
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "capstan/consistency/generation.h"
 #include "tests/simulation/sim/messages.h"
 
@@ -36,6 +37,14 @@ bool StandsForAtMostOne(const Job& job, const Cell& cell, float value) {
   return job.aggregates() && (value == 0.5F || std::abs(value - 1.0F / 3) < 1e-6F);
 }
 
+std::string MovesIn(const v1::View& view) {
+  std::string text;
+  for (const v1::PartitionMove& move : view.moves()) {
+    absl::StrAppend(&text, ", ", move.partition(), " moves to ", move.to());
+  }
+  return text;
+}
+
 // What is too stale may be left out of tensors.
 bool MayBeMissing(const Job& job, const Cell& cell) {
   return cell.first >= kDenseKey && StaleDense(job) == v1::STALE_GRADIENTS_DROP;
@@ -57,7 +66,11 @@ void Checks::Violate(const std::string& what) {
 void Checks::OnView(const v1::View& view) {
   const std::pair<uint64_t, uint64_t> epoch(view.epoch().term(), view.epoch().n());
   cast_.schedule().Note("view ", epoch.first, ".", epoch.second, " timeline ", view.timeline(), " ",
-                        v1::JobState_Name(view.state()), ", trainers ", view.trainers_size());
+                        v1::JobState_Name(view.state()), ", trainers ", view.trainers_size(),
+                        ", owners ", absl::StrJoin(view.owners(), ""), MovesIn(view));
+  for (const v1::PartitionCopy& copy : view.copies()) {
+    moved_.emplace(copy.move().term(), copy.move().n(), copy.partition());
+  }
   const auto [known, is_new] = views_.try_emplace(epoch, view.SerializeAsString());
   if (!is_new && known->second != view.SerializeAsString()) {
     Violate(absl::StrCat("OneView: epoch ", epoch.first, ".", epoch.second, " has two views"));
@@ -105,39 +118,49 @@ void Checks::OnLeaseOver(TrainerId, const v1::Generation& generation) {
 
 // ---- pushes ----
 
-void Checks::OnPushed(const Server& server, const v1::View& view, const v1::PushRequest& request,
+void Checks::OnPushed(const Place& place, const v1::PushRequest& request,
                       const v1::PushReply& reply) {
   TrainerSteps& steps = trainers_[{request.header().timeline(), request.header().trainer()}];
   const auto step = steps.step_of.find({request.stream().stream(), request.stream().seq()});
   const bool counts = request.has_stream() && step != steps.step_of.end();
   for (const v1::PartitionOutcome& outcome : reply.partitions()) {
-    OnOutcome(server, outcome.partition(), Part::kDense, outcome.dense(), request);
-    OnOutcome(server, outcome.partition(), Part::kSparse, outcome.sparse(), request);
+    const uint32_t partition = outcome.partition();
+    const Holder holder{place.server, place.origin_of(static_cast<PartitionIndex>(partition))};
+    OnOutcome(holder, {partition, Part::kDense}, outcome.dense(), request);
+    OnOutcome(holder, {partition, Part::kSparse}, outcome.sparse(), request);
     const bool settled = IsSettled(outcome.dense()) && IsSettled(outcome.sparse());
-    if (counts && settled) steps.settled[step->second].insert(outcome.partition());
-  }
-  if (!counts) return;
-  const std::set<uint32_t> all =
-      PartitionsOf(cast_.job(), steps.batch_of[step->second], view, server.shard);
-  const std::set<uint32_t>& settled = steps.settled[step->second];
-  if (std::includes(settled.begin(), settled.end(), all.begin(), all.end())) {
-    steps.carried_out[server.shard].insert(step->second);
+    if (counts && settled) steps.settled[step->second].insert(partition);
   }
 }
 
-void Checks::OnOutcome(const Server& server, uint32_t partition, Part part, v1::Outcome outcome,
+// Whatever the pull reads of what the step's batch has changed is settled.
+bool Checks::HasAll(const TrainerSteps& steps, uint64_t step, const v1::PullRequest& pull) const {
+  const auto batch = steps.batch_of.find(step);
+  if (batch == steps.batch_of.end()) return false;
+  const std::set<uint32_t> changed = PartitionsOf(cast_.job(), batch->second);
+  const auto settled = steps.settled.find(step);
+  const auto& parts = pull.partitions();
+  return std::all_of(parts.begin(), parts.end(), [&](const v1::PartitionPull& part) {
+    return !changed.contains(part.partition()) ||
+           (settled != steps.settled.end() && settled->second.contains(part.partition()));
+  });
+}
+
+void Checks::OnOutcome(const Holder& holder, const PartName& name, v1::Outcome outcome,
                        const v1::PushRequest& request) {
   const uint64_t timeline = request.header().timeline();
+  const Server& server = holder.server;
+  const auto& [partition, part] = name;
   if (outcome == v1::OUTCOME_STAGED || IsAccepted(outcome)) {
-    std::vector<Server>& owners = owners_[{timeline, partition}];
-    if (std::find(owners.begin(), owners.end(), server) == owners.end()) owners.push_back(server);
-    if (owners.back() != server) {
+    std::vector<Holder>& owners = owners_[{timeline, partition}];
+    if (std::find(owners.begin(), owners.end(), holder) == owners.end()) owners.push_back(holder);
+    if (owners.back() != holder) {
       Violate(absl::StrCat("OneOwner: partition ", partition, " is served by shard ", server.shard,
-                           " after shard ", owners.back().shard, " has taken it over"));
+                           " after shard ", owners.back().server.shard, " has taken it over"));
     }
   }
   if (!IsAccepted(outcome)) return;
-  Copy& copy = copies_[{server, timeline, partition, part}];
+  Copy& copy = copies_[{holder, timeline, partition, part}];
   const uint64_t stream = request.stream().stream();
   const Generation generation = GenerationFromProto(request.stream().generation());
   cast_.schedule().Note("shard ", server.shard, " partition ", partition, " part ",
@@ -171,10 +194,9 @@ void Checks::OnClockTold(TrainerId trainer, const v1::RequestHeader& header) {
   told = std::max(told, header.clock());
 }
 
-bool Checks::IsOver(const TrainerSteps& steps, uint32_t shard, uint64_t step) const {
+bool Checks::IsOver(const TrainerSteps& steps, uint64_t step, const v1::PullRequest& pull) const {
   if (step < steps.told) return true;
-  const auto carried_out = steps.carried_out.find(shard);
-  if (carried_out != steps.carried_out.end() && carried_out->second.contains(step)) return true;
+  if (HasAll(steps, step, pull)) return true;
   const auto begun = steps.begun.find(step);
   if (begun != steps.begun.end()) return over_.contains(begun->second);
   // A trainer that left the quorum and joined again skips steps, perhaps before this shard has the
@@ -188,7 +210,7 @@ void Checks::OnPullServed(uint32_t shard, const v1::View& view, const v1::PullRe
   for (const v1::TrainerInfo& trainer : view.trainers()) {
     uint64_t clock = trainer.start_clock();
     const auto steps = trainers_.find({request.header().timeline(), trainer.trainer()});
-    while (steps != trainers_.end() && IsOver(steps->second, shard, clock)) ++clock;
+    while (steps != trainers_.end() && IsOver(steps->second, clock, request)) ++clock;
     if (request.header().clock() <= clock + bound) continue;
     Violate(absl::StrCat("BoundHolds: shard ", shard, " answers a pull for step ",
                          request.header().clock(), " while trainer ", trainer.trainer(),

@@ -4,6 +4,7 @@
 #define CAPSTAN_TESTS_SIMULATION_SIM_CHECKS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -30,6 +31,7 @@ class Checks {
 
   const std::string& violation() const { return violation_; }
   uint64_t timelines() const { return references_.size(); }
+  uint64_t moved() const { return moved_.size(); }  // Partitions, each as often as it has.
   void Violate(const std::string& what);
 
   // A shard is to load: its timeline begins where that checkpoint ends.
@@ -42,14 +44,17 @@ class Checks {
   void OnLeaseOver(TrainerId trainer, const v1::Generation& generation);
 
   // OneAtATime: a gradient of a stream is accepted once a copy, none of an older generation than
-  // one accepted, and a partition has one owner a timeline.
+  // one accepted, and a partition has one owner at a time: who has handed it over accepts nothing.
   struct Server {
     uint32_t shard = 0;
     uint64_t incarnation = 0;
     friend auto operator<=>(const Server&, const Server&) = default;
   };
-  void OnPushed(const Server& server, const v1::View& view, const v1::PushRequest& request,
-                const v1::PushReply& reply);
+  struct Place {
+    Server server;
+    std::function<ViewEpoch(PartitionIndex)> origin_of;  // By what move it has got the partition.
+  };
+  void OnPushed(const Place& place, const v1::PushRequest& request, const v1::PushReply& reply);
 
   // BoundHolds (ssp), by what the trainers have really finished.
   void OnPullSent(TrainerId trainer, const v1::Generation& generation,
@@ -74,7 +79,17 @@ class Checks {
   struct Copy {  // Of one part of a partition.
     std::map<StreamSeq, int> accepted;
   };
-  void OnOutcome(const Server& server, uint32_t partition, Part part, v1::Outcome outcome,
+  // A partition as a process holds it: it may have left and come back.
+  struct Holder {
+    Server server;
+    ViewEpoch origin;
+    friend auto operator<=>(const Holder&, const Holder&) = default;
+  };
+  struct PartName {
+    uint32_t partition = 0;
+    Part part = Part::kDense;
+  };
+  void OnOutcome(const Holder& holder, const PartName& name, v1::Outcome outcome,
                  const v1::PushRequest& request);
 
   Cast& cast_;
@@ -82,21 +97,23 @@ class Checks {
   std::map<std::pair<uint64_t, uint64_t>, std::string> views_;  // By epoch.
   uint64_t timeline_ = 0;                                       // Of the newest view.
   std::map<Generation, std::string> leases_;
-  std::map<std::tuple<Server, uint64_t, uint32_t, Part>, Copy> copies_;  // And timeline, partition.
+  std::map<std::tuple<Holder, uint64_t, uint32_t, Part>, Copy> copies_;  // And timeline, partition.
   // By stream, and by timeline, partition: of whatever copy.
   std::map<std::tuple<uint64_t, uint32_t, Part>, std::map<uint64_t, Generation>> fences_;
-  std::map<std::pair<uint64_t, uint32_t>, std::vector<Server>> owners_;  // By timeline, partition.
+  std::map<std::pair<uint64_t, uint32_t>, std::vector<Holder>> owners_;  // By timeline, partition.
+  std::set<std::tuple<uint64_t, uint64_t, uint32_t>> moved_;  // Term and number of move, partition.
 
   // ssp, by trainer: its steps, by what they are, and whether they are over.
   struct TrainerSteps {
     std::map<StreamSeq, uint64_t> step_of;
     std::map<uint64_t, Generation> begun;
     uint64_t told = 0;
-    std::map<uint64_t, NamedBatch> batch_of;             // By step.
-    std::map<uint64_t, std::set<uint32_t>> settled;      // Partitions, by step.
-    std::map<uint32_t, std::set<uint64_t>> carried_out;  // By shard.
+    std::map<uint64_t, NamedBatch> batch_of;         // By step.
+    std::map<uint64_t, std::set<uint32_t>> settled;  // Partitions, by step.
   };
-  bool IsOver(const TrainerSteps& steps, uint32_t shard, uint64_t step) const;
+  bool HasAll(const TrainerSteps& steps, uint64_t step, const v1::PullRequest& pull) const;
+  // As far as the pull can tell.
+  bool IsOver(const TrainerSteps& steps, uint64_t step, const v1::PullRequest& pull) const;
   std::map<std::pair<uint64_t, uint64_t>, TrainerSteps> trainers_;  // By timeline, trainer.
   std::set<Generation> over_;
   bool partially_recovered_ = false;          // Some shard.

@@ -120,6 +120,11 @@ void ChiefProcess::TakeCheckpoint() {
   Perform();
 }
 
+void ChiefProcess::Rebalance() {
+  (void)machine_->Rebalance(v1::RebalanceRequest(), Now());
+  Perform();
+}
+
 void ChiefProcess::Watch(const Life& watcher, std::function<void(const v1::View&)> on_view,
                          std::function<void()> on_end) {
   auto stream = std::make_shared<Network::Stream>();

@@ -45,6 +45,7 @@ class ChiefProcess {
   void Watch(const Life& watcher, std::function<void(const v1::View&)> on_view,
              std::function<void()> on_end);
   void TakeCheckpoint();
+  void Rebalance();
 
   const Life& life() const { return life_; }
   v1::GetStatusReply Status() const { return machine_->Status(cast_.schedule().Now()); }
@@ -60,6 +61,7 @@ class ChiefProcess {
   void Begin(uint64_t term, chief::JobHistory history);
   void Tick();
   void Perform();  // What the machine has asked for.
+  void Wake(absl::Time at);
   void Do(const chief::PublishView& action);
   void Do(const chief::CallShard& action);
   void Do(const chief::StoreState& action);
@@ -91,6 +93,7 @@ class ChiefProcess {
   std::optional<chief::ChiefMachine> machine_;
   std::vector<Watcher> watchers_;
   uint64_t askers_ = 0;
+  absl::Time wake_at_ = absl::InfiniteFuture();
   std::deque<std::function<void()>> commits_;
   // Last: their ends still need what stands above.
   std::unique_ptr<Background::Work> claim_;

@@ -1,4 +1,5 @@
 // ChiefProcess: what the machine asks for.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
@@ -12,6 +13,8 @@
 
 namespace capstan::sim {
 namespace {
+
+constexpr absl::Duration kShortestWait = absl::Milliseconds(1);
 
 // Where everything is, whoever works.
 std::string PlacesIn(v1::View view) {
@@ -27,7 +30,20 @@ void ChiefProcess::Perform() {
   for (const chief::Action& action : machine_->TakeActions()) {
     std::visit([this](const auto& each) { Do(each); }, action);
   }
-  if (machine_->superseded()) cast_.Exit(life_, "another chief has taken the job over");
+  if (machine_->superseded()) return cast_.Exit(life_, "another chief has taken the job over");
+  const absl::Time wake = std::max(machine_->NextWake(), Now() + kShortestWait);
+  if (wake < wake_at_) Wake(wake);
+}
+
+// As ControlLoop: some calls do not wait for the next tick.
+void ChiefProcess::Wake(absl::Time at) {
+  wake_at_ = at;
+  cast_.network().After(life_, at - Now(), [this, at] {
+    if (wake_at_ != at) return;
+    wake_at_ = absl::InfiniteFuture();
+    machine_->Tick(Now());
+    Perform();
+  });
 }
 
 void ChiefProcess::Do(const chief::PublishView& action) {
@@ -100,10 +116,11 @@ void ChiefProcess::Do(const chief::CallShard& action) {
       answer(shard.LoadPartitions(load));
     });
   }
-  if (std::holds_alternative<v1::MovePartitionsRequest>(action.request)) {
-    Call<v1::MovePartitionsReply>(action, [](ShardProcess&, const auto& answer, absl::Time) {
-      answer(absl::AbortedError("nothing moves in this world"));
-    });
+  if (const auto* move = std::get_if<v1::MovePartitionsRequest>(&action.request)) {
+    Call<v1::MovePartitionsReply>(
+        action, [move = *move](ShardProcess& shard, const auto& answer, absl::Time) {
+          answer(shard.MovePartitions(move));
+        });
   }
 }
 

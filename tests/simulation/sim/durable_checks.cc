@@ -30,7 +30,13 @@ bool SamePlaces(const v1::View& a, const v1::View& b) {
   const auto same_shard = [](const v1::ShardInfo& x, const v1::ShardInfo& y) {
     return x.index() == y.index() && x.incarnation() == y.incarnation();
   };
+  const auto same = [](const auto& x, const auto& y) {
+    return x.SerializeAsString() == y.SerializeAsString();
+  };
   return std::equal(a.owners().begin(), a.owners().end(), b.owners().begin(), b.owners().end()) &&
+         std::equal(a.moves().begin(), a.moves().end(), b.moves().begin(), b.moves().end(), same) &&
+         std::equal(a.copies().begin(), a.copies().end(), b.copies().begin(), b.copies().end(),
+                    same) &&
          std::equal(a.shards().begin(), a.shards().end(), b.shards().begin(), b.shards().end(),
                     same_shard);
 }

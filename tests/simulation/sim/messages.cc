@@ -63,11 +63,12 @@ std::vector<uint32_t> ShardsOf(const Job& job, const NamedBatch& batch, const v1
   return {shards.begin(), shards.end()};
 }
 
-std::set<uint32_t> PartitionsOf(const Job& job, const NamedBatch& batch, const v1::View& view,
-                                uint32_t shard) {
+std::set<uint32_t> PartitionsOf(const Job& job, const NamedBatch& batch) {
   std::set<uint32_t> partitions;
-  ForEachPart(job, batch, view, shard,
-              [&](uint32_t p, const auto&, const auto&) { partitions.insert(p); });
+  for (const auto& [partition, keys] : job.KeysOf(batch)) partitions.insert(partition);
+  for (const Block& block : job.layout().blocks()) {
+    partitions.insert(static_cast<uint32_t>(Raw(block.partition)));
+  }
   return partitions;
 }
 

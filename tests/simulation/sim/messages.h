@@ -33,9 +33,8 @@ struct Step {
 // The shards that hold something of the batch, ascending.
 std::vector<uint32_t> ShardsOf(const Job& job, const NamedBatch& batch, const v1::View& view);
 
-// The partitions of that shard that hold something of it.
-std::set<uint32_t> PartitionsOf(const Job& job, const NamedBatch& batch, const v1::View& view,
-                                uint32_t shard);
+// The partitions that hold something of it.
+std::set<uint32_t> PartitionsOf(const Job& job, const NamedBatch& batch);
 
 // Header of a request to a shard, by the view. The wire version is ours.
 v1::RequestHeader HeaderFor(const v1::View& view, uint32_t shard);

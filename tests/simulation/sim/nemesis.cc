@@ -50,6 +50,18 @@ class Blows {
     world_.Grow();
   }
 
+  void Join() {
+    schedule_.Note("a shard joins");
+    world_.Join();
+  }
+
+  void Rebalance() {
+    ChiefProcess* const chief = world_.ruling_chief();
+    if (!chief->serves()) return;
+    schedule_.Note("somebody asks that shards be made even");
+    network_.After(chief->life(), absl::ZeroDuration(), [chief] { chief->Rebalance(); });
+  }
+
   // One worker may never read again, if there are others.
   void Stall(size_t worker) {
     if (!network_.IsUp(world_.worker_host(worker))) return;
@@ -106,6 +118,20 @@ void Strike(World& world, const WorldOptions& options) {
   // What shards hold of a job that is over is in the store, or nowhere.
   const bool may_lose = !options.job.uri.empty() || !world.JobIsOver();
   if (troubles.stall_data && schedule.Below(8) == 0) return blows.Stall(worker);
+  const bool moves = troubles.join_shards || troubles.leave_shards || troubles.rebalance;
+  if (moves && schedule.Below(4) == 0) {
+    switch (schedule.Below(3)) {
+      case 0:
+        if (troubles.join_shards) blows.Join();
+        return;
+      case 1:
+        if (troubles.leave_shards && may_lose) world.Leave(shard);
+        return;
+      default:
+        if (troubles.rebalance) blows.Rebalance();
+        return;
+    }
+  }
   switch (schedule.Below(troubles.grow ? 14 : 13)) {
     case 0:
       if (troubles.kill_workers) blows.Kill(world.worker_host(worker));

@@ -8,6 +8,7 @@
 #include "capstan/base/wire_version.h"
 #include "capstan/placement/view_epoch.h"
 #include "tests/simulation/sim/chief.h"
+#include "tests/simulation/sim/shard_peer.h"
 
 namespace capstan::sim {
 namespace {
@@ -19,6 +20,10 @@ constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
 constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
 constexpr absl::Duration kGrace = absl::Seconds(10);
 
+// Of partitions on their way, which are small here.
+constexpr size_t kPieceBytes = 700;
+constexpr size_t kUndecodedBytes = 2000;
+
 }  // namespace
 
 ShardProcess::ShardProcess(Cast& cast, const Life& life, uint32_t index)
@@ -27,6 +32,7 @@ ShardProcess::ShardProcess(Cast& cast, const Life& life, uint32_t index)
       index_(index),
       incarnation_(cast.NewIncarnation()),
       threads_(cast.network(), life),
+      busy_threads_(threads_, cast.schedule()),
       metrics_(registry_) {
   Register();
 }
@@ -37,7 +43,7 @@ void ShardProcess::Register() {
   v1::RegisterShardRequest request;
   request.set_wire_version(kWireVersion);
   request.set_index(index_);
-  request.set_address(absl::StrCat("ps-", index_, ":7000"));
+  request.set_address(AddressOf(index_));
   request.set_incarnation(incarnation_);
   if (shard_ != nullptr) request.set_loaded_timeline(shard_->timeline());
   CallChief<v1::RegisterShardReply>(
@@ -68,6 +74,9 @@ void ShardProcess::OnRegistered(const v1::RegisterShardReply& reply) {
                             .background = threads_};
   saver_.emplace(*shard_, outside);
   loader_.emplace(*shard_, outside);
+  mover_.emplace(*shard_, busy_threads_, PeerOpenerOf(cast_, threads_), kPieceBytes);
+  staged_.emplace(*shard_, busy_threads_);
+  staged_->undecoded().SetLimit(kUndecodedBytes);
   WatchView();
   Heartbeat();
   Tick();
@@ -103,20 +112,25 @@ void ShardProcess::WatchView() {
   Watch(
       cast_, life_,
       [this](const v1::View& view) {
-        if (EpochOf(view) <= EpochOf(view_)) return;
-        cast_.schedule().Tell("  shard ", index_, " hears of view ", view.epoch().term(), ".",
-                              view.epoch().n());
-        acting_ = true;
-        const absl::Status taken = shard_->SetView(view);
-        acting_ = false;
-        if (!taken.ok()) return cast_.Exit(life_, taken.message().data());
-        if (view_.epoch().term() != 0 && view_.epoch().term() != view.epoch().term()) Register();
-        if (coordinator_) coordinator_->SetView(view);
-        view_ = view;
-        if (view.owners_size() > 0) placed_ = view;
-        CheckServed();
+        if (EpochOf(view) > EpochOf(view_)) OnView(view);
       },
       [this] { cast_.network().After(life_, kPause, [this] { WatchView(); }); });
+}
+
+void ShardProcess::OnView(const v1::View& view) {
+  cast_.schedule().Tell("  shard ", index_, " hears of view ", view.epoch().term(), ".",
+                        view.epoch().n());
+  acting_ = true;
+  const absl::Status taken = shard_->SetView(view);
+  if (!taken.ok()) return cast_.Exit(life_, taken.message().data());
+  mover_->Follow();
+  staged_->Follow();
+  acting_ = false;
+  if (view_.epoch().term() != 0 && view_.epoch().term() != view.epoch().term()) Register();
+  if (coordinator_) coordinator_->SetView(view);
+  view_ = view;
+  if (view.owners_size() > 0) placed_ = view;
+  CheckServed();
 }
 
 void ShardProcess::Heartbeat() {

@@ -1,6 +1,6 @@
 // A shard process of a simulated world: the real ps::Shard, with its tables and its wire, behind a
-// thin door (ps/shard/ps_service and ps/process/chief_link without gRPC), with its saver and its
-// loader.
+// thin door (ps/shard/ps_service and ps/process/chief_link without gRPC), with its saver, its loader,
+// and what sends and takes partitions.
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
 
@@ -19,9 +19,11 @@
 #include "capstan/v1/view.pb.h"
 #include "ps/shard/coordinator_watch.h"
 #include "ps/shard/loader.h"
+#include "ps/shard/mover.h"
 #include "ps/shard/saver.h"
 #include "ps/shard/shard.h"
 #include "ps/shard/shard_metrics.h"
+#include "ps/shard/staged_partitions.h"
 #include "tests/simulation/sim/cast.h"
 #include "tests/simulation/sim/threads.h"
 
@@ -33,6 +35,9 @@ class ShardProcess {
 
   uint64_t incarnation() const { return incarnation_; }
   bool ready() const { return shard_ != nullptr && shard_->ready(); }
+  bool draining() const { return draining_; }
+  // The chief can do without what it holds.
+  bool may_leave() const { return may_leave_; }
 
   // ---- its door ----
   void Pull(v1::PullRequest request, absl::Time deadline, const Done<v1::PullReply>& done);
@@ -48,6 +53,8 @@ class ShardProcess {
   absl::StatusOr<v1::FlushReply> Flush(const v1::FlushRequest& request);
   absl::StatusOr<v1::SavePartitionsReply> SavePartitions(const v1::SavePartitionsRequest& request);
   absl::StatusOr<v1::LoadPartitionsReply> LoadPartitions(const v1::LoadPartitionsRequest& request);
+  absl::StatusOr<v1::MovePartitionsReply> MovePartitions(const v1::MovePartitionsRequest& request);
+  absl::StatusOr<v1::TakePartitionReply> TakePartition(const v1::TakePartitionRequest& request);
 
   const Life& life() const { return life_; }
   void Drain();  // SIGTERM.
@@ -62,6 +69,7 @@ class ShardProcess {
   void Register();
   void OnRegistered(const v1::RegisterShardReply& reply);
   void WatchView();
+  void OnView(const v1::View& view);
   void WatchCoordinator();
   void Heartbeat();
   void Tick();
@@ -72,12 +80,15 @@ class ShardProcess {
   const uint32_t index_;
   const uint64_t incarnation_;
   SimThreads threads_;
+  BusyThreads busy_threads_;
   metrics::Registry registry_;
   ps::ShardMetrics metrics_;
   std::unique_ptr<ps::Shard> shard_;
   std::optional<ps::CoordinatorWatch> coordinator_;
   std::optional<ps::Saver> saver_;
   std::optional<ps::Loader> loader_;
+  std::optional<ps::Mover> mover_;
+  std::optional<ps::StagedPartitions> staged_;
   bool draining_ = false;
   bool may_leave_ = false;
   absl::Time heard_ = absl::InfinitePast();  // Of the chief.

@@ -1,4 +1,5 @@
 // ShardProcess: its door, and what the checks read of it.
+#include <optional>
 #include <utility>
 
 #include "capstan/base/check.h"
@@ -63,6 +64,9 @@ absl::StatusOr<v1::PushReply> ShardProcess::Push(const v1::PushRequest& request)
   if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
   v1::PushRequest heard = request;
   if (heard.has_stage()) Distort(*heard.mutable_stage()->mutable_closed());
+  if (cast_.lie() == Lie::kClockOfAnyView) {
+    *heard.mutable_header()->mutable_epoch() = view_.epoch();
+  }
   CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const ps::PushMessage> push,
                            shard_->ReadPush(ToBuffer(heard)));
   CAPSTAN_RETURN_IF_ERROR(shard_->CheckHeader(push->head().header()));
@@ -79,7 +83,8 @@ absl::StatusOr<v1::PushReply> ShardProcess::Push(const v1::PushRequest& request)
     shard_->LearnCounts(heard.header().timeline(),
                         {heard.stage().round(), {{lane, generation, heard.examples()}}, {}});
   }
-  if (reply.ok()) cast_.checks().OnPushed({index_, incarnation_}, placed_, request, *reply);
+  const auto origin_of = [this](PartitionIndex index) { return shard_->partition(index).origin(); };
+  if (reply.ok()) cast_.checks().OnPushed({{index_, incarnation_}, origin_of}, request, *reply);
   CheckServed();
   return reply;
 }
@@ -177,6 +182,32 @@ absl::StatusOr<v1::LoadPartitionsReply> ShardProcess::LoadPartitions(
   }
   CAPSTAN_ASSIGN_OR_RETURN(v1::LoadPartitionsReply reply, loader_->Order(request));
   if (cast_.lie() == Lie::kSilentLoss) reply.clear_batches_lost();
+  return reply;
+}
+
+absl::StatusOr<v1::MovePartitionsReply> ShardProcess::MovePartitions(
+    const v1::MovePartitionsRequest& request) {
+  CAPSTAN_RETURN_IF_ERROR(ShardForOrder(request.header()).status());
+  absl::StatusOr<v1::MovePartitionsReply> reply = mover_->Order(request);
+  const bool thaws = cast_.lie() == Lie::kThawsAlone && request.finish() && reply.ok();
+  for (int i = 0; thaws && i < request.partitions_size(); ++i) {
+    shard_->partition(static_cast<PartitionIndex>(request.partitions(i)))
+        .ThawUnless(std::nullopt, cast_.schedule().Now());
+  }
+  cast_.schedule().Tell("  shard ", index_, ": ", request.finish() ? "finish" : "copy", " moves ",
+                        request.id().term(), ".", request.id().n(), ": ",
+                        reply.ok() ? reply->ShortDebugString() : reply.status().ToString());
+  return reply;
+}
+
+absl::StatusOr<v1::TakePartitionReply> ShardProcess::TakePartition(
+    const v1::TakePartitionRequest& request) {
+  CAPSTAN_RETURN_IF_ERROR(ShardFor(request.header()).status());
+  absl::StatusOr<v1::TakePartitionReply> reply = staged_->Take(request);
+  cast_.schedule().Tell("  shard ", index_, " takes ", request.piece().size(), " bytes at ",
+                        request.offset(), request.rest() ? " of the rest" : "", " of partition ",
+                        request.partition(), ": ",
+                        reply.ok() ? reply->ShortDebugString() : reply.status().ToString());
   return reply;
 }
 

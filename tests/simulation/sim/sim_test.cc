@@ -4,6 +4,7 @@
 //   sim_test --seeds 5000       so many seeds in each part
 //   sim_test --seed 17 --trace  one history, told as it happens
 //   sim_test --seed 1 --count 9 the seeds 1 to 9: those that break a rule
+//   sim_test --moves --seed 17  the same of jobs whose shards come and go
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,24 +26,39 @@ namespace {
 using ::testing::ContainsRegex;
 
 constexpr uint64_t kParts = 12;
-uint64_t g_seeds = 170;  // Of each part.
+uint64_t g_seeds = 170;      // Of each part.
+uint64_t g_move_seeds = 25;  // Likewise.
 
 Verdict Play(const WorldOptions& options) { return World(options).Run(); }
+
+using MakeWorld = WorldOptions (*)(uint64_t seed);
+
+void PlaySeeds(MakeWorld make, uint64_t count, uint64_t part) {
+  constexpr int kEnough = 5;  // Failures.
+  int broken = 0;
+  for (uint64_t i = 0; i < count && broken < kEnough; ++i) {
+    const uint64_t seed = 1 + i * kParts + part;
+    const Verdict verdict = Play(make(seed));
+    EXPECT_EQ(verdict.violation, "")
+        << "see: sim_test" << (make == MovesOf ? " --moves" : "") << " --seed " << seed
+        << " --trace";
+    broken += verdict.violation.empty() ? 0 : 1;
+  }
+}
 
 // The seeds in parts, so that several cores have something to do.
 class Seeds : public ::testing::TestWithParam<uint64_t> {};
 
-TEST_P(Seeds, NoRuleIsBrokenWhateverHappens) {
-  constexpr int kEnough = 5;  // Failures.
-  int broken = 0;
-  for (uint64_t i = 0; i < g_seeds && broken < kEnough; ++i) {
-    const uint64_t seed = 1 + i * kParts + GetParam();
-    const Verdict verdict = Play(WorldOf(seed));
-    EXPECT_EQ(verdict.violation, "") << "see: sim_test --seed " << seed << " --trace";
-    broken += verdict.violation.empty() ? 0 : 1;
-  }
-}
+TEST_P(Seeds, NoRuleIsBrokenWhateverHappens) { PlaySeeds(WorldOf, g_seeds, GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Parts, Seeds, ::testing::Range(uint64_t{0}, kParts));
+
+// The same, of jobs whose shards come and go.
+class Moves : public ::testing::TestWithParam<uint64_t> {};
+
+TEST_P(Moves, NoRuleIsBrokenWhateverHappens) {
+  PlaySeeds(MovesOf, g_move_seeds, GetParam());
+}
+INSTANTIATE_TEST_SUITE_P(Parts, Moves, ::testing::Range(uint64_t{0}, kParts));
 
 TEST(Simulation, ASeedIsOneHistory) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
@@ -263,27 +279,50 @@ TEST(SimulatedLies, ASoundCheckpointMustNotBePassedOver) {
   ExpectFindsInStore(Lie::kFalseAlarm, Policy::kAsync, "NewestIsUsed");
 }
 
+void ExpectFindsInMoves(Lie lie, Policy policy, const char* invariant) {
+  ExpectFinds(lie, policy, invariant, [lie, policy](WorldOptions& world) {
+    world = MovesOf(world.seed);
+    world.lie = lie;
+    world.job.policy = policy;
+    world.job.recovery = v1::RECOVERY_ROLLBACK;
+    world.troubles.store_weather.damage = 0;
+  });
+}
+
+TEST(SimulatedLies, APartitionThatGoesOnBeforeAViewEndsItsMoveLosesPushes) {
+  ExpectFindsInMoves(Lie::kThawsAlone, Policy::kAsync, "EndExact|OneOwner");
+}
+
+TEST(SimulatedLies, AClockThatCountsByWhateverViewItIsToldBreaksTheBound) {
+  ExpectFindsInMoves(Lie::kClockOfAnyView, Policy::kSsp, "BoundHolds");
+}
+
 void Print(uint64_t seed, const Verdict& verdict) {
   const auto number = [](uint64_t n) { return static_cast<unsigned long long>(n); };
   std::printf(
-      "seed %llu: %s, %llu events, %.1f s, %llu timelines, %llu chiefs, %llu checkpoints, digest "
-      "%016llx\n",
+      "seed %llu: %s, %llu events, %.1f s, %llu timelines, %llu chiefs, %llu checkpoints, %llu "
+      "moves, digest %016llx\n",
       number(seed), verdict.violation.empty() ? "every rule held" : verdict.violation.c_str(),
       number(verdict.events), absl::ToDoubleSeconds(verdict.length), number(verdict.timelines),
-      number(verdict.terms), number(verdict.manifests), number(verdict.digest));
+      number(verdict.terms), number(verdict.manifests), number(verdict.moved),
+      number(verdict.digest));
   std::fflush(stdout);
 }
 
 // Tells of one history; of many only those that break a rule.
-int RunFrom(uint64_t first, uint64_t count, bool trace) {
+int RunFrom(MakeWorld make, uint64_t first, uint64_t count, bool trace) {
   uint64_t broken = 0;
+  uint64_t moved = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
-    WorldOptions world = WorldOf(seed);
+    WorldOptions world = make(seed);
     world.trace = trace;
     const Verdict verdict = Play(world);
     broken += verdict.violation.empty() ? 0 : 1;
+    moved += verdict.moved;
     if (count == 1 || !verdict.violation.empty()) Print(seed, verdict);
   }
+  std::printf("%llu seeds, %llu moves of partitions\n", static_cast<unsigned long long>(count),
+              static_cast<unsigned long long>(moved));
   return broken == 0 ? 0 : 1;
 }
 
@@ -295,17 +334,19 @@ int main(int argc, char** argv) {
   std::optional<uint64_t> first;
   uint64_t count = 1;
   bool trace = false;
+  capstan::sim::MakeWorld make = capstan::sim::WorldOf;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word == "--trace") trace = true;
+    if (word == "--moves") make = capstan::sim::MovesOf;
     if (i + 1 == argc) continue;
     const uint64_t number = std::strtoull(argv[i + 1], nullptr, 10);
-    if (word == "--seeds") capstan::sim::g_seeds = number;
+    if (word == "--seeds") capstan::sim::g_seeds = capstan::sim::g_move_seeds = number;
     if (word == "--seed") first = number;
     if (word == "--count") count = number;
   }
   // What savers and loaders say comes in real time, and is of little use here.
   capstan::log::Init({.level = capstan::log::Level::kError});
-  if (first) return capstan::sim::RunFrom(*first, count, trace);
+  if (first) return capstan::sim::RunFrom(make, *first, count, trace);
   return RUN_ALL_TESTS();
 }

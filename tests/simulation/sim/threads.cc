@@ -8,6 +8,12 @@
 #include "tests/simulation/sim/fiber.h"
 
 namespace capstan::sim {
+namespace {
+
+constexpr absl::Duration kLongestWork = absl::Milliseconds(300);
+
+}  // namespace
+
 struct SimThreads::Task : public Fiber, public std::enable_shared_from_this<Task> {
   explicit Task(absl::AnyInvocable<void()> work)
       : Fiber([this] { body(); }), body(std::move(work)) {}
@@ -16,6 +22,7 @@ struct SimThreads::Task : public Fiber, public std::enable_shared_from_this<Task
 
   absl::AnyInvocable<void()> body;
   uint64_t turn = 0;             // A timer of an earlier turn is void.
+  bool sleeps = false;
   bool hurried = false;          // Nothing is waited for any more.
   std::function<void()> at_end;  // Of one who waits for it.
 };
@@ -68,10 +75,26 @@ bool SimThreads::Sleep(absl::Duration length) {
   Task& task = *Task::Current();
   if (task.hurried) return false;
   ResumeAfter(length, task.shared_from_this());
+  task.sleeps = true;
   task.Wait();
+  task.sleeps = false;
   return !task.hurried;
 }
 
+std::function<void()> SimThreads::Waker() {
+  return [this, task = Task::Current()->shared_from_this()] {
+    if (task->sleeps && !task->hurried) ResumeAfter(absl::ZeroDuration(), task);
+  };
+}
+
 bool SimThreads::over() const { return Task::Current()->hurried; }
+
+std::unique_ptr<Background::Work> BusyThreads::Begin(absl::AnyInvocable<void()> work) {
+  const absl::Duration wait = schedule_.Between(absl::ZeroDuration(), kLongestWork);
+  return threads_.Begin([this, wait, work = std::move(work)]() mutable {
+    SleepFor(wait);
+    work();
+  });
+}
 
 }  // namespace capstan::sim

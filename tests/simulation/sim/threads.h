@@ -3,6 +3,7 @@
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_THREADS_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_THREADS_H_
 
+#include <functional>
 #include <memory>
 
 #include "absl/time/time.h"
@@ -23,6 +24,9 @@ class SimThreads : public Background {
 
   // In the work. False: the process is over, and the work shall end.
   bool Sleep(absl::Duration length);
+  void SleepFor(absl::Duration length) override { (void)Sleep(length); }
+  // In the work: what ends its sleep under way, if it sleeps when that is called.
+  std::function<void()> Waker();
   bool over() const;  // In the work: it is to end.
 
   const Life& life() const { return life_; }
@@ -36,6 +40,20 @@ class SimThreads : public Background {
 
   Network& network_;
   const Life life_;
+};
+
+// The same, with a processor that has other things to do: all work takes its time.
+class BusyThreads : public Background {
+ public:
+  // Both must outlive this object.
+  BusyThreads(SimThreads& threads, Schedule& schedule) : threads_(threads), schedule_(schedule) {}
+
+  std::unique_ptr<Work> Begin(absl::AnyInvocable<void()> work) override;
+  void SleepFor(absl::Duration length) override { threads_.SleepFor(length); }
+
+ private:
+  SimThreads& threads_;
+  Schedule& schedule_;
 };
 
 }  // namespace capstan::sim

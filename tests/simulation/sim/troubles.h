@@ -27,6 +27,9 @@ struct Troubles {
   bool store_away = false;
   bool stall_data = false;   // Of workers; for ever, if it is not the only worker.
   bool false_words = false;  // The first worker tells of leases that it has not been given as well.
+  bool join_shards = false;  // While the job runs; also those that have left.
+  bool leave_shards = false;  // Likewise, and they stay away.
+  bool rebalance = false;     // Somebody asks for it.
   bool grow =
       false;  // Once: a chief that knows of another shard takes the place of the one before.
 };

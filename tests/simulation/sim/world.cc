@@ -20,6 +20,7 @@ constexpr absl::Duration kLookEvery = absl::Milliseconds(500);
 constexpr absl::Duration kRestart = absl::Seconds(1);
 constexpr uint64_t kMostEvents = 3'000'000;
 constexpr double kToTheOldChief = 0.3;  // Calls, while there are two.
+constexpr uint32_t kMostShards = 4;
 
 }  // namespace
 
@@ -35,7 +36,8 @@ World::World(const WorldOptions& options)
           [this](const std::string& key) { checks_.durable().OnDamaged(key); }),
       job_(options.job),
       checks_(*this),
-      chief_hosts_{network_.AddHost("chief"), network_.AddHost("chief'")} {
+      chief_hosts_{network_.AddHost("chief"), network_.AddHost("chief'")},
+      wished_(options.shards) {
   schedule_.Note("seed ", options.seed, " ", NameOf(options.job.policy), ", ", options.shards,
                  " shards, ", options.workers, " workers, ", job_.total_batches(), " batches",
                  options.job.uri.empty() ? "" : ", durable");
@@ -74,7 +76,7 @@ void World::StartChief() {
   chiefs_[ruling_].reset();
   chiefs_[ruling_] = std::make_unique<ChiefProcess>(
       *this, life,
-      ChiefSetup{.run_id = NewIncarnation(), .term = TermOfNow(), .shards = shard_count()});
+      ChiefSetup{.run_id = NewIncarnation(), .term = TermOfNow(), .shards = wished_});
 }
 
 void World::ReplaceChief() {
@@ -85,11 +87,44 @@ void World::ReplaceChief() {
 
 void World::Grow() {
   if (shard_count() > options_.shards) return;
+  AddShard();
+  wished_ = shard_count();
+  Kill(ruling_chief_host(), kRestart);
+}
+
+void World::AddShard() {
   const uint32_t index = shard_count();
   shard_hosts_.push_back(network_.AddHost(absl::StrCat("ps-", index)));
   shards_.resize(index + 1);
   StartShard(index);
-  Kill(ruling_chief_host(), kRestart);
+}
+
+void World::Join() {
+  if (!left_under_.empty()) {
+    const uint32_t index = left_under_.begin()->first;
+    left_under_.erase(index);
+    leaving_.erase(index);
+    return StartShard(index);
+  }
+  if (shard_count() < std::min(kMostShards, options_.job.partitions)) AddShard();
+}
+
+void World::Leave(uint32_t shard) {
+  if (!network_.IsUp(shard_hosts_[shard]) || leaving_.size() + 1 >= shard_count()) return;
+  if (!leaving_.insert(shard).second) return;
+  schedule_.Note(network_.name(shard_hosts_[shard]), " is to leave");
+  network_.After(shards_[shard]->life(), absl::ZeroDuration(),
+                 [process = shards_[shard].get()] { process->Drain(); });
+}
+
+// What has left stays away, and what was ended before it could leave is started again.
+void World::StartAgain(uint32_t shard) {
+  if (leaving_.contains(shard) && shards_[shard]->may_leave()) {
+    left_under_[shard] = chiefs_begun_;
+    return;
+  }
+  leaving_.erase(shard);
+  StartShard(shard);
 }
 
 HostId World::chief_host() {
@@ -127,7 +162,7 @@ void World::Start(HostId host) {
   if (network_.IsUp(host)) return;
   if (host == ruling_chief_host()) return StartChief();
   for (uint32_t i = 0; i < shard_hosts_.size(); ++i) {
-    if (shard_hosts_[i] == host) return StartShard(i);
+    if (shard_hosts_[i] == host) return StartAgain(i);
   }
   for (size_t i = 0; i < worker_hosts_.size(); ++i) {
     if (worker_hosts_[i] == host) return StartWorker(i);
@@ -226,12 +261,28 @@ Verdict World::Run() {
           .terms = chiefs_begun_,
           .manifests = checks_.durable().manifests(),
           .losses = static_cast<uint64_t>(status.losses_size()),
-          .shards = static_cast<uint64_t>(status.shards_size())};
+          .shards = static_cast<uint64_t>(status.shards_size()),
+          .moved = checks_.moved()};
 }
 
 void World::Look() {
+  SeeToShards();
   for (const auto& shard : shards_) {
     if (shard != nullptr) checks_.OnCells(shard->Read(), /*at_end=*/false);
+  }
+}
+
+// Those that a chief was told of when it began stay away only when they have left under it, and
+// there was a map.
+void World::SeeToShards() {
+  const ChiefProcess* const chief = ruling_chief();
+  const bool has_map = !chief->serves() || chief->state() != v1::JOB_STATE_PENDING;
+  for (uint32_t i = 0; i < wished_; ++i) {
+    const auto left = left_under_.find(i);
+    if (left == left_under_.end() || (has_map && left->second == chiefs_begun_)) continue;
+    left_under_.erase(left);
+    leaving_.erase(i);
+    StartShard(i);
   }
 }
 
@@ -258,8 +309,9 @@ void World::CheckEnd() {
     return CheckModel(status);
   }
   Cells all;
-  for (const auto& shard : shards_) {
-    for (const auto& [cell, value] : shard->Read()) all[cell] = value;
+  for (uint32_t i = 0; i < shard_count(); ++i) {
+    if (!network_.IsUp(shard_hosts_[i])) continue;
+    for (const auto& [cell, value] : shards_[i]->Read()) all[cell] = value;
   }
   checks_.OnCells(all, /*at_end=*/true);
 }

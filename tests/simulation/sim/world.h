@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,8 @@ struct WorldOptions {
 
 // Everything drawn from the seed: policy, sizes, troubles.
 WorldOptions WorldOf(uint64_t seed);
+// The same, of a job whose shards come and go.
+WorldOptions MovesOf(uint64_t seed);
 
 struct Verdict {
   std::string violation;  // Empty: every rule held.
@@ -47,6 +51,7 @@ struct Verdict {
   uint64_t manifests = 0;  // Written.
   uint64_t losses = 0;     // Returns to a checkpoint that the job tells of.
   uint64_t shards = 0;     // That the last view is over.
+  uint64_t moved = 0;      // Partitions, each as often as it has.
 };
 
 // Confined to one thread.
@@ -83,6 +88,10 @@ class World : public Cast {
   uint32_t shard_count() const { return static_cast<uint32_t>(shards_.size()); }
   // There is another shard, and a chief that knows of it. Not a second time.
   void Grow();
+  // A shard that has left comes back, or there is one more, if the job may have more.
+  void Join();
+  // The shard leaves for good, as soon as it may. Nothing if no other one would stay.
+  void Leave(uint32_t shard);
   // Ends what runs there; it begins anew after a while.
   void Kill(HostId host, absl::Duration away);
   bool JobIsOver();
@@ -92,11 +101,14 @@ class World : public Cast {
   uint64_t TermOfNow();
   void StartChief();
   void StartShard(uint32_t index);
+  void AddShard();
+  void StartAgain(uint32_t shard);
   void StartWorker(size_t index);
   void Start(HostId host);
   void End(HostId host);
   void NextBlow();
   void Look();
+  void SeeToShards();
   void FollowEnd();  // Of the job: when it is over, and whether it may have failed.
   void CheckFailure(const std::string& reason);
   bool may_be_damaged() const { return options_.troubles.store_weather.damage > 0; }
@@ -111,7 +123,10 @@ class World : public Cast {
   Checks checks_;
   std::array<HostId, 2> chief_hosts_;  // The ruling one's, and its predecessor's or successor's.
   size_t ruling_ = 0;
+  uint32_t wished_;  // Shards, as chiefs are told that begin.
   std::vector<HostId> shard_hosts_;
+  std::set<uint32_t> leaving_;              // Shards; those that have left, too.
+  std::map<uint32_t, uint64_t> left_under_;  // Those, and the number of the chief of then.
   std::vector<HostId> worker_hosts_;
   std::array<std::unique_ptr<ChiefProcess>, 2> chiefs_;
   std::vector<std::unique_ptr<ShardProcess>> shards_;

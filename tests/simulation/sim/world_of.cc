@@ -95,4 +95,24 @@ WorldOptions WorldOf(uint64_t seed) {
   return world;
 }
 
+WorldOptions MovesOf(uint64_t seed) {
+  WorldOptions world = WorldOf(seed);
+  Dice dice(~seed);
+  world.job.partitions = 3 + dice.Below(4);
+  world.job.tasks = 12 + dice.Below(12);
+  world.job.epochs = 1;
+  world.job.max_steps = 0;
+  world.shards = 1 + dice.Below(3);
+  world.workers = 2 + dice.Below(2);
+  Troubles& troubles = world.troubles;
+  troubles.grow = troubles.stall_data = troubles.false_words = false;
+  troubles.join_shards = true;
+  troubles.leave_shards = !dice.OneIn(4);
+  troubles.rebalance = !dice.OneIn(4);
+  troubles.drain_shards = dice.OneIn(2);
+  // So often that moves are met by them, and so seldom that moves come to their end.
+  troubles.between = absl::Milliseconds(300 + 200 * dice.Below(5));
+  return world;
+}
+
 }  // namespace capstan::sim

@@ -30,6 +30,22 @@ TEST(ChiefRecoveryTest, TrainsOnlyWhenEveryShardHasLoaded) {
   EXPECT_THAT(crew.loads[0].partitions(), ElementsAre(0, 2, 4, 6));
 }
 
+TEST(ChiefRecoveryTest, AShardThatLeavesBeforeItHasLoadedIsNotWaitedForForEver) {
+  Crew crew(TenTasks());
+  crew.hold_calls = true;
+  crew.RegisterShards();
+  EXPECT_TRUE(crew.ShardHeartbeat(1, /*draining=*/true).may_leave()) << "it holds nothing";
+  crew.Stop(1);
+  crew.hold_calls = false;
+  crew.Advance(absl::Seconds(29));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RESTORING);
+  EXPECT_THAT(crew.machine.view().owners(), Contains(1u));
+  crew.Advance(absl::Seconds(5));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(crew.machine.view().owners(), testing::Each(0u));
+  EXPECT_EQ(crew.machine.view().timeline(), 2u);
+}
+
 TEST(ChiefRecoveryTest, ShardsThatCannotHoldTheModelFailTheJobWithTheArithmetic) {
   CrewOptions options = TenTasks();
   options.dense_floats = 1 << 20;

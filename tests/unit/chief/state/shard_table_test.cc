@@ -114,6 +114,18 @@ TEST(ShardTableTest, RefusesAnIndexBeyondThePartitionsAndRegistrationsWithoutAnI
   EXPECT_EQ(table.Register(homeless, kNow).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(ShardTableTest, WhoLeavesDoesNotStayBecauseAnEarlierHeartbeatComesLate) {
+  ShardTable table(1, 8);
+  ASSERT_TRUE(table.Register(Registration(0, 7), kNow).ok());
+  v1::ShardHeartbeatRequest leaves;
+  leaves.set_draining(true);
+  ShardTable::Hear(*table.Find(0), leaves, kNow);
+  ShardTable::Hear(*table.Find(0), v1::ShardHeartbeatRequest(), kNow);
+  EXPECT_TRUE(table.Find(0)->draining);
+  ASSERT_TRUE(table.Register(Registration(0, 8), kNow).ok());
+  EXPECT_FALSE(table.Find(0)->draining) << "another process has come";
+}
+
 TEST(ShardTableTest, TellsARepeatedRegistrationFromANewProcess) {
   ShardTable table(1, 8);
   EXPECT_EQ(*table.Register(Registration(0, 7), kNow), ShardTable::Arrival::kNew);

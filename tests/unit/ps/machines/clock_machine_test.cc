@@ -58,6 +58,30 @@ TEST(ClockMachineTest, ATrainerThatComesBackKeepsItsClock) {
   EXPECT_EQ(clocks.slowest(), 7u);
 }
 
+TEST(ClockMachineTest, WithAPartitionNobodyHasFinishedMoreThanWhereItComesFrom) {
+  ClockMachine clocks = Two(/*bound=*/0);
+  clocks.Finished(kFast, 4);
+  clocks.Finished(kSlow, 3);
+  const FinishedClock there[] = {{kFast, 3}, {kSlow, 4}, {TrainerId{7}, 9}};
+  clocks.TakeOver(there, /*had_none=*/false);
+  EXPECT_EQ(clocks.Pull(WaiterId{1}, /*step=*/3, kLater, kBytes), PullWait::kGo);
+  EXPECT_EQ(clocks.Pull(WaiterId{2}, /*step=*/4, kLater, kBytes), PullWait::kParked);
+  clocks.Finished(kSlow, 4);
+  EXPECT_EQ(clocks.Finished(kFast, 4).size(), 1u) << "it tells again";
+  const QuorumTrainer another[] = {{TrainerId{7}, 0}};
+  clocks.SetQuorum(another);
+  EXPECT_EQ(clocks.slowest(), 0u) << "here it may have finished less";
+}
+
+TEST(ClockMachineTest, AShardThatHadNothingKnowsWhatIsKnownWhereItsFirstPartitionComesFrom) {
+  ClockMachine clocks(/*bound=*/0);
+  const FinishedClock there[] = {{kFast, 5}, {kSlow, 4}};
+  clocks.TakeOver(there, /*had_none=*/true);
+  const QuorumTrainer both[] = {{kFast, 0}, {kSlow, 0}};
+  clocks.SetQuorum(both);
+  EXPECT_EQ(clocks.slowest(), 4u);
+}
+
 TEST(ClockMachineTest, InALaterTimelineNothingCountsThatWasFinishedBefore) {
   ClockMachine clocks = Two(/*bound=*/0);
   clocks.Finished(kFast, 7);

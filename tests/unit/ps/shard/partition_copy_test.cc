@@ -252,5 +252,16 @@ TEST(PartitionCopyTest, AShardThatLeavesTakesGradientsAgainWhenItCouldNotBeSaved
   EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/2), v1::OUTCOME_BUSY) << "it may leave with 1-a";
 }
 
+TEST(PartitionCopyTest, AShardThatWasSavedToLeaveAndStaysTakesGradientsFromTheNextCopyOn) {
+  Subject subject(v1::POLICY_KIND_ASYNC);
+  ASSERT_TRUE(subject.partition().BeginCopy({.timeline = kTimeline, .close = true}, kNow));
+  subject.partition().SettleCopy("1-a", kNow);
+  EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/0), v1::OUTCOME_BUSY);
+  ASSERT_TRUE(subject.partition().BeginCopy({.timeline = kTimeline}, kNow));
+  EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/0), v1::OUTCOME_APPLIED);
+  subject.partition().SettleCopy("", kNow);
+  EXPECT_EQ(subject.Push(/*key=*/3, /*seq=*/1), v1::OUTCOME_APPLIED);
+}
+
 }  // namespace
 }  // namespace capstan::ps
