@@ -72,11 +72,10 @@ void Hear(Shard& shard, uint8_t kind, std::string_view message) {
             return shard.OpenRound(request, [&answered](const auto&) { answered = true; });
           });
     case 3:
-      return Order<v1::ReportLaneRequest>(
-          message, [&shard](const auto& request) {
-            ReplicaWait nobody;
-            (void)shard.ReportLane(request, nobody);
-          });
+      return Order<v1::ReportLaneRequest>(message, [&shard](const auto& request) {
+        ReplicaWait nobody;
+        (void)shard.ReportLane(request, nobody);
+      });
     case 4:
       return AskCoordinator<v1::HoldRoundsRequest>(
           shard, message, [&shard](const auto& request, bool& answered) {
@@ -93,11 +92,10 @@ void Hear(Shard& shard, uint8_t kind, std::string_view message) {
       return Order<v1::CommitRoundRequest>(
           message, [&shard](const auto& request) { (void)shard.CommitRound(request); });
     default:
-      return Order<v1::CloseStreamsRequest>(
-          message, [&shard](const auto& request) {
-            ReplicaWait nobody;
-            (void)shard.CloseStreams(request, nobody);
-          });
+      return Order<v1::CloseStreamsRequest>(message, [&shard](const auto& request) {
+        ReplicaWait nobody;
+        (void)shard.CloseStreams(request, nobody);
+      });
   }
 }
 

@@ -29,7 +29,9 @@ class RowUpdates {
   // here.
   uint32_t life() const { return life_; }
   void RestoreLife(uint32_t life) { life_ = life; }
-  void Restore(uint32_t row, RowVersion version) { versions_[row] = static_cast<uint32_t>(version); }
+  void Restore(uint32_t row, RowVersion version) {
+    versions_[row] = static_cast<uint32_t>(version);
+  }
 
   RowVersion of(uint32_t row) const { return static_cast<RowVersion>(versions_[row]); }
   void Count(uint32_t row) {

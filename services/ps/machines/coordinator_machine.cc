@@ -38,7 +38,8 @@ CoordinatorMachine::CoordinatorMachine(int backup_workers, const CoordinatorStat
   }
   if (!state.open) return;
   counted_ = state.open->counted;
-  for (const ClosedLane& lane : counted_) lanes_[static_cast<size_t>(Raw(lane.lane))].arrived = lane;
+  for (const ClosedLane& lane : counted_)
+    lanes_[static_cast<size_t>(Raw(lane.lane))].arrived = lane;
   ended_ = state.open->ended;
   round_opened_ = state.open->opened;
   hold_ = state.open->held;

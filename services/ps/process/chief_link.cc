@@ -130,20 +130,19 @@ void ChiefLink::Heartbeat() {
   CAPSTAN_FAILPOINT("shard.heartbeat");
   beating_ = true;
   next_heartbeat_ = Now() + heartbeat_;
-  loop_.Call<v1::ShardHeartbeatReply>(channel_, kHeartbeat, request, kAttempt,
-                                      [this, sent = shard_->clock().Now()](
-                                          const absl::StatusOr<v1::ShardHeartbeatReply>& reply) {
-                                        beating_ = false;
-                                        if (!reply.ok()) return;  // Tried again at the next beat.
-                                        heard_ = shard_->clock().Now();
-                                        if (reply->lease_seconds() > 0) {
-                                          shard_->SetLease(sent +
-                                                           absl::Seconds(reply->lease_seconds()));
-                                        }
-                                        may_leave_ = reply->may_leave();
-                                        const bool doubt = shard_->TakeKeyDoubt();
-                                        if (!reply->known() || doubt) RegisterAgain();
-                                      });
+  loop_.Call<v1::ShardHeartbeatReply>(
+      channel_, kHeartbeat, request, kAttempt,
+      [this, sent = shard_->clock().Now()](const absl::StatusOr<v1::ShardHeartbeatReply>& reply) {
+        beating_ = false;
+        if (!reply.ok()) return;  // Tried again at the next beat.
+        heard_ = shard_->clock().Now();
+        if (reply->lease_seconds() > 0) {
+          shard_->SetLease(sent + absl::Seconds(reply->lease_seconds()));
+        }
+        may_leave_ = reply->may_leave();
+        const bool doubt = shard_->TakeKeyDoubt();
+        if (!reply->known() || doubt) RegisterAgain();
+      });
 }
 
 // The chief has restarted, or has given this shard up, or its key may not be known: it hears of us

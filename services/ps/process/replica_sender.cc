@@ -71,8 +71,8 @@ void ReplicaSender::Hear(Peer& peer, const absl::StatusOr<v1::ReplicateReply>& r
     return;
   }
   if (!reply.ok() && peer.pause == absl::ZeroDuration()) {
-    log::Info("a backup does not answer", {{"backup", peer.stream->target().address},
-                                           {"error", reply.status()}});
+    log::Info("a backup does not answer",
+              {{"backup", peer.stream->target().address}, {"error", reply.status()}});
   }
   peer.pause = std::clamp(2 * peer.pause, kFirstWait, kLongestWait);
   peer.next = shard_.clock().Now() + peer.pause;

@@ -52,10 +52,9 @@ absl::StatusOr<CoordinatorState> CoordinatorStateFromProto(const v1::Coordinator
   const auto known = [&state](LaneIndex lane) {
     return static_cast<size_t>(Raw(lane)) < state.lanes.size();
   };
-  const bool all_known =
-      std::all_of(open.ended.begin(), open.ended.end(), known) &&
-      std::all_of(open.counted.begin(), open.counted.end(),
-                  [&known](const ClosedLane& lane) { return known(lane.lane); });
+  const bool all_known = std::all_of(open.ended.begin(), open.ended.end(), known) &&
+                         std::all_of(open.counted.begin(), open.counted.end(),
+                                     [&known](const ClosedLane& lane) { return known(lane.lane); });
   if (!all_known) return absl::InvalidArgumentError("an open round of lanes that there are not");
   open.opened = proto.open().opened();
   open.held = proto.open().held();

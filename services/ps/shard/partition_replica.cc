@@ -80,8 +80,7 @@ void Partition::TellExpired(const std::array<std::vector<StreamId>, kParts>& exp
 void Partition::TellPush(const Kept& gradient, const v1::PartitionOutcome& outcome,
                          ReplicaWait& replicated) {
   // Of a partition that takes nothing in, and of one of another timeline, nothing has changed.
-  const bool current =
-      Timeline{gradient.push->head().header().timeline()} == machine_.timeline();
+  const bool current = Timeline{gradient.push->head().header().timeline()} == machine_.timeline();
   if (!current || machine_.moving() || machine_.closed()) return;
   v1::Operation operation = NewOperation();
   v1::PushOperation& told = *operation.mutable_push();
@@ -115,10 +114,9 @@ absl::Status Partition::Replay(const v1::Operation& operation,
                                const std::shared_ptr<const PushMessage>& push, absl::Time now) {
   absl::MutexLock lock(&mu_);
   if (standby_ != ViewEpoch{operation.pair().term(), operation.pair().n()}) {
-    return absl::FailedPreconditionError(absl::StrCat("this is not the backup of partition ",
-                                                      operation.partition(), " in pair ",
-                                                      operation.pair().term(), ".",
-                                                      operation.pair().n()));
+    return absl::FailedPreconditionError(
+        absl::StrCat("this is not the backup of partition ", operation.partition(), " in pair ",
+                     operation.pair().term(), ".", operation.pair().n()));
   }
   switch (operation.what_case()) {
     case v1::Operation::kPush:
@@ -165,9 +163,9 @@ absl::Status Partition::ReplayPush(const v1::PushOperation& told, const Kept& gr
   return absl::DataLossError(absl::StrCat(
       "the backup of partition ", outcome.partition(), " is out of step: a push ended here as ",
       v1::Outcome_Name(outcome.dense()), ", ", v1::Outcome_Name(outcome.sparse()), " in versions ",
-      machine_.version(Part::kDense), ", ", machine_.version(Part::kSparse),
-      ", at its owner as ", v1::Outcome_Name(told.dense()), ", ", v1::Outcome_Name(told.sparse()),
-      " in versions ", told.dense_version(), ", ", told.sparse_version()));
+      machine_.version(Part::kDense), ", ", machine_.version(Part::kSparse), ", at its owner as ",
+      v1::Outcome_Name(told.dense()), ", ", v1::Outcome_Name(told.sparse()), " in versions ",
+      told.dense_version(), ", ", told.sparse_version()));
 }
 
 }  // namespace capstan::ps

@@ -355,8 +355,7 @@ PsService::Reactor* PsService::TakePartition(Context* context,
   return Answer(*context, result.status());
 }
 
-absl::StatusOr<v1::ReplicateReply> PsService::HandleReplicate(
-    const v1::ReplicateRequest& request) {
+absl::StatusOr<v1::ReplicateReply> PsService::HandleReplicate(const v1::ReplicateRequest& request) {
   CAPSTAN_RETURN_IF_ERROR(ShardFor(request.header()).status());
   CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
   return served->replicator.Take(request);

@@ -73,7 +73,8 @@ void ReplicaStream::Release(PartitionIndex partition, const absl::Status& status
   {
     absl::MutexLock lock(&mu_);
     ended_[partition] = {taken_ + queue_.size(), status};
-    std::erase_if(refused_, [partition](const auto& refused) { return refused.second == partition; });
+    std::erase_if(refused_,
+                  [partition](const auto& refused) { return refused.second == partition; });
     for (Queued& queued : queue_) {
       const bool ended = queued.operation.partition() == static_cast<uint32_t>(Raw(partition)) &&
                          !queued.operation.has_closed();
@@ -132,8 +133,8 @@ bool ReplicaStream::Taken(const v1::ReplicateReply& reply) {
       queue_.pop_front();
       ++taken_;
     }
-    const auto waits = std::stable_partition(
-        waiters_.begin(), waiters_.end(), [this](const Waiter& waiter) {
+    const auto waits =
+        std::stable_partition(waiters_.begin(), waiters_.end(), [this](const Waiter& waiter) {
           mu_.AssertHeld();
           return waiter.number > taken_ || refused_.contains(waiter.number);
         });

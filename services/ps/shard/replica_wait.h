@@ -25,7 +25,7 @@ class ReplicaWait {
   // Calls done(OK) once every backup has what was added, or done(error) once it is known that a
   // pair has ended because the owner is another one now. At once if nothing has been added; else
   // maybe on another thread.
-  void Then(absl::AnyInvocable<void(const absl::Status&)> done) &&;
+  void Then(absl::AnyInvocable<void(const absl::Status &)> done) &&;
 
  private:
   struct Added {

@@ -21,8 +21,7 @@ bool Replicator::IsEarly(const v1::Operation& operation) const {
 }
 
 absl::StatusOr<v1::ReplicateReply> Replicator::Take(const v1::ReplicateRequest& request) {
-  if (request.operations_size() > kMaxOperations || request.first() == 0 ||
-      request.stream() == 0) {
+  if (request.operations_size() > kMaxOperations || request.first() == 0 || request.stream() == 0) {
     return absl::InvalidArgumentError(absl::StrCat(request.operations_size(),
                                                    " operations from number ", request.first(),
                                                    " on, of stream ", request.stream()));
@@ -31,16 +30,16 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const v1::ReplicateRequest& 
   const std::shared_ptr<Source> source = Find(Incarnation{request.source()});
   absl::MutexLock lock(&source->mu);
   if (request.stream() < source->stream) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "stream ", request.stream(), " is over, ", source->stream, " has begun"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("stream ", request.stream(), " is over, ", source->stream, " has begun"));
   }
   if (request.stream() > source->stream) {
     source->stream = request.stream();
     source->taken = 0;
   }
   if (request.first() > source->taken + 1) {
-    return absl::OutOfRangeError(absl::StrCat("operation ", request.first(), " has come, ",
-                                              source->taken + 1, " has not"));
+    return absl::OutOfRangeError(
+        absl::StrCat("operation ", request.first(), " has come, ", source->taken + 1, " has not"));
   }
   v1::ReplicateReply reply;
   uint64_t number = request.first() - 1;

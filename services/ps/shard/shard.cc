@@ -334,8 +334,7 @@ absl::Status Shard::CommitRound(const v1::CommitRoundRequest& request) {
   });
 }
 
-absl::Status Shard::CloseStreams(const v1::CloseStreamsRequest& request,
-                                 ReplicaWait& replicated) {
+absl::Status Shard::CloseStreams(const v1::CloseStreamsRequest& request, ReplicaWait& replicated) {
   const Timeline timeline{request.header().timeline()};
   return ForEachPartition([&](PartitionIndex, Partition& partition) {
     for (const v1::StreamClose& close : request.streams()) {

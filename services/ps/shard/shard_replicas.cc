@@ -165,16 +165,18 @@ absl::Status Shard::Adopt(PartitionIndex index, MovedPartition moved, ViewEpoch 
 absl::Status Shard::Replay(uint64_t timeline, const v1::Operation& operation) {
   if (operation.has_closed()) return LearnRound(timeline, operation.closed(), Teller::kShard);
   if (operation.partition() >= partitions_.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no partition ", operation.partition()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no partition ", operation.partition()));
   }
   const auto index = static_cast<PartitionIndex>(operation.partition());
   Partition& standby = partition(index);
   if (standby.standby() != PairOf(operation)) {
     return absl::FailedPreconditionError("this is not the backup of the pair");
   }
-  const absl::Status replayed = operation.has_push()          ? ReplayPush(operation, standby)
-                                : operation.has_coordinator() ? ReplayCoordinator(operation)
-                                : standby.Replay(operation, nullptr, clock_.Now());
+  const absl::Status replayed = operation.has_push() ? ReplayPush(operation, standby)
+                                : operation.has_coordinator()
+                                    ? ReplayCoordinator(operation)
+                                    : standby.Replay(operation, nullptr, clock_.Now());
   if (replayed.ok()) return replayed;
   // It can never take its owner's place: the chief is told by the next report.
   log::Warn("a backup is of no use and is dropped",
@@ -192,8 +194,7 @@ absl::Status Shard::ReplayPush(const v1::Operation& operation, Partition& partit
       catalog_.KeepsGradients() ? waiting_.HoldAnyway(request.size()) : nullptr;
   CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const PushMessage> push,
                            PushMessage::Read(buffer, catalog_, std::move(hold)));
-  if (push->partitions().size() != 1 ||
-      push->partitions()[0].partition != operation.partition()) {
+  if (push->partitions().size() != 1 || push->partitions()[0].partition != operation.partition()) {
     return absl::InvalidArgumentError("a push of other partitions");
   }
   return partition.Replay(operation, push, clock_.Now());

@@ -75,8 +75,8 @@ std::optional<WaiterId> Shard::OpenRound(const v1::OpenRoundRequest& request, On
   // Shared by the parked callback and the refusal below; only one of them runs.
   auto shared = std::make_shared<OnOpened>(std::move(done));
   const uint64_t timeline = request.header().timeline();
-  const WaiterId waiter =
-      parked_rounds_.Park([this, shared, timeline](const absl::StatusOr<CoordinatorAnswer>& answer) {
+  const WaiterId waiter = parked_rounds_.Park(
+      [this, shared, timeline](const absl::StatusOr<CoordinatorAnswer>& answer) {
         if (!answer.ok()) return (*shared)(answer.status());
         OpenAnswer sealed = std::get<OpenAnswer>(answer->answer);
         sealed.closed.seal = sealer()->OfRound(timeline, sealed.closed);
@@ -128,12 +128,11 @@ absl::StatusOr<v1::ReportLaneReply> Shard::ReportLane(const v1::ReportLaneReques
 
 std::optional<WaiterId> Shard::HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
                                           OnHeld done) {
-  const WaiterId waiter =
-      parked_rounds_.Park(
-          [done = std::move(done)](const absl::StatusOr<CoordinatorAnswer>& answer) mutable {
-            done(answer.ok() ? std::get<HoldAnswer>(answer->answer)
-                             : HoldAnswer{.status = answer.status()});
-          });
+  const WaiterId waiter = parked_rounds_.Park(
+      [done = std::move(done)](const absl::StatusOr<CoordinatorAnswer>& answer) mutable {
+        done(answer.ok() ? std::get<HoldAnswer>(answer->answer)
+                         : HoldAnswer{.status = answer.status()});
+      });
   CoordinatorAnswers answers;
   ReplicaWait replicated;
   {
@@ -159,12 +158,10 @@ std::optional<WaiterId> Shard::HoldRounds(const v1::HoldRoundsRequest& request, 
 
 std::optional<WaiterId> Shard::WatchCounts(const v1::WatchCountsRequest& request,
                                            absl::Time deadline, OnNews done) {
-  const WaiterId waiter =
-      parked_rounds_.Park(
-          [done = std::move(done)](const absl::StatusOr<CoordinatorAnswer>& answer) mutable {
-            done(answer.ok() ? std::get<NewsAnswer>(answer->answer)
-                             : NewsAnswer{answer.status(), {}});
-          });
+  const WaiterId waiter = parked_rounds_.Park(
+      [done = std::move(done)](const absl::StatusOr<CoordinatorAnswer>& answer) mutable {
+        done(answer.ok() ? std::get<NewsAnswer>(answer->answer) : NewsAnswer{answer.status(), {}});
+      });
   CoordinatorAnswers answers;
   ReplicaWait replicated;
   {

@@ -282,7 +282,8 @@ TEST_P(ReplicaPolicies, ABackupGoesOnWithTheSameBits) {
   // A copy is taken of what queues have been applied to.
   const auto flush_others = [&others] {
     ps::ReplicaWait nobody;
-    for (int shard = 0; shard < others.size(); ++shard) (void)others.at(shard).shard().Flush(nobody);
+    for (int shard = 0; shard < others.size(); ++shard)
+      (void)others.at(shard).shard().Flush(nobody);
   };
   train(0, 10);
   ASSERT_TRUE(PairAll(shards, {0, 1, 2}).ok());
@@ -396,7 +397,8 @@ TEST_P(ReplicaRounds, GoOnAtTheBackupsInTheMiddleOfARoundBitByBit) {
 INSTANTIATE_TEST_SUITE_P(Victims, ReplicaRounds, testing::Values(0, 1, 2));
 
 TEST(ReplicaRounds, AShardThatOnlyBacksUpHearsOfEveryRound) {
-  LocalShards shards(Replicated(SyncJob(kLanes)), 2, 0, {}, /*owners=*/1), others(SyncJob(kLanes), 1);
+  LocalShards shards(Replicated(SyncJob(kLanes)), 2, 0, {}, /*owners=*/1),
+      others(SyncJob(kLanes), 1);
   ASSERT_TRUE(PairAll(shards, {0, 1}).ok());
   Lanes replicated(shards), undisturbed(others);
   replicated.Train(60);

@@ -16,7 +16,6 @@
 namespace capstan::ps {
 namespace {
 
-
 constexpr Incarnation kSource{7};
 constexpr PartitionIndex kFirst{1};
 constexpr PartitionIndex kSecond{2};
