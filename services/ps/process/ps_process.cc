@@ -127,6 +127,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
                            Shard::Create(job, identity, metrics, clock));
   const size_t waiting = WaitingGradientsLimit(memory);
   shard->waiting_gradients().SetLimit(waiting);
+  shard->streams().SetLimit(waiting / 4);
   const auto learn = [&places, &shard = *shard](const v1::RegisterShardReply& reply) {
     places.Learn({.checkpoints = reply.job().checkpoint().uri(), .from = reply.from()});
     shard.SetSealer(Sealer(reply.seal_key()));

@@ -63,11 +63,6 @@ size_t ReplicaStream::bytes() const {
   return bytes_;
 }
 
-void ReplicaStream::SetLimit(size_t bytes) {
-  absl::MutexLock lock(&mu_);
-  limit_ = bytes;
-}
-
 void ReplicaStream::Release(PartitionIndex partition, const absl::Status& status) {
   std::vector<Waiter> released;
   {
@@ -77,7 +72,7 @@ void ReplicaStream::Release(PartitionIndex partition, const absl::Status& status
                   [partition](const auto& refused) { return refused.second == partition; });
     for (Queued& queued : queue_) {
       const bool ended = queued.operation.partition() == static_cast<uint32_t>(Raw(partition)) &&
-                         !queued.operation.has_closed();
+                         queued.operation.has_pair();
       if (!ended) continue;
       queued.operation.clear_what();
       bytes_ -= queued.bytes;

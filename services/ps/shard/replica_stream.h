@@ -39,8 +39,9 @@ class ReplicaStream {
 
   // `wake` is called when there is something to send again: under the lock of whoever appends, so
   // it has to be short.
-  ReplicaStream(ReplicaTarget target, ReplicaStreamName name, std::function<void()> wake)
-      : target_(std::move(target)), name_(name), wake_(std::move(wake)) {}
+  ReplicaStream(ReplicaTarget target, ReplicaStreamName name, size_t limit,
+                std::function<void()> wake)
+      : target_(std::move(target)), name_(name), limit_(limit), wake_(std::move(wake)) {}
 
   const ReplicaTarget& target() const { return target_; }
   const ReplicaStreamName& name() const { return name_; }
@@ -74,9 +75,6 @@ class ReplicaStream {
   // This process ends: whoever waits, now or later, is told so.
   void Close();
 
-  // Above it the stream is full, beside what one request may add.
-  void SetLimit(size_t bytes);
-
  private:
   struct Waiter {
     PartitionIndex partition{};
@@ -90,10 +88,10 @@ class ReplicaStream {
 
   const ReplicaTarget target_;
   const ReplicaStreamName name_;
+  const size_t limit_;
   const std::function<void()> wake_;
   mutable absl::Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
-  size_t limit_ ABSL_GUARDED_BY(mu_) = size_t{64} << 20;
   size_t bytes_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t taken_ ABSL_GUARDED_BY(mu_) = 0;
   std::deque<Queued> queue_ ABSL_GUARDED_BY(mu_);  // Numbers taken_ + 1, ...

@@ -9,7 +9,7 @@ std::shared_ptr<ReplicaStream> ReplicaStreams::To(const ReplicaTarget& target, u
   std::shared_ptr<ReplicaStream>& stream = streams_[target.incarnation];
   if (stream == nullptr || stream->name().timeline != timeline) {
     stream = std::make_shared<ReplicaStream>(target, ReplicaStreamName{++last_number_, timeline},
-                                             [this] { Wake(); });
+                                             limit_, [this] { Wake(); });
   }
   return stream;
 }
@@ -33,6 +33,26 @@ void ReplicaStreams::TellClosed(const RoundCommit& closed) {
     ToProto(closed, *operation.mutable_closed());
     stream->Append(std::move(operation));
   }
+}
+
+void ReplicaStreams::TellFinished(TrainerId trainer, uint64_t clock) {
+  for (const std::shared_ptr<ReplicaStream>& stream : All()) {
+    v1::Operation operation;
+    operation.mutable_clock()->set_trainer(Raw(trainer));
+    operation.mutable_clock()->set_clock(clock);
+    stream->Append(std::move(operation));
+  }
+}
+
+void ReplicaStreams::SetLimit(size_t bytes) {
+  absl::MutexLock lock(&mu_);
+  limit_ = bytes;
+}
+
+size_t ReplicaStreams::bytes() const {
+  size_t bytes = 0;
+  for (const std::shared_ptr<ReplicaStream>& stream : All()) bytes += stream->bytes();
+  return bytes;
 }
 
 void ReplicaStreams::SetWake(std::function<void()> wake) {

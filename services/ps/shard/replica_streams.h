@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_PS_SHARD_REPLICA_STREAMS_H_
 #define CAPSTAN_PS_SHARD_REPLICA_STREAMS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -29,6 +30,13 @@ class ReplicaStreams {
   // Tells every backup of a round, without which it could not pass the next ones.
   void TellClosed(const RoundCommit& closed);
 
+  // Tells every backup what a trainer has finished here.
+  void TellFinished(TrainerId trainer, uint64_t clock);
+  // A stream that begins from now on is full above this.
+  void SetLimit(size_t bytes);
+  // Of all streams: what their targets have not taken.
+  size_t bytes() const;
+
   // Whoever sends: called when there is something to send. Short, for locks are held.
   void SetWake(std::function<void()> wake);
   // Whoever waits for a backup is told that this process ends.
@@ -39,6 +47,7 @@ class ReplicaStreams {
 
   mutable absl::Mutex mu_;
   std::map<Incarnation, std::shared_ptr<ReplicaStream>> streams_ ABSL_GUARDED_BY(mu_);
+  size_t limit_ ABSL_GUARDED_BY(mu_) = size_t{64} << 20;
   uint64_t last_number_ ABSL_GUARDED_BY(mu_) = 0;
   mutable absl::Mutex wake_mu_;
   std::function<void()> wake_ ABSL_GUARDED_BY(wake_mu_);

@@ -16,7 +16,7 @@ std::shared_ptr<Replicator::Source> Replicator::Find(Incarnation source) {
 }
 
 bool Replicator::IsEarly(const v1::Operation& operation) const {
-  if (operation.has_closed() || operation.what_case() == v1::Operation::WHAT_NOT_SET) return false;
+  if (!operation.has_pair() || operation.what_case() == v1::Operation::WHAT_NOT_SET) return false;
   return shard_.followed() < ViewEpoch{operation.pair().term(), operation.pair().n()};
 }
 
@@ -47,8 +47,9 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const v1::ReplicateRequest& 
     if (++number <= source->taken) continue;
     if (IsEarly(operation)) break;
     const bool is_void = operation.what_case() == v1::Operation::WHAT_NOT_SET;
-    const absl::Status replayed =
-        is_void ? absl::OkStatus() : shard_.Replay(request.header().timeline(), operation);
+    const absl::Status replayed = is_void ? absl::OkStatus()
+                                          : shard_.Replay(Incarnation{request.source()},
+                                                          request.header().timeline(), operation);
     if (!replayed.ok()) reply.add_refused(number);
     source->taken = number;
     CAPSTAN_FAILPOINT("replica.taken");

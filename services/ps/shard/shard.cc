@@ -117,6 +117,7 @@ void Shard::RestartClocks() {
   {
     absl::MutexLock lock(&clock_mu_);
     released = clocks_.Restart();
+    standby_clocks_.clear();
     quorum_known_ = false;
   }
   AnswerPulls(released);
@@ -310,6 +311,9 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
     const ViewEpoch by{head.header().epoch().term(), head.header().epoch().n()};
     absl::MutexLock lock(&clock_mu_);
     if (by < clocks_hold_from_) return pushed;
+    if (replicated_) {
+      streams_.TellFinished(TrainerId{head.header().trainer()}, head.header().clock());
+    }
     pushed.released = ReleasedPulls(
         *this, clocks_.Finished(TrainerId{head.header().trainer()}, head.header().clock()));
   }

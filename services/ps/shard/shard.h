@@ -228,7 +228,7 @@ class Shard {
   absl::Status Adopt(PartitionIndex index, MovedPartition moved, ViewEpoch pair);
   // Carries out what the owner of a partition has done that is backed up here. FAILED_PRECONDITION:
   // it is not; others: the copy was of no use, and has been dropped.
-  absl::Status Replay(uint64_t timeline, const v1::Operation& operation);
+  absl::Status Replay(Incarnation source, uint64_t timeline, const v1::Operation& operation);
   ReplicaStreams& streams() { return streams_; }
   const ShardIdentity& identity() const { return identity_; }
 
@@ -268,6 +268,7 @@ class Shard {
   CoordinatorMachine NewCoordinator(const std::optional<CoordinatorState>& state) const;
   void SetCoordinator(uint64_t timeline, std::optional<CoordinatorMachine> coordinator);
   bool IsEmpty() const;  // No partition is here.
+  bool ServesNone() const;
   void TakeClocks(const std::vector<FinishedClock>& clocks, bool had_none);
   absl::Status CheckClock(const v1::RequestHeader& header) const;
   // Learns of a round that somebody says is closed: the chief, another shard, or a trainer, who has
@@ -298,6 +299,7 @@ class Shard {
   void DropCoordinatorBackupUnless(ViewEpoch pair);
   void SetCoordinatorBackup(std::shared_ptr<ReplicaStream> stream, ViewEpoch pair);
   void Promote(PartitionIndex index);
+  void TakeClocksOfLost();
   void AddBroken(v1::ShardReport& report) const;
   absl::Status ReplayPush(const v1::Operation& operation, Partition& partition);
   absl::Status ReplayCoordinator(const v1::Operation& operation);
@@ -343,6 +345,8 @@ class Shard {
   bool quorum_known_ ABSL_GUARDED_BY(clock_mu_) = false;  // Of the present timeline.
   // The view by which the last partition has come: what is told by an older one does not hold.
   ViewEpoch clocks_hold_from_ ABSL_GUARDED_BY(clock_mu_);
+  // What trainers have finished at the owners of what is backed up here.
+  std::map<Incarnation, std::map<TrainerId, uint64_t>> standby_clocks_ ABSL_GUARDED_BY(clock_mu_);
   ParkedCalls<absl::Status> parked_pulls_;
 
   mutable absl::Mutex coordinator_mu_;

@@ -75,6 +75,11 @@ ShardMetrics::ShardMetrics(metrics::Registry& registry)
       &registry.AddGauge("capstan_store_bytes", "Memory of rows, blocks, slots and their indexes.");
   queued_ = &registry.AddGauge("capstan_aggregation_queued_gradients",
                                "Gradients waiting in aggregation queues.");
+  backup_bytes_ =
+      &registry.AddGauge("capstan_backup_bytes", "Memory of partitions that this shard backs up.");
+  untaken_bytes_ =
+      &registry.AddGauge("capstan_replica_waiting_bytes",
+                         "What backups of this shard's partitions have not taken yet.");
   waiting_bytes_ = &registry.AddGauge(
       "capstan_waiting_gradients_bytes",
       "Memory of gradients that wait for the end of their round, or in aggregation queues.");
@@ -214,6 +219,8 @@ void ShardMetrics::Set(const ShardFacts& facts) {
   queued_->Set(static_cast<double>(facts.queued));
   parked_->Set(static_cast<double>(facts.parked));
   waiting_bytes_->Set(static_cast<double>(facts.waiting_bytes));
+  backup_bytes_->Set(static_cast<double>(facts.backup_bytes));
+  untaken_bytes_->Set(static_cast<double>(facts.untaken_bytes));
   kept_->Set(static_cast<double>(facts.kept));
   lost_->Set(static_cast<double>(facts.lost));
   partitions_->Set(static_cast<double>(facts.updates.size()));

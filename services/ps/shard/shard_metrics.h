@@ -97,6 +97,7 @@ class ShardMetrics {
     uint64_t queued = 0;
     uint64_t parked = 0;
     uint64_t backup_bytes = 0;   // Of partitions that it backs up for others.
+    uint64_t untaken_bytes = 0;  // Of operations that backups have not taken.
     uint64_t waiting_bytes = 0;  // Of gradients that wait for others.
     uint64_t kept = 0;           // Bytes, for copies.
     uint64_t lost = 0;           // Batches, summed over partitions.
@@ -160,6 +161,8 @@ class ShardMetrics {
   metrics::Gauge* bytes_;
   metrics::Gauge* queued_;
   metrics::Gauge* waiting_bytes_;
+  metrics::Gauge* backup_bytes_;
+  metrics::Gauge* untaken_bytes_;
   metrics::Counter* lock_wait_;
   metrics::Counter* added_ahead_;
   metrics::Counter* held_back_;

@@ -19,6 +19,11 @@ bool Shard::IsEmpty() const {
                       [](const auto& partition) { return partition->loaded(); });
 }
 
+bool Shard::ServesNone() const {
+  return std::none_of(partitions_.begin(), partitions_.end(),
+                      [](const auto& partition) { return partition->serves(); });
+}
+
 void Shard::Leave(PartitionIndex index) {
   if (Raw(index) == 0) SetCoordinator(/*timeline=*/0, std::nullopt);
   absl::MutexLock lock(&contents_mu_);
@@ -34,7 +39,7 @@ absl::Status Shard::Serve(PartitionIndex index, MovedPartition moved) {
           absl::StrCat("partition ", Raw(index), " has come in timeline ", Raw(moved.timeline),
                        ", this is ", timeline()));
     }
-    if (clocks_needed_) TakeClocks(moved.clocks, /*had_none=*/IsEmpty());
+    if (clocks_needed_) TakeClocks(moved.clocks, /*had_none=*/ServesNone());
     partition(index).Load(std::move(moved.content));
     rounds_.Unpin(moved.timeline, moved.passed.round);
   }

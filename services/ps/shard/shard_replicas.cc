@@ -1,7 +1,10 @@
 // Shard: partitions that others back up, and those that it backs up for others.
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
@@ -99,10 +102,30 @@ void Shard::FollowStandbys() {
       log::Info("a backup is not needed any more", {{"partition", i}});
     }
   }
+  absl::MutexLock lock(&clock_mu_);
+  std::erase_if(standby_clocks_, [&moves](const auto& of) { return !moves->Names(of.first); });
+}
+
+// Nobody has finished more here than where these partitions come from; all will tell again.
+void Shard::TakeClocksOfLost() {
+  std::map<TrainerId, uint64_t> lowest;
+  {
+    absl::MutexLock lock(&clock_mu_);
+    for (const auto& [source, clocks] : standby_clocks_) {
+      for (const auto& [trainer, clock] : clocks) {
+        const auto known = lowest.try_emplace(trainer, clock).first;
+        known->second = std::min(known->second, clock);
+      }
+    }
+  }
+  std::vector<FinishedClock> clocks;
+  for (const auto& [trainer, clock] : lowest) clocks.push_back({trainer, clock});
+  TakeClocks(clocks, ServesNone());
 }
 
 void Shard::Promote(PartitionIndex index) {
   Partition& promoted = partition(index);
+  if (clocks_needed_) TakeClocksOfLost();
   if (Raw(index) == 0 && catalog_.HasSync()) {
     std::optional<CoordinatorState> state;
     {
@@ -162,8 +185,14 @@ absl::Status Shard::Adopt(PartitionIndex index, MovedPartition moved, ViewEpoch 
   return absl::OkStatus();
 }
 
-absl::Status Shard::Replay(uint64_t timeline, const v1::Operation& operation) {
+absl::Status Shard::Replay(Incarnation source, uint64_t timeline, const v1::Operation& operation) {
   if (operation.has_closed()) return LearnRound(timeline, operation.closed(), Teller::kShard);
+  if (operation.has_clock()) {
+    absl::MutexLock lock(&clock_mu_);
+    uint64_t& clock = standby_clocks_[source][TrainerId{operation.clock().trainer()}];
+    clock = std::max(clock, operation.clock().clock());
+    return absl::OkStatus();
+  }
   if (operation.partition() >= partitions_.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("there is no partition ", operation.partition()));

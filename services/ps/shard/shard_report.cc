@@ -49,6 +49,7 @@ ShardMetrics::ShardFacts Shard::Facts() const {
     }
   }
   facts.waiting_bytes = waiting_.held();
+  facts.untaken_bytes = streams_.bytes();
   facts.kept = static_cast<uint64_t>(std::max<int64_t>(0, kept_.bytes()));
   if (clocks_needed_) {
     absl::MutexLock lock(&clock_mu_);

@@ -53,7 +53,8 @@ class ViewedMoves {
   std::optional<OutgoingMove> Outgoing(PartitionIndex partition) const;
   // Returns the move by which the partition is on its way to this process.
   std::optional<ViewEpoch> Incoming(PartitionIndex partition) const;
-  bool AwaitsAny() const { return !incoming_.empty(); }
+  // Whether a later view may give a partition to this process.
+  bool AwaitsAny() const { return !incoming_.empty() || !standbys_.empty(); }
   // Returns the move by which this process has become the owner of the partition.
   std::optional<ViewEpoch> Received(PartitionIndex partition) const;
   // Returns who backs up the partition, of which this process is the owner; nothing: nobody.

@@ -23,6 +23,7 @@ constexpr PartitionIndex kSecond{2};
 v1::Operation Flush(PartitionIndex partition) {
   v1::Operation operation;
   operation.set_partition(static_cast<uint32_t>(Raw(partition)));
+  operation.mutable_pair()->set_term(1);
   operation.mutable_flush();
   return operation;
 }
@@ -44,8 +45,9 @@ class ReplicaStreamTest : public testing::Test {
   }
 
   int woken_ = 0;
-  std::shared_ptr<ReplicaStream> stream_ = std::make_shared<ReplicaStream>(
-      ReplicaTarget{"here", Incarnation{5}}, ReplicaStreamName{3, 2}, [this] { ++woken_; });
+  std::shared_ptr<ReplicaStream> stream_ =
+      std::make_shared<ReplicaStream>(ReplicaTarget{"here", Incarnation{5}},
+                                      ReplicaStreamName{3, 2}, /*limit=*/3, [this] { ++woken_; });
 };
 
 TEST_F(ReplicaStreamTest, WhatIsNotTakenIsSentAgainFromThere) {
@@ -109,7 +111,6 @@ TEST_F(ReplicaStreamTest, OfAPairThatHasEndedNothingIsSentAndTheOthersGoOn) {
 }
 
 TEST_F(ReplicaStreamTest, AStreamIsFullAboveItsLimitUntilTheBackupHasTakenSomething) {
-  stream_->SetLimit(3);
   stream_->Append(Flush(kFirst));
   EXPECT_TRUE(stream_->full());
   EXPECT_GT(stream_->bytes(), 3u);
@@ -120,7 +121,7 @@ TEST_F(ReplicaStreamTest, AStreamIsFullAboveItsLimitUntilTheBackupHasTakenSometh
 
 TEST_F(ReplicaStreamTest, WhoWaitsForSeveralIsToldOnceByTheLast) {
   auto other = std::make_shared<ReplicaStream>(ReplicaTarget{"there", Incarnation{6}},
-                                               ReplicaStreamName{4, 2}, [] {});
+                                               ReplicaStreamName{4, 2}, /*limit=*/3, [] {});
   ReplicaWait wait;
   EXPECT_TRUE(wait.empty());
   wait.Add(stream_, kFirst, stream_->Append(Flush(kFirst)));
@@ -167,6 +168,9 @@ TEST(ReplicaStreamsTest, EveryBackupIsToldOfEveryRound) {
   streams.TellClosed({9, {}});
   EXPECT_EQ(woken, 1);
   EXPECT_EQ(stream->Next(kSource, 100).operations(0).closed().round(), 9u);
+  EXPECT_GT(streams.bytes(), 0u);
+  streams.TellFinished(TrainerId{4}, 17);
+  EXPECT_EQ(stream->Next(kSource, 100).operations(1).clock().clock(), 17u);
 }
 
 }  // namespace
