@@ -146,8 +146,11 @@ class Partition {
 
   // As Load, but it serves nobody: it is the backup of this pair, and carries out operations.
   void Adopt(PartitionContent content, ViewEpoch pair) ABSL_LOCKS_EXCLUDED(mu_);
-  // The pair whose backup it is; nothing: none.
+  // The pair whose backup it is; kSpoiled: of none any more; nothing: it is no backup.
+  static constexpr ViewEpoch kSpoiled = {};
   std::optional<ViewEpoch> standby() const ABSL_LOCKS_EXCLUDED(mu_);
+  // It can never be promoted. False, and nothing is done: it is not the backup of this pair.
+  bool SpoilStandby(ViewEpoch pair) ABSL_LOCKS_EXCLUDED(mu_);
   // Its copy is the one that is served from now on.
   void Promote(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
   // Carries out an operation of the owner's; `push`: what it has pushed, if it is that.

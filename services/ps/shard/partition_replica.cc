@@ -100,6 +100,13 @@ std::optional<ViewEpoch> Partition::standby() const {
   return standby_;
 }
 
+bool Partition::SpoilStandby(ViewEpoch pair) {
+  absl::MutexLock lock(&mu_);
+  if (standby_ != pair) return false;
+  standby_ = kSpoiled;
+  return true;
+}
+
 void Partition::Promote(absl::Time now) {
   absl::MutexLock lock(&mu_);
   standby_.reset();

@@ -227,7 +227,7 @@ class Shard {
   // Takes a partition that has come as the backup of this pair. Errors are those of Serve.
   absl::Status Adopt(PartitionIndex index, MovedPartition moved, ViewEpoch pair);
   // Carries out what the owner of a partition has done that is backed up here. FAILED_PRECONDITION:
-  // it is not; others: the copy was of no use, and has been dropped.
+  // it is not; others: the copy is out of step with its owner's, and is of no use from now on.
   absl::Status Replay(Incarnation source, uint64_t timeline, const v1::Operation& operation);
   ReplicaStreams& streams() { return streams_; }
   const ShardIdentity& identity() const { return identity_; }

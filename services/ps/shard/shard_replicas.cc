@@ -93,11 +93,12 @@ void Shard::FollowStandbys() {
   for (size_t i = 0; i < partitions_.size(); ++i) {
     const auto index = static_cast<PartitionIndex>(i);
     Partition& partition = *partitions_[i];
-    if (!partition.standby()) continue;
+    const std::optional<ViewEpoch> standby = partition.standby();
+    if (!standby) continue;
     const std::optional<ViewedStandby> named = moves->Standby(index);
-    if (moves->Received(index) == partition.origin()) {
+    if (moves->Received(index) == partition.origin() && *standby != Partition::kSpoiled) {
       Promote(index);
-    } else if (!named || named->move != partition.origin()) {
+    } else if (!named || named->id != *standby) {
       Leave(index);
       log::Info("a backup is not needed any more", {{"partition", i}});
     }
@@ -126,15 +127,15 @@ void Shard::TakeClocksOfLost() {
 void Shard::Promote(PartitionIndex index) {
   Partition& promoted = partition(index);
   if (clocks_needed_) TakeClocksOfLost();
+  promoted.Promote(clock_.Now());
   if (Raw(index) == 0 && catalog_.HasSync()) {
-    std::optional<CoordinatorState> state;
+    std::optional<CoordinatorState> state;  // What comes now is refused, see ReplayCoordinator.
     {
       absl::MutexLock lock(&coordinator_mu_);
       state = std::exchange(standby_coordinator_, std::nullopt);
     }
     SetCoordinator(timeline(), NewCoordinator(state));
   }
-  promoted.Promote(clock_.Now());
   log::Info("a backup has become the owner", {{"partition", Raw(index)}});
 }
 
@@ -206,11 +207,11 @@ absl::Status Shard::Replay(Incarnation source, uint64_t timeline, const v1::Oper
                                 : operation.has_coordinator()
                                     ? ReplayCoordinator(operation)
                                     : standby.Replay(operation, nullptr, clock_.Now());
-  if (replayed.ok()) return replayed;
+  // It may have become the owner meanwhile.
+  if (replayed.ok() || !standby.SpoilStandby(PairOf(operation))) return replayed;
   // It can never take its owner's place: the chief is told by the next report.
-  log::Warn("a backup is of no use and is dropped",
+  log::Warn("a backup is of no use any more",
             {{"partition", operation.partition()}, {"error", replayed}});
-  Leave(index);
   return replayed;
 }
 
@@ -237,6 +238,9 @@ absl::Status Shard::ReplayCoordinator(const v1::Operation& operation) {
         absl::StrCat("a coordinator of ", state.lanes.size(), " lanes, the job has ", lanes()));
   }
   absl::MutexLock lock(&coordinator_mu_);
+  if (partition(PartitionIndex{0}).standby() != PairOf(operation)) {
+    return absl::FailedPreconditionError("this is not the backup of the pair any more");
+  }
   standby_coordinator_ = std::move(state);
   return absl::OkStatus();
 }
