@@ -67,8 +67,8 @@ class ClockMachine {
   // yet: views lag) is remembered, of kMaxStrangers at most.
   PullAnswers Finished(TrainerId trainer, uint64_t clock);
 
-  // A partition has come from a shard where trainers have finished so much: nobody has finished more
-  // here. Of whom nothing is known here it says nothing, unless there was no partition before.
+  // A partition has come from a shard where trainers have finished so much: nobody has finished
+  // more here. Of whom nothing is known here it says nothing, unless there was no partition before.
   void TakeOver(std::span<const FinishedClock> clocks, bool had_none);
 
   // kParked: `waiter` is answered later, and its request of so many bytes kept until then.

@@ -43,10 +43,10 @@ enum class Lie {
   kSilentStall,      // A worker whose data do not come does not say so.
   kEmptyNewShard,    // A shard that is new to the job begins with nothing.
   kFalseAlarm,       // A shard takes a sound checkpoint for damaged.
-  kHastySum,  // A shard adds what has been staged, though the coordinator has not counted it.
+  kHastySum,        // A shard adds what has been staged, though the coordinator has not counted it.
   kThawsAlone,      // A partition that stands still for its move goes on by itself.
   kClockOfAnyView,  // ssp: a clock counts by whatever view it is told.
-  kBelieved,  // Chief and shards believe whatever a worker says of leases: nothing is sealed.
+  kBelieved,        // Chief and shards believe whatever a worker says of leases: nothing is sealed.
 };
 
 class Cast {

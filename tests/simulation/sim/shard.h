@@ -1,6 +1,6 @@
 // A shard process of a simulated world: the real ps::Shard, with its tables and its wire, behind a
-// thin door (ps/shard/ps_service and ps/process/chief_link without gRPC), with its saver, its loader,
-// and what sends and takes partitions.
+// thin door (ps/shard/ps_service and ps/process/chief_link without gRPC), with its saver, its
+// loader, and what sends and takes partitions.
 #ifndef CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
 #define CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
 

@@ -39,9 +39,8 @@ void PlaySeeds(MakeWorld make, uint64_t count, uint64_t part) {
   for (uint64_t i = 0; i < count && broken < kEnough; ++i) {
     const uint64_t seed = 1 + i * kParts + part;
     const Verdict verdict = Play(make(seed));
-    EXPECT_EQ(verdict.violation, "")
-        << "see: sim_test" << (make == MovesOf ? " --moves" : "") << " --seed " << seed
-        << " --trace";
+    EXPECT_EQ(verdict.violation, "") << "see: sim_test" << (make == MovesOf ? " --moves" : "")
+                                     << " --seed " << seed << " --trace";
     broken += verdict.violation.empty() ? 0 : 1;
   }
 }
@@ -55,9 +54,7 @@ INSTANTIATE_TEST_SUITE_P(Parts, Seeds, ::testing::Range(uint64_t{0}, kParts));
 // The same, of jobs whose shards come and go.
 class Moves : public ::testing::TestWithParam<uint64_t> {};
 
-TEST_P(Moves, NoRuleIsBrokenWhateverHappens) {
-  PlaySeeds(MovesOf, g_move_seeds, GetParam());
-}
+TEST_P(Moves, NoRuleIsBrokenWhateverHappens) { PlaySeeds(MovesOf, g_move_seeds, GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Parts, Moves, ::testing::Range(uint64_t{0}, kParts));
 
 TEST(Simulation, ASeedIsOneHistory) {
@@ -284,8 +281,11 @@ void ExpectFindsInMoves(Lie lie, Policy policy, const char* invariant) {
     world = MovesOf(world.seed);
     world.lie = lie;
     world.job.policy = policy;
-    world.job.recovery = v1::RECOVERY_ROLLBACK;
-    world.troubles.store_weather.damage = 0;
+    world.job.staleness = 0;
+    world.job.uri.clear();
+    world.troubles = {.between = absl::Milliseconds(700)};
+    world.troubles.weather.dawdle = 0.05;
+    world.troubles.join_shards = world.troubles.leave_shards = world.troubles.rebalance = true;
   });
 }
 

@@ -21,7 +21,7 @@ struct SimThreads::Task : public Fiber, public std::enable_shared_from_this<Task
   static Task* Current() { return static_cast<Task*>(Fiber::Current()); }
 
   absl::AnyInvocable<void()> body;
-  uint64_t turn = 0;             // A timer of an earlier turn is void.
+  uint64_t turn = 0;  // A timer of an earlier turn is void.
   bool sleeps = false;
   bool hurried = false;          // Nothing is waited for any more.
   std::function<void()> at_end;  // Of one who waits for it.

@@ -75,8 +75,7 @@ void World::StartChief() {
   schedule_.Note(network_.name(life.host), " starts");
   chiefs_[ruling_].reset();
   chiefs_[ruling_] = std::make_unique<ChiefProcess>(
-      *this, life,
-      ChiefSetup{.run_id = NewIncarnation(), .term = TermOfNow(), .shards = wished_});
+      *this, life, ChiefSetup{.run_id = NewIncarnation(), .term = TermOfNow(), .shards = wished_});
 }
 
 void World::ReplaceChief() {
