@@ -281,6 +281,7 @@ void ExpectFindsInMoves(Lie lie, Policy policy, const char* invariant) {
     world = MovesOf(world.seed);
     world.lie = lie;
     world.job.policy = policy;
+    world.job.recovery = v1::RECOVERY_ROLLBACK;
     world.job.staleness = 0;
     world.job.uri.clear();
     world.troubles = {.between = absl::Milliseconds(700)};
