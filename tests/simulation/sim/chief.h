@@ -49,6 +49,7 @@ class ChiefProcess {
 
   const Life& life() const { return life_; }
   v1::GetStatusReply Status() const { return machine_->Status(cast_.schedule().Now()); }
+  uint64_t term() const { return serves() ? term_ : 0; }
   v1::JobState state() const;
   bool stored() const { return machine_ && machine_->stored(); }
 

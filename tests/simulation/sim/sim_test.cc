@@ -282,7 +282,11 @@ void ExpectFindsInMoves(Lie lie, Policy policy, const char* invariant) {
     world.lie = lie;
     world.job.policy = policy;
     world.job.recovery = v1::RECOVERY_ROLLBACK;
-    world.troubles.store_weather.damage = 0;
+    world.job.staleness = 0;
+    world.job.uri.clear();
+    world.troubles = {.between = absl::Milliseconds(700)};
+    world.troubles.weather.dawdle = 0.05;
+    world.troubles.join_shards = world.troubles.leave_shards = world.troubles.rebalance = true;
   });
 }
 

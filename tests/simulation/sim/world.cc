@@ -118,10 +118,7 @@ void World::Leave(uint32_t shard) {
 
 // What has left stays away, and what was ended before it could leave is started again.
 void World::StartAgain(uint32_t shard) {
-  if (leaving_.contains(shard) && shards_[shard]->may_leave()) {
-    left_under_[shard] = chiefs_begun_;
-    return;
-  }
+  if (left_under_.contains(shard)) return;
   leaving_.erase(shard);
   StartShard(shard);
 }
@@ -171,6 +168,10 @@ void World::Start(HostId host) {
 void World::Exit(const Life& life, std::string_view why) {
   if (!network_.Lives(life)) return;
   schedule_.Note(network_.name(life.host), " ends: ", std::string(why));
+  for (const uint32_t shard : leaving_) {
+    if (shard_hosts_[shard] != life.host || !shards_[shard]->may_leave()) continue;
+    left_under_[shard] = ruling_chief()->term();
+  }
   Kill(life.host, kRestart);
 }
 
@@ -275,10 +276,11 @@ void World::Look() {
 // there was a map.
 void World::SeeToShards() {
   const ChiefProcess* const chief = ruling_chief();
-  const bool has_map = !chief->serves() || chief->state() != v1::JOB_STATE_PENDING;
+  const bool has_map = chief->state() != v1::JOB_STATE_PENDING;
   for (uint32_t i = 0; i < wished_; ++i) {
     const auto left = left_under_.find(i);
-    if (left == left_under_.end() || (has_map && left->second == chiefs_begun_)) continue;
+    if (left == left_under_.end() || !chief->serves() || (has_map && left->second == chief->term()))
+      continue;
     left_under_.erase(left);
     leaving_.erase(i);
     StartShard(i);

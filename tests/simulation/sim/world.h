@@ -126,7 +126,7 @@ class World : public Cast {
   uint32_t wished_;  // Shards, as chiefs are told that begin.
   std::vector<HostId> shard_hosts_;
   std::set<uint32_t> leaving_;               // Shards; those that have left, too.
-  std::map<uint32_t, uint64_t> left_under_;  // Those, and the number of the chief of then.
+  std::map<uint32_t, uint64_t> left_under_;  // Those, and the term of the chief of then.
   std::vector<HostId> worker_hosts_;
   std::array<std::unique_ptr<ChiefProcess>, 2> chiefs_;
   std::vector<std::unique_ptr<ShardProcess>> shards_;
