@@ -41,6 +41,8 @@ TABLE = {
                  ["CapstanShardDown", "CapstanTargetDown", "CapstanNoProgress", "CapstanProgressBudget"], ["CapstanUpdatesLost", "CapstanNoWorkers"]),
     "again": Row("a shard is killed and comes back from the last checkpoint",
                  ["CapstanUpdatesLost"], ["CapstanRestoreLooping", "CapstanTrainingFailed", "CapstanNoWorkers"]),
+    "alone": Row("with replicas, one of two shards is killed and does not come back",
+                 ["CapstanPartitionsUnpaired"], ["CapstanNoProgress", "CapstanUpdatesLost", "CapstanNoWorkers"]),
     "looping": Row("a shard is killed again and again",
                    ["CapstanRestoreLooping", "CapstanUpdatesLost"], ["CapstanTrainingFailed", "CapstanNoWorkers"]),
     "store": Row("S3 does not answer",
@@ -160,6 +162,7 @@ class AlertsTest(unittest.TestCase):
             "straggler": Crew(job(self.data, bound), shards=1, workers=3, pace={**PACE, "worker-2": 400}, name="straggler"),
             "shard": Crew(ordinary, shards=2, workers=1, pace=PACE, name="shard"),
             "again": Crew(ordinary, shards=1, workers=1, pace=PACE, name="again"),
+            "alone": Crew(job(self.data, more="replicas: 1"), shards=2, workers=1, pace=PACE, name="alone"),
             "looping": Crew(ordinary, shards=1, workers=1, pace=PACE, name="looping"),
             "store": Crew(ordinary, shards=1, workers=1, pace=PACE, name="store"),
             "chief": Crew(ordinary, shards=1, workers=1, pace=PACE, name="chief"),
@@ -203,6 +206,8 @@ class AlertsTest(unittest.TestCase):
         for name, crew in self.crews.items():
             if name not in ("pending", "done", "nan"):
                 crew.until_examples(64, timeout=120)
+        alone = self.crews["alone"]
+        alone.until(lambda: alone.status().replicas.unpaired == 0, "a backup of each partition", timeout=120)
         for name in ("again", "looping", "store"):
             self.crews[name].until(lambda: self.crews[name].status().checkpoint.taken > 0, "a checkpoint", timeout=120)
 
@@ -210,7 +215,8 @@ class AlertsTest(unittest.TestCase):
         for name in ("oom", "zero", "gone"):
             facts[wanted(name)] = self.crews[name].workers
         self.prometheus.keep_dead = True
-        self.crews["shard"].kill("ps-1")
+        for name in ("shard", "alone"):
+            self.crews[name].kill("ps-1")
         for name in ("again", "looping"):
             self.crews[name].restart_shard(0)
         self.crews["chief"].kill("chief")
