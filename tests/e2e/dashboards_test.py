@@ -31,7 +31,7 @@ ABSENT = {"capstan_process_memory_limit_bytes", "job:capstan_workers_wanted:max"
 
 
 
-def job(data, policy, table):
+def job(data, policy, table, replicas=0):
     return f"""
 job: dashboards
 data: {{format: csv, train: [{data}], eval: [{data}], schema: {{label: 0, categorical: "1"}}, task_bytes: 4KiB}}
@@ -42,6 +42,7 @@ table: {table}
 checkpoint: {{every: 3s}}
 worker_lease: 3s
 heartbeat: 200ms
+replicas: {replicas}
 """
 
 
@@ -55,7 +56,7 @@ class DashboardsTest(unittest.TestCase):
             bound = "{policy: ssp, staleness: 2}"
             rounds = "{policy: sync, lanes: 3, backup_workers: 1}"
             authority = Authority(pathlib.Path(scratch) / "authority")
-            with TlsCrew(job(data, bound, "{byte_budget: 64MiB}"), authority, job_name="dashboards", pace=PACE,
+            with TlsCrew(job(data, bound, "{byte_budget: 64MiB}", replicas=1), authority, job_name="dashboards", pace=PACE,
                          workers=3, exit_when_done=False) as one, \
                     Crew(job(data, rounds, "{admission_count: 2}"), pace=PACE, workers=3,
                          exit_when_done=False) as two, Prometheus({"bound": one, "rounds": two}) as prometheus:
