@@ -121,6 +121,7 @@ void Fuzz(std::string_view input) {
   ForEachMessage(input, [&small](uint8_t kind, std::string_view message) {
     ps::Hear(*small.shard, kind, message);
   });
-  small.shard->Flush();
+  ps::ReplicaWait nobody;
+  small.shard->Flush(nobody);
   ps::CheckThatItCanBeSaved(*small.shard);
 }
