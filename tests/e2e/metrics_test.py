@@ -25,7 +25,7 @@ NEEDS_TLS = {"capstan_tls_certificate_expiry_timestamp_seconds"}  # See tls_test
 NAMES = ("chief", "ps-0", "ps-1", "worker-0", "worker-1")
 
 
-def job(data, update):
+def job(data, update, replicas=0):
     return f"""
 job: metrics
 data:
@@ -42,6 +42,7 @@ table: {{byte_budget: 64MiB}}
 checkpoint: {{every: 10m}}
 worker_lease: 2s
 heartbeat: 200ms
+replicas: {replicas}
 """
 
 
@@ -79,9 +80,9 @@ class MetricsTest(unittest.TestCase):
     def tearDown(self):
         self.scratch.cleanup()
 
-    def scrapes_of(self, update):
+    def scrapes_of(self, update, replicas=0):
         """[(role, text)] of every process, in the middle of the job and after it; and those after it by name."""
-        with Crew(job(self.data, update), pace=5, exit_when_done=False) as crew:
+        with Crew(job(self.data, update, replicas), pace=5, exit_when_done=False) as crew:
             crew.until_examples(RECORDS // 4)
             # Some series are there only while trainers train, and are set at a heartbeat: look until the end.
             during = []
@@ -97,8 +98,8 @@ class MetricsTest(unittest.TestCase):
             after = {name: crew.scrape(name) for name in NAMES}
         return during + [(name.split("-")[0], text) for name, text in after.items()], after
 
-    def check(self, update):
-        scrapes, after = self.scrapes_of(update)
+    def check(self, update, replicas=0):
+        scrapes, after = self.scrapes_of(update, replicas)
         self.assertEqual(differences(PAGE, scrapes), [])
         for name, text in after.items():
             self.check_by_promtool(name, text)
@@ -151,7 +152,7 @@ class MetricsTest(unittest.TestCase):
             self.assertEqual(total(ps, "capstan_gradients_rejected_total", f'reason="{reason}"'), 0)
 
     def test_ssp_and_evaluation_export_everything_that_is_documented(self):
-        scrapes, _ = self.check("{sparse: {policy: ssp, staleness: 2}, dense: {policy: ssp, staleness: 2}}")
+        scrapes, _ = self.check("{sparse: {policy: ssp, staleness: 2}, dense: {policy: ssp, staleness: 2}}", replicas=1)
         for role, metrics in documented(PAGE).items():
             seen = {name for of, text in scrapes if of == role for name in exported(text)}
             # A worker uses a store only if its data are in one: s3_test.py.
