@@ -473,6 +473,21 @@ TEST_F(ReplicateTest, AnOperationOfAnotherPairIsRefusedAndOneOfALaterViewWaits) 
   EXPECT_EQ(taken->taken(), 1u) << "until the view is here";
 }
 
+// The answer may be lost on its way.
+TEST_F(ReplicateTest, WhatWasRefusedIsSaidAgainUntilTheOwnerHasHeardOfIt) {
+  v1::ReplicateRequest refused = Request(1);
+  refused.mutable_operations(0)->mutable_pair()->set_n(1);
+  for (int i = 0; i < 2; ++i) {
+    const absl::StatusOr<v1::ReplicateReply> taken = Take(refused);
+    ASSERT_TRUE(taken.ok());
+    EXPECT_EQ(taken->taken(), 1u);
+    EXPECT_THAT(taken->refused(), testing::ElementsAre(1u));
+  }
+  const absl::StatusOr<v1::ReplicateReply> next = Take(Request(2));
+  ASSERT_TRUE(next.ok());
+  EXPECT_EQ(next->refused_size(), 0);
+}
+
 TEST_F(ReplicateTest, ACopyThatIsOutOfStepIsDroppedAndReported) {
   EXPECT_EQ(shards_.at(1).shard().Report().broken_pairs_size(), 0);
   Trainer trainer(shards_);
