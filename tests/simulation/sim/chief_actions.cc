@@ -96,12 +96,12 @@ void ChiefProcess::Do(const chief::CallShard& action) {
   if (const auto* close = std::get_if<v1::CloseStreamsRequest>(&action.request)) {
     Call<v1::CloseStreamsReply>(
         action, [close = *close](ShardProcess& shard, const auto& answer, absl::Time) {
-          answer(shard.CloseStreams(close));
+          shard.CloseStreams(close, answer);
         });
   }
   if (const auto* flush = std::get_if<v1::FlushRequest>(&action.request)) {
     Call<v1::FlushReply>(action, [flush = *flush](ShardProcess& shard, const auto& answer,
-                                                  absl::Time) { answer(shard.Flush(flush)); });
+                                                  absl::Time) { shard.Flush(flush, answer); });
   }
   if (const auto* save = std::get_if<v1::SavePartitionsRequest>(&action.request)) {
     Call<v1::SavePartitionsReply>(

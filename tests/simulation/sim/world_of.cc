@@ -1,4 +1,5 @@
 // The worlds of seeds.
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 
@@ -111,6 +112,25 @@ WorldOptions MovesOf(uint64_t seed) {
   troubles.rebalance = !dice.OneIn(4);
   troubles.drain_shards = dice.OneIn(2);
   // So often that moves are met by them, and so seldom that moves come to their end.
+  troubles.between = absl::Milliseconds(300 + 200 * dice.Below(5));
+  return world;
+}
+
+WorldOptions BackupsOf(uint64_t seed) {
+  WorldOptions world = MovesOf(seed);
+  Dice dice(seed ^ (~uint64_t{0} / 3));
+  world.job.replicas = 1;
+  world.job.partitions = 2 + dice.Below(5);
+  world.shards = std::min(2 + dice.Below(3), world.job.partitions);
+  Troubles& troubles = world.troubles;
+  troubles.notice_ends = dice.OneIn(2);
+  troubles.join_shards = dice.OneIn(2);
+  troubles.leave_shards = dice.OneIn(2);
+  troubles.rebalance = dice.OneIn(2);
+  troubles.drain_shards = dice.OneIn(4);
+  troubles.kill_shards = !dice.OneIn(4);
+  troubles.freeze_shards = dice.OneIn(2);
+  troubles.kill_all = dice.OneIn(12);
   troubles.between = absl::Milliseconds(300 + 200 * dice.Below(5));
   return world;
 }
