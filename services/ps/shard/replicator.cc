@@ -36,12 +36,14 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const v1::ReplicateRequest& 
   if (request.stream() > source->stream) {
     source->stream = request.stream();
     source->taken = 0;
+    source->refused.clear();
   }
   if (request.first() > source->taken + 1) {
     return absl::OutOfRangeError(
         absl::StrCat("operation ", request.first(), " has come, ", source->taken + 1, " has not"));
   }
-  v1::ReplicateReply reply;
+  // The owner has heard of what comes before.
+  source->refused.erase(source->refused.begin(), source->refused.lower_bound(request.first()));
   uint64_t number = request.first() - 1;
   for (const v1::Operation& operation : request.operations()) {
     if (++number <= source->taken) continue;
@@ -50,11 +52,13 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const v1::ReplicateRequest& 
     const absl::Status replayed = is_void ? absl::OkStatus()
                                           : shard_.Replay(Incarnation{request.source()},
                                                           request.header().timeline(), operation);
-    if (!replayed.ok()) reply.add_refused(number);
+    if (!replayed.ok()) source->refused.insert(number);
     source->taken = number;
     CAPSTAN_FAILPOINT("replica.taken");
   }
+  v1::ReplicateReply reply;
   reply.set_taken(source->taken);
+  for (const uint64_t refused : source->refused) reply.add_refused(refused);
   return reply;
 }
 

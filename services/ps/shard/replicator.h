@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -38,6 +39,9 @@ class Replicator {
     absl::Mutex mu;
     uint64_t stream ABSL_GUARDED_BY(mu) = 0;
     uint64_t taken ABSL_GUARDED_BY(mu) = 0;
+    // Operations that were refused, and of which the owner may not have heard yet: it would take
+    // them for carried out if the answer that says so were lost.
+    std::set<uint64_t> refused ABSL_GUARDED_BY(mu);
   };
 
   std::shared_ptr<Source> Find(Incarnation source) ABSL_LOCKS_EXCLUDED(mu_);

@@ -31,6 +31,8 @@ class Checks {
 
   const std::string& violation() const { return violation_; }
   uint64_t timelines() const { return references_.size(); }
+  uint64_t promotions() const { return promotions_; }
+  void OnPromoted() { ++promotions_; }  // Backups have taken a shard's place.
   uint64_t moved() const { return moved_.size(); }  // Partitions, each as often as it has.
   void Violate(const std::string& what);
 
@@ -103,6 +105,7 @@ class Checks {
 
   Cast& cast_;
   std::string violation_;
+  uint64_t promotions_ = 0;
   std::map<std::pair<uint64_t, uint64_t>, std::string> views_;  // By epoch.
   uint64_t timeline_ = 0;                                       // Of the newest view.
   std::map<Generation, std::string> leases_;

@@ -202,6 +202,7 @@ void ChiefProcess::Do(const chief::LogEvent& action) {
   std::string text;
   for (const auto& [key, value] : action.fields) absl::StrAppend(&text, " ", key, "=", value);
   cast_.schedule().Note("chief: ", action.message, text);
+  if (action.message.starts_with("backups take over")) cast_.checks().OnPromoted();
   // An attempt that it has abandoned meanwhile is none of its checkpoints.
   if (action.message != "checkpoint") return;
   cast_.checks().durable().OnCheckpoint(term_, action.fields.front().second);

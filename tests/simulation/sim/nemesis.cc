@@ -140,6 +140,8 @@ void Strike(World& world, const WorldOptions& options) {
     if (blows.IsBacked()) blows.Kill(world.shard_host(shard));
     return;
   }
+  const bool spares = troubles.spare_unbacked > 0 && schedule.Chance(troubles.spare_unbacked);
+  if (spares && !blows.IsBacked()) return;
   if (troubles.stall_data && schedule.Below(8) == 0) return blows.Stall(worker);
   const bool moves = troubles.join_shards || troubles.leave_shards || troubles.rebalance;
   if (moves && schedule.Below(4) == 0) {

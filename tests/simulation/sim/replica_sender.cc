@@ -16,17 +16,24 @@ constexpr size_t kRequestBytes = 3000;
 constexpr absl::Duration kReplicateDeadline = absl::Seconds(5);
 constexpr absl::Duration kFirstWait = absl::Milliseconds(2);
 constexpr absl::Duration kLongestWait = absl::Milliseconds(100);
+constexpr absl::Duration kMostLeisure = absl::Seconds(1);
 
 }  // namespace
 
 ReplicaSender::ReplicaSender(Cast& cast, const Life& life, ps::Shard& shard)
     : cast_(cast), life_(life), shard_(shard) {
   shard_.streams().SetWake([this] {
-    if (!std::exchange(awake_, true)) SendSoon(absl::ZeroDuration());
+    if (!std::exchange(awake_, true)) SendSoon(Leisure());
   });
 }
 
 ReplicaSender::~ReplicaSender() { shard_.streams().SetWake(nullptr); }
+
+// Who waits for nobody's answer has time.
+absl::Duration ReplicaSender::Leisure() const {
+  if (cast_.lie() != Lie::kAlone) return absl::ZeroDuration();
+  return cast_.schedule().Between(absl::ZeroDuration(), kMostLeisure);
+}
 
 void ReplicaSender::SendSoon(absl::Duration wait) {
   cast_.network().After(life_, wait, [this] {

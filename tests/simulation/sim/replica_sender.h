@@ -31,6 +31,7 @@ class ReplicaSender {
     absl::Time next = absl::InfinitePast();
   };
 
+  absl::Duration Leisure() const;
   void SendSoon(absl::Duration wait);
   void SendAll();
   void Send(const std::shared_ptr<Peer>& peer);

@@ -344,7 +344,6 @@ TEST(SimulatedLies, AnOwnerThatAcknowledgesWithoutItsBackupLosesPushes) {
     world.job.recovery = v1::RECOVERY_ROLLBACK;
     world.shards = 3;
     world.troubles = {.between = absl::Seconds(1)};
-    world.troubles.weather.dawdle = 0.1;
     world.troubles.kill_backed = true;
   });
 }

@@ -282,7 +282,7 @@ Verdict World::Run() {
           .losses = static_cast<uint64_t>(status.losses_size()),
           .shards = static_cast<uint64_t>(status.shards_size()),
           .moved = checks_.moved(),
-          .promotions = status.replicas().promotions()};
+          .promotions = checks_.promotions()};
 }
 
 void World::Look() {

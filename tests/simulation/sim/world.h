@@ -54,7 +54,7 @@ struct Verdict {
   uint64_t losses = 0;     // Returns to a checkpoint that the job tells of.
   uint64_t shards = 0;     // That the last view is over.
   uint64_t moved = 0;      // Partitions, each as often as it has.
-  uint64_t promotions = 0;  // Shards whose backups have taken over, as the last chief knows.
+  uint64_t promotions = 0;  // Of shards, whose backups have taken over.
 };
 
 // Confined to one thread.

@@ -120,18 +120,31 @@ WorldOptions BackupsOf(uint64_t seed) {
   WorldOptions world = MovesOf(seed);
   Dice dice(seed ^ (~uint64_t{0} / 3));
   world.job.replicas = 1;
-  world.job.partitions = 2 + dice.Below(5);
-  world.shards = std::min(2 + dice.Below(3), world.job.partitions);
+  world.job.partitions = 3 + dice.Below(4);
+  world.job.tasks = 24 + dice.Below(16);
+  world.job.checkpoint_seconds = dice.OneIn(3) ? 0 : 3 + dice.Below(8);
+  world.shards = dice.OneIn(4) ? 2 : 3 + dice.Below(2);
+  world.shards = std::min(world.shards, world.job.partitions);
   Troubles& troubles = world.troubles;
-  troubles.notice_ends = dice.OneIn(2);
-  troubles.join_shards = dice.OneIn(2);
-  troubles.leave_shards = dice.OneIn(2);
-  troubles.rebalance = dice.OneIn(2);
-  troubles.drain_shards = dice.OneIn(4);
-  troubles.kill_shards = !dice.OneIn(4);
-  troubles.freeze_shards = dice.OneIn(2);
+  troubles.drain_shards = dice.OneIn(6);
   troubles.kill_all = dice.OneIn(12);
-  troubles.between = absl::Milliseconds(300 + 200 * dice.Below(5));
+  troubles.freeze_chief = dice.OneIn(6);
+  troubles.replace_chief = !world.job.uri.empty() && dice.OneIn(6);
+  troubles.store_away = !world.job.uri.empty() && dice.OneIn(8);
+  const uint32_t blows = 1 + dice.Below(7);  // Bits.
+  troubles.kill_shards = (blows & 1) != 0;
+  troubles.freeze_shards = (blows & 2) != 0;
+  troubles.kill_chief = (blows & 4) != 0;
+  troubles.notice_ends = dice.OneIn(2);
+  troubles.join_shards = dice.OneIn(3);
+  troubles.leave_shards = dice.OneIn(3);
+  troubles.rebalance = dice.OneIn(3);
+  troubles.until = absl::Seconds(30);
+  // A heartbeat that comes late cancels moves.
+  troubles.weather.lose = dice.OneIn(2) ? 0 : 0.005;
+  troubles.weather.dawdle = dice.OneIn(2) ? 0 : 0.02;
+  troubles.between = absl::Milliseconds(100 + 100 * dice.Below(4));
+  troubles.spare_unbacked = 0.9;
   return world;
 }
 
