@@ -46,6 +46,7 @@ enum class Lie {
   kHastySum,        // A shard adds what has been staged, though the coordinator has not counted it.
   kThawsAlone,      // A partition that stands still for its move goes on by itself.
   kClockOfAnyView,  // ssp: a clock counts by whatever view it is told.
+  kAlone,           // An owner acknowledges a push before its backup has it.
   kBelieved,        // Chief and shards believe whatever a worker says of leases: nothing is sealed.
 };
 

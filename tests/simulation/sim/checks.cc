@@ -37,10 +37,21 @@ bool StandsForAtMostOne(const Job& job, const Cell& cell, float value) {
   return job.aggregates() && (value == 0.5F || std::abs(value - 1.0F / 3) < 1e-6F);
 }
 
+// Of what a push has for one partition.
+std::string ShareName(const v1::PushRequest& push, uint32_t partition) {
+  return absl::StrCat(push.header().timeline(), ".", partition, " ",
+                      push.stream().ShortDebugString(), " ", push.stage().lane(), ".",
+                      push.stage().round(), " ", push.stage().generation().ShortDebugString());
+}
+
 std::string MovesIn(const v1::View& view) {
   std::string text;
   for (const v1::PartitionMove& move : view.moves()) {
-    absl::StrAppend(&text, ", ", move.partition(), " moves to ", move.to());
+    absl::StrAppend(&text, ", ", move.partition(), move.replica() ? " copied to " : " moves to ",
+                    move.to());
+  }
+  for (const v1::PartitionPair& pair : view.pairs()) {
+    absl::StrAppend(&text, ", ", pair.partition(), " backed by ", pair.backup());
   }
   return text;
 }
@@ -70,6 +81,9 @@ void Checks::OnView(const v1::View& view) {
                         ", owners ", absl::StrJoin(view.owners(), ""), MovesIn(view));
   for (const v1::PartitionCopy& copy : view.copies()) {
     moved_.emplace(copy.move().term(), copy.move().n(), copy.partition());
+  }
+  for (const v1::PartitionPair& pair : view.pairs()) {
+    paired_.insert({pair.partition(), {pair.move().term(), pair.move().n()}});
   }
   const auto [known, is_new] = views_.try_emplace(epoch, view.SerializeAsString());
   if (!is_new && known->second != view.SerializeAsString()) {
@@ -125,7 +139,7 @@ void Checks::OnPushed(const Place& place, const v1::PushRequest& request,
   const bool counts = request.has_stream() && step != steps.step_of.end();
   for (const v1::PartitionOutcome& outcome : reply.partitions()) {
     const uint32_t partition = outcome.partition();
-    const Holder holder{place.server, place.origin_of(static_cast<PartitionIndex>(partition))};
+    const Holder holder{place.server, place.origins.at(partition)};
     OnOutcome(holder, {partition, Part::kDense}, outcome.dense(), request);
     OnOutcome(holder, {partition, Part::kSparse}, outcome.sparse(), request);
     const bool settled = IsSettled(outcome.dense()) && IsSettled(outcome.sparse());
@@ -151,14 +165,6 @@ void Checks::OnOutcome(const Holder& holder, const PartName& name, v1::Outcome o
   const uint64_t timeline = request.header().timeline();
   const Server& server = holder.server;
   const auto& [partition, part] = name;
-  if (outcome == v1::OUTCOME_STAGED || IsAccepted(outcome)) {
-    std::vector<Holder>& owners = owners_[{timeline, partition}];
-    if (std::find(owners.begin(), owners.end(), holder) == owners.end()) owners.push_back(holder);
-    if (owners.back() != holder) {
-      Violate(absl::StrCat("OneOwner: partition ", partition, " is served by shard ", server.shard,
-                           " after shard ", owners.back().server.shard, " has taken it over"));
-    }
-  }
   if (!IsAccepted(outcome)) return;
   Copy& copy = copies_[{holder, timeline, partition, part}];
   const uint64_t stream = request.stream().stream();
@@ -170,11 +176,62 @@ void Checks::OnOutcome(const Holder& holder, const PartName& name, v1::Outcome o
     Violate(absl::StrCat("NoDuplicate: batch ", request.stream().seq(), " of stream ", stream,
                          " is accepted twice in partition ", partition));
   }
-  Generation& fence = fences_[{timeline, partition, part}][stream];
+  const Holder fenced = cast_.job().options().replicas > 0 ? holder : Holder();
+  Generation& fence = fences_[{fenced, timeline, partition, part}][stream];
   if (generation < fence) {
     Violate(absl::StrCat("FencesHold: partition ", partition, " accepts a lower generation"));
   }
   fence = std::max(fence, generation);
+}
+
+// ---- owners and their backups ----
+
+void Checks::OnAcknowledged(const Place& place, const v1::PushRequest& request,
+                            const v1::PushReply& reply) {
+  for (const v1::PartitionOutcome& outcome : reply.partitions()) {
+    const bool counts = outcome.dense() == v1::OUTCOME_STAGED || IsAccepted(outcome.dense()) ||
+                        outcome.sparse() == v1::OUTCOME_STAGED || IsAccepted(outcome.sparse());
+    const uint32_t partition = outcome.partition();
+    if (counts) CheckOwner({place.server, place.origins.at(partition)}, partition, request);
+  }
+}
+
+void Checks::CheckOwner(const Holder& holder, uint32_t partition, const v1::PushRequest& request) {
+  std::vector<Holder>& owners = owners_[{request.header().timeline(), partition}];
+  if (std::find(owners.begin(), owners.end(), holder) == owners.end()) {
+    // A process that has been replaced may be heard of late.
+    const bool late = cast_.job().options().replicas > 0 && !partially_recovered_;
+    owners.insert(late ? std::find_if(owners.begin(), owners.end(),
+                                      [&](const Holder& other) {
+                                        return holder.origin < other.origin;
+                                      })
+                       : owners.end(),
+                  holder);
+  }
+  if (owners.back() == holder || replayed_.contains(ShareName(request, partition))) return;
+  Violate(absl::StrCat("OneOwner: partition ", partition, " is served by shard ",
+                       holder.server.shard, " after shard ", owners.back().server.shard,
+                       " has taken it over"));
+}
+
+void Checks::OnReplayed(const v1::PushRequest& push, uint32_t partition) {
+  replayed_.insert(ShareName(push, partition));
+}
+
+bool Checks::IsPromoted(const Holder& holder, uint32_t partition) const {
+  return paired_.contains({partition, holder.origin});
+}
+
+void Checks::OnPullAnswered(const Place& place, uint64_t timeline) {
+  if (cast_.job().options().replicas == 0 || partially_recovered_) return;
+  for (const auto& [partition, origin] : place.origins) {
+    for (const Holder& owner : owners_[{timeline, partition}]) {
+      if (owner.origin <= origin || !IsPromoted(owner, partition)) continue;
+      Violate(absl::StrCat("OneOwner: shard ", place.server.shard, " answers a pull of partition ",
+                           partition, " after shard ", owner.server.shard,
+                           " has taken its place"));
+    }
+  }
 }
 
 // ---- the bound of ssp ----

@@ -31,6 +31,8 @@ class Checks {
 
   const std::string& violation() const { return violation_; }
   uint64_t timelines() const { return references_.size(); }
+  uint64_t promotions() const { return promotions_; }
+  void OnPromoted() { ++promotions_; }  // Backups have taken a shard's place.
   uint64_t moved() const { return moved_.size(); }  // Partitions, each as often as it has.
   void Violate(const std::string& what);
 
@@ -52,9 +54,16 @@ class Checks {
   };
   struct Place {
     Server server;
-    std::function<ViewEpoch(PartitionIndex)> origin_of;  // By what move it has got the partition.
+    std::map<uint32_t, ViewEpoch> origins;  // Partition -> by what move it has got it.
   };
   void OnPushed(const Place& place, const v1::PushRequest& request, const v1::PushReply& reply);
+  // Its sender hears of it. Whose place a backup has taken acknowledges only what that one has.
+  void OnAcknowledged(const Place& place, const v1::PushRequest& request,
+                      const v1::PushReply& reply);
+  // A backup has carried it out.
+  void OnReplayed(const v1::PushRequest& push, uint32_t partition);
+  // Whose place a backup has taken answers no pull.
+  void OnPullAnswered(const Place& place, uint64_t timeline);
 
   // BoundHolds (ssp), by what the trainers have really finished.
   void OnPullSent(TrainerId trainer, const v1::Generation& generation,
@@ -91,17 +100,24 @@ class Checks {
   };
   void OnOutcome(const Holder& holder, const PartName& name, v1::Outcome outcome,
                  const v1::PushRequest& request);
+  void CheckOwner(const Holder& holder, uint32_t partition, const v1::PushRequest& request);
+  bool IsPromoted(const Holder& holder, uint32_t partition) const;
 
   Cast& cast_;
   std::string violation_;
+  uint64_t promotions_ = 0;
   std::map<std::pair<uint64_t, uint64_t>, std::string> views_;  // By epoch.
   uint64_t timeline_ = 0;                                       // Of the newest view.
   std::map<Generation, std::string> leases_;
   std::map<std::tuple<Holder, uint64_t, uint32_t, Part>, Copy> copies_;  // And timeline, partition.
-  // By stream, and by timeline, partition: of whatever copy.
-  std::map<std::tuple<uint64_t, uint32_t, Part>, std::map<uint64_t, Generation>> fences_;
+  // By stream, and by timeline, partition.
+  // With replicas for each copy, for one that nobody hears of may accept what the next one does not.
+  std::map<std::tuple<Holder, uint64_t, uint32_t, Part>, std::map<uint64_t, Generation>> fences_;
   std::map<std::pair<uint64_t, uint32_t>, std::vector<Holder>> owners_;  // By timeline, partition.
   std::set<std::tuple<uint64_t, uint64_t, uint32_t>> moved_;  // Term and number of move, partition.
+
+  std::set<std::string> replayed_;                           // Names of shares of pushes.
+  std::set<std::pair<uint32_t, ViewEpoch>> paired_;          // Partition, move by which it came.
 
   // ssp, by trainer: its steps, by what they are, and whether they are over.
   struct TrainerSteps {

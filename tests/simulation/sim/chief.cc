@@ -125,6 +125,12 @@ void ChiefProcess::Rebalance() {
   Perform();
 }
 
+void ChiefProcess::OnShardGone(uint32_t index, uint64_t incarnation) {
+  if (!serves()) return;
+  machine_->OnShardGone(index, incarnation, Now());
+  Perform();
+}
+
 void ChiefProcess::Watch(const Life& watcher, std::function<void(const v1::View&)> on_view,
                          std::function<void()> on_end) {
   auto stream = std::make_shared<Network::Stream>();

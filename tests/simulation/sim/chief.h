@@ -46,11 +46,13 @@ class ChiefProcess {
              std::function<void()> on_end);
   void TakeCheckpoint();
   void Rebalance();
+  void OnShardGone(uint32_t index, uint64_t incarnation);  // As its failure detector has it.
 
   const Life& life() const { return life_; }
   v1::GetStatusReply Status() const { return machine_->Status(cast_.schedule().Now()); }
   uint64_t term() const { return serves() ? term_ : 0; }
   v1::JobState state() const;
+  const v1::View& view() const { return machine_->view(); }
   bool stored() const { return machine_ && machine_->stored(); }
 
  private:

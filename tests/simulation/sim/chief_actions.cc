@@ -96,12 +96,12 @@ void ChiefProcess::Do(const chief::CallShard& action) {
   if (const auto* close = std::get_if<v1::CloseStreamsRequest>(&action.request)) {
     Call<v1::CloseStreamsReply>(
         action, [close = *close](ShardProcess& shard, const auto& answer, absl::Time) {
-          answer(shard.CloseStreams(close));
+          shard.CloseStreams(close, answer);
         });
   }
   if (const auto* flush = std::get_if<v1::FlushRequest>(&action.request)) {
     Call<v1::FlushReply>(action, [flush = *flush](ShardProcess& shard, const auto& answer,
-                                                  absl::Time) { answer(shard.Flush(flush)); });
+                                                  absl::Time) { shard.Flush(flush, answer); });
   }
   if (const auto* save = std::get_if<v1::SavePartitionsRequest>(&action.request)) {
     Call<v1::SavePartitionsReply>(
@@ -202,6 +202,7 @@ void ChiefProcess::Do(const chief::LogEvent& action) {
   std::string text;
   for (const auto& [key, value] : action.fields) absl::StrAppend(&text, " ", key, "=", value);
   cast_.schedule().Note("chief: ", action.message, text);
+  if (action.message.starts_with("backups take over")) cast_.checks().OnPromoted();
   // An attempt that it has abandoned meanwhile is none of its checkpoints.
   if (action.message != "checkpoint") return;
   cast_.checks().durable().OnCheckpoint(term_, action.fields.front().second);

@@ -37,6 +37,7 @@ bool SamePlaces(const v1::View& a, const v1::View& b) {
          std::equal(a.moves().begin(), a.moves().end(), b.moves().begin(), b.moves().end(), same) &&
          std::equal(a.copies().begin(), a.copies().end(), b.copies().begin(), b.copies().end(),
                     same) &&
+         std::equal(a.pairs().begin(), a.pairs().end(), b.pairs().begin(), b.pairs().end(), same) &&
          std::equal(a.shards().begin(), a.shards().end(), b.shards().begin(), b.shards().end(),
                     same_shard);
 }

@@ -89,6 +89,8 @@ Job::Job(const JobOptions& options)
   spec.mutable_checkpoint()->set_keep(2);
   spec.mutable_checkpoint()->set_max_deltas(options.max_deltas);
   spec.set_recovery(options.recovery);
+  spec.set_replicas(options.replicas);
+  spec.mutable_lease()->set_shard_lease_seconds(4);
   SetPolicy(options, *spec.mutable_dense_update(), /*dense=*/true);
   SetPolicy(options, *spec.mutable_sparse_update(), /*dense=*/false);
   MakePlan();

@@ -55,6 +55,7 @@ struct JobOptions {
   std::string uri;          // Of the checkpoints; empty: none.
   double checkpoint_seconds = 0;
   uint32_t max_deltas = 0;
+  uint32_t replicas = 0;  // Of each partition, beside its owner.
   v1::Recovery recovery = v1::RECOVERY_ROLLBACK;
   v1::StaleGradients stale = v1::STALE_GRADIENTS_UNSPECIFIED;
   bool eval_fails = false;  // The evaluation data cannot always be read.

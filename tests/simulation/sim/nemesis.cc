@@ -94,6 +94,25 @@ class Blows {
     world_.store().GoAway(length);
   }
 
+  // All partitions have a backup, as far as everybody knows.
+  bool IsBacked() const {
+    ChiefProcess* const chief = world_.ruling_chief();
+    if (!chief->serves() || chief->state() != v1::JOB_STATE_RUNNING) return false;
+    const v1::View& view = chief->view();
+    const auto lives = [this](uint32_t shard, uint64_t incarnation) {
+      const HostId host = world_.shard_host(shard);
+      return network_.IsUp(host) && !network_.IsFrozen(host) &&
+             world_.shard(shard)->incarnation() == incarnation;
+    };
+    for (const v1::ShardInfo& shard : view.shards()) {
+      if (!lives(shard.index(), shard.incarnation())) return false;
+    }
+    for (const v1::PartitionPair& pair : view.pairs()) {
+      if (!lives(pair.backup(), pair.backup_incarnation())) return false;
+    }
+    return view.owners_size() > 0 && view.pairs_size() == view.owners_size();
+  }
+
   void AskForCheckpoint() {
     ChiefProcess* const chief = world_.ruling_chief();
     if (!chief->serves()) return;
@@ -117,6 +136,12 @@ void Strike(World& world, const WorldOptions& options) {
   const auto shard = static_cast<uint32_t>(schedule.Below(world.shard_count()));
   // What shards hold of a job that is over is in the store, or nowhere.
   const bool may_lose = !options.job.uri.empty() || !world.JobIsOver();
+  if (troubles.kill_backed) {
+    if (blows.IsBacked()) blows.Kill(world.shard_host(shard));
+    return;
+  }
+  const bool spares = troubles.spare_unbacked > 0 && schedule.Chance(troubles.spare_unbacked);
+  if (spares && !blows.IsBacked()) return;
   if (troubles.stall_data && schedule.Below(8) == 0) return blows.Stall(worker);
   const bool moves = troubles.join_shards || troubles.leave_shards || troubles.rebalance;
   if (moves && schedule.Below(4) == 0) {
@@ -151,7 +176,11 @@ void Strike(World& world, const WorldOptions& options) {
       }
       return;
     case 5:
-      if (troubles.freeze_shards) blows.Freeze(world.shard_host(shard), kServersFreeze);
+      if (troubles.freeze_shards) {
+        // With replicas there is somebody who takes its place meanwhile.
+        blows.Freeze(world.shard_host(shard),
+                     options.job.replicas > 0 ? kLongestFreeze : kServersFreeze);
+      }
       return;
     case 6:
       if (troubles.kill_chief && may_lose) blows.Kill(world.ruling_chief_host());

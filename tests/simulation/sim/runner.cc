@@ -282,7 +282,7 @@ void Runner::SendChunk(const std::shared_ptr<Push>& push, size_t chunk) {
   cast.network().Call<v1::PushReply>(
       context_.life, cast.shard_host(push->shard), kCallTimeout,
       [&cast, shard = push->shard, request](Done<v1::PushReply> answer, absl::Time) {
-        if (ShardProcess* process = cast.shard(shard)) answer(process->Push(*request));
+        if (ShardProcess* process = cast.shard(shard)) process->Push(*request, answer);
       },
       done);
 }
@@ -302,7 +302,7 @@ void Runner::Do(const worker::SendClock& action) {
   cast.network().Call<v1::PushReply>(
       context_.life, cast.shard_host(shard), kCallTimeout,
       [&cast, shard, request](Done<v1::PushReply> answer, absl::Time) {
-        if (ShardProcess* process = cast.shard(shard)) answer(process->Push(*request));
+        if (ShardProcess* process = cast.shard(shard)) process->Push(*request, answer);
       },
       done);
 }
@@ -343,7 +343,7 @@ void Runner::Do(const worker::SendReport& action) {
   cast.network().Call<v1::ReportLaneReply>(
       context_.life, cast.shard_host(shard), kReportTimeout,
       [&cast, shard, request](Done<v1::ReportLaneReply> answer, absl::Time) {
-        if (ShardProcess* process = cast.shard(shard)) answer(process->ReportLane(request));
+        if (ShardProcess* process = cast.shard(shard)) process->ReportLane(request, answer);
       },
       done);
 }

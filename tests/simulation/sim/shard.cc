@@ -1,5 +1,6 @@
 #include "tests/simulation/sim/shard.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -23,6 +24,14 @@ constexpr absl::Duration kGrace = absl::Seconds(10);
 // Of partitions on their way, which are small here.
 constexpr size_t kPieceBytes = 700;
 constexpr size_t kUndecodedBytes = 2000;
+constexpr size_t kUntakenBytes = 20000;  // By a backup.
+
+// As ps/process/ps_process has it.
+absl::Duration HeartbeatOf(const v1::JobSpec& job) {
+  const absl::Duration beat = absl::Seconds(job.lease().heartbeat_seconds());
+  if (job.replicas() == 0) return beat;
+  return std::min(beat, absl::Seconds(job.lease().shard_lease_seconds()) / 4);
+}
 
 }  // namespace
 
@@ -35,6 +44,12 @@ ShardProcess::ShardProcess(Cast& cast, const Life& life, uint32_t index)
       busy_threads_(threads_, cast.schedule()),
       metrics_(registry_) {
   Register();
+}
+
+ShardProcess::~ShardProcess() {
+  ending_ = true;
+  sender_.reset();
+  if (shard_ != nullptr) shard_->streams().Close();
 }
 
 // ---- the chief ----
@@ -77,6 +92,10 @@ void ShardProcess::OnRegistered(const v1::RegisterShardReply& reply) {
   mover_.emplace(*shard_, busy_threads_, PeerOpenerOf(cast_, threads_), kPieceBytes);
   staged_.emplace(*shard_, busy_threads_);
   staged_->undecoded().SetLimit(kUndecodedBytes);
+  replicator_.emplace(*shard_);
+  followers_.emplace(*shard_, *mover_, *staged_, *replicator_);
+  shard_->streams().SetLimit(kUntakenBytes);
+  if (cast_.job().options().replicas > 0) sender_.emplace(cast_, life_, *shard_);
   WatchView();
   Heartbeat();
   Tick();
@@ -123,9 +142,9 @@ void ShardProcess::OnView(const v1::View& view) {
   acting_ = true;
   const absl::Status taken = shard_->SetView(view);
   if (!taken.ok()) return cast_.Exit(life_, taken.message().data());
-  mover_->Follow();
-  staged_->Follow();
+  const absl::Status followed = followers_->Follow();
   acting_ = false;
+  if (!followed.ok()) return cast_.Exit(life_, followed.message().data());
   if (view_.epoch().term() != 0 && view_.epoch().term() != view.epoch().term()) Register();
   if (coordinator_) coordinator_->SetView(view);
   view_ = view;
@@ -145,11 +164,14 @@ void ShardProcess::Heartbeat() {
   CallChief<v1::ShardHeartbeatReply>(
       cast_, life_, kAttempt,
       [request](ChiefProcess& chief, const auto& answer) { answer(chief.ShardHeartbeat(request)); },
-      [this](const absl::StatusOr<v1::ShardHeartbeatReply>& reply) {
-        const absl::Duration every = absl::Seconds(cast_.job().spec().lease().heartbeat_seconds());
+      [this, sent = cast_.schedule().Now()](const absl::StatusOr<v1::ShardHeartbeatReply>& reply) {
+        const absl::Duration every = HeartbeatOf(cast_.job().spec());
         cast_.network().After(life_, draining_ ? kDrainingBeat : every, [this] { Heartbeat(); });
         if (!reply.ok()) return;
         heard_ = cast_.schedule().Now();
+        if (reply->lease_seconds() > 0) {
+          shard_->SetLease(sent + absl::Seconds(reply->lease_seconds()));
+        }
         may_leave_ = reply->may_leave();
         const bool doubt = shard_->TakeKeyDoubt();
         if (!reply->known() || doubt) Register();

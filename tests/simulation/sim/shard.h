@@ -5,6 +5,7 @@
 #define CAPSTAN_TESTS_SIMULATION_SIM_SHARD_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,11 +21,16 @@
 #include "ps/shard/coordinator_watch.h"
 #include "ps/shard/loader.h"
 #include "ps/shard/mover.h"
+#include "ps/shard/replica_wait.h"
+#include "ps/shard/replicator.h"
 #include "ps/shard/saver.h"
 #include "ps/shard/shard.h"
 #include "ps/shard/shard_metrics.h"
 #include "ps/shard/staged_partitions.h"
+#include "ps/shard/view_followers.h"
 #include "tests/simulation/sim/cast.h"
+#include "tests/simulation/sim/checks.h"
+#include "tests/simulation/sim/replica_sender.h"
 #include "tests/simulation/sim/threads.h"
 
 namespace capstan::sim {
@@ -32,6 +38,7 @@ namespace capstan::sim {
 class ShardProcess {
  public:
   ShardProcess(Cast& cast, const Life& life, uint32_t index);
+  ~ShardProcess();  // Nobody hears of what it waits for.
 
   uint64_t incarnation() const { return incarnation_; }
   bool ready() const { return shard_ != nullptr && shard_->ready(); }
@@ -41,20 +48,22 @@ class ShardProcess {
 
   // ---- its door ----
   void Pull(v1::PullRequest request, absl::Time deadline, const Done<v1::PullReply>& done);
-  absl::StatusOr<v1::PushReply> Push(const v1::PushRequest& request);
+  void Push(const v1::PushRequest& request, const Done<v1::PushReply>& done);
   void OpenRound(const v1::OpenRoundRequest& request, const Done<v1::OpenRoundReply>& done);
-  absl::StatusOr<v1::ReportLaneReply> ReportLane(const v1::ReportLaneRequest& request);
+  void ReportLane(const v1::ReportLaneRequest& request, const Done<v1::ReportLaneReply>& done);
   void HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
                   const Done<v1::HoldRoundsReply>& done);
   void WatchCounts(const v1::WatchCountsRequest& request, absl::Time deadline,
                    const Done<v1::WatchCountsReply>& done);
   absl::StatusOr<v1::CommitRoundReply> CommitRound(const v1::CommitRoundRequest& request);
-  absl::StatusOr<v1::CloseStreamsReply> CloseStreams(const v1::CloseStreamsRequest& request);
-  absl::StatusOr<v1::FlushReply> Flush(const v1::FlushRequest& request);
+  void CloseStreams(const v1::CloseStreamsRequest& request,
+                    const Done<v1::CloseStreamsReply>& done);
+  void Flush(const v1::FlushRequest& request, const Done<v1::FlushReply>& done);
   absl::StatusOr<v1::SavePartitionsReply> SavePartitions(const v1::SavePartitionsRequest& request);
   absl::StatusOr<v1::LoadPartitionsReply> LoadPartitions(const v1::LoadPartitionsRequest& request);
   absl::StatusOr<v1::MovePartitionsReply> MovePartitions(const v1::MovePartitionsRequest& request);
   absl::StatusOr<v1::TakePartitionReply> TakePartition(const v1::TakePartitionRequest& request);
+  absl::StatusOr<v1::ReplicateReply> Replicate(const v1::ReplicateRequest& request);
 
   const Life& life() const { return life_; }
   void Drain();  // SIGTERM.
@@ -66,6 +75,11 @@ class ShardProcess {
   absl::StatusOr<ps::Shard*> ShardFor(const v1::RequestHeader& header) const;
   absl::StatusOr<ps::Shard*> ShardForOrder(const v1::RequestHeader& header) const;
   void Distort(v1::RoundCommit& closed) const;
+  absl::StatusOr<ps::Shard::Pushed> PushNow(const v1::PushRequest& request);
+  template <typename Request>
+  std::map<uint32_t, ViewEpoch> OriginsOf(const Request& request);
+  template <typename Reply>
+  void AnswerOnce(ps::ReplicaWait replicated, Reply reply, const Done<Reply>& done);
   void Register();
   void OnRegistered(const v1::RegisterShardReply& reply);
   void WatchView();
@@ -89,6 +103,10 @@ class ShardProcess {
   std::optional<ps::Loader> loader_;
   std::optional<ps::Mover> mover_;
   std::optional<ps::StagedPartitions> staged_;
+  std::optional<ps::Replicator> replicator_;
+  std::optional<ps::ViewFollowers> followers_;
+  std::optional<ReplicaSender> sender_;  // With replicas.
+  bool ending_ = false;
   bool draining_ = false;
   bool may_leave_ = false;
   absl::Time heard_ = absl::InfinitePast();  // Of the chief.

@@ -1,4 +1,5 @@
 // ShardProcess: its door, and what the checks read of it.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -27,7 +28,9 @@ absl::StatusOr<ps::Shard*> ShardProcess::ShardFor(const v1::RequestHeader& heade
 absl::StatusOr<ps::Shard*> ShardProcess::ShardForOrder(const v1::RequestHeader& header) const {
   if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
   CAPSTAN_RETURN_IF_ERROR(shard_->CheckOrder(header));
-  return ShardFor(header);
+  CAPSTAN_RETURN_IF_ERROR(shard_->CheckHeader(header));
+  CAPSTAN_RETURN_IF_ERROR(shard_->CheckFollowed(header));
+  return shard_.get();
 }
 
 void ShardProcess::Distort(v1::RoundCommit& closed) const {
@@ -51,7 +54,10 @@ void ShardProcess::Pull(v1::PullRequest request, absl::Time deadline,
                  cast_.schedule().Tell("  shard ", index_, ": pull of ", asked.header().trainer(),
                                        " step ", asked.header().clock(), " round ", asked.round(),
                                        ": ", buffer.status().ToString());
+                 if (ending_) return;
                  if (!buffer.ok()) return done(buffer.status());
+                 cast_.checks().OnPullAnswered({{index_, incarnation_}, OriginsOf(asked)},
+                                               asked.header().timeline());
                  served_.push_back(asked);
                  if (!acting_) CheckServed();
                  v1::PullReply reply;
@@ -60,7 +66,7 @@ void ShardProcess::Pull(v1::PullRequest request, absl::Time deadline,
                });
 }
 
-absl::StatusOr<v1::PushReply> ShardProcess::Push(const v1::PushRequest& request) {
+absl::StatusOr<ps::Shard::Pushed> ShardProcess::PushNow(const v1::PushRequest& request) {
   if (shard_ == nullptr) return absl::UnavailableError("the shard waits for the chief");
   v1::PushRequest heard = request;
   if (heard.has_stage()) Distort(*heard.mutable_stage()->mutable_closed());
@@ -70,23 +76,55 @@ absl::StatusOr<v1::PushReply> ShardProcess::Push(const v1::PushRequest& request)
   CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const ps::PushMessage> push,
                            shard_->ReadPush(ToBuffer(heard)));
   CAPSTAN_RETURN_IF_ERROR(shard_->CheckHeader(push->head().header()));
+  return shard_->Push(push);
+}
+
+template <typename Request>
+std::map<uint32_t, ViewEpoch> ShardProcess::OriginsOf(const Request& request) {
+  std::map<uint32_t, ViewEpoch> origins;
+  for (const auto& part : request.partitions()) {
+    const auto partition = static_cast<PartitionIndex>(part.partition());
+    origins[part.partition()] = shard_->partition(partition).origin();
+  }
+  return origins;
+}
+
+// What the push has released is answered after it; its sender hears of it when backups have it.
+void ShardProcess::Push(const v1::PushRequest& request, const Done<v1::PushReply>& done) {
   acting_ = true;
-  absl::StatusOr<v1::PushReply> reply;
-  {
-    auto pushed = shard_->Push(push);  // At its end the pulls that it has released are answered.
-    reply = pushed.ok() ? absl::StatusOr<v1::PushReply>(pushed->reply) : pushed.status();
-  }
+  absl::StatusOr<ps::Shard::Pushed> pushed = PushNow(request);
+  if (pushed.ok() && cast_.lie() == Lie::kAlone) pushed->replicated = {};
+  if (pushed.ok() && pushed->replicated.empty()) ps::ReleasedPulls(std::move(pushed->released));
   acting_ = false;
-  if (cast_.lie() == Lie::kHastySum && heard.has_stage()) {
-    const auto lane = static_cast<LaneIndex>(heard.stage().lane());
-    const Generation generation = GenerationFromProto(heard.stage().generation());
-    shard_->LearnCounts(heard.header().timeline(),
-                        {heard.stage().round(), {{lane, generation, heard.examples()}}, {}});
+  if (!pushed.ok()) {
+    CheckServed();
+    return done(pushed.status());
   }
-  const auto origin_of = [this](PartitionIndex index) { return shard_->partition(index).origin(); };
-  if (reply.ok()) cast_.checks().OnPushed({{index_, incarnation_}, origin_of}, request, *reply);
+  if (cast_.lie() == Lie::kHastySum && request.has_stage()) {
+    const auto lane = static_cast<LaneIndex>(request.stage().lane());
+    const Generation generation = GenerationFromProto(request.stage().generation());
+    shard_->LearnCounts(request.header().timeline(),
+                        {request.stage().round(), {{lane, generation, request.examples()}}, {}});
+  }
+  const Checks::Place place{{index_, incarnation_}, OriginsOf(pushed->reply)};
+  cast_.checks().OnPushed(place, request, pushed->reply);
   CheckServed();
-  return reply;
+  std::move(pushed->replicated)
+      .Then([this, place, request, done, reply = pushed->reply,
+             released = std::move(pushed->released)](const absl::Status& status) mutable {
+        if (ending_) return;
+        if (status.ok()) cast_.checks().OnAcknowledged(place, request, reply);
+        done(status.ok() ? absl::StatusOr<v1::PushReply>(reply) : status);
+        ps::ReleasedPulls(std::move(released));
+      });
+}
+
+template <typename Reply>
+void ShardProcess::AnswerOnce(ps::ReplicaWait replicated, Reply reply, const Done<Reply>& done) {
+  std::move(replicated)
+      .Then([this, reply = std::move(reply), done](const absl::Status& status) {
+        if (!ending_) done(status.ok() ? absl::StatusOr<Reply>(reply) : status);
+      });
 }
 
 void ShardProcess::CheckServed() {
@@ -110,10 +148,14 @@ void ShardProcess::OpenRound(const v1::OpenRoundRequest& request,
   });
 }
 
-absl::StatusOr<v1::ReportLaneReply> ShardProcess::ReportLane(const v1::ReportLaneRequest& request) {
-  CAPSTAN_ASSIGN_OR_RETURN(ps::Shard * shard, ShardFor(request.header()));
-  ps::ReplicaWait nobody;  // There are no replicas here.
-  return shard->ReportLane(request, nobody);
+void ShardProcess::ReportLane(const v1::ReportLaneRequest& request,
+                              const Done<v1::ReportLaneReply>& done) {
+  const absl::StatusOr<ps::Shard*> shard = ShardFor(request.header());
+  if (!shard.ok()) return done(shard.status());
+  ps::ReplicaWait replicated;
+  absl::StatusOr<v1::ReportLaneReply> reply = (*shard)->ReportLane(request, replicated);
+  if (!reply.ok()) return done(reply.status());
+  AnswerOnce(std::move(replicated), *std::move(reply), done);
 }
 
 void ShardProcess::HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
@@ -158,13 +200,15 @@ absl::StatusOr<v1::CommitRoundReply> ShardProcess::CommitRound(
   return v1::CommitRoundReply();
 }
 
-absl::StatusOr<v1::CloseStreamsReply> ShardProcess::CloseStreams(
-    const v1::CloseStreamsRequest& request) {
-  CAPSTAN_ASSIGN_OR_RETURN(ps::Shard * shard, ShardForOrder(request.header()));
-  ps::ReplicaWait nobody;  // There are no replicas here.
-  CAPSTAN_RETURN_IF_ERROR(shard->CloseStreams(request, nobody));
+void ShardProcess::CloseStreams(const v1::CloseStreamsRequest& request,
+                                const Done<v1::CloseStreamsReply>& done) {
+  const absl::StatusOr<ps::Shard*> shard = ShardForOrder(request.header());
+  if (!shard.ok()) return done(shard.status());
+  ps::ReplicaWait replicated;
+  const absl::Status closed = (*shard)->CloseStreams(request, replicated);
+  if (!closed.ok()) return done(closed);
   cast_.checks().durable().OnStreamsClosed(request);
-  return v1::CloseStreamsReply();
+  AnswerOnce(std::move(replicated), v1::CloseStreamsReply(), done);
 }
 
 absl::StatusOr<v1::SavePartitionsReply> ShardProcess::SavePartitions(
@@ -211,11 +255,29 @@ absl::StatusOr<v1::TakePartitionReply> ShardProcess::TakePartition(
   return reply;
 }
 
-absl::StatusOr<v1::FlushReply> ShardProcess::Flush(const v1::FlushRequest& request) {
-  CAPSTAN_ASSIGN_OR_RETURN(ps::Shard * shard, ShardForOrder(request.header()));
+void ShardProcess::Flush(const v1::FlushRequest& request, const Done<v1::FlushReply>& done) {
+  const absl::StatusOr<ps::Shard*> shard = ShardForOrder(request.header());
+  if (!shard.ok()) return done(shard.status());
   v1::FlushReply reply;
-  ps::ReplicaWait nobody;  // There are no replicas here.
-  if (cast_.lie() != Lie::kNoFlush) reply.set_gradients(shard->Flush(nobody));
+  ps::ReplicaWait replicated;
+  if (cast_.lie() != Lie::kNoFlush) reply.set_gradients((*shard)->Flush(replicated));
+  AnswerOnce(std::move(replicated), std::move(reply), done);
+}
+
+absl::StatusOr<v1::ReplicateReply> ShardProcess::Replicate(const v1::ReplicateRequest& request) {
+  CAPSTAN_RETURN_IF_ERROR(ShardFor(request.header()).status());
+  CAPSTAN_ASSIGN_OR_RETURN(v1::ReplicateReply reply, replicator_->Take(request));
+  uint64_t number = request.first();
+  for (const v1::Operation& operation : request.operations()) {
+    const bool refused = std::count(reply.refused().begin(), reply.refused().end(), number) > 0;
+    if (number++ > reply.taken() || refused || !operation.has_push()) continue;
+    v1::PushRequest push;
+    CAPSTAN_CHECK(push.ParseFromString(operation.push().request()));
+    cast_.checks().OnReplayed(push, operation.partition());
+  }
+  cast_.schedule().Tell("  shard ", index_, " replays ", request.operations_size(), " from ",
+                        request.first(), " of stream ", request.stream(), ": ",
+                        reply.ShortDebugString());
   return reply;
 }
 

@@ -59,12 +59,14 @@ class SimPeer final : public ps::MovePeer {
 
 std::string AddressOf(uint32_t shard) { return absl::StrCat(kName, shard, kPort); }
 
+uint32_t ShardAt(const std::string& address) {
+  CAPSTAN_CHECK(address.starts_with(kName));
+  return static_cast<uint32_t>(std::strtoul(address.c_str() + sizeof(kName) - 1, nullptr, 10));
+}
+
 ps::PeerOpener PeerOpenerOf(Cast& cast, SimThreads& threads) {
   return [&cast, &threads](const std::string& address) -> std::unique_ptr<ps::MovePeer> {
-    CAPSTAN_CHECK(address.starts_with(kName));
-    const auto shard =
-        static_cast<uint32_t>(std::strtoul(address.c_str() + sizeof(kName) - 1, nullptr, 10));
-    return std::make_unique<SimPeer>(cast, threads, shard);
+    return std::make_unique<SimPeer>(cast, threads, ShardAt(address));
   };
 }
 

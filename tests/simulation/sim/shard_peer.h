@@ -13,6 +13,7 @@ namespace capstan::sim {
 
 // Where that shard serves, as it tells the chief.
 std::string AddressOf(uint32_t shard);
+uint32_t ShardAt(const std::string& address);
 
 // Peers are called in work of these threads. Both must outlive the peers.
 ps::PeerOpener PeerOpenerOf(Cast& cast, SimThreads& threads);

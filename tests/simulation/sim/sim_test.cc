@@ -5,6 +5,7 @@
 //   sim_test --seed 17 --trace  one history, told as it happens
 //   sim_test --seed 1 --count 9 the seeds 1 to 9: those that break a rule
 //   sim_test --moves --seed 17  the same of jobs whose shards come and go
+//   sim_test --replicas --seed 17  the same of jobs with replicas: 1
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,10 +29,16 @@ using ::testing::ContainsRegex;
 constexpr uint64_t kParts = 12;
 uint64_t g_seeds = 170;      // Of each part.
 uint64_t g_move_seeds = 25;  // Likewise.
+uint64_t g_backup_seeds = 20;
 
 Verdict Play(const WorldOptions& options) { return World(options).Run(); }
 
 using MakeWorld = WorldOptions (*)(uint64_t seed);
+
+const char* OptionOf(MakeWorld make) {
+  if (make == BackupsOf) return " --replicas";
+  return make == MovesOf ? " --moves" : "";
+}
 
 void PlaySeeds(MakeWorld make, uint64_t count, uint64_t part) {
   constexpr int kEnough = 5;  // Failures.
@@ -39,8 +46,8 @@ void PlaySeeds(MakeWorld make, uint64_t count, uint64_t part) {
   for (uint64_t i = 0; i < count && broken < kEnough; ++i) {
     const uint64_t seed = 1 + i * kParts + part;
     const Verdict verdict = Play(make(seed));
-    EXPECT_EQ(verdict.violation, "") << "see: sim_test" << (make == MovesOf ? " --moves" : "")
-                                     << " --seed " << seed << " --trace";
+    EXPECT_EQ(verdict.violation, "") << "see: sim_test" << OptionOf(make) << " --seed " << seed
+                                     << " --trace";
     broken += verdict.violation.empty() ? 0 : 1;
   }
 }
@@ -56,6 +63,12 @@ class Moves : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(Moves, NoRuleIsBrokenWhateverHappens) { PlaySeeds(MovesOf, g_move_seeds, GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Parts, Moves, ::testing::Range(uint64_t{0}, kParts));
+
+// The same, of jobs whose shards back each other up.
+class Backups : public ::testing::TestWithParam<uint64_t> {};
+
+TEST_P(Backups, NoRuleIsBrokenWhateverHappens) { PlaySeeds(BackupsOf, g_backup_seeds, GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Parts, Backups, ::testing::Range(uint64_t{0}, kParts));
 
 TEST(Simulation, ASeedIsOneHistory) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
@@ -90,6 +103,31 @@ TEST(Simulation, AJobThatIsGivenAnotherShardIsSpreadOverIt) {
     const Verdict verdict = Play(world);
     EXPECT_EQ(verdict.violation, "") << NameOf(policy);
     EXPECT_EQ(verdict.shards, 3u) << NameOf(policy);
+  }
+}
+
+TEST(Simulation, AShardThatDiesIsMissedByNobody) {
+  for (Policy policy : kAllPolicies) {
+    uint64_t promotions = 0;
+    for (uint64_t seed = 1; seed <= 4; ++seed) {
+      WorldOptions world;
+      world.seed = seed;
+      world.job.policy = policy;
+      world.job.uri = "sim://jobs";
+      world.job.partitions = 5;
+      world.job.tasks = 40;
+      world.job.replicas = 1;
+      world.job.checkpoint_seconds = seed % 2 == 0 ? 2 : 0;
+      world.shards = 3;
+      world.troubles.between = absl::Seconds(1);
+      world.troubles.kill_backed = true;
+      world.troubles.notice_ends = seed > 2;
+      const Verdict verdict = Play(world);
+      EXPECT_EQ(verdict.violation, "") << NameOf(policy) << ", seed " << seed;
+      EXPECT_EQ(verdict.timelines, 1u) << NameOf(policy) << ", seed " << seed;
+      promotions += verdict.promotions;
+    }
+    EXPECT_GT(promotions, 0u) << NameOf(policy);
   }
 }
 
@@ -298,15 +336,27 @@ TEST(SimulatedLies, AClockThatCountsByWhateverViewItIsToldBreaksTheBound) {
   ExpectFindsInMoves(Lie::kClockOfAnyView, Policy::kSsp, "BoundHolds");
 }
 
+TEST(SimulatedLies, AnOwnerThatAcknowledgesWithoutItsBackupLosesPushes) {
+  ExpectFinds(Lie::kAlone, Policy::kAsync, "EndExact", [](WorldOptions& world) {
+    world = BackupsOf(world.seed);
+    world.lie = Lie::kAlone;
+    world.job.policy = Policy::kAsync;
+    world.job.recovery = v1::RECOVERY_ROLLBACK;
+    world.shards = 3;
+    world.troubles = {.between = absl::Seconds(1)};
+    world.troubles.kill_backed = true;
+  });
+}
+
 void Print(uint64_t seed, const Verdict& verdict) {
   const auto number = [](uint64_t n) { return static_cast<unsigned long long>(n); };
   std::printf(
       "seed %llu: %s, %llu events, %.1f s, %llu timelines, %llu chiefs, %llu checkpoints, %llu "
-      "moves, digest %016llx\n",
+      "moves, %llu promotions, digest %016llx\n",
       number(seed), verdict.violation.empty() ? "every rule held" : verdict.violation.c_str(),
       number(verdict.events), absl::ToDoubleSeconds(verdict.length), number(verdict.timelines),
       number(verdict.terms), number(verdict.manifests), number(verdict.moved),
-      number(verdict.digest));
+      number(verdict.promotions), number(verdict.digest));
   std::fflush(stdout);
 }
 
@@ -314,16 +364,19 @@ void Print(uint64_t seed, const Verdict& verdict) {
 int RunFrom(MakeWorld make, uint64_t first, uint64_t count, bool trace) {
   uint64_t broken = 0;
   uint64_t moved = 0;
+  uint64_t promotions = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     WorldOptions world = make(seed);
     world.trace = trace;
     const Verdict verdict = Play(world);
     broken += verdict.violation.empty() ? 0 : 1;
     moved += verdict.moved;
+    promotions += verdict.promotions;
     if (count == 1 || !verdict.violation.empty()) Print(seed, verdict);
   }
-  std::printf("%llu seeds, %llu moves of partitions\n", static_cast<unsigned long long>(count),
-              static_cast<unsigned long long>(moved));
+  std::printf("%llu seeds, %llu moves of partitions, %llu promotions\n",
+              static_cast<unsigned long long>(count), static_cast<unsigned long long>(moved),
+              static_cast<unsigned long long>(promotions));
   return broken == 0 ? 0 : 1;
 }
 
@@ -340,9 +393,12 @@ int main(int argc, char** argv) {
     const std::string_view word = argv[i];
     if (word == "--trace") trace = true;
     if (word == "--moves") make = capstan::sim::MovesOf;
+    if (word == "--replicas") make = capstan::sim::BackupsOf;
     if (i + 1 == argc) continue;
     const uint64_t number = std::strtoull(argv[i + 1], nullptr, 10);
-    if (word == "--seeds") capstan::sim::g_seeds = capstan::sim::g_move_seeds = number;
+    if (word == "--seeds") {
+      capstan::sim::g_seeds = capstan::sim::g_move_seeds = capstan::sim::g_backup_seeds = number;
+    }
     if (word == "--seed") first = number;
     if (word == "--count") count = number;
   }

@@ -30,6 +30,9 @@ struct Troubles {
   bool join_shards = false;  // While the job runs; also those that have left.
   bool leave_shards = false;  // Likewise, and they stay away.
   bool rebalance = false;     // Somebody asks for it.
+  bool notice_ends = false;   // Chiefs find out that a shard's process has ended, after a while.
+  double spare_unbacked = 0;  // Chance of a blow not to fall while a partition has no backup.
+  bool kill_backed = false;   // Shards are killed, one at a time, whose backups can take over.
   bool grow =
       false;  // Once: a chief that knows of another shard takes the place of the one before.
 };

@@ -21,6 +21,9 @@ constexpr absl::Duration kRestart = absl::Seconds(1);
 constexpr uint64_t kMostEvents = 3'000'000;
 constexpr double kToTheOldChief = 0.3;  // Calls, while there are two.
 constexpr uint32_t kMostShards = 4;
+// That a process has ended, by those who look at its port.
+constexpr absl::Duration kSoonestFound = absl::Milliseconds(50);
+constexpr absl::Duration kLatestFound = absl::Seconds(3);
 
 }  // namespace
 
@@ -183,9 +186,25 @@ void World::End(HostId host) {
 
 void World::Kill(HostId host, absl::Duration away) {
   if (!network_.IsUp(host)) return;
+  if (options_.troubles.notice_ends) TellOfEnd(host);
   End(host);
   // Not within what the process is doing just now.
   schedule_.After(away, [this, host] { Start(host); });
+}
+
+// As chief/shell/failure_detector does: where somebody listens again there is nothing to find.
+void World::TellOfEnd(HostId host) {
+  const auto at = std::find(shard_hosts_.begin(), shard_hosts_.end(), host);
+  if (at == shard_hosts_.end()) return;
+  const auto index = static_cast<uint32_t>(at - shard_hosts_.begin());
+  for (const std::unique_ptr<ChiefProcess>& chief : chiefs_) {
+    if (chief == nullptr || !network_.Lives(chief->life())) continue;
+    network_.After(chief->life(), schedule_.Between(kSoonestFound, kLatestFound),
+                   [this, host, index, chief = chief.get(),
+                    incarnation = shards_[index]->incarnation()] {
+                     if (!network_.IsUp(host)) chief->OnShardGone(index, incarnation);
+                   });
+  }
 }
 
 // ---- the course ----
@@ -262,7 +281,8 @@ Verdict World::Run() {
           .manifests = checks_.durable().manifests(),
           .losses = static_cast<uint64_t>(status.losses_size()),
           .shards = static_cast<uint64_t>(status.shards_size()),
-          .moved = checks_.moved()};
+          .moved = checks_.moved(),
+          .promotions = checks_.promotions()};
 }
 
 void World::Look() {

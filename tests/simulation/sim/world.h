@@ -40,6 +40,8 @@ struct WorldOptions {
 WorldOptions WorldOf(uint64_t seed);
 // The same, of a job whose shards come and go.
 WorldOptions MovesOf(uint64_t seed);
+// The same, of one whose shards back each other up as well (replicas: 1).
+WorldOptions BackupsOf(uint64_t seed);
 
 struct Verdict {
   std::string violation;  // Empty: every rule held.
@@ -52,6 +54,7 @@ struct Verdict {
   uint64_t losses = 0;     // Returns to a checkpoint that the job tells of.
   uint64_t shards = 0;     // That the last view is over.
   uint64_t moved = 0;      // Partitions, each as often as it has.
+  uint64_t promotions = 0;  // Of shards, whose backups have taken over.
 };
 
 // Confined to one thread.
@@ -106,6 +109,7 @@ class World : public Cast {
   void StartWorker(size_t index);
   void Start(HostId host);
   void End(HostId host);
+  void TellOfEnd(HostId host);  // Chiefs find out.
   void NextBlow();
   void Look();
   void SeeToShards();

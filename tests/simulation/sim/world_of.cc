@@ -1,4 +1,5 @@
 // The worlds of seeds.
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 
@@ -112,6 +113,38 @@ WorldOptions MovesOf(uint64_t seed) {
   troubles.drain_shards = dice.OneIn(2);
   // So often that moves are met by them, and so seldom that moves come to their end.
   troubles.between = absl::Milliseconds(300 + 200 * dice.Below(5));
+  return world;
+}
+
+WorldOptions BackupsOf(uint64_t seed) {
+  WorldOptions world = MovesOf(seed);
+  Dice dice(seed ^ (~uint64_t{0} / 3));
+  world.job.replicas = 1;
+  world.job.partitions = 3 + dice.Below(4);
+  world.job.tasks = 24 + dice.Below(16);
+  world.job.checkpoint_seconds = dice.OneIn(3) ? 0 : 3 + dice.Below(8);
+  world.shards = dice.OneIn(4) ? 2 : 3 + dice.Below(2);
+  world.shards = std::min(world.shards, world.job.partitions);
+  Troubles& troubles = world.troubles;
+  troubles.drain_shards = dice.OneIn(6);
+  troubles.kill_all = dice.OneIn(12);
+  troubles.freeze_chief = dice.OneIn(6);
+  troubles.replace_chief = !world.job.uri.empty() && dice.OneIn(6);
+  troubles.store_away = !world.job.uri.empty() && dice.OneIn(8);
+  const uint32_t blows = 1 + dice.Below(7);  // Bits.
+  troubles.kill_shards = (blows & 1) != 0;
+  troubles.freeze_shards = (blows & 2) != 0;
+  troubles.kill_chief = (blows & 4) != 0;
+  troubles.notice_ends = dice.OneIn(2);
+  troubles.join_shards = dice.OneIn(3);
+  troubles.leave_shards = dice.OneIn(3);
+  troubles.rebalance = dice.OneIn(3);
+  troubles.until = absl::Seconds(30);
+  // A heartbeat that comes late cancels moves.
+  troubles.weather.lose = dice.OneIn(2) ? 0 : 0.005;
+  troubles.weather.dawdle = dice.OneIn(2) ? 0 : 0.02;
+  troubles.between = absl::Milliseconds(100 + 100 * dice.Below(4));
+  troubles.spare_unbacked = 0.9;
   return world;
 }
 
