@@ -51,7 +51,7 @@ class Lanes {
     *commit.mutable_closed() = held.last();
     for (int i = 0; i < shards_.size(); ++i) {
       if (shards_.at(i).shard().Report().partitions().empty()) continue;
-      ReplicaWait nobody;
+      ps::ReplicaWait nobody;
       const absl::Status committed = shards_.at(i).shard().CommitRound(commit, nobody);
       ASSERT_TRUE(committed.ok()) << "shard " << i << ": " << committed;
     }

@@ -121,10 +121,9 @@ void ShardProcess::Push(const v1::PushRequest& request, const Done<v1::PushReply
 
 template <typename Reply>
 void ShardProcess::AnswerOnce(ps::ReplicaWait replicated, Reply reply, const Done<Reply>& done) {
-  std::move(replicated)
-      .Then([this, reply = std::move(reply), done](const absl::Status& status) {
-        if (!ending_) done(status.ok() ? absl::StatusOr<Reply>(reply) : status);
-      });
+  std::move(replicated).Then([this, reply = std::move(reply), done](const absl::Status& status) {
+    if (!ending_) done(status.ok() ? absl::StatusOr<Reply>(reply) : status);
+  });
 }
 
 // Their turn came while the trainers were those of that view: those who have come since they could
