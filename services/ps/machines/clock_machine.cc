@@ -56,10 +56,10 @@ void ClockMachine::TakeOver(std::span<const FinishedClock> clocks, bool had_none
   for (const FinishedClock& there : clocks) {
     const bool trains = clocks_.contains(there.trainer);
     std::map<TrainerId, uint64_t>& known = trains ? clocks_ : strangers_;
-    if (const auto here = known.find(there.trainer); here != known.end()) {
-      here->second = std::min(here->second, there.clock);
-    } else if (had_none) {
+    if (had_none) {  // What was known here was of nothing.
       known[there.trainer] = there.clock;
+    } else if (const auto here = known.find(there.trainer); here != known.end()) {
+      here->second = std::min(here->second, there.clock);
     }
   }
   BoundStrangers();
