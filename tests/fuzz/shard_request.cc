@@ -89,8 +89,10 @@ void Hear(Shard& shard, uint8_t kind, std::string_view message) {
                                      [&answered](const auto&) { answered = true; });
           });
     case 6:
-      return Order<v1::CommitRoundRequest>(
-          message, [&shard](const auto& request) { (void)shard.CommitRound(request); });
+      return Order<v1::CommitRoundRequest>(message, [&shard](const auto& request) {
+        ReplicaWait nobody;
+        (void)shard.CommitRound(request, nobody);
+      });
     default:
       return Order<v1::CloseStreamsRequest>(message, [&shard](const auto& request) {
         ReplicaWait nobody;

@@ -215,7 +215,9 @@ void Partition::CatchUpLocked(absl::Time now) {
   HoldBackIfFull();
   const uint64_t before = machine_.round();
   PassRounds(std::numeric_limits<uint64_t>::max(), now);
-  if (machine_.round() > before) TellPassed();
+  if (!backup_ || machine_.round() == before) return;
+  ReplicaWait nobody;  // What is told of a round is the same whoever tells it.
+  TellPassed(nobody);
 }
 
 void Partition::PassRounds(uint64_t last, absl::Time now) {
@@ -245,10 +247,13 @@ uint64_t Partition::CatchUp(absl::Time now) {
   return machine_.round();
 }
 
-absl::Status Partition::CommitRound(uint64_t round, absl::Time now) {
+absl::Status Partition::CommitRound(uint64_t round, absl::Time now, ReplicaWait& replicated) {
   absl::MutexLock lock(&mu_);
   CatchUpLocked(now);
-  if (machine_.round() >= round) return absl::OkStatus();
+  if (machine_.round() >= round) {
+    if (backup_) TellPassed(replicated);  // Perhaps again: it may not have come there yet.
+    return absl::OkStatus();
+  }
   const std::string where = absl::StrCat("it has passed round ", machine_.round());
   if (machine_.frozen()) {
     return absl::UnavailableError(absl::StrCat(where, ", and waits until a copy has been read"));
@@ -259,20 +264,29 @@ absl::Status Partition::CommitRound(uint64_t round, absl::Time now) {
   return absl::FailedPreconditionError(absl::StrCat(where, ", told to commit ", round));
 }
 
+// Also where nothing is queued: what an earlier order has applied the backup may not have applied
+// yet, and the queue would come back with it.
 uint64_t Partition::Flush(absl::Time now, ReplicaWait& replicated) {
   absl::MutexLock lock(&mu_);
-  return FlushLocked(now, replicated);
+  const uint64_t queued = machine_.queued();
+  CarryOut(machine_.Flush(), now);
+  TellFlush(replicated);
+  return queued;
 }
 
-uint64_t Partition::FlushLocked(absl::Time now, ReplicaWait& replicated) {
-  const uint64_t queued = machine_.queued();
-  if (queued == 0) return 0;
-  CarryOut(machine_.Flush(), now);
-  if (!backup_) return queued;
+void Partition::TellFlush(ReplicaWait& replicated) {
+  if (!backup_) return;
   v1::Operation operation = NewOperation();
   operation.mutable_flush();
   Tell(std::move(operation), replicated);
-  return queued;
+}
+
+// Nothing is heard of the queue before its gradients are, which are on both.
+void Partition::FlushForCopy(absl::Time now) {
+  if (machine_.queued() == 0) return;
+  CarryOut(machine_.Flush(), now);
+  ReplicaWait nobody;
+  TellFlush(nobody);
 }
 
 absl::Status Partition::CloseStream(Timeline timeline, StreamId stream, uint64_t batches,

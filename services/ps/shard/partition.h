@@ -96,8 +96,9 @@ class Partition {
   // Passes the rounds that the shard has been told. Gives the rounds passed.
   uint64_t CatchUp(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
   // The same, and this one shall be among them. UNAVAILABLE: updates wait until a copy has been
-  // read; FAILED_PRECONDITION: a round before it is not known.
-  absl::Status CommitRound(uint64_t round, absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
+  // read; FAILED_PRECONDITION: a round before it is not known. A backup has to have passed it, too.
+  absl::Status CommitRound(uint64_t round, absl::Time now, ReplicaWait& replicated)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   // Applies what aggregation queues hold. Gives their number.
   uint64_t Flush(absl::Time now, ReplicaWait& replicated) ABSL_LOCKS_EXCLUDED(mu_);
@@ -201,12 +202,13 @@ class Partition {
   v1::Operation NewOperation() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // REQUIRES: there is a backup.
   void Tell(v1::Operation operation, ReplicaWait& replicated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TellPassed(ReplicaWait& replicated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // These tell what has been done, if there is a backup.
   void TellHeld(bool held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void TellPassed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TellFlush(ReplicaWait& replicated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TellExpired(const std::array<std::vector<StreamId>, kParts>& expired)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  uint64_t FlushLocked(absl::Time now, ReplicaWait& replicated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void FlushForCopy(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TellPush(const Kept& gradient, const v1::PartitionOutcome& outcome, ReplicaWait& replicated)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status ReplayPush(const v1::PushOperation& told, const Kept& gradient, absl::Time now)

@@ -9,8 +9,7 @@ namespace capstan::ps {
 std::optional<PartitionCopy> Partition::BeginCopy(const CopyOrder& order, absl::Time now) {
   absl::MutexLock lock(&mu_);
   if (store_ == nullptr || machine_.timeline() != order.timeline) return std::nullopt;
-  ReplicaWait nobody;  // Nothing is heard of the queue before its gradients are, which are on both.
-  FlushLocked(now, nobody);
+  FlushForCopy(now);
   const bool changes_known = order.parent == base_ && store_->changes_known();
   PartitionCopy copy{machine_.Snapshot(), changes_known ? order.parent : ""};
   store_->Mark(/*changes_only=*/!copy.parent.empty());

@@ -15,8 +15,7 @@ absl::Status Partition::FreezeForMove(Timeline timeline, ViewEpoch move, absl::T
   if (frozen_for_ == move) return absl::OkStatus();
   CatchUpLocked(now);
   if (machine_.frozen()) return absl::UnavailableError("updates wait until a copy has been read");
-  ReplicaWait nobody;  // Nothing is heard of the queue before its gradients are, which are on both.
-  FlushLocked(now, nobody);
+  FlushForCopy(now);
   if (!machine_.BeginMove()) {
     return absl::UnavailableError(
         absl::StrCat("something is staged in round ", machine_.round() + 1, ", which is open"));

@@ -52,12 +52,10 @@ void Partition::TellHeld(bool held) {
   Tell(std::move(operation), nobody);
 }
 
-void Partition::TellPassed() {
-  if (!backup_) return;
+void Partition::TellPassed(ReplicaWait& replicated) {
   v1::Operation operation = NewOperation();
   operation.set_passed(machine_.round());
-  ReplicaWait nobody;  // What is told of a round is the same whoever tells it.
-  Tell(std::move(operation), nobody);
+  Tell(std::move(operation), replicated);
 }
 
 void Partition::TellExpired(const std::array<std::vector<StreamId>, kParts>& expired) {

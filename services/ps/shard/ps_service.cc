@@ -272,7 +272,11 @@ PsService::Reactor* PsService::WatchCounts(Context* context, const v1::WatchCoun
 PsService::Reactor* PsService::CommitRound(Context* context, const v1::CommitRoundRequest* request,
                                            v1::CommitRoundReply*) {
   const absl::StatusOr<Shard*> shard = ShardForOrder(request->header());
-  return Answer(*context, shard.ok() ? (*shard)->CommitRound(*request) : shard.status());
+  if (!shard.ok()) return Answer(*context, shard.status());
+  ReplicaWait replicated;
+  const absl::Status committed = (*shard)->CommitRound(*request, replicated);
+  if (!committed.ok()) return Answer(*context, committed);
+  return AnswerOnce(*context, std::move(replicated));
 }
 
 PsService::Reactor* PsService::CloseStreams(Context* context,

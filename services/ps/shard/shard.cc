@@ -326,12 +326,12 @@ ReleasedPulls::~ReleasedPulls() {
 
 // ---- the chief's calls ----
 
-absl::Status Shard::CommitRound(const v1::CommitRoundRequest& request) {
+absl::Status Shard::CommitRound(const v1::CommitRoundRequest& request, ReplicaWait& replicated) {
   CAPSTAN_RETURN_IF_ERROR(
       LearnRound(request.header().timeline(), request.closed(), Teller::kChief));
   const absl::Time now = clock_.Now();
   return ForEachPartition([&](PartitionIndex index, Partition& partition) {
-    const absl::Status committed = partition.CommitRound(request.closed().round(), now);
+    const absl::Status committed = partition.CommitRound(request.closed().round(), now, replicated);
     if (committed.ok()) return committed;
     return absl::Status(committed.code(),
                         absl::StrCat("partition ", Raw(index), ": ", committed.message()));

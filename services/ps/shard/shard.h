@@ -175,8 +175,8 @@ class Shard {
 
   // ---- the chief's calls ----
 
-  absl::Status CommitRound(const v1::CommitRoundRequest& request);
   // What backups have to carry out before the chief is answered is added to `replicated`.
+  absl::Status CommitRound(const v1::CommitRoundRequest& request, ReplicaWait& replicated);
   absl::Status CloseStreams(const v1::CloseStreamsRequest& request, ReplicaWait& replicated);
   uint64_t Flush(ReplicaWait& replicated);
   // Calls visit(partition) for each that is served, ascending, until one fails.

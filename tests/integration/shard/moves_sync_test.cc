@@ -51,7 +51,8 @@ class Lanes {
     *commit.mutable_closed() = held.last();
     for (int i = 0; i < shards_.size(); ++i) {
       if (shards_.at(i).shard().Report().partitions().empty()) continue;
-      const absl::Status committed = shards_.at(i).shard().CommitRound(commit);
+      ReplicaWait nobody;
+      const absl::Status committed = shards_.at(i).shard().CommitRound(commit, nobody);
       ASSERT_TRUE(committed.ok()) << "shard " << i << ": " << committed;
     }
   }

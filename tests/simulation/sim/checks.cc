@@ -201,12 +201,11 @@ void Checks::CheckOwner(const Holder& holder, uint32_t partition, const v1::Push
   if (std::find(owners.begin(), owners.end(), holder) == owners.end()) {
     // A process that has been replaced may be heard of late.
     const bool late = cast_.job().options().replicas > 0 && !partially_recovered_;
-    owners.insert(late ? std::find_if(owners.begin(), owners.end(),
-                                      [&](const Holder& other) {
-                                        return holder.origin < other.origin;
-                                      })
-                       : owners.end(),
-                  holder);
+    owners.insert(
+        late ? std::find_if(owners.begin(), owners.end(),
+                            [&](const Holder& other) { return holder.origin < other.origin; })
+             : owners.end(),
+        holder);
   }
   if (owners.back() == holder || replayed_.contains(ShareName(request, partition))) return;
   Violate(absl::StrCat("OneOwner: partition ", partition, " is served by shard ",
@@ -228,8 +227,7 @@ void Checks::OnPullAnswered(const Place& place, uint64_t timeline) {
     for (const Holder& owner : owners_[{timeline, partition}]) {
       if (owner.origin <= origin || !IsPromoted(owner, partition)) continue;
       Violate(absl::StrCat("OneOwner: shard ", place.server.shard, " answers a pull of partition ",
-                           partition, " after shard ", owner.server.shard,
-                           " has taken its place"));
+                           partition, " after shard ", owner.server.shard, " has taken its place"));
     }
   }
 }

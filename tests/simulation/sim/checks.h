@@ -32,7 +32,7 @@ class Checks {
   const std::string& violation() const { return violation_; }
   uint64_t timelines() const { return references_.size(); }
   uint64_t promotions() const { return promotions_; }
-  void OnPromoted() { ++promotions_; }  // Backups have taken a shard's place.
+  void OnPromoted() { ++promotions_; }              // Backups have taken a shard's place.
   uint64_t moved() const { return moved_.size(); }  // Partitions, each as often as it has.
   void Violate(const std::string& what);
 
@@ -111,13 +111,14 @@ class Checks {
   std::map<Generation, std::string> leases_;
   std::map<std::tuple<Holder, uint64_t, uint32_t, Part>, Copy> copies_;  // And timeline, partition.
   // By stream, and by timeline, partition.
-  // With replicas for each copy, for one that nobody hears of may accept what the next one does not.
+  // With replicas for each copy, for one that nobody hears of may accept what the next one does
+  // not.
   std::map<std::tuple<Holder, uint64_t, uint32_t, Part>, std::map<uint64_t, Generation>> fences_;
   std::map<std::pair<uint64_t, uint32_t>, std::vector<Holder>> owners_;  // By timeline, partition.
   std::set<std::tuple<uint64_t, uint64_t, uint32_t>> moved_;  // Term and number of move, partition.
 
-  std::set<std::string> replayed_;                           // Names of shares of pushes.
-  std::set<std::pair<uint32_t, ViewEpoch>> paired_;          // Partition, move by which it came.
+  std::set<std::string> replayed_;                   // Names of shares of pushes.
+  std::set<std::pair<uint32_t, ViewEpoch>> paired_;  // Partition, move by which it came.
 
   // ssp, by trainer: its steps, by what they are, and whether they are over.
   struct TrainerSteps {

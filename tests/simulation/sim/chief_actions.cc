@@ -90,7 +90,7 @@ void ChiefProcess::Do(const chief::CallShard& action) {
   if (const auto* commit = std::get_if<v1::CommitRoundRequest>(&action.request)) {
     Call<v1::CommitRoundReply>(
         action, [commit = *commit](ShardProcess& shard, const auto& answer, absl::Time) {
-          answer(shard.CommitRound(commit));
+          shard.CommitRound(commit, answer);
         });
   }
   if (const auto* close = std::get_if<v1::CloseStreamsRequest>(&action.request)) {

@@ -55,7 +55,7 @@ class ShardProcess {
                   const Done<v1::HoldRoundsReply>& done);
   void WatchCounts(const v1::WatchCountsRequest& request, absl::Time deadline,
                    const Done<v1::WatchCountsReply>& done);
-  absl::StatusOr<v1::CommitRoundReply> CommitRound(const v1::CommitRoundRequest& request);
+  void CommitRound(const v1::CommitRoundRequest& request, const Done<v1::CommitRoundReply>& done);
   void CloseStreams(const v1::CloseStreamsRequest& request,
                     const Done<v1::CloseStreamsReply>& done);
   void Flush(const v1::FlushRequest& request, const Done<v1::FlushReply>& done);
@@ -88,6 +88,7 @@ class ShardProcess {
   void Heartbeat();
   void Tick();
   void CheckServed();
+  void ReleaseLate(ps::ReleasedPulls released, const v1::View& view);
 
   Cast& cast_;
   const Life life_;

@@ -110,21 +110,32 @@ void ShardProcess::Push(const v1::PushRequest& request, const Done<v1::PushReply
   cast_.checks().OnPushed(place, request, pushed->reply);
   CheckServed();
   std::move(pushed->replicated)
-      .Then([this, place, request, done, reply = pushed->reply,
+      .Then([this, place, request, done, reply = pushed->reply, view = view_,
              released = std::move(pushed->released)](const absl::Status& status) mutable {
         if (ending_) return;
         if (status.ok()) cast_.checks().OnAcknowledged(place, request, reply);
         done(status.ok() ? absl::StatusOr<v1::PushReply>(reply) : status);
-        ps::ReleasedPulls(std::move(released));
+        if (!released.empty()) ReleaseLate(std::move(released), view);
       });
 }
 
 template <typename Reply>
 void ShardProcess::AnswerOnce(ps::ReplicaWait replicated, Reply reply, const Done<Reply>& done) {
-  std::move(replicated)
-      .Then([this, reply = std::move(reply), done](const absl::Status& status) {
-        if (!ending_) done(status.ok() ? absl::StatusOr<Reply>(reply) : status);
-      });
+  std::move(replicated).Then([this, reply = std::move(reply), done](const absl::Status& status) {
+    if (!ending_) done(status.ok() ? absl::StatusOr<Reply>(reply) : status);
+  });
+}
+
+// Their turn came while the trainers were those of that view: those who have come since they could
+// not wait for.
+void ShardProcess::ReleaseLate(ps::ReleasedPulls released, const v1::View& view) {
+  std::vector<v1::PullRequest> others = std::exchange(served_, {});
+  const bool acting = std::exchange(acting_, true);
+  ps::ReleasedPulls(std::move(released));
+  acting_ = acting;
+  for (const v1::PullRequest& pull : std::exchange(served_, std::move(others))) {
+    cast_.checks().OnPullServed(index_, view, pull);
+  }
 }
 
 void ShardProcess::CheckServed() {
@@ -188,16 +199,19 @@ void ShardProcess::WatchCounts(const v1::WatchCountsRequest& request, absl::Time
   });
 }
 
-absl::StatusOr<v1::CommitRoundReply> ShardProcess::CommitRound(
-    const v1::CommitRoundRequest& request) {
-  CAPSTAN_ASSIGN_OR_RETURN(ps::Shard * shard, ShardForOrder(request.header()));
+void ShardProcess::CommitRound(const v1::CommitRoundRequest& request,
+                               const Done<v1::CommitRoundReply>& done) {
+  const absl::StatusOr<ps::Shard*> shard = ShardForOrder(request.header());
+  if (!shard.ok()) return done(shard.status());
   cast_.checks().OnRoundCommit(request.header().timeline(),
                                *RoundCommitFromProto(request.closed()));
-  if (cast_.lie() == Lie::kNoCommit) return v1::CommitRoundReply();
+  if (cast_.lie() == Lie::kNoCommit) return done(v1::CommitRoundReply());
   v1::CommitRoundRequest heard = request;
   Distort(*heard.mutable_closed());
-  CAPSTAN_RETURN_IF_ERROR(shard->CommitRound(heard));
-  return v1::CommitRoundReply();
+  ps::ReplicaWait replicated;
+  const absl::Status committed = (*shard)->CommitRound(heard, replicated);
+  if (!committed.ok()) return done(committed);
+  AnswerOnce(std::move(replicated), v1::CommitRoundReply(), done);
 }
 
 void ShardProcess::CloseStreams(const v1::CloseStreamsRequest& request,

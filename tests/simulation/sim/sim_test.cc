@@ -46,8 +46,8 @@ void PlaySeeds(MakeWorld make, uint64_t count, uint64_t part) {
   for (uint64_t i = 0; i < count && broken < kEnough; ++i) {
     const uint64_t seed = 1 + i * kParts + part;
     const Verdict verdict = Play(make(seed));
-    EXPECT_EQ(verdict.violation, "") << "see: sim_test" << OptionOf(make) << " --seed " << seed
-                                     << " --trace";
+    EXPECT_EQ(verdict.violation, "")
+        << "see: sim_test" << OptionOf(make) << " --seed " << seed << " --trace";
     broken += verdict.violation.empty() ? 0 : 1;
   }
 }

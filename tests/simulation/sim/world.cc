@@ -199,11 +199,11 @@ void World::TellOfEnd(HostId host) {
   const auto index = static_cast<uint32_t>(at - shard_hosts_.begin());
   for (const std::unique_ptr<ChiefProcess>& chief : chiefs_) {
     if (chief == nullptr || !network_.Lives(chief->life())) continue;
-    network_.After(chief->life(), schedule_.Between(kSoonestFound, kLatestFound),
-                   [this, host, index, chief = chief.get(),
-                    incarnation = shards_[index]->incarnation()] {
-                     if (!network_.IsUp(host)) chief->OnShardGone(index, incarnation);
-                   });
+    network_.After(
+        chief->life(), schedule_.Between(kSoonestFound, kLatestFound),
+        [this, host, index, chief = chief.get(), incarnation = shards_[index]->incarnation()] {
+          if (!network_.IsUp(host)) chief->OnShardGone(index, incarnation);
+        });
   }
 }
 

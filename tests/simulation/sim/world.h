@@ -47,13 +47,13 @@ struct Verdict {
   std::string violation;  // Empty: every rule held.
   uint64_t digest = 0;    // Of the history.
   uint64_t events = 0;
-  absl::Duration length;   // Of the job, in virtual time.
-  uint64_t timelines = 0;  // Begun: one, and one for each return to a checkpoint.
-  uint64_t terms = 0;      // Of chiefs.
-  uint64_t manifests = 0;  // Written.
-  uint64_t losses = 0;     // Returns to a checkpoint that the job tells of.
-  uint64_t shards = 0;     // That the last view is over.
-  uint64_t moved = 0;      // Partitions, each as often as it has.
+  absl::Duration length;    // Of the job, in virtual time.
+  uint64_t timelines = 0;   // Begun: one, and one for each return to a checkpoint.
+  uint64_t terms = 0;       // Of chiefs.
+  uint64_t manifests = 0;   // Written.
+  uint64_t losses = 0;      // Returns to a checkpoint that the job tells of.
+  uint64_t shards = 0;      // That the last view is over.
+  uint64_t moved = 0;       // Partitions, each as often as it has.
   uint64_t promotions = 0;  // Of shards, whose backups have taken over.
 };
 

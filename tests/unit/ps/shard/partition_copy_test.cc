@@ -219,10 +219,11 @@ TEST(PartitionCopyTest, ARoundThatWaitsForACopyIsCommittedLater) {
   ASSERT_TRUE(subject.partition().BeginCopy({.timeline = kTimeline}, kNow).has_value());
   EXPECT_EQ(subject.DoRound(2, /*key=*/3), 2u) << "nothing was kept yet";
   EXPECT_EQ(subject.DoRound(3, /*key=*/3), 2u);
-  EXPECT_TRUE(absl::IsUnavailable(subject.partition().CommitRound(3, kNow)));
+  ReplicaWait nobody;
+  EXPECT_TRUE(absl::IsUnavailable(subject.partition().CommitRound(3, kNow, nobody)));
   subject.partition().EndCopy(kNow);
-  EXPECT_TRUE(subject.partition().CommitRound(3, kNow).ok());
-  EXPECT_TRUE(absl::IsFailedPrecondition(subject.partition().CommitRound(5, kNow)));
+  EXPECT_TRUE(subject.partition().CommitRound(3, kNow, nobody).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(subject.partition().CommitRound(5, kNow, nobody)));
   subject.partition().SettleCopy("", kNow);
 }
 

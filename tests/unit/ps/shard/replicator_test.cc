@@ -1,4 +1,6 @@
 // What a backup answers when requests come again.
+#include "ps/shard/replicator.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,6 @@
 #include "capstan/base/check.h"
 #include "capstan/base/clock.h"
 #include "capstan/metrics/registry.h"
-#include "ps/shard/replicator.h"
 #include "ps/shard/shard.h"
 #include "ps/shard/shard_metrics.h"
 
@@ -34,8 +35,7 @@ v1::JobSpec ReplicatedJob() {
 class ReplicatorTest : public ::testing::Test {
  protected:
   ReplicatorTest() {
-    auto shard =
-        Shard::Create(ReplicatedJob(), {ShardIndex{1}, Incarnation{2}}, metrics_, clock_);
+    auto shard = Shard::Create(ReplicatedJob(), {ShardIndex{1}, Incarnation{2}}, metrics_, clock_);
     CAPSTAN_CHECK(shard.ok());
     shard_ = *std::move(shard);
     replicator_ = std::make_unique<Replicator>(*shard_);
