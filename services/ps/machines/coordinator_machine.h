@@ -33,6 +33,15 @@ struct OpenAnswer {
   RoundCommit closed;   // OPEN, WAIT: the last one.
   uint64_t cursor = 0;  // OPEN, ENDED: round commits that held the lane.
 };
+// Of the round that is open: what the coordinator's backup has to know beside its state.
+struct OpenRound {
+  std::vector<ClosedLane> counted;  // In the order in which they were counted.
+  std::vector<LaneIndex> ended;     // In the order in which they came to their end.
+  bool opened = false;
+  bool held = false;
+  bool stalled = false;
+  std::pair<uint64_t, uint64_t> order{0, 0};
+};
 // Where the rounds stand: what a checkpoint keeps, and, where the coordinator moves, whom it
 // listens to and whom it has counted last.
 struct CoordinatorState {
@@ -43,18 +52,9 @@ struct CoordinatorState {
     uint64_t counted_round = 0;
     Generation counted_generation = {};
   };
-  // Of the round that is open: what a backup has to know beside it.
-  struct Open {
-    std::vector<ClosedLane> counted;  // In the order in which they were counted.
-    std::vector<LaneIndex> ended;     // In the order in which they came to their end.
-    bool opened = false;
-    bool held = false;
-    bool stalled = false;
-    std::pair<uint64_t, uint64_t> order{0, 0};
-  };
   RoundCommit last;
   std::vector<Lane> lanes;
-  std::optional<Open> open = {};
+  std::optional<OpenRound> open = {};
 };
 struct HoldAnswer {
   absl::Status

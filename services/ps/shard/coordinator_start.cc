@@ -29,7 +29,7 @@ absl::StatusOr<CoordinatorState> CoordinatorStateFromProto(const v1::Coordinator
   return state;
 }
 
-void ToProto(const CoordinatorState::Open& open, v1::OpenRoundState& proto) {
+void ToProto(const OpenRound& open, v1::OpenRoundState& proto) {
   for (const ClosedLane& lane : open.counted) capstan::ToProto(lane, *proto.add_counted());
   for (const LaneIndex lane : open.ended) proto.add_ended(static_cast<uint32_t>(Raw(lane)));
   proto.set_opened(open.opened);
@@ -41,7 +41,7 @@ void ToProto(const CoordinatorState::Open& open, v1::OpenRoundState& proto) {
 
 absl::StatusOr<CoordinatorState> CoordinatorStateFromProto(const v1::CoordinatorOperation& proto) {
   CAPSTAN_ASSIGN_OR_RETURN(CoordinatorState state, CoordinatorStateFromProto(proto.state()));
-  CoordinatorState::Open& open = state.open.emplace();
+  OpenRound& open = state.open.emplace();
   for (const v1::ClosedLane& lane : proto.open().counted()) {
     open.counted.push_back({static_cast<LaneIndex>(lane.lane()),
                             GenerationFromProto(lane.generation()), lane.examples()});

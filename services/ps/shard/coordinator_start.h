@@ -9,7 +9,7 @@
 namespace capstan::ps {
 
 void ToProto(const CoordinatorState& state, v1::CoordinatorStart& proto);
-void ToProto(const CoordinatorState::Open& open, v1::OpenRoundState& proto);
+void ToProto(const OpenRound& open, v1::OpenRoundState& proto);
 
 // INVALID_ARGUMENT: its last round is malformed.
 absl::StatusOr<CoordinatorState> CoordinatorStateFromProto(const v1::CoordinatorStart& proto);
