@@ -8,11 +8,10 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from crew import BINARIES, has_failpoints
-from ledger_case import LedgerCase, RECORDS
+from ledger_case import LedgerCase, QUICK, RECORDS
 
 PARTITIONS = 16
-SLOW = 60  # Milliseconds a step: workers that would train for longer than any test takes,
-QUICK = 0  # and those that take their place once all is said.
+SLOW = 60  # Milliseconds a step: workers that would train for longer than any test takes.
 
 
 class MovesTest(LedgerCase):
@@ -51,14 +50,6 @@ class MovesTest(LedgerCase):
             self.assertEqual(crew.processes[f"ps-{index}"].wait(20), 0)
         self.assertFalse(set(self.owned(crew)) & set(leaving))
         self.stood_still.append(crew.status().moves.seconds)
-
-    def finish(self, crew):
-        """The rest of the job is trained by quick workers."""
-        crew.pace = QUICK
-        for index in range(2):
-            crew.add_worker(f"quick-{index}")
-        for index in range(crew.workers):
-            crew.kill(f"worker-{index}", signal.SIGTERM)
 
     def check_undisturbed(self, crew, timeline):
         """Every record once an epoch, and no return to a checkpoint."""

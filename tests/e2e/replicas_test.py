@@ -11,12 +11,11 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from crew import BINARIES, frozen, has_failpoints
 from ledger import ledger_times
-from ledger_case import LedgerCase, RECORDS
+from ledger_case import LedgerCase, QUICK, RECORDS
 
 PARTITIONS = 16
 SHARDS = 3
 SLOW = 30  # Milliseconds a step: the job lasts until all is said.
-QUICK = 0
 LEASE = 1.0  # Seconds, of a shard.
 SOON = 0.8  # Seconds within which a shard whose process has ended is replaced.
 SILENT = 2 * LEASE  # The same, if it is only silent.
@@ -49,14 +48,6 @@ class ReplicasTest(LedgerCase):
 
     def until_more(self, crew, examples=40):
         crew.until_examples(crew.status().examples + examples, 30)
-
-    def finish(self, crew):
-        """The rest of the job is trained by quick workers."""
-        crew.pace = QUICK
-        for index in range(2):
-            crew.add_worker(f"quick-{index}")
-        for index in range(crew.workers):
-            crew.kill(f"worker-{index}", signal.SIGTERM)
 
     def check_undisturbed(self, crew, timeline, shares=frozenset({6})):
         """Every record once, with so many sixths of its gradient, and no return to a checkpoint."""

@@ -198,7 +198,8 @@ class Partition {
   };
 
   void Take(PartitionContent content, std::optional<ViewEpoch> standby) ABSL_LOCKS_EXCLUDED(mu_);
-  // An operation of this kind for the backup, to be filled in and given to Tell.
+  // Returns an operation of the present pair, to be filled in and given to Tell. REQUIRES: there is
+  // a backup.
   v1::Operation NewOperation() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // REQUIRES: there is a backup.
   void Tell(v1::Operation operation, ReplicaWait& replicated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -90,6 +90,7 @@ void Shard::FollowPairs() {
 void Shard::FollowStandbys() {
   const std::shared_ptr<const ViewedMoves> moves = this->moves();
   if (!replicated_ || moves->timeline() != timeline()) return;
+  std::vector<PartitionIndex> promoted;
   for (size_t i = 0; i < partitions_.size(); ++i) {
     const auto index = static_cast<PartitionIndex>(i);
     Partition& partition = *partitions_[i];
@@ -97,12 +98,14 @@ void Shard::FollowStandbys() {
     if (!standby) continue;
     const std::optional<ViewedStandby> named = moves->Standby(index);
     if (moves->Received(index) == partition.origin() && *standby != Partition::kSpoiled) {
-      Promote(index);
+      promoted.push_back(index);
     } else if (!named || named->id != *standby) {
       Leave(index);
       log::Info("a backup is not needed any more", {{"partition", i}});
     }
   }
+  if (clocks_needed_ && !promoted.empty()) TakeClocksOfLost();  // Before any of them is served.
+  for (const PartitionIndex index : promoted) Promote(index);
   absl::MutexLock lock(&clock_mu_);
   std::erase_if(standby_clocks_, [&moves](const auto& of) { return !moves->Names(of.first); });
 }
@@ -126,7 +129,6 @@ void Shard::TakeClocksOfLost() {
 
 void Shard::Promote(PartitionIndex index) {
   Partition& promoted = partition(index);
-  if (clocks_needed_) TakeClocksOfLost();
   promoted.Promote(clock_.Now());
   if (Raw(index) == 0 && catalog_.HasSync()) {
     std::optional<CoordinatorState> state;  // What comes now is refused, see ReplayCoordinator.

@@ -1,5 +1,5 @@
-// What the newest view says of moves, as one shard has to know it: what it sends, what it is sent,
-// and what is its own.
+// What the newest view says of moves and backups, as one shard has to know it: what it sends, what
+// it is sent, what is its own, who backs that up, and what it backs up for others.
 #ifndef CAPSTAN_PS_SHARD_VIEWED_MOVES_H_
 #define CAPSTAN_PS_SHARD_VIEWED_MOVES_H_
 

@@ -11,6 +11,7 @@
 #include "capstan/consistency/generation.h"
 #include "ps/process/coordinator_link.h"
 #include "ps/shard/coordinator_watch.h"
+#include "tests/integration/shard/lanes.h"
 #include "tests/integration/shard/local_shard.h"
 #include "tests/integration/shard/runner.h"
 #include "tests/integration/shard/test_moves.h"
@@ -21,62 +22,9 @@ namespace {
 using testing::Each;
 using testing::HasSubstr;
 
-constexpr int kLanes = 2;
+constexpr int kLanes = Lanes::kLanes;
 
 std::vector<uint32_t> Everything() { return {0, 1, 2, 3, 4, 5, 6, 7}; }
-
-// Two lanes at work on some shards.
-class Lanes {
- public:
-  explicit Lanes(LocalShards& shards) : shards_(shards) {
-    for (int lane = 0; lane < kLanes; ++lane) runners_.emplace_back(shards, lane);
-  }
-
-  Runner& operator[](size_t lane) { return runners_[lane]; }
-
-  void Train(int rounds) {
-    for (int i = 0; i < rounds; ++i, ++trained_) {
-      const auto step = static_cast<float>(trained_);
-      runners_[0].Train(.3f + step, /*examples=*/1);
-      runners_[1].Train(-.7f * step, /*examples=*/1);
-    }
-  }
-
-  // A round barrier, as the chief makes it: the last commit is carried to every shard. Those
-  // without partitions do not hear of it here, as they have not heard of any before (rule 27).
-  void Hold() {
-    const v1::HoldRoundsReply held = runners_[0].Hold(true, ++orders_);
-    v1::CommitRoundRequest commit;
-    commit.mutable_header()->set_timeline(shards_.view().timeline());
-    *commit.mutable_closed() = held.last();
-    for (int i = 0; i < shards_.size(); ++i) {
-      if (shards_.at(i).shard().Report().partitions().empty()) continue;
-      ps::ReplicaWait nobody;
-      const absl::Status committed = shards_.at(i).shard().CommitRound(commit, nobody);
-      ASSERT_TRUE(committed.ok()) << "shard " << i << ": " << committed;
-    }
-  }
-  void Release() { runners_[0].Hold(false, ++orders_); }
-  void SetView() {
-    for (Runner& runner : runners_) runner.SetView(shards_.view());
-  }
-
-  // All parameters, by the next round.
-  std::vector<float> Everything() {
-    EXPECT_EQ(runners_[0].Open(absl::Seconds(5)).answer(), v1::OpenRoundReply::ANSWER_OPEN);
-    const PullResult pulled = runners_[0].Pull();
-    EXPECT_TRUE(pulled.status.ok()) << pulled.status;
-    std::vector<float> all = runners_[0].rows();
-    all.insert(all.end(), runners_[0].dense().begin(), runners_[0].dense().end());
-    return all;
-  }
-
- private:
-  LocalShards& shards_;
-  std::deque<Runner> runners_;
-  int trained_ = 0;
-  uint64_t orders_ = 0;
-};
 
 struct Road {
   int owners;  // Of two shards; the other one is served without partitions.

@@ -15,7 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "capstan/placement/placement.h"
-#include "tests/integration/shard/counting_client.h"
+#include "tests/integration/shard/crowd.h"
 #include "tests/integration/shard/local_shard.h"
 #include "tests/integration/shard/test_moves.h"
 #include "tests/integration/shard/trainer.h"
@@ -26,8 +26,7 @@ namespace {
 using testing::Each;
 using testing::HasSubstr;
 
-constexpr uint32_t kColumns = 4;
-constexpr uint32_t kRows = 64;
+constexpr uint32_t kColumns = Crowd::kColumns;
 
 // The partitions of the first of two shards.
 std::vector<uint32_t> FirstHalf() { return {0, 2, 4, 6}; }
@@ -72,71 +71,6 @@ void ExpectSame(Trainer& moved, Trainer& undisturbed) {
 }
 
 // ---- exactly once ----
-
-// Clients that push without a pause, each its own column, and look at the newest view when they are
-// refused.
-class Crowd {
- public:
-  explicit Crowd(LocalShards& shards) : view_(shards.view()) {
-    for (uint32_t column = 0; column < kColumns; ++column) {
-      clients_.push_back(
-          std::make_unique<CountingClient>(shards.job(), shards.view(), column, kRows));
-      clients_.back()->SetRefresh([this] {
-        absl::MutexLock lock(&mu_);
-        return view_;
-      });
-    }
-    for (auto& client : clients_) {
-      threads_.emplace_back([this, &client = *client] {
-        while (!stopping_) {
-          const absl::Status pushed = client.Push();
-          EXPECT_TRUE(pushed.ok()) << pushed;
-          ++pushes_;
-          if (!pushed.ok()) return;
-        }
-      });
-    }
-  }
-
-  ~Crowd() { Stop(); }
-
-  void Tell(const v1::View& view) {
-    absl::MutexLock lock(&mu_);
-    view_ = view;
-  }
-  void AwaitPushes(int more) {
-    const int until = pushes_ + more;
-    while (pushes_ < until && !testing::Test::HasFailure()) absl::SleepFor(absl::Milliseconds(1));
-  }
-
-  // Ends, and expects that each push has counted once, also when it comes again.
-  void ExpectExact() {
-    Stop();
-    for (auto& client : clients_) EXPECT_TRUE(client->Repeat().ok());
-    const absl::StatusOr<std::vector<float>> cells = clients_[0]->Pull();
-    ASSERT_TRUE(cells.ok()) << cells.status();
-    for (size_t row = 0; row <= kRows; ++row) {  // The last one is the dense vector.
-      for (uint32_t column = 0; column < kColumns; ++column) {
-        EXPECT_EQ((*cells)[row * kColumns + column], static_cast<float>(clients_[column]->pushes()))
-            << "row " << row << ", column " << column;
-      }
-    }
-  }
-
- private:
-  void Stop() {
-    stopping_ = true;
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-  }
-
-  absl::Mutex mu_;
-  v1::View view_ ABSL_GUARDED_BY(mu_);
-  std::atomic<bool> stopping_{false};
-  std::atomic<int> pushes_{0};
-  std::vector<std::unique_ptr<CountingClient>> clients_;
-  std::vector<std::thread> threads_;
-};
 
 TEST(MovesTest, PushesRunWhilePartitionsMoveThereAndBackAndEachCountsOnce) {
   LocalShards shards(SmallJob(kColumns, kColumns), 2);

@@ -3,19 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
-#include "absl/time/clock.h"
-#include "tests/integration/shard/counting_client.h"
+#include "tests/integration/shard/crowd.h"
+#include "tests/integration/shard/lanes.h"
 #include "tests/integration/shard/local_shard.h"
 #include "tests/integration/shard/runner.h"
 #include "tests/integration/shard/test_moves.h"
@@ -27,8 +21,7 @@ namespace {
 using testing::Each;
 using testing::HasSubstr;
 
-constexpr uint32_t kColumns = 4;
-constexpr uint32_t kRows = 64;
+constexpr uint32_t kColumns = Crowd::kColumns;
 
 v1::JobSpec Replicated(v1::JobSpec job) {
   job.set_replicas(1);
@@ -42,66 +35,6 @@ std::vector<uint64_t> Keys(uint64_t first, uint64_t count) {
   for (uint64_t key = first; key < first + count; ++key) keys.push_back(key);
   return keys;
 }
-
-// Clients that push without a pause, each its own column, and look at the newest view when they are
-// refused.
-class Crowd {
- public:
-  explicit Crowd(LocalShards& shards) : view_(shards.view()) {
-    for (uint32_t column = 0; column < kColumns; ++column) {
-      clients_.push_back(
-          std::make_unique<CountingClient>(shards.job(), shards.view(), column, kRows));
-      clients_.back()->SetRefresh([this] {
-        absl::MutexLock lock(&mu_);
-        return view_;
-      });
-    }
-    for (auto& client : clients_) {
-      threads_.emplace_back([this, &client = *client] {
-        while (!stopping_) {
-          const absl::Status pushed = client.Push();
-          EXPECT_TRUE(pushed.ok()) << pushed;
-          ++pushes_;
-          if (!pushed.ok()) return;
-        }
-      });
-    }
-  }
-  ~Crowd() { Stop(); }
-
-  void Tell(const v1::View& view) {
-    absl::MutexLock lock(&mu_);
-    view_ = view;
-  }
-  void AwaitPushes(int more) {
-    const int until = pushes_ + more;
-    while (pushes_ < until && !testing::Test::HasFailure()) absl::SleepFor(absl::Milliseconds(1));
-  }
-  void Stop() {
-    stopping_ = true;
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-  }
-  // Each client finds all of its pushes, once.
-  void ExpectAllOnce() {
-    Stop();
-    for (uint32_t column = 0; column < kColumns; ++column) {
-      const absl::StatusOr<std::vector<float>> cells = clients_[column]->Pull();
-      ASSERT_TRUE(cells.ok()) << cells.status();
-      for (size_t i = column; i < cells->size(); i += kColumns) {
-        ASSERT_EQ((*cells)[i], static_cast<float>(clients_[column]->pushes())) << "cell " << i;
-      }
-    }
-  }
-
- private:
-  absl::Mutex mu_;
-  v1::View view_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::unique_ptr<CountingClient>> clients_;
-  std::atomic<bool> stopping_{false};
-  std::atomic<int> pushes_{0};
-  std::vector<std::thread> threads_;
-};
 
 TEST(ReplicasTest, WhatIsAcknowledgedIsNotLostWithItsOwner) {
   for (const int victim : {0, 1, 2}) {
@@ -117,7 +50,7 @@ TEST(ReplicasTest, WhatIsAcknowledgedIsNotLostWithItsOwner) {
     });
     crowd.Tell(shards.view());
     crowd.AwaitPushes(100);
-    crowd.ExpectAllOnce();
+    crowd.ExpectExact();
   }
 }
 
@@ -143,7 +76,7 @@ TEST(ReplicasTest, TwoFailuresOneAfterTheOtherAreSurvived) {
   });
   crowd.Tell(shards.view());
   crowd.AwaitPushes(50);
-  crowd.ExpectAllOnce();
+  crowd.ExpectExact();
 }
 
 // Rule 18: only a view drops a backup.
@@ -325,38 +258,7 @@ INSTANTIATE_TEST_SUITE_P(All, ReplicaPolicies,
 
 // ---- rounds ----
 
-constexpr int kLanes = 2;
-
-class Lanes {
- public:
-  explicit Lanes(LocalShards& shards) : shards_(shards) {
-    for (int lane = 0; lane < kLanes; ++lane) runners_.emplace_back(shards, lane);
-  }
-  Runner& operator[](size_t lane) { return runners_[lane]; }
-  void Train(int rounds) {
-    for (int i = 0; i < rounds; ++i, ++trained_) {
-      const auto step = static_cast<float>(trained_);
-      runners_[0].Train(.3f + step, /*examples=*/1);
-      runners_[1].Train(-.7f * step, /*examples=*/1);
-    }
-  }
-  void SetView() {
-    for (Runner& runner : runners_) runner.SetView(shards_.view());
-  }
-  std::vector<float> Everything() {
-    EXPECT_EQ(runners_[0].Open(absl::Seconds(5)).answer(), v1::OpenRoundReply::ANSWER_OPEN);
-    const PullResult pulled = runners_[0].Pull();
-    EXPECT_TRUE(pulled.status.ok()) << pulled.status;
-    std::vector<float> all = runners_[0].rows();
-    all.insert(all.end(), runners_[0].dense().begin(), runners_[0].dense().end());
-    return all;
-  }
-
- private:
-  LocalShards& shards_;
-  std::deque<Runner> runners_;
-  int trained_ = 0;
-};
+constexpr int kLanes = Lanes::kLanes;
 
 class ReplicaRounds : public testing::TestWithParam<int> {};
 
@@ -409,117 +311,6 @@ TEST(ReplicaRounds, AShardThatOnlyBacksUpHearsOfEveryRound) {
   replicated.Train(5);
   undisturbed.Train(5);
   EXPECT_EQ(replicated.Everything(), undisturbed.Everything());
-}
-
-// ---- what a backup takes ----
-
-class ReplicateTest : public testing::Test {
- protected:
-  ReplicateTest() : shards_(ReplicatedJob(), 2) {
-    TestMove move{.partitions = {0}, .from = 0, .to = 1, .replica = true};
-    Announce(shards_, move);
-    EXPECT_TRUE(AwaitCopies(shards_, move).ok());
-    EXPECT_TRUE(AwaitEnd(shards_, move).ok());
-    shards_.Change([&](v1::View& view) { Pair(view, move); });
-    pair_ = shards_.view().pairs(0);
-  }
-
-  v1::ReplicateRequest Request(uint64_t first) {
-    v1::ReplicateRequest request;
-    request.mutable_header()->set_timeline(1);
-    request.set_source(4711);
-    request.set_stream(1);
-    request.set_first(first);
-    v1::Operation& operation = *request.add_operations();
-    operation.set_partition(0);
-    *operation.mutable_pair() = pair_.id();
-    operation.mutable_flush();
-    return request;
-  }
-  absl::StatusOr<v1::ReplicateReply> Take(const v1::ReplicateRequest& request) {
-    return shards_.at(1).replicator().Take(request);
-  }
-
-  LocalShards shards_;
-  v1::PartitionPair pair_;
-};
-
-TEST_F(ReplicateTest, OperationsAreTakenInOrderOnceAndWithoutAGap) {
-  EXPECT_TRUE(absl::IsOutOfRange(Take(Request(2)).status()));
-  absl::StatusOr<v1::ReplicateReply> taken = Take(Request(1));
-  ASSERT_TRUE(taken.ok()) << taken.status();
-  EXPECT_EQ(taken->taken(), 1u);
-  EXPECT_EQ(taken->refused_size(), 0);
-  taken = Take(Request(1));
-  ASSERT_TRUE(taken.ok());
-  EXPECT_EQ(taken->taken(), 1u) << "again, nothing";
-  v1::ReplicateRequest later = Request(1);
-  later.set_stream(2);
-  EXPECT_TRUE(Take(later).ok()) << "another stream begins";
-  EXPECT_TRUE(absl::IsFailedPrecondition(Take(Request(2)).status())) << "and this one is over";
-}
-
-TEST_F(ReplicateTest, AnOperationOfAnotherPairIsRefusedAndOneOfALaterViewWaits) {
-  v1::ReplicateRequest old = Request(1);
-  old.mutable_operations(0)->mutable_pair()->set_n(1);
-  absl::StatusOr<v1::ReplicateReply> taken = Take(old);
-  ASSERT_TRUE(taken.ok());
-  EXPECT_EQ(taken->taken(), 1u);
-  EXPECT_THAT(taken->refused(), testing::ElementsAre(1u));
-  v1::ReplicateRequest early = Request(2);
-  early.mutable_operations(0)->mutable_pair()->set_n(1000);
-  taken = Take(early);
-  ASSERT_TRUE(taken.ok());
-  EXPECT_EQ(taken->taken(), 1u) << "until the view is here";
-}
-
-// The answer may be lost on its way.
-TEST_F(ReplicateTest, WhatWasRefusedIsSaidAgainUntilTheOwnerHasHeardOfIt) {
-  v1::ReplicateRequest refused = Request(1);
-  refused.mutable_operations(0)->mutable_pair()->set_n(1);
-  for (int i = 0; i < 2; ++i) {
-    const absl::StatusOr<v1::ReplicateReply> taken = Take(refused);
-    ASSERT_TRUE(taken.ok());
-    EXPECT_EQ(taken->taken(), 1u);
-    EXPECT_THAT(taken->refused(), testing::ElementsAre(1u));
-  }
-  const absl::StatusOr<v1::ReplicateReply> next = Take(Request(2));
-  ASSERT_TRUE(next.ok());
-  EXPECT_EQ(next->refused_size(), 0);
-}
-
-TEST_F(ReplicateTest, ACopyThatIsOutOfStepIsDroppedAndReported) {
-  EXPECT_EQ(shards_.at(1).shard().Report().broken_pairs_size(), 0);
-  Trainer trainer(shards_);
-  trainer.Plan(Keys(0, 30));
-  ASSERT_TRUE(trainer.Push(0, -1).status.ok());
-  v1::ReplicateRequest forged = Request(1);
-  v1::PushRequest push;
-  push.mutable_header()->set_timeline(1);
-  push.mutable_stream()->set_stream(StreamId::Task(0, 5).value);
-  push.add_partitions()->set_partition(0);
-  forged.mutable_operations(0)->mutable_push()->set_request(push.SerializeAsString());
-  forged.mutable_operations(0)->mutable_push()->set_dense_version(1234);
-  const absl::StatusOr<v1::ReplicateReply> taken = Take(forged);
-  ASSERT_TRUE(taken.ok()) << taken.status();
-  EXPECT_THAT(taken->refused(), testing::ElementsAre(1u));
-  const v1::ShardReport report = shards_.at(1).shard().Report();
-  ASSERT_EQ(report.broken_pairs_size(), 1);
-  EXPECT_EQ(report.broken_pairs(0).partition(), 0u);
-  EXPECT_EQ(report.broken_pairs(0).pair().n(), pair_.id().n());
-}
-
-TEST_F(ReplicateTest, AnImpossibleRequestIsRefused) {
-  v1::ReplicateRequest request = Request(0);
-  EXPECT_TRUE(absl::IsInvalidArgument(Take(request).status()));
-  request = Request(1);
-  request.set_stream(0);
-  EXPECT_TRUE(absl::IsInvalidArgument(Take(request).status()));
-  request = Request(1);
-  request.mutable_operations(0)->set_partition(99);
-  const absl::StatusOr<v1::ReplicateReply> taken = Take(request);
-  ASSERT_TRUE(taken.ok());
-  EXPECT_THAT(taken->refused(), testing::ElementsAre(1u));
 }
 
 }  // namespace

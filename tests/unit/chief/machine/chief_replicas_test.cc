@@ -1,208 +1,22 @@
-// The chief's machine: partitions that two shards hold.
+// The chief's machine: backups that take over for a shard that is lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "tests/unit/chief/crew.h"
 #include "tests/unit/chief/machine/moves_job.h"
+#include "tests/unit/chief/machine/replicas_job.h"
 
 namespace capstan::chief {
 namespace {
 
-using testing::AllOf;
 using testing::Contains;
-using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Ne;
 using testing::Not;
 using testing::SizeIs;
-
-CrewOptions Replicated(uint32_t shards = 3, uint32_t lanes = 0) {
-  CrewOptions options = TenTasks(lanes);
-  options.shards = shards;
-  options.replicas = 1;
-  return options;
-}
-
-int BackedUpBy(const v1::View& view, uint32_t shard) {
-  return static_cast<int>(
-      std::count_if(view.pairs().begin(), view.pairs().end(),
-                    [shard](const auto& pair) { return pair.backup() == shard; }));
-}
-
-// The partitions that the shard owns, and who backs each up.
-std::map<uint32_t, v1::PartitionPair> PairsOf(const v1::View& view, uint32_t owner) {
-  std::map<uint32_t, v1::PartitionPair> pairs;
-  for (const v1::PartitionPair& pair : view.pairs()) {
-    if (view.owners(static_cast<int>(pair.partition())) == owner) pairs[pair.partition()] = pair;
-  }
-  return pairs;
-}
-
-// A running job whose every partition has a backup, and a worker that trains.
-class ChiefReplicasTest : public testing::Test {
- protected:
-  explicit ChiefReplicasTest(const CrewOptions& options = Replicated())
-      : options_(options), crew_(options) {
-    crew_.RegisterShards();
-    crew_.RegisterWorker("w");
-    leases_ = crew_.Heartbeat("w");
-    crew_.Advance(absl::Seconds(5));
-    timeline_ = crew_.machine.view().timeline();
-  }
-
-  const v1::View& view() const { return crew_.machine.view(); }
-  void ExpectNothingLost() {
-    EXPECT_EQ(crew_.machine.state(), v1::JOB_STATE_RUNNING);
-    EXPECT_EQ(view().timeline(), timeline_);
-    EXPECT_THAT(crew_.Status().losses(), IsEmpty());
-  }
-  void ExpectRolledBack() {
-    EXPECT_EQ(crew_.machine.state(), v1::JOB_STATE_RUNNING);
-    EXPECT_GT(view().timeline(), timeline_);
-    EXPECT_THAT(crew_.Status().losses(), SizeIs(1));
-  }
-  // What the shard says of the pair with which it backs the partition up.
-  void SayBroken(uint32_t partition) {
-    for (const v1::PartitionPair& pair : view().pairs()) {
-      if (pair.partition() != partition) continue;
-      v1::BrokenPair& broken = *crew_.reports[pair.backup()].add_broken_pairs();
-      broken.set_partition(partition);
-      *broken.mutable_pair() = pair.id();
-      (void)crew_.ShardHeartbeat(pair.backup());
-    }
-  }
-
-  CrewOptions options_;
-  Crew crew_;
-  v1::WorkerHeartbeatReply leases_;
-  uint64_t timeline_ = 0;
-};
-
-class ChiefTwoReplicasTest : public ChiefReplicasTest {
- protected:
-  ChiefTwoReplicasTest() : ChiefReplicasTest(Replicated(/*shards=*/2)) {}
-};
-
-class ChiefLaneReplicasTest : public ChiefReplicasTest {
- protected:
-  ChiefLaneReplicasTest() : ChiefReplicasTest(Replicated(/*shards=*/3, /*lanes=*/2)) {}
-};
-
-// ---- pairs come about ----
-
-TEST_F(ChiefReplicasTest, EveryPartitionIsGivenABackupOnAnotherShardByAMove) {
-  ASSERT_THAT(view().pairs(), SizeIs(8));
-  for (const v1::PartitionPair& pair : view().pairs()) {
-    EXPECT_NE(pair.backup(), view().owners(static_cast<int>(pair.partition())));
-    EXPECT_EQ(pair.backup_incarnation(), pair.backup() + 1);
-    EXPECT_GT(pair.id().n(), pair.move().n());
-  }
-  EXPECT_THAT(view().copies(), IsEmpty()) << "their owners stay";
-  EXPECT_GE(crew_.answered["Copy"], 3);
-  EXPECT_EQ(crew_.Status().replicas().unpaired(), 0u);
-  EXPECT_EQ(crew_.Status().moves().paired(), 8u);
-  EXPECT_EQ(crew_.Status().moves().moved(), 0u);
-  ExpectNothingLost();
-}
-
-TEST_F(ChiefReplicasTest, TheMoveThatMakesThemSaysWhatItIs) {
-  bool seen = false;
-  for (const v1::View& each : crew_.views) {
-    for (const v1::PartitionMove& move : each.moves()) {
-      EXPECT_TRUE(move.replica());
-      seen = true;
-    }
-  }
-  EXPECT_TRUE(seen);
-}
-
-TEST(ChiefReplicasStartTest, WithoutReplicasNobodyIsPairedOrGrantedALease) {
-  Crew crew(TenTasks());
-  crew.RegisterShards();
-  crew.Advance(absl::Seconds(10));
-  EXPECT_THAT(crew.machine.view().pairs(), IsEmpty());
-  EXPECT_EQ(crew.ShardHeartbeat(0).lease_seconds(), 0);
-  EXPECT_EQ(crew.Status().replicas().unpaired(), 0u);
-}
-
-TEST(ChiefReplicasStartTest, OneShardAloneGoesOnAndTheStatusSaysThatNothingIsBackedUp) {
-  Crew crew(Replicated(/*shards=*/1));
-  crew.RegisterShards();
-  crew.Advance(absl::Seconds(10));
-  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
-  EXPECT_EQ(crew.Status().replicas().unpaired(), 8u);
-  EXPECT_THAT(crew.Status().warnings(), Contains(HasSubstr("no partition has a backup")));
-  ASSERT_TRUE(crew.RegisterShard(1).ok());
-  crew.Advance(absl::Seconds(15));
-  EXPECT_EQ(crew.Status().replicas().unpaired(), 0u);
-  EXPECT_EQ(OwnedBy(crew.machine.view(), 1), 4) << "it is given its share first";
-  EXPECT_THAT(crew.Status().warnings(), Not(Contains(HasSubstr("backup"))));
-}
-
-TEST_F(ChiefLaneReplicasTest, PairsOfASynchronousJobAreMadeAtARoundBarrier) {
-  EXPECT_THAT(view().pairs(), SizeIs(8));
-  const auto finish = std::find(crew_.order.begin(), crew_.order.end(), "Finish");
-  ASSERT_NE(finish, crew_.order.end());
-  EXPECT_NE(std::find(crew_.order.begin(), finish, "Hold"), finish);
-  EXPECT_EQ(crew_.answered["Hold"], crew_.answered["Release"]) << "and rounds go on";
-}
-
-TEST_F(ChiefReplicasTest, AMoveOfThePartitionDropsItsPairWithTheSwitchAndItIsMadeAnew) {
-  ASSERT_TRUE(crew_.RegisterShard(3).ok());
-  crew_.hold_calls = true;
-  AnswerUntilMove(crew_, /*finish=*/true);
-  EXPECT_THAT(view().pairs(), SizeIs(8)) << "it protects until the switch";
-  crew_.hold_calls = false;
-  for (const CallShard& call : std::exchange(crew_.held, {})) crew_.Answer(call);
-  crew_.AnswerCalls();
-  EXPECT_EQ(view().pairs_size(), 8 - OwnedBy(view(), 3));
-  crew_.Advance(absl::Seconds(10));
-  EXPECT_THAT(view().pairs(), SizeIs(8));
-  ExpectNothingLost();
-}
-
-TEST_F(ChiefReplicasTest, AShardThatHasComeBacksUpAsMuchAsTheOthers) {
-  ASSERT_TRUE(crew_.RegisterShard(3).ok());
-  crew_.Advance(absl::Seconds(15));
-  ASSERT_THAT(view().pairs(), SizeIs(8));
-  EXPECT_GE(OwnedBy(view(), 3) + BackedUpBy(view(), 3), 3);
-  EXPECT_GE(BackedUpBy(view(), 3), 1);
-  crew_.move_orders.clear();
-  crew_.Advance(absl::Seconds(30));
-  EXPECT_THAT(crew_.move_orders, IsEmpty()) << "and that is that";
-  ExpectNothingLost();
-}
-
-TEST_F(ChiefTwoReplicasTest, NoPartitionMovesToItsOwnBackup) {
-  crew_.draining = {1};
-  crew_.Advance(absl::Seconds(5));
-  for (const v1::View& each : crew_.views) {
-    for (const v1::PartitionMove& move : each.moves()) {
-      for (const v1::PartitionPair& pair : each.pairs()) {
-        EXPECT_FALSE(pair.partition() == move.partition() && pair.backup() == move.to());
-      }
-    }
-  }
-  EXPECT_EQ(OwnedBy(view(), 0), 8);
-  EXPECT_THAT(view().pairs(), IsEmpty());
-  EXPECT_TRUE(crew_.ShardHeartbeat(1, /*draining=*/true).may_leave());
-  ExpectNothingLost();
-}
-
-TEST_F(ChiefReplicasTest, AShardThatLeavesBacksNothingUpWhenItMayGo) {
-  crew_.draining = {2};
-  crew_.Advance(absl::Seconds(10));
-  EXPECT_EQ(OwnedBy(view(), 2), 0);
-  EXPECT_EQ(BackedUpBy(view(), 2), 0);
-  EXPECT_THAT(view().pairs(), SizeIs(8)) << "the others do";
-  EXPECT_TRUE(crew_.ShardHeartbeat(2, /*draining=*/true).may_leave());
-  ExpectNothingLost();
-}
 
 // ---- an owner is lost ----
 
@@ -375,42 +189,6 @@ TEST_F(ChiefPartialReplicasTest, OnlyAShardWithoutBackupsRecoversPartially) {
   EXPECT_THAT(view().pairs(), SizeIs(8));
 }
 
-// ---- a backup is lost ----
-
-TEST_F(ChiefReplicasTest, TheBackupsOfALostShardAreDroppedAndMadeAnewElsewhere) {
-  const std::map<uint32_t, v1::PartitionPair> others = PairsOf(view(), 0);
-  ASSERT_THAT(others, Not(IsEmpty()));
-  ASSERT_GT(BackedUpBy(view(), 2), 0);
-  crew_.Kill(2);
-  EXPECT_EQ(BackedUpBy(view(), 2), 0);
-  EXPECT_GT(crew_.Status().replicas().dropped(), 0u);
-  crew_.Advance(absl::Seconds(10));
-  EXPECT_THAT(view().pairs(), SizeIs(8));
-  EXPECT_EQ(BackedUpBy(view(), 2), 0);
-  ExpectNothingLost();
-}
-
-TEST_F(ChiefReplicasTest, ABrokenPairIsDroppedAndMadeAnew) {
-  const v1::View before = view();
-  SayBroken(0);
-  EXPECT_THAT(view().pairs(), SizeIs(7));
-  EXPECT_EQ(crew_.Status().replicas().broken(), 1u);
-  crew_.Advance(absl::Seconds(10));
-  ASSERT_THAT(view().pairs(), SizeIs(8)) << "what it says of the pair before does not matter";
-  EXPECT_GT(view().pairs(0).id().n(), before.pairs(0).id().n());
-  EXPECT_EQ(crew_.Status().replicas().broken(), 1u);
-}
-
-TEST_F(ChiefReplicasTest, NobodyBreaksThePairOfAnother) {
-  const v1::PartitionPair pair = view().pairs(0);
-  const uint32_t owner = view().owners(0);
-  v1::BrokenPair& broken = *crew_.reports[owner].add_broken_pairs();
-  broken.set_partition(pair.partition());
-  *broken.mutable_pair() = pair.id();
-  (void)crew_.ShardHeartbeat(owner);
-  EXPECT_THAT(view().pairs(), SizeIs(8));
-}
-
 // ---- in the middle of other things ----
 
 TEST_F(ChiefReplicasTest, APromotionDuringACheckpointBreaksItOffAndAnotherIsTaken) {
@@ -545,79 +323,6 @@ TEST_F(ChiefLaneReplicasTest, TheNextCoordinatorLetsRoundsGoOnWhateverTheLastOne
   EXPECT_GT(std::get<v1::HoldRoundsRequest>(crew_.held[0].request).header().epoch().n(), epoch)
       << "not before it may know that it is the coordinator";
   ExpectNothingLost();
-}
-
-// ---- the next chief ----
-
-TEST_F(ChiefReplicasTest, TheNextChiefKeepsThePairsAndTouchesNothing) {
-  Crew next = Crew::Successor(options_, crew_);
-  next.ShardsHeartbeat();
-  next.Advance(absl::Seconds(15));
-  EXPECT_EQ(next.machine.view().timeline(), timeline_);
-  ASSERT_THAT(next.machine.view().pairs(), SizeIs(8));
-  for (int i = 0; i < 8; ++i) {
-    EXPECT_EQ(next.machine.view().pairs(i).id().n(), view().pairs(i).id().n());
-  }
-  EXPECT_THAT(next.move_orders, IsEmpty());
-}
-
-TEST_F(ChiefReplicasTest, TheNextChiefWaitsForLeasesOfTheOneBefore) {
-  crew_.Stop(1);
-  Crew next = Crew::Successor(options_, crew_);
-  next.Advance(absl::Seconds(10));
-  EXPECT_EQ(OwnedBy(next.machine.view(), 1), 3);
-  next.Advance(absl::Seconds(1));
-  EXPECT_EQ(OwnedBy(next.machine.view(), 1), 0);
-  EXPECT_EQ(next.machine.view().timeline(), timeline_);
-  EXPECT_EQ(next.machine.state(), v1::JOB_STATE_RUNNING);
-  EXPECT_EQ(next.Status().waiting_for(), "");
-  EXPECT_THAT(next.loads, IsEmpty());
-}
-
-TEST_F(ChiefReplicasTest, ItDoesNotWaitForAProcessThatHasEnded) {
-  const uint64_t incarnation = crew_.shards.at(1).incarnation;
-  crew_.Stop(1);
-  Crew next = Crew::Successor(options_, crew_);
-  next.ShardsHeartbeat();
-  next.machine.OnShardGone(1, incarnation, next.now);
-  next.AnswerCalls();
-  EXPECT_EQ(OwnedBy(next.machine.view(), 1), 0);
-  EXPECT_EQ(next.machine.view().timeline(), timeline_);
-}
-
-TEST_F(ChiefReplicasTest,
-       AShardThatWasStartedAnewBetweenTwoChiefsIsReplacedWhenItsBackupsAreThere) {
-  Crew next = Crew::Successor(options_, crew_);
-  ASSERT_TRUE(next.RegisterShard(1, 77).ok());
-  EXPECT_EQ(next.machine.view().timeline(), timeline_) << "its backups are heard of in a moment";
-  next.ShardsHeartbeat();
-  next.AnswerCalls();
-  EXPECT_EQ(next.machine.view().timeline(), timeline_);
-  EXPECT_EQ(next.machine.state(), v1::JOB_STATE_RUNNING);
-  next.Advance(absl::Seconds(20));
-  EXPECT_EQ(next.machine.view().timeline(), timeline_);
-  EXPECT_GE(OwnedBy(next.machine.view(), 1), 2);
-  EXPECT_THAT(next.machine.view().pairs(), SizeIs(8));
-}
-
-TEST_F(ChiefReplicasTest, WhereAllWereStartedAnewTheyReturnToACheckpoint) {
-  crew_.TakeCheckpoint();
-  Crew next = Crew::Successor(options_, crew_);
-  for (uint32_t index = 0; index < 3; ++index) {
-    ASSERT_TRUE(next.RegisterShard(index, 70 + index).ok());
-  }
-  next.Advance(absl::Seconds(2));
-  EXPECT_EQ(next.machine.state(), v1::JOB_STATE_RUNNING);
-  EXPECT_GT(next.machine.view().timeline(), timeline_);
-}
-
-TEST_F(ChiefReplicasTest, AChiefWhoseTermIsOverGrantsNothing) {
-  EXPECT_EQ(crew_.ShardHeartbeat(0).lease_seconds(), 10);
-  crew_.state_status = absl::AbortedError("another chief");
-  crew_.TakeCheckpoint();
-  crew_.Advance(absl::Seconds(2));
-  ASSERT_TRUE(crew_.machine.superseded());
-  EXPECT_EQ(crew_.ShardHeartbeat(0).lease_seconds(), 0);
 }
 
 }  // namespace
