@@ -72,7 +72,8 @@ absl::Status ShardTable::Check(const v1::RegisterShardRequest& request) const {
   if (std::find(void_.begin(), void_.end(), Incarnation{request.incarnation()}) != void_.end()) {
     return absl::FailedPreconditionError(
         absl::StrCat("shard ", request.index(),
-                     ": this incarnation was given up; others have come in its place"));
+                     ": this incarnation was given up; another process, "
+                     "or the backups of its partitions, have come in its place"));
   }
   return absl::OkStatus();
 }
