@@ -29,10 +29,20 @@ POLICIES = {
     "sync": "sparse: {policy: sync, lanes: 3}",
     "backup": "sparse: {policy: sync, lanes: 4, backup_workers: 1}",
     "partial": "sparse: {policy: async}",
+    "replicas": "sparse: {policy: async}",
+    "replicas-sync": "sparse: {policy: sync, lanes: 3}",
+}
+# Shards, and settings of their own.
+SHARDS = {"replicas": 3, "replicas-sync": 3}
+SETTINGS = {
+    "partial": ["recovery=partial"],
+    "replicas": ["replicas=1", "shard_lease=1s"],
+    "replicas-sync": ["replicas=1", "shard_lease=1s"],
 }
 # The job is to outlast the nemesis: a step takes so many milliseconds, and there is so much to do.
 PACE = 5
-RECORDS_A_SECOND = {"async": 700, "ssp": 1200, "sync": 500, "backup": 450, "partial": 700}
+RECORDS_A_SECOND = {"async": 700, "ssp": 1200, "sync": 500, "backup": 450, "partial": 700, "replicas": 700,
+                    "replicas-sync": 500}
 AUC_WITHIN = 0.005
 
 
@@ -65,22 +75,21 @@ def check_loss_reported(last, times):
 
 def oracle(policy, seconds, seed):
     """Every record exactly once an epoch. What the nemesis has done, and the job's last status."""
-    partial = policy == "partial"
     records = max(1000, int(seconds * RECORDS_A_SECOND[policy] / EPOCHS))
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "records.csv"
         write_ledger_file(data, records)
         job = ledger_job([data], update=POLICIES[policy], epochs=EPOCHS, batch=BATCH)
-        with town.Town(job, workers=3, pace=PACE, name=f"chaos-{policy}", exit_when_done=False,
-                       overrides=["partition_count=16", "checkpoint.every=1s",
-                                  *(["recovery=partial"] if partial else [])]) as crew:
+        with town.Town(job, shards=SHARDS.get(policy, 2), workers=3, pace=PACE, name=f"chaos-{policy}",
+                       exit_when_done=False,
+                       overrides=["partition_count=16", "checkpoint.every=1s", *SETTINGS.get(policy, ())]) as crew:
             crew.until_examples(1)
             nemesis = Nemesis(crew, f"{seed} {policy}")
             nemesis.strike_for(seconds)
             last = until_completed(crew)
             check("examples", last.examples == EPOCHS * records, f"{last.examples} of {EPOCHS * records}")
             times = ledger_times(crew.predict_with(last.model_uri, data))
-            (check_loss_reported if partial else check_all_trained)(last, times)
+            (check_loss_reported if policy == "partial" else check_all_trained)(last, times)
     return nemesis.blows, last
 
 
@@ -115,6 +124,9 @@ def report(name, blows, last):
               f"{max(took):5.1f} s")
     seconds = [loss.seconds for loss in last.losses]
     again = sum(loss.examples for loss in last.losses)
+    if last.replicas.wanted:
+        print(f"{name:8} {last.replicas.promotions} shards were replaced by backups, {last.moves.moved} partitions moved, "
+              "by the last chief")
     print(f"{name:8} {len(last.losses)} returns to a checkpoint, {again} examples trained again, {len(blows)} blows"
           + (f"; back to training in {statistics.median(seconds):.2f} s, at most {max(seconds):.2f} s" if seconds else ""),
           flush=True)
@@ -124,7 +136,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--minutes", type=float, default=1.2, help="under fire, shared by the jobs")
     arguments.add_argument("--seed", type=int, default=None, help="of the course of things; default: the time of day")
-    arguments.add_argument("--only", default="", help="regular expression over async, ssp, sync, backup, partial, criteo")
+    arguments.add_argument("--only", default="", help="regular expression over the jobs' names: " + ", ".join((*POLICIES, "criteo")))
     options = arguments.parse_args()
     seed = int(time.time()) if options.seed is None else options.seed
     if not town.enter():

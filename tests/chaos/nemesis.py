@@ -14,6 +14,7 @@ POLL_SECONDS = 0.05
 OVER = (view_pb2.JOB_STATE_COMPLETED, view_pb2.JOB_STATE_FAILED)
 GOES_ON_WITHIN = 90  # Seconds: longer means that the job is stuck.
 TWO_AT_ONCE = 0.3    # The share of blows that are two.
+GIVEN_UP = 2  # A shard's exit code when others have come in its place; its supervisor starts another.
 
 
 class Blow:
@@ -33,9 +34,9 @@ class Nemesis:
     something, and mends it at its end."""
 
     KINDS = ("kill_worker", "kill_shard", "kill_chief", "kill_all_shards", "kill_everybody", "ask_worker_to_stop",
-             "ask_shard_to_stop", "ask_chief_to_stop", "freeze_worker", "freeze_shard", "freeze_chief", "cut_off",
-             "cut_between", "cut_one_way", "rain", "narrow", "store_slow", "store_refuses", "store_loses_answers",
-             "store_tears", "store_full", "store_cut_off")
+             "ask_shard_to_stop", "ask_chief_to_stop", "add_shard_for_a_while", "freeze_worker", "freeze_shard",
+             "freeze_chief", "cut_off", "cut_between", "cut_one_way", "rain", "narrow", "store_slow", "store_refuses",
+             "store_loses_answers", "store_tears", "store_full", "store_cut_off")
 
     def __init__(self, town, seed, kinds=KINDS):
         self.town, self.kinds = town, kinds
@@ -87,6 +88,7 @@ class Nemesis:
         began = time.monotonic()
         lowest = float("inf")
         while True:
+            self.start_again_what_was_given_up()
             status = self.status()
             if status is not None:
                 if status.examples > lowest or status.state in OVER:
@@ -112,21 +114,37 @@ class Nemesis:
     def shards(self):
         return [f"ps-{index}" for index in range(self.town.shards)]
 
+    def guest(self):
+        """The shard that add_shard_for_a_while adds."""
+        return f"ps-{self.town.shards}"
+
     def everybody(self):
         return [*self.workers(), *self.shards(), "chief"]
 
     # ---- processes ----
 
-    @contextlib.contextmanager
-    def ended(self, names, how=signal.SIGKILL):
-        names = [name for name in names if name is not None]
+    def was_given_up(self, name):
+        return name in [*self.shards(), self.guest()] and self.town.processes[name].poll() == GIVEN_UP
+
+    def start_again_what_was_given_up(self):
+        """As kubelet does: a shard that hears that others have come in its place ends."""
+        for name in self.shards():
+            if self.was_given_up(name):
+                self.town.add_again(name)
+
+    def end(self, names, how=signal.SIGKILL):
         for name in names:
             self.town.processes[name].send_signal(how)
         for name in names:
             code = self.town.processes[name].wait(35)
             # One that waits for the chief, or has just begun, may be stopped by the signal itself.
-            if how == signal.SIGTERM and code not in (0, -how):
+            if how == signal.SIGTERM and code not in (0, -how) and not self.was_given_up(name):
                 raise AssertionError(f"{name}, asked to stop, ended with {code}\n{self.town.last_words()}")
+
+    @contextlib.contextmanager
+    def ended(self, names, how=signal.SIGKILL):
+        names = [name for name in names if name is not None]
+        self.end(names, how)
         yield
         for name in names:
             self.town.add_again(name)
@@ -154,6 +172,16 @@ class Nemesis:
 
     def ask_chief_to_stop(self):
         return self.ended([self.one_of(["chief"])], signal.SIGTERM)
+
+    @contextlib.contextmanager
+    def add_shard_for_a_while(self):
+        """Another shard joins, is given partitions, and leaves."""
+        name = self.one_of([self.guest()])
+        if name is not None:
+            self.town.add_again(name)
+        yield
+        if name is not None:
+            self.end([name], signal.SIGTERM)
 
     @contextlib.contextmanager
     def frozen(self, name):

@@ -51,6 +51,8 @@ class Cursor {
   // Enters the embedded message whose tag was read: fields are its own until Leave(outer).
   size_t Enter();
   void Leave(size_t outer);
+  // What of the present message has not been read. Reads nothing.
+  Bytes Rest() const { return {slice_, at_, left_}; }
 
  private:
   // As protobuf's own parser; of the fifth byte of a tag it drops what is above the 32nd bit.

@@ -84,6 +84,7 @@ struct BlockPart {
 };
 
 struct PartitionPart {
+  Bytes whole;  // As it came.
   uint32_t partition = 0;
   uint64_t dense_version = 0;
   uint64_t sparse_version = 0;

@@ -104,6 +104,7 @@ const char* ReadPartition(const Schema& schema, Cursor& cursor, Payload& payload
   part.blocks_begin = static_cast<uint32_t>(payload.blocks.size());
   const char* reading = "partitions";
   const size_t outer = cursor.Enter();
+  part.whole = cursor.Rest();
   for (Tag tag; cursor.NextField(tag);) {
     reading = ReadPart(schema, tag, cursor, payload);
     if (payload.tables.size() + payload.blocks.size() > kMaxItems) cursor.Refuse();

@@ -45,7 +45,7 @@ Partition::Partition(const PartitionContext& context)
 void Partition::Load(PartitionContent content) { Take(std::move(content), std::nullopt); }
 
 void Partition::Take(PartitionContent content, std::optional<ViewEpoch> standby) {
-  absl::flat_hash_map<uint64_t, Kept> dropped;
+  absl::flat_hash_map<uint64_t, PushShare> dropped;
   std::optional<Backup> ended;
   {
     absl::MutexLock lock(&mu_);
@@ -131,7 +131,7 @@ void Partition::WriteBlock(const PullQuery& query, size_t block, wire::PayloadWr
 v1::PartitionOutcome Partition::Push(const std::shared_ptr<const PushMessage>& push, size_t i,
                                      uint64_t progress_examples, absl::Time now,
                                      ReplicaWait& replicated) {
-  const Kept gradient = {push, i};
+  const PushShare gradient = {push, i};
   const TimedLock lock(mu_, context_.metrics);
   lock_wait_ += lock.waited();
   if (standby_) return AllParts(gradient, v1::OUTCOME_NOT_OWNER);
@@ -146,7 +146,7 @@ v1::PartitionOutcome Partition::Push(const std::shared_ptr<const PushMessage>& p
   return outcome;
 }
 
-v1::PartitionOutcome Partition::AllParts(const Kept& gradient, v1::Outcome refusal) const {
+v1::PartitionOutcome Partition::AllParts(const PushShare& gradient, v1::Outcome refusal) const {
   const wire::PartitionPart& part = gradient.push->partitions()[gradient.place];
   v1::PartitionOutcome outcome;
   outcome.set_partition(part.partition);
@@ -155,7 +155,7 @@ v1::PartitionOutcome Partition::AllParts(const Kept& gradient, v1::Outcome refus
   return outcome;
 }
 
-v1::PartitionOutcome Partition::PushParts(const Kept& gradient, absl::Time now) {
+v1::PartitionOutcome Partition::PushParts(const PushShare& gradient, absl::Time now) {
   const wire::PartitionPart& part = gradient.push->partitions()[gradient.place];
   v1::PartitionOutcome outcome;
   outcome.set_partition(part.partition);
@@ -168,7 +168,7 @@ v1::PartitionOutcome Partition::PushParts(const Kept& gradient, absl::Time now) 
   return outcome;
 }
 
-v1::Outcome Partition::PushPart(Part part, const Kept& gradient, absl::Time now) {
+v1::Outcome Partition::PushPart(Part part, const PushShare& gradient, absl::Time now) {
   const v1::PushRequest& head = gradient.push->head();
   const wire::PartitionPart& share = gradient.push->partitions()[gradient.place];
   const Timeline timeline{head.header().timeline()};
@@ -197,7 +197,7 @@ v1::Outcome Partition::PushPart(Part part, const Kept& gradient, absl::Time now)
   return decision.outcome;
 }
 
-void Partition::CountPushed(Part part, const Kept& gradient) {
+void Partition::CountPushed(Part part, const PushShare& gradient) {
   const wire::PartitionPart& share = gradient.push->partitions()[gradient.place];
   if (part == Part::kDense) {
     pushed_rows_ += gradient.push->blocks_of(share).size();

@@ -154,11 +154,10 @@ class Partition {
   bool SpoilStandby(ViewEpoch pair) ABSL_LOCKS_EXCLUDED(mu_);
   // Its copy is the one that is served from now on.
   void Promote(absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
-  // Carries out an operation of the owner's; `push`: what it has pushed, if it is that.
+  // Carries out an operation of the owner's; `share`: what it has pushed, if it is that.
   // FAILED_PRECONDITION: it is no backup of this pair; DATA_LOSS: it has come to something else
   // than the owner, and can never take its place.
-  absl::Status Replay(const v1::Operation& operation,
-                      const std::shared_ptr<const PushMessage>& push, absl::Time now)
+  absl::Status Replay(const v1::Operation& operation, const PushShare& share, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mu_);
 
   struct Facts {
@@ -183,12 +182,6 @@ class Partition {
   Facts facts() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  // A gradient that waits in a stage or queue. Keeps its message alive.
-  struct Kept {
-    std::shared_ptr<const PushMessage> push;
-    size_t place = 0;  // In the push's partitions.
-  };
-
   enum class CopyStage { kNone, kReading, kRead };
 
   struct Backup {
@@ -202,7 +195,8 @@ class Partition {
   // a backup.
   v1::Operation NewOperation() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // REQUIRES: there is a backup.
-  void Tell(v1::Operation operation, ReplicaWait& replicated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Tell(v1::Operation operation, ReplicaWait& replicated, const PushShare& share = {})
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TellPassed(ReplicaWait& replicated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // These tell what has been done, if there is a backup.
   void TellHeld(bool held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -210,12 +204,12 @@ class Partition {
   void TellExpired(const std::array<std::vector<StreamId>, kParts>& expired)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void FlushForCopy(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void TellPush(const Kept& gradient, const v1::PartitionOutcome& outcome, ReplicaWait& replicated)
+  void TellPush(const PushShare& gradient, const v1::PartitionOutcome& outcome,
+                ReplicaWait& replicated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status ReplayPush(const v1::PushOperation& told, const PushShare& gradient, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status ReplayPush(const v1::PushOperation& told, const Kept& gradient, absl::Time now)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  v1::PartitionOutcome AllParts(const Kept& gradient, v1::Outcome refusal) const;
-  v1::PartitionOutcome PushParts(const Kept& gradient, absl::Time now)
+  v1::PartitionOutcome AllParts(const PushShare& gradient, v1::Outcome refusal) const;
+  v1::PartitionOutcome PushParts(const PushShare& gradient, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   void EndCopyLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -225,9 +219,9 @@ class Partition {
   void CatchUpLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Passes the rounds that the shard has been told, up to this one.
   void PassRounds(uint64_t last, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool JudgedByRows(const Kept& gradient) const;
-  void CountPushed(Part part, const Kept& gradient) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  v1::Outcome PushPart(Part part, const Kept& gradient, absl::Time now)
+  bool JudgedByRows(const PushShare& gradient) const;
+  void CountPushed(Part part, const PushShare& gradient) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  v1::Outcome PushPart(Part part, const PushShare& gradient, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // These return false if there was something to apply and all of its rows were too stale.
   bool CarryOut(const Decision& decision, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -259,7 +253,7 @@ class Partition {
   bool closed_by_copy_ ABSL_GUARDED_BY(mu_) = false;  // The present copy has closed the machine.
   int64_t kept_bytes_ ABSL_GUARDED_BY(mu_) = 0;       // As counted in context_.kept.
   uint64_t last_handle_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::flat_hash_map<uint64_t, Kept> kept_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<uint64_t, PushShare> kept_ ABSL_GUARDED_BY(mu_);
   RoundSum sum_ ABSL_GUARDED_BY(mu_);  // Of the open round.
   std::array<VersionTimes, kParts> version_times_ ABSL_GUARDED_BY(mu_);
   ViewEpoch origin_ ABSL_GUARDED_BY(mu_);

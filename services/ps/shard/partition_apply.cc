@@ -6,7 +6,7 @@
 
 namespace capstan::ps {
 
-bool Partition::JudgedByRows(const Kept& gradient) const {
+bool Partition::JudgedByRows(const PushShare& gradient) const {
   return context_.catalog.CountsRowUpdates() &&
          gradient.push->KnowsRowVersions(gradient.push->partitions()[gradient.place]);
 }
@@ -29,7 +29,7 @@ bool Partition::CarryOut(const Decision& decision, absl::Time now) {
 }
 
 void Partition::Add(const Addition& addition) {
-  const Kept& kept = kept_.at(Raw(addition.handle));
+  const PushShare& kept = kept_.at(Raw(addition.handle));
   const wire::PartitionPart& share = kept.push->partitions()[kept.place];
   const auto weight = static_cast<float>(addition.weight);
   if (addition.part == Part::kSparse) {
@@ -90,7 +90,7 @@ bool Partition::ApplyRows(const Update& update, const UpdateContext& context) {
       if (const std::optional<RowGradients> sum = sum_.rows(table->id())) rows_.push_back(*sum);
     }
     for (const Contribution& used : update.contributions) {
-      const Kept& kept = kept_.at(Raw(used.handle));
+      const PushShare& kept = kept_.at(Raw(used.handle));
       for (const PushMessage::Rows& rows :
            kept.push->rows_of(kept.push->partitions()[kept.place])) {
         if (rows.table != table->id()) continue;
@@ -121,7 +121,7 @@ void Partition::ApplyBlocks(const Update& update, const UpdateContext& context) 
       if (const std::optional<BlockGradient> sum = sum_.block(block.id)) blocks_.push_back(*sum);
     }
     for (const Contribution& used : update.contributions) {
-      const Kept& kept = kept_.at(Raw(used.handle));
+      const PushShare& kept = kept_.at(Raw(used.handle));
       for (const PushMessage::Values& values :
            kept.push->blocks_of(kept.push->partitions()[kept.place])) {
         if (values.block != block.id) continue;

@@ -38,8 +38,8 @@ v1::Operation Partition::NewOperation() const {
   return operation;
 }
 
-void Partition::Tell(v1::Operation operation, ReplicaWait& replicated) {
-  const uint64_t number = backup_->stream->Append(std::move(operation));
+void Partition::Tell(v1::Operation operation, ReplicaWait& replicated, const PushShare& share) {
+  const uint64_t number = backup_->stream->Append(std::move(operation), share);
   replicated.Add(backup_->stream, backup_->index, number);
   CAPSTAN_FAILPOINT("replica.told");
 }
@@ -75,20 +75,19 @@ void Partition::TellExpired(const std::array<std::vector<StreamId>, kParts>& exp
   Tell(std::move(operation), nobody);
 }
 
-void Partition::TellPush(const Kept& gradient, const v1::PartitionOutcome& outcome,
+void Partition::TellPush(const PushShare& gradient, const v1::PartitionOutcome& outcome,
                          ReplicaWait& replicated) {
   // Of a partition that takes nothing in, and of one of another timeline, nothing has changed.
   const bool current = Timeline{gradient.push->head().header().timeline()} == machine_.timeline();
   if (!current || machine_.moving() || machine_.closed()) return;
   v1::Operation operation = NewOperation();
   v1::PushOperation& told = *operation.mutable_push();
-  told.set_request(gradient.push->ShareOf(gradient.place));
   told.set_progress_examples(progress_);
   told.set_dense(outcome.dense());
   told.set_sparse(outcome.sparse());
   told.set_dense_version(machine_.version(Part::kDense));
   told.set_sparse_version(machine_.version(Part::kSparse));
-  Tell(std::move(operation), replicated);
+  Tell(std::move(operation), replicated, gradient);
 }
 
 void Partition::Adopt(PartitionContent content, ViewEpoch pair) { Take(std::move(content), pair); }
@@ -115,8 +114,8 @@ void Partition::Promote(absl::Time now) {
   CAPSTAN_FAILPOINT("replica.promoted");
 }
 
-absl::Status Partition::Replay(const v1::Operation& operation,
-                               const std::shared_ptr<const PushMessage>& push, absl::Time now) {
+absl::Status Partition::Replay(const v1::Operation& operation, const PushShare& share,
+                               absl::Time now) {
   absl::MutexLock lock(&mu_);
   if (standby_ != ViewEpoch{operation.pair().term(), operation.pair().n()}) {
     return absl::FailedPreconditionError(
@@ -125,7 +124,7 @@ absl::Status Partition::Replay(const v1::Operation& operation,
   }
   switch (operation.what_case()) {
     case v1::Operation::kPush:
-      return ReplayPush(operation.push(), {push, 0}, now);
+      return ReplayPush(operation.push(), share, now);
     case v1::Operation::kClose:
       machine_.CloseStream(machine_.timeline(), {operation.close().stream()},
                            operation.close().batches());
@@ -156,7 +155,7 @@ absl::Status Partition::Replay(const v1::Operation& operation,
   }
 }
 
-absl::Status Partition::ReplayPush(const v1::PushOperation& told, const Kept& gradient,
+absl::Status Partition::ReplayPush(const v1::PushOperation& told, const PushShare& gradient,
                                    absl::Time now) {
   progress_ = std::max(progress_, told.progress_examples());
   const v1::PartitionOutcome outcome = PushParts(gradient, now);

@@ -17,11 +17,6 @@
 namespace capstan::ps {
 namespace {
 
-void CopyTo(const wire::Bytes& bytes, std::string& to) {
-  to.resize(bytes.size());
-  bytes.CopyTo(to.data());
-}
-
 absl::Status CheckFloats(const std::string& name, size_t got, size_t want) {
   if (got == want) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -174,28 +169,12 @@ bool PushMessage::KnowsRowVersions(const wire::PartitionPart& part) const {
                       [](const Rows& rows) { return rows.gradients.versions.empty(); });
 }
 
-std::string PushMessage::ShareOf(size_t i) const {
-  const wire::PartitionPart& part = payload_.partitions[i];
-  v1::PushRequest share = head_;
-  v1::PartitionGradient& gradient = *share.add_partitions();
-  gradient.set_partition(part.partition);
-  gradient.set_dense_version(part.dense_version);
-  gradient.set_sparse_version(part.sparse_version);
-  for (const wire::TablePart& rows : payload_.tables_of(part)) {
-    v1::TableGradient& table = *gradient.add_tables();
-    table.set_table(rows.table);
-    CopyTo(rows.keys, *table.mutable_keys());
-    CopyTo(rows.values, *table.mutable_values());
-    CopyTo(rows.pulled, *table.mutable_pulled());
-    CopyTo(rows.updates, *table.mutable_updates());
+std::string PushMessage::SharesOf(absl::Span<const size_t> places) const {
+  std::string shares = head_.SerializeAsString();
+  for (const size_t place : places) {
+    wire::AppendPartition(wire::kPushRequest, payload_.partitions[place], shares);
   }
-  for (const wire::BlockPart& values : payload_.blocks_of(part)) {
-    v1::BlockGradient& block = *gradient.add_blocks();
-    block.set_block(values.block);
-    CopyTo(values.values, *block.mutable_values());
-    CopyTo(values.pulled, *block.mutable_pulled());
-  }
-  return share.SerializeAsString();
+  return shares;
 }
 
 bool PushMessage::Holds(const wire::PartitionPart& part, Part which) const {

@@ -37,8 +37,10 @@ class PushMessage {
   const v1::PushRequest& head() const { return head_; }  // Without the partitions.
   absl::Span<const wire::PartitionPart> partitions() const { return payload_.partitions; }
 
-  // Returns a push that holds the i-th partition alone, as it would be sent.
-  std::string ShareOf(size_t i) const;
+  size_t size() const { return message_.size(); }  // Bytes.
+  // Returns a push that holds the partitions at these places alone, in this order, as it would be
+  // sent.
+  std::string SharesOf(absl::Span<const size_t> places) const;
 
   // The gradients of one partition's rows, with the store's ids beside them; their weights are 1.
   struct Rows {
@@ -73,6 +75,12 @@ class PushMessage {
   std::vector<Values> blocks_;        // As payload_.blocks.
   std::unique_ptr<float[]> widened_;  // bfloat16 as float32.
   size_t widened_used_ = 0;
+};
+
+// A partition's part of a push. Keeps the message alive.
+struct PushShare {
+  std::shared_ptr<const PushMessage> push;
+  size_t place = 0;  // In the push's partitions.
 };
 
 }  // namespace capstan::ps

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "capstan/base/wire_version.h"
 
 namespace capstan::ps {
@@ -11,19 +13,42 @@ namespace {
 
 constexpr char kEnds[] = "the shard ends before a backup has said that it has this";
 
+// What the pushes of a request carried. Operations of one message share what is sent of it.
+class SentPushes {
+ public:
+  // Fills in where the share will be.
+  void Add(const PushShare& share, v1::PushOperation& operation) {
+    const auto [found, fresh] = index_.try_emplace(share.push.get(), pushes_.size());
+    if (fresh) pushes_.push_back({share.push, {}});
+    std::vector<size_t>& places = pushes_[found->second].places;
+    operation.set_push(static_cast<uint32_t>(found->second));
+    operation.set_place(static_cast<uint32_t>(places.size()));
+    places.push_back(share.place);
+  }
+  void Write(v1::ReplicateRequest& request) const {
+    for (const Sent& sent : pushes_) request.add_pushes(sent.push->SharesOf(sent.places));
+  }
+
+ private:
+  struct Sent {
+    std::shared_ptr<const PushMessage> push;
+    std::vector<size_t> places;
+  };
+
+  absl::flat_hash_map<const PushMessage*, size_t> index_;
+  std::vector<Sent> pushes_;
+};
+
 }  // namespace
 
-uint64_t ReplicaStream::Append(v1::Operation operation) {
-  uint64_t number = 0;
-  {
-    absl::MutexLock lock(&mu_);
-    const size_t bytes = operation.ByteSizeLong();
-    bytes_ += bytes;
-    queue_.push_back({std::move(operation), bytes});
-    number = taken_ + queue_.size();
-  }
-  wake_();
-  return number;
+uint64_t ReplicaStream::Append(v1::Operation operation, PushShare share) {
+  absl::MutexLock lock(&mu_);
+  size_t bytes = operation.ByteSizeLong();
+  const bool shares = !queue_.empty() && queue_.back().share.push == share.push;
+  if (share.push != nullptr && !shares) bytes += share.push->size();
+  bytes_ += bytes;
+  queue_.push_back({std::move(operation), std::move(share), bytes});
+  return taken_ + queue_.size();
 }
 
 void ReplicaStream::Await(PartitionIndex partition, uint64_t number, Done done) {
@@ -75,6 +100,7 @@ void ReplicaStream::Release(PartitionIndex partition, const absl::Status& status
                          queued.operation.has_pair();
       if (!ended) continue;
       queued.operation.clear_what();
+      queued.share = {};
       bytes_ -= queued.bytes;
       queued.bytes = 0;
     }
@@ -94,14 +120,20 @@ v1::ReplicateRequest ReplicaStream::Next(Incarnation source, size_t max_bytes) c
   request.mutable_header()->set_target_incarnation(Raw(target_.incarnation));
   request.set_source(Raw(source));
   request.set_stream(name_.number);
-  absl::MutexLock lock(&mu_);
-  request.set_first(taken_ + 1);
-  size_t bytes = 0;
-  for (const Queued& queued : queue_) {
-    if (request.operations_size() > 0 && bytes + queued.bytes > max_bytes) break;
-    bytes += queued.bytes;
-    *request.add_operations() = queued.operation;
+  SentPushes pushes;
+  {
+    absl::MutexLock lock(&mu_);
+    request.set_first(taken_ + 1);
+    size_t bytes = 0;
+    for (const Queued& queued : queue_) {
+      if (request.operations_size() > 0 && bytes + queued.bytes > max_bytes) break;
+      bytes += queued.bytes;
+      v1::Operation& operation = *request.add_operations();
+      operation = queued.operation;
+      if (queued.share.push != nullptr) pushes.Add(queued.share, *operation.mutable_push());
+    }
   }
+  pushes.Write(request);
   return request;
 }
 

@@ -18,6 +18,7 @@
 #include "absl/synchronization/mutex.h"
 #include "capstan/base/ids.h"
 #include "capstan/v1/ps.pb.h"
+#include "ps/shard/push_message.h"
 
 namespace capstan::ps {
 
@@ -37,8 +38,7 @@ class ReplicaStream {
  public:
   using Done = absl::AnyInvocable<void(const absl::Status&)>;
 
-  // `wake` is called when there is something to send again: under the lock of whoever appends, so
-  // it has to be short.
+  // `wake` is called when there is something to send again: by Wake, so it has to be short.
   ReplicaStream(ReplicaTarget target, ReplicaStreamName name, size_t limit,
                 std::function<void()> wake)
       : target_(std::move(target)), name_(name), limit_(limit), wake_(std::move(wake)) {}
@@ -50,8 +50,11 @@ class ReplicaStream {
 
   // Adds an operation behind the others. Gives its number, by which its fate is asked for. The
   // order of one partition's operations is that of the calls, which are therefore made under the
-  // partition's lock.
-  uint64_t Append(v1::Operation operation);
+  // partition's lock. `share`: what a push carried; its place in a request is filled in by Next.
+  uint64_t Append(v1::Operation operation, PushShare share = {});
+  // What has been appended is to be sent now. Once for all operations of a request, so that they
+  // travel together.
+  void Wake() const { wake_(); }
   // Calls done(OK) once the backup has carried out this operation of the partition, or
   // done(status) when Release() ends the pair before.
   void Await(PartitionIndex partition, uint64_t number, Done done);
@@ -83,7 +86,8 @@ class ReplicaStream {
   };
   struct Queued {
     v1::Operation operation;
-    size_t bytes = 0;
+    PushShare share;
+    size_t bytes = 0;  // Of memory; a message's with the first of its operations.
   };
 
   const ReplicaTarget target_;

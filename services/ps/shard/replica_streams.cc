@@ -32,6 +32,7 @@ void ReplicaStreams::TellClosed(const RoundCommit& closed) {
     v1::Operation operation;
     ToProto(closed, *operation.mutable_closed());
     stream->Append(std::move(operation));
+    stream->Wake();
   }
 }
 
@@ -41,6 +42,7 @@ void ReplicaStreams::TellFinished(TrainerId trainer, uint64_t clock) {
     operation.mutable_clock()->set_trainer(Raw(trainer));
     operation.mutable_clock()->set_clock(clock);
     stream->Append(std::move(operation));
+    stream->Wake();
   }
 }
 

@@ -37,9 +37,19 @@ class Missing {
 void ReplicaWait::Then(absl::AnyInvocable<void(const absl::Status&)> done) && {
   if (operations_.empty()) return done(absl::OkStatus());
   const auto missing = std::make_shared<Missing>(operations_.size(), std::move(done));
-  for (Added& added : operations_) {
+  for (const Added& added : operations_) {
     added.stream->Await(added.partition, added.number,
                         [missing](const absl::Status& status) { missing->One(status); });
+  }
+  Wake();
+  operations_.clear();
+}
+
+void ReplicaWait::Wake() const {
+  const ReplicaStream* woken = nullptr;  // Most operations of a request are of one stream.
+  for (const Added& added : operations_) {
+    if (added.stream.get() != woken) added.stream->Wake();
+    woken = added.stream.get();
   }
 }
 

@@ -13,9 +13,17 @@
 
 namespace capstan::ps {
 
-// Thread-compatible.
+// What is added is sent when the wait begins; or when it is destroyed, for then nobody waits.
+// Copies wait for the same. Thread-compatible.
 class ReplicaWait {
  public:
+  ReplicaWait() = default;
+  ReplicaWait(const ReplicaWait &) = default;
+  ReplicaWait &operator=(const ReplicaWait &) = default;
+  ReplicaWait(ReplicaWait &&) = default;
+  ReplicaWait &operator=(ReplicaWait &&) = default;
+  ~ReplicaWait() { Wake(); }
+
   void Add(std::shared_ptr<ReplicaStream> stream, PartitionIndex partition, uint64_t number) {
     operations_.push_back({std::move(stream), partition, number});
   }
@@ -28,6 +36,8 @@ class ReplicaWait {
   void Then(absl::AnyInvocable<void(const absl::Status &)> done) &&;
 
  private:
+  void Wake() const;
+
   struct Added {
     std::shared_ptr<ReplicaStream> stream;
     PartitionIndex partition{};

@@ -1,12 +1,48 @@
 #include "ps/shard/replicator.h"
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 
 namespace capstan::ps {
+namespace {
+
+// The pushes of a request, each of which is read once, when the first operation asks for it.
+class ReplicatedPushes {
+ public:
+  ReplicatedPushes(Shard& shard, const v1::ReplicateRequest& request)
+      : shard_(shard), request_(request), read_(static_cast<size_t>(request.pushes_size())) {}
+
+  // Returns nothing for an operation that is no push. INVALID_ARGUMENT: it names none of its
+  // partition; others: as PushMessage::Read.
+  absl::StatusOr<PushShare> Of(const v1::Operation& operation) {
+    if (!operation.has_push()) return PushShare();
+    const v1::PushOperation& of = operation.push();
+    if (of.push() >= read_.size()) return absl::InvalidArgumentError("a push that is not here");
+    std::optional<Read>& read = read_[of.push()];
+    if (!read) read = shard_.ReadReplicated(request_.pushes(static_cast<int>(of.push())));
+    CAPSTAN_RETURN_IF_ERROR(read->status());
+    const std::shared_ptr<const PushMessage>& push = **read;
+    if (of.place() >= push->partitions().size() ||
+        push->partitions()[of.place()].partition != operation.partition()) {
+      return absl::InvalidArgumentError("a push of other partitions");
+    }
+    return PushShare{push, of.place()};
+  }
+
+ private:
+  using Read = absl::StatusOr<std::shared_ptr<const PushMessage>>;
+
+  Shard& shard_;
+  const v1::ReplicateRequest& request_;
+  std::vector<std::optional<Read>> read_;
+};
+
+}  // namespace
 
 std::shared_ptr<Replicator::Source> Replicator::Find(Incarnation source) {
   absl::MutexLock lock(&mu_);
@@ -44,14 +80,16 @@ absl::StatusOr<v1::ReplicateReply> Replicator::Take(const v1::ReplicateRequest& 
   }
   // The owner has heard of what comes before.
   source->refused.erase(source->refused.begin(), source->refused.lower_bound(request.first()));
+  ReplicatedPushes pushes(shard_, request);
   uint64_t number = request.first() - 1;
   for (const v1::Operation& operation : request.operations()) {
     if (++number <= source->taken) continue;
     if (IsEarly(operation)) break;
     const bool is_void = operation.what_case() == v1::Operation::WHAT_NOT_SET;
-    const absl::Status replayed = is_void ? absl::OkStatus()
-                                          : shard_.Replay(Incarnation{request.source()},
-                                                          request.header().timeline(), operation);
+    const absl::Status replayed =
+        is_void ? absl::OkStatus()
+                : shard_.Replay(Incarnation{request.source()}, request.header().timeline(),
+                                operation, pushes.Of(operation));
     if (!replayed.ok()) source->refused.insert(number);
     source->taken = number;
     CAPSTAN_FAILPOINT("replica.taken");

@@ -228,7 +228,11 @@ class Shard {
   absl::Status Adopt(PartitionIndex index, MovedPartition moved, ViewEpoch pair);
   // Carries out what the owner of a partition has done that is backed up here. FAILED_PRECONDITION:
   // it is not; others: the copy is out of step with its owner's, and is of no use from now on.
-  absl::Status Replay(Incarnation source, uint64_t timeline, const v1::Operation& operation);
+  // `share`: what a push carried, or why that cannot be read.
+  absl::Status Replay(Incarnation source, uint64_t timeline, const v1::Operation& operation,
+                      const absl::StatusOr<PushShare>& share);
+  // Returns a push that an owner has carried out. Errors are those of PushMessage::Read.
+  absl::StatusOr<std::shared_ptr<const PushMessage>> ReadReplicated(const std::string& push);
   ReplicaStreams& streams() { return streams_; }
   const ShardIdentity& identity() const { return identity_; }
 
@@ -301,7 +305,6 @@ class Shard {
   void Promote(PartitionIndex index);
   void TakeClocksOfLost();
   void AddBroken(v1::ShardReport& report) const;
-  absl::Status ReplayPush(const v1::Operation& operation, Partition& partition);
   absl::Status ReplayCoordinator(const v1::Operation& operation);
   absl::Status CheckCoordinator(uint64_t timeline) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(coordinator_mu_);

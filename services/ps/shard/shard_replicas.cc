@@ -188,7 +188,19 @@ absl::Status Shard::Adopt(PartitionIndex index, MovedPartition moved, ViewEpoch 
   return absl::OkStatus();
 }
 
-absl::Status Shard::Replay(Incarnation source, uint64_t timeline, const v1::Operation& operation) {
+absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadReplicated(const std::string& push) {
+  // The owner has made room for it, and waits.
+  std::unique_ptr<ByteBudget::Hold> hold =
+      catalog_.KeepsGradients() ? waiting_.HoldAnyway(push.size()) : nullptr;
+  // What waits is copied by its reader.
+  const grpc::Slice slice = hold == nullptr
+                                ? grpc::Slice(push)
+                                : grpc::Slice(push.data(), push.size(), grpc::Slice::STATIC_SLICE);
+  return PushMessage::Read(grpc::ByteBuffer(&slice, 1), catalog_, std::move(hold));
+}
+
+absl::Status Shard::Replay(Incarnation source, uint64_t timeline, const v1::Operation& operation,
+                           const absl::StatusOr<PushShare>& share) {
   if (operation.has_closed()) return LearnRound(timeline, operation.closed(), Teller::kShard);
   if (operation.has_clock()) {
     absl::MutexLock lock(&clock_mu_);
@@ -205,31 +217,16 @@ absl::Status Shard::Replay(Incarnation source, uint64_t timeline, const v1::Oper
   if (standby.standby() != PairOf(operation)) {
     return absl::FailedPreconditionError("this is not the backup of the pair");
   }
-  const absl::Status replayed = operation.has_push() ? ReplayPush(operation, standby)
+  const absl::Status replayed = !share.ok() ? share.status()
                                 : operation.has_coordinator()
                                     ? ReplayCoordinator(operation)
-                                    : standby.Replay(operation, nullptr, clock_.Now());
+                                    : standby.Replay(operation, *share, clock_.Now());
   // It may have become the owner meanwhile.
   if (replayed.ok() || !standby.SpoilStandby(PairOf(operation))) return replayed;
   // It can never take its owner's place: the chief is told by the next report.
   log::Warn("a backup is of no use any more",
             {{"partition", operation.partition()}, {"error", replayed}});
   return replayed;
-}
-
-absl::Status Shard::ReplayPush(const v1::Operation& operation, Partition& partition) {
-  const std::string& request = operation.push().request();
-  const grpc::Slice slice(request);
-  const grpc::ByteBuffer buffer(&slice, 1);
-  // Its owner has made room for it, and waits.
-  std::unique_ptr<ByteBudget::Hold> hold =
-      catalog_.KeepsGradients() ? waiting_.HoldAnyway(request.size()) : nullptr;
-  CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const PushMessage> push,
-                           PushMessage::Read(buffer, catalog_, std::move(hold)));
-  if (push->partitions().size() != 1 || push->partitions()[0].partition != operation.partition()) {
-    return absl::InvalidArgumentError("a push of other partitions");
-  }
-  return partition.Replay(operation, push, clock_.Now());
 }
 
 absl::Status Shard::ReplayCoordinator(const v1::Operation& operation) {

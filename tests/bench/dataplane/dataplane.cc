@@ -4,7 +4,9 @@
 //     dataplane P0                            the bare transport, without a shard
 //     dataplane FOLDER dense|dtypes           of a job with one dense part of 256 MiB
 //     dataplane FOLDER P2 [P3] [P6]|memory    of a job with one table
+//     dataplane FOLDER steps                  a pull of 1000 rows and a push to them
 //     dataplane FOLDER load                   see paced_load.h
+//     dataplane FOLDER probes CHIEF           see probes.h
 // FOLDER holds the job and its view, see client.h. `dtypes`: pulls and pushes as float32 and as
 // bfloat16 in turns; their GB are of the floats as float32, however they travel. `memory`: what a
 // shard of a million rows has resident, and its share of the bound: 1.25 x the rows' bytes + 64 MB.
@@ -29,6 +31,7 @@
 #include "tests/bench/dataplane/client.h"
 #include "tests/bench/dataplane/measure.h"
 #include "tests/bench/dataplane/paced_load.h"
+#include "tests/bench/dataplane/probes.h"
 #include "tests/bench/dataplane/raw_stream.h"
 
 namespace capstan::bench {
@@ -38,6 +41,8 @@ constexpr uint32_t kRows = 1'000'000;
 constexpr size_t kBatch = 10'000;
 constexpr size_t kBatches = 100;
 constexpr int kCalls = 5000;
+constexpr size_t kStep = 1000;
+constexpr int kSteps = 500;
 
 double GigabytesOf(const Client& client) {
   return static_cast<double>(client.dense_floats()) * 4 / 1e9;
@@ -150,6 +155,22 @@ void RunLatency(Client& client) {
   });
 }
 
+void RunSteps(const ServedJob& served) {
+  Client client(served);
+  client.Fill(kRows, [](uint64_t i) { return i; });
+  const std::vector<float> gradient(kStep * client.dim(), 1e-3f);
+  std::vector<uint64_t> keys(kStep);
+  uint64_t draws = 0;
+  MeasureLatency("steps", "a pull of 1000 rows and a push to them", kSteps, [&](size_t) {
+    for (uint64_t& key : keys) key = Draw(7, 3, draws++) % kRows;
+    const double start = Now();
+    client.Plan(keys);
+    client.Pull();
+    client.Push(gradient.data(), nullptr);
+    return (Now() - start) * 1e6;
+  });
+}
+
 // Batches of ids, one after the other.
 template <typename Each>
 void MeasureBatches(const Case& of, const std::vector<uint64_t>& ids, const Each& each) {
@@ -188,13 +209,16 @@ void RunSparse(const ServedJob& served, const std::set<std::string>& wanted) {
   }
 }
 
-void Run(const std::string& folder, const std::set<std::string>& wanted) {
+void Run(const std::string& folder, const std::vector<std::string>& parts) {
   if (folder == "P0") return RunRawStream();
+  if (parts.size() == 2 && parts[0] == "probes") return RunProbes(folder, parts[1]);
+  const std::set<std::string> wanted(parts.begin(), parts.end());
   if (wanted.contains("load")) return RunPacedLoad(folder);
   const ServedJob served = ReadServedJob(folder);
   if (wanted.contains("dense")) return RunDense(served);
   if (wanted.contains("dtypes")) return RunDtypes(served);
   if (wanted.contains("memory")) return RunMemory(served);
+  if (wanted.contains("steps")) return RunSteps(served);
   RunSparse(served, wanted);
 }
 
@@ -211,6 +235,6 @@ int main(int argc, char** argv) {
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // As the programs do.
   Pin(1);
-  Run(argv[1], std::set<std::string>(argv + 2, argv + argc));
+  Run(argv[1], std::vector<std::string>(argv + 2, argv + argc));
   return 0;
 }

@@ -1,8 +1,5 @@
 #include "tests/bench/dataplane/paced_load.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -15,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "capstan/base/hash.h"
 #include "tests/bench/dataplane/client.h"
+#include "tests/bench/dataplane/input_lines.h"
 #include "tests/bench/dataplane/measure.h"
 
 namespace capstan::bench {
@@ -27,32 +25,16 @@ struct Order {
   uint64_t divisor = 1;  // Of the rows that pushes touch.
 };
 
-// Lines of the standard input, without waiting for one.
-class Orders {
- public:
-  bool Waiting() const {
-    pollfd input = {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-    return buffer_.find('\n') != std::string::npos || poll(&input, 1, 0) > 0;
-  }
-  // Waits for one; nothing at the end of the input.
-  std::optional<Order> Next() {
-    while (buffer_.find('\n') == std::string::npos) {
-      char text[256];
-      const ssize_t n = read(STDIN_FILENO, text, sizeof(text));
-      if (n <= 0) return std::nullopt;
-      buffer_.append(text, static_cast<size_t>(n));
-    }
-    std::istringstream line(buffer_.substr(0, buffer_.find('\n')));
-    buffer_.erase(0, buffer_.find('\n') + 1);
-    Order order;
-    line >> order.name;
-    if (!(line >> order.divisor)) order.divisor = 1;
-    return order;
-  }
-
- private:
-  std::string buffer_;
-};
+// Nothing at the end of the input.
+std::optional<Order> NextOrder(InputLines& lines) {
+  const std::optional<std::string> line = lines.Next();
+  if (!line) return std::nullopt;
+  std::istringstream words(*line);
+  Order order;
+  words >> order.name;
+  if (!(words >> order.divisor)) order.divisor = 1;
+  return order;
+}
 
 struct Phase {
   std::vector<double> pull_milliseconds;
@@ -73,7 +55,7 @@ class PacedLoad {
     std::fflush(stdout);
     std::map<std::string, Phase> phases;
     double full_rate = 0;
-    while (const std::optional<Order> order = orders_.Next()) {
+    while (const std::optional<Order> order = NextOrder(orders_)) {
       if (order->name == "wait") continue;
       const bool full = order->name == "full";
       const double rate = RunPhase(*order, full ? 0 : full_rate / 2, phases[order->name]);
@@ -120,7 +102,7 @@ class PacedLoad {
   }
 
   const uint64_t rows_;
-  Orders orders_;
+  InputLines orders_;
   Client client_;
   std::vector<uint64_t> keys_;
   std::vector<float> gradient_;

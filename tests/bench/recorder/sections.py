@@ -239,6 +239,28 @@ def before_images(context):
     return Section("before-images", [context.capstan("before_images.py", policy, name=policy) for policy in ("sync", "async")], rows)
 
 
+def replicas(context):
+    """A backup of each partition (`replicas: 1`), beside none: pulls, pushes, steps and memory."""
+    def row(what, case, bar, less=False):
+        return Row(what, case, [("without", case)], bar, less=less, of="replicas")
+
+    rows = [*(row(f"push Adagrad {keys}, M rows/s", f"P3 sparse push Adagrad {keys}.*", 0.6) for keys in ("uniform", "Zipf")),
+            *(row(f"pull {keys}, M rows/s", f"P2 sparse pull {keys}", 1) for keys in ("uniform", "Zipf")),
+            row("a step of 1000 rows, p50, us", "steps .* p50", 1.3, less=True),
+            row("resident, both shards, MB", "resident, both shards", 2, less=True)]
+    return Section("replicas", [context.capstan("replicas.py", count, name=name) for count, name in (("1", "replicas"), ("0", "without"))],
+                   rows)
+
+
+def failover(context):
+    """A shard of three is killed, or its machine vanishes, with replicas: until its partitions are served again."""
+    rows = [*(Row(f"{how}: the last partition is served again after, ms", f"{how}: the last .* at most", bar, 1, less=True, of=how)
+              for how, bar in (("killed", 800), ("vanished", 2000))),
+            *(Row(f"{how}: the longest wait for another partition, ms", f"{how}: the longest .* at most", 50, 1, less=True, of=how)
+              for how in ("killed", "vanished"))]
+    return Section("failover", [context.capstan("failover.py", how, name=how) for how in ("killed", "vanished")], rows)
+
+
 CROWD = ("async", "aggregate", "ssp", "sync", "backup")
 
 
@@ -282,7 +304,7 @@ def matrix(context):
 
 ALL = {"dense": dense, "sparse": sparse, "latency": latency, "deepfm": deepfm, "logistic": logistic, "dtypes": dtypes,
        "checkpoint": checkpoint, "s3": s3, "before-images": before_images, "overload": overload, "scrape": scrape, "tls": tls,
-       "memory": memory, "crowd": crowd, "large": large, "chief": chief, "quality": quality, "matrix": matrix}
+       "memory": memory, "replicas": replicas, "failover": failover, "crowd": crowd, "large": large, "chief": chief, "quality": quality, "matrix": matrix}
 
 
 def peers_program():

@@ -1,4 +1,4 @@
-"""A chief and a shard, as processes, for a client that is measured: the shard on core 0, the rest elsewhere."""
+"""A chief and shards, as processes, for a client that is measured: the shards on core 0, the rest elsewhere."""
 
 import contextlib
 import os
@@ -48,7 +48,7 @@ def pin(pid, core):
 
 
 class Served:
-    """What a client has to know: a folder with job and view, and the processes that serve it, the shard first."""
+    """What a client has to know: a folder with job and view, and the processes that serve it, the shards first."""
 
     def __init__(self, crew, folder):
         self.crew, self.folder = crew, folder
@@ -74,20 +74,31 @@ class StoredCrew(Crew):
             self.overrides.append(f"checkpoint.uri={uri}")
 
 
+def paired(status):
+    """Whether every partition has as many backups as the job wants."""
+    return status.replicas.unpaired == 0 and (status.replicas.paired > 0 or not status.replicas.wanted)
+
+
+def describe(crew, folder):
+    """Writes what a client has to know."""
+    crew.until_state("RUNNING")  # An earlier view names the shard while it still makes its partitions.
+    crew.until(lambda: paired(crew.status()), "a backup of each partition")
+    # Who asks as a worker is told the job. It gets no lease, as it never reports, and is forgotten.
+    job = crew.call("RegisterWorker", chief_pb2.RegisterWorkerRequest(wire_version=1, name="bench", incarnation=1),
+                    chief_pb2.RegisterWorkerReply).job
+    (folder / "job.binpb").write_bytes(job.SerializeToString())
+    (folder / "view.binpb").write_bytes(watch_view(crew.address).SerializeToString())
+
+
 @contextlib.contextmanager
-def serving(make_job, overrides=(), uri=None):
+def serving(make_job, overrides=(), uri=None, shards=1):
     """A job that nobody trains. `make_job` is given a path for its data."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        with StoredCrew(make_job(folder / "data.csv"), uri, shards=1, workers=0, name="bench",
+        with StoredCrew(make_job(folder / "data.csv"), uri, shards=shards, workers=0, name="bench",
                         overrides=[f"partition_count={PARTITIONS}", *overrides]) as crew:
-            crew.until_state("RUNNING")  # An earlier view names the shard while it still makes its partitions.
-            view = watch_view(crew.address)
+            describe(crew, folder)
             if os.environ.get("PEERS_PIN") != "0":
-                pin(crew.processes["ps-0"].pid, 0)
-            # Who asks as a worker is told the job. It gets no lease, as it never reports, and is forgotten.
-            job = crew.call("RegisterWorker", chief_pb2.RegisterWorkerRequest(wire_version=1, name="bench", incarnation=1),
-                            chief_pb2.RegisterWorkerReply).job
-            (folder / "job.binpb").write_bytes(job.SerializeToString())
-            (folder / "view.binpb").write_bytes(view.SerializeToString())
+                for shard in range(shards):
+                    pin(crew.processes[f"ps-{shard}"].pid, 0)
             yield Served(crew, folder)

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tests/integration/shard/local_shard.h"
@@ -89,7 +90,7 @@ TEST_F(ReplicateTest, ACopyThatIsOutOfStepIsDroppedAndReported) {
   push.mutable_header()->set_timeline(1);
   push.mutable_stream()->set_stream(StreamId::Task(0, 5).value);
   push.add_partitions()->set_partition(0);
-  forged.mutable_operations(0)->mutable_push()->set_request(push.SerializeAsString());
+  forged.add_pushes(push.SerializeAsString());
   forged.mutable_operations(0)->mutable_push()->set_dense_version(1234);
   const absl::StatusOr<v1::ReplicateReply> taken = Take(forged);
   ASSERT_TRUE(taken.ok()) << taken.status();
@@ -112,6 +113,41 @@ TEST_F(ReplicateTest, AnImpossibleRequestIsRefused) {
   ASSERT_TRUE(taken.ok());
   EXPECT_THAT(taken->refused(), testing::ElementsAre(1u));
 }
+
+std::string PushOf(uint32_t partition) {
+  v1::PushRequest push;
+  push.mutable_header()->set_timeline(1);
+  push.mutable_stream()->set_stream(StreamId::Task(0, 5).value);
+  push.add_partitions()->set_partition(partition);
+  return push.SerializeAsString();
+}
+
+struct NamedPush {
+  const char* name;
+  std::string push;  // Of the request; empty: it has none.
+  uint32_t place;
+  bool refused;
+};
+
+class ReplicatedPushTest : public ReplicateTest, public testing::WithParamInterface<NamedPush> {};
+
+TEST_P(ReplicatedPushTest, IsRefusedUnlessTheRequestHasIt) {
+  v1::ReplicateRequest request = Request(1);
+  request.mutable_operations(0)->mutable_push()->set_place(GetParam().place);
+  if (!GetParam().push.empty()) request.add_pushes(GetParam().push);
+  const absl::StatusOr<v1::ReplicateReply> taken = Take(request);
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  EXPECT_EQ(taken->taken(), 1u);
+  EXPECT_EQ(taken->refused_size() > 0, GetParam().refused);
+}
+
+INSTANTIATE_TEST_SUITE_P(Pushes, ReplicatedPushTest,
+                         testing::Values(NamedPush{"Here", PushOf(0), 0, false},
+                                         NamedPush{"Missing", "", 0, true},
+                                         NamedPush{"Malformed", "not a push", 0, true},
+                                         NamedPush{"OfAnotherPartition", PushOf(1), 0, true},
+                                         NamedPush{"OfNoPartition", PushOf(0), 1, true}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace capstan

@@ -286,7 +286,7 @@ absl::StatusOr<v1::ReplicateReply> ShardProcess::Replicate(const v1::ReplicateRe
     const bool refused = std::count(reply.refused().begin(), reply.refused().end(), number) > 0;
     if (number++ > reply.taken() || refused || !operation.has_push()) continue;
     v1::PushRequest push;
-    CAPSTAN_CHECK(push.ParseFromString(operation.push().request()));
+    CAPSTAN_CHECK(push.ParseFromString(request.pushes(static_cast<int>(operation.push().push()))));
     cast_.checks().OnReplayed(push, operation.partition());
   }
   cast_.schedule().Tell("  shard ", index_, " replays ", request.operations_size(), " from ",

@@ -35,6 +35,25 @@ v1::ReplicateReply Taken(uint64_t number, const std::vector<uint64_t>& refused =
   return reply;
 }
 
+// A push of so many partitions, which carries nothing.
+std::shared_ptr<const PushMessage> PushOf(uint32_t partitions) {
+  v1::JobSpec job;
+  job.set_partition_count(8);
+  const Catalog catalog = *Catalog::Create(job);
+  v1::PushRequest push;
+  push.set_examples(partitions);
+  for (uint32_t i = 0; i < partitions; ++i) push.add_partitions()->set_partition(i);
+  const grpc::Slice slice(push.SerializeAsString());
+  return *PushMessage::Read(grpc::ByteBuffer(&slice, 1), catalog, nullptr);
+}
+
+v1::Operation Push(uint32_t partition) {
+  v1::Operation operation;
+  operation.set_partition(partition);
+  operation.mutable_push()->set_dense_version(partition);
+  return operation;
+}
+
 class ReplicaStreamTest : public testing::Test {
  protected:
   // What whoever waits for the operation is told; nothing: it still waits.
@@ -54,7 +73,6 @@ TEST_F(ReplicaStreamTest, WhatIsNotTakenIsSentAgainFromThere) {
   EXPECT_TRUE(stream_->idle());
   EXPECT_EQ(stream_->Append(Flush(kFirst)), 1u);
   EXPECT_EQ(stream_->Append(Flush(kSecond)), 2u);
-  EXPECT_EQ(woken_, 2);
   v1::ReplicateRequest request = stream_->Next(kSource, 1 << 20);
   EXPECT_EQ(request.source(), 7u);
   EXPECT_EQ(request.stream(), 3u);
@@ -117,6 +135,54 @@ TEST_F(ReplicaStreamTest, AStreamIsFullAboveItsLimitUntilTheBackupHasTakenSometh
   stream_->Taken(Taken(1));
   EXPECT_FALSE(stream_->full());
   EXPECT_EQ(stream_->bytes(), 0u);
+}
+
+TEST_F(ReplicaStreamTest, OperationsOfOnePushShareWhatIsSentOfIt) {
+  const std::shared_ptr<const PushMessage> one = PushOf(4), other = PushOf(2);
+  stream_->Append(Push(3), {one, 3});
+  stream_->Append(Push(1), {other, 1});
+  stream_->Append(Flush(kFirst));
+  stream_->Append(Push(0), {one, 0});
+  const v1::ReplicateRequest request = stream_->Next(kSource, 1 << 20);
+  ASSERT_EQ(request.pushes_size(), 2);
+  for (const int i : {0, 1, 3}) {
+    const v1::Operation& operation = request.operations(i);
+    v1::PushRequest sent;
+    ASSERT_TRUE(sent.ParseFromString(request.pushes(static_cast<int>(operation.push().push()))));
+    EXPECT_EQ(sent.partitions(static_cast<int>(operation.push().place())).partition(),
+              operation.partition());
+    EXPECT_EQ(operation.push().dense_version(), operation.partition());
+    EXPECT_EQ(sent.partitions_size(), i == 1 ? 1 : 2) << "only what is backed up there";
+    EXPECT_EQ(sent.examples(), i == 1 ? 2u : 4u);
+  }
+}
+
+TEST_F(ReplicaStreamTest, WhatAPushKeepsInMemoryCountsUntilItIsTaken) {
+  const std::shared_ptr<const PushMessage> push = PushOf(8);
+  stream_->Append(Push(0), {push, 0});
+  const size_t bytes = stream_->bytes();
+  EXPECT_GE(bytes, push->size());
+  stream_->Append(Push(1), {push, 1});
+  EXPECT_LT(stream_->bytes(), bytes + push->size()) << "it is kept once";
+  stream_->Release(PartitionIndex{0}, absl::OkStatus());
+  stream_->Taken(Taken(2));
+  EXPECT_EQ(stream_->bytes(), 0u);
+}
+
+TEST_F(ReplicaStreamTest, AllThatOneRequestHasDoneIsSentTogether) {
+  ReplicaWait wait;
+  wait.Add(stream_, kFirst, stream_->Append(Flush(kFirst)));
+  wait.Add(stream_, kSecond, stream_->Append(Flush(kSecond)));
+  EXPECT_EQ(woken_, 0);
+  std::move(wait).Then([](const absl::Status&) {});
+  EXPECT_EQ(woken_, 1);
+  { ReplicaWait nobody; }
+  EXPECT_EQ(woken_, 1);
+  {
+    ReplicaWait nobody;
+    nobody.Add(stream_, kFirst, stream_->Append(Flush(kFirst)));
+  }
+  EXPECT_EQ(woken_, 2) << "also what nobody waits for";
 }
 
 TEST_F(ReplicaStreamTest, WhoWaitsForSeveralIsToldOnceByTheLast) {
