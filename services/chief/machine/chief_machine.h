@@ -271,6 +271,8 @@ class ChiefMachine {
   void ReplaceLost(absl::Time now);
   bool ReplaceThoseThatDidNotComeBack(absl::Time now);
   bool IsOver(const v1::PartitionPair& pair, absl::Time now) const;
+  void ListenForShards(absl::Time now);
+  bool HearsOfShards(absl::Time now) const;
   void DropPairs(absl::Time now);
   void HearOfBrokenPairs(const Shard& shard);
   void AdvanceReplicas(absl::Time now);
@@ -387,7 +389,8 @@ class ChiefMachine {
   v1::ReplicaStatus replica_counts_;    // Of this chief so far.
   absl::Time unpaired_since_ = absl::InfiniteFuture();
   absl::Time looked_at_ = absl::InfinitePast();    // The shards, last.
-  absl::Time awake_since_ = absl::InfinitePast();  // Before it this process may have slept.
+  absl::Time awake_since_ = absl::InfinitePast();  // Before it this process may have slept,
+  absl::Time deaf_until_ = absl::InfinitePast();   // and before this it heard of no shard.
   // Since members and balance were looked at: workers' heartbeats, which are many, say nothing of
   // either.
   bool heard_of_shards_ = true;

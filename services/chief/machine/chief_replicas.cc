@@ -15,6 +15,9 @@ namespace {
 // A process that has not looked at its shards for such a part of their lease has slept, and knows
 // nothing of their silence.
 constexpr int kSleptShare = 4;
+// Shards are heard of four times a lease (HeartbeatOf). A chief that has heard of none of them for
+// such a part of it is cut off itself.
+constexpr int kDeafShare = 2;
 // Partitions are without a backup for a while whenever a shard has gone; longer is worth a word.
 constexpr absl::Duration kUnpairedIsOdd = absl::Minutes(1);
 
@@ -128,13 +131,31 @@ void ChiefMachine::Promote(uint32_t shard, std::string_view cause, absl::Time no
        {"partitions", absl::StrCat(partitions)}});
 }
 
+void ChiefMachine::ListenForShards(absl::Time now) {
+  if (now > looked_at_ + shard_lease_.patience() / kSleptShare) awake_since_ = now;
+  looked_at_ = now;
+  absl::Time last = absl::InfinitePast();
+  for (const auto& [index, shard] : shards_.shards()) {
+    if (!shard.gone) last = std::max(last, shard.heard);
+  }
+  if (last < now - shard_lease_.patience() / kDeafShare) deaf_until_ = now;
+}
+
+// Otherwise silence tells of the chief, not of a shard: after it was cut off, whoever is alive has
+// as long as ever to be heard of.
+bool ChiefMachine::HearsOfShards(absl::Time now) const {
+  return now > deaf_until_ + shard_lease_.patience();
+}
+
 // Where one of its partitions has no backup that could, all wait for the shard, or for another
 // process in its place, which leads back to a checkpoint.
 void ChiefMachine::ReplaceLost(absl::Time now) {
   const std::set<uint32_t> owners = views_.owners();
+  const bool hears = HearsOfShards(now);
   for (uint32_t index : owners) {
     const Shard* shard = shards_.Find(index);
-    if (shard == nullptr || !IsLost(*shard, now) || !MayBeReplaced(index, now).ok()) continue;
+    if (shard == nullptr || !(shard->gone || (hears && IsLost(*shard, now)))) continue;
+    if (!MayBeReplaced(index, now).ok()) continue;
     Promote(index, shard->gone ? "its process has ended" : "it is silent, and its lease is over",
             now);
   }
@@ -193,7 +214,8 @@ void ChiefMachine::OnPromoted(absl::Time now) {
 
 bool ChiefMachine::IsOver(const v1::PartitionPair& pair, absl::Time now) const {
   const Shard* backup = shards_.Find(pair.backup());
-  return !replicas() || backup == nullptr || backup->draining || IsSilent(*backup, now) ||
+  return !replicas() || backup == nullptr || backup->draining || backup->gone ||
+         (HearsOfShards(now) && IsSilent(*backup, now)) ||
          Raw(backup->incarnation) != pair.backup_incarnation() ||
          !views_.members().contains(pair.backup());
 }
@@ -227,8 +249,7 @@ void ChiefMachine::HearOfBrokenPairs(const Shard& shard) {
 
 void ChiefMachine::AdvanceReplicas(absl::Time now) {
   if (!replicas() && views_.current().pairs().empty()) return;
-  if (now > looked_at_ + shard_lease_.patience() / kSleptShare) awake_since_ = now;
-  looked_at_ = now;
+  ListenForShards(now);
   const bool serving = state_ == v1::JOB_STATE_RUNNING || state_ == v1::JOB_STATE_CHECKPOINTING;
   if (!heard_of_shards_ || !serving || !takeover_.settled()) return;
   ReplaceLost(now);
