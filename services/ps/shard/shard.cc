@@ -94,6 +94,8 @@ absl::Status Shard::SetView(const v1::View& view) {
       quorum.push_back({TrainerId{trainer.trainer()}, trainer.start_clock()});
     }
     absl::MutexLock lock(&clock_mu_);
+    start_clocks_.clear();
+    for (const QuorumTrainer& each : quorum) start_clocks_[each.trainer] = each.start_clock;
     released = clocks_.SetQuorum(quorum);
     quorum_known_ = true;
   }

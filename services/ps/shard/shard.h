@@ -225,7 +225,7 @@ class Shard {
   ViewEpoch followed() const;
   absl::Status CheckFollowed(const v1::RequestHeader& header) const;
   // Takes a partition that has come as the backup of this pair. Errors are those of Serve.
-  absl::Status Adopt(PartitionIndex index, MovedPartition moved, ViewEpoch pair);
+  absl::Status Adopt(PartitionIndex index, MovedPartition moved, const ViewedStandby& standby);
   // Carries out what the owner of a partition has done that is backed up here. FAILED_PRECONDITION:
   // it is not; others: the copy is out of step with its owner's, and is of no use from now on.
   // `share`: what a push carried, or why that cannot be read.
@@ -348,7 +348,10 @@ class Shard {
   bool quorum_known_ ABSL_GUARDED_BY(clock_mu_) = false;  // Of the present timeline.
   // The view by which the last partition has come: what is told by an older one does not hold.
   ViewEpoch clocks_hold_from_ ABSL_GUARDED_BY(clock_mu_);
-  // What trainers have finished at the owners of what is backed up here.
+  // The quorum, and where each has begun.
+  std::map<TrainerId, uint64_t> start_clocks_ ABSL_GUARDED_BY(clock_mu_);
+  // What trainers have finished at the owners of what is backed up here: when a copy was made, and
+  // what owners have told since.
   std::map<Incarnation, std::map<TrainerId, uint64_t>> standby_clocks_ ABSL_GUARDED_BY(clock_mu_);
   ParkedCalls<absl::Status> parked_pulls_;
 

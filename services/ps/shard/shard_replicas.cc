@@ -110,13 +110,16 @@ void Shard::FollowStandbys() {
   std::erase_if(standby_clocks_, [&moves](const auto& of) { return !moves->Names(of.first); });
 }
 
-// Nobody has finished more here than where these partitions come from; all will tell again.
+// Nobody has finished more here than where these partitions come from, and who has said nothing
+// there has finished nothing since it began; all will tell again.
 void Shard::TakeClocksOfLost() {
   std::map<TrainerId, uint64_t> lowest;
   {
     absl::MutexLock lock(&clock_mu_);
-    for (const auto& [source, clocks] : standby_clocks_) {
-      for (const auto& [trainer, clock] : clocks) {
+    for (const auto& [owner, told] : standby_clocks_) {
+      std::map<TrainerId, uint64_t> there = told;
+      there.insert(start_clocks_.begin(), start_clocks_.end());
+      for (const auto& [trainer, clock] : there) {
         const auto known = lowest.try_emplace(trainer, clock).first;
         known->second = std::min(known->second, clock);
       }
@@ -169,7 +172,8 @@ void Shard::AddBroken(v1::ShardReport& report) const {
 
 // ---- the backup ----
 
-absl::Status Shard::Adopt(PartitionIndex index, MovedPartition moved, ViewEpoch pair) {
+absl::Status Shard::Adopt(PartitionIndex index, MovedPartition moved,
+                          const ViewedStandby& standby) {
   {
     absl::MutexLock lock(&contents_mu_);
     if (Timeline{timeline()} != moved.timeline) {
@@ -177,8 +181,13 @@ absl::Status Shard::Adopt(PartitionIndex index, MovedPartition moved, ViewEpoch 
           absl::StrCat("partition ", Raw(index), " has come in timeline ", Raw(moved.timeline),
                        ", this is ", timeline()));
     }
-    partition(index).Adopt(std::move(moved.content), pair);
+    partition(index).Adopt(std::move(moved.content), standby.id);
     rounds_.Unpin(moved.timeline, moved.passed.round);
+  }
+  if (clocks_needed_) {
+    absl::MutexLock lock(&clock_mu_);
+    std::map<TrainerId, uint64_t>& there = standby_clocks_[standby.owner];
+    for (const FinishedClock& clock : moved.clocks) there[clock.trainer] = clock.clock;
   }
   if (moved.coordinator) {
     absl::MutexLock lock(&coordinator_mu_);

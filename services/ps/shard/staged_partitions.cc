@@ -159,7 +159,7 @@ void StagedPartitions::Follow() {
   const std::shared_ptr<const ViewedMoves> moves = shard_.moves();
   for (auto& [partition, moved] : TakeServed(*moves)) {
     const std::optional<ViewedStandby> standby = moves->Standby(partition);
-    const absl::Status served = standby ? shard_.Adopt(partition, std::move(moved), standby->id)
+    const absl::Status served = standby ? shard_.Adopt(partition, std::move(moved), *standby)
                                         : shard_.Serve(partition, std::move(moved));
     log::Info(standby ? "a backup has come" : "a partition has come",
               {{"partition", Raw(partition)}, {"end", served}});

@@ -22,6 +22,12 @@ const v1::ShardInfo* FindShard(const v1::View& view, uint32_t index) {
   return found == view.shards().end() ? nullptr : &*found;
 }
 
+Incarnation OwnerOf(const v1::View& view, uint32_t partition) {
+  if (partition >= static_cast<uint32_t>(view.owners_size())) return {};
+  const v1::ShardInfo* const owner = FindShard(view, view.owners(static_cast<int>(partition)));
+  return owner == nullptr ? Incarnation{} : Incarnation{owner->incarnation()};
+}
+
 }  // namespace
 
 ViewedMoves::ViewedMoves(const v1::View& view, const ShardIdentity& self)
@@ -46,7 +52,8 @@ ViewedMoves::ViewedMoves(const v1::View& view, const ShardIdentity& self)
     const v1::ShardInfo* const backup = FindShard(view, pair.backup());
     const bool there = backup != nullptr && backup->incarnation() == pair.backup_incarnation();
     if (pair.backup() == index && pair.backup_incarnation() == Raw(self.incarnation)) {
-      standbys_[partition] = {FromProto(pair.id()), FromProto(pair.move())};
+      standbys_[partition] = {FromProto(pair.id()), FromProto(pair.move()),
+                              OwnerOf(view, pair.partition())};
     } else if (Owns(partition)) {  // Only a view drops a backup, whoever else is gone.
       pairs_[partition] = {FromProto(pair.id()), there ? backup->address() : "",
                            Incarnation{pair.backup_incarnation()}};

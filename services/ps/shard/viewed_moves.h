@@ -33,8 +33,9 @@ struct ViewedPair {
 
 // This process backs a partition up.
 struct ViewedStandby {
-  ViewEpoch id;    // Of the pair.
-  ViewEpoch move;  // By which the copy came.
+  ViewEpoch id;         // Of the pair.
+  ViewEpoch move;       // By which the copy came.
+  Incarnation owner{};  // 0: it is not in the view.
 };
 
 // *Immutable*.

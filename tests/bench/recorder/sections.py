@@ -240,7 +240,11 @@ def before_images(context):
 
 
 def replicas(context):
-    """A backup of each partition (`replicas: 1`), beside none: pulls, pushes, steps and memory."""
+    """A backup of each partition (`replicas: 1`), beside none: pulls, pushes, steps, memory, and training."""
+    def training(count, name):
+        return context.capstan("train.py", EXAMPLES / "quickstart.yaml", "--case", "DeepFM 2 + 2", "--shards", "2", "--workers", "2",
+                               "--data", context.clicks(), "--set", f"replicas={count}", "--until", "600000", name=name)
+
     def row(what, case, bar, less=False):
         return Row(what, case, [("without", case)], bar, less=less, of="replicas")
 
@@ -248,8 +252,10 @@ def replicas(context):
             *(row(f"pull {keys}, M rows/s", f"P2 sparse pull {keys}", 1) for keys in ("uniform", "Zipf")),
             row("a step of 1000 rows, p50, us", "steps .* p50", 1.3, less=True),
             row("resident, both shards, MB", "resident, both shards", 2, less=True)]
-    return Section("replicas", [context.capstan("replicas.py", count, name=name) for count, name in (("1", "replicas"), ("0", "without"))],
-                   rows)
+    rows.append(Row("DeepFM 2 + 2, examples/s", "DeepFM.*", [("training without", "DeepFM.*")], 0.77, of="training"))
+    return Section("replicas", [*(context.capstan("replicas.py", count, name=name) for count, name in (("1", "replicas"), ("0", "without"))),
+                                *(training(count, name) for count, name in (("1", "training"), ("0", "training without")))],
+                   rows, prepare=context.make_clicks)
 
 
 def failover(context):
