@@ -368,7 +368,8 @@ TEST_F(ReplicaClocksTest, NobodyHasFinishedMoreThanAtTheOwnerThatWasLostWhenItWa
     ASSERT_TRUE(Push(*trainer, 4).ok());
   }
   ASSERT_TRUE(PairAll(shards_, {0, 1}).ok());
-  slow_.SetView(shards_.view());
+  for (Trainer* trainer : {&quick_, &slow_}) trainer->SetView(shards_.view());
+  ASSERT_TRUE(Push(quick_, 6).ok());
   slow_.Plan(KeysOf(0));
   ASSERT_TRUE(Push(slow_, 6).ok());
   LoseShard1();
