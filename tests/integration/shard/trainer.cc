@@ -22,6 +22,7 @@ void Trainer::SetView(const v1::View& view) {
 
 void Trainer::Plan(const std::vector<uint64_t>& use) {
   keys = use;
+  row_versions.clear();  // Not known before these rows have been pulled.
   const std::array<TableKeys, 1> tables = {TableKeys{0, keys}};
   plan.Build(map.tables().empty() ? absl::Span<const TableKeys>() : tables,
              map.layout().flat_size() > 0);
