@@ -61,7 +61,8 @@ class ChiefReplicasTest : public testing::Test {
   }
   // What the shard says of the pair with which it backs the partition up.
   void SayBroken(uint32_t partition) {
-    for (const v1::PartitionPair& pair : view().pairs()) {
+    const v1::View before = view();  // The heartbeat changes it.
+    for (const v1::PartitionPair& pair : before.pairs()) {
       if (pair.partition() != partition) continue;
       v1::BrokenPair& broken = *crew_.reports[pair.backup()].add_broken_pairs();
       broken.set_partition(partition);
