@@ -42,7 +42,8 @@ double ChiefMachine::LeaseOf(uint32_t index, uint64_t incarnation, absl::Time no
 }
 
 bool ChiefMachine::IsLost(const Shard& shard, absl::Time now) const {
-  return shard.gone || (IsSilent(shard, now) && shard_lease_.IsOver(Raw(shard.incarnation), now));
+  return shard.gone || (HearsOfShards(now) && IsSilent(shard, now) &&
+                        shard_lease_.IsOver(Raw(shard.incarnation), now));
 }
 
 void ChiefMachine::OnShardGone(uint32_t index, uint64_t incarnation, absl::Time now) {
@@ -151,11 +152,9 @@ bool ChiefMachine::HearsOfShards(absl::Time now) const {
 // process in its place, which leads back to a checkpoint.
 void ChiefMachine::ReplaceLost(absl::Time now) {
   const std::set<uint32_t> owners = views_.owners();
-  const bool hears = HearsOfShards(now);
   for (uint32_t index : owners) {
     const Shard* shard = shards_.Find(index);
-    if (shard == nullptr || !(shard->gone || (hears && IsLost(*shard, now)))) continue;
-    if (!MayBeReplaced(index, now).ok()) continue;
+    if (shard == nullptr || !IsLost(*shard, now) || !MayBeReplaced(index, now).ok()) continue;
     Promote(index, shard->gone ? "its process has ended" : "it is silent, and its lease is over",
             now);
   }

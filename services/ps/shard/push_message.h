@@ -37,7 +37,8 @@ class PushMessage {
   const v1::PushRequest& head() const { return head_; }  // Without the partitions.
   absl::Span<const wire::PartitionPart> partitions() const { return payload_.partitions; }
 
-  size_t size() const { return message_.size(); }  // Bytes.
+  size_t size() const { return message_.size(); }  // Bytes of all of it, and of one share.
+  size_t ShareSize(size_t place) const { return payload_.partitions[place].whole.size(); }
   // Returns a push that holds the partitions at these places alone, in this order, as it would be
   // sent.
   std::string SharesOf(absl::Span<const size_t> places) const;

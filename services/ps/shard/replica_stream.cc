@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "capstan/base/wire_version.h"
 
 namespace capstan::ps {
@@ -42,13 +41,34 @@ class SentPushes {
 }  // namespace
 
 uint64_t ReplicaStream::Append(v1::Operation operation, PushShare share) {
+  Queued queued{.operation = std::move(operation), .share = std::move(share)};
+  queued.bytes = queued.operation.ByteSizeLong();
+  if (queued.share.push != nullptr) {
+    queued.bytes += queued.share.push->ShareSize(queued.share.place);
+  }
   absl::MutexLock lock(&mu_);
-  size_t bytes = operation.ByteSizeLong();
-  const bool shares = !queue_.empty() && queue_.back().share.push == share.push;
-  if (share.push != nullptr && !shares) bytes += share.push->size();
-  bytes_ += bytes;
-  queue_.push_back({std::move(operation), std::move(share), bytes});
+  Keep(queued);
+  queue_.push_back(std::move(queued));
   return taken_ + queue_.size();
+}
+
+void ReplicaStream::Keep(const Queued& queued) {
+  const PushMessage* const push = queued.share.push.get();
+  if (push == nullptr) {
+    bytes_ += queued.bytes;
+  } else if (++kept_[push] == 1) {
+    bytes_ += push->size();
+  }
+}
+
+void ReplicaStream::Drop(const Queued& queued) {
+  const PushMessage* const push = queued.share.push.get();
+  if (push == nullptr) {
+    bytes_ -= queued.bytes;
+  } else if (const auto kept = kept_.find(push); --kept->second == 0) {
+    bytes_ -= push->size();
+    kept_.erase(kept);
+  }
 }
 
 void ReplicaStream::Await(PartitionIndex partition, uint64_t number, Done done) {
@@ -99,9 +119,9 @@ void ReplicaStream::Release(PartitionIndex partition, const absl::Status& status
       const bool ended = queued.operation.partition() == static_cast<uint32_t>(Raw(partition)) &&
                          queued.operation.has_pair();
       if (!ended) continue;
+      Drop(queued);
       queued.operation.clear_what();
       queued.share = {};
-      bytes_ -= queued.bytes;
       queued.bytes = 0;
     }
     const auto kept = std::stable_partition(
@@ -156,7 +176,7 @@ bool ReplicaStream::Taken(const v1::ReplicateReply& reply) {
     }
     further = taken_ < reply.taken();
     while (taken_ < reply.taken() && !queue_.empty()) {
-      bytes_ -= queue_.front().bytes;
+      Drop(queue_.front());
       queue_.pop_front();
       ++taken_;
     }

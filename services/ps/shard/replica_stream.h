@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
@@ -87,8 +88,13 @@ class ReplicaStream {
   struct Queued {
     v1::Operation operation;
     PushShare share;
-    size_t bytes = 0;  // Of memory; a message's with the first of its operations.
+    size_t bytes = 0;  // That are sent.
   };
+
+  // What is queued keeps in memory: whole messages, each of them once however many of its
+  // operations wait, and among those of others.
+  void Keep(const Queued& queued) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Drop(const Queued& queued) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const ReplicaTarget target_;
   const ReplicaStreamName name_;
@@ -96,7 +102,8 @@ class ReplicaStream {
   const std::function<void()> wake_;
   mutable absl::Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
-  size_t bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t bytes_ ABSL_GUARDED_BY(mu_) = 0;                                      // Of memory.
+  absl::flat_hash_map<const PushMessage*, size_t> kept_ ABSL_GUARDED_BY(mu_);  // By how many.
   uint64_t taken_ ABSL_GUARDED_BY(mu_) = 0;
   std::deque<Queued> queue_ ABSL_GUARDED_BY(mu_);  // Numbers taken_ + 1, ...
   // Operations that the target has refused: nobody hears of them before a view ends their pair.

@@ -38,7 +38,7 @@ v1::ReplicateReply Taken(uint64_t number, const std::vector<uint64_t>& refused =
 // A push of so many partitions, which carries nothing.
 std::shared_ptr<const PushMessage> PushOf(uint32_t partitions) {
   v1::JobSpec job;
-  job.set_partition_count(8);
+  job.set_partition_count(1000);
   const Catalog catalog = *Catalog::Create(job);
   v1::PushRequest push;
   push.set_examples(partitions);
@@ -158,14 +158,30 @@ TEST_F(ReplicaStreamTest, OperationsOfOnePushShareWhatIsSentOfIt) {
 }
 
 TEST_F(ReplicaStreamTest, WhatAPushKeepsInMemoryCountsUntilItIsTaken) {
+  const std::shared_ptr<const PushMessage> one = PushOf(1000), other = PushOf(500);
+  for (const size_t place : {0, 1, 2}) {
+    stream_->Append(Push(0), {one, place});
+    stream_->Append(Push(1), {other, place});
+  }
+  EXPECT_EQ(stream_->bytes(), one->size() + other->size()) << "each is kept once";
+  EXPECT_EQ(stream_->Next(kSource, other->size()).operations_size(), 6) << "little is sent";
+  stream_->Taken(Taken(3));
+  EXPECT_EQ(stream_->bytes(), one->size() + other->size());
+  stream_->Taken(Taken(5));
+  EXPECT_EQ(stream_->bytes(), other->size());
+  stream_->Taken(Taken(6));
+  EXPECT_EQ(stream_->bytes(), 0u);
+}
+
+TEST_F(ReplicaStreamTest, APairThatHasEndedKeepsNothingInMemory) {
   const std::shared_ptr<const PushMessage> push = PushOf(8);
-  stream_->Append(Push(0), {push, 0});
-  const size_t bytes = stream_->bytes();
-  EXPECT_GE(bytes, push->size());
-  stream_->Append(Push(1), {push, 1});
-  EXPECT_LT(stream_->bytes(), bytes + push->size()) << "it is kept once";
-  stream_->Release(PartitionIndex{0}, absl::OkStatus());
-  stream_->Taken(Taken(2));
+  v1::Operation operation = Push(1);
+  operation.mutable_pair()->set_term(1);
+  stream_->Append(operation, {push, 1});
+  stream_->Release(PartitionIndex{1}, absl::OkStatus());
+  EXPECT_EQ(stream_->bytes(), 0u);
+  EXPECT_EQ(stream_->Next(kSource, 1 << 20).pushes_size(), 0);
+  stream_->Taken(Taken(1));
   EXPECT_EQ(stream_->bytes(), 0u);
 }
 
