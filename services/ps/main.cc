@@ -30,6 +30,10 @@ int main(int argc, char** argv) {
                  "memory that this shard may use, such as 4GiB, where others share it; default: "
                  "its container's, or the machine's")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
+  app.add_option("--zone", options.zone,
+                 "zone of this shard's machine: what it owns is backed up in another one, where "
+                 "there is one")
+      ->envname("CAPSTAN_ZONE");
   app.add_option("--chief-deadline", options.chief_deadline_seconds,
                  "seconds to wait for the chief before giving up")
       ->check(CLI::PositiveNumber)

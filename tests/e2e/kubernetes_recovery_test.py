@@ -22,7 +22,7 @@ class RecoveryTest(unittest.TestCase):
 
     def ledger_release(self, namespace, policy, **more):
         namespace.apply(claim("models"), records(record_lines()))
-        values = merged(ledger(policy, every=f"{EVERY}s"), {"job": {"train": {"epochs": self.epochs}}, **more})
+        values = merged(ledger(policy, every=f"{EVERY}s"), {"job": {"train": {"epochs": self.epochs}}}, more)
         release = Release(namespace, "ctr", values)
         release.install()
         release.scale(2)
@@ -53,6 +53,15 @@ class RecoveryTest(unittest.TestCase):
         def done(status):
             owning = [shard for shard in status["shards"] if int(shard.get("partitions", 0)) > 0]
             return len(owning) == len(old["shards"]) and self.moved(status) >= self.moved(old) + 0.8 * partitions
+        return done
+
+    def paired(self, shards):
+        """Whether so many shards own partitions, and each of these has a backup."""
+        def done(status):
+            owned = [int(shard.get("partitions", 0)) for shard in status["shards"]]
+            return (sum(count > 0 for count in owned) == shards and
+                    int(status["replicas"].get("paired", 0)) == sum(owned) and
+                    not status["moves"].get("under_way", 0))
         return done
 
     def check_nothing_lost(self, cost, status, old):
@@ -87,6 +96,21 @@ class RecoveryTest(unittest.TestCase):
                         self.check_nothing_lost(cost, status, old)
                 victim = release.pods("worker")[0]["metadata"]["name"]
                 release.delete_pod(victim, force=True)
+                self.check_ledger(release)
+
+    def test_with_replicas_shards_that_are_deleted_by_force_are_missed_by_nobody(self):
+        """They have two seconds. What they have not handed over by then their backups take over. Shard 0 coordinates the
+        rounds of the synchronous job, too."""
+        for policy in ({"policy": "async"}, {"policy": "sync", "lanes": 3}):
+            with self.subTest(policy=policy["policy"]), Namespace("capstan-e2e-backups") as namespace:
+                release = self.ledger_release(namespace, policy, job={"replicas": 1}, ps={"replicas": 3})
+                for pod in ("ctr-ps-1", "ctr-ps-0"):
+                    old = release.until(self.paired(3), "a backup of each partition")
+                    def replaced(status):  # It is back, and has its share again.
+                        return self.moved(status) > self.moved(old) and self.paired(3)(status)
+                    status, cost = self.hit(release, f"{policy['policy']}: {pod} killed, with replicas",
+                                            lambda: release.delete_pod(pod, force=True), replaced)
+                    self.check_nothing_lost(cost, status, old)
                 self.check_ledger(release)
 
     def test_an_evicted_shard_is_missed_by_nobody(self):

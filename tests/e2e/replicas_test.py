@@ -9,7 +9,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import BINARIES, frozen, has_failpoints
+from crew import BINARIES, frozen, has_failpoints, watch_view
 from ledger import ledger_times
 from ledger_case import LedgerCase, QUICK, RECORDS
 
@@ -113,6 +113,38 @@ class ReplicasTest(LedgerCase):
                 self.assertLess(took, SILENT)
                 self.until_more(crew)
                 self.check_undisturbed(crew, before.timeline)
+
+    def test_a_shard_that_is_killed_while_it_leaves_is_missed_by_nobody(self):
+        """As a pod that is deleted by force: it is asked to leave, and ended a moment later."""
+        for policy in ("async", "sync"):
+            with self.subTest(policy), self.crew(policy, pace=5 * SLOW) as crew:
+                crew.until_examples(40)
+                before = self.until_paired(crew)
+                for round, grace in enumerate((0.02, 0.1, 0.3, 0.6, 1.5)):
+                    leaver = round % SHARDS
+                    crew.processes[f"ps-{leaver}"].terminate()
+                    time.sleep(grace)
+                    crew.kill(f"ps-{leaver}")
+                    self.until_more(crew)
+                    self.assertEqual(crew.status().timeline, before.timeline, f"killed after {grace} s")
+                    crew.add_shard(leaver)
+                    self.until_paired(crew)
+                self.check_undisturbed(crew, before.timeline)
+
+    def test_backups_are_in_another_zone_than_owners(self):
+        crew = self.crew("async", shards=4)
+        zones = {index: "west" if index % 2 else "east" for index in range(4)}
+        for index, zone in zones.items():
+            crew.environment[f"ps-{index}"] = {"CAPSTAN_ZONE": zone}
+        with crew:
+            self.until_paired(crew, shards=4)
+            view = watch_view(crew.address)
+            apart = {zones[view.owners[pair.partition]] != zones[pair.backup] for pair in view.pairs}
+            self.assertEqual(apart, {True})
+            said = subprocess.run([BINARIES / "capstan", "shards", "--chief", crew.address], check=True,
+                                  capture_output=True, text=True).stdout
+            self.assertIn("west", said)
+            self.check_undisturbed(crew, crew.status().timeline)
 
     def test_where_both_copies_are_lost_all_return_to_a_checkpoint(self):
         with self.crew("async", overrides=["checkpoint.every=1s"], shards=2) as crew:

@@ -447,6 +447,15 @@ class ChartTest(unittest.TestCase):
         self.assertIn("--advertise=$(POD_NAME).ctr-ps.training.svc.example.internal:7000",
                       shards["spec"]["template"]["spec"]["containers"][0]["args"])
 
+    def test_shards_are_told_their_zone_by_a_label(self):
+        def zone(*more):
+            shards, = of_kind(objects(*more), "StatefulSet", "ps")
+            env = shards["spec"]["template"]["spec"]["containers"][0]["env"]
+            return [one["valueFrom"]["fieldRef"]["fieldPath"] for one in env if one["name"] == "CAPSTAN_ZONE"]
+        self.assertEqual(zone(), ["metadata.labels['topology.kubernetes.io/zone']"])
+        self.assertEqual(zone("--set", "ps.zoneLabel=rack"), ["metadata.labels['rack']"])
+        self.assertEqual(zone("--set", "ps.zoneLabel="), [])
+
     def test_one_shard_has_no_disruption_budget(self):
         self.assertEqual(len(of_kind(objects(), "PodDisruptionBudget")), 1)
         self.assertEqual(of_kind(objects("--set", "ps.replicas=1"), "PodDisruptionBudget"), [])

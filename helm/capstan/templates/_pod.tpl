@@ -190,6 +190,10 @@ spec:
       env:
         - name: POD_NAME
           valueFrom: {fieldRef: {fieldPath: metadata.name}}
+        {{- if and (eq .role "ps") $own.zoneLabel }}
+        - name: CAPSTAN_ZONE
+          valueFrom: {fieldRef: {fieldPath: "metadata.labels['{{ $own.zoneLabel }}']"}}
+        {{- end }}
         {{- if eq .role "chief" }}
         # For `kubectl exec`: capstan status.
         - {name: CAPSTAN_CHIEF, value: "localhost:7000"}

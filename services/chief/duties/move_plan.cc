@@ -34,6 +34,12 @@ double Cost(const Share& share) {
 }
 bool IsEven(double of_mean) { return of_mean <= 1 + kEven && of_mean >= 1 - kEven; }
 
+std::optional<uint32_t> BackupOf(const MoveQuestion& question, uint32_t partition) {
+  if (partition >= question.backups.size()) return std::nullopt;
+  const std::optional<uint32_t> backup = question.backups[partition];
+  return backup && question.takers.contains(*backup) ? backup : std::nullopt;
+}
+
 class Planner {
  public:
   explicit Planner(const MoveQuestion& question);
@@ -44,6 +50,11 @@ class Planner {
   struct Shard {
     Share share;
     std::vector<uint32_t> partitions;  // Ascending.
+  };
+  struct Leaving {
+    uint32_t partition = 0;
+    uint32_t owner = 0;
+    std::optional<uint32_t> backup;  // That stays.
   };
 
   uint32_t Lightest() const;
@@ -56,7 +67,7 @@ class Planner {
 
   std::vector<Share> shares_;  // By partition.
   std::map<uint32_t, Shard> shards_;
-  std::vector<std::pair<uint32_t, uint32_t>> leaving_;  // Partition and owner, the heaviest first.
+  std::vector<Leaving> leaving_;  // The heaviest first.
   std::vector<bool> moved_;
   std::vector<PlannedMove> moves_;
 };
@@ -88,14 +99,14 @@ Planner::Planner(const MoveQuestion& question) : moved_(question.owners.size()) 
   for (uint32_t partition = 0; partition < question.owners.size(); ++partition) {
     const auto owner = shards_.find(question.owners[partition]);
     if (owner == shards_.end()) {
-      leaving_.emplace_back(partition, question.owners[partition]);
+      leaving_.push_back({partition, question.owners[partition], BackupOf(question, partition)});
       continue;
     }
     owner->second.share = owner->second.share + shares_[partition];
     owner->second.partitions.push_back(partition);
   }
   std::stable_sort(leaving_.begin(), leaving_.end(), [this](const auto& a, const auto& b) {
-    return Weight(shares_[a.first]) > Weight(shares_[b.first]);
+    return Weight(shares_[a.partition]) > Weight(shares_[b.partition]);
   });
 }
 
@@ -162,7 +173,9 @@ void Planner::Give(uint32_t partition, uint32_t from, uint32_t to) {
 
 std::vector<PlannedMove> Planner::Plan(bool even) {
   if (shards_.empty()) return {};
-  for (const auto& [partition, owner] : leaving_) Give(partition, owner, Lightest());
+  for (const Leaving& leaving : leaving_) {
+    Give(leaving.partition, leaving.owner, leaving.backup.value_or(Lightest()));
+  }
   while (even && !AllEven()) {
     const std::optional<PlannedMove> next = BestMove();
     if (!next) break;

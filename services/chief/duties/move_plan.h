@@ -4,6 +4,7 @@
 #define CAPSTAN_CHIEF_DUTIES_MOVE_PLAN_H_
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -24,14 +25,16 @@ struct MoveQuestion {
   std::vector<PartitionWeight> weights;  // By partition; all zero: each weighs the same.
   std::set<uint32_t> takers;             // Shards that stay. Whoever owns and is not here leaves.
   bool even = true;                      // Those that stay are made even; else they only take.
+  // Partition -> shard that backs it up, if any; empty: none has a backup.
+  std::vector<std::optional<uint32_t>> backups = {};
 };
 
 // Above and below the mean by so much is even.
 inline constexpr double kEven = 0.1;
 
 // No partition twice; none if there are no takers. First what those hold that leave, the heaviest
-// first, each to the shard that has the least; then as few as bring every shard's bytes and load
-// within kEven of the mean, as far as whole partitions can.
+// first, each to its backup if that stays, else to the shard that has the least; then as few as
+// bring every shard's bytes and load within kEven of the mean, as far as whole partitions can.
 std::vector<PlannedMove> PlanMoves(const MoveQuestion& question);
 
 // The heaviest of the shards against their mean; 1: all are the same, or nothing is known.

@@ -28,12 +28,12 @@ bool PartitionMoves::Concerns(uint32_t shard) const {
   });
 }
 
-std::vector<PlannedMove> PartitionMoves::Begin(absl::FunctionRef<uint64_t(uint32_t)> bytes_of,
-                                               absl::Time now) {
+std::vector<PlannedMove> PartitionMoves::Begin(
+    absl::FunctionRef<uint64_t(const PlannedMove&)> bytes_of, absl::Time now) {
   CAPSTAN_CHECK(planned() && !under_way());
   uint64_t bytes = 0;
   while (!plan_.empty() && batch_.size() < options_.batch_partitions) {
-    bytes += bytes_of(plan_.front().partition);
+    bytes += bytes_of(plan_.front());
     if (!batch_.empty() && bytes > options_.batch_bytes) break;
     batch_.push_back(plan_.front());
     plan_.pop_front();

@@ -79,8 +79,9 @@ class PartitionMoves {
   // Not too soon after a batch that was given up.
   bool MayBegin(absl::Time now) const { return !under_way() && now >= again_; }
   // The next of the plan, to be named by a view. REQUIRES: planned(), not under_way().
-  // `bytes_of`: of a partition.
-  std::vector<PlannedMove> Begin(absl::FunctionRef<uint64_t(uint32_t)> bytes_of, absl::Time now);
+  // `bytes_of`: that the move has to copy.
+  std::vector<PlannedMove> Begin(absl::FunctionRef<uint64_t(const PlannedMove&)> bytes_of,
+                                 absl::Time now);
 
   // A view has been published. True: that of the switch, and the batch is over.
   bool OnView(const v1::View& published, absl::Time now, ShardCalls& calls);

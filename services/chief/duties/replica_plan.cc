@@ -16,15 +16,18 @@ class ReplicaPlanner {
 
  private:
   void PairTheUnpaired();
+  void LeaveZonesOfOwners();
   // False: the shards are as even as they can be made.
   bool GiveOne();
   // The best of what one shard could give to another; nothing if none makes them more even.
   std::optional<uint32_t> BestBetween(uint32_t from, uint32_t to) const;
   void Order(uint32_t partition, uint32_t backup);
   uint64_t HeldBy(uint32_t shard) const;
+  bool MayFailTogether(uint32_t shard, uint32_t other) const;
   std::vector<uint32_t> TakersHeaviestFirst() const;
   void Hold(uint32_t shard, uint32_t partition) { held_[shard] += bytes_[partition]; }
   void BackUp(uint32_t shard, uint32_t partition);
+  void TakeFrom(uint32_t backup, uint32_t partition);
   std::optional<uint32_t> BackupFor(uint32_t partition) const;
   std::vector<uint32_t> UnpairedHeaviestFirst() const;
 
@@ -53,23 +56,35 @@ void ReplicaPlanner::BackUp(uint32_t shard, uint32_t partition) {
   backed_up_[{question_.owners[partition], shard}] += bytes_[partition];
 }
 
+void ReplicaPlanner::TakeFrom(uint32_t backup, uint32_t partition) {
+  held_[backup] -= bytes_[partition];
+  backed_up_[{question_.owners[partition], backup}] -= bytes_[partition];
+}
+
 uint64_t ReplicaPlanner::HeldBy(uint32_t shard) const {
   const auto found = held_.find(shard);
   return found == held_.end() ? 0 : found->second;
 }
 
+bool ReplicaPlanner::MayFailTogether(uint32_t shard, uint32_t other) const {
+  const auto zone = question_.zones.find(shard);
+  const auto others = question_.zones.find(other);
+  return zone != question_.zones.end() && others != question_.zones.end() &&
+         zone->second == others->second;
+}
+
 std::optional<uint32_t> ReplicaPlanner::BackupFor(uint32_t partition) const {
   const uint32_t owner = question_.owners[partition];
-  std::optional<std::tuple<uint64_t, uint64_t, uint32_t>> best;
+  std::optional<std::tuple<bool, uint64_t, uint64_t, uint32_t>> best;
   for (uint32_t taker : question_.takers) {
     if (taker == owner) continue;
     const auto of_owner = backed_up_.find({owner, taker});
-    const std::tuple offer{HeldBy(taker), of_owner == backed_up_.end() ? 0 : of_owner->second,
-                           taker};
+    const std::tuple offer{MayFailTogether(owner, taker), HeldBy(taker),
+                           of_owner == backed_up_.end() ? 0 : of_owner->second, taker};
     if (!best || offer < *best) best = offer;
   }
   if (!best) return std::nullopt;
-  return std::get<2>(*best);
+  return std::get<3>(*best);
 }
 
 std::vector<uint32_t> ReplicaPlanner::UnpairedHeaviestFirst() const {
@@ -95,6 +110,20 @@ void ReplicaPlanner::PairTheUnpaired() {
   }
 }
 
+// Those that were made before another zone had come.
+void ReplicaPlanner::LeaveZonesOfOwners() {
+  for (uint32_t partition = 0; partition < question_.owners.size(); ++partition) {
+    const uint32_t owner = question_.owners[partition];
+    const std::optional<uint32_t> backup = question_.backups[partition];
+    const bool stays = question_.takers.contains(owner);
+    if (!stays || !backup || ordered_[partition] || !MayFailTogether(owner, *backup)) continue;
+    const std::optional<uint32_t> better = BackupFor(partition);
+    if (!better || MayFailTogether(owner, *better)) continue;
+    TakeFrom(*backup, partition);
+    Order(partition, *better);
+  }
+}
+
 // The one that brings them closest together.
 std::optional<uint32_t> ReplicaPlanner::BestBetween(uint32_t from, uint32_t to) const {
   if (HeldBy(from) <= HeldBy(to)) return std::nullopt;
@@ -105,6 +134,7 @@ std::optional<uint32_t> ReplicaPlanner::BestBetween(uint32_t from, uint32_t to) 
     const uint32_t owner = question_.owners[partition];
     const bool gives = question_.backups[partition] == from && !ordered_[partition];
     if (!gives || owner == to || !question_.takers.contains(owner)) continue;
+    if (MayFailTogether(owner, to) && !MayFailTogether(owner, from)) continue;
     const uint64_t twice = 2 * bytes_[partition];
     const uint64_t left = twice > apart ? twice - apart : apart - twice;
     if (left >= least) continue;
@@ -134,8 +164,7 @@ bool ReplicaPlanner::GiveOne() {
       const std::optional<uint32_t> partition =
           uneven ? BestBetween(from, *to) : std::optional<uint32_t>();
       if (!partition) continue;
-      held_[from] -= bytes_[*partition];
-      backed_up_[{question_.owners[*partition], from}] -= bytes_[*partition];
+      TakeFrom(from, *partition);
       Order(*partition, *to);
       return true;
     }
@@ -145,6 +174,7 @@ bool ReplicaPlanner::GiveOne() {
 
 std::vector<PlannedMove> ReplicaPlanner::Plan() {
   PairTheUnpaired();
+  if (question_.even) LeaveZonesOfOwners();
   while (question_.even && GiveOne()) {
   }
   return std::move(moves_);

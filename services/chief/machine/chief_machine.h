@@ -249,6 +249,8 @@ class ChiefMachine {
   bool IsFree(uint32_t shard) const;
   bool MayLeave(uint32_t shard, absl::Time now) const;
   MoveQuestion QuestionOf(bool even) const;
+  std::vector<std::optional<uint32_t>> Backups() const;  // By partition.
+  bool HandsOver(const PlannedMove& move) const;
   void SeeBalance(absl::Time now);
   bool MayMove(absl::Time now) const;
   void PlanMoves(absl::Time now);

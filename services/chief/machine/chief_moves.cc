@@ -166,7 +166,15 @@ MoveQuestion ChiefMachine::QuestionOf(bool even) const {
   return {.owners = {owners.begin(), owners.end()},
           .weights = loads_.weights(),
           .takers = balance_.takers(),
-          .even = even};
+          .even = even,
+          .backups = Backups()};
+}
+
+std::vector<std::optional<uint32_t>> ChiefMachine::Backups() const {
+  const v1::View& view = views_.current();
+  std::vector<std::optional<uint32_t>> backups(static_cast<size_t>(view.owners_size()));
+  for (const v1::PartitionPair& pair : view.pairs()) backups[pair.partition()] = pair.backup();
+  return backups;
 }
 
 void ChiefMachine::SeeBalance(absl::Time now) {
@@ -214,20 +222,31 @@ void ChiefMachine::PlanMoves(absl::Time now) {
   moves_.Plan(std::move(moves), reason->why);
 }
 
+// The target has the partition already: as its backup.
+bool ChiefMachine::HandsOver(const PlannedMove& move) const {
+  const v1::PartitionPair* const pair = views_.PairOf(move.partition);
+  return !move.replica && pair != nullptr && pair->backup() == move.to &&
+         pair->backup_incarnation() == Raw(shards_.Find(move.to)->incarnation);
+}
+
 void ChiefMachine::OrderMoves(absl::Time now) {
   std::vector<v1::PartitionMove> moves;
-  const auto bytes_of = [this](uint32_t partition) { return loads_.bytes(partition); };
+  const auto bytes_of = [this](const PlannedMove& move) {
+    return HandsOver(move) ? 0 : loads_.bytes(move.partition);
+  };
   for (const PlannedMove& planned : moves_.Begin(bytes_of, now)) {
     v1::PartitionMove& move = moves.emplace_back();
     move.set_partition(planned.partition);
     move.set_to(planned.to);
     move.set_to_incarnation(Raw(shards_.Find(planned.to)->incarnation));
     move.set_replica(planned.replica);
+    move.set_hand_over(HandsOver(planned));
   }
-  // Who is to own a partition has no other copy of it meanwhile, and none has two backups.
+  // Nobody has two copies of a partition, and none has two backups.
   views_.DropPairs([&moves](const v1::PartitionPair& pair) {
     return std::any_of(moves.begin(), moves.end(), [&pair](const v1::PartitionMove& move) {
-      return move.partition() == pair.partition() && (move.replica() || move.to() == pair.backup());
+      const bool anew = move.to() == pair.backup() && !move.hand_over();
+      return move.partition() == pair.partition() && (move.replica() || anew);
     });
   });
   views_.SetMoves(moves);
@@ -241,6 +260,12 @@ absl::Status ChiefMachine::MovesFailure(absl::Time now) const {
   for (const auto& [index, shard] : shards_.shards()) {
     if (moves_.Concerns(index) && IsSilent(shard, now)) {
       return absl::UnavailableError(absl::StrCat("shard ", index, " is silent"));
+    }
+  }
+  for (const v1::PartitionMove& move : views_.current().moves()) {
+    if (move.hand_over() && views_.PairOf(move.partition()) == nullptr) {
+      return absl::UnavailableError(absl::StrCat("partition ", move.partition(),
+                                                 " has lost the backup that it was to go to"));
     }
   }
   return absl::OkStatus();

@@ -211,9 +211,11 @@ void ChiefMachine::OnPromoted(absl::Time now) {
 
 // ---- pairs that are over ----
 
+// A shard that leaves is a backup for as long as it has partitions of its own to hand over.
 bool ChiefMachine::IsOver(const v1::PartitionPair& pair, absl::Time now) const {
   const Shard* backup = shards_.Find(pair.backup());
-  return !replicas() || backup == nullptr || backup->draining || backup->gone ||
+  return !replicas() || backup == nullptr || backup->gone ||
+         (backup->draining && !views_.Owns(pair.backup())) ||
          (HearsOfShards(now) && IsSilent(*backup, now)) ||
          Raw(backup->incarnation) != pair.backup_incarnation() ||
          !views_.members().contains(pair.backup());
@@ -265,13 +267,13 @@ size_t ChiefMachine::Unpaired() const {
 ReplicaQuestion ChiefMachine::ReplicaQuestionOf() const {
   const v1::View& view = views_.current();
   ReplicaQuestion question{.owners = {view.owners().begin(), view.owners().end()},
-                           .backups = {},
+                           .backups = Backups(),
                            .weights = loads_.weights(),
                            .takers = balance_.takers(),
+                           .zones = {},
                            .even = pairing_.spreads()};
-  question.backups.resize(question.owners.size());
-  for (const v1::PartitionPair& pair : view.pairs()) {
-    question.backups[pair.partition()] = pair.backup();
+  for (const auto& [index, shard] : shards_.shards()) {
+    if (!shard.zone.empty()) question.zones[index] = shard.zone;
   }
   return question;
 }

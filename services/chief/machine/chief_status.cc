@@ -264,6 +264,7 @@ void ChiefMachine::FillShards(v1::GetStatusReply& reply, absl::Time now) const {
     *status.mutable_report() = shard.report;
     status.mutable_report()->clear_partitions();  // Their sum is told.
     status.set_cpu_share(lost ? 0 : shard.cpu_share);
+    status.set_zone(shard.zone);
   }
 }
 

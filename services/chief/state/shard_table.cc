@@ -16,6 +16,7 @@ namespace capstan::chief {
 namespace {
 
 constexpr size_t kVoidShardsKept = 1024;
+constexpr size_t kMostZoneBytes = 253;  // As a name of Kubernetes; its labels are shorter.
 
 constexpr size_t kMostTables = 4096;
 constexpr size_t kMostPartitions = 65536;
@@ -65,6 +66,11 @@ absl::Status ShardTable::Check(const v1::RegisterShardRequest& request) const {
                                                    Quoted(request.address()), " is not host:port"));
   }
   if (request.incarnation() == 0) return absl::InvalidArgumentError("incarnation is 0");
+  if (request.zone().size() > kMostZoneBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("shard ", request.index(), ": its zone has ",
+                                                   request.zone().size(), " bytes, at most ",
+                                                   kMostZoneBytes, " are allowed"));
+  }
   if (request.index() >= most_) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the job has ", most_, " partitions; there are none for shard ", request.index()));
@@ -87,6 +93,9 @@ absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShard
     present->second.present = true;
     present->second.address = request.address();
     present->second.loaded_timeline = request.loaded_timeline();
+    present->second.memory_bytes =
+        request.memory_bytes();  // An earlier chief's view knows neither.
+    present->second.zone = request.zone();
     return Arrival::kSame;
   }
   const Arrival arrival = present == shards_.end() ? Arrival::kNew : Arrival::kReplaced;
@@ -98,6 +107,7 @@ absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShard
   shard.heard = now;
   shard.report_at = now;
   shard.memory_bytes = request.memory_bytes();
+  shard.zone = request.zone();
   shard.loaded_timeline = request.loaded_timeline();
   shards_[request.index()] = shard;
   return arrival;

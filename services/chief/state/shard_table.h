@@ -27,6 +27,7 @@ struct Shard {
   bool draining = false;
   bool gone = false;             // Its process is known to have ended.
   uint64_t memory_bytes = 0;     // That it may use; 0: not known.
+  std::string zone;              // Where its machine is; empty: not known.
   uint64_t loaded_timeline = 0;  // Its partitions are loaded, and of this timeline.
   v1::ShardReport report;
   absl::Time report_at;

@@ -125,8 +125,10 @@ void ViewBuilder::CarryOutMoves() {
       *pair.mutable_move() = move.id();
       continue;
     }
+    const v1::PartitionPair* const pair = move.hand_over() ? PairOf(move.partition()) : nullptr;
+    CAPSTAN_CHECK(pair != nullptr || !move.hand_over());
     view_.set_owners(static_cast<int>(move.partition()), move.to());
-    copies[move.partition()] = move.id();
+    copies[move.partition()] = pair != nullptr ? pair->move() : move.id();
   }
   view_.clear_moves();
   SetCopies(copies);

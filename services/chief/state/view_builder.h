@@ -58,8 +58,9 @@ class ViewBuilder {
   // Replaces the moves; each gets the epoch of the view that names it first as its id.
   void SetMoves(const std::vector<v1::PartitionMove>& moves);
   void ClearMoves();
-  // The targets of the moves are the owners, each by the copy that its move has brought it, and
-  // what they take has no backup any more; those of moves that make replicas are the backups.
+  // The targets of the moves are the owners, each by the copy that its move has brought it, or by
+  // that which it has as the backup, and what they take has no backup any more; those of moves that
+  // make replicas are the backups. REQUIRES: what is handed over has its backup.
   void CarryOutMoves();
   // The shard's partitions are not those that came to it by moves: it loads them. None of them has
   // a backup any more.

@@ -43,9 +43,12 @@ std::vector<std::string> ShardShares(const v1::GetStatusReply& status) {
   for (const v1::ShardStatus& shard : status.shards()) load += shard.load();
   const double mean = load / std::max(1, status.shards_size());
   const bool replicas = status.replicas().wanted() > 0;
+  const bool zones = std::any_of(status.shards().begin(), status.shards().end(),
+                                 [](const auto& shard) { return !shard.zone().empty(); });
   std::vector<std::string> titles = {"shard",   "state",   ">partitions",
                                      ">memory", ">rows/s", ">of mean"};
   if (replicas) titles.insert(titles.end(), {">backups", ">their memory"});
+  if (zones) titles.push_back("zone");
   TextTable table(titles);
   for (const v1::ShardStatus& shard : status.shards()) {
     std::vector<std::string> row = {
@@ -56,6 +59,7 @@ std::vector<std::string> ShardShares(const v1::GetStatusReply& status) {
       row.push_back(Grouped(shard.backups()));
       row.push_back(Bytes(static_cast<double>(shard.report().backup_bytes())));
     }
+    if (zones) row.push_back(Printable(shard.zone()));
     table.AddRow(std::move(row));
   }
   return table.Lines();

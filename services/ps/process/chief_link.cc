@@ -41,6 +41,7 @@ v1::RegisterShardRequest RegistrationOf(const ChiefLinkOptions& options, uint64_
   request.set_incarnation(Raw(options.identity.incarnation));
   request.set_loaded_timeline(loaded_timeline);
   request.set_memory_bytes(options.memory_bytes);
+  request.set_zone(options.zone);
   return request;
 }
 

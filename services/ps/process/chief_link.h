@@ -21,6 +21,7 @@ struct ChiefLinkOptions {
   std::string address;  // Where others reach this shard.
   ShardIdentity identity;
   uint64_t memory_bytes = 0;  // That this process may use.
+  std::string zone;           // Of its machine.
   absl::Duration give_up_after = absl::Minutes(5);
 };
 

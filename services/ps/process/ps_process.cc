@@ -113,6 +113,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
                         .address = AddressToTell(options.advertise, options.listen, server.port()),
                         .identity = identity,
                         .memory_bytes = memory,
+                        .zone = options.zone,
                         .give_up_after = absl::Seconds(options.chief_deadline_seconds)});
   absl::StatusOr<v1::RegisterShardReply> registered = link.Register(shutdown);
   if (absl::IsCancelled(registered.status()) && shutdown.requested()) return absl::OkStatus();

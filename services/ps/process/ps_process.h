@@ -23,6 +23,7 @@ struct ProcessOptions {
   std::string from;
   // That this process may use; 0: what its container may, or the machine has.
   uint64_t memory_bytes = 0;
+  std::string zone;  // Empty: not known.
   double chief_deadline_seconds = 300;
   double restore_seconds = 600;  // From registration until start-up is over, if it serves nothing.
   double grace_seconds = 25;     // From SIGTERM until it leaves without the chief's consent.

@@ -17,6 +17,7 @@ namespace capstan::ps {
 namespace {
 
 constexpr absl::Duration kPause = absl::Milliseconds(5);
+constexpr absl::Duration kBackupPause = absl::Milliseconds(1);  // While the partition stands still.
 constexpr absl::Duration kLongestPause = absl::Milliseconds(200);
 constexpr absl::Duration kWaitTurn = absl::Milliseconds(20);  // Of a wait, until it looks again.
 
@@ -33,7 +34,7 @@ MoveJob::MoveJob(Shard& shard, const Means& means, const Order& order)
       means_(means),
       order_(order),
       partition_(shard.partition(order.partition)),
-      bytes_expected_(partition_.facts().bytes) {}
+      bytes_expected_(order.move.hand_over ? 0 : partition_.facts().bytes) {}
 
 std::string MoveJob::base() const {
   return absl::StrCat("move-", order_.move.id.term, "-", order_.move.id.n);
@@ -50,6 +51,7 @@ absl::Status MoveJob::Check() const {
 }
 
 absl::Status MoveJob::SendCopy(MovePeer& peer) {
+  if (order_.move.hand_over) return Check();
   shard_.LimitKept();
   absl::StatusOr<File> file = Read(/*parent=*/"");
   if (!file.ok()) return Settle(file.status(), "");
@@ -68,11 +70,13 @@ absl::Status MoveJob::Settle(absl::Status status, const std::string& base) {
 absl::Status MoveJob::Freeze() {
   const absl::Time now = shard_.clock().Now();
   CAPSTAN_RETURN_IF_ERROR(partition_.FreezeForMove(Timeline{order_.timeline}, order_.move.id, now));
-  if (Raw(order_.partition) != 0) return absl::OkStatus();
-  absl::StatusOr<std::optional<CoordinatorState>> coordinator = shard_.SilenceCoordinator();
-  if (!coordinator.ok()) partition_.ThawUnless(std::nullopt, now);
-  CAPSTAN_RETURN_IF_ERROR(coordinator.status());
-  coordinator_ = *std::move(coordinator);
+  if (Raw(order_.partition) == 0) {
+    absl::StatusOr<std::optional<CoordinatorState>> coordinator = shard_.SilenceCoordinator();
+    if (!coordinator.ok()) partition_.ThawUnless(std::nullopt, now);
+    CAPSTAN_RETURN_IF_ERROR(coordinator.status());
+    coordinator_ = *std::move(coordinator);
+  }
+  told_ = partition_.Told();
   return absl::OkStatus();
 }
 
@@ -81,7 +85,23 @@ void MoveJob::Thaw() {
   if (Raw(order_.partition) == 0) shard_.ResumeCoordinator();
 }
 
+// What is taken in no more is told no more.
+absl::Status MoveJob::AwaitBackup() const {
+  const absl::Time deadline = shard_.clock().Now() + kPatience;
+  for (;;) {
+    CAPSTAN_RETURN_IF_ERROR(Check());
+    CAPSTAN_FAILPOINT("move.backup_awaited");
+    CAPSTAN_ASSIGN_OR_RETURN(const bool has_all, partition_.BackupHasAll(told_.value_or(0)));
+    if (has_all) return absl::OkStatus();
+    const absl::Time now = shard_.clock().Now();
+    if (now >= deadline)
+      return absl::DeadlineExceededError("the backup does not confirm what it has");
+    CAPSTAN_RETURN_IF_ERROR(WaitUntil(now + kBackupPause));
+  }
+}
+
 absl::Status MoveJob::SendRest(MovePeer& peer) {
+  if (order_.move.hand_over) return AwaitBackup();
   absl::StatusOr<File> file = Read(base());
   partition_.SettleCopy("", shard_.clock().Now());
   CAPSTAN_RETURN_IF_ERROR(file.status());

@@ -1,5 +1,6 @@
 // One partition on its way to another shard: a copy while training goes on, then, frozen, what has
-// changed since.
+// changed since. To its backup, which has it already, nothing is sent: frozen, it waits until the
+// backup has carried out what it was told.
 #ifndef CAPSTAN_PS_SHARD_MOVE_JOB_H_
 #define CAPSTAN_PS_SHARD_MOVE_JOB_H_
 
@@ -51,7 +52,7 @@ class MoveJob {
   absl::Status Freeze();
   // What Freeze() has done is undone.
   void Thaw();
-  // Until the target says that it has all.
+  // Until the target says that it has all; or, where it is the backup, has confirmed all.
   absl::Status SendRest(MovePeer& peer);
 
   const Order& order() const { return order_; }
@@ -83,12 +84,14 @@ class MoveJob {
   // CANCELLED: it is over.
   absl::Status WaitUntil(absl::Time until) const;
   absl::Status Settle(absl::Status status, const std::string& base);
+  absl::Status AwaitBackup() const;
 
   Shard& shard_;
   const Means means_;
   const Order order_;
   Partition& partition_;
-  std::optional<CoordinatorState> coordinator_;  // As of Freeze().
+  std::optional<CoordinatorState> coordinator_;  // As of Freeze(),
+  std::optional<uint64_t> told_;                 // as what its backup had been told by then.
   std::atomic<bool> cancelled_{false};
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> bytes_expected_{0};

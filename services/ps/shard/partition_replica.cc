@@ -30,6 +30,18 @@ void Partition::DropBackup() {
   if (ended) ended->stream->Release(ended->index, absl::OkStatus());
 }
 
+std::optional<uint64_t> Partition::Told() const {
+  absl::MutexLock lock(&mu_);
+  if (!backup_) return std::nullopt;
+  return backup_->stream->last();
+}
+
+absl::StatusOr<bool> Partition::BackupHasAll(uint64_t told) const {
+  absl::MutexLock lock(&mu_);
+  if (!backup_) return absl::FailedPreconditionError("the partition has no backup any more");
+  return backup_->stream->HasAll(backup_->index, told);
+}
+
 v1::Operation Partition::NewOperation() const {
   v1::Operation operation;
   operation.set_partition(static_cast<uint32_t>(Raw(backup_->index)));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/base/wire_version.h"
 
 namespace capstan::ps {
@@ -106,6 +107,21 @@ bool ReplicaStream::full() const {
 size_t ReplicaStream::bytes() const {
   absl::MutexLock lock(&mu_);
   return bytes_;
+}
+
+uint64_t ReplicaStream::last() const {
+  absl::MutexLock lock(&mu_);
+  return taken_ + queue_.size();
+}
+
+absl::StatusOr<bool> ReplicaStream::HasAll(PartitionIndex partition, uint64_t up_to) const {
+  absl::MutexLock lock(&mu_);
+  const bool refused = std::any_of(refused_.begin(), refused_.end(), [partition](const auto& one) {
+    return one.second == partition;
+  });
+  if (!refused) return taken_ >= up_to;
+  return absl::DataLossError(
+      absl::StrCat("the backup of partition ", Raw(partition), " is out of step"));
 }
 
 void ReplicaStream::Release(PartitionIndex partition, const absl::Status& status) {

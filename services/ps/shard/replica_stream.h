@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "capstan/base/ids.h"
 #include "capstan/v1/ps.pb.h"
@@ -62,6 +63,11 @@ class ReplicaStream {
   // Too much waits to be sent: partitions are to take nothing more in.
   bool full() const;
   size_t bytes() const;
+  // The number of the last operation that was appended.
+  uint64_t last() const;
+  // Whether the backup has carried out what the partition's pair was told, up to this operation of
+  // the stream. DATA_LOSS: it has refused some of it.
+  absl::StatusOr<bool> HasAll(PartitionIndex partition, uint64_t up_to) const;
 
   // A view has ended the partition's pair: OK if its owner goes on alone, an error if it is the
   // owner no more. Whoever waits for an operation of it is told so, and none of them is sent.

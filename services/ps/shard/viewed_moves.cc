@@ -40,11 +40,11 @@ ViewedMoves::ViewedMoves(const v1::View& view, const ShardIdentity& self)
     const auto partition = static_cast<PartitionIndex>(move.partition());
     const v1::ShardInfo* const target = FindShard(view, move.to());
     if (move.to() == index && move.to_incarnation() == Raw(self.incarnation)) {
-      incoming_[partition] = FromProto(move.id());
+      if (!move.hand_over()) incoming_[partition] = FromProto(move.id());
     } else if (Owns(partition) && target != nullptr &&
                target->incarnation() == move.to_incarnation()) {
       outgoing_[partition] = {FromProto(move.id()), target->address(),
-                              Incarnation{move.to_incarnation()}, move.replica()};
+                              Incarnation{move.to_incarnation()}, move.replica(), move.hand_over()};
     }
   }
   for (const v1::PartitionPair& pair : view.pairs()) {

@@ -21,7 +21,8 @@ struct OutgoingMove {
   ViewEpoch id;
   std::string address;  // Of the target, whose incarnation this is.
   Incarnation incarnation{};
-  bool replica = false;  // It is to become the backup, and this shard stays the owner.
+  bool replica = false;    // It is to become the backup, and this shard stays the owner.
+  bool hand_over = false;  // It is the backup, and is to become the owner by what it has.
 };
 
 // A partition that this shard owns has a backup.
@@ -52,7 +53,7 @@ class ViewedMoves {
   bool Owns(PartitionIndex partition) const;
   // Returns how the partition leaves this shard; nothing unless this process owns it.
   std::optional<OutgoingMove> Outgoing(PartitionIndex partition) const;
-  // Returns the move by which the partition is on its way to this process.
+  // Returns the move by which a copy of the partition is on its way to this process.
   std::optional<ViewEpoch> Incoming(PartitionIndex partition) const;
   // Whether a later view may give a partition to this process.
   bool AwaitsAny() const { return !incoming_.empty() || !standbys_.empty(); }

@@ -39,6 +39,14 @@ void ErasePairs(v1::View& view, absl::FunctionRef<bool(const v1::PartitionPair&)
   view.mutable_pairs()->Swap(kept.mutable_pairs());
 }
 
+void PromoteWhere(v1::View& view, absl::FunctionRef<bool(uint32_t partition)> lost) {
+  ErasePairs(view, [&view, lost](const v1::PartitionPair& pair) {
+    if (!lost(pair.partition())) return false;
+    SetOwner(view, pair.partition(), pair.backup(), pair.move());
+    return true;
+  });
+}
+
 }  // namespace
 
 void Announce(LocalShards& shards, TestMove& move) {
@@ -52,6 +60,7 @@ void Announce(LocalShards& shards, TestMove& move) {
       named.set_to_incarnation(view.shards(move.to).incarnation());
       *named.mutable_id() = move.id;
       named.set_replica(move.replica);
+      named.set_hand_over(move.hand_over);
     }
   });
 }
@@ -101,12 +110,16 @@ void DropBackup(v1::View& view, int shard) {
 }
 
 void Promote(v1::View& view, int shard) {
-  ErasePairs(view, [&view, shard](const v1::PartitionPair& pair) {
-    if (view.owners(static_cast<int>(pair.partition())) != static_cast<uint32_t>(shard)) {
-      return false;
-    }
-    SetOwner(view, pair.partition(), pair.backup(), pair.move());
-    return true;
+  PromoteWhere(view, [&view, shard](uint32_t partition) {
+    return view.owners(static_cast<int>(partition)) == static_cast<uint32_t>(shard);
+  });
+}
+
+void HandOver(v1::View& view, const TestMove& move) {
+  view.clear_moves();
+  PromoteWhere(view, [&move](uint32_t partition) {
+    return std::find(move.partitions.begin(), move.partitions.end(), partition) !=
+           move.partitions.end();
   });
 }
 

@@ -17,7 +17,8 @@ struct TestMove {
   int from = 0;
   int to = 1;
   v1::ViewEpoch id = {};
-  bool replica = false;  // The target is to become the backup.
+  bool replica = false;    // The target is to become the backup.
+  bool hand_over = false;  // The target is the backup, and is to become the owner.
 };
 
 // Publishes a view that orders the move.
@@ -36,6 +37,8 @@ void Pair(v1::View& view, const TestMove& move);
 // what it owned.
 void DropBackup(v1::View& view, int shard);
 void Promote(v1::View& view, int shard);
+// Changes the view so that the backups own what they are being handed over.
+void HandOver(v1::View& view, const TestMove& move);
 // All of it.
 absl::Status MoveAll(LocalShards& shards, TestMove move);
 // Pairs every partition with the next shard after its owner, of those that are named.

@@ -10,6 +10,7 @@ constexpr absl::Duration kLongestFreeze = absl::Seconds(7);  // More than two le
 constexpr absl::Duration kShortestAway = absl::Milliseconds(200);
 constexpr absl::Duration kLongestAway = absl::Seconds(5);
 constexpr absl::Duration kLongestCut = absl::Seconds(4);
+constexpr absl::Duration kShortGrace = absl::Milliseconds(1500);
 constexpr absl::Duration kServersFreeze = absl::Seconds(3);
 constexpr absl::Duration kLongestStall = absl::Seconds(10);
 constexpr absl::Duration kLongestStoreAway = absl::Seconds(12);
@@ -94,14 +95,24 @@ class Blows {
     world_.store().GoAway(length);
   }
 
-  // All partitions have a backup, as far as everybody knows.
+  // It is ended before it may leave, at whatever point of its way out.
+  void DrainAndKill(uint32_t shard) {
+    const HostId host = world_.shard_host(shard);
+    ShardProcess* const process = world_.shard(shard);
+    Drain(host, process);
+    network_.After(
+        process->life(), schedule_.Between(absl::ZeroDuration(), kShortGrace),
+        [&world = world_, &options = options_, host] { Blows(world, options).Kill(host); });
+  }
+
+  // All partitions have a backup, as far as everybody knows, and no shard is about to end.
   bool IsBacked() const {
     ChiefProcess* const chief = world_.ruling_chief();
     if (!chief->serves() || chief->state() != v1::JOB_STATE_RUNNING) return false;
     const v1::View& view = chief->view();
     const auto lives = [this](uint32_t shard, uint64_t incarnation) {
       const HostId host = world_.shard_host(shard);
-      return network_.IsUp(host) && !network_.IsFrozen(host) &&
+      return network_.IsUp(host) && !network_.IsFrozen(host) && !world_.shard(shard)->draining() &&
              world_.shard(shard)->incarnation() == incarnation;
     };
     for (const v1::ShardInfo& shard : view.shards()) {
@@ -137,8 +148,9 @@ void Strike(World& world, const WorldOptions& options) {
   // What shards hold of a job that is over is in the store, or nowhere.
   const bool may_lose = !options.job.uri.empty() || !world.JobIsOver();
   if (troubles.kill_backed) {
-    if (blows.IsBacked()) blows.Kill(world.shard_host(shard));
-    return;
+    if (!blows.IsBacked()) return;
+    if (schedule.Chance(0.5)) return blows.DrainAndKill(shard);
+    return blows.Kill(world.shard_host(shard));
   }
   const bool spares = troubles.spare_unbacked > 0 && schedule.Chance(troubles.spare_unbacked);
   if (spares && !blows.IsBacked()) return;

@@ -32,7 +32,9 @@ struct Troubles {
   bool rebalance = false;     // Somebody asks for it.
   bool notice_ends = false;   // Chiefs find out that a shard's process has ended, after a while.
   double spare_unbacked = 0;  // Chance of a blow not to fall while a partition has no backup.
-  bool kill_backed = false;   // Shards are killed, one at a time, whose backups can take over.
+  // Shards are killed, one at a time, whose backups can take over: out of the blue, or on their way
+  // out.
+  bool kill_backed = false;
   bool grow =
       false;  // Once: a chief that knows of another shard takes the place of the one before.
 };

@@ -44,6 +44,22 @@ TEST(MovePlanTest, WhatALeavingShardHoldsIsSharedByTheOthers) {
             (std::map<uint32_t, int>{{0, 4}, {1, 4}, {3, 4}}));
 }
 
+TEST(MovePlanTest, WhatALeavingShardHoldsGoesToItsBackupsWhereTheyStay) {
+  MoveQuestion question = Even(12, 4, {0, 1, 3});
+  question.backups.assign(12, 3);
+  question.backups[2] = 0;
+  question.backups[6].reset();
+  question.owners[3] = 2;
+  question.backups[3] = 2;  // Leaves as well.
+  std::map<uint32_t, uint32_t> to;
+  for (const PlannedMove& move : PlanMoves(question)) to[move.partition] = move.to;
+  ASSERT_THAT(to, SizeIs(4));
+  EXPECT_EQ(to[2], 0u);
+  EXPECT_EQ(to[10], 3u);
+  EXPECT_NE(to[3], 2u);
+  EXPECT_NE(to[6], 2u);
+}
+
 TEST(MovePlanTest, NothingMovesWhereAllIsEven) {
   EXPECT_THAT(PlanMoves(Even(16, 4, {0, 1, 2, 3})), IsEmpty());
 }

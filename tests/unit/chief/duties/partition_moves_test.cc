@@ -21,7 +21,7 @@ class PartitionMovesTest : public testing::Test {
   }
 
   std::vector<PlannedMove> Begin() {
-    std::vector<PlannedMove> batch = moves_.Begin([](uint32_t) { return 100; }, now_);
+    std::vector<PlannedMove> batch = moves_.Begin([](const PlannedMove&) { return 100; }, now_);
     view_.clear_moves();
     view_.mutable_epoch()->set_n(view_.epoch().n() + 1);
     for (const PlannedMove& planned : batch) {
@@ -127,7 +127,7 @@ TEST_F(PartitionMovesTest, TheSwitchTakesFromTheOrderToTheView) {
 TEST_F(PartitionMovesTest, ABatchIsBoundedInBytesButHoldsOneAtLeast) {
   PartitionMoves moves({.batch_partitions = 9, .batch_bytes = 250});
   moves.Plan({{0, 0, 2}, {1, 1, 2}, {2, 0, 2}, {3, 1, 2}}, "");
-  const auto bytes_of = [](uint32_t partition) { return partition == 2 ? 1000u : 100u; };
+  const auto bytes_of = [](const PlannedMove& move) { return move.partition == 2 ? 1000u : 100u; };
   EXPECT_THAT(moves.Begin(bytes_of, now_), SizeIs(2));
   moves.Cancel(/*failed=*/false, now_, calls_);
   moves.Plan({{2, 0, 2}, {3, 1, 2}}, "");

@@ -10,6 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 ReplicaQuestion Question(uint32_t partitions, uint32_t shards) {
@@ -43,6 +44,48 @@ TEST(PlanReplicasTest, WhatOneShardOwnsIsSpreadOverAllOthers) {
     ASSERT_THAT(backups, SizeIs(3)) << owner;
     for (const auto& [shard, count] : backups) EXPECT_EQ(count, 2) << owner << " by " << shard;
   }
+}
+
+// Shards 0 and 1 in one zone, 2 and 3 in another.
+ReplicaQuestion InTwoZones(uint32_t partitions) {
+  ReplicaQuestion question = Question(partitions, 4);
+  question.zones = {{0, "a"}, {1, "a"}, {2, "b"}, {3, "b"}};
+  return question;
+}
+
+TEST(PlanReplicasTest, WhereThereIsAnotherZoneABackupIsThere) {
+  for (const auto& [owner, backups] : ByOwner(PlanReplicas(InTwoZones(16)))) {
+    ASSERT_THAT(backups, SizeIs(2)) << owner;
+    for (const auto& [shard, count] : backups) EXPECT_NE(shard / 2, owner / 2);
+  }
+}
+
+TEST(PlanReplicasTest, WhereThereIsNoOtherZoneOrNoneIsKnownAnotherShardWillDo) {
+  ReplicaQuestion question = InTwoZones(8);
+  question.takers = {0, 1};
+  for (uint32_t& owner : question.owners) owner %= 2;
+  EXPECT_THAT(PlanReplicas(question), SizeIs(8));
+  question.zones = {{0, "a"}};
+  EXPECT_THAT(PlanReplicas(question), SizeIs(8));
+}
+
+TEST(PlanReplicasTest, ABackupLeavesItsOwnersZoneOnceThereIsAnother) {
+  ReplicaQuestion question = InTwoZones(16);
+  for (uint32_t i = 0; i < 16; ++i) question.backups[i] = question.owners[i] ^ 1;
+  EXPECT_THAT(PlanReplicas(question), IsEmpty()) << "not for its own sake";
+  question.even = true;
+  const std::vector<PlannedMove> moves = PlanReplicas(question);
+  EXPECT_THAT(moves, SizeIs(16));
+  for (const PlannedMove& move : moves) EXPECT_NE(move.to / 2, move.from / 2);
+}
+
+TEST(PlanReplicasTest, NoBackupGoesToItsOwnersZoneForTheSakeOfBalance) {
+  ReplicaQuestion question = InTwoZones(16);
+  question.even = true;
+  for (uint32_t i = 0; i < 16; ++i) question.backups[i] = i % 4 < 2 ? 2 : 0;
+  std::vector<PlannedMove> moves = PlanReplicas(question);
+  EXPECT_THAT(moves, Not(IsEmpty()));
+  for (const PlannedMove& move : moves) EXPECT_NE(move.to / 2, move.from / 2);
 }
 
 TEST(PlanReplicasTest, TheHeaviestComesFirstAndGoesToWhoeverHasTheLeast) {

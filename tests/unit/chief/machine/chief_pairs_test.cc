@@ -102,15 +102,22 @@ TEST_F(ChiefReplicasTest, AShardThatHasComeBacksUpAsMuchAsTheOthers) {
   ExpectNothingLost();
 }
 
-TEST_F(ChiefTwoReplicasTest, NoPartitionMovesToItsOwnBackup) {
+TEST_F(ChiefTwoReplicasTest, WhatAShardThatLeavesOwnsIsHandedOverToItsBackup) {
+  const std::map<uint32_t, v1::PartitionPair> before = PairsOf(view(), 1);
+  crew_.views.clear();
   crew_.draining = {1};
   crew_.Advance(absl::Seconds(5));
+  int handed_over = 0;
   for (const v1::View& each : crew_.views) {
     for (const v1::PartitionMove& move : each.moves()) {
-      for (const v1::PartitionPair& pair : each.pairs()) {
-        EXPECT_FALSE(pair.partition() == move.partition() && pair.backup() == move.to());
-      }
+      EXPECT_TRUE(move.hand_over()) << move.partition();
+      EXPECT_TRUE(PairsOf(each, 1).contains(move.partition())) << "it is a pair until then";
+      ++handed_over;
     }
+  }
+  EXPECT_GT(handed_over, 0);
+  for (const v1::PartitionCopy& copy : view().copies()) {
+    EXPECT_EQ(copy.move().n(), before.at(copy.partition()).move().n()) << "nothing is copied";
   }
   EXPECT_EQ(OwnedBy(view(), 0), 8);
   EXPECT_THAT(view().pairs(), IsEmpty());
@@ -125,6 +132,51 @@ TEST_F(ChiefReplicasTest, AShardThatLeavesBacksNothingUpWhenItMayGo) {
   EXPECT_EQ(BackedUpBy(view(), 2), 0);
   EXPECT_THAT(view().pairs(), SizeIs(8)) << "the others do";
   EXPECT_TRUE(crew_.ShardHeartbeat(2, /*draining=*/true).may_leave());
+  ExpectNothingLost();
+}
+
+// `finish`: the partitions stand still; otherwise their hand-over has been ordered.
+void LeaveAndHold(Crew& crew, uint32_t shard, bool finish) {
+  crew.hold_calls = true;
+  crew.draining = {shard};
+  (void)crew.ShardHeartbeat(shard, /*draining=*/true);
+  AnswerUntilMove(crew, finish);
+}
+
+TEST_F(ChiefReplicasTest, AShardThatIsKilledWhileItLeavesIsReplacedByItsBackups) {
+  for (const bool finish : {false, true}) {
+    const uint32_t shard = finish ? 2 : 1;
+    const std::map<uint32_t, v1::PartitionPair> owned = PairsOf(view(), shard);
+    LeaveAndHold(crew_, shard, finish);
+    ASSERT_EQ(PairsOf(view(), shard).size(), owned.size()) << "all of it has its backup";
+    ASSERT_GT(BackedUpBy(view(), shard), 0) << "and it is one itself";
+    crew_.hold_calls = false;
+    crew_.Kill(shard);
+    for (const CallShard& call : std::exchange(crew_.held, {})) crew_.Answer(call);
+    crew_.AnswerCalls();
+    for (const auto& [partition, pair] : owned) {
+      EXPECT_EQ(view().owners(static_cast<int>(partition)), pair.backup());
+    }
+    crew_.draining.clear();
+    ASSERT_TRUE(crew_.RegisterShard(shard, 50 + shard).ok());
+    crew_.Advance(absl::Seconds(20));
+    ASSERT_THAT(view().pairs(), SizeIs(8));
+    ExpectNothingLost();
+  }
+}
+
+TEST_F(ChiefReplicasTest, WhatHasLostItsBackupIsNotHandedOverToIt) {
+  LeaveAndHold(crew_, 2, /*finish=*/true);
+  ASSERT_THAT(view().moves(), Not(IsEmpty()));
+  const uint32_t partition = view().moves(0).partition();
+  crew_.hold_calls = false;
+  SayBroken(partition);
+  EXPECT_THAT(view().moves(), IsEmpty()) << "none of its batch is";
+  EXPECT_EQ(view().owners(static_cast<int>(partition)), 2u);
+  crew_.held.clear();
+  crew_.Advance(absl::Seconds(20));
+  EXPECT_EQ(OwnedBy(view(), 2), 0) << "it moves";
+  EXPECT_THAT(view().pairs(), SizeIs(8));
   ExpectNothingLost();
 }
 

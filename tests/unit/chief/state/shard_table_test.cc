@@ -112,6 +112,24 @@ TEST(ShardTableTest, RefusesAnIndexBeyondThePartitionsAndRegistrationsWithoutAnI
   v1::RegisterShardRequest homeless = Registration(0, 1);
   homeless.clear_address();
   EXPECT_EQ(table.Register(homeless, kNow).status().code(), absl::StatusCode::kInvalidArgument);
+  v1::RegisterShardRequest far = Registration(0, 1);
+  far.set_zone(std::string(1000, 'z'));
+  EXPECT_EQ(table.Register(far, kNow).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ShardTableTest, WhoRegistersAgainSaysAgainWhereItIsAndWhatItMayUse) {
+  ShardTable table(1, 8);
+  v1::View view;
+  v1::ShardInfo& info = *view.add_shards();
+  info.set_index(0);
+  info.set_incarnation(7);
+  table.Inherit(view, kNow);
+  v1::RegisterShardRequest request = Registration(0, 7);
+  request.set_zone("a");
+  request.set_memory_bytes(1 << 20);
+  ASSERT_TRUE(table.Register(request, kNow).ok());
+  EXPECT_EQ(table.Find(0)->zone, "a");
+  EXPECT_EQ(table.LeastMemory(), uint64_t{1} << 20);
 }
 
 TEST(ShardTableTest, WhoLeavesDoesNotStayBecauseAnEarlierHeartbeatComesLate) {

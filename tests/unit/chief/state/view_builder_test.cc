@@ -136,6 +136,24 @@ TEST_F(ViewBuilderTest, ASwitchOfTheOwnerEndsThePair) {
   EXPECT_EQ(views_.current().pairs(0).partition(), 2u);
 }
 
+TEST_F(ViewBuilderTest, WhatIsHandedOverIsServedByTheCopyOfItsPair) {
+  views_.SetMoves({ReplicaOf(1, 0), ReplicaOf(3, 0)});
+  const uint64_t copied = Update().epoch().n();
+  views_.CarryOutMoves();
+  Update();
+  v1::PartitionMove move = MoveOf(1, 0);
+  move.set_hand_over(true);
+  views_.SetMoves({move});
+  ASSERT_THAT(Update().pairs(), SizeIs(2)) << "it is a pair until the switch";
+  views_.CarryOutMoves();
+  EXPECT_THAT(Update().owners(), ElementsAre(0, 0, 0, 1));
+  ASSERT_THAT(views_.current().copies(), SizeIs(1));
+  EXPECT_EQ(views_.current().copies(0).partition(), 1u);
+  EXPECT_EQ(views_.current().copies(0).move().n(), copied);
+  ASSERT_THAT(views_.current().pairs(), SizeIs(1));
+  EXPECT_EQ(views_.current().pairs(0).partition(), 3u);
+}
+
 TEST_F(ViewBuilderTest, APromotionMakesBackupsOwnersByTheCopyOfTheirPair) {
   views_.SetMoves({ReplicaOf(1, 0), ReplicaOf(3, 0), ReplicaOf(0, 1)});
   const uint64_t ordered = Update().epoch().n();

@@ -8,6 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(MovesViewTest, SaysWhatIsOnTheWayAndWhy) {
   v1::MoveStatus moves;
@@ -51,7 +52,10 @@ TEST(MovesViewTest, WithReplicasShowsWhatEachShardBacksUp) {
   shard.mutable_report()->set_backup_bytes(3 << 20);
   const std::vector<std::string> lines = ShardShares(status);
   EXPECT_THAT(lines[0], HasSubstr("backups"));
+  EXPECT_THAT(lines[0], Not(HasSubstr("zone"))) << "none is known";
   EXPECT_THAT(lines[1], HasSubstr("3.00 MiB"));
+  shard.set_zone("europe-west1-b");
+  EXPECT_THAT(ShardShares(status)[1], HasSubstr("europe-west1-b"));
   v1::MoveStatus moves;
   moves.set_paired(5);
   EXPECT_THAT(MovesSoFar(moves), HasSubstr("0 partitions moved, 5 given a backup"));

@@ -113,6 +113,20 @@ TEST_F(ReplicaStreamTest, WhatIsRefusedIsAnsweredByAViewAlone) {
   EXPECT_TRUE(absl::IsUnavailable(**Await(kFirst, 1))) << "whoever asks later";
 }
 
+TEST_F(ReplicaStreamTest, KnowsWhetherTheBackupHasAllThatAPartitionWasToldUpToSomePoint) {
+  EXPECT_EQ(stream_->last(), 0u);
+  (void)stream_->Append(Flush(kFirst));
+  (void)stream_->Append(Flush(kSecond));
+  const uint64_t told = stream_->last();
+  (void)stream_->Append(Flush(kSecond));
+  EXPECT_FALSE(*stream_->HasAll(kFirst, told));
+  (void)stream_->Taken(Taken(1));
+  EXPECT_FALSE(*stream_->HasAll(kFirst, told));
+  (void)stream_->Taken(Taken(2, /*refused=*/{2}));
+  EXPECT_TRUE(*stream_->HasAll(kFirst, told)) << "what is told later does not matter";
+  EXPECT_TRUE(absl::IsDataLoss(stream_->HasAll(kSecond, told).status()));
+}
+
 TEST_F(ReplicaStreamTest, OfAPairThatHasEndedNothingIsSentAndTheOthersGoOn) {
   stream_->Append(Flush(kFirst));
   stream_->Append(Flush(kSecond));

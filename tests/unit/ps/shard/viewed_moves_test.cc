@@ -57,6 +57,17 @@ TEST(ViewedMovesTest, NamesWhatLeavesAndWhatComes) {
                moves.Incoming(PartitionIndex{1}));
 }
 
+TEST(ViewedMovesTest, WhatIsHandedOverToItsBackupBringsNoCopy) {
+  v1::View view = TwoShards();
+  AddMove(view, 1, 1);
+  AddMove(view, 2, 0);
+  for (v1::PartitionMove& move : *view.mutable_moves()) move.set_hand_over(true);
+  const ViewedMoves moves(view, kSelf);
+  ASSERT_TRUE(moves.Outgoing(PartitionIndex{1}).has_value());
+  EXPECT_TRUE(moves.Outgoing(PartitionIndex{1})->hand_over);
+  EXPECT_FALSE(moves.Incoming(PartitionIndex{2}).has_value());
+}
+
 TEST(ViewedMovesTest, AnotherLifeOfTheShardTakesNoPart) {
   v1::View view = TwoShards();
   AddMove(view, 1, 1);
