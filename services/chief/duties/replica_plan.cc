@@ -116,7 +116,7 @@ void ReplicaPlanner::LeaveZonesOfOwners() {
     const uint32_t owner = question_.owners[partition];
     const std::optional<uint32_t> backup = question_.backups[partition];
     const bool stays = question_.takers.contains(owner);
-    if (!stays || !backup || ordered_[partition] || !MayFailTogether(owner, *backup)) continue;
+    if (!stays || !backup || !MayFailTogether(owner, *backup)) continue;
     const std::optional<uint32_t> better = BackupFor(partition);
     if (!better || MayFailTogether(owner, *better)) continue;
     TakeFrom(*backup, partition);

@@ -93,8 +93,8 @@ absl::StatusOr<ShardTable::Arrival> ShardTable::Register(const v1::RegisterShard
     present->second.present = true;
     present->second.address = request.address();
     present->second.loaded_timeline = request.loaded_timeline();
-    present->second.memory_bytes =
-        request.memory_bytes();  // An earlier chief's view knows neither.
+    // The view of an earlier chief knows neither.
+    present->second.memory_bytes = request.memory_bytes();
     present->second.zone = request.zone();
     return Arrival::kSame;
   }

@@ -91,11 +91,10 @@ absl::Status MoveJob::AwaitBackup() const {
   for (;;) {
     CAPSTAN_RETURN_IF_ERROR(Check());
     CAPSTAN_FAILPOINT("move.backup_awaited");
-    CAPSTAN_ASSIGN_OR_RETURN(const bool has_all, partition_.BackupHasAll(told_.value_or(0)));
+    CAPSTAN_ASSIGN_OR_RETURN(const bool has_all, partition_.BackupHasAll(told_));
     if (has_all) return absl::OkStatus();
     const absl::Time now = shard_.clock().Now();
-    if (now >= deadline)
-      return absl::DeadlineExceededError("the backup does not confirm what it has");
+    if (now >= deadline) return absl::DeadlineExceededError("the backup does not get ready");
     CAPSTAN_RETURN_IF_ERROR(WaitUntil(now + kBackupPause));
   }
 }

@@ -91,7 +91,7 @@ class MoveJob {
   const Order order_;
   Partition& partition_;
   std::optional<CoordinatorState> coordinator_;  // As of Freeze(),
-  std::optional<uint64_t> told_;                 // as what its backup had been told by then.
+  uint64_t told_ = 0;                            // as what its backup had been told by then.
   std::atomic<bool> cancelled_{false};
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> bytes_expected_{0};

@@ -144,8 +144,8 @@ class Partition {
       ABSL_LOCKS_EXCLUDED(mu_);
   // It has none any more: what waits for it is done.
   void DropBackup() ABSL_LOCKS_EXCLUDED(mu_);
-  // All that the backup has been told so far, in the order of its stream. Nothing: there is none.
-  std::optional<uint64_t> Told() const ABSL_LOCKS_EXCLUDED(mu_);
+  // All that the backup has been told so far, in the order of its stream; 0: there is none.
+  uint64_t Told() const ABSL_LOCKS_EXCLUDED(mu_);
   // Whether the backup has carried that out. FAILED_PRECONDITION: there is none; DATA_LOSS: it is
   // out of step.
   absl::StatusOr<bool> BackupHasAll(uint64_t told) const ABSL_LOCKS_EXCLUDED(mu_);

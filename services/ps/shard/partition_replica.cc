@@ -30,10 +30,9 @@ void Partition::DropBackup() {
   if (ended) ended->stream->Release(ended->index, absl::OkStatus());
 }
 
-std::optional<uint64_t> Partition::Told() const {
+uint64_t Partition::Told() const {
   absl::MutexLock lock(&mu_);
-  if (!backup_) return std::nullopt;
-  return backup_->stream->last();
+  return backup_ ? backup_->stream->last() : 0;
 }
 
 absl::StatusOr<bool> Partition::BackupHasAll(uint64_t told) const {

@@ -72,12 +72,7 @@ TEST(HandOverTest, AShardThatIsKilledMeanwhileIsReplacedByItsBackups) {
     Announce(shards, move);
     ASSERT_TRUE((stands_still ? AwaitEnd : AwaitCopies)(shards, move).ok());
     if (!stands_still) crowd.AwaitPushes(20);
-    shards.Kill(0);
-    shards.Change([](v1::View& view) {
-      view.clear_moves();
-      DropBackup(view, 0);
-      Promote(view, 0);
-    });
+    KillAndPromote(shards, 0);
     crowd.Tell(shards.view());
     crowd.AwaitPushes(100);
     crowd.ExpectExact();
@@ -94,11 +89,7 @@ TEST(HandOverTest, WhereItIsGivenUpTheOwnerGoesOnAndTellsItsBackupAsBefore) {
   shards.Change(Cancel);
   crowd.Tell(shards.view());
   crowd.AwaitPushes(100);
-  shards.Kill(0);
-  shards.Change([](v1::View& view) {
-    DropBackup(view, 0);
-    Promote(view, 0);
-  });
+  KillAndPromote(shards, 0);
   crowd.Tell(shards.view());
   crowd.AwaitPushes(50);
   crowd.ExpectExact();

@@ -44,11 +44,7 @@ TEST(ReplicasTest, WhatIsAcknowledgedIsNotLostWithItsOwner) {
     crowd.AwaitPushes(20);
     ASSERT_TRUE(PairAll(shards, {0, 1, 2}).ok());
     crowd.AwaitPushes(100);
-    shards.Kill(victim);
-    shards.Change([victim](v1::View& view) {
-      DropBackup(view, victim);
-      Promote(view, victim);
-    });
+    KillAndPromote(shards, victim);
     crowd.Tell(shards.view());
     crowd.AwaitPushes(100);
     crowd.ExpectExact();
@@ -70,11 +66,7 @@ TEST(ReplicasTest, TwoFailuresOneAfterTheOtherAreSurvived) {
   crowd.AwaitPushes(50);
   ASSERT_TRUE(PairAll(shards, {1, 2}).ok());
   crowd.AwaitPushes(50);
-  shards.Kill(1);
-  shards.Change([](v1::View& view) {
-    DropBackup(view, 1);
-    Promote(view, 1);
-  });
+  KillAndPromote(shards, 1);
   crowd.Tell(shards.view());
   crowd.AwaitPushes(50);
   crowd.ExpectExact();
@@ -282,11 +274,7 @@ TEST_P(ReplicaRounds, GoOnAtTheBackupsInTheMiddleOfARoundBitByBit) {
     ASSERT_TRUE(second.Pull().status.ok());
     ASSERT_TRUE(second.Stage(-.75f, 1).status.ok());
   }
-  shards.Kill(victim);
-  shards.Change([victim](v1::View& view) {
-    DropBackup(view, victim);
-    Promote(view, victim);
-  });
+  KillAndPromote(shards, victim);
   replicated.SetView();
   for (Lanes* lanes : {&replicated, &undisturbed}) {
     EXPECT_EQ((*lanes)[0].Report(), v1::ReportLaneReply::ANSWER_COUNTED) << "it is known";

@@ -115,6 +115,15 @@ void Promote(v1::View& view, int shard) {
   });
 }
 
+void KillAndPromote(LocalShards& shards, int shard) {
+  shards.Kill(shard);
+  shards.Change([shard](v1::View& view) {
+    view.clear_moves();
+    DropBackup(view, shard);
+    Promote(view, shard);
+  });
+}
+
 void HandOver(v1::View& view, const TestMove& move) {
   view.clear_moves();
   PromoteWhere(view, [&move](uint32_t partition) {

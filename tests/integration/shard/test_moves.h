@@ -37,6 +37,8 @@ void Pair(v1::View& view, const TestMove& move);
 // what it owned.
 void DropBackup(v1::View& view, int shard);
 void Promote(v1::View& view, int shard);
+// Ends the shard; its backups own what it owned, and it backs nothing up any more.
+void KillAndPromote(LocalShards& shards, int shard);
 // Changes the view so that the backups own what they are being handed over.
 void HandOver(v1::View& view, const TestMove& move);
 // All of it.
