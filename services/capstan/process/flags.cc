@@ -24,6 +24,9 @@ void AddServiceFlags(CLI::App& app, const std::string& program, ServiceOptions& 
   app.add_option("--log-format", options.log_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
+  app.add_option("--trace", options.trace,
+                 "append the events of the protocols to this file, for docs/spec/replay")
+      ->envname("CAPSTAN_TRACE");
   app.add_flag(
       "--core-dumps", options.core_dumps,
       "leave the limit of core dumps as it is; default: none, as they hold parameters and keys");

@@ -10,6 +10,7 @@
 #include "capstan/base/open_files.h"
 #include "capstan/base/status.h"
 #include "capstan/base/steady_waits.h"
+#include "capstan/base/trace.h"
 #include "capstan/metrics/process_metrics.h"
 #include "capstan/objectstore/measured_object_store.h"
 #include "capstan/security/tls.h"
@@ -41,6 +42,9 @@ absl::Status SetUpProcess(const ServiceOptions& options, const std::string& role
   WaitBySteadyClock();
   CAPSTAN_RETURN_IF_ERROR(UseTls(options.tls));
   log::Init({.format = format, .role = role, .id = id});
+  if (!options.trace.empty()) {
+    CAPSTAN_RETURN_IF_ERROR(trace::Open(options.trace, id.empty() ? role : id));
+  }
   if (files < kFewOpenFiles) {
     log::Warn("this process may open few files and connections; raise ulimit -n",
               {{"limit", files}, {"enough for most jobs", kFewOpenFiles}});

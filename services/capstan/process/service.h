@@ -20,6 +20,7 @@ struct ServiceOptions {
   int metrics_port = 9090;  // 0: any free one.
   std::string ports_file;   // Where the ports are told; empty: nowhere.
   std::string log_format = "text";
+  std::string trace;  // File that the events of the protocols are appended to; empty: none.
   bool core_dumps =
       false;        // As the system has it; otherwise none, as they hold parameters and keys.
   std::string tls;  // Folder of the certificate (capstan/security); empty: plaintext.

@@ -1,5 +1,7 @@
 #include "chief/shell/control_loop.h"
 
+#include <google/protobuf/util/json_util.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
+#include "capstan/base/trace.h"
 #include "capstan/base/version.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/objectstore/object_store.h"
@@ -29,6 +32,15 @@ template <typename Reply>
 absl::StatusOr<ShardReply> AsShardReply(absl::StatusOr<Reply> reply) {
   if (!reply.ok()) return std::move(reply).status();
   return ShardReply(*std::move(reply));
+}
+
+// Before anybody can hear of it.
+void TraceView(const v1::View& view) {
+  if (!trace::On()) return;
+  std::string json;
+  if (google::protobuf::util::MessageToJsonString(view, &json).ok()) {
+    trace::Write("view", {{"view", json}});
+  }
 }
 
 }  // namespace
@@ -101,6 +113,7 @@ void ControlLoop::PerformAll() {
 
 void ControlLoop::Perform(PublishView& action) {
   CAPSTAN_FAILPOINT("view.publish");
+  TraceView(action.view);
   parts_.metrics.SetView(action.view);
   parts_.views.Publish(action.view);
   CAPSTAN_FAILPOINT("view.published");

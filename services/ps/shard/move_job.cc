@@ -7,6 +7,7 @@
 #include "capstan/base/crc32c.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
+#include "capstan/base/trace.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/checkpoint/partition_encoder.h"
 #include "ps/shard/coordinator_start.h"
@@ -77,12 +78,19 @@ absl::Status MoveJob::Freeze() {
     coordinator_ = *std::move(coordinator);
   }
   told_ = partition_.Told();
+  if (order_.move.hand_over) Trace("stands still");
   return absl::OkStatus();
 }
 
 void MoveJob::Thaw() {
   partition_.ThawUnless(std::nullopt, shard_.clock().Now());
   if (Raw(order_.partition) == 0) shard_.ResumeCoordinator();
+}
+
+void MoveJob::Trace(std::string_view event) const {
+  trace::Write(event, {{"partition", Raw(order_.partition)},
+                       {"term", order_.move.id.term},
+                       {"n", order_.move.id.n}});
 }
 
 // What is taken in no more is told no more.
@@ -105,6 +113,7 @@ absl::Status MoveJob::SendRest(MovePeer& peer) {
   partition_.SettleCopy("", shard_.clock().Now());
   CAPSTAN_RETURN_IF_ERROR(file.status());
   file->rest = true;
+  Trace("copied");  // It stands still: this is all of it.
   bytes_expected_ += file->bytes.size();
   CAPSTAN_FAILPOINT("move.rest_read");
   CAPSTAN_RETURN_IF_ERROR(SendFile(*file, peer));

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -85,6 +86,7 @@ class MoveJob {
   absl::Status WaitUntil(absl::Time until) const;
   absl::Status Settle(absl::Status status, const std::string& base);
   absl::Status AwaitBackup() const;
+  void Trace(std::string_view event) const;
 
   Shard& shard_;
   const Means means_;

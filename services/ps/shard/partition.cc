@@ -13,6 +13,7 @@
 #include "capstan/rpc/status.h"
 #include "capstan/wire/floats.h"
 #include "ps/shard/timed_lock.h"
+#include "ps/shard/traced.h"
 
 namespace capstan::ps {
 namespace {
@@ -39,8 +40,8 @@ absl::Status ToStatus(PullAdmission admission) {
 
 }  // namespace
 
-Partition::Partition(const PartitionContext& context)
-    : context_(context), machine_(MachineOptions(context.catalog, Timeline{0})) {}
+Partition::Partition(PartitionIndex index, const PartitionContext& context)
+    : index_(index), context_(context), machine_(MachineOptions(context.catalog, Timeline{0})) {}
 
 void Partition::Load(PartitionContent content) { Take(std::move(content), std::nullopt); }
 
@@ -69,7 +70,7 @@ void Partition::Take(PartitionContent content, std::optional<ViewEpoch> standby)
   }
   // What was here is freed now, without the lock.
   if (ended) {
-    ended->stream->Release(ended->index,
+    ended->stream->Release(index_,
                            absl::UnavailableError("the partition is not served here any more"));
   }
 }
@@ -142,6 +143,7 @@ v1::PartitionOutcome Partition::Push(const std::shared_ptr<const PushMessage>& p
   }
   HoldBackIfFull();
   const v1::PartitionOutcome outcome = PushParts(gradient, now);
+  TracePushed(gradient, outcome);
   if (backup_) TellPush(gradient, outcome, replicated);
   return outcome;
 }

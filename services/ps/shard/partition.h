@@ -64,7 +64,7 @@ struct CopyOrder {
 // Empty until a content is loaded; a request must be of the content's timeline. *Thread-safe*.
 class Partition {
  public:
-  explicit Partition(const PartitionContext& context);
+  Partition(PartitionIndex index, const PartitionContext& context);
 
   // Takes the content in the place of the present one, which is dropped with the gradients that
   // wait in it.
@@ -140,8 +140,7 @@ class Partition {
 
   // From now on what is done here goes to the backup, by `stream`, in the order in which it is
   // done. Nothing if it does already, in this pair.
-  void SetBackup(PartitionIndex index, ViewEpoch pair, std::shared_ptr<ReplicaStream> stream)
-      ABSL_LOCKS_EXCLUDED(mu_);
+  void SetBackup(ViewEpoch pair, std::shared_ptr<ReplicaStream> stream) ABSL_LOCKS_EXCLUDED(mu_);
   // It has none any more: what waits for it is done.
   void DropBackup() ABSL_LOCKS_EXCLUDED(mu_);
   // All that the backup has been told so far, in the order of its stream; 0: there is none.
@@ -190,7 +189,6 @@ class Partition {
   enum class CopyStage { kNone, kReading, kRead };
 
   struct Backup {
-    PartitionIndex index{};
     ViewEpoch pair;
     std::shared_ptr<ReplicaStream> stream;
   };
@@ -244,6 +242,7 @@ class Partition {
   void WriteBlock(const PullQuery& query, size_t block, wire::PayloadWriter& writer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  const PartitionIndex index_;
   const PartitionContext context_;
 
   std::atomic<bool> loaded_{false};

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
+#include "capstan/base/trace.h"
 #include "ps/shard/partition.h"
 
 namespace capstan::ps {
@@ -32,6 +33,7 @@ std::optional<absl::Duration> Partition::ThawUnless(std::optional<ViewEpoch> nam
   if (!frozen_for_ || frozen_for_ == named) return std::nullopt;
   frozen_for_.reset();
   machine_.EndMove();
+  trace::Write("thawed", {{"partition", Raw(index_)}});
   CatchUpLocked(now);
   CAPSTAN_FAILPOINT("move.thawed");
   return now - frozen_since_;

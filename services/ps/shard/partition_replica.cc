@@ -5,20 +5,22 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
+#include "capstan/base/trace.h"
 #include "ps/shard/partition.h"
+#include "ps/shard/traced.h"
 
 namespace capstan::ps {
 
-void Partition::SetBackup(PartitionIndex index, ViewEpoch pair,
-                          std::shared_ptr<ReplicaStream> stream) {
+void Partition::SetBackup(ViewEpoch pair, std::shared_ptr<ReplicaStream> stream) {
   std::optional<Backup> ended;
   {
     absl::MutexLock lock(&mu_);
     if (backup_ && backup_->pair == pair) return;
-    ended = std::exchange(backup_, Backup{index, pair, std::move(stream)});
+    ended = std::exchange(backup_, Backup{pair, std::move(stream)});
+    trace::Write("paired", {{"partition", Raw(index_)}, {"term", pair.term}, {"n", pair.n}});
   }
   // What the one before had not taken yet came to the present one with its copy.
-  if (ended) ended->stream->Release(ended->index, absl::OkStatus());
+  if (ended) ended->stream->Release(index_, absl::OkStatus());
 }
 
 void Partition::DropBackup() {
@@ -26,8 +28,9 @@ void Partition::DropBackup() {
   {
     absl::MutexLock lock(&mu_);
     ended = std::exchange(backup_, std::nullopt);
+    if (ended) trace::Write("alone", {{"partition", Raw(index_)}});
   }
-  if (ended) ended->stream->Release(ended->index, absl::OkStatus());
+  if (ended) ended->stream->Release(index_, absl::OkStatus());
 }
 
 uint64_t Partition::Told() const {
@@ -38,12 +41,12 @@ uint64_t Partition::Told() const {
 absl::StatusOr<bool> Partition::BackupHasAll(uint64_t told) const {
   absl::MutexLock lock(&mu_);
   if (!backup_) return absl::FailedPreconditionError("the partition has no backup any more");
-  return backup_->stream->HasAll(backup_->index, told);
+  return backup_->stream->HasAll(index_, told);
 }
 
 v1::Operation Partition::NewOperation() const {
   v1::Operation operation;
-  operation.set_partition(static_cast<uint32_t>(Raw(backup_->index)));
+  operation.set_partition(static_cast<uint32_t>(Raw(index_)));
   operation.mutable_pair()->set_term(backup_->pair.term);
   operation.mutable_pair()->set_n(backup_->pair.n);
   return operation;
@@ -51,7 +54,7 @@ v1::Operation Partition::NewOperation() const {
 
 void Partition::Tell(v1::Operation operation, ReplicaWait& replicated, const PushShare& share) {
   const uint64_t number = backup_->stream->Append(std::move(operation), share);
-  replicated.Add(backup_->stream, backup_->index, number);
+  replicated.Add(backup_->stream, index_, number);
   CAPSTAN_FAILPOINT("replica.told");
 }
 
@@ -170,6 +173,7 @@ absl::Status Partition::ReplayPush(const v1::PushOperation& told, const PushShar
                                    absl::Time now) {
   progress_ = std::max(progress_, told.progress_examples());
   const v1::PartitionOutcome outcome = PushParts(gradient, now);
+  TraceReplayed(gradient, *standby_);
   CAPSTAN_FAILPOINT("replica.replayed");
   const bool same = outcome.dense() == told.dense() && outcome.sparse() == told.sparse() &&
                     machine_.version(Part::kDense) == told.dense_version() &&

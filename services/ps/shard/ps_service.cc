@@ -9,9 +9,11 @@
 #include "capstan/base/clock.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
+#include "capstan/base/trace.h"
 #include "capstan/rpc/arrived_call.h"
 #include "capstan/rpc/status.h"
 #include "ps/shard/rejection.h"
+#include "ps/shard/traced.h"
 
 namespace capstan::ps {
 namespace {
@@ -172,14 +174,18 @@ PsService::Reactor* PsService::Push(Context* context, const grpc::ByteBuffer* re
   const absl::Status queued = CheckQueue(*context).status();
   absl::StatusOr<Handled> handled = queued.ok() ? HandlePush(*request, *reply) : queued;
   if (!handled.ok() || (handled->released.empty() && handled->replicated.empty())) {
+    if (handled.ok() && handled->trace) handled->trace();
     count(handled.status());
     return Answer(*context, handled.status());
   }
   auto* const reactor = new PushReactor(std::move(handled->released));  // Ends with the call.
-  std::move(handled->replicated).Then([reactor, context, count](const absl::Status& status) {
-    count(status);
-    reactor->Finish(AtTheDoor(*context, status));
-  });
+  std::move(handled->replicated)
+      .Then(
+          [reactor, context, count, trace = std::move(handled->trace)](const absl::Status& status) {
+            if (status.ok() && trace) trace();
+            count(status);
+            reactor->Finish(AtTheDoor(*context, status));
+          });
   return reactor;
 }
 
@@ -192,6 +198,9 @@ absl::StatusOr<PsService::Handled> PsService::HandlePush(const grpc::ByteBuffer&
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.received"));
   CAPSTAN_ASSIGN_OR_RETURN(Shard::Pushed pushed, shard.Push(push));
   Handled handled{std::move(pushed.released), std::move(pushed.replicated)};
+  if (trace::On()) {
+    handled.trace = [push, answer = pushed.reply] { TraceAnswered(*push, answer); };
+  }
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.applied"));
   bool own_buffer;
   CAPSTAN_RETURN_IF_ERROR(FromGrpcStatus(

@@ -108,6 +108,7 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   struct Handled {
     ReleasedPulls released;
     ReplicaWait replicated;
+    std::function<void()> trace = {};  // Tells of the answer; empty: nobody listens.
   };
   absl::StatusOr<Handled> HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply);
   absl::StatusOr<v1::SavePartitionsReply> HandleSave(const v1::SavePartitionsRequest& request);

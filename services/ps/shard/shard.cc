@@ -64,7 +64,7 @@ Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metri
       context_{catalog_, rounds_, counted_, metrics_, slabs_, kept_},
       clocks_(BoundOf(catalog_)) {
   for (uint32_t i = 0; i < catalog_.job().partition_count(); ++i) {
-    partitions_.push_back(std::make_unique<Partition>(context_));
+    partitions_.push_back(std::make_unique<Partition>(static_cast<PartitionIndex>(i), context_));
   }
 }
 

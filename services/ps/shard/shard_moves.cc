@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
+#include "capstan/base/trace.h"
 #include "ps/shard/shard.h"
 
 namespace capstan::ps {
@@ -28,6 +29,7 @@ void Shard::Leave(PartitionIndex index) {
   if (Raw(index) == 0) SetCoordinator(/*timeline=*/0, std::nullopt);
   absl::MutexLock lock(&contents_mu_);
   partition(index).Unload();
+  trace::Write("left", {{"partition", Raw(index)}});
   CAPSTAN_FAILPOINT("move.left");
 }
 

@@ -10,6 +10,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
+#include "capstan/base/trace.h"
 #include "capstan/rpc/status.h"
 #include "ps/shard/coordinator_start.h"
 #include "ps/shard/shard.h"
@@ -80,7 +81,7 @@ void Shard::FollowPairs() {
     targets.insert(pair->incarnation);
     const std::shared_ptr<ReplicaStream> stream =
         streams_.To({pair->address, pair->incarnation}, moves->timeline());
-    partition.SetBackup(index, pair->id, stream);
+    partition.SetBackup(pair->id, stream);
     if (coordinates) SetCoordinatorBackup(stream, pair->id);
     return absl::OkStatus();
   });
@@ -132,6 +133,7 @@ void Shard::TakeClocksOfLost() {
 
 void Shard::Promote(PartitionIndex index) {
   Partition& promoted = partition(index);
+  trace::Write("promoted", {{"partition", Raw(index)}});  // Nothing is pushed to it before.
   promoted.Promote(clock_.Now());
   if (Raw(index) == 0 && catalog_.HasSync()) {
     std::optional<CoordinatorState> state;  // What comes now is refused, see ReplayCoordinator.
@@ -182,6 +184,7 @@ absl::Status Shard::Adopt(PartitionIndex index, MovedPartition moved,
                        ", this is ", timeline()));
     }
     partition(index).Adopt(std::move(moved.content), standby.id);
+    trace::Write("adopted", {{"partition", Raw(index)}});
     rounds_.Unpin(moved.timeline, moved.passed.round);
   }
   if (clocks_needed_) {

@@ -7,6 +7,7 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
+#include "capstan/base/trace.h"
 #include "ps/shard/coordinator_start.h"
 #include "ps/shard/machine_state.h"
 
@@ -108,6 +109,9 @@ absl::Status StagedPartitions::Prepare(Entry& entry) {
   if (entry.expected) return absl::OkStatus();
   CAPSTAN_RETURN_IF_ERROR(shard_.Expect(entry.moved->timeline, entry.moved->passed));
   entry.expected = true;
+  const MoveName& name = entry.stage.name();
+  trace::Write("took",
+               {{"partition", Raw(name.partition)}, {"term", name.id.term}, {"n", name.id.n}});
   CAPSTAN_FAILPOINT("move.complete");
   return absl::OkStatus();
 }

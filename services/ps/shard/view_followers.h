@@ -3,6 +3,7 @@
 #define CAPSTAN_PS_SHARD_VIEW_FOLLOWERS_H_
 
 #include "absl/status/status.h"
+#include "capstan/base/trace.h"
 #include "ps/shard/mover.h"
 #include "ps/shard/replicator.h"
 #include "ps/shard/shard.h"
@@ -21,6 +22,9 @@ class ViewFollowers {
   // end.
   absl::Status Follow() {
     const ViewEpoch epoch = shard_.moves()->epoch();
+    trace::Write("follows", {{"incarnation", Raw(shard_.identity().incarnation)},
+                             {"term", epoch.term},
+                             {"n", epoch.n}});
     shard_.FollowPairs();  // Before what is frozen for a pair is thawed.
     mover_.Follow();
     shard_.FollowStandbys();

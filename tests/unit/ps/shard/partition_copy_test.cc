@@ -61,7 +61,7 @@ class Subject {
   explicit Subject(v1::PolicyKind policy)
       : catalog_(*Catalog::Create(Job(policy))),
         metrics_(registry_),
-        partition_({catalog_, rounds_, counted_, metrics_, slabs_, kept_}) {
+        partition_(PartitionIndex{0}, {catalog_, rounds_, counted_, metrics_, slabs_, kept_}) {
     absl::StatusOr<PartitionContent> content =
         InitialContent(catalog_, PartitionIndex{0}, kTimeline, slabs_);
     CAPSTAN_CHECK(content.ok());
