@@ -97,6 +97,8 @@ DASHBOARD = dashboard(
                width=12, min=0, noValue="no trend yet"),
      ]),
      ("Hot partitions", [
+         lines("Load", "Rows a second that are pulled from each shard and pushed to it. Alike; else `capstan rebalance --plan` says what "
+               "moves would bring.", "none", target('max by (shard) (capstan_shard_load_rows{$S})', "{{shard}}"), min=0),
          lines("Hottest partition", "How many times as often as the mean the shard's hottest partition is updated. Normal: below 2; high: "
                "few keys take most of the updates.", "none",
                target(f"max by (shard) (capstan_hottest_partition_updates_ratio{{{ONE}}} * capstan_partitions{{{ONE}}})", "{{shard}}"), min=0),

@@ -179,18 +179,24 @@ void ChiefMetrics::UpdateShards(const v1::GetStatusReply& status) {
 }
 
 void ChiefMetrics::UpdatePartitions(const v1::GetStatusReply& status) {
-  std::map<uint32_t, metrics::Gauge*> present;
+  std::map<uint32_t, ShardSeries> present;
   for (const v1::ShardStatus& shard : status.shards()) {
-    metrics::Gauge& gauge =
-        registry_.AddGauge("capstan_shard_partitions", "Partitions that the shard owns.",
-                           {{"shard", absl::StrCat(shard.index())}});
-    gauge.Set(shard.partitions());
-    present[shard.index()] = &gauge;
+    const metrics::Labels labels = {{"shard", absl::StrCat(shard.index())}};
+    ShardSeries& series = present[shard.index()];
+    series.partitions =
+        &registry_.AddGauge("capstan_shard_partitions", "Partitions that the shard owns.", labels);
+    series.load = &registry_.AddGauge(
+        "capstan_shard_load_rows",
+        "Rows a second, of late, that are pulled from the shard and pushed to it.", labels);
+    series.partitions->Set(shard.partitions());
+    series.load->Set(shard.load());
   }
-  for (const auto& [index, gauge] : partitions_) {
-    if (!present.contains(index)) registry_.Remove(*gauge);
+  for (const auto& [index, series] : shards_) {
+    if (present.contains(index)) continue;
+    registry_.Remove(*series.partitions);
+    registry_.Remove(*series.load);
   }
-  partitions_ = std::move(present);
+  shards_ = std::move(present);
   const v1::MoveStatus& moves = status.moves();
   Set("capstan_partitions_moving", "Partitions on their way to another shard.", moves.under_way());
   constexpr char kMoves[] = "capstan_partition_moves_total";

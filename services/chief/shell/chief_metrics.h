@@ -55,12 +55,16 @@ class ChiefMetrics {
     metrics::Gauge* straggler = nullptr;
     metrics::Gauge* lag = nullptr;  // Null: nobody waits for clocks.
   };
+  struct ShardSeries {
+    metrics::Gauge* partitions = nullptr;
+    metrics::Gauge* load = nullptr;
+  };
 
   metrics::Registry& registry_;
   const v1::JobSpec spec_;
   bool has_bound_ = false;  // A part is ssp.
   std::map<std::string, WorkerSeries> workers_;
-  std::map<uint32_t, metrics::Gauge*> partitions_;  // By shard.
+  std::map<uint32_t, ShardSeries> shards_;
   std::map<std::pair<std::string, metrics::Labels>, double>
       before_;                                 // Totals that the term began with.
   std::optional<std::set<std::string>> crew_;  // Workers that are not lost.

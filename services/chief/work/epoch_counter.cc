@@ -18,10 +18,16 @@ double UnknownSpan(const std::optional<TaskRange>& whole) {
   return whole && whole->expected_records == 0 ? SpanOf(*whole) : 0;
 }
 
+bool AreByRecords(const TaskRanges& ranges) {
+  return std::all_of(ranges.runs().begin(), ranges.runs().end(),
+                     [](const v1::TaskRun& run) { return run.by_records() && !run.open(); });
+}
+
 }  // namespace
 
 EpochCounter::EpochCounter(const TaskSequence& sequence)
     : tasks_(sequence.tasks().size()),
+      by_records_(AreByRecords(sequence.tasks().ranges())),
       done_(sequence.epochs(), 0),
       examples_(sequence.epochs(), 0),
       measured_(sequence.tasks().size(), false),

@@ -33,8 +33,8 @@ class EpochCounter {
 
   uint32_t epochs_done() const { return epochs_done_; }
 
-  // The data tell how many examples each task has.
-  bool counted() const { return unknown_span_ == 0; }
+  // The data tell how many examples each task has. Text does not: that is estimated from a sample.
+  bool counted() const { return by_records_ && unknown_span_ == 0; }
 
   // Examples of the whole job: known sizes, and for the others the mean of those measured, by bytes
   // or by task. 0: nothing is known yet.
@@ -43,7 +43,8 @@ class EpochCounter {
  private:
   void CountEpochs();
 
-  size_t tasks_;                    // Of an epoch.
+  size_t tasks_;  // Of an epoch.
+  bool by_records_;
   std::vector<uint64_t> done_;      // Tasks of each epoch, and
   std::vector<uint64_t> examples_;  // their examples.
   std::vector<bool> measured_;      // By TaskSequence::Drawn.

@@ -1,6 +1,7 @@
 """Who used the processors while a benchmark ran: its own processes, or others."""
 
 import collections
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -88,7 +89,8 @@ def run(command, environment=None, timeout=None, patience=STRAGGLERS_SECONDS):
         try:
             code = process.wait(timeout)
         except BaseException as error:
-            os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # All of it may have ended by itself.
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             reap_stragglers(0)
             if not isinstance(error, subprocess.TimeoutExpired):

@@ -67,6 +67,7 @@ JobPlan MakePlan(const CrewOptions& options) {
   for (uint32_t i = 0; i < options.tasks; ++i) train.push_back(MakeTask("train.csv", i));
   for (v1::Task& task : train) {
     if (!options.counted) task.clear_expected_records();
+    task.set_by_records(!options.text);
   }
   plan.train = train;
   std::vector<v1::Task> eval;

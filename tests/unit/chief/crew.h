@@ -31,6 +31,7 @@ struct CrewOptions {
   double shard_lease = 10;  // Seconds.
   bool shuffle = false;
   bool counted = true;  // It is known how many records the tasks have.
+  bool text = false;    // Tasks are bytes of a text, their records estimated from a sample.
   std::string uri;
   double checkpoint_every = 0;  // Seconds.
   uint32_t keep = 3;

@@ -199,18 +199,29 @@ TEST(ChiefTasksTest, ShowsProgressTimeLeftAndLoss) {
   EXPECT_LT(status.eta_seconds(), 20);
 }
 
-TEST(ChiefTasksTest, TellsAnEstimateOfAllExamplesInThreeDigits) {
-  Crew crew({.tasks = 1000, .counted = false});
+// What is told of all examples when three of a thousand tasks are done, with so many each.
+uint64_t ExpectedAfter(const CrewOptions& options, const std::vector<uint64_t>& examples) {
+  Crew crew(options);
   crew.RegisterShards();
   crew.RegisterWorker("a");
   std::vector<v1::LeaseReport> reports;
-  for (const uint64_t examples : {19, 20, 20}) {
+  for (const uint64_t count : examples) {
     reports = {Crew::Done(crew.Heartbeat("a", reports).leases(0))};
-    reports[0].set_examples(examples);
-    reports[0].set_total_examples(examples);
+    reports[0].set_examples(count);
+    reports[0].set_total_examples(count);
   }
   crew.Heartbeat("a", reports);
-  EXPECT_EQ(crew.Status().examples_expected(), 19700u) << "59 in three of a thousand tasks";
+  return crew.Status().examples_expected();
+}
+
+TEST(ChiefTasksTest, TellsAnEstimateOfAllExamplesInThreeDigits) {
+  EXPECT_EQ(ExpectedAfter({.tasks = 1000, .counted = false}, {19, 20, 20}), 19700u)
+      << "59 in three of a thousand tasks";
+}
+
+TEST(ChiefTasksTest, AnEstimateFromASampleOfTextDoesNotWanderWithEachTask) {
+  EXPECT_EQ(ExpectedAfter({.tasks = 1000, .text = true}, {19, 19, 19}), 20000u);
+  EXPECT_EQ(ExpectedAfter({.tasks = 1000}, {19, 19, 19}), 19997u) << "counted, and three are bad";
 }
 
 }  // namespace

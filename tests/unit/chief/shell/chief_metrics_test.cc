@@ -28,7 +28,7 @@ TEST(ChiefMetricsTest, WhatEarlierChiefsHaveDoneIsNotCountedAsDoneAtOnce) {
   EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_samples_lost_total 7\n"));
 }
 
-TEST(ChiefMetricsTest, TellsWhoOwnsHowManyPartitionsAndOfThoseOnTheirWay) {
+TEST(ChiefMetricsTest, TellsWhoOwnsHowManyPartitionsHowOftenTheyAreUsedAndOfThoseOnTheirWay) {
   metrics::Registry registry;
   ChiefMetrics chief(registry, v1::JobSpec(), /*shards=*/2);
   EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_shards_expected 2\n"));
@@ -37,17 +37,19 @@ TEST(ChiefMetricsTest, TellsWhoOwnsHowManyPartitionsAndOfThoseOnTheirWay) {
     v1::ShardStatus& shard = *status.add_shards();
     shard.set_index(index);
     shard.set_partitions(index == 5 ? 0 : 8);
+    shard.set_load(100 * index);
   }
   status.mutable_moves()->set_under_way(3);
   chief.Update(status);
   EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_shard_partitions{shard=\"4\"} 8\n"));
+  EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_shard_load_rows{shard=\"4\"} 400\n"));
   EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_partitions_moving 3\n"));
   status.mutable_shards()->DeleteSubrange(1, 2);
   status.mutable_moves()->set_under_way(0);
   status.mutable_moves()->set_moved(8);
   status.mutable_moves()->set_seconds(0.25);
   chief.Update(status);
-  EXPECT_THAT(registry.Text(), Not(HasSubstr("capstan_shard_partitions{shard=\"4\"}")));
+  EXPECT_THAT(registry.Text(), Not(HasSubstr("{shard=\"4\"}")));
   EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_partition_moves_total{result=\"ok\"} 8\n"));
   EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_partition_switch_seconds 0.25\n"));
   EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_shards_expected 1\n"));
