@@ -158,7 +158,7 @@ class AlertsTest(unittest.TestCase):
         diverging = job(self.data, model="{towers: [{kind: linear}, {kind: bias}], loss: squared}", rate=1e6)
         dropping = "{policy: async, stale_gradients: drop, drop_above: 0}"
         keyed = "{towers: [{kind: linear}], loss: logistic}"  # Without dense parameters.
-        self.crews = {
+        self.all_crews = {
             "straggler": Crew(job(self.data, bound), shards=1, workers=3, pace={**PACE, "worker-2": 400}, name="straggler"),
             "shard": Crew(ordinary, shards=2, workers=1, pace=PACE, name="shard"),
             "again": Crew(ordinary, shards=1, workers=1, pace=PACE, name="again"),
@@ -192,49 +192,62 @@ class AlertsTest(unittest.TestCase):
         self.store = subprocess.Popen([sys.executable, str(STORE), *address.split(":")])
         self.addCleanup(self.store.wait)
         self.addCleanup(self.store.kill)
-        store = self.crews["store"]
+        store = self.all_crews["store"]
         for process in ("chief", "ps-0", "worker-0"):
             store.environment[process] = {"AWS_ENDPOINT_URL_S3": f"http://{address}", "AWS_ACCESS_KEY_ID": "town",
                                           "AWS_SECRET_ACCESS_KEY": "secret-of-the-town", "CAPSTAN_S3_ALLOW_HTTP": "true"}
         store.overrides = ["checkpoint.uri=s3://town/model"]
-        self.crews["stuck"].environment["worker-0"] = {"CAPSTAN_FAILPOINTS": "data.read=delay(3600000):5"}
+        self.all_crews["stuck"].environment["worker-0"] = {"CAPSTAN_FAILPOINTS": "data.read=delay(3600000):5"}
         # Prometheus passes on what it hears of other addresses every five seconds only, and would see but a few of the starts.
         looping = HeldPort()
         self.addCleanup(looping.close)
-        self.crews["looping"].metrics_ports["ps-0"] = looping.number
-        for name, crew in self.crews.items():
-            self.addCleanup(crew.__exit__, None, None, None)
+        self.all_crews["looping"].metrics_ports["ps-0"] = looping.number
+        for crew in self.crews.values():
             crew.begin()
         for name, crew in self.crews.items():
             if name not in ("pending", "done", "nan"):
                 crew.until_examples(64, timeout=120)
-        alone = self.crews["alone"]
-        alone.until(lambda: alone.status().replicas.unpaired == 0, "a backup of each partition", timeout=120)
-        for name in ("again", "looping", "store"):
-            self.crews[name].until(lambda: self.crews[name].status().checkpoint.taken > 0, "a checkpoint", timeout=120)
+            if name == "alone":
+                crew.until(lambda: crew.status().replicas.unpaired == 0, "a backup of each partition", timeout=120)
+            if name in ("again", "looping", "store"):
+                crew.until(lambda: crew.status().checkpoint.taken > 0, "a checkpoint", timeout=120)
+
+    def end(self):
+        crews, self.crews = self.crews, {}
+        for crew in crews.values():
+            crew.__exit__(None, None, None)
 
     def strike(self, facts):
-        for name in ("oom", "zero", "gone"):
+        for name in {"oom", "zero", "gone"} & self.crews.keys():
             facts[wanted(name)] = self.crews[name].workers
         self.prometheus.keep_dead = True
-        for name in ("shard", "alone"):
-            self.crews[name].kill("ps-1")
-        for name in ("again", "looping"):
-            self.crews[name].restart_shard(0)
-        self.crews["chief"].kill("chief")
-        self.store.kill()
-        self.crews["oom"].kill("worker-1")
+        strikes = {
+            "shard": lambda crew: crew.kill("ps-1"),
+            "alone": lambda crew: crew.kill("ps-1"),
+            "again": lambda crew: crew.restart_shard(0),
+            "looping": lambda crew: crew.restart_shard(0),
+            "chief": lambda crew: crew.kill("chief"),
+            "store": lambda crew: self.store.kill(),
+            "oom": lambda crew: self.end_for_want_of_memory(crew, facts),
+            "gone": lambda crew: crew.kill("worker-0"),
+            "zero": lambda crew: self.scale_to_zero(crew, facts),
+            "nan": lambda crew: crew.add_worker("worker-0"),
+            "change": lambda crew: crew.job_file.write_text(crew.job_file.read_text().replace("batch_size: 16", "batch_size: 8")),
+        }
+        for name in strikes.keys() & self.crews.keys():
+            strikes[name](self.crews[name])
+        self.prometheus.discover()
+
+    def end_for_want_of_memory(self, crew, facts):
+        crew.kill("worker-1")
         labels = f'namespace="{NAMESPACE}",pod="oom-worker-1",container="worker"'
         facts[f"kube_pod_container_status_restarts_total{{{labels}}}"] = 1
         facts[f'kube_pod_container_status_last_terminated_reason{{{labels},reason="OOMKilled"}}'] = 1
-        self.crews["gone"].kill("worker-0")
+
+    def scale_to_zero(self, crew, facts):
         facts[wanted("zero")] = 0
         for name in ("worker-0", "worker-1"):
-            self.crews["zero"].kill(name, signal.SIGTERM)
-        self.crews["nan"].add_worker("worker-0")
-        changed = self.crews["change"].job_file
-        changed.write_text(changed.read_text().replace("batch_size: 16", "batch_size: 8"))
-        self.prometheus.discover()
+            crew.kill(name, signal.SIGTERM)
 
     def fired(self, since):
         """{job: alerts}, and what was seen of others."""
@@ -245,9 +258,18 @@ class AlertsTest(unittest.TestCase):
 
     def open_promises(self, since):
         fired = self.fired(since)
-        return {name: sorted(set(row.fires) - fired[name]) for name, row in TABLE.items() if set(row.fires) - fired[name]}
+        return {name: sorted(set(TABLE[name].fires) - fired[name]) for name in self.crews if set(TABLE[name].fires) - fired[name]}
 
     def test_each_misfortune_fires_what_the_table_promises(self):
+        # Some at a time: with all of them a machine of two cores is so busy that scrapes are late, and rules begin anew.
+        for names in (list(TABLE)[::2], list(TABLE)[1::2]):
+            with self.subTest(misfortunes=names):
+                self.crews = {name: self.all_crews[name] for name in names}
+                self.addCleanup(self.end)
+                self.suffer()
+                self.end()
+
+    def suffer(self):
         facts = {f'kube_pod_container_status_restarts_total{{namespace="{NAMESPACE}",pod="oom-worker-1",container="worker"}}': 0}
         cluster = ClusterState(facts)
         self.addCleanup(cluster.close)
@@ -255,13 +277,17 @@ class AlertsTest(unittest.TestCase):
         with Prometheus(self.crews, SPEED, [cluster.address]) as self.prometheus:
             # Half a minute and more for the rules: that all has been well is known.
             deadline = time.monotonic() + 60
-            while len(self.prometheus.query("job:capstan_running:max")) < len(TABLE) and time.monotonic() < deadline:
+            while len(self.prometheus.query("job:capstan_running:max")) < len(self.crews) and time.monotonic() < deadline:
                 time.sleep(0.2)
             time.sleep(2)
             since = time.time()
             self.strike(facts)
             deadline = time.monotonic() + 300
+            told = None
             while (missing := self.open_promises(since)) and time.monotonic() < deadline:
+                if missing != told:
+                    print(f"{time.time() - since:.0f} s: {missing} are still to fire", flush=True)
+                told = missing
                 time.sleep(2)
                 if "looping" in missing:
                     self.crews["looping"].restart_shard(0)
@@ -271,7 +297,7 @@ class AlertsTest(unittest.TestCase):
                 self.prometheus.discover()
             self.assertEqual(self.open_promises(since), {}, "these did not fire")
             fired = self.fired(since)
-        false = {name: sorted(set(row.silent) & fired[name]) for name, row in TABLE.items() if set(row.silent) & fired[name]}
+        false = {name: sorted(set(TABLE[name].silent) & fired[name]) for name in self.crews if set(TABLE[name].silent) & fired[name]}
         self.assertEqual(false, {}, "these fired, and ought not to")
 
     def test_the_runbooks_have_the_table(self):
