@@ -179,24 +179,23 @@ void ChiefMetrics::UpdateShards(const v1::GetStatusReply& status) {
 }
 
 void ChiefMetrics::UpdatePartitions(const v1::GetStatusReply& status) {
-  std::map<uint32_t, ShardSeries> present;
+  SeriesByShard partitions, loads;
   for (const v1::ShardStatus& shard : status.shards()) {
     const metrics::Labels labels = {{"shard", absl::StrCat(shard.index())}};
-    ShardSeries& series = present[shard.index()];
-    series.partitions =
+    metrics::Gauge*& owned = partitions[shard.index()];
+    owned =
         &registry_.AddGauge("capstan_shard_partitions", "Partitions that the shard owns.", labels);
-    series.load = &registry_.AddGauge(
+    owned->Set(shard.partitions());
+    // One that is lost, or has given all away, has no share in the mean.
+    if (shard.state() != "serving" && shard.partitions() == 0) continue;
+    metrics::Gauge*& load = loads[shard.index()];
+    load = &registry_.AddGauge(
         "capstan_shard_load_rows",
         "Rows a second, of late, that are pulled from the shard and pushed to it.", labels);
-    series.partitions->Set(shard.partitions());
-    series.load->Set(shard.load());
+    load->Set(shard.load());
   }
-  for (const auto& [index, series] : shards_) {
-    if (present.contains(index)) continue;
-    registry_.Remove(*series.partitions);
-    registry_.Remove(*series.load);
-  }
-  shards_ = std::move(present);
+  Replace(std::move(partitions), partitions_);
+  Replace(std::move(loads), loads_);
   const v1::MoveStatus& moves = status.moves();
   Set("capstan_partitions_moving", "Partitions on their way to another shard.", moves.under_way());
   constexpr char kMoves[] = "capstan_partition_moves_total";
@@ -207,6 +206,13 @@ void ChiefMetrics::UpdatePartitions(const v1::GetStatusReply& status) {
       "For how long the partitions that moved last stood still, from the order to the view.",
       moves.seconds());
   if (status.replicas().wanted() > 0) UpdateReplicas(status);
+}
+
+void ChiefMetrics::Replace(SeriesByShard present, SeriesByShard& before) {
+  for (const auto& [index, gauge] : before) {
+    if (!present.contains(index)) registry_.Remove(*gauge);
+  }
+  before = std::move(present);
 }
 
 void ChiefMetrics::UpdateReplicas(const v1::GetStatusReply& status) {

@@ -31,11 +31,15 @@ class ChiefMetrics {
   void SetStateFailing(bool failing);
 
  private:
+  using SeriesByShard = std::map<uint32_t, metrics::Gauge*>;
+
   void UpdateProgress(const v1::GetStatusReply& status);
   void UpdateTasks(const v1::GetStatusReply& status);
   void UpdateWorkers(const v1::GetStatusReply& status);
   void UpdateShards(const v1::GetStatusReply& status);
   void UpdatePartitions(const v1::GetStatusReply& status);
+  // Removes the series that are not `present` any more.
+  void Replace(SeriesByShard present, SeriesByShard& before);
   void UpdateReplicas(const v1::GetStatusReply& status);
   void UpdateLearningRates(uint64_t examples);
   void UpdateLosses(const v1::GetStatusReply& status);
@@ -55,16 +59,13 @@ class ChiefMetrics {
     metrics::Gauge* straggler = nullptr;
     metrics::Gauge* lag = nullptr;  // Null: nobody waits for clocks.
   };
-  struct ShardSeries {
-    metrics::Gauge* partitions = nullptr;
-    metrics::Gauge* load = nullptr;
-  };
 
   metrics::Registry& registry_;
   const v1::JobSpec spec_;
   bool has_bound_ = false;  // A part is ssp.
   std::map<std::string, WorkerSeries> workers_;
-  std::map<uint32_t, ShardSeries> shards_;
+  SeriesByShard partitions_;
+  SeriesByShard loads_;  // Of shards that serve, or own something.
   std::map<std::pair<std::string, metrics::Labels>, double>
       before_;                                 // Totals that the term began with.
   std::optional<std::set<std::string>> crew_;  // Workers that are not lost.

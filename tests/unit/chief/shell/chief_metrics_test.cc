@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace capstan::chief {
 namespace {
 
@@ -53,6 +55,32 @@ TEST(ChiefMetricsTest, TellsWhoOwnsHowManyPartitionsHowOftenTheyAreUsedAndOfThos
   EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_partition_moves_total{result=\"ok\"} 8\n"));
   EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_partition_switch_seconds 0.25\n"));
   EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_shards_expected 1\n"));
+}
+
+// Else the others would seem to have more than the mean, as if they were hot.
+TEST(ChiefMetricsTest, AShardThatIsLostOrHasGivenAllAwayHasNoLoad) {
+  metrics::Registry registry;
+  ChiefMetrics chief(registry, v1::JobSpec(), /*shards=*/2);
+  v1::GetStatusReply status;
+  for (const char* state : {"serving", "serving", "draining"}) {
+    v1::ShardStatus& shard = *status.add_shards();
+    shard.set_index(static_cast<uint32_t>(status.shards_size() - 1));
+    shard.set_state(state);
+    shard.set_partitions(shard.index() == 0 ? 0 : 4);
+    shard.set_load(9);
+  }
+  chief.Update(status);
+  for (const char* index : {"0", "1", "2"}) {
+    EXPECT_THAT(registry.Text(),
+                HasSubstr(absl::StrCat("\ncapstan_shard_load_rows{shard=\"", index, "\"} 9\n")));
+  }
+  status.mutable_shards(1)->set_state("lost");
+  for (int i : {1, 2}) status.mutable_shards(i)->set_partitions(0);
+  chief.Update(status);
+  EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_shard_load_rows{shard=\"0\"} 9\n"));
+  EXPECT_THAT(registry.Text(), Not(HasSubstr("capstan_shard_load_rows{shard=\"1\"}")));
+  EXPECT_THAT(registry.Text(), Not(HasSubstr("capstan_shard_load_rows{shard=\"2\"}")));
+  EXPECT_THAT(registry.Text(), HasSubstr("\ncapstan_shard_partitions{shard=\"1\"} 0\n"));
 }
 
 TEST(ChiefMetricsTest, ARecoveryIsTimedAndMeasuredWhenItIsOver) {
