@@ -22,6 +22,12 @@ def replace(text, section, content):
     return f"{before}{begin}\n\n{content.strip()}\n\n{end}{rest.split(end)[1]}"
 
 
+def content(text, section):
+    """What stands between the section's markers; empty without them."""
+    found = re.search(rf"<!-- recorded: {section} -->\n(.*)<!-- end of {section} -->", text, re.DOTALL)
+    return found[1].strip() if found else ""
+
+
 def sections(text):
     return re.findall(r"<!-- recorded: (\S+) -->", text)
 

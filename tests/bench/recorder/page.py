@@ -1,6 +1,9 @@
 """A section of the document: its comparisons, and all that was measured."""
 
-from compare import Compared, best, measured_cases
+import re
+
+import markers
+from compare import Compared
 from results import median, show, spread
 from turns import WANTED, Measured, cases_of
 
@@ -66,7 +69,6 @@ def render(section, turns, conditions):
     yield from account(section, turns)
 
 
-README_SECTIONS = ("dense", "sparse", "latency", "deepfm")
 # What, section, our cases, those of TensorFlow's parameter server, whether less is better, unit.
 README_ROWS = (
     ("pull of embedding rows, 64 floats, batches of 10,000", "sparse", "P2 sparse pull uniform.*", "P2 sparse pull uniform.*", False, "M rows/s"),
@@ -79,18 +81,34 @@ README_ROWS = (
     ("the same with 2 threads a step", "deepfm", r"P4 DeepFM 1 PS \+ 1 worker, 2 threads a step",
      r"P4 DeepFM 1 PS \+ 1 workers, . steps per dispatch", False, "examples/s"))
 
+CONDITIONS = re.compile(r"`tests/bench/record (\w+)`, (\S+) \S+ UTC, commit ([^;]+); .* (\d+) quiet turns a side", re.MULTILINE)
 
-def readme(kept, wanted=WANTED):
-    """README's table. `kept`: the turns of README_SECTIONS. What has not enough quiet turns was not measured, and no
-    number of another day stands in for it."""
+
+def cases_in(section):
+    """{(side, case): median} of a section as it stands in the document; a case that was not measured is not there."""
+    found = {}
+    for line in section.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        number = re.match(r"[\d,.]+", cells[3]) if len(cells) == 6 else None
+        if number:
+            found[cells[0].strip(), cells[1]] = number[0]
+    return found
+
+
+def readme(document):
+    """README's table, of what the document says. What is not there was not measured, and no older number stands in for it."""
     def cell(section, side, pattern, less, unit):
-        found = best([one for one in measured_cases(kept.get(section, []), side, pattern, wanted)], less)
-        return "not measured" if found is None or found.value is None else f"{show(found.value)} {unit}"
+        values = [value for (of, case), value in cases_in(markers.content(document, section)).items()
+                  if of == side and re.fullmatch(pattern, case)]
+        best = (min if less else max)(values, key=lambda value: float(value.replace(",", "")), default=None)
+        return "not measured" if best is None else f"{best} {unit}"
 
-    newest = max((turn.when for found in kept.values() for turn in found), default=None)
-    if newest is None:
-        raise ValueError(f"none of {', '.join(README_SECTIONS)} has been recorded with these programs")
-    yield f"Medians of {wanted} quiet turns, {newest[:10]}."
+    sections = sorted({row[1] for row in README_ROWS})
+    recorded = [found for name in sections if (found := CONDITIONS.search(markers.content(document, name)))]
+    if not recorded:
+        raise ValueError(f"none of {', '.join(sections)} has been recorded")
+    whens = "; ".join(f"{found[1]}: {found[2]}, {found[3]}" for found in recorded)
+    yield f"Medians of {min(int(found[4]) for found in recorded)} quiet turns, with the day and the commit of each section: {whens}."
     yield ""
     yield from table(["", "Capstan", "TensorFlow PS"],
                      [[what, cell(section, "capstan", ours, less, unit), cell(section, "tensorflow", theirs, less, unit)]

@@ -331,18 +331,31 @@ class PageTest(unittest.TestCase):
         self.assertIn("**CPU seconds only**", text)
         self.assertIn("- peer: not measured", text)
 
+    def document(self, name, turns):
+        conditions = f"`tests/bench/record {name}`, 2026-11-23 08:00 UTC, commit abcdef1 with changes; here. 5 quiet turns a side, 3 runs a turn."
+        rendered = "\n".join(page.render(self.section(wanted=5), turns, conditions))
+        return f"<!-- recorded: {name} -->\n\n{rendered}\n\n<!-- end of {name} -->\n"
+
     def test_readmes_table_takes_no_number_that_was_not_measured(self):
-        kept = {"dense": [turn("capstan", **{"P1 dense pull": 3.5}) for _ in range(5)] +
-                [turn("tensorflow", **{"P1 dense pull 1 x 256 MiB": 2.5}) for _ in range(4)]}
-        text = "\n".join(page.readme(kept))
-        self.assertTrue(text.startswith("Medians of 5 quiet turns, 2026-11-23."))
+        turns = ([turn("capstan", **{"P1 dense pull": 3.5, "P1 dense push SGD": 2.5}) for _ in range(5)] +
+                 [turn("peer", **{"P1 dense pull 1 x 256 MiB": 2.5}) for _ in range(4)])
+        self.assertNotIn(("peer", "P1 dense pull 1 x 256 MiB"), page.cases_in(self.document("dense", turns)), "four quiet turns")
+        text = "\n".join(page.readme(self.document("dense", turns) + self.document("sparse", turns[:4])))
+        self.assertTrue(text.startswith("Medians of 5 quiet turns, with the day and the commit of each section: "
+                                        "dense: 2026-11-23, abcdef1 with changes; sparse: 2026-11-23"), text)
         self.assertIn("| pull of 256 MiB dense | 3.5 GB/s | not measured |", text)
+        self.assertIn("| push of 256 MiB dense, SGD | 2.5 GB/s | not measured |", text)
         self.assertIn("| DeepFM, one shard and one worker with 1 thread a step | not measured | not measured |", text)
 
+    def test_readmes_table_is_the_best_case_of_the_document_as_it_stands(self):
+        document = (sections.ROOT / "tests/bench/RESULTS.md").read_text(encoding="utf-8")
+        cases = page.cases_in(markers.content(document, "latency"))
+        self.assertIn(f"| pull of one row, median | {cases['capstan', 'P6 1-row pull p50']} us | "
+                      f"{cases['tensorflow', 'P6 1-row pull inside a function, mean']} us |", "\n".join(page.readme(document)))
 
     def test_readmes_table_stays_where_nothing_was_recorded(self):
-        with self.assertRaisesRegex(ValueError, "none of dense"):
-            list(page.readme({"dense": []}))
+        with self.assertRaisesRegex(ValueError, "none of deepfm, dense"):
+            list(page.readme("<!-- recorded: dense -->\n\nNot measured.\n\n<!-- end of dense -->"))
 
 
 class LearningTest(unittest.TestCase):
