@@ -59,7 +59,7 @@ DASHBOARD = dashboard(
                legend="values"),
          lines("Evaluation", "How good the model is on the evaluation data: AUC and accuracy rise. Logloss is the "
                "eval line of Loss; the other metrics stand beside.", "short",
-               target('max by (name) (capstan_eval_metric{$S,name=~"auc|accuracy"})', "{{name}}"),
+               target('max by (name) (capstan_eval_metric{$S,name=~"(.+/)?(auc|group_auc|accuracy)"})', "{{name}}"),
                legend="values", decimals=3, width=6),
          bars("Last evaluation", "Every metric of it. AUC and accuracy rise, logloss and RMSE fall, calibration goes "
               "to 1.", "none", target("max by (name) (capstan_eval_metric{$S})", "{{name}}"), width=4, decimals=4),

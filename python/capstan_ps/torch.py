@@ -32,6 +32,7 @@ class Batch:
 
     def __init__(self, step, job):
         self.labels = step.labels()    # [examples]
+        self.weights = step.weights()  # [examples]; None: all are 1. Capstan multiplies the losses by them.
         self.numbers = step.numbers()  # [examples, job.numbers]
         self.values = step.values()    # One a key of a record; None: all are 1.
         self.examples = step.examples
@@ -212,6 +213,8 @@ def _train(model, tensors, step, taken, job):
     if not isinstance(losses, torch.Tensor) or tuple(losses.shape) != (batch.examples,):
         shape = list(losses.shape) if isinstance(losses, torch.Tensor) else type(losses).__name__
         raise ValueError(f"step gives one loss an example, a tensor of [{batch.examples}], and gave {shape}")
+    if batch.weights is not None:
+        losses = losses * batch.weights
     (losses.sum() if job.sum_loss else losses.mean()).backward()
     gradients = [None if rows.grad is None else rows.grad.contiguous() for rows in batch.tables]
     taken.finish(float(losses.detach().double().sum()), gradients, tensors.results())

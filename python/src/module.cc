@@ -340,6 +340,12 @@ NB_MODULE(_capstan, m) {
              const PyStep& of = nb::cast<const PyStep&>(self);
              return View<float>(self, of.step().batch->labels, {of.examples()});
            })
+      .def("weights",
+           [](nb::handle self) -> nb::object {
+             const PyStep& of = nb::cast<const PyStep&>(self);
+             const std::vector<float>& weights = of.step().batch->weights;
+             return weights.empty() ? nb::none() : View<float>(self, weights, {weights.size()});
+           })
       .def("numbers",
            [](nb::handle self) {
              const PyStep& of = nb::cast<const PyStep&>(self);

@@ -1,13 +1,15 @@
 #include "capstan/config/cross_checks.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "capstan/config/spelling.h"
 
 namespace capstan {
 namespace {
@@ -99,24 +101,53 @@ v1::Loss LossOf(const v1::ModelSpec& model) {
   return model.preset() == "mf" ? v1::LOSS_SQUARED : v1::LOSS_LOGISTIC;
 }
 
-// Only what is measured can stop a job (capstan/model/metrics).
-void CheckMetric(const v1::JobSpec& spec, Findings& findings) {
-  const std::string& metric = spec.train().early_stop().metric();
-  const v1::Loss loss = LossOf(spec.model());
-  absl::string_view name = "logistic";
-  absl::string_view measured = "auc, logloss, accuracy";
-  if (loss == v1::LOSS_SOFTMAX) {
-    name = "softmax";
-    measured = "logloss, accuracy";
-  } else if (loss == v1::LOSS_SQUARED) {
-    name = "squared";
-    measured = "rmse";
+// The metrics of a set of held-out records with this loss (capstan/model/metrics).
+std::vector<absl::string_view> MeasuredWith(v1::Loss loss, bool groups) {
+  if (loss == v1::LOSS_SOFTMAX) return {"logloss", "accuracy"};
+  if (loss == v1::LOSS_SQUARED) return {"rmse"};
+  if (groups) return {"auc", "group_auc", "logloss", "accuracy"};
+  return {"auc", "logloss", "accuracy"};
+}
+
+absl::string_view NameOf(v1::Loss loss) {
+  if (loss == v1::LOSS_SOFTMAX) return "softmax";
+  return loss == v1::LOSS_SQUARED ? "squared" : "logistic";
+}
+
+// Whether data.eval has a set of this name, and another one before it: metrics of the first, or
+// only one are told without a name.
+bool IsFurtherSet(absl::string_view name, const v1::DataSpec& data) {
+  for (int i = 1; i < data.eval_sets_size(); ++i) {
+    if (data.eval_sets(i).name() == name) return true;
   }
-  const std::vector<absl::string_view> names = absl::StrSplit(measured, ", ");
-  if (metric.empty() || std::find(names.begin(), names.end(), metric) != names.end()) return;
-  findings.Refuse(
-      "train.early_stop.metric",
-      absl::StrCat(metric, " is not measured with loss: ", name, "; expected one of ", measured));
+  return false;
+}
+
+// Only what is measured can stop a job.
+void CheckMetric(const v1::JobSpec& spec, Findings& findings) {
+  constexpr char kKey[] = "train.early_stop.metric";
+  const std::string& metric = spec.train().early_stop().metric();
+  if (metric.empty()) return;
+  const size_t slash = metric.rfind('/');
+  const bool of_set = slash != std::string::npos;
+  if (of_set && !IsFurtherSet(metric.substr(0, slash), spec.data())) {
+    findings.Refuse(kKey, absl::StrCat(metric, ": ", Shown(metric.substr(0, slash)),
+                                       " is no further set of data.eval; a metric of the first "
+                                       "one is named without its set"));
+    return;
+  }
+  const absl::string_view bare = absl::string_view(metric).substr(of_set ? slash + 1 : 0);
+  const v1::Loss loss = LossOf(spec.model());
+  const std::vector<absl::string_view> names = MeasuredWith(loss, spec.data().has_group());
+  if (std::find(names.begin(), names.end(), bare) != names.end()) return;
+  findings.Refuse(kKey, absl::StrCat(bare, " is not measured with loss: ", NameOf(loss),
+                                     "; expected one of ", absl::StrJoin(names, ", ")));
+}
+
+void CheckGroup(const v1::JobSpec& spec, Findings& findings) {
+  if (!spec.data().has_group() || LossOf(spec.model()) == v1::LOSS_LOGISTIC) return;
+  findings.Refuse("data.schema.group",
+                  "is for the AUC within groups, which is measured with loss: logistic only");
 }
 
 void CheckEvaluation(const v1::JobSpec& spec, Findings& findings) {
@@ -140,6 +171,7 @@ void CheckAcrossSections(const v1::JobSpec& spec, Findings& findings) {
   CheckModel(spec, findings);
   CheckUserModel(spec, findings);
   CheckFeatures(spec, findings);
+  CheckGroup(spec, findings);
   CheckEvaluation(spec, findings);
   CheckMetric(spec, findings);
 }

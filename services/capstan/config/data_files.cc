@@ -69,8 +69,17 @@ void CheckDataFiles(const v1::JobSpec& spec, Findings& findings) {
   for (const std::string& path : spec.data().train()) {
     CheckPattern("data.train", path, folders, findings);
   }
-  for (const std::string& path : spec.data().eval()) {
-    CheckPattern("data.eval", path, folders, findings);
+  const v1::DataSpec& data = spec.data();
+  if (data.eval_sets().empty()) {
+    for (const std::string& path : data.eval()) {
+      CheckPattern("data.eval", path, folders, findings);
+    }
+  }
+  int file = 0;
+  for (const v1::EvalSet& set : data.eval_sets()) {
+    for (uint32_t i = 0; i < set.files(); ++i) {
+      CheckPattern(absl::StrCat("data.eval.", set.name()), data.eval(file++), folders, findings);
+    }
   }
 }
 

@@ -1,10 +1,15 @@
+#include <array>
+#include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "capstan/config/columns.h"
+#include "capstan/config/names.h"
 #include "capstan/config/sections.h"
 #include "capstan/config/spelling.h"
 
@@ -21,6 +26,7 @@ constexpr Choice<v1::DataFormat> kFormats[] = {
 
 constexpr Choice<bool> kLabelTransforms[] = {{"none", false}, {"standard", true}};
 constexpr uint64_t kMostSide = 4096;  // Of an image as the model wants it.
+constexpr size_t kMostEvalSets = 32;  // Each has metrics of its own.
 constexpr uint32_t kPieces = 16;
 constexpr uint32_t kMostPieces = 256;  // A lease names them all.
 
@@ -79,6 +85,7 @@ void CheckColumns(Section& in, const v1::DataSpec& data) {
       return;
     }
   };
+  if (data.has_weight()) check("weight", std::array{data.weight()});
   check("numeric", data.numeric());
   check("categorical", data.categorical());
   if (data.numeric().empty() && data.categorical().empty() && data.features().empty() &&
@@ -90,12 +97,29 @@ void CheckColumns(Section& in, const v1::DataSpec& data) {
   }
 }
 
+std::optional<v1::ColumnSpec> ReadOneColumn(Section& in, absl::string_view key,
+                                            const v1::DataSpec& data) {
+  std::vector<v1::ColumnSpec> columns = ReadColumns(in, key, {.names = HasNames(data)});
+  if (columns.size() > 1) in.Refuse(key, "is one column");
+  if (columns.empty()) return std::nullopt;
+  return std::move(columns.front());
+}
+
 void ReadLabelColumn(Section& in, v1::DataSpec& data) {
-  const std::vector<v1::ColumnSpec> columns = ReadColumns(in, "label", {.names = HasNames(data)});
-  if (columns.size() > 1) in.Refuse("label", "is one column");
-  if (columns.empty()) return;
-  data.set_label_column(columns.front().column());
-  data.set_label_name(columns.front().name());
+  const std::optional<v1::ColumnSpec> column = ReadOneColumn(in, "label", data);
+  if (!column) return;
+  data.set_label_column(column->column());
+  data.set_label_name(column->name());
+}
+
+void ReadWeightColumn(Section& in, v1::DataSpec& data) {
+  std::optional<v1::ColumnSpec> column = ReadOneColumn(in, "weight", data);
+  if (column) *data.mutable_weight() = *std::move(column);
+}
+
+void ReadGroupColumn(Section& in, v1::DataSpec& data) {
+  std::optional<v1::ColumnSpec> column = ReadOneColumn(in, "group", data);
+  if (column) *data.mutable_group() = *std::move(column);
 }
 
 // What labels that are texts mean.
@@ -115,6 +139,8 @@ void ReadTextLabels(Section& in, v1::DataSpec& data) {
 void ReadSchema(Section in, v1::DataSpec& data) {
   ReadLabelColumn(in, data);
   ReadTextLabels(in, data);
+  ReadWeightColumn(in, data);
+  ReadGroupColumn(in, data);
   for (v1::ColumnSpec& spec :
        ReadColumns(in, "numeric", {.names = HasNames(data), .transforms = true})) {
     *data.add_numeric() = std::move(spec);
@@ -151,9 +177,30 @@ void ReadSynthetic(Section in, v1::SyntheticSpec& out) {
   }
 }
 
+void ReadEvalSets(Section in, v1::DataSpec& out) {
+  const std::vector<std::string> names = in.Names();
+  if (names.empty()) in.Refuse("", "names no set; expected files, or sets of files by name");
+  if (names.size() > kMostEvalSets) {
+    in.Refuse("", absl::StrCat("names ", names.size(), " sets; a job has at most ", kMostEvalSets));
+  }
+  for (const std::string& name : names) {
+    CheckName(in, name, name);
+    v1::EvalSet& set = *out.add_eval_sets();
+    set.set_name(name);
+    std::vector<std::string> files = in.Texts(name);
+    set.set_files(static_cast<uint32_t>(files.size()));
+    for (std::string& path : files) *out.add_eval() = std::move(path);
+    if (set.files() == 0 && in.Has(name)) in.Refuse(name, "names no file");
+  }
+}
+
 void ReadFiles(Section& in, v1::DataSpec& out) {
   for (std::string& path : in.Texts("train")) *out.add_train() = std::move(path);
-  for (std::string& path : in.Texts("eval")) *out.add_eval() = std::move(path);
+  if (in.IsMap("eval")) {
+    ReadEvalSets(in.Map("eval"), out);
+  } else {
+    for (std::string& path : in.Texts("eval")) *out.add_eval() = std::move(path);
+  }
   const bool synthetic = out.format() == v1::DATA_FORMAT_SYNTHETIC;
   for (const absl::string_view key : {"train", "eval"}) {
     if (synthetic && in.Has(key)) in.Refuse(key, "means nothing with format: synthetic");

@@ -3,36 +3,22 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "capstan/config/columns.h"
+#include "capstan/config/names.h"
 #include "capstan/config/sections.h"
 #include "capstan/config/spelling.h"
 
 namespace capstan {
 namespace {
 
-constexpr size_t kMaxName = 64;
 constexpr uint32_t kMost = 1000;
 constexpr uint32_t kMostValues = 1'000'000;  // That a cell may have.
 
 constexpr Choice<v1::KeyKind> kKeyKinds[] = {{"hash", v1::KEY_KIND_HASH}, {"id", v1::KEY_KIND_ID}};
 constexpr Choice<v1::Pooling> kPoolings[] = {
     {"sum", v1::POOLING_SUM}, {"mean", v1::POOLING_MEAN}, {"none", v1::POOLING_NONE}};
-
-bool IsName(absl::string_view name) {
-  return !name.empty() && name.size() <= kMaxName &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
-         });
-}
-
-void CheckName(Section& in, absl::string_view key, absl::string_view name) {
-  if (IsName(name) || name == "<name>") return;
-  in.Refuse(key, absl::StrCat(Shown(name), " is not a name of at most ", kMaxName,
-                              " letters, digits, _ and -"));
-}
 
 // The values of a cell that may hold many.
 void ReadMany(Section& in, v1::FeatureSpec& out) {

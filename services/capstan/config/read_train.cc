@@ -10,14 +10,11 @@ constexpr double kEverySeconds = 300;  // Between checkpoints, where the job doe
 constexpr Choice<bool> kGradients[] = {{"mean", false}, {"sum", true}};
 constexpr Choice<v1::Dtype> kDtypes[] = {{"float32", v1::DTYPE_FLOAT32},
                                          {"bfloat16", v1::DTYPE_BFLOAT16}};
-constexpr Choice<absl::string_view> kMetrics[] = {
-    {"auc", "auc"}, {"logloss", "logloss"}, {"accuracy", "accuracy"}, {"rmse", "rmse"}};
-
 void ReadEarlyStop(Section in, v1::EarlyStop& out) {
-  out.set_metric(std::string(in.OneOf<absl::string_view>("metric", kMetrics, "")));
+  out.set_metric(in.Text("metric"));
   out.set_patience(in.Whole("patience", {.min = 1, .max = 10000}, 3));
   if (in.Has("patience") && !in.Has("metric")) {
-    in.Refuse("metric", "is missing; expected one of auc, logloss, accuracy, rmse");
+    in.Refuse("metric", "is missing; expected one of auc, group_auc, logloss, accuracy, rmse");
   }
 }
 

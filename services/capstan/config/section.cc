@@ -89,6 +89,12 @@ void Section::RefuseValue(absl::string_view key, const YamlNode& value,
 
 bool Section::Has(absl::string_view key) const { return findings_.Has(PathOf(key)); }
 
+bool Section::IsMap(absl::string_view key) {
+  const YamlNode* node = Raw(key);
+  if (findings_.purpose() == Findings::Purpose::kListKeys) return true;
+  return node != nullptr && node->kind == Kind::kMap;
+}
+
 const YamlNode* Section::Raw(absl::string_view key) {
   asked_.emplace(key);
   findings_.Ask(PathOf(key));

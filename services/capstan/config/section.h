@@ -44,6 +44,7 @@ class Section {
   Section& operator=(const Section&) = delete;
 
   bool Has(absl::string_view key) const;
+  bool IsMap(absl::string_view key);  // Also where keys are listed.
 
   std::string Text(absl::string_view key, absl::string_view fallback = "");
   bool Flag(absl::string_view key, bool fallback);                             // true | false

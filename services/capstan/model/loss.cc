@@ -21,8 +21,10 @@ double Logistic(const Scores& s, float scale, std::span<float> gradient) {
   double sum = 0;
   for (size_t i = 0; i < s.labels.size(); ++i) {
     const double logit = s.logits[i];
-    sum += Softplus(logit) - s.labels[i] * logit;
-    if (!gradient.empty()) gradient[i] = static_cast<float>(Sigmoid(logit) - s.labels[i]) * scale;
+    const float weight = s.WeightOf(i);
+    sum += weight * (Softplus(logit) - s.labels[i] * logit);
+    if (gradient.empty()) continue;
+    gradient[i] = static_cast<float>(Sigmoid(logit) - s.labels[i]) * (scale * weight);
   }
   return sum;
 }
@@ -36,11 +38,13 @@ double Softmax(const Scores& s, float scale, std::span<float> gradient) {
     const double top = *std::max_element(logits.begin(), logits.end());
     double total = 0;
     for (float logit : logits) total += std::exp(logit - top);
-    sum += std::log(total) + top - logits[label];
+    const float weight = s.WeightOf(i);
+    sum += weight * (std::log(total) + top - logits[label]);
     if (gradient.empty()) continue;
     for (size_t c = 0; c < classes; ++c) {
       const double p = std::exp(logits[c] - top) / total;
-      gradient[i * classes + c] = static_cast<float>(p - (c == label ? 1.0 : 0.0)) * scale;
+      gradient[i * classes + c] =
+          static_cast<float>(p - (c == label ? 1.0 : 0.0)) * (scale * weight);
     }
   }
   return sum;
@@ -50,14 +54,16 @@ double Squared(const Scores& s, float scale, std::span<float> gradient) {
   double sum = 0;
   for (size_t i = 0; i < s.labels.size(); ++i) {
     const double error = static_cast<double>(s.logits[i]) - s.labels[i];
-    sum += 0.5 * error * error;
-    if (!gradient.empty()) gradient[i] = static_cast<float>(error) * scale;
+    const float weight = s.WeightOf(i);
+    sum += weight * (0.5 * error * error);
+    if (!gradient.empty()) gradient[i] = static_cast<float>(error) * (scale * weight);
   }
   return sum;
 }
 
 double Compute(const Scores& s, float scale, std::span<float> gradient) {
   CAPSTAN_CHECK(s.logits.size() == s.labels.size() * static_cast<size_t>(s.outputs));
+  CAPSTAN_CHECK(s.weights.empty() || s.weights.size() == s.labels.size());
   if (s.loss == v1::LOSS_SOFTMAX) return Softmax(s, scale, gradient);
   CAPSTAN_CHECK(s.outputs == 1);
   return s.loss == v1::LOSS_SQUARED ? Squared(s, scale, gradient) : Logistic(s, scale, gradient);

@@ -3,6 +3,8 @@
 #ifndef CAPSTAN_MODEL_LOSS_H_
 #define CAPSTAN_MODEL_LOSS_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "capstan/v1/job.pb.h"
@@ -10,17 +12,23 @@
 namespace capstan {
 
 // A batch's scores and what they should have been. `logits` holds `outputs` floats an example.
-// Labels: logistic 0 or 1, softmax the class's number, squared any number.
+// Labels: logistic 0 or 1, softmax the class's number, squared any number. An example's loss is
+// multiplied by its weight.
 struct Scores {
   v1::Loss loss = v1::LOSS_UNSPECIFIED;
   int outputs = 1;
   std::span<const float> logits;
   std::span<const float> labels;
+  std::span<const float> weights = {};  // One an example; empty: all are 1.
+  std::span<const uint64_t> groups =
+      {};  // The hash of each example's group; empty: there are none.
+
+  float WeightOf(size_t example) const { return weights.empty() ? 1.0f : weights[example]; }
 };
 
 // Sum over the examples: logistic and softmax, the negative log-likelihood; squared, half the
 // squared error. NaN and infinity pass through to the sum. REQUIRES: logits.size() == outputs *
-// labels.size(); labels in the loss's domain.
+// labels.size(); labels in the loss's domain; weights finite and not negative.
 double LossSum(const Scores& scores);
 
 // As LossSum; also writes the gradient of `scale` times the sum to `gradient`, which is as long as

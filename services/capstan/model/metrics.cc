@@ -1,44 +1,77 @@
 #include "capstan/model/metrics.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
-#include <limits>
+#include <numeric>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "capstan/base/check.h"
+#include "capstan/base/status.h"
+#include "capstan/model/auc.h"
+#include "capstan/model/group_auc.h"
 
 namespace capstan {
 namespace {
 
-using Histogram = google::protobuf::RepeatedField<uint64_t>;
+// Of counts, or of weights.
+template <typename Count>
+using Histogram = google::protobuf::RepeatedField<Count>;
 
-bool IsHistogram(const Histogram& bins) { return bins.empty() || bins.size() == kLogitBins; }
+template <typename Count>
+bool IsHistogram(const Histogram<Count>& bins) {
+  return bins.empty() || bins.size() == kLogitBins;
+}
 
-std::span<const uint64_t> Bins(const Histogram& bins) {
+template <typename Count>
+std::span<const Count> Bins(const Histogram<Count>& bins) {
   return {bins.data(), static_cast<size_t>(bins.size())};
 }
 
-void AddHistogram(const Histogram& from, Histogram& into) {
+template <typename Count>
+void AddHistogram(const Histogram<Count>& from, Histogram<Count>& into) {
   if (from.empty()) return;
   into.Resize(kLogitBins, 0);
   for (int i = 0; i < kLogitBins; ++i) into[i] += from[i];
 }
 
+template <typename Count>
+void AddToHistogram(float logit, Count count, Histogram<Count>& bins) {
+  if (bins.empty()) bins.Resize(kLogitBins, 0);
+  bins[LogitBin(logit)] += count;
+}
+
+void AddToHistograms(const Scores& scores, size_t i, bool positive, v1::EvaluationResult& sums) {
+  const float logit = scores.logits[i];
+  if (scores.weights.empty()) {
+    AddToHistogram(logit, uint64_t{1},
+                   positive ? *sums.mutable_positives() : *sums.mutable_negatives());
+  } else {
+    AddToHistogram<double>(
+        logit, scores.weights[i],
+        positive ? *sums.mutable_positive_weights() : *sums.mutable_negative_weights());
+  }
+}
+
+void AddCorrect(const Scores& scores, size_t i, v1::EvaluationResult& sums) {
+  if (scores.weights.empty()) {
+    sums.set_correct(sums.correct() + 1);
+  } else {
+    sums.set_correct_weight(sums.correct_weight() + scores.weights[i]);
+  }
+}
+
 void AddLogistic(const Scores& scores, v1::EvaluationResult& sums) {
-  sums.mutable_positives()->Resize(kLogitBins, 0);
-  sums.mutable_negatives()->Resize(kLogitBins, 0);
   for (size_t i = 0; i < scores.labels.size(); ++i) {
     const float logit = scores.logits[i];
     const bool positive = scores.labels[i] > 0.5f;
     const double p = Prediction(v1::LOSS_LOGISTIC, logit);
-    Histogram& bins = positive ? *sums.mutable_positives() : *sums.mutable_negatives();
-    ++bins[LogitBin(logit)];
-    if ((logit > 0) == positive) sums.set_correct(sums.correct() + 1);
-    sums.set_squared_error(sums.squared_error() + (p - positive) * (p - positive));
-    sums.set_label_sum(sums.label_sum() + positive);
-    sums.set_prediction_sum(sums.prediction_sum() + p);
+    const double weight = scores.WeightOf(i);
+    AddToHistograms(scores, i, positive, sums);
+    if ((logit > 0) == positive) AddCorrect(scores, i, sums);
+    sums.set_squared_error(sums.squared_error() + weight * (p - positive) * (p - positive));
+    sums.set_label_sum(sums.label_sum() + weight * positive);
+    sums.set_prediction_sum(sums.prediction_sum() + weight * p);
   }
 }
 
@@ -47,46 +80,53 @@ void AddSoftmax(const Scores& scores, v1::EvaluationResult& sums) {
   for (size_t i = 0; i < scores.labels.size(); ++i) {
     const auto logits = scores.logits.subspan(i * classes, classes);
     const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
-    if (best == static_cast<ptrdiff_t>(scores.labels[i])) sums.set_correct(sums.correct() + 1);
+    if (best == static_cast<ptrdiff_t>(scores.labels[i])) AddCorrect(scores, i, sums);
   }
 }
 
 void AddSquared(const Scores& scores, v1::EvaluationResult& sums) {
   for (size_t i = 0; i < scores.labels.size(); ++i) {
     const double error = static_cast<double>(scores.logits[i]) - scores.labels[i];
-    sums.set_squared_error(sums.squared_error() + error * error);
-    sums.set_label_sum(sums.label_sum() + scores.labels[i]);
-    sums.set_prediction_sum(sums.prediction_sum() + scores.logits[i]);
+    const double weight = scores.WeightOf(i);
+    sums.set_squared_error(sums.squared_error() + weight * error * error);
+    sums.set_label_sum(sums.label_sum() + weight * scores.labels[i]);
+    sums.set_prediction_sum(sums.prediction_sum() + weight * scores.logits[i]);
   }
+}
+
+// Nothing: a class is missing.
+template <typename Count>
+std::optional<double> AucOfHistograms(const Histogram<Count>& positives,
+                                      const Histogram<Count>& negatives) {
+  if (positives.empty() || negatives.empty()) return std::nullopt;
+  const double auc = AucOf(Bins(positives), Bins(negatives)).value;
+  return std::isnan(auc) ? std::nullopt : std::optional(auc);
 }
 
 }  // namespace
 
-int LogitBin(float logit) {
-  constexpr int kBinsASign = kLogitBins / 2;
-  constexpr int kBitsABin = 23 - 8;  // 256 bins an octave of 1 + |logit|.
-  if (std::isnan(logit)) return 0;
-  // Positive floats are ordered as their bits are, which count 2^23 steps an octave.
-  const uint32_t bits = std::bit_cast<uint32_t>(1.0f + std::abs(logit));
-  const int distance =
-      std::min<int>((bits - std::bit_cast<uint32_t>(1.0f)) >> kBitsABin, kBinsASign - 1);
-  return std::signbit(logit) ? kBinsASign - 1 - distance : kBinsASign + distance;
-}
-
-void AddToEvaluation(const Scores& scores, v1::EvaluationResult& sums) {
+void AddToEvaluation(const Scores& scores, v1::EvaluationResult& sums, size_t most_grouped) {
   sums.set_examples(sums.examples() + scores.labels.size());
   sums.set_loss_sum(sums.loss_sum() + LossSum(scores));
+  if (!scores.weights.empty()) {
+    sums.set_weighted(true);
+    const double weight = std::accumulate(scores.weights.begin(), scores.weights.end(), 0.0);
+    sums.set_weight(sums.weight() + weight);
+  }
   if (scores.loss == v1::LOSS_SOFTMAX) return AddSoftmax(scores, sums);
   if (scores.loss == v1::LOSS_SQUARED) return AddSquared(scores, sums);
   AddLogistic(scores, sums);
+  if (!scores.groups.empty()) AddToGroups(scores, *sums.mutable_groups(), most_grouped);
 }
 
 absl::Status MergeEvaluation(const v1::EvaluationResult& from, v1::EvaluationResult& into) {
-  if (!IsHistogram(from.positives()) || !IsHistogram(from.negatives())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("evaluation: histograms of ", from.positives_size(), " and ",
-                     from.negatives_size(), " bins, not ", kLogitBins));
+  if (!IsHistogram(from.positives()) || !IsHistogram(from.negatives()) ||
+      !IsHistogram(from.positive_weights()) || !IsHistogram(from.negative_weights())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "evaluation: histograms of ", from.positives_size() + from.positive_weights_size(), " and ",
+        from.negatives_size() + from.negative_weights_size(), " bins, not ", kLogitBins));
   }
+  CAPSTAN_RETURN_IF_ERROR(CheckGroups(from.groups()));
   into.set_examples(into.examples() + from.examples());
   into.set_loss_sum(into.loss_sum() + from.loss_sum());
   into.set_correct(into.correct() + from.correct());
@@ -95,23 +135,13 @@ absl::Status MergeEvaluation(const v1::EvaluationResult& from, v1::EvaluationRes
   into.set_prediction_sum(into.prediction_sum() + from.prediction_sum());
   AddHistogram(from.positives(), *into.mutable_positives());
   AddHistogram(from.negatives(), *into.mutable_negatives());
+  into.set_weighted(into.weighted() || from.weighted());
+  into.set_weight(into.weight() + from.weight());
+  into.set_correct_weight(into.correct_weight() + from.correct_weight());
+  AddHistogram(from.positive_weights(), *into.mutable_positive_weights());
+  AddHistogram(from.negative_weights(), *into.mutable_negative_weights());
+  if (from.has_groups()) MergeGroups(from.groups(), *into.mutable_groups());
   return absl::OkStatus();
-}
-
-Auc AucOf(std::span<const uint64_t> positives, std::span<const uint64_t> negatives) {
-  CAPSTAN_CHECK(positives.size() == kLogitBins && negatives.size() == kLogitBins);
-  double wins = 0, ties = 0, below = 0, total = 0;  // `below`: negatives in lower bins.
-  for (int i = 0; i < kLogitBins; ++i) {
-    const double p = static_cast<double>(positives[i]);
-    const double n = static_cast<double>(negatives[i]);
-    wins += p * below;
-    ties += p * n;
-    below += n;
-    total += p;
-  }
-  const double pairs = total * below;
-  if (pairs == 0) return {.value = std::numeric_limits<double>::quiet_NaN()};
-  return {.value = (wins + 0.5 * ties) / pairs, .error = 0.5 * ties / pairs};
 }
 
 double LabelUnit(const v1::DataSpec& data) {
@@ -125,25 +155,46 @@ double InLabelUnit(const v1::DataSpec& data, double output) {
 
 std::map<std::string, double> MetricsOf(v1::Loss loss, const v1::EvaluationResult& sums,
                                         double label_unit) {
-  if (sums.examples() == 0) return {};
-  const double examples = static_cast<double>(sums.examples());
-  const double mean_loss = sums.loss_sum() / examples;
+  const bool weighted = sums.weighted();
+  const double weight = weighted ? sums.weight() : static_cast<double>(sums.examples());
+  if (weight == 0) return {};
+  const double mean_loss = sums.loss_sum() / weight;
   if (loss == v1::LOSS_SQUARED) {
-    const double rmse = std::sqrt(sums.squared_error() / examples) * label_unit;
+    const double rmse = std::sqrt(sums.squared_error() / weight) * label_unit;
     return {{"loss", mean_loss}, {"rmse", rmse}};
   }
-  const double accuracy = static_cast<double>(sums.correct()) / examples;
+  const double correct = weighted ? sums.correct_weight() : static_cast<double>(sums.correct());
+  const double accuracy = correct / weight;
   std::map<std::string, double> metrics = {
       {"loss", mean_loss}, {"logloss", mean_loss}, {"accuracy", accuracy}};
   if (loss == v1::LOSS_SOFTMAX) return metrics;
-  if (sums.positives_size() == kLogitBins && sums.negatives_size() == kLogitBins) {
-    const double auc = AucOf(Bins(sums.positives()), Bins(sums.negatives())).value;
-    if (!std::isnan(auc)) metrics["auc"] = auc;
+  const std::optional<double> auc =
+      weighted ? AucOfHistograms(sums.positive_weights(), sums.negative_weights())
+               : AucOfHistograms(sums.positives(), sums.negatives());
+  if (auc) metrics["auc"] = *auc;
+  if (const std::optional<double> group_auc = GroupAuc(sums.groups())) {
+    metrics["group_auc"] = *group_auc;
+    metrics["group_share"] = ShareOfGroups(sums.groups());
   }
   if (sums.label_sum() > 0) metrics["calibration"] = sums.prediction_sum() / sums.label_sum();
   return metrics;
 }
 
-bool MoreIsBetter(std::string_view metric) { return metric == "auc" || metric == "accuracy"; }
+MetricName ParseMetricName(std::string_view name) {
+  const size_t slash = name.rfind('/');
+  if (slash == name.npos) return {.metric = name};
+  return {.set = name.substr(0, slash), .metric = name.substr(slash + 1)};
+}
+
+std::string NameMetric(const MetricName& name) {
+  std::string text(name.set);
+  if (!name.set.empty()) text += '/';
+  return text += name.metric;
+}
+
+bool MoreIsBetter(std::string_view name) {
+  const std::string_view metric = ParseMetricName(name).metric;
+  return metric == "auc" || metric == "group_auc" || metric == "accuracy";
+}
 
 }  // namespace capstan

@@ -77,9 +77,9 @@ class TowerNetwork : public Network {
     const Eigen::Index examples = logits.rows();
     Matrix logit_gradient = logit_gradient_.Shape(examples, shape_.outputs);
     const float scale = sum_loss_ || examples == 0 ? 1.0f : 1.0f / static_cast<float>(examples);
-    const double loss_sum =
-        LossSumAndGradient({loss_, shape_.outputs, FlatSpan(Const(logits)), input.labels}, scale,
-                           {logit_gradient.data(), static_cast<size_t>(logit_gradient.size())});
+    const double loss_sum = LossSumAndGradient(
+        {loss_, shape_.outputs, FlatSpan(Const(logits)), input.labels, input.weights}, scale,
+        {logit_gradient.data(), static_cast<size_t>(logit_gradient.size())});
     const Matrix rows = ComputeGradients(input, view, Const(logit_gradient));
     return {.loss_sum = loss_sum,
             .logits = FlatSpan(Const(logits)),

@@ -14,15 +14,16 @@ namespace capstan {
 
 // One batch with the parameters it needs. All spans are borrowed for the call.
 struct NetworkInput {
-  std::span<const float> labels;      // One an example; Forward does not read them.
-  std::span<const uint32_t> offsets;  // examples + 1: where an example's keys begin in `index`.
-  std::span<const uint32_t> index;    // Key -> its row in `rows`.
-  std::span<const float> values;      // One a key; empty: all 1.
-  std::span<const float> dense;       // dense_width floats an example.
-  std::span<const float> rows;        // Distinct rows, row_dim() floats each.
-  std::span<const float> parameters;  // All tensors, flat, in order of ids.
-  uint64_t draw = 0;                  // Names the batch: dropout draws by it.
-  uint64_t first_example = 0;         // Place of the first example in that batch.
+  std::span<const float> labels;        // One an example; Forward does not read them.
+  std::span<const float> weights = {};  // As labels; empty: all 1.
+  std::span<const uint32_t> offsets;    // examples + 1: where an example's keys begin in `index`.
+  std::span<const uint32_t> index;      // Key -> its row in `rows`.
+  std::span<const float> values;        // One a key; empty: all 1.
+  std::span<const float> dense;         // dense_width floats an example.
+  std::span<const float> rows;          // Distinct rows, row_dim() floats each.
+  std::span<const float> parameters;    // All tensors, flat, in order of ids.
+  uint64_t draw = 0;                    // Names the batch: dropout draws by it.
+  uint64_t first_example = 0;           // Place of the first example in that batch.
 };
 
 // Owned by the network, valid until its next call.
@@ -47,8 +48,8 @@ class Network {
   // next call. REQUIRES: input of the model's shape; every index below the number of rows.
   virtual std::span<const float> Forward(const NetworkInput& input) = 0;
 
-  // Gradients of the mean of the loss over the batch (of the sum with train.sum_loss), with
-  // dropout.
+  // Gradients of the sum over the batch of the examples' losses, each multiplied by its weight,
+  // divided by the number of examples (not so with train.sum_loss); with dropout.
   virtual NetworkGradients ForwardBackward(const NetworkInput& input) = 0;
 
   virtual int row_dim() const = 0;  // 0: the model has no table.

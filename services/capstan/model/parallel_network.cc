@@ -93,6 +93,7 @@ class ParallelNetwork : public Network {
     slice.input.offsets = slice.offsets;
     slice.input.first_example = input.first_example + range.begin;
     if (!input.labels.empty()) slice.input.labels = input.labels.subspan(range.begin, examples);
+    if (!input.weights.empty()) slice.input.weights = input.weights.subspan(range.begin, examples);
     slice.input.index = input.index.subspan(first_key, keys);
     if (!input.values.empty()) slice.input.values = input.values.subspan(first_key, keys);
     slice.input.dense = input.dense.subspan(range.begin * dense_width, examples * dense_width);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "capstan/model/oddness.h"
 #include "chief/machine/chief_machine.h"
+#include "chief/work/evaluation_log.h"
 
 namespace capstan::chief {
 
@@ -168,15 +169,9 @@ void ChiefMachine::BeginEvaluation(bool at_barrier, bool final, absl::Time now) 
 void ChiefMachine::TakeEvaluation(absl::Time now) {
   const v1::Evaluation evaluation = evaluations_.Take();
   AddCurvePoint(evaluation, now);
-  std::vector<std::pair<std::string, std::string>> fields = {
-      {"number", absl::StrCat(evaluation.number())},
-      {"examples", absl::StrCat(evaluation.examples())},
-      {"live", evaluation.at_round_boundary() ? "no" : "yes"}};
-  for (const auto& [name, value] : evaluation.metrics()) {
-    fields.emplace_back(name, absl::StrFormat("%.6g", value));
+  for (LogFields& fields : EvaluationLogFields(evaluation)) {
+    Log(LogEvent::Level::kInfo, "evaluated", std::move(fields));
   }
-  std::sort(fields.begin() + 3, fields.end());
-  Log(LogEvent::Level::kInfo, "evaluated", std::move(fields));
   NoteWarning("evaluation", "");
   NoteWarning("held out", OddEvaluation(plan_.spec.model(), evaluation));
   writer_.Note();

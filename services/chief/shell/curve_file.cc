@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -26,6 +27,12 @@ namespace {
 constexpr char kName[] = "curve.csv";
 constexpr absl::Duration kWriteEvery = absl::Seconds(5);
 
+// Empty if there is none.
+std::string Contents(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 class NoCurve : public CurveFile {
  public:
   void Append(const AppendCurve&) override {}
@@ -44,15 +51,17 @@ class FolderCurve : public CurveFile {
     }
     auto curve = std::make_unique<FolderCurve>();
     const std::filesystem::path path = folder / kName;
-    const bool begins = anew || !std::filesystem::exists(path, error);
-    curve->file_.open(path, begins ? std::ios::trunc : std::ios::app);
-    if (begins) curve->file_ << CurveHeader() << std::flush;
+    std::string before;
+    if (!anew) before = Contents(path);
+    const std::string goes_on = UnderCurveHeader(before);
+    curve->file_.open(path, goes_on == before ? std::ios::app : std::ios::trunc);
+    if (goes_on != before) curve->file_ << goes_on << std::flush;
     if (curve->file_) return curve;
     return absl::InvalidArgumentError(
         absl::StrCat("cannot write ", path.string(), ": ", std::strerror(errno)));
   }
 
-  void Append(const AppendCurve& point) override { file_ << CurveLine(point) << std::flush; }
+  void Append(const AppendCurve& point) override { file_ << CurveLines(point) << std::flush; }
 
  private:
   std::ofstream file_;
@@ -104,7 +113,7 @@ class ObjectCurve : public CurveFile {
   ~ObjectCurve() override { PostWrite(); }
 
   void Append(const AppendCurve& point) override {
-    if (object_->Append(CurveLine(point))) PostWrite();
+    if (object_->Append(CurveLines(point))) PostWrite();
   }
 
  private:
@@ -121,8 +130,8 @@ class ObjectCurve : public CurveFile {
 std::unique_ptr<CurveFile> NewCurveObject(std::unique_ptr<ObjectStore> folder, bool anew,
                                           StoreThread& thread) {
   absl::StatusOr<std::string> text = anew ? absl::NotFoundError("") : folder->Get(kName);
-  if (!text.ok()) text = CurveHeader();
-  auto object = std::make_shared<CurveObject>(std::move(folder), *std::move(text));
+  auto object =
+      std::make_shared<CurveObject>(std::move(folder), UnderCurveHeader(text.value_or("")));
   return std::make_unique<ObjectCurve>(std::move(object), thread);
 }
 

@@ -23,6 +23,8 @@ v1::JobSpec WhatMatters(v1::JobSpec spec) {
   train.clear_prefetch_batches();
   train.clear_push_window();
   spec.mutable_data()->clear_eval();
+  spec.mutable_data()->clear_eval_sets();
+  spec.mutable_data()->clear_group();
   spec.mutable_data()->clear_max_bad_records();
   return spec;
 }

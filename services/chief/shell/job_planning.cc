@@ -2,7 +2,9 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/log.h"
@@ -11,6 +13,7 @@
 #include "capstan/config/config.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/tasks/check_first_records.h"
+#include "capstan/data/tasks/eval_sets.h"
 #include "capstan/data/tasks/measure_data.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/model/layout.h"
@@ -45,6 +48,26 @@ TaskRanges BegunTasks(const v1::JobSpec& spec) {
   return *std::move(tasks);
 }
 
+// The evaluation's tasks, set by set.
+absl::Status PlanEvaluation(const Source& source, const PlanOptions& options, JobPlan& plan) {
+  const v1::DataSpec& data = plan.spec.data();
+  if (data.eval_sets().empty()) {
+    CAPSTAN_ASSIGN_OR_RETURN(plan.eval, PlanTasks(source, data, options));
+    return absl::OkStatus();
+  }
+  std::vector<v1::TaskRun> runs;
+  uint32_t tasks = 0;
+  for (const EvalFiles& set : EvalSetsOf(data)) {
+    v1::DataSpec part = data;
+    part.mutable_eval()->Assign(set.files.begin(), set.files.end());
+    CAPSTAN_ASSIGN_OR_RETURN(const TaskRanges ranges, PlanTasks(source, part, options));
+    runs.insert(runs.end(), ranges.runs().begin(), ranges.runs().end());
+    plan.eval_ends.push_back(tasks += ranges.size());
+  }
+  plan.eval = TaskRanges(std::move(runs));
+  return absl::OkStatus();
+}
+
 // `train`: the tasks, if they are known.
 absl::StatusOr<JobPlan> Plan(v1::JobSpec spec, TaskRanges train, const PlanProgress& progress) {
   JobPlan plan{.spec = std::move(spec), .train = std::move(train)};
@@ -58,7 +81,7 @@ absl::StatusOr<JobPlan> Plan(v1::JobSpec spec, TaskRanges train, const PlanProgr
   const bool synthetic = data.format() == v1::DATA_FORMAT_SYNTHETIC;
   if (synthetic ? data.synthetic().eval_rows() == 0 : data.eval().empty()) return plan;
   options.split = Split::kEval;
-  CAPSTAN_ASSIGN_OR_RETURN(plan.eval, PlanTasks(*source, data, options));
+  CAPSTAN_RETURN_IF_ERROR(PlanEvaluation(*source, options, plan));
   return plan;
 }
 

@@ -1,34 +1,58 @@
 #include "chief/shell/learning_curve.h"
 
+#include <cstddef>
+#include <set>
+#include <string_view>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "capstan/model/metrics.h"
 
 namespace capstan::chief {
 namespace {
 
-constexpr const char* kMetrics[] = {"loss", "auc", "logloss", "accuracy", "rmse", "calibration"};
+constexpr const char* kMetrics[] = {"loss", "auc",         "logloss",  "accuracy",
+                                    "rmse", "calibration", "group_auc"};
+
+// The cells of the metrics of one set, and its name.
+std::string Cells(const v1::Evaluation& evaluation, std::string_view set) {
+  std::string cells;
+  for (const char* metric : kMetrics) {
+    cells += ',';
+    const auto found = evaluation.metrics().find(NameMetric({set, metric}));
+    if (found == evaluation.metrics().end()) continue;
+    absl::StrAppend(&cells, absl::StrFormat("%.6g", found->second));
+  }
+  cells += ',';
+  return cells += set;
+}
 
 }  // namespace
 
 std::string CurveHeader() {
   return absl::StrCat(
       "elapsed_seconds,examples,step,train_loss,examples_per_second,evaluation,eval_",
-      absl::StrJoin(kMetrics, ",eval_"), "\n");
+      absl::StrJoin(kMetrics, ",eval_"), ",eval_set\n");
 }
 
-std::string CurveLine(const AppendCurve& point) {
-  std::string line = absl::StrFormat("%.3f,%d,%d,%.6g,%.1f,", point.elapsed_seconds, point.examples,
-                                     point.step, point.loss, point.examples_per_second);
-  const bool evaluated = point.evaluation.number() > 0;
-  if (evaluated) absl::StrAppend(&line, point.evaluation.number());
-  for (const char* name : kMetrics) {
-    absl::StrAppend(&line, ",");
-    const auto metric = point.evaluation.metrics().find(name);
-    if (!evaluated || metric == point.evaluation.metrics().end()) continue;
-    absl::StrAppend(&line, absl::StrFormat("%.6g", metric->second));
-  }
-  return line + "\n";
+std::string UnderCurveHeader(const std::string& curve) {
+  const size_t end = curve.find('\n');
+  return CurveHeader() + (end == curve.npos ? "" : curve.substr(end + 1));
+}
+
+std::string CurveLines(const AppendCurve& point) {
+  std::string begin =
+      absl::StrFormat("%.3f,%d,%d,%.6g,%.1f,", point.elapsed_seconds, point.examples, point.step,
+                      point.loss, point.examples_per_second);
+  const v1::Evaluation& evaluation = point.evaluation;
+  if (evaluation.number() > 0) absl::StrAppend(&begin, evaluation.number());
+  std::set<std::string_view> further;
+  for (const auto& [name, value] : evaluation.metrics()) further.insert(ParseMetricName(name).set);
+  further.erase("");
+  std::string lines;
+  for (const std::string_view set : further) lines += begin + Cells(evaluation, set) + "\n";
+  return lines + begin + Cells(evaluation, "") + "\n";
 }
 
 }  // namespace capstan::chief

@@ -12,9 +12,14 @@ namespace capstan::chief {
 // The first line: names of the columns.
 std::string CurveHeader();
 
-// One line, ending with a newline. Metrics that an evaluation does not have, and all of them
-// without an evaluation, are empty.
-std::string CurveLine(const AppendCurve& point);
+// The curve that another version began, under the names of this one's columns: versions add theirs
+// behind those that there were, so its lines are shorter.
+std::string UnderCurveHeader(const std::string& curve);
+
+// One line, ending with a newline, behind one for each further set of held-out records; these have
+// its name in their last cell. Metrics that an evaluation does not have, and all of them without an
+// evaluation, are empty.
+std::string CurveLines(const AppendCurve& point);
 
 }  // namespace capstan::chief
 

@@ -2,26 +2,33 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "capstan/model/metrics.h"
+
 namespace capstan::chief {
 namespace {
 
-// In the order in which they are looked for, and whether more is better.
-constexpr std::array<std::pair<const char*, bool>, 5> kMetrics = {
-    {{"auc", true}, {"accuracy", true}, {"logloss", false}, {"rmse", false}, {"loss", false}}};
+// In the order in which they are looked for.
+constexpr std::array<const char*, 5> kMetrics = {"auc", "accuracy", "logloss", "rmse", "loss"};
 
 auto Age(const CheckpointFacts& facts) { return std::tie(facts.timeline, facts.step, facts.id); }
 
-// The metric of a checkpoint, so that more is better.
+// A metric of a checkpoint, so that more is better. Nothing: it has none of that name.
+std::optional<double> GoodnessBy(const std::string& name, const CheckpointFacts& facts) {
+  const auto metric = facts.metrics.find(name);
+  if (metric == facts.metrics.end() || std::isnan(metric->second)) return std::nullopt;
+  return MoreIsBetter(name) ? metric->second : -metric->second;
+}
+
+// By the metric that is wanted; empty: by the first one that there is.
 std::optional<double> Goodness(const CheckpointFacts& facts, const std::string& wanted) {
-  for (const auto& [name, more_is_better] : kMetrics) {
-    if (!wanted.empty() && wanted != name) continue;
-    const auto metric = facts.metrics.find(name);
-    if (metric == facts.metrics.end() || metric->second != metric->second) continue;
-    return more_is_better ? metric->second : -metric->second;
+  if (!wanted.empty()) return GoodnessBy(wanted, facts);
+  for (const char* name : kMetrics) {
+    if (const std::optional<double> goodness = GoodnessBy(name, facts)) return goodness;
   }
   return std::nullopt;
 }

@@ -50,6 +50,8 @@ struct JobPlan {
   v1::JobSpec spec;
   TaskRanges train;
   TaskRanges eval;
+  std::vector<uint32_t> eval_ends =
+      {};  // For each of spec.data.eval_sets, the task after its last.
 };
 
 }  // namespace capstan::chief

@@ -29,7 +29,18 @@ Evaluations::Evaluations(const JobPlan& plan)
       label_unit_(LabelUnit(plan.spec.data())),
       every_examples_(plan.spec.train().evaluate_every_examples()),
       tasks_(plan.eval),
-      next_examples_(every_examples_) {}
+      sets_{""},
+      ends_(plan.eval_ends),
+      next_examples_(every_examples_) {
+  if (ends_.empty()) ends_.push_back(tasks_.size());
+  for (size_t i = 1; i < ends_.size(); ++i) {
+    sets_.push_back(plan.spec.data().eval_sets(static_cast<int>(i)).name());
+  }
+}
+
+size_t Evaluations::SetOf(uint32_t task) const {
+  return static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), task) - ends_.begin());
+}
 
 bool Evaluations::Due(uint64_t examples, uint32_t epochs_done) const {
   if (!enabled() || running()) return false;
@@ -41,7 +52,7 @@ void Evaluations::Begin(v1::Evaluation about, uint32_t epochs_done) {
   about.set_number(++begun_);
   epochs_evaluated_ = epochs_done;
   next_examples_ = NextDue(about.examples(), every_examples_);
-  sums_.Clear();
+  sums_.assign(sets_.size(), v1::EvaluationResult());
   failures_.clear();
   for (uint32_t i = 0; i < tasks_.size(); ++i) todo_.insert(i);
   running_ = std::move(about);
@@ -79,7 +90,9 @@ ReportResult Evaluations::Report(std::span<const TrainerId> trainers,
   const uint32_t index = held->lease.task().index();
   leases_.Remove(TrainerId{held->lease.trainer()}, GenerationFromProto(report.generation()));
   absl::Status merged = absl::UnavailableError("returned");
-  if (!failed && report.finished()) merged = MergeEvaluation(report.evaluation(), sums_);
+  if (!failed && report.finished()) {
+    merged = MergeEvaluation(report.evaluation(), sums_[SetOf(index)]);
+  }
   if (merged.ok()) return result;
   todo_.insert(index);
   if (failed || report.finished()) {
@@ -133,9 +146,12 @@ v1::Evaluation Evaluations::Take() {
   v1::Evaluation evaluation = std::move(*running_);
   running_.reset();
   failure_.clear();
-  for (const auto& [name, value] : MetricsOf(loss_, sums_, label_unit_)) {
-    (*evaluation.mutable_metrics())[name] = value;
+  for (size_t i = 0; i < sets_.size(); ++i) {
+    for (const auto& [metric, value] : MetricsOf(loss_, sums_[i], label_unit_)) {
+      (*evaluation.mutable_metrics())[NameMetric({sets_[i], metric})] = value;
+    }
   }
+  sums_.clear();  // A sample of groups is large.
   history_.push_back(evaluation);
   if (history_.size() > kHistory) history_.erase(history_.begin());
   return evaluation;

@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_CHIEF_WORK_EVALUATION_H_
 #define CAPSTAN_CHIEF_WORK_EVALUATION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -69,6 +70,7 @@ class Evaluations {
   const std::vector<v1::Evaluation>& history() const { return history_; }
 
  private:
+  size_t SetOf(uint32_t task) const;
   WorkName NameOf(uint32_t index) const {
     return {v1::LEASE_KIND_EVALUATION, running_->number(), index};
   }
@@ -77,9 +79,11 @@ class Evaluations {
   double label_unit_;
   uint64_t every_examples_;
   TaskRanges tasks_;
+  std::vector<std::string> sets_;  // Names, "" of the first one.
+  std::vector<uint32_t> ends_;     // The task after a set's last.
   std::optional<v1::Evaluation> running_;
-  v1::EvaluationResult sums_;
-  std::set<uint32_t> todo_;  // Indexes into tasks_.
+  std::vector<v1::EvaluationResult> sums_;  // One a set.
+  std::set<uint32_t> todo_;                 // Indexes into tasks_.
   std::map<uint32_t, int> failures_;
   LeaseBook leases_;
   std::vector<v1::Evaluation> history_;

@@ -3,9 +3,11 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
+#include "capstan/data/tasks/eval_sets.h"
 #include "capstan/model/metrics.h"
 #include "capstan/model/oddness.h"
 #include "cli/commands/command.h"
@@ -27,17 +29,30 @@ absl::StatusOr<FinishedModel> LoadModel(const std::string& uri) {
   return FinishedModel::Load(model);
 }
 
-absl::Status RunEvaluate(const ScoringCommandOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, LoadModel(options.model));
-  CAPSTAN_ASSIGN_OR_RETURN(const v1::EvaluationResult sums, Evaluate(model, options.scoring));
+// Prints the metrics of one set of records; `name`: empty, there is no other.
+absl::Status EvaluateSet(FinishedModel& model, const std::string& name,
+                         const ScoringOptions& scoring) {
+  CAPSTAN_ASSIGN_OR_RETURN(const v1::EvaluationResult sums, Evaluate(model, scoring));
   v1::Evaluation evaluation;
   for (const auto& [name, value] :
        MetricsOf(model.job().model().loss(), sums, LabelUnit(model.job().data()))) {
     (*evaluation.mutable_metrics())[name] = value;
   }
-  PrintLine(absl::StrCat(Grouped(sums.examples()), " examples  ", RenderMetrics(evaluation)));
+  PrintLine(absl::StrCat(name, name.empty() ? "" : "  ", Grouped(sums.examples()), " examples  ",
+                         RenderMetrics(evaluation)));
   const std::string odd = OddEvaluation(model.job().model(), evaluation);
   if (!odd.empty()) PrintError(absl::StrCat("warning: ", odd));
+  return absl::OkStatus();
+}
+
+absl::Status RunEvaluate(const ScoringCommandOptions& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, LoadModel(options.model));
+  if (!options.scoring.files.empty()) return EvaluateSet(model, "", options.scoring);
+  ScoringOptions scoring = options.scoring;
+  for (EvalFiles& set : EvalSetsOf(model.job().data())) {
+    scoring.files = std::move(set.files);
+    CAPSTAN_RETURN_IF_ERROR(EvaluateSet(model, set.name, scoring));
+  }
   return absl::OkStatus();
 }
 

@@ -31,6 +31,7 @@ std::vector<double> Softmax(std::span<const float> logits) {
 // as `capstan data generate` writes it: a label, and behind it all columns.
 void ReadInstead(const std::vector<std::string>& files, v1::DataSpec& data) {
   data.clear_eval();
+  data.clear_eval_sets();
   for (const std::string& file : files) data.add_eval(file);
   if (data.format() != v1::DATA_FORMAT_SYNTHETIC) return;
   data.set_format(v1::DATA_FORMAT_CSV);
@@ -82,7 +83,9 @@ absl::StatusOr<v1::EvaluationResult> Evaluate(FinishedModel& model, const Scorin
         AddToEvaluation({.loss = model.job().model().loss(),
                          .outputs = static_cast<int>(model.job().model().outputs()),
                          .logits = logits,
-                         .labels = batch.labels},
+                         .labels = batch.labels,
+                         .weights = batch.weights,
+                         .groups = batch.groups},
                         sums);
         return absl::OkStatus();
       }));

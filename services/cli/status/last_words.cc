@@ -97,6 +97,10 @@ std::vector<std::string> LastWords(const v1::GetStatusReply& status,
   lines.push_back("");
   if (const v1::Evaluation* last = LastEvaluation(status); last != nullptr) {
     lines.push_back(absl::StrCat("  held out  ", RenderMetrics(*last)));
+    for (const std::string& set : FurtherSets(*last)) {
+      lines.push_back(
+          absl::StrCat("  ", Printable(set), "  ", RenderMetrics(*last, kAllMetrics, set)));
+    }
   }
   const auto say = [&lines](const std::string& what, const std::string& where) {
     if (!where.empty()) lines.push_back(absl::StrCat("  ", what, Printable(where)));

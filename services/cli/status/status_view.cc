@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "capstan/consistency/staleness.h"
+#include "capstan/model/metrics.h"
 #include "cli/status/durability_view.h"
 #include "cli/status/moves_view.h"
 #include "cli/status/news.h"
@@ -121,6 +123,11 @@ std::vector<std::string> Facts(const v1::GetStatusReply& status, absl::Span<cons
                    Sparkline(losses, kSparklineCells, options.unicode))};
   if (LastEvaluation(status) != nullptr) {
     lines.push_back(absl::StrCat("held out   ", HeldOut(status, options.unicode)));
+    for (const std::string& set : FurtherSets(*LastEvaluation(status))) {
+      lines.push_back(
+          absl::StrCat("  ", Printable(set), "  ",
+                       RenderMetrics(*LastEvaluation(status), kMetricsWhileRunning, set)));
+    }
   }
   if (!status.shards().empty()) {
     lines.push_back(absl::StrCat("staleness  ", Staleness(status)));
@@ -222,15 +229,22 @@ std::string RenderLine(const v1::GetStatusReply& status) {
   return absl::StrJoin(parts, " | ");
 }
 
-std::string RenderMetrics(const v1::Evaluation& evaluation, int at_most) {
-  const std::pair<const char*, const char*> shown[] = {{"auc", "AUC"},
-                                                       {"rmse", "RMSE"},
-                                                       {"logloss", "logloss"},
-                                                       {"accuracy", "accuracy"},
-                                                       {"calibration", "calibration"}};
+std::vector<std::string> FurtherSets(const v1::Evaluation& evaluation) {
+  std::set<std::string> names;
+  for (const auto& [name, value] : evaluation.metrics()) {
+    names.emplace(ParseMetricName(name).set);
+  }
+  names.erase("");
+  return {names.begin(), names.end()};
+}
+
+std::string RenderMetrics(const v1::Evaluation& evaluation, int at_most, std::string_view set) {
+  const std::pair<const char*, const char*> shown[] = {
+      {"auc", "AUC"},         {"group_auc", "group AUC"}, {"rmse", "RMSE"},
+      {"logloss", "logloss"}, {"accuracy", "accuracy"},   {"calibration", "calibration"}};
   std::vector<std::string> parts;
   for (const auto& [key, name] : shown) {
-    const auto metric = evaluation.metrics().find(key);
+    const auto metric = evaluation.metrics().find(NameMetric({set, key}));
     if (metric == evaluation.metrics().end() || static_cast<int>(parts.size()) == at_most) continue;
     parts.push_back(absl::StrFormat("%s %.4f", name, metric->second));
   }

@@ -4,6 +4,7 @@
 #define CAPSTAN_CLI_STATUS_STATUS_VIEW_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -26,10 +27,14 @@ std::vector<std::string> RenderScreen(const v1::GetStatusReply& status,
 // The same facts in one line, for a log.
 std::string RenderLine(const v1::GetStatusReply& status);
 
-// "AUC 0.7812  logloss 0.4512  accuracy 0.7765": an evaluation's metrics, the most telling first,
-// at most so many.
+// "AUC 0.7812  logloss 0.4512  accuracy 0.7765": an evaluation's metrics of one set of held-out
+// records, the most telling first, at most so many. `set`: empty, the first one.
 inline constexpr int kAllMetrics = 100;
-std::string RenderMetrics(const v1::Evaluation& evaluation, int at_most = kAllMetrics);
+std::string RenderMetrics(const v1::Evaluation& evaluation, int at_most = kAllMetrics,
+                          std::string_view set = "");
+
+// The names of the others.
+std::vector<std::string> FurtherSets(const v1::Evaluation& evaluation);
 
 // "running", "completed" ...
 std::string StateName(v1::JobState state);

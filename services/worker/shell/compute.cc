@@ -10,6 +10,7 @@ namespace {
 
 NetworkInput InputOf(const Step& step) {
   return {.labels = step.batch->labels,
+          .weights = step.batch->weights,
           .offsets = step.batch->offsets,
           .index = step.tables[0].keys.index,
           .values = step.batch->values,

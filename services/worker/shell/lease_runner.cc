@@ -242,13 +242,17 @@ void LeaseRunner::OnComputed(uint64_t number) {
     AddToEvaluation({.loss = trainer_.job.model().loss(),
                      .outputs = static_cast<int>(trainer_.job.model().outputs()),
                      .logits = step.logits,
-                     .labels = step.batch->labels},
-                    evaluation_);
+                     .labels = step.batch->labels,
+                     .weights = step.batch->weights,
+                     .groups = step.batch->groups},
+                    evaluation_,
+                    kMostGroupedExamples / std::max(1u, trainer_.job.train().compute_threads()));
     trainer_.metrics.evaluated_samples.Add(static_cast<double>(step.batch->examples()));
   } else {
     trainer_.metrics.gradient_norm.Observe(step.gradient_norm);
     if (step.clipped) trainer_.metrics.clipped.Add();
-    event.loss_sum = step.loss_sum;
+    // Told as a mean of the examples, however heavy they are.
+    event.loss_sum = step.loss_sum / step.batch->MeanWeight();
     event.nonfinite = step.nonfinite;
     nonfinite_loss_ = nonfinite_loss_ || !std::isfinite(step.loss_sum);
     if (step.nonfinite) trainer_.metrics.nonfinite.Add();

@@ -68,6 +68,23 @@ def click_log(folder, draw):
     write(folder, "test.csv", (shown() for _ in range(8000)))
 
 
+def sampled(folder, draw):
+    """Clicks as CSV with names of columns. Of what nobody clicked, nine in ten are left out of the training file, and those that are
+    in it weigh ten; the test file has all."""
+    sizes = (12, 40, 200, 6)
+    columns = [(draw.often(size, 1.1), draw.effects(size, 0.7)) for size in sizes]
+    names = ",".join(["clicked", "weight", "site", "slot", "campaign", "device"])
+
+    def shown(keep):
+        while True:
+            values = [value() for value, _ in columns]
+            label = draw.coin(-3 + sum(effect[value] for (_, effect), value in zip(columns, values)))
+            if label or draw.random() < keep:
+                return ",".join([str(label), str(1 if label else round(1 / keep)), *(f"v{value}" for value in values)])
+    write(folder, "train.csv", [names, *(shown(0.1) for _ in range(20000))])
+    write(folder, "test.csv", [names, *(shown(1) for _ in range(20000))])
+
+
 def census(folder, draw):
     """People, as CSV with names of columns: age, hours of work and years of school as they are, the rest text, the label
     too, which the file for tests writes with a dot."""
@@ -191,7 +208,7 @@ def series(folder, draw):
     write(folder, "test.csv", windows[6500:])
 
 
-KINDS = {one.__name__: one for one in (sparse_text, click_log, census, pairs, ratings, regression, images, classes, fraud,
+KINDS = {one.__name__: one for one in (sparse_text, click_log, sampled, census, pairs, ratings, regression, images, classes, fraud,
                                        sessions, series)}
 
 

@@ -16,7 +16,7 @@ import sklearn
 from scipy.sparse import hstack
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import accuracy_score, roc_auc_score
+from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import generate
@@ -70,6 +70,16 @@ def auc(parts):
     return roc_auc_score(y_test, model.predict_proba(x_test)[:, 1])
 
 
+def weighted_logloss(folder):
+    """Of the test records as they are, after training with the weights of those that were kept."""
+    rows = [table(folder / f"{name}.csv", header=True) for name in ("train", "test")]
+    encoder = OneHotEncoder(handle_unknown="ignore").fit(rows[0][:, 2:])
+    (x, y, weight), (x_test, y_test, _) = [(encoder.transform(one[:, 2:]), one[:, 0].astype(float), one[:, 1].astype(float))
+                                           for one in rows]
+    model = LogisticRegression(max_iter=1000).fit(x, y, sample_weight=weight)
+    return log_loss(y_test, model.predict_proba(x_test)[:, 1])
+
+
 def accuracy(parts):
     (x, y), (x_test, y_test) = parts
     return accuracy_score(y_test, LogisticRegression(max_iter=1000).fit(x, y).predict(x_test))
@@ -90,6 +100,7 @@ def truth(folder):
 REFERENCES = {
     "sparse_text": ("auc", "LogisticRegression", lambda at: auc(svm(at))),
     "click_log": ("auc", "LogisticRegression on one-hot columns", lambda at: auc(one_hot(at, 0))),
+    "sampled": ("logloss", "LogisticRegression on one-hot columns with the same weights", weighted_logloss),
     "census": ("auc", "LogisticRegression on standardized numbers and one-hot text", lambda at: auc(people(at))),
     "pairs": ("auc", "the probabilities that drew the labels", truth),
     "ratings": ("rmse", "Ridge on one-hot columns", lambda at: rmse(one_hot(at, 2, "tsv"))),

@@ -7,7 +7,7 @@
 #include "capstan/client/chunk_lifecycle.h"
 #include "capstan/consistency/generation.h"
 #include "capstan/consistency/round_commit.h"
-#include "capstan/model/metrics.h"
+#include "capstan/model/auc.h"
 #include "tests/simulation/sim/checks.h"
 #include "tests/simulation/sim/shard.h"
 #include "worker/machines/runners.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "capstan/model/metrics.h"
+#include "capstan/model/auc.h"
 
 namespace capstan::chief {
 namespace {

@@ -268,6 +268,10 @@ TEST(BadJobTest, ColumnsAreNumbersAndRangesUsedOnce) {
             "job.yaml:2: data.schema.categorical: column 0 is used twice");
   EXPECT_EQ(refusal("label: 0, numeric: \"1-3\", categorical: \"3-4\""),
             "job.yaml:2: data.schema.categorical: column 3 is used twice");
+  EXPECT_EQ(refusal("label: 0, weight: 0, categorical: 1"),
+            "job.yaml:2: data.schema.weight: column 0 is used twice");
+  EXPECT_EQ(refusal("label: 0, weight: \"1-2\", categorical: 3"),
+            "job.yaml:2: data.schema.weight: is one column");
   EXPECT_EQ(
       refusal("numeric: {columns: 1, transform: bucket}"),
       "job.yaml:2: data.schema.numeric[0].boundaries: is missing: transform: bucket needs them");
@@ -304,6 +308,39 @@ TEST(BadJobTest, EarlyStopNeedsAMetricThatIsMeasuredWithTheLoss) {
   EXPECT_THAT(Refusal(head + "model: {preset: softmax, outputs: 3}\n"
                              "train: {early_stop: {metric: auc}}\n"),
               HasSubstr("auc is not measured with loss: softmax"));
+}
+
+TEST(BadJobTest, SetsOfHeldOutRecordsHaveNamesAndFiles) {
+  const auto refusal = [](const std::string& eval, const std::string& metric) {
+    return Refusal("job: a\ndata: {format: csv, train: a, schema: {categorical: 1}, eval: " + eval +
+                   "}\nmodel: {preset: lr}\ntrain: {early_stop: {metric: " + metric + "}}\n");
+  };
+  EXPECT_THAT(refusal("{}", "auc"),
+              StartsWith("job.yaml:2: data.eval: names no set; expected files, or sets of files by "
+                         "name\n"));
+  EXPECT_THAT(refusal("{new: []}", "auc"),
+              StartsWith("job.yaml:2: data.eval.new: names no file\n"));
+  EXPECT_THAT(refusal("{a/b: c}", "auc"), HasSubstr("\"a/b\" is not a name of at most 64"));
+  EXPECT_EQ(refusal("{all: b, new: c}", "old/auc"),
+            "job.yaml:4: train.early_stop.metric: old/auc: \"old\" is no further set of data.eval; "
+            "a metric of the first one is named without its set");
+  EXPECT_THAT(refusal("{all: b, new: c}", "all/auc"), HasSubstr("without its set"));
+  EXPECT_THAT(refusal("{all: b, new: c}", "new/rmse"),
+              HasSubstr("rmse is not measured with loss: logistic"));
+}
+
+TEST(BadJobTest, AGroupIsForTheAucOfALogisticLoss) {
+  const auto refusal = [](const std::string& model, const std::string& schema) {
+    return Refusal("job: a\ndata: {format: csv, train: a, eval: b, schema: {" + schema +
+                   "categorical: 1}}\nmodel: {" + model +
+                   "}\ntrain: {early_stop: {metric: group_auc}}\n");
+  };
+  EXPECT_THAT(refusal("preset: mf", "group: 1, "),
+              StartsWith("job.yaml:2: data.schema.group: is for the AUC within groups, which is "
+                         "measured with loss: logistic only\n"));
+  EXPECT_THAT(refusal("preset: lr", ""),
+              HasSubstr("group_auc is not measured with loss: logistic; expected one of auc, "
+                        "logloss, accuracy"));
 }
 
 TEST(BadJobTest, AWorkersLeaseSpansSeveralHeartbeats) {

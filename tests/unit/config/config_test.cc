@@ -258,6 +258,28 @@ TEST(JobKeysTest, NamesKeysOfSectionsAndOfListItems) {
                               "train.early_stop.metric", "checkpoint.uri", "worker_lease"}));
 }
 
+TEST(ParseJobTest, HeldOutRecordsMayBeSetsByName) {
+  const absl::StatusOr<v1::JobSpec> job = ParseJob({.text = R"(
+job: sets
+data:
+  format: csv
+  train: a.csv
+  eval: {all: [b.csv, c.csv], recent: d.csv}
+  schema: {label: 0, categorical: 1}
+model: {preset: lr}
+train: {early_stop: {metric: recent/auc}}
+)"});
+  ASSERT_TRUE(job.ok()) << job.status();
+  const v1::DataSpec& data = job->data();
+  EXPECT_THAT(data.eval(), testing::ElementsAre("b.csv", "c.csv", "d.csv"));
+  ASSERT_EQ(data.eval_sets_size(), 2);
+  EXPECT_EQ(data.eval_sets(0).name(), "all");
+  EXPECT_EQ(data.eval_sets(0).files(), 2u);
+  EXPECT_EQ(data.eval_sets(1).name(), "recent");
+  EXPECT_EQ(data.eval_sets(1).files(), 1u);
+  EXPECT_EQ(job->train().early_stop().metric(), "recent/auc");
+}
+
 TEST(ParseJobTest, ColumnsMayBeNamedAndStandardized) {
   const absl::StatusOr<v1::JobSpec> job = ParseJob({.text = R"(
 job: census
@@ -268,6 +290,8 @@ data:
   schema:
     label: income
     positive: [">50K", ">50K."]
+    weight: fnlwgt_rounded
+    group: education
     categorical: [workclass, education]
     numeric: [3, {columns: [age, fnlwgt], transform: standard},
               {columns: hours, transform: standard, mean: 40, deviation: 12.5}]
@@ -276,6 +300,8 @@ model: {preset: lr}
   ASSERT_TRUE(job.ok()) << job.status();
   const v1::DataSpec& data = job->data();
   EXPECT_EQ(data.label_name(), "income");
+  EXPECT_EQ(data.weight().name(), "fnlwgt_rounded");
+  EXPECT_EQ(data.group().name(), "education") << "which is a categorical column, too";
   EXPECT_THAT(data.positive_labels(), testing::ElementsAre(">50K", ">50K."));
   EXPECT_EQ(data.categorical(1).name(), "education");
   ASSERT_EQ(data.numeric_size(), 4);

@@ -37,19 +37,19 @@ std::set<std::string> DocumentedKeys() {
   return keys;
 }
 
-// A key with keys below it is a section, which the page describes by them. The optimizer of a table
-// is described where optimizers are.
+// A key with keys below it is a section, which the page describes by them, unless it may be a value
+// as well. The optimizer of a table is described where optimizers are.
 std::set<std::string> LeafKeys() {
   const std::vector<std::string> all = JobKeys();
   std::set<std::string> leaves;
   constexpr char kOptimizer[] = "tables.<name>.optimizer";
+  const std::set<std::string> values = {"data.eval", "data.schema.numeric", kOptimizer};
   for (const std::string& key : all) {
     if (key.starts_with(std::string(kOptimizer) + ".")) continue;
-    const bool section =
-        key != kOptimizer && std::any_of(all.begin(), all.end(), [&key](const std::string& other) {
-          return other.starts_with(key + ".") ||
-                 (other.starts_with(key + "[]") && key != "data.schema.numeric");
-        });
+    const bool section = !values.contains(key) &&
+                         std::any_of(all.begin(), all.end(), [&key](const std::string& other) {
+                           return other.starts_with(key + ".") || other.starts_with(key + "[]");
+                         });
     if (!section) leaves.insert(key);
   }
   return leaves;

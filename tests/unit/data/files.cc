@@ -193,6 +193,8 @@ Batch Join(const std::vector<Batch>& batches) {
     all.keys.insert(all.keys.end(), batch.keys.begin(), batch.keys.end());
     if (!all.values.empty()) all.values.resize(all.keys.size(), 1.0f);
     all.labels.insert(all.labels.end(), batch.labels.begin(), batch.labels.end());
+    all.weights.insert(all.weights.end(), batch.weights.begin(), batch.weights.end());
+    all.groups.insert(all.groups.end(), batch.groups.begin(), batch.groups.end());
     all.dense.insert(all.dense.end(), batch.dense.begin(), batch.dense.end());
     all.dense_width = batch.dense_width;
   }

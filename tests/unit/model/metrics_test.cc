@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "capstan/base/hash.h"
+#include "capstan/model/auc.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -30,24 +32,15 @@ double ExactAuc(const std::vector<float>& logits, const std::vector<float>& labe
   return wins / pairs;
 }
 
-TEST(LogitBinTest, GrowsWithTheLogitAndIsSymmetrical) {
-  int previous = -1;
-  for (float logit : {-1e30f, -300.0f, -17.0f, -1.0f, -0.01f, 0.0f, 0.01f, 1.0f, 17.0f, 300.0f}) {
-    const int bin = LogitBin(logit);
-    EXPECT_GE(bin, previous);
-    EXPECT_EQ(LogitBin(-logit), kLogitBins - 1 - bin);
-    previous = bin;
+TEST(MetricNameTest, ThatOfAFurtherSetIsTheMetricOfTheSet) {
+  for (const MetricName& name : {MetricName{"", "auc"}, MetricName{"recent", "rmse"}}) {
+    const std::string text = NameMetric(name);
+    EXPECT_EQ(ParseMetricName(text).set, name.set);
+    EXPECT_EQ(ParseMetricName(text).metric, name.metric);
   }
-  EXPECT_EQ(LogitBin(-std::numeric_limits<float>::infinity()), 0);
-  EXPECT_EQ(LogitBin(std::numeric_limits<float>::infinity()), kLogitBins - 1);
-  EXPECT_EQ(LogitBin(std::numeric_limits<float>::quiet_NaN()), 0);
-}
-
-TEST(LogitBinTest, IsOne256thWideBelowOneAndTwiceThatBelowThree) {
-  EXPECT_EQ(LogitBin(0.5f + 1.0f / 256) - LogitBin(0.5f), 1);
-  EXPECT_EQ(LogitBin(0.5f + 0.9f / 256), LogitBin(0.5f));
-  EXPECT_EQ(LogitBin(1.5f + 1.0f / 128) - LogitBin(1.5f), 1);
-  EXPECT_EQ(LogitBin(1.5f + 0.9f / 128), LogitBin(1.5f));
+  EXPECT_EQ(NameMetric({"recent", "auc"}), "recent/auc");
+  EXPECT_TRUE(MoreIsBetter("recent/group_auc"));
+  EXPECT_FALSE(MoreIsBetter("auc/logloss"));
 }
 
 TEST(EvaluationTest, AucAgreesWithCountingAllPairsWithinItsStatedError) {
@@ -78,6 +71,37 @@ TEST(EvaluationTest, PartsMergeToTheWhole) {
   EXPECT_EQ(MetricsOf(v1::LOSS_LOGISTIC, merged), MetricsOf(v1::LOSS_LOGISTIC, whole));
   EXPECT_DOUBLE_EQ(MetricsOf(v1::LOSS_LOGISTIC, whole)["auc"], 0.75);
   EXPECT_DOUBLE_EQ(MetricsOf(v1::LOSS_LOGISTIC, whole)["accuracy"], 0.5);
+}
+
+TEST(EvaluationTest, AnExampleOfWeightTwoIsAsTwoAndOneOfWeightZeroAsNone) {
+  const std::vector<float> logits = {-2, -1, 0.5f, 3}, labels = {0, 1, 0, 1},
+                           weights = {2, 1, 1, 0};
+  const std::vector<float> as_logits = {-2, -2, -1, 0.5f}, as_labels = {0, 0, 1, 0};
+  for (const v1::Loss loss : {v1::LOSS_LOGISTIC, v1::LOSS_SQUARED}) {
+    v1::EvaluationResult weighted, repeated, first, second;
+    AddToEvaluation({loss, 1, logits, labels, weights}, weighted);
+    AddToEvaluation({loss, 1, as_logits, as_labels}, repeated);
+    const auto metrics = MetricsOf(loss, weighted);
+    const auto expected = MetricsOf(loss, repeated);
+    ASSERT_EQ(metrics.size(), expected.size());
+    for (const auto& [name, value] : expected) {
+      EXPECT_NEAR(metrics.at(name), value, 1e-12) << name;
+    }
+    const std::span all_logits(logits), all_labels(labels), all_weights(weights);
+    AddToEvaluation({loss, 1, all_logits.first(1), all_labels.first(1), all_weights.first(1)},
+                    first);
+    AddToEvaluation({loss, 1, all_logits.subspan(1), all_labels.subspan(1), all_weights.subspan(1)},
+                    second);
+    ASSERT_TRUE(MergeEvaluation(second, first).ok());
+    EXPECT_EQ(MetricsOf(loss, first), metrics);
+  }
+}
+
+TEST(EvaluationTest, WithoutAnyWeightNothingIsTold) {
+  const std::vector<float> logits = {-2, 1}, labels = {0, 1}, weights = {0, 0};
+  v1::EvaluationResult sums;
+  AddToEvaluation({v1::LOSS_LOGISTIC, 1, logits, labels, weights}, sums);
+  EXPECT_TRUE(MetricsOf(v1::LOSS_LOGISTIC, sums).empty());
 }
 
 TEST(EvaluationTest, CalibrationIsMeanPredictionOverMeanLabel) {

@@ -44,10 +44,19 @@ struct RandomBatch {
                            : static_cast<float>(label % std::max(2, shape.outputs)));
     }
     if (shape.has_keys && shape.fields == 0) values = Floats(4, index.size());
+    weights.resize(labels.size());
+    for (size_t i = 0; i < weights.size(); ++i)
+      weights[i] = static_cast<float>(Draw(seed, 8, i) % 4);
     dense = Floats(5, size_t(examples) * shape.dense_width);
     rows = Floats(6, spec.tables().empty() ? 0 : kDistinct * spec.tables(0).dim());
     parameters = Floats(7, static_cast<size_t>(DenseParameterCount(spec)));
     for (float& parameter : parameters) parameter *= 0.4f;  // Keeps deep logits near 1.
+  }
+
+  NetworkInput Weighted() const {
+    NetworkInput input = Input();
+    input.weights = weights;
+    return input;
   }
 
   NetworkInput Input() const {
@@ -70,7 +79,7 @@ struct RandomBatch {
   }
 
   uint64_t seed;
-  std::vector<float> labels, values, dense, rows, parameters;
+  std::vector<float> labels, weights, values, dense, rows, parameters;
   std::vector<uint32_t> offsets, index;
 };
 

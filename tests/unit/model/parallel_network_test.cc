@@ -37,8 +37,8 @@ TEST(ParallelNetworkTest, ComputesWhatOneThreadComputes) {
         for (const int examples : {33, 2, 1, 0, 64}) {
           const std::string what = absl::StrCat(preset, " ", threads, " ", examples, " ");
           const RandomBatch batch(spec, examples, 1);
-          const NetworkGradients want = alone->ForwardBackward(batch.Input());
-          const NetworkGradients got = together->ForwardBackward(batch.Input());
+          const NetworkGradients want = alone->ForwardBackward(batch.Weighted());
+          const NetworkGradients got = together->ForwardBackward(batch.Weighted());
           EXPECT_NEAR(got.loss_sum, want.loss_sum, 1e-5 * (1 + want.loss_sum)) << what;
           ExpectClose(got.logits, want.logits, what + "logit");
           ExpectClose(got.rows, want.rows, what + "row");

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct Bags {
 // A plain value; thread-compatible. Example e has the keys [offsets[e], offsets[e + 1]) of `keys`.
 struct Batch {
   std::vector<float> labels;      // examples
+  std::vector<float> weights;     // examples; empty: all are 1.
+  std::vector<uint64_t> groups;   // examples: the hash of each one's group; empty: there are none.
   std::vector<uint32_t> offsets;  // examples + 1; offsets[0] == 0
   std::vector<uint64_t> keys;     // csv, tsv: in order of the columns in the file
   std::vector<float> values;      // One a key; empty: all are 1.
@@ -32,6 +35,11 @@ struct Batch {
   uint64_t first_record = 0;   // Place of example 0 in the task's order of records.
 
   size_t examples() const { return labels.size(); }
+  // Of the examples; 1 where all weights are 0.
+  double MeanWeight() const {
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    return sum > 0 ? sum / static_cast<double>(weights.size()) : 1;
+  }
   std::span<const uint64_t> KeysOf(size_t example) const {
     return std::span(keys).subspan(offsets[example], offsets[example + 1] - offsets[example]);
   }

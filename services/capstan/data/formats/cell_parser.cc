@@ -11,11 +11,12 @@
 #include "capstan/data/formats/numbers.h"
 #include "capstan/data/formats/quote.h"
 #include "capstan/data/formats/record_parser.h"
+#include "capstan/data/formats/weights.h"
 
 namespace capstan {
 namespace {
 
-enum class Use { kNone, kLabel, kNumber, kBucket, kCategory };
+enum class Use { kNone, kLabel, kWeight, kNumber, kBucket, kCategory };
 
 struct Column {
   Use use = Use::kNone;
@@ -23,6 +24,7 @@ struct Column {
   std::optional<NumberRule> rule = {};  // Of kNumber and kBucket.
   std::string name = {};                // Empty: the schema counts it.
   std::vector<size_t> features = {};    // Those that are made of it.
+  bool group = false;                   // It names the record's group, beside its use.
 };
 
 Column NumericColumn(const v1::ColumnSpec& spec, float scale) {
@@ -44,6 +46,9 @@ class CellParser : public RecordParser {
           {.use = Use::kCategory, .salt = ColumnSalt(spec.column()), .name = spec.name()});
     }
     Put(data.label_column(), {.use = Use::kLabel, .name = data.label_name()});
+    if (data.has_weight()) {
+      Put(data.weight().column(), {.use = Use::kWeight, .name = data.weight().name()});
+    }
     for (const v1::FeatureSpec& spec : data.features()) {
       if (spec.column() < columns_.size()) {
         columns_[spec.column()].features.push_back(rules_.size());
@@ -51,7 +56,13 @@ class CellParser : public RecordParser {
       }
       rules_.emplace_back(spec);
     }
+    if (data.has_group() && data.group().column() < columns_.size()) {
+      columns_[data.group().column()].group = true;
+      if (!data.group().name().empty()) columns_[data.group().column()].name = data.group().name();
+    }
     for (const Column& column : columns_) {
+      grouped_ = grouped_ || column.group;
+      weighted_ = weighted_ || column.use == Use::kWeight;
       fields_ += column.use == Use::kCategory || column.use == Use::kBucket;
       numbers_ += column.use == Use::kNumber;
       names_ = names_ || !column.name.empty();
@@ -80,15 +91,17 @@ class CellParser : public RecordParser {
     records.keys.resize(keys + fields_);
     records.dense.resize(dense + numbers_);
     records.features.resize(rules_.size());
-    float label = 0;
-    if (!ParseCells(line, records, records.keys.data() + keys, records.dense.data() + dense, label,
+    Judged judged;
+    if (!ParseCells(line, records, records.keys.data() + keys, records.dense.data() + dense, judged,
                     error)) {
       records.keys.resize(keys);
       records.dense.resize(dense);
       for (Bags& bags : records.features) bags.keys.resize(bags.offsets.back());
       return false;
     }
-    records.labels.push_back(label);
+    records.labels.push_back(judged.label);
+    if (weighted_) records.weights.push_back(judged.weight);
+    if (grouped_) records.groups.push_back(judged.group);
     for (Bags& bags : records.features) {
       bags.offsets.push_back(static_cast<uint32_t>(bags.keys.size()));
     }
@@ -97,18 +110,25 @@ class CellParser : public RecordParser {
   }
 
  private:
+  struct Judged {
+    float label = 0;
+    float weight = 1;
+    uint64_t group = 0;
+  };
+
   void Put(uint32_t column, Column what) {
     if (column < columns_.size()) columns_[column] = std::move(what);
   }
 
-  bool ParseCells(std::string_view line, Batch& records, uint64_t* key, float* number, float& label,
-                  std::string& error) {
+  bool ParseCells(std::string_view line, Batch& records, uint64_t* key, float* number,
+                  Judged& judged, std::string& error) {
     const bool lacks_label = LacksLabel(line);
     cells_.Begin(line);
     std::string_view cell;
     for (const Column& column : columns_) {
       if (lacks_label && column.use == Use::kLabel) continue;
       if (!cells_.Next(cell)) return WrongCount(line, error);
+      if (column.group) judged.group = HashText(cell);
       switch (column.use) {
         case Use::kNone:
           break;
@@ -116,7 +136,10 @@ class CellParser : public RecordParser {
           *key++ = HashText(cell) ^ column.salt;
           break;
         case Use::kLabel:
-          if (!labels_.Parse(cell, label, error)) return AddPlace(column, error);
+          if (!labels_.Parse(cell, judged.label, error)) return AddPlace(column, error);
+          break;
+        case Use::kWeight:
+          if (!ParseWeight(cell, judged.weight, error)) return AddPlace(column, error);
           break;
         case Use::kBucket:
           if (!Bucket(*column.rule, cell, *key++, error)) return AddPlace(column, error);
@@ -189,6 +212,8 @@ class CellParser : public RecordParser {
   std::vector<FeatureRule> rules_;
   size_t fields_ = 0;
   size_t numbers_ = 0;
+  bool weighted_ = false;
+  bool grouped_ = false;
   bool names_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "capstan/data/parquet/cell_rule.h"
 
+#include <limits>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "capstan/base/hash.h"
 #include "capstan/data/formats/field_key.h"
 #include "capstan/data/formats/quote.h"
+#include "capstan/data/formats/weights.h"
 #include "capstan/data/parquet/cell_text.h"
 
 namespace capstan::parquet {
@@ -51,6 +53,18 @@ CellRule CellRule::Label(LabelRule labels) {
   return rule;
 }
 
+CellRule CellRule::Weight() {
+  CellRule rule;
+  rule.use_ = Use::kWeight;
+  return rule;
+}
+
+CellRule CellRule::Group() {
+  CellRule rule;
+  rule.use_ = Use::kGroup;
+  return rule;
+}
+
 CellRule CellRule::Numeric(const v1::ColumnSpec& spec, float scale) {
   CellRule rule;
   rule.number_.emplace(spec, scale);
@@ -84,9 +98,10 @@ std::string CellRule::WhyNot(const Column& column) const {
   const bool fraction = column.physical == Physical::kFloat || column.physical == Physical::kDouble;
   if (!fraction) return "";
   const absl::string_view type = AbslView(PhysicalName(column.physical));
-  if (use_ == Use::kCategory || use_ == Use::kFeature) {
-    return absl::StrCat("is ", type,
-                        ", and a categorical value must be an integer, a text or a boolean, as "
+  if (use_ == Use::kCategory || use_ == Use::kFeature || use_ == Use::kGroup) {
+    return absl::StrCat("is ", type, ", and ",
+                        use_ == Use::kGroup ? "the name of a group" : "a categorical value",
+                        " must be an integer, a text or a boolean, as "
                         "fractions have more than one text; store it as integers or text (pandas: "
                         "astype(\"Int64\"), which has room for missing values)");
   }
@@ -102,7 +117,8 @@ template <typename Cell>
 bool CellRule::ConvertOne(Cell cell, Output& output) const {
   if (IsMissing(cell)) return ConvertEmpty(output);
   if (use_ == Use::kLabel) return ConvertLabel(cell, output);
-  if (use_ != Use::kCategory) return ConvertNumber(cell, output);
+  if (use_ == Use::kWeight) return ConvertWeight(cell, output);
+  if (use_ != Use::kCategory && use_ != Use::kGroup) return ConvertNumber(cell, output);
   output.key = HashText(CellText(cell).view()) ^ salt_;
   return true;
 }
@@ -114,6 +130,12 @@ bool CellRule::ConvertLabel(Cell cell, Output& output) const {
     return labels_->Parse(CellText(cell).view(), output.number, output.error);
   }
   return labels_->Admit(number, output.number, output.error);
+}
+
+template <typename Cell>
+bool CellRule::ConvertWeight(Cell cell, Output& output) const {
+  if (!NearestFloat(cell, output.number)) output.number = std::numeric_limits<float>::quiet_NaN();
+  return AdmitWeight(output.number, CellText(cell).view(), output.error);
 }
 
 template <typename Cell>
@@ -133,7 +155,8 @@ bool CellRule::ConvertNumber(Cell cell, Output& output) const {
 
 bool CellRule::ConvertEmpty(Output& output) const {
   if (use_ == Use::kLabel) return labels_->Parse("", output.number, output.error);
-  if (use_ == Use::kCategory) output.key = HashText("") ^ salt_;
+  if (use_ == Use::kWeight) return ParseWeight("", output.number, output.error);
+  if (use_ == Use::kCategory || use_ == Use::kGroup) output.key = HashText("") ^ salt_;
   if (use_ == Use::kBucket) output.key = number_->missing_key();
   if (use_ == Use::kNumber) output.number = number_->missing_number();
   return true;
@@ -141,7 +164,7 @@ bool CellRule::ConvertEmpty(Output& output) const {
 
 void CellRule::Append(bool good, const Output& output, Converted& converted) const {
   converted.bad.push_back(good ? 0 : 1);
-  if (gives_key()) {
+  if (gives_key() || is_group()) {
     converted.keys.push_back(output.key);
   } else {
     converted.numbers.push_back(output.number);

@@ -1,4 +1,5 @@
-// What the cells of a column become: a label, a number, a key, or the keys of a feature.
+// What the cells of a column become: a label, a weight, a group, a number, a key, or the keys of a
+// feature.
 #ifndef CAPSTAN_DATA_PARQUET_CELL_RULE_H_
 #define CAPSTAN_DATA_PARQUET_CELL_RULE_H_
 
@@ -16,7 +17,8 @@
 
 namespace capstan::parquet {
 
-// What values have become, one by one: a number of a label or a numeric column, otherwise a key.
+// What values have become, one by one: a number of a label, a weight or a numeric column, otherwise
+// a key, which of a group is its hash.
 struct Converted {
   std::vector<float> numbers;
   std::vector<uint64_t> keys;
@@ -28,11 +30,15 @@ struct Converted {
 class CellRule {
  public:
   static CellRule Label(LabelRule labels);
+  static CellRule Weight();
+  static CellRule Group();
   static CellRule Numeric(const v1::ColumnSpec& spec, float scale);
   static CellRule Category(uint32_t column);
   static CellRule Feature(const v1::FeatureSpec& spec);
 
   bool is_label() const { return use_ == Use::kLabel; }
+  bool is_weight() const { return use_ == Use::kWeight; }
+  bool is_group() const { return use_ == Use::kGroup; }
   // Of a feature; null: of another column.
   const FeatureRule* feature() const { return feature_ ? &*feature_ : nullptr; }
   bool gives_key() const { return use_ == Use::kBucket || use_ == Use::kCategory; }
@@ -51,7 +57,7 @@ class CellRule {
   std::string MissingError() const;
 
  private:
-  enum class Use { kLabel, kNumber, kBucket, kCategory, kFeature };
+  enum class Use { kLabel, kWeight, kGroup, kNumber, kBucket, kCategory, kFeature };
   struct Output {
     float number = 0;
     uint64_t key = 0;
@@ -63,6 +69,8 @@ class CellRule {
   template <typename Cell>
   bool ConvertLabel(Cell cell, Output& output) const;
   template <typename Cell>
+  bool ConvertWeight(Cell cell, Output& output) const;
+  template <typename Cell>
   bool ConvertNumber(Cell cell, Output& output) const;
   bool ConvertEmpty(Output& output) const;
   // Of a feature: adds the keys of one value.
@@ -73,7 +81,7 @@ class CellRule {
   void Append(bool good, const Output& output, Converted& converted) const;
 
   Use use_ = Use::kCategory;
-  uint64_t salt_ = 0;
+  uint64_t salt_ = 0;  // Of a category.
   std::optional<LabelRule> labels_;
   std::optional<NumberRule> number_;
   std::optional<FeatureRule> feature_;

@@ -50,6 +50,15 @@ std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRul
                       .name = data.label_name(),
                       .rule = CellRule::Label(labels)});
   }
+  if (data.has_weight()) {
+    wanted.push_back({.column = data.weight().column(),
+                      .name = data.weight().name(),
+                      .rule = CellRule::Weight()});
+  }
+  if (data.has_group()) {
+    wanted.push_back(
+        {.column = data.group().column(), .name = data.group().name(), .rule = CellRule::Group()});
+  }
   for (const v1::ColumnSpec& spec : data.numeric()) {
     wanted.push_back({.column = spec.column(),
                       .name = spec.name(),
@@ -71,8 +80,10 @@ std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRul
   size_t keys = 0;
   size_t numbers = 0;
   for (WantedColumn& column : wanted) {
-    if (column.rule.is_label() || column.rule.feature() != nullptr) continue;
-    column.place = column.rule.gives_key() ? keys++ : numbers++;
+    const CellRule& rule = column.rule;
+    if (rule.is_label() || rule.is_weight() || rule.is_group() || rule.feature() != nullptr)
+      continue;
+    column.place = rule.gives_key() ? keys++ : numbers++;
   }
   return wanted;
 }

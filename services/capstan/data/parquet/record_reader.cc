@@ -23,7 +23,11 @@ RecordReader::RecordReader(const Source& source, const ParquetFile& file,
     : file_(file), wanted_(wanted), places_(places), ranged_(source, file.info) {
   for (const WantedColumn& column : wanted) {
     if (column.rule.is_label()) continue;
-    if (column.rule.feature() != nullptr) {
+    if (column.rule.is_weight()) {
+      weighted_ = true;
+    } else if (column.rule.is_group()) {
+      grouped_ = true;
+    } else if (column.rule.feature() != nullptr) {
       ++features_;
     } else {
       ++(column.rule.gives_key() ? keys_ : numbers_);
@@ -125,6 +129,8 @@ absl::Status RecordReader::ReadGroup(const RowGroup& group, uint64_t begin, uint
                .first_number = records.dense.size(),
                .records = records};
   records.labels.resize(rows.first_label + count);
+  if (weighted_) records.weights.resize(rows.first_label + count);
+  if (grouped_) records.groups.resize(rows.first_label + count);
   records.keys.resize(rows.first_key + count * keys_);
   records.dense.resize(rows.first_number + count * numbers_);
   const std::vector<size_t> order = ByOffset(group);
@@ -240,6 +246,10 @@ void RecordReader::PutCell(size_t wanted, uint64_t row, const Converted& convert
     bags.offsets.push_back(static_cast<uint32_t>(bags.keys.size()));
   } else if (column.rule.is_label()) {
     rows.records.labels[rows.first_label + row] = converted.numbers[value];
+  } else if (column.rule.is_weight()) {
+    rows.records.weights[rows.first_label + row] = converted.numbers[value];
+  } else if (column.rule.is_group()) {
+    rows.records.groups[rows.first_label + row] = converted.keys[value];
   } else if (column.rule.gives_key()) {
     rows.records.keys[rows.first_key + row * keys_ + column.place] = converted.keys[value];
   } else {
@@ -280,6 +290,8 @@ absl::Status RecordReader::Finish(Rows& rows, BadRecords& bad_records) {
     if (rows.bad.contains(row)) continue;
     if (kept != row) {
       move(records.labels, rows.first_label, 1, row, kept);
+      if (weighted_) move(records.weights, rows.first_label, 1, row, kept);
+      if (grouped_) move(records.groups, rows.first_label, 1, row, kept);
       move(records.keys, rows.first_key, keys_, row, kept);
       move(records.dense, rows.first_number, numbers_, row, kept);
     }
@@ -288,6 +300,8 @@ absl::Status RecordReader::Finish(Rows& rows, BadRecords& bad_records) {
   }
   for (Bags& bags : records.features) DropBad(rows, bags);
   records.labels.resize(rows.first_label + kept);
+  if (weighted_) records.weights.resize(rows.first_label + kept);
+  if (grouped_) records.groups.resize(rows.first_label + kept);
   records.keys.resize(rows.first_key + kept * keys_);
   records.dense.resize(rows.first_number + kept * numbers_);
   for (const auto& [row, bad] : rows.bad) {

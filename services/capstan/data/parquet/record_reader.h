@@ -73,6 +73,8 @@ class RecordReader {
   size_t keys_ = 0;  // Of a record.
   size_t numbers_ = 0;
   size_t features_ = 0;
+  bool grouped_ = false;
+  bool weighted_ = false;
   Converted values_;
   Converted dictionary_;
   Converted missing_;

@@ -99,6 +99,16 @@ class ColumnFinder {
 absl::Status FindNamedColumns(const ColumnFinder& finder, v1::DataSpec& data) {
   CAPSTAN_RETURN_IF_ERROR(finder.Find(data.label_name(), "schema.label",
                                       [&data](uint32_t column) { data.set_label_column(column); }));
+  if (data.has_weight()) {
+    CAPSTAN_RETURN_IF_ERROR(
+        finder.Find(data.weight().name(), "schema.weight",
+                    [&data](uint32_t column) { data.mutable_weight()->set_column(column); }));
+  }
+  if (data.has_group()) {
+    CAPSTAN_RETURN_IF_ERROR(
+        finder.Find(data.group().name(), "schema.group",
+                    [&data](uint32_t column) { data.mutable_group()->set_column(column); }));
+  }
   const auto find_all = [&finder](const char* use, auto& columns) {
     for (v1::ColumnSpec& spec : columns) {
       CAPSTAN_RETURN_IF_ERROR(
@@ -139,6 +149,9 @@ absl::Status DeriveColumns(const std::string& path, const std::string& where,
   CAPSTAN_RETURN_IF_ERROR(FindNamedColumns(ColumnFinder(where, names), data));
   std::vector<const char*> uses(columns, nullptr);
   CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, data.label_column(), path, uses, "label"));
+  if (data.has_weight()) {
+    CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, data.weight().column(), path, uses, "weight"));
+  }
   uint32_t numbers = 0;
   uint32_t fields = 0;
   for (const v1::ColumnSpec& column : data.numeric()) {
@@ -154,6 +167,10 @@ absl::Status DeriveColumns(const std::string& path, const std::string& where,
   for (const v1::FeatureSpec& feature : data.features()) {
     if (feature.column() < columns) uses[feature.column()] = others[feature.column()];
     CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, feature.column(), path, uses, "a feature"));
+  }
+  if (data.has_group()) {  // Whatever else it is used for.
+    std::vector<const char*> none(columns, nullptr);
+    CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, data.group().column(), path, none, "group"));
   }
   data.set_fields(fields);
   data.set_dense_width(numbers);

@@ -48,6 +48,8 @@ absl::Status LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
   batch.first_record = first;
   batch.dense_width = records_.dense_width;
   batch.labels.clear();
+  batch.weights.clear();
+  batch.groups.clear();
   batch.offsets.assign(1, 0);
   batch.keys.clear();
   batch.values.clear();
@@ -64,6 +66,8 @@ absl::Status LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
     const ptrdiff_t from = records_.offsets[record];
     const ptrdiff_t to = records_.offsets[record + 1];
     batch.labels.push_back(records_.labels[record]);
+    if (!records_.weights.empty()) batch.weights.push_back(records_.weights[record]);
+    if (!records_.groups.empty()) batch.groups.push_back(records_.groups[record]);
     batch.keys.insert(batch.keys.end(), records_.keys.begin() + from, records_.keys.begin() + to);
     if (!records_.values.empty()) {
       batch.values.insert(batch.values.end(), records_.values.begin() + from,

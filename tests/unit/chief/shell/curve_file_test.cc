@@ -23,7 +23,7 @@ AppendCurve Point(uint64_t step) { return {.step = step, .loss = 0.5}; }
 
 std::string Curve(std::initializer_list<uint64_t> steps) {
   std::string text = CurveHeader();
-  for (uint64_t step : steps) text += CurveLine(Point(step));
+  for (uint64_t step : steps) text += CurveLines(Point(step));
   return text;
 }
 
@@ -103,6 +103,9 @@ TEST(CurveFolderTest, IsFollowedLineByLineAndGoesOn) {
     (*curve)->Append(Point(step));
     EXPECT_EQ(written(), step == 1 ? Curve({1}) : Curve({1, 2}));
   }
+  std::ofstream(folder / "ctr" / "curve.csv") << "a,b\n1,2\n";  // By another version.
+  ASSERT_TRUE(OpenCurveFile(spec, /*anew=*/false, thread).ok());
+  EXPECT_EQ(written(), Curve({}) + "1,2\n");
   ASSERT_TRUE(OpenCurveFile(spec, /*anew=*/true, thread).ok());
   EXPECT_EQ(written(), Curve({}));
   std::filesystem::remove_all(folder);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace capstan::chief {
 namespace {
@@ -40,6 +42,34 @@ TEST(EvaluationsTest, AnAbsurdNumberOfExamplesTakesNoLongerThanAnother) {
   EXPECT_TRUE(evaluations.Due(absurd + 1000, 0));
   evaluations.Restore({After(UINT64_MAX)}, UINT64_MAX, /*epochs_done=*/0);
   EXPECT_TRUE(evaluations.Due(UINT64_MAX, 0));
+}
+
+TEST(EvaluationsTest, SetsAreMeasuredApartAndAllButTheFirstHaveTheirNamesBeforeTheirMetrics) {
+  JobPlan plan;
+  plan.spec.mutable_model()->set_loss(v1::LOSS_SQUARED);
+  for (const char* name : {"all", "recent"})
+    plan.spec.mutable_data()->add_eval_sets()->set_name(name);
+  plan.eval = std::vector<v1::Task>(3);
+  plan.eval_ends = {2, 3};
+  Evaluations evaluations(plan);
+  evaluations.Begin(After(1000), /*epochs_done=*/1);
+  Generations generations(/*term=*/1);
+  for (uint64_t task = 0; task < 3; ++task) {
+    const std::optional<v1::Lease> lease = evaluations.Grant(TrainerId{1}, generations);
+    ASSERT_TRUE(lease);
+    v1::LeaseReport report;
+    *report.mutable_generation() = lease->generation();
+    report.set_finished(true);
+    report.mutable_evaluation()->set_examples(10);
+    report.mutable_evaluation()->set_squared_error(task < 2 ? 40 : 90);
+    const TrainerId trainers[] = {TrainerId{1}};
+    evaluations.Report(trainers, report);
+  }
+  ASSERT_TRUE(evaluations.complete());
+  const v1::Evaluation evaluation = evaluations.Take();
+  EXPECT_EQ(evaluation.metrics().at("rmse"), 2);
+  EXPECT_EQ(evaluation.metrics().at("recent/rmse"), 3);
+  EXPECT_EQ(evaluation.metrics().count("all/rmse"), 0u);
 }
 
 }  // namespace

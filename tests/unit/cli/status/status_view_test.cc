@@ -181,6 +181,15 @@ TEST(RenderScreenTest, ShowsHowTheEvaluationsWent) {
               HasSubstr("held out   AUC 0.7900  logloss 0.4512  ▁█  at the end"));
 }
 
+TEST(RenderScreenTest, ShowsTheFurtherSetsOfHeldOutRecordsBelowTheFirst) {
+  v1::GetStatusReply status = Running();
+  (*status.mutable_evaluations(0)->mutable_metrics())["recent/auc"] = 0.71;
+  (*status.mutable_evaluations(0)->mutable_metrics())["recent/logloss"] = 0.5;
+  const std::string screen = Screen(status, {});
+  EXPECT_THAT(screen, HasSubstr("\n  recent  AUC 0.7100  logloss 0.5000\n"));
+  EXPECT_THAT(RenderLine(status), Not(HasSubstr("0.7100")));
+}
+
 TEST(RenderScreenTest, LetsNoNameCommandTheTerminal) {
   v1::GetStatusReply status = Running();
   status.mutable_workers(0)->set_name("\x1b[2Jevil");

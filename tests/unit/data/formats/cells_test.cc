@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/data/formats/field_key.h"
 #include "capstan/data/formats/record_parser.h"
 
@@ -177,6 +178,42 @@ TEST(CellParserTest, AStandardizedNumberCountsDeviationsFromTheMeanAndAnEmptyCel
   EXPECT_THAT(records.dense, ElementsAre(1.5f, 0, 0));
   EXPECT_FALSE(parser->Parse("old,x,1", records, error));
   EXPECT_EQ(error, "column 0 (age): \"old\" is not a number");
+}
+
+TEST(CellParserTest, AWeightIsANumberFromZeroOnAndARecordWithoutOneIsBad) {
+  v1::DataSpec data = Named();
+  data.mutable_weight()->set_column(1);
+  data.mutable_weight()->set_name("people");
+  auto parser = NewCellParser(data, LabelRule(data, v1::LOSS_LOGISTIC, 1));
+  Batch records;
+  records.offsets = {0};
+  std::string error;
+  for (const char* line : {"55,2.5,1", "40,0,0"}) {
+    ASSERT_TRUE(parser->Parse(line, records, error)) << error;
+  }
+  for (const char* weight : {"-1", "", "much", "inf", "nan"}) {
+    EXPECT_FALSE(parser->Parse(absl::StrCat("40,", weight, ",0"), records, error)) << weight;
+  }
+  EXPECT_EQ(error, "column 1 (people): weight \"nan\" is not a number from 0 on");
+  EXPECT_THAT(records.weights, ElementsAre(2.5f, 0));
+  EXPECT_THAT(records.labels, ElementsAre(1, 0));
+}
+
+TEST(CellParserTest, AGroupIsTheHashOfItsCellWhateverElseTheColumnIsUsedFor) {
+  v1::DataSpec data = Named();
+  data.add_categorical()->set_column(1);
+  data.mutable_group()->set_column(1);
+  auto parser = NewCellParser(data, LabelRule(data, v1::LOSS_LOGISTIC, 1));
+  Batch records;
+  records.offsets = {0};
+  std::string error;
+  for (const char* line : {"55,ann,1", "40,bob,0", "41,ann,0", "42,,1"}) {
+    ASSERT_TRUE(parser->Parse(line, records, error)) << error;
+  }
+  EXPECT_FALSE(parser->Parse("old,cy,1", records, error));
+  EXPECT_THAT(records.groups,
+              ElementsAre(HashText("ann"), HashText("bob"), HashText("ann"), HashText("")));
+  EXPECT_EQ(records.keys.size(), 4u);
 }
 
 TEST(CellParserTest, ALineOfNamesMustHaveThoseOfTheSchemaInTheirPlaces) {

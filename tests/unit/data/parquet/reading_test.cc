@@ -109,6 +109,62 @@ TEST(ReadingTest, BadCellsAreCountedAndNamed) {
                         "number"));
 }
 
+TEST(ReadingTest, WeightsAreThoseOfTheCsvAndRowsWithoutOneAreBad) {
+  const auto read = [](v1::DataFormat format, const char* file) {
+    v1::DataSpec data;
+    data.set_format(format);
+    data.set_header(format == v1::DATA_FORMAT_CSV);
+    data.add_train(GoldenPath(file));
+    data.set_label_name("label");
+    data.add_categorical()->set_name("flag");
+    data.mutable_weight()->set_name("float");  // Some are missing, and some negative.
+    data.set_max_bad_records(kTableRows);
+    const auto options = Derived(data);
+    EXPECT_TRUE(options.ok()) << options.status();
+    return ReadEverything(*options);
+  };
+  const auto csv = read(v1::DATA_FORMAT_CSV, "table.csv");
+  ASSERT_TRUE(csv.ok()) << csv.status();
+  EXPECT_GT(csv->examples(), 50u);
+  EXPECT_LT(csv->examples(), 200u);
+  EXPECT_EQ(csv->weights.size(), csv->examples());
+  EXPECT_EQ(csv->weights.front(), 12.226447f);
+  for (const char* file : {"plain-none-v1.parquet", "dictionary-snappy-v1.parquet"}) {
+    const auto parquet = read(v1::DATA_FORMAT_PARQUET, file);
+    ASSERT_TRUE(parquet.ok()) << parquet.status();
+    EXPECT_EQ(parquet->weights, csv->weights) << file;
+    EXPECT_TRUE(*parquet == *csv) << file;
+  }
+}
+
+TEST(ReadingTest, GroupsAreThoseOfTheCsvAlsoOfAColumnThatIsAFeatureToo) {
+  const auto read = [](v1::DataFormat format, const char* file) {
+    v1::DataSpec data;
+    data.set_format(format);
+    data.set_header(format == v1::DATA_FORMAT_CSV);
+    data.add_train(GoldenPath(file));
+    data.set_label_name("label");
+    data.add_categorical()->set_name("text");
+    data.mutable_group()->set_name("text");  // Some are missing.
+    data.add_numeric()->set_name("float");
+    data.set_max_bad_records(kTableRows);
+    const auto options = Derived(data);
+    EXPECT_TRUE(options.ok()) << options.status();
+    return ReadEverything(*options);
+  };
+  const auto csv = read(v1::DATA_FORMAT_CSV, "table.csv");
+  ASSERT_TRUE(csv.ok()) << csv.status();
+  ASSERT_EQ(csv->groups.size(), csv->examples());
+  EXPECT_THAT(csv->groups, testing::Contains(HashText("")));
+  EXPECT_THAT(csv->groups, testing::Contains(testing::Ne(csv->groups.front())));
+  for (const char* file : {"plain-none-v1.parquet", "dictionary-snappy-v1.parquet"}) {
+    const auto parquet = read(v1::DATA_FORMAT_PARQUET, file);
+    ASSERT_TRUE(parquet.ok()) << parquet.status();
+    EXPECT_EQ(parquet->groups, csv->groups) << file;
+    EXPECT_TRUE(*parquet == *csv) << file;
+  }
+}
+
 TEST(ReadingTest, ALabelMayBeMissingWhereLabelsAreIgnored) {
   v1::DataSpec data = TableSpec("plain-none-v1.parquet");
   auto options = Derived(data);
