@@ -45,13 +45,13 @@ def write_likes(path, count, seed):
     draw = random.Random(seed)
     kind = {item: item % 4 for item in range(40)}
     with open(path, "w", encoding="ascii") as out:
-        out.write("liked,item,clicked,user_id,price,city\n")
+        out.write("liked,item,clicked,user_id,price,city,two\n")
         for _ in range(count):
             taste, item = draw.randrange(4), draw.randrange(40)
             clicked = [draw.choice([other for other in kind if kind[other] == taste]) for _ in range(draw.randrange(6))]
             likes = draw.random() < (0.5 if not clicked else 0.9 if kind[item] == taste else 0.1)
             out.write(f"{int(likes)},{item},{'|'.join(map(str, clicked))},{draw.randrange(500)},{draw.random():.3f},"
-                      f"{draw.choice(['Bern', 'Uri', ''])}\n")
+                      f"{draw.choice(['Bern', 'Uri', ''])},2\n")
 
 
 LIKES = """
@@ -189,6 +189,23 @@ class TrainingTest(unittest.TestCase):
             crew.restart_shard(0)
             crew.wait()
             self.assert_equal(one, self.kept(crew, "killed"), parts)
+
+    def test_weights_multiply_the_losses_that_a_program_gives(self):
+        for name, count, seed in (("train", 4000, 1), ("test", 1000, 2)):
+            write_likes(self.folder / f"{name}.csv", count, seed)
+        job = LIKES % (self.folder / "train.csv", self.folder / "test.csv") + SYNC
+
+        def trained(name, rate, *more):
+            descent = f"{{kind: sgd, learning_rate: {rate}}}"
+            return self.trained(name, job, example="recommender", workers=2, overrides=[
+                "train.epochs=1", f"optimizer={{sparse: {descent}, dense: {descent}}}", "tables={user: {dim: 4}, item: {dim: 8}}", *more])
+        weighted, status = trained("weighted", 0.25, "data.schema.weight=two")
+        fast, unweighted = trained("fast", 0.5)
+        parts = {"user", "item", "city", "mlp.0.weight", "mlp.0.bias", "mlp.2.weight", "mlp.2.bias"}
+        self.assert_equal(weighted, fast, parts)
+        self.assertEqual(dict(status.evaluations[-1].metrics), dict(unweighted.evaluations[-1].metrics), "all weigh the same")
+        slow, _ = trained("slow", 0.25)
+        self.assertGreater(self.differences(weighted, slow)["item"][1], 30, "of 40 rows")
 
     def test_statistics_that_are_not_trained_are_the_lanes_mean_whoever_works(self):
         write_images(self.folder, "train", 2400, seed=1)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -32,6 +33,8 @@ std::string DataLine(const v1::JobSpec& spec) {
   if (data.fields() > 0) absl::StrAppend(&line, ", ", data.fields(), " keys a record");
   if (data.features_size() > 0) absl::StrAppend(&line, ", ", data.features_size(), " features");
   if (data.dense_width() > 0) absl::StrAppend(&line, ", ", data.dense_width(), " numbers a record");
+  if (data.has_weight()) absl::StrAppend(&line, ", weighted");
+  if (data.has_group()) absl::StrAppend(&line, ", in groups");
   return line;
 }
 
@@ -78,9 +81,12 @@ std::string PartLine(const v1::OptimizerSpec& optimizer, const v1::UpdatePolicy&
 
 std::string TrainingLine(const v1::JobSpec& spec, const JobScale& scale) {
   const v1::TrainSpec& train = spec.train();
+  std::vector<absl::string_view> sets;
+  for (const v1::EvalSet& set : spec.data().eval_sets()) sets.emplace_back(set.name());
   return absl::StrCat(scale.train_tasks, " tasks, ", train.epochs(),
                       train.epochs() == 1 ? " epoch" : " epochs", ", batches of ",
-                      train.batch_size(), "; evaluation ", scale.eval_tasks, " tasks");
+                      train.batch_size(), "; evaluation ", scale.eval_tasks, " tasks",
+                      sets.empty() ? "" : ", of ", absl::StrJoin(sets, ", "));
 }
 
 // A shard's part of the weights and of what is kept beside them.

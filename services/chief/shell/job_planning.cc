@@ -48,40 +48,19 @@ TaskRanges BegunTasks(const v1::JobSpec& spec) {
   return *std::move(tasks);
 }
 
-// The evaluation's tasks, set by set.
-absl::Status PlanEvaluation(const Source& source, const PlanOptions& options, JobPlan& plan) {
-  const v1::DataSpec& data = plan.spec.data();
-  if (data.eval_sets().empty()) {
-    CAPSTAN_ASSIGN_OR_RETURN(plan.eval, PlanTasks(source, data, options));
-    return absl::OkStatus();
-  }
-  std::vector<v1::TaskRun> runs;
-  uint32_t tasks = 0;
-  for (const EvalFiles& set : EvalSetsOf(data)) {
-    v1::DataSpec part = data;
-    part.mutable_eval()->Assign(set.files.begin(), set.files.end());
-    CAPSTAN_ASSIGN_OR_RETURN(const TaskRanges ranges, PlanTasks(source, part, options));
-    runs.insert(runs.end(), ranges.runs().begin(), ranges.runs().end());
-    plan.eval_ends.push_back(tasks += ranges.size());
-  }
-  plan.eval = TaskRanges(std::move(runs));
-  return absl::OkStatus();
-}
-
 // `train`: the tasks, if they are known.
 absl::StatusOr<JobPlan> Plan(v1::JobSpec spec, TaskRanges train, const PlanProgress& progress) {
   JobPlan plan{.spec = std::move(spec), .train = std::move(train)};
   const v1::DataSpec& data = plan.spec.data();
   const std::unique_ptr<const Source> source = NewDataFiles();
-  PlanOptions options{
+  const PlanOptions options{
       .split = Split::kTrain, .batch_size = plan.spec.train().batch_size(), .progress = progress};
   if (plan.train.empty()) {
     CAPSTAN_ASSIGN_OR_RETURN(plan.train, PlanTasks(*source, data, options));
   }
-  const bool synthetic = data.format() == v1::DATA_FORMAT_SYNTHETIC;
-  if (synthetic ? data.synthetic().eval_rows() == 0 : data.eval().empty()) return plan;
-  options.split = Split::kEval;
-  CAPSTAN_RETURN_IF_ERROR(PlanEvaluation(*source, options, plan));
+  CAPSTAN_ASSIGN_OR_RETURN(EvalTasks eval, PlanEvalSets(*source, data, options));
+  plan.eval = std::move(eval.ranges);
+  plan.eval_ends = std::move(eval.ends);
   return plan;
 }
 

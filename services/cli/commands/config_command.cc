@@ -13,6 +13,7 @@
 #include "capstan/config/describe.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/tasks/check_first_records.h"
+#include "capstan/data/tasks/eval_sets.h"
 #include "capstan/data/tasks/label_order.h"
 #include "capstan/data/tasks/one_label.h"
 #include "capstan/data/tasks/task_mix.h"
@@ -66,12 +67,9 @@ absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
   scale.dense_bytes = *std::max_element(dense.begin(), dense.end());
   CAPSTAN_ASSIGN_OR_RETURN(const LabelOrder order,
                            SampleLabelOrder(*files, ReaderOptionsOf(job), mix));
-  if (job.data().eval_size() > 0 || job.data().format() == v1::DATA_FORMAT_SYNTHETIC) {
-    CAPSTAN_ASSIGN_OR_RETURN(
-        const TaskRanges eval,
-        PlanTasks(*files, job.data(), {.split = Split::kEval, .batch_size = batch_size}));
-    scale.eval_tasks = eval.size();
-  }
+  CAPSTAN_ASSIGN_OR_RETURN(const EvalTasks eval,
+                           PlanEvalSets(*files, job.data(), {.batch_size = batch_size}));
+  scale.eval_tasks = eval.ranges.size();
   JobDescription description = DescribeJob(job, scale);
   if (std::string large = SparseShareWarning(job); !large.empty()) {
     description.warnings.push_back(std::move(large));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "capstan/config/config.h"
 
@@ -51,6 +52,18 @@ TEST(DescribeJobTest, TellsDataModelPoliciesTasksAndMemory) {
                   "sparse    adagrad, learning rate 0.05, async",
                   "training  24 tasks, 1 epoch, batches of 1024; evaluation 4 tasks",
                   StartsWith("memory    1.4MiB dense, 168 bytes a row at most: ")));
+}
+
+TEST(DescribeJobTest, NamesTheSetsOfHeldOutRecordsAndSaysThatExamplesHaveWeightsAndGroups) {
+  v1::JobSpec job = DescribedJob();
+  for (const char* name : {"all", "late"}) job.mutable_data()->add_eval_sets()->set_name(name);
+  job.mutable_data()->mutable_weight();
+  job.mutable_data()->mutable_group();
+  const std::vector<std::string> lines = DescribeJob(job, kScale).lines;
+  EXPECT_THAT(lines, Contains("data      libfm, 10 keys a record, weighted, in groups"));
+  EXPECT_THAT(lines,
+              Contains("training  24 tasks, 1 epoch, batches of 1024; evaluation 4 tasks, of "
+                       "all, late"));
 }
 
 TEST(DescribeJobTest, AProgramsDenseTensorsAreNotKnownYet) {

@@ -2,9 +2,14 @@
 #ifndef CAPSTAN_DATA_TASKS_EVAL_SETS_H_
 #define CAPSTAN_DATA_TASKS_EVAL_SETS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "capstan/data/formats/source.h"
+#include "capstan/data/tasks/task_ranges.h"
+#include "capstan/data/tasks/tasks.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
@@ -16,6 +21,15 @@ struct EvalFiles {
 
 // In the order of the job; synthetic data have one set without files.
 std::vector<EvalFiles> EvalSetsOf(const v1::DataSpec& data);
+
+struct EvalTasks {
+  TaskRanges ranges;                // Of one set after another; none: nothing is held out.
+  std::vector<uint32_t> ends = {};  // One a set: the range after its last.
+};
+
+// As PlanTasks (tasks.h), of the split kEval, each set by itself.
+absl::StatusOr<EvalTasks> PlanEvalSets(const Source& source, const v1::DataSpec& data,
+                                       PlanOptions options);
 
 }  // namespace capstan
 
