@@ -17,8 +17,7 @@ bool ChecksImages(const ReaderOptions& options) {
 }  // namespace
 
 ImageIntake::ImageIntake(const ReaderOptions& options, BadRecords& bad_records)
-    : options_(options),
-      bad_records_(bad_records),
+    : bad_records_(bad_records),
       labels_(options.data, options.loss, options.classes, options.labels),
       checks_(ChecksImages(options)),
       decoder_(ShapeOfImages(options.data)) {}

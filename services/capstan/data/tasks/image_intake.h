@@ -18,7 +18,7 @@ namespace capstan {
 // Thread-compatible.
 class ImageIntake {
  public:
-  // Both must outlive this object.
+  // `bad_records` must outlive this object.
   ImageIntake(const ReaderOptions& options, BadRecords& bad_records);
 
   // Appends the label to `records` and the image to `images`, if the sample is good: that of
@@ -29,7 +29,6 @@ class ImageIntake {
  private:
   std::string ErrorOf(const Sample& sample, float& label);
 
-  const ReaderOptions& options_;
   BadRecords& bad_records_;
   const LabelRule labels_;
   const bool checks_;
