@@ -115,6 +115,19 @@ class StrangersTest(unittest.TestCase):
         self.assertAlmostEqual(metrics["group_auc"], auc_within(groups.values()), delta=1e-4)
         self.assertLess(metrics["group_auc"], metrics["auc"], "users differ in how much they like, too")
 
+    def test_records_that_are_only_scored_need_no_weight(self):
+        generate.generate("sampled", self.folder)
+        shutil.copy(HERE / "jobs" / "sampled.yaml", self.folder / "job.yaml")
+        self.train("--set", "train.epochs=1")
+        with open(self.folder / "test.csv", encoding="utf-8") as lines:
+            records = list(csv.DictReader(lines))[:100]
+        with open(self.folder / "new.csv", "w", encoding="utf-8", newline="") as lines:
+            writer = csv.DictWriter(lines, records[0].keys())
+            writer.writeheader()
+            writer.writerows({**record, "clicked": "", "weight": ""} for record in records)
+        scored = subprocess.run([CAPSTAN, "predict", self.model(), "new.csv"], cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True)
+        self.assertEqual(len(scored.stdout.splitlines()), 100)
+
     def test_sets_of_held_out_records_are_measured_apart(self):
         generate.generate("sessions", self.folder)
         records = (self.folder / "test.tsv").read_text().splitlines(keepends=True)

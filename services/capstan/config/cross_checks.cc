@@ -1,14 +1,16 @@
 #include "capstan/config/cross_checks.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "capstan/base/absl_view.h"
+#include "capstan/base/metric_name.h"
 #include "capstan/config/spelling.h"
 
 namespace capstan {
@@ -114,9 +116,8 @@ absl::string_view NameOf(v1::Loss loss) {
   return loss == v1::LOSS_SQUARED ? "squared" : "logistic";
 }
 
-// Whether data.eval has a set of this name, and another one before it: metrics of the first, or
-// only one are told without a name.
-bool IsFurtherSet(absl::string_view name, const v1::DataSpec& data) {
+// Whether data.eval has a set of this name behind its first one.
+bool IsFurtherSet(std::string_view name, const v1::DataSpec& data) {
   for (int i = 1; i < data.eval_sets_size(); ++i) {
     if (data.eval_sets(i).name() == name) return true;
   }
@@ -126,21 +127,19 @@ bool IsFurtherSet(absl::string_view name, const v1::DataSpec& data) {
 // Only what is measured can stop a job.
 void CheckMetric(const v1::JobSpec& spec, Findings& findings) {
   constexpr char kKey[] = "train.early_stop.metric";
-  const std::string& metric = spec.train().early_stop().metric();
-  if (metric.empty()) return;
-  const size_t slash = metric.rfind('/');
-  const bool of_set = slash != std::string::npos;
-  if (of_set && !IsFurtherSet(metric.substr(0, slash), spec.data())) {
-    findings.Refuse(kKey, absl::StrCat(metric, ": ", Shown(metric.substr(0, slash)),
+  const MetricName name = ParseMetricName(spec.train().early_stop().metric());
+  if (name.metric.empty()) return;
+  if (!name.set.empty() && !IsFurtherSet(name.set, spec.data())) {
+    findings.Refuse(kKey, absl::StrCat(NameMetric(name), ": ", Shown(AbslView(name.set)),
                                        " is no further set of data.eval; a metric of the first "
                                        "one is named without its set"));
     return;
   }
-  const absl::string_view bare = absl::string_view(metric).substr(of_set ? slash + 1 : 0);
+  const absl::string_view metric = AbslView(name.metric);
   const v1::Loss loss = LossOf(spec.model());
   const std::vector<absl::string_view> names = MeasuredWith(loss, spec.data().has_group());
-  if (std::find(names.begin(), names.end(), bare) != names.end()) return;
-  findings.Refuse(kKey, absl::StrCat(bare, " is not measured with loss: ", NameOf(loss),
+  if (std::find(names.begin(), names.end(), metric) != names.end()) return;
+  findings.Refuse(kKey, absl::StrCat(metric, " is not measured with loss: ", NameOf(loss),
                                      "; expected one of ", absl::StrJoin(names, ", ")));
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "capstan/config/eval_sets.h"
 #include "capstan/config/spelling.h"
 
 namespace capstan {
@@ -69,17 +70,9 @@ void CheckDataFiles(const v1::JobSpec& spec, Findings& findings) {
   for (const std::string& path : spec.data().train()) {
     CheckPattern("data.train", path, folders, findings);
   }
-  const v1::DataSpec& data = spec.data();
-  if (data.eval_sets().empty()) {
-    for (const std::string& path : data.eval()) {
-      CheckPattern("data.eval", path, folders, findings);
-    }
-  }
-  int file = 0;
-  for (const v1::EvalSet& set : data.eval_sets()) {
-    for (uint32_t i = 0; i < set.files(); ++i) {
-      CheckPattern(absl::StrCat("data.eval.", set.name()), data.eval(file++), folders, findings);
-    }
+  for (const EvalFiles& set : EvalSetsOf(spec.data())) {
+    const std::string key = absl::StrCat("data.eval", set.name.empty() ? "" : ".", set.name);
+    for (const std::string& path : set.files) CheckPattern(key, path, folders, findings);
   }
 }
 

@@ -112,16 +112,6 @@ void ReadLabelColumn(Section& in, v1::DataSpec& data) {
   data.set_label_name(column->name());
 }
 
-void ReadWeightColumn(Section& in, v1::DataSpec& data) {
-  std::optional<v1::ColumnSpec> column = ReadOneColumn(in, "weight", data);
-  if (column) *data.mutable_weight() = *std::move(column);
-}
-
-void ReadGroupColumn(Section& in, v1::DataSpec& data) {
-  std::optional<v1::ColumnSpec> column = ReadOneColumn(in, "group", data);
-  if (column) *data.mutable_group() = *std::move(column);
-}
-
 // What labels that are texts mean.
 void ReadTextLabels(Section& in, v1::DataSpec& data) {
   for (std::string& text : in.Texts("positive")) *data.add_positive_labels() = std::move(text);
@@ -139,8 +129,8 @@ void ReadTextLabels(Section& in, v1::DataSpec& data) {
 void ReadSchema(Section in, v1::DataSpec& data) {
   ReadLabelColumn(in, data);
   ReadTextLabels(in, data);
-  ReadWeightColumn(in, data);
-  ReadGroupColumn(in, data);
+  if (auto column = ReadOneColumn(in, "weight", data)) *data.mutable_weight() = *std::move(column);
+  if (auto column = ReadOneColumn(in, "group", data)) *data.mutable_group() = *std::move(column);
   for (v1::ColumnSpec& spec :
        ReadColumns(in, "numeric", {.names = HasNames(data), .transforms = true})) {
     *data.add_numeric() = std::move(spec);

@@ -10,6 +10,7 @@ constexpr double kEverySeconds = 300;  // Between checkpoints, where the job doe
 constexpr Choice<bool> kGradients[] = {{"mean", false}, {"sum", true}};
 constexpr Choice<v1::Dtype> kDtypes[] = {{"float32", v1::DTYPE_FLOAT32},
                                          {"bfloat16", v1::DTYPE_BFLOAT16}};
+
 void ReadEarlyStop(Section in, v1::EarlyStop& out) {
   out.set_metric(in.Text("metric"));
   out.set_patience(in.Whole("patience", {.min = 1, .max = 10000}, 3));

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/metric_name.h"
 #include "capstan/base/status.h"
 #include "capstan/model/auc.h"
 #include "capstan/model/group_auc.h"
@@ -180,16 +181,15 @@ std::map<std::string, double> MetricsOf(v1::Loss loss, const v1::EvaluationResul
   return metrics;
 }
 
-MetricName ParseMetricName(std::string_view name) {
-  const size_t slash = name.rfind('/');
-  if (slash == name.npos) return {.metric = name};
-  return {.set = name.substr(0, slash), .metric = name.substr(slash + 1)};
-}
-
-std::string NameMetric(const MetricName& name) {
-  std::string text(name.set);
-  if (!name.set.empty()) text += '/';
-  return text += name.metric;
+std::map<std::string_view, std::map<std::string_view, double>> MetricsBySet(
+    const v1::Evaluation& evaluation) {
+  std::map<std::string_view, std::map<std::string_view, double>> sets;
+  sets.try_emplace("");
+  for (const auto& [text, value] : evaluation.metrics()) {
+    const MetricName name = ParseMetricName(text);
+    sets[name.set][name.metric] = value;
+  }
+  return sets;
 }
 
 bool MoreIsBetter(std::string_view name) {

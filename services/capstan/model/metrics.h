@@ -44,14 +44,10 @@ double InLabelUnit(const v1::DataSpec& data, double output);
 std::map<std::string, double> MetricsOf(v1::Loss loss, const v1::EvaluationResult& sums,
                                         double label_unit = 1);
 
-// A job may have several sets of held-out records. The metrics of the first one are told by their
-// names alone, "auc", those of the others as "recent/auc".
-struct MetricName {
-  std::string_view set;  // Empty: the first one.
-  std::string_view metric;
-};
-MetricName ParseMetricName(std::string_view name);
-std::string NameMetric(const MetricName& name);
+// The metrics of an evaluation by the sets of held-out records (capstan/base/metric_name.h), "" for
+// the first one, which is always there. The names are borrowed from `evaluation`.
+std::map<std::string_view, std::map<std::string_view, double>> MetricsBySet(
+    const v1::Evaluation& evaluation);
 
 // Returns whether more of the metric, of whichever set, is better (auc, group_auc, accuracy).
 // Early stopping asks.

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "capstan/model/oddness.h"
 #include "chief/machine/chief_machine.h"
 #include "chief/work/evaluation_log.h"

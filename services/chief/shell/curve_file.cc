@@ -33,6 +33,15 @@ std::string Contents(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// Puts the curve of another version under this one's header, wholly or not at all.
+absl::Status GoOnWith(const std::string& curve, const std::filesystem::path& folder) {
+  const std::string text = UnderCurveHeader(curve);
+  if (text == curve) return absl::OkStatus();
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store,
+                           OpenObjectStore(folder.string()));
+  return store->Put(kName, text);
+}
+
 class NoCurve : public CurveFile {
  public:
   void Append(const AppendCurve&) override {}
@@ -51,11 +60,10 @@ class FolderCurve : public CurveFile {
     }
     auto curve = std::make_unique<FolderCurve>();
     const std::filesystem::path path = folder / kName;
-    std::string before;
-    if (!anew) before = Contents(path);
-    const std::string goes_on = UnderCurveHeader(before);
-    curve->file_.open(path, goes_on == before ? std::ios::app : std::ios::trunc);
-    if (goes_on != before) curve->file_ << goes_on << std::flush;
+    const std::string before = anew ? "" : Contents(path);
+    if (!before.empty()) CAPSTAN_RETURN_IF_ERROR(GoOnWith(before, folder));
+    curve->file_.open(path, before.empty() ? std::ios::trunc : std::ios::app);
+    if (before.empty()) curve->file_ << CurveHeader() << std::flush;
     if (curve->file_) return curve;
     return absl::InvalidArgumentError(
         absl::StrCat("cannot write ", path.string(), ": ", std::strerror(errno)));

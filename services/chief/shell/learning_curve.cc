@@ -1,7 +1,7 @@
 #include "chief/shell/learning_curve.h"
 
 #include <cstddef>
-#include <set>
+#include <map>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -16,13 +16,12 @@ constexpr const char* kMetrics[] = {"loss", "auc",         "logloss",  "accuracy
                                     "rmse", "calibration", "group_auc"};
 
 // The cells of the metrics of one set, and its name.
-std::string Cells(const v1::Evaluation& evaluation, std::string_view set) {
+std::string Cells(std::string_view set, const std::map<std::string_view, double>& metrics) {
   std::string cells;
   for (const char* metric : kMetrics) {
     cells += ',';
-    const auto found = evaluation.metrics().find(NameMetric({set, metric}));
-    if (found == evaluation.metrics().end()) continue;
-    absl::StrAppend(&cells, absl::StrFormat("%.6g", found->second));
+    const auto found = metrics.find(metric);
+    if (found != metrics.end()) absl::StrAppend(&cells, absl::StrFormat("%.6g", found->second));
   }
   cells += ',';
   return cells += set;
@@ -47,12 +46,11 @@ std::string CurveLines(const AppendCurve& point) {
                       point.loss, point.examples_per_second);
   const v1::Evaluation& evaluation = point.evaluation;
   if (evaluation.number() > 0) absl::StrAppend(&begin, evaluation.number());
-  std::set<std::string_view> further;
-  for (const auto& [name, value] : evaluation.metrics()) further.insert(ParseMetricName(name).set);
-  further.erase("");
-  std::string lines;
-  for (const std::string_view set : further) lines += begin + Cells(evaluation, set) + "\n";
-  return lines + begin + Cells(evaluation, "") + "\n";
+  std::string lines, first;
+  for (const auto& [set, metrics] : MetricsBySet(evaluation)) {
+    (set.empty() ? first : lines) += begin + Cells(set, metrics) + "\n";
+  }
+  return lines + first;
 }
 
 }  // namespace capstan::chief

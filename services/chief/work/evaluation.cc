@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "capstan/base/metric_name.h"
 #include "capstan/consistency/generation.h"
 #include "capstan/model/metrics.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
-#include "capstan/data/tasks/eval_sets.h"
+#include "capstan/config/eval_sets.h"
 #include "capstan/model/metrics.h"
 #include "capstan/model/oddness.h"
 #include "cli/commands/command.h"
@@ -29,8 +29,8 @@ absl::StatusOr<FinishedModel> LoadModel(const std::string& uri) {
   return FinishedModel::Load(model);
 }
 
-// Prints the metrics of one set of records; `name`: empty, there is no other.
-absl::Status EvaluateSet(FinishedModel& model, const std::string& name,
+// Prints the metrics of one set of records; `set`: empty, there is no other.
+absl::Status EvaluateSet(FinishedModel& model, const std::string& set,
                          const ScoringOptions& scoring) {
   CAPSTAN_ASSIGN_OR_RETURN(const v1::EvaluationResult sums, Evaluate(model, scoring));
   v1::Evaluation evaluation;
@@ -38,7 +38,7 @@ absl::Status EvaluateSet(FinishedModel& model, const std::string& name,
        MetricsOf(model.job().model().loss(), sums, LabelUnit(model.job().data()))) {
     (*evaluation.mutable_metrics())[name] = value;
   }
-  PrintLine(absl::StrCat(name, name.empty() ? "" : "  ", Grouped(sums.examples()), " examples  ",
+  PrintLine(absl::StrCat(set, set.empty() ? "" : "  ", Grouped(sums.examples()), " examples  ",
                          RenderMetrics(evaluation)));
   const std::string odd = OddEvaluation(model.job().model(), evaluation);
   if (!odd.empty()) PrintError(absl::StrCat("warning: ", odd));

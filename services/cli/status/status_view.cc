@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "capstan/base/metric_name.h"
 #include "capstan/consistency/staleness.h"
 #include "capstan/model/metrics.h"
 #include "cli/status/durability_view.h"
@@ -230,12 +230,11 @@ std::string RenderLine(const v1::GetStatusReply& status) {
 }
 
 std::vector<std::string> FurtherSets(const v1::Evaluation& evaluation) {
-  std::set<std::string> names;
-  for (const auto& [name, value] : evaluation.metrics()) {
-    names.emplace(ParseMetricName(name).set);
+  std::vector<std::string> names;
+  for (const auto& [set, metrics] : MetricsBySet(evaluation)) {
+    if (!set.empty()) names.emplace_back(set);
   }
-  names.erase("");
-  return {names.begin(), names.end()};
+  return names;
 }
 
 std::string RenderMetrics(const v1::Evaluation& evaluation, int at_most, std::string_view set) {

@@ -151,12 +151,13 @@ absl::StatusOr<ReaderOptions> Derived(v1::DataSpec data) {
 }
 
 absl::StatusOr<std::vector<Batch>> ReadTasks(const ReaderOptions& options,
-                                             const std::vector<v1::Task>& tasks) {
+                                             const std::vector<v1::Task>& tasks, Split split) {
   const std::unique_ptr<const Source> files = NewLocalFiles();
   TaskReader reader(options, *files);
   std::vector<Batch> batches;
   for (const v1::Task& task : tasks) {
-    CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedTask> loaded, reader.Read({.task = task}));
+    CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedTask> loaded,
+                             reader.Read({.task = task, .evaluation = split == Split::kEval}));
     for (uint64_t k = 0; k < loaded->batch_count(); ++k) {
       CAPSTAN_RETURN_IF_ERROR(loaded->ReadBatch(k, batches.emplace_back()));
     }
@@ -168,7 +169,7 @@ absl::StatusOr<Batch> ReadEverything(const ReaderOptions& options, Split split) 
   CAPSTAN_ASSIGN_OR_RETURN(const TaskRanges ranges,
                            PlanTasks(*NewLocalFiles(), options.data,
                                      {.split = split, .batch_size = options.batch_size}));
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<Batch> batches, ReadTasks(options, ranges.Tasks()));
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<Batch> batches, ReadTasks(options, ranges.Tasks(), split));
   return Join(batches);
 }
 

@@ -64,7 +64,8 @@ absl::StatusOr<ReaderOptions> Derived(v1::DataSpec data);
 
 // The records of all training tasks, task by task, in the order of training.
 absl::StatusOr<std::vector<Batch>> ReadTasks(const ReaderOptions& options,
-                                             const std::vector<v1::Task>& tasks);
+                                             const std::vector<v1::Task>& tasks,
+                                             Split split = Split::kTrain);
 
 // The same joined to one batch, with tasks planned for `options`.
 absl::StatusOr<Batch> ReadEverything(const ReaderOptions& options, Split split = Split::kTrain);

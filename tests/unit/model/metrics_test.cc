@@ -32,13 +32,17 @@ double ExactAuc(const std::vector<float>& logits, const std::vector<float>& labe
   return wins / pairs;
 }
 
-TEST(MetricNameTest, ThatOfAFurtherSetIsTheMetricOfTheSet) {
-  for (const MetricName& name : {MetricName{"", "auc"}, MetricName{"recent", "rmse"}}) {
-    const std::string text = NameMetric(name);
-    EXPECT_EQ(ParseMetricName(text).set, name.set);
-    EXPECT_EQ(ParseMetricName(text).metric, name.metric);
-  }
-  EXPECT_EQ(NameMetric({"recent", "auc"}), "recent/auc");
+TEST(MetricsBySetTest, AreApartUnderTheirBareNames) {
+  v1::Evaluation evaluation;
+  EXPECT_EQ(MetricsBySet(evaluation).at("").size(), 0u) << "the first set is always there";
+  (*evaluation.mutable_metrics())["auc"] = 0.75;
+  (*evaluation.mutable_metrics())["recent/auc"] = 0.5;
+  EXPECT_EQ(MetricsBySet(evaluation).size(), 2u);
+  EXPECT_EQ(MetricsBySet(evaluation).at("").at("auc"), 0.75);
+  EXPECT_EQ(MetricsBySet(evaluation).at("recent").at("auc"), 0.5);
+}
+
+TEST(MoreIsBetterTest, GoesByTheMetricAndNotByItsSet) {
   EXPECT_TRUE(MoreIsBetter("recent/group_auc"));
   EXPECT_FALSE(MoreIsBetter("auc/logloss"));
 }

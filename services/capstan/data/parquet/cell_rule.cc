@@ -61,7 +61,7 @@ CellRule CellRule::Weight() {
 
 CellRule CellRule::Group() {
   CellRule rule;
-  rule.use_ = Use::kGroup;
+  rule.is_group_ = true;
   return rule;
 }
 
@@ -98,9 +98,9 @@ std::string CellRule::WhyNot(const Column& column) const {
   const bool fraction = column.physical == Physical::kFloat || column.physical == Physical::kDouble;
   if (!fraction) return "";
   const absl::string_view type = AbslView(PhysicalName(column.physical));
-  if (use_ == Use::kCategory || use_ == Use::kFeature || use_ == Use::kGroup) {
+  if (use_ == Use::kCategory || use_ == Use::kFeature) {
     return absl::StrCat("is ", type, ", and ",
-                        use_ == Use::kGroup ? "the name of a group" : "a categorical value",
+                        is_group_ ? "the name of a group" : "a categorical value",
                         " must be an integer, a text or a boolean, as "
                         "fractions have more than one text; store it as integers or text (pandas: "
                         "astype(\"Int64\"), which has room for missing values)");
@@ -118,7 +118,7 @@ bool CellRule::ConvertOne(Cell cell, Output& output) const {
   if (IsMissing(cell)) return ConvertEmpty(output);
   if (use_ == Use::kLabel) return ConvertLabel(cell, output);
   if (use_ == Use::kWeight) return ConvertWeight(cell, output);
-  if (use_ != Use::kCategory && use_ != Use::kGroup) return ConvertNumber(cell, output);
+  if (use_ != Use::kCategory) return ConvertNumber(cell, output);
   output.key = HashText(CellText(cell).view()) ^ salt_;
   return true;
 }
@@ -156,7 +156,7 @@ bool CellRule::ConvertNumber(Cell cell, Output& output) const {
 bool CellRule::ConvertEmpty(Output& output) const {
   if (use_ == Use::kLabel) return labels_->Parse("", output.number, output.error);
   if (use_ == Use::kWeight) return ParseWeight("", output.number, output.error);
-  if (use_ == Use::kCategory || use_ == Use::kGroup) output.key = HashText("") ^ salt_;
+  if (use_ == Use::kCategory) output.key = HashText("") ^ salt_;
   if (use_ == Use::kBucket) output.key = number_->missing_key();
   if (use_ == Use::kNumber) output.number = number_->missing_number();
   return true;
@@ -164,7 +164,7 @@ bool CellRule::ConvertEmpty(Output& output) const {
 
 void CellRule::Append(bool good, const Output& output, Converted& converted) const {
   converted.bad.push_back(good ? 0 : 1);
-  if (gives_key() || is_group()) {
+  if (gives_key()) {
     converted.keys.push_back(output.key);
   } else {
     converted.numbers.push_back(output.number);

@@ -31,14 +31,14 @@ class CellRule {
  public:
   static CellRule Label(LabelRule labels);
   static CellRule Weight();
-  static CellRule Group();
+  static CellRule Group();  // A category without salt.
   static CellRule Numeric(const v1::ColumnSpec& spec, float scale);
   static CellRule Category(uint32_t column);
   static CellRule Feature(const v1::FeatureSpec& spec);
 
   bool is_label() const { return use_ == Use::kLabel; }
   bool is_weight() const { return use_ == Use::kWeight; }
-  bool is_group() const { return use_ == Use::kGroup; }
+  bool is_group() const { return is_group_; }
   // Of a feature; null: of another column.
   const FeatureRule* feature() const { return feature_ ? &*feature_ : nullptr; }
   bool gives_key() const { return use_ == Use::kBucket || use_ == Use::kCategory; }
@@ -57,7 +57,7 @@ class CellRule {
   std::string MissingError() const;
 
  private:
-  enum class Use { kLabel, kWeight, kGroup, kNumber, kBucket, kCategory, kFeature };
+  enum class Use { kLabel, kWeight, kNumber, kBucket, kCategory, kFeature };
   struct Output {
     float number = 0;
     uint64_t key = 0;
@@ -81,7 +81,8 @@ class CellRule {
   void Append(bool good, const Output& output, Converted& converted) const;
 
   Use use_ = Use::kCategory;
-  uint64_t salt_ = 0;  // Of a category.
+  bool is_group_ = false;
+  uint64_t salt_ = 0;
   std::optional<LabelRule> labels_;
   std::optional<NumberRule> number_;
   std::optional<FeatureRule> feature_;

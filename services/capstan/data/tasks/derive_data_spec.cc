@@ -99,23 +99,17 @@ class ColumnFinder {
 absl::Status FindNamedColumns(const ColumnFinder& finder, v1::DataSpec& data) {
   CAPSTAN_RETURN_IF_ERROR(finder.Find(data.label_name(), "schema.label",
                                       [&data](uint32_t column) { data.set_label_column(column); }));
-  if (data.has_weight()) {
-    CAPSTAN_RETURN_IF_ERROR(
-        finder.Find(data.weight().name(), "schema.weight",
-                    [&data](uint32_t column) { data.mutable_weight()->set_column(column); }));
-  }
-  if (data.has_group()) {
-    CAPSTAN_RETURN_IF_ERROR(
-        finder.Find(data.group().name(), "schema.group",
-                    [&data](uint32_t column) { data.mutable_group()->set_column(column); }));
-  }
-  const auto find_all = [&finder](const char* use, auto& columns) {
-    for (v1::ColumnSpec& spec : columns) {
-      CAPSTAN_RETURN_IF_ERROR(
-          finder.Find(spec.name(), use, [&spec](uint32_t column) { spec.set_column(column); }));
-    }
+  const auto find = [&finder](const char* use, v1::ColumnSpec& spec) {
+    return finder.Find(spec.name(), use, [&spec](uint32_t column) { spec.set_column(column); });
+  };
+  const auto find_all = [&find](const char* use, auto& columns) {
+    for (v1::ColumnSpec& spec : columns) CAPSTAN_RETURN_IF_ERROR(find(use, spec));
     return absl::OkStatus();
   };
+  if (data.has_weight()) {
+    CAPSTAN_RETURN_IF_ERROR(find("schema.weight", *data.mutable_weight()));
+  }
+  if (data.has_group()) CAPSTAN_RETURN_IF_ERROR(find("schema.group", *data.mutable_group()));
   CAPSTAN_RETURN_IF_ERROR(find_all("schema.numeric", *data.mutable_numeric()));
   CAPSTAN_RETURN_IF_ERROR(find_all("schema.categorical", *data.mutable_categorical()));
   for (v1::FeatureSpec& spec : *data.mutable_features()) {

@@ -158,12 +158,24 @@ class TaskReader::Impl {
   std::unique_ptr<ClickLog> click_log_;  // Built when first needed.
 };
 
+namespace {
+
+// Groups are looked at when a model is judged, never when it is trained.
+ReaderOptions WithoutGroups(ReaderOptions options) {
+  options.data.clear_group();
+  return options;
+}
+
+}  // namespace
+
 TaskReader::TaskReader(ReaderOptions options, const Source& source)
-    : impl_(std::make_unique<Impl>(std::move(options), source)) {}
+    : trained_(std::make_unique<Impl>(WithoutGroups(options), source)) {
+  if (options.data.has_group()) judged_ = std::make_unique<Impl>(std::move(options), source);
+}
 TaskReader::~TaskReader() = default;
 
 absl::StatusOr<std::shared_ptr<const LoadedTask>> TaskReader::Read(const Load& load) {
-  return impl_->Read(load);
+  return (load.evaluation && judged_ != nullptr ? judged_ : trained_)->Read(load);
 }
 
 }  // namespace capstan

@@ -80,7 +80,7 @@ class TaskReader {
   struct Load {
     v1::Task task;
     uint32_t data_epoch = 0;
-    bool evaluation = false;  // Not shuffled.
+    bool evaluation = false;  // Not shuffled, and with the records' groups.
   };
 
   // The result, hence every batch, is a pure function of (seed, data epoch, task, file). An error
@@ -90,7 +90,8 @@ class TaskReader {
 
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Impl> trained_;
+  std::unique_ptr<Impl> judged_;  // Null: as what is trained.
 };
 
 }  // namespace capstan

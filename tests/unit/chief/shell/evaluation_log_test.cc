@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "capstan/base/metric_name.h"
 #include "capstan/model/metrics.h"
 #include "chief/shell/log_event.h"
 #include "gmock/gmock.h"

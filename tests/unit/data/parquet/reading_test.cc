@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "capstan/base/hash.h"
+#include "capstan/base/status.h"
 #include "capstan/data/tasks/check_first_records.h"
 #include "capstan/data/tasks/one_label.h"
 #include "tests/unit/data/files.h"
@@ -109,60 +111,52 @@ TEST(ReadingTest, BadCellsAreCountedAndNamed) {
                         "number"));
 }
 
-TEST(ReadingTest, WeightsAreThoseOfTheCsvAndRowsWithoutOneAreBad) {
-  const auto read = [](v1::DataFormat format, const char* file) {
-    v1::DataSpec data;
-    data.set_format(format);
-    data.set_header(format == v1::DATA_FORMAT_CSV);
-    data.add_train(GoldenPath(file));
-    data.set_label_name("label");
-    data.add_categorical()->set_name("flag");
-    data.mutable_weight()->set_name("float");  // Some are missing, and some negative.
-    data.set_max_bad_records(kTableRows);
-    const auto options = Derived(data);
-    EXPECT_TRUE(options.ok()) << options.status();
-    return ReadEverything(*options);
-  };
-  const auto csv = read(v1::DATA_FORMAT_CSV, "table.csv");
-  ASSERT_TRUE(csv.ok()) << csv.status();
-  EXPECT_GT(csv->examples(), 50u);
-  EXPECT_LT(csv->examples(), 200u);
-  EXPECT_EQ(csv->weights.size(), csv->examples());
-  EXPECT_EQ(csv->weights.front(), 12.226447f);
+// The good records of the table in a file, with these columns.
+absl::StatusOr<Batch> ReadColumns(v1::DataSpec columns, const std::string& file, Split split) {
+  const bool csv = file.ends_with(".csv");
+  columns.set_format(csv ? v1::DATA_FORMAT_CSV : v1::DATA_FORMAT_PARQUET);
+  columns.set_header(csv);
+  columns.add_train(GoldenPath(file));
+  columns.add_eval(GoldenPath(file));
+  columns.set_label_name("label");
+  columns.set_max_bad_records(kTableRows);
+  CAPSTAN_ASSIGN_OR_RETURN(const ReaderOptions options, Derived(columns));
+  return ReadEverything(options, split);
+}
+
+// Those of the csv; the Parquet files must have the same.
+Batch SameInAllFiles(const v1::DataSpec& columns, Split split) {
+  const absl::StatusOr<Batch> csv = ReadColumns(columns, "table.csv", split);
+  EXPECT_TRUE(csv.ok()) << csv.status();
   for (const char* file : {"plain-none-v1.parquet", "dictionary-snappy-v1.parquet"}) {
-    const auto parquet = read(v1::DATA_FORMAT_PARQUET, file);
-    ASSERT_TRUE(parquet.ok()) << parquet.status();
-    EXPECT_EQ(parquet->weights, csv->weights) << file;
-    EXPECT_TRUE(*parquet == *csv) << file;
+    const absl::StatusOr<Batch> parquet = ReadColumns(columns, file, split);
+    EXPECT_TRUE(parquet.ok()) << parquet.status();
+    EXPECT_TRUE(parquet.ok() && csv.ok() && *parquet == *csv) << file;
   }
+  return csv.value_or(Batch());
+}
+
+TEST(ReadingTest, WeightsAreThoseOfTheCsvAndRowsWithoutOneAreBad) {
+  v1::DataSpec columns;
+  columns.add_categorical()->set_name("flag");
+  columns.mutable_weight()->set_name("float");  // Some are missing, and some negative.
+  const Batch records = SameInAllFiles(columns, Split::kTrain);
+  EXPECT_GT(records.examples(), 50u);
+  EXPECT_LT(records.examples(), 200u);
+  ASSERT_EQ(records.weights.size(), records.examples());
+  EXPECT_EQ(records.weights.front(), 12.226447f);
 }
 
 TEST(ReadingTest, GroupsAreThoseOfTheCsvAlsoOfAColumnThatIsAFeatureToo) {
-  const auto read = [](v1::DataFormat format, const char* file) {
-    v1::DataSpec data;
-    data.set_format(format);
-    data.set_header(format == v1::DATA_FORMAT_CSV);
-    data.add_train(GoldenPath(file));
-    data.set_label_name("label");
-    data.add_categorical()->set_name("text");
-    data.mutable_group()->set_name("text");  // Some are missing.
-    data.add_numeric()->set_name("float");
-    data.set_max_bad_records(kTableRows);
-    const auto options = Derived(data);
-    EXPECT_TRUE(options.ok()) << options.status();
-    return ReadEverything(*options);
-  };
-  const auto csv = read(v1::DATA_FORMAT_CSV, "table.csv");
-  ASSERT_TRUE(csv.ok()) << csv.status();
-  ASSERT_EQ(csv->groups.size(), csv->examples());
-  EXPECT_THAT(csv->groups, testing::Contains(HashText("")));
-  EXPECT_THAT(csv->groups, testing::Contains(testing::Ne(csv->groups.front())));
-  for (const char* file : {"plain-none-v1.parquet", "dictionary-snappy-v1.parquet"}) {
-    const auto parquet = read(v1::DATA_FORMAT_PARQUET, file);
-    ASSERT_TRUE(parquet.ok()) << parquet.status();
-    EXPECT_EQ(parquet->groups, csv->groups) << file;
-    EXPECT_TRUE(*parquet == *csv) << file;
-  }
+  v1::DataSpec columns;
+  columns.add_categorical()->set_name("text");
+  columns.mutable_group()->set_name("text");  // Some are missing.
+  columns.add_numeric()->set_name("float");
+  const Batch records = SameInAllFiles(columns, Split::kEval);
+  ASSERT_EQ(records.groups.size(), records.examples());
+  EXPECT_THAT(records.groups, testing::Contains(HashText("")));
+  EXPECT_THAT(records.groups, testing::Contains(testing::Ne(records.groups.front())));
+  EXPECT_TRUE(SameInAllFiles(columns, Split::kTrain).groups.empty()) << "nobody would look at them";
 }
 
 TEST(ReadingTest, ALabelMayBeMissingWhereLabelsAreIgnored) {

@@ -1,4 +1,4 @@
-#include "capstan/data/tasks/eval_sets.h"
+#include "capstan/data/tasks/plan_eval_sets.h"
 
 #include <cstdint>
 #include <initializer_list>
@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "capstan/config/eval_sets.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/data/files.h"

@@ -1,23 +1,11 @@
-#include "capstan/data/tasks/eval_sets.h"
+#include "capstan/data/tasks/plan_eval_sets.h"
 
 #include <utility>
 
 #include "capstan/base/status.h"
+#include "capstan/config/eval_sets.h"
 
 namespace capstan {
-
-std::vector<EvalFiles> EvalSetsOf(const v1::DataSpec& data) {
-  auto file = data.eval().begin();
-  if (data.eval_sets().empty()) return {{.files = {file, data.eval().end()}}};
-  std::vector<EvalFiles> sets;
-  for (const v1::EvalSet& set : data.eval_sets()) {
-    EvalFiles& of = sets.emplace_back(EvalFiles{.name = set.name()});
-    for (uint32_t i = 0; i < set.files() && file != data.eval().end(); ++i) {
-      of.files.push_back(*file++);
-    }
-  }
-  return sets;
-}
 
 absl::StatusOr<EvalTasks> PlanEvalSets(const Source& source, const v1::DataSpec& data,
                                        PlanOptions options) {

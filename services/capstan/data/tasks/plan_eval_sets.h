@@ -1,9 +1,9 @@
-// The sets of held-out records that a job measures apart.
-#ifndef CAPSTAN_DATA_TASKS_EVAL_SETS_H_
-#define CAPSTAN_DATA_TASKS_EVAL_SETS_H_
+// Where each set of held-out records (capstan/config/eval_sets.h) lies among the tasks of an
+// evaluation.
+#ifndef CAPSTAN_DATA_TASKS_PLAN_EVAL_SETS_H_
+#define CAPSTAN_DATA_TASKS_PLAN_EVAL_SETS_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -13,14 +13,6 @@
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
-
-struct EvalFiles {
-  std::string name;  // Empty: the job has one set, which has no name.
-  std::vector<std::string> files;
-};
-
-// In the order of the job; synthetic data have one set without files.
-std::vector<EvalFiles> EvalSetsOf(const v1::DataSpec& data);
 
 struct EvalTasks {
   TaskRanges ranges;                // Of one set after another; none: nothing is held out.
@@ -33,4 +25,4 @@ absl::StatusOr<EvalTasks> PlanEvalSets(const Source& source, const v1::DataSpec&
 
 }  // namespace capstan
 
-#endif  // CAPSTAN_DATA_TASKS_EVAL_SETS_H_
+#endif  // CAPSTAN_DATA_TASKS_PLAN_EVAL_SETS_H_

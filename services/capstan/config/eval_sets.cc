@@ -1,0 +1,20 @@
+#include "capstan/config/eval_sets.h"
+
+#include <cstdint>
+
+namespace capstan {
+
+std::vector<EvalFiles> EvalSetsOf(const v1::DataSpec& data) {
+  auto file = data.eval().begin();
+  if (data.eval_sets().empty()) return {{.files = {file, data.eval().end()}}};
+  std::vector<EvalFiles> sets;
+  for (const v1::EvalSet& set : data.eval_sets()) {
+    EvalFiles& of = sets.emplace_back(EvalFiles{.name = set.name()});
+    for (uint32_t i = 0; i < set.files() && file != data.eval().end(); ++i) {
+      of.files.push_back(*file++);
+    }
+  }
+  return sets;
+}
+
+}  // namespace capstan

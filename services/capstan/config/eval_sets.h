@@ -1,0 +1,22 @@
+// The sets of held-out records that a job measures apart.
+#ifndef CAPSTAN_CONFIG_EVAL_SETS_H_
+#define CAPSTAN_CONFIG_EVAL_SETS_H_
+
+#include <string>
+#include <vector>
+
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+struct EvalFiles {
+  std::string name;  // Empty: the job has one set, which has no name.
+  std::vector<std::string> files;
+};
+
+// In the order of the job; synthetic data have one set without files.
+std::vector<EvalFiles> EvalSetsOf(const v1::DataSpec& data);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_CONFIG_EVAL_SETS_H_
