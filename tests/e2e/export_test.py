@@ -134,6 +134,17 @@ checkpoint: {{uri: out}}
                 checkpoint = self.train(data, f"preset: {preset}, embedding_dim: 4, hidden: [8, 8], activation: {activation}, dropout: 0.2")
                 self.compare(checkpoint, "test.csv", 200)
 
+    def test_batch_norm_with_the_mean_and_variance_it_has_learned(self):
+        data = self.write_clicks()
+        for preset in ("deepfm", "dlrm"):
+            with self.subTest(preset=preset):
+                checkpoint = self.train(data, f"preset: {preset}, embedding_dim: 4, hidden: [8, 8], batch_norm: true")
+                self.compare(checkpoint, "test.csv", 200)
+                model = self.run_it(self.python, "-c", "import sys; sys.path.insert(0, 'model'); import score\n"
+                                    "print([name for name, tensor in score.Model('model').tensors.items()"
+                                    " if 'variance_' in name and abs(tensor - 1).max() > .01])")
+                self.assertIn("variance_0", model, "it has learned")
+
     def test_a_softmax(self):
         data = self.write_clicks(lambda draw: str(draw.randrange(3)))
         self.compare(self.train(data, "preset: softmax, outputs: 3", shards=2), "test.csv", 200)

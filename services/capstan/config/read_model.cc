@@ -37,6 +37,7 @@ void ReadLayers(Section& in, Spec& out) {
   out.set_activation(
       in.OneOf<v1::Activation>("activation", kActivations, v1::ACTIVATION_UNSPECIFIED));
   out.set_dropout(static_cast<float>(in.Number("dropout", {.max = 0.95}, 0)));
+  out.set_batch_norm(in.Flag("batch_norm", false));
 }
 
 // What a tower's kind may be is known to capstan/model, to which users add theirs.
@@ -65,7 +66,7 @@ void ReadModel(Section& in, v1::ModelSpec& out) {
   if (in.Has("preset") && in.Has("towers")) in.Refuse("towers", "cannot stand beside a preset");
   if (in.Has("user")) {
     for (const char* key :
-         {"preset", "towers", "hidden", "cross_layers", "activation", "dropout"}) {
+         {"preset", "towers", "hidden", "cross_layers", "activation", "dropout", "batch_norm"}) {
       if (in.Has(key)) in.Refuse(key, "cannot stand beside user: the program has the layers");
     }
   } else if (!in.Has("preset") && !in.Has("towers")) {
@@ -78,7 +79,7 @@ void ReadModel(Section& in, v1::ModelSpec& out) {
   }
   out.set_cross_layers(in.Whole("cross_layers", {.min = 1, .max = 64}, 0));
   ReadLayers(in, out);
-  for (const char* key : {"activation", "dropout"}) {
+  for (const char* key : {"activation", "dropout", "batch_norm"}) {
     if (in.Has(key) && !HasHiddenLayers(out)) {
       in.Refuse(key, "is for hidden layers, and this preset has none");
     }

@@ -13,7 +13,8 @@
 namespace capstan {
 
 StackOptions StackOptionsOf(const v1::TowerSpec& spec) {
-  return {.activation = spec.activation(), .dropout = spec.dropout()};
+  return {
+      .batch_norm = spec.batch_norm(), .activation = spec.activation(), .dropout = spec.dropout()};
 }
 
 DenseStack::DenseStack(std::vector<int> widths, StackOptions options)
@@ -21,12 +22,15 @@ DenseStack::DenseStack(std::vector<int> widths, StackOptions options)
   CAPSTAN_CHECK(widths_.size() >= 2);
   int64_t place = 0;
   for (size_t i = 0; i + 1 < widths_.size(); ++i) {
-    const int64_t weights = int64_t{widths_[i]} * widths_[i + 1];
-    layers_.push_back({widths_[i], widths_[i + 1], place, place + weights});
-    place += weights + widths_[i + 1];
+    const int64_t out = widths_[i + 1], bias = place + widths_[i] * out;
+    const bool normalizes = options_.batch_norm && i + 2 < widths_.size();
+    layers_.push_back({widths_[i], widths_[i + 1], place, bias, bias + out, bias + 2 * out,
+                       bias + 3 * out, normalizes});
+    place = bias + (normalizes ? 4 : 1) * out;
   }
   outputs_.resize(layers_.size());
   products_.resize(layers_.size() - 1);
+  norms_.resize(layers_.size() - 1);
   factors_.resize(layers_.size() - 1);
   gradients_.resize(layers_.size() - 1);
 }
@@ -43,11 +47,23 @@ std::vector<TowerTensor> DenseStack::Tensors(std::string_view prefix) const {
     const absl::string_view name(prefix.data(), prefix.size());
     tensors.push_back({absl::StrCat(name, "weights_", i), {in, out}, GlorotUniform(in, out)});
     tensors.push_back({absl::StrCat(name, "bias_", i), {out}, Zero()});
+    if (!layers_[i].normalizes) continue;
+    tensors.push_back({absl::StrCat(name, "scale_", i), {out}, Constant(1)});
+    tensors.push_back({absl::StrCat(name, "mean_", i), {out}, Zero(), v1::TENSOR_ROLE_RUNNING});
+    tensors.push_back(
+        {absl::StrCat(name, "variance_", i), {out}, Constant(1), v1::TENSOR_ROLE_RUNNING});
   }
   return tensors;
 }
 
 int64_t DenseStack::parameter_count() const { return layers_.back().bias + layers_.back().out; }
+
+BatchNorm::Parameters DenseStack::NormOf(const Layer& layer, const float* parameters) {
+  return {.scale = parameters + layer.scale,
+          .shift = parameters + layer.bias,
+          .mean = parameters + layer.mean,
+          .variance = parameters + layer.variance};
+}
 
 ConstMatrix DenseStack::Forward(const Call& call) {
   ConstMatrix input = call.input;
@@ -56,25 +72,33 @@ ConstMatrix DenseStack::Forward(const Call& call) {
     const bool hidden = i + 1 < layers_.size();
     const float* parameters = call.parameters.data();
     const Matrix output = outputs_[i].Shape(input.rows(), layer.out);
-    const bool activates = hidden && !relu();
-    const Matrix product = activates ? products_[i].Shape(input.rows(), layer.out) : output;
+    const bool fused = !hidden || (relu() && !layer.normalizes);
+    const Matrix product = fused ? output : products_[i].Shape(input.rows(), layer.out);
+    const size_t shifts = layer.normalizes ? 0 : static_cast<size_t>(layer.out);
     call.gemm.Multiply(input, MatrixAt(parameters + layer.weights, layer.in, layer.out), product,
-                       {.bias = {parameters + layer.bias, static_cast<size_t>(layer.out)},
-                        .relu = hidden && relu()});
-    if (activates) Activate(options_.activation, Const(product), output);
-    if (hidden && drops(call)) Drop(*call.dropout, i, output);
+                       {.bias = {parameters + layer.bias, shifts}, .relu = hidden && fused});
+    if (layer.normalizes) {
+      const BatchNorm::Parameters norm = NormOf(layer, parameters);
+      if (call.training) {
+        norms_[i].TrainForward(norm, Const(product), product);
+      } else {
+        norms_[i].Score(norm, Const(product), product);
+      }
+    }
+    if (!fused) Activate(options_.activation, Const(product), output);
+    if (hidden && drops(call)) Drop(*call.training, i, output);
     new (&input) ConstMatrix(Const(output));
   }
   return input;
 }
 
 // An example has the same draws in whichever slice of its batch it is.
-void DenseStack::Drop(const DropoutDraw& draw, size_t layer, Matrix output) {
-  const uint64_t seed = Draw(draw.seed, layer, 0);
+void DenseStack::Drop(const TrainingBatch& batch, size_t layer, Matrix output) {
+  const uint64_t seed = Draw(batch.seed, layer, 0);
   const float scale = 1 / (1 - options_.dropout);
   Matrix factors = factors_[layer].Shape(output.rows(), output.cols());
   for (Eigen::Index i = 0; i < output.rows(); ++i) {
-    const uint64_t example = draw.first_example + static_cast<uint64_t>(i);
+    const uint64_t example = batch.first_example + static_cast<uint64_t>(i);
     for (Eigen::Index j = 0; j < output.cols(); ++j) {
       const double unit = Unit(Draw(seed, example, static_cast<uint64_t>(j)));
       factors(i, j) = unit < options_.dropout ? 0 : scale;
@@ -92,9 +116,11 @@ void DenseStack::Backward(const Call& call, ConstMatrix output_gradient,
     float* const gradients = parameter_gradients.data();
     call.gemm.Multiply(input, gradient, MatrixAt(gradients + layer.weights, layer.in, layer.out),
                        {.transpose_a = true});
-    const std::span<float> bias(gradients + layer.bias, static_cast<size_t>(layer.out));
-    std::fill(bias.begin(), bias.end(), 0.0f);
-    call.gemm.AddColumnSums(gradient, bias);
+    if (!layer.normalizes) {
+      const std::span<float> bias(gradients + layer.bias, static_cast<size_t>(layer.out));
+      std::fill(bias.begin(), bias.end(), 0.0f);
+      call.gemm.AddColumnSums(gradient, bias);
+    }
 
     const float* const weights = call.parameters.data() + layer.weights;
     if (i == 0) {
@@ -109,6 +135,13 @@ void DenseStack::Backward(const Call& call, ConstMatrix output_gradient,
     if (drops(call)) Matrix(below).array() *= factors_[i - 1].matrix().array();
     if (!relu()) {
       MultiplyByDerivative(options_.activation, Const(products_[i - 1].matrix()), below);
+    }
+    if (const Layer& under = layers_[i - 1]; under.normalizes) {
+      norms_[i - 1].Backward(NormOf(under, call.parameters.data()), below,
+                             {.scale = gradients + under.scale,
+                              .shift = gradients + under.bias,
+                              .mean = gradients + under.mean,
+                              .variance = gradients + under.variance});
     }
     new (&gradient) ConstMatrix(Const(below));
   }

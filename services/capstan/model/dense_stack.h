@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "capstan/model/batch_norm.h"
 #include "capstan/model/gemm.h"
 #include "capstan/model/matrix.h"
 #include "capstan/model/tower.h"
@@ -16,8 +17,9 @@
 
 namespace capstan {
 
-// What comes behind each layer but the last.
+// What comes behind each layer but the last, in this order.
 struct StackOptions {
+  bool batch_norm = false;
   v1::Activation activation = v1::ACTIVATION_UNSPECIFIED;
   float dropout = 0;  // Srivastava et al., 2014; what stays is scaled by 1 / (1 - dropout).
 };
@@ -31,8 +33,9 @@ class DenseStack {
   // `widths`: the input's, then every layer's. REQUIRES: at least two, none 0.
   explicit DenseStack(std::vector<int> widths, StackOptions options = {});
 
-  // `<prefix>weights_0` [in x out] (Glorot uniform), `<prefix>bias_0` [out] (0),
-  // `<prefix>weights_1` ...
+  // `<prefix>weights_0` [in x out] (Glorot uniform), `<prefix>bias_0` [out] (0), and with batch
+  // norm, whose shift the bias is, `<prefix>scale_0` [out] (1), `<prefix>mean_0` [out] (running,
+  // 0), `<prefix>variance_0` [out] (running, 1); `<prefix>weights_1` ...
   std::vector<TowerTensor> Tensors(std::string_view prefix) const;
   int64_t parameter_count() const;
   int input_width() const { return widths_.front(); }
@@ -42,33 +45,37 @@ class DenseStack {
     ConstMatrix input;  // [examples x input_width()].
     std::span<const float> parameters;
     Gemm& gemm;
-    std::optional<DropoutDraw> dropout = {};  // None: nothing is dropped.
+    std::optional<TrainingBatch> training = {};  // None while scoring.
   };
 
   // [examples x output_width()]; valid until the next call.
   ConstMatrix Forward(const Call& call);
 
-  // After Forward of the same call. Writes `parameter_gradients`, adds to `input_gradient`, which
-  // may have fewer columns than the input: then it is that of the first ones.
+  // After Forward of the same call, while training. Writes `parameter_gradients`, adds to
+  // `input_gradient`, which may have fewer columns than the input: then it is that of the first
+  // ones.
   void Backward(const Call& call, ConstMatrix output_gradient, std::span<float> parameter_gradients,
                 Matrix input_gradient);
 
  private:
   struct Layer {
     int in, out;
-    int64_t weights, bias;  // Places in the parameters.
+    int64_t weights, bias, scale, mean, variance;  // Places in the parameters.
+    bool normalizes;                               // Only then has it the last three.
   };
 
   bool relu() const;
-  bool drops(const Call& call) const { return call.dropout.has_value() && options_.dropout > 0; }
+  bool drops(const Call& call) const { return call.training.has_value() && options_.dropout > 0; }
   // Leaves out some of the layer's outputs.
-  void Drop(const DropoutDraw& draw, size_t layer, Matrix output);
+  void Drop(const TrainingBatch& batch, size_t layer, Matrix output);
+  static BatchNorm::Parameters NormOf(const Layer& layer, const float* parameters);
 
   std::vector<int> widths_;
   StackOptions options_;
   std::vector<Layer> layers_;
   std::vector<MatrixBuffer> outputs_;    // One a layer.
-  std::vector<MatrixBuffer> products_;   // What they are activations of, unless of ReLU.
+  std::vector<MatrixBuffer> products_;   // What they are activations of, unless of ReLU alone.
+  std::vector<BatchNorm> norms_;         // One a layer but the last.
   std::vector<MatrixBuffer> factors_;    // By which dropout has multiplied them.
   std::vector<MatrixBuffer> gradients_;  // Of the outputs of all layers but the last.
 };

@@ -11,6 +11,13 @@ namespace capstan {
 
 inline v1::Initializer Zero() { return {}; }
 
+inline v1::Initializer Constant(float value) {
+  v1::Initializer initializer;
+  initializer.set_kind(v1::INITIALIZER_KIND_CONSTANT);
+  initializer.set_scale(value);
+  return initializer;
+}
+
 // Uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot, Bengio 2010).
 inline v1::Initializer GlorotUniform(uint32_t fan_in, uint32_t fan_out) {
   v1::Initializer initializer;

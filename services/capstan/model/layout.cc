@@ -95,7 +95,7 @@ void AddTensors(const std::vector<std::unique_ptr<Tower>>& towers, v1::JobSpec& 
           absl::StrCat(spec.model().towers(static_cast<int>(i)).name(), "/", from.name));
       tensor.mutable_shape()->Add(from.shape.begin(), from.shape.end());
       *tensor.mutable_initializer() = from.initializer;
-      *tensor.mutable_optimizer() = spec.dense_optimizer();
+      SetRole(from.role, spec.dense_optimizer(), tensor);
     }
   }
 }
@@ -187,6 +187,26 @@ absl::Status LayOutModel(v1::JobSpec& spec) {
   spec.clear_tensors();
   AddTensors(towers, spec);
   return absl::OkStatus();
+}
+
+void SetRole(v1::TensorRole role, const v1::OptimizerSpec& optimizer, v1::TensorSpec& tensor) {
+  tensor.set_role(role);
+  if (role == v1::TENSOR_ROLE_UNSPECIFIED) {
+    *tensor.mutable_optimizer() = optimizer;
+  } else {
+    tensor.mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_RUNNING);
+  }
+}
+
+std::vector<ParameterRange> RunningParameters(const v1::JobSpec& spec) {
+  std::vector<ParameterRange> ranges;
+  size_t begin = 0;
+  for (const v1::TensorSpec& tensor : spec.tensors()) {
+    const auto count = static_cast<size_t>(ElementCount(tensor));
+    if (tensor.role() == v1::TENSOR_ROLE_RUNNING) ranges.push_back({begin, count});
+    begin += count;
+  }
+  return ranges;
 }
 
 int64_t ElementCount(const v1::TensorSpec& tensor) {

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "capstan/model/parameter_range.h"
 #include "capstan/model/tower.h"
 #include "capstan/v1/job.pb.h"
 
@@ -36,6 +37,13 @@ absl::StatusOr<std::vector<std::unique_ptr<Tower>>> MakeTowers(const v1::JobSpec
 
 // The shape that towers are made for. REQUIRES: completed.
 ModelShape ShapeOf(const v1::JobSpec& spec);
+
+// What is trained has this optimizer, everything else w -= g.
+void SetRole(v1::TensorRole role, const v1::OptimizerSpec& optimizer, v1::TensorSpec& tensor);
+
+// Where in the flat dense parameters those tensors are that are not trained but changed by each
+// step (TENSOR_ROLE_RUNNING); ascending.
+std::vector<ParameterRange> RunningParameters(const v1::JobSpec& spec);
 
 // Product of the shape's extents.
 int64_t ElementCount(const v1::TensorSpec& tensor);

@@ -60,6 +60,7 @@ class TowerNetwork : public Network {
         linear_(SegmentOf(spec, "linear")),
         embedding_(SegmentOf(spec, "embedding")),
         towers_(std::move(towers)),
+        running_(RunningParameters(spec)),
         parameter_gradients_(static_cast<size_t>(DenseParameterCount(spec))) {
     for (const PlacedTower& placed : towers_) {
       needs_features_ |= placed.tower->description().reads_features;
@@ -84,7 +85,8 @@ class TowerNetwork : public Network {
     return {.loss_sum = loss_sum,
             .logits = FlatSpan(Const(logits)),
             .rows = FlatSpan(Const(rows)),
-            .parameters = parameter_gradients_};
+            .parameters = parameter_gradients_,
+            .running = running_};
   }
 
   int row_dim() const override { return row_dim_; }
@@ -126,11 +128,11 @@ class TowerNetwork : public Network {
             .dense = view.dense,
             .parameters = input.parameters.subspan(placed.begin, placed.count),
             .gemm = gemm_,
-            .dropout = view.training ? std::make_optional(DrawOf(input, placed)) : std::nullopt};
+            .training = view.training ? std::make_optional(BatchOf(input, placed)) : std::nullopt};
   }
 
   // Each tower has its own draws.
-  DropoutDraw DrawOf(const NetworkInput& input, const PlacedTower& placed) const {
+  TrainingBatch BatchOf(const NetworkInput& input, const PlacedTower& placed) const {
     const auto tower = static_cast<uint64_t>(&placed - towers_.data());
     return {.seed = Draw(seed_, input.draw, tower), .first_example = input.first_example};
   }
@@ -197,6 +199,7 @@ class TowerNetwork : public Network {
   const Segment linear_, embedding_;
   bool needs_features_ = false;
   std::vector<PlacedTower> towers_;
+  const std::vector<ParameterRange> running_;
 
   Gemm gemm_;
   MatrixBuffer features_, feature_gradients_, logits_, logit_gradient_, row_gradients_;

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "absl/status/statusor.h"
+#include "capstan/model/parameter_range.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
@@ -32,6 +33,9 @@ struct NetworkGradients {
   std::span<const float> logits;      // outputs floats an example.
   std::span<const float> rows;        // As NetworkInput.rows.
   std::span<const float> parameters;  // As NetworkInput.parameters.
+  // Parts of `parameters` that are no gradients: of what is not trained, what it was before the
+  // step less what it is after it. Ascending.
+  std::span<const ParameterRange> running;
 };
 
 // Computes the same bits for the same input on the same kind of CPU, whatever was computed before
@@ -44,12 +48,14 @@ class Network {
   static absl::StatusOr<std::unique_ptr<Network>> Create(const v1::JobSpec& spec);
   virtual ~Network() = default;
 
-  // The logits, outputs floats an example, without dropout; owned by the network, valid until its
-  // next call. REQUIRES: input of the model's shape; every index below the number of rows.
+  // The logits, outputs floats an example, without what is for training alone; owned by the
+  // network, valid until its next call. REQUIRES: input of the model's shape; every index below the
+  // number of rows.
   virtual std::span<const float> Forward(const NetworkInput& input) = 0;
 
   // Gradients of the sum over the batch of the examples' losses, each multiplied by its weight,
-  // divided by the number of examples (not so with train.sum_loss); with dropout.
+  // divided by the number of examples (not so with train.sum_loss); with dropout, and with batch
+  // norm by the batch, or by each slice of it that a thread computes.
   virtual NetworkGradients ForwardBackward(const NetworkInput& input) = 0;
 
   virtual int row_dim() const = 0;  // 0: the model has no table.

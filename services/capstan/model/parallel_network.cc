@@ -49,10 +49,15 @@ class ParallelNetwork : public Network {
       Sum(&NetworkGradients::rows, PartOf(rows_.size(), i, slices_.size()), rows_);
       Sum(&NetworkGradients::parameters, PartOf(parameters_.size(), i, slices_.size()),
           parameters_);
+      if (!mean_gradients_) SumRunning(PartOf(parameters_.size(), i, slices_.size()));
     });
     double loss_sum = 0;
     for (size_t i = 0; i < used_; ++i) loss_sum += slices_[i].result.loss_sum;
-    return {.loss_sum = loss_sum, .logits = logits_, .rows = rows_, .parameters = parameters_};
+    return {.loss_sum = loss_sum,
+            .logits = logits_,
+            .rows = rows_,
+            .parameters = parameters_,
+            .running = slices_[0].result.running};
   }
 
   int row_dim() const override { return networks_[0]->row_dim(); }
@@ -64,6 +69,7 @@ class ParallelNetwork : public Network {
     NetworkInput input;
     std::vector<uint32_t> offsets;  // Of the slice's examples in its own part of the keys.
     size_t first = 0;               // Of its examples in the batch.
+    float share = 1;                // Of the batch's examples.
     float weight = 1;               // Of its gradients in the batch's.
     NetworkGradients result;
   };
@@ -84,8 +90,8 @@ class ParallelNetwork : public Network {
     const size_t keys = input.offsets[range.end] - first_key;
     const size_t dense_width = all == 0 ? 0 : input.dense.size() / all;
     slice.first = range.begin;
-    slice.weight =
-        mean_gradients_ && all > 0 ? static_cast<float>(examples) / static_cast<float>(all) : 1.0f;
+    slice.share = all > 0 ? static_cast<float>(examples) / static_cast<float>(all) : 1.0f;
+    slice.weight = mean_gradients_ ? slice.share : 1.0f;
     slice.offsets.assign(input.offsets.begin() + static_cast<ptrdiff_t>(range.begin),
                          input.offsets.begin() + static_cast<ptrdiff_t>(range.end) + 1);
     for (uint32_t& offset : slice.offsets) offset -= first_key;
@@ -111,6 +117,19 @@ class ParallelNetwork : public Network {
       const float weight = slices_[i].weight;
       for (size_t k = range.begin; k < range.end; ++k) {
         sum[k] = i == 0 ? weight * part[k] : sum[k] + weight * part[k];
+      }
+    }
+  }
+
+  // What is not trained moves by the mean of what the slices say, where gradients are summed, too.
+  void SumRunning(Range part) {
+    for (const auto& [begin, count] : slices_[0].result.running) {
+      const size_t end = std::min(part.end, begin + count);
+      for (size_t k = std::max(part.begin, begin); k < end; ++k) {
+        parameters_[k] = 0;
+        for (size_t i = 0; i < used_; ++i) {
+          parameters_[k] += slices_[i].share * slices_[i].result.parameters[k];
+        }
       }
     }
   }

@@ -75,13 +75,14 @@ absl::Status NameTowers(v1::ModelSpec& model) {
 }
 
 // What a tower with hidden layers does not say is the model's.
-void SetActivations(v1::ModelSpec& model) {
+void SetLayers(v1::ModelSpec& model) {
   for (v1::TowerSpec& tower : *model.mutable_towers()) {
     if (tower.kind() != "mlp" && tower.kind() != "dot" && tower.kind() != "conv") continue;
     if (tower.activation() == v1::ACTIVATION_UNSPECIFIED) {
       tower.set_activation(model.activation());
     }
     if (tower.dropout() == 0) tower.set_dropout(model.dropout());
+    if (model.batch_norm()) tower.set_batch_norm(true);
   }
 }
 
@@ -107,7 +108,7 @@ absl::Status ExpandPreset(v1::ModelSpec& model) {
     }
     CAPSTAN_RETURN_IF_ERROR(AddTowers(model));
   }
-  SetActivations(model);
+  SetLayers(model);
   CAPSTAN_RETURN_IF_ERROR(NameTowers(model));
   if (model.outputs() == 0) model.set_outputs(1);
   if (model.loss() == v1::LOSS_UNSPECIFIED) {

@@ -42,6 +42,7 @@ struct TowerTensor {
   std::string name;  // Without the tower's.
   std::vector<uint32_t> shape;
   v1::Initializer initializer;
+  v1::TensorRole role = v1::TENSOR_ROLE_UNSPECIFIED;
 };
 
 // What a tower owns and reads.
@@ -62,23 +63,24 @@ struct KeyedRows {
   ConstMatrix embedding;
 };
 
-// What dropout draws by: the batch, and where in it the examples begin.
-struct DropoutDraw {
+// The batch that a step is computed of: what dropout draws by.
+struct TrainingBatch {
   uint64_t seed = 0;
-  uint64_t first_example = 0;
+  uint64_t first_example = 0;  // Its place in the batch, of which this may be a slice.
 };
 
 struct TowerInput {
   KeyedRows keys;
   ConstMatrix features;  // [examples x feature_columns()]; no columns if no tower reads them.
   ConstMatrix dense;     // [examples x dense_width].
-  std::span<const float> parameters;        // The tower's tensors, one after another.
-  Gemm& gemm;                               // For products; holds the scratch memory of the thread.
-  std::optional<DropoutDraw> dropout = {};  // None, but while training.
+  std::span<const float> parameters;  // The tower's tensors, one after another.
+  Gemm& gemm;                         // For products; holds the scratch memory of the thread.
+  std::optional<TrainingBatch> training = {};  // None while scoring.
 };
 
-// Where Backward puts gradients. It writes every element of `parameters` and adds to all others,
-// which hold what other towers added before.
+// Where Backward puts gradients. It writes every element of `parameters` (of what is not trained
+// what it was before the step less what it is after it) and adds to all others, which hold what
+// other towers added before.
 struct TowerGradients {
   std::span<float> parameters;
   Matrix features;   // [examples x embedding_columns()]: the dense input needs no gradient.

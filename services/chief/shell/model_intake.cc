@@ -11,6 +11,7 @@
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/model/layout.h"
 #include "capstan/optim/vector_math.h"
 #include "capstan/process/identity.h"
 #include "capstan/rpc/status.h"
@@ -119,12 +120,7 @@ void AddTensors(const v1::ModelDeclaration& declaration, v1::JobSpec& job) {
     tensor.set_id(static_cast<uint32_t>(job.tensors_size() - 1));
     tensor.set_name(from.name());
     *tensor.mutable_shape() = from.shape();
-    tensor.set_role(from.role());
-    if (from.role() == v1::TENSOR_ROLE_UNSPECIFIED) {
-      *tensor.mutable_optimizer() = job.dense_optimizer();
-    } else {
-      tensor.mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_RUNNING);
-    }
+    SetRole(from.role(), job.dense_optimizer(), tensor);
   }
 }
 

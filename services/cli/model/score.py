@@ -261,10 +261,15 @@ ACTIVATIONS = {
 
 
 def stack(x, tensors, prefix, tower):
-    """Fully connected layers with the tower's activation between them. Nothing is dropped: that is for training."""
+    """Fully connected layers with the tower's activation between them, behind batch norm by what it has learned if they
+    have it. Nothing is dropped: that is for training."""
     layers = sum(name.startswith(prefix + "weights_") for name in tensors)
     for i in range(layers):
-        x = x @ tensors[f"{prefix}weights_{i}"] + tensors[f"{prefix}bias_{i}"]
+        x = x @ tensors[f"{prefix}weights_{i}"]
+        if f"{prefix}scale_{i}" in tensors:
+            deviation = np.sqrt(np.maximum(tensors[f"{prefix}variance_{i}"], 0) + 1e-5)
+            x = (x - tensors[f"{prefix}mean_{i}"]) / deviation * tensors[f"{prefix}scale_{i}"]
+        x = x + tensors[f"{prefix}bias_{i}"]
         if i + 1 < layers:
             x = ACTIVATIONS.get(tower.get("activation"), lambda y: np.maximum(y, 0))(x)
     return x

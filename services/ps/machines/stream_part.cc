@@ -28,6 +28,14 @@ uint64_t Staleness(uint64_t version, uint64_t pulled) {
   return version > pulled ? version - pulled : 0;
 }
 
+// A gradient of what is not trained is a part of the way from what was pulled to what the batch has
+// (running means). Many workers that pulled the same value would together push it far beyond what
+// their batches have, and ever further back and forth: with a step of m and a staleness of s that
+// begins at m * s > pi / 2. Divided by s, they go as far as one that is not late.
+double RunningWeight(size_t of, uint64_t staleness) {
+  return 1 / (static_cast<double>(of) * static_cast<double>(std::max<uint64_t>(staleness, 1)));
+}
+
 }  // namespace
 
 StreamPart::StreamPart(Part part, const v1::UpdatePolicy& policy, uint32_t capacity)
@@ -78,8 +86,11 @@ StaleDecision StreamPart::Judge(bool by_rows, uint64_t staleness) const {
 Contribution StreamPart::Weigh(const Queued& gradient, size_t of, uint64_t version) const {
   const uint64_t staleness = Staleness(version, gradient.pulled_version);
   const StaleDecision decision = Judge(gradient.judged_by_rows, staleness);
-  return {gradient.handle, decision.weight / static_cast<double>(of), staleness,
-          decision.compensate};
+  return {.handle = gradient.handle,
+          .weight = decision.weight / static_cast<double>(of),
+          .staleness = staleness,
+          .compensate = decision.compensate,
+          .running_weight = RunningWeight(of, staleness)};
 }
 
 std::string StreamPart::DebugString() const {

@@ -1,5 +1,6 @@
 #include "worker/shell/compute.h"
 
+#include <cstddef>
 #include <span>
 
 #include "capstan/base/hash.h"
@@ -20,13 +21,23 @@ NetworkInput InputOf(const Step& step) {
           .draw = Draw(step.stream.value, step.seq, 0)};
 }
 
+void TakeParameters(const NetworkGradients& result, StepGradients& gradients) {
+  size_t taken = 0;
+  for (const auto& [begin, count] : result.running) {
+    gradients.Take(result.parameters.subspan(taken, begin - taken));
+    gradients.TakeDifference(result.parameters.subspan(begin, count));
+    taken = begin + count;
+  }
+  gradients.Take(result.parameters.subspan(taken));
+}
+
 }  // namespace
 
 void ComputeGradients(Network& network, double clip_norm, Step& step) {
   const NetworkGradients result = network.ForwardBackward(InputOf(step));
   StepGradients gradients(step);
   gradients.TakeRows(0, result.rows);
-  gradients.Take(result.parameters);
+  TakeParameters(result, gradients);
   gradients.Finish(result.loss_sum, clip_norm);
 }
 

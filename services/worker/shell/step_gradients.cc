@@ -81,6 +81,14 @@ void StepGradients::TakeChange(std::span<const float> after) {
   taken_ += after.size();
 }
 
+void StepGradients::TakeDifference(std::span<const float> before_less_after) {
+  CAPSTAN_CHECK(taken_ + before_less_after.size() <= step_.parameters.size());
+  other_squares_ +=
+      CopyAndSquare(before_less_after,
+                    std::span(step_.parameter_gradients).subspan(taken_, before_less_after.size()));
+  taken_ += before_less_after.size();
+}
+
 void StepGradients::Finish(double loss_sum, double clip_norm) {
   TakeZeros(step_.parameters.size() - taken_);
   step_.loss_sum = loss_sum;

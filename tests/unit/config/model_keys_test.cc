@@ -109,16 +109,21 @@ data: {format: csv, train: a.csv, schema: {label: 0, numeric: "1-3"}}
 model: {preset: mlp, activation: gelu, dropout: 0.25}
 )";
 
-TEST(HiddenLayersTest, HaveAnActivationAndADropout) {
+TEST(HiddenLayersTest, HaveAnActivationADropoutAndABatchNorm) {
   const auto job = Parsed(kTowers);
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->model().activation(), v1::ACTIVATION_GELU);
   EXPECT_EQ(job->model().dropout(), 0.25f);
-  const auto own = Parsed(Replaced(kTowers, "preset: mlp, activation: gelu, dropout: 0.25",
-                                   "towers: [{kind: mlp, hidden: [4], activation: elu}]"));
+  EXPECT_FALSE(job->model().batch_norm());
+  EXPECT_TRUE(Parsed(Replaced(kTowers, "0.25", "0.25, batch_norm: true"))->model().batch_norm());
+  const auto own =
+      Parsed(Replaced(kTowers, "preset: mlp, activation: gelu, dropout: 0.25",
+                      "towers: [{kind: mlp, hidden: [4], activation: elu, batch_norm: true}]"));
   ASSERT_TRUE(own.ok()) << own.status();
   EXPECT_EQ(own->model().towers(0).activation(), v1::ACTIVATION_ELU);
   EXPECT_EQ(own->model().activation(), v1::ACTIVATION_UNSPECIFIED);
+  EXPECT_TRUE(own->model().towers(0).batch_norm());
+  EXPECT_FALSE(own->model().batch_norm());
 }
 
 TEST(HiddenLayersTest, WhatCannotBeIsRefused) {
@@ -126,6 +131,9 @@ TEST(HiddenLayersTest, WhatCannotBeIsRefused) {
     return std::string(Parsed(Replaced(kTowers, what, by)).status().message());
   };
   EXPECT_THAT(refusal("gelu", "gleu"), HasSubstr("did you mean gelu?"));
+  EXPECT_THAT(
+      refusal("preset: mlp, activation: gelu, dropout: 0.25", "preset: fm, batch_norm: true"),
+      HasSubstr("model.batch_norm: is for hidden layers, and this preset has none"));
   EXPECT_THAT(refusal("0.25", "1"), HasSubstr("model.dropout: \"1\" is not a number, at least 0"));
   EXPECT_THAT(refusal("preset: mlp", "preset: lr"),
               HasSubstr("model.activation: is for hidden layers, and this preset has none"));

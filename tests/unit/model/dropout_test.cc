@@ -20,13 +20,6 @@ v1::JobSpec Dropping(float dropout, const std::string& preset, v1::Activation ac
   return spec;
 }
 
-std::unique_ptr<Network> NetworkOf(v1::JobSpec spec, uint32_t threads = 1) {
-  spec.mutable_train()->set_step_threads(threads);
-  return *Network::Create(spec);
-}
-
-std::vector<float> Copy(std::span<const float> values) { return {values.begin(), values.end()}; }
-
 std::vector<float> ParametersOf(Network& network, const NetworkInput& input) {
   return Copy(network.ForwardBackward(input).parameters);
 }
@@ -37,25 +30,8 @@ TEST(DropoutTest, GradientsAreThoseOfWhatIsLeft) {
       const v1::JobSpec spec = Dropping(0.4f, preset, activation);
       const auto network = NetworkOf(spec);
       RandomBatch batch(spec, 6, 11);
-      const auto loss = [&] {
-        NetworkInput input = batch.Input();
-        input.draw = 5;
-        return network->ForwardBackward(input).loss_sum / 6;
-      };
-      NetworkInput input = batch.Input();
-      input.draw = 5;
-      const std::vector<float> gradient = ParametersOf(*network, input);
-      int differ = 0;  // At a kink of ReLU.
-      for (size_t i = 0; i < gradient.size(); ++i) {
-        constexpr float kStep = 0x1p-9f;
-        const float at = std::exchange(batch.parameters[i], batch.parameters[i] + kStep);
-        const double up = loss();
-        batch.parameters[i] = at - kStep;
-        const double numeric = (up - loss()) / (2 * kStep);
-        batch.parameters[i] = at;
-        differ += std::abs(gradient[i] - numeric) > 2e-3 * std::max(1.0, std::abs(numeric));
-      }
-      EXPECT_LE(differ, 2) << preset << " " << activation;
+      EXPECT_LE(CountWrongGradients(*network, batch, /*draw=*/5, 2e-3), 2)
+          << preset << " " << activation;
     }
   }
 }

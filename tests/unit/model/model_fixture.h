@@ -2,8 +2,14 @@
 #ifndef CAPSTAN_TESTS_UNIT_MODEL_MODEL_FIXTURE_H_
 #define CAPSTAN_TESTS_UNIT_MODEL_MODEL_FIXTURE_H_
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capstan/base/hash.h"
@@ -82,6 +88,48 @@ struct RandomBatch {
   std::vector<float> labels, weights, values, dense, rows, parameters;
   std::vector<uint32_t> offsets, index;
 };
+
+inline std::unique_ptr<Network> NetworkOf(v1::JobSpec spec, uint32_t threads = 1) {
+  spec.mutable_train()->set_step_threads(threads);
+  auto network = Network::Create(spec);
+  EXPECT_TRUE(network.ok()) << network.status();
+  return *std::move(network);
+}
+
+// Of what the network owns until its next call.
+inline std::vector<float> Copy(std::span<const float> values) {
+  return {values.begin(), values.end()};
+}
+
+// How many of the gradients of a step's parameters are not those of its mean loss, by central
+// differences: with ReLU some lie at a kink. What is not trained is left out. `batch` is as it was
+// afterwards.
+inline int CountWrongGradients(Network& network, RandomBatch& batch, uint64_t draw,
+                               double tolerance) {
+  NetworkInput input = batch.Input();
+  input.draw = draw;
+  const auto loss = [&] {
+    return network.ForwardBackward(input).loss_sum / static_cast<double>(batch.labels.size());
+  };
+  const NetworkGradients result = network.ForwardBackward(input);
+  const std::vector<float> gradient = Copy(result.parameters);
+  std::vector<bool> trained(gradient.size(), true);
+  for (const auto& [begin, count] : result.running) {
+    std::fill_n(trained.begin() + static_cast<std::ptrdiff_t>(begin), count, false);
+  }
+  int wrong = 0;
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    if (!trained[i]) continue;
+    constexpr float kStep = 0x1p-9f;
+    const float at = std::exchange(batch.parameters[i], batch.parameters[i] + kStep);
+    const double up = loss();
+    batch.parameters[i] = at - kStep;
+    const double numeric = (up - loss()) / (2 * kStep);
+    batch.parameters[i] = at;
+    wrong += std::abs(gradient[i] - numeric) > tolerance * std::max(1.0, std::abs(numeric));
+  }
+  return wrong;
+}
 
 }  // namespace capstan
 

@@ -11,13 +11,6 @@
 namespace capstan {
 namespace {
 
-std::unique_ptr<Network> NewNetwork(v1::JobSpec spec, uint32_t threads) {
-  spec.mutable_train()->set_step_threads(threads);
-  auto network = Network::Create(spec);
-  EXPECT_TRUE(network.ok()) << network.status();
-  return *std::move(network);
-}
-
 void ExpectClose(std::span<const float> got, std::span<const float> want, const std::string& what) {
   ASSERT_EQ(got.size(), want.size()) << what;
   for (size_t i = 0; i < got.size(); ++i) {
@@ -31,9 +24,9 @@ TEST(ParallelNetworkTest, ComputesWhatOneThreadComputes) {
       v1::JobSpec spec = SpecOf(preset, 4, 2);
       spec.mutable_train()->set_sum_loss(sum_loss);
       ASSERT_EQ(LayOutModel(spec), absl::OkStatus());
-      const auto alone = NewNetwork(spec, 1);
+      const auto alone = NetworkOf(spec, 1);
       for (const uint32_t threads : {2u, 3u}) {
-        const auto together = NewNetwork(spec, threads);
+        const auto together = NetworkOf(spec, threads);
         for (const int examples : {33, 2, 1, 0, 64}) {
           const std::string what = absl::StrCat(preset, " ", threads, " ", examples, " ");
           const RandomBatch batch(spec, examples, 1);
@@ -56,8 +49,8 @@ TEST(ParallelNetworkTest, TakesRecordsOfAnyNumberOfKeysWithValues) {
   ASSERT_EQ(LayOutModel(spec), absl::OkStatus());
   const RandomBatch batch(spec, 21, 3);
   ASSERT_FALSE(batch.values.empty());
-  const auto alone = NewNetwork(spec, 1);
-  const auto together = NewNetwork(spec, 4);
+  const auto alone = NetworkOf(spec, 1);
+  const auto together = NetworkOf(spec, 4);
   ExpectClose(together->ForwardBackward(batch.Input()).rows,
               alone->ForwardBackward(batch.Input()).rows, "row");
 }
@@ -66,12 +59,12 @@ TEST(ParallelNetworkTest, GivesTheSameBitsEveryTime) {
   v1::JobSpec spec = SpecOf("deepfm", 4, 2);
   ASSERT_EQ(LayOutModel(spec), absl::OkStatus());
   const RandomBatch batch(spec, 50, 1);
-  const auto first = NewNetwork(spec, 3);
+  const auto first = NetworkOf(spec, 3);
   const NetworkGradients once = first->ForwardBackward(batch.Input());
   const std::vector<float> rows(once.rows.begin(), once.rows.end());
   const std::vector<float> parameters(once.parameters.begin(), once.parameters.end());
   for (int i = 0; i < 20; ++i) {
-    const auto again = NewNetwork(spec, 3);
+    const auto again = NetworkOf(spec, 3);
     const NetworkGradients gradients = again->ForwardBackward(batch.Input());
     EXPECT_TRUE(std::equal(rows.begin(), rows.end(), gradients.rows.begin()));
     EXPECT_TRUE(std::equal(parameters.begin(), parameters.end(), gradients.parameters.begin()));

@@ -74,7 +74,7 @@ class Conv : public Tower {
   }
   DenseStack::Call HeadCall(const TowerInput& input) {
     return {Const(pooled_.back().matrix()), input.parameters.subspan(head_place_), input.gemm,
-            input.dropout};
+            input.training};
   }
 
   std::vector<ConvLayer> layers_;

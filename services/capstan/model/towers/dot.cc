@@ -69,19 +69,19 @@ class Dot : public Tower {
 
  private:
   DenseStack::Call BottomCall(const TowerInput& input) const {
-    return {input.dense, input.parameters, input.gemm, input.dropout};
+    return {input.dense, input.parameters, input.gemm, input.training};
   }
   DenseStack::Call TopCall(const TowerInput& input) {
     const size_t bottom_size = bottom_ ? static_cast<size_t>(bottom_->parameter_count()) : 0;
     return {Const(interactions_.matrix()), input.parameters.subspan(bottom_size), input.gemm,
-            TopDraw(input)};
+            TopBatch(input)};
   }
 
   // Apart from the bottom's.
-  static std::optional<DropoutDraw> TopDraw(const TowerInput& input) {
-    std::optional<DropoutDraw> draw = input.dropout;
-    if (draw) draw->seed = Mix64(draw->seed);
-    return draw;
+  static std::optional<TrainingBatch> TopBatch(const TowerInput& input) {
+    std::optional<TrainingBatch> batch = input.training;
+    if (batch) batch->seed = Mix64(batch->seed);
+    return batch;
   }
 
   // The product of vectors a and b goes to both: dv = S v with the symmetric S of the products'

@@ -28,7 +28,7 @@ class Mlp : public Tower {
 
  private:
   static DenseStack::Call CallOf(const TowerInput& input) {
-    return {input.features, input.parameters, input.gemm, input.dropout};
+    return {input.features, input.parameters, input.gemm, input.training};
   }
 
   DenseStack stack_;

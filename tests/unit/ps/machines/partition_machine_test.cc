@@ -33,6 +33,21 @@ TEST(AsyncPartition, TellsTheStalenessOfWhatItApplies) {
   EXPECT_EQ(decision.updates[0].contributions[0].weight, 0.5);
 }
 
+// Ten steps that pulled the same running mean, each a tenth of the way to that of its batch: what
+// is there must not go beyond where the batches are.
+TEST(AsyncPartition, WhatIsNotTrainedMovesByAsMuchLessAsAStepIsLate) {
+  PartitionMachine machine(Both(Policy(v1::POLICY_KIND_ASYNC)));
+  double moved = 0;
+  for (uint64_t seq = 0; seq < 10; ++seq) {
+    const Decision decision = Push(machine, seq, seq);  // Pulled at version 0, as all are.
+    const Contribution& contribution = decision.updates[0].contributions[0];
+    EXPECT_EQ(contribution.weight, 1) << "what is trained does as the policy says";
+    EXPECT_EQ(contribution.running_weight, seq < 2 ? 1 : 1.0 / static_cast<double>(seq));
+    moved += 0.1 * contribution.running_weight;
+  }
+  EXPECT_LT(moved, 0.4);
+}
+
 TEST(AsyncPartition, WhatIsDroppedIsSettledAndDiscarded) {
   v1::UpdatePolicy policy = Policy(v1::POLICY_KIND_ASYNC);
   policy.set_stale_gradients(v1::STALE_GRADIENTS_DROP);
@@ -54,6 +69,7 @@ TEST(AggregatingPartition, AppliesTheMeanOfKOnce) {
   ASSERT_EQ(decision.updates.size(), 1u);
   EXPECT_THAT(Handles(decision.updates[0]), ElementsAre(10, 11, 12));
   EXPECT_EQ(decision.updates[0].contributions[0].weight, 1.0 / 3);
+  EXPECT_EQ(decision.updates[0].contributions[0].running_weight, 1.0 / 3);
   EXPECT_EQ(machine.version(Part::kSparse), 1u);
 }
 

@@ -51,6 +51,17 @@ TEST_F(StepGradientsTest, ClippingMeasuresAndScalesWhatIsTrainedAlone) {
               ElementsAre(testing::FloatEq(0.6f), testing::FloatEq(0.8f), 100, 0));
 }
 
+TEST_F(StepGradientsTest, AChangeThatIsKnownAsADifferenceIsPushedAsItIsAndNotClipped) {
+  StepGradients gradients(step_);
+  gradients.TakeRows(0, {});
+  gradients.Take(std::vector<float>{3, 4});
+  gradients.TakeDifference(std::vector<float>{100, -2});
+  gradients.Finish(1, /*clip_norm=*/1);
+  EXPECT_EQ(step_.gradient_norm, 5);
+  EXPECT_THAT(step_.parameter_gradients,
+              ElementsAre(testing::FloatEq(0.6f), testing::FloatEq(0.8f), 100, -2));
+}
+
 TEST_F(StepGradientsTest, ANumberThatIsNoneIsFoundWhereverItIs) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   Take({0, 0}, {1, 1}, {kNan, 7}, 0);
