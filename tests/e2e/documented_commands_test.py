@@ -65,7 +65,7 @@ COMMANDS = {
             "runs in kubernetes_test.py, of a job that completes, one that fails, and one that is replaced",
         "kubectl get job -l capstan/wait=ctr -o jsonpath='{.items[*].status.conditions[*].type}'":
             "runs in kubernetes_test.py",
-        "helm install ctr helm/capstan --set-file job=job.yaml": "rendered by tests/helm/chart_test.py (set job-text)",
+        "helm install ctr helm/capstan --set-file job=job.yaml": "rendered by tests/helm/chart_sets_test.py (set job-text)",
     },
     "docs/python.md": {
         "cmake -S . -B build/python -G Ninja -DCAPSTAN_PYTHON_MODULE=ON -DCAPSTAN_BUILD_TESTS=OFF -DCAPSTAN_BUILD_BENCHMARKS=OFF":
@@ -84,9 +84,9 @@ COMMANDS = {
     },
     "docs/tls.md": {
         "helm upgrade ctr ... --set tls.enabled=true --set tls.issuer.name=capstan-authority":
-            "rendered by tests/helm/chart_test.py (set tls)",
+            "rendered by tests/helm/chart_sets_test.py (set tls)",
         "kubectl create secret generic ctr-chief-tls --from-file=tls.crt --from-file=tls.key --from-file=ca.crt":
-            "not run: the secrets that it makes are the user's; rendered by tests/helm/chart_test.py (set mtls)",
+            "not run: the secrets that it makes are the user's; rendered by tests/helm/chart_sets_test.py (set mtls)",
         "capstan train job.yaml --tls .": HERE,
     },
     "docs/checkpoints.md": {

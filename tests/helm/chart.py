@@ -90,3 +90,13 @@ def require_helm():
     if HELM is None:
         print("SKIPPED: no helm ($HELM, PATH, $CAPSTAN_KUBE); the chart was not tested")
         raise SystemExit(SKIP)
+
+
+def rendered(name):
+    return objects("--values", values_of(name))
+
+
+def job_of(found):
+    """What the chief of these objects reads."""
+    config, = (one for one in found if one["kind"] == "ConfigMap" and "job.yaml" in one["data"])
+    return yaml.safe_load(config["data"]["job.yaml"])

@@ -1,0 +1,162 @@
+"""What values and jobs the chart takes, and what it refuses."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from chart import ROOT, job_of, objects, of_kind, rendered, require_helm, template, values_of
+
+import yaml
+
+CAPSTAN = os.environ.get("CAPSTAN_BIN") and pathlib.Path(os.environ["CAPSTAN_BIN"]) / "capstan"
+
+
+def commented_blocks(text):
+    """The keys of the job that stand in comments, each run of lines by itself: {key: value}."""
+    lines = [line.removeprefix("  # ") if line.startswith("  # ") else None for line in text.splitlines()]
+    blocks, begun = [], []
+    for line in [*lines, None]:
+        starts = line is not None and re.match(r"[a-z_]+:( |$)", line)
+        goes_on = line is not None and begun and line.startswith(" ")
+        if begun and not goes_on:
+            blocks.append(yaml.safe_load("\n".join(begun)))
+            begun = []
+        if starts or goes_on:
+            begun.append(line)
+    return blocks
+
+
+def mistakes_of(job):
+    """What `capstan config check` says of the job's keys, a line each; [] where it is not built. That data are not there
+    is no mistake."""
+    if not CAPSTAN:
+        return []
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(yaml.safe_dump(job).replace("s3://", "/a-bucket/"))
+        file.flush()
+        done = subprocess.run([CAPSTAN, "config", "check", file.name], capture_output=True, text=True)
+    return [line for line in (done.stdout + done.stderr).splitlines()
+            if file.name in line and "no file matches" not in line]
+
+
+class ChartValuesTest(unittest.TestCase):
+
+    def refused(self, reason, *arguments):
+        with self.assertRaises(ValueError) as refusal:
+            template(*arguments)
+        self.assertIn(reason, str(refusal.exception))
+
+    def test_the_schema_refuses_unknown_keys_of_ours_and_lets_those_of_kubernetes_pass(self):
+        self.refused("replcias", "--set", "worker.replcias=3")
+        self.refused("resoures", "--set", "ps.resoures.limits.memory=1Gi")
+        self.refused("tag", "--set", "image.tag=latest")
+        self.refused("secretKey", "--set", "s3.secretKey=SENTINEL")
+        template("--set", "podSecurityContext.seccompProfile.type=RuntimeDefault",
+                 "--set", "podSecurityContext.supplementalGroups={4000}")
+
+    def test_null_leaves_the_replicas_out(self):
+        worker, = of_kind(objects(), "Deployment")
+        self.assertNotIn("replicas", worker["spec"])
+        worker, = of_kind(objects("--set", "worker.replicas=0"), "Deployment")
+        self.assertEqual(worker["spec"]["replicas"], 0)
+        shards, = of_kind(objects("--set", "ps.replicas=null"), "StatefulSet", "ps")
+        self.assertNotIn("replicas", shards["spec"])
+        for name in ("hpa", "keda"):
+            worker, = of_kind(rendered(name), "Deployment")
+            self.assertNotIn("replicas", worker["spec"])
+
+    def test_what_cannot_work_is_refused_with_a_reason(self):
+        for reason, *values in (
+                ("is on no volume", "job.checkpoint.uri=/models"),
+                ("is on no volume", "job.checkpoint.uri=/checkpointsX", "checkpoint.claim.enabled=true"),
+                ("is another one in every pod", "checkpoint.volume.emptyDir.medium=Memory"),
+                ("exclude each other", "checkpoint.claim.enabled=true", "checkpoint.volume.hostPath.path=/x"),
+                ("shards that stop need the chief", "chief.terminationGracePeriodSeconds=30"),
+                ("job.update.dense.lanes", "job.update.dense.policy=sync"),
+                ("is too little for job.table.byte_budget", "job.table.byte_budget=4GiB"),
+                ("is not a size", "job.table.byte_budget=much"),
+                ("less than ps.finalCheckpointSeconds", "ps.terminationGracePeriodSeconds=20"),
+                ("less than ps.restoreSeconds", "ps.startupProbe.failureThreshold=10"),
+                ("exclude each other", "worker.autoscaling.enabled=true", "worker.keda.enabled=true"),
+                ("needs at least one", "worker.keda.enabled=true"),
+                ("it is the Job of wait.enabled", "wait.autoScaleToZero=true", "wait.enabled=false"),
+                ("autoscalers exclude each other", "wait.autoScaleToZero=true", "worker.autoscaling.enabled=true"),
+                ("needs tls.issuer.name, or tls.secrets for each", "tls.enabled=true"),
+                ("needs tls.issuer.name, or tls.secrets for each", "tls.enabled=true", "tls.secrets.ps=mine"),
+                ("exclude each other", "tls.enabled=true", "tls.issuer.name=ca", "tls.secrets.ps=mine"),
+                ("tls.csiDriver: needs tls.issuer.name", "tls.enabled=true", "tls.csiDriver=true"),
+                ("has no data section", "job.data=null"),
+                ("job: is not set", "job=null")):
+            with self.subTest(values=values):
+                self.refused(reason, *(word for value in values for word in ("--set", value)))
+        template("--set", "job.table.byte_budget=2GiB")
+        # Half of it for each of two shards, a quarter more, and 256 MiB.
+        enough, budget = "ps.resources.limits.memory=1536Mi", ["--set", "job.table.byte_budget=2GiB"]
+        template(*budget, "--set", "ps.replicas=2", "--set", enough)
+        self.refused("a shard needs 1536 MiB", *budget, "--set", "ps.replicas=2", "--set", enough.replace("1536", "1535"))
+        template("--set", "job.checkpoint.uri=file:///checkpoints/x", "--set", "checkpoint.claim.enabled=true")
+
+    def test_a_number_keeps_its_value_on_the_way_into_job_yaml(self):
+        config, = (one for one in objects("--set", "job.data.synthetic.train_rows=3000000")
+                   if one["metadata"]["name"] == "ctr-job")
+        value = yaml.safe_load(config["data"]["job.yaml"])["data"]["synthetic"]["train_rows"]
+        self.assertEqual(float(value), 3000000)  # Written 3e+06, which capstan/config reads.
+
+    def test_a_text_job_is_kept_as_it_is(self):
+        config, = (one for one in rendered("job-text") if one["metadata"]["name"] == "ctr-job")
+        self.assertTrue(config["data"]["job.yaml"].startswith("# Kept as it is, comments included.\n"))
+
+    def test_example_job_files_render(self):
+        for path in sorted((ROOT / "deploy" / "examples").glob("*.yaml")):
+            if "checkpoint:" not in path.read_text():
+                with self.subTest(example=path.name):
+                    config, = (one for one in objects("--set-file", f"job={path}")
+                               if one["metadata"]["name"] == "ctr-job")
+                    self.assertEqual(yaml.safe_load(config["data"]["job.yaml"]), yaml.safe_load(path.read_text()))
+
+    def test_example_values_render_with_each_of_their_commented_blocks_and_with_all(self):
+        for path in sorted((ROOT / "deploy" / "examples").glob("*/values.yaml")):
+            values = yaml.safe_load(path.read_text())
+            blocks = commented_blocks(path.read_text())
+            self.assertTrue(blocks, path)
+            for chosen in ([], *([block] for block in blocks), blocks):
+                job = dict(values["job"])
+                for block in chosen:
+                    self.assertLessEqual(set(block), set(job), "a block stands in place of something")
+                    job.update(block)
+                with self.subTest(example=path.parent.name, blocks=chosen), \
+                        tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+                    yaml.safe_dump({**values, "job": job}, file)
+                    file.flush()
+                    self.assertEqual(job_of(objects("--values", file.name)), {"job": "ctr", **job})
+                    self.assertEqual(mistakes_of({"job": "ctr", **job}), [])
+
+    def test_a_users_job_stands_whole_and_null_takes_a_key_out_of_it(self):
+        job = {"data": {"format": "libsvm", "train": "s3://b/a"}, "model": {"towers": [{"kind": "linear"}]},
+               "optimizer": {"sparse": {"kind": "ftrl"}}}
+        overlay = {"data": {"train": "s3://b/c", "format": None}, "optimizer": None}
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder) / name for name in ("base.yaml", "overlay.yaml")]
+            for file, values in zip(files, (job, overlay)):
+                file.write_text(yaml.safe_dump({"job": values}))
+            self.assertEqual(job_of(objects("--values", files[0])), {"job": "ctr", **job})
+            both = job_of(objects("--values", files[0], "--values", files[1]))
+        self.assertEqual(both, {"job": "ctr", "data": {"train": "s3://b/c"}, "model": job["model"]})
+
+    def test_the_demo_is_asked_for_and_is_no_part_of_another_job(self):
+        self.refused("job: is not set", "--values", "/dev/null")
+        self.refused("demo and job exclude each other", "--set", "demo=true")
+        demo = job_of(objects("--values", values_of("default")))
+        self.assertEqual(demo["model"]["preset"], "deepfm")
+        self.assertEqual(mistakes_of(demo), [])
+
+
+if __name__ == "__main__":
+    require_helm()
+    unittest.main(verbosity=2)
