@@ -1,8 +1,5 @@
 """Peers that mean harm, or are broken, on the ports of a live shard and chief: they are sent away or ignored,
-memory and CPU stay bounded, and an honest client notices nothing.
-
-The honest client pushes to one element of a dense tensor with SGD of rate 1: after n acknowledged pushes it is n.
-"""
+memory and CPU stay bounded, and an honest client notices nothing."""
 
 import contextlib
 import gzip
@@ -14,7 +11,6 @@ import resource
 import struct
 import sys
 import tempfile
-import threading
 import time
 import unittest
 
@@ -22,109 +18,17 @@ import grpc
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import http2
-from crew import Crew, chief_pb2, ps_pb2, watch_view
+from crew import Crew, chief_pb2, watch_view
+from honest_client import HonestClient, MIB, PATIENCE, SESSION_BIT
 from http2 import Peer, frame
 
-MIB = 1 << 20
-PATIENCE = 30  # Seconds; of a client on a machine that has other things to do.
 JOB = """
 job: hostile
 data: {{format: csv, train: [{data}], schema: {{label: 0, categorical: "1"}}}}
 model: {{embedding_dim: 64, towers: [{{kind: linear}}, {{kind: fm}}, {{kind: bias}}], loss: logistic}}
 optimizer: {{sparse: {{kind: sgd, learning_rate: 1}}, dense: {{kind: sgd, learning_rate: 1}}}}
 """
-SESSION_BIT = 1 << 63
 PULL, PUSH = "/capstan.v1.Ps/Pull", "/capstan.v1.Ps/Push"
-
-
-class HonestClient:
-    """Pushes without a pause until it is stopped. Each push must be acknowledged."""
-
-    def __init__(self, view):
-        self.view, self.pushes, self.slowest, self.error = view, 0, 0.0, None
-        self.others = 0  # Pushes by others that are to count.
-        self.stream = SESSION_BIT | random.getrandbits(60)
-        self.channel = grpc.insecure_channel(view.shards[0].address,
-                                             [("grpc.max_receive_message_length", 64 * MIB)])
-        self.push_call = self._method("Push", ps_pb2.PushRequest, ps_pb2.PushReply)
-        self.pull_call = self._method("Pull", ps_pb2.PullRequest, ps_pb2.PullReply)
-        self.partition = next(p for p in range(len(view.owners)) if self._holds_block(p))
-        self.first_value = self.value()
-        self.stopping = threading.Event()
-        self.thread = threading.Thread(target=self._run)
-        self.thread.start()
-
-    def stop(self):
-        """What is wrong with the parameters, or None."""
-        self.stopping.set()
-        self.thread.join()
-        counted = self.value() - self.first_value
-        self.channel.close()
-        if self.error is not None:
-            return str(self.error)
-        pushes = self.pushes + self.others
-        return None if counted == pushes else f"{pushes} pushes were counted as {counted}"
-
-    def header(self):
-        return ps_pb2.PullRequest(header={
-            "wire_version": 1, "epoch": self.view.epoch, "timeline": self.view.timeline,
-            "target_incarnation": self.view.shards[0].incarnation}).header
-
-    def pull(self, times=1):
-        """Of the element; `times` makes the reply large."""
-        return ps_pb2.PullRequest(header=self.header(), partitions=[
-            {"partition": self.partition, "blocks": [0] * times}])
-
-    def push(self, stream, seq=0):
-        """Of one more to the element."""
-        return ps_pb2.PushRequest(
-            header=self.header(), stream={"stream": stream, "seq": seq, "low_watermark": seq},
-            partitions=[{"partition": self.partition, "blocks": [{"block": 0, "values": struct.pack("<f", -1)}]}])
-
-    def pull_of_rows(self, count):
-        """One row, again and again: 260 bytes each."""
-        request = ps_pb2.PullRequest(header=self.header())
-        partition = request.partitions.add()
-        rows = partition.tables.add(table=0, keys=struct.pack("<Q", 7))
-        for partition.partition in range(len(self.view.owners)):
-            try:
-                self.pull_call(request, timeout=10)
-                break
-            except grpc.RpcError as error:
-                if error.code() != grpc.StatusCode.FAILED_PRECONDITION:  # The row lives elsewhere.
-                    raise
-        rows.keys *= count
-        return request
-
-    def value(self):
-        reply = self.pull_call(self.pull(), timeout=PATIENCE)
-        return struct.unpack("<f", reply.partitions[0].blocks[0].values)[0]
-
-    def _method(self, name, request, reply):
-        return self.channel.unary_unary(f"/capstan.v1.Ps/{name}", request_serializer=request.SerializeToString,
-                                        response_deserializer=reply.FromString)
-
-    def _holds_block(self, partition):
-        try:
-            self.pull_call(ps_pb2.PullRequest(header=self.header(), partitions=[
-                {"partition": partition, "blocks": [0]}]), timeout=10)
-            return True
-        except grpc.RpcError as error:
-            if error.code() != grpc.StatusCode.NOT_FOUND:
-                raise
-            return False
-
-    def _run(self):
-        while not self.stopping.is_set():
-            began = time.monotonic()
-            try:
-                self.push_call(self.push(self.stream, self.pushes), timeout=PATIENCE)
-            except grpc.RpcError as error:
-                self.error = error
-                return
-            self.pushes += 1
-            self.slowest = max(self.slowest, time.monotonic() - began)
-            time.sleep(0.002)
 
 
 def send_for(port, data, seconds, ended):
