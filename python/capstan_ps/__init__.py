@@ -3,3 +3,9 @@
 from capstan_ps import _capstan
 
 __version__ = _capstan.version
+
+
+def load(path):
+    """The trained model of a checkpoint or an export: see capstan_ps.model. It needs NumPy."""
+    from capstan_ps import model
+    return model.load(path)

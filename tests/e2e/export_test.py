@@ -264,7 +264,7 @@ checkpoint: {{uri: out}}
         for name in names:
             self.assertEqual((self.folder / "one" / name).read_bytes(), (self.folder / "two" / name).read_bytes(), name)
         self.run_it(self.python, "-c", "import sys; sys.path.insert(0, 'one'); import score\n"
-                    "keys = score.Model('one').row_keys; assert len(keys) > 40 and (keys[1:] > keys[:-1]).all()")
+                    "keys = score.Model('one').tables['features'].keys; assert len(keys) > 40 and (keys[1:] > keys[:-1]).all()")
 
 
 if __name__ == "__main__":

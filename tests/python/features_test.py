@@ -1,30 +1,15 @@
 """What PyTorch makes of bags of keys: beside PyTorch's own EmbeddingBag, values and gradients."""
 
 import os
-import pathlib
-import subprocess
 import sys
 import types
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SKIPPED = 77
+from python_data import skip_if_lacking
 
-
-def lack():
-    """What is missing here; empty: nothing."""
-    package = pathlib.Path(os.environ.get("CAPSTAN_PYTHON_PACKAGE", ROOT / "build/test/python"))
-    if not list(package.glob("capstan_ps/_capstan*.so")):
-        return f"{package} has no capstan_ps (-DCAPSTAN_PYTHON_MODULE=ON with nanobind; tests/run builds it)"
-    sys.path.insert(0, str(package))
-    if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode != 0:
-        return f"{sys.executable} has no torch (Debian: python3-torch)"
-    return ""
-
-
-if __name__ == "__main__" and lack():
-    print(f"SKIPPED: {lack()}")
-    sys.exit(SKIPPED)
+if __name__ == "__main__":
+    skip_if_lacking()
+    sys.path.insert(0, os.environ["PYTHONPATH"])
 
 import torch  # noqa: E402
 

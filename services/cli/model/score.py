@@ -154,7 +154,9 @@ class CellParser:
                 raise ValueError(f"column {column} is named {cells[column]!r}, expected {name!r}")
 
     def parse(self, line, records):
-        cells = self.cells(line)
+        self.take(self.cells(line), records)
+
+    def take(self, cells, records):
         keys, dense = [], []
         for column, cell in enumerate(cells):
             if column == self.label:
@@ -357,45 +359,78 @@ def open_file(path):
     return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(open(path, "rb"), read_across_frames=True))
 
 
-class Model:
-    """An exported model in memory."""
+class Table:
+    """The rows of keys."""
+
+    def __init__(self, spec, keys, weights):
+        self.segments, self.seed = spec["segments"], int(spec["seed"])
+        self.keys, self.weights = keys, weights  # The keys ascend.
+
+    def rows(self, keys):
+        """The weights of the rows of distinct keys; of those that have none, their initial values."""
+        weights = np.concatenate([initial_values(segment, self.seed, keys) for segment in self.segments], 1)
+        at = np.searchsorted(self.keys, keys)
+        found = at < len(self.keys)
+        found[found] = self.keys[at[found]] == keys[found]
+        weights[found] = self.weights[at[found]]
+        return weights
+
+
+class Exported:
+    """What was exported, in memory: the job, its tensors and its tables."""
 
     def __init__(self, folder):
         folder = pathlib.Path(folder)
         self.job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
         self.data, self.model = self.job["data"], self.job["model"]
         arrays = load_safetensors(folder / "model.safetensors")
-        self.tensors = {name: arrays[name].astype(np.float64) for name in
-                        (tensor["name"] for tensor in self.job.get("tensors", []))}
-        tables = self.job.get("tables", [])
-        self.table = tables[0] if tables else None
-        if self.table:
-            self.row_keys = arrays[self.table["name"] + ".keys"]  # Ascending.
-            self.row_weights = arrays[self.table["name"] + ".weights"]
-        for tower in self.model["towers"]:
-            if tower["kind"] not in TOWERS:
-                raise ValueError(f"tower {tower['name']}: write its formula and add it to TOWERS: {tower['kind']}")
+        self.tensors = {tensor["name"]: arrays[tensor["name"]] for tensor in self.job.get("tensors", [])}
+        self.tables = {spec["name"]: Table(spec, arrays[spec["name"] + ".keys"], arrays[spec["name"] + ".weights"])
+                       for spec in self.job.get("tables", [])}
 
     def parser(self):
         pairs = self.data["format"] in ("DATA_FORMAT_LIBSVM", "DATA_FORMAT_LIBFM")
         return PairParser(self.data) if pairs else CellParser(self.data)
 
-    def rows(self, keys):
-        """The weights of the keys' rows; of those that have none, their initial values."""
-        distinct, places = np.unique(keys, return_inverse=True)
-        weights = np.concatenate([initial_values(segment, int(self.table["seed"]), distinct)
-                                  for segment in self.table["segments"]], 1)
-        at = np.searchsorted(self.row_keys, distinct)
-        found = at < len(self.row_keys)
-        found[found] = self.row_keys[at[found]] == distinct[found]
-        weights[found] = self.row_weights[at[found]]
-        return weights[places]
+    def records_of(self, path, file, parser):
+        """The records of a file of text, a batch at a time."""
+        records = Records()
+        for i, raw in enumerate(file):
+            line = raw.decode("utf-8", "surrogateescape").rstrip("\n")
+            line = (line[1:] if i == 0 and line.startswith("\ufeff") else line).removesuffix("\r")
+            try:
+                if i == 0 and (self.data.get("header") or self.data["format"] == "DATA_FORMAT_PARQUET"):
+                    parser.check_names(line)
+                    continue
+                parser.parse(line, records)
+            except (ValueError, csv.Error) as error:
+                if line.strip(" \t"):
+                    raise ValueError(f"{path}:{i + 1}: {error}") from error
+            if len(records) == BATCH:
+                yield records
+                records = Records()
+        if len(records) > 0:
+            yield records
+
+
+class Model(Exported):
+    """A model of towers."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        if self.model.get("user"):
+            raise ValueError(f"{folder}: the model is the program {self.model['user']}; capstan_ps.load(folder) gives its parameters")
+        self.tensors = {name: array.astype(np.float64) for name, array in self.tensors.items()}
+        for tower in self.model["towers"]:
+            if tower["kind"] not in TOWERS:
+                raise ValueError(f"tower {tower['name']}: write its formula and add it to TOWERS: {tower['kind']}")
 
     def logits(self, keys, values, offsets, dense):
         segments = {"linear": None, "embedding": None}
-        if self.table:
-            rows = self.rows(keys) * values[:, None].astype(np.float64)
-            for segment in self.table["segments"]:
+        for table in self.tables.values():  # One, or none.
+            distinct, places = np.unique(keys, return_inverse=True)
+            rows = table.rows(distinct)[places] * values[:, None].astype(np.float64)
+            for segment in table.segments:
                 begin = segment.get("offset", 0)
                 segments[segment["name"]] = rows[:, begin:begin + segment["width"]]
         inputs = Inputs(dense, offsets, values, segments["linear"], segments["embedding"], self.data.get("fields", 0))
@@ -445,33 +480,15 @@ class Model:
                 for begin in range(0, len(pixels), BATCH):
                     yield self.score_images(pixels[begin:begin + BATCH])
                 return
-            yield from self.score_lines(path, file)
-
-    def score_lines(self, path, file):
-        records, parser = Records(), self.parser()
-        for i, raw in enumerate(file):
-            line = raw.decode("utf-8", "surrogateescape").rstrip("\n")
-            line = (line[1:] if i == 0 and line.startswith("\ufeff") else line).removesuffix("\r")
-            try:
-                if i == 0 and (self.data.get("header") or self.data["format"] == "DATA_FORMAT_PARQUET"):
-                    parser.check_names(line)
-                    continue
-                parser.parse(line, records)
-            except (ValueError, csv.Error) as error:
-                if line.strip(" \t"):
-                    raise ValueError(f"{path}:{i + 1}: {error}") from error
-            if len(records) == BATCH:
+            for records in self.records_of(path, file, self.parser()):
                 yield self.score_records(records)
-                records = Records()
-        if len(records) > 0:
-            yield self.score_records(records)
 
 
 def main(paths):
     if not paths or paths[0].startswith("-"):
         sys.exit(__doc__)
-    model = Model(pathlib.Path(__file__).resolve().parent)
     try:
+        model = Model(pathlib.Path(__file__).resolve().parent)
         for path in paths:
             for scores in model.score_file(path):
                 for score in scores:

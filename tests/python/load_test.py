@@ -1,0 +1,129 @@
+"""A model of one's own is taken out of its job: what a program computes with it there is what the job's last evaluation said."""
+
+import math
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+from python_data import CLICKS, EXAMPLES, LIKES, job_of_images, skip_if_lacking, write_likes
+
+if __name__ == "__main__":
+    skip_if_lacking()
+
+sys.path[:0] = [os.environ["PYTHONPATH"], str(EXAMPLES)]
+import torch  # noqa: E402
+
+import capstan_ps  # noqa: E402
+from crew import BINARIES, run_to_end  # noqa: E402
+from python_crew import PythonCrew  # noqa: E402
+
+
+def logloss(scores, labels):
+    return -sum(math.log(score if label > 0 else 1 - score) for score, label in zip(scores, labels, strict=True)) / len(labels)
+
+
+class LoadTest(unittest.TestCase):
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        os.environ["CAPSTAN"] = str(BINARIES / "capstan")
+
+    def trained(self, job, example):
+        """The checkpoint of the finished job, and what its last evaluation said."""
+        with PythonCrew(job, example=example, workers=2, name=example) as crew:
+            crew.wait()
+            return shutil.copytree(crew.manifest().parent, self.folder / "checkpoint"), crew.last.evaluations[-1].metrics
+
+    def scores(self, model, net, path):
+        with torch.no_grad():
+            return torch.cat([net(batch) for batch in model.batches(path)])
+
+    def test_features_of_ids_texts_and_bags(self):
+        from recommender import Recommender
+        for name, count, seed in (("train", 3000, 1), ("test", 5000, 2)):  # Of the latter some users are new.
+            write_likes(self.folder / f"{name}.csv", count, seed)
+        test = self.folder / "test.csv"
+        checkpoint, said = self.trained(LIKES % (self.folder / "train.csv", test), "recommender")
+        model = capstan_ps.load(checkpoint)
+        net = model.torch(Recommender)
+        labels = [float(line.partition(",")[0]) for line in test.read_text().splitlines()[1:]]
+        self.assertAlmostEqual(logloss(self.scores(model, net, test).sigmoid().tolist(), labels), said["logloss"], 6)
+
+        # Without labels, too, and by the line.
+        lines = test.read_text().splitlines()[1:]
+        one, = net(model.batch(lines[:1])).tolist()
+        self.assertAlmostEqual(net(model.batch([lines[0].partition(",")[2]])).item(), one, 6)
+        self.assertEqual(set(model.tables), {"user", "item", "city"})
+        self.assertEqual(model.tables["item"].rows(model.tables["item"].keys[:3]).tolist(),
+                         model.tables["item"].weights[:3].tolist())
+
+        # What does not fit is told by name.
+        with self.assertRaisesRegex(ValueError, r"^the program has further\.bias, and the model does not; .* by recommender\.py$"):
+            model.torch(lambda job: self.with_another_layer(Recommender(job)))
+        (self.folder / "bad.csv").write_text("\n".join([*test.read_text().splitlines()[:2], "1,x,,7,0.5,Bern,2"]))
+        with self.assertRaisesRegex(ValueError, r"bad\.csv:3: 'x' is not an id"):
+            self.scores(model, net, self.folder / "bad.csv")
+        (self.folder / "swapped.csv").write_text("liked,clicked,item,user_id,price,city,two\n")
+        with self.assertRaisesRegex(ValueError, r"column 1 is named 'clicked', expected 'item'"):
+            self.scores(model, net, self.folder / "swapped.csv")
+        self.check_program_of_towers(checkpoint)
+
+    @staticmethod
+    def with_another_layer(net):
+        net.further = torch.nn.Linear(1, 1)
+        return net
+
+    def check_program_of_towers(self, checkpoint):
+        """The program that computes towers says who computes this model."""
+        code, said = run_to_end("capstan", "checkpoint", "export", checkpoint, self.folder / "exported", "--python")
+        self.assertEqual(code, 0, said)
+        done = subprocess.run([sys.executable, self.folder / "exported/score.py", "x.csv"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^error: \S+: the model is the program recommender\.py; capstan_ps\.load\(folder\) gives its parameters\n$")
+        self.assertEqual(capstan_ps.load(self.folder / "exported").job.program, "recommender.py")
+
+    def test_one_table_of_keys_of_whole_records(self):
+        from deepfm import DeepFM
+        checkpoint, said = self.trained(CLICKS % (4000, "user: deepfm.py"), "deepfm")
+        code, told = run_to_end("capstan", "data", "generate", self.folder / "clicks", "--rows", "10", "--eval-rows", "4000")
+        self.assertEqual(code, 0, told)
+        test = self.folder / "clicks/test.csv"
+        labels = [float(line.partition(",")[0]) for line in test.read_text().splitlines()]
+        model = capstan_ps.load(checkpoint)
+        found = self.scores(model, model.torch(DeepFM), test).sigmoid().tolist()
+        self.assertAlmostEqual(logloss(found, labels), said["logloss"], 6)
+
+    def test_images_and_the_statistics_that_batch_norm_has_learned(self):
+        from cnn import build
+        checkpoint, said = self.trained(job_of_images(self.folder), "cnn")
+        model = capstan_ps.load(checkpoint)
+        net = model.torch(build)
+        images = types.SimpleNamespace(path=self.folder / "test-images-idx3-ubyte", labels=self.folder / "test-labels-idx1-ubyte")
+        labels = torch.tensor(list(images.labels.read_bytes()[8:]))
+        with torch.no_grad():
+            logits = torch.cat([net(batch.images) for batch in model.batches(images.path)])
+        self.assertAlmostEqual((logits.argmax(1) == labels).double().mean().item(), said["accuracy"], 6)
+        self.assertAlmostEqual(torch.nn.functional.cross_entropy(logits.double(), labels).item(), said["logloss"], 5)
+        self.assertEqual(set(model.state_dict()), {name for name in net.state_dict() if "num_batches" not in name})
+        self.assertGreater(model.state_dict()["1.running_var"].sub(1).abs().max().item(), 0.01)
+
+    def test_what_is_no_model_is_told(self):
+        with self.assertRaisesRegex(ValueError, "nothing-here"):
+            capstan_ps.load(self.folder / "nothing-here")
+        os.environ["CAPSTAN"], path = "", os.environ["PATH"]
+        os.environ["PATH"] = str(self.folder)
+        self.addCleanup(os.environ.__setitem__, "PATH", path)
+        with self.assertRaisesRegex(FileNotFoundError, "the command `capstan` is needed"):
+            capstan_ps.load(self.folder)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

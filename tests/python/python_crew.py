@@ -1,0 +1,28 @@
+"""A job's real processes, whose workers are a program of Python."""
+
+import os
+import subprocess
+
+from crew import Crew
+from python_data import PYTHON, ROOT
+
+
+class PythonCrew(Crew):
+    """Its workers are tests/python/program.py, with the crew's environment."""
+
+    def __init__(self, job, example="deepfm", environment=None, **more):
+        self.example, self.common = example, environment or {}
+        super().__init__(job, **more)
+
+    def add_worker(self, name, **environment):
+        self.ports_file(name).unlink(missing_ok=True)
+        variables = {"CAPSTAN_CHIEF": self.address, "CAPSTAN_NAME": name, "CAPSTAN_HOST": "127.0.0.1",
+                     "CAPSTAN_HEALTH_PORT": "0", "CAPSTAN_METRICS_PORT": "0",
+                     "CAPSTAN_PORTS_FILE": str(self.ports_file(name)), **self.common, **environment}
+        with open(self.folder / f"{name}.log", "ab") as log:
+            self.processes[name] = subprocess.Popen(
+                [PYTHON, str(ROOT / "tests/python/program.py"), self.example], stdout=log, stderr=log,
+                stdin=subprocess.DEVNULL, env={**os.environ, **variables})
+
+    def end_of(self, name, timeout=30):
+        return self.processes[name].wait(timeout)
