@@ -25,6 +25,8 @@ namespace {
 TEST(AllocationsTest, NetworkAllocatesNothingOnceItHasSeenItsLargestBatch) {
   for (const char* preset : {"deepfm", "dcn_v2", "dlrm", "lr"}) {
     v1::JobSpec spec = SpecOf(preset, 4, 2);
+    spec.mutable_model()->set_batch_norm(preset != std::string("lr"));
+    spec.mutable_model()->set_dropout(preset == std::string("dlrm") ? 0.5f : 0);
     ASSERT_EQ(LayOutModel(spec), absl::OkStatus());
     const absl::StatusOr<std::unique_ptr<Network>> created = Network::Create(spec);
     ASSERT_TRUE(created.ok()) << created.status();

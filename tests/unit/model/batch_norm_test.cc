@@ -56,6 +56,38 @@ TEST(BatchNormTest, RunningOnesMoveATenthOfTheWayToThoseOfTheBatch) {
       << "what is added to all rows changes nothing";
 }
 
+// Of a weighted sum of all it gives, by central differences.
+TEST(BatchNormTest, TheGradientOfAnElementIsThatThroughMeanAndVarianceToo) {
+  constexpr Eigen::Index kRows = 5, kColumns = 2;
+  const RandomBatch random(SpecOf("", 0, 0), 0, 7);
+  std::vector<float> x = random.Floats(1, kRows * kColumns);
+  const std::vector<float> factors = random.Floats(2, kRows * kColumns);
+  const std::vector<float> scale = {1.5f, -0.5f}, shift = {0.1f, 2}, mean(2), variance(2, 1);
+  const BatchNorm::Parameters parameters{scale.data(), shift.data(), mean.data(), variance.data()};
+  BatchNorm norm;
+  std::vector<float> y(x.size());
+  const auto value = [&] {
+    norm.TrainForward(parameters, Const(MatrixAt(x.data(), kRows, kColumns)),
+                      MatrixAt(y.data(), kRows, kColumns));
+    double sum = 0;
+    for (size_t i = 0; i < y.size(); ++i) sum += double{factors[i]} * y[i];
+    return sum;
+  };
+  value();
+  std::vector<float> gradient = factors;
+  float of_parameters[4][kColumns];
+  norm.Backward(parameters, MatrixAt(gradient.data(), kRows, kColumns),
+                {of_parameters[0], of_parameters[1], of_parameters[2], of_parameters[3]});
+  for (size_t i = 0; i < x.size(); ++i) {
+    constexpr float kStep = 0x1p-8f;
+    const float at = std::exchange(x[i], x[i] + kStep);
+    const double up = value();
+    x[i] = at - kStep;
+    EXPECT_NEAR(gradient[i], (up - value()) / (2 * kStep), 2e-3) << i;
+    x[i] = at;
+  }
+}
+
 TEST(BatchNormTest, ABatchOfOneRowHasNoVarianceAndOneOfNoneChangesNothing) {
   const float scale = 3, shift = 2, mean = 1, variance = 4;
   const BatchNorm::Parameters parameters{&scale, &shift, &mean, &variance};
