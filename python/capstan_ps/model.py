@@ -13,14 +13,11 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
-import types
 
 import numpy as np
 
+from capstan_ps import _capstan
 from capstan_ps import score as _score
-
-_POOLINGS = {"POOLING_MEAN": "mean", "POOLING_NONE": "none"}
-_LOSSES = {"LOSS_SOFTMAX": "softmax", "LOSS_SQUARED": "squared"}
 
 
 def load(path):
@@ -45,9 +42,9 @@ class Model:
     those that training has never met as they would have begun."""
 
     def __init__(self, folder):
-        self._exported = _score.Exported(folder)
+        self._exported = _Exported(folder)
         self.tables = self._exported.tables
-        self.job = _facts(self._exported.job)
+        self.job = _capstan.Job.from_json((pathlib.Path(folder) / "job.json").read_text(encoding="utf-8"))
 
     def state_dict(self):
         """{name: tensor} of the dense part, as `load_state_dict` takes it."""
@@ -68,51 +65,40 @@ class Model:
 
     def batch(self, lines):
         """Records in the job's format, without a line of names, as one batch."""
-        records, parser = _score.Records(), self._parser()
+        records, parser = _score.Records(), self._exported.parser()
         for line in lines:
             parser.parse(line, records)
-        return self._batch(parser, records)
+        return self._batch(records)
 
     def batches(self, path):
         """The records of a file in the job's format, in batches. A label may be in front of each, and is not read."""
-        if self._exported.data["format"] == "DATA_FORMAT_IDX":
-            with _score.open_file(path) as file:
-                pixels = _score.images_in(self._exported.data, file.read())
-            for begin in range(0, len(pixels), _score.BATCH):
-                records = _score.Records()
-                for image in pixels[begin:begin + _score.BATCH]:
-                    records.add([], [], image)
-                yield self._batch(None, records)
-            return
-        with _score.open_file(path) as file:
-            parser = self._parser()
-            for records in self._exported.records_of(path, file, parser):
-                yield self._batch(parser, records)
+        for records in self._exported.records(path):
+            yield self._batch(records)
 
-    def _parser(self):
-        if self._exported.data.get("features"):
-            return _FeatureParser(self._exported.data)
-        return self._exported.parser()
-
-    def _batch(self, parser, records):
+    def _batch(self, records):
         from capstan_ps.torch import Batch
-        bags = parser.take_bags() if isinstance(parser, _FeatureParser) else None
-        return Batch(_Records(self, records, bags), self.job)
+        return Batch(_Records(self, records), self.job)
+
+
+class _Exported(_score.Exported):
+
+    def parser(self):
+        return _FeatureParser(self.data) if self.data.get("features") else super().parser()
 
 
 class _FeatureParser(_score.CellParser):
-    """Cells whose keys belong to features. Those of the records that were parsed are kept until they are taken."""
+    """Cells whose keys belong to features: they are in the records' bags."""
 
     def __init__(self, data):
         super().__init__(data)
         self.features = data["features"]
         self.names |= {spec.get("column", 0): spec["column_name"] for spec in self.features if spec.get("column_name")}
-        self.bags = [([], [0]) for _ in self.features]
 
     def take(self, cells, records):
         keys = [list(self.keys_of(spec, cells[spec.get("column", 0)])) for spec in self.features]
         super().take(cells, records)
-        for (all_keys, offsets), own in zip(self.bags, keys):
+        records.bags = records.bags or [([], [0]) for _ in self.features]
+        for (all_keys, offsets), own in zip(records.bags, keys):
             all_keys += own
             offsets.append(len(all_keys))
 
@@ -132,25 +118,18 @@ class _FeatureParser(_score.CellParser):
             buckets = int(spec.get("buckets", 0))
             yield key % buckets if buckets else key
 
-    def take_bags(self):
-        bags, self.bags = self.bags, [([], [0]) for _ in self.features]
-        return bags
-
 
 class _Records:
     """What a Batch asks of a step, of records that no worker has: they have no labels and no weights."""
 
-    def __init__(self, model, records, bags):
+    def __init__(self, model, records):
         import torch
         self._torch, self.examples = torch, len(records)
         self._numbers = np.array(records.dense, np.float32).reshape(len(records), -1)
         self._values = np.array(records.values, np.float32)
         job = model.job
-        if bags is None:
-            bags = [(records.keys, records.offsets)]
-            tables = [0]
-        else:
-            tables = [feature.table for feature in job.features]
+        bags = records.bags or [([], [0])] * len(job.features) or [(records.keys, records.offsets)]
+        tables = [feature.table for feature in job.features] or [0]
         self._offsets = [np.array(offsets, np.int32) for _, offsets in bags]
         self._begin, of_table = [], [[] for _ in range(max(1, len(job.dims)))]
         for (keys, _), table in zip(bags, tables):
@@ -191,20 +170,3 @@ class _Records:
 
     def feature_begin(self, place):
         return self._begin[place]
-
-
-def _facts(job):
-    """The job as a worker's program is given it."""
-    data, model, train, tables = job["data"], job["model"], job["train"], job.get("tables", [])
-    places = {table["name"]: place for place, table in enumerate(tables)}
-    features = [types.SimpleNamespace(name=spec["name"], table=places[spec["table"]], many=spec.get("many", False),
-                                      most=spec.get("most", 0), pooling=_POOLINGS.get(spec.get("pooling"), "sum"))
-                for spec in data.get("features", [])]
-    dims = [table["dim"] for table in tables]
-    policies = {job.get(part, {}).get("kind") for part in ("dense_update", "sparse_update")}
-    return types.SimpleNamespace(
-        name=job["job"], program=model.get("user", ""), seed=int(job.get("seed", 0)), fields=data.get("fields", 0),
-        numbers=data.get("dense_width", 0), features=features, dims=dims, dim=dims[0] if dims else 0,
-        outputs=model.get("outputs", 1), loss=_LOSSES.get(model.get("loss"), "logistic"), image=data.get("image_shape", []),
-        batch_size=train["batch_size"], sum_loss=train.get("sum_loss", False), step_threads=train.get("step_threads", 1),
-        synchronous="POLICY_KIND_SYNC" in policies, evaluates=bool(data.get("eval") or data.get("synthetic", {}).get("eval_rows")))

@@ -27,6 +27,7 @@
 #include "capstan/base/shutdown.h"
 #include "capstan/base/version.h"
 #include "capstan/model/layout.h"
+#include "python/src/job_facts.h"
 #include "worker/shell/runtime.h"
 #include "worker/shell/step_gradients.h"
 #include "worker/shell/user_program.h"
@@ -50,89 +51,6 @@ struct State {
     shutdown.Request();
     program.steps().Close();
   }
-};
-
-std::string LossName(v1::Loss loss) {
-  switch (loss) {
-    case v1::LOSS_SOFTMAX:
-      return "softmax";
-    case v1::LOSS_SQUARED:
-      return "squared";
-    default:
-      return "logistic";
-  }
-}
-
-// One of data.features: a table, and how its rows become one.
-struct Feature {
-  std::string name;
-  size_t table;
-  bool many;
-  uint32_t most;
-  std::string pooling;  // "sum", "mean" or "none".
-};
-
-std::string PoolingName(v1::Pooling pooling) {
-  if (pooling == v1::POOLING_MEAN) return "mean";
-  return pooling == v1::POOLING_NONE ? "none" : "sum";
-}
-
-std::vector<Feature> FeaturesOf(const v1::JobSpec& spec) {
-  const std::vector<size_t> tables = TablesOfFeatures(spec);
-  std::vector<Feature> features;
-  for (const v1::FeatureSpec& from : spec.data().features()) {
-    features.push_back({.name = from.name(),
-                        .table = tables[features.size()],
-                        .many = from.many(),
-                        .most = from.most(),
-                        .pooling = PoolingName(from.pooling())});
-  }
-  return features;
-}
-
-std::vector<uint32_t> DimsOf(const v1::JobSpec& spec) {
-  std::vector<uint32_t> dims;
-  for (const v1::TableSpec& table : spec.tables()) dims.push_back(table.dim());
-  return dims;
-}
-
-// The job, as far as a program needs it to build its model.
-struct Job {
-  explicit Job(const v1::JobSpec& spec)
-      : name(spec.job()),
-        program(spec.model().user()),
-        seed(spec.seed()),
-        fields(spec.data().fields()),
-        numbers(spec.data().dense_width()),
-        features(FeaturesOf(spec)),
-        dims(DimsOf(spec)),
-        dim(dims.empty() ? 0 : dims.front()),
-        outputs(spec.model().outputs()),
-        loss(LossName(spec.model().loss())),
-        image(spec.data().image_shape().begin(), spec.data().image_shape().end()),
-        batch_size(spec.train().batch_size()),
-        sum_loss(spec.train().sum_loss()),
-        step_threads(spec.train().step_threads()),
-        synchronous(spec.dense_update().kind() == v1::POLICY_KIND_SYNC ||
-                    spec.sparse_update().kind() == v1::POLICY_KIND_SYNC),
-        evaluates(spec.data().eval_size() > 0 || spec.data().synthetic().eval_rows() > 0) {}
-
-  std::string name;
-  std::string program;
-  uint64_t seed;
-  uint32_t fields;
-  uint32_t numbers;
-  std::vector<Feature> features;
-  std::vector<uint32_t> dims;  // Of the tables' rows.
-  uint32_t dim;                // Of the first one's; 0: there is none.
-  uint32_t outputs;
-  std::string loss;
-  std::vector<uint32_t> image;
-  uint32_t batch_size;
-  bool sum_loss;
-  uint32_t step_threads;
-  bool synchronous;
-  bool evaluates;
 };
 
 // One step that the program has taken. Its arrays are views of the worker's memory, each of which
@@ -313,6 +231,8 @@ NB_MODULE(_capstan, m) {
       .def_ro("pooling", &Feature::pooling, "sum, mean or none");
 
   nb::class_<Job>(m, "Job", "The job, as far as a program needs it to build its model.")
+      .def_static("from_json", &capstan::worker::JobFromJson, nb::arg("text"),
+                  "Of the job.json of an exported model.")
       .def_ro("name", &Job::name)
       .def_ro("program", &Job::program, "model.user")
       .def_ro("seed", &Job::seed)

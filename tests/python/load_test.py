@@ -115,6 +115,14 @@ class LoadTest(unittest.TestCase):
         self.assertEqual(set(model.state_dict()), {name for name in net.state_dict() if "num_batches" not in name})
         self.assertGreater(model.state_dict()["1.running_var"].sub(1).abs().max().item(), 0.01)
 
+    def test_images_in_archives_are_refused_by_name(self):
+        (self.folder / "job.json").write_text('{"job": "j", "data": {"format": "DATA_FORMAT_TAR"}, "model": {"user": "resnet.py"}}')
+        (self.folder / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+        model = capstan_ps.load(self.folder)
+        self.assertEqual(model.job.program, "resnet.py")
+        with self.assertRaisesRegex(ValueError, r"^photos\.tar: images are not decoded here"):
+            next(model.batches("photos.tar"))
+
     def test_what_is_no_model_is_told(self):
         with self.assertRaisesRegex(ValueError, "nothing-here"):
             capstan_ps.load(self.folder / "nothing-here")

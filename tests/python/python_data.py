@@ -37,8 +37,8 @@ def lack():
 
 def skip_if_lacking():
     """Ends a test program, loudly, where there is nothing to test."""
-    if lack():
-        print(f"SKIPPED: {lack()}")
+    if lacks := lack():
+        print(f"SKIPPED: {lacks}")
         sys.exit(SKIPPED)
 
 

@@ -24,8 +24,7 @@ DenseStack::DenseStack(std::vector<int> widths, StackOptions options)
   for (size_t i = 0; i + 1 < widths_.size(); ++i) {
     const int64_t out = widths_[i + 1], bias = place + widths_[i] * out;
     const bool normalizes = options_.batch_norm && i + 2 < widths_.size();
-    layers_.push_back({widths_[i], widths_[i + 1], place, bias, bias + out, bias + 2 * out,
-                       bias + 3 * out, normalizes});
+    layers_.push_back({widths_[i], widths_[i + 1], place, bias, normalizes});
     place = bias + (normalizes ? 4 : 1) * out;
   }
   outputs_.resize(layers_.size());
@@ -59,10 +58,11 @@ std::vector<TowerTensor> DenseStack::Tensors(std::string_view prefix) const {
 int64_t DenseStack::parameter_count() const { return layers_.back().bias + layers_.back().out; }
 
 BatchNorm::Parameters DenseStack::NormOf(const Layer& layer, const float* parameters) {
-  return {.scale = parameters + layer.scale,
-          .shift = parameters + layer.bias,
-          .mean = parameters + layer.mean,
-          .variance = parameters + layer.variance};
+  const float* const shift = parameters + layer.bias;
+  return {.scale = shift + layer.out,
+          .shift = shift,
+          .mean = shift + 2 * layer.out,
+          .variance = shift + 3 * layer.out};
 }
 
 ConstMatrix DenseStack::Forward(const Call& call) {
@@ -137,11 +137,12 @@ void DenseStack::Backward(const Call& call, ConstMatrix output_gradient,
       MultiplyByDerivative(options_.activation, Const(products_[i - 1].matrix()), below);
     }
     if (const Layer& under = layers_[i - 1]; under.normalizes) {
+      float* const shift = gradients + under.bias;
       norms_[i - 1].Backward(NormOf(under, call.parameters.data()), below,
-                             {.scale = gradients + under.scale,
-                              .shift = gradients + under.bias,
-                              .mean = gradients + under.mean,
-                              .variance = gradients + under.variance});
+                             {.scale = shift + under.out,
+                              .shift = shift,
+                              .mean = shift + 2 * under.out,
+                              .variance = shift + 3 * under.out});
     }
     new (&gradient) ConstMatrix(Const(below));
   }

@@ -60,8 +60,8 @@ class DenseStack {
  private:
   struct Layer {
     int in, out;
-    int64_t weights, bias, scale, mean, variance;  // Places in the parameters.
-    bool normalizes;                               // Only then has it the last three.
+    int64_t weights, bias;  // Places in the parameters.
+    bool normalizes;        // Then scale, mean and variance are behind the bias.
   };
 
   bool relu() const;

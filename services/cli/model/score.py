@@ -99,6 +99,7 @@ class Records:
 
     def __init__(self):
         self.keys, self.values, self.offsets, self.dense = [], [], [0], []
+        self.bags = []  # Of each of data.features: keys and offsets. Towers have none.
 
     def add(self, keys, values, dense):
         self.keys += keys
@@ -392,9 +393,23 @@ class Exported:
         pairs = self.data["format"] in ("DATA_FORMAT_LIBSVM", "DATA_FORMAT_LIBFM")
         return PairParser(self.data) if pairs else CellParser(self.data)
 
-    def records_of(self, path, file, parser):
-        """The records of a file of text, a batch at a time."""
-        records = Records()
+    def records(self, path):
+        """The records of a file, a batch at a time."""
+        if self.data["format"] in ("DATA_FORMAT_TAR", "DATA_FORMAT_TFRECORD", "DATA_FORMAT_FOLDER"):
+            raise ValueError(f"{path}: images are not decoded here; `capstan predict` reads them, score_images takes their pixels")
+        with open_file(path) as file:
+            yield from (self.images_of if self.data["format"] == "DATA_FORMAT_IDX" else self.lines_of)(path, file)
+
+    def images_of(self, _, file):
+        pixels = images_in(self.data, file.read())
+        for begin in range(0, len(pixels), BATCH):
+            records = Records()
+            for image in pixels[begin:begin + BATCH]:
+                records.add([], [], image)
+            yield records
+
+    def lines_of(self, path, file):
+        records, parser = Records(), self.parser()
         for i, raw in enumerate(file):
             line = raw.decode("utf-8", "surrogateescape").rstrip("\n")
             line = (line[1:] if i == 0 and line.startswith("\ufeff") else line).removesuffix("\r")
@@ -472,16 +487,8 @@ class Model(Exported):
 
     def score_file(self, path):
         """Scores of the records of a file, a batch at a time."""
-        if self.data["format"] in ("DATA_FORMAT_TAR", "DATA_FORMAT_TFRECORD", "DATA_FORMAT_FOLDER"):
-            raise ValueError(f"{path}: images are not decoded here; `capstan predict` reads them, score_images takes their pixels")
-        with open_file(path) as file:
-            if self.data["format"] == "DATA_FORMAT_IDX":
-                pixels = images_in(self.data, file.read())
-                for begin in range(0, len(pixels), BATCH):
-                    yield self.score_images(pixels[begin:begin + BATCH])
-                return
-            for records in self.records_of(path, file, self.parser()):
-                yield self.score_records(records)
+        for records in self.records(path):
+            yield self.score_records(records)
 
 
 def main(paths):

@@ -1,0 +1,49 @@
+// The job, as far as a program needs it to build its model.
+#ifndef CAPSTAN_PYTHON_SRC_JOB_FACTS_H_
+#define CAPSTAN_PYTHON_SRC_JOB_FACTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "capstan/v1/job.pb.h"
+
+namespace capstan::worker {
+
+// One of data.features: a table, and how its rows become one.
+struct Feature {
+  std::string name;
+  size_t table;
+  bool many;
+  uint32_t most;
+  std::string pooling;  // "sum", "mean" or "none".
+};
+
+struct Job {
+  explicit Job(const v1::JobSpec& spec);
+
+  std::string name;
+  std::string program;
+  uint64_t seed;
+  uint32_t fields;
+  uint32_t numbers;
+  std::vector<Feature> features;
+  std::vector<uint32_t> dims;  // Of the tables' rows.
+  uint32_t dim;                // Of the first one's; 0: there is none.
+  uint32_t outputs;
+  std::string loss;
+  std::vector<uint32_t> image;
+  uint32_t batch_size;
+  bool sum_loss;
+  uint32_t step_threads;
+  bool synchronous;
+  bool evaluates;
+};
+
+// Of the job.json of an exported model. Throws std::invalid_argument if it is none.
+Job JobFromJson(const std::string& text);
+
+}  // namespace capstan::worker
+
+#endif  // CAPSTAN_PYTHON_SRC_JOB_FACTS_H_
