@@ -4,11 +4,11 @@
 #                                                    and tests_<label> builds all of a label
 # capstan_benchmark(NAME SRCS ... DEPS ...)          a Google Benchmark program, put into bin/
 #
-# With CAPSTAN_UNITY eight files of a target are compiled as one, so that they read their headers once. CMake's own
-# UNITY_BUILD names them by absolute paths, which no other clone would find in ccache.
+# With CAPSTAN_UNITY up to sixteen files of a target are compiled as one, so that they read their headers once. CMake's
+# own UNITY_BUILD names them by absolute paths, which no other clone would find in ccache.
 
 # Runs at the end of a folder, when all is known of its files. A file with options of its own, or with
-# SKIP_UNITY_BUILD_INCLUSION, is compiled by itself.
+# SKIP_UNITY_BUILD_INCLUSION, is compiled by itself, and so is one that the build makes.
 function(capstan_unite name)
   get_target_property(files ${name} SOURCES)
   set(sources "")
@@ -16,18 +16,24 @@ function(capstan_unite name)
   foreach(file ${files})
     get_source_file_property(options ${file} COMPILE_OPTIONS)
     get_source_file_property(skipped ${file} SKIP_UNITY_BUILD_INCLUSION)
-    if(options OR skipped OR IS_ABSOLUTE ${file} OR NOT file MATCHES "\\.cc$")
+    cmake_path(ABSOLUTE_PATH file OUTPUT_VARIABLE path)
+    cmake_path(IS_PREFIX PROJECT_BINARY_DIR ${path} made)
+    if(options OR skipped OR made OR NOT file MATCHES "\\.cc$")
       list(APPEND sources ${file})
     else()
-      list(APPEND united ${file})
+      file(RELATIVE_PATH path ${CMAKE_CURRENT_BINARY_DIR} ${path})
+      list(APPEND united "#include \"${path}\"\n")
     endif()
   endforeach()
-  file(RELATIVE_PATH folder ${CMAKE_CURRENT_BINARY_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  list(LENGTH united files)
+  math(EXPR units "(${files} + 15) / 16")
   set(count 0)
   while(united)
-    list(SUBLIST united 0 8 batch)
+    # As even as they go.
+    list(LENGTH united rest)
+    math(EXPR size "(${rest} + ${units} - ${count} - 1) / (${units} - ${count})")
+    list(SUBLIST united 0 ${size} batch)
     list(REMOVE_ITEM united ${batch})
-    list(TRANSFORM batch REPLACE "(.+)" "#include \"${folder}/\\1\"\n")
     list(JOIN batch "" text)
     set(unity ${CMAKE_CURRENT_BINARY_DIR}/${name}_unity_${count}.cc)
     file(CONFIGURE OUTPUT ${unity} CONTENT "${text}" @ONLY)

@@ -1,7 +1,10 @@
 # Stages of tests/run: each is named, timed and remembered. To be sourced.
 
-stage_names=() stage_seconds=()
+stage_names=() stage_seconds=() left_out=()
 run_started=$SECONDS
+
+# What a command says with its exit status, as timeout(1) does: its time was over.
+readonly out_of_time=124
 
 # Runs a command under a name; the whole run ends with the first that fails.
 stage() { # name command...
@@ -19,20 +22,38 @@ stage() { # name command...
   stage_names+=("$name")
   stage_seconds+=($((SECONDS - start)))
   ((status == 0)) && return
+  ((status == out_of_time)) && [[ -n ${may_be_left_out:-} ]] && return "$status"
   printf '\n!! %s failed after %d s\n' "$name" $((SECONDS - start)) >&2
   summary build/test/ctest.log build/test/python.log build/test/kubernetes.log build/asan/ctest.log build/tsan/ctest.log || true
   exit 1
 }
 
+# Runs a stage if there is time for it: `time_limit`, with which its long commands begin, ends them `reserve` seconds before
+# the run is to end. Returns 1 if it was not completed; the summary says so.
+stage_in_time() { # reserve name command...
+  local reserve=$1 name=$2
+  shift 2
+  local seconds=$((MINUTES * 60 - reserve - (SECONDS - run_started)))
+  if ((seconds > 60)) && time_limit="timeout --signal=INT --kill-after=60 $seconds" may_be_left_out=yes stage "$name" "$@"; then
+    return
+  fi
+  printf '\n!! %s: not completed, as all is to end within %d minutes\n' "$name" "$MINUTES" >&2
+  left_out+=("$name")
+  return 1
+}
+
 # Says how long each stage took, which tests were skipped, and how many passed and failed. Returns 1
 # if one failed.
 summary() { # ctest logs...
-  local i log passed=0 failed=0 total bad skipped
+  local i log name passed=0 failed=0 total bad skipped
   printf '\n== Summary\n'
   for i in "${!stage_names[@]}"; do
     printf '%6d s  %s\n' "${stage_seconds[$i]}" "${stage_names[$i]}"
   done
   printf '%6d s  together\n' $((SECONDS - run_started))
+  for name in "${left_out[@]}"; do
+    printf '\n!! LEFT OUT, as all is to end within %d minutes: %s\n' "$MINUTES" "$name"
+  done
   for log in "$@"; do
     # A log of an earlier run says nothing about this one.
     [[ -f $log && $(stat -c %Y "$log") -ge $run_started_at ]] || continue

@@ -15,10 +15,8 @@
 namespace capstan {
 namespace {
 
-constexpr uint32_t kColumns = Crowd::kColumns;
-
 v1::JobSpec HandOverJob() {
-  v1::JobSpec job = SmallJob(kColumns, kColumns);
+  v1::JobSpec job = SmallJob(Crowd::kColumns, Crowd::kColumns);
   job.set_replicas(1);
   return job;
 }

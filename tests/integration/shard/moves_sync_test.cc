@@ -24,8 +24,6 @@ using testing::HasSubstr;
 
 constexpr int kLanes = Lanes::kLanes;
 
-std::vector<uint32_t> Everything() { return {0, 1, 2, 3, 4, 5, 6, 7}; }
-
 struct Road {
   int owners;  // Of two shards; the other one is served without partitions.
   std::vector<TestMove> moves;
@@ -60,10 +58,10 @@ TEST_P(MovesSyncTest, RoundsGoOnAtTheNextOwnerBitByBit) {
 
 INSTANTIATE_TEST_SUITE_P(
     Roads, MovesSyncTest,
-    testing::Values(Road{2, {{{2, 4, 6}, 0, 1}}},     // Not the coordinator's,
-                    Road{2, {{{0, 2}, 0, 1}}},        // that one,
-                    Road{1, {{Everything(), 0, 1}}},  // to a shard that has just come,
-                    Road{1, {{Everything(), 0, 1}, {Everything(), 1, 0}}},  // and back again.
+    testing::Values(Road{2, {{{2, 4, 6}, 0, 1}}},        // Not the coordinator's,
+                    Road{2, {{{0, 2}, 0, 1}}},           // that one,
+                    Road{1, {{AllPartitions(), 0, 1}}},  // to a shard that has just come,
+                    Road{1, {{AllPartitions(), 0, 1}, {AllPartitions(), 1, 0}}},  // and back again.
                     Road{2, {{{1, 3, 5, 7}, 1, 0}, {{3, 4}, 0, 1}}}));
 
 // Rule 25.

@@ -26,14 +26,11 @@ namespace {
 using testing::Each;
 using testing::HasSubstr;
 
-constexpr uint32_t kColumns = Crowd::kColumns;
-
 // The partitions of the first of two shards.
 std::vector<uint32_t> FirstHalf() { return {0, 2, 4, 6}; }
-std::vector<uint32_t> Everything() { return {0, 1, 2, 3, 4, 5, 6, 7}; }
 
 v1::JobSpec AdamJob() {
-  v1::JobSpec job = SmallJob(kColumns, kColumns);
+  v1::JobSpec job = SmallJob(Crowd::kColumns, Crowd::kColumns);
   for (v1::OptimizerSpec* optimizer :
        {job.mutable_tables(0)->mutable_optimizer(), job.mutable_tensors(0)->mutable_optimizer()}) {
     optimizer->set_kind(v1::OPTIMIZER_KIND_ADAM);
@@ -73,11 +70,11 @@ void ExpectSame(Trainer& moved, Trainer& undisturbed) {
 // ---- exactly once ----
 
 TEST(MovesTest, PushesRunWhilePartitionsMoveThereAndBackAndEachCountsOnce) {
-  LocalShards shards(SmallJob(kColumns, kColumns), 2);
+  LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2);
   Crowd crowd(shards);
   crowd.AwaitPushes(20);
   for (const TestMove& move :
-       {TestMove{FirstHalf(), 0, 1}, TestMove{Everything(), 1, 0}, TestMove{{2, 5}, 0, 1}}) {
+       {TestMove{FirstHalf(), 0, 1}, TestMove{AllPartitions(), 1, 0}, TestMove{{2, 5}, 0, 1}}) {
     const absl::Status moved = MoveAll(shards, move);
     ASSERT_TRUE(moved.ok()) << moved;
     absl::SleepFor(absl::Milliseconds(20));  // They are refused, by the old view.
@@ -88,7 +85,7 @@ TEST(MovesTest, PushesRunWhilePartitionsMoveThereAndBackAndEachCountsOnce) {
 }
 
 TEST(MovesTest, SoItIsWithAnAggregationQueue) {
-  v1::JobSpec job = SmallJob(kColumns, kColumns);
+  v1::JobSpec job = SmallJob(Crowd::kColumns, Crowd::kColumns);
   for (v1::UpdatePolicy* policy : {job.mutable_dense_update(), job.mutable_sparse_update()}) {
     policy->set_aggregate(3);
   }
@@ -121,7 +118,7 @@ TEST(MovesTest, WhatHasMovedIsBitByBitWhatItWouldHaveBeen) {
   };
   for (int round = 0; round < 3; ++round) {
     train(5);
-    TestMove move{Everything(), round % 2, 1 - round % 2};
+    TestMove move{AllPartitions(), round % 2, 1 - round % 2};
     if (round == 0) move.partitions = FirstHalf();
     Announce(shards, move);
     ASSERT_TRUE(AwaitCopies(shards, move).ok());
@@ -178,7 +175,7 @@ TEST(MovesTest, NoRateHoldsUpTheRestForWhichPushesWait) {
 // ---- frozen ----
 
 TEST(MovesTest, AFrozenPartitionAnswersPullsAndNothingElseUntilAViewEndsTheMove) {
-  LocalShards shards(SmallJob(kColumns, kColumns), 2);
+  LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2);
   Trainer trainer(shards);
   trainer.Plan(Keys(0, 30));
   const uint32_t all = trainer.Push(0, -1).count(v1::OUTCOME_APPLIED);
@@ -215,7 +212,7 @@ TEST(MovesTest, AFrozenPartitionAnswersPullsAndNothingElseUntilAViewEndsTheMove)
 }
 
 TEST(MovesTest, ItIsOnlyTheNewestViewThatSaysWhatMoves) {
-  LocalShards shards(SmallJob(kColumns, kColumns), 2);
+  LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2);
   TestMove move{{2}, 0, 1};
   move.id.set_term(1);
   move.id.set_n(shards.view().epoch().n() + 1);
@@ -231,7 +228,7 @@ TEST(MovesTest, ItIsOnlyTheNewestViewThatSaysWhatMoves) {
 
 // Rule 16: it has missed two views, and its frozen copy is not the one that is served.
 TEST(MovesTest, AFrozenSourceThatMissedTheMovesThereAndBackDropsItsOldCopy) {
-  LocalShards shards(SmallJob(kColumns, kColumns), 2);
+  LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2);
   Trainer trainer(shards);
   trainer.Plan(Keys(0, 30));
   TestMove move{{2}, 0, 1};
@@ -252,7 +249,7 @@ TEST(MovesTest, AFrozenSourceThatMissedTheMovesThereAndBackDropsItsOldCopy) {
 }
 
 TEST(MovesTest, AnOlderViewGivesNothingBack) {
-  LocalShards shards(SmallJob(kColumns, kColumns), 2);
+  LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2);
   const v1::View before = shards.view();
   ASSERT_TRUE(MoveAll(shards, {FirstHalf(), 0, 1}).ok());
   for (int i = 0; i < 2; ++i) shards.at(i).SetView(before);
@@ -266,7 +263,7 @@ TEST(MovesTest, AnOlderViewGivesNothingBack) {
 // ---- others who copy, and who die ----
 
 TEST(MovesTest, SavesAndMovesRefuseEachOther) {
-  LocalShards shards(SmallJob(kColumns, kColumns), 2);
+  LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2);
   const std::string folder = absl::StrCat("file://", testing::TempDir(), "/moves_and_saves");
   v1::SavePartitionsRequest save;
   save.mutable_header()->set_timeline(1);
@@ -291,7 +288,7 @@ TEST(MovesTest, SavesAndMovesRefuseEachOther) {
 }
 
 TEST(MovesTest, WhereTheTargetIsGoneTheSourceServesOnAndIsFreeAgainWithTheView) {
-  LocalShards shards(SmallJob(kColumns, kColumns), 2);
+  LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2);
   shards.SetAddress(1, "127.0.0.1:1");
   TestMove move{FirstHalf(), 0, 1};
   Announce(shards, move);
@@ -307,7 +304,7 @@ TEST(MovesTest, WhereTheTargetIsGoneTheSourceServesOnAndIsFreeAgainWithTheView) 
 }
 
 TEST(MovesTest, WhereTheSourceIsGoneTheTargetDropsWhatItWasSentWithTheTimeline) {
-  LocalShards shards(SmallJob(kColumns, kColumns), 2);
+  LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2);
   TestMove move{FirstHalf(), 0, 1};
   Announce(shards, move);
   ASSERT_TRUE(AwaitCopies(shards, move).ok());
@@ -320,7 +317,7 @@ TEST(MovesTest, WhereTheSourceIsGoneTheTargetDropsWhatItWasSentWithTheTimeline) 
 // ---- a shard without partitions ----
 
 TEST(MovesTest, AShardWithoutPartitionsIsServedAndAnswers) {
-  LocalShards shards(SmallJob(kColumns, kColumns), 2, 0, {}, /*owners=*/1);
+  LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2, 0, {}, /*owners=*/1);
   ps::Shard& empty = shards.at(1).shard();
   EXPECT_EQ(empty.timeline(), 1u);
   EXPECT_EQ(empty.Report().partitions_size(), 0);
@@ -340,7 +337,7 @@ TEST(MovesTest, AShardWithoutPartitionsIsServedAndAnswers) {
   } while (saved.ok() && !saved->done());
   ASSERT_TRUE(saved.ok()) << saved.status();
   EXPECT_EQ(saved->files_size(), 0);
-  ASSERT_TRUE(MoveAll(shards, {Everything(), 0, 1}).ok());
+  ASSERT_TRUE(MoveAll(shards, {AllPartitions(), 0, 1}).ok());
   Trainer trainer(shards);
   trainer.Plan(Keys(0, 30));
   EXPECT_GT(trainer.Push(0, -1).count(v1::OUTCOME_APPLIED), 8u);
@@ -348,7 +345,7 @@ TEST(MovesTest, AShardWithoutPartitionsIsServedAndAnswers) {
 }
 
 TEST(MovesTest, AShardTellsOfTheLoadOfEachOfItsPartitions) {
-  LocalShards shards(SmallJob(kColumns, kColumns), 2);
+  LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2);
   Trainer trainer(shards);
   trainer.Plan({1});
   const uint32_t home = static_cast<uint32_t>(
@@ -379,7 +376,7 @@ TEST(MovesTest, AShardTellsOfTheLoadOfEachOfItsPartitions) {
 // ---- ssp ----
 
 TEST(MovesTest, TheClocksOfTheSourceGoWithThePartition) {
-  v1::JobSpec job = SmallJob(kColumns, kColumns);
+  v1::JobSpec job = SmallJob(Crowd::kColumns, Crowd::kColumns);
   for (v1::UpdatePolicy* policy : {job.mutable_dense_update(), job.mutable_sparse_update()}) {
     policy->set_kind(v1::POLICY_KIND_SSP);
     policy->set_staleness(1);
@@ -394,7 +391,7 @@ TEST(MovesTest, TheClocksOfTheSourceGoWithThePartition) {
   };
   ASSERT_TRUE(push(quick, 5).status.ok());
   ASSERT_TRUE(push(slow, 4).status.ok());
-  TestMove move{Everything(), 0, 1};
+  TestMove move{AllPartitions(), 0, 1};
   Announce(shards, move);
   ASSERT_TRUE(AwaitCopies(shards, move).ok());
   ASSERT_TRUE(AwaitEnd(shards, move).ok());

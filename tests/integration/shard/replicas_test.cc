@@ -22,14 +22,12 @@ namespace {
 using testing::Each;
 using testing::HasSubstr;
 
-constexpr uint32_t kColumns = Crowd::kColumns;
-
 v1::JobSpec Replicated(v1::JobSpec job) {
   job.set_replicas(1);
   return job;
 }
 
-v1::JobSpec ReplicatedJob() { return Replicated(SmallJob(kColumns, kColumns)); }
+v1::JobSpec ReplicatedJob() { return Replicated(SmallJob(Crowd::kColumns, Crowd::kColumns)); }
 
 std::vector<uint64_t> Keys(uint64_t first, uint64_t count) {
   std::vector<uint64_t> keys;
@@ -309,7 +307,7 @@ TEST(ReplicaRounds, AShardThatOnlyBacksUpHearsOfEveryRound) {
 class ReplicaClocksTest : public testing::Test {
  protected:
   static v1::JobSpec Job() {
-    v1::JobSpec job = Replicated(SmallJob(kColumns, /*dense_width=*/0));
+    v1::JobSpec job = Replicated(SmallJob(Crowd::kColumns, /*dense_width=*/0));
     for (v1::UpdatePolicy* policy : {job.mutable_dense_update(), job.mutable_sparse_update()}) {
       policy->set_kind(v1::POLICY_KIND_SSP);
       policy->set_staleness(1);

@@ -21,6 +21,9 @@ struct TestMove {
   bool hand_over = false;  // The target is the backup, and is to become the owner.
 };
 
+// Those of SmallJob.
+inline std::vector<uint32_t> AllPartitions() { return {0, 1, 2, 3, 4, 5, 6, 7}; }
+
 // Publishes a view that orders the move.
 void Announce(LocalShards& shards, TestMove& move);
 // Asks the source once.

@@ -41,7 +41,7 @@ std::string Replaced(std::string from, const std::string& what, const std::strin
   return from.replace(at, what.size(), by);
 }
 
-std::string Refusal(const std::string& what, const std::string& by) {
+std::string RefusalWith(const std::string& what, const std::string& by) {
   return std::string(Parsed(Replaced(kJob, what, by)).status().message());
 }
 
@@ -85,21 +85,23 @@ TEST(FeaturesTest, ATableHasWhatHoldsForAllWhereItDoesNotSay) {
 }
 
 TEST(FeaturesTest, MistakesAreToldWithTheirPlace) {
-  EXPECT_THAT(Refusal("column: user_id, kind: id", "kind: id"),
+  EXPECT_THAT(RefusalWith("column: user_id, kind: id", "kind: id"),
               HasSubstr("job.yaml:9: data.features.user.column: is missing"));
-  EXPECT_THAT(Refusal("kind: id}", "kind: ids}"), HasSubstr("did you mean id?"));
-  EXPECT_THAT(Refusal("separator: \";\"", "separator: \";;\""), HasSubstr("must be one character"));
-  EXPECT_THAT(Refusal("{column: city,", "{column: city, most: 3,"),
+  EXPECT_THAT(RefusalWith("kind: id}", "kind: ids}"), HasSubstr("did you mean id?"));
+  EXPECT_THAT(RefusalWith("separator: \";\"", "separator: \";;\""),
+              HasSubstr("must be one character"));
+  EXPECT_THAT(RefusalWith("{column: city,", "{column: city, most: 3,"),
               HasSubstr("data.features.city.most: is only for many: true"));
-  EXPECT_THAT(Refusal("  item: {adm", "  items: {adm"),
+  EXPECT_THAT(RefusalWith("  item: {adm", "  items: {adm"),
               HasSubstr("tables.items: no feature of data.features has its rows in this table"));
-  EXPECT_THAT(Refusal("    city:", "    the city:"), HasSubstr("\"the city\" is not a name"));
-  EXPECT_THAT(Refusal("    city:", "    user:"), HasSubstr("data.features.user: is given twice"));
-  EXPECT_THAT(Refusal("numeric: [price]", "numeric: [price], categorical: [city]"),
+  EXPECT_THAT(RefusalWith("    city:", "    the city:"), HasSubstr("\"the city\" is not a name"));
+  EXPECT_THAT(RefusalWith("    city:", "    user:"),
+              HasSubstr("data.features.user: is given twice"));
+  EXPECT_THAT(RefusalWith("numeric: [price]", "numeric: [price], categorical: [city]"),
               HasSubstr("cannot stand beside data.features"));
-  EXPECT_THAT(Refusal("{user: deepfm.py,", "{preset: deepfm,"),
+  EXPECT_THAT(RefusalWith("{user: deepfm.py,", "{preset: deepfm,"),
               AllOf(HasSubstr("data.features: are for model.user"), HasSubstr("categorical")));
-  EXPECT_THAT(Refusal("format: csv\n  header: true", "format: libsvm"),
+  EXPECT_THAT(RefusalWith("format: csv\n  header: true", "format: libsvm"),
               HasSubstr("data.features: is only for format: csv, tsv and parquet"));
 }
 
