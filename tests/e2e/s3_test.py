@@ -84,7 +84,8 @@ class S3Test(unittest.TestCase):
             last = self.check_exact(crew)
             said = self.capstan("evaluate", last.model_uri, "s3://capstan/train/1.csv")
             self.assertIn("logloss", said)
-            self.assertIn("models/ledger/curve.csv", self.server.keys("models/ledger/"))
+            for name in ("curve.csv", "events.out.tfevents.1.capstan"):
+                self.assertIn(f"models/ledger/{name}", self.server.keys("models/ledger/"))
 
     def policies(self):
         """Those of docs/s3.md, of the chief and the shards and of workers, for this bucket and its folders."""

@@ -1,6 +1,5 @@
-// The learning curve, <checkpoint uri>/<job>/curve.csv. In a folder it is appended to line by line,
-// so that it can be followed; in an object store the whole object is written anew every few
-// seconds.
+// The learning curve in <checkpoint uri>/<job>: curve.csv, and the same for TensorBoard
+// (chief/shell/tensorboard.h).
 #ifndef CAPSTAN_CHIEF_SHELL_CURVE_FILE_H_
 #define CAPSTAN_CHIEF_SHELL_CURVE_FILE_H_
 
@@ -14,6 +13,10 @@
 
 namespace capstan::chief {
 
+inline constexpr char kCurveName[] = "curve.csv";
+// TensorBoard reads all files whose names have this in front.
+inline constexpr char kEventsName[] = "events.out.tfevents.1.capstan";
+
 // Thread-compatible.
 class CurveFile {
  public:
@@ -22,7 +25,8 @@ class CurveFile {
 };
 
 // Goes on with the curve that is there, unless `anew`. Does nothing without a checkpoint uri.
-// `thread` must outlive it. INVALID_ARGUMENT: the uri is not usable, or the file cannot be written.
+// `thread` must outlive it. INVALID_ARGUMENT: the uri is not usable, or the files cannot be
+// written.
 absl::StatusOr<std::unique_ptr<CurveFile>> OpenCurveFile(const v1::JobSpec& spec, bool anew,
                                                          StoreThread& thread);
 

@@ -1,46 +1,30 @@
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "capstan/base/crc32c.h"
 #include "capstan/base/status.h"
 #include "capstan/data/formats/quote.h"
 #include "capstan/data/formats/samples.h"
 #include "capstan/data/formats/tf_example.h"
+#include "capstan/data/formats/tfrecord.h"
 
 namespace capstan {
 namespace {
 
-static_assert(std::endian::native == std::endian::little);
-
-// A record is length, checksum of the length, data, checksum of the data.
-constexpr size_t kLengthBytes = 8;
-constexpr size_t kSumBytes = 4;
-constexpr size_t kFrontBytes = kLengthBytes + kSumBytes;
+constexpr size_t kFrontBytes = kTfRecordLengthBytes + kTfRecordSumBytes;
 constexpr size_t kSearchedBytes = size_t{64} << 10;
 
 // A length above it is taken for damage: to go by it might be to go by all that follows.
 constexpr uint64_t kMostRecordBytes = uint64_t{1} << 30;
 constexpr uint64_t kMostExampleBytes = kMostImageBytes + (uint64_t{1} << 20);
 
-template <typename T>
-T NumberAt(std::string_view bytes, size_t place) {
-  T number;
-  std::memcpy(&number, bytes.data() + place, sizeof(number));
-  return number;
-}
-
-// As the format has it, so that a checksum of data that hold checksums is no special case.
-uint32_t Masked(uint32_t sum) { return std::rotr(sum, 15) + 0xA282EAD8u; }
-
 bool IsFront(std::string_view bytes) {
   if (bytes.size() < kFrontBytes) return false;
   // Few have a length that is possible, so the sum is seldom computed.
-  if (NumberAt<uint64_t>(bytes, 0) > kMostRecordBytes) return false;
-  return Masked(Crc32c(bytes.substr(0, kLengthBytes))) == NumberAt<uint32_t>(bytes, kLengthBytes);
+  if (LittleEndianAt<uint64_t>(bytes, 0) > kMostRecordBytes) return false;
+  return TfRecordSum(bytes.substr(0, kTfRecordLengthBytes)) ==
+         LittleEndianAt<uint32_t>(bytes, kTfRecordLengthBytes);
 }
 
 std::string TextOf(const FeatureValue& value) {
@@ -110,7 +94,7 @@ absl::StatusOr<bool> TfRecordSamples::Next(Sample& sample) {
   read_ = true;
   sample.place = absl::StrCat("record at byte ", place);
   if (IsFront(front)) {
-    const auto length = NumberAt<uint64_t>(front, 0);
+    const auto length = LittleEndianAt<uint64_t>(front, 0);
     CAPSTAN_RETURN_IF_ERROR(bytes_.Skip(kFrontBytes).status());
     CAPSTAN_RETURN_IF_ERROR(ReadRecord(length, sample));
     return true;
@@ -126,16 +110,16 @@ absl::Status TfRecordSamples::ReadRecord(uint64_t length, Sample& sample) {
   if (length > kMostExampleBytes) {
     sample.error =
         absl::StrCat("has ", length, " bytes; at most ", kMostExampleBytes, " are possible");
-    return bytes_.Skip(length + kSumBytes).status();
+    return bytes_.Skip(length + kTfRecordSumBytes).status();
   }
-  CAPSTAN_ASSIGN_OR_RETURN(const bool whole, bytes_.Read(length + kSumBytes, record_));
+  CAPSTAN_ASSIGN_OR_RETURN(const bool whole, bytes_.Read(length + kTfRecordSumBytes, record_));
   if (!whole) {
     sample.error = absl::StrCat("the file ends within it, after ", record_.size(), " of ",
-                                length + kSumBytes, " bytes");
+                                length + kTfRecordSumBytes, " bytes");
     return absl::OkStatus();
   }
-  if (Masked(Crc32c(std::string_view(record_).substr(0, length))) !=
-      NumberAt<uint32_t>(record_, length)) {
+  if (TfRecordSum(std::string_view(record_).substr(0, length)) !=
+      LittleEndianAt<uint32_t>(record_, length)) {
     sample.error = "its data do not fit their checksum";
     return absl::OkStatus();
   }

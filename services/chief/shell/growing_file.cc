@@ -1,0 +1,132 @@
+#include "chief/shell/growing_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "capstan/base/clock.h"
+#include "capstan/base/log.h"
+#include "capstan/base/status.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr absl::Duration kWriteEvery = absl::Seconds(5);
+
+// Empty if there is none.
+std::string Contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// What is appended at once reaches the file at once.
+class AppendedFile : public GrowingFile {
+ public:
+  static absl::StatusOr<std::unique_ptr<GrowingFile>> Open(const std::filesystem::path& path,
+                                                           bool anew, GoOnWith go_on) {
+    const std::string before = anew ? "" : Contents(path);
+    const std::string begin = go_on(before);
+    if (!before.empty() && begin != before) CAPSTAN_RETURN_IF_ERROR(Replace(path, begin));
+    auto file = std::make_unique<AppendedFile>();
+    const auto mode = before.empty() ? std::ios::trunc : std::ios::app;
+    file->stream_.open(path, std::ios::binary | mode);
+    if (before.empty()) file->Append(begin);
+    if (file->stream_) return file;
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot write ", path.string(), ": ", std::strerror(errno)));
+  }
+
+  void Append(const std::string& text) override { stream_ << text << std::flush; }
+
+ private:
+  // Wholly or not at all.
+  static absl::Status Replace(const std::filesystem::path& path, const std::string& text) {
+    CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store,
+                             OpenObjectStore(path.parent_path().string()));
+    return store->Put(path.filename().string(), text);
+  }
+
+  std::ofstream stream_;
+};
+
+// It has some hundred lines per order of magnitude of time: it is kept whole. Thread-safe; Write by
+// one thread at a time.
+class KeptObject {
+ public:
+  KeptObject(std::shared_ptr<ObjectStore> folder, std::string name, std::string text)
+      : folder_(std::move(folder)), name_(std::move(name)), text_(std::move(text)) {}
+
+  // Returns whether it is time to write.
+  bool Append(const std::string& text) {
+    absl::MutexLock lock(&mu_);
+    absl::StrAppend(&text_, text);
+    const absl::Time now = SteadyClock().Now();
+    if (now < next_write_) return false;
+    next_write_ = now + kWriteEvery;
+    return true;
+  }
+
+  void Write() {
+    std::string text;
+    {
+      absl::MutexLock lock(&mu_);
+      if (text_.size() == written_) return;
+      text = text_;
+    }
+    const absl::Status status = folder_->Put(name_, text);
+    if (!status.ok()) log::Warn("the learning curve cannot be written", {{"error", status}});
+    absl::MutexLock lock(&mu_);
+    if (status.ok()) written_ = text.size();
+  }
+
+ private:
+  const std::shared_ptr<ObjectStore> folder_;
+  const std::string name_;
+  absl::Mutex mu_;
+  std::string text_ ABSL_GUARDED_BY(mu_);
+  size_t written_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::Time next_write_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+};
+
+class GrowingObject : public GrowingFile {
+ public:
+  GrowingObject(std::shared_ptr<KeptObject> object, StoreThread& thread)
+      : object_(std::move(object)), thread_(thread) {}
+  // What is not written yet is written by the thread before it ends, unless it is full.
+  ~GrowingObject() override { PostWrite(); }
+
+  void Append(const std::string& text) override {
+    if (object_->Append(text)) PostWrite();
+  }
+
+ private:
+  void PostWrite() {
+    thread_.Post([object = object_] { object->Write(); });
+  }
+
+  const std::shared_ptr<KeptObject> object_;  // Also of the writes that wait for the thread.
+  StoreThread& thread_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GrowingFile>> OpenGrowingFile(const std::filesystem::path& path,
+                                                             bool anew, GoOnWith go_on) {
+  return AppendedFile::Open(path, anew, go_on);
+}
+
+std::unique_ptr<GrowingFile> NewGrowingObject(std::shared_ptr<ObjectStore> folder,
+                                              const std::string& name, bool anew, GoOnWith go_on,
+                                              StoreThread& thread) {
+  const absl::StatusOr<std::string> before = anew ? absl::NotFoundError("") : folder->Get(name);
+  return std::make_unique<GrowingObject>(
+      std::make_shared<KeptObject>(std::move(folder), name, go_on(before.value_or(""))), thread);
+}
+
+}  // namespace capstan::chief
