@@ -4,7 +4,7 @@
     ct.train(Model, step, predict)
 
 `Model(job)` builds the module. `step(model, batch)` gives one loss an example, and `predict(model, batch)` the logits of
-a batch that is held out. The parameters live on the shards: each step sees those that it has pulled, and its gradients
+a batch that is held out: a tensor, or, of several labels, one for each by its name. The parameters live on the shards: each step sees those that it has pulled, and its gradients
 are pushed; what optimizers do with them is job.yaml's. docs/python.md tells the whole of it."""
 
 import random
@@ -31,7 +31,7 @@ class Batch:
     data.features, those of each feature are in `features[name]`, and all of these are None."""
 
     def __init__(self, step, job):
-        self.labels = step.labels()    # [examples]
+        self.labels = _labels(step.labels(), job.labels)  # [examples]; of several, that of each by its name.
         self.weights = step.weights()  # [examples]; None: all are 1. Capstan multiplies the losses by them.
         self.numbers = step.numbers()  # [examples, job.numbers]
         self.values = step.values()    # One a key of a record; None: all are 1.
@@ -58,6 +58,12 @@ class Batch:
 
     def __len__(self):
         return self.examples
+
+
+def _labels(labels, named):
+    if labels is None or not named:
+        return None if labels is None else labels[:, 0]
+    return {label.name: labels[:, place] for place, label in enumerate(named)}
 
 
 class Embeddings(nn.Module):
@@ -185,7 +191,7 @@ def train(build, step, predict=None):
         raise
     if job.evaluates and predict is None:
         _worker.refuse(worker, "job.yaml holds records out (data.eval), and train() was given no predict")
-    worker.declare(tensors.declaration(), ["label"] if predict else [], _facts(job), _worker.name())
+    worker.declare(tensors.declaration(), _outputs(job) if predict else [], _facts(job), _worker.name())
     for taken in _worker.steps(worker):
         try:
             if taken.evaluates:
@@ -225,7 +231,25 @@ def _evaluate(model, tensors, predict, taken, job):
     model.eval()
     with torch.no_grad():
         logits = predict(model, Batch(taken, job))
+        if job.labels:
+            logits = _of_labels(logits, taken.examples, _outputs(job))
     taken.finish_logits(logits.detach().float().contiguous())
+
+
+def _outputs(job):
+    return [label.name for label in job.labels] or ["label"]
+
+
+def _of_labels(logits, examples, names):
+    """What predict gave for each of several labels, side by side."""
+    if not isinstance(logits, dict) or set(logits) != set(names):
+        gave = f"of {', '.join(sorted(map(str, logits)))}" if isinstance(logits, dict) else type(logits).__name__
+        raise ValueError(f"predict gives the logits of {', '.join(names)}, by name, and gave {gave}")
+    for name in names:
+        if tuple(logits[name].shape) != (examples,):
+            raise ValueError(f"predict gives one logit an example, a tensor of [{examples}], and gave {list(logits[name].shape)} "
+                             f"for {name}")
+    return torch.stack([logits[name] for name in names], 1)
 
 
 class _Refused(Exception):

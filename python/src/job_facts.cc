@@ -37,6 +37,12 @@ std::vector<Feature> FeaturesOf(const v1::JobSpec& spec) {
   return features;
 }
 
+std::vector<Label> NamedLabels(const v1::DataSpec& data) {
+  std::vector<Label> labels;
+  for (const v1::LabelSpec& label : data.labels()) labels.push_back({label.name(), label.weight()});
+  return labels;
+}
+
 std::vector<uint32_t> DimsOf(const v1::JobSpec& spec) {
   std::vector<uint32_t> dims;
   for (const v1::TableSpec& table : spec.tables()) dims.push_back(table.dim());
@@ -55,6 +61,7 @@ Job::Job(const v1::JobSpec& spec)
       dims(DimsOf(spec)),
       dim(dims.empty() ? 0 : dims.front()),
       outputs(spec.model().outputs()),
+      labels(NamedLabels(spec.data())),
       loss(LossName(spec.model().loss())),
       image(spec.data().image_shape().begin(), spec.data().image_shape().end()),
       batch_size(spec.train().batch_size()),

@@ -20,6 +20,12 @@ struct Feature {
   std::string pooling;  // "sum", "mean" or "none".
 };
 
+// One of several labels.
+struct Label {
+  std::string name;
+  float weight;  // Of its loss in that of an example.
+};
+
 struct Job {
   explicit Job(const v1::JobSpec& spec);
 
@@ -32,6 +38,7 @@ struct Job {
   std::vector<uint32_t> dims;  // Of the tables' rows.
   uint32_t dim;                // Of the first one's; 0: there is none.
   uint32_t outputs;
+  std::vector<Label> labels;  // Empty: there is one, which has no name.
   std::string loss;
   std::vector<uint32_t> image;
   uint32_t batch_size;

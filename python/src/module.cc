@@ -214,6 +214,7 @@ NB_MODULE(_capstan, m) {
   using capstan::worker::Feature;
   using capstan::worker::Floats;
   using capstan::worker::Job;
+  using capstan::worker::Label;
   using capstan::worker::PyStep;
   using capstan::worker::PyWorker;
   using capstan::worker::StepTable;
@@ -230,6 +231,10 @@ NB_MODULE(_capstan, m) {
       .def_ro("most", &Feature::most, "The most that a record has, where it has many.")
       .def_ro("pooling", &Feature::pooling, "sum, mean or none");
 
+  nb::class_<Label>(m, "Label", "One of data.schema.labels.")
+      .def_ro("name", &Label::name)
+      .def_ro("weight", &Label::weight, "By what its loss is multiplied.");
+
   nb::class_<Job>(m, "Job", "The job, as far as a program needs it to build its model.")
       .def_static("from_json", &capstan::worker::JobFromJson, nb::arg("text"),
                   "Of the job.json of an exported model.")
@@ -242,6 +247,7 @@ NB_MODULE(_capstan, m) {
       .def_ro("dims", &Job::dims, "Of the rows of each table; empty: the data have no keys.")
       .def_ro("dim", &Job::dim, "Of an embedding of the only table; 0: the data have no keys.")
       .def_ro("outputs", &Job::outputs, "Logits an example.")
+      .def_ro("labels", &Job::labels, "Those of data.schema.labels; empty: there is one.")
       .def_ro("loss", &Job::loss, "logistic, softmax or squared")
       .def_ro("image", &Job::image, "Height and width, where records are images.")
       .def_ro("batch_size", &Job::batch_size)
@@ -258,7 +264,8 @@ NB_MODULE(_capstan, m) {
       .def("labels",
            [](nb::handle self) {
              const PyStep& of = nb::cast<const PyStep&>(self);
-             return View<float>(self, of.step().batch->labels, {of.examples()});
+             const capstan::Batch& batch = *of.step().batch;
+             return View<float>(self, batch.labels, {of.examples(), batch.label_count});
            })
       .def("weights",
            [](nb::handle self) -> nb::object {

@@ -1,8 +1,9 @@
-"""Data of twelve kinds as strangers bring it, each trained by `capstan train` with a job of keys that docs/job-yaml.md tells of,
+"""Data of thirteen kinds as strangers bring it, each trained by `capstan train` with a job of keys that docs/job-yaml.md tells of,
 reaches what scikit-learn reaches on the same bytes; strangers/README.md tells of each kind.
 
 Where scikit-learn can be imported, its numbers are not taken from strangers/reference.json but measured again."""
 
+import bisect
 import csv
 import json
 import os
@@ -19,6 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent / "strangers"
 sys.path.insert(0, str(HERE))
 import generate
 
+PYTHON = "/usr/bin/python3"
 CAPSTAN = pathlib.Path(os.environ["CAPSTAN_BIN"]) / "capstan"
 REFERENCE = json.loads((HERE / "reference.json").read_text())["kinds"]
 
@@ -27,6 +29,7 @@ BOUNDS = {
     "sparse_text": 0.005,
     "click_log": 0.005,
     "sampled": 0.01,
+    "visits": 0.005,
     "census": 0.005,
     "pairs": 0.05,  # Of what nobody can exceed, with 75 records a user.
     "ratings": -0.05,  # Ridge does not know which user likes which genre.
@@ -48,6 +51,13 @@ def measured_again(kind, folder):
     return reference.REFERENCES[kind][2](folder)
 
 
+def auc(negatives, positives):
+    """The share of pairs of one score each in which that of the positive is larger."""
+    ordered = sorted(negatives)
+    wins = sum(bisect.bisect_left(ordered, p) + bisect.bisect_right(ordered, p) for p in positives) / 2
+    return wins / len(negatives) / len(positives)
+
+
 def auc_within(groups):
     """The mean of the AUCs of groups (scores of label 0, of label 1), each weighted by its records."""
     total = weight = 0
@@ -67,7 +77,7 @@ class StrangersTest(unittest.TestCase):
         self.folder = pathlib.Path(scratch.name)
 
     def train(self, *more):
-        """The last evaluation of each set of held-out records: {name, "" of the first: {metric: value}}."""
+        """The last evaluation of each set of held-out records, and of each label: {name, "" of the first: {metric: value}}."""
         done = subprocess.run([CAPSTAN, "train", "job.yaml", "--plain", "--shards", "2", "--workers", "2", "--run-dir", "run", *more],
                               cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240)
         self.assertEqual(done.returncode, 0, done.stdout[-3000:])
@@ -93,7 +103,8 @@ class StrangersTest(unittest.TestCase):
             reference = again
         shutil.copy(HERE / "jobs" / f"{kind}.yaml", self.folder / "job.yaml")
         begin = time.monotonic()
-        value = self.train()[""][metric]
+        scope, _, name = metric.rpartition("/")
+        value = self.train()[scope][name]
         less_is_better = metric in ("rmse", "logloss")
         bar = reference * (1 + BOUNDS[kind]) if less_is_better else reference - BOUNDS[kind]
         print(f"{kind}: {metric} {value:.4f}, {expected['model']} {reference:.4f}, bar {bar:.4f}, "
@@ -114,6 +125,33 @@ class StrangersTest(unittest.TestCase):
                 groups.setdefault(user, ([], []))[int(label)].append(float(score))
         self.assertAlmostEqual(metrics["group_auc"], auc_within(groups.values()), delta=1e-4)
         self.assertLess(metrics["group_auc"], metrics["auc"], "users differ in how much they like, too")
+
+    def test_each_of_several_labels_is_scored_in_a_column_of_its_own(self):
+        generate.generate("visits", self.folder)
+        shutil.copy(HERE / "jobs" / "visits.yaml", self.folder / "job.yaml")
+        told = self.train()
+        with open(self.folder / "test.csv", encoding="utf-8") as lines:
+            records = list(csv.DictReader(lines))
+        without = [name for name in records[0] if name not in ("clicked", "bought")]
+        with open(self.folder / "new.csv", "w", encoding="utf-8", newline="") as lines:
+            writer = csv.DictWriter(lines, without, extrasaction="ignore")
+            writer.writeheader()
+            writer.writerows(records)
+        exported = self.folder / "exported"
+        subprocess.run([CAPSTAN, "checkpoint", "export", self.model(), exported, "--python"], check=True, stdout=subprocess.DEVNULL)
+        commands = [[CAPSTAN, "predict", self.model()], [PYTHON, exported / "score.py"]]
+        for command in commands:
+            for file in ("test.csv", "new.csv"):
+                written = subprocess.run([*command, file], cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True).stdout
+                scores = [[float(score) for score in line.split(",")] for line in written.splitlines()]
+                for place, (scope, label) in enumerate((("", "clicked"), ("buy", "bought"))):
+                    by_label = ([], [])
+                    for record, score in zip(records, scores, strict=True):
+                        by_label[int(record[label])].append(score[place])
+                    self.assertAlmostEqual(auc(*by_label), told[scope]["auc"], delta=2e-4, msg=f"{command[0]} {file} {label}")
+        said = subprocess.run([CAPSTAN, "evaluate", self.model()], cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True).stdout
+        self.assertIn(f"12,000 examples  AUC {told['']['auc']:.4f}", said)
+        self.assertIn(f"buy  AUC {told['buy']['auc']:.4f}", said)
 
     def test_records_that_are_only_scored_need_no_weight(self):
         generate.generate("sampled", self.folder)

@@ -1,6 +1,7 @@
-// What a metric of an evaluation is called. A job may have several sets of held-out records: the
-// metrics of the first one are told by their names alone, "auc", those of the others as
-// "recent/auc".
+// What a metric of an evaluation is called. A job may have several sets of held-out records, and
+// records several labels: the metrics of the first set and the first label are told by their names
+// alone, "auc", those of others behind their scope, which is the set, the label, or both:
+// "recent/auc", "buy/auc", "recent/buy/auc".
 #ifndef CAPSTAN_BASE_METRIC_NAME_H_
 #define CAPSTAN_BASE_METRIC_NAME_H_
 
@@ -10,12 +11,15 @@
 namespace capstan {
 
 struct MetricName {
-  std::string_view set;  // Empty: the first one.
+  std::string_view scope;  // Empty: the first set, and its first label.
   std::string_view metric;
 };
 
 MetricName ParseMetricName(std::string_view name);
 std::string NameMetric(const MetricName& name);
+
+// The scope of a label of a set; both may be empty.
+std::string JoinScopes(std::string_view set, std::string_view label);
 
 }  // namespace capstan
 

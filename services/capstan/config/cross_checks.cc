@@ -1,6 +1,7 @@
 #include "capstan/config/cross_checks.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -60,7 +61,8 @@ void CheckModel(const v1::JobSpec& spec, Findings& findings) {
   if (softmax && model.outputs() == 1) {
     findings.Refuse("model.outputs", "loss: softmax needs at least 2, one a class");
   }
-  if (model.loss() != v1::LOSS_UNSPECIFIED && !softmax && model.outputs() > 1) {
+  const bool several = !spec.data().labels().empty();  // CheckLabels speaks of these.
+  if (model.loss() != v1::LOSS_UNSPECIFIED && !softmax && model.outputs() > 1 && !several) {
     findings.Refuse("model.outputs", absl::StrCat(model.outputs(), " is only for loss: softmax"));
   }
   if (spec.data().binarize_label() && (softmax || model.loss() == v1::LOSS_SQUARED)) {
@@ -116,12 +118,44 @@ absl::string_view NameOf(v1::Loss loss) {
   return loss == v1::LOSS_SQUARED ? "squared" : "logistic";
 }
 
-// Whether data.eval has a set of this name behind its first one.
-bool IsFurtherSet(std::string_view name, const v1::DataSpec& data) {
-  for (int i = 1; i < data.eval_sets_size(); ++i) {
-    if (data.eval_sets(i).name() == name) return true;
+// The scopes of metrics (capstan/base/metric_name.h) that the job has: its further sets of held-out
+// records, its further labels, and each of these labels of each of those sets.
+std::set<std::string, std::less<>> Scopes(const v1::DataSpec& data) {
+  std::vector<std::string> sets = {""};
+  std::set<std::string, std::less<>> scopes = {""};
+  for (int i = 1; i < data.eval_sets_size(); ++i) sets.push_back(data.eval_sets(i).name());
+  for (const std::string& set : sets) {
+    scopes.insert(set);
+    for (int i = 1; i < data.labels_size(); ++i) {
+      scopes.insert(JoinScopes(set, data.labels(i).name()));
+    }
   }
-  return false;
+  return scopes;
+}
+
+// Several labels have an output each.
+void CheckLabels(const v1::JobSpec& spec, Findings& findings) {
+  constexpr char kKey[] = "data.schema.labels";
+  const v1::DataSpec& data = spec.data();
+  if (data.labels().empty()) return;
+  const v1::Loss loss = spec.model().loss();
+  if (loss == v1::LOSS_SOFTMAX || spec.model().preset() == "softmax" ||
+      !data.label_classes().empty()) {
+    findings.Refuse(kKey, "several labels are for loss: logistic or squared");
+  } else if (spec.model().outputs() > 0) {
+    findings.Refuse("model.outputs", "is the number of data.schema.labels; leave it out");
+  }
+  if (data.standardize_label()) {
+    findings.Refuse("data.label_transform", "standard is for one label, and there are several");
+  }
+  for (const v1::EvalSet& set : data.eval_sets()) {
+    for (const v1::LabelSpec& label : data.labels()) {
+      if (set.name() != label.name()) continue;
+      findings.Refuse(kKey, absl::StrCat(label.name(),
+                                         " is the name of a set of data.eval, too; "
+                                         "their metrics need names of their own"));
+    }
+  }
 }
 
 // Only what is measured can stop a job.
@@ -129,10 +163,10 @@ void CheckMetric(const v1::JobSpec& spec, Findings& findings) {
   constexpr char kKey[] = "train.early_stop.metric";
   const MetricName name = ParseMetricName(spec.train().early_stop().metric());
   if (name.metric.empty()) return;
-  if (!name.set.empty() && !IsFurtherSet(name.set, spec.data())) {
-    findings.Refuse(kKey, absl::StrCat(NameMetric(name), ": ", Shown(AbslView(name.set)),
-                                       " is no further set of data.eval; a metric of the first "
-                                       "one is named without its set"));
+  if (!Scopes(spec.data()).contains(name.scope)) {
+    findings.Refuse(kKey, absl::StrCat(NameMetric(name), ": ", Shown(AbslView(name.scope)),
+                                       " is no further set of data.eval and no further label of "
+                                       "data.schema; those of the first one are named without it"));
     return;
   }
   const absl::string_view metric = AbslView(name.metric);
@@ -168,6 +202,7 @@ void CheckAcrossSections(const v1::JobSpec& spec, Findings& findings) {
   CheckPolicies(spec, findings);
   CheckReplicas(spec, findings);
   CheckModel(spec, findings);
+  CheckLabels(spec, findings);
   CheckUserModel(spec, findings);
   CheckFeatures(spec, findings);
   CheckGroup(spec, findings);

@@ -83,10 +83,13 @@ std::string TrainingLine(const v1::JobSpec& spec, const JobScale& scale) {
   const v1::TrainSpec& train = spec.train();
   std::vector<absl::string_view> sets;
   for (const v1::EvalSet& set : spec.data().eval_sets()) sets.emplace_back(set.name());
+  std::vector<absl::string_view> labels;
+  for (const v1::LabelSpec& label : spec.data().labels()) labels.emplace_back(label.name());
   return absl::StrCat(scale.train_tasks, " tasks, ", train.epochs(),
                       train.epochs() == 1 ? " epoch" : " epochs", ", batches of ",
                       train.batch_size(), "; evaluation ", scale.eval_tasks, " tasks",
-                      sets.empty() ? "" : ", of ", absl::StrJoin(sets, ", "));
+                      sets.empty() ? "" : ", of ", absl::StrJoin(sets, ", "),
+                      labels.empty() ? "" : "; labels ", absl::StrJoin(labels, ", "));
 }
 
 // A shard's part of the weights and of what is kept beside them.

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "capstan/config/columns.h"
+#include "capstan/config/data_labels.h"
 #include "capstan/config/names.h"
 #include "capstan/config/sections.h"
 #include "capstan/config/spelling.h"
@@ -27,6 +28,7 @@ constexpr Choice<v1::DataFormat> kFormats[] = {
 constexpr Choice<bool> kLabelTransforms[] = {{"none", false}, {"standard", true}};
 constexpr uint64_t kMostSide = 4096;  // Of an image as the model wants it.
 constexpr size_t kMostEvalSets = 32;  // Each has metrics of its own.
+constexpr size_t kMostLabels = 32;    // The same.
 constexpr uint32_t kPieces = 16;
 constexpr uint32_t kMostPieces = 256;  // A lease names them all.
 
@@ -76,7 +78,11 @@ std::string ColumnText(uint32_t column, const std::string& name) {
 
 // A column that is named once and counted once is found when the files are looked at.
 void CheckColumns(Section& in, const v1::DataSpec& data) {
-  std::set<std::string> used = {ColumnText(data.label_column(), data.label_name())};
+  std::set<std::string> used;
+  for (const v1::LabelSpec& label : LabelsOf(data)) {
+    const std::string text = ColumnText(label.column(), label.column_name());
+    if (!used.insert(text).second) in.Refuse("labels", absl::StrCat(text, " is used twice"));
+  }
   const auto check = [&](absl::string_view key, const auto& columns) {
     for (const v1::ColumnSpec& spec : columns) {
       const std::string text = ColumnText(spec.column(), spec.name());
@@ -112,6 +118,32 @@ void ReadLabelColumn(Section& in, v1::DataSpec& data) {
   data.set_label_name(column->name());
 }
 
+void ReadOneLabel(Section in, const v1::DataSpec& data, v1::LabelSpec& out) {
+  if (const std::optional<v1::ColumnSpec> column = ReadOneColumn(in, "column", data)) {
+    out.set_column(column->column());
+    out.set_column_name(column->name());
+  } else if (!in.Has("column")) {
+    in.Refuse("column", "is missing; expected a column");
+  }
+  out.set_weight(static_cast<float>(in.Number("weight", {.open = true}, 1)));
+}
+
+void ReadSeveralLabels(Section in, v1::DataSpec& data) {
+  const std::vector<std::string> names = in.Names();
+  for (const std::string& name : names) {
+    CheckName(in, name, name);
+    v1::LabelSpec& label = *data.add_labels();
+    label.set_name(name);
+    ReadOneLabel(in.Map(name), data, label);
+  }
+  if (names.size() == 1 && names.front() != "<name>") {
+    in.Refuse("", "names one label; expected two or more, or schema.label: a column");
+  }
+  if (names.size() > kMostLabels) {
+    in.Refuse("", absl::StrCat("names ", names.size(), " labels; a job has at most ", kMostLabels));
+  }
+}
+
 // What labels that are texts mean.
 void ReadTextLabels(Section& in, v1::DataSpec& data) {
   for (std::string& text : in.Texts("positive")) *data.add_positive_labels() = std::move(text);
@@ -128,6 +160,8 @@ void ReadTextLabels(Section& in, v1::DataSpec& data) {
 
 void ReadSchema(Section in, v1::DataSpec& data) {
   ReadLabelColumn(in, data);
+  ReadSeveralLabels(in.Map("labels"), data);
+  if (in.Has("label") && in.Has("labels")) in.Refuse("labels", "cannot stand beside label");
   ReadTextLabels(in, data);
   if (auto column = ReadOneColumn(in, "weight", data)) *data.mutable_weight() = *std::move(column);
   if (auto column = ReadOneColumn(in, "group", data)) *data.mutable_group() = *std::move(column);

@@ -100,6 +100,16 @@ void AddTensors(const std::vector<std::unique_ptr<Tower>>& towers, v1::JobSpec& 
   }
 }
 
+// Each of several labels has an output; presets know of one.
+absl::Status ExpandModel(v1::JobSpec& spec) {
+  v1::ModelSpec& model = *spec.mutable_model();
+  const int labels = spec.data().labels_size();
+  if (labels > 0) model.set_outputs(1);
+  CAPSTAN_RETURN_IF_ERROR(ExpandPreset(model));
+  if (labels > 0) model.set_outputs(static_cast<uint32_t>(labels));
+  return absl::OkStatus();
+}
+
 // A softmax has an output for each class that is named.
 void CountClasses(v1::JobSpec& spec) {
   v1::ModelSpec& model = *spec.mutable_model();
@@ -176,7 +186,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Tower>>> MakeTowers(const v1::JobSpec
 
 absl::Status LayOutModel(v1::JobSpec& spec) {
   CountClasses(spec);
-  CAPSTAN_RETURN_IF_ERROR(ExpandPreset(*spec.mutable_model()));
+  CAPSTAN_RETURN_IF_ERROR(ExpandModel(spec));
   CAPSTAN_RETURN_IF_ERROR(CheckLabels(spec));
   CAPSTAN_RETURN_IF_ERROR(CheckData(spec));
   CAPSTAN_ASSIGN_OR_RETURN(const auto towers, MakeTowers(spec));

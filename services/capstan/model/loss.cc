@@ -18,10 +18,11 @@ double Sigmoid(double x) {
 }
 
 double Logistic(const Scores& s, float scale, std::span<float> gradient) {
+  const size_t outputs = static_cast<size_t>(s.outputs);
   double sum = 0;
   for (size_t i = 0; i < s.labels.size(); ++i) {
     const double logit = s.logits[i];
-    const float weight = s.WeightOf(i);
+    const float weight = s.WeightOf(i / outputs, i % outputs);
     sum += weight * (Softplus(logit) - s.labels[i] * logit);
     if (gradient.empty()) continue;
     gradient[i] = static_cast<float>(Sigmoid(logit) - s.labels[i]) * (scale * weight);
@@ -51,10 +52,11 @@ double Softmax(const Scores& s, float scale, std::span<float> gradient) {
 }
 
 double Squared(const Scores& s, float scale, std::span<float> gradient) {
+  const size_t outputs = static_cast<size_t>(s.outputs);
   double sum = 0;
   for (size_t i = 0; i < s.labels.size(); ++i) {
     const double error = static_cast<double>(s.logits[i]) - s.labels[i];
-    const float weight = s.WeightOf(i);
+    const float weight = s.WeightOf(i / outputs, i % outputs);
     sum += weight * (0.5 * error * error);
     if (!gradient.empty()) gradient[i] = static_cast<float>(error) * (scale * weight);
   }
@@ -62,10 +64,12 @@ double Squared(const Scores& s, float scale, std::span<float> gradient) {
 }
 
 double Compute(const Scores& s, float scale, std::span<float> gradient) {
-  CAPSTAN_CHECK(s.logits.size() == s.labels.size() * static_cast<size_t>(s.outputs));
-  CAPSTAN_CHECK(s.weights.empty() || s.weights.size() == s.labels.size());
-  if (s.loss == v1::LOSS_SOFTMAX) return Softmax(s, scale, gradient);
-  CAPSTAN_CHECK(s.outputs == 1);
+  const size_t outputs = static_cast<size_t>(s.outputs);
+  const bool softmax = s.loss == v1::LOSS_SOFTMAX;
+  CAPSTAN_CHECK(s.logits.size() == s.labels.size() * (softmax ? outputs : 1));
+  CAPSTAN_CHECK(s.weights.empty() || s.weights.size() == s.examples());
+  CAPSTAN_CHECK(s.label_weights.empty() || s.label_weights.size() == outputs);
+  if (softmax) return Softmax(s, scale, gradient);
   return s.loss == v1::LOSS_SQUARED ? Squared(s, scale, gradient) : Logistic(s, scale, gradient);
 }
 

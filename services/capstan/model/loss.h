@@ -12,8 +12,9 @@
 namespace capstan {
 
 // A batch's scores and what they should have been. `logits` holds `outputs` floats an example.
-// Labels: logistic 0 or 1, softmax the class's number, squared any number. An example's loss is
-// multiplied by its weight.
+// Labels: logistic 0 or 1, squared any number, for each output one; softmax the class's number, one
+// an example. The loss of an example is the sum of its outputs' losses, each multiplied by the
+// weight of its label, and all by the weight of the example.
 struct Scores {
   v1::Loss loss = v1::LOSS_UNSPECIFIED;
   int outputs = 1;
@@ -23,12 +24,19 @@ struct Scores {
   std::span<const uint64_t> groups =
       {};  // The hash of each example's group; empty: there are none.
 
+  std::span<const float> label_weights = {};  // One an output; empty: all are 1.
+
   float WeightOf(size_t example) const { return weights.empty() ? 1.0f : weights[example]; }
+  // Of an output of an example.
+  float WeightOf(size_t example, size_t output) const {
+    return label_weights.empty() ? WeightOf(example) : WeightOf(example) * label_weights[output];
+  }
+  size_t examples() const { return logits.size() / static_cast<size_t>(outputs); }
 };
 
 // Sum over the examples: logistic and softmax, the negative log-likelihood; squared, half the
-// squared error. NaN and infinity pass through to the sum. REQUIRES: logits.size() == outputs *
-// labels.size(); labels in the loss's domain; weights finite and not negative.
+// squared error. NaN and infinity pass through to the sum. REQUIRES: spans of the sizes that Scores
+// says; labels in the loss's domain; weights finite and not negative.
 double LossSum(const Scores& scores);
 
 // As LossSum; also writes the gradient of `scale` times the sum to `gradient`, which is as long as

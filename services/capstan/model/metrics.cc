@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <numeric>
 #include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/metric_name.h"
@@ -104,30 +105,78 @@ std::optional<double> AucOfHistograms(const Histogram<Count>& positives,
   return std::isnan(auc) ? std::nullopt : std::optional(auc);
 }
 
-}  // namespace
+// The scores of one of several labels.
+class ScoresOfLabel {
+ public:
+  ScoresOfLabel(const Scores& scores, size_t label)
+      : logits_(Take(scores.logits, label, scores.outputs)),
+        labels_(Take(scores.labels, label, scores.outputs)),
+        scores_{.loss = scores.loss,
+                .logits = logits_,
+                .labels = labels_,
+                .weights = scores.weights,
+                .groups = scores.groups} {}
+  ScoresOfLabel(const ScoresOfLabel&) = delete;
+  ScoresOfLabel& operator=(const ScoresOfLabel&) = delete;
 
-void AddToEvaluation(const Scores& scores, v1::EvaluationResult& sums, size_t most_grouped) {
-  sums.set_examples(sums.examples() + scores.labels.size());
-  sums.set_loss_sum(sums.loss_sum() + LossSum(scores));
-  if (!scores.weights.empty()) {
-    sums.set_weighted(true);
-    const double weight = std::accumulate(scores.weights.begin(), scores.weights.end(), 0.0);
-    sums.set_weight(sums.weight() + weight);
+  const Scores& scores() const { return scores_; }
+
+ private:
+  static std::vector<float> Take(std::span<const float> from, size_t label, int labels) {
+    std::vector<float> taken;
+    for (size_t i = label; i < from.size(); i += static_cast<size_t>(labels)) {
+      taken.push_back(from[i]);
+    }
+    return taken;
   }
-  if (scores.loss == v1::LOSS_SOFTMAX) return AddSoftmax(scores, sums);
-  if (scores.loss == v1::LOSS_SQUARED) return AddSquared(scores, sums);
-  AddLogistic(scores, sums);
-  if (!scores.groups.empty()) AddToGroups(scores, *sums.mutable_groups(), most_grouped);
+
+  const std::vector<float> logits_, labels_;
+  const Scores scores_;
+};
+
+bool HasSeveralLabels(const Scores& scores) {
+  return scores.outputs > 1 && scores.loss != v1::LOSS_SOFTMAX;
 }
 
-absl::Status MergeEvaluation(const v1::EvaluationResult& from, v1::EvaluationResult& into) {
-  if (!IsHistogram(from.positives()) || !IsHistogram(from.negatives()) ||
-      !IsHistogram(from.positive_weights()) || !IsHistogram(from.negative_weights())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "evaluation: histograms of ", from.positives_size() + from.positive_weights_size(), " and ",
-        from.negatives_size() + from.negative_weights_size(), " bins, not ", kLogitBins));
+void AddToEvaluationOfLabels(const Scores& scores, v1::EvaluationResult& sums,
+                             size_t most_grouped) {
+  sums.set_examples(sums.examples() + scores.examples());
+  while (sums.labels_size() < scores.outputs) sums.add_labels();
+  for (int i = 0; i < scores.outputs; ++i) {
+    const ScoresOfLabel of_label(scores, static_cast<size_t>(i));
+    AddToEvaluation(of_label.scores(), *sums.mutable_labels(i),
+                    most_grouped / static_cast<size_t>(scores.outputs));
   }
-  CAPSTAN_RETURN_IF_ERROR(CheckGroups(from.groups()));
+}
+
+absl::Status CheckHistograms(const v1::EvaluationResult& sums) {
+  if (IsHistogram(sums.positives()) && IsHistogram(sums.negatives()) &&
+      IsHistogram(sums.positive_weights()) && IsHistogram(sums.negative_weights())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "evaluation: histograms of ", sums.positives_size() + sums.positive_weights_size(), " and ",
+      sums.negatives_size() + sums.negative_weights_size(), " bins, not ", kLogitBins));
+}
+
+// Who has evaluated nothing may not know how many there are.
+absl::Status CheckLabels(const v1::EvaluationResult& from, const v1::EvaluationResult& into) {
+  const bool of_nothing = from.examples() == 0 && from.labels().empty();
+  if (!of_nothing && from.labels_size() != into.labels_size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("evaluation: of ", from.labels_size(), " labels, not ", into.labels_size()));
+  }
+  for (const v1::EvaluationResult& label : from.labels()) {
+    if (!label.labels().empty()) {
+      return absl::InvalidArgumentError("evaluation: a label has labels");
+    }
+    CAPSTAN_RETURN_IF_ERROR(CheckHistograms(label));
+    CAPSTAN_RETURN_IF_ERROR(CheckGroups(label.groups()));
+  }
+  return absl::OkStatus();
+}
+
+void Merge(const v1::EvaluationResult& from, v1::EvaluationResult& into, size_t most_grouped) {
   into.set_examples(into.examples() + from.examples());
   into.set_loss_sum(into.loss_sum() + from.loss_sum());
   into.set_correct(into.correct() + from.correct());
@@ -141,7 +190,41 @@ absl::Status MergeEvaluation(const v1::EvaluationResult& from, v1::EvaluationRes
   into.set_correct_weight(into.correct_weight() + from.correct_weight());
   AddHistogram(from.positive_weights(), *into.mutable_positive_weights());
   AddHistogram(from.negative_weights(), *into.mutable_negative_weights());
-  if (from.has_groups()) MergeGroups(from.groups(), *into.mutable_groups());
+  if (from.has_groups()) MergeGroups(from.groups(), *into.mutable_groups(), most_grouped);
+}
+
+}  // namespace
+
+v1::EvaluationResult NoEvaluation(const v1::DataSpec& data) {
+  v1::EvaluationResult sums;
+  for (int i = 0; i < data.labels_size(); ++i) sums.add_labels();
+  return sums;
+}
+
+void AddToEvaluation(const Scores& scores, v1::EvaluationResult& sums, size_t most_grouped) {
+  if (HasSeveralLabels(scores)) return AddToEvaluationOfLabels(scores, sums, most_grouped);
+  sums.set_examples(sums.examples() + scores.examples());
+  sums.set_loss_sum(sums.loss_sum() + LossSum(scores));
+  if (!scores.weights.empty()) {
+    sums.set_weighted(true);
+    const double weight = std::accumulate(scores.weights.begin(), scores.weights.end(), 0.0);
+    sums.set_weight(sums.weight() + weight);
+  }
+  if (scores.loss == v1::LOSS_SOFTMAX) return AddSoftmax(scores, sums);
+  if (scores.loss == v1::LOSS_SQUARED) return AddSquared(scores, sums);
+  AddLogistic(scores, sums);
+  if (!scores.groups.empty()) AddToGroups(scores, *sums.mutable_groups(), most_grouped);
+}
+
+absl::Status MergeEvaluation(const v1::EvaluationResult& from, v1::EvaluationResult& into) {
+  CAPSTAN_RETURN_IF_ERROR(CheckHistograms(from));
+  CAPSTAN_RETURN_IF_ERROR(CheckGroups(from.groups()));
+  CAPSTAN_RETURN_IF_ERROR(CheckLabels(from, into));
+  Merge(from, into, kMostGroupedExamples);
+  for (int i = 0; i < from.labels_size(); ++i) {
+    Merge(from.labels(i), *into.mutable_labels(i),
+          kMostGroupedExamples / static_cast<size_t>(from.labels_size()));
+  }
   return absl::OkStatus();
 }
 
@@ -181,15 +264,32 @@ std::map<std::string, double> MetricsOf(v1::Loss loss, const v1::EvaluationResul
   return metrics;
 }
 
-std::map<std::string_view, std::map<std::string_view, double>> MetricsBySet(
+std::map<std::string, double> MetricsOf(const v1::JobSpec& job, const v1::EvaluationResult& sums) {
+  const v1::Loss loss = job.model().loss();
+  if (sums.labels().empty()) return MetricsOf(loss, sums, LabelUnit(job.data()));
+  std::map<std::string, double> metrics;
+  double total = 0;
+  for (int i = 0; i < std::min(sums.labels_size(), job.data().labels_size()); ++i) {
+    const v1::LabelSpec& label = job.data().labels(i);
+    const std::string scope = i == 0 ? "" : label.name();
+    for (const auto& [metric, value] : MetricsOf(loss, sums.labels(i))) {
+      metrics[NameMetric({scope, metric})] = value;
+      if (metric == "loss") total += label.weight() * value;
+    }
+  }
+  if (!metrics.empty()) metrics["loss"] = total;
+  return metrics;
+}
+
+std::map<std::string_view, std::map<std::string_view, double>> MetricsByScope(
     const v1::Evaluation& evaluation) {
-  std::map<std::string_view, std::map<std::string_view, double>> sets;
-  sets.try_emplace("");
+  std::map<std::string_view, std::map<std::string_view, double>> scopes;
+  scopes.try_emplace("");
   for (const auto& [text, value] : evaluation.metrics()) {
     const MetricName name = ParseMetricName(text);
-    sets[name.set][name.metric] = value;
+    scopes[name.scope][name.metric] = value;
   }
-  return sets;
+  return scopes;
 }
 
 bool MoreIsBetter(std::string_view name) {

@@ -16,15 +16,21 @@
 
 namespace capstan {
 
-// Adds a batch to `sums`. The histograms are only filled for the logistic loss. Weights count in
-// all of it: an example of weight 2 is as two of them. Of examples with groups (logistic loss) at
-// most `most_grouped` are kept, as a sample of whole groups (capstan/model/group_auc.h).
+// The sums of no record of these data.
+v1::EvaluationResult NoEvaluation(const v1::DataSpec& data);
+
+// Adds a batch to `sums`; where examples have several labels, to those of each label. The
+// histograms are only filled for the logistic loss. Weights of examples count in all of it: one of
+// weight 2 is as two of them; weights of labels do not. Of examples with groups (logistic loss) at
+// most `most_grouped` are kept, of all labels together, as a sample of whole groups
+// (capstan/model/group_auc.h).
 void AddToEvaluation(const Scores& scores, v1::EvaluationResult& sums,
                      size_t most_grouped = kMostGroupedExamples);
 
 // Adds `from` to `into`. INVALID_ARGUMENT, and `into` unchanged, if a histogram of `from` is
-// neither empty nor of kLogitBins bins, or its sample of groups no sample: it comes from the wire.
-// REQUIRES: `into` was made by these functions only.
+// neither empty nor of kLogitBins bins, its sample of groups no sample, or its labels are not those
+// of `into`: it comes from the wire. REQUIRES: `into` was made by NoEvaluation, and
+// changed by this function only.
 [[nodiscard]] absl::Status MergeEvaluation(const v1::EvaluationResult& from,
                                            v1::EvaluationResult& into);
 
@@ -32,21 +38,25 @@ void AddToEvaluation(const Scores& scores, v1::EvaluationResult& sums,
 // label is standardized.
 double LabelUnit(const v1::DataSpec& data);
 
-// What an output means in the label's own unit.
+// What an output means in the label's own unit (only one label is ever standardized).
 double InLabelUnit(const v1::DataSpec& data, double output);
 
-// The metrics that mean something for the loss, by name: loss; logistic: auc, logloss, accuracy,
-// calibration (mean prediction / mean label), and with groups group_auc and group_share, the share
-// of the groups that it is of; softmax: logloss, accuracy; squared: rmse, in the label's own unit,
-// of which an output of 1 is `label_unit`. Empty without examples, or where all weights are 0. What
-// cannot be computed is left out: auc without records of both classes, calibration without positive
-// ones; capstan/model/oddness.h says so in words.
+// The metrics of one label that mean something for the loss, by name: loss; logistic: auc, logloss,
+// accuracy, calibration (mean prediction / mean label), and with groups group_auc and group_share,
+// the share of the groups that it is of; softmax: logloss, accuracy; squared: rmse, in the label's
+// own unit, of which an output of 1 is `label_unit`. Empty without examples, or where all weights
+// are 0. What cannot be computed is left out: auc without records of both classes, calibration
+// without positive ones; capstan/model/oddness.h says so in words.
 std::map<std::string, double> MetricsOf(v1::Loss loss, const v1::EvaluationResult& sums,
                                         double label_unit = 1);
 
-// The metrics of an evaluation by the sets of held-out records (capstan/base/metric_name.h), "" for
-// the first one, which is always there. The names are borrowed from `evaluation`.
-std::map<std::string_view, std::map<std::string_view, double>> MetricsBySet(
+// Those of a job. With several labels they are those of the first one, but for `loss`, which is the
+// examples', and those of each further one behind its name (capstan/base/metric_name.h).
+std::map<std::string, double> MetricsOf(const v1::JobSpec& job, const v1::EvaluationResult& sums);
+
+// The metrics of an evaluation by their scope (capstan/base/metric_name.h), "" for that of the
+// first set and label, which is always there. The names are borrowed from `evaluation`.
+std::map<std::string_view, std::map<std::string_view, double>> MetricsByScope(
     const v1::Evaluation& evaluation);
 
 // Returns whether more of the metric, of whichever set, is better (auc, group_auc, accuracy).

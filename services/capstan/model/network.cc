@@ -43,6 +43,12 @@ MatrixType SegmentMatrix(Pointer rows, Eigen::Index count, int row_dim, const Se
   return MatrixType(first, count, segment.width, Eigen::OuterStride<>(row_dim));
 }
 
+std::vector<float> LabelWeights(const v1::DataSpec& data) {
+  std::vector<float> weights;
+  for (const v1::LabelSpec& label : data.labels()) weights.push_back(label.weight());
+  return weights;
+}
+
 // A tower and the place of its tensors in the flat parameters.
 struct PlacedTower {
   std::unique_ptr<Tower> tower;
@@ -55,6 +61,7 @@ class TowerNetwork : public Network {
       : seed_(spec.seed()),
         shape_(ShapeOf(spec)),
         loss_(spec.model().loss()),
+        label_weights_(LabelWeights(spec.data())),
         sum_loss_(spec.train().sum_loss()),
         row_dim_(spec.tables().empty() ? 0 : static_cast<int>(spec.tables(0).dim())),
         linear_(SegmentOf(spec, "linear")),
@@ -79,8 +86,13 @@ class TowerNetwork : public Network {
     Matrix logit_gradient = logit_gradient_.Shape(examples, shape_.outputs);
     const float scale = sum_loss_ || examples == 0 ? 1.0f : 1.0f / static_cast<float>(examples);
     const double loss_sum = LossSumAndGradient(
-        {loss_, shape_.outputs, FlatSpan(Const(logits)), input.labels, input.weights}, scale,
-        {logit_gradient.data(), static_cast<size_t>(logit_gradient.size())});
+        {.loss = loss_,
+         .outputs = shape_.outputs,
+         .logits = FlatSpan(Const(logits)),
+         .labels = input.labels,
+         .weights = input.weights,
+         .label_weights = label_weights_},
+        scale, {logit_gradient.data(), static_cast<size_t>(logit_gradient.size())});
     const Matrix rows = ComputeGradients(input, view, Const(logit_gradient));
     return {.loss_sum = loss_sum,
             .logits = FlatSpan(Const(logits)),
@@ -194,6 +206,7 @@ class TowerNetwork : public Network {
   const uint64_t seed_;
   const ModelShape shape_;
   const v1::Loss loss_;
+  const std::vector<float> label_weights_;  // Empty: there is one label.
   const bool sum_loss_;
   const int row_dim_;
   const Segment linear_, embedding_;

@@ -15,8 +15,8 @@ namespace capstan {
 
 // One batch with the parameters it needs. All spans are borrowed for the call.
 struct NetworkInput {
-  std::span<const float> labels;        // One an example; Forward does not read them.
-  std::span<const float> weights = {};  // As labels; empty: all 1.
+  std::span<const float> labels;        // Those of the examples; Forward does not read them.
+  std::span<const float> weights = {};  // One an example; empty: all 1.
   std::span<const uint32_t> offsets;    // examples + 1: where an example's keys begin in `index`.
   std::span<const uint32_t> index;      // Key -> its row in `rows`.
   std::span<const float> values;        // One a key; empty: all 1.
@@ -53,7 +53,8 @@ class Network {
   // number of rows.
   virtual std::span<const float> Forward(const NetworkInput& input) = 0;
 
-  // Gradients of the sum over the batch of the examples' losses, each multiplied by its weight,
+  // Gradients of the sum over the batch of the examples' losses (capstan/model/loss.h, each label
+  // with the weight that the job gives it), each multiplied by its weight,
   // divided by the number of examples (not so with train.sum_loss); with dropout, and with batch
   // norm by the batch, or by each slice of it that a thread computes.
   virtual NetworkGradients ForwardBackward(const NetworkInput& input) = 0;

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "capstan/base/absl_view.h"
+#include "capstan/model/metrics.h"
 
 namespace capstan {
 namespace {
@@ -21,26 +25,55 @@ constexpr char kAdvice[] =
 // The loss of a model that says the same of every record; nothing: it depends on the data.
 std::optional<double> LossOfGuessing(const v1::ModelSpec& model) {
   if (model.loss() == v1::LOSS_SQUARED) return std::nullopt;
-  return std::log(std::max<double>(2, model.outputs()));
+  return std::log(model.loss() == v1::LOSS_SOFTMAX ? std::max<double>(2, model.outputs()) : 2);
 }
 
-std::optional<double> Find(const v1::Evaluation& evaluation, const char* metric) {
-  const auto found = evaluation.metrics().find(metric);
-  if (found == evaluation.metrics().end()) return std::nullopt;
+// By what the loss of one label is multiplied where all labels have the same.
+double WeightOfLabels(const v1::DataSpec& data) {
+  double sum = 0;
+  for (const v1::LabelSpec& label : data.labels()) sum += label.weight();
+  return data.labels().empty() ? 1 : sum;
+}
+
+using Metrics = std::map<std::string_view, double>;
+
+std::optional<double> Find(const Metrics& metrics, const char* metric) {
+  const auto found = metrics.find(metric);
+  if (found == metrics.end()) return std::nullopt;
   return found->second;
 }
 
 // Inf and NaN are odd as well.
 bool IsAbove(double value, double limit) { return !(value <= limit); }
 
+// The same of the metrics of one scope (capstan/base/metric_name.h).
+std::string OddMetrics(const v1::ModelSpec& model, std::string_view scope, const Metrics& metrics) {
+  const std::string whose = scope.empty() ? "" : absl::StrCat(" of ", AbslView(scope));
+  const std::optional<double> logloss = Find(metrics, "logloss");
+  const std::optional<double> guessing = LossOfGuessing(model);
+  if (logloss && guessing && IsAbove(*logloss, kOddFactor * *guessing)) {
+    return absl::StrFormat(
+        "the held-out logloss%s is %.4g, and guessing would have %.4g: the model is worse than "
+        "none; %s",
+        whose, *logloss, *guessing, kAdvice);
+  }
+  const bool of_two_classes = model.loss() == v1::LOSS_LOGISTIC && logloss.has_value();
+  if (!of_two_classes || Find(metrics, "auc")) return "";
+  const char* label = Find(metrics, "calibration") ? "1" : "0";
+  return absl::StrCat("every held-out record", whose, " has the label ", label,
+                      ": AUC needs both classes and is not told; data.eval should be drawn like "
+                      "data.train");
+}
+
 }  // namespace
 
-std::string OddLoss(const v1::ModelSpec& model, double loss, double least) {
-  if (const std::optional<double> guessing = LossOfGuessing(model)) {
-    if (!IsAbove(loss, kOddFactor * *guessing)) return "";
+std::string OddLoss(const v1::JobSpec& job, double loss, double least) {
+  if (const std::optional<double> of_label = LossOfGuessing(job.model())) {
+    const double guessing = *of_label * WeightOfLabels(job.data());
+    if (!IsAbove(loss, kOddFactor * guessing)) return "";
     return absl::StrFormat(
         "the training loss is %.4g, and guessing would have %.4g: training diverges; %s", loss,
-        *guessing, kAdvice);
+        guessing, kAdvice);
   }
   if (least <= 0 || !IsAbove(loss, kGrowthFactor * least)) return "";
   return absl::StrFormat("the training loss is %.4g, and was %.4g: training diverges; %s", loss,
@@ -48,20 +81,11 @@ std::string OddLoss(const v1::ModelSpec& model, double loss, double least) {
 }
 
 std::string OddEvaluation(const v1::ModelSpec& model, const v1::Evaluation& evaluation) {
-  const std::optional<double> logloss = Find(evaluation, "logloss");
-  const std::optional<double> guessing = LossOfGuessing(model);
-  if (logloss && guessing && IsAbove(*logloss, kOddFactor * *guessing)) {
-    return absl::StrFormat(
-        "the held-out logloss is %.4g, and guessing would have %.4g: the model is worse than none; "
-        "%s",
-        *logloss, *guessing, kAdvice);
+  for (const auto& [scope, metrics] : MetricsByScope(evaluation)) {
+    std::string odd = OddMetrics(model, scope, metrics);
+    if (!odd.empty()) return odd;
   }
-  const bool of_two_classes = model.loss() == v1::LOSS_LOGISTIC && logloss.has_value();
-  if (!of_two_classes || Find(evaluation, "auc")) return "";
-  const char* label = Find(evaluation, "calibration") ? "1" : "0";
-  return absl::StrCat("every held-out record has the label ", label,
-                      ": AUC needs both classes and is not told; data.eval should be drawn like "
-                      "data.train");
+  return "";
 }
 
 }  // namespace capstan

@@ -11,9 +11,10 @@ namespace capstan {
 
 // What is odd about the training loss of late, in one sentence, and what to do; empty: nothing.
 // `least`: the least it has been; 0: not known.
-std::string OddLoss(const v1::ModelSpec& model, double loss, double least);
+std::string OddLoss(const v1::JobSpec& job, double loss, double least);
 
-// The same of an evaluation: a model that is worse than guessing, data of one class only.
+// The same of an evaluation: a model that is worse than guessing, data of one class only. Of
+// several sets of records and labels, what is odd about the first one of which something is.
 std::string OddEvaluation(const v1::ModelSpec& model, const v1::Evaluation& evaluation);
 
 }  // namespace capstan

@@ -98,7 +98,8 @@ class ParallelNetwork : public Network {
     slice.input = input;
     slice.input.offsets = slice.offsets;
     slice.input.first_example = input.first_example + range.begin;
-    if (!input.labels.empty()) slice.input.labels = input.labels.subspan(range.begin, examples);
+    const size_t labels = all == 0 ? 0 : input.labels.size() / all;  // Of an example.
+    slice.input.labels = input.labels.subspan(range.begin * labels, examples * labels);
     if (!input.weights.empty()) slice.input.weights = input.weights.subspan(range.begin, examples);
     slice.input.index = input.index.subspan(first_key, keys);
     if (!input.values.empty()) slice.input.values = input.values.subspan(first_key, keys);

@@ -72,8 +72,7 @@ void ChiefMachine::CheckBadRecords() {
 }
 
 void ChiefMachine::WatchLoss() {
-  NoteWarning("training loss",
-              OddLoss(plan_.spec.model(), progress_.loss(), progress_.least_loss()));
+  NoteWarning("training loss", OddLoss(plan_.spec, progress_.loss(), progress_.least_loss()));
 }
 
 bool ChiefMachine::EvaluationDue() const {

@@ -48,6 +48,7 @@ constexpr std::pair<const char*, const char*> kKeys[] = {
     {"train.sum_loss", "train.gradient"},
     {"data.label_column", "data.schema.label"},
     {"data.label_name", "data.schema.label"},
+    {"data.labels", "data.schema.labels"},
     {"data.positive_labels", "data.schema.positive"},
     {"data.label_classes", "data.schema.classes"},
     {"data.numeric[", "data.schema.numeric["},

@@ -47,8 +47,8 @@ std::string CurveLines(const AppendCurve& point) {
   const v1::Evaluation& evaluation = point.evaluation;
   if (evaluation.number() > 0) absl::StrAppend(&begin, evaluation.number());
   std::string lines, first;
-  for (const auto& [set, metrics] : MetricsBySet(evaluation)) {
-    (set.empty() ? first : lines) += begin + Cells(set, metrics) + "\n";
+  for (const auto& [scope, metrics] : MetricsByScope(evaluation)) {
+    (scope.empty() ? first : lines) += begin + Cells(scope, metrics) + "\n";
   }
   return lines + first;
 }

@@ -26,8 +26,7 @@ uint64_t NextDue(uint64_t examples, uint64_t every) {
 }  // namespace
 
 Evaluations::Evaluations(const JobPlan& plan)
-    : loss_(plan.spec.model().loss()),
-      label_unit_(LabelUnit(plan.spec.data())),
+    : job_(plan.spec),
       every_examples_(plan.spec.train().evaluate_every_examples()),
       tasks_(plan.eval),
       sets_{""},
@@ -53,7 +52,7 @@ void Evaluations::Begin(v1::Evaluation about, uint32_t epochs_done) {
   about.set_number(++begun_);
   epochs_evaluated_ = epochs_done;
   next_examples_ = NextDue(about.examples(), every_examples_);
-  sums_.assign(sets_.size(), v1::EvaluationResult());
+  sums_.assign(sets_.size(), NoEvaluation(job_.data()));
   failures_.clear();
   for (uint32_t i = 0; i < tasks_.size(); ++i) todo_.insert(i);
   running_ = std::move(about);
@@ -148,7 +147,7 @@ v1::Evaluation Evaluations::Take() {
   running_.reset();
   failure_.clear();
   for (size_t i = 0; i < sets_.size(); ++i) {
-    for (const auto& [metric, value] : MetricsOf(loss_, sums_[i], label_unit_)) {
+    for (const auto& [metric, value] : MetricsOf(job_, sums_[i])) {
       (*evaluation.mutable_metrics())[NameMetric({sets_[i], metric})] = value;
     }
   }

@@ -75,8 +75,7 @@ class Evaluations {
     return {v1::LEASE_KIND_EVALUATION, running_->number(), index};
   }
 
-  v1::Loss loss_;
-  double label_unit_;
+  v1::JobSpec job_;
   uint64_t every_examples_;
   TaskRanges tasks_;
   std::vector<std::string> sets_;  // Names, "" of the first one.

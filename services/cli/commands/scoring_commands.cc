@@ -34,12 +34,15 @@ absl::Status EvaluateSet(FinishedModel& model, const std::string& set,
                          const ScoringOptions& scoring) {
   CAPSTAN_ASSIGN_OR_RETURN(const v1::EvaluationResult sums, Evaluate(model, scoring));
   v1::Evaluation evaluation;
-  for (const auto& [name, value] :
-       MetricsOf(model.job().model().loss(), sums, LabelUnit(model.job().data()))) {
+  for (const auto& [name, value] : MetricsOf(model.job(), sums)) {
     (*evaluation.mutable_metrics())[name] = value;
   }
-  PrintLine(absl::StrCat(set, set.empty() ? "" : "  ", Grouped(sums.examples()), " examples  ",
-                         RenderMetrics(evaluation)));
+  const std::string of_set = absl::StrCat(set, set.empty() ? "" : "  ");
+  PrintLine(
+      absl::StrCat(of_set, Grouped(sums.examples()), " examples  ", RenderMetrics(evaluation)));
+  for (const std::string& label : FurtherScopes(evaluation)) {
+    PrintLine(absl::StrCat(of_set, label, "  ", RenderMetrics(evaluation, kAllMetrics, label)));
+  }
   const std::string odd = OddEvaluation(model.job().model(), evaluation);
   if (!odd.empty()) PrintError(absl::StrCat("warning: ", odd));
   return absl::OkStatus();
@@ -123,8 +126,10 @@ void AddPredict(CLI::App& app, Invocation& invocation) {
   predict->footer(
       "Example:\n"
       "  capstan predict model/ctr/checkpoints/976-1 test.csv --output scores.csv\n\n"
-      "A probability (logistic), one a class (softmax) or a value (squared). The data has the\n"
-      "columns it was trained with; the label may be left out, and is not looked at.");
+      "A probability (logistic), one a class (softmax) or a value (squared); of several labels "
+      "one\n"
+      "for each, in their order. The data has the columns it was trained with; the labels may be\n"
+      "left out, and are not looked at.");
 }
 
 }  // namespace capstan::cli

@@ -125,7 +125,7 @@ class CellParser:
 
     def __init__(self, data):
         self.tabs = data["format"] == "DATA_FORMAT_TSV"
-        self.label = data.get("label_column", 0)
+        self.labels = sorted(spec.get("column", 0) for spec in data.get("labels", [])) or [data.get("label_column", 0)]
         self.columns = data.get("columns", 0)
         self.scale = np.float32(data.get("numeric_scale", 1))
         self.numeric = {spec.get("column", 0): spec for spec in data.get("numeric", [])}
@@ -139,8 +139,9 @@ class CellParser:
 
     def cells(self, line):
         cells = line.split("\t") if self.tabs else (next(csv.reader([line], strict=True)) or [""])
-        if len(cells) == self.columns - 1:
-            cells.insert(self.label, "")  # The label may be left out.
+        if len(cells) == self.columns - len(self.labels):  # The labels may be left out.
+            for label in self.labels:
+                cells.insert(label, "")
         if len(cells) != self.columns:
             raise ValueError(f"{len(cells)} columns, expected {self.columns}")
         return cells
@@ -160,7 +161,7 @@ class CellParser:
     def take(self, cells, records):
         keys, dense = [], []
         for column, cell in enumerate(cells):
-            if column == self.label:
+            if column in self.labels:
                 continue
             if column in self.categorical:
                 keys.append(self.key(column, cell))
@@ -457,13 +458,16 @@ class Model(Exported):
         return logits
 
     def predictions(self, logits):
-        """What logits mean: a probability (logistic), one a class (softmax) or a value (squared)."""
+        """What logits mean: a probability (logistic), one a class (softmax) or a value (squared); of several labels one
+        for each."""
         loss = self.model["loss"]
         if loss == "LOSS_SOFTMAX":
             shares = np.exp(logits - logits.max(1, keepdims=True))
             return shares / shares.sum(1, keepdims=True)
         if loss == "LOSS_LOGISTIC":
-            return 1 / (1 + np.exp(-logits[:, 0]))
+            logits = 1 / (1 + np.exp(-logits))
+        if self.data.get("labels"):
+            return logits
         if self.data.get("standardize_label"):
             return logits[:, 0] * (self.data.get("label_deviation", 0.0) or 1.0) + self.data.get("label_mean", 0.0)
         return logits[:, 0]

@@ -103,9 +103,11 @@ std::string ScoreText(const v1::JobSpec& job, std::span<const float> logits) {
       absl::StrAppendFormat(out, "%.6f", share);
     });
   }
-  const double logit = logits[0];
-  return absl::StrFormat("%.6f", loss == v1::LOSS_LOGISTIC ? 1 / (1 + std::exp(-logit))
-                                                           : InLabelUnit(job.data(), logit));
+  return absl::StrJoin(logits, ",", [&](std::string* out, double logit) {
+    absl::StrAppendFormat(
+        out, "%.6f",
+        loss == v1::LOSS_LOGISTIC ? 1 / (1 + std::exp(-logit)) : InLabelUnit(job.data(), logit));
+  });
 }
 
 }  // namespace capstan::cli

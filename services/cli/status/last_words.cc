@@ -97,7 +97,7 @@ std::vector<std::string> LastWords(const v1::GetStatusReply& status,
   lines.push_back("");
   if (const v1::Evaluation* last = LastEvaluation(status); last != nullptr) {
     lines.push_back(absl::StrCat("  held out  ", RenderMetrics(*last)));
-    for (const std::string& set : FurtherSets(*last)) {
+    for (const std::string& set : FurtherScopes(*last)) {
       lines.push_back(
           absl::StrCat("  ", Printable(set), "  ", RenderMetrics(*last, kAllMetrics, set)));
     }

@@ -123,7 +123,7 @@ std::vector<std::string> Facts(const v1::GetStatusReply& status, absl::Span<cons
                    Sparkline(losses, kSparklineCells, options.unicode))};
   if (LastEvaluation(status) != nullptr) {
     lines.push_back(absl::StrCat("held out   ", HeldOut(status, options.unicode)));
-    for (const std::string& set : FurtherSets(*LastEvaluation(status))) {
+    for (const std::string& set : FurtherScopes(*LastEvaluation(status))) {
       lines.push_back(
           absl::StrCat("  ", Printable(set), "  ",
                        RenderMetrics(*LastEvaluation(status), kMetricsWhileRunning, set)));
@@ -229,21 +229,21 @@ std::string RenderLine(const v1::GetStatusReply& status) {
   return absl::StrJoin(parts, " | ");
 }
 
-std::vector<std::string> FurtherSets(const v1::Evaluation& evaluation) {
+std::vector<std::string> FurtherScopes(const v1::Evaluation& evaluation) {
   std::vector<std::string> names;
-  for (const auto& [set, metrics] : MetricsBySet(evaluation)) {
-    if (!set.empty()) names.emplace_back(set);
+  for (const auto& [scope, metrics] : MetricsByScope(evaluation)) {
+    if (!scope.empty()) names.emplace_back(scope);
   }
   return names;
 }
 
-std::string RenderMetrics(const v1::Evaluation& evaluation, int at_most, std::string_view set) {
+std::string RenderMetrics(const v1::Evaluation& evaluation, int at_most, std::string_view scope) {
   const std::pair<const char*, const char*> shown[] = {
       {"auc", "AUC"},         {"group_auc", "group AUC"}, {"rmse", "RMSE"},
       {"logloss", "logloss"}, {"accuracy", "accuracy"},   {"calibration", "calibration"}};
   std::vector<std::string> parts;
   for (const auto& [key, name] : shown) {
-    const auto metric = evaluation.metrics().find(NameMetric({set, key}));
+    const auto metric = evaluation.metrics().find(NameMetric({scope, key}));
     if (metric == evaluation.metrics().end() || static_cast<int>(parts.size()) == at_most) continue;
     parts.push_back(absl::StrFormat("%s %.4f", name, metric->second));
   }

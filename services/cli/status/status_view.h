@@ -27,14 +27,14 @@ std::vector<std::string> RenderScreen(const v1::GetStatusReply& status,
 // The same facts in one line, for a log.
 std::string RenderLine(const v1::GetStatusReply& status);
 
-// "AUC 0.7812  logloss 0.4512  accuracy 0.7765": an evaluation's metrics of one set of held-out
-// records, the most telling first, at most so many. `set`: empty, the first one.
+// "AUC 0.7812  logloss 0.4512  accuracy 0.7765": an evaluation's metrics of one scope
+// (capstan/base/metric_name.h), the most telling first, at most so many.
 inline constexpr int kAllMetrics = 100;
 std::string RenderMetrics(const v1::Evaluation& evaluation, int at_most = kAllMetrics,
-                          std::string_view set = "");
+                          std::string_view scope = "");
 
-// The names of the others.
-std::vector<std::string> FurtherSets(const v1::Evaluation& evaluation);
+// The scopes beside the empty one.
+std::vector<std::string> FurtherScopes(const v1::Evaluation& evaluation);
 
 // "running", "completed" ...
 std::string StateName(v1::JobState state);

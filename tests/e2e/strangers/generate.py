@@ -85,6 +85,22 @@ def sampled(folder, draw):
     write(folder, "test.csv", [names, *(shown(1) for _ in range(20000))])
 
 
+def visits(folder, draw):
+    """Who clicked and who bought, as CSV with names of columns: two labels, of which the second one comes from the first alone."""
+    sizes = (15, 60, 300, 5)
+    columns = [(draw.often(size, 1.1), draw.effects(size, 0.6), draw.effects(size, 0.6)) for size in sizes]
+    names = "shop,item,campaign,bought,device,clicked"
+
+    def visit():
+        values = [value() for value, _, _ in columns]
+        click = draw.coin(-0.8 + sum(effect[value] for (_, effect, _), value in zip(columns, values)))
+        buy = click and draw.coin(-0.5 + sum(effect[value] for (_, _, effect), value in zip(columns, values)))
+        shop, item, campaign, device = (f"v{value}" for value in values)
+        return ",".join([shop, item, campaign, str(int(buy)), device, str(int(click))])
+    for name, count in (("train", 24000), ("test", 12000)):
+        write(folder, f"{name}.csv", itertools.chain([names], (visit() for _ in range(count))))
+
+
 def census(folder, draw):
     """People, as CSV with names of columns: age, hours of work and years of school as they are, the rest text, the label
     too, which the file for tests writes with a dot."""
@@ -208,7 +224,7 @@ def series(folder, draw):
     write(folder, "test.csv", windows[6500:])
 
 
-KINDS = {one.__name__: one for one in (sparse_text, click_log, sampled, census, pairs, ratings, regression, images, classes, fraud,
+KINDS = {one.__name__: one for one in (sparse_text, click_log, sampled, visits, census, pairs, ratings, regression, images, classes, fraud,
                                        sessions, series)}
 
 

@@ -80,6 +80,13 @@ def weighted_logloss(folder):
     return log_loss(y_test, model.predict_proba(x_test)[:, 1])
 
 
+def buyers(folder):
+    """The second label alone, by all columns but the labels."""
+    rows = [table(folder / f"{name}.csv", header=True) for name in ("train", "test")]
+    encoder = OneHotEncoder(handle_unknown="ignore").fit(rows[0][:, [0, 1, 2, 4]])
+    return [(encoder.transform(one[:, [0, 1, 2, 4]]), one[:, 3].astype(float)) for one in rows]
+
+
 def accuracy(parts):
     (x, y), (x_test, y_test) = parts
     return accuracy_score(y_test, LogisticRegression(max_iter=1000).fit(x, y).predict(x_test))
@@ -101,6 +108,7 @@ REFERENCES = {
     "sparse_text": ("auc", "LogisticRegression", lambda at: auc(svm(at))),
     "click_log": ("auc", "LogisticRegression on one-hot columns", lambda at: auc(one_hot(at, 0))),
     "sampled": ("logloss", "LogisticRegression on one-hot columns with the same weights", weighted_logloss),
+    "visits": ("buy/auc", "LogisticRegression on one-hot columns", lambda at: auc(buyers(at))),
     "census": ("auc", "LogisticRegression on standardized numbers and one-hot text", lambda at: auc(people(at))),
     "pairs": ("auc", "the probabilities that drew the labels", truth),
     "ratings": ("rmse", "Ridge on one-hot columns", lambda at: rmse(one_hot(at, 2, "tsv"))),

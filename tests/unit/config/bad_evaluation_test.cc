@@ -41,10 +41,11 @@ TEST(BadEvaluationTest, SetsOfHeldOutRecordsHaveNamesAndFiles) {
   EXPECT_THAT(refusal("{new: []}", "auc"),
               StartsWith("job.yaml:2: data.eval.new: names no file\n"));
   EXPECT_THAT(refusal("{a/b: c}", "auc"), HasSubstr("\"a/b\" is not a name of at most 64"));
-  EXPECT_EQ(refusal("{all: b, new: c}", "old/auc"),
-            "job.yaml:4: train.early_stop.metric: old/auc: \"old\" is no further set of data.eval; "
-            "a metric of the first one is named without its set");
-  EXPECT_THAT(refusal("{all: b, new: c}", "all/auc"), HasSubstr("without its set"));
+  EXPECT_EQ(
+      refusal("{all: b, new: c}", "old/auc"),
+      "job.yaml:4: train.early_stop.metric: old/auc: \"old\" is no further set of data.eval and "
+      "no further label of data.schema; those of the first one are named without it");
+  EXPECT_THAT(refusal("{all: b, new: c}", "all/auc"), HasSubstr("named without it"));
   EXPECT_THAT(refusal("{all: b, new: c}", "new/rmse"),
               HasSubstr("rmse is not measured with loss: logistic"));
 }

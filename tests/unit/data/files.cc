@@ -184,6 +184,7 @@ Batch Join(const std::vector<Batch>& batches) {
   Batch all;
   all.offsets.push_back(0);
   for (const Batch& batch : batches) {
+    all.label_count = batch.label_count;
     all.features.resize(batch.features.size());
     for (size_t i = 0; i < batch.features.size(); ++i) Join(batch.features[i], all.features[i]);
     for (size_t e = 0; e < batch.examples(); ++e) {

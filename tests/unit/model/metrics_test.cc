@@ -32,14 +32,14 @@ double ExactAuc(const std::vector<float>& logits, const std::vector<float>& labe
   return wins / pairs;
 }
 
-TEST(MetricsBySetTest, AreApartUnderTheirBareNames) {
+TEST(MetricsByScopeTest, AreApartUnderTheirBareNames) {
   v1::Evaluation evaluation;
-  EXPECT_EQ(MetricsBySet(evaluation).at("").size(), 0u) << "the first set is always there";
+  EXPECT_EQ(MetricsByScope(evaluation).at("").size(), 0u) << "the first set is always there";
   (*evaluation.mutable_metrics())["auc"] = 0.75;
   (*evaluation.mutable_metrics())["recent/auc"] = 0.5;
-  EXPECT_EQ(MetricsBySet(evaluation).size(), 2u);
-  EXPECT_EQ(MetricsBySet(evaluation).at("").at("auc"), 0.75);
-  EXPECT_EQ(MetricsBySet(evaluation).at("recent").at("auc"), 0.5);
+  EXPECT_EQ(MetricsByScope(evaluation).size(), 2u);
+  EXPECT_EQ(MetricsByScope(evaluation).at("").at("auc"), 0.75);
+  EXPECT_EQ(MetricsByScope(evaluation).at("recent").at("auc"), 0.5);
 }
 
 TEST(MoreIsBetterTest, GoesByTheMetricAndNotByItsSet) {

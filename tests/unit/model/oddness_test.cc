@@ -19,6 +19,12 @@ v1::ModelSpec Logistic() {
   return model;
 }
 
+v1::JobSpec JobOf(const v1::ModelSpec& model) {
+  v1::JobSpec job;
+  *job.mutable_model() = model;
+  return job;
+}
+
 v1::Evaluation Evaluated(std::initializer_list<std::pair<const char*, double>> metrics) {
   v1::Evaluation evaluation;
   for (const auto& [name, value] : metrics) (*evaluation.mutable_metrics())[name] = value;
@@ -26,32 +32,41 @@ v1::Evaluation Evaluated(std::initializer_list<std::pair<const char*, double>> m
 }
 
 TEST(OddLossTest, SaysThatALossIsFarAboveThatOfGuessing) {
-  EXPECT_THAT(OddLoss(Logistic(), 295832, 0.5),
+  EXPECT_THAT(OddLoss(JobOf(Logistic()), 295832, 0.5),
               AllOf(HasSubstr("training loss is 2.958e+05"),
                     HasSubstr("guessing would have 0.6931"), HasSubstr("a lower learning rate")));
-  EXPECT_NE(OddLoss(Logistic(), std::numeric_limits<double>::infinity(), 0), "");
-  EXPECT_NE(OddLoss(Logistic(), std::nan(""), 0), "");
+  EXPECT_NE(OddLoss(JobOf(Logistic()), std::numeric_limits<double>::infinity(), 0), "");
+  EXPECT_NE(OddLoss(JobOf(Logistic()), std::nan(""), 0), "");
 }
 
 TEST(OddLossTest, HasNothingToSayOfALossThatIsABitWorseThanGuessing) {
-  EXPECT_EQ(OddLoss(Logistic(), 0.8, 0.5), "");
-  EXPECT_EQ(OddLoss(Logistic(), 0, 0), "");
+  EXPECT_EQ(OddLoss(JobOf(Logistic()), 0.8, 0.5), "");
+  EXPECT_EQ(OddLoss(JobOf(Logistic()), 0, 0), "");
 }
 
 TEST(OddLossTest, OfManyClassesIsMeasuredByTheirNumber) {
   v1::ModelSpec model;
   model.set_loss(v1::LOSS_SOFTMAX);
   model.set_outputs(1000);
-  EXPECT_EQ(OddLoss(model, 7, 0), "");
-  EXPECT_NE(OddLoss(model, 70, 0), "");
+  EXPECT_EQ(OddLoss(JobOf(model), 7, 0), "");
+  EXPECT_NE(OddLoss(JobOf(model), 70, 0), "");
+}
+
+TEST(OddLossTest, OfSeveralLabelsIsMeasuredByTheirWeights) {
+  v1::JobSpec job = JobOf(Logistic());
+  job.mutable_model()->set_outputs(2);
+  job.mutable_data()->add_labels()->set_weight(1);
+  job.mutable_data()->add_labels()->set_weight(9);
+  EXPECT_EQ(OddLoss(job, 10, 0), "");
+  EXPECT_THAT(OddLoss(job, 11, 0), HasSubstr("guessing would have 6.931"));
 }
 
 TEST(OddLossTest, OfNumbersIsMeasuredByItsPast) {
   v1::ModelSpec model;
   model.set_loss(v1::LOSS_SQUARED);
-  EXPECT_EQ(OddLoss(model, 1e9, 0), "");
-  EXPECT_EQ(OddLoss(model, 1e9, 0.9e9), "");
-  EXPECT_THAT(OddLoss(model, 1e9, 1e6), HasSubstr("is 1e+09, and was 1e+06"));
+  EXPECT_EQ(OddLoss(JobOf(model), 1e9, 0), "");
+  EXPECT_EQ(OddLoss(JobOf(model), 1e9, 0.9e9), "");
+  EXPECT_THAT(OddLoss(JobOf(model), 1e9, 1e6), HasSubstr("is 1e+09, and was 1e+06"));
 }
 
 TEST(OddEvaluationTest, SaysThatTheModelIsWorseThanNone) {
@@ -65,6 +80,12 @@ TEST(OddEvaluationTest, SaysWhichLabelAllRecordsHave) {
               HasSubstr("every held-out record has the label 0: AUC needs both classes"));
   EXPECT_THAT(OddEvaluation(Logistic(), Evaluated({{"logloss", 0.3}, {"calibration", 1}})),
               HasSubstr("the label 1"));
+}
+
+TEST(OddEvaluationTest, NamesTheLabelThatAllRecordsHaveAlike) {
+  EXPECT_THAT(
+      OddEvaluation(Logistic(), Evaluated({{"auc", 0.7}, {"logloss", 0.6}, {"buy/logloss", 0.1}})),
+      HasSubstr("every held-out record of buy has the label 0"));
 }
 
 TEST(OddEvaluationTest, HasNothingToSayOfWhatWasNotEvaluated) {

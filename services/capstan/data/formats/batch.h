@@ -23,7 +23,7 @@ struct Bags {
 
 // A plain value; thread-compatible. Example e has the keys [offsets[e], offsets[e + 1]) of `keys`.
 struct Batch {
-  std::vector<float> labels;      // examples
+  std::vector<float> labels;      // examples x label_count, row-major
   std::vector<float> weights;     // examples; empty: all are 1.
   std::vector<uint64_t> groups;   // examples: the hash of each one's group; empty: there are none.
   std::vector<uint32_t> offsets;  // examples + 1; offsets[0] == 0
@@ -31,10 +31,11 @@ struct Batch {
   std::vector<float> values;      // One a key; empty: all are 1.
   std::vector<float> dense;       // examples x dense_width, row-major
   uint32_t dense_width = 0;
+  uint32_t label_count = 1;
   std::vector<Bags> features;  // Those of data.features, in their order.
   uint64_t first_record = 0;   // Place of example 0 in the task's order of records.
 
-  size_t examples() const { return labels.size(); }
+  size_t examples() const { return labels.size() / label_count; }
   // Of the examples; 1 where all weights are 0.
   double MeanWeight() const {
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
@@ -42,6 +43,9 @@ struct Batch {
   }
   std::span<const uint64_t> KeysOf(size_t example) const {
     return std::span(keys).subspan(offsets[example], offsets[example + 1] - offsets[example]);
+  }
+  std::span<const float> LabelsOf(size_t example) const {
+    return std::span(labels).subspan(example * label_count, label_count);
   }
   std::span<const float> DenseOf(size_t example) const {
     return std::span(dense).subspan(example * dense_width, dense_width);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/config/data_labels.h"
 #include "capstan/data/formats/cells.h"
 #include "capstan/data/formats/feature_rule.h"
 #include "capstan/data/formats/field_key.h"
@@ -21,6 +22,7 @@ enum class Use { kNone, kLabel, kWeight, kNumber, kBucket, kCategory };
 struct Column {
   Use use = Use::kNone;
   uint64_t salt = 0;
+  uint32_t label = 0;                   // Of kLabel: its place among the labels.
   std::optional<NumberRule> rule = {};  // Of kNumber and kBucket.
   std::string name = {};                // Empty: the schema counts it.
   std::vector<size_t> features = {};    // Those that are made of it.
@@ -45,7 +47,9 @@ class CellParser : public RecordParser {
       Put(spec.column(),
           {.use = Use::kCategory, .salt = ColumnSalt(spec.column()), .name = spec.name()});
     }
-    Put(data.label_column(), {.use = Use::kLabel, .name = data.label_name()});
+    for (const v1::LabelSpec& spec : LabelsOf(data)) {
+      Put(spec.column(), {.use = Use::kLabel, .label = label_count_++, .name = spec.column_name()});
+    }
     if (data.has_weight()) {
       Put(data.weight().column(), {.use = Use::kWeight, .name = data.weight().name()});
     }
@@ -71,11 +75,11 @@ class CellParser : public RecordParser {
 
   bool CheckHeader(std::string_view line, std::string& error) override {
     if (!names_) return true;
-    const bool lacks_label = LacksLabel(line);
+    const bool lacks_labels = LacksLabels(line);
     cells_.Begin(line);
     std::string_view cell;
     for (const Column& column : columns_) {
-      if (lacks_label && column.use == Use::kLabel) continue;
+      if (lacks_labels && column.use == Use::kLabel) continue;
       if (!cells_.Next(cell)) return WrongCount(line, error);
       if (column.name.empty() || Trim(cell) == column.name) continue;
       error = absl::StrCat("column ", &column - columns_.data(), " is named ", Quote(cell),
@@ -86,20 +90,25 @@ class CellParser : public RecordParser {
   }
 
   bool Parse(std::string_view line, Batch& records, std::string& error) override {
+    const size_t labels = records.labels.size();
     const size_t keys = records.keys.size();
     const size_t dense = records.dense.size();
+    records.label_count = label_count_;
+    records.labels.resize(labels + label_count_);
     records.keys.resize(keys + fields_);
     records.dense.resize(dense + numbers_);
     records.features.resize(rules_.size());
     Judged judged;
-    if (!ParseCells(line, records, records.keys.data() + keys, records.dense.data() + dense, judged,
-                    error)) {
+    const Places places = {.labels = records.labels.data() + labels,
+                           .key = records.keys.data() + keys,
+                           .number = records.dense.data() + dense};
+    if (!ParseCells(line, records, places, judged, error)) {
+      records.labels.resize(labels);
       records.keys.resize(keys);
       records.dense.resize(dense);
       for (Bags& bags : records.features) bags.keys.resize(bags.offsets.back());
       return false;
     }
-    records.labels.push_back(judged.label);
     if (weighted_) records.weights.push_back(judged.weight);
     if (grouped_) records.groups.push_back(judged.group);
     for (Bags& bags : records.features) {
@@ -111,22 +120,29 @@ class CellParser : public RecordParser {
 
  private:
   struct Judged {
-    float label = 0;
     float weight = 1;
     uint64_t group = 0;
+  };
+  // Where what a line says is to be written.
+  struct Places {
+    float* labels;
+    uint64_t* key;
+    float* number;
   };
 
   void Put(uint32_t column, Column what) {
     if (column < columns_.size()) columns_[column] = std::move(what);
   }
 
-  bool ParseCells(std::string_view line, Batch& records, uint64_t* key, float* number,
-                  Judged& judged, std::string& error) {
-    const bool lacks_label = LacksLabel(line);
+  bool ParseCells(std::string_view line, Batch& records, const Places& places, Judged& judged,
+                  std::string& error) {
+    uint64_t* key = places.key;
+    float* number = places.number;
+    const bool lacks_labels = LacksLabels(line);
     cells_.Begin(line);
     std::string_view cell;
     for (const Column& column : columns_) {
-      if (lacks_label && column.use == Use::kLabel) continue;
+      if (lacks_labels && column.use == Use::kLabel) continue;
       if (!cells_.Next(cell)) return WrongCount(line, error);
       if (column.group) judged.group = HashText(cell);
       switch (column.use) {
@@ -136,7 +152,8 @@ class CellParser : public RecordParser {
           *key++ = HashText(cell) ^ column.salt;
           break;
         case Use::kLabel:
-          if (!labels_.Parse(cell, judged.label, error)) return AddPlace(column, error);
+          if (!labels_.Parse(cell, places.labels[column.label], error))
+            return AddPlace(column, error);
           break;
         case Use::kWeight:
           if (!ParseWeight(cell, judged.weight, error)) return AddPlace(column, error);
@@ -155,8 +172,8 @@ class CellParser : public RecordParser {
     return !cells_.Next(cell) || WrongCount(line, error);
   }
 
-  bool LacksLabel(std::string_view line) {
-    return labels_.ignored() && CountCells(line) + 1 == columns_.size();
+  bool LacksLabels(std::string_view line) {
+    return labels_.ignored() && CountCells(line) + label_count_ == columns_.size();
   }
 
   static bool Number(const NumberRule& rule, std::string_view cell, float& number,
@@ -210,6 +227,7 @@ class CellParser : public RecordParser {
   CellScanner cells_;
   std::vector<Column> columns_;
   std::vector<FeatureRule> rules_;
+  uint32_t label_count_ = 0;
   size_t fields_ = 0;
   size_t numbers_ = 0;
   bool weighted_ = false;

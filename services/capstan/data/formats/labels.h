@@ -11,9 +11,9 @@
 
 namespace capstan {
 
-// kIgnored: records are scored, not trained on. They may lack the label (csv and tsv: one cell
-// fewer; Parquet: no such column; libsvm and libfm: the line begins with a feature); one that is
-// there may be anything. All labels are 0.
+// kIgnored: records are scored, not trained on. They may lack the label, and where there are
+// several all of them (csv and tsv: so many cells fewer; Parquet: no such columns; libsvm and
+// libfm: the line begins with a feature); one that is there may be anything. All labels are 0.
 enum class Labels { kRequired, kIgnored };
 
 // Immutable.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
+#include "capstan/config/data_labels.h"
 #include "capstan/data/formats/quote.h"
 
 namespace capstan::parquet {
@@ -30,10 +31,12 @@ absl::StatusOr<uint32_t> FindByName(const WantedColumn& wanted, const ParquetFil
   return static_cast<uint32_t>(found - columns.begin());
 }
 
-absl::StatusOr<uint32_t> FindByCount(const WantedColumn& wanted, bool lacks_label,
+absl::StatusOr<uint32_t> FindByCount(const WantedColumn& wanted, bool lacks_labels,
                                      const v1::DataSpec& data, const ParquetFile& file) {
-  const uint32_t place =
-      wanted.column - (lacks_label && wanted.column > data.label_column() ? 1 : 0);
+  uint32_t place = wanted.column;
+  for (const v1::LabelSpec& label : LabelsOf(data)) {
+    if (lacks_labels && wanted.column > label.column()) --place;
+  }
   if (place < file.metadata.columns.size()) return place;
   return absl::InvalidArgumentError(absl::StrCat(file.info.path, ": has ",
                                                  file.metadata.columns.size(), " columns, and no ",
@@ -46,9 +49,13 @@ std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRul
   std::vector<WantedColumn> wanted;
   size_t features = 0;
   if (!labels.ignored()) {
-    wanted.push_back({.column = data.label_column(),
-                      .name = data.label_name(),
-                      .rule = CellRule::Label(labels)});
+    size_t count = 0;
+    for (const v1::LabelSpec& spec : LabelsOf(data)) {
+      wanted.push_back({.column = spec.column(),
+                        .name = spec.column_name(),
+                        .rule = CellRule::Label(labels),
+                        .place = count++});
+    }
   }
   if (data.has_weight()) {
     wanted.push_back({.column = data.weight().column(),
@@ -91,11 +98,12 @@ std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRul
 absl::StatusOr<std::vector<uint32_t>> FindColumns(const std::vector<WantedColumn>& wanted,
                                                   const v1::DataSpec& data, bool labels_ignored,
                                                   const ParquetFile& file) {
-  const bool lacks_label = labels_ignored && file.metadata.columns.size() + 1 == data.columns();
+  const bool lacks_labels =
+      labels_ignored && file.metadata.columns.size() + LabelCountOf(data) == data.columns();
   std::vector<uint32_t> places;
   for (const WantedColumn& column : wanted) {
     CAPSTAN_ASSIGN_OR_RETURN(const uint32_t place,
-                             column.name.empty() ? FindByCount(column, lacks_label, data, file)
+                             column.name.empty() ? FindByCount(column, lacks_labels, data, file)
                                                  : FindByName(column, file));
     const Column& found = file.metadata.columns[place];
     const std::string why_not = column.rule.WhyNot(found);

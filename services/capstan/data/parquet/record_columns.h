@@ -19,7 +19,7 @@ struct WantedColumn {
   uint32_t column = 0;    // In the first training file.
   std::string name = {};  // Empty: the schema counts it.
   CellRule rule;
-  size_t place = 0;  // Among the keys, the numbers, or the features of a record.
+  size_t place = 0;  // Among the labels, the keys, the numbers, or the features of a record.
 };
 
 // In the order in which a record has them: that of the first file's columns. Labels that are
@@ -27,9 +27,8 @@ struct WantedColumn {
 std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRule& labels);
 
 // The places of these columns in `file`: those that are named are found wherever it has them, those
-// that are counted must be there, and `labels_ignored` says that the label's column, of
-// data.label_column, may be missing before them. INVALID_ARGUMENT: the file lacks one, or it cannot
-// be used so.
+// that are counted must be there, and `labels_ignored` says that the labels' columns may be missing
+// before them. INVALID_ARGUMENT: the file lacks one, or it cannot be used so.
 absl::StatusOr<std::vector<uint32_t>> FindColumns(const std::vector<WantedColumn>& wanted,
                                                   const v1::DataSpec& data, bool labels_ignored,
                                                   const ParquetFile& file);

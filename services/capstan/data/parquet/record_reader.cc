@@ -59,8 +59,8 @@ absl::Status RecordReader::Read(uint64_t begin, uint64_t end, Batch& records,
 }
 
 absl::Status RecordReader::CheckSize(uint64_t rows, const Batch& records) const {
-  const uint64_t row_bytes = sizeof(float) + sizeof(uint32_t) + keys_ * sizeof(uint64_t) +
-                             numbers_ * sizeof(float) +
+  const uint64_t row_bytes = records.label_count * sizeof(float) + sizeof(uint32_t) +
+                             keys_ * sizeof(uint64_t) + numbers_ * sizeof(float) +
                              features_ * (sizeof(uint64_t) + sizeof(uint32_t));
   const bool fits = rows <= kMostBytes / row_bytes &&
                     records.keys.size() + rows * keys_ <= std::numeric_limits<uint32_t>::max();
@@ -124,13 +124,13 @@ absl::Status RecordReader::ReadGroup(const RowGroup& group, uint64_t begin, uint
   Rows rows = {.group = group,
                .begin = begin,
                .end = end,
-               .first_label = records.labels.size(),
+               .first = records.examples(),
                .first_key = records.keys.size(),
                .first_number = records.dense.size(),
                .records = records};
-  records.labels.resize(rows.first_label + count);
-  if (weighted_) records.weights.resize(rows.first_label + count);
-  if (grouped_) records.groups.resize(rows.first_label + count);
+  records.labels.resize((rows.first + count) * records.label_count);
+  if (weighted_) records.weights.resize(rows.first + count);
+  if (grouped_) records.groups.resize(rows.first + count);
   records.keys.resize(rows.first_key + count * keys_);
   records.dense.resize(rows.first_number + count * numbers_);
   const std::vector<size_t> order = ByOffset(group);
@@ -245,11 +245,12 @@ void RecordReader::PutCell(size_t wanted, uint64_t row, const Converted& convert
                      converted.keys.begin() + converted.ends[value]);
     bags.offsets.push_back(static_cast<uint32_t>(bags.keys.size()));
   } else if (column.rule.is_label()) {
-    rows.records.labels[rows.first_label + row] = converted.numbers[value];
+    rows.records.labels[(rows.first + row) * rows.records.label_count + column.place] =
+        converted.numbers[value];
   } else if (column.rule.is_weight()) {
-    rows.records.weights[rows.first_label + row] = converted.numbers[value];
+    rows.records.weights[rows.first + row] = converted.numbers[value];
   } else if (column.rule.is_group()) {
-    rows.records.groups[rows.first_label + row] = converted.keys[value];
+    rows.records.groups[rows.first + row] = converted.keys[value];
   } else if (column.rule.gives_key()) {
     rows.records.keys[rows.first_key + row * keys_ + column.place] = converted.keys[value];
   } else {
@@ -261,11 +262,11 @@ void RecordReader::PutCell(size_t wanted, uint64_t row, const Converted& convert
 // Takes what belongs to bad rows out.
 void RecordReader::DropBad(const Rows& rows, Bags& bags) {
   if (rows.bad.empty()) return;
-  size_t place = rows.first_label;  // Of the last offset that stays.
+  size_t place = rows.first;  // Of the last offset that stays.
   uint32_t from = bags.offsets[place];
   uint32_t size = from;
   for (uint64_t row = 0; row < rows.end - rows.begin; ++row) {
-    const uint32_t to = bags.offsets[rows.first_label + row + 1];
+    const uint32_t to = bags.offsets[rows.first + row + 1];
     if (!rows.bad.contains(row)) {
       std::copy(bags.keys.begin() + from, bags.keys.begin() + to, bags.keys.begin() + size);
       size += to - from;
@@ -285,13 +286,14 @@ absl::Status RecordReader::Finish(Rows& rows, BadRecords& bad_records) {
     std::copy(begin, begin + static_cast<ptrdiff_t>(width),
               all.begin() + static_cast<ptrdiff_t>(first + to * width));
   };
+  const size_t labels = records.label_count;
   uint64_t kept = 0;
   for (uint64_t row = 0; row < rows.end - rows.begin; ++row) {
     if (rows.bad.contains(row)) continue;
     if (kept != row) {
-      move(records.labels, rows.first_label, 1, row, kept);
-      if (weighted_) move(records.weights, rows.first_label, 1, row, kept);
-      if (grouped_) move(records.groups, rows.first_label, 1, row, kept);
+      move(records.labels, rows.first * labels, labels, row, kept);
+      if (weighted_) move(records.weights, rows.first, 1, row, kept);
+      if (grouped_) move(records.groups, rows.first, 1, row, kept);
       move(records.keys, rows.first_key, keys_, row, kept);
       move(records.dense, rows.first_number, numbers_, row, kept);
     }
@@ -299,9 +301,9 @@ absl::Status RecordReader::Finish(Rows& rows, BadRecords& bad_records) {
     records.offsets.push_back(static_cast<uint32_t>(rows.first_key + kept * keys_));
   }
   for (Bags& bags : records.features) DropBad(rows, bags);
-  records.labels.resize(rows.first_label + kept);
-  if (weighted_) records.weights.resize(rows.first_label + kept);
-  if (grouped_) records.groups.resize(rows.first_label + kept);
+  records.labels.resize((rows.first + kept) * labels);
+  if (weighted_) records.weights.resize(rows.first + kept);
+  if (grouped_) records.groups.resize(rows.first + kept);
   records.keys.resize(rows.first_key + kept * keys_);
   records.dense.resize(rows.first_number + kept * numbers_);
   for (const auto& [row, bad] : rows.bad) {

@@ -41,8 +41,8 @@ class RecordReader {
     const RowGroup& group;
     uint64_t begin = 0;  // In the row group.
     uint64_t end = 0;
-    size_t first_label;  // Where the first of them is in `records`.
-    size_t first_key;
+    size_t first;      // Where the first of them is among the records,
+    size_t first_key;  // and what it has among the keys and the numbers.
     size_t first_number;
     Batch& records;
     std::map<uint64_t, BadRow> bad = {};  // By their place among these rows.

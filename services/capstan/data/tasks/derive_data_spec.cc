@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "capstan/base/status.h"
+#include "capstan/config/data_labels.h"
 #include "capstan/config/spelling.h"
 #include "capstan/data/formats/cells.h"
 #include "capstan/data/formats/class_folders.h"
@@ -99,6 +100,11 @@ class ColumnFinder {
 absl::Status FindNamedColumns(const ColumnFinder& finder, v1::DataSpec& data) {
   CAPSTAN_RETURN_IF_ERROR(finder.Find(data.label_name(), "schema.label",
                                       [&data](uint32_t column) { data.set_label_column(column); }));
+  for (v1::LabelSpec& spec : *data.mutable_labels()) {
+    CAPSTAN_RETURN_IF_ERROR(finder.Find(spec.column_name(),
+                                        absl::StrCat("schema.labels.", spec.name()).c_str(),
+                                        [&spec](uint32_t column) { spec.set_column(column); }));
+  }
   const auto find = [&finder](const char* use, v1::ColumnSpec& spec) {
     return finder.Find(spec.name(), use, [&spec](uint32_t column) { spec.set_column(column); });
   };
@@ -142,7 +148,9 @@ absl::Status DeriveColumns(const std::string& path, const std::string& where,
   data.set_columns(columns);
   CAPSTAN_RETURN_IF_ERROR(FindNamedColumns(ColumnFinder(where, names), data));
   std::vector<const char*> uses(columns, nullptr);
-  CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, data.label_column(), path, uses, "label"));
+  for (const v1::LabelSpec& label : LabelsOf(data)) {
+    CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, label.column(), path, uses, "label"));
+  }
   if (data.has_weight()) {
     CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, data.weight().column(), path, uses, "weight"));
   }

@@ -140,8 +140,8 @@ absl::StatusOr<LabelOrder> SampleLabelOrder(const Source& source, const ReaderOp
     place.clear_expected_records();
     CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedTask> loaded,
                              task_reader.Read({.task = place, .evaluation = true}));
-    const std::span<const float> labels = loaded->labels();
-    if (!labels.empty()) places.emplace_back(labels.begin(), labels.end());
+    std::vector<float> labels = loaded->FirstLabels();
+    if (!labels.empty()) places.push_back(std::move(labels));
   }
   return MeasureLabelOrder(places, reader.loss != v1::LOSS_SQUARED);
 }

@@ -37,6 +37,12 @@ LoadedTask::LoadedTask(Batch records, std::unique_ptr<const TaskImages> images,
 
 LoadedTask::~LoadedTask() = default;
 
+std::vector<float> LoadedTask::FirstLabels() const {
+  std::vector<float> labels;
+  for (size_t i = 0; i < records_.examples(); ++i) labels.push_back(records_.LabelsOf(i).front());
+  return labels;
+}
+
 uint64_t LoadedTask::batch_count() const {
   return (records_.examples() + batch_size_ - 1) / batch_size_;
 }
@@ -47,6 +53,7 @@ absl::Status LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
   const size_t end = std::min<size_t>(records_.examples(), first + batch_size_);
   batch.first_record = first;
   batch.dense_width = records_.dense_width;
+  batch.label_count = records_.label_count;
   batch.labels.clear();
   batch.weights.clear();
   batch.groups.clear();
@@ -65,7 +72,8 @@ absl::Status LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
     const size_t record = order_.empty() ? place : order_[place];
     const ptrdiff_t from = records_.offsets[record];
     const ptrdiff_t to = records_.offsets[record + 1];
-    batch.labels.push_back(records_.labels[record]);
+    const auto labels = records_.LabelsOf(record);
+    batch.labels.insert(batch.labels.end(), labels.begin(), labels.end());
     if (!records_.weights.empty()) batch.weights.push_back(records_.weights[record]);
     if (!records_.groups.empty()) batch.groups.push_back(records_.groups[record]);
     batch.keys.insert(batch.keys.end(), records_.keys.begin() + from, records_.keys.begin() + to);

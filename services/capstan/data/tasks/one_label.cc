@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "capstan/base/absl_view.h"
 #include "capstan/base/status.h"
+#include "capstan/config/data_labels.h"
 #include "capstan/config/spelling.h"
 #include "capstan/data/formats/cells.h"
 #include "capstan/data/formats/compression.h"
@@ -63,7 +64,7 @@ absl::StatusOr<std::vector<std::string>> LabelTexts(const Source& source, const 
   std::string_view line;
   if (data.header()) (void)lines.Next(line);
   for (uint64_t i = 0; i < kMostLines && texts.size() < kNamedTexts && lines.Next(line); ++i) {
-    std::string text = LabelOf(line, data.label_column(), scanner);
+    std::string text = LabelOf(line, LabelsOf(data).front().column(), scanner);
     if (text.empty() || std::find(texts.begin(), texts.end(), text) != texts.end()) continue;
     texts.push_back(std::move(text));
   }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/hash.h"
 #include "capstan/base/status.h"
+#include "capstan/config/data_labels.h"
 #include "capstan/data/synthetic/click_log.h"
 #include "capstan/data/tasks/folder_reader.h"
 #include "capstan/data/tasks/idx_reader.h"
@@ -65,6 +66,7 @@ class TaskReader::Impl {
     Batch records;
     records.offsets.push_back(0);
     records.dense_width = options_.data.dense_width();
+    records.label_count = LabelCountOf(options_.data);
     Reserve(load.task.expected_records(), records);
     const uint64_t stream = uint64_t{load.data_epoch} << 32 | load.task.index();
     if (IsImageFormat(options_.data.format())) {
@@ -84,7 +86,7 @@ class TaskReader::Impl {
   void Reserve(uint64_t expected, Batch& records) const {
     const uint64_t width = std::max({1u, options_.data.fields(), options_.data.dense_width()});
     const uint64_t examples = std::min(expected, kMostReserved / width + 1);
-    records.labels.reserve(examples);
+    records.labels.reserve(examples * records.label_count);
     records.offsets.reserve(examples + 1);
     records.keys.reserve(examples * options_.data.fields());
     if (IsImageFormat(options_.data.format())) return;  // They stay encoded.

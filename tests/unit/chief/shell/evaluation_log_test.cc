@@ -36,7 +36,7 @@ TEST(EvaluationLogTest, EachSetHasALineWithRoomForAllThatIsMeasured) {
   ASSERT_THAT(lines, SizeIs(3));
   for (const LogFields& line : lines) EXPECT_LE(line.size(), kMaxLogFields);
   EXPECT_THAT(lines[0], testing::Contains(Pair("group_auc", "1")));
-  EXPECT_THAT(lines[1], testing::Contains(Pair("set", "late")));
+  EXPECT_THAT(lines[1], testing::Contains(Pair("scope", "late")));
   EXPECT_THAT(lines[2], testing::Contains(Pair("auc", "0.75")));
 }
 

@@ -25,7 +25,7 @@ AppendCurve Evaluated() {
 
 std::vector<std::string> Cells(const std::string& line) { return absl::StrSplit(line, ','); }
 
-TEST(LearningCurveTest, FurtherSetsHaveLinesOfTheirOwnAboveThatOfTheFirst) {
+TEST(LearningCurveTest, FurtherScopesHaveLinesOfTheirOwnAboveThatOfTheFirst) {
   const std::vector<std::string> lines = absl::StrSplit(CurveLines(Evaluated()), '\n');
   ASSERT_THAT(lines, SizeIs(3));
   EXPECT_THAT(Cells(lines[0]), ElementsAre("2.000", "100", "10", "0.5", "0.0", "3", "", "0.5", "",

@@ -44,6 +44,38 @@ TEST(EvaluationsTest, AnAbsurdNumberOfExamplesTakesNoLongerThanAnother) {
   EXPECT_TRUE(evaluations.Due(UINT64_MAX, 0));
 }
 
+TEST(EvaluationsTest, LabelsAreMeasuredApartAndWhoReportsOthersIsRefused) {
+  JobPlan plan;
+  plan.spec.mutable_model()->set_loss(v1::LOSS_SQUARED);
+  for (const char* name : {"stars", "minutes"}) {
+    v1::LabelSpec& label = *plan.spec.mutable_data()->add_labels();
+    label.set_name(name);
+    label.set_weight(1);
+  }
+  plan.eval = std::vector<v1::Task>(1);
+  Evaluations evaluations(plan);
+  evaluations.Begin(After(1000), /*epochs_done=*/1);
+  Generations generations(/*term=*/1);
+  for (const int labels : {1, 2}) {
+    const std::optional<v1::Lease> lease = evaluations.Grant(TrainerId{1}, generations);
+    ASSERT_TRUE(lease) << labels;
+    v1::LeaseReport report;
+    *report.mutable_generation() = lease->generation();
+    report.set_finished(true);
+    report.mutable_evaluation()->set_examples(4);
+    for (int i = 0; i < labels; ++i) {
+      v1::EvaluationResult& label = *report.mutable_evaluation()->add_labels();
+      label.set_examples(4);
+      label.set_squared_error(i == 0 ? 4 : 16);
+    }
+    const TrainerId trainers[] = {TrainerId{1}};
+    EXPECT_EQ(evaluations.Report(trainers, report).failure.has_value(), labels == 1);
+  }
+  const v1::Evaluation evaluation = evaluations.Take();
+  EXPECT_EQ(evaluation.metrics().at("rmse"), 1);
+  EXPECT_EQ(evaluation.metrics().at("minutes/rmse"), 2);
+}
+
 TEST(EvaluationsTest, SetsAreMeasuredApartAndAllButTheFirstHaveTheirNamesBeforeTheirMetrics) {
   JobPlan plan;
   plan.spec.mutable_model()->set_loss(v1::LOSS_SQUARED);

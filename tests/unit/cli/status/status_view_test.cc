@@ -181,7 +181,7 @@ TEST(RenderScreenTest, ShowsHowTheEvaluationsWent) {
               HasSubstr("held out   AUC 0.7900  logloss 0.4512  ▁█  at the end"));
 }
 
-TEST(RenderScreenTest, ShowsTheFurtherSetsOfHeldOutRecordsBelowTheFirst) {
+TEST(RenderScreenTest, ShowsTheFurtherScopesOfHeldOutRecordsBelowTheFirst) {
   v1::GetStatusReply status = Running();
   (*status.mutable_evaluations(0)->mutable_metrics())["recent/auc"] = 0.71;
   (*status.mutable_evaluations(0)->mutable_metrics())["recent/logloss"] = 0.5;

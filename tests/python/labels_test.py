@@ -1,0 +1,146 @@
+"""A program of several labels: real processes on loopback, beside plain PyTorch on the same records."""
+
+import bisect
+import csv
+import os
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+from python_data import EXAMPLES, ROOT, SYNC, skip_if_lacking
+
+if __name__ == "__main__":
+    skip_if_lacking()
+
+sys.path[:0] = [os.environ["PYTHONPATH"], str(EXAMPLES), str(ROOT / "tests/e2e/strangers")]
+
+import generate  # noqa: E402
+import torch  # noqa: E402
+
+import capstan_ps  # noqa: E402
+from crew import BINARIES, run_to_end  # noqa: E402
+from python_crew import PythonCrew  # noqa: E402
+from two_tasks import TwoTasks  # noqa: E402
+
+COLUMNS = ("shop", "item", "campaign", "device")
+LABELS = {"click": "clicked", "buy": "bought"}
+
+
+def auc(scores, labels):
+    negatives = sorted(score for score, label in zip(scores, labels, strict=True) if label == 0)
+    positives = [score for score, label in zip(scores, labels, strict=True) if label == 1]
+    wins = sum(bisect.bisect_left(negatives, p) + bisect.bisect_right(negatives, p) for p in positives) / 2
+    return wins / len(negatives) / len(positives)
+
+
+class Plain(torch.nn.Module):
+    """two_tasks.py's model without Capstan: embeddings of the values that the training data have."""
+
+    def __init__(self, keys):
+        super().__init__()
+        self.embeddings = torch.nn.Embedding(keys, 8)
+        torch.nn.init.normal_(self.embeddings.weight, std=0.01)
+        self.shared = torch.nn.Sequential(torch.nn.Linear(8 * len(COLUMNS), 32), torch.nn.ReLU())
+        self.heads = torch.nn.ModuleDict({name: torch.nn.Linear(32, 1) for name in LABELS})
+
+    def forward(self, keys):
+        shared = self.shared(self.embeddings(keys).flatten(1))
+        return {name: head(shared).squeeze(1) for name, head in self.heads.items()}
+
+
+class LabelsTest(unittest.TestCase):
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="capstan-labels-")
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        generate.generate("visits", self.folder)
+        os.environ["CAPSTAN"] = str(BINARIES / "capstan")
+
+    def job(self, update=""):
+        text = (EXAMPLES / "two_tasks.yaml").read_text()
+        text = re.sub(r"\S+/(train|test)\.csv", lambda file: str(self.folder / file[0].rpartition("/")[2]), text)
+        return f"{text}worker_lease: 2s\nheartbeat: 200ms\n{update}"
+
+    def read(self, name, places):
+        with open(self.folder / name, encoding="utf-8") as lines:
+            records = list(csv.DictReader(lines))
+        keys = [[places.setdefault((column, record[column]), len(places)) for column in COLUMNS] for record in records]
+        labels = {name: torch.tensor([float(record[column]) for record in records]) for name, column in LABELS.items()}
+        return torch.tensor(keys), labels
+
+    def plain_aucs(self):
+        """By label: what plain PyTorch reaches with the same model, optimizers and number of steps."""
+        torch.manual_seed(1)
+        torch.set_num_threads(1)
+        places = {}
+        keys, labels = self.read("train.csv", places)
+        held_out, expected = self.read("test.csv", places)
+        model = Plain(len(places))
+        optimizers = [torch.optim.Adagrad(model.embeddings.parameters(), lr=0.05, initial_accumulator_value=0.1),
+                      torch.optim.Adam([*model.shared.parameters(), *model.heads.parameters()], lr=0.002)]
+        for _ in range(4):
+            for chosen in torch.randperm(len(keys)).split(100):
+                logits = model(keys[chosen])
+                losses = {name: torch.nn.functional.binary_cross_entropy_with_logits(logits[name], labels[name][chosen]) for name in LABELS}
+                for optimizer in optimizers:
+                    optimizer.zero_grad()
+                (losses["click"] + 2 * losses["buy"]).backward()
+                for optimizer in optimizers:
+                    optimizer.step()
+        with torch.no_grad():
+            scores = model(held_out)
+        return {name: auc(scores[name].tolist(), expected[name].tolist()) for name in LABELS}
+
+    def test_both_labels_are_learnt_as_plain_pytorch_learns_them(self):
+        with PythonCrew(self.job(), example="two_tasks", workers=2, name="visits") as crew:
+            crew.wait()
+            metrics = crew.last.evaluations[-1].metrics
+            model = capstan_ps.load(crew.manifest().parent)
+        plain = self.plain_aucs()
+        print(f"click {metrics['auc']:.4f}, plain {plain['click']:.4f}; buy {metrics['buy/auc']:.4f}, plain {plain['buy']:.4f}")
+        self.assertAlmostEqual(metrics["loss"], metrics["logloss"] + 2 * metrics["buy/logloss"], 9)
+        self.assertGreater(metrics["auc"], plain["click"] - 0.005)
+        self.assertGreater(metrics["buy/auc"], plain["buy"] - 0.005)
+        self.assert_scores(model, {"click": metrics["auc"], "buy": metrics["buy/auc"]})
+
+    def assert_scores(self, model, told):
+        """The model outside of its job gives scores that have the AUCs which the job has told."""
+        net = model.torch(TwoTasks)
+        _, labels = self.read("test.csv", {})
+        with torch.no_grad():
+            batches = [net(batch) for batch in model.batches(self.folder / "test.csv")]
+        for name, expected in told.items():
+            scores = torch.cat([logits[name] for logits in batches]).tolist()
+            self.assertAlmostEqual(auc(scores, labels[name].tolist()), expected, delta=2e-4, msg=name)
+
+    def test_bits_do_not_depend_on_the_number_of_workers(self):
+        models = []
+        for workers in (1, 3):
+            with PythonCrew(self.job(SYNC), example="two_tasks", workers=workers, name=f"of-{workers}") as crew:
+                crew.wait()
+                models.append(self.kept(crew, f"model-{workers}"))
+        code, said = run_to_end("capstan", "checkpoint", "diff", *models)
+        self.assertEqual(code, 0, said)
+        parts = [line.split() for line in said.splitlines()[1:]]
+        self.assertIn("heads.buy.weight", [part[0] for part in parts])
+        for part in parts:
+            self.assertEqual(part[3:7], ["0", "0", "0", "0"], said)
+
+    def kept(self, crew, name):
+        return crew.manifest().parent.rename(self.folder / name)
+
+    def test_who_gives_no_logits_of_a_label_is_told_so(self):
+        program = self.folder / "two_tasks.py"
+        program.write_text((EXAMPLES / "two_tasks.py").read_text().replace("    return model(batch)\n\n\nif", '    return {"click": model(batch)["click"]}\n\n\nif'))
+        (self.folder / "job.yaml").write_text(self.job().replace("epochs: 4", "epochs: 1"))
+        code, said = run_to_end("capstan", "train", self.folder / "job.yaml", "--shards", "1", "--workers", "1", "--plain", "--run-dir",
+                                self.folder / "run", "--worker", f"/usr/bin/python3 {program}", timeout=120)
+        self.assertNotEqual(code, 0, said)
+        self.assertIn("predict gives the logits of click, buy, by name, and gave of click", said)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
