@@ -55,6 +55,7 @@ int main(int argc, char** argv) {
   capstan::cli::AddRebalance(app, invocation);
   capstan::cli::AddEvaluate(app, invocation);
   capstan::cli::AddPredict(app, invocation);
+  capstan::cli::AddServe(app, invocation);
   capstan::cli::AddCheckpoint(app, invocation);
   capstan::cli::AddConfig(app, invocation);
   capstan::cli::AddPlan(app, invocation);

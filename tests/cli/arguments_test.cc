@@ -24,6 +24,7 @@ TEST_F(ArgumentsTest, EveryCommandHasHelpWithAnExampleOfItsOwn) {
                                     "top",
                                     "evaluate",
                                     "predict",
+                                    "serve",
                                     "config",
                                     "config check",
                                     "data",

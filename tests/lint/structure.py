@@ -18,7 +18,8 @@ import sys
 DOORS = {"spdlog/": "spdlog", "prometheus/": "prometheus-cpp", "yaml-cpp/": "yaml-cpp",
          "curl/": "libcurl", "openssl/": "OpenSSL", "hwy/": "Highway", "zlib.h": "zlib", "zstd.h": "zstd", "snappy.h": "snappy", "lz4.h": "lz4",
          "fast_float/": "fast_float", "Eigen/": "Eigen", "grpc/": "gRPC", "grpcpp/": "gRPC", "CLI/": "CLI11",
-         "jpeglib.h": "libjpeg", "jerror.h": "libjpeg", "png.h": "libpng", "nlohmann/": "nlohmann-json", "pugixml.hpp": "pugixml"}
+         "jpeglib.h": "libjpeg", "jerror.h": "libjpeg", "png.h": "libpng", "nlohmann/": "nlohmann-json", "pugixml.hpp": "pugixml",
+         "civetweb.h": "CivetWeb"}
 # The types that the signatures of RPCs are made of: whoever serves or calls one includes them.
 SIGNATURES = {"grpcpp/client_context.h", "grpcpp/support/byte_buffer.h", "grpcpp/support/server_callback.h",
               "grpc/health/v1/health.grpc.pb.h"}

@@ -28,6 +28,7 @@ void AddShards(CLI::App& app, Invocation& invocation);
 void AddRebalance(CLI::App& app, Invocation& invocation);
 void AddEvaluate(CLI::App& app, Invocation& invocation);
 void AddPredict(CLI::App& app, Invocation& invocation);
+void AddServe(CLI::App& app, Invocation& invocation);
 void AddCheckpoint(CLI::App& app, Invocation& invocation);
 void AddConfig(CLI::App& app, Invocation& invocation);
 void AddPlan(CLI::App& app, Invocation& invocation);

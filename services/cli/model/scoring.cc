@@ -27,12 +27,17 @@ std::vector<double> Softmax(std::span<const float> logits) {
   return shares;
 }
 
-// Files are read in place of the data for evaluation. Those of a job on the built-in click log are
-// as `capstan data generate` writes it: a label, and behind it all columns.
+// Files are read in place of the data for evaluation.
 void ReadInstead(const std::vector<std::string>& files, v1::DataSpec& data) {
   data.clear_eval();
   data.clear_eval_sets();
   for (const std::string& file : files) data.add_eval(file);
+  ReadGeneratedAsText(data);
+}
+
+}  // namespace
+
+void ReadGeneratedAsText(v1::DataSpec& data) {
   if (data.format() != v1::DATA_FORMAT_SYNTHETIC) return;
   data.set_format(v1::DATA_FORMAT_CSV);
   data.set_columns(data.fields() + 1);
@@ -40,8 +45,6 @@ void ReadInstead(const std::vector<std::string>& files, v1::DataSpec& data) {
     data.add_categorical()->set_column(column);
   }
 }
-
-}  // namespace
 
 absl::Status ScoreFiles(
     FinishedModel& model, const ScoringOptions& options,
@@ -96,17 +99,20 @@ absl::StatusOr<v1::EvaluationResult> Evaluate(FinishedModel& model, const Scorin
   return sums;
 }
 
-std::string ScoreText(const v1::JobSpec& job, std::span<const float> logits) {
+std::vector<double> PredictionsOf(const v1::JobSpec& job, std::span<const float> logits) {
   const v1::Loss loss = job.model().loss();
-  if (loss == v1::LOSS_SOFTMAX) {
-    return absl::StrJoin(Softmax(logits), ",", [](std::string* out, double share) {
-      absl::StrAppendFormat(out, "%.6f", share);
-    });
+  if (loss == v1::LOSS_SOFTMAX) return Softmax(logits);
+  std::vector<double> predictions;
+  for (const double logit : logits) {
+    predictions.push_back(loss == v1::LOSS_LOGISTIC ? 1 / (1 + std::exp(-logit))
+                                                    : InLabelUnit(job.data(), logit));
   }
-  return absl::StrJoin(logits, ",", [&](std::string* out, double logit) {
-    absl::StrAppendFormat(
-        out, "%.6f",
-        loss == v1::LOSS_LOGISTIC ? 1 / (1 + std::exp(-logit)) : InLabelUnit(job.data(), logit));
+  return predictions;
+}
+
+std::string ScoreText(const v1::JobSpec& job, std::span<const float> logits) {
+  return absl::StrJoin(PredictionsOf(job, logits), ",", [](std::string* out, double prediction) {
+    absl::StrAppendFormat(out, "%.6f", prediction);
   });
 }
 

@@ -31,8 +31,15 @@ absl::Status ScoreFiles(
 // Sums for the metrics of all records.
 absl::StatusOr<v1::EvaluationResult> Evaluate(FinishedModel& model, const ScoringOptions& options);
 
-// What a record's logits mean, as text: the probability (logistic), those of all classes with
-// commas between them (softmax), the value in the label's own unit (squared).
+// Data of a job on the built-in click log become as `capstan data generate` writes it: text, a
+// label and behind it all columns. Others stay as they are.
+void ReadGeneratedAsText(v1::DataSpec& data);
+
+// What a record's logits mean: the probability (logistic), those of all classes (softmax), the
+// value in the label's own unit (squared); of several labels one for each.
+std::vector<double> PredictionsOf(const v1::JobSpec& job, std::span<const float> logits);
+
+// The same as text, with commas between them.
 std::string ScoreText(const v1::JobSpec& job, std::span<const float> logits);
 
 }  // namespace capstan::cli

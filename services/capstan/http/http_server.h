@@ -1,0 +1,47 @@
+// Answers HTTP requests on threads of its own, in plaintext.
+#ifndef CAPSTAN_HTTP_HTTP_SERVER_H_
+#define CAPSTAN_HTTP_HTTP_SERVER_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace capstan {
+
+struct HttpQuestion {
+  std::string method;  // "GET"
+  std::string path;    // Decoded, from the slash on.
+  std::string body;
+};
+
+struct HttpAnswer {
+  int status = 200;
+  std::string body;
+  std::string content_type = "application/json";
+};
+
+// Serves until destroyed, and answers before it ends what has been asked. Thread-safe.
+class HttpServer {
+ public:
+  struct Options {
+    std::string host = "0.0.0.0";
+    int port = 0;                               // 0: any that is free.
+    int threads = 4;                            // So many requests are answered at a time.
+    size_t most_body_bytes = size_t{64} << 20;  // A larger one is refused, with 413.
+  };
+  // Called by several threads at once.
+  using Handler = std::function<HttpAnswer(const HttpQuestion&)>;
+
+  // UNAVAILABLE when it cannot listen.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const Options& options, Handler handler);
+  virtual ~HttpServer() = default;
+
+  virtual int port() const = 0;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_HTTP_HTTP_SERVER_H_

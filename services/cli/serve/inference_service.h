@@ -1,0 +1,43 @@
+// The paths of the Open Inference Protocol (KServe's V2) and what is answered at them.
+#ifndef CAPSTAN_CLI_SERVE_INFERENCE_SERVICE_H_
+#define CAPSTAN_CLI_SERVE_INFERENCE_SERVICE_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "capstan/http/http_server.h"
+#include "capstan/metrics/registry.h"
+#include "cli/serve/served_model.h"
+
+namespace capstan::cli {
+
+// Answers with the model that it was given last; requests under way keep theirs. Thread-safe.
+class InferenceService {
+ public:
+  InferenceService(std::string name, std::shared_ptr<ServedModel> model);
+
+  void Replace(std::shared_ptr<ServedModel> model);
+  std::shared_ptr<ServedModel> model() const;
+
+  HttpAnswer Answer(const HttpQuestion& question);
+
+ private:
+  HttpAnswer Route(const HttpQuestion& question);
+  HttpAnswer OfModel(const HttpQuestion& question, std::string_view rest);
+  HttpAnswer Infer(ServedModel& model, const std::string& body);
+  std::string Describe(const ServedModel& model) const;
+
+  const std::string name_;
+  mutable absl::Mutex mu_;
+  std::shared_ptr<ServedModel> model_ ABSL_GUARDED_BY(mu_);
+  metrics::Registry registry_;
+  metrics::Counter& records_;
+  metrics::Histogram& seconds_;
+};
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_SERVE_INFERENCE_SERVICE_H_

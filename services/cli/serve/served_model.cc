@@ -1,0 +1,79 @@
+#include "cli/serve/served_model.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "capstan/base/quote.h"
+#include "capstan/base/status.h"
+#include "cli/model/scoring.h"
+
+namespace capstan::cli {
+namespace {
+
+std::string LastName(const std::string& folder) {
+  return std::filesystem::path(std::string(absl::StripSuffix(folder, "/"))).filename().string();
+}
+
+}  // namespace
+
+ServedModel::ServedModel(std::string folder, FinishedModel model)
+    : folder_(std::move(folder)),
+      version_(LastName(folder_)),
+      job_(model.job()),
+      inputs_(job_),
+      model_(std::move(model)) {}
+
+absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Load(const std::string& folder) {
+  CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, FinishedModel::Load(folder));
+  return std::shared_ptr<ServedModel>(new ServedModel(folder, std::move(model)));
+}
+
+std::vector<InferOutput> ServedModel::outputs() const {
+  if (job_.model().loss() == v1::LOSS_SOFTMAX) {
+    return {{.name = "probabilities", .columns = job_.model().outputs()}};
+  }
+  std::vector<InferOutput> outputs;
+  for (const v1::LabelSpec& label : job_.data().labels()) outputs.push_back({.name = label.name()});
+  if (outputs.empty()) outputs.push_back({.name = "score"});
+  return outputs;
+}
+
+absl::StatusOr<ServedModel::Answer> ServedModel::Infer(const InferRequest& request) {
+  Answer answer = {.outputs = outputs()};
+  for (const std::string& wanted : request.outputs) {
+    const auto named = [&wanted](const InferOutput& output) { return output.name == wanted; };
+    if (std::any_of(answer.outputs.begin(), answer.outputs.end(), named)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there is no output ", Quoted(wanted), "; expected ",
+        absl::StrJoin(answer.outputs, ", ", [](std::string* out, const InferOutput& output) {
+          out->append(output.name);
+        })));
+  }
+  CAPSTAN_ASSIGN_OR_RETURN(const Batch batch, inputs_.Read(request));
+  answer.rows = batch.examples();
+  const size_t width = job_.model().outputs();
+  {
+    absl::MutexLock lock(&mu_);
+    const std::span<const float> logits = model_.Logits(batch);
+    for (size_t row = 0; row < answer.rows; ++row) {
+      const auto predictions = PredictionsOf(job_, logits.subspan(row * width, width));
+      auto next = predictions.begin();
+      for (InferOutput& output : answer.outputs) {
+        for (size_t i = 0; i < output.columns; ++i) {
+          output.values.push_back(static_cast<float>(*next++));
+        }
+      }
+    }
+  }
+  std::erase_if(answer.outputs, [&request](const InferOutput& output) {
+    return !request.outputs.empty() && std::find(request.outputs.begin(), request.outputs.end(),
+                                                 output.name) == request.outputs.end();
+  });
+  return answer;
+}
+
+}  // namespace capstan::cli

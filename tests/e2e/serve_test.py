@@ -1,0 +1,201 @@
+"""`capstan serve` gives the scores of `capstan predict` over HTTP, and goes over to a job's newer version while it is asked."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent / "strangers"
+sys.path.insert(0, str(HERE))
+import generate
+
+CAPSTAN = pathlib.Path(os.environ["CAPSTAN_BIN"]) / "capstan"
+
+
+class Server:
+    """A process that serves; ended with the context."""
+
+    def __init__(self, model, *more):
+        self.process = subprocess.Popen([CAPSTAN, "serve", model, "--host", "127.0.0.1", "--port", "0", *more], stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True)
+        self.lines = []
+        line = ""
+        while not (found := re.search(r"^serving (\S+), version (\S+), at (http://\S+)", line)):
+            line = self.process.stdout.readline()
+            assert line, f"it has ended: {self.lines}"
+            self.lines.append(line)
+        self.version, self.url = found[2], found[3]
+        self.root = self.url.partition("/v2/")[0]
+        self.reading = threading.Thread(target=lambda: self.lines.extend(self.process.stdout), daemon=True)
+        self.reading.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.reading.join()
+        self.process.stdout.close()
+
+    def get(self, path):
+        with urllib.request.urlopen(self.root + path, timeout=10) as answer:
+            return answer.read().decode()
+
+    def infer(self, *inputs, **more):
+        asked = json.dumps({"inputs": list(inputs), **more}).encode()
+        with urllib.request.urlopen(urllib.request.Request(self.url + "/infer", asked), timeout=10) as answer:
+            return json.load(answer)
+
+    def refusal(self, path, body=None):
+        try:
+            urllib.request.urlopen(urllib.request.Request(self.root + path, body), timeout=10)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.load(error)["error"]
+        raise AssertionError(f"{path} is answered")
+
+
+def column(name, values, datatype="BYTES"):
+    return {"name": name, "datatype": datatype, "shape": [len(values)], "data": values}
+
+
+def columns_of(answer):
+    return {output["name"]: output["data"] for output in answer["outputs"]}
+
+
+class ServeTest(unittest.TestCase):
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="capstan-serve-")
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def train(self, epochs):
+        """The job's folder."""
+        done = subprocess.run([CAPSTAN, "train", "job.yaml", "--plain", "--shards", "1", "--workers", "1", "--run-dir", "run",
+                               "--set", f"train.epochs={epochs}"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=120)
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:])
+        (job,) = self.folder.glob("run/model/*")
+        return job
+
+    def predicted(self, job, file):
+        text = subprocess.run([CAPSTAN, "predict", job, file], cwd=self.folder, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True).stdout
+        return [[float(score) for score in line.split(",")] for line in text.splitlines()]
+
+    def visits(self):
+        generate.generate("visits", self.folder)
+        shutil.copy(HERE / "jobs" / "visits.yaml", self.folder / "job.yaml")
+
+    def assert_close(self, found, expected):
+        self.assertEqual(len(found), len(expected))
+        for one, other in zip(found, expected, strict=True):
+            self.assertAlmostEqual(one, other, delta=1e-6)
+
+    def test_scores_are_those_of_predict_by_lines_and_by_columns(self):
+        self.visits()
+        job = self.train(1)
+        expected = self.predicted(job, "test.csv")[:500]
+        lines = (self.folder / "test.csv").read_text().splitlines()[1:501]
+        with Server(job) as server:
+            answer = server.infer(column("records", lines), id="a-1")
+            self.assertEqual((answer["model_name"], answer["model_version"], answer["id"]), ("visits", server.version, "a-1"))
+            scores = columns_of(answer)
+            self.assertEqual(list(scores), ["click", "buy"])
+            for place, name in enumerate(scores):
+                self.assert_close(scores[name], [score[place] for score in expected])
+            cells = list(zip(*(line.split(",") for line in lines)))
+            inputs = [column(name, list(cells[place])) for place, name in ((4, "device"), (0, "shop"), (1, "item"), (2, "campaign"))]
+            self.assertEqual(columns_of(server.infer(*inputs, outputs=[{"name": "buy"}])), {"buy": scores["buy"]})
+
+            about = json.loads(server.get("/v2/models/visits"))
+            self.assertEqual([one["name"] for one in about["inputs"]], ["records", "campaign", "device", "item", "shop"])
+            self.assertEqual([one["name"] for one in about["outputs"]], ["click", "buy"])
+            self.assertEqual(about["versions"], [server.version])
+            for path in ("/v2/health/live", "/v2/health/ready", "/v2/models/visits/ready", f"/v2/models/visits/versions/{server.version}"):
+                json.loads(server.get(path))
+            metrics = server.get("/metrics")
+            self.assertIn("capstan_serve_records_total 1000", metrics)
+            self.assertIn('capstan_serve_requests_total{code="200"}', metrics)
+
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(server.process.wait(10), 0)
+
+    def test_what_cannot_be_answered_is_told_and_nothing_ends(self):
+        self.visits()
+        job = self.train(1)
+        infer = "/v2/models/visits/infer"
+        with Server(job) as server:
+            for path, body, code, said in (
+                    (infer, b"{", 400, "the request is no JSON object"),
+                    (infer, json.dumps({"inputs": [column("records", ["1,2"])]}).encode(), 400, "record 0: 2 columns, expected 6"),
+                    (infer, json.dumps({"inputs": [column("shop", ["v1"])]}).encode(), 400, 'input "campaign" is missing; expected records, or'),
+                    (infer, json.dumps({"inputs": [column("records", [])], "outputs": [{"name": "sell"}]}).encode(), 400,
+                     'there is no output "sell"; expected click, buy'),
+                    (infer, None, 405, "by POST"),
+                    ("/v2/models/other/infer", b"{}", 404, "this server has the model visits alone"),
+                    ("/v2/models/visits/versions/7", None, 404, 'version "7" is not served'),
+                    ("/", None, 404, "the model is at /v2/models/visits")):
+                self.assertEqual((code, True), (lambda found: (found[0], said in found[1]))(server.refusal(path, body)), f"{path} {said}")
+            self.assertEqual(columns_of(server.infer(column("records", []))), {"click": [], "buy": []})
+        for model, said in (("nowhere", "nowhere"), (self.folder / "job.yaml", "job.yaml")):
+            done = subprocess.run([CAPSTAN, "serve", model], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=10)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(said, done.stdout)
+
+    def test_a_newer_version_takes_the_place_of_the_one_before_and_no_request_fails(self):
+        self.visits()
+        job = self.train(1)
+        lines = (self.folder / "test.csv").read_text().splitlines()[1:51]
+        with Server(job, "--every", "0.2") as server:
+            answers, failures, over = [server.infer(column("records", lines))], [], threading.Event()
+
+            def ask():
+                while not over.is_set():
+                    try:
+                        answers.append(server.infer(column("records", lines)))
+                    except OSError as error:
+                        failures.append(error)
+            asking = threading.Thread(target=ask)
+            asking.start()
+            self.train(2)
+            newest = self.predicted(job, "test.csv")[:50]
+            until = time.monotonic() + 30
+            while answers[-1]["model_version"] == server.version and time.monotonic() < until:
+                time.sleep(0.1)
+            over.set()
+            asking.join()
+            self.assertEqual(failures, [])
+            self.assertEqual(answers[0]["model_version"], server.version)
+            last = server.infer(column("records", lines))
+            self.assertNotEqual(last["model_version"], server.version)
+            self.assert_close(columns_of(last)["click"], [score[0] for score in newest])
+
+    def test_images_are_asked_by_their_pixels(self):
+        generate.generate("images", self.folder)
+        shutil.copy(HERE / "jobs" / "images.yaml", self.folder / "job.yaml")
+        job = self.train(1)
+        expected = self.predicted(job, "test-images-idx3-ubyte")[:10]
+        raw = (self.folder / "test-images-idx3-ubyte").read_bytes()[16:]
+        size = len(raw) // len(self.predicted(job, "test-images-idx3-ubyte"))
+        pixels = {"name": "pixels", "datatype": "UINT8", "shape": [10, size], "data": list(raw[:10 * size])}
+        with Server(job) as server:
+            (output,) = server.infer(pixels)["outputs"]
+            self.assertEqual((output["name"], output["shape"]), ("probabilities", [10, len(expected[0])]))
+            self.assert_close(output["data"], [share for shares in expected for share in shares])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

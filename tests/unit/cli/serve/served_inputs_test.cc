@@ -1,0 +1,104 @@
+#include "cli/serve/served_inputs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace capstan::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A label, a shop, a price, a column that nobody reads.
+v1::JobSpec Shops(v1::DataFormat format) {
+  v1::JobSpec job;
+  v1::DataSpec& data = *job.mutable_data();
+  data.set_format(format);
+  data.set_columns(4);
+  data.set_numeric_scale(1);
+  data.set_fields(1);
+  data.set_dense_width(1);
+  v1::ColumnSpec& shop = *data.add_categorical();
+  shop.set_column(1);
+  shop.set_name("shop");
+  data.add_numeric()->set_column(2);
+  job.mutable_model()->set_loss(v1::LOSS_LOGISTIC);
+  job.mutable_model()->set_outputs(1);
+  return job;
+}
+
+InferInput Input(const std::string& name, std::vector<std::string> cells) {
+  return {.name = name, .rows = cells.size(), .cells = std::move(cells)};
+}
+
+std::string Refusal(const ServedInputs& inputs, std::vector<InferInput> of) {
+  const auto batch = inputs.Read({.inputs = std::move(of)});
+  EXPECT_EQ(batch.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(batch.status().message());
+}
+
+TEST(ServedInputsTest, ColumnsAreTheRecordsThatLinesWouldBe) {
+  for (const auto format : {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV, v1::DATA_FORMAT_PARQUET}) {
+    const ServedInputs inputs(Shops(format));
+    const bool tabs = format == v1::DATA_FORMAT_TSV;
+    const auto of_columns =
+        inputs.Read({.inputs = {Input("2", {"5", ""}), Input("shop", {"a", "b \"x\""})}});
+    ASSERT_TRUE(of_columns.ok()) << of_columns.status();
+    const auto of_lines = inputs.Read(
+        {.inputs = {
+             Input("records", tabs ? std::vector<std::string>{"1\ta\t5\t", "b \"x\"\t\t"}
+                                   : std::vector<std::string>{"1,a,5,", "\"b \"\"x\"\"\",,"})}});
+    ASSERT_TRUE(of_lines.ok()) << of_lines.status();
+    EXPECT_TRUE(*of_columns == *of_lines);
+    EXPECT_THAT(of_columns->dense, ElementsAre(5, 0));
+    EXPECT_EQ(of_columns->keys.size(), 2u);
+  }
+}
+
+TEST(ServedInputsTest, AValueMayHoldWhatSeparatesValues) {
+  const ServedInputs csv(Shops(v1::DATA_FORMAT_CSV));
+  const auto batch = csv.Read({.inputs = {Input("2", {"5"}), Input("shop", {"a,\"b\"\nc"})}});
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  EXPECT_EQ(batch->examples(), 1u);
+  EXPECT_THAT(Refusal(ServedInputs(Shops(v1::DATA_FORMAT_TSV)),
+                      {Input("2", {"5"}), Input("shop", {"a\tb"})}),
+              HasSubstr("input \"shop\": row 0: a tab"));
+}
+
+TEST(ServedInputsTest, SaysWhatIsMissingAndWhatWasExpected) {
+  const ServedInputs inputs(Shops(v1::DATA_FORMAT_CSV));
+  EXPECT_EQ(Refusal(inputs, {Input("shop", {"a"})}),
+            "input \"2\" is missing; expected records, or 2, shop");
+  EXPECT_EQ(Refusal(inputs, {Input("shops", {"a"})}),
+            "there is no input \"shops\"; expected records, or 2, shop");
+  EXPECT_THAT(Refusal(inputs, {Input("shop", {"a", "b"}), Input("2", {"5"})}),
+              HasSubstr("input \"2\": 1 values, and the first input has 2 rows"));
+  EXPECT_EQ(Refusal(inputs, {Input("shop", {"a"}), Input("2", {"much"})}),
+            "record 0: column 2: \"much\" is not a number");
+  EXPECT_THAT(Refusal(inputs, {Input("records", {"1,a,5,x", "1,a"})}),
+              HasSubstr("record 1: 2 columns, expected 4"));
+  EXPECT_EQ(Refusal(inputs, {Input("records", {" "})}), "record 0: is empty");
+}
+
+TEST(ServedInputsTest, ImagesAreTheirPixels) {
+  v1::JobSpec job;
+  job.mutable_data()->set_format(v1::DATA_FORMAT_IDX);
+  job.mutable_data()->set_dense_width(2);
+  job.mutable_data()->set_numeric_scale(0.5f);
+  job.mutable_model()->set_loss(v1::LOSS_SOFTMAX);
+  job.mutable_model()->set_outputs(3);
+  const ServedInputs inputs(job);
+  const auto batch =
+      inputs.Read({.inputs = {{.name = "pixels", .rows = 2, .cells = {"0", "255", "128", "4"}}}});
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  EXPECT_EQ(batch->examples(), 2u);
+  EXPECT_THAT(batch->dense, ElementsAre(0, 127.5f, 64, 2));
+  EXPECT_THAT(Refusal(inputs, {Input("pixels", {"0", "1"})}), HasSubstr("an image has 2"));
+  EXPECT_THAT(Refusal(inputs, {Input("records", {"0"})}), HasSubstr("expected one input, pixels"));
+}
+
+}  // namespace
+}  // namespace capstan::cli
