@@ -61,8 +61,10 @@ class Batch:
 
 
 def _labels(labels, named):
-    if labels is None or not named:
-        return None if labels is None else labels[:, 0]
+    if labels is None:
+        return None
+    if not named:
+        return labels[:, 0]
     return {label.name: labels[:, place] for place, label in enumerate(named)}
 
 

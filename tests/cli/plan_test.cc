@@ -9,18 +9,19 @@
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "tests/cli/command.h"
+#include "tests/lib/source_folder.h"
 
 namespace capstan::cli {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kDocs[] = CAPSTAN_SOURCE_DIR "/docs/";
-
 using PlanTest = CommandTest;
 
+std::string Docs() { return SourceFolder() + "/docs/"; }
+
 std::string ReadDocument() {
-  std::ifstream file(std::string(kDocs) + "plan.md");
+  std::ifstream file(Docs() + "plan.md");
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
@@ -51,7 +52,7 @@ TEST_F(PlanTest, TheExamplesOfTheDocsAreWhatTheCommandPrints) {
     }
     shown.pop_back();  // Behind the last line comes the end of the block.
     words.erase(words.begin(), words.begin() + 2);
-    words[1] = std::string(kDocs) + words[1].substr(std::string("docs/").size());
+    words[1] = Docs() + words[1].substr(std::string("docs/").size());
     const Result result = Run(words);
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_EQ(result.output, shown);
@@ -60,17 +61,16 @@ TEST_F(PlanTest, TheExamplesOfTheDocsAreWhatTheCommandPrints) {
 }
 
 TEST_F(PlanTest, WhatDoesNotFitIsToldAndExitsWithTwo) {
-  const Result result =
-      Run({"plan", std::string(kDocs) + "plan/clicks.yaml", "--data", "20TB", "--rows", "12G",
-           "--step-seconds", ".02", "--shards", "2", "--shard-memory", "64GiB"});
+  const Result result = Run({"plan", Docs() + "plan/clicks.yaml", "--data", "20TB", "--rows", "12G",
+                             "--step-seconds", ".02", "--shards", "2", "--shard-memory", "64GiB"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output, HasSubstr("does not fit: a shard takes "));
 }
 
 TEST_F(PlanTest, AsJsonItSaysWhatDoesNotFit) {
   const Result result =
-      Run({"plan", std::string(kDocs) + "plan/clicks.yaml", "--data", "20TB", "--rows", "12G",
-           "--step-seconds", ".02", "--shards", "2", "--shard-memory", "64GiB", "--json"});
+      Run({"plan", Docs() + "plan/clicks.yaml", "--data", "20TB", "--rows", "12G", "--step-seconds",
+           ".02", "--shards", "2", "--shard-memory", "64GiB", "--json"});
   EXPECT_EQ(result.exit_code, 2);
   google::protobuf::Struct json;
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(result.output, &json).ok())
@@ -83,7 +83,7 @@ TEST_F(PlanTest, AsJsonItSaysWhatDoesNotFit) {
 
 TEST_F(PlanTest, ABatchOfUnknownLengthIsAskedFor) {
   const Result result =
-      Run({"plan", std::string(kDocs) + "plan/clicks.yaml", "--data", "20TB", "--rows", "12G"});
+      Run({"plan", Docs() + "plan/clicks.yaml", "--data", "20TB", "--rows", "12G"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output, HasSubstr("--step-seconds"));
 }

@@ -40,6 +40,7 @@ COMMANDS = {
         "capstan plan job.yaml --workers 100 --shards 10 --step-seconds .3": HERE,
         "capstan evaluate MODEL test.csv": HERE,
         "capstan predict MODEL test.csv": HERE,
+        "capstan serve out/ctr --port 8080": "runs in serve_test.py, on a port that is free",
         "capstan checkpoint list out/ctr/checkpoints": HERE,
         "capstan checkpoint export MODEL folder": HERE,
         "capstan data generate data/clicks": HERE,
@@ -96,6 +97,9 @@ COMMANDS = {
     },
     "docs/datasets.md": {
         "capstan train deploy/examples/a9a-lr.yaml": "runs in quality_test.py",
+    },
+    "docs/serve.md": {
+        "capstan serve out/visits --port 8080": "runs in serve_test.py, on a port that is free",
     },
     "docs/export.md": {
         "capstan checkpoint export out/ctr/checkpoints/976-1 model --python": "runs in export_test.py",

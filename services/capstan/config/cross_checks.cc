@@ -133,6 +133,9 @@ std::set<std::string, std::less<>> Scopes(const v1::DataSpec& data) {
   return scopes;
 }
 
+// Each has metrics in each evaluation that the chief keeps, and tells with its status.
+constexpr size_t kMostScopes = 128;
+
 // Several labels have an output each.
 void CheckLabels(const v1::JobSpec& spec, Findings& findings) {
   constexpr char kKey[] = "data.schema.labels";
@@ -147,6 +150,12 @@ void CheckLabels(const v1::JobSpec& spec, Findings& findings) {
   }
   if (data.standardize_label()) {
     findings.Refuse("data.label_transform", "standard is for one label, and there are several");
+  }
+  if (Scopes(data).size() > kMostScopes) {
+    findings.Refuse(kKey,
+                    absl::StrCat(data.labels_size(), " labels in ", data.eval_sets_size(),
+                                 " sets of data.eval are measured apart ", Scopes(data).size(),
+                                 " times; at most ", kMostScopes, " are possible"));
   }
   for (const v1::EvalSet& set : data.eval_sets()) {
     for (const v1::LabelSpec& label : data.labels()) {

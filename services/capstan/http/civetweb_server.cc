@@ -2,9 +2,15 @@
 
 #include <cerrno>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "capstan/base/cannot_listen.h"
 #include "capstan/base/host_port.h"
 #include "capstan/http/http_server.h"
@@ -12,6 +18,9 @@
 namespace capstan {
 namespace {
 
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+constexpr absl::Duration kPatience = absl::Seconds(25);  // With answers, at the end.
+constexpr char kEnding[] = "{\"error\":\"the server is about to end\"}";
 constexpr char kTooLarge[] = "{\"error\":\"the request is too large\"}";
 
 class CivetwebServer : public HttpServer {
@@ -21,8 +30,12 @@ class CivetwebServer : public HttpServer {
     mg_init_library(MG_FEATURES_DEFAULT);
   }
 
+  // Once it is told to stop, civetweb sends nothing more.
   ~CivetwebServer() override {
-    if (context_ != nullptr) mg_stop(context_);
+    if (context_ != nullptr) {
+      AwaitAnswers();
+      mg_stop(context_);
+    }
     mg_exit_library();
   }
   CivetwebServer(const CivetwebServer&) = delete;
@@ -57,6 +70,11 @@ class CivetwebServer : public HttpServer {
   static int Begin(mg_connection* connection) {
     const mg_request_info& info = *mg_get_request_info(connection);
     auto& self = *static_cast<CivetwebServer*>(info.user_data);
+    if (!self.Begun()) {
+      Send({.status = 503, .body = kEnding}, connection);
+      return 503;
+    }
+    const absl::Cleanup ended = [&self] { self.Ended(); };
     HttpQuestion question = {.method = info.request_method, .path = info.local_uri};
     const HttpAnswer answer = self.ReadBody(connection, question.body)
                                   ? self.handler_(question)
@@ -65,11 +83,33 @@ class CivetwebServer : public HttpServer {
     return answer.status;
   }
 
+  // Returns false if the server is about to end.
+  bool Begun() {
+    absl::MutexLock lock(&mu_);
+    if (!ending_) ++under_way_;
+    return !ending_;
+  }
+  void Ended() {
+    absl::MutexLock lock(&mu_);
+    --under_way_;
+  }
+  void AwaitAnswers() {
+    absl::MutexLock lock(&mu_);
+    ending_ = true;
+    mu_.AwaitWithTimeout(absl::Condition(
+                             +[](int* count) { return *count == 0; }, &under_way_),
+                         kPatience);
+  }
+
   // Returns false, with a part of it, if the body is too large.
   bool ReadBody(mg_connection* connection, std::string& body) const {
     if (mg_get_request_info(connection)->content_length >
         static_cast<long long>(most_body_bytes_)) {
       return false;
+    }
+    // Who has much to send asks first, and waits.
+    if (mg_get_header(connection, "Expect") != nullptr) {
+      mg_write(connection, kContinue.data(), kContinue.size());
     }
     char piece[1 << 14];
     for (;;) {
@@ -80,18 +120,24 @@ class CivetwebServer : public HttpServer {
     }
   }
 
+  // By hand, as civetweb's own heads cannot follow a "continue". Connections stay open by default,
+  // and civetweb closes those of whom it has agreed to close.
   static void Send(const HttpAnswer& answer, mg_connection* connection) {
-    mg_response_header_start(connection, answer.status);
-    mg_response_header_add(connection, "Content-Type", answer.content_type.c_str(), -1);
-    mg_response_header_add(connection, "Content-Length", absl::StrCat(answer.body.size()).c_str(),
-                           -1);
-    mg_response_header_send(connection);
+    const std::string head = absl::StrCat(
+        "HTTP/1.1 ", answer.status, " ", mg_get_response_code_text(connection, answer.status),
+        absl::FormatTime("\r\nDate: %a, %d %b %Y %H:%M:%S GMT", absl::Now(), absl::UTCTimeZone()),
+        "\r\nContent-Type: ", answer.content_type, "\r\nContent-Length: ", answer.body.size(),
+        "\r\n\r\n");
+    mg_write(connection, head.data(), head.size());
     mg_write(connection, answer.body.data(), answer.body.size());
   }
 
   const size_t most_body_bytes_;
   const Handler handler_;
   mg_context* context_ = nullptr;
+  absl::Mutex mu_;
+  int under_way_ ABSL_GUARDED_BY(mu_) = 0;  // Requests.
+  bool ending_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace

@@ -23,14 +23,14 @@ struct HttpAnswer {
   std::string content_type = "application/json";
 };
 
-// Serves until destroyed, and answers before it ends what has been asked. Thread-safe.
+// Serves until destroyed; what has been asked before is answered, within 25 s. Thread-safe.
 class HttpServer {
  public:
   struct Options {
     std::string host = "0.0.0.0";
     int port = 0;                               // 0: any that is free.
-    int threads = 4;                            // So many requests are answered at a time.
-    size_t most_body_bytes = size_t{64} << 20;  // A larger one is refused, with 413.
+    int threads = 64;                           // So many connections are served at a time.
+    size_t most_body_bytes = size_t{16} << 20;  // A larger one is refused, with 413.
   };
   // Called by several threads at once.
   using Handler = std::function<HttpAnswer(const HttpQuestion&)>;

@@ -68,7 +68,10 @@ std::string OddMetrics(const v1::ModelSpec& model, std::string_view scope, const
 }  // namespace
 
 std::string OddLoss(const v1::JobSpec& job, double loss, double least) {
-  if (const std::optional<double> of_label = LossOfGuessing(job.model())) {
+  // What a program makes of several labels is its own.
+  const bool own = !job.model().user().empty() && !job.data().labels().empty();
+  const std::optional<double> of_label = own ? std::nullopt : LossOfGuessing(job.model());
+  if (of_label) {
     const double guessing = *of_label * WeightOfLabels(job.data());
     if (!IsAbove(loss, kOddFactor * guessing)) return "";
     return absl::StrFormat(

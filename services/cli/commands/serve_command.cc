@@ -1,9 +1,7 @@
 // capstan serve: a trained model behind HTTP, always its newest version.
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -24,8 +22,7 @@ namespace {
 struct ServeOptions {
   std::string model;
   std::string name;
-  HttpServer::Options http = {
-      .port = 8080, .threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()))};
+  HttpServer::Options http = {.port = 8080};
   double every_seconds = 10;
 };
 
@@ -96,7 +93,7 @@ void AddServe(CLI::App& app, Invocation& invocation) {
   serve->add_option("--port", options->http.port, "0: any that is free")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
-  serve->add_option("--threads", options->http.threads, "Requests that are answered at a time")
+  serve->add_option("--threads", options->http.threads, "Connections that are served at a time")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   serve

@@ -17,6 +17,7 @@
 namespace capstan::cli {
 namespace {
 
+constexpr size_t kMostRecords = 1 << 16;  // A model computes them at once.
 constexpr char kRecords[] = "records";
 constexpr char kPixels[] = "pixels";
 
@@ -31,9 +32,8 @@ v1::DataSpec AsText(v1::DataSpec data) {
   return data;
 }
 
-template <typename Spec>
-std::string NameOf(const Spec& spec, const std::string& name) {
-  return name.empty() ? absl::StrCat(spec.column()) : name;
+std::string NameOf(const v1::ColumnSpec& spec) {
+  return spec.name().empty() ? absl::StrCat(spec.column()) : spec.name();
 }
 
 bool HasColumns(const v1::DataSpec& data) {
@@ -44,13 +44,10 @@ std::map<std::string, uint32_t> ColumnsOf(const v1::DataSpec& data) {
   std::map<std::string, uint32_t> columns;
   if (!HasColumns(data)) return columns;
   for (const v1::ColumnSpec& spec : data.numeric()) {
-    columns[NameOf(spec, spec.name())] = spec.column();
+    columns[NameOf(spec)] = spec.column();
   }
   for (const v1::ColumnSpec& spec : data.categorical()) {
-    columns[NameOf(spec, spec.name())] = spec.column();
-  }
-  for (const v1::FeatureSpec& spec : data.features()) {
-    columns[NameOf(spec, spec.column_name())] = spec.column();
+    columns[NameOf(spec)] = spec.column();
   }
   return columns;
 }
@@ -83,6 +80,10 @@ ServedInputs::ServedInputs(const v1::JobSpec& job)
 }
 
 absl::StatusOr<Batch> ServedInputs::Read(const InferRequest& request) const {
+  if (request.inputs[0].rows > kMostRecords) {
+    return Bad(absl::StrCat(request.inputs[0].rows, " records in one request; at most ",
+                            kMostRecords, " are answered at a time"));
+  }
   if (images_) return ReadPixels(request);
   if (request.inputs.size() == 1 && request.inputs[0].name == kRecords) {
     return ReadLines(request.inputs[0].cells);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -42,6 +43,12 @@ std::vector<InferOutput> ServedModel::outputs() const {
   return outputs;
 }
 
+std::vector<float> ServedModel::LogitsOf(const Batch& batch) {
+  absl::MutexLock lock(&mu_);
+  const std::span<const float> logits = model_.Logits(batch);
+  return {logits.begin(), logits.end()};
+}
+
 absl::StatusOr<ServedModel::Answer> ServedModel::Infer(const InferRequest& request) {
   Answer answer = {.outputs = outputs()};
   for (const std::string& wanted : request.outputs) {
@@ -56,16 +63,13 @@ absl::StatusOr<ServedModel::Answer> ServedModel::Infer(const InferRequest& reque
   CAPSTAN_ASSIGN_OR_RETURN(const Batch batch, inputs_.Read(request));
   answer.rows = batch.examples();
   const size_t width = job_.model().outputs();
-  {
-    absl::MutexLock lock(&mu_);
-    const std::span<const float> logits = model_.Logits(batch);
-    for (size_t row = 0; row < answer.rows; ++row) {
-      const auto predictions = PredictionsOf(job_, logits.subspan(row * width, width));
-      auto next = predictions.begin();
-      for (InferOutput& output : answer.outputs) {
-        for (size_t i = 0; i < output.columns; ++i) {
-          output.values.push_back(static_cast<float>(*next++));
-        }
+  const std::vector<float> logits = LogitsOf(batch);
+  for (size_t row = 0; row < answer.rows; ++row) {
+    const auto predictions = PredictionsOf(job_, std::span(logits).subspan(row * width, width));
+    auto next = predictions.begin();
+    for (InferOutput& output : answer.outputs) {
+      for (size_t i = 0; i < output.columns; ++i) {
+        output.values.push_back(static_cast<float>(*next++));
       }
     }
   }

@@ -9,6 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "capstan/data/formats/batch.h"
 #include "capstan/inference/inference.h"
 #include "capstan/v1/job.pb.h"
 #include "cli/model/finished_model.h"
@@ -40,6 +41,7 @@ class ServedModel {
 
  private:
   ServedModel(std::string folder, FinishedModel model);
+  std::vector<float> LogitsOf(const Batch& batch);
 
   const std::string folder_;
   const std::string version_;

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "capstan/config/config.h"
+#include "tests/lib/source_folder.h"
 
 namespace capstan {
 namespace {
 
 std::string Page() {
-  std::ifstream file(CAPSTAN_SOURCE_DIR "/docs/job-yaml.md");
+  std::ifstream file(SourceFolder() + "/docs/job-yaml.md");
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 

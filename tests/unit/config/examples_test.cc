@@ -7,12 +7,13 @@
 #include <string>
 
 #include "capstan/config/config.h"
+#include "tests/lib/source_folder.h"
 
 namespace capstan {
 namespace {
 
 TEST(ExamplesTest, EveryExampleIsAGoodJob) {
-  const std::filesystem::path folder = CAPSTAN_SOURCE_DIR "/deploy/examples";
+  const std::filesystem::path folder = SourceFolder() + "/deploy/examples";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no deploy/examples here";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".yaml") continue;

@@ -50,6 +50,14 @@ TEST(SeveralLabelsTest, AreRefusedWithTheirKeyAndWhatWasExpected) {
               HasSubstr("data.schema.labels: cannot stand beside label"));
   EXPECT_THAT(Refusal(JobOf("labels: {click: {column: 0}, new: {column: 1}}")),
               HasSubstr("new is the name of a set of data.eval, too"));
+  std::string many = "labels: {";
+  for (int i = 8; i < 40; ++i)
+    absl::StrAppend(&many, i == 8 ? "" : ", ", "l", i, ": {column: ", i, "}");
+  EXPECT_EQ(ParseJob({.text = JobOf(many + "}")}).status(), absl::OkStatus());
+  const std::string sets = "{all: b, c: c, d: d, e: e, f: f}";
+  std::string job = JobOf(many + "}");
+  job.replace(job.find("{all"), std::string("{all: b, new: c}").size(), sets);
+  EXPECT_THAT(Refusal(job), HasSubstr("32 labels in 5 sets of data.eval are measured apart 160"));
   EXPECT_THAT(Refusal(JobOf(kTwo, "preset: mlp, loss: softmax, outputs: 3")),
               HasSubstr("several labels are for loss: logistic or squared"));
   EXPECT_THAT(Refusal(JobOf(kTwo, "preset: mlp, outputs: 2")),

@@ -13,6 +13,7 @@
 
 #include "capstan/base/check.h"
 #include "capstan/base/status.h"
+#include "tests/lib/source_folder.h"
 
 namespace capstan {
 
@@ -205,9 +206,8 @@ Batch Join(const std::vector<Batch>& batches) {
 
 std::string RealData(const std::string& file) {
   const char* folder = std::getenv("CAPSTAN_DATA");
-  std::filesystem::path path = folder != nullptr
-                                   ? std::filesystem::path(folder)
-                                   : std::filesystem::path(CAPSTAN_SOURCE_FOLDER) / "data";
+  std::filesystem::path path = folder != nullptr ? std::filesystem::path(folder)
+                                                 : std::filesystem::path(SourceFolder()) / "data";
   path /= file;
   if (std::filesystem::exists(path)) return path.string();
   std::fprintf(stderr, "SKIPPED: no real data at %s (CAPSTAN_DATA names its folder)\n",

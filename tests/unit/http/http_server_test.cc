@@ -1,7 +1,12 @@
 #include "capstan/http/http_server.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include <string>
 #include <thread>
@@ -9,6 +14,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/barrier.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "capstan/http/http.h"
 
 namespace capstan {
@@ -58,6 +65,25 @@ TEST(HttpServerTest, RefusesABodyThatIsTooLargeAndGoesOn) {
   EXPECT_EQ(Ask(*server, "POST", "/", std::string(1000, 'b')).body, "ok");
 }
 
+TEST(HttpServerTest, AnswersBeforeItEndsWhatHasBeenAsked) {
+  absl::Notification asked, may_answer;
+  const std::string large(4'000'000, 'a');
+  auto server = Start({}, [&](const HttpQuestion&) {
+    asked.Notify();
+    may_answer.WaitForNotification();
+    return HttpAnswer{.body = large};
+  });
+  std::thread asker([&server] { EXPECT_EQ(Ask(*server, "GET", "/").body.size(), 4'000'000u); });
+  asked.WaitForNotification();
+  std::thread answering([&may_answer] {
+    absl::SleepFor(absl::Milliseconds(50));  // The server is about to end meanwhile.
+    may_answer.Notify();
+  });
+  server.reset();
+  asker.join();
+  answering.join();
+}
+
 TEST(HttpServerTest, AnswersAsManyAtATimeAsItHasThreads) {
   constexpr int kThreads = 3;
   absl::Barrier met(kThreads);
@@ -70,6 +96,39 @@ TEST(HttpServerTest, AnswersAsManyAtATimeAsItHasThreads) {
     askers.emplace_back([&server] { EXPECT_EQ(Ask(*server, "GET", "/").body, "ok"); });
   }
   for (std::thread& asker : askers) asker.join();
+}
+
+// As curl does with a body of more than a MiB: it would wait for a second.
+TEST(HttpServerTest, TellsWhoWaitsForItThatItTakesTheBody) {
+  const auto server =
+      Start({}, [](const HttpQuestion& question) { return HttpAnswer{.body = question.body}; });
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(server->port()));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  const timeval patience = {.tv_sec = 20, .tv_usec = 0};
+  ASSERT_EQ(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
+  std::string received;
+  const auto send_text = [fd](const std::string& text) {
+    ASSERT_EQ(write(fd, text.data(), text.size()), std::ssize(text));
+  };
+  const auto receive_until = [&](const std::string& expected) {
+    char piece[1000];
+    ssize_t size = 1;
+    while (size > 0 && received.find(expected) == received.npos) {
+      size = read(fd, piece, sizeof(piece));
+      if (size > 0) received.append(piece, static_cast<size_t>(size));
+    }
+    return received.find(expected) != received.npos;
+  };
+  send_text("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_TRUE(receive_until("HTTP/1.1 100 Continue\r\n\r\n"));
+  send_text("body");
+  EXPECT_TRUE(receive_until("\r\n\r\nbody")) << received;
+  EXPECT_THAT(received, HasSubstr("HTTP/1.1 200"));
+  close(fd);
 }
 
 TEST(HttpServerTest, SaysThatItsPortIsTaken) {

@@ -59,6 +59,9 @@ TEST(OddLossTest, OfSeveralLabelsIsMeasuredByTheirWeights) {
   job.mutable_data()->add_labels()->set_weight(9);
   EXPECT_EQ(OddLoss(job, 10, 0), "");
   EXPECT_THAT(OddLoss(job, 11, 0), HasSubstr("guessing would have 6.931"));
+  job.mutable_model()->set_user("two_tasks.py");
+  EXPECT_EQ(OddLoss(job, 11, 1), "") << "a program's loss is its own";
+  EXPECT_THAT(OddLoss(job, 200, 1), HasSubstr("and was 1"));
 }
 
 TEST(OddLossTest, OfNumbersIsMeasuredByItsPast) {

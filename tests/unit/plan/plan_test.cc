@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "capstan/plan/fit.h"
+#include "tests/lib/source_folder.h"
 
 namespace capstan {
 namespace {
@@ -205,7 +206,7 @@ TEST(PlanTest, WhatAProcessMayNotHaveIsRefused) {
 }
 
 TEST(RatesTest, AFileOfOnesOwnBeginsWithWhatIsRecordedAndMayTellOfBatches) {
-  std::ifstream file(CAPSTAN_SOURCE_DIR "/services/capstan/plan/recorded_rates.txt");
+  std::ifstream file(SourceFolder() + "/services/capstan/plan/recorded_rates.txt");
   std::stringstream text;
   text << file.rdbuf() << "batch.ctr.compute_seconds 0.25\nbatch.ctr.read_seconds 0.5\n";
   const absl::StatusOr<Rates> read = ParseRates(text.str());

@@ -47,7 +47,8 @@ absl::StatusOr<std::vector<std::string>> ParquetLabelTexts(const Source& source,
   CAPSTAN_ASSIGN_OR_RETURN(const parquet::ParquetFile file, parquet::OpenParquetFile(source, path));
   const LabelRule labels(data, v1::LOSS_LOGISTIC, /*classes=*/1);
   std::vector<parquet::WantedColumn> wanted = parquet::WantedColumns(data, labels);
-  std::erase_if(wanted, [](const auto& column) { return !column.rule.is_label(); });
+  std::erase_if(wanted,
+                [](const auto& column) { return !column.rule.is_label() || column.place > 0; });
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<uint32_t> places,
                            parquet::FindColumns(wanted, data, /*labels_ignored=*/false, file));
   return parquet::FirstTexts(source, file, places.front(), kMostLines, kNamedTexts);

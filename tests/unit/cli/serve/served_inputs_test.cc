@@ -83,6 +83,12 @@ TEST(ServedInputsTest, SaysWhatIsMissingAndWhatWasExpected) {
   EXPECT_EQ(Refusal(inputs, {Input("records", {" "})}), "record 0: is empty");
 }
 
+TEST(ServedInputsTest, RefusesMoreRecordsThanAModelComputesAtOnce) {
+  EXPECT_THAT(Refusal(ServedInputs(Shops(v1::DATA_FORMAT_CSV)),
+                      {Input("records", std::vector<std::string>(65537, "1,a,5,"))}),
+              HasSubstr("65537 records in one request; at most 65536"));
+}
+
 TEST(ServedInputsTest, ImagesAreTheirPixels) {
   v1::JobSpec job;
   job.mutable_data()->set_format(v1::DATA_FORMAT_IDX);

@@ -6,13 +6,14 @@
 #include <string>
 
 #include "capstan/v1/job.pb.h"
+#include "tests/lib/source_folder.h"
 
 namespace capstan::parquet {
 
 inline constexpr uint64_t kTableRows = 300;
 
 inline std::string GoldenPath(const std::string& file) {
-  return std::string(CAPSTAN_SOURCE_FOLDER) + "/tests/golden/parquet/" + file;
+  return SourceFolder() + "/tests/golden/parquet/" + file;
 }
 
 // Every column of the table, each transform, as a job on table.csv or on one of the Parquet files

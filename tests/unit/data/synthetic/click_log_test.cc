@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/lib/source_folder.h"
 #include "tests/unit/data/files.h"
 
 namespace capstan {
@@ -13,7 +14,7 @@ namespace {
 constexpr uint64_t kGoldenRows = 100;
 
 std::string Golden(const std::string& name) {
-  return ReadFile(std::string(CAPSTAN_SOURCE_FOLDER) + "/tests/golden/data/" + name);
+  return ReadFile(SourceFolder() + "/tests/golden/data/" + name);
 }
 
 TEST(ClickLogTest, WritesTheBytesOfTheDefinition) {
