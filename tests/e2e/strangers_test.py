@@ -3,7 +3,6 @@ reaches what scikit-learn reaches on the same bytes; strangers/README.md tells o
 
 Where scikit-learn can be imported, its numbers are not taken from strangers/reference.json but measured again."""
 
-import bisect
 import csv
 import json
 import os
@@ -19,6 +18,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent / "strangers"
 sys.path.insert(0, str(HERE))
 import generate
+from auc import auc
 
 PYTHON = "/usr/bin/python3"
 CAPSTAN = pathlib.Path(os.environ["CAPSTAN_BIN"]) / "capstan"
@@ -51,22 +51,10 @@ def measured_again(kind, folder):
     return reference.REFERENCES[kind][2](folder)
 
 
-def auc(negatives, positives):
-    """The share of pairs of one score each in which that of the positive is larger."""
-    ordered = sorted(negatives)
-    wins = sum(bisect.bisect_left(ordered, p) + bisect.bisect_right(ordered, p) for p in positives) / 2
-    return wins / len(negatives) / len(positives)
-
-
 def auc_within(groups):
-    """The mean of the AUCs of groups (scores of label 0, of label 1), each weighted by its records."""
-    total = weight = 0
-    for negatives, positives in groups:
-        if negatives and positives:
-            wins = sum((p > n) + 0.5 * (p == n) for p in positives for n in negatives)
-            total += (len(negatives) + len(positives)) * wins / len(negatives) / len(positives)
-            weight += len(negatives) + len(positives)
-    return total / weight
+    """The mean of the AUCs of groups (scores, labels), each weighted by its records."""
+    both = [(scores, labels) for scores, labels in groups if len(set(labels)) == 2]
+    return sum(len(labels) * auc(scores, labels) for scores, labels in both) / sum(len(labels) for _, labels in both)
 
 
 class StrangersTest(unittest.TestCase):
@@ -122,7 +110,9 @@ class StrangersTest(unittest.TestCase):
         groups = {}
         with open(self.folder / "test.csv", encoding="utf-8") as records, open(self.folder / "scores.csv", encoding="utf-8") as scores:
             for (user, _, label), score in zip(csv.reader(records), scores, strict=True):
-                groups.setdefault(user, ([], []))[int(label)].append(float(score))
+                scores_of, labels_of = groups.setdefault(user, ([], []))
+                scores_of.append(float(score))
+                labels_of.append(int(label))
         self.assertAlmostEqual(metrics["group_auc"], auc_within(groups.values()), delta=1e-4)
         self.assertLess(metrics["group_auc"], metrics["auc"], "users differ in how much they like, too")
 
@@ -145,10 +135,8 @@ class StrangersTest(unittest.TestCase):
                 written = subprocess.run([*command, file], cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True).stdout
                 scores = [[float(score) for score in line.split(",")] for line in written.splitlines()]
                 for place, (scope, label) in enumerate((("", "clicked"), ("buy", "bought"))):
-                    by_label = ([], [])
-                    for record, score in zip(records, scores, strict=True):
-                        by_label[int(record[label])].append(score[place])
-                    self.assertAlmostEqual(auc(*by_label), told[scope]["auc"], delta=2e-4, msg=f"{command[0]} {file} {label}")
+                    found = auc([score[place] for score in scores], [int(record[label]) for record in records])
+                    self.assertAlmostEqual(found, told[scope]["auc"], delta=2e-4, msg=f"{command[0]} {file} {label}")
         said = subprocess.run([CAPSTAN, "evaluate", self.model()], cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True).stdout
         self.assertIn(f"12,000 examples  AUC {told['']['auc']:.4f}", said)
         self.assertIn(f"buy  AUC {told['buy']['auc']:.4f}", said)

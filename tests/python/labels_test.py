@@ -1,6 +1,5 @@
 """A program of several labels: real processes on loopback, beside plain PyTorch on the same records."""
 
-import bisect
 import csv
 import os
 import pathlib
@@ -20,19 +19,13 @@ import generate  # noqa: E402
 import torch  # noqa: E402
 
 import capstan_ps  # noqa: E402
+from auc import auc  # noqa: E402
 from crew import BINARIES, run_to_end  # noqa: E402
 from python_crew import PythonCrew  # noqa: E402
 from two_tasks import TwoTasks  # noqa: E402
 
 COLUMNS = ("shop", "item", "campaign", "device")
 LABELS = {"click": "clicked", "buy": "bought"}
-
-
-def auc(scores, labels):
-    negatives = sorted(score for score, label in zip(scores, labels, strict=True) if label == 0)
-    positives = [score for score, label in zip(scores, labels, strict=True) if label == 1]
-    wins = sum(bisect.bisect_left(negatives, p) + bisect.bisect_right(negatives, p) for p in positives) / 2
-    return wins / len(negatives) / len(positives)
 
 
 class Plain(torch.nn.Module):

@@ -60,10 +60,6 @@ absl::Status ScoreFiles(
   job.mutable_data()->set_max_bad_records(options.max_bad_records);
   ReaderOptions reading = ReaderOptionsOf(job);
   reading.labels = options.labels;
-  if (options.labels == Labels::kIgnored) {  // Nor is anything judged.
-    reading.data.clear_weight();
-    reading.data.clear_group();
-  }
   TaskReader reader(std::move(reading), *source);
   Batch batch;
   for (uint32_t i = 0; i < ranges.size(); ++i) {

@@ -7,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "capstan/base/quote.h"
 #include "capstan/base/status.h"
-#include "capstan/config/data_labels.h"
 #include "capstan/data/formats/labels.h"
 #include "capstan/data/formats/numbers.h"
 #include "capstan/data/formats/record_parser.h"
@@ -27,8 +26,6 @@ absl::Status Bad(const std::string& what) { return absl::InvalidArgumentError(wh
 v1::DataSpec AsText(v1::DataSpec data) {
   ReadGeneratedAsText(data);
   if (data.format() == v1::DATA_FORMAT_PARQUET) data.set_format(v1::DATA_FORMAT_CSV);
-  data.clear_weight();
-  data.clear_group();
   return data;
 }
 
@@ -80,24 +77,17 @@ ServedInputs::ServedInputs(const v1::JobSpec& job)
 }
 
 absl::StatusOr<Batch> ServedInputs::Read(const InferRequest& request) const {
-  if (request.inputs[0].rows > kMostRecords) {
-    return Bad(absl::StrCat(request.inputs[0].rows, " records in one request; at most ",
-                            kMostRecords, " are answered at a time"));
+  const InferInput& first = request.inputs[0];
+  const bool lines_alone = request.inputs.size() == 1 && first.name == kRecords;
+  const size_t records = lines_alone ? first.cells.size() : first.rows;
+  if (records > kMostRecords) {
+    return Bad(absl::StrCat(records, " records in one request; at most ", kMostRecords,
+                            " are answered at a time"));
   }
   if (images_) return ReadPixels(request);
-  if (request.inputs.size() == 1 && request.inputs[0].name == kRecords) {
-    return ReadLines(request.inputs[0].cells);
-  }
+  if (lines_alone) return ReadLines(first.cells);
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<std::string> lines, JoinColumns(request));
   return ReadLines(lines);
-}
-
-Batch ServedInputs::NoRecords() const {
-  Batch batch;
-  batch.offsets.push_back(0);
-  batch.dense_width = data_.dense_width();
-  batch.label_count = LabelCountOf(data_);
-  return batch;
 }
 
 absl::StatusOr<Batch> ServedInputs::ReadPixels(const InferRequest& request) const {
@@ -110,7 +100,7 @@ absl::StatusOr<Batch> ServedInputs::ReadPixels(const InferRequest& request) cons
     return Bad(absl::StrCat("input ", kPixels, ": ", input.cells.size(), " values of ", input.rows,
                             " images; an image has ", data_.dense_width()));
   }
-  Batch batch = NoRecords();
+  Batch batch = NoRecords(data_);
   for (const std::string& cell : input.cells) {
     float value = 0;
     if (!ParseFloat(cell, value)) {
@@ -126,7 +116,7 @@ absl::StatusOr<Batch> ServedInputs::ReadPixels(const InferRequest& request) cons
 absl::StatusOr<Batch> ServedInputs::ReadLines(const std::vector<std::string>& lines) const {
   const std::unique_ptr<RecordParser> parser =
       NewRecordParser(data_, LabelRule(data_, loss_, outputs_, Labels::kIgnored));
-  Batch batch = NoRecords();
+  Batch batch = NoRecords(data_);
   std::string error;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (Trim(lines[i]).empty()) return Bad(absl::StrCat("record ", i, ": is empty"));

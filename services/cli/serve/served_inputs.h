@@ -36,7 +36,6 @@ class ServedInputs {
   absl::StatusOr<Batch> ReadPixels(const InferRequest& request) const;
   absl::StatusOr<Batch> ReadLines(const std::vector<std::string>& lines) const;
   absl::StatusOr<std::vector<std::string>> JoinColumns(const InferRequest& request) const;
-  Batch NoRecords() const;
 
   v1::DataSpec data_;  // As text.
   v1::Loss loss_;

@@ -50,7 +50,7 @@ class CellParser : public RecordParser {
     for (const v1::LabelSpec& spec : LabelsOf(data)) {
       Put(spec.column(), {.use = Use::kLabel, .label = label_count_++, .name = spec.column_name()});
     }
-    if (data.has_weight()) {
+    if (data.has_weight() && !labels_.ignored()) {
       Put(data.weight().column(), {.use = Use::kWeight, .name = data.weight().name()});
     }
     for (const v1::FeatureSpec& spec : data.features()) {
@@ -60,7 +60,7 @@ class CellParser : public RecordParser {
       }
       rules_.emplace_back(spec);
     }
-    if (data.has_group() && data.group().column() < columns_.size()) {
+    if (data.has_group() && !labels_.ignored() && data.group().column() < columns_.size()) {
       columns_[data.group().column()].group = true;
       if (!data.group().name().empty()) columns_[data.group().column()].name = data.group().name();
     }

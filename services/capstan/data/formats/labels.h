@@ -14,6 +14,7 @@ namespace capstan {
 // kIgnored: records are scored, not trained on. They may lack the label, and where there are
 // several all of them (csv and tsv: so many cells fewer; Parquet: no such columns; libsvm and
 // libfm: the line begins with a feature); one that is there may be anything. All labels are 0.
+// Nothing is judged, so weights and groups are not read.
 enum class Labels { kRequired, kIgnored };
 
 // Immutable.

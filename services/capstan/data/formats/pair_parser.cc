@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "capstan/config/data_labels.h"
 #include "capstan/data/formats/numbers.h"
 #include "capstan/data/formats/quote.h"
 #include "capstan/data/formats/record_parser.h"
@@ -82,6 +83,14 @@ class PairParser : public RecordParser {
 
 std::unique_ptr<RecordParser> NewPairParser(const v1::DataSpec& data, const LabelRule& labels) {
   return std::make_unique<PairParser>(data, labels);
+}
+
+Batch NoRecords(const v1::DataSpec& data) {
+  Batch records;
+  records.offsets.push_back(0);
+  records.dense_width = data.dense_width();
+  records.label_count = LabelCountOf(data);
+  return records;
 }
 
 bool IsTextFormat(v1::DataFormat format) {

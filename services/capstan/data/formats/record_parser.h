@@ -27,6 +27,9 @@ class RecordParser {
   virtual bool Parse(std::string_view line, Batch& records, std::string& error) = 0;
 };
 
+// What the first record of these data is appended to.
+Batch NoRecords(const v1::DataSpec& data);
+
 // CSV, TSV. Cells of CSV may be quoted ("" within quotes is a quote); a record does not span lines.
 // `data.columns` must be set.
 std::unique_ptr<RecordParser> NewCellParser(const v1::DataSpec& data, const LabelRule& labels);

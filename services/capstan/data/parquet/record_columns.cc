@@ -57,12 +57,12 @@ std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRul
                         .place = count++});
     }
   }
-  if (data.has_weight()) {
+  if (data.has_weight() && !labels.ignored()) {
     wanted.push_back({.column = data.weight().column(),
                       .name = data.weight().name(),
                       .rule = CellRule::Weight()});
   }
-  if (data.has_group()) {
+  if (data.has_group() && !labels.ignored()) {
     wanted.push_back(
         {.column = data.group().column(), .name = data.group().name(), .rule = CellRule::Group()});
   }

@@ -23,7 +23,7 @@ struct WantedColumn {
 };
 
 // In the order in which a record has them: that of the first file's columns. Labels that are
-// ignored are wanted by nobody. `data` is that of DeriveDataSpec.
+// ignored are wanted by nobody, nor are weights and groups then. `data` is that of DeriveDataSpec.
 std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRule& labels);
 
 // The places of these columns in `file`: those that are named are found wherever it has them, those

@@ -63,9 +63,10 @@ absl::StatusOr<std::vector<std::string>> LabelTexts(const Source& source, const 
   CellScanner scanner(data.format());
   std::vector<std::string> texts;
   std::string_view line;
+  const uint32_t column = LabelsOf(data).front().column();
   if (data.header()) (void)lines.Next(line);
   for (uint64_t i = 0; i < kMostLines && texts.size() < kNamedTexts && lines.Next(line); ++i) {
-    std::string text = LabelOf(line, LabelsOf(data).front().column(), scanner);
+    std::string text = LabelOf(line, column, scanner);
     if (text.empty() || std::find(texts.begin(), texts.end(), text) != texts.end()) continue;
     texts.push_back(std::move(text));
   }

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/hash.h"
 #include "capstan/base/status.h"
-#include "capstan/config/data_labels.h"
 #include "capstan/data/synthetic/click_log.h"
 #include "capstan/data/tasks/folder_reader.h"
 #include "capstan/data/tasks/idx_reader.h"
@@ -63,10 +62,7 @@ class TaskReader::Impl {
 
   absl::StatusOr<std::shared_ptr<const LoadedTask>> Read(const Load& load) {
     bad_records_ = BadRecords(options_.data.max_bad_records());
-    Batch records;
-    records.offsets.push_back(0);
-    records.dense_width = options_.data.dense_width();
-    records.label_count = LabelCountOf(options_.data);
+    Batch records = NoRecords(options_.data);
     Reserve(load.task.expected_records(), records);
     const uint64_t stream = uint64_t{load.data_epoch} << 32 | load.task.index();
     if (IsImageFormat(options_.data.format())) {

@@ -87,6 +87,10 @@ TEST(ServedInputsTest, RefusesMoreRecordsThanAModelComputesAtOnce) {
   EXPECT_THAT(Refusal(ServedInputs(Shops(v1::DATA_FORMAT_CSV)),
                       {Input("records", std::vector<std::string>(65537, "1,a,5,"))}),
               HasSubstr("65537 records in one request; at most 65536"));
+  const InferInput in_one_row = {
+      .name = "records", .rows = 1, .cells = std::vector<std::string>(65537, "1,a,5,")};
+  EXPECT_THAT(Refusal(ServedInputs(Shops(v1::DATA_FORMAT_CSV)), {in_one_row}),
+              HasSubstr("65537 records in one request"));
 }
 
 TEST(ServedInputsTest, ImagesAreTheirPixels) {
