@@ -263,6 +263,9 @@ class ModelIntake::Reactor final : public grpc::ServerReadReactor<v1::DeclareMod
 
   void OnReadDone(bool ok) override {
     if (!ok) {
+      // A call that is cancelled at once looks like this, too; it must not be taken for a model
+      // without tensors.
+      if (!begun_) return End({grpc::StatusCode::INVALID_ARGUMENT, "no declaration has come"});
       intake_.KeepTurn(this);
       const bool taken = intake_.thread_.Post([this] { Settle(); });
       if (!taken) End({grpc::StatusCode::UNAVAILABLE, "many models are being declared"});

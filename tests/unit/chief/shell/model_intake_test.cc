@@ -261,6 +261,17 @@ TEST_F(ModelIntakeTest, ValuesOfOneWorkerAreTakenAtATimeAndWhoseStopComingMakesR
   StopSlow();
 }
 
+TEST_F(ModelIntakeTest, AStreamThatEndsBeforeItsDeclarationIsNoModelWithoutTensors) {
+  Ask();
+  grpc::ClientContext context;
+  v1::DeclareModelReply reply;
+  const auto writer = stub_->DeclareModel(&context, &reply);
+  writer->WritesDone();
+  EXPECT_EQ(FromGrpcStatus(writer->Finish()),
+            absl::InvalidArgumentError("no declaration has come"));
+  EXPECT_FALSE(intake_.Await(absl::ZeroDuration()).has_value());
+}
+
 TEST_F(ModelIntakeTest, ValuesThatAreTooFewTooManyOrNoNumbersAreRefused) {
   Ask();
   EXPECT_TRUE(absl::IsInvalidArgument(Declare(Declaration(kModel), {1, 2}).status()));
