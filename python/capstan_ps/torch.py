@@ -17,13 +17,40 @@ from capstan_ps import worker as _worker
 
 
 class Bags:
-    """The keys of one feature: those of record e are `index[offsets[e]:offsets[e + 1]]`, places in `rows`."""
+    """The keys of one feature, or of whole records: those of record e are `index[offsets[e]:offsets[e + 1]]`, places in `rows`."""
 
-    def __init__(self, step, place, feature, rows, index):
-        self.offsets = step.feature_offsets(place)  # [examples + 1]
-        begin = step.feature_begin(place)
-        self.index = index[begin:begin + int(self.offsets[-1])]
-        self.rows = rows  # Of the feature's table, which other features may share.
+    def __init__(self, offsets, index, rows, values=None):
+        self.offsets = offsets  # [examples + 1]
+        self.index = index
+        self.rows = rows  # Of the table, which features may share.
+        self._values = values  # By what each key's row is multiplied; None: by 1.
+
+    def each(self):
+        """The row of each key of each record, times its value: [keys of all records, dim]."""
+        if not self.index.numel():
+            return self.rows.new_zeros(0, self.rows.shape[1])
+        rows = nn.functional.embedding(self.index, self.rows)
+        return rows if self._values is None else rows * self._values.unsqueeze(1)
+
+    def counts(self):
+        """The keys of each record: [examples]."""
+        return (self.offsets[1:] - self.offsets[:-1]).long()
+
+    def sums(self):
+        """The sum of the rows of each record's keys: [examples, dim]."""
+        rows, counts = self.each(), self.counts()
+        example = torch.repeat_interleave(torch.arange(len(counts)), counts)
+        return rows.new_zeros(len(counts), rows.shape[1]).index_add(0, example, rows)
+
+    def means(self):
+        """Likewise; zeros for a record without keys."""
+        return self.sums() / self.counts().clamp(min=1).unsqueeze(1)
+
+    def padded(self, most):
+        """[examples, most, dim], zeros behind a record's last key, and a mask [examples, most] that is true where there is one."""
+        rows, counts = self.each(), self.counts()
+        mask = torch.arange(most).unsqueeze(0) < counts.unsqueeze(1)
+        return rows.new_zeros(len(counts), most, rows.shape[1]).masked_scatter(mask.unsqueeze(2), rows), mask
 
 
 class Batch:
@@ -37,19 +64,25 @@ class Batch:
         self.values = step.values()    # One a key of a record; None: all are 1.
         self.examples = step.examples
         # By table, [distinct keys, dim]: the embeddings. Leaves: their gradients are pushed.
-        self.tables = [step.rows(table) for table in range(max(1, len(job.dims)))]
-        self.offsets = self.index = self.keys = self.rows = None
+        self.tables = [_of_width(step.rows(table), dim) for table, dim in enumerate(job.dims or [0])]
+        self.offsets = self.index = self.keys = self.rows = self.bags = None
         self.features = {}
         if job.features:
             index = [step.index(table) for table in range(len(job.dims))]
-            self.features = {feature.name: Bags(step, place, feature, self.tables[feature.table], index[feature.table])
+            self.features = {feature.name: self._bags(step, place, index[feature.table], self.tables[feature.table])
                              for place, feature in enumerate(job.features)}
         else:
             self.offsets = step.offsets()  # [examples + 1]
             self.index = step.index(0)     # A key of a record -> its row.
             self.keys = step.keys(0)       # [rows]: the distinct keys.
             self.rows = self.tables[0]     # [rows, job.dim]
+            self.bags = Bags(self.offsets, self.index, self.rows, self.values)
         self._image = tuple(job.image)
+
+    @staticmethod
+    def _bags(step, place, index, rows):
+        offsets, begin = step.feature_offsets(place), step.feature_begin(place)
+        return Bags(offsets, index[begin:begin + int(offsets[-1])], rows)
 
     @property
     def images(self):
@@ -58,6 +91,11 @@ class Batch:
 
     def __len__(self):
         return self.examples
+
+
+def _of_width(rows, dim):
+    """Rows that are none have a width, too."""
+    return rows if rows.shape[0] else rows.reshape(0, dim)
 
 
 def _labels(labels, named):
@@ -80,10 +118,7 @@ class Embeddings(nn.Module):
         self.width = job.fields * job.dim
 
     def forward(self, batch):
-        rows = nn.functional.embedding(batch.index, batch.rows)
-        if batch.values is not None:
-            rows = rows * batch.values.unsqueeze(1)
-        return rows.view(batch.examples, self.fields, self.dim)
+        return batch.bags.each().view(batch.examples, self.fields, self.dim)
 
 
 class EmbeddingBag(nn.Module):
@@ -94,10 +129,7 @@ class EmbeddingBag(nn.Module):
         self.width = job.dim
 
     def forward(self, batch):
-        rows = nn.functional.embedding(batch.index, batch.rows)
-        if batch.values is not None:
-            rows = rows * batch.values.unsqueeze(1)
-        return _sums(rows, batch.offsets)
+        return batch.bags.sums()
 
 
 class Pooled:
@@ -122,14 +154,16 @@ class EmbeddingBagCollection(nn.Module):
 
     def __init__(self, job):
         super().__init__()
-        self._features = [(feature.name, feature.pooling, job.dims[feature.table]) for feature in job.features
-                          if feature.pooling != "none"]
-        if not self._features:
+        pooled = [feature for feature in job.features if feature.pooling != "none"]
+        if not pooled:
             raise ValueError("job.yaml has no data.features that are pooled")
-        self.width = sum(dim for _, _, dim in self._features)
+        self._pooling = {feature.name: feature.pooling for feature in pooled}
+        self.width = sum(job.dims[feature.table] for feature in pooled)
 
     def forward(self, batch):
-        return Pooled({name: _pool(batch.features[name], pooling, dim) for name, pooling, dim in self._features})
+        bags = batch.features
+        return Pooled({name: bags[name].means() if pooling == "mean" else bags[name].sums()
+                       for name, pooling in self._pooling.items()})
 
 
 class Sequences(nn.Module):
@@ -142,31 +176,10 @@ class Sequences(nn.Module):
         if not found or found[0].pooling != "none":
             names = [feature.name for feature in job.features if feature.pooling == "none"]
             raise ValueError(f"data.features has no {name!r} with pooling: none; there are {', '.join(names) or 'none'}")
-        self.name, self.most, self.dim = name, found[0].most, job.dims[found[0].table]
+        self.name, self.most = name, found[0].most
 
     def forward(self, batch):
-        bags = batch.features[self.name]
-        counts = (bags.offsets[1:] - bags.offsets[:-1]).long()
-        mask = torch.arange(self.most).unsqueeze(0) < counts.unsqueeze(1)
-        rows = nn.functional.embedding(bags.index, bags.rows) if bags.index.numel() else bags.rows.new_zeros(0, self.dim)
-        return rows.new_zeros(len(counts), self.most, self.dim).masked_scatter(mask.unsqueeze(2), rows), mask
-
-
-def _sums(rows, offsets):
-    """The sum of each bag's rows."""
-    counts = (offsets[1:] - offsets[:-1]).long()
-    example = torch.repeat_interleave(torch.arange(len(counts)), counts)
-    return rows.new_zeros(len(counts), rows.shape[1]).index_add(0, example, rows)
-
-
-def _pool(bags, pooling, dim):
-    if not bags.index.numel():
-        return bags.rows.new_zeros(len(bags.offsets) - 1, dim)
-    sums = _sums(nn.functional.embedding(bags.index, bags.rows), bags.offsets)
-    if pooling == "sum":
-        return sums
-    counts = (bags.offsets[1:] - bags.offsets[:-1]).clamp(min=1)
-    return sums / counts.unsqueeze(1)
+        return batch.features[self.name].padded(self.most)
 
 
 def train(build, step, predict=None):

@@ -103,6 +103,7 @@ COMMANDS = {
     },
     "docs/export.md": {
         "capstan checkpoint export out/ctr/checkpoints/976-1 model --python": "runs in export_test.py",
+        "capstan checkpoint export out/ctr/checkpoints/976-1 model --python --onnx": "runs in export_test.py",
     },
 }
 

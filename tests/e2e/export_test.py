@@ -1,5 +1,6 @@
-"""An exported model scores records without Capstan: score.py and NumPy say what `capstan predict` says, for every
-preset and every text format, of values that training has never met as well. Equal models are equal files."""
+"""An exported model scores records without Capstan: score.py and NumPy say what `capstan predict` says, and so does ONNX
+Runtime of model.onnx, for every preset and every text format, of values that training has never met as well. Equal models
+are equal files."""
 
 import gzip
 import json
@@ -15,6 +16,9 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import onnx_runtime  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("CAPSTAN_BIN", ROOT / "build/dev/bin")).resolve()
 
@@ -71,6 +75,7 @@ class ExportTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.python = python_with_numpy()
+        cls.no_onnx = onnx_runtime.lack()
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -104,10 +109,15 @@ checkpoint: {{uri: out}}
         return f"format: csv, train: train.csv, eval: test.csv, header: true, schema: {SCHEMA}"
 
     def compare(self, checkpoint, test, expected):
-        """Scores of score.py beside those of predict."""
-        self.run_it(BIN / "capstan", "checkpoint", "export", checkpoint, "model", "--python")
+        """Scores of score.py, and of model.onnx, beside those of predict."""
+        self.run_it(BIN / "capstan", "checkpoint", "export", checkpoint, "model", "--python", "--onnx")
         scores = self.run_it(self.python, "-I", "model/score.py", test).splitlines()
         self.check_scores(scores, checkpoint, test, expected)
+        if self.no_onnx:
+            self.addCleanup(self.skipTest, self.no_onnx)
+        elif not test.endswith(".gz"):
+            scores = self.run_it("/usr/bin/python3", "-c", onnx_runtime.PROGRAM, onnx_runtime.FOLDER, test).splitlines()
+            self.check_scores(scores, checkpoint, test, expected)
 
     def check_scores(self, scores, checkpoint, test, expected):
         wanted = self.run_it(BIN / "capstan", "predict", checkpoint, test).splitlines()

@@ -19,7 +19,7 @@ DOORS = {"spdlog/": "spdlog", "prometheus/": "prometheus-cpp", "yaml-cpp/": "yam
          "curl/": "libcurl", "openssl/": "OpenSSL", "hwy/": "Highway", "zlib.h": "zlib", "zstd.h": "zstd", "snappy.h": "snappy", "lz4.h": "lz4",
          "fast_float/": "fast_float", "Eigen/": "Eigen", "grpc/": "gRPC", "grpcpp/": "gRPC", "CLI/": "CLI11",
          "jpeglib.h": "libjpeg", "jerror.h": "libjpeg", "png.h": "libpng", "nlohmann/": "nlohmann-json", "pugixml.hpp": "pugixml",
-         "civetweb.h": "CivetWeb"}
+         "civetweb.h": "CivetWeb", "onnx/": "ONNX"}
 # The types that the signatures of RPCs are made of: whoever serves or calls one includes them.
 SIGNATURES = {"grpcpp/client_context.h", "grpcpp/support/byte_buffer.h", "grpcpp/support/server_callback.h",
               "grpc/health/v1/health.grpc.pb.h"}
@@ -90,6 +90,8 @@ def doors(tree):
                    if of == folder or of.startswith(folder + "/")}
         if pathlib.PurePath(name).name == "main.cc" or of == "cli/commands":
             allowed.add("CLI11")  # Each program reads its command line.
+        if of == "cli/onnx":
+            allowed.add("ONNX")
         for header in tree.includes(name):
             library = next((door for begin, door in DOORS.items() if header.startswith(begin)), None)
             if library and library not in allowed and header not in SIGNATURES:

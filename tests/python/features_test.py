@@ -24,7 +24,7 @@ def feature(name, pooling="sum", table=0, most=3):
 
 
 def bags(rows, index=INDEX, offsets=OFFSETS):
-    return types.SimpleNamespace(rows=rows, index=index, offsets=offsets)
+    return ct.Bags(offsets, index, rows)
 
 
 def leaf(*shape):
@@ -61,11 +61,17 @@ class FeaturesTest(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "there is no pooled feature 'users'; there are item, seen, city"):
             pooled["users"]
 
-    def test_bags_that_are_all_empty_are_zeros(self):
-        job = types.SimpleNamespace(features=[feature("seen", "mean")], dims=[5])
-        none = bags(torch.zeros(0, 0), torch.zeros(0, dtype=torch.int32), torch.zeros(4, dtype=torch.int32))
-        found = ct.EmbeddingBagCollection(job)(types.SimpleNamespace(features={"seen": none}))["seen"]
-        self.assertEqual(found.tolist(), [[0.0] * 5] * 3)
+    def test_a_batch_whose_records_have_no_keys_at_all_gives_zeros(self):
+        none = torch.zeros(0, dtype=torch.int32)
+        step = types.SimpleNamespace(labels=lambda: None, weights=lambda: None, numbers=lambda: torch.zeros(3, 0), values=lambda: None,
+                                     examples=3, rows=lambda table: torch.zeros(0, 0), index=lambda table: none,
+                                     feature_offsets=lambda place: torch.zeros(4, dtype=torch.int32), feature_begin=lambda place: 0)
+        job = types.SimpleNamespace(features=[feature("seen", "mean"), feature("recent", "none")], dims=[5], labels=[], image=[])
+        batch = ct.Batch(step, job)
+        self.assertEqual(ct.EmbeddingBagCollection(job)(batch)["seen"].tolist(), [[0.0] * 5] * 3)
+        sequence, mask = ct.Sequences(job, "recent")(batch)
+        self.assertEqual(sequence.tolist(), [[[0.0] * 5] * 3] * 3)
+        self.assertFalse(mask.any())
 
     def test_a_sequence_has_its_rows_in_order_and_a_mask(self):
         job = types.SimpleNamespace(features=[feature("recent", "none")], dims=[2])

@@ -28,6 +28,7 @@ struct CheckpointOptions {
   std::string other;  // diff: the second one; export: the folder.
   bool slots = false;
   bool python = false;
+  bool onnx = false;
   size_t keep = 3;
   std::vector<std::string> exempt;
   bool yes = false;
@@ -112,7 +113,8 @@ absl::Status Export(const CheckpointOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(const Exported exported, ExportModel({.checkpoint = model,
                                                                  .output = options.other,
                                                                  .slots = options.slots,
-                                                                 .python = options.python}));
+                                                                 .python = options.python,
+                                                                 .onnx = options.onnx}));
   PrintLine(absl::StrCat(Grouped(exported.rows), " rows, ",
                          Bytes(static_cast<double>(exported.bytes)), " in ", options.other,
                          "/model.safetensors"));
@@ -198,6 +200,8 @@ void AddCheckpoint(CLI::App& app, Invocation& invocation) {
   exporting.app->add_flag("--slots", exporting.options->slots, "The optimizers' state as well");
   exporting.app->add_flag("--python", exporting.options->python,
                           "score.py as well, which computes scores with NumPy alone");
+  exporting.app->add_flag("--onnx", exporting.options->onnx,
+                          "model.onnx as well: the graph that computes scores from rows of keys");
   exporting.app->footer(
       "Example:\n  capstan checkpoint export s3://ads/ctr/checkpoints/976-1 model\n\n"
       "`capstan predict` and `capstan evaluate` read the folder; so does anything that knows\n"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "cli/model/exported_model.h"
 #include "cli/model/safetensors.h"
 #include "cli/model/score_program.h"
+#include "cli/onnx/onnx_model.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace capstan::cli {
@@ -58,6 +60,7 @@ class PlacedFile {
   int error_ = 0;
 };
 
+constexpr char kParametersFile[] = "model.safetensors";
 constexpr size_t kMostRowsTogether = 4096;
 
 class Exporter {
@@ -81,7 +84,7 @@ class Exporter {
                                      {"job", job_.job()},
                                      {"step", absl::StrCat(reader_.manifest().step())}});
     data_begin_ = header.size();
-    PlacedFile file(absl::StrCat(options_.output, "/model.safetensors"));
+    PlacedFile file(absl::StrCat(options_.output, "/", kParametersFile));
     file.Write(0, header.data(), header.size());
     for (size_t t = 0; t < sorted_keys_.size(); ++t) {
       file.Write(PlaceOf(keys_[t]), sorted_keys_[t].data(),
@@ -94,6 +97,18 @@ class Exporter {
     for (const std::vector<uint64_t>& keys : sorted_keys_) exported.rows += keys.size();
     exported.bytes = data_begin_ + (tensors_.empty() ? 0 : tensors_.back().end);
     return exported;
+  }
+
+  // Where the tensors' weights are in the file. REQUIRES: Run was.
+  std::map<std::string, StoredArray> StoredTensors() const {
+    std::map<std::string, StoredArray> arrays;
+    for (const size_t place : weights_of_tensors_) {
+      const SafeTensor& tensor = tensors_[place];
+      arrays[tensor.name] = {.shape = {tensor.shape.begin(), tensor.shape.end()},
+                             .offset = data_begin_ + tensor.begin,
+                             .bytes = tensor.end - tensor.begin};
+    }
+    return arrays;
   }
 
  private:
@@ -256,12 +271,17 @@ absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
   if (error) {
     return absl::InvalidArgumentError(absl::StrCat(options.output, ": ", error.message()));
   }
-  CAPSTAN_ASSIGN_OR_RETURN(const Exported exported,
-                           Exporter(reader, options, std::move(layout)).Run());
+  Exporter exporter(reader, options, std::move(layout));
+  CAPSTAN_ASSIGN_OR_RETURN(const Exported exported, exporter.Run());
   CAPSTAN_RETURN_IF_ERROR(WriteJob(job, absl::StrCat(options.output, "/job.json")));
   if (options.python) {
     CAPSTAN_RETURN_IF_ERROR(
         WriteText(ScoreProgram(), absl::StrCat(options.output, "/", kScoreProgramName)));
+  }
+  if (options.onnx) {
+    CAPSTAN_ASSIGN_OR_RETURN(const std::string graph,
+                             OnnxModel(job, kParametersFile, exporter.StoredTensors()));
+    CAPSTAN_RETURN_IF_ERROR(WriteText(graph, absl::StrCat(options.output, "/model.onnx")));
   }
   return exported;
 }

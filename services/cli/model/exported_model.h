@@ -24,6 +24,7 @@ struct ExportOptions {
   std::string output;      // A folder of the file system; made if need be.
   bool slots = false;      // The optimizers' slots as well.
   bool python = false;     // score.py as well: see score_program.h.
+  bool onnx = false;       // model.onnx as well: see cli/onnx/onnx_model.h.
 };
 
 struct Exported {

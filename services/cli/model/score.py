@@ -377,6 +377,20 @@ class Table:
         weights[found] = self.weights[at[found]]
         return weights
 
+    def rows_of(self, keys):
+        """Likewise of any keys: [keys x dim]."""
+        distinct, places = np.unique(np.array(keys, np.uint64), return_inverse=True)
+        return self.rows(distinct)[places]
+
+
+def padded(rows, offsets, most=None):
+    """The rows of keys by record: [records x most x ...], or as many as any record has; zeros behind a record's last key."""
+    counts = np.diff(offsets)
+    record = np.repeat(np.arange(len(counts)), counts)
+    filled = np.zeros((len(counts), most or counts.max(initial=0), *rows.shape[1:]), np.float32)
+    filled[record, np.arange(len(record)) - np.repeat(offsets[:-1], counts)] = rows
+    return filled
+
 
 class Exported:
     """What was exported, in memory: the job, its tensors and its tables."""
@@ -441,15 +455,19 @@ class Model(Exported):
             if tower["kind"] not in TOWERS:
                 raise ValueError(f"tower {tower['name']}: write its formula and add it to TOWERS: {tower['kind']}")
 
-    def logits(self, keys, values, offsets, dense):
-        segments = {"linear": None, "embedding": None}
+    def segments(self, keys):
+        """The rows of keys, by the names of the table's segments: [keys x width]."""
+        segments = {}
         for table in self.tables.values():  # One, or none.
-            distinct, places = np.unique(keys, return_inverse=True)
-            rows = table.rows(distinct)[places] * values[:, None].astype(np.float64)
+            rows = table.rows_of(keys)
             for segment in table.segments:
                 begin = segment.get("offset", 0)
                 segments[segment["name"]] = rows[:, begin:begin + segment["width"]]
-        inputs = Inputs(dense, offsets, values, segments["linear"], segments["embedding"], self.data.get("fields", 0))
+        return segments
+
+    def logits(self, keys, values, offsets, dense):
+        segments = {name: rows * values[:, None].astype(np.float64) for name, rows in self.segments(keys).items()}
+        inputs = Inputs(dense, offsets, values, segments.get("linear"), segments.get("embedding"), self.data.get("fields", 0))
         logits = np.zeros((len(dense), self.model.get("outputs", 1)))
         for tower in self.model["towers"]:
             prefix = tower["name"] + "/"
@@ -477,12 +495,26 @@ class Model(Exported):
         return self.predictions(self.logits(np.array(records.keys, np.uint64), np.array(records.values, np.float32),
                                             np.array(records.offsets), dense))
 
-    def score(self, lines):
-        """Of lines of text in the format of the job, without a line of names."""
+    def parsed(self, lines):
         records, parser = Records(), self.parser()
         for line in lines:
             parser.parse(line, records)
-        return self.score_records(records)
+        return records
+
+    def score(self, lines):
+        """Of lines of text in the format of the job, without a line of names."""
+        return self.score_records(self.parsed(lines))
+
+    def onnx_inputs(self, lines):
+        """What model.onnx takes of these lines, by the names of its inputs. Zeros fill a record up to the most keys of any."""
+        records = self.parsed(lines)
+        of_keys = self.segments(np.array(records.keys, np.uint64))
+        if isinstance(self.parser(), PairParser) and of_keys:
+            of_keys["values"] = np.array(records.values, np.float32)
+        inputs = {name: padded(rows, records.offsets, self.data.get("fields")) for name, rows in of_keys.items()}
+        if self.data.get("dense_width"):
+            inputs["numbers"] = np.array(records.dense, np.float32).reshape(len(records), -1)
+        return inputs
 
     def score_images(self, pixels):
         """Of dense inputs: [records x dense_width]."""

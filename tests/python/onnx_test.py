@@ -1,0 +1,162 @@
+"""A module of one's own becomes a graph of ONNX: ONNX Runtime computes of it what PyTorch computes of the module, for every way in
+which keys reach a module, and for more records and keys than the graph was traced with."""
+
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import onnx_runtime
+from python_data import EXAMPLES, SKIPPED, idx, skip_if_lacking
+
+if __name__ == "__main__":
+    skip_if_lacking()
+    if onnx_runtime.lack():
+        print(f"SKIPPED: {onnx_runtime.lack()}")
+        sys.exit(SKIPPED)
+
+sys.path[:0] = [os.environ["PYTHONPATH"], str(EXAMPLES), str(onnx_runtime.FOLDER)]
+import numpy as np  # noqa: E402
+import onnxruntime  # noqa: E402
+import torch  # noqa: E402
+
+import capstan_ps  # noqa: E402
+import capstan_ps.torch as ct  # noqa: E402
+
+CLICKS = {"format": "DATA_FORMAT_CSV", "columns": 5, "fields": 3, "dense_width": 1, "categorical": [{"column": c} for c in (1, 2, 3)],
+          "numeric": [{"column": 4}]}
+PAIRS = {"format": "DATA_FORMAT_LIBSVM"}
+IMAGES = {"format": "DATA_FORMAT_IDX", "dense_width": 64, "image_shape": [8, 8]}
+
+
+def feature(name, column, table, **more):
+    return {"name": name, "column": column, "table": table, "kind": "KEY_KIND_ID", **more}
+
+
+def many(pooling):
+    return {"many": True, "separator": "|", "most": 4, "pooling": f"POOLING_{pooling}"}
+
+
+FEATURES = {"format": "DATA_FORMAT_CSV", "columns": 6, "dense_width": 1, "numeric": [{"column": 5}],
+            "features": [feature("user", 1, "user"), feature("item", 2, "item"), feature("history", 3, "item", **many("MEAN")),
+                         feature("basket", 4, "item", **many("SUM")), feature("recent", 3, "item", **many("NONE"))]}
+LINES_OF_FEATURES = ["0,7,1,2|3,1|2|3|9,0.5", "1,8,2,,,2", "0,,9,5|6|7|8|1,4,-1", "1,7,1,1,1|1,0"]
+
+
+class OfFeatures(torch.nn.Module):
+
+    def __init__(self, job):
+        super().__init__()
+        self.embeddings, self.recent = ct.EmbeddingBagCollection(job), ct.Sequences(job, "recent")
+        self.head = torch.nn.Linear(self.embeddings.width + 3 + job.numbers, 2)
+
+    def forward(self, batch):
+        pooled = self.embeddings(batch)
+        rows, mask = self.recent(batch)
+        attention = ((rows * pooled["item"].unsqueeze(1)).sum(2) * 3).masked_fill(~mask, -9).softmax(1)
+        out = self.head(torch.cat([pooled.values(), (rows * attention.unsqueeze(2)).sum(1), batch.numbers], 1))
+        return {"click": out[:, 0], "buy": out[:, 1]}
+
+
+class OfPairs(torch.nn.Module):
+
+    def __init__(self, job):
+        super().__init__()
+        self.bag, self.head = ct.EmbeddingBag(job), torch.nn.Linear(job.dim, 1)
+
+    def forward(self, batch):
+        return self.head(self.bag(batch)).squeeze(1)
+
+
+class OnnxTest(unittest.TestCase):
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        torch.manual_seed(1)
+
+    def model_of(self, data, build, tables, **model):
+        """As `capstan checkpoint export` writes it, with the parameters with which the module begins."""
+        tables = [{"id": i, "name": name, "dim": dim, "seed": "3",
+                   "segments": [{"name": "embedding", "width": dim, "initializer": {"kind": "INITIALIZER_KIND_NORMAL", "scale": 0.5}}]}
+                  for i, (name, dim) in enumerate(tables.items())]
+        arrays = {}
+        for table in tables:
+            keys = np.arange(2, 8, dtype=np.uint64)
+            arrays[f"{table['name']}.keys"] = keys
+            arrays[f"{table['name']}.weights"] = torch.randn(len(keys), table["dim"]).numpy()
+        job = {"job": "j", "data": {"label_column": 0, "numeric_scale": 1, **data}, "model": {"user": "mine.py", **model},
+               "tables": tables, "tensors": []}
+        path = self.folder / "job.json"
+        path.write_text(json.dumps(job))
+        net = build(capstan_ps._capstan.Job.from_json(path.read_text()))
+        for name, tensor in net.state_dict().items():
+            if not name.endswith("num_batches_tracked"):
+                arrays[name] = tensor.numpy()
+                job["tensors"].append({"name": name, "shape": list(tensor.shape)})
+        path.write_text(json.dumps(job))
+        header, body = {}, b""
+        for name, array in arrays.items():
+            begin, body = len(body), body + array.tobytes()
+            header[name] = {"dtype": "U64" if array.dtype == np.uint64 else "F32", "shape": array.shape, "data_offsets": [begin, len(body)]}
+        text = json.dumps(header).encode()
+        (self.folder / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + body)
+        return capstan_ps.load(self.folder)
+
+    def compare(self, model, build, lines):
+        """The outputs of the graph, by name, once they are those of the module."""
+        path = self.folder / "model.onnx"
+        model.to_onnx(build, path)
+        session, inputs = onnxruntime.InferenceSession(str(path)), model.onnx_inputs(lines)
+        inputs = {of.name: inputs[of.name] for of in session.get_inputs()}  # A graph has none that its module does not read.
+        with torch.no_grad():
+            wanted = model.torch(build)(model.batch(lines))
+        wanted = wanted if isinstance(wanted, dict) else {"logits": wanted}
+        self.assertEqual([of.name for of in session.get_outputs()], list(wanted))
+        for found, want in zip(session.run(None, inputs), wanted.values(), strict=True):
+            np.testing.assert_allclose(found, want.numpy(), rtol=1e-5, atol=1e-6)
+        self.assertGreater(len({float(x) for x in next(iter(wanted.values()))}), 2, "they are not all the same")
+
+    def test_features_that_are_pooled_and_a_sequence_with_its_mask(self):
+        model = self.model_of(FEATURES, OfFeatures, {"user": 2, "item": 3})
+        self.compare(model, OfFeatures, LINES_OF_FEATURES)
+        self.compare(model, OfFeatures, LINES_OF_FEATURES[:3] * 20)
+        self.assertEqual({name: array.shape for name, array in model.onnx_inputs(LINES_OF_FEATURES).items()},
+                         {"user": (4, 1, 2), "item": (4, 1, 3), "history": (4, 4, 3), "history.count": (4,), "basket": (4, 4, 3),
+                          "recent": (4, 4, 3), "recent.count": (4,), "numbers": (4, 1)})
+
+    def test_keys_of_whole_records(self):
+        from deepfm import DeepFM
+        model = self.model_of(CLICKS, DeepFM, {"features": 4})
+        self.compare(model, DeepFM, [f"0,a{i % 3},b,c{i % 5},{i}" for i in range(30)])
+
+    def test_pairs_of_index_and_value_as_many_as_there_are(self):
+        model = self.model_of(PAIRS, OfPairs, {"features": 4})
+        self.compare(model, OfPairs, ["1 2:0.5 3:-1 9:2", "0 4:1", "0", "1 2:1 3:1 4:1 5:1 6:1"])
+
+    def test_images_with_batch_norm(self):
+        from cnn import build, predict
+        model = self.model_of(IMAGES, build, {}, loss="LOSS_SOFTMAX", outputs=3)
+        model.to_onnx(build, self.folder / "model.onnx", predict)
+        (self.folder / "images").write_bytes(idx((5, 8, 8), [i * 37 % 256 for i in range(5 * 64)]))
+        batch, = model.batches(self.folder / "images")
+        session = onnxruntime.InferenceSession(str(self.folder / "model.onnx"))
+        found, = session.run(["logits"], {"numbers": batch.numbers.numpy()})
+        with torch.no_grad():
+            np.testing.assert_allclose(found, model.torch(build)(batch.images).numpy(), rtol=1e-5, atol=1e-4)
+
+    def test_a_module_that_looks_rows_up_by_itself_is_told_what_to_use(self):
+        class Own(OfPairs):
+            def forward(self, batch):
+                return self.head(batch.rows[batch.index.long()]).squeeze(1)
+        model = self.model_of(PAIRS, Own, {"features": 4})
+        with self.assertRaisesRegex(AttributeError, r"^batch\.rows is not there in a graph of ONNX: use capstan_ps\.torch\.Embeddings"):
+            model.to_onnx(Own, self.folder / "model.onnx")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
