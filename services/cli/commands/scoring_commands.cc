@@ -30,7 +30,7 @@ absl::StatusOr<FinishedModel> LoadModel(const std::string& uri) {
 }
 
 // Prints the metrics of one set of records; `set`: empty, there is no other.
-absl::Status EvaluateSet(FinishedModel& model, const std::string& set,
+absl::Status EvaluateSet(const FinishedModel& model, const std::string& set,
                          const ScoringOptions& scoring) {
   CAPSTAN_ASSIGN_OR_RETURN(const v1::EvaluationResult sums, Evaluate(model, scoring));
   v1::Evaluation evaluation;
@@ -49,7 +49,7 @@ absl::Status EvaluateSet(FinishedModel& model, const std::string& set,
 }
 
 absl::Status RunEvaluate(const ScoringCommandOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, LoadModel(options.model));
+  CAPSTAN_ASSIGN_OR_RETURN(const FinishedModel model, LoadModel(options.model));
   if (!options.scoring.files.empty()) return EvaluateSet(model, "", options.scoring);
   ScoringOptions scoring = options.scoring;
   for (EvalFiles& set : EvalSetsOf(model.job().data())) {
@@ -66,7 +66,7 @@ absl::Status WriteError() {
 }
 
 absl::Status RunPredict(const ScoringCommandOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, LoadModel(options.model));
+  CAPSTAN_ASSIGN_OR_RETURN(const FinishedModel model, LoadModel(options.model));
   std::FILE* output = options.output.empty() ? stdout : std::fopen(options.output.c_str(), "w");
   if (output == nullptr) return absl::ErrnoToStatus(errno, options.output);
   const size_t outputs = model.job().model().outputs();

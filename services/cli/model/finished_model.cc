@@ -39,42 +39,29 @@ absl::StatusOr<FinishedModel> FinishedModel::Of(
         absl::StrCat("this model is computed by the user's own program, ", program,
                      ", and not by capstan; its parameters can be compared and exported as files"));
   }
-  FinishedModel model(std::move(job));
-  model.partitions_ = std::move(partitions);
-  for (const std::unique_ptr<PartitionStore>& partition : model.partitions_) {
+  return FinishedModel(std::move(job), std::move(partitions));
+}
+
+FinishedModel::FinishedModel(v1::JobSpec job,
+                             std::vector<std::unique_ptr<PartitionStore>> partitions)
+    : job_(std::move(job)), partitions_(std::move(partitions)) {
+  for (const std::unique_ptr<PartitionStore>& partition : partitions_) {
     for (const Block& block : partition->blocks().blocks()) {
       const absl::Span<const float> weights = partition->blocks().Weights(block.id);
       const size_t end = block.flat_offset + block.length;
-      if (model.parameters_.size() < end) model.parameters_.resize(end);
-      std::copy(weights.begin(), weights.end(), model.parameters_.begin() + block.flat_offset);
+      if (parameters_.size() < end) parameters_.resize(end);
+      std::copy(weights.begin(), weights.end(), parameters_.begin() + block.flat_offset);
     }
   }
-  CAPSTAN_ASSIGN_OR_RETURN(model.network_, Network::Create(model.job_));
-  return model;
 }
 
-void FinishedModel::PullRows(std::span<const uint64_t> keys) {
+void FinishedModel::PullRows(std::span<const uint64_t> keys, std::vector<float>& rows) const {
   const v1::TableSpec& table = job_.tables(0);
-  rows_.resize(keys.size() * table.dim());
+  rows.resize(keys.size() * table.dim());
   for (size_t i = 0; i < keys.size(); ++i) {
     const PartitionIndex partition = PartitionOfKey(keys[i], table.seed(), job_.partition_count());
-    partitions_[Raw(partition)]->tables()[0]->Pull(PackedKeys(&keys[i], 1),
-                                                   &rows_[i * table.dim()]);
+    partitions_[Raw(partition)]->tables()[0]->Pull(PackedKeys(&keys[i], 1), &rows[i * table.dim()]);
   }
-}
-
-std::span<const float> FinishedModel::Logits(const Batch& batch) {
-  if (job_.tables_size() > 0) {
-    deduplicator_.Run(batch.keys, keys_);
-    PullRows(keys_.unique);
-  }
-  return network_->Forward({.labels = batch.labels,
-                            .offsets = batch.offsets,
-                            .index = keys_.index,
-                            .values = batch.values,
-                            .dense = batch.dense,
-                            .rows = rows_,
-                            .parameters = parameters_});
 }
 
 }  // namespace capstan::cli

@@ -14,6 +14,7 @@
 #include "capstan/data/tasks/task_reader.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/model/metrics.h"
+#include "cli/model/scorer.h"
 
 namespace capstan::cli {
 namespace {
@@ -47,7 +48,7 @@ void ReadGeneratedAsText(v1::DataSpec& data) {
 }
 
 absl::Status ScoreFiles(
-    FinishedModel& model, const ScoringOptions& options,
+    const FinishedModel& model, const ScoringOptions& options,
     absl::FunctionRef<absl::Status(const Batch&, std::span<const float> logits)> visit) {
   v1::JobSpec job = model.job();
   if (!options.files.empty()) ReadInstead(options.files, *job.mutable_data());
@@ -61,6 +62,7 @@ absl::Status ScoreFiles(
   ReaderOptions reading = ReaderOptionsOf(job);
   reading.labels = options.labels;
   TaskReader reader(std::move(reading), *source);
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Scorer> scorer, Scorer::Create(model));
   Batch batch;
   for (uint32_t i = 0; i < ranges.size(); ++i) {
     const absl::StatusOr<std::shared_ptr<const LoadedTask>> read =
@@ -73,13 +75,14 @@ absl::Status ScoreFiles(
     const std::shared_ptr<const LoadedTask>& loaded = *read;
     for (uint64_t k = 0; k < loaded->batch_count(); ++k) {
       CAPSTAN_RETURN_IF_ERROR(loaded->ReadBatch(k, batch));
-      CAPSTAN_RETURN_IF_ERROR(visit(batch, model.Logits(batch)));
+      CAPSTAN_RETURN_IF_ERROR(visit(batch, scorer->Logits(batch)));
     }
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::EvaluationResult> Evaluate(FinishedModel& model, const ScoringOptions& options) {
+absl::StatusOr<v1::EvaluationResult> Evaluate(const FinishedModel& model,
+                                              const ScoringOptions& options) {
   v1::EvaluationResult sums;
   CAPSTAN_RETURN_IF_ERROR(
       ScoreFiles(model, options, [&](const Batch& batch, std::span<const float> logits) {

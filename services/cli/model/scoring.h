@@ -25,11 +25,12 @@ struct ScoringOptions {
 // Calls `visit` with every batch and its logits. INVALID_ARGUMENT names the file and the record
 // that is none; DATA_LOSS a broken file. Stops when `visit` returns an error.
 absl::Status ScoreFiles(
-    FinishedModel& model, const ScoringOptions& options,
+    const FinishedModel& model, const ScoringOptions& options,
     absl::FunctionRef<absl::Status(const Batch&, std::span<const float> logits)> visit);
 
 // Sums for the metrics of all records.
-absl::StatusOr<v1::EvaluationResult> Evaluate(FinishedModel& model, const ScoringOptions& options);
+absl::StatusOr<v1::EvaluationResult> Evaluate(const FinishedModel& model,
+                                              const ScoringOptions& options);
 
 // Data of a job on the built-in click log become as `capstan data generate` writes it: text, a
 // label and behind it all columns. Others stay as they are.

@@ -24,29 +24,26 @@ std::string LastName(const std::string& folder) {
 ServedModel::ServedModel(std::string folder, FinishedModel model)
     : folder_(std::move(folder)),
       version_(LastName(folder_)),
-      job_(model.job()),
-      inputs_(job_),
-      model_(std::move(model)) {}
+      model_(std::move(model)),
+      inputs_(model_.job()) {}
 
 absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Load(const std::string& folder) {
   CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, FinishedModel::Load(folder));
-  return std::shared_ptr<ServedModel>(new ServedModel(folder, std::move(model)));
+  std::shared_ptr<ServedModel> served(new ServedModel(folder, std::move(model)));
+  const size_t count = ScorersForThisMachine(served->job().train().step_threads());
+  CAPSTAN_ASSIGN_OR_RETURN(served->scorers_, ScorerPool::Create(served->model_, count));
+  return served;
 }
 
 std::vector<InferOutput> ServedModel::outputs() const {
-  if (job_.model().loss() == v1::LOSS_SOFTMAX) {
-    return {{.name = "probabilities", .columns = job_.model().outputs()}};
+  if (job().model().loss() == v1::LOSS_SOFTMAX) {
+    return {{.name = "probabilities", .columns = job().model().outputs()}};
   }
   std::vector<InferOutput> outputs;
-  for (const v1::LabelSpec& label : job_.data().labels()) outputs.push_back({.name = label.name()});
+  for (const v1::LabelSpec& label : job().data().labels())
+    outputs.push_back({.name = label.name()});
   if (outputs.empty()) outputs.push_back({.name = "score"});
   return outputs;
-}
-
-std::vector<float> ServedModel::LogitsOf(const Batch& batch) {
-  absl::MutexLock lock(&mu_);
-  const std::span<const float> logits = model_.Logits(batch);
-  return {logits.begin(), logits.end()};
 }
 
 absl::StatusOr<ServedModel::Answer> ServedModel::Infer(const InferRequest& request) {
@@ -62,10 +59,10 @@ absl::StatusOr<ServedModel::Answer> ServedModel::Infer(const InferRequest& reque
   }
   CAPSTAN_ASSIGN_OR_RETURN(const Batch batch, inputs_.Read(request));
   answer.rows = batch.examples();
-  const size_t width = job_.model().outputs();
-  const std::vector<float> logits = LogitsOf(batch);
+  const size_t width = job().model().outputs();
+  const std::vector<float> logits = scorers_->Logits(batch);
   for (size_t row = 0; row < answer.rows; ++row) {
-    const auto predictions = PredictionsOf(job_, std::span(logits).subspan(row * width, width));
+    const auto predictions = PredictionsOf(job(), std::span(logits).subspan(row * width, width));
     auto next = predictions.begin();
     for (InferOutput& output : answer.outputs) {
       for (size_t i = 0; i < output.columns; ++i) {

@@ -6,18 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
-#include "capstan/data/formats/batch.h"
 #include "capstan/inference/inference.h"
 #include "capstan/v1/job.pb.h"
 #include "cli/model/finished_model.h"
+#include "cli/serve/scorer_pool.h"
 #include "cli/serve/served_inputs.h"
 
 namespace capstan::cli {
 
-// Thread-safe: requests are read at the same time, and computed one after the other.
+// Thread-safe: requests are read at the same time, and as many computed as the machine has cores.
 class ServedModel {
  public:
   // The checkpoint or exported model of a folder; errors are FinishedModel's.
@@ -25,7 +23,7 @@ class ServedModel {
 
   const std::string& folder() const { return folder_; }
   const std::string& version() const { return version_; }  // The folder's name.
-  const v1::JobSpec& job() const { return job_; }
+  const v1::JobSpec& job() const { return model_.job(); }
   const ServedInputs& inputs() const { return inputs_; }
 
   // What it gives, in order: of one label `score`, of a softmax `probabilities`, of several labels
@@ -41,14 +39,12 @@ class ServedModel {
 
  private:
   ServedModel(std::string folder, FinishedModel model);
-  std::vector<float> LogitsOf(const Batch& batch);
 
   const std::string folder_;
   const std::string version_;
-  const v1::JobSpec job_;
+  const FinishedModel model_;
   const ServedInputs inputs_;
-  absl::Mutex mu_;
-  FinishedModel model_ ABSL_GUARDED_BY(mu_);
+  std::unique_ptr<ScorerPool> scorers_;
 };
 
 }  // namespace capstan::cli

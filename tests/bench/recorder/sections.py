@@ -189,6 +189,18 @@ def memory(context):
     return Section("memory", [context.capstan("dataplane.py", "memory")], rows, wanted=1, bound=2, quiet=1, lasting=True)
 
 
+def inference(context):
+    """What `capstan serve` takes for a request, beside a server that answers as many bytes at once."""
+    rows = []
+    for records in (1, 100):
+        for connections in (1, 8):
+            case = f"{records} records a request, {connections} connections"
+            rows += [Row(f"{case}, {percent}, us", f"capstan serve, {case}, {percent}", [(CAPSTAN, f"bare HTTP, {case}, {percent}")], less=True)
+                     for percent in ("p50", "p99")]
+            rows.append(Row(f"{case}, records/s", f"capstan serve, {case}", [(CAPSTAN, f"bare HTTP, {case}")]))
+    return Section("inference", [context.capstan("inference.py")], rows)
+
+
 def scrape(context):
     """What a scrape of the metrics takes, and what it takes from the pushes."""
     rows = [Row("a scrape takes at most, ms", ".*longest", 50, 1, less=True),
@@ -309,7 +321,8 @@ def matrix(context):
 
 
 ALL = {"dense": dense, "sparse": sparse, "latency": latency, "deepfm": deepfm, "logistic": logistic, "dtypes": dtypes,
-       "checkpoint": checkpoint, "s3": s3, "before-images": before_images, "overload": overload, "scrape": scrape, "tls": tls,
+       "checkpoint": checkpoint, "s3": s3, "before-images": before_images, "overload": overload, "inference": inference,
+       "scrape": scrape, "tls": tls,
        "memory": memory, "replicas": replicas, "failover": failover, "crowd": crowd, "large": large, "chief": chief, "quality": quality, "matrix": matrix}
 
 

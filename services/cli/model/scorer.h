@@ -1,0 +1,40 @@
+// Computes the scores of records with a finished model.
+#ifndef CAPSTAN_CLI_MODEL_SCORER_H_
+#define CAPSTAN_CLI_MODEL_SCORER_H_
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capstan/data/feed/deduplicate.h"
+#include "capstan/data/formats/batch.h"
+#include "capstan/model/network.h"
+#include "cli/model/finished_model.h"
+
+namespace capstan::cli {
+
+// Thread-compatible: who scores on several threads has one for each. Holds no parameters, but
+// memory for the largest batch that it has computed.
+class Scorer {
+ public:
+  // `model` must outlive this object. INVALID_ARGUMENT if its towers and tensors do not agree.
+  static absl::StatusOr<std::unique_ptr<Scorer>> Create(const FinishedModel& model);
+
+  // The logits, model.outputs an example; valid until the next call.
+  std::span<const float> Logits(const Batch& batch);
+
+ private:
+  Scorer(const FinishedModel& model, std::unique_ptr<Network> network)
+      : model_(model), network_(std::move(network)) {}
+
+  const FinishedModel& model_;
+  const std::unique_ptr<Network> network_;
+  Deduplicator deduplicator_;
+  UniqueKeys keys_;
+  std::vector<float> rows_;
+};
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_MODEL_SCORER_H_
