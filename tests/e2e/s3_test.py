@@ -15,6 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import s3
 from crew import Crew, frozen, run_to_end
 from ledger import ledger_job, ledger_times, write_ledger_file
+from model_server import Server, column
 
 RECORDS = 3000  # In each of two files.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -88,14 +89,14 @@ class S3Test(unittest.TestCase):
                 self.assertIn(f"models/ledger/{name}", self.server.keys("models/ledger/"))
 
     def policies(self):
-        """Those of docs/s3.md, of the chief and the shards and of workers, for this bucket and its folders."""
+        """Those of docs/s3.md, of the chief and the shards, of workers, and of who serves, for this bucket and its folders."""
         text = (ROOT / "docs" / "s3.md").read_text().replace("ads/ctr", f"{s3.BUCKET}/models").replace("ctr/*", "models/*")
         texts = re.findall(r"```json\n(\{\"Version.*?)```", text.replace("ads", s3.BUCKET), re.DOTALL)
-        self.assertEqual(len(texts), 2)
+        self.assertEqual(len(texts), 3)
         return texts
 
-    def test_with_the_documented_policies_a_job_trains_and_its_workers_can_write_nothing(self):
-        writer, reader = (self.server.keys_for(policy) for policy in self.policies())
+    def test_with_the_documented_policies_a_job_trains_its_workers_can_write_nothing_and_its_model_is_served(self):
+        writer, reader, server = (self.server.keys_for(policy) for policy in self.policies())
         crew = self.crew()
         crew.environment.update({name: reader if name.startswith("worker") else writer
                                  for name in ("chief", "ps-0", "ps-1", "worker-0", "worker-1")})
@@ -108,7 +109,15 @@ class S3Test(unittest.TestCase):
                 with self.assertRaises(urllib.error.HTTPError, msg=path) as refused:
                     self.server.request(method, f"/{s3.BUCKET}/{path}", b"x" if method == "PUT" else b"", keys=reader)
                 self.assertEqual(refused.exception.code, 403, path)
-            self.check_exact(crew)
+            with Server("s3://capstan/models/ledger", "--every", "0.5", environment=server) as serve:
+                line = self.plain.read_text().splitlines()[0]
+                self.assertEqual(len(serve.infer(column("records", [line]))["outputs"][0]["data"]), 1)
+                model = self.check_exact(crew).model_uri
+                newest = f"version {model.rpartition('/')[2]}"
+                until = time.monotonic() + 30
+                while not any(newest in told for told in serve.lines) and time.monotonic() < until:
+                    time.sleep(0.1)
+                self.assertIn(newest, "".join(serve.lines))
 
     def test_a_damaged_object_is_found_and_the_checkpoint_before_is_used(self):
         with self.crew() as crew:

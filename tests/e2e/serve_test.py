@@ -1,9 +1,7 @@
 """`capstan serve` gives the scores of `capstan predict` over HTTP, and goes over to a job's newer version while it is asked."""
 
 import json
-import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
@@ -13,65 +11,11 @@ import threading
 import time
 import unittest
 import urllib.error
-import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent / "strangers"
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 import generate
-
-CAPSTAN = pathlib.Path(os.environ["CAPSTAN_BIN"]) / "capstan"
-
-
-class Server:
-    """A process that serves; ended with the context."""
-
-    def __init__(self, model, *more):
-        self.process = subprocess.Popen([CAPSTAN, "serve", model, "--host", "127.0.0.1", "--port", "0", *more], stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True)
-        self.lines = []
-        line = ""
-        while not (found := re.search(r"^serving (\S+), version (\S+), at (http://\S+)", line)):
-            line = self.process.stdout.readline()
-            assert line, f"it has ended: {self.lines}"
-            self.lines.append(line)
-        self.version, self.url = found[2], found[3]
-        self.root = self.url.partition("/v2/")[0]
-        self.reading = threading.Thread(target=lambda: self.lines.extend(self.process.stdout), daemon=True)
-        self.reading.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        self.reading.join()
-        self.process.stdout.close()
-
-    def get(self, path):
-        with urllib.request.urlopen(self.root + path, timeout=10) as answer:
-            return answer.read().decode()
-
-    def infer(self, *inputs, **more):
-        asked = json.dumps({"inputs": list(inputs), **more}).encode()
-        with urllib.request.urlopen(urllib.request.Request(self.url + "/infer", asked), timeout=10) as answer:
-            return json.load(answer)
-
-    def refusal(self, path, body=None):
-        try:
-            urllib.request.urlopen(urllib.request.Request(self.root + path, body), timeout=10)
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, json.load(error)["error"]
-        raise AssertionError(f"{path} is answered")
-
-
-def column(name, values, datatype="BYTES"):
-    return {"name": name, "datatype": datatype, "shape": [len(values)], "data": values}
-
-
-def columns_of(answer):
-    return {output["name"]: output["data"] for output in answer["outputs"]}
+from model_server import CAPSTAN, Server, column, columns_of
 
 
 class ServeTest(unittest.TestCase):
@@ -182,6 +126,26 @@ class ServeTest(unittest.TestCase):
             last = server.infer(column("records", lines))
             self.assertNotEqual(last["model_version"], server.version)
             self.assert_close(columns_of(last)["click"], [score[0] for score in newest])
+
+    def test_who_waits_for_a_first_version_is_alive_and_not_ready_until_there_is_one(self):
+        self.visits()
+        with Server(self.folder / "run/model/visits", "--wait", "--every", "0.2") as server:
+            self.assertIsNone(server.version)
+            json.loads(server.get("/v2/health/live"))
+            self.assertIn("capstan_build_info", server.get("/metrics"))
+            for path in ("/v2/models/visits", "/v2/models/visits/ready"):
+                self.assertEqual(server.refusal(path), (503, "there is no version of this model yet"))
+            with self.assertRaisesRegex(urllib.error.HTTPError, "503"):
+                server.get("/v2/health/ready")
+            self.assertEqual(self.train(1), self.folder / "run/model/visits")
+            until = time.monotonic() + 30
+            while not any(line.startswith("serving visits, version ") for line in server.lines) and time.monotonic() < until:
+                time.sleep(0.05)
+            json.loads(server.get("/v2/health/ready"))
+            line = (self.folder / "test.csv").read_text().splitlines()[1]
+            expected = self.predicted(self.folder / "run/model/visits", "test.csv")[0][:1]
+            self.assert_close(columns_of(server.infer(column("records", [line])))["click"], expected)
+            self.assertEqual([line for line in server.lines if line.startswith("capstan:")], [])
 
     def test_images_are_asked_by_their_pixels(self):
         generate.generate("images", self.folder)

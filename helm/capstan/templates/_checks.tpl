@@ -70,6 +70,10 @@
     {{- fail "wait.autoScaleToZero and autoscalers exclude each other: they would start the workers again" -}}
   {{- end -}}
 {{- end -}}
+{{- if $v.serve.enabled -}}
+  {{- if not $uri }}{{ fail "serve.enabled: needs job.checkpoint.uri, where the versions are that it serves" }}{{ end -}}
+  {{- if dig "user" "" (default dict $job.model) }}{{ fail "serve.enabled: serves models of Capstan's towers; job.model.user is computed by that program alone" }}{{ end -}}
+{{- end -}}
 {{- if $v.tls.enabled -}}
   {{- $own := 0 -}}
   {{- range $role, $secret := $v.tls.secrets }}{{ if $secret }}{{ $own = add $own 1 }}{{ end }}{{ end -}}

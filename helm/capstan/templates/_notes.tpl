@@ -33,6 +33,10 @@ Who does what:
   kubectl --namespace {{ $namespace }} logs statefulset/{{ $name }}-chief --follow
 {{ if $uri }}
 The model will be in {{ trimSuffix "/" $uri }}/{{ $job.job }}.
+{{- if .Values.serve.enabled }}
+Its newest version answers requests, from the first checkpoint on:
+  kubectl --namespace {{ $namespace }} port-forward service/{{ $name }}-serve 8080:{{ .Values.serve.service.port }}
+{{- end }}
 {{- else }}
 WARNING: job.checkpoint.uri is not set: the model is not written anywhere, and a lost shard sends the job back to its beginning.
 {{- end }}

@@ -3,7 +3,7 @@
 {{/* The Secret with the keys of a role; empty: it has none. Arguments: root, role. */}}
 {{- define "capstan.s3Secret" -}}
 {{- $s3 := .root.Values.s3 -}}
-{{- ternary (default $s3.existingSecret $s3.workerSecret) $s3.existingSecret (eq .role "worker") -}}
+{{- default $s3.existingSecret (get (dict "worker" $s3.workerSecret "serve" $s3.serveSecret) .role) -}}
 {{- end -}}
 
 {{/* Credentials and place of the object store, as all S3 clients read them. Arguments: root, role. */}}
@@ -29,13 +29,15 @@
 {{- default (ternary "80" "443" (eq $url.scheme "http")) $port -}}
 {{- end -}}
 
-{{/* The roles that speak to an object store, as a list: workers for the data, shards for checkpoints, the chief for both. */}}
+{{/* The roles that speak to an object store, as a list: workers for the data, shards for checkpoints and who serves them, the chief for
+both. */}}
 {{- define "capstan.remoteRoles" -}}
 {{- $job := include "capstan.job" . | fromYaml -}}
 {{- $data := contains "s3://" (toJson $job.data) -}}
 {{- $state := or (contains "s3://" (toJson $job.checkpoint)) (hasPrefix "s3://" .Values.chief.from) -}}
 {{- $roles := ternary (list "chief") list (or $data $state) -}}
 {{- if $state }}{{ $roles = append $roles "ps" }}{{ end -}}
+{{- if contains "s3://" (toJson $job.checkpoint) }}{{ $roles = append $roles "serve" }}{{ end -}}
 {{- if $data }}{{ $roles = append $roles "worker" }}{{ end -}}
 {{- toYaml $roles -}}
 {{- end -}}
@@ -75,16 +77,18 @@
 {{- $checkpoint := include "capstan.checkpointVolume" .root | fromYaml -}}
 {{- if and $checkpoint (ne .role "worker") -}}
 {{- $volumes = append $volumes (merge (dict "name" "checkpoint") $checkpoint) -}}
-{{- $mounts = append $mounts (dict "name" "checkpoint" "mountPath" $v.checkpoint.mountPath) -}}
+{{- $mounts = append $mounts (merge (dict "name" "checkpoint" "mountPath" $v.checkpoint.mountPath) (ternary (dict "readOnly" true) dict (eq .role "serve"))) -}}
 {{- end -}}
-{{- if and $v.data.volume (ne .role "ps") -}}
+{{- if and $v.data.volume (has .role (list "chief" "worker")) -}}
 {{- $volumes = append $volumes (merge (dict "name" "data") $v.data.volume) -}}
 {{- $mounts = append $mounts (dict "name" "data" "mountPath" $v.data.mountPath "readOnly" true) -}}
 {{- end -}}
 {{- with include "capstan.s3Volume" . }}{{ $volumes = concat $volumes (fromYamlArray .) }}{{ end -}}
 {{- with include "capstan.s3Mount" . }}{{ $mounts = concat $mounts (fromYamlArray .) }}{{ end -}}
+{{- if ne .role "serve" -}}
 {{- with include "capstan.tlsVolume" . }}{{ $volumes = concat $volumes (fromYamlArray .) }}{{ end -}}
 {{- with include "capstan.tlsMount" . }}{{ $mounts = concat $mounts (fromYamlArray .) }}{{ end -}}
+{{- end -}}
 {{- if eq (include "capstan.runsOwnProgram" .) "yes" -}}
 {{- $program := include "capstan.programVolumes" .root | fromYaml -}}
 {{- $volumes = concat $volumes $program.volumes -}}

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "capstan/base/host_port.h"
 #include "capstan/base/shutdown.h"
@@ -22,6 +23,7 @@ namespace {
 struct ServeOptions {
   std::string model;
   std::string name;
+  bool wait = false;
   HttpServer::Options http = {.port = 8080};
   double every_seconds = 10;
 };
@@ -32,36 +34,57 @@ void Say(const std::string& line) {
   std::fflush(stdout);
 }
 
+// The last part of a path or an address.
+std::string LastName(const std::string& uri) {
+  const absl::string_view path = absl::StripSuffix(uri, "/");
+  return std::string(path.substr(path.find_last_of('/') + 1));
+}
+
 std::string WhatIsServed(const ServedModel& model) {
   return absl::StrCat("serving ", model.job().job(), ", version ", model.version());
 }
 
-// Puts a newer model in the place of the one that is served. One that cannot be read, as it is
-// being deleted, changes nothing.
-void Follow(const std::string& uri, InferenceService& service, std::string& complaint) {
-  const absl::StatusOr<std::string> newest = ModelIn(uri);
-  absl::Status status = newest.status();
-  if (newest.ok() && *newest != service.model()->folder()) {
-    absl::StatusOr<std::shared_ptr<ServedModel>> model = ServedModel::Load(*newest);
-    status = model.status();
-    if (model.ok()) {
-      Say(WhatIsServed(**model));
-      service.Replace(*std::move(model));
+// Puts the newest model in the place of the one that is served. NOT_FOUND: there is none. One that
+// cannot be read, as it is being deleted, changes nothing.
+absl::Status Follow(const std::string& uri, InferenceService& service) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string newest, ModelIn(uri));
+  const std::shared_ptr<ServedModel> served = service.model();
+  if (served != nullptr && newest == served->folder()) return absl::OkStatus();
+  CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<ServedModel> model, ServedModel::Load(newest));
+  Say(WhatIsServed(*model));
+  service.Replace(std::move(model));
+  return absl::OkStatus();
+}
+
+// Follows for as long as the process is to run. `now`: begins at once.
+void FollowUntil(const Shutdown& shutdown, const ServeOptions& options, bool now,
+                 InferenceService& service) {
+  std::string complaint;
+  while (now || !shutdown.WaitFor(absl::Seconds(options.every_seconds))) {
+    now = false;
+    const absl::Status status = Follow(options.model, service);
+    const bool expected = absl::IsNotFound(status) && service.model() == nullptr;
+    const std::string message(expected ? "" : status.message());
+    if (!message.empty() && message != complaint) {
+      PrintError(absl::StrCat("the newest version cannot be taken: ", message));
     }
+    complaint = message;
   }
-  const std::string message(status.message());
-  if (!status.ok() && message != complaint) {
-    PrintError(absl::StrCat("the newest version cannot be taken: ", message));
-  }
-  complaint = message;
 }
 
 absl::Status RunServe(const ServeOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::string folder, FindModel(options.model));
-  CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<ServedModel> model, ServedModel::Load(folder));
-  const std::string name = options.name.empty() ? model->job().job() : options.name;
-  const std::string what = WhatIsServed(*model);
-  InferenceService service(name, std::move(model));
+  std::shared_ptr<ServedModel> model;
+  if (!options.wait) {
+    CAPSTAN_ASSIGN_OR_RETURN(const std::string folder, FindModel(options.model));
+    CAPSTAN_ASSIGN_OR_RETURN(model, ServedModel::Load(folder));
+  }
+  // The folder of a job has its name.
+  std::string name = options.name;
+  if (name.empty()) name = options.wait ? LastName(options.model) : model->job().job();
+  const std::string what =
+      options.wait ? absl::StrCat("looking for a version of ", name) : WhatIsServed(*model);
+  InferenceService service(name);
+  if (!options.wait) service.Replace(std::move(model));
   const Shutdown shutdown;
   CAPSTAN_ASSIGN_OR_RETURN(
       const std::unique_ptr<HttpServer> server,
@@ -70,10 +93,7 @@ absl::Status RunServe(const ServeOptions& options) {
       }));
   Say(absl::StrCat(what, ", at http://", JoinHostPort(options.http.host, server->port()),
                    "/v2/models/", name));
-  std::string complaint;
-  while (!shutdown.WaitFor(absl::Seconds(options.every_seconds))) {
-    Follow(options.model, service, complaint);
-  }
+  FollowUntil(shutdown, options, /*now=*/options.wait, service);
   return absl::OkStatus();
 }
 
@@ -89,6 +109,8 @@ void AddServe(CLI::App& app, Invocation& invocation) {
       ->required()
       ->type_name("FOLDER");
   serve->add_option("--name", options->name, "The model's name; default: the job's");
+  serve->add_flag("--wait", options->wait,
+                  "Listen at once, not ready before there is a version and it is read");
   serve->add_option("--host", options->http.host, "Where to listen")->capture_default_str();
   serve->add_option("--port", options->http.port, "0: any that is free")
       ->check(CLI::Range(0, 65535))

@@ -27,9 +27,8 @@ std::string TensorText(const std::string& name, const char* datatype, size_t wid
 
 }  // namespace
 
-InferenceService::InferenceService(std::string name, std::shared_ptr<ServedModel> model)
+InferenceService::InferenceService(std::string name)
     : name_(std::move(name)),
-      model_(std::move(model)),
       records_(registry_.AddCounter("capstan_serve_records_total", "Records scored.")),
       seconds_(registry_.AddHistogram("capstan_serve_request_duration_seconds",
                                       "Time to answer a request for scores.",
@@ -67,7 +66,10 @@ HttpAnswer InferenceService::Route(const HttpQuestion& question) {
   }
   if (question.method != "GET") return Refusal(405, "only scores are asked for by POST");
   if (path == "/v2/health/live") return {.body = "{\"live\":true}"};
-  if (path == "/v2/health/ready") return {.body = "{\"ready\":true}"};
+  if (path == "/v2/health/ready") {
+    if (model() == nullptr) return {.status = 503, .body = "{\"ready\":false}"};
+    return {.body = "{\"ready\":true}"};
+  }
   if (path == "/metrics") return {.body = registry_.Text(), .content_type = "text/plain"};
   if (path == "/v2") {
     return {.body = absl::StrCat("{\"name\":\"capstan\",\"version\":", Quoted(Version()),
@@ -79,6 +81,7 @@ HttpAnswer InferenceService::Route(const HttpQuestion& question) {
 // Versions are the names of checkpoints: the one that is served is the only one there is.
 HttpAnswer InferenceService::OfModel(const HttpQuestion& question, std::string_view rest) {
   const std::shared_ptr<ServedModel> model = this->model();
+  if (model == nullptr) return Refusal(503, "there is no version of this model yet");
   std::vector<std::string> words = absl::StrSplit(AbslView(rest), '/', absl::SkipEmpty());
   if (words.size() >= 2 && words[0] == "versions") {
     if (words[1] != model->version()) {

@@ -14,13 +14,14 @@
 
 namespace capstan::cli {
 
-// Answers with the model that it was given last; requests under way keep theirs. Thread-safe.
+// Answers with the model that it was given last; requests under way keep theirs. Before it has any
+// it is alive and not ready: 503. Thread-safe.
 class InferenceService {
  public:
-  InferenceService(std::string name, std::shared_ptr<ServedModel> model);
+  explicit InferenceService(std::string name);
 
   void Replace(std::shared_ptr<ServedModel> model);
-  std::shared_ptr<ServedModel> model() const;
+  std::shared_ptr<ServedModel> model() const;  // None: it has not been given any.
 
   HttpAnswer Answer(const HttpQuestion& question);
 

@@ -1,0 +1,102 @@
+"""Pods that serve the job's newest version: what they are told, who may ask them, and what they may do."""
+
+import json
+import pathlib
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from chart import containers, objects, of_kind, pods, rendered, require_helm, template
+
+STORED = ("--set", "job.checkpoint.uri=s3://models/all/")
+SERVED = (*STORED, "--set", "serve.enabled=true")
+
+
+def serving(*more):
+    """The Deployment, its pod and its container."""
+    deployment, = of_kind(objects(*SERVED, *more), "Deployment", "serve")
+    pod = deployment["spec"]["template"]["spec"]
+    container, = containers(pod)
+    return deployment, pod, container
+
+
+class ChartServeTest(unittest.TestCase):
+
+    def test_there_is_none_unless_it_is_wished(self):
+        self.assertEqual([one for one in objects(*STORED) if "serve" in one["metadata"]["name"]], [])
+
+    def test_it_waits_for_the_versions_in_the_folder_of_the_job(self):
+        _, _, container = serving()
+        self.assertEqual(container["args"], ["serve", "s3://models/all/ctr", "--wait", "--port=8080", "--name=ctr"])
+        _, _, container = serving("--set", "job.job=clicks", "--set", "serve.modelName=newest", "--set", "serve.extraArgs={--every=5}")
+        self.assertEqual(container["args"], ["serve", "s3://models/all/clicks", "--wait", "--port=8080", "--name=newest", "--every=5"])
+        self.assertRegex(container["image"], r"^capstan/cli:")
+
+    def test_it_is_refused_where_there_is_nothing_to_serve(self):
+        for reason, *values in (("needs job.checkpoint.uri", "serve.enabled=true"),
+                                ("is computed by that program alone", "serve.enabled=true", "job.checkpoint.uri=s3://models", "job.model.user=mine.py",
+                                 "worker.code=files")):
+            with self.assertRaisesRegex(ValueError, reason):
+                template(*(word for value in values for word in ("--set", value)))
+
+    def test_it_is_asked_over_http_and_told_apart_from_one_that_has_no_version_yet(self):
+        _, _, container = serving()
+        self.assertEqual(container["livenessProbe"]["httpGet"], {"path": "/v2/health/live", "port": "http"})
+        self.assertEqual(container["readinessProbe"]["httpGet"], {"path": "/v2/health/ready", "port": "http"})
+        service, = of_kind(objects(*SERVED), "Service", "serve")
+        self.assertEqual([(port["port"], port["targetPort"]) for port in service["spec"]["ports"]], [(80, "http")])
+        self.assertEqual([(port["name"], port["containerPort"]) for port in container["ports"]], [("http", 8080)])
+
+    def test_no_pod_goes_before_the_next_one_is_ready(self):
+        deployment, pod, _ = serving()
+        self.assertEqual(deployment["spec"]["strategy"]["rollingUpdate"], {"maxSurge": 1, "maxUnavailable": 0})
+        self.assertGreater(pod["terminationGracePeriodSeconds"], 25)
+        budgets = [of_kind(objects(*SERVED, "--set", f"serve.replicas={n}"), "PodDisruptionBudget", "serve") for n in (1, 2)]
+        self.assertEqual([len(found) for found in budgets], [0, 1])
+        self.assertNotIn("replicas", serving("--set", "serve.replicas=null")[0]["spec"])
+
+    def test_it_reads_and_writes_nothing(self):
+        keys = ("--set", "s3.existingSecret=writer")
+        for more, secret in ((keys, "writer"), ((*keys, "--set", "s3.serveSecret=reader"), "reader")):
+            _, pod, container = serving(*more)
+            self.assertEqual([one["secret"]["secretName"] for one in pod["volumes"]], [secret])
+            self.assertIn({"name": "CAPSTAN_S3_KEYS", "value": "/etc/capstan-s3"}, container["env"])
+        found = objects("--set", "job.checkpoint.uri=/checkpoints", "--set", "checkpoint.claim.enabled=true", "--set", "serve.enabled=true",
+                        "--set-json", 'data.volume={"hostPath": {"path": "/d"}}', "--set", "tls.enabled=true", "--set", "tls.issuer.name=ours")
+        pod, = (spec for name, spec, _ in pods(found) if name == "ctr-serve")
+        mounts = {mount["name"]: mount for mount in pod["containers"][0]["volumeMounts"]}
+        self.assertEqual(set(mounts), {"checkpoint"}, "neither data nor a certificate")
+        self.assertIs(mounts["checkpoint"]["readOnly"], True)
+
+    def test_behind_network_policies_the_namespace_asks_it_and_it_reaches_the_object_store_alone(self):
+        policy, = of_kind(objects(*SERVED, "--set", "networkPolicy.enabled=true"), "NetworkPolicy", "serve")
+        rule, = policy["spec"]["ingress"]
+        self.assertEqual(rule["ports"], [{"port": 8080, "protocol": "TCP"}])
+        self.assertIn({"podSelector": {}}, rule["from"])
+        self.assertEqual([[port["port"] for port in rule["ports"]] for rule in policy["spec"]["egress"]], [[53, 53], [443]])
+        policy, = of_kind(rendered("serve"), "NetworkPolicy", "serve")
+        self.assertNotIn({"podSelector": {}}, policy["spec"]["ingress"][0]["from"])
+
+    def test_its_metrics_are_scraped(self):
+        monitor, = of_kind(rendered("serve"), "PodMonitor")
+        self.assertEqual([one["port"] for one in monitor["spec"]["podMetricsEndpoints"]], ["metrics", "http"])
+        self.assertIn("serve", monitor["spec"]["selector"]["matchExpressions"][0]["values"])
+        meta, = (meta for name, _, meta in pods(objects(*SERVED, "--set", "monitoring.annotations=true")) if name == "ctr-serve")
+        self.assertEqual(meta["annotations"]["prometheus.io/port"], "8080")
+
+    def test_its_pods_are_placed_and_named_as_is_wished(self):
+        wishes = {"priorityClassName": "low", "nodeSelector": {"pool": "cpu"}, "tolerations": [{"key": "spot", "operator": "Exists"}],
+                  "affinity": {"nodeAffinity": {}}}
+        deployment, pod, _ = serving("--set-json", f"serve={json.dumps({**wishes, 'podLabels': {'a': 'b'}, 'labels': {'c': 'd'}})}",
+                                     "--set", "serve.enabled=true")
+        self.assertEqual({key: pod[key] for key in wishes}, wishes)
+        self.assertEqual(deployment["spec"]["template"]["metadata"]["labels"]["a"], "b")
+        self.assertEqual(deployment["metadata"]["labels"]["c"], "d")
+        spread, = pod["topologySpreadConstraints"]
+        self.assertEqual(spread["labelSelector"]["matchLabels"]["app.kubernetes.io/component"], "serve")
+
+
+if __name__ == "__main__":
+    require_helm()
+    unittest.main(verbosity=2)
