@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import threading
+import time
 import urllib.error
 import urllib.request
 
@@ -37,6 +38,14 @@ class Server:
         self.process.wait()
         self.reading.join()
         self.process.stdout.close()
+
+    def line_with(self, text):
+        """The first line that it writes with this text."""
+        until = time.monotonic() + 30
+        while not (found := [line for line in self.lines if text in line]):
+            assert time.monotonic() < until, f"nothing with {text}: {self.lines}"
+            time.sleep(0.05)
+        return found[0]
 
     def get(self, path):
         with urllib.request.urlopen(self.root + path, timeout=10) as answer:

@@ -109,15 +109,13 @@ class S3Test(unittest.TestCase):
                 with self.assertRaises(urllib.error.HTTPError, msg=path) as refused:
                     self.server.request(method, f"/{s3.BUCKET}/{path}", b"x" if method == "PUT" else b"", keys=reader)
                 self.assertEqual(refused.exception.code, 403, path)
+            with Server("s3://capstan/models/ledger", "--wait", environment=reader) as serve:
+                self.assertIn("the newest version cannot be taken", serve.line_with("capstan: "), "not in vain, and not silently")
             with Server("s3://capstan/models/ledger", "--every", "0.5", environment=server) as serve:
                 line = self.plain.read_text().splitlines()[0]
                 self.assertEqual(len(serve.infer(column("records", [line]))["outputs"][0]["data"]), 1)
                 model = self.check_exact(crew).model_uri
-                newest = f"version {model.rpartition('/')[2]}"
-                until = time.monotonic() + 30
-                while not any(newest in told for told in serve.lines) and time.monotonic() < until:
-                    time.sleep(0.1)
-                self.assertIn(newest, "".join(serve.lines))
+                serve.line_with(f"version {model.rpartition('/')[2]}")
 
     def test_a_damaged_object_is_found_and_the_checkpoint_before_is_used(self):
         with self.crew() as crew:

@@ -138,9 +138,7 @@ class ServeTest(unittest.TestCase):
             with self.assertRaisesRegex(urllib.error.HTTPError, "503"):
                 server.get("/v2/health/ready")
             self.assertEqual(self.train(1), self.folder / "run/model/visits")
-            until = time.monotonic() + 30
-            while not any(line.startswith("serving visits, version ") for line in server.lines) and time.monotonic() < until:
-                time.sleep(0.05)
+            server.line_with("serving visits, version ")
             json.loads(server.get("/v2/health/ready"))
             line = (self.folder / "test.csv").read_text().splitlines()[1]
             expected = self.predicted(self.folder / "run/model/visits", "test.csv")[0][:1]

@@ -39,20 +39,19 @@ absl::StatusOr<v1::ChiefState> ReadState(const std::string& folder) {
   return state;
 }
 
-// Returns the newest checkpoint in a folder; nothing, if it has none that can be read.
-std::optional<ListedCheckpoint> Newest(const std::string& checkpoints) {
-  const auto store = OpenObjectStore(checkpoints);
-  if (!store.ok()) return std::nullopt;
-  absl::StatusOr<std::vector<ListedCheckpoint>> list = ListCheckpoints(**store);
-  if (!list.ok()) return std::nullopt;
+// Returns the newest checkpoint in a folder. NOT_FOUND: it has none that can be read.
+absl::StatusOr<ListedCheckpoint> Newest(const std::string& checkpoints) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, OpenObjectStore(checkpoints));
+  CAPSTAN_ASSIGN_OR_RETURN(std::vector<ListedCheckpoint> list, ListCheckpoints(*store));
   std::optional<ListedCheckpoint> newest;
-  for (ListedCheckpoint& checkpoint : *list) {
+  for (ListedCheckpoint& checkpoint : list) {
     const v1::Manifest& manifest = checkpoint.manifest;
     const auto rank = [](const v1::Manifest& of) { return std::pair(of.timeline(), of.step()); };
     if (!checkpoint.status.ok()) continue;
     if (!newest || rank(newest->manifest) <= rank(manifest)) newest = std::move(checkpoint);
   }
-  return newest;
+  if (!newest) return absl::NotFoundError(absl::StrCat(checkpoints, ": holds no checkpoint"));
+  return *std::move(newest);
 }
 
 // Records of an epoch, as far as the tasks that it was cut into say; 0: they do not.
@@ -153,7 +152,7 @@ absl::StatusOr<v1::GetStatusReply> StoredStatus(const std::string& folder, absl:
   reply.set_term(state->term());
   reply.set_timeline(state->view().timeline());
   const std::string checkpoints = Within(folder, kCheckpoints);
-  if (const std::optional<ListedCheckpoint> newest = Newest(checkpoints)) {
+  if (const absl::StatusOr<ListedCheckpoint> newest = Newest(checkpoints); newest.ok()) {
     FillCheckpoint(*newest, Within(checkpoints, newest->id), now, *reply.mutable_checkpoint());
   }
   return reply;
@@ -174,8 +173,9 @@ absl::StatusOr<std::string> ModelIn(const std::string& uri) {
   const std::vector<std::string> jobs = CheckpointsOfJobsIn(uri);
   if (jobs.size() == 1) folders.push_back(jobs.front());
   for (const std::string& folder : folders) {
-    const std::optional<ListedCheckpoint> newest = Newest(folder);
-    if (newest) return Within(folder, newest->id);
+    const absl::StatusOr<ListedCheckpoint> newest = Newest(folder);
+    if (newest.ok()) return Within(folder, newest->id);
+    if (!absl::IsNotFound(newest.status())) return newest.status();  // The store cannot be asked.
   }
   return absl::NotFoundError(absl::StrCat(
       uri, ": holds no model; expected the folder of a checkpoint (with ", kManifest,
