@@ -112,6 +112,12 @@ std::vector<std::string> CheckpointsOfJobsIn(const std::string& uri) {
   return folders;
 }
 
+// Returns whether the store does not say what is there: it is away, or refuses who asks.
+bool CannotBeAsked(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status);
+}
+
 bool HoldsModel(const std::string& uri) {
   const auto store = OpenObjectStore(uri);
   return store.ok() && ((*store)->Stat(kManifest).ok() || IsExportedModel(**store));
@@ -175,7 +181,7 @@ absl::StatusOr<std::string> ModelIn(const std::string& uri) {
   for (const std::string& folder : folders) {
     const absl::StatusOr<ListedCheckpoint> newest = Newest(folder);
     if (newest.ok()) return Within(folder, newest->id);
-    if (!absl::IsNotFound(newest.status())) return newest.status();  // The store cannot be asked.
+    if (CannotBeAsked(newest.status())) return newest.status();
   }
   return absl::NotFoundError(absl::StrCat(
       uri, ": holds no model; expected the folder of a checkpoint (with ", kManifest,
