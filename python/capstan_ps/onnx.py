@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -72,13 +73,13 @@ def inputs_of(exported, job, records):
         fixed = feature.most if feature.pooling == "none" else None if feature.many else 1
         inputs[feature.name] = _score.padded(tables[feature.table].rows_of(keys), offsets, fixed)
         if needs_counts(feature):
-            inputs[counts_of(feature)] = _score.np.diff(offsets).astype("int64")
+            inputs[counts_of(feature)] = np.diff(offsets).astype("int64")
     if not job.features and tables:
         inputs["embedding"] = _score.padded(tables[0].rows_of(records.keys), records.offsets, data.get("fields"))
         if data["format"] in ("DATA_FORMAT_LIBSVM", "DATA_FORMAT_LIBFM"):
-            inputs["values"] = _score.padded(_score.np.array(records.values, "float32"), records.offsets, data.get("fields"))
+            inputs["values"] = _score.padded(np.array(records.values, "float32"), records.offsets, data.get("fields"))
     if job.numbers:
-        inputs["numbers"] = _score.np.array(records.dense, "float32").reshape(len(records), -1)
+        inputs["numbers"] = np.array(records.dense, "float32").reshape(len(records), -1)
     return inputs
 
 
