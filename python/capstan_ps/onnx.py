@@ -115,6 +115,8 @@ def export(exported, job, net, predict, path):
     graph = _Graph(net, predict, job, list(inputs))
     with torch.no_grad():
         graph(*inputs.values())  # What goes wrong in the program is told as it is, and not by the tracer.
+    if both := sorted(set(inputs) & set(graph.outputs)):
+        raise ValueError(f"predict gives an output {both[0]!r}, and the graph has an input of this name; give the output another one")
     axes = {name: {0: "records"} for name in [*inputs, *graph.outputs]}
     for feature in job.features:
         if feature.many and feature.pooling != "none":

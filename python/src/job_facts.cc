@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "capstan/config/eval_sets.h"
 #include "google/protobuf/util/json_util.h"
 #include "worker/shell/step.h"
 
@@ -69,7 +70,7 @@ Job::Job(const v1::JobSpec& spec)
       step_threads(spec.train().step_threads()),
       synchronous(spec.dense_update().kind() == v1::POLICY_KIND_SYNC ||
                   spec.sparse_update().kind() == v1::POLICY_KIND_SYNC),
-      evaluates(spec.data().eval_size() > 0 || spec.data().synthetic().eval_rows() > 0) {}
+      evaluates(HasHeldOut(spec.data())) {}
 
 Job JobFromJson(const std::string& text) {
   v1::JobSpec spec;

@@ -138,6 +138,20 @@ class OnnxTest(unittest.TestCase):
         model = self.model_of(PAIRS, OfPairs, {"features": 4})
         self.compare(model, OfPairs, ["1 2:0.5 3:-1 9:2", "0 4:1", "0", "1 2:1 3:1 4:1 5:1 6:1"])
 
+    def test_two_towers_are_two_outputs(self):
+        from two_tower import TwoTower
+        data = {**FEATURES, "features": FEATURES["features"][:2]}
+        model = self.model_of(data, TwoTower, {"user": 3, "item": 3})
+        with self.assertRaisesRegex(ValueError, "^predict gives an output 'item', and the graph has an input of this name"):
+            model.to_onnx(TwoTower, self.folder / "model.onnx", lambda net, batch: dict(zip(("user", "item"), net(batch))))
+        model.to_onnx(TwoTower, self.folder / "model.onnx", lambda net, batch: dict(zip(("of_user", "of_item"), net(batch))))
+        session, inputs = onnxruntime.InferenceSession(str(self.folder / "model.onnx")), model.onnx_inputs(LINES_OF_FEATURES)
+        with torch.no_grad():
+            wanted = model.torch(TwoTower)(model.batch(LINES_OF_FEATURES))
+        for name, want in zip(("of_user", "of_item"), wanted):
+            found, = session.run([name], {name: inputs[name] for name in ("user", "item")})
+            np.testing.assert_allclose(found, want.numpy(), rtol=1e-5, atol=1e-6)
+
     def test_images_with_batch_norm(self):
         from cnn import build, predict
         model = self.model_of(IMAGES, build, {}, loss="LOSS_SOFTMAX", outputs=3)

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "capstan/base/absl_view.h"
 #include "capstan/base/metric_name.h"
+#include "capstan/config/eval_sets.h"
 #include "capstan/config/spelling.h"
 
 namespace capstan {
@@ -193,9 +194,7 @@ void CheckGroup(const v1::JobSpec& spec, Findings& findings) {
 }
 
 void CheckEvaluation(const v1::JobSpec& spec, Findings& findings) {
-  const bool synthetic = spec.data().format() == v1::DATA_FORMAT_SYNTHETIC;
-  const bool has_eval =
-      synthetic ? spec.data().synthetic().eval_rows() > 0 : !spec.data().eval().empty();
+  const bool has_eval = HasHeldOut(spec.data());
   const std::string& metric = spec.train().early_stop().metric();
   if (!metric.empty() && !has_eval) {
     findings.Refuse("train.early_stop", "needs data.eval, on which the metric is measured");

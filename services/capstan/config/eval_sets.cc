@@ -4,6 +4,12 @@
 
 namespace capstan {
 
+// Every job has `synthetic`, filled with its defaults.
+bool HasHeldOut(const v1::DataSpec& data) {
+  const bool synthetic = data.format() == v1::DATA_FORMAT_SYNTHETIC;
+  return synthetic ? data.synthetic().eval_rows() > 0 : !data.eval().empty();
+}
+
 std::vector<EvalFiles> EvalSetsOf(const v1::DataSpec& data) {
   auto file = data.eval().begin();
   if (data.eval_sets().empty()) return {{.files = {file, data.eval().end()}}};

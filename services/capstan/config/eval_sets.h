@@ -1,4 +1,4 @@
-// The sets of held-out records that a job measures apart.
+// The held-out records of a job, and the sets of them that it measures apart.
 #ifndef CAPSTAN_CONFIG_EVAL_SETS_H_
 #define CAPSTAN_CONFIG_EVAL_SETS_H_
 
@@ -8,6 +8,9 @@
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
+
+// Returns whether there are any.
+bool HasHeldOut(const v1::DataSpec& data);
 
 struct EvalFiles {
   std::string name;  // Empty: the job has one set, which has no name.

@@ -10,8 +10,7 @@ namespace capstan {
 absl::StatusOr<EvalTasks> PlanEvalSets(const Source& source, const v1::DataSpec& data,
                                        PlanOptions options) {
   options.split = Split::kEval;
-  const bool synthetic = data.format() == v1::DATA_FORMAT_SYNTHETIC;
-  if (synthetic ? data.synthetic().eval_rows() == 0 : data.eval().empty()) return EvalTasks();
+  if (!HasHeldOut(data)) return EvalTasks();
   std::vector<v1::TaskRun> runs;
   std::vector<uint32_t> ends;
   uint32_t end = 0;
