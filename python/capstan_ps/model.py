@@ -64,11 +64,11 @@ class Model:
         return net.eval()
 
     def to_onnx(self, build, path, predict=lambda net, batch: net(batch)):
-        """Writes the trained module as a graph of ONNX, which takes rows of keys and computes what `predict` gives: `logits`,
-        or an output a label by its name. Its inputs, of which the first extent is `records`, are `embedding` [.., keys, dim]
-        or, with data.features, `<feature>` [.., keys, dim] and `<feature>.count` (int64; of means and sequences), `values`
-        [.., keys] (libsvm, libfm), and `numbers` [.., job.numbers]: those that the module reads. Zeros are behind a
-        record's last key."""
+        """Writes the trained module as a graph of ONNX, which takes rows of keys and computes what `predict` gives: a tensor, as
+        `logits`, or a dictionary of them by their names. Its inputs, of which the first extent is `records`, are `embedding` [.., keys,
+        dim] or, with data.features, `<feature>` [.., keys, dim], each with `.count` (int64: how many keys are a record's), `values`
+        [.., keys] (libsvm, libfm), and `numbers` [.., job.numbers]: those that the module reads. Zeros are behind a record's
+        last key."""
         from capstan_ps import onnx
         onnx.export(self._exported, self.job, self.torch(build), predict, path)
 
@@ -76,17 +76,11 @@ class Model:
         """What such a graph takes of records in the job's format, as NumPy arrays by the names of its inputs; among them may be
         some that this module does not read."""
         from capstan_ps import onnx
-        return onnx.inputs_of(self._exported, self.job, self._parsed(lines))
+        return onnx.inputs_of(self._exported, self.job, self._exported.parsed(lines))
 
     def batch(self, lines):
         """Records in the job's format, without a line of names, as one batch."""
-        return self._batch(self._parsed(lines))
-
-    def _parsed(self, lines):
-        records, parser = _score.Records(), self._exported.parser()
-        for line in lines:
-            parser.parse(line, records)
-        return records
+        return self._batch(self._exported.parsed(lines))
 
     def batches(self, path):
         """The records of a file in the job's format, in batches. A label may be in front of each, and is not read."""

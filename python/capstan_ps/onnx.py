@@ -14,12 +14,15 @@ OPSET = 13
 
 class PaddedBags:
     """What capstan_ps.torch.Bags gives, of rows that the graph is handed: [examples, keys, dim], zeros behind a record's last
-    key. Operators of ONNX know no sum over a varying number of neighbours."""
+    key. Operators of ONNX know no sum over a varying number of neighbours. `full`: there are no such zeros."""
 
-    def __init__(self, rows, counts):
-        self._rows, self._counts = rows, counts
+    def __init__(self, rows, counts, full):
+        self._rows, self._counts, self._full = rows, counts, full
 
     def each(self):
+        if not self._full:
+            raise AttributeError("each() is not there in a graph of ONNX where records have any number of keys: use sums(), means() or "
+                                 "padded(most)")
         return self._rows.flatten(0, 1)
 
     def counts(self):
@@ -32,7 +35,9 @@ class PaddedBags:
         return self.sums() / self.counts().clamp(min=1).unsqueeze(1)
 
     def padded(self, most):
-        return self._rows, torch.arange(most).unsqueeze(0) < self.counts().unsqueeze(1)
+        zeros = self._rows.new_zeros(self._rows.shape[0], most, self._rows.shape[2])
+        mask = torch.arange(most).unsqueeze(0) < self.counts().unsqueeze(1)
+        return torch.cat([self._rows, zeros], 1)[:, :most], mask
 
 
 class GraphBatch(Batch):
@@ -41,13 +46,16 @@ class GraphBatch(Batch):
     def __init__(self, job, inputs):
         self._image = tuple(job.image)
         self.labels = self.weights = None
-        self.numbers, self.values = inputs.get("numbers"), inputs.get("values")
         self.examples = next(iter(inputs.values())).shape[0]
-        self.features = {feature.name: PaddedBags(inputs[feature.name], inputs.get(counts_of(feature))) for feature in job.features}
+        self.values = inputs.get("values")
+        self.numbers = inputs["numbers"] if job.numbers else torch.zeros(self.examples, 0)
+        self.features = {feature.name: PaddedBags(inputs[feature.name], inputs[counts_of(feature.name)], full=False)
+                         for feature in job.features}
         self.bags = None
-        if "embedding" in inputs:
+        if "embedding" in inputs and not job.features:
             rows = inputs["embedding"]
-            self.bags = PaddedBags(rows if self.values is None else rows * self.values.unsqueeze(2), None)
+            self.bags = PaddedBags(rows if self.values is None else rows * self.values.unsqueeze(2), inputs[counts_of("embedding")],
+                                   full=job.fields > 0)
 
     def __getattr__(self, name):
         if name in ("rows", "index", "offsets", "keys", "tables"):
@@ -56,30 +64,33 @@ class GraphBatch(Batch):
         raise AttributeError(name)
 
 
-def counts_of(feature):
-    """The name of the input that says how many keys a record has."""
-    return f"{feature.name}.count"
-
-
-def needs_counts(feature):
-    return feature.pooling in ("mean", "none")
+def counts_of(name):
+    """The name of the input that says how many keys of another one are a record's."""
+    return f"{name}.count"
 
 
 def inputs_of(exported, job, records):
     """The arrays that the graph takes of these records, by the names of its inputs."""
-    inputs, data, tables = {}, exported.data, list(exported.tables.values())
-    for place, feature in enumerate(job.features):
-        keys, offsets = records.bags[place]
-        fixed = feature.most if feature.pooling == "none" else None if feature.many else 1
-        inputs[feature.name] = _score.padded(tables[feature.table].rows_of(keys), offsets, fixed)
-        if needs_counts(feature):
-            inputs[counts_of(feature)] = np.diff(offsets).astype("int64")
+    inputs, tables = {}, list(exported.tables.values())
+
+    def add(name, array):
+        if name in inputs:
+            raise ValueError(f"a feature has the name {name}, which another input of the graph has: rename the feature")
+        inputs[name] = array
+
+    def add_keys(name, table, keys, offsets, most):
+        add(name, _score.padded(table.rows_of(keys), offsets, most))
+        add(counts_of(name), np.diff(offsets).astype(np.int64))
+
+    for feature, (keys, offsets) in zip(job.features, records.bags or [([], [0])] * len(job.features)):
+        most = feature.most if feature.pooling == "none" else None if feature.many else 1
+        add_keys(feature.name, tables[feature.table], keys, offsets, most)
     if not job.features and tables:
-        inputs["embedding"] = _score.padded(tables[0].rows_of(records.keys), records.offsets, data.get("fields"))
-        if data["format"] in ("DATA_FORMAT_LIBSVM", "DATA_FORMAT_LIBFM"):
-            inputs["values"] = _score.padded(np.array(records.values, "float32"), records.offsets, data.get("fields"))
+        add_keys("embedding", tables[0], records.keys, records.offsets, job.fields)
+        if exported.pairs:
+            add("values", _score.padded(np.array(records.values, np.float32), records.offsets, job.fields))
     if job.numbers:
-        inputs["numbers"] = np.array(records.dense, "float32").reshape(len(records), -1)
+        add("numbers", np.array(records.dense, np.float32).reshape(len(records), job.numbers))
     return inputs
 
 
@@ -91,8 +102,10 @@ class _Graph(nn.Module):
         self.outputs = []
 
     def forward(self, *inputs):
-        logits = self._predict(self.net, GraphBatch(self._job, dict(zip(self._names, inputs))))
-        named = logits if isinstance(logits, dict) else {"logits": logits}
+        found = self._predict(self.net, GraphBatch(self._job, dict(zip(self._names, inputs))))
+        named = {"logits": found} if isinstance(found, torch.Tensor) else found
+        if not isinstance(named, dict) or not all(isinstance(tensor, torch.Tensor) for tensor in named.values()):
+            raise ValueError(f"an output of the graph is a tensor, or some are a dictionary of them, and predict gave {type(found).__name__}")
         self.outputs = list(named)
         return tuple(named.values())
 
@@ -108,22 +121,29 @@ def _example(job):
     return records
 
 
+def _axes(job, inputs, outputs):
+    """The extents that are known when the graph runs, by name."""
+    axes = {name: {0: "records"} for name in [*inputs, *outputs]}
+    for feature in job.features:
+        if feature.many and feature.pooling != "none":
+            axes[feature.name][1] = f"{feature.name}.keys"
+    if not job.features and not job.fields:
+        for name in ("embedding", "values"):
+            if name in inputs:
+                axes[name][1] = "keys"
+    return axes
+
+
 def export(exported, job, net, predict, path):
     """Writes what `predict` computes of `net` to `path`."""
-    records = _example(job)
-    inputs = {name: torch.from_numpy(array) for name, array in inputs_of(exported, job, records).items()}
+    inputs = {name: torch.from_numpy(array) for name, array in inputs_of(exported, job, _example(job)).items()}
     graph = _Graph(net, predict, job, list(inputs))
     with torch.no_grad():
         graph(*inputs.values())  # What goes wrong in the program is told as it is, and not by the tracer.
     if both := sorted(set(inputs) & set(graph.outputs)):
         raise ValueError(f"predict gives an output {both[0]!r}, and the graph has an input of this name; give the output another one")
-    axes = {name: {0: "records"} for name in [*inputs, *graph.outputs]}
-    for feature in job.features:
-        if feature.many and feature.pooling != "none":
-            axes[feature.name][1] = f"{feature.name}.keys"
-    if "embedding" in inputs and not job.fields:
-        axes |= {name: {0: "records", 1: "keys"} for name in ("embedding", "values") if name in inputs}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyTorch 1.13 warns of its own constants.
+        # PyTorch 1.13 warns of constants of its own. Those of the tracer stay: what they tell of the program is frozen in the graph.
+        warnings.simplefilter("ignore", UserWarning)
         torch.onnx.export(graph, tuple(inputs.values()), str(path), opset_version=OPSET, input_names=list(inputs),
-                          output_names=graph.outputs, dynamic_axes=axes)
+                          output_names=graph.outputs, dynamic_axes=_axes(job, inputs, graph.outputs))

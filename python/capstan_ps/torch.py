@@ -47,10 +47,12 @@ class Bags:
         return self.sums() / self.counts().clamp(min=1).unsqueeze(1)
 
     def padded(self, most):
-        """[examples, most, dim], zeros behind a record's last key, and a mask [examples, most] that is true where there is one."""
+        """The first `most` keys of each record: [examples, most, dim], zeros behind a record's last key, and a mask [examples, most] that
+        is true where there is one."""
         rows, counts = self.each(), self.counts()
+        place = torch.arange(len(rows)) - torch.repeat_interleave(self.offsets[:-1].long(), counts)  # Of a key in its record.
         mask = torch.arange(most).unsqueeze(0) < counts.unsqueeze(1)
-        return rows.new_zeros(len(counts), most, rows.shape[1]).masked_scatter(mask.unsqueeze(2), rows), mask
+        return rows.new_zeros(len(counts), most, rows.shape[1]).masked_scatter(mask.unsqueeze(2), rows[place < most]), mask
 
 
 class Batch:

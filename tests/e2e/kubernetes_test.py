@@ -186,6 +186,15 @@ class KubernetesTest(unittest.TestCase):
                 versions.append(answer["model_version"])
             release.wait_job("complete")
             self.assertEqual(sorted(versions), versions, "never an older one again")
+            namespace.kubectl("rollout", "restart", "deployment/ctr-serve")
+            rollout = concurrent.futures.ThreadPoolExecutor().submit(
+                namespace.kubectl, "rollout", "status", "deployment/ctr-serve", "--timeout=120s")
+            asked = 0
+            while not rollout.done() or len(release.pods("serve")) > 1:
+                self.scores(namespace, record)  # Raises where nobody answers.
+                asked += 1
+            rollout.result()
+            self.assertGreater(asked, 10)
 
     def scores(self, namespace, *inputs):
         """What the release's Service answers, by way of the API server."""

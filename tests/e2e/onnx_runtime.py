@@ -18,8 +18,7 @@ else:
     lines = open(path, encoding="utf-8").read().removesuffix("\\n").split("\\n")
     inputs = model.onnx_inputs(lines[bool(model.data.get("header")):])
 session = onnxruntime.InferenceSession("model/model.onnx")
-assert sorted(inputs) == sorted(of.name for of in session.get_inputs()), inputs.keys()
-for scores in session.run(None, inputs)[0]:
+for scores in session.run(None, {of.name: inputs[of.name] for of in session.get_inputs()})[0]:
     print(",".join(f"{score:.6f}" for score in scores))
 """
 

@@ -111,6 +111,8 @@ class S3Test(unittest.TestCase):
                 self.assertEqual(refused.exception.code, 403, path)
             with Server("s3://capstan/models/ledger", "--wait", environment=reader) as serve:
                 self.assertIn("the newest version cannot be taken", serve.line_with("capstan: "), "not in vain, and not silently")
+            with Server("s3://no-such-bucket/ledger", "--wait", environment=server) as serve:
+                self.assertIn("the newest version cannot be taken", serve.line_with("capstan: "))
             with Server("s3://capstan/models/ledger", "--every", "0.5", environment=server) as serve:
                 line = self.plain.read_text().splitlines()[0]
                 self.assertEqual(len(serve.infer(column("records", [line]))["outputs"][0]["data"]), 1)

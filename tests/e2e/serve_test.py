@@ -4,6 +4,7 @@ import json
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ import threading
 import time
 import unittest
 import urllib.error
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent / "strangers"
 sys.path[:0] = [str(HERE), str(HERE.parent)]
@@ -144,6 +146,30 @@ class ServeTest(unittest.TestCase):
             expected = self.predicted(self.folder / "run/model/visits", "test.csv")[0][:1]
             self.assert_close(columns_of(server.infer(column("records", [line])))["click"], expected)
             self.assertEqual([line for line in server.lines if line.startswith("capstan:")], [])
+
+    def test_health_and_metrics_answer_while_all_connections_are_taken_and_requests_until_it_has_lingered(self):
+        self.visits()
+        job = self.train(1)
+        with Server(job, "--threads", "2", "--health-port", "0", "--metrics-port", "0", "--linger", "2") as server:
+            health, metrics = (server.line_with(f"{what} at ").strip().rpartition(":")[2] for what in ("health", "metrics"))
+            host, _, port = server.root.rpartition("//")[2].partition(":")
+            taken = [socket.create_connection((host, int(port))) for _ in range(2)]
+            for connection in taken:
+                self.addCleanup(connection.close)
+                connection.sendall(b"GET /v2 HTTP/1.1\r\nHost: x\r\n\r\n")
+                self.assertTrue(connection.recv(1 << 12).startswith(b"HTTP/1.1 200"))
+            ask = lambda port, path: urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5).read().decode()
+            self.assertEqual(json.loads(ask(health, "/v2/health/ready")), {"ready": True})
+            self.assertIn("capstan_serve_requests_total", ask(metrics, "/metrics"))
+            with self.assertRaisesRegex(urllib.error.HTTPError, "404"):
+                ask(health, "/v2/models/visits")
+            server.process.send_signal(signal.SIGTERM)
+            with self.assertRaisesRegex(urllib.error.HTTPError, "503"):
+                while True:
+                    ask(health, "/v2/health/ready")
+            taken[0].sendall(b"GET /v2/models/visits HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertTrue(taken[0].recv(1 << 12).startswith(b"HTTP/1.1 200"), "who is still asking is answered")
+            self.assertEqual(server.process.wait(10), 0)
 
     def test_images_are_asked_by_their_pixels(self):
         generate.generate("images", self.folder)

@@ -28,30 +28,35 @@ class ChartServeTest(unittest.TestCase):
 
     def test_it_waits_for_the_versions_in_the_folder_of_the_job(self):
         _, _, container = serving()
-        self.assertEqual(container["args"], ["serve", "s3://models/all/ctr", "--wait", "--port=8080", "--name=ctr"])
+        self.assertEqual(container["args"], ["serve", "s3://models/all/ctr", "--wait", "--port=8080", "--health-port=7001",
+                                             "--metrics-port=9090", "--linger=5", "--name=ctr"])
         _, _, container = serving("--set", "job.job=clicks", "--set", "serve.modelName=newest", "--set", "serve.extraArgs={--every=5}")
-        self.assertEqual(container["args"], ["serve", "s3://models/all/clicks", "--wait", "--port=8080", "--name=newest", "--every=5"])
+        self.assertEqual((container["args"][1], container["args"][-2:]), ("s3://models/all/clicks", ["--name=newest", "--every=5"]))
         self.assertRegex(container["image"], r"^capstan/cli:")
 
     def test_it_is_refused_where_there_is_nothing_to_serve(self):
         for reason, *values in (("needs job.checkpoint.uri", "serve.enabled=true"),
                                 ("is computed by that program alone", "serve.enabled=true", "job.checkpoint.uri=s3://models", "job.model.user=mine.py",
-                                 "worker.code=files")):
+                                 "worker.code=files"),
+                                ("is on no volume of the pods that serve", "serve.enabled=true", "job.checkpoint.uri=/mine",
+                                 "ps.extraVolumeMounts[0].name=mine", "ps.extraVolumeMounts[0].mountPath=/mine")):
             with self.assertRaisesRegex(ValueError, reason):
                 template(*(word for value in values for word in ("--set", value)))
 
-    def test_it_is_asked_over_http_and_told_apart_from_one_that_has_no_version_yet(self):
+    def test_it_is_asked_over_http_and_its_health_at_a_port_that_requests_do_not_fill(self):
         _, _, container = serving()
-        self.assertEqual(container["livenessProbe"]["httpGet"], {"path": "/v2/health/live", "port": "http"})
-        self.assertEqual(container["readinessProbe"]["httpGet"], {"path": "/v2/health/ready", "port": "http"})
+        self.assertEqual(container["livenessProbe"]["httpGet"], {"path": "/v2/health/live", "port": "health"})
+        self.assertEqual(container["readinessProbe"]["httpGet"], {"path": "/v2/health/ready", "port": "health"})
         service, = of_kind(objects(*SERVED), "Service", "serve")
         self.assertEqual([(port["port"], port["targetPort"]) for port in service["spec"]["ports"]], [(80, "http")])
-        self.assertEqual([(port["name"], port["containerPort"]) for port in container["ports"]], [("http", 8080)])
+        self.assertEqual([(port["name"], port["containerPort"]) for port in container["ports"]],
+                         [("http", 8080), ("health", 7001), ("metrics", 9090)])
 
     def test_no_pod_goes_before_the_next_one_is_ready(self):
         deployment, pod, _ = serving()
         self.assertEqual(deployment["spec"]["strategy"]["rollingUpdate"], {"maxSurge": 1, "maxUnavailable": 0})
-        self.assertGreater(pod["terminationGracePeriodSeconds"], 25)
+        self.assertGreaterEqual(pod["terminationGracePeriodSeconds"], 25 + 5)
+        self.assertEqual(deployment["spec"]["progressDeadlineSeconds"], 86400, "the first checkpoint may be long in coming")
         budgets = [of_kind(objects(*SERVED, "--set", f"serve.replicas={n}"), "PodDisruptionBudget", "serve") for n in (1, 2)]
         self.assertEqual([len(found) for found in budgets], [0, 1])
         self.assertNotIn("replicas", serving("--set", "serve.replicas=null")[0]["spec"])
@@ -62,6 +67,12 @@ class ChartServeTest(unittest.TestCase):
             _, pod, container = serving(*more)
             self.assertEqual([one["secret"]["secretName"] for one in pod["volumes"]], [secret])
             self.assertIn({"name": "CAPSTAN_S3_KEYS", "value": "/etc/capstan-s3"}, container["env"])
+        for more, account in (((), "ctr"), (("--set", "serviceAccount.serve.create=true"), "ctr-serve"),
+                              (("--set", "serviceAccount.serve.name=theirs"), "theirs")):
+            found = objects(*SERVED, *more)
+            accounts = {name: pod["serviceAccountName"] for name, pod, _ in pods(found)}
+            self.assertEqual((accounts["ctr-serve"], accounts["ctr-ps"]), (account, "ctr"))
+            self.assertEqual({one["metadata"]["name"] for one in of_kind(found, "ServiceAccount")}, {"ctr", account} - {"theirs"})
         found = objects("--set", "job.checkpoint.uri=/checkpoints", "--set", "checkpoint.claim.enabled=true", "--set", "serve.enabled=true",
                         "--set-json", 'data.volume={"hostPath": {"path": "/d"}}', "--set", "tls.enabled=true", "--set", "tls.issuer.name=ours")
         pod, = (spec for name, spec, _ in pods(found) if name == "ctr-serve")
@@ -71,19 +82,27 @@ class ChartServeTest(unittest.TestCase):
 
     def test_behind_network_policies_the_namespace_asks_it_and_it_reaches_the_object_store_alone(self):
         policy, = of_kind(objects(*SERVED, "--set", "networkPolicy.enabled=true"), "NetworkPolicy", "serve")
-        rule, = policy["spec"]["ingress"]
-        self.assertEqual(rule["ports"], [{"port": 8080, "protocol": "TCP"}])
-        self.assertIn({"podSelector": {}}, rule["from"])
+        self.assertEqual([rule["ports"][0]["port"] for rule in policy["spec"]["ingress"]], [8080, 9090, 7001])
+        self.assertEqual(policy["spec"]["ingress"][0]["from"], [{"podSelector": {}}])
         self.assertEqual([[port["port"] for port in rule["ports"]] for rule in policy["spec"]["egress"]], [[53, 53], [443]])
         policy, = of_kind(rendered("serve"), "NetworkPolicy", "serve")
         self.assertNotIn({"podSelector": {}}, policy["spec"]["ingress"][0]["from"])
+        policy, = of_kind(objects(*SERVED, "--set", "networkPolicy.enabled=true", "--set-json", "networkPolicy.serveFrom=[]"), "NetworkPolicy",
+                          "serve")
+        self.assertEqual([rule["ports"][0]["port"] for rule in policy["spec"]["ingress"]], [9090, 7001], "nobody, and not everybody")
+
+    def test_a_release_of_before_goes_on_with_the_values_that_it_has(self):
+        """helm upgrade --reuse-values knows none of the later ones."""
+        before = ("--set", "serve=null", "--set", "serviceAccount.serve=null", "--set", "s3.serveSecret=null", "--set", "networkPolicy.serveFrom=null",
+                  "--set", "networkPolicy.enabled=true", "--set", "monitoring.podMonitor.enabled=true")
+        self.assertEqual(objects(*STORED, *before), objects(*STORED, *before[8:]))
 
     def test_its_metrics_are_scraped(self):
         monitor, = of_kind(rendered("serve"), "PodMonitor")
-        self.assertEqual([one["port"] for one in monitor["spec"]["podMetricsEndpoints"]], ["metrics", "http"])
+        self.assertEqual([one["port"] for one in monitor["spec"]["podMetricsEndpoints"]], ["metrics"])
         self.assertIn("serve", monitor["spec"]["selector"]["matchExpressions"][0]["values"])
         meta, = (meta for name, _, meta in pods(objects(*SERVED, "--set", "monitoring.annotations=true")) if name == "ctr-serve")
-        self.assertEqual(meta["annotations"]["prometheus.io/port"], "8080")
+        self.assertEqual(meta["annotations"]["prometheus.io/port"], "9090")
 
     def test_its_pods_are_placed_and_named_as_is_wished(self):
         wishes = {"priorityClassName": "low", "nodeSelector": {"pool": "cpu"}, "tolerations": [{"key": "spot", "operator": "Exists"}],

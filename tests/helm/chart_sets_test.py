@@ -102,7 +102,7 @@ class EverySetTest(unittest.TestCase):
                     continue
                 main = one["spec"]["template"]["spec"]["containers"][0]
                 if main["name"] == "serve":
-                    continue  # It speaks HTTP alone.
+                    continue  # It speaks HTTP alone: chart_serve_test.py.
                 ports = {port["name"]: port["containerPort"] for port in main["ports"]}
                 for probe in ("startup", "liveness", "readiness"):
                     self.assertEqual(main[f"{probe}Probe"]["grpc"], {"port": ports["health"], "service": probe})

@@ -61,6 +61,11 @@ class FeaturesTest(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "there is no pooled feature 'users'; there are item, seen, city"):
             pooled["users"]
 
+    def test_of_records_with_more_keys_the_first_ones_are_a_sequence(self):
+        rows, mask = bags(torch.arange(4.0).unsqueeze(1)).padded(2)
+        self.assertEqual(rows[:, :, 0].tolist(), [[0, 1], [0, 0], [1, 2], [3, 0]])
+        self.assertEqual(mask.tolist(), [[True, True], [False, False], [True, True], [True, False]])
+
     def test_a_batch_whose_records_have_no_keys_at_all_gives_zeros(self):
         none = torch.zeros(0, dtype=torch.int32)
         step = types.SimpleNamespace(labels=lambda: None, weights=lambda: None, numbers=lambda: torch.zeros(3, 0), values=lambda: None,

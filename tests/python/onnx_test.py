@@ -7,6 +7,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import onnx_runtime
@@ -107,10 +108,12 @@ class OnnxTest(unittest.TestCase):
         (self.folder / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + body)
         return capstan_ps.load(self.folder)
 
-    def compare(self, model, build, lines):
-        """The outputs of the graph, by name, once they are those of the module."""
+    def compare(self, model, build, lines, alike=False):
+        """The outputs of the graph are those of the module. `alike`: all records', too."""
         path = self.folder / "model.onnx"
-        model.to_onnx(build, path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # What is ours is not frozen by the tracer.
+            model.to_onnx(build, path)
         session, inputs = onnxruntime.InferenceSession(str(path)), model.onnx_inputs(lines)
         inputs = {of.name: inputs[of.name] for of in session.get_inputs()}  # A graph has none that its module does not read.
         with torch.no_grad():
@@ -119,15 +122,16 @@ class OnnxTest(unittest.TestCase):
         self.assertEqual([of.name for of in session.get_outputs()], list(wanted))
         for found, want in zip(session.run(None, inputs), wanted.values(), strict=True):
             np.testing.assert_allclose(found, want.numpy(), rtol=1e-5, atol=1e-6)
-        self.assertGreater(len({float(x) for x in next(iter(wanted.values()))}), 2, "they are not all the same")
+        self.assertEqual(len({float(x) for x in next(iter(wanted.values()))}) < 3, alike)
 
     def test_features_that_are_pooled_and_a_sequence_with_its_mask(self):
         model = self.model_of(FEATURES, OfFeatures, {"user": 2, "item": 3})
         self.compare(model, OfFeatures, LINES_OF_FEATURES)
         self.compare(model, OfFeatures, LINES_OF_FEATURES[:3] * 20)
-        self.assertEqual({name: array.shape for name, array in model.onnx_inputs(LINES_OF_FEATURES).items()},
-                         {"user": (4, 1, 2), "item": (4, 1, 3), "history": (4, 4, 3), "history.count": (4,), "basket": (4, 4, 3),
-                          "recent": (4, 4, 3), "recent.count": (4,), "numbers": (4, 1)})
+        self.assertEqual({name: array.shape for name, array in model.onnx_inputs(LINES_OF_FEATURES).items() if ".count" not in name},
+                         {"user": (4, 1, 2), "item": (4, 1, 3), "history": (4, 4, 3), "basket": (4, 4, 3), "recent": (4, 4, 3),
+                          "numbers": (4, 1)})
+        self.compare(model, OfFeatures, ["0,,2,,,1", "1,,,,,2", "1,7,,,,3"])
 
     def test_keys_of_whole_records(self):
         from deepfm import DeepFM
@@ -137,6 +141,42 @@ class OnnxTest(unittest.TestCase):
     def test_pairs_of_index_and_value_as_many_as_there_are(self):
         model = self.model_of(PAIRS, OfPairs, {"features": 4})
         self.compare(model, OfPairs, ["1 2:0.5 3:-1 9:2", "0 4:1", "0", "1 2:1 3:1 4:1 5:1 6:1"])
+        self.compare(model, OfPairs, ["0", "1"], alike=True)
+
+    def test_no_records_are_no_rows(self):
+        for data, build, tables in ((PAIRS, OfPairs, {"features": 4}), (FEATURES, OfFeatures, {"user": 2, "item": 3})):
+            inputs = self.model_of(data, build, tables).onnx_inputs([])
+            self.assertEqual({name: array.shape[0] for name, array in inputs.items()}, dict.fromkeys(inputs, 0))
+
+    def test_bags_of_whole_records_have_all_that_those_of_features_have(self):
+        class OfBags(OfPairs):
+            def forward(self, batch):
+                rows, mask = batch.bags.padded(2)
+                return self.head(batch.bags.means() + rows.sum(1) * mask.sum(1, keepdim=True)).squeeze(1)
+        model = self.model_of(PAIRS, OfBags, {"features": 4})
+        self.compare(model, OfBags, ["1 2:0.5", "0 4:1", "0", "1 2:1 3:1 4:1 5:1 6:1"])
+        self.compare(model, OfBags, ["1 2:0.5", "0 4:1", "1 6:2"])
+
+    def test_a_module_that_reads_numbers_where_there_are_none(self):
+        from recommender import Recommender
+        data = {**FEATURES, "features": FEATURES["features"][:3], "numeric": [], "dense_width": 0}
+        model = self.model_of(data, Recommender, {"user": 2, "item": 3})
+        self.compare(model, Recommender, LINES_OF_FEATURES)
+
+    def test_what_a_graph_cannot_be_is_told(self):
+        def build(job):
+            return OfPairs(job)
+        model = self.model_of(PAIRS, build, {"features": 4})
+        for predict, said in ((lambda net, batch: (net(batch), net(batch)), "predict gave tuple"),
+                              (lambda net, batch: net.head(batch.bags.each()), r"each\(\) is not there in a graph of ONNX")):
+            with self.assertRaisesRegex((ValueError, AttributeError), said):
+                model.to_onnx(build, self.folder / "model.onnx", predict)
+        with self.assertWarns(torch.jit.TracerWarning):
+            model.to_onnx(build, self.folder / "model.onnx", lambda net, batch: net(batch) if float(batch.values.sum()) > 0 else net(batch) * 2)
+        data = {**FEATURES, "features": [feature("numbers", 1, "user")]}
+        model = self.model_of(data, lambda job: torch.nn.Linear(1, 1), {"user": 2})
+        with self.assertRaisesRegex(ValueError, "^a feature has the name numbers, which another input of the graph has"):
+            model.onnx_inputs(LINES_OF_FEATURES)
 
     def test_two_towers_are_two_outputs(self):
         from two_tower import TwoTower

@@ -94,7 +94,9 @@ class TwoTowerTest(unittest.TestCase):
         (self.folder / "train.csv").write_text("\n".join(lines) + "\n")
         text = re.sub(r"\S+/train\.csv", str(self.folder / "train.csv"), (EXAMPLES / "two_tower.yaml").read_text())
         # One task, so that batches are drawn from all records, as the plain model's are: who is beside whom in a batch matters here.
-        return text.replace("  header: true\n", "  header: true\n  task_bytes: 8MiB\n") + "worker_lease: 2s\nheartbeat: 200ms\n"
+        text = text.replace("  header: true\n", "  header: true\n  task_bytes: 8MiB\n")
+        # In rounds of one batch: the same model at every run.
+        return text + "update: {sparse: {policy: sync, lanes: 1}, dense: {policy: sync, lanes: 1}}\nworker_lease: 2s\nheartbeat: 200ms\n"
 
     def plain_recall(self, seed):
         torch.manual_seed(seed)

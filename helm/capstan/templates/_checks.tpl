@@ -1,3 +1,15 @@
+{{/* "yes" if a path is on a volume of the pods of a role, and nothing otherwise. Arguments: root, role, path. */}}
+{{- define "capstan.hasPath" -}}
+{{- $v := .root.Values -}}
+{{- $path := .path -}}
+{{- $mounted := list -}}
+{{- if or $v.checkpoint.volume $v.checkpoint.claim.enabled }}{{ $mounted = append $mounted $v.checkpoint.mountPath }}{{ end -}}
+{{- range (get $v .role).extraVolumeMounts }}{{ $mounted = append $mounted .mountPath }}{{ end -}}
+{{- $found := "" -}}
+{{- range $mounted }}{{ if or (eq $path .) (hasPrefix (printf "%s/" (trimSuffix "/" .)) $path) }}{{ $found = "yes" }}{{ end }}{{ end -}}
+{{- $found -}}
+{{- end -}}
+
 {{/* Values that cannot work are refused here, with a reason, and not by a pod that never starts. */}}
 {{- define "capstan.checks" -}}
 {{- $v := .Values -}}
@@ -10,15 +22,8 @@
 {{- $checkpoint := default dict $job.checkpoint -}}
 {{- $uri := default "" $checkpoint.uri -}}
 {{- $path := trimPrefix "file://" $uri -}}
-{{- if and $uri (not (hasPrefix "s3://" $uri)) -}}
-  {{- $mounted := list -}}
-  {{- if or $v.checkpoint.volume $v.checkpoint.claim.enabled }}{{ $mounted = append $mounted $v.checkpoint.mountPath }}{{ end -}}
-  {{- range $v.ps.extraVolumeMounts }}{{ $mounted = append $mounted .mountPath }}{{ end -}}
-  {{- $found := false -}}
-  {{- range $mounted }}{{ if or (eq $path .) (hasPrefix (printf "%s/" (trimSuffix "/" .)) $path) }}{{ $found = true }}{{ end }}{{ end -}}
-  {{- if not $found -}}
-    {{- fail (printf "job.checkpoint.uri: %s is on no volume of the shards; set checkpoint.volume, or use s3://bucket/prefix" $uri) -}}
-  {{- end -}}
+{{- if and $uri (not (hasPrefix "s3://" $uri)) (not (include "capstan.hasPath" (dict "root" . "role" "ps" "path" $path))) -}}
+  {{- fail (printf "job.checkpoint.uri: %s is on no volume of the shards; set checkpoint.volume, or use s3://bucket/prefix" $uri) -}}
 {{- end -}}
 
 {{- if and $v.checkpoint.volume $v.checkpoint.claim.enabled -}}
@@ -70,9 +75,12 @@
     {{- fail "wait.autoScaleToZero and autoscalers exclude each other: they would start the workers again" -}}
   {{- end -}}
 {{- end -}}
-{{- if $v.serve.enabled -}}
+{{- if ($v.serve).enabled -}}
   {{- if not $uri }}{{ fail "serve.enabled: needs job.checkpoint.uri, where the versions are that it serves" }}{{ end -}}
   {{- if dig "user" "" (default dict $job.model) }}{{ fail "serve.enabled: serves models of Capstan's towers; job.model.user is computed by that program alone" }}{{ end -}}
+  {{- if not (or (hasPrefix "s3://" $uri) (include "capstan.hasPath" (dict "root" . "role" "serve" "path" $path))) -}}
+    {{- fail (printf "serve.enabled: %s is on no volume of the pods that serve; set checkpoint.volume, or serve.extraVolumeMounts" $uri) -}}
+  {{- end -}}
 {{- end -}}
 {{- if $v.tls.enabled -}}
   {{- $own := 0 -}}

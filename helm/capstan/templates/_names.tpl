@@ -14,11 +14,12 @@
 {{- default (ternary (include "capstan.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name -}}
 {{- end -}}
 
-{{/* The workers' own account where there is one, the release's for everybody else. Arguments: root, role. */}}
+{{/* The account of the workers, or of the pods that serve, where they have one of their own; the release's for everybody else.
+Arguments: root, role. */}}
 {{- define "capstan.roleServiceAccountName" -}}
-{{- $own := .root.Values.serviceAccount.worker -}}
-{{- $name := default (ternary (printf "%s-worker" (include "capstan.fullname" .root)) "" $own.create) $own.name -}}
-{{- default (include "capstan.serviceAccountName" .root) (ternary $name "" (eq .role "worker")) -}}
+{{- $own := default dict (get (pick .root.Values.serviceAccount "worker" "serve") .role) -}}
+{{- $made := ternary (printf "%s-%s" (include "capstan.fullname" .root) .role) "" (default false $own.create) -}}
+{{- default (include "capstan.serviceAccountName" .root) (default $made $own.name) -}}
 {{- end -}}
 
 {{/* What never changes and selects pods. Arguments: root, role. */}}

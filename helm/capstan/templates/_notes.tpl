@@ -33,8 +33,8 @@ Who does what:
   kubectl --namespace {{ $namespace }} logs statefulset/{{ $name }}-chief --follow
 {{ if $uri }}
 The model will be in {{ trimSuffix "/" $uri }}/{{ $job.job }}.
-{{- if .Values.serve.enabled }}
-Its newest version answers requests, from the first checkpoint on:
+{{- if (.Values.serve).enabled }}
+Its newest version answers requests, from the first checkpoint on (before that its pods are not ready):
   kubectl --namespace {{ $namespace }} port-forward service/{{ $name }}-serve 8080:{{ .Values.serve.service.port }}
 {{- end }}
 {{- else }}
@@ -43,6 +43,12 @@ WARNING: job.checkpoint.uri is not set: the model is not written anywhere, and a
 {{- $identity := or .Values.serviceAccount.worker.create .Values.serviceAccount.worker.name }}
 {{- if and (hasPrefix "s3://" (default "" $uri)) (ternary (not .Values.s3.workerSecret) (not $identity) (ne .Values.s3.existingSecret "")) }}
 Note: the workers may write the bucket, with the keys or the identity of the shards; give them their own (s3.workerSecret or serviceAccount.worker), as docs/s3.md says.
+{{- end }}
+{{- if (.Values.serve).enabled }}
+{{- $identity := or ((.Values.serviceAccount).serve).create ((.Values.serviceAccount).serve).name }}
+{{- if and (hasPrefix "s3://" (default "" $uri)) (ternary (not .Values.s3.serveSecret) (not $identity) (ne .Values.s3.existingSecret "")) }}
+Note: the pods that serve may write the bucket, with the keys or the identity of the shards; give them their own (s3.serveSecret or serviceAccount.serve), as docs/s3.md says.
+{{- end }}
 {{- end }}
 {{- if and $uri (not (dig "checkpoint" "every" "" $job)) }}
 Note: job.checkpoint.every is not set: only the finished model is saved, and a lost shard sends the job back to its beginning.

@@ -68,7 +68,7 @@ class TowerNetwork : public Network {
         embedding_(SegmentOf(spec, "embedding")),
         towers_(std::move(towers)),
         running_(RunningParameters(spec)),
-        parameter_gradients_(static_cast<size_t>(DenseParameterCount(spec))) {
+        parameter_count_(static_cast<size_t>(DenseParameterCount(spec))) {
     for (const PlacedTower& placed : towers_) {
       needs_features_ |= placed.tower->description().reads_features;
     }
@@ -80,6 +80,7 @@ class TowerNetwork : public Network {
   }
 
   NetworkGradients ForwardBackward(const NetworkInput& input) override {
+    parameter_gradients_.resize(parameter_count_);  // Who scores has none.
     const BatchView view = ViewOf(input, /*training=*/true);
     const Matrix logits = ComputeLogits(input, view);
     const Eigen::Index examples = logits.rows();
@@ -103,7 +104,7 @@ class TowerNetwork : public Network {
 
   int row_dim() const override { return row_dim_; }
   int outputs() const override { return shape_.outputs; }
-  int64_t parameter_count() const override { return std::ssize(parameter_gradients_); }
+  int64_t parameter_count() const override { return static_cast<int64_t>(parameter_count_); }
 
  private:
   // What the towers see of a batch.
@@ -115,7 +116,7 @@ class TowerNetwork : public Network {
   };
 
   BatchView ViewOf(const NetworkInput& input, bool training) const {
-    CAPSTAN_CHECK(input.parameters.size() == parameter_gradients_.size());
+    CAPSTAN_CHECK(input.parameters.size() == parameter_count_);
     CAPSTAN_CHECK(!input.offsets.empty());
     const Eigen::Index examples = std::ssize(input.offsets) - 1;
     const Eigen::Index distinct = row_dim_ == 0 ? 0 : std::ssize(input.rows) / row_dim_;
@@ -216,6 +217,7 @@ class TowerNetwork : public Network {
 
   Gemm gemm_;
   MatrixBuffer features_, feature_gradients_, logits_, logit_gradient_, row_gradients_;
+  size_t parameter_count_;
   std::vector<float> parameter_gradients_;
 };
 

@@ -26,9 +26,7 @@ class ParallelNetwork : public Network {
       : networks_(std::move(networks)),
         mean_gradients_(mean_gradients),
         slices_(networks_.size()),
-        team_(threads) {
-    parameters_.resize(static_cast<size_t>(networks_[0]->parameter_count()));
-  }
+        team_(threads) {}
 
   std::span<const float> Forward(const NetworkInput& input) override {
     Cut(input);
@@ -45,6 +43,7 @@ class ParallelNetwork : public Network {
       KeepLogits(slices_[i], slices_[i].result.logits);
     });
     rows_.resize(input.rows.size());
+    parameters_.resize(static_cast<size_t>(parameter_count()));  // Who scores has none.
     team_.Run(slices_.size(), [this](size_t i) {
       Sum(&NetworkGradients::rows, PartOf(rows_.size(), i, slices_.size()), rows_);
       Sum(&NetworkGradients::parameters, PartOf(parameters_.size(), i, slices_.size()),

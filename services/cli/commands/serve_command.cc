@@ -1,31 +1,41 @@
 // capstan serve: a trained model behind HTTP, always its newest version.
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "capstan/base/host_port.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/base/status.h"
 #include "capstan/http/http_server.h"
+#include "capstan/metrics/server.h"
 #include "cli/commands/command.h"
 #include "cli/model/stored_job.h"
 #include "cli/serve/inference_service.h"
+#include "cli/serve/model_follower.h"
 #include "cli/serve/served_model.h"
 
 namespace capstan::cli {
 namespace {
+
+constexpr int kHealthThreads = 4;
+constexpr absl::Duration kReading = absl::Seconds(1);  // A version that is read for longer is left.
 
 struct ServeOptions {
   std::string model;
   std::string name;
   bool wait = false;
   HttpServer::Options http = {.port = 8080};
+  std::optional<int> health_port;
+  std::optional<int> metrics_port;
   double every_seconds = 10;
+  double linger_seconds = 0;
 };
 
 // Also to who reads a pipe, at once.
@@ -34,42 +44,36 @@ void Say(const std::string& line) {
   std::fflush(stdout);
 }
 
-// The last part of a path or an address.
-std::string LastName(const std::string& uri) {
-  const absl::string_view path = absl::StripSuffix(uri, "/");
-  return std::string(path.substr(path.find_last_of('/') + 1));
-}
-
 std::string WhatIsServed(const ServedModel& model) {
   return absl::StrCat("serving ", model.job().job(), ", version ", model.version());
 }
 
-// Puts the newest model in the place of the one that is served. NOT_FOUND: there is none. One that
-// cannot be read, as it is being deleted, changes nothing.
-absl::Status Follow(const std::string& uri, InferenceService& service) {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::string newest, ModelIn(uri));
-  const std::shared_ptr<ServedModel> served = service.model();
-  if (served != nullptr && newest == served->folder()) return absl::OkStatus();
-  CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<ServedModel> model, ServedModel::Load(newest));
-  Say(WhatIsServed(*model));
-  service.Replace(std::move(model));
-  return absl::OkStatus();
-}
+// The ports at which it answers.
+struct Listeners {
+  std::unique_ptr<HttpServer> requests;
+  std::unique_ptr<HttpServer> health;        // None: not wished.
+  std::unique_ptr<metrics::Server> metrics;  // Likewise.
+};
 
-// Follows for as long as the process is to run. `now`: begins at once.
-void FollowUntil(const Shutdown& shutdown, const ServeOptions& options, bool now,
-                 InferenceService& service) {
-  std::string complaint;
-  while (now || !shutdown.WaitFor(absl::Seconds(options.every_seconds))) {
-    now = false;
-    const absl::Status status = Follow(options.model, service);
-    const bool expected = absl::IsNotFound(status) && service.model() == nullptr;
-    const std::string message(expected ? "" : status.message());
-    if (!message.empty() && message != complaint) {
-      PrintError(absl::StrCat("the newest version cannot be taken: ", message));
-    }
-    complaint = message;
+absl::StatusOr<Listeners> Listen(const ServeOptions& options, InferenceService& service) {
+  Listeners ports;
+  CAPSTAN_ASSIGN_OR_RETURN(ports.requests,
+                           HttpServer::Start(options.http, [&service](const HttpQuestion& asked) {
+                             return service.Answer(asked);
+                           }));
+  if (options.health_port) {
+    CAPSTAN_ASSIGN_OR_RETURN(
+        ports.health,
+        HttpServer::Start(
+            {.host = options.http.host, .port = *options.health_port, .threads = kHealthThreads},
+            [&service](const HttpQuestion& asked) { return service.AnswerOfHealth(asked); }));
   }
+  if (options.metrics_port) {
+    CAPSTAN_ASSIGN_OR_RETURN(
+        ports.metrics,
+        metrics::Server::Start(service.registry(), options.http.host, *options.metrics_port));
+  }
+  return ports;
 }
 
 absl::Status RunServe(const ServeOptions& options) {
@@ -78,22 +82,40 @@ absl::Status RunServe(const ServeOptions& options) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::string folder, FindModel(options.model));
     CAPSTAN_ASSIGN_OR_RETURN(model, ServedModel::Load(folder));
   }
-  // The folder of a job has its name.
   std::string name = options.name;
-  if (name.empty()) name = options.wait ? LastName(options.model) : model->job().job();
+  if (name.empty()) name = options.wait ? NameOfFolder(options.model) : model->job().job();
   const std::string what =
       options.wait ? absl::StrCat("looking for a version of ", name) : WhatIsServed(*model);
   InferenceService service(name);
   if (!options.wait) service.Replace(std::move(model));
   const Shutdown shutdown;
-  CAPSTAN_ASSIGN_OR_RETURN(
-      const std::unique_ptr<HttpServer> server,
-      HttpServer::Start(options.http, [&service](const HttpQuestion& question) {
-        return service.Answer(question);
-      }));
-  Say(absl::StrCat(what, ", at http://", JoinHostPort(options.http.host, server->port()),
+  CAPSTAN_ASSIGN_OR_RETURN(Listeners ports, Listen(options, service));
+  Say(absl::StrCat(what, ", at http://", JoinHostPort(options.http.host, ports.requests->port()),
                    "/v2/models/", name));
-  FollowUntil(shutdown, options, /*now=*/options.wait, service);
+  if (ports.health) {
+    Say(absl::StrCat("health at ", JoinHostPort(options.http.host, ports.health->port())));
+  }
+  if (ports.metrics) {
+    Say(absl::StrCat("metrics at ", JoinHostPort(options.http.host, ports.metrics->port())));
+  }
+  const ModelFollower follower(
+      {.uri = options.model,
+       .every = absl::Seconds(options.every_seconds),
+       .at_once = options.wait,
+       .ends = [&shutdown](absl::Duration timeout) { return shutdown.WaitFor(timeout); },
+       .taken = [](const ServedModel& taken) { Say(WhatIsServed(taken)); },
+       .failed =
+           [](const absl::Status& why) {
+             PrintError(absl::StrCat("the newest version cannot be taken: ", why.message()));
+           }},
+      service);
+  while (!shutdown.WaitFor(absl::Hours(1))) {
+  }
+  service.Leave();
+  absl::SleepFor(absl::Seconds(options.linger_seconds));
+  ports.requests.reset();  // What has been asked is answered.
+  // Nobody waits for a version that nobody will be served.
+  if (!follower.WaitForEnd(kReading)) std::_Exit(0);
   return absl::OkStatus();
 }
 
@@ -108,7 +130,8 @@ void AddServe(CLI::App& app, Invocation& invocation) {
                    "model")
       ->required()
       ->type_name("FOLDER");
-  serve->add_option("--name", options->name, "The model's name; default: the job's");
+  serve->add_option("--name", options->name,
+                    "The model's name; default: the job's, or with --wait the folder's");
   serve->add_flag("--wait", options->wait,
                   "Listen at once, not ready before there is a version and it is read");
   serve->add_option("--host", options->http.host, "Where to listen")->capture_default_str();
@@ -117,6 +140,17 @@ void AddServe(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   serve->add_option("--threads", options->http.threads, "Connections that are served at a time")
       ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  serve
+      ->add_option("--health-port", options->health_port,
+                   "A port of its own for /v2/health/live and /v2/health/ready")
+      ->check(CLI::Range(0, 65535));
+  serve->add_option("--metrics-port", options->metrics_port, "A port of its own for /metrics")
+      ->check(CLI::Range(0, 65535));
+  serve
+      ->add_option("--linger", options->linger_seconds,
+                   "Seconds to answer on after SIGTERM, not ready, until nobody asks any more")
+      ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
   serve
       ->add_option("--every", options->every_seconds,

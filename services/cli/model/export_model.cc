@@ -264,6 +264,7 @@ absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader,
                            CheckpointReader::Open(options.checkpoint));
   const v1::JobSpec& job = reader.manifest().job();
+  if (options.onnx) CAPSTAN_RETURN_IF_ERROR(CheckForOnnx(job));
   CAPSTAN_ASSIGN_OR_RETURN(DenseLayout layout,
                            DenseLayout::Create(job.tensors(), job.partition_count()));
   std::error_code error;
@@ -279,9 +280,8 @@ absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
         WriteText(ScoreProgram(), absl::StrCat(options.output, "/", kScoreProgramName)));
   }
   if (options.onnx) {
-    CAPSTAN_ASSIGN_OR_RETURN(const std::string graph,
-                             OnnxModel(job, kParametersFile, exporter.StoredTensors()));
-    CAPSTAN_RETURN_IF_ERROR(WriteText(graph, absl::StrCat(options.output, "/model.onnx")));
+    CAPSTAN_RETURN_IF_ERROR(WriteText(OnnxModel(job, kParametersFile, exporter.StoredTensors()),
+                                      absl::StrCat(options.output, "/model.onnx")));
   }
   return exported;
 }

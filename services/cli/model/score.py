@@ -384,10 +384,12 @@ class Table:
 
 
 def padded(rows, offsets, most=None):
-    """The rows of keys by record: [records x most x ...], or as many as any record has; zeros behind a record's last key."""
+    """The rows of keys by record: [records x most x ...], or as many as any record has, and one at least; zeros behind a record's
+    last key."""
+    offsets = np.asarray(offsets, np.int64)
     counts = np.diff(offsets)
     record = np.repeat(np.arange(len(counts)), counts)
-    filled = np.zeros((len(counts), most or counts.max(initial=0), *rows.shape[1:]), np.float32)
+    filled = np.zeros((len(counts), most or counts.max(initial=1), *rows.shape[1:]), np.float32)
     filled[record, np.arange(len(record)) - np.repeat(offsets[:-1], counts)] = rows
     return filled
 
@@ -404,9 +406,19 @@ class Exported:
         self.tables = {spec["name"]: Table(spec, arrays[spec["name"] + ".keys"], arrays[spec["name"] + ".weights"])
                        for spec in self.job.get("tables", [])}
 
+    @property
+    def pairs(self):
+        """Whether keys have values of their own."""
+        return self.data["format"] in ("DATA_FORMAT_LIBSVM", "DATA_FORMAT_LIBFM")
+
     def parser(self):
-        pairs = self.data["format"] in ("DATA_FORMAT_LIBSVM", "DATA_FORMAT_LIBFM")
-        return PairParser(self.data) if pairs else CellParser(self.data)
+        return PairParser(self.data) if self.pairs else CellParser(self.data)
+
+    def parsed(self, lines):
+        records, parser = Records(), self.parser()
+        for line in lines:
+            parser.parse(line, records)
+        return records
 
     def records(self, path):
         """The records of a file, a batch at a time."""
@@ -495,25 +507,19 @@ class Model(Exported):
         return self.predictions(self.logits(np.array(records.keys, np.uint64), np.array(records.values, np.float32),
                                             np.array(records.offsets), dense))
 
-    def parsed(self, lines):
-        records, parser = Records(), self.parser()
-        for line in lines:
-            parser.parse(line, records)
-        return records
-
     def score(self, lines):
         """Of lines of text in the format of the job, without a line of names."""
         return self.score_records(self.parsed(lines))
 
     def onnx_inputs(self, lines):
-        """What model.onnx takes of these lines, by the names of its inputs. Zeros fill a record up to the most keys of any."""
+        """What model.onnx takes of these lines, by the names of its inputs; among them may be `numbers` that no tower reads."""
         records = self.parsed(lines)
         of_keys = self.segments(np.array(records.keys, np.uint64))
-        if isinstance(self.parser(), PairParser) and of_keys:
+        if self.pairs and of_keys:
             of_keys["values"] = np.array(records.values, np.float32)
         inputs = {name: padded(rows, records.offsets, self.data.get("fields")) for name, rows in of_keys.items()}
-        if self.data.get("dense_width"):
-            inputs["numbers"] = np.array(records.dense, np.float32).reshape(len(records), -1)
+        if width := self.data.get("dense_width"):
+            inputs["numbers"] = np.array(records.dense, np.float32).reshape(len(records), width)
         return inputs
 
     def score_images(self, pixels):

@@ -14,8 +14,8 @@
 
 namespace capstan::cli {
 
-// Thread-compatible: who scores on several threads has one for each. Holds no parameters, but
-// memory for the largest batch that it has computed.
+// Thread-compatible: who scores on several threads has one for each. The parameters are the
+// model's; a scorer keeps memory for the largest batch that it has computed.
 class Scorer {
  public:
   // `model` must outlive this object. INVALID_ARGUMENT if its towers and tensors do not agree.

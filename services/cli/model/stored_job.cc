@@ -112,10 +112,15 @@ std::vector<std::string> CheckpointsOfJobsIn(const std::string& uri) {
   return folders;
 }
 
-// Returns whether the store does not say what is there: it is away, or refuses who asks.
-bool CannotBeAsked(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status);
+bool IsRemote(const std::string& uri) {
+  return absl::StrContains(uri, "://") && !absl::StartsWith(uri, "file://");
+}
+
+// Returns whether the store has not said what is there: it is away, or refuses who asks. That a
+// path is none is an answer.
+bool HasNotAnswered(const std::string& uri, const absl::Status& status) {
+  if (IsRemote(uri)) return !status.ok() && !absl::IsNotFound(status);
+  return absl::IsUnavailable(status) || absl::IsPermissionDenied(status);
 }
 
 bool HoldsModel(const std::string& uri) {
@@ -168,7 +173,11 @@ absl::StatusOr<std::string> ModelIn(const std::string& uri) {
   CAPSTAN_RETURN_IF_ERROR(OpenObjectStore(uri).status());
   if (HoldsModel(uri)) return uri;
   // What a job has ended with need not be its newest checkpoint.
-  if (const absl::StatusOr<v1::ChiefState> state = ReadState(uri); state.ok()) {
+  const absl::StatusOr<v1::ChiefState> state = ReadState(uri);
+  if (absl::IsUnavailable(state.status()) || absl::IsDeadlineExceeded(state.status())) {
+    return state.status();
+  }
+  if (state.ok()) {
     const std::string& model = state->model_uri();
     const std::string id = model.substr(model.find_last_of('/') + 1);
     const std::string folder = Within(Within(uri, kCheckpoints), id);
@@ -181,12 +190,17 @@ absl::StatusOr<std::string> ModelIn(const std::string& uri) {
   for (const std::string& folder : folders) {
     const absl::StatusOr<ListedCheckpoint> newest = Newest(folder);
     if (newest.ok()) return Within(folder, newest->id);
-    if (CannotBeAsked(newest.status())) return newest.status();
+    if (HasNotAnswered(folder, newest.status())) return newest.status();
   }
   return absl::NotFoundError(absl::StrCat(
       uri, ": holds no model; expected the folder of a checkpoint (with ", kManifest,
       "), of a job (with ", kCheckpoints, "/) or of an exported model",
       jobs.size() > 1 ? absl::StrCat("; it holds ", jobs.size(), " jobs: name one") : ""));
+}
+
+std::string NameOfFolder(const std::string& uri) {
+  const absl::string_view path = absl::StripSuffix(uri, "/");
+  return std::string(path.substr(path.find_last_of('/') + 1));
 }
 
 }  // namespace capstan::cli

@@ -17,8 +17,12 @@ absl::StatusOr<v1::GetStatusReply> StoredStatus(const std::string& folder, absl:
 
 // The folder of the model that `uri` means: itself, if it holds a checkpoint or an exported model;
 // of a job's folder, or that of its checkpoints, the model it has ended with, or else the newest
-// checkpoint. NOT_FOUND, with what was expected, if there is none.
+// checkpoint. NOT_FOUND, with what was expected, if there is none; another error, if the store does
+// not say what there is.
 absl::StatusOr<std::string> ModelIn(const std::string& uri);
+
+// The last part of a path or an address: a job's folder has the job's name, a checkpoint's its id.
+std::string NameOfFolder(const std::string& uri);
 
 }  // namespace capstan::cli
 

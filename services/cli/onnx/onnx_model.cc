@@ -1,56 +1,19 @@
 #include "cli/onnx/onnx_model.h"
 
-#include <optional>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "capstan/base/status.h"
-#include "capstan/model/layout.h"
+#include "capstan/model/network.h"
 #include "cli/onnx/onnx_graph.h"
+#include "cli/onnx/onnx_inputs.h"
 #include "cli/onnx/onnx_towers.h"
 
 namespace capstan::cli {
 namespace {
 
-using Extent = OnnxGraph::Extent;
 using Value = OnnxGraph::Value;
 
 constexpr int kIrVersion = 7;  // That of opset 13.
 constexpr int kOpset = 13;
-
-// The inputs that the towers read, and what follows from them before any tower.
-OnnxInputs AddInputs(const v1::JobSpec& job, const ModelShape& shape, OnnxGraph& graph) {
-  const Extent records = "records";
-  const Extent keys = shape.fields > 0 ? Extent(int64_t{shape.fields}) : Extent("keys");
-  OnnxInputs inputs;
-  for (const v1::TableSpec& table : job.tables()) {  // One, or none.
-    for (const v1::TableSegment& segment : table.segments()) {
-      const Value rows = graph.Input(segment.name(), {records, keys, int64_t{segment.width()}});
-      (segment.name() == "linear" ? inputs.linear : inputs.embedding) = rows;
-    }
-  }
-  const bool pairs =
-      job.data().format() == v1::DATA_FORMAT_LIBSVM || job.data().format() == v1::DATA_FORMAT_LIBFM;
-  if (pairs && job.tables_size() > 0) {
-    const Value values = graph.Input("values", {records, keys});
-    const Value column = graph.Node("Unsqueeze", {values, graph.Constant(std::vector<int64_t>{2})});
-    for (Value* rows : {&inputs.linear, &inputs.embedding}) {
-      if (!rows->empty()) *rows = graph.Node("Mul", {*rows, column});
-    }
-  }
-  if (shape.dense_width > 0) {
-    inputs.dense = graph.Input("numbers", {records, int64_t{shape.dense_width}});
-  }
-  inputs.features = inputs.dense;
-  if (shape.fields > 0 && !inputs.embedding.empty()) {
-    inputs.features = graph.Reshaped(inputs.embedding, {-1, shape.embedding_columns()});
-    if (!inputs.dense.empty()) {
-      inputs.features =
-          graph.Node("Concat", {inputs.features, inputs.dense}, {{"axis", int64_t{1}}});
-    }
-  }
-  return inputs;
-}
 
 // What logits mean.
 Value ScoresOf(const v1::JobSpec& job, const Value& logits, OnnxGraph& graph) {
@@ -71,22 +34,34 @@ Value ScoresOf(const v1::JobSpec& job, const Value& logits, OnnxGraph& graph) {
 
 }  // namespace
 
-absl::StatusOr<std::string> OnnxModel(const v1::JobSpec& job, const std::string& file,
-                                      const std::map<std::string, StoredArray>& arrays) {
-  if (!job.model().user().empty()) {
+absl::Status CheckForOnnx(const v1::JobSpec& job) {
+  if (const std::string& program = job.model().user(); !program.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the model is the program ", job.model().user(),
-                     ", which only Python knows: capstan_ps.load(folder) gives its parameters"));
+        absl::StrCat("the model is the program ", program,
+                     ", which only Python knows: capstan_ps.load(...).to_onnx exports it"));
   }
-  const ModelShape shape = ShapeOf(job);
+  bool reads = false;
+  for (const v1::TowerSpec& tower : job.model().towers()) {
+    if (!HasOnnxForm(tower)) {
+      return absl::InvalidArgumentError(absl::StrCat("tower ", tower.name(), ": the kind ",
+                                                     tower.kind(), " has no form in ONNX here"));
+    }
+    reads = reads || tower.kind() != "bias";
+  }
+  if (!reads) return absl::InvalidArgumentError("the model reads nothing of a record");
+  return Network::Create(job).status();
+}
+
+std::string OnnxModel(const v1::JobSpec& job, const std::string& file,
+                      const std::map<std::string, StoredArray>& arrays) {
   OnnxGraph graph(file, arrays);
-  const OnnxInputs inputs = AddInputs(job, shape, graph);
+  OnnxInputs inputs(job, graph);
   Value logits;
   for (const v1::TowerSpec& tower : job.model().towers()) {
-    CAPSTAN_ASSIGN_OR_RETURN(const Value own, AddTower(tower, shape, inputs, graph));
+    const Value own = AddTower(tower, inputs, graph);
     logits = logits.empty() ? own : graph.Node("Add", {logits, own});
   }
-  graph.Output("score", ScoresOf(job, logits, graph), {"records", int64_t{shape.outputs}});
+  graph.Output("score", ScoresOf(job, logits, graph), {"records", int64_t{inputs.shape().outputs}});
 
   onnx::ModelProto model;
   model.set_ir_version(kIrVersion);

@@ -2,13 +2,13 @@
 // OpenVINO and whatever else computes such graphs.
 //
 // The graph begins behind the rows of keys: hashing texts and looking rows up is no business of
-// ONNX. Its inputs are float32, and only those are there that a tower reads:
-//   linear    [records, keys, outputs]         the segment `linear` of each key's row
-//   embedding [records, keys, embedding_dim]   the segment `embedding` of each key's row
-//   values    [records, keys]                  what each key is multiplied by: libsvm and libfm
-//   only dense     [records, data.dense_width]      the numbers, transformed and scaled
+// ONNX. It has those of these inputs, all of float32, that a tower reads:
+//   linear    [records, keys, outputs]        the segment `linear` of each key's row
+//   embedding [records, keys, embedding_dim]  the segment `embedding` of each key's row
+//   values    [records, keys]                 by what each key is multiplied: libsvm and libfm only
+//   numbers   [records, data.dense_width]     the dense input, transformed and scaled
 // Its output `score` [records, outputs] is what `capstan predict` writes. Where records have
-// varying numbers of keys, rows of zeros fill them up.
+// varying numbers of keys, zeros fill them up, to one key at least.
 #ifndef CAPSTAN_CLI_ONNX_ONNX_MODEL_H_
 #define CAPSTAN_CLI_ONNX_ONNX_MODEL_H_
 
@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan::cli {
@@ -29,12 +29,16 @@ struct StoredArray {
   uint64_t bytes = 0;
 };
 
+// INVALID_ARGUMENT, saying what to use instead, if the model has no graph: a user's program
+// computes it, the user has linked one of its towers, it reads nothing of a record, or its towers
+// and tensors do not agree.
+absl::Status CheckForOnnx(const v1::JobSpec& job);
+
 // The serialised onnx.ModelProto. The parameters are not in it: it names `file`, which lies in the
 // same folder, and the place in it of each of `arrays`, which are by the names of the job's
-// tensors. So the graph is small, however large the model. INVALID_ARGUMENT: the model is a user's
-// program, or has a tower of a kind that the user has linked.
-absl::StatusOr<std::string> OnnxModel(const v1::JobSpec& job, const std::string& file,
-                                      const std::map<std::string, StoredArray>& arrays);
+// tensors. So the graph is small, however large the model. REQUIRES: CheckForOnnx.
+std::string OnnxModel(const v1::JobSpec& job, const std::string& file,
+                      const std::map<std::string, StoredArray>& arrays);
 
 }  // namespace capstan::cli
 

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/model/batch_norm.h"
 
@@ -20,36 +19,37 @@ constexpr float kLeak = 0.01f;  // As that of capstan/model/activation.cc.
 // One tower of the model.
 class Builder {
  public:
-  Builder(const v1::TowerSpec& spec, const ModelShape& shape, const OnnxInputs& inputs,
-          OnnxGraph& graph)
-      : spec_(spec), shape_(shape), inputs_(inputs), graph_(graph) {}
+  Builder(const v1::TowerSpec& spec, OnnxInputs& inputs, OnnxGraph& graph)
+      : spec_(spec), shape_(inputs.shape()), inputs_(inputs), graph_(graph) {}
 
   Value Bias() { return Parameter("bias"); }
 
   Value Linear() {
     Value sum;
-    if (!inputs_.linear.empty()) sum = SumOfKeys(inputs_.linear);
+    if (inputs_.has_linear()) sum = SumOfKeys(inputs_.Linear());
     if (!graph_.HasParameter(NameOf("weights"))) return sum;
-    const Value product = graph_.Node("MatMul", {inputs_.dense, Parameter("weights")});
+    const Value product = graph_.Node("MatMul", {inputs_.Dense(), Parameter("weights")});
     return sum.empty() ? product : graph_.Node("Add", {sum, product});
   }
 
   Value Fm() {
-    const Value sum = SumOfKeys(inputs_.embedding);
-    const Value squares = SumOfKeys(graph_.Node("Mul", {inputs_.embedding, inputs_.embedding}));
+    const Value rows = inputs_.Embedding();
+    const Value sum = SumOfKeys(rows);
+    const Value squares = SumOfKeys(graph_.Node("Mul", {rows, rows}));
     const Value pairs = graph_.Node("Sub", {graph_.Node("Mul", {sum, sum}), squares});
     const Value total = graph_.Node("ReduceSum", {pairs, graph_.Constant(std::vector<int64_t>{1})});
     return graph_.Node("Mul", {total, graph_.Constant(0.5f)});
   }
 
-  Value Mlp() { return Stack(inputs_.features, ""); }
+  Value Mlp() { return Stack(inputs_.Features(), ""); }
 
   Value Cross() {
-    Value x = inputs_.features;
+    const Value features = inputs_.Features();
+    Value x = features;
     for (uint32_t i = 0; i < spec_.layers(); ++i) {
       const Value product = graph_.Node("MatMul", {x, Parameter(absl::StrCat("weights_", i))});
       const Value layer = graph_.Node("Add", {product, Parameter(absl::StrCat("bias_", i))});
-      x = graph_.Node("Add", {graph_.Node("Mul", {inputs_.features, layer}), x});
+      x = graph_.Node("Add", {graph_.Node("Mul", {features, layer}), x});
     }
     return graph_.Node("MatMul", {x, Parameter("head")});
   }
@@ -57,10 +57,10 @@ class Builder {
   // The products of all pairs of vectors are a matrix for each record, of which those below the
   // diagonal are taken, row by row.
   Value Dot() {
-    Value own, vectors = inputs_.embedding;
+    Value own, vectors = inputs_.Embedding();
     int64_t count = shape_.fields;
     if (graph_.HasParameter(NameOf("bottom_weights_0"))) {
-      own = Stack(inputs_.dense, "bottom_");
+      own = Stack(inputs_.Dense(), "bottom_");
       const Value first = graph_.Reshaped(own, {-1, 1, shape_.embedding_dim});
       vectors = graph_.Node("Concat", {first, vectors}, {{"axis", int64_t{1}}});
       ++count;
@@ -82,7 +82,7 @@ class Builder {
   Value Conv() {
     int64_t channels = shape_.dense_width / (shape_.image_height * shape_.image_width);
     const Value pixels =
-        graph_.Reshaped(inputs_.dense, {-1, shape_.image_height, shape_.image_width, channels});
+        graph_.Reshaped(inputs_.Dense(), {-1, shape_.image_height, shape_.image_width, channels});
     Value x = graph_.Node("Transpose", {pixels}, {{"perm", std::vector<int64_t>{0, 3, 1, 2}}});
     int64_t height = shape_.image_height, width = shape_.image_width;
     for (int i = 0; i < spec_.hidden_size(); ++i) {
@@ -163,24 +163,32 @@ class Builder {
 
   const v1::TowerSpec& spec_;
   const ModelShape& shape_;
-  const OnnxInputs& inputs_;
+  OnnxInputs& inputs_;
   OnnxGraph& graph_;
 };
 
-constexpr std::pair<std::string_view, Value (Builder::*)()> kKinds[] = {
+using Build = Value (Builder::*)();
+
+constexpr std::pair<std::string_view, Build> kKinds[] = {
     {"bias", &Builder::Bias}, {"linear", &Builder::Linear}, {"fm", &Builder::Fm},
     {"mlp", &Builder::Mlp},   {"cross", &Builder::Cross},   {"dot", &Builder::Dot},
     {"conv", &Builder::Conv}};
 
+// Null: the kind is none of Capstan's own.
+Build BuildOf(std::string_view kind) {
+  for (const auto& [known, build] : kKinds) {
+    if (known == kind) return build;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
-absl::StatusOr<Value> AddTower(const v1::TowerSpec& spec, const ModelShape& shape,
-                               const OnnxInputs& inputs, OnnxGraph& graph) {
-  for (const auto& [kind, build] : kKinds) {
-    if (kind == spec.kind()) return (Builder(spec, shape, inputs, graph).*build)();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("tower ", spec.name(), ": the kind ", spec.kind(), " has no form in ONNX here"));
+bool HasOnnxForm(const v1::TowerSpec& spec) { return BuildOf(spec.kind()) != nullptr; }
+
+Value AddTower(const v1::TowerSpec& spec, OnnxInputs& inputs, OnnxGraph& graph) {
+  Builder builder(spec, inputs, graph);
+  return (builder.*BuildOf(spec.kind()))();
 }
 
 }  // namespace capstan::cli

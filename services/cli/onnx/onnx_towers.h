@@ -3,25 +3,18 @@
 #ifndef CAPSTAN_CLI_ONNX_ONNX_TOWERS_H_
 #define CAPSTAN_CLI_ONNX_ONNX_TOWERS_H_
 
-#include "absl/status/statusor.h"
-#include "capstan/model/tower.h"
 #include "capstan/v1/job.pb.h"
 #include "cli/onnx/onnx_graph.h"
+#include "cli/onnx/onnx_inputs.h"
 
 namespace capstan::cli {
 
-// What towers read, as TowerInput is in training; empty: the model has none.
-struct OnnxInputs {
-  OnnxGraph::Value linear;     // [records, keys, outputs], times the keys' values.
-  OnnxGraph::Value embedding;  // [records, keys, embedding_dim], likewise.
-  OnnxGraph::Value features;   // [records, feature_columns()].
-  OnnxGraph::Value dense;      // [records, dense_width].
-};
+// Returns whether a tower of this kind can be added.
+bool HasOnnxForm(const v1::TowerSpec& spec);
 
-// Adds what the tower `spec` computes of `inputs` to `graph`, and returns its logits, which
-// broadcast to [records, outputs]. INVALID_ARGUMENT: this kind is none of Capstan's own.
-absl::StatusOr<OnnxGraph::Value> AddTower(const v1::TowerSpec& spec, const ModelShape& shape,
-                                          const OnnxInputs& inputs, OnnxGraph& graph);
+// Adds what the tower computes of `inputs` to `graph`, and returns its logits, which broadcast to
+// [records, outputs]. REQUIRES: HasOnnxForm(spec).
+OnnxGraph::Value AddTower(const v1::TowerSpec& spec, OnnxInputs& inputs, OnnxGraph& graph);
 
 }  // namespace capstan::cli
 

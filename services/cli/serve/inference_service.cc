@@ -46,6 +46,21 @@ std::shared_ptr<ServedModel> InferenceService::model() const {
   return model_;
 }
 
+void InferenceService::Leave() {
+  absl::MutexLock lock(&mu_);
+  leaves_ = true;
+}
+
+HttpAnswer InferenceService::AnswerOfHealth(const HttpQuestion& question) const {
+  if (question.method != "GET") return Refusal(405, "only GET is answered here");
+  if (question.path == "/v2/health/live") return {.body = "{\"live\":true}"};
+  if (question.path != "/v2/health/ready") return Refusal(404, "there is nothing here");
+  absl::MutexLock lock(&mu_);
+  const bool ready = model_ != nullptr && !leaves_;
+  return {.status = ready ? 200 : 503,
+          .body = absl::StrCat("{\"ready\":", ready ? "true" : "false", "}")};
+}
+
 HttpAnswer InferenceService::Answer(const HttpQuestion& question) {
   HttpAnswer answer = Route(question);
   registry_
@@ -65,11 +80,7 @@ HttpAnswer InferenceService::Route(const HttpQuestion& question) {
     return Refusal(404, absl::StrCat("this server has the model ", name_, " alone"));
   }
   if (question.method != "GET") return Refusal(405, "only scores are asked for by POST");
-  if (path == "/v2/health/live") return {.body = "{\"live\":true}"};
-  if (path == "/v2/health/ready") {
-    if (model() == nullptr) return {.status = 503, .body = "{\"ready\":false}"};
-    return {.body = "{\"ready\":true}"};
-  }
+  if (absl::StartsWith(path, "/v2/health/")) return AnswerOfHealth(question);
   if (path == "/metrics") return {.body = registry_.Text(), .content_type = "text/plain"};
   if (path == "/v2") {
     return {.body = absl::StrCat("{\"name\":\"capstan\",\"version\":", Quoted(Version()),

@@ -24,6 +24,14 @@ class InferenceService {
   std::shared_ptr<ServedModel> model() const;  // None: it has not been given any.
 
   HttpAnswer Answer(const HttpQuestion& question);
+  // Whether it is alive and ready, and nothing else: for a port of their own, which answers when
+  // all connections for requests are taken.
+  HttpAnswer AnswerOfHealth(const HttpQuestion& question) const;
+
+  // From now on it is not ready, though it answers: whoever sends requests is to look elsewhere.
+  void Leave();
+
+  const metrics::Registry& registry() const { return registry_; }
 
  private:
   HttpAnswer Route(const HttpQuestion& question);
@@ -34,6 +42,7 @@ class InferenceService {
   const std::string name_;
   mutable absl::Mutex mu_;
   std::shared_ptr<ServedModel> model_ ABSL_GUARDED_BY(mu_);
+  bool leaves_ ABSL_GUARDED_BY(mu_) = false;
   metrics::Registry registry_;
   metrics::Counter& records_;
   metrics::Histogram& seconds_;

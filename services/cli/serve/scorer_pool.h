@@ -1,4 +1,4 @@
-// So many scorers of one model as the machine computes at a time.
+// Scorers of one model, of which a few compute at a time.
 #ifndef CAPSTAN_CLI_SERVE_SCORER_POOL_H_
 #define CAPSTAN_CLI_SERVE_SCORER_POOL_H_
 
@@ -15,27 +15,31 @@
 
 namespace capstan::cli {
 
-// Thread-safe.
+// Thread-safe. A scorer is made when all that there are compute, as each keeps memory for the
+// largest batch that it has computed.
 class ScorerPool {
  public:
-  // `model` must outlive this object. Errors are Scorer's. REQUIRES: count >= 1.
+  // At most `most` compute at a time. `model` must outlive this object. Errors are Scorer's.
+  // REQUIRES: most >= 1.
   static absl::StatusOr<std::unique_ptr<ScorerPool>> Create(const FinishedModel& model,
-                                                            size_t count);
+                                                            size_t most);
 
   // The logits of the batch; waits for a scorer that is free.
   std::vector<float> Logits(const Batch& batch);
 
  private:
-  explicit ScorerPool(std::vector<std::unique_ptr<Scorer>> scorers) : free_(std::move(scorers)) {}
+  ScorerPool(const FinishedModel& model, size_t most, std::unique_ptr<Scorer> first);
 
   std::unique_ptr<Scorer> Take();
   void Give(std::unique_ptr<Scorer> scorer);
 
+  const FinishedModel& model_;
   absl::Mutex mu_;
+  size_t unmade_ ABSL_GUARDED_BY(mu_);                              // So many may still be made.
   std::vector<std::unique_ptr<Scorer>> free_ ABSL_GUARDED_BY(mu_);  // The last used is last.
 };
 
-// As many as the machine has cores for, where each computes on `threads` of them.
+// As many as this process has cores for, where each computes on `threads` of them.
 size_t ScorersForThisMachine(size_t threads);
 
 }  // namespace capstan::cli

@@ -1,29 +1,20 @@
 #include "cli/serve/served_model.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "capstan/base/quote.h"
 #include "capstan/base/status.h"
 #include "cli/model/scoring.h"
+#include "cli/model/stored_job.h"
 
 namespace capstan::cli {
-namespace {
-
-std::string LastName(const std::string& folder) {
-  return std::filesystem::path(std::string(absl::StripSuffix(folder, "/"))).filename().string();
-}
-
-}  // namespace
-
 ServedModel::ServedModel(std::string folder, FinishedModel model)
     : folder_(std::move(folder)),
-      version_(LastName(folder_)),
+      version_(NameOfFolder(folder_)),
       model_(std::move(model)),
       inputs_(model_.job()) {}
 

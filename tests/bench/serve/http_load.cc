@@ -1,9 +1,10 @@
 // Asks an HTTP server the same question again and again, or is one that answers at once: what
 // `capstan serve` is measured with, and beside.
 //
-//   http_load ask PORT PATH BODY_FILE CONNECTIONS SECONDS    "<questions> <seconds> <p50 us> <p99
-//   us>" when it is over http_load answer ANSWER_FILE                             "<port>", and
-//   serves until its input ends
+// `http_load ask PORT PATH BODY_FILE CONNECTIONS SECONDS` writes "<questions> <seconds> <p50 us>
+// <p99 us>" when it is over.
+//
+// `http_load answer ANSWER_FILE` writes "<port>", and serves until its input ends.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -38,7 +38,7 @@ def trained(folder):
 
 
 class Server:
-    """A process that tells its port in its first line that has one, and ends when its input does, or when it is told to."""
+    """A process whose first line tells its port, and which ends when its input does, or when it is told to."""
 
     def __init__(self, *command):
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -22,6 +22,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 v1::JobSpec LaidOut(v1::JobSpec spec) {
   spec.set_job("ctr");
@@ -75,10 +76,10 @@ class OnnxModelTest : public testing::Test {
   // and all shapes are known to agree.
   onnx::ModelProto Checked(const v1::JobSpec& job) {
     onnx::ModelProto model;
-    const absl::StatusOr<std::string> graph = OnnxModel(job, "model.safetensors", ArraysOf(job));
-    EXPECT_TRUE(graph.ok()) << graph.status();
-    EXPECT_TRUE(graph.ok() && model.ParseFromString(*graph));
-    std::ofstream(folder_ + "/model.onnx") << *graph;
+    EXPECT_EQ(CheckForOnnx(job), absl::OkStatus());
+    const std::string graph = OnnxModel(job, "model.safetensors", ArraysOf(job));
+    EXPECT_TRUE(model.ParseFromString(graph));
+    std::ofstream(folder_ + "/model.onnx") << graph;
     std::ofstream(folder_ + "/model.safetensors") << "parameters";
     EXPECT_NO_THROW(onnx::checker::check_model(folder_ + "/model.onnx"));
     onnx::ModelProto inferred = model;
@@ -107,17 +108,17 @@ TEST_F(OnnxModelTest, EveryPresetIsAGraphThatTheCheckerTakes) {
 }
 
 TEST_F(OnnxModelTest, InputsAreWhatTheTowersRead) {
-  EXPECT_THAT(
-      InputsOf(Checked(LaidOut(SpecOf("deepfm", 4, 2)))),
-      ElementsAre("linear [records, 4, 1]", "embedding [records, 4, 3]", "numbers [records, 2]"));
+  EXPECT_THAT(InputsOf(Checked(LaidOut(SpecOf("deepfm", 4, 2)))),
+              UnorderedElementsAre("linear [records, 4, 1]", "embedding [records, 4, 3]",
+                                   "numbers [records, 2]"));
   EXPECT_THAT(InputsOf(Checked(LaidOut(SpecOf("lr", 4, 0)))),
               ElementsAre("linear [records, 4, 1]"));
   EXPECT_THAT(InputsOf(Checked(LaidOut(Images()))), ElementsAre("numbers [records, 63]"));
   v1::JobSpec pairs = SpecOf("fm", 0, 0);
   pairs.mutable_data()->set_format(v1::DATA_FORMAT_LIBSVM);
   EXPECT_THAT(InputsOf(Checked(LaidOut(pairs))),
-              ElementsAre("linear [records, keys, 1]", "embedding [records, keys, 3]",
-                          "values [records, keys]"));
+              UnorderedElementsAre("linear [records, keys, 1]", "embedding [records, keys, 3]",
+                                   "values [records, keys]"));
 }
 
 TEST_F(OnnxModelTest, ParametersStayInTheFileBeside) {
@@ -135,14 +136,30 @@ TEST_F(OnnxModelTest, ParametersStayInTheFileBeside) {
   EXPECT_TRUE(arrays.empty()) << "each is in the graph, once";
 }
 
-TEST_F(OnnxModelTest, WhatOnlyTheUserKnowsIsRefused) {
+TEST_F(OnnxModelTest, NumbersThatNoTowerReadsAreNoInput) {
+  v1::JobSpec job = SpecOf("fm", 4, 2);
+  job.mutable_model()->clear_preset();
+  job.mutable_model()->add_towers()->set_kind("fm");
+  EXPECT_THAT(InputsOf(Checked(LaidOut(job))), ElementsAre("embedding [records, 4, 3]"));
+}
+
+TEST_F(OnnxModelTest, WhatHasNoGraphIsRefused) {
+  const auto refusal = [](const v1::JobSpec& job) {
+    return std::string(CheckForOnnx(job).message());
+  };
   v1::JobSpec job = LaidOut(SpecOf("lr", 4, 0));
-  job.mutable_model()->mutable_towers(0)->set_kind("mine");
-  EXPECT_THAT(std::string(OnnxModel(job, "f", ArraysOf(job)).status().message()),
-              HasSubstr("the kind mine has no form in ONNX"));
+  v1::JobSpec linked = job;
+  linked.mutable_model()->mutable_towers(0)->set_kind("mine");
+  EXPECT_THAT(refusal(linked), HasSubstr("the kind mine has no form in ONNX"));
+  v1::JobSpec constant = SpecOf("lr", 4, 0);
+  constant.mutable_model()->clear_preset();
+  constant.mutable_model()->add_towers()->set_kind("bias");
+  EXPECT_THAT(refusal(LaidOut(constant)), HasSubstr("reads nothing of a record"));
+  v1::JobSpec broken = LaidOut(SpecOf("dcn_v2", 4, 2));
+  broken.mutable_model()->mutable_towers(0)->set_layers(9);
+  EXPECT_NE(CheckForOnnx(broken), absl::OkStatus());
   job.mutable_model()->set_user("deepfm.py");
-  EXPECT_THAT(std::string(OnnxModel(job, "f", ArraysOf(job)).status().message()),
-              HasSubstr("the model is the program deepfm.py"));
+  EXPECT_THAT(refusal(job), HasSubstr("the model is the program deepfm.py"));
 }
 
 }  // namespace

@@ -1,0 +1,53 @@
+// Keeps a service at the newest version of a model.
+#ifndef CAPSTAN_CLI_SERVE_MODEL_FOLLOWER_H_
+#define CAPSTAN_CLI_SERVE_MODEL_FOLLOWER_H_
+
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "cli/serve/inference_service.h"
+
+namespace capstan::cli {
+
+struct FollowerOptions {
+  std::string uri;  // A job's folder, a checkpoint or an exported model, as ModelIn takes it.
+  absl::Duration every = absl::Seconds(10);  // Between two looks.
+  bool at_once = false;                      // The first look does not wait.
+  // Returns, after the time that it is given or earlier, whether to end.
+  std::function<bool(absl::Duration)> ends;
+  // What is told, on the thread of the follower: a version that is taken, and why none can be, once
+  // for each reason. That there is none yet is not told.
+  std::function<void(const ServedModel&)> taken;
+  std::function<void(const absl::Status&)> failed;
+};
+
+// Looks, and reads, on a thread of its own: reading a large model takes minutes. Thread-compatible.
+class ModelFollower {
+ public:
+  // `service` must outlive this object.
+  ModelFollower(FollowerOptions options, InferenceService& service);
+  // Waits until the thread has ended.
+  ~ModelFollower();
+  ModelFollower(const ModelFollower&) = delete;
+
+  // Returns whether the thread has ended, at the latest after `timeout`. It does not while it
+  // reads.
+  bool WaitForEnd(absl::Duration timeout) const;
+
+ private:
+  void Run();
+  absl::Status Look();
+
+  const FollowerOptions options_;
+  InferenceService& service_;
+  absl::Notification ended_;
+  std::thread thread_;
+};
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_SERVE_MODEL_FOLLOWER_H_
