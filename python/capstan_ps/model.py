@@ -137,7 +137,7 @@ class _Records:
     def __init__(self, model, records):
         import torch
         self._torch, self.examples = torch, len(records)
-        self._numbers = np.array(records.dense, np.float32).reshape(len(records), -1)
+        self._numbers = records.numbers(model.job.numbers)
         self._values = np.array(records.values, np.float32)
         job = model.job
         bags = records.bags or [([], [0])] * len(job.features) or [(records.keys, records.offsets)]

@@ -90,7 +90,7 @@ def inputs_of(exported, job, records):
         if exported.pairs:
             add("values", _score.padded(np.array(records.values, np.float32), records.offsets, job.fields))
     if job.numbers:
-        add("numbers", np.array(records.dense, np.float32).reshape(len(records), job.numbers))
+        add("numbers", records.numbers(job.numbers))
     return inputs
 
 

@@ -145,7 +145,9 @@ class OnnxTest(unittest.TestCase):
 
     def test_no_records_are_no_rows(self):
         for data, build, tables in ((PAIRS, OfPairs, {"features": 4}), (FEATURES, OfFeatures, {"user": 2, "item": 3})):
-            inputs = self.model_of(data, build, tables).onnx_inputs([])
+            model = self.model_of(data, build, tables)
+            self.assertEqual(len(model.batch([])), 0)
+            inputs = model.onnx_inputs([])
             self.assertEqual({name: array.shape[0] for name, array in inputs.items()}, dict.fromkeys(inputs, 0))
 
     def test_bags_of_whole_records_have_all_that_those_of_features_have(self):

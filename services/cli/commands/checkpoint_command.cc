@@ -116,8 +116,8 @@ absl::Status Export(const CheckpointOptions& options) {
                                                                  .python = options.python,
                                                                  .onnx = options.onnx}));
   PrintLine(absl::StrCat(Grouped(exported.rows), " rows, ",
-                         Bytes(static_cast<double>(exported.bytes)), " in ", options.other,
-                         "/model.safetensors"));
+                         Bytes(static_cast<double>(exported.bytes)), " in ", options.other, "/",
+                         kParametersFile));
   return absl::OkStatus();
 }
 

@@ -60,7 +60,6 @@ class PlacedFile {
   int error_ = 0;
 };
 
-constexpr char kParametersFile[] = "model.safetensors";
 constexpr size_t kMostRowsTogether = 4096;
 
 class Exporter {

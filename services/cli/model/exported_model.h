@@ -19,6 +19,9 @@
 
 namespace capstan::cli {
 
+// The file of the parameters in such a folder.
+inline constexpr char kParametersFile[] = "model.safetensors";
+
 struct ExportOptions {
   std::string checkpoint;  // Its folder.
   std::string output;      // A folder of the file system; made if need be.

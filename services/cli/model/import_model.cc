@@ -12,8 +12,6 @@
 namespace capstan::cli {
 namespace {
 
-constexpr char kFile[] = "model.safetensors";
-
 absl::StatusOr<v1::JobSpec> ReadJob(ObjectStore& folder) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, folder.Get("job.json"));
   v1::JobSpec job;
@@ -35,14 +33,15 @@ class Arrays {
                                    uint64_t elements) const {
     const auto found = index_.tensors.find(name);
     if (found == index_.tensors.end()) {
-      return absl::DataLossError(absl::StrCat(kFile, ": holds no ", name));
+      return absl::DataLossError(absl::StrCat(kParametersFile, ": holds no ", name));
     }
     const SafeTensor& tensor = found->second;
     if (tensor.dtype == dtype && tensor.elements() == elements) {
       return file_.data() + index_.data_begin + tensor.begin;
     }
-    return absl::DataLossError(absl::StrCat(kFile, ": ", name, " has ", tensor.elements(), " ",
-                                            tensor.dtype, ", expected ", elements, " ", dtype));
+    return absl::DataLossError(absl::StrCat(kParametersFile, ": ", name, " has ", tensor.elements(),
+                                            " ", tensor.dtype, ", expected ", elements, " ",
+                                            dtype));
   }
 
   uint64_t RowsOf(const std::string& table) const {
@@ -98,14 +97,14 @@ absl::Status FillBlocks(const Arrays& arrays, const DenseLayout& layout, Importe
 }  // namespace
 
 bool IsExportedModel(ObjectStore& folder) {
-  const absl::StatusOr<std::vector<ObjectInfo>> objects = folder.List(kFile);
+  const absl::StatusOr<std::vector<ObjectInfo>> objects = folder.List(kParametersFile);
   return objects.ok() && !objects->empty();
 }
 
 absl::StatusOr<ImportedModel> ImportModel(ObjectStore& folder) {
   ImportedModel model;
   CAPSTAN_ASSIGN_OR_RETURN(model.job, ReadJob(folder));
-  CAPSTAN_ASSIGN_OR_RETURN(const std::string file, folder.Get(kFile));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string file, folder.Get(kParametersFile));
   CAPSTAN_ASSIGN_OR_RETURN(SafetensorsIndex index, ReadSafetensorsIndex(file));
   CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,
                            DenseLayout::Create(model.job.tensors(), model.job.partition_count()));

@@ -107,6 +107,10 @@ class Records:
         self.offsets.append(len(self.keys))
         self.dense.append(dense)
 
+    def numbers(self, width):
+        """The dense inputs: [records x width]."""
+        return np.array(self.dense, np.float32).reshape(len(self), width)
+
     def __len__(self):
         return len(self.dense)
 
@@ -503,7 +507,7 @@ class Model(Exported):
         return logits[:, 0]
 
     def score_records(self, records):
-        dense = np.array(records.dense, np.float32).reshape(len(records), -1).astype(np.float64)
+        dense = records.numbers(self.data.get("dense_width", 0)).astype(np.float64)
         return self.predictions(self.logits(np.array(records.keys, np.uint64), np.array(records.values, np.float32),
                                             np.array(records.offsets), dense))
 
@@ -519,7 +523,7 @@ class Model(Exported):
             of_keys["values"] = np.array(records.values, np.float32)
         inputs = {name: padded(rows, records.offsets, self.data.get("fields")) for name, rows in of_keys.items()}
         if width := self.data.get("dense_width"):
-            inputs["numbers"] = np.array(records.dense, np.float32).reshape(len(records), width)
+            inputs["numbers"] = records.numbers(width)
         return inputs
 
     def score_images(self, pixels):
