@@ -141,6 +141,28 @@ class StrangersTest(unittest.TestCase):
         self.assertIn(f"12,000 examples  AUC {told['']['auc']:.4f}", said)
         self.assertIn(f"buy  AUC {told['buy']['auc']:.4f}", said)
 
+    def test_a_label_that_some_records_lack_is_learned_from_those_that_have_it(self):
+        generate.generate("visits", self.folder)
+        for file in ("train.csv", "test.csv"):
+            with open(self.folder / file, encoding="utf-8") as lines:
+                records = list(csv.DictReader(lines))
+            for place, record in enumerate(records):
+                if place % 2 == 1:
+                    record["bought"] = ""
+            with open(self.folder / file, "w", encoding="utf-8", newline="") as lines:
+                writer = csv.DictWriter(lines, records[0])
+                writer.writeheader()
+                writer.writerows(records)
+        shutil.copy(HERE / "jobs" / "visits.yaml", self.folder / "job.yaml")
+        told = self.train("--set", "data.schema.labels.buy.optional=true")
+        written = subprocess.run([CAPSTAN, "predict", self.model(), "test.csv"], cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True).stdout
+        scores = [float(line.split(",")[1]) for line in written.splitlines()]
+        known = [(score, int(record["bought"])) for score, record in zip(scores, records, strict=True) if record["bought"]]
+        self.assertEqual(len(known), len(records) // 2)
+        self.assertAlmostEqual(auc(*zip(*known, strict=True)), told["buy"]["auc"], delta=2e-4)
+        self.assertGreater(told["buy"]["auc"], 0.6)
+        self.assertGreater(told[""]["auc"], 0.6)
+
     def test_records_that_are_only_scored_need_no_weight(self):
         generate.generate("sampled", self.folder)
         shutil.copy(HERE / "jobs" / "sampled.yaml", self.folder / "job.yaml")

@@ -126,6 +126,7 @@ void ReadOneLabel(Section in, const v1::DataSpec& data, v1::LabelSpec& out) {
     in.Refuse("column", "is missing; expected a column");
   }
   out.set_weight(static_cast<float>(in.Number("weight", {.open = true}, 1)));
+  out.set_may_be_missing(in.Flag("optional", false));
 }
 
 void ReadSeveralLabels(Section in, v1::DataSpec& data) {

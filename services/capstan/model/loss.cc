@@ -17,10 +17,18 @@ double Sigmoid(double x) {
   return (x >= 0 ? 1.0 : e) / (1.0 + e);
 }
 
+// The example lacks this one of its labels: nothing is said of its output.
+bool Skip(const Scores& s, size_t output, std::span<float> gradient) {
+  if (!std::isnan(s.labels[output])) return false;
+  if (!gradient.empty()) gradient[output] = 0;
+  return true;
+}
+
 double Logistic(const Scores& s, float scale, std::span<float> gradient) {
   const size_t outputs = static_cast<size_t>(s.outputs);
   double sum = 0;
   for (size_t i = 0; i < s.labels.size(); ++i) {
+    if (Skip(s, i, gradient)) continue;
     const double logit = s.logits[i];
     const float weight = s.WeightOf(i / outputs, i % outputs);
     sum += weight * (Softplus(logit) - s.labels[i] * logit);
@@ -55,6 +63,7 @@ double Squared(const Scores& s, float scale, std::span<float> gradient) {
   const size_t outputs = static_cast<size_t>(s.outputs);
   double sum = 0;
   for (size_t i = 0; i < s.labels.size(); ++i) {
+    if (Skip(s, i, gradient)) continue;
     const double error = static_cast<double>(s.logits[i]) - s.labels[i];
     const float weight = s.WeightOf(i / outputs, i % outputs);
     sum += weight * (0.5 * error * error);

@@ -13,8 +13,9 @@ namespace capstan {
 
 // A batch's scores and what they should have been. `logits` holds `outputs` floats an example.
 // Labels: logistic 0 or 1, squared any number, for each output one; softmax the class's number, one
-// an example. The loss of an example is the sum of its outputs' losses, each multiplied by the
-// weight of its label, and all by the weight of the example.
+// an example; one of several labels that an example lacks is not a number. The loss of an example
+// is the sum of the losses of the outputs whose labels it has, each multiplied by the weight of its
+// label, and all by the weight of the example.
 struct Scores {
   v1::Loss loss = v1::LOSS_UNSPECIFIED;
   int outputs = 1;

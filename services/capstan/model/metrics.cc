@@ -105,42 +105,60 @@ std::optional<double> AucOfHistograms(const Histogram<Count>& positives,
   return std::isnan(auc) ? std::nullopt : std::optional(auc);
 }
 
-// The scores of one of several labels.
+// The scores of one of several labels, of the examples that have it.
 class ScoresOfLabel {
  public:
-  ScoresOfLabel(const Scores& scores, size_t label)
-      : logits_(Take(scores.logits, label, scores.outputs)),
-        labels_(Take(scores.labels, label, scores.outputs)),
-        scores_{.loss = scores.loss,
-                .logits = logits_,
-                .labels = labels_,
-                .weights = scores.weights,
-                .groups = scores.groups} {}
+  ScoresOfLabel(const Scores& scores, size_t label) {
+    const auto outputs = static_cast<size_t>(scores.outputs);
+    for (size_t i = 0; i < scores.examples(); ++i) {
+      const float should_be = scores.labels[i * outputs + label];
+      if (std::isnan(should_be)) continue;
+      logits_.push_back(scores.logits[i * outputs + label]);
+      labels_.push_back(should_be);
+      if (!scores.weights.empty()) weights_.push_back(scores.weights[i]);
+      if (!scores.groups.empty()) groups_.push_back(scores.groups[i]);
+    }
+    scores_ = {.loss = scores.loss,
+               .logits = logits_,
+               .labels = labels_,
+               .weights = weights_,
+               .groups = groups_};
+  }
   ScoresOfLabel(const ScoresOfLabel&) = delete;
   ScoresOfLabel& operator=(const ScoresOfLabel&) = delete;
 
   const Scores& scores() const { return scores_; }
 
  private:
-  static std::vector<float> Take(std::span<const float> from, size_t label, int labels) {
-    std::vector<float> taken;
-    for (size_t i = label; i < from.size(); i += static_cast<size_t>(labels)) {
-      taken.push_back(from[i]);
-    }
-    return taken;
-  }
-
-  const std::vector<float> logits_, labels_;
-  const Scores scores_;
+  std::vector<float> logits_, labels_, weights_;
+  std::vector<uint64_t> groups_;
+  Scores scores_;
 };
 
 bool HasSeveralLabels(const Scores& scores) {
   return scores.outputs > 1 && scores.loss != v1::LOSS_SOFTMAX;
 }
 
+void AddWeight(const Scores& scores, v1::EvaluationResult& sums) {
+  if (scores.weights.empty()) return;
+  sums.set_weighted(true);
+  const double weight = std::accumulate(scores.weights.begin(), scores.weights.end(), 0.0);
+  sums.set_weight(sums.weight() + weight);
+}
+
+// Which share of the examples has the label, by their weights. A worker of an earlier version tells
+// no weights of all, and knows no label that may be missing.
+double ShareOf(const v1::EvaluationResult& label, const v1::EvaluationResult& all) {
+  if (label.weighted() != all.weighted()) return 1;
+  return all.weighted()
+             ? label.weight() / all.weight()
+             : static_cast<double>(label.examples()) / static_cast<double>(all.examples());
+}
+
 void AddToEvaluationOfLabels(const Scores& scores, v1::EvaluationResult& sums,
                              size_t most_grouped) {
   sums.set_examples(sums.examples() + scores.examples());
+  AddWeight(scores, sums);
   while (sums.labels_size() < scores.outputs) sums.add_labels();
   for (int i = 0; i < scores.outputs; ++i) {
     const ScoresOfLabel of_label(scores, static_cast<size_t>(i));
@@ -205,11 +223,7 @@ void AddToEvaluation(const Scores& scores, v1::EvaluationResult& sums, size_t mo
   if (HasSeveralLabels(scores)) return AddToEvaluationOfLabels(scores, sums, most_grouped);
   sums.set_examples(sums.examples() + scores.examples());
   sums.set_loss_sum(sums.loss_sum() + LossSum(scores));
-  if (!scores.weights.empty()) {
-    sums.set_weighted(true);
-    const double weight = std::accumulate(scores.weights.begin(), scores.weights.end(), 0.0);
-    sums.set_weight(sums.weight() + weight);
-  }
+  AddWeight(scores, sums);
   if (scores.loss == v1::LOSS_SOFTMAX) return AddSoftmax(scores, sums);
   if (scores.loss == v1::LOSS_SQUARED) return AddSquared(scores, sums);
   AddLogistic(scores, sums);
@@ -274,7 +288,7 @@ std::map<std::string, double> MetricsOf(const v1::JobSpec& job, const v1::Evalua
     const std::string scope = i == 0 ? "" : label.name();
     for (const auto& [metric, value] : MetricsOf(loss, sums.labels(i))) {
       metrics[NameMetric({scope, metric})] = value;
-      if (metric == "loss") total += label.weight() * value;
+      if (metric == "loss") total += label.weight() * value * ShareOf(sums.labels(i), sums);
     }
   }
   if (!metrics.empty()) metrics["loss"] = total;

@@ -30,6 +30,15 @@ TEST(SeveralLabelsTest, HaveColumnsAndWeights) {
   EXPECT_EQ(job->data().labels(0).weight(), 1);
   EXPECT_EQ(job->data().labels(1).column(), 3u);
   EXPECT_FLOAT_EQ(job->data().labels(1).weight(), 0.2f);
+  EXPECT_FALSE(job->data().labels(1).may_be_missing());
+}
+
+TEST(SeveralLabelsTest, MayBeMissingWhereTheJobSaysSo) {
+  const absl::StatusOr<v1::JobSpec> job = ParseJob(
+      {.text = JobOf("labels: {click: {column: clicked}, buy: {column: 3, optional: true}}")});
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_FALSE(job->data().labels(0).may_be_missing());
+  EXPECT_TRUE(job->data().labels(1).may_be_missing());
 }
 
 TEST(SeveralLabelsTest, AreRefusedWithTheirKeyAndWhatWasExpected) {

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -74,6 +76,55 @@ TEST(SeveralLabelsTest, TheLossIsTheSumOfTheLabelsLossesByTheirWeights) {
       }
     }
     EXPECT_NEAR(sum, expected, 1e-12);
+  }
+}
+
+TEST(SeveralLabelsTest, AnExampleThatLacksALabelSaysNothingOfThatOutput) {
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> logits = {0.5f, -1, 2, 0.25f}, labels = {1, none, 0, 1};
+  const std::vector<float> label_weights = {1, 0.25f};
+  for (const v1::Loss loss : {v1::LOSS_LOGISTIC, v1::LOSS_SQUARED}) {
+    std::vector<float> gradient(4, 7);
+    const double sum = LossSumAndGradient({.loss = loss,
+                                           .outputs = 2,
+                                           .logits = logits,
+                                           .labels = labels,
+                                           .label_weights = label_weights},
+                                          1, gradient);
+    const std::vector<float> clicks = {1, 0}, click_logits = {0.5f, 2}, buy = {1}, buys = {0.25f};
+    const double expected = LossSum({.loss = loss, .logits = click_logits, .labels = clicks}) +
+                            0.25 * LossSum({.loss = loss, .logits = buys, .labels = buy});
+    EXPECT_NEAR(sum, expected, 1e-12);
+    EXPECT_EQ(gradient[1], 0);
+    EXPECT_NE(gradient[3], 0);
+  }
+}
+
+TEST(SeveralLabelsTest, ALabelIsMeasuredByTheExamplesThatHaveItAndTheLossIsThatOfAll) {
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  v1::JobSpec job = TwoLabels("mlp");
+  job.mutable_model()->set_loss(v1::LOSS_LOGISTIC);
+  const std::vector<float> logits = {2, -1, 2, 3, -2, 1, -2, -4};
+  const std::vector<float> labels = {1, none, 0, 1, 1, none, 0, 0}, weights = {1, 2, 3, 4};
+  for (const bool weighted : {false, true}) {
+    v1::EvaluationResult sums = NoEvaluation(job.data());
+    const Scores scores = {.loss = v1::LOSS_LOGISTIC,
+                           .outputs = 2,
+                           .logits = logits,
+                           .labels = labels,
+                           .weights = weighted ? weights : std::span<const float>(),
+                           .label_weights = {}};
+    AddToEvaluation(scores, sums);
+    EXPECT_EQ(sums.labels(0).examples(), 4u);
+    EXPECT_EQ(sums.labels(1).examples(), 2u);
+    const std::map<std::string, double> metrics = MetricsOf(job, sums);
+    EXPECT_DOUBLE_EQ(metrics.at("buy/auc"), 1) << "of the two that have it";
+    EXPECT_EQ(metrics.at("buy/accuracy"), 1);
+    const std::vector<float> label_weights = {1, 0.25f};
+    Scores trained = scores;
+    trained.label_weights = label_weights;
+    EXPECT_NEAR(metrics.at("loss"), LossSum(trained) / (weighted ? 10 : 4), 1e-12)
+        << "as it is trained";
   }
 }
 

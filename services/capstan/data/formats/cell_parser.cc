@@ -49,6 +49,7 @@ class CellParser : public RecordParser {
     }
     for (const v1::LabelSpec& spec : LabelsOf(data)) {
       Put(spec.column(), {.use = Use::kLabel, .label = label_count_++, .name = spec.column_name()});
+      label_rules_.push_back(labels.Of(spec));
     }
     if (data.has_weight() && !labels_.ignored()) {
       Put(data.weight().column(), {.use = Use::kWeight, .name = data.weight().name()});
@@ -152,7 +153,7 @@ class CellParser : public RecordParser {
           *key++ = HashText(cell) ^ column.salt;
           break;
         case Use::kLabel:
-          if (!labels_.Parse(cell, places.labels[column.label], error))
+          if (!label_rules_[column.label].Parse(cell, places.labels[column.label], error))
             return AddPlace(column, error);
           break;
         case Use::kWeight:
@@ -169,7 +170,10 @@ class CellParser : public RecordParser {
         if (!rules_[feature].Append(cell, bag, error)) return AddPlace(column, error);
       }
     }
-    return !cells_.Next(cell) || WrongCount(line, error);
+    if (cells_.Next(cell)) return WrongCount(line, error);
+    if (!LacksAllLabels({places.labels, label_count_})) return true;
+    error = kNoLabelAtAll;
+    return false;
   }
 
   bool LacksLabels(std::string_view line) {
@@ -224,6 +228,7 @@ class CellParser : public RecordParser {
   }
 
   const LabelRule labels_;
+  std::vector<LabelRule> label_rules_;  // One a label.
   CellScanner cells_;
   std::vector<Column> columns_;
   std::vector<FeatureRule> rules_;

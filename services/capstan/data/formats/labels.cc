@@ -27,9 +27,24 @@ LabelRule::LabelRule(const v1::DataSpec& data, v1::Loss loss, uint32_t classes, 
   deviation_ = data.label_deviation();
 }
 
+bool LacksAllLabels(std::span<const float> labels) {
+  return !labels.empty() &&
+         std::all_of(labels.begin(), labels.end(), [](float label) { return std::isnan(label); });
+}
+
+LabelRule LabelRule::Of(const v1::LabelSpec& label) const {
+  LabelRule rule = *this;
+  rule.may_be_missing_ = label.may_be_missing();
+  return rule;
+}
+
 bool LabelRule::Parse(std::string_view text, float& label, std::string& error) const {
   float number = 0;
   if (ignored_) return Admit(number, label, error);
+  if (may_be_missing_ && Trim(text).empty()) {
+    label = kMissingLabel;
+    return true;
+  }
   if (!positive_.empty()) return ParsePositive(Trim(text), label, error);
   if (!class_names_.empty()) return ParseClass(Trim(text), label, error);
   if (ParseFloat(text, number)) return Admit(number, label, error);

@@ -3,6 +3,8 @@
 #define CAPSTAN_DATA_FORMATS_LABELS_H_
 
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,12 +19,23 @@ namespace capstan {
 // Nothing is judged, so weights and groups are not read.
 enum class Labels { kRequired, kIgnored };
 
+// Stands for a label that a record lacks; std::isnan tells.
+inline constexpr float kMissingLabel = std::numeric_limits<float>::quiet_NaN();
+
+// A record lacks all of its labels: there is nothing to be learned from it.
+inline constexpr char kNoLabelAtAll[] = "none of the labels is there";
+bool LacksAllLabels(std::span<const float> labels);
+
 // Immutable.
 class LabelRule {
  public:
   // `classes`: of a softmax; 0 or 1: not known, any whole number from 0 passes.
   LabelRule(const v1::DataSpec& data, v1::Loss loss, uint32_t classes,
             Labels labels = Labels::kRequired);
+
+  // The rule of this one of several labels: where it may be missing, an empty text is
+  // kMissingLabel.
+  LabelRule Of(const v1::LabelSpec& label) const;
 
   bool ignored() const { return ignored_; }
   bool texts() const { return !positive_.empty() || !class_names_.empty(); }  // Labels are texts.
@@ -48,6 +61,7 @@ class LabelRule {
   v1::Loss loss_;
   uint32_t classes_;
   bool ignored_;
+  bool may_be_missing_ = false;
 };
 
 }  // namespace capstan

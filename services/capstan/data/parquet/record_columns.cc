@@ -53,7 +53,7 @@ std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRul
     for (const v1::LabelSpec& spec : LabelsOf(data)) {
       wanted.push_back({.column = spec.column(),
                         .name = spec.column_name(),
-                        .rule = CellRule::Label(labels),
+                        .rule = CellRule::Label(labels.Of(spec)),
                         .place = count++});
     }
   }

@@ -259,6 +259,19 @@ void RecordReader::PutCell(size_t wanted, uint64_t row, const Converted& convert
   }
 }
 
+void RecordReader::NoteUnlabelled(Rows& rows) {
+  const size_t labels = rows.records.label_count;
+  const auto first = std::find_if(wanted_.begin(), wanted_.end(), [](const WantedColumn& column) {
+    return column.rule.is_label();
+  });
+  if (first == wanted_.end()) return;  // Nobody reads them.
+  const std::span<const float> all = rows.records.labels;
+  for (uint64_t row = 0; row < rows.end - rows.begin; ++row) {
+    if (!LacksAllLabels(all.subspan((rows.first + row) * labels, labels))) continue;
+    NoteBad(static_cast<size_t>(first - wanted_.begin()), row, kNoLabelAtAll, rows);
+  }
+}
+
 // Takes what belongs to bad rows out.
 void RecordReader::DropBad(const Rows& rows, Bags& bags) {
   if (rows.bad.empty()) return;
@@ -287,6 +300,7 @@ absl::Status RecordReader::Finish(Rows& rows, BadRecords& bad_records) {
               all.begin() + static_cast<ptrdiff_t>(first + to * width));
   };
   const size_t labels = records.label_count;
+  NoteUnlabelled(rows);
   uint64_t kept = 0;
   for (uint64_t row = 0; row < rows.end - rows.begin; ++row) {
     if (rows.bad.contains(row)) continue;

@@ -59,6 +59,8 @@ class RecordReader {
   // What the values of these cells become. A dictionary is converted once a column.
   const Converted& ConvertCells(size_t wanted, const Cells& cells);
   void NoteBad(size_t wanted, uint64_t row, std::string error, Rows& rows);
+  // Rows that may lack each of several labels are bad where they lack all of them.
+  void NoteUnlabelled(Rows& rows);
   void Put(size_t wanted, uint64_t row, const Cells& cells, Rows& rows);
   void PutCell(size_t wanted, uint64_t row, const Converted& converted, size_t value, Rows& rows);
   static void DropBad(const Rows& rows, Bags& bags);

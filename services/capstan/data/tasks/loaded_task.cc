@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -39,7 +40,10 @@ LoadedTask::~LoadedTask() = default;
 
 std::vector<float> LoadedTask::FirstLabels() const {
   std::vector<float> labels;
-  for (size_t i = 0; i < records_.examples(); ++i) labels.push_back(records_.LabelsOf(i).front());
+  for (size_t i = 0; i < records_.examples(); ++i) {
+    const float first = records_.LabelsOf(i).front();
+    if (!std::isnan(first)) labels.push_back(first);
+  }
   return labels;
 }
 

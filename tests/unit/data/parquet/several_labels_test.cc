@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 #include "tests/unit/data/files.h"
 #include "tests/unit/data/parquet/table.h"
 
@@ -35,6 +39,35 @@ TEST(SeveralLabelsOfParquetTest, AreThoseOfTheSameCellsInACsv) {
   EXPECT_EQ(records->examples(), 237u) << "flag is missing in the others";
   EXPECT_EQ(records->labels, same->labels);
   EXPECT_TRUE(*records == *same);
+}
+
+// What is not a number is equal to nothing.
+std::vector<float> WithMissingAs(float number, std::vector<float> labels) {
+  for (float& label : labels) {
+    if (std::isnan(label)) label = number;
+  }
+  return labels;
+}
+
+TEST(SeveralLabelsOfParquetTest, OneThatMayBeMissingIsSoWhereTheCellIsAndWithoutAnyTheRowIsBad) {
+  v1::DataSpec of_parquet = TwoLabels("dictionary-snappy-v1.parquet");
+  v1::DataSpec of_csv = TwoLabels("table.csv");
+  of_parquet.mutable_labels(0)->set_may_be_missing(true);
+  of_csv.mutable_labels(0)->set_may_be_missing(true);
+  const auto records = ReadEverything(*Derived(of_parquet));
+  const auto same = ReadEverything(*Derived(of_csv));
+  ASSERT_TRUE(records.ok() && same.ok()) << records.status() << same.status();
+  EXPECT_EQ(records->examples(), kTableRows) << "all have the label";
+  EXPECT_EQ(std::count_if(records->labels.begin(), records->labels.end(),
+                          [](float label) { return std::isnan(label); }),
+            static_cast<ptrdiff_t>(kTableRows - 237));
+  EXPECT_EQ(WithMissingAs(-1, records->labels), WithMissingAs(-1, same->labels));
+
+  of_parquet.mutable_labels(1)->set_column_name("flag");
+  of_parquet.mutable_labels(1)->set_may_be_missing(true);
+  of_parquet.mutable_labels(0)->set_column_name("label");
+  of_parquet.mutable_labels(0)->set_may_be_missing(false);
+  EXPECT_EQ(ReadEverything(*Derived(of_parquet))->examples(), kTableRows);
 }
 
 }  // namespace

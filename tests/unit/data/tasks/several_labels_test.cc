@@ -14,6 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsNan;
 
 void AddLabel(v1::DataSpec& data, const std::string& name) {
   v1::LabelSpec& label = *data.add_labels();
@@ -88,6 +89,21 @@ TEST_F(SeveralLabelsTest, ARecordThatLacksOneIsBadAndLeavesNothingOfItself) {
   EXPECT_EQ(bad_records_, 2u);
   EXPECT_THAT(batch->labels, ElementsAre(1, 0, 0, 1));
   EXPECT_THAT(batch->dense, ElementsAre(5, 8));
+}
+
+TEST_F(SeveralLabelsTest, OneThatMayBeMissingIsMissingAndARecordWithoutAnyIsBad) {
+  v1::DataSpec data =
+      Visits(folder_.Write("a.csv", absl::StrCat(kNames, ",a,1,5\n 1,b,,6\n ,c, ,7\n1,d,0,8\n")));
+  for (v1::LabelSpec& label : *data.mutable_labels()) label.set_may_be_missing(true);
+  EXPECT_THAT(std::string(Read(OptionsOf(data)).status().message()),
+              HasSubstr(":4: none of the labels is there"));
+  data.set_max_bad_records(1);
+  const auto batch = Read(OptionsOf(data));
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  EXPECT_EQ(bad_records_, 1u);
+  EXPECT_THAT(batch->labels, ElementsAre(1, IsNan(), IsNan(), 1, 0, 1));
+  EXPECT_THAT(first_labels_, ElementsAre(1, 0)) << "click's, of those that have it";
+  EXPECT_THAT(batch->dense, ElementsAre(5, 6, 8));
 }
 
 TEST_F(SeveralLabelsTest, AllOfThemMayBeMissingWhereRecordsAreOnlyScored) {
