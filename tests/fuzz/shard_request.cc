@@ -49,7 +49,7 @@ void AskCoordinator(Shard& shard, std::string_view message, Ask ask) {
   request.mutable_header()->set_timeline(Raw(SmallShard::kTimeline));
   bool answered = false;
   const std::optional<WaiterId> waiter = ask(request, answered);
-  CAPSTAN_CHECK(answered || (waiter.has_value() && shard.ForgetRound(*waiter)));
+  CAPSTAN_CHECK(answered || (waiter.has_value() && shard.coordinator().Forget(*waiter)));
 }
 
 template <typename Request, typename Carry>
@@ -69,24 +69,24 @@ void Hear(Shard& shard, uint8_t kind, std::string_view message) {
     case 2:
       return AskCoordinator<v1::OpenRoundRequest>(
           shard, message, [&shard](const auto& request, bool& answered) {
-            return shard.OpenRound(request, [&answered](const auto&) { answered = true; });
+            return shard.coordinator().Open(request, [&answered](const auto&) { answered = true; });
           });
     case 3:
       return Order<v1::ReportLaneRequest>(message, [&shard](const auto& request) {
         ReplicaWait nobody;
-        (void)shard.ReportLane(request, nobody);
+        (void)shard.coordinator().Report(request, nobody);
       });
     case 4:
       return AskCoordinator<v1::HoldRoundsRequest>(
           shard, message, [&shard](const auto& request, bool& answered) {
-            return shard.HoldRounds(request, absl::InfiniteFuture(),
-                                    [&answered](const auto&) { answered = true; });
+            return shard.coordinator().Hold(request, absl::InfiniteFuture(),
+                                            [&answered](const auto&) { answered = true; });
           });
     case 5:
       return AskCoordinator<v1::WatchCountsRequest>(
           shard, message, [&shard](const auto& request, bool& answered) {
-            return shard.WatchCounts(request, absl::InfiniteFuture(),
-                                     [&answered](const auto&) { answered = true; });
+            return shard.coordinator().Watch(request, absl::InfiniteFuture(),
+                                             [&answered](const auto&) { answered = true; });
           });
     case 6:
       return Order<v1::CommitRoundRequest>(message, [&shard](const auto& request) {

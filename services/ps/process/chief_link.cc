@@ -141,7 +141,7 @@ void ChiefLink::Heartbeat() {
           shard_->SetLease(sent + absl::Seconds(reply->lease_seconds()));
         }
         may_leave_ = reply->may_leave();
-        const bool doubt = shard_->TakeKeyDoubt();
+        const bool doubt = shard_->seals().TakeDoubt();
         if (!reply->known() || doubt) RegisterAgain();
       });
 }

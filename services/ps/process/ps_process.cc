@@ -131,7 +131,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   shard->streams().SetLimit(waiting / 4);
   const auto learn = [&places, &shard = *shard](const v1::RegisterShardReply& reply) {
     places.Learn({.checkpoints = reply.job().checkpoint().uri(), .from = reply.from()});
-    shard.SetSealer(Sealer(reply.seal_key()));
+    shard.seals().SetSealer(Sealer(reply.seal_key()));
   };
   learn(*registered);
   Threads threads;

@@ -2,6 +2,7 @@
 #ifndef CAPSTAN_PS_SHARD_CATALOG_H_
 #define CAPSTAN_PS_SHARD_CATALOG_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -32,6 +33,11 @@ class Catalog {
   bool IsSync(Part part) const { return policy(part).kind() == v1::POLICY_KIND_SYNC; }
   bool IsSsp(Part part) const { return policy(part).kind() == v1::POLICY_KIND_SSP; }
   bool HasSync() const { return IsSync(Part::kDense) || IsSync(Part::kSparse); }
+  // 0: nothing is synchronous.
+  uint32_t lanes() const {
+    return std::max(IsSync(Part::kDense) ? job_.dense_update().lanes() : 0,
+                    IsSync(Part::kSparse) ? job_.sparse_update().lanes() : 0);
+  }
   bool HasSsp() const { return IsSsp(Part::kDense) || IsSsp(Part::kSparse); }
 
   // Returns whether gradients wait on the shard before they are applied: in stages of rounds, or in

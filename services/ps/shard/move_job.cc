@@ -72,7 +72,7 @@ absl::Status MoveJob::Freeze() {
   const absl::Time now = shard_.clock().Now();
   CAPSTAN_RETURN_IF_ERROR(partition_.FreezeForMove(Timeline{order_.timeline}, order_.move.id, now));
   if (Raw(order_.partition) == 0) {
-    absl::StatusOr<std::optional<CoordinatorState>> coordinator = shard_.SilenceCoordinator();
+    absl::StatusOr<std::optional<CoordinatorState>> coordinator = shard_.coordinator().Silence();
     if (!coordinator.ok()) partition_.ThawUnless(std::nullopt, now);
     CAPSTAN_RETURN_IF_ERROR(coordinator.status());
     coordinator_ = *std::move(coordinator);
@@ -84,7 +84,7 @@ absl::Status MoveJob::Freeze() {
 
 void MoveJob::Thaw() {
   partition_.ThawUnless(std::nullopt, shard_.clock().Now());
-  if (Raw(order_.partition) == 0) shard_.ResumeCoordinator();
+  if (Raw(order_.partition) == 0) shard_.coordinator().Resume();
 }
 
 void MoveJob::Trace(std::string_view event) const {
@@ -203,7 +203,7 @@ absl::StatusOr<v1::TakePartitionReply> MoveJob::SendPiece(const v1::TakePartitio
 }
 
 void MoveJob::AddState(const PartitionState& state, v1::TakePartitionRequest& last) const {
-  for (const FinishedClock& clock : shard_.Clocks()) {
+  for (const FinishedClock& clock : shard_.clocks().Finished()) {
     v1::TrainerClock& proto = *last.add_clocks();
     proto.set_trainer(Raw(clock.trainer));
     proto.set_clock(clock.clock);

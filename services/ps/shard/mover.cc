@@ -223,7 +223,7 @@ bool Mover::FollowPartition(PartitionIndex index, const ViewedMoves& moves) {
   const std::optional<absl::Duration> frozen =
       partition.ThawUnless(named ? std::optional(named->id) : std::nullopt, shard_.clock().Now());
   if (!frozen) return false;
-  if (Raw(index) == 0) shard_.ResumeCoordinator();
+  if (Raw(index) == 0) shard_.coordinator().Resume();
   shard_.metrics().ObserveFrozen(*frozen);
   return false;
 }

@@ -145,7 +145,7 @@ PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* re
   Shard* const shard = pull->shard;
   const std::optional<WaiterId> waiter =
       shard->Pull(std::move(pull->query), WaitDeadline(*context, shard->clock()), finish);
-  if (waiter) reactor->SetForget([shard, id = *waiter] { return shard->ForgetPull(id); });
+  if (waiter) reactor->SetForget([shard, id = *waiter] { return shard->clocks().Forget(id); });
   return reactor.get();
 }
 
@@ -214,13 +214,13 @@ PsService::Reactor* PsService::OpenRound(Context* context, const v1::OpenRoundRe
   const absl::StatusOr<Shard*> shard = ShardFor(request->header());
   if (!shard.ok()) return Answer(*context, shard.status());
   const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
-  const std::optional<WaiterId> waiter = (*shard)->OpenRound(
+  const std::optional<WaiterId> waiter = (*shard)->coordinator().Open(
       *request, [context, reactor, reply](const absl::StatusOr<OpenAnswer>& answer) {
         if (answer.ok()) FillOpened(*answer, *reply);
         reactor->Finish(AtTheDoor(*context, answer.status()));
       });
   if (waiter) {
-    reactor->SetForget([shard = *shard, id = *waiter] { return shard->ForgetRound(id); });
+    reactor->SetForget([shard = *shard, id = *waiter] { return shard->coordinator().Forget(id); });
   }
   return reactor.get();
 }
@@ -230,7 +230,7 @@ PsService::Reactor* PsService::ReportLane(Context* context, const v1::ReportLane
   const absl::StatusOr<Shard*> shard = ShardFor(request->header());
   if (!shard.ok()) return Answer(*context, shard.status());
   ReplicaWait replicated;
-  absl::StatusOr<v1::ReportLaneReply> result = (*shard)->ReportLane(*request, replicated);
+  absl::StatusOr<v1::ReportLaneReply> result = (*shard)->coordinator().Report(*request, replicated);
   if (!result.ok()) return Answer(*context, result.status());
   *reply = *std::move(result);
   return AnswerOnce(*context, std::move(replicated));
@@ -243,19 +243,19 @@ PsService::Reactor* PsService::HoldRounds(Context* context, const v1::HoldRounds
   if (!shard.ok()) return Answer(*context, shard.status());
   const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
   const std::optional<WaiterId> waiter =
-      (*shard)->HoldRounds(*request, WaitDeadline(*context, (*shard)->clock()),
-                           [context, reactor, reply](const HoldAnswer& answer) {
-                             ToProto(answer.last, *reply->mutable_last());
-                             reply->set_ended(answer.ended);
-                             for (const CoordinatorState::Lane& lane : answer.lanes) {
-                               v1::LaneCursor& cursor = *reply->add_lanes();
-                               cursor.set_cursor(lane.cursor);
-                               cursor.set_ended(lane.ended);
-                             }
-                             reactor->Finish(AtTheDoor(*context, answer.status));
-                           });
+      (*shard)->coordinator().Hold(*request, WaitDeadline(*context, (*shard)->clock()),
+                                   [context, reactor, reply](const HoldAnswer& answer) {
+                                     ToProto(answer.last, *reply->mutable_last());
+                                     reply->set_ended(answer.ended);
+                                     for (const CoordinatorState::Lane& lane : answer.lanes) {
+                                       v1::LaneCursor& cursor = *reply->add_lanes();
+                                       cursor.set_cursor(lane.cursor);
+                                       cursor.set_ended(lane.ended);
+                                     }
+                                     reactor->Finish(AtTheDoor(*context, answer.status));
+                                   });
   if (waiter) {
-    reactor->SetForget([shard = *shard, id = *waiter] { return shard->ForgetRound(id); });
+    reactor->SetForget([shard = *shard, id = *waiter] { return shard->coordinator().Forget(id); });
   }
   return reactor.get();
 }
@@ -267,13 +267,13 @@ PsService::Reactor* PsService::WatchCounts(Context* context, const v1::WatchCoun
   if (!shard.ok()) return Answer(*context, shard.status());
   const std::shared_ptr<WaitingReactor> reactor = WaitingReactor::Make();
   const std::optional<WaiterId> waiter =
-      (*shard)->WatchCounts(*request, WaitDeadline(*context, (*shard)->clock()),
-                            [context, reactor, reply](const NewsAnswer& answer) {
-                              ToProto(answer.news, *reply);
-                              reactor->Finish(AtTheDoor(*context, answer.status));
-                            });
+      (*shard)->coordinator().Watch(*request, WaitDeadline(*context, (*shard)->clock()),
+                                    [context, reactor, reply](const NewsAnswer& answer) {
+                                      ToProto(answer.news, *reply);
+                                      reactor->Finish(AtTheDoor(*context, answer.status));
+                                    });
   if (waiter) {
-    reactor->SetForget([shard = *shard, id = *waiter] { return shard->ForgetRound(id); });
+    reactor->SetForget([shard = *shard, id = *waiter] { return shard->coordinator().Forget(id); });
   }
   return reactor.get();
 }

@@ -20,8 +20,6 @@ constexpr absl::Duration kBusyHint = absl::Milliseconds(50);
 
 constexpr absl::Duration kNoRoomHint = absl::Milliseconds(100);
 
-constexpr Part kAllParts[] = {Part::kDense, Part::kSparse};
-
 absl::Status NoRoomFor(const ByteBudget& waiting) {
   return WithReason(
       WithRetryAfter(absl::ResourceExhaustedError(absl::StrCat(
@@ -32,15 +30,6 @@ absl::Status NoRoomFor(const ByteBudget& waiting) {
                          "more memory)")),
                      kNoRoomHint),
       "memory");
-}
-
-// Both parts may be ssp: the stricter bound holds for the pull, which is one for both.
-uint64_t BoundOf(const Catalog& catalog) {
-  uint64_t bound = ~uint64_t{0};
-  for (Part part : kAllParts) {
-    if (catalog.IsSsp(part)) bound = std::min<uint64_t>(bound, catalog.policy(part).staleness());
-  }
-  return bound;
 }
 
 }  // namespace
@@ -58,11 +47,12 @@ Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metri
       identity_(identity),
       metrics_(metrics),
       clock_(clock),
-      clocks_needed_(catalog_.HasSsp()),
       replicated_(catalog_.job().replicas() > 0),
       rounds_([this](const RoundCommit& closed) { streams_.TellClosed(closed); }),
       context_{catalog_, rounds_, counted_, metrics_, slabs_, kept_},
-      clocks_(BoundOf(catalog_)) {
+      seals_(catalog_.lanes()),
+      clocks_(catalog_, replicated_ ? &streams_ : nullptr),
+      coordinator_(catalog_, identity_, seals_, clock_) {
   for (uint32_t i = 0; i < catalog_.job().partition_count(); ++i) {
     partitions_.push_back(std::make_unique<Partition>(static_cast<PartitionIndex>(i), context_));
   }
@@ -71,7 +61,6 @@ Shard::Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metri
 // ---- the view ----
 
 absl::Status Shard::SetView(const v1::View& view) {
-  PullAnswers released;
   bool later = false;
   bool over = false;  // Its timeline: its clocks are not those of the present one.
   {
@@ -87,19 +76,8 @@ absl::Status Shard::SetView(const v1::View& view) {
     over = view.timeline() < heard_timeline_;
     CAPSTAN_FAILPOINT("shard.view_taken");
   }
-  if (later) RestartClocks();
-  if (clocks_needed_ && !over) {
-    std::vector<QuorumTrainer> quorum;
-    for (const v1::TrainerInfo& trainer : view.trainers()) {
-      quorum.push_back({TrainerId{trainer.trainer()}, trainer.start_clock()});
-    }
-    absl::MutexLock lock(&clock_mu_);
-    start_clocks_.clear();
-    for (const QuorumTrainer& each : quorum) start_clocks_[each.trainer] = each.start_clock;
-    released = clocks_.SetQuorum(quorum);
-    quorum_known_ = true;
-  }
-  AnswerPulls(released);
+  if (later) clocks_.Restart();
+  if (!over) clocks_.SetQuorum(view);
   return absl::OkStatus();
 }
 
@@ -110,19 +88,6 @@ bool Shard::Hear(uint64_t term, uint64_t timeline) {
   heard_timeline_ = timeline;
   timeline_.store(0, std::memory_order_release);
   return true;
-}
-
-// What trainers had finished is void: they begin again, and nobody may run ahead of them.
-void Shard::RestartClocks() {
-  if (!clocks_needed_) return;
-  PullAnswers released;
-  {
-    absl::MutexLock lock(&clock_mu_);
-    released = clocks_.Restart();
-    standby_clocks_.clear();
-    quorum_known_ = false;
-  }
-  AnswerPulls(released);
 }
 
 absl::Status Shard::CheckTarget(const v1::RequestHeader& header) const {
@@ -169,13 +134,13 @@ absl::Status Shard::BeginLoad(uint64_t timeline) {
     later = Hear(heard_term_, timeline);
     timeline_.store(0, std::memory_order_release);
   }
-  if (later) RestartClocks();
+  if (later) clocks_.Restart();
   CAPSTAN_FAILPOINT("load.timeline_begun");
   return absl::OkStatus();
 }
 
 void Shard::Unload() {
-  SetCoordinator(/*timeline=*/0, std::nullopt);
+  coordinator_.End();
   absl::MutexLock lock(&contents_mu_);
   for (const std::unique_ptr<Partition>& partition : partitions_) {
     if (partition->loaded()) partition->Unload();
@@ -189,11 +154,11 @@ void Shard::Load(PartitionIndex index, PartitionContent content) {
 absl::Status Shard::Serve(uint64_t timeline, const RoundsStart& rounds) {
   rounds_.Reset(Timeline{timeline}, rounds.passed);
   counted_.Reset(Timeline{timeline});
-  std::optional<CoordinatorMachine> coordinator;
   if (catalog_.HasSync() && partitions_[0]->loaded()) {
-    coordinator = NewCoordinator(rounds.coordinator);
+    coordinator_.Begin(timeline, rounds.coordinator);
+  } else {
+    coordinator_.End();
   }
-  SetCoordinator(timeline, std::move(coordinator));
   absl::MutexLock lock(&view_mu_);
   if (heard_timeline_ != timeline) {
     return absl::FailedPreconditionError(
@@ -209,50 +174,21 @@ absl::Status Shard::Serve(uint64_t timeline, const RoundsStart& rounds) {
 
 std::optional<WaiterId> Shard::Pull(std::unique_ptr<const PullQuery> query, absl::Time deadline,
                                     OnPulled done) {
-  if (!clocks_needed_ || query->head().evaluation() || query->head().header().trainer() == 0) {
+  if (!clocks_.needed() || query->head().evaluation() || query->head().header().trainer() == 0) {
     done(PullNow(*query), absl::ZeroDuration());
     return std::nullopt;
   }
   const uint64_t clock = query->head().header().clock();
   const size_t bytes = query->bytes();
   const absl::Time begin = clock_.Now();
-  const WaiterId waiter =
-      parked_pulls_.Park([this, begin, query = std::move(query),
-                          done = std::move(done)](const absl::Status& status) mutable {
-        const absl::Duration waited = clock_.Now() - begin;
-        metrics_.ObserveParkedPull(waited);
-        if (!status.ok()) return done(status, waited);
-        done(PullNow(*query), waited);
-      });
-  std::optional<PullWait> wait;
-  {
-    absl::MutexLock lock(&clock_mu_);
-    if (quorum_known_) wait = clocks_.Pull(waiter, clock, deadline, bytes);
-  }
-  if (!wait) {  // Nobody may run ahead of trainers that this shard has not heard of.
-    parked_pulls_.Release(waiter, absl::UnavailableError("the timeline's view is on its way"));
-    return std::nullopt;
-  }
-  if (*wait == PullWait::kParked) return waiter;
-  parked_pulls_.Release(
-      waiter,
-      *wait == PullWait::kGo
-          ? absl::OkStatus()
-          : WithRetryAfter(absl::ResourceExhaustedError("too many pulls wait on this shard"),
-                           kBusyHint));
-  return std::nullopt;
-}
-
-bool Shard::ForgetPull(WaiterId waiter) {
-  {
-    absl::MutexLock lock(&clock_mu_);
-    clocks_.Forget(waiter);
-  }
-  return static_cast<bool>(parked_pulls_.Take(waiter));
-}
-
-void Shard::AnswerPulls(const PullAnswers& answers) {
-  for (const PullAnswer& answer : answers) parked_pulls_.Release(answer.waiter, answer.status);
+  return clocks_.Wait(clock, deadline, bytes,
+                      [this, begin, query = std::move(query),
+                       done = std::move(done)](const absl::Status& status) mutable {
+                        const absl::Duration waited = clock_.Now() - begin;
+                        metrics_.ObserveParkedPull(waited);
+                        if (!status.ok()) return done(status, waited);
+                        done(PullNow(*query), waited);
+                      });
 }
 
 absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
@@ -278,7 +214,7 @@ absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::B
   if (hold == nullptr) {
     CAPSTAN_ASSIGN_OR_RETURN(const v1::PushRequest head, PushMessage::ReadHead(buffer));
     CAPSTAN_RETURN_IF_ERROR(CheckHeader(head.header()));
-    CAPSTAN_RETURN_IF_ERROR(CheckNames(head));
+    CAPSTAN_RETURN_IF_ERROR(seals_.CheckPush(head));
     if (!IsNext(head)) return NoRoomFor(waiting_);
     hold = waiting_.HoldAnyway(buffer.Length());
   }
@@ -287,14 +223,14 @@ absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::B
 
 absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessage>& push) {
   const v1::PushRequest& head = push->head();
-  CAPSTAN_RETURN_IF_ERROR(CheckNames(head));
+  CAPSTAN_RETURN_IF_ERROR(seals_.CheckPush(head));
   CAPSTAN_RETURN_IF_ERROR(CheckClock(head.header()));
   if (head.has_stage()) {
     CAPSTAN_RETURN_IF_ERROR(
         LearnRound(head.header().timeline(), head.stage().closed(), Teller::kTrainer));
   }
   const absl::Time now = clock_.Now();
-  const uint64_t progress = ProgressOf(head);
+  const uint64_t progress = seals_.ProgressOf(head);
   Pushed pushed;
   v1::PushReply& reply = pushed.reply;
   bool busy = false;
@@ -309,21 +245,12 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
   }
   if (busy) reply.set_retry_after_seconds(absl::ToDoubleSeconds(kBusyHint));
   // A step whose push must come again is not finished: others may not run ahead of it.
-  if (settled && clocks_needed_ && head.header().trainer() != 0) {
+  if (settled && head.header().trainer() != 0) {
     const ViewEpoch by{head.header().epoch().term(), head.header().epoch().n()};
-    absl::MutexLock lock(&clock_mu_);
-    if (by < clocks_hold_from_) return pushed;
-    if (replicated_) {
-      streams_.TellFinished(TrainerId{head.header().trainer()}, head.header().clock());
-    }
-    pushed.released = ReleasedPulls(
-        *this, clocks_.Finished(TrainerId{head.header().trainer()}, head.header().clock()));
+    pushed.released =
+        clocks_.OnFinished(TrainerId{head.header().trainer()}, head.header().clock(), by);
   }
   return pushed;
-}
-
-ReleasedPulls::~ReleasedPulls() {
-  if (shard_ != nullptr) shard_->AnswerPulls(answers_);
 }
 
 // ---- the chief's calls ----
@@ -383,21 +310,8 @@ void Shard::ExpireSessions(absl::Time now) {
 }
 
 void Shard::Tick() {
-  const absl::Time now = clock_.Now();
-  PullAnswers pulls;
-  if (clocks_needed_) {
-    absl::MutexLock lock(&clock_mu_);
-    pulls = clocks_.Tick(now);
-  }
-  AnswerPulls(pulls);
-  CoordinatorAnswers rounds;
-  ReplicaWait replicated;
-  {
-    absl::MutexLock lock(&coordinator_mu_);
-    if (coordinator_) rounds = coordinator_->Tick(now);
-    replicated = TellCoordinator();
-  }
-  AnswerRounds(std::move(rounds), std::move(replicated));
+  clocks_.Tick(clock_.Now());
+  coordinator_.Tick();
 }
 
 }  // namespace capstan::ps

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,23 +20,23 @@
 #include "absl/time/time.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/ids.h"
-#include "capstan/security/seal.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
-#include "ps/machines/clock_machine.h"
 #include "ps/machines/coordinator_machine.h"
 #include "ps/shard/byte_budget.h"
 #include "ps/shard/catalog.h"
+#include "ps/shard/clock_shell.h"
+#include "ps/shard/coordinator_shell.h"
 #include "ps/shard/copy_turn.h"
 #include "ps/shard/counted_lanes.h"
-#include "ps/shard/parked_calls.h"
 #include "ps/shard/partition.h"
 #include "ps/shard/pull_query.h"
 #include "ps/shard/push_message.h"
 #include "ps/shard/replica_streams.h"
 #include "ps/shard/replica_wait.h"
 #include "ps/shard/rounds.h"
+#include "ps/shard/seal_check.h"
 #include "ps/shard/shard_identity.h"
 #include "ps/shard/shard_metrics.h"
 #include "ps/shard/viewed_moves.h"
@@ -59,52 +58,17 @@ struct MovedPartition {
   std::optional<CoordinatorState> coordinator;  // With a synchronous part, of partition 0.
 };
 
-class Shard;
-
-// Pulls whose wait is over because of a push. They are carried out and answered when this is
-// destroyed: after the push has been answered, whose sender is not to wait for the work of others.
-class ReleasedPulls {
- public:
-  ReleasedPulls() = default;
-  // `shard` must outlive this.
-  ReleasedPulls(Shard& shard, PullAnswers answers)
-      : shard_(answers.empty() ? nullptr : &shard), answers_(std::move(answers)) {}
-  ReleasedPulls(ReleasedPulls&& other) noexcept { *this = std::move(other); }
-  // REQUIRES: this one holds none.
-  ReleasedPulls& operator=(ReleasedPulls&& other) noexcept {
-    shard_ = std::exchange(other.shard_, nullptr);
-    answers_ = std::move(other.answers_);
-    return *this;
-  }
-  ~ReleasedPulls();
-
-  bool empty() const { return shard_ == nullptr; }
-
- private:
-  Shard* shard_ = nullptr;
-  PullAnswers answers_;
-};
-
 // *Thread-safe*.
 class Shard {
  public:
   // `waited`: for slower trainers (ssp).
   using OnPulled =
       absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>, absl::Duration waited)>;
-  using OnOpened = absl::AnyInvocable<void(const absl::StatusOr<OpenAnswer>&)>;
-  using OnHeld = absl::AnyInvocable<void(const HoldAnswer&)>;
-  using OnNews = absl::AnyInvocable<void(const NewsAnswer&)>;
 
   // `metrics` and `clock` must outlive the shard. INVALID_ARGUMENT: the job cannot be served.
   static absl::StatusOr<std::unique_ptr<Shard>> Create(const v1::JobSpec& job,
                                                        const ShardIdentity& identity,
                                                        ShardMetrics& metrics, const Clock& clock);
-
-  // By what it knows what the chief and the coordinator have said; before, everything is believed.
-  void SetSealer(Sealer sealer);
-  // Returns whether a wrong seal has been shown since the last call: it may be the shard's key that
-  // is wrong.
-  bool TakeKeyDoubt() { return key_in_doubt_.exchange(false, std::memory_order_relaxed); }
 
   // Takes a newer view; older ones are ignored. One of a later timeline ends what is served.
   absl::Status SetView(const v1::View& view);
@@ -130,11 +94,9 @@ class Shard {
 
   // Answers now, or (ssp) when slower trainers have come up, on another thread; DEADLINE_EXCEEDED
   // after `deadline`, which is of the shard's clock, as all deadlines here. The waiter, if it is
-  // parked, may be forgotten by ForgetPull.
+  // parked, may be forgotten by clocks().
   std::optional<WaiterId> Pull(std::unique_ptr<const PullQuery> query, absl::Time deadline,
                                OnPulled done);
-  // The caller has gone away. True: its callback will not run and has been destroyed.
-  bool ForgetPull(WaiterId waiter);
 
   // Reads a push whole, before anything is done. INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION:
   // see PushMessage. RESOURCE_EXHAUSTED: what waits for others takes all the memory that it may,
@@ -151,19 +113,6 @@ class Shard {
     ReplicaWait replicated;  // Before it is.
   };
   absl::StatusOr<Pushed> Push(const std::shared_ptr<const PushMessage>& push);
-
-  // ---- the coordinator; FAILED_PRECONDITION: partition 0 is not here, or nothing is synchronous;
-  // UNAVAILABLE: it is on its way to another shard; PERMISSION_DENIED: a generation that the chief
-  // has not granted ----
-
-  std::optional<WaiterId> OpenRound(const v1::OpenRoundRequest& request, OnOpened done);
-  absl::StatusOr<v1::ReportLaneReply> ReportLane(const v1::ReportLaneRequest& request,
-                                                 ReplicaWait& replicated);
-  std::optional<WaiterId> HoldRounds(const v1::HoldRoundsRequest& request, absl::Time deadline,
-                                     OnHeld done);
-  std::optional<WaiterId> WatchCounts(const v1::WatchCountsRequest& request, absl::Time deadline,
-                                      OnNews done);
-  bool ForgetRound(WaiterId waiter);
 
   // ---- as the coordinator has told ----
 
@@ -198,13 +147,8 @@ class Shard {
   absl::Status Expect(Timeline timeline, const RoundCommit& passed);
   void GiveUp(Timeline timeline, const RoundCommit& passed);
 
-  // What goes with a partition that leaves.
-  std::vector<FinishedClock> Clocks() const;
+  // What was closed last of what a partition has passed: it goes with one that leaves.
   RoundCommit Passed(uint64_t round) const { return rounds_.SetOf(round); }
-  // The coordinator answers nobody any more, until ResumeCoordinator(). Gives its state. Nothing if
-  // it is not here; UNAVAILABLE: it has counted a lane in the open round.
-  absl::StatusOr<std::optional<CoordinatorState>> SilenceCoordinator();
-  void ResumeCoordinator();
 
   CopyTurn& copies() { return copies_; }
 
@@ -248,7 +192,10 @@ class Shard {
 
   const Catalog& catalog() const { return catalog_; }
   const Clock& clock() const { return clock_; }
-  uint32_t lanes() const;  // 0: nothing is synchronous.
+  SealCheck& seals() { return seals_; }
+  ClockShell& clocks() { return clocks_; }
+  // The coordinator of rounds, if partition 0 is here.
+  CoordinatorShell& coordinator() { return coordinator_; }
   SlabArena& slabs() { return slabs_; }
   ShardMetrics& metrics() { return metrics_; }
   // What copies may keep: with synchronous parts, a share of what the shard holds.
@@ -260,7 +207,6 @@ class Shard {
   bool ready() const { return timeline() != 0; }
 
  private:
-  friend class ReleasedPulls;
   Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics, const Clock& clock);
 
   absl::Status CheckTarget(const v1::RequestHeader& header) const;
@@ -268,12 +214,8 @@ class Shard {
   bool IsNext(const v1::PushRequest& head) const;
   // True: a later timeline has begun.
   bool Hear(uint64_t term, uint64_t timeline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(view_mu_);
-  void RestartClocks();
-  CoordinatorMachine NewCoordinator(const std::optional<CoordinatorState>& state) const;
-  void SetCoordinator(uint64_t timeline, std::optional<CoordinatorMachine> coordinator);
   bool IsEmpty() const;  // No partition is here.
   bool ServesNone() const;
-  void TakeClocks(const std::vector<FinishedClock>& clocks, bool had_none);
   absl::Status CheckClock(const v1::RequestHeader& header) const;
   // Learns of a round that somebody says is closed: the chief, another shard, or a trainer, who has
   // to show the seal.
@@ -281,40 +223,19 @@ class Shard {
   absl::Status LearnRound(uint64_t timeline, const v1::RoundCommit& closed, Teller teller);
   void SweepRounds();
 
-  // ---- shard_seals.cc ----
-  std::shared_ptr<const Sealer> sealer() const;
-  absl::Status RefuseSeal(uint64_t shown, const std::string& what) const;
-  absl::Status CheckLane(uint64_t timeline, uint32_t lane, const v1::Generation& generation) const;
-  absl::Status CheckStream(uint64_t timeline, const v1::StreamPush& stream) const;
-  absl::Status CheckNames(const v1::PushRequest& head) const;
-  absl::Status CheckRound(uint64_t timeline, const RoundCommit& closed) const;
-  // PushRequest.progress_examples, if the chief has said so; otherwise 0, which changes nothing.
-  uint64_t ProgressOf(const v1::PushRequest& head) const;
-
   absl::StatusOr<grpc::ByteBuffer> PullNow(const PullQuery& query);
-  void AnswerPulls(const PullAnswers& answers);
-  // Once the backup of the coordinator knows what they rest on.
-  void AnswerRounds(CoordinatorAnswers answers, ReplicaWait replicated = {});
 
   // ---- shard_replicas.cc ----
   absl::Status CheckLease() const;
-  // The backup is told where the coordinator stands, if it has moved on.
-  ReplicaWait TellCoordinator() ABSL_EXCLUSIVE_LOCKS_REQUIRED(coordinator_mu_);
-  void DropCoordinatorBackupUnless(ViewEpoch pair);
-  void SetCoordinatorBackup(std::shared_ptr<ReplicaStream> stream, ViewEpoch pair);
   void Promote(PartitionIndex index);
-  void TakeClocksOfLost();
   void AddBroken(v1::ShardReport& report) const;
   absl::Status ReplayCoordinator(const v1::Operation& operation);
-  absl::Status CheckCoordinator(uint64_t timeline) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(coordinator_mu_);
 
   const Catalog catalog_;
   const ShardIdentity identity_;
   ShardMetrics& metrics_;
   const Clock& clock_;
-  const bool clocks_needed_;  // A part is ssp.
-  const bool replicated_;     // Partitions have backups.
+  const bool replicated_;  // Partitions have backups.
   std::atomic<uint64_t> timeline_{0};
   ReplicaStreams streams_;
   Rounds rounds_;
@@ -337,36 +258,9 @@ class Shard {
   absl::Mutex contents_mu_;  // Held while partitions come and go other than by an order to load.
   CopyTurn copies_;
 
-  mutable std::atomic<bool> key_in_doubt_{false};
-  mutable absl::Mutex seal_mu_;
-  // Shared with the requests that are being checked.
-  std::shared_ptr<const Sealer> sealer_ ABSL_GUARDED_BY(seal_mu_) =
-      std::make_shared<const Sealer>();
-
-  mutable absl::Mutex clock_mu_;
-  ClockMachine clocks_ ABSL_GUARDED_BY(clock_mu_);
-  bool quorum_known_ ABSL_GUARDED_BY(clock_mu_) = false;  // Of the present timeline.
-  // The view by which the last partition has come: what is told by an older one does not hold.
-  ViewEpoch clocks_hold_from_ ABSL_GUARDED_BY(clock_mu_);
-  // The quorum, and where each has begun.
-  std::map<TrainerId, uint64_t> start_clocks_ ABSL_GUARDED_BY(clock_mu_);
-  // What trainers have finished at the owners of what is backed up here: when a copy was made, and
-  // what owners have told since.
-  std::map<Incarnation, std::map<TrainerId, uint64_t>> standby_clocks_ ABSL_GUARDED_BY(clock_mu_);
-  ParkedCalls<absl::Status> parked_pulls_;
-
-  mutable absl::Mutex coordinator_mu_;
-  std::optional<CoordinatorMachine> coordinator_ ABSL_GUARDED_BY(coordinator_mu_);
-  uint64_t coordinator_timeline_ ABSL_GUARDED_BY(coordinator_mu_) = 0;
-  bool coordinator_silent_ ABSL_GUARDED_BY(coordinator_mu_) = false;  // It is about to leave.
-  // Who backs the coordinator up, and what it has been told last.
-  std::shared_ptr<ReplicaStream> coordinator_stream_ ABSL_GUARDED_BY(coordinator_mu_);
-  ViewEpoch coordinator_pair_ ABSL_GUARDED_BY(coordinator_mu_);
-  std::string coordinator_told_ ABSL_GUARDED_BY(coordinator_mu_);
-  uint64_t coordinator_number_ ABSL_GUARDED_BY(coordinator_mu_) = 0;
-  // Where a coordinator stands that is backed up here.
-  std::optional<CoordinatorState> standby_coordinator_ ABSL_GUARDED_BY(coordinator_mu_);
-  ParkedCalls<absl::StatusOr<CoordinatorAnswer>> parked_rounds_;
+  SealCheck seals_;
+  ClockShell clocks_;
+  CoordinatorShell coordinator_;
 };
 
 }  // namespace capstan::ps

@@ -26,7 +26,7 @@ bool Shard::ServesNone() const {
 }
 
 void Shard::Leave(PartitionIndex index) {
-  if (Raw(index) == 0) SetCoordinator(/*timeline=*/0, std::nullopt);
+  if (Raw(index) == 0) coordinator_.End();
   absl::MutexLock lock(&contents_mu_);
   partition(index).Unload();
   trace::Write("left", {{"partition", Raw(index)}});
@@ -41,28 +41,21 @@ absl::Status Shard::Serve(PartitionIndex index, MovedPartition moved) {
           absl::StrCat("partition ", Raw(index), " has come in timeline ", Raw(moved.timeline),
                        ", this is ", timeline()));
     }
-    if (clocks_needed_) TakeClocks(moved.clocks, /*had_none=*/ServesNone());
+    // Before the partition is served.
+    clocks_.TakeOver(moved.clocks, /*had_none=*/ServesNone(), moves()->epoch());
     partition(index).Load(std::move(moved.content));
     rounds_.Unpin(moved.timeline, moved.passed.round);
   }
-  if (moved.coordinator) SetCoordinator(Raw(moved.timeline), NewCoordinator(moved.coordinator));
+  if (moved.coordinator) coordinator_.Begin(Raw(moved.timeline), moved.coordinator);
   CAPSTAN_FAILPOINT("move.serving");
   return absl::OkStatus();
-}
-
-// Before the partition is served.
-void Shard::TakeClocks(const std::vector<FinishedClock>& clocks, bool had_none) {
-  const ViewEpoch epoch = moves()->epoch();
-  absl::MutexLock lock(&clock_mu_);
-  clocks_.TakeOver(clocks, had_none);
-  clocks_hold_from_ = epoch;
 }
 
 // What a trainer has finished here it says by its own view. By one in which less was here it has
 // not finished what has come since, and tells again; by one that gives more to this shard it will
 // have told too early.
 absl::Status Shard::CheckClock(const v1::RequestHeader& header) const {
-  if (!clocks_needed_ || header.trainer() == 0 || header.clock() == 0) return absl::OkStatus();
+  if (!clocks_.needed() || header.trainer() == 0 || header.clock() == 0) return absl::OkStatus();
   const std::shared_ptr<const ViewedMoves> moves = this->moves();
   const ViewEpoch by{header.epoch().term(), header.epoch().n()};
   if (by <= moves->epoch() || !moves->AwaitsAny()) return absl::OkStatus();
@@ -76,27 +69,6 @@ absl::Status Shard::Expect(Timeline timeline, const RoundCommit& passed) {
 
 void Shard::GiveUp(Timeline timeline, const RoundCommit& passed) {
   rounds_.Unpin(timeline, passed.round);
-}
-
-std::vector<FinishedClock> Shard::Clocks() const {
-  absl::MutexLock lock(&clock_mu_);
-  return clocks_needed_ ? clocks_.clocks() : std::vector<FinishedClock>();
-}
-
-absl::StatusOr<std::optional<CoordinatorState>> Shard::SilenceCoordinator() {
-  absl::MutexLock lock(&coordinator_mu_);
-  if (!coordinator_) return std::optional<CoordinatorState>();
-  if (coordinator_->counting()) {
-    return absl::UnavailableError(
-        absl::StrCat("lanes are counted in round ", coordinator_->open_round(), ", which is open"));
-  }
-  coordinator_silent_ = true;
-  return std::optional<CoordinatorState>(coordinator_->state());
-}
-
-void Shard::ResumeCoordinator() {
-  absl::MutexLock lock(&coordinator_mu_);
-  coordinator_silent_ = false;
 }
 
 }  // namespace capstan::ps

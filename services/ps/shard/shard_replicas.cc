@@ -73,7 +73,7 @@ void Shard::FollowPairs() {
     const bool coordinates = Raw(index) == 0 && catalog_.HasSync();
     const std::optional<ViewedPair> pair = moves->Pair(index);
     // Before the partition's, so that nothing is told that nobody waits for.
-    if (coordinates) DropCoordinatorBackupUnless(pair ? pair->id : ViewEpoch());
+    if (coordinates) coordinator_.DropBackupUnless(pair ? pair->id : ViewEpoch());
     if (!pair) {
       partition.DropBackup();
       return absl::OkStatus();
@@ -82,7 +82,7 @@ void Shard::FollowPairs() {
     const std::shared_ptr<ReplicaStream> stream =
         streams_.To({pair->address, pair->incarnation}, moves->timeline());
     partition.SetBackup(pair->id, stream);
-    if (coordinates) SetCoordinatorBackup(stream, pair->id);
+    if (coordinates) coordinator_.SetBackup(stream, pair->id);
     return absl::OkStatus();
   });
   streams_.KeepOnly(targets);
@@ -105,44 +105,18 @@ void Shard::FollowStandbys() {
       log::Info("a backup is not needed any more", {{"partition", i}});
     }
   }
-  if (clocks_needed_ && !promoted.empty()) TakeClocksOfLost();  // Before any of them is served.
-  for (const PartitionIndex index : promoted) Promote(index);
-  absl::MutexLock lock(&clock_mu_);
-  std::erase_if(standby_clocks_, [&moves](const auto& of) { return !moves->Names(of.first); });
-}
-
-// Nobody has finished more here than where these partitions come from, and who has said nothing
-// there has finished nothing since it began; all will tell again.
-void Shard::TakeClocksOfLost() {
-  std::map<TrainerId, uint64_t> lowest;
-  {
-    absl::MutexLock lock(&clock_mu_);
-    for (const auto& [owner, told] : standby_clocks_) {
-      std::map<TrainerId, uint64_t> there = told;
-      there.insert(start_clocks_.begin(), start_clocks_.end());
-      for (const auto& [trainer, clock] : there) {
-        const auto known = lowest.try_emplace(trainer, clock).first;
-        known->second = std::min(known->second, clock);
-      }
-    }
+  if (!promoted.empty()) {  // Before any of them is served.
+    clocks_.TakeOver(clocks_.LowestOfOwners(), ServesNone(), this->moves()->epoch());
   }
-  std::vector<FinishedClock> clocks;
-  for (const auto& [trainer, clock] : lowest) clocks.push_back({trainer, clock});
-  TakeClocks(clocks, ServesNone());
+  for (const PartitionIndex index : promoted) Promote(index);
+  clocks_.KeepOwners([&moves](Incarnation owner) { return moves->Names(owner); });
 }
 
 void Shard::Promote(PartitionIndex index) {
   Partition& promoted = partition(index);
   trace::Write("promoted", {{"partition", Raw(index)}});  // Nothing is pushed to it before.
   promoted.Promote(clock_.Now());
-  if (Raw(index) == 0 && catalog_.HasSync()) {
-    std::optional<CoordinatorState> state;  // What comes now is refused, see ReplayCoordinator.
-    {
-      absl::MutexLock lock(&coordinator_mu_);
-      state = std::exchange(standby_coordinator_, std::nullopt);
-    }
-    SetCoordinator(timeline(), NewCoordinator(state));
-  }
+  if (Raw(index) == 0 && catalog_.HasSync()) coordinator_.BeginAsBackup(timeline());
   log::Info("a backup has become the owner", {{"partition", Raw(index)}});
 }
 
@@ -187,15 +161,8 @@ absl::Status Shard::Adopt(PartitionIndex index, MovedPartition moved,
     trace::Write("adopted", {{"partition", Raw(index)}});
     rounds_.Unpin(moved.timeline, moved.passed.round);
   }
-  if (clocks_needed_) {
-    absl::MutexLock lock(&clock_mu_);
-    std::map<TrainerId, uint64_t>& there = standby_clocks_[standby.owner];
-    for (const FinishedClock& clock : moved.clocks) there[clock.trainer] = clock.clock;
-  }
-  if (moved.coordinator) {
-    absl::MutexLock lock(&coordinator_mu_);
-    standby_coordinator_ = std::move(moved.coordinator);
-  }
+  clocks_.AdoptFrom(standby.owner, moved.clocks);
+  if (moved.coordinator) (void)coordinator_.StandBy(*moved.coordinator, [] { return true; });
   CAPSTAN_FAILPOINT("replica.adopted");
   return absl::OkStatus();
 }
@@ -215,9 +182,8 @@ absl::Status Shard::Replay(Incarnation source, uint64_t timeline, const v1::Oper
                            const absl::StatusOr<PushShare>& share) {
   if (operation.has_closed()) return LearnRound(timeline, operation.closed(), Teller::kShard);
   if (operation.has_clock()) {
-    absl::MutexLock lock(&clock_mu_);
-    uint64_t& clock = standby_clocks_[source][TrainerId{operation.clock().trainer()}];
-    clock = std::max(clock, operation.clock().clock());
+    clocks_.HearOfOwner(source,
+                        {TrainerId{operation.clock().trainer()}, operation.clock().clock()});
     return absl::OkStatus();
   }
   if (operation.partition() >= partitions_.size()) {
@@ -244,50 +210,15 @@ absl::Status Shard::Replay(Incarnation source, uint64_t timeline, const v1::Oper
 absl::Status Shard::ReplayCoordinator(const v1::Operation& operation) {
   CAPSTAN_ASSIGN_OR_RETURN(CoordinatorState state,
                            CoordinatorStateFromProto(operation.coordinator()));
-  if (state.lanes.size() != lanes()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a coordinator of ", state.lanes.size(), " lanes, the job has ", lanes()));
+  if (state.lanes.size() != catalog_.lanes()) {
+    return absl::InvalidArgumentError(absl::StrCat("a coordinator of ", state.lanes.size(),
+                                                   " lanes, the job has ", catalog_.lanes()));
   }
-  absl::MutexLock lock(&coordinator_mu_);
-  if (partition(PartitionIndex{0}).standby() != PairOf(operation)) {
-    return absl::FailedPreconditionError("this is not the backup of the pair any more");
-  }
-  standby_coordinator_ = std::move(state);
-  return absl::OkStatus();
-}
-
-// ---- the coordinator ----
-
-void Shard::DropCoordinatorBackupUnless(ViewEpoch pair) {
-  absl::MutexLock lock(&coordinator_mu_);
-  if (coordinator_pair_ != pair) coordinator_stream_ = nullptr;
-}
-
-void Shard::SetCoordinatorBackup(std::shared_ptr<ReplicaStream> stream, ViewEpoch pair) {
-  absl::MutexLock lock(&coordinator_mu_);
-  if (coordinator_stream_ == stream && coordinator_pair_ == pair) return;
-  coordinator_stream_ = std::move(stream);
-  coordinator_pair_ = pair;
-  coordinator_told_.clear();
-}
-
-ReplicaWait Shard::TellCoordinator() {
-  ReplicaWait wait;
-  if (coordinator_stream_ == nullptr || !coordinator_) return wait;
-  const CoordinatorState state = coordinator_->whole_state();
-  v1::Operation operation;
-  operation.mutable_pair()->set_term(coordinator_pair_.term);
-  operation.mutable_pair()->set_n(coordinator_pair_.n);
-  ToProto(state, *operation.mutable_coordinator()->mutable_state());
-  ToProto(*state.open, *operation.mutable_coordinator()->mutable_open());
-  std::string told = operation.coordinator().SerializeAsString();
-  if (told != coordinator_told_) {
-    coordinator_told_ = std::move(told);
-    coordinator_number_ = coordinator_stream_->Append(std::move(operation));
-    CAPSTAN_FAILPOINT("replica.coordinator_told");
-  }
-  wait.Add(coordinator_stream_, PartitionIndex{0}, coordinator_number_);
-  return wait;
+  const bool noted = coordinator_.StandBy(std::move(state), [this, &operation] {
+    return partition(PartitionIndex{0}).standby() == PairOf(operation);
+  });
+  if (noted) return absl::OkStatus();
+  return absl::FailedPreconditionError("this is not the backup of the pair any more");
 }
 
 }  // namespace capstan::ps

@@ -51,11 +51,9 @@ ShardMetrics::ShardFacts Shard::Facts() const {
   facts.waiting_bytes = waiting_.held();
   facts.untaken_bytes = streams_.bytes();
   facts.kept = static_cast<uint64_t>(std::max<int64_t>(0, kept_.bytes()));
-  if (clocks_needed_) {
-    absl::MutexLock lock(&clock_mu_);
-    facts.clocks = {.spread = clocks_.spread(), .trainers = clocks_.trainers()};
-    facts.parked = clocks_.parked();
-  }
+  const ClockShell::Facts clocks = clocks_.facts();
+  facts.clocks = {.spread = clocks.spread, .trainers = clocks.trainers};
+  facts.parked = clocks.parked;
   return facts;
 }
 

@@ -150,13 +150,14 @@ absl::Status StagedPartitions::CheckRounds(const MoveName& name, uint64_t round,
         which, coordinates ? "no coordinator comes" : "a coordinator comes", " with it"));
   }
   if (!coordinates) return absl::OkStatus();
-  if (moved.coordinator->last.round == round && moved.coordinator->lanes.size() == shard_.lanes()) {
+  if (moved.coordinator->last.round == round &&
+      moved.coordinator->lanes.size() == shard_.catalog().lanes()) {
     return absl::OkStatus();
   }
   return absl::DataLossError(
       absl::StrCat(which, "the coordinator of ", moved.coordinator->lanes.size(),
                    " lanes has closed round ", moved.coordinator->last.round, "; the job has ",
-                   shard_.lanes(), " lanes, and the partition has passed round ", round));
+                   shard_.catalog().lanes(), " lanes, and the partition has passed round ", round));
 }
 
 void StagedPartitions::Follow() {

@@ -32,11 +32,11 @@ v1::JobSpec SyncJob() {
 class Sealed {
  public:
   explicit Sealed(const v1::JobSpec& job) : shards_(job, 1), trainer_(shards_) {
-    shards_.at(0).shard().SetSealer(kSealer);
+    shards_.at(0).shard().seals().SetSealer(kSealer);
     trainer_.Plan({1, 2, 3});
   }
   PushResult Push(const PushOptions& options) { return trainer_.Push(options, -1); }
-  bool TakeKeyDoubt() { return shards_.at(0).shard().TakeKeyDoubt(); }
+  bool TakeKeyDoubt() { return shards_.at(0).shard().seals().TakeDoubt(); }
   Trainer& trainer() { return trainer_; }
 
  private:

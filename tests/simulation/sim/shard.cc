@@ -76,7 +76,7 @@ void ShardProcess::Register() {
 
 void ShardProcess::OnRegistered(const v1::RegisterShardReply& reply) {
   if (shard_ != nullptr) {  // It had registered before.
-    shard_->SetSealer(Sealer(reply.seal_key()));
+    shard_->seals().SetSealer(Sealer(reply.seal_key()));
     return;
   }
   auto shard =
@@ -84,7 +84,7 @@ void ShardProcess::OnRegistered(const v1::RegisterShardReply& reply) {
                         metrics_, cast_.schedule());
   CAPSTAN_CHECK(shard.ok());
   shard_ = *std::move(shard);
-  shard_->SetSealer(Sealer(reply.seal_key()));
+  shard_->seals().SetSealer(Sealer(reply.seal_key()));
   const ps::Outside outside{.open_store = cast_.store().OpenerFor(threads_),
                             .background = threads_};
   saver_.emplace(*shard_, outside);
@@ -173,7 +173,7 @@ void ShardProcess::Heartbeat() {
           shard_->SetLease(sent + absl::Seconds(reply->lease_seconds()));
         }
         may_leave_ = reply->may_leave();
-        const bool doubt = shard_->TakeKeyDoubt();
+        const bool doubt = shard_->seals().TakeDoubt();
         if (!reply->known() || doubt) Register();
       });
 }

@@ -148,7 +148,7 @@ void ShardProcess::OpenRound(const v1::OpenRoundRequest& request,
                              const Done<v1::OpenRoundReply>& done) {
   const absl::StatusOr<ps::Shard*> shard = ShardFor(request.header());
   if (!shard.ok()) return done(shard.status());
-  (*shard)->OpenRound(request, [done](const absl::StatusOr<ps::OpenAnswer>& answer) {
+  (*shard)->coordinator().Open(request, [done](const absl::StatusOr<ps::OpenAnswer>& answer) {
     if (!answer.ok()) return done(answer.status());
     v1::OpenRoundReply reply;
     reply.set_answer(answer->answer);
@@ -164,7 +164,7 @@ void ShardProcess::ReportLane(const v1::ReportLaneRequest& request,
   const absl::StatusOr<ps::Shard*> shard = ShardFor(request.header());
   if (!shard.ok()) return done(shard.status());
   ps::ReplicaWait replicated;
-  absl::StatusOr<v1::ReportLaneReply> reply = (*shard)->ReportLane(request, replicated);
+  absl::StatusOr<v1::ReportLaneReply> reply = (*shard)->coordinator().Report(request, replicated);
   if (!reply.ok()) return done(reply.status());
   AnswerOnce(std::move(replicated), *std::move(reply), done);
 }
@@ -173,30 +173,32 @@ void ShardProcess::HoldRounds(const v1::HoldRoundsRequest& request, absl::Time d
                               const Done<v1::HoldRoundsReply>& done) {
   const absl::StatusOr<ps::Shard*> shard = ShardForOrder(request.header());
   if (!shard.ok()) return done(shard.status());
-  (*shard)->HoldRounds(request, deadline - kAnswerMargin, [done](const ps::HoldAnswer& answer) {
-    if (!answer.status.ok()) return done(answer.status);
-    v1::HoldRoundsReply reply;
-    ToProto(answer.last, *reply.mutable_last());
-    reply.set_ended(answer.ended);
-    for (const ps::CoordinatorState::Lane& lane : answer.lanes) {
-      v1::LaneCursor& cursor = *reply.add_lanes();
-      cursor.set_cursor(lane.cursor);
-      cursor.set_ended(lane.ended);
-    }
-    done(reply);
-  });
+  (*shard)->coordinator().Hold(request, deadline - kAnswerMargin,
+                               [done](const ps::HoldAnswer& answer) {
+                                 if (!answer.status.ok()) return done(answer.status);
+                                 v1::HoldRoundsReply reply;
+                                 ToProto(answer.last, *reply.mutable_last());
+                                 reply.set_ended(answer.ended);
+                                 for (const ps::CoordinatorState::Lane& lane : answer.lanes) {
+                                   v1::LaneCursor& cursor = *reply.add_lanes();
+                                   cursor.set_cursor(lane.cursor);
+                                   cursor.set_ended(lane.ended);
+                                 }
+                                 done(reply);
+                               });
 }
 
 void ShardProcess::WatchCounts(const v1::WatchCountsRequest& request, absl::Time deadline,
                                const Done<v1::WatchCountsReply>& done) {
   const absl::StatusOr<ps::Shard*> shard = ShardFor(request.header());
   if (!shard.ok()) return done(shard.status());
-  (*shard)->WatchCounts(request, deadline - kAnswerMargin, [done](const ps::NewsAnswer& answer) {
-    if (!answer.status.ok()) return done(answer.status);
-    v1::WatchCountsReply reply;
-    ToProto(answer.news, reply);
-    done(reply);
-  });
+  (*shard)->coordinator().Watch(request, deadline - kAnswerMargin,
+                                [done](const ps::NewsAnswer& answer) {
+                                  if (!answer.status.ok()) return done(answer.status);
+                                  v1::WatchCountsReply reply;
+                                  ToProto(answer.news, reply);
+                                  done(reply);
+                                });
 }
 
 void ShardProcess::CommitRound(const v1::CommitRoundRequest& request,

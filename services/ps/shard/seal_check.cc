@@ -1,13 +1,12 @@
-// Shard: what workers carry to it and cannot make themselves, see capstan/security/seal.h.
-#include <algorithm>
-#include <memory>
+#include "ps/shard/seal_check.h"
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/ids.h"
 #include "capstan/base/status.h"
 #include "capstan/consistency/generation.h"
 #include "ps/shard/rejection.h"
-#include "ps/shard/shard.h"
 
 namespace capstan::ps {
 namespace {
@@ -22,55 +21,47 @@ std::string NameOf(const v1::Generation& generation) {
 // may also be this shard that has not heard of the present chief's key yet. So the caller is to
 // come again, which costs its task no failure, and the shard asks for the key with its next
 // heartbeat.
-absl::Status Shard::RefuseSeal(uint64_t shown, const std::string& what) const {
-  if (shown != 0) key_in_doubt_.store(true, std::memory_order_relaxed);
+absl::Status SealCheck::Refuse(uint64_t shown, const std::string& what) const {
+  if (shown != 0) in_doubt_.store(true, std::memory_order_relaxed);
   return WithReason(absl::UnavailableError(absl::StrCat(
                         what, ": ", shown == 0 ? "it bears no seal" : "its seal is wrong",
                         "; what the chief and the coordinator say is given back seal and all")),
                     "seal");
 }
 
-void Shard::SetSealer(Sealer sealer) {
+void SealCheck::SetSealer(Sealer sealer) {
   auto shared = std::make_shared<const Sealer>(std::move(sealer));
-  absl::MutexLock lock(&seal_mu_);
+  absl::MutexLock lock(&mu_);
   sealer_.swap(shared);
 }
 
-std::shared_ptr<const Sealer> Shard::sealer() const {
-  absl::ReaderMutexLock lock(&seal_mu_);
+std::shared_ptr<const Sealer> SealCheck::sealer() const {
+  absl::ReaderMutexLock lock(&mu_);
   return sealer_;
 }
 
-uint32_t Shard::lanes() const {
-  uint32_t lanes = 0;
-  for (Part part : {Part::kDense, Part::kSparse}) {
-    if (catalog_.IsSync(part)) lanes = std::max(lanes, catalog_.policy(part).lanes());
-  }
-  return lanes;
-}
-
-absl::Status Shard::CheckLane(uint64_t timeline, uint32_t lane,
-                              const v1::Generation& generation) const {
-  if (lane >= lanes()) {
-    return absl::InvalidArgumentError(absl::StrCat("lane ", lane, ": the job has ", lanes()));
+absl::Status SealCheck::CheckLane(uint64_t timeline, uint32_t lane,
+                                  const v1::Generation& generation) const {
+  if (lane >= lanes_) {
+    return absl::InvalidArgumentError(absl::StrCat("lane ", lane, ": the job has ", lanes_));
   }
   const std::shared_ptr<const Sealer> sealer = this->sealer();
   const uint64_t made = sealer->OfLane(timeline, lane, GenerationFromProto(generation));
   if (sealer->IsRight(generation.seal(), made)) return absl::OkStatus();
-  return RefuseSeal(generation.seal(), absl::StrCat("lane ", lane, ", ", NameOf(generation)));
+  return Refuse(generation.seal(), absl::StrCat("lane ", lane, ", ", NameOf(generation)));
 }
 
-absl::Status Shard::CheckStream(uint64_t timeline, const v1::StreamPush& stream) const {
+absl::Status SealCheck::CheckStream(uint64_t timeline, const v1::StreamPush& stream) const {
   const StreamId id{stream.stream()};
   if (id.is_session()) return absl::OkStatus();  // Its client's own; the ledger bounds them.
   const std::shared_ptr<const Sealer> sealer = this->sealer();
   const v1::Generation& generation = stream.generation();
   const uint64_t made = sealer->OfTask(timeline, id, GenerationFromProto(generation));
   if (sealer->IsRight(generation.seal(), made)) return absl::OkStatus();
-  return RefuseSeal(generation.seal(), absl::StrCat("stream ", id.value, ", ", NameOf(generation)));
+  return Refuse(generation.seal(), absl::StrCat("stream ", id.value, ", ", NameOf(generation)));
 }
 
-absl::Status Shard::CheckNames(const v1::PushRequest& head) const {
+absl::Status SealCheck::CheckPush(const v1::PushRequest& head) const {
   const uint64_t timeline = head.header().timeline();
   if (!head.has_stage()) {
     return head.has_stream() ? CheckStream(timeline, head.stream()) : absl::OkStatus();
@@ -83,13 +74,17 @@ absl::Status Shard::CheckNames(const v1::PushRequest& head) const {
   return one_lease ? absl::OkStatus() : CheckStream(timeline, head.stream());
 }
 
-absl::Status Shard::CheckRound(uint64_t timeline, const RoundCommit& closed) const {
+absl::Status SealCheck::CheckRound(uint64_t timeline, const RoundCommit& closed) const {
   const std::shared_ptr<const Sealer> sealer = this->sealer();
   if (sealer->IsRight(closed.seal, sealer->OfRound(timeline, closed))) return absl::OkStatus();
-  return RefuseSeal(closed.seal, absl::StrCat("closed round ", closed.round));
+  return Refuse(closed.seal, absl::StrCat("closed round ", closed.round));
 }
 
-uint64_t Shard::ProgressOf(const v1::PushRequest& head) const {
+uint64_t SealCheck::OfRound(uint64_t timeline, const RoundCommit& closed) const {
+  return sealer()->OfRound(timeline, closed);
+}
+
+uint64_t SealCheck::ProgressOf(const v1::PushRequest& head) const {
   const uint64_t examples = head.progress_examples();
   if (examples == 0) return 0;
   const std::shared_ptr<const Sealer> sealer = this->sealer();

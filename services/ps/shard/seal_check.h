@@ -1,0 +1,62 @@
+// What workers carry to a shard and cannot make themselves: generations, round commits and the
+// job's progress bear seals of the chief or the coordinator, which are checked here. See
+// capstan/security/seal.h.
+#ifndef CAPSTAN_PS_SHARD_SEAL_CHECK_H_
+#define CAPSTAN_PS_SHARD_SEAL_CHECK_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "capstan/consistency/round_commit.h"
+#include "capstan/security/seal.h"
+#include "capstan/v1/ps.pb.h"
+
+namespace capstan::ps {
+
+// *Thread-safe*.
+class SealCheck {
+ public:
+  // `lanes`: of the job; 0: nothing is synchronous.
+  explicit SealCheck(uint32_t lanes) : lanes_(lanes) {}
+
+  // By what it knows what the chief and the coordinator have said; before, everything is believed.
+  void SetSealer(Sealer sealer);
+  // Returns whether a wrong seal has been shown since the last call: it may be the shard's key that
+  // is wrong.
+  bool TakeDoubt() { return in_doubt_.exchange(false, std::memory_order_relaxed); }
+
+  // INVALID_ARGUMENT: no such lane. UNAVAILABLE: a generation that the chief has not granted for
+  // this lane, as far as this shard knows the chief's key.
+  absl::Status CheckLane(uint64_t timeline, uint32_t lane, const v1::Generation& generation) const;
+  // The same for the lane and the stream under which something is pushed.
+  absl::Status CheckPush(const v1::PushRequest& head) const;
+  // UNAVAILABLE: the coordinator has not closed the round so.
+  absl::Status CheckRound(uint64_t timeline, const RoundCommit& closed) const;
+  // PushRequest.progress_examples, if the chief has said so; otherwise 0, which changes nothing.
+  uint64_t ProgressOf(const v1::PushRequest& head) const;
+
+  // The seal of the coordinator on this shard.
+  uint64_t OfRound(uint64_t timeline, const RoundCommit& closed) const;
+
+  uint32_t lanes() const { return lanes_; }
+
+ private:
+  std::shared_ptr<const Sealer> sealer() const;
+  absl::Status Refuse(uint64_t shown, const std::string& what) const;
+  absl::Status CheckStream(uint64_t timeline, const v1::StreamPush& stream) const;
+
+  const uint32_t lanes_;
+  mutable std::atomic<bool> in_doubt_{false};
+  mutable absl::Mutex mu_;
+  // Shared with the requests that are being checked.
+  std::shared_ptr<const Sealer> sealer_ ABSL_GUARDED_BY(mu_) = std::make_shared<const Sealer>();
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_SEAL_CHECK_H_
