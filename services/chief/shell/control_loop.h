@@ -17,7 +17,7 @@
 #include "capstan/process/liveness.h"
 #include "capstan/rpc/event_loop.h"
 #include "capstan/rpc/process_channel.h"
-#include "chief/machine/chief_machine.h"
+#include "chief/duties/chief_machine.h"
 #include "chief/shell/chief_metrics.h"
 #include "chief/shell/curve_file.h"
 #include "chief/shell/job_store.h"

@@ -12,7 +12,7 @@
 #include "capstan/process/identity.h"
 #include "capstan/rpc/channel.h"
 #include "capstan/v1/chief.grpc.pb.h"
-#include "chief/duties/curve_uri.h"
+#include "chief/machines/curve_uri.h"
 
 namespace capstan::chief {
 namespace {

@@ -96,8 +96,11 @@ bool CheckpointCatalog::Surpasses(const std::map<std::string, double>& metrics) 
 bool CheckpointCatalog::Better(const CheckpointFacts& facts,
                                std::map<std::string, double> metrics) const {
   const std::optional<double> one = Goodness(facts, options_.metric);
+  if (!one) return false;
+  const auto wanted = metrics.find(options_.metric);
+  if (wanted != metrics.end() && std::isnan(wanted->second)) return true;  // It has diverged.
   const std::optional<double> other = Goodness({.metrics = std::move(metrics)}, options_.metric);
-  return one && other && *one > *other;
+  return other && *one > *other;
 }
 
 std::optional<uint32_t> CheckpointCatalog::DeltasOf(const std::string& id) const {

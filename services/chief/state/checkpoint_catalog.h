@@ -53,7 +53,8 @@ class CheckpointCatalog {
   const CheckpointFacts* best() const;
   // By the same metric, which these metrics hold, they are better than those of every checkpoint.
   bool Surpasses(const std::map<std::string, double>& metrics) const;
-  // By the same metric this checkpoint is better than something that has these metrics.
+  // By the same metric this checkpoint is better than something that has these metrics. Whatever
+  // has one is better than what has come to no number.
   bool Better(const CheckpointFacts& facts, std::map<std::string, double> metrics) const;
   // Deltas between this checkpoint and the full one it builds on; nullopt: that is not there.
   std::optional<uint32_t> DeltasOf(const std::string& id) const;

@@ -161,6 +161,11 @@ void LaneTable::TakeCursors(const v1::HoldRoundsReply& held) {
   }
 }
 
+std::optional<WorkName> LaneTable::NameOfAdopted(const v1::LeaseReport& report) const {
+  if (report.kind() != v1::LEASE_KIND_LANE || report.lane() >= lanes_.size()) return std::nullopt;
+  return NameOf(size_t{report.lane()});
+}
+
 ReportResult LaneTable::Adopt(const v1::LeaseReport& report) {
   if (report.kind() != v1::LEASE_KIND_LANE || report.lane() >= lanes_.size()) return {};
   Lane& lane = lanes_[report.lane()];

@@ -42,6 +42,7 @@ class LaneTable {
 
   // What a lease of one of these is of. Nothing: they do not hold it.
   std::optional<WorkName> NameOf(std::span<const TrainerId> trainers, const Generation& generation);
+  std::optional<WorkName> NameOfAdopted(const v1::LeaseReport& report) const;
 
   // A report by the worker of `trainers`. Generations that are not the present ones change nothing.
   ReportResult Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report);

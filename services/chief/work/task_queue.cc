@@ -56,6 +56,11 @@ std::optional<WorkName> TaskQueue::NameOf(std::span<const TrainerId> trainers,
   return NameOfStream(StreamOfLease(held->lease));
 }
 
+std::optional<WorkName> TaskQueue::NameOfAdopted(const v1::LeaseReport& report) const {
+  if (report.kind() != v1::LEASE_KIND_TASK) return std::nullopt;
+  return NameOfStream(StreamId{report.stream()});
+}
+
 ReportResult TaskQueue::Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report) {
   ReportResult result;
   HeldLease* held = leases_.Find(trainers, GenerationFromProto(report.generation()));

@@ -32,6 +32,7 @@ class TaskQueue {
 
   // What a lease of one of these is of. Nothing: they do not hold it.
   std::optional<WorkName> NameOf(std::span<const TrainerId> trainers, const Generation& generation);
+  std::optional<WorkName> NameOfAdopted(const v1::LeaseReport& report) const;
 
   // A report by the worker of `trainers`. Unknown generations change nothing; numbers that the task
   // cannot have make it a failure.

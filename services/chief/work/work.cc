@@ -46,6 +46,10 @@ std::optional<WorkName> Work::NameOf(std::span<const TrainerId> trainers,
   return std::visit([&](auto& work) { return work.NameOf(trainers, generation); }, work_);
 }
 
+std::optional<WorkName> Work::NameOfAdopted(const v1::LeaseReport& report) const {
+  return std::visit([&](const auto& work) { return work.NameOfAdopted(report); }, work_);
+}
+
 void Work::Save(v1::TaskProgress& progress) const {
   progress.set_tasks_fingerprint(fingerprint_);
   std::visit([&](const auto& work) { work.Save(progress); }, work_);

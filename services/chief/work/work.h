@@ -35,6 +35,8 @@ class Work {
   ReportResult Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report);
   ReportResult Adopt(const v1::LeaseReport& report);
   std::optional<WorkName> NameOf(std::span<const TrainerId> trainers, const Generation& generation);
+  // Of a lease that may be adopted, by what the report says of it. Nothing: there is no such work.
+  std::optional<WorkName> NameOfAdopted(const v1::LeaseReport& report) const;
   void Save(v1::TaskProgress& progress) const;
   void Restore(const v1::TaskProgress& progress);
   bool IsDone(StreamId stream);

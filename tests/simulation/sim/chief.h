@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/view.pb.h"
-#include "chief/machine/chief_machine.h"
+#include "chief/duties/chief_machine.h"
 #include "chief/shell/job_store.h"
 #include "tests/simulation/sim/cast.h"
 #include "tests/simulation/sim/threads.h"

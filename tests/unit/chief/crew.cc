@@ -32,7 +32,18 @@ void SetPolicies(const CrewOptions& options, v1::JobSpec& spec) {
   }
 }
 
-JobPlan MakePlan(const CrewOptions& options) {
+JobHistory NewHistory(const CrewOptions& options) {
+  JobHistory history;
+  if (options.uri.empty()) return history;
+  history.state.emplace().set_first_timeline(1);
+  history.state->set_term(1);
+  history.state->set_state(v1::JOB_STATE_PENDING);
+  return history;
+}
+
+}  // namespace
+
+JobPlan PlanOf(const CrewOptions& options) {
   JobPlan plan;
   plan.spec.set_job("test");
   plan.spec.set_seed(1);
@@ -76,28 +87,17 @@ JobPlan MakePlan(const CrewOptions& options) {
   return plan;
 }
 
-JobHistory NewHistory(const CrewOptions& options) {
-  JobHistory history;
-  if (options.uri.empty()) return history;
-  history.state.emplace().set_first_timeline(1);
-  history.state->set_term(1);
-  history.state->set_state(v1::JOB_STATE_PENDING);
-  return history;
-}
-
-}  // namespace
-
 Crew::Crew(const CrewOptions& options)
     : Crew(options, NewHistory(options), absl::UnixEpoch() + absl::Hours(1), /*term=*/1) {}
 
-Crew::Crew(const CrewOptions& options, JobHistory history, absl::Time at, uint64_t term)
+Crew::Crew(const CrewOptions& options, const JobHistory& history, absl::Time at, uint64_t term)
     : now(at),
       machine({.term = term,
                .run_id = 0xC0FFEE,
                .seal_key = "the key",
                .shards = options.shards,
                .move_batch = options.move_batch},
-              MakePlan(options), now, std::move(history)),
+              PlanOf(options), now, history),
       shards_(options.shards),
       shard_memory_(options.shard_memory) {
   AnswerCalls();
@@ -111,7 +111,7 @@ Crew Crew::Successor(const CrewOptions& options, const Crew& before, absl::Durat
     const auto created = static_cast<int64_t>(written.manifest.created_unix_seconds());
     history.checkpoints.push_back(FactsOf(written.manifest, absl::FromUnixSeconds(created)));
   }
-  Crew crew(options, std::move(history), before.now + gap, term);
+  Crew crew(options, history, before.now + gap, term);
   crew.manifests = before.manifests;
   crew.shards = before.shards;
   return crew;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "chief/machine/chief_machine.h"
+#include "chief/duties/chief_machine.h"
 
 namespace capstan::chief {
 
@@ -50,6 +50,8 @@ struct CrewOptions {
 inline CrewOptions TenTasks(uint32_t lanes = 0) {
   return {.tasks = 10, .lanes = lanes, .uri = "/models", .checkpoint_every = 60};
 }
+
+JobPlan PlanOf(const CrewOptions& options);
 
 class Crew {
  public:
@@ -141,7 +143,7 @@ class Crew {
   std::map<uint32_t, Process> shards;
 
  private:
-  Crew(const CrewOptions& options, JobHistory history, absl::Time now, uint64_t term);
+  Crew(const CrewOptions& options, const JobHistory& history, absl::Time now, uint64_t term);
   void TakeActions(std::vector<CallShard>& calls);
   void Perform(Action& action, std::vector<CallShard>& calls);
   absl::StatusOr<v1::Manifest> ManifestAt(const std::string& uri) const;

@@ -32,6 +32,15 @@ TEST(CheckpointCatalogTest, KeepsTheNewestByTimelineAndStep) {
   EXPECT_THAT(catalog.Superfluous(), ElementsAre("a", "b"));
 }
 
+TEST(CheckpointCatalogTest, WhatHasComeToNoNumberIsWorseThanAnyCheckpointThatHasOne) {
+  const CheckpointCatalog catalog({.metric = "auc"});
+  const CheckpointFacts good = Facts("good", 10, "", 0.8);
+  EXPECT_TRUE(catalog.Better(good, {{"auc", std::nan("")}}));
+  EXPECT_FALSE(catalog.Better(good, {{"auc", 0.9}}));
+  EXPECT_FALSE(catalog.Better(good, {})) << "nothing is known of it";
+  EXPECT_FALSE(catalog.Better(Facts("nan", 20, "", std::nan("")), {{"auc", std::nan("")}}));
+}
+
 TEST(CheckpointCatalogTest, KeepsTheBestHoweverOldItIs) {
   CheckpointCatalog catalog({.keep = 1, .metric = "auc"});
   catalog.Add(Facts("good", 10, "", 0.8));

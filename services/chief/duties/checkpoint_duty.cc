@@ -1,0 +1,173 @@
+#include "chief/duties/checkpoint_duty.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr size_t kMaxAskers = 64;
+
+constexpr double kMebibyte = 1 << 20;
+
+std::map<std::string, double> MetricsOf(const v1::Evaluation& evaluation) {
+  return {evaluation.metrics().begin(), evaluation.metrics().end()};
+}
+
+}  // namespace
+
+void CheckpointDuty::Ask(uint64_t asker) {
+  job_->askers.push_back(asker);
+  if (!job_->checkpointer.enabled()) {
+    Answer(absl::FailedPreconditionError("the job has no checkpoint.uri"));
+  } else if (job_->ended() || job_->state == v1::JOB_STATE_PENDING) {
+    Answer(absl::FailedPreconditionError("the job is not running"));
+  } else if (job_->askers.size() > kMaxAskers) {
+    job_->askers.pop_back();
+    job_->outbox.Add(AnswerCheckpoint{
+        asker, absl::ResourceExhaustedError(absl::StrCat(kMaxAskers, " wait for it already"))});
+  }
+}
+
+void CheckpointDuty::Advance(absl::Time now) {
+  if (job_->ended()) {
+    const bool failed = job_->state == v1::JOB_STATE_FAILED;
+    Answer(absl::FailedPreconditionError(failed ? "the job has failed" : "the job is completed"));
+  }
+  if (prune_ && job_->writer.IsStored(*prune_)) Prune();
+  SeeOpenings();
+  if (job_->checkpointer.Overdue(now)) {
+    job_->checkpointer.Abandon(absl::DeadlineExceededError("nothing has moved for too long"), now,
+                               job_->calls);
+    OnFailed();
+  }
+  // A shard that has come to leave must be saved whole, with its last update.
+  for (uint32_t shard : job_->ShardsToSave(now)) {
+    if (job_->checkpointer.saving() && !job_->checkpointer.leaves(shard) && !job_->end.begun()) {
+      job_->checkpointer.Abandon(absl::CancelledError("a shard leaves"), now, job_->calls);
+    }
+  }
+  if (std::optional<DeleteCheckpoints> garbage = job_->checkpointer.TakeGarbage()) {
+    job_->outbox.Add(*std::move(garbage));
+  }
+  if (std::optional<WriteManifest> manifest = job_->checkpointer.TakeManifest()) {
+    job_->outbox.Add(*std::move(manifest));
+  }
+  if (job_->end.saving && !job_->checkpointer.running()) return Begin(now);
+  if (!job_->CheckpointWanted(now) || job_->calls.Pending(Purpose::kClose)) return;
+  if ((job_->work.has_lanes() || job_->rest.step != Rest::Step::kNone) && !job_->AtRest()) return;
+  Begin(now);
+}
+
+// A copy of which no shard makes its last one opens those that an attempt before has closed.
+void CheckpointDuty::SeeOpenings() {
+  if (job_->checkpointer.marked() && job_->checkpointer.leaving().empty()) job_->closed = false;
+}
+
+// With a shard that leaves and is saved, unless it recovers partially, everybody returns to this
+// checkpoint: what the others trained after it would be thrown away.
+std::set<uint32_t> CheckpointDuty::FreezingShards(absl::Time now) const {
+  const std::set<uint32_t> leaving = job_->ShardsToSave(now);
+  if (leaving.empty() || job_->partial_recovery()) return leaving;
+  return job_->views.owners();
+}
+
+// The progress is recorded first: whatever the shards save afterwards holds all of it.
+void CheckpointDuty::Begin(absl::Time now) {
+  job_->lost_updates.BeginCheckpoint();
+  job_->closes.log().BeginCheckpoint(job_->closes.Unconfirmed());
+  job_->closed = job_->closed || !FreezingShards(now).empty();
+  job_->checkpointer.Begin({.manifest = ManifestOfNow(now),
+                            .parent = ParentOfNext(),
+                            .shards = job_->Owners(),
+                            .leaving = FreezingShards(now)},
+                           now, job_->calls);
+}
+
+v1::Manifest CheckpointDuty::ManifestOfNow(absl::Time now) const {
+  v1::Manifest manifest;
+  manifest.set_step(job_->progress.steps());
+  manifest.set_timeline(job_->timeline());
+  *manifest.mutable_job() = job_->plan.spec;
+  *manifest.mutable_progress() = job_->ProgressOfNow();
+  manifest.set_elapsed_seconds(job_->progress.elapsed_seconds(now));
+  // The metrics are those of these parameters, and of no others.
+  if (job_->rest.evaluation) *manifest.mutable_metrics() = job_->rest.evaluation->metrics();
+  return manifest;
+}
+
+std::string CheckpointDuty::ParentOfNext() const {
+  const CheckpointFacts* newest = job_->catalog.newest();
+  if (newest == nullptr || newest->timeline < job_->first_timeline) return "";
+  const std::optional<uint32_t> deltas = job_->catalog.DeltasOf(newest->id);
+  return deltas && *deltas < job_->plan.spec.checkpoint().max_deltas() ? newest->id : "";
+}
+
+void CheckpointDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
+  if (answer.reply.ok()) {
+    job_->checkpointer.OnSaved(answer.shard, std::get<v1::SavePartitionsReply>(*answer.reply), now,
+                               job_->calls);
+    return;
+  }
+  job_->checkpointer.Abandon(answer.reply.status(), now, job_->calls);
+  OnFailed();
+}
+
+void CheckpointDuty::OnManifestWritten(const absl::Status& written, absl::Time now) {
+  if (!job_->checkpointer.running()) return;
+  const bool frozen = !job_->checkpointer.leaving().empty();
+  const std::optional<v1::Manifest> manifest = job_->checkpointer.OnManifestWritten(written, now);
+  if (!manifest) return OnFailed();
+  const CheckpointFacts facts = FactsOf(*manifest, now);
+  job_->catalog.Add(facts);
+  job_->lost_updates.OnCheckpointStored();
+  job_->closes.log().OnCheckpointStored();
+  job_->frozen = frozen;
+  job_->save_again = false;
+  // An attempt that had begun before is not of these parameters.
+  if (job_->rest.save && facts.metrics == MetricsOf(*job_->rest.evaluation)) {
+    job_->rest.save = false;
+    job_->outbox.Warn("best model", "");
+  }
+  prune_ = job_->writer.Require();
+  job_->outbox.Log(
+      LogEvent::Level::kInfo, "checkpoint",
+      {{"id", facts.id},
+       {"examples", absl::StrCat(facts.examples)},
+       {"MiB", absl::StrFormat("%.1f", static_cast<double>(facts.bytes) / kMebibyte)},
+       {"seconds", absl::StrFormat("%.2f", absl::ToDoubleSeconds(job_->checkpointer.last_took()))},
+       {"delta", facts.parent.empty() ? "no" : "yes"}});
+  Answer(job_->checkpointer.UriOf(facts.id));
+  if (job_->end.saving) {
+    job_->model_uri = job_->checkpointer.UriOf(facts.id);
+    job_->end.saved = true;
+  }
+}
+
+void CheckpointDuty::OnFailed() {
+  job_->end.saving = false;
+  job_->save_again = false;
+  job_->outbox.Log(LogEvent::Level::kError,
+                   "a checkpoint has failed; training goes on, and the next is tried",
+                   {{"error", job_->checkpointer.last_failure().ToString()},
+                    {"failures", absl::StrCat(job_->checkpointer.failures())}});
+  Answer(job_->checkpointer.last_failure());
+}
+
+void CheckpointDuty::Answer(const absl::StatusOr<std::string>& uri) {
+  for (uint64_t asker : std::exchange(job_->askers, {})) {
+    job_->outbox.Add(AnswerCheckpoint{asker, uri});
+  }
+}
+
+void CheckpointDuty::Prune() {
+  prune_.reset();
+  std::vector<std::string> ids = job_->catalog.Superfluous();
+  for (const std::string& id : ids) job_->catalog.Remove(id);
+  if (!ids.empty()) job_->outbox.Add(DeleteCheckpoints{std::move(ids)});
+}
+
+}  // namespace capstan::chief

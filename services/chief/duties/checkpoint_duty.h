@@ -1,0 +1,46 @@
+// Checkpoints: when one is taken, of which shards it is the last, who has asked for it, and which
+// are deleted afterwards. See Checkpointer for one attempt, CheckpointCatalog for those there are.
+#ifndef CAPSTAN_CHIEF_DUTIES_CHECKPOINT_DUTY_H_
+#define CAPSTAN_CHIEF_DUTIES_CHECKPOINT_DUTY_H_
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "capstan/v1/checkpoint.pb.h"
+#include "chief/duties/duty.h"
+#include "chief/state/shard_calls.h"
+#include "chief/state/state_writer.h"
+
+namespace capstan::chief {
+
+class CheckpointDuty : public Duty {
+ public:
+  using Duty::Duty;
+
+  // Somebody asks for one; the answer is an AnswerCheckpoint, at the latest when the job has ended.
+  void Ask(uint64_t asker);
+  void Advance(absl::Time now);
+  void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
+  void OnManifestWritten(const absl::Status& written, absl::Time now);
+
+ private:
+  void SeeOpenings();
+  std::set<uint32_t> FreezingShards(absl::Time now) const;
+  void Begin(absl::Time now);
+  v1::Manifest ManifestOfNow(absl::Time now) const;
+  std::string ParentOfNext() const;
+  void OnFailed();
+  void Answer(const absl::StatusOr<std::string>& uri);
+  void Prune();
+
+  std::optional<StateWriter::Ticket> prune_;  // What is superfluous goes when this is stored.
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_DUTIES_CHECKPOINT_DUTY_H_

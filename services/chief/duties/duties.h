@@ -1,0 +1,50 @@
+// All duties of the chief.
+#ifndef CAPSTAN_CHIEF_DUTIES_DUTIES_H_
+#define CAPSTAN_CHIEF_DUTIES_DUTIES_H_
+
+#include "chief/duties/checkpoint_duty.h"
+#include "chief/duties/end_duty.h"
+#include "chief/duties/evaluation_duty.h"
+#include "chief/duties/grant_duty.h"
+#include "chief/duties/load_duty.h"
+#include "chief/duties/member_duty.h"
+#include "chief/duties/move_duty.h"
+#include "chief/duties/pair_duty.h"
+#include "chief/duties/partial_recovery_duty.h"
+#include "chief/duties/promotion_duty.h"
+#include "chief/duties/recovery_duty.h"
+#include "chief/duties/report_duty.h"
+#include "chief/duties/rest_duty.h"
+#include "chief/duties/state_duty.h"
+#include "chief/duties/takeover_duty.h"
+#include "chief/duties/training_duty.h"
+#include "chief/duties/watch_duty.h"
+
+namespace capstan::chief {
+
+// What is assigned to another goes on with that one's job.
+struct Duties : Duty {
+  using Duty::Duty;
+
+  ReportDuty reports{*job_, *orders_};
+  GrantDuty grants{*job_, *orders_};
+  TrainingDuty training{*job_, *orders_};
+  EvaluationDuty evaluation{*job_, *orders_};
+  RestDuty rest{*job_, *orders_};
+  EndDuty end{*job_, *orders_};
+  CheckpointDuty checkpoints{*job_, *orders_};
+  RecoveryDuty recovery{*job_, *orders_};
+  PartialRecoveryDuty partial{*job_, *orders_};
+  LoadDuty loads{*job_, *orders_};
+  TakeoverDuty takeover{*job_, *orders_};
+  MemberDuty members{*job_, *orders_};
+  MoveDuty moves{*job_, *orders_};
+  PromotionDuty promotion{*job_, *orders_};
+  PairDuty pairs{*job_, *orders_};
+  StateDuty state{*job_, *orders_};
+  WatchDuty watch{*job_, *orders_};
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_DUTIES_DUTIES_H_

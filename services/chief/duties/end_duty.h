@@ -1,0 +1,28 @@
+// The way out, step by step: see EndStep.
+#ifndef CAPSTAN_CHIEF_DUTIES_END_DUTY_H_
+#define CAPSTAN_CHIEF_DUTIES_END_DUTY_H_
+
+#include "absl/time/time.h"
+#include "chief/duties/duty.h"
+#include "chief/machines/end_sequence.h"
+
+namespace capstan::chief {
+
+class EndDuty : public Duty {
+ public:
+  using Duty::Duty;
+
+  // Once the end has begun (JobContext::BeginEnd) every step is taken that is possible.
+  void Advance(absl::Time now);
+
+ private:
+  bool StepDone(absl::Time now);
+  void EnterStep(EndStep step, absl::Time now);
+  bool SaveModel(absl::Time now);
+  const CheckpointFacts* BetterCheckpoint() const;
+  void Complete(absl::Time now);
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_DUTIES_END_DUTY_H_

@@ -1,0 +1,54 @@
+// Who is given which work: tasks, lanes and evaluations are leased to trainers, and taken from
+// those that are lost, drain, or cannot read their data.
+#ifndef CAPSTAN_CHIEF_DUTIES_GRANT_DUTY_H_
+#define CAPSTAN_CHIEF_DUTIES_GRANT_DUTY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "capstan/base/ids.h"
+#include "capstan/v1/chief.pb.h"
+#include "chief/duties/duty.h"
+#include "chief/work/accusations.h"
+#include "chief/work/generations.h"
+
+namespace capstan::chief {
+
+class GrantDuty : public Duty {
+ public:
+  GrantDuty(JobContext& job, Orders& orders) : Duty(job, orders), generations_(job.options.term) {}
+
+  // Gives the worker's trainers what they can do now.
+  void Grant(Worker& worker, absl::Time now);
+  // What the worker is to begin with, and what it holds no longer.
+  void FillReply(const v1::WorkerHeartbeatRequest& request, const Worker& worker,
+                 v1::WorkerHeartbeatReply& reply);
+
+  // A worker that drains gives back what it has not heard of, too: the reports by which it does.
+  std::vector<v1::LeaseReport> Unmentioned(const v1::WorkerHeartbeatRequest& request,
+                                           const Worker& worker);
+  // Notes whether the worker still holds some of the leases that were taken back.
+  void SeeDraining(const v1::WorkerHeartbeatRequest& request, const Worker& worker);
+  // Takes what workers hold that have not been heard of for their lease.
+  void ReleaseSilent(absl::Time now);
+  void Release(const std::vector<TrainerId>& trainers);
+
+  // Leases whose worker was lost or replaced.
+  uint64_t expirations() const { return expirations_; }
+
+ private:
+  size_t TrainersWithoutWork() const;
+  void AssignLanes();
+  bool Avoids(const Worker& worker, const WorkName& work) const;
+  std::vector<v1::Lease> LeasesOf(const Worker& worker);
+  uint64_t SealOf(const v1::Lease& lease) const;
+
+  Generations generations_;
+  uint64_t expirations_ = 0;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_DUTIES_GRANT_DUTY_H_

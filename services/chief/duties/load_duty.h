@@ -1,0 +1,32 @@
+// The shards that are to load: each is called once a view is published that names it, and asked
+// until it is done.
+#ifndef CAPSTAN_CHIEF_DUTIES_LOAD_DUTY_H_
+#define CAPSTAN_CHIEF_DUTIES_LOAD_DUTY_H_
+
+#include <cstdint>
+
+#include "absl/time/time.h"
+#include "capstan/v1/ps.pb.h"
+#include "chief/duties/duty.h"
+#include "chief/state/shard_calls.h"
+
+namespace capstan::chief {
+
+class LoadDuty : public Duty {
+ public:
+  using Duty::Duty;
+
+  void Send();
+  // True: the shard has loaded all that it was to load. Where it has found the checkpoint damaged
+  // the one before is tried.
+  bool OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
+
+ private:
+  bool IsDue(uint32_t shard) const;
+  void SendTo(uint32_t shard, absl::Time due);
+  v1::PartialRecoveryStart PartialRecoveryStart() const;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_DUTIES_LOAD_DUTY_H_

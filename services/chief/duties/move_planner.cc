@@ -1,0 +1,153 @@
+#include "chief/duties/move_planner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace capstan::chief {
+namespace {
+
+// Partitions are without a backup for a while whenever a shard has gone; longer is worth a word.
+constexpr absl::Duration kUnpairedIsOdd = absl::Minutes(1);
+// What nobody waits for goes little by little.
+constexpr size_t kAutomaticMoves = 4;
+
+}  // namespace
+
+MovePlanner::MovePlanner(JobContext& job, Orders& orders)
+    : Duty(job, orders),
+      balance_({.automatic = job.plan.spec.rebalance().automatic(),
+                .join_settling = job.options.join_settling,
+                .leave_settling = job.options.leave_settling}),
+      pairing_(job.options.pair_settling) {}
+
+void MovePlanner::See(absl::Time now) {
+  Balance::Counts stay;
+  for (uint32_t index : job_->views.members()) {
+    if (job_->MayTake(index, now)) stay[index] = 0;
+  }
+  for (uint32_t owner : job_->views.current().owners()) {
+    if (const auto found = stay.find(owner); found != stay.end()) ++found->second;
+  }
+  const bool automatic = job_->plan.spec.rebalance().automatic();
+  const double skew = automatic && !stay.empty() ? SkewOf(QuestionOf(true)).load : 1;
+  balance_.See(stay, job_->LeavingShards(), skew, now);
+  if (job_->replicas()) pairing_.See(balance_.takers(), job_->Unpaired(), now);
+}
+
+MoveQuestion MovePlanner::QuestionOf(bool even) const {
+  const auto& owners = job_->views.current().owners();
+  return {.owners = {owners.begin(), owners.end()},
+          .weights = job_->loads.weights(),
+          .takers = balance_.takers(),
+          .even = even,
+          .backups = job_->Backups()};
+}
+
+void MovePlanner::Plan(absl::Time now) {
+  See(now);
+  PlanMoves(now);
+  PlanReplicas(now);
+}
+
+// Shards may have come and gone since the last batch.
+void MovePlanner::PlanMoves(absl::Time now) {
+  const auto possible = [&](const PlannedMove& move) {
+    const v1::PartitionPair* pair = job_->views.PairOf(move.partition);
+    const bool paired = move.replica && pair != nullptr && pair->backup() == move.to;
+    return !paired && job_->MayTake(move.to, now) && job_->views.members().contains(move.to) &&
+           job_->views.current().owners(static_cast<int>(move.partition)) == move.from;
+  };
+  if (job_->moves.ForgetPlanUnless(possible)) balance_.OnGivenUp();
+  const std::optional<Balance::Reason> reason = balance_.TakeReason(now);
+  if (!reason) return;
+  std::vector<PlannedMove> moves = chief::PlanMoves(QuestionOf(reason->even));
+  if (reason->automatic && moves.size() > kAutomaticMoves) moves.resize(kAutomaticMoves);
+  if (moves.empty()) return balance_.OnCarriedOut();
+  job_->outbox.Log(LogEvent::Level::kInfo, "partitions are to be moved",
+                   {{"because", reason->why}, {"partitions", absl::StrCat(moves.size())}});
+  job_->moves.Plan(std::move(moves), reason->why);
+}
+
+ReplicaQuestion MovePlanner::ReplicaQuestionOf() const {
+  const v1::View& view = job_->views.current();
+  ReplicaQuestion question{.owners = {view.owners().begin(), view.owners().end()},
+                           .backups = job_->Backups(),
+                           .weights = job_->loads.weights(),
+                           .takers = balance_.takers(),
+                           .zones = {},
+                           .even = pairing_.spreads()};
+  for (const auto& [index, shard] : job_->shards.shards()) {
+    if (!shard.zone.empty()) question.zones[index] = shard.zone;
+  }
+  return question;
+}
+
+// What balances or empties shards comes first: it would undo pairs.
+void MovePlanner::PlanReplicas(absl::Time now) {
+  if (!job_->replicas() || job_->moves.planned()) return;
+  if (!pairing_.Due(now) || balance_.AwaitsOthers(now)) return;
+  std::vector<PlannedMove> moves = chief::PlanReplicas(ReplicaQuestionOf());
+  pairing_.OnPlanned();
+  if (moves.empty()) return;
+  const size_t unpaired = job_->Unpaired();
+  std::string why = "backups are to be spread over the shards";
+  if (unpaired > 0) {
+    why =
+        absl::StrCat(unpaired, unpaired == 1 ? " partition has" : " partitions have", " no backup");
+  }
+  job_->outbox.Log(LogEvent::Level::kInfo, "partitions are to be given a backup",
+                   {{"because", why}, {"partitions", absl::StrCat(moves.size())}});
+  job_->moves.Plan(std::move(moves), std::move(why));
+}
+
+absl::StatusOr<v1::RebalanceReply> MovePlanner::Rebalance(const v1::RebalanceRequest& request,
+                                                          absl::Time now) {
+  if (job_->state != v1::JOB_STATE_RUNNING || !job_->takeover.settled() || job_->end.begun()) {
+    return absl::FailedPreconditionError("the job is not training");
+  }
+  See(now);
+  const MoveQuestion question = QuestionOf(/*even=*/true);
+  const std::vector<PlannedMove> moves = chief::PlanMoves(question);
+  v1::RebalanceReply reply;
+  for (const PlannedMove& planned : moves) {
+    v1::PlannedMove& move = *reply.add_moves();
+    move.set_partition(planned.partition);
+    move.set_from(planned.from);
+    move.set_to(planned.to);
+    move.set_bytes(question.weights[planned.partition].bytes);
+    move.set_load(question.weights[planned.partition].load);
+  }
+  const Skew before = SkewOf(question);
+  const Skew after = SkewOf(After(question, moves));
+  reply.set_load_skew_before(before.load);
+  reply.set_load_skew_after(after.load);
+  reply.set_byte_skew_before(before.bytes);
+  reply.set_byte_skew_after(after.bytes);
+  if (request.plan_only() || moves.empty()) return reply;
+  balance_.Ask();
+  job_->heard_of_shards = true;
+  return reply;
+}
+
+void MovePlanner::WatchReplicas(absl::Time now) {
+  if (!job_->replicas()) return;
+  const bool unpaired = job_->state == v1::JOB_STATE_RUNNING && job_->Unpaired() > 0;
+  unpaired_since_ = unpaired ? std::min(unpaired_since_, now) : absl::InfiniteFuture();
+  std::string sentence;
+  if (unpaired && job_->takeover.settled() && pairing_.alone() && !job_->end.begun()) {
+    sentence =
+        "no partition has a backup, for there are not two shards that could hold one (replicas: "
+        "1); "
+        "the job goes on, and returns to its last checkpoint if a shard is lost";
+  } else if (now > unpaired_since_ + kUnpairedIsOdd) {
+    sentence = absl::StrCat(job_->Unpaired(), " of ", job_->views.current().owners_size(),
+                            " partitions have had no backup for more than ",
+                            absl::FormatDuration(kUnpairedIsOdd),
+                            "; if their shard is lost, the job returns to its last checkpoint");
+  }
+  job_->outbox.Warn("replicas", std::move(sentence));
+}
+
+}  // namespace capstan::chief

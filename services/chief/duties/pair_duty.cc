@@ -1,0 +1,63 @@
+#include "chief/duties/pair_duty.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace capstan::chief {
+namespace {
+
+bool SameEpoch(const v1::ViewEpoch& a, const v1::ViewEpoch& b) {
+  return a.term() == b.term() && a.n() == b.n();
+}
+
+}  // namespace
+
+// An owner goes on alone when a view says so, and answers nobody before.
+void PairDuty::Drop(absl::Time now) {
+  const size_t dropped =
+      job_->views.DropPairs([&](const v1::PartitionPair& pair) { return IsOver(pair, now); });
+  if (dropped == 0) return;
+  dropped_ += dropped;
+  job_->outbox.Log(LogEvent::Level::kWarning,
+                   "partitions have no backup any more: the shard is lost, or leaves",
+                   {{"partitions", absl::StrCat(dropped)}});
+}
+
+// A shard that leaves is a backup for as long as it has partitions of its own to hand over.
+bool PairDuty::IsOver(const v1::PartitionPair& pair, absl::Time now) const {
+  const Shard* backup = job_->shards.Find(pair.backup());
+  return !job_->replicas() || backup == nullptr || backup->gone ||
+         (backup->draining && !job_->views.Owns(pair.backup())) ||
+         (job_->hearing.Hears(now) && job_->hearing.IsSilent(*backup, now)) ||
+         Raw(backup->incarnation) != pair.backup_incarnation() ||
+         !job_->views.members().contains(pair.backup());
+}
+
+void PairDuty::Hear(const Shard& shard) {
+  const auto& told = shard.report.broken_pairs();
+  if (told.empty()) return;
+  const size_t broken = job_->views.DropPairs([&](const v1::PartitionPair& pair) {
+    const bool its_own = pair.backup() == shard.index &&
+                         pair.backup_incarnation() == Raw(shard.incarnation) && pair.has_id();
+    return its_own && std::any_of(told.begin(), told.end(), [&](const v1::BrokenPair& one) {
+             return one.partition() == pair.partition() && SameEpoch(one.pair(), pair.id());
+           });
+  });
+  if (broken == 0) return;
+  dropped_ += broken;
+  broken_ += broken;
+  job_->outbox.Log(LogEvent::Level::kError,
+                   "backups are out of step with their owners, and are made anew",
+                   {{"shard", absl::StrCat(shard.index)}, {"partitions", absl::StrCat(broken)}});
+}
+
+void PairDuty::Fill(v1::ReplicaStatus& status) const {
+  status.set_wanted(job_->plan.spec.replicas());
+  status.set_paired(static_cast<uint32_t>(job_->views.current().pairs_size()));
+  status.set_unpaired(static_cast<uint32_t>(job_->Unpaired()));
+  status.set_dropped(dropped_);
+  status.set_broken(broken_);
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,35 @@
+// Backups that are over: their shard is lost, leaves, or has found that it is out of step with the
+// owner. An owner goes on alone when a view says so, and acknowledges nothing before.
+#ifndef CAPSTAN_CHIEF_DUTIES_PAIR_DUTY_H_
+#define CAPSTAN_CHIEF_DUTIES_PAIR_DUTY_H_
+
+#include <cstdint>
+
+#include "absl/time/time.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/view.pb.h"
+#include "chief/duties/duty.h"
+
+namespace capstan::chief {
+
+class PairDuty : public Duty {
+ public:
+  using Duty::Duty;
+
+  // Takes in which pairs the shard has found broken.
+  void Hear(const Shard& shard);
+  // Drops the pairs that are over.
+  void Drop(absl::Time now);
+
+  void Fill(v1::ReplicaStatus& status) const;
+
+ private:
+  bool IsOver(const v1::PartitionPair& pair, absl::Time now) const;
+
+  uint64_t dropped_ = 0;
+  uint64_t broken_ = 0;  // Of those.
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_DUTIES_PAIR_DUTY_H_

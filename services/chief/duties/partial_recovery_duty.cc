@@ -1,0 +1,93 @@
+#include "chief/duties/partial_recovery_duty.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace capstan::chief {
+
+void PartialRecoveryDuty::Begin(uint32_t shard, absl::Time now) {
+  v1::RecoveryLoss& loss = job_->partial[shard];
+  loss.set_cause(absl::StrCat("shard ", shard, " was started anew"));
+  loss.set_shard(shard);
+  loss.set_recovery(v1::RECOVERY_PARTIAL);
+  for (v1::TableLoss& of : job_->lost_updates.LossOf({shard})) *loss.add_tables() = std::move(of);
+  job_->lost_updates.OnReturned({shard});
+  job_->views.ForgetCopies(shard);  // It loads all that it owns.
+  if (job_->checkpointer.running()) {
+    job_->checkpointer.Abandon(absl::CancelledError(loss.cause()), now, job_->calls);
+  }
+  job_->frozen = false;
+  job_->closed = false;
+  if (job_->recovery.phase() == Recovery::Phase::kIdle) job_->recovery.Begin(job_->Sources(), now);
+  job_->recovery.OnReplaced(shard);
+  job_->outbox.Log(LogEvent::Level::kWarning,
+                   "a shard returns to the last checkpoint, the others go on",
+                   {{"cause", loss.cause()}, {"checkpoint", job_->recovery.source().id}});
+}
+
+void PartialRecoveryDuty::OnLoaded(uint32_t shard, const v1::LoadPartitionsReply& reply,
+                                   absl::Time now) {
+  const auto found = job_->partial.find(shard);
+  if (found == job_->partial.end()) return;
+  v1::RecoveryLoss loss = std::move(found->second);
+  job_->partial.erase(found);
+  const std::string& uri = job_->recovery.source().uri;
+  if (!uri.empty()) ++job_->restores;
+  loss.set_timeline(job_->timeline());
+  loss.set_checkpoint(uri);
+  loss.set_seconds(absl::ToDoubleSeconds(now - job_->recovery.begun()));
+  loss.set_batches(reply.batches_lost());
+  job_->writer.Require();
+  job_->outbox.Log(LogEvent::Level::kWarning,
+                   "a shard has come back from a checkpoint, and lost what came after",
+                   {{"cause", loss.cause()},
+                    {"checkpoint", uri.empty() ? "none: the initial values" : uri},
+                    {"batches lost", absl::StrCat(loss.batches())},
+                    {"of tables", TextOf(loss)},
+                    {"rows", absl::StrCat(reply.rows())},
+                    {"seconds", absl::StrFormat("%.2f", loss.seconds())}});
+  job_->losses.push_back(std::move(loss));
+}
+
+// More is found missing when the holders of open streams push again. Of a return that an earlier
+// chief did not live to store only the shard knows.
+void PartialRecoveryDuty::Hear(uint32_t shard, const v1::ShardReport& report) {
+  if (job_->partial.contains(shard)) return;
+  uint64_t told = 0;  // What checkpoints hold of it has been told, in a timeline before this.
+  bool rolled_back = false;
+  for (auto loss = job_->losses.rbegin(); loss != job_->losses.rend(); ++loss) {
+    rolled_back = rolled_back || loss->recovery() == v1::RECOVERY_ROLLBACK;
+    if (loss->recovery() != v1::RECOVERY_PARTIAL || loss->shard() != shard) continue;
+    if (rolled_back) {
+      told = std::max(told, loss->batches());
+      continue;
+    }
+    if (report.batches_lost() > loss->batches()) {
+      loss->set_batches(report.batches_lost());
+      job_->writer.Note();
+    }
+    return;
+  }
+  if (report.batches_lost() <= told) return;
+  v1::RecoveryLoss loss;
+  loss.set_cause(absl::StrCat("shard ", shard, " was started anew under an earlier chief"));
+  loss.set_shard(shard);
+  loss.set_recovery(v1::RECOVERY_PARTIAL);
+  loss.set_timeline(job_->timeline());
+  loss.set_batches(report.batches_lost());
+  job_->losses.push_back(std::move(loss));
+  job_->writer.Note();
+}
+
+// What has happened since is known for the last checkpoint alone. From an earlier one everybody
+// begins again.
+void PartialRecoveryDuty::GiveUp(const absl::Status& why, absl::Time now) {
+  const uint32_t shard = job_->partial.begin()->first;
+  orders_->ReturnToCheckpoint(
+      absl::StrCat(job_->partial.begin()->second.cause(), ", and ", why.message()), shard, now);
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,170 @@
+#include "chief/duties/report_duty.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "capstan/base/hash.h"
+#include "capstan/consistency/generation.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr uint64_t kManyBadRecords = uint64_t{1} << 40;  // More than any task has.
+
+bool IsNonfinite(const v1::LeaseReport& report) {
+  return report.nonfinite_loss() || !std::isfinite(report.loss_sum());
+}
+
+// Where the user's program fails is what is accused: whatever batch it is at, it fails there again.
+WorkName PlaceOf(const v1::UserCodeError& error) {
+  return {.number = HashText(absl::StrCat(error.type(), " ", error.place()))};
+}
+
+std::string UserCodeText(const std::string& worker, const v1::UserCodeError& error) {
+  constexpr size_t kMostMessage = 500;
+  constexpr size_t kMostTraceback = 1000;
+  const std::string& all = error.traceback();
+  const std::string end = all.substr(all.size() - std::min(all.size(), kMostTraceback));
+  return absl::StrCat(error.place(), ": ", error.type(), ": ",
+                      error.message().substr(0, kMostMessage), " (in the program of worker ",
+                      worker, "; the end of its traceback: ",
+                      absl::StrJoin(absl::StrSplit(end, '\n', absl::SkipWhitespace()), " | "), ")");
+}
+
+}  // namespace
+
+void ReportDuty::Take(const Worker& worker, const v1::LeaseReport& said) {
+  const std::vector<TrainerId> trainers = worker.trainer_ids();
+  if (said.timeline() != job_->timeline()) return;  // Its updates have been thrown away.
+  const std::optional<v1::LeaseReport> doubted = Doubted(worker, said);
+  const v1::LeaseReport& report = doubted ? *doubted : said;
+  ReportResult result = job_->work.Report(trainers, report);
+  if (!result.known) result = job_->evaluations.Report(trainers, report);
+  if (!result.known && Adopts(trainers, said)) result = job_->work.Adopt(report);
+  if (!result.known || job_->ended()) return;
+  if (!result.failure) job_->progress.AddLoss(result.examples, result.loss_sum);
+  for (const TaskBadRecords& task : result.bad_records) job_->bad_records.Add(task);
+  if (report.returned() || result.failure) ++retries_;
+  for (v1::StreamClose& close : result.closes) {
+    job_->accusations.Forget(result.work);
+    job_->closes.Add(std::move(close), job_->writer);
+  }
+  CheckBadRecords();
+  if (result.failure) OnFailure(worker, result, said);
+}
+
+// The report as it is taken where it would end the job by the word of one worker: its work is given
+// to another first.
+std::optional<v1::LeaseReport> ReportDuty::Doubted(const Worker& worker,
+                                                   const v1::LeaseReport& said) {
+  if (IsNonfinite(said)) {
+    v1::LeaseReport report = said;
+    report.clear_finished();
+    report.clear_lane_tasks_done();
+    report.set_loss_sum(0);
+    report.set_error(absl::StrCat("the loss is not finite after ", job_->progress.examples(),
+                                  " examples, on worker ", worker.name,
+                                  "; a lower learning rate may help"));
+    return report;
+  }
+  const std::vector<TrainerId> trainers = worker.trainer_ids();
+  std::optional<WorkName> work =
+      job_->work.NameOf(trainers, GenerationFromProto(said.generation()));
+  if (!work && Adopts(trainers, said)) work = job_->work.NameOfAdopted(said);
+  const uint64_t limit = job_->plan.spec.data().max_bad_records();
+  const auto too_many = [&](uint64_t bad) {
+    return bad > limit - std::min(limit, job_->bad_records.count());
+  };
+  if (!work || job_->ended()) return std::nullopt;
+  if (work->kind == v1::LEASE_KIND_TASK) {
+    if (!said.finished() || !too_many(said.bad_records()) || Accuse(worker, *work)) {
+      return std::nullopt;
+    }
+    v1::LeaseReport report = said;
+    report.clear_finished();
+    report.set_returned(true);
+    return report;
+  }
+  uint64_t bad = 0;
+  for (int i = 0; i < said.lane_tasks_done_size(); ++i) {
+    const v1::LaneTaskDone& done = said.lane_tasks_done(i);
+    if (done.ordinal() < work->part) continue;
+    bad += std::min(done.bad_records(), kManyBadRecords);
+    if (!too_many(bad)) continue;
+    if (Accuse(worker, {work->kind, work->number, done.ordinal()})) return std::nullopt;
+    v1::LeaseReport report = said;
+    report.mutable_lane_tasks_done()->DeleteSubrange(i, said.lane_tasks_done_size() - i);
+    report.clear_finished();
+    report.set_returned(true);
+    return report;
+  }
+  return std::nullopt;
+}
+
+// Takes a worker's word that this cannot be done. True: it stands.
+bool ReportDuty::Accuse(const Worker& worker, const WorkName& work) {
+  const std::string voice = job_->workers.VoiceOf(worker);
+  job_->accusations.Add(work, voice);
+  const std::vector<Membership::Candidate> all = job_->workers.Eligible();
+  const bool others = std::any_of(all.begin(), all.end(), [&](const auto& candidate) {
+    return job_->workers.VoiceOf(*candidate.worker) != voice;
+  });
+  return job_->accusations.Stands(work, others);
+}
+
+void ReportDuty::OnFailure(const Worker& worker, const ReportResult& result,
+                           const v1::LeaseReport& said) {
+  const TaskFailure& failure = *result.failure;
+  const bool nonfinite = IsNonfinite(said);
+  const bool user_code = said.has_user_code();
+  const bool certain = failure.bad_data || nonfinite || user_code;
+  const bool stands = Accuse(worker, user_code ? PlaceOf(said.user_code()) : result.work);
+  if (!stands || (!certain && failure.attempts < job_->options.max_task_failures)) {
+    job_->outbox.Log(LogEvent::Level::kWarning, "a task failed and is given to another",
+                     {{"worker", worker.name}, {"error", failure.error}});
+    return;
+  }
+  const std::string reason =
+      user_code ? UserCodeText(worker.name, said.user_code())
+      : certain ? failure.error
+                : absl::StrCat(failure.error, " (failed ", failure.attempts, " times)");
+  const bool of_evaluation = result.work.kind == v1::LEASE_KIND_EVALUATION;
+  if (of_evaluation && !nonfinite && !user_code) return GiveUpEvaluation(reason);
+  job_->Fail(failure.bad_data ? v1::FAILURE_KIND_BAD_INPUT : v1::FAILURE_KIND_ERROR, reason);
+}
+
+// Only a lease that an earlier chief has granted bears its seal.
+bool ReportDuty::Adopts(const std::vector<TrainerId>& trainers,
+                        const v1::LeaseReport& report) const {
+  const Generation generation = GenerationFromProto(report.generation());
+  const uint64_t made = report.kind() == v1::LEASE_KIND_LANE
+                            ? job_->sealer.OfLane(job_->timeline(), report.lane(), generation)
+                            : job_->sealer.OfTask(job_->timeline(), {report.stream()}, generation);
+  return job_->MayTrain() && generation.term < job_->options.term &&
+         std::find(trainers.begin(), trainers.end(), TrainerId{report.trainer()}) !=
+             trainers.end() &&
+         job_->sealer.IsRight(report.generation().seal(), made);
+}
+
+void ReportDuty::CheckBadRecords() {
+  const uint64_t limit = job_->plan.spec.data().max_bad_records();
+  if (job_->bad_records.count() <= limit) return;
+  const std::vector<std::string>& examples = job_->bad_records.examples();
+  job_->Fail(v1::FAILURE_KIND_BAD_INPUT,
+             absl::StrCat(job_->bad_records.count(),
+                          " bad records, more than data.max_bad_records = ", limit,
+                          examples.empty() ? "" : absl::StrCat("; the first: ", examples.front())));
+}
+
+// The model is worth more than its metrics: training, or the way to the end, goes on without them.
+void ReportDuty::GiveUpEvaluation(const std::string& why) {
+  job_->outbox.Warn("evaluation",
+                    absl::StrCat("the evaluation after ", job_->progress.examples(),
+                                 " examples was given up, and the job goes on: ", why));
+  job_->evaluations.GiveUp(why);
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,43 @@
+// What workers say of the leases that they hold: it is counted, and what cannot be done is given to
+// others, or fails the job. No job fails by the word of one worker where there is another to ask.
+#ifndef CAPSTAN_CHIEF_DUTIES_REPORT_DUTY_H_
+#define CAPSTAN_CHIEF_DUTIES_REPORT_DUTY_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capstan/base/ids.h"
+#include "capstan/v1/chief.pb.h"
+#include "chief/duties/duty.h"
+#include "chief/work/accusations.h"
+#include "chief/work/work_report.h"
+
+namespace capstan::chief {
+
+class ReportDuty : public Duty {
+ public:
+  using Duty::Duty;
+
+  // A report of an older timeline, or of a lease that the worker does not hold, counts for nothing;
+  // one that an earlier chief has granted is adopted.
+  void Take(const Worker& worker, const v1::LeaseReport& said);
+
+  // Leases that failed or were given back.
+  uint64_t retries() const { return retries_; }
+
+ private:
+  std::optional<v1::LeaseReport> Doubted(const Worker& worker, const v1::LeaseReport& said);
+  bool Accuse(const Worker& worker, const WorkName& work);
+  void OnFailure(const Worker& worker, const ReportResult& result, const v1::LeaseReport& said);
+  bool Adopts(const std::vector<TrainerId>& trainers, const v1::LeaseReport& report) const;
+  void CheckBadRecords();
+  void GiveUpEvaluation(const std::string& why);
+
+  uint64_t retries_ = 0;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_DUTIES_REPORT_DUTY_H_

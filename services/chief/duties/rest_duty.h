@@ -1,0 +1,26 @@
+// When training stands still: lanes for an evaluation, for partitions that change their owner, and
+// until a checkpoint is marked everywhere; tasks for an evaluation that decides. Both do until what
+// is the best so far is saved.
+#ifndef CAPSTAN_CHIEF_DUTIES_REST_DUTY_H_
+#define CAPSTAN_CHIEF_DUTIES_REST_DUTY_H_
+
+#include "absl/time/time.h"
+#include "chief/duties/duty.h"
+
+namespace capstan::chief {
+
+class RestDuty : public Duty {
+ public:
+  using Duty::Duty;
+
+  // REQUIRES: the job is running, and its shards are there.
+  void Advance(absl::Time now);
+
+ private:
+  void Seek(absl::Time now);
+  void GiveUpBest(absl::Time now);
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_DUTIES_REST_DUTY_H_

@@ -1,0 +1,163 @@
+#include "chief/duties/state_duty.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "capstan/model/oddness.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr uint32_t kStateFormat = 1;
+
+}  // namespace
+
+void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
+  job_->first_timeline = state.first_timeline();
+  job_->next_timeline = std::max(job_->first_timeline, state.view().timeline() + 1);
+  job_->from = state.from();
+  if (!state.seal_key().empty()) job_->sealer = Sealer(state.seal_key());
+  claim_.set_fresh_once(state.fresh_once());
+  claim_.set_chief_address(state.chief_address());
+  claim_.set_chief_host(state.chief_host());
+  claim_.set_opened_from(state.opened_from());
+  claim_.set_opened_after(state.opened_after());
+  job_->catalog.GoOnFrom(state.opened_from(), state.opened_after());
+  claim_.set_claimed_unix_seconds(state.claimed_unix_seconds());
+  job_->losses.assign(state.losses().begin(), state.losses().end());
+  job_->progress.Start(now, absl::Seconds(state.elapsed_seconds()));
+  if (state.state() == v1::JOB_STATE_PENDING) return;
+  job_->begins_again = true;
+  const v1::TaskProgress& progress = state.progress();
+  const bool same_data = progress.tasks_fingerprint() == TasksFingerprint(job_->plan);
+  if (same_data) {
+    job_->work.Restore(progress);
+    job_->bad_records.Restore(progress);
+  }
+  job_->progress.Restore(progress.examples(), progress.steps(), now);
+  job_->evaluations.Restore({state.evaluations().begin(), state.evaluations().end()},
+                            progress.examples(), job_->work.totals().epochs_done);
+  if (state.state() == v1::JOB_STATE_COMPLETED) {
+    job_->state = v1::JOB_STATE_COMPLETED;
+    job_->views.SetTimeline(state.view().timeline());
+    job_->completed = now;
+    job_->reason = state.reason();
+    job_->model_uri = state.model_uri();
+    if (!job_->evaluations.history().empty()) {
+      job_->outbox.Warn("held out",
+                        OddEvaluation(job_->plan.spec.model(), job_->evaluations.history().back()));
+    }
+    job_->outbox.Log(LogEvent::Level::kInfo, "the job has been completed before",
+                     {{"model", job_->model_uri}});
+    return;
+  }
+  const bool runs =
+      state.state() == v1::JOB_STATE_RUNNING || state.state() == v1::JOB_STATE_CHECKPOINTING;
+  if (!runs || !same_data) return;
+  job_->state = v1::JOB_STATE_RUNNING;
+  job_->stop = state.reason();
+  for (const v1::Evaluation& evaluation : job_->evaluations.history()) {
+    if (!evaluation.final()) (void)job_->early_stop.Add(evaluation);
+  }
+  for (const v1::StreamClose& close : state.closes()) job_->closes.Inherit(close);
+  job_->views.Inherit(state.view());
+  job_->shards.Inherit(state.view(), now);
+  job_->takeover = Takeover(state.view(), job_->worker_lease(), now);
+  job_->hearing.lease().Inherit(state.view(), now);
+  StartCheckpointClock(now);
+}
+
+// For a chief that takes over, what its predecessors trained since the last checkpoint counts, or
+// who is restarted again and again would never save. Without one that is all that was trained.
+void StateDuty::StartCheckpointClock(absl::Time now) {
+  const CheckpointFacts* newest = job_->catalog.newest();
+  const bool own = newest != nullptr && newest->timeline >= job_->first_timeline;
+  const absl::Time last =
+      own ? newest->at : now - absl::Seconds(job_->progress.elapsed_seconds(now));
+  job_->checkpointer.StartClock(std::min(last, now));
+}
+
+v1::ChiefState StateDuty::State(absl::Time now) const {
+  v1::ChiefState state = claim_;
+  state.set_format(kStateFormat);
+  state.set_term(job_->options.term);
+  state.set_written_by(job_->options.run_id);
+  state.set_seal_key(job_->sealer.key());
+  *state.mutable_job() = job_->plan.spec;
+  *state.mutable_view() = job_->views.current();
+  // Whoever ends before its time: no timeline is begun twice, and no job.
+  state.mutable_view()->set_timeline(job_->next_timeline - 1);
+  const bool waits_again = job_->state == v1::JOB_STATE_PENDING && job_->begins_again;
+  *state.mutable_progress() = job_->ProgressOfNow();
+  state.set_state(waits_again ? v1::JOB_STATE_RESTORING : job_->state);
+  state.set_reason(job_->ended() ? job_->reason : job_->stop);
+  state.set_failure_kind(job_->failure_kind);
+  if (const CheckpointFacts* newest = job_->catalog.newest()) state.set_manifest(newest->id);
+  if (const CheckpointFacts* best = job_->catalog.best()) state.set_best_manifest(best->id);
+  for (const v1::StreamClose& close : job_->closes.ToStore()) {
+    *state.add_closes() = close;
+  }
+  const std::vector<v1::Evaluation>& evaluations = job_->evaluations.history();
+  state.mutable_evaluations()->Assign(evaluations.begin(), evaluations.end());
+  state.mutable_losses()->Assign(job_->losses.begin(), job_->losses.end());
+  state.set_elapsed_seconds(job_->progress.elapsed_seconds(job_->completed.value_or(now)));
+  state.set_model_uri(job_->model_uri);
+  state.set_first_timeline(job_->first_timeline);
+  state.set_from(job_->from);
+  return state;
+}
+
+void StateDuty::RefreshView(absl::Time now) {
+  std::vector<Trainer*> changed;  // Those who begin to train, or cease to.
+  for (auto& [name, worker] : job_->workers.live()) {
+    for (Trainer& trainer : worker.trainers) {
+      if (job_->work.Holds(trainer.id) != trainer.training) changed.push_back(&trainer);
+    }
+  }
+  if (!changed.empty()) {
+    const uint64_t slowest = job_->workers.SlowestClock(now);
+    for (Trainer* trainer : changed) {
+      trainer->training = !trainer->training;
+      if (trainer->training) trainer->start_clock = std::max(trainer->clock, slowest);
+    }
+  }
+  if (job_->views.Update(job_->told_state(), job_->shards, job_->workers) ||
+      job_->gate.published().epoch().n() == 0) {
+    job_->writer.Note();
+    job_->gate.Offer(job_->views.current(), job_->writer);
+  }
+  StoreAndPublish(now);
+}
+
+bool StateDuty::BeginsOrEnds(const Worker& worker) const {
+  return std::any_of(
+      worker.trainers.begin(), worker.trainers.end(),
+      [this](const Trainer& trainer) { return job_->work.Holds(trainer.id) != trainer.training; });
+}
+
+void StateDuty::StoreAndPublish(absl::Time now) {
+  if (job_->writer.TakeDue(now)) job_->outbox.Add(StoreState{State(now)});
+  if (std::optional<v1::View> view = job_->gate.Take(job_->writer)) {
+    job_->outbox.Add(PublishView{*std::move(view)});
+  }
+}
+
+void StateDuty::OnStored(const absl::Status& stored, absl::Time now) {
+  const bool failing = !job_->writer.last().ok();
+  job_->writer.OnStored(stored, now);
+  if (job_->writer.superseded()) {
+    job_->outbox.Log(LogEvent::Level::kError,
+                     "another chief has taken this job over; this one stops");
+    return;
+  }
+  if (!stored.ok() && !failing) {
+    job_->outbox.Log(LogEvent::Level::kWarning,
+                     "the chief's state cannot be stored; it is tried again",
+                     {{"error", stored.ToString()}});
+  }
+  if (stored.ok() && failing)
+    job_->outbox.Log(LogEvent::Level::kInfo, "the chief's state is stored again");
+  job_->heard_of_shards = true;  // Their view is published now, perhaps.
+}
+
+}  // namespace capstan::chief

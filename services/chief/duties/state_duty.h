@@ -1,0 +1,37 @@
+// What the next chief goes on from, and what others hear of: the state is stored, and views are
+// published, after it where they must be (ViewGate).
+#ifndef CAPSTAN_CHIEF_DUTIES_STATE_DUTY_H_
+#define CAPSTAN_CHIEF_DUTIES_STATE_DUTY_H_
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "capstan/v1/chief_state.pb.h"
+#include "chief/duties/duty.h"
+
+namespace capstan::chief {
+
+class StateDuty : public Duty {
+ public:
+  using Duty::Duty;
+
+  // Goes on from the state of the job as this chief has claimed it.
+  void Inherit(const v1::ChiefState& state, absl::Time now);
+
+  // Makes the view anew, and publishes it and stores the state as far as they are due.
+  void RefreshView(absl::Time now);
+  // The same without looking at all workers.
+  void StoreAndPublish(absl::Time now);
+  // The view is to name another trainer of the worker, or one fewer.
+  bool BeginsOrEnds(const Worker& worker) const;
+  void OnStored(const absl::Status& stored, absl::Time now);
+
+ private:
+  void StartCheckpointClock(absl::Time now);
+  v1::ChiefState State(absl::Time now) const;
+
+  v1::ChiefState claim_;  // Where this chief answers, and since when it has the job.
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_DUTIES_STATE_DUTY_H_

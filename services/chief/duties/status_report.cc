@@ -1,0 +1,205 @@
+#include "chief/duties/status_report.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "chief/duties/waiting.h"
+#include "chief/machines/curve_uri.h"
+
+namespace capstan::chief {
+namespace {
+
+uint64_t ClockOf(const Worker& worker) {
+  uint64_t steps = 0;
+  for (const Trainer& trainer : worker.trainers) steps += trainer.clock;
+  return steps;
+}
+
+std::string StuckOn(const Worker& worker) {
+  const auto seconds = static_cast<int64_t>(worker.report.stalled_seconds());
+  return absl::StrCat(worker.report.stalled_on(), " for ", seconds, " s");
+}
+
+// How far the worker's slowest trainer in the quorum is behind the fastest of all.
+uint64_t LagOf(const Worker& worker, uint64_t fastest) {
+  uint64_t lag = 0;
+  for (const Trainer& trainer : worker.trainers) {
+    const uint64_t clock = std::max(trainer.clock, trainer.start_clock);
+    if (trainer.training && clock < fastest) lag = std::max(lag, fastest - clock);
+  }
+  return lag;
+}
+
+uint64_t RoundedToThreeDigits(uint64_t number) {
+  uint64_t unit = 1;
+  while (number / unit >= 1000) unit *= 10;
+  return (number + unit / 2) / unit * unit;
+}
+
+// Where nobody has counted the records, their number is an estimate until an epoch is over, and is
+// told as one: three digits, which do not wander.
+uint64_t ExpectedExamples(const JobContext& job) {
+  uint64_t expected = job.work.ExpectedExamples();
+  const bool counted = job.work.totals().epochs_done > 0 || job.work.counted();
+  if (!counted && !job.ended()) expected = RoundedToThreeDigits(expected);
+  const v1::TrainSpec& train = job.plan.spec.train();
+  if (train.max_steps() > 0) {
+    const uint64_t most = train.max_steps() * train.batch_size() * job.work.batches_a_step();
+    expected = expected == 0 ? most : std::min(expected, most);
+  }
+  return std::max(expected, job.progress.examples());
+}
+
+double ProgressShare(const JobContext& job) {
+  if (job.state == v1::JOB_STATE_COMPLETED) return 1;
+  const uint64_t expected = ExpectedExamples(job);
+  if (expected == 0 || job.work.ExpectedExamples() == 0) return 0;
+  return static_cast<double>(job.progress.examples()) / static_cast<double>(expected);
+}
+
+double EtaSeconds(const JobContext& job) {
+  if (job.ended()) return 0;
+  const double rate = job.progress.examples_per_second();
+  if (rate <= 0 || job.work.ExpectedExamples() == 0) return -1;
+  return static_cast<double>(ExpectedExamples(job) - job.progress.examples()) / rate;
+}
+
+double MeanRate(const JobContext& job, absl::Time until) {
+  const double seconds = job.progress.elapsed_seconds(until);
+  return seconds > 0 ? static_cast<double>(job.progress.examples()) / seconds : 0;
+}
+
+void FillWorkers(const JobContext& job, v1::GetStatusReply& reply, absl::Time now) {
+  const uint64_t fastest = job.workers.FastestClock();
+  for (const auto& [name, worker] : job.workers.live()) {
+    v1::WorkerStatus& status = *reply.add_workers();
+    status.set_name(name);
+    const bool works =
+        std::any_of(worker.trainers.begin(), worker.trainers.end(), [&job](const Trainer& trainer) {
+          return trainer.training || !job.evaluations.LeasesOf(trainer.id).empty();
+        });
+    const bool stuck = worker.stuck && !job.ended();
+    status.set_state(job.ended()       ? "parked"
+                     : worker.draining ? "draining"
+                     : stuck           ? "stuck"
+                     : works           ? "active"
+                                       : "idle");
+    if (stuck) status.set_stuck(StuckOn(worker));
+    status.set_examples_per_second(job.ended() ? 0 : worker.report.examples_per_second());
+    status.set_steps(ClockOf(worker));
+    status.set_step_seconds(worker.step_seconds());
+    status.set_lag(LagOf(worker, fastest));
+    status.set_straggler(job.stragglers.IsStraggler(name));
+    status.set_silent_seconds(absl::ToDoubleSeconds(now - worker.heard));
+    *status.mutable_report() = worker.report;
+  }
+  for (const Worker& worker : job.workers.lost()) {
+    if (job.workers.live().contains(worker.name)) continue;
+    v1::WorkerStatus& status = *reply.add_workers();
+    status.set_name(worker.name);
+    status.set_state("lost");
+    status.set_steps(ClockOf(worker));
+    status.set_silent_seconds(absl::ToDoubleSeconds(now - worker.heard));
+  }
+}
+
+void FillShards(const JobContext& job, v1::GetStatusReply& reply, absl::Time now) {
+  for (const auto& [index, shard] : job.shards.shards()) {
+    v1::ShardStatus& status = *reply.add_shards();
+    const bool lost = !shard.present || job.hearing.IsSilent(shard, now);
+    const bool loads = job.recovery.Awaits(index);
+    status.set_index(index);
+    const bool joins = job.views.has_map() && !job.views.members().contains(index);
+    status.set_state(lost             ? "lost"
+                     : shard.draining ? "draining"
+                     : loads          ? "restoring"
+                     : joins          ? "joining"
+                                      : "serving");
+    const auto& owners = job.views.current().owners();
+    status.set_partitions(static_cast<uint32_t>(std::count(owners.begin(), owners.end(), index)));
+    const auto& pairs = job.views.current().pairs();
+    status.set_backups(static_cast<uint32_t>(std::count_if(
+        pairs.begin(), pairs.end(), [i = index](const auto& pair) { return pair.backup() == i; })));
+    status.set_load(lost ? 0 : job.loads.OfShard(index, job.views.current()).load);
+    status.set_address(shard.address);
+    status.set_pushes_per_second(lost ? 0 : shard.pushes_per_second);
+    status.set_pulls_per_second(lost ? 0 : shard.pulls_per_second);
+    *status.mutable_report() = shard.report;
+    status.mutable_report()->clear_partitions();  // Their sum is told.
+    status.set_cpu_share(lost ? 0 : shard.cpu_share);
+    status.set_zone(shard.zone);
+  }
+}
+
+void FillCheckpoint(const JobContext& job, v1::CheckpointStatus& status, absl::Time now) {
+  if (const CheckpointFacts* newest = job.catalog.newest()) {
+    status.set_uri(job.checkpointer.UriOf(newest->id));
+    status.set_step(newest->step);
+    status.set_examples(newest->examples);
+    status.set_age_seconds(absl::ToDoubleSeconds(now - newest->at));
+    status.set_bytes(newest->bytes);
+    status.set_delta(!newest->parent.empty());
+  }
+  status.set_seconds(absl::ToDoubleSeconds(job.checkpointer.last_took()));
+  status.set_running(job.checkpointer.running());
+  status.set_taken(job.checkpointer.taken());
+  status.set_failures(job.checkpointer.failures());
+  if (!job.checkpointer.last_failure().ok()) {
+    status.set_last_error(job.checkpointer.last_failure().ToString());
+  } else if (!job.writer.last().ok()) {
+    status.set_last_error(job.writer.last().ToString());
+  }
+  status.set_restores(job.restores);
+}
+
+}  // namespace
+
+v1::GetStatusReply StatusOf(const JobContext& job, absl::Time now) {
+  const absl::Time until = job.completed.value_or(now);
+  const WorkTotals totals = job.work.totals();
+  v1::GetStatusReply reply;
+  reply.set_job(job.plan.spec.job());
+  const v1::JobState state = job.told_state();
+  reply.set_state(state);
+  reply.set_reason(job.reason);
+  reply.set_failure_kind(job.failure_kind);
+  reply.set_elapsed_seconds(job.progress.elapsed_seconds(until));
+  reply.set_examples(job.progress.examples());
+  reply.set_examples_expected(ExpectedExamples(job));
+  reply.set_progress(ProgressShare(job));
+  reply.set_eta_seconds(EtaSeconds(job));
+  reply.set_global_step(job.progress.steps());
+  if (job.work.has_lanes()) reply.set_round(job.progress.steps());
+  reply.set_data_epoch(std::min(totals.epochs_done, job.plan.spec.train().epochs() - 1));
+  reply.set_examples_per_second(job.end.begun() ? MeanRate(job, until)
+                                                : job.progress.examples_per_second());
+  reply.set_loss(job.progress.loss());
+  for (const v1::Evaluation& evaluation : job.evaluations.history()) {
+    *reply.add_evaluations() = evaluation;
+  }
+  FillWorkers(job, reply, now);
+  FillShards(job, reply, now);
+  reply.set_staleness_median(job.shards.StalenessMedian());
+  reply.set_staleness_max(job.shards.StalenessMax());
+  reply.mutable_tasks()->set_todo(totals.todo);
+  reply.mutable_tasks()->set_doing(totals.doing);
+  reply.mutable_tasks()->set_done(totals.done);
+  reply.mutable_tasks()->set_total(totals.total);
+  if (state == v1::JOB_STATE_COMPLETED) reply.set_model_uri(job.model_uri);
+  reply.set_curve_uri(CurveUri(job.plan.spec));
+  reply.set_term(job.options.term);
+  reply.set_timeline(job.timeline());
+  reply.set_waiting_for(WaitingFor(job, now));
+  for (const auto& [about, sentence] : job.outbox.warnings().all()) reply.add_warnings(sentence);
+  reply.set_resumed_from(job.resumed_from);
+  reply.mutable_losses()->Assign(job.losses.begin(), job.losses.end());
+  FillCheckpoint(job, *reply.mutable_checkpoint(), now);
+  *reply.mutable_moves() = job.moves.Status();
+  reply.set_bad_records(job.bad_records.count());
+  for (const std::string& example : job.bad_records.examples()) {
+    reply.add_bad_record_examples(example);
+  }
+  return reply;
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,21 @@
+// How far training is, and when it is over: all is trained, max_steps are done, or somebody, or an
+// evaluation, has stopped the job.
+#ifndef CAPSTAN_CHIEF_DUTIES_TRAINING_DUTY_H_
+#define CAPSTAN_CHIEF_DUTIES_TRAINING_DUTY_H_
+
+#include "absl/time/time.h"
+#include "chief/duties/duty.h"
+
+namespace capstan::chief {
+
+class TrainingDuty : public Duty {
+ public:
+  using Duty::Duty;
+
+  // REQUIRES: the job is running, and its shards are there.
+  void Advance(absl::Time now);
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_DUTIES_TRAINING_DUTY_H_

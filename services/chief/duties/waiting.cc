@@ -1,0 +1,72 @@
+#include "chief/duties/waiting.h"
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace capstan::chief {
+namespace {
+
+// What the end of the job waits for: the model, and then the state that says that it is there.
+std::string EndWaitsFor(const JobContext& job) {
+  const auto because = [](const absl::Status& status) {
+    return status.ok() ? "" : absl::StrCat(", which fails: ", status.ToString());
+  };
+  if (!job.writer.IsStored(job.completion)) {
+    return absl::StrCat("the object store, for the chief's state", because(job.writer.last()));
+  }
+  if (job.state != v1::JOB_STATE_CHECKPOINTING) return "";
+  std::string what = "the model to be saved";
+  if (const std::vector<uint32_t> unsaved = job.checkpointer.Unsaved(); !unsaved.empty()) {
+    absl::StrAppend(&what, " by shard ", absl::StrJoin(unsaved, ", "));
+  }
+  return absl::StrCat(what, because(job.checkpointer.last_failure()));
+}
+
+// What every worker waits for, by file; empty: somebody can work.
+std::string AwaitedData(const JobContext& job) {
+  if (!job.workers.AllStuck()) return "";
+  std::map<std::string, std::vector<std::string>> waiting;
+  for (const auto& [name, worker] : job.workers.live()) {
+    if (worker.stuck) waiting[worker.report.stalled_on()].push_back(name);
+  }
+  return absl::StrJoin(waiting, "; ", [](std::string* out, const auto& file) {
+    absl::StrAppend(out, "the data of ", file.first, ", which ", absl::StrJoin(file.second, ", "),
+                    file.second.size() == 1 ? " waits for" : " wait for");
+  });
+}
+
+}  // namespace
+
+std::string WaitingFor(const JobContext& job, absl::Time now) {
+  std::vector<std::string> awaited;
+  if (std::string end = EndWaitsFor(job); !end.empty()) awaited.push_back(std::move(end));
+  if (job.ended()) return absl::StrJoin(awaited, "; ");
+  std::set<uint32_t> shards = job.views.owners();
+  for (uint32_t index = 0; !job.views.has_map() && index < job.options.shards; ++index) {
+    shards.insert(index);
+  }
+  for (uint32_t index : shards) {
+    const Shard* shard = job.shards.Find(index);
+    if (shard == nullptr || !shard->present || job.hearing.IsSilent(*shard, now)) {
+      awaited.push_back(absl::StrCat("shard ", index));
+    } else if (job.recovery.Awaits(index)) {
+      awaited.push_back(absl::StrCat("shard ", index, ", which loads its partitions"));
+    }
+  }
+  if (job.recovery.phase() == Recovery::Phase::kReading) {
+    awaited.push_back(absl::StrCat("the object store, for ", job.recovery.source().uri));
+  }
+  if (job.gate.published().timeline() != job.timeline()) {
+    awaited.push_back(job.writer.last().ok() ? "the object store"
+                                             : absl::StrCat("the object store, which fails: ",
+                                                            job.writer.last().ToString()));
+  }
+  if (std::string data = AwaitedData(job); !data.empty()) awaited.push_back(std::move(data));
+  return absl::StrJoin(awaited, "; ");
+}
+
+}  // namespace capstan::chief

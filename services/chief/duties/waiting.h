@@ -1,0 +1,17 @@
+// What the job waits for, for people.
+#ifndef CAPSTAN_CHIEF_DUTIES_WAITING_H_
+#define CAPSTAN_CHIEF_DUTIES_WAITING_H_
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "chief/duties/job_context.h"
+
+namespace capstan::chief {
+
+// "shard 2; the object store, for s3://...", or nothing.
+std::string WaitingFor(const JobContext& job, absl::Time now);
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_DUTIES_WAITING_H_

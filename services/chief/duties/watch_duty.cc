@@ -1,0 +1,79 @@
+#include "chief/duties/watch_duty.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "chief/duties/waiting.h"
+
+namespace capstan::chief {
+namespace {
+
+constexpr absl::Duration kWaitingLine = absl::Seconds(5);
+
+}  // namespace
+
+void WatchDuty::NoteJobChange(std::string change) {
+  if (change == job_change_) return;
+  job_change_ = std::move(change);
+  if (job_change_.empty()) {
+    job_->outbox.Log(LogEvent::Level::kInfo, "the job file says what this job does, again", {});
+    return;
+  }
+  job_->outbox.Log(LogEvent::Level::kWarning, "the job file has changed",
+                   {{"change", job_change_}});
+}
+
+// The workers whose data do not come, for as long as that is so.
+void WatchDuty::WatchData() {
+  const absl::Duration patience = absl::Seconds(job_->plan.spec.lease().data_stall_seconds());
+  for (const auto& [name, worker] : job_->workers.live()) {
+    std::string sentence;
+    if (worker.stuck && !job_->ended()) {
+      sentence = absl::StrCat(name, " has been waiting for ", worker.report.stalled_on(),
+                              " for more than ", absl::FormatDuration(patience),
+                              " (data_stall): others do its work until it can read on");
+    }
+    job_->outbox.Warn(absl::StrCat("the data of ", name), std::move(sentence));
+  }
+}
+
+void WatchDuty::WatchIdleWorkers() {
+  const size_t workers = job_->workers.live().size();
+  const size_t shares =
+      job_->work.has_lanes() ? job_->work.lanes()->lanes() : job_->plan.train.size();
+  std::string sentence;
+  if (workers > shares && !job_->ended()) {
+    const char* of = job_->work.has_lanes() ? " lanes" : " tasks of an epoch";
+    const char* cure =
+        job_->work.has_lanes() ? "update.*.lanes" : "data.task_bytes or data.task_records";
+    sentence = absl::StrCat(workers, " workers share ", shares, of, ", so ", workers - shares,
+                            " of them have nothing to do; fewer workers do as well, and a new job "
+                            "may have more to share (",
+                            cure, ")");
+  }
+  job_->outbox.Warn("idle workers", std::move(sentence));
+}
+
+void WatchDuty::WatchStragglers(absl::Time now) {
+  std::vector<std::pair<std::string, double>> step_seconds;
+  for (const auto& [name, worker] : job_->workers.live()) {
+    if (worker.step_seconds() > 0) step_seconds.emplace_back(name, worker.step_seconds());
+  }
+  for (const std::string& name : job_->stragglers.Update(step_seconds, now)) {
+    job_->outbox.Log(LogEvent::Level::kWarning, "straggler: more than twice the median step time",
+                     {{"worker", name}});
+  }
+}
+
+void WatchDuty::LogWaiting(absl::Time now) {
+  if (looked_at_ == absl::InfinitePast()) looked_at_ = now;
+  if (now < looked_at_ + kWaitingLine) return;
+  looked_at_ = now;
+  const std::string waiting = WaitingFor(*job_, now);
+  if (!waiting.empty())
+    job_->outbox.Log(LogEvent::Level::kWarning, "the job waits", {{"for", waiting}});
+}
+
+}  // namespace capstan::chief

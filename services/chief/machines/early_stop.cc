@@ -1,0 +1,31 @@
+#include "chief/machines/early_stop.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/model/metrics.h"
+
+namespace capstan::chief {
+
+bool EarlyStopper::Improves(const v1::Evaluation& evaluation) const {
+  const auto metric = evaluation.metrics().find(options_.metric());
+  if (metric == evaluation.metrics().end() || !std::isfinite(metric->second)) return false;
+  if (!best_) return true;
+  return MoreIsBetter(options_.metric()) ? metric->second > *best_ : metric->second < *best_;
+}
+
+std::optional<std::string> EarlyStopper::Add(const v1::Evaluation& evaluation) {
+  if (options_.metric().empty()) return std::nullopt;
+  if (Improves(evaluation)) {
+    best_ = evaluation.metrics().at(options_.metric());
+    best_number_ = evaluation.number();
+    without_improvement_ = 0;
+    return std::nullopt;
+  }
+  if (++without_improvement_ < options_.patience()) return std::nullopt;
+  return absl::StrCat("early stop: ", options_.metric(), " has not improved in ",
+                      without_improvement_, " evaluations; best ", best_ ? *best_ : 0.0,
+                      " in evaluation ", best_number_);
+}
+
+}  // namespace capstan::chief

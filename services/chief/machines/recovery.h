@@ -1,0 +1,97 @@
+// The way to served partitions: which checkpoint is returned to, and which shards have loaded their
+// share of it. A job's start is such a way, to the initial values.
+//
+//   kIdle -> kReading: the manifest is read; a damaged one is passed over for the one before
+//         -> kLoading: in a timeline of its own, every shard loads; one that finds damage sends
+//            everybody back to kReading, for the checkpoint before
+//         -> kIdle
+#ifndef CAPSTAN_CHIEF_MACHINES_RECOVERY_H_
+#define CAPSTAN_CHIEF_MACHINES_RECOVERY_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "capstan/v1/checkpoint.pb.h"
+#include "capstan/v1/ps.pb.h"
+
+namespace capstan::chief {
+
+// Where a recovery looks for parameters.
+struct RecoverySource {
+  std::string uri;               // Folder of the checkpoint; empty: the initial values.
+  std::string id;                // Of this job's checkpoint.
+  bool parameters_only = false;  // Another job's.
+};
+
+// Thread-compatible.
+class Recovery {
+ public:
+  enum class Phase { kIdle, kReading, kLoading };
+
+  // `sources`, the best last, are tried one after the other; REQUIRES: at least one. Ends what was
+  // under way.
+  void Begin(std::vector<RecoverySource> sources, absl::Time now);
+
+  Phase phase() const { return phase_; }
+  absl::Time begun() const { return begun_; }
+  const RecoverySource& source() const { return sources_.back(); }
+
+  // ---- kReading ----
+
+  // The folder whose manifest is to be read now, if any; noted as asked for.
+  std::optional<std::string> TakeRead(absl::Time now);
+  // An error: no source is left. Where the store is away it is asked again.
+  absl::Status OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now);
+  // Says that a checkpoint is damaged or gone, rather than that the store is away.
+  static bool IsDamage(const absl::Status& status);
+  // The manifest has been read, or none is needed.
+  bool found() const { return phase_ == Phase::kReading && found_; }
+  const v1::Manifest& manifest() const { return manifest_; }  // Empty: the initial values.
+
+  // ---- kLoading ----
+
+  // REQUIRES: found(). `shards`: those that are to load.
+  void BeginLoading(std::set<uint32_t> shards);
+  v1::LoadPartitionsRequest RequestTo(const std::vector<uint32_t>& partitions,
+                                      bool coordinator) const;
+  bool Awaits(uint32_t shard) const {
+    return phase_ == Phase::kLoading && loading_.contains(shard);
+  }
+  void OnLoaded(uint32_t shard, const v1::LoadPartitionsReply& reply);
+  // Another process has come in the shard's place: it loads as well.
+  void OnReplaced(uint32_t shard);
+  // A shard cannot load it: the source before is read. An error: none is left.
+  absl::Status OnDamaged(const absl::Status& why, absl::Time now);
+  bool loaded() const { return phase_ == Phase::kLoading && loading_.empty(); }
+  uint64_t rows() const { return rows_; }
+
+  void End() { phase_ = Phase::kIdle; }
+
+  // Why the last source was passed over, or cannot be read yet.
+  const absl::Status& last() const { return last_; }
+
+ private:
+  absl::Status TryTheOneBefore(const absl::Status& why, absl::Time now);
+
+  Phase phase_ = Phase::kIdle;
+  absl::Time begun_;
+  std::vector<RecoverySource> sources_ = {{}};
+  bool asked_ = false;
+  bool found_ = false;
+  absl::Time again_ = absl::InfinitePast();
+  v1::Manifest manifest_;
+  std::set<uint32_t> loading_;
+  uint64_t rows_ = 0;
+  absl::Status last_;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_MACHINES_RECOVERY_H_

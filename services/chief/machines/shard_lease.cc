@@ -1,0 +1,26 @@
+#include "chief/machines/shard_lease.h"
+
+namespace capstan::chief {
+
+void ShardLease::Inherit(const v1::View& view, absl::Time now) {
+  if (lease_ <= absl::ZeroDuration()) return;
+  for (const v1::ShardInfo& shard : view.shards()) until_[shard.incarnation()] = now + patience();
+}
+
+double ShardLease::Grant(uint64_t incarnation, absl::Time now) {
+  if (lease_ <= absl::ZeroDuration()) return 0;
+  ForgetThoseOver(now);
+  until_[incarnation] = now + patience();
+  return absl::ToDoubleSeconds(lease_);
+}
+
+bool ShardLease::IsOver(uint64_t incarnation, absl::Time now) const {
+  const auto found = until_.find(incarnation);
+  return found == until_.end() || now >= found->second;
+}
+
+void ShardLease::ForgetThoseOver(absl::Time now) {
+  std::erase_if(until_, [now](const auto& lease) { return now >= lease.second; });
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,43 @@
+// What the chief's machine wants done and said: actions in order, and what a person should look at.
+#ifndef CAPSTAN_CHIEF_STATE_OUTBOX_H_
+#define CAPSTAN_CHIEF_STATE_OUTBOX_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chief/state/chief_actions.h"
+#include "chief/state/warnings.h"
+
+namespace capstan::chief {
+
+// Thread-compatible.
+class Outbox {
+ public:
+  void Add(Action action) { actions_.push_back(std::move(action)); }
+
+  void Log(LogEvent::Level level, std::string message,
+           std::vector<std::pair<std::string, std::string>> fields = {}) {
+    Add(LogEvent{level, std::move(message), std::move(fields)});
+  }
+
+  // Tells those who ask what a person should look at, in one sentence, and the log when it is new;
+  // what was said about the same thing before goes. Empty: it is over.
+  void Warn(std::string_view about, std::string sentence) {
+    if (warnings_.Note(about, sentence)) Log(LogEvent::Level::kWarning, std::move(sentence));
+  }
+  const Warnings& warnings() const { return warnings_; }
+
+  // The actions since the last call, in the order in which they were added.
+  std::vector<Action> Take() { return std::exchange(actions_, {}); }
+
+ private:
+  std::vector<Action> actions_;
+  Warnings warnings_;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_STATE_OUTBOX_H_

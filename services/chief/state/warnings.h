@@ -1,0 +1,37 @@
+// What a person should look at: one sentence for each thing that is odd, for as long as it is.
+#ifndef CAPSTAN_CHIEF_STATE_WARNINGS_H_
+#define CAPSTAN_CHIEF_STATE_WARNINGS_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace capstan::chief {
+
+// Thread-compatible.
+class Warnings {
+ public:
+  // Puts `sentence` in the place of what was said about the same thing before; empty: it is over.
+  // True if nothing was said about it before, so that a log says it once however its numbers move.
+  bool Note(std::string_view about, std::string sentence) {
+    const auto found = sentences_.find(about);
+    if (sentence.empty()) {
+      if (found != sentences_.end()) sentences_.erase(found);
+      return false;
+    }
+    if (found == sentences_.end()) return sentences_.emplace(about, std::move(sentence)).second;
+    found->second = std::move(sentence);
+    return false;
+  }
+
+  // By what they are about.
+  const std::map<std::string, std::string, std::less<>>& all() const { return sentences_; }
+
+ private:
+  std::map<std::string, std::string, std::less<>> sentences_;
+};
+
+}  // namespace capstan::chief
+
+#endif  // CAPSTAN_CHIEF_STATE_WARNINGS_H_

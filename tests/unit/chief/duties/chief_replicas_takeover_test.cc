@@ -1,0 +1,87 @@
+// The chief's machine: a chief that comes after another, and finds pairs and leases.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/chief/crew.h"
+#include "tests/unit/chief/duties/moves_job.h"
+#include "tests/unit/chief/duties/replicas_job.h"
+
+namespace capstan::chief {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST_F(ChiefReplicasTest, TheNextChiefKeepsThePairsAndTouchesNothing) {
+  Crew next = Crew::Successor(options_, crew_);
+  next.ShardsHeartbeat();
+  next.Advance(absl::Seconds(15));
+  EXPECT_EQ(next.machine.view().timeline(), timeline_);
+  ASSERT_THAT(next.machine.view().pairs(), SizeIs(8));
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(next.machine.view().pairs(i).id().n(), view().pairs(i).id().n());
+  }
+  EXPECT_THAT(next.move_orders, IsEmpty());
+}
+
+TEST_F(ChiefReplicasTest, TheNextChiefWaitsForLeasesOfTheOneBefore) {
+  crew_.Stop(1);
+  Crew next = Crew::Successor(options_, crew_);
+  next.Advance(absl::Seconds(10));
+  EXPECT_EQ(OwnedBy(next.machine.view(), 1), 3);
+  next.Advance(absl::Seconds(1));
+  EXPECT_EQ(OwnedBy(next.machine.view(), 1), 0);
+  EXPECT_EQ(next.machine.view().timeline(), timeline_);
+  EXPECT_EQ(next.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(next.Status().waiting_for(), "");
+  EXPECT_THAT(next.loads, IsEmpty());
+}
+
+TEST_F(ChiefReplicasTest, ItDoesNotWaitForAProcessThatHasEnded) {
+  const uint64_t incarnation = crew_.shards.at(1).incarnation;
+  crew_.Stop(1);
+  Crew next = Crew::Successor(options_, crew_);
+  next.ShardsHeartbeat();
+  next.machine.OnShardGone(1, incarnation, next.now);
+  next.AnswerCalls();
+  EXPECT_EQ(OwnedBy(next.machine.view(), 1), 0);
+  EXPECT_EQ(next.machine.view().timeline(), timeline_);
+}
+
+TEST_F(ChiefReplicasTest,
+       AShardThatWasStartedAnewBetweenTwoChiefsIsReplacedWhenItsBackupsAreThere) {
+  Crew next = Crew::Successor(options_, crew_);
+  ASSERT_TRUE(next.RegisterShard(1, 77).ok());
+  EXPECT_EQ(next.machine.view().timeline(), timeline_) << "its backups are heard of in a moment";
+  next.ShardsHeartbeat();
+  next.AnswerCalls();
+  EXPECT_EQ(next.machine.view().timeline(), timeline_);
+  EXPECT_EQ(next.machine.state(), v1::JOB_STATE_RUNNING);
+  next.Advance(absl::Seconds(20));
+  EXPECT_EQ(next.machine.view().timeline(), timeline_);
+  EXPECT_GE(OwnedBy(next.machine.view(), 1), 2);
+  EXPECT_THAT(next.machine.view().pairs(), SizeIs(8));
+}
+
+TEST_F(ChiefReplicasTest, WhereAllWereStartedAnewTheyReturnToACheckpoint) {
+  crew_.TakeCheckpoint();
+  Crew next = Crew::Successor(options_, crew_);
+  for (uint32_t index = 0; index < 3; ++index) {
+    ASSERT_TRUE(next.RegisterShard(index, 70 + index).ok());
+  }
+  next.Advance(absl::Seconds(2));
+  EXPECT_EQ(next.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_GT(next.machine.view().timeline(), timeline_);
+}
+
+TEST_F(ChiefReplicasTest, AChiefWhoseTermIsOverGrantsNothing) {
+  EXPECT_EQ(crew_.ShardHeartbeat(0).lease_seconds(), 10);
+  crew_.state_status = absl::AbortedError("another chief");
+  crew_.TakeCheckpoint();
+  crew_.Advance(absl::Seconds(2));
+  ASSERT_TRUE(crew_.machine.superseded());
+  EXPECT_EQ(crew_.ShardHeartbeat(0).lease_seconds(), 0);
+}
+
+}  // namespace
+}  // namespace capstan::chief

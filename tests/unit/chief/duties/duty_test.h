@@ -1,0 +1,124 @@
+// A job for the tests of single duties: the facts of one, which a test brings into the state that
+// it is about, and a machine that only writes down what a duty orders.
+#ifndef TESTS_UNIT_CHIEF_DUTIES_DUTY_TEST_H_
+#define TESTS_UNIT_CHIEF_DUTIES_DUTY_TEST_H_
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "capstan/base/wire_version.h"
+#include "chief/duties/duty.h"
+#include "tests/unit/chief/crew.h"
+
+namespace capstan::chief {
+
+class RecordedOrders : public Orders {
+ public:
+  void ReturnToCheckpoint(std::string_view cause, uint32_t shard, absl::Time) override {
+    orders.push_back(absl::StrCat("return: ", std::string(cause), " (", shard, ")"));
+  }
+  void RecoverPartially(uint32_t shard, absl::Time) override {
+    orders.push_back(absl::StrCat("recover partially: ", shard));
+  }
+  void GiveUpPartialRecovery(const absl::Status& why, absl::Time) override {
+    orders.push_back(absl::StrCat("give up partial recovery: ", why.message()));
+  }
+  void CancelMoves(const absl::Status& why, absl::Time) override {
+    orders.push_back(absl::StrCat("cancel moves: ", why.message()));
+  }
+
+  std::vector<std::string> orders;
+};
+
+class DutyTest : public testing::Test {
+ protected:
+  // The job of a Crew with these options; nothing is stored anywhere, so what is noted is stored.
+  explicit DutyTest(const CrewOptions& options = TenTasks())
+      : job_({.term = 5, .run_id = 1, .seal_key = "the key", .shards = options.shards},
+             PlanOf(options), {}, now_) {}
+
+  // So many shards are there, own the job's partitions, and train in the job's first timeline.
+  void Run(uint32_t shards) {
+    std::set<uint32_t> owners;
+    for (uint32_t index = 0; index < shards; ++index) {
+      AddShard(index);
+      owners.insert(index);
+    }
+    job_.views.MakeMap(job_.plan.spec.partition_count(), owners);
+    job_.views.SetTimeline(job_.next_timeline++);
+    job_.state = v1::JOB_STATE_RUNNING;
+    for (uint32_t index : owners) job_.shards.Find(index)->loaded_timeline = job_.timeline();
+    Publish();
+  }
+
+  // The shard is there, as its first process or another one.
+  void AddShard(uint32_t index, uint64_t incarnation = 0) {
+    v1::RegisterShardRequest request;
+    request.set_wire_version(kWireVersion);
+    request.set_index(index);
+    request.set_address(absl::StrCat("shard-", index, ":1"));
+    request.set_incarnation(incarnation == 0 ? 100 + index : incarnation);
+    EXPECT_TRUE(job_.shards.Register(request, now_).ok());
+  }
+  Shard& shard(uint32_t index) { return *job_.shards.Find(index); }
+
+  Worker& AddWorker(const std::string& name) {
+    v1::RegisterWorkerRequest request;
+    request.set_wire_version(kWireVersion);
+    request.set_name(name);
+    request.set_incarnation(++workers_);
+    const auto registration = job_.workers.Register(request, "", now_);
+    EXPECT_TRUE(registration.ok()) << registration.status();
+    for (Trainer& trainer : registration->worker->trainers) trainer.wants_lease = true;
+    return *registration->worker;
+  }
+
+  // Everybody hears of the view as it is.
+  void Publish() {
+    job_.views.Update(job_.state, job_.shards, job_.workers);
+    job_.gate.Offer(job_.views.current(), job_.writer);
+    (void)job_.gate.Take(job_.writer);
+  }
+
+  // The calls that are due now, by the name of what they are for.
+  std::vector<CallShard> Calls() {
+    return job_.calls.TakeDue(job_.gate.published(), job_.shards, now_);
+  }
+
+  // What the job has asked for since the last call, of one kind.
+  template <typename Kind>
+  std::vector<Kind> Taken() {
+    std::vector<Kind> taken;
+    for (Action& action : job_.outbox.Take()) {
+      if (Kind* kind = std::get_if<Kind>(&action)) taken.push_back(std::move(*kind));
+    }
+    return taken;
+  }
+  // The sentence about this that people are shown; empty: none.
+  std::string Warning(std::string_view about) const {
+    const auto& all = job_.outbox.warnings().all();
+    const auto found = all.find(about);
+    return found == all.end() ? "" : found->second;
+  }
+
+  absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
+  RecordedOrders orders_;
+  JobContext job_;
+
+ private:
+  uint64_t workers_ = 0;
+};
+
+}  // namespace capstan::chief
+
+#endif  // TESTS_UNIT_CHIEF_DUTIES_DUTY_TEST_H_

@@ -1,0 +1,169 @@
+#include "chief/duties/end_duty.h"
+
+#include "tests/unit/chief/duties/duty_test.h"
+
+namespace capstan::chief {
+namespace {
+
+class EndDutyTest : public DutyTest {
+ protected:
+  explicit EndDutyTest(const CrewOptions& options = TenTasks()) : DutyTest(options) { Run(2); }
+
+  // All that comes before has been done: the model is saved from now on.
+  void BeginSaving() { job_.end = {.step = EndStep::kSave, .save_begun = now_}; }
+  void FailSave() {
+    job_.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
+    job_.checkpointer.Abandon(absl::UnavailableError("away"), now_, job_.calls);
+  }
+
+  EndDuty duty_{job_, orders_};
+};
+
+class LaneEndDutyTest : public EndDutyTest {
+ protected:
+  LaneEndDutyTest() : EndDutyTest(TenTasks(/*lanes=*/2)) {}
+};
+
+// The logloss of evaluations chooses the result.
+class JudgedEndDutyTest : public EndDutyTest {
+ protected:
+  JudgedEndDutyTest() : EndDutyTest(Judged()) {}
+
+  static CrewOptions Judged() {
+    CrewOptions options{.tasks = 10, .eval_tasks = 1, .uri = "/models"};
+    options.early_stop.set_metric("logloss");
+    options.early_stop.set_patience(9);
+    return options;
+  }
+  static v1::Evaluation EvaluationOf(double logloss) {
+    v1::Evaluation evaluation;
+    (*evaluation.mutable_metrics())["logloss"] = logloss;
+    return evaluation;
+  }
+};
+
+TEST_F(EndDutyTest, NothingIsFlushedWhilePartitionsAreOnTheirWay) {
+  v1::PartitionMove move;
+  move.set_partition(0);
+  move.set_to(1);
+  job_.views.SetMoves({move});
+  Publish();
+  job_.BeginEnd("");
+  duty_.Advance(now_);
+  EXPECT_THAT(Calls(), testing::IsEmpty());
+  job_.views.ClearMoves();
+  Publish();
+  duty_.Advance(now_);
+  EXPECT_THAT(Calls(), testing::SizeIs(2));
+}
+
+TEST_F(LaneEndDutyTest, TheOpenRoundIsFinishedBeforeItsLanesAreTakenBack) {
+  Generations generations(5);
+  const TrainerId trainer = AddWorker("a").trainers[0].id;
+  job_.work.lanes()->Assign({&trainer, 1}, generations);
+  job_.BeginEnd("");
+  duty_.Advance(now_);
+  EXPECT_TRUE(job_.work.Holds(trainer));
+  EXPECT_TRUE(job_.calls.Pending(Purpose::kHold));
+
+  job_.barrier.OnHeld({}, {}, job_.options.call_deadline, job_.calls);
+  ASSERT_TRUE(job_.barrier.OnCommitted(job_.calls));
+  duty_.Advance(now_);
+  EXPECT_FALSE(job_.work.Holds(trainer));
+  EXPECT_THAT(job_.end.draining, testing::ElementsAre("a"));
+}
+
+TEST_F(EndDutyTest, TheModelIsSavedOnlyOnceEveryShardHasClosedTheStreams) {
+  job_.closes.Add(v1::StreamClose(), job_.writer);
+  job_.BeginEnd("");
+  duty_.Advance(now_);
+  for (const CallShard& flush : Calls()) {
+    (void)job_.calls.OnReply(flush.call, ShardReply(v1::FlushReply()), now_);
+  }
+  job_.closes.PassOn(/*quiet=*/false, job_.writer);
+  job_.closes.Send({0, 1}, job_.options.call_deadline, job_.calls);
+  job_.closes.OnClosed(0);
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
+  job_.closes.OnClosed(1);
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_CHECKPOINTING);
+  EXPECT_TRUE(job_.end.saving);
+}
+
+TEST_F(EndDutyTest, AShardThatIsNotBackYetIsWaitedForBeforeTheModelIsSaved) {
+  BeginSaving();
+  job_.partial[1] = {};
+  duty_.Advance(now_);
+  EXPECT_FALSE(job_.end.saving);
+  job_.partial.clear();
+  duty_.Advance(now_);
+  EXPECT_TRUE(job_.end.saving);
+}
+
+TEST_F(EndDutyTest, TheJobFailsOnceItsModelWasTriedToBeSavedForLongAndOftenEnough) {
+  BeginSaving();
+  FailSave();
+  FailSave();
+  duty_.Advance(now_ + absl::Minutes(11));
+  EXPECT_EQ(job_.state, v1::JOB_STATE_CHECKPOINTING) << "two attempts are few";
+  FailSave();
+  duty_.Advance(now_ + absl::Minutes(10));
+  EXPECT_EQ(job_.state, v1::JOB_STATE_CHECKPOINTING) << "the patience is not over";
+  duty_.Advance(now_ + absl::Minutes(11));
+  EXPECT_EQ(job_.state, v1::JOB_STATE_FAILED);
+  EXPECT_EQ(job_.reason, "the model cannot be saved: UNAVAILABLE: away");
+}
+
+TEST_F(JudgedEndDutyTest, ACheckpointThatWasEvaluatedToBeBetterIsTheResult) {
+  job_.catalog.Add({.id = "better",
+                    .timeline = job_.first_timeline,
+                    .examples = 70,
+                    .metrics = {{"logloss", 0.2}}});
+  job_.rest.evaluation = EvaluationOf(0.5);
+  BeginSaving();
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(job_.model_uri, "/models/test/checkpoints/better");
+  ASSERT_THAT(job_.evaluations.history(), testing::SizeIs(1));
+  EXPECT_TRUE(job_.evaluations.history()[0].final());
+  EXPECT_EQ(job_.evaluations.history()[0].examples(), 70u);
+}
+
+TEST_F(JudgedEndDutyTest, TheParametersAsTheyAreAreSavedWhereNoCheckpointOfThisRunIsBetter) {
+  job_.catalog.Add({.id = "an earlier run's",
+                    .timeline = job_.first_timeline - 1,
+                    .metrics = {{"logloss", 0.1}}});
+  job_.rest.evaluation = EvaluationOf(0.5);
+  BeginSaving();
+  duty_.Advance(now_);
+  EXPECT_TRUE(job_.end.saving);
+
+  job_.catalog.Remove("an earlier run's");
+  job_.catalog.Add(
+      {.id = "as good", .timeline = job_.first_timeline, .metrics = {{"logloss", 0.5}}});
+  duty_.Advance(now_);
+  job_.rest.evaluation.reset();  // Nothing is known of the parameters as they are.
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_CHECKPOINTING);
+  EXPECT_EQ(job_.model_uri, "");
+}
+
+TEST_F(JudgedEndDutyTest, AModelThatCouldNotBeEvaluatedIsCompleteAndSaysSo) {
+  job_.BeginEnd("stopped: enough");
+  job_.end.step = EndStep::kEvaluate;
+  duty_.Advance(now_);
+  ASSERT_TRUE(job_.evaluations.running());
+  job_.evaluations.GiveUp("test.csv: gone");
+  job_.end.saved = true;
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_COMPLETED);
+  EXPECT_THAT(job_.reason,
+              testing::AllOf(testing::StartsWith("stopped: enough; the model is complete, but"),
+                             testing::EndsWith("test.csv: gone")));
+  EXPECT_EQ(job_.completed, now_);
+  EXPECT_THAT(Taken<AppendCurve>(), testing::SizeIs(1));
+}
+
+}  // namespace
+}  // namespace capstan::chief

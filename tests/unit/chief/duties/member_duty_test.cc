@@ -1,0 +1,100 @@
+#include "chief/duties/member_duty.h"
+
+#include "tests/unit/chief/duties/duty_test.h"
+
+namespace capstan::chief {
+namespace {
+
+class MemberDutyTest : public DutyTest {
+ protected:
+  MemberDuty duty_{job_, orders_};
+};
+
+TEST_F(MemberDutyTest, AShardThatComesIsToldTheTimelineBeforeTheViewNamesIt) {
+  Run(2);
+  AddShard(2);
+  duty_.Advance(now_);
+  const std::vector<CallShard> calls = Calls();
+  ASSERT_THAT(calls, testing::SizeIs(1));
+  EXPECT_EQ(calls[0].shard, 2u);
+  EXPECT_FALSE(job_.views.members().contains(2));
+
+  v1::LoadPartitionsReply reply;
+  reply.set_done(true);
+  duty_.OnAnswer(*job_.calls.OnReply(calls[0].call, ShardReply(reply), now_), now_);
+  duty_.Advance(now_);
+  EXPECT_TRUE(job_.views.members().contains(2));
+}
+
+TEST_F(MemberDutyTest, NobodyIsAdmittedWhenTheEndHasBegun) {
+  Run(2);
+  job_.BeginEnd("");
+  AddShard(2);
+  duty_.Advance(now_);
+  EXPECT_THAT(Calls(), testing::IsEmpty());
+}
+
+TEST_F(MemberDutyTest, AShardWithoutPartitionsThatFallsSilentIsForgotten) {
+  Run(2);
+  AddShard(2);
+  now_ += absl::Seconds(11);
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.shards.Find(2), nullptr);
+  EXPECT_NE(job_.shards.Find(1), nullptr) << "it owns partitions";
+}
+
+TEST_F(MemberDutyTest, AShardMayLeaveWhenAllHaveHeardOfAViewInWhichItOwnsNothing) {
+  Run(2);
+  EXPECT_FALSE(duty_.MayLeave(1, now_));
+  job_.views.MakeMap(8, {0});
+  EXPECT_FALSE(duty_.MayLeave(1, now_)) << "others take it for the owner";
+  Publish();
+  EXPECT_TRUE(duty_.MayLeave(1, now_));
+}
+
+TEST_F(MemberDutyTest, AShardMayLeaveWhenTheLastCheckpointHoldsAllThereWillBe) {
+  Run(2);
+  job_.frozen = true;
+  EXPECT_TRUE(duty_.MayLeave(0, now_));
+}
+
+TEST_F(MemberDutyTest, WhoWasToLeaveAndIsNotHeardOfForThreeLeasesIsGivenUp) {
+  Run(2);
+  shard(1).draining = true;
+  now_ += absl::Seconds(30);
+  shard(0).heard = now_;
+  EXPECT_FALSE(duty_.GiveUpThoseThatLeft(now_));
+  now_ += absl::Seconds(1);
+  shard(0).heard = now_;
+  EXPECT_TRUE(duty_.GiveUpThoseThatLeft(now_));
+  EXPECT_THAT(orders_.orders,
+              testing::ElementsAre("return: shard 1 was to leave, and has not come back (1)"));
+  EXPECT_THAT(job_.next_map, testing::ElementsAre(0u));
+}
+
+TEST_F(MemberDutyTest, NobodyIsGivenUpWhereNobodyCouldTakeItsPartitions) {
+  Run(2);
+  shard(1).draining = true;
+  now_ += absl::Minutes(5);  // Nor is the other one heard of.
+  EXPECT_FALSE(duty_.GiveUpThoseThatLeft(now_));
+}
+
+TEST_F(MemberDutyTest, SpareShardsAreToldOfForAsLongAsTheyAsk) {
+  Run(2);
+  duty_.NoteSpare(8, now_);
+  duty_.WatchSpares(now_);
+  EXPECT_THAT(Warning("spare shards"), testing::HasSubstr("ps-8 is of no use"));
+  duty_.WatchSpares(now_ + absl::Seconds(16));
+  EXPECT_EQ(Warning("spare shards"), "");
+}
+
+TEST_F(MemberDutyTest, AProcessThatIsKnownToBeGoneHasNoAddress) {
+  Run(2);
+  EXPECT_EQ(duty_.AddressOf(1, 101), "shard-1:1");
+  EXPECT_EQ(duty_.AddressOf(1, 7), "") << "another process";
+  shard(1).gone = true;
+  EXPECT_EQ(duty_.AddressOf(1, 101), "");
+}
+
+}  // namespace
+}  // namespace capstan::chief

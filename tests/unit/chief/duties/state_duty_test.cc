@@ -1,0 +1,155 @@
+#include "chief/duties/state_duty.h"
+
+#include "tests/unit/chief/duties/duty_test.h"
+
+namespace capstan::chief {
+namespace {
+
+// The job that a chief has stored, and the one that the next makes of it.
+class StateDutyTest : public DutyTest {
+ protected:
+  StateDutyTest() { Run(2); }
+
+  struct Successor {
+    Successor(const v1::ChiefState& state, StateDutyTest& test,
+              const std::vector<CheckpointFacts>& checkpoints = {})
+        : job({.term = 6, .run_id = 2, .seal_key = "another key", .shards = 2}, PlanOf(TenTasks()),
+              {.state = state, .checkpoints = checkpoints}, test.now_),
+          duty(job, test.orders_) {
+      duty.Inherit(state, test.now_);
+    }
+    // The states that are to be stored since the last call.
+    std::vector<v1::ChiefState> Stored() {
+      std::vector<v1::ChiefState> stored;
+      for (const Action& action : job.outbox.Take()) {
+        if (const auto* store = std::get_if<StoreState>(&action)) stored.push_back(store->state);
+      }
+      return stored;
+    }
+
+    JobContext job;
+    StateDuty duty;
+  };
+
+  // What is stored of the job as it runs.
+  v1::ChiefState StateOfNow() const {
+    v1::ChiefState state;
+    state.set_state(v1::JOB_STATE_RUNNING);
+    state.set_first_timeline(job_.first_timeline);
+    state.set_seal_key("the key");
+    *state.mutable_view() = job_.views.current();
+    *state.mutable_progress() = job_.ProgressOfNow();
+    return state;
+  }
+  void Give(const Worker& worker) {
+    EXPECT_TRUE(job_.work.tasks()->Grant(worker.trainers[0].id, generations_));
+  }
+
+  StateDuty duty_{job_, orders_};
+  Generations generations_{5};
+};
+
+TEST_F(StateDutyTest, AChiefGoesOnWhereTheOneBeforeEnded) {
+  const TrainerId trainer{7};
+  const v1::Lease task = *job_.work.tasks()->Grant(trainer, generations_);
+  job_.work.Report({&trainer, 1}, Crew::Done(task));
+  const Successor next(StateOfNow(), *this);
+  EXPECT_EQ(next.job.state, v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(next.job.work.totals().done, 1u);
+  EXPECT_EQ(next.job.timeline(), job_.timeline());
+  EXPECT_EQ(next.job.next_timeline, job_.timeline() + 1);
+  EXPECT_EQ(next.job.sealer.key(), "the key");
+  EXPECT_THAT(next.job.takeover.Awaited({2, 8}), testing::ElementsAre(0u, 1u));
+}
+
+TEST_F(StateDutyTest, WithOtherDataAJobIsRestoredAndNeverTakenForANewOne) {
+  v1::ChiefState state = StateOfNow();
+  state.mutable_progress()->set_tasks_fingerprint(1);
+  state.mutable_progress()->set_begun(3);
+  Successor next(state, *this);
+  EXPECT_EQ(next.job.state, v1::JOB_STATE_PENDING);
+  EXPECT_EQ(next.job.work.totals().done, 0u);
+  next.duty.RefreshView(now_);
+  const std::vector<v1::ChiefState> stored = next.Stored();
+  ASSERT_THAT(stored, testing::SizeIs(1));
+  EXPECT_EQ(stored[0].state(), v1::JOB_STATE_RESTORING);
+}
+
+TEST_F(StateDutyTest, ACompletedJobIsNotBegunAgain) {
+  v1::ChiefState state = StateOfNow();
+  state.set_state(v1::JOB_STATE_COMPLETED);
+  state.set_reason("early stop");
+  state.set_model_uri("/models/test/checkpoints/x");
+  const Successor next(state, *this);
+  EXPECT_EQ(next.job.state, v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(next.job.reason, "early stop");
+  EXPECT_EQ(next.job.model_uri, "/models/test/checkpoints/x");
+  EXPECT_TRUE(next.job.takeover.settled()) << "no shard is waited for";
+}
+
+TEST_F(StateDutyTest, AStopOutlivesTheChiefThatWasToldOfIt) {
+  v1::ChiefState state = StateOfNow();
+  state.set_state(v1::JOB_STATE_CHECKPOINTING);
+  state.set_reason("stopped: enough");
+  const Successor next(state, *this);
+  EXPECT_EQ(next.job.state, v1::JOB_STATE_RUNNING) << "the end begins anew";
+  EXPECT_EQ(next.job.stop, "stopped: enough");
+}
+
+TEST_F(StateDutyTest, NobodyHearsOfOwnersBeforeTheyAreStored) {
+  v1::ChiefState claimed;
+  claimed.set_state(v1::JOB_STATE_PENDING);
+  claimed.set_first_timeline(6);
+  Successor next(claimed, *this);
+  next.job.views.MakeMap(8, {0, 1});
+  next.job.views.SetTimeline(next.job.next_timeline++);
+  next.duty.RefreshView(now_);
+  const std::vector<v1::ChiefState> stored = next.Stored();
+  ASSERT_THAT(stored, testing::SizeIs(1));
+  EXPECT_EQ(stored[0].view().timeline(), 6u);
+  EXPECT_THAT(next.job.gate.published().owners(), testing::IsEmpty());
+  next.duty.OnStored(absl::OkStatus(), now_);
+  next.duty.StoreAndPublish(now_);
+  EXPECT_THAT(next.job.gate.published().owners(), testing::SizeIs(8));
+}
+
+TEST_F(StateDutyTest, NoTimelineIsBegunTwiceThoughNoViewHasNamedIt) {
+  Successor next(StateOfNow(), *this);
+  next.job.next_timeline = 9;
+  next.duty.RefreshView(now_);
+  const std::vector<v1::ChiefState> stored = next.Stored();
+  ASSERT_THAT(stored, testing::SizeIs(1));
+  const Successor after(stored[0], *this);
+  EXPECT_EQ(after.job.next_timeline, 9u);
+}
+
+TEST_F(StateDutyTest, WhatEarlierChiefsTrainedSinceTheLastCheckpointCountsForTheNext) {
+  v1::ChiefState state = StateOfNow();
+  state.set_elapsed_seconds(30);
+  const CheckpointFacts own{.id = "own", .timeline = 5, .at = now_ - absl::Seconds(50)};
+  CheckpointFacts earlier = own;
+  earlier.timeline = 4;  // Of an earlier run.
+  const Successor with(state, *this, {own});
+  EXPECT_FALSE(with.job.checkpointer.Due(now_ + absl::Seconds(9)));
+  EXPECT_TRUE(with.job.checkpointer.Due(now_ + absl::Seconds(10)));
+  const Successor without(state, *this, {earlier});
+  EXPECT_FALSE(without.job.checkpointer.Due(now_ + absl::Seconds(29)));
+  EXPECT_TRUE(without.job.checkpointer.Due(now_ + absl::Seconds(30)));
+}
+
+TEST_F(StateDutyTest, ATrainerThatBeginsJoinsTheQuorumAtTheClockOfTheSlowest) {
+  Worker& a = AddWorker("a");
+  Worker& b = AddWorker("b");
+  Give(a);
+  duty_.RefreshView(now_);
+  a.trainers[0].clock = 100;
+  Give(b);
+  EXPECT_TRUE(duty_.BeginsOrEnds(b));
+  duty_.RefreshView(now_);
+  EXPECT_FALSE(duty_.BeginsOrEnds(b));
+  EXPECT_EQ(b.trainers[0].start_clock, 100u);
+  EXPECT_THAT(job_.views.current().trainers(), testing::SizeIs(2));
+}
+
+}  // namespace
+}  // namespace capstan::chief

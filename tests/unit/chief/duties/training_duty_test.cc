@@ -1,0 +1,91 @@
+#include "chief/duties/training_duty.h"
+
+#include "tests/unit/chief/duties/duty_test.h"
+
+namespace capstan::chief {
+namespace {
+
+// A job of one task, which has 2 batches of 10 examples.
+class TrainingDutyTest : public DutyTest {
+ protected:
+  explicit TrainingDutyTest(uint32_t lanes = 0)
+      : DutyTest(CrewOptions{.tasks = 1, .lanes = lanes}) {
+    Run(2);
+  }
+
+  // The task is given to the worker.
+  v1::Lease Task(const Worker& worker) {
+    return *job_.work.tasks()->Grant(worker.trainers[0].id, generations_);
+  }
+
+  TrainingDuty duty_{job_, orders_};
+  Generations generations_{5};
+};
+
+class LaneTrainingDutyTest : public TrainingDutyTest {
+ protected:
+  LaneTrainingDutyTest() : TrainingDutyTest(/*lanes=*/2) {}
+};
+
+TEST_F(TrainingDutyTest, TheEndCountsTheExamplesThatThereWereAndNotWholeBatches) {
+  Worker& a = AddWorker("a");
+  const v1::Lease task = Task(a);
+  job_.work.Report(a.trainer_ids(), Crew::Partly(task, 2));
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.progress.examples(), 20u);
+  EXPECT_FALSE(job_.end.begun());
+
+  v1::LeaseReport done = Crew::Done(task);
+  done.set_total_examples(15);
+  job_.work.Report(a.trainer_ids(), done);
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.progress.examples(), 15u);
+  EXPECT_TRUE(job_.end.begun());
+  EXPECT_EQ(job_.reason, "");
+}
+
+TEST_F(TrainingDutyTest, TheLastOfMaxStepsEndsTheJob) {
+  Worker& a = AddWorker("a");
+  const v1::Lease task = Task(a);
+  job_.plan.spec.mutable_train()->set_max_steps(2);
+  job_.work.Report(a.trainer_ids(), Crew::Partly(task, 1));
+  duty_.Advance(now_);
+  EXPECT_FALSE(job_.end.begun());
+  job_.work.Report(a.trainer_ids(), Crew::Partly(task, 2));
+  duty_.Advance(now_);
+  EXPECT_TRUE(job_.end.begun());
+}
+
+TEST_F(LaneTrainingDutyTest, RoundsThatTheCoordinatorHasClosedCountThoughNoHolderHasToldOfThem) {
+  job_.plan.spec.mutable_train()->set_max_steps(4);
+  job_.barrier.Seek(job_.views.coordinator(), job_.options.call_deadline, job_.calls);
+  duty_.Advance(now_);
+  EXPECT_FALSE(job_.end.begun());
+  v1::HoldRoundsReply held;
+  held.mutable_last()->set_round(4);
+  job_.barrier.OnHeld(held, job_.Owners(), job_.options.call_deadline, job_.calls);
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.progress.steps(), 4u);
+  EXPECT_TRUE(job_.end.begun());
+}
+
+TEST_F(TrainingDutyTest, AStopGivesItsReasonAlsoWhereAllHasJustBeenTrained) {
+  Worker& a = AddWorker("a");
+  job_.work.Report(a.trainer_ids(), Crew::Done(Task(a)));
+  job_.stop = "stopped: enough";
+  duty_.Advance(now_);
+  EXPECT_TRUE(job_.end.begun());
+  EXPECT_EQ(job_.reason, "stopped: enough");
+}
+
+TEST_F(TrainingDutyTest, ALossThatIsWorseThanGuessingIsShownForAsLongAsItIs) {
+  job_.progress.AddLoss(/*examples=*/100, /*loss_sum=*/200);
+  duty_.Advance(now_);
+  EXPECT_THAT(Warning("training loss"), testing::HasSubstr("training diverges"));
+  job_.progress.AddLoss(/*examples=*/5000, /*loss_sum=*/500);
+  duty_.Advance(now_);
+  EXPECT_EQ(Warning("training loss"), "");
+}
+
+}  // namespace
+}  // namespace capstan::chief

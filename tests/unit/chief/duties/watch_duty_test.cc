@@ -1,0 +1,103 @@
+#include "chief/duties/watch_duty.h"
+
+#include "tests/unit/chief/duties/duty_test.h"
+
+namespace capstan::chief {
+namespace {
+
+// A worker whose data do not come for five seconds is stuck.
+class WatchDutyTest : public DutyTest {
+ protected:
+  explicit WatchDutyTest(uint32_t lanes = 0)
+      : DutyTest(CrewOptions{.tasks = 10, .lanes = lanes, .data_stall = 5}) {
+    Run(2);
+  }
+
+  void AddWorkers(int workers) {
+    for (int i = 0; i < workers; ++i) AddWorker(absl::StrCat("w", i));
+  }
+
+  WatchDuty duty_{job_, orders_};
+};
+
+class LaneWatchDutyTest : public WatchDutyTest {
+ protected:
+  LaneWatchDutyTest() : WatchDutyTest(/*lanes=*/2) {}
+};
+
+TEST_F(WatchDutyTest, AChangeOfTheJobFileIsShownForAsLongAsItIsThereAndLoggedOnce) {
+  v1::GetStatusReply status;
+  duty_.NoteJobChange("train.epochs is 2, and was 1");
+  duty_.NoteJobChange("train.epochs is 2, and was 1");
+  EXPECT_THAT(Taken<LogEvent>(), testing::SizeIs(1));
+  duty_.Fill(status);
+  EXPECT_EQ(status.job_change(), "train.epochs is 2, and was 1");
+  duty_.NoteJobChange("");
+  EXPECT_THAT(Taken<LogEvent>(), testing::SizeIs(1));
+  duty_.Fill(status);
+  EXPECT_EQ(status.job_change(), "");
+}
+
+TEST_F(WatchDutyTest, ItIsSaidOnWhichDataAWorkerIsStuckUntilItCanReadOn) {
+  Worker& a = AddWorker("a");
+  a.stuck = true;
+  a.report.set_stalled_on("s3://data/1.csv");
+  duty_.WatchData();
+  EXPECT_THAT(Warning("the data of a"),
+              testing::HasSubstr("a has been waiting for s3://data/1.csv for more than 5s"));
+  a.stuck = false;
+  duty_.WatchData();
+  EXPECT_EQ(Warning("the data of a"), "");
+}
+
+TEST_F(WatchDutyTest, WorkersForWhomThereIsNoTaskAreToldOfUntilTheJobHasEnded) {
+  AddWorkers(10);
+  duty_.WatchIdleWorkers();
+  EXPECT_EQ(Warning("idle workers"), "");
+  AddWorker("one more");
+  duty_.WatchIdleWorkers();
+  EXPECT_THAT(Warning("idle workers"),
+              testing::HasSubstr("11 workers share 10 tasks of an epoch, so 1 of them"));
+  job_.Fail(v1::FAILURE_KIND_ERROR, "for another reason");
+  duty_.WatchIdleWorkers();
+  EXPECT_EQ(Warning("idle workers"), "");
+}
+
+TEST_F(LaneWatchDutyTest, WhereWorkersShareLanesTheCureIsMoreLanes) {
+  AddWorkers(3);
+  duty_.WatchIdleWorkers();
+  EXPECT_THAT(Warning("idle workers"),
+              testing::AllOf(testing::HasSubstr("3 workers share 2 lanes, so 1 of them"),
+                             testing::HasSubstr("(update.*.lanes)")));
+}
+
+TEST_F(WatchDutyTest, AStragglerIsLoggedOnceByItsName) {
+  AddWorker("a").trainers[0].step_seconds = 0.1;
+  AddWorker("b").trainers[0].step_seconds = 0.1;
+  AddWorker("slow").trainers[0].step_seconds = 1;
+  for (int second = 1; second <= 20; ++second) {
+    duty_.WatchStragglers(now_ + absl::Seconds(second));
+  }
+  const std::vector<LogEvent> lines = Taken<LogEvent>();
+  ASSERT_THAT(lines, testing::SizeIs(1));
+  EXPECT_THAT(lines[0].fields, testing::ElementsAre(testing::Pair("worker", "slow")));
+}
+
+TEST_F(WatchDutyTest, WhatTheJobWaitsForIsLoggedEveryFiveSeconds) {
+  shard(1).gone = true;
+  duty_.LogWaiting(now_);
+  duty_.LogWaiting(now_ + absl::Seconds(4));
+  EXPECT_THAT(Taken<LogEvent>(), testing::IsEmpty());
+  duty_.LogWaiting(now_ + absl::Seconds(5));
+  const std::vector<LogEvent> lines = Taken<LogEvent>();
+  ASSERT_THAT(lines, testing::SizeIs(1));
+  EXPECT_THAT(lines[0].fields, testing::ElementsAre(testing::Pair("for", "shard 1")));
+  duty_.LogWaiting(now_ + absl::Seconds(9));
+  EXPECT_THAT(Taken<LogEvent>(), testing::IsEmpty());
+  shard(1).gone = false;
+  duty_.LogWaiting(now_ + absl::Seconds(10));
+  EXPECT_THAT(Taken<LogEvent>(), testing::IsEmpty()) << "it is back";
+}
+
+}  // namespace
+}  // namespace capstan::chief

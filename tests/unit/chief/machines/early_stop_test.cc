@@ -1,0 +1,51 @@
+#include "chief/machines/early_stop.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace capstan::chief {
+namespace {
+
+v1::Evaluation Evaluated(const std::string& metric, double value) {
+  v1::Evaluation evaluation;
+  (*evaluation.mutable_metrics())[metric] = value;
+  return evaluation;
+}
+
+v1::EarlyStop Options(const std::string& metric, uint32_t patience) {
+  v1::EarlyStop options;
+  options.set_metric(metric);
+  options.set_patience(patience);
+  return options;
+}
+
+TEST(EarlyStopTest, StopsAfterSoManyEvaluationsWithoutImprovement) {
+  EarlyStopper stopper(Options("auc", 2));
+  EXPECT_FALSE(stopper.Add(Evaluated("auc", .70)));
+  EXPECT_FALSE(stopper.Add(Evaluated("auc", .69)));
+  EXPECT_FALSE(stopper.Add(Evaluated("auc", .71)));
+  EXPECT_FALSE(stopper.Add(Evaluated("auc", .71)));
+  EXPECT_TRUE(stopper.Add(Evaluated("auc", .70)));
+}
+
+TEST(EarlyStopTest, TakesLessLoglossForBetter) {
+  EarlyStopper stopper(Options("logloss", 1));
+  EXPECT_FALSE(stopper.Add(Evaluated("logloss", .5)));
+  EXPECT_FALSE(stopper.Add(Evaluated("logloss", .4)));
+  EXPECT_TRUE(stopper.Add(Evaluated("logloss", .45)));
+}
+
+TEST(EarlyStopTest, TakesNotANumberForNoImprovement) {
+  EarlyStopper stopper(Options("auc", 1));
+  EXPECT_FALSE(stopper.Add(Evaluated("auc", .5)));
+  EXPECT_TRUE(stopper.Add(Evaluated("auc", std::nan(""))));
+}
+
+TEST(EarlyStopTest, NeverStopsUnlessAsked) {
+  EarlyStopper stopper((v1::EarlyStop()));
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(stopper.Add(Evaluated("auc", .5)));
+}
+
+}  // namespace
+}  // namespace capstan::chief
