@@ -1,0 +1,34 @@
+// The chief's machine as a whole.
+#include "chief/duties/chief_machine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/chief/crew.h"
+
+namespace capstan::chief {
+namespace {
+
+TEST(ChiefMachineTest, ACopyGoesOnAsTheOriginalWouldAndLeavesItAsItIs) {
+  Crew crew(TenTasks());
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  const v1::WorkerHeartbeatReply held = crew.Heartbeat("w");
+  ASSERT_FALSE(held.leases().empty());
+  const std::string before = crew.Status().DebugString();
+  v1::WorkerHeartbeatRequest request = crew.HeartbeatOf("w");
+  request.mutable_trainers(0)->set_wants_lease(true);
+  for (const v1::Lease& lease : held.leases()) *request.add_leases() = Crew::Done(lease);
+
+  ChiefMachine copy = crew.machine;
+  const v1::WorkerHeartbeatReply of_copy = copy.WorkerHeartbeat(request, crew.now);
+  EXPECT_EQ(crew.Status().DebugString(), before);
+  ASSERT_FALSE(of_copy.leases().empty());
+  const v1::WorkerHeartbeatReply of_original = crew.machine.WorkerHeartbeat(request, crew.now);
+  EXPECT_EQ(of_copy.DebugString(), of_original.DebugString());
+  EXPECT_EQ(copy.Status(crew.now).DebugString(), crew.Status().DebugString());
+  EXPECT_NE(crew.Status().DebugString(), before);
+}
+
+}  // namespace
+}  // namespace capstan::chief
