@@ -1,6 +1,7 @@
 #include "chief/duties/checkpoint_duty.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,8 +14,17 @@ constexpr size_t kMaxAskers = 64;
 
 constexpr double kMebibyte = 1 << 20;
 
-std::map<std::string, double> MetricsOf(const v1::Evaluation& evaluation) {
-  return {evaluation.metrics().begin(), evaluation.metrics().end()};
+// The checkpoint bears the metrics of this evaluation. One that is not a number is the same as
+// itself here.
+bool IsOf(const CheckpointFacts& facts, const v1::Evaluation& evaluation) {
+  const auto& metrics = evaluation.metrics();
+  return facts.metrics.size() == metrics.size() &&
+         std::all_of(metrics.begin(), metrics.end(), [&facts](const auto& metric) {
+           const auto found = facts.metrics.find(metric.first);
+           if (found == facts.metrics.end()) return false;
+           return found->second == metric.second ||
+                  (std::isnan(found->second) && std::isnan(metric.second));
+         });
 }
 
 }  // namespace
@@ -56,6 +66,7 @@ void CheckpointDuty::Advance(absl::Time now) {
   if (std::optional<WriteManifest> manifest = job_->checkpointer.TakeManifest()) {
     job_->outbox.Add(*std::move(manifest));
   }
+  // EndDuty has seen to the pause after an attempt that failed.
   if (job_->end.saving && !job_->checkpointer.running()) return Begin(now);
   if (!job_->CheckpointWanted(now) || job_->calls.Pending(Purpose::kClose)) return;
   if ((job_->work.has_lanes() || job_->rest.step != Rest::Step::kNone) && !job_->AtRest()) return;
@@ -128,7 +139,7 @@ void CheckpointDuty::OnManifestWritten(const absl::Status& written, absl::Time n
   job_->frozen = frozen;
   job_->save_again = false;
   // An attempt that had begun before is not of these parameters.
-  if (job_->rest.save && facts.metrics == MetricsOf(*job_->rest.evaluation)) {
+  if (job_->rest.save && IsOf(facts, *job_->rest.evaluation)) {
     job_->rest.save = false;
     job_->outbox.Warn("best model", "");
   }

@@ -22,7 +22,8 @@ class CheckpointDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Somebody asks for one; the answer is an AnswerCheckpoint, at the latest when the job has ended.
+  // Somebody asks for one, or for that under way; the answer is an AnswerCheckpoint, at the latest
+  // when the job has ended.
   void Ask(uint64_t asker);
   void Advance(absl::Time now);
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);

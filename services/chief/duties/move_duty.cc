@@ -26,6 +26,7 @@ absl::Status MoveDuty::WhatComesFirst(absl::Time now) const {
   if (job_->rest.save) return absl::CancelledError("the best model so far is to be saved");
   if (!job_->partial.empty()) return absl::CancelledError("a shard returns to a checkpoint");
   if (!job_->ShardsToSave(now).empty()) return absl::CancelledError("a shard leaves, and is saved");
+  // A shard that a move concerns is not forgotten (MemberDuty).
   const auto leaves = [this](const v1::PartitionMove& move) {
     return job_->shards.Find(move.to())->draining;
   };

@@ -18,7 +18,7 @@ class PairDuty : public Duty {
 
   // Takes in which pairs the shard has found broken.
   void Hear(const Shard& shard);
-  // Drops the pairs that are over.
+  // Drops the pairs that are over. REQUIRES: the job's ShardHearing has listened.
   void Drop(absl::Time now);
 
   void Fill(v1::ReplicaStatus& status) const;

@@ -82,8 +82,6 @@ void PartialRecoveryDuty::Hear(uint32_t shard, const v1::ShardReport& report) {
   job_->writer.Note();
 }
 
-// What has happened since is known for the last checkpoint alone. From an earlier one everybody
-// begins again.
 void PartialRecoveryDuty::GiveUp(const absl::Status& why, absl::Time now) {
   const uint32_t shard = job_->partial.begin()->first;
   orders_->ReturnToCheckpoint(

@@ -24,7 +24,7 @@ class PartialRecoveryDuty : public Duty {
   // Takes in what the shard counts as lost.
   void Hear(uint32_t shard, const v1::ShardReport& report);
   // What has happened since is known for the last checkpoint alone: from an earlier one everybody
-  // begins again. REQUIRES: a shard recovers partially.
+  // begins again, and the first of the shards is named as the cause. REQUIRES: there is one.
   void GiveUp(const absl::Status& why, absl::Time now);
 };
 

@@ -30,7 +30,7 @@ class PromotionDuty : public Duty {
   absl::Status MayBeReplaced(uint32_t shard, absl::Time now) const;
   // They do. `cause`: for people. REQUIRES: MayBeReplaced.
   void Promote(uint32_t shard, std::string_view cause, absl::Time now);
-  // Has backups take over for all that are lost.
+  // Has backups take over for all that are lost. REQUIRES: the job's ShardHearing has listened.
   void ReplaceLost(absl::Time now);
   // The same for those that a chief before this one left at work. True: those that are to take over
   // what others held may yet be heard of.

@@ -1,0 +1,220 @@
+#include "chief/duties/checkpoint_duty.h"
+
+#include <cmath>
+#include <map>
+
+#include "tests/unit/chief/duties/duty_test.h"
+
+namespace capstan::chief {
+namespace {
+
+// A job whose next checkpoint is due in a minute.
+class CheckpointDutyTest : public DutyTest {
+ protected:
+  explicit CheckpointDutyTest(const CrewOptions& options = TenTasks()) : DutyTest(options) {
+    Run(2);
+    job_.checkpointer.StartClock(now_);
+  }
+
+  // Each shard that is asked to save has saved all that it has.
+  void AnswerSaves(bool delta = false) {
+    for (const CallShard& call : Calls()) {
+      parent_ = std::get<v1::SavePartitionsRequest>(call.request).parent();
+      v1::SavePartitionsReply reply;
+      reply.set_done(true);
+      reply.add_files()->set_delta(delta);
+      duty_.OnAnswer(*job_.calls.OnReply(call.call, ShardReply(reply), now_), now_);
+    }
+  }
+  // A checkpoint is asked for, and taken.
+  v1::Manifest Take(bool delta = false) {
+    duty_.Ask(/*asker=*/1);
+    duty_.Advance(now_);
+    AnswerSaves(delta);
+    duty_.Advance(now_);
+    const std::vector<WriteManifest> written = Taken<WriteManifest>();
+    EXPECT_THAT(written, testing::SizeIs(1));
+    duty_.OnManifestWritten(absl::OkStatus(), now_);
+    return written.empty() ? v1::Manifest() : written[0].manifest;
+  }
+  // By shard: whether it is asked to freeze what it saves.
+  std::map<uint32_t, bool> Freezes() {
+    std::map<uint32_t, bool> freezes;
+    for (const CallShard& call : Calls()) {
+      freezes[call.shard] = std::get<v1::SavePartitionsRequest>(call.request).freeze();
+    }
+    return freezes;
+  }
+  // Shard 1 is to leave, and twice its partitions could not be moved.
+  void LeaveInVain() {
+    shard(1).draining = true;
+    for (int i = 0; i < 2; ++i) {
+      job_.moves.Plan({PlannedMove{.partition = 1, .from = 1, .to = 0}}, "shard 1 leaves");
+      job_.moves.Begin([](const PlannedMove&) { return uint64_t{1}; }, now_);
+      job_.moves.Cancel(/*failed=*/true, now_, job_.calls);
+    }
+  }
+
+  CheckpointDuty duty_{job_, orders_};
+  std::string parent_;  // On which shards were to build last.
+};
+
+class PartialCheckpointDutyTest : public CheckpointDutyTest {
+ protected:
+  PartialCheckpointDutyTest()
+      : CheckpointDutyTest(CrewOptions{.tasks = 10, .partial = true, .uri = "/models"}) {}
+};
+
+class DeltaCheckpointDutyTest : public CheckpointDutyTest {
+ protected:
+  DeltaCheckpointDutyTest()
+      : CheckpointDutyTest(CrewOptions{.tasks = 10, .uri = "/models", .max_deltas = 1}) {}
+};
+
+TEST_F(CheckpointDutyTest, WhoAsksIsToldTheFolderOnceTheManifestIsWritten) {
+  duty_.Ask(7);
+  duty_.Advance(now_);
+  AnswerSaves();
+  duty_.Advance(now_);
+  const std::vector<Action> actions = job_.outbox.Take();
+  ASSERT_THAT(actions, testing::Contains(testing::VariantWith<WriteManifest>(testing::_)));
+  EXPECT_THAT(actions,
+              testing::Not(testing::Contains(testing::VariantWith<AnswerCheckpoint>(testing::_))));
+
+  duty_.OnManifestWritten(absl::OkStatus(), now_);
+  const std::vector<AnswerCheckpoint> answers = Taken<AnswerCheckpoint>();
+  ASSERT_THAT(answers, testing::SizeIs(1));
+  EXPECT_EQ(answers[0].asker, 7u);
+  EXPECT_EQ(answers[0].uri.value(), job_.checkpointer.UriOf(job_.catalog.newest()->id));
+}
+
+TEST_F(CheckpointDutyTest, NobodyWaitsForACheckpointThatThereWillNeverBe) {
+  duty_.Ask(7);
+  job_.Fail(v1::FAILURE_KIND_ERROR, "no room");
+  duty_.Advance(now_);
+  duty_.Ask(8);
+  const std::vector<AnswerCheckpoint> answers = Taken<AnswerCheckpoint>();
+  ASSERT_THAT(answers, testing::SizeIs(2));
+  EXPECT_EQ(answers[0].uri.status(), absl::FailedPreconditionError("the job has failed"));
+  EXPECT_EQ(answers[1].uri.status(), absl::FailedPreconditionError("the job is not running"));
+}
+
+TEST_F(CheckpointDutyTest, TheSixtyFifthWhoAsksIsRefusedAndTheOthersGoOnWaiting) {
+  for (uint64_t asker = 1; asker <= 65; ++asker) duty_.Ask(asker);
+  const std::vector<AnswerCheckpoint> answers = Taken<AnswerCheckpoint>();
+  ASSERT_THAT(answers, testing::SizeIs(1));
+  EXPECT_EQ(answers[0].asker, 65u);
+  EXPECT_TRUE(absl::IsResourceExhausted(answers[0].uri.status()));
+  EXPECT_THAT(job_.askers, testing::SizeIs(64));
+}
+
+TEST_F(CheckpointDutyTest, OneOfWhichNothingHasMovedForAnHourIsGivenUpAndTheNextIsTried) {
+  duty_.Ask(7);
+  duty_.Advance(now_);
+  now_ += absl::Hours(1);
+  duty_.Advance(now_);
+  EXPECT_TRUE(job_.checkpointer.running());
+  now_ += absl::Seconds(1);
+  duty_.Advance(now_);
+  EXPECT_FALSE(job_.checkpointer.running());
+  const std::vector<AnswerCheckpoint> answers = Taken<AnswerCheckpoint>();
+  ASSERT_THAT(answers, testing::SizeIs(1));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(answers[0].uri.status()));
+  duty_.Advance(now_ + absl::Seconds(1));
+  EXPECT_TRUE(job_.checkpointer.running());
+}
+
+TEST_F(CheckpointDutyTest, WithAShardThatLeavesAllFreezeForAllReturnToThisCheckpoint) {
+  LeaveInVain();
+  duty_.Advance(now_);
+  EXPECT_THAT(Freezes(), testing::ElementsAre(testing::Pair(0, true), testing::Pair(1, true)));
+}
+
+TEST_F(PartialCheckpointDutyTest, OnlyTheShardThatLeavesFreezesWhereTheOthersGoOn) {
+  LeaveInVain();
+  duty_.Advance(now_);
+  EXPECT_THAT(Freezes(), testing::ElementsAre(testing::Pair(0, false), testing::Pair(1, true)));
+}
+
+TEST_F(CheckpointDutyTest, AShardThatComesToLeaveMeanwhileIsSavedWithItsLastUpdate) {
+  duty_.Ask(7);
+  duty_.Advance(now_);
+  EXPECT_THAT(Freezes(), testing::ElementsAre(testing::Pair(0, false), testing::Pair(1, false)));
+  LeaveInVain();
+  duty_.Advance(now_);
+  EXPECT_THAT(Freezes(), testing::ElementsAre(testing::Pair(0, true), testing::Pair(1, true)));
+  EXPECT_EQ(job_.checkpointer.failures(), 0u);
+  EXPECT_THAT(job_.askers, testing::ElementsAre(7u));
+}
+
+TEST_F(CheckpointDutyTest, ShardsThatAnAttemptHasClosedAreOpenOnceAllHaveMarkedTheNextOne) {
+  job_.closed = true;
+  duty_.Advance(now_);
+  const std::vector<CallShard> saves = Calls();
+  ASSERT_THAT(saves, testing::SizeIs(2));
+  for (const CallShard& call : saves) {
+    EXPECT_TRUE(job_.closed);
+    const v1::SavePartitionsReply marked;
+    duty_.OnAnswer(*job_.calls.OnReply(call.call, ShardReply(marked), now_), now_);
+    duty_.Advance(now_);
+  }
+  EXPECT_FALSE(job_.closed);
+}
+
+TEST_F(CheckpointDutyTest, TheBestIsNotTakenForSavedByAnAttemptThatHadBegunBefore) {
+  duty_.Ask(7);
+  duty_.Advance(now_);
+  v1::Evaluation best;
+  (*best.mutable_metrics())["auc"] = 0.9;
+  job_.rest = {.step = Rest::Step::kReached, .evaluation = best, .save = true};
+  AnswerSaves();
+  duty_.Advance(now_);
+  duty_.OnManifestWritten(absl::OkStatus(), now_);
+  EXPECT_TRUE(job_.rest.save);
+  (void)Taken<WriteManifest>();
+
+  EXPECT_THAT(Take().metrics(), testing::UnorderedElementsAre(testing::Pair("auc", 0.9)));
+  EXPECT_FALSE(job_.rest.save);
+}
+
+TEST_F(CheckpointDutyTest, TheBestIsSavedOnceAlsoWhereAnotherMetricOfItHasComeToNoNumber) {
+  v1::Evaluation best;
+  (*best.mutable_metrics())["auc"] = 0.9;
+  (*best.mutable_metrics())["logloss"] = std::nan("");
+  job_.rest = {.step = Rest::Step::kReached, .evaluation = best, .save = true};
+  Take();
+  EXPECT_FALSE(job_.rest.save);
+  duty_.Advance(now_);
+  EXPECT_THAT(Calls(), testing::IsEmpty());
+}
+
+TEST_F(CheckpointDutyTest, AnAttemptAtTheModelThatFailsIsNotTakenForTheModel) {
+  job_.BeginEnd("");
+  job_.end.saving = true;
+  duty_.Advance(now_);
+  for (const CallShard& call : Calls()) {
+    const auto answer =
+        job_.calls.OnReply(call.call, absl::ResourceExhaustedError("the disk is full"), now_);
+    if (answer) duty_.OnAnswer(*answer, now_);
+  }
+  EXPECT_FALSE(job_.end.saving);
+  EXPECT_EQ(job_.model_uri, "");
+  job_.end.saving = true;
+  const v1::Manifest model = Take();
+  EXPECT_TRUE(job_.end.saved);
+  EXPECT_EQ(job_.model_uri, job_.checkpointer.UriOf(model.id()));
+}
+
+TEST_F(DeltaCheckpointDutyTest, ADeltaBuildsOnTheNewestOfThisRunUntilThereAreAsManyAsAllowed) {
+  job_.catalog.Add({.id = "of an earlier run", .timeline = job_.first_timeline - 1});
+  const std::string full = Take().id();
+  EXPECT_EQ(parent_, "");
+  const v1::Manifest delta = Take(/*delta=*/true);
+  EXPECT_EQ(parent_, full);
+  EXPECT_EQ(delta.parent(), full);
+  (void)Take();
+  EXPECT_EQ(parent_, "");
+}
+
+}  // namespace
+}  // namespace capstan::chief

@@ -1,0 +1,168 @@
+#include "chief/duties/promotion_duty.h"
+
+#include "tests/unit/chief/duties/duty_test.h"
+
+namespace capstan::chief {
+namespace {
+
+// Shard 0 owns the partitions 0, 3 and 6, shard 1 owns 1, 4 and 7, and shard 2 owns 2 and 5; each
+// is backed up by the next shard.
+class PromotionDutyTest : public DutyTest {
+ protected:
+  explicit PromotionDutyTest(uint32_t lanes = 0)
+      : DutyTest(CrewOptions{
+            .tasks = 10, .shards = 3, .lanes = lanes, .replicas = 1, .uri = "/models"}) {
+    Run(3);
+    std::vector<v1::PartitionMove> moves;
+    for (uint32_t partition = 0; partition < 8; ++partition) {
+      v1::PartitionMove& move = moves.emplace_back();
+      move.set_partition(partition);
+      move.set_to((partition + 1) % 3);
+      move.set_to_incarnation(Raw(shard(move.to()).incarnation));
+      move.set_replica(true);
+    }
+    job_.views.SetMoves(moves);
+    Publish();
+    job_.views.CarryOutMoves();
+    Publish();
+  }
+
+  // All but this one are heard of at this time.
+  void Pass(absl::Duration time, uint32_t silent) {
+    now_ += time;
+    for (uint32_t index = 0; index < 3; ++index) {
+      if (index != silent) shard(index).heard = now_;
+    }
+  }
+  // Of all that shard 1 owns.
+  absl::Status MayBeReplaced() const { return duty_.MayBeReplaced(1, now_); }
+
+  PromotionDuty duty_{job_, orders_};
+};
+
+class LanePromotionDutyTest : public PromotionDutyTest {
+ protected:
+  LanePromotionDutyTest() : PromotionDutyTest(/*lanes=*/2) {}
+};
+
+TEST_F(PromotionDutyTest, OnlyAProcessOfWhichEverybodyHasHeardMayAnswerPulls) {
+  EXPECT_EQ(duty_.LeaseOf(1, 101, now_), 10);
+  EXPECT_EQ(duty_.LeaseOf(1, 7, now_), 0) << "another process";
+  AddShard(3);
+  EXPECT_EQ(duty_.LeaseOf(3, 103, now_), 0) << "no view names it";
+  duty_.OnShardGone(1, 101);
+  EXPECT_EQ(duty_.LeaseOf(1, 101, now_), 0) << "it has ended";
+  job_.writer.OnStored(absl::AbortedError("the state is another chief's"), now_);
+  EXPECT_EQ(duty_.LeaseOf(2, 102, now_), 0) << "another chief grants them";
+}
+
+TEST_F(PromotionDutyTest, NobodyTakesOverWhileTheSilentShardMayStillAnswerPulls) {
+  Pass(absl::Seconds(5), /*silent=*/1);
+  (void)duty_.LeaseOf(1, 101, now_);
+  Pass(absl::Seconds(10), /*silent=*/1);
+  duty_.ReplaceLost(now_);
+  EXPECT_TRUE(job_.views.Owns(1)) << "until ten seconds and a little are over";
+  Pass(absl::Seconds(0.2), /*silent=*/1);
+  duty_.ReplaceLost(now_);
+  EXPECT_FALSE(job_.views.Owns(1));
+  EXPECT_TRUE(duty_.under_way());
+  EXPECT_EQ(job_.shards.Find(1), nullptr) << "it is not listened to any more";
+}
+
+TEST_F(PromotionDutyTest, ForAProcessThatHasEndedBackupsTakeOverAtOnce) {
+  (void)duty_.LeaseOf(1, 101, now_);
+  duty_.OnShardGone(1, /*incarnation=*/7);
+  duty_.ReplaceLost(now_);
+  EXPECT_TRUE(job_.views.Owns(1)) << "that was another process";
+  duty_.OnShardGone(1, 101);
+  duty_.ReplaceLost(now_);
+  EXPECT_THAT(job_.views.current().owners(), testing::ElementsAre(0u, 2u, 2u, 0u, 2u, 2u, 0u, 2u));
+  v1::ReplicaStatus status;
+  duty_.Fill(status);
+  EXPECT_EQ(status.promotions(), 1u);
+  EXPECT_EQ(status.promoted(), 3u);
+}
+
+TEST_F(PromotionDutyTest, WhereOnePartitionHasNoBackupNoneIsTakenOver) {
+  job_.views.DropPairs([](const v1::PartitionPair& pair) { return pair.partition() == 4; });
+  duty_.OnShardGone(1, 101);
+  EXPECT_EQ(MayBeReplaced(), absl::FailedPreconditionError("partition 4 has no backup"));
+  duty_.ReplaceLost(now_);
+  EXPECT_TRUE(job_.views.Owns(1));
+  EXPECT_FALSE(duty_.under_way());
+}
+
+TEST_F(PromotionDutyTest, ABackupThatIsSilentMayYetTakeOver) {
+  Pass(absl::Seconds(11), /*silent=*/2);
+  EXPECT_TRUE(absl::IsUnavailable(MayBeReplaced()));
+  job_.views.DropPairs([](const v1::PartitionPair& pair) { return pair.partition() == 4; });
+  EXPECT_TRUE(absl::IsFailedPrecondition(MayBeReplaced())) << "in vain: one partition has none";
+}
+
+TEST_F(PromotionDutyTest, ABackupThatHasNotWhatItIsToBackUpNeverTakesOver) {
+  EXPECT_TRUE(MayBeReplaced().ok());
+  shard(2).loaded_timeline = job_.timeline() - 1;
+  EXPECT_TRUE(absl::IsFailedPrecondition(MayBeReplaced()));
+  AddShard(2, /*incarnation=*/7);
+  shard(2).loaded_timeline = job_.timeline();
+  EXPECT_TRUE(absl::IsFailedPrecondition(MayBeReplaced())) << "another process";
+}
+
+TEST_F(PromotionDutyTest, WhereTheLastCheckpointHoldsAllEverybodyReturnsToIt) {
+  job_.frozen = true;
+  EXPECT_TRUE(absl::IsFailedPrecondition(MayBeReplaced()));
+}
+
+TEST_F(PromotionDutyTest, ACheckpointUnderWayIsTakenAgainOfTheNewOwners) {
+  job_.checkpointer.Begin({.shards = {0, 1, 2}}, now_, job_.calls);
+  job_.end.saving = true;
+  duty_.Promote(1, "it was started anew", now_);
+  EXPECT_FALSE(job_.checkpointer.running());
+  EXPECT_EQ(job_.checkpointer.failures(), 0u);
+  EXPECT_TRUE(job_.save_again);
+  EXPECT_FALSE(job_.end.saving) << "the end begins it anew";
+  EXPECT_THAT(orders_.orders, testing::ElementsAre("cancel moves: shard 1 is lost"));
+}
+
+TEST_F(PromotionDutyTest, WhatWasBeingFlushedIsFlushedAgainOnceTheNewOwnersArePublished) {
+  job_.FlushShards();
+  duty_.Promote(1, "it was started anew", now_);
+  job_.views.Update(job_.state, job_.shards, job_.workers);
+  duty_.OnView(now_);
+  EXPECT_TRUE(duty_.under_way()) << "nobody has heard of the view";
+  EXPECT_FALSE(job_.calls.Pending(Purpose::kFlush));
+  Publish();
+  duty_.OnView(now_);
+  EXPECT_FALSE(duty_.under_way());
+  EXPECT_TRUE(job_.calls.Pending(Purpose::kFlush, 0));
+  EXPECT_FALSE(job_.calls.Pending(Purpose::kFlush, 1));
+  EXPECT_TRUE(job_.calls.Pending(Purpose::kFlush, 2));
+}
+
+TEST_F(LanePromotionDutyTest, TheNewCoordinatorIsAskedForTheBarrierAnew) {
+  job_.barrier.Seek(/*coordinator=*/0, job_.options.call_deadline, job_.calls);
+  duty_.Promote(0, "it was started anew", now_);
+  Publish();
+  duty_.OnView(now_);
+  EXPECT_FALSE(job_.calls.Pending(Purpose::kHold, 0));
+  EXPECT_TRUE(job_.calls.Pending(Purpose::kHold, 1));
+}
+
+TEST_F(PromotionDutyTest, OfThoseLeftAtWorkTheBackupsAreWaitedForBeforeAllReturn) {
+  for (uint32_t index = 0; index < 3; ++index) shard(index).present = false;
+  job_.takeover = Takeover(job_.views.current(), absl::Seconds(10), now_);
+  AddShard(1, /*incarnation=*/7);
+  EXPECT_TRUE(duty_.ReplaceThoseThatDidNotComeBack(now_ + absl::Seconds(9)));
+  EXPECT_FALSE(duty_.ReplaceThoseThatDidNotComeBack(now_ + absl::Seconds(10)));
+  EXPECT_TRUE(job_.views.Owns(1));
+
+  AddShard(2);
+  shard(2).loaded_timeline = job_.timeline();
+  EXPECT_FALSE(duty_.ReplaceThoseThatDidNotComeBack(now_));
+  EXPECT_FALSE(job_.views.Owns(1));
+  EXPECT_THAT(job_.takeover.Changed(job_.shards), testing::IsEmpty());
+  EXPECT_NE(job_.shards.Find(1), nullptr) << "the new process may join";
+}
+
+}  // namespace
+}  // namespace capstan::chief

@@ -1,0 +1,187 @@
+#include "chief/duties/recovery_duty.h"
+
+#include "tests/unit/chief/duties/duty_test.h"
+
+namespace capstan::chief {
+namespace {
+
+class RecoveryDutyTest : public DutyTest {
+ protected:
+  explicit RecoveryDutyTest(const CrewOptions& options = TenTasks()) : DutyTest(options) {}
+
+  // What the checkpoint says of a job that has trained so many examples.
+  v1::Manifest ManifestOf(uint64_t examples) const {
+    v1::Manifest manifest;
+    *manifest.mutable_progress() = job_.ProgressOfNow();
+    manifest.mutable_progress()->set_examples(examples);
+    return manifest;
+  }
+  // The folders whose manifests are to be read, since the last call.
+  std::vector<std::string> Reads() {
+    std::vector<std::string> uris;
+    for (const ReadManifest& read : Taken<ReadManifest>()) uris.push_back(read.uri);
+    return uris;
+  }
+  void AllLoad() {
+    for (uint32_t index : job_.Owners()) job_.recovery.OnLoaded(index, v1::LoadPartitionsReply());
+  }
+
+  RecoveryDuty duty_{job_, orders_};
+};
+
+class LargeRecoveryDutyTest : public RecoveryDutyTest {
+ protected:
+  LargeRecoveryDutyTest() : RecoveryDutyTest(CrewOptions{.tasks = 10, .dense_floats = 1 << 20}) {}
+};
+
+TEST_F(RecoveryDutyTest, AJobBeginsOnceItsQuorumIsThereAndHasBeenHeardOfOfLate) {
+  AddShard(0);
+  duty_.Start(now_);
+  now_ += absl::Seconds(11);
+  AddShard(1);
+  duty_.Start(now_);
+  EXPECT_THAT(orders_.orders, testing::IsEmpty()) << "shard 0 is silent";
+  AddShard(0);
+  duty_.Start(now_);
+  EXPECT_THAT(orders_.orders, testing::ElementsAre("return:  (0)"));
+}
+
+TEST_F(RecoveryDutyTest, TheFirstWayToTheInitialValuesIsNoLoss) {
+  AddShard(0);
+  AddShard(1);
+  duty_.Return("", 0, now_);
+  duty_.Advance(now_);
+  EXPECT_THAT(Reads(), testing::IsEmpty());
+  EXPECT_EQ(job_.timeline(), job_.first_timeline);
+  EXPECT_THAT(job_.Owners(), testing::ElementsAre(0u, 1u));
+  AllLoad();
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
+  EXPECT_THAT(job_.losses, testing::IsEmpty());
+  EXPECT_EQ(job_.restores, 0u);
+}
+
+TEST_F(RecoveryDutyTest, WhatWasUnderWayIsForgottenByWhoeverReturns) {
+  Run(2);
+  Generations generations(5);
+  (void)job_.work.tasks()->Grant(AddWorker("a").trainers[0].id, generations);
+  job_.BeginEnd("early stop");
+  job_.FlushShards();
+  job_.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
+  job_.partial[0].set_shard(0);
+  job_.frozen = true;
+  duty_.Return("shard 1 was started anew", 1, now_);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_RESTORING);
+  EXPECT_EQ(job_.work.totals().doing, 0u);
+  EXPECT_FALSE(job_.end.begun());
+  EXPECT_THAT(Calls(), testing::IsEmpty());
+  EXPECT_FALSE(job_.checkpointer.running());
+  EXPECT_EQ(job_.checkpointer.failures(), 0u);
+  EXPECT_THAT(job_.partial, testing::IsEmpty());
+  EXPECT_FALSE(job_.frozen);
+}
+
+TEST_F(RecoveryDutyTest, WhatIsTrainedAgainIsCountedWhenTrainingGoesOn) {
+  Run(2);
+  job_.catalog.Add({.id = "c", .timeline = job_.timeline()});
+  job_.progress.Update(/*examples=*/100, /*steps=*/10, now_);
+  duty_.Return("shard 1 was started anew", 1, now_);
+  duty_.Advance(now_);
+  EXPECT_THAT(Reads(), testing::ElementsAre("/models/test/checkpoints/c"));
+  duty_.OnManifestRead(ManifestOf(/*examples=*/60), now_);
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.timeline(), job_.first_timeline + 1);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_RESTORING) << "no shard has loaded";
+
+  AllLoad();
+  duty_.Advance(now_ + absl::Seconds(2));
+  EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(job_.progress.examples(), 60u);
+  EXPECT_EQ(job_.restores, 1u);
+  ASSERT_THAT(job_.losses, testing::SizeIs(1));
+  EXPECT_EQ(job_.losses[0].examples(), 40u);
+  EXPECT_EQ(job_.losses[0].timeline(), job_.timeline());
+  EXPECT_EQ(job_.losses[0].seconds(), 2);
+}
+
+TEST_F(RecoveryDutyTest, WithOtherDataThanThoseOfTheCheckpointTheJobFails) {
+  Run(2);
+  job_.catalog.Add({.id = "c", .timeline = job_.timeline()});
+  duty_.Return("shard 1 was started anew", 1, now_);
+  duty_.Advance(now_);
+  v1::Manifest manifest = ManifestOf(/*examples=*/60);
+  manifest.mutable_progress()->set_tasks_fingerprint(1);
+  duty_.OnManifestRead(manifest, now_);
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_FAILED);
+  EXPECT_EQ(job_.failure_kind, v1::FAILURE_KIND_BAD_INPUT);
+  EXPECT_EQ(job_.timeline(), job_.first_timeline);
+}
+
+TEST_F(RecoveryDutyTest, ADamagedCheckpointIsForgottenAndTheOneBeforeIsTheLastHope) {
+  Run(2);
+  job_.catalog.Add({.id = "a", .timeline = job_.timeline(), .step = 1});
+  job_.catalog.Add({.id = "b", .timeline = job_.timeline(), .step = 2});
+  duty_.Return("shard 1 was started anew", 1, now_);
+  duty_.Advance(now_);
+  duty_.OnManifestRead(absl::DataLossError("checksum"), now_);
+  EXPECT_EQ(job_.catalog.Find("b"), nullptr);
+  duty_.Advance(now_);
+  EXPECT_THAT(Reads(),
+              testing::ElementsAre("/models/test/checkpoints/b", "/models/test/checkpoints/a"));
+  EXPECT_EQ(job_.state, v1::JOB_STATE_RESTORING);
+  duty_.OnManifestRead(absl::NotFoundError("gone"), now_);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_FAILED) << "nobody begins with the initial values unasked";
+  EXPECT_THAT(job_.reason, testing::HasSubstr("no checkpoint is left to return to"));
+}
+
+TEST_F(RecoveryDutyTest, WhereTheStoreIsAwayTheSameCheckpointIsReadASecondLater) {
+  Run(2);
+  job_.catalog.Add({.id = "c", .timeline = job_.timeline()});
+  duty_.Return("shard 1 was started anew", 1, now_);
+  duty_.Advance(now_);
+  EXPECT_THAT(Reads(), testing::SizeIs(1));
+  duty_.OnManifestRead(absl::UnavailableError("away"), now_);
+  duty_.Advance(now_ + absl::Seconds(0.9));
+  EXPECT_THAT(Reads(), testing::IsEmpty());
+  duty_.Advance(now_ + absl::Seconds(1));
+  EXPECT_THAT(Reads(), testing::ElementsAre("/models/test/checkpoints/c"));
+}
+
+TEST_F(RecoveryDutyTest, DamageThatMeetsOneThatReturnsAloneIsGivenUpAndFailsNothing) {
+  Run(2);
+  job_.catalog.Add({.id = "c", .timeline = job_.timeline()});
+  job_.partial[1].set_shard(1);
+  job_.recovery.Begin(job_.Sources(), now_);
+  duty_.Advance(now_);
+  duty_.OnManifestRead(absl::DataLossError("checksum"), now_);
+  EXPECT_THAT(orders_.orders, testing::ElementsAre("give up partial recovery: checksum"));
+  EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
+}
+
+TEST_F(RecoveryDutyTest, AnotherMapIsMadeOverThoseThatItWasToBeMadeOver) {
+  Run(2);
+  duty_.Return("shard 1 was to leave, and has not come back", 1, now_);
+  job_.views.ForgetMap();
+  job_.next_map = {0};
+  duty_.Advance(now_);
+  EXPECT_THAT(job_.Owners(), testing::ElementsAre(0u));
+  EXPECT_TRUE(job_.recovery.Awaits(0));
+  EXPECT_FALSE(job_.recovery.Awaits(1));
+  EXPECT_THAT(job_.next_map, testing::IsEmpty()) << "the next one is over the quorum again";
+}
+
+TEST_F(LargeRecoveryDutyTest, AJobForWhichTheShardsHaveNoRoomFailsBeforeItBegins) {
+  AddShard(0);
+  AddShard(1);
+  shard(1).memory_bytes = 1 << 20;
+  duty_.Return("", 0, now_);
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_FAILED);
+  EXPECT_EQ(job_.failure_kind, v1::FAILURE_KIND_BAD_INPUT);
+  EXPECT_THAT(job_.reason, testing::HasSubstr("a shard of 2 has 1.0MiB of memory"));
+  EXPECT_FALSE(job_.views.has_map());
+}
+
+}  // namespace
+}  // namespace capstan::chief
