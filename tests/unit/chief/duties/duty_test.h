@@ -83,6 +83,22 @@ class DutyTest : public testing::Test {
     return *registration->worker;
   }
 
+  // The shard backs these partitions up.
+  void Pair(const std::vector<uint32_t>& partitions, uint32_t backup) {
+    std::vector<v1::PartitionMove> moves;
+    for (uint32_t partition : partitions) {
+      v1::PartitionMove& move = moves.emplace_back();
+      move.set_partition(partition);
+      move.set_to(backup);
+      move.set_to_incarnation(Raw(shard(backup).incarnation));
+      move.set_replica(true);
+    }
+    job_.views.SetMoves(moves);
+    Publish();
+    job_.views.CarryOutMoves();
+    Publish();
+  }
+
   // Everybody hears of the view as it is.
   void Publish() {
     job_.views.Update(job_.state, job_.shards, job_.workers);

@@ -45,17 +45,7 @@ class LaneMoveDutyTest : public MoveDutyTest {
 // Partition 1, which is to go to shard 2, has its backup there.
 class PairedMoveDutyTest : public MoveDutyTest {
  protected:
-  PairedMoveDutyTest() : MoveDutyTest(CrewOptions{.tasks = 10, .replicas = 1}) {
-    v1::PartitionMove move;
-    move.set_partition(1);
-    move.set_to(2);
-    move.set_to_incarnation(Raw(shard(2).incarnation));
-    move.set_replica(true);
-    job_.views.SetMoves({move});
-    Publish();
-    job_.views.CarryOutMoves();
-    Publish();
-  }
+  PairedMoveDutyTest() : MoveDutyTest(CrewOptions{.tasks = 10, .replicas = 1}) { Pair({1}, 2); }
 };
 
 TEST_F(MoveDutyTest, APartitionHasItsNewOwnerOnceItsSourceHasCopiedAndStoodStill) {

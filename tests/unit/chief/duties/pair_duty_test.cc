@@ -15,21 +15,6 @@ class PairDutyTest : public DutyTest {
     Publish();
   }
 
-  // The shard is the backup of these partitions from now on.
-  void Pair(const std::vector<uint32_t>& partitions, uint32_t backup) {
-    std::vector<v1::PartitionMove> moves;
-    for (uint32_t partition : partitions) {
-      v1::PartitionMove& move = moves.emplace_back();
-      move.set_partition(partition);
-      move.set_to(backup);
-      move.set_to_incarnation(Raw(shard(backup).incarnation));
-      move.set_replica(true);
-    }
-    job_.views.SetMoves(moves);
-    Publish();
-    job_.views.CarryOutMoves();
-    Publish();
-  }
   // Partitions that have a backup.
   std::vector<uint32_t> Paired() const {
     std::vector<uint32_t> paired;

@@ -13,18 +13,9 @@ class PromotionDutyTest : public DutyTest {
       : DutyTest(CrewOptions{
             .tasks = 10, .shards = 3, .lanes = lanes, .replicas = 1, .uri = "/models"}) {
     Run(3);
-    std::vector<v1::PartitionMove> moves;
-    for (uint32_t partition = 0; partition < 8; ++partition) {
-      v1::PartitionMove& move = moves.emplace_back();
-      move.set_partition(partition);
-      move.set_to((partition + 1) % 3);
-      move.set_to_incarnation(Raw(shard(move.to()).incarnation));
-      move.set_replica(true);
-    }
-    job_.views.SetMoves(moves);
-    Publish();
-    job_.views.CarryOutMoves();
-    Publish();
+    Pair({0, 3, 6}, 1);
+    Pair({1, 4, 7}, 2);
+    Pair({2, 5}, 0);
   }
 
   // All but this one are heard of at this time.
