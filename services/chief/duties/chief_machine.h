@@ -37,7 +37,7 @@
 namespace capstan::chief {
 
 // Thread-compatible: the shell calls it under one mutex.
-class ChiefMachine : private Orders {
+class ChiefMachine final : private Orders {
  public:
   // `plan` holds the job with every default filled in, and the tasks of both splits.
   ChiefMachine(const ChiefOptions& options, JobPlan plan, absl::Time now,
