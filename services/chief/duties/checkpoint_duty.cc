@@ -66,6 +66,7 @@ void CheckpointDuty::Advance(absl::Time now) {
   if (std::optional<WriteManifest> manifest = job_->checkpointer.TakeManifest()) {
     job_->outbox.Add(*std::move(manifest));
   }
+  if (job_->ended()) return;
   // EndDuty has seen to the pause after an attempt that failed.
   if (job_->end.saving && !job_->checkpointer.running()) return Begin(now);
   if (!job_->CheckpointWanted(now) || job_->calls.Pending(Purpose::kClose)) return;
@@ -154,6 +155,7 @@ void CheckpointDuty::OnManifestWritten(const absl::Status& written, absl::Time n
   Answer(job_->checkpointer.UriOf(facts.id));
   if (job_->end.saving) {
     job_->model_uri = job_->checkpointer.UriOf(facts.id);
+    job_->end.saving = false;
     job_->end.saved = true;
   }
 }

@@ -25,8 +25,8 @@ enum class EndStep {
 struct EndSequence {
   EndStep step = EndStep::kNone;
   std::set<std::string> draining;  // Workers that have not yet heard of the revocation.
-  bool saving = false;             // The next checkpoint, or the one under way, is the model,
-  bool saved = false;              // which is stored.
+  bool saving = false;             // The next checkpoint, or the one under way, is the model.
+  bool saved = false;              // The model is stored.
   absl::Time save_begun;           // The first attempt.
 
   bool begun() const { return step != EndStep::kNone; }

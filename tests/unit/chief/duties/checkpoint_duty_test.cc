@@ -188,6 +188,23 @@ TEST_F(CheckpointDutyTest, TheBestIsSavedOnceAlsoWhereAnotherMetricOfItHasComeTo
   EXPECT_THAT(Calls(), testing::IsEmpty());
 }
 
+TEST_F(CheckpointDutyTest, WhenTheModelIsStoredNothingIsSavedAnyMore) {
+  job_.BeginEnd("");
+  job_.end.step = EndStep::kSave;
+  job_.end.saving = true;
+  duty_.Advance(now_);
+  AnswerSaves();
+  duty_.Advance(now_);
+  duty_.OnManifestWritten(absl::OkStatus(), now_);
+  EXPECT_TRUE(job_.end.saved);
+  duty_.Advance(now_);
+  EXPECT_FALSE(job_.checkpointer.running());
+  job_.state = v1::JOB_STATE_COMPLETED;
+  job_.end.saving = true;
+  duty_.Advance(now_);
+  EXPECT_FALSE(job_.checkpointer.running()) << "the job has ended";
+}
+
 TEST_F(CheckpointDutyTest, AnAttemptAtTheModelThatFailsIsNotTakenForTheModel) {
   job_.BeginEnd("");
   job_.end.saving = true;

@@ -35,6 +35,7 @@ TEST(ChiefEndTest, FlushesEvaluatesSavesAndOnlyThenCompletes) {
   EXPECT_THAT(crew.manifests[0].manifest.files(), SizeIs(2));
   EXPECT_EQ(crew.manifests[0].uri, "file:///models/test/checkpoints/000000000006-00010001ffee");
   EXPECT_EQ(crew.Status().model_uri(), crew.manifests[0].uri);
+  EXPECT_FALSE(crew.Status().checkpoint().running());
   EXPECT_EQ(crew.Status().progress(), 1);
   EXPECT_EQ(crew.Status().workers(0).state(), "parked");
   ASSERT_THAT(crew.Status().evaluations(), SizeIs(1));
