@@ -147,9 +147,9 @@ void AddWeight(const Scores& scores, v1::EvaluationResult& sums) {
 }
 
 // Which share of the examples has the label, by their weights. A worker of an earlier version tells
-// no weights of all, and knows no label that may be missing.
+// no weights of all, so that some of them are not known, and knows no label that may be missing.
 double ShareOf(const v1::EvaluationResult& label, const v1::EvaluationResult& all) {
-  if (label.weighted() != all.weighted()) return 1;
+  if (label.weighted() != all.weighted() || label.weight() > all.weight()) return 1;
   return all.weighted()
              ? label.weight() / all.weight()
              : static_cast<double>(label.examples()) / static_cast<double>(all.examples());

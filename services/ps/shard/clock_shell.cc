@@ -129,6 +129,7 @@ void ClockShell::AdoptFrom(Incarnation owner, const std::vector<FinishedClock>& 
 }
 
 void ClockShell::HearOfOwner(Incarnation owner, FinishedClock finished) {
+  if (!needed_) return;
   absl::MutexLock lock(&mu_);
   uint64_t& known = owners_[owner][finished.trainer];
   known = std::max(known, finished.clock);

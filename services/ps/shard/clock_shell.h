@@ -52,8 +52,8 @@ class ReleasedPulls {
   PullAnswers answers_;
 };
 
-// *Thread-safe*. Deadlines are of the shard's clock. Where no part of the job is ssp everything but
-// needed() does nothing, and nobody waits.
+// *Thread-safe*. Deadlines are of the shard's clock. Where no part of the job is ssp nothing is
+// kept here.
 class ClockShell {
  public:
   // `streams`: to the backups, who are told what is finished here; null: there are none. Must
@@ -77,6 +77,7 @@ class ClockShell {
   // Calls done(OK) now or when slower trainers have come up, then on another thread; done(error) at
   // the deadline, where too many wait, or where the quorum is not known. The waiter, if it is
   // parked, may be forgotten.
+  // REQUIRES: needed().
   using Done = absl::AnyInvocable<void(const absl::Status&)>;
   std::optional<WaiterId> Wait(uint64_t clock, absl::Time deadline, size_t bytes, Done done);
   // The caller has gone away. True: its callback will not run and has been destroyed.

@@ -59,7 +59,7 @@ class CoordinatorShell {
   // call is parked, may be forgotten by Forget ----
 
   std::optional<WaiterId> Open(const v1::OpenRoundRequest& request, OnOpened done);
-  // What its backup has to know before the caller is answered is added to `replicated`.
+  // `replicated` becomes what its backup has to know before the caller is answered.
   absl::StatusOr<v1::ReportLaneReply> Report(const v1::ReportLaneRequest& request,
                                              ReplicaWait& replicated);
   std::optional<WaiterId> Hold(const v1::HoldRoundsRequest& request, absl::Time deadline,

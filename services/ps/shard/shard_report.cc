@@ -51,9 +51,11 @@ ShardMetrics::ShardFacts Shard::Facts() const {
   facts.waiting_bytes = waiting_.held();
   facts.untaken_bytes = streams_.bytes();
   facts.kept = static_cast<uint64_t>(std::max<int64_t>(0, kept_.bytes()));
-  const ClockShell::Facts clocks = clocks_.facts();
-  facts.clocks = {.spread = clocks.spread, .trainers = clocks.trainers};
-  facts.parked = clocks.parked;
+  if (clocks_.needed()) {
+    const ClockShell::Facts clocks = clocks_.facts();
+    facts.clocks = {.spread = clocks.spread, .trainers = clocks.trainers};
+    facts.parked = clocks.parked;
+  }
   return facts;
 }
 

@@ -128,6 +128,27 @@ TEST(SeveralLabelsTest, ALabelIsMeasuredByTheExamplesThatHaveItAndTheLossIsThatO
   }
 }
 
+TEST(SeveralLabelsTest, AWorkerThatTellsNoWeightsOfAllMakesTheLossNoGreater) {
+  v1::JobSpec job = TwoLabels("mlp");
+  job.mutable_model()->set_loss(v1::LOSS_LOGISTIC);
+  const std::vector<float> logits = {2, -1}, labels = {1, 0}, weights = {3};
+  v1::EvaluationResult one = NoEvaluation(job.data());
+  AddToEvaluation({.loss = v1::LOSS_LOGISTIC,
+                   .outputs = 2,
+                   .logits = logits,
+                   .labels = labels,
+                   .weights = weights},
+                  one);
+  const double loss = MetricsOf(job, one).at("loss");
+  v1::EvaluationResult earlier = one;
+  earlier.clear_weighted();
+  earlier.clear_weight();
+  v1::EvaluationResult both = NoEvaluation(job.data());
+  ASSERT_EQ(MergeEvaluation(one, both), absl::OkStatus());
+  ASSERT_EQ(MergeEvaluation(earlier, both), absl::OkStatus());
+  EXPECT_DOUBLE_EQ(MetricsOf(job, both).at("loss"), loss);
+}
+
 TEST(SeveralLabelsTest, TheGradientsAreThoseOfTheLoss) {
   v1::JobSpec spec = TwoLabels("wide_deep");
   ASSERT_EQ(LayOutModel(spec), absl::OkStatus());

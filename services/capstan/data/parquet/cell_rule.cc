@@ -194,8 +194,8 @@ void CellRule::ConvertFeature(const Column& column, const Values& values,
 void CellRule::Convert(const Column& column, const Values& values, Converted& converted) const {
   converted = {};
   if (feature_) return ConvertFeature(column, values, converted);
-  Output output;
   ForEachCell(column, values, 0, values.size(), [&](auto cell) {
+    Output output;
     const bool good = ConvertOne(cell, output);
     Append(good, output, converted);
   });
