@@ -13,6 +13,7 @@ CONSTANTS
   Leases, Timelines, Checkpoints, Partials, ChiefCrashes,   \* budgets
   Queue,           \* TRUE: aggregate, gradients are acknowledged when queued
   Drops,           \* TRUE: the policy may drop
+  Unstored,        \* TRUE: a task may be leased before that is stored, and the next chief may not know of it
   Sparse,          \* TRUE: batch 0 of task 1 does not touch partition 2
   \* The rules. TRUE is the protocol; FALSE breaks it on purpose.
   Dedupe,          \* a partition looks into its ledger
@@ -30,19 +31,22 @@ CONSTANTS
   RecordFirst,     \* progress is recorded before the first clone (FALSE: with the manifest)
   FlushAtClone,    \* the queue is flushed when the partition is cloned
   ProgFromManifest,\* after a rollback progress is the manifest's (FALSE: that of chief.json)
-  Told             \* a partition that recovers partially is told generations and progress before it serves
+  Told,            \* a partition that recovers partially is told generations and progress before it serves
+  KnownOnly        \* of a task of which it is not told it refuses the leases there are, and so does the chief
 
-Parts == {1, 2}
-Len == <<Len1, Len2>>
-Tasks == {t \in {1, 2} : Len[t] > 0}
-Seqs(t) == 0..(Len[t] - 1)
-Recs == {<<t, q>> \in {1, 2} \X (0..3) : q < Len[t]}
+Parts == {1, 2}               \* ExactlyOnceTrace has others in the place of these two lines.
+Batches == <<Len1, Len2>>
+Tasks == {t \in DOMAIN Batches : Batches[t] > 0}
+Seqs(t) == 0..(Batches[t] - 1)
+Recs == UNION {{t} \X Seqs(t) : t \in Tasks}
 Actors == 1..Leases
 Touches(t, q, p) == ~(Sparse /\ t = 1 /\ q = 0 /\ p = 2)
 Max(x, y) == IF x > y THEN x ELSE y
 
 VARIABLES
   lease,     \* task -> leases granted
+  book,      \* task -> its latest lease as the chief knows it (known) and has stored it (kept), 0: it is not begun; and the
+             \* latest of those that it does not adopt (bar)
   born,      \* task -> actor -> [tl, start]
   acks,      \* acknowledged pushes [t, q, a, p]
   part,      \* partition -> its state, see Fresh
@@ -57,7 +61,7 @@ VARIABLES
   top,       \* partition -> task -> highest generation it ever accepted in this timeline
   broken,    \* an update passed a fence
   done
-vars == <<lease, born, acks, part, tlp, ctl, prog, stored, closes, ck, man, used, top, broken, done>>
+vars == <<book, lease, born, acks, part, tlp, ctl, prog, stored, closes, ck, man, used, top, broken, done>>
 
 Fresh == [pre    |-> [t \in Tasks |-> 0],      \* ledger: all below is settled
           abv    |-> [t \in Tasks |-> {}],     \* ledger: settled above it
@@ -65,12 +69,13 @@ Fresh == [pre    |-> [t \in Tasks |-> 0],      \* ledger: all below is settled
           closed |-> {},
           appl   |-> [r \in Recs |-> 0],       \* the parameters: how often each gradient is in them
           queue  |-> {}, drop |-> {}, lost |-> {},
-          alone  |-> FALSE]                    \* came back by partial recovery
+          alone  |-> FALSE, heard |-> {}]      \* came back by partial recovery; the tasks of which gaps count as lost then
 NoCk == [on |-> FALSE, prog |-> [t \in Tasks |-> 0], parts |-> <<>>]
 Zero == [p \in Parts |-> [t \in Tasks |-> 0]]
 
 Init ==
   /\ lease = [t \in Tasks |-> 1]
+  /\ book = [known |-> lease, kept |-> [t \in Tasks |-> IF Unstored THEN 0 ELSE 1], bar |-> [t \in Tasks |-> 0]]
   /\ born = [t \in Tasks |-> [a \in Actors |-> [tl |-> IF a = 1 THEN 1 ELSE 0, start |-> 0]]]
   /\ acks = {} /\ closes = {}
   /\ part = [p \in Parts |-> Fresh]
@@ -87,16 +92,16 @@ Init ==
 (* ---- helpers ---- *)
 AckPrefix(t, a) ==
   LET full(q) == \A p \in Parts : Touches(t, q, p) => [t |-> t, q |-> q, a |-> a, p |-> p] \in acks
-      ok == {n \in born[t][a].start..Len[t] : \A q \in born[t][a].start..(n - 1) : full(q)}
+      ok == {n \in born[t][a].start..Batches[t] : \A q \in born[t][a].start..(n - 1) : full(q)}
   IN CHOOSE n \in ok : \A m \in ok : m <= n
 Settled(x, t, q) == q < x.pre[t] \/ q \in x.abv[t]
 \* Prefix at least n, then over what lies directly above.
-Norm(pre, abv) == CHOOSE n \in 0..4 : n >= pre /\ (\A i \in pre..(n - 1) : i \in abv) /\ n \notin abv
+Norm(pre, abv) == CHOOSE n \in pre..(pre + Cardinality(abv)) : (\A i \in pre..(n - 1) : i \in abv) /\ n \notin abv
 WithPrefix(x, t, n) ==
   LET pre == Norm(Max(x.pre[t], n), x.abv[t])
       gap == {<<t, q>> : q \in {i \in Seqs(t) : i < n /\ ~Settled(x, t, i)}}
   IN [x EXCEPT !.pre[t] = pre, !.abv[t] = {q \in @ : q > pre},
-               !.lost = IF x.alone \/ ~AloneOnly THEN @ \cup gap ELSE @]
+               !.lost = IF (x.alone /\ t \in x.heard) \/ ~AloneOnly THEN @ \cup gap ELSE @]
 Marked(x, t, q) ==
   LET pre == Norm(x.pre[t], x.abv[t] \cup {q})
   IN [x EXCEPT !.pre[t] = pre, !.abv[t] = {i \in @ \cup {q} : i > pre}]
@@ -104,9 +109,11 @@ Flushed(x) == [x EXCEPT !.appl = [r \in Recs |-> @[r] + (IF r \in x.queue THEN 1
 
 (* ---- leases and pushes ---- *)
 Lease(t) ==
-  /\ lease[t] < Leases - (Timelines - ctl) \/ (born[t][lease[t]].tl < ctl /\ lease[t] < Leases)
-  /\ prog[t] < Len[t] /\ ~done
+  /\ \/ lease[t] < Leases - (Timelines - ctl) - (IF Unstored THEN ChiefCrashes - used.chief ELSE 0)
+     \/ (born[t][lease[t]].tl < ctl /\ lease[t] < Leases)
+  /\ prog[t] < Batches[t] /\ ~done
   /\ lease' = [lease EXCEPT ![t] = @ + 1]
+  /\ book' = [book EXCEPT !.known[t] = lease[t] + 1, !.kept[t] = IF Unstored THEN @ ELSE lease[t] + 1]
   /\ born' = [born EXCEPT ![t][lease[t] + 1] = [tl |-> ctl, start |-> prog[t]]]
   /\ UNCHANGED <<acks, part, tlp, ctl, prog, stored, closes, ck, man, used, top, broken, done>>
 
@@ -120,7 +127,7 @@ Push(t, a, q, p, low) ==
       queued == {[Marked(y, t, q) EXCEPT !.queue = @ \cup {<<t, q>>}]}
       dropped == {[Marked(y, t, q) EXCEPT !.drop = @ \cup {<<t, q>>}]}
   IN
-  /\ a <= lease[t] /\ q \in born[t][a].start..(Len[t] - 1) /\ Touches(t, q, p)
+  /\ a <= lease[t] /\ q \in born[t][a].start..(Batches[t] - 1) /\ Touches(t, q, p)
   /\ low \in born[t][a].start..AckPrefix(t, a) /\ low <= q /\ (Window => q < low + W)
   /\ tlp[p] # 0 /\ (CheckTimeline => tlp[p] = born[t][a].tl)
   /\ Fence => a >= x.fen[t]
@@ -133,59 +140,71 @@ Push(t, a, q, p, low) ==
         /\ \E z \in (IF Queue THEN queued ELSE fresh) \cup (IF Drops THEN dropped ELSE {}) : accept(z)
         /\ top' = [top EXCEPT ![p][t] = Max(@, a)]
         /\ broken' = (broken \/ a < top[p][t] \/ born[t][a].tl # tlp[p])
-  /\ UNCHANGED <<lease, born, tlp, ctl, prog, stored, closes, ck, man, used, done>>
+  /\ UNCHANGED <<book, lease, born, tlp, ctl, prog, stored, closes, ck, man, used, done>>
 
 Flush(p) ==
   /\ part[p].queue # {} /\ tlp[p] # 0
   /\ part' = [part EXCEPT ![p] = Flushed(@)]
-  /\ UNCHANGED <<lease, born, acks, tlp, ctl, prog, stored, closes, ck, man, used, top, broken, done>>
+  /\ UNCHANGED <<book, lease, born, acks, tlp, ctl, prog, stored, closes, ck, man, used, top, broken, done>>
 
 (* ---- the chief ---- *)
-Report(t, a) ==
-  /\ a <= lease[t] /\ AckPrefix(t, a) > prog[t]
+\* The runner says how far it is, or how far it was when it said so: a report comes late, too.
+Report(t, a, n) ==
+  /\ a <= lease[t] /\ n > prog[t] /\ n <= AckPrefix(t, a)
   /\ CheckTimeline => born[t][a].tl = ctl
-  /\ prog' = [prog EXCEPT ![t] = AckPrefix(t, a)]
+  /\ a > book.bar[t]              \* one of which this chief does not know it adopts
+  /\ book' = [book EXCEPT !.known[t] = Max(@, a)]
+  /\ prog' = [prog EXCEPT ![t] = n]
   /\ UNCHANGED <<lease, born, acks, part, tlp, ctl, stored, closes, ck, man, used, top, broken, done>>
 
-Store ==
-  /\ stored # prog /\ stored' = prog
+\* What is stored is as it was when the write began.
+Store(v, w) ==
+  /\ v # stored \/ w # book.kept
+  /\ \A t \in Tasks : v[t] >= stored[t] /\ v[t] <= prog[t] /\ w[t] >= book.kept[t] /\ w[t] <= book.known[t]
+  /\ \A t \in Tasks : v[t] > stored[t] => w[t] > 0
+  /\ stored' = v /\ book' = [book EXCEPT !.kept = w]
   /\ UNCHANGED <<lease, born, acks, part, tlp, ctl, prog, closes, ck, man, used, top, broken, done>>
 
 SendClose(t) ==
   LET m == [t |-> t, tl |-> ctl] IN
-  /\ m \notin closes /\ prog[t] = Len[t]
-  /\ StoreFirst => stored[t] = Len[t]
+  /\ m \notin closes /\ prog[t] = Batches[t]
+  /\ StoreFirst => stored[t] = Batches[t]
   /\ HoldOff => ~ck.on
   /\ closes' = closes \cup {m}
-  /\ UNCHANGED <<lease, born, acks, part, tlp, ctl, prog, stored, ck, man, used, top, broken, done>>
+  /\ UNCHANGED <<book, lease, born, acks, part, tlp, ctl, prog, stored, ck, man, used, top, broken, done>>
 
 CloseAt(t, p) == \E m \in closes :
-  LET x == IF CloseCounts THEN WithPrefix(part[p], t, Len[t]) ELSE part[p] IN
+  LET x == IF CloseCounts THEN WithPrefix(part[p], t, Batches[t]) ELSE part[p] IN
   /\ m.t = t /\ tlp[p] # 0 /\ (CheckTimeline => m.tl = tlp[p])
   /\ part' = [part EXCEPT ![p] = [x EXCEPT !.pre[t] = 0, !.abv[t] = {}, !.fen[t] = 0,
                                            !.closed = IF KeepClosed THEN @ \cup {t} ELSE @]]
   /\ t \notin part[p].closed /\ part'[p] # part[p]
   /\ top' = IF KeepClosed THEN top ELSE [top EXCEPT ![p][t] = 0]
-  /\ UNCHANGED <<lease, born, acks, tlp, ctl, prog, stored, closes, ck, man, used, broken, done>>
+  /\ UNCHANGED <<book, lease, born, acks, tlp, ctl, prog, stored, closes, ck, man, used, broken, done>>
 
 ChiefCrash ==
   /\ used.chief < ChiefCrashes /\ ~done
   /\ used' = [used EXCEPT !.chief = @ + 1]
-  /\ prog' = stored /\ ck' = NoCk
+  /\ prog' = stored /\ ck' = NoCk /\ book' = [book EXCEPT !.known = book.kept]
   /\ UNCHANGED <<lease, born, acks, part, tlp, ctl, stored, closes, man, top, broken, done>>
 
-Finish ==
-  /\ ~done /\ \A t \in Tasks : prog[t] = Len[t] /\ stored[t] = Len[t]
-  /\ \A p \in Parts : tlp[p] = ctl /\ part[p].queue = {} /\ (KeepClosed => part[p].closed = Tasks)
+\* It was done when the checkpoint was taken to which all have returned. Its close may have come after the copies, and
+\* need not come again: all that it pushed is in them, unless a partition had come back alone before.
+DoneBefore(t) == Partials = 0 /\ ctl > 1 /\ man.prog[t] = Batches[t]
+
+Finish ==                      \* what is left is to save the model
+  /\ ~done /\ \A t \in Tasks : prog[t] = Batches[t] /\ stored[t] = Batches[t]
+  /\ \A p \in Parts : /\ tlp[p] = ctl /\ part[p].queue = {}
+                      /\ KeepClosed => \A t \in Tasks : t \in part[p].closed \/ DoneBefore(t)
   /\ done' = TRUE
-  /\ UNCHANGED <<lease, born, acks, part, tlp, ctl, prog, stored, closes, ck, man, used, top, broken>>
+  /\ UNCHANGED <<book, lease, born, acks, part, tlp, ctl, prog, stored, closes, ck, man, used, top, broken>>
 
 (* ---- checkpoints ---- *)
 Record ==
-  /\ ~ck.on /\ used.ck < Checkpoints /\ ~done
+  /\ ~ck.on /\ used.ck < Checkpoints
   /\ used' = [used EXCEPT !.ck = @ + 1]
   /\ ck' = [on |-> TRUE, prog |-> prog, parts |-> [p \in {} |-> Fresh]]
-  /\ UNCHANGED <<lease, born, acks, part, tlp, ctl, prog, stored, closes, man, top, broken, done>>
+  /\ UNCHANGED <<book, lease, born, acks, part, tlp, ctl, prog, stored, closes, man, top, broken, done>>
 
 Clone(p) ==
   LET live == IF FlushAtClone THEN Flushed(part[p]) ELSE part[p]
@@ -194,13 +213,17 @@ Clone(p) ==
   /\ ck.on /\ p \notin DOMAIN ck.parts /\ tlp[p] = ctl
   /\ part' = [part EXCEPT ![p] = live]
   /\ ck' = [ck EXCEPT !.parts = [i \in DOMAIN ck.parts \cup {p} |-> IF i = p THEN [copy EXCEPT !.queue = {}] ELSE ck.parts[i]]]
-  /\ UNCHANGED <<lease, born, acks, tlp, ctl, prog, stored, closes, man, used, top, broken, done>>
+  /\ UNCHANGED <<book, lease, born, acks, tlp, ctl, prog, stored, closes, man, used, top, broken, done>>
 
 Manifest ==
   /\ ck.on /\ DOMAIN ck.parts = Parts
   /\ man' = [prog |-> IF RecordFirst THEN ck.prog ELSE prog, parts |-> ck.parts]
   /\ ck' = NoCk
-  /\ UNCHANGED <<lease, born, acks, part, tlp, ctl, prog, stored, closes, used, top, broken, done>>
+  /\ UNCHANGED <<book, lease, born, acks, part, tlp, ctl, prog, stored, closes, used, top, broken, done>>
+
+GiveUp ==                      \* somebody could not save; what is saved already is for nothing
+  /\ ck.on /\ ck' = NoCk
+  /\ UNCHANGED <<book, lease, born, acks, part, tlp, ctl, prog, stored, closes, man, used, top, broken, done>>
 
 (* ---- recovery ---- *)
 NewTimeline ==                 \* everything died, or a shard did and recovery is `rollback`; leases are void
@@ -209,42 +232,50 @@ NewTimeline ==                 \* everything died, or a shard did and recovery i
   /\ prog' = IF ProgFromManifest THEN man.prog ELSE stored
   /\ stored' = prog'
   /\ ck' = NoCk
-  /\ UNCHANGED <<lease, born, acks, part, tlp, closes, man, used, top, broken, done>>
+  /\ UNCHANGED <<book, lease, born, acks, part, tlp, closes, man, used, top, broken, done>>
 
 Restore(p) ==
   /\ tlp[p] < ctl
   /\ tlp' = [tlp EXCEPT ![p] = ctl]
   /\ part' = [part EXCEPT ![p] = man.parts[p]]
   /\ top' = [top EXCEPT ![p] = Zero[p]]
-  /\ UNCHANGED <<lease, born, acks, ctl, prog, stored, closes, ck, man, used, broken, done>>
+  /\ UNCHANGED <<book, lease, born, acks, ctl, prog, stored, closes, ck, man, used, broken, done>>
 
 Partial(p) ==                  \* the shard of p dies and recovers partially; same timeline
-  LET x == [man.parts[p] EXCEPT !.alone = TRUE]
-      y == [x EXCEPT !.fen = [t \in Tasks |-> IF t \in x.closed THEN 0 ELSE lease[t]]]
+  LET unknown == {t \in Tasks : book.known[t] = 0}
+      saved == {t \in Tasks : man.parts[p].fen[t] > 0}      \* of which the manifest's ledger knows
+      x == [man.parts[p] EXCEPT !.alone = TRUE, !.heard = (Tasks \ unknown) \cup saved]
+      fence(t) == IF t \in x.closed THEN 0 ELSE IF t \notin unknown THEN book.known[t]
+                  ELSE IF KnownOnly /\ t \notin saved THEN lease[t] + 1 ELSE x.fen[t]
+      y == [x EXCEPT !.fen = [t \in Tasks |-> fence(t)]]
       told(z, t) == IF t \in Tasks \ x.closed THEN WithPrefix(z, t, prog[t]) ELSE z IN
   /\ used.partial < Partials /\ tlp[p] = ctl /\ ~done
   /\ used' = [used EXCEPT !.partial = @ + 1]
   /\ part' = [part EXCEPT ![p] = IF Told THEN told(told(y, 1), 2) ELSE x]
-  /\ UNCHANGED <<lease, born, acks, tlp, ctl, prog, stored, closes, ck, man, top, broken, done>>
+  /\ top' = [top EXCEPT ![p] = [t \in Tasks |-> IF @[t] > book.known[t] THEN book.known[t] ELSE @[t]]]
+  /\ book' = [book EXCEPT !.bar = [t \in Tasks |-> IF KnownOnly /\ t \in unknown THEN lease[t] ELSE @[t]]]
+  /\ UNCHANGED <<lease, born, acks, tlp, ctl, prog, stored, closes, ck, man, broken, done>>
 
 (* ---- specification ---- *)
 Steps(t, a) ==
-  \/ Report(t, a)
-  \/ \E p \in Parts, q \in Seqs(t), low \in 0..Len[t] : Push(t, a, q, p, low)
+  \/ \E n \in 1..Batches[t] : Report(t, a, n)
+  \/ \E p \in Parts, q \in Seqs(t), low \in 0..Batches[t] : Push(t, a, q, p, low)
 ChiefSteps ==
-  \/ Store \/ Finish \/ Manifest
+  \/ Finish \/ Manifest
+  \/ \E v \in [Tasks -> 0..Max(Len1, Len2)] :
+       Store(v, book.kept) \/ (Unstored /\ \E w \in [Tasks -> 0..Leases] : Store(v, w))
   \/ \E t \in Tasks : SendClose(t) \/ \E p \in Parts : CloseAt(t, p)
   \/ \E p \in Parts : Flush(p) \/ Clone(p) \/ Restore(p)
 \* A live runner sends what is not acknowledged to it, with its present low watermark; it no longer has the rest.
 Needed(t, a) ==
-  \/ Report(t, a)
+  \/ Report(t, a, AckPrefix(t, a))
   \/ \E p \in Parts, q \in Seqs(t) :
        [t |-> t, q |-> q, a |-> a, p |-> p] \notin acks /\ Push(t, a, q, p, AckPrefix(t, a))
-NeedLease(t) == Lease(t) /\ born[t][lease[t]].tl < ctl
+NeedLease(t) == Lease(t) /\ (born[t][lease[t]].tl < ctl \/ lease[t] <= book.bar[t])
 \* What must go on when faults end: the present runners of this timeline, the chief, the partitions.
 Progress == ChiefSteps \/ \E t \in Tasks : NeedLease(t) \/ (born[t][lease[t]].tl = ctl /\ Needed(t, lease[t]))
 Next ==
-  \/ ChiefSteps \/ Record \/ ChiefCrash \/ NewTimeline
+  \/ ChiefSteps \/ Record \/ GiveUp \/ ChiefCrash \/ NewTimeline
   \/ \E t \in Tasks : Lease(t) \/ \E a \in Actors : Steps(t, a)
   \/ \E p \in Parts : Partial(p)
 Spec == Init /\ [][Next]_vars /\ WF_vars(Progress)

@@ -1,6 +1,6 @@
 ---------------------------- MODULE SyncRounds ----------------------------
-(* Synchronous rounds: lanes, leases, staging on every shard, the coordinator, the round commit   *)
-(* that travels with the next round, checkpoints at a round, rollback to a new timeline.                          *)
+(* Synchronous rounds: lanes, leases, staging on every shard, the coordinator, the round commit that travels with *)
+(* the next round, or comes before it, checkpoints at a round, rollback to a new timeline.                        *)
 (*                                                                                                                *)
 (* The network is a soup: a message, once it could have been sent, may be delivered at any later time, any number *)
 (* of times, in any order, or never. An actor <<l, a>> is the a-th lease of lane l. An older one is a zombie: it  *)
@@ -23,6 +23,7 @@ CONSTANTS
   CheckRound,      \* a shard stages only for its own round
   LiveLanesOnly,   \* a lane without data leaves the count (FALSE: counts as arrived)
   LateAgain,       \* a lane's batch is its cursor: one that came too late is offered again (FALSE: batch r in round r)
+  CommitInTurn,    \* a shard passes a round only by the commit of the next one (FALSE: by whichever it hears, again and late)
   CommitLast,      \* the last round commit is carried to the shards at the end
   MarkInSet,       \* the round commit says "save here" (FALSE: the view names a round, shards hear of it late)
   CoordinatorDecides,   \* FALSE: each shard closes by itself with the first N - b lanes staged there
@@ -197,6 +198,15 @@ Close ==
   /\ k' = [k EXCEPT !.r = @ + 1, !.arr = {}]
   /\ UNCHANGED <<lease, open, got, acks, hist, stg, fen, tls, ctl, snaps, man, asked, done, hurt, sum, told>>
 
+(* ---- a shard hears of a closed round before anybody pulls the next one from it ---- *)
+\* With a request for another partition of the same process, or when it follows what is counted: at any time, or never.
+\* Nobody relies on it, so it is none of the steps that have to go on (Progress).
+Hear(s) == \E tl \in 1..Timelines : \E r \in 1..Len(log[tl]) :
+  /\ SameLine(tl, s)
+  /\ CommitInTurn => r = Len(hist[s]) + 1
+  /\ DoApply(s, tl, log[tl][r])
+  /\ UNCHANGED <<lease, open, got, acks, fen, tls, k, log, ctl, man, asked, done, hurt, told>>
+
 (* ---- the end: the chief carries the last round commit, every shard saves ---- *)
 Commit(s) ==
   /\ CommitLast /\ tls[1] = ctl /\ tls[s] = ctl /\ Ended
@@ -277,7 +287,7 @@ Progress == System \/ \E l \in Lanes : Step(l, lease[l])
 Next ==
   \/ System \/ AskByView
   \/ \E l \in Lanes : Lease(l) \/ \E a \in Actors : Step(l, a)
-  \/ \E s \in Shards : Crash(s)
+  \/ \E s \in Shards : Hear(s) \/ Crash(s)
 Spec == Init /\ [][Next]_vars /\ WF_vars(Progress)
 
 (* ---- invariants ---- *)

@@ -27,6 +27,7 @@
 #include "capstan/base/shutdown.h"
 #include "capstan/base/version.h"
 #include "capstan/model/layout.h"
+#include "python/src/client_binding.h"
 #include "python/src/job_facts.h"
 #include "worker/shell/runtime.h"
 #include "worker/shell/step_gradients.h"
@@ -223,6 +224,7 @@ NB_MODULE(_capstan, m) {
   // Programs may keep views of a step's memory for as long as they like, also at their end.
   nb::set_leak_warnings(false);
   m.attr("version") = std::string(capstan::Version());
+  capstan::python::BindClient(m);
 
   nb::class_<Feature>(m, "Feature", "Keys of a record that mean one thing.")
       .def_ro("name", &Feature::name)

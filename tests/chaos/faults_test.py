@@ -16,7 +16,8 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import grpc
 import town
-from crew import Crew, frozen, ps_pb2, series, watch_view
+from crew import Crew, ps_pb2, series, watch_view
+from freezing import frozen
 from held_port import HeldPort
 from ledger import ledger_times, write_ledger_file
 from ledger_case import BATCH, LedgerCase, RECORDS

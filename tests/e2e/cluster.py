@@ -61,6 +61,13 @@ def require_cluster():
     sys.exit(77)
 
 
+def require_torch_image():
+    """After require_cluster: ends the test as skipped where programs of PyTorch cannot be had in a pod."""
+    if KUBE and f"{IMAGE}/torch:{TAG}" not in run(KUBE, "images").stdout:
+        print(f"SKIPPED: the cluster has no image {IMAGE}/torch:{TAG}; tests/e2e/kubernetes builds it where the Python module is built")
+        sys.exit(77)
+
+
 def digest_of(role):
     """Of the image that the cluster has under a tag, known there by its digest, too, as if it had been pulled by it."""
     name = f"docker.io/{IMAGE}/{role}"

@@ -63,14 +63,15 @@ def claim(name):
 
 def certificates(authority, job):
     """A secret for each of authority.ROLES; the chief's pod is where people call `capstan`."""
-    secrets = []
-    for role in ROLES:
-        names = [f"{role}.{job}.capstan"] + ([f"admin.{job}.capstan"] if role == "chief" else [])
-        folder = authority.issue(authority.folder / role, names)
-        files = {name: (folder / name).read_text() for name in ("tls.crt", "tls.key", "ca.crt")}
-        secrets.append({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"{role}-certificate"},
-                        "stringData": files})
-    return secrets
+    return [secret_of(authority, f"{role}-certificate", [f"{role}.{job}.capstan"] + ([f"admin.{job}.capstan"] if role == "chief" else []))
+            for role in ROLES]
+
+
+def secret_of(authority, name, dns_names):
+    """With a certificate of these names."""
+    folder = authority.issue(authority.folder / name, dns_names)
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name},
+            "stringData": {file: (folder / file).read_text() for file in ("tls.crt", "tls.key", "ca.crt")}}
 
 
 def records(text):

@@ -8,7 +8,6 @@
 Only the binaries and what they offer to anybody are used: their flags, ports files, RPCs and metrics.
 """
 
-import contextlib
 import importlib
 import json
 import os
@@ -63,25 +62,6 @@ def has_failpoints():
     return b"capstan_failpoints" in (BINARIES / "ps").read_bytes()
 
 
-def stands(thread):
-    try:
-        return "State:\tT" in (thread / "status").read_text()
-    except OSError:  # It has ended meanwhile.
-        return True
-
-
-@contextlib.contextmanager
-def frozen(process):
-    """Nothing of the process moves in here; a thread may run on for a while after the signal that stops it."""
-    process.send_signal(signal.SIGSTOP)
-    try:
-        while not all(stands(thread) for thread in pathlib.Path(f"/proc/{process.pid}/task").iterdir()):
-            time.sleep(0.001)
-        yield
-    finally:
-        process.send_signal(signal.SIGCONT)
-
-
 def probe(port, service):
     """SERVING or NOT_SERVING, by grpc.health.v1; a grpc.RpcError if there is no such service."""
     request = b"\x0a" + bytes([len(service)]) + service.encode()
@@ -103,19 +83,19 @@ def watch_view(address, channel=None):
 
 class Crew:
     """`job` is the text of a job file; its checkpoint URI is a folder of the crew's own. `flags`: further
-    arguments of every process, `chief_flags`: of the chief. `pace`: how many milliseconds each worker takes for a step
+    arguments of every process, `chief_flags` and `shard_flags`: of the chief, of every shard. `pace`: how many milliseconds each worker takes for a step
     at the least, or {worker: milliseconds}; so a job lasts long enough on any machine. Unless `exit_when_done`, the
     chief stays when the job is over."""
 
     def __init__(self, job, shards=2, workers=2, overrides=(), pace=0, name="crew", flags=(),
-                 exit_when_done=True, chief_flags=()):
+                 exit_when_done=True, chief_flags=(), shard_flags=()):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"capstan-{name}-"))
         self.job_file = self.folder / "job.yaml"
         self.job_file.write_text(job)
         self.overrides = [*overrides, f"checkpoint.uri={self.folder / 'model'}"]
         self.shards, self.workers, self.pace = shards, workers, pace
         self.flags, self.exit_when_done = flags, exit_when_done
-        self.chief_flags = chief_flags  # Of every chief.
+        self.chief_flags, self.shard_flags = chief_flags, shard_flags  # Also of those that come later.
         self.metrics_ports = {}  # {process: port}; the others have any that is free.
         self.environment = {}  # {process: {variable: value}}, besides what this process has.
         self.processes = {}
@@ -212,7 +192,7 @@ class Crew:
 
     def add_shard(self, index):
         self.start(f"ps-{index}", "ps", "--chief", self.address, "--index", index,
-                   "--listen", "127.0.0.1:0")
+                   "--listen", "127.0.0.1:0", *self.shard_flags)
 
     def add_worker(self, name):
         pace = self.pace.get(name, 0) if isinstance(self.pace, dict) else self.pace

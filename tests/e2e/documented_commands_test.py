@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -20,6 +21,7 @@ COMMAND = re.compile(r"^    (?:\./|capstan |kubectl |helm |docker |cmake |ninja 
 
 HERE = "runs in this test"
 CLUSTER = "runs in kubernetes_readme_test.py"
+TLS_FILES = ("tls.crt", "tls.key", "ca.crt")
 # Every command, as it stands there, and what runs it. "not run" needs a reason.
 COMMANDS = {
     "README.md": {
@@ -78,6 +80,8 @@ COMMANDS = {
             "rendered by tests/helm/program_test.py; kubernetes_python_test.py installs one like it",
         "helm install ctr helm/capstan -f values.yaml --set worker.image.repository=team/model --set worker.image.tag=v7":
             "rendered by tests/helm/program_test.py",
+        "kubectl apply --filename deploy/examples/notebook/pod.yaml": "kubernetes_notebook_test.py applies that pod, with its own image",
+        "kubectl exec --stdin --tty notebook -- /usr/bin/python3": "kubernetes_notebook_test.py, without a terminal",
         "kubectl scale deployment/ctr-worker --replicas=3": "not run: kubernetes_readme_test.py scales the same Deployment",
         "kubectl logs deployment/ctr-worker --follow": "not run: it does not end",
         "kubectl get pods --output=jsonpath='{.items[*].status.containerStatuses[*].lastState.terminated.message}'":
@@ -88,6 +92,8 @@ COMMANDS = {
             "rendered by tests/helm/chart_sets_test.py (set tls)",
         "kubectl create secret generic ctr-chief-tls --from-file=tls.crt --from-file=tls.key --from-file=ca.crt":
             "not run: the secrets that it makes are the user's; rendered by tests/helm/chart_sets_test.py (set mtls)",
+        **{f"kubectl get secret ctr-client-tls --output=go-template='{{{{index .data \"{file}\" | base64decode}}}}' > reader/{file}":
+               "runs in this test, where there is kubectl, of a secret that it prints itself" for file in TLS_FILES},
         "capstan train job.yaml --tls .": HERE,
     },
     "docs/checkpoints.md": {
@@ -164,6 +170,22 @@ class DocumentedCommandsTest(unittest.TestCase):
                               cwd=self.folder, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.shell("capstan train job.yaml --tls .", " --fresh --set checkpoint.uri=out --set model.hidden=[8]")
+
+    @unittest.skipUnless(shutil.which("kubectl"), "no kubectl")
+    def test_a_readers_certificate_is_written_into_a_folder_out_of_its_secret(self):
+        lines = block(ROOT / "docs/tls.md", "On Kubernetes", 2)
+        self.assertEqual(lines.count("kubectl get secret ctr-client-tls "), len(TLS_FILES))
+        with tempfile.TemporaryDirectory() as folder:
+            for name in TLS_FILES:
+                (pathlib.Path(folder) / name).write_text(f"{name}\nof a reader\n")
+            secret = " ".join(("kubectl create secret generic ctr-client-tls --dry-run=client", *(f"--from-file={name}" for name in TLS_FILES)))
+            done = subprocess.run(["bash", "-euc", lines.replace("kubectl get secret ctr-client-tls", secret)], cwd=folder,
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            reader = pathlib.Path(folder) / "reader"
+            self.assertEqual({path.name: path.read_text() for path in reader.iterdir()},
+                             {name: f"{name}\nof a reader\n" for name in TLS_FILES})
+            self.assertEqual((reader / "tls.key").stat().st_mode & 0o077, 0, "others may read the key")
 
     def watch_a_job(self):
         """`capstan top` beside a training; without a terminal it writes lines."""

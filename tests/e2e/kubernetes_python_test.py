@@ -7,7 +7,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
-from cluster import IMAGE, KUBE, ROOT, TAG, Namespace, Release, merged, require_cluster, run
+from cluster import ROOT, Namespace, Release, merged, require_cluster, require_torch_image
 from cluster_jobs import claim
 
 import yaml
@@ -70,7 +70,5 @@ class KubernetesPythonTest(unittest.TestCase):
 
 if __name__ == "__main__":
     require_cluster()
-    if KUBE and f"{IMAGE}/torch:{TAG}" not in run(KUBE, "images").stdout:
-        print(f"SKIPPED: the cluster has no image {IMAGE}/torch:{TAG}; tests/e2e/kubernetes builds it where the Python module is built")
-        sys.exit(77)
+    require_torch_image()
     unittest.main(verbosity=2)

@@ -13,7 +13,8 @@ import unittest
 import grpc
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import Crew, chief_pb2, frozen, probe, ps_pb2, run_to_end, view_pb2
+from crew import Crew, chief_pb2, probe, ps_pb2, run_to_end, view_pb2
+from freezing import frozen
 from held_port import HeldPort
 from ledger import ledger_job, ledger_times, write_ledger_file
 

@@ -9,7 +9,8 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import BINARIES, frozen, has_failpoints, watch_view
+from crew import BINARIES, has_failpoints, watch_view
+from freezing import frozen
 from ledger import ledger_times
 from ledger_case import LedgerCase, QUICK, RECORDS
 

@@ -10,7 +10,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from crew import frozen
+from freezing import frozen
 from ledger import ledger_times
 from ledger_case import LedgerCase, RECORDS
 

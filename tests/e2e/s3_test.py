@@ -13,7 +13,8 @@ import urllib.error
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import s3
-from crew import Crew, frozen, run_to_end
+from crew import Crew, run_to_end
+from freezing import frozen
 from ledger import ledger_job, ledger_times, write_ledger_file
 from model_server import Server, column
 

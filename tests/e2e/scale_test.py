@@ -1,5 +1,7 @@
 """Three shards and twenty workers in one small job, in every policy. `tests/scale` has ten and a hundred."""
 
+import contextlib
+import os
 import pathlib
 import sys
 import tempfile
@@ -13,6 +15,17 @@ from scale import crowd
 SHARDS, WORKERS = 3, 20
 RECORDS = 8 * WORKERS * 128
 IDLE_WORKER_BYTES = 40 << 20  # The bar.
+
+
+def connections(pid, port):
+    """How many TCP connections the process has to this port."""
+    mine = set()
+    for descriptor in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):  # Closed meanwhile.
+            mine.add(os.readlink(descriptor))
+    sockets = [line.split() for family in ("tcp", "tcp6")
+               for line in pathlib.Path(f"/proc/{pid}/net/{family}").read_text().splitlines()[1:]]
+    return sum(socket[2].endswith(f":{port:04X}") and socket[3] == "01" and f"socket:[{socket[9]}]" in mine for socket in sockets)
 
 
 class ScaleTest(unittest.TestCase):
@@ -56,6 +69,14 @@ class ScaleTest(unittest.TestCase):
             crew.add_worker("late")  # There is nothing left to do for it.
             crew.until(lambda: "parked" in crew.log("late"), "parking")
             self.assertLess(crew.resident_bytes("late"), IDLE_WORKER_BYTES)
+
+    def test_the_threads_of_a_worker_share_a_connection_to_each_shard(self):
+        with crowd("ssp", self.data, 2, 1, overrides=["train.compute_threads=4"]) as crew:
+            crew.until_examples(RECORDS // 4)
+            worker = crew.processes["worker-0"].pid
+            for shard in ("ps-0", "ps-1"):
+                self.assertEqual(connections(worker, crew.ports(shard)["data"]), 1, shard)
+            crew.until_state("COMPLETED", timeout=60)
 
 
 if __name__ == "__main__":

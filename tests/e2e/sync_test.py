@@ -132,6 +132,15 @@ class SyncTest(unittest.TestCase):
             # The model, the sum, and the gradients that came before their turn.
             self.assertLess(largest_shard, lanes * model_bytes / 2, "the gradients of all lanes")
 
+    def test_a_worker_may_have_more_lanes_than_calls_fit_on_its_connections(self):
+        # 128 calls fit on one. Were those of all lanes that are done with a round to wait there for the next, the pushes of
+        # the others would come when a wait is over, after five seconds, and a round take as long.
+        lanes, batch, rounds = 400, 2, 15
+        files, _ = self.write_lanes(lanes, batch * rounds)
+        with Crew(job(files, OPTIMIZERS["sgd"], lanes, batch), shards=1, workers=1) as crew:
+            last = crew.wait(timeout=45)
+            self.assertEqual((last.round, last.examples), (rounds, rounds * lanes * batch))
+
     def fingerprint(self, files, shards, workers, kill=False):
         text = job(files, OPTIMIZERS["adam"], 8, BATCH, "{preset: deepfm, embedding_dim: 4, hidden: [16]}")
         with Crew(text, shards=shards, workers=workers, pace=5 if kill else 0) as crew:

@@ -105,13 +105,13 @@ class ChartAccessTest(unittest.TestCase):
             self.assertTrue(all(rule.get("ports") for rule in spec["ingress"] + spec["egress"]), role)
 
         def peers(rules, port):
-            return {peer["podSelector"]["matchLabels"].get("app.kubernetes.io/component", "client") for rule in rules
-                    if {"port": port, "protocol": "TCP"} in rule["ports"]
-                    for peer in rule.get("from", rule.get("to", [])) if "podSelector" in peer}
+            labels = [peer["podSelector"]["matchLabels"] for rule in rules if {"port": port, "protocol": "TCP"} in rule["ports"]
+                      for peer in rule.get("from", rule.get("to", [])) if "podSelector" in peer]
+            return {one.get("app.kubernetes.io/component") or one["app"] for one in labels}
 
-        self.assertEqual(peers(policies["ps"]["ingress"], 7000), {"chief", "worker", "ps"})
+        self.assertEqual(peers(policies["ps"]["ingress"], 7000), {"chief", "worker", "ps", "notebook"})
         self.assertEqual(peers(policies["ps"]["egress"], 7000), {"chief", "ps"})
-        self.assertEqual(peers(policies["chief"]["ingress"], 7000), {"ps", "worker", "wait", "test", "client"})
+        self.assertEqual(peers(policies["chief"]["ingress"], 7000), {"ps", "worker", "wait", "test", "dashboard", "notebook"})
         self.assertEqual(peers(policies["worker"]["egress"], 7000), {"chief", "ps"})
         self.assertEqual(peers(policies["worker"]["ingress"], 7000), set())
 

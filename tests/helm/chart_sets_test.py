@@ -109,7 +109,7 @@ class EverySetTest(unittest.TestCase):
                 self.assertNotEqual(ports["health"], ports.get("grpc"))
 
     def test_every_pod_has_the_certificate_of_its_role_and_no_other(self):
-        for name in ("tls", "mtls"):
+        for name in ("tls", "mtls", "readers"):
             for pod, spec, _ in pods(rendered(name)):
                 secrets = [volume["secret"] for volume in spec.get("volumes", []) if "secret" in volume]
                 role = next((role for role in ("chief", "ps", "worker") if pod.endswith(f"-{role}")), "admin")
@@ -128,6 +128,18 @@ class EverySetTest(unittest.TestCase):
             self.assertEqual(one["usages"], ["server auth", "client auth"])
             self.assertEqual(one["privateKey"]["rotationPolicy"], "Always")
         self.assertFalse([one for one in rendered("mtls") if one["kind"] == "Certificate"])
+
+    def test_readers_get_a_certificate_that_names_their_role_alone_and_only_where_it_is_asked_for(self):
+        def certificates(name):
+            return {one["metadata"]["name"]: one["spec"] for one in rendered(name) if one["kind"] == "Certificate"}
+
+        client = certificates("readers")["ctr-client-tls"]
+        self.assertEqual((client["secretName"], client["dnsNames"]), ("ctr-client-tls", ["client.ctr.capstan"]))
+        others = certificates("tls")
+        self.assertEqual({**others, "ctr-client-tls": client}, certificates("readers"))
+        self.assertNotIn("ctr-client-tls", others)
+        self.assertEqual({key: value for key, value in client.items() if key not in ("secretName", "dnsNames")},
+                         {key: value for key, value in others["ctr-admin-tls"].items() if key not in ("secretName", "dnsNames")})
 
     def test_a_driver_gives_each_shard_a_certificate_that_carries_its_number(self):
         found = rendered("tls-csi")

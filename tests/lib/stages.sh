@@ -25,7 +25,7 @@ stage() { # name command...
   ((status == 0)) && return
   ((status == out_of_time)) && [[ -n ${may_be_left_out:-} ]] && return "$status"
   printf '\n!! %s failed after %d s\n' "$name" $((SECONDS - start)) >&2
-  summary build/test/ctest.log build/test/python.log build/test/kubernetes.log build/asan/ctest.log build/tsan/ctest.log || true
+  summary build/test/ctest.log build/test/kubernetes.log build/asan/ctest.log build/tsan/ctest.log || true
   exit 1
 }
 
@@ -56,7 +56,31 @@ status_of_tests() { # log status
   return "$2"
 }
 
-# Says how long each stage took, which tests were skipped, and how many passed and failed. Returns 1
+# Of each test that failed, what it said from its first failure on, or its last lines where it names none: whoever has only
+# the end of a run sees why it failed.
+failures() { # ctest log
+  awk -v lines=25 '
+    function tell(  first, i) {
+      if (test == "") return
+      first = failure ? failure : count - lines + 1
+      printf "\n!! %s:\n", test
+      for (i = first < 1 ? 1 : first; i <= count && i < first + lines; ++i) print said[i]
+      test = ""
+    }
+    /^ *([0-9]+\/[0-9]+ Test|Start) +#?[0-9]+: / || /% tests passed, / { tell() }
+    test != "" {
+      said[++count] = $0
+      if (!failure && /^(FAIL|ERROR): |: Failure$|Sanitizer: /) failure = count
+    }
+    /^ *[0-9]+\/[0-9]+ Test .*\*\*\*(Failed|Timeout|Exception)/ {
+      test = $0
+      sub(/^.*#[0-9]+: /, "", test)
+      sub(/ \.\.+/, " ", test)
+      count = failure = 0
+    }' "$1"
+}
+
+# Says how long each stage took, which tests were skipped and why others failed, and how many passed and failed. Returns 1
 # if one failed.
 summary() { # ctest logs...
   local i log name passed=0 failed=0 total bad skipped
@@ -73,6 +97,7 @@ summary() { # ctest logs...
     [[ -f $log && $(stat -c %Y "$log") -ge $run_started_at ]] || continue
     skipped=$(grep -E '\*\*\*Skipped|Not Run' "$log" || true)
     [[ -z $skipped ]] || printf '\n!! SKIPPED in %s:\n%s\n' "$log" "$skipped"
+    failures "$log"
     # "98% tests passed, 2 tests failed out of 120"
     read -r bad total < <(sed -nE 's/.* ([0-9]+) tests? failed out of ([0-9]+)$/\1 \2/p' "$log" | tail -n 1) || continue
     failed=$((failed + bad))

@@ -91,6 +91,9 @@
   {{- if and $v.tls.csiDriver (not $v.tls.issuer.name) -}}
     {{- fail "tls.csiDriver: needs tls.issuer.name, whose certificates it asks for" -}}
   {{- end -}}
+  {{- if and $v.tls.client (not $v.tls.issuer.name) -}}
+    {{- fail "tls.client: needs tls.issuer.name, whose certificate it asks for; with tls.secrets, make a secret for readers yourself (docs/tls.md)" -}}
+  {{- end -}}
   {{- if and (not $v.tls.issuer.name) (ne (int $own) 4) -}}
     {{- fail "tls.enabled: needs tls.issuer.name, or tls.secrets for each of chief, ps, worker and admin" -}}
   {{- end -}}

@@ -46,7 +46,11 @@ v1::PushRequest PushHead(const PushOptions& options, v1::RequestHeader header, v
 }  // namespace
 
 PsClient::PsClient(EventLoop& loop, const ParameterMap& map, const PsClientOptions& options)
-    : loop_(loop), map_(map), options_(options), self_(std::make_shared<PsClient*>(this)) {}
+    : loop_(loop),
+      map_(map),
+      options_(options),
+      channels_(options.channels ? options.channels : std::make_shared<ProcessChannels>()),
+      self_(std::make_shared<PsClient*>(this)) {}
 
 PsClient::~PsClient() {
   while (!requests_.empty()) Cancel(RequestId{requests_.begin()->first});
@@ -54,13 +58,9 @@ PsClient::~PsClient() {
 
 bool PsClient::SetView(const v1::View& view) {
   if (EpochOf(view) <= EpochOf(view_)) return false;
-  absl::flat_hash_map<uint32_t, ProcessChannel> shards;
+  absl::flat_hash_map<uint32_t, Shard> shards;
   for (const v1::ShardInfo& info : view.shards()) {
-    ProcessChannel& shard = shards[info.index()];
-    if (const auto known = shards_.find(info.index()); known != shards_.end()) {
-      shard = known->second;
-    }
-    shard.LeadTo(info.address(), info.incarnation());
+    shards[info.index()] = {info.incarnation(), channels_->To(info.address(), info.incarnation())};
   }
   const bool complete = view.owners().empty() ||
                         (static_cast<uint32_t>(view.owners_size()) == map_.partition_count() &&
@@ -72,6 +72,12 @@ bool PsClient::SetView(const v1::View& view) {
   return true;
 }
 
+void PsClient::LeadTo(ShardIndex shard, const std::string& address) {
+  const auto found = shards_.find(static_cast<uint32_t>(Raw(shard)));
+  if (found == shards_.end()) return;
+  found->second.channel = channels_->To(address, found->second.incarnation);
+}
+
 v1::RequestHeader PsClient::Header(ShardIndex shard, uint64_t clock) const {
   v1::RequestHeader header;
   header.set_wire_version(kWireVersion);
@@ -80,13 +86,13 @@ v1::RequestHeader PsClient::Header(ShardIndex shard, uint64_t clock) const {
   header.set_trainer(Raw(options_.trainer));
   header.set_clock(clock);
   const auto found = shards_.find(static_cast<uint32_t>(Raw(shard)));
-  if (found != shards_.end()) header.set_target_incarnation(found->second.incarnation());
+  if (found != shards_.end()) header.set_target_incarnation(found->second.incarnation);
   return header;
 }
 
 Channel PsClient::ChannelOf(ShardIndex shard) const {
   const auto found = shards_.find(static_cast<uint32_t>(Raw(shard)));
-  return found == shards_.end() ? nullptr : found->second.channel();
+  return found == shards_.end() ? nullptr : found->second.channel;
 }
 
 RequestId PsClient::Pull(ShardIndex shard, const RequestPlan& plan, const PullOptions& options,

@@ -30,7 +30,7 @@
 #include "capstan/consistency/round_commit.h"
 #include "capstan/consistency/stream_ledger.h"
 #include "capstan/rpc/event_loop.h"
-#include "capstan/rpc/process_channel.h"
+#include "capstan/rpc/process_channels.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
 
@@ -59,6 +59,8 @@ struct PullOptions {
 struct PullTarget {
   absl::Span<float* const> rows;  // By table: the matrix [keys x dim]. May be empty without rows.
   float* dense = nullptr;         // The flat vector of all tensors; needed if the plan is dense.
+  // Where in the flat vector `dense` begins: of a plan of one tensor, the tensor's place in it.
+  uint64_t dense_offset = 0;
   PartitionVersions* versions = nullptr;  // Has partition_count elements.
   // By table: what of each row was read, a number a key. Empty: it is not wanted. REQUIRES: the
   // job's rows have versions (CountsRowUpdates), and the pull is not an evaluator's.
@@ -116,6 +118,9 @@ struct PsClientOptions {
   TrainerId trainer{};       // 0: no trainer of the job.
   int chunks_in_flight = 4;  // Of one request.
   v1::Dtype dtype = v1::DTYPE_FLOAT32;
+  // Those to the shards, which it may share with clients of the same loop. Null: its own, as what
+  // this process is.
+  std::shared_ptr<ProcessChannels> channels = nullptr;
 };
 
 enum class RequestId : uint64_t {};
@@ -135,6 +140,9 @@ class PsClient {
   // present one, or names a shard that it does not describe.
   bool SetView(const v1::View& view);
   const v1::View& view() const { return view_; }
+  // The shard is dialled at this address from now on, whatever the present view says, until another
+  // view comes. Nothing is done if the view does not name the shard.
+  void LeadTo(ShardIndex shard, const std::string& address);
   // Partition -> shard index; empty before the first map.
   absl::Span<const uint32_t> owners() const { return view_.owners(); }
 
@@ -177,6 +185,10 @@ class PsClient {
   class Request;
   class PullRequest;
   class PushRequest;
+  struct Shard {
+    uint64_t incarnation = 0;
+    Channel channel;
+  };
 
   Channel ChannelOf(ShardIndex shard) const;
   // A value takes so many bytes on the wire.
@@ -189,7 +201,8 @@ class PsClient {
   const ParameterMap& map_;
   const PsClientOptions options_;
   v1::View view_;
-  absl::flat_hash_map<uint32_t, ProcessChannel> shards_;
+  const std::shared_ptr<ProcessChannels> channels_;
+  absl::flat_hash_map<uint32_t, Shard> shards_;
   absl::flat_hash_map<uint64_t, std::unique_ptr<Request>> requests_;
   uint64_t last_id_ = 0;
   // Replies may come after the client has gone; shared with nobody, only watched.

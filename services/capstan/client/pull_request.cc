@@ -26,6 +26,7 @@ PsClient::PullRequest::PullRequest(ShardIndex shard, const RequestPlan& plan, v1
       head_(std::move(head)),
       rows_(target.rows.begin(), target.rows.end()),
       dense_(target.dense),
+      dense_offset_(target.dense_offset),
       versions_(target.versions),
       row_versions_(target.row_versions.begin(), target.row_versions.end()),
       on_done_(std::move(on_done)) {}
@@ -125,7 +126,8 @@ absl::Status PsClient::PullRequest::TakeBlock(const Block& block, const wire::Bl
     return NotAnAnswer(static_cast<uint32_t>(Raw(block.partition)));
   }
   wire::BytesReader reader(part.values);
-  wire::TakeFloats(head_.dtype(), reader, block.length, dense_ + block.flat_offset);
+  wire::TakeFloats(head_.dtype(), reader, block.length,
+                   dense_ + (block.flat_offset - dense_offset_));
   return absl::OkStatus();
 }
 

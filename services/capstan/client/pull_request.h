@@ -32,6 +32,7 @@ class PsClient::PullRequest final : public PsClient::Request {
   v1::PullRequest head_;
   std::vector<float*> rows_;
   float* dense_;
+  uint64_t dense_offset_;
   PartitionVersions* versions_;
   std::vector<uint32_t*> row_versions_;
   OnPulled on_done_;

@@ -16,6 +16,17 @@ constexpr size_t kMessageFrontBytes = size_t{64} << 10;            // Head, name
 
 void RequestPlan::Build(absl::Span<const TableKeys> tables, bool dense) {
   dense_ = dense;
+  tensor_.reset();
+  BuildAll(tables);
+}
+
+void RequestPlan::BuildTensor(uint32_t tensor) {
+  dense_ = true;
+  tensor_ = tensor;
+  BuildAll({});
+}
+
+void RequestPlan::BuildAll(absl::Span<const TableKeys> tables) {
   CountKeys(tables);
   MakeSegments();
   PlaceKeys(tables);
@@ -115,7 +126,15 @@ absl::Span<const RequestPlan::Segment> RequestPlan::SegmentsOf(uint32_t partitio
 
 absl::Span<const BlockId> RequestPlan::BlocksOf(uint32_t partition) const {
   if (!dense_) return {};
-  return map_->layout().blocks_of(static_cast<PartitionIndex>(partition));
+  const auto all = map_->layout().blocks_of(static_cast<PartitionIndex>(partition));
+  if (!tensor_) return all;
+  // Ids ascend with the tensors, so that the blocks of one stand together.
+  const auto of = [this](BlockId id) { return map_->layout().block(id).tensor; };
+  const auto begin =
+      std::partition_point(all.begin(), all.end(), [&](BlockId id) { return of(id) < *tensor_; });
+  const auto end =
+      std::partition_point(begin, all.end(), [&](BlockId id) { return of(id) == *tensor_; });
+  return all.subspan(static_cast<size_t>(begin - all.begin()), static_cast<size_t>(end - begin));
 }
 
 absl::Status RequestPlan::CheckMessage(const Chunk& chunk, size_t value_bytes) const {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,6 +43,9 @@ class RequestPlan {
   // are copied. Nothing is routed yet. REQUIRES: fewer than 2^32 keys.
   void Build(absl::Span<const TableKeys> tables, bool dense);
 
+  // Plans for the blocks of one tensor alone. REQUIRES: the job has the tensor.
+  void BuildTensor(uint32_t tensor);
+
   // Assigns the partitions to shards. Requests that have begun are not affected. May be called
   // again. REQUIRES: owners has partition_count() elements.
   void Route(absl::Span<const uint32_t> owners);
@@ -67,6 +71,7 @@ class RequestPlan {
   absl::Span<const BlockId> BlocksOf(uint32_t partition) const;
 
  private:
+  void BuildAll(absl::Span<const TableKeys> tables);
   void CountKeys(absl::Span<const TableKeys> tables);
   void MakeSegments();
   void PlaceKeys(absl::Span<const TableKeys> tables);
@@ -75,6 +80,7 @@ class RequestPlan {
 
   const ParameterMap* map_;
   bool dense_ = false;
+  std::optional<uint32_t> tensor_;  // Of which alone it has blocks.
   std::vector<uint64_t> keys_;
   std::vector<uint32_t> rows_;
   std::vector<Segment> segments_;        // By partition, then table.

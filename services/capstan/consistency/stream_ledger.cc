@@ -10,6 +10,9 @@ LedgerAnswer StreamLedger::Look(const StreamPush& push, absl::Time now) {
   auto found = streams_.find(push.stream);
   if (found == streams_.end()) {
     if (push.stream.is_session() && sessions_ >= kMaxSessions) return LedgerAnswer::kFull;
+    if (!push.stream.is_session() && push.generation.term < told_by_) {
+      return LedgerAnswer::kOldGeneration;
+    }
     sessions_ += push.stream.is_session() ? 1 : 0;
     found = streams_.try_emplace(push.stream).first;
     // Nobody can tell the partition what became of sessions, so all of their gaps may be lost.
@@ -67,6 +70,7 @@ void StreamLedger::Close(StreamId stream, uint64_t batches) {
 }
 
 void StreamLedger::Hear(const StreamFacts& told) {
+  told_by_ = told.term;
   const Entry unheard{.suspect_below = kAll};
   for (auto& [stream, entry] : streams_) entry.suspect_below = kAll;
   for (const StreamFacts::Open& open : told.open) {

@@ -59,8 +59,11 @@ struct StreamFacts {
     StreamId stream;
     uint64_t batches = 0;
   };
-  std::vector<Open> open;  // All that are.
+  std::vector<Open> open;  // All that this chief knows of.
   std::vector<Closed> closed;
+  // Of the chief that tells. Earlier ones may have leased streams of which it does not know: what
+  // is pushed by such a lease is refused, and whoever redoes the task pushes all of it again.
+  uint64_t term = 0;
 };
 
 // Thread-compatible.
@@ -112,6 +115,7 @@ class StreamLedger {
   void RaisePrefix(Entry& entry, uint64_t to);
 
   bool partial_ = false;
+  uint64_t told_by_ = 0;  // The term of whoever told it what is open.
   uint64_t lost_ = 0;
   size_t sessions_ = 0;
   absl::flat_hash_map<StreamId, Entry> streams_;

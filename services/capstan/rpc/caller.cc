@@ -2,12 +2,14 @@
 
 #include <grpcpp/security/auth_context.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/security/role.h"
+#include "capstan/security/tls.h"
 
 namespace capstan {
 namespace {
@@ -44,6 +46,16 @@ bool MayActForShard(const grpc::ServerContextBase& context, uint32_t shard) {
     is_of_one |= named.has_value();
   }
   return !is_of_one;
+}
+
+bool MayTrain(const grpc::ServerContextBase& context) {
+  const Tls* const own = ProcessTls();
+  if (own == nullptr) return true;
+  const std::vector<std::string> names = CertifiedNames(context);
+  return std::any_of(names.begin(), names.end(), [own](const std::string& shown) {
+    const std::optional<PeerName> name = ParseDnsName(shown);
+    return name && MayTrain(name->role) && name->job == own->identity().job();
+  });
 }
 
 }  // namespace capstan

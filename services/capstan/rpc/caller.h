@@ -20,6 +20,10 @@ std::string PeerHost(const grpc::ServerContextBase& context);
 // that one. Without TLS everybody may.
 bool MayActForShard(const grpc::ServerContextBase& context, uint32_t shard);
 
+// Whether the caller may pull as a worker of the job does (MayTrain in
+// capstan/security/role.h), by its certificate. Without TLS everybody may.
+bool MayTrain(const grpc::ServerContextBase& context);
+
 }  // namespace capstan
 
 #endif  // CAPSTAN_RPC_CALLER_H_

@@ -10,6 +10,10 @@ namespace capstan {
 // answered RESOURCE_EXHAUSTED.
 inline constexpr int kMaxMessageBytes = 64 << 20;
 
+// Calls under way over one connection; more wait at the client until others have ended. So a client
+// keeps fewer of them waiting for something that another call is to bring about.
+inline constexpr int kMaxStreamsPerConnection = 128;
+
 // Milliseconds.
 struct Keepalive {
   int time = 10'000;    // Both ends ping a peer that has been silent for so long,

@@ -11,16 +11,17 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "capstan/rpc/limits.h"
 #include "capstan/rpc/listener.h"
 #include "capstan/security/tls.h"
 
 namespace capstan {
 
 struct ServerOptions {
-  std::string listen = "0.0.0.0:0";      // host:port; port 0: any free one.
-  int max_streams_per_connection = 128;  // Calls of one client under way.
-  int max_buffer_bytes = 1 << 30;        // Memory gRPC may use for messages of all connections.
-  const Tls* tls = ProcessTls();         // Null: plaintext.
+  std::string listen = "0.0.0.0:0";  // host:port; port 0: any free one.
+  int max_streams_per_connection = kMaxStreamsPerConnection;
+  int max_buffer_bytes = 1 << 30;  // Memory gRPC may use for messages of all connections.
+  const Tls* tls = ProcessTls();   // Null: plaintext.
   // A peer that has not said who it is (TLS, then HTTP/2 settings) by then is sent away.
   absl::Duration handshake_timeout = absl::Seconds(20);
   // A connection that has stood for so long (a tenth more or less) takes no new calls, and ends

@@ -16,10 +16,11 @@ struct RoleName {
   Role role;
   std::string_view name;
 };
-constexpr std::array<RoleName, 4> kRoleNames = {{{Role::kChief, "chief"},
+constexpr std::array<RoleName, 5> kRoleNames = {{{Role::kChief, "chief"},
                                                  {Role::kPs, "ps"},
                                                  {Role::kWorker, "worker"},
-                                                 {Role::kAdmin, "admin"}}};
+                                                 {Role::kAdmin, "admin"},
+                                                 {Role::kClient, "client"}}};
 
 struct Right {
   Role role;
@@ -52,6 +53,10 @@ constexpr Right kRights[] = {
     {Role::kAdmin, "/capstan.v1.Chief/StopJob"},
     {Role::kAdmin, "/capstan.v1.Chief/TakeCheckpoint"},
     {Role::kAdmin, "/capstan.v1.Chief/Rebalance"},
+    {Role::kClient, "/capstan.v1.Chief/GetStatus"},
+    {Role::kClient, "/capstan.v1.Chief/WatchView"},
+    {Role::kClient, "/capstan.v1.JobReader/DescribeJob"},
+    {Role::kClient, "/capstan.v1.Ps/Pull"},  // As evaluations do: see MayTrain.
 };
 
 }  // namespace
@@ -92,5 +97,7 @@ bool MayCall(Role role, std::string_view method) {
     return right.role == role && right.method == method;
   });
 }
+
+bool MayTrain(Role role) { return role == Role::kWorker; }
 
 }  // namespace capstan

@@ -9,7 +9,9 @@
 
 namespace capstan {
 
-enum class Role { kChief, kPs, kWorker, kAdmin };  // kAdmin: people, with the `capstan` command.
+// kAdmin: people, with the `capstan` command. kClient: programs that look at a job and are no part
+// of it, such as notebooks.
+enum class Role { kChief, kPs, kWorker, kAdmin, kClient };
 
 // What a certificate says of its holder. One certificate may say several.
 struct PeerName {
@@ -29,6 +31,10 @@ std::optional<uint32_t> ShardOfDnsName(std::string_view dns_name);
 
 // Returns whether a client in this role may call the method, "/capstan.v1.Ps/Push".
 bool MayCall(Role role, std::string_view method);
+
+// Returns whether a client in this role, if it may call Pull at all, may pull as a worker does. The
+// others pull as evaluations do.
+bool MayTrain(Role role);
 
 }  // namespace capstan
 

@@ -52,6 +52,12 @@ Tls::Tls(TlsIdentity identity, absl::Duration refresh)
           identity_.key_file, identity_.certificate_file, identity_.authority_file,
           static_cast<unsigned>(absl::ToInt64Seconds(refresh)))) {}
 
+absl::StatusOr<std::unique_ptr<const Tls>> Tls::Load(const std::string& folder) {
+  KeepOpenSsl();
+  CAPSTAN_ASSIGN_OR_RETURN(TlsIdentity identity, LoadTlsIdentity(folder, absl::Now()));
+  return std::make_unique<const Tls>(std::move(identity));
+}
+
 std::shared_ptr<grpc::ServerCredentials> Tls::OfServer() const {
   tls::TlsServerCredentialsOptions options(files_);
   options.watch_root_certs();
@@ -77,9 +83,8 @@ const Tls* ProcessTls() { return process_tls; }
 
 absl::Status UseTls(const std::string& folder) {
   if (folder.empty()) return absl::OkStatus();
-  KeepOpenSsl();
-  CAPSTAN_ASSIGN_OR_RETURN(TlsIdentity identity, LoadTlsIdentity(folder, absl::Now()));
-  process_tls = new Tls(std::move(identity));
+  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<const Tls> tls, Tls::Load(folder));
+  process_tls = tls.release();
   return absl::OkStatus();
 }
 

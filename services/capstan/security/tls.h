@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "capstan/security/tls_identity.h"
 
@@ -24,6 +25,9 @@ class Tls {
   // The files are read again every `refresh`: a renewed certificate or authority is used by new
   // connections without a restart. Whole seconds.
   explicit Tls(TlsIdentity identity, absl::Duration refresh = absl::Seconds(10));
+
+  // Of a folder as LoadTlsIdentity reads it; its errors.
+  static absl::StatusOr<std::unique_ptr<const Tls>> Load(const std::string& folder);
 
   const TlsIdentity& identity() const { return identity_; }
 

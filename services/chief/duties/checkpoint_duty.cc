@@ -30,118 +30,128 @@ bool IsOf(const CheckpointFacts& facts, const v1::Evaluation& evaluation) {
 }  // namespace
 
 void CheckpointDuty::Ask(uint64_t asker) {
-  job_->askers.push_back(asker);
-  if (!job_->checkpointer.enabled()) {
+  job_->checkpoints.askers.push_back(asker);
+  if (!job_->checkpoints.checkpointer.enabled()) {
     Answer(absl::FailedPreconditionError("the job has no checkpoint.uri"));
   } else if (job_->ended() || job_->state == v1::JOB_STATE_PENDING) {
     Answer(absl::FailedPreconditionError("the job is not running"));
-  } else if (job_->askers.size() > kMaxAskers) {
-    job_->askers.pop_back();
+  } else if (job_->checkpoints.askers.size() > kMaxAskers) {
+    job_->checkpoints.askers.pop_back();
     job_->outbox.Add(AnswerCheckpoint{
         asker, absl::ResourceExhaustedError(absl::StrCat(kMaxAskers, " wait for it already"))});
   }
 }
 
+void CheckpointDuty::AnswerIfEnded() {
+  if (!job_->ended()) return;
+  const bool failed = job_->state == v1::JOB_STATE_FAILED;
+  Answer(absl::FailedPreconditionError(failed ? "the job has failed" : "the job is completed"));
+}
+
 void CheckpointDuty::Advance(absl::Time now) {
-  if (job_->ended()) {
-    const bool failed = job_->state == v1::JOB_STATE_FAILED;
-    Answer(absl::FailedPreconditionError(failed ? "the job has failed" : "the job is completed"));
-  }
+  AnswerIfEnded();
   if (prune_ && job_->writer.IsStored(*prune_)) Prune();
   SeeOpenings();
-  if (job_->checkpointer.Overdue(now)) {
-    job_->checkpointer.Abandon(absl::DeadlineExceededError("nothing has moved for too long"), now,
-                               job_->calls);
+  if (job_->checkpoints.checkpointer.Overdue(now)) {
+    job_->checkpoints.checkpointer.Abandon(
+        absl::DeadlineExceededError("nothing has moved for too long"), now, job_->calls);
     OnFailed();
   }
   // A shard that has come to leave must be saved whole, with its last update.
-  for (uint32_t shard : job_->ShardsToSave(now)) {
-    if (job_->checkpointer.saving() && !job_->checkpointer.leaves(shard) && !job_->end.begun()) {
-      job_->checkpointer.Abandon(absl::CancelledError("a shard leaves"), now, job_->calls);
+  for (uint32_t shard : job_->placement.ShardsToSave(now)) {
+    if (job_->checkpoints.checkpointer.saving() && !job_->checkpoints.checkpointer.leaves(shard) &&
+        !job_->training.end.begun()) {
+      job_->checkpoints.checkpointer.Abandon(absl::CancelledError("a shard leaves"), now,
+                                             job_->calls);
     }
   }
-  if (std::optional<DeleteCheckpoints> garbage = job_->checkpointer.TakeGarbage()) {
+  if (std::optional<DeleteCheckpoints> garbage = job_->checkpoints.checkpointer.TakeGarbage()) {
     job_->outbox.Add(*std::move(garbage));
   }
-  if (std::optional<WriteManifest> manifest = job_->checkpointer.TakeManifest()) {
+  if (std::optional<WriteManifest> manifest = job_->checkpoints.checkpointer.TakeManifest()) {
     job_->outbox.Add(*std::move(manifest));
   }
   if (job_->ended()) return;
   // EndDuty has seen to the pause after an attempt that failed.
-  if (job_->end.saving && !job_->checkpointer.running()) return Begin(now);
+  if (job_->training.end.saving && !job_->checkpoints.checkpointer.running()) return Begin(now);
   if (!job_->CheckpointWanted(now) || job_->calls.Pending(Purpose::kClose)) return;
-  if ((job_->work.has_lanes() || job_->rest.step != Rest::Step::kNone) && !job_->AtRest()) return;
+  if ((job_->training.work.has_lanes() || job_->training.rest.step != Rest::Step::kNone) &&
+      !job_->training.AtRest())
+    return;
   Begin(now);
 }
 
 // A copy of which no shard makes its last one opens those that an attempt before has closed.
 void CheckpointDuty::SeeOpenings() {
-  if (job_->checkpointer.marked() && job_->checkpointer.leaving().empty()) job_->closed = false;
+  if (job_->checkpoints.checkpointer.marked() && job_->checkpoints.checkpointer.leaving().empty())
+    job_->checkpoints.closed = false;
 }
 
 // With a shard that leaves and is saved, unless it recovers partially, everybody returns to this
 // checkpoint: what the others trained after it would be thrown away.
 std::set<uint32_t> CheckpointDuty::FreezingShards(absl::Time now) const {
-  const std::set<uint32_t> leaving = job_->ShardsToSave(now);
+  const std::set<uint32_t> leaving = job_->placement.ShardsToSave(now);
   if (leaving.empty() || job_->partial_recovery()) return leaving;
-  return job_->views.owners();
+  return job_->placement.views.owners();
 }
 
 // The progress is recorded first: whatever the shards save afterwards holds all of it.
 void CheckpointDuty::Begin(absl::Time now) {
-  job_->lost_updates.BeginCheckpoint();
-  job_->closes.log().BeginCheckpoint(job_->closes.Unconfirmed());
-  job_->closed = job_->closed || !FreezingShards(now).empty();
-  job_->checkpointer.Begin({.manifest = ManifestOfNow(now),
-                            .parent = ParentOfNext(),
-                            .shards = job_->Owners(),
-                            .leaving = FreezingShards(now)},
-                           now, job_->calls);
+  job_->recovery.lost_updates.BeginCheckpoint();
+  job_->training.closes.log().BeginCheckpoint(job_->training.closes.Unconfirmed());
+  job_->checkpoints.closed = job_->checkpoints.closed || !FreezingShards(now).empty();
+  job_->checkpoints.checkpointer.Begin({.manifest = ManifestOfNow(now),
+                                        .parent = ParentOfNext(),
+                                        .shards = job_->placement.Owners(),
+                                        .leaving = FreezingShards(now)},
+                                       now, job_->calls);
 }
 
 v1::Manifest CheckpointDuty::ManifestOfNow(absl::Time now) const {
   v1::Manifest manifest;
-  manifest.set_step(job_->progress.steps());
-  manifest.set_timeline(job_->timeline());
+  manifest.set_step(job_->training.progress.steps());
+  manifest.set_timeline(job_->placement.timeline());
   *manifest.mutable_job() = job_->plan.spec;
-  *manifest.mutable_progress() = job_->ProgressOfNow();
-  manifest.set_elapsed_seconds(job_->progress.elapsed_seconds(now));
+  *manifest.mutable_progress() = job_->training.ProgressOfNow();
+  manifest.set_elapsed_seconds(job_->training.progress.elapsed_seconds(now));
   // The metrics are those of these parameters, and of no others.
-  if (job_->rest.evaluation) *manifest.mutable_metrics() = job_->rest.evaluation->metrics();
+  if (job_->training.rest.evaluation)
+    *manifest.mutable_metrics() = job_->training.rest.evaluation->metrics();
   return manifest;
 }
 
 std::string CheckpointDuty::ParentOfNext() const {
-  const CheckpointFacts* newest = job_->catalog.newest();
-  if (newest == nullptr || newest->timeline < job_->first_timeline) return "";
-  const std::optional<uint32_t> deltas = job_->catalog.DeltasOf(newest->id);
+  const CheckpointFacts* newest = job_->checkpoints.catalog.newest();
+  if (newest == nullptr || newest->timeline < job_->recovery.first_timeline) return "";
+  const std::optional<uint32_t> deltas = job_->checkpoints.catalog.DeltasOf(newest->id);
   return deltas && *deltas < job_->plan.spec.checkpoint().max_deltas() ? newest->id : "";
 }
 
 void CheckpointDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
   if (answer.reply.ok()) {
-    job_->checkpointer.OnSaved(answer.shard, std::get<v1::SavePartitionsReply>(*answer.reply), now,
-                               job_->calls);
+    job_->checkpoints.checkpointer.OnSaved(
+        answer.shard, std::get<v1::SavePartitionsReply>(*answer.reply), now, job_->calls);
     return;
   }
-  job_->checkpointer.Abandon(answer.reply.status(), now, job_->calls);
+  job_->checkpoints.checkpointer.Abandon(answer.reply.status(), now, job_->calls);
   OnFailed();
 }
 
 void CheckpointDuty::OnManifestWritten(const absl::Status& written, absl::Time now) {
-  if (!job_->checkpointer.running()) return;
-  const bool frozen = !job_->checkpointer.leaving().empty();
-  const std::optional<v1::Manifest> manifest = job_->checkpointer.OnManifestWritten(written, now);
+  if (!job_->checkpoints.checkpointer.running()) return;
+  const bool frozen = !job_->checkpoints.checkpointer.leaving().empty();
+  const std::optional<v1::Manifest> manifest =
+      job_->checkpoints.checkpointer.OnManifestWritten(written, now);
   if (!manifest) return OnFailed();
   const CheckpointFacts facts = FactsOf(*manifest, now);
-  job_->catalog.Add(facts);
-  job_->lost_updates.OnCheckpointStored();
-  job_->closes.log().OnCheckpointStored();
-  job_->frozen = frozen;
-  job_->save_again = false;
+  job_->checkpoints.catalog.Add(facts);
+  job_->recovery.lost_updates.OnCheckpointStored();
+  job_->training.closes.log().OnCheckpointStored();
+  job_->checkpoints.frozen = frozen;
+  job_->checkpoints.save_again = false;
   // An attempt that had begun before is not of these parameters.
-  if (job_->rest.save && IsOf(facts, *job_->rest.evaluation)) {
-    job_->rest.save = false;
+  if (job_->training.rest.save && IsOf(facts, *job_->training.rest.evaluation)) {
+    job_->training.rest.save = false;
     job_->outbox.Warn("best model", "");
   }
   prune_ = job_->writer.Require();
@@ -150,36 +160,37 @@ void CheckpointDuty::OnManifestWritten(const absl::Status& written, absl::Time n
       {{"id", facts.id},
        {"examples", absl::StrCat(facts.examples)},
        {"MiB", absl::StrFormat("%.1f", static_cast<double>(facts.bytes) / kMebibyte)},
-       {"seconds", absl::StrFormat("%.2f", absl::ToDoubleSeconds(job_->checkpointer.last_took()))},
+       {"seconds",
+        absl::StrFormat("%.2f", absl::ToDoubleSeconds(job_->checkpoints.checkpointer.last_took()))},
        {"delta", facts.parent.empty() ? "no" : "yes"}});
-  Answer(job_->checkpointer.UriOf(facts.id));
-  if (job_->end.saving) {
-    job_->model_uri = job_->checkpointer.UriOf(facts.id);
-    job_->end.saving = false;
-    job_->end.saved = true;
+  Answer(job_->checkpoints.checkpointer.UriOf(facts.id));
+  if (job_->training.end.saving) {
+    job_->model_uri = job_->checkpoints.checkpointer.UriOf(facts.id);
+    job_->training.end.saving = false;
+    job_->training.end.saved = true;
   }
 }
 
 void CheckpointDuty::OnFailed() {
-  job_->end.saving = false;
-  job_->save_again = false;
+  job_->training.end.saving = false;
+  job_->checkpoints.save_again = false;
   job_->outbox.Log(LogEvent::Level::kError,
                    "a checkpoint has failed; training goes on, and the next is tried",
-                   {{"error", job_->checkpointer.last_failure().ToString()},
-                    {"failures", absl::StrCat(job_->checkpointer.failures())}});
-  Answer(job_->checkpointer.last_failure());
+                   {{"error", job_->checkpoints.checkpointer.last_failure().ToString()},
+                    {"failures", absl::StrCat(job_->checkpoints.checkpointer.failures())}});
+  Answer(job_->checkpoints.checkpointer.last_failure());
 }
 
 void CheckpointDuty::Answer(const absl::StatusOr<std::string>& uri) {
-  for (uint64_t asker : std::exchange(job_->askers, {})) {
+  for (uint64_t asker : std::exchange(job_->checkpoints.askers, {})) {
     job_->outbox.Add(AnswerCheckpoint{asker, uri});
   }
 }
 
 void CheckpointDuty::Prune() {
   prune_.reset();
-  std::vector<std::string> ids = job_->catalog.Superfluous();
-  for (const std::string& id : ids) job_->catalog.Remove(id);
+  std::vector<std::string> ids = job_->checkpoints.catalog.Superfluous();
+  for (const std::string& id : ids) job_->checkpoints.catalog.Remove(id);
   if (!ids.empty()) job_->outbox.Add(DeleteCheckpoints{std::move(ids)});
 }
 

@@ -25,6 +25,8 @@ class CheckpointDuty : public Duty {
   // Somebody asks for one, or for that under way; the answer is an AnswerCheckpoint, at the latest
   // when the job has ended.
   void Ask(uint64_t asker);
+  // Answers whoever waits for a checkpoint that a job which has ended will not take.
+  void AnswerIfEnded();
   void Advance(absl::Time now);
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
   void OnManifestWritten(const absl::Status& written, absl::Time now);

@@ -35,6 +35,8 @@ ChiefMachine::ChiefMachine(const ChiefMachine& other) : job_(other.job_) {
 
 void ChiefMachine::Advance(absl::Time now) {
   if (superseded()) return;
+  duties_.end.CompleteIfSaved(now);
+  duties_.checkpoints.AnswerIfEnded();
   if (job_.state == v1::JOB_STATE_RUNNING && !duties_.promotion.under_way()) {
     const bool waits = duties_.promotion.ReplaceThoseThatDidNotComeBack(now);
     if (!waits && !duties_.promotion.under_way()) duties_.takeover.Advance(now);
@@ -46,13 +48,13 @@ void ChiefMachine::Advance(absl::Time now) {
     duties_.promotion.OnView(now);
     if (duties_.promotion.under_way()) return SendCalls(now);
   }
-  if (job_.recovery.phase() != Recovery::Phase::kIdle && !job_.ended()) {
+  if (job_.recovery.rollback.phase() != Recovery::Phase::kIdle && !job_.ended()) {
     if (job_.state == v1::JOB_STATE_RESTORING) duties_.members.RestoreWithoutThoseThatLeft(now);
     duties_.recovery.Advance(now);
   }
   if (job_.state == v1::JOB_STATE_RUNNING && job_.takeover.settled()) {
     duties_.training.Advance(now);
-    CloseStreams();
+    duties_.closes.Advance();
     duties_.evaluation.Advance(now);
     duties_.rest.Advance(now);
   }
@@ -67,18 +69,18 @@ void ChiefMachine::Advance(absl::Time now) {
 
 // Of partitions that have replicas.
 void ChiefMachine::ReplaceLost(absl::Time now) {
-  if (!job_.replicas() && job_.views.current().pairs().empty()) return;
-  job_.hearing.Listen(job_.shards, now);
+  if (!job_.replicas() && job_.placement.views.current().pairs().empty()) return;
+  job_.placement.hearing.Listen(job_.placement.shards, now);
   const bool serving =
       job_.state == v1::JOB_STATE_RUNNING || job_.state == v1::JOB_STATE_CHECKPOINTING;
-  if (!job_.heard_of_shards || !serving || !job_.takeover.settled()) return;
+  if (!job_.placement.heard_of_shards || !serving || !job_.takeover.settled()) return;
   duties_.promotion.ReplaceLost(now);
   duties_.pairs.Drop(now);
 }
 
 void ChiefMachine::AdvanceMoves(absl::Time now) {
   if (job_.state != v1::JOB_STATE_RUNNING || !job_.takeover.settled()) return;
-  const bool heard = std::exchange(job_.heard_of_shards, false);
+  const bool heard = std::exchange(job_.placement.heard_of_shards, false);
   if (heard) {
     duties_.members.Advance(now);
     duties_.moves.planner().See(now);
@@ -89,16 +91,9 @@ void ChiefMachine::AdvanceMoves(absl::Time now) {
   while (duties_.moves.Step(/*plans=*/heard, now)) duties_.state.RefreshView(now);
 }
 
-// None while a checkpoint is being taken: what it restores must still know what belongs to tasks
-// that it does not hold.
-void ChiefMachine::CloseStreams() {
-  job_.closes.PassOn(job_.moves.wants_quiet(), job_.writer);
-  if (job_.checkpointer.running()) return;
-  job_.closes.Send(job_.views.owners(), job_.options.call_deadline, job_.calls);
-}
-
 void ChiefMachine::SendCalls(absl::Time now) {
-  for (CallShard& call : job_.calls.TakeDue(job_.gate.published(), job_.shards, now)) {
+  for (CallShard& call :
+       job_.calls.TakeDue(job_.placement.gate.published(), job_.placement.shards, now)) {
     job_.outbox.Add(std::move(call));
   }
 }
@@ -128,19 +123,21 @@ void ChiefMachine::CancelMoves(const absl::Status& why, absl::Time now) {
 absl::StatusOr<v1::RegisterShardReply> ChiefMachine::RegisterShard(
     const v1::RegisterShardRequest& request, absl::Time now) {
   CAPSTAN_RETURN_IF_ERROR(CheckWireVersion(request.wire_version()));
-  if (request.index() >= job_.shards.most()) duties_.members.NoteSpare(request.index(), now);
-  CAPSTAN_ASSIGN_OR_RETURN(const ShardTable::Arrival arrival, job_.shards.Register(request, now));
+  if (request.index() >= job_.placement.shards.most())
+    duties_.members.NoteSpare(request.index(), now);
+  CAPSTAN_ASSIGN_OR_RETURN(const ShardTable::Arrival arrival,
+                           job_.placement.shards.Register(request, now));
   if (arrival != ShardTable::Arrival::kSame) {
     job_.outbox.Log(LogEvent::Level::kInfo, "shard registered",
                     {{"shard", absl::StrCat(request.index())}, {"address", request.address()}});
   }
   if (arrival == ShardTable::Arrival::kReplaced) OnShardReplaced(request.index(), now);
-  job_.heard_of_shards = true;
+  job_.placement.heard_of_shards = true;
   Advance(now);
   v1::RegisterShardReply reply;
   *reply.mutable_job() = job_.plan.spec;
-  reply.set_seal_key(job_.sealer.key());
-  reply.set_from(job_.from);
+  reply.set_seal_key(job_.training.sealer.key());
+  reply.set_from(job_.recovery.from);
   return reply;
 }
 
@@ -149,18 +146,18 @@ v1::ShardHeartbeatReply ChiefMachine::ShardHeartbeat(const v1::ShardHeartbeatReq
   v1::ShardHeartbeatReply reply;
   const uint32_t index = request.index();
   const uint64_t incarnation = request.incarnation();
-  Shard* shard = job_.shards.Find(index, Incarnation{incarnation});
+  Shard* shard = job_.placement.shards.Find(index, Incarnation{incarnation});
   if (shard == nullptr) return reply;
   reply.set_known(true);
   if (request.draining() && !shard->draining) {
     job_.outbox.Log(LogEvent::Level::kInfo, "shard leaving", {{"shard", absl::StrCat(index)}});
   }
   ShardTable::Hear(*shard, request, now);
-  job_.lost_updates.Hear(index, incarnation, request.report());
+  job_.recovery.lost_updates.Hear(index, incarnation, request.report());
   duties_.partial.Hear(index, request.report());
   duties_.pairs.Hear(*shard);
-  job_.loads.Hear(index, incarnation, shard->report, job_.views.current(), now);
-  job_.heard_of_shards = true;
+  job_.placement.loads.Hear(index, incarnation, shard->report, job_.placement.views.current(), now);
+  job_.placement.heard_of_shards = true;
   Advance(now);
   reply.set_may_leave(request.draining() && duties_.members.MayLeave(index, now));
   reply.set_lease_seconds(duties_.promotion.LeaseOf(index, incarnation, now));
@@ -173,24 +170,18 @@ void ChiefMachine::OnShardGone(uint32_t index, uint64_t incarnation, absl::Time 
 }
 
 void ChiefMachine::OnShardReplaced(uint32_t shard, absl::Time now) {
-  const bool switched = job_.moves.phase() == PartitionMoves::Phase::kSwitched;
-  if (job_.moves.Concerns(shard) && !switched) {
+  const bool switched = job_.placement.moves.phase() == PartitionMoves::Phase::kSwitched;
+  if (job_.placement.moves.Concerns(shard) && !switched) {
     CancelMoves(absl::UnavailableError(absl::StrCat("shard ", shard, " was started anew")), now);
   }
-  if (!job_.views.Owns(shard)) {  // Nothing is lost with it.
-    if (job_.views.has_map()) job_.views.RemoveMember(shard);
+  if (!job_.placement.views.Owns(shard)) {  // Nothing is lost with it.
+    if (job_.placement.views.has_map()) job_.placement.views.RemoveMember(shard);
     return;
   }
   const bool serving =
       job_.state == v1::JOB_STATE_RUNNING || job_.state == v1::JOB_STATE_CHECKPOINTING;
-  if (!serving || !job_.takeover.settled()) return job_.recovery.OnReplaced(shard);
-  const absl::Status replaceable = duties_.promotion.MayBeReplaced(shard, now);
-  if (replaceable.ok()) return duties_.promotion.Promote(shard, "it was started anew", now);
-  job_.recovery.OnReplaced(shard);
-  if (job_.MayRecoverPartially()) return RecoverPartially(shard, now);
-  std::string cause = absl::StrCat("shard ", shard, " was started anew");
-  if (job_.replicas()) absl::StrAppend(&cause, ", and ", replaceable.message());
-  ReturnToCheckpoint(cause, shard, now);
+  if (!serving || !job_.takeover.settled()) return job_.recovery.rollback.OnReplaced(shard);
+  duties_.promotion.ReplaceOrReturn(shard, now);
 }
 
 void ChiefMachine::OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply, absl::Time now) {
@@ -198,23 +189,25 @@ void ChiefMachine::OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply,
   if (absl::IsFailedPrecondition(reply.status())) job_.writer.Note();
   const std::optional<ShardCalls::Answer> answer = job_.calls.OnReply(call, std::move(reply), now);
   if (answer) {
-    const Shard* shard = job_.shards.Find(answer->shard);
+    const Shard* shard = job_.placement.shards.Find(answer->shard);
     // What a process did that has been replaced since is as if it had not been done.
     const bool present = shard != nullptr && Raw(shard->incarnation) == answer->incarnation;
     if (present) OnAnswer(*answer, now);
   }
-  if (job_.barrier.OnCommitted(job_.calls)) job_.work.lanes()->TakeCursors(job_.barrier.held());
-  job_.heard_of_shards = true;
+  if (job_.training.barrier.OnCommitted(job_.calls))
+    job_.training.work.lanes()->TakeCursors(job_.training.barrier.held());
+  job_.placement.heard_of_shards = true;
   Advance(now);
 }
 
 void ChiefMachine::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
   switch (answer.purpose) {
     case Purpose::kHold:
-      return job_.barrier.OnHeld(std::get<v1::HoldRoundsReply>(*answer.reply), job_.Owners(),
-                                 job_.options.call_deadline, job_.calls);
+      return job_.training.barrier.OnHeld(std::get<v1::HoldRoundsReply>(*answer.reply),
+                                          job_.placement.Owners(), job_.options.call_deadline,
+                                          job_.calls);
     case Purpose::kClose:
-      return job_.closes.OnClosed(answer.shard);
+      return duties_.closes.OnAnswer(answer);
     case Purpose::kSave:
       return duties_.checkpoints.OnAnswer(answer, now);
     case Purpose::kLoad:
@@ -224,7 +217,7 @@ void ChiefMachine::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
     case Purpose::kJoin:
       return duties_.members.OnAnswer(answer, now);
     case Purpose::kMove:
-      return job_.moves.OnAnswer(answer.shard, answer.reply, now, job_.calls);
+      return job_.placement.moves.OnAnswer(answer.shard, answer.reply, now, job_.calls);
     case Purpose::kCommit:
     case Purpose::kRelease:
     case Purpose::kFlush:
@@ -245,9 +238,9 @@ absl::StatusOr<v1::RegisterWorkerReply> ChiefMachine::RegisterWorker(
     const v1::RegisterWorkerRequest& request, absl::Time now, const std::string& peer) {
   CAPSTAN_RETURN_IF_ERROR(CheckWireVersion(request.wire_version()));
   CAPSTAN_ASSIGN_OR_RETURN(const Membership::Registration registration,
-                           job_.workers.Register(request, peer, now));
+                           job_.training.workers.Register(request, peer, now));
   duties_.grants.Release(registration.replaced);
-  job_.end.draining.erase(request.name());
+  job_.training.end.draining.erase(request.name());
   if (registration.is_new) {
     job_.outbox.Log(
         LogEvent::Level::kInfo, "worker registered",
@@ -267,11 +260,11 @@ v1::WorkerHeartbeatReply ChiefMachine::WorkerHeartbeat(const v1::WorkerHeartbeat
     reply.set_known(true);  // The chief that has come after knows better.
     return reply;
   }
-  if (Worker* worker = job_.workers.Find(request); worker != nullptr) {
-    job_.workers.Hear(*worker, request, now);
+  if (Worker* worker = job_.training.workers.Find(request); worker != nullptr) {
+    job_.training.workers.Hear(*worker, request, now);
     for (const v1::LeaseReport& report : request.leases()) duties_.reports.Take(*worker, report);
     job_.takeover.OnReport(worker->name);
-    job_.views.ForgetTrainers(worker->name);
+    job_.placement.views.ForgetTrainers(worker->name);
     if (worker->draining) {
       for (const v1::LeaseReport& report : duties_.grants.Unmentioned(request, *worker)) {
         duties_.reports.Take(*worker, report);
@@ -290,8 +283,9 @@ v1::WorkerHeartbeatReply ChiefMachine::WorkerHeartbeat(const v1::WorkerHeartbeat
     reply.set_known(true);
   }
   reply.set_state(job_.told_state());
-  reply.set_examples(job_.progress.examples());
-  reply.set_examples_seal(job_.sealer.OfExamples(job_.timeline(), job_.progress.examples()));
+  reply.set_examples(job_.training.progress.examples());
+  reply.set_examples_seal(job_.training.sealer.OfExamples(job_.placement.timeline(),
+                                                          job_.training.progress.examples()));
   return reply;
 }
 
@@ -302,18 +296,20 @@ v1::GetStatusReply ChiefMachine::Status(absl::Time now) const {
   reply.mutable_tasks()->set_retries(duties_.reports.retries());
   reply.mutable_tasks()->set_expirations(duties_.grants.expirations());
   duties_.watch.Fill(reply);
+  v1::ReplicaStatus& replicas = *reply.mutable_replicas();  // Empty in a job that keeps none.
   if (!job_.replicas()) return reply;
-  duties_.promotion.Fill(*reply.mutable_replicas());
-  duties_.pairs.Fill(*reply.mutable_replicas());
+  duties_.promotion.Fill(replicas);
+  duties_.pairs.Fill(replicas);
   return reply;
 }
 
 void ChiefMachine::StopJob(std::string_view reason, absl::Time now) {
-  if (job_.ended() || job_.end.begun()) return;
+  if (job_.ended() || job_.training.end.begun()) return;
   const std::string why =
       absl::StrCat("stopped: ", reason.empty() ? std::string("on request") : std::string(reason));
   if (job_.state == v1::JOB_STATE_PENDING) {
     job_.Fail(v1::FAILURE_KIND_ERROR, absl::StrCat(why, ", before it had begun"));
+    duties_.checkpoints.AnswerIfEnded();
     duties_.state.RefreshView(now);
     return;
   }
@@ -364,9 +360,9 @@ void ChiefMachine::Tick(absl::Time now) {
   duties_.moves.planner().WatchReplicas(now);
   duties_.watch.LogWaiting(now);
   CheckRefusal();
-  job_.heard_of_shards = true;  // Time has passed, which they may have been silent for.
+  job_.placement.heard_of_shards = true;  // Time has passed, which they may have been silent for.
   Advance(now);
-  if (job_.state == v1::JOB_STATE_RUNNING && job_.progress.TakeCurveDue(now)) {
+  if (job_.state == v1::JOB_STATE_RUNNING && job_.training.progress.TakeCurveDue(now)) {
     job_.AddCurvePoint({}, now);
   }
 }

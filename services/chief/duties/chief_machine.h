@@ -30,7 +30,7 @@
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/view.pb.h"
 #include "chief/duties/duties.h"
-#include "chief/duties/job_context.h"
+#include "chief/job/job_context.h"
 #include "chief/state/chief_actions.h"
 #include "chief/state/chief_options.h"
 
@@ -78,7 +78,7 @@ class ChiefMachine final : private Orders {
   // Asks for a checkpoint now. AnswerCheckpoint follows, at the latest when the job ends.
   void TakeCheckpoint(uint64_t asker, absl::Time now);
 
-  // What would make the shards even; unless job_.planonly, it is begun. FAILED_PRECONDITION: the
+  // What would make the shards even; unless plan_only, it is begun. FAILED_PRECONDITION: the
   // job is not training.
   absl::StatusOr<v1::RebalanceReply> Rebalance(const v1::RebalanceRequest& request, absl::Time now);
 
@@ -108,7 +108,10 @@ class ChiefMachine final : private Orders {
   bool stored() const { return job_.writer.settled(); }
   const absl::Status& last_store() const { return job_.writer.last(); }
 
-  const v1::View& view() const { return job_.gate.published(); }
+  const v1::View& view() const { return job_.placement.gate.published(); }
+  // The present timeline, also before anybody may hear of it, and what of the training is settled.
+  uint64_t timeline() const { return job_.placement.timeline(); }
+  v1::TaskProgress progress() const { return job_.training.ProgressOfNow(); }
   // Of this process of a shard; empty: it is not known, or known to be gone.
   std::string AddressOf(uint32_t index, uint64_t incarnation) const {
     return duties_.members.AddressOf(index, incarnation);
@@ -128,7 +131,6 @@ class ChiefMachine final : private Orders {
   // Does whatever has become possible.
   void Advance(absl::Time now);
   void AdvanceMoves(absl::Time now);
-  void CloseStreams();
   void SendCalls(absl::Time now);
   void ReplaceLost(absl::Time now);
   void OnShardReplaced(uint32_t shard, absl::Time now);

@@ -3,6 +3,7 @@
 #define CAPSTAN_CHIEF_DUTIES_DUTIES_H_
 
 #include "chief/duties/checkpoint_duty.h"
+#include "chief/duties/close_duty.h"
 #include "chief/duties/end_duty.h"
 #include "chief/duties/evaluation_duty.h"
 #include "chief/duties/grant_duty.h"
@@ -29,6 +30,7 @@ struct Duties : Duty {
   ReportDuty reports{*job_, *orders_};
   GrantDuty grants{*job_, *orders_};
   TrainingDuty training{*job_, *orders_};
+  CloseDuty closes{*job_, *orders_};
   EvaluationDuty evaluation{*job_, *orders_};
   RestDuty rest{*job_, *orders_};
   EndDuty end{*job_, *orders_};

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "chief/duties/job_context.h"
+#include "chief/job/job_context.h"
 
 namespace capstan::chief {
 

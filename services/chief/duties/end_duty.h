@@ -14,6 +14,8 @@ class EndDuty : public Duty {
 
   // Once the end has begun (JobContext::BeginEnd) every step is taken that is possible.
   void Advance(absl::Time now);
+  // Completes the job if its model is stored, whatever else is going on.
+  void CompleteIfSaved(absl::Time now);
 
  private:
   bool StepDone(absl::Time now);

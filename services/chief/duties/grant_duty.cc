@@ -21,17 +21,17 @@ void GrantDuty::Grant(Worker& worker, absl::Time now) {
   if (!job_->takeover.settled()) return;
   // What was begun before this chief may be held by one who has not told of it yet.
   const bool may_give_begun = job_->takeover.complete(now);
-  if (job_->MayTrain() && job_->work.has_lanes() && may_give_begun) AssignLanes();
-  TaskQueue* tasks = job_->work.tasks();
+  if (job_->MayTrain() && job_->training.work.has_lanes() && may_give_begun) AssignLanes();
+  TaskQueue* tasks = job_->training.work.tasks();
   const auto avoid = [&](const WorkName& work) { return Avoids(worker, work); };
   for (Trainer& trainer : worker.trainers) {
     const auto held = [&] {
-      return job_->evaluations.LeasesOf(trainer.id).size() +
+      return job_->training.evaluations.LeasesOf(trainer.id).size() +
              (tasks != nullptr ? tasks->LeasesOf(trainer.id).size() : 0);
     };
     // Lanes stand still while there is an evaluation, so any trainer will do.
-    while (held() < kLeasesPerTrainer && (trainer.wants_lease || job_->work.has_lanes()) &&
-           job_->evaluations.Grant(trainer.id, generations_, avoid)) {
+    while (held() < kLeasesPerTrainer && (trainer.wants_lease || job_->training.work.has_lanes()) &&
+           job_->training.evaluations.Grant(trainer.id, generations_, avoid)) {
     }
     if (tasks == nullptr || !job_->MayTrain() || !trainer.wants_lease) continue;
     // A spare only while there is enough for those who have nothing.
@@ -43,9 +43,9 @@ void GrantDuty::Grant(Worker& worker, absl::Time now) {
 }
 
 size_t GrantDuty::TrainersWithoutWork() const {
-  const std::vector<Membership::Candidate> all = job_->workers.Eligible();
+  const std::vector<Membership::Candidate> all = job_->training.workers.Eligible();
   return static_cast<size_t>(std::count_if(all.begin(), all.end(), [this](const auto& candidate) {
-    return !job_->work.Holds(candidate.id);
+    return !job_->training.work.Holds(candidate.id);
   }));
 }
 
@@ -55,10 +55,11 @@ void GrantDuty::AssignLanes() {
   std::vector<TrainerId> all;
   std::vector<TrainerId> quick;
   std::map<TrainerId, const Worker*> workers;
-  for (const Membership::Candidate& candidate : job_->workers.Eligible()) {
+  for (const Membership::Candidate& candidate : job_->training.workers.Eligible()) {
     all.push_back(candidate.id);
-    if (!job_->accusations.empty()) workers[candidate.id] = candidate.worker;
-    if (!job_->stragglers.IsStraggler(candidate.worker->name)) quick.push_back(candidate.id);
+    if (!job_->training.accusations.empty()) workers[candidate.id] = candidate.worker;
+    if (!job_->training.stragglers.IsStraggler(candidate.worker->name))
+      quick.push_back(candidate.id);
   }
   const auto avoids = [&](TrainerId trainer, const WorkName& work) {
     return Avoids(*workers.at(trainer), work);
@@ -71,29 +72,31 @@ void GrantDuty::AssignLanes() {
     return other == all.end() ? std::nullopt : std::make_optional(*other);
   };
   LaneTable::InPlace unless_accused;
-  if (!job_->accusations.empty()) unless_accused = in_place;
-  job_->work.lanes()->Assign(quick.empty() ? all : quick, generations_, unless_accused);
+  if (!job_->training.accusations.empty()) unless_accused = in_place;
+  job_->training.work.lanes()->Assign(quick.empty() ? all : quick, generations_, unless_accused);
 }
 
 // It has said that this cannot be done, and there is somebody who has not.
 bool GrantDuty::Avoids(const Worker& worker, const WorkName& work) const {
-  if (job_->accusations.empty() || !job_->accusations.Has(work, job_->workers.VoiceOf(worker)))
+  if (job_->training.accusations.empty() ||
+      !job_->training.accusations.Has(work, job_->training.workers.VoiceOf(worker)))
     return false;
-  const std::vector<Membership::Candidate> all = job_->workers.Eligible();
+  const std::vector<Membership::Candidate> all = job_->training.workers.Eligible();
   return std::any_of(all.begin(), all.end(), [&](const auto& candidate) {
-    return !job_->accusations.Has(work, job_->workers.VoiceOf(*candidate.worker));
+    return !job_->training.accusations.Has(work, job_->training.workers.VoiceOf(*candidate.worker));
   });
 }
 
 std::vector<v1::Lease> GrantDuty::LeasesOf(const Worker& worker) {
   std::vector<v1::Lease> leases;
   for (const Trainer& trainer : worker.trainers) {
-    for (v1::Lease& lease : job_->work.LeasesOf(trainer.id)) leases.push_back(std::move(lease));
-    for (const HeldLease& held : job_->evaluations.LeasesOf(trainer.id))
+    for (v1::Lease& lease : job_->training.work.LeasesOf(trainer.id))
+      leases.push_back(std::move(lease));
+    for (const HeldLease& held : job_->training.evaluations.LeasesOf(trainer.id))
       leases.push_back(held.lease);
     for (v1::Lease& lease : leases) {
       if (TrainerId{lease.trainer()} == trainer.id) lease.set_start_clock(trainer.start_clock);
-      lease.set_timeline(job_->timeline());
+      lease.set_timeline(job_->placement.timeline());
     }
   }
   for (v1::Lease& lease : leases) lease.mutable_generation()->set_seal(SealOf(lease));
@@ -103,11 +106,11 @@ std::vector<v1::Lease> GrantDuty::LeasesOf(const Worker& worker) {
 uint64_t GrantDuty::SealOf(const v1::Lease& lease) const {
   const Generation generation = GenerationFromProto(lease.generation());
   if (lease.kind() == v1::LEASE_KIND_LANE) {
-    return job_->sealer.OfLane(job_->timeline(), lease.lane(), generation);
+    return job_->training.sealer.OfLane(job_->placement.timeline(), lease.lane(), generation);
   }
   const StreamId stream = StreamId::Task(lease.data_epoch(), lease.task().index());
   return lease.kind() == v1::LEASE_KIND_TASK
-             ? job_->sealer.OfTask(job_->timeline(), stream, generation)
+             ? job_->training.sealer.OfTask(job_->placement.timeline(), stream, generation)
              : 0;
 }
 
@@ -122,7 +125,7 @@ std::vector<v1::LeaseReport> GrantDuty::Unmentioned(const v1::WorkerHeartbeatReq
     if (mentioned.contains(GenerationFromProto(lease.generation()))) continue;
     v1::LeaseReport& report = returned.emplace_back();
     *report.mutable_generation() = lease.generation();
-    report.set_timeline(job_->timeline());
+    report.set_timeline(job_->placement.timeline());
     report.set_returned(true);
   }
   return returned;
@@ -134,7 +137,8 @@ void GrantDuty::FillReply(const v1::WorkerHeartbeatRequest& request, const Worke
   std::set<Generation> needy;
   for (const v1::LeaseReport& report : request.leases()) {
     mentioned.insert(GenerationFromProto(report.generation()));
-    if (job_->work.has_lanes() && job_->work.lanes()->NeedsTasks(worker.trainer_ids(), report)) {
+    if (job_->training.work.has_lanes() &&
+        job_->training.work.lanes()->NeedsTasks(worker.trainer_ids(), report)) {
       needy.insert(GenerationFromProto(report.generation()));
     }
   }
@@ -143,7 +147,7 @@ void GrantDuty::FillReply(const v1::WorkerHeartbeatRequest& request, const Worke
     const Generation generation = GenerationFromProto(lease.generation());
     present.insert(generation);
     if (mentioned.contains(generation) && !needy.contains(generation)) continue;
-    if (lease.kind() == v1::LEASE_KIND_LANE) job_->work.lanes()->NameTasks(lease);
+    if (lease.kind() == v1::LEASE_KIND_LANE) job_->training.work.lanes()->NameTasks(lease);
     *reply.add_leases() = std::move(lease);
   }
   for (const Generation& generation : mentioned) {
@@ -158,17 +162,17 @@ void GrantDuty::SeeDraining(const v1::WorkerHeartbeatRequest& request, const Wor
            report.error().empty();
   });
   if (!holds_work) {
-    job_->end.draining.erase(worker.name);
-  } else if (job_->LeasesTakenBack() && !worker.stuck) {
-    job_->end.draining.insert(worker.name);
+    job_->training.end.draining.erase(worker.name);
+  } else if (job_->training.LeasesTakenBack() && !worker.stuck) {
+    job_->training.end.draining.insert(worker.name);
   }
 }
 
 void GrantDuty::ReleaseSilent(absl::Time now) {
-  for (const Worker& worker : job_->workers.TakeSilent(now)) {
+  for (const Worker& worker : job_->training.workers.TakeSilent(now)) {
     Release(worker.trainer_ids());
     job_->outbox.Warn(absl::StrCat("the data of ", worker.name), "");
-    job_->end.draining.erase(worker.name);
+    job_->training.end.draining.erase(worker.name);
     if (worker.draining) continue;
     job_->outbox.Log(
         LogEvent::Level::kWarning, "worker lost: its leases go to others",
@@ -178,10 +182,10 @@ void GrantDuty::ReleaseSilent(absl::Time now) {
 
 void GrantDuty::Release(const std::vector<TrainerId>& trainers) {
   for (TrainerId trainer : trainers) {
-    expirations_ +=
-        job_->work.LeasesOf(trainer).size() + job_->evaluations.LeasesOf(trainer).size();
-    job_->work.Release(trainer);
-    job_->evaluations.Release(trainer);
+    expirations_ += job_->training.work.LeasesOf(trainer).size() +
+                    job_->training.evaluations.LeasesOf(trainer).size();
+    job_->training.work.Release(trainer);
+    job_->training.evaluations.Release(trainer);
   }
 }
 

@@ -15,80 +15,87 @@ constexpr absl::Duration kLoadAgain = absl::Seconds(1);
 }  // namespace
 
 void LoadDuty::Send() {
-  if (job_->gate.published().timeline() != job_->timeline()) return;
-  for (uint32_t index : job_->Owners()) {
+  if (job_->placement.gate.published().timeline() != job_->placement.timeline()) return;
+  for (uint32_t index : job_->placement.Owners()) {
     if (IsDue(index)) SendTo(index, absl::InfinitePast());
   }
 }
 
 // Not before a view is published by which it can be called.
 bool LoadDuty::IsDue(uint32_t index) const {
-  const Shard* shard = job_->shards.Find(index);
-  if (!job_->recovery.Awaits(index) || job_->calls.Pending(Purpose::kLoad, index)) return false;
+  const Shard* shard = job_->placement.shards.Find(index);
+  if (!job_->recovery.rollback.Awaits(index) || job_->calls.Pending(Purpose::kLoad, index))
+    return false;
   if (shard == nullptr || !shard->present) return false;
-  const auto& published = job_->gate.published().shards();
+  const auto& published = job_->placement.gate.published().shards();
   return std::any_of(published.begin(), published.end(), [&](const v1::ShardInfo& info) {
     return info.index() == index && info.incarnation() == Raw(shard->incarnation);
   });
 }
 
 void LoadDuty::SendTo(uint32_t shard, absl::Time due) {
-  const v1::View& view = job_->views.current();
+  const v1::View& view = job_->placement.views.current();
   std::vector<uint32_t> partitions;
   for (int i = 0; i < view.owners_size(); ++i) {
     if (view.owners(i) == shard) partitions.push_back(static_cast<uint32_t>(i));
   }
-  const bool coordinator = job_->work.has_lanes() && shard == job_->views.coordinator();
-  v1::LoadPartitionsRequest request = job_->recovery.RequestTo(partitions, coordinator);
+  const bool coordinator =
+      job_->training.work.has_lanes() && shard == job_->placement.views.coordinator();
+  v1::LoadPartitionsRequest request = job_->recovery.rollback.RequestTo(partitions, coordinator);
   // Where a job that had ended goes on for more epochs, lanes go on that had ended.
-  if (job_->recovery.manifest().job().train().epochs() < job_->plan.spec.train().epochs()) {
+  if (job_->recovery.rollback.manifest().job().train().epochs() <
+      job_->plan.spec.train().epochs()) {
     v1::TaskProgress progress;
-    job_->work.Save(progress);
+    job_->training.work.Save(progress);
     const int lanes = std::min(progress.lanes_size(), request.coordinator().lanes_size());
     for (int l = 0; l < lanes; ++l) {
       request.mutable_coordinator()->mutable_lanes(l)->set_ended(progress.lanes(l).ended());
     }
   }
-  if (job_->partial.contains(shard)) *request.mutable_partial() = PartialRecoveryStart();
+  if (job_->recovery.partial.contains(shard)) {
+    *request.mutable_partial() = PartialRecoveryStart();
+    job_->training.work.AdoptOnlyBegun();  // The shard is told of no other.
+  }
   job_->calls.Send(Purpose::kLoad, shard, std::move(request), job_->options.call_deadline, due);
 }
 
 v1::PartialRecoveryStart LoadDuty::PartialRecoveryStart() const {
   v1::PartialRecoveryStart start;
-  const v1::TaskProgress progress = job_->ProgressOfNow();
+  const v1::TaskProgress progress = job_->training.ProgressOfNow();
   for (const v1::OpenTask& task : progress.open_tasks()) {
     v1::OpenStreamFacts& open = *start.add_open();
     open.set_stream(StreamId::Task(task.data_epoch(), task.task()).value);
     *open.mutable_generation() = task.generation();
     open.set_prefix(task.batches());
   }
-  for (const v1::StreamClose& close : job_->closes.log().closes()) *start.add_closed() = close;
+  for (const v1::StreamClose& close : job_->training.closes.log().closes())
+    *start.add_closed() = close;
   return start;
 }
 
 bool LoadDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
-  if (!job_->recovery.Awaits(answer.shard)) return false;
+  if (!job_->recovery.rollback.Awaits(answer.shard)) return false;
   const absl::Status& status = answer.reply.status();
   if (status.ok()) {
     const auto& reply = std::get<v1::LoadPartitionsReply>(*answer.reply);
     if (reply.done()) {
-      job_->recovery.OnLoaded(answer.shard, reply);
+      job_->recovery.rollback.OnLoaded(answer.shard, reply);
       return true;
     }
   } else {
     job_->outbox.Log(LogEvent::Level::kError, "a shard cannot load",
                      {{"shard", absl::StrCat(answer.shard)},
-                      {"checkpoint", job_->recovery.source().uri},
+                      {"checkpoint", job_->recovery.rollback.source().uri},
                       {"error", status.ToString()}});
   }
   if (Recovery::IsDamage(status)) {
     job_->calls.Cancel(Purpose::kLoad);
-    job_->catalog.Remove(job_->recovery.source().id);
-    if (!job_->partial.empty()) {
+    job_->checkpoints.catalog.Remove(job_->recovery.rollback.source().id);
+    if (!job_->recovery.partial.empty()) {
       orders_->GiveUpPartialRecovery(status, now);
       return false;
     }
-    const absl::Status left = job_->recovery.OnDamaged(status, now);
+    const absl::Status left = job_->recovery.rollback.OnDamaged(status, now);
     if (!left.ok()) job_->Fail(v1::FAILURE_KIND_ERROR, std::string(left.message()));
     return false;
   }

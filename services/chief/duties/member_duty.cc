@@ -40,7 +40,7 @@ void MemberDuty::WatchSpares(absl::Time now) {
         [](std::string* out, const auto& shard) { absl::StrAppend(out, "ps-", shard.first); });
     sentence =
         absl::StrCat(names, spare_shards_.size() == 1 ? " is" : " are", " of no use: the job has ",
-                     job_->shards.most(),
+                     job_->placement.shards.most(),
                      " partitions (partition_count), and no more shards than that can hold any");
   }
   job_->outbox.Warn("spare shards", std::move(sentence));
@@ -49,42 +49,43 @@ void MemberDuty::WatchSpares(absl::Time now) {
 // Whoever owns nothing comes and goes as it likes.
 void MemberDuty::Advance(absl::Time now) {
   std::vector<uint32_t> gone;
-  for (const auto& [index, shard] : job_->shards.shards()) {
-    if (job_->views.Owns(index)) continue;
-    const bool silent = job_->hearing.IsSilent(shard, now);
-    if (job_->views.members().contains(index)) {
+  for (const auto& [index, shard] : job_->placement.shards.shards()) {
+    if (job_->placement.views.Owns(index)) continue;
+    const bool silent = job_->placement.hearing.IsSilent(shard, now);
+    if (job_->placement.views.members().contains(index)) {
       const bool leaves = silent || (shard.draining && IsFree(index));
-      if (!leaves || job_->moves.Concerns(index)) continue;
-      job_->views.RemoveMember(index);
+      if (!leaves || job_->placement.moves.Concerns(index)) continue;
+      job_->placement.views.RemoveMember(index);
       job_->outbox.Log(
           LogEvent::Level::kInfo, "a shard without partitions is not counted on any more",
           {{"shard", absl::StrCat(index)}, {"because", silent ? "it is silent" : "it leaves"}});
     } else if (silent) {
       gone.push_back(index);
-    } else if (job_->MayTake(index, now) && !job_->end.begun()) {
+    } else if (job_->placement.MayTake(index, now) && !job_->training.end.begun()) {
       Admit(shard);
     }
   }
   for (uint32_t index : gone) {
     job_->calls.Cancel(Purpose::kJoin, index);
-    job_->shards.Forget(index);
+    job_->placement.shards.Forget(index);
   }
 }
 
 // Nobody takes it for the owner or the backup of anything, nor will.
 bool MemberDuty::IsFree(uint32_t shard) const {
-  const v1::View& known = job_->gate.published();
+  const v1::View& known = job_->placement.gate.published();
   const auto backed = [shard](const v1::PartitionPair& pair) { return pair.backup() == shard; };
-  return !job_->views.Owns(shard) && !job_->views.Backs(shard) && !job_->moves.Concerns(shard) &&
+  return !job_->placement.views.Owns(shard) && !job_->placement.views.Backs(shard) &&
+         !job_->placement.moves.Concerns(shard) &&
          std::find(known.owners().begin(), known.owners().end(), shard) == known.owners().end() &&
          std::none_of(known.pairs().begin(), known.pairs().end(), backed);
 }
 
 // It is told the timeline first: then everybody may call it.
 void MemberDuty::Admit(const Shard& shard) {
-  if (job_->gate.published().timeline() != job_->timeline()) return;
-  if (shard.loaded_timeline == job_->timeline()) {
-    job_->views.AddMember(shard.index);
+  if (job_->placement.gate.published().timeline() != job_->placement.timeline()) return;
+  if (shard.loaded_timeline == job_->placement.timeline()) {
+    job_->placement.views.AddMember(shard.index);
     job_->outbox.Log(LogEvent::Level::kInfo, "a shard has joined",
                      {{"shard", absl::StrCat(shard.index)}});
     return;
@@ -95,10 +96,10 @@ void MemberDuty::Admit(const Shard& shard) {
 }
 
 void MemberDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
-  Shard* shard = job_->shards.Find(answer.shard);
-  if (shard == nullptr || job_->views.members().contains(answer.shard)) return;
+  Shard* shard = job_->placement.shards.Find(answer.shard);
+  if (shard == nullptr || job_->placement.views.members().contains(answer.shard)) return;
   if (answer.reply.ok() && std::get<v1::LoadPartitionsReply>(*answer.reply).done()) {
-    shard->loaded_timeline = job_->timeline();
+    shard->loaded_timeline = job_->placement.timeline();
     return;
   }
   if (!answer.reply.ok()) {
@@ -113,9 +114,10 @@ void MemberDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
 // One that was to leave and was ended before it had handed over all it has, or with its consent
 // when nobody could take it, may never come back.
 std::set<uint32_t> MemberDuty::ShardsThatLeft(absl::Time now) const {
-  std::set<uint32_t> gone = job_->LeavingShards();
+  std::set<uint32_t> gone = job_->placement.LeavingShards();
   std::erase_if(gone, [&](uint32_t index) {
-    return now - job_->shards.Find(index)->heard <= kLeasesForLeaver * job_->worker_lease();
+    return now - job_->placement.shards.Find(index)->heard <=
+           kLeasesForLeaver * job_->worker_lease();
   });
   return gone;
 }
@@ -124,15 +126,15 @@ std::set<uint32_t> MemberDuty::ShardsThatLeft(absl::Time now) const {
 bool MemberDuty::GiveUpThoseThatLeft(absl::Time now) {
   const std::set<uint32_t> gone = ShardsThatLeft(now);
   std::set<uint32_t> stay;
-  for (uint32_t index : job_->views.members()) {
-    if (job_->MayTake(index, now)) stay.insert(index);
+  for (uint32_t index : job_->placement.views.members()) {
+    if (job_->placement.MayTake(index, now)) stay.insert(index);
   }
   if (gone.empty() || stay.empty()) return false;
   orders_->ReturnToCheckpoint(
       absl::StrCat("shard ", *gone.begin(), " was to leave, and has not come back"), *gone.begin(),
       now);
-  job_->views.ForgetMap();
-  job_->next_map = std::move(stay);
+  job_->placement.views.ForgetMap();
+  job_->placement.next_map = std::move(stay);
   return true;
 }
 
@@ -140,36 +142,37 @@ bool MemberDuty::GiveUpThoseThatLeft(absl::Time now) {
 void MemberDuty::RestoreWithoutThoseThatLeft(absl::Time now) {
   const std::set<uint32_t> gone = ShardsThatLeft(now);
   std::set<uint32_t> stay;
-  for (const auto& [index, shard] : job_->shards.shards()) {
-    if (job_->MayTake(index, now)) stay.insert(index);
+  for (const auto& [index, shard] : job_->placement.shards.shards()) {
+    if (job_->placement.MayTake(index, now)) stay.insert(index);
   }
   if (gone.empty() || stay.empty()) return;
   job_->outbox.Log(LogEvent::Level::kWarning,
                    "a shard that was to load has left; the others do without it",
                    {{"shard", absl::StrCat(*gone.begin())}});
   job_->calls.CancelAll();
-  job_->views.ForgetMap();
-  job_->next_map = std::move(stay);
-  job_->recovery.Begin(job_->Sources(), now);
+  job_->placement.views.ForgetMap();
+  job_->placement.next_map = std::move(stay);
+  job_->recovery.rollback.Begin(job_->Sources(), now);
 }
 
 bool MemberDuty::MayLeave(uint32_t shard, absl::Time now) const {
   if (job_->ended() || job_->state == v1::JOB_STATE_PENDING ||
       job_->state == v1::JOB_STATE_RESTORING)
     return true;
-  if (job_->frozen || IsFree(shard)) return true;
-  return !job_->checkpointer.enabled() && job_->ShardsToSave(now).contains(shard);
+  if (job_->checkpoints.frozen || IsFree(shard)) return true;
+  return !job_->checkpoints.checkpointer.enabled() &&
+         job_->placement.ShardsToSave(now).contains(shard);
 }
 
 bool MemberDuty::SeesShardsOff(absl::Time now) const {
-  const auto& shards = job_->shards.shards();
+  const auto& shards = job_->placement.shards.shards();
   return std::any_of(shards.begin(), shards.end(), [now](const auto& shard) {
     return shard.second.draining && now - shard.second.heard < kLeftAfter;
   });
 }
 
 std::string MemberDuty::AddressOf(uint32_t index, uint64_t incarnation) const {
-  const Shard* shard = job_->shards.Find(index);
+  const Shard* shard = job_->placement.shards.Find(index);
   if (shard == nullptr || shard->gone || Raw(shard->incarnation) != incarnation) return "";
   return shard->address;
 }

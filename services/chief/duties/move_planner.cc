@@ -24,25 +24,25 @@ MovePlanner::MovePlanner(JobContext& job, Orders& orders)
 
 void MovePlanner::See(absl::Time now) {
   Balance::Counts stay;
-  for (uint32_t index : job_->views.members()) {
-    if (job_->MayTake(index, now)) stay[index] = 0;
+  for (uint32_t index : job_->placement.views.members()) {
+    if (job_->placement.MayTake(index, now)) stay[index] = 0;
   }
-  for (uint32_t owner : job_->views.current().owners()) {
+  for (uint32_t owner : job_->placement.views.current().owners()) {
     if (const auto found = stay.find(owner); found != stay.end()) ++found->second;
   }
   const bool automatic = job_->plan.spec.rebalance().automatic();
   const double skew = automatic && !stay.empty() ? SkewOf(QuestionOf(true)).load : 1;
-  balance_.See(stay, job_->LeavingShards(), skew, now);
-  if (job_->replicas()) pairing_.See(balance_.takers(), job_->Unpaired(), now);
+  balance_.See(stay, job_->placement.LeavingShards(), skew, now);
+  if (job_->replicas()) pairing_.See(balance_.takers(), job_->placement.Unpaired(), now);
 }
 
 MoveQuestion MovePlanner::QuestionOf(bool even) const {
-  const auto& owners = job_->views.current().owners();
+  const auto& owners = job_->placement.views.current().owners();
   return {.owners = {owners.begin(), owners.end()},
-          .weights = job_->loads.weights(),
+          .weights = job_->placement.loads.weights(),
           .takers = balance_.takers(),
           .even = even,
-          .backups = job_->Backups()};
+          .backups = job_->placement.Backups()};
 }
 
 void MovePlanner::Plan(absl::Time now) {
@@ -54,12 +54,13 @@ void MovePlanner::Plan(absl::Time now) {
 // Shards may have come and gone since the last batch.
 void MovePlanner::PlanMoves(absl::Time now) {
   const auto possible = [&](const PlannedMove& move) {
-    const v1::PartitionPair* pair = job_->views.PairOf(move.partition);
+    const v1::PartitionPair* pair = job_->placement.views.PairOf(move.partition);
     const bool paired = move.replica && pair != nullptr && pair->backup() == move.to;
-    return !paired && job_->MayTake(move.to, now) && job_->views.members().contains(move.to) &&
-           job_->views.current().owners(static_cast<int>(move.partition)) == move.from;
+    return !paired && job_->placement.MayTake(move.to, now) &&
+           job_->placement.views.members().contains(move.to) &&
+           job_->placement.views.current().owners(static_cast<int>(move.partition)) == move.from;
   };
-  if (job_->moves.ForgetPlanUnless(possible)) balance_.OnGivenUp();
+  if (job_->placement.moves.ForgetPlanUnless(possible)) balance_.OnGivenUp();
   const std::optional<Balance::Reason> reason = balance_.TakeReason(now);
   if (!reason) return;
   std::vector<PlannedMove> moves = chief::PlanMoves(QuestionOf(reason->even));
@@ -67,18 +68,18 @@ void MovePlanner::PlanMoves(absl::Time now) {
   if (moves.empty()) return balance_.OnCarriedOut();
   job_->outbox.Log(LogEvent::Level::kInfo, "partitions are to be moved",
                    {{"because", reason->why}, {"partitions", absl::StrCat(moves.size())}});
-  job_->moves.Plan(std::move(moves), reason->why);
+  job_->placement.moves.Plan(std::move(moves), reason->why);
 }
 
 ReplicaQuestion MovePlanner::ReplicaQuestionOf() const {
-  const v1::View& view = job_->views.current();
+  const v1::View& view = job_->placement.views.current();
   ReplicaQuestion question{.owners = {view.owners().begin(), view.owners().end()},
-                           .backups = job_->Backups(),
-                           .weights = job_->loads.weights(),
+                           .backups = job_->placement.Backups(),
+                           .weights = job_->placement.loads.weights(),
                            .takers = balance_.takers(),
                            .zones = {},
                            .even = pairing_.spreads()};
-  for (const auto& [index, shard] : job_->shards.shards()) {
+  for (const auto& [index, shard] : job_->placement.shards.shards()) {
     if (!shard.zone.empty()) question.zones[index] = shard.zone;
   }
   return question;
@@ -86,12 +87,12 @@ ReplicaQuestion MovePlanner::ReplicaQuestionOf() const {
 
 // What balances or empties shards comes first: it would undo pairs.
 void MovePlanner::PlanReplicas(absl::Time now) {
-  if (!job_->replicas() || job_->moves.planned()) return;
+  if (!job_->replicas() || job_->placement.moves.planned()) return;
   if (!pairing_.Due(now) || balance_.AwaitsOthers(now)) return;
   std::vector<PlannedMove> moves = chief::PlanReplicas(ReplicaQuestionOf());
   pairing_.OnPlanned();
   if (moves.empty()) return;
-  const size_t unpaired = job_->Unpaired();
+  const size_t unpaired = job_->placement.Unpaired();
   std::string why = "backups are to be spread over the shards";
   if (unpaired > 0) {
     why =
@@ -99,12 +100,13 @@ void MovePlanner::PlanReplicas(absl::Time now) {
   }
   job_->outbox.Log(LogEvent::Level::kInfo, "partitions are to be given a backup",
                    {{"because", why}, {"partitions", absl::StrCat(moves.size())}});
-  job_->moves.Plan(std::move(moves), std::move(why));
+  job_->placement.moves.Plan(std::move(moves), std::move(why));
 }
 
 absl::StatusOr<v1::RebalanceReply> MovePlanner::Rebalance(const v1::RebalanceRequest& request,
                                                           absl::Time now) {
-  if (job_->state != v1::JOB_STATE_RUNNING || !job_->takeover.settled() || job_->end.begun()) {
+  if (job_->state != v1::JOB_STATE_RUNNING || !job_->takeover.settled() ||
+      job_->training.end.begun()) {
     return absl::FailedPreconditionError("the job is not training");
   }
   See(now);
@@ -127,25 +129,26 @@ absl::StatusOr<v1::RebalanceReply> MovePlanner::Rebalance(const v1::RebalanceReq
   reply.set_byte_skew_after(after.bytes);
   if (request.plan_only() || moves.empty()) return reply;
   balance_.Ask();
-  job_->heard_of_shards = true;
+  job_->placement.heard_of_shards = true;
   return reply;
 }
 
 void MovePlanner::WatchReplicas(absl::Time now) {
   if (!job_->replicas()) return;
-  const bool unpaired = job_->state == v1::JOB_STATE_RUNNING && job_->Unpaired() > 0;
-  unpaired_since_ = unpaired ? std::min(unpaired_since_, now) : absl::InfiniteFuture();
+  const size_t unpaired = job_->state == v1::JOB_STATE_RUNNING ? job_->placement.Unpaired() : 0;
+  const auto partitions = static_cast<size_t>(job_->placement.views.current().owners_size());
+  unpaired_since_ = unpaired > 0 ? std::min(unpaired_since_, now) : absl::InfiniteFuture();
+  const bool none = unpaired > 0 && unpaired == partitions && pairing_.alone();
   std::string sentence;
-  if (unpaired && job_->takeover.settled() && pairing_.alone() && !job_->end.begun()) {
+  if (none && job_->takeover.settled() && !job_->training.end.begun()) {
     sentence =
         "no partition has a backup, for there are not two shards that could hold one (replicas: "
-        "1); "
-        "the job goes on, and returns to its last checkpoint if a shard is lost";
+        "1); the job goes on, and returns to its last checkpoint if a shard is lost";
   } else if (now > unpaired_since_ + kUnpairedIsOdd) {
-    sentence = absl::StrCat(job_->Unpaired(), " of ", job_->views.current().owners_size(),
-                            " partitions have had no backup for more than ",
-                            absl::FormatDuration(kUnpairedIsOdd),
-                            "; if their shard is lost, the job returns to its last checkpoint");
+    sentence =
+        absl::StrCat(unpaired, " of ", partitions, " partitions have had no backup for more than ",
+                     absl::FormatDuration(kUnpairedIsOdd),
+                     "; if their shard is lost, the job returns to its last checkpoint");
   }
   job_->outbox.Warn("replicas", std::move(sentence));
 }

@@ -15,8 +15,8 @@ bool SameEpoch(const v1::ViewEpoch& a, const v1::ViewEpoch& b) {
 
 // An owner goes on alone when a view says so, and answers nobody before.
 void PairDuty::Drop(absl::Time now) {
-  const size_t dropped =
-      job_->views.DropPairs([&](const v1::PartitionPair& pair) { return IsOver(pair, now); });
+  const size_t dropped = job_->placement.views.DropPairs(
+      [&](const v1::PartitionPair& pair) { return IsOver(pair, now); });
   if (dropped == 0) return;
   dropped_ += dropped;
   job_->outbox.Log(LogEvent::Level::kWarning,
@@ -26,18 +26,18 @@ void PairDuty::Drop(absl::Time now) {
 
 // A shard that leaves is a backup for as long as it has partitions of its own to hand over.
 bool PairDuty::IsOver(const v1::PartitionPair& pair, absl::Time now) const {
-  const Shard* backup = job_->shards.Find(pair.backup());
+  const Shard* backup = job_->placement.shards.Find(pair.backup());
   return !job_->replicas() || backup == nullptr || backup->gone ||
-         (backup->draining && !job_->views.Owns(pair.backup())) ||
-         (job_->hearing.Hears(now) && job_->hearing.IsSilent(*backup, now)) ||
+         (backup->draining && !job_->placement.views.Owns(pair.backup())) ||
+         (job_->placement.hearing.Hears(now) && job_->placement.hearing.IsSilent(*backup, now)) ||
          Raw(backup->incarnation) != pair.backup_incarnation() ||
-         !job_->views.members().contains(pair.backup());
+         !job_->placement.views.members().contains(pair.backup());
 }
 
 void PairDuty::Hear(const Shard& shard) {
   const auto& told = shard.report.broken_pairs();
   if (told.empty()) return;
-  const size_t broken = job_->views.DropPairs([&](const v1::PartitionPair& pair) {
+  const size_t broken = job_->placement.views.DropPairs([&](const v1::PartitionPair& pair) {
     const bool its_own = pair.backup() == shard.index &&
                          pair.backup_incarnation() == Raw(shard.incarnation) && pair.has_id();
     return its_own && std::any_of(told.begin(), told.end(), [&](const v1::BrokenPair& one) {
@@ -54,8 +54,8 @@ void PairDuty::Hear(const Shard& shard) {
 
 void PairDuty::Fill(v1::ReplicaStatus& status) const {
   status.set_wanted(job_->plan.spec.replicas());
-  status.set_paired(static_cast<uint32_t>(job_->views.current().pairs_size()));
-  status.set_unpaired(static_cast<uint32_t>(job_->Unpaired()));
+  status.set_paired(static_cast<uint32_t>(job_->placement.views.current().pairs_size()));
+  status.set_unpaired(static_cast<uint32_t>(job_->placement.Unpaired()));
   status.set_dropped(dropped_);
   status.set_broken(broken_);
 }

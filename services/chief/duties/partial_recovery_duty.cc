@@ -9,36 +9,38 @@
 namespace capstan::chief {
 
 void PartialRecoveryDuty::Begin(uint32_t shard, absl::Time now) {
-  v1::RecoveryLoss& loss = job_->partial[shard];
+  v1::RecoveryLoss& loss = job_->recovery.partial[shard];
   loss.set_cause(absl::StrCat("shard ", shard, " was started anew"));
   loss.set_shard(shard);
   loss.set_recovery(v1::RECOVERY_PARTIAL);
-  for (v1::TableLoss& of : job_->lost_updates.LossOf({shard})) *loss.add_tables() = std::move(of);
-  job_->lost_updates.OnReturned({shard});
-  job_->views.ForgetCopies(shard);  // It loads all that it owns.
-  if (job_->checkpointer.running()) {
-    job_->checkpointer.Abandon(absl::CancelledError(loss.cause()), now, job_->calls);
+  for (v1::TableLoss& of : job_->recovery.lost_updates.LossOf({shard}))
+    *loss.add_tables() = std::move(of);
+  job_->recovery.lost_updates.OnReturned({shard});
+  job_->placement.views.ForgetCopies(shard);  // It loads all that it owns.
+  if (job_->checkpoints.checkpointer.running()) {
+    job_->checkpoints.checkpointer.Abandon(absl::CancelledError(loss.cause()), now, job_->calls);
   }
-  job_->frozen = false;
-  job_->closed = false;
-  if (job_->recovery.phase() == Recovery::Phase::kIdle) job_->recovery.Begin(job_->Sources(), now);
-  job_->recovery.OnReplaced(shard);
+  job_->checkpoints.frozen = false;
+  job_->checkpoints.closed = false;
+  if (job_->recovery.rollback.phase() == Recovery::Phase::kIdle)
+    job_->recovery.rollback.Begin(job_->Sources(), now);
+  job_->recovery.rollback.OnReplaced(shard);
   job_->outbox.Log(LogEvent::Level::kWarning,
                    "a shard returns to the last checkpoint, the others go on",
-                   {{"cause", loss.cause()}, {"checkpoint", job_->recovery.source().id}});
+                   {{"cause", loss.cause()}, {"checkpoint", job_->recovery.rollback.source().id}});
 }
 
 void PartialRecoveryDuty::OnLoaded(uint32_t shard, const v1::LoadPartitionsReply& reply,
                                    absl::Time now) {
-  const auto found = job_->partial.find(shard);
-  if (found == job_->partial.end()) return;
+  const auto found = job_->recovery.partial.find(shard);
+  if (found == job_->recovery.partial.end()) return;
   v1::RecoveryLoss loss = std::move(found->second);
-  job_->partial.erase(found);
-  const std::string& uri = job_->recovery.source().uri;
-  if (!uri.empty()) ++job_->restores;
-  loss.set_timeline(job_->timeline());
+  job_->recovery.partial.erase(found);
+  const std::string& uri = job_->recovery.rollback.source().uri;
+  if (!uri.empty()) ++job_->recovery.restores;
+  loss.set_timeline(job_->placement.timeline());
   loss.set_checkpoint(uri);
-  loss.set_seconds(absl::ToDoubleSeconds(now - job_->recovery.begun()));
+  loss.set_seconds(absl::ToDoubleSeconds(now - job_->recovery.rollback.begun()));
   loss.set_batches(reply.batches_lost());
   job_->writer.Require();
   job_->outbox.Log(LogEvent::Level::kWarning,
@@ -49,16 +51,16 @@ void PartialRecoveryDuty::OnLoaded(uint32_t shard, const v1::LoadPartitionsReply
                     {"of tables", TextOf(loss)},
                     {"rows", absl::StrCat(reply.rows())},
                     {"seconds", absl::StrFormat("%.2f", loss.seconds())}});
-  job_->losses.push_back(std::move(loss));
+  job_->recovery.losses.push_back(std::move(loss));
 }
 
 // More is found missing when the holders of open streams push again. Of a return that an earlier
 // chief did not live to store only the shard knows.
 void PartialRecoveryDuty::Hear(uint32_t shard, const v1::ShardReport& report) {
-  if (job_->partial.contains(shard)) return;
+  if (job_->recovery.partial.contains(shard)) return;
   uint64_t told = 0;  // What checkpoints hold of it has been told, in a timeline before this.
   bool rolled_back = false;
-  for (auto loss = job_->losses.rbegin(); loss != job_->losses.rend(); ++loss) {
+  for (auto loss = job_->recovery.losses.rbegin(); loss != job_->recovery.losses.rend(); ++loss) {
     rolled_back = rolled_back || loss->recovery() == v1::RECOVERY_ROLLBACK;
     if (loss->recovery() != v1::RECOVERY_PARTIAL || loss->shard() != shard) continue;
     if (rolled_back) {
@@ -76,16 +78,17 @@ void PartialRecoveryDuty::Hear(uint32_t shard, const v1::ShardReport& report) {
   loss.set_cause(absl::StrCat("shard ", shard, " was started anew under an earlier chief"));
   loss.set_shard(shard);
   loss.set_recovery(v1::RECOVERY_PARTIAL);
-  loss.set_timeline(job_->timeline());
+  loss.set_timeline(job_->placement.timeline());
   loss.set_batches(report.batches_lost());
-  job_->losses.push_back(std::move(loss));
+  job_->recovery.losses.push_back(std::move(loss));
   job_->writer.Note();
 }
 
 void PartialRecoveryDuty::GiveUp(const absl::Status& why, absl::Time now) {
-  const uint32_t shard = job_->partial.begin()->first;
+  const uint32_t shard = job_->recovery.partial.begin()->first;
   orders_->ReturnToCheckpoint(
-      absl::StrCat(job_->partial.begin()->second.cause(), ", and ", why.message()), shard, now);
+      absl::StrCat(job_->recovery.partial.begin()->second.cause(), ", and ", why.message()), shard,
+      now);
 }
 
 }  // namespace capstan::chief

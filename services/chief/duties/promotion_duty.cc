@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,38 +14,38 @@ namespace capstan::chief {
 // Only the present process of a shard that everybody has heard of.
 double PromotionDuty::LeaseOf(uint32_t index, uint64_t incarnation, absl::Time now) {
   if (!job_->replicas() || job_->writer.superseded()) return 0;
-  const Shard* shard = job_->shards.Find(index, Incarnation{incarnation});
+  const Shard* shard = job_->placement.shards.Find(index, Incarnation{incarnation});
   if (shard == nullptr || shard->gone) return 0;
-  const auto& named = job_->gate.published().shards();
+  const auto& named = job_->placement.gate.published().shards();
   const bool known = std::any_of(named.begin(), named.end(), [&](const v1::ShardInfo& info) {
     return info.index() == index && info.incarnation() == incarnation;
   });
-  return known ? job_->hearing.lease().Grant(incarnation, now) : 0;
+  return known ? job_->placement.hearing.lease().Grant(incarnation, now) : 0;
 }
 
 void PromotionDuty::OnShardGone(uint32_t index, uint64_t incarnation) {
-  Shard* shard = job_->shards.Find(index, Incarnation{incarnation});
+  Shard* shard = job_->placement.shards.Find(index, Incarnation{incarnation});
   if (!job_->replicas() || shard == nullptr || shard->gone) return;
   shard->gone = true;
-  job_->hearing.lease().Forget(incarnation);
+  job_->placement.hearing.lease().Forget(incarnation);
   job_->outbox.Log(LogEvent::Level::kWarning,
                    "the process of a shard has ended: its port refuses connections",
                    {{"shard", absl::StrCat(index)}});
-  job_->heard_of_shards = true;
+  job_->placement.heard_of_shards = true;
 }
 
 // OK, or why the backup cannot take over. UNAVAILABLE: not now.
 absl::Status PromotionDuty::CheckBackup(const v1::PartitionPair& pair, absl::Time now) const {
-  const Shard* backup = job_->shards.Find(pair.backup());
+  const Shard* backup = job_->placement.shards.Find(pair.backup());
   if (backup == nullptr || backup->gone || Raw(backup->incarnation) != pair.backup_incarnation()) {
     return absl::FailedPreconditionError(absl::StrCat("the backup of partition ", pair.partition(),
                                                       ", shard ", pair.backup(), ", is lost too"));
   }
-  if (!backup->present || job_->hearing.IsSilent(*backup, now)) {
+  if (!backup->present || job_->placement.hearing.IsSilent(*backup, now)) {
     return absl::UnavailableError(absl::StrCat("the backup of partition ", pair.partition(),
                                                ", shard ", pair.backup(), ", is silent too"));
   }
-  if (backup->loaded_timeline != job_->timeline()) {
+  if (backup->loaded_timeline != job_->placement.timeline()) {
     return absl::FailedPreconditionError(
         absl::StrCat("shard ", pair.backup(), " has not what it is to back up"));
   }
@@ -54,12 +55,13 @@ absl::Status PromotionDuty::CheckBackup(const v1::PartitionPair& pair, absl::Tim
 // OK, or why the backups of all that the shard owns cannot take over. UNAVAILABLE: not now.
 absl::Status PromotionDuty::MayBeReplaced(uint32_t shard, absl::Time now) const {
   if (!job_->replicas()) return absl::FailedPreconditionError("partitions have no backups");
-  if (job_->frozen) return absl::FailedPreconditionError("all are to return to a checkpoint");
+  if (job_->checkpoints.frozen)
+    return absl::FailedPreconditionError("all are to return to a checkpoint");
   absl::Status possible;
-  const auto& owners = job_->views.current().owners();
+  const auto& owners = job_->placement.views.current().owners();
   for (uint32_t partition = 0; partition < static_cast<uint32_t>(owners.size()); ++partition) {
     if (owners[static_cast<int>(partition)] != shard) continue;
-    const v1::PartitionPair* pair = job_->views.PairOf(partition);
+    const v1::PartitionPair* pair = job_->placement.views.PairOf(partition);
     if (pair == nullptr) {
       return absl::FailedPreconditionError(absl::StrCat("partition ", partition, " has no backup"));
     }
@@ -73,26 +75,28 @@ absl::Status PromotionDuty::MayBeReplaced(uint32_t shard, absl::Time now) const 
 // REQUIRES: MayBeReplaced. A process that is lost is not listened to any more.
 void PromotionDuty::Promote(uint32_t shard, std::string_view cause, absl::Time now) {
   const absl::Status why = absl::UnavailableError(absl::StrCat("shard ", shard, " is lost"));
-  if (job_->moves.phase() != PartitionMoves::Phase::kSwitched) orders_->CancelMoves(why, now);
-  if (job_->checkpointer.saving()) {
-    job_->checkpointer.Abandon(absl::CancelledError(why.message()), now, job_->calls);
-    job_->save_again = true;
-    job_->end.saving = false;
+  if (job_->placement.moves.phase() != PartitionMoves::Phase::kSwitched)
+    orders_->CancelMoves(why, now);
+  if (job_->checkpoints.checkpointer.saving()) {
+    job_->checkpoints.checkpointer.Abandon(absl::CancelledError(why.message()), now, job_->calls);
+    job_->checkpoints.save_again = true;
+    job_->training.end.saving = false;
   }
   if (!promotion_) promotion_ = Promotion{.begun = now};
   promotion_->view = 0;
-  promotion_->coordinator = promotion_->coordinator || job_->views.coordinator() == shard;
+  promotion_->coordinator = promotion_->coordinator || job_->placement.views.coordinator() == shard;
   promotion_->flushes = promotion_->flushes || job_->calls.Pending(Purpose::kFlush);
   job_->calls.Cancel(Purpose::kFlush);
   // What the lost shard has not confirmed its backups have not closed either.
   job_->calls.Cancel(Purpose::kClose);
-  job_->closes.SendAnew();
-  const auto& owners = job_->views.current().owners();
+  job_->training.closes.SendAnew();
+  const auto& owners = job_->placement.views.current().owners();
   const auto partitions = std::count(owners.begin(), owners.end(), shard);
-  job_->views.Promote({shard});
+  job_->placement.views.Promote({shard});
   // It may believe that it is the owner until it hears of the view. Another process in its place
   // knows better.
-  if (job_->hearing.IsLost(*job_->shards.Find(shard), now)) job_->shards.GiveUp(shard);
+  if (job_->placement.hearing.IsLost(*job_->placement.shards.Find(shard), now))
+    job_->placement.shards.GiveUp(shard);
   ++promotions_;
   promoted_ += static_cast<uint64_t>(partitions);
   job_->outbox.Log(LogEvent::Level::kWarning, "backups take over for a shard; nothing is lost",
@@ -101,13 +105,24 @@ void PromotionDuty::Promote(uint32_t shard, std::string_view cause, absl::Time n
                     {"partitions", absl::StrCat(partitions)}});
 }
 
+void PromotionDuty::ReplaceOrReturn(uint32_t shard, absl::Time now) {
+  const absl::Status replaceable = MayBeReplaced(shard, now);
+  if (replaceable.ok()) return Promote(shard, "it was started anew", now);
+  job_->recovery.rollback.OnReplaced(shard);
+  if (job_->MayRecoverPartially()) return orders_->RecoverPartially(shard, now);
+  std::string cause = absl::StrCat("shard ", shard, " was started anew");
+  if (job_->replicas()) absl::StrAppend(&cause, ", and ", replaceable.message());
+  orders_->ReturnToCheckpoint(cause, shard, now);
+}
+
 // Where one of its partitions has no backup that could, all wait for the shard, or for another
 // process in its place, which leads back to a checkpoint.
 void PromotionDuty::ReplaceLost(absl::Time now) {
-  const std::set<uint32_t> owners = job_->views.owners();
+  const std::set<uint32_t> owners = job_->placement.views.owners();
   for (uint32_t index : owners) {
-    const Shard* shard = job_->shards.Find(index);
-    if (shard == nullptr || !job_->hearing.IsLost(*shard, now) || !MayBeReplaced(index, now).ok())
+    const Shard* shard = job_->placement.shards.Find(index);
+    if (shard == nullptr || !job_->placement.hearing.IsLost(*shard, now) ||
+        !MayBeReplaced(index, now).ok())
       continue;
     Promote(index, shard->gone ? "its process has ended" : "it is silent, and its lease is over",
             now);
@@ -118,11 +133,11 @@ void PromotionDuty::ReplaceLost(absl::Time now) {
 // held may yet be heard of.
 bool PromotionDuty::ReplaceThoseThatDidNotComeBack(absl::Time now) {
   if (!job_->replicas()) return false;
-  const std::set<uint32_t> changed = job_->takeover.Changed(job_->shards);
+  const std::set<uint32_t> changed = job_->takeover.Changed(job_->placement.shards);
   std::set<uint32_t> lost = changed;
-  for (uint32_t index : job_->takeover.Awaited(job_->shards)) {
-    const Shard* shard = job_->shards.Find(index);
-    if (shard != nullptr && job_->hearing.IsLost(*shard, now)) lost.insert(index);
+  for (uint32_t index : job_->takeover.Awaited(job_->placement.shards)) {
+    const Shard* shard = job_->placement.shards.Find(index);
+    if (shard != nullptr && job_->placement.hearing.IsLost(*shard, now)) lost.insert(index);
   }
   bool waits = false;
   for (uint32_t index : lost) {
@@ -130,8 +145,9 @@ bool PromotionDuty::ReplaceThoseThatDidNotComeBack(absl::Time now) {
     if (absl::IsUnavailable(possible) && !job_->takeover.patience_over(now)) waits = true;
     if (!possible.ok()) continue;
     std::map<uint32_t, uint64_t> successors;
-    for (const v1::PartitionPair& pair : job_->views.current().pairs()) {
-      const uint32_t owner = job_->views.current().owners(static_cast<int>(pair.partition()));
+    for (const v1::PartitionPair& pair : job_->placement.views.current().pairs()) {
+      const uint32_t owner =
+          job_->placement.views.current().owners(static_cast<int>(pair.partition()));
       if (owner == index) successors[pair.backup()] = pair.backup_incarnation();
     }
     const bool anew = changed.contains(index);
@@ -142,19 +158,19 @@ bool PromotionDuty::ReplaceThoseThatDidNotComeBack(absl::Time now) {
 }
 
 void PromotionDuty::OnView(absl::Time now) {
-  if (promotion_->view == 0) promotion_->view = job_->views.current().epoch().n();
-  if (job_->gate.published().epoch().n() >= promotion_->view) OnPromoted(now);
+  if (promotion_->view == 0) promotion_->view = job_->placement.views.current().epoch().n();
+  if (job_->placement.gate.published().epoch().n() >= promotion_->view) OnPromoted(now);
 }
 
 // Everybody may hear of the new owners: what was asked of the old ones is asked of them.
 void PromotionDuty::OnPromoted(absl::Time now) {
   const Promotion promotion = *std::exchange(promotion_, std::nullopt);
-  if (job_->work.has_lanes()) {
-    job_->barrier.AskAnew(job_->views.coordinator(), promotion.coordinator,
-                          job_->options.call_deadline, job_->calls);
+  if (job_->training.work.has_lanes()) {
+    job_->training.barrier.AskAnew(job_->placement.views.coordinator(), promotion.coordinator,
+                                   job_->options.call_deadline, job_->calls);
   }
   if (promotion.flushes) job_->FlushShards();
-  job_->heard_of_shards = true;
+  job_->placement.heard_of_shards = true;
   job_->outbox.Log(
       LogEvent::Level::kInfo, "all may hear of the new owners",
       {{"after", absl::StrFormat("%.3f s", absl::ToDoubleSeconds(now - promotion.begun))}});

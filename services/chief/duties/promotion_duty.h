@@ -30,6 +30,9 @@ class PromotionDuty : public Duty {
   absl::Status MayBeReplaced(uint32_t shard, absl::Time now) const;
   // They do. `cause`: for people. REQUIRES: MayBeReplaced.
   void Promote(uint32_t shard, std::string_view cause, absl::Time now);
+  // Another process has come in the place of a shard that owned partitions: backups take over, or
+  // else it alone, where the job may do so, or everybody returns to a checkpoint.
+  void ReplaceOrReturn(uint32_t shard, absl::Time now);
   // Has backups take over for all that are lost. REQUIRES: the job's ShardHearing has listened.
   void ReplaceLost(absl::Time now);
   // The same for those that a chief before this one left at work. True: those that are to take over

@@ -38,19 +38,19 @@ std::string UserCodeText(const std::string& worker, const v1::UserCodeError& err
 
 void ReportDuty::Take(const Worker& worker, const v1::LeaseReport& said) {
   const std::vector<TrainerId> trainers = worker.trainer_ids();
-  if (said.timeline() != job_->timeline()) return;  // Its updates have been thrown away.
+  if (said.timeline() != job_->placement.timeline()) return;  // Its updates have been thrown away.
   const std::optional<v1::LeaseReport> doubted = Doubted(worker, said);
   const v1::LeaseReport& report = doubted ? *doubted : said;
-  ReportResult result = job_->work.Report(trainers, report);
-  if (!result.known) result = job_->evaluations.Report(trainers, report);
-  if (!result.known && Adopts(trainers, said)) result = job_->work.Adopt(report);
+  ReportResult result = job_->training.work.Report(trainers, report);
+  if (!result.known) result = job_->training.evaluations.Report(trainers, report);
+  if (!result.known && Adopts(trainers, said)) result = job_->training.work.Adopt(report);
   if (!result.known || job_->ended()) return;
-  if (!result.failure) job_->progress.AddLoss(result.examples, result.loss_sum);
-  for (const TaskBadRecords& task : result.bad_records) job_->bad_records.Add(task);
+  if (!result.failure) job_->training.progress.AddLoss(result.examples, result.loss_sum);
+  for (const TaskBadRecords& task : result.bad_records) job_->training.bad_records.Add(task);
   if (report.returned() || result.failure) ++retries_;
   for (v1::StreamClose& close : result.closes) {
-    job_->accusations.Forget(result.work);
-    job_->closes.Add(std::move(close), job_->writer);
+    job_->training.accusations.Forget(result.work);
+    job_->training.closes.Add(std::move(close), job_->writer);
   }
   CheckBadRecords();
   if (result.failure) OnFailure(worker, result, said);
@@ -65,18 +65,18 @@ std::optional<v1::LeaseReport> ReportDuty::Doubted(const Worker& worker,
     report.clear_finished();
     report.clear_lane_tasks_done();
     report.set_loss_sum(0);
-    report.set_error(absl::StrCat("the loss is not finite after ", job_->progress.examples(),
-                                  " examples, on worker ", worker.name,
-                                  "; a lower learning rate may help"));
+    report.set_error(absl::StrCat("the loss is not finite after ",
+                                  job_->training.progress.examples(), " examples, on worker ",
+                                  worker.name, "; a lower learning rate may help"));
     return report;
   }
   const std::vector<TrainerId> trainers = worker.trainer_ids();
   std::optional<WorkName> work =
-      job_->work.NameOf(trainers, GenerationFromProto(said.generation()));
-  if (!work && Adopts(trainers, said)) work = job_->work.NameOfAdopted(said);
+      job_->training.work.NameOf(trainers, GenerationFromProto(said.generation()));
+  if (!work && Adopts(trainers, said)) work = job_->training.work.NameOfAdopted(said);
   const uint64_t limit = job_->plan.spec.data().max_bad_records();
   const auto too_many = [&](uint64_t bad) {
-    return bad > limit - std::min(limit, job_->bad_records.count());
+    return bad > limit - std::min(limit, job_->training.bad_records.count());
   };
   if (!work || job_->ended()) return std::nullopt;
   if (work->kind == v1::LEASE_KIND_TASK) {
@@ -106,13 +106,13 @@ std::optional<v1::LeaseReport> ReportDuty::Doubted(const Worker& worker,
 
 // Takes a worker's word that this cannot be done. True: it stands.
 bool ReportDuty::Accuse(const Worker& worker, const WorkName& work) {
-  const std::string voice = job_->workers.VoiceOf(worker);
-  job_->accusations.Add(work, voice);
-  const std::vector<Membership::Candidate> all = job_->workers.Eligible();
+  const std::string voice = job_->training.workers.VoiceOf(worker);
+  job_->training.accusations.Add(work, voice);
+  const std::vector<Membership::Candidate> all = job_->training.workers.Eligible();
   const bool others = std::any_of(all.begin(), all.end(), [&](const auto& candidate) {
-    return job_->workers.VoiceOf(*candidate.worker) != voice;
+    return job_->training.workers.VoiceOf(*candidate.worker) != voice;
   });
-  return job_->accusations.Stands(work, others);
+  return job_->training.accusations.Stands(work, others);
 }
 
 void ReportDuty::OnFailure(const Worker& worker, const ReportResult& result,
@@ -140,21 +140,22 @@ void ReportDuty::OnFailure(const Worker& worker, const ReportResult& result,
 bool ReportDuty::Adopts(const std::vector<TrainerId>& trainers,
                         const v1::LeaseReport& report) const {
   const Generation generation = GenerationFromProto(report.generation());
-  const uint64_t made = report.kind() == v1::LEASE_KIND_LANE
-                            ? job_->sealer.OfLane(job_->timeline(), report.lane(), generation)
-                            : job_->sealer.OfTask(job_->timeline(), {report.stream()}, generation);
+  const uint64_t made =
+      report.kind() == v1::LEASE_KIND_LANE
+          ? job_->training.sealer.OfLane(job_->placement.timeline(), report.lane(), generation)
+          : job_->training.sealer.OfTask(job_->placement.timeline(), {report.stream()}, generation);
   return job_->MayTrain() && generation.term < job_->options.term &&
          std::find(trainers.begin(), trainers.end(), TrainerId{report.trainer()}) !=
              trainers.end() &&
-         job_->sealer.IsRight(report.generation().seal(), made);
+         job_->training.sealer.IsRight(report.generation().seal(), made);
 }
 
 void ReportDuty::CheckBadRecords() {
   const uint64_t limit = job_->plan.spec.data().max_bad_records();
-  if (job_->bad_records.count() <= limit) return;
-  const std::vector<std::string>& examples = job_->bad_records.examples();
+  if (job_->training.bad_records.count() <= limit) return;
+  const std::vector<std::string>& examples = job_->training.bad_records.examples();
   job_->Fail(v1::FAILURE_KIND_BAD_INPUT,
-             absl::StrCat(job_->bad_records.count(),
+             absl::StrCat(job_->training.bad_records.count(),
                           " bad records, more than data.max_bad_records = ", limit,
                           examples.empty() ? "" : absl::StrCat("; the first: ", examples.front())));
 }
@@ -162,9 +163,9 @@ void ReportDuty::CheckBadRecords() {
 // The model is worth more than its metrics: training, or the way to the end, goes on without them.
 void ReportDuty::GiveUpEvaluation(const std::string& why) {
   job_->outbox.Warn("evaluation",
-                    absl::StrCat("the evaluation after ", job_->progress.examples(),
+                    absl::StrCat("the evaluation after ", job_->training.progress.examples(),
                                  " examples was given up, and the job goes on: ", why));
-  job_->evaluations.GiveUp(why);
+  job_->training.evaluations.GiveUp(why);
 }
 
 }  // namespace capstan::chief

@@ -13,39 +13,46 @@ constexpr uint32_t kStateFormat = 1;
 }  // namespace
 
 void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
-  job_->first_timeline = state.first_timeline();
-  job_->next_timeline = std::max(job_->first_timeline, state.view().timeline() + 1);
-  job_->from = state.from();
-  if (!state.seal_key().empty()) job_->sealer = Sealer(state.seal_key());
+  job_->recovery.first_timeline = state.first_timeline();
+  job_->recovery.next_timeline =
+      std::max(job_->recovery.first_timeline, state.view().timeline() + 1);
+  job_->recovery.from = state.from();
+  if (!state.seal_key().empty()) job_->training.sealer = Sealer(state.seal_key());
   claim_.set_fresh_once(state.fresh_once());
   claim_.set_chief_address(state.chief_address());
   claim_.set_chief_host(state.chief_host());
   claim_.set_opened_from(state.opened_from());
   claim_.set_opened_after(state.opened_after());
-  job_->catalog.GoOnFrom(state.opened_from(), state.opened_after());
+  job_->checkpoints.catalog.GoOnFrom(state.opened_from(), state.opened_after());
   claim_.set_claimed_unix_seconds(state.claimed_unix_seconds());
-  job_->losses.assign(state.losses().begin(), state.losses().end());
-  job_->progress.Start(now, absl::Seconds(state.elapsed_seconds()));
+  job_->recovery.losses.assign(state.losses().begin(), state.losses().end());
+  job_->training.progress.Start(now, absl::Seconds(state.elapsed_seconds()));
   if (state.state() == v1::JOB_STATE_PENDING) return;
-  job_->begins_again = true;
+  job_->recovery.begins_again = true;
   const v1::TaskProgress& progress = state.progress();
   const bool same_data = progress.tasks_fingerprint() == TasksFingerprint(job_->plan);
   if (same_data) {
-    job_->work.Restore(progress);
-    job_->bad_records.Restore(progress);
+    job_->training.work.Restore(progress);
+    job_->training.bad_records.Restore(progress);
   }
-  job_->progress.Restore(progress.examples(), progress.steps(), now);
-  job_->evaluations.Restore({state.evaluations().begin(), state.evaluations().end()},
-                            progress.examples(), job_->work.totals().epochs_done);
+  const auto came_back_alone = [&state](const v1::RecoveryLoss& loss) {
+    return loss.recovery() == v1::RECOVERY_PARTIAL && loss.timeline() == state.view().timeline();
+  };
+  if (std::any_of(state.losses().begin(), state.losses().end(), came_back_alone)) {
+    job_->training.work.AdoptOnlyBegun();
+  }
+  job_->training.progress.Restore(progress.examples(), progress.steps(), now);
+  job_->training.evaluations.Restore({state.evaluations().begin(), state.evaluations().end()},
+                                     progress.examples(), job_->training.work.totals().epochs_done);
   if (state.state() == v1::JOB_STATE_COMPLETED) {
     job_->state = v1::JOB_STATE_COMPLETED;
-    job_->views.SetTimeline(state.view().timeline());
+    job_->placement.views.SetTimeline(state.view().timeline());
     job_->completed = now;
     job_->reason = state.reason();
     job_->model_uri = state.model_uri();
-    if (!job_->evaluations.history().empty()) {
-      job_->outbox.Warn("held out",
-                        OddEvaluation(job_->plan.spec.model(), job_->evaluations.history().back()));
+    if (!job_->training.evaluations.history().empty()) {
+      job_->outbox.Warn("held out", OddEvaluation(job_->plan.spec.model(),
+                                                  job_->training.evaluations.history().back()));
     }
     job_->outbox.Log(LogEvent::Level::kInfo, "the job has been completed before",
                      {{"model", job_->model_uri}});
@@ -56,25 +63,25 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
   if (!runs || !same_data) return;
   job_->state = v1::JOB_STATE_RUNNING;
   job_->stop = state.reason();
-  for (const v1::Evaluation& evaluation : job_->evaluations.history()) {
-    if (!evaluation.final()) (void)job_->early_stop.Add(evaluation);
+  for (const v1::Evaluation& evaluation : job_->training.evaluations.history()) {
+    if (!evaluation.final()) (void)job_->training.early_stop.Add(evaluation);
   }
-  for (const v1::StreamClose& close : state.closes()) job_->closes.Inherit(close);
-  job_->views.Inherit(state.view());
-  job_->shards.Inherit(state.view(), now);
+  for (const v1::StreamClose& close : state.closes()) job_->training.closes.Inherit(close);
+  job_->placement.views.Inherit(state.view());
+  job_->placement.shards.Inherit(state.view(), now);
   job_->takeover = Takeover(state.view(), job_->worker_lease(), now);
-  job_->hearing.lease().Inherit(state.view(), now);
+  job_->placement.hearing.lease().Inherit(state.view(), now);
   StartCheckpointClock(now);
 }
 
 // For a chief that takes over, what its predecessors trained since the last checkpoint counts, or
 // who is restarted again and again would never save. Without one that is all that was trained.
 void StateDuty::StartCheckpointClock(absl::Time now) {
-  const CheckpointFacts* newest = job_->catalog.newest();
-  const bool own = newest != nullptr && newest->timeline >= job_->first_timeline;
+  const CheckpointFacts* newest = job_->checkpoints.catalog.newest();
+  const bool own = newest != nullptr && newest->timeline >= job_->recovery.first_timeline;
   const absl::Time last =
-      own ? newest->at : now - absl::Seconds(job_->progress.elapsed_seconds(now));
-  job_->checkpointer.StartClock(std::min(last, now));
+      own ? newest->at : now - absl::Seconds(job_->training.progress.elapsed_seconds(now));
+  job_->checkpoints.checkpointer.StartClock(std::min(last, now));
 }
 
 v1::ChiefState StateDuty::State(absl::Time now) const {
@@ -82,62 +89,67 @@ v1::ChiefState StateDuty::State(absl::Time now) const {
   state.set_format(kStateFormat);
   state.set_term(job_->options.term);
   state.set_written_by(job_->options.run_id);
-  state.set_seal_key(job_->sealer.key());
+  state.set_seal_key(job_->training.sealer.key());
   *state.mutable_job() = job_->plan.spec;
-  *state.mutable_view() = job_->views.current();
+  *state.mutable_view() = job_->placement.views.ToStore(job_->training.workers);
   // Whoever ends before its time: no timeline is begun twice, and no job.
-  state.mutable_view()->set_timeline(job_->next_timeline - 1);
-  const bool waits_again = job_->state == v1::JOB_STATE_PENDING && job_->begins_again;
-  *state.mutable_progress() = job_->ProgressOfNow();
+  state.mutable_view()->set_timeline(job_->recovery.next_timeline - 1);
+  const bool waits_again = job_->state == v1::JOB_STATE_PENDING && job_->recovery.begins_again;
+  *state.mutable_progress() = job_->training.ProgressOfNow();
   state.set_state(waits_again ? v1::JOB_STATE_RESTORING : job_->state);
   state.set_reason(job_->ended() ? job_->reason : job_->stop);
   state.set_failure_kind(job_->failure_kind);
-  if (const CheckpointFacts* newest = job_->catalog.newest()) state.set_manifest(newest->id);
-  if (const CheckpointFacts* best = job_->catalog.best()) state.set_best_manifest(best->id);
-  for (const v1::StreamClose& close : job_->closes.ToStore()) {
+  if (const CheckpointFacts* newest = job_->checkpoints.catalog.newest())
+    state.set_manifest(newest->id);
+  if (const CheckpointFacts* best = job_->checkpoints.catalog.best())
+    state.set_best_manifest(best->id);
+  for (const v1::StreamClose& close : job_->training.closes.ToStore()) {
     *state.add_closes() = close;
   }
-  const std::vector<v1::Evaluation>& evaluations = job_->evaluations.history();
+  const std::vector<v1::Evaluation>& evaluations = job_->training.evaluations.history();
   state.mutable_evaluations()->Assign(evaluations.begin(), evaluations.end());
-  state.mutable_losses()->Assign(job_->losses.begin(), job_->losses.end());
-  state.set_elapsed_seconds(job_->progress.elapsed_seconds(job_->completed.value_or(now)));
+  state.mutable_losses()->Assign(job_->recovery.losses.begin(), job_->recovery.losses.end());
+  state.set_elapsed_seconds(job_->training.progress.elapsed_seconds(job_->completed.value_or(now)));
   state.set_model_uri(job_->model_uri);
-  state.set_first_timeline(job_->first_timeline);
-  state.set_from(job_->from);
+  state.set_first_timeline(job_->recovery.first_timeline);
+  state.set_from(job_->recovery.from);
   return state;
 }
 
 void StateDuty::RefreshView(absl::Time now) {
   std::vector<Trainer*> changed;  // Those who begin to train, or cease to.
-  for (auto& [name, worker] : job_->workers.live()) {
+  for (auto& [name, worker] : job_->training.workers.live()) {
     for (Trainer& trainer : worker.trainers) {
-      if (job_->work.Holds(trainer.id) != trainer.training) changed.push_back(&trainer);
+      if (job_->training.work.Holds(trainer.id) != trainer.training) changed.push_back(&trainer);
     }
   }
   if (!changed.empty()) {
-    const uint64_t slowest = job_->workers.SlowestClock(now);
+    const uint64_t slowest = job_->training.workers.SlowestClock(now);
     for (Trainer* trainer : changed) {
       trainer->training = !trainer->training;
       if (trainer->training) trainer->start_clock = std::max(trainer->clock, slowest);
     }
-  }
-  if (job_->views.Update(job_->told_state(), job_->shards, job_->workers) ||
-      job_->gate.published().epoch().n() == 0) {
     job_->writer.Note();
-    job_->gate.Offer(job_->views.current(), job_->writer);
+  }
+  if (job_->placement.views.Update(job_->told_state(), job_->placement.shards,
+                                   job_->training.workers) ||
+      job_->placement.gate.published().epoch().n() == 0) {
+    job_->writer.Note();
+    job_->placement.gate.Offer(job_->placement.views.current(), job_->writer);
   }
   StoreAndPublish(now);
 }
 
 bool StateDuty::BeginsOrEnds(const Worker& worker) const {
-  return std::any_of(
-      worker.trainers.begin(), worker.trainers.end(),
-      [this](const Trainer& trainer) { return job_->work.Holds(trainer.id) != trainer.training; });
+  return std::any_of(worker.trainers.begin(), worker.trainers.end(),
+                     [this](const Trainer& trainer) {
+                       return job_->training.work.Holds(trainer.id) != trainer.training;
+                     });
 }
 
 void StateDuty::StoreAndPublish(absl::Time now) {
   if (job_->writer.TakeDue(now)) job_->outbox.Add(StoreState{State(now)});
-  if (std::optional<v1::View> view = job_->gate.Take(job_->writer)) {
+  if (std::optional<v1::View> view = job_->placement.gate.Take(job_->writer)) {
     job_->outbox.Add(PublishView{*std::move(view)});
   }
 }
@@ -157,7 +169,7 @@ void StateDuty::OnStored(const absl::Status& stored, absl::Time now) {
   }
   if (stored.ok() && failing)
     job_->outbox.Log(LogEvent::Level::kInfo, "the chief's state is stored again");
-  job_->heard_of_shards = true;  // Their view is published now, perhaps.
+  job_->placement.heard_of_shards = true;  // Their view is published now, perhaps.
 }
 
 }  // namespace capstan::chief

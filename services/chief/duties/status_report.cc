@@ -39,44 +39,45 @@ uint64_t RoundedToThreeDigits(uint64_t number) {
 // Where nobody has counted the records, their number is an estimate until an epoch is over, and is
 // told as one: three digits, which do not wander.
 uint64_t ExpectedExamples(const JobContext& job) {
-  uint64_t expected = job.work.ExpectedExamples();
-  const bool counted = job.work.totals().epochs_done > 0 || job.work.counted();
+  uint64_t expected = job.training.work.ExpectedExamples();
+  const bool counted = job.training.work.totals().epochs_done > 0 || job.training.work.counted();
   if (!counted && !job.ended()) expected = RoundedToThreeDigits(expected);
   const v1::TrainSpec& train = job.plan.spec.train();
   if (train.max_steps() > 0) {
-    const uint64_t most = train.max_steps() * train.batch_size() * job.work.batches_a_step();
+    const uint64_t most =
+        train.max_steps() * train.batch_size() * job.training.work.batches_a_step();
     expected = expected == 0 ? most : std::min(expected, most);
   }
-  return std::max(expected, job.progress.examples());
+  return std::max(expected, job.training.progress.examples());
 }
 
 double ProgressShare(const JobContext& job) {
   if (job.state == v1::JOB_STATE_COMPLETED) return 1;
   const uint64_t expected = ExpectedExamples(job);
-  if (expected == 0 || job.work.ExpectedExamples() == 0) return 0;
-  return static_cast<double>(job.progress.examples()) / static_cast<double>(expected);
+  if (expected == 0 || job.training.work.ExpectedExamples() == 0) return 0;
+  return static_cast<double>(job.training.progress.examples()) / static_cast<double>(expected);
 }
 
 double EtaSeconds(const JobContext& job) {
   if (job.ended()) return 0;
-  const double rate = job.progress.examples_per_second();
-  if (rate <= 0 || job.work.ExpectedExamples() == 0) return -1;
-  return static_cast<double>(ExpectedExamples(job) - job.progress.examples()) / rate;
+  const double rate = job.training.progress.examples_per_second();
+  if (rate <= 0 || job.training.work.ExpectedExamples() == 0) return -1;
+  return static_cast<double>(ExpectedExamples(job) - job.training.progress.examples()) / rate;
 }
 
 double MeanRate(const JobContext& job, absl::Time until) {
-  const double seconds = job.progress.elapsed_seconds(until);
-  return seconds > 0 ? static_cast<double>(job.progress.examples()) / seconds : 0;
+  const double seconds = job.training.progress.elapsed_seconds(until);
+  return seconds > 0 ? static_cast<double>(job.training.progress.examples()) / seconds : 0;
 }
 
 void FillWorkers(const JobContext& job, v1::GetStatusReply& reply, absl::Time now) {
-  const uint64_t fastest = job.workers.FastestClock();
-  for (const auto& [name, worker] : job.workers.live()) {
+  const uint64_t fastest = job.training.workers.FastestClock();
+  for (const auto& [name, worker] : job.training.workers.live()) {
     v1::WorkerStatus& status = *reply.add_workers();
     status.set_name(name);
     const bool works =
         std::any_of(worker.trainers.begin(), worker.trainers.end(), [&job](const Trainer& trainer) {
-          return trainer.training || !job.evaluations.LeasesOf(trainer.id).empty();
+          return trainer.training || !job.training.evaluations.LeasesOf(trainer.id).empty();
         });
     const bool stuck = worker.stuck && !job.ended();
     status.set_state(job.ended()       ? "parked"
@@ -89,12 +90,12 @@ void FillWorkers(const JobContext& job, v1::GetStatusReply& reply, absl::Time no
     status.set_steps(ClockOf(worker));
     status.set_step_seconds(worker.step_seconds());
     status.set_lag(LagOf(worker, fastest));
-    status.set_straggler(job.stragglers.IsStraggler(name));
+    status.set_straggler(job.training.stragglers.IsStraggler(name));
     status.set_silent_seconds(absl::ToDoubleSeconds(now - worker.heard));
     *status.mutable_report() = worker.report;
   }
-  for (const Worker& worker : job.workers.lost()) {
-    if (job.workers.live().contains(worker.name)) continue;
+  for (const Worker& worker : job.training.workers.lost()) {
+    if (job.training.workers.live().contains(worker.name)) continue;
     v1::WorkerStatus& status = *reply.add_workers();
     status.set_name(worker.name);
     status.set_state("lost");
@@ -104,23 +105,25 @@ void FillWorkers(const JobContext& job, v1::GetStatusReply& reply, absl::Time no
 }
 
 void FillShards(const JobContext& job, v1::GetStatusReply& reply, absl::Time now) {
-  for (const auto& [index, shard] : job.shards.shards()) {
+  for (const auto& [index, shard] : job.placement.shards.shards()) {
     v1::ShardStatus& status = *reply.add_shards();
-    const bool lost = !shard.present || job.hearing.IsSilent(shard, now);
-    const bool loads = job.recovery.Awaits(index);
+    const bool lost = !shard.present || job.placement.hearing.IsSilent(shard, now);
+    const bool loads = job.recovery.rollback.Awaits(index);
     status.set_index(index);
-    const bool joins = job.views.has_map() && !job.views.members().contains(index);
+    const bool joins =
+        job.placement.views.has_map() && !job.placement.views.members().contains(index);
     status.set_state(lost             ? "lost"
                      : shard.draining ? "draining"
                      : loads          ? "restoring"
                      : joins          ? "joining"
                                       : "serving");
-    const auto& owners = job.views.current().owners();
+    const auto& owners = job.placement.views.current().owners();
     status.set_partitions(static_cast<uint32_t>(std::count(owners.begin(), owners.end(), index)));
-    const auto& pairs = job.views.current().pairs();
+    const auto& pairs = job.placement.views.current().pairs();
     status.set_backups(static_cast<uint32_t>(std::count_if(
         pairs.begin(), pairs.end(), [i = index](const auto& pair) { return pair.backup() == i; })));
-    status.set_load(lost ? 0 : job.loads.OfShard(index, job.views.current()).load);
+    status.set_load(lost ? 0
+                         : job.placement.loads.OfShard(index, job.placement.views.current()).load);
     status.set_address(shard.address);
     status.set_pushes_per_second(lost ? 0 : shard.pushes_per_second);
     status.set_pulls_per_second(lost ? 0 : shard.pulls_per_second);
@@ -132,55 +135,56 @@ void FillShards(const JobContext& job, v1::GetStatusReply& reply, absl::Time now
 }
 
 void FillCheckpoint(const JobContext& job, v1::CheckpointStatus& status, absl::Time now) {
-  if (const CheckpointFacts* newest = job.catalog.newest()) {
-    status.set_uri(job.checkpointer.UriOf(newest->id));
+  if (const CheckpointFacts* newest = job.checkpoints.catalog.newest()) {
+    status.set_uri(job.checkpoints.checkpointer.UriOf(newest->id));
     status.set_step(newest->step);
     status.set_examples(newest->examples);
     status.set_age_seconds(absl::ToDoubleSeconds(now - newest->at));
     status.set_bytes(newest->bytes);
     status.set_delta(!newest->parent.empty());
   }
-  status.set_seconds(absl::ToDoubleSeconds(job.checkpointer.last_took()));
-  status.set_running(job.checkpointer.running());
-  status.set_taken(job.checkpointer.taken());
-  status.set_failures(job.checkpointer.failures());
-  if (!job.checkpointer.last_failure().ok()) {
-    status.set_last_error(job.checkpointer.last_failure().ToString());
+  status.set_seconds(absl::ToDoubleSeconds(job.checkpoints.checkpointer.last_took()));
+  status.set_running(job.checkpoints.checkpointer.running());
+  status.set_taken(job.checkpoints.checkpointer.taken());
+  status.set_failures(job.checkpoints.checkpointer.failures());
+  if (!job.checkpoints.checkpointer.last_failure().ok()) {
+    status.set_last_error(job.checkpoints.checkpointer.last_failure().ToString());
   } else if (!job.writer.last().ok()) {
     status.set_last_error(job.writer.last().ToString());
   }
-  status.set_restores(job.restores);
+  status.set_restores(job.recovery.restores);
 }
 
 }  // namespace
 
 v1::GetStatusReply StatusOf(const JobContext& job, absl::Time now) {
   const absl::Time until = job.completed.value_or(now);
-  const WorkTotals totals = job.work.totals();
+  const WorkTotals totals = job.training.work.totals();
   v1::GetStatusReply reply;
   reply.set_job(job.plan.spec.job());
   const v1::JobState state = job.told_state();
   reply.set_state(state);
   reply.set_reason(job.reason);
   reply.set_failure_kind(job.failure_kind);
-  reply.set_elapsed_seconds(job.progress.elapsed_seconds(until));
-  reply.set_examples(job.progress.examples());
+  reply.set_elapsed_seconds(job.training.progress.elapsed_seconds(until));
+  reply.set_examples(job.training.progress.examples());
   reply.set_examples_expected(ExpectedExamples(job));
   reply.set_progress(ProgressShare(job));
   reply.set_eta_seconds(EtaSeconds(job));
-  reply.set_global_step(job.progress.steps());
-  if (job.work.has_lanes()) reply.set_round(job.progress.steps());
+  reply.set_global_step(job.training.progress.steps());
+  if (job.training.work.has_lanes()) reply.set_round(job.training.progress.steps());
   reply.set_data_epoch(std::min(totals.epochs_done, job.plan.spec.train().epochs() - 1));
-  reply.set_examples_per_second(job.end.begun() ? MeanRate(job, until)
-                                                : job.progress.examples_per_second());
-  reply.set_loss(job.progress.loss());
-  for (const v1::Evaluation& evaluation : job.evaluations.history()) {
+  reply.set_examples_per_second(job.training.end.begun()
+                                    ? MeanRate(job, until)
+                                    : job.training.progress.examples_per_second());
+  reply.set_loss(job.training.progress.loss());
+  for (const v1::Evaluation& evaluation : job.training.evaluations.history()) {
     *reply.add_evaluations() = evaluation;
   }
   FillWorkers(job, reply, now);
   FillShards(job, reply, now);
-  reply.set_staleness_median(job.shards.StalenessMedian());
-  reply.set_staleness_max(job.shards.StalenessMax());
+  reply.set_staleness_median(job.placement.shards.StalenessMedian());
+  reply.set_staleness_max(job.placement.shards.StalenessMax());
   reply.mutable_tasks()->set_todo(totals.todo);
   reply.mutable_tasks()->set_doing(totals.doing);
   reply.mutable_tasks()->set_done(totals.done);
@@ -188,15 +192,15 @@ v1::GetStatusReply StatusOf(const JobContext& job, absl::Time now) {
   if (state == v1::JOB_STATE_COMPLETED) reply.set_model_uri(job.model_uri);
   reply.set_curve_uri(CurveUri(job.plan.spec));
   reply.set_term(job.options.term);
-  reply.set_timeline(job.timeline());
+  reply.set_timeline(job.placement.timeline());
   reply.set_waiting_for(WaitingFor(job, now));
   for (const auto& [about, sentence] : job.outbox.warnings().all()) reply.add_warnings(sentence);
-  reply.set_resumed_from(job.resumed_from);
-  reply.mutable_losses()->Assign(job.losses.begin(), job.losses.end());
+  reply.set_resumed_from(job.recovery.resumed_from);
+  reply.mutable_losses()->Assign(job.recovery.losses.begin(), job.recovery.losses.end());
   FillCheckpoint(job, *reply.mutable_checkpoint(), now);
-  *reply.mutable_moves() = job.moves.Status();
-  reply.set_bad_records(job.bad_records.count());
-  for (const std::string& example : job.bad_records.examples()) {
+  *reply.mutable_moves() = job.placement.moves.Status();
+  reply.set_bad_records(job.training.bad_records.count());
+  for (const std::string& example : job.training.bad_records.examples()) {
     reply.add_bad_record_examples(example);
   }
   return reply;

@@ -4,7 +4,7 @@
 
 #include "absl/time/time.h"
 #include "capstan/v1/chief.pb.h"
-#include "chief/duties/job_context.h"
+#include "chief/job/job_context.h"
 
 namespace capstan::chief {
 

@@ -5,35 +5,36 @@
 namespace capstan::chief {
 
 void TakeoverDuty::Advance(absl::Time now) {
-  if (job_->takeover.complete(now)) job_->views.ForgetTrainers();
+  if (job_->takeover.complete(now)) job_->placement.views.ForgetTrainers();
   if (job_->takeover.settled()) return;
   if (MapIsOver(now)) {
     job_->takeover.Settle();
-    job_->views.ForgetMap();
+    job_->placement.views.ForgetMap();
     job_->state = v1::JOB_STATE_PENDING;
     return;
   }
-  switch (job_->takeover.shards(job_->shards)) {
+  switch (job_->takeover.shards(job_->placement.shards)) {
     case Takeover::Shards::kAwaited:
       return;
     case Takeover::Shards::kBack:
       job_->takeover.Settle();
-      if (job_->work.has_lanes()) {
-        job_->barrier.Release(job_->views.coordinator(), job_->options.call_deadline, job_->calls);
+      if (job_->training.work.has_lanes()) {
+        job_->training.barrier.Release(job_->placement.views.coordinator(),
+                                       job_->options.call_deadline, job_->calls);
       }
       job_->outbox.Log(LogEvent::Level::kInfo, "this chief goes on where the one before ended",
                        {{"term", absl::StrCat(job_->options.term)},
-                        {"examples", absl::StrCat(job_->progress.examples())}});
+                        {"examples", absl::StrCat(job_->training.progress.examples())}});
       return;
     case Takeover::Shards::kChanged:
       break;
   }
   if (AnotherMapMayCome(now)) return;
-  const std::set<uint32_t> awaited = job_->takeover.Awaited(job_->shards);
+  const std::set<uint32_t> awaited = job_->takeover.Awaited(job_->placement.shards);
   if (job_->MayRecoverPartially() && !awaited.empty()) return;
   // Where all are anew nothing is gained by losing what can be trained again.
-  const std::set<uint32_t> changed = job_->takeover.Changed(job_->shards);
-  if (!job_->MayRecoverPartially() || job_->takeover.AllChanged(job_->shards)) {
+  const std::set<uint32_t> changed = job_->takeover.Changed(job_->placement.shards);
+  if (!job_->MayRecoverPartially() || job_->takeover.AllChanged(job_->placement.shards)) {
     return orders_->ReturnToCheckpoint("chief and shards were started anew", 0, now);
   }
   // A shard that recovers partially is told how far the tasks are, which the workers know.
@@ -47,22 +48,23 @@ void TakeoverDuty::Advance(absl::Time now) {
 // told of, have had their time to come back; or all that there were have come without what they
 // had.
 bool TakeoverDuty::MapIsOver(absl::Time now) const {
-  if (!job_->shards.complete()) return false;
-  const std::set<uint32_t> awaited = job_->takeover.Awaited(job_->shards);
+  if (!job_->placement.shards.complete()) return false;
+  const std::set<uint32_t> awaited = job_->takeover.Awaited(job_->placement.shards);
   if (!awaited.empty())
     return *awaited.begin() >= job_->options.shards && job_->takeover.patience_over(now);
-  return job_->views.owners().size() < job_->shards.quorum() &&
-         job_->views.owners().size() < job_->shards.most() &&
-         job_->takeover.AllChanged(job_->shards);
+  return job_->placement.views.owners().size() < job_->placement.shards.quorum() &&
+         job_->placement.views.owners().size() < job_->placement.shards.most() &&
+         job_->takeover.AllChanged(job_->placement.shards);
 }
 
 // Those that would bring it about have their time. Then the shards that there were go on alone: the
 // number was changed by hand while the job ran.
 bool TakeoverDuty::AnotherMapMayCome(absl::Time now) const {
-  const std::set<uint32_t> awaited = job_->takeover.Awaited(job_->shards);
+  const std::set<uint32_t> awaited = job_->takeover.Awaited(job_->placement.shards);
   if (!awaited.empty() && *awaited.rbegin() >= job_->options.shards) return true;
-  return job_->views.owners().size() < job_->shards.quorum() && !job_->shards.complete() &&
-         job_->takeover.AllChanged(job_->shards) && !job_->takeover.patience_over(now);
+  return job_->placement.views.owners().size() < job_->placement.shards.quorum() &&
+         !job_->placement.shards.complete() && job_->takeover.AllChanged(job_->placement.shards) &&
+         !job_->takeover.patience_over(now);
 }
 
 }  // namespace capstan::chief

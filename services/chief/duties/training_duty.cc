@@ -7,17 +7,18 @@
 namespace capstan::chief {
 
 void TrainingDuty::Advance(absl::Time now) {
-  const WorkTotals totals = job_->work.totals();
-  const uint64_t steps = std::max(totals.steps, job_->barrier.round());
-  if (totals.examples != job_->progress.examples() || steps != job_->progress.steps())
+  const WorkTotals totals = job_->training.work.totals();
+  const uint64_t steps = std::max(totals.steps, job_->training.barrier.round());
+  if (totals.examples != job_->training.progress.examples() ||
+      steps != job_->training.progress.steps())
     job_->writer.Note();
-  job_->progress.Update(totals.examples, steps, now);
-  job_->outbox.Warn("training loss",
-                    OddLoss(job_->plan.spec, job_->progress.loss(), job_->progress.least_loss()));
+  job_->training.progress.Update(totals.examples, steps, now);
+  job_->outbox.Warn("training loss", OddLoss(job_->plan.spec, job_->training.progress.loss(),
+                                             job_->training.progress.least_loss()));
   const uint64_t max_steps = job_->plan.spec.train().max_steps();
   if (!job_->stop.empty()) job_->BeginEnd(job_->stop);
-  if (job_->work.all_done()) {
-    job_->progress.Settle(totals.examples);
+  if (job_->training.work.all_done()) {
+    job_->training.progress.Settle(totals.examples);
     job_->BeginEnd("");
   }
   if (max_steps > 0 && steps >= max_steps) job_->BeginEnd("");

@@ -20,17 +20,18 @@ std::string EndWaitsFor(const JobContext& job) {
   }
   if (job.state != v1::JOB_STATE_CHECKPOINTING) return "";
   std::string what = "the model to be saved";
-  if (const std::vector<uint32_t> unsaved = job.checkpointer.Unsaved(); !unsaved.empty()) {
+  if (const std::vector<uint32_t> unsaved = job.checkpoints.checkpointer.Unsaved();
+      !unsaved.empty()) {
     absl::StrAppend(&what, " by shard ", absl::StrJoin(unsaved, ", "));
   }
-  return absl::StrCat(what, because(job.checkpointer.last_failure()));
+  return absl::StrCat(what, because(job.checkpoints.checkpointer.last_failure()));
 }
 
 // What every worker waits for, by file; empty: somebody can work.
 std::string AwaitedData(const JobContext& job) {
-  if (!job.workers.AllStuck()) return "";
+  if (!job.training.workers.AllStuck()) return "";
   std::map<std::string, std::vector<std::string>> waiting;
-  for (const auto& [name, worker] : job.workers.live()) {
+  for (const auto& [name, worker] : job.training.workers.live()) {
     if (worker.stuck) waiting[worker.report.stalled_on()].push_back(name);
   }
   return absl::StrJoin(waiting, "; ", [](std::string* out, const auto& file) {
@@ -45,22 +46,22 @@ std::string WaitingFor(const JobContext& job, absl::Time now) {
   std::vector<std::string> awaited;
   if (std::string end = EndWaitsFor(job); !end.empty()) awaited.push_back(std::move(end));
   if (job.ended()) return absl::StrJoin(awaited, "; ");
-  std::set<uint32_t> shards = job.views.owners();
-  for (uint32_t index = 0; !job.views.has_map() && index < job.options.shards; ++index) {
+  std::set<uint32_t> shards = job.placement.views.owners();
+  for (uint32_t index = 0; !job.placement.views.has_map() && index < job.options.shards; ++index) {
     shards.insert(index);
   }
   for (uint32_t index : shards) {
-    const Shard* shard = job.shards.Find(index);
-    if (shard == nullptr || !shard->present || job.hearing.IsSilent(*shard, now)) {
+    const Shard* shard = job.placement.shards.Find(index);
+    if (shard == nullptr || !shard->present || job.placement.hearing.IsSilent(*shard, now)) {
       awaited.push_back(absl::StrCat("shard ", index));
-    } else if (job.recovery.Awaits(index)) {
+    } else if (job.recovery.rollback.Awaits(index)) {
       awaited.push_back(absl::StrCat("shard ", index, ", which loads its partitions"));
     }
   }
-  if (job.recovery.phase() == Recovery::Phase::kReading) {
-    awaited.push_back(absl::StrCat("the object store, for ", job.recovery.source().uri));
+  if (job.recovery.rollback.phase() == Recovery::Phase::kReading) {
+    awaited.push_back(absl::StrCat("the object store, for ", job.recovery.rollback.source().uri));
   }
-  if (job.gate.published().timeline() != job.timeline()) {
+  if (job.placement.gate.published().timeline() != job.placement.timeline()) {
     awaited.push_back(job.writer.last().ok() ? "the object store"
                                              : absl::StrCat("the object store, which fails: ",
                                                             job.writer.last().ToString()));

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "chief/duties/job_context.h"
+#include "chief/job/job_context.h"
 
 namespace capstan::chief {
 

@@ -28,7 +28,7 @@ void WatchDuty::NoteJobChange(std::string change) {
 // The workers whose data do not come, for as long as that is so.
 void WatchDuty::WatchData() {
   const absl::Duration patience = absl::Seconds(job_->plan.spec.lease().data_stall_seconds());
-  for (const auto& [name, worker] : job_->workers.live()) {
+  for (const auto& [name, worker] : job_->training.workers.live()) {
     std::string sentence;
     if (worker.stuck && !job_->ended()) {
       sentence = absl::StrCat(name, " has been waiting for ", worker.report.stalled_on(),
@@ -40,14 +40,14 @@ void WatchDuty::WatchData() {
 }
 
 void WatchDuty::WatchIdleWorkers() {
-  const size_t workers = job_->workers.live().size();
-  const size_t shares =
-      job_->work.has_lanes() ? job_->work.lanes()->lanes() : job_->plan.train.size();
+  const size_t workers = job_->training.workers.live().size();
+  const size_t shares = job_->training.work.has_lanes() ? job_->training.work.lanes()->lanes()
+                                                        : job_->plan.train.size();
   std::string sentence;
   if (workers > shares && !job_->ended()) {
-    const char* of = job_->work.has_lanes() ? " lanes" : " tasks of an epoch";
+    const char* of = job_->training.work.has_lanes() ? " lanes" : " tasks of an epoch";
     const char* cure =
-        job_->work.has_lanes() ? "update.*.lanes" : "data.task_bytes or data.task_records";
+        job_->training.work.has_lanes() ? "update.*.lanes" : "data.task_bytes or data.task_records";
     sentence = absl::StrCat(workers, " workers share ", shares, of, ", so ", workers - shares,
                             " of them have nothing to do; fewer workers do as well, and a new job "
                             "may have more to share (",
@@ -58,10 +58,10 @@ void WatchDuty::WatchIdleWorkers() {
 
 void WatchDuty::WatchStragglers(absl::Time now) {
   std::vector<std::pair<std::string, double>> step_seconds;
-  for (const auto& [name, worker] : job_->workers.live()) {
+  for (const auto& [name, worker] : job_->training.workers.live()) {
     if (worker.step_seconds() > 0) step_seconds.emplace_back(name, worker.step_seconds());
   }
-  for (const std::string& name : job_->stragglers.Update(step_seconds, now)) {
+  for (const std::string& name : job_->training.stragglers.Update(step_seconds, now)) {
     job_->outbox.Log(LogEvent::Level::kWarning, "straggler: more than twice the median step time",
                      {{"worker", name}});
   }

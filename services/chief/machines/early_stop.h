@@ -16,9 +16,14 @@ class EarlyStopper {
  public:
   explicit EarlyStopper(v1::EarlyStop options) : options_(std::move(options)) {}
 
-  // Takes in an evaluation. Returns why the job should stop, or nothing. An evaluation without the
-  // metric, or where it is not a number, counts as no improvement.
+  // Takes in an evaluation. Returns why the job should stop, or nothing. A metric that is not a
+  // number counts as no improvement; an evaluation without the metric says nothing and counts for
+  // nothing.
   std::optional<std::string> Add(const v1::Evaluation& evaluation);
+
+  // Returns a sentence for people if the evaluation lacks the metric; empty: it has it, or the job
+  // does not stop early.
+  std::string Lack(const v1::Evaluation& evaluation) const;
 
  private:
   // The metric is better than in every evaluation that was added.

@@ -24,7 +24,6 @@ class Pairing {
     unpaired_ = unpaired;
   }
 
-  size_t unpaired() const { return unpaired_; }
   // There is nobody who could back up anything.
   bool alone() const { return takers_.size() < 2; }
   // There are others than when backups were spread last.

@@ -26,6 +26,7 @@
 #include "capstan/rpc/server.h"
 #include "capstan/security/seal.h"
 #include "capstan/security/tls.h"
+#include "chief/shell/change_teller.h"
 #include "chief/shell/chief_service.h"
 #include "chief/shell/doors.h"
 #include "chief/shell/failure_detector.h"
@@ -46,7 +47,6 @@ constexpr absl::Duration kLastWrite = absl::Seconds(10);  // Of the state, when 
 constexpr size_t kMostHousekeeping = 64;
 constexpr absl::Duration kOthersAreToldToo = absl::Seconds(2);  // Within this, all of a release.
 constexpr absl::Duration kGlance = absl::Milliseconds(100);
-constexpr absl::Duration kLookAtFile = absl::Seconds(2);
 constexpr absl::Duration kTryAgain = absl::Seconds(10);  // What may be over by then.
 
 void Announce(const ProcessOptions& options, const JobPlan& plan, const Ports& ports) {
@@ -75,12 +75,6 @@ Glance LookAt(ControlLoop& control) {
   });
 }
 
-// What the job goes by, and in what the data are others than those by now.
-struct Running {
-  v1::JobSpec spec;
-  std::string data_note;
-};
-
 // The job as its file says now, with the tensors of the model that it has.
 absl::StatusOr<v1::JobSpec> ReadAgain(const ProcessOptions& options, const v1::JobSpec& running) {
   CAPSTAN_ASSIGN_OR_RETURN(v1::JobSpec spec, ReadJob(options.job, options.overrides));
@@ -88,38 +82,6 @@ absl::StatusOr<v1::JobSpec> ReadAgain(const ProcessOptions& options, const v1::J
   if (declared) *spec.mutable_tensors() = running.tensors();
   return spec;
 }
-
-// Looks at the job file now and then, on a thread of its own, and has the machine tell of what is
-// found there.
-class ChangeTeller {
- public:
-  ChangeTeller(const ProcessOptions& options, const Running& running, ControlLoop& control)
-      : watch_(
-            options.job, [&options, &running] { return ReadAgain(options, running.spec); },
-            running.spec, running.data_note),
-        control_(control) {}
-
-  void Glance(absl::Time now) {
-    if (now < next_) return;
-    next_ = now + kLookAtFile;
-    (void)thread_.Post([this] { Look(); });  // False: an earlier look takes long.
-  }
-
- private:
-  void Look() {
-    std::optional<std::string> change = watch_.Look();
-    if (!change) return;
-    control_.Run([&change](ChiefMachine& chief, absl::Time) {
-      chief.NoteJobChange(*std::move(change));
-      return true;
-    });
-  }
-
-  JobWatch watch_;
-  ControlLoop& control_;
-  absl::Time next_ = absl::InfinitePast();
-  StoreThread thread_{1};
-};
 
 // Has the status tell whether the records lie in the order of their labels, or all have the same.
 void TellOfLabels(const JobPlan& plan, const Source& files, ControlLoop& control) {
@@ -138,11 +100,27 @@ void TellOfLabels(const JobPlan& plan, const Source& files, ControlLoop& control
   });
 }
 
+// What the job goes by, and in what way the data have changed since it began.
+struct Running {
+  v1::JobSpec spec;
+  std::string data_note;
+};
+
 // Serves until the process is to end. ABORTED: another chief has taken the job over.
 absl::Status Serve(const ProcessOptions& options, const Running& running, ControlLoop& control,
                    const Clock& clock, const Shutdown& shutdown) {
   std::optional<ChangeTeller> teller;
-  if (options.keep_job) teller.emplace(options, running, control);
+  if (options.keep_job) {
+    JobWatch watch(
+        options.job, [&] { return ReadAgain(options, running.spec); }, running.spec,
+        running.data_note);
+    teller.emplace(std::move(watch), [&control](std::string change) {
+      control.Run([&change](ChiefMachine& chief, absl::Time) {
+        chief.NoteJobChange(std::move(change));
+        return true;
+      });
+    });
+  }
   absl::Time ended_at = absl::InfiniteFuture();
   while (!shutdown.WaitFor(kGlance)) {
     if (teller) teller->Glance(clock.Now());
@@ -273,6 +251,7 @@ absl::StatusOr<int> Run(const ProcessOptions& options, const JobPlan& asked_for,
   (void)look_at_data.Post([&] { TellOfLabels(plan, *files, control); });
   CAPSTAN_ASSIGN_OR_RETURN(const Ports ports, doors.Tell());
   doors.service.Open(control);
+  doors.reader.Open(running.spec);
   Announce(options, plan, ports);
   health.Set(Probe::kReadiness, true);
   const absl::Status served = Serve(options, running, control, clock, shutdown);

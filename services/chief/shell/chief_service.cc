@@ -53,16 +53,16 @@ void ChiefService::Tell(const v1::GetStatusReply& status) {
   told_ = status;
 }
 
+grpc::Status ChiefService::WhyNotOpen() {
+  absl::MutexLock lock(&mu_);
+  const std::string why = absl::StrCat(told_.reason(), told_.waiting_for());
+  return {grpc::StatusCode::UNAVAILABLE,
+          why.empty() ? "the chief is starting" : absl::StrCat("the chief has no job yet: ", why)};
+}
+
 grpc::ServerUnaryReactor* ChiefService::NotOpen(grpc::CallbackServerContext* context) {
-  std::string why;
-  {
-    absl::MutexLock lock(&mu_);
-    why = absl::StrCat(told_.reason(), told_.waiting_for());
-  }
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(
-      {grpc::StatusCode::UNAVAILABLE,
-       why.empty() ? "the chief is starting" : absl::StrCat("the chief has no job yet: ", why)});
+  reactor->Finish(WhyNotOpen());
   return reactor;
 }
 

@@ -26,6 +26,9 @@ class ChiefService final : public v1::Chief::CallbackService {
   // Why there is no job yet, for GetStatus; nothing is told before the first one.
   void Tell(const v1::GetStatusReply& status);
 
+  // What a call before Open is answered.
+  grpc::Status WhyNotOpen();
+
   // Once; `control` must outlive every call, so the server is shut down before it goes.
   void Open(ControlLoop& control) { control_.store(&control); }
 

@@ -70,6 +70,7 @@ v1::GetStatusReply ControlLoop::Status() {
 
 void ControlLoop::TakeActions() {
   std::vector<Action> actions = machine_.TakeActions();
+  if (trace::On()) traced_.See(machine_.timeline(), machine_.progress(), actions);
   if (actions.empty()) return;
   if (outbox_.empty()) loop_.Post([this] { PerformAll(); });
   std::move(actions.begin(), actions.end(), std::back_inserter(outbox_));
@@ -121,9 +122,9 @@ void ControlLoop::Perform(PublishView& action) {
 
 template <typename Reply, typename Request>
 void ControlLoop::Call(const CallShard& action, const char* method, const Request& request) {
-  ProcessChannel& shard = shards_[action.shard];
-  shard.LeadTo(action.address, action.incarnation);
-  loop_.Call<Reply>(shard.channel(), method, request, action.deadline,
+  Channel& shard = shards_[action.shard];
+  shard = channels_.To(action.address, action.incarnation);
+  loop_.Call<Reply>(shard, method, request, action.deadline,
                     [this, call = action.call](absl::StatusOr<Reply> reply) {
                       absl::MutexLock lock(&mu_);
                       machine_.OnShardReply(call, AsShardReply(std::move(reply)),
@@ -182,10 +183,15 @@ void ControlLoop::Commit(Work work, Report report) {
 }
 
 void ControlLoop::Perform(StoreState& action) {
-  Commit([this, state = std::move(action.state)] { return parts_.store->WriteState(state); },
-         [](ChiefMachine& chief, const absl::Status& stored, absl::Time now) {
-           chief.OnStateStored(stored, now);
-         });
+  Commit(
+      [this, state = std::move(action.state)] {
+        absl::Status stored = parts_.store->WriteState(state);
+        if (stored.ok()) trace::Write("stored", {});
+        return stored;
+      },
+      [](ChiefMachine& chief, const absl::Status& stored, absl::Time now) {
+        chief.OnStateStored(stored, now);
+      });
 }
 
 void ControlLoop::Perform(WriteManifest& action) {
@@ -196,6 +202,7 @@ void ControlLoop::Perform(WriteManifest& action) {
         CAPSTAN_ASSIGN_OR_RETURN(const auto folder, OpenObjectStore(action.uri));
         CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("manifest.write"));
         CAPSTAN_RETURN_IF_ERROR(capstan::WriteManifest(*folder, action.manifest));
+        TraceSaved(action.manifest);
         return CAPSTAN_FAILPOINT_STATUS("manifest.written");
       },
       [](ChiefMachine& chief, const absl::Status& written, absl::Time now) {

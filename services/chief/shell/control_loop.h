@@ -16,12 +16,13 @@
 #include "capstan/base/clock.h"
 #include "capstan/process/liveness.h"
 #include "capstan/rpc/event_loop.h"
-#include "capstan/rpc/process_channel.h"
+#include "capstan/rpc/process_channels.h"
 #include "chief/duties/chief_machine.h"
 #include "chief/shell/chief_metrics.h"
 #include "chief/shell/curve_file.h"
 #include "chief/shell/job_store.h"
 #include "chief/shell/store_thread.h"
+#include "chief/shell/traced_tasks.h"
 #include "chief/shell/view_feed.h"
 
 namespace capstan::chief {
@@ -82,12 +83,14 @@ class ControlLoop {
   void Call(const CallShard& action, const char* method, const Request& request);
 
   const Parts parts_;
-  EventLoop loop_;                             // Of the loop's thread, except Post.
-  std::map<uint32_t, ProcessChannel> shards_;  // By index; of the loop's thread.
+  EventLoop loop_;                      // Of the loop's thread, except Post.
+  ProcessChannels channels_;            // Of the loop's thread, like
+  std::map<uint32_t, Channel> shards_;  // that of each shard, by index.
 
   absl::Mutex mu_;
   ChiefMachine machine_ ABSL_GUARDED_BY(mu_);
   std::vector<Action> outbox_ ABSL_GUARDED_BY(mu_);
+  TracedTasks traced_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   std::map<uint64_t, OnCheckpoint> askers_ ABSL_GUARDED_BY(mu_);  // The machine bounds them.
   uint64_t last_asker_ ABSL_GUARDED_BY(mu_) = 0;

@@ -15,6 +15,7 @@
 #include "capstan/rpc/server.h"
 #include "chief/shell/chief_process.h"
 #include "chief/shell/chief_service.h"
+#include "chief/shell/job_reader_service.h"
 #include "chief/shell/model_intake.h"
 #include "chief/shell/view_feed.h"
 
@@ -36,6 +37,7 @@ struct Doors {
   ViewFeed views{kMaxWatchers};
   ModelIntake models{clock};
   ChiefService service{views, models};
+  JobReaderService reader{service};
   std::optional<SidePorts> side;
   std::unique_ptr<Server> server;  // Ends before what it serves.
 };

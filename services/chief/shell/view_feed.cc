@@ -15,6 +15,19 @@ namespace {
 // Nobody may ask for them.
 constexpr size_t kMostEnded = 4096;
 
+std::shared_ptr<const v1::View> WithoutTrainers(std::shared_ptr<const v1::View> view) {
+  if (view->trainers().empty()) return view;
+  auto without = std::make_shared<v1::View>(*view);
+  without->clear_trainers();
+  return without;
+}
+
+// What the view says beside its epoch.
+std::string ContentOf(v1::View view) {
+  view.clear_epoch();
+  return view.SerializeAsString();
+}
+
 }  // namespace
 
 // One stream. gRPC's operations are started without the mutex held, for they may call back at once.
@@ -26,6 +39,7 @@ class ViewFeed::Watcher : public grpc::ServerWriteReactor<v1::View> {
 
   const std::string& peer() const { return peer_; }
   const ShardProcess& process() const { return process_; }
+  bool is_shard() const { return process_.incarnation != 0; }
 
   void Offer(std::shared_ptr<const v1::View> view) {
     absl::ReleasableMutexLock lock(&mu_);
@@ -108,7 +122,7 @@ grpc::ServerWriteReactor<v1::View>* ViewFeed::Watch(const std::string& peer, Sha
     ++peers_[peer];
     if (process.incarnation != 0) ++shards_[process.incarnation];
     watchers_[watcher.get()] = watcher;
-    view = view_;
+    view = watcher->is_shard() ? view_ : without_trainers_;
   }
   if (!refusal.ok()) {
     watcher->End(refusal);
@@ -119,15 +133,24 @@ grpc::ServerWriteReactor<v1::View>* ViewFeed::Watch(const std::string& peer, Sha
 }
 
 void ViewFeed::Publish(const v1::View& view) {
-  const auto shared = std::make_shared<const v1::View>(view);
+  const auto whole = std::make_shared<const v1::View>(view);
+  const std::shared_ptr<const v1::View> without = WithoutTrainers(whole);
+  std::string content = ContentOf(*without);
   std::vector<std::shared_ptr<Watcher>> watchers;
   {
     absl::MutexLock lock(&mu_);
     if (view_ != nullptr && EpochOf(view) <= EpochOf(*view_)) return;
-    view_ = shared;
-    for (const auto& [key, watcher] : watchers_) watchers.push_back(watcher);
+    const bool only_trainers = view_ != nullptr && content == content_;
+    view_ = whole;
+    without_trainers_ = without;
+    content_ = std::move(content);
+    for (const auto& [key, watcher] : watchers_) {
+      if (watcher->is_shard() || !only_trainers) watchers.push_back(watcher);
+    }
   }
-  for (const std::shared_ptr<Watcher>& watcher : watchers) watcher->Offer(shared);
+  for (const std::shared_ptr<Watcher>& watcher : watchers) {
+    watcher->Offer(watcher->is_shard() ? whole : without);
+  }
 }
 
 void ViewFeed::Close() {

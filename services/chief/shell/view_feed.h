@@ -1,6 +1,8 @@
 // The watchers of the view: each gets the present view at once and every newer one, or only the
-// newest if it is slow. One view at most waits for a watcher. Where a shard's process watched and
-// does not any more, it may be gone.
+// newest if it is slow. One view at most waits for a watcher. Only shards are told who trains:
+// others get views without the trainers, and none that differs from the one before in them alone,
+// so that a thousand workers that join are not told of each other. Where a shard's process watched
+// and does not any more, it may be gone.
 #ifndef CAPSTAN_CHIEF_SHELL_VIEW_FEED_H_
 #define CAPSTAN_CHIEF_SHELL_VIEW_FEED_H_
 
@@ -60,9 +62,12 @@ class ViewFeed {
   const size_t max_of_a_peer_;
   absl::Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
-  std::shared_ptr<const v1::View> view_ ABSL_GUARDED_BY(mu_);  // Shared with writes under way.
-  std::map<std::string, size_t> peers_ ABSL_GUARDED_BY(mu_);   // Watchers of each.
-  std::map<uint64_t, size_t> shards_ ABSL_GUARDED_BY(mu_);     // Watchers of each incarnation.
+  // The present view, and the same without trainers; both shared with writes under way.
+  std::shared_ptr<const v1::View> view_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<const v1::View> without_trainers_ ABSL_GUARDED_BY(mu_);
+  std::string content_ ABSL_GUARDED_BY(mu_);                  // Of the latter, beside its epoch.
+  std::map<std::string, size_t> peers_ ABSL_GUARDED_BY(mu_);  // Watchers of each.
+  std::map<uint64_t, size_t> shards_ ABSL_GUARDED_BY(mu_);    // Watchers of each incarnation.
   std::vector<ShardProcess> ended_ ABSL_GUARDED_BY(mu_);
   // Shared with a Publish or Close that is under way.
   std::map<Watcher*, std::shared_ptr<Watcher>> watchers_ ABSL_GUARDED_BY(mu_);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "capstan/base/check.h"
+#include "capstan/consistency/decisions.h"
 #include "capstan/placement/placement.h"
 
 namespace capstan::chief {
@@ -20,7 +21,8 @@ bool IsSound(const v1::View& view, const v1::PartitionPair& pair, std::set<uint3
 
 }  // namespace
 
-ViewBuilder::ViewBuilder(uint64_t term, const v1::JobSpec& spec) {
+ViewBuilder::ViewBuilder(uint64_t term, const v1::JobSpec& spec)
+    : names_trainers_(IsSsp(spec.dense_update()) || IsSsp(spec.sparse_update())) {
   view_.mutable_epoch()->set_term(term);
   view_.mutable_epoch()->set_n(1);
   *view_.mutable_dense_update() = spec.dense_update();
@@ -38,7 +40,7 @@ void ViewBuilder::Inherit(const v1::View& view) {
   }
   SortPairs();
   *view_.mutable_shards() = view.shards();
-  *view_.mutable_trainers() = view.trainers();
+  if (names_trainers_) *view_.mutable_trainers() = view.trainers();
   view_.set_state(view.state());
   CountOwners();
   for (const v1::ShardInfo& shard : view.shards()) members_.insert(shard.index());
@@ -210,8 +212,8 @@ void ViewBuilder::ForgetCopies(uint32_t shard) {
 
 bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Membership& workers) {
   // Most often nothing has changed, and that has to be cheap: it is asked at every heartbeat.
-  const bool same =
-      !changed_ && view_.state() == state && HasShards(shards) && HasTrainers(workers);
+  const bool same = !changed_ && view_.state() == state && HasShards(shards) &&
+                    (!names_trainers_ || HasTrainers(workers));
   if (same) return false;
   changed_ = false;
   view_.set_state(state);
@@ -223,15 +225,7 @@ bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Mem
     info.set_incarnation(Raw(shard.incarnation));
     return true;
   });
-  view_.clear_trainers();
-  for (const v1::TrainerInfo& trainer : inherited_) *view_.add_trainers() = trainer;
-  ForEachTrainer(workers, [this](const std::string& worker, const Trainer& trainer) {
-    v1::TrainerInfo& info = *view_.add_trainers();
-    info.set_trainer(Raw(trainer.id));
-    info.set_worker(worker);
-    info.set_start_clock(trainer.start_clock);
-    return true;
-  });
+  if (names_trainers_) NameTrainers(workers, view_);
   view_.mutable_epoch()->set_n(view_.epoch().n() + 1);
   for (v1::PartitionMove& move : *view_.mutable_moves()) {
     if (!move.has_id()) *move.mutable_id() = view_.epoch();
@@ -240,6 +234,23 @@ bool ViewBuilder::Update(v1::JobState state, const ShardTable& shards, const Mem
     if (!pair.has_id()) *pair.mutable_id() = view_.epoch();
   }
   return true;
+}
+
+v1::View ViewBuilder::ToStore(const Membership& workers) const {
+  v1::View view = view_;
+  NameTrainers(workers, view);
+  return view;
+}
+
+void ViewBuilder::NameTrainers(const Membership& workers, v1::View& view) const {
+  view.mutable_trainers()->Assign(inherited_.begin(), inherited_.end());
+  ForEachTrainer(workers, [&view](const std::string& worker, const Trainer& trainer) {
+    v1::TrainerInfo& info = *view.add_trainers();
+    info.set_trainer(Raw(trainer.id));
+    info.set_worker(worker);
+    info.set_start_clock(trainer.start_clock);
+    return true;
+  });
 }
 
 bool ViewBuilder::ForEachShard(const ShardTable& shards,

@@ -1,4 +1,6 @@
-// Makes the views: a new epoch whenever anything in them has changed.
+// Makes the views: a new epoch whenever anything in them has changed. Those who train are named in
+// the views of a job with an ssp part, whose shards need to know for whom the fast have to wait;
+// in others nobody needs them, and a thousand workers that join make no view.
 #ifndef CAPSTAN_CHIEF_STATE_VIEW_BUILDER_H_
 #define CAPSTAN_CHIEF_STATE_VIEW_BUILDER_H_
 
@@ -83,6 +85,8 @@ class ViewBuilder {
   bool Update(v1::JobState state, const ShardTable& shards, const Membership& workers);
 
   const v1::View& current() const { return view_; }
+  // The same with those who train now, whom the next chief waits for, whatever the policy.
+  v1::View ToStore(const Membership& workers) const;
 
  private:
   // These call visit(...) for what belongs into the view, in its order, until one says false; then
@@ -94,11 +98,13 @@ class ViewBuilder {
   // Whether these are the view's.
   bool HasShards(const ShardTable& shards) const;
   bool HasTrainers(const Membership& workers) const;
+  void NameTrainers(const Membership& workers, v1::View& view) const;
   void CountOwners();
   void SortPairs();
   void SetCopies(const std::map<uint32_t, v1::ViewEpoch>& copies);
   std::map<uint32_t, v1::ViewEpoch> Copies() const;
 
+  const bool names_trainers_;
   v1::View view_;
   std::set<uint32_t> owners_;
   std::set<uint32_t> members_;

@@ -59,12 +59,14 @@ std::vector<HeldLease> LeaseBook::RemoveAll(TrainerId trainer) {
 }
 
 std::vector<HeldLease> LeaseBook::Clear() {
+  std::vector<TrainerId> trainers;
+  trainers.reserve(held_.size());
+  for (const auto& [trainer, leases] : held_) trainers.push_back(trainer);
+  std::sort(trainers.begin(), trainers.end());
   std::vector<HeldLease> removed;
-  for (auto& [trainer, leases] : held_) {
-    std::move(leases.begin(), leases.end(), std::back_inserter(removed));
-  }
-  held_.clear();
-  size_ = 0;
+  removed.reserve(size_);
+  for (TrainerId trainer : trainers)
+    std::ranges::move(RemoveAll(trainer), std::back_inserter(removed));
   return removed;
 }
 

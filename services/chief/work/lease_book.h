@@ -3,11 +3,11 @@
 #define CAPSTAN_CHIEF_WORK_LEASE_BOOK_H_
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "capstan/base/ids.h"
 #include "capstan/v1/chief.pb.h"
 
@@ -33,14 +33,14 @@ class LeaseBook {
   // Takes one or all of a trainer's leases out. Remove REQUIRES that Find finds it.
   HeldLease Remove(TrainerId trainer, const Generation& generation);
   std::vector<HeldLease> RemoveAll(TrainerId trainer);
-  std::vector<HeldLease> Clear();
+  std::vector<HeldLease> Clear();  // In the order of the trainers' numbers.
 
   // In the order granted.
   std::span<const HeldLease> Of(TrainerId trainer) const;
   size_t size() const { return size_; }
 
  private:
-  std::map<TrainerId, std::vector<HeldLease>> held_;
+  absl::flat_hash_map<TrainerId, std::vector<HeldLease>> held_;  // Of none: no entry.
   size_t size_ = 0;
 };
 

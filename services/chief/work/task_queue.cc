@@ -121,7 +121,7 @@ ReportResult TaskQueue::Adopt(const v1::LeaseReport& report) {
   if (report.kind() != v1::LEASE_KIND_TASK || report.trainer() == 0) return {};
   const StreamId stream{report.stream()};
   const std::optional<uint64_t> position = sequence_.PositionOf(stream);
-  if (!position) return {};
+  if (!position || (adopted_below_ && *position >= *adopted_below_)) return {};
   BeginUntil(*position + 1);
   const auto open = open_.find(stream);
   if (open == open_.end() || !returned_.contains(stream)) return {};  // Done, or another's.
@@ -144,6 +144,10 @@ ReportResult TaskQueue::Adopt(const v1::LeaseReport& report) {
   result.examples = 0;  // Nobody knows how many of them had been reported before.
   result.loss_sum = 0;
   return result;
+}
+
+void TaskQueue::AdoptOnlyBegun() {
+  if (!adopted_below_) adopted_below_ = next_;
 }
 
 // The places below `position` have been leased, all but those that are done by somebody unknown.

@@ -41,6 +41,8 @@ class TaskQueue {
   // A report of a lease that an earlier chief granted, of which this one does not know: finished,
   // the task is done; held, the lease is that worker's, unless another has the task.
   ReportResult Adopt(const v1::LeaseReport& report);
+  // From now on adopts no lease of a task that is not known, by now, to have been begun.
+  void AdoptOnlyBegun();
 
   // What a checkpoint or the chief's state keeps. Restore REQUIRES that nothing is leased.
   void Save(v1::TaskProgress& progress) const;
@@ -74,6 +76,7 @@ class TaskQueue {
   TaskSequence sequence_;
   uint64_t batch_size_;
   uint64_t next_ = 0;  // Position in the sequence of the next task that was never leased.
+  std::optional<uint64_t> adopted_below_;  // The position; nothing: wherever a task is.
   std::map<StreamId, Open> open_;
   std::map<StreamId, Place> returned_;  // Those of open_ that nobody holds.
   LeaseBook leases_;

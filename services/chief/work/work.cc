@@ -41,6 +41,10 @@ ReportResult Work::Adopt(const v1::LeaseReport& report) {
   return std::visit([&](auto& work) { return work.Adopt(report); }, work_);
 }
 
+void Work::AdoptOnlyBegun() {
+  if (auto* const tasks = std::get_if<TaskQueue>(&work_)) tasks->AdoptOnlyBegun();
+}
+
 std::optional<WorkName> Work::NameOf(std::span<const TrainerId> trainers,
                                      const Generation& generation) {
   return std::visit([&](auto& work) { return work.NameOf(trainers, generation); }, work_);

@@ -34,6 +34,8 @@ class Work {
   // Those of both that do the same; see there.
   ReportResult Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report);
   ReportResult Adopt(const v1::LeaseReport& report);
+  // See TaskQueue; a synchronous job, which has lanes, adopts as ever.
+  void AdoptOnlyBegun();
   std::optional<WorkName> NameOf(std::span<const TrainerId> trainers, const Generation& generation);
   // Of a lease that may be adopted, by what the report says of it. Nothing: there is no such work.
   std::optional<WorkName> NameOfAdopted(const v1::LeaseReport& report) const;

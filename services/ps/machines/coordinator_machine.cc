@@ -79,11 +79,12 @@ bool CoordinatorMachine::CanOpen(const Lane& lane) const {
   return !lane.arrived && (round_opened_ || !hold_) && !AtLimit();
 }
 
-// REQUIRES: the lane has ended, or can open.
+// REQUIRES: the lane, which is one of `lanes_`, has ended, or can open.
 OpenAnswer CoordinatorMachine::AnswerNow(const Lane& lane) {
   if (lane.ended) return {v1::OpenRoundReply::ANSWER_ENDED, 0, {}, lane.cursor};
   round_opened_ = true;
-  return {v1::OpenRoundReply::ANSWER_OPEN, open_round(), last_, lane.cursor};
+  const auto index = static_cast<LaneIndex>(&lane - lanes_.data());
+  return {v1::OpenRoundReply::ANSWER_OPEN, open_round(), last_, lane.cursor, index, lane.fence};
 }
 
 OpenAnswer CoordinatorMachine::AnswerWait(const Lane& lane) const {

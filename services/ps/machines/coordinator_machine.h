@@ -32,6 +32,8 @@ struct OpenAnswer {
   uint64_t round = 0;   // OPEN: the open one. WAIT: the first that the lane may still compute.
   RoundCommit closed;   // OPEN, WAIT: the last one.
   uint64_t cursor = 0;  // OPEN, ENDED: round commits that held the lane.
+  LaneIndex lane{};     // OPEN: the lane, and its generation.
+  Generation generation = {};
 };
 // Of the round that is open: what the coordinator's backup has to know beside its state.
 struct OpenRound {

@@ -32,6 +32,8 @@ struct Addition {
   GradientHandle handle{};
   double weight = 1;
   double running_weight = 1;
+  LaneIndex lane{};
+  Generation generation = {};
 };
 
 // One application of the optimizer: of `scale` times the part's sum, if gradients have been added

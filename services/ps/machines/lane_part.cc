@@ -44,7 +44,8 @@ void LanePart::AddCounted(const LaneCounts& counts, Decision& decision) {
     decision.additions.push_back(
         {part_, found->second.handle,
          LaneWeight(counted->examples, weighing_.batch_size, weighing_.sum_loss),
-         LaneWeight(counted->examples, weighing_.batch_size, /*sum_loss=*/false)});
+         LaneWeight(counted->examples, weighing_.batch_size, /*sum_loss=*/false), turn_,
+         counted->generation});
     staged_.erase(found);
     ++added_;
   }

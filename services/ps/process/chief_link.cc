@@ -10,6 +10,7 @@
 #include "capstan/base/log.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/metrics/process_metrics.h"
+#include "capstan/process/reminder.h"
 
 namespace capstan::ps {
 namespace {
@@ -17,7 +18,6 @@ namespace {
 constexpr absl::Duration kAttempt = absl::Seconds(3);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
-constexpr absl::Duration kLineEvery = absl::Seconds(5);
 constexpr absl::Duration kDrainingBeat = absl::Milliseconds(200);
 constexpr absl::Duration kChiefIsAway = absl::Seconds(4);
 
@@ -59,7 +59,7 @@ ChiefLink::ChiefLink(EventLoop& loop, const ChiefLinkOptions& options)
 
 absl::StatusOr<v1::RegisterShardReply> ChiefLink::Register(const Shutdown& shutdown) {
   const absl::Time began = Now();
-  absl::Time next_line = began + kLineEvery;
+  Reminder reminder(began);
   absl::Duration pause = kFirstPause;
   for (;;) {
     std::optional<absl::StatusOr<v1::RegisterShardReply>> reply;
@@ -74,10 +74,9 @@ absl::StatusOr<v1::RegisterShardReply> ChiefLink::Register(const Shutdown& shutd
                                                       absl::FormatDuration(options_.give_up_after),
                                                       ": ", reply->status().message()));
     }
-    if (now >= next_line) {
+    if (reminder.Due(now)) {
       log::Info("waiting for the chief",
                 {{"chief", options_.chief}, {"waited", now - began}, {"error", reply->status()}});
-      next_line = now + kLineEvery;
     }
     if (shutdown.WaitFor(pause)) return absl::CancelledError("asked to stop");
     pause = std::min(2 * pause, kLongestPause);

@@ -9,15 +9,19 @@
 #include "capstan/base/status.h"
 #include "capstan/consistency/generation.h"
 #include "ps/shard/coordinator_start.h"
+#include "ps/shard/traced_rounds.h"
 
 namespace capstan::ps {
 
 // ---- whether it is here ----
 
+const v1::UpdatePolicy& CoordinatorShell::policy() const {
+  return catalog_.policy(catalog_.IsSync(Part::kDense) ? Part::kDense : Part::kSparse);
+}
+
 CoordinatorMachine CoordinatorShell::NewMachine(
     const std::optional<CoordinatorState>& state) const {
-  const Part part = catalog_.IsSync(Part::kDense) ? Part::kDense : Part::kSparse;
-  const v1::UpdatePolicy& policy = catalog_.policy(part);
+  const v1::UpdatePolicy& policy = this->policy();
   const int backups = static_cast<int>(policy.backup_workers());
   const uint64_t max_rounds = catalog_.job().train().max_steps();
   return state ? CoordinatorMachine(backups, *state, max_rounds)
@@ -51,6 +55,7 @@ void CoordinatorShell::Replace(uint64_t timeline, std::optional<CoordinatorMachi
     machine_ = std::move(machine);
     timeline_ = timeline;
     silent_ = false;
+    if (machine_) TraceCoordinates(timeline, policy(), machine_->last_closed().round);
   }
   Answer(std::move(dismissed), std::move(replicated));
 }
@@ -105,6 +110,7 @@ std::optional<WaiterId> CoordinatorShell::Open(const v1::OpenRoundRequest& reque
                         GenerationFromProto(request.generation()),
                         now + absl::Seconds(std::min(request.wait_seconds(), 60.0))},
                        now));
+    TraceOpenRound(machine_->open_round(), machine_->last_closed(), opened);
     replicated = TellBackup();
     return opened;
   }();
@@ -124,10 +130,15 @@ absl::StatusOr<v1::ReportLaneReply> CoordinatorShell::Report(const v1::ReportLan
     absl::MutexLock lock(&mu_);
     CAPSTAN_RETURN_IF_ERROR(CheckHere(timeline));
     CAPSTAN_RETURN_IF_ERROR(seals_.CheckLane(timeline, request.lane(), request.generation()));
+    const uint64_t before = machine_->open_round();
     result = machine_->Report({static_cast<LaneIndex>(request.lane()),
                                GenerationFromProto(request.generation()), request.round(),
                                request.examples(), request.end_of_data()});
-    if (result.ok()) replicated = TellBackup();
+    if (result.ok()) {
+      TraceReported(request, result->answer);
+      TraceOpenRound(before, machine_->last_closed(), result->answers);
+      replicated = TellBackup();
+    }
   }
   if (!result.ok()) return result.status();
   CAPSTAN_FAILPOINT("round.reported");
@@ -149,6 +160,7 @@ std::optional<WaiterId> CoordinatorShell::Hold(const v1::HoldRoundsRequest& requ
   {
     absl::MutexLock lock(&mu_);
     absl::Status order = CheckHere(request.header().timeline());
+    const uint64_t before = machine_ ? machine_->open_round() : 0;
     if (order.ok()) order = machine_->TakeOrder(request.header().epoch().term(), request.number());
     if (!order.ok()) {
       answers.push_back({waiter, HoldAnswer{.status = order}});
@@ -159,6 +171,7 @@ std::optional<WaiterId> CoordinatorShell::Hold(const v1::HoldRoundsRequest& requ
       const CoordinatorState at = machine_->state();
       answers.push_back({waiter, HoldAnswer{{}, at.last, machine_->ended(), at.lanes}});
     }
+    if (machine_) TraceOpenRound(before, machine_->last_closed(), answers);
     replicated = TellBackup();
   }
   Answer(std::move(answers), std::move(replicated));
@@ -202,7 +215,10 @@ void CoordinatorShell::Tick() {
   ReplicaWait replicated;
   {
     absl::MutexLock lock(&mu_);
-    if (machine_) answers = machine_->Tick(now);
+    if (machine_) {
+      answers = machine_->Tick(now);
+      TraceOpenRound(machine_->open_round(), machine_->last_closed(), answers);
+    }
     replicated = TellBackup();
   }
   Answer(std::move(answers), std::move(replicated));

@@ -84,6 +84,8 @@ class CoordinatorShell {
   bool StandBy(CoordinatorState state, absl::FunctionRef<bool()> still);
 
  private:
+  // Of the part that is synchronous, or of both, which have the same lanes.
+  const v1::UpdatePolicy& policy() const;
   CoordinatorMachine NewMachine(const std::optional<CoordinatorState>& state) const;
   void Replace(uint64_t timeline, std::optional<CoordinatorMachine> machine);
   absl::Status CheckHere(uint64_t timeline) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -26,8 +26,8 @@ bool SameOptimizers(const v1::JobSpec& a, const v1::JobSpec& b) {
                     same);
 }
 
-StreamFacts StreamFactsFromProto(const v1::PartialRecoveryStart& alone) {
-  StreamFacts facts;
+StreamFacts StreamFactsFromProto(const v1::PartialRecoveryStart& alone, uint64_t term) {
+  StreamFacts facts{.open = {}, .closed = {}, .term = term};
   for (const v1::OpenStreamFacts& stream : alone.open()) {
     facts.open.push_back(
         {{stream.stream()}, GenerationFromProto(stream.generation()), stream.prefix()});
@@ -43,7 +43,7 @@ StreamFacts StreamFactsFromProto(const v1::PartialRecoveryStart& alone) {
 LoadJob::LoadJob(Shard& shard, const v1::LoadPartitionsRequest& order, Outside outside)
     : shard_(shard),
       order_(order),
-      told_(StreamFactsFromProto(order.partial())),
+      told_(StreamFactsFromProto(order.partial(), order.header().epoch().term())),
       outside_(std::move(outside)) {}
 
 absl::Status LoadJob::Run() {

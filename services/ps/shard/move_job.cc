@@ -78,7 +78,7 @@ absl::Status MoveJob::Freeze() {
     coordinator_ = *std::move(coordinator);
   }
   told_ = partition_.Told();
-  if (order_.move.hand_over) Trace("stands still");
+  Trace(order_.move.hand_over ? "stands still" : "frozen");
   return absl::OkStatus();
 }
 
@@ -123,8 +123,11 @@ absl::Status MoveJob::SendRest(MovePeer& peer) {
 absl::StatusOr<MoveJob::File> MoveJob::Read(const std::string& parent) {
   const absl::Status gone = absl::FailedPreconditionError(absl::StrCat(
       "partition ", Raw(order_.partition), " is not here any more, in timeline ", order_.timeline));
-  const std::optional<PartitionCopy> copy = partition_.BeginCopy(
-      {.timeline = Timeline{order_.timeline}, .parent = parent}, shard_.clock().Now());
+  const std::optional<PartitionCopy> copy =
+      partition_.BeginCopy({.timeline = Timeline{order_.timeline},
+                            .parent = parent,
+                            .move = parent.empty() ? order_.move.id : ViewEpoch{}},
+                           shard_.clock().Now());
   if (!copy) return gone;
   CAPSTAN_FAILPOINT("move.copy_begun");
   PartitionEncoder encoder({.partition_count = shard_.catalog().job().partition_count(),

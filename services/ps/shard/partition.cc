@@ -1,12 +1,9 @@
 #include "ps/shard/partition.h"
 
-#include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "capstan/base/check.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
 #include "capstan/consistency/generation.h"
@@ -14,6 +11,7 @@
 #include "capstan/wire/floats.h"
 #include "ps/shard/timed_lock.h"
 #include "ps/shard/traced.h"
+#include "ps/shard/traced_rounds.h"
 
 namespace capstan::ps {
 namespace {
@@ -38,41 +36,60 @@ absl::Status ToStatus(PullAdmission admission) {
                         kNotYetHint);
 }
 
+v1::PartitionOutcome AllParts(const PushShare& gradient, v1::Outcome refusal) {
+  const wire::PartitionPart& part = gradient.push->partitions()[gradient.place];
+  v1::PartitionOutcome outcome;
+  outcome.set_partition(part.partition);
+  if (gradient.push->Holds(part, Part::kDense)) outcome.set_dense(refusal);
+  if (gradient.push->Holds(part, Part::kSparse)) outcome.set_sparse(refusal);
+  return outcome;
+}
+
+// Returns how many rows, or blocks, of the part the gradient is for.
+uint64_t RowsOf(Part part, const PushShare& gradient) {
+  const wire::PartitionPart& share = gradient.push->partitions()[gradient.place];
+  if (part == Part::kDense) return gradient.push->blocks_of(share).size();
+  uint64_t rows_pushed = 0;
+  for (const PushMessage::Rows& rows : gradient.push->rows_of(share)) {
+    rows_pushed += rows.gradients.keys.size();
+  }
+  return rows_pushed;
+}
+
 }  // namespace
 
 Partition::Partition(PartitionIndex index, const PartitionContext& context)
-    : index_(index), context_(context), machine_(MachineOptions(context.catalog, Timeline{0})) {}
+    : index_(index),
+      context_(context),
+      machine_(MachineOptions(context.catalog, Timeline{0})),
+      applier_(context.catalog, context.metrics),
+      copy_(context.kept) {}
 
 void Partition::Load(PartitionContent content) { Take(std::move(content), std::nullopt); }
 
 void Partition::Take(PartitionContent content, std::optional<ViewEpoch> standby) {
-  absl::flat_hash_map<uint64_t, PushShare> dropped;
-  std::optional<Backup> ended;
+  UpdateApplier::Gradients dropped;
+  BackupLink ended;
   {
     absl::MutexLock lock(&mu_);
     store_.swap(content.store);
     std::swap(machine_, content.machine);
-    kept_.swap(dropped);
-    sum_ = RoundSum();
-    progress_ = 0;  // Every push tells it.
-    base_ = content.base;
-    copy_ = CopyStage::kNone;
-    CountKept();
-    version_times_ = {};
+    dropped = applier_.Begin(store_.get(), /*observed=*/!standby);
+    copy_.Reset(store_.get(), content.base);
     origin_ = content.origin;
     frozen_for_.reset();
-    ended = std::exchange(backup_, std::nullopt);
+    ended = std::exchange(backup_, BackupLink());
     standby_ = standby;
     pulled_rows_ = pushed_rows_ = 0;
     lock_wait_ = absl::ZeroDuration();
     stands_by_.store(standby.has_value(), std::memory_order_release);
     loaded_.store(store_ != nullptr, std::memory_order_release);
+    if (store_ != nullptr && origin_ == ViewEpoch{}) {
+      TraceLoaded(index_, machine_.timeline(), content.base);
+    }
   }
   // What was here is freed now, without the lock.
-  if (ended) {
-    ended->stream->Release(index_,
-                           absl::UnavailableError("the partition is not served here any more"));
-  }
+  ended.Release(absl::UnavailableError("the partition is not served here any more"));
 }
 
 void Partition::Unload() {
@@ -99,6 +116,7 @@ absl::Status Partition::Pull(const PullQuery& query, size_t i, absl::Time now,
       CAPSTAN_RETURN_IF_ERROR(ToStatus(PullAdmission::kNotYet));
     }
   }
+  TracePulled(index_, query.head(), machine_.round());
   writer.SetVersions(i, machine_.version(Part::kDense), machine_.version(Part::kSparse));
   pulled_rows_ += part.blocks_end - part.blocks_begin;
   for (size_t t = part.tables_begin; t < part.tables_end; ++t) {
@@ -136,24 +154,16 @@ v1::PartitionOutcome Partition::Push(const std::shared_ptr<const PushMessage>& p
   const TimedLock lock(mu_, context_.metrics);
   lock_wait_ += lock.waited();
   if (standby_) return AllParts(gradient, v1::OUTCOME_NOT_OWNER);
-  if (backup_ && backup_->stream->full()) return AllParts(gradient, v1::OUTCOME_BUSY);
+  if (backup_.full()) return AllParts(gradient, v1::OUTCOME_BUSY);
   if (push->head().has_stage()) CatchUpLocked(now);
   if (Timeline{push->head().header().timeline()} == machine_.timeline()) {
-    progress_ = std::max(progress_, progress_examples);
+    applier_.RaiseProgress(progress_examples);
   }
   HoldBackIfFull();
   const v1::PartitionOutcome outcome = PushParts(gradient, now);
   TracePushed(gradient, outcome);
-  if (backup_) TellPush(gradient, outcome, replicated);
-  return outcome;
-}
-
-v1::PartitionOutcome Partition::AllParts(const PushShare& gradient, v1::Outcome refusal) const {
-  const wire::PartitionPart& part = gradient.push->partitions()[gradient.place];
-  v1::PartitionOutcome outcome;
-  outcome.set_partition(part.partition);
-  if (gradient.push->Holds(part, Part::kDense)) outcome.set_dense(refusal);
-  if (gradient.push->Holds(part, Part::kSparse)) outcome.set_sparse(refusal);
+  TraceStaged(gradient, outcome);
+  if (backup_.exists()) TellPush(gradient, outcome, replicated);
   return outcome;
 }
 
@@ -174,8 +184,7 @@ v1::Outcome Partition::PushPart(Part part, const PushShare& gradient, absl::Time
   const v1::PushRequest& head = gradient.push->head();
   const wire::PartitionPart& share = gradient.push->partitions()[gradient.place];
   const Timeline timeline{head.header().timeline()};
-  const GradientHandle handle{++last_handle_};
-  kept_.emplace(Raw(handle), gradient);
+  const GradientHandle handle = applier_.Keep(gradient);
   Decision decision;
   if (machine_.IsSync(part)) {
     const v1::LaneStage& stage = head.stage();
@@ -184,14 +193,14 @@ v1::Outcome Partition::PushPart(Part part, const PushShare& gradient, absl::Time
                                    GenerationFromProto(stage.generation()), stage.round(), handle});
   } else {
     const uint64_t pulled = part == Part::kDense ? share.dense_version : share.sparse_version;
-    const bool by_rows = part == Part::kSparse && JudgedByRows(gradient);
+    const bool by_rows = part == Part::kSparse && applier_.JudgedByRows(gradient);
     decision = machine_.PushStream(part, timeline,
                                    {StreamOf(head.stream()), pulled, handle, by_rows}, now);
   }
   CAPSTAN_FAILPOINT("partition.decided");
   if (decision.outcome == v1::OUTCOME_APPLIED || decision.outcome == v1::OUTCOME_QUEUED ||
       decision.outcome == v1::OUTCOME_STAGED) {
-    CountPushed(part, gradient);
+    pushed_rows_ += RowsOf(part, gradient);
   }
   const bool fresh = CarryOut(decision, now);
   if (decision.outcome == v1::OUTCOME_APPLIED && !fresh) decision.outcome = v1::OUTCOME_DROPPED;
@@ -199,15 +208,10 @@ v1::Outcome Partition::PushPart(Part part, const PushShare& gradient, absl::Time
   return decision.outcome;
 }
 
-void Partition::CountPushed(Part part, const PushShare& gradient) {
-  const wire::PartitionPart& share = gradient.push->partitions()[gradient.place];
-  if (part == Part::kDense) {
-    pushed_rows_ += gradient.push->blocks_of(share).size();
-    return;
-  }
-  for (const PushMessage::Rows& rows : gradient.push->rows_of(share)) {
-    pushed_rows_ += rows.gradients.keys.size();
-  }
+bool Partition::CarryOut(const Decision& decision, absl::Time now) {
+  const bool fresh = applier_.CarryOut(decision, now);
+  if (copy_.reading()) copy_.CountKept();
+  return fresh;
 }
 
 // ---- the rest ----
@@ -217,18 +221,20 @@ void Partition::CatchUpLocked(absl::Time now) {
   HoldBackIfFull();
   const uint64_t before = machine_.round();
   PassRounds(std::numeric_limits<uint64_t>::max(), now);
-  if (!backup_ || machine_.round() == before) return;
+  if (machine_.round() == before) return;
   ReplicaWait nobody;  // What is told of a round is the same whoever tells it.
-  TellPassed(nobody);
+  backup_.TellPassed(machine_.round(), nobody);
 }
 
 void Partition::PassRounds(uint64_t last, absl::Time now) {
   std::vector<RoundCommit> sets = context_.rounds.After(machine_.round());
   std::erase_if(sets, [last](const RoundCommit& set) { return set.round > last; });
   if (sets.empty()) return;
+  const uint64_t before = machine_.round();
   const Decision decision = machine_.CatchUp(sets);
   CAPSTAN_FAILPOINT("round.decided");
   CarryOut(decision, now);
+  TracePassed(index_, before, machine_.round(), sets, decision);
 }
 
 void Partition::AddCounted(absl::Time now) {
@@ -241,6 +247,7 @@ void Partition::AddCounted(absl::Time now) {
   });
   CAPSTAN_FAILPOINT("round.counted");
   CarryOut(decision, now);
+  TraceAdded(index_, machine_.round() + 1, decision);
 }
 
 uint64_t Partition::CatchUp(absl::Time now) {
@@ -253,7 +260,8 @@ absl::Status Partition::CommitRound(uint64_t round, absl::Time now, ReplicaWait&
   absl::MutexLock lock(&mu_);
   CatchUpLocked(now);
   if (machine_.round() >= round) {
-    if (backup_) TellPassed(replicated);  // Perhaps again: it may not have come there yet.
+    // Perhaps again: it may not have come there yet.
+    backup_.TellPassed(machine_.round(), replicated);
     return absl::OkStatus();
   }
   const std::string where = absl::StrCat("it has passed round ", machine_.round());
@@ -272,15 +280,8 @@ uint64_t Partition::Flush(absl::Time now, ReplicaWait& replicated) {
   absl::MutexLock lock(&mu_);
   const uint64_t queued = machine_.queued();
   CarryOut(machine_.Flush(), now);
-  TellFlush(replicated);
+  backup_.TellFlush(replicated);
   return queued;
-}
-
-void Partition::TellFlush(ReplicaWait& replicated) {
-  if (!backup_) return;
-  v1::Operation operation = NewOperation();
-  operation.mutable_flush();
-  Tell(std::move(operation), replicated);
 }
 
 // Nothing is heard of the queue before its gradients are, which are on both.
@@ -288,7 +289,7 @@ void Partition::FlushForCopy(absl::Time now) {
   if (machine_.queued() == 0) return;
   CarryOut(machine_.Flush(), now);
   ReplicaWait nobody;
-  TellFlush(nobody);
+  backup_.TellFlush(nobody);
 }
 
 absl::Status Partition::CloseStream(Timeline timeline, StreamId stream, uint64_t batches,
@@ -299,39 +300,23 @@ absl::Status Partition::CloseStream(Timeline timeline, StreamId stream, uint64_t
   }
   const bool closed = machine_.CloseStream(timeline, stream, batches);
   CAPSTAN_FAILPOINT("stream.closed");
-  if (closed && backup_) {
-    v1::Operation operation = NewOperation();
-    operation.mutable_close()->set_stream(stream.value);
-    operation.mutable_close()->set_batches(batches);
-    Tell(std::move(operation), replicated);
-  }
-  if (closed) return absl::OkStatus();
-  return absl::FailedPreconditionError("the streams are of another timeline");
+  if (!closed) return absl::FailedPreconditionError("the streams are of another timeline");
+  TraceShut(index_, stream, batches);
+  backup_.TellClose(stream, batches, replicated);
+  return absl::OkStatus();
 }
 
 void Partition::ExpireSessions(absl::Time now) {
   absl::MutexLock lock(&mu_);
   if (standby_) return;  // Its owner says which.
-  TellExpired(machine_.ExpireSessions(now));
+  backup_.TellExpired(machine_.ExpireSessions(now));
 }
 
 Partition::Facts Partition::facts() const {
   absl::MutexLock lock(&mu_);
-  Facts facts;
-  if (store_ == nullptr) return facts;
-  for (const std::unique_ptr<Table>& table : store_->tables()) {
-    facts.tables.push_back({.rows = table->row_count(),
-                            .bytes = table->memory_bytes(),
-                            .hot_rows = table->hot_rows(),
-                            .hot_rows_unsaved = table->hot_rows_unsaved(),
-                            .counters = table->counters()});
-    facts.parameters += table->row_count() * table->dim();
-  }
-  for (const Block& block : store_->blocks().blocks()) facts.parameters += block.length;
-  facts.bytes = store_->memory_bytes() + sum_.memory_bytes();
-  facts.version = std::max(machine_.version(Part::kDense), machine_.version(Part::kSparse));
-  facts.queued = machine_.queued();
-  facts.lost = BatchesLost(*store_, machine_);
+  if (store_ == nullptr) return {};
+  Facts facts = FactsOf(*store_, machine_);
+  facts.bytes += applier_.memory_bytes();
   facts.pulled_rows = pulled_rows_;
   facts.pushed_rows = pushed_rows_;
   facts.lock_wait = lock_wait_;

@@ -1,9 +1,8 @@
-// One partition at work: its machine decides, its store carries out, both under its mutex, which is
-// taken once a request.
+// One partition at work: its machine decides, its applier carries that out on its store, and its
+// backup is told of it; all under its mutex, which is taken once a request.
 #ifndef CAPSTAN_PS_SHARD_PARTITION_H_
 #define CAPSTAN_PS_SHARD_PARTITION_H_
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -13,28 +12,29 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "capstan/store/partition_store.h"
-#include "capstan/store/round_sum.h"
 #include "capstan/store/slab_arena.h"
 #include "capstan/wire/payload_writer.h"
 #include "ps/machines/partition_machine.h"
+#include "ps/shard/backup_link.h"
 #include "ps/shard/catalog.h"
 #include "ps/shard/counted_lanes.h"
 #include "ps/shard/kept_bytes.h"
 #include "ps/shard/partition_content.h"
+#include "ps/shard/partition_copy.h"
+#include "ps/shard/partition_facts.h"
 #include "ps/shard/pull_query.h"
 #include "ps/shard/push_message.h"
 #include "ps/shard/replica_wait.h"
 #include "ps/shard/rounds.h"
 #include "ps/shard/shard_metrics.h"
-#include "ps/shard/version_times.h"
+#include "ps/shard/store_copy.h"
+#include "ps/shard/update_applier.h"
 
 namespace capstan::ps {
 
@@ -46,19 +46,6 @@ struct PartitionContext {
   ShardMetrics& metrics;
   SlabArena& slabs;
   KeptBytes& kept;
-};
-
-// What a copy of a partition holds beside its store as of the moment of BeginCopy.
-struct PartitionCopy {
-  PartitionState state;
-  std::string parent;  // The copy is to hold the changes to this checkpoint; empty: everything.
-};
-struct CopyOrder {
-  Timeline timeline{};
-  std::string parent;  // Changes to it, if they are known.
-  // Nothing is applied afterwards: the shard is about to leave. Otherwise what an earlier copy has
-  // closed is open again: its shard stays after all.
-  bool close = false;
 };
 
 // Empty until a content is loaded; a request must be of the content's timeline. *Thread-safe*.
@@ -164,79 +151,31 @@ class Partition {
   absl::Status Replay(const v1::Operation& operation, const PushShare& share, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  struct Facts {
-    struct OfTable {
-      uint64_t rows = 0;
-      uint64_t bytes = 0;
-      uint64_t hot_rows = 0;
-      uint64_t hot_rows_unsaved = 0;
-      TableCounters counters;
-    };
-    std::vector<OfTable> tables;  // As in the job.
-    uint64_t bytes = 0;
-    uint64_t parameters = 0;  // Weights, of rows and blocks.
-    uint64_t version = 0;     // The higher one of both parts.
-    uint64_t queued = 0;
-    uint64_t lost = 0;  // Batches, since the partition recovered partially.
-    // Since the content is here.
-    uint64_t pulled_rows = 0;  // And blocks.
-    uint64_t pushed_rows = 0;
-    absl::Duration lock_wait;
-  };
+  using Facts = PartitionFacts;
   Facts facts() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  enum class CopyStage { kNone, kReading, kRead };
-
-  struct Backup {
-    ViewEpoch pair;
-    std::shared_ptr<ReplicaStream> stream;
-  };
-
   void Take(PartitionContent content, std::optional<ViewEpoch> standby) ABSL_LOCKS_EXCLUDED(mu_);
-  // Returns an operation of the present pair, to be filled in and given to Tell. REQUIRES: there is
-  // a backup.
-  v1::Operation NewOperation() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // REQUIRES: there is a backup.
-  void Tell(v1::Operation operation, ReplicaWait& replicated, const PushShare& share = {})
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void TellPassed(ReplicaWait& replicated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // These tell what has been done, if there is a backup.
-  void TellHeld(bool held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void TellFlush(ReplicaWait& replicated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void TellExpired(const std::array<std::vector<StreamId>, kParts>& expired)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Applies what is queued before a copy is made, here and at the backup.
   void FlushForCopy(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Tells the backup what the push has come to, if it has changed anything.
   void TellPush(const PushShare& gradient, const v1::PartitionOutcome& outcome,
                 ReplicaWait& replicated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status ReplayPush(const v1::PushOperation& told, const PushShare& gradient, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  v1::PartitionOutcome AllParts(const PushShare& gradient, v1::Outcome refusal) const;
   v1::PartitionOutcome PushParts(const PushShare& gradient, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   void EndCopyLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // While a copy is read: freezes the partition if the shard keeps too much for its copies.
   void HoldBackIfFull() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void CountKept() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CatchUpLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Passes the rounds that the shard has been told, up to this one.
   void PassRounds(uint64_t last, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool JudgedByRows(const PushShare& gradient) const;
-  void CountPushed(Part part, const PushShare& gradient) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   v1::Outcome PushPart(Part part, const PushShare& gradient, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // These return false if there was something to apply and all of its rows were too stale.
+  // Returns false if there was something to apply and all of its rows were too stale.
   bool CarryOut(const Decision& decision, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Add(const Addition& addition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool Apply(const Update& update, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool ApplyRows(const Update& update, const UpdateContext& context)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void ApplyBlocks(const Update& update, const UpdateContext& context)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool IsRunning(BlockId block) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Observe(const Update& update, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  UpdateContext ContextOf(const Update& update) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WriteRows(const PullQuery& query, size_t table, wire::PayloadWriter& writer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WriteBlock(const PullQuery& query, size_t block, wire::PayloadWriter& writer)
@@ -251,28 +190,18 @@ class Partition {
   // nullptr: empty; then the machine is of timeline 0, which refuses everything.
   std::unique_ptr<PartitionStore> store_ ABSL_GUARDED_BY(mu_) ABSL_PT_GUARDED_BY(mu_);
   PartitionMachine machine_ ABSL_GUARDED_BY(mu_);
-  uint64_t progress_ ABSL_GUARDED_BY(mu_) = 0;  // Of the job, in examples: as pushes have told.
-  std::string base_ ABSL_GUARDED_BY(mu_);       // The checkpoint that changes are known to.
-  CopyStage copy_ ABSL_GUARDED_BY(mu_) = CopyStage::kNone;
+  UpdateApplier applier_ ABSL_GUARDED_BY(mu_);
+  StoreCopy copy_ ABSL_GUARDED_BY(mu_);
   bool closed_by_copy_ ABSL_GUARDED_BY(mu_) = false;  // The present copy has closed the machine.
-  int64_t kept_bytes_ ABSL_GUARDED_BY(mu_) = 0;       // As counted in context_.kept.
-  uint64_t last_handle_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::flat_hash_map<uint64_t, PushShare> kept_ ABSL_GUARDED_BY(mu_);
-  RoundSum sum_ ABSL_GUARDED_BY(mu_);  // Of the open round.
-  std::array<VersionTimes, kParts> version_times_ ABSL_GUARDED_BY(mu_);
   ViewEpoch origin_ ABSL_GUARDED_BY(mu_);
   std::optional<ViewEpoch> frozen_for_ ABSL_GUARDED_BY(mu_);  // The machine is moving.
   absl::Time frozen_since_ ABSL_GUARDED_BY(mu_);
-  std::optional<Backup> backup_ ABSL_GUARDED_BY(mu_);
+  BackupLink backup_ ABSL_GUARDED_BY(mu_);
   std::optional<ViewEpoch> standby_ ABSL_GUARDED_BY(mu_);  // The pair whose backup this is.
   uint64_t pulled_rows_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t pushed_rows_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Duration lock_wait_ ABSL_GUARDED_BY(mu_);
-
-  // Scratch.
-  std::vector<RowGradients> rows_ ABSL_GUARDED_BY(mu_);
-  std::vector<BlockGradient> blocks_ ABSL_GUARDED_BY(mu_);
-  std::vector<float> floats_ ABSL_GUARDED_BY(mu_);
+  std::vector<float> floats_ ABSL_GUARDED_BY(mu_);  // Scratch.
 };
 
 }  // namespace capstan::ps

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ps/shard/partition.h"
+#include "ps/shard/traced.h"
 
 namespace capstan::ps {
 
@@ -10,10 +11,9 @@ std::optional<PartitionCopy> Partition::BeginCopy(const CopyOrder& order, absl::
   absl::MutexLock lock(&mu_);
   if (store_ == nullptr || machine_.timeline() != order.timeline) return std::nullopt;
   FlushForCopy(now);
-  const bool changes_known = order.parent == base_ && store_->changes_known();
-  PartitionCopy copy{machine_.Snapshot(), changes_known ? order.parent : ""};
-  store_->Mark(/*changes_only=*/!copy.parent.empty());
-  copy_ = CopyStage::kReading;
+  PartitionCopy copy{machine_.Snapshot(), copy_.Begin(order.parent)};
+  if (order.move != ViewEpoch{}) TraceCloned(index_, order.move);
+  if (!order.checkpoint.empty()) TraceMarked(index_, order.checkpoint);
   // After this copy training goes on: nobody leaves with an earlier one.
   if (!order.close) machine_.Reopen();
   closed_by_copy_ = order.close && machine_.Close();
@@ -22,7 +22,7 @@ std::optional<PartitionCopy> Partition::BeginCopy(const CopyOrder& order, absl::
 
 bool Partition::ReadCopy(absl::FunctionRef<void(PartitionStore&)> read) {
   absl::MutexLock lock(&mu_);
-  if (copy_ != CopyStage::kReading) return false;
+  if (!copy_.reading()) return false;
   read(*store_);
   return true;
 }
@@ -33,41 +33,24 @@ void Partition::EndCopy(absl::Time now) {
 }
 
 void Partition::EndCopyLocked(absl::Time now) {
-  if (copy_ != CopyStage::kReading) return;
-  copy_ = CopyStage::kRead;
-  store_->Unmark();
-  CountKept();
-  if (!machine_.frozen()) return;
+  if (!copy_.End() || !machine_.frozen()) return;
   CarryOut(machine_.Thaw(), now);
-  TellHeld(false);
+  backup_.TellHeld(false);
   CatchUpLocked(now);
 }
 
 void Partition::SettleCopy(const std::string& id, absl::Time now) {
   absl::MutexLock lock(&mu_);
   EndCopyLocked(now);
-  if (copy_ != CopyStage::kRead) return;
-  copy_ = CopyStage::kNone;
-  store_->SettleMark(/*safe=*/!id.empty());
-  if (!id.empty()) {
-    base_ = id;
-  } else if (closed_by_copy_) {  // Else an earlier copy, which its shard may leave with, has.
-    machine_.Reopen();
-  }
+  // What an earlier copy has closed stays so: its shard may leave with that one.
+  if (copy_.Settle(id) && id.empty() && closed_by_copy_) machine_.Reopen();
 }
 
 void Partition::HoldBackIfFull() {
-  if (copy_ != CopyStage::kReading || machine_.frozen() || !context_.kept.full()) return;
+  if (machine_.frozen() || !copy_.full()) return;
   machine_.Freeze();
-  TellHeld(true);
+  backup_.TellHeld(true);
   context_.metrics.CountHeldBack();
-}
-
-void Partition::CountKept() {
-  const bool reading = copy_ == CopyStage::kReading;
-  const auto bytes = reading ? static_cast<int64_t>(store_->kept_bytes()) : 0;
-  context_.kept.Add(bytes - kept_bytes_);
-  kept_bytes_ = bytes;
 }
 
 }  // namespace capstan::ps

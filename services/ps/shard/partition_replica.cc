@@ -1,5 +1,6 @@
-// Partition: what its owner does goes to its backup, which does the same.
-#include <algorithm>
+// Partition: its backup on another shard, and itself as the backup of one there.
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,81 +13,35 @@
 namespace capstan::ps {
 
 void Partition::SetBackup(ViewEpoch pair, std::shared_ptr<ReplicaStream> stream) {
-  std::optional<Backup> ended;
+  BackupLink ended;
   {
     absl::MutexLock lock(&mu_);
-    if (backup_ && backup_->pair == pair) return;
-    ended = std::exchange(backup_, Backup{pair, std::move(stream)});
+    if (backup_.IsOf(pair)) return;
+    ended = std::exchange(backup_, BackupLink(index_, pair, std::move(stream)));
     trace::Write("paired", {{"partition", Raw(index_)}, {"term", pair.term}, {"n", pair.n}});
   }
   // What the one before had not taken yet came to the present one with its copy.
-  if (ended) ended->stream->Release(index_, absl::OkStatus());
+  ended.Release(absl::OkStatus());
 }
 
 void Partition::DropBackup() {
-  std::optional<Backup> ended;
+  BackupLink ended;
   {
     absl::MutexLock lock(&mu_);
-    ended = std::exchange(backup_, std::nullopt);
-    if (ended) trace::Write("alone", {{"partition", Raw(index_)}});
+    ended = std::exchange(backup_, BackupLink());
+    if (ended.exists()) trace::Write("alone", {{"partition", Raw(index_)}});
   }
-  if (ended) ended->stream->Release(index_, absl::OkStatus());
+  ended.Release(absl::OkStatus());
 }
 
 uint64_t Partition::Told() const {
   absl::MutexLock lock(&mu_);
-  return backup_ ? backup_->stream->last() : 0;
+  return backup_.told();
 }
 
 absl::StatusOr<bool> Partition::BackupHasAll(uint64_t told) const {
   absl::MutexLock lock(&mu_);
-  if (!backup_) return absl::FailedPreconditionError("the partition has no backup any more");
-  return backup_->stream->HasAll(index_, told);
-}
-
-v1::Operation Partition::NewOperation() const {
-  v1::Operation operation;
-  operation.set_partition(static_cast<uint32_t>(Raw(index_)));
-  operation.mutable_pair()->set_term(backup_->pair.term);
-  operation.mutable_pair()->set_n(backup_->pair.n);
-  return operation;
-}
-
-void Partition::Tell(v1::Operation operation, ReplicaWait& replicated, const PushShare& share) {
-  const uint64_t number = backup_->stream->Append(std::move(operation), share);
-  replicated.Add(backup_->stream, index_, number);
-  CAPSTAN_FAILPOINT("replica.told");
-}
-
-void Partition::TellHeld(bool held) {
-  if (!backup_) return;
-  v1::Operation operation = NewOperation();
-  operation.mutable_hold()->set_held(held);
-  ReplicaWait nobody;
-  Tell(std::move(operation), nobody);
-}
-
-void Partition::TellPassed(ReplicaWait& replicated) {
-  v1::Operation operation = NewOperation();
-  operation.set_passed(machine_.round());
-  Tell(std::move(operation), replicated);
-}
-
-void Partition::TellExpired(const std::array<std::vector<StreamId>, kParts>& expired) {
-  if (!backup_ || std::all_of(expired.begin(), expired.end(),
-                              [](const auto& sessions) { return sessions.empty(); })) {
-    return;
-  }
-  v1::Operation operation = NewOperation();
-  v1::ExpiryOperation& told = *operation.mutable_expiry();
-  for (const StreamId session : expired[static_cast<size_t>(Part::kDense)]) {
-    told.add_dense_sessions(session.value);
-  }
-  for (const StreamId session : expired[static_cast<size_t>(Part::kSparse)]) {
-    told.add_sparse_sessions(session.value);
-  }
-  ReplicaWait nobody;
-  Tell(std::move(operation), nobody);
+  return backup_.HasAll(told);
 }
 
 void Partition::TellPush(const PushShare& gradient, const v1::PartitionOutcome& outcome,
@@ -94,14 +49,13 @@ void Partition::TellPush(const PushShare& gradient, const v1::PartitionOutcome& 
   // Of a partition that takes nothing in, and of one of another timeline, nothing has changed.
   const bool current = Timeline{gradient.push->head().header().timeline()} == machine_.timeline();
   if (!current || machine_.moving() || machine_.closed()) return;
-  v1::Operation operation = NewOperation();
-  v1::PushOperation& told = *operation.mutable_push();
-  told.set_progress_examples(progress_);
-  told.set_dense(outcome.dense());
-  told.set_sparse(outcome.sparse());
-  told.set_dense_version(machine_.version(Part::kDense));
-  told.set_sparse_version(machine_.version(Part::kSparse));
-  Tell(std::move(operation), replicated, gradient);
+  v1::PushOperation result;
+  result.set_progress_examples(applier_.progress());
+  result.set_dense(outcome.dense());
+  result.set_sparse(outcome.sparse());
+  result.set_dense_version(machine_.version(Part::kDense));
+  result.set_sparse_version(machine_.version(Part::kSparse));
+  backup_.TellPush(std::move(result), gradient, replicated);
 }
 
 void Partition::Adopt(PartitionContent content, ViewEpoch pair) { Take(std::move(content), pair); }
@@ -121,6 +75,7 @@ bool Partition::SpoilStandby(ViewEpoch pair) {
 void Partition::Promote(absl::Time now) {
   absl::MutexLock lock(&mu_);
   standby_.reset();
+  applier_.BeginToObserve();
   // The copy that the owner was read for has come to nothing with it.
   if (machine_.frozen()) CarryOut(machine_.Thaw(), now);
   CatchUpLocked(now);
@@ -171,7 +126,7 @@ absl::Status Partition::Replay(const v1::Operation& operation, const PushShare& 
 
 absl::Status Partition::ReplayPush(const v1::PushOperation& told, const PushShare& gradient,
                                    absl::Time now) {
-  progress_ = std::max(progress_, told.progress_examples());
+  applier_.RaiseProgress(told.progress_examples());
   const v1::PartitionOutcome outcome = PushParts(gradient, now);
   TraceReplayed(gradient, *standby_);
   CAPSTAN_FAILPOINT("replica.replayed");

@@ -11,6 +11,7 @@
 #include "capstan/base/status.h"
 #include "capstan/base/trace.h"
 #include "capstan/rpc/arrived_call.h"
+#include "capstan/rpc/caller.h"
 #include "capstan/rpc/status.h"
 #include "ps/shard/rejection.h"
 #include "ps/shard/traced.h"
@@ -67,6 +68,13 @@ class PushReactor final : public grpc::ServerUnaryReactor {
   ReleasedPulls released_;
 };
 
+// Whoever is no worker of the job looks at its parameters, and its looks are of no consequence.
+absl::Status CheckPuller(const grpc::CallbackServerContext& context, const v1::PullRequest& head) {
+  if (head.evaluation() || MayTrain(context)) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      "the client's certificate is not a worker's: it may pull with `evaluation` only");
+}
+
 void FillOpened(const OpenAnswer& opened, v1::OpenRoundReply& reply) {
   reply.set_answer(opened.answer);
   reply.set_round(opened.round);
@@ -112,6 +120,7 @@ absl::StatusOr<PsService::AdmittedPull> PsService::Admit(Context& context,
   CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
   pull.shard = &served->shard;
   CAPSTAN_ASSIGN_OR_RETURN(pull.query, PullQuery::Read(request, pull.shard->catalog()));
+  CAPSTAN_RETURN_IF_ERROR(CheckPuller(context, pull.query->head()));
   CAPSTAN_RETURN_IF_ERROR(pull.shard->CheckHeader(pull.query->head().header()));
   if (!pull.query->head().evaluation()) return pull;
   pull.evaluation = evaluation_.Begin(waiting);

@@ -31,7 +31,8 @@ absl::Status SaveJob::Mark() {
 absl::Status SaveJob::Begin(Item& item) {
   item.copy = item.partition->BeginCopy({.timeline = Timeline{order_.header().timeline()},
                                          .parent = order_.parent(),
-                                         .close = order_.freeze()},
+                                         .close = order_.freeze(),
+                                         .checkpoint = order_.id()},
                                         shard_.clock().Now());
   return item.copy ? absl::OkStatus() : TimelineIsOver(item);
 }

@@ -8,13 +8,19 @@
 namespace capstan::ps {
 namespace {
 
-bool IsTaken(v1::Outcome outcome) {
+bool IsNew(v1::Outcome outcome) {
   return outcome == v1::OUTCOME_APPLIED || outcome == v1::OUTCOME_QUEUED ||
-         outcome == v1::OUTCOME_DROPPED || outcome == v1::OUTCOME_SETTLED;
+         outcome == v1::OUTCOME_DROPPED;
+}
+
+// The ledger did not hold it yet.
+bool IsNew(const v1::PartitionOutcome& outcome) {
+  return IsNew(outcome.dense()) || IsNew(outcome.sparse());
 }
 
 bool IsTaken(const v1::PartitionOutcome& outcome) {
-  return IsTaken(outcome.dense()) || IsTaken(outcome.sparse());
+  return IsNew(outcome) || outcome.dense() == v1::OUTCOME_SETTLED ||
+         outcome.sparse() == v1::OUTCOME_SETTLED;
 }
 
 std::string NameOf(const PushMessage& push) {
@@ -23,9 +29,25 @@ std::string NameOf(const PushMessage& push) {
 
 }  // namespace
 
+void TraceCloned(PartitionIndex partition, ViewEpoch move) {
+  trace::Write("cloned", {{"partition", Raw(partition)}, {"term", move.term}, {"n", move.n}});
+}
+
+void TraceMarked(PartitionIndex partition, const std::string& checkpoint) {
+  if (!trace::On()) return;
+  trace::Write("marked", {{"partition", Raw(partition)}, {"checkpoint", checkpoint}});
+}
+
 void TracePushed(const PushShare& share, const v1::PartitionOutcome& outcome) {
   if (!trace::On() || !share.push->head().has_stream() || !IsTaken(outcome)) return;
-  trace::Write("pushed", {{"partition", outcome.partition()}, {"push", NameOf(*share.push)}});
+  const v1::StreamPush& stream = share.push->head().stream();
+  trace::Write(
+      "pushed",
+      {{"partition", outcome.partition()},
+       {"push", NameOf(*share.push)},
+       {"again", IsNew(outcome) ? 0 : 1},
+       {"generation", absl::StrCat(stream.generation().term(), ".", stream.generation().count())},
+       {"low", stream.low_watermark()}});
 }
 
 void TraceReplayed(const PushShare& share, ViewEpoch pair) {
@@ -42,6 +64,19 @@ void TraceAnswered(const PushMessage& push, const v1::PushReply& reply) {
     if (!IsTaken(outcome)) continue;
     trace::Write("answered", {{"partition", outcome.partition()}, {"push", NameOf(push)}});
   }
+}
+
+void TraceShut(PartitionIndex partition, StreamId stream, uint64_t batches) {
+  if (!trace::On()) return;
+  trace::Write("shut",
+               {{"partition", Raw(partition)}, {"stream", stream.value}, {"batches", batches}});
+}
+
+void TraceLoaded(PartitionIndex partition, Timeline timeline, const std::string& checkpoint) {
+  if (!trace::On()) return;
+  trace::Write(
+      "loaded",
+      {{"partition", Raw(partition)}, {"timeline", Raw(timeline)}, {"checkpoint", checkpoint}});
 }
 
 }  // namespace capstan::ps

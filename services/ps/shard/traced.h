@@ -1,8 +1,14 @@
-// What a partition tells the trace (capstan/base/trace) of pushes: which one it has taken in, which
-// one its backup has carried out, and of which one somebody was told that it is done. Only of
-// pushes of streams, which one name tells apart.
+// What a partition tells the trace (capstan/base/trace): which push it has taken in, or knew before
+// (`again`), under which lease (`generation`) and low watermark; which push its backup has carried
+// out; of which push somebody was told that it is done; from when on the copy that is made for a
+// move, or for a checkpoint, lacks what is pushed; which stream it has closed; and that it begins a
+// timeline with the content of a checkpoint. Only pushes of streams are told, as one name tells
+// them apart.
 #ifndef CAPSTAN_PS_SHARD_TRACED_H_
 #define CAPSTAN_PS_SHARD_TRACED_H_
+
+#include <cstdint>
+#include <string>
 
 #include "capstan/base/ids.h"
 #include "capstan/v1/ps.pb.h"
@@ -10,11 +16,16 @@
 
 namespace capstan::ps {
 
-// Each does nothing unless the process writes a trace. The first two are called under the
+// Each does nothing unless the process writes a trace. All but TraceAnswered are called under the
 // partition's lock.
+void TraceCloned(PartitionIndex partition, ViewEpoch move);
+void TraceMarked(PartitionIndex partition, const std::string& checkpoint);
 void TracePushed(const PushShare& share, const v1::PartitionOutcome& outcome);
 void TraceReplayed(const PushShare& share, ViewEpoch pair);
 void TraceAnswered(const PushMessage& push, const v1::PushReply& reply);
+void TraceShut(PartitionIndex partition, StreamId stream, uint64_t batches);
+// `checkpoint`: empty if these are the initial values, or the partition has come back alone.
+void TraceLoaded(PartitionIndex partition, Timeline timeline, const std::string& checkpoint);
 
 }  // namespace capstan::ps
 

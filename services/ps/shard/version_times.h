@@ -14,19 +14,26 @@ namespace capstan::ps {
 // *Thread-compatible*.
 class VersionTimes {
  public:
+  VersionTimes() { times_.fill(absl::InfinitePast()); }
+
   void Made(uint64_t version, absl::Time now) { times_[version % kKept] = now; }
 
-  // Time since `pulled` was replaced, of a part that is at `version`; 0 if it has not been. What is
-  // further back than kKept versions counts as the oldest that is known.
+  // Returns how long ago `pulled` was replaced in a part that is at `version`; 0 if it has not
+  // been. What was made before the oldest version that is known counts as that one: what is further
+  // back than kKept versions, or was made elsewhere, before the part came here.
   absl::Duration Age(uint64_t pulled, uint64_t version, absl::Time now) const {
     if (pulled >= version) return absl::ZeroDuration();
     const uint64_t oldest = version < kKept ? 1 : version - kKept + 1;
-    return now - times_[std::max(pulled + 1, oldest) % kKept];
+    for (uint64_t next = std::max(pulled + 1, oldest); next <= version; ++next) {
+      const absl::Time made = times_[next % kKept];
+      if (made != absl::InfinitePast()) return now - made;
+    }
+    return absl::ZeroDuration();
   }
 
  private:
   static constexpr uint64_t kKept = 32;
-  std::array<absl::Time, kKept> times_{};
+  std::array<absl::Time, kKept> times_;
 };
 
 }  // namespace capstan::ps

@@ -46,7 +46,7 @@ LaneName LaneRunner::Name() const { return {lease_.lane, options_.generation, ro
 void LaneRunner::PumpOpen(const RunnerContext& context) {
   if (stage_ != Stage::kOpening || !Due(open_, context)) return;
   open_.Fly(NextTicket());
-  Do(SendOpen{open_.ticket, lease_.lane, options_.generation, lease_.open_wait});
+  Do(SendOpen{open_.ticket, lease_.lane, options_.generation, lease_.open_wait, counted_});
 }
 
 void LaneRunner::OpenAgain() {
@@ -71,6 +71,7 @@ void LaneRunner::OnOpened(const OpenDone& done, const RunnerContext& context) {
     case v1::OpenRoundReply::ANSWER_OPEN:
       return OnRound(done, context);
     default:  // WAIT
+      counted_ = true;
       // All rounds below are over for this lane. Others may wait for this trainer to say so.
       if (done.round > 0) context.clock.AdvanceTo(done.round - 1);
       open_.failures = 0;
@@ -79,6 +80,7 @@ void LaneRunner::OnOpened(const OpenDone& done, const RunnerContext& context) {
 }
 
 void LaneRunner::OnRound(const OpenDone& done, const RunnerContext& context) {
+  counted_ = false;
   SettleBelow(done.cursor);
   if (done.round == round_ && !repeated_) {
     // A shard took this round for closed, or the coordinator this report for late: not at once
@@ -252,6 +254,7 @@ void LaneRunner::OnReported(const ReportDone& done, const RunnerContext& context
     case v1::ReportLaneReply::ANSWER_COUNTED:
       if (!gradient_) return Finish(Finished::Why::kDone, context);
       // The round will close with it, whoever opens the next one.
+      counted_ = true;
       SettleBelow(gradient_->batch + 1);
       return OpenAgain();
     default:  // LATE: the cursor that the next round names says which batch is to be offered.
@@ -270,6 +273,7 @@ void LaneRunner::OnView(const ViewChanged& view) {
   }
   if (stage_ == Stage::kStaging) StageOn(view.shards);
   if (!view.moved) return;
+  counted_ = false;
   if (stage_ == Stage::kOpening) open_ = {};
   if (stage_ == Stage::kPulling) stage_ = Stage::kReading;
   if (stage_ == Stage::kStaging) BeginStaging();
@@ -302,10 +306,11 @@ bool LaneRunner::Pushing(ShardIndex shard) const {
 }
 
 std::string LaneRunner::DebugString() const {
-  std::string text = absl::StrCat(BaseDebugString(), " stage ", static_cast<int>(stage_), " r",
-                                  round_, " next ", next_read_, gradient_ ? " gradient " : " ",
-                                  std::string{open_.Letter(), report_.Letter(), ' '},
-                                  worker::DebugString(pulls_), "|", worker::DebugString(stages_));
+  std::string text =
+      absl::StrCat(BaseDebugString(), " stage ", static_cast<int>(stage_), " r", round_, " next ",
+                   next_read_, gradient_ ? " gradient " : " ", counted_ ? "counted " : "",
+                   std::string{open_.Letter(), report_.Letter(), ' '}, worker::DebugString(pulls_),
+                   "|", worker::DebugString(stages_));
   for (const auto& [number, batch] : read_) absl::StrAppend(&text, " b", number);
   return text;
 }

@@ -57,6 +57,7 @@ class LaneRunner : public RunnerBase {
   uint64_t round_ = 0;     // The round last opened to this runner,
   RoundCommit closed_;     // and what the one before consisted of.
   bool repeated_ = false;  // The coordinator has named `round_` twice.
+  bool counted_ = false;   // By the round that is open, as far as is known.
   uint64_t next_read_ = 0;
   std::map<uint64_t, BatchRead> read_;  // From the cursor on.
   // The gradient of the batch at the cursor, computed in `round_`. A round sees one computation of

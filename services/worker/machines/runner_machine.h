@@ -103,6 +103,8 @@ struct SendOpen {
   LaneIndex lane{};
   Generation generation;
   absl::Duration wait;
+  // The round that is open counts the lane already, so this is answered when the next one opens.
+  bool counted = false;
 };
 
 struct SendReport {

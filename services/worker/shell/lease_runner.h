@@ -6,24 +6,27 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/random/random.h"
 #include "capstan/base/clock.h"
 #include "capstan/client/ps_client.h"
 #include "capstan/consistency/job_progress.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job.pb.h"
+#include "worker/machines/lane_pulls.h"
 #include "worker/machines/lane_turns.h"
 #include "worker/machines/runner_machine.h"
+#include "worker/machines/waiting_turns.h"
 #include "worker/session/lease_lifecycle.h"
 #include "worker/session/lease_work.h"
 #include "worker/session/map_watch.h"
 #include "worker/shell/batch_feed.h"
 #include "worker/shell/computer.h"
+#include "worker/shell/lease_meter.h"
+#include "worker/shell/lease_results.h"
 #include "worker/shell/step.h"
+#include "worker/shell/step_calls.h"
 #include "worker/shell/step_times.h"
 #include "worker/shell/worker_metrics.h"
 
@@ -40,6 +43,7 @@ struct TrainerContext {
   BatchPrefetcher& prefetcher;
   StepPool& steps;
   LaneTurns& turns;
+  WaitingTurns& waiting_opens;  // Of lanes that the open round counts; the worker's.
   TrainerClock& trainer_clock;
   StepTimes& times;
   const JobProgress& progress;
@@ -78,24 +82,15 @@ class LeaseRunner final : public LeaseWork {
   void Do(const Forget& action);
   void Do(const Finished& action);
 
-  // Calls under way, by batch and shard.
-  using StepCalls = std::map<std::pair<uint64_t, ShardIndex>, RequestId>;
-  void Cancel(StepCalls& calls, uint64_t batch, ShardIndex shard);
-  void CancelAll(StepCalls& calls, absl::FunctionRef<bool(uint64_t)> of_batch);
-
-  // A lane's pulls wait for its turn.
-  void PullInTurn(const SendPull& action);
-  void BeginTurn();
-  void EndTurn();
   void Pull(const SendPull& action);
+  void Open(const SendOpen& action, std::optional<WaitingTurns::Turn> turn);
 
-  void OnBatch(uint64_t number, absl::StatusOr<LeaseBatch> read);
+  void OnBatch(uint64_t number, absl::Time asked, absl::StatusOr<LeaseBatch> read);
   void OnPulled(const SendPull& pull, const PullResult& result);
   void OnPushed(const SendPush& push, const PushResult& result);
   void OnComputed(uint64_t number);
   void OnUserCodeError(const v1::UserCodeError& error);
   void Handle(const Event& event);
-  void CountLate();
   ShardIndex Coordinator() const;
   bool evaluates() const { return lifecycle_.lease().kind() == v1::LEASE_KIND_EVALUATION; }
   absl::Time Now() const { return trainer_.clock.Now(); }
@@ -107,23 +102,14 @@ class LeaseRunner final : public LeaseWork {
   BatchFeed feed_;
   LeaseLifecycle lifecycle_;
   MapWatch map_;  // By which what is under way was sent.
+  LeaseMeter meter_;
+  LeaseResults results_;
+  LanePulls lane_pulls_;
   absl::BitGen random_;
 
   std::map<uint64_t, std::shared_ptr<Step>> batches_;  // Read and not forgotten.
-  std::map<uint64_t, absl::Time> asked_;               // When a batch was asked for.
-  // A later one takes the place of the one before. Otherwise a pull that the machine has given up
-  // (its round is over, the view has changed) would write into a step that is being computed, and
-  // a push would read what is being computed anew.
-  StepCalls pulls_;
-  bool in_turn_ = false;
-  // The machine's last pull of each batch from each shard, kept until it is the lane's turn.
-  std::map<std::pair<uint64_t, ShardIndex>, SendPull> waiting_pulls_;
-  StepCalls pushes_;
-  v1::EvaluationResult evaluation_;
-  uint64_t late_counted_ = 0;
-  absl::Time open_began_;
-  bool nonfinite_loss_ = false;
-  std::optional<v1::UserCodeError> user_code_;                  // Why the lease has failed.
+  StepCalls pulls_{trainer_.client};
+  StepCalls pushes_{trainer_.client};
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Shared with callbacks under way.
 };
 

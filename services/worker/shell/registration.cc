@@ -9,6 +9,7 @@
 #include "capstan/base/clock.h"
 #include "capstan/base/log.h"
 #include "capstan/base/wire_version.h"
+#include "capstan/process/reminder.h"
 #include "capstan/rpc/status.h"
 #include "capstan/v1/chief.grpc.pb.h"
 
@@ -18,7 +19,6 @@ namespace {
 constexpr absl::Duration kAttempt = absl::Seconds(3);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
-constexpr absl::Duration kLineEvery = absl::Seconds(5);
 constexpr absl::Duration kDeclaration = absl::Minutes(10);  // Gibibytes, to a store far away.
 constexpr size_t kPieceFloats = size_t{1} << 18;
 
@@ -50,7 +50,7 @@ absl::StatusOr<v1::RegisterWorkerReply> Register(EventLoop& loop, const Channel&
   if (options.declaration != nullptr) *request.mutable_declaration() = *options.declaration;
   const SteadyClock clock;
   const absl::Time began = clock.Now();
-  absl::Time next_line = began + kLineEvery;
+  Reminder reminder(began);
   absl::Duration pause = kFirstPause;
   for (;;) {
     absl::StatusOr<v1::RegisterWorkerReply> reply = TryOnce(loop, channel, request);
@@ -61,10 +61,9 @@ absl::StatusOr<v1::RegisterWorkerReply> Register(EventLoop& loop, const Channel&
                                                       absl::FormatDuration(options.give_up_after),
                                                       ": ", reply.status().message()));
     }
-    if (now >= next_line) {
+    if (reminder.Due(now)) {
       log::Info("waiting for the chief",
                 {{"chief", options.chief}, {"waited", now - began}, {"error", reply.status()}});
-      next_line = now + kLineEvery;
     }
     if (shutdown.WaitFor(pause)) return absl::CancelledError("asked to stop");
     pause = std::min(2 * pause, kLongestPause);

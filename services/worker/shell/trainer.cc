@@ -6,10 +6,13 @@
 
 namespace capstan::worker {
 
-Trainer::Trainer(const WorkerContext& worker, TrainerId id, std::unique_ptr<Computer> computer)
+Trainer::Trainer(const WorkerContext& worker, TrainerId id,
+                 std::shared_ptr<ProcessChannels> channels, std::unique_ptr<Computer> computer)
     : id_(id),
       client_(worker.loop, worker.parameters,
-              {.trainer = id, .dtype = worker.job.train().wire_dtype()}),
+              {.trainer = id,
+               .dtype = worker.job.train().wire_dtype(),
+               .channels = std::move(channels)}),
       computer_(std::move(computer)),
       turns_(worker.parameters.layout().flat_size() * sizeof(float),
              AddsAhead(worker.job.dense_update()) || AddsAhead(worker.job.sparse_update())
@@ -24,6 +27,7 @@ Trainer::Trainer(const WorkerContext& worker, TrainerId id, std::unique_ptr<Comp
                .prefetcher = worker.prefetcher,
                .steps = worker.steps,
                .turns = turns_,
+               .waiting_opens = worker.waiting_opens,
                .trainer_clock = clock_,
                .times = times_,
                .progress = worker.progress,

@@ -20,6 +20,7 @@ struct WorkerContext {
   EventLoop& loop;
   BatchPrefetcher& prefetcher;
   StepPool& steps;
+  WaitingTurns& waiting_opens;
   const JobProgress& progress;
   WorkerMetrics& metrics;
 };
@@ -29,7 +30,8 @@ struct WorkerContext {
 class Trainer final : public TrainerWork {
  public:
   // What `worker` refers to must outlive the trainer.
-  Trainer(const WorkerContext& worker, TrainerId id, std::unique_ptr<Computer> computer);
+  Trainer(const WorkerContext& worker, TrainerId id, std::shared_ptr<ProcessChannels> channels,
+          std::unique_ptr<Computer> computer);
 
   HeldLeases& leases() override { return leases_; }
   void OnView(const v1::View& view, const std::vector<ShardIndex>& restarted) override;

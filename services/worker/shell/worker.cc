@@ -8,10 +8,15 @@
 #include "capstan/base/failpoint.h"
 #include "capstan/base/log.h"
 #include "capstan/base/status.h"
+#include "capstan/rpc/limits.h"
 
 namespace capstan::worker {
 namespace {
 
+// They share connections to the shards: one trainer's calls do not fill one, and each connection
+// costs memory at both ends. Of ssp's pulls, which wait for slower trainers, each has a few under
+// way, so they never take all streams of a connection (rpc/limits.h) from those others.
+constexpr size_t kTrainersPerConnection = 8;
 constexpr absl::Duration kHeartbeatTimeout = absl::Seconds(5);
 constexpr absl::Duration kViewRetry = absl::Milliseconds(500);
 constexpr absl::Duration kRateWindow = absl::Seconds(1);
@@ -42,6 +47,7 @@ Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registratio
       metrics_(metrics),
       source_(NewDataFiles(kDataPatience)),
       steps_(parameters_, TablesOfFeatures(job_)),
+      waiting_opens_(kMaxStreamsPerConnection / 4),
       prefetcher_(ReaderOptionsOf(job_), {.batches_ahead = job_.train().prefetch_batches()},
                   source_),
       machine_({.name = options_.name,
@@ -54,6 +60,7 @@ Worker::Worker(WorkerOptions options, const v1::RegisterWorkerReply& registratio
                .loop = loop_,
                .prefetcher = prefetcher_,
                .steps = steps_,
+               .waiting_opens = waiting_opens_,
                .progress = machine_.progress(),
                .metrics = metrics_} {}
 
@@ -73,11 +80,15 @@ Worker::~Worker() {
 absl::Status Worker::AddTrainers(const v1::RegisterWorkerReply& registration, ModelSource& model) {
   const ComputeOptions options{.clip_norm = job_.train().clip_norm(),
                                .min_step = options_.min_step};
+  std::shared_ptr<ProcessChannels> channels;
   for (uint64_t id : registration.trainers()) {
     CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Computer> computer,
                              model.NewComputer(job_, options, loop_));
+    if (trainers_.size() % kTrainersPerConnection == 0) {
+      channels = std::make_shared<ProcessChannels>();
+    }
     trainers_[TrainerId{id}] =
-        std::make_unique<Trainer>(context_, TrainerId{id}, std::move(computer));
+        std::make_unique<Trainer>(context_, TrainerId{id}, channels, std::move(computer));
     machine_.AddTrainer(TrainerId{id}, *trainers_[TrainerId{id}]);
   }
   metrics_.compute_threads.Set(static_cast<double>(trainers_.size()));

@@ -68,6 +68,7 @@ class Worker final : public WorkerShell {
   WorkerMetrics& metrics_;
   const std::shared_ptr<const Source> source_;  // Owned by the prefetcher, too.
   StepPool steps_;
+  WaitingTurns waiting_opens_;
   BatchPrefetcher prefetcher_;
   StallMeter stall_meter_;
   WorkerMachine machine_;

@@ -298,6 +298,13 @@ def large(context):
     return Section("large", [context.capstan("large.py")], rows, wanted=1, bound=3)
 
 
+def plan(context):
+    """What `capstan plan` says of the pace of three models, one to eight workers and one to four shards, beside their pace."""
+    rows = [Row(f"{case}: off by the factor", f"{case}: off .*", 1.25, 1, less=True)
+            for case in (f"{model} {setting}" for model in ("deepfm", "fm", "mlp") for setting in ("1 + 1", "2 + 2", "4 + 4", "2 + 8"))]
+    return Section("plan", [context.capstan("planned.py", context.scratch / "clicks")], rows, prepare=context.make_clicks)
+
+
 def chief(context):
     """What the chief has to do for 1,000 workers, ten million tasks and 100,000 objects."""
     rows = [*(Row(f"{kind}'s heartbeat, 1,000 workers, us", f"{kind}'s heartbeat, 1000 workers", 100, 1, less=True)
@@ -323,7 +330,8 @@ def matrix(context):
 ALL = {"dense": dense, "sparse": sparse, "latency": latency, "deepfm": deepfm, "logistic": logistic, "dtypes": dtypes,
        "checkpoint": checkpoint, "s3": s3, "before-images": before_images, "overload": overload, "inference": inference,
        "scrape": scrape, "tls": tls,
-       "memory": memory, "replicas": replicas, "failover": failover, "crowd": crowd, "large": large, "chief": chief, "quality": quality, "matrix": matrix}
+       "memory": memory, "replicas": replicas, "failover": failover, "crowd": crowd, "large": large, "chief": chief, "plan": plan,
+       "quality": quality, "matrix": matrix}
 
 
 def peers_program():

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """Some rounds of a synchronous job with a model of 102 MB, a hundred lanes, ten shards and a data set of very many objects: how
 soon it begins, seconds a round, and what all processes have in memory, beside what `capstan plan` says. Then the same job with a
-worker, a shard and the chief killed: fails unless both end with the same bits.
+worker, a shard and the chief killed: fails unless both end with the same bits. Each shard may use as much memory as it is told, as
+in a container: what it cannot take of a round's gradients it refuses until there is room.
 
     CAPSTAN_BIN=build/bin CAPSTAN_PROTO=proto tests/bench/turns/large.py [--objects 100000] [--lanes 100] [--shards 10]
-        [--workers 10] [--rounds 5]"""
+        [--workers 10] [--rounds 5] [--shard-memory 384]"""
 
 import argparse
 import json
@@ -51,14 +52,14 @@ def job_of(options, folder):
 
 def crew_of(options, folder, name):
     return Crew(job_of(options, folder), shards=options.shards, workers=options.workers, name=name, exit_when_done=False,
-                overrides=[f"train.max_steps={options.rounds}"])
+                overrides=[f"train.max_steps={options.rounds}"], shard_flags=["--memory", f"{options.shard_memory}MiB"])
 
 
 def planned(options, crew):
     """{role: bytes of one process} by `capstan plan`."""
     said = subprocess.run([BINARIES / "capstan", "plan", crew.job_file, "--workers", str(options.workers), "--shards",
-                           str(options.shards), "--one-machine", "--step-seconds", "1", "--json"], check=True, capture_output=True,
-                          text=True).stdout
+                           str(options.shards), "--shard-memory", f"{options.shard_memory}MiB", "--one-machine", "--step-seconds", "1",
+                           "--json"], check=True, capture_output=True, text=True).stdout
     plan = json.loads(said)
     return {"ps": plan["shard_bytes"], "worker": plan["worker_bytes"], "chief": plan["chief_bytes"]}
 
@@ -110,7 +111,7 @@ def check_same_bits(one, other):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("objects", 100_000), ("lanes", 100), ("shards", 10), ("workers", 10), ("rounds", 5)):
+    for name, default in (("objects", 100_000), ("lanes", 100), ("shards", 10), ("workers", 10), ("rounds", 5), ("shard-memory", 384)):
         parser.add_argument(f"--{name}", type=int, default=default)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:

@@ -29,12 +29,6 @@ v1::JobSpec Replicated(v1::JobSpec job) {
 
 v1::JobSpec ReplicatedJob() { return Replicated(SmallJob(Crowd::kColumns, Crowd::kColumns)); }
 
-std::vector<uint64_t> Keys(uint64_t first, uint64_t count) {
-  std::vector<uint64_t> keys;
-  for (uint64_t key = first; key < first + count; ++key) keys.push_back(key);
-  return keys;
-}
-
 TEST(ReplicasTest, WhatIsAcknowledgedIsNotLostWithItsOwner) {
   for (const int victim : {0, 1, 2}) {
     LocalShards shards(ReplicatedJob(), 3);

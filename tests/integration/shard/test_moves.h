@@ -24,6 +24,9 @@ struct TestMove {
 // Those of SmallJob.
 inline std::vector<uint32_t> AllPartitions() { return {0, 1, 2, 3, 4, 5, 6, 7}; }
 
+// Those of the first of two shards.
+inline std::vector<uint32_t> FirstHalf() { return {0, 2, 4, 6}; }
+
 // Publishes a view that orders the move.
 void Announce(LocalShards& shards, TestMove& move);
 // Asks the source once.

@@ -7,6 +7,12 @@
 
 namespace capstan {
 
+std::vector<uint64_t> Keys(uint64_t first, uint64_t count) {
+  std::vector<uint64_t> keys;
+  for (uint64_t key = first; key < first + count; ++key) keys.push_back(key);
+  return keys;
+}
+
 Trainer::Trainer(LocalShards& shards, PsClientOptions options)
     : map(*ParameterMap::Create(shards.job())),
       client(loop, map, options),

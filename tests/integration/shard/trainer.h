@@ -11,6 +11,9 @@
 
 namespace capstan {
 
+// So many keys, from the first one on.
+std::vector<uint64_t> Keys(uint64_t first, uint64_t count);
+
 // Of SmallJob(), with or without the table or the vector.
 struct Trainer {
   explicit Trainer(LocalShards& shards, PsClientOptions options = {});

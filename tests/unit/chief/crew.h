@@ -14,44 +14,9 @@
 
 #include "absl/time/time.h"
 #include "chief/duties/chief_machine.h"
+#include "tests/unit/chief/crew_job.h"
 
 namespace capstan::chief {
-
-// A job of `tasks` tasks with 2 batches of 10 examples each.
-struct CrewOptions {
-  uint32_t tasks = 4;
-  uint32_t eval_tasks = 0;
-  uint32_t epochs = 1;
-  uint32_t shards = 2;
-  uint32_t threads = 1;
-  uint32_t lanes = 0;  // 0: asynchronous.
-  bool ssp = false;
-  bool partial = false;  // recovery: partial.
-  uint32_t replicas = 0;
-  double shard_lease = 10;  // Seconds.
-  bool shuffle = false;
-  bool counted = true;  // It is known how many records the tasks have.
-  bool text = false;    // Tasks are bytes of a text, their records estimated from a sample.
-  std::string uri;
-  double checkpoint_every = 0;  // Seconds.
-  uint32_t keep = 3;
-  uint32_t max_deltas = 0;
-  uint64_t max_steps = 0;
-  uint64_t max_bad_records = 0;
-  uint64_t evaluate_every = 0;
-  double data_stall = 0;  // Seconds; 0: no worker is ever stuck.
-  size_t move_batch = 16;
-  int64_t dense_floats = 0;   // With SGD.
-  uint64_t shard_memory = 0;  // Of each shard; 0: it does not say.
-  v1::EarlyStop early_stop;
-};
-
-// A job of 10 tasks that keeps checkpoints.
-inline CrewOptions TenTasks(uint32_t lanes = 0) {
-  return {.tasks = 10, .lanes = lanes, .uri = "/models", .checkpoint_every = 60};
-}
-
-JobPlan PlanOf(const CrewOptions& options);
 
 class Crew {
  public:
@@ -127,6 +92,7 @@ class Crew {
   absl::Status state_status;
   bool hold_states = false;  // Writes of the state are not answered.
   absl::Status manifest_status;
+  bool hold_manifests = false;  // Writes of manifests are not answered.
   absl::Status save_status;
   uint64_t batches_lost = 0;  // What a shard that loads alone finds missing.
   absl::Status move_status;

@@ -134,5 +134,34 @@ TEST(RequestPlanTest, IsReusedForAnEmptyBatch) {
   EXPECT_THAT(plan.keys(), IsEmpty());
 }
 
+TEST(RequestPlanTest, OfOneTensorItHasTheBlocksAlone) {
+  v1::JobSpec job;
+  job.set_partition_count(3);
+  for (const uint32_t floats : {100'000u, 70'000u, 5u}) {
+    job.add_tensors()->add_shape(floats);
+  }
+  const ParameterMap map = *ParameterMap::Create(job);
+  RequestPlan plan(map);
+  for (const uint32_t tensor : {0u, 1u, 2u}) {
+    plan.BuildTensor(tensor);
+    std::set<uint32_t> planned, expected, partitions;
+    for (uint32_t partition = 0; partition < 3; ++partition) {
+      for (const BlockId block : plan.BlocksOf(partition)) planned.insert(Raw(block));
+    }
+    for (const Block& block : map.layout().blocks()) {
+      if (block.tensor != tensor) continue;
+      expected.insert(Raw(block.id));
+      partitions.insert(static_cast<uint32_t>(Raw(block.partition)));
+    }
+    EXPECT_EQ(planned, expected);
+    plan.Route(std::array{0u, 1u, 2u});
+    EXPECT_EQ(plan.shards().size(), partitions.size());
+  }
+  plan.Build({}, /*dense=*/true);
+  size_t all = 0;
+  for (uint32_t partition = 0; partition < 3; ++partition) all += plan.BlocksOf(partition).size();
+  EXPECT_EQ(all, map.layout().blocks().size());
+}
+
 }  // namespace
 }  // namespace capstan

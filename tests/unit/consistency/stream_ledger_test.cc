@@ -102,6 +102,18 @@ TEST(StreamLedgerTest, BatchesThatHaveNothingForThePartitionAreNotLostLater) {
   EXPECT_EQ(ledger.lost(), lost);
 }
 
+TEST(StreamLedgerTest, ALeaseOfWhichAnEarlierChiefAloneKnewIsRefusedByAPartitionThatCameBackAlone) {
+  StreamLedger ledger = StreamLedger::RecoverPartially(
+      {}, {.open = {{kTask, {1, 1}, 0}}, .closed = {}, .term = 2}, kNow);
+  const StreamPush untold{{8}, 2, {1, 9}, 2};
+  EXPECT_EQ(ledger.Look(untold, kNow), LedgerAnswer::kOldGeneration);
+  const StreamPush again{{8}, 0, {2, 1}, 0};
+  EXPECT_EQ(ledger.Look(again, kNow), LedgerAnswer::kFresh) << "whoever redoes it pushes it all";
+  EXPECT_EQ(Push(ledger, 0), LedgerAnswer::kFresh) << "one that was told goes on";
+  const StreamPush of_client{StreamId::Session(5), 0, {1, 1}, 0};
+  EXPECT_EQ(ledger.Look(of_client, kNow), LedgerAnswer::kFresh) << "no chief leases sessions";
+}
+
 TEST(StreamLedgerTest, ATaskThatIsClosedWithoutAnotherPushIsLostToItsEnd) {
   StreamLedger ledger = ComeBack();
   ledger.Close(kTask, 9);

@@ -132,6 +132,15 @@ TEST(PlanTest, AShardHoldsParametersTheSumOfTheRoundAndWhatWaits) {
   EXPECT_NEAR(plan.store_seconds, 1, 0.07) << "2 MB at 2 MB a second";
 }
 
+TEST(PlanTest, TheChiefHasRoomForTheListOfTheDataAndForMakingIt) {
+  const DataFacts facts = {.records = 400, .range_bytes = 1'000'000};
+  const absl::StatusOr<Plan> plan =
+      MakePlan(DenseJob(4), facts, kFourWorkers, {.chief_bytes = 30e6}, {.compute_seconds = 3});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->sizes.chief.parts[0].bytes, 1'000'000u);
+  EXPECT_EQ(plan->sizes.chief.bytes(), 36'000'000u);
+}
+
 TEST(PlanTest, WithReplicasShardsHoldEachPartitionTwiceAndSendUpdatesOn) {
   Scale scale = kFourWorkers;
   scale.shards = 2;

@@ -5,17 +5,36 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/v1/chief.pb.h"
+#include "capstan/v1/job_reader.pb.h"
 #include "capstan/v1/ps.pb.h"
 
 namespace capstan {
 namespace {
 
+constexpr Role kAll[] = {Role::kChief, Role::kPs, Role::kWorker, Role::kAdmin, Role::kClient};
+
+// "/capstan.v1.Ps/Push", of all that processes of a job serve each other and people.
+std::vector<std::string> Methods() {
+  std::vector<std::string> methods;
+  for (const auto* file :
+       {v1::GetStatusRequest::descriptor()->file(), v1::PushRequest::descriptor()->file(),
+        v1::DescribeJobRequest::descriptor()->file()}) {
+    const google::protobuf::ServiceDescriptor& service = *file->service(0);
+    for (int i = 0; i < service.method_count(); ++i) {
+      methods.push_back(absl::StrCat("/", service.full_name(), "/", service.method(i)->name()));
+    }
+  }
+  return methods;
+}
+
 TEST(RoleTest, ANameOfACertificateIsReadAsItIsWritten) {
-  for (const Role role : {Role::kChief, Role::kPs, Role::kWorker, Role::kAdmin}) {
+  for (const Role role : kAll) {
     const PeerName name{role, "ctr-2"};
     EXPECT_EQ(ParseDnsName(DnsNameOf(name)), name);
   }
@@ -55,18 +74,23 @@ TEST(RoleTest, EachRoleMayCallWhatItsWorkNeedsAndNoMore) {
   EXPECT_FALSE(MayCall(Role::kAdmin, "/capstan.v1.Chief/NewMethod"));
 }
 
+TEST(RoleTest, AClientLooksAtAJobAndGivesNoOrders) {
+  const std::set<std::string> may = {"/capstan.v1.Chief/GetStatus", "/capstan.v1.Chief/WatchView",
+                                     "/capstan.v1.JobReader/DescribeJob", "/capstan.v1.Ps/Pull"};
+  for (const std::string& method : Methods()) {
+    EXPECT_EQ(MayCall(Role::kClient, method), may.count(method) == 1) << method;
+  }
+}
+
+TEST(RoleTest, OnlyAWorkerTrains) {
+  for (const Role role : kAll) EXPECT_EQ(MayTrain(role), role == Role::kWorker);
+}
+
 TEST(RoleTest, EachMethodIsSomebodysToCall) {
-  for (const auto* file :
-       {v1::GetStatusRequest::descriptor()->file(), v1::PushRequest::descriptor()->file()}) {
-    const google::protobuf::ServiceDescriptor& service = *file->service(0);
-    for (int i = 0; i < service.method_count(); ++i) {
-      const std::string method =
-          absl::StrCat("/", service.full_name(), "/", service.method(i)->name());
-      const Role roles[] = {Role::kChief, Role::kPs, Role::kWorker, Role::kAdmin};
-      EXPECT_TRUE(std::any_of(std::begin(roles), std::end(roles), [&](Role role) {
-        return MayCall(role, method);
-      })) << method;
-    }
+  for (const std::string& method : Methods()) {
+    EXPECT_TRUE(std::any_of(std::begin(kAll), std::end(kAll), [&](Role role) {
+      return MayCall(role, method);
+    })) << method;
   }
 }
 

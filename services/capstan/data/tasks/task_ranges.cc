@@ -52,12 +52,14 @@ v1::Task TaskRange::ToTask(uint32_t index) const {
   return task;
 }
 
-TaskRanges::TaskRanges(std::vector<v1::TaskRun> runs) : runs_(std::move(runs)) {
-  until_.reserve(runs_.size());
-  for (const v1::TaskRun& run : runs_) {
+TaskRanges::TaskRanges(std::vector<v1::TaskRun> runs) {
+  std::vector<uint32_t> until;
+  until.reserve(runs.size());
+  for (const v1::TaskRun& run : runs) {
     CAPSTAN_CHECK(run.ranges() <= std::numeric_limits<uint32_t>::max() - size_);
-    until_.push_back(size_ += static_cast<uint32_t>(run.ranges()));
+    until.push_back(size_ += static_cast<uint32_t>(run.ranges()));
   }
+  held_ = std::make_shared<const Held>(Held{std::move(runs), std::move(until)});
 }
 
 TaskRanges::TaskRanges(const std::vector<v1::Task>& ranges)
@@ -78,9 +80,10 @@ TaskRanges::TaskRanges(const std::vector<v1::Task>& ranges)
       }()) {}
 
 size_t TaskRanges::RunOf(uint32_t index) const {
-  const auto run = std::upper_bound(until_.begin(), until_.end(), index);
-  CAPSTAN_CHECK(run != until_.end());
-  return static_cast<size_t>(run - until_.begin());
+  const std::vector<uint32_t>& until = held_->until;
+  const auto run = std::upper_bound(until.begin(), until.end(), index);
+  CAPSTAN_CHECK(run != until.end());
+  return static_cast<size_t>(run - until.begin());
 }
 
 TaskRanges::TaskRanges(const v1::TrainTasks& stored)
@@ -91,7 +94,7 @@ TaskRanges::TaskRanges(const v1::TrainTasks& stored)
 
 TaskRange TaskRanges::operator[](uint32_t index) const {
   const size_t run = RunOf(index);
-  return RangeOf(runs_[run], index - (until_[run] - runs_[run].ranges()));
+  return RangeOf(runs()[run], index - (held_->until[run] - runs()[run].ranges()));
 }
 
 std::vector<v1::Task> TaskRanges::Tasks() const {
@@ -106,17 +109,17 @@ std::vector<v1::Task> TaskRanges::Tasks() const {
 void TaskRanges::Visit(uint32_t from,
                        absl::FunctionRef<bool(uint32_t, const TaskRange&)> visit) const {
   if (from >= size_) return;
-  for (size_t run = RunOf(from); run < runs_.size(); ++run) {
-    const uint64_t first = until_[run] - runs_[run].ranges();
-    for (; from < until_[run]; ++from) {
-      if (!visit(from, RangeOf(runs_[run], from - first))) return;
+  for (size_t run = RunOf(from); run < runs().size(); ++run) {
+    const uint64_t first = held_->until[run] - runs()[run].ranges();
+    for (; from < held_->until[run]; ++from) {
+      if (!visit(from, RangeOf(runs()[run], from - first))) return;
     }
   }
 }
 
 uint64_t TaskRanges::expected_records() const {
   uint64_t records = 0;
-  for (const v1::TaskRun& run : runs_) records += RecordsOf(run, 0, run.ranges());
+  for (const v1::TaskRun& run : runs()) records += RecordsOf(run, 0, run.ranges());
   return records;
 }
 

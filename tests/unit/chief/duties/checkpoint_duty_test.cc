@@ -13,7 +13,7 @@ class CheckpointDutyTest : public DutyTest {
  protected:
   explicit CheckpointDutyTest(const CrewOptions& options = TenTasks()) : DutyTest(options) {
     Run(2);
-    job_.checkpointer.StartClock(now_);
+    job_.checkpoints.checkpointer.StartClock(now_);
   }
 
   // Each shard that is asked to save has saved all that it has.
@@ -49,9 +49,10 @@ class CheckpointDutyTest : public DutyTest {
   void LeaveInVain() {
     shard(1).draining = true;
     for (int i = 0; i < 2; ++i) {
-      job_.moves.Plan({PlannedMove{.partition = 1, .from = 1, .to = 0}}, "shard 1 leaves");
-      job_.moves.Begin([](const PlannedMove&) { return uint64_t{1}; }, now_);
-      job_.moves.Cancel(/*failed=*/true, now_, job_.calls);
+      job_.placement.moves.Plan({PlannedMove{.partition = 1, .from = 1, .to = 0}},
+                                "shard 1 leaves");
+      job_.placement.moves.Begin([](const PlannedMove&) { return uint64_t{1}; }, now_);
+      job_.placement.moves.Cancel(/*failed=*/true, now_, job_.calls);
     }
   }
 
@@ -85,13 +86,16 @@ TEST_F(CheckpointDutyTest, WhoAsksIsToldTheFolderOnceTheManifestIsWritten) {
   const std::vector<AnswerCheckpoint> answers = Taken<AnswerCheckpoint>();
   ASSERT_THAT(answers, testing::SizeIs(1));
   EXPECT_EQ(answers[0].asker, 7u);
-  EXPECT_EQ(answers[0].uri.value(), job_.checkpointer.UriOf(job_.catalog.newest()->id));
+  EXPECT_EQ(answers[0].uri.value(),
+            job_.checkpoints.checkpointer.UriOf(job_.checkpoints.catalog.newest()->id));
 }
 
 TEST_F(CheckpointDutyTest, NobodyWaitsForACheckpointThatThereWillNeverBe) {
   duty_.Ask(7);
+  duty_.AnswerIfEnded();
+  EXPECT_THAT(job_.checkpoints.askers, testing::SizeIs(1)) << "the job goes on";
   job_.Fail(v1::FAILURE_KIND_ERROR, "no room");
-  duty_.Advance(now_);
+  duty_.AnswerIfEnded();
   duty_.Ask(8);
   const std::vector<AnswerCheckpoint> answers = Taken<AnswerCheckpoint>();
   ASSERT_THAT(answers, testing::SizeIs(2));
@@ -105,7 +109,7 @@ TEST_F(CheckpointDutyTest, TheSixtyFifthWhoAsksIsRefusedAndTheOthersGoOnWaiting)
   ASSERT_THAT(answers, testing::SizeIs(1));
   EXPECT_EQ(answers[0].asker, 65u);
   EXPECT_TRUE(absl::IsResourceExhausted(answers[0].uri.status()));
-  EXPECT_THAT(job_.askers, testing::SizeIs(64));
+  EXPECT_THAT(job_.checkpoints.askers, testing::SizeIs(64));
 }
 
 TEST_F(CheckpointDutyTest, OneOfWhichNothingHasMovedForAnHourIsGivenUpAndTheNextIsTried) {
@@ -113,15 +117,15 @@ TEST_F(CheckpointDutyTest, OneOfWhichNothingHasMovedForAnHourIsGivenUpAndTheNext
   duty_.Advance(now_);
   now_ += absl::Hours(1);
   duty_.Advance(now_);
-  EXPECT_TRUE(job_.checkpointer.running());
+  EXPECT_TRUE(job_.checkpoints.checkpointer.running());
   now_ += absl::Seconds(1);
   duty_.Advance(now_);
-  EXPECT_FALSE(job_.checkpointer.running());
+  EXPECT_FALSE(job_.checkpoints.checkpointer.running());
   const std::vector<AnswerCheckpoint> answers = Taken<AnswerCheckpoint>();
   ASSERT_THAT(answers, testing::SizeIs(1));
   EXPECT_TRUE(absl::IsDeadlineExceeded(answers[0].uri.status()));
   duty_.Advance(now_ + absl::Seconds(1));
-  EXPECT_TRUE(job_.checkpointer.running());
+  EXPECT_TRUE(job_.checkpoints.checkpointer.running());
 }
 
 TEST_F(CheckpointDutyTest, WithAShardThatLeavesAllFreezeForAllReturnToThisCheckpoint) {
@@ -143,22 +147,22 @@ TEST_F(CheckpointDutyTest, AShardThatComesToLeaveMeanwhileIsSavedWithItsLastUpda
   LeaveInVain();
   duty_.Advance(now_);
   EXPECT_THAT(Freezes(), testing::ElementsAre(testing::Pair(0, true), testing::Pair(1, true)));
-  EXPECT_EQ(job_.checkpointer.failures(), 0u);
-  EXPECT_THAT(job_.askers, testing::ElementsAre(7u));
+  EXPECT_EQ(job_.checkpoints.checkpointer.failures(), 0u);
+  EXPECT_THAT(job_.checkpoints.askers, testing::ElementsAre(7u));
 }
 
 TEST_F(CheckpointDutyTest, ShardsThatAnAttemptHasClosedAreOpenOnceAllHaveMarkedTheNextOne) {
-  job_.closed = true;
+  job_.checkpoints.closed = true;
   duty_.Advance(now_);
   const std::vector<CallShard> saves = Calls();
   ASSERT_THAT(saves, testing::SizeIs(2));
   for (const CallShard& call : saves) {
-    EXPECT_TRUE(job_.closed);
+    EXPECT_TRUE(job_.checkpoints.closed);
     const v1::SavePartitionsReply marked;
     duty_.OnAnswer(*job_.calls.OnReply(call.call, ShardReply(marked), now_), now_);
     duty_.Advance(now_);
   }
-  EXPECT_FALSE(job_.closed);
+  EXPECT_FALSE(job_.checkpoints.closed);
 }
 
 TEST_F(CheckpointDutyTest, TheBestIsNotTakenForSavedByAnAttemptThatHadBegunBefore) {
@@ -166,64 +170,65 @@ TEST_F(CheckpointDutyTest, TheBestIsNotTakenForSavedByAnAttemptThatHadBegunBefor
   duty_.Advance(now_);
   v1::Evaluation best;
   (*best.mutable_metrics())["auc"] = 0.9;
-  job_.rest = {.step = Rest::Step::kReached, .evaluation = best, .save = true};
+  job_.training.rest = {.step = Rest::Step::kReached, .evaluation = best, .save = true};
   AnswerSaves();
   duty_.Advance(now_);
   duty_.OnManifestWritten(absl::OkStatus(), now_);
-  EXPECT_TRUE(job_.rest.save);
+  EXPECT_TRUE(job_.training.rest.save);
   (void)Taken<WriteManifest>();
 
   EXPECT_THAT(Take().metrics(), testing::UnorderedElementsAre(testing::Pair("auc", 0.9)));
-  EXPECT_FALSE(job_.rest.save);
+  EXPECT_FALSE(job_.training.rest.save);
 }
 
 TEST_F(CheckpointDutyTest, TheBestIsSavedOnceAlsoWhereAnotherMetricOfItHasComeToNoNumber) {
   v1::Evaluation best;
   (*best.mutable_metrics())["auc"] = 0.9;
   (*best.mutable_metrics())["logloss"] = std::nan("");
-  job_.rest = {.step = Rest::Step::kReached, .evaluation = best, .save = true};
+  job_.training.rest = {.step = Rest::Step::kReached, .evaluation = best, .save = true};
   Take();
-  EXPECT_FALSE(job_.rest.save);
+  EXPECT_FALSE(job_.training.rest.save);
   duty_.Advance(now_);
   EXPECT_THAT(Calls(), testing::IsEmpty());
 }
 
 TEST_F(CheckpointDutyTest, WhenTheModelIsStoredNothingIsSavedAnyMore) {
   job_.BeginEnd("");
-  job_.end.step = EndStep::kSave;
-  job_.end.saving = true;
+  job_.training.end.step = EndStep::kSave;
+  job_.training.end.saving = true;
   duty_.Advance(now_);
   AnswerSaves();
   duty_.Advance(now_);
   duty_.OnManifestWritten(absl::OkStatus(), now_);
-  EXPECT_TRUE(job_.end.saved);
+  EXPECT_TRUE(job_.training.end.saved);
   duty_.Advance(now_);
-  EXPECT_FALSE(job_.checkpointer.running());
+  EXPECT_FALSE(job_.checkpoints.checkpointer.running());
   job_.state = v1::JOB_STATE_COMPLETED;
-  job_.end.saving = true;
+  job_.training.end.saving = true;
   duty_.Advance(now_);
-  EXPECT_FALSE(job_.checkpointer.running()) << "the job has ended";
+  EXPECT_FALSE(job_.checkpoints.checkpointer.running()) << "the job has ended";
 }
 
 TEST_F(CheckpointDutyTest, AnAttemptAtTheModelThatFailsIsNotTakenForTheModel) {
   job_.BeginEnd("");
-  job_.end.saving = true;
+  job_.training.end.saving = true;
   duty_.Advance(now_);
   for (const CallShard& call : Calls()) {
     const auto answer =
         job_.calls.OnReply(call.call, absl::ResourceExhaustedError("the disk is full"), now_);
     if (answer) duty_.OnAnswer(*answer, now_);
   }
-  EXPECT_FALSE(job_.end.saving);
+  EXPECT_FALSE(job_.training.end.saving);
   EXPECT_EQ(job_.model_uri, "");
-  job_.end.saving = true;
+  job_.training.end.saving = true;
   const v1::Manifest model = Take();
-  EXPECT_TRUE(job_.end.saved);
-  EXPECT_EQ(job_.model_uri, job_.checkpointer.UriOf(model.id()));
+  EXPECT_TRUE(job_.training.end.saved);
+  EXPECT_EQ(job_.model_uri, job_.checkpoints.checkpointer.UriOf(model.id()));
 }
 
 TEST_F(DeltaCheckpointDutyTest, ADeltaBuildsOnTheNewestOfThisRunUntilThereAreAsManyAsAllowed) {
-  job_.catalog.Add({.id = "of an earlier run", .timeline = job_.first_timeline - 1});
+  job_.checkpoints.catalog.Add(
+      {.id = "of an earlier run", .timeline = job_.recovery.first_timeline - 1});
   const std::string full = Take().id();
   EXPECT_EQ(parent_, "");
   const v1::Manifest delta = Take(/*delta=*/true);

@@ -30,5 +30,11 @@ TEST(ChiefMachineTest, ACopyGoesOnAsTheOriginalWouldAndLeavesItAsItIs) {
   EXPECT_NE(crew.Status().DebugString(), before);
 }
 
+TEST(ChiefMachineTest, TheStatusOfAJobWithoutReplicasSaysThatItKeepsNone) {
+  Crew crew;
+  ASSERT_TRUE(crew.Status().has_replicas());
+  EXPECT_EQ(crew.Status().replicas().wanted(), 0u);
+}
+
 }  // namespace
 }  // namespace capstan::chief

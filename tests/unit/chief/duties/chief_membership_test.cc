@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/base/ids.h"
 #include "tests/unit/chief/crew.h"
 
@@ -121,7 +122,7 @@ TEST(ChiefMembershipTest, AWorkerSilentForALeaseLosesItsWorkToOthersAtItsPrefix)
 }
 
 TEST(ChiefMembershipTest, ADrainingWorkerGetsNothingAndLeavesInSilence) {
-  Crew crew({.tasks = 2});
+  Crew crew({.tasks = 2, .ssp = true});
   crew.RegisterShards();
   crew.RegisterWorker("w");
   const v1::Lease lease = crew.Heartbeat("w").leases(0);
@@ -185,6 +186,20 @@ TEST(ChiefMembershipTest, ATrainerJoinsTheQuorumAtTheSlowestClock) {
   ASSERT_THAT(crew.machine.view().trainers(), SizeIs(2));
   EXPECT_EQ(crew.machine.view().trainers(0).worker(), "joins");
   EXPECT_EQ(crew.machine.view().trainers(0).start_clock(), 40u);
+}
+
+TEST(ChiefMembershipTest, WhereNobodyWaitsForTheSlowestAThousandWorkersThatJoinMakeNoView) {
+  for (const bool ssp : {false, true}) {
+    Crew crew({.tasks = 3000, .ssp = ssp});
+    crew.RegisterShards();
+    const uint64_t before = crew.machine.view().epoch().n();
+    for (int i = 0; i < 1000; ++i) {
+      const std::string name = absl::StrCat("w", i);
+      crew.RegisterWorker(name);
+      ASSERT_FALSE(crew.Heartbeat(name).leases().empty());
+    }
+    EXPECT_EQ(crew.machine.view().epoch().n(), ssp ? before + 1000 : before) << ssp;
+  }
 }
 
 TEST(ChiefMembershipTest, ShardsBeyondTheLastPartitionAreTold) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 
 #include "tests/unit/chief/crew.h"
@@ -180,6 +181,38 @@ TEST_F(ChiefPartialTest, TheNextChiefTellsItAsWell) {
   EXPECT_THAT(next.loads[0].partial().closed(), SizeIs(1));
   EXPECT_THAT(next.loads[0].partial().open(), Contains(Property(&v1::OpenStreamFacts::prefix, 2u)));
   EXPECT_EQ(next.Status().examples(), 40u);
+}
+
+TEST_F(ChiefPartialTest, ATaskOfWhichItsShardWasNotToldIsDoneAgainAndNotTakenOver) {
+  for (const bool returned : {true, false}) {
+    Crew next = Crew::Successor(PartialJob(), crew_);
+    const std::string name = returned ? "late" : "later";
+    crew_.RegisterWorker(name);  // While its state cannot be stored any more.
+    const v1::Lease lease = crew_.Heartbeat(name).leases(0);
+    next.ShardHeartbeat(0);
+    ASSERT_TRUE(returned ? next.RegisterShard(1, 77).ok() : next.RegisterShard(1).ok());
+    ASSERT_TRUE(next.RegisterShard(0).ok());
+    next.RegisterWorker("w", 101, {leases_.leases(0).trainer()});
+    next.Heartbeat("w", {Crew::Partly(leases_.leases(1), 2)}, /*wants=*/false);
+    ASSERT_THAT(next.loads, SizeIs(returned ? 1 : 0));
+
+    next.RegisterWorker(name, 102, {lease.trainer()});
+    const v1::WorkerHeartbeatReply reply =
+        next.Heartbeat(name, {Crew::Partly(lease, 1)}, /*wants=*/false);
+    EXPECT_THAT(reply.revoked(), SizeIs(returned ? 1 : 0));
+  }
+}
+
+TEST_F(ChiefPartialTest, NorDoesTheNextChiefTakeItOver) {
+  ASSERT_TRUE(crew_.RegisterShard(1, 77).ok());
+  crew_.Advance(absl::Seconds(2));
+  Crew next = Crew::Successor(PartialJob(), crew_);
+  crew_.RegisterWorker("late");  // While its state cannot be stored any more.
+  const v1::Lease lease = crew_.Heartbeat("late").leases(0);
+  next.ShardsHeartbeat();
+  next.RegisterWorker("late", 102, {lease.trainer()});
+  EXPECT_THAT(next.Heartbeat("late", {Crew::Partly(lease, 1)}, /*wants=*/false).revoked(),
+              SizeIs(1));
 }
 
 TEST_F(ChiefPartialTest, ALossThatAnEarlierChiefDidNotLiveToStoreIsHeardOfFromTheShard) {

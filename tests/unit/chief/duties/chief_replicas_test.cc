@@ -312,6 +312,17 @@ TEST_F(ChiefReplicasTest, AJobWhoseShardDiesAtTheEndIsSavedByTheOthers) {
   EXPECT_THAT(crew_.Status().losses(), IsEmpty());
 }
 
+TEST_F(ChiefReplicasTest, AModelThatIsStoredCompletesTheJobThoughAPromotionWaitsForTheStore) {
+  crew_.hold_manifests = true;
+  crew_.WorkToTheEnd({"w"});
+  ASSERT_EQ(crew_.machine.state(), v1::JOB_STATE_CHECKPOINTING);
+  crew_.hold_states = true;
+  crew_.Kill(1);
+  ASSERT_EQ(OwnedBy(view(), 1), 3) << "nobody has heard of the promotion";
+  crew_.machine.OnManifestWritten(absl::OkStatus(), crew_.now);
+  EXPECT_EQ(crew_.machine.state(), v1::JOB_STATE_COMPLETED);
+}
+
 TEST_F(ChiefLaneReplicasTest, ABarrierThatTheLostCoordinatorHeldIsAskedForAgain) {
   crew_.hold_calls = true;
   crew_.TakeCheckpoint();

@@ -21,14 +21,16 @@ v1::WorkerHeartbeatReply BothLanesOf(Crew& crew) {
 }
 
 TEST(ChiefTakeoverTest, GoesOnWithoutTouchingTheShards) {
-  Crew before(TenTasks());
+  CrewOptions job = TenTasks();
+  job.ssp = true;  // The view names those who train.
+  Crew before(job);
   before.RegisterShards();
   before.RegisterWorker("w");
   const v1::WorkerHeartbeatReply held = before.Heartbeat("w");
   before.Heartbeat("w", {Crew::Partly(held.leases(0), 1), Crew::Partly(held.leases(1), 0)});
   before.Advance(absl::Seconds(2));
 
-  Crew crew = Crew::Successor(TenTasks(), before);
+  Crew crew = Crew::Successor(job, before);
   crew.ShardsHeartbeat();
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
   EXPECT_EQ(crew.machine.view().timeline(), before.machine.view().timeline());

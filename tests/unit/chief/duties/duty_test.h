@@ -54,11 +54,26 @@ class DutyTest : public testing::Test {
       AddShard(index);
       owners.insert(index);
     }
-    job_.views.MakeMap(job_.plan.spec.partition_count(), owners);
-    job_.views.SetTimeline(job_.next_timeline++);
+    job_.placement.views.MakeMap(job_.plan.spec.partition_count(), owners);
+    job_.placement.views.SetTimeline(job_.recovery.next_timeline++);
     job_.state = v1::JOB_STATE_RUNNING;
-    for (uint32_t index : owners) job_.shards.Find(index)->loaded_timeline = job_.timeline();
+    for (uint32_t index : owners)
+      job_.placement.shards.Find(index)->loaded_timeline = job_.placement.timeline();
     Publish();
+  }
+
+  // Partition 0 is copied and ready to change its owner, for which it wants quiet.
+  void CopyPartition0() {
+    PartitionMoves& moves = job_.placement.moves;
+    moves.Plan({PlannedMove{.partition = 0, .from = 0, .to = 1}}, "shard 1 has joined");
+    moves.Begin([](const PlannedMove&) { return uint64_t{1}; }, now_);
+    v1::View view;
+    view.add_moves()->set_to(1);
+    moves.OnView(view, now_, job_.calls);
+    v1::MovePartitionsReply copied;
+    copied.set_copied(true);
+    moves.OnAnswer(0, ShardReply(copied), now_, job_.calls);
+    EXPECT_TRUE(moves.wants_quiet());
   }
 
   // The shard is there, as its first process or another one.
@@ -68,16 +83,16 @@ class DutyTest : public testing::Test {
     request.set_index(index);
     request.set_address(absl::StrCat("shard-", index, ":1"));
     request.set_incarnation(incarnation == 0 ? 100 + index : incarnation);
-    EXPECT_TRUE(job_.shards.Register(request, now_).ok());
+    EXPECT_TRUE(job_.placement.shards.Register(request, now_).ok());
   }
-  Shard& shard(uint32_t index) { return *job_.shards.Find(index); }
+  Shard& shard(uint32_t index) { return *job_.placement.shards.Find(index); }
 
   Worker& AddWorker(const std::string& name) {
     v1::RegisterWorkerRequest request;
     request.set_wire_version(kWireVersion);
     request.set_name(name);
     request.set_incarnation(++workers_);
-    const auto registration = job_.workers.Register(request, "", now_);
+    const auto registration = job_.training.workers.Register(request, "", now_);
     EXPECT_TRUE(registration.ok()) << registration.status();
     for (Trainer& trainer : registration->worker->trainers) trainer.wants_lease = true;
     return *registration->worker;
@@ -93,22 +108,22 @@ class DutyTest : public testing::Test {
       move.set_to_incarnation(Raw(shard(backup).incarnation));
       move.set_replica(true);
     }
-    job_.views.SetMoves(moves);
+    job_.placement.views.SetMoves(moves);
     Publish();
-    job_.views.CarryOutMoves();
+    job_.placement.views.CarryOutMoves();
     Publish();
   }
 
   // Everybody hears of the view as it is.
   void Publish() {
-    job_.views.Update(job_.state, job_.shards, job_.workers);
-    job_.gate.Offer(job_.views.current(), job_.writer);
-    (void)job_.gate.Take(job_.writer);
+    job_.placement.views.Update(job_.state, job_.placement.shards, job_.training.workers);
+    job_.placement.gate.Offer(job_.placement.views.current(), job_.writer);
+    (void)job_.placement.gate.Take(job_.writer);
   }
 
   // The calls that are due now, by the name of what they are for.
   std::vector<CallShard> Calls() {
-    return job_.calls.TakeDue(job_.gate.published(), job_.shards, now_);
+    return job_.calls.TakeDue(job_.placement.gate.published(), job_.placement.shards, now_);
   }
 
   // What the job has asked for since the last call, of one kind.

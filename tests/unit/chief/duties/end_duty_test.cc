@@ -10,10 +10,10 @@ class EndDutyTest : public DutyTest {
   explicit EndDutyTest(const CrewOptions& options = TenTasks()) : DutyTest(options) { Run(2); }
 
   // All that comes before has been done: the model is saved from now on.
-  void BeginSaving() { job_.end = {.step = EndStep::kSave, .save_begun = now_}; }
+  void BeginSaving() { job_.training.end = {.step = EndStep::kSave, .save_begun = now_}; }
   void FailSave() {
-    job_.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
-    job_.checkpointer.Abandon(absl::UnavailableError("away"), now_, job_.calls);
+    job_.checkpoints.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
+    job_.checkpoints.checkpointer.Abandon(absl::UnavailableError("away"), now_, job_.calls);
   }
 
   EndDuty duty_{job_, orders_};
@@ -46,12 +46,12 @@ TEST_F(EndDutyTest, NothingIsFlushedWhilePartitionsAreOnTheirWay) {
   v1::PartitionMove move;
   move.set_partition(0);
   move.set_to(1);
-  job_.views.SetMoves({move});
+  job_.placement.views.SetMoves({move});
   Publish();
   job_.BeginEnd("");
   duty_.Advance(now_);
   EXPECT_THAT(Calls(), testing::IsEmpty());
-  job_.views.ClearMoves();
+  job_.placement.views.ClearMoves();
   Publish();
   duty_.Advance(now_);
   EXPECT_THAT(Calls(), testing::SizeIs(2));
@@ -60,45 +60,45 @@ TEST_F(EndDutyTest, NothingIsFlushedWhilePartitionsAreOnTheirWay) {
 TEST_F(LaneEndDutyTest, TheOpenRoundIsFinishedBeforeItsLanesAreTakenBack) {
   Generations generations(5);
   const TrainerId trainer = AddWorker("a").trainers[0].id;
-  job_.work.lanes()->Assign({&trainer, 1}, generations);
+  job_.training.work.lanes()->Assign({&trainer, 1}, generations);
   job_.BeginEnd("");
   duty_.Advance(now_);
-  EXPECT_TRUE(job_.work.Holds(trainer));
+  EXPECT_TRUE(job_.training.work.Holds(trainer));
   EXPECT_TRUE(job_.calls.Pending(Purpose::kHold));
 
-  job_.barrier.OnHeld({}, {}, job_.options.call_deadline, job_.calls);
-  ASSERT_TRUE(job_.barrier.OnCommitted(job_.calls));
+  job_.training.barrier.OnHeld({}, {}, job_.options.call_deadline, job_.calls);
+  ASSERT_TRUE(job_.training.barrier.OnCommitted(job_.calls));
   duty_.Advance(now_);
-  EXPECT_FALSE(job_.work.Holds(trainer));
-  EXPECT_THAT(job_.end.draining, testing::ElementsAre("a"));
+  EXPECT_FALSE(job_.training.work.Holds(trainer));
+  EXPECT_THAT(job_.training.end.draining, testing::ElementsAre("a"));
 }
 
 TEST_F(EndDutyTest, TheModelIsSavedOnlyOnceEveryShardHasClosedTheStreams) {
-  job_.closes.Add(v1::StreamClose(), job_.writer);
+  job_.training.closes.Add(v1::StreamClose(), job_.writer);
   job_.BeginEnd("");
   duty_.Advance(now_);
   for (const CallShard& flush : Calls()) {
     (void)job_.calls.OnReply(flush.call, ShardReply(v1::FlushReply()), now_);
   }
-  job_.closes.PassOn(/*quiet=*/false, job_.writer);
-  job_.closes.Send({0, 1}, job_.options.call_deadline, job_.calls);
-  job_.closes.OnClosed(0);
+  job_.training.closes.PassOn(/*quiet=*/false, job_.writer);
+  job_.training.closes.Send({0, 1}, job_.options.call_deadline, job_.calls);
+  job_.training.closes.OnClosed(0);
   duty_.Advance(now_);
   EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
-  job_.closes.OnClosed(1);
+  job_.training.closes.OnClosed(1);
   duty_.Advance(now_);
   EXPECT_EQ(job_.state, v1::JOB_STATE_CHECKPOINTING);
-  EXPECT_TRUE(job_.end.saving);
+  EXPECT_TRUE(job_.training.end.saving);
 }
 
 TEST_F(EndDutyTest, AShardThatIsNotBackYetIsWaitedForBeforeTheModelIsSaved) {
   BeginSaving();
-  job_.partial[1] = {};
+  job_.recovery.partial[1] = {};
   duty_.Advance(now_);
-  EXPECT_FALSE(job_.end.saving);
-  job_.partial.clear();
+  EXPECT_FALSE(job_.training.end.saving);
+  job_.recovery.partial.clear();
   duty_.Advance(now_);
-  EXPECT_TRUE(job_.end.saving);
+  EXPECT_TRUE(job_.training.end.saving);
 }
 
 TEST_F(EndDutyTest, TheJobFailsOnceItsModelWasTriedToBeSavedForLongAndOftenEnough) {
@@ -116,34 +116,34 @@ TEST_F(EndDutyTest, TheJobFailsOnceItsModelWasTriedToBeSavedForLongAndOftenEnoug
 }
 
 TEST_F(JudgedEndDutyTest, ACheckpointThatWasEvaluatedToBeBetterIsTheResult) {
-  job_.catalog.Add({.id = "better",
-                    .timeline = job_.first_timeline,
-                    .examples = 70,
-                    .metrics = {{"logloss", 0.2}}});
-  job_.rest.evaluation = EvaluationOf(0.5);
+  job_.checkpoints.catalog.Add({.id = "better",
+                                .timeline = job_.recovery.first_timeline,
+                                .examples = 70,
+                                .metrics = {{"logloss", 0.2}}});
+  job_.training.rest.evaluation = EvaluationOf(0.5);
   BeginSaving();
   duty_.Advance(now_);
   EXPECT_EQ(job_.state, v1::JOB_STATE_COMPLETED);
   EXPECT_EQ(job_.model_uri, "/models/test/checkpoints/better");
-  ASSERT_THAT(job_.evaluations.history(), testing::SizeIs(1));
-  EXPECT_TRUE(job_.evaluations.history()[0].final());
-  EXPECT_EQ(job_.evaluations.history()[0].examples(), 70u);
+  ASSERT_THAT(job_.training.evaluations.history(), testing::SizeIs(1));
+  EXPECT_TRUE(job_.training.evaluations.history()[0].final());
+  EXPECT_EQ(job_.training.evaluations.history()[0].examples(), 70u);
 }
 
 TEST_F(JudgedEndDutyTest, TheParametersAsTheyAreAreSavedWhereNoCheckpointOfThisRunIsBetter) {
-  job_.catalog.Add({.id = "an earlier run's",
-                    .timeline = job_.first_timeline - 1,
-                    .metrics = {{"logloss", 0.1}}});
-  job_.rest.evaluation = EvaluationOf(0.5);
+  job_.checkpoints.catalog.Add({.id = "an earlier run's",
+                                .timeline = job_.recovery.first_timeline - 1,
+                                .metrics = {{"logloss", 0.1}}});
+  job_.training.rest.evaluation = EvaluationOf(0.5);
   BeginSaving();
   duty_.Advance(now_);
-  EXPECT_TRUE(job_.end.saving);
+  EXPECT_TRUE(job_.training.end.saving);
 
-  job_.catalog.Remove("an earlier run's");
-  job_.catalog.Add(
-      {.id = "as good", .timeline = job_.first_timeline, .metrics = {{"logloss", 0.5}}});
+  job_.checkpoints.catalog.Remove("an earlier run's");
+  job_.checkpoints.catalog.Add(
+      {.id = "as good", .timeline = job_.recovery.first_timeline, .metrics = {{"logloss", 0.5}}});
   duty_.Advance(now_);
-  job_.rest.evaluation.reset();  // Nothing is known of the parameters as they are.
+  job_.training.rest.evaluation.reset();  // Nothing is known of the parameters as they are.
   duty_.Advance(now_);
   EXPECT_EQ(job_.state, v1::JOB_STATE_CHECKPOINTING);
   EXPECT_EQ(job_.model_uri, "");
@@ -151,12 +151,16 @@ TEST_F(JudgedEndDutyTest, TheParametersAsTheyAreAreSavedWhereNoCheckpointOfThisR
 
 TEST_F(JudgedEndDutyTest, AModelThatCouldNotBeEvaluatedIsCompleteAndSaysSo) {
   job_.BeginEnd("stopped: enough");
-  job_.end.step = EndStep::kEvaluate;
+  job_.training.end.step = EndStep::kEvaluate;
   duty_.Advance(now_);
-  ASSERT_TRUE(job_.evaluations.running());
-  job_.evaluations.GiveUp("test.csv: gone");
-  job_.end.saved = true;
+  ASSERT_TRUE(job_.training.evaluations.running());
+  job_.training.evaluations.GiveUp("test.csv: gone");
   duty_.Advance(now_);
+  duty_.CompleteIfSaved(now_);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_CHECKPOINTING) << "the model is not stored yet";
+  job_.training.end.saved = true;
+  duty_.CompleteIfSaved(now_);
+  duty_.CompleteIfSaved(now_);
   EXPECT_EQ(job_.state, v1::JOB_STATE_COMPLETED);
   EXPECT_THAT(job_.reason,
               testing::AllOf(testing::StartsWith("stopped: enough; the model is complete, but"),

@@ -22,16 +22,16 @@ class EvaluationDutyTest : public DutyTest {
     return options;
   }
   void AdvanceAt(uint64_t examples) {
-    job_.progress.Update(examples, /*steps=*/4, now_);
+    job_.training.progress.Update(examples, /*steps=*/4, now_);
     duty_.Advance(now_);
   }
   // The evaluation under way has this result, which the duty takes.
   void Finish(double logloss) {
-    ASSERT_TRUE(job_.evaluations.running());
+    ASSERT_TRUE(job_.training.evaluations.running());
     const TrainerId trainer{1};
-    v1::LeaseReport report = Crew::Done(*job_.evaluations.Grant(trainer, generations_));
+    v1::LeaseReport report = Crew::Done(*job_.training.evaluations.Grant(trainer, generations_));
     report.mutable_evaluation()->set_loss_sum(2 * logloss);  // Of two examples.
-    job_.evaluations.Report({&trainer, 1}, report);
+    job_.training.evaluations.Report({&trainer, 1}, report);
     duty_.Advance(now_);
   }
 
@@ -44,27 +44,19 @@ class JudgedEvaluationDutyTest : public EvaluationDutyTest {
   JudgedEvaluationDutyTest() : EvaluationDutyTest("logloss") {}
 };
 
+class AbsentMetricEvaluationDutyTest : public EvaluationDutyTest {
+ protected:
+  AbsentMetricEvaluationDutyTest() : EvaluationDutyTest("logloss.bought") {}
+};
+
 class LaneEvaluationDutyTest : public EvaluationDutyTest {
  protected:
   LaneEvaluationDutyTest() : EvaluationDutyTest("", /*lanes=*/2) {}
-
-  // Partitions are ready to change their owner, for which they want quiet.
-  void CopyPartition0() {
-    job_.moves.Plan({PlannedMove{.partition = 0, .from = 0, .to = 1}}, "shard 1 has joined");
-    job_.moves.Begin([](const PlannedMove&) { return uint64_t{1}; }, now_);
-    v1::View view;
-    view.add_moves()->set_to(1);
-    job_.moves.OnView(view, now_, job_.calls);
-    v1::MovePartitionsReply copied;
-    copied.set_copied(true);
-    job_.moves.OnAnswer(0, ShardReply(copied), now_, job_.calls);
-    EXPECT_TRUE(job_.moves.wants_quiet());
-  }
 };
 
 TEST_F(EvaluationDutyTest, ALiveEvaluationBeginsWhenItIsDueAndIsOfNoParametersThatCouldBeSaved) {
   AdvanceAt(39);
-  EXPECT_FALSE(job_.evaluations.running());
+  EXPECT_FALSE(job_.training.evaluations.running());
   AdvanceAt(40);
   Finish(0.5);
   const std::vector<AppendCurve> points = Taken<AppendCurve>();
@@ -72,53 +64,53 @@ TEST_F(EvaluationDutyTest, ALiveEvaluationBeginsWhenItIsDueAndIsOfNoParametersTh
   EXPECT_EQ(points[0].evaluation.number(), 1u);
   EXPECT_EQ(points[0].evaluation.metrics().at("logloss"), 0.5);
   EXPECT_FALSE(points[0].evaluation.at_round_boundary());
-  EXPECT_FALSE(job_.rest.evaluation);
-  EXPECT_FALSE(job_.evaluations.running()) << "the next one is due at 80";
+  EXPECT_FALSE(job_.training.rest.evaluation);
+  EXPECT_FALSE(job_.training.evaluations.running()) << "the next one is due at 80";
 }
 
 TEST_F(JudgedEvaluationDutyTest, WhereAMetricChoosesTheResultTrainingRestsBeforeTheEvaluation) {
   AdvanceAt(40);
-  EXPECT_FALSE(job_.evaluations.running());
-  job_.rest.step = Rest::Step::kReached;
+  EXPECT_FALSE(job_.training.evaluations.running());
+  job_.training.rest.step = Rest::Step::kReached;
   AdvanceAt(40);
   Finish(0.5);
-  ASSERT_TRUE(job_.rest.evaluation);
-  EXPECT_TRUE(job_.rest.evaluation->at_round_boundary());
+  ASSERT_TRUE(job_.training.rest.evaluation);
+  EXPECT_TRUE(job_.training.rest.evaluation->at_round_boundary());
 }
 
 TEST_F(JudgedEvaluationDutyTest, OnlyWhatIsBetterThanEveryCheckpointIsToBeSavedAtOnce) {
-  job_.catalog.Add({.id = "best", .timeline = 5, .metrics = {{"logloss", 0.3}}});
-  job_.rest.step = Rest::Step::kReached;
+  job_.checkpoints.catalog.Add({.id = "best", .timeline = 5, .metrics = {{"logloss", 0.3}}});
+  job_.training.rest.step = Rest::Step::kReached;
   AdvanceAt(40);
   Finish(0.4);
-  EXPECT_FALSE(job_.rest.save);
+  EXPECT_FALSE(job_.training.rest.save);
   AdvanceAt(80);
   Finish(0.2);
-  EXPECT_TRUE(job_.rest.save);
-  EXPECT_EQ(job_.rest.save_until, now_ + job_.options.save_patience);
+  EXPECT_TRUE(job_.training.rest.save);
+  EXPECT_EQ(job_.training.rest.save_until, now_ + job_.options.save_patience);
 }
 
 TEST_F(JudgedEvaluationDutyTest, AMetricThatNoLongerImprovesEndsTheJob) {
-  job_.rest.step = Rest::Step::kReached;
+  job_.training.rest.step = Rest::Step::kReached;
   AdvanceAt(40);
   Finish(0.3);
-  EXPECT_FALSE(job_.end.begun());
+  EXPECT_FALSE(job_.training.end.begun());
   AdvanceAt(80);
   Finish(0.4);
-  EXPECT_TRUE(job_.end.begun());
+  EXPECT_TRUE(job_.training.end.begun());
   EXPECT_THAT(job_.reason, testing::HasSubstr("early stop: logloss has not improved"));
 }
 
 TEST_F(JudgedEvaluationDutyTest, TheFinalEvaluationIsKeptButOrdersNeitherASaveNorAStop) {
-  job_.rest.step = Rest::Step::kReached;
+  job_.training.rest.step = Rest::Step::kReached;
   AdvanceAt(40);
   Finish(0.3);
-  job_.rest.save = false;  // It has been saved, and the job is about to end by itself.
-  job_.BeginEvaluation(/*at_barrier=*/true, /*final=*/true, now_);
+  job_.training.rest.save = false;  // It has been saved, and the job is about to end by itself.
+  job_.training.BeginEvaluation(/*at_barrier=*/true, /*final=*/true, now_);
   Finish(0.4);
-  ASSERT_TRUE(job_.rest.evaluation);
-  EXPECT_TRUE(job_.rest.evaluation->final());
-  EXPECT_FALSE(job_.rest.save);
+  ASSERT_TRUE(job_.training.rest.evaluation);
+  EXPECT_TRUE(job_.training.rest.evaluation->final());
+  EXPECT_FALSE(job_.training.rest.save);
   EXPECT_EQ(job_.stop, "");
 }
 
@@ -134,15 +126,24 @@ TEST_F(EvaluationDutyTest, WhatWasSaidOfTheEvaluationBeforeIsOver) {
 }
 
 TEST_F(LaneEvaluationDutyTest, PartitionsThatWaitForTheSameBarrierChangeTheirOwnerFirst) {
-  job_.barrier.Seek(job_.views.coordinator(), job_.options.call_deadline, job_.calls);
-  job_.barrier.OnHeld({}, {}, job_.options.call_deadline, job_.calls);
-  ASSERT_TRUE(job_.barrier.OnCommitted(job_.calls));
+  job_.training.barrier.Seek(job_.placement.views.coordinator(), job_.options.call_deadline,
+                             job_.calls);
+  job_.training.barrier.OnHeld({}, {}, job_.options.call_deadline, job_.calls);
+  ASSERT_TRUE(job_.training.barrier.OnCommitted(job_.calls));
   CopyPartition0();
   AdvanceAt(40);
-  EXPECT_FALSE(job_.evaluations.running());
-  job_.moves.Cancel(/*failed=*/false, now_, job_.calls);
+  EXPECT_FALSE(job_.training.evaluations.running());
+  job_.placement.moves.Cancel(/*failed=*/false, now_, job_.calls);
   AdvanceAt(40);
-  EXPECT_TRUE(job_.evaluations.running());
+  EXPECT_TRUE(job_.training.evaluations.running());
+}
+
+TEST_F(AbsentMetricEvaluationDutyTest, AJobWhoseMetricNoEvaluationHasGoesOnAndSaysSo) {
+  job_.training.rest.step = Rest::Step::kReached;
+  AdvanceAt(40);
+  Finish(.5);
+  EXPECT_THAT(Warning("early stop"), testing::HasSubstr("evaluation 1 has no logloss.bought"));
+  EXPECT_FALSE(job_.training.end.begun());
 }
 
 }  // namespace

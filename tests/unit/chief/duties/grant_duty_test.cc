@@ -15,14 +15,14 @@ class GrantDutyTest : public DutyTest {
   // An earlier chief has given task 0 to somebody.
   void BeginTask0() {
     Generations earlier(4);
-    EXPECT_TRUE(job_.work.tasks()->Grant(TrainerId{7}, earlier));
-    job_.work.Release(TrainerId{7});
+    EXPECT_TRUE(job_.training.work.tasks()->Grant(TrainerId{7}, earlier));
+    job_.training.work.Release(TrainerId{7});
   }
   // The numbers of the tasks, or lanes, that the worker holds.
   std::vector<uint32_t> WorkOf(const Worker& worker) const {
     std::vector<uint32_t> numbers;
-    for (const v1::Lease& lease : job_.work.LeasesOf(worker.trainers[0].id)) {
-      numbers.push_back(job_.work.has_lanes() ? lease.lane() : lease.task().index());
+    for (const v1::Lease& lease : job_.training.work.LeasesOf(worker.trainers[0].id)) {
+      numbers.push_back(job_.training.work.has_lanes() ? lease.lane() : lease.task().index());
     }
     return numbers;
   }
@@ -37,7 +37,7 @@ class LaneGrantDutyTest : public GrantDutyTest {
 
 TEST_F(GrantDutyTest, NothingIsGivenBeforeTheShardsOfAnEarlierChiefAreBack) {
   Worker& a = AddWorker("a");
-  job_.takeover = Takeover(job_.views.current(), absl::Seconds(10), now_);
+  job_.takeover = Takeover(job_.placement.views.current(), absl::Seconds(10), now_);
   duty_.Grant(a, now_ + absl::Minutes(1));
   EXPECT_THAT(WorkOf(a), testing::IsEmpty());
   job_.takeover.Settle();
@@ -60,7 +60,7 @@ TEST_F(GrantDutyTest, WhatAnEarlierChiefBeganIsGivenOnceItsWorkersHaveHadTimeToT
 
 TEST_F(GrantDutyTest, WhoSaysThatATaskCannotBeDoneIsGivenItOnlyWhereNobodyElseIs) {
   BeginTask0();
-  job_.accusations.Add({v1::LEASE_KIND_TASK, 0}, "a");
+  job_.training.accusations.Add({v1::LEASE_KIND_TASK, 0}, "a");
   Worker& a = AddWorker("a");
   Worker& b = AddWorker("b");
   duty_.Grant(a, now_);
@@ -75,12 +75,12 @@ TEST_F(LaneGrantDutyTest, ALaneGoesToAStragglerRatherThanBackToWhoSaysThatItCann
   Worker& a = AddWorker("a");
   Worker& b = AddWorker("b");
   for (int second = 1; second <= 20; ++second) {
-    job_.stragglers.Update({{"a", 1.0}, {"b", 10.0}}, now_ + absl::Seconds(second));
+    job_.training.stragglers.Update({{"a", 1.0}, {"b", 10.0}}, now_ + absl::Seconds(second));
   }
   duty_.Grant(a, now_);
   EXPECT_THAT(WorkOf(a), testing::ElementsAre(0u, 1u)) << "the other is slow";
-  job_.work.ReleaseAll();
-  job_.accusations.Add({v1::LEASE_KIND_LANE, 0}, "a");
+  job_.training.work.ReleaseAll();
+  job_.training.accusations.Add({v1::LEASE_KIND_LANE, 0}, "a");
   duty_.Grant(a, now_);
   EXPECT_THAT(WorkOf(a), testing::ElementsAre(1u));
   EXPECT_THAT(WorkOf(b), testing::ElementsAre(0u));
@@ -88,24 +88,24 @@ TEST_F(LaneGrantDutyTest, ALaneGoesToAStragglerRatherThanBackToWhoSaysThatItCann
 
 TEST_F(GrantDutyTest, WhileTrainingRestsForAnEvaluationNothingElseIsGiven) {
   Worker& a = AddWorker("a");
-  job_.rest.step = Rest::Step::kReached;
-  job_.BeginEvaluation(/*at_barrier=*/true, /*final=*/false, now_);
+  job_.training.rest.step = Rest::Step::kReached;
+  job_.training.BeginEvaluation(/*at_barrier=*/true, /*final=*/false, now_);
   duty_.Grant(a, now_);
-  EXPECT_THAT(job_.evaluations.LeasesOf(a.trainers[0].id), testing::SizeIs(1));
+  EXPECT_THAT(job_.training.evaluations.LeasesOf(a.trainers[0].id), testing::SizeIs(1));
   EXPECT_THAT(WorkOf(a), testing::IsEmpty());
 }
 
 TEST_F(GrantDutyTest, AWorkerThatLeavesGivesBackWhatItHasNotHeardOf) {
   Worker& a = AddWorker("a");
   duty_.Grant(a, now_);
-  const std::vector<v1::Lease> held = job_.work.LeasesOf(a.trainers[0].id);
+  const std::vector<v1::Lease> held = job_.training.work.LeasesOf(a.trainers[0].id);
   ASSERT_THAT(held, testing::SizeIs(2));
   v1::WorkerHeartbeatRequest request;
   *request.add_leases()->mutable_generation() = held[0].generation();
   const std::vector<v1::LeaseReport> reports = duty_.Unmentioned(request, a);
   ASSERT_THAT(reports, testing::SizeIs(1));
   EXPECT_EQ(reports[0].generation().count(), held[1].generation().count());
-  EXPECT_EQ(reports[0].timeline(), job_.timeline());
+  EXPECT_EQ(reports[0].timeline(), job_.placement.timeline());
   EXPECT_TRUE(reports[0].returned());
 }
 
@@ -116,27 +116,27 @@ TEST_F(GrantDutyTest, TheEndWaitsForWhoHoldsWorkStillUnlessItIsStuck) {
   v1::WorkerHeartbeatRequest request;
   request.add_leases()->set_kind(v1::LEASE_KIND_TASK);
   duty_.SeeDraining(request, a);
-  EXPECT_THAT(job_.end.draining, testing::IsEmpty()) << "it may go on";
+  EXPECT_THAT(job_.training.end.draining, testing::IsEmpty()) << "it may go on";
   job_.BeginEnd("");
   duty_.SeeDraining(request, a);
   duty_.SeeDraining(request, b);
-  EXPECT_THAT(job_.end.draining, testing::ElementsAre("a"));
+  EXPECT_THAT(job_.training.end.draining, testing::ElementsAre("a"));
   request.mutable_leases(0)->set_finished(true);
   duty_.SeeDraining(request, a);
-  EXPECT_THAT(job_.end.draining, testing::IsEmpty());
+  EXPECT_THAT(job_.training.end.draining, testing::IsEmpty());
 }
 
 TEST_F(GrantDutyTest, AWorkerThatFallsSilentLosesWhatItHoldsAndIsNotWaitedFor) {
   duty_.Grant(AddWorker("a"), now_);
-  job_.end.draining = {"a"};
+  job_.training.end.draining = {"a"};
   job_.outbox.Warn("the data of a", "a waits");
   duty_.ReleaseSilent(now_ + absl::Seconds(10));
-  EXPECT_EQ(job_.work.totals().doing, 2u);
+  EXPECT_EQ(job_.training.work.totals().doing, 2u);
   duty_.ReleaseSilent(now_ + absl::Seconds(11));
-  EXPECT_EQ(job_.work.totals().doing, 0u);
-  EXPECT_EQ(job_.work.totals().todo, 10u);
+  EXPECT_EQ(job_.training.work.totals().doing, 0u);
+  EXPECT_EQ(job_.training.work.totals().todo, 10u);
   EXPECT_EQ(duty_.expirations(), 2u);
-  EXPECT_THAT(job_.end.draining, testing::IsEmpty());
+  EXPECT_THAT(job_.training.end.draining, testing::IsEmpty());
   EXPECT_EQ(Warning("the data of a"), "");
 }
 

@@ -13,11 +13,13 @@ class LoadDutyTest : public DutyTest {
   void Load(const std::vector<std::string>& ids, const std::set<uint32_t>& shards,
             const v1::Manifest& manifest = {}) {
     for (const std::string& id : ids) {
-      job_.catalog.Add({.id = id, .timeline = job_.timeline(), .step = ++steps_});
+      job_.checkpoints.catalog.Add(
+          {.id = id, .timeline = job_.placement.timeline(), .step = ++steps_});
     }
-    job_.recovery.Begin(job_.Sources(), now_);
-    if (job_.recovery.TakeRead(now_)) (void)job_.recovery.OnManifestRead(manifest, now_);
-    job_.recovery.BeginLoading(shards);
+    job_.recovery.rollback.Begin(job_.Sources(), now_);
+    if (job_.recovery.rollback.TakeRead(now_))
+      (void)job_.recovery.rollback.OnManifestRead(manifest, now_);
+    job_.recovery.rollback.BeginLoading(shards);
   }
   bool Answer(const CallShard& call, absl::StatusOr<ShardReply> reply) {
     return duty_.OnAnswer(*job_.calls.OnReply(call.call, std::move(reply), now_), now_);
@@ -75,7 +77,7 @@ TEST_F(LoadDutyTest, AProcessIsNotCalledBeforeAViewIsPublishedThatNamesIt) {
 }
 
 TEST_F(LoadDutyTest, NobodyLoadsInATimelineThatIsNotPublished) {
-  job_.views.SetTimeline(job_.next_timeline++);
+  job_.placement.views.SetTimeline(job_.recovery.next_timeline++);
   Load({}, {0, 1});
   duty_.Send();
   EXPECT_FALSE(job_.calls.Pending(Purpose::kLoad));
@@ -97,7 +99,7 @@ TEST_F(LoadDutyTest, AShardThatIsNotDoneIsAskedAgainUntilItIs) {
   ASSERT_THAT(calls, testing::SizeIs(1));
   reply.set_done(true);
   EXPECT_TRUE(Answer(calls[0], ShardReply(reply)));
-  EXPECT_TRUE(job_.recovery.loaded());
+  EXPECT_TRUE(job_.recovery.rollback.loaded());
 }
 
 TEST_F(LoadDutyTest, AShardThatCannotLoadForNowIsAskedAgainASecondLater) {
@@ -110,7 +112,7 @@ TEST_F(LoadDutyTest, AShardThatCannotLoadForNowIsAskedAgainASecondLater) {
   EXPECT_THAT(Calls(), testing::IsEmpty());
   now_ += absl::Seconds(0.1);
   EXPECT_THAT(Calls(), testing::SizeIs(1));
-  EXPECT_NE(job_.catalog.Find("c"), nullptr) << "it is not known to be damaged";
+  EXPECT_NE(job_.checkpoints.catalog.Find("c"), nullptr) << "it is not known to be damaged";
 }
 
 TEST_F(LoadDutyTest, DamageThatAShardFindsLeadsToTheCheckpointBeforeAndNoFurtherThanTheFirst) {
@@ -119,9 +121,9 @@ TEST_F(LoadDutyTest, DamageThatAShardFindsLeadsToTheCheckpointBeforeAndNoFurther
   std::vector<CallShard> calls = Calls();
   ASSERT_THAT(calls, testing::SizeIs(2));
   EXPECT_FALSE(Answer(calls[0], absl::DataLossError("checksum")));
-  EXPECT_EQ(job_.catalog.Find("b"), nullptr);
-  EXPECT_EQ(job_.recovery.phase(), Recovery::Phase::kReading);
-  EXPECT_EQ(job_.recovery.source().id, "a");
+  EXPECT_EQ(job_.checkpoints.catalog.Find("b"), nullptr);
+  EXPECT_EQ(job_.recovery.rollback.phase(), Recovery::Phase::kReading);
+  EXPECT_EQ(job_.recovery.rollback.source().id, "a");
   EXPECT_FALSE(job_.calls.Pending(Purpose::kLoad)) << "what is loaded of the other is of no use";
 
   Load({}, {0, 1});
@@ -159,12 +161,12 @@ TEST_F(LaneLoadDutyTest, LanesThatHadEndedGoOnWhereTheJobHasMoreEpochsNow) {
 TEST_F(PartialLoadDutyTest, OneThatReturnsAloneIsToldOfOpenTasksAndOfThoseDoneSince) {
   const TrainerId trainer{7};
   Generations generations(5);
-  const v1::Lease open = *job_.work.tasks()->Grant(trainer, generations);
-  job_.work.Report({&trainer, 1}, Crew::Partly(open, /*batches=*/1));
+  const v1::Lease open = *job_.training.work.tasks()->Grant(trainer, generations);
+  job_.training.work.Report({&trainer, 1}, Crew::Partly(open, /*batches=*/1));
   v1::StreamClose closed;
   closed.set_stream(StreamId::Task(0, 9).value);
-  job_.closes.Add(closed, job_.writer);
-  job_.partial[1].set_shard(1);
+  job_.training.closes.Add(closed, job_.writer);
+  job_.recovery.partial[1].set_shard(1);
   Load({}, {1});
   duty_.Send();
   const std::map<uint32_t, v1::LoadPartitionsRequest> loads = Loads();
@@ -179,15 +181,15 @@ TEST_F(PartialLoadDutyTest, OneThatReturnsAloneIsToldOfOpenTasksAndOfThoseDoneSi
 }
 
 TEST_F(PartialLoadDutyTest, WhereItFindsDamageEverybodyReturnsAndNotItAloneToAnEarlierOne) {
-  job_.partial[1].set_shard(1);
+  job_.recovery.partial[1].set_shard(1);
   Load({"a", "b"}, {1});
   duty_.Send();
   const std::vector<CallShard> calls = Calls();
   ASSERT_THAT(calls, testing::SizeIs(1));
   EXPECT_FALSE(Answer(calls[0], absl::DataLossError("checksum")));
   EXPECT_THAT(orders_.orders, testing::ElementsAre("give up partial recovery: checksum"));
-  EXPECT_EQ(job_.catalog.Find("b"), nullptr);
-  EXPECT_EQ(job_.recovery.phase(), Recovery::Phase::kLoading);
+  EXPECT_EQ(job_.checkpoints.catalog.Find("b"), nullptr);
+  EXPECT_EQ(job_.recovery.rollback.phase(), Recovery::Phase::kLoading);
 }
 
 }  // namespace

@@ -17,13 +17,13 @@ TEST_F(MemberDutyTest, AShardThatComesIsToldTheTimelineBeforeTheViewNamesIt) {
   const std::vector<CallShard> calls = Calls();
   ASSERT_THAT(calls, testing::SizeIs(1));
   EXPECT_EQ(calls[0].shard, 2u);
-  EXPECT_FALSE(job_.views.members().contains(2));
+  EXPECT_FALSE(job_.placement.views.members().contains(2));
 
   v1::LoadPartitionsReply reply;
   reply.set_done(true);
   duty_.OnAnswer(*job_.calls.OnReply(calls[0].call, ShardReply(reply), now_), now_);
   duty_.Advance(now_);
-  EXPECT_TRUE(job_.views.members().contains(2));
+  EXPECT_TRUE(job_.placement.views.members().contains(2));
 }
 
 TEST_F(MemberDutyTest, NobodyIsAdmittedWhenTheEndHasBegun) {
@@ -39,14 +39,14 @@ TEST_F(MemberDutyTest, AShardWithoutPartitionsThatFallsSilentIsForgotten) {
   AddShard(2);
   now_ += absl::Seconds(11);
   duty_.Advance(now_);
-  EXPECT_EQ(job_.shards.Find(2), nullptr);
-  EXPECT_NE(job_.shards.Find(1), nullptr) << "it owns partitions";
+  EXPECT_EQ(job_.placement.shards.Find(2), nullptr);
+  EXPECT_NE(job_.placement.shards.Find(1), nullptr) << "it owns partitions";
 }
 
 TEST_F(MemberDutyTest, AShardMayLeaveWhenAllHaveHeardOfAViewInWhichItOwnsNothing) {
   Run(2);
   EXPECT_FALSE(duty_.MayLeave(1, now_));
-  job_.views.MakeMap(8, {0});
+  job_.placement.views.MakeMap(8, {0});
   EXPECT_FALSE(duty_.MayLeave(1, now_)) << "others take it for the owner";
   Publish();
   EXPECT_TRUE(duty_.MayLeave(1, now_));
@@ -54,7 +54,7 @@ TEST_F(MemberDutyTest, AShardMayLeaveWhenAllHaveHeardOfAViewInWhichItOwnsNothing
 
 TEST_F(MemberDutyTest, AShardMayLeaveWhenTheLastCheckpointHoldsAllThereWillBe) {
   Run(2);
-  job_.frozen = true;
+  job_.checkpoints.frozen = true;
   EXPECT_TRUE(duty_.MayLeave(0, now_));
 }
 
@@ -69,7 +69,7 @@ TEST_F(MemberDutyTest, WhoWasToLeaveAndIsNotHeardOfForThreeLeasesIsGivenUp) {
   EXPECT_TRUE(duty_.GiveUpThoseThatLeft(now_));
   EXPECT_THAT(orders_.orders,
               testing::ElementsAre("return: shard 1 was to leave, and has not come back (1)"));
-  EXPECT_THAT(job_.next_map, testing::ElementsAre(0u));
+  EXPECT_THAT(job_.placement.next_map, testing::ElementsAre(0u));
 }
 
 TEST_F(MemberDutyTest, NobodyIsGivenUpWhereNobodyCouldTakeItsPartitions) {

@@ -11,18 +11,18 @@ class MovePlannerTest : public DutyTest {
 
   void Join(uint32_t index) {
     AddShard(index);
-    job_.views.AddMember(index);
+    job_.placement.views.AddMember(index);
     Publish();
   }
   // The moves of the plan, which are ordered.
   std::vector<PlannedMove> Planned() {
-    if (!job_.moves.planned()) return {};
-    return job_.moves.Begin([](const PlannedMove&) { return uint64_t{1}; }, now_);
+    if (!job_.placement.moves.planned()) return {};
+    return job_.placement.moves.Begin([](const PlannedMove&) { return uint64_t{1}; }, now_);
   }
   // Everybody is heard of at this time.
   void Pass(absl::Duration time) {
     now_ += time;
-    for (const auto& [index, unused] : job_.shards.shards()) shard(index).heard = now_;
+    for (const auto& [index, unused] : job_.placement.shards.shards()) shard(index).heard = now_;
   }
 
   static auto MovesTo(uint32_t shard) { return testing::Field(&PlannedMove::to, shard); }
@@ -43,10 +43,10 @@ TEST_F(MovePlannerTest, AShardThatHasJoinedIsGivenItsShareThreeSecondsLater) {
   planner_.Plan(now_);
   Pass(absl::Seconds(2.9));
   planner_.Plan(now_);
-  EXPECT_FALSE(job_.moves.planned()) << "others may come as well";
+  EXPECT_FALSE(job_.placement.moves.planned()) << "others may come as well";
   Pass(absl::Seconds(0.1));
   planner_.Plan(now_);
-  EXPECT_EQ(job_.moves.Status().why(), "shard 2 has joined");
+  EXPECT_EQ(job_.placement.moves.Status().why(), "shard 2 has joined");
   EXPECT_THAT(Planned(), testing::AllOf(testing::SizeIs(2), testing::Each(MovesTo(2))));
 }
 
@@ -54,10 +54,10 @@ TEST_F(MovePlannerTest, AllThatALeavingShardHasGoesToTheOthersAMomentLater) {
   Run(2);
   shard(1).draining = true;
   planner_.Plan(now_);
-  EXPECT_FALSE(job_.moves.planned());
+  EXPECT_FALSE(job_.placement.moves.planned());
   Pass(absl::Milliseconds(300));
   planner_.Plan(now_);
-  EXPECT_EQ(job_.moves.Status().why(), "shard 1 leaves");
+  EXPECT_EQ(job_.placement.moves.Status().why(), "shard 1 leaves");
   EXPECT_THAT(Planned(), testing::AllOf(testing::SizeIs(4), testing::Each(MovesFrom(1)),
                                         testing::Each(MovesTo(0))));
 }
@@ -68,10 +68,10 @@ TEST_F(MovePlannerTest, APlanIsForgottenWhereOneWhoWasToTakeLeaves) {
   planner_.Plan(now_);
   Pass(absl::Seconds(3));
   planner_.Plan(now_);
-  ASSERT_TRUE(job_.moves.planned());
+  ASSERT_TRUE(job_.placement.moves.planned());
   shard(2).draining = true;
   planner_.Plan(now_);
-  EXPECT_FALSE(job_.moves.planned());
+  EXPECT_FALSE(job_.placement.moves.planned());
 }
 
 TEST_F(MovePlannerTest, WhatWasGivenUpIsPlannedAgainAndWhatWasCarriedOutIsNot) {
@@ -80,33 +80,33 @@ TEST_F(MovePlannerTest, WhatWasGivenUpIsPlannedAgainAndWhatWasCarriedOutIsNot) {
   planner_.Plan(now_);
   Pass(absl::Seconds(3));
   planner_.Plan(now_);
-  ASSERT_TRUE(job_.moves.planned());
-  job_.moves.Cancel(/*failed=*/false, now_, job_.calls);
+  ASSERT_TRUE(job_.placement.moves.planned());
+  job_.placement.moves.Cancel(/*failed=*/false, now_, job_.calls);
   planner_.OnGivenUp();
   planner_.Plan(now_);
-  ASSERT_TRUE(job_.moves.planned());
-  job_.moves.Cancel(/*failed=*/false, now_, job_.calls);
+  ASSERT_TRUE(job_.placement.moves.planned());
+  job_.placement.moves.Cancel(/*failed=*/false, now_, job_.calls);
   planner_.OnCarriedOut();
   planner_.Plan(now_);
-  EXPECT_FALSE(job_.moves.planned());
+  EXPECT_FALSE(job_.placement.moves.planned());
 }
 
 TEST_F(MovePlannerTest, ARebalanceIsShownAndMadeOnlyWhereItIsAskedFor) {
   Run(2);
   Join(2);
-  job_.heard_of_shards = false;
+  job_.placement.heard_of_shards = false;
   v1::RebalanceRequest request;
   request.set_plan_only(true);
   EXPECT_THAT(planner_.Rebalance(request, now_)->moves(), testing::SizeIs(2));
   planner_.Plan(now_);
-  EXPECT_FALSE(job_.moves.planned());
-  EXPECT_FALSE(job_.heard_of_shards);
+  EXPECT_FALSE(job_.placement.moves.planned());
+  EXPECT_FALSE(job_.placement.heard_of_shards);
 
   request.set_plan_only(false);
   EXPECT_THAT(planner_.Rebalance(request, now_)->moves(), testing::SizeIs(2));
-  EXPECT_TRUE(job_.heard_of_shards) << "it is looked at once";
+  EXPECT_TRUE(job_.placement.heard_of_shards) << "it is looked at once";
   planner_.Plan(now_);
-  EXPECT_EQ(job_.moves.Status().why(), "somebody has asked for it");
+  EXPECT_EQ(job_.placement.moves.Status().why(), "somebody has asked for it");
 }
 
 TEST_F(MovePlannerTest, OnlyAJobThatTrainsIsRebalanced) {
@@ -129,33 +129,33 @@ TEST_F(MovePlannerTest, WhatNobodyHasAskedForMovesAtMostFourPartitionsAtATime) {
   for (uint32_t partition = 0; partition < 8; ++partition) {
     report.add_partitions()->set_partition(partition);
   }
-  job_.loads.Hear(0, /*incarnation=*/100, report, job_.views.current(), now_);
+  job_.placement.loads.Hear(0, /*incarnation=*/100, report, job_.placement.views.current(), now_);
   Pass(absl::Seconds(1));
   for (v1::PartitionLoad& load : *report.mutable_partitions()) load.set_pulled_rows(1000);
-  job_.loads.Hear(0, /*incarnation=*/100, report, job_.views.current(), now_);
+  job_.placement.loads.Hear(0, /*incarnation=*/100, report, job_.placement.views.current(), now_);
   planner.Plan(now_);
   Pass(absl::Seconds(3));
   planner.Plan(now_);
   EXPECT_THAT(Planned(), testing::SizeIs(7)) << "seven have joined, and wait for their share";
-  job_.moves.Cancel(/*failed=*/false, now_, job_.calls);
+  job_.placement.moves.Cancel(/*failed=*/false, now_, job_.calls);
   planner.OnCarriedOut();
 
   Pass(absl::Seconds(26.9));
   planner.Plan(now_);
-  EXPECT_FALSE(job_.moves.planned());
+  EXPECT_FALSE(job_.placement.moves.planned());
   Pass(absl::Seconds(0.1));
   planner.Plan(now_);
-  EXPECT_EQ(job_.moves.Status().why(), "a shard is much busier than the others");
+  EXPECT_EQ(job_.placement.moves.Status().why(), "a shard is much busier than the others");
   EXPECT_THAT(Planned(), testing::SizeIs(4));
 }
 
 TEST_F(ReplicaMovePlannerTest, WhatHasNoBackupIsGivenOneASecondLater) {
   Run(3);
   planner_.Plan(now_);
-  EXPECT_FALSE(job_.moves.planned());
+  EXPECT_FALSE(job_.placement.moves.planned());
   Pass(absl::Seconds(1));
   planner_.Plan(now_);
-  EXPECT_EQ(job_.moves.Status().why(), "8 partitions have no backup");
+  EXPECT_EQ(job_.placement.moves.Status().why(), "8 partitions have no backup");
   EXPECT_THAT(Planned(), testing::AllOf(testing::SizeIs(8), testing::Each(testing::Field(
                                                                 &PlannedMove::replica, true))));
 }
@@ -166,10 +166,22 @@ TEST_F(ReplicaMovePlannerTest, AShardThatLeavesIsEmptiedBeforeBackupsAreGiven) {
   planner_.Plan(now_);
   Pass(absl::Seconds(1));
   planner_.Plan(now_);
-  EXPECT_EQ(job_.moves.Status().why(), "shard 1 leaves");
+  EXPECT_EQ(job_.placement.moves.Status().why(), "shard 1 leaves");
   EXPECT_THAT(Planned(),
               testing::AllOf(testing::SizeIs(3), testing::Each(MovesFrom(1)),
                              testing::Each(testing::Field(&PlannedMove::replica, false))));
+}
+
+TEST_F(ReplicaMovePlannerTest,
+       WhereTheLastButOneLeavesButStillBacksUpItIsNotSaidThatNothingHasABackup) {
+  Run(2);
+  Pair({0, 2, 4}, /*backup=*/1);
+  shard(1).draining = true;
+  planner_.Plan(now_);
+  planner_.WatchReplicas(now_);
+  EXPECT_EQ(Warning("replicas"), "");
+  planner_.WatchReplicas(now_ + absl::Seconds(61));
+  EXPECT_THAT(Warning("replicas"), testing::HasSubstr("5 of 8 partitions have had no backup"));
 }
 
 TEST_F(ReplicaMovePlannerTest, WhereOneShardIsAloneItIsSaidAtOnceThatNothingHasABackup) {

@@ -11,14 +11,14 @@ class PairDutyTest : public DutyTest {
   PairDutyTest() : DutyTest(CrewOptions{.tasks = 10, .shards = 3, .replicas = 1}) {
     Run(3);
     AddShard(3);
-    job_.views.AddMember(3);
+    job_.placement.views.AddMember(3);
     Publish();
   }
 
   // Partitions that have a backup.
   std::vector<uint32_t> Paired() const {
     std::vector<uint32_t> paired;
-    for (const v1::PartitionPair& pair : job_.views.current().pairs()) {
+    for (const v1::PartitionPair& pair : job_.placement.views.current().pairs()) {
       paired.push_back(pair.partition());
     }
     return paired;
@@ -32,7 +32,7 @@ class PairDutyTest : public DutyTest {
   void SayBroken(uint32_t index, uint32_t partition) {
     v1::BrokenPair& broken = *shard(index).report.add_broken_pairs();
     broken.set_partition(partition);
-    *broken.mutable_pair() = job_.views.PairOf(partition)->id();
+    *broken.mutable_pair() = job_.placement.views.PairOf(partition)->id();
   }
 
   PairDuty duty_{job_, orders_};
@@ -67,9 +67,10 @@ TEST_F(PairDutyTest, AChiefThatIsCutOffDropsNoBackups) {
   Pair({0}, 1);
   for (int second = 0; second < 20; ++second) {
     now_ += absl::Seconds(1);
-    job_.hearing.Listen(job_.shards, now_);  // It is awake, and hears of nobody.
+    job_.placement.hearing.Listen(job_.placement.shards,
+                                  now_);  // It is awake, and hears of nobody.
   }
-  ASSERT_TRUE(job_.hearing.IsSilent(shard(1), now_));
+  ASSERT_TRUE(job_.placement.hearing.IsSilent(shard(1), now_));
   duty_.Drop(now_);
   EXPECT_THAT(Paired(), testing::ElementsAre(0u));
 }
@@ -85,7 +86,7 @@ TEST_F(PairDutyTest, AShardThatLeavesIsABackupForAsLongAsItHasPartitionsOfItsOwn
 
 TEST_F(PairDutyTest, OneThatIsNoMemberAnyMoreIsNoBackup) {
   Pair({0}, 3);
-  job_.views.RemoveMember(3);
+  job_.placement.views.RemoveMember(3);
   duty_.Drop(now_);
   EXPECT_THAT(Paired(), testing::IsEmpty());
 }
@@ -114,7 +115,7 @@ TEST_F(PairDutyTest, WhatIsSaidOfAnEarlierPairOrByAnotherShardBreaksNothing) {
   SayBroken(2, 0);
   duty_.Hear(shard(2));
   EXPECT_THAT(Paired(), testing::ElementsAre(0u)) << "shard 1 is its backup";
-  job_.views.DropPairs([](const v1::PartitionPair&) { return true; });
+  job_.placement.views.DropPairs([](const v1::PartitionPair&) { return true; });
   Pair({0}, 1);
   duty_.Hear(shard(1));
   EXPECT_THAT(Paired(), testing::ElementsAre(0u)) << "the pair was made anew since";

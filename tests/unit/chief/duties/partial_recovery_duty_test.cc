@@ -19,7 +19,7 @@ class PartialRecoveryDutyTest : public DutyTest {
   }
   // A return that is over.
   void Add(v1::Recovery recovery, uint32_t shard, uint64_t batches) {
-    v1::RecoveryLoss& loss = job_.losses.emplace_back();
+    v1::RecoveryLoss& loss = job_.recovery.losses.emplace_back();
     loss.set_recovery(recovery);
     loss.set_shard(shard);
     loss.set_batches(batches);
@@ -29,25 +29,26 @@ class PartialRecoveryDutyTest : public DutyTest {
 };
 
 TEST_F(PartialRecoveryDutyTest, AShardReturnsAloneAndTrainingGoesOn) {
-  job_.catalog.Add({.id = "c", .timeline = job_.timeline()});
-  job_.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
-  job_.frozen = true;
+  job_.checkpoints.catalog.Add({.id = "c", .timeline = job_.placement.timeline()});
+  job_.checkpoints.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
+  job_.checkpoints.frozen = true;
   duty_.Begin(1, now_);
   EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
-  EXPECT_EQ(job_.timeline(), job_.first_timeline);
-  EXPECT_EQ(job_.recovery.source().id, "c");
-  EXPECT_FALSE(job_.checkpointer.running()) << "nothing is saved of a shard that has nothing";
-  EXPECT_EQ(job_.checkpointer.failures(), 0u);
-  EXPECT_FALSE(job_.frozen);
+  EXPECT_EQ(job_.placement.timeline(), job_.recovery.first_timeline);
+  EXPECT_EQ(job_.recovery.rollback.source().id, "c");
+  EXPECT_FALSE(job_.checkpoints.checkpointer.running())
+      << "nothing is saved of a shard that has nothing";
+  EXPECT_EQ(job_.checkpoints.checkpointer.failures(), 0u);
+  EXPECT_FALSE(job_.checkpoints.frozen);
 }
 
 TEST_F(PartialRecoveryDutyTest, AnotherJoinsTheReturnThatIsUnderWay) {
   duty_.Begin(1, now_);
-  job_.recovery.BeginLoading({1});
+  job_.recovery.rollback.BeginLoading({1});
   duty_.Begin(0, now_ + absl::Seconds(5));
-  EXPECT_TRUE(job_.recovery.Awaits(0));
-  EXPECT_TRUE(job_.recovery.Awaits(1));
-  EXPECT_EQ(job_.recovery.begun(), now_);
+  EXPECT_TRUE(job_.recovery.rollback.Awaits(0));
+  EXPECT_TRUE(job_.recovery.rollback.Awaits(1));
+  EXPECT_EQ(job_.recovery.rollback.begun(), now_);
 }
 
 TEST_F(PartialRecoveryDutyTest, WhatHadMovedToTheShardIsLoadedLikeAllThatItOwns) {
@@ -56,41 +57,41 @@ TEST_F(PartialRecoveryDutyTest, WhatHadMovedToTheShardIsLoadedLikeAllThatItOwns)
   moves[0].set_to(1);
   moves[1].set_partition(1);
   moves[1].set_to(0);
-  job_.views.SetMoves(moves);
+  job_.placement.views.SetMoves(moves);
   Publish();
-  job_.views.CarryOutMoves();
+  job_.placement.views.CarryOutMoves();
   duty_.Begin(1, now_);
-  ASSERT_THAT(job_.views.current().copies(), testing::SizeIs(1));
-  EXPECT_EQ(job_.views.current().copies(0).partition(), 1u);
+  ASSERT_THAT(job_.placement.views.current().copies(), testing::SizeIs(1));
+  EXPECT_EQ(job_.placement.views.current().copies(0).partition(), 1u);
 }
 
 TEST_F(PartialRecoveryDutyTest, UpdatesThatTheCheckpointLacksAreLostOnce) {
   v1::ShardReport report;
   report.add_tables()->set_updates(10);
   report.mutable_tables(0)->set_rows(3);
-  job_.lost_updates.Hear(1, /*incarnation=*/101, report);
+  job_.recovery.lost_updates.Hear(1, /*incarnation=*/101, report);
   duty_.Begin(1, now_);
   duty_.Begin(1, now_);
-  ASSERT_THAT(job_.partial[1].tables(), testing::SizeIs(1));
-  EXPECT_EQ(job_.partial[1].tables(0).updates(), 10u);
-  EXPECT_EQ(job_.partial[1].tables(0).rows(), 3u);
+  ASSERT_THAT(job_.recovery.partial[1].tables(), testing::SizeIs(1));
+  EXPECT_EQ(job_.recovery.partial[1].tables(0).updates(), 10u);
+  EXPECT_EQ(job_.recovery.partial[1].tables(0).rows(), 3u);
 }
 
 TEST_F(PartialRecoveryDutyTest, ItsLossIsToldWhenItHasLoaded) {
-  job_.catalog.Add({.id = "c", .timeline = job_.timeline()});
+  job_.checkpoints.catalog.Add({.id = "c", .timeline = job_.placement.timeline()});
   duty_.Begin(1, now_);
   v1::LoadPartitionsReply reply;
   reply.set_batches_lost(5);
   duty_.OnLoaded(0, reply, now_);
-  EXPECT_THAT(job_.losses, testing::IsEmpty()) << "shard 0 has lost nothing";
+  EXPECT_THAT(job_.recovery.losses, testing::IsEmpty()) << "shard 0 has lost nothing";
   duty_.OnLoaded(1, reply, now_ + absl::Seconds(3));
-  EXPECT_THAT(job_.partial, testing::IsEmpty());
-  EXPECT_EQ(job_.restores, 1u);
-  ASSERT_THAT(job_.losses, testing::SizeIs(1));
-  EXPECT_EQ(job_.losses[0].recovery(), v1::RECOVERY_PARTIAL);
-  EXPECT_EQ(job_.losses[0].batches(), 5u);
-  EXPECT_EQ(job_.losses[0].seconds(), 3);
-  EXPECT_EQ(job_.losses[0].checkpoint(), "/models/test/checkpoints/c");
+  EXPECT_THAT(job_.recovery.partial, testing::IsEmpty());
+  EXPECT_EQ(job_.recovery.restores, 1u);
+  ASSERT_THAT(job_.recovery.losses, testing::SizeIs(1));
+  EXPECT_EQ(job_.recovery.losses[0].recovery(), v1::RECOVERY_PARTIAL);
+  EXPECT_EQ(job_.recovery.losses[0].batches(), 5u);
+  EXPECT_EQ(job_.recovery.losses[0].seconds(), 3);
+  EXPECT_EQ(job_.recovery.losses[0].checkpoint(), "/models/test/checkpoints/c");
 }
 
 TEST_F(PartialRecoveryDutyTest, WhatIsFoundMissingLaterIsPartOfTheShardsLastReturn) {
@@ -99,36 +100,36 @@ TEST_F(PartialRecoveryDutyTest, WhatIsFoundMissingLaterIsPartOfTheShardsLastRetu
   Add(v1::RECOVERY_PARTIAL, /*shard=*/0, /*batches=*/1);
   duty_.Hear(1, BatchesLost(7));
   duty_.Hear(1, BatchesLost(6));
-  ASSERT_THAT(job_.losses, testing::SizeIs(3));
-  EXPECT_EQ(job_.losses[0].batches(), 2u);
-  EXPECT_EQ(job_.losses[1].batches(), 7u);
-  EXPECT_EQ(job_.losses[2].batches(), 1u);
+  ASSERT_THAT(job_.recovery.losses, testing::SizeIs(3));
+  EXPECT_EQ(job_.recovery.losses[0].batches(), 2u);
+  EXPECT_EQ(job_.recovery.losses[1].batches(), 7u);
+  EXPECT_EQ(job_.recovery.losses[2].batches(), 1u);
 }
 
 TEST_F(PartialRecoveryDutyTest, WhatWasToldBeforeAllReturnedIsNotToldAgain) {
   Add(v1::RECOVERY_PARTIAL, /*shard=*/1, /*batches=*/5);
   Add(v1::RECOVERY_ROLLBACK, /*shard=*/0, /*batches=*/0);
   duty_.Hear(1, BatchesLost(5));
-  EXPECT_THAT(job_.losses, testing::SizeIs(2));
+  EXPECT_THAT(job_.recovery.losses, testing::SizeIs(2));
   duty_.Hear(1, BatchesLost(6));
-  ASSERT_THAT(job_.losses, testing::SizeIs(3));
-  EXPECT_EQ(job_.losses[0].batches(), 5u) << "that return is over";
-  EXPECT_EQ(job_.losses[2].shard(), 1u);
+  ASSERT_THAT(job_.recovery.losses, testing::SizeIs(3));
+  EXPECT_EQ(job_.recovery.losses[0].batches(), 5u) << "that return is over";
+  EXPECT_EQ(job_.recovery.losses[2].shard(), 1u);
 }
 
 TEST_F(PartialRecoveryDutyTest, OfAReturnThatNoChiefHasStoredTheShardTells) {
   duty_.Hear(1, BatchesLost(0));
-  EXPECT_THAT(job_.losses, testing::IsEmpty());
+  EXPECT_THAT(job_.recovery.losses, testing::IsEmpty());
   duty_.Hear(1, BatchesLost(4));
-  ASSERT_THAT(job_.losses, testing::SizeIs(1));
-  EXPECT_EQ(job_.losses[0].cause(), "shard 1 was started anew under an earlier chief");
-  EXPECT_EQ(job_.losses[0].batches(), 4u);
+  ASSERT_THAT(job_.recovery.losses, testing::SizeIs(1));
+  EXPECT_EQ(job_.recovery.losses[0].cause(), "shard 1 was started anew under an earlier chief");
+  EXPECT_EQ(job_.recovery.losses[0].batches(), 4u);
 }
 
 TEST_F(PartialRecoveryDutyTest, WhatAShardSaysWhileItReturnsIsNoReturnOfItsOwn) {
   duty_.Begin(1, now_);
   duty_.Hear(1, BatchesLost(4));
-  EXPECT_THAT(job_.losses, testing::IsEmpty());
+  EXPECT_THAT(job_.recovery.losses, testing::IsEmpty());
 }
 
 TEST_F(PartialRecoveryDutyTest, WhereItCannotReturnAloneEverybodyDoes) {

@@ -52,22 +52,23 @@ TEST_F(PromotionDutyTest, NobodyTakesOverWhileTheSilentShardMayStillAnswerPulls)
   (void)duty_.LeaseOf(1, 101, now_);
   Pass(absl::Seconds(10), /*silent=*/1);
   duty_.ReplaceLost(now_);
-  EXPECT_TRUE(job_.views.Owns(1)) << "until ten seconds and a little are over";
+  EXPECT_TRUE(job_.placement.views.Owns(1)) << "until ten seconds and a little are over";
   Pass(absl::Seconds(0.2), /*silent=*/1);
   duty_.ReplaceLost(now_);
-  EXPECT_FALSE(job_.views.Owns(1));
+  EXPECT_FALSE(job_.placement.views.Owns(1));
   EXPECT_TRUE(duty_.under_way());
-  EXPECT_EQ(job_.shards.Find(1), nullptr) << "it is not listened to any more";
+  EXPECT_EQ(job_.placement.shards.Find(1), nullptr) << "it is not listened to any more";
 }
 
 TEST_F(PromotionDutyTest, ForAProcessThatHasEndedBackupsTakeOverAtOnce) {
   (void)duty_.LeaseOf(1, 101, now_);
   duty_.OnShardGone(1, /*incarnation=*/7);
   duty_.ReplaceLost(now_);
-  EXPECT_TRUE(job_.views.Owns(1)) << "that was another process";
+  EXPECT_TRUE(job_.placement.views.Owns(1)) << "that was another process";
   duty_.OnShardGone(1, 101);
   duty_.ReplaceLost(now_);
-  EXPECT_THAT(job_.views.current().owners(), testing::ElementsAre(0u, 2u, 2u, 0u, 2u, 2u, 0u, 2u));
+  EXPECT_THAT(job_.placement.views.current().owners(),
+              testing::ElementsAre(0u, 2u, 2u, 0u, 2u, 2u, 0u, 2u));
   v1::ReplicaStatus status;
   duty_.Fill(status);
   EXPECT_EQ(status.promotions(), 1u);
@@ -75,50 +76,52 @@ TEST_F(PromotionDutyTest, ForAProcessThatHasEndedBackupsTakeOverAtOnce) {
 }
 
 TEST_F(PromotionDutyTest, WhereOnePartitionHasNoBackupNoneIsTakenOver) {
-  job_.views.DropPairs([](const v1::PartitionPair& pair) { return pair.partition() == 4; });
+  job_.placement.views.DropPairs(
+      [](const v1::PartitionPair& pair) { return pair.partition() == 4; });
   duty_.OnShardGone(1, 101);
   EXPECT_EQ(MayBeReplaced(), absl::FailedPreconditionError("partition 4 has no backup"));
   duty_.ReplaceLost(now_);
-  EXPECT_TRUE(job_.views.Owns(1));
+  EXPECT_TRUE(job_.placement.views.Owns(1));
   EXPECT_FALSE(duty_.under_way());
 }
 
 TEST_F(PromotionDutyTest, ABackupThatIsSilentMayYetTakeOver) {
   Pass(absl::Seconds(11), /*silent=*/2);
   EXPECT_TRUE(absl::IsUnavailable(MayBeReplaced()));
-  job_.views.DropPairs([](const v1::PartitionPair& pair) { return pair.partition() == 4; });
+  job_.placement.views.DropPairs(
+      [](const v1::PartitionPair& pair) { return pair.partition() == 4; });
   EXPECT_TRUE(absl::IsFailedPrecondition(MayBeReplaced())) << "in vain: one partition has none";
 }
 
 TEST_F(PromotionDutyTest, ABackupThatHasNotWhatItIsToBackUpNeverTakesOver) {
   EXPECT_TRUE(MayBeReplaced().ok());
-  shard(2).loaded_timeline = job_.timeline() - 1;
+  shard(2).loaded_timeline = job_.placement.timeline() - 1;
   EXPECT_TRUE(absl::IsFailedPrecondition(MayBeReplaced()));
   AddShard(2, /*incarnation=*/7);
-  shard(2).loaded_timeline = job_.timeline();
+  shard(2).loaded_timeline = job_.placement.timeline();
   EXPECT_TRUE(absl::IsFailedPrecondition(MayBeReplaced())) << "another process";
 }
 
 TEST_F(PromotionDutyTest, WhereTheLastCheckpointHoldsAllEverybodyReturnsToIt) {
-  job_.frozen = true;
+  job_.checkpoints.frozen = true;
   EXPECT_TRUE(absl::IsFailedPrecondition(MayBeReplaced()));
 }
 
 TEST_F(PromotionDutyTest, ACheckpointUnderWayIsTakenAgainOfTheNewOwners) {
-  job_.checkpointer.Begin({.shards = {0, 1, 2}}, now_, job_.calls);
-  job_.end.saving = true;
+  job_.checkpoints.checkpointer.Begin({.shards = {0, 1, 2}}, now_, job_.calls);
+  job_.training.end.saving = true;
   duty_.Promote(1, "it was started anew", now_);
-  EXPECT_FALSE(job_.checkpointer.running());
-  EXPECT_EQ(job_.checkpointer.failures(), 0u);
-  EXPECT_TRUE(job_.save_again);
-  EXPECT_FALSE(job_.end.saving) << "the end begins it anew";
+  EXPECT_FALSE(job_.checkpoints.checkpointer.running());
+  EXPECT_EQ(job_.checkpoints.checkpointer.failures(), 0u);
+  EXPECT_TRUE(job_.checkpoints.save_again);
+  EXPECT_FALSE(job_.training.end.saving) << "the end begins it anew";
   EXPECT_THAT(orders_.orders, testing::ElementsAre("cancel moves: shard 1 is lost"));
 }
 
 TEST_F(PromotionDutyTest, WhatWasBeingFlushedIsFlushedAgainOnceTheNewOwnersArePublished) {
   job_.FlushShards();
   duty_.Promote(1, "it was started anew", now_);
-  job_.views.Update(job_.state, job_.shards, job_.workers);
+  job_.placement.views.Update(job_.state, job_.placement.shards, job_.training.workers);
   duty_.OnView(now_);
   EXPECT_TRUE(duty_.under_way()) << "nobody has heard of the view";
   EXPECT_FALSE(job_.calls.Pending(Purpose::kFlush));
@@ -130,8 +133,44 @@ TEST_F(PromotionDutyTest, WhatWasBeingFlushedIsFlushedAgainOnceTheNewOwnersArePu
   EXPECT_TRUE(job_.calls.Pending(Purpose::kFlush, 2));
 }
 
+TEST_F(PromotionDutyTest, ForAShardThatWasStartedAnewItsBackupsTakeOver) {
+  AddShard(1, /*incarnation=*/7);
+  duty_.ReplaceOrReturn(1, now_);
+  EXPECT_FALSE(job_.placement.views.Owns(1));
+  EXPECT_THAT(orders_.orders, testing::ElementsAre("cancel moves: shard 1 is lost"));
+}
+
+TEST_F(PromotionDutyTest, WhereItsBackupsCannotAllReturnAndAreToldWhy) {
+  job_.placement.views.DropPairs(
+      [](const v1::PartitionPair& pair) { return pair.partition() == 4; });
+  duty_.ReplaceOrReturn(1, now_);
+  EXPECT_TRUE(job_.placement.views.Owns(1));
+  EXPECT_FALSE(duty_.under_way());
+  EXPECT_THAT(
+      orders_.orders,
+      testing::ElementsAre("return: shard 1 was started anew, and partition 4 has no backup (1)"));
+}
+
+class UnbackedPromotionDutyTest : public DutyTest, public testing::WithParamInterface<bool> {
+ protected:
+  UnbackedPromotionDutyTest()
+      : DutyTest(CrewOptions{.tasks = 10, .shards = 2, .partial = GetParam(), .uri = "/models"}) {
+    Run(2);
+  }
+  PromotionDuty duty_{job_, orders_};
+};
+
+TEST_P(UnbackedPromotionDutyTest, WithoutBackupsItReturnsAloneWhereTheJobMayDoSo) {
+  duty_.ReplaceOrReturn(1, now_);
+  const bool partial = GetParam();
+  EXPECT_THAT(orders_.orders,
+              testing::ElementsAre(partial ? "recover partially: 1"
+                                           : "return: shard 1 was started anew (1)"));
+}
+INSTANTIATE_TEST_SUITE_P(Partial, UnbackedPromotionDutyTest, testing::Bool());
+
 TEST_F(LanePromotionDutyTest, TheNewCoordinatorIsAskedForTheBarrierAnew) {
-  job_.barrier.Seek(/*coordinator=*/0, job_.options.call_deadline, job_.calls);
+  job_.training.barrier.Seek(/*coordinator=*/0, job_.options.call_deadline, job_.calls);
   duty_.Promote(0, "it was started anew", now_);
   Publish();
   duty_.OnView(now_);
@@ -141,18 +180,18 @@ TEST_F(LanePromotionDutyTest, TheNewCoordinatorIsAskedForTheBarrierAnew) {
 
 TEST_F(PromotionDutyTest, OfThoseLeftAtWorkTheBackupsAreWaitedForBeforeAllReturn) {
   for (uint32_t index = 0; index < 3; ++index) shard(index).present = false;
-  job_.takeover = Takeover(job_.views.current(), absl::Seconds(10), now_);
+  job_.takeover = Takeover(job_.placement.views.current(), absl::Seconds(10), now_);
   AddShard(1, /*incarnation=*/7);
   EXPECT_TRUE(duty_.ReplaceThoseThatDidNotComeBack(now_ + absl::Seconds(9)));
   EXPECT_FALSE(duty_.ReplaceThoseThatDidNotComeBack(now_ + absl::Seconds(10)));
-  EXPECT_TRUE(job_.views.Owns(1));
+  EXPECT_TRUE(job_.placement.views.Owns(1));
 
   AddShard(2);
-  shard(2).loaded_timeline = job_.timeline();
+  shard(2).loaded_timeline = job_.placement.timeline();
   EXPECT_FALSE(duty_.ReplaceThoseThatDidNotComeBack(now_));
-  EXPECT_FALSE(job_.views.Owns(1));
-  EXPECT_THAT(job_.takeover.Changed(job_.shards), testing::IsEmpty());
-  EXPECT_NE(job_.shards.Find(1), nullptr) << "the new process may join";
+  EXPECT_FALSE(job_.placement.views.Owns(1));
+  EXPECT_THAT(job_.takeover.Changed(job_.placement.shards), testing::IsEmpty());
+  EXPECT_NE(job_.placement.shards.Find(1), nullptr) << "the new process may join";
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ class RecoveryDutyTest : public DutyTest {
   // What the checkpoint says of a job that has trained so many examples.
   v1::Manifest ManifestOf(uint64_t examples) const {
     v1::Manifest manifest;
-    *manifest.mutable_progress() = job_.ProgressOfNow();
+    *manifest.mutable_progress() = job_.training.ProgressOfNow();
     manifest.mutable_progress()->set_examples(examples);
     return manifest;
   }
@@ -23,7 +23,8 @@ class RecoveryDutyTest : public DutyTest {
     return uris;
   }
   void AllLoad() {
-    for (uint32_t index : job_.Owners()) job_.recovery.OnLoaded(index, v1::LoadPartitionsReply());
+    for (uint32_t index : job_.placement.Owners())
+      job_.recovery.rollback.OnLoaded(index, v1::LoadPartitionsReply());
   }
 
   RecoveryDuty duty_{job_, orders_};
@@ -52,61 +53,61 @@ TEST_F(RecoveryDutyTest, TheFirstWayToTheInitialValuesIsNoLoss) {
   duty_.Return("", 0, now_);
   duty_.Advance(now_);
   EXPECT_THAT(Reads(), testing::IsEmpty());
-  EXPECT_EQ(job_.timeline(), job_.first_timeline);
-  EXPECT_THAT(job_.Owners(), testing::ElementsAre(0u, 1u));
+  EXPECT_EQ(job_.placement.timeline(), job_.recovery.first_timeline);
+  EXPECT_THAT(job_.placement.Owners(), testing::ElementsAre(0u, 1u));
   AllLoad();
   duty_.Advance(now_);
   EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
-  EXPECT_THAT(job_.losses, testing::IsEmpty());
-  EXPECT_EQ(job_.restores, 0u);
+  EXPECT_THAT(job_.recovery.losses, testing::IsEmpty());
+  EXPECT_EQ(job_.recovery.restores, 0u);
 }
 
 TEST_F(RecoveryDutyTest, WhatWasUnderWayIsForgottenByWhoeverReturns) {
   Run(2);
   Generations generations(5);
-  (void)job_.work.tasks()->Grant(AddWorker("a").trainers[0].id, generations);
+  (void)job_.training.work.tasks()->Grant(AddWorker("a").trainers[0].id, generations);
   job_.BeginEnd("early stop");
   job_.FlushShards();
-  job_.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
-  job_.partial[0].set_shard(0);
-  job_.frozen = true;
+  job_.checkpoints.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
+  job_.recovery.partial[0].set_shard(0);
+  job_.checkpoints.frozen = true;
   duty_.Return("shard 1 was started anew", 1, now_);
   EXPECT_EQ(job_.state, v1::JOB_STATE_RESTORING);
-  EXPECT_EQ(job_.work.totals().doing, 0u);
-  EXPECT_FALSE(job_.end.begun());
+  EXPECT_EQ(job_.training.work.totals().doing, 0u);
+  EXPECT_FALSE(job_.training.end.begun());
   EXPECT_THAT(Calls(), testing::IsEmpty());
-  EXPECT_FALSE(job_.checkpointer.running());
-  EXPECT_EQ(job_.checkpointer.failures(), 0u);
-  EXPECT_THAT(job_.partial, testing::IsEmpty());
-  EXPECT_FALSE(job_.frozen);
+  EXPECT_FALSE(job_.checkpoints.checkpointer.running());
+  EXPECT_EQ(job_.checkpoints.checkpointer.failures(), 0u);
+  EXPECT_THAT(job_.recovery.partial, testing::IsEmpty());
+  EXPECT_FALSE(job_.checkpoints.frozen);
 }
 
 TEST_F(RecoveryDutyTest, WhatIsTrainedAgainIsCountedWhenTrainingGoesOn) {
   Run(2);
-  job_.catalog.Add({.id = "c", .timeline = job_.timeline()});
-  job_.progress.Update(/*examples=*/100, /*steps=*/10, now_);
+  job_.checkpoints.catalog.Add({.id = "c", .timeline = job_.placement.timeline()});
+  job_.training.progress.Update(/*examples=*/100, /*steps=*/10, now_);
   duty_.Return("shard 1 was started anew", 1, now_);
   duty_.Advance(now_);
   EXPECT_THAT(Reads(), testing::ElementsAre("/models/test/checkpoints/c"));
   duty_.OnManifestRead(ManifestOf(/*examples=*/60), now_);
   duty_.Advance(now_);
-  EXPECT_EQ(job_.timeline(), job_.first_timeline + 1);
+  EXPECT_EQ(job_.placement.timeline(), job_.recovery.first_timeline + 1);
   EXPECT_EQ(job_.state, v1::JOB_STATE_RESTORING) << "no shard has loaded";
 
   AllLoad();
   duty_.Advance(now_ + absl::Seconds(2));
   EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
-  EXPECT_EQ(job_.progress.examples(), 60u);
-  EXPECT_EQ(job_.restores, 1u);
-  ASSERT_THAT(job_.losses, testing::SizeIs(1));
-  EXPECT_EQ(job_.losses[0].examples(), 40u);
-  EXPECT_EQ(job_.losses[0].timeline(), job_.timeline());
-  EXPECT_EQ(job_.losses[0].seconds(), 2);
+  EXPECT_EQ(job_.training.progress.examples(), 60u);
+  EXPECT_EQ(job_.recovery.restores, 1u);
+  ASSERT_THAT(job_.recovery.losses, testing::SizeIs(1));
+  EXPECT_EQ(job_.recovery.losses[0].examples(), 40u);
+  EXPECT_EQ(job_.recovery.losses[0].timeline(), job_.placement.timeline());
+  EXPECT_EQ(job_.recovery.losses[0].seconds(), 2);
 }
 
 TEST_F(RecoveryDutyTest, WithOtherDataThanThoseOfTheCheckpointTheJobFails) {
   Run(2);
-  job_.catalog.Add({.id = "c", .timeline = job_.timeline()});
+  job_.checkpoints.catalog.Add({.id = "c", .timeline = job_.placement.timeline()});
   duty_.Return("shard 1 was started anew", 1, now_);
   duty_.Advance(now_);
   v1::Manifest manifest = ManifestOf(/*examples=*/60);
@@ -115,17 +116,17 @@ TEST_F(RecoveryDutyTest, WithOtherDataThanThoseOfTheCheckpointTheJobFails) {
   duty_.Advance(now_);
   EXPECT_EQ(job_.state, v1::JOB_STATE_FAILED);
   EXPECT_EQ(job_.failure_kind, v1::FAILURE_KIND_BAD_INPUT);
-  EXPECT_EQ(job_.timeline(), job_.first_timeline);
+  EXPECT_EQ(job_.placement.timeline(), job_.recovery.first_timeline);
 }
 
 TEST_F(RecoveryDutyTest, ADamagedCheckpointIsForgottenAndTheOneBeforeIsTheLastHope) {
   Run(2);
-  job_.catalog.Add({.id = "a", .timeline = job_.timeline(), .step = 1});
-  job_.catalog.Add({.id = "b", .timeline = job_.timeline(), .step = 2});
+  job_.checkpoints.catalog.Add({.id = "a", .timeline = job_.placement.timeline(), .step = 1});
+  job_.checkpoints.catalog.Add({.id = "b", .timeline = job_.placement.timeline(), .step = 2});
   duty_.Return("shard 1 was started anew", 1, now_);
   duty_.Advance(now_);
   duty_.OnManifestRead(absl::DataLossError("checksum"), now_);
-  EXPECT_EQ(job_.catalog.Find("b"), nullptr);
+  EXPECT_EQ(job_.checkpoints.catalog.Find("b"), nullptr);
   duty_.Advance(now_);
   EXPECT_THAT(Reads(),
               testing::ElementsAre("/models/test/checkpoints/b", "/models/test/checkpoints/a"));
@@ -137,7 +138,7 @@ TEST_F(RecoveryDutyTest, ADamagedCheckpointIsForgottenAndTheOneBeforeIsTheLastHo
 
 TEST_F(RecoveryDutyTest, WhereTheStoreIsAwayTheSameCheckpointIsReadASecondLater) {
   Run(2);
-  job_.catalog.Add({.id = "c", .timeline = job_.timeline()});
+  job_.checkpoints.catalog.Add({.id = "c", .timeline = job_.placement.timeline()});
   duty_.Return("shard 1 was started anew", 1, now_);
   duty_.Advance(now_);
   EXPECT_THAT(Reads(), testing::SizeIs(1));
@@ -150,9 +151,9 @@ TEST_F(RecoveryDutyTest, WhereTheStoreIsAwayTheSameCheckpointIsReadASecondLater)
 
 TEST_F(RecoveryDutyTest, DamageThatMeetsOneThatReturnsAloneIsGivenUpAndFailsNothing) {
   Run(2);
-  job_.catalog.Add({.id = "c", .timeline = job_.timeline()});
-  job_.partial[1].set_shard(1);
-  job_.recovery.Begin(job_.Sources(), now_);
+  job_.checkpoints.catalog.Add({.id = "c", .timeline = job_.placement.timeline()});
+  job_.recovery.partial[1].set_shard(1);
+  job_.recovery.rollback.Begin(job_.Sources(), now_);
   duty_.Advance(now_);
   duty_.OnManifestRead(absl::DataLossError("checksum"), now_);
   EXPECT_THAT(orders_.orders, testing::ElementsAre("give up partial recovery: checksum"));
@@ -162,13 +163,14 @@ TEST_F(RecoveryDutyTest, DamageThatMeetsOneThatReturnsAloneIsGivenUpAndFailsNoth
 TEST_F(RecoveryDutyTest, AnotherMapIsMadeOverThoseThatItWasToBeMadeOver) {
   Run(2);
   duty_.Return("shard 1 was to leave, and has not come back", 1, now_);
-  job_.views.ForgetMap();
-  job_.next_map = {0};
+  job_.placement.views.ForgetMap();
+  job_.placement.next_map = {0};
   duty_.Advance(now_);
-  EXPECT_THAT(job_.Owners(), testing::ElementsAre(0u));
-  EXPECT_TRUE(job_.recovery.Awaits(0));
-  EXPECT_FALSE(job_.recovery.Awaits(1));
-  EXPECT_THAT(job_.next_map, testing::IsEmpty()) << "the next one is over the quorum again";
+  EXPECT_THAT(job_.placement.Owners(), testing::ElementsAre(0u));
+  EXPECT_TRUE(job_.recovery.rollback.Awaits(0));
+  EXPECT_FALSE(job_.recovery.rollback.Awaits(1));
+  EXPECT_THAT(job_.placement.next_map, testing::IsEmpty())
+      << "the next one is over the quorum again";
 }
 
 TEST_F(LargeRecoveryDutyTest, AJobForWhichTheShardsHaveNoRoomFailsBeforeItBegins) {
@@ -180,7 +182,7 @@ TEST_F(LargeRecoveryDutyTest, AJobForWhichTheShardsHaveNoRoomFailsBeforeItBegins
   EXPECT_EQ(job_.state, v1::JOB_STATE_FAILED);
   EXPECT_EQ(job_.failure_kind, v1::FAILURE_KIND_BAD_INPUT);
   EXPECT_THAT(job_.reason, testing::HasSubstr("a shard of 2 has 1.0MiB of memory"));
-  EXPECT_FALSE(job_.views.has_map());
+  EXPECT_FALSE(job_.placement.views.has_map());
 }
 
 }  // namespace

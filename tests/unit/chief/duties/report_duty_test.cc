@@ -18,23 +18,24 @@ class ReportDutyTest : public DutyTest {
 
   // The worker is given the next task, or the evaluation's.
   v1::Lease Task(const Worker& worker) {
-    v1::Lease lease = *job_.work.tasks()->Grant(worker.trainers[0].id, generations_);
-    lease.set_timeline(job_.timeline());
+    v1::Lease lease = *job_.training.work.tasks()->Grant(worker.trainers[0].id, generations_);
+    lease.set_timeline(job_.placement.timeline());
     return lease;
   }
   v1::Lease Evaluation(const Worker& worker) {
-    v1::Lease lease = *job_.evaluations.Grant(worker.trainers[0].id, generations_);
-    lease.set_timeline(job_.timeline());
+    v1::Lease lease = *job_.training.evaluations.Grant(worker.trainers[0].id, generations_);
+    lease.set_timeline(job_.placement.timeline());
     return lease;
   }
   // What the worker says of task 3, which it holds as it was sealed under this generation.
   v1::LeaseReport OfTask3(const Worker& worker, Generation generation) {
-    generation.seal = job_.sealer.OfTask(job_.timeline(), StreamId::Task(0, 3), generation);
+    generation.seal =
+        job_.training.sealer.OfTask(job_.placement.timeline(), StreamId::Task(0, 3), generation);
     v1::LeaseReport report;
     report.set_kind(v1::LEASE_KIND_TASK);
     report.set_stream(StreamId::Task(0, 3).value);
     report.set_trainer(Raw(worker.trainers[0].id));
-    report.set_timeline(job_.timeline());
+    report.set_timeline(job_.placement.timeline());
     ToProto(generation, *report.mutable_generation());
     return report;
   }
@@ -51,12 +52,12 @@ class LaneReportDutyTest : public ReportDutyTest {
 TEST_F(ReportDutyTest, WhatWasTrainedInAnOlderTimelineCountsForNothing) {
   Worker& a = AddWorker("a");
   v1::LeaseReport report = Crew::Done(Task(a));
-  report.set_timeline(job_.timeline() - 1);
+  report.set_timeline(job_.placement.timeline() - 1);
   duty_.Take(a, report);
-  EXPECT_EQ(job_.work.totals().done, 0u);
-  report.set_timeline(job_.timeline());
+  EXPECT_EQ(job_.training.work.totals().done, 0u);
+  report.set_timeline(job_.placement.timeline());
   duty_.Take(a, report);
-  EXPECT_EQ(job_.work.totals().done, 1u);
+  EXPECT_EQ(job_.training.work.totals().done, 1u);
 }
 
 TEST_F(ReportDutyTest, ALossThatIsNotANumberCountsNowhereAndFailsTheJobByTheWordOfTwo) {
@@ -66,8 +67,8 @@ TEST_F(ReportDutyTest, ALossThatIsNotANumberCountsNowhereAndFailsTheJobByTheWord
   report.set_loss_sum(std::numeric_limits<double>::quiet_NaN());
   duty_.Take(a, report);
   EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
-  EXPECT_EQ(job_.work.totals().todo, 10u);
-  EXPECT_EQ(job_.progress.loss(), 0);
+  EXPECT_EQ(job_.training.work.totals().todo, 10u);
+  EXPECT_EQ(job_.training.progress.loss(), 0);
   EXPECT_EQ(duty_.retries(), 1u);
 
   report = Crew::Done(Task(b));
@@ -84,12 +85,12 @@ TEST_F(ReportDutyTest, OneBadRecordMoreThanTheJobBearsWantsASecondWord) {
   report.set_bad_records(3);
   report.add_bad_record_examples("train.csv:7");
   duty_.Take(a, report);
-  EXPECT_EQ(job_.bad_records.count(), 3u);
+  EXPECT_EQ(job_.training.bad_records.count(), 3u);
 
   report = Crew::Done(Task(a));
   report.set_bad_records(1);
   duty_.Take(a, report);
-  EXPECT_EQ(job_.work.totals().done, 1u) << "another one is to read it";
+  EXPECT_EQ(job_.training.work.totals().done, 1u) << "another one is to read it";
   EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
 
   report = Crew::Done(Task(b));
@@ -103,38 +104,38 @@ TEST_F(ReportDutyTest, OneBadRecordMoreThanTheJobBearsWantsASecondWord) {
 TEST_F(LaneReportDutyTest, TheTasksOfALaneBeforeTheOneInDoubtCount) {
   Worker& a = AddWorker("a");
   AddWorker("b");
-  job_.work.lanes()->Assign(a.trainer_ids(), generations_);
-  v1::Lease lane = job_.work.LeasesOf(a.trainers[0].id)[0];
-  job_.work.lanes()->NameTasks(lane);
-  lane.set_timeline(job_.timeline());
+  job_.training.work.lanes()->Assign(a.trainer_ids(), generations_);
+  v1::Lease lane = job_.training.work.LeasesOf(a.trainers[0].id)[0];
+  job_.training.work.lanes()->NameTasks(lane);
+  lane.set_timeline(job_.placement.timeline());
   v1::LeaseReport report = Crew::Done(lane);
   ASSERT_THAT(report.lane_tasks_done(), testing::SizeIs(5));
   report.mutable_lane_tasks_done(2)->set_bad_records(4);
   duty_.Take(a, report);
-  EXPECT_EQ(job_.work.totals().done, 2u);
-  EXPECT_EQ(job_.bad_records.count(), 0u);
-  EXPECT_TRUE(job_.accusations.Has({v1::LEASE_KIND_LANE, lane.lane(), 2}, "a"));
+  EXPECT_EQ(job_.training.work.totals().done, 2u);
+  EXPECT_EQ(job_.training.bad_records.count(), 0u);
+  EXPECT_TRUE(job_.training.accusations.Has({v1::LEASE_KIND_LANE, lane.lane(), 2}, "a"));
   EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
 }
 
 TEST_F(ReportDutyTest, AnEvaluationWhoseDataCannotBeReadIsGivenUpAndTheJobGoesOn) {
   Worker& a = AddWorker("a");
-  job_.BeginEvaluation(/*at_barrier=*/false, /*final=*/false, now_);
+  job_.training.BeginEvaluation(/*at_barrier=*/false, /*final=*/false, now_);
   for (int attempt = 0; attempt < 2; ++attempt) {
-    ASSERT_TRUE(job_.evaluations.running());
+    ASSERT_TRUE(job_.training.evaluations.running());
     v1::LeaseReport report = Crew::Partly(Evaluation(a), 0);
     report.set_error("test.csv: gone");
     report.set_bad_data(true);
     duty_.Take(a, report);
   }
-  EXPECT_FALSE(job_.evaluations.running());
+  EXPECT_FALSE(job_.training.evaluations.running());
   EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
   EXPECT_THAT(Warning("evaluation"), testing::HasSubstr("the job goes on: test.csv: gone"));
 }
 
 TEST_F(ReportDutyTest, AProgramThatFailsInAnEvaluationFailsTheJob) {
   Worker& a = AddWorker("a");
-  job_.BeginEvaluation(/*at_barrier=*/false, /*final=*/false, now_);
+  job_.training.BeginEvaluation(/*at_barrier=*/false, /*final=*/false, now_);
   for (int attempt = 0; attempt < 2; ++attempt) {
     EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
     v1::LeaseReport report = Crew::Partly(Evaluation(a), 0);
@@ -155,10 +156,10 @@ TEST_F(ReportDutyTest, ALeaseOfAnEarlierChiefIsAdoptedByItsSeal) {
   const uint64_t seal = report.generation().seal();
   report.mutable_generation()->set_seal(seal + 1);
   duty_.Take(a, report);
-  EXPECT_FALSE(job_.work.Holds(a.trainers[0].id)) << "anybody could say so";
+  EXPECT_FALSE(job_.training.work.Holds(a.trainers[0].id)) << "anybody could say so";
   report.mutable_generation()->set_seal(seal);
   duty_.Take(a, report);
-  EXPECT_TRUE(job_.work.Holds(a.trainers[0].id));
+  EXPECT_TRUE(job_.training.work.Holds(a.trainers[0].id));
 }
 
 TEST_F(ReportDutyTest, WhatWouldFailTheJobWantsASecondWordOfAdoptedLeasesToo) {
@@ -169,41 +170,43 @@ TEST_F(ReportDutyTest, WhatWouldFailTheJobWantsASecondWordOfAdoptedLeasesToo) {
   report.set_bad_records(4);
   duty_.Take(a, report);
   EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING) << job_.reason;
-  EXPECT_EQ(job_.bad_records.count(), 0u);
-  EXPECT_EQ(job_.work.totals().done, 0u);
-  EXPECT_TRUE(job_.accusations.Has({v1::LEASE_KIND_TASK, StreamId::Task(0, 3).value}, "a"));
+  EXPECT_EQ(job_.training.bad_records.count(), 0u);
+  EXPECT_EQ(job_.training.work.totals().done, 0u);
+  EXPECT_TRUE(
+      job_.training.accusations.Has({v1::LEASE_KIND_TASK, StreamId::Task(0, 3).value}, "a"));
 }
 
 TEST_F(LaneReportDutyTest, SoItIsWithALane) {
   Worker& a = AddWorker("a");
   AddWorker("b");
   Generation generation{4, 9};
-  generation.seal = job_.sealer.OfLane(job_.timeline(), 1, generation);
+  generation.seal = job_.training.sealer.OfLane(job_.placement.timeline(), 1, generation);
   v1::LeaseReport report;
   report.set_kind(v1::LEASE_KIND_LANE);
   report.set_lane(1);
   report.set_trainer(Raw(a.trainers[0].id));
-  report.set_timeline(job_.timeline());
+  report.set_timeline(job_.placement.timeline());
   ToProto(generation, *report.mutable_generation());
   v1::LaneTaskDone& done = *report.add_lane_tasks_done();
   done.set_ordinal(0);
   done.set_bad_records(4);
   duty_.Take(a, report);
   EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING) << job_.reason;
-  EXPECT_EQ(job_.bad_records.count(), 0u);
-  EXPECT_TRUE(job_.accusations.Has({v1::LEASE_KIND_LANE, 1, 0}, "a"));
+  EXPECT_EQ(job_.training.bad_records.count(), 0u);
+  EXPECT_TRUE(job_.training.accusations.Has({v1::LEASE_KIND_LANE, 1, 0}, "a"));
 }
 
 TEST_F(ReportDutyTest, NoLeaseIsAdoptedThatIsAnothersOrOfThisTermOrTakenBack) {
   Worker& a = AddWorker("a");
   Worker& b = AddWorker("b");
   duty_.Take(b, OfTask3(a, {.term = 4, .count = 7}));
-  EXPECT_FALSE(job_.work.Holds(a.trainers[0].id));
+  EXPECT_FALSE(job_.training.work.Holds(a.trainers[0].id));
   duty_.Take(a, OfTask3(a, {.term = 5, .count = 99}));
-  EXPECT_FALSE(job_.work.Holds(a.trainers[0].id)) << "this chief knows what it has granted";
+  EXPECT_FALSE(job_.training.work.Holds(a.trainers[0].id))
+      << "this chief knows what it has granted";
   job_.BeginEnd("");
   duty_.Take(a, OfTask3(a, {.term = 4, .count = 7}));
-  EXPECT_FALSE(job_.work.Holds(a.trainers[0].id));
+  EXPECT_FALSE(job_.training.work.Holds(a.trainers[0].id));
 }
 
 }  // namespace

@@ -17,10 +17,10 @@ class RestDutyTest : public DutyTest {
     options.early_stop.set_patience(9);
     return options;
   }
-  void BeginSave() { job_.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls); }
+  void BeginSave() { job_.checkpoints.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls); }
   void FailSave() {
     BeginSave();
-    job_.checkpointer.Abandon(absl::UnavailableError("away"), now_, job_.calls);
+    job_.checkpoints.checkpointer.Abandon(absl::UnavailableError("away"), now_, job_.calls);
   }
 
   RestDuty duty_{job_, orders_};
@@ -33,50 +33,50 @@ class LaneRestDutyTest : public RestDutyTest {
 
 TEST_F(RestDutyTest, TasksRestWhenTheirHoldersHaveHeardOfItAndNothingIsQueuedAnyMore) {
   Generations generations(5);
-  (void)job_.work.tasks()->Grant(AddWorker("a").trainers[0].id, generations);
-  job_.progress.Update(/*examples=*/40, /*steps=*/4, now_);
+  (void)job_.training.work.tasks()->Grant(AddWorker("a").trainers[0].id, generations);
+  job_.training.progress.Update(/*examples=*/40, /*steps=*/4, now_);
   duty_.Advance(now_);
-  EXPECT_THAT(job_.end.draining, testing::ElementsAre("a"));
+  EXPECT_THAT(job_.training.end.draining, testing::ElementsAre("a"));
   EXPECT_THAT(Calls(), testing::IsEmpty()) << "it may still push";
 
-  job_.end.draining.clear();
+  job_.training.end.draining.clear();
   duty_.Advance(now_);
   const std::vector<CallShard> flushes = Calls();
   ASSERT_THAT(flushes, testing::SizeIs(2));
-  EXPECT_FALSE(job_.AtRest());
+  EXPECT_FALSE(job_.training.AtRest());
   for (const CallShard& flush : flushes) {
     (void)job_.calls.OnReply(flush.call, ShardReply(v1::FlushReply()), now_);
   }
   duty_.Advance(now_);
-  EXPECT_TRUE(job_.AtRest());
+  EXPECT_TRUE(job_.training.AtRest());
 }
 
 TEST_F(RestDutyTest, TrainingRestsUntilTheBestIsSavedAndItsEvaluationIsForgottenThen) {
-  job_.rest = {.step = Rest::Step::kReached, .evaluation = v1::Evaluation(), .save = true};
-  job_.rest.save_until = now_ + absl::Minutes(10);
+  job_.training.rest = {.step = Rest::Step::kReached, .evaluation = v1::Evaluation(), .save = true};
+  job_.training.rest.save_until = now_ + absl::Minutes(10);
   duty_.Advance(now_);
-  EXPECT_TRUE(job_.AtRest());
-  job_.rest.save = false;
+  EXPECT_TRUE(job_.training.AtRest());
+  job_.training.rest.save = false;
   duty_.Advance(now_);
-  EXPECT_FALSE(job_.AtRest());
+  EXPECT_FALSE(job_.training.AtRest());
   EXPECT_TRUE(job_.MayTrain());
-  EXPECT_FALSE(job_.rest.evaluation) << "other parameters have others";
+  EXPECT_FALSE(job_.training.rest.evaluation) << "other parameters have others";
 }
 
 TEST_F(RestDutyTest, TheBestIsGivenUpOnceItWasTriedForLongAndOftenEnough) {
   v1::Evaluation best;
   best.set_examples(40);
-  job_.rest = {.step = Rest::Step::kReached, .evaluation = best, .save = true};
-  job_.rest.save_until = now_ + absl::Minutes(10);
+  job_.training.rest = {.step = Rest::Step::kReached, .evaluation = best, .save = true};
+  job_.training.rest.save_until = now_ + absl::Minutes(10);
   FailSave();
   FailSave();
   duty_.Advance(now_ + absl::Minutes(10));
-  EXPECT_TRUE(job_.rest.save) << "two attempts are few";
+  EXPECT_TRUE(job_.training.rest.save) << "two attempts are few";
   FailSave();
   duty_.Advance(now_ + absl::Minutes(9));
-  EXPECT_TRUE(job_.rest.save) << "nine minutes are few";
+  EXPECT_TRUE(job_.training.rest.save) << "nine minutes are few";
   duty_.Advance(now_ + absl::Minutes(10));
-  EXPECT_FALSE(job_.rest.save);
+  EXPECT_FALSE(job_.training.rest.save);
   EXPECT_TRUE(job_.MayTrain());
   EXPECT_THAT(Warning("best model"), testing::AllOf(testing::HasSubstr("of 40 examples"),
                                                     testing::HasSubstr("UNAVAILABLE: away")));
@@ -84,53 +84,48 @@ TEST_F(RestDutyTest, TheBestIsGivenUpOnceItWasTriedForLongAndOftenEnough) {
 
 TEST_F(RestDutyTest, NothingIsBroughtToRestOnceTheEndHasBegun) {
   job_.BeginEnd("");
-  job_.BeginEvaluation(/*at_barrier=*/true, /*final=*/true, now_);
+  job_.training.BeginEvaluation(/*at_barrier=*/true, /*final=*/true, now_);
   duty_.Advance(now_);
-  EXPECT_EQ(job_.rest.step, Rest::Step::kNone);
+  EXPECT_EQ(job_.training.rest.step, Rest::Step::kNone);
   EXPECT_THAT(Calls(), testing::IsEmpty());
 }
 
 TEST_F(RestDutyTest, TasksAreNotBroughtToRestWhilePartitionsAreAboutToChangeTheirOwner) {
-  job_.moves.Plan({PlannedMove{.partition = 0, .from = 0, .to = 1}}, "shard 1 has joined");
-  job_.moves.Begin([](const PlannedMove&) { return uint64_t{1}; }, now_);
-  v1::View view;
-  view.add_moves()->set_to(1);
-  job_.moves.OnView(view, now_, job_.calls);
-  v1::MovePartitionsReply copied;
-  copied.set_copied(true);
-  job_.moves.OnAnswer(0, ShardReply(copied), now_, job_.calls);
-  job_.progress.Update(/*examples=*/40, /*steps=*/4, now_);
+  CopyPartition0();
+  job_.training.progress.Update(/*examples=*/40, /*steps=*/4, now_);
   duty_.Advance(now_);
   EXPECT_TRUE(job_.MayTrain());
-  job_.moves.Cancel(/*failed=*/false, now_, job_.calls);
+  job_.placement.moves.Cancel(/*failed=*/false, now_, job_.calls);
   duty_.Advance(now_);
   EXPECT_FALSE(job_.MayTrain());
 }
 
 TEST_F(LaneRestDutyTest, RoundsStandStillUntilEveryShardHasMarkedTheCheckpoint) {
-  job_.barrier.Seek(job_.views.coordinator(), job_.options.call_deadline, job_.calls);
-  job_.barrier.OnHeld({}, {}, job_.options.call_deadline, job_.calls);
-  ASSERT_TRUE(job_.barrier.OnCommitted(job_.calls));
+  job_.training.barrier.Seek(job_.placement.views.coordinator(), job_.options.call_deadline,
+                             job_.calls);
+  job_.training.barrier.OnHeld({}, {}, job_.options.call_deadline, job_.calls);
+  ASSERT_TRUE(job_.training.barrier.OnCommitted(job_.calls));
   BeginSave();
-  job_.checkpointer.OnSaved(0, v1::SavePartitionsReply(), now_, job_.calls);
+  job_.checkpoints.checkpointer.OnSaved(0, v1::SavePartitionsReply(), now_, job_.calls);
   duty_.Advance(now_);
-  EXPECT_TRUE(job_.barrier.reached());
-  job_.checkpointer.OnSaved(1, v1::SavePartitionsReply(), now_, job_.calls);
+  EXPECT_TRUE(job_.training.barrier.reached());
+  job_.checkpoints.checkpointer.OnSaved(1, v1::SavePartitionsReply(), now_, job_.calls);
   duty_.Advance(now_);
-  EXPECT_FALSE(job_.barrier.reached());
+  EXPECT_FALSE(job_.training.barrier.reached());
   EXPECT_TRUE(job_.calls.Pending(Purpose::kRelease));
-  EXPECT_TRUE(job_.checkpointer.running()) << "what is marked is saved while rounds go on";
+  EXPECT_TRUE(job_.checkpoints.checkpointer.running())
+      << "what is marked is saved while rounds go on";
 }
 
 TEST_F(LaneRestDutyTest, WhereAShardLeavesTheOpenRoundIsWaitedForAShorterTime) {
-  job_.askers = {1};
+  job_.checkpoints.askers = {1};
   duty_.Advance(now_);
   std::vector<CallShard> holds = Calls();
   ASSERT_THAT(holds, testing::SizeIs(1));
   EXPECT_EQ(holds[0].deadline, job_.options.call_deadline);
 
   job_.calls.CancelAll();
-  job_.barrier.Reset();
+  job_.training.barrier.Reset();
   shard(1).draining = true;
   duty_.Advance(now_);
   holds = Calls();

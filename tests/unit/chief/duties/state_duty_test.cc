@@ -35,14 +35,14 @@ class StateDutyTest : public DutyTest {
   v1::ChiefState StateOfNow() const {
     v1::ChiefState state;
     state.set_state(v1::JOB_STATE_RUNNING);
-    state.set_first_timeline(job_.first_timeline);
+    state.set_first_timeline(job_.recovery.first_timeline);
     state.set_seal_key("the key");
-    *state.mutable_view() = job_.views.current();
-    *state.mutable_progress() = job_.ProgressOfNow();
+    *state.mutable_view() = job_.placement.views.current();
+    *state.mutable_progress() = job_.training.ProgressOfNow();
     return state;
   }
   void Give(const Worker& worker) {
-    EXPECT_TRUE(job_.work.tasks()->Grant(worker.trainers[0].id, generations_));
+    EXPECT_TRUE(job_.training.work.tasks()->Grant(worker.trainers[0].id, generations_));
   }
 
   StateDuty duty_{job_, orders_};
@@ -51,14 +51,14 @@ class StateDutyTest : public DutyTest {
 
 TEST_F(StateDutyTest, AChiefGoesOnWhereTheOneBeforeEnded) {
   const TrainerId trainer{7};
-  const v1::Lease task = *job_.work.tasks()->Grant(trainer, generations_);
-  job_.work.Report({&trainer, 1}, Crew::Done(task));
+  const v1::Lease task = *job_.training.work.tasks()->Grant(trainer, generations_);
+  job_.training.work.Report({&trainer, 1}, Crew::Done(task));
   const Successor next(StateOfNow(), *this);
   EXPECT_EQ(next.job.state, v1::JOB_STATE_RUNNING);
-  EXPECT_EQ(next.job.work.totals().done, 1u);
-  EXPECT_EQ(next.job.timeline(), job_.timeline());
-  EXPECT_EQ(next.job.next_timeline, job_.timeline() + 1);
-  EXPECT_EQ(next.job.sealer.key(), "the key");
+  EXPECT_EQ(next.job.training.work.totals().done, 1u);
+  EXPECT_EQ(next.job.placement.timeline(), job_.placement.timeline());
+  EXPECT_EQ(next.job.recovery.next_timeline, job_.placement.timeline() + 1);
+  EXPECT_EQ(next.job.training.sealer.key(), "the key");
   EXPECT_THAT(next.job.takeover.Awaited({2, 8}), testing::ElementsAre(0u, 1u));
 }
 
@@ -68,7 +68,7 @@ TEST_F(StateDutyTest, WithOtherDataAJobIsRestoredAndNeverTakenForANewOne) {
   state.mutable_progress()->set_begun(3);
   Successor next(state, *this);
   EXPECT_EQ(next.job.state, v1::JOB_STATE_PENDING);
-  EXPECT_EQ(next.job.work.totals().done, 0u);
+  EXPECT_EQ(next.job.training.work.totals().done, 0u);
   next.duty.RefreshView(now_);
   const std::vector<v1::ChiefState> stored = next.Stored();
   ASSERT_THAT(stored, testing::SizeIs(1));
@@ -101,26 +101,26 @@ TEST_F(StateDutyTest, NobodyHearsOfOwnersBeforeTheyAreStored) {
   claimed.set_state(v1::JOB_STATE_PENDING);
   claimed.set_first_timeline(6);
   Successor next(claimed, *this);
-  next.job.views.MakeMap(8, {0, 1});
-  next.job.views.SetTimeline(next.job.next_timeline++);
+  next.job.placement.views.MakeMap(8, {0, 1});
+  next.job.placement.views.SetTimeline(next.job.recovery.next_timeline++);
   next.duty.RefreshView(now_);
   const std::vector<v1::ChiefState> stored = next.Stored();
   ASSERT_THAT(stored, testing::SizeIs(1));
   EXPECT_EQ(stored[0].view().timeline(), 6u);
-  EXPECT_THAT(next.job.gate.published().owners(), testing::IsEmpty());
+  EXPECT_THAT(next.job.placement.gate.published().owners(), testing::IsEmpty());
   next.duty.OnStored(absl::OkStatus(), now_);
   next.duty.StoreAndPublish(now_);
-  EXPECT_THAT(next.job.gate.published().owners(), testing::SizeIs(8));
+  EXPECT_THAT(next.job.placement.gate.published().owners(), testing::SizeIs(8));
 }
 
 TEST_F(StateDutyTest, NoTimelineIsBegunTwiceThoughNoViewHasNamedIt) {
   Successor next(StateOfNow(), *this);
-  next.job.next_timeline = 9;
+  next.job.recovery.next_timeline = 9;
   next.duty.RefreshView(now_);
   const std::vector<v1::ChiefState> stored = next.Stored();
   ASSERT_THAT(stored, testing::SizeIs(1));
   const Successor after(stored[0], *this);
-  EXPECT_EQ(after.job.next_timeline, 9u);
+  EXPECT_EQ(after.job.recovery.next_timeline, 9u);
 }
 
 TEST_F(StateDutyTest, WhatEarlierChiefsTrainedSinceTheLastCheckpointCountsForTheNext) {
@@ -130,11 +130,11 @@ TEST_F(StateDutyTest, WhatEarlierChiefsTrainedSinceTheLastCheckpointCountsForThe
   CheckpointFacts earlier = own;
   earlier.timeline = 4;  // Of an earlier run.
   const Successor with(state, *this, {own});
-  EXPECT_FALSE(with.job.checkpointer.Due(now_ + absl::Seconds(9)));
-  EXPECT_TRUE(with.job.checkpointer.Due(now_ + absl::Seconds(10)));
+  EXPECT_FALSE(with.job.checkpoints.checkpointer.Due(now_ + absl::Seconds(9)));
+  EXPECT_TRUE(with.job.checkpoints.checkpointer.Due(now_ + absl::Seconds(10)));
   const Successor without(state, *this, {earlier});
-  EXPECT_FALSE(without.job.checkpointer.Due(now_ + absl::Seconds(29)));
-  EXPECT_TRUE(without.job.checkpointer.Due(now_ + absl::Seconds(30)));
+  EXPECT_FALSE(without.job.checkpoints.checkpointer.Due(now_ + absl::Seconds(29)));
+  EXPECT_TRUE(without.job.checkpoints.checkpointer.Due(now_ + absl::Seconds(30)));
 }
 
 TEST_F(StateDutyTest, ATrainerThatBeginsJoinsTheQuorumAtTheClockOfTheSlowest) {
@@ -148,7 +148,10 @@ TEST_F(StateDutyTest, ATrainerThatBeginsJoinsTheQuorumAtTheClockOfTheSlowest) {
   duty_.RefreshView(now_);
   EXPECT_FALSE(duty_.BeginsOrEnds(b));
   EXPECT_EQ(b.trainers[0].start_clock, 100u);
-  EXPECT_THAT(job_.views.current().trainers(), testing::SizeIs(2));
+  EXPECT_THAT(job_.placement.views.current().trainers(), testing::IsEmpty())
+      << "this job is not ssp";
+  EXPECT_THAT(job_.placement.views.ToStore(job_.training.workers).trainers(), testing::SizeIs(2))
+      << "whom the next chief waits for";
 }
 
 }  // namespace

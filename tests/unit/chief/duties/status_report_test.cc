@@ -55,8 +55,8 @@ TEST_F(StatusReportTest, TheEndIsToldWhenItIsStored) {
 
 TEST_F(StatusReportTest, EachShardIsShownByWhatItDoes) {
   Run(3);
-  job_.recovery.Begin({RecoverySource()}, now_);  // The initial values.
-  job_.recovery.BeginLoading({1});
+  job_.recovery.rollback.Begin({RecoverySource()}, now_);  // The initial values.
+  job_.recovery.rollback.BeginLoading({1});
   shard(2).draining = true;
   AddShard(3);
   AddShard(4);
@@ -102,7 +102,7 @@ TEST_F(StatusReportTest, EachWorkerIsShownByWhatItDoesAndWaitsFor) {
 TEST_F(StatusReportTest, AWorkerThatHasFallenSilentIsShownAsLostUntilItComesBack) {
   (void)AddWorker("a");
   now_ += absl::Seconds(11);
-  (void)job_.workers.TakeSilent(now_);
+  (void)job_.training.workers.TakeSilent(now_);
   EXPECT_THAT(Workers(), testing::ElementsAre(testing::Pair("a", "lost")));
   (void)AddWorker("a");
   EXPECT_THAT(Workers(), testing::ElementsAre(testing::Pair("a", "idle")));
@@ -121,12 +121,12 @@ TEST_F(StatusReportTest, WhoHasJustJoinedLagsBehindTheFastestFromWhereItBegan) {
 }
 
 TEST_F(StepsStatusReportTest, ProgressIsMeasuredByTheStepsThatEndTheJob) {
-  job_.progress.Restore(/*examples=*/25, /*steps=*/2, now_);
+  job_.training.progress.Restore(/*examples=*/25, /*steps=*/2, now_);
   EXPECT_EQ(Status().examples_expected(), 50u);
   EXPECT_EQ(Status().progress(), 0.5);
   EXPECT_EQ(Status().eta_seconds(), -1) << "nothing is known of its speed";
   now_ += absl::Seconds(1);
-  job_.progress.Update(/*examples=*/30, /*steps=*/3, now_);
+  job_.training.progress.Update(/*examples=*/30, /*steps=*/3, now_);
   EXPECT_EQ(Status().eta_seconds(), 4);
 }
 
@@ -135,7 +135,7 @@ TEST_F(LaneStepsStatusReportTest, AStepOfLanesIsABatchOfEach) {
 }
 
 TEST_F(StepsStatusReportTest, WhatIsTrainedBeyondWhatWasExpectedIsNoMoreThanAll) {
-  job_.progress.Update(/*examples=*/60, /*steps=*/5, now_);
+  job_.training.progress.Update(/*examples=*/60, /*steps=*/5, now_);
   EXPECT_EQ(Status().examples_expected(), 60u);
   EXPECT_EQ(Status().progress(), 1);
 }
@@ -148,13 +148,13 @@ TEST_F(EstimateStatusReportTest, AnEstimateIsToldInThreeDigitsForAsLongAsTheJobG
 
 TEST_F(StatusReportTest, TheNewestCheckpointIsShownAndWhyThereIsNoNewerOne) {
   Run(2);
-  job_.catalog.Add({.id = "c",
-                    .parent = "b",
-                    .timeline = job_.timeline(),
-                    .examples = 40,
-                    .at = now_ - absl::Seconds(90)});
-  job_.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
-  job_.checkpointer.Abandon(absl::UnavailableError("away"), now_, job_.calls);
+  job_.checkpoints.catalog.Add({.id = "c",
+                                .parent = "b",
+                                .timeline = job_.placement.timeline(),
+                                .examples = 40,
+                                .at = now_ - absl::Seconds(90)});
+  job_.checkpoints.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
+  job_.checkpoints.checkpointer.Abandon(absl::UnavailableError("away"), now_, job_.calls);
   const v1::CheckpointStatus checkpoint = Status().checkpoint();
   EXPECT_EQ(checkpoint.uri(), "/models/test/checkpoints/c");
   EXPECT_EQ(checkpoint.examples(), 40u);

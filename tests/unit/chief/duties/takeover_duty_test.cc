@@ -13,14 +13,14 @@ class TakeoverDutyTest : public DutyTest {
   void Inherit(uint32_t shards, const std::string& worker = "") {
     Run(shards);
     for (uint32_t index = 0; index < shards; ++index) shard(index).present = false;
-    v1::View view = job_.views.current();
+    v1::View view = job_.placement.views.current();
     if (!worker.empty()) view.add_trainers()->set_worker(worker);
     job_.takeover = Takeover(view, absl::Seconds(10), now_);
   }
   // The shard is heard of, and has what it had.
   void ComeBack(uint32_t index) {
     AddShard(index);
-    shard(index).loaded_timeline = job_.timeline();
+    shard(index).loaded_timeline = job_.placement.timeline();
   }
   void ComeAnew(uint32_t index) { AddShard(index, /*incarnation=*/200 + index); }
 
@@ -65,7 +65,7 @@ TEST_F(TakeoverDutyTest, TheSameProcessThatHoldsAnotherTimelineIsWithoutWhatItHa
   Inherit(2);
   ComeBack(0);
   ComeBack(1);
-  shard(1).loaded_timeline = job_.timeline() - 1;
+  shard(1).loaded_timeline = job_.placement.timeline() - 1;
   duty_.Advance(now_);
   EXPECT_THAT(orders_.orders, testing::SizeIs(1));
 }
@@ -77,7 +77,7 @@ TEST_F(LaneTakeoverDutyTest, RoundsThatTheChiefBeforeHeldBackGoOn) {
   duty_.Advance(now_);
   const std::vector<CallShard> calls = Calls();
   ASSERT_THAT(calls, testing::SizeIs(1));
-  EXPECT_EQ(calls[0].shard, job_.views.coordinator());
+  EXPECT_EQ(calls[0].shard, job_.placement.views.coordinator());
   EXPECT_FALSE(std::get<v1::HoldRoundsRequest>(calls[0].request).hold());
 }
 
@@ -118,7 +118,7 @@ TEST_F(TakeoverDutyTest, AMapOverMoreShardsThanAreWishedIsOverWhenTheyHaveHadThe
   EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
   duty_.Advance(now_ + absl::Seconds(10));
   EXPECT_EQ(job_.state, v1::JOB_STATE_PENDING);
-  EXPECT_FALSE(job_.views.has_map());
+  EXPECT_FALSE(job_.placement.views.has_map());
   EXPECT_TRUE(job_.takeover.settled());
 }
 
@@ -131,7 +131,7 @@ TEST_F(TakeoverDutyTest, OneThatIsAnewSendsNobodyBackWhileOneBeyondThoseWishedMa
   ComeBack(2);
   duty_.Advance(now_ + absl::Seconds(9));
   EXPECT_THAT(orders_.orders, testing::SizeIs(1)) << "over the three that there were";
-  EXPECT_TRUE(job_.views.has_map());
+  EXPECT_TRUE(job_.placement.views.has_map());
 }
 
 TEST_F(ThreeShardsTakeoverDutyTest, WhereAllAreAnewTheMapIsMadeOverAllThatAreWished) {
@@ -143,7 +143,7 @@ TEST_F(ThreeShardsTakeoverDutyTest, WhereAllAreAnewTheMapIsMadeOverAllThatAreWis
   AddShard(2);
   duty_.Advance(now_ + absl::Seconds(9));
   EXPECT_EQ(job_.state, v1::JOB_STATE_PENDING);
-  EXPECT_FALSE(job_.views.has_map());
+  EXPECT_FALSE(job_.placement.views.has_map());
 }
 
 TEST_F(ThreeShardsTakeoverDutyTest, WhereTheThirdDoesNotComeTheTwoThatThereWereReturnAlone) {
@@ -152,7 +152,7 @@ TEST_F(ThreeShardsTakeoverDutyTest, WhereTheThirdDoesNotComeTheTwoThatThereWereR
   ComeAnew(1);
   duty_.Advance(now_ + absl::Seconds(10));
   EXPECT_THAT(orders_.orders, testing::SizeIs(1));
-  EXPECT_THAT(job_.Owners(), testing::ElementsAre(0u, 1u));
+  EXPECT_THAT(job_.placement.Owners(), testing::ElementsAre(0u, 1u));
 }
 
 TEST_F(ThreeShardsTakeoverDutyTest, ShardsThatHaveWhatTheyHadGoOnThoughMoreAreWished) {
@@ -163,7 +163,7 @@ TEST_F(ThreeShardsTakeoverDutyTest, ShardsThatHaveWhatTheyHadGoOnThoughMoreAreWi
   duty_.Advance(now_ + absl::Seconds(10));
   EXPECT_TRUE(job_.takeover.settled());
   EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
-  EXPECT_THAT(job_.Owners(), testing::ElementsAre(0u, 1u));
+  EXPECT_THAT(job_.placement.Owners(), testing::ElementsAre(0u, 1u));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ class TrainingDutyTest : public DutyTest {
 
   // The task is given to the worker.
   v1::Lease Task(const Worker& worker) {
-    return *job_.work.tasks()->Grant(worker.trainers[0].id, generations_);
+    return *job_.training.work.tasks()->Grant(worker.trainers[0].id, generations_);
   }
 
   TrainingDuty duty_{job_, orders_};
@@ -30,17 +30,17 @@ class LaneTrainingDutyTest : public TrainingDutyTest {
 TEST_F(TrainingDutyTest, TheEndCountsTheExamplesThatThereWereAndNotWholeBatches) {
   Worker& a = AddWorker("a");
   const v1::Lease task = Task(a);
-  job_.work.Report(a.trainer_ids(), Crew::Partly(task, 2));
+  job_.training.work.Report(a.trainer_ids(), Crew::Partly(task, 2));
   duty_.Advance(now_);
-  EXPECT_EQ(job_.progress.examples(), 20u);
-  EXPECT_FALSE(job_.end.begun());
+  EXPECT_EQ(job_.training.progress.examples(), 20u);
+  EXPECT_FALSE(job_.training.end.begun());
 
   v1::LeaseReport done = Crew::Done(task);
   done.set_total_examples(15);
-  job_.work.Report(a.trainer_ids(), done);
+  job_.training.work.Report(a.trainer_ids(), done);
   duty_.Advance(now_);
-  EXPECT_EQ(job_.progress.examples(), 15u);
-  EXPECT_TRUE(job_.end.begun());
+  EXPECT_EQ(job_.training.progress.examples(), 15u);
+  EXPECT_TRUE(job_.training.end.begun());
   EXPECT_EQ(job_.reason, "");
 }
 
@@ -48,41 +48,43 @@ TEST_F(TrainingDutyTest, TheLastOfMaxStepsEndsTheJob) {
   Worker& a = AddWorker("a");
   const v1::Lease task = Task(a);
   job_.plan.spec.mutable_train()->set_max_steps(2);
-  job_.work.Report(a.trainer_ids(), Crew::Partly(task, 1));
+  job_.training.work.Report(a.trainer_ids(), Crew::Partly(task, 1));
   duty_.Advance(now_);
-  EXPECT_FALSE(job_.end.begun());
-  job_.work.Report(a.trainer_ids(), Crew::Partly(task, 2));
+  EXPECT_FALSE(job_.training.end.begun());
+  job_.training.work.Report(a.trainer_ids(), Crew::Partly(task, 2));
   duty_.Advance(now_);
-  EXPECT_TRUE(job_.end.begun());
+  EXPECT_TRUE(job_.training.end.begun());
 }
 
 TEST_F(LaneTrainingDutyTest, RoundsThatTheCoordinatorHasClosedCountThoughNoHolderHasToldOfThem) {
   job_.plan.spec.mutable_train()->set_max_steps(4);
-  job_.barrier.Seek(job_.views.coordinator(), job_.options.call_deadline, job_.calls);
+  job_.training.barrier.Seek(job_.placement.views.coordinator(), job_.options.call_deadline,
+                             job_.calls);
   duty_.Advance(now_);
-  EXPECT_FALSE(job_.end.begun());
+  EXPECT_FALSE(job_.training.end.begun());
   v1::HoldRoundsReply held;
   held.mutable_last()->set_round(4);
-  job_.barrier.OnHeld(held, job_.Owners(), job_.options.call_deadline, job_.calls);
+  job_.training.barrier.OnHeld(held, job_.placement.Owners(), job_.options.call_deadline,
+                               job_.calls);
   duty_.Advance(now_);
-  EXPECT_EQ(job_.progress.steps(), 4u);
-  EXPECT_TRUE(job_.end.begun());
+  EXPECT_EQ(job_.training.progress.steps(), 4u);
+  EXPECT_TRUE(job_.training.end.begun());
 }
 
 TEST_F(TrainingDutyTest, AStopGivesItsReasonAlsoWhereAllHasJustBeenTrained) {
   Worker& a = AddWorker("a");
-  job_.work.Report(a.trainer_ids(), Crew::Done(Task(a)));
+  job_.training.work.Report(a.trainer_ids(), Crew::Done(Task(a)));
   job_.stop = "stopped: enough";
   duty_.Advance(now_);
-  EXPECT_TRUE(job_.end.begun());
+  EXPECT_TRUE(job_.training.end.begun());
   EXPECT_EQ(job_.reason, "stopped: enough");
 }
 
 TEST_F(TrainingDutyTest, ALossThatIsWorseThanGuessingIsShownForAsLongAsItIs) {
-  job_.progress.AddLoss(/*examples=*/100, /*loss_sum=*/200);
+  job_.training.progress.AddLoss(/*examples=*/100, /*loss_sum=*/200);
   duty_.Advance(now_);
   EXPECT_THAT(Warning("training loss"), testing::HasSubstr("training diverges"));
-  job_.progress.AddLoss(/*examples=*/5000, /*loss_sum=*/500);
+  job_.training.progress.AddLoss(/*examples=*/5000, /*loss_sum=*/500);
   duty_.Advance(now_);
   EXPECT_EQ(Warning("training loss"), "");
 }

@@ -25,8 +25,8 @@ TEST_F(WaitingTest, AJobBeginsWhenTheShardsOfTheFirstMapAreThere) {
 TEST_F(WaitingTest, AShardIsNamedThatHasFallenSilentOrStillLoads) {
   Run(2);
   EXPECT_EQ(WaitingFor(job_, now_), "");
-  job_.recovery.Begin({RecoverySource{}}, now_);
-  job_.recovery.BeginLoading({0, 1});
+  job_.recovery.rollback.Begin({RecoverySource{}}, now_);
+  job_.recovery.rollback.BeginLoading({0, 1});
   now_ += absl::Seconds(11);
   shard(1).heard = now_;
   EXPECT_EQ(WaitingFor(job_, now_), "shard 0; shard 1, which loads its partitions");
@@ -34,13 +34,13 @@ TEST_F(WaitingTest, AShardIsNamedThatHasFallenSilentOrStillLoads) {
 
 TEST_F(WaitingTest, TheCheckpointIsNamedWhoseManifestIsNotThereYet) {
   Run(2);
-  job_.recovery.Begin({RecoverySource{.uri = "/models/test/checkpoints/x"}}, now_);
+  job_.recovery.rollback.Begin({RecoverySource{.uri = "/models/test/checkpoints/x"}}, now_);
   EXPECT_EQ(WaitingFor(job_, now_), "the object store, for /models/test/checkpoints/x");
 }
 
 TEST_F(WaitingTest, ATimelineThatNobodyHasHeardOfWaitsForTheStore) {
   Run(2);
-  job_.views.SetTimeline(job_.next_timeline++);
+  job_.placement.views.SetTimeline(job_.recovery.next_timeline++);
   EXPECT_EQ(WaitingFor(job_, now_), "the object store");
   job_.writer.OnStored(absl::UnavailableError("away"), now_);
   EXPECT_EQ(WaitingFor(job_, now_), "the object store, which fails: UNAVAILABLE: away");
@@ -63,12 +63,12 @@ TEST_F(WaitingTest, DataAreNamedWithThoseWhoWaitForThemWhereNobodyCanRead) {
 TEST_F(WaitingTest, TheEndWaitsForTheShardsThatHaveNotSavedTheirPartOfTheModel) {
   Run(2);
   job_.state = v1::JOB_STATE_CHECKPOINTING;
-  job_.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
+  job_.checkpoints.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
   v1::SavePartitionsReply saved;
   saved.set_done(true);
-  job_.checkpointer.OnSaved(0, saved, now_, job_.calls);
+  job_.checkpoints.checkpointer.OnSaved(0, saved, now_, job_.calls);
   EXPECT_EQ(WaitingFor(job_, now_), "the model to be saved by shard 1");
-  job_.checkpointer.Abandon(absl::UnavailableError("away"), now_, job_.calls);
+  job_.checkpoints.checkpointer.Abandon(absl::UnavailableError("away"), now_, job_.calls);
   EXPECT_EQ(WaitingFor(job_, now_), "the model to be saved, which fails: UNAVAILABLE: away");
 }
 

@@ -42,6 +42,23 @@ TEST(EarlyStopTest, TakesNotANumberForNoImprovement) {
   EXPECT_TRUE(stopper.Add(Evaluated("auc", std::nan(""))));
 }
 
+TEST(EarlyStopTest, SaysThatAMetricNeverWasANumber) {
+  EarlyStopper stopper(Options("auc", 1));
+  EXPECT_EQ(stopper.Add(Evaluated("auc", std::nan(""))),
+            "early stop: auc has not improved in 1 evaluations; it never was a number");
+}
+
+TEST(EarlyStopTest, AnEvaluationWithoutTheMetricCountsForNothingAndIsToldAbout) {
+  EarlyStopper stopper(Options("auc.bought", 1));
+  v1::Evaluation without = Evaluated("auc", .5);
+  without.set_number(3);
+  EXPECT_FALSE(stopper.Add(without));
+  EXPECT_FALSE(stopper.Add(without));
+  EXPECT_EQ(stopper.Lack(without).rfind("evaluation 3 has no auc.bought", 0), 0u);
+  EXPECT_EQ(stopper.Lack(Evaluated("auc.bought", .5)), "");
+  EXPECT_EQ(EarlyStopper(v1::EarlyStop()).Lack(without), "");
+}
+
 TEST(EarlyStopTest, NeverStopsUnlessAsked) {
   EarlyStopper stopper((v1::EarlyStop()));
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(stopper.Add(Evaluated("auc", .5)));

@@ -60,6 +60,40 @@ TEST_F(ViewFeedTest, ASlowWatcherIsSentTheNewestViewAndNotEveryOneInBetween) {
   EXPECT_LT(watcher->seen.size(), kViews);
 }
 
+TEST_F(ViewFeedTest, OnlyShardsAreToldWhoTrains) {
+  v1::View view = ViewOf(1);
+  feed_.Publish(view);
+  const auto shard = Watch(/*incarnation=*/7), worker = Watch();
+  UntilSeen(*shard, 1);
+  UntilSeen(*worker, 1);
+  view.mutable_epoch()->set_n(2);
+  view.add_trainers()->set_worker("joins");
+  feed_.Publish(view);
+  UntilSeen(*shard, 2);
+  EXPECT_EQ(shard->last.trainers_size(), 1);
+
+  v1::View other = ViewOf(3);  // With something that the worker has to know.
+  *other.mutable_trainers() = view.trainers();
+  feed_.Publish(other);
+  UntilSeen(*shard, 3);
+  UntilSeen(*worker, 3);
+  EXPECT_THAT(worker->seen, ElementsAre(1, 3))
+      << "the one that named another trainer is passed over";
+  EXPECT_EQ(shard->last.trainers_size(), 1);
+  EXPECT_EQ(worker->last.trainers_size(), 0);
+}
+
+TEST_F(ViewFeedTest, WhoBeginsToWatchAfterwardsGetsTheNewestViewThatDiffersInTrainersAlone) {
+  v1::View view = ViewOf(1);
+  feed_.Publish(view);
+  view.mutable_epoch()->set_n(2);
+  view.add_trainers()->set_worker("joins");
+  feed_.Publish(view);
+  const auto worker = Watch();
+  UntilSeen(*worker, 2);
+  EXPECT_EQ(worker->last.trainers_size(), 0);
+}
+
 TEST_F(ViewFeedTest, OneWatcherTooManyIsTurnedAwayAndTheOthersGoOn) {
   feed_.Publish(ViewOf(1));
   const auto first = Watch(), second = Watch();

@@ -32,11 +32,12 @@ class WatchService final : public v1::Chief::CallbackService {
   ViewFeed& feed_;
 };
 
+// Each names a shard at another address.
 inline v1::View ViewOf(uint64_t n, size_t bytes = 0) {
   v1::View view;
   view.mutable_epoch()->set_term(1);
   view.mutable_epoch()->set_n(n);
-  view.add_shards()->set_address(std::string(bytes, 'x'));
+  view.add_shards()->set_address(absl::StrCat(n, std::string(bytes, 'x')));
   return view;
 }
 
@@ -46,6 +47,7 @@ class ViewFeedTest : public testing::Test {
   // A stream of views; its channel is its own.
   struct Watcher {
     std::vector<uint64_t> seen;  // Their numbers.
+    v1::View last;
     std::optional<absl::Status> end;
     CallId call{};
   };
@@ -61,7 +63,10 @@ class ViewFeedTest : public testing::Test {
     watcher->call = loop_.Stream<v1::View>(
         NewChannel(absl::StrCat("127.0.0.1:", server_->port()), Role::kChief),
         "/capstan.v1.Chief/WatchView", request,
-        [w = watcher.get()](const v1::View& view) { w->seen.push_back(view.epoch().n()); },
+        [w = watcher.get()](const v1::View& view) {
+          w->seen.push_back(view.epoch().n());
+          w->last = view;
+        },
         [w = watcher.get()](absl::Status end) { w->end = std::move(end); });
     return watcher;
   }

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace capstan {
 namespace {
@@ -39,6 +41,15 @@ TEST(TaskRangesTest, BytesAreCutIntoRangesAsLongAsEachOther) {
   EXPECT_THAT(Bounds(ranges), ElementsAre(Pair(0, 3), Pair(3, 6), Pair(6, 9), Pair(9, 11)));
   EXPECT_THAT(Records(ranges), ElementsAre(2, 1, 2, 1)) << "those that begin before each end";
   EXPECT_EQ(ranges.expected_records(), 6u);
+}
+
+TEST(TaskRangesTest, CopiesShareTheListAndOutliveTheFirst) {
+  auto first = std::make_unique<TaskRanges>(std::vector<v1::TaskRun>{MakeRun(0, 10, 2)});
+  const TaskRanges copy = *first, other = std::move(*first);
+  EXPECT_EQ(copy.runs().data(), other.runs().data());
+  EXPECT_EQ(first->size(), 2u) << "which may be asked after others have taken it";
+  first.reset();
+  EXPECT_THAT(Bounds(copy), ElementsAre(Pair(0, 5), Pair(5, 10)));
 }
 
 TEST(TaskRangesTest, RecordsAreCutInStepsAndTheLastRangeMayBeOpen) {

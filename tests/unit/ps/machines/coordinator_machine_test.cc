@@ -33,7 +33,10 @@ TEST(CoordinatorTest, WhoHasReportedWaitsForTheNextRound) {
   const auto result = coordinator.Report({LaneIndex{1}, kFirst, 1, 8, false}).value();
   ASSERT_EQ(result.answers.size(), 1u);
   EXPECT_EQ(result.answers[0].waiter, WaiterId{7});
-  EXPECT_EQ(std::get<OpenAnswer>(result.answers[0].answer).round, 2u);
+  const auto& told = std::get<OpenAnswer>(result.answers[0].answer);
+  EXPECT_EQ(told.round, 2u);
+  EXPECT_EQ(told.lane, LaneIndex{0});
+  EXPECT_EQ(told.generation, kFirst);
 }
 
 TEST(CoordinatorTest, AfterTheLastRoundNoneOpensAndWhoeverWaitsHearsThatItIsClosed) {

@@ -66,6 +66,18 @@ TEST(Rule3, TheLastRoundIsAppliedWhenItsSetIsCarriedWithoutARequestOfTheNext) {
   EXPECT_EQ(machine.CatchUp(std::span(&last, 1)).updates.size(), 1u);
 }
 
+TEST(Rule35, ACommitThatIsHeardAgainOrTooEarlyClosesNothing) {
+  PartitionMachine machine = Sync();
+  Stage(machine, 0, 1, 10);
+  const RoundCommit first{1, {{LaneIndex{0}, kFirst, 8}}};
+  EXPECT_EQ(machine.CatchUp(std::span(&first, 1)).updates.size(), 1u);
+  Stage(machine, 0, 2, 11);
+  EXPECT_TRUE(machine.CatchUp(std::span(&first, 1)).updates.empty());
+  const RoundCommit third{3, {{LaneIndex{0}, kFirst, 8}}};
+  EXPECT_TRUE(machine.CatchUp(std::span(&third, 1)).updates.empty());
+  EXPECT_EQ(machine.round(), 1u);
+}
+
 TEST(Rule4, ALaneWithoutDataLeavesTheCountAndIsNotAnArrival) {
   CoordinatorMachine coordinator(2, /*backup_workers=*/1);
   Open(coordinator, 0, kFirst);
@@ -151,6 +163,15 @@ TEST(Rule10, APartitionThatComesBackAloneIsToldTheFencesBeforeItServes) {
   EXPECT_EQ(Push(machine, 2, 12, kSecond).outcome, v1::OUTCOME_APPLIED);
 }
 
+TEST(Rule36, APartitionThatComesBackAloneListensToNoLeaseOfWhichItsChiefDoesNotKnow) {
+  const PartitionOptions options = Both(Policy(v1::POLICY_KIND_ASYNC));
+  const StreamFacts told{.open = {}, .closed = {}, .term = kFirst.term + 1};
+  PartitionMachine machine = PartitionMachine::RecoverPartially(options, {}, told, kNow).value();
+  EXPECT_EQ(Push(machine, 2, 10, kFirst, /*low_watermark=*/2).outcome, v1::OUTCOME_OLD_GENERATION);
+  EXPECT_EQ(Push(machine, 0, 11, {kFirst.term + 1, 1}).outcome, v1::OUTCOME_APPLIED);
+  EXPECT_EQ(machine.lost(), 0u);
+}
+
 TEST(Rule11, APushOfAClosedStreamIsSettledWhoeverSendsIt) {
   PartitionMachine machine = Async();
   Push(machine, 0, 10, kSecond);
@@ -201,7 +222,11 @@ TEST(Rule19, AShardAddsWhatTheCoordinatorHasCountedUnderTheGenerationThatItCount
   EXPECT_THAT(Added(machine, counts), ElementsAre()) << "staged, but not counted";
   Stage(machine, 0, 1, 20, kSecond);
   counts.Learn(News(1, {{LaneIndex{0}, kSecond, 8}}));
-  EXPECT_THAT(Added(machine, counts), ElementsAre(20));
+  const Decision decision = machine.AddCounted(counts);
+  ASSERT_EQ(decision.additions.size(), 1u);
+  EXPECT_EQ(decision.additions[0].handle, GradientHandle{20});
+  EXPECT_EQ(decision.additions[0].lane, LaneIndex{0});
+  EXPECT_EQ(decision.additions[0].generation, kSecond);
   EXPECT_THAT(Added(machine, counts), ElementsAre()) << "once";
 }
 

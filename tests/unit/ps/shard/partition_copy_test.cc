@@ -17,6 +17,7 @@
 #include "capstan/v1/ps.pb.h"
 #include "ps/shard/machine_state.h"
 #include "ps/shard/partition.h"
+#include "tests/unit/ps/shard/one_column.h"
 
 namespace capstan::ps {
 namespace {
@@ -37,14 +38,7 @@ v1::JobSpec Job(v1::PolicyKind policy) {
   job.mutable_sparse_update()->set_lanes(2);
   job.mutable_dense_update()->set_kind(policy);
   job.mutable_dense_update()->set_lanes(2);
-  v1::TableSpec& table = *job.add_tables();
-  table.set_id(1);
-  table.set_name("features");
-  table.set_dim(1);
-  table.mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_SGD);
-  table.mutable_optimizer()->set_learning_rate(1);
-  table.add_segments()->set_width(1);
-  table.mutable_segments(0)->set_learning_rate_scale(1);
+  AddOneColumn(job);
   return job;
 }
 

@@ -244,6 +244,33 @@ TEST(LaneRunnerTest, ARunnerThatWaitsForTheNextRoundTellsThatTheOnesBeforeAreOve
   EXPECT_EQ(clocks[0].clock, 3u);
 }
 
+TEST(LaneRunnerTest, SaysWhetherTheOpenRoundCountsTheLaneThatAsksForTheNext) {
+  Driver runner(NewLaneRunner(LeaseOfLane()));
+  const SendOpen first = runner.Take<SendOpen>();
+  EXPECT_FALSE(first.counted) << "it is new, and is told at once where it stands";
+  runner.Feed(OpenDone{.ticket = first.ticket, .answer = Opened::ANSWER_OPEN, .round = 1});
+  Stage(runner, 9);
+  Answer(runner, Reported::ANSWER_COUNTED);
+  const SendOpen next = runner.Take<SendOpen>();
+  EXPECT_TRUE(next.counted);
+  runner.Feed(Moved({kShard0, kShard1, kShard2}, 0, {kShard2}));
+  const SendOpen again = runner.Take<SendOpen>();
+  EXPECT_FALSE(again.counted) << "the coordinator may be another, and know less";
+  runner.Feed(
+      OpenDone{.ticket = again.ticket, .answer = Opened::ANSWER_OPEN, .round = 2, .cursor = 1});
+  Stage(runner, 9);
+  Answer(runner, Reported::ANSWER_LATE);
+  EXPECT_FALSE(runner.Take<SendOpen>().counted);
+}
+
+TEST(LaneRunnerTest, ALaneThatIsToldToWaitIsCountedByTheOpenRound) {
+  Driver runner(NewLaneRunner(LeaseOfLane()));
+  runner.Feed(OpenDone{
+      .ticket = runner.Take<SendOpen>().ticket, .answer = Opened::ANSWER_WAIT, .round = 4});
+  runner.Wake();
+  EXPECT_TRUE(runner.Take<SendOpen>().counted);
+}
+
 TEST(LaneRunnerTest, CallsOfAStageThatIsOverWakeNobody) {
   Driver runner(NewLaneRunner(LeaseOfLane()));
   OpenRound(runner, 1, 0);

@@ -1,35 +1,53 @@
-// Partition: what its machine has decided is carried out on its store.
+#include "ps/shard/update_applier.h"
+
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include "capstan/base/failpoint.h"
-#include "ps/shard/partition.h"
+#include "capstan/v1/job.pb.h"
 
 namespace capstan::ps {
 
-bool Partition::JudgedByRows(const PushShare& gradient) const {
-  return context_.catalog.CountsRowUpdates() &&
+UpdateApplier::Gradients UpdateApplier::Begin(PartitionStore* store, bool observed) {
+  store_ = store;
+  observed_ = observed;
+  progress_ = 0;  // Every push tells it.
+  sum_ = RoundSum();
+  version_times_ = {};
+  return std::exchange(kept_, Gradients());
+}
+
+GradientHandle UpdateApplier::Keep(const PushShare& gradient) {
+  const GradientHandle handle{++last_handle_};
+  kept_.emplace(handle, gradient);
+  return handle;
+}
+
+bool UpdateApplier::JudgedByRows(const PushShare& gradient) const {
+  return catalog_.CountsRowUpdates() &&
          gradient.push->KnowsRowVersions(gradient.push->partitions()[gradient.place]);
 }
 
-bool Partition::CarryOut(const Decision& decision, absl::Time now) {
+bool UpdateApplier::CarryOut(const Decision& decision, absl::Time now) {
   for (const Addition& addition : decision.additions) {
     Add(addition);
-    kept_.erase(Raw(addition.handle));
+    kept_.erase(addition.handle);
   }
-  context_.metrics.CountAddedAhead(decision.additions.size());
+  if (observed_) metrics_.CountAddedAhead(decision.additions.size());
   bool fresh = decision.updates.empty();
   for (const Update& update : decision.updates) {
     fresh |= Apply(update, now);
     CAPSTAN_FAILPOINT("partition.applied");
-    for (const Contribution& used : update.contributions) kept_.erase(Raw(used.handle));
+    for (const Contribution& used : update.contributions) kept_.erase(used.handle);
   }
-  for (GradientHandle handle : decision.discarded) kept_.erase(Raw(handle));
-  if (copy_ == CopyStage::kReading) CountKept();
+  for (GradientHandle handle : decision.discarded) kept_.erase(handle);
   return fresh;
 }
 
-void Partition::Add(const Addition& addition) {
-  const PushShare& kept = kept_.at(Raw(addition.handle));
+void UpdateApplier::Add(const Addition& addition) {
+  const PushShare& kept = kept_.at(addition.handle);
   const wire::PartitionPart& share = kept.push->partitions()[kept.place];
   const auto weight = static_cast<float>(addition.weight);
   if (addition.part == Part::kSparse) {
@@ -48,7 +66,7 @@ void Partition::Add(const Addition& addition) {
   }
 }
 
-bool Partition::Apply(const Update& update, absl::Time now) {
+bool UpdateApplier::Apply(const Update& update, absl::Time now) {
   Observe(update, now);
   const UpdateContext context = ContextOf(update);
   bool fresh = true;
@@ -62,12 +80,12 @@ bool Partition::Apply(const Update& update, absl::Time now) {
   return fresh;
 }
 
-UpdateContext Partition::ContextOf(const Update& update) const {
-  const v1::UpdatePolicy& policy = context_.catalog.policy(update.part);
+UpdateContext UpdateApplier::ContextOf(const Update& update) const {
+  const v1::UpdatePolicy& policy = catalog_.policy(update.part);
   UpdateContext context;
   context.compensate_lambda = policy.compensate_lambda();
   context.scale = static_cast<float>(update.scale);
-  if (update.part == Part::kSparse && context_.catalog.CountsRowUpdates()) {
+  if (update.part == Part::kSparse && catalog_.CountsRowUpdates()) {
     context.row_policy = &policy;
   }
   if (update.round == 0) {
@@ -77,12 +95,12 @@ UpdateContext Partition::ContextOf(const Update& update) const {
     // round closes with so many lanes fewer.
     const uint32_t lanes = policy.lanes() - std::min(policy.backup_workers(), policy.lanes() - 1);
     context.progress_examples =
-        (update.round - 1) * uint64_t{lanes} * context_.catalog.job().train().batch_size();
+        (update.round - 1) * uint64_t{lanes} * catalog_.job().train().batch_size();
   }
   return context;
 }
 
-bool Partition::ApplyRows(const Update& update, const UpdateContext& context) {
+bool UpdateApplier::ApplyRows(const Update& update, const UpdateContext& context) {
   bool fresh = false;
   for (const std::unique_ptr<Table>& table : store_->tables()) {
     rows_.clear();
@@ -90,7 +108,7 @@ bool Partition::ApplyRows(const Update& update, const UpdateContext& context) {
       if (const std::optional<RowGradients> sum = sum_.rows(table->id())) rows_.push_back(*sum);
     }
     for (const Contribution& used : update.contributions) {
-      const PushShare& kept = kept_.at(Raw(used.handle));
+      const PushShare& kept = kept_.at(used.handle);
       for (const PushMessage::Rows& rows :
            kept.push->rows_of(kept.push->partitions()[kept.place])) {
         if (rows.table != table->id()) continue;
@@ -102,16 +120,16 @@ bool Partition::ApplyRows(const Update& update, const UpdateContext& context) {
     }
     if (rows_.empty()) continue;
     fresh |= table->Apply(rows_, context);
-    context_.metrics.ObserveRowStaleness(table->row_staleness());
+    if (observed_) metrics_.ObserveRowStaleness(table->row_staleness());
   }
   return fresh;
 }
 
-bool Partition::IsRunning(BlockId block) const {
+bool UpdateApplier::IsRunning(BlockId block) const {
   return store_->blocks().optimizer_kind(block) == v1::OPTIMIZER_KIND_RUNNING;
 }
 
-void Partition::ApplyBlocks(const Update& update, const UpdateContext& context) {
+void UpdateApplier::ApplyBlocks(const Update& update, const UpdateContext& context) {
   UpdateContext of_running = context;
   of_running.scale = static_cast<float>(update.running_scale);
   for (const Block& block : store_->blocks().blocks()) {
@@ -121,7 +139,7 @@ void Partition::ApplyBlocks(const Update& update, const UpdateContext& context) 
       if (const std::optional<BlockGradient> sum = sum_.block(block.id)) blocks_.push_back(*sum);
     }
     for (const Contribution& used : update.contributions) {
-      const PushShare& kept = kept_.at(Raw(used.handle));
+      const PushShare& kept = kept_.at(used.handle);
       for (const PushMessage::Values& values :
            kept.push->blocks_of(kept.push->partitions()[kept.place])) {
         if (values.block != block.id) continue;
@@ -136,17 +154,17 @@ void Partition::ApplyBlocks(const Update& update, const UpdateContext& context) 
   }
 }
 
-void Partition::Observe(const Update& update, absl::Time now) {
-  if (standby_) return;  // The owner counts it.
+void UpdateApplier::Observe(const Update& update, absl::Time now) {
+  if (!observed_) return;
   VersionTimes& times = version_times_[static_cast<size_t>(update.part)];
   for (uint32_t i = 0; i < update.added; ++i) {
-    context_.metrics.ObserveStaleness(/*staleness=*/0, absl::ZeroDuration());
+    metrics_.ObserveStaleness(/*staleness=*/0, absl::ZeroDuration());
   }
   for (const Contribution& used : update.contributions) {
     // The version before this update, less what had been applied since the pull.
     const uint64_t before = update.version - 1;
     const absl::Duration age = times.Age(before - std::min(used.staleness, before), before, now);
-    context_.metrics.ObserveStaleness(used.staleness, age);
+    metrics_.ObserveStaleness(used.staleness, age);
   }
   times.Made(update.version, now);
 }

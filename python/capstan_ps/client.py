@@ -1,0 +1,214 @@
+"""A job that runs, as a program sees it that is no part of it, such as a notebook.
+
+    import capstan_ps as cap
+    job = cap.connect("localhost:7000")
+    job.status()
+    rows = job.tables["user"].pull([12, 345])
+    weight = job.tensors["mlp.0.weight"].pull()
+
+docs/python.md tells of it."""
+
+import collections.abc
+import html
+import operator
+import os
+
+import numpy as np
+
+from capstan_ps import _capstan
+from capstan_ps.kubernetes import chief_of, in_a_pod, tls_folder
+from capstan_ps.port_forward import PortForwards
+
+LOCAL_CHIEF = "localhost:7000"
+MOST_KEY = (1 << 64) - 1
+
+
+def connect(chief=None, *, kubernetes=None, context=None, tls=None, chief_patience=10, pull_patience=60):
+    """The job of the chief at host:port, by default localhost:7000; or that of the release of the chart which `kubernetes` names, as
+    `release` or `namespace/release`: in a pod, of the same cluster, and elsewhere, or where one of kubectl's contexts is named by
+    `context`, of the cluster that kubectl reaches, and by kubectl. `tls` is the folder of a certificate in the role `client`,
+    by default that of the environment variable CAPSTAN_TLS, with `kubernetes` otherwise /etc/capstan-tls if there is a certificate, and
+    otherwise nothing: plaintext. A call waits `chief_patience` seconds for a chief that does not answer or has no job yet,
+    and `pull_patience` for values while a shard is replaced. ConnectionError: nobody has answered. ValueError: what is wrong
+    with the folder, or with these arguments. By kubectl, also LookupError: there is no such release; PermissionError: the user may
+    not forward ports to its pods; RuntimeError: there is no kubectl."""
+    if kubernetes is not None and chief is not None:
+        raise ValueError("either the address of a chief, or kubernetes=\"namespace/release\"")
+    if kubernetes is None and context is not None:
+        raise ValueError("context= is one of kubectl's, and is of use with kubernetes=\"namespace/release\" only")
+    if chief is None:
+        chief = LOCAL_CHIEF if kubernetes is None else chief_of(kubernetes)
+    if tls is None:
+        tls = os.environ.get("CAPSTAN_TLS") or ("" if kubernetes is None else tls_folder())
+    outside = kubernetes is not None and (context is not None or not in_a_pod())
+    forwards = PortForwards(chief, context) if outside else None
+    try:
+        job = Job(_capstan.JobClient(chief=chief, tls=os.fspath(tls), chief_patience=chief_patience, pull_patience=pull_patience,
+                                     resolver=forwards), chief)
+        job.status()
+    except BaseException:
+        if forwards is not None:
+            forwards.close()  # A traceback that is kept keeps them, too.
+        raise
+    return job
+
+
+class Job:
+    """May be used by several threads, one of which is served at a time."""
+
+    def __init__(self, client, chief):
+        self._client, self.chief = client, chief
+
+    def status(self):
+        """How the job stands now."""
+        return Status(self._client.status())
+
+    @property
+    def spec(self):
+        """What job.yaml says, as the chief has read it."""
+        return self._client.describe()
+
+    @property
+    def tables(self):
+        """{name: Table}"""
+        spec = self.spec
+        return _Named(f"job {spec.job} has no table", {each.name: Table(self._client, each) for each in spec.tables})
+
+    @property
+    def tensors(self):
+        """{name: Tensor}"""
+        spec = self.spec
+        return _Named(f"job {spec.job} has no tensor", {each.name: Tensor(self._client, each) for each in spec.tensors})
+
+    def __repr__(self):
+        return f"Job(chief={self.chief!r})"
+
+
+class Table:
+    """Rows of `dim` numbers, each of which has a key."""
+
+    def __init__(self, client, spec):
+        self._client, self.name, self.dim = client, spec.name, spec.dim
+
+    def pull(self, keys):
+        """[keys, dim], float32, as they stand now. A key that training has not met yet has the row with which it would begin, and
+        does not come into being by that."""
+        keys = keys_of(self.name, keys)
+        return self._client.pull_rows(self.name, keys).reshape(len(keys), self.dim)
+
+    def __repr__(self):
+        return f"Table({self.name!r}, dim={self.dim})"
+
+
+class Tensor:
+
+    def __init__(self, client, spec):
+        self._client, self.name, self.shape = client, spec.name, tuple(spec.shape)
+
+    def pull(self):
+        """In its shape, float32, as it stands now."""
+        return self._client.pull_tensor(self.name).reshape(self.shape)
+
+    def __repr__(self):
+        return f"Tensor({self.name!r}, shape={self.shape})"
+
+
+def keys_of(table, keys):
+    """A list, a NumPy array or a PyTorch tensor of whole numbers, as uint64."""
+    array = np.asarray(keys) if hasattr(keys, "__array__") else None
+    if array is None:
+        if not isinstance(keys, collections.abc.Iterable) or isinstance(keys, (str, bytes)):
+            raise ValueError(f"the keys of table {table} are a list of whole numbers, not {keys!r}")
+        keys = list(keys)
+        if all(_is_key(key) for key in keys):
+            return np.array([operator.index(key) for key in keys], np.uint64)
+        wrong = next(key for key in keys if not _is_key(key))
+        raise ValueError(f"a key of table {table} is a whole number from 0 to 2^64-1, not {wrong!r}")
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(f"the keys of table {table} are whole numbers in one dimension, not {array.dtype} of shape {array.shape}")
+    if array.dtype.kind == "i" and array.size and array.min() < 0:
+        raise ValueError(f"a key of table {table} is a whole number from 0 to 2^64-1, not {array.min()}")
+    return np.ascontiguousarray(array, np.uint64)
+
+
+def _is_key(key):
+    try:
+        return 0 <= operator.index(key) <= MOST_KEY
+    except TypeError:
+        return False
+
+
+class UnknownName(KeyError):
+
+    def __str__(self):
+        return str(self.args[0])
+
+
+class _Named(collections.abc.Mapping):
+    """A dictionary that tells of a name that it lacks which ones it has."""
+
+    def __init__(self, lacks, entries):
+        self._lacks, self._entries = lacks, entries
+
+    def __getitem__(self, name):
+        if name in self._entries:
+            return self._entries[name]
+        raise UnknownName(f"{self._lacks} {name!r}; it has {', '.join(self._entries) or 'none'}")
+
+    def __iter__(self):
+        return iter(self._entries)
+
+    def __len__(self):
+        return len(self._entries)
+
+    def __repr__(self):
+        return repr(self._entries)
+
+
+class Status:
+    """What the chief says of the job: `state`, `progress` (0 to 1), `examples`, `loss`, `workers`, `shards`, `evaluations`,
+    each with `examples` and `metrics`, and all else of GetStatusReply in proto/capstan/v1/chief.proto. A table in a notebook,
+    and text elsewhere."""
+
+    def __init__(self, said):
+        vars(self).update(vars(said))
+
+    def facts(self):
+        """[(what, text)] of the whole job."""
+        of_all = f" of {self.examples_expected:,}" if self.examples_expected else ""
+        found = [("job", self.job), ("state", self.state), ("progress", f"{self.progress:.1%}"),
+                 ("examples", f"{self.examples:,}{of_all}, {self.examples_per_second:,.0f}/s"),
+                 ("step", f"{self.global_step:,}"), ("loss", f"{self.loss:.4f}" if self.loss else "not known yet")]
+        if self.evaluations:
+            metrics = self.evaluations[-1].metrics
+            found.append(("held out", "  ".join(f"{name} {metrics[name]:.4f}" for name in sorted(metrics))))
+        for what, text in (("waiting for", self.waiting_for), ("because", self.reason), *(("warning", text) for text in self.warnings)):
+            if text:
+                found.append((what, text))
+        return found
+
+    def tables(self):
+        """[(heading of each column, rows)] of workers and shards."""
+        if self.workers:
+            yield ("worker", "state", "examples/s", "steps"), [
+                (worker.name, worker.state, f"{worker.examples_per_second:,.0f}", f"{worker.steps:,}") for worker in self.workers]
+        if self.shards:
+            yield ("shard", "state", "pushes/s", "rows", "MiB"), [
+                (str(shard.index), shard.state, f"{shard.pushes_per_second:,.0f}", f"{shard.report.rows:,}",
+                 f"{shard.report.parameter_bytes / 2**20:,.1f}") for shard in self.shards]
+
+    def __str__(self):
+        lines = [f"{what:<12}{text}" for what, text in self.facts()]
+        for heading, rows in self.tables():
+            width = [max(len(row[i]) for row in (heading, *rows)) for i in range(len(heading))]
+            lines += ["", *("  ".join(cell.ljust(width[i]) for i, cell in enumerate(row)).rstrip() for row in (heading, *rows))]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self):
+        def table(rows, head=()):
+            body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+            return "<table>" + ("<tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr>" if head else "") + body + "</table>"
+
+        return table(self.facts()) + "".join(table(rows, heading) for heading, rows in self.tables())

@@ -1,0 +1,220 @@
+#include "capstan/client/job_client.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "capstan/base/status.h"
+
+namespace capstan {
+namespace {
+
+constexpr absl::Duration kGlance = absl::Milliseconds(100);
+constexpr absl::Duration kCallTimeout = absl::Seconds(5);
+// Rows are pulled so many bytes at a time, so that the share of one partition fits a message.
+constexpr size_t kSliceBytes = size_t{4} << 20;
+
+// Whether the same may be answered otherwise a little later: a partition is on its way, a process
+// is replaced, or somebody has much to do.
+bool MayPass(const absl::Status& failure) {
+  switch (failure.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kResourceExhausted:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// A peer that ends cancels the calls to it, which passes. CANCELLED of this client's calls is an
+// interruption here.
+absl::Status OfPeer(const absl::Status& answer) {
+  if (!absl::IsCancelled(answer)) return answer;
+  return absl::UnavailableError("the call was cancelled there");
+}
+
+// Its place in the job's list.
+template <typename Specs>
+absl::StatusOr<int> Find(const v1::JobSpec& job, const Specs& specs, const char* what,
+                         const std::string& name) {
+  const auto found = std::find_if(specs.begin(), specs.end(),
+                                  [&name](const auto& spec) { return spec.name() == name; });
+  if (found != specs.end()) return static_cast<int>(found - specs.begin());
+  const auto append = [](std::string* out, const auto& spec) { out->append(spec.name()); };
+  return absl::NotFoundError(
+      absl::StrCat("job ", job.job(), " has no ", what, " \"", name, "\"; ",
+                   specs.empty() ? "it has none" : "it has " + absl::StrJoin(specs, ", ", append)));
+}
+
+uint64_t ElementsOf(const v1::TensorSpec& tensor) {
+  uint64_t elements = 1;
+  for (const uint32_t extent : tensor.shape()) elements *= extent;
+  return elements;
+}
+
+absl::Status HasChanged(const std::string& name) {
+  return absl::AbortedError(absl::StrCat("the job was begun anew with another ", name));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JobClient>> JobClient::Create(JobClientOptions options) {
+  std::unique_ptr<const Tls> tls;
+  if (!options.tls.empty()) {
+    CAPSTAN_ASSIGN_OR_RETURN(tls, Tls::Load(options.tls));
+  }
+  return std::unique_ptr<JobClient>(new JobClient(std::move(options), std::move(tls)));
+}
+
+JobClient::JobClient(JobClientOptions options, std::unique_ptr<const Tls> tls)
+    : options_(std::move(options)),
+      tls_(std::move(tls)),
+      follower_(loop_, options_.chief, *options_.resolver, tls_.get()) {}
+
+absl::StatusOr<v1::GetStatusReply> JobClient::Status() {
+  absl::MutexLock lock(&mu_);
+  const absl::Time deadline = clock_.Now() + options_.chief_patience;
+  while (true) {
+    absl::StatusOr<v1::GetStatusReply> reply = AskStatus();
+    if (reply.ok()) return reply;
+    CAPSTAN_RETURN_IF_ERROR(Pause(reply.status(), deadline, options_.chief_patience));
+  }
+}
+
+absl::StatusOr<v1::GetStatusReply> JobClient::AskStatus() {
+  CAPSTAN_ASSIGN_OR_RETURN(const Channel chief, follower_.Chief());
+  // The call may end after an interruption has ended the wait for it.
+  const auto reply = std::make_shared<std::optional<absl::StatusOr<v1::GetStatusReply>>>();
+  loop_.Call<v1::GetStatusReply>(
+      chief, "/capstan.v1.Chief/GetStatus", v1::GetStatusRequest(), kCallTimeout,
+      [reply](absl::StatusOr<v1::GetStatusReply> answer) { *reply = std::move(answer); });
+  CAPSTAN_RETURN_IF_ERROR(Await([&reply] { return reply->has_value(); }));
+  if (!(*reply)->ok()) return OfPeer((*reply)->status());
+  return std::move(***reply);
+}
+
+absl::StatusOr<v1::JobSpec> JobClient::Describe() {
+  absl::MutexLock lock(&mu_);
+  CAPSTAN_ASSIGN_OR_RETURN(const v1::JobSpec* const job, Learn());
+  return *job;
+}
+
+absl::StatusOr<std::vector<float>> JobClient::PullRows(const std::string& table,
+                                                       absl::Span<const uint64_t> keys) {
+  absl::MutexLock lock(&mu_);
+  CAPSTAN_ASSIGN_OR_RETURN(const v1::JobSpec* const known, Learn());
+  CAPSTAN_ASSIGN_OR_RETURN(const int place, Find(*known, known->tables(), "table", table));
+  const size_t dim = known->tables(place).dim();
+  const size_t slice = std::max<size_t>(1, kSliceBytes / (dim * sizeof(float) + sizeof(uint64_t)));
+  std::vector<float> rows(keys.size() * dim);
+  for (size_t begin = 0; begin < keys.size(); begin += slice) {
+    const TableKeys wanted{static_cast<size_t>(place), keys.subspan(begin, slice)};
+    std::vector<float*> matrices;  // By table.
+    const auto fill = [&](const v1::JobSpec& job, RequestPlan& plan) -> absl::StatusOr<PullTarget> {
+      const bool same = place < job.tables_size() && job.tables(place).name() == table &&
+                        job.tables(place).dim() == dim;
+      if (!same) return HasChanged(table);
+      plan.Build({&wanted, 1}, /*dense=*/false);
+      matrices.assign(static_cast<size_t>(job.tables_size()), nullptr);
+      matrices[wanted.table] = rows.data() + begin * dim;
+      return PullTarget{.rows = matrices};
+    };
+    CAPSTAN_RETURN_IF_ERROR(Pull(fill));
+  }
+  return rows;
+}
+
+absl::StatusOr<std::vector<float>> JobClient::PullTensor(const std::string& tensor) {
+  absl::MutexLock lock(&mu_);
+  CAPSTAN_ASSIGN_OR_RETURN(const v1::JobSpec* const known, Learn());
+  CAPSTAN_ASSIGN_OR_RETURN(const int place, Find(*known, known->tensors(), "tensor", tensor));
+  std::vector<float> values(ElementsOf(known->tensors(place)));
+  const auto fill = [&](const v1::JobSpec& job, RequestPlan& plan) -> absl::StatusOr<PullTarget> {
+    const bool same = place < job.tensors_size() && job.tensors(place).name() == tensor &&
+                      ElementsOf(job.tensors(place)) == values.size();
+    if (!same) return HasChanged(tensor);
+    const auto of = static_cast<uint32_t>(place);
+    plan.BuildTensor(of);
+    return PullTarget{.dense = values.data(),
+                      .dense_offset = plan.map().layout().tensor_offset(of)};
+  };
+  CAPSTAN_RETURN_IF_ERROR(Pull(fill));
+  return values;
+}
+
+absl::StatusOr<const v1::JobSpec*> JobClient::Learn() {
+  const absl::Time deadline = clock_.Now() + options_.chief_patience;
+  while (true) {
+    follower_.Follow();
+    CAPSTAN_RETURN_IF_ERROR(Await([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return follower_.job() != nullptr || !follower_.status().ok();
+    }));
+    if (follower_.job() != nullptr) return follower_.job();
+    CAPSTAN_RETURN_IF_ERROR(Pause(OfPeer(follower_.status()), deadline, options_.chief_patience));
+  }
+}
+
+absl::Status JobClient::Pull(Fill fill) {
+  const absl::Time deadline = clock_.Now() + options_.pull_patience;
+  while (true) {
+    follower_.Follow();
+    (void)loop_.Poll(absl::ZeroDuration());  // Views that have come.
+    const absl::Status status = TryPull(fill);
+    if (status.ok()) return absl::OkStatus();
+    CAPSTAN_RETURN_IF_ERROR(Pause(status, deadline, options_.pull_patience));
+  }
+}
+
+absl::Status JobClient::TryPull(Fill fill) {
+  CAPSTAN_ASSIGN_OR_RETURN(JobFollower::Known* const known, follower_.Adopt());
+  PsClient& shards = *known->shards;
+  RequestPlan plan(known->map);
+  CAPSTAN_ASSIGN_OR_RETURN(const PullTarget target, fill(known->job, plan));
+  plan.Route(shards.owners());
+  CAPSTAN_RETURN_IF_ERROR(follower_.Reach(plan.shards()));
+  absl::Status failure;
+  size_t missing = plan.shards().size();
+  std::vector<RequestId> requests;
+  for (const ShardIndex shard : plan.shards()) {
+    requests.push_back(shards.Pull(shard, plan, {.evaluation = true, .timeout = kCallTimeout},
+                                   target, [&failure, &missing](const PullResult& result) {
+                                     failure.Update(result.status);
+                                     --missing;
+                                   }));
+  }
+  const absl::Status awaited = Await([&missing] { return missing == 0; });
+  if (awaited.ok()) return OfPeer(failure);
+  for (const RequestId request : requests) shards.Cancel(request);
+  return awaited;
+}
+
+absl::Status JobClient::Await(absl::FunctionRef<bool()> done) {
+  while (!done()) {
+    if (options_.interrupted()) return absl::CancelledError("interrupted");
+    (void)loop_.Poll(kGlance);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JobClient::Pause(const absl::Status& failure, absl::Time deadline,
+                              absl::Duration patience) {
+  const absl::Time now = clock_.Now();
+  if (absl::IsCancelled(failure)) return failure;
+  if (!MayPass(failure)) {
+    return absl::Status(failure.code(),
+                        absl::StrCat("chief at ", options_.chief, ": ", failure.message()));
+  }
+  if (now >= deadline) {
+    follower_.ForgetAll();  // Whoever asks next is not to wait for what may hang.
+    return absl::UnavailableError(absl::StrCat("chief at ", options_.chief, ": tried for ",
+                                               absl::FormatDuration(patience), ": ",
+                                               failure.message()));
+  }
+  return Await([this, until = now + kGlance] { return clock_.Now() >= until; });
+}
+
+}  // namespace capstan

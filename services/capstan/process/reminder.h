@@ -1,0 +1,36 @@
+// When a process that waits says so again: after five seconds, and then after twice as long each
+// time, up to a minute.
+#ifndef CAPSTAN_PROCESS_REMINDER_H_
+#define CAPSTAN_PROCESS_REMINDER_H_
+
+#include <algorithm>
+
+#include "absl/time/time.h"
+
+namespace capstan {
+
+// Thread-compatible.
+class Reminder {
+ public:
+  // The wait began at this time.
+  explicit Reminder(absl::Time began) : next_(began + kFirst) {}
+
+  // Returns whether it is to be said now, which is taken for done.
+  bool Due(absl::Time now) {
+    if (now < next_) return false;
+    pause_ = std::min(2 * pause_, kLongest);
+    next_ = now + pause_;
+    return true;
+  }
+
+ private:
+  static constexpr absl::Duration kFirst = absl::Seconds(5);
+  static constexpr absl::Duration kLongest = absl::Minutes(1);
+
+  absl::Duration pause_ = kFirst;
+  absl::Time next_;
+};
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_PROCESS_REMINDER_H_

@@ -1,0 +1,90 @@
+#include "chief/job/job_context.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace capstan::chief {
+
+JobContext::JobContext(const ChiefOptions& given_options, JobPlan given, const JobHistory& history,
+                       absl::Time now)
+    : options(given_options),
+      plan(std::move(given)),
+      training(options, plan, now),
+      placement(options, plan.spec, history.state ? history.state->view() : v1::View()),
+      checkpoints(options, plan.spec, history),
+      recovery(options.term, plan.spec),
+      writer(history.state.has_value()) {}
+
+bool JobContext::EvaluatesAtRest() const {
+  return training.work.has_lanes() || !plan.spec.train().early_stop().metric().empty();
+}
+
+bool JobContext::CheckpointDue(absl::Time now) const {
+  if (state != v1::JOB_STATE_RUNNING || training.end.begun() || !takeover.settled()) return false;
+  const Checkpointer& checkpointer = checkpoints.checkpointer;
+  if (!checkpointer.enabled() || checkpointer.running()) return false;
+  if (!checkpointer.MayBegin(now)) return false;
+  if (!recovery.partial.empty()) return false;  // A shard is not back yet.
+  if (checkpointer.Due(now) || !checkpoints.askers.empty()) return true;
+  if (training.rest.save || checkpoints.save_again) return true;
+  // What closes the shards, or what opens them again where that has come to nothing.
+  return !checkpoints.frozen && (checkpoints.closed || !placement.ShardsToSave(now).empty());
+}
+
+std::vector<RecoverySource> JobContext::Sources() const {
+  std::vector<RecoverySource> sources;
+  for (const CheckpointFacts& facts : checkpoints.catalog.all()) {
+    if (facts.timeline < recovery.first_timeline) continue;
+    sources.push_back({.uri = checkpoints.checkpointer.UriOf(facts.id), .id = facts.id});
+  }
+  if (sources.empty()) {
+    sources.push_back({.uri = recovery.from, .parameters_only = !recovery.from.empty()});
+  }
+  return sources;
+}
+
+void JobContext::Fail(v1::FailureKind kind, std::string_view why) {
+  if (ended()) return;
+  state = v1::JOB_STATE_FAILED;
+  failure_kind = kind;
+  reason = std::string(why);
+  training.work.ReleaseAll();
+  calls.CancelAll();
+  writer.Require();
+  outbox.Log(LogEvent::Level::kError, "the job has failed", {{"reason", reason}});
+}
+
+void JobContext::BeginEnd(std::string_view why) {
+  if (training.end.begun()) return;
+  training.end.step = EndStep::kBarrier;
+  reason = std::string(why);
+  outbox.Log(LogEvent::Level::kInfo, "training ends",
+             {{"examples", absl::StrCat(training.progress.examples())},
+              {"steps", absl::StrCat(training.progress.steps())},
+              {"reason", reason.empty() ? "done" : reason}});
+}
+
+void JobContext::FlushShards() {
+  for (uint32_t shard : placement.Owners()) {
+    calls.Send(Purpose::kFlush, shard, v1::FlushRequest(), options.call_deadline);
+  }
+}
+
+void JobContext::Resume() {
+  training.rest = {};
+  if (!training.work.has_lanes()) return;
+  training.barrier.Release(placement.views.coordinator(), options.call_deadline, calls);
+}
+
+void JobContext::AddCurvePoint(const v1::Evaluation& evaluation, absl::Time now) {
+  const Progress& progress = training.progress;
+  outbox.Add(AppendCurve{.elapsed_seconds = progress.elapsed_seconds(now),
+                         .examples = progress.examples(),
+                         .step = progress.steps(),
+                         .loss = progress.loss(),
+                         .examples_per_second = progress.examples_per_second(),
+                         .evaluation = evaluation});
+}
+
+}  // namespace capstan::chief

@@ -1,0 +1,41 @@
+// What a partition tells of itself: to the metrics, and in the heartbeats of its shard.
+#ifndef CAPSTAN_PS_SHARD_PARTITION_FACTS_H_
+#define CAPSTAN_PS_SHARD_PARTITION_FACTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "capstan/store/partition_store.h"
+#include "capstan/store/table.h"
+#include "ps/machines/partition_machine.h"
+
+namespace capstan::ps {
+
+struct PartitionFacts {
+  struct OfTable {
+    uint64_t rows = 0;
+    uint64_t bytes = 0;
+    uint64_t hot_rows = 0;
+    uint64_t hot_rows_unsaved = 0;
+    TableCounters counters;
+  };
+  std::vector<OfTable> tables;  // As in the job.
+  uint64_t bytes = 0;
+  uint64_t parameters = 0;  // Weights, of rows and blocks.
+  uint64_t version = 0;     // The higher one of both parts.
+  uint64_t queued = 0;
+  uint64_t lost = 0;  // Batches, since the partition recovered partially.
+  // Since the content is here.
+  uint64_t pulled_rows = 0;  // And blocks.
+  uint64_t pushed_rows = 0;
+  absl::Duration lock_wait;
+};
+
+// Returns what the store and the machine tell, the bytes being those of the store; what is counted
+// since the content is here is left at 0.
+PartitionFacts FactsOf(const PartitionStore& store, const PartitionMachine& machine);
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_PARTITION_FACTS_H_

@@ -1,0 +1,90 @@
+// What the machine of a partition decides is carried out on the rows and blocks of the partition.
+#ifndef CAPSTAN_PS_SHARD_UPDATE_APPLIER_H_
+#define CAPSTAN_PS_SHARD_UPDATE_APPLIER_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "capstan/base/ids.h"
+#include "capstan/store/partition_store.h"
+#include "capstan/store/round_sum.h"
+#include "capstan/store/update.h"
+#include "ps/machines/decision.h"
+#include "ps/shard/catalog.h"
+#include "ps/shard/push_message.h"
+#include "ps/shard/shard_metrics.h"
+#include "ps/shard/version_times.h"
+
+namespace capstan::ps {
+
+// Has what the machine knows by handles alone: the gradients that wait, and the sum of those that
+// have been added in the open round. *Thread-compatible*: guarded by its partition's lock.
+class UpdateApplier {
+ public:
+  using Gradients = absl::flat_hash_map<GradientHandle, PushShare>;
+
+  // Both must outlive this object. Until Begin() there is no store.
+  UpdateApplier(const Catalog& catalog, ShardMetrics& metrics)
+      : catalog_(catalog), metrics_(metrics) {}
+
+  // Begins anew on another store, which must outlive what is carried out on it; nullptr: on none,
+  // and no decision may add or apply anything. `observed`: the metrics are told how stale gradients
+  // were and how many were added ahead, which a backup leaves to the owner. Returns the gradients
+  // that waited, for the caller to drop them where it holds no lock.
+  [[nodiscard]] Gradients Begin(PartitionStore* store, bool observed);
+  // The partition is a backup no more: from now on the metrics are told.
+  void BeginToObserve() { observed_ = true; }
+
+  // How far the whole job is, in examples, as far as anybody has told here. Never falls until the
+  // next Begin().
+  void RaiseProgress(uint64_t examples) { progress_ = std::max(progress_, examples); }
+  uint64_t progress() const { return progress_; }
+
+  // Keeps the gradient until a decision names it. Returns the handle to name it by.
+  GradientHandle Keep(const PushShare& gradient);
+
+  // Returns whether each row of the gradient is judged by its own version: the job counts the
+  // updates of rows, and the push says what it has pulled of each.
+  bool JudgedByRows(const PushShare& gradient) const;
+
+  // Adds, applies and drops the gradients that the decision names, in its order. Returns false if
+  // there was something to apply, and every row of it was too stale. REQUIRES: every handle in the
+  // decision is of Keep() since the last Begin(), and in no decision before.
+  bool CarryOut(const Decision& decision, absl::Time now);
+
+  // What the sum of the open round takes.
+  size_t memory_bytes() const { return sum_.memory_bytes(); }
+
+ private:
+  void Add(const Addition& addition);
+  // These return what CarryOut does.
+  bool Apply(const Update& update, absl::Time now);
+  bool ApplyRows(const Update& update, const UpdateContext& context);
+  void ApplyBlocks(const Update& update, const UpdateContext& context);
+  bool IsRunning(BlockId block) const;
+  void Observe(const Update& update, absl::Time now);
+  UpdateContext ContextOf(const Update& update) const;
+
+  const Catalog& catalog_;
+  ShardMetrics& metrics_;
+  PartitionStore* store_ = nullptr;
+  bool observed_ = true;
+  uint64_t progress_ = 0;
+  uint64_t last_handle_ = 0;
+  Gradients kept_;
+  RoundSum sum_;  // Of the open round.
+  std::array<VersionTimes, kParts> version_times_;
+
+  // Scratch.
+  std::vector<RowGradients> rows_;
+  std::vector<BlockGradient> blocks_;
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_UPDATE_APPLIER_H_

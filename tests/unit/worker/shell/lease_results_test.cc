@@ -1,0 +1,104 @@
+#include "worker/shell/lease_results.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "capstan/data/formats/batch.h"
+
+namespace capstan::worker {
+namespace {
+
+class LeaseResultsTest : public testing::Test {
+ protected:
+  LeaseResultsTest() {
+    job_.mutable_model()->set_loss(v1::LOSS_SQUARED);
+    job_.mutable_model()->set_outputs(1);
+  }
+
+  void SetBatch(std::vector<float> labels, std::vector<float> weights = {}) {
+    auto batch = std::make_shared<Batch>();
+    batch->labels = std::move(labels);
+    batch->weights = std::move(weights);
+    step_.batch = std::move(batch);
+  }
+
+  static v1::LeaseReport ReportOf(const LeaseResults& results, bool finished = false) {
+    v1::LeaseReport report;
+    report.set_finished(finished);
+    results.Fill(report);
+    return report;
+  }
+
+  v1::JobSpec job_ = [] {
+    v1::JobSpec job;
+    job.set_partition_count(1);
+    return job;
+  }();
+  const ParameterMap map_ = *ParameterMap::Create(job_);
+  Step step_{map_};
+};
+
+TEST_F(LeaseResultsTest, ALossIsToldAsIfItsExamplesWeighedOne) {
+  LeaseResults results(job_, v1::LEASE_KIND_TASK);
+  SetBatch({1, 0}, /*weights=*/{1, 3});
+  step_.loss_sum = 8;
+  const Computed event = results.Take(7, step_);
+  EXPECT_EQ(event.batch, 7u);
+  EXPECT_EQ(event.loss_sum, 4);
+  EXPECT_FALSE(event.nonfinite);
+  EXPECT_FALSE(ReportOf(results).has_evaluation());
+  EXPECT_FALSE(ReportOf(results, /*finished=*/true).has_evaluation());
+}
+
+TEST_F(LeaseResultsTest, ALossThatIsNoNumberIsReportedEverAfter) {
+  LeaseResults results(job_, v1::LEASE_KIND_LANE);
+  SetBatch({1});
+  step_.loss_sum = std::numeric_limits<double>::quiet_NaN();
+  step_.nonfinite = true;
+  EXPECT_TRUE(results.Take(0, step_).nonfinite);
+  step_.loss_sum = 1;
+  step_.nonfinite = false;
+  EXPECT_FALSE(results.Take(1, step_).nonfinite);
+  EXPECT_TRUE(ReportOf(results).nonfinite_loss());
+}
+
+TEST_F(LeaseResultsTest, AGradientThatIsNoNumberDoesNotMakeTheLossOne) {
+  LeaseResults results(job_, v1::LEASE_KIND_TASK);
+  SetBatch({1});
+  step_.loss_sum = 1;
+  step_.nonfinite = true;
+  EXPECT_TRUE(results.Take(0, step_).nonfinite);
+  EXPECT_FALSE(ReportOf(results).nonfinite_loss());
+}
+
+TEST_F(LeaseResultsTest, AnEvaluationAddsUpItsBatchesAndIsToldWithItsEnd) {
+  LeaseResults results(job_, v1::LEASE_KIND_EVALUATION);
+  SetBatch({1, 2});
+  step_.logits = {1, 4};
+  const Computed event = results.Take(3, step_);
+  EXPECT_EQ(event.batch, 3u);
+  EXPECT_EQ(event.loss_sum, 0) << "nothing is trained";
+  SetBatch({5});
+  step_.logits = {4};
+  results.Take(4, step_);
+  EXPECT_FALSE(ReportOf(results).has_evaluation());
+  const v1::LeaseReport report = ReportOf(results, /*finished=*/true);
+  EXPECT_EQ(report.evaluation().examples(), 3u);
+  EXPECT_EQ(report.evaluation().squared_error(), 4 + 1);
+}
+
+TEST_F(LeaseResultsTest, WhatTheUsersProgramSaysIsReportedAndElseNothing) {
+  LeaseResults results(job_, v1::LEASE_KIND_TASK);
+  EXPECT_FALSE(ReportOf(results).has_user_code());
+  v1::UserCodeError error;
+  error.set_type("ValueError");
+  results.Fail(error);
+  EXPECT_EQ(ReportOf(results).user_code().type(), "ValueError");
+}
+
+}  // namespace
+}  // namespace capstan::worker
