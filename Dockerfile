@@ -43,7 +43,8 @@ RUN bash -euo pipefail -c 'source deploy/lib/packages.sh && { [[ -z $SNAPSHOT ]]
 ARG SOURCE_DATE_EPOCH=
 RUN --mount=type=cache,target=/ccache \
     export CCACHE_DIR=/ccache && cmake -S . -B build/image -DCAPSTAN_PYTHON_MODULE=ON && ninja -C build/image capstan_ps \
-    && python/build_wheel /install --package build/image/python/capstan_ps && cp -r --parents deploy /install
+    && python/build_wheel /wheel --package build/image/python/capstan_ps \
+    && /usr/bin/python3 -m zipfile -e /wheel/*.whl /install
 
 FROM scratch AS image
 ARG REVISION=unknown
@@ -79,10 +80,14 @@ ENTRYPOINT ["/usr/bin/capstan"]
 # Workers of a model of one's own: Debian's Python and PyTorch (CPU), and capstan_ps. Other images derive from it: docs/python.md.
 FROM ${BASE} AS torch
 ARG SNAPSHOT=
-RUN --mount=type=bind,from=wheel,source=/install,target=/install \
-    cd /install && bash -euo pipefail -c 'source deploy/lib/packages.sh && { [[ -z $SNAPSHOT ]] || packages_pin "$SNAPSHOT"; } \
+WORKDIR /packages
+COPY deploy/packages.txt deploy/packages.txt
+COPY deploy/lib/packages.sh deploy/lib/packages.sh
+RUN bash -euo pipefail -c 'source deploy/lib/packages.sh && { [[ -z $SNAPSHOT ]] || packages_pin "$SNAPSHOT"; } \
       && packages_install torch' \
-    && rm -rf /var/lib/apt/lists/* && /usr/bin/python3 -m zipfile -e *.whl /usr/lib/python3/dist-packages
+    && rm -rf /var/lib/apt/lists/*
+# Copied, not mounted for a command: a builder may take the layer of an earlier module where a mount alone has changed.
+COPY --from=wheel /install /usr/lib/python3/dist-packages
 COPY --from=build /image/worker/etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 ARG REVISION=unknown
 ARG VERSION=0.1.0

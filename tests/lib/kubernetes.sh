@@ -55,8 +55,9 @@ cluster_up() { # build folder
   done
   # Of programs of the user's, where the module is built; its test skips without it.
   if [[ -d $1/python/capstan_ps ]]; then
-    /usr/bin/python3 -B python/build_wheel "$scratch/image/install" --package "$1/python/capstan_ps" >"$scratch/wheel.md"
-    cp -r --parents deploy/lib deploy/packages.txt "$scratch/image/install"
+    /usr/bin/python3 -B python/build_wheel "$scratch/wheel" --package "$1/python/capstan_ps" >"$scratch/wheel.md"
+    /usr/bin/python3 -m zipfile -e "$scratch/wheel/"*.whl "$scratch/image/install"
+    cp -r --parents deploy/lib deploy/packages.txt "$scratch/image"
     cluster_image "$scratch" torch || echo "!! no image torch: Debian's PyTorch cannot be had" >&2
   fi
 }
