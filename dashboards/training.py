@@ -61,8 +61,8 @@ DASHBOARD = dashboard(
                "eval line of Loss; the other metrics stand beside.", "short",
                target('max by (name) (capstan_eval_metric{$S,name=~"(.+/)?(auc|group_auc|accuracy)"})', "{{name}}"),
                legend="values", decimals=3, width=6),
-         bars("Last evaluation", "Every metric of it. AUC and accuracy rise, logloss and RMSE fall, calibration goes "
-              "to 1.", "none", target("max by (name) (capstan_eval_metric{$S})", "{{name}}"), width=4, decimals=4),
+         bars("Last evaluation", "Every metric of it. AUC and accuracy rise, logloss, RMSE and MAE fall, calibration "
+              "goes to 1.", "none", target("max by (name) (capstan_eval_metric{$S})", "{{name}}"), width=4, decimals=4),
          lines("Learning rate", "As the schedule says; flat without one.", "sci",
                target("max by (part) (capstan_learning_rate{$S})", "{{part}}"), custom=LOGARITHMIC,
                width=6),

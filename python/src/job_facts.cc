@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "capstan/config/data_labels.h"
 #include "capstan/config/eval_sets.h"
 #include "google/protobuf/util/json_util.h"
 #include "worker/shell/step.h"
@@ -38,9 +39,13 @@ std::vector<Feature> FeaturesOf(const v1::JobSpec& spec) {
   return features;
 }
 
-std::vector<Label> NamedLabels(const v1::DataSpec& data) {
+std::vector<Label> NamedLabels(const v1::JobSpec& spec) {
   std::vector<Label> labels;
-  for (const v1::LabelSpec& label : data.labels()) labels.push_back({label.name(), label.weight()});
+  for (const v1::LabelSpec& label : spec.data().labels()) {
+    labels.push_back({.name = label.name(),
+                      .weight = label.weight(),
+                      .loss = LossName(LossOf(spec, labels.size()))});
+  }
   return labels;
 }
 
@@ -62,7 +67,7 @@ Job::Job(const v1::JobSpec& spec)
       dims(DimsOf(spec)),
       dim(dims.empty() ? 0 : dims.front()),
       outputs(spec.model().outputs()),
-      labels(NamedLabels(spec.data())),
+      labels(NamedLabels(spec)),
       loss(LossName(spec.model().loss())),
       image(spec.data().image_shape().begin(), spec.data().image_shape().end()),
       batch_size(spec.train().batch_size()),

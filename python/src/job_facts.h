@@ -23,7 +23,8 @@ struct Feature {
 // One of several labels.
 struct Label {
   std::string name;
-  float weight;  // Of its loss in that of an example.
+  float weight;      // Of its loss in that of an example.
+  std::string loss;  // "logistic" or "squared".
 };
 
 struct Job {

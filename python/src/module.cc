@@ -235,7 +235,8 @@ NB_MODULE(_capstan, m) {
 
   nb::class_<Label>(m, "Label", "One of data.schema.labels.")
       .def_ro("name", &Label::name)
-      .def_ro("weight", &Label::weight, "By what its loss is multiplied.");
+      .def_ro("weight", &Label::weight, "By what its loss is multiplied.")
+      .def_ro("loss", &Label::loss, "logistic or squared");
 
   nb::class_<Job>(m, "Job", "The job, as far as a program needs it to build its model.")
       .def_static("from_json", &capstan::worker::JobFromJson, nb::arg("text"),
@@ -250,7 +251,8 @@ NB_MODULE(_capstan, m) {
       .def_ro("dim", &Job::dim, "Of an embedding of the only table; 0: the data have no keys.")
       .def_ro("outputs", &Job::outputs, "Logits an example.")
       .def_ro("labels", &Job::labels, "Those of data.schema.labels; empty: there is one.")
-      .def_ro("loss", &Job::loss, "logistic, softmax or squared")
+      .def_ro("loss", &Job::loss,
+              "Of a label that has none of its own: logistic, softmax or squared.")
       .def_ro("image", &Job::image, "Height and width, where records are images.")
       .def_ro("batch_size", &Job::batch_size)
       .def_ro("sum_loss", &Job::sum_loss, "train.gradient: sum")

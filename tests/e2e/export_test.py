@@ -234,6 +234,18 @@ checkpoint: {{uri: out}}
         self.assertEqual(self.run_it(self.python, "model/score.py", "bare.csv"),
                          self.run_it(self.python, "model/score.py", "test.csv"))
 
+    def test_labels_of_two_losses(self):
+        data = self.write_clicks()
+        data = re.sub(r"schema: .*", """schema: {labels: {amount: {column: 4, loss: squared}, bought: {column: 0}},
+            categorical: "1-3", numeric: [5, {columns: 6, missing: 2}]}""", data, flags=re.S)
+        for preset in ("lr", "mlp"):
+            with self.subTest(preset=preset):
+                checkpoint = self.train(data, f"preset: {preset}, embedding_dim: 5")
+                self.compare(checkpoint, "test.csv", 200)
+                scores = [line.split(",") for line in self.run_it(self.python, "model/score.py", "test.csv").splitlines()]
+                self.assertLess(min(float(amount) for amount, _ in scores), 0, "a number, no probability")
+                self.assertTrue(all(0 < float(bought) < 1 for _, bought in scores))
+
     def test_what_is_standardized_is_so_before_and_behind_the_model(self):
         """As on data that somebody has standardized before."""
         data = self.write_clicks(lambda draw: f"{draw.uniform(200, 900):.3f}")

@@ -79,6 +79,18 @@ class ServeTest(unittest.TestCase):
             server.process.send_signal(signal.SIGTERM)
             self.assertEqual(server.process.wait(10), 0)
 
+    def test_a_label_of_a_squared_loss_is_a_value_beside_a_probability(self):
+        generate.generate("orders", self.folder)
+        shutil.copy(HERE / "jobs" / "orders.yaml", self.folder / "job.yaml")
+        job = self.train(1)
+        lines = (self.folder / "test.csv").read_text().splitlines()[1:501]
+        with Server(job) as server:
+            scores = columns_of(server.infer(column("records", lines)))
+        for place, name in enumerate(("bought", "amount")):
+            self.assert_close(scores[name], [score[place] for score in self.predicted(job, "test.csv")[:500]])
+        self.assertTrue(all(0 < score < 1 for score in scores["bought"]))
+        self.assertGreater(max(scores["amount"]), 3)
+
     def test_what_cannot_be_answered_is_told_and_nothing_ends(self):
         self.visits()
         job = self.train(1)

@@ -24,6 +24,26 @@ from crew import BINARIES, run_to_end  # noqa: E402
 from python_crew import PythonCrew  # noqa: E402
 from two_tasks import TwoTasks  # noqa: E402
 
+# What the program says of a label: its loss is the one that the job has for it, and a label that is not there says nothing.
+BUILD_AND_STEP = """def build(job):
+    model = TwoTasks(job)
+    model.labels = job.labels
+    return model
+
+
+def of_one(label, logits, labels):
+    losses = {"logistic": nn.functional.binary_cross_entropy_with_logits, "squared": nn.functional.mse_loss}
+    found = losses[label.loss](logits, labels.nan_to_num(), reduction="none")
+    return label.weight * found.masked_fill(labels.isnan(), 0)
+
+
+def step(model, batch):
+    logits = model(batch)
+    return torch.stack([of_one(label, logits[label.name], batch.labels[label.name]) for label in model.labels]).sum(0)
+
+
+"""
+
 COLUMNS = ("shop", "item", "campaign", "device")
 LABELS = {"click": "clicked", "buy": "bought"}
 
@@ -108,6 +128,27 @@ class LabelsTest(unittest.TestCase):
         for name, expected in told.items():
             scores = torch.cat([logits[name] for logits in batches]).tolist()
             self.assertAlmostEqual(auc(scores, labels[name].tolist()), expected, delta=2e-4, msg=name)
+
+    def test_a_program_is_told_the_loss_of_each_label_which_is_measured_by_it(self):
+        generate.generate("orders", self.folder)
+        text = (EXAMPLES / "two_tasks.py").read_text()
+        begin, end = text.index("def step("), text.index("def predict(")
+        program = self.folder / "two_tasks.py"
+        program.write_text(text[:begin] + BUILD_AND_STEP + text[end:].replace("ct.train(TwoTasks", "ct.train(build"))
+        job = re.sub(r"(?s)labels:.*device\]", "labels: {bought: {column: bought}, amount: {column: amount, loss: squared, weight: 0.5, optional: true}}\n"
+                     "    categorical: [shop, item, device]", self.job())
+        (self.folder / "job.yaml").write_text(job)
+        code, said = run_to_end("capstan", "train", self.folder / "job.yaml", "--shards", "1", "--workers", "2", "--plain", "--run-dir",
+                                self.folder / "run", "--worker", f"/usr/bin/python3 {program}", timeout=120)
+        self.assertEqual(code, 0, said)
+        (model,) = self.folder.glob("run/model/*")
+        with open(model / "curve.csv", encoding="utf-8") as lines:
+            last = {point["eval_set"]: point for point in csv.DictReader(lines) if point["evaluation"]}
+        print(f"bought {last['']['eval_auc']}, amount {last['amount']['eval_rmse']}, {last['amount']['eval_mae']}")
+        self.assertGreater(float(last[""]["eval_auc"]), 0.62)
+        self.assertLess(float(last["amount"]["eval_rmse"]), 1.4, "of amounts that deviate by 1.76")
+        self.assertLess(float(last["amount"]["eval_mae"]), float(last["amount"]["eval_rmse"]))
+        self.assertEqual(last["amount"]["eval_auc"], "")
 
     def test_bits_do_not_depend_on_the_number_of_workers(self):
         models = []

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "capstan/base/absl_view.h"
 #include "capstan/base/metric_name.h"
+#include "capstan/config/data_labels.h"
 #include "capstan/config/eval_sets.h"
 #include "capstan/config/spelling.h"
 
@@ -66,7 +68,9 @@ void CheckModel(const v1::JobSpec& spec, Findings& findings) {
   if (model.loss() != v1::LOSS_UNSPECIFIED && !softmax && model.outputs() > 1 && !several) {
     findings.Refuse("model.outputs", absl::StrCat(model.outputs(), " is only for loss: softmax"));
   }
-  if (spec.data().binarize_label() && (softmax || model.loss() == v1::LOSS_SQUARED)) {
+  const bool logistic =
+      AnyLabelHas(spec, v1::LOSS_LOGISTIC) || AnyLabelHas(spec, v1::LOSS_UNSPECIFIED);
+  if (spec.data().binarize_label() && !logistic) {
     findings.Refuse("data.label_threshold", "makes labels 0 and 1, which are for loss: logistic");
   }
 }
@@ -100,16 +104,21 @@ void CheckFeatures(const v1::JobSpec& spec, Findings& findings) {
 
 // The loss that the model will have, where the file leaves it to the preset
 // (capstan/model/presets).
-v1::Loss LossOf(const v1::ModelSpec& model) {
+v1::Loss LossOfModel(const v1::ModelSpec& model) {
   if (model.loss() != v1::LOSS_UNSPECIFIED) return model.loss();
   if (model.outputs() > 1 || model.preset() == "softmax") return v1::LOSS_SOFTMAX;
   return model.preset() == "mf" ? v1::LOSS_SQUARED : v1::LOSS_LOGISTIC;
 }
 
-// The metrics of a set of held-out records with this loss (capstan/model/metrics).
+// That of the label at this place.
+v1::Loss LossOfLabel(const v1::JobSpec& spec, size_t label) {
+  return LossOf(LabelsOf(spec.data())[label], LossOfModel(spec.model()));
+}
+
+// The metrics of a label of a set of held-out records with this loss (capstan/model/metrics).
 std::vector<absl::string_view> MeasuredWith(v1::Loss loss, bool groups) {
   if (loss == v1::LOSS_SOFTMAX) return {"logloss", "accuracy"};
-  if (loss == v1::LOSS_SQUARED) return {"rmse"};
+  if (loss == v1::LOSS_SQUARED) return {"rmse", "mae"};
   if (groups) return {"auc", "group_auc", "logloss", "accuracy"};
   return {"auc", "logloss", "accuracy"};
 }
@@ -120,15 +129,16 @@ absl::string_view NameOf(v1::Loss loss) {
 }
 
 // The scopes of metrics (capstan/base/metric_name.h) that the job has: its further sets of held-out
-// records, its further labels, and each of these labels of each of those sets.
-std::set<std::string, std::less<>> Scopes(const v1::DataSpec& data) {
+// records, its further labels, and each of these labels of each of those sets. Each with the place
+// of its label.
+std::map<std::string, size_t, std::less<>> Scopes(const v1::DataSpec& data) {
   std::vector<std::string> sets = {""};
-  std::set<std::string, std::less<>> scopes = {""};
+  std::map<std::string, size_t, std::less<>> scopes;
   for (int i = 1; i < data.eval_sets_size(); ++i) sets.push_back(data.eval_sets(i).name());
   for (const std::string& set : sets) {
-    scopes.insert(set);
+    scopes.emplace(set, 0);
     for (int i = 1; i < data.labels_size(); ++i) {
-      scopes.insert(JoinScopes(set, data.labels(i).name()));
+      scopes.emplace(JoinScopes(set, data.labels(i).name()), i);
     }
   }
   return scopes;
@@ -173,14 +183,16 @@ void CheckMetric(const v1::JobSpec& spec, Findings& findings) {
   constexpr char kKey[] = "train.early_stop.metric";
   const MetricName name = ParseMetricName(spec.train().early_stop().metric());
   if (name.metric.empty()) return;
-  if (!Scopes(spec.data()).contains(name.scope)) {
+  const auto scopes = Scopes(spec.data());
+  const auto scope = scopes.find(name.scope);
+  if (scope == scopes.end()) {
     findings.Refuse(kKey, absl::StrCat(NameMetric(name), ": ", Shown(AbslView(name.scope)),
                                        " is no further set of data.eval and no further label of "
                                        "data.schema; those of the first one are named without it"));
     return;
   }
   const absl::string_view metric = AbslView(name.metric);
-  const v1::Loss loss = LossOf(spec.model());
+  const v1::Loss loss = LossOfLabel(spec, scope->second);
   const std::vector<absl::string_view> names = MeasuredWith(loss, spec.data().has_group());
   if (std::find(names.begin(), names.end(), metric) != names.end()) return;
   findings.Refuse(kKey, absl::StrCat(metric, " is not measured with loss: ", NameOf(loss),
@@ -188,7 +200,10 @@ void CheckMetric(const v1::JobSpec& spec, Findings& findings) {
 }
 
 void CheckGroup(const v1::JobSpec& spec, Findings& findings) {
-  if (!spec.data().has_group() || LossOf(spec.model()) == v1::LOSS_LOGISTIC) return;
+  if (!spec.data().has_group()) return;
+  for (size_t i = 0; i < LabelCountOf(spec.data()); ++i) {
+    if (LossOfLabel(spec, i) == v1::LOSS_LOGISTIC) return;
+  }
   findings.Refuse("data.schema.group",
                   "is for the AUC within groups, which is measured with loss: logistic only");
 }

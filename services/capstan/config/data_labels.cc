@@ -1,5 +1,7 @@
 #include "capstan/config/data_labels.h"
 
+#include "capstan/base/check.h"
+
 namespace capstan {
 
 std::vector<v1::LabelSpec> LabelsOf(const v1::DataSpec& data) {
@@ -13,6 +15,23 @@ std::vector<v1::LabelSpec> LabelsOf(const v1::DataSpec& data) {
 
 uint32_t LabelCountOf(const v1::DataSpec& data) {
   return data.labels().empty() ? 1 : static_cast<uint32_t>(data.labels_size());
+}
+
+v1::Loss LossOf(const v1::JobSpec& job, size_t label) {
+  CAPSTAN_CHECK(label < LabelCountOf(job.data()));
+  if (job.data().labels().empty()) return job.model().loss();
+  return LossOf(job.data().labels(static_cast<int>(label)), job.model().loss());
+}
+
+v1::Loss LossOf(const v1::LabelSpec& label, v1::Loss of_model) {
+  return label.loss() == v1::LOSS_UNSPECIFIED ? of_model : label.loss();
+}
+
+bool AnyLabelHas(const v1::JobSpec& job, v1::Loss loss) {
+  for (size_t i = 0; i < LabelCountOf(job.data()); ++i) {
+    if (LossOf(job, i) == loss) return true;
+  }
+  return false;
 }
 
 }  // namespace capstan

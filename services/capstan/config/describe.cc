@@ -79,12 +79,18 @@ std::string PartLine(const v1::OptimizerSpec& optimizer, const v1::UpdatePolicy&
                          optimizer.learning_rate(), PolicyText(policy));
 }
 
+// Its name, and its loss where that is its own.
+std::string LabelText(const v1::LabelSpec& label) {
+  if (label.loss() == v1::LOSS_UNSPECIFIED) return label.name();
+  return absl::StrCat(label.name(), " (", LowerName(v1::Loss_Name(label.loss()), "LOSS_"), ")");
+}
+
 std::string TrainingLine(const v1::JobSpec& spec, const JobScale& scale) {
   const v1::TrainSpec& train = spec.train();
   std::vector<absl::string_view> sets;
   for (const v1::EvalSet& set : spec.data().eval_sets()) sets.emplace_back(set.name());
-  std::vector<absl::string_view> labels;
-  for (const v1::LabelSpec& label : spec.data().labels()) labels.emplace_back(label.name());
+  std::vector<std::string> labels;
+  for (const v1::LabelSpec& label : spec.data().labels()) labels.push_back(LabelText(label));
   return absl::StrCat(scale.train_tasks, " tasks, ", train.epochs(),
                       train.epochs() == 1 ? " epoch" : " epochs", ", batches of ",
                       train.batch_size(), "; evaluation ", scale.eval_tasks, " tasks",

@@ -25,6 +25,10 @@ constexpr Choice<v1::DataFormat> kFormats[] = {
     {"folder", v1::DATA_FORMAT_FOLDER}, {"parquet", v1::DATA_FORMAT_PARQUET},
 };
 
+// A softmax has one label, whose loss is the model's.
+constexpr Choice<v1::Loss> kLabelLosses[] = {{"logistic", v1::LOSS_LOGISTIC},
+                                             {"squared", v1::LOSS_SQUARED}};
+
 constexpr Choice<bool> kLabelTransforms[] = {{"none", false}, {"standard", true}};
 constexpr uint64_t kMostSide = 4096;  // Of an image as the model wants it.
 constexpr size_t kMostEvalSets = 32;  // Each has metrics of its own.
@@ -127,6 +131,7 @@ void ReadOneLabel(Section in, const v1::DataSpec& data, v1::LabelSpec& out) {
   }
   out.set_weight(static_cast<float>(in.Number("weight", {.open = true}, 1)));
   out.set_may_be_missing(in.Flag("optional", false));
+  out.set_loss(in.OneOf<v1::Loss>("loss", kLabelLosses, v1::LOSS_UNSPECIFIED));
 }
 
 void ReadSeveralLabels(Section in, v1::DataSpec& data) {

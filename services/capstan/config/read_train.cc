@@ -15,7 +15,7 @@ void ReadEarlyStop(Section in, v1::EarlyStop& out) {
   out.set_metric(in.Text("metric"));
   out.set_patience(in.Whole("patience", {.min = 1, .max = 10000}, 3));
   if (in.Has("patience") && !in.Has("metric")) {
-    in.Refuse("metric", "is missing; expected one of auc, group_auc, logloss, accuracy, rmse");
+    in.Refuse("metric", "is missing; expected one of auc, group_auc, logloss, accuracy, rmse, mae");
   }
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/hash.h"
 #include "capstan/base/status.h"
+#include "capstan/config/data_labels.h"
 #include "capstan/model/initializers.h"
 #include "capstan/model/presets.h"
 
@@ -128,7 +129,7 @@ absl::Status CheckLabels(const v1::JobSpec& spec) {
     return absl::InvalidArgumentError(
         "data.label_transform: standard is for model.loss: squared, and this model has another");
   }
-  if (!data.positive_labels().empty() && loss != v1::LOSS_LOGISTIC) {
+  if (!data.positive_labels().empty() && !AnyLabelHas(spec, v1::LOSS_LOGISTIC)) {
     return absl::InvalidArgumentError(
         "data.schema.positive: makes labels 0 and 1, which are for model.loss: logistic");
   }

@@ -24,16 +24,27 @@ bool Skip(const Scores& s, size_t output, std::span<float> gradient) {
   return true;
 }
 
-double Logistic(const Scores& s, float scale, std::span<float> gradient) {
+// The loss of one output that has a label, and its derivative by the logit.
+double LossOfOutput(v1::Loss loss, double logit, float label) {
+  const double error = logit - label;
+  return loss == v1::LOSS_SQUARED ? 0.5 * error * error : Softplus(logit) - label * logit;
+}
+
+double SlopeOfOutput(v1::Loss loss, double logit, float label) {
+  return (loss == v1::LOSS_SQUARED ? logit : Sigmoid(logit)) - label;
+}
+
+double SumOfOutputs(const Scores& s, float scale, std::span<float> gradient) {
   const size_t outputs = static_cast<size_t>(s.outputs);
   double sum = 0;
   for (size_t i = 0; i < s.labels.size(); ++i) {
     if (Skip(s, i, gradient)) continue;
-    const double logit = s.logits[i];
+    const v1::Loss loss = s.LossOf(i % outputs);
     const float weight = s.WeightOf(i / outputs, i % outputs);
-    sum += weight * (Softplus(logit) - s.labels[i] * logit);
+    sum += weight * LossOfOutput(loss, s.logits[i], s.labels[i]);
     if (gradient.empty()) continue;
-    gradient[i] = static_cast<float>(Sigmoid(logit) - s.labels[i]) * (scale * weight);
+    gradient[i] =
+        static_cast<float>(SlopeOfOutput(loss, s.logits[i], s.labels[i])) * (scale * weight);
   }
   return sum;
 }
@@ -59,27 +70,14 @@ double Softmax(const Scores& s, float scale, std::span<float> gradient) {
   return sum;
 }
 
-double Squared(const Scores& s, float scale, std::span<float> gradient) {
-  const size_t outputs = static_cast<size_t>(s.outputs);
-  double sum = 0;
-  for (size_t i = 0; i < s.labels.size(); ++i) {
-    if (Skip(s, i, gradient)) continue;
-    const double error = static_cast<double>(s.logits[i]) - s.labels[i];
-    const float weight = s.WeightOf(i / outputs, i % outputs);
-    sum += weight * (0.5 * error * error);
-    if (!gradient.empty()) gradient[i] = static_cast<float>(error) * (scale * weight);
-  }
-  return sum;
-}
-
 double Compute(const Scores& s, float scale, std::span<float> gradient) {
   const size_t outputs = static_cast<size_t>(s.outputs);
   const bool softmax = s.loss == v1::LOSS_SOFTMAX;
   CAPSTAN_CHECK(s.logits.size() == s.labels.size() * (softmax ? outputs : 1));
   CAPSTAN_CHECK(s.weights.empty() || s.weights.size() == s.examples());
   CAPSTAN_CHECK(s.label_weights.empty() || s.label_weights.size() == outputs);
-  if (softmax) return Softmax(s, scale, gradient);
-  return s.loss == v1::LOSS_SQUARED ? Squared(s, scale, gradient) : Logistic(s, scale, gradient);
+  CAPSTAN_CHECK(s.label_losses.empty() || s.label_losses.size() == outputs);
+  return softmax ? Softmax(s, scale, gradient) : SumOfOutputs(s, scale, gradient);
 }
 
 }  // namespace

@@ -25,8 +25,12 @@ struct Scores {
   std::span<const uint64_t> groups =
       {};  // The hash of each example's group; empty: there are none.
 
-  std::span<const float> label_weights = {};  // One an output; empty: all are 1.
+  std::span<const float> label_weights = {};    // One an output; empty: all are 1.
+  std::span<const v1::Loss> label_losses = {};  // One an output; empty: all have `loss`.
 
+  v1::Loss LossOf(size_t output) const {
+    return label_losses.empty() ? loss : label_losses[output];
+  }
   float WeightOf(size_t example) const { return weights.empty() ? 1.0f : weights[example]; }
   // Of an output of an example.
   float WeightOf(size_t example, size_t output) const {

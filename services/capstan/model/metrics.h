@@ -20,10 +20,10 @@ namespace capstan {
 v1::EvaluationResult NoEvaluation(const v1::DataSpec& data);
 
 // Adds a batch to `sums`; where examples have several labels, to those of each label. The
-// histograms are only filled for the logistic loss. Weights of examples count in all of it: one of
-// weight 2 is as two of them; weights of labels do not. Of examples with groups (logistic loss) at
-// most `most_grouped` are kept, of all labels together, as a sample of whole groups
-// (capstan/model/group_auc.h).
+// histograms are only filled for the logistic loss, absolute errors only for the squared one.
+// Weights of examples count in all of it: one of weight 2 is as two of them; weights of labels do
+// not. Of examples with groups (logistic loss) at most `most_grouped` are kept, of all labels
+// together, as a sample of whole groups (capstan/model/group_auc.h).
 void AddToEvaluation(const Scores& scores, v1::EvaluationResult& sums,
                      size_t most_grouped = kMostGroupedExamples);
 
@@ -43,10 +43,12 @@ double InLabelUnit(const v1::DataSpec& data, double output);
 
 // The metrics of one label that mean something for the loss, by name: loss; logistic: auc, logloss,
 // accuracy, calibration (mean prediction / mean label), and with groups group_auc and group_share,
-// the share of the groups that it is of; softmax: logloss, accuracy; squared: rmse, in the label's
-// own unit, of which an output of 1 is `label_unit`. Empty without examples, or where all weights
-// are 0. What cannot be computed is left out: auc without records of both classes, calibration
-// without positive ones; capstan/model/oddness.h says so in words.
+// the share of the groups that it is of; softmax: logloss, accuracy; squared: rmse and mae (the
+// mean of the absolute errors), in the label's own unit, of which an output of 1 is `label_unit`.
+// Empty without examples, or where all weights are 0. What cannot be computed is left out: auc
+// without records of both classes, calibration without positive ones, of which
+// capstan/model/oddness.h speaks; mae where a worker of an earlier version has told no absolute
+// errors.
 std::map<std::string, double> MetricsOf(v1::Loss loss, const v1::EvaluationResult& sums,
                                         double label_unit = 1);
 

@@ -12,6 +12,7 @@
 #include "capstan/base/hash.h"
 #include "capstan/base/status.h"
 #include "capstan/model/gemm.h"
+#include "capstan/model/job_scores.h"
 #include "capstan/model/layout.h"
 #include "capstan/model/loss.h"
 #include "capstan/model/matrix.h"
@@ -43,12 +44,6 @@ MatrixType SegmentMatrix(Pointer rows, Eigen::Index count, int row_dim, const Se
   return MatrixType(first, count, segment.width, Eigen::OuterStride<>(row_dim));
 }
 
-std::vector<float> LabelWeights(const v1::DataSpec& data) {
-  std::vector<float> weights;
-  for (const v1::LabelSpec& label : data.labels()) weights.push_back(label.weight());
-  return weights;
-}
-
 // A tower and the place of its tensors in the flat parameters.
 struct PlacedTower {
   std::unique_ptr<Tower> tower;
@@ -60,8 +55,7 @@ class TowerNetwork : public Network {
   TowerNetwork(const v1::JobSpec& spec, std::vector<PlacedTower> towers)
       : seed_(spec.seed()),
         shape_(ShapeOf(spec)),
-        loss_(spec.model().loss()),
-        label_weights_(LabelWeights(spec.data())),
+        scores_(spec),
         sum_loss_(spec.train().sum_loss()),
         row_dim_(spec.tables().empty() ? 0 : static_cast<int>(spec.tables(0).dim())),
         linear_(SegmentOf(spec, "linear")),
@@ -87,12 +81,8 @@ class TowerNetwork : public Network {
     Matrix logit_gradient = logit_gradient_.Shape(examples, shape_.outputs);
     const float scale = sum_loss_ || examples == 0 ? 1.0f : 1.0f / static_cast<float>(examples);
     const double loss_sum = LossSumAndGradient(
-        {.loss = loss_,
-         .outputs = shape_.outputs,
-         .logits = FlatSpan(Const(logits)),
-         .labels = input.labels,
-         .weights = input.weights,
-         .label_weights = label_weights_},
+        scores_.Trained(
+            {.logits = FlatSpan(Const(logits)), .labels = input.labels, .weights = input.weights}),
         scale, {logit_gradient.data(), static_cast<size_t>(logit_gradient.size())});
     const Matrix rows = ComputeGradients(input, view, Const(logit_gradient));
     return {.loss_sum = loss_sum,
@@ -206,8 +196,7 @@ class TowerNetwork : public Network {
 
   const uint64_t seed_;
   const ModelShape shape_;
-  const v1::Loss loss_;
-  const std::vector<float> label_weights_;  // Empty: there is one label.
+  const JobScores scores_;
   const bool sum_loss_;
   const int row_dim_;
   const Segment linear_, embedding_;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "capstan/base/absl_view.h"
+#include "capstan/config/data_labels.h"
 #include "capstan/model/metrics.h"
 
 namespace capstan {
@@ -22,17 +23,17 @@ constexpr double kGrowthFactor = 100;
 constexpr char kAdvice[] =
     "a lower learning rate (optimizer.dense, optimizer.sparse) or train.clip_norm may help";
 
-// The loss of a model that says the same of every record; nothing: it depends on the data.
-std::optional<double> LossOfGuessing(const v1::ModelSpec& model) {
-  if (model.loss() == v1::LOSS_SQUARED) return std::nullopt;
+// The logloss of a model that says the same of every record.
+double LoglossOfGuessing(const v1::ModelSpec& model) {
   return std::log(model.loss() == v1::LOSS_SOFTMAX ? std::max<double>(2, model.outputs()) : 2);
 }
 
-// By what the loss of one label is multiplied where all labels have the same.
-double WeightOfLabels(const v1::DataSpec& data) {
-  double sum = 0;
-  for (const v1::LabelSpec& label : data.labels()) sum += label.weight();
-  return data.labels().empty() ? 1 : sum;
+// Its loss; nothing: it depends on the data.
+std::optional<double> LossOfGuessing(const v1::JobSpec& job) {
+  if (AnyLabelHas(job, v1::LOSS_SQUARED)) return std::nullopt;
+  double weights = 0;
+  for (const v1::LabelSpec& label : LabelsOf(job.data())) weights += label.weight();
+  return weights * LoglossOfGuessing(job.model());
 }
 
 using Metrics = std::map<std::string_view, double>;
@@ -50,15 +51,15 @@ bool IsAbove(double value, double limit) { return !(value <= limit); }
 std::string OddMetrics(const v1::ModelSpec& model, std::string_view scope, const Metrics& metrics) {
   const std::string whose = scope.empty() ? "" : absl::StrCat(" of ", AbslView(scope));
   const std::optional<double> logloss = Find(metrics, "logloss");
-  const std::optional<double> guessing = LossOfGuessing(model);
-  if (logloss && guessing && IsAbove(*logloss, kOddFactor * *guessing)) {
+  if (!logloss) return "";
+  const double guessing = LoglossOfGuessing(model);
+  if (IsAbove(*logloss, kOddFactor * guessing)) {
     return absl::StrFormat(
         "the held-out logloss%s is %.4g, and guessing would have %.4g: the model is worse than "
         "none; %s",
-        whose, *logloss, *guessing, kAdvice);
+        whose, *logloss, guessing, kAdvice);
   }
-  const bool of_two_classes = model.loss() == v1::LOSS_LOGISTIC && logloss.has_value();
-  if (!of_two_classes || Find(metrics, "auc")) return "";
+  if (model.loss() == v1::LOSS_SOFTMAX || Find(metrics, "auc")) return "";
   const char* label = Find(metrics, "calibration") ? "1" : "0";
   return absl::StrCat("every held-out record", whose, " has the label ", label,
                       ": AUC needs both classes and is not told; data.eval should be drawn like "
@@ -70,13 +71,12 @@ std::string OddMetrics(const v1::ModelSpec& model, std::string_view scope, const
 std::string OddLoss(const v1::JobSpec& job, double loss, double least) {
   // What a program makes of several labels is its own.
   const bool own = !job.model().user().empty() && !job.data().labels().empty();
-  const std::optional<double> of_label = own ? std::nullopt : LossOfGuessing(job.model());
-  if (of_label) {
-    const double guessing = *of_label * WeightOfLabels(job.data());
-    if (!IsAbove(loss, kOddFactor * guessing)) return "";
+  const std::optional<double> guessing = own ? std::nullopt : LossOfGuessing(job);
+  if (guessing) {
+    if (!IsAbove(loss, kOddFactor * *guessing)) return "";
     return absl::StrFormat(
         "the training loss is %.4g, and guessing would have %.4g: training diverges; %s", loss,
-        guessing, kAdvice);
+        *guessing, kAdvice);
   }
   if (least <= 0 || !IsAbove(loss, kGrowthFactor * least)) return "";
   return absl::StrFormat("the training loss is %.4g, and was %.4g: training diverges; %s", loss,

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <span>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -14,17 +15,26 @@ namespace {
 
 constexpr const char* kMetrics[] = {"loss", "auc",         "logloss",  "accuracy",
                                     "rmse", "calibration", "group_auc"};
+// Behind the name of the set, so that a curve that was begun without them stays one.
+constexpr const char* kLaterMetrics[] = {"mae"};
+
+void AppendCells(std::span<const char* const> names,
+                 const std::map<std::string_view, double>& metrics, std::string& cells) {
+  for (const char* name : names) {
+    cells += ',';
+    const auto found = metrics.find(name);
+    if (found != metrics.end()) absl::StrAppend(&cells, absl::StrFormat("%.6g", found->second));
+  }
+}
 
 // The cells of the metrics of one set, and its name.
 std::string Cells(std::string_view set, const std::map<std::string_view, double>& metrics) {
   std::string cells;
-  for (const char* metric : kMetrics) {
-    cells += ',';
-    const auto found = metrics.find(metric);
-    if (found != metrics.end()) absl::StrAppend(&cells, absl::StrFormat("%.6g", found->second));
-  }
+  AppendCells(kMetrics, metrics, cells);
   cells += ',';
-  return cells += set;
+  cells += set;
+  AppendCells(kLaterMetrics, metrics, cells);
+  return cells;
 }
 
 }  // namespace
@@ -32,7 +42,8 @@ std::string Cells(std::string_view set, const std::map<std::string_view, double>
 std::string CurveHeader() {
   return absl::StrCat(
       "elapsed_seconds,examples,step,train_loss,examples_per_second,evaluation,eval_",
-      absl::StrJoin(kMetrics, ",eval_"), ",eval_set\n");
+      absl::StrJoin(kMetrics, ",eval_"), ",eval_set,eval_", absl::StrJoin(kLaterMetrics, ",eval_"),
+      "\n");
 }
 
 std::string UnderCurveHeader(const std::string& curve) {

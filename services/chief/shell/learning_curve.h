@@ -17,8 +17,8 @@ std::string CurveHeader();
 std::string UnderCurveHeader(const std::string& curve);
 
 // One line, ending with a newline, behind one for each further set of held-out records; these have
-// its name in their last cell. Metrics that an evaluation does not have, and all of them without an
-// evaluation, are empty.
+// its name in the column `eval_set`. Metrics that an evaluation does not have, and all of them
+// without an evaluation, are empty.
 std::string CurveLines(const AppendCurve& point);
 
 }  // namespace capstan::chief

@@ -24,7 +24,7 @@ std::string KindOf(const v1::Manifest& manifest) {
 
 std::string MetricsOf(const v1::Manifest& manifest) {
   std::vector<std::string> metrics;
-  for (const char* name : {"auc", "group_auc", "accuracy", "rmse", "logloss"}) {
+  for (const char* name : {"auc", "group_auc", "accuracy", "rmse", "mae", "logloss"}) {
     const auto found = manifest.metrics().find(name);
     if (found == manifest.metrics().end()) continue;
     metrics.push_back(absl::StrFormat("%s %.5f", name, found->second));

@@ -498,13 +498,15 @@ class Model(Exported):
         if loss == "LOSS_SOFTMAX":
             shares = np.exp(logits - logits.max(1, keepdims=True))
             return shares / shares.sum(1, keepdims=True)
-        if loss == "LOSS_LOGISTIC":
-            logits = 1 / (1 + np.exp(-logits))
+        losses = [label.get("loss", loss) for label in self.data.get("labels", [])] or [loss]
+        logistic = np.array(losses) == "LOSS_LOGISTIC"
+        scores = logits.copy()
+        scores[:, logistic] = sigmoid(logits[:, logistic])
         if self.data.get("labels"):
-            return logits
+            return scores
         if self.data.get("standardize_label"):
-            return logits[:, 0] * (self.data.get("label_deviation", 0.0) or 1.0) + self.data.get("label_mean", 0.0)
-        return logits[:, 0]
+            return scores[:, 0] * (self.data.get("label_deviation", 0.0) or 1.0) + self.data.get("label_mean", 0.0)
+        return scores[:, 0]
 
     def score_records(self, records):
         dense = records.numbers(self.data.get("dense_width", 0)).astype(np.float64)

@@ -8,11 +8,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "capstan/base/status.h"
+#include "capstan/config/data_labels.h"
 #include "capstan/data/formats/bad_records.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/tasks/other_format.h"
 #include "capstan/data/tasks/task_reader.h"
 #include "capstan/data/tasks/tasks.h"
+#include "capstan/model/job_scores.h"
 #include "capstan/model/metrics.h"
 #include "cli/model/scorer.h"
 
@@ -83,15 +85,14 @@ absl::Status ScoreFiles(
 
 absl::StatusOr<v1::EvaluationResult> Evaluate(const FinishedModel& model,
                                               const ScoringOptions& options) {
+  const JobScores scores(model.job());
   v1::EvaluationResult sums;
   CAPSTAN_RETURN_IF_ERROR(
       ScoreFiles(model, options, [&](const Batch& batch, std::span<const float> logits) {
-        AddToEvaluation({.loss = model.job().model().loss(),
-                         .outputs = static_cast<int>(model.job().model().outputs()),
-                         .logits = logits,
-                         .labels = batch.labels,
-                         .weights = batch.weights,
-                         .groups = batch.groups},
+        AddToEvaluation(scores.Measured({.logits = logits,
+                                         .labels = batch.labels,
+                                         .weights = batch.weights,
+                                         .groups = batch.groups}),
                         sums);
         return absl::OkStatus();
       }));
@@ -99,12 +100,11 @@ absl::StatusOr<v1::EvaluationResult> Evaluate(const FinishedModel& model,
 }
 
 std::vector<double> PredictionsOf(const v1::JobSpec& job, std::span<const float> logits) {
-  const v1::Loss loss = job.model().loss();
-  if (loss == v1::LOSS_SOFTMAX) return Softmax(logits);
+  if (job.model().loss() == v1::LOSS_SOFTMAX) return Softmax(logits);
   std::vector<double> predictions;
   for (const double logit : logits) {
-    predictions.push_back(loss == v1::LOSS_LOGISTIC ? 1 / (1 + std::exp(-logit))
-                                                    : InLabelUnit(job.data(), logit));
+    const bool logistic = LossOf(job, predictions.size()) == v1::LOSS_LOGISTIC;
+    predictions.push_back(logistic ? 1 / (1 + std::exp(-logit)) : InLabelUnit(job.data(), logit));
   }
   return predictions;
 }

@@ -1,7 +1,11 @@
 #include "cli/onnx/onnx_model.h"
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "capstan/config/data_labels.h"
 #include "capstan/model/network.h"
 #include "cli/onnx/onnx_graph.h"
 #include "cli/onnx/onnx_inputs.h"
@@ -15,16 +19,25 @@ using Value = OnnxGraph::Value;
 constexpr int kIrVersion = 7;  // That of opset 13.
 constexpr int kOpset = 13;
 
+// Of labels of both losses: probabilities where a label's loss is logistic, logits where it is not.
+Value ScoresOfLabels(const v1::JobSpec& job, const Value& logits, OnnxGraph& graph) {
+  std::vector<Value> columns;
+  for (int64_t i = 0; i < job.data().labels_size(); ++i) {
+    const Value column =
+        graph.Node("Gather", {logits, graph.Constant(std::vector{i})}, {{"axis", int64_t{1}}});
+    const bool logistic = LossOf(job, static_cast<size_t>(i)) == v1::LOSS_LOGISTIC;
+    columns.push_back(logistic ? graph.Node("Sigmoid", {column}) : column);
+  }
+  return graph.Node("Concat", columns, {{"axis", int64_t{1}}});
+}
+
 // What logits mean.
 Value ScoresOf(const v1::JobSpec& job, const Value& logits, OnnxGraph& graph) {
-  switch (job.model().loss()) {
-    case v1::LOSS_LOGISTIC:
-      return graph.Node("Sigmoid", {logits});
-    case v1::LOSS_SOFTMAX:
-      return graph.Node("Softmax", {logits}, {{"axis", int64_t{1}}});
-    default:
-      break;
+  if (job.model().loss() == v1::LOSS_SOFTMAX) {
+    return graph.Node("Softmax", {logits}, {{"axis", int64_t{1}}});
   }
+  if (!AnyLabelHas(job, v1::LOSS_SQUARED)) return graph.Node("Sigmoid", {logits});
+  if (AnyLabelHas(job, v1::LOSS_LOGISTIC)) return ScoresOfLabels(job, logits, graph);
   if (!job.data().standardize_label()) return logits;
   const double deviation = job.data().label_deviation();
   const Value scale = graph.Constant(static_cast<float>(deviation == 0 ? 1 : deviation));

@@ -238,9 +238,13 @@ std::vector<std::string> FurtherScopes(const v1::Evaluation& evaluation) {
 }
 
 std::string RenderMetrics(const v1::Evaluation& evaluation, int at_most, std::string_view scope) {
-  const std::pair<const char*, const char*> shown[] = {
-      {"auc", "AUC"},         {"group_auc", "group AUC"}, {"rmse", "RMSE"},
-      {"logloss", "logloss"}, {"accuracy", "accuracy"},   {"calibration", "calibration"}};
+  const std::pair<const char*, const char*> shown[] = {{"auc", "AUC"},
+                                                       {"group_auc", "group AUC"},
+                                                       {"rmse", "RMSE"},
+                                                       {"mae", "MAE"},
+                                                       {"logloss", "logloss"},
+                                                       {"accuracy", "accuracy"},
+                                                       {"calibration", "calibration"}};
   std::vector<std::string> parts;
   for (const auto& [key, name] : shown) {
     const auto metric = evaluation.metrics().find(NameMetric({scope, key}));

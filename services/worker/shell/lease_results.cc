@@ -14,12 +14,10 @@ Computed LeaseResults::Take(uint64_t batch, const Step& step) {
             .loss_sum = step.loss_sum / step.batch->MeanWeight(),
             .nonfinite = step.nonfinite};
   }
-  AddToEvaluation({.loss = job_.model().loss(),
-                   .outputs = static_cast<int>(job_.model().outputs()),
-                   .logits = step.logits,
-                   .labels = step.batch->labels,
-                   .weights = step.batch->weights,
-                   .groups = step.batch->groups},
+  AddToEvaluation(scores_.Measured({.logits = step.logits,
+                                    .labels = step.batch->labels,
+                                    .weights = step.batch->weights,
+                                    .groups = step.batch->groups}),
                   evaluation_, kMostGroupedExamples / std::max(1u, job_.train().compute_threads()));
   return {.batch = batch};
 }

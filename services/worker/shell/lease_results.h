@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "capstan/model/job_scores.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job.pb.h"
 #include "worker/machines/runner_machine.h"
@@ -18,7 +19,7 @@ class LeaseResults {
  public:
   // `job` must outlive the results.
   LeaseResults(const v1::JobSpec& job, v1::LeaseKind kind)
-      : job_(job), evaluates_(kind == v1::LEASE_KIND_EVALUATION) {}
+      : job_(job), scores_(job), evaluates_(kind == v1::LEASE_KIND_EVALUATION) {}
 
   // Takes in one more step that has been computed: to an evaluation it adds its logits, and else
   // the event tells its loss, as of a mean of the examples, however heavy they are.
@@ -32,6 +33,7 @@ class LeaseResults {
 
  private:
   const v1::JobSpec& job_;
+  const JobScores scores_;
   const bool evaluates_;
   v1::EvaluationResult evaluation_;
   bool nonfinite_loss_ = false;

@@ -101,6 +101,22 @@ def visits(folder, draw):
         write(folder, f"{name}.csv", itertools.chain([names], (visit() for _ in range(count))))
 
 
+def orders(folder, draw):
+    """Who bought, and for how much, as CSV with names of columns: of those who did not, the amount is an empty cell."""
+    sizes = (15, 60, 5)
+    columns = [(draw.often(size, 1.1), draw.effects(size, 0.6), draw.effects(size, 0.8)) for size in sizes]
+    names = "shop,item,bought,device,visits,amount"
+
+    def order():
+        values, visits = [value() for value, _, _ in columns], draw.gauss(0, 1)
+        bought = draw.coin(0.2 + 0.5 * visits + sum(effect[value] for (_, effect, _), value in zip(columns, values)))
+        amount = 3 + 0.7 * visits + sum(effect[value] for (_, _, effect), value in zip(columns, values)) + draw.gauss(0, 1)
+        shop, item, device = (f"v{value}" for value in values)
+        return ",".join([shop, item, str(bought), device, f"{visits:.4g}", f"{amount:.4g}" if bought else ""])
+    for name, count in (("train", 24000), ("test", 12000)):
+        write(folder, f"{name}.csv", itertools.chain([names], (order() for _ in range(count))))
+
+
 def census(folder, draw):
     """People, as CSV with names of columns: age, hours of work and years of school as they are, the rest text, the label
     too, which the file for tests writes with a dot."""
@@ -224,7 +240,7 @@ def series(folder, draw):
     write(folder, "test.csv", windows[6500:])
 
 
-KINDS = {one.__name__: one for one in (sparse_text, click_log, sampled, visits, census, pairs, ratings, regression, images, classes, fraud,
+KINDS = {one.__name__: one for one in (sparse_text, click_log, sampled, visits, orders, census, pairs, ratings, regression, images, classes, fraud,
                                        sessions, series)}
 
 

@@ -124,13 +124,15 @@ TEST(EvaluationTest, SoftmaxHasAccuracyAndLoglossOnly) {
   EXPECT_DOUBLE_EQ(metrics.at("accuracy"), 0.5);
 }
 
-TEST(EvaluationTest, SquaredHasRmse) {
+TEST(EvaluationTest, SquaredHasRmseAndMae) {
   const std::vector<float> logits = {1, 2}, labels = {4, 2};
   v1::EvaluationResult sums;
   AddToEvaluation({v1::LOSS_SQUARED, 1, logits, labels}, sums);
   EXPECT_DOUBLE_EQ(MetricsOf(v1::LOSS_SQUARED, sums)["rmse"], std::sqrt(4.5));
   EXPECT_DOUBLE_EQ(MetricsOf(v1::LOSS_SQUARED, sums, /*label_unit=*/2000)["rmse"],
                    2000 * std::sqrt(4.5));
+  EXPECT_DOUBLE_EQ(MetricsOf(v1::LOSS_SQUARED, sums)["mae"], 1.5);
+  EXPECT_DOUBLE_EQ(MetricsOf(v1::LOSS_SQUARED, sums, /*label_unit=*/2000)["mae"], 3000);
   v1::DataSpec data;
   EXPECT_EQ(InLabelUnit(data, 1.5), 1.5);
   data.set_standardize_label(true);
@@ -138,6 +140,24 @@ TEST(EvaluationTest, SquaredHasRmse) {
   data.set_label_deviation(10);
   EXPECT_EQ(LabelUnit(data), 10);
   EXPECT_EQ(InLabelUnit(data, 1.5), 35);
+}
+
+TEST(EvaluationTest, ThereIsNoMaeWhereAnEarlierWorkerHasToldNoAbsoluteErrors) {
+  const std::vector<float> logits = {1, 2}, labels = {4, 2};
+  v1::EvaluationResult present;
+  AddToEvaluation({v1::LOSS_SQUARED, 1, logits, labels}, present);
+  v1::EvaluationResult earlier = present;
+  earlier.clear_absolute_error();
+  for (const bool first : {true, false}) {
+    v1::EvaluationResult merged;
+    ASSERT_TRUE(MergeEvaluation(first ? earlier : present, merged).ok());
+    ASSERT_TRUE(MergeEvaluation(first ? present : earlier, merged).ok());
+    EXPECT_THAT(MetricsOf(v1::LOSS_SQUARED, merged),
+                UnorderedElementsAre(Key("loss"), Key("rmse")));
+  }
+  v1::EvaluationResult exact;
+  AddToEvaluation({v1::LOSS_SQUARED, 1, labels, labels}, exact);
+  EXPECT_EQ(MetricsOf(v1::LOSS_SQUARED, exact).at("mae"), 0) << "of a model without errors";
 }
 
 TEST(EvaluationTest, RefusesAHistogramOfAnotherSizeAndLeavesTheSumsAlone) {

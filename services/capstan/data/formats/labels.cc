@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "capstan/base/absl_view.h"
+#include "capstan/config/data_labels.h"
 #include "capstan/config/spelling.h"
 #include "capstan/data/formats/numbers.h"
 #include "capstan/data/formats/quote.h"
@@ -35,6 +36,10 @@ bool LacksAllLabels(std::span<const float> labels) {
 LabelRule LabelRule::Of(const v1::LabelSpec& label) const {
   LabelRule rule = *this;
   rule.may_be_missing_ = label.may_be_missing();
+  rule.loss_ = LossOf(label, loss_);
+  if (label.name().empty() || rule.loss_ != v1::LOSS_SQUARED) return rule;
+  rule.positive_.clear();
+  rule.binarize_ = false;
   return rule;
 }
 

@@ -34,7 +34,7 @@ class LabelRule {
             Labels labels = Labels::kRequired);
 
   // The rule of this one of several labels: where it may be missing, an empty text is
-  // kMissingLabel.
+  // kMissingLabel. What makes 0 and 1 of labels leaves those of a squared loss as they are.
   LabelRule Of(const v1::LabelSpec& label) const;
 
   bool ignored() const { return ignored_; }

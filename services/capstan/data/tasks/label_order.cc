@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "capstan/base/status.h"
+#include "capstan/config/data_labels.h"
 #include "capstan/data/formats/samples.h"
 #include "capstan/data/tasks/tasks.h"
 
@@ -143,7 +144,8 @@ absl::StatusOr<LabelOrder> SampleLabelOrder(const Source& source, const ReaderOp
     std::vector<float> labels = loaded->FirstLabels();
     if (!labels.empty()) places.push_back(std::move(labels));
   }
-  return MeasureLabelOrder(places, reader.loss != v1::LOSS_SQUARED);
+  const v1::Loss loss = LossOf(LabelsOf(reader.data).front(), reader.loss);
+  return MeasureLabelOrder(places, /*classes=*/loss != v1::LOSS_SQUARED);
 }
 
 std::string LabelOrderWarning(const LabelOrder& order, const TaskMix& mix) {

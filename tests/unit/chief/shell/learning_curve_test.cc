@@ -20,6 +20,7 @@ AppendCurve Evaluated() {
   (*point.evaluation.mutable_metrics())["auc"] = 0.75;
   (*point.evaluation.mutable_metrics())["group_auc"] = 0.625;
   (*point.evaluation.mutable_metrics())["recent/auc"] = 0.5;
+  (*point.evaluation.mutable_metrics())["recent/mae"] = 0.25;
   return point;
 }
 
@@ -29,17 +30,17 @@ TEST(LearningCurveTest, FurtherScopesHaveLinesOfTheirOwnAboveThatOfTheFirst) {
   const std::vector<std::string> lines = absl::StrSplit(CurveLines(Evaluated()), '\n');
   ASSERT_THAT(lines, SizeIs(3));
   EXPECT_THAT(Cells(lines[0]), ElementsAre("2.000", "100", "10", "0.5", "0.0", "3", "", "0.5", "",
-                                           "", "", "", "", "recent"));
+                                           "", "", "", "", "recent", "0.25"));
   EXPECT_THAT(Cells(lines[1]), ElementsAre("2.000", "100", "10", "0.5", "0.0", "3", "", "0.75", "",
-                                           "", "", "", "0.625", ""));
+                                           "", "", "", "0.625", "", ""));
   EXPECT_EQ(lines[2], "");
   const std::string header = CurveHeader();
-  EXPECT_THAT(header, EndsWith(",eval_group_auc,eval_set\n"));
+  EXPECT_THAT(header, EndsWith(",eval_group_auc,eval_set,eval_mae\n"));
   EXPECT_THAT(Cells(header), SizeIs(Cells(lines[0]).size()));
 }
 
 TEST(LearningCurveTest, APointWithoutAnEvaluationIsOneLine) {
-  EXPECT_EQ(CurveLines({.examples = 7, .step = 1}), "0.000,7,1,0,0.0,,,,,,,,,\n");
+  EXPECT_EQ(CurveLines({.examples = 7, .step = 1}), "0.000,7,1,0,0.0,,,,,,,,,,\n");
 }
 
 TEST(LearningCurveTest, ACurveOfAnotherVersionGoesOnUnderTheNamesOfThisOne) {

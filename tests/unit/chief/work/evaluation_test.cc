@@ -76,6 +76,41 @@ TEST(EvaluationsTest, LabelsAreMeasuredApartAndWhoReportsOthersIsRefused) {
   EXPECT_EQ(evaluation.metrics().at("minutes/rmse"), 2);
 }
 
+TEST(EvaluationsTest, ALabelHasTheMetricsOfItsOwnLoss) {
+  JobPlan plan;
+  plan.spec.mutable_model()->set_loss(v1::LOSS_LOGISTIC);
+  for (const v1::Loss loss : {v1::LOSS_UNSPECIFIED, v1::LOSS_SQUARED}) {
+    v1::LabelSpec& label = *plan.spec.mutable_data()->add_labels();
+    label.set_name(loss == v1::LOSS_SQUARED ? "amount" : "bought");
+    label.set_weight(1);
+    label.set_loss(loss);
+  }
+  plan.eval = std::vector<v1::Task>(1);
+  Evaluations evaluations(plan);
+  evaluations.Begin(After(1000), /*epochs_done=*/1);
+  Generations generations(/*term=*/1);
+  const std::optional<v1::Lease> lease = evaluations.Grant(TrainerId{1}, generations);
+  ASSERT_TRUE(lease);
+  v1::LeaseReport report;
+  *report.mutable_generation() = lease->generation();
+  report.set_finished(true);
+  report.mutable_evaluation()->set_examples(4);
+  v1::EvaluationResult& bought = *report.mutable_evaluation()->add_labels();
+  bought.set_examples(4);
+  bought.set_correct(3);
+  v1::EvaluationResult& amount = *report.mutable_evaluation()->add_labels();
+  amount.set_examples(4);
+  amount.set_squared_error(16);
+  amount.set_absolute_error(6);
+  const TrainerId trainers[] = {TrainerId{1}};
+  ASSERT_FALSE(evaluations.Report(trainers, report).failure.has_value());
+  const v1::Evaluation evaluation = evaluations.Take();
+  EXPECT_EQ(evaluation.metrics().at("accuracy"), 0.75);
+  EXPECT_EQ(evaluation.metrics().at("amount/rmse"), 2);
+  EXPECT_EQ(evaluation.metrics().at("amount/mae"), 1.5);
+  EXPECT_EQ(evaluation.metrics().count("amount/accuracy"), 0u);
+}
+
 TEST(EvaluationsTest, SetsAreMeasuredApartAndAllButTheFirstHaveTheirNamesBeforeTheirMetrics) {
   JobPlan plan;
   plan.spec.mutable_model()->set_loss(v1::LOSS_SQUARED);

@@ -6,6 +6,7 @@
 #include <onnx/shape_inference/implementation.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -105,6 +106,23 @@ TEST_F(OnnxModelTest, EveryPresetIsAGraphThatTheCheckerTakes) {
   }
   Checked(LaidOut(SpecOf("mf", 2, 0)));
   Checked(LaidOut(Images()));
+}
+
+TEST_F(OnnxModelTest, ASigmoidIsOfLogisticLabelsAlone) {
+  v1::JobSpec job = SpecOf("mlp", 4, 2);
+  for (const v1::Loss loss : {v1::LOSS_SQUARED, v1::LOSS_LOGISTIC, v1::LOSS_SQUARED}) {
+    job.mutable_data()->add_labels()->set_loss(loss);
+  }
+  const auto count_sigmoids = [this](const v1::JobSpec& of) {
+    const onnx::ModelProto model = Checked(LaidOut(of));
+    return std::count_if(model.graph().node().begin(), model.graph().node().end(),
+                         [](const onnx::NodeProto& node) { return node.op_type() == "Sigmoid"; });
+  };
+  EXPECT_EQ(count_sigmoids(job), 1) << "of the second label";
+  job.mutable_data()->mutable_labels(1)->set_loss(v1::LOSS_SQUARED);
+  EXPECT_EQ(count_sigmoids(job), 0);
+  for (v1::LabelSpec& label : *job.mutable_data()->mutable_labels()) label.clear_loss();
+  EXPECT_EQ(count_sigmoids(job), 1) << "of all at once";
 }
 
 TEST_F(OnnxModelTest, InputsAreWhatTheTowersRead) {

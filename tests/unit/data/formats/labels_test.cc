@@ -70,6 +70,25 @@ TEST(LabelRuleTest, TextsThatArePositiveAreOneAndAllOthersZero) {
   EXPECT_EQ(Try(rule, " ").error, "the label is missing");
 }
 
+TEST(LabelRuleTest, OfSeveralLabelsThoseOfASquaredLossAreTheNumbersThatTheyAre) {
+  v1::LabelSpec amount;
+  amount.set_name("amount");
+  amount.set_loss(v1::LOSS_SQUARED);
+  v1::LabelSpec bought;
+  bought.set_name("bought");
+  const LabelRule numbers(Threshold(0), v1::LOSS_LOGISTIC, 2);
+  EXPECT_EQ(Try(numbers.Of(amount), "2.5").label, 2.5f);
+  EXPECT_EQ(Try(numbers.Of(bought), "2.5").label, 1.0f);
+  const LabelRule texts(TextLabels({"yes"}, {}), v1::LOSS_LOGISTIC, 2);
+  EXPECT_FALSE(texts.Of(amount).texts());
+  EXPECT_EQ(Try(texts.Of(amount), "-3").label, -3.0f);
+  EXPECT_EQ(Try(texts.Of(amount), "yes").error, "label \"yes\" is not a number");
+  EXPECT_EQ(Try(texts.Of(bought), "yes").label, 1.0f);
+  const LabelRule of_numbers({}, v1::LOSS_SQUARED, 2);
+  bought.set_loss(v1::LOSS_LOGISTIC);
+  EXPECT_FALSE(Try(of_numbers.Of(bought), "2.5").ok) << "where the model's loss is squared, too";
+}
+
 TEST(LabelRuleTest, TheLabelOfANamedClassIsItsPlace) {
   LabelRule rule(TextLabels({}, {"setosa", "versicolor", "virginica"}), v1::LOSS_SOFTMAX, 3);
   EXPECT_EQ(Try(rule, "setosa").label, 0.0f);

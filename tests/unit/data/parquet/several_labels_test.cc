@@ -41,6 +41,25 @@ TEST(SeveralLabelsOfParquetTest, AreThoseOfTheSameCellsInACsv) {
   EXPECT_TRUE(*records == *same);
 }
 
+TEST(SeveralLabelsOfParquetTest, ThoseOfASquaredLossAreNumbersBesideTextsThatArePositive) {
+  v1::DataSpec of_parquet = TwoLabels("dictionary-snappy-v1.parquet");
+  of_parquet.clear_positive_labels();
+  of_parquet.add_positive_labels("true");
+  const auto texts = ReadEverything(*Derived(of_parquet));
+  of_parquet.mutable_labels(1)->set_loss(v1::LOSS_SQUARED);
+  const auto numbers = ReadEverything(*Derived(of_parquet));
+  ASSERT_TRUE(texts.ok() && numbers.ok()) << texts.status() << numbers.status();
+  ASSERT_EQ(texts->examples(), numbers->examples());
+  const auto sum_of = [](const Batch& records, size_t label) {
+    float sum = 0;
+    for (size_t i = 0; i < records.examples(); ++i) sum += records.LabelsOf(i)[label];
+    return sum;
+  };
+  EXPECT_EQ(sum_of(*texts, 0), sum_of(*numbers, 0)) << "the flag is logistic in both";
+  EXPECT_EQ(sum_of(*texts, 1), 0) << "no label is the text \"true\"";
+  EXPECT_GT(sum_of(*numbers, 1), 0);
+}
+
 // What is not a number is equal to nothing.
 std::vector<float> WithMissingAs(float number, std::vector<float> labels) {
   for (float& label : labels) {

@@ -78,6 +78,16 @@ TEST_F(SeveralLabelsTest, AreInTheOrderOfTheJobWhateverThatOfTheFile) {
   EXPECT_THAT(first_labels_, ElementsAre(1, 1, 0)) << "click's";
 }
 
+TEST_F(SeveralLabelsTest, ANumberBesideALabelOfTwoClassesIsTakenAsItIs) {
+  v1::DataSpec data =
+      Visits(folder_.Write("a.csv", absl::StrCat(kNames, "0.5,a,yes,5\n-7,b,no,6\n")));
+  data.add_positive_labels("yes");
+  data.mutable_labels(1)->set_loss(v1::LOSS_SQUARED);
+  const auto batch = Read(OptionsOf(data));
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  EXPECT_THAT(batch->labels, ElementsAre(1, 0.5f, 0, -7));
+}
+
 TEST_F(SeveralLabelsTest, ARecordThatLacksOneIsBadAndLeavesNothingOfItself) {
   v1::DataSpec data =
       Visits(folder_.Write("a.csv", absl::StrCat(kNames, "0,a,1,5\n,b,1,6\n1,c,,7\n1,d,0,8\n")));

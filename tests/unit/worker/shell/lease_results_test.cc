@@ -91,6 +91,23 @@ TEST_F(LeaseResultsTest, AnEvaluationAddsUpItsBatchesAndIsToldWithItsEnd) {
   EXPECT_EQ(report.evaluation().squared_error(), 4 + 1);
 }
 
+TEST_F(LeaseResultsTest, AnEvaluationMeasuresEachLabelByItsLoss) {
+  job_.mutable_model()->set_outputs(2);
+  job_.mutable_data()->add_labels()->set_name("amount");
+  v1::LabelSpec& bought = *job_.mutable_data()->add_labels();
+  bought.set_name("bought");
+  bought.set_loss(v1::LOSS_LOGISTIC);
+  LeaseResults results(job_, v1::LEASE_KIND_EVALUATION);
+  SetBatch({5, 1});
+  step_.logits = {2, -1};
+  results.Take(0, step_);
+  const v1::EvaluationResult sums = ReportOf(results, /*finished=*/true).evaluation();
+  ASSERT_EQ(sums.labels_size(), 2);
+  EXPECT_EQ(sums.labels(0).absolute_error(), 3);
+  EXPECT_EQ(sums.labels(1).absolute_error(), 0);
+  EXPECT_FALSE(sums.labels(1).positives().empty());
+}
+
 TEST_F(LeaseResultsTest, WhatTheUsersProgramSaysIsReportedAndElseNothing) {
   LeaseResults results(job_, v1::LEASE_KIND_TASK);
   EXPECT_FALSE(ReportOf(results).has_user_code());
