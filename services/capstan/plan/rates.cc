@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
@@ -63,6 +64,21 @@ double* FindOptional(absl::string_view name, Rates& rates) {
 }
 
 }  // namespace
+
+std::string RatesText(const Rates& rates) {
+  Rates copy = rates;
+  std::string text = absl::StrCat("origin ", copy.origin, "\n");
+  const auto add = [&text](absl::string_view name, double value) {
+    absl::StrAppend(&text, name, absl::StrFormat(" %.4g\n", value));
+  };
+  for (const auto& [name, value] : Fixed(copy)) add(name, *value);
+  for (const auto& [name, value] : copy.applied) add(absl::StrCat(kApplied, name), value);
+  for (auto& [job, batch] : copy.batches) {
+    for (const auto& [suffix, value] : PartsOf(batch))
+      add(absl::StrCat(kBatch, job, suffix), *value);
+  }
+  return text;
+}
 
 absl::StatusOr<Rates> ParseRates(absl::string_view text) {
   Rates rates;

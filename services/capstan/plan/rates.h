@@ -55,6 +55,9 @@ Rates RecordedRates();
 // rate that the text lacks is missing, and told likewise.
 absl::StatusOr<Rates> ParseRates(absl::string_view text);
 
+// The text of a file of these rates.
+std::string RatesText(const Rates& rates);
+
 }  // namespace capstan
 
 #endif  // CAPSTAN_PLAN_RATES_H_

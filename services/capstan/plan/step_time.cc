@@ -17,6 +17,7 @@ struct Work {
   double shards_cpu = 0;  // Of all of them.
   double worker_bytes = 0;
   double shard_bytes = 0;  // Of the busiest.
+  double calls = 1;        // To the busiest.
 };
 
 // So many batches at once, and of each worker and each trainer.
@@ -42,7 +43,8 @@ Work TransferOf(const Traffic& traffic, uint64_t Share::*bytes, const Ends& byte
           .shards_cpu = CpuSeconds(worker, traffic.worker, byte.shard_seconds, row.shard_seconds,
                                    call.shard_seconds),
           .worker_bytes = worker,
-          .shard_bytes = busiest};
+          .shard_bytes = busiest,
+          .calls = std::max(1.0, static_cast<double>(traffic.busiest.calls))};
 }
 
 // What is pushed to a shard it sends on to the one that backs it up, and receives as much of what
@@ -84,6 +86,20 @@ double AddSeconds(const v1::JobSpec& job, const Share& share, const Rates& rates
   return (static_cast<double>(share.floats) + RowFloats(job, share)) * rates.added_float;
 }
 
+// So many gradients are applied together: those of a round, or `aggregate` of them.
+double AppliedTogether(const v1::JobSpec& job) {
+  const auto once = [](const v1::UpdatePolicy& policy) { return std::max(1u, policy.aggregate()); };
+  return LanesOf(job) > 0 ? static_cast<double>(LanesOf(job))
+                          : std::max(once(job.dense_update()), once(job.sparse_update()));
+}
+
+// Seconds of a shard's core for one gradient, its part of the update included.
+double UpdateSeconds(const v1::JobSpec& job, const Share& share, const Rates& rates) {
+  const double together = AppliedTogether(job);
+  const double apply = ApplySeconds(job, share, rates) / together;
+  return together > 1 ? AddSeconds(job, share, rates) + apply : apply;
+}
+
 // What all stages are made of.
 class Stages {
  public:
@@ -102,10 +118,19 @@ class Stages {
         latency_(rates.call_seconds) {}
 
   double Transfer(const Work& work, const Crowd& crowd) const {
-    return latency_ +
-           std::max({WorkerCpu(work, crowd), ShardCpu(work, crowd), MachineCpu(work, crowd),
-                     Network(work.worker_bytes, crowd.of_worker),
-                     Network(work.shard_bytes, crowd.batches)});
+    return std::max(Alone(work), latency_ + std::max({WorkerCpu(work, crowd), ShardCpu(work, crowd),
+                                                      MachineCpu(work, crowd),
+                                                      Network(work.worker_bytes, crowd.of_worker),
+                                                      Network(work.shard_bytes, crowd.batches)}));
+  }
+
+  // Of one batch that nobody else disturbs. A call passes the worker, the network and the shard one
+  // after the other, and each of them works on the next call meanwhile.
+  double Alone(const Work& work) const {
+    const double network = Network(std::max(work.worker_bytes, work.shard_bytes), 1);
+    const double all = work.worker_cpu + work.shard_cpu + network;
+    const double longest = std::max({work.worker_cpu, work.shard_cpu, network});
+    return latency_ + longest + (all - longest) / work.calls;
   }
 
   double Compute(const Crowd& crowd) const {
@@ -184,8 +209,9 @@ Pace SyncPace(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale
   StepTime step{.compute = stages.Compute(crowd)};
   // The first lane's pull and the last one's push are hidden by nothing.
   const double rest = 1 - 1 / held;
-  const double visible =
-      (pull + push) / held + rest * (std::max(step.compute, pull + push) - step.compute);
+  const double ends = std::max(pull / held, stages.Alone(stages.pull)) +
+                      std::max(push / held, stages.Alone(stages.push));
+  const double visible = ends + rest * (std::max(step.compute, pull + push) - step.compute);
   const double pulled = pull + push > 0 ? pull / (pull + push) : 0;
   step.pull = visible * pulled;
   step.push = visible * (1 - pulled);
@@ -208,14 +234,7 @@ Pace SyncPace(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale
 Pace FreePace(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale,
               const Rates& rates, const BatchTime& batch) {
   const Stages stages(job, traffic, scale, rates, batch);
-  const auto apply = [&](const Share& share) {
-    const auto once = [](const v1::UpdatePolicy& policy) {
-      return std::max(1u, policy.aggregate());
-    };
-    const uint32_t together = std::max(once(job.dense_update()), once(job.sparse_update()));
-    if (together == 1) return ApplySeconds(job, share, rates);
-    return AddSeconds(job, share, rates) + ApplySeconds(job, share, rates) / together;
-  };
+  const auto apply = [&](const Share& share) { return UpdateSeconds(job, share, rates); };
   const Crowd one;
   StepTime step{.compute = stages.Compute(one)};
   const double pull = stages.Transfer(stages.pull, one);
@@ -252,6 +271,16 @@ double NormalRank(uint64_t rank, uint64_t count) {
     (std::erfc(-middle / std::sqrt(2.0)) / 2 < share ? low : high) = middle;
   }
   return (low + high) / 2;
+}
+
+Ends CpuOfTransfers(const v1::JobSpec& job, const Traffic& traffic, int shards,
+                    const Rates& rates) {
+  const Work pull =
+      TransferOf(traffic, &Share::pulled_bytes, rates.pulled_byte, rates.pulled_row, rates.call);
+  const Work push = PushOf(job, traffic, shards, rates);
+  return {.worker_seconds = pull.worker_cpu + push.worker_cpu,
+          .shard_seconds =
+              pull.shards_cpu + push.shards_cpu + UpdateSeconds(job, traffic.worker, rates)};
 }
 
 Pace PaceOf(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale, const Rates& rates,

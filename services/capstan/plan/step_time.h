@@ -2,8 +2,9 @@
 //
 // A stage of a synchronous round (pull, compute, push, apply) is as long as what it uses longest:
 // the network of a worker, the network of the busiest shard, the cores of either; on one machine
-// its cores, shared by all. The stages follow one another; where a trainer holds several lanes, one
-// is computed while another is pulled or pushed. Then the round waits for the slowest lane.
+// its cores, shared by all. It is no shorter than one batch's calls, each of which passes worker,
+// network and shard in turn. The stages follow one another; where a trainer holds several lanes,
+// one is computed while another is pulled or pushed. Then the round waits for the slowest lane.
 //
 // Elsewhere a trainer computes a batch while it pushes the last one and pulls for the next one, so
 // a step is the longer of both, unless all trainers together ask more of something than it can do:
@@ -46,6 +47,10 @@ struct Pace {
 // `job` has its tables and tensors; `traffic` is that of one batch.
 Pace PaceOf(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale, const Rates& rates,
             const BatchTime& batch);
+
+// CPU seconds of a worker and of all shards together for one batch, beside computing and reading
+// it.
+Ends CpuOfTransfers(const v1::JobSpec& job, const Traffic& traffic, int shards, const Rates& rates);
 
 // How many deviations above the mean the `rank`-th of `count` normal numbers lies, as is to be
 // expected (Blom's approximation). REQUIRES: 1 <= rank <= count.

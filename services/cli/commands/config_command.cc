@@ -61,7 +61,7 @@ absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
       PlanTasks(*files, job.data(), {.split = Split::kTrain, .batch_size = batch_size}));
   const TaskMix mix(train, job.data(), job.seed());
   scale.train_tasks = mix.size();
-  scale.expected_rows = EstimateRows(job, *files, train);
+  scale.expected_rows = EstimateRows(job, *files, train).rows;
   CAPSTAN_ASSIGN_OR_RETURN(scale.row_bytes, RowBytes(job));
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<uint64_t> dense, DenseBytes(job, options.shards));
   scale.dense_bytes = *std::max_element(dense.begin(), dense.end());

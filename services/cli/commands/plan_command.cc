@@ -1,15 +1,17 @@
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "capstan/base/divide.h"
 #include "capstan/base/status.h"
 #include "capstan/client/share_limit.h"
@@ -20,10 +22,14 @@
 #include "capstan/data/tasks/task_size.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/model/layout.h"
+#include "capstan/plan/measured_run.h"
 #include "capstan/plan/plan.h"
 #include "cli/commands/command.h"
+#include "cli/commands/measure_job.h"
 #include "cli/commands/plan_text.h"
+#include "cli/model/read_cost.h"
 #include "cli/model/row_estimate.h"
+#include "cli/terminal/format.h"
 
 namespace capstan::cli {
 namespace {
@@ -44,6 +50,9 @@ struct PlanSettings {
   std::string keys;
   std::string dense;
   BatchTime batch;
+  MeasureOptions measure;  // Of which the job and its overrides are those above.
+  bool measures = false;
+  std::string save_rates;
   bool json = false;
 };
 
@@ -114,25 +123,27 @@ absl::Status TellData(const PlanSettings& options, v1::JobSpec& job, DataFacts& 
   return LayOutModel(job);
 }
 
-// The data as they are, and the model for them.
-absl::Status LookAtData(v1::JobSpec& job, DataFacts& facts) {
+// The data as they are, and the model for them. Returns their ranges.
+absl::StatusOr<TaskRanges> LookAtData(v1::JobSpec& job, DataFacts& facts) {
   const std::unique_ptr<const Source> files = NewDataFiles();
   CAPSTAN_RETURN_IF_ERROR(DeriveDataSpec(*files, *job.mutable_data()));
-  CAPSTAN_ASSIGN_OR_RETURN(
-      const TaskRanges train,
-      PlanTasks(*files, job.data(),
-                {.split = capstan::Split::kTrain, .batch_size = job.train().batch_size()}));
+  CAPSTAN_ASSIGN_OR_RETURN(TaskRanges train, PlanTasks(*files, job.data(),
+                                                       {.split = capstan::Split::kTrain,
+                                                        .batch_size = job.train().batch_size()}));
   for (const v1::TaskRun& run : train.runs()) facts.range_bytes += run.SpaceUsedLong();
   facts.records = train.expected_records();
   facts.tasks = TaskMix(train, job.data(), job.seed()).size();
   CAPSTAN_RETURN_IF_ERROR(LayOutModel(job));
-  facts.rows = EstimateRows(job, *files, train);
-  return absl::OkStatus();
+  const RowEstimate estimate = EstimateRows(job, *files, train);
+  facts.rows = estimate.rows;
+  facts.keys_a_batch = estimate.keys_a_batch;
+  return train;
 }
 
-// A program's dense parameters are known when its first worker declares them; here an option does.
+// A program's dense parameters are known when its first worker has declared them; otherwise an
+// option tells of them.
 absl::Status TellDense(const PlanSettings& options, v1::JobSpec& job) {
-  if (job.model().user().empty()) return absl::OkStatus();
+  if (job.model().user().empty() || job.tensors_size() > 0) return absl::OkStatus();
   CAPSTAN_ASSIGN_OR_RETURN(const uint64_t floats, ReadCount("--dense-parameters", options.dense));
   if (floats == 0 || floats > UINT32_MAX) {
     return absl::InvalidArgumentError(
@@ -150,7 +161,8 @@ absl::Status TellFacts(const PlanSettings& options, const v1::JobSpec& job, Data
   if (records > 0) facts.records = records;
   CAPSTAN_ASSIGN_OR_RETURN(const uint64_t rows, ReadCount("--rows", options.rows));
   if (rows > 0) facts.rows = rows;
-  CAPSTAN_ASSIGN_OR_RETURN(facts.keys_a_batch, ReadCount("--keys", options.keys));
+  CAPSTAN_ASSIGN_OR_RETURN(const uint64_t keys, ReadCount("--keys", options.keys));
+  if (keys > 0) facts.keys_a_batch = keys;
   // A feature with many values has one of them here; --keys says otherwise.
   const uint64_t fields =
       std::max<uint64_t>(job.data().fields(), static_cast<uint64_t>(job.data().features_size()));
@@ -162,6 +174,35 @@ absl::Status TellFacts(const PlanSettings& options, const v1::JobSpec& job, Data
   return absl::OkStatus();
 }
 
+absl::Status SaveRates(const std::string& path, const Rates& rates) {
+  std::ofstream file(path, std::ios::trunc);
+  file << RatesText(rates) << std::flush;
+  if (file) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--save-rates: ", path, ": cannot be written"));
+}
+
+// Trains the job for a while; a program's tensors are known then.
+absl::StatusOr<MeasuredRun> Measure(const PlanSettings& options, const TaskRanges& train,
+                                    v1::JobSpec& job) {
+  MeasureOptions measure = options.measure;
+  measure.job = options.job;
+  measure.overrides = options.overrides;
+  PrintError(absl::StrCat("measuring: ", Printable(job.job()), " is trained for about ",
+                          absl::FormatDuration(measure.at_work)));
+  CAPSTAN_ASSIGN_OR_RETURN(MeasuredJob measured, MeasureJob(measure, job));
+  measured.run.batch.read_seconds = ReadSecondsABatch(job, *NewDataFiles(), train);
+  if (job.tensors().empty()) job.mutable_tensors()->Swap(measured.stored.mutable_tensors());
+  return std::move(measured.run);
+}
+
+// REQUIRES: the job has its tensors, and its facts are told.
+absl::Status UseMeasured(const PlanSettings& options, MeasuredRun run, PlannedJob& planned) {
+  run.keys_a_batch = planned.facts.keys_a_batch;
+  CAPSTAN_ASSIGN_OR_RETURN(planned.rates, Calibrated(std::move(planned.rates), planned.job, run));
+  if (options.save_rates.empty()) return absl::OkStatus();
+  return SaveRates(options.save_rates, planned.rates);
+}
+
 absl::StatusOr<PlannedJob> PlanJob(const PlanSettings& options) {
   PlannedJob planned;
   CAPSTAN_ASSIGN_OR_RETURN(planned.scale, ReadScale(options));
@@ -170,18 +211,31 @@ absl::StatusOr<PlannedJob> PlanJob(const PlanSettings& options) {
       planned.job,
       LoadJob(options.job, {.overrides = options.overrides,
                             .default_lanes = static_cast<uint32_t>(options.scale.workers)}));
-  CAPSTAN_RETURN_IF_ERROR(options.data.empty() ? LookAtData(planned.job, planned.facts)
-                                               : TellData(options, planned.job, planned.facts));
+  std::optional<MeasuredRun> run;
+  if (options.data.empty()) {
+    CAPSTAN_ASSIGN_OR_RETURN(const TaskRanges train, LookAtData(planned.job, planned.facts));
+    if (options.measures) {
+      CAPSTAN_ASSIGN_OR_RETURN(run, Measure(options, train, planned.job));
+    }
+  } else {
+    CAPSTAN_RETURN_IF_ERROR(TellData(options, planned.job, planned.facts));
+  }
   CAPSTAN_RETURN_IF_ERROR(TellDense(options, planned.job));
   CAPSTAN_RETURN_IF_ERROR(CheckDenseShares(planned.job));
   CAPSTAN_RETURN_IF_ERROR(TellFacts(options, planned.job, planned.facts));
+  if (run) CAPSTAN_RETURN_IF_ERROR(UseMeasured(options, *std::move(run), planned));
   BatchTime batch = options.batch;
   const auto known = planned.rates.batches.find(planned.job.job());
-  if (batch.compute_seconds == 0 && known != planned.rates.batches.end()) batch = known->second;
+  if (batch.compute_seconds == 0 && known != planned.rates.batches.end()) {
+    batch = known->second;
+    if (options.batch.deviation_seconds > 0) {
+      batch.deviation_seconds = options.batch.deviation_seconds;
+    }
+  }
   if (batch.compute_seconds == 0) {
     return absl::InvalidArgumentError(
         "--step-seconds: how long a batch is computed must be said, here or in the file of "
-        "--rates");
+        "--rates, or measured (--measure)");
   }
   CAPSTAN_ASSIGN_OR_RETURN(
       planned.plan, MakePlan(planned.job, planned.facts, planned.scale, planned.rates, batch));
@@ -190,6 +244,10 @@ absl::StatusOr<PlannedJob> PlanJob(const PlanSettings& options) {
 
 ExitCode RunPlan(const PlanSettings& options) {
   const absl::StatusOr<PlannedJob> planned = PlanJob(options);
+  if (absl::IsCancelled(planned.status())) {
+    PrintError("stopped");
+    return kFailed;
+  }
   if (!planned.ok()) {
     PrintRefusal(planned.status());
     return kBadInput;
@@ -254,6 +312,24 @@ void AddScale(CLI::App& plan, PlanSettings& options) {
   }
 }
 
+void AddMeasure(CLI::App& plan, PlanSettings& options) {
+  CLI::Option* measure =
+      plan.add_flag("--measure", options.measures,
+                    "Train the job here with one worker and one shard for some seconds, and plan "
+                    "by what its batches cost")
+          ->excludes("--data")
+          ->excludes("--step-seconds")
+          ->excludes("--read-seconds");
+  plan.add_option("--worker", options.measure.worker,
+                  "With --measure: the command of your own program, where model.user names one")
+      ->type_name("COMMAND")
+      ->needs(measure);
+  plan.add_option("--save-rates", options.save_rates,
+                  "With --measure: the file that what was measured is written to, for --rates")
+      ->type_name("FILE")
+      ->needs(measure);
+}
+
 }  // namespace
 
 void AddPlan(CLI::App& app, Invocation& invocation) {
@@ -263,6 +339,7 @@ void AddPlan(CLI::App& app, Invocation& invocation) {
   plan->add_option("job", options->job, "The job file")->required()->type_name("JOB.YAML");
   AddScale(*plan, *options);
   AddFacts(*plan, *options);
+  AddMeasure(*plan, *options);
   plan->add_option("--rates", options->rates,
                    "What a unit of work costs; default: what was recorded for this version")
       ->type_name("FILE");
@@ -272,9 +349,13 @@ void AddPlan(CLI::App& app, Invocation& invocation) {
   plan->add_flag("--json", options->json, "As JSON, in one line");
   plan->footer(
       "Example:\n"
-      "  capstan plan job.yaml --workers 100 --shards 10 --network 10Gbit --step-seconds .3");
-  plan->callback(
-      [options, &invocation] { invocation.run = [options] { return RunPlan(*options); }; });
+      "  capstan plan job.yaml --workers 100 --shards 10 --network 10Gbit --measure");
+  plan->callback([options, &invocation] {
+    invocation.run = [options, &invocation] {
+      options->measure.programs = invocation.programs;
+      return RunPlan(*options);
+    };
+  });
 }
 
 }  // namespace capstan::cli

@@ -191,6 +191,17 @@ absl::Status Crew::LookAfterChild(Child& child, bool needed, std::vector<std::st
   return StartChild(child);
 }
 
+std::map<std::string, pid_t> Crew::processes() const {
+  std::map<std::string, pid_t> processes;
+  const auto add = [&processes](const Child& child) {
+    if (child.process.has_value()) processes[child.name] = child.process->pid();
+  };
+  add(chief_);
+  for (const Child& shard : shards_) add(shard);
+  for (const Child& worker : workers_) add(worker);
+  return processes;
+}
+
 std::optional<Ending> Crew::chief_ending() {
   if (!chief_.process.has_value()) return std::nullopt;
   const std::optional<Ending> ending = chief_.process->Poll();

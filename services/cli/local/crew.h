@@ -4,6 +4,9 @@
 #ifndef CAPSTAN_CLI_LOCAL_CREW_H_
 #define CAPSTAN_CLI_LOCAL_CREW_H_
 
+#include <sys/types.h>
+
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +55,9 @@ class Crew {
   // Looks after everybody: notices who has died and starts them again. Returns the news, a line
   // each. An error says why the job cannot go on.
   absl::StatusOr<std::vector<std::string>> LookAfter();
+
+  // Of those that run now, by name: "chief", "ps-0", "worker-0".
+  std::map<std::string, pid_t> processes() const;
 
   // How the chief ended by itself, as soon as it has.
   std::optional<Ending> chief_ending();

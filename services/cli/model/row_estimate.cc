@@ -32,7 +32,11 @@ RowCount CountRows(const LoadedTask& task, const v1::JobSpec& job) {
   const uint64_t records = std::min(task.examples(), kRecordsLookedAt);
   for (uint64_t k = 0; k < task.batch_count() && count.records < records; ++k) {
     if (!task.ReadBatch(k, batch).ok()) break;
-    AddRows(batch, job, keys);
+    absl::flat_hash_set<uint64_t> own;
+    AddRows(batch, job, own);
+    keys.insert(own.begin(), own.end());
+    ++count.batches;
+    count.rows_by_batch += own.size();
     count.records += batch.examples();
     if (2 * count.records <= records) count.rows_of_half = keys.size();
   }
@@ -54,18 +58,20 @@ uint64_t ExpectedRows(const RowCount& count, uint64_t records) {
                                std::pow(times, std::clamp(growth, 0.0, 1.0)));
 }
 
-uint64_t EstimateRows(const v1::JobSpec& job, const Source& source, const TaskRanges& train) {
-  if (job.tables().empty() || train.empty()) return 0;
+RowEstimate EstimateRows(const v1::JobSpec& job, const Source& source, const TaskRanges& train) {
+  if (job.tables().empty() || train.empty()) return {};
   ReaderOptions options = ReaderOptionsOf(job);
   options.data.set_max_bad_records(std::numeric_limits<uint64_t>::max());  // Others speak of them.
   TaskReader reader(std::move(options), source);
   const absl::StatusOr<std::shared_ptr<const LoadedTask>> first =
       reader.Read({.task = train.TaskAt(0)});
-  if (!first.ok()) return 0;
+  if (!first.ok()) return {};
   const uint64_t expected = train.expected_records();
   // Where nobody has counted, tasks of a plain file are about alike.
   const uint64_t records = expected > 0 ? expected : (*first)->examples() * train.size();
-  return ExpectedRows(CountRows(**first, job), records);
+  const RowCount count = CountRows(**first, job);
+  return {.rows = ExpectedRows(count, records),
+          .keys_a_batch = count.batches > 0 ? count.rows_by_batch / count.batches : 0};
 }
 
 }  // namespace capstan::cli

@@ -39,6 +39,17 @@ absl::StatusOr<v1::ChiefState> ReadState(const std::string& folder) {
   return state;
 }
 
+// As ReadState; the errors name the folder.
+absl::StatusOr<v1::ChiefState> StateOf(const std::string& folder) {
+  absl::StatusOr<v1::ChiefState> state = ReadState(folder);
+  if (absl::IsNotFound(state.status())) {
+    return absl::NotFoundError(absl::StrCat(
+        folder, ": holds no job; expected <checkpoint.uri>/<job>, with ", kState, " in it"));
+  }
+  if (state.ok()) return state;
+  return absl::Status(state.status().code(), absl::StrCat(folder, ": ", state.status().message()));
+}
+
 // Returns the newest checkpoint in a folder. NOT_FOUND: it has none that can be read.
 absl::StatusOr<ListedCheckpoint> Newest(const std::string& checkpoints) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, OpenObjectStore(checkpoints));
@@ -130,16 +141,14 @@ bool HoldsModel(const std::string& uri) {
 
 }  // namespace
 
+absl::StatusOr<v1::JobSpec> StoredSpec(const std::string& folder) {
+  CAPSTAN_ASSIGN_OR_RETURN(const v1::ChiefState state, StateOf(folder));
+  return state.job();
+}
+
 absl::StatusOr<v1::GetStatusReply> StoredStatus(const std::string& folder, absl::Time now) {
-  const absl::StatusOr<v1::ChiefState> state = ReadState(folder);
-  if (absl::IsNotFound(state.status())) {
-    return absl::NotFoundError(absl::StrCat(
-        folder, ": holds no job; expected <checkpoint.uri>/<job>, with ", kState, " in it"));
-  }
-  if (!state.ok()) {
-    return absl::Status(state.status().code(),
-                        absl::StrCat(folder, ": ", state.status().message()));
-  }
+  const absl::StatusOr<v1::ChiefState> state = StateOf(folder);
+  CAPSTAN_RETURN_IF_ERROR(state.status());
   v1::GetStatusReply reply;
   const bool over =
       state->state() == v1::JOB_STATE_COMPLETED || state->state() == v1::JOB_STATE_FAILED;

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "capstan/v1/chief.pb.h"
+#include "capstan/v1/job.pb.h"
 
 namespace capstan::cli {
 
@@ -14,6 +15,10 @@ namespace capstan::cli {
 // had not ended is pending. `folder`: a path, file:// or s3://. NOT_FOUND: it holds no job.
 // DATA_LOSS: what it holds is damaged.
 absl::StatusOr<v1::GetStatusReply> StoredStatus(const std::string& folder, absl::Time now);
+
+// The job as its chief has stored it, with the tensors that its first worker has declared. Errors
+// as above.
+absl::StatusOr<v1::JobSpec> StoredSpec(const std::string& folder);
 
 // The folder of the model that `uri` means: itself, if it holds a checkpoint or an exported model;
 // of a job's folder, or that of its checkpoints, the model it has ended with, or else the newest

@@ -1,27 +1,24 @@
 #!/usr/bin/python3
-"""What `capstan plan` says of the pace of jobs on this machine, beside their pace. How long a batch is computed and read is measured
-with one worker and one shard, and how many different keys it has is counted; everything else is the plan's own arithmetic.
+"""What `capstan plan` says of the pace of jobs on this machine, beside their pace. What a batch costs `capstan plan --measure`
+has measured with one worker and one shard; everything else is the plan's own arithmetic.
 
     CAPSTAN_BIN=build/bin CAPSTAN_PROTO=proto tests/bench/turns/planned.py FOLDER [--seconds 8] [--model NAME ...]
 
 FOLDER holds train.csv of `capstan data generate`."""
 
 import argparse
-import itertools
 import json
 import os
 import pathlib
 import random
-import statistics
 import subprocess
 import tempfile
 import time
 
 from train import POLL_SECONDS, Point, crew_of, pace, tell
 
-from crew import BINARIES, series
+from crew import BINARIES
 
-RATES = pathlib.Path(__file__).resolve().parents[3] / "services" / "capstan" / "plan" / "recorded_rates.txt"
 CLICKS = """
 job: {name}
 data: {{format: csv, train: {data}/train.csv, schema: {{label: 0, categorical: "1-39"}}}}
@@ -44,7 +41,6 @@ MODELS = {"deepfm": (CLICKS, "{preset: deepfm, embedding_dim: 16, hidden: [400, 
           "fm": (CLICKS, "{preset: fm, embedding_dim: 8}", 512),
           "mlp": (NUMBERS, "{towers: [{kind: mlp, hidden: [768, 768]}], loss: logistic}", 64)}
 SETTINGS = [(1, 1), (2, 2), (4, 4), (2, 8)]  # Shards, workers.
-BATCHES_COUNTED = 20
 WARM_UP_SECONDS = 3
 START_SECONDS = 60
 
@@ -56,29 +52,12 @@ def write_numbers(folder):
             out.write(f"{draw.randrange(2)}," + ",".join(f"{draw.gauss(0, 1):.3f}" for _ in range(64)) + "\n")
 
 
-def keys_a_batch(path, batch):
-    """How many different keys a batch has: a value of a column is one."""
-    counts = []
-    with open(path, encoding="ascii") as lines:
-        for _ in range(BATCHES_COUNTED):
-            cells = (enumerate(line.rstrip().split(",")[1:]) for line in itertools.islice(lines, batch))
-            counts.append(len(set(itertools.chain.from_iterable(cells))))
-    return round(statistics.mean(counts))
-
-
-def phases(crew):
-    """{phase: (seconds so far, steps so far)} of the first worker."""
-    text = crew.scrape("worker-0")
-    sums, counts = (series(text, f"capstan_worker_step_duration_seconds_{what}") for what in ("sum", "count"))
-    return {phase: (sums[f'phase="{phase}"'], counts[f'phase="{phase}"']) for phase in ("compute", "data")}
-
-
 def run(job, shards, workers, seconds):
-    """Examples a second, and {phase: seconds a step} of the first worker, once all have been at work for a while."""
+    """Examples a second, once all have been at work for a while."""
     with crew_of(job, shards=shards, workers=workers) as crew:
         crew.until_examples(1, START_SECONDS)
         time.sleep(WARM_UP_SECONDS)
-        begin, points, before = phases(crew), [], 0
+        points, before = [], 0
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             examples = crew.status().examples
@@ -86,33 +65,24 @@ def run(job, shards, workers, seconds):
                 points.append(Point(crew, examples))
             before = examples
             time.sleep(POLL_SECONDS)
-        end = phases(crew)
-    took = {phase: (end[phase][0] - begin[phase][0]) / (end[phase][1] - begin[phase][1]) for phase in begin}
-    return pace(points[0], points[-1])[0], took
+    return pace(points[0], points[-1])[0]
 
 
-def planned(job, name, folder, took, keys, shards, workers):
-    """Examples a second, as the plan has it."""
-    job_file, rates = folder / "job.yaml", folder / "rates"
-    job_file.write_text(job, encoding="utf-8")
-    rates.write_text(f"{RATES.read_text(encoding='utf-8')}batch.{name}.compute_seconds {took['compute']:.3e}\n"
-                     f"batch.{name}.deviation_seconds 0\nbatch.{name}.read_seconds {took['data']:.3e}\n", encoding="utf-8")
-    said = subprocess.run([BINARIES / "capstan", "plan", job_file, "--rates", rates, "--one-machine", "--cores", str(os.cpu_count()),
-                           "--shards", str(shards), "--workers", str(workers), *(["--keys", str(keys)] if keys else []), "--json"],
+def plan(job_file, *options):
+    said = subprocess.run([BINARIES / "capstan", "plan", job_file, "--one-machine", "--cores", str(os.cpu_count()), "--json", *options],
                           check=True, capture_output=True, text=True).stdout
     return json.loads(said)["examples_per_second"]
 
 
 def compare(name, data, folder, seconds):
     text, model, batch = MODELS[name]
-    of_clicks = text is CLICKS
-    job = text.format(name=name, data=data if of_clicks else folder, model=model, batch=batch)
-    keys = keys_a_batch(data / "train.csv", batch) if of_clicks else 0
-    took = None
+    job = text.format(name=name, data=data if text is CLICKS else folder, model=model, batch=batch)
+    job_file, rates = folder / "job.yaml", folder / "rates"
+    job_file.write_text(job, encoding="utf-8")
+    plan(job_file, "--measure", "--save-rates", rates)
     for shards, workers in SETTINGS:
-        rate, phase = run(job, shards, workers, seconds)
-        took = took or phase  # Of one worker with one shard, which nobody disturbs.
-        told = planned(job, name, folder, took, keys, shards, workers)
+        rate = run(job, shards, workers, seconds)
+        told = plan(job_file, "--rates", rates, "--shards", str(shards), "--workers", str(workers))
         case = f"{name} {shards} + {workers}"
         tell("", f"{case}: pace", "examples/s", rate)
         tell("", f"{case}: planned", "examples/s", told)

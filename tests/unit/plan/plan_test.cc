@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "capstan/plan/fit.h"
+#include "capstan/plan/measured_run.h"
 #include "tests/lib/source_folder.h"
 
 namespace capstan {
@@ -99,8 +100,24 @@ TEST(PlanTest, CallsRowsAndBytesCostWhatTheRatesSay) {
                        .applied = {{"sgd", 1e-6}}};
   const Plan plan = PlanOf(DenseJob(4), scale, rates);
   EXPECT_NEAR(plan.pace.step.pull, 4 * 4e6 * 1e-7, 1e-6) << "the shard answers four lanes";
-  EXPECT_NEAR(plan.pace.step.push, 4e6 * 1e-6, 1e-6) << "each worker by itself";
+  const double added = 1e6 * 1e-7 / static_cast<double>(plan.traffic.busiest.calls);
+  EXPECT_NEAR(plan.pace.step.push, 4e6 * 1e-6 + added, 1e-6)
+      << "each worker by itself; the shard adds while it sends, but for the last call";
   EXPECT_NEAR(plan.pace.step.apply, 1e6 * 1e-6, 1e-6) << "once a round";
+}
+
+TEST(PlanTest, ACallPassesWorkerNetworkAndShardOneAfterTheOther) {
+  v1::JobSpec job = DenseJob(0);
+  job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
+  Scale scale = kFourWorkers;
+  scale.workers = 1;
+  const Rates rates = {.pulled_byte = {.worker_seconds = 1e-6, .shard_seconds = 1e-6}};
+  const Plan plan = PlanOf(job, scale, rates, {});
+  const double calls = static_cast<double>(plan.traffic.busiest.calls);
+  ASSERT_GT(calls, 1);
+  // Worker and shard are busy for 4 s each, the network for half a second.
+  EXPECT_NEAR(plan.pace.step.pull, 4 + 4.5 / calls, 1e-5);
+  EXPECT_NEAR(plan.pace.step.push, 0.5, 1e-5);
 }
 
 TEST(PlanTest, ARoundWaitsForItsSlowestLaneUnlessThatIsABackup) {
@@ -229,6 +246,51 @@ TEST(RatesTest, AFileOfOnesOwnBeginsWithWhatIsRecordedAndMayTellOfBatches) {
   EXPECT_EQ(read->applied, recorded.applied);
   EXPECT_EQ(read->batches.at("ctr").compute_seconds, 0.25);
   EXPECT_EQ(read->batches.at("ctr").read_seconds, 0.5);
+}
+
+TEST(RatesTest, TheTextOfRatesIsReadAsTheSame) {
+  Rates rates = RecordedRates();
+  rates.batches["ctr"] = {.compute_seconds = 0.25, .read_seconds = 0.5};
+  const absl::StatusOr<Rates> read = ParseRates(RatesText(rates));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->origin, rates.origin);
+  EXPECT_NEAR(read->call.shard_seconds, rates.call.shard_seconds, 1e-8);
+  EXPECT_EQ(read->applied.size(), rates.applied.size());
+  EXPECT_EQ(read->batches.at("ctr").compute_seconds, 0.25);
+  EXPECT_EQ(RatesText(*read), RatesText(rates));
+}
+
+// The CPU seconds of a batch of `job` with one shard, by `rates`.
+Ends CpuOf(const v1::JobSpec& job, const Rates& rates) {
+  const absl::StatusOr<Traffic> traffic = TrafficOf(job, /*keys=*/0, /*shards=*/1);
+  EXPECT_TRUE(traffic.ok()) << traffic.status();
+  return CpuOfTransfers(job, *traffic, /*shards=*/1, rates);
+}
+
+TEST(MeasuredRunTest, ABatchCostsWhatItDidInTheRun) {
+  v1::JobSpec job = DenseJob(4);
+  job.set_job("dense");
+  const MeasuredRun run = {.origin = "measured",
+                           .batch = {.compute_seconds = 0.5, .read_seconds = 0.25},
+                           .worker_cpu_seconds = 0.76,
+                           .shard_cpu_seconds = 0.02};
+  const absl::StatusOr<Rates> rates = Calibrated(RecordedRates(), job, run);
+  ASSERT_TRUE(rates.ok()) << rates.status();
+  EXPECT_NEAR(CpuOf(job, *rates).worker_seconds, 0.01, 1e-9) << "beside computing and reading";
+  EXPECT_NEAR(CpuOf(job, *rates).shard_seconds, 0.02, 1e-9);
+  EXPECT_EQ(rates->batches.at("dense").compute_seconds, 0.5);
+  EXPECT_EQ(rates->origin, "measured");
+}
+
+TEST(MeasuredRunTest, ARestThatIsNoMeasureChangesARateByAFewTimesAtTheMost) {
+  v1::JobSpec job = DenseJob(4);
+  const Ends recorded = CpuOf(job, RecordedRates());
+  const MeasuredRun run = {
+      .batch = {.compute_seconds = 0.5}, .worker_cpu_seconds = 0.49, .shard_cpu_seconds = 1000};
+  const absl::StatusOr<Rates> rates = Calibrated(RecordedRates(), job, run);
+  ASSERT_TRUE(rates.ok()) << rates.status();
+  EXPECT_NEAR(CpuOf(job, *rates).worker_seconds, kLeastFactor * recorded.worker_seconds, 1e-9);
+  EXPECT_NEAR(CpuOf(job, *rates).shard_seconds, kMostFactor * recorded.shard_seconds, 1e-9);
 }
 
 TEST(RatesTest, AnUnknownNameAndAMissingOneAreRefused) {

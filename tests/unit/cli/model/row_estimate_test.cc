@@ -2,6 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+
+#include "capstan/data/formats/source.h"
+#include "capstan/data/tasks/tasks.h"
+#include "cli/model/read_cost.h"
+
 namespace capstan::cli {
 namespace {
 
@@ -20,6 +27,31 @@ TEST(ExpectedRowsTest, WhereEveryKeyIsNewGrowsAsTheRecordsDo) {
 TEST(ExpectedRowsTest, WhereHalfOfTheNewKeysAreKnownGrowsWithTheSquareRoot) {
   const RowCount count{.records = 100, .rows = 141421, .rows_of_half = 100000};
   EXPECT_NEAR(static_cast<double>(ExpectedRows(count, 10000)), 1414210, 1500);
+}
+
+// Four batches of four records: all have one key in the first column, and two in the second.
+v1::JobSpec JobOfSixteenRecords(const std::string& path) {
+  std::ofstream file(path);
+  for (int i = 0; i < 16; ++i) file << "1,same," << i / 2 << "\n";
+  v1::JobSpec job;
+  job.mutable_train()->set_batch_size(4);
+  job.mutable_data()->set_format(v1::DATA_FORMAT_CSV);
+  job.mutable_data()->add_train(path);
+  for (const uint32_t column : {1, 2}) job.mutable_data()->add_categorical()->set_column(column);
+  job.add_tables()->set_name("rows");
+  return job;
+}
+
+TEST(EstimateRowsTest, TellsTheKeysOfABatchAndTheRowsOfAllRecords) {
+  v1::JobSpec job = JobOfSixteenRecords(testing::TempDir() + "/sixteen.csv");
+  const auto files = NewLocalFiles();
+  ASSERT_TRUE(DeriveDataSpec(*files, *job.mutable_data()).ok());
+  const auto train = PlanTasks(*files, job.data(), {.split = Split::kTrain, .batch_size = 4});
+  ASSERT_TRUE(train.ok()) << train.status();
+  const RowEstimate estimate = EstimateRows(job, *files, *train);
+  EXPECT_GE(estimate.rows, 9u) << "how many records there are is estimated, too";
+  EXPECT_EQ(estimate.keys_a_batch, 3u);
+  EXPECT_GT(ReadSecondsABatch(job, *files, *train), 0);
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+// What some seconds of a job on this machine tell of the cost of its batches, for plans of the job
+// at other scales. Pure functions.
+#ifndef CAPSTAN_PLAN_MEASURED_RUN_H_
+#define CAPSTAN_PLAN_MEASURED_RUN_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "capstan/plan/rates.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// One worker with one shard. All are means of a batch.
+struct MeasuredRun {
+  std::string origin;  // In words: when and on what machine.
+  BatchTime batch;
+  double worker_cpu_seconds = 0;  // Of the process: computing and reading are in it.
+  double shard_cpu_seconds = 0;
+  uint64_t keys_a_batch = 0;  // Different ones; 0: the job has no table.
+};
+
+// Rates by which the job's batch costs what it did in the run: what bytes, rows, calls and floats
+// cost is that of `rates`, multiplied by one factor for the worker and one for the shard. Where
+// next to nothing is left beside computing, of which the rest is no measure, the factor is kLeast
+// at the least; kMost, where the machine did much else meanwhile. `job` has its tables and tensors.
+// INVALID_ARGUMENT: it cannot be laid out.
+inline constexpr double kLeastFactor = 0.25;
+inline constexpr double kMostFactor = 8;
+absl::StatusOr<Rates> Calibrated(Rates rates, const v1::JobSpec& job, const MeasuredRun& run);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_PLAN_MEASURED_RUN_H_
