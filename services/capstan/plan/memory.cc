@@ -1,6 +1,7 @@
 #include "capstan/plan/memory.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -16,7 +17,6 @@
 #include "capstan/optim/optimizer.h"
 #include "capstan/placement/dense_layout.h"
 #include "capstan/placement/placement.h"
-#include "capstan/rpc/server.h"
 #include "capstan/store/memory_limits.h"
 #include "capstan/store/row_index.h"
 #include "capstan/store/table.h"
@@ -75,11 +75,15 @@ uint64_t RoundSumBytes(const v1::JobSpec& job, const Share& busiest, uint64_t ro
   return bytes;
 }
 
+// That one client has on their way to one shard, or from it.
+uint64_t ChunksInFlight() { return PsClientOptions{}.chunks_in_flight * RequestPlan::kChunkBytes; }
+
 uint64_t MessageBytes(const Share& busiest, const Scale& scale, uint64_t trainers) {
-  const uint64_t chunks = PsClientOptions{}.chunks_in_flight * RequestPlan::kChunkBytes;
-  const uint64_t one = std::min<uint64_t>(busiest.pushed_bytes, chunks);
+  const uint64_t one = std::min<uint64_t>(busiest.pushed_bytes, ChunksInFlight());
+  const uint64_t memory = scale.shard_memory_bytes > 0 ? scale.shard_memory_bytes
+                                                       : std::numeric_limits<uint64_t>::max();
   return std::min<uint64_t>(one * trainers * static_cast<uint64_t>(scale.workers),
-                            static_cast<uint64_t>(ServerOptions{}.max_buffer_bytes));
+                            MessagesLimit(memory));
 }
 
 ProcessMemory ShardMemory(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale,
@@ -113,12 +117,16 @@ ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const
   const uint64_t lanes = LanesOfATrainer(job, scale);
   const uint64_t steps =
       lanes > 0 ? std::min(lanes, LanesAtWork(dense)) : 1 + job.train().push_window();
+  const uint64_t chunks = static_cast<uint64_t>(scale.shards) * ChunksInFlight();
+  const uint64_t messages = std::min<uint64_t>(traffic.worker.pulled_bytes, chunks) +
+                            std::min<uint64_t>(traffic.worker.pushed_bytes, chunks);
   const uint64_t batch = job.train().batch_size() * facts.record_bytes;
   const uint64_t batches = std::max<uint64_t>(lanes, 1) + job.train().prefetch_batches();
   ProcessMemory memory;
   memory.parts = {
       {"parameters and gradients of steps under way", trainers * steps * 2 * (dense + rows)},
       {"gradient being computed", trainers * (dense + rows)},
+      {"messages on their way, at most", trainers * steps * messages},
       {"batches read ahead", trainers * batches * batch}};
   return memory;
 }

@@ -12,6 +12,15 @@ namespace capstan {
 // rest is for the parameters, and for messages on their way.
 inline uint64_t WaitingGradientsLimit(uint64_t memory_bytes) { return memory_bytes / 2; }
 
+// What the transport may take for messages on their way, of all connections together: a quarter of
+// the memory, and no more than 1 GiB, which keeps any network busy. With less than 64 MiB the
+// messages of a few workers, of up to a MiB each, would have to wait for one another.
+inline uint64_t MessagesLimit(uint64_t memory_bytes) {
+  constexpr uint64_t kLeast = 64 << 20;
+  constexpr uint64_t kMost = 1 << 30;
+  return std::clamp(memory_bytes / 4, kLeast, kMost);
+}
+
 // What copies as of a round may keep of rows and blocks that change while they are made, where the
 // shard holds `parameter_bytes`.
 inline uint64_t KeptImagesLimit(uint64_t parameter_bytes) {

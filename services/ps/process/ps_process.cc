@@ -103,11 +103,15 @@ absl::StatusOr<int> OrdinalOf(const std::string& hostname) {
 
 namespace {
 
+// That the shard may take.
+uint64_t MemoryOf(const ProcessOptions& options) {
+  return options.memory_bytes > 0 ? options.memory_bytes : metrics::UsableMemoryBytes();
+}
+
 absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity,
                     ShardMetrics& metrics, PsService& service, Server& server, HealthServer& health,
                     const Shutdown& shutdown) {
-  const uint64_t memory =
-      options.memory_bytes > 0 ? options.memory_bytes : metrics::UsableMemoryBytes();
+  const uint64_t memory = MemoryOf(options);
   EventLoop loop;
   ChiefLink link(loop, {.chief = options.chief,
                         .address = AddressToTell(options.advertise, options.listen, server.port()),
@@ -183,8 +187,11 @@ absl::Status RunPs(const ProcessOptions& options) {
   PsService service(metrics);
   CAPSTAN_ASSIGN_OR_RETURN(const SidePorts side,
                            SidePorts::Open(HostOf(options.listen), options.service, registry));
+  const ServerOptions serving = {
+      .listen = options.listen,
+      .max_buffer_bytes = static_cast<int>(MessagesLimit(MemoryOf(options)))};
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
-                           Server::Start({.listen = options.listen}, {&service}));
+                           Server::Start(serving, {&service}));
   CAPSTAN_ASSIGN_OR_RETURN(const Ports ports, side.Tell(server->port()));
   log::Info("started", {{"version", Version()},
                         {"chief", options.chief},

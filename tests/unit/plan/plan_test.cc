@@ -149,6 +149,22 @@ TEST(PlanTest, AShardHoldsParametersTheSumOfTheRoundAndWhatWaits) {
   EXPECT_NEAR(plan.store_seconds, 1, 0.07) << "2 MB at 2 MB a second";
 }
 
+TEST(PlanTest, MessagesOnTheirWayTakeAQuarterOfAShardsMemoryAtTheMost) {
+  Scale scale = kFourWorkers;
+  scale.workers = 1000;
+  const auto messages = [&scale](uint64_t memory) {
+    scale.shard_memory_bytes = memory;
+    for (const MemoryPart& part : PlanOf(DenseJob(4), scale).sizes.shard.parts) {
+      if (part.what == "messages on their way, at most") return part.bytes;
+    }
+    return uint64_t{0};
+  };
+  EXPECT_EQ(messages(/*memory=*/0), 1u << 30) << "not said";
+  EXPECT_EQ(messages(uint64_t{100} << 30), 1u << 30);
+  EXPECT_EQ(messages(512 << 20), 128u << 20);
+  EXPECT_EQ(messages(48 << 20), 64u << 20);
+}
+
 TEST(PlanTest, TheChiefHasRoomForTheListOfTheDataAndForMakingIt) {
   const DataFacts facts = {.records = 400, .range_bytes = 1'000'000};
   const absl::StatusOr<Plan> plan =
