@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capstan/base/status.h"
+#include "capstan/plan/memory.h"
 #include "capstan/plan/step_time.h"
 #include "capstan/plan/traffic.h"
 
@@ -16,8 +17,9 @@ double FactorOf(double measured, double recorded) {
 
 }  // namespace
 
-absl::StatusOr<Rates> Calibrated(Rates rates, const v1::JobSpec& job, const MeasuredRun& run) {
-  CAPSTAN_ASSIGN_OR_RETURN(const Traffic traffic, TrafficOf(job, run.keys_a_batch, /*shards=*/1));
+absl::StatusOr<Rates> Calibrated(Rates rates, const v1::JobSpec& job, const DataFacts& facts,
+                                 const MeasuredRun& run) {
+  CAPSTAN_ASSIGN_OR_RETURN(const Traffic traffic, TrafficOf(job, facts.keys_a_batch, /*shards=*/1));
   const Ends recorded = CpuOfTransfers(job, traffic, /*shards=*/1, rates);
   const double threads = std::max(1u, job.train().step_threads());
   const double computed = run.batch.compute_seconds * threads + run.batch.read_seconds;
@@ -31,6 +33,9 @@ absl::StatusOr<Rates> Calibrated(Rates rates, const v1::JobSpec& job, const Meas
   rates.added_float *= shard;
   rates.applied_float *= shard;
   for (auto& [name, seconds] : rates.applied) seconds *= shard;
+  CAPSTAN_ASSIGN_OR_RETURN(const Sizes counted, SizesOf(job, traffic, facts, /*scale=*/{}, {}));
+  rates.worker_bytes =
+      std::max(rates.worker_bytes, run.worker_bytes - static_cast<double>(counted.worker.bytes()));
   rates.batches[job.job()] = run.batch;
   rates.origin = run.origin;
   return rates;

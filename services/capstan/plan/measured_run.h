@@ -3,11 +3,11 @@
 #ifndef CAPSTAN_PLAN_MEASURED_RUN_H_
 #define CAPSTAN_PLAN_MEASURED_RUN_H_
 
-#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "capstan/plan/rates.h"
+#include "capstan/plan/scale.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
@@ -18,17 +18,20 @@ struct MeasuredRun {
   BatchTime batch;
   double worker_cpu_seconds = 0;  // Of the process: computing and reading are in it.
   double shard_cpu_seconds = 0;
-  uint64_t keys_a_batch = 0;  // Different ones; 0: the job has no table.
+  double worker_bytes = 0;  // Resident, at the end.
 };
 
 // Rates by which the job's batch costs what it did in the run: what bytes, rows, calls and floats
 // cost is that of `rates`, multiplied by one factor for the worker and one for the shard. Where
-// next to nothing is left beside computing, of which the rest is no measure, the factor is kLeast
-// at the least; kMost, where the machine did much else meanwhile. `job` has its tables and tensors.
-// INVALID_ARGUMENT: it cannot be laid out.
+// next to nothing is left beside computing, of which the rest is no measure, the factor is
+// kLeastFactor at the least; kMostFactor, where the machine did much else meanwhile. The worker
+// itself takes what it had beyond the arithmetic of the job, such as PyTorch and what a model
+// computes with, and no less than `rates` say. `job` is as it was trained, with its tables and
+// tensors; `facts` tell its keys_a_batch and record_bytes. INVALID_ARGUMENT: it cannot be laid out.
 inline constexpr double kLeastFactor = 0.25;
 inline constexpr double kMostFactor = 8;
-absl::StatusOr<Rates> Calibrated(Rates rates, const v1::JobSpec& job, const MeasuredRun& run);
+absl::StatusOr<Rates> Calibrated(Rates rates, const v1::JobSpec& job, const DataFacts& facts,
+                                 const MeasuredRun& run);
 
 }  // namespace capstan
 

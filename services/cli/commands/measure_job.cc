@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <thread>
 #include <utility>
@@ -74,21 +75,32 @@ double CpuSeconds(pid_t process) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
+// Of another process; 0: it has ended.
+double ResidentBytes(pid_t process) {
+  std::ifstream statm(absl::StrCat("/proc/", process, "/statm"));
+  uint64_t size = 0;
+  uint64_t resident = 0;
+  statm >> size >> resident;
+  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
 // Where the job stood when the chief had just heard of progress.
 struct Point {
   absl::Time time;
   uint64_t examples = 0;
   double worker_cpu = 0;
   double shard_cpu = 0;
+  double worker_bytes = 0;
 };
 
 Point PointOf(const Crew& crew, uint64_t examples) {
   const std::map<std::string, pid_t> processes = crew.processes();
-  const auto cpu = [&processes](const char* name) {
+  const auto of = [&processes](const char* name, double (*measure)(pid_t)) {
     const auto found = processes.find(name);
-    return found == processes.end() ? 0 : CpuSeconds(found->second);
+    return found == processes.end() ? 0 : measure(found->second);
   };
-  return {absl::Now(), examples, cpu(kWorker), cpu(kShard)};
+  return {absl::Now(), examples, of(kWorker, CpuSeconds), of(kShard, CpuSeconds),
+          of(kWorker, ResidentBytes)};
 }
 
 // A crew's points, and what its worker says of its steps meanwhile.
@@ -115,7 +127,8 @@ class Watch {
     return {
         .batch = {.compute_seconds = compute_seconds_ / reports_},
         .worker_cpu_seconds = (points_.back().worker_cpu - points_.front().worker_cpu) / batches(),
-        .shard_cpu_seconds = (points_.back().shard_cpu - points_.front().shard_cpu) / batches()};
+        .shard_cpu_seconds = (points_.back().shard_cpu - points_.front().shard_cpu) / batches(),
+        .worker_bytes = points_.back().worker_bytes};
   }
 
  private:

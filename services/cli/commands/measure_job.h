@@ -22,7 +22,7 @@ struct MeasureOptions {
 };
 
 struct MeasuredJob {
-  MeasuredRun run;     // Without keys_a_batch and read_seconds, which the data tell.
+  MeasuredRun run;     // Without read_seconds, which the data tell.
   v1::JobSpec stored;  // The job as it was trained, with the tensors that a program has declared.
 };
 

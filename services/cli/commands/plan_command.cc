@@ -182,7 +182,7 @@ absl::Status SaveRates(const std::string& path, const Rates& rates) {
 }
 
 // Trains the job for a while; a program's tensors are known then.
-absl::StatusOr<MeasuredRun> Measure(const PlanSettings& options, const TaskRanges& train,
+absl::StatusOr<MeasuredJob> Measure(const PlanSettings& options, const TaskRanges& train,
                                     v1::JobSpec& job) {
   MeasureOptions measure = options.measure;
   measure.job = options.job;
@@ -191,14 +191,15 @@ absl::StatusOr<MeasuredRun> Measure(const PlanSettings& options, const TaskRange
                           absl::FormatDuration(measure.at_work)));
   CAPSTAN_ASSIGN_OR_RETURN(MeasuredJob measured, MeasureJob(measure, job));
   measured.run.batch.read_seconds = ReadSecondsABatch(job, *NewDataFiles(), train);
-  if (job.tensors().empty()) job.mutable_tensors()->Swap(measured.stored.mutable_tensors());
-  return std::move(measured.run);
+  if (job.tensors().empty()) *job.mutable_tensors() = measured.stored.tensors();
+  return measured;
 }
 
-// REQUIRES: the job has its tensors, and its facts are told.
-absl::Status UseMeasured(const PlanSettings& options, MeasuredRun run, PlannedJob& planned) {
-  run.keys_a_batch = planned.facts.keys_a_batch;
-  CAPSTAN_ASSIGN_OR_RETURN(planned.rates, Calibrated(std::move(planned.rates), planned.job, run));
+// REQUIRES: the facts of the job are told.
+absl::Status UseMeasured(const PlanSettings& options, const MeasuredJob& measured,
+                         PlannedJob& planned) {
+  CAPSTAN_ASSIGN_OR_RETURN(planned.rates, Calibrated(std::move(planned.rates), measured.stored,
+                                                     planned.facts, measured.run));
   if (options.save_rates.empty()) return absl::OkStatus();
   return SaveRates(options.save_rates, planned.rates);
 }
@@ -211,11 +212,11 @@ absl::StatusOr<PlannedJob> PlanJob(const PlanSettings& options) {
       planned.job,
       LoadJob(options.job, {.overrides = options.overrides,
                             .default_lanes = static_cast<uint32_t>(options.scale.workers)}));
-  std::optional<MeasuredRun> run;
+  std::optional<MeasuredJob> measured;
   if (options.data.empty()) {
     CAPSTAN_ASSIGN_OR_RETURN(const TaskRanges train, LookAtData(planned.job, planned.facts));
     if (options.measures) {
-      CAPSTAN_ASSIGN_OR_RETURN(run, Measure(options, train, planned.job));
+      CAPSTAN_ASSIGN_OR_RETURN(measured, Measure(options, train, planned.job));
     }
   } else {
     CAPSTAN_RETURN_IF_ERROR(TellData(options, planned.job, planned.facts));
@@ -223,7 +224,7 @@ absl::StatusOr<PlannedJob> PlanJob(const PlanSettings& options) {
   CAPSTAN_RETURN_IF_ERROR(TellDense(options, planned.job));
   CAPSTAN_RETURN_IF_ERROR(CheckDenseShares(planned.job));
   CAPSTAN_RETURN_IF_ERROR(TellFacts(options, planned.job, planned.facts));
-  if (run) CAPSTAN_RETURN_IF_ERROR(UseMeasured(options, *std::move(run), planned));
+  if (measured) CAPSTAN_RETURN_IF_ERROR(UseMeasured(options, *measured, planned));
   BatchTime batch = options.batch;
   const auto known = planned.rates.batches.find(planned.job.job());
   if (batch.compute_seconds == 0 && known != planned.rates.batches.end()) {
