@@ -77,18 +77,7 @@ TEST(LabelLossesTest, TheGradientsOfAModelAreThoseOfItsLoss) {
     labels.insert(labels.end(), {batch.labels[i], i == 2 ? ScoredOrders::kNone : 0.7f * i - 1});
   }
   batch.labels = labels;
-  const std::vector<float> gradients = Copy(network->ForwardBackward(batch.Weighted()).parameters);
-  const auto loss = [&] { return network->ForwardBackward(batch.Weighted()).loss_sum / 6; };
-  for (size_t i = 0; i < batch.parameters.size(); i += 3) {
-    constexpr float kStep = 1e-2f;
-    const float before = batch.parameters[i];
-    batch.parameters[i] = before + kStep;
-    const double above = loss();
-    batch.parameters[i] = before - kStep;
-    const double below = loss();
-    batch.parameters[i] = before;
-    EXPECT_NEAR(gradients[i], (above - below) / (2 * kStep), 2e-3) << i;
-  }
+  ExpectGradientsOfWeightedLoss(*network, batch, /*examples=*/6);
 }
 
 TEST(LabelLossesTest, EachLabelHasTheMetricsOfItsLossAndTheLossIsThatOfTheExamples) {

@@ -101,6 +101,25 @@ inline std::vector<float> Copy(std::span<const float> values) {
   return {values.begin(), values.end()};
 }
 
+// Every third gradient of a step's parameters is that of the mean loss of weighted examples, by
+// central differences: for models without kinks. `batch` is as it was afterwards.
+inline void ExpectGradientsOfWeightedLoss(Network& network, RandomBatch& batch, int examples) {
+  constexpr float kStep = 1e-2f;
+  const std::vector<float> gradients = Copy(network.ForwardBackward(batch.Weighted()).parameters);
+  const auto loss_at = [&](float& parameter, float value) {
+    const float before = std::exchange(parameter, value);
+    const double loss = network.ForwardBackward(batch.Weighted()).loss_sum / examples;
+    parameter = before;
+    return loss;
+  };
+  for (size_t i = 0; i < batch.parameters.size(); i += 3) {
+    float& parameter = batch.parameters[i];
+    const double rise =
+        loss_at(parameter, parameter + kStep) - loss_at(parameter, parameter - kStep);
+    EXPECT_NEAR(gradients[i], rise / (2 * kStep), 2e-3) << i;
+  }
+}
+
 // How many of the gradients of a step's parameters are not those of its mean loss, by central
 // differences: with ReLU some lie at a kink. What is not trained is left out. `batch` is as it was
 // afterwards.

@@ -155,19 +155,7 @@ TEST(SeveralLabelsTest, TheGradientsAreThoseOfTheLoss) {
   const auto network = *Network::Create(spec);
   RandomBatch batch(spec, 6, 1);
   batch.labels = WithOthers(batch.labels);
-  const NetworkGradients result = network->ForwardBackward(batch.Weighted());
-  const std::vector<float> gradients(result.parameters.begin(), result.parameters.end());
-  const auto loss = [&] { return network->ForwardBackward(batch.Weighted()).loss_sum / 6; };
-  for (size_t i = 0; i < batch.parameters.size(); i += 3) {
-    constexpr float kStep = 1e-2f;
-    const float before = batch.parameters[i];
-    batch.parameters[i] = before + kStep;
-    const double above = loss();
-    batch.parameters[i] = before - kStep;
-    const double below = loss();
-    batch.parameters[i] = before;
-    EXPECT_NEAR(gradients[i], (above - below) / (2 * kStep), 2e-3) << i;
-  }
+  ExpectGradientsOfWeightedLoss(*network, batch, /*examples=*/6);
 }
 
 TEST(SeveralLabelsTest, ALabelOfALinearModelIsLearntAsIfItWereTheOnlyOne) {
