@@ -70,6 +70,9 @@ COMMANDS = {
             "runs in kubernetes_test.py",
         "helm install ctr helm/capstan --set-file job=job.yaml": "rendered by tests/helm/chart_sets_test.py (set job-text)",
     },
+    "docs/plan.md": {
+        "capstan plan job.yaml --measure --save-rates rates --workers 10 --shards 2 --network 10Gbit": "runs in plan_test.py",
+    },
     "docs/python.md": {
         "cmake -S . -B build/python -G Ninja -DCAPSTAN_PYTHON_MODULE=ON -DCAPSTAN_BUILD_TESTS=OFF -DCAPSTAN_BUILD_BENCHMARKS=OFF":
             "not run: tests/run builds the module before tests/python, with the tests beside it",
