@@ -76,7 +76,7 @@ function(capstan_test name)
   add_executable(${name} ${ARG_SRCS})
   capstan_unite_later(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/services ${PROJECT_SOURCE_DIR})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock_main)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} capstan::test_folder GTest::gmock_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   # A program with sanitizers on a busy machine takes seconds to list its tests. Values would be
   # bytes and addresses, other ones at each run.

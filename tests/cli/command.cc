@@ -16,11 +16,8 @@ constexpr absl::Duration kEnd = absl::Minutes(3);
 }  // namespace
 
 CommandTest::CommandTest() : before_(fs::current_path()) {
-  const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
-  const fs::path root =
-      fs::path(testing::TempDir()) / "capstan-cli" / test.test_suite_name() / test.name();
-  fs::remove_all(root);
-  fs::create_directories(root / "bin");
+  const fs::path root = folder_.path();
+  fs::create_directory(root / "bin");
   // A copy, because the command looks for its siblings where its file is.
   fs::copy_file(CAPSTAN_PROGRAM, root / "bin/capstan");
   for (const char* role : {"chief", "ps", "worker"}) {

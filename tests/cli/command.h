@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/local/process.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan::cli {
 
@@ -46,6 +47,7 @@ class CommandTest : public testing::Test {
   std::string Trace() const { return ReadFile("trace"); }
 
  private:
+  const TestFolder folder_;
   std::string before_;
   std::map<std::string, std::string> former_environment_;
 };

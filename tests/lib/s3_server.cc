@@ -64,16 +64,13 @@ absl::StatusOr<std::unique_ptr<S3Server>> S3Server::Start() {
 }
 
 absl::Status S3Server::Launch(const std::string& program, int port) {
-  std::string folder = std::filesystem::temp_directory_path() / "capstan-s3-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) return absl::InternalError("no folder can be made");
-  folder_ = folder;
   const std::string address = absl::StrCat("127.0.0.1:", port);
   options_ = {.endpoint = "http://" + address,
               .allow_http = true,
               .access_key = "capstan-test",
               .secret_key = "secret-of-capstan-test"};
-  const std::string log = folder_ + "/log";
-  const std::string data = folder_ + "/data";
+  const std::string log = folder_.Path("log");
+  const std::string data = folder_.Path("data");
   process_ = fork();
   if (process_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -84,7 +81,7 @@ absl::Status S3Server::Launch(const std::string& program, int port) {
     setenv("MINIO_ROOT_PASSWORD", options_.secret_key.c_str(), 1);
     setenv("MINIO_UPDATE", "off", 1);
     setenv("MINIO_BROWSER", "off", 1);
-    setenv("HOME", folder_.c_str(), 1);
+    setenv("HOME", folder_.path().c_str(), 1);
     execl(program.c_str(), "minio", "server", "--quiet", "--anonymous", "--address",
           address.c_str(), data.c_str(), nullptr);
     _exit(127);
@@ -118,7 +115,6 @@ S3Server::~S3Server() {
     kill(process_, SIGKILL);
     waitpid(process_, nullptr, 0);
   }
-  std::filesystem::remove_all(folder_);
 }
 
 void S3Server::Freeze() { kill(process_, SIGSTOP); }

@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "capstan/objectstore/s3/options.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan {
 
@@ -34,7 +35,7 @@ class S3Server {
   absl::Status Launch(const std::string& program, int port);
   absl::Status MakeBucket();
 
-  std::string folder_;
+  const TestFolder folder_;
   pid_t process_ = -1;
   S3Options options_;
 };

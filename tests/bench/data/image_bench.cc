@@ -8,6 +8,7 @@
 #include "capstan/data/tasks/task_reader.h"
 #include "capstan/data/tasks/tasks.h"
 #include "capstan/image/decode.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 #include "tests/unit/data/sample_files.h"
 #include "tests/unit/image/encode.h"

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <atomic>
-#include <filesystem>
 #include <fstream>
 #include <thread>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "capstan/checkpoint/checkpoint_reader.h"
 #include "tests/integration/shard/counting_client.h"
 #include "tests/integration/shard/local_shard.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan {
 namespace {
@@ -27,10 +27,7 @@ constexpr uint32_t kRows = 500;
 
 class DurabilityTest : public testing::Test {
  protected:
-  DurabilityTest() { std::filesystem::remove_all(root_); }
-  ~DurabilityTest() override { std::filesystem::remove_all(root_); }
-
-  std::string Uri(const std::string& id) const { return absl::StrCat(root_, "/", id); }
+  std::string Uri(const std::string& id) const { return folder_.Path(id); }
 
   // Orders a save of every shard, waits for it, and commits it.
   absl::Status Save(LocalShards& shards, const std::string& id, const std::string& parent = "") {
@@ -73,9 +70,7 @@ class DurabilityTest : public testing::Test {
   }
 
   const v1::JobSpec job_ = SmallJob(kColumns, kColumns);
-  const std::string root_ =
-      absl::StrCat(testing::TempDir(), "durability-",
-                   testing::UnitTest::GetInstance()->current_test_info()->name());
+  const TestFolder folder_;
 };
 
 void PushSome(CountingClient& client, int pushes) {

@@ -10,6 +10,7 @@
 #include "tests/integration/shard/crowd.h"
 #include "tests/integration/shard/local_shard.h"
 #include "tests/integration/shard/test_moves.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan {
 namespace {
@@ -57,10 +58,10 @@ TEST(MovesCopiesTest, NoRateHoldsUpTheRestForWhichPushesWait) {
 
 TEST(MovesCopiesTest, SavesAndMovesRefuseEachOther) {
   LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2);
-  const std::string folder = absl::StrCat("file://", testing::TempDir(), "/moves_and_saves");
+  const TestFolder folder;
   v1::SavePartitionsRequest save;
   save.mutable_header()->set_timeline(1);
-  save.set_uri(folder);
+  save.set_uri(absl::StrCat("file://", folder.path()));
   save.set_id("1-a");
   TestMove move{FirstHalf(), 0, 1};
   Announce(shards, move);

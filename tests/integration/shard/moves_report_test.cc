@@ -10,6 +10,7 @@
 #include "tests/integration/shard/local_shard.h"
 #include "tests/integration/shard/test_moves.h"
 #include "tests/integration/shard/trainer.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan {
 namespace {
@@ -25,9 +26,10 @@ TEST(MovesReportTest, AShardWithoutPartitionsIsServedAndAnswers) {
   ps::ReplicaWait nobody;
   EXPECT_TRUE(empty.CloseStreams(close, nobody).ok());
   EXPECT_EQ(empty.Flush(nobody), 0u);
+  const TestFolder folder;
   v1::SavePartitionsRequest save;
   save.mutable_header()->set_timeline(1);
-  save.set_uri(absl::StrCat("file://", testing::TempDir(), "/nothing"));
+  save.set_uri(absl::StrCat("file://", folder.Path("nothing")));
   save.set_id("1-a");
   absl::StatusOr<v1::SavePartitionsReply> saved;
   do {

@@ -6,16 +6,15 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/lib/test_folder.h"
+
 namespace capstan {
 namespace {
 
 class PortsFileTest : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  const std::filesystem::path folder_ =
-      testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name();
+  const TestFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
   const std::string path_ = folder_ / "ports.json";
 };
 

@@ -3,10 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
+
+#include "tests/lib/test_folder.h"
 
 namespace capstan {
 namespace {
@@ -23,11 +24,11 @@ std::vector<std::string> LinesOf(const std::string& path) {
 
 // One test: a process has one trace, from when it is opened.
 TEST(TraceTest, EventsAreLinesOfJsonFromWhenItIsOpened) {
-  const std::string path = testing::TempDir() + "/trace_test.trace";
-  std::filesystem::remove(path);
+  const TestFolder folder;
+  const std::string path = folder.Path("ps-1.trace");
   EXPECT_FALSE(trace::On());
   trace::Write("before", {{"n", 1}});
-  EXPECT_TRUE(absl::IsUnavailable(trace::Open(testing::TempDir() + "/no/such/folder", "ps-1")));
+  EXPECT_TRUE(absl::IsUnavailable(trace::Open(folder.Path("no/such/folder"), "ps-1")));
   EXPECT_FALSE(trace::On());
 
   ASSERT_TRUE(trace::Open(path, "ps-1").ok());

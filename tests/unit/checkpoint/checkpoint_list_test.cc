@@ -8,6 +8,7 @@
 #include "capstan/checkpoint/compact.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/checkpoint/small_partition.h"
 
 namespace capstan {
@@ -49,9 +50,6 @@ TEST(CheckpointsToPruneTest, TakesWhatHasNoManifestForGarbageAndKeepsTheDamagedF
 
 class CheckpointFolderTest : public testing::Test {
  protected:
-  CheckpointFolderTest() { std::filesystem::remove_all(root_); }
-  ~CheckpointFolderTest() override { std::filesystem::remove_all(root_); }
-
   void Write(const std::string& id, uint64_t step, const std::string& parent, bool commit = true) {
     const auto folder = *OpenObjectStore(absl::StrCat(root_, "/", id));
     v1::Manifest manifest;
@@ -71,8 +69,8 @@ class CheckpointFolderTest : public testing::Test {
     ASSERT_TRUE(WriteManifest(*folder, manifest).ok());
   }
 
-  const std::string root_ = absl::StrCat(
-      testing::TempDir(), "list-", testing::UnitTest::GetInstance()->current_test_info()->name());
+  const TestFolder temporary_;
+  const std::string root_ = temporary_.path();
   std::unique_ptr<PartitionStore> first_ =
       *PartitionStore::Create(SmallJob(), LayoutOf(SmallJob()), PartitionIndex{0});
   std::unique_ptr<PartitionStore> second_ = SmallPartition(/*rows=*/20);

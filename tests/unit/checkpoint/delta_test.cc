@@ -2,11 +2,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "absl/strings/str_cat.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/checkpoint/small_partition.h"
 
 namespace capstan {
@@ -104,10 +104,7 @@ TEST(DeltaTest, FindsEveryFlippedBit) {
 
 class ChainTest : public testing::Test {
  protected:
-  ChainTest() { std::filesystem::remove_all(root_); }
-  ~ChainTest() override { std::filesystem::remove_all(root_); }
-
-  std::string Uri(const std::string& id) const { return absl::StrCat(root_, "/", id); }
+  std::string Uri(const std::string& id) const { return folder_.Path(id); }
 
   // Both partitions, the second one after some pushes.
   void Write(const std::string& id, const std::string& parent) {
@@ -130,8 +127,7 @@ class ChainTest : public testing::Test {
     return reader->Read(PartitionIndex{1}, SmallJob(), LayoutOf(SmallJob()));
   }
 
-  const std::string root_ = absl::StrCat(
-      testing::TempDir(), "chain-", testing::UnitTest::GetInstance()->current_test_info()->name());
+  const TestFolder folder_;
   std::unique_ptr<PartitionStore> store_ = SmallPartition(/*rows=*/50);
 };
 
@@ -152,7 +148,7 @@ TEST_F(ChainTest, ALostOrDamagedParentIsNamed) {
   Write("100-a", "");
   Push(*store_, {1001});
   Write("200-b", "100-a");
-  const std::string file = absl::StrCat(root_, "/100-a/partition-0001.capstan");
+  const std::string file = folder_.Path("100-a/partition-0001.capstan");
   std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(200).put('?');
   const absl::Status damaged = Read("200-b").status();
   EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss);

@@ -1,8 +1,6 @@
 // What is not Capstan's is neither listed as a checkpoint nor deleted, on a disk and elsewhere.
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "tests/lib/memory_object_store.h"
 #include "tests/lib/strangers_folder.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/checkpoint/small_partition.h"
 
 namespace capstan {
@@ -69,10 +68,8 @@ class ForeignThingsTest
 
 INSTANTIATE_TEST_SUITE_P(Memory, ForeignThingsTest, testing::Values(MakeMemoryObjectStore));
 INSTANTIATE_TEST_SUITE_P(Disk, ForeignThingsTest, testing::Values([] {
-                           const std::string root =
-                               absl::StrCat(testing::TempDir(), "foreign-", getpid());
-                           std::filesystem::remove_all(root);
-                           return *OpenObjectStore(root);
+                           static const TestFolder folder;
+                           return *OpenObjectStore(folder.path());
                          }));
 
 TEST_P(ForeignThingsTest, AreNamedAndAreNoCheckpoints) {

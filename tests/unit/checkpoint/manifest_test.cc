@@ -1,13 +1,13 @@
 #include "capstan/checkpoint/manifest.h"
 
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/checkpoint/small_partition.h"
 
 namespace capstan {
@@ -15,13 +15,6 @@ namespace {
 
 class CheckpointTest : public testing::Test {
  protected:
-  CheckpointTest() {
-    std::string name = testing::TempDir() + "/checkpoint-XXXXXX";
-    path_ = mkdtemp(name.data());
-    folder_ = *OpenObjectStore(path_.string());
-  }
-  ~CheckpointTest() override { std::filesystem::remove_all(path_); }
-
   v1::SavedFile WriteFile(int partition) {
     const v1::JobSpec job = SmallJob();
     const auto store = *PartitionStore::Create(job, LayoutOf(job), PartitionIndex(partition));
@@ -42,8 +35,8 @@ class CheckpointTest : public testing::Test {
     return manifest;
   }
 
-  std::filesystem::path path_;
-  std::unique_ptr<ObjectStore> folder_;
+  const TestFolder temporary_;
+  const std::unique_ptr<ObjectStore> folder_ = *OpenObjectStore(temporary_.path());
 };
 
 TEST_F(CheckpointTest, GivesBackTheManifestAndItsFiles) {

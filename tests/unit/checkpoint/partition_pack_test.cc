@@ -3,20 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
-#include "absl/strings/str_cat.h"
 #include "capstan/base/crc32c.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/checkpoint/manifest.h"
 #include "tests/lib/faulty_object_store.h"
 #include "tests/lib/memory_object_store.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/checkpoint/small_partition.h"
 
 namespace capstan {
@@ -96,9 +94,8 @@ TEST_F(PartitionPackTest, APartitionOfManyPiecesIsReadAsItWasSaved) {
 
 // A file without blocks but where it is written to.
 TEST_F(PartitionPackTest, ReadsAPartitionBehindNineteenGibibytesOfOthers) {
-  std::string path = testing::TempDir() + "/sparse-XXXXXX";
-  ASSERT_NE(mkdtemp(path.data()), nullptr);
-  const absl::Cleanup remove = [&] { std::filesystem::remove_all(path); };
+  const TestFolder temporary;
+  const std::string& path = temporary.path();
   const std::string encoded = EncodedSmallPartition();
   const std::string name = path + "/partition-0000.capstan";
   std::ofstream(name).put('x');

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/config/config.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan {
 namespace {
@@ -19,9 +20,6 @@ using ::testing::Not;
 
 class LoadJobTest : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   void Write(const std::string& name, const std::string& text) {
     std::ofstream(folder_ / name) << text;
   }
@@ -31,8 +29,8 @@ class LoadJobTest : public testing::Test {
   }
   std::string Refusal() const { return std::string(LoadJob(job_).status().message()); }
 
-  const std::filesystem::path folder_ =
-      testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name();
+  const TestFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
   const std::string job_ = folder_ / "job.yaml";
 };
 

@@ -17,19 +17,6 @@
 
 namespace capstan {
 
-TestFolder::TestFolder() {
-  std::string path = (std::filesystem::temp_directory_path() / "capstan_data_XXXXXX").string();
-  CAPSTAN_CHECK(::mkdtemp(path.data()) != nullptr);
-  path_ = path;
-}
-
-TestFolder::~TestFolder() { std::filesystem::remove_all(path_); }
-
-std::string TestFolder::Write(const std::string& name, std::string_view content) const {
-  std::ofstream(Path(name), std::ios::binary) << content;
-  return Path(name);
-}
-
 std::string Gzip(std::string_view text) {
   z_stream zlib = {};
   CAPSTAN_CHECK(::deflateInit2(&zlib, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);

@@ -1,5 +1,4 @@
-// What the tests of the data library share: files in a folder of their own, and short ways to read
-// them.
+// What the tests of the data library share: short ways to write and read files.
 #ifndef TESTS_UNIT_DATA_FILES_H_
 #define TESTS_UNIT_DATA_FILES_H_
 
@@ -14,21 +13,6 @@
 #include "capstan/data/tasks/tasks.h"
 
 namespace capstan {
-
-// A folder that is removed with the object.
-class TestFolder {
- public:
-  TestFolder();
-  ~TestFolder();
-  TestFolder(const TestFolder&) = delete;
-
-  // Writes a file and returns its path.
-  std::string Write(const std::string& name, std::string_view content) const;
-  std::string Path(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 std::string Gzip(std::string_view text);
 std::string Zstd(std::string_view text);

@@ -2,29 +2,25 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include "tests/lib/test_folder.h"
 
 namespace capstan::metrics {
 namespace {
 
 class CgroupTest : public ::testing::Test {
  protected:
-  CgroupTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "cgroup-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~CgroupTest() override { std::filesystem::remove_all(folder_); }
-
   void Write(const std::string& name, const std::string& content) {
     std::filesystem::create_directories((folder_ / name).parent_path());
     std::ofstream(folder_ / name) << content;
   }
   CgroupFiles files() const { return {folder_ / "membership", folder_ / "root"}; }
 
-  std::filesystem::path folder_;
+  const TestFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
 };
 
 TEST_F(CgroupTest, ReadsTheLimitsOfVersion2) {

@@ -18,6 +18,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/object_store_contract.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan {
 namespace {
@@ -26,13 +27,6 @@ namespace fs = std::filesystem;
 
 class FileObjectStoreTest : public testing::Test {
  protected:
-  FileObjectStoreTest() {
-    std::string name = testing::TempDir() + "/objects-XXXXXX";
-    folder_ = mkdtemp(name.data());
-    store_ = MakeFileObjectStore((folder_ / "root").string());
-  }
-  ~FileObjectStoreTest() override { fs::remove_all(folder_); }
-
   size_t FilesBelowRoot() const {
     size_t files = 0;
     for (const auto& entry : fs::recursive_directory_iterator(folder_ / "root")) {
@@ -41,14 +35,14 @@ class FileObjectStoreTest : public testing::Test {
     return files;
   }
 
-  fs::path folder_;
-  std::unique_ptr<ObjectStore> store_;
+  const TestFolder temporary_;
+  const fs::path folder_ = temporary_.path();
+  const std::unique_ptr<ObjectStore> store_ = MakeFileObjectStore((folder_ / "root").string());
 };
 
 INSTANTIATE_TEST_SUITE_P(File, ObjectStoreContract, testing::Values([] {
-                           std::string name = testing::TempDir() + "/objects-XXXXXX";
-                           const std::string folder = mkdtemp(name.data());
-                           return MakeFileObjectStore(folder + "/root");
+                           static const TestFolder folder;
+                           return MakeFileObjectStore(folder.Path("root"));
                          }));
 
 TEST_F(FileObjectStoreTest, AFolderInWhichAStoreHasWrittenGoesWithItsLastObject) {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tests/lib/test_authority.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan {
 namespace {
@@ -17,12 +18,7 @@ using ::testing::HasSubstr;
 
 class TlsIdentityTest : public testing::Test {
  protected:
-  TlsIdentityTest() {
-    std::string name = testing::TempDir() + "/identity-XXXXXX";
-    folder_ = mkdtemp(name.data());
-    authority_.Issue(folder_, {.dns_names = {"ps.ctr.capstan"}});
-  }
-  ~TlsIdentityTest() override { std::filesystem::remove_all(folder_); }
+  TlsIdentityTest() { authority_.Issue(folder_, {.dns_names = {"ps.ctr.capstan"}}); }
 
   // Why the folder is refused.
   std::string WhyRefused() const {
@@ -32,7 +28,8 @@ class TlsIdentityTest : public testing::Test {
   }
 
   const TestAuthority authority_;
-  std::filesystem::path folder_;
+  const TestFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
 };
 
 TEST_F(TlsIdentityTest, TellsTheRolesTheJobAndTheEnd) {

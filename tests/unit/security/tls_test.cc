@@ -22,6 +22,7 @@
 #include "capstan/rpc/server.h"
 #include "capstan/v1/ps.grpc.pb.h"
 #include "tests/lib/test_authority.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan {
 namespace {
@@ -72,12 +73,6 @@ class HalfHandshake {
 
 class TlsTest : public testing::Test {
  protected:
-  TlsTest() {
-    std::string name = testing::TempDir() + "/tls-XXXXXX";
-    root_ = mkdtemp(name.data());
-  }
-  ~TlsTest() override { std::filesystem::remove_all(root_); }
-
   // With a certificate of one name, of the authority of the job if of no other.
   std::unique_ptr<Tls> NewTls(const std::string& dns_name,
                               const TestAuthority* authority = nullptr) {
@@ -104,7 +99,8 @@ class TlsTest : public testing::Test {
 
   static constexpr absl::Duration kRefresh = absl::Seconds(1);
   const TestAuthority authority_;
-  std::filesystem::path root_;
+  const TestFolder temporary_;
+  const std::filesystem::path root_ = temporary_.path();
   int folders_ = 0;
   AnsweringPs service_;
   std::unique_ptr<Server> server_;

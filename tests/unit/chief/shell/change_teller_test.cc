@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/notification.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan::chief {
 namespace {
@@ -32,13 +32,12 @@ class ChangeTellerTest : public testing::Test {
         path_, [this] { return Read(); }, Seeded(1));
     teller_.emplace(std::move(watch), [this](std::string change) { told_.push_back(change); });
   }
-  void TearDown() override { std::filesystem::remove(path_); }
 
   // What is under way, and what waits for it, is done, and the teller is gone.
   void End() { teller_.reset(); }
 
-  const std::string path_ = testing::TempDir() + "change_teller_test_" +
-                            testing::UnitTest::GetInstance()->current_test_info()->name();
+  const TestFolder folder_;
+  const std::string path_ = folder_.Path("job.yaml");
   const absl::Time begin_ = absl::UnixEpoch() + absl::Hours(1);
   bool store_is_away_ = false;   // Then a look finds nothing, and the next one reads again.
   absl::Notification reading_;   // The first look has begun to read.

@@ -1,7 +1,6 @@
 #include "chief/shell/curve_file.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -10,11 +9,11 @@
 #include <optional>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "chief/shell/learning_curve.h"
 #include "tests/lib/faulty_object_store.h"
 #include "tests/lib/memory_object_store.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan::chief {
 namespace {
@@ -87,8 +86,8 @@ TEST_F(CurveObjectTest, BeginsAnewWithTheJob) {
 }
 
 TEST(CurveFolderTest, IsFollowedLineByLineAndGoesOn) {
-  const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / absl::StrCat("curve-", getpid());
+  const TestFolder temporary;
+  const std::filesystem::path folder = temporary.path();
   v1::JobSpec spec;
   spec.set_job("ctr");
   spec.mutable_checkpoint()->set_uri(folder.string());
@@ -108,7 +107,6 @@ TEST(CurveFolderTest, IsFollowedLineByLineAndGoesOn) {
   EXPECT_EQ(written(), Curve({}) + "1,2\n");
   ASSERT_TRUE(OpenCurveFile(spec, /*anew=*/true, thread).ok());
   EXPECT_EQ(written(), Curve({}));
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -3,14 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
-#include "absl/strings/str_cat.h"
 #include "capstan/data/tasks/tasks.h"
 #include "chief/shell/job_store.h"
 #include "chief/work/work.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan::chief {
 namespace {
@@ -19,8 +17,6 @@ namespace {
 class JobPlanningTest : public testing::Test {
  protected:
   JobPlanningTest() {
-    std::string path = testing::TempDir() + "/planning-XXXXXX";
-    folder_ = mkdtemp(path.data());
     AddRows(100);
     std::ofstream(folder_ + "/job.yaml") << "job: ctr\n"
                                          << "data: {format: csv, train: [" << folder_
@@ -28,7 +24,6 @@ class JobPlanningTest : public testing::Test {
                                          << "model: {towers: [{kind: linear}], loss: logistic}\n"
                                          << "checkpoint: {uri: " << folder_ << "/models}\n";
   }
-  ~JobPlanningTest() override { std::filesystem::remove_all(folder_); }
 
   void AddRows(int rows) {
     std::ofstream file(folder_ + "/a.csv", std::ios::app);
@@ -55,7 +50,8 @@ class JobPlanningTest : public testing::Test {
     ASSERT_TRUE(store->WriteState(state).ok());
   }
 
-  std::string folder_;
+  const TestFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 // With records as no plan has them that is made of the file.

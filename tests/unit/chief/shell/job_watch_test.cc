@@ -3,9 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "tests/lib/test_folder.h"
 
 namespace capstan::chief {
 namespace {
@@ -23,12 +24,11 @@ v1::JobSpec Seeded(uint64_t seed) {
 class JobWatchTest : public testing::Test {
  protected:
   void SetUp() override { Write("first"); }
-  void TearDown() override { std::filesystem::remove(path_); }
 
   void Write(const std::string& text) { std::ofstream(path_) << text; }
 
-  const std::string path_ = testing::TempDir() + "job_watch_test_" +
-                            testing::UnitTest::GetInstance()->current_test_info()->name();
+  const TestFolder folder_;
+  const std::string path_ = folder_.Path("job.yaml");
   absl::StatusOr<v1::JobSpec> wanted_ = Seeded(1);  // What the file is taken to say.
   int reads_ = 0;
   JobWatch watch_{path_,

@@ -2,9 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,6 +17,7 @@
 #include "capstan/rpc/status.h"
 #include "chief/shell/chief_service.h"
 #include "chief/shell/view_feed.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan::chief {
 namespace {
@@ -96,7 +95,6 @@ TEST(AddTensorsTest, WhatIsNotTrainedHasTheOptimizerThatAddsIncrements) {
 class ModelIntakeTest : public testing::Test {
  protected:
   ModelIntakeTest() {
-    std::filesystem::remove_all(folder_);
     job_.set_job("small");
     job_.set_partition_count(4);
     job_.mutable_model()->set_user("m.py");
@@ -137,8 +135,8 @@ class ModelIntakeTest : public testing::Test {
     EXPECT_FALSE(slow_->Finish().ok());
   }
 
-  // Tests run beside each other, each in a process of its own.
-  const std::string folder_ = absl::StrCat(testing::TempDir(), "/model_intake_test-", getpid());
+  const TestFolder temporary_;
+  const std::string folder_ = temporary_.path();
   v1::JobSpec job_;
   std::unique_ptr<JobStore> store_;
   FakeClock clock_;

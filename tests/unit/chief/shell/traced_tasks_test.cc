@@ -5,13 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "capstan/base/trace.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan::chief {
 namespace {
@@ -22,10 +22,7 @@ using testing::IsEmpty;
 // What the process writes while this object lives, without times and names.
 class Trace {
  public:
-  Trace() : path_(testing::TempDir() + "/traced_tasks_test.trace") {
-    std::filesystem::remove(path_);
-    EXPECT_TRUE(trace::Open(path_, "chief").ok());
-  }
+  Trace() { EXPECT_TRUE(trace::Open(path_, "chief").ok()); }
 
   std::vector<std::string> News() {
     std::ifstream file(path_);
@@ -39,7 +36,8 @@ class Trace {
   }
 
  private:
-  const std::string path_;
+  const TestFolder folder_;
+  const std::string path_ = folder_.Path("chief.trace");
   size_t seen_ = 0;
 };
 

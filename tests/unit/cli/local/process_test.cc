@@ -8,12 +8,17 @@
 #include <sstream>
 #include <string>
 
+#include "tests/lib/test_folder.h"
+
 namespace capstan::cli {
 namespace {
 
 constexpr absl::Duration kSoon = absl::Seconds(10);
 
-std::string LogPath(const std::string& name) { return testing::TempDir() + "/" + name + ".log"; }
+std::string LogPath(const std::string& name) {
+  static const TestFolder folder;
+  return folder.Path(name + ".log");
+}
 
 absl::StatusOr<Process> StartShell(const std::string& script, const std::string& log) {
   return Process::Start({.argv = {"/bin/sh", "-c", script}, .log_path = log});

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/lib/test_folder.h"
+
 namespace capstan::cli {
 namespace {
 
@@ -16,16 +18,11 @@ using ::testing::StartsWith;
 
 class RunFolderTest : public testing::Test {
  protected:
-  RunFolderTest() : before_(fs::current_path()) {
-    root_ = fs::path(testing::TempDir()) /
-            testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(root_);
-    fs::create_directories(root_);
-    fs::current_path(root_);
-  }
+  RunFolderTest() : before_(fs::current_path()) { fs::current_path(root_); }
   ~RunFolderTest() override { fs::current_path(before_); }
 
-  fs::path root_;
+  const TestFolder temporary_;
+  const fs::path root_ = temporary_.path();
 
  private:
   const fs::path before_;

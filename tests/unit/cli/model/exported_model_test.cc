@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <fstream>
 
-#include "absl/strings/str_cat.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/placement/placement.h"
 #include "cli/model/model_diff.h"
 #include "cli/model/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/checkpoint/small_partition.h"
 
 namespace capstan::cli {
@@ -48,13 +48,9 @@ TEST(SafetensorsTest, RefuseWhatDoesNotLieWithinTheFile) {
 
 class ExportTest : public testing::Test {
  protected:
-  ExportTest() {
-    std::filesystem::remove_all(root_);
-    Write("1-a");
-  }
-  ~ExportTest() override { std::filesystem::remove_all(root_); }
+  ExportTest() { Write("1-a"); }
 
-  std::string Uri(const std::string& id) const { return absl::StrCat(root_, "/", id); }
+  std::string Uri(const std::string& id) const { return folder_.Path(id); }
 
   void Write(const std::string& id) {
     const auto folder = *OpenObjectStore(Uri(id));
@@ -68,8 +64,7 @@ class ExportTest : public testing::Test {
     ASSERT_TRUE(WriteManifest(*folder, manifest).ok());
   }
 
-  const std::string root_ = absl::StrCat(
-      testing::TempDir(), "export-", testing::UnitTest::GetInstance()->current_test_info()->name());
+  const TestFolder folder_;
   std::unique_ptr<PartitionStore> first_ =
       *PartitionStore::Create(SmallJob(), LayoutOf(SmallJob()), PartitionIndex{0});
   std::unique_ptr<PartitionStore> second_ = SmallPartition(/*rows=*/20);

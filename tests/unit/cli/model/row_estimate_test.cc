@@ -8,6 +8,7 @@
 #include "capstan/data/formats/source.h"
 #include "capstan/data/tasks/tasks.h"
 #include "cli/model/read_cost.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan::cli {
 namespace {
@@ -43,7 +44,8 @@ v1::JobSpec JobOfSixteenRecords(const std::string& path) {
 }
 
 TEST(EstimateRowsTest, TellsTheKeysOfABatchAndTheRowsOfAllRecords) {
-  v1::JobSpec job = JobOfSixteenRecords(testing::TempDir() + "/sixteen.csv");
+  const TestFolder folder;
+  v1::JobSpec job = JobOfSixteenRecords(folder.Path("sixteen.csv"));
   const auto files = NewLocalFiles();
   ASSERT_TRUE(DeriveDataSpec(*files, *job.mutable_data()).ok());
   const auto train = PlanTasks(*files, job.data(), {.split = Split::kTrain, .batch_size = 4});

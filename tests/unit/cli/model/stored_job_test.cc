@@ -2,15 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "capstan/checkpoint/sealed_json.h"
 #include "capstan/objectstore/object_store.h"
 #include "capstan/v1/chief_state.pb.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan::cli {
 namespace {
@@ -21,8 +18,6 @@ using testing::HasSubstr;
 class StoredJobTest : public testing::Test {
  protected:
   StoredJobTest() {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
     state_.mutable_job()->set_job("demo");
     state_.mutable_job()->mutable_train()->set_epochs(2);
     state_.mutable_job()->mutable_model()->set_loss(v1::LOSS_LOGISTIC);
@@ -38,7 +33,8 @@ class StoredJobTest : public testing::Test {
     ASSERT_EQ((*store)->Put("state/chief.json", *SealJson(state_)), absl::OkStatus());
   }
 
-  const std::string folder_ = absl::StrCat(testing::TempDir(), "stored-job-", getpid());
+  const TestFolder temporary_;
+  const std::string folder_ = temporary_.path();
   v1::ChiefState state_;
 };
 

@@ -4,10 +4,8 @@
 
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -16,6 +14,7 @@
 #include "capstan/model/layout.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/model/model_fixture.h"
 
 namespace capstan::cli {
@@ -70,9 +69,6 @@ std::vector<std::string> InputsOf(const onnx::ModelProto& model) {
 
 class OnnxModelTest : public testing::Test {
  protected:
-  OnnxModelTest() { std::filesystem::create_directories(folder_); }
-  ~OnnxModelTest() override { std::filesystem::remove_all(folder_); }
-
   // The graph of the job, once the checker has taken it, and the file of parameters that it names,
   // and all shapes are known to agree.
   onnx::ModelProto Checked(const v1::JobSpec& job) {
@@ -95,7 +91,8 @@ class OnnxModelTest : public testing::Test {
     return model;
   }
 
-  const std::string folder_ = absl::StrCat(testing::TempDir(), "/onnx_model_test-", getpid());
+  const TestFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(OnnxModelTest, EveryPresetIsAGraphThatTheCheckerTakes) {

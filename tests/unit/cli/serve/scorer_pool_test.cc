@@ -1,17 +1,14 @@
 // Scorers of one model compute at the same time, and each what it computes alone.
 #include "cli/serve/scorer_pool.h"
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
 #include "capstan/base/hash.h"
 #include "capstan/checkpoint/checkpoint.h"
 #include "capstan/model/layout.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/checkpoint/small_partition.h"
 #include "tests/unit/model/model_fixture.h"
 
@@ -47,7 +44,6 @@ class ScorerPoolTest : public testing::Test {
  protected:
   // A checkpoint of the job as it begins.
   ScorerPoolTest() {
-    std::filesystem::remove_all(folder_);
     const v1::JobSpec job = DeepFm();
     const auto folder = *OpenObjectStore(folder_);
     v1::Manifest manifest;
@@ -62,9 +58,9 @@ class ScorerPoolTest : public testing::Test {
     }
     EXPECT_EQ(WriteManifest(*folder, manifest), absl::OkStatus());
   }
-  ~ScorerPoolTest() override { std::filesystem::remove_all(folder_); }
 
-  const std::string folder_ = absl::StrCat(testing::TempDir(), "/scorer_pool_test-", getpid());
+  const TestFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(ScorerPoolTest, ManyThreadsGetWhatOneGets) {

@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
+
+#include "tests/lib/test_folder.h"
 
 namespace capstan::cli {
 namespace {
@@ -64,12 +65,10 @@ TEST(ScaleDeploymentTest, SaysWhetherItIsWorthTryingAgain) {
 class FindClusterAccessTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::filesystem::create_directories(folder_);
     setenv("KUBERNETES_SERVICE_HOST", "fd00::1", 1);
     setenv("KUBERNETES_SERVICE_PORT", "443", 1);
   }
   void TearDown() override {
-    std::filesystem::remove_all(folder_);
     unsetenv("KUBERNETES_SERVICE_HOST");
     unsetenv("KUBERNETES_SERVICE_PORT");
   }
@@ -77,8 +76,8 @@ class FindClusterAccessTest : public testing::Test {
     std::ofstream(folder_ + "/" + name) << text;
   }
 
-  const std::string folder_ = testing::TempDir() + "cluster_api_test_" +
-                              testing::UnitTest::GetInstance()->current_test_info()->name();
+  const TestFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(FindClusterAccessTest, ReadsWhatAPodFinds) {

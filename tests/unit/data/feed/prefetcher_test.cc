@@ -4,6 +4,7 @@
 #include "absl/synchronization/notification.h"
 #include "capstan/data/feed/batch_prefetcher.h"
 #include "capstan/data/feed/feed.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 
 namespace capstan {

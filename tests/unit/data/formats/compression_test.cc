@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 
 namespace capstan {

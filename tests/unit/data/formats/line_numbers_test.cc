@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 
 namespace capstan {

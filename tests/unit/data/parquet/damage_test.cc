@@ -12,6 +12,7 @@
 #include "capstan/data/parquet/page_header.h"
 #include "capstan/data/parquet/ranged_file.h"
 #include "capstan/data/parquet/thrift_reader.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 #include "tests/unit/data/parquet/table.h"
 

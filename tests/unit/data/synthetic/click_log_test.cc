@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tests/lib/source_folder.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 
 namespace capstan {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 
 namespace capstan {

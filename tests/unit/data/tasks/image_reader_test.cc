@@ -13,6 +13,7 @@
 #include "capstan/data/tasks/check_first_records.h"
 #include "capstan/data/tasks/label_order.h"
 #include "capstan/data/tasks/task_mix.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 #include "tests/unit/data/sample_files.h"
 #include "tests/unit/image/encode.h"

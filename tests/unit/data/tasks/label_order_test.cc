@@ -7,6 +7,7 @@
 
 #include "capstan/base/hash.h"
 #include "capstan/data/tasks/tasks.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 
 namespace capstan {

@@ -9,6 +9,7 @@
 #include "capstan/config/eval_sets.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 
 namespace capstan {

@@ -10,6 +10,7 @@
 #include "capstan/data/formats/object_files.h"
 #include "tests/lib/faulty_object_store.h"
 #include "tests/lib/memory_object_store.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 
 namespace capstan {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "capstan/data/tasks/tasks.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 
 namespace capstan {

@@ -8,6 +8,7 @@
 #include "capstan/objectstore/s3/flat_json.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/test_folder.h"
 #include "tests/unit/objectstore/s3/scripted_world.h"
 
 namespace capstan {
@@ -80,12 +81,11 @@ TEST(CacheThreadsTest, LetsOneFetchWhileOthersWait) {
 class FetchTest : public testing::Test {
  protected:
   FetchTest() { WriteToken("first-token"); }
-  ~FetchTest() override { std::filesystem::remove(token_file_); }
 
   void WriteToken(const std::string& token) { std::ofstream(token_file_) << token << "\n"; }
 
-  const std::string token_file_ = testing::TempDir() + "/token-" + std::to_string(getpid()) +
-                                  testing::UnitTest::GetInstance()->current_test_info()->name();
+  const TestFolder temporary_;
+  const std::string token_file_ = temporary_.Path("token");
   ScriptedHttp http_;
 };
 
@@ -172,13 +172,12 @@ TEST_F(ContainerCredentialsTest, RefusesWhatHoldsNoCredentials) {
 }
 
 TEST(MakeCredentialsTest, TriesAgainWhileTheTokenServiceIsAwayAndSignsWithItsKeys) {
-  const std::string token_file = testing::TempDir() + "/token-" + std::to_string(getpid());
-  std::ofstream(token_file) << "token";
+  const TestFolder folder;
   ScriptedWorld world;
   world.options.access_key.clear();
   world.options.session_token.clear();
   world.options.role_arn = "arn";
-  world.options.web_identity_token_file = token_file;
+  world.options.web_identity_token_file = folder.Write("token", "token");
   world.http.Then(absl::UnavailableError("away"));
   const auto grant = [&](const std::string& key) {
     world.http.Then(
@@ -195,20 +194,16 @@ TEST(MakeCredentialsTest, TriesAgainWhileTheTokenServiceIsAwayAndSignsWithItsKey
   EXPECT_EQ(*world.Open()->Get("a"), "x");
   EXPECT_THAT(world.http.Header(2, "authorization"), HasSubstr("Credential=first/"));
   EXPECT_THAT(world.http.Header(4, "authorization"), HasSubstr("Credential=second/"));
-  std::filesystem::remove(token_file);
 }
 
 // A Secret as the kubelet mounts it: the files are links through one link to a folder.
 class KeysTest : public testing::Test {
  protected:
   KeysTest() {
-    std::filesystem::create_directories(folder_);
     for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}) {
       std::filesystem::create_symlink(std::string("..data/") + name, folder_ / name);
     }
   }
-
-  ~KeysTest() override { std::filesystem::remove_all(folder_); }
 
   void Mount(const std::string& version, const std::string& access, const std::string& secret) {
     std::filesystem::create_directory(folder_ / version);
@@ -218,8 +213,8 @@ class KeysTest : public testing::Test {
     std::filesystem::create_directory_symlink(version, folder_ / "..data");
   }
 
-  // The tests of this fixture may run at one time, each in its own process.
-  const std::filesystem::path folder_ = testing::TempDir() + "/keys-" + std::to_string(getpid());
+  const TestFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
   absl::Time now_ = absl::FromUnixSeconds(1'800'000'000);
   ScriptedHttp http_;
 };

@@ -3,12 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
-#include "absl/strings/str_cat.h"
+#include "tests/lib/test_folder.h"
 
 namespace capstan::worker {
 namespace {
@@ -17,8 +16,6 @@ namespace {
 class BatchFeedTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = ::testing::TempDir() + "/batch_feed_" + std::to_string(getpid());
-    std::filesystem::create_directories(folder_);
     Write("a.csv", 5);
     Write("b.csv", 3);
     options_.data.set_format(v1::DATA_FORMAT_CSV);
@@ -27,7 +24,6 @@ class BatchFeedTest : public ::testing::Test {
     options_.data.add_categorical()->set_column(1);
     options_.batch_size = 2;
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   void Write(const std::string& name, int records) {
     std::ofstream out(folder_ + "/" + name);
@@ -66,7 +62,8 @@ class BatchFeedTest : public ::testing::Test {
     return *std::move(result);
   }
 
-  std::string folder_;
+  const TestFolder temporary_;
+  const std::string folder_ = temporary_.path();
   ReaderOptions options_;
   EventLoop loop_;
   std::shared_ptr<const Source> source_ = NewLocalFiles();
