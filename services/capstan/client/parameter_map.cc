@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "capstan/base/status.h"
+#include "capstan/rpc/limits.h"
 
 namespace capstan {
 
@@ -13,10 +14,11 @@ absl::StatusOr<ParameterMap> ParameterMap::Create(const v1::JobSpec& job) {
   for (const v1::TableSpec& table : job.tables()) {
     tables.push_back({TableId{table.id()}, table.seed(), table.dim()});
   }
-  return ParameterMap(std::move(tables), std::move(layout));
+  return ParameterMap(std::move(tables), std::move(layout),
+                      job.replicas() > 0 ? kMaxMessageBytes : kMaxPushBytes);
 }
 
-ParameterMap::ParameterMap(std::vector<Table> tables, DenseLayout layout)
-    : tables_(std::move(tables)), layout_(std::move(layout)) {}
+ParameterMap::ParameterMap(std::vector<Table> tables, DenseLayout layout, size_t most_push_bytes)
+    : tables_(std::move(tables)), layout_(std::move(layout)), most_push_bytes_(most_push_bytes) {}
 
 }  // namespace capstan

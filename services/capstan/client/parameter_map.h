@@ -28,12 +28,15 @@ class ParameterMap {
   uint32_t partition_count() const { return layout_.partition_count(); }
   const std::vector<Table>& tables() const { return tables_; }  // As in the job.
   const DenseLayout& layout() const { return layout_; }
+  // What one push may be. With replicas it is a message: so a shard tells it to its backups.
+  size_t most_push_bytes() const { return most_push_bytes_; }
 
  private:
-  ParameterMap(std::vector<Table> tables, DenseLayout layout);
+  ParameterMap(std::vector<Table> tables, DenseLayout layout, size_t most_push_bytes);
 
   std::vector<Table> tables_;
   DenseLayout layout_;
+  size_t most_push_bytes_;
 };
 
 }  // namespace capstan

@@ -14,6 +14,13 @@
 namespace capstan {
 namespace {
 
+const std::string& kPushPiece = *new std::string("/capstan.v1.Ps/PushPiece");
+
+// The shard has left since the request was planned.
+absl::Status NotInView(ShardIndex shard) {
+  return absl::FailedPreconditionError(absl::StrCat("the view does not name shard ", Raw(shard)));
+}
+
 // The round commit may be large and is only read: it is copied into the request once.
 void SetRound(const RoundName& name, v1::RoundCommit& closed) {
   if (name.closed != nullptr) ToProto(*name.closed, closed);
@@ -106,9 +113,9 @@ RequestId PsClient::Pull(ShardIndex shard, const RequestPlan& plan, const PullOp
     SetRound(*options.round, *head.mutable_closed());
   }
   if (options.answered != nullptr) options.answered->SetRound(head.round());
-  return Start(std::make_unique<PullRequest>(shard, plan, std::move(head), options, target,
-                                             std::move(on_done)),
-               plan, wire::FloatSize(options_.dtype));
+  return Start(std::make_unique<PullRequest>(shard, plan, std::move(head),
+                                             options_.most_message_bytes, options, target,
+                                             std::move(on_done)));
 }
 
 RequestId PsClient::Push(ShardIndex shard, const RequestPlan& plan, const PushOptions& options,
@@ -118,20 +125,20 @@ RequestId PsClient::Push(ShardIndex shard, const RequestPlan& plan, const PushOp
   if (options.answered != nullptr) {
     options.answered->SetRound(options.stage ? options.stage->round.round : 0);
   }
-  return Start(std::make_unique<PushRequest>(
-                   shard, plan, PushHead(options, Header(shard, options.clock), options_.dtype),
-                   options, source, std::move(on_done)),
-               plan, wire::FloatSize(options_.dtype) * (pulled ? 2 : 1));
+  auto request = std::make_unique<PushRequest>(
+      shard, plan, PushHead(options, Header(shard, options.clock), options_.dtype), options, source,
+      std::move(on_done));
+  const size_t value_bytes = wire::FloatSize(options_.dtype) * (pulled ? 2 : 1);
+  for (const RequestPlan::Chunk& chunk : request->chunks) {
+    request->status.Update(plan.CheckSize(chunk, value_bytes, map_.most_push_bytes()));
+  }
+  return Start(std::move(request));
 }
 
-RequestId PsClient::Start(std::unique_ptr<Request> request, const RequestPlan& plan,
-                          size_t value_bytes) {
+RequestId PsClient::Start(std::unique_ptr<Request> request) {
   const uint64_t id = ++last_id_;
   Request& started = *request;
   requests_.emplace(id, std::move(request));
-  for (const RequestPlan::Chunk& chunk : started.chunks) {
-    started.status.Update(plan.CheckMessage(chunk, value_bytes));
-  }
   if (started.status.ok()) Continue(id, started);
   // Not before this has returned.
   if (started.under_way.empty()) {
@@ -145,21 +152,44 @@ RequestId PsClient::Start(std::unique_ptr<Request> request, const RequestPlan& p
 void PsClient::Continue(uint64_t id, Request& request) {
   const auto limit = static_cast<size_t>(options_.chunks_in_flight);
   const Channel channel = ChannelOf(request.shard);
-  if (channel == nullptr) {  // It has left since the request was planned.
-    request.status.Update(absl::FailedPreconditionError(
-        absl::StrCat("the view does not name shard ", Raw(request.shard))));
+  if (channel == nullptr) {
+    request.status.Update(NotInView(request.shard));
     request.lifecycle.Stop();
   }
   while (const std::optional<size_t> next = request.lifecycle.Next(limit)) {
-    const size_t chunk = *next;
-    auto on_reply = [self = std::weak_ptr<PsClient*>(self_), id,
-                     chunk](absl::StatusOr<grpc::ByteBuffer> reply) {
-      if (auto client = self.lock()) (*client)->OnReply(id, chunk, std::move(reply));
-    };
-    request.under_way[chunk] =
-        loop_.Call(channel, request.method(), request.Encode(request.chunks[chunk]),
-                   request.timeout, std::move(on_reply));
+    const grpc::ByteBuffer message = request.Encode(request.chunks[*next]);
+    if (message.Length() <= options_.most_message_bytes) {
+      Send(id, request, *next, channel, request.method(), message);
+    } else {
+      PushInPieces& pieces =
+          request.in_pieces.emplace(*next, PushInPieces(++last_push_in_pieces_, message))
+              .first->second;
+      Send(id, request, *next, channel, kPushPiece, pieces.Next(Header(request.shard, 0)));
+    }
   }
+}
+
+void PsClient::Send(uint64_t id, Request& request, size_t chunk, const Channel& channel,
+                    const std::string& method, const grpc::ByteBuffer& message) {
+  auto on_reply = [self = std::weak_ptr<PsClient*>(self_), id,
+                   chunk](absl::StatusOr<grpc::ByteBuffer> reply) {
+    if (auto client = self.lock()) (*client)->OnReply(id, chunk, std::move(reply));
+  };
+  request.under_way[chunk] =
+      loop_.Call(channel, method, message, request.timeout, std::move(on_reply));
+}
+
+bool PsClient::SendNextPiece(uint64_t id, Request& request, size_t chunk) {
+  const auto pieces = request.in_pieces.find(chunk);
+  if (pieces == request.in_pieces.end()) return false;
+  const Channel channel = ChannelOf(request.shard);
+  if (channel == nullptr) request.status = NotInView(request.shard);
+  if (!request.status.ok() || pieces->second.done()) {
+    request.in_pieces.erase(pieces);
+    return false;
+  }
+  Send(id, request, chunk, channel, kPushPiece, pieces->second.Next(Header(request.shard, 0)));
+  return true;
 }
 
 void PsClient::OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffer> reply) {
@@ -167,6 +197,7 @@ void PsClient::OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffe
   if (found == requests_.end()) return;  // Cancelled.
   Request& request = *found->second;
   request.under_way.erase(chunk);
+  if (reply.ok() && SendNextPiece(id, request, chunk)) return;
   const absl::Status result =
       reply.ok() ? request.Decode(request.chunks[chunk], *reply) : reply.status();
   if (!result.ok() && request.status.ok()) {

@@ -30,6 +30,7 @@
 #include "capstan/consistency/round_commit.h"
 #include "capstan/consistency/stream_ledger.h"
 #include "capstan/rpc/event_loop.h"
+#include "capstan/rpc/limits.h"
 #include "capstan/rpc/process_channels.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
@@ -118,6 +119,8 @@ struct PsClientOptions {
   TrainerId trainer{};       // 0: no trainer of the job.
   int chunks_in_flight = 4;  // Of one request.
   v1::Dtype dtype = v1::DTYPE_FLOAT32;
+  // A pull of more is cut, and a push of more goes in pieces.
+  size_t most_message_bytes = kMaxMessageBytes;
   // Those to the shards, which it may share with clients of the same loop. Null: its own, as what
   // this process is.
   std::shared_ptr<ProcessChannels> channels = nullptr;
@@ -151,12 +154,12 @@ class PsClient {
   // later Poll. The first failing chunk fails the whole; what others have brought is written, and
   // noted in `options.answered`.
   // FAILED_PRECONDITION: the view does not name the shard, or does no longer.
-  // INVALID_ARGUMENT, and nothing is sent: a partition's share is too large for a message.
   RequestId Pull(ShardIndex shard, const RequestPlan& plan, const PullOptions& options,
                  const PullTarget& target, OnPulled on_done);
 
   // Pushes the shard's part of `source`. Chunks that succeeded have had their effect when others
   // fail: the repetition leaves them out, or the ledger settles it. Lifetimes as above.
+  // INVALID_ARGUMENT, and nothing is sent: a partition's share is too large for a push.
   RequestId Push(ShardIndex shard, const RequestPlan& plan, const PushOptions& options,
                  const PushSource& source, OnPushed on_done);
 
@@ -191,9 +194,12 @@ class PsClient {
   };
 
   Channel ChannelOf(ShardIndex shard) const;
-  // A value takes so many bytes on the wire.
-  RequestId Start(std::unique_ptr<Request> request, const RequestPlan& plan, size_t value_bytes);
+  RequestId Start(std::unique_ptr<Request> request);
   void Continue(uint64_t id, Request& request);
+  void Send(uint64_t id, Request& request, size_t chunk, const Channel& channel,
+            const std::string& method, const grpc::ByteBuffer& message);
+  // Returns false if the chunk does not go in pieces, or none of them is left.
+  bool SendNextPiece(uint64_t id, Request& request, size_t chunk);
   void FinishIfOver(uint64_t id);
   void OnReply(uint64_t id, size_t chunk, absl::StatusOr<grpc::ByteBuffer> reply);
 
@@ -205,6 +211,7 @@ class PsClient {
   absl::flat_hash_map<uint32_t, Shard> shards_;
   absl::flat_hash_map<uint64_t, std::unique_ptr<Request>> requests_;
   uint64_t last_id_ = 0;
+  uint64_t last_push_in_pieces_ = 0;
   // Replies may come after the client has gone; shared with nobody, only watched.
   const std::shared_ptr<PsClient*> self_;
 };

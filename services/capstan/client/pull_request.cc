@@ -1,5 +1,6 @@
 #include "capstan/client/pull_request.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -19,9 +20,10 @@ absl::Status NotAnAnswer(uint32_t partition) {
 }  // namespace
 
 PsClient::PullRequest::PullRequest(ShardIndex shard, const RequestPlan& plan, v1::PullRequest head,
-                                   const PullOptions& options, const PullTarget& target,
-                                   OnPulled on_done)
-    : Request(shard, plan.ChunksOf(shard), options.timeout, options.answered),
+                                   size_t most_bytes, const PullOptions& options,
+                                   const PullTarget& target, OnPulled on_done)
+    : Request(shard, plan.CutChunksOf(shard, wire::FloatSize(head.dtype()), most_bytes),
+              options.timeout, options.answered),
       plan_(plan),
       head_(std::move(head)),
       rows_(target.rows.begin(), target.rows.end()),
@@ -38,24 +40,24 @@ const std::string& PsClient::PullRequest::method() const {
 
 grpc::ByteBuffer PsClient::PullRequest::Encode(const RequestPlan::Chunk& chunk) {
   shape_.Clear();
-  for (uint32_t partition : chunk) {
+  for (uint32_t partition : chunk.partitions) {
     shape_.AddPartition(partition);
-    for (const RequestPlan::Segment& segment : plan_.SegmentsOf(partition)) {
+    plan_.ForSegments(chunk, partition, [this](const RequestPlan::Segment& segment) {
       shape_.Add(wire::TableShape{.table = Raw(plan_.map().tables()[segment.table].id),
                                   .keys = (segment.end - segment.begin) * sizeof(uint64_t)});
-    }
-    for (BlockId block : plan_.BlocksOf(partition)) {
+    });
+    for (BlockId block : plan_.BlocksOf(chunk, partition)) {
       shape_.Add(wire::BlockShape{.block = Raw(block)});
     }
   }
   wire::PayloadWriter writer(wire::kPullRequest, &head_, shape_);
   size_t table = 0;
-  for (uint32_t partition : chunk) {
-    for (const RequestPlan::Segment& segment : plan_.SegmentsOf(partition)) {
+  for (uint32_t partition : chunk.partitions) {
+    plan_.ForSegments(chunk, partition, [&](const RequestPlan::Segment& segment) {
       std::memcpy(writer.table(table).keys, &plan_.keys()[segment.begin],
                   shape_.tables[table].keys);
       ++table;
-    }
+    });
   }
   return writer.Finish();
 }
@@ -65,36 +67,48 @@ absl::Status PsClient::PullRequest::Decode(const RequestPlan::Chunk& chunk,
   const wire::Message message(reply);
   v1::PullReply head;
   CAPSTAN_RETURN_IF_ERROR(wire::Read(wire::kPullReply, message, head, payload_));
-  if (payload_.partitions.size() != chunk.size()) {
+  if (payload_.partitions.size() != chunk.partitions.size()) {
     return absl::InternalError(absl::StrCat("PullReply: ", payload_.partitions.size(),
-                                            " partitions, asked for ", chunk.size()));
+                                            " partitions, asked for ", chunk.partitions.size()));
   }
-  for (size_t i = 0; i < chunk.size(); ++i) {
-    CAPSTAN_RETURN_IF_ERROR(Take(chunk[i], payload_.partitions[i]));
-    Answered(chunk[i]);
+  for (size_t i = 0; i < chunk.partitions.size(); ++i) {
+    const wire::PartitionPart& part = payload_.partitions[i];
+    CAPSTAN_RETURN_IF_ERROR(Take(chunk, chunk.partitions[i], part));
+    Took(chunk, chunk.partitions[i], {part.dense_version, part.sparse_version});
   }
   return absl::OkStatus();
 }
 
-absl::Status PsClient::PullRequest::Take(uint32_t partition, const wire::PartitionPart& part) {
-  const auto segments = plan_.SegmentsOf(partition);
-  const auto blocks = plan_.BlocksOf(partition);
+absl::Status PsClient::PullRequest::Take(const RequestPlan::Chunk& chunk, uint32_t partition,
+                                         const wire::PartitionPart& part) {
+  const auto blocks = plan_.BlocksOf(chunk, partition);
   const auto tables = std::as_const(payload_).tables_of(part);
   const auto values = payload_.blocks_of(part);
-  if (part.partition != partition || tables.size() != segments.size() ||
-      values.size() != blocks.size()) {
-    return NotAnAnswer(partition);
-  }
-  for (size_t i = 0; i < segments.size(); ++i) {
-    CAPSTAN_RETURN_IF_ERROR(TakeRows(segments[i], tables[i]));
-  }
+  if (part.partition != partition || values.size() != blocks.size()) return NotAnAnswer(partition);
+  size_t taken = 0;
+  absl::Status status;
+  plan_.ForSegments(chunk, partition, [&](const RequestPlan::Segment& segment) {
+    if (taken < tables.size()) status.Update(TakeRows(segment, tables[taken]));
+    ++taken;
+  });
+  CAPSTAN_RETURN_IF_ERROR(status);
+  if (taken != tables.size()) return NotAnAnswer(partition);
   for (size_t i = 0; i < blocks.size(); ++i) {
     CAPSTAN_RETURN_IF_ERROR(TakeBlock(plan_.map().layout().block(blocks[i]), values[i]));
   }
-  if (versions_ != nullptr) {
-    (*versions_)[partition] = {part.dense_version, part.sparse_version};
-  }
   return absl::OkStatus();
+}
+
+void PsClient::PullRequest::Took(const RequestPlan::Chunk& chunk, uint32_t partition,
+                                 const std::array<uint64_t, kParts>& versions) {
+  const uint32_t answered = ++pieces_[partition];
+  if (answered == chunk.pieces) Answered(partition);
+  if (versions_ == nullptr) return;
+  std::array<uint64_t, kParts>& known = (*versions_)[partition];
+  for (size_t part = 0; part < kParts; ++part) {
+    // Pieces may be of different versions: what is computed from them is as old as the oldest.
+    known[part] = answered == 1 ? versions[part] : std::min(known[part], versions[part]);
+  }
 }
 
 absl::Status PsClient::PullRequest::TakeRows(const RequestPlan::Segment& segment,

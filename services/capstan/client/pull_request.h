@@ -2,8 +2,14 @@
 #ifndef CAPSTAN_CLIENT_PULL_REQUEST_H_
 #define CAPSTAN_CLIENT_PULL_REQUEST_H_
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "capstan/base/ids.h"
 #include "capstan/client/request.h"
 #include "capstan/wire/payload.h"
 #include "capstan/wire/payload_writer.h"
@@ -15,7 +21,8 @@ class PsClient::PullRequest final : public PsClient::Request {
  public:
   // `head` holds everything but the partitions. The target's rows are copied, what they point to is
   // not.
-  PullRequest(ShardIndex shard, const RequestPlan& plan, v1::PullRequest head,
+  // What one message cannot hold is cut, `most_bytes` at a time.
+  PullRequest(ShardIndex shard, const RequestPlan& plan, v1::PullRequest head, size_t most_bytes,
               const PullOptions& options, const PullTarget& target, OnPulled on_done);
 
   const std::string& method() const override;
@@ -24,7 +31,11 @@ class PsClient::PullRequest final : public PsClient::Request {
   void Finish() override;
 
  private:
-  absl::Status Take(uint32_t partition, const wire::PartitionPart& part);
+  absl::Status Take(const RequestPlan::Chunk& chunk, uint32_t partition,
+                    const wire::PartitionPart& part);
+  // The chunk has brought all it was to bring of the partition, of these versions.
+  void Took(const RequestPlan::Chunk& chunk, uint32_t partition,
+            const std::array<uint64_t, kParts>& versions);
   absl::Status TakeRows(const RequestPlan::Segment& segment, const wire::TablePart& part);
   absl::Status TakeBlock(const Block& block, const wire::BlockPart& part);
 
@@ -36,6 +47,7 @@ class PsClient::PullRequest final : public PsClient::Request {
   PartitionVersions* versions_;
   std::vector<uint32_t*> row_versions_;
   OnPulled on_done_;
+  absl::flat_hash_map<uint32_t, uint32_t> pieces_;  // Of partitions that are cut: answered so far.
   wire::PayloadShape shape_;
   wire::Payload payload_;
 };

@@ -37,7 +37,7 @@ const std::string& PsClient::PushRequest::method() const {
 void PsClient::PushRequest::Shape(const RequestPlan::Chunk& chunk) {
   const size_t float_size = wire::FloatSize(head_.dtype());
   shape_.Clear();
-  for (uint32_t partition : chunk) {
+  for (uint32_t partition : chunk.partitions) {
     shape_.AddPartition(partition);
     for (const RequestPlan::Segment& segment : plan_.SegmentsOf(partition)) {
       const ParameterMap::Table& table = plan_.map().tables()[segment.table];
@@ -78,12 +78,13 @@ grpc::ByteBuffer PsClient::PushRequest::Encode(const RequestPlan::Chunk& chunk) 
   wire::PayloadWriter writer(wire::kPushRequest, &head_, shape_);
   size_t table = 0;
   size_t block = 0;
-  for (size_t i = 0; i < chunk.size(); ++i) {
+  for (size_t i = 0; i < chunk.partitions.size(); ++i) {
+    const uint32_t partition = chunk.partitions[i];
     if (versions_ != nullptr) {
-      const auto& [dense, sparse] = (*versions_)[chunk[i]];
+      const auto& [dense, sparse] = (*versions_)[partition];
       writer.SetVersions(i, dense, sparse);
     }
-    for (const RequestPlan::Segment& segment : plan_.SegmentsOf(chunk[i])) {
+    for (const RequestPlan::Segment& segment : plan_.SegmentsOf(partition)) {
       const wire::TablePlace& place = writer.table(table);
       std::memcpy(place.keys, &plan_.keys()[segment.begin], shape_.tables[table].keys);
       Gather(segment, rows_[segment.table], place.values);
@@ -91,7 +92,7 @@ grpc::ByteBuffer PsClient::PushRequest::Encode(const RequestPlan::Chunk& chunk) 
       if (place.updates != nullptr) GatherVersions(segment, place.updates);
       ++table;
     }
-    for (BlockId id : plan_.BlocksOf(chunk[i])) {
+    for (BlockId id : plan_.BlocksOf(partition)) {
       const Block& of = plan_.map().layout().block(id);
       const wire::BlockPlace& place = writer.block(block++);
       wire::PutFloats(head_.dtype(), dense_ + of.flat_offset, of.length, place.values);
@@ -110,17 +111,17 @@ absl::Status PsClient::PushRequest::Decode(const RequestPlan::Chunk& chunk,
   const grpc::Status parsed =
       grpc::SerializationTraits<v1::PushReply>::Deserialize(&bytes, &outcomes);
   if (!parsed.ok()) return absl::InternalError("PushReply cannot be parsed");
-  if (static_cast<size_t>(outcomes.partitions_size()) != chunk.size()) {
+  if (static_cast<size_t>(outcomes.partitions_size()) != chunk.partitions.size()) {
     return absl::InternalError(absl::StrCat("PushReply: ", outcomes.partitions_size(),
-                                            " partitions, sent ", chunk.size()));
+                                            " partitions, sent ", chunk.partitions.size()));
   }
-  for (size_t i = 0; i < chunk.size(); ++i) {
+  for (size_t i = 0; i < chunk.partitions.size(); ++i) {
     const v1::PartitionOutcome& partition = outcomes.partitions(static_cast<int>(i));
     const v1::Outcome dense = KnownOutcome(partition.dense());
     const v1::Outcome sparse = KnownOutcome(partition.sparse());
     Count({dense, sparse});
     const bool settled = IsSettled(dense) && IsSettled(sparse);
-    if (settled) Answered(chunk[i], {dense, sparse});
+    if (settled) Answered(chunk.partitions[i], {dense, sparse});
     settled_ = settled_ && settled;
   }
   result_.retry_after =

@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "capstan/client/chunk_lifecycle.h"
 #include "capstan/client/ps_client.h"
+#include "capstan/client/push_in_pieces.h"
 
 namespace capstan {
 
@@ -54,6 +55,8 @@ class PsClient::Request {
   ChunkLifecycle lifecycle;
   absl::Status status;                            // The first failure.
   absl::flat_hash_map<size_t, CallId> under_way;  // By chunk.
+  // Of those under way that are too large for a message: what is left of them. By chunk.
+  absl::flat_hash_map<size_t, PushInPieces> in_pieces;
 
  protected:
   // Settled by earlier tries.
@@ -74,13 +77,13 @@ class PsClient::Request {
     Remainder remainder{.chunks = std::move(all)};
     if (answered != nullptr && !answered->empty()) {
       for (RequestPlan::Chunk& chunk : remainder.chunks) {
-        std::erase_if(chunk, [&](uint32_t partition) {
+        std::erase_if(chunk.partitions, [&](uint32_t partition) {
           if (answered->Find(partition) == nullptr) return false;
-          remainder.left_out.push_back(partition);
+          if (chunk.piece == 0) remainder.left_out.push_back(partition);
           return true;
         });
       }
-      std::erase_if(remainder.chunks, [](const auto& chunk) { return chunk.empty(); });
+      std::erase_if(remainder.chunks, [](const auto& chunk) { return chunk.partitions.empty(); });
     }
     // A request without values is sent all the same: its name, its clock and its round count.
     if (remainder.chunks.empty()) remainder.chunks.emplace_back();

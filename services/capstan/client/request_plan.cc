@@ -1,16 +1,21 @@
 #include "capstan/client/request_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/placement/placement.h"
-#include "capstan/rpc/limits.h"
 
 namespace capstan {
 namespace {
 
 constexpr size_t kKeyBytes = sizeof(uint64_t) + sizeof(uint32_t);  // With the version of its row.
 constexpr size_t kMessageFrontBytes = size_t{64} << 10;            // Head, names and lengths.
+
+// Of `count` things, the first ones that go to the pieces before this one.
+uint32_t Before(uint32_t piece, uint32_t pieces, size_t count) {
+  return static_cast<uint32_t>(uint64_t{count} * piece / pieces);
+}
 
 }  // namespace
 
@@ -113,10 +118,45 @@ std::vector<RequestPlan::Chunk> RequestPlan::ChunksOf(ShardIndex shard) const {
       chunks.emplace_back();
       bytes = 0;
     }
-    chunks.back().push_back(routed_[i]);
+    chunks.back().partitions.push_back(routed_[i]);
     bytes += more;
   }
   return chunks;
+}
+
+std::vector<RequestPlan::Chunk> RequestPlan::CutChunksOf(ShardIndex shard, size_t value_bytes,
+                                                         size_t most_bytes) const {
+  std::vector<Chunk> cut;
+  for (Chunk& chunk : ChunksOf(shard)) {
+    const size_t bytes = chunk.partitions.size() == 1
+                             ? MessageBytes(chunk.partitions.front(), value_bytes)
+                             : 0;  // About kChunkBytes.
+    if (bytes <= most_bytes) {
+      cut.push_back(std::move(chunk));
+      continue;
+    }
+    // Half as large as they may be: blocks are not all of one length, nor rows of all tables.
+    const auto pieces = static_cast<uint32_t>(bytes / (most_bytes / 2) + 1);
+    for (uint32_t piece = 0; piece < pieces; ++piece) {
+      cut.push_back({.partitions = chunk.partitions, .piece = piece, .pieces = pieces});
+    }
+  }
+  return cut;
+}
+
+std::pair<uint32_t, uint32_t> RequestPlan::KeysOf(const Chunk& chunk, uint32_t partition) const {
+  const absl::Span<const Segment> segments = SegmentsOf(partition);
+  if (segments.empty()) return {0, 0};
+  const uint32_t begin = segments.front().begin;
+  const size_t count = segments.back().end - begin;
+  return {begin + Before(chunk.piece, chunk.pieces, count),
+          begin + Before(chunk.piece + 1, chunk.pieces, count)};
+}
+
+absl::Span<const BlockId> RequestPlan::BlocksOf(const Chunk& chunk, uint32_t partition) const {
+  const absl::Span<const BlockId> blocks = BlocksOf(partition);
+  const uint32_t begin = Before(chunk.piece, chunk.pieces, blocks.size());
+  return blocks.subspan(begin, Before(chunk.piece + 1, chunk.pieces, blocks.size()) - begin);
 }
 
 absl::Span<const RequestPlan::Segment> RequestPlan::SegmentsOf(uint32_t partition) const {
@@ -137,17 +177,23 @@ absl::Span<const BlockId> RequestPlan::BlocksOf(uint32_t partition) const {
   return all.subspan(static_cast<size_t>(begin - all.begin()), static_cast<size_t>(end - begin));
 }
 
-absl::Status RequestPlan::CheckMessage(const Chunk& chunk, size_t value_bytes) const {
-  if (chunk.size() != 1) return absl::OkStatus();  // About kChunkBytes.
-  const uint32_t partition = chunk.front();
+size_t RequestPlan::MessageBytes(uint32_t partition, size_t value_bytes) const {
   size_t keys = 0;
   for (const Segment& segment : SegmentsOf(partition)) keys += segment.end - segment.begin;
-  const size_t values = Values(partition);
-  const size_t bytes = kMessageFrontBytes + keys * kKeyBytes + values * value_bytes;
-  if (bytes <= size_t{kMaxMessageBytes}) return absl::OkStatus();
+  return kMessageFrontBytes + keys * kKeyBytes + Values(partition) * value_bytes;
+}
+
+absl::Status RequestPlan::CheckSize(const Chunk& chunk, size_t value_bytes,
+                                    size_t most_bytes) const {
+  if (chunk.partitions.size() != 1) return absl::OkStatus();  // About kChunkBytes.
+  const uint32_t partition = chunk.partitions.front();
+  const size_t bytes = MessageBytes(partition, value_bytes);
+  if (bytes <= most_bytes) return absl::OkStatus();
+  size_t keys = 0;
+  for (const Segment& segment : SegmentsOf(partition)) keys += segment.end - segment.begin;
   return absl::InvalidArgumentError(absl::StrCat(
-      "a batch's share of partition ", partition, " is ", keys, " keys and ", values, " values, ",
-      bytes >> 20, " MiB, and a message holds ", kMaxMessageBytes >> 20,
+      "a batch's share of partition ", partition, " is ", keys, " keys and ", Values(partition),
+      " values, ", bytes >> 20, " MiB, and may be ", most_bytes >> 20,
       ": raise partition_count (it is ", map_->partition_count(), "), or lower train.batch_size"));
 }
 

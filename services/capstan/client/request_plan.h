@@ -3,9 +3,11 @@
 #ifndef CAPSTAN_CLIENT_REQUEST_PLAN_H_
 #define CAPSTAN_CLIENT_REQUEST_PLAN_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -32,8 +34,13 @@ class RequestPlan {
     uint32_t end = 0;
   };
 
-  // Whole partitions of one shard, about kChunkBytes of values: one call.
-  using Chunk = std::vector<uint32_t>;
+  // Partitions of one shard, about kChunkBytes of values: one call. They are whole; but a single
+  // partition may be cut into pieces, of which this is one.
+  struct Chunk {
+    std::vector<uint32_t> partitions;
+    uint32_t piece = 0;
+    uint32_t pieces = 1;
+  };
   static constexpr size_t kChunkBytes = size_t{1} << 20;
 
   // `map` must outlive the plan.
@@ -53,13 +60,16 @@ class RequestPlan {
   // Shards that hold something of the batch, ascending.
   const std::vector<ShardIndex>& shards() const { return shards_; }
 
-  // Calls that carry this shard's part; none for a shard that holds nothing.
+  // Calls that carry this shard's part, of whole partitions; none for a shard that holds nothing.
   std::vector<Chunk> ChunksOf(ShardIndex shard) const;
 
-  // OK if a message can hold these calls, which only the share of a single partition can be too
-  // large for. INVALID_ARGUMENT with the arithmetic: no repetition would help. `value_bytes`: that
-  // a value takes on the wire.
-  absl::Status CheckMessage(const Chunk& chunk, size_t value_bytes) const;
+  // The same calls; a partition whose keys and values would take more than `most_bytes` is cut, as
+  // a pull may be: by its keys and by its blocks. `value_bytes`: that a value takes on the wire.
+  std::vector<Chunk> CutChunksOf(ShardIndex shard, size_t value_bytes, size_t most_bytes) const;
+
+  // OK if each of these calls takes at most `most_bytes`, for which only the share of a single
+  // partition can be too large. INVALID_ARGUMENT with the arithmetic: no repetition would help.
+  absl::Status CheckSize(const Chunk& chunk, size_t value_bytes, size_t most_bytes) const;
 
   const ParameterMap& map() const { return *map_; }
   bool dense() const { return dense_; }
@@ -70,7 +80,24 @@ class RequestPlan {
   absl::Span<const Segment> SegmentsOf(uint32_t partition) const;
   absl::Span<const BlockId> BlocksOf(uint32_t partition) const;
 
+  // Calls `take(segment)` for what the chunk holds of the partition's keys, table by table.
+  template <typename Take>
+  void ForSegments(const Chunk& chunk, uint32_t partition, const Take& take) const {
+    const auto [begin, end] = KeysOf(chunk, partition);
+    for (Segment segment : SegmentsOf(partition)) {
+      segment.begin = std::max(segment.begin, begin);
+      segment.end = std::min(segment.end, end);
+      if (segment.begin < segment.end) take(segment);
+    }
+  }
+  // What the chunk holds of the partition's blocks.
+  absl::Span<const BlockId> BlocksOf(const Chunk& chunk, uint32_t partition) const;
+
  private:
+  // What the chunk holds of the partition's keys, which are next to each other in keys().
+  std::pair<uint32_t, uint32_t> KeysOf(const Chunk& chunk, uint32_t partition) const;
+  // Of a message that holds the partition alone, at most.
+  size_t MessageBytes(uint32_t partition, size_t value_bytes) const;
   void BuildAll(absl::Span<const TableKeys> tables);
   void CountKeys(absl::Span<const TableKeys> tables);
   void MakeSegments();

@@ -6,7 +6,6 @@
 #include "capstan/base/status.h"
 #include "capstan/client/parameter_map.h"
 #include "capstan/client/request_plan.h"
-#include "capstan/rpc/limits.h"
 #include "capstan/wire/floats.h"
 
 namespace capstan {
@@ -33,8 +32,9 @@ absl::Status CheckDenseShares(const v1::JobSpec& job) {
   RequestPlan plan(map);
   plan.Build({}, /*dense=*/true);
   for (uint32_t partition = 0; partition < map.partition_count(); ++partition) {
-    CAPSTAN_RETURN_IF_ERROR(
-        plan.CheckMessage({partition}, PushedValueBytes(job, job.dense_update())));
+    CAPSTAN_RETURN_IF_ERROR(plan.CheckSize({.partitions = {partition}},
+                                           PushedValueBytes(job, job.dense_update()),
+                                           map.most_push_bytes()));
   }
   return absl::OkStatus();
 }
@@ -46,10 +46,11 @@ std::string SparseShareWarning(const v1::JobSpec& job) {
     bytes += keys * (sizeof(uint64_t) + table.dim() * PushedValueBytes(job, job.sparse_update()));
   }
   const uint64_t share = bytes / job.partition_count();
-  if (share <= uint64_t{kMaxMessageBytes}) return "";
+  const absl::StatusOr<ParameterMap> map = ParameterMap::Create(job);
+  if (!map.ok() || share <= map->most_push_bytes()) return "";
   return absl::StrCat("the keys of a batch, were they all different, are ", bytes >> 20, " MiB in ",
                       job.partition_count(), " partitions, ", share >> 20,
-                      " MiB each, and a message holds ", kMaxMessageBytes >> 20,
+                      " MiB each, and a push may be ", map->most_push_bytes() >> 20,
                       ": if that comes about the job fails; raise partition_count, or lower "
                       "train.batch_size");
 }

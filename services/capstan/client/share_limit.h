@@ -1,4 +1,4 @@
-// What of a job does not fit into the messages that carry it, before anything runs.
+// What of a job does not fit into the pushes that carry it, before anything runs.
 #ifndef CAPSTAN_CLIENT_SHARE_LIMIT_H_
 #define CAPSTAN_CLIENT_SHARE_LIMIT_H_
 
@@ -14,7 +14,7 @@ namespace capstan {
 // push carries what its gradient was computed from, too.
 size_t PushedValueBytes(const v1::JobSpec& job, const v1::UpdatePolicy& policy);
 
-// A partition's share of the dense parameters goes in one message. INVALID_ARGUMENT, with the
+// A partition's share of the dense parameters goes in one push. INVALID_ARGUMENT, with the
 // arithmetic, if that of one partition is too large, so that no step could ever be made.
 // `job` has its tables and tensors.
 absl::Status CheckDenseShares(const v1::JobSpec& job);

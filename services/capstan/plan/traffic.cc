@@ -19,7 +19,7 @@ Share ShareOf(const v1::JobSpec& job, const RequestPlan& plan, ShardIndex shard)
   uint64_t row_floats = 0;
   for (const RequestPlan::Chunk& chunk : plan.ChunksOf(shard)) {
     ++share.calls;
-    for (const uint32_t partition : chunk) {
+    for (const uint32_t partition : chunk.partitions) {
       for (const BlockId block : plan.BlocksOf(partition)) {
         share.floats += plan.map().layout().block(block).length;
       }

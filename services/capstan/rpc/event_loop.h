@@ -58,6 +58,16 @@ class EventLoop {
   CallId Call(const Channel& channel, const std::string& method, const Request& request,
               absl::Duration timeout, Done on_reply);
 
+  // A protobuf message as the bytes of a call.
+  template <typename Message>
+  static Bytes Serialize(const Message& message) {
+    Bytes bytes;
+    bool own_buffer;
+    // Cannot fail: only a message above 2 GiB does not fit.
+    (void)grpc::SerializationTraits<Message>::Serialize(message, &bytes, &own_buffer);
+    return bytes;
+  }
+
   // Starts a call whose answer is a stream. `on_message` runs for each message, `on_end` once,
   // after the last: OK only if the server ended the stream in order. No deadline: keepalive notices
   // a dead peer.
@@ -92,14 +102,6 @@ class EventLoop {
   void Handle(void* tag, bool ok);
   void RunPosted();
 
-  template <typename Message>
-  static Bytes Serialize(const Message& message) {
-    Bytes bytes;
-    bool own_buffer;
-    // Cannot fail: only a message above 2 GiB does not fit.
-    (void)grpc::SerializationTraits<Message>::Serialize(message, &bytes, &own_buffer);
-    return bytes;
-  }
   template <typename Message>
   static absl::StatusOr<Message> Parse(Bytes bytes) {
     Message message;

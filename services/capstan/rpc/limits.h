@@ -6,9 +6,12 @@
 
 namespace capstan {
 
-// Chunks are about 1 MiB; a partition that alone is larger is one chunk. Above this a message is
-// answered RESOURCE_EXHAUSTED.
+// Above this a message is answered RESOURCE_EXHAUSTED. Chunks are about 1 MiB; of a partition whose
+// share alone is larger than this, a pull is cut, and a push comes in pieces.
 inline constexpr int kMaxMessageBytes = 64 << 20;
+
+// A push that comes in pieces is no larger. Protobuf reads less than 2 GiB.
+inline constexpr int kMaxPushBytes = 1 << 30;
 
 // Calls under way over one connection; more wait at the client until others have ended. So a client
 // keeps fewer of them waiting for something that another call is to bring about.

@@ -36,6 +36,7 @@ constexpr Right kRights[] = {
     {Role::kWorker, "/capstan.v1.Chief/WatchView"},
     {Role::kWorker, "/capstan.v1.Ps/Pull"},
     {Role::kWorker, "/capstan.v1.Ps/Push"},
+    {Role::kWorker, "/capstan.v1.Ps/PushPiece"},
     {Role::kWorker, "/capstan.v1.Ps/OpenRound"},
     {Role::kWorker, "/capstan.v1.Ps/ReportLane"},
     {Role::kPs, "/capstan.v1.Ps/WatchCounts"},

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "capstan/base/check.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
@@ -13,7 +14,6 @@
 #include "capstan/rpc/arrived_call.h"
 #include "capstan/rpc/caller.h"
 #include "capstan/rpc/status.h"
-#include "ps/shard/rejection.h"
 #include "ps/shard/traced.h"
 
 namespace capstan::ps {
@@ -48,6 +48,14 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext& context, const abs
   return reactor;
 }
 
+// Answers with what the handler has made.
+template <typename Reply>
+grpc::ServerUnaryReactor* AnswerWith(grpc::CallbackServerContext& context,
+                                     absl::StatusOr<Reply> result, Reply& reply) {
+  if (result.ok()) reply = *std::move(result);
+  return Answer(context, result.status());
+}
+
 // Answers well once backups have what they have to.
 grpc::ServerUnaryReactor* AnswerOnce(grpc::CallbackServerContext& context, ReplicaWait replicated) {
   grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
@@ -73,6 +81,15 @@ absl::Status CheckPuller(const grpc::CallbackServerContext& context, const v1::P
   if (head.evaluation() || MayTrain(context)) return absl::OkStatus();
   return absl::PermissionDeniedError(
       "the client's certificate is not a worker's: it may pull with `evaluation` only");
+}
+
+// The call waits at the coordinator, if there is a waiter, until it is answered or cancelled.
+grpc::ServerUnaryReactor* Parked(WaitingReactor& reactor, CoordinatorShell& coordinator,
+                                 std::optional<WaiterId> waiter) {
+  if (waiter) {
+    reactor.SetForget([&coordinator, id = *waiter] { return coordinator.Forget(id); });
+  }
+  return &reactor;
 }
 
 void FillOpened(const OpenAnswer& opened, v1::OpenRoundReply& reply) {
@@ -172,49 +189,62 @@ absl::StatusOr<grpc::ByteBuffer> PsService::Hold(grpc::ByteBuffer reply, Waiting
 
 PsService::Reactor* PsService::Push(Context* context, const grpc::ByteBuffer* request,
                                     grpc::ByteBuffer* reply) {
-  metrics_.AddInFlight(1);
-  const auto count = [this, begin = SteadyClock().Now(), size = request->Length(),
-                      reply](const absl::Status& status) {
-    if (!status.ok()) metrics_.CountRejected(ReasonOf(status));
-    metrics_.CountRequest({Method::kPush, status.code(), SteadyClock().Now() - begin, size,
-                           status.ok() ? reply->Length() : 0});
-    metrics_.AddInFlight(-1);
-  };
+  const CountedPush counted(metrics_, request->Length());
   const absl::Status queued = CheckQueue(*context).status();
-  absl::StatusOr<Handled> handled = queued.ok() ? HandlePush(*request, *reply) : queued;
-  if (!handled.ok() || (handled->released.empty() && handled->replicated.empty())) {
-    if (handled.ok() && handled->trace) handled->trace();
-    count(handled.status());
-    return Answer(*context, handled.status());
+  v1::PushReply answer;
+  absl::StatusOr<Handled> handled = queued.ok() ? HandlePush(*request, answer) : queued;
+  if (handled.ok()) {
+    bool own_buffer;
+    CAPSTAN_CHECK(
+        grpc::SerializationTraits<v1::PushReply>::Serialize(answer, reply, &own_buffer).ok());
   }
-  auto* const reactor = new PushReactor(std::move(handled->released));  // Ends with the call.
-  std::move(handled->replicated)
-      .Then(
-          [reactor, context, count, trace = std::move(handled->trace)](const absl::Status& status) {
-            if (status.ok() && trace) trace();
-            count(status);
-            reactor->Finish(AtTheDoor(*context, status));
-          });
-  return reactor;
+  return AnswerPush(*context, std::move(handled), counted, reply->Length());
+}
+
+PsService::Reactor* PsService::PushPiece(Context* context, const v1::PushPieceRequest* request,
+                                         v1::PushReply* reply) {
+  absl::Status status = CheckQueue(*context).status();
+  if (status.ok()) status = ShardFor(request->header()).status();
+  if (!status.ok()) return Answer(*context, status);
+  const absl::StatusOr<std::optional<grpc::ByteBuffer>> push =
+      pieces_.Take(*request, SteadyClock().Now());
+  if (!push.ok() || !push->has_value()) return Answer(*context, push.status());
+  const CountedPush counted(metrics_, (*push)->Length());
+  absl::StatusOr<Handled> handled = HandlePush(**push, *reply);
+  return AnswerPush(*context, std::move(handled), counted, reply->ByteSizeLong());
 }
 
 absl::StatusOr<PsService::Handled> PsService::HandlePush(const grpc::ByteBuffer& request,
-                                                         grpc::ByteBuffer& reply) {
+                                                         v1::PushReply& reply) {
   CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
   Shard& shard = served->shard;
   CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const PushMessage> push, shard.ReadPush(request));
   CAPSTAN_RETURN_IF_ERROR(shard.CheckHeader(push->head().header()));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.received"));
   CAPSTAN_ASSIGN_OR_RETURN(Shard::Pushed pushed, shard.Push(push));
+  reply = std::move(pushed.reply);
   Handled handled{std::move(pushed.released), std::move(pushed.replicated)};
-  if (trace::On()) {
-    handled.trace = [push, answer = pushed.reply] { TraceAnswered(*push, answer); };
-  }
+  if (trace::On()) handled.trace = [push, answer = reply] { TraceAnswered(*push, answer); };
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.applied"));
-  bool own_buffer;
-  CAPSTAN_RETURN_IF_ERROR(FromGrpcStatus(
-      grpc::SerializationTraits<v1::PushReply>::Serialize(pushed.reply, &reply, &own_buffer)));
   return handled;
+}
+
+PsService::Reactor* PsService::AnswerPush(Context& context, absl::StatusOr<Handled> handled,
+                                          const CountedPush& counted, size_t reply_bytes) {
+  if (!handled.ok() || (handled->released.empty() && handled->replicated.empty())) {
+    if (handled.ok() && handled->trace) handled->trace();
+    counted.End(handled.status(), reply_bytes);
+    return Answer(context, handled.status());
+  }
+  auto* const reactor = new PushReactor(std::move(handled->released));  // Ends with the call.
+  std::move(handled->replicated)
+      .Then([reactor, &context, counted, reply_bytes,
+             trace = std::move(handled->trace)](const absl::Status& status) {
+        if (status.ok() && trace) trace();
+        counted.End(status, reply_bytes);
+        reactor->Finish(AtTheDoor(context, status));
+      });
+  return reactor;
 }
 
 PsService::Reactor* PsService::OpenRound(Context* context, const v1::OpenRoundRequest* request,
@@ -228,10 +258,7 @@ PsService::Reactor* PsService::OpenRound(Context* context, const v1::OpenRoundRe
         if (answer.ok()) FillOpened(*answer, *reply);
         reactor->Finish(AtTheDoor(*context, answer.status()));
       });
-  if (waiter) {
-    reactor->SetForget([shard = *shard, id = *waiter] { return shard->coordinator().Forget(id); });
-  }
-  return reactor.get();
+  return Parked(*reactor, (*shard)->coordinator(), waiter);
 }
 
 PsService::Reactor* PsService::ReportLane(Context* context, const v1::ReportLaneRequest* request,
@@ -263,10 +290,7 @@ PsService::Reactor* PsService::HoldRounds(Context* context, const v1::HoldRounds
                                      }
                                      reactor->Finish(AtTheDoor(*context, answer.status));
                                    });
-  if (waiter) {
-    reactor->SetForget([shard = *shard, id = *waiter] { return shard->coordinator().Forget(id); });
-  }
-  return reactor.get();
+  return Parked(*reactor, (*shard)->coordinator(), waiter);
 }
 
 PsService::Reactor* PsService::WatchCounts(Context* context, const v1::WatchCountsRequest* request,
@@ -281,10 +305,7 @@ PsService::Reactor* PsService::WatchCounts(Context* context, const v1::WatchCoun
                                       ToProto(answer.news, *reply);
                                       reactor->Finish(AtTheDoor(*context, answer.status));
                                     });
-  if (waiter) {
-    reactor->SetForget([shard = *shard, id = *waiter] { return shard->coordinator().Forget(id); });
-  }
-  return reactor.get();
+  return Parked(*reactor, (*shard)->coordinator(), waiter);
 }
 
 PsService::Reactor* PsService::CommitRound(Context* context, const v1::CommitRoundRequest* request,
@@ -320,16 +341,13 @@ PsService::Reactor* PsService::Flush(Context* context, const v1::FlushRequest* r
 absl::StatusOr<v1::SavePartitionsReply> PsService::HandleSave(
     const v1::SavePartitionsRequest& request) {
   CAPSTAN_RETURN_IF_ERROR(ShardForOrder(request.header()).status());
-  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
-  return served->saver.Order(request);
+  return served_.load(std::memory_order_acquire)->saver.Order(request);
 }
 
 PsService::Reactor* PsService::SavePartitions(Context* context,
                                               const v1::SavePartitionsRequest* request,
                                               v1::SavePartitionsReply* reply) {
-  absl::StatusOr<v1::SavePartitionsReply> result = HandleSave(*request);
-  if (result.ok()) *reply = *std::move(result);
-  return Answer(*context, result.status());
+  return AnswerWith(*context, HandleSave(*request), *reply);
 }
 
 absl::StatusOr<v1::LoadPartitionsReply> PsService::HandleLoad(
@@ -342,52 +360,41 @@ absl::StatusOr<v1::LoadPartitionsReply> PsService::HandleLoad(
 PsService::Reactor* PsService::LoadPartitions(Context* context,
                                               const v1::LoadPartitionsRequest* request,
                                               v1::LoadPartitionsReply* reply) {
-  absl::StatusOr<v1::LoadPartitionsReply> result = HandleLoad(*request);
-  if (result.ok()) *reply = *std::move(result);
-  return Answer(*context, result.status());
+  return AnswerWith(*context, HandleLoad(*request), *reply);
 }
 
 absl::StatusOr<v1::MovePartitionsReply> PsService::HandleMove(
     const v1::MovePartitionsRequest& request) {
   CAPSTAN_RETURN_IF_ERROR(ShardForOrder(request.header()).status());
-  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
-  return served->mover.Order(request);
+  return served_.load(std::memory_order_acquire)->mover.Order(request);
 }
 
 PsService::Reactor* PsService::MovePartitions(Context* context,
                                               const v1::MovePartitionsRequest* request,
                                               v1::MovePartitionsReply* reply) {
-  absl::StatusOr<v1::MovePartitionsReply> result = HandleMove(*request);
-  if (result.ok()) *reply = *std::move(result);
-  return Answer(*context, result.status());
+  return AnswerWith(*context, HandleMove(*request), *reply);
 }
 
 absl::StatusOr<v1::TakePartitionReply> PsService::HandleTake(
     const v1::TakePartitionRequest& request) {
   CAPSTAN_RETURN_IF_ERROR(ShardFor(request.header()).status());
-  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
-  return served->staged.Take(request);
+  return served_.load(std::memory_order_acquire)->staged.Take(request);
 }
 
 PsService::Reactor* PsService::TakePartition(Context* context,
                                              const v1::TakePartitionRequest* request,
                                              v1::TakePartitionReply* reply) {
-  absl::StatusOr<v1::TakePartitionReply> result = HandleTake(*request);
-  if (result.ok()) *reply = *std::move(result);
-  return Answer(*context, result.status());
+  return AnswerWith(*context, HandleTake(*request), *reply);
 }
 
 absl::StatusOr<v1::ReplicateReply> PsService::HandleReplicate(const v1::ReplicateRequest& request) {
   CAPSTAN_RETURN_IF_ERROR(ShardFor(request.header()).status());
-  CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
-  return served->replicator.Take(request);
+  return served_.load(std::memory_order_acquire)->replicator.Take(request);
 }
 
 PsService::Reactor* PsService::Replicate(Context* context, const v1::ReplicateRequest* request,
                                          v1::ReplicateReply* reply) {
-  absl::StatusOr<v1::ReplicateReply> result = HandleReplicate(*request);
-  if (result.ok()) *reply = *std::move(result);
-  return Answer(*context, result.status());
+  return AnswerWith(*context, HandleReplicate(*request), *reply);
 }
 
 }  // namespace capstan::ps

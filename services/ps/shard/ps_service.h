@@ -13,9 +13,11 @@
 #include "capstan/rpc/fair_share.h"
 #include "capstan/v1/ps.grpc.pb.h"
 #include "ps/shard/byte_budget.h"
+#include "ps/shard/counted_push.h"
 #include "ps/shard/evaluation_share.h"
 #include "ps/shard/loader.h"
 #include "ps/shard/mover.h"
+#include "ps/shard/push_pieces.h"
 #include "ps/shard/replicator.h"
 #include "ps/shard/saver.h"
 #include "ps/shard/shard.h"
@@ -55,6 +57,9 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   // Before it, everything is answered UNAVAILABLE.
   void Serve(const ServedShard* served) { served_.store(served, std::memory_order_release); }
 
+  // Pushes that have come in part.
+  PushPieces& pieces() { return pieces_; }
+
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
 
@@ -62,6 +67,8 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
                 grpc::ByteBuffer* reply) override;
   Reactor* Push(Context* context, const grpc::ByteBuffer* request,
                 grpc::ByteBuffer* reply) override;
+  Reactor* PushPiece(Context* context, const v1::PushPieceRequest* request,
+                     v1::PushReply* reply) override;
   Reactor* OpenRound(Context* context, const v1::OpenRoundRequest* request,
                      v1::OpenRoundReply* reply) override;
   Reactor* ReportLane(Context* context, const v1::ReportLaneRequest* request,
@@ -110,7 +117,10 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
     ReplicaWait replicated;
     std::function<void()> trace = {};  // Tells of the answer; empty: nobody listens.
   };
-  absl::StatusOr<Handled> HandlePush(const grpc::ByteBuffer& request, grpc::ByteBuffer& reply);
+  absl::StatusOr<Handled> HandlePush(const grpc::ByteBuffer& request, v1::PushReply& reply);
+  // Answers when backups have the push, and counts it.
+  static Reactor* AnswerPush(Context& context, absl::StatusOr<Handled> handled,
+                             const CountedPush& counted, size_t reply_bytes);
   absl::StatusOr<v1::SavePartitionsReply> HandleSave(const v1::SavePartitionsRequest& request);
   absl::StatusOr<v1::LoadPartitionsReply> HandleLoad(const v1::LoadPartitionsRequest& request);
   absl::StatusOr<v1::MovePartitionsReply> HandleMove(const v1::MovePartitionsRequest& request);
@@ -121,6 +131,7 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   EvaluationShare evaluation_;
   ShardMetrics& metrics_;
   ByteBudget replies_{kMaxHeldReplyBytes};
+  PushPieces pieces_;
   std::atomic<const ServedShard*> served_{nullptr};
 };
 

@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/client/ps_client.h"
+#include "capstan/rpc/limits.h"
 #include "capstan/wire/payload_writer.h"
 #include "tests/integration/shard/local_shard.h"
 #include "tests/integration/shard/trainer.h"
@@ -56,6 +57,26 @@ TEST_P(DataPathTest, APullReadsWhatAPushHasWritten) {
 
 INSTANTIATE_TEST_SUITE_P(Shards, DataPathTest, testing::Values(1, 2, 3));
 
+TEST(DataPathTest, AShareOfOnePartitionMayBeLargerThanAMessage) {
+  constexpr uint32_t kFloats = 20'000'000;
+  static_assert(kFloats * sizeof(float) > kMaxMessageBytes);
+  v1::JobSpec job = SmallJob(/*dim=*/3, kFloats);
+  job.set_partition_count(1);
+  LocalShards shards(job, 1);
+  Trainer trainer(shards);
+  trainer.Plan(ManyKeys(5000));
+  for (const PushResult& pushed : {trainer.Push(0, -2), trainer.Push(1, -1)}) {
+    ASSERT_TRUE(pushed.status.ok()) << pushed.status;
+    EXPECT_EQ(pushed.count(v1::OUTCOME_APPLIED), kParts);
+  }
+  EXPECT_EQ(trainer.Push(1, -1).count(v1::OUTCOME_SETTLED), kParts) << "it is known by its name";
+  const PullResult pulled = trainer.Pull();
+  ASSERT_TRUE(pulled.status.ok()) << pulled.status;
+  EXPECT_TRUE(trainer.dense == std::vector<float>(kFloats, 3));
+  EXPECT_EQ(trainer.rows, std::vector<float>(15'000, 3));
+  EXPECT_EQ(trainer.versions, (PartitionVersions{{2, 2}}));
+}
+
 TEST(DataPathTest, ClocksAreMeasuredOnlyWhereAPartIsSsp) {
   v1::JobSpec job = SmallJob(/*dim=*/2, /*dense_width=*/10);
   EXPECT_FALSE(LocalShards(job, 1).at(0).shard().Facts().clocks.has_value());
@@ -78,18 +99,17 @@ TEST(DataPathTest, RowsComeInTheOrderAskedFor) {
   for (size_t i = 0; i < 50; ++i) EXPECT_EQ(trainer.rows[i], static_cast<float>(keys[i]));
 }
 
-TEST(DataPathTest, AShareThatNoMessageHoldsIsRefusedWithTheArithmetic) {
+TEST(DataPathTest, APushThatNoBackupCouldBeToldIsRefusedWithTheArithmetic) {
   v1::JobSpec job = SmallJob(/*dim=*/128, 0);
   job.set_partition_count(1);
+  job.set_replicas(1);
   LocalShards shards(job, 1);
   Trainer trainer(shards);
   trainer.Plan(ManyKeys(140'000));
-  const absl::Status pulled = trainer.Pull().status;
-  EXPECT_TRUE(absl::IsInvalidArgument(pulled)) << pulled;
-  EXPECT_THAT(std::string(pulled.message()), HasSubstr("raise partition_count (it is 1)"));
-  EXPECT_TRUE(absl::IsInvalidArgument(trainer.Push(0, 1).status));
-  trainer.Plan(ManyKeys(1000));
-  EXPECT_TRUE(trainer.Pull().status.ok()) << "the client goes on";
+  const absl::Status pushed = trainer.Push(0, 1).status;
+  EXPECT_TRUE(absl::IsInvalidArgument(pushed)) << pushed;
+  EXPECT_THAT(std::string(pushed.message()),
+              HasSubstr("69 MiB, and may be 64: raise partition_count (it is 1)"));
 }
 
 TEST(DataPathTest, ARepetitionIsSettledAndChangesNothing) {

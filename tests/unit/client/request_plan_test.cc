@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "capstan/placement/placement.h"
@@ -72,7 +74,7 @@ TEST(RequestPlanTest, ChunksHoldWholePartitionsOfTheirShardEachOnce) {
   for (ShardIndex shard : plan.shards()) {
     EXPECT_GT(plan.ChunksOf(shard).size(), 1u);
     for (const RequestPlan::Chunk& chunk : plan.ChunksOf(shard)) {
-      for (uint32_t partition : chunk) {
+      for (uint32_t partition : chunk.partitions) {
         EXPECT_EQ(owners[partition], static_cast<uint32_t>(Raw(shard)));
         EXPECT_TRUE(seen.insert(partition).second);
       }
@@ -105,22 +107,65 @@ TEST(RequestPlanTest, ARouteByAnotherMapMovesThePartitionsAndNothingElse) {
   EXPECT_EQ(std::vector<uint32_t>(plan.rows().begin(), plan.rows().end()), rows);
 }
 
-TEST(RequestPlanTest, SaysWhichShareNoMessageCanHoldAndWhatWouldHelp) {
+TEST(RequestPlanTest, SaysWhichShareIsTooLargeAndWhatWouldHelp) {
+  constexpr size_t kMost = size_t{64} << 20;
+  const RequestPlan::Chunk share = {.partitions = {3}};
   const ParameterMap map = MapOf(/*dim=*/128, /*dense_floats=*/10);
   const std::vector<uint64_t> fit = Keys(kPartitions * 100'000, 3);
   const std::vector<uint64_t> too_many = Keys(kPartitions * 150'000, 3);
   RequestPlan plan(map);
   plan.Build(std::array{TableKeys{0, fit}}, /*dense=*/true);
-  EXPECT_TRUE(plan.CheckMessage({3}, sizeof(float)).ok());
-  EXPECT_FALSE(plan.CheckMessage({3}, 2 * sizeof(float)).ok()) << "with what it was computed from";
+  EXPECT_TRUE(plan.CheckSize(share, sizeof(float), kMost).ok());
+  EXPECT_FALSE(plan.CheckSize(share, 2 * sizeof(float), kMost).ok())
+      << "with what it was computed from";
   plan.Build(std::array{TableKeys{0, too_many}}, /*dense=*/true);
-  EXPECT_TRUE(plan.CheckMessage({3}, sizeof(float) / 2).ok()) << "in half precision";
-  const absl::Status large = plan.CheckMessage({3}, sizeof(float));
+  EXPECT_TRUE(plan.CheckSize(share, sizeof(float) / 2, kMost).ok()) << "in half precision";
+  const absl::Status large = plan.CheckSize(share, sizeof(float), kMost);
   EXPECT_TRUE(absl::IsInvalidArgument(large));
   EXPECT_THAT(std::string(large.message()),
               testing::AllOf(testing::HasSubstr("share of partition 3 is 1"),
-                             testing::HasSubstr("75 MiB, and a message holds 64: raise "
+                             testing::HasSubstr("75 MiB, and may be 64: raise "
                                                 "partition_count (it is 16)")));
+}
+
+TEST(RequestPlanTest, APartitionIsCutIntoPiecesThatHoldEachOfItsKeysAndBlocksOnce) {
+  constexpr size_t kMost = size_t{1} << 20;
+  const ParameterMap map = MapOf(/*dim=*/16, /*dense_floats=*/20'000'000);
+  const std::vector<uint64_t> first = Keys(300'000, 3), second = Keys(7, 5);
+  RequestPlan plan(map);
+  plan.Build(std::array{TableKeys{0, first}, TableKeys{1, second}}, /*dense=*/true);
+  plan.Route(std::vector<uint32_t>(kPartitions, 0));
+  std::map<uint32_t, std::pair<uint32_t, size_t>> taken;  // Keys and blocks.
+  std::set<uint32_t> rows_of_first;
+  for (const RequestPlan::Chunk& chunk :
+       plan.CutChunksOf(ShardIndex{0}, sizeof(float), 2 * kMost)) {
+    ASSERT_EQ(chunk.partitions.size(), 1u);
+    ASSERT_GT(chunk.pieces, 1u);
+    const uint32_t partition = chunk.partitions.front();
+    size_t bytes = 0;
+    plan.ForSegments(chunk, partition, [&](const RequestPlan::Segment& segment) {
+      const uint32_t keys = segment.end - segment.begin;
+      taken[partition].first += keys;
+      bytes += keys * (sizeof(uint64_t) + 16 * sizeof(float));
+      for (uint32_t i = segment.begin; segment.table == 0 && i < segment.end; ++i) {
+        EXPECT_TRUE(rows_of_first.insert(plan.rows()[i]).second) << "a row comes twice";
+      }
+    });
+    for (const BlockId block : plan.BlocksOf(chunk, partition)) {
+      ++taken[partition].second;
+      bytes += map.layout().block(block).length * sizeof(float);
+    }
+    EXPECT_LE(bytes, 2 * kMost);
+  }
+  EXPECT_EQ(rows_of_first.size(), first.size());
+  ASSERT_EQ(taken.size(), kPartitions);
+  for (const auto& [partition, counts] : taken) {
+    uint32_t keys = 0;
+    for (const RequestPlan::Segment& segment : plan.SegmentsOf(partition)) {
+      keys += segment.end - segment.begin;
+    }
+    EXPECT_EQ(counts, std::pair(keys, plan.BlocksOf(partition).size()));
+  }
 }
 
 TEST(RequestPlanTest, IsReusedForAnEmptyBatch) {

@@ -22,22 +22,30 @@ v1::JobSpec JobOf(uint32_t partitions, uint32_t dense_floats, uint32_t batch, ui
   return job;
 }
 
-TEST(ShareLimitTest, RefusesDenseParametersOfAPartitionThatNoMessageHolds) {
-  constexpr uint32_t kOf102Megabytes = 25'500'000;
-  const absl::Status refused = CheckDenseShares(JobOf(1, kOf102Megabytes, 64, 8));
+constexpr uint32_t kOf102Megabytes = 25'500'000;
+
+TEST(ShareLimitTest, RefusesDenseParametersOfAPartitionThatNoPushHolds) {
+  EXPECT_TRUE(CheckDenseShares(JobOf(1, kOf102Megabytes, 64, 8)).ok()) << "it comes in pieces";
+  const absl::Status refused = CheckDenseShares(JobOf(1, 12 * kOf102Megabytes, 64, 8));
   EXPECT_TRUE(absl::IsInvalidArgument(refused));
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("25500000 values, 97 MiB, and a message holds 64"));
-  EXPECT_TRUE(CheckDenseShares(JobOf(2, kOf102Megabytes, 64, 8)).ok());
-  v1::JobSpec compensating = JobOf(2, kOf102Megabytes, 64, 8);
+              HasSubstr("306000000 values, 1167 MiB, and may be 1024: raise partition_count"));
+  v1::JobSpec compensating = JobOf(2, 12 * kOf102Megabytes, 64, 8);
+  EXPECT_TRUE(CheckDenseShares(compensating).ok());
   compensating.mutable_dense_update()->set_stale_gradients(v1::STALE_GRADIENTS_COMPENSATE);
   EXPECT_FALSE(CheckDenseShares(compensating).ok()) << "a push carries both";
 }
 
+TEST(ShareLimitTest, WithReplicasAPushIsAMessageForTheBackup) {
+  v1::JobSpec job = JobOf(1, kOf102Megabytes, 64, 8);
+  job.set_replicas(1);
+  EXPECT_THAT(std::string(CheckDenseShares(job).message()), HasSubstr("97 MiB, and may be 64"));
+}
+
 TEST(ShareLimitTest, WarnsOfABatchWhoseKeysMayNotFit) {
-  EXPECT_EQ(SparseShareWarning(JobOf(1, 10, 65'536, 128)), "") << "32 MiB";
-  EXPECT_THAT(SparseShareWarning(JobOf(1, 10, 262'144, 128)), HasSubstr("130 MiB each"));
-  EXPECT_EQ(SparseShareWarning(JobOf(256, 10, 262'144, 128)), "");
+  EXPECT_EQ(SparseShareWarning(JobOf(1, 10, 262'144, 128)), "") << "130 MiB";
+  EXPECT_THAT(SparseShareWarning(JobOf(1, 10, 2'621'440, 128)), HasSubstr("1300 MiB each"));
+  EXPECT_EQ(SparseShareWarning(JobOf(256, 10, 2'621'440, 128)), "");
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ TEST(RoleTest, EachRoleMayCallWhatItsWorkNeedsAndNoMore) {
   EXPECT_FALSE(MayCall(Role::kWorker, "/capstan.v1.Ps/LoadPartitions"));
   EXPECT_FALSE(MayCall(Role::kWorker, "/capstan.v1.Chief/StopJob"));
   EXPECT_TRUE(MayCall(Role::kChief, "/capstan.v1.Ps/LoadPartitions"));
+  EXPECT_TRUE(MayCall(Role::kWorker, "/capstan.v1.Ps/PushPiece"));
   EXPECT_FALSE(MayCall(Role::kChief, "/capstan.v1.Ps/Push"));
   EXPECT_TRUE(MayCall(Role::kChief, "/capstan.v1.Chief/GetStatus"));
   EXPECT_FALSE(MayCall(Role::kChief, "/capstan.v1.Chief/StopJob"));

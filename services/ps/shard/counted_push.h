@@ -1,0 +1,39 @@
+// A push in the metrics of its shard.
+#ifndef CAPSTAN_PS_SHARD_COUNTED_PUSH_H_
+#define CAPSTAN_PS_SHARD_COUNTED_PUSH_H_
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "capstan/base/clock.h"
+#include "ps/shard/rejection.h"
+#include "ps/shard/shard_metrics.h"
+
+namespace capstan::ps {
+
+// From when all of it is here until it is answered. Copies are the same push.
+class CountedPush {
+ public:
+  // `metrics` must outlive it. `bytes`: of the request.
+  CountedPush(ShardMetrics& metrics, size_t bytes) : metrics_(metrics), bytes_(bytes) {
+    metrics_.AddInFlight(1);
+  }
+
+  // It is answered. To be called once, of all copies.
+  void End(const absl::Status& status, size_t reply_bytes) const {
+    if (!status.ok()) metrics_.CountRejected(ReasonOf(status));
+    metrics_.CountRequest({Method::kPush, status.code(), SteadyClock().Now() - begin_, bytes_,
+                           status.ok() ? reply_bytes : 0});
+    metrics_.AddInFlight(-1);
+  }
+
+ private:
+  ShardMetrics& metrics_;
+  const absl::Time begin_ = SteadyClock().Now();
+  const size_t bytes_;
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_COUNTED_PUSH_H_

@@ -1,0 +1,77 @@
+#include "ps/shard/push_pieces.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "capstan/base/status.h"
+#include "capstan/rpc/limits.h"
+#include "capstan/rpc/status.h"
+#include "ps/shard/rejection.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr absl::Duration kNoRoomHint = absl::Milliseconds(100);
+
+// A push counts as so much at least, so that nobody fills the memory with names of small ones.
+constexpr size_t kLeastHold = size_t{1} << 20;
+
+absl::Status CheckPiece(const v1::PushPieceRequest& piece) {
+  const uint64_t size = piece.size();
+  const uint64_t bytes = piece.piece().size();
+  const bool inside = piece.offset() < size && bytes <= size - piece.offset();
+  if (bytes > 0 && inside && size <= uint64_t{kMaxPushBytes}) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a piece of ", bytes, " bytes from ", piece.offset(), " on of a push of ", size,
+                   ": pieces hold something, lie inside of their push, and a push is at most ",
+                   kMaxPushBytes, " bytes"));
+}
+
+}  // namespace
+
+absl::StatusOr<PushPieces::Push*> PushPieces::Find(const v1::PushPieceRequest& piece,
+                                                   absl::Time now) {
+  const Name name{piece.header().trainer(), piece.push()};
+  if (piece.offset() > 0) {
+    const auto found = pushes_.find(name);
+    if (found != pushes_.end() && found->second.received == piece.offset()) return &found->second;
+    pushes_.erase(name);
+    return absl::UnavailableError(
+        absl::StrCat("the pieces of push ", piece.push(), " of trainer ", piece.header().trainer(),
+                     " before byte ", piece.offset(), " are not here; it is to be sent anew"));
+  }
+  std::erase_if(pushes_, [&](const auto& push) {
+    return push.first == name || now - push.second.last_piece > kPatience;
+  });
+  const size_t bytes = std::max<size_t>(piece.size(), kLeastHold);
+  std::unique_ptr<ByteBudget::Hold> hold =
+      pushes_.empty() ? budget_.HoldAnyway(bytes) : budget_.TryHold(bytes);
+  if (hold == nullptr) {
+    return WithReason(
+        WithRetryAfter(absl::ResourceExhaustedError(absl::StrCat(
+                           "pushes that come in pieces take ", budget_.held(),
+                           " bytes of this shard's memory, which may be ", budget_.limit())),
+                       kNoRoomHint),
+        "memory");
+  }
+  Push& push = pushes_[name];
+  push.hold = std::move(hold);
+  return &push;
+}
+
+absl::StatusOr<std::optional<grpc::ByteBuffer>> PushPieces::Take(const v1::PushPieceRequest& piece,
+                                                                 absl::Time now) {
+  CAPSTAN_RETURN_IF_ERROR(CheckPiece(piece));
+  absl::MutexLock lock(&mu_);
+  CAPSTAN_ASSIGN_OR_RETURN(Push* const push, Find(piece, now));
+  push->slices.emplace_back(piece.piece());
+  push->received += piece.piece().size();
+  push->last_piece = now;
+  if (push->received < piece.size()) return std::nullopt;
+  grpc::ByteBuffer whole(push->slices.data(), push->slices.size());
+  pushes_.erase({piece.header().trainer(), piece.push()});
+  return whole;
+}
+
+}  // namespace capstan::ps

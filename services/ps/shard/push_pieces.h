@@ -1,0 +1,66 @@
+// Pushes that come in pieces, because what they bring for one partition is more than a message may
+// hold.
+#ifndef CAPSTAN_PS_SHARD_PUSH_PIECES_H_
+#define CAPSTAN_PS_SHARD_PUSH_PIECES_H_
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "capstan/v1/ps.pb.h"
+#include "ps/shard/byte_budget.h"
+
+namespace capstan::ps {
+
+// Puts them together. *Thread-safe.*
+class PushPieces {
+ public:
+  // A push of which nothing has come for so long is dropped when the next one begins: its sender
+  // has ended, or sends it anew.
+  static constexpr absl::Duration kPatience = absl::Minutes(1);
+
+  // Takes a piece. With the last one, gives the whole push, which is not kept any longer.
+  //
+  // INVALID_ARGUMENT: an impossible piece. UNAVAILABLE: a piece before it is missing, and the push
+  // is to be sent anew. RESOURCE_EXHAUSTED: there is no room for the push, later.
+  absl::StatusOr<std::optional<grpc::ByteBuffer>> Take(const v1::PushPieceRequest& piece,
+                                                       absl::Time now);
+
+  // How many bytes pushes that are not complete may take together: unlimited unless somebody sets
+  // it. One of them always fits.
+  void SetLimit(size_t bytes) { budget_.SetLimit(bytes); }
+
+  // What they take: each counts whole from its first piece on.
+  size_t held() const { return budget_.held(); }
+
+ private:
+  // The trainer, and the push among its pushes.
+  using Name = std::pair<uint64_t, uint64_t>;
+  struct Push {
+    std::unique_ptr<ByteBudget::Hold> hold;
+    std::vector<grpc::Slice> slices;
+    uint64_t received = 0;
+    absl::Time last_piece;
+  };
+
+  absl::StatusOr<Push*> Find(const v1::PushPieceRequest& piece, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  ByteBudget budget_;
+  absl::Mutex mu_;
+  std::map<Name, Push> pushes_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_PUSH_PIECES_H_

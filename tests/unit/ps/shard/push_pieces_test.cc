@@ -1,0 +1,110 @@
+#include "ps/shard/push_pieces.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capstan/rpc/limits.h"
+#include "capstan/rpc/status.h"
+
+namespace capstan::ps {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+const absl::Time kNow = absl::UnixEpoch();
+
+v1::PushPieceRequest Piece(uint64_t trainer, uint64_t push, uint64_t size, uint64_t offset,
+                           std::string bytes) {
+  v1::PushPieceRequest piece;
+  piece.mutable_header()->set_trainer(trainer);
+  piece.set_push(push);
+  piece.set_size(size);
+  piece.set_offset(offset);
+  piece.set_piece(std::move(bytes));
+  return piece;
+}
+
+std::string TextOf(const grpc::ByteBuffer& bytes) {
+  std::vector<grpc::Slice> slices;
+  EXPECT_TRUE(bytes.Dump(&slices).ok());
+  std::string text;
+  for (const grpc::Slice& slice : slices) text.append(slice.begin(), slice.end());
+  return text;
+}
+
+TEST(PushPiecesTest, GivesThePushWithItsLastPieceAndKeepsNothing) {
+  PushPieces pieces;
+  for (const auto& [offset, text] : {std::pair(0, "abc"), std::pair(3, "d")}) {
+    const auto taken = pieces.Take(Piece(1, 1, 6, offset, text), kNow);
+    ASSERT_TRUE(taken.ok()) << taken.status();
+    EXPECT_FALSE(taken->has_value());
+  }
+  EXPECT_GT(pieces.held(), 0u);
+  const auto whole = pieces.Take(Piece(1, 1, 6, 4, "ef"), kNow);
+  ASSERT_TRUE(whole.ok() && whole->has_value());
+  EXPECT_EQ(TextOf(**whole), "abcdef");
+  EXPECT_EQ(pieces.held(), 0u);
+}
+
+TEST(PushPiecesTest, PushesOfATrainerAndOfOthersDoNotMix) {
+  PushPieces pieces;
+  ASSERT_TRUE(pieces.Take(Piece(1, 1, 4, 0, "ab"), kNow).ok());
+  ASSERT_TRUE(pieces.Take(Piece(1, 2, 4, 0, "AB"), kNow).ok());
+  ASSERT_TRUE(pieces.Take(Piece(2, 1, 4, 0, "12"), kNow).ok());
+  EXPECT_EQ(TextOf(**pieces.Take(Piece(1, 2, 4, 2, "CD"), kNow)), "ABCD");
+  EXPECT_EQ(TextOf(**pieces.Take(Piece(2, 1, 4, 2, "34"), kNow)), "1234");
+  EXPECT_EQ(TextOf(**pieces.Take(Piece(1, 1, 4, 2, "cd"), kNow)), "abcd");
+}
+
+TEST(PushPiecesTest, WhatHasAGapIsSentAnew) {
+  PushPieces pieces;
+  ASSERT_TRUE(pieces.Take(Piece(1, 1, 6, 0, "ab"), kNow).ok());
+  const auto gap = pieces.Take(Piece(1, 1, 6, 4, "ef"), kNow);
+  EXPECT_TRUE(absl::IsUnavailable(gap.status())) << gap.status();
+  EXPECT_EQ(pieces.held(), 0u) << "what came before the gap is of no use";
+  EXPECT_TRUE(absl::IsUnavailable(pieces.Take(Piece(1, 1, 6, 2, "cd"), kNow).status()));
+  ASSERT_TRUE(pieces.Take(Piece(1, 1, 6, 0, "abc"), kNow).ok());
+  EXPECT_EQ(TextOf(**pieces.Take(Piece(1, 1, 6, 3, "def"), kNow)), "abcdef");
+}
+
+TEST(PushPiecesTest, RefusesWhatCanBeNoPiece) {
+  PushPieces pieces;
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  for (const v1::PushPieceRequest& piece :
+       {Piece(1, 1, 0, 0, ""), Piece(1, 1, 4, 0, ""), Piece(1, 1, 4, 4, "a"),
+        Piece(1, 1, 4, 3, "ab"), Piece(1, 1, 4, kMost, "ab"), Piece(1, 1, kMost, 0, "ab"),
+        Piece(1, 1, uint64_t{kMaxPushBytes} + 1, 0, "ab")}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(pieces.Take(piece, kNow).status())) << piece.DebugString();
+  }
+  EXPECT_EQ(pieces.held(), 0u);
+}
+
+TEST(PushPiecesTest, AboveTheLimitALaterOneWaitsButOneAlwaysFits) {
+  PushPieces pieces;
+  pieces.SetLimit(3 * kMiB);
+  ASSERT_TRUE(pieces.Take(Piece(1, 1, 4 * kMiB, 0, "a"), kNow).ok()) << "it is alone";
+  const absl::Status refused = pieces.Take(Piece(2, 1, 2, 0, "a"), kNow).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_GT(RetryAfter(refused), absl::ZeroDuration());
+  // The first one is given up by its sender, which begins anew in its place.
+  ASSERT_TRUE(pieces.Take(Piece(1, 1, 2, 0, "a"), kNow).ok());
+  EXPECT_EQ(pieces.held(), kMiB) << "a small one counts so much";
+  EXPECT_TRUE(pieces.Take(Piece(2, 1, 2, 0, "a"), kNow).ok());
+}
+
+TEST(PushPiecesTest, OneWhoseSenderIsSilentGivesWay) {
+  PushPieces pieces;
+  pieces.SetLimit(kMiB);
+  ASSERT_TRUE(pieces.Take(Piece(1, 1, kMiB, 0, "a"), kNow).ok());
+  const absl::Time soon = kNow + PushPieces::kPatience;
+  EXPECT_FALSE(pieces.Take(Piece(2, 1, kMiB, 0, "a"), soon).ok());
+  EXPECT_TRUE(pieces.Take(Piece(2, 1, kMiB, 0, "a"), soon + absl::Seconds(1)).ok());
+  EXPECT_TRUE(absl::IsUnavailable(pieces.Take(Piece(1, 1, kMiB, 1, "b"), soon).status()));
+}
+
+}  // namespace
+}  // namespace capstan::ps
