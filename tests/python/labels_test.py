@@ -46,17 +46,19 @@ def step(model, batch):
 
 COLUMNS = ("shop", "item", "campaign", "device")
 LABELS = {"click": "clicked", "buy": "bought"}
+ORDERS = ("shop", "item", "device")
+LONG_ENOUGH = 8  # Epochs of the orders after which another seed makes no difference.
 
 
 class Plain(torch.nn.Module):
     """two_tasks.py's model without Capstan: embeddings of the values that the training data have."""
 
-    def __init__(self, keys):
+    def __init__(self, keys, columns=COLUMNS, labels=LABELS):
         super().__init__()
         self.embeddings = torch.nn.Embedding(keys, 8)
         torch.nn.init.normal_(self.embeddings.weight, std=0.01)
-        self.shared = torch.nn.Sequential(torch.nn.Linear(8 * len(COLUMNS), 32), torch.nn.ReLU())
-        self.heads = torch.nn.ModuleDict({name: torch.nn.Linear(32, 1) for name in LABELS})
+        self.shared = torch.nn.Sequential(torch.nn.Linear(8 * len(columns), 32), torch.nn.ReLU())
+        self.heads = torch.nn.ModuleDict({name: torch.nn.Linear(32, 1) for name in labels})
 
     def forward(self, keys):
         shared = self.shared(self.embeddings(keys).flatten(1))
@@ -77,34 +79,41 @@ class LabelsTest(unittest.TestCase):
         text = re.sub(r"\S+/(train|test)\.csv", lambda file: str(self.folder / file[0].rpartition("/")[2]), text)
         return f"{text}worker_lease: 2s\nheartbeat: 200ms\n{update}"
 
-    def read(self, name, places):
+    def read(self, name, places, columns=COLUMNS, labels=LABELS):
+        """Of a file: the places of the records' keys, and the labels by their names; one that is not there is NaN."""
         with open(self.folder / name, encoding="utf-8") as lines:
             records = list(csv.DictReader(lines))
-        keys = [[places.setdefault((column, record[column]), len(places)) for column in COLUMNS] for record in records]
-        labels = {name: torch.tensor([float(record[column]) for record in records]) for name, column in LABELS.items()}
-        return torch.tensor(keys), labels
+        keys = [[places.setdefault((column, record[column]), len(places)) for column in columns] for record in records]
+        return torch.tensor(keys), {name: torch.tensor([float(record[column] or "nan") for record in records]) for name, column in labels.items()}
 
-    def plain_aucs(self):
-        """By label: what plain PyTorch reaches with the same model, optimizers and number of steps."""
-        torch.manual_seed(1)
+    def plain(self, loss, columns=COLUMNS, labels=LABELS, seed=1, epochs=4):
+        """What plain PyTorch gives for the held-out records, and their labels, with the same model, optimizers and number of steps.
+        `loss` is that of each example, of logits and labels."""
+        torch.manual_seed(seed)
         torch.set_num_threads(1)
         places = {}
-        keys, labels = self.read("train.csv", places)
-        held_out, expected = self.read("test.csv", places)
-        model = Plain(len(places))
+        keys, known = self.read("train.csv", places, columns, labels)
+        held_out, expected = self.read("test.csv", places, columns, labels)
+        model = Plain(len(places), columns, labels)
         optimizers = [torch.optim.Adagrad(model.embeddings.parameters(), lr=0.05, initial_accumulator_value=0.1),
                       torch.optim.Adam([*model.shared.parameters(), *model.heads.parameters()], lr=0.002)]
-        for _ in range(4):
+        for _ in range(epochs):
             for chosen in torch.randperm(len(keys)).split(100):
-                logits = model(keys[chosen])
-                losses = {name: torch.nn.functional.binary_cross_entropy_with_logits(logits[name], labels[name][chosen]) for name in LABELS}
+                losses = loss(model(keys[chosen]), {name: all_of[chosen] for name, all_of in known.items()})
                 for optimizer in optimizers:
                     optimizer.zero_grad()
-                (losses["click"] + 2 * losses["buy"]).backward()
+                losses.mean().backward()
                 for optimizer in optimizers:
                     optimizer.step()
         with torch.no_grad():
-            scores = model(held_out)
+            return model(held_out), expected
+
+    def plain_aucs(self):
+        """By label."""
+        def loss(logits, labels):
+            click, buy = (torch.nn.functional.binary_cross_entropy_with_logits(logits[name], labels[name], reduction="none") for name in LABELS)
+            return click + 2 * buy
+        scores, expected = self.plain(loss)
         return {name: auc(scores[name].tolist(), expected[name].tolist()) for name in LABELS}
 
     def test_both_labels_are_learnt_as_plain_pytorch_learns_them(self):
@@ -129,21 +138,74 @@ class LabelsTest(unittest.TestCase):
             scores = torch.cat([logits[name] for logits in batches]).tolist()
             self.assertAlmostEqual(auc(scores, labels[name].tolist()), expected, delta=2e-4, msg=name)
 
-    def test_a_program_is_told_the_loss_of_each_label_which_is_measured_by_it(self):
-        generate.generate("orders", self.folder)
+    def masking_program(self):
+        """two_tasks.py with the losses that the job says, of the labels that are there."""
         text = (EXAMPLES / "two_tasks.py").read_text()
         begin, end = text.index("def step("), text.index("def predict(")
         program = self.folder / "two_tasks.py"
         program.write_text(text[:begin] + BUILD_AND_STEP + text[end:].replace("ct.train(TwoTasks", "ct.train(build"))
-        job = re.sub(r"(?s)labels:.*device\]", "labels: {bought: {column: bought}, amount: {column: amount, loss: squared, weight: 0.5, optional: true}}\n"
-                     "    categorical: [shop, item, device]", self.job())
-        (self.folder / "job.yaml").write_text(job)
-        code, said = run_to_end("capstan", "train", self.folder / "job.yaml", "--shards", "1", "--workers", "2", "--plain", "--run-dir",
-                                self.folder / "run", "--worker", f"/usr/bin/python3 {program}", timeout=120)
+        return program
+
+    def train_orders(self, labels, *flags, model=None, epochs=4):
+        """The last evaluation of a job on the orders, by label."""
+        job = re.sub(r"(?s)labels:.*device\]", f"labels: {labels}\n    categorical: [{', '.join(ORDERS)}]", self.job())
+        job = job.replace("epochs: 4", f"epochs: {epochs}")
+        (self.folder / "job.yaml").write_text(re.sub(r"model: .*", f"model: {model}", job) if model else job)
+        code, said = run_to_end("capstan", "train", self.folder / "job.yaml", "--shards", "1", "--workers", "2", "--plain", "--fresh", "--run-dir",
+                                self.folder / "run", *flags, timeout=120)
         self.assertEqual(code, 0, said)
-        (model,) = self.folder.glob("run/model/*")
-        with open(model / "curve.csv", encoding="utf-8") as lines:
-            last = {point["eval_set"]: point for point in csv.DictReader(lines) if point["evaluation"]}
+        (kept,) = self.folder.glob("run/model/*")
+        with open(kept / "curve.csv", encoding="utf-8") as lines:
+            return {point["eval_set"]: point for point in csv.DictReader(lines) if point["evaluation"]}
+
+    def lose_labels(self, name):
+        """A third of the buyers are not known as such, and of a fifth of the others the amount is lost."""
+        with open(self.folder / name, encoding="utf-8") as lines:
+            records = list(csv.DictReader(lines))
+        for place, record in enumerate(records):
+            if record["amount"] and place % 3 == 0:
+                record["bought"] = ""
+            elif place % 5 == 1:
+                record["amount"] = ""
+        with open(self.folder / name, "w", encoding="utf-8", newline="") as out:
+            writer = csv.DictWriter(out, records[0])
+            writer.writeheader()
+            writer.writerows(records)
+
+    def plain_orders(self, seed, lacks=lambda label: label.isnan()):
+        """The AUC of what plain PyTorch says of who bought, and the root of its mean squared error of amounts. `lacks`: which labels count
+        for nothing."""
+        def loss(logits, labels):
+            bought = torch.nn.functional.binary_cross_entropy_with_logits(logits["bought"], labels["bought"].nan_to_num(), reduction="none")
+            amount = torch.nn.functional.mse_loss(logits["amount"], labels["amount"].nan_to_num(), reduction="none")
+            return bought.masked_fill(lacks(labels["bought"]), 0) + 0.5 * amount.masked_fill(lacks(labels["amount"]), 0)
+        scores, expected = self.plain(loss, ORDERS, {"bought": "bought", "amount": "amount"}, seed, LONG_ENOUGH)
+        there = {name: ~labels.isnan() for name, labels in expected.items()}
+        squares = (scores["amount"] - expected["amount"])[there["amount"]].square()
+        return auc(scores["bought"][there["bought"]].tolist(), expected["bought"][there["bought"]].tolist()), float(squares.mean().sqrt())
+
+    def test_labels_that_records_lack_cost_as_little_as_in_plain_pytorch_that_masks_them(self):
+        generate.generate("orders", self.folder)
+        for name in ("train.csv", "test.csv"):
+            self.lose_labels(name)
+        plain = [self.plain_orders(seed) for seed in (1, 2)]
+        expected_auc, expected_rmse = (sum(values) / len(values) for values in zip(*plain))
+        unmasked_auc, unmasked_rmse = self.plain_orders(1, lacks=lambda label: torch.zeros_like(label, dtype=torch.bool))
+        labels = "{bought: {column: bought, optional: true}, amount: {column: amount, loss: squared, weight: 0.5, optional: true}}"
+        of_program = self.train_orders(labels, "--worker", f"/usr/bin/python3 {self.masking_program()}", epochs=LONG_ENOUGH)
+        of_towers = self.train_orders(labels, model="{towers: [{kind: mlp, hidden: [32]}], embedding_dim: 8}", epochs=LONG_ENOUGH)
+        print(f"plain: AUC {expected_auc:.4f}, RMSE {expected_rmse:.4f}; without masks {unmasked_auc:.4f}, {unmasked_rmse:.4f}")
+        for whose, last in (("program", of_program), ("towers", of_towers)):
+            found_auc, found_rmse = float(last[""]["eval_auc"]), float(last["amount"]["eval_rmse"])
+            print(f"{whose}: AUC {found_auc:.4f}, RMSE {found_rmse:.4f}")
+            self.assertGreater(found_auc, expected_auc - 0.005, whose)
+            self.assertLess(found_rmse, 1.005 * expected_rmse, whose)
+        self.assertGreater(unmasked_rmse, 1.1 * expected_rmse, "what masks are for")
+
+    def test_a_program_is_told_the_loss_of_each_label_which_is_measured_by_it(self):
+        generate.generate("orders", self.folder)
+        labels = "{bought: {column: bought}, amount: {column: amount, loss: squared, weight: 0.5, optional: true}}"
+        last = self.train_orders(labels, "--worker", f"/usr/bin/python3 {self.masking_program()}")
         print(f"bought {last['']['eval_auc']}, amount {last['amount']['eval_rmse']}, {last['amount']['eval_mae']}")
         self.assertGreater(float(last[""]["eval_auc"]), 0.62)
         self.assertLess(float(last["amount"]["eval_rmse"]), 1.4, "of amounts that deviate by 1.76")
