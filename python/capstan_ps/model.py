@@ -159,6 +159,9 @@ class _Records:
     def weights(self):
         return None
 
+    def negatives(self):
+        return None
+
     def numbers(self):
         return self._torch.from_numpy(self._numbers)
 

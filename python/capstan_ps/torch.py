@@ -55,6 +55,21 @@ class Bags:
         return rows.new_zeros(len(counts), most, rows.shape[1]).masked_scatter(mask.unsqueeze(2), rows[place < most]), mask
 
 
+class Negatives:
+    """Keys that were drawn for a batch as what its records might have had instead: places in `rows`, as those of the feature's bags are."""
+
+    def __init__(self, index, rows, log_share, log_share_of_records):
+        self.index = index          # [data.negatives.per_batch]
+        self.rows = rows            # Of the feature's table.
+        self.log_share = log_share  # Of each of them: the logarithm of its share in all that is drawn.
+        # [examples]: the same of each record's own key; -inf: the file of candidates lacks it. None where a record may have many.
+        self.log_share_of_records = log_share_of_records
+
+    def each(self):
+        """The row of each: [per_batch, dim]."""
+        return nn.functional.embedding(self.index, self.rows)
+
+
 class Batch:
     """The records of a step. A record's keys are `index[offsets[e]:offsets[e + 1]]`, places in `rows` and `keys`; with
     data.features, those of each feature are in `features[name]`, and all of these are None."""
@@ -68,11 +83,14 @@ class Batch:
         # By table, [distinct keys, dim]: the embeddings. Leaves: their gradients are pushed.
         self.tables = [_of_width(step.rows(table), dim) for table, dim in enumerate(job.dims or [0])]
         self.offsets = self.index = self.keys = self.rows = self.bags = None
-        self.features = {}
+        self.features, self.negatives = {}, {}  # Negatives: by the feature's name, while training a job with data.negatives.
         if job.features:
             index = [step.index(table) for table in range(len(job.dims))]
             self.features = {feature.name: self._bags(step, place, index[feature.table], self.tables[feature.table])
                              for place, feature in enumerate(job.features)}
+            if drawn := step.negatives():
+                feature = job.features[drawn[0]]
+                self.negatives[feature.name] = self._negatives(drawn, feature, index[feature.table], self.tables[feature.table])
         else:
             self.offsets = step.offsets()  # [examples + 1]
             self.index = step.index(0)     # A key of a record -> its row.
@@ -85,6 +103,11 @@ class Batch:
     def _bags(step, place, index, rows):
         offsets, begin = step.feature_offsets(place), step.feature_begin(place)
         return Bags(offsets, index[begin:begin + int(offsets[-1])], rows)
+
+    @staticmethod
+    def _negatives(drawn, feature, index, rows):
+        _, begin, log_share, of_records = drawn
+        return Negatives(index[begin:begin + len(log_share)], rows, log_share, None if feature.many else of_records)
 
     @property
     def images(self):

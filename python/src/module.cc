@@ -304,6 +304,19 @@ NB_MODULE(_capstan, m) {
           "feature_begin",
           [](const PyStep& of, size_t feature) { return of.step().feature_begin.at(feature); },
           "Where a feature's keys begin in its table's index.")
+      .def(
+          "negatives",
+          [](nb::handle self) -> nb::object {
+            const PyStep& of = nb::cast<const PyStep&>(self);
+            const capstan::Negatives& drawn = of.step().batch->negatives;
+            if (drawn.keys.empty()) return nb::none();
+            return nb::make_tuple(
+                drawn.feature, of.step().negatives_begin,
+                View<float>(self, drawn.log_shares, {drawn.log_shares.size()}),
+                View<float>(self, drawn.record_log_shares, {drawn.record_log_shares.size()}));
+          },
+          "None, or the place of their feature, where they begin in its table's index, the "
+          "logarithm of the share of each, and of the key that each record has itself.")
       .def("keys",
            [](nb::handle self, size_t table) {
              const PyStep& of = nb::cast<const PyStep&>(self);

@@ -70,13 +70,33 @@ class FeaturesTest(unittest.TestCase):
         none = torch.zeros(0, dtype=torch.int32)
         step = types.SimpleNamespace(labels=lambda: None, weights=lambda: None, numbers=lambda: torch.zeros(3, 0), values=lambda: None,
                                      examples=3, rows=lambda table: torch.zeros(0, 0), index=lambda table: none,
-                                     feature_offsets=lambda place: torch.zeros(4, dtype=torch.int32), feature_begin=lambda place: 0)
+                                     feature_offsets=lambda place: torch.zeros(4, dtype=torch.int32), feature_begin=lambda place: 0,
+                                     negatives=lambda: None)
         job = types.SimpleNamespace(features=[feature("seen", "mean"), feature("recent", "none")], dims=[5], labels=[], image=[])
         batch = ct.Batch(step, job)
         self.assertEqual(ct.EmbeddingBagCollection(job)(batch)["seen"].tolist(), [[0.0] * 5] * 3)
         sequence, mask = ct.Sequences(job, "recent")(batch)
         self.assertEqual(sequence.tolist(), [[[0.0] * 5] * 3] * 3)
         self.assertFalse(mask.any())
+
+    def test_negatives_are_rows_of_their_features_table_and_gradients_flow_into_them(self):
+        rows = torch.arange(8.0).view(4, 2)
+        step = types.SimpleNamespace(labels=lambda: None, weights=lambda: None, numbers=lambda: torch.zeros(3, 0), values=lambda: None,
+                                     examples=3, rows=lambda table: rows, index=lambda table: torch.tensor([0, 1, 0, 3, 2, 3], dtype=torch.int32),
+                                     feature_offsets=lambda place: torch.arange(4, dtype=torch.int32), feature_begin=lambda place: 0,
+                                     negatives=lambda: (0, 3, torch.tensor([-1.0, -2.0, -1.0]), torch.tensor([-0.5, -3.0, -0.5])))
+        item = feature("item")
+        item.many = False
+        batch = ct.Batch(step, types.SimpleNamespace(features=[item], dims=[2], labels=[], image=[]))
+        rows.requires_grad_()
+        drawn = batch.negatives["item"]
+        self.assertEqual(drawn.index.tolist(), [3, 2, 3])
+        self.assertEqual(drawn.each().tolist(), [[6.0, 7.0], [4.0, 5.0], [6.0, 7.0]])
+        self.assertEqual((drawn.log_share.tolist(), drawn.log_share_of_records.tolist()), ([-1.0, -2.0, -1.0], [-0.5, -3.0, -0.5]))
+        drawn.each().sum().backward()
+        self.assertEqual(rows.grad[:, 0].tolist(), [0.0, 0.0, 1.0, 2.0])
+        item.many = True
+        self.assertIsNone(ct.Batch(step, types.SimpleNamespace(features=[item], dims=[2], labels=[], image=[])).negatives["item"].log_share_of_records)
 
     def test_a_sequence_has_its_rows_in_order_and_a_mask(self):
         job = types.SimpleNamespace(features=[feature("recent", "none")], dims=[2])

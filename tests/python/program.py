@@ -23,7 +23,7 @@ steps = 0
 
 
 def build(job):
-    models = [getattr(example, name) for name in ("DeepFM", "Recommender", "TwoTasks", "TwoTower", "build") if hasattr(example, name)]
+    models = [getattr(example, name) for name in ("DeepFM", "Recommender", "TwoTasks", "TwoTower", "SampledSoftmax", "build") if hasattr(example, name)]
     model = models[0](job)
     if "WIDTH" in os.environ:
         model.further = nn.Linear(int(os.environ["WIDTH"]), 1)

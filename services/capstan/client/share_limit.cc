@@ -20,6 +20,15 @@ uint64_t KeysOfARecord(const v1::DataSpec& data, const v1::TableSpec& table) {
   return keys;
 }
 
+// Those of a batch that no record has.
+uint64_t NegativesOf(const v1::DataSpec& data, const v1::TableSpec& table) {
+  for (const v1::FeatureSpec& feature : data.features()) {
+    if (feature.name() != data.negatives().feature()) continue;
+    return feature.table() == table.name() ? data.negatives().per_batch() : 0;
+  }
+  return 0;
+}
+
 }  // namespace
 
 size_t PushedValueBytes(const v1::JobSpec& job, const v1::UpdatePolicy& policy) {
@@ -42,7 +51,8 @@ absl::Status CheckDenseShares(const v1::JobSpec& job) {
 std::string SparseShareWarning(const v1::JobSpec& job) {
   uint64_t bytes = 0;
   for (const v1::TableSpec& table : job.tables()) {
-    const uint64_t keys = job.train().batch_size() * KeysOfARecord(job.data(), table);
+    const uint64_t keys = job.train().batch_size() * KeysOfARecord(job.data(), table) +
+                          NegativesOf(job.data(), table);
     bytes += keys * (sizeof(uint64_t) + table.dim() * PushedValueBytes(job, job.sparse_update()));
   }
   const uint64_t share = bytes / job.partition_count();

@@ -62,6 +62,9 @@ bool IsObjectAddress(absl::string_view uri) {
 void ResolvePaths(const std::string& folder, v1::JobSpec& spec) {
   for (std::string& path : *spec.mutable_data()->mutable_train()) Resolve(folder, path);
   for (std::string& path : *spec.mutable_data()->mutable_eval()) Resolve(folder, path);
+  if (spec.data().has_negatives()) {
+    Resolve(folder, *spec.mutable_data()->mutable_negatives()->mutable_file());
+  }
   Resolve(folder, *spec.mutable_checkpoint()->mutable_uri());
 }
 
@@ -73,6 +76,10 @@ void CheckDataFiles(const v1::JobSpec& spec, Findings& findings) {
   for (const EvalFiles& set : EvalSetsOf(spec.data())) {
     const std::string key = absl::StrCat("data.eval", set.name.empty() ? "" : ".", set.name);
     for (const std::string& path : set.files) CheckPattern(key, path, folders, findings);
+  }
+  const std::string& candidates = spec.data().negatives().file();
+  if (!candidates.empty()) {
+    CheckPattern("data.negatives.file", candidates, /*folders=*/false, findings);
   }
 }
 

@@ -33,6 +33,10 @@ std::string DataLine(const v1::JobSpec& spec) {
   if (data.fields() > 0) absl::StrAppend(&line, ", ", data.fields(), " keys a record");
   if (data.features_size() > 0) absl::StrAppend(&line, ", ", data.features_size(), " features");
   if (data.dense_width() > 0) absl::StrAppend(&line, ", ", data.dense_width(), " numbers a record");
+  if (data.has_negatives()) {
+    absl::StrAppend(&line, ", ", data.negatives().per_batch(), " negatives a batch of ",
+                    data.negatives().candidates(), " candidates");
+  }
   if (data.has_weight()) absl::StrAppend(&line, ", weighted");
   if (data.has_group()) absl::StrAppend(&line, ", in groups");
   return line;

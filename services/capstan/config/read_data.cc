@@ -52,6 +52,9 @@ const std::vector<Scope>& Scopes() {
       {"features",
        "csv, tsv and parquet",
        {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV, v1::DATA_FORMAT_PARQUET}},
+      {"negatives",
+       "csv, tsv and parquet",
+       {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV, v1::DATA_FORMAT_PARQUET}},
       {"label_transform",
        "csv, tsv, parquet, libsvm and libfm",
        {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV, v1::DATA_FORMAT_PARQUET, v1::DATA_FORMAT_LIBSVM,
@@ -289,6 +292,7 @@ void ReadData(Section& in, v1::DataSpec& out) {
   ReadFiles(in, out);
   out.set_header(in.Flag("header", false));
   ReadFeatures(in.Map("features"), HasNames(out), out);
+  ReadNegatives(in.Map("negatives"), out);
   ReadSchema(in.Map("schema"), out);
   ReadImages(in, out);
   ReadImage(in.Map("image"), out);

@@ -14,6 +14,8 @@ void ReadModel(Section& in, v1::ModelSpec& out);
 void ReadTable(Section& in, const v1::TableLimits& fallback, v1::TableLimits& out);
 // data.features; `names`: the files name their columns.
 void ReadFeatures(Section in, bool names, v1::DataSpec& data);
+// data.negatives. REQUIRES: the features are read.
+void ReadNegatives(Section in, v1::DataSpec& data);
 // The tables of these features. REQUIRES: the features, and what holds for all tables, are read.
 void ReadTables(Section in, v1::JobSpec& spec);
 void ReadTrain(Section& in, v1::TrainSpec& out);

@@ -53,6 +53,9 @@ constexpr std::pair<const char*, const char*> kKeys[] = {
     {"data.label_classes", "data.schema.classes"},
     {"data.numeric[", "data.schema.numeric["},
     {"data.categorical[", "data.schema.categorical["},
+    {"data.negatives.share", "data.negatives.from"},
+    {"data.negatives.crc32c", "data.negatives.file (its checksum)"},
+    {"data.negatives.candidates", "data.negatives.file (its candidates)"},
     {"data.standardize_label", "data.label_transform"},
 };
 

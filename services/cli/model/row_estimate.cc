@@ -22,6 +22,8 @@ void AddRows(const Batch& batch, const v1::JobSpec& job, absl::flat_hash_set<uin
   for (size_t i = 0; i < batch.features.size(); ++i) {
     const uint64_t table = HashText(job.data().features(static_cast<int>(i)).table());
     for (const uint64_t key : batch.features[i].keys) rows.insert(Mix64(key ^ table));
+    if (i != batch.negatives.feature) continue;
+    for (const uint64_t key : batch.negatives.keys) rows.insert(Mix64(key ^ table));
   }
 }
 

@@ -43,6 +43,11 @@ void StepPool::Deduplicate(Step& step) {
       step.feature_begin[feature] = gathered_.size();
       gathered_.insert(gathered_.end(), keys.begin(), keys.end());
     }
+    if (!batch.negatives.keys.empty() && table_of_feature_[batch.negatives.feature] == i) {
+      const std::vector<uint64_t>& keys = batch.negatives.keys;
+      step.negatives_begin = gathered_.size();
+      gathered_.insert(gathered_.end(), keys.begin(), keys.end());
+    }
     deduplicator_.Run(gathered_, step.tables[i].keys);
   }
 }

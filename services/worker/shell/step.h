@@ -24,7 +24,9 @@ namespace capstan::worker {
 
 // The rows of one table that a batch needs.
 struct StepTable {
-  UniqueKeys keys;  // Those of the table's features, feature by feature, or of all of a record's.
+  // Those of the table's features, feature by feature, and behind them of the batch's negatives; or
+  // of all of a record's.
+  UniqueKeys keys;
 
   // Pulled: a row for each unique key, and their versions, where rows have versions.
   std::vector<float> rows;
@@ -43,6 +45,7 @@ struct Step {
   uint64_t seq = 0;                    // whoever works on it.
   std::vector<StepTable> tables;       // Those of the job, or one without rows.
   std::vector<size_t> feature_begin;   // Where a feature's keys begin in its table's `keys.index`.
+  size_t negatives_begin = 0;          // The same of the batch's negatives.
   RequestPlan plan;
 
   // Pulled: all tensors, and the versions that the partitions had.

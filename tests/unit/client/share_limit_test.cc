@@ -48,5 +48,17 @@ TEST(ShareLimitTest, WarnsOfABatchWhoseKeysMayNotFit) {
   EXPECT_EQ(SparseShareWarning(JobOf(256, 10, 2'621'440, 128)), "");
 }
 
+TEST(ShareLimitTest, CountsTheNegativesOfABatchInTheirTable) {
+  v1::JobSpec job = JobOf(1, 10, 1, 128);
+  job.mutable_tables(0)->set_name("item");
+  v1::FeatureSpec& item = *job.mutable_data()->add_features();
+  item.set_name("shown");
+  item.set_table("item");
+  EXPECT_EQ(SparseShareWarning(job), "");
+  job.mutable_data()->mutable_negatives()->set_feature("shown");
+  job.mutable_data()->mutable_negatives()->set_per_batch(262'144);
+  EXPECT_THAT(SparseShareWarning(job), HasSubstr("130 MiB each"));
+}
+
 }  // namespace
 }  // namespace capstan

@@ -21,6 +21,18 @@ struct Bags {
   friend bool operator==(const Bags&, const Bags&) = default;
 };
 
+// Keys beside those of the records, drawn for the whole batch, of one of data.features.
+struct Negatives {
+  size_t feature = 0;  // Its place.
+  std::vector<uint64_t> keys;
+  std::vector<float> log_shares;  // Of each key: the logarithm of its share in all that is drawn.
+  // Of the key that each example has itself, where it has one at the most; -infinity: it is never
+  // drawn.
+  std::vector<float> record_log_shares;
+
+  friend bool operator==(const Negatives&, const Negatives&) = default;
+};
+
 // A plain value; thread-compatible. Example e has the keys [offsets[e], offsets[e + 1]) of `keys`.
 struct Batch {
   std::vector<float> labels;      // examples x label_count, row-major
@@ -33,6 +45,7 @@ struct Batch {
   uint32_t dense_width = 0;
   uint32_t label_count = 1;
   std::vector<Bags> features;  // Those of data.features, in their order.
+  Negatives negatives;         // Without keys: none are drawn.
   uint64_t first_record = 0;   // Place of example 0 in the task's order of records.
 
   size_t examples() const { return labels.size() / label_count; }

@@ -20,6 +20,7 @@
 #include "capstan/data/formats/samples.h"
 #include "capstan/data/parquet/parquet_file.h"
 #include "capstan/data/synthetic/click_log.h"
+#include "capstan/data/tasks/candidates.h"
 #include "capstan/data/tasks/other_format.h"
 #include "capstan/data/tasks/tasks.h"
 
@@ -236,9 +237,7 @@ absl::Status DeriveImages(const Source& source, v1::DataSpec& data) {
   return data.label_classes().empty() ? NameClasses(source, data) : absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data) {
+absl::Status DeriveByFormat(const Source& source, v1::DataSpec& data) {
   if (data.numeric_scale() == 0) {
     const bool pixels = data.format() == v1::DATA_FORMAT_IDX || IsImageFormat(data.format());
     data.set_numeric_scale(pixels ? 1.0f / 255 : 1.0f);
@@ -266,6 +265,13 @@ absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data) {
     default:
       return absl::InvalidArgumentError("data: no format");
   }
+}
+
+}  // namespace
+
+absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data) {
+  CAPSTAN_RETURN_IF_ERROR(DeriveByFormat(source, data));
+  return data.has_negatives() ? DeriveNegatives(source, data) : absl::OkStatus();
 }
 
 }  // namespace capstan

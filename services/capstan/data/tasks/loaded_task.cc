@@ -6,6 +6,7 @@
 
 #include "capstan/base/check.h"
 #include "capstan/base/status.h"
+#include "capstan/data/tasks/candidates.h"
 #include "capstan/data/tasks/task_images.h"
 #include "capstan/data/tasks/task_reader.h"
 
@@ -25,12 +26,14 @@ LoadedTask::LoadedTask(Batch records, BadRecords bad_records, std::vector<uint32
                  batch_size) {}
 
 LoadedTask::LoadedTask(Batch records, std::unique_ptr<const TaskImages> images,
-                       BadRecords bad_records, std::vector<uint32_t> order, uint32_t batch_size)
+                       BadRecords bad_records, std::vector<uint32_t> order, uint32_t batch_size,
+                       NegativeDraws negatives)
     : records_(std::move(records)),
       images_(std::move(images)),
       bad_records_(std::move(bad_records)),
       order_(std::move(order)),
-      batch_size_(batch_size) {
+      batch_size_(batch_size),
+      negatives_(std::move(negatives)) {
   CAPSTAN_CHECK(batch_size_ > 0);
   CAPSTAN_CHECK(order_.empty() || order_.size() == records_.examples());
   CAPSTAN_CHECK(images_ == nullptr || images_->size() == records_.examples());
@@ -95,6 +98,11 @@ absl::Status LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
     for (size_t i = 0; i < batch.features.size(); ++i) {
       Append(records_.features[i].KeysOf(record), batch.features[i]);
     }
+  }
+  if (negatives_.candidates == nullptr) {
+    batch.negatives = {};
+  } else {
+    negatives_.candidates->Draw(negatives_.seed, negatives_.stream, k, batch);
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "capstan/base/hash.h"
 #include "capstan/base/status.h"
 #include "capstan/data/synthetic/click_log.h"
+#include "capstan/data/tasks/candidates.h"
 #include "capstan/data/tasks/folder_reader.h"
 #include "capstan/data/tasks/idx_reader.h"
 #include "capstan/data/tasks/image_intake.h"
@@ -69,16 +70,29 @@ class TaskReader::Impl {
       images_ = std::make_unique<TaskImages>(options_.data,
                                              ImageDraws{!load.evaluation, options_.seed, stream});
     }
+    NegativeDraws negatives{.seed = options_.seed, .stream = stream};
+    if (options_.data.has_negatives() && !load.evaluation) {
+      CAPSTAN_RETURN_IF_ERROR(ReadCandidates());
+      negatives.candidates = candidates_;
+    }
     CAPSTAN_RETURN_IF_ERROR(ReadRanges(RangesOf(load.task), records));
     std::vector<uint32_t> order;
     if (options_.data.shuffle() && !load.evaluation) {
       order = ShuffledOrder(static_cast<uint32_t>(records.examples()), options_.seed, stream);
     }
     return std::make_shared<const LoadedTask>(std::move(records), std::move(images_), bad_records_,
-                                              std::move(order), std::max(1u, options_.batch_size));
+                                              std::move(order), std::max(1u, options_.batch_size),
+                                              std::move(negatives));
   }
 
  private:
+  absl::Status ReadCandidates() {
+    if (candidates_ != nullptr) return absl::OkStatus();
+    CAPSTAN_ASSIGN_OR_RETURN(Candidates candidates, ReadKnownCandidates(source_, options_.data));
+    candidates_ = std::make_shared<const Candidates>(std::move(candidates));
+    return absl::OkStatus();
+  }
+
   void Reserve(uint64_t expected, Batch& records) const {
     const uint64_t width = std::max({1u, options_.data.fields(), options_.data.dense_width()});
     const uint64_t examples = std::min(expected, kMostReserved / width + 1);
@@ -152,8 +166,9 @@ class TaskReader::Impl {
   ImageIntake intake_;
   SampleReader samples_;
   FolderReader folders_;
-  std::unique_ptr<TaskImages> images_;   // Of the task that is being read, if it has some.
-  std::unique_ptr<ClickLog> click_log_;  // Built when first needed.
+  std::unique_ptr<TaskImages> images_;            // Of the task that is being read, if it has some.
+  std::unique_ptr<ClickLog> click_log_;           // Built when first needed.
+  std::shared_ptr<const Candidates> candidates_;  // The same; owned by the tasks, too.
 };
 
 namespace {

@@ -18,7 +18,16 @@
 
 namespace capstan {
 
+class Candidates;
 class TaskImages;
+
+// What the batches of a task draw beside their records. A plain value.
+struct NegativeDraws {
+  // Owned by all tasks and by their reader. Null: there are none.
+  std::shared_ptr<const Candidates> candidates;
+  uint64_t seed = 0;
+  uint64_t stream = 0;  // Names the task and its epoch.
+};
 
 // The records of one task in memory, in the order they are trained. Immutable, hence thread-safe.
 class LoadedTask {
@@ -29,7 +38,7 @@ class LoadedTask {
              uint32_t batch_size);
   // The dense input is made of `images`, one a record.
   LoadedTask(Batch records, std::unique_ptr<const TaskImages> images, BadRecords bad_records,
-             std::vector<uint32_t> order, uint32_t batch_size);
+             std::vector<uint32_t> order, uint32_t batch_size, NegativeDraws negatives = {});
   ~LoadedTask();
 
   uint64_t examples() const { return records_.examples(); }
@@ -49,6 +58,7 @@ class LoadedTask {
   BadRecords bad_records_;
   std::vector<uint32_t> order_;
   uint32_t batch_size_;
+  NegativeDraws negatives_;
 };
 
 // Which images are decoded as soon as they are read, and bad records if they cannot be: where bad
@@ -86,7 +96,8 @@ class TaskReader {
 
   // The result, hence every batch, is a pure function of (seed, data epoch, task, file). An error
   // names the file and the record or byte: NOT_FOUND, INVALID_ARGUMENT (more bad records in this
-  // task than data.max_bad_records), DATA_LOSS (compression, truncation).
+  // task than data.max_bad_records), DATA_LOSS (compression, truncation), FAILED_PRECONDITION (the
+  // candidates of data.negatives, which are read for the first task that is trained, have changed).
   absl::StatusOr<std::shared_ptr<const LoadedTask>> Read(const Load& load);
 
  private:

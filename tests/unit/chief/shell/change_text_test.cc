@@ -48,6 +48,19 @@ TEST(ChangeTextTest, AnotherModelIsToldByItsKeysAlone) {
   EXPECT_EQ(ChangeText(DeepJob(), now), "model.hidden: [64, 32] -> [128]\n");
 }
 
+TEST(ChangeTextTest, OtherNegativesAreToldInTheWordsOfJobYaml) {
+  v1::JobSpec before = DeepJob();
+  v1::NegativeSpec& negatives = *before.mutable_data()->mutable_negatives();
+  negatives.set_share(v1::CANDIDATE_SHARE_WEIGHTS);
+  negatives.set_crc32c(7);
+  v1::JobSpec now = before;
+  now.mutable_data()->mutable_negatives()->set_share(v1::CANDIDATE_SHARE_LOG_UNIFORM);
+  now.mutable_data()->mutable_negatives()->set_crc32c(8);
+  EXPECT_EQ(ChangeText(before, now),
+            "data.negatives.from: weights -> log_uniform\n"
+            "data.negatives.file (its checksum): 7 -> 8\n");
+}
+
 TEST(ChangeTextTest, KeysAndValuesAreThoseOfJobYaml) {
   v1::JobSpec now = DeepJob();
   now.mutable_sparse_optimizer()->set_kind(v1::OPTIMIZER_KIND_FTRL);

@@ -95,6 +95,15 @@ TEST(StepTablesTest, TheKeysOfATablesFeaturesAreDistinctTogether) {
   EXPECT_EQ(step->tables[0].rows.size(), 2u);
   EXPECT_EQ(step->tables[1].rows.size(), 9u);
   EXPECT_EQ(step->plan.keys().size(), 4u) << "each key travels once";
+
+  auto with_negatives = std::make_shared<Batch>(*batch);
+  with_negatives->negatives = {.feature = 1, .keys = {8, 9, 9}};
+  const std::shared_ptr<Step> next = pool.Take(with_negatives, owners);
+  EXPECT_EQ(next->tables[0].keys.unique, (Keys{7}));
+  EXPECT_EQ(next->tables[1].keys.unique, (Keys{5, 6, 8, 9}));
+  EXPECT_EQ(next->tables[1].keys.index, (Index{0, 1, 0, 1, 2, 2, 3, 3}));
+  EXPECT_EQ(next->negatives_begin, 5u) << "behind those of the records";
+  EXPECT_EQ(next->tables[1].rows.size(), 12u);
 }
 
 }  // namespace

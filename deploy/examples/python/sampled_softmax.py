@@ -1,0 +1,37 @@
+"""What one chooses next, out of many items, in PyTorch: capstan train sampled_softmax.yaml --worker 'python3 sampled_softmax.py'
+
+A record is what somebody chose before and what was chosen then. Beside that, each batch has items that Capstan has drawn from a file of all
+of them (data.negatives), and the loss is that of a softmax over the chosen item and these, corrected for how often each is drawn: sampled
+softmax, Jean et al., "On Using Very Large Target Vocabulary for Neural Machine Translation", ACL 2015."""
+
+import torch
+from torch import nn
+
+import capstan_ps.torch as ct
+
+
+class SampledSoftmax(nn.Module):
+    def __init__(self, job):
+        super().__init__()
+        self.embeddings = ct.EmbeddingBagCollection(job)
+        self.wanted = nn.Linear(job.dims[0], job.dims[0])
+
+    def forward(self, batch):
+        """What somebody with this history wants, and what was chosen; the product of both is the logit of the choice."""
+        e = self.embeddings(batch)
+        return self.wanted(e["history"]), e["item"]
+
+
+def step(model, batch):
+    """One loss an example: that this item was chosen, and none of those that were drawn."""
+    wanted, chosen = model(batch)
+    drawn = batch.negatives["item"]
+    own = (wanted * chosen).sum(1) - drawn.log_share_of_records
+    others = wanted @ drawn.each().T - drawn.log_share
+    same = batch.features["item"].index.unsqueeze(1) == drawn.index  # The chosen item itself may be drawn.
+    logits = torch.cat([own.unsqueeze(1), others.masked_fill(same, float("-inf"))], 1)
+    return nn.functional.cross_entropy(logits, torch.zeros(len(batch), dtype=torch.long), reduction="none")
+
+
+if __name__ == "__main__":
+    ct.train(SampledSoftmax, step)

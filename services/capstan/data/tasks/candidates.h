@@ -1,0 +1,71 @@
+// What data.negatives draws from: a file of candidates, one a line.
+//
+//   file  = { line "\n" }
+//   line  = id [ ( "\t" | "," ) weight ]
+//
+// An id is a value of the feature, as its cells have it. Spaces around ids and weights do not
+// count. A weight is a number above 0; either all lines have one or none has. Where a line has tabs
+// its weight stands behind the last of them, otherwise behind its last comma.
+#ifndef CAPSTAN_DATA_TASKS_CANDIDATES_H_
+#define CAPSTAN_DATA_TASKS_CANDIDATES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "capstan/data/formats/alias_table.h"
+#include "capstan/data/formats/batch.h"
+#include "capstan/data/formats/source.h"
+#include "capstan/v1/job.pb.h"
+
+namespace capstan {
+
+// More are refused: each takes 20 bytes of a worker, and some 60 while the file is read.
+inline constexpr uint64_t kMostCandidates = 10'000'000;
+
+// The candidates of a job, and how often each is drawn. Immutable, hence thread-safe.
+class Candidates {
+ public:
+  // Reads the whole file of data.negatives. INVALID_ARGUMENT, with file and line: a line is no
+  // candidate, an id comes twice, there are none or more than `most`; or `data` has no such
+  // feature. Otherwise errors as Source's.
+  static absl::StatusOr<Candidates> Read(const Source& source, const v1::DataSpec& data,
+                                         uint64_t most = kMostCandidates);
+
+  size_t size() const { return keys_.size(); }
+  uint32_t crc32c() const { return crc32c_; }  // Of the file's text.
+
+  // Replaces batch.negatives with those of the batch `k` of a task: a pure function of the
+  // candidates, the job's seed, `stream`, which names the task and its epoch, and `k`.
+  void Draw(uint64_t seed, uint64_t stream, uint64_t k, Batch& batch) const;
+
+ private:
+  struct Uses {
+    size_t feature;  // Its place among those of the data.
+    bool many;       // A record may have any number of its keys.
+    uint32_t per_batch;
+  };
+  Candidates(std::vector<uint64_t> keys, const std::vector<double>& shares, Uses uses,
+             uint32_t crc32c);
+
+  float LogShareOf(uint64_t key) const;
+
+  std::vector<uint64_t> keys_;     // Ascending.
+  std::vector<float> log_shares_;  // Of each one in all that is drawn.
+  AliasTable table_;
+  Uses uses_;
+  uint32_t crc32c_;
+};
+
+// Says in data.negatives how many candidates there are, and the checksum by which workers know
+// them. Errors as of Candidates::Read.
+absl::Status DeriveNegatives(const Source& source, v1::DataSpec& data);
+
+// Those with which the job has begun. FAILED_PRECONDITION: the file has changed since.
+absl::StatusOr<Candidates> ReadKnownCandidates(const Source& source, const v1::DataSpec& data);
+
+}  // namespace capstan
+
+#endif  // CAPSTAN_DATA_TASKS_CANDIDATES_H_
