@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -86,15 +87,16 @@ absl::StatusOr<v1::JobSpec> ReadAgain(const ProcessOptions& options, const v1::J
 // Has the status tell whether the records lie in the order of their labels, or all have the same.
 void TellOfLabels(const JobPlan& plan, const Source& files, ControlLoop& control) {
   const TaskMix mix(plan.train, plan.spec.data(), plan.spec.seed());
-  const absl::StatusOr<LabelOrder> order = SampleLabelOrder(files, ReaderOptionsOf(plan.spec), mix);
-  if (!order.ok()) {
-    log::Warn("the order of the labels is not known", {{"error", order.status()}});
+  const absl::StatusOr<std::vector<LabelOrder>> orders =
+      SampleLabelOrders(files, ReaderOptionsOf(plan.spec), mix);
+  if (!orders.ok()) {
+    log::Warn("the order of the labels is not known", {{"error", orders.status()}});
     return;
   }
-  const absl::StatusOr<std::string> one = OneLabelWarning(files, plan.spec.data(), *order, mix);
+  const absl::StatusOr<std::string> one = OneLabelWarning(files, plan.spec.data(), *orders, mix);
   if (!one.ok()) log::Warn("the labels are not known", {{"error", one.status()}});
   control.Run([&](ChiefMachine& chief, absl::Time) {
-    chief.NoteWarning("label order", LabelOrderWarning(*order, mix));
+    chief.NoteWarning("label order", LabelOrderWarning(orders->front(), mix));
     if (one.ok()) chief.NoteWarning("labels", *one);
     return true;
   });

@@ -65,8 +65,8 @@ absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(scale.row_bytes, RowBytes(job));
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<uint64_t> dense, DenseBytes(job, options.shards));
   scale.dense_bytes = *std::max_element(dense.begin(), dense.end());
-  CAPSTAN_ASSIGN_OR_RETURN(const LabelOrder order,
-                           SampleLabelOrder(*files, ReaderOptionsOf(job), mix));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<LabelOrder> orders,
+                           SampleLabelOrders(*files, ReaderOptionsOf(job), mix));
   CAPSTAN_ASSIGN_OR_RETURN(const EvalTasks eval,
                            PlanEvalSets(*files, job.data(), {.batch_size = batch_size}));
   scale.eval_tasks = eval.ranges.size();
@@ -74,9 +74,9 @@ absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
   if (std::string large = SparseShareWarning(job); !large.empty()) {
     description.warnings.push_back(std::move(large));
   }
-  std::string in_order = LabelOrderWarning(order, mix);
+  std::string in_order = LabelOrderWarning(orders.front(), mix);
   if (!in_order.empty()) description.warnings.push_back(std::move(in_order));
-  CAPSTAN_ASSIGN_OR_RETURN(std::string one_label, OneLabelWarning(*files, job.data(), order, mix));
+  CAPSTAN_ASSIGN_OR_RETURN(std::string one_label, OneLabelWarning(*files, job.data(), orders, mix));
   if (!one_label.empty()) description.warnings.push_back(std::move(one_label));
   if (std::string passed_over = FilesPassedOver(train); !passed_over.empty()) {
     description.lines.push_back(std::move(passed_over));

@@ -122,9 +122,12 @@ LabelOrder MeasureLabelOrder(std::span<const std::vector<float>> places, bool cl
   return order;
 }
 
-absl::StatusOr<LabelOrder> SampleLabelOrder(const Source& source, const ReaderOptions& reader,
-                                            const TaskMix& mix) {
-  if (reader.data.format() == v1::DATA_FORMAT_SYNTHETIC) return LabelOrder();  // Drawn one by one.
+absl::StatusOr<std::vector<LabelOrder>> SampleLabelOrders(const Source& source,
+                                                          const ReaderOptions& reader,
+                                                          const TaskMix& mix) {
+  const std::vector<v1::LabelSpec> labels = LabelsOf(reader.data);
+  std::vector<LabelOrder> orders(labels.size());
+  if (reader.data.format() == v1::DATA_FORMAT_SYNTHETIC) return orders;  // Drawn one by one.
   ReaderOptions options = reader;
   options.data.set_max_bad_records(std::numeric_limits<uint64_t>::max());  // Others speak of them.
   options.images = ImageCheck::kNever;
@@ -134,18 +137,23 @@ absl::StatusOr<LabelOrder> SampleLabelOrder(const Source& source, const ReaderOp
   TaskReader task_reader(options, source);
   const std::vector<v1::Task> looked_at =
       PlacesToLookAt(mix, reader.data.format() == v1::DATA_FORMAT_PARQUET);
-  std::vector<std::vector<float>> places;
+  std::vector<std::vector<std::vector<float>>> places(labels.size());  // By label.
   for (v1::Task place : looked_at) {
     const uint64_t most = (place.by_records() ? most_records : most_bytes) / looked_at.size();
     if (place.end() - place.begin() > most) place.set_end(place.begin() + most);
     place.clear_expected_records();
     CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedTask> loaded,
                              task_reader.Read({.task = place, .evaluation = true}));
-    std::vector<float> labels = loaded->FirstLabels();
-    if (!labels.empty()) places.push_back(std::move(labels));
+    for (size_t i = 0; i < labels.size(); ++i) {
+      std::vector<float> found = loaded->LabelsAt(i);
+      if (!found.empty()) places[i].push_back(std::move(found));
+    }
   }
-  const v1::Loss loss = LossOf(LabelsOf(reader.data).front(), reader.loss);
-  return MeasureLabelOrder(places, /*classes=*/loss != v1::LOSS_SQUARED);
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const bool classes = LossOf(labels[i], reader.loss) != v1::LOSS_SQUARED;
+    orders[i] = MeasureLabelOrder(places[i], classes);
+  }
+  return orders;
 }
 
 std::string LabelOrderWarning(const LabelOrder& order, const TaskMix& mix) {

@@ -41,11 +41,11 @@ LoadedTask::LoadedTask(Batch records, std::unique_ptr<const TaskImages> images,
 
 LoadedTask::~LoadedTask() = default;
 
-std::vector<float> LoadedTask::FirstLabels() const {
+std::vector<float> LoadedTask::LabelsAt(size_t place) const {
   std::vector<float> labels;
   for (size_t i = 0; i < records_.examples(); ++i) {
-    const float first = records_.LabelsOf(i).front();
-    if (!std::isnan(first)) labels.push_back(first);
+    const float label = records_.LabelsOf(i)[place];
+    if (!std::isnan(label)) labels.push_back(label);
   }
   return labels;
 }

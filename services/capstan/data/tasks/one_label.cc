@@ -43,27 +43,28 @@ std::string LabelOf(std::string_view line, uint32_t column, CellScanner& scanner
 
 absl::StatusOr<std::vector<std::string>> ParquetLabelTexts(const Source& source,
                                                            const v1::DataSpec& data,
-                                                           const std::string& path) {
+                                                           const std::string& path, size_t label) {
   CAPSTAN_ASSIGN_OR_RETURN(const parquet::ParquetFile file, parquet::OpenParquetFile(source, path));
   const LabelRule labels(data, v1::LOSS_LOGISTIC, /*classes=*/1);
   std::vector<parquet::WantedColumn> wanted = parquet::WantedColumns(data, labels);
-  std::erase_if(wanted,
-                [](const auto& column) { return !column.rule.is_label() || column.place > 0; });
+  std::erase_if(wanted, [label](const auto& column) {
+    return !column.rule.is_label() || column.place != label;
+  });
   CAPSTAN_ASSIGN_OR_RETURN(const std::vector<uint32_t> places,
                            parquet::FindColumns(wanted, data, /*labels_ignored=*/false, file));
   return parquet::FirstTexts(source, file, places.front(), kMostLines, kNamedTexts);
 }
 
-// The first labels that differ, in the order of the file.
+// The first texts that differ of the label at this place, in the order of the file.
 absl::StatusOr<std::vector<std::string>> LabelTexts(const Source& source, const v1::DataSpec& data,
-                                                    const std::string& file) {
-  if (data.format() == v1::DATA_FORMAT_PARQUET) return ParquetLabelTexts(source, data, file);
+                                                    const std::string& file, size_t label) {
+  if (data.format() == v1::DATA_FORMAT_PARQUET) return ParquetLabelTexts(source, data, file, label);
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents, OpenContents(source, file));
   LineReader lines(file, std::move(contents), 0);
   CellScanner scanner(data.format());
   std::vector<std::string> texts;
   std::string_view line;
-  const uint32_t column = LabelsOf(data).front().column();
+  const uint32_t column = LabelsOf(data)[label].column();
   if (data.header()) (void)lines.Next(line);
   for (uint64_t i = 0; i < kMostLines && texts.size() < kNamedTexts && lines.Next(line); ++i) {
     std::string text = LabelOf(line, column, scanner);
@@ -82,10 +83,13 @@ std::string InQuotes(const Texts& texts) {
 }
 
 absl::StatusOr<std::string> NonePositive(const Source& source, const v1::DataSpec& data,
-                                         const std::string& file) {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<std::string> texts, LabelTexts(source, data, file));
-  std::string what = absl::StrCat("have a label of data.schema.positive (",
-                                  InQuotes(data.positive_labels()), "), so they all count as 0");
+                                         const std::string& file, size_t label) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<std::string> texts,
+                           LabelTexts(source, data, file, label));
+  const std::string name = LabelsOf(data)[label].name();
+  std::string what = absl::StrCat("have a label ", name, name.empty() ? "" : " that is one ",
+                                  "of data.schema.positive (", InQuotes(data.positive_labels()),
+                                  "), so they all count as 0");
   if (texts.empty()) return what;
   absl::StrAppend(&what, "; ", file, " begins with the labels ", InQuotes(texts));
   const std::vector<absl::string_view> names(texts.begin(), texts.end());
@@ -96,25 +100,38 @@ absl::StatusOr<std::string> NonePositive(const Source& source, const v1::DataSpe
   return what;
 }
 
+// Of the label at this place; empty: there is nothing to tell.
+absl::StatusOr<std::string> WarningOf(const Source& source, const v1::DataSpec& data,
+                                      const LabelOrder& order, const TaskMix& mix, size_t label) {
+  const bool texts = !data.positive_labels().empty() && order.only == 0.0F;
+  if (!order.classes || !order.only || (!texts && order.records < kFewestRecords)) return "";
+  if (texts) {
+    CAPSTAN_ASSIGN_OR_RETURN(const std::string none,
+                             NonePositive(source, data, mix.ranges()[0].file(), label));
+    return absl::StrCat("none of the ", order.records, " training records looked at ", none);
+  }
+  const std::string name = LabelsOf(data)[label].name();
+  std::string what =
+      absl::StrCat("all of the ", order.records, " training records looked at have the label ",
+                   name, name.empty() ? "" : " ", *order.only);
+  if (data.binarize_label()) {
+    absl::StrAppend(&what, ", with data.label_threshold: ", data.label_threshold());
+  }
+  return what;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> OneLabelWarning(const Source& source, const v1::DataSpec& data,
-                                            const LabelOrder& labels, const TaskMix& mix) {
-  const bool texts = !data.positive_labels().empty() && labels.only == 0.0F;
-  if (!labels.classes || !labels.only || (!texts && labels.records < kFewestRecords)) return "";
+                                            std::span<const LabelOrder> orders,
+                                            const TaskMix& mix) {
   std::string what;
-  if (texts) {
-    CAPSTAN_ASSIGN_OR_RETURN(const std::string none,
-                             NonePositive(source, data, mix.ranges()[0].file()));
-    what = absl::StrCat("none of the ", labels.records, " training records looked at ", none);
-  } else {
-    what = absl::StrCat("all of the ", labels.records,
-                        " training records looked at have the label ", *labels.only);
-    if (data.binarize_label()) {
-      absl::StrAppend(&what, ", with data.label_threshold: ", data.label_threshold());
-    }
+  for (size_t label = 0; label < orders.size(); ++label) {
+    CAPSTAN_ASSIGN_OR_RETURN(const std::string one,
+                             WarningOf(source, data, orders[label], mix, label));
+    absl::StrAppend(&what, what.empty() || one.empty() ? "" : "; ", one);
   }
-  if (mix.mixed_records() == mix.ranges().expected_records()) return what;
+  if (what.empty() || mix.mixed_records() == mix.ranges().expected_records()) return what;
   return absl::StrCat(what,
                       "; these are the first ones of large compressed files, whose tasks are not "
                       "mixed with each other: if they lie in the order of their labels, decompress "

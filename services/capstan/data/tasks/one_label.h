@@ -3,6 +3,7 @@
 #ifndef CAPSTAN_DATA_TASKS_ONE_LABEL_H_
 #define CAPSTAN_DATA_TASKS_ONE_LABEL_H_
 
+#include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -13,11 +14,12 @@
 
 namespace capstan {
 
-// What a person should hear of labels of which the sample `labels` has found only one, in a
-// sentence; empty: nothing. Where data.schema.positive names none that occurs, the labels that do
-// are named, as the first training file has them. Errors as TaskReader's.
+// What a person should hear of labels that are the same in all records, in a sentence; empty:
+// nothing. `orders`: what SampleLabelOrders has found of each label; of several, those meant are
+// named. Where data.schema.positive names none that occurs, the texts that do are named, as the
+// first training file has them. Errors as TaskReader's.
 absl::StatusOr<std::string> OneLabelWarning(const Source& source, const v1::DataSpec& data,
-                                            const LabelOrder& labels, const TaskMix& mix);
+                                            std::span<const LabelOrder> orders, const TaskMix& mix);
 
 }  // namespace capstan
 

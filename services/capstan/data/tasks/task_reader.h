@@ -44,8 +44,9 @@ class LoadedTask {
   uint64_t examples() const { return records_.examples(); }
   uint64_t batch_count() const;
   const BadRecords& bad_records() const { return bad_records_; }
-  std::vector<float> FirstLabels()
-      const;  // The first one of each record that has it, in file order.
+  // Those of one label, in file order, of the records that have it. REQUIRES: there is such a
+  // label.
+  std::vector<float> LabelsAt(size_t place) const;
 
   // Replaces `batch`, whose memory is reused, with batch `k`; all have batch_size examples except
   // perhaps the last. INVALID_ARGUMENT: one of its images cannot be decoded; its place is named.

@@ -180,8 +180,8 @@ TEST(ReadingTest, LabelsThatOccurAreNamedWhereNoneIsPositive) {
   const auto tasks = PlanTasks(*NewLocalFiles(), data, {});
   ASSERT_TRUE(tasks.ok()) << tasks.status();
   const TaskMix mix(*tasks, data, /*seed=*/1);
-  const auto warning =
-      OneLabelWarning(*NewLocalFiles(), data, {.records = kTableRows, .only = 0.0F}, mix);
+  const LabelOrder found[] = {{.records = kTableRows, .only = 0.0F}};
+  const auto warning = OneLabelWarning(*NewLocalFiles(), data, found, mix);
   ASSERT_TRUE(warning.ok()) << warning.status();
   EXPECT_THAT(*warning, HasSubstr("begins with the labels \"true\", \"false\""));
 }

@@ -26,9 +26,9 @@ std::string WarningOf(const std::string& path, v1::Loss loss, bool shuffle, uint
   const auto source = NewLocalFiles();
   const auto ranges = PlanTasks(*source, options.data, {.batch_size = 4});
   const TaskMix mix(*ranges, options.data, /*seed=*/1);
-  const auto order = SampleLabelOrder(*source, options, mix);
-  EXPECT_TRUE(order.ok()) << order.status();
-  return LabelOrderWarning(*order, mix);
+  const auto orders = SampleLabelOrders(*source, options, mix);
+  EXPECT_TRUE(orders.ok()) << orders.status();
+  return LabelOrderWarning(orders->front(), mix);
 }
 
 // 4,000 rows, a quarter of them positive.

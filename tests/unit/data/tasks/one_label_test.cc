@@ -16,9 +16,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string WarningOf(const std::string& path, const std::vector<std::string>& positive,
+std::string WarningOf(v1::DataSpec data, const std::vector<std::string>& positive,
                       std::optional<float> threshold = {}) {
-  v1::DataSpec data = CsvSpec(path, {1}, {});
   data.set_shuffle(true);
   data.set_pieces(16);
   data.mutable_positive_labels()->Assign(positive.begin(), positive.end());
@@ -27,11 +26,23 @@ std::string WarningOf(const std::string& path, const std::vector<std::string>& p
   const ReaderOptions options = *Derived(data);
   const auto source = NewLocalFiles();
   const TaskMix mix(*PlanTasks(*source, options.data, {.batch_size = 4}), options.data, /*seed=*/1);
-  const auto labels = SampleLabelOrder(*source, options, mix);
+  const auto labels = SampleLabelOrders(*source, options, mix);
   EXPECT_TRUE(labels.ok()) << labels.status();
   const auto warning = OneLabelWarning(*source, options.data, *labels, mix);
   EXPECT_TRUE(warning.ok()) << warning.status();
   return *warning;
+}
+
+std::string WarningOf(const std::string& path, const std::vector<std::string>& positive,
+                      std::optional<float> threshold = {}) {
+  return WarningOf(CsvSpec(path, {1}, {}), positive, threshold);
+}
+
+void AddLabel(v1::DataSpec& data, const std::string& name, uint32_t column) {
+  v1::LabelSpec& label = *data.add_labels();
+  label.set_name(name);
+  label.set_column(column);
+  label.set_weight(1);
 }
 
 // 4,000 rows; those from `first` on have the second label.
@@ -74,6 +85,46 @@ TEST(OneLabelTest, AThresholdBelowOrAboveAllLabelsIsTold) {
   EXPECT_EQ(WarningOf(path, {}, 3), "");
 }
 
+TEST(OneLabelTest, OfSeveralLabelsEachOneWithoutAPositiveTextIsNamedWithItsOwnTexts) {
+  TestFolder folder;
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += i % 2 == 0 ? "yes,Yes,1,No\n" : "no,No,1,No\n";
+  v1::DataSpec data = CsvSpec(folder.Write("a.csv", text), {2}, {});
+  AddLabel(data, "click", 0);
+  AddLabel(data, "buy", 1);
+  EXPECT_THAT(
+      WarningOf(data, {"yes"}),
+      AllOf(HasSubstr("training records looked at have a label buy that is one of "
+                      "data.schema.positive (\"yes\"), so they all count as 0; "),
+            HasSubstr("a.csv begins with the labels \"Yes\", \"No\"; did you mean \"Yes\"?"),
+            Not(HasSubstr("click"))));
+  EXPECT_EQ(WarningOf(data, {"yes", "Yes"}), "");
+  AddLabel(data, "order", 3);
+  EXPECT_THAT(WarningOf(data, {"yes"}),
+              AllOf(HasSubstr("a label buy that"), HasSubstr("a label order that is one of")));
+}
+
+TEST(OneLabelTest, OfSeveralLabelsASquaredOneIsNoText) {
+  TestFolder folder;
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += i % 2 == 0 ? "yes,0,1\n" : "no,0,1\n";
+  v1::DataSpec data = CsvSpec(folder.Write("a.csv", text), {2}, {});
+  AddLabel(data, "click", 0);
+  AddLabel(data, "amount", 1);
+  data.mutable_labels(1)->set_loss(v1::LOSS_SQUARED);
+  EXPECT_EQ(WarningOf(data, {"yes"}), "");
+}
+
+TEST(OneLabelTest, OfSeveralLabelsOneThatIsTheSameInAllRecordsIsNamed) {
+  TestFolder folder;
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += i % 2 == 0 ? "1,0,1\n" : "0,0,1\n";
+  v1::DataSpec data = CsvSpec(folder.Write("a.csv", text), {2}, {});
+  AddLabel(data, "click", 0);
+  AddLabel(data, "buy", 1);
+  EXPECT_THAT(WarningOf(data, {}), HasSubstr("training records looked at have the label buy 0"));
+}
+
 TEST(OneLabelTest, TheFrontOfASortedFileThatIsNotMixedIsTold) {
   TestFolder folder;
   std::string text;
@@ -87,7 +138,7 @@ TEST(OneLabelTest, TheFrontOfASortedFileThatIsNotMixedIsTold) {
   const auto source = NewLocalFiles();
   const TaskMix mix(*PlanTasks(*source, options.data, {.batch_size = 4}), options.data, /*seed=*/1);
   ASSERT_EQ(mix.mixed_records(), 0u);
-  const auto labels = SampleLabelOrder(*source, options, mix);
+  const auto labels = SampleLabelOrders(*source, options, mix);
   ASSERT_TRUE(labels.ok()) << labels.status();
   EXPECT_THAT(*OneLabelWarning(*source, options.data, *labels, mix),
               AllOf(HasSubstr("training records looked at have the label 0"),

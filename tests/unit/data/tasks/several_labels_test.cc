@@ -49,7 +49,7 @@ class SeveralLabelsTest : public testing::Test {
     const auto read = reader.Read({.task = task, .evaluation = true});
     if (!read.ok()) return read.status();
     bad_records_ = (*read)->bad_records().count();
-    first_labels_ = (*read)->FirstLabels();
+    first_labels_ = (*read)->LabelsAt(0);
     Batch batch;
     EXPECT_TRUE((*read)->ReadBatch(0, batch).ok());
     return batch;
