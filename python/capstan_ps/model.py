@@ -8,6 +8,7 @@
 
 docs/python.md tells of it."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -83,7 +84,8 @@ class Model:
         return self._batch(self._exported.parsed(lines))
 
     def batches(self, path):
-        """The records of a file in the job's format, in batches. A label may be in front of each, and is not read."""
+        """The records of a file in the job's format, in batches; of a job on a folder of images, those of such a folder. A label may be in
+        front of each, and is not read."""
         for records in self._exported.records(path):
             yield self._batch(records)
 
@@ -96,6 +98,20 @@ class _Exported(_score.Exported):
 
     def parser(self):
         return _FeatureParser(self.data) if self.data.get("features") else super().parser()
+
+    def records(self, path):
+        if self.data["format"] in ("DATA_FORMAT_TAR", "DATA_FORMAT_TFRECORD", "DATA_FORMAT_FOLDER"):
+            return self._images(os.fspath(path))
+        return super().records(path)
+
+    def _images(self, path):
+        """Decoded, cut and scaled as held-out images of the job are."""
+        reader = _capstan.ImageReader(json.dumps(self.job), path)
+        while (images := reader.next()) is not None:
+            records = _score.Records()
+            for image in images:
+                records.add([], [], image)
+            yield records
 
 
 class _FeatureParser(_score.CellParser):

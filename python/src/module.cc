@@ -28,6 +28,7 @@
 #include "capstan/base/version.h"
 #include "capstan/model/layout.h"
 #include "python/src/client_binding.h"
+#include "python/src/image_binding.h"
 #include "python/src/job_facts.h"
 #include "worker/shell/runtime.h"
 #include "worker/shell/step_gradients.h"
@@ -225,6 +226,7 @@ NB_MODULE(_capstan, m) {
   nb::set_leak_warnings(false);
   m.attr("version") = std::string(capstan::Version());
   capstan::python::BindClient(m);
+  capstan::python::BindImages(m);
 
   nb::class_<Feature>(m, "Feature", "Keys of a record that mean one thing.")
       .def_ro("name", &Feature::name)

@@ -3,6 +3,7 @@
 import math
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ sys.path[:0] = [os.environ["PYTHONPATH"], str(EXAMPLES)]
 import torch  # noqa: E402
 
 import capstan_ps  # noqa: E402
+import images_test  # noqa: E402
 from crew import BINARIES, run_to_end  # noqa: E402
 from python_crew import PythonCrew  # noqa: E402
 
@@ -115,13 +117,57 @@ class LoadTest(unittest.TestCase):
         self.assertEqual(set(model.state_dict()), {name for name in net.state_dict() if "num_batches" not in name})
         self.assertGreater(model.state_dict()["1.running_var"].sub(1).abs().max().item(), 0.01)
 
-    def test_images_in_archives_are_refused_by_name(self):
-        (self.folder / "job.json").write_text('{"job": "j", "data": {"format": "DATA_FORMAT_TAR"}, "model": {"user": "resnet.py"}}')
-        (self.folder / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
-        model = capstan_ps.load(self.folder)
-        self.assertEqual(model.job.program, "resnet.py")
-        with self.assertRaisesRegex(ValueError, r"^photos\.tar: images are not decoded here"):
-            next(model.batches("photos.tar"))
+    def write_archives(self):
+        """The images of `job_of_images`, as PNGs: train.tar, test.tar, and of the test images test.tfrecord and a folder for each class."""
+        for split in ("train", "test"):
+            images_test.idx_to_tar.main(self.folder / f"{split}-images-idx3-ubyte", self.folder / f"{split}.tar")
+        pixels, labels = ((self.folder / f"test-{what}-ubyte").read_bytes() for what in ("images-idx3", "labels-idx1"))
+        records = [(images_test.idx_to_tar.png(8, 8, pixels[16 + 64 * i:80 + 64 * i]), label) for i, label in enumerate(labels[8:])]
+        (self.folder / "test.tfrecord").write_bytes(b"".join(images_test.record(image, label) for image, label in records))
+        for place, (image, label) in enumerate(records):
+            file = self.folder / f"test/{label}/{place:04}.png"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(image)
+        return [label for _, label in records]
+
+    def test_images_in_archives_and_folders_are_read_as_the_job_has_read_them(self):
+        from cnn import build
+        job = job_of_images(self.folder)
+        labels = self.write_archives()
+        job = re.sub(r"data: .*", f"data: {{format: tar, train: {self.folder}/train.tar, eval: {self.folder}/test.tar, "
+                     "image: {height: 8, width: 8, channels: 1}}", job)
+        checkpoint, said = self.trained(job, "cnn")
+        model = capstan_ps.load(checkpoint)
+        net = model.torch(build)
+        with torch.no_grad():
+            batches = [net(batch.images) for batch in model.batches(self.folder / "test.tar")]
+        self.assertEqual(max(map(len, batches)), 50, "as large as in training")
+        logits = torch.cat(batches)
+        self.assertAlmostEqual((logits.argmax(1) == torch.tensor(labels)).double().mean().item(), said["accuracy"], 6)
+        self.assertAlmostEqual(torch.nn.functional.cross_entropy(logits.double(), torch.tensor(labels)).item(), said["logloss"], 5)
+
+        # The same images as other formats have them.
+        for data_format, path, order in (("TFRECORD", "test.tfrecord", range(600)), ("FOLDER", "test", sorted(range(600), key=lambda i: labels[i]))):
+            other = self.of_format(checkpoint, data_format)
+            with torch.no_grad():
+                found = torch.cat([net(batch.images) for batch in other.batches(self.folder / path)])
+            self.assertTrue(torch.allclose(found, logits[list(order)], atol=1e-5), data_format)
+
+        # What is damaged, or not there, is named.
+        (self.folder / "bad.tar").write_bytes((self.folder / "test.tar").read_bytes().replace(b"IDAT", b"iDAT", 3))
+        with self.assertRaisesRegex(ValueError, r"bad\.tar"):
+            list(model.batches(self.folder / "bad.tar"))
+        with self.assertRaisesRegex(ValueError, "nowhere.tar"):
+            list(model.batches(self.folder / "nowhere.tar"))
+
+    def of_format(self, checkpoint, data_format):
+        """The model as that of a job on images in another format."""
+        folder = self.folder / data_format
+        code, said = run_to_end("capstan", "checkpoint", "export", checkpoint, folder)
+        self.assertEqual(code, 0, said)
+        job = folder / "job.json"
+        job.write_text(job.read_text().replace("DATA_FORMAT_TAR", f"DATA_FORMAT_{data_format}"))
+        return capstan_ps.load(folder)
 
     def test_what_is_no_model_is_told(self):
         with self.assertRaisesRegex(ValueError, "nothing-here"):
