@@ -32,7 +32,9 @@ CONSTANTS
   FlushAtClone,    \* the queue is flushed when the partition is cloned
   ProgFromManifest,\* after a rollback progress is the manifest's (FALSE: that of chief.json)
   Told,            \* a partition that recovers partially is told generations and progress before it serves
-  KnownOnly        \* of a task of which it is not told it refuses the leases there are, and so does the chief
+  KnownOnly,       \* of a task of which it is not told it refuses the leases there are, and so does the chief
+  AloneSaved,      \* the clone holds that its partition had recovered partially
+  CloseAgain       \* after a rollback streams are closed again that the copies may hold open
 
 Parts == {1, 2}               \* ExactlyOnceTrace has others in the place of these two lines.
 Batches == <<Len1, Len2>>
@@ -46,7 +48,8 @@ Max(x, y) == IF x > y THEN x ELSE y
 VARIABLES
   lease,     \* task -> leases granted
   book,      \* task -> its latest lease as the chief knows it (known) and has stored it (kept), 0: it is not begun; and the
-             \* latest of those that it does not adopt (bar)
+             \* latest of those that it does not adopt (bar); shut: tasks that it need not close in this timeline, for they
+             \* are closed in the copies to which all have returned
   born,      \* task -> actor -> [tl, start]
   acks,      \* acknowledged pushes [t, q, a, p]
   part,      \* partition -> its state, see Fresh
@@ -55,8 +58,8 @@ VARIABLES
   prog,      \* the chief's memory: contiguous acknowledged prefix of a task
   stored,    \* chief.json: progress
   closes,    \* close messages [t, tl]
-  ck,        \* checkpoint under way: [on, prog, parts]
-  man,       \* last manifest: [prog, parts]
+  ck,        \* checkpoint under way: [on, prog, open, parts]
+  man,       \* last manifest: [prog, open, parts]; open: done by its progress, and perhaps not closed in every part
   used,      \* budgets spent: [ck, partial, chief]
   top,       \* partition -> task -> highest generation it ever accepted in this timeline
   broken,    \* an update passed a fence
@@ -70,12 +73,12 @@ Fresh == [pre    |-> [t \in Tasks |-> 0],      \* ledger: all below is settled
           appl   |-> [r \in Recs |-> 0],       \* the parameters: how often each gradient is in them
           queue  |-> {}, drop |-> {}, lost |-> {},
           alone  |-> FALSE, heard |-> {}]      \* came back by partial recovery; the tasks of which gaps count as lost then
-NoCk == [on |-> FALSE, prog |-> [t \in Tasks |-> 0], parts |-> <<>>]
+NoCk == [on |-> FALSE, prog |-> [t \in Tasks |-> 0], open |-> {}, parts |-> <<>>]
 Zero == [p \in Parts |-> [t \in Tasks |-> 0]]
 
 Init ==
   /\ lease = [t \in Tasks |-> 1]
-  /\ book = [known |-> lease, kept |-> [t \in Tasks |-> IF Unstored THEN 0 ELSE 1], bar |-> [t \in Tasks |-> 0]]
+  /\ book = [known |-> lease, kept |-> [t \in Tasks |-> IF Unstored THEN 0 ELSE 1], bar |-> [t \in Tasks |-> 0], shut |-> {}]
   /\ born = [t \in Tasks |-> [a \in Actors |-> [tl |-> IF a = 1 THEN 1 ELSE 0, start |-> 0]]]
   /\ acks = {} /\ closes = {}
   /\ part = [p \in Parts |-> Fresh]
@@ -84,7 +87,7 @@ Init ==
   /\ prog = [t \in Tasks |-> 0]
   /\ stored = [t \in Tasks |-> 0]
   /\ ck = NoCk
-  /\ man = [prog |-> [t \in Tasks |-> 0], parts |-> [p \in Parts |-> Fresh]]
+  /\ man = [prog |-> [t \in Tasks |-> 0], open |-> {}, parts |-> [p \in Parts |-> Fresh]]
   /\ used = [ck |-> 0, partial |-> 0, chief |-> 0]
   /\ top = Zero
   /\ broken = FALSE /\ done = FALSE
@@ -173,11 +176,13 @@ SendClose(t) ==
   /\ closes' = closes \cup {m}
   /\ UNCHANGED <<book, lease, born, acks, part, tlp, ctl, prog, stored, ck, man, used, top, broken, done>>
 
+Closed(x, t) ==
+  LET y == IF CloseCounts THEN WithPrefix(x, t, Batches[t]) ELSE x IN
+  [y EXCEPT !.pre[t] = 0, !.abv[t] = {}, !.fen[t] = 0, !.closed = IF KeepClosed THEN @ \cup {t} ELSE @]
+
 CloseAt(t, p) == \E m \in closes :
-  LET x == IF CloseCounts THEN WithPrefix(part[p], t, Batches[t]) ELSE part[p] IN
   /\ m.t = t /\ tlp[p] # 0 /\ (CheckTimeline => m.tl = tlp[p])
-  /\ part' = [part EXCEPT ![p] = [x EXCEPT !.pre[t] = 0, !.abv[t] = {}, !.fen[t] = 0,
-                                           !.closed = IF KeepClosed THEN @ \cup {t} ELSE @]]
+  /\ part' = [part EXCEPT ![p] = Closed(part[p], t)]
   /\ t \notin part[p].closed /\ part'[p] # part[p]
   /\ top' = IF KeepClosed THEN top ELSE [top EXCEPT ![p][t] = 0]
   /\ UNCHANGED <<book, lease, born, acks, tlp, ctl, prog, stored, closes, ck, man, used, broken, done>>
@@ -188,28 +193,28 @@ ChiefCrash ==
   /\ prog' = stored /\ ck' = NoCk /\ book' = [book EXCEPT !.known = book.kept]
   /\ UNCHANGED <<lease, born, acks, part, tlp, ctl, stored, closes, man, top, broken, done>>
 
-\* It was done when the checkpoint was taken to which all have returned. Its close may have come after the copies, and
-\* need not come again: all that it pushed is in them, unless a partition had come back alone before.
-DoneBefore(t) == Partials = 0 /\ ctl > 1 /\ man.prog[t] = Batches[t]
-
 Finish ==                      \* what is left is to save the model
   /\ ~done /\ \A t \in Tasks : prog[t] = Batches[t] /\ stored[t] = Batches[t]
   /\ \A p \in Parts : /\ tlp[p] = ctl /\ part[p].queue = {}
-                      /\ KeepClosed => \A t \in Tasks : t \in part[p].closed \/ DoneBefore(t)
+                      /\ KeepClosed => \A t \in Tasks : t \in part[p].closed \/ t \in book.shut
   /\ done' = TRUE
   /\ UNCHANGED <<book, lease, born, acks, part, tlp, ctl, prog, stored, closes, ck, man, used, top, broken>>
 
 (* ---- checkpoints ---- *)
+\* Done, and not closed everywhere. The chief may take more for open: a shard's answer comes late.
+OpenNow == {t \in Tasks : prog[t] = Batches[t] /\ \E p \in Parts : t \notin part[p].closed}
+
 Record ==
   /\ ~ck.on /\ used.ck < Checkpoints
   /\ used' = [used EXCEPT !.ck = @ + 1]
-  /\ ck' = [on |-> TRUE, prog |-> prog, parts |-> [p \in {} |-> Fresh]]
+  /\ ck' = [on |-> TRUE, prog |-> prog, open |-> OpenNow, parts |-> [p \in {} |-> Fresh]]
   /\ UNCHANGED <<book, lease, born, acks, part, tlp, ctl, prog, stored, closes, man, top, broken, done>>
 
 Clone(p) ==
   LET live == IF FlushAtClone THEN Flushed(part[p]) ELSE part[p]
-      copy == IF LedgerSaved THEN live
-              ELSE [live EXCEPT !.pre = Fresh.pre, !.abv = Fresh.abv] IN
+      alone == IF AloneSaved THEN live ELSE [live EXCEPT !.alone = FALSE, !.heard = {}]
+      copy == IF LedgerSaved THEN alone
+              ELSE [alone EXCEPT !.pre = Fresh.pre, !.abv = Fresh.abv] IN
   /\ ck.on /\ p \notin DOMAIN ck.parts /\ tlp[p] = ctl
   /\ part' = [part EXCEPT ![p] = live]
   /\ ck' = [ck EXCEPT !.parts = [i \in DOMAIN ck.parts \cup {p} |-> IF i = p THEN [copy EXCEPT !.queue = {}] ELSE ck.parts[i]]]
@@ -217,7 +222,8 @@ Clone(p) ==
 
 Manifest ==
   /\ ck.on /\ DOMAIN ck.parts = Parts
-  /\ man' = [prog |-> IF RecordFirst THEN ck.prog ELSE prog, parts |-> ck.parts]
+  /\ man' = [prog |-> IF RecordFirst THEN ck.prog ELSE prog, open |-> IF RecordFirst THEN ck.open ELSE OpenNow,
+             parts |-> ck.parts]
   /\ ck' = NoCk
   /\ UNCHANGED <<book, lease, born, acks, part, tlp, ctl, prog, stored, closes, used, top, broken, done>>
 
@@ -232,7 +238,8 @@ NewTimeline ==                 \* everything died, or a shard did and recovery i
   /\ prog' = IF ProgFromManifest THEN man.prog ELSE stored
   /\ stored' = prog'
   /\ ck' = NoCk
-  /\ UNCHANGED <<book, lease, born, acks, part, tlp, closes, man, used, top, broken, done>>
+  /\ book' = [book EXCEPT !.shut = {t \in Tasks : man.prog[t] = Batches[t] /\ ~(CloseAgain /\ t \in man.open)}]
+  /\ UNCHANGED <<lease, born, acks, part, tlp, closes, man, used, top, broken, done>>
 
 Restore(p) ==
   /\ tlp[p] < ctl
@@ -248,7 +255,8 @@ Partial(p) ==                  \* the shard of p dies and recovers partially; sa
       fence(t) == IF t \in x.closed THEN 0 ELSE IF t \notin unknown THEN book.known[t]
                   ELSE IF KnownOnly /\ t \notin saved THEN lease[t] + 1 ELSE x.fen[t]
       y == [x EXCEPT !.fen = [t \in Tasks |-> fence(t)]]
-      told(z, t) == IF t \in Tasks \ x.closed THEN WithPrefix(z, t, prog[t]) ELSE z IN
+      told(z, t) == IF t \notin Tasks \ x.closed THEN z
+                    ELSE IF prog[t] = Batches[t] THEN Closed(z, t) ELSE WithPrefix(z, t, prog[t]) IN
   /\ used.partial < Partials /\ tlp[p] = ctl /\ ~done
   /\ used' = [used EXCEPT !.partial = @ + 1]
   /\ part' = [part EXCEPT ![p] = IF Told THEN told(told(y, 1), 2) ELSE x]
@@ -305,6 +313,8 @@ EndExact == done => \A p \in Parts : \A r \in Here(p) :
 \* A manifest holds, on every partition, all that its progress claims.
 ManifestHolds == Partials = 0 => \A p \in Parts : \A r \in Here(p) :
   r[2] < man.prog[r[1]] => (man.parts[p].appl[r] > 0 \/ r \in man.parts[p].drop)
+\* At the end no ledger keeps an entry of a task.
+LedgersEmpty == done => \A p \in Parts : part[p].closed = Tasks
 \* The ledger's window is never exceeded.
 WindowHolds == \A p \in Parts : \A t \in Tasks : \A q \in part[p].abv[t] : q < part[p].pre[t] + W
 NeverStuck == done \/ ENABLED <<Progress>>_vars

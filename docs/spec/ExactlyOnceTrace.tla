@@ -23,7 +23,7 @@ SentAgain(x) ==
   /\ UNCHANGED vars
 
 \* Shards are told to close a stream until they have said that it is closed.
-Closed(x) ==
+Shut(x) ==
   \/ CloseAt(x.t, x.p)
   \/ x.t \in part[x.p].closed /\ [t |-> x.t, tl |-> tlp[x.p]] \in closes /\ UNCHANGED vars
 
@@ -35,7 +35,7 @@ Replay(x) ==
     [] x.a = "report"   -> Report(x.t, x.l, x.q)
     [] x.a = "store"    -> Stored(x)
     [] x.a = "send close" -> SendClose(x.t) /\ Batches[x.t] = x.q
-    [] x.a = "close"    -> Closed(x) /\ Batches[x.t] = x.q
+    [] x.a = "close"    -> Shut(x) /\ Batches[x.t] = x.q
     [] x.a = "record"   -> Record
     [] x.a = "clone"    -> Clone(x.p)
     [] x.a = "manifest" -> Manifest /\ man'.prog = x.prog

@@ -16,7 +16,7 @@ LedgerAnswer StreamLedger::Look(const StreamPush& push, absl::Time now) {
     sessions_ += push.stream.is_session() ? 1 : 0;
     found = streams_.try_emplace(push.stream).first;
     // Nobody can tell the partition what became of sessions, so all of their gaps may be lost.
-    if (partial_ && push.stream.is_session()) found->second.suspect_below = kAll;
+    if (alone_ && push.stream.is_session()) found->second.suspect_below = kAll;
   }
   Entry& entry = found->second;
   if (push.generation < entry.generation) return LedgerAnswer::kOldGeneration;
@@ -101,10 +101,11 @@ void StreamLedger::ForgetSession(StreamId session) {
 }
 
 LedgerState StreamLedger::state() const {
-  LedgerState state{{}, closed_.intervals(), lost_};
+  LedgerState state{{}, closed_.intervals(), lost_, alone_, told_by_};
   state.streams.reserve(streams_.size());
   for (const auto& [stream, entry] : streams_) {
-    state.streams.push_back({stream, entry.prefix, entry.above, entry.generation});
+    state.streams.push_back(
+        {stream, entry.prefix, entry.above, entry.generation, entry.suspect_below});
   }
   std::sort(state.streams.begin(), state.streams.end(),
             [](const StreamEntry& a, const StreamEntry& b) { return a.stream < b.stream; });
@@ -114,10 +115,15 @@ LedgerState StreamLedger::state() const {
 StreamLedger StreamLedger::FromState(const LedgerState& state, absl::Time now) {
   StreamLedger ledger;
   ledger.lost_ = state.lost;
+  ledger.alone_ = state.alone;
+  ledger.told_by_ = state.told_by;
   ledger.closed_ = ClosedStreams::FromIntervals(state.closed);
   for (const StreamEntry& entry : state.streams) {
-    ledger.streams_[entry.stream] = {
-        .prefix = entry.prefix, .above = entry.above, .generation = entry.generation, .used = now};
+    ledger.streams_[entry.stream] = {.prefix = entry.prefix,
+                                     .above = entry.above,
+                                     .generation = entry.generation,
+                                     .used = now,
+                                     .suspect_below = entry.suspect_below};
     ledger.sessions_ += entry.stream.is_session() ? 1 : 0;
   }
   return ledger;
@@ -126,7 +132,7 @@ StreamLedger StreamLedger::FromState(const LedgerState& state, absl::Time now) {
 StreamLedger StreamLedger::RecoverPartially(const LedgerState& state, const StreamFacts& told,
                                             absl::Time now) {
   StreamLedger ledger = FromState(state, now);
-  ledger.partial_ = true;
+  ledger.alone_ = true;
   ledger.Hear(told);
   return ledger;
 }

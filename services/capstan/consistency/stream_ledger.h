@@ -39,12 +39,15 @@ struct StreamEntry {
   uint64_t prefix = 0;  // Every seq below is settled.
   uint64_t above = 0;   // Bit i: seq prefix + i is settled. Bit 0 is never set.
   Generation generation;
+  uint64_t suspect_below = 0;  // What is passed over below it may have been settled and lost.
 };
 
 struct LedgerState {
   std::vector<StreamEntry> streams;  // Ascending by stream.
   std::vector<ClosedStreams::Interval> closed;
   uint64_t lost = 0;
+  bool alone = false;    // The partition has recovered partially.
+  uint64_t told_by = 0;  // The term of the chief that told it then what is open.
 };
 
 // What others know of the streams, for a partition that recovers partially from an older copy while
@@ -114,8 +117,8 @@ class StreamLedger {
   void Hear(const StreamFacts& told);
   void RaisePrefix(Entry& entry, uint64_t to);
 
-  bool partial_ = false;
-  uint64_t told_by_ = 0;  // The term of whoever told it what is open.
+  bool alone_ = false;    // It has recovered partially, or its state is of one that had.
+  uint64_t told_by_ = 0;  // The term of whoever told it then what is open.
   uint64_t lost_ = 0;
   size_t sessions_ = 0;
   absl::flat_hash_map<StreamId, Entry> streams_;

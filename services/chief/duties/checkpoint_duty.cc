@@ -113,6 +113,8 @@ v1::Manifest CheckpointDuty::ManifestOfNow(absl::Time now) const {
   manifest.set_timeline(job_->placement.timeline());
   *manifest.mutable_job() = job_->plan.spec;
   *manifest.mutable_progress() = job_->training.ProgressOfNow();
+  for (const v1::StreamClose& close : job_->training.closes.Unconfirmed())
+    *manifest.add_unclosed() = close;
   manifest.set_elapsed_seconds(job_->training.progress.elapsed_seconds(now));
   // The metrics are those of these parameters, and of no others.
   if (job_->training.rest.evaluation)

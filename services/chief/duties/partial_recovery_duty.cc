@@ -1,6 +1,7 @@
 #include "chief/duties/partial_recovery_duty.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -54,17 +55,18 @@ void PartialRecoveryDuty::OnLoaded(uint32_t shard, const v1::LoadPartitionsReply
   job_->recovery.losses.push_back(std::move(loss));
 }
 
-// More is found missing when the holders of open streams push again. Of a return that an earlier
+// More is found missing when the holders of open streams push again, or when these are closed: also
+// after all have returned to a checkpoint that was taken meanwhile. Of a return that an earlier
 // chief did not live to store only the shard knows.
 void PartialRecoveryDuty::Hear(uint32_t shard, const v1::ShardReport& report) {
   if (job_->recovery.partial.contains(shard)) return;
-  uint64_t told = 0;  // What checkpoints hold of it has been told, in a timeline before this.
+  std::optional<uint64_t> told;  // What checkpoints hold of it, in a timeline before this.
   bool rolled_back = false;
   for (auto loss = job_->recovery.losses.rbegin(); loss != job_->recovery.losses.rend(); ++loss) {
     rolled_back = rolled_back || loss->recovery() == v1::RECOVERY_ROLLBACK;
     if (loss->recovery() != v1::RECOVERY_PARTIAL || loss->shard() != shard) continue;
     if (rolled_back) {
-      told = std::max(told, loss->batches());
+      told = std::max(told.value_or(0), loss->batches());
       continue;
     }
     if (report.batches_lost() > loss->batches()) {
@@ -73,9 +75,10 @@ void PartialRecoveryDuty::Hear(uint32_t shard, const v1::ShardReport& report) {
     }
     return;
   }
-  if (report.batches_lost() <= told) return;
+  if (report.batches_lost() <= told.value_or(0)) return;
   v1::RecoveryLoss loss;
-  loss.set_cause(absl::StrCat("shard ", shard, " was started anew under an earlier chief"));
+  loss.set_cause(absl::StrCat("shard ", shard, " was started anew ",
+                              told ? "before all returned" : "under an earlier chief"));
   loss.set_shard(shard);
   loss.set_recovery(v1::RECOVERY_PARTIAL);
   loss.set_timeline(job_->placement.timeline());

@@ -140,7 +140,7 @@ void RecoveryDuty::RestoreProgress(const v1::Manifest& manifest, absl::Time now)
   for (const v1::Evaluation& evaluation : job_->training.evaluations.history()) {
     if (!evaluation.final()) (void)job_->training.early_stop.Add(evaluation);
   }
-  job_->training.closes.ReturnTo([this](const v1::StreamClose& close) {
+  job_->training.closes.ReturnTo(manifest, [this](const v1::StreamClose& close) {
     return job_->training.work.IsDone(StreamId{close.stream()});
   });
 }

@@ -1,5 +1,7 @@
 #include "chief/machines/stream_closes.h"
 
+#include <map>
+
 #include "capstan/consistency/job_lanes.h"
 
 namespace capstan::chief {
@@ -18,10 +20,21 @@ void StreamCloses::Inherit(const v1::StreamClose& close) {
   if (logs_) log_.Add(close);
 }
 
-void StreamCloses::ReturnTo(absl::FunctionRef<bool(const v1::StreamClose&)> done) {
-  for (v1::StreamClose& close : closer_.TakeAll()) waiting_.emplace_back(0, std::move(close));
-  std::erase_if(waiting_, [done](const auto& close) { return !done(close.second); });
-  log_.KeepIf(done);
+void StreamCloses::ReturnTo(const v1::Manifest& manifest,
+                            absl::FunctionRef<bool(const v1::StreamClose&)> done) {
+  std::map<uint64_t, v1::StreamClose> open;  // By stream: each of them once.
+  const auto keep = [&](const auto& closes) {
+    for (const v1::StreamClose& close : closes) {
+      if (done(close)) open.try_emplace(close.stream(), close);
+    }
+  };
+  keep(manifest.unclosed());
+  keep(Unconfirmed());
+  keep(log_.closes());
+  closer_ = StreamCloser();
+  waiting_.clear();
+  log_ = CloseLog();
+  for (const auto& [stream, close] : open) Inherit(close);
 }
 
 void StreamCloses::PassOn(bool quiet, const StateWriter& writer) {

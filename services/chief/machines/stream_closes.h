@@ -11,6 +11,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
+#include "capstan/v1/checkpoint.pb.h"
 #include "capstan/v1/job.pb.h"
 #include "capstan/v1/ps.pb.h"
 #include "chief/machines/stream_closer.h"
@@ -32,9 +33,11 @@ class StreamCloses {
   // A chief before this one has stored that the task is done. It may have closed the stream; to
   // close it again changes nothing.
   void Inherit(const v1::StreamClose& close);
-  // The job has returned to a checkpoint in which only these tasks are done, and so it is stored:
-  // their streams are closed once more.
-  void ReturnTo(absl::FunctionRef<bool(const v1::StreamClose&)> done);
+  // The job has returned to this checkpoint, by whose progress these tasks are done, and so it is
+  // stored. Their streams are closed once more where a partition of it may hold them open, for only
+  // a close tells what a partition that had come back alone lacks (docs/spec, rule 37): those that
+  // the checkpoint names, and those that this chief has to name where an older Capstan has saved.
+  void ReturnTo(const v1::Manifest& manifest, absl::FunctionRef<bool(const v1::StreamClose&)> done);
 
   // Passes on what is stored. `quiet`: partitions are about to change their owner, so that none is
   // begun.

@@ -6,7 +6,6 @@
 #include <deque>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "capstan/v1/ps.pb.h"
 
 namespace capstan::chief {
@@ -24,12 +23,6 @@ class CloseLog {
     since_begun_ = std::move(unconfirmed);
   }
   void OnCheckpointStored() { since_last_ = since_begun_; }
-
-  // The job has returned to a checkpoint in which only these are done.
-  void KeepIf(absl::FunctionRef<bool(const v1::StreamClose&)> done) {
-    std::erase_if(since_last_, [&](const v1::StreamClose& close) { return !done(close); });
-    std::erase_if(since_begun_, [&](const v1::StreamClose& close) { return !done(close); });
-  }
 
   const std::deque<v1::StreamClose>& closes() const { return since_last_; }
 

@@ -132,7 +132,9 @@ absl::StatusOr<PartitionContent> LoadJob::Restored(PartitionIndex partition) {
       DecodedPartition decoded,
       reader_->Read(partition, shard_.catalog().job(), shard_.catalog().layout(), &shard_.slabs()));
   bytes_ += reader_->bytes_of(partition);
-  CAPSTAN_ASSIGN_OR_RETURN(const PartitionState state, DecodeMachineState(decoded.machine));
+  CAPSTAN_ASSIGN_OR_RETURN(PartitionState state, DecodeMachineState(decoded.machine));
+  // It fenced off leases of the timeline that it was saved in, none of which counts in this one.
+  for (PartState& part : state.parts) part.ledger.told_by = 0;
   decoded.store->TrackChanges();
   return PartitionContent{std::move(decoded.store),
                           PartitionMachine(options, state, shard_.clock().Now()),

@@ -16,11 +16,14 @@ constexpr uint32_t kVersion = 1;
 void ToProto(const PartState& state, v1::PartMachineState& proto) {
   proto.set_version(state.version);
   proto.set_lost(state.ledger.lost);
+  proto.set_alone(state.ledger.alone);
+  proto.set_told_by(state.ledger.told_by);
   for (const StreamEntry& entry : state.ledger.streams) {
     v1::OpenStream& stream = *proto.add_streams();
     stream.set_stream(entry.stream.value);
     stream.set_prefix(entry.prefix);
     stream.set_above(entry.above);
+    stream.set_suspect_below(entry.suspect_below);
     capstan::ToProto(entry.generation, *stream.mutable_generation());
   }
   for (const auto& [first, last] : state.ledger.closed) {
@@ -34,11 +37,14 @@ absl::StatusOr<PartState> FromProto(const v1::PartMachineState& proto) {
   PartState state;
   state.version = proto.version();
   state.ledger.lost = proto.lost();
+  state.ledger.alone = proto.alone();
+  state.ledger.told_by = proto.told_by();
   for (const v1::OpenStream& stream : proto.streams()) {
     state.ledger.streams.push_back({{stream.stream()},
                                     stream.prefix(),
                                     stream.above(),
-                                    GenerationFromProto(stream.generation())});
+                                    GenerationFromProto(stream.generation()),
+                                    stream.suspect_below()});
   }
   for (const v1::StreamInterval& interval : proto.closed()) {
     const bool ascends =

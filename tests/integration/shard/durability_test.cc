@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <fstream>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -52,12 +53,15 @@ class DurabilityTest : public testing::Test {
     return WriteManifest(**OpenObjectStore(Uri(id)), manifest);
   }
 
-  // Orders every shard to load, in a new timeline, and waits.
-  absl::Status Load(LocalShards& shards, uint64_t timeline, const std::string& id) {
+  // Orders every shard to load, in a new timeline, and waits. `told`: what it is told of that comes
+  // back alone.
+  absl::Status Load(LocalShards& shards, uint64_t timeline, const std::string& id,
+                    const std::optional<v1::PartialRecoveryStart>& told = std::nullopt) {
     for (int i = 0; i < shards.size(); ++i) {
       v1::LoadPartitionsRequest order = shards.LoadOrder(i);
       order.mutable_header()->set_timeline(timeline);
       if (!id.empty()) order.set_uri(Uri(id));
+      if (told) *order.mutable_partial() = *told;
       absl::StatusOr<v1::LoadPartitionsReply> reply = shards.at(i).loader().Order(order);
       while (reply.ok() && !reply->done()) {
         absl::SleepFor(absl::Milliseconds(1));
@@ -268,6 +272,32 @@ TEST_F(DurabilityTest, AShardThatComesBackAloneCountsWhatIsMissing) {
   shards.SetTimeline(2);
   ASSERT_TRUE(Save(shards, "7-b", "3-a").ok());
   EXPECT_FALSE(ReadManifest(**OpenObjectStore(Uri("7-b")))->files(0).delta());
+}
+
+// A checkpoint is taken of a shard that has come back alone and lacks what nobody has told it of.
+// All return to that checkpoint, and the stream is closed then.
+TEST_F(DurabilityTest, WhatAShardLacksThatHadComeBackAloneIsCountedAfterAReturn) {
+  LocalShards shards(job_, 1);
+  CountingClient client(job_, shards.view(), 0, kRows);
+  PushSome(client, 3);
+  ASSERT_TRUE(Save(shards, "3-a").ok());
+  PushSome(client, 4);
+  v1::PartialRecoveryStart told;
+  v1::OpenStreamFacts& stream = *told.add_open();
+  stream.set_stream(StreamId::Task(0, 0).value);
+  stream.set_prefix(3);
+  ASSERT_TRUE(Load(shards, /*timeline=*/2, "3-a", told).ok());
+  ASSERT_TRUE(Save(shards, "7-b").ok());
+  ASSERT_TRUE(Load(shards, /*timeline=*/3, "7-b").ok());
+  EXPECT_EQ(shards.at(0).shard().Report().batches_lost(), 0u);
+
+  v1::CloseStreamsRequest close;
+  close.mutable_header()->set_timeline(3);
+  close.add_streams()->set_stream(stream.stream());
+  close.mutable_streams(0)->set_batches(7);
+  ps::ReplicaWait nobody;
+  ASSERT_TRUE(shards.at(0).shard().CloseStreams(close, nobody).ok());
+  EXPECT_EQ(shards.at(0).shard().Report().batches_lost(), 9u * 4) << "in each part of a partition";
 }
 
 TEST_F(DurabilityTest, AFrozenShardAcknowledgesNothingAfterItsSave) {

@@ -38,6 +38,7 @@ enum class Lie {
   kForgetNewest,     // A chief does not know the last checkpoint of the one before.
   kNoFence,          // The store takes the state of whoever writes.
   kForgetfulStore,   // The store forgets a partition now and then.
+  kForgetOpen,       // A checkpoint does not say which streams it may hold open.
   kNotTold,          // A shard that recovers partially is not told what has happened meanwhile.
   kSilentLoss,       // It does not tell what it has lost.
   kSilentStall,      // A worker whose data do not come does not say so.

@@ -183,7 +183,9 @@ void ChiefProcess::Do(const chief::ReadManifest& action) {
   Commit(
       [this, uri = action.uri]() -> absl::StatusOr<v1::Manifest> {
         CAPSTAN_ASSIGN_OR_RETURN(const auto folder, open_(uri));
-        return ReadManifest(*folder);
+        CAPSTAN_ASSIGN_OR_RETURN(v1::Manifest manifest, ReadManifest(*folder));
+        if (cast_.lie() == Lie::kForgetOpen) manifest.clear_unclosed();
+        return manifest;
       },
       [](chief::ChiefMachine& machine, absl::StatusOr<v1::Manifest> manifest, absl::Time now) {
         machine.OnManifestRead(std::move(manifest), now);

@@ -151,6 +151,15 @@ TEST(SimulatedLies, AStreamMustNotBeClosedBeforeItsEndIsStored) {
   ExpectFindsInStore(Lie::kHastyClose, Policy::kAsync, "ClosesStand");
 }
 
+TEST(SimulatedLies, ACheckpointThatDoesNotSayWhatItMayHoldOpenLeavesItOpen) {
+  ExpectFinds(Lie::kForgetOpen, Policy::kAsync, "LedgersEmpty", [](WorldOptions& world) {
+    world.job.uri = "sim://jobs";
+    world.job.checkpoint_seconds = 1;
+    world.job.tasks = 24;
+    world.troubles.kill_all = true;
+  });
+}
+
 TEST(SimulatedLies, AChiefThatMissesTheLastCheckpointGoesTooFarBack) {
   ExpectFindsInStore(Lie::kForgetNewest, Policy::kSync, "NewestIsUsed");
 }

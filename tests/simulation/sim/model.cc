@@ -1,13 +1,16 @@
 #include "tests/simulation/sim/model.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "capstan/base/check.h"
 #include "capstan/base/clock.h"
 #include "capstan/base/status.h"
+#include "capstan/checkpoint/checkpoint_reader.h"
 #include "capstan/metrics/registry.h"
 #include "ps/shard/load_job.h"
+#include "ps/shard/machine_state.h"
 #include "tests/simulation/sim/messages.h"
 
 namespace capstan::sim {
@@ -71,6 +74,26 @@ absl::StatusOr<Cells> ReadCheckpoint(const Job& job, const std::string& uri,
   CAPSTAN_RETURN_IF_ERROR(
       ps::LoadJob(*shard, order, {.open_store = open, .background = background}).Run());
   return ReadCells(job, *shard, view, /*index=*/0);
+}
+
+absl::StatusOr<uint64_t> OpenStreamsIn(const Job& job, const std::string& uri,
+                                       const StoreOpener& open) {
+  CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(uri, open));
+  CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,
+                           DenseLayout::Create(job.spec().tensors(), job.spec().partition_count()));
+  uint64_t streams = 0;
+  for (uint32_t i = 0; i < job.options().partitions; ++i) {
+    CAPSTAN_ASSIGN_OR_RETURN(const DecodedPartition partition,
+                             reader.Read(static_cast<PartitionIndex>(i), job.spec(), layout));
+    CAPSTAN_ASSIGN_OR_RETURN(const ps::PartitionState state,
+                             ps::DecodeMachineState(partition.machine));
+    for (const ps::PartState& part : state.parts) {
+      streams += static_cast<uint64_t>(
+          std::count_if(part.ledger.streams.begin(), part.ledger.streams.end(),
+                        [](const StreamEntry& entry) { return !entry.stream.is_session(); }));
+    }
+  }
+  return streams;
 }
 
 }  // namespace capstan::sim

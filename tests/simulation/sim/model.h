@@ -20,6 +20,11 @@ Cells ReadCells(const Job& job, ps::Shard& shard, const v1::View& view, uint32_t
 absl::StatusOr<Cells> ReadCheckpoint(const Job& job, const std::string& uri,
                                      const StoreOpener& open);
 
+// Entries of tasks that the ledgers of a checkpoint keep, because the tasks' streams are open
+// there.
+absl::StatusOr<uint64_t> OpenStreamsIn(const Job& job, const std::string& uri,
+                                       const StoreOpener& open);
+
 }  // namespace capstan::sim
 
 #endif  // CAPSTAN_TESTS_SIMULATION_SIM_MODEL_H_

@@ -120,6 +120,23 @@ TEST(StreamLedgerTest, ATaskThatIsClosedWithoutAnotherPushIsLostToItsEnd) {
   EXPECT_EQ(ledger.lost(), 11u + 6u);
 }
 
+TEST(StreamLedgerTest, ASnapshotOfOneThatCameBackAloneStillTellsWhatItLost) {
+  StreamLedger ledger = StreamLedger::FromState(ComeBack().state(), kNow);
+  const StreamPush of_client{StreamId::Session(5), 3, {}, 3};
+  EXPECT_EQ(ledger.Look(of_client, kNow), LedgerAnswer::kFresh);
+  EXPECT_EQ(ledger.lost(), 11u + 3u) << "nobody knows what became of sessions";
+  ledger.Close(kTask, 9);
+  EXPECT_EQ(ledger.lost(), 14u + 6u);
+}
+
+TEST(StreamLedgerTest, NorDoesItListenThenToALeaseOfWhichItWasNotTold) {
+  const StreamLedger alone = StreamLedger::RecoverPartially(
+      {}, {.open = {{kTask, {1, 1}, 0}}, .closed = {}, .term = 2}, kNow);
+  StreamLedger ledger = StreamLedger::FromState(alone.state(), kNow);
+  const StreamPush untold{{8}, 2, {1, 9}, 2};
+  EXPECT_EQ(ledger.Look(untold, kNow), LedgerAnswer::kOldGeneration);
+}
+
 TEST(StreamLedgerTest, FencesLowerGenerations) {
   StreamLedger ledger;
   EXPECT_EQ(Push(ledger, 0, 0, {2, 1}), LedgerAnswer::kFresh);

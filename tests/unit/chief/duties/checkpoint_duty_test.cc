@@ -192,6 +192,21 @@ TEST_F(CheckpointDutyTest, TheBestIsSavedOnceAlsoWhereAnotherMetricOfItHasComeTo
   EXPECT_THAT(Calls(), testing::IsEmpty());
 }
 
+TEST_F(CheckpointDutyTest, StreamsThatSomeShardMayHoldOpenAreNamedInTheManifest) {
+  v1::StreamClose close;
+  close.set_stream(5);
+  job_.training.closes.Add(close, job_.writer);
+  const v1::Manifest open = Take();
+  ASSERT_THAT(open.unclosed(), testing::SizeIs(1));
+  EXPECT_EQ(open.unclosed(0).stream(), 5u);
+
+  job_.training.closes.PassOn(/*quiet=*/false, job_.writer);
+  job_.training.closes.Send({0, 1}, absl::Seconds(1), job_.calls);
+  job_.calls.CancelAll();
+  for (uint32_t shard : {0, 1}) job_.training.closes.OnClosed(shard);
+  EXPECT_THAT(Take().unclosed(), testing::IsEmpty());
+}
+
 TEST_F(CheckpointDutyTest, WhenTheModelIsStoredNothingIsSavedAnyMore) {
   job_.BeginEnd("");
   job_.training.end.step = EndStep::kSave;

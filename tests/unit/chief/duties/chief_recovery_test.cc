@@ -126,6 +126,29 @@ TEST(ChiefRecoveryTest, AShardStartedAnewSendsEverybodyBackToTheCheckpoint) {
   EXPECT_EQ(crew.Status().examples(), 30u);
 }
 
+TEST(ChiefRecoveryTest, AStreamThatWasClosedAfterTheCopiesIsClosedAgainByTheNextChiefToo) {
+  Crew crew(TenTasks());
+  crew.RegisterShards();
+  crew.RegisterWorker("w");
+  const v1::WorkerHeartbeatReply first = crew.Heartbeat("w");
+  crew.Heartbeat("w", {Crew::Done(first.leases(0)), Crew::Partly(first.leases(1), 1)});
+  EXPECT_THAT(crew.closed, IsEmpty()) << "it is not stored yet that the task is done";
+  crew.TakeCheckpoint();
+  crew.Heartbeat("w", {Crew::Done(first.leases(1))});
+  crew.Advance(absl::Seconds(2));
+  EXPECT_THAT(crew.closed[0], SizeIs(2));
+
+  Crew next = Crew::Successor(TenTasks(), crew);
+  ASSERT_TRUE(next.RegisterShard(0).ok());
+  ASSERT_TRUE(next.RegisterShard(1, 77).ok());
+  next.Advance(absl::Seconds(1));
+  EXPECT_EQ(next.machine.view().timeline(), 2u);
+  const std::map<uint64_t, uint64_t> done = {
+      {StreamId::Task(0, first.leases(0).task().index()).value, kCrewBatches}};
+  EXPECT_EQ(next.closed[0], done) << "the other is to be done again";
+  EXPECT_EQ(next.closed[1], done);
+}
+
 TEST(ChiefRecoveryTest, WithoutACheckpointItBeginsAgainAtTheInitialValues) {
   Crew crew({.tasks = 4});
   crew.RegisterShards();

@@ -115,6 +115,7 @@ TEST_F(PartialRecoveryDutyTest, WhatWasToldBeforeAllReturnedIsNotToldAgain) {
   ASSERT_THAT(job_.recovery.losses, testing::SizeIs(3));
   EXPECT_EQ(job_.recovery.losses[0].batches(), 5u) << "that return is over";
   EXPECT_EQ(job_.recovery.losses[2].shard(), 1u);
+  EXPECT_EQ(job_.recovery.losses[2].cause(), "shard 1 was started anew before all returned");
 }
 
 TEST_F(PartialRecoveryDutyTest, OfAReturnThatNoChiefHasStoredTheShardTells) {

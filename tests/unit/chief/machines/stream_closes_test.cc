@@ -102,10 +102,30 @@ TEST_F(StreamClosesTest, AfterAReturnThoseOfTasksThatAreDoneAreClosedOnEveryShar
   Confirm(closes_, 0);
   closes_.Add(Stream(3), writer_);
   calls_.CancelAll();
-  closes_.ReturnTo([](const v1::StreamClose& close) { return close.stream() == 1; });
+  closes_.ReturnTo({}, [](const v1::StreamClose& close) { return close.stream() == 1; });
   EXPECT_THAT(StreamsOf(closes_.Unconfirmed()), testing::ElementsAre(1u));
   closes_.PassOn(/*quiet=*/false, writer_);
   EXPECT_THAT(Sent(closes_), testing::ElementsAre(1u)) << "it has loaded what it was then";
+}
+
+TEST_F(StreamClosesTest, WhatTheCheckpointMayHoldOpenIsClosedAgainThoughEveryShardHadClosedIt) {
+  StreamCloses partial(JobOf(v1::POLICY_KIND_ASYNC, v1::RECOVERY_PARTIAL));
+  v1::Manifest manifest;
+  for (uint64_t stream : {1, 2}) *manifest.add_unclosed() = Stream(stream);
+  for (StreamCloses* closes : {&closes_, &partial}) {
+    closes->Add(Stream(1), writer_);
+    StoreAndPassOn(*closes);
+    EXPECT_THAT(Sent(*closes), testing::ElementsAre(1u));
+    Confirm(*closes, 0);
+    Confirm(*closes, 1);
+    EXPECT_TRUE(closes->complete());
+    closes->ReturnTo(manifest, [](const v1::StreamClose& close) { return close.stream() == 1; });
+    closes->PassOn(/*quiet=*/false, writer_);
+    EXPECT_THAT(Sent(*closes), testing::ElementsAre(1u)) << "once, and none that is not done";
+    calls_.CancelAll();
+  }
+  EXPECT_THAT(StreamsOf(partial.log().closes()), testing::ElementsAre(1u))
+      << "so one is told that comes back from it alone";
 }
 
 TEST_F(StreamClosesTest, WhatIsSentAnewGoesToThoseThatHadConfirmedItToo) {

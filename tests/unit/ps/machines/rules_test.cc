@@ -172,6 +172,16 @@ TEST(Rule36, APartitionThatComesBackAloneListensToNoLeaseOfWhichItsChiefDoesNotK
   EXPECT_EQ(machine.lost(), 0u);
 }
 
+TEST(Rule37, ACloseAfterAReturnRevealsWhatAPartitionLostBeforeTheCheckpoint) {
+  const PartitionOptions options = Both(Policy(v1::POLICY_KIND_ASYNC));
+  const StreamFacts told{.open = {{kTask, kFirst, 0}}, .closed = {}};
+  const PartitionMachine alone =
+      PartitionMachine::RecoverPartially(options, {}, told, kNow).value();
+  PartitionMachine machine(options, alone.Snapshot(), kNow);
+  EXPECT_TRUE(machine.CloseStream(kLine, kTask, /*batches=*/4));
+  EXPECT_EQ(machine.lost(Part::kSparse), 4u);
+}
+
 TEST(Rule11, APushOfAClosedStreamIsSettledWhoeverSendsIt) {
   PartitionMachine machine = Async();
   Push(machine, 0, 10, kSecond);
