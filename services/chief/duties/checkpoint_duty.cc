@@ -130,6 +130,7 @@ std::string CheckpointDuty::ParentOfNext() const {
 }
 
 void CheckpointDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
+  if (answer.purpose != Purpose::kSave) return;
   if (answer.reply.ok()) {
     job_->checkpoints.checkpointer.OnSaved(
         answer.shard, std::get<v1::SavePartitionsReply>(*answer.reply), now, job_->calls);

@@ -28,6 +28,7 @@ class CheckpointDuty : public Duty {
   // Answers whoever waits for a checkpoint that a job which has ended will not take.
   void AnswerIfEnded();
   void Advance(absl::Time now);
+  // Takes the answer in if it is one to a save.
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
   void OnManifestWritten(const absl::Status& written, absl::Time now);
 

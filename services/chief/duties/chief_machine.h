@@ -4,7 +4,7 @@
 // it.
 //
 // The machine is a list of duties over one JobContext, and the way of an event through them. Each
-// duty sees the job and no other duty; what one wants of another it orders through the machine.
+// duty sees the job and no other duty; what one wants of another it orders: see Duties.
 //
 // How the job goes: PENDING until as many shards as wished have registered; the map is made;
 // RESTORING: every shard loads the last checkpoint, or the initial values; RUNNING: tasks (async,
@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -37,7 +38,7 @@
 namespace capstan::chief {
 
 // Thread-compatible: the shell calls it under one mutex.
-class ChiefMachine final : private Orders {
+class ChiefMachine final {
  public:
   // `plan` holds the job with every default filled in, and the tasks of both splits.
   ChiefMachine(const ChiefOptions& options, JobPlan plan, absl::Time now,
@@ -73,7 +74,9 @@ class ChiefMachine final : private Orders {
 
   // Tells those who ask what a person should look at, in one sentence, and the log when it is new;
   // what was said about the same thing before goes. Empty: it is over.
-  void NoteWarning(std::string_view about, std::string sentence);
+  void NoteWarning(std::string_view about, std::string sentence) {
+    job_.outbox.Warn(about, std::move(sentence));
+  }
 
   // Asks for a checkpoint now. AnswerCheckpoint follows, at the latest when the job ends.
   void TakeCheckpoint(uint64_t asker, absl::Time now);
@@ -94,13 +97,13 @@ class ChiefMachine final : private Orders {
   // Call at least a few times a second, and when NextWake() has come: expiries, repeats,
   // evaluation, the learning curve.
   void Tick(absl::Time now);
-  absl::Time NextWake() const;
+  absl::Time NextWake() const { return duties_.calls.NextWake(); }
 
   // What is to be done, in order, since the last call.
-  std::vector<Action> TakeActions();
+  std::vector<Action> TakeActions() { return duties_.state.TakeActions(); }
 
   // A shard that is to leave has been heard of a moment ago.
-  bool SeesShardsOff(absl::Time now) const { return duties_.members.SeesShardsOff(now); }
+  bool SeesShardsOff(absl::Time now) const { return duties_.shards.SeesShardsOff(now); }
 
   // Another chief has written the state since: this one must not do anything any more.
   bool superseded() const { return job_.writer.superseded(); }
@@ -114,7 +117,7 @@ class ChiefMachine final : private Orders {
   v1::TaskProgress progress() const { return job_.training.ProgressOfNow(); }
   // Of this process of a shard; empty: it is not known, or known to be gone.
   std::string AddressOf(uint32_t index, uint64_t incarnation) const {
-    return duties_.members.AddressOf(index, incarnation);
+    return duties_.shards.AddressOf(index, incarnation);
   }
   const JobPlan& plan() const { return job_.plan; }
   v1::JobState state() const { return job_.state; }
@@ -122,23 +125,11 @@ class ChiefMachine final : private Orders {
   const std::string& reason() const { return job_.reason; }
 
  private:
-  // ---- what a duty orders of another ----
-  void ReturnToCheckpoint(std::string_view cause, uint32_t shard, absl::Time now) override;
-  void RecoverPartially(uint32_t shard, absl::Time now) override;
-  void GiveUpPartialRecovery(const absl::Status& why, absl::Time now) override;
-  void CancelMoves(const absl::Status& why, absl::Time now) override;
-
   // Does whatever has become possible.
   void Advance(absl::Time now);
-  void AdvanceMoves(absl::Time now);
-  void SendCalls(absl::Time now);
-  void ReplaceLost(absl::Time now);
-  void OnShardReplaced(uint32_t shard, absl::Time now);
-  void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
-  void CheckRefusal();
 
   JobContext job_;
-  Duties duties_{job_, *this};
+  Duties duties_{job_};
 };
 
 }  // namespace capstan::chief

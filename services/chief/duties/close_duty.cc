@@ -10,7 +10,7 @@ void CloseDuty::Advance() {
 }
 
 void CloseDuty::OnAnswer(const ShardCalls::Answer& answer) {
-  job_->training.closes.OnClosed(answer.shard);
+  if (answer.purpose == Purpose::kClose) job_->training.closes.OnClosed(answer.shard);
 }
 
 }  // namespace capstan::chief

@@ -15,7 +15,7 @@ class CloseDuty : public Duty {
 
   // REQUIRES: the job is running, and its shards are there.
   void Advance();
-  // A shard has closed what it was sent.
+  // Takes the answer in if it is that a shard has closed what it was sent.
   void OnAnswer(const ShardCalls::Answer& answer);
 };
 

@@ -1,7 +1,13 @@
-// All duties of the chief.
+// All duties of the chief, and how one carries out what another orders.
 #ifndef CAPSTAN_CHIEF_DUTIES_DUTIES_H_
 #define CAPSTAN_CHIEF_DUTIES_DUTIES_H_
 
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "chief/duties/call_duty.h"
 #include "chief/duties/checkpoint_duty.h"
 #include "chief/duties/close_duty.h"
 #include "chief/duties/end_duty.h"
@@ -16,17 +22,20 @@
 #include "chief/duties/recovery_duty.h"
 #include "chief/duties/report_duty.h"
 #include "chief/duties/rest_duty.h"
+#include "chief/duties/shard_duty.h"
 #include "chief/duties/state_duty.h"
 #include "chief/duties/takeover_duty.h"
 #include "chief/duties/training_duty.h"
 #include "chief/duties/watch_duty.h"
+#include "chief/duties/worker_duty.h"
 
 namespace capstan::chief {
 
 // What is assigned to another goes on with that one's job.
-struct Duties : Duty {
-  using Duty::Duty;
+struct Duties final : Duty, private Orders {
+  explicit Duties(JobContext& job) : Duty(job, *this) {}
 
+  WorkerDuty workers{*job_, *orders_};
   ReportDuty reports{*job_, *orders_};
   GrantDuty grants{*job_, *orders_};
   TrainingDuty training{*job_, *orders_};
@@ -39,12 +48,21 @@ struct Duties : Duty {
   PartialRecoveryDuty partial{*job_, *orders_};
   LoadDuty loads{*job_, *orders_};
   TakeoverDuty takeover{*job_, *orders_};
+  ShardDuty shards{*job_, *orders_};
+  CallDuty calls{*job_, *orders_};
   MemberDuty members{*job_, *orders_};
   MoveDuty moves{*job_, *orders_};
   PromotionDuty promotion{*job_, *orders_};
   PairDuty pairs{*job_, *orders_};
   StateDuty state{*job_, *orders_};
   WatchDuty watch{*job_, *orders_};
+
+ private:
+  void ReturnToCheckpoint(std::string_view cause, uint32_t shard, absl::Time now) override;
+  void RecoverPartially(uint32_t shard, absl::Time now) override;
+  void GiveUpPartialRecovery(const absl::Status& why, absl::Time now) override;
+  void CancelMoves(const absl::Status& why, absl::Time now) override;
+  void RefreshView(absl::Time now) override;
 };
 
 }  // namespace capstan::chief

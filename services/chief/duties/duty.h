@@ -1,5 +1,5 @@
 // What the duties of the chief have in common: each sees the job, and no other duty. What one wants
-// of another goes through the machine, which takes Orders.
+// of another it orders: Duties has the other carry it out.
 #ifndef CAPSTAN_CHIEF_DUTIES_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_DUTY_H_
 
@@ -23,6 +23,8 @@ class Orders {
   virtual void GiveUpPartialRecovery(const absl::Status& why, absl::Time now) = 0;
   // Partitions that are on their way stay where they are. CANCELLED: something else comes first.
   virtual void CancelMoves(const absl::Status& why, absl::Time now) = 0;
+  // The view is made anew, and published as far as it may be: see StateDuty.
+  virtual void RefreshView(absl::Time now) = 0;
 
  protected:
   ~Orders() = default;

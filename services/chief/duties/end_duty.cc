@@ -1,5 +1,7 @@
 #include "chief/duties/end_duty.h"
 
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "capstan/base/failpoint.h"
@@ -13,6 +15,16 @@ constexpr char kNotEvaluated[] =
 EndStep Next(EndStep step) { return static_cast<EndStep>(static_cast<int>(step) + 1); }
 
 }  // namespace
+
+void EndDuty::Stop(std::string_view reason) {
+  if (job_->ended() || job_->training.end.begun()) return;
+  const std::string why =
+      absl::StrCat("stopped: ", reason.empty() ? std::string("on request") : std::string(reason));
+  if (job_->state == v1::JOB_STATE_PENDING) {
+    return job_->Fail(v1::FAILURE_KIND_ERROR, absl::StrCat(why, ", before it had begun"));
+  }
+  job_->stop = why;
+}
 
 void EndDuty::Advance(absl::Time now) {
   // Nothing is flushed or saved while partitions stand still for a move.

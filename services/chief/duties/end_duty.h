@@ -2,6 +2,8 @@
 #ifndef CAPSTAN_CHIEF_DUTIES_END_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_END_DUTY_H_
 
+#include <string_view>
+
 #include "absl/time/time.h"
 #include "chief/duties/duty.h"
 #include "chief/machines/end_sequence.h"
@@ -12,6 +14,9 @@ class EndDuty : public Duty {
  public:
   using Duty::Duty;
 
+  // Ends the job early, in order: what has been trained is evaluated and saved. One that has not
+  // begun fails. `reason`: for people; empty: somebody has asked for it.
+  void Stop(std::string_view reason);
   // Once the end has begun (JobContext::BeginEnd) every step is taken that is possible.
   void Advance(absl::Time now);
   // Completes the job if its model is stored, whatever else is going on.

@@ -17,8 +17,7 @@ constexpr size_t kLeasesPerTrainer = 2;
 }  // namespace
 
 void GrantDuty::Grant(Worker& worker, absl::Time now) {
-  if (job_->state != v1::JOB_STATE_RUNNING || worker.draining || worker.stuck) return;
-  if (!job_->takeover.settled()) return;
+  if (!job_->running() || worker.draining || worker.stuck) return;
   // What was begun before this chief may be held by one who has not told of it yet.
   const bool may_give_begun = job_->takeover.complete(now);
   if (job_->MayTrain() && job_->training.work.has_lanes() && may_give_begun) AssignLanes();
@@ -116,6 +115,7 @@ uint64_t GrantDuty::SealOf(const v1::Lease& lease) const {
 
 std::vector<v1::LeaseReport> GrantDuty::Unmentioned(const v1::WorkerHeartbeatRequest& request,
                                                     const Worker& worker) {
+  if (!worker.draining) return {};
   std::set<Generation> mentioned;
   for (const v1::LeaseReport& report : request.leases()) {
     mentioned.insert(GenerationFromProto(report.generation()));
@@ -153,6 +153,12 @@ void GrantDuty::FillReply(const v1::WorkerHeartbeatRequest& request, const Worke
   for (const Generation& generation : mentioned) {
     if (!present.contains(generation)) ToProto(generation, *reply.add_revoked());
   }
+  reply.set_known(true);
+}
+
+void GrantDuty::Hear(const v1::WorkerHeartbeatRequest& request, const Worker& worker) {
+  if (worker.stuck) Release(worker.trainer_ids());
+  SeeDraining(request, worker);
 }
 
 void GrantDuty::SeeDraining(const v1::WorkerHeartbeatRequest& request, const Worker& worker) {

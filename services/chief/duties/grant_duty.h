@@ -22,15 +22,17 @@ class GrantDuty : public Duty {
 
   // Gives the worker's trainers what they can do now.
   void Grant(Worker& worker, absl::Time now);
-  // What the worker is to begin with, and what it holds no longer.
+  // What the worker, which is known, is to begin with, and what it holds no longer.
   void FillReply(const v1::WorkerHeartbeatRequest& request, const Worker& worker,
                  v1::WorkerHeartbeatReply& reply);
 
   // A worker that drains gives back what it has not heard of, too: the reports by which it does.
+  // None of one that does not drain.
   std::vector<v1::LeaseReport> Unmentioned(const v1::WorkerHeartbeatRequest& request,
                                            const Worker& worker);
-  // Notes whether the worker still holds some of the leases that were taken back.
-  void SeeDraining(const v1::WorkerHeartbeatRequest& request, const Worker& worker);
+  // Takes what the worker holds if its data do not come, and notes whether it still holds some of
+  // the leases that were taken back.
+  void Hear(const v1::WorkerHeartbeatRequest& request, const Worker& worker);
   // Takes what workers hold that have not been heard of for their lease.
   void ReleaseSilent(absl::Time now);
   void Release(const std::vector<TrainerId>& trainers);
@@ -41,6 +43,7 @@ class GrantDuty : public Duty {
  private:
   size_t TrainersWithoutWork() const;
   void AssignLanes();
+  void SeeDraining(const v1::WorkerHeartbeatRequest& request, const Worker& worker);
   bool Avoids(const Worker& worker, const WorkName& work) const;
   std::vector<v1::Lease> LeasesOf(const Worker& worker);
   uint64_t SealOf(const v1::Lease& lease) const;

@@ -74,6 +74,7 @@ v1::PartialRecoveryStart LoadDuty::PartialRecoveryStart() const {
 }
 
 bool LoadDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
+  if (answer.purpose != Purpose::kLoad) return false;
   if (!job_->recovery.rollback.Awaits(answer.shard)) return false;
   const absl::Status& status = answer.reply.status();
   if (status.ok()) {

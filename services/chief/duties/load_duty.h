@@ -17,8 +17,8 @@ class LoadDuty : public Duty {
   using Duty::Duty;
 
   void Send();
-  // True: the shard has loaded all that it was to load. Where it has found the checkpoint damaged
-  // the one before is tried.
+  // Takes the answer in if it is one to a load. True: the shard has loaded all that it was to load.
+  // Where it has found the checkpoint damaged the one before is tried.
   bool OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
 
  private:

@@ -2,18 +2,13 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 namespace capstan::chief {
 namespace {
 
-constexpr size_t kMostSpareShards = 64;
-// They ask every second.
-constexpr absl::Duration kSpareShardIsThere = absl::Seconds(15);
-// Shards that wait to leave say so five times a second.
-constexpr absl::Duration kLeftAfter = absl::Seconds(2);
 constexpr absl::Duration kJoinPoll = absl::Milliseconds(50);
 
 constexpr absl::Duration kJoinAgain = absl::Seconds(1);
@@ -22,29 +17,6 @@ constexpr absl::Duration kJoinAgain = absl::Seconds(1);
 constexpr int kLeasesForLeaver = 3;
 
 }  // namespace
-
-void MemberDuty::NoteSpare(uint32_t index, absl::Time now) {
-  if (spare_shards_.size() < kMostSpareShards || spare_shards_.contains(index)) {
-    spare_shards_[index] = now;
-  }
-}
-
-// Shards beyond the last partition.
-void MemberDuty::WatchSpares(absl::Time now) {
-  std::erase_if(spare_shards_,
-                [now](const auto& shard) { return now - shard.second > kSpareShardIsThere; });
-  std::string sentence;
-  if (!spare_shards_.empty() && !job_->ended()) {
-    const std::string names = absl::StrJoin(
-        spare_shards_, ", ",
-        [](std::string* out, const auto& shard) { absl::StrAppend(out, "ps-", shard.first); });
-    sentence =
-        absl::StrCat(names, spare_shards_.size() == 1 ? " is" : " are", " of no use: the job has ",
-                     job_->placement.shards.most(),
-                     " partitions (partition_count), and no more shards than that can hold any");
-  }
-  job_->outbox.Warn("spare shards", std::move(sentence));
-}
 
 // Whoever owns nothing comes and goes as it likes.
 void MemberDuty::Advance(absl::Time now) {
@@ -96,6 +68,7 @@ void MemberDuty::Admit(const Shard& shard) {
 }
 
 void MemberDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
+  if (answer.purpose != Purpose::kJoin) return;
   Shard* shard = job_->placement.shards.Find(answer.shard);
   if (shard == nullptr || job_->placement.views.members().contains(answer.shard)) return;
   if (answer.reply.ok() && std::get<v1::LoadPartitionsReply>(*answer.reply).done()) {
@@ -122,24 +95,24 @@ std::set<uint32_t> MemberDuty::ShardsThatLeft(absl::Time now) const {
   return gone;
 }
 
-// The others return to a checkpoint without them. True: so it is.
-bool MemberDuty::GiveUpThoseThatLeft(absl::Time now) {
+// The others return to a checkpoint without them.
+void MemberDuty::GiveUpThoseThatLeft(absl::Time now) {
   const std::set<uint32_t> gone = ShardsThatLeft(now);
   std::set<uint32_t> stay;
   for (uint32_t index : job_->placement.views.members()) {
     if (job_->placement.MayTake(index, now)) stay.insert(index);
   }
-  if (gone.empty() || stay.empty()) return false;
+  if (gone.empty() || stay.empty()) return;
   orders_->ReturnToCheckpoint(
       absl::StrCat("shard ", *gone.begin(), " was to leave, and has not come back"), *gone.begin(),
       now);
   job_->placement.views.ForgetMap();
   job_->placement.next_map = std::move(stay);
-  return true;
 }
 
 // Likewise where the job was on its way to a checkpoint: it goes there over all that are there.
 void MemberDuty::RestoreWithoutThoseThatLeft(absl::Time now) {
+  if (job_->state != v1::JOB_STATE_RESTORING) return;
   const std::set<uint32_t> gone = ShardsThatLeft(now);
   std::set<uint32_t> stay;
   for (const auto& [index, shard] : job_->placement.shards.shards()) {
@@ -162,19 +135,6 @@ bool MemberDuty::MayLeave(uint32_t shard, absl::Time now) const {
   if (job_->checkpoints.frozen || IsFree(shard)) return true;
   return !job_->checkpoints.checkpointer.enabled() &&
          job_->placement.ShardsToSave(now).contains(shard);
-}
-
-bool MemberDuty::SeesShardsOff(absl::Time now) const {
-  const auto& shards = job_->placement.shards.shards();
-  return std::any_of(shards.begin(), shards.end(), [now](const auto& shard) {
-    return shard.second.draining && now - shard.second.heard < kLeftAfter;
-  });
-}
-
-std::string MemberDuty::AddressOf(uint32_t index, uint64_t incarnation) const {
-  const Shard* shard = job_->placement.shards.Find(index);
-  if (shard == nullptr || shard->gone || Raw(shard->incarnation) != incarnation) return "";
-  return shard->address;
 }
 
 }  // namespace capstan::chief

@@ -9,6 +9,19 @@
 
 namespace capstan::chief {
 
+void MoveDuty::Advance(absl::Time now) {
+  const bool heard = std::exchange(job_->placement.heard_of_shards, false);
+  const bool cancelled = CancelIfHindered(now);
+  if (heard || cancelled) orders_->RefreshView(now);
+  while (Step(/*plans=*/heard, now)) orders_->RefreshView(now);
+}
+
+void MoveDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
+  if (answer.purpose != Purpose::kMove) return;
+  job_->placement.moves.OnAnswer(answer.shard, answer.reply, now, job_->calls);
+}
+
+// True: the batch that was under way is not any more.
 bool MoveDuty::CancelIfHindered(absl::Time now) {
   if (!job_->placement.moves.under_way() ||
       job_->placement.moves.phase() == PartitionMoves::Phase::kSwitched) {

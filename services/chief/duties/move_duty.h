@@ -8,6 +8,7 @@
 #include "chief/duties/duty.h"
 #include "chief/duties/move_planner.h"
 #include "chief/machines/move_plan.h"
+#include "chief/state/shard_calls.h"
 
 namespace capstan::chief {
 
@@ -15,17 +16,20 @@ class MoveDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Cancels the batch under way where it cannot go on, or something else comes first. True: it has.
-  bool CancelIfHindered(absl::Time now);
-  // True: the view is to be made anew, and there may be more to do once it is published. `plans`:
-  // something may be different about the shards.
-  bool Step(bool plans, absl::Time now);
+  // Cancels the batch under way where it cannot go on, or something else comes first; goes on with
+  // it, or begins another, as far as the views that are published allow. A plan is made only where
+  // something was heard of shards, and nobody is on the way to a checkpoint.
+  void Advance(absl::Time now);
+  // Takes the answer in if it is one to a move.
+  void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
   // See Orders::CancelMoves.
   void Cancel(const absl::Status& why, absl::Time now);
 
   MovePlanner& planner() { return planner_; }
 
  private:
+  bool CancelIfHindered(absl::Time now);
+  bool Step(bool plans, absl::Time now);
   absl::Status WhatComesFirst(absl::Time now) const;
   absl::Status Failure(absl::Time now) const;
   bool MaySwitch() const;

@@ -15,6 +15,7 @@ bool SameEpoch(const v1::ViewEpoch& a, const v1::ViewEpoch& b) {
 
 // An owner goes on alone when a view says so, and answers nobody before.
 void PairDuty::Drop(absl::Time now) {
+  if (!job_->placement.heard_of_shards || !job_->serving()) return;
   const size_t dropped = job_->placement.views.DropPairs(
       [&](const v1::PartitionPair& pair) { return IsOver(pair, now); });
   if (dropped == 0) return;
@@ -53,6 +54,7 @@ void PairDuty::Hear(const Shard& shard) {
 }
 
 void PairDuty::Fill(v1::ReplicaStatus& status) const {
+  if (!job_->replicas()) return;
   status.set_wanted(job_->plan.spec.replicas());
   status.set_paired(static_cast<uint32_t>(job_->placement.views.current().pairs_size()));
   status.set_unpaired(static_cast<uint32_t>(job_->placement.Unpaired()));

@@ -18,9 +18,11 @@ class PairDuty : public Duty {
 
   // Takes in which pairs the shard has found broken.
   void Hear(const Shard& shard);
-  // Drops the pairs that are over. REQUIRES: the job's ShardHearing has listened.
+  // Drops the pairs that are over while shards serve, where something was heard of them. REQUIRES:
+  // the job's ShardHearing has listened.
   void Drop(absl::Time now);
 
+  // Nothing, in a job that keeps no replicas.
   void Fill(v1::ReplicaStatus& status) const;
 
  private:

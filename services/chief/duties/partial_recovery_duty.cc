@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -31,10 +32,10 @@ void PartialRecoveryDuty::Begin(uint32_t shard, absl::Time now) {
                    {{"cause", loss.cause()}, {"checkpoint", job_->recovery.rollback.source().id}});
 }
 
-void PartialRecoveryDuty::OnLoaded(uint32_t shard, const v1::LoadPartitionsReply& reply,
-                                   absl::Time now) {
-  const auto found = job_->recovery.partial.find(shard);
+void PartialRecoveryDuty::OnLoaded(const ShardCalls::Answer& answer, absl::Time now) {
+  const auto found = job_->recovery.partial.find(answer.shard);
   if (found == job_->recovery.partial.end()) return;
+  const auto& reply = std::get<v1::LoadPartitionsReply>(*answer.reply);
   v1::RecoveryLoss loss = std::move(found->second);
   job_->recovery.partial.erase(found);
   const std::string& uri = job_->recovery.rollback.source().uri;

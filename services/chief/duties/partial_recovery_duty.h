@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "capstan/v1/ps.pb.h"
 #include "chief/duties/duty.h"
+#include "chief/state/shard_calls.h"
 
 namespace capstan::chief {
 
@@ -19,8 +20,8 @@ class PartialRecoveryDuty : public Duty {
 
   // REQUIRES: JobContext::MayRecoverPartially.
   void Begin(uint32_t shard, absl::Time now);
-  // The shard has loaded what it owns; it may be one that returns with everybody.
-  void OnLoaded(uint32_t shard, const v1::LoadPartitionsReply& reply, absl::Time now);
+  // By this answer a shard has loaded what it owns; it may be one that returns with everybody.
+  void OnLoaded(const ShardCalls::Answer& answer, absl::Time now);
   // Takes in what the shard counts as lost.
   void Hear(uint32_t shard, const v1::ShardReport& report);
   // What has happened since is known for the last checkpoint alone: from an earlier one everybody

@@ -105,6 +105,20 @@ void PromotionDuty::Promote(uint32_t shard, std::string_view cause, absl::Time n
                     {"partitions", absl::StrCat(partitions)}});
 }
 
+void PromotionDuty::OnReplaced(uint32_t shard, absl::Time now) {
+  const bool switched = job_->placement.moves.phase() == PartitionMoves::Phase::kSwitched;
+  if (job_->placement.moves.Concerns(shard) && !switched) {
+    orders_->CancelMoves(absl::UnavailableError(absl::StrCat("shard ", shard, " was started anew")),
+                         now);
+  }
+  if (!job_->placement.views.Owns(shard)) {  // Nothing is lost with it.
+    if (job_->placement.views.has_map()) job_->placement.views.RemoveMember(shard);
+    return;
+  }
+  if (!job_->serving()) return job_->recovery.rollback.OnReplaced(shard);
+  ReplaceOrReturn(shard, now);
+}
+
 void PromotionDuty::ReplaceOrReturn(uint32_t shard, absl::Time now) {
   const absl::Status replaceable = MayBeReplaced(shard, now);
   if (replaceable.ok()) return Promote(shard, "it was started anew", now);
@@ -115,9 +129,15 @@ void PromotionDuty::ReplaceOrReturn(uint32_t shard, absl::Time now) {
   orders_->ReturnToCheckpoint(cause, shard, now);
 }
 
+void PromotionDuty::Listen(absl::Time now) {
+  if (job_->replicas() || !job_->placement.views.current().pairs().empty())
+    job_->placement.hearing.Listen(job_->placement.shards, now);
+}
+
 // Where one of its partitions has no backup that could, all wait for the shard, or for another
 // process in its place, which leads back to a checkpoint.
 void PromotionDuty::ReplaceLost(absl::Time now) {
+  if (!job_->replicas() || !job_->placement.heard_of_shards || !job_->serving()) return;
   const std::set<uint32_t> owners = job_->placement.views.owners();
   for (uint32_t index : owners) {
     const Shard* shard = job_->placement.shards.Find(index);
@@ -129,10 +149,9 @@ void PromotionDuty::ReplaceLost(absl::Time now) {
   }
 }
 
-// Of those that a chief before this one left at work. True: those that are to take over what others
-// held may yet be heard of.
 bool PromotionDuty::ReplaceThoseThatDidNotComeBack(absl::Time now) {
-  if (!job_->replicas()) return false;
+  if (under_way()) return true;
+  if (!job_->replicas() || job_->state != v1::JOB_STATE_RUNNING) return false;
   const std::set<uint32_t> changed = job_->takeover.Changed(job_->placement.shards);
   std::set<uint32_t> lost = changed;
   for (uint32_t index : job_->takeover.Awaited(job_->placement.shards)) {
@@ -154,7 +173,7 @@ bool PromotionDuty::ReplaceThoseThatDidNotComeBack(absl::Time now) {
     Promote(index, anew ? "it was started anew" : "it is silent since before this chief", now);
     job_->takeover.Replace(index, successors);
   }
-  return waits;
+  return waits || under_way();
 }
 
 void PromotionDuty::OnView(absl::Time now) {
@@ -177,6 +196,7 @@ void PromotionDuty::OnPromoted(absl::Time now) {
 }
 
 void PromotionDuty::Fill(v1::ReplicaStatus& status) const {
+  if (!job_->replicas()) return;
   status.set_promotions(promotions_);
   status.set_promoted(promoted_);
 }

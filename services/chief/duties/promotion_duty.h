@@ -30,13 +30,17 @@ class PromotionDuty : public Duty {
   absl::Status MayBeReplaced(uint32_t shard, absl::Time now) const;
   // They do. `cause`: for people. REQUIRES: MayBeReplaced.
   void Promote(uint32_t shard, std::string_view cause, absl::Time now);
-  // Another process has come in the place of a shard that owned partitions: backups take over, or
-  // else it alone, where the job may do so, or everybody returns to a checkpoint.
-  void ReplaceOrReturn(uint32_t shard, absl::Time now);
-  // Has backups take over for all that are lost. REQUIRES: the job's ShardHearing has listened.
+  // Another process has come in the place of a shard. What was on its way to or from that shard
+  // stays where it is, unless its new owner is decided. If the shard owned partitions, backups take
+  // over; or else it returns to a checkpoint alone, where the job may do so, or everybody does.
+  void OnReplaced(uint32_t shard, absl::Time now);
+  // Has the job's ShardHearing listen, where partitions have replicas.
+  void Listen(absl::Time now);
+  // Has backups take over for all that are lost while shards serve, where something was heard of
+  // them. REQUIRES: Listen.
   void ReplaceLost(absl::Time now);
-  // The same for those that a chief before this one left at work. True: those that are to take over
-  // what others held may yet be heard of.
+  // The same, while the job is RUNNING, for those that a chief before this one left at work. True:
+  // backups take over, or those that are to do so may yet be heard of.
   bool ReplaceThoseThatDidNotComeBack(absl::Time now);
 
   // It is decided, and the view is not published that says so: all else waits.
@@ -46,6 +50,7 @@ class PromotionDuty : public Duty {
   // Everybody returns to a checkpoint instead.
   void Forget() { promotion_.reset(); }
 
+  // Nothing, in a job that keeps no replicas.
   void Fill(v1::ReplicaStatus& status) const;
 
  private:
@@ -56,6 +61,7 @@ class PromotionDuty : public Duty {
     absl::Time begun;
   };
 
+  void ReplaceOrReturn(uint32_t shard, absl::Time now);
   absl::Status CheckBackup(const v1::PartitionPair& pair, absl::Time now) const;
   void OnPromoted(absl::Time now);
 

@@ -1,5 +1,7 @@
 #include "chief/duties/rest_duty.h"
 
+#include <variant>
+
 #include "absl/strings/str_cat.h"
 
 namespace capstan::chief {
@@ -21,6 +23,17 @@ void RestDuty::Advance(absl::Time now) {
     return Seek(now);
   }
   if (job_->training.AtRest()) job_->Resume();
+}
+
+void RestDuty::OnAnswer(const ShardCalls::Answer& answer) {
+  if (answer.purpose != Purpose::kHold) return;
+  job_->training.barrier.OnHeld(std::get<v1::HoldRoundsReply>(*answer.reply),
+                                job_->placement.Owners(), job_->options.call_deadline, job_->calls);
+}
+
+void RestDuty::SeeBarrier() {
+  if (job_->training.barrier.OnCommitted(job_->calls))
+    job_->training.work.lanes()->TakeCursors(job_->training.barrier.held());
 }
 
 // The store may be away for long: then training is worth more than these parameters.

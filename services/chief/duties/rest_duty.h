@@ -6,6 +6,7 @@
 
 #include "absl/time/time.h"
 #include "chief/duties/duty.h"
+#include "chief/state/shard_calls.h"
 
 namespace capstan::chief {
 
@@ -15,6 +16,11 @@ class RestDuty : public Duty {
 
   // REQUIRES: the job is running, and its shards are there.
   void Advance(absl::Time now);
+  // Takes the answer in if it is that the coordinator holds the rounds.
+  void OnAnswer(const ShardCalls::Answer& answer);
+  // Shards may have answered: at a round barrier that has just been reached, lanes stand where the
+  // coordinator says.
+  void SeeBarrier();
 
  private:
   void Seek(absl::Time now);

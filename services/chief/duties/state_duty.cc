@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "capstan/model/oddness.h"
 
@@ -140,6 +141,12 @@ void StateDuty::RefreshView(absl::Time now) {
   StoreAndPublish(now);
 }
 
+void StateDuty::RefreshViewOf(const Worker& worker, absl::Time now) {
+  if (BeginsOrEnds(worker)) return RefreshView(now);  // It looks at all workers.
+  StoreAndPublish(now);
+}
+
+// The view is to name another trainer of the worker, or one fewer.
 bool StateDuty::BeginsOrEnds(const Worker& worker) const {
   return std::any_of(worker.trainers.begin(), worker.trainers.end(),
                      [this](const Trainer& trainer) {
@@ -170,6 +177,15 @@ void StateDuty::OnStored(const absl::Status& stored, absl::Time now) {
   if (stored.ok() && failing)
     job_->outbox.Log(LogEvent::Level::kInfo, "the chief's state is stored again");
   job_->placement.heard_of_shards = true;  // Their view is published now, perhaps.
+}
+
+std::vector<Action> StateDuty::TakeActions() {
+  std::vector<Action> actions = job_->outbox.Take();
+  if (job_->writer.superseded()) {
+    std::erase_if(actions,
+                  [](const Action& action) { return !std::holds_alternative<LogEvent>(action); });
+  }
+  return actions;
 }
 
 }  // namespace capstan::chief

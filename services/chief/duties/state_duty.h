@@ -3,10 +3,13 @@
 #ifndef CAPSTAN_CHIEF_DUTIES_STATE_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_STATE_DUTY_H_
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "capstan/v1/chief_state.pb.h"
 #include "chief/duties/duty.h"
+#include "chief/state/chief_actions.h"
 
 namespace capstan::chief {
 
@@ -19,13 +22,17 @@ class StateDuty : public Duty {
 
   // Makes the view anew, and publishes it and stores the state as far as they are due.
   void RefreshView(absl::Time now);
-  // The same without looking at all workers.
-  void StoreAndPublish(absl::Time now);
-  // The view is to name another trainer of the worker, or one fewer.
-  bool BeginsOrEnds(const Worker& worker) const;
+  // The same where nothing but the leases of this worker has changed: it is cheap if none of its
+  // trainers begins or ceases to train.
+  void RefreshViewOf(const Worker& worker, absl::Time now);
   void OnStored(const absl::Status& stored, absl::Time now);
+  // What is to be done, in order, since the last call. Of a chief that another has superseded
+  // nobody hears anything any more: what it logs is all.
+  std::vector<Action> TakeActions();
 
  private:
+  void StoreAndPublish(absl::Time now);
+  bool BeginsOrEnds(const Worker& worker) const;
   void StartCheckpointClock(absl::Time now);
   v1::ChiefState State(absl::Time now) const;
 

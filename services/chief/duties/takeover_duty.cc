@@ -5,6 +5,7 @@
 namespace capstan::chief {
 
 void TakeoverDuty::Advance(absl::Time now) {
+  if (job_->state != v1::JOB_STATE_RUNNING) return;
   if (job_->takeover.complete(now)) job_->placement.views.ForgetTrainers();
   if (job_->takeover.settled()) return;
   if (MapIsOver(now)) {

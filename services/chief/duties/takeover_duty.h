@@ -12,7 +12,8 @@ class TakeoverDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // REQUIRES: the job is RUNNING. PENDING afterwards: the map is over, and another is to be made.
+  // Does nothing unless the job is RUNNING. PENDING afterwards: the map is over, and another is to
+  // be made.
   void Advance(absl::Time now);
 
  private:

@@ -24,4 +24,9 @@ void TrainingDuty::Advance(absl::Time now) {
   if (max_steps > 0 && steps >= max_steps) job_->BeginEnd("");
 }
 
+void TrainingDuty::DrawCurve(absl::Time now) {
+  if (job_->state == v1::JOB_STATE_RUNNING && job_->training.progress.TakeCurveDue(now))
+    job_->AddCurvePoint({}, now);
+}
+
 }  // namespace capstan::chief

@@ -14,6 +14,8 @@ class TrainingDuty : public Duty {
 
   // REQUIRES: the job is running, and its shards are there.
   void Advance(absl::Time now);
+  // Adds a point to the learning curve, now and then.
+  void DrawCurve(absl::Time now);
 };
 
 }  // namespace capstan::chief

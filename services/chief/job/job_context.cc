@@ -21,7 +21,7 @@ bool JobContext::EvaluatesAtRest() const {
 }
 
 bool JobContext::CheckpointDue(absl::Time now) const {
-  if (state != v1::JOB_STATE_RUNNING || training.end.begun() || !takeover.settled()) return false;
+  if (!running() || training.end.begun()) return false;
   const Checkpointer& checkpointer = checkpoints.checkpointer;
   if (!checkpointer.enabled() || checkpointer.running()) return false;
   if (!checkpointer.MayBegin(now)) return false;

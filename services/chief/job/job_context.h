@@ -41,6 +41,14 @@ struct JobContext {
     return absl::Seconds(plan.spec.lease().worker_lease_seconds());
   }
 
+  // It is running, and the shards that an earlier chief has left at work are back.
+  bool running() const { return state == v1::JOB_STATE_RUNNING && takeover.settled(); }
+  // Likewise its shards serve, also while the model is saved.
+  bool serving() const {
+    return (state == v1::JOB_STATE_RUNNING || state == v1::JOB_STATE_CHECKPOINTING) &&
+           takeover.settled();
+  }
+
   bool MayTrain() const { return state == v1::JOB_STATE_RUNNING && !training.LeasesTakenBack(); }
   // Everybody who held a lease that was taken back has heard of it, or is gone.
   bool Drained(absl::Time now) const {

@@ -38,21 +38,6 @@ TEST(ChiefMembershipTest, PublishesANewEpochForEveryChangeAndNoneWithoutOne) {
   }
 }
 
-TEST(ChiefMembershipTest, RefusesAnotherWireVersion) {
-  Crew crew;
-  v1::RegisterWorkerRequest worker;
-  worker.set_wire_version(2);
-  worker.set_name("w");
-  worker.set_incarnation(1);
-  EXPECT_EQ(crew.machine.RegisterWorker(worker, crew.now).status().code(),
-            absl::StatusCode::kFailedPrecondition);
-  v1::RegisterShardRequest shard;
-  shard.set_address("ps-0:7000");
-  shard.set_incarnation(1);
-  EXPECT_EQ(crew.machine.RegisterShard(shard, crew.now).status().code(),
-            absl::StatusCode::kFailedPrecondition);
-}
-
 TEST(ChiefMembershipTest, AnswersARepeatedRegistrationWithTheSameTrainers) {
   Crew crew({.threads = 2});
   v1::RegisterWorkerRequest request;

@@ -44,6 +44,15 @@ TEST_F(CloseDutyTest, AStreamIsClosedWhenEveryShardThatOwnsPartitionsHasClosedIt
   EXPECT_TRUE(job_.training.closes.complete());
 }
 
+TEST_F(CloseDutyTest, WhatAShardAnswersToOthersClosesNothing) {
+  duty_.Advance();
+  for (uint32_t shard : {0u, 1u}) {
+    duty_.OnAnswer(
+        {.purpose = Purpose::kFlush, .shard = shard, .reply = ShardReply(v1::FlushReply())});
+  }
+  EXPECT_FALSE(job_.training.closes.complete());
+}
+
 TEST_F(CloseDutyTest, NoneIsClosedWhileACheckpointIsTaken) {
   job_.checkpoints.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
   duty_.Advance();

@@ -1,5 +1,6 @@
 // A job for the tests of single duties: the facts of one, which a test brings into the state that
-// it is about, and a machine that only writes down what a duty orders.
+// it is about, and a recorder of what a duty orders. Of that only the view is carried out, of which
+// everybody hears at once.
 #ifndef TESTS_UNIT_CHIEF_DUTIES_DUTY_TEST_H_
 #define TESTS_UNIT_CHIEF_DUTIES_DUTY_TEST_H_
 
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -36,8 +38,10 @@ class RecordedOrders : public Orders {
   void CancelMoves(const absl::Status& why, absl::Time) override {
     orders.push_back(absl::StrCat("cancel moves: ", why.message()));
   }
+  void RefreshView(absl::Time) override { publish(); }
 
   std::vector<std::string> orders;
+  std::function<void()> publish;  // The view as it is.
 };
 
 class DutyTest : public testing::Test {
@@ -45,7 +49,9 @@ class DutyTest : public testing::Test {
   // The job of a Crew with these options; nothing is stored anywhere, so what is noted is stored.
   explicit DutyTest(const CrewOptions& options = TenTasks())
       : job_({.term = 5, .run_id = 1, .seal_key = "the key", .shards = options.shards},
-             PlanOf(options), {}, now_) {}
+             PlanOf(options), {}, now_) {
+    orders_.publish = [this] { Publish(); };
+  }
 
   // So many shards are there, own the job's partitions, and train in the job's first timeline.
   void Run(uint32_t shards) {

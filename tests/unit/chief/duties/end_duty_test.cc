@@ -42,6 +42,24 @@ class JudgedEndDutyTest : public EndDutyTest {
   }
 };
 
+TEST_F(EndDutyTest, AJobThatIsStoppedEndsInOrderUnlessItHasNotBegun) {
+  duty_.Stop("");
+  EXPECT_EQ(job_.stop, "stopped: on request");
+  EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
+  job_.stop.clear();
+  job_.state = v1::JOB_STATE_PENDING;
+  duty_.Stop("enough");
+  EXPECT_EQ(job_.state, v1::JOB_STATE_FAILED);
+  EXPECT_EQ(job_.reason, "stopped: enough, before it had begun");
+}
+
+TEST_F(EndDutyTest, AJobThatEndsAlreadyIsNotStopped) {
+  job_.BeginEnd("early stop");
+  duty_.Stop("enough");
+  EXPECT_EQ(job_.stop, "");
+  EXPECT_EQ(job_.reason, "early stop");
+}
+
 TEST_F(EndDutyTest, NothingIsFlushedWhilePartitionsAreOnTheirWay) {
   v1::PartitionMove move;
   move.set_partition(0);

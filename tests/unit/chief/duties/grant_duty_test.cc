@@ -102,6 +102,8 @@ TEST_F(GrantDutyTest, AWorkerThatLeavesGivesBackWhatItHasNotHeardOf) {
   ASSERT_THAT(held, testing::SizeIs(2));
   v1::WorkerHeartbeatRequest request;
   *request.add_leases()->mutable_generation() = held[0].generation();
+  EXPECT_THAT(duty_.Unmentioned(request, a), testing::IsEmpty()) << "it does not leave";
+  a.draining = true;
   const std::vector<v1::LeaseReport> reports = duty_.Unmentioned(request, a);
   ASSERT_THAT(reports, testing::SizeIs(1));
   EXPECT_EQ(reports[0].generation().count(), held[1].generation().count());
@@ -115,15 +117,25 @@ TEST_F(GrantDutyTest, TheEndWaitsForWhoHoldsWorkStillUnlessItIsStuck) {
   b.stuck = true;
   v1::WorkerHeartbeatRequest request;
   request.add_leases()->set_kind(v1::LEASE_KIND_TASK);
-  duty_.SeeDraining(request, a);
+  duty_.Hear(request, a);
   EXPECT_THAT(job_.training.end.draining, testing::IsEmpty()) << "it may go on";
   job_.BeginEnd("");
-  duty_.SeeDraining(request, a);
-  duty_.SeeDraining(request, b);
+  duty_.Hear(request, a);
+  duty_.Hear(request, b);
   EXPECT_THAT(job_.training.end.draining, testing::ElementsAre("a"));
   request.mutable_leases(0)->set_finished(true);
-  duty_.SeeDraining(request, a);
+  duty_.Hear(request, a);
   EXPECT_THAT(job_.training.end.draining, testing::IsEmpty());
+}
+
+TEST_F(GrantDutyTest, AWorkerWhoseDataDoNotComeLosesWhatItHolds) {
+  Worker& a = AddWorker("a");
+  duty_.Grant(a, now_);
+  duty_.Hear({}, a);
+  EXPECT_THAT(WorkOf(a), testing::ElementsAre(0u, 1u));
+  a.stuck = true;
+  duty_.Hear({}, a);
+  EXPECT_THAT(WorkOf(a), testing::IsEmpty());
 }
 
 TEST_F(GrantDutyTest, AWorkerThatFallsSilentLosesWhatItHoldsAndIsNotWaitedFor) {

@@ -63,10 +63,11 @@ TEST_F(MemberDutyTest, WhoWasToLeaveAndIsNotHeardOfForThreeLeasesIsGivenUp) {
   shard(1).draining = true;
   now_ += absl::Seconds(30);
   shard(0).heard = now_;
-  EXPECT_FALSE(duty_.GiveUpThoseThatLeft(now_));
+  duty_.GiveUpThoseThatLeft(now_);
+  EXPECT_THAT(orders_.orders, testing::IsEmpty());
   now_ += absl::Seconds(1);
   shard(0).heard = now_;
-  EXPECT_TRUE(duty_.GiveUpThoseThatLeft(now_));
+  duty_.GiveUpThoseThatLeft(now_);
   EXPECT_THAT(orders_.orders,
               testing::ElementsAre("return: shard 1 was to leave, and has not come back (1)"));
   EXPECT_THAT(job_.placement.next_map, testing::ElementsAre(0u));
@@ -76,24 +77,22 @@ TEST_F(MemberDutyTest, NobodyIsGivenUpWhereNobodyCouldTakeItsPartitions) {
   Run(2);
   shard(1).draining = true;
   now_ += absl::Minutes(5);  // Nor is the other one heard of.
-  EXPECT_FALSE(duty_.GiveUpThoseThatLeft(now_));
+  duty_.GiveUpThoseThatLeft(now_);
+  EXPECT_THAT(orders_.orders, testing::IsEmpty());
 }
 
-TEST_F(MemberDutyTest, SpareShardsAreToldOfForAsLongAsTheyAsk) {
+TEST_F(MemberDutyTest, WhoLeavesOnTheWayToACheckpointIsDoneWithoutAndNowhereElse) {
   Run(2);
-  duty_.NoteSpare(8, now_);
-  duty_.WatchSpares(now_);
-  EXPECT_THAT(Warning("spare shards"), testing::HasSubstr("ps-8 is of no use"));
-  duty_.WatchSpares(now_ + absl::Seconds(16));
-  EXPECT_EQ(Warning("spare shards"), "");
-}
-
-TEST_F(MemberDutyTest, AProcessThatIsKnownToBeGoneHasNoAddress) {
-  Run(2);
-  EXPECT_EQ(duty_.AddressOf(1, 101), "shard-1:1");
-  EXPECT_EQ(duty_.AddressOf(1, 7), "") << "another process";
-  shard(1).gone = true;
-  EXPECT_EQ(duty_.AddressOf(1, 101), "");
+  job_.recovery.rollback.Begin(job_.Sources(), now_);
+  shard(1).draining = true;
+  now_ += absl::Seconds(31);
+  shard(0).heard = now_;
+  duty_.RestoreWithoutThoseThatLeft(now_);
+  EXPECT_THAT(job_.placement.next_map, testing::IsEmpty()) << "the others train";
+  job_.state = v1::JOB_STATE_RESTORING;
+  duty_.RestoreWithoutThoseThatLeft(now_);
+  EXPECT_THAT(job_.placement.next_map, testing::ElementsAre(0u));
+  EXPECT_FALSE(job_.placement.views.has_map());
 }
 
 }  // namespace

@@ -19,9 +19,17 @@ class MoveDutyTest : public DutyTest {
   }
 
   // As far as it goes by itself.
-  void Step() {
-    while (duty_.Step(/*plans=*/false, now_)) Publish();
+  void Advance() {
+    job_.placement.heard_of_shards = false;
+    duty_.Advance(now_);
   }
+  // Something may be different about the shards. True: a batch is under way.
+  bool AdvanceAnew() {
+    job_.placement.heard_of_shards = true;
+    duty_.Advance(now_);
+    return job_.placement.moves.under_way();
+  }
+  bool UnderWay() const { return job_.placement.moves.under_way(); }
   // Each source that is asked has done what it was asked for.
   void AnswerMoves() {
     for (const CallShard& call : Calls()) {
@@ -29,8 +37,7 @@ class MoveDutyTest : public DutyTest {
       v1::MovePartitionsReply reply;
       reply.set_copied(true);
       reply.set_done(true);
-      const auto answer = job_.calls.OnReply(call.call, ShardReply(reply), now_);
-      job_.placement.moves.OnAnswer(answer->shard, answer->reply, now_, job_.calls);
+      duty_.OnAnswer(*job_.calls.OnReply(call.call, ShardReply(reply), now_), now_);
     }
   }
   uint32_t OwnerOf1() const { return job_.placement.gate.published().owners(1); }
@@ -50,133 +57,139 @@ class PairedMoveDutyTest : public MoveDutyTest {
 };
 
 TEST_F(MoveDutyTest, APartitionHasItsNewOwnerOnceItsSourceHasCopiedAndStoodStill) {
-  Step();
+  Advance();
   ASSERT_THAT(job_.placement.gate.published().moves(), testing::SizeIs(1));
   EXPECT_EQ(job_.placement.gate.published().moves(0).to_incarnation(), 102u);
   AnswerMoves();
-  Step();
+  Advance();
   EXPECT_EQ(job_.placement.moves.phase(), PartitionMoves::Phase::kFinishing);
   EXPECT_EQ(OwnerOf1(), 1u);
   AnswerMoves();
-  Step();
+  Advance();
   EXPECT_EQ(OwnerOf1(), 2u);
   EXPECT_THAT(job_.placement.gate.published().moves(), testing::IsEmpty());
   EXPECT_EQ(job_.placement.moves.Status().moved(), 1u);
 }
 
 TEST_F(MoveDutyTest, NoOwnerChangesWhileACheckpointIsTakenOrStreamsAreClosed) {
-  Step();
+  Advance();
   AnswerMoves();
   job_.checkpoints.checkpointer.Begin({.shards = {0, 1}}, now_, job_.calls);
-  Step();
+  Advance();
   EXPECT_TRUE(job_.placement.moves.copied());
   job_.checkpoints.checkpointer.Abandon(absl::CancelledError(""), now_, job_.calls);
   job_.training.closes.Add(v1::StreamClose(), job_.writer);
   job_.training.closes.PassOn(/*quiet=*/false, job_.writer);
-  Step();
+  Advance();
   EXPECT_TRUE(job_.placement.moves.copied());
   job_.training.closes.Send({0}, absl::Seconds(1), job_.calls);
   job_.training.closes.OnClosed(0);
   job_.calls.Cancel(Purpose::kClose);
-  Step();
+  Advance();
   EXPECT_EQ(job_.placement.moves.phase(), PartitionMoves::Phase::kFinishing);
 }
 
 TEST_F(MoveDutyTest, WhatComesFirstCancelsABatchAndIsNotCountedAgainstItsShards) {
-  Step();
+  Advance();
   job_.recovery.partial[0].set_shard(0);
-  EXPECT_TRUE(duty_.CancelIfHindered(now_));
+  Advance();
+  EXPECT_FALSE(UnderWay());
   EXPECT_THAT(job_.placement.views.current().moves(), testing::IsEmpty());
   EXPECT_EQ(job_.placement.moves.FailuresOf(1), 0);
   EXPECT_TRUE(job_.placement.moves.MayBegin(now_));
 }
 
 TEST_F(MoveDutyTest, ABatchOfWhichAShardFallsSilentHasFailed) {
-  Step();
+  Advance();
   now_ += absl::Seconds(11);
   shard(1).heard = now_;
-  EXPECT_TRUE(duty_.CancelIfHindered(now_)) << "shard 2 is not heard of";
+  Advance();
+  EXPECT_FALSE(UnderWay()) << "shard 2 is not heard of";
   EXPECT_EQ(job_.placement.moves.FailuresOf(1), 1);
   EXPECT_EQ(job_.placement.moves.FailuresOf(2), 1);
   EXPECT_FALSE(job_.placement.moves.MayBegin(now_));
 }
 
 TEST_F(MoveDutyTest, OthersMayFallSilentWhilePartitionsMove) {
-  Step();
+  Advance();
   now_ += absl::Seconds(11);
   shard(1).heard = now_;
   shard(2).heard = now_;
-  EXPECT_FALSE(duty_.CancelIfHindered(now_));
+  Advance();
+  EXPECT_TRUE(UnderWay());
 }
 
 TEST_F(MoveDutyTest, WhoLeavesIsGivenNothingMore) {
-  Step();
+  Advance();
   shard(2).draining = true;
-  EXPECT_TRUE(duty_.CancelIfHindered(now_));
+  Advance();
+  EXPECT_FALSE(UnderWay());
   EXPECT_EQ(job_.placement.moves.FailuresOf(2), 0);
 }
 
 TEST_F(MoveDutyTest, ASwitchThatIsDecidedIsNotTakenBack) {
-  Step();
+  Advance();
   AnswerMoves();
-  Step();
+  Advance();
   AnswerMoves();
-  ASSERT_TRUE(duty_.Step(/*plans=*/false, now_));
+  orders_.publish = [] {};  // Nobody has heard of the view yet.
+  Advance();
+  EXPECT_EQ(job_.placement.moves.phase(), PartitionMoves::Phase::kSwitched);
   job_.BeginEnd("");
-  EXPECT_FALSE(duty_.CancelIfHindered(now_));
   Publish();
-  Step();
+  Advance();
   EXPECT_EQ(OwnerOf1(), 2u);
   EXPECT_FALSE(job_.placement.moves.under_way());
 }
 
 TEST_F(MoveDutyTest, ABatchWaitsForWhatWouldHaveToWaitForIt) {
   job_.checkpoints.askers = {1};
-  EXPECT_FALSE(duty_.Step(/*plans=*/true, now_)) << "a checkpoint is due";
+  EXPECT_FALSE(AdvanceAnew()) << "a checkpoint is due";
   job_.checkpoints.askers.clear();
   job_.recovery.partial[0].set_shard(0);
-  EXPECT_FALSE(duty_.Step(/*plans=*/true, now_)) << "a shard is not back";
+  EXPECT_FALSE(AdvanceAnew()) << "a shard is not back";
   job_.recovery.partial.clear();
   job_.training.rest.step = Rest::Step::kDrain;
-  EXPECT_FALSE(duty_.Step(/*plans=*/true, now_)) << "training comes to rest";
+  EXPECT_FALSE(AdvanceAnew()) << "training comes to rest";
   job_.training.rest = {};
   job_.checkpoints.frozen = true;
-  EXPECT_FALSE(duty_.Step(/*plans=*/true, now_)) << "a shard may leave by the last checkpoint";
+  EXPECT_FALSE(AdvanceAnew()) << "a shard may leave by the last checkpoint";
   job_.checkpoints.frozen = false;
-  EXPECT_TRUE(duty_.Step(/*plans=*/true, now_));
+  EXPECT_TRUE(AdvanceAnew());
 }
 
 TEST_F(LaneMoveDutyTest, RoundsStandStillForTheSwitchAndGoOnAfterIt) {
-  Step();
+  Advance();
   AnswerMoves();
-  Step();
+  Advance();
   EXPECT_TRUE(job_.placement.moves.copied());
   job_.training.barrier.Seek(job_.placement.views.coordinator(), job_.options.call_deadline,
                              job_.calls);
   job_.training.barrier.OnHeld({}, {}, job_.options.call_deadline, job_.calls);
   ASSERT_TRUE(job_.training.barrier.OnCommitted(job_.calls));
-  Step();
+  Advance();
   AnswerMoves();
-  Step();
+  Advance();
   EXPECT_EQ(OwnerOf1(), 2u);
   EXPECT_FALSE(job_.training.barrier.reached());
   EXPECT_TRUE(job_.calls.Pending(Purpose::kRelease, job_.placement.views.coordinator()));
 }
 
 TEST_F(PairedMoveDutyTest, WhatABackupHasIsHandedOverWithoutACopy) {
-  Step();
+  Advance();
   ASSERT_THAT(job_.placement.gate.published().moves(), testing::SizeIs(1));
   EXPECT_TRUE(job_.placement.gate.published().moves(0).hand_over());
   EXPECT_THAT(job_.placement.gate.published().pairs(), testing::SizeIs(1));
   job_.placement.views.DropPairs([](const v1::PartitionPair&) { return true; });
-  EXPECT_TRUE(duty_.CancelIfHindered(now_)) << "the backup that was to have all has nothing";
+  Advance();
+  EXPECT_FALSE(UnderWay()) << "the backup that was to have all has nothing";
   EXPECT_EQ(job_.placement.moves.FailuresOf(2), 1);
 }
 
 TEST_F(PairedMoveDutyTest, AnotherProcessInTheBackupsPlaceIsSentACopy) {
   AddShard(2, /*incarnation=*/7);
   Publish();
-  Step();
+  Advance();
   ASSERT_THAT(job_.placement.gate.published().moves(), testing::SizeIs(1));
   EXPECT_FALSE(job_.placement.gate.published().moves(0).hand_over());
   EXPECT_THAT(job_.placement.gate.published().pairs(), testing::IsEmpty())

@@ -84,6 +84,20 @@ TEST_F(PairDutyTest, AShardThatLeavesIsABackupForAsLongAsItHasPartitionsOfItsOwn
   EXPECT_THAT(Paired(), testing::ElementsAre(0u));
 }
 
+TEST_F(PairDutyTest, NothingIsDroppedUnlessSomethingWasHeardOfShardsThatServe) {
+  Pair({0}, 1);
+  shard(1).gone = true;
+  job_.placement.heard_of_shards = false;
+  duty_.Drop(now_);
+  job_.placement.heard_of_shards = true;
+  job_.state = v1::JOB_STATE_RESTORING;
+  duty_.Drop(now_);
+  EXPECT_THAT(Paired(), testing::ElementsAre(0u));
+  job_.state = v1::JOB_STATE_CHECKPOINTING;
+  duty_.Drop(now_);
+  EXPECT_THAT(Paired(), testing::IsEmpty());
+}
+
 TEST_F(PairDutyTest, OneThatIsNoMemberAnyMoreIsNoBackup) {
   Pair({0}, 3);
   job_.placement.views.RemoveMember(3);

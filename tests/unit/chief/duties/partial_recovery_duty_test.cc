@@ -82,9 +82,11 @@ TEST_F(PartialRecoveryDutyTest, ItsLossIsToldWhenItHasLoaded) {
   duty_.Begin(1, now_);
   v1::LoadPartitionsReply reply;
   reply.set_batches_lost(5);
-  duty_.OnLoaded(0, reply, now_);
+  ShardCalls::Answer answer{.purpose = Purpose::kLoad, .shard = 0, .reply = ShardReply(reply)};
+  duty_.OnLoaded(answer, now_);
   EXPECT_THAT(job_.recovery.losses, testing::IsEmpty()) << "shard 0 has lost nothing";
-  duty_.OnLoaded(1, reply, now_ + absl::Seconds(3));
+  answer.shard = 1;
+  duty_.OnLoaded(answer, now_ + absl::Seconds(3));
   EXPECT_THAT(job_.recovery.partial, testing::IsEmpty());
   EXPECT_EQ(job_.recovery.restores, 1u);
   ASSERT_THAT(job_.recovery.losses, testing::SizeIs(1));

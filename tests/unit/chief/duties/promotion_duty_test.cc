@@ -75,6 +75,28 @@ TEST_F(PromotionDutyTest, ForAProcessThatHasEndedBackupsTakeOverAtOnce) {
   EXPECT_EQ(status.promoted(), 3u);
 }
 
+TEST_F(PromotionDutyTest, NobodyTakesOverUnlessSomethingWasHeardOfShardsThatServe) {
+  duty_.OnShardGone(1, 101);
+  job_.placement.heard_of_shards = false;
+  duty_.ReplaceLost(now_);
+  job_.placement.heard_of_shards = true;
+  job_.state = v1::JOB_STATE_RESTORING;
+  duty_.ReplaceLost(now_);
+  EXPECT_FALSE(duty_.under_way());
+  job_.state = v1::JOB_STATE_CHECKPOINTING;
+  duty_.ReplaceLost(now_);
+  EXPECT_TRUE(duty_.under_way());
+}
+
+TEST_F(PromotionDutyTest, AChiefThatHearsOfNobodyTakesNobodyForLost) {
+  for (int second = 0; second < 20; ++second) {
+    now_ += absl::Seconds(1);
+    duty_.Listen(now_);  // It is awake.
+  }
+  duty_.ReplaceLost(now_);
+  EXPECT_FALSE(duty_.under_way());
+}
+
 TEST_F(PromotionDutyTest, WhereOnePartitionHasNoBackupNoneIsTakenOver) {
   job_.placement.views.DropPairs(
       [](const v1::PartitionPair& pair) { return pair.partition() == 4; });
@@ -135,7 +157,7 @@ TEST_F(PromotionDutyTest, WhatWasBeingFlushedIsFlushedAgainOnceTheNewOwnersArePu
 
 TEST_F(PromotionDutyTest, ForAShardThatWasStartedAnewItsBackupsTakeOver) {
   AddShard(1, /*incarnation=*/7);
-  duty_.ReplaceOrReturn(1, now_);
+  duty_.OnReplaced(1, now_);
   EXPECT_FALSE(job_.placement.views.Owns(1));
   EXPECT_THAT(orders_.orders, testing::ElementsAre("cancel moves: shard 1 is lost"));
 }
@@ -143,12 +165,41 @@ TEST_F(PromotionDutyTest, ForAShardThatWasStartedAnewItsBackupsTakeOver) {
 TEST_F(PromotionDutyTest, WhereItsBackupsCannotAllReturnAndAreToldWhy) {
   job_.placement.views.DropPairs(
       [](const v1::PartitionPair& pair) { return pair.partition() == 4; });
-  duty_.ReplaceOrReturn(1, now_);
+  duty_.OnReplaced(1, now_);
   EXPECT_TRUE(job_.placement.views.Owns(1));
   EXPECT_FALSE(duty_.under_way());
   EXPECT_THAT(
       orders_.orders,
       testing::ElementsAre("return: shard 1 was started anew, and partition 4 has no backup (1)"));
+}
+
+TEST_F(PromotionDutyTest, WithAShardThatOwnsNothingNothingIsLost) {
+  AddShard(3);
+  job_.placement.views.AddMember(3);
+  Publish();
+  AddShard(3, /*incarnation=*/7);
+  duty_.OnReplaced(3, now_);
+  EXPECT_FALSE(job_.placement.views.members().contains(3)) << "the new process joins anew";
+  EXPECT_THAT(orders_.orders, testing::IsEmpty());
+  EXPECT_FALSE(duty_.under_way());
+}
+
+TEST_F(PromotionDutyTest, AShardThatIsReplacedOnTheWayToACheckpointLoadsAsWell) {
+  job_.state = v1::JOB_STATE_RESTORING;
+  job_.recovery.rollback.Begin(job_.Sources(), now_);
+  job_.recovery.rollback.BeginLoading({0});
+  duty_.OnReplaced(1, now_);
+  EXPECT_TRUE(job_.recovery.rollback.Awaits(1));
+  EXPECT_THAT(orders_.orders, testing::IsEmpty());
+}
+
+TEST_F(PromotionDutyTest, WhatWasOnItsWayToAShardThatIsReplacedStaysWhereItIs) {
+  CopyPartition0();
+  job_.state = v1::JOB_STATE_RESTORING;
+  duty_.OnReplaced(2, now_);
+  EXPECT_THAT(orders_.orders, testing::IsEmpty()) << "the move is of others";
+  duty_.OnReplaced(1, now_);
+  EXPECT_THAT(orders_.orders, testing::ElementsAre("cancel moves: shard 1 was started anew"));
 }
 
 class UnbackedPromotionDutyTest : public DutyTest, public testing::WithParamInterface<bool> {
@@ -161,7 +212,7 @@ class UnbackedPromotionDutyTest : public DutyTest, public testing::WithParamInte
 };
 
 TEST_P(UnbackedPromotionDutyTest, WithoutBackupsItReturnsAloneWhereTheJobMayDoSo) {
-  duty_.ReplaceOrReturn(1, now_);
+  duty_.OnReplaced(1, now_);
   const bool partial = GetParam();
   EXPECT_THAT(orders_.orders,
               testing::ElementsAre(partial ? "recover partially: 1"
@@ -188,7 +239,7 @@ TEST_F(PromotionDutyTest, OfThoseLeftAtWorkTheBackupsAreWaitedForBeforeAllReturn
 
   AddShard(2);
   shard(2).loaded_timeline = job_.placement.timeline();
-  EXPECT_FALSE(duty_.ReplaceThoseThatDidNotComeBack(now_));
+  EXPECT_TRUE(duty_.ReplaceThoseThatDidNotComeBack(now_));
   EXPECT_FALSE(job_.placement.views.Owns(1));
   EXPECT_THAT(job_.takeover.Changed(job_.placement.shards), testing::IsEmpty());
   EXPECT_NE(job_.placement.shards.Find(1), nullptr) << "the new process may join";

@@ -117,6 +117,30 @@ TEST_F(LaneRestDutyTest, RoundsStandStillUntilEveryShardHasMarkedTheCheckpoint) 
       << "what is marked is saved while rounds go on";
 }
 
+TEST_F(LaneRestDutyTest, AtABarrierLanesStandWhereTheCoordinatorSays) {
+  job_.checkpoints.askers = {1};
+  duty_.Advance(now_);
+  const std::vector<CallShard> holds = Calls();
+  ASSERT_THAT(holds, testing::SizeIs(1));
+  v1::HoldRoundsReply held;
+  for (uint64_t cursor : {7, 8}) held.add_lanes()->set_cursor(cursor);
+  duty_.OnAnswer(*job_.calls.OnReply(holds[0].call, ShardReply(held), now_));
+  const std::vector<CallShard> commits = Calls();
+  ASSERT_THAT(commits, testing::SizeIs(2));
+  for (const CallShard& commit : commits) {
+    duty_.SeeBarrier();
+    EXPECT_FALSE(job_.training.barrier.reached()) << "a shard has not committed the last round";
+    duty_.OnAnswer(*job_.calls.OnReply(commit.call, ShardReply(v1::CommitRoundReply()), now_));
+  }
+  duty_.SeeBarrier();
+  EXPECT_TRUE(job_.training.barrier.reached());
+  v1::TaskProgress progress;
+  job_.training.work.Save(progress);
+  ASSERT_THAT(progress.lanes(), testing::SizeIs(2));
+  EXPECT_EQ(progress.lanes(0).cursor(), 7u);
+  EXPECT_EQ(progress.lanes(1).cursor(), 8u);
+}
+
 TEST_F(LaneRestDutyTest, WhereAShardLeavesTheOpenRoundIsWaitedForAShorterTime) {
   job_.checkpoints.askers = {1};
   duty_.Advance(now_);

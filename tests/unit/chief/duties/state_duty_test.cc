@@ -109,7 +109,7 @@ TEST_F(StateDutyTest, NobodyHearsOfOwnersBeforeTheyAreStored) {
   EXPECT_EQ(stored[0].view().timeline(), 6u);
   EXPECT_THAT(next.job.placement.gate.published().owners(), testing::IsEmpty());
   next.duty.OnStored(absl::OkStatus(), now_);
-  next.duty.StoreAndPublish(now_);
+  next.duty.RefreshView(now_);
   EXPECT_THAT(next.job.placement.gate.published().owners(), testing::SizeIs(8));
 }
 
@@ -144,14 +144,28 @@ TEST_F(StateDutyTest, ATrainerThatBeginsJoinsTheQuorumAtTheClockOfTheSlowest) {
   duty_.RefreshView(now_);
   a.trainers[0].clock = 100;
   Give(b);
-  EXPECT_TRUE(duty_.BeginsOrEnds(b));
-  duty_.RefreshView(now_);
-  EXPECT_FALSE(duty_.BeginsOrEnds(b));
+  duty_.RefreshViewOf(a, now_);
+  EXPECT_FALSE(b.trainers[0].training) << "it is the other whose leases may have changed";
+  duty_.RefreshViewOf(b, now_);
+  EXPECT_TRUE(b.trainers[0].training);
   EXPECT_EQ(b.trainers[0].start_clock, 100u);
   EXPECT_THAT(job_.placement.views.current().trainers(), testing::IsEmpty())
       << "this job is not ssp";
   EXPECT_THAT(job_.placement.views.ToStore(job_.training.workers).trainers(), testing::SizeIs(2))
       << "whom the next chief waits for";
+}
+
+TEST_F(StateDutyTest, OfAChiefThatIsSupersededNothingIsLeftButWhatItLogs) {
+  const auto is_log = [](const Action& action) { return std::holds_alternative<LogEvent>(action); };
+  Successor next(StateOfNow(), *this);
+  next.duty.RefreshView(now_);
+  EXPECT_THAT(next.duty.TakeActions(), testing::Contains(testing::Not(testing::Truly(is_log))));
+  EXPECT_THAT(next.duty.TakeActions(), testing::IsEmpty()) << "they are taken once";
+  next.duty.OnStored(absl::AbortedError("the state is another chief's"), now_);
+  next.job.AddCurvePoint({}, now_);
+  const std::vector<Action> left = next.duty.TakeActions();
+  EXPECT_THAT(left, testing::SizeIs(1));
+  EXPECT_THAT(left, testing::Each(testing::Truly(is_log)));
 }
 
 }  // namespace

@@ -53,6 +53,15 @@ TEST_F(TakeoverDutyTest, ThisChiefGoesOnOnceAllShardsAreBackWithWhatTheyHad) {
   EXPECT_THAT(orders_.orders, testing::IsEmpty());
 }
 
+TEST_F(TakeoverDutyTest, AJobThatDoesNotRunIsNotTakenOver) {
+  Inherit(2);
+  ComeBack(0);
+  ComeBack(1);
+  job_.state = v1::JOB_STATE_FAILED;
+  duty_.Advance(now_);
+  EXPECT_FALSE(job_.takeover.settled());
+}
+
 TEST_F(TakeoverDutyTest, OneThatHasComeBackWithoutWhatItHadSendsAllBackWithoutWaitingForThem) {
   Inherit(2);
   ComeAnew(1);

@@ -80,6 +80,17 @@ TEST_F(TrainingDutyTest, AStopGivesItsReasonAlsoWhereAllHasJustBeenTrained) {
   EXPECT_EQ(job_.reason, "stopped: enough");
 }
 
+TEST_F(TrainingDutyTest, TheCurveIsDrawnNowAndThenWhileTheJobRuns) {
+  job_.training.progress.Start(now_);
+  duty_.DrawCurve(now_ + absl::Hours(1));
+  EXPECT_THAT(Taken<AppendCurve>(), testing::SizeIs(1));
+  duty_.DrawCurve(now_ + absl::Hours(1));
+  EXPECT_THAT(Taken<AppendCurve>(), testing::IsEmpty()) << "a moment later there is nothing new";
+  job_.state = v1::JOB_STATE_RESTORING;
+  duty_.DrawCurve(now_ + absl::Hours(2));
+  EXPECT_THAT(Taken<AppendCurve>(), testing::IsEmpty());
+}
+
 TEST_F(TrainingDutyTest, ALossThatIsWorseThanGuessingIsShownForAsLongAsItIs) {
   job_.training.progress.AddLoss(/*examples=*/100, /*loss_sum=*/200);
   duty_.Advance(now_);

@@ -1,0 +1,41 @@
+#include "chief/duties/call_duty.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace capstan::chief {
+
+void CallDuty::Send(absl::Time now) {
+  for (CallShard& call :
+       job_->calls.TakeDue(job_->placement.gate.published(), job_->placement.shards, now)) {
+    job_->outbox.Add(std::move(call));
+  }
+}
+
+std::optional<ShardCalls::Answer> CallDuty::OnReply(uint64_t call, absl::StatusOr<ShardReply> reply,
+                                                    absl::Time now) {
+  // It may have heard of a later chief; the store knows.
+  if (absl::IsFailedPrecondition(reply.status())) job_->writer.Note();
+  job_->placement.heard_of_shards = true;
+  std::optional<ShardCalls::Answer> answer = job_->calls.OnReply(call, std::move(reply), now);
+  if (!answer) return std::nullopt;
+  const Shard* shard = job_->placement.shards.Find(answer->shard);
+  // What a process did that has been replaced since is as if it had not been done.
+  const bool present = shard != nullptr && Raw(shard->incarnation) == answer->incarnation;
+  return present ? std::move(answer) : std::nullopt;
+}
+
+void CallDuty::CheckRefusal() {
+  if (job_->ended() || job_->state == v1::JOB_STATE_PENDING) return;
+  if (absl::Status refusal = job_->calls.Refusal(); !refusal.ok()) {
+    job_->Fail(v1::FAILURE_KIND_ERROR, std::string(refusal.message()));
+  }
+}
+
+// A partition that stands still is asked after often, and rounds are let go on at once.
+absl::Time CallDuty::NextWake() const {
+  return std::min(job_->calls.NextDue(Purpose::kMove), job_->calls.NextDue(Purpose::kRelease));
+}
+
+}  // namespace capstan::chief

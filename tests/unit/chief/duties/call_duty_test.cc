@@ -1,0 +1,78 @@
+#include "chief/duties/call_duty.h"
+
+#include "tests/unit/chief/duties/duty_test.h"
+
+namespace capstan::chief {
+namespace {
+
+class CallDutyTest : public DutyTest {
+ protected:
+  CallDutyTest() { Run(2); }
+
+  // Shard 1 is called to flush; what was sent.
+  CallShard Flush() {
+    job_.calls.Send(Purpose::kFlush, 1, v1::FlushRequest(), job_.options.call_deadline);
+    duty_.Send(now_);
+    const std::vector<CallShard> sent = Taken<CallShard>();
+    EXPECT_THAT(sent, testing::SizeIs(1));
+    return sent.at(0);
+  }
+
+  CallDuty duty_{job_, orders_};
+};
+
+TEST_F(CallDutyTest, AnAnswerGoesToTheDutyThatHasAsked) {
+  const CallShard flush = Flush();
+  job_.placement.heard_of_shards = false;
+  const auto answer = duty_.OnReply(flush.call, ShardReply(v1::FlushReply()), now_);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->purpose, Purpose::kFlush);
+  EXPECT_EQ(answer->shard, 1u);
+  EXPECT_TRUE(job_.placement.heard_of_shards);
+}
+
+TEST_F(CallDutyTest, WhatAProcessDidThatHasBeenReplacedSinceIsAsIfItHadNotBeenDone) {
+  const CallShard flush = Flush();
+  AddShard(1, /*incarnation=*/7);
+  EXPECT_FALSE(duty_.OnReply(flush.call, ShardReply(v1::FlushReply()), now_));
+}
+
+TEST_F(CallDutyTest, AShardThatRefusesMayKnowOfALaterChiefSoTheStateIsToBeWritten) {
+  const StateWriter::Ticket before = job_.writer.Note();
+  EXPECT_FALSE(duty_.OnReply(Flush().call, absl::UnavailableError("away"), now_));
+  EXPECT_EQ(job_.writer.Note(), before + 1) << "it says nothing of a chief";
+  EXPECT_FALSE(duty_.OnReply(Flush().call, absl::FailedPreconditionError("an old term"), now_));
+  EXPECT_EQ(job_.writer.Note(), before + 3);
+}
+
+TEST_F(CallDutyTest, AShardThatKeepsRefusingFailsTheJobUnlessItHasEnded) {
+  CallShard flush = Flush();
+  while (job_.calls.Refusal().ok()) {
+    duty_.CheckRefusal();
+    ASSERT_EQ(job_.state, v1::JOB_STATE_RUNNING);
+    EXPECT_FALSE(duty_.OnReply(flush.call, absl::InvalidArgumentError("what?"), now_));
+    now_ += absl::Minutes(1);
+    duty_.Send(now_);
+    flush = Taken<CallShard>().at(0);
+  }
+  job_.state = v1::JOB_STATE_COMPLETED;
+  duty_.CheckRefusal();
+  EXPECT_EQ(job_.state, v1::JOB_STATE_COMPLETED);
+  job_.state = v1::JOB_STATE_RUNNING;
+  duty_.CheckRefusal();
+  EXPECT_EQ(job_.state, v1::JOB_STATE_FAILED);
+  EXPECT_EQ(job_.reason, "shard 1 refuses Flush: what?");
+}
+
+TEST_F(CallDutyTest, OnlyMovesAndReleasesOfRoundsDoNotWaitForTheNextTick) {
+  job_.calls.Send(Purpose::kFlush, 1, v1::FlushRequest(), job_.options.call_deadline, now_);
+  EXPECT_EQ(duty_.NextWake(), absl::InfiniteFuture());
+  job_.calls.Send(Purpose::kMove, 1, v1::MovePartitionsRequest(), job_.options.call_deadline,
+                  now_ + absl::Seconds(1));
+  EXPECT_EQ(duty_.NextWake(), now_ + absl::Seconds(1));
+  job_.calls.Send(Purpose::kRelease, 0, v1::HoldRoundsRequest(), job_.options.call_deadline, now_);
+  EXPECT_EQ(duty_.NextWake(), now_);
+}
+
+}  // namespace
+}  // namespace capstan::chief
