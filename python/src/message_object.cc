@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/ascii.h"
+#include "capstan/message/visit_field.h"
 
 namespace nb = nanobind;
 
@@ -30,42 +31,22 @@ std::string NameOf(const EnumValueDescriptor& value) {
   return name;
 }
 
-nb::object TextOf(const FieldDescriptor& field, const std::string& value) {
-  if (field.type() == FieldDescriptor::TYPE_BYTES) return nb::bytes(value.data(), value.size());
-  return nb::cast(value);
-}
+// The Python object of a value of this field.
+struct ObjectOfValue {
+  const FieldDescriptor& field;
+
+  nb::object operator()(const EnumValueDescriptor* value) const { return nb::cast(NameOf(*value)); }
+  nb::object operator()(const std::string& value) const {
+    if (field.type() == FieldDescriptor::TYPE_STRING) return nb::cast(value);
+    return nb::bytes(value.data(), value.size());
+  }
+  nb::object operator()(const Message& value) const { return ObjectOf(value); }
+  nb::object operator()(auto number_or_bool) const { return nb::cast(number_or_bool); }
+};
 
 // The value of a field; of a repeated one that with this index.
 nb::object ValueOf(const Message& message, const FieldDescriptor& field, int index = 0) {
-  const Reflection& of = *message.GetReflection();
-  const bool repeated = field.is_repeated();
-  const auto get = [&](auto single, auto element) {
-    return repeated ? (of.*element)(message, &field, index) : (of.*single)(message, &field);
-  };
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-      return nb::cast(get(&Reflection::GetInt32, &Reflection::GetRepeatedInt32));
-    case FieldDescriptor::CPPTYPE_INT64:
-      return nb::cast(get(&Reflection::GetInt64, &Reflection::GetRepeatedInt64));
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return nb::cast(get(&Reflection::GetUInt32, &Reflection::GetRepeatedUInt32));
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return nb::cast(get(&Reflection::GetUInt64, &Reflection::GetRepeatedUInt64));
-    case FieldDescriptor::CPPTYPE_FLOAT:
-      return nb::cast(get(&Reflection::GetFloat, &Reflection::GetRepeatedFloat));
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return nb::cast(get(&Reflection::GetDouble, &Reflection::GetRepeatedDouble));
-    case FieldDescriptor::CPPTYPE_BOOL:
-      return nb::cast(get(&Reflection::GetBool, &Reflection::GetRepeatedBool));
-    case FieldDescriptor::CPPTYPE_ENUM:
-      return nb::cast(NameOf(*get(&Reflection::GetEnum, &Reflection::GetRepeatedEnum)));
-    case FieldDescriptor::CPPTYPE_STRING:
-      return TextOf(field, get(&Reflection::GetString, &Reflection::GetRepeatedString));
-    case FieldDescriptor::CPPTYPE_MESSAGE:
-      return ObjectOf(repeated ? of.GetRepeatedMessage(message, &field, index)
-                               : of.GetMessage(message, &field));
-  }
-  return nb::none();
+  return VisitField(message, field, index, ObjectOfValue{field});
 }
 
 nb::object MapOf(const Message& message, const FieldDescriptor& field) {

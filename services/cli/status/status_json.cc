@@ -1,6 +1,7 @@
 #include "cli/status/status_json.h"
 
 #include <cmath>
+#include <concepts>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -8,10 +9,12 @@
 #include "absl/strings/str_join.h"
 #include "capstan/base/check.h"
 #include "capstan/base/quote.h"
+#include "capstan/message/visit_field.h"
 
 namespace capstan::cli {
 namespace {
 
+using google::protobuf::EnumValueDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
@@ -24,59 +27,28 @@ std::string Number(double value) {
   return std::stod(rounded) == value ? rounded : absl::StrFormat("%.17g", value);
 }
 
-// The value of a field; of a repeated one that with this index.
-class FieldValue {
- public:
-  FieldValue(const Message& message, const FieldDescriptor& field, int index)
-      : message_(message), of_(*message.GetReflection()), field_(field), index_(index) {}
-
-  std::string Json() const {
-    switch (field_.cpp_type()) {
-      case FieldDescriptor::CPPTYPE_INT32:
-        return absl::StrCat(Get(&Reflection::GetInt32, &Reflection::GetRepeatedInt32));
-      case FieldDescriptor::CPPTYPE_INT64:
-        return absl::StrCat(Get(&Reflection::GetInt64, &Reflection::GetRepeatedInt64));
-      case FieldDescriptor::CPPTYPE_UINT32:
-        return absl::StrCat(Get(&Reflection::GetUInt32, &Reflection::GetRepeatedUInt32));
-      case FieldDescriptor::CPPTYPE_UINT64:
-        return absl::StrCat(Get(&Reflection::GetUInt64, &Reflection::GetRepeatedUInt64));
-      case FieldDescriptor::CPPTYPE_DOUBLE:
-        return Number(Get(&Reflection::GetDouble, &Reflection::GetRepeatedDouble));
-      case FieldDescriptor::CPPTYPE_FLOAT:
-        return Number(Get(&Reflection::GetFloat, &Reflection::GetRepeatedFloat));
-      case FieldDescriptor::CPPTYPE_BOOL:
-        return Get(&Reflection::GetBool, &Reflection::GetRepeatedBool) ? "true" : "false";
-      case FieldDescriptor::CPPTYPE_ENUM:
-        return Quoted(Get(&Reflection::GetEnum, &Reflection::GetRepeatedEnum)->name());
-      case FieldDescriptor::CPPTYPE_STRING:
-        CAPSTAN_CHECK(field_.type() == FieldDescriptor::TYPE_STRING);
-        return Quoted(Get(&Reflection::GetString, &Reflection::GetRepeatedString));
-      case FieldDescriptor::CPPTYPE_MESSAGE:
-        return ToJson(field_.is_repeated() ? of_.GetRepeatedMessage(message_, &field_, index_)
-                                           : of_.GetMessage(message_, &field_));
-    }
-    return "null";
-  }
-
- private:
-  template <typename T>
-  T Get(T (Reflection::*single)(const Message&, const FieldDescriptor*) const,
-        T (Reflection::*repeated)(const Message&, const FieldDescriptor*, int) const) const {
-    return field_.is_repeated() ? (of_.*repeated)(message_, &field_, index_)
-                                : (of_.*single)(message_, &field_);
-  }
-
-  const Message& message_;
-  const Reflection& of_;
-  const FieldDescriptor& field_;
-  const int index_;
+// The JSON of a value.
+struct JsonOfValue {
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(double value) const { return Number(value); }
+  std::string operator()(float value) const { return Number(value); }
+  std::string operator()(const EnumValueDescriptor* value) const { return Quoted(value->name()); }
+  std::string operator()(const std::string& value) const { return Quoted(value); }
+  std::string operator()(const Message& value) const { return ToJson(value); }
+  std::string operator()(std::integral auto value) const { return absl::StrCat(value); }
 };
+
+// The JSON of a field; of a repeated one that of the value with this index.
+std::string JsonOf(const Message& message, const FieldDescriptor& field, int index = 0) {
+  CAPSTAN_CHECK(field.type() != FieldDescriptor::TYPE_BYTES);  // JSON has no such values.
+  return VisitField(message, field, index, JsonOfValue());
+}
 
 // A map's entries are messages of a key and a value; JSON's keys are texts.
 std::string Entry(const Message& entry) {
   const auto& descriptor = *entry.GetDescriptor();
-  const std::string key = FieldValue(entry, *descriptor.map_key(), 0).Json();
-  const std::string value = FieldValue(entry, *descriptor.map_value(), 0).Json();
+  const std::string key = JsonOf(entry, *descriptor.map_key());
+  const std::string value = JsonOf(entry, *descriptor.map_value());
   return absl::StrCat(key[0] == '"' ? key : Quoted(key), ":", value);
 }
 
@@ -85,7 +57,7 @@ std::string Repeated(const Message& message, const FieldDescriptor& field) {
   std::vector<std::string> values;
   for (int i = 0; i < of.FieldSize(message, &field); ++i) {
     values.push_back(field.is_map() ? Entry(of.GetRepeatedMessage(message, &field, i))
-                                    : FieldValue(message, field, i).Json());
+                                    : JsonOf(message, field, i));
   }
   const std::string list = absl::StrJoin(values, ",");
   return field.is_map() ? absl::StrCat("{", list, "}") : absl::StrCat("[", list, "]");
@@ -101,9 +73,9 @@ std::string ToJson(const Message& message) {
     const bool absent = !field.is_repeated() && field.has_presence() &&
                         !message.GetReflection()->HasField(message, &field);
     if (absent) continue;
-    members.push_back(absl::StrCat(
-        Quoted(field.name()), ":",
-        field.is_repeated() ? Repeated(message, field) : FieldValue(message, field, 0).Json()));
+    members.push_back(
+        absl::StrCat(Quoted(field.name()), ":",
+                     field.is_repeated() ? Repeated(message, field) : JsonOf(message, field)));
   }
   return absl::StrCat("{", absl::StrJoin(members, ","), "}");
 }
