@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "capstan/base/check.h"
@@ -17,6 +19,7 @@
 #include "capstan/wire/reader.h"
 #include "ps/shard/load_job.h"
 #include "ps/shard/pull_query.h"
+#include "ps/shard/push_pieces.h"
 #include "ps/shard/shard.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/messages.h"
@@ -60,8 +63,20 @@ void Order(std::string_view message, Carry carry) {
   carry(request);
 }
 
-void Hear(Shard& shard, uint8_t kind, std::string_view message) {
-  switch (kind % 8) {
+// A piece of a push; the last one brings the push to the shard.
+void TakePiece(Shard& shard, PushPieces& pieces, const v1::PushPieceRequest& piece) {
+  const auto push = pieces.Take(piece, absl::UnixEpoch());
+  if (!push.ok() || !push->has_value()) return;
+  CAPSTAN_CHECK((*push)->Length() == piece.size());
+  std::vector<grpc::Slice> slices;
+  CAPSTAN_CHECK((*push)->Dump(&slices).ok());
+  std::string bytes;
+  for (const grpc::Slice& slice : slices) bytes.append(slice.begin(), slice.end());
+  PushTo(shard, bytes);
+}
+
+void Hear(Shard& shard, PushPieces& pieces, uint8_t kind, std::string_view message) {
+  switch (kind % 9) {
     case 0:
       return PushTo(shard, message);
     case 1:
@@ -93,11 +108,14 @@ void Hear(Shard& shard, uint8_t kind, std::string_view message) {
         ReplicaWait nobody;
         (void)shard.CommitRound(request, nobody);
       });
-    default:
+    case 7:
       return Order<v1::CloseStreamsRequest>(message, [&shard](const auto& request) {
         ReplicaWait nobody;
         (void)shard.CloseStreams(request, nobody);
       });
+    default:
+      return Order<v1::PushPieceRequest>(
+          message, [&](const auto& piece) { TakePiece(shard, pieces, piece); });
   }
 }
 
@@ -120,8 +138,9 @@ void Fuzz(std::string_view input) {
   ps::SmallShard small(static_cast<uint8_t>(input[0]));
   ps::Load(*small.shard, small.view);
   input.remove_prefix(1);
-  ForEachMessage(input, [&small](uint8_t kind, std::string_view message) {
-    ps::Hear(*small.shard, kind, message);
+  ps::PushPieces pieces;
+  ForEachMessage(input, [&](uint8_t kind, std::string_view message) {
+    ps::Hear(*small.shard, pieces, kind, message);
   });
   ps::ReplicaWait nobody;
   small.shard->Flush(nobody);

@@ -17,6 +17,7 @@
 #include "capstan/optim/optimizer.h"
 #include "capstan/placement/dense_layout.h"
 #include "capstan/placement/placement.h"
+#include "capstan/rpc/limits.h"
 #include "capstan/store/memory_limits.h"
 #include "capstan/store/row_index.h"
 #include "capstan/store/table.h"
@@ -75,36 +76,57 @@ uint64_t RoundSumBytes(const v1::JobSpec& job, const Share& busiest, uint64_t ro
   return bytes;
 }
 
-// That one client has on their way to one shard, or from it.
-uint64_t ChunksInFlight() { return PsClientOptions{}.chunks_in_flight * RequestPlan::kChunkBytes; }
+// That one client has on their way to one shard, or from it, where a call is of at most
+// `call_bytes`.
+uint64_t CallsInFlight(uint64_t call_bytes) {
+  return PsClientOptions{}.chunks_in_flight *
+         std::max<uint64_t>(call_bytes, RequestPlan::kChunkBytes);
+}
 
-uint64_t MessageBytes(const Share& busiest, const Scale& scale, uint64_t trainers) {
-  const uint64_t one = std::min<uint64_t>(busiest.pushed_bytes, ChunksInFlight());
+// On their way to the shard or from it, where a batch has `batch_bytes` of them, and shards of some
+// memory keep to a limit.
+uint64_t MessageBytes(uint64_t batch_bytes, const Share& busiest, const Scale& scale,
+                      uint64_t trainers, uint64_t (*limit)(uint64_t memory_bytes)) {
+  const uint64_t call = std::min<uint64_t>(busiest.largest_push_bytes, kMaxMessageBytes);
+  const uint64_t one = std::min<uint64_t>(batch_bytes, CallsInFlight(call));
   const uint64_t memory = scale.shard_memory_bytes > 0 ? scale.shard_memory_bytes
                                                        : std::numeric_limits<uint64_t>::max();
-  return std::min<uint64_t>(one * trainers * static_cast<uint64_t>(scale.workers),
-                            MessagesLimit(memory));
+  return std::min<uint64_t>(one * trainers * static_cast<uint64_t>(scale.workers), limit(memory));
+}
+
+// Pushes that are too large for a message, and of which something is still to come.
+uint64_t PieceBytes(const Share& busiest, const Scale& scale, uint64_t trainers) {
+  const uint64_t one = busiest.largest_push_bytes;
+  if (one <= uint64_t{kMaxMessageBytes}) return 0;
+  const uint64_t all = one * trainers * static_cast<uint64_t>(scale.workers);
+  if (scale.shard_memory_bytes == 0) return all;
+  return std::min(all, std::max(one, IncompletePushesLimit(scale.shard_memory_bytes)));
 }
 
 ProcessMemory ShardMemory(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale,
                           uint64_t dense, uint64_t row_bytes, uint64_t rows) {
   const uint64_t shard_rows = DivideUp(rows, static_cast<uint64_t>(scale.shards));
   const uint64_t parameters = dense + shard_rows * row_bytes;
+  const uint64_t trainers = job.train().compute_threads();
   uint64_t waiting = WaitingBytes(job, traffic.busiest);
   if (scale.shard_memory_bytes > 0) {
     waiting = std::min(waiting, WaitingGradientsLimit(scale.shard_memory_bytes));
   }
   ProcessMemory memory;
-  memory.parts = {{"dense parameters and slots", dense},
-                  {"rows", shard_rows * row_bytes},
-                  {"backups of other shards", IsHeldTwice(job, scale.shards) ? parameters : 0},
-                  {"sum of the round", RoundSumBytes(job, traffic.busiest, shard_rows)},
-                  {"gradients that wait, at most", waiting},
-                  {"messages on their way, at most",
-                   MessageBytes(traffic.busiest, scale, job.train().compute_threads())},
-                  {"images while a checkpoint is taken, at most",
-                   LanesOf(job) > 0 ? std::min(parameters, KeptImagesLimit(parameters))
-                                    : DivideUp(parameters, job.partition_count())}};
+  memory.parts = {
+      {"dense parameters and slots", dense},
+      {"rows", shard_rows * row_bytes},
+      {"backups of other shards", IsHeldTwice(job, scale.shards) ? parameters : 0},
+      {"sum of the round", RoundSumBytes(job, traffic.busiest, shard_rows)},
+      {"gradients that wait, at most", waiting},
+      {"pushes on their way, at most",
+       MessageBytes(traffic.busiest.pushed_bytes, traffic.busiest, scale, trainers, MessagesLimit)},
+      {"replies to pulls, at most",
+       MessageBytes(traffic.busiest.pulled_bytes, traffic.busiest, scale, trainers, RepliesLimit)},
+      {"pushes that come in pieces, at most", PieceBytes(traffic.busiest, scale, trainers)},
+      {"images while a checkpoint is taken, at most",
+       LanesOf(job) > 0 ? std::min(parameters, KeptImagesLimit(parameters))
+                        : DivideUp(parameters, job.partition_count())}};
   return memory;
 }
 
@@ -117,9 +139,10 @@ ProcessMemory WorkerMemory(const v1::JobSpec& job, const Traffic& traffic, const
   const uint64_t lanes = LanesOfATrainer(job, scale);
   const uint64_t steps =
       lanes > 0 ? std::min(lanes, LanesAtWork(dense)) : 1 + job.train().push_window();
-  const uint64_t chunks = static_cast<uint64_t>(scale.shards) * ChunksInFlight();
-  const uint64_t messages = std::min<uint64_t>(traffic.worker.pulled_bytes, chunks) +
-                            std::min<uint64_t>(traffic.worker.pushed_bytes, chunks);
+  const uint64_t calls =
+      static_cast<uint64_t>(scale.shards) * CallsInFlight(traffic.worker.largest_push_bytes);
+  const uint64_t messages = std::min<uint64_t>(traffic.worker.pulled_bytes, calls) +
+                            std::min<uint64_t>(traffic.worker.pushed_bytes, calls);
   const uint64_t batch = job.train().batch_size() * facts.record_bytes;
   const uint64_t batches = std::max<uint64_t>(lanes, 1) + job.train().prefetch_batches();
   ProcessMemory memory;

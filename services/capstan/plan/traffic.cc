@@ -14,20 +14,18 @@
 namespace capstan {
 namespace {
 
-Share ShareOf(const v1::JobSpec& job, const RequestPlan& plan, ShardIndex shard) {
+Share ShareOf(const v1::JobSpec& job, const RequestPlan& plan, const RequestPlan::Chunk& call) {
   Share share;
+  share.calls = 1;
   uint64_t row_floats = 0;
-  for (const RequestPlan::Chunk& chunk : plan.ChunksOf(shard)) {
-    ++share.calls;
-    for (const uint32_t partition : chunk.partitions) {
-      for (const BlockId block : plan.BlocksOf(partition)) {
-        share.floats += plan.map().layout().block(block).length;
-      }
-      for (const RequestPlan::Segment& segment : plan.SegmentsOf(partition)) {
-        const uint64_t rows = segment.end - segment.begin;
-        share.rows += rows;
-        row_floats += rows * plan.map().tables()[segment.table].dim;
-      }
+  for (const uint32_t partition : call.partitions) {
+    for (const BlockId block : plan.BlocksOf(partition)) {
+      share.floats += plan.map().layout().block(block).length;
+    }
+    for (const RequestPlan::Segment& segment : plan.SegmentsOf(partition)) {
+      const uint64_t rows = segment.end - segment.begin;
+      share.rows += rows;
+      row_floats += rows * plan.map().tables()[segment.table].dim;
     }
   }
   const uint64_t keys = share.rows * sizeof(uint64_t);
@@ -35,6 +33,7 @@ Share ShareOf(const v1::JobSpec& job, const RequestPlan& plan, ShardIndex shard)
       keys + (share.floats + row_floats) * wire::FloatSize(job.train().wire_dtype());
   share.pushed_bytes = keys + share.floats * PushedValueBytes(job, job.dense_update()) +
                        row_floats * PushedValueBytes(job, job.sparse_update());
+  share.largest_push_bytes = share.pushed_bytes;
   return share;
 }
 
@@ -44,6 +43,7 @@ void Add(const Share& one, Share& sum) {
   sum.calls += one.calls;
   sum.pulled_bytes += one.pulled_bytes;
   sum.pushed_bytes += one.pushed_bytes;
+  sum.largest_push_bytes = std::max(sum.largest_push_bytes, one.largest_push_bytes);
 }
 
 }  // namespace
@@ -64,7 +64,10 @@ absl::StatusOr<Traffic> TrafficOf(const v1::JobSpec& job, uint64_t keys, int sha
   plan.Route(FirstShardMap(map.partition_count(), static_cast<uint32_t>(shards)));
   Traffic traffic;
   for (const ShardIndex shard : plan.shards()) {
-    const Share share = ShareOf(job, plan, shard);
+    Share share;
+    for (const RequestPlan::Chunk& call : plan.ChunksOf(shard)) {
+      Add(ShareOf(job, plan, call), share);
+    }
     Add(share, traffic.worker);
     if (share.pulled_bytes > traffic.busiest.pulled_bytes) traffic.busiest = share;
   }

@@ -21,6 +21,18 @@ inline uint64_t MessagesLimit(uint64_t memory_bytes) {
   return std::clamp(memory_bytes / 4, kLeast, kMost);
 }
 
+// What replies may take that clients have not taken yet: as much, and no more than 512 MiB. A
+// hundred workers that read have a few of about 1 MiB each under way.
+inline uint64_t RepliesLimit(uint64_t memory_bytes) {
+  constexpr uint64_t kMost = 512 << 20;
+  return std::min(kMost, MessagesLimit(memory_bytes));
+}
+
+// What pushes may take that come in pieces and are not complete: one always fits.
+inline uint64_t IncompletePushesLimit(uint64_t memory_bytes) {
+  return WaitingGradientsLimit(memory_bytes) / 2;
+}
+
 // What copies as of a round may keep of rows and blocks that change while they are made, where the
 // shard holds `parameter_bytes`.
 inline uint64_t KeptImagesLimit(uint64_t parameter_bytes) {

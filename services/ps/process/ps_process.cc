@@ -145,7 +145,8 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   Mover mover(*shard, gentle_threads, OpenShardPeer);
   StagedPartitions staged(*shard, threads);
   staged.undecoded().SetLimit(waiting / 2);
-  service.pieces().SetLimit(waiting / 2);
+  service.pieces().SetLimit(IncompletePushesLimit(memory));
+  service.replies().SetLimit(RepliesLimit(memory));
   Replicator replicator(*shard);
   const ServedShard served{*shard, saver, loader, mover, staged, replicator};
   service.Serve(&served);

@@ -42,10 +42,6 @@ struct ServedShard {
 class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
                             v1::Ps::WithRawCallbackMethod_Push<v1::Ps::CallbackService>> {
  public:
-  // Replies that clients have not taken yet; above this a pull is answered RESOURCE_EXHAUSTED. A
-  // hundred workers that read have a few chunks of about 1 MiB each under way.
-  static constexpr size_t kMaxHeldReplyBytes = 512 << 20;
-
   // Calls that have come and wait for a thread. Above it a pull or push is answered
   // RESOURCE_EXHAUSTED at once, unless its sender asks little beside others: it would only make the
   // others wait longer, and fill the memory.
@@ -59,6 +55,9 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
 
   // Pushes that have come in part.
   PushPieces& pieces() { return pieces_; }
+  // The memory of replies that clients have not taken yet; above its limit a pull is answered
+  // RESOURCE_EXHAUSTED. Unlimited unless somebody sets it.
+  ByteBudget& replies() { return replies_; }
 
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
@@ -130,7 +129,7 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   FairShare senders_;  // Of calls that came while too many waited.
   EvaluationShare evaluation_;
   ShardMetrics& metrics_;
-  ByteBudget replies_{kMaxHeldReplyBytes};
+  ByteBudget replies_;
   PushPieces pieces_;
   std::atomic<const ServedShard*> served_{nullptr};
 };

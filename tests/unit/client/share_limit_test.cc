@@ -56,8 +56,8 @@ TEST(ShareLimitTest, CountsTheNegativesOfABatchInTheirTable) {
   item.set_table("item");
   EXPECT_EQ(SparseShareWarning(job), "");
   job.mutable_data()->mutable_negatives()->set_feature("shown");
-  job.mutable_data()->mutable_negatives()->set_per_batch(262'144);
-  EXPECT_THAT(SparseShareWarning(job), HasSubstr("130 MiB each"));
+  job.mutable_data()->mutable_negatives()->set_per_batch(2'621'440);
+  EXPECT_THAT(SparseShareWarning(job), HasSubstr("1300 MiB each"));
 }
 
 }  // namespace

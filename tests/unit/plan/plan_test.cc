@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 #include "capstan/plan/fit.h"
 #include "capstan/plan/measured_run.h"
@@ -149,20 +150,42 @@ TEST(PlanTest, AShardHoldsParametersTheSumOfTheRoundAndWhatWaits) {
   EXPECT_NEAR(plan.store_seconds, 1, 0.07) << "2 MB at 2 MB a second";
 }
 
-TEST(PlanTest, MessagesOnTheirWayTakeAQuarterOfAShardsMemoryAtTheMost) {
+TEST(PlanTest, PushesAndRepliesOnTheirWayTakeAQuarterOfAShardsMemoryEachAtTheMost) {
   Scale scale = kFourWorkers;
   scale.workers = 1000;
-  const auto messages = [&scale](uint64_t memory) {
+  const auto bytes = [&scale](uint64_t memory, std::string_view what) {
     scale.shard_memory_bytes = memory;
     for (const MemoryPart& part : PlanOf(DenseJob(4), scale).sizes.shard.parts) {
-      if (part.what == "messages on their way, at most") return part.bytes;
+      if (part.what == what) return part.bytes;
     }
     return uint64_t{0};
   };
-  EXPECT_EQ(messages(/*memory=*/0), 1u << 30) << "not said";
-  EXPECT_EQ(messages(uint64_t{100} << 30), 1u << 30);
-  EXPECT_EQ(messages(512 << 20), 128u << 20);
-  EXPECT_EQ(messages(48 << 20), 64u << 20);
+  const std::string_view pushes = "pushes on their way, at most";
+  EXPECT_EQ(bytes(/*memory=*/0, pushes), 1u << 30) << "not said";
+  EXPECT_EQ(bytes(uint64_t{100} << 30, pushes), 1u << 30);
+  EXPECT_EQ(bytes(512 << 20, pushes), 128u << 20);
+  EXPECT_EQ(bytes(48 << 20, pushes), 64u << 20);
+  const std::string_view replies = "replies to pulls, at most";
+  EXPECT_EQ(bytes(uint64_t{100} << 30, replies), 512u << 20);
+  EXPECT_EQ(bytes(512 << 20, replies), 128u << 20);
+}
+
+TEST(PlanTest, PushesThatComeInPiecesTakeAQuarterOfAShardsMemoryOrOneOfThem) {
+  v1::JobSpec job = DenseJob(4);
+  Scale scale = kFourWorkers;
+  const auto pieces = [&](uint64_t memory) {
+    scale.shard_memory_bytes = memory;
+    for (const MemoryPart& part : PlanOf(job, scale).sizes.shard.parts) {
+      if (part.what == "pushes that come in pieces, at most") return part.bytes;
+    }
+    return uint64_t{0};
+  };
+  EXPECT_EQ(pieces(/*memory=*/0), 0u) << "a message holds each";
+  job.set_partition_count(1);
+  job.mutable_tensors(0)->set_shape(0, 25'000'000);
+  EXPECT_EQ(pieces(/*memory=*/0), 4u * 100'000'000u) << "one of each worker";
+  EXPECT_EQ(pieces(uint64_t{1} << 30), uint64_t{1} << 28);
+  EXPECT_EQ(pieces(uint64_t{100} << 20), 100'000'000u) << "one always fits";
 }
 
 TEST(PlanTest, TheChiefHasRoomForTheListOfTheDataAndForMakingIt) {
@@ -201,6 +224,7 @@ TEST(PlanTest, AnAggregateThatCannotWaitOnAShardIsRefusedWithTheArithmetic) {
   job.mutable_dense_update()->set_kind(v1::POLICY_KIND_ASYNC);
   job.mutable_dense_update()->set_aggregate(8);
   Scale scale = kFourWorkers;
+  scale.workers = 1;
   scale.shard_memory_bytes = 48 << 20;
   EXPECT_THAT(PlanOf(job, scale).refusals,
               ElementsAre(HasSubstr("the gradients that wait on a shard are 31MiB (8 of 3.8MiB), "
