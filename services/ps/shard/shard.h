@@ -164,7 +164,8 @@ class Shard {
   void FollowStandbys();
   // DATA_LOSS: the newest view says that this process has a copy of a partition that it has not.
   absl::Status CheckOwned() const;
-  // The views that have been followed so far. UNAVAILABLE: an order of a later one has come.
+  // The views that have been followed so far. UNAVAILABLE: an order of a later one has come, which
+  // may give this shard partitions that the order is meant for, too.
   void Followed(ViewEpoch epoch);
   ViewEpoch followed() const;
   absl::Status CheckFollowed(const v1::RequestHeader& header) const;

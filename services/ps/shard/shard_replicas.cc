@@ -58,7 +58,6 @@ ViewEpoch Shard::followed() const {
 }
 
 absl::Status Shard::CheckFollowed(const v1::RequestHeader& header) const {
-  if (!replicated_) return absl::OkStatus();
   absl::MutexLock lock(&view_mu_);
   if (ViewEpoch{header.epoch().term(), header.epoch().n()} <= followed_) return absl::OkStatus();
   return absl::UnavailableError("the view that the order goes by is on its way");

@@ -104,6 +104,22 @@ TEST(MovesViewsTest, AnOlderViewGivesNothingBack) {
   EXPECT_EQ(pushed.count(v1::OUTCOME_NOT_OWNER) + pushed.count(v1::OUTCOME_BUSY), 0u);
 }
 
+// It would be carried out without the partitions that the view brings.
+TEST(MovesViewsTest, AnOrderByAViewThatIsOnItsWayIsRefusedUntilTheShardFollowsIt) {
+  LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2);
+  const ps::Shard& shard = shards.at(1).shard();
+  v1::RequestHeader header;
+  *header.mutable_epoch() = shards.view().epoch();
+  EXPECT_TRUE(shard.CheckFollowed(header).ok());
+  header.mutable_epoch()->set_n(header.epoch().n() + 1);
+  EXPECT_TRUE(absl::IsUnavailable(shard.CheckFollowed(header)));
+  shards.ChangeFor({0}, [](v1::View&) {});
+  EXPECT_TRUE(absl::IsUnavailable(shard.CheckFollowed(header))) << "only the other one has heard";
+  EXPECT_TRUE(shards.at(0).shard().CheckFollowed(header).ok());
+  shards.Change([](v1::View&) {});
+  EXPECT_TRUE(shard.CheckFollowed(header).ok());
+}
+
 TEST(MovesViewsTest, WhereTheTargetIsGoneTheSourceServesOnAndIsFreeAgainWithTheView) {
   LocalShards shards(SmallJob(Crowd::kColumns, Crowd::kColumns), 2);
   shards.SetAddress(1, "127.0.0.1:1");

@@ -350,10 +350,7 @@ void World::CheckModel(const v1::GetStatusReply& status) {
     return checks_.Violate(absl::StrCat("the model: ", model.status().ToString()));
   }
   const absl::StatusOr<uint64_t> open = OpenStreamsIn(job_, uri, store_.TruthOpener());
-  // A shard may confirm a close before it hears of the view that gives it one more partition, in
-  // which the stream stays open.
-  const bool stayed = checks_.moved() == 0 && checks_.promotions() == 0;
-  if (!open.ok() || (stayed && *open > 0)) {
+  if (!open.ok() || *open > 0) {
     return checks_.Violate(absl::StrCat("LedgersEmpty: ", open.value_or(0),
                                         " streams of tasks are open in the model"));
   }
