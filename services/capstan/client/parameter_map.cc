@@ -7,6 +7,10 @@
 
 namespace capstan {
 
+size_t MostPushBytes(const v1::JobSpec& job) {
+  return job.replicas() > 0 ? kMaxMessageBytes : kMaxPushBytes;
+}
+
 absl::StatusOr<ParameterMap> ParameterMap::Create(const v1::JobSpec& job) {
   CAPSTAN_ASSIGN_OR_RETURN(DenseLayout layout,
                            DenseLayout::Create(job.tensors(), job.partition_count()));
@@ -14,8 +18,7 @@ absl::StatusOr<ParameterMap> ParameterMap::Create(const v1::JobSpec& job) {
   for (const v1::TableSpec& table : job.tables()) {
     tables.push_back({TableId{table.id()}, table.seed(), table.dim()});
   }
-  return ParameterMap(std::move(tables), std::move(layout),
-                      job.replicas() > 0 ? kMaxMessageBytes : kMaxPushBytes);
+  return ParameterMap(std::move(tables), std::move(layout), MostPushBytes(job));
 }
 
 ParameterMap::ParameterMap(std::vector<Table> tables, DenseLayout layout, size_t most_push_bytes)

@@ -13,6 +13,10 @@
 
 namespace capstan {
 
+// What one push of the job may be. With replicas it is a message: so a shard tells it to its
+// backups.
+size_t MostPushBytes(const v1::JobSpec& job);
+
 // Immutable after Create, therefore thread-safe.
 class ParameterMap {
  public:
@@ -28,8 +32,7 @@ class ParameterMap {
   uint32_t partition_count() const { return layout_.partition_count(); }
   const std::vector<Table>& tables() const { return tables_; }  // As in the job.
   const DenseLayout& layout() const { return layout_; }
-  // What one push may be. With replicas it is a message: so a shard tells it to its backups.
-  size_t most_push_bytes() const { return most_push_bytes_; }
+  size_t most_push_bytes() const { return most_push_bytes_; }  // MostPushBytes.
 
  private:
   ParameterMap(std::vector<Table> tables, DenseLayout layout, size_t most_push_bytes);

@@ -9,6 +9,7 @@
 #include "capstan/client/request.h"
 #include "capstan/consistency/generation.h"
 #include "capstan/placement/view_epoch.h"
+#include "capstan/rpc/limits.h"
 #include "capstan/wire/floats.h"
 
 namespace capstan {
@@ -113,8 +114,7 @@ RequestId PsClient::Pull(ShardIndex shard, const RequestPlan& plan, const PullOp
     SetRound(*options.round, *head.mutable_closed());
   }
   if (options.answered != nullptr) options.answered->SetRound(head.round());
-  return Start(std::make_unique<PullRequest>(shard, plan, std::move(head),
-                                             options_.most_message_bytes, options, target,
+  return Start(std::make_unique<PullRequest>(shard, plan, std::move(head), options, target,
                                              std::move(on_done)));
 }
 
@@ -158,7 +158,7 @@ void PsClient::Continue(uint64_t id, Request& request) {
   }
   while (const std::optional<size_t> next = request.lifecycle.Next(limit)) {
     const grpc::ByteBuffer message = request.Encode(request.chunks[*next]);
-    if (message.Length() <= options_.most_message_bytes) {
+    if (message.Length() <= size_t{kMaxMessageBytes}) {
       Send(id, request, *next, channel, request.method(), message);
     } else {
       PushInPieces& pieces =

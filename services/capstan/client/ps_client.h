@@ -30,7 +30,6 @@
 #include "capstan/consistency/round_commit.h"
 #include "capstan/consistency/stream_ledger.h"
 #include "capstan/rpc/event_loop.h"
-#include "capstan/rpc/limits.h"
 #include "capstan/rpc/process_channels.h"
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
@@ -119,8 +118,6 @@ struct PsClientOptions {
   TrainerId trainer{};       // 0: no trainer of the job.
   int chunks_in_flight = 4;  // Of one request.
   v1::Dtype dtype = v1::DTYPE_FLOAT32;
-  // A pull of more is cut, and a push of more goes in pieces.
-  size_t most_message_bytes = kMaxMessageBytes;
   // Those to the shards, which it may share with clients of the same loop. Null: its own, as what
   // this process is.
   std::shared_ptr<ProcessChannels> channels = nullptr;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
+#include "capstan/rpc/limits.h"
 #include "capstan/wire/floats.h"
 #include "capstan/wire/reader.h"
 
@@ -20,9 +21,9 @@ absl::Status NotAnAnswer(uint32_t partition) {
 }  // namespace
 
 PsClient::PullRequest::PullRequest(ShardIndex shard, const RequestPlan& plan, v1::PullRequest head,
-                                   size_t most_bytes, const PullOptions& options,
-                                   const PullTarget& target, OnPulled on_done)
-    : Request(shard, plan.CutChunksOf(shard, wire::FloatSize(head.dtype()), most_bytes),
+                                   const PullOptions& options, const PullTarget& target,
+                                   OnPulled on_done)
+    : Request(shard, plan.CutChunksOf(shard, wire::FloatSize(head.dtype()), kMaxMessageBytes),
               options.timeout, options.answered),
       plan_(plan),
       head_(std::move(head)),
@@ -101,7 +102,7 @@ absl::Status PsClient::PullRequest::Take(const RequestPlan::Chunk& chunk, uint32
 
 void PsClient::PullRequest::Took(const RequestPlan::Chunk& chunk, uint32_t partition,
                                  const std::array<uint64_t, kParts>& versions) {
-  const uint32_t answered = ++pieces_[partition];
+  const uint32_t answered = chunk.pieces == 1 ? 1 : ++pieces_[partition];
   if (answered == chunk.pieces) Answered(partition);
   if (versions_ == nullptr) return;
   std::array<uint64_t, kParts>& known = (*versions_)[partition];

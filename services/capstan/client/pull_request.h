@@ -3,7 +3,6 @@
 #define CAPSTAN_CLIENT_PULL_REQUEST_H_
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,8 +20,8 @@ class PsClient::PullRequest final : public PsClient::Request {
  public:
   // `head` holds everything but the partitions. The target's rows are copied, what they point to is
   // not.
-  // What one message cannot hold is cut, `most_bytes` at a time.
-  PullRequest(ShardIndex shard, const RequestPlan& plan, v1::PullRequest head, size_t most_bytes,
+  // A partition whose share one message cannot hold is cut.
+  PullRequest(ShardIndex shard, const RequestPlan& plan, v1::PullRequest head,
               const PullOptions& options, const PullTarget& target, OnPulled on_done);
 
   const std::string& method() const override;

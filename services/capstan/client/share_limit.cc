@@ -56,11 +56,11 @@ std::string SparseShareWarning(const v1::JobSpec& job) {
     bytes += keys * (sizeof(uint64_t) + table.dim() * PushedValueBytes(job, job.sparse_update()));
   }
   const uint64_t share = bytes / job.partition_count();
-  const absl::StatusOr<ParameterMap> map = ParameterMap::Create(job);
-  if (!map.ok() || share <= map->most_push_bytes()) return "";
+  const uint64_t most = MostPushBytes(job);
+  if (share <= most) return "";
   return absl::StrCat("the keys of a batch, were they all different, are ", bytes >> 20, " MiB in ",
                       job.partition_count(), " partitions, ", share >> 20,
-                      " MiB each, and a push may be ", map->most_push_bytes() >> 20,
+                      " MiB each, and a push may be ", most >> 20,
                       ": if that comes about the job fails; raise partition_count, or lower "
                       "train.batch_size");
 }

@@ -35,6 +35,11 @@ absl::StatusOr<PushPieces::Push*> PushPieces::Find(const v1::PushPieceRequest& p
   const Name name{piece.header().trainer(), piece.push()};
   if (piece.offset() > 0) {
     const auto found = pushes_.find(name);
+    if (found != pushes_.end() && found->second.size != piece.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a piece of push ", piece.push(), " of trainer ", piece.header().trainer(), " says ",
+          piece.size(), " bytes, and the first one said ", found->second.size));
+    }
     if (found != pushes_.end() && found->second.received == piece.offset()) return &found->second;
     pushes_.erase(name);
     return absl::UnavailableError(
@@ -57,6 +62,7 @@ absl::StatusOr<PushPieces::Push*> PushPieces::Find(const v1::PushPieceRequest& p
   }
   Push& push = pushes_[name];
   push.hold = std::move(hold);
+  push.size = piece.size();
   return &push;
 }
 

@@ -31,7 +31,8 @@ class PushPieces {
 
   // Takes a piece. With the last one, gives the whole push, which is not kept any longer.
   //
-  // INVALID_ARGUMENT: an impossible piece. UNAVAILABLE: a piece before it is missing, and the push
+  // INVALID_ARGUMENT: an impossible piece, or one that tells another size than the first one of its
+  // push, for which room was made. UNAVAILABLE: a piece before it is missing, and the push
   // is to be sent anew. RESOURCE_EXHAUSTED: there is no room for the push, later.
   absl::StatusOr<std::optional<grpc::ByteBuffer>> Take(const v1::PushPieceRequest& piece,
                                                        absl::Time now);
@@ -48,6 +49,7 @@ class PushPieces {
   using Name = std::pair<uint64_t, uint64_t>;
   struct Push {
     std::unique_ptr<ByteBudget::Hold> hold;
+    uint64_t size = 0;
     std::vector<grpc::Slice> slices;
     uint64_t received = 0;
     absl::Time last_piece;

@@ -83,6 +83,13 @@ TEST(PushPiecesTest, RefusesWhatCanBeNoPiece) {
   EXPECT_EQ(pieces.held(), 0u);
 }
 
+TEST(PushPiecesTest, APushDoesNotGrowBeyondTheRoomThatWasMadeForIt) {
+  PushPieces pieces;
+  ASSERT_TRUE(pieces.Take(Piece(1, 1, 2, 0, "a"), kNow).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(pieces.Take(Piece(1, 1, 9 * kMiB, 1, "b"), kNow).status()));
+  EXPECT_EQ(TextOf(**pieces.Take(Piece(1, 1, 2, 1, "b"), kNow)), "ab");
+}
+
 TEST(PushPiecesTest, AboveTheLimitALaterOneWaitsButOneAlwaysFits) {
   PushPieces pieces;
   pieces.SetLimit(3 * kMiB);
