@@ -19,48 +19,6 @@ ChiefMachine::ChiefMachine(const ChiefMachine& other) : job_(other.job_) {
   duties_ = other.duties_;
 }
 
-// ---- the way of an event through the duties ----
-
-void ChiefMachine::Advance(absl::Time now) {
-  if (superseded()) return;
-  duties_.end.CompleteIfSaved(now);
-  duties_.checkpoints.AnswerIfEnded();
-  if (!duties_.promotion.ReplaceThoseThatDidNotComeBack(now)) duties_.takeover.Advance(now);
-  if (job_.state == v1::JOB_STATE_PENDING) duties_.recovery.Start(now);
-  duties_.promotion.Listen(now);
-  duties_.promotion.ReplaceLost(now);
-  duties_.pairs.Drop(now);
-  if (duties_.promotion.under_way()) {
-    duties_.state.RefreshView(now);
-    duties_.promotion.OnView(now);
-    if (duties_.promotion.under_way()) return duties_.calls.Send(now);
-  }
-  if (job_.recovery.rollback.phase() != Recovery::Phase::kIdle && !job_.ended()) {
-    duties_.members.RestoreWithoutThoseThatLeft(now);
-    duties_.recovery.Advance(now);
-  }
-  if (job_.running()) {
-    duties_.training.Advance(now);
-    duties_.closes.Advance();
-    duties_.evaluation.Advance(now);
-    duties_.rest.Advance(now);
-  }
-  duties_.end.Advance(now);
-  duties_.checkpoints.Advance(now);
-  duties_.state.RefreshView(now);
-  if (job_.running()) {
-    if (job_.placement.heard_of_shards) {
-      duties_.members.Advance(now);
-      duties_.moves.planner().See(now);
-      duties_.members.GiveUpThoseThatLeft(now);
-    }
-    duties_.moves.Advance(now);
-  }
-  if (job_.ended()) return;
-  duties_.loads.Send();
-  duties_.calls.Send(now);
-}
-
 // ---- shards ----
 
 absl::StatusOr<v1::RegisterShardReply> ChiefMachine::RegisterShard(
@@ -68,7 +26,7 @@ absl::StatusOr<v1::RegisterShardReply> ChiefMachine::RegisterShard(
   CAPSTAN_ASSIGN_OR_RETURN(const ShardTable::Arrival arrival,
                            duties_.shards.Register(request, now));
   if (arrival == ShardTable::Arrival::kReplaced) duties_.promotion.OnReplaced(request.index(), now);
-  Advance(now);
+  duties_.Advance(now);
   return duties_.shards.Welcome();
 }
 
@@ -80,7 +38,7 @@ v1::ShardHeartbeatReply ChiefMachine::ShardHeartbeat(const v1::ShardHeartbeatReq
   if (shard == nullptr) return reply;
   duties_.partial.Hear(index, request.report());
   duties_.pairs.Hear(*shard);
-  Advance(now);
+  duties_.Advance(now);
   reply.set_known(true);
   reply.set_may_leave(request.draining() && duties_.members.MayLeave(index, now));
   reply.set_lease_seconds(duties_.promotion.LeaseOf(index, request.incarnation(), now));
@@ -89,7 +47,7 @@ v1::ShardHeartbeatReply ChiefMachine::ShardHeartbeat(const v1::ShardHeartbeatReq
 
 void ChiefMachine::OnShardGone(uint32_t index, uint64_t incarnation, absl::Time now) {
   duties_.promotion.OnShardGone(index, incarnation);
-  Advance(now);
+  duties_.Advance(now);
 }
 
 void ChiefMachine::OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply, absl::Time now) {
@@ -104,7 +62,7 @@ void ChiefMachine::OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply,
     duties_.moves.OnAnswer(*answer, now);
   }
   duties_.rest.SeeBarrier();
-  Advance(now);
+  duties_.Advance(now);
 }
 
 // ---- workers ----
@@ -114,7 +72,7 @@ absl::StatusOr<v1::RegisterWorkerReply> ChiefMachine::RegisterWorker(
   CAPSTAN_ASSIGN_OR_RETURN(const Membership::Registration registration,
                            duties_.workers.Register(request, peer, now));
   duties_.grants.Release(registration.replaced);
-  Advance(now);
+  duties_.Advance(now);
   return duties_.workers.Welcome(*registration.worker);
 }
 
@@ -127,7 +85,7 @@ v1::WorkerHeartbeatReply ChiefMachine::WorkerHeartbeat(const v1::WorkerHeartbeat
       duties_.reports.Take(*worker, report);
     }
     duties_.grants.Hear(request, *worker);
-    Advance(now);
+    duties_.Advance(now);
     duties_.grants.Grant(*worker, now);
     duties_.state.RefreshViewOf(*worker, now);
     duties_.grants.FillReply(request, *worker, reply);
@@ -150,19 +108,19 @@ v1::GetStatusReply ChiefMachine::Status(absl::Time now) const {
 
 void ChiefMachine::StopJob(std::string_view reason, absl::Time now) {
   duties_.end.Stop(reason);
-  Advance(now);
+  duties_.Advance(now);
 }
 
 void ChiefMachine::TakeCheckpoint(uint64_t asker, absl::Time now) {
   duties_.checkpoints.Ask(asker);
-  Advance(now);
+  duties_.Advance(now);
 }
 
 absl::StatusOr<v1::RebalanceReply> ChiefMachine::Rebalance(const v1::RebalanceRequest& request,
                                                            absl::Time now) {
   CAPSTAN_ASSIGN_OR_RETURN(v1::RebalanceReply reply,
                            duties_.moves.planner().Rebalance(request, now));
-  Advance(now);
+  duties_.Advance(now);
   return reply;
 }
 
@@ -170,31 +128,16 @@ absl::StatusOr<v1::RebalanceReply> ChiefMachine::Rebalance(const v1::RebalanceRe
 
 void ChiefMachine::OnStateStored(const absl::Status& stored, absl::Time now) {
   duties_.state.OnStored(stored, now);
-  Advance(now);
+  duties_.Advance(now);
 }
 
 void ChiefMachine::OnManifestWritten(const absl::Status& written, absl::Time now) {
   duties_.checkpoints.OnManifestWritten(written, now);
-  Advance(now);
+  duties_.Advance(now);
 }
 
 void ChiefMachine::OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now) {
   duties_.recovery.OnManifestRead(std::move(manifest), now);
-  Advance(now);
+  duties_.Advance(now);
 }
-
-void ChiefMachine::Tick(absl::Time now) {
-  duties_.grants.ReleaseSilent(now);
-  duties_.watch.WatchStragglers(now);
-  duties_.watch.WatchData();
-  duties_.shards.WatchSpares(now);
-  duties_.watch.WatchIdleWorkers();
-  duties_.moves.planner().WatchReplicas(now);
-  duties_.watch.LogWaiting(now);
-  duties_.calls.CheckRefusal();
-  job_.placement.heard_of_shards = true;  // Time has passed, which they may have been silent for.
-  Advance(now);
-  duties_.training.DrawCurve(now);
-}
-
 }  // namespace capstan::chief

@@ -3,8 +3,9 @@
 // collected by TakeActions. A copy of a machine behaves as the original, so an explorer may fork
 // it.
 //
-// The machine is a list of duties over one JobContext, and the way of an event through them. Each
-// duty sees the job and no other duty; what one wants of another it orders: see Duties.
+// The machine takes an event to the duties that it concerns, over one JobContext. Each duty sees
+// the job and no other duty; what one wants of another it orders. In which order they do what an
+// event has made possible, Duties says.
 //
 // How the job goes: PENDING until as many shards as wished have registered; the map is made;
 // RESTORING: every shard loads the last checkpoint, or the initial values; RUNNING: tasks (async,
@@ -96,7 +97,7 @@ class ChiefMachine final {
 
   // Call at least a few times a second, and when NextWake() has come: expiries, repeats,
   // evaluation, the learning curve.
-  void Tick(absl::Time now);
+  void Tick(absl::Time now) { duties_.Tick(now); }
   absl::Time NextWake() const { return duties_.calls.NextWake(); }
 
   // What is to be done, in order, since the last call.
@@ -125,9 +126,6 @@ class ChiefMachine final {
   const std::string& reason() const { return job_.reason; }
 
  private:
-  // Does whatever has become possible.
-  void Advance(absl::Time now);
-
   JobContext job_;
   Duties duties_{job_};
 };

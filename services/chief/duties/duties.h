@@ -1,4 +1,4 @@
-// All duties of the chief, and how one carries out what another orders.
+// All duties of the chief: in which order they act, and how one carries out what another orders.
 #ifndef CAPSTAN_CHIEF_DUTIES_DUTIES_H_
 #define CAPSTAN_CHIEF_DUTIES_DUTIES_H_
 
@@ -34,6 +34,11 @@ namespace capstan::chief {
 // What is assigned to another goes on with that one's job.
 struct Duties final : Duty, private Orders {
   explicit Duties(JobContext& job) : Duty(job, *this) {}
+
+  // Each does whatever has become possible, after those whose work may have made it possible.
+  void Advance(absl::Time now);
+  // What only time brings; then as Advance.
+  void Tick(absl::Time now);
 
   WorkerDuty workers{*job_, *orders_};
   ReportDuty reports{*job_, *orders_};
