@@ -117,21 +117,28 @@ v1::ChiefState StateDuty::State(absl::Time now) const {
   return state;
 }
 
-void StateDuty::RefreshView(absl::Time now) {
-  std::vector<Trainer*> changed;  // Those who begin to train, or cease to.
+void StateDuty::BeginAndEndTraining(absl::Time now) {
+  const std::pair<uint64_t, uint64_t> state{job_->training.work.changes_of_holders(),
+                                            job_->training.workers.registered()};
+  if (state == seen_) return;
+  seen_ = state;
+  std::vector<Trainer*> changed;
   for (auto& [name, worker] : job_->training.workers.live()) {
     for (Trainer& trainer : worker.trainers) {
       if (job_->training.work.Holds(trainer.id) != trainer.training) changed.push_back(&trainer);
     }
   }
-  if (!changed.empty()) {
-    const uint64_t slowest = job_->training.workers.SlowestClock(now);
-    for (Trainer* trainer : changed) {
-      trainer->training = !trainer->training;
-      if (trainer->training) trainer->start_clock = std::max(trainer->clock, slowest);
-    }
-    job_->writer.Note();
+  if (changed.empty()) return;
+  const uint64_t slowest = job_->training.workers.SlowestClock(now);
+  for (Trainer* trainer : changed) {
+    trainer->training = !trainer->training;
+    if (trainer->training) trainer->start_clock = std::max(trainer->clock, slowest);
   }
+  job_->writer.Note();
+}
+
+void StateDuty::RefreshView(absl::Time now) {
+  BeginAndEndTraining(now);
   if (job_->placement.views.Update(job_->told_state(), job_->placement.shards,
                                    job_->training.workers) ||
       job_->placement.gate.published().epoch().n() == 0) {
@@ -142,7 +149,7 @@ void StateDuty::RefreshView(absl::Time now) {
 }
 
 void StateDuty::RefreshViewOf(const Worker& worker, absl::Time now) {
-  if (BeginsOrEnds(worker)) return RefreshView(now);  // It looks at all workers.
+  if (BeginsOrEnds(worker)) return RefreshView(now);
   StoreAndPublish(now);
 }
 

@@ -3,6 +3,8 @@
 #ifndef CAPSTAN_CHIEF_DUTIES_STATE_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_STATE_DUTY_H_
 
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -31,12 +33,16 @@ class StateDuty : public Duty {
   std::vector<Action> TakeActions();
 
  private:
+  // Whoever holds work trains, and nobody else. Looks at all workers, but only if one has come or a
+  // lease has changed hands since it did so last.
+  void BeginAndEndTraining(absl::Time now);
   void StoreAndPublish(absl::Time now);
   bool BeginsOrEnds(const Worker& worker) const;
   void StartCheckpointClock(absl::Time now);
   v1::ChiefState State(absl::Time now) const;
 
-  v1::ChiefState claim_;  // Where this chief answers, and since when it has the job.
+  std::pair<uint64_t, uint64_t> seen_;  // What BeginAndEndTraining has seen: leases, workers.
+  v1::ChiefState claim_;                // Where this chief answers, and since when it has the job.
 };
 
 }  // namespace capstan::chief

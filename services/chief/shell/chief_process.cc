@@ -96,7 +96,7 @@ void TellOfLabels(const JobPlan& plan, const Source& files, ControlLoop& control
   const absl::StatusOr<std::string> one = OneLabelWarning(files, plan.spec.data(), *orders, mix);
   if (!one.ok()) log::Warn("the labels are not known", {{"error", one.status()}});
   control.Run([&](ChiefMachine& chief, absl::Time) {
-    chief.NoteWarning("label order", LabelOrderWarning(orders->front(), mix));
+    chief.NoteWarning("label order", LabelOrderWarning(plan.spec.data(), *orders, mix));
     if (one.ok()) chief.NoteWarning("labels", *one);
     return true;
   });

@@ -105,6 +105,7 @@ absl::StatusOr<Membership::Registration> Membership::Register(
                        : TrainerId{NumberInTerm(options_.term, ++trainers_given_)};
     trainer.clock_at = now;
   }
+  ++registered_;
   registration.worker = &worker;
   registration.is_new = true;
   return registration;

@@ -81,6 +81,7 @@ class Membership {
   std::map<std::string, Worker>& live() { return live_; }
   const std::map<std::string, Worker>& live() const { return live_; }
   const std::deque<Worker>& lost() const { return lost_; }
+  uint64_t registered() const { return registered_; }  // Processes, ever.
 
   // All trainers that may work, first those that are the first of their worker, so that a few
   // leases are spread over the workers. Those that drain or are stuck have none.
@@ -115,6 +116,7 @@ class Membership {
   std::deque<Worker> lost_;
   std::deque<Incarnation> void_;  // Never listened to again; the last ones.
   uint64_t trainers_given_ = 0;
+  uint64_t registered_ = 0;
 };
 
 }  // namespace capstan::chief

@@ -56,6 +56,7 @@ void LaneTable::Assign(std::span<const TrainerId> trainers, Generations& generat
 void LaneTable::SetHolder(size_t lane, std::optional<TrainerId> holder) {
   std::optional<TrainerId>& present = lanes_[lane].holder;
   assigned_to_.reset();
+  ++changes_of_holders_;
   if (present) {
     const auto before = held_.find(*present);
     before->second.erase(lane);

@@ -71,6 +71,7 @@ class LaneTable {
   void NameTasks(v1::Lease& lease);
 
   bool Holds(TrainerId trainer) const;
+  uint64_t changes_of_holders() const { return changes_of_holders_; }  // See Work.
 
   // True if the holder of this generation, one of these, has been told of fewer tasks than it may
   // soon need.
@@ -114,6 +115,7 @@ class LaneTable {
   absl::flat_hash_map<TrainerId, std::set<size_t>> held_;  // Lanes by holder; of none: no entry.
   // To whom the lanes are assigned as evenly as can be; nullopt: they are to be assigned anew.
   std::optional<std::vector<TrainerId>> assigned_to_;
+  uint64_t changes_of_holders_ = 0;
   EpochCounter epochs_;
   size_t ended_ = 0;
   uint64_t rounds_ = 0;

@@ -38,10 +38,12 @@ class LeaseBook {
   // In the order granted.
   std::span<const HeldLease> Of(TrainerId trainer) const;
   size_t size() const { return size_; }
+  uint64_t changes() const { return changes_; }  // Leases added and taken out, ever.
 
  private:
   absl::flat_hash_map<TrainerId, std::vector<HeldLease>> held_;  // Of none: no entry.
   size_t size_ = 0;
+  uint64_t changes_ = 0;
 };
 
 }  // namespace capstan::chief

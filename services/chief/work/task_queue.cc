@@ -80,7 +80,10 @@ ReportResult TaskQueue::Report(std::span<const TrainerId> trainers, const v1::Le
   held->loss_sum = report.loss_sum();
   held->batches_done = std::max(held->batches_done, report.batches_done());
   Open& open = open_[stream];
-  open.prefix = std::max(open.prefix, held->batches_done);
+  if (held->batches_done > open.prefix) {
+    open_batches_ += held->batches_done - open.prefix;
+    open.prefix = held->batches_done;
+  }
 
   const bool failed = !report.error().empty();
   result.held = !failed && !report.finished() && !report.returned();
@@ -101,6 +104,7 @@ void TaskQueue::Finish(const HeldLease& held, const v1::LeaseReport& report, Rep
   const auto open = open_.find(stream);
   const uint64_t examples = report.total_examples();
   epochs_.Done(sequence_, open->second.place, examples);
+  open_batches_ -= open->second.prefix;
   open_.erase(open);
   ++done_;
   done_examples_ += examples;
@@ -176,6 +180,7 @@ void TaskQueue::Save(v1::TaskProgress& progress) const {
 
 void TaskQueue::Restore(const v1::TaskProgress& progress) {
   open_.clear();
+  open_batches_ = 0;
   returned_.clear();
   next_ = std::min(progress.begun(), sequence_.size());
   std::vector<uint64_t> done = TasksBelow(next_);
@@ -186,6 +191,7 @@ void TaskQueue::Restore(const v1::TaskProgress& progress) {
     if (!position || *position >= next_ || returned_.contains(stream)) continue;
     returned_[stream] = place;
     open_[stream] = {.place = place, .prefix = task.batches(), .generation = task.generation()};
+    open_batches_ += task.batches();
     --done[place.epoch];
   }
   done_ = next_ - open_.size();
@@ -227,12 +233,8 @@ void TaskQueue::ReleaseAll() {
 
 WorkTotals TaskQueue::totals() const {
   WorkTotals totals;
-  totals.examples = done_examples_;
-  totals.steps = done_batches_;
-  for (const auto& [stream, open] : open_) {
-    totals.examples += open.prefix * batch_size_;
-    totals.steps += open.prefix;
-  }
+  totals.examples = done_examples_ + open_batches_ * batch_size_;
+  totals.steps = done_batches_ + open_batches_;
   totals.total = sequence_.size();
   totals.done = done_;
   totals.doing = leases_.size();

@@ -57,6 +57,7 @@ class TaskQueue {
   uint64_t todo() const { return returned_.size() + sequence_.size() - next_; }
   bool all_done() const { return done_ == sequence_.size(); }
   WorkTotals totals() const;
+  uint64_t changes_of_holders() const { return leases_.changes(); }
   const EpochCounter& epochs() const { return epochs_; }
 
  private:
@@ -78,6 +79,7 @@ class TaskQueue {
   uint64_t next_ = 0;  // Position in the sequence of the next task that was never leased.
   std::optional<uint64_t> adopted_below_;  // The position; nothing: wherever a task is.
   std::map<StreamId, Open> open_;
+  uint64_t open_batches_ = 0;           // The sum of their prefixes.
   std::map<StreamId, Place> returned_;  // Those of open_ that nobody holds.
   LeaseBook leases_;
   EpochCounter epochs_;

@@ -89,6 +89,10 @@ bool Work::Holds(TrainerId trainer) const {
   return !std::get<TaskQueue>(work_).LeasesOf(trainer).empty();
 }
 
+uint64_t Work::changes_of_holders() const {
+  return std::visit([](const auto& work) { return work.changes_of_holders(); }, work_);
+}
+
 bool Work::all_done() const {
   return std::visit([](const auto& work) { return work.all_done(); }, work_);
 }

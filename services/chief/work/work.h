@@ -46,6 +46,9 @@ class Work {
   void ReleaseAll();
   std::vector<v1::Lease> LeasesOf(TrainerId trainer) const;
   bool Holds(TrainerId trainer) const;
+  // How often a lease has been given to a trainer or taken from one. As long as it is the same,
+  // so is what Holds says of each of them.
+  uint64_t changes_of_holders() const;
   bool all_done() const;
   WorkTotals totals() const;
   uint64_t ExpectedExamples() const;

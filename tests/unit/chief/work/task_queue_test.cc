@@ -100,6 +100,62 @@ TEST(TaskQueueTest, GoesOnAmongTenMillionTasksByThoseThatAreOpen) {
   EXPECT_EQ(saved.epochs(0).tasks_done(), 998u);
 }
 
+TEST(TaskQueueTest, BatchesOfATaskCountOnceWhileItIsOpenReturnedRestoredAndDone) {
+  TaskQueue queue = Queue(2, {.epochs = 1});
+  Generations generations(1);
+  const TrainerId trainer{1};
+  const auto expect_one = [](const TaskQueue& of, const char* when) {
+    EXPECT_EQ(of.totals().steps, 1u) << when;
+    EXPECT_EQ(of.totals().examples, 10u) << when;
+  };
+  const v1::Lease first = *queue.Grant(trainer, generations);
+  v1::LeaseReport report = Done(first);
+  report.set_finished(false);
+  for (int i = 0; i < 2; ++i) (void)queue.Report({&trainer, 1}, report);
+  expect_one(queue, "open");
+  queue.Release(trainer);
+  expect_one(queue, "returned");
+  v1::TaskProgress progress;
+  queue.Save(progress);
+  TaskQueue restored = Queue(2, {.epochs = 1});
+  for (int i = 0; i < 2; ++i) restored.Restore(progress);
+  expect_one(restored, "restored");
+  const v1::Lease again = *restored.Grant(trainer, generations);
+  ASSERT_EQ(again.task().index(), first.task().index());
+  report = Done(again);
+  report.set_examples(0);
+  (void)restored.Report({&trainer, 1}, report);
+  EXPECT_EQ(restored.totals().done, 1u);
+  expect_one(restored, "done");
+}
+
+TEST(TaskQueueTest, HoldersChangeWithEveryLease) {
+  TaskQueue queue = Queue(3, {.epochs = 1});
+  Generations generations(1);
+  const TrainerId trainer{1};
+  uint64_t changes = queue.changes_of_holders();
+  const auto has_changed = [&] {
+    const uint64_t before = std::exchange(changes, queue.changes_of_holders());
+    return before != changes;
+  };
+  const v1::Lease lease = *queue.Grant(trainer, generations);
+  EXPECT_TRUE(has_changed());
+  v1::LeaseReport report = Done(lease);
+  report.set_finished(false);
+  (void)queue.Report({&trainer, 1}, report);
+  EXPECT_FALSE(has_changed()) << "it goes on";
+  (void)queue.Report({&trainer, 1}, Done(lease));
+  EXPECT_TRUE(has_changed());
+  (void)*queue.Grant(trainer, generations);
+  EXPECT_TRUE(has_changed());
+  queue.Release(trainer);
+  EXPECT_TRUE(has_changed());
+  (void)*queue.Grant(trainer, generations);
+  EXPECT_TRUE(has_changed());
+  queue.ReleaseAll();
+  EXPECT_TRUE(has_changed());
+}
+
 // Jobs that were begun before tasks were numbered in order keep their numbers.
 TEST(TaskQueueTest, WhatWasNumberedInTheOrderOfTheDataIsRestoredByThoseNumbers) {
   const SequenceOptions options{
