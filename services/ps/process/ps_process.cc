@@ -57,14 +57,15 @@ void Drain(ChiefLink& link, Shard& shard, Liveness& liveness, absl::Duration gra
 
 // `restore`: after it start-up is over although the shard does not serve: what it waits for (a
 // checkpoint that does not come, another shard) is elsewhere, and to start it again would not help.
-absl::Status Serve(ChiefLink& link, Shard& shard, HealthServer& health, Liveness& liveness,
-                   absl::Duration restore, const Shutdown& shutdown) {
+absl::Status Serve(ChiefLink& link, Shard& shard, PushPieces& pieces, HealthServer& health,
+                   Liveness& liveness, absl::Duration restore, const Shutdown& shutdown) {
   const absl::Time patience = shard.clock().Now() + restore;
   bool ready = false;
   bool started = false;
   while (!shutdown.requested()) {
     CAPSTAN_RETURN_IF_ERROR(link.Poll(Shard::kTick));
     shard.Tick();
+    pieces.DropSilent(shard.clock().Now());
     liveness.Turn();
     if (!started && (shard.ready() || shard.clock().Now() >= patience)) {
       started = true;
@@ -161,8 +162,8 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
     return followed;
   });
   Liveness liveness(health, options.listen, server.port());
-  const absl::Status end =
-      Serve(link, *shard, health, liveness, absl::Seconds(options.restore_seconds), shutdown);
+  const absl::Status end = Serve(link, *shard, service.pieces(), health, liveness,
+                                 absl::Seconds(options.restore_seconds), shutdown);
   if (end.ok()) {
     log::Info("draining");
     Drain(link, *shard, liveness, absl::Seconds(options.grace_seconds));

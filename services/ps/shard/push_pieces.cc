@@ -6,13 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/rpc/limits.h"
-#include "capstan/rpc/status.h"
 #include "ps/shard/rejection.h"
 
 namespace capstan::ps {
 namespace {
-
-constexpr absl::Duration kNoRoomHint = absl::Milliseconds(100);
 
 // A push counts as so much at least, so that nobody fills the memory with names of small ones.
 constexpr size_t kLeastHold = size_t{1} << 20;
@@ -30,8 +27,7 @@ absl::Status CheckPiece(const v1::PushPieceRequest& piece) {
 
 }  // namespace
 
-absl::StatusOr<PushPieces::Push*> PushPieces::Find(const v1::PushPieceRequest& piece,
-                                                   absl::Time now) {
+absl::StatusOr<PushPieces::Push*> PushPieces::Find(const v1::PushPieceRequest& piece) {
   const Name name{piece.header().trainer(), piece.push()};
   if (piece.offset() > 0) {
     const auto found = pushes_.find(name);
@@ -46,19 +42,13 @@ absl::StatusOr<PushPieces::Push*> PushPieces::Find(const v1::PushPieceRequest& p
         absl::StrCat("the pieces of push ", piece.push(), " of trainer ", piece.header().trainer(),
                      " before byte ", piece.offset(), " are not here; it is to be sent anew"));
   }
-  std::erase_if(pushes_, [&](const auto& push) {
-    return push.first == name || now - push.second.last_piece > kPatience;
-  });
+  pushes_.erase(name);
   const size_t bytes = std::max<size_t>(piece.size(), kLeastHold);
   std::unique_ptr<ByteBudget::Hold> hold =
       pushes_.empty() ? budget_.HoldAnyway(bytes) : budget_.TryHold(bytes);
   if (hold == nullptr) {
-    return WithReason(
-        WithRetryAfter(absl::ResourceExhaustedError(absl::StrCat(
-                           "pushes that come in pieces take ", budget_.held(),
-                           " bytes of this shard's memory, which may be ", budget_.limit())),
-                       kNoRoomHint),
-        "memory");
+    return NoRoom(absl::StrCat("pushes that come in pieces take ", budget_.held(),
+                               " bytes of this shard's memory, which may be ", budget_.limit()));
   }
   Push& push = pushes_[name];
   push.hold = std::move(hold);
@@ -70,7 +60,7 @@ absl::StatusOr<std::optional<grpc::ByteBuffer>> PushPieces::Take(const v1::PushP
                                                                  absl::Time now) {
   CAPSTAN_RETURN_IF_ERROR(CheckPiece(piece));
   absl::MutexLock lock(&mu_);
-  CAPSTAN_ASSIGN_OR_RETURN(Push* const push, Find(piece, now));
+  CAPSTAN_ASSIGN_OR_RETURN(Push* const push, Find(piece));
   push->slices.emplace_back(piece.piece());
   push->received += piece.piece().size();
   push->last_piece = now;
@@ -78,6 +68,12 @@ absl::StatusOr<std::optional<grpc::ByteBuffer>> PushPieces::Take(const v1::PushP
   grpc::ByteBuffer whole(push->slices.data(), push->slices.size());
   pushes_.erase({piece.header().trainer(), piece.push()});
   return whole;
+}
+
+void PushPieces::DropSilent(absl::Time now) {
+  absl::MutexLock lock(&mu_);
+  std::erase_if(pushes_,
+                [now](const auto& push) { return now - push.second.last_piece > kPatience; });
 }
 
 }  // namespace capstan::ps

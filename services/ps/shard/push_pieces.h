@@ -25,8 +25,7 @@ namespace capstan::ps {
 // Puts them together. *Thread-safe.*
 class PushPieces {
  public:
-  // A push of which nothing has come for so long is dropped when the next one begins: its sender
-  // has ended, or sends it anew.
+  // A push of which nothing has come for longer has no sender any more, or is sent anew.
   static constexpr absl::Duration kPatience = absl::Minutes(1);
 
   // Takes a piece. With the last one, gives the whole push, which is not kept any longer.
@@ -36,6 +35,9 @@ class PushPieces {
   // is to be sent anew. RESOURCE_EXHAUSTED: there is no room for the push, later.
   absl::StatusOr<std::optional<grpc::ByteBuffer>> Take(const v1::PushPieceRequest& piece,
                                                        absl::Time now);
+
+  // Drops such pushes. Call now and then.
+  void DropSilent(absl::Time now);
 
   // How many bytes pushes that are not complete may take together: unlimited unless somebody sets
   // it. One of them always fits.
@@ -55,8 +57,7 @@ class PushPieces {
     absl::Time last_piece;
   };
 
-  absl::StatusOr<Push*> Find(const v1::PushPieceRequest& piece, absl::Time now)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<Push*> Find(const v1::PushPieceRequest& piece) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   ByteBudget budget_;
   absl::Mutex mu_;

@@ -6,7 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/cord.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "capstan/rpc/status.h"
 
 namespace capstan::ps {
 
@@ -15,6 +17,13 @@ inline constexpr char kRejectionReason[] = "capstan/reason";
 inline absl::Status WithReason(absl::Status status, const char* reason) {
   status.SetPayload(kRejectionReason, absl::Cord(reason));
   return status;
+}
+
+// RESOURCE_EXHAUSTED: the shard's memory has no room for it now; it is to come again a little
+// later.
+inline absl::Status NoRoom(const std::string& message) {
+  return WithReason(WithRetryAfter(absl::ResourceExhaustedError(message), absl::Milliseconds(100)),
+                    "memory");
 }
 
 // A value of the label `reason` of capstan_gradients_rejected_total.

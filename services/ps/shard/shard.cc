@@ -9,7 +9,6 @@
 #include "capstan/base/wire_version.h"
 #include "capstan/consistency/decisions.h"
 #include "capstan/placement/view_epoch.h"
-#include "capstan/rpc/status.h"
 #include "capstan/store/memory_limits.h"
 #include "ps/shard/rejection.h"
 
@@ -18,18 +17,13 @@ namespace {
 
 constexpr absl::Duration kBusyHint = absl::Milliseconds(50);
 
-constexpr absl::Duration kNoRoomHint = absl::Milliseconds(100);
-
 absl::Status NoRoomFor(const ByteBudget& waiting) {
-  return WithReason(
-      WithRetryAfter(absl::ResourceExhaustedError(absl::StrCat(
-                         "gradients that wait for others take ", waiting.held(),
-                         " bytes of this shard's memory, which may be ", waiting.limit(),
-                         ": with backup workers a round needs room for one gradient of each lane, "
-                         "and aggregation for as many as it takes (fewer of them, more shards, or "
-                         "more memory)")),
-                     kNoRoomHint),
-      "memory");
+  return NoRoom(
+      absl::StrCat("gradients that wait for others take ", waiting.held(),
+                   " bytes of this shard's memory, which may be ", waiting.limit(),
+                   ": with backup workers a round needs room for one gradient of each lane, and "
+                   "aggregation for as many as it takes (fewer of them, more shards, or more "
+                   "memory)"));
 }
 
 }  // namespace

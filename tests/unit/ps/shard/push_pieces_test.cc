@@ -103,14 +103,16 @@ TEST(PushPiecesTest, AboveTheLimitALaterOneWaitsButOneAlwaysFits) {
   EXPECT_TRUE(pieces.Take(Piece(2, 1, 2, 0, "a"), kNow).ok());
 }
 
-TEST(PushPiecesTest, OneWhoseSenderIsSilentGivesWay) {
+TEST(PushPiecesTest, OneWhoseSenderIsSilentIsDropped) {
   PushPieces pieces;
-  pieces.SetLimit(kMiB);
   ASSERT_TRUE(pieces.Take(Piece(1, 1, kMiB, 0, "a"), kNow).ok());
-  const absl::Time soon = kNow + PushPieces::kPatience;
-  EXPECT_FALSE(pieces.Take(Piece(2, 1, kMiB, 0, "a"), soon).ok());
-  EXPECT_TRUE(pieces.Take(Piece(2, 1, kMiB, 0, "a"), soon + absl::Seconds(1)).ok());
-  EXPECT_TRUE(absl::IsUnavailable(pieces.Take(Piece(1, 1, kMiB, 1, "b"), soon).status()));
+  ASSERT_TRUE(pieces.Take(Piece(2, 1, 4, 0, "ab"), kNow + absl::Seconds(1)).ok());
+  pieces.DropSilent(kNow + PushPieces::kPatience);
+  EXPECT_EQ(pieces.held(), 2 * kMiB) << "it may still come";
+  pieces.DropSilent(kNow + PushPieces::kPatience + absl::Seconds(1));
+  EXPECT_EQ(pieces.held(), kMiB);
+  EXPECT_TRUE(absl::IsUnavailable(pieces.Take(Piece(1, 1, kMiB, 1, "b"), kNow).status()));
+  EXPECT_EQ(TextOf(**pieces.Take(Piece(2, 1, 4, 2, "cd"), kNow)), "abcd");
 }
 
 }  // namespace
