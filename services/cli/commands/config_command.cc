@@ -74,7 +74,7 @@ absl::StatusOr<JobDescription> Describe(const ConfigOptions& options) {
   if (std::string large = SparseShareWarning(job); !large.empty()) {
     description.warnings.push_back(std::move(large));
   }
-  std::string in_order = LabelOrderWarning(orders.front(), mix);
+  std::string in_order = LabelOrderWarning(job.data(), orders, mix);
   if (!in_order.empty()) description.warnings.push_back(std::move(in_order));
   CAPSTAN_ASSIGN_OR_RETURN(std::string one_label, OneLabelWarning(*files, job.data(), orders, mix));
   if (!one_label.empty()) description.warnings.push_back(std::move(one_label));

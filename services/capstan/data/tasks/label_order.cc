@@ -156,9 +156,17 @@ absl::StatusOr<std::vector<LabelOrder>> SampleLabelOrders(const Source& source,
   return orders;
 }
 
-std::string LabelOrderWarning(const LabelOrder& order, const TaskMix& mix) {
-  if (order.pairs < kFewestPairs || order.likeness < kWorthTelling) return "";
-  std::string what = "the training data lie in the order of their labels: ";
+std::string LabelOrderWarning(const v1::DataSpec& data, std::span<const LabelOrder> orders,
+                              const TaskMix& mix) {
+  const auto likeness = [](const LabelOrder& of) {
+    return of.pairs < kFewestPairs ? 0 : of.likeness;
+  };
+  const auto most = std::ranges::max_element(orders, {}, likeness);
+  if (most == orders.end() || likeness(*most) < kWorthTelling) return "";
+  const LabelOrder& order = *most;
+  const std::string name = LabelsOf(data)[static_cast<size_t>(most - orders.begin())].name();
+  std::string what = absl::StrCat("the training data lie in the order of their ",
+                                  name.empty() ? "labels" : "label ", name, ": ");
   if (order.classes) {
     absl::StrAppendFormat(&what,
                           "%.0f %% of neighbouring records have the same one, by chance it were "

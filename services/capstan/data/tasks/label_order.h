@@ -39,8 +39,10 @@ absl::StatusOr<std::vector<LabelOrder>> SampleLabelOrders(const Source& source,
                                                           const ReaderOptions& reader,
                                                           const TaskMix& mix);
 
-// What a person should hear of it, in a sentence; empty: nothing.
-std::string LabelOrderWarning(const LabelOrder& order, const TaskMix& mix);
+// What a person should hear of it, in a sentence; empty: nothing. `orders`: what SampleLabelOrders
+// has found of each label; of several, the one in whose order the data lie the most is named.
+std::string LabelOrderWarning(const v1::DataSpec& data, std::span<const LabelOrder> orders,
+                              const TaskMix& mix);
 
 }  // namespace capstan
 

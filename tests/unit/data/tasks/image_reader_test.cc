@@ -252,7 +252,7 @@ TEST_F(ImageReaderTest, SortedFoldersAreToldOf) {
   const TaskMix mix(*PlanTasks(*files_, options.data, {.batch_size = 4}), options.data, 1);
   const auto orders = SampleLabelOrders(*files_, options, mix);
   ASSERT_TRUE(orders.ok()) << orders.status();
-  EXPECT_THAT(LabelOrderWarning(orders->front(), mix),
+  EXPECT_THAT(LabelOrderWarning(options.data, *orders, mix),
               HasSubstr("lie in the order of their labels"));
 }
 

@@ -28,7 +28,7 @@ std::string WarningOf(const std::string& path, v1::Loss loss, bool shuffle, uint
   const TaskMix mix(*ranges, options.data, /*seed=*/1);
   const auto orders = SampleLabelOrders(*source, options, mix);
   EXPECT_TRUE(orders.ok()) << orders.status();
-  return LabelOrderWarning(orders->front(), mix);
+  return LabelOrderWarning(options.data, *orders, mix);
 }
 
 // 4,000 rows, a quarter of them positive.
@@ -86,6 +86,18 @@ TEST(LabelOrderTest, NumbersAreInOrderWhereNeighboursCorrelate) {
   EXPECT_THAT(WarningOf(folder.Write("a.csv", rising), v1::LOSS_SQUARED, true, 16),
               HasSubstr("those of neighbouring records correlate by 1.00"));
   EXPECT_EQ(WarningOf(folder.Write("b.csv", random), v1::LOSS_SQUARED, true, 16), "");
+}
+
+TEST(LabelOrderTest, OfSeveralLabelsTheOneInWhoseOrderTheDataLieIsNamed) {
+  v1::DataSpec data;
+  for (const char* name : {"click", "buy", "rare"}) data.add_labels()->set_name(name);
+  const TaskMix mix(TaskRanges(), data, /*seed=*/1);
+  const LabelOrder random{.pairs = 1000, .likeness = 0.01};
+  const LabelOrder sorted{.pairs = 1000, .likeness = 0.9};
+  const LabelOrder few{.pairs = 100, .likeness = 1};
+  EXPECT_THAT(LabelOrderWarning(data, {{random, sorted, few}}, mix),
+              HasSubstr("in the order of their label buy: "));
+  EXPECT_EQ(LabelOrderWarning(data, {{random, random, few}}, mix), "") << "rare says too little";
 }
 
 }  // namespace
