@@ -191,16 +191,21 @@ class DocumentedCommandsTest(unittest.TestCase):
             self.assertEqual((reader / "tls.key").stat().st_mode & 0o077, 0, "others may read the key")
 
     def watch_a_job(self):
-        """`capstan top` beside a training; without a terminal it writes lines."""
+        """`capstan top` beside a training that goes on; without a terminal it writes lines, news before them."""
+        def trains():  # Until its chief listens, what is told is the job that was stored before.
+            asked = subprocess.run([BIN / "capstan", "status", "--json"], cwd=self.folder, capture_output=True, text=True,
+                                   timeout=60, check=False)
+            status = json.loads(asked.stdout) if asked.returncode == 0 else {"state": ""}
+            return status["state"] == "JOB_STATE_RUNNING" and int(status["examples"]) > 0
+
         beside = {"cwd": self.folder, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         with subprocess.Popen([BIN / "capstan", "train", "job.yaml", "--set", "train.epochs=1000", "--fresh",
                                "--set", "checkpoint.uri=out", "--set", "model.hidden=[8]"], **beside) as train:
             try:
-                while subprocess.run([BIN / "capstan", "status", "--json"], cwd=self.folder, capture_output=True,
-                                     timeout=60, check=False).returncode != 0:
+                while not trains():
                     self.assertIsNone(train.poll())
                 with subprocess.Popen([BIN / "capstan", *"top".split()], **beside) as top:
-                    self.assertIn("%", top.stdout.readline())
+                    self.assertIn("running", next((line for line in top.stdout if "%" in line), "no line with %"))
                     top.terminate()
             finally:
                 train.terminate()

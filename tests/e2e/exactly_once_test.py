@@ -46,7 +46,8 @@ class ExactlyOnceTest(LedgerCase):
         lease = 5.0
         with Crew(ledger_job([self.data], update=POLICIES["sync"], epochs=4).replace("worker_lease: 2s", "worker_lease: 5s"),
                   workers=3, pace=PACE, exit_when_done=False) as crew:
-            crew.until_examples(RECORDS // 8)
+            crew.until(lambda: len(crew.status().workers) == 3, "every worker, so that each has a lane")
+            crew.until_examples(crew.status().examples + RECORDS // 8)
             killed = time.monotonic()
             crew.kill("worker-1")
             crew.until(lambda: crew.status().tasks.expirations == 1, "the end of the lease", 2 * lease)
