@@ -46,7 +46,11 @@ class PoliciesTest(unittest.TestCase):
         return last
 
     def steps(self, crew, name):
-        return series(crew.scrape(name), "capstan_worker_steps_total")[""]
+        return series(crew.scrape(name), "capstan_worker_steps_total").get("", 0)
+
+    @staticmethod
+    def runs(crew):
+        return crew.status().state == view_pb2.JOB_STATE_RUNNING
 
     def sum_of(self, crew, name):
         return sum(series(crew.scrape("ps-0"), name).values())
@@ -71,11 +75,13 @@ class PoliciesTest(unittest.TestCase):
         """Every lag that was seen, and the seconds that pulls waited.
 
         Who joins starts at the slowest clock that the chief has heard of, which may be some steps old: the
-        others wait until it has come within the bound. Lags count from then on."""
+        others wait until it has come within the bound. Lags count from then on, and once each has finished a step of its own: what was
+        granted to the others before it joined is over by then."""
         lags, settled = set(), set()
         with self.crew(f"sparse: {{policy: ssp, staleness: {staleness}}}", batches * BATCH) as crew:
             crew.until_examples(1)
-            while crew.status().state == view_pb2.JOB_STATE_RUNNING:
+            crew.until(lambda: all(self.steps(crew, f"worker-{index}") > 0 for index in range(3)) or not self.runs(crew), "a step of each")
+            while self.runs(crew):
                 for shard in ("ps-0", "ps-1"):
                     text = crew.scrape(shard)
                     spread = series(text, "capstan_clock_spread_steps").get("", 0)

@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from crew import chief_pb2, has_failpoints
 from ledger import ledger_times
-from ledger_case import BATCH, LedgerCase, RECORDS
+from ledger_case import BATCH, LedgerCase, PACE, RECORDS
 
 
 class RecoveryTest(LedgerCase):
@@ -105,7 +105,7 @@ class RecoveryTest(LedgerCase):
             self.check_exact(crew)
 
     def test_a_shard_that_is_asked_to_stop_leaves_nothing_behind(self):
-        with self.crew(every="1h") as crew:
+        with self.crew(every="1h", pace=4 * PACE) as crew:
             crew.until_examples(RECORDS // 4)
             self.assertEqual(crew.kill("ps-1", signal.SIGTERM), 0)
             # The other shard has taken what it had: nobody had to save, and nobody returns.
@@ -114,6 +114,7 @@ class RecoveryTest(LedgerCase):
             self.assertEqual(status.checkpoint.taken, 0)
             crew.add_shard(1)
             crew.until(lambda: [shard.partitions for shard in crew.status().shards] == [8, 8], "its partitions")
+            self.finish(crew)
             self.assertEqual(len(self.check_exact(crew).losses), 0)
 
 

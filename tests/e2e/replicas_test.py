@@ -19,7 +19,7 @@ SHARDS = 3
 SLOW = 30  # Milliseconds a step: the job lasts until all is said.
 LEASE = 1.0  # Seconds, of a shard.
 SOON = 0.8  # Seconds within which a shard whose process has ended is replaced.
-SILENT = 2 * LEASE  # The same, if it is only silent.
+SILENT = 5 * LEASE  # The same, if it is only silent; half of the lease that shards have by default.
 
 
 class ReplicasTest(LedgerCase):
@@ -176,7 +176,7 @@ class ReplicasTest(LedgerCase):
             self.check_undisturbed(crew, before.timeline)
 
     def test_shards_that_are_restarted_one_after_the_other_leave_no_partition_alone(self):
-        with self.crew("ssp") as crew:
+        with self.crew("ssp", pace=3 * SLOW) as crew:
             crew.until_examples(40)
             before = self.until_paired(crew)
             for index in range(SHARDS):

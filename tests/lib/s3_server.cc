@@ -41,15 +41,17 @@ absl::StatusOr<std::string> FindProgram() {
       "there is no S3 server on this machine: set CAPSTAN_TEST_S3_SERVER to a minio program");
 }
 
-// One that is free now.
-int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+// A free port, which nobody else is given as long as `socket` is open, and on which a server may
+// listen all the same: see tests/e2e/held_port.py.
+int HoldFreePort(int& socket) {
+  socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int reuse = 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
   sockaddr_in address = {.sin_family = AF_INET};
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof(address);
-  bind(fd, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  close(fd);
+  bind(socket, reinterpret_cast<sockaddr*>(&address), size);
+  getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
   return ntohs(address.sin_port);
 }
 
@@ -58,7 +60,7 @@ int FreePort() {
 absl::StatusOr<std::unique_ptr<S3Server>> S3Server::Start() {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string program, FindProgram());
   auto server = std::unique_ptr<S3Server>(new S3Server());
-  CAPSTAN_RETURN_IF_ERROR(server->Launch(program, FreePort()));
+  CAPSTAN_RETURN_IF_ERROR(server->Launch(program, HoldFreePort(server->port_)));
   CAPSTAN_RETURN_IF_ERROR(server->MakeBucket());
   return server;
 }
@@ -115,6 +117,7 @@ S3Server::~S3Server() {
     kill(process_, SIGKILL);
     waitpid(process_, nullptr, 0);
   }
+  if (port_ >= 0) close(port_);
 }
 
 void S3Server::Freeze() { kill(process_, SIGSTOP); }

@@ -36,6 +36,7 @@ class S3Server {
   absl::Status MakeBucket();
 
   const TestFolder folder_;
+  int port_ = -1;  // The socket that holds it.
   pid_t process_ = -1;
   S3Options options_;
 };

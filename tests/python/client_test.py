@@ -89,10 +89,16 @@ class ClientTest(unittest.TestCase):
             np.testing.assert_array_equal(tensor.pull(), tensors[name].numpy())
             self.assertEqual(tensor.pull().shape, tensor.shape)
 
+    def hear_of_shards(self, crew):
+        """Until what shards tell is not older than this call: a few heartbeats."""
+        heard = time.monotonic() + 1
+        crew.until(lambda: time.monotonic() > heard, "heartbeats")
+
     def test_what_is_pulled_is_what_the_finished_model_has(self):
         with Crew(JOB, shards=2, workers=2, name="client", exit_when_done=False) as crew:
             crew.until_state("COMPLETED")
             job = cap.connect(crew.address)
+            self.hear_of_shards(crew)
             rows = sum(shard.report.rows for shard in crew.status().shards)
             self.check_model(job, crew.manifest().parent)
             table, = job.tables.values()
@@ -100,8 +106,7 @@ class ClientTest(unittest.TestCase):
             many = np.arange(10**9, 10**9 + 2_000_000, dtype=np.int64)
             pulled = table.pull(many)
             np.testing.assert_array_equal(pulled[[0, 1_000_000, -1]], table.pull(many[[0, 1_000_000, -1]]))
-            heard = time.monotonic() + 1  # A few heartbeats.
-            crew.until(lambda: time.monotonic() > heard, "heartbeats")
+            self.hear_of_shards(crew)
             self.assertEqual(sum(shard.report.rows for shard in crew.status().shards), rows, "a pull made rows")
             self.check_status(job, crew.status())
             self.check_mistakes(job, table)

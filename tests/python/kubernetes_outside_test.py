@@ -189,7 +189,7 @@ class KubernetesOutsideTest(unittest.TestCase):
         self.cluster.refuse("service/ctr-chief", "error: context was not found for specified context: west")
         os.environ["KUBERNETES_SERVICE_HOST"] = "10.96.0.1"
         with self.assertRaisesRegex(ConnectionError, "context was not found for specified context: west$"):
-            cap.connect(kubernetes="ctr", context="west", chief_patience=0.5)
+            cap.connect(kubernetes="ctr", context="west", chief_patience=5)
         self.assertEqual(self.cluster.calls()[0][1][:3], ["--context", "west", "port-forward"])
         with self.assertRaisesRegex(ValueError, "context= is one of kubectl's"):
             cap.connect("localhost:7000", context="west")

@@ -147,12 +147,14 @@ class TrainingTest(unittest.TestCase):
 
     def test_another_model_is_refused_and_the_job_goes_on(self):
         job = CLICKS % (20000, "user: deepfm.py") + SYNC
-        with PythonCrew(job, workers=1, name="mismatch", environment={"PACE": "0.05"}) as crew:
-            crew.until_examples(1000)
+        with PythonCrew(job, workers=1, name="mismatch", environment={"PACE": "0.5"}) as crew:
+            crew.until_examples(500)
             crew.add_worker("other", WIDTH="7")
             self.assertEqual(crew.end_of("other"), 2)
             self.assertIn("the model differs from the job's (declared by worker-0): further.bias of [1] is here, and "
                           "not in the job; --fresh starts over", crew.log("other"))
+            crew.add_worker("quick", PACE="0")
+            crew.processes["worker-0"].terminate()
             crew.wait()
 
     def test_an_exception_is_told_and_ends_the_job_when_it_comes_again(self):

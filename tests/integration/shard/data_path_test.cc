@@ -147,8 +147,10 @@ TEST(DataPathTest, APushOfSeveralCallsTellsTheClockWhenAllOfItIsIn) {
   slow.Plan({});
   fast.Plan({});
   TellClock(shards, TrainerId{2}, 1);
-  const PullOptions next = {.clock = 1, .timeout = absl::Milliseconds(400)};
-  EXPECT_FALSE(fast.Pull(next).status.ok()) << "the slow one has finished nothing";
+  const PullOptions next = {.clock = 1};
+  PullOptions hasty = next;
+  hasty.timeout = absl::Milliseconds(400);
+  EXPECT_FALSE(fast.Pull(hasty).status.ok()) << "the slow one has finished nothing";
   ASSERT_GT(slow.plan.ChunksOf(ShardIndex{0}).size(), 1u);
   const StreamPush name{StreamId::Task(0, 1)};
   ASSERT_TRUE(slow.Push({.clock = 1, .stream = name}, -1).status.ok());

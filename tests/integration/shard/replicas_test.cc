@@ -64,6 +64,14 @@ TEST(ReplicasTest, TwoFailuresOneAfterTheOtherAreSurvived) {
   crowd.ExpectExact();
 }
 
+// Of calls that are not to succeed.
+constexpr absl::Duration kHaste = absl::Milliseconds(300);
+
+PushOptions Hasty(PushOptions push) {
+  push.timeout = kHaste;
+  return push;
+}
+
 // Rule 18: only a view drops a backup.
 TEST(ReplicasTest, WithoutItsBackupAnOwnerAcknowledgesNothingUntilAViewSaysThatItIsAlone) {
   LocalShards shards(ReplicatedJob(), 2);
@@ -74,13 +82,12 @@ TEST(ReplicasTest, WithoutItsBackupAnOwnerAcknowledgesNothingUntilAViewSaysThatI
   shards.Kill(1);
   shards.Change([](v1::View& view) { Promote(view, 1); });
   trainer.SetView(shards.view());
-  PushOptions patient;
-  patient.stream = StreamPush{StreamId::Session(1), 1, {1, 1}, 0};
-  patient.timeout = absl::Milliseconds(300);
-  const PushResult waits = trainer.Push(patient, -1);
+  PushOptions push;
+  push.stream = StreamPush{StreamId::Session(1), 1, {1, 1}, 0};
+  const PushResult waits = trainer.Push(Hasty(push), -1);
   EXPECT_FALSE(waits.status.ok()) << "its backup is gone, which no view has said";
   shards.Change([](v1::View& view) { DropBackup(view, 1); });
-  const PushResult again = trainer.Push(patient, -1);
+  const PushResult again = trainer.Push(push, -1);
   ASSERT_TRUE(again.status.ok()) << again.status;
   EXPECT_GT(again.count(v1::OUTCOME_SETTLED), 0u) << "the push before had been carried out";
   ASSERT_TRUE(trainer.Pull().status.ok());
@@ -102,8 +109,7 @@ TEST(ReplicasTest, AnOwnerThatWasGivenUpAcknowledgesNothingMore) {
   present.SetView(shards.view());
   PushOptions push;
   push.stream = StreamPush{StreamId::Session(1), 1, {1, 1}, 0};
-  push.timeout = absl::Milliseconds(300);
-  EXPECT_FALSE(old.Push(push, -1).status.ok()) << "its backup is the owner now";
+  EXPECT_FALSE(old.Push(Hasty(push), -1).status.ok()) << "its backup is the owner now";
   ASSERT_TRUE(present.Push(push, -1).status.ok());
   shards.Change([](v1::View&) {});  // The old owner hears of it, too.
   ASSERT_TRUE(present.Pull().status.ok());
@@ -333,8 +339,9 @@ class ReplicaClocksTest : public testing::Test {
     });
     quick_.SetView(shards_.view());
   }
-  absl::Status PullOf(uint64_t step) {
-    return quick_.Pull({.clock = step, .timeout = absl::Milliseconds(300)}).status;
+  absl::Status PullOf(uint64_t step) { return quick_.Pull({.clock = step}).status; }
+  absl::Status HastyPullOf(uint64_t step) {
+    return quick_.Pull({.clock = step, .timeout = kHaste}).status;
   }
 
   LocalShards shards_;
@@ -354,7 +361,7 @@ TEST_F(ReplicaClocksTest, NobodyHasFinishedMoreThanAtTheOwnerThatWasLostWhenItWa
   ASSERT_TRUE(Push(slow_, 6).ok());
   LoseShard1();
   EXPECT_TRUE(PullOf(5).ok());
-  EXPECT_TRUE(absl::IsDeadlineExceeded(PullOf(6)));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(HastyPullOf(6)));
 }
 
 TEST_F(ReplicaClocksTest, WhoHasSaidNothingToTheOwnerThatWasLostHasFinishedNothing) {
@@ -366,7 +373,7 @@ TEST_F(ReplicaClocksTest, WhoHasSaidNothingToTheOwnerThatWasLostHasFinishedNothi
   ASSERT_TRUE(Push(slow_, 4).ok());
   LoseShard1();
   EXPECT_TRUE(PullOf(1).ok());
-  EXPECT_TRUE(absl::IsDeadlineExceeded(PullOf(2)));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(HastyPullOf(2)));
 }
 
 }  // namespace
