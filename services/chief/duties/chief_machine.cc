@@ -140,4 +140,5 @@ void ChiefMachine::OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::T
   duties_.recovery.OnManifestRead(std::move(manifest), now);
   duties_.Advance(now);
 }
+
 }  // namespace capstan::chief
