@@ -84,7 +84,7 @@ class ReplayTest(LedgerCase):
             crew.until_examples(crew.status().examples + MORE)
             before = crew.status().replicas.promotions  # A shard that got no processor for its lease was given up, too.
             crew.kill("ps-1")
-            crew.until(lambda: crew.status().replicas.promotions > before, "a promotion", 20)
+            crew.until(lambda: crew.status().replicas.promotions == before + 1, "a promotion", 20)
             self.until_paired(crew, SHARDS - 1)
             crew.until_examples(crew.status().examples + MORE)
             crew.processes["ps-2"].terminate()  # What it owns is handed over.

@@ -19,7 +19,7 @@ SHARDS = 3
 SLOW = 30  # Milliseconds a step: the job lasts until all is said.
 LEASE = 1.0  # Seconds, of a shard.
 SOON = 0.8  # Seconds within which a shard whose process has ended is replaced.
-SILENT = 5 * LEASE  # The same, if it is only silent; half of the lease that shards have by default.
+SILENT = 2 * LEASE  # The same, if it is only silent.
 
 
 class ReplicasTest(LedgerCase):

@@ -138,7 +138,7 @@ class SyncTest(unittest.TestCase):
         lanes, batch, rounds = 400, 2, 15
         files, _ = self.write_lanes(lanes, batch * rounds)
         with Crew(job(files, OPTIMIZERS["sgd"], lanes, batch), shards=1, workers=1) as crew:
-            last = crew.wait(timeout=65)  # With the fault it takes 70.
+            last = crew.wait(timeout=45)
             self.assertEqual((last.round, last.examples), (rounds, rounds * lanes * batch))
 
     def fingerprint(self, files, shards, workers, kill=False):
