@@ -5,6 +5,8 @@
     job.status()
     rows = job.tables["user"].pull([12, 345])
     weight = job.tensors["mlp.0.weight"].pull()
+    with job.session() as session:
+        session.push(tables={"user": ([12, 345], gradients)})
 
 docs/python.md tells of it."""
 
@@ -12,6 +14,7 @@ import collections.abc
 import html
 import operator
 import os
+import secrets
 
 import numpy as np
 
@@ -80,6 +83,10 @@ class Job:
         spec = self.spec
         return _Named(f"job {spec.job} has no tensor", {each.name: Tensor(self._client, each) for each in spec.tensors})
 
+    def session(self):
+        """For gradients that the program itself computes: see Session."""
+        return Session(self._client)
+
     def __repr__(self):
         return f"Job(chief={self.chief!r})"
 
@@ -111,6 +118,65 @@ class Tensor:
 
     def __repr__(self):
         return f"Tensor({self.name!r}, shape={self.shape})"
+
+
+class Session:
+    """Pushes of a program that is no worker of the job. Its optimizers apply each gradient to the parameters as they stand, as they do with
+    a worker's; the job's examples, steps and clocks know nothing of it. Parts of a job that are updated in synchronous rounds take none.
+
+    What is lost on the way comes again and never counts twice. A push that has failed may have been carried out in part: whoever repeats
+    it with the same `number` completes it. `timeline` is that of the last push: when it changes, the job has returned to a
+    checkpoint, and what was pushed before may be undone. A session that is silent for half an hour is over; begin another one."""
+
+    def __init__(self, client):
+        self._client, self._id = client, secrets.randbits(62)
+        self._tensors = [tensor.name for tensor in client.describe().tensors]
+        self.number, self.timeline = -1, None
+
+    def push(self, tables=None, tensors=None, *, number=None):
+        """Carries out gradients: of rows, {table: (keys, [keys, dim])}, those of a key that comes twice being added, and of tensors,
+        {name: an array of its shape}. By default its number is the next one; returns it. ValueError: gradients that do not fit,
+        or a part of the job that takes none. KeyError: what the job has not. ConnectionError: shards have not answered in time. RuntimeError:
+        the job is over."""
+        number = self.number + 1 if number is None else operator.index(number)
+        if number < max(self.number, 0):
+            raise ValueError(f"push {number} of this session: {self.number} has been pushed, and what follows has a higher number, or the "
+                             "same, which repeats it")
+        rows = [(name, *self._rows(name, *of)) for name, of in (tables or {}).items()]
+        dense = sorted((self._place(name), name, _floats(f"tensor {name}", values).reshape(-1)) for name, values in (tensors or {}).items())
+        self.number = number
+        if rows:
+            self.timeline = self._client.push_rows(self._id, number, rows)
+        for place, name, values in dense:
+            self.timeline = self._client.push_tensor(self._id, number * len(self._tensors) + place, name, values)
+        return number
+
+    @staticmethod
+    def _rows(table, keys, gradients):
+        keys, gradients = keys_of(table, keys), _floats(f"table {table}", gradients)
+        if gradients.ndim != 2 or len(gradients) != len(keys):
+            raise ValueError(f"the gradients of table {table} are a row for each of its {len(keys)} keys, not of shape {gradients.shape}")
+        return keys, gradients.reshape(-1)
+
+    def _place(self, tensor):
+        if tensor not in self._tensors:
+            raise UnknownName(f"the job has no tensor {tensor!r}; it has {', '.join(self._tensors) or 'none'}")
+        return self._tensors.index(tensor)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+def _floats(of, values):
+    """An array of float32, whole in memory; also of a PyTorch tensor, on whatever device."""
+    values = values.detach().cpu() if hasattr(values, "detach") else values
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"the gradient of {of} is made of numbers, not {array.dtype}")
+    return np.ascontiguousarray(array, np.float32)
 
 
 def keys_of(table, keys):

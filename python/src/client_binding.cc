@@ -2,10 +2,13 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,6 +17,7 @@
 #include "absl/time/time.h"
 #include "capstan/client/address_resolver.h"
 #include "capstan/client/job_client.h"
+#include "capstan/consistency/stream_ledger.h"
 #include "python/src/message_object.h"
 
 namespace nb = nanobind;
@@ -23,6 +27,13 @@ namespace {
 
 using Keys = nb::ndarray<const uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Values = nb::ndarray<nb::numpy, float, nb::ndim<1>>;
+using Gradient = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// One push of a session is under way at a time: those before it are settled, or never come again.
+StreamPush NameOf(uint64_t session, uint64_t seq) {
+  return {
+      .stream = StreamId::Session(session), .seq = seq, .generation = {1, 1}, .low_watermark = seq};
+}
 
 PyObject* TypeOf(absl::StatusCode code) {
   switch (code) {
@@ -147,6 +158,22 @@ class PyJobClient {
       return client_->PullRows(table, keys);
     }));
   }
+  // Rows: of each table its name, its keys, and its gradients, flat.
+  uint64_t PushRows(uint64_t session, uint64_t seq,
+                    const std::vector<std::tuple<std::string, Keys, Gradient>>& tables) {
+    std::vector<RowGradients> all;
+    for (const auto& [table, keys, values] : tables) {
+      all.push_back({table, absl::MakeSpan(keys.data(), keys.size()),
+                     absl::MakeSpan(values.data(), values.size())});
+    }
+    return Unlocked([&] { return client_->PushRows(NameOf(session, seq), all); });
+  }
+  uint64_t PushTensor(uint64_t session, uint64_t seq, const std::string& tensor,
+                      const Gradient& gradient) {
+    return Unlocked([&, values = absl::MakeSpan(gradient.data(), gradient.size())] {
+      return client_->PushTensor(NameOf(session, seq), tensor, values);
+    });
+  }
   Values PullTensor(const std::string& tensor) {
     return ArrayOf(Unlocked([this, &tensor] { return client_->PullTensor(tensor); }));
   }
@@ -166,7 +193,11 @@ void BindClient(nb::module_& m) {
       .def("describe", &PyJobClient::Describe)
       .def("pull_rows", &PyJobClient::PullRows, nb::arg("table"), nb::arg("keys"),
            "Flat: the rows one after another.")
-      .def("pull_tensor", &PyJobClient::PullTensor, nb::arg("tensor"), "Flat.");
+      .def("pull_tensor", &PyJobClient::PullTensor, nb::arg("tensor"), "Flat.")
+      .def("push_rows", &PyJobClient::PushRows, nb::arg("session"), nb::arg("seq"),
+           nb::arg("tables"), "The timeline. Gradients are flat: the rows one after another.")
+      .def("push_tensor", &PyJobClient::PushTensor, nb::arg("session"), nb::arg("seq"),
+           nb::arg("tensor"), nb::arg("gradient"), "The timeline.");
 }
 
 }  // namespace capstan::python

@@ -11,7 +11,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from chart import CHART, ROOT, SETS, containers, helm, pods, rendered, require_helm, template, values_of
+from chart import CHART, ROOT, SETS, containers, helm, objects, pods, rendered, require_helm, template, values_of
 
 GOLDEN = ROOT / "tests" / "helm" / "golden"
 NAMES = {"app.kubernetes.io/name", "app.kubernetes.io/instance"}
@@ -140,6 +140,11 @@ class EverySetTest(unittest.TestCase):
         self.assertNotIn("ctr-client-tls", others)
         self.assertEqual({key: value for key, value in client.items() if key not in ("secretName", "dnsNames")},
                          {key: value for key, value in others["ctr-admin-tls"].items() if key not in ("secretName", "dnsNames")})
+
+    def test_programs_that_push_get_a_certificate_of_both_roles_only_where_it_is_asked_for(self):
+        found = {one["metadata"]["name"]: one["spec"] for one in objects("--values", values_of("tls"), "--set", "tls.pusher=true") if one["kind"] == "Certificate"}
+        self.assertEqual(found["ctr-pusher-tls"]["dnsNames"], ["pusher.ctr.capstan", "client.ctr.capstan"])
+        self.assertNotIn("ctr-client-tls", found)
 
     def test_a_driver_gives_each_shard_a_certificate_that_carries_its_number(self):
         found = rendered("tls-csi")

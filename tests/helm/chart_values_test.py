@@ -91,8 +91,8 @@ class ChartValuesTest(unittest.TestCase):
                 ("needs tls.issuer.name, or tls.secrets for each", "tls.enabled=true", "tls.secrets.ps=mine"),
                 ("exclude each other", "tls.enabled=true", "tls.issuer.name=ca", "tls.secrets.ps=mine"),
                 ("tls.csiDriver: needs tls.issuer.name", "tls.enabled=true", "tls.csiDriver=true"),
-                ("tls.client: needs tls.issuer.name", "tls.enabled=true", "tls.client=true",
-                 *(f"tls.secrets.{role}=mine" for role in ("chief", "ps", "worker", "admin"))),
+                *((f"tls.{program}: needs tls.issuer.name", "tls.enabled=true", f"tls.{program}=true",
+                   *(f"tls.secrets.{role}=mine" for role in ("chief", "ps", "worker", "admin"))) for program in ("client", "pusher")),
                 ("has no data section", "job.data=null"),
                 ("job: is not set", "job=null")):
             with self.subTest(values=values):

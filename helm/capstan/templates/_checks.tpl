@@ -91,8 +91,10 @@
   {{- if and $v.tls.csiDriver (not $v.tls.issuer.name) -}}
     {{- fail "tls.csiDriver: needs tls.issuer.name, whose certificates it asks for" -}}
   {{- end -}}
-  {{- if and $v.tls.client (not $v.tls.issuer.name) -}}
-    {{- fail "tls.client: needs tls.issuer.name, whose certificate it asks for; with tls.secrets, make a secret for readers yourself (docs/tls.md)" -}}
+  {{- range $role := list "client" "pusher" }}
+  {{- if and (get $v.tls $role) (not $v.tls.issuer.name) -}}
+    {{- fail (printf "tls.%s: needs tls.issuer.name, whose certificate it asks for; with tls.secrets, make a secret for such programs yourself (docs/tls.md)" $role) -}}
+  {{- end -}}
   {{- end -}}
   {{- if and (not $v.tls.issuer.name) (ne (int $own) 4) -}}
     {{- fail "tls.enabled: needs tls.issuer.name, or tls.secrets for each of chief, ps, worker and admin" -}}

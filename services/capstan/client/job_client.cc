@@ -1,12 +1,16 @@
 #include "capstan/client/job_client.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "capstan/base/status.h"
+#include "capstan/client/answered_partitions.h"
+#include "capstan/consistency/decisions.h"
 
 namespace capstan {
 namespace {
@@ -54,6 +58,54 @@ uint64_t ElementsOf(const v1::TensorSpec& tensor) {
   uint64_t elements = 1;
   for (const uint32_t extent : tensor.shape()) elements *= extent;
   return elements;
+}
+
+// As pulled by whoever says that a gradient is not stale: no shard is ahead of it.
+constexpr std::array<uint64_t, kParts> kPresent = {std::numeric_limits<uint64_t>::max(),
+                                                   std::numeric_limits<uint64_t>::max()};
+
+absl::Status CheckPolicy(const v1::UpdatePolicy& policy, const char* what) {
+  if (IsSync(policy)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what,
+                     " of this job are updated in synchronous rounds, which consist of the "
+                     "gradients of its lanes alone"));
+  }
+  if (policy.stale_gradients() != v1::STALE_GRADIENTS_COMPENSATE) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what,
+                   " of this job are updated with stale_gradients: compensate, for which a "
+                   "gradient comes with what it was computed from, as a trainer's does"));
+}
+
+absl::Status CheckCount(const std::string& of, size_t values, size_t wanted) {
+  if (values == wanted) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(of, ": a gradient of ", values, " values, and there are ", wanted));
+}
+
+absl::Status CheckTrains(v1::JobState state) {
+  switch (state) {
+    case v1::JOB_STATE_RUNNING:
+      return absl::OkStatus();
+    case v1::JOB_STATE_CHECKPOINTING:
+    case v1::JOB_STATE_COMPLETED:
+    case v1::JOB_STATE_FAILED:
+      return absl::AbortedError("the job is over: its model does not change any more");
+    default:
+      return absl::UnavailableError("the job does not train yet");
+  }
+}
+
+// Settled, or what is to come again.
+absl::Status StatusOf(const PushResult& result) {
+  if (!result.status.ok()) return result.status;
+  for (int outcome = 0; outcome < v1::Outcome_ARRAYSIZE; ++outcome) {
+    const auto of = static_cast<v1::Outcome>(outcome);
+    if (result.count(of) == 0 || IsSettled(of)) continue;
+    return absl::FailedPreconditionError(absl::StrCat("a shard answers ", v1::Outcome_Name(of)));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status HasChanged(const std::string& name) {
@@ -146,6 +198,46 @@ absl::StatusOr<std::vector<float>> JobClient::PullTensor(const std::string& tens
   return values;
 }
 
+absl::StatusOr<uint64_t> JobClient::PushRows(const StreamPush& name,
+                                             absl::Span<const RowGradients> tables) {
+  absl::MutexLock lock(&mu_);
+  CAPSTAN_RETURN_IF_ERROR(Learn().status());
+  std::vector<const float*> matrices;  // By table.
+  return Push(name, [&](const v1::JobSpec& job, RequestPlan& plan) -> absl::StatusOr<PushSource> {
+    CAPSTAN_RETURN_IF_ERROR(CheckPolicy(job.sparse_update(), "the tables"));
+    matrices.assign(static_cast<size_t>(job.tables_size()), nullptr);
+    std::vector<TableKeys> keys;
+    for (const RowGradients& of : tables) {
+      CAPSTAN_ASSIGN_OR_RETURN(const int place, Find(job, job.tables(), "table", of.table));
+      CAPSTAN_RETURN_IF_ERROR(CheckCount("table " + of.table, of.values.size(),
+                                         of.keys.size() * job.tables(place).dim()));
+      keys.push_back({static_cast<size_t>(place), of.keys});
+      matrices[keys.back().table] = of.values.data();
+    }
+    plan.Build(keys, /*dense=*/false);
+    return PushSource{.rows = matrices};
+  });
+}
+
+absl::StatusOr<uint64_t> JobClient::PushTensor(const StreamPush& name, const std::string& tensor,
+                                               absl::Span<const float> gradient) {
+  absl::MutexLock lock(&mu_);
+  CAPSTAN_RETURN_IF_ERROR(Learn().status());
+  return Push(name, [&](const v1::JobSpec& job, RequestPlan& plan) -> absl::StatusOr<PushSource> {
+    CAPSTAN_RETURN_IF_ERROR(CheckPolicy(job.dense_update(), "the tensors"));
+    CAPSTAN_ASSIGN_OR_RETURN(const int place, Find(job, job.tensors(), "tensor", tensor));
+    const v1::TensorSpec& spec = job.tensors(place);
+    if (spec.role() != v1::TENSOR_ROLE_UNSPECIFIED) {
+      return absl::InvalidArgumentError(absl::StrCat("tensor ", tensor, " is not trained"));
+    }
+    CAPSTAN_RETURN_IF_ERROR(CheckCount("tensor " + tensor, gradient.size(), ElementsOf(spec)));
+    const auto of = static_cast<uint32_t>(place);
+    plan.BuildTensor(of);
+    return PushSource{.dense = gradient.data(),
+                      .dense_offset = plan.map().layout().tensor_offset(of)};
+  });
+}
+
 absl::StatusOr<const v1::JobSpec*> JobClient::Learn() {
   const absl::Time deadline = clock_.Now() + options_.chief_patience;
   while (true) {
@@ -158,33 +250,67 @@ absl::StatusOr<const v1::JobSpec*> JobClient::Learn() {
   }
 }
 
-absl::Status JobClient::Pull(Fill fill) {
+absl::Status JobClient::Repeat(absl::FunctionRef<absl::Status()> attempt) {
   const absl::Time deadline = clock_.Now() + options_.pull_patience;
   while (true) {
     follower_.Follow();
     (void)loop_.Poll(absl::ZeroDuration());  // Views that have come.
-    const absl::Status status = TryPull(fill);
+    const absl::Status status = attempt();
     if (status.ok()) return absl::OkStatus();
     CAPSTAN_RETURN_IF_ERROR(Pause(status, deadline, options_.pull_patience));
   }
 }
 
-absl::Status JobClient::TryPull(Fill fill) {
-  CAPSTAN_ASSIGN_OR_RETURN(JobFollower::Known* const known, follower_.Adopt());
-  PsClient& shards = *known->shards;
-  RequestPlan plan(known->map);
-  CAPSTAN_ASSIGN_OR_RETURN(const PullTarget target, fill(known->job, plan));
+absl::Status JobClient::Pull(Fill fill) {
+  return Repeat([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::Status {
+    CAPSTAN_ASSIGN_OR_RETURN(JobFollower::Known* const known, follower_.Adopt());
+    PsClient& shards = *known->shards;
+    RequestPlan plan(known->map);
+    CAPSTAN_ASSIGN_OR_RETURN(const PullTarget target, fill(known->job, plan));
+    return AskShards(shards, plan, [&](ShardIndex shard, auto done) {
+      return shards.Pull(
+          shard, plan, {.evaluation = true, .timeout = kCallTimeout}, target,
+          [done = std::move(done)](const PullResult& result) mutable { done(result.status); });
+    });
+  });
+}
+
+absl::StatusOr<uint64_t> JobClient::Push(const StreamPush& name, FillPush fill) {
+  AnsweredPartitions answered;
+  uint64_t timeline = 0;
+  const auto attempt = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::Status {
+    CAPSTAN_ASSIGN_OR_RETURN(JobFollower::Known* const known, follower_.Adopt());
+    PsClient& shards = *known->shards;
+    CAPSTAN_RETURN_IF_ERROR(CheckTrains(shards.view().state()));
+    // What was done before a return to a checkpoint may be undone: the ledgers know.
+    if (shards.view().timeline() != timeline) answered.Clear();
+    timeline = shards.view().timeline();
+    RequestPlan plan(known->map);
+    CAPSTAN_ASSIGN_OR_RETURN(PushSource source, fill(known->job, plan));
+    const PartitionVersions present(known->map.partition_count(), kPresent);
+    source.versions = &present;
+    const PushOptions options{.stream = name, .timeout = kCallTimeout, .answered = &answered};
+    return AskShards(shards, plan, [&](ShardIndex shard, auto done) {
+      return shards.Push(
+          shard, plan, options, source,
+          [done = std::move(done)](const PushResult& result) mutable { done(StatusOf(result)); });
+    });
+  };
+  CAPSTAN_RETURN_IF_ERROR(Repeat(attempt));
+  return timeline;
+}
+
+absl::Status JobClient::AskShards(PsClient& shards, RequestPlan& plan, Ask ask) {
   plan.Route(shards.owners());
   CAPSTAN_RETURN_IF_ERROR(follower_.Reach(plan.shards()));
   absl::Status failure;
   size_t missing = plan.shards().size();
   std::vector<RequestId> requests;
   for (const ShardIndex shard : plan.shards()) {
-    requests.push_back(shards.Pull(shard, plan, {.evaluation = true, .timeout = kCallTimeout},
-                                   target, [&failure, &missing](const PullResult& result) {
-                                     failure.Update(result.status);
-                                     --missing;
-                                   }));
+    requests.push_back(ask(shard, [&failure, &missing](const absl::Status& answer) {
+      failure.Update(answer);
+      --missing;
+    }));
   }
   const absl::Status awaited = Await([&missing] { return missing == 0; });
   if (awaited.ok()) return OfPeer(failure);

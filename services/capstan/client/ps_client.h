@@ -97,6 +97,7 @@ struct PushOptions {
 struct PushSource {
   absl::Span<const float* const> rows;
   const float* dense = nullptr;
+  uint64_t dense_offset = 0;  // Of pulled_dense, too.
   const PartitionVersions* versions = nullptr;
   // Weights as pulled; only with stale_gradients: compensate.
   absl::Span<const float* const> pulled_rows;

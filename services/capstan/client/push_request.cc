@@ -22,6 +22,7 @@ PsClient::PushRequest::PushRequest(ShardIndex shard, const RequestPlan& plan, v1
       rows_(source.rows.begin(), source.rows.end()),
       pulled_rows_(source.pulled_rows.begin(), source.pulled_rows.end()),
       dense_(source.dense),
+      dense_offset_(source.dense_offset),
       pulled_dense_(source.pulled_dense),
       versions_(source.versions),
       row_versions_(source.row_versions.begin(), source.row_versions.end()),
@@ -95,9 +96,10 @@ grpc::ByteBuffer PsClient::PushRequest::Encode(const RequestPlan::Chunk& chunk) 
     for (BlockId id : plan_.BlocksOf(partition)) {
       const Block& of = plan_.map().layout().block(id);
       const wire::BlockPlace& place = writer.block(block++);
-      wire::PutFloats(head_.dtype(), dense_ + of.flat_offset, of.length, place.values);
+      const uint64_t offset = of.flat_offset - dense_offset_;
+      wire::PutFloats(head_.dtype(), dense_ + offset, of.length, place.values);
       if (place.pulled != nullptr) {
-        wire::PutFloats(head_.dtype(), pulled_dense_ + of.flat_offset, of.length, place.pulled);
+        wire::PutFloats(head_.dtype(), pulled_dense_ + offset, of.length, place.pulled);
       }
     }
   }

@@ -36,6 +36,7 @@ class PsClient::PushRequest final : public PsClient::Request {
   std::vector<const float*> rows_;
   std::vector<const float*> pulled_rows_;
   const float* dense_;
+  const uint64_t dense_offset_;
   const float* pulled_dense_;
   const PartitionVersions* versions_;
   std::vector<const uint32_t*> row_versions_;

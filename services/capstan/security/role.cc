@@ -16,11 +16,12 @@ struct RoleName {
   Role role;
   std::string_view name;
 };
-constexpr std::array<RoleName, 5> kRoleNames = {{{Role::kChief, "chief"},
+constexpr std::array<RoleName, 6> kRoleNames = {{{Role::kChief, "chief"},
                                                  {Role::kPs, "ps"},
                                                  {Role::kWorker, "worker"},
                                                  {Role::kAdmin, "admin"},
-                                                 {Role::kClient, "client"}}};
+                                                 {Role::kClient, "client"},
+                                                 {Role::kPusher, "pusher"}}};
 
 struct Right {
   Role role;
@@ -58,6 +59,8 @@ constexpr Right kRights[] = {
     {Role::kClient, "/capstan.v1.Chief/WatchView"},
     {Role::kClient, "/capstan.v1.JobReader/DescribeJob"},
     {Role::kClient, "/capstan.v1.Ps/Pull"},  // As evaluations do: see MayTrain.
+    {Role::kPusher, "/capstan.v1.Ps/Push"},  // Of a session: what leases name is sealed.
+    {Role::kPusher, "/capstan.v1.Ps/PushPiece"},
 };
 
 }  // namespace

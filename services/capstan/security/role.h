@@ -10,8 +10,9 @@
 namespace capstan {
 
 // kAdmin: people, with the `capstan` command. kClient: programs that look at a job and are no part
-// of it, such as notebooks.
-enum class Role { kChief, kPs, kWorker, kAdmin, kClient };
+// of it, such as notebooks. kPusher: those of them that push gradients of their own; their
+// certificates name both roles.
+enum class Role { kChief, kPs, kWorker, kAdmin, kClient, kPusher };
 
 // What a certificate says of its holder. One certificate may say several.
 struct PeerName {

@@ -17,7 +17,8 @@
 namespace capstan {
 namespace {
 
-constexpr Role kAll[] = {Role::kChief, Role::kPs, Role::kWorker, Role::kAdmin, Role::kClient};
+constexpr Role kAll[] = {Role::kChief, Role::kPs,     Role::kWorker,
+                         Role::kAdmin, Role::kClient, Role::kPusher};
 
 // "/capstan.v1.Ps/Push", of all that processes of a job serve each other and people.
 std::vector<std::string> Methods() {
@@ -75,11 +76,13 @@ TEST(RoleTest, EachRoleMayCallWhatItsWorkNeedsAndNoMore) {
   EXPECT_FALSE(MayCall(Role::kAdmin, "/capstan.v1.Chief/NewMethod"));
 }
 
-TEST(RoleTest, AClientLooksAtAJobAndGivesNoOrders) {
-  const std::set<std::string> may = {"/capstan.v1.Chief/GetStatus", "/capstan.v1.Chief/WatchView",
-                                     "/capstan.v1.JobReader/DescribeJob", "/capstan.v1.Ps/Pull"};
+TEST(RoleTest, AClientLooksAtAJobAPusherPushesAndNeitherGivesOrders) {
+  const std::set<std::string> looks = {"/capstan.v1.Chief/GetStatus", "/capstan.v1.Chief/WatchView",
+                                       "/capstan.v1.JobReader/DescribeJob", "/capstan.v1.Ps/Pull"};
+  const std::set<std::string> pushes = {"/capstan.v1.Ps/Push", "/capstan.v1.Ps/PushPiece"};
   for (const std::string& method : Methods()) {
-    EXPECT_EQ(MayCall(Role::kClient, method), may.count(method) == 1) << method;
+    EXPECT_EQ(MayCall(Role::kClient, method), looks.contains(method)) << method;
+    EXPECT_EQ(MayCall(Role::kPusher, method), pushes.contains(method)) << method;
   }
 }
 
