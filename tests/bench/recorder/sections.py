@@ -5,6 +5,7 @@ peer). A case whose bar is a number has no other side."""
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -300,7 +301,7 @@ def large(context):
 
 def plan(context):
     """What `capstan plan` says of the pace of three models, one to eight workers and one to four shards, beside their pace."""
-    rows = [Row(f"{case}: off by the factor", f"{case}: off .*", 1.25, 1, less=True)
+    rows = [Row(f"{case}: off by the factor", f"{re.escape(case)}: off .*", 1.25, 1, less=True)
             for case in (f"{model} {setting}" for model in ("deepfm", "fm", "mlp") for setting in ("1 + 1", "2 + 2", "4 + 4", "2 + 8"))]
     return Section("plan", [context.capstan("planned.py", context.scratch / "clicks")], rows, prepare=context.make_clicks)
 
