@@ -5,8 +5,7 @@
     job.status()
     rows = job.tables["user"].pull([12, 345])
     weight = job.tensors["mlp.0.weight"].pull()
-    with job.session() as session:
-        session.push(tables={"user": ([12, 345], gradients)})
+    job.session().push(tables={"user": ([12, 345], gradients)})
 
 docs/python.md tells of it."""
 
@@ -162,12 +161,6 @@ class Session:
         if tensor not in self._tensors:
             raise UnknownName(f"the job has no tensor {tensor!r}; it has {', '.join(self._tensors) or 'none'}")
         return self._tensors.index(tensor)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
 
 
 def _floats(of, values):

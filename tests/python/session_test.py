@@ -63,19 +63,19 @@ class SessionTest(unittest.TestCase):
             job = cap.connect(crew.address)
             table = self.table_of(job)
             before, gradients = table.pull(KEYS), self.gradients(table)
-            with job.session() as session:
-                self.assertEqual(session.push(tables={table.name: (KEYS, gradients)}), 0)
-                self.check_steps(before, gradients, table.pull(KEYS))
-                self.assertEqual(session.push(tables={table.name: (KEYS, gradients)}, number=0), 0)
-                self.check_steps(before, gradients, table.pull(KEYS))
-                self.assertEqual(session.push(tables={table.name: (KEYS, gradients)}), 1)
-                self.check_steps(before, gradients, table.pull(KEYS), steps=2)
-                self.assertEqual(session.push(tables={table.name: ([7, 7], np.ones((2, table.dim)))}, number=5), 5)
-                with self.assertRaisesRegex(ValueError, "^push 4 of this session: 5 has been pushed"):
-                    session.push(tables={table.name: (KEYS, gradients)}, number=4)
-            with job.session() as other:
-                other.push(tables={table.name: (KEYS, gradients)}, number=0)
-                self.check_steps(before, gradients, table.pull(KEYS), steps=3)
+            session = job.session()
+            self.assertEqual(session.push(tables={table.name: (KEYS, gradients)}), 0)
+            self.check_steps(before, gradients, table.pull(KEYS))
+            self.assertEqual(session.push(tables={table.name: (KEYS, gradients)}, number=0), 0)
+            self.check_steps(before, gradients, table.pull(KEYS))
+            self.assertEqual(session.push(tables={table.name: (KEYS, gradients)}), 1)
+            self.check_steps(before, gradients, table.pull(KEYS), steps=2)
+            self.assertEqual(session.push(tables={table.name: ([7, 7], np.ones((2, table.dim)))}, number=5), 5)
+            with self.assertRaisesRegex(ValueError, "^push 4 of this session: 5 has been pushed"):
+                session.push(tables={table.name: (KEYS, gradients)}, number=4)
+            other = job.session()
+            other.push(tables={table.name: (KEYS, gradients)}, number=0)
+            self.check_steps(before, gradients, table.pull(KEYS), steps=3)
             rows = table.pull([7, 8])
             self.assertLess(rows[0].mean(), rows[1].mean() - 1.9 * RATE, "what comes twice in a push is added")
 
@@ -86,10 +86,10 @@ class SessionTest(unittest.TestCase):
             changed = dict(list(before.items())[1:])  # All but the first.
             gradients = {name: torch.full(values.shape, 0.25 * place, requires_grad=True)
                          for place, (name, values) in enumerate(reversed(changed.items()))}
-            with job.session() as session:
-                for _ in range(2):  # The second time completes what is complete.
-                    session.push(tensors=gradients, number=3)
-                session.push(tensors=gradients)
+            session = job.session()
+            for _ in range(2):  # The second time completes what is complete.
+                session.push(tensors=gradients, number=3)
+            session.push(tensors=gradients)
             for name, values in before.items():
                 gradient = gradients[name].detach().numpy() if name in gradients else np.zeros_like(values)
                 self.check_steps(values, gradient, job.tensors[name].pull(), steps=2)
@@ -101,15 +101,15 @@ class SessionTest(unittest.TestCase):
             table = self.table_of(job)
             keys = list(range(64))  # Of every partition.
             before, gradients = table.pull(keys), self.gradients(table, keys)
-            with job.session() as session:
-                for number in range(40):
-                    if number in (10, 25):
-                        crew.kill(f"ps-{number // 25}")
-                    session.push(tables={table.name: (keys, gradients / 64)})
-                    if number == 20:
-                        crew.add_shard(0)
-                        crew.until(lambda: crew.status().replicas.paired == 8, "backups again", 60)
-                timeline = session.timeline
+            session = job.session()
+            for number in range(40):
+                if number in (10, 25):
+                    crew.kill(f"ps-{number // 25}")
+                session.push(tables={table.name: (keys, gradients / 64)})
+                if number == 20:
+                    crew.add_shard(0)
+                    crew.until(lambda: crew.status().replicas.paired == 8, "backups again", 60)
+            timeline = session.timeline
             self.check_steps(before, gradients / 64, table.pull(keys), steps=40)
             self.assertEqual(crew.status().losses[:], [])
             self.assertEqual(timeline, 1)
@@ -118,15 +118,16 @@ class SessionTest(unittest.TestCase):
         with self.crew(overrides=["checkpoint.every=1s"]) as crew:
             job = cap.connect(crew.address)
             table = self.table_of(job)
-            with job.session() as session:
-                session.push(tables={table.name: (KEYS, self.gradients(table))})
-                first = session.timeline
-                crew.restart_shard(1)
-                crew.until(lambda: len(crew.status().losses) == 1, "the return")
-                before = table.pull(KEYS)
-                session.push(tables={table.name: (KEYS, self.gradients(table))})
-                self.check_steps(before, self.gradients(table), table.pull(KEYS))
-                self.assertGreater(session.timeline, first)
+            session = job.session()
+            session.push(tables={table.name: (KEYS, self.gradients(table))})
+            first = session.timeline
+            crew.restart_shard(1)
+            crew.until(lambda: crew.status().timeline > first, "the return")
+            crew.until_state("RUNNING")  # All shards have loaded.
+            before = table.pull(KEYS)
+            session.push(tables={table.name: (KEYS, self.gradients(table))})
+            self.check_steps(before, self.gradients(table), table.pull(KEYS))
+            self.assertGreater(session.timeline, first)
 
     def test_mistakes_are_told_and_nothing_changes(self):
         with self.crew() as crew:
@@ -141,14 +142,14 @@ class SessionTest(unittest.TestCase):
                      {name: (KEYS, fit[:3])}, None),
                     (ValueError, f"table {name}: a gradient of {4 * table.dim - 4} values, and there are {4 * table.dim}$",
                      {name: (KEYS, fit[:, 1:])}, None),
-                    (ValueError, "a gradient holds NaN or infinity", {name: (KEYS, bad)}, None),
+                    (ValueError, f"table {name}: a gradient holds NaN or infinity$", {name: (KEYS, bad)}, None),
                     (ValueError, f"the gradient of table {name} is made of numbers, not <U1$", {name: (KEYS, [["a"]] * 4)}, None),
                     (ValueError, "a key of table features is a whole number", {name: ([-1], fit[:1])}, None),
                     (LookupError, "has no table \"users\"; it has features", {"users": (KEYS, fit)}, None),
                     (KeyError, f"^the job has no tensor 'w'; it has {tensor}, ", None, {"w": [1.0]}),
                     (ValueError, f"tensor {tensor}: a gradient of 1 values, and there are ", None, {tensor: [1.0]})):
-                with self.subTest(line), job.session() as session, self.assertRaisesRegex(error, line):
-                    session.push(tables, tensors)
+                with self.subTest(line), self.assertRaisesRegex(error, line):
+                    job.session().push(tables, tensors)
             np.testing.assert_array_equal(table.pull(KEYS), before)
 
     def test_parts_that_take_none_are_told(self):
@@ -159,16 +160,16 @@ class SessionTest(unittest.TestCase):
                 table = self.table_of(job)
                 name, tensor = next(iter(job.tensors.items()))
                 push = {"tensors": {name: np.zeros(tensor.shape)}} if "lanes" in update else {"tables": {table.name: (KEYS, self.gradients(table))}}
-                with job.session() as session, self.assertRaisesRegex(ValueError, what):
-                    session.push(**push)
+                with self.assertRaisesRegex(ValueError, what):
+                    job.session().push(**push)
 
     def test_a_job_that_is_over_takes_none(self):
         with self.crew(workers=1) as crew:
             crew.until_state("COMPLETED")
             job = cap.connect(crew.address)
             table = self.table_of(job)
-            with job.session() as session, self.assertRaisesRegex(RuntimeError, "the job is over: its model does not change any more$"):
-                session.push(tables={table.name: (KEYS, self.gradients(table))})
+            with self.assertRaisesRegex(RuntimeError, "the job is over: its model does not change any more$"):
+                job.session().push(tables={table.name: (KEYS, self.gradients(table))})
 
     def test_with_tls_only_a_pusher_pushes(self):
         with tempfile.TemporaryDirectory() as name:
@@ -180,11 +181,11 @@ class SessionTest(unittest.TestCase):
                 job = cap.connect(crew.address, tls=client)
                 table = self.table_of(job)
                 before, gradients = table.pull(KEYS), self.gradients(table)
-                with job.session() as session, self.assertRaisesRegex(PermissionError, "may call /capstan.v1.Ps/Push"):
-                    session.push(tables={table.name: (KEYS, gradients)})
+                with self.assertRaisesRegex(PermissionError, "may call /capstan.v1.Ps/Push"):
+                    job.session().push(tables={table.name: (KEYS, gradients)})
                 np.testing.assert_array_equal(table.pull(KEYS), before)
-                with cap.connect(crew.address, tls=pusher).session() as session:
-                    session.push(tables={table.name: (KEYS, gradients)})
+                session = cap.connect(crew.address, tls=pusher).session()
+                session.push(tables={table.name: (KEYS, gradients)})
                 self.check_steps(before, gradients, table.pull(KEYS))
 
 

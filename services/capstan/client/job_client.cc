@@ -11,6 +11,7 @@
 #include "capstan/base/status.h"
 #include "capstan/client/answered_partitions.h"
 #include "capstan/consistency/decisions.h"
+#include "capstan/optim/vector_math.h"
 
 namespace capstan {
 namespace {
@@ -78,10 +79,14 @@ absl::Status CheckPolicy(const v1::UpdatePolicy& policy, const char* what) {
                    "gradient comes with what it was computed from, as a trainer's does"));
 }
 
-absl::Status CheckCount(const std::string& of, size_t values, size_t wanted) {
-  if (values == wanted) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(of, ": a gradient of ", values, " values, and there are ", wanted));
+// A shard refuses what is not finite, too, but by then others may have applied their part.
+absl::Status CheckGradient(const std::string& of, absl::Span<const float> values, size_t wanted) {
+  if (values.size() != wanted) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(of, ": a gradient of ", values.size(), " values, and there are ", wanted));
+  }
+  if (AllFinite(values.data(), values.size())) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(of, ": a gradient holds NaN or infinity"));
 }
 
 absl::Status CheckTrains(v1::JobState state) {
@@ -209,8 +214,8 @@ absl::StatusOr<uint64_t> JobClient::PushRows(const StreamPush& name,
     std::vector<TableKeys> keys;
     for (const RowGradients& of : tables) {
       CAPSTAN_ASSIGN_OR_RETURN(const int place, Find(job, job.tables(), "table", of.table));
-      CAPSTAN_RETURN_IF_ERROR(CheckCount("table " + of.table, of.values.size(),
-                                         of.keys.size() * job.tables(place).dim()));
+      CAPSTAN_RETURN_IF_ERROR(
+          CheckGradient("table " + of.table, of.values, of.keys.size() * job.tables(place).dim()));
       keys.push_back({static_cast<size_t>(place), of.keys});
       matrices[keys.back().table] = of.values.data();
     }
@@ -230,7 +235,7 @@ absl::StatusOr<uint64_t> JobClient::PushTensor(const StreamPush& name, const std
     if (spec.role() != v1::TENSOR_ROLE_UNSPECIFIED) {
       return absl::InvalidArgumentError(absl::StrCat("tensor ", tensor, " is not trained"));
     }
-    CAPSTAN_RETURN_IF_ERROR(CheckCount("tensor " + tensor, gradient.size(), ElementsOf(spec)));
+    CAPSTAN_RETURN_IF_ERROR(CheckGradient("tensor " + tensor, gradient, ElementsOf(spec)));
     const auto of = static_cast<uint32_t>(place);
     plan.BuildTensor(of);
     return PushSource{.dense = gradient.data(),

@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "capstan/base/check.h"
@@ -23,8 +25,8 @@
 namespace capstan::bench {
 namespace {
 
-constexpr double kPause = 0.01;            // Seconds from an answer to the next pull,
-constexpr double kPauseOfFailure = 0.001;  // and from a failure.
+constexpr int kPauseMilliseconds = 10;     // From an answer to the next pull.
+constexpr double kPauseOfFailure = 0.001;  // Seconds from a failure.
 constexpr double kWindow = 1;              // Seconds for which others are watched.
 // A worker waits longer; whoever does not answer a pull of one row by then is asked again.
 constexpr absl::Duration kTimeout = absl::Milliseconds(100);
@@ -51,7 +53,7 @@ class Probe {
     client_.Pull(shard, plan_, {.evaluation = true, .timeout = kTimeout}, {.rows = rows_},
                  [this, shard, began](const PullResult& result) {
                    asking_ = false;
-                   next_ = Now() + (result.status.ok() ? kPause : kPauseOfFailure);
+                   next_ = Now() + (result.status.ok() ? pause_ : kPauseOfFailure);
                    if (result.status.ok()) Answered(shard, began);
                  });
   }
@@ -71,10 +73,20 @@ class Probe {
   }
   double LongestWaitSince(double time) const {
     double longest = 0;
+    for (const double wait : WaitsSince(time)) longest = std::max(longest, wait);
+    return longest;
+  }
+  // Milliseconds of each pull that was asked or answered since.
+  std::vector<double> WaitsSince(double time) const {
+    std::vector<double> waits;
     for (const Answer& answer : answers_) {
-      if (answer.ended >= time) longest = std::max(longest, answer.ended - answer.wanted);
+      if (answer.ended >= time) waits.push_back(1e3 * (answer.ended - answer.wanted));
     }
-    return 1e3 * longest;
+    return waits;
+  }
+  // Whether another shard answers now than before.
+  bool HasMovedSince(double time) const {
+    return !answers_.empty() && !WasOf(answers_.back().shard, time);
   }
 
  private:
@@ -106,6 +118,7 @@ class Probe {
   RequestPlan plan_;
   std::vector<float> row_;
   const std::array<float*, 1> rows_;
+  const double pause_ = Setting("CAPSTAN_BENCH_PAUSE_MS", kPauseMilliseconds) / 1e3;
   bool asking_ = false;
   double next_ = 0;
   std::optional<double> waiting_since_;
@@ -164,8 +177,18 @@ class Probes {
     std::istringstream words(line);
     double began = 0, over = 0;
     int shard = 0;
-    words >> began >> over >> shard;
+    words >> began;
     CAPSTAN_CHECK(!words.fail());
+    if (words >> over >> shard) {
+      AnswerBlow(began, over, shard);
+    } else {
+      AnswerMoves(began);
+    }
+    std::fflush(stdout);
+    for (const auto& probe : probes_) probe->Forget();
+  }
+
+  void AnswerBlow(double began, double over, int shard) {
     RunUntil([&] { return Now() > began + kWindow && AllServedAfter(over); });
     std::vector<double> moved, others;
     for (const auto& probe : probes_) {
@@ -174,11 +197,28 @@ class Probes {
       } else {
         others.push_back(probe->LongestWaitSince(began));
       }
-      probe->Forget();
     }
     std::printf("{\"moved\": [%s], \"others\": [%s]}\n", absl::StrJoin(moved, ", ").c_str(),
                 absl::StrJoin(others, ", ").c_str());
-    std::fflush(stdout);
+  }
+
+  void AnswerMoves(double began) {
+    const double asked = Now();
+    RunUntil([&] { return AllServedAfter(asked); });
+    std::vector<double> moved, others;
+    for (const auto& probe : probes_) {
+      const std::vector<double> waits = probe->WaitsSince(began);
+      std::vector<double>& of = probe->HasMovedSince(began) ? moved : others;
+      of.insert(of.end(), waits.begin(), waits.end());
+    }
+    std::printf("{\"moved\": %s, \"others\": %s}\n", Summary(moved).c_str(),
+                Summary(others).c_str());
+  }
+
+  static std::string Summary(const std::vector<double>& waits) {
+    if (waits.empty()) return "null";
+    return absl::StrCat("{\"pulls\": ", waits.size(), ", \"p99.9\": ", Percentile(waits, 99.9),
+                        ", \"longest\": ", Percentile(waits, 100), "}");
   }
 
   const ServedJob served_;

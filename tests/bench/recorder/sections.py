@@ -280,6 +280,20 @@ def failover(context):
     return Section("failover", [context.capstan("failover.py", how, name=how) for how in ("killed", "vanished")], rows)
 
 
+def moves(context):
+    """Two shards that hold 4 GiB become four while a worker trains: how long that takes, and how long pulls wait meanwhile."""
+    rows = [Row("pulls of partitions that moved, p99.9, ms", "pulls of partitions that moved, p99.9", 50, 1, less=True),
+            Row("pulls of the other partitions, p99.9, ms", "pulls of the other partitions, p99.9", 50, 1, less=True)]
+    return Section("moves", [context.capstan("moves.py")], rows)
+
+
+def shards(context):
+    """One to eight shards, each behind a network of its own that takes 400 Mbit a second: what they send and receive together."""
+    rows = [Row(f"{way}, {count} shards, by {count} times that of one", f"{count} shards: {way}, by .*", 1, 0.8)
+            for count in (2, 4, 8) for way in ("pull", "push")]
+    return Section("shards", [context.capstan("shards.py")], rows)
+
+
 CROWD = ("async", "aggregate", "ssp", "sync", "backup")
 
 
@@ -331,7 +345,8 @@ def matrix(context):
 ALL = {"dense": dense, "sparse": sparse, "latency": latency, "deepfm": deepfm, "logistic": logistic, "dtypes": dtypes,
        "checkpoint": checkpoint, "s3": s3, "before-images": before_images, "overload": overload, "inference": inference,
        "scrape": scrape, "tls": tls,
-       "memory": memory, "replicas": replicas, "failover": failover, "crowd": crowd, "large": large, "chief": chief, "plan": plan,
+       "memory": memory, "replicas": replicas, "failover": failover, "moves": moves, "shards": shards,
+       "crowd": crowd, "large": large, "chief": chief, "plan": plan,
        "quality": quality, "matrix": matrix}
 
 

@@ -33,9 +33,10 @@ OVERRIDES = [f"partition_count={PARTITIONS}", "replicas=1", "shard_lease=1s", "h
 class Probes:
     """The client; see tests/bench/dataplane/probes.h."""
 
-    def __init__(self, crew, folder):
+    def __init__(self, crew, folder, pause_ms=10):
         self.process = subprocess.Popen([BINARIES / "dataplane", folder, "probes", crew.address], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, env={**os.environ, "PEERS_PIN": "0"})
+                                        stdout=subprocess.PIPE, text=True,
+                                        env={**os.environ, "PEERS_PIN": "0", "CAPSTAN_BENCH_PAUSE_MS": str(pause_ms)})
         if self.process.stdout.readline() != "probing\n":
             sys.exit("the client could not pull a row of each partition")
 
@@ -48,10 +49,17 @@ class Probes:
 
     def after(self, began, over, shard):
         """Milliseconds for each partition that the shard had, and the longest waits for the others'."""
-        self.process.stdin.write(f"{began} {over} {shard}\n")
-        self.process.stdin.flush()
-        found = json.loads(self.process.stdout.readline())
+        found = self._ask(f"{began} {over} {shard}")
         return found["moved"], found["others"]
+
+    def since(self, began):
+        """How long pulls of partitions have taken that moved since, and of the others."""
+        return self._ask(f"{began}")
+
+    def _ask(self, question):
+        self.process.stdin.write(f"{question}\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
 
 
 def kill(crew, name):
