@@ -9,6 +9,7 @@
 #include "capstan/checkpoint/bytes.h"
 #include "capstan/checkpoint/content.h"
 #include "capstan/checkpoint/partition_file.h"
+#include "capstan/optim/optimizer_description.h"
 
 namespace capstan {
 namespace {
@@ -50,10 +51,11 @@ absl::Status AsDamage(const absl::Status& status) {
 
 // Returns whether the state of one optimizer may be that of another: only where both mean the same.
 bool Compatible(uint32_t stored, v1::OptimizerKind wanted) {
-  const auto is_adam = [](uint32_t kind) {
-    return kind == v1::OPTIMIZER_KIND_ADAM || kind == v1::OPTIMIZER_KIND_ADAMW;
-  };
-  return stored == static_cast<uint32_t>(wanted) || (is_adam(stored) && is_adam(wanted));
+  const auto kind = static_cast<v1::OptimizerKind>(stored);
+  if (kind == wanted) return true;
+  const OptimizerDescription* const there = FindOptimizer(kind);
+  const OptimizerDescription* const here = FindOptimizer(wanted);
+  return there != nullptr && here != nullptr && there->slots_of == here->slots_of;
 }
 
 class Decoder {

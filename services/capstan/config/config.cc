@@ -15,6 +15,7 @@
 #include "capstan/config/sections.h"
 #include "capstan/config/spelling.h"
 #include "capstan/config/yaml_node.h"
+#include "capstan/optim/optimizer_description.h"
 
 namespace capstan {
 namespace {
@@ -75,8 +76,9 @@ void ReadOptimizers(Section in, v1::JobSpec& spec) {
   Section sparse = in.Map("sparse");
   ReadOptimizer(dense, v1::OPTIMIZER_KIND_ADAM, *spec.mutable_dense_optimizer());
   ReadOptimizer(sparse, v1::OPTIMIZER_KIND_ADAGRAD, *spec.mutable_sparse_optimizer());
-  if (spec.dense_optimizer().kind() == v1::OPTIMIZER_KIND_ROWWISE_ADAGRAD) {
-    dense.Refuse("kind", "rowwise_adagrad is for rows of tables; expected adagrad");
+  const OptimizerDescription& optimizer = *FindOptimizer(spec.dense_optimizer().kind());
+  if (optimizer.by_row) {
+    dense.Refuse("kind", absl::StrCat(optimizer.name, " is for rows of tables; expected another"));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "capstan/config/quantity.h"
+#include "capstan/optim/optimizer_description.h"
 
 namespace capstan {
 namespace {
@@ -78,8 +79,7 @@ std::string PolicyText(const v1::UpdatePolicy& policy) {
 }
 
 std::string PartLine(const v1::OptimizerSpec& optimizer, const v1::UpdatePolicy& policy) {
-  return absl::StrFormat("%s, learning rate %g, %s",
-                         LowerName(v1::OptimizerKind_Name(optimizer.kind()), "OPTIMIZER_KIND_"),
+  return absl::StrFormat("%s, learning rate %g, %s", OptimizerName(optimizer.kind()),
                          optimizer.learning_rate(), PolicyText(policy));
 }
 
@@ -142,33 +142,19 @@ void WarnOfIdleWorkers(const v1::JobSpec& spec, const JobScale& scale,
   }
 }
 
-// What learning rates of an optimizer are usual; far beyond them a loss explodes, or does not move.
-struct UsualRates {
-  double least;
-  double most;
-};
-
-UsualRates UsualRatesOf(v1::OptimizerKind kind) {
-  switch (kind) {
-    case v1::OPTIMIZER_KIND_ADAM:
-    case v1::OPTIMIZER_KIND_ADAMW:
-      return {.least = 1e-5, .most = 0.1};
-    default:
-      return {.least = 1e-4, .most = 1};
-  }
-}
-
+// Far beyond the usual rates a loss explodes, or does not move.
 void WarnOfOddRate(absl::string_view key, const v1::OptimizerSpec& optimizer,
                    std::vector<std::string>& warnings) {
   constexpr double kFar = 10;
-  const UsualRates usual = UsualRatesOf(optimizer.kind());
+  const OptimizerDescription* const found = FindOptimizer(optimizer.kind());
+  const UsualRates usual = found == nullptr ? UsualRates() : found->usual_rates;
   const double rate = optimizer.learning_rate();
   const bool high = rate > kFar * usual.most;
   if (!high && rate * kFar >= usual.least) return;
-  warnings.push_back(absl::StrFormat(
-      "%s.learning_rate: %g is odd for %s, of which %g to %g are usual; %s", key, rate,
-      LowerName(v1::OptimizerKind_Name(optimizer.kind()), "OPTIMIZER_KIND_"), usual.least,
-      usual.most, high ? "the loss may explode" : "the model will hardly learn"));
+  warnings.push_back(
+      absl::StrFormat("%s.learning_rate: %g is odd for %s, of which %g to %g are usual; %s", key,
+                      rate, OptimizerName(optimizer.kind()), usual.least, usual.most,
+                      high ? "the loss may explode" : "the model will hardly learn"));
 }
 
 void WarnOfOddRates(const v1::JobSpec& spec, std::vector<std::string>& warnings) {

@@ -1,24 +1,13 @@
-#include <map>
-#include <string>
+#include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "capstan/config/sections.h"
+#include "capstan/optim/optimizer_description.h"
 
 namespace capstan {
 namespace {
-
-constexpr Choice<v1::OptimizerKind> kKinds[] = {
-    {"sgd", v1::OPTIMIZER_KIND_SGD},
-    {"momentum", v1::OPTIMIZER_KIND_MOMENTUM},
-    {"adagrad", v1::OPTIMIZER_KIND_ADAGRAD},
-    {"rowwise_adagrad", v1::OPTIMIZER_KIND_ROWWISE_ADAGRAD},
-    {"adam", v1::OPTIMIZER_KIND_ADAM},
-    {"adamw", v1::OPTIMIZER_KIND_ADAMW},
-    {"rmsprop", v1::OPTIMIZER_KIND_RMSPROP},
-    {"ftrl", v1::OPTIMIZER_KIND_FTRL},
-};
 
 constexpr Choice<v1::ScheduleKind> kSchedules[] = {
     {"constant", v1::SCHEDULE_KIND_UNSPECIFIED},
@@ -27,64 +16,44 @@ constexpr Choice<v1::ScheduleKind> kSchedules[] = {
     {"exponential", v1::SCHEDULE_KIND_EXPONENTIAL},
 };
 
-constexpr NumberRange kFraction = {.min = 0, .max = 0.9999999};
-
-absl::string_view NameOf(v1::OptimizerKind kind) {
-  for (const auto& choice : kKinds) {
-    if (choice.value == kind) return choice.name;
+std::vector<Choice<v1::OptimizerKind>> Kinds() {
+  std::vector<Choice<v1::OptimizerKind>> kinds;
+  for (const OptimizerDescription& optimizer : OptimizerDescriptions()) {
+    if (!optimizer.name.empty()) kinds.push_back({optimizer.name, optimizer.kind});
   }
-  return "";
+  return kinds;
 }
 
-// A number among the settings, and the kinds that have it, each with its default.
-struct Setting {
-  absl::string_view key;
-  NumberRange range;
-  void (v1::OptimizerSpec::*set)(float);
-  std::map<v1::OptimizerKind, double> defaults;
-};
-
-std::map<v1::OptimizerKind, double> AllKinds(double value) {
-  std::map<v1::OptimizerKind, double> defaults;
-  for (const auto& choice : kKinds) defaults[choice.value] = value;
-  return defaults;
+void RefuseForKind(Section& in, absl::string_view key, const OptimizerDescription& optimizer) {
+  in.Refuse(key, absl::StrCat("is not a setting of ", optimizer.name));
 }
 
-std::vector<Setting> NewSettings() {
-  constexpr auto kMomentum = v1::OPTIMIZER_KIND_MOMENTUM;
-  constexpr auto kAdagrad = v1::OPTIMIZER_KIND_ADAGRAD;
-  constexpr auto kRowwise = v1::OPTIMIZER_KIND_ROWWISE_ADAGRAD;
-  constexpr auto kAdam = v1::OPTIMIZER_KIND_ADAM;
-  constexpr auto kAdamw = v1::OPTIMIZER_KIND_ADAMW;
-  constexpr auto kRmsprop = v1::OPTIMIZER_KIND_RMSPROP;
-  constexpr auto kFtrl = v1::OPTIMIZER_KIND_FTRL;
-  using Spec = v1::OptimizerSpec;
-  std::map<v1::OptimizerKind, double> rates = AllKinds(0.01);
-  rates[kAdagrad] = rates[kRowwise] = rates[kFtrl] = 0.05;
-  rates[kAdam] = rates[kAdamw] = rates[kRmsprop] = 0.001;
-  std::map<v1::OptimizerKind, double> decays = AllKinds(0);
-  decays[kAdamw] = 0.01;
-  const std::map<v1::OptimizerKind, double> epsilons = {
-      {kAdagrad, 1e-10}, {kRowwise, 1e-10}, {kAdam, 1e-8}, {kAdamw, 1e-8}, {kRmsprop, 1e-8}};
-  const std::map<v1::OptimizerKind, double> accumulators = {
-      {kAdagrad, 0.1}, {kRowwise, 0.1}, {kFtrl, 0.1}};
-  return {
-      {"learning_rate", {.max = 1e6, .open = true}, &Spec::set_learning_rate, rates},
-      {"momentum", kFraction, &Spec::set_momentum, {{kMomentum, 0.9}}},
-      {"beta1", kFraction, &Spec::set_beta1, {{kAdam, 0.9}, {kAdamw, 0.9}}},
-      {"beta2", kFraction, &Spec::set_beta2, {{kAdam, 0.999}, {kAdamw, 0.999}}},
-      {"epsilon", {.max = 1, .open = true}, &Spec::set_epsilon, epsilons},
-      {"initial_accumulator", {}, &Spec::set_initial_accumulator, accumulators},
-      {"decay", kFraction, &Spec::set_decay, {{kRmsprop, 0.9}}},
-      {"l1", {}, &Spec::set_l1, {{kFtrl, 0}}},
-      {"l2", {}, &Spec::set_l2, {{kFtrl, 0}}},
-      {"weight_decay", {.max = 1}, &Spec::set_weight_decay, decays},
-      {"clip_value", {.open = true}, &Spec::set_clip_value, AllKinds(0)},
-  };
+// The keys of all kinds, each once; those of other kinds are refused.
+void ReadSettings(Section& in, const OptimizerDescription& optimizer, v1::OptimizerSpec& out) {
+  std::set<absl::string_view> seen;
+  for (const OptimizerDescription& any : OptimizerDescriptions()) {
+    for (const OptimizerSetting& setting : any.settings) {
+      if (!seen.insert(setting.key).second) continue;
+      const OptimizerSetting* const own = optimizer.FindSetting(setting.key);
+      const OptimizerSetting& read = own == nullptr ? setting : *own;
+      const double value = in.Number(read.key, {read.min, read.max, read.open}, read.default_value);
+      if (own != nullptr) (out.*own->set)(static_cast<float>(value));
+      if (own == nullptr && in.Has(read.key)) RefuseForKind(in, read.key, optimizer);
+    }
+  }
 }
 
-void RefuseForKind(Section& in, absl::string_view key, v1::OptimizerKind kind) {
-  in.Refuse(key, absl::StrCat("is not a setting of ", NameOf(kind)));
+void ReadSwitches(Section& in, const OptimizerDescription& optimizer, v1::OptimizerSpec& out) {
+  for (const OptimizerDescription& any : OptimizerDescriptions()) {
+    for (const OptimizerSwitch& of : any.switches) {
+      const bool value = in.Flag(of.key, false);
+      if (any.kind == optimizer.kind) {
+        (out.*of.set)(value);
+      } else if (in.Has(of.key)) {
+        RefuseForKind(in, of.key, optimizer);
+      }
+    }
+  }
 }
 
 void ReadSchedule(Section in, v1::ScheduleSpec& out) {
@@ -107,22 +76,13 @@ void ReadSchedule(Section in, v1::ScheduleSpec& out) {
 }  // namespace
 
 void ReadOptimizer(Section& in, v1::OptimizerKind fallback, v1::OptimizerSpec& out) {
-  const v1::OptimizerKind kind = in.OneOf<v1::OptimizerKind>("kind", kKinds, fallback);
-  out.set_kind(kind);
-  for (const Setting& setting : NewSettings()) {
-    const auto found = setting.defaults.find(kind);
-    const bool has = found != setting.defaults.end();
-    const double value = in.Number(setting.key, setting.range, has ? found->second : 0);
-    if (has) (out.*setting.set)(static_cast<float>(value));
-    if (!has && in.Has(setting.key)) RefuseForKind(in, setting.key, kind);
-  }
-  out.set_nesterov(in.Flag("nesterov", false));
-  if (kind != v1::OPTIMIZER_KIND_MOMENTUM && in.Has("nesterov"))
-    RefuseForKind(in, "nesterov", kind);
+  out.set_kind(in.OneOf<v1::OptimizerKind>("kind", Kinds(), fallback));
+  const OptimizerDescription& optimizer = *FindOptimizer(out.kind());
+  ReadSettings(in, optimizer, out);
+  ReadSwitches(in, optimizer, out);
   ReadSchedule(in.Map("schedule"), *out.mutable_schedule());
-  if (kind != v1::OPTIMIZER_KIND_FTRL) return;
-  out.set_learning_rate_power(-0.5);
-  if (in.Has("schedule")) RefuseForKind(in, "schedule", kind);
+  if (!optimizer.follows_schedule && in.Has("schedule")) RefuseForKind(in, "schedule", optimizer);
+  if (optimizer.complete != nullptr) optimizer.complete(out);
 }
 
 }  // namespace capstan

@@ -1,5 +1,10 @@
-#include "capstan/optim/adagrad.h"
+// Adagrad (Duchi et al., 2011): sum += g * g; w -= rate * g / (sqrt(sum) + epsilon). One slot a
+// weight: sum, from initial_accumulator.
+#include <memory>
+#include <vector>
 
+#include "capstan/optim/optimizer_description.h"
+#include "capstan/optim/settings.h"
 #include "capstan/optim/slot_optimizer.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -30,16 +35,31 @@ void AdagradKernel(const v1::OptimizerSpec& spec, const Parameters& p, const voi
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace capstan {
+namespace capstan::adagrad {
+namespace {
 
 HWY_EXPORT(AdagradKernel);
 
-std::unique_ptr<Optimizer> MakeAdagrad(const v1::OptimizerSpec& spec) {
+std::unique_ptr<Optimizer> Make(const v1::OptimizerSpec& spec) {
   return NewSlotOptimizer(spec, {.per_weight = 1, .initial = spec.initial_accumulator()},
                           [](const auto&... arguments) {
                             HWY_DYNAMIC_DISPATCH(AdagradKernel)(arguments...);
                           });
 }
 
-}  // namespace capstan
+absl::Status Check(const v1::OptimizerSpec& spec) {
+  return CheckDivisor(spec, spec.initial_accumulator());
+}
+
+}  // namespace
+
+std::vector<OptimizerDescription> Describe() {
+  return {{.kind = v1::OPTIMIZER_KIND_ADAGRAD,
+           .name = "adagrad",
+           .settings = SettingsOf({.learning_rate = 0.05}, {Epsilon(1e-10), InitialAccumulator()}),
+           .check = Check,
+           .make = Make}};
+}
+
+}  // namespace capstan::adagrad
 #endif  // HWY_ONCE

@@ -1,10 +1,18 @@
-#include "capstan/optim/adam.h"
-
+// Adam (Kingma and Ba, 2014) and AdamW (Loshchilov and Hutter, 2017), lazy: a row that has no
+// gradient stays. t += 1; m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g * g;
+// w -= rate / (1 - beta1^t) * m / (sqrt(v / (1 - beta2^t)) + epsilon), where t counts this vector's
+// own updates. AdamW first shrinks w by rate * weight_decay. Slots: m and v, from 0, then t (a
+// uint32).
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
+#include "capstan/base/status.h"
 #include "capstan/optim/adam_step.h"
+#include "capstan/optim/optimizer_description.h"
+#include "capstan/optim/settings.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "capstan/optim/adam.cc"
@@ -40,8 +48,10 @@ void AdamKernel(const AdamStep& step, const Parameters& p, const void* gradient)
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace capstan {
+namespace capstan::adam {
 namespace {
+
+using Spec = v1::OptimizerSpec;
 
 HWY_EXPORT(AdamKernel);
 
@@ -65,11 +75,36 @@ class Adam : public Optimizer {
   const v1::OptimizerSpec spec_;
 };
 
-}  // namespace
-
-std::unique_ptr<Optimizer> MakeAdam(const v1::OptimizerSpec& spec) {
+std::unique_ptr<Optimizer> Make(const v1::OptimizerSpec& spec) {
   return std::make_unique<Adam>(spec);
 }
 
-}  // namespace capstan
+absl::Status Check(const Spec& spec) {
+  CAPSTAN_RETURN_IF_ERROR(CheckFraction("beta1", spec.beta1()));
+  CAPSTAN_RETURN_IF_ERROR(CheckFraction("beta2", spec.beta2()));
+  return CheckDivisor(spec, /*accumulator=*/0);
+}
+
+OptimizerDescription DescribeAs(v1::OptimizerKind kind, absl::string_view name,
+                                double weight_decay) {
+  return {.kind = kind,
+          .name = name,
+          .settings =
+              SettingsOf({.learning_rate = 0.001, .weight_decay = weight_decay},
+                         {Fraction("beta1", 0.9, &Spec::beta1, &Spec::set_beta1),
+                          Fraction("beta2", 0.999, &Spec::beta2, &Spec::set_beta2), Epsilon(1e-8)}),
+          .usual_rates = {.least = 1e-5, .most = 0.1},
+          .slots_of = v1::OPTIMIZER_KIND_ADAM,
+          .check = Check,
+          .make = Make};
+}
+
+}  // namespace
+
+std::vector<OptimizerDescription> Describe() {
+  return {DescribeAs(v1::OPTIMIZER_KIND_ADAM, "adam", 0),
+          DescribeAs(v1::OPTIMIZER_KIND_ADAMW, "adamw", 0.01)};
+}
+
+}  // namespace capstan::adam
 #endif  // HWY_ONCE

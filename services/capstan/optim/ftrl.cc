@@ -1,6 +1,15 @@
-#include "capstan/optim/ftrl.h"
-
+// FTRL-proximal (McMahan et al., 2013: Ad click prediction, a view from the trenches):
+// n' = n + g * g; z += g - (sqrt(n') - sqrt(n)) / rate * w; n = n';
+// w = |z| <= l1 ? 0 : -(z - sign(z) * l1) / (sqrt(n) / rate + l2).
+// Slots: n, from initial_accumulator, and z, set so that the initial weight is what the rule gives.
+// TensorFlow's l2 counts twice in that divisor.
 #include <cmath>
+#include <memory>
+#include <vector>
+
+#include "capstan/base/status.h"
+#include "capstan/optim/optimizer_description.h"
+#include "capstan/optim/settings.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "capstan/optim/ftrl.cc"
@@ -41,8 +50,10 @@ void FtrlKernel(const v1::OptimizerSpec& spec, const Parameters& p, const void* 
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace capstan {
+namespace capstan::ftrl {
 namespace {
+
+using Spec = v1::OptimizerSpec;
 
 HWY_EXPORT(FtrlKernel);
 
@@ -68,11 +79,43 @@ class Ftrl : public Optimizer {
   const v1::OptimizerSpec spec_;
 };
 
-}  // namespace
-
-std::unique_ptr<Optimizer> MakeFtrl(const v1::OptimizerSpec& spec) {
+std::unique_ptr<Optimizer> Make(const v1::OptimizerSpec& spec) {
   return std::make_unique<Ftrl>(spec);
 }
 
-}  // namespace capstan
+// The rate of a weight is part of its state: it cannot follow a schedule.
+absl::Status Check(const Spec& spec) {
+  CAPSTAN_RETURN_IF_ERROR(CheckNotNegative("l1", spec.l1()));
+  CAPSTAN_RETURN_IF_ERROR(CheckNotNegative("l2", spec.l2()));
+  if (!(spec.learning_rate() > 0)) {
+    return RefuseSetting("learning_rate", spec.learning_rate(), "a number > 0");
+  }
+  if (spec.learning_rate_power() != -0.5f) {
+    return RefuseSetting("learning_rate_power", spec.learning_rate_power(), "-0.5");
+  }
+  if (spec.schedule().kind() != v1::SCHEDULE_KIND_UNSPECIFIED ||
+      spec.schedule().warmup_examples() != 0) {
+    return absl::InvalidArgumentError("optimizer: ftrl cannot follow a learning-rate schedule");
+  }
+  return absl::OkStatus();
+}
+
+void Complete(Spec& spec) { spec.set_learning_rate_power(-0.5); }
+
+}  // namespace
+
+std::vector<OptimizerDescription> Describe() {
+  return {{.kind = v1::OPTIMIZER_KIND_FTRL,
+           .name = "ftrl",
+           .settings = SettingsOf({.learning_rate = 0.05},
+                                  {InitialAccumulator(),
+                                   {.key = "l1", .get = &Spec::l1, .set = &Spec::set_l1},
+                                   {.key = "l2", .get = &Spec::l2, .set = &Spec::set_l2}}),
+           .follows_schedule = false,
+           .complete = Complete,
+           .check = Check,
+           .make = Make}};
+}
+
+}  // namespace capstan::ftrl
 #endif  // HWY_ONCE

@@ -1,5 +1,10 @@
-#include "capstan/optim/momentum.h"
+// Heavy-ball momentum, and Nesterov's form of it: m = momentum * m + g;
+// w -= rate * (nesterov ? g + momentum * m : m). One slot a weight: m, from 0.
+#include <memory>
+#include <vector>
 
+#include "capstan/optim/optimizer_description.h"
+#include "capstan/optim/settings.h"
 #include "capstan/optim/slot_optimizer.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -31,15 +36,32 @@ void MomentumKernel(const v1::OptimizerSpec& spec, const Parameters& p, const vo
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace capstan {
+namespace capstan::momentum {
+namespace {
+
+using Spec = v1::OptimizerSpec;
 
 HWY_EXPORT(MomentumKernel);
 
-std::unique_ptr<Optimizer> MakeMomentum(const v1::OptimizerSpec& spec) {
+std::unique_ptr<Optimizer> Make(const v1::OptimizerSpec& spec) {
   return NewSlotOptimizer(spec, {.per_weight = 1}, [](const auto&... arguments) {
     HWY_DYNAMIC_DISPATCH(MomentumKernel)(arguments...);
   });
 }
 
-}  // namespace capstan
+absl::Status Check(const Spec& spec) { return CheckFraction("momentum", spec.momentum()); }
+
+}  // namespace
+
+std::vector<OptimizerDescription> Describe() {
+  return {{.kind = v1::OPTIMIZER_KIND_MOMENTUM,
+           .name = "momentum",
+           .settings =
+               SettingsOf({}, {Fraction("momentum", 0.9, &Spec::momentum, &Spec::set_momentum)}),
+           .switches = {{.key = "nesterov", .set = &Spec::set_nesterov}},
+           .check = Check,
+           .make = Make}};
+}
+
+}  // namespace capstan::momentum
 #endif  // HWY_ONCE

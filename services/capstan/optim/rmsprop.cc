@@ -1,5 +1,11 @@
-#include "capstan/optim/rmsprop.h"
+// RMSProp (Hinton, 2012), without momentum: v = decay * v + (1 - decay) * g * g;
+// w -= rate * g / (sqrt(v) + epsilon). One slot a weight: v, from 0.
+#include <memory>
+#include <vector>
 
+#include "capstan/base/status.h"
+#include "capstan/optim/optimizer_description.h"
+#include "capstan/optim/settings.h"
 #include "capstan/optim/slot_optimizer.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -32,15 +38,35 @@ void RmspropKernel(const v1::OptimizerSpec& spec, const Parameters& p, const voi
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace capstan {
+namespace capstan::rmsprop {
+namespace {
+
+using Spec = v1::OptimizerSpec;
 
 HWY_EXPORT(RmspropKernel);
 
-std::unique_ptr<Optimizer> MakeRmsprop(const v1::OptimizerSpec& spec) {
+std::unique_ptr<Optimizer> Make(const v1::OptimizerSpec& spec) {
   return NewSlotOptimizer(spec, {.per_weight = 1}, [](const auto&... arguments) {
     HWY_DYNAMIC_DISPATCH(RmspropKernel)(arguments...);
   });
 }
 
-}  // namespace capstan
+absl::Status Check(const Spec& spec) {
+  CAPSTAN_RETURN_IF_ERROR(CheckFraction("decay", spec.decay()));
+  return CheckDivisor(spec, /*accumulator=*/0);
+}
+
+}  // namespace
+
+std::vector<OptimizerDescription> Describe() {
+  return {{.kind = v1::OPTIMIZER_KIND_RMSPROP,
+           .name = "rmsprop",
+           .settings =
+               SettingsOf({.learning_rate = 0.001},
+                          {Fraction("decay", 0.9, &Spec::decay, &Spec::set_decay), Epsilon(1e-8)}),
+           .check = Check,
+           .make = Make}};
+}
+
+}  // namespace capstan::rmsprop
 #endif  // HWY_ONCE

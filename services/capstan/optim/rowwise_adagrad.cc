@@ -1,6 +1,12 @@
-#include "capstan/optim/rowwise_adagrad.h"
-
+// Adagrad with one accumulator for the whole vector, as for large embedding tables:
+// sum += mean(g * g); w -= rate / (sqrt(sum) + epsilon) * g. One slot: sum, from
+// initial_accumulator.
 #include <cmath>
+#include <memory>
+#include <vector>
+
+#include "capstan/optim/optimizer_description.h"
+#include "capstan/optim/settings.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "capstan/optim/rowwise_adagrad.cc"
@@ -49,7 +55,7 @@ void RowwiseAdagradKernel(const v1::OptimizerSpec& spec, const Parameters& p, co
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace capstan {
+namespace capstan::rowwise_adagrad {
 namespace {
 
 HWY_EXPORT(RowwiseAdagradKernel);
@@ -70,11 +76,24 @@ class RowwiseAdagrad : public Optimizer {
   const v1::OptimizerSpec spec_;
 };
 
-}  // namespace
-
-std::unique_ptr<Optimizer> MakeRowwiseAdagrad(const v1::OptimizerSpec& spec) {
+std::unique_ptr<Optimizer> Make(const v1::OptimizerSpec& spec) {
   return std::make_unique<RowwiseAdagrad>(spec);
 }
 
-}  // namespace capstan
+absl::Status Check(const v1::OptimizerSpec& spec) {
+  return CheckDivisor(spec, spec.initial_accumulator());
+}
+
+}  // namespace
+
+std::vector<OptimizerDescription> Describe() {
+  return {{.kind = v1::OPTIMIZER_KIND_ROWWISE_ADAGRAD,
+           .name = "rowwise_adagrad",
+           .settings = SettingsOf({.learning_rate = 0.05}, {Epsilon(1e-10), InitialAccumulator()}),
+           .by_row = true,
+           .check = Check,
+           .make = Make}};
+}
+
+}  // namespace capstan::rowwise_adagrad
 #endif  // HWY_ONCE

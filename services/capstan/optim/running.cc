@@ -1,5 +1,9 @@
-#include "capstan/optim/running.h"
+// For what is not trained: the increments that steps have found. w -= g, whatever the learning
+// rate, without clipping and decay. No slots.
+#include <memory>
+#include <vector>
 
+#include "capstan/optim/optimizer_description.h"
 #include "capstan/optim/slot_optimizer.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -25,11 +29,12 @@ void RunningKernel(const Parameters& p, const void* gradient) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace capstan {
+namespace capstan::running {
+namespace {
 
 HWY_EXPORT(RunningKernel);
 
-std::unique_ptr<Optimizer> MakeRunning() {
+std::unique_ptr<Optimizer> Make(const v1::OptimizerSpec&) {
   return NewSlotOptimizer(
       {}, {.per_weight = 0},
       [](const v1::OptimizerSpec&, const Parameters& parameters, const void* gradient, float) {
@@ -37,5 +42,11 @@ std::unique_ptr<Optimizer> MakeRunning() {
       });
 }
 
-}  // namespace capstan
+}  // namespace
+
+std::vector<OptimizerDescription> Describe() {
+  return {{.kind = v1::OPTIMIZER_KIND_RUNNING, .make = Make}};
+}
+
+}  // namespace capstan::running
 #endif  // HWY_ONCE

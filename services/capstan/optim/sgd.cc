@@ -1,5 +1,9 @@
-#include "capstan/optim/sgd.h"
+// Stochastic gradient descent: w -= rate * g. No slots.
+#include <memory>
+#include <vector>
 
+#include "capstan/optim/optimizer_description.h"
+#include "capstan/optim/settings.h"
 #include "capstan/optim/slot_optimizer.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -25,15 +29,25 @@ void SgdKernel(const v1::OptimizerSpec& spec, const Parameters& p, const void* g
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace capstan {
+namespace capstan::sgd {
+namespace {
 
 HWY_EXPORT(SgdKernel);
 
-std::unique_ptr<Optimizer> MakeSgd(const v1::OptimizerSpec& spec) {
+std::unique_ptr<Optimizer> Make(const v1::OptimizerSpec& spec) {
   return NewSlotOptimizer(spec, {.per_weight = 0}, [](const auto&... arguments) {
     HWY_DYNAMIC_DISPATCH(SgdKernel)(arguments...);
   });
 }
 
-}  // namespace capstan
+}  // namespace
+
+std::vector<OptimizerDescription> Describe() {
+  return {{.kind = v1::OPTIMIZER_KIND_SGD,
+           .name = "sgd",
+           .settings = SettingsOf({}, {}),
+           .make = Make}};
+}
+
+}  // namespace capstan::sgd
 #endif  // HWY_ONCE

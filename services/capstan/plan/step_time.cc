@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/strip.h"
+#include "capstan/optim/optimizer_description.h"
 #include "capstan/plan/memory.h"
 
 namespace capstan {
@@ -63,9 +62,7 @@ Work PushOf(const v1::JobSpec& job, const Traffic& traffic, int shards, const Ra
 }
 
 double AppliedFloat(const v1::OptimizerSpec& optimizer, const Rates& rates) {
-  const std::string name = v1::OptimizerKind_Name(optimizer.kind());
-  const auto found =
-      rates.applied.find(absl::AsciiStrToLower(absl::StripPrefix(name, "OPTIMIZER_KIND_")));
+  const auto found = rates.applied.find(OptimizerName(optimizer.kind()));
   return found == rates.applied.end() ? rates.applied_float : found->second;
 }
 

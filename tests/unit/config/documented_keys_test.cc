@@ -1,4 +1,5 @@
-// docs/job-yaml.md names exactly the keys that there are.
+// docs/job-yaml.md names exactly the keys that there are, and what optimizers have of them.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,11 +10,18 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "capstan/config/config.h"
+#include "capstan/optim/optimizer_description.h"
 #include "tests/lib/source_folder.h"
 
 namespace capstan {
 namespace {
+
+using ::testing::HasSubstr;
 
 std::string Page() {
   std::ifstream file(SourceFolder() + "/docs/job-yaml.md");
@@ -65,6 +73,40 @@ TEST(JobYamlPageTest, ItsExampleIsAGoodJob) {
   const std::string example = page.substr(begin, page.find("\n\n", begin) + 1 - begin);
   const auto spec = ParseJob({.text = std::regex_replace(example, std::regex("(^|\n)    "), "$1")});
   EXPECT_TRUE(spec.ok()) << spec.status();
+}
+
+// The row of a key of an optimizer; empty: there is none.
+std::string RowOf(absl::string_view key) {
+  const std::string page = Page();
+  const size_t begin = page.find(absl::StrCat("\n| `optimizer.<part>.", key, "` |"));
+  return begin == page.npos ? "" : page.substr(begin + 1, page.find('\n', begin + 1) - begin);
+}
+
+bool HasNumber(const std::string& row, double wanted) {
+  const std::vector<std::string> words = absl::StrSplit(row, absl::ByAnyChar(" ;|,:"));
+  return std::any_of(words.begin(), words.end(), [wanted](const std::string& word) {
+    double number = 0;
+    return absl::SimpleAtod(word, &number) && number == wanted;
+  });
+}
+
+TEST(JobYamlPageTest, TellsWhichSettingsAnOptimizerHasAndTheirDefaults) {
+  for (const OptimizerDescription& optimizer : OptimizerDescriptions()) {
+    if (optimizer.name.empty()) continue;
+    const std::string name(optimizer.name);
+    SCOPED_TRACE(name);
+    EXPECT_THAT(RowOf("kind"), HasSubstr(absl::StrCat("`", name, "`")));
+    const OptimizerDescription& sgd = *FindOptimizer(v1::OPTIMIZER_KIND_SGD);
+    for (const OptimizerSetting& setting : optimizer.settings) {
+      const std::string row = RowOf(setting.key);
+      EXPECT_FALSE(row.empty()) << setting.key;
+      if (setting.default_value != 0) EXPECT_TRUE(HasNumber(row, setting.default_value)) << row;
+      if (sgd.FindSetting(setting.key) == nullptr) EXPECT_THAT(row, HasSubstr(name));
+    }
+    for (const OptimizerSwitch& of : optimizer.switches) {
+      EXPECT_THAT(RowOf(of.key), HasSubstr(name));
+    }
+  }
 }
 
 }  // namespace

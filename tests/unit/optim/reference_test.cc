@@ -62,10 +62,10 @@ const std::map<std::string, Rule>& Rules() {
        }},
       {"Rmsprop",
        [](double w, const History& g) {
-         return w - Rate() * g.back() / (std::sqrt(Average(g, 0.95f, Square)) + 1e-6f);
+         return w - Rate() * g.back() / (std::sqrt(Average(g, 0.9f, Square)) + 1e-6f);
        }},
       {"Adam", AdamRule},
-      {"AdamW", AdamRule}};
+      {"Adamw", AdamRule}};
   return *rules;
 }
 
@@ -93,7 +93,7 @@ TEST_P(ReferenceTest, FollowsTheRuleOverFortyUpdates) {
 
 INSTANTIATE_TEST_SUITE_P(Optimizers, ReferenceTest,
                          testing::Values("Sgd", "Momentum", "Nesterov", "Adagrad", "Rmsprop",
-                                         "Adam", "AdamW"),
+                                         "Adam", "Adamw"),
                          [](const auto& info) { return info.param; });
 
 TEST(RowwiseAdagradReferenceTest, DividesByTheRootOfTheSumOfMeanSquares) {

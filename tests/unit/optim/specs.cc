@@ -2,51 +2,70 @@
 
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "capstan/base/hash.h"
+#include "capstan/optim/optimizer_description.h"
 
 namespace capstan {
 namespace {
 
-v1::OptimizerSpec Common(v1::OptimizerKind kind) {
-  v1::OptimizerSpec spec;
-  spec.set_kind(kind);
-  spec.set_learning_rate(0.05f);
-  spec.set_epsilon(1e-6f);
-  spec.set_momentum(0.9f);
-  spec.set_beta1(0.9f);
-  spec.set_beta2(0.99f);
-  spec.set_initial_accumulator(0.1f);
-  spec.set_decay(0.95f);
-  spec.set_l1(0.02f);
-  spec.set_l2(0.3f);
-  spec.set_learning_rate_power(-0.5f);
-  return spec;
+// A key or a name of job.yaml as tests are called: rowwise_adagrad is RowwiseAdagrad.
+std::string CamelCase(absl::string_view name) {
+  std::string camel;
+  for (const std::string& word : absl::StrSplit(name, '_')) {
+    camel += static_cast<char>(absl::ascii_toupper(static_cast<unsigned char>(word[0])));
+    camel += word.substr(1);
+  }
+  return camel;
+}
+
+// A value with which the term counts, of a setting that by default has none.
+float Telling(const OptimizerSetting& setting) {
+  return static_cast<float>(setting.default_value == 0 ? 0.05 : setting.default_value);
+}
+
+bool IsCommon(const OptimizerSetting& setting) {
+  return setting.key == "weight_decay" || setting.key == "clip_value";
 }
 
 }  // namespace
 
-v1::OptimizerSpec PlainSpec(v1::OptimizerKind kind) { return Common(kind); }
+v1::OptimizerSpec PlainSpec(v1::OptimizerKind kind) {
+  const OptimizerDescription& optimizer = *FindOptimizer(kind);
+  v1::OptimizerSpec spec;
+  spec.set_kind(kind);
+  for (const OptimizerSetting& setting : optimizer.settings) {
+    if (!IsCommon(setting)) (spec.*setting.set)(Telling(setting));
+  }
+  if (optimizer.complete != nullptr) optimizer.complete(spec);
+  // Effects of forty updates are to be larger than errors of rounding.
+  spec.set_learning_rate(0.05f);
+  if (spec.epsilon() > 0) spec.set_epsilon(1e-6f);
+  if (spec.beta2() > 0) spec.set_beta2(0.99f);
+  return spec;
+}
 
 std::vector<NamedSpec> AllSpecs() {
-  std::vector<NamedSpec> specs = {{"Sgd", Common(v1::OPTIMIZER_KIND_SGD)},
-                                  {"Momentum", Common(v1::OPTIMIZER_KIND_MOMENTUM)},
-                                  {"Nesterov", Common(v1::OPTIMIZER_KIND_MOMENTUM)},
-                                  {"Adagrad", Common(v1::OPTIMIZER_KIND_ADAGRAD)},
-                                  {"RowwiseAdagrad", Common(v1::OPTIMIZER_KIND_ROWWISE_ADAGRAD)},
-                                  {"Adam", Common(v1::OPTIMIZER_KIND_ADAM)},
-                                  {"AdamW", Common(v1::OPTIMIZER_KIND_ADAMW)},
-                                  {"Rmsprop", Common(v1::OPTIMIZER_KIND_RMSPROP)},
-                                  {"Ftrl", Common(v1::OPTIMIZER_KIND_FTRL)}};
-  specs[2].spec.set_nesterov(true);
-  const size_t plain = specs.size();
-  for (size_t i = 0; i < plain; ++i) {
-    NamedSpec shaped = specs[i];
-    shaped.name += "DecayedAndClipped";
-    shaped.spec.set_weight_decay(0.1f);
-    shaped.spec.set_clip_value(0.5f);
-    specs.push_back(shaped);
+  std::vector<NamedSpec> specs;
+  for (const OptimizerDescription& optimizer : OptimizerDescriptions()) {
+    std::vector<NamedSpec> some = {
+        {CamelCase(OptimizerName(optimizer.kind)), PlainSpec(optimizer.kind)}};
+    for (const OptimizerSwitch& of : optimizer.switches) {
+      some.push_back({CamelCase(of.key), PlainSpec(optimizer.kind)});
+      (some.back().spec.*of.set)(true);
+    }
+    for (const NamedSpec& plain : some) {
+      specs.push_back(plain);
+      if (optimizer.FindSetting("weight_decay") == nullptr) continue;
+      NamedSpec shaped = plain;
+      shaped.name += "DecayedAndClipped";
+      shaped.spec.set_weight_decay(0.1f);
+      shaped.spec.set_clip_value(0.5f);
+      specs.push_back(shaped);
+    }
   }
-  specs.push_back({"Running", Common(v1::OPTIMIZER_KIND_RUNNING)});
   return specs;
 }
 

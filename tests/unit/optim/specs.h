@@ -21,10 +21,11 @@ struct NamedSpec {
   }
 };
 
-// Plain settings of every kind, and of every kind once more with weight decay and clipping.
+// Plain settings of every kind that is described, with each of its switches, and all of these once
+// more with weight decay and clipping, for kinds that have them.
 std::vector<NamedSpec> AllSpecs();
 
-// REQUIRES: the kind is in AllSpecs().
+// Settings with which each term of the kind's rule counts. REQUIRES: the kind is described.
 v1::OptimizerSpec PlainSpec(v1::OptimizerKind kind);
 
 // Weights with the slots that an optimizer wants beside them.

@@ -12,7 +12,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 BIN = pathlib.Path(os.environ["CAPSTAN_BIN"])
-WITH_TOWER = pathlib.Path(os.environ["CAPSTAN_WITH_TOWER"])
+EXTENDED = pathlib.Path(os.environ["CAPSTAN_EXTENDED"])
 VALUES, RECORDS = 6, 6000
 JOB = """
 job: own
@@ -61,7 +61,7 @@ class OwnTowerTest(unittest.TestCase):
         return done.stdout
 
     def test_it_is_checked_trained_evaluated_scored_and_exported(self):
-        own = WITH_TOWER / "capstan"
+        own = EXTENDED / "capstan"
         self.assertIn("4 dense parameters in 2 tensors", self.run_it(own, "config", "check", "job.yaml"))  # 3 pairs, and the bias.
         said = self.run_it(own, "train", "job.yaml", "--shards", 2, "--workers", 2)
         model = re.search(r"(?m)^ *model +(\S+)", said)[1]
