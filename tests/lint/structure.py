@@ -30,6 +30,7 @@ CALLED_ELSEWHERE = {
     "NewCallbackServerContext": "gRPC", "NewGenericCallbackServerContext": "gRPC", "InternalInlineable": "gRPC",
     "AwaitJob": "python/src/module.cc", "TakeChange": "python/src/module.cc",
     "PullRows": "python/src/client_binding.cc", "PullTensor": "python/src/client_binding.cc",
+    "PushRows": "python/src/client_binding.cc", "PushTensor": "python/src/client_binding.cc",
     "Session": "clients that are no workers, as the benchmark of the data plane is",
     "PullAll": "clients that wait, as tests do", "PushAll": "clients that wait, as tests do",
     "JobKeys": "the test that each key is documented", "ParseJob": "tests, and the fuzzer of job files",

@@ -7,9 +7,9 @@
 
 namespace capstan::bench {
 
-// Pulls a row of each partition every ten milliseconds, or CAPSTAN_BENCH_PAUSE_MS, and follows the views of the chief at
-// `address`. Prints "probing" once every partition has been served, and then answers each line of
-// the standard input, until its end:
+// Pulls a row of each partition every ten milliseconds, or CAPSTAN_BENCH_PAUSE_MS, and follows the
+// views of the chief at `address`. Prints "probing" once every partition has been served, and then
+// answers each line of the standard input, until its end:
 //   BEGAN OVER SHARD   seconds of CLOCK_MONOTONIC: from BEGAN something befell the shard, and from
 //                      OVER it surely served no more
 // once each partition has answered a pull that began after OVER, and a second has passed, with

@@ -23,6 +23,15 @@ def comparisons(section, turns):
     return [one for one in found if one.known]
 
 
+def rows_without_a_case(section, turns):
+    """A sentence for each comparison whose pattern fits nothing that its side has measured: its name is wrong."""
+    for row in section.rows:
+        side = row.of or section.sides[0].name
+        cases = cases_of(turns, side)
+        if cases and not any(re.fullmatch(row.ours, case) for case in cases):
+            yield f"- **{row.what}: not compared**, as {side} has no case that is called `{row.ours}`."
+
+
 def every_case(section, turns):
     """All cases of all sides, with each run that counts: the reader can make medians of his own."""
     for side in section.sides:
@@ -67,6 +76,7 @@ def render(section, turns, conditions):
                      every_case(section, turns))
     yield ""
     yield from account(section, turns)
+    yield from rows_without_a_case(section, turns)
 
 
 # What, section, our cases, those of TensorFlow's parameter server, whether less is better, unit.

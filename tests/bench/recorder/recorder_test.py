@@ -111,6 +111,11 @@ class PageTest(unittest.TestCase):
         self.assertIn("**CPU seconds only**", text)
         self.assertIn("- peer: not measured", text)
 
+    def test_a_comparison_that_fits_no_case_is_told(self):
+        section = sections.Section("plan", [Side("capstan", [])], [Row("fm 1 + 1", "fm 1 + 1: off", 1.25, 1, less=True)])
+        text = "\n".join(page.render(section, [turn("capstan", **{"fm 1 + 1: off": 1.1})], "today, here"))
+        self.assertIn("- **fm 1 + 1: not compared**, as capstan has no case that is called `fm 1 + 1: off`.", text)
+
     def document(self, name, turns):
         conditions = f"`tests/bench/record {name}`, 2026-11-23 08:00 UTC, commit abcdef1 with changes; here. 5 quiet turns a side, 3 runs a turn."
         rendered = "\n".join(page.render(self.section(wanted=5), turns, conditions))

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "capstan/base/hash.h"
@@ -14,9 +15,9 @@ namespace {
 // A key or a name of job.yaml as tests are called: rowwise_adagrad is RowwiseAdagrad.
 std::string CamelCase(absl::string_view name) {
   std::string camel;
-  for (const std::string& word : absl::StrSplit(name, '_')) {
-    camel += static_cast<char>(absl::ascii_toupper(static_cast<unsigned char>(word[0])));
-    camel += word.substr(1);
+  for (const absl::string_view word : absl::StrSplit(name, '_')) {
+    const auto first = static_cast<unsigned char>(word[0]);
+    absl::StrAppend(&camel, std::string(1, absl::ascii_toupper(first)), word.substr(1));
   }
   return camel;
 }
