@@ -44,7 +44,7 @@ class GraphBatch(Batch):
     """A batch whose arrays are the inputs of a graph, by their names."""
 
     def __init__(self, job, inputs):
-        self._image = tuple(job.image)
+        self._image = (*job.image, job.channels)
         self.labels = self.weights = None
         self.examples = next(iter(inputs.values())).shape[0]
         self.values = inputs.get("values")

@@ -97,7 +97,7 @@ class Batch:
             self.keys = step.keys(0)       # [rows]: the distinct keys.
             self.rows = self.tables[0]     # [rows, job.dim]
             self.bags = Bags(self.offsets, self.index, self.rows, self.values)
-        self._image = tuple(job.image)
+        self._image = (*job.image, job.channels)
 
     @staticmethod
     def _bags(step, place, index, rows):
@@ -111,8 +111,9 @@ class Batch:
 
     @property
     def images(self):
-        """[examples, 1, height, width], where records are images."""
-        return self.numbers.view(self.examples, 1, *self._image)
+        """[examples, channels, height, width], where records are images: a view of `numbers`, which have the channels of a pixel side by
+        side."""
+        return self.numbers.view(self.examples, *self._image).permute(0, 3, 1, 2)
 
     def __len__(self):
         return self.examples

@@ -70,6 +70,7 @@ Job::Job(const v1::JobSpec& spec)
       labels(NamedLabels(spec)),
       loss(LossName(spec.model().loss())),
       image(spec.data().image_shape().begin(), spec.data().image_shape().end()),
+      channels(image.empty() ? 0 : numbers / (image[0] * image[1])),
       batch_size(spec.train().batch_size()),
       sum_loss(spec.train().sum_loss()),
       step_threads(spec.train().step_threads()),

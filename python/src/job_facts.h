@@ -41,7 +41,8 @@ struct Job {
   uint32_t outputs;
   std::vector<Label> labels;  // Empty: there is one, which has no name.
   std::string loss;
-  std::vector<uint32_t> image;
+  std::vector<uint32_t> image;  // Height and width; empty: records are no images.
+  uint32_t channels;            // Numbers of a pixel; 0: records are no images.
   uint32_t batch_size;
   bool sum_loss;
   uint32_t step_threads;

@@ -135,7 +135,7 @@ class LoadTest(unittest.TestCase):
         job = job_of_images(self.folder)
         labels = self.write_archives()
         job = re.sub(r"data: .*", f"data: {{format: tar, train: {self.folder}/train.tar, eval: {self.folder}/test.tar, "
-                     "image: {height: 8, width: 8, channels: 1}}", job)
+                     "image: {height: 8, width: 8, channels: 3}}", job)
         checkpoint, said = self.trained(job, "cnn")
         model = capstan_ps.load(checkpoint)
         net = model.torch(build)
@@ -152,6 +152,16 @@ class LoadTest(unittest.TestCase):
             with torch.no_grad():
                 found = torch.cat([net(batch.images) for batch in other.batches(self.folder / path)])
             self.assertTrue(torch.allclose(found, logits[list(order)], atol=1e-5), data_format)
+
+        # Colours are channels, wherever in the image they stand.
+        pixels = bytes((7 * y + 3 * x + 50 * channel) % 256 for y in range(8) for x in range(8) for channel in range(3))
+        (self.folder / "colours/0").mkdir(parents=True)
+        (self.folder / "colours/0/one.png").write_bytes(images_test.idx_to_tar.png(8, 8, pixels))
+        batch, = self.of_format(checkpoint, "FOLDER").batches(self.folder / "colours")
+        expected = torch.tensor(list(pixels), dtype=torch.float32).view(8, 8, 3).permute(2, 0, 1)
+        shown = batch.images[0] - batch.images[0].min()
+        self.assertEqual(tuple(batch.images.shape), (1, 3, 8, 8))
+        self.assertTrue(torch.allclose(shown / shown.max(), expected / expected.max(), atol=1e-5))
 
         # What is damaged, or not there, is named.
         (self.folder / "bad.tar").write_bytes((self.folder / "test.tar").read_bytes().replace(b"IDAT", b"iDAT", 3))

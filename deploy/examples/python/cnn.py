@@ -10,7 +10,7 @@ import capstan_ps.torch as ct
 def build(job):
     height, width = job.image
     return nn.Sequential(
-        nn.Conv2d(1, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(job.channels, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
         nn.Flatten(), nn.Linear(8 * (height // 2) * (width // 2), job.outputs))
 
 
