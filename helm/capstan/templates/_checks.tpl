@@ -42,7 +42,7 @@
 {{- $limit := dig "limits" "memory" "" $v.ps.resources -}}
 {{- $budget := dig "table" "byte_budget" "" $job -}}
 {{- if and $limit $budget -}}
-  {{- $shards := default 1 $v.ps.replicas | int64 -}}
+  {{- $shards := include "capstan.shards" . | int64 -}}
   {{- $need := addf (mulf 1.25 (divf (include "capstan.bytes" $budget | float64) $shards)) 268435456 | int64 -}}
   {{- if gt $need (include "capstan.bytes" $limit | int64) -}}
     {{- fail (printf "ps.resources.limits.memory: %s is too little for job.table.byte_budget %s on %d shards; a shard needs %d MiB (a quarter more than its share, and 256 MiB)" (toString $limit) (toString $budget) $shards (div $need 1048576)) -}}
@@ -60,6 +60,15 @@
   {{- fail (printf "ps.startupProbe: %d s (periodSeconds times failureThreshold) is less than ps.restoreSeconds" $start) -}}
 {{- end -}}
 
+{{- $scaling := default dict $v.ps.autoscaling -}}
+{{- if and $scaling.enabled (not (or $scaling.targetCPUUtilizationPercentage $scaling.targetMemoryUtilizationPercentage $scaling.metrics)) -}}
+  {{- fail "ps.autoscaling: needs a target of CPU or memory, or metrics" -}}
+{{- end -}}
+{{- range $role, $by := dict "ps" $scaling "worker" $v.worker.autoscaling -}}
+  {{- if and $by.enabled (lt (int $by.maxReplicas) (int $by.minReplicas)) -}}
+    {{- fail (printf "%s.autoscaling: maxReplicas %d is less than minReplicas %d" $role (int $by.maxReplicas) (int $by.minReplicas)) -}}
+  {{- end -}}
+{{- end -}}
 {{- include "capstan.programChecks" . -}}
 {{- if and $v.worker.autoscaling.enabled $v.worker.keda.enabled -}}
   {{- fail "worker.autoscaling and worker.keda exclude each other: two autoscalers would fight over the workers" -}}
