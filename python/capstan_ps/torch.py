@@ -13,6 +13,7 @@ import sys
 import torch
 from torch import nn
 
+from capstan_ps import serving as _serving
 from capstan_ps import worker as _worker
 
 
@@ -210,19 +211,17 @@ class Sequences(nn.Module):
 
 def train(build, step, predict=None):
     """Works on the job of the environment until that is over, and ends the process: 0: the job is over, or this worker
-    was asked to end; 2: the program and the job do not fit; 3: the program has failed."""
+    was asked to end; 2: the program and the job do not fit; 3: the program has failed. Under `capstan serve --program` it computes
+    the scores that are asked for, by `predict`, and no job is there."""
+    if (to := _serving.channel()) is not None:
+        _serve(to, build, predict)
     worker = _worker.from_environment()
     job = _worker.await_job(worker)
     if job is None:
         raise SystemExit(worker.end())
-    torch.set_num_threads(job.step_threads)
-    if job.synchronous:
-        torch.use_deterministic_algorithms(True)
-    _seed(job.seed)
     try:
-        model = build(job)
-        tensors = _Tensors(model)
-    except _Refused as error:
+        model, tensors = _begin(build, job)
+    except _worker.Refused as error:
         _worker.refuse(worker, error)
     except Exception as error:
         _worker.fail(worker, None, error)
@@ -248,6 +247,24 @@ def train(build, step, predict=None):
     raise SystemExit(worker.end())
 
 
+def _serve(to, build, predict):
+    def begin(job):
+        if predict is None:
+            raise _worker.Refused("train() was given no predict, which gives the scores that are served")
+        return _begin(build, job)
+    _serving.serve(to, begin, lambda model, asked, job: _logits(model, predict, asked, job))
+
+
+def _begin(build, job):
+    """The module as the job begins, and its tensors."""
+    torch.set_num_threads(job.step_threads)
+    if job.synchronous:
+        torch.use_deterministic_algorithms(True)
+    _seed(job.seed)
+    model = build(job)
+    return model, _Tensors(model)
+
+
 def _train(model, tensors, step, taken, job):
     tensors.take(taken)
     batch = Batch(taken, job)
@@ -269,12 +286,16 @@ def _train(model, tensors, step, taken, job):
 
 def _evaluate(model, tensors, predict, taken, job):
     tensors.take(taken)
+    taken.finish_logits(_logits(model, predict, taken, job))
+
+
+def _logits(model, predict, taken, job):
     model.eval()
     with torch.no_grad():
         logits = predict(model, Batch(taken, job))
         if job.labels:
             logits = _of_labels(logits, taken.examples, _outputs(job))
-    taken.finish_logits(logits.detach().float().contiguous())
+    return logits.detach().float().contiguous()
 
 
 def _outputs(job):
@@ -293,17 +314,13 @@ def _of_labels(logits, examples, names):
     return torch.stack([logits[name] for name in names], 1)
 
 
-class _Refused(Exception):
-    pass
-
-
 class _Tensors:
     """The module's parameters and buffers in the order of their names, and the memory of the shards' vector in them."""
 
     def __init__(self, model):
         for where, module in model.named_modules():
             if getattr(module, "track_running_stats", False) and getattr(module, "momentum", 0) is None:
-                raise _Refused(f"{where}: momentum=None counts batches, which no worker sees all of; give it a momentum")
+                raise _worker.Refused(f"{where}: momentum=None counts batches, which no worker sees all of; give it a momentum")
         found = {name: (tensor, "trained" if tensor.requires_grad else "frozen")
                  for name, tensor in model.named_parameters()}
         self._counters = {}
@@ -314,14 +331,22 @@ class _Tensors:
                 self._counters[name] = (tensor, tensor.clone())
         for name, (tensor, _) in found.items():
             if tensor.dtype != torch.float32 or tensor.device.type != "cpu":
-                raise _Refused(f"{name} is {tensor.dtype} on {tensor.device}; expected torch.float32 on the CPU")
+                raise _worker.Refused(f"{name} is {tensor.dtype} on {tensor.device}; expected torch.float32 on the CPU")
             if tensor.numel() == 0:
-                raise _Refused(f"{name} has no elements")
+                raise _worker.Refused(f"{name} has no elements")
         # As the chief sorts them: by their bytes.
         self._all = [(name, *found[name]) for name in sorted(found, key=str.encode)]
 
     def declaration(self):
         return [(name, role, list(tensor.shape), tensor.detach().contiguous()) for name, tensor, role in self._all]
+
+    def fit(self, shapes):
+        """Refuses a program whose tensors have other names or shapes than the model's, {name: shape}."""
+        own = {name: list(tensor.shape) for name, tensor, _ in self._all}
+        for name in sorted({*own, *shapes}, key=str.encode):
+            if own.get(name) != shapes.get(name):
+                program, model = (f"a tensor of {of[name]}" if name in of else "no such tensor" for of in (own, shapes))
+                raise _worker.Refused(f"{name}: the program has {program}, and the model {model}")
 
     def take(self, taken):
         """What the step has pulled becomes the module's: parameters are views of it, buffers copies."""

@@ -20,6 +20,10 @@ where job.yaml says `model: {{user: {program}}}`. Beside a chief that runs alrea
   CAPSTAN_CHIEF=host:port CAPSTAN_NAME=worker-0 python {program}"""
 
 
+class Refused(Exception):
+    """The program and the job, or the model that is served, do not fit."""
+
+
 def from_environment():
     """The worker that the environment describes, which begins at once. Without CAPSTAN_CHIEF the process ends and
     says how to start it."""

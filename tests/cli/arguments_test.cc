@@ -68,6 +68,15 @@ TEST_F(ArgumentsTest, RefusesAChiefThatIsNoAddress) {
   }
 }
 
+TEST_F(ArgumentsTest, WhatIsSaidOfAProgramThatServesNeedsTheProgram) {
+  for (const char* option : {"--processes", "--timeout"}) {
+    const Result result = Run({"serve", "out", option, "2"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.output, HasSubstr(std::string(option) + " requires --program"));
+  }
+  EXPECT_EQ(Run({"serve", "out", "--program", "true", "--processes", "0"}).exit_code, 2);
+}
+
 TEST_F(ArgumentsTest, RefusesNumbersOfRowsThatCannotBeMeant) {
   for (const char* rows : {"-5", "0"}) {
     EXPECT_EQ(Run({"data", "generate", "a", "--rows", rows}).exit_code, 2) << rows;

@@ -109,6 +109,7 @@ COMMANDS = {
     },
     "docs/serve.md": {
         "capstan serve out/visits --port 8080": "runs in serve_test.py, on a port that is free",
+        "capstan serve out/likes --program 'python3 recommender.py'": "runs in tests/python/serve_test.py, on a port that is free",
         "helm upgrade ctr helm/capstan --reset-then-reuse-values --set serve.enabled=true":
             "kubernetes_test.py installs a release that serves; rendered by tests/helm/chart_serve_test.py",
         "kubectl port-forward service/ctr-serve 8080:80": "not run: it does not end; kubernetes_test.py asks the same Service",

@@ -45,6 +45,11 @@ class ServeTest(unittest.TestCase):
         generate.generate("visits", self.folder)
         shutil.copy(HERE / "jobs" / "visits.yaml", self.folder / "job.yaml")
 
+    def refused(self, *arguments):
+        done = subprocess.run([CAPSTAN, "serve", *arguments], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=10)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        return done.stdout
+
     def assert_close(self, found, expected):
         self.assertEqual(len(found), len(expected))
         for one, other in zip(found, expected, strict=True):
@@ -109,9 +114,8 @@ class ServeTest(unittest.TestCase):
                 self.assertEqual((code, True), (lambda found: (found[0], said in found[1]))(server.refusal(path, body)), f"{path} {said}")
             self.assertEqual(columns_of(server.infer(column("records", []))), {"click": [], "buy": []})
         for model, said in (("nowhere", "nowhere"), (self.folder / "job.yaml", "job.yaml")):
-            done = subprocess.run([CAPSTAN, "serve", model], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=10)
-            self.assertEqual(done.returncode, 2, done.stdout)
-            self.assertIn(said, done.stdout)
+            self.assertIn(said, self.refused(model))
+        self.assertIn("capstan computes this model itself", self.refused(job, "--program", "true"))
 
     def test_a_newer_version_takes_the_place_of_the_one_before_and_no_request_fails(self):
         self.visits()

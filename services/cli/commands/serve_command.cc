@@ -19,6 +19,7 @@
 #include "cli/model/stored_job.h"
 #include "cli/serve/inference_service.h"
 #include "cli/serve/model_follower.h"
+#include "cli/serve/program_pool.h"
 #include "cli/serve/served_model.h"
 
 namespace capstan::cli {
@@ -32,6 +33,8 @@ struct ServeOptions {
   std::string name;
   bool wait = false;
   HttpServer::Options http = {.port = 8080};
+  ProgramOptions program;
+  double timeout_seconds = 30;  // program.patience
   std::optional<int> health_port;
   std::optional<int> metrics_port;
   double every_seconds = 10;
@@ -80,7 +83,7 @@ absl::Status RunServe(const ServeOptions& options) {
   std::shared_ptr<ServedModel> model;
   if (!options.wait) {
     CAPSTAN_ASSIGN_OR_RETURN(const std::string folder, FindModel(options.model));
-    CAPSTAN_ASSIGN_OR_RETURN(model, ServedModel::Load(folder));
+    CAPSTAN_ASSIGN_OR_RETURN(model, ServedModel::Load(folder, options.program));
   }
   std::string name = options.name;
   if (name.empty()) name = options.wait ? NameOfFolder(options.model) : model->job().job();
@@ -102,6 +105,7 @@ absl::Status RunServe(const ServeOptions& options) {
       {.uri = options.model,
        .every = absl::Seconds(options.every_seconds),
        .at_once = options.wait,
+       .program = options.program,
        .ends = [&shutdown](absl::Duration timeout) { return shutdown.WaitFor(timeout); },
        .taken = [](const ServedModel& taken) { Say(WhatIsServed(taken)); },
        .failed =
@@ -119,6 +123,25 @@ absl::Status RunServe(const ServeOptions& options) {
   return absl::OkStatus();
 }
 
+// The program that computes a model of the user's own.
+void AddProgram(CLI::App& serve, ServeOptions& options) {
+  CLI::Option* const program = serve.add_option(
+      "--program", options.program.command,
+      "The command of your own program, which computes the model, where model.user names it");
+  serve
+      .add_option("--processes", options.program.processes,
+                  "Of the program; each computes a request at a time")
+      ->needs(program)
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  serve
+      .add_option("--timeout", options.timeout_seconds,
+                  "Seconds that the program may take for a request")
+      ->needs(program)
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void AddServe(CLI::App& app, Invocation& invocation) {
@@ -134,6 +157,7 @@ void AddServe(CLI::App& app, Invocation& invocation) {
                     "The model's name; default: the job's, or with --wait the folder's");
   serve->add_flag("--wait", options->wait,
                   "Listen at once, not ready before there is a version and it is read");
+  AddProgram(*serve, *options);
   serve->add_option("--host", options->http.host, "Where to listen")->capture_default_str();
   serve->add_option("--port", options->http.port, "0: any that is free")
       ->check(CLI::Range(0, 65535))
@@ -161,9 +185,12 @@ void AddServe(CLI::App& app, Invocation& invocation) {
       "Example:\n"
       "  capstan serve out/ctr --port 8080\n"
       "  curl localhost:8080/v2/models/ctr/infer -d '{\"inputs\": [{\"name\": \"records\",\n"
-      "    \"datatype\": \"BYTES\", \"shape\": [1], \"data\": [\"68fd1e64,80e26c9b\"]}]}'\n\n"
+      "    \"datatype\": \"BYTES\", \"shape\": [1], \"data\": [\"68fd1e64,80e26c9b\"]}]}'\n"
+      "  capstan serve out/ctr --program 'python3 deepfm.py'\n\n"
       "The Open Inference Protocol (KServe's V2): docs/serve.md. It ends with SIGTERM.");
   serve->callback([options, &invocation] {
+    options->program.patience = absl::Seconds(options->timeout_seconds);
+    options->program.tell = [](const std::string& line) { PrintError(line); };
     invocation.run = [options] { return ReportEnd(RunServe(*options)); };
   });
 }

@@ -23,8 +23,13 @@ absl::Status ErrnoStatus(int error, const std::string& what) {
   return absl::ErrnoToStatus(error, what);
 }
 
+int OpenLog(const std::string& path) {
+  if (path.empty()) return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  return open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+}
+
 // In the child, where only async-signal-safe calls are allowed. Returns only when it has failed.
-void BecomeProgram(const std::vector<char*>& argv, int log, pid_t parent) {
+void BecomeProgram(const std::vector<char*>& argv, int log, int inherited, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);  // The parent died before the line above.
@@ -33,6 +38,7 @@ void BecomeProgram(const std::vector<char*>& argv, int log, pid_t parent) {
       dup2(log, STDERR_FILENO) < 0) {
     return;
   }
+  if (inherited >= 0 && fcntl(inherited, F_SETFD, 0) != 0) return;
   signal(SIGPIPE, SIG_DFL);  // An ignored signal stays so in the new program.
   sigset_t none;
   sigemptyset(&none);
@@ -52,7 +58,7 @@ absl::StatusOr<Process> Process::Start(const ProcessOptions& options) {
   std::vector<char*> argv;
   for (std::string& argument : copies) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  const int log = open(options.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const int log = OpenLog(options.log_path);
   if (log < 0) return ErrnoStatus(errno, options.log_path);
   // The child's failure comes back through a pipe which a successful exec closes.
   int failure[2];
@@ -64,7 +70,7 @@ absl::StatusOr<Process> Process::Start(const ProcessOptions& options) {
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid == 0) {
-    BecomeProgram(argv, log, parent);
+    BecomeProgram(argv, log, options.inherited, parent);
     const int error = errno;
     const ssize_t written = write(failure[1], &error, sizeof error);
     _exit(written == sizeof error ? 127 : 126);

@@ -1,4 +1,4 @@
-// A program started by this one, its output in a log file.
+// A program started by this one.
 #ifndef CAPSTAN_CLI_LOCAL_PROCESS_H_
 #define CAPSTAN_CLI_LOCAL_PROCESS_H_
 
@@ -23,7 +23,9 @@ struct Ending {
 
 struct ProcessOptions {
   std::vector<std::string> argv;  // argv[0] is the program's path.
-  std::string log_path;           // Standard output and error are appended to it.
+  // Standard output and error are appended to it. Empty: both go to our standard error.
+  std::string log_path;
+  int inherited = -1;  // A descriptor that the program has, too, under the same number; -1: none.
 };
 
 // The process gets a group of its own, so that Ctrl-C on the terminal reaches only us; it is sent

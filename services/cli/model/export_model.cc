@@ -242,8 +242,9 @@ absl::Status WriteText(std::string_view text, const std::string& path) {
   return file.Close();
 }
 
-// What says nothing of the model stays away: two runs of a job differ in it.
-absl::Status WriteJob(v1::JobSpec job, const std::string& path) {
+}  // namespace
+
+absl::StatusOr<std::string> JobAsJson(v1::JobSpec job) {
   job.clear_checkpoint();
   job.clear_lease();
   job.clear_recovery();
@@ -254,10 +255,8 @@ absl::Status WriteJob(v1::JobSpec job, const std::string& path) {
   if (!google::protobuf::util::MessageToJsonString(job, &text, options).ok()) {
     return absl::InternalError("the job cannot be written as JSON");
   }
-  return WriteText(text, path);
+  return text;
 }
-
-}  // namespace
 
 absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader,
@@ -273,7 +272,8 @@ absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
   }
   Exporter exporter(reader, options, std::move(layout));
   CAPSTAN_ASSIGN_OR_RETURN(const Exported exported, exporter.Run());
-  CAPSTAN_RETURN_IF_ERROR(WriteJob(job, absl::StrCat(options.output, "/job.json")));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::string text, JobAsJson(job));
+  CAPSTAN_RETURN_IF_ERROR(WriteText(text, absl::StrCat(options.output, "/job.json")));
   if (options.python) {
     CAPSTAN_RETURN_IF_ERROR(
         WriteText(ScoreProgram(), absl::StrCat(options.output, "/", kScoreProgramName)));

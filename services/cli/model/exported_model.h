@@ -39,6 +39,9 @@ struct Exported {
 // CheckpointReader's, or of the file system.
 absl::StatusOr<Exported> ExportModel(const ExportOptions& options);
 
+// The text of job.json. What says nothing of the model stays away: two runs of a job differ in it.
+absl::StatusOr<std::string> JobAsJson(v1::JobSpec job);
+
 // Returns whether the folder holds an exported model.
 bool IsExportedModel(ObjectStore& folder);
 

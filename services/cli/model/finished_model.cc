@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
 #include "capstan/objectstore/object_store.h"
@@ -17,7 +16,7 @@ absl::StatusOr<FinishedModel> FinishedModel::Load(const std::string& uri) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, OpenObjectStore(uri));
   if (IsExportedModel(*folder)) {
     CAPSTAN_ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(*folder));
-    return Of(std::move(imported.job), std::move(imported.partitions));
+    return FinishedModel(std::move(imported.job), std::move(imported.partitions));
   }
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(uri));
   const v1::JobSpec& job = reader.manifest().job();
@@ -29,17 +28,7 @@ absl::StatusOr<FinishedModel> FinishedModel::Load(const std::string& uri) {
                              reader.Read(static_cast<PartitionIndex>(i), job, layout));
     partitions.push_back(std::move(decoded.store));
   }
-  return Of(job, std::move(partitions));
-}
-
-absl::StatusOr<FinishedModel> FinishedModel::Of(
-    v1::JobSpec job, std::vector<std::unique_ptr<PartitionStore>> partitions) {
-  if (const std::string& program = job.model().user(); !program.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("this model is computed by the user's own program, ", program,
-                     ", and not by capstan; its parameters can be compared and exported as files"));
-  }
-  return FinishedModel(std::move(job), std::move(partitions));
+  return FinishedModel(job, std::move(partitions));
 }
 
 FinishedModel::FinishedModel(v1::JobSpec job,
@@ -55,12 +44,14 @@ FinishedModel::FinishedModel(v1::JobSpec job,
   }
 }
 
-void FinishedModel::PullRows(std::span<const uint64_t> keys, std::vector<float>& rows) const {
-  const v1::TableSpec& table = job_.tables(0);
-  rows.resize(keys.size() * table.dim());
+void FinishedModel::PullRows(int table, std::span<const uint64_t> keys,
+                             std::vector<float>& rows) const {
+  const v1::TableSpec& spec = job_.tables(table);
+  rows.resize(keys.size() * spec.dim());
   for (size_t i = 0; i < keys.size(); ++i) {
-    const PartitionIndex partition = PartitionOfKey(keys[i], table.seed(), job_.partition_count());
-    partitions_[Raw(partition)]->tables()[0]->Pull(PackedKeys(&keys[i], 1), &rows[i * table.dim()]);
+    const PartitionIndex partition = PartitionOfKey(keys[i], spec.seed(), job_.partition_count());
+    partitions_[Raw(partition)]->tables()[static_cast<size_t>(table)]->Pull(PackedKeys(&keys[i], 1),
+                                                                            &rows[i * spec.dim()]);
   }
 }
 

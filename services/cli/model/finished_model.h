@@ -14,25 +14,22 @@
 
 namespace capstan::cli {
 
-// Immutable, hence thread-safe: any number of Scorers compute with it.
+// Immutable, hence thread-safe: any number of Scorers compute with it, or a user's program does.
 class FinishedModel {
  public:
   // Reads the checkpoint, or the exported model, in the folder `uri` whole. NOT_FOUND if there is
-  // none, DATA_LOSS if a byte of it has changed, FAILED_PRECONDITION if only a user's program can
-  // compute it.
+  // none, DATA_LOSS if a byte of it has changed.
   static absl::StatusOr<FinishedModel> Load(const std::string& uri);
 
   const v1::JobSpec& job() const { return job_; }
   std::span<const float> parameters() const { return parameters_; }  // All tensors, flat.
 
-  // Writes the rows of distinct keys, one after the other. Keys that training has never met have
-  // their initial rows, as in an evaluation. REQUIRES: the job has a table.
-  void PullRows(std::span<const uint64_t> keys, std::vector<float>& rows) const;
+  // Writes the rows that distinct keys have in a table, one after the other. Keys that training has
+  // never met have their initial rows, as in an evaluation. REQUIRES: the job has such a table.
+  void PullRows(int table, std::span<const uint64_t> keys, std::vector<float>& rows) const;
 
  private:
   FinishedModel(v1::JobSpec job, std::vector<std::unique_ptr<PartitionStore>> partitions);
-  static absl::StatusOr<FinishedModel> Of(v1::JobSpec job,
-                                          std::vector<std::unique_ptr<PartitionStore>> partitions);
 
   v1::JobSpec job_;
   std::vector<std::unique_ptr<PartitionStore>> partitions_;

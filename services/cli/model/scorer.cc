@@ -1,12 +1,20 @@
 #include "cli/model/scorer.h"
 
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 
 namespace capstan::cli {
 
 absl::StatusOr<std::unique_ptr<Scorer>> Scorer::Create(const FinishedModel& model) {
+  if (const std::string& program = model.job().model().user(); !program.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("this model is computed by the user's own program, ", program,
+                     ", and not by capstan; its parameters can be compared and exported as files, "
+                     "and `capstan serve --program` has the program answer"));
+  }
   CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<Network> network, Network::Create(model.job()));
   return std::unique_ptr<Scorer>(new Scorer(model, std::move(network)));
 }
@@ -14,7 +22,7 @@ absl::StatusOr<std::unique_ptr<Scorer>> Scorer::Create(const FinishedModel& mode
 std::span<const float> Scorer::Logits(const Batch& batch) {
   if (model_.job().tables_size() > 0) {
     deduplicator_.Run(batch.keys, keys_);
-    model_.PullRows(keys_.unique, rows_);
+    model_.PullRows(/*table=*/0, keys_.unique, rows_);
   }
   return network_->Forward({.labels = batch.labels,
                             .offsets = batch.offsets,

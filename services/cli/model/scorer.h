@@ -18,7 +18,8 @@ namespace capstan::cli {
 // model's; a scorer keeps memory for the largest batch that it has computed.
 class Scorer {
  public:
-  // `model` must outlive this object. INVALID_ARGUMENT if its towers and tensors do not agree.
+  // `model` must outlive this object. INVALID_ARGUMENT if its towers and tensors do not agree,
+  // FAILED_PRECONDITION if it has none, as a user's program computes it.
   static absl::StatusOr<std::unique_ptr<Scorer>> Create(const FinishedModel& model);
 
   // The logits, model.outputs an example; valid until the next call.

@@ -52,6 +52,7 @@ void ReadGeneratedAsText(v1::DataSpec& data) {
 absl::Status ScoreFiles(
     const FinishedModel& model, const ScoringOptions& options,
     absl::FunctionRef<absl::Status(const Batch&, std::span<const float> logits)> visit) {
+  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Scorer> scorer, Scorer::Create(model));
   v1::JobSpec job = model.job();
   if (!options.files.empty()) ReadInstead(options.files, *job.mutable_data());
   const std::unique_ptr<const Source> source = NewDataFiles();
@@ -64,7 +65,6 @@ absl::Status ScoreFiles(
   ReaderOptions reading = ReaderOptionsOf(job);
   reading.labels = options.labels;
   TaskReader reader(std::move(reading), *source);
-  CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Scorer> scorer, Scorer::Create(model));
   Batch batch;
   for (uint32_t i = 0; i < ranges.size(); ++i) {
     const absl::StatusOr<std::shared_ptr<const LoadedTask>> read =

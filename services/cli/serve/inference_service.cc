@@ -20,6 +20,13 @@ HttpAnswer Refusal(int status, const std::string& error) {
   return {.status = status, .body = ErrorResponse(error)};
 }
 
+// Of a request that could not be answered.
+int HttpStatusOf(const absl::Status& error) {
+  if (absl::IsInvalidArgument(error)) return 400;
+  if (absl::IsUnavailable(error)) return 503;
+  return absl::IsDeadlineExceeded(error) ? 504 : 500;
+}
+
 std::string TensorText(const std::string& name, const char* datatype, size_t width) {
   return absl::StrCat("{\"name\":", Quoted(name), ",\"datatype\":\"", datatype, "\",\"shape\":[-1",
                       width == 1 ? "" : absl::StrCat(",", width), "]}");
@@ -56,7 +63,7 @@ HttpAnswer InferenceService::AnswerOfHealth(const HttpQuestion& question) const 
   if (question.path == "/v2/health/live") return {.body = "{\"live\":true}"};
   if (question.path != "/v2/health/ready") return Refusal(404, "there is nothing here");
   absl::MutexLock lock(&mu_);
-  const bool ready = model_ != nullptr && !leaves_;
+  const bool ready = model_ != nullptr && !leaves_ && model_->ready();
   return {.status = ready ? 200 : 503,
           .body = absl::StrCat("{\"ready\":", ready ? "true" : "false", "}")};
 }
@@ -109,7 +116,9 @@ HttpAnswer InferenceService::OfModel(const HttpQuestion& question, std::string_v
   if (question.method != "GET") return Refusal(405, "only scores are asked for by POST");
   if (what.empty()) return {.body = Describe(*model)};
   if (what == "ready") {
-    return {.body = absl::StrCat("{\"name\":", Quoted(name_), ",\"ready\":true}")};
+    return {.status = model->ready() ? 200 : 503,
+            .body = absl::StrCat("{\"name\":", Quoted(name_),
+                                 ",\"ready\":", model->ready() ? "true" : "false", "}")};
   }
   return Refusal(404, absl::StrCat("a model has no ", Quoted(what), "; expected infer or ready"));
 }
@@ -119,7 +128,9 @@ HttpAnswer InferenceService::Infer(ServedModel& model, const std::string& body) 
   const absl::StatusOr<InferRequest> request = ParseInferRequest(body);
   if (!request.ok()) return Refusal(400, std::string(request.status().message()));
   const absl::StatusOr<ServedModel::Answer> answer = model.Infer(*request);
-  if (!answer.ok()) return Refusal(400, std::string(answer.status().message()));
+  if (!answer.ok()) {
+    return Refusal(HttpStatusOf(answer.status()), std::string(answer.status().message()));
+  }
   records_.Add(static_cast<double>(answer->rows));
   HttpAnswer response = {
       .body = InferResponse(name_, model.version(), request->id, answer->rows, answer->outputs)};

@@ -36,7 +36,8 @@ absl::Status ModelFollower::Look() {
   if (served == nullptr && absl::IsNotFound(newest.status())) return absl::OkStatus();
   CAPSTAN_RETURN_IF_ERROR(newest.status());
   if (served != nullptr && *newest == served->folder()) return absl::OkStatus();
-  CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<ServedModel> model, ServedModel::Load(*newest));
+  CAPSTAN_ASSIGN_OR_RETURN(const std::shared_ptr<ServedModel> model,
+                           ServedModel::Load(*newest, options_.program));
   service_.Replace(model);
   options_.taken(*model);
   return absl::OkStatus();

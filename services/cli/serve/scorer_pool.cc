@@ -42,7 +42,7 @@ void ScorerPool::Give(std::unique_ptr<Scorer> scorer) {
   free_.push_back(std::move(scorer));
 }
 
-std::vector<float> ScorerPool::Logits(const Batch& batch) {
+absl::StatusOr<std::vector<float>> ScorerPool::Logits(const Batch& batch) {
   std::unique_ptr<Scorer> scorer = Take();
   const std::span<const float> logits = scorer->Logits(batch);
   std::vector<float> copy(logits.begin(), logits.end());

@@ -1,4 +1,4 @@
-// Scorers of one model, of which a few compute at a time.
+// Scorers of one model of towers, of which a few compute at a time.
 #ifndef CAPSTAN_CLI_SERVE_SCORER_POOL_H_
 #define CAPSTAN_CLI_SERVE_SCORER_POOL_H_
 
@@ -12,20 +12,22 @@
 #include "capstan/data/formats/batch.h"
 #include "cli/model/finished_model.h"
 #include "cli/model/scorer.h"
+#include "cli/serve/batch_scorer.h"
 
 namespace capstan::cli {
 
 // Thread-safe. A scorer is made when all that there are compute, as each keeps memory for the
 // largest batch that it has computed.
-class ScorerPool {
+class ScorerPool : public BatchScorer {
  public:
   // At most `most` compute at a time. `model` must outlive this object. Errors are Scorer's.
   // REQUIRES: most >= 1.
   static absl::StatusOr<std::unique_ptr<ScorerPool>> Create(const FinishedModel& model,
                                                             size_t most);
 
-  // The logits of the batch; waits for a scorer that is free.
-  std::vector<float> Logits(const Batch& batch);
+  // Waits for a scorer that is free. Never fails.
+  absl::StatusOr<std::vector<float>> Logits(const Batch& batch) override;
+  bool ready() const override { return true; }
 
  private:
   ScorerPool(const FinishedModel& model, size_t most, std::unique_ptr<Scorer> first);

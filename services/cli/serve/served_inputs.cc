@@ -29,8 +29,8 @@ v1::DataSpec AsText(v1::DataSpec data) {
   return data;
 }
 
-std::string NameOf(const v1::ColumnSpec& spec) {
-  return spec.name().empty() ? absl::StrCat(spec.column()) : spec.name();
+std::string NameOf(const std::string& name, uint32_t column) {
+  return name.empty() ? absl::StrCat(column) : name;
 }
 
 bool HasColumns(const v1::DataSpec& data) {
@@ -41,10 +41,13 @@ std::map<std::string, uint32_t> ColumnsOf(const v1::DataSpec& data) {
   std::map<std::string, uint32_t> columns;
   if (!HasColumns(data)) return columns;
   for (const v1::ColumnSpec& spec : data.numeric()) {
-    columns[NameOf(spec)] = spec.column();
+    columns[NameOf(spec.name(), spec.column())] = spec.column();
   }
   for (const v1::ColumnSpec& spec : data.categorical()) {
-    columns[NameOf(spec)] = spec.column();
+    columns[NameOf(spec.name(), spec.column())] = spec.column();
+  }
+  for (const v1::FeatureSpec& spec : data.features()) {
+    columns[NameOf(spec.column_name(), spec.column())] = spec.column();
   }
   return columns;
 }

@@ -10,19 +10,42 @@
 #include "capstan/base/status.h"
 #include "cli/model/scoring.h"
 #include "cli/model/stored_job.h"
+#include "cli/serve/scorer_pool.h"
 
 namespace capstan::cli {
+namespace {
+
+// `user`: the program of the job, model.user; `command`: the one that was given.
+absl::Status CheckWhoComputes(const std::string& user, const std::string& command) {
+  if (user.empty() == command.empty()) return absl::OkStatus();
+  if (user.empty()) {
+    return absl::FailedPreconditionError(
+        "capstan computes this model itself; --program is for a model of model.user");
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("this model is computed by the user's own program, ", user,
+                   "; say how it is started, as with --program 'python3 ", user, "'"));
+}
+
+}  // namespace
+
 ServedModel::ServedModel(std::string folder, FinishedModel model)
     : folder_(std::move(folder)),
       version_(NameOfFolder(folder_)),
       model_(std::move(model)),
       inputs_(model_.job()) {}
 
-absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Load(const std::string& folder) {
+absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Load(const std::string& folder,
+                                                               const ProgramOptions& program) {
   CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, FinishedModel::Load(folder));
+  CAPSTAN_RETURN_IF_ERROR(CheckWhoComputes(model.job().model().user(), program.command));
   std::shared_ptr<ServedModel> served(new ServedModel(folder, std::move(model)));
+  if (!program.command.empty()) {
+    CAPSTAN_ASSIGN_OR_RETURN(served->scorer_, ProgramPool::Start(served->model_, program));
+    return served;
+  }
   const size_t count = ScorersForThisMachine(served->job().train().step_threads());
-  CAPSTAN_ASSIGN_OR_RETURN(served->scorers_, ScorerPool::Create(served->model_, count));
+  CAPSTAN_ASSIGN_OR_RETURN(served->scorer_, ScorerPool::Create(served->model_, count));
   return served;
 }
 
@@ -51,7 +74,7 @@ absl::StatusOr<ServedModel::Answer> ServedModel::Infer(const InferRequest& reque
   CAPSTAN_ASSIGN_OR_RETURN(const Batch batch, inputs_.Read(request));
   answer.rows = batch.examples();
   const size_t width = job().model().outputs();
-  const std::vector<float> logits = scorers_->Logits(batch);
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<float> logits, scorer_->Logits(batch));
   for (size_t row = 0; row < answer.rows; ++row) {
     const auto predictions = PredictionsOf(job(), std::span(logits).subspan(row * width, width));
     auto next = predictions.begin();

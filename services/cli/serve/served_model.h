@@ -10,16 +10,21 @@
 #include "capstan/inference/inference.h"
 #include "capstan/v1/job.pb.h"
 #include "cli/model/finished_model.h"
-#include "cli/serve/scorer_pool.h"
+#include "cli/serve/batch_scorer.h"
+#include "cli/serve/program_pool.h"
 #include "cli/serve/served_inputs.h"
 
 namespace capstan::cli {
 
-// Thread-safe: requests are read at the same time, and as many computed as the machine has cores.
+// Thread-safe: requests are read at the same time, and as many computed as the machine has cores,
+// or a user's program has processes.
 class ServedModel {
  public:
-  // The checkpoint or exported model of a folder; errors are FinishedModel's.
-  static absl::StatusOr<std::shared_ptr<ServedModel>> Load(const std::string& folder);
+  // The checkpoint or exported model of a folder, which the program computes if it is that of
+  // model.user. Errors are FinishedModel's and ProgramPool's; FAILED_PRECONDITION, too, for a model
+  // of towers and a program, and for one of model.user and none.
+  static absl::StatusOr<std::shared_ptr<ServedModel>> Load(const std::string& folder,
+                                                           const ProgramOptions& program);
 
   const std::string& folder() const { return folder_; }
   const std::string& version() const { return version_; }  // The folder's name.
@@ -34,8 +39,12 @@ class ServedModel {
     size_t rows = 0;
     std::vector<InferOutput> outputs;
   };
-  // INVALID_ARGUMENT: an input, a record or the name of an output is none.
+  // INVALID_ARGUMENT: an input, a record or the name of an output is none. Others are
+  // BatchScorer's.
   absl::StatusOr<Answer> Infer(const InferRequest& request);
+
+  // Whether it can answer at present.
+  bool ready() const { return scorer_->ready(); }
 
  private:
   ServedModel(std::string folder, FinishedModel model);
@@ -44,7 +53,7 @@ class ServedModel {
   const std::string version_;
   const FinishedModel model_;
   const ServedInputs inputs_;
-  std::unique_ptr<ScorerPool> scorers_;
+  std::unique_ptr<BatchScorer> scorer_;  // Last: it uses the model.
 };
 
 }  // namespace capstan::cli

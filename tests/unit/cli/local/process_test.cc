@@ -1,5 +1,6 @@
 #include "cli/local/process.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/lib/test_folder.h"
 
 namespace capstan::cli {
@@ -55,6 +57,26 @@ TEST(ProcessTest, AppendsOutputAndErrorsToTheLog) {
   std::stringstream text;
   text << std::ifstream(log).rdbuf();
   EXPECT_EQ(text.str(), "first\nsecond\n");
+}
+
+TEST(ProcessTest, LeavesTheProgramTheDescriptorThatItInheritsAndNoOther) {
+  int inherited[2];
+  int other[2];
+  ASSERT_EQ(pipe2(inherited, O_CLOEXEC), 0);
+  ASSERT_EQ(pipe2(other, O_CLOEXEC), 0);
+  const std::string script = absl::StrCat("[ ! -e /proc/self/fd/", other[1],
+                                          " ] && echo here >/proc/self/fd/", inherited[1]);
+  absl::StatusOr<Process> process = Process::Start({.argv = {"/bin/sh", "-c", script},
+                                                    .log_path = LogPath("inherited"),
+                                                    .inherited = inherited[1]});
+  ASSERT_TRUE(process.ok()) << process.status();
+  const auto ending = process->WaitFor(kSoon);
+  ASSERT_TRUE(ending.has_value());
+  EXPECT_TRUE(ending->ok()) << ending->ToString();
+  close(inherited[1]);
+  char said[16];
+  EXPECT_EQ(read(inherited[0], said, sizeof said), 5);
+  for (const int descriptor : {inherited[0], other[0], other[1]}) close(descriptor);
 }
 
 TEST(ProcessTest, RefusesAProgramThatIsNotThere) {

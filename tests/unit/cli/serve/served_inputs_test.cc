@@ -40,6 +40,31 @@ std::string Refusal(const ServedInputs& inputs, std::vector<InferInput> of) {
   return std::string(batch.status().message());
 }
 
+TEST(ServedInputsTest, FeaturesAreAskedByTheirColumnsToo) {
+  v1::JobSpec job = Shops(v1::DATA_FORMAT_CSV);
+  job.mutable_data()->clear_categorical();
+  for (const char* name : {"who", "seen"}) {
+    v1::FeatureSpec& feature = *job.mutable_data()->add_features();
+    feature.set_name(name);
+    feature.set_kind(v1::KEY_KIND_ID);
+  }
+  job.mutable_data()->mutable_features(0)->set_column(1);
+  job.mutable_data()->mutable_features(0)->set_column_name("user");
+  job.mutable_data()->mutable_features(1)->set_column(3);
+  job.mutable_data()->mutable_features(1)->set_many(true);
+  job.mutable_data()->mutable_features(1)->set_most(10);
+  const ServedInputs inputs(job);
+  const auto batch = inputs.Read(
+      {.inputs = {Input("user", {"7", "8"}), Input("2", {"5", "6"}), Input("3", {"1|2", ""})}});
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  ASSERT_EQ(batch->features.size(), 2u);
+  EXPECT_THAT(batch->features[0].keys, ElementsAre(7, 8));
+  EXPECT_THAT(batch->features[1].keys, ElementsAre(1, 2));
+  EXPECT_THAT(batch->features[1].offsets, ElementsAre(0, 2, 2));
+  EXPECT_THAT(Refusal(inputs, {Input("user", {"7"}), Input("2", {"5"})}),
+              HasSubstr("input \"3\" is missing"));
+}
+
 TEST(ServedInputsTest, ColumnsAreTheRecordsThatLinesWouldBe) {
   for (const auto format : {v1::DATA_FORMAT_CSV, v1::DATA_FORMAT_TSV, v1::DATA_FORMAT_PARQUET}) {
     const ServedInputs inputs(Shops(format));

@@ -1,0 +1,163 @@
+"""The program behind `capstan serve --program`: the command reads checkpoints and requests, looks up rows, and hands over batches;
+what the program's predict gives of them goes back. services/cli/serve/program_socket.h tells what the messages are."""
+
+import ctypes
+import json
+import os
+import socket
+import struct
+import sys
+import traceback
+
+import torch
+
+from capstan_ps import _capstan
+from capstan_ps import worker as _worker
+
+MODEL, BATCH, READY, LOGITS, FAILED = range(1, 6)
+VARIABLE = "CAPSTAN_SERVE"  # The descriptor of the socket.
+
+
+class Gone(Exception):
+    """The command has closed its end."""
+
+
+class Channel:
+    """Messages of arrays of bytes."""
+
+    def __init__(self, descriptor):
+        self._socket = socket.socket(fileno=descriptor)
+
+    def receive(self):
+        """The kind and the parts of the next message."""
+        kind, count = struct.unpack("<II", self._bytes(8))
+        sizes = struct.unpack(f"<{count}Q", self._bytes(8 * count))
+        return kind, [self._bytes(size) for size in sizes]
+
+    def send(self, kind, *parts):
+        head = struct.pack(f"<II{len(parts)}Q", kind, len(parts), *map(len, parts))
+        self._socket.sendall(b"".join((head, *parts)))
+
+    def _bytes(self, size):
+        found = bytearray(size)
+        view = memoryview(found)
+        while view:
+            got = self._socket.recv_into(view)
+            if got == 0:
+                raise Gone
+            view = view[got:]
+        return found
+
+
+def channel():
+    """The way to the command that serves; None: nobody does, and this program is a worker."""
+    descriptor = os.environ.pop(VARIABLE, "")  # Processes that the program starts have none of it.
+    try:
+        return Channel(int(descriptor)) if descriptor else None
+    except (OSError, ValueError) as error:
+        print(f"capstan_ps: {VARIABLE}={descriptor} is no socket: {error}; it is set by `capstan serve --program`", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+def serve(to, begin, logits):
+    """Answers until the command closes its end, and ends the process. `begin(job)` gives the module and its tensors, `logits(model, asked,
+    job)` those of a batch, as finish_logits takes them."""
+    try:
+        _, (text, parameters) = to.receive()
+        job = _capstan.Job.from_json(text.decode())
+        try:
+            model, tensors = begin(job)
+            tensors.fit({one["name"]: one.get("shape", []) for one in json.loads(text).get("tensors", [])})
+            tensors.take(_Parameters(parameters))
+        except Exception as error:
+            _tell(to, error)
+            raise SystemExit(3) from None
+        to.send(READY)
+        while True:
+            _, parts = to.receive()
+            try:
+                asked = _Asked(parts, job)
+                found = logits(model, asked, job)
+                if found.numel() != asked.examples * job.outputs:
+                    raise ValueError(f"predict gives {asked.examples * job.outputs} logits of {asked.examples} examples, and gave "
+                                     f"{list(found.shape)}")
+                answer = ctypes.string_at(found.data_ptr(), 4 * found.numel())
+            except Exception as error:
+                _tell(to, error)
+            else:
+                to.send(LOGITS, answer)
+    except (Gone, OSError):  # Nobody waits for an answer.
+        raise SystemExit(0) from None
+
+
+def _tell(to, error):
+    """The traceback is for the log, a line of it for whoever has asked."""
+    traceback.print_exception(type(error), error, error.__traceback__)
+    sys.stderr.flush()
+    said = " ".join(str(error).split())[:500]
+    if not isinstance(error, _worker.Refused):
+        said = f"{_worker.place(error)}: {type(error).__name__}: {said}"
+    to.send(FAILED, said.encode("utf-8", "replace"))
+
+
+def _tensor(data, dtype):
+    return torch.frombuffer(data, dtype=dtype) if data else torch.empty(0, dtype=dtype)
+
+
+class _Parameters:
+    def __init__(self, data):
+        self._flat = _tensor(data, torch.float32)
+
+    def parameters(self):
+        return self._flat
+
+
+class _Asked:
+    """What a Batch asks of a step, of records that somebody wants the scores of: they have no labels and no weights."""
+
+    def __init__(self, parts, job):
+        rest = iter(parts)
+        self._numbers, self._values = (_tensor(next(rest), torch.float32) for _ in range(2))
+        self._begins = _tensor(next(rest), torch.int64).tolist()
+        self._offsets = [_tensor(next(rest), torch.int32) for _ in range(max(1, len(job.features)))]
+        self.examples = len(self._offsets[0]) - 1
+        self._tables = [self._table(rest, dim) for dim in job.dims or [0]]
+        self._width = job.numbers
+
+    @staticmethod
+    def _table(rest, dim):
+        keys, index, rows = (_tensor(next(rest), dtype) for dtype in (torch.int64, torch.int32, torch.float32))
+        return keys, index, rows.view(len(keys) if dim else 0, dim)
+
+    def labels(self):
+        return None
+
+    def weights(self):
+        return None
+
+    def negatives(self):
+        return None
+
+    def numbers(self):
+        return self._numbers.view(self.examples, self._width)
+
+    def values(self):
+        return self._values if len(self._values) else None
+
+    def offsets(self):
+        return self._offsets[0]
+
+    def feature_offsets(self, place):
+        return self._offsets[place]
+
+    def feature_begin(self, place):
+        return self._begins[place]
+
+    def keys(self, table):
+        return self._tables[table][0]
+
+    def index(self, table):
+        return self._tables[table][1]
+
+    def rows(self, table):
+        return self._tables[table][2]

@@ -1,0 +1,27 @@
+// Who computes a served model: Capstan's towers (ScorerPool), or a user's program (ProgramPool).
+#ifndef CAPSTAN_CLI_SERVE_BATCH_SCORER_H_
+#define CAPSTAN_CLI_SERVE_BATCH_SCORER_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capstan/data/formats/batch.h"
+
+namespace capstan::cli {
+
+// Thread-safe.
+class BatchScorer {
+ public:
+  virtual ~BatchScorer() = default;
+
+  // The logits, model.outputs an example; waits for its turn. UNAVAILABLE: nobody computes at
+  // present. DEADLINE_EXCEEDED: it took too long. INTERNAL: it has failed with this batch.
+  virtual absl::StatusOr<std::vector<float>> Logits(const Batch& batch) = 0;
+
+  // Whether somebody computes at present.
+  virtual bool ready() const = 0;
+};
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_SERVE_BATCH_SCORER_H_

@@ -1,0 +1,64 @@
+// The line to a user's program that serves: messages of arrays, one asked and one answered at a
+// time.
+//
+// A message is, little-endian: uint32 kind, uint32 parts, uint64 bytes of each part, and the parts
+// one behind the other. python/capstan_ps/serving.py has the other end.
+//
+//   asked    model: job.json, all dense parameters (float32)
+//   answered ready: nothing | failed: why, one line
+//   asked    batch: see ProgramBatch
+//   answered logits: float32, model.outputs an example | failed: why, one line
+#ifndef CAPSTAN_CLI_SERVE_PROGRAM_SOCKET_H_
+#define CAPSTAN_CLI_SERVE_PROGRAM_SOCKET_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+
+namespace capstan::cli {
+
+enum class MessageKind : uint32_t { kModel = 1, kBatch = 2, kReady = 3, kLogits = 4, kFailed = 5 };
+
+struct ProgramMessage {
+  MessageKind kind;
+  std::vector<std::string> parts;
+};
+
+// How long somebody waits.
+struct Patience {
+  absl::Time until;                            // Of SteadyClock.
+  const absl::Notification* cancel = nullptr;  // Its notification ends the wait as well.
+};
+
+// Thread-compatible. After an error no message can follow.
+class ProgramSocket {
+ public:
+  // Of a stream socket, which it closes.
+  explicit ProgramSocket(int descriptor) : descriptor_(descriptor) {}
+  ~ProgramSocket();
+  ProgramSocket(const ProgramSocket&) = delete;
+
+  // Sends a message, and returns the next one that comes. UNAVAILABLE: the other end is closed.
+  // DEADLINE_EXCEEDED, CANCELLED: the patience is over. INTERNAL: what came is no message.
+  absl::StatusOr<ProgramMessage> Ask(MessageKind kind, std::span<const std::string_view> parts,
+                                     const Patience& patience);
+
+ private:
+  absl::Status Send(std::string_view bytes, const Patience& patience);
+  absl::Status Receive(char* into, size_t size, const Patience& patience);
+  absl::StatusOr<ProgramMessage> ReceiveMessage(const Patience& patience);
+  absl::Status Wait(short events, const Patience& patience) const;
+
+  const int descriptor_;
+};
+
+}  // namespace capstan::cli
+
+#endif  // CAPSTAN_CLI_SERVE_PROGRAM_SOCKET_H_
