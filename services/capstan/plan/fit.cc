@@ -32,7 +32,7 @@ bool WaitsForEver(const v1::JobSpec& job) {
 std::string WaitingAbove(const v1::JobSpec& job, const Share& busiest, uint64_t shard_memory) {
   const uint64_t waiting = WaitingBytes(job, busiest);
   if (shard_memory == 0 || waiting == 0) return "";
-  const uint64_t budget = WaitingGradientsLimit(shard_memory);
+  const uint64_t budget = MemoryLimit(MemoryUse::kWaitingGradients, shard_memory);
   if (waiting <= budget) return "";
   return absl::StrCat(ByteSizeText(waiting), " (", waiting / busiest.pushed_bytes, " of ",
                       ByteSizeText(busiest.pushed_bytes), "), and ", ByteSizeText(budget),

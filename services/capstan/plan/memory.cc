@@ -83,47 +83,50 @@ uint64_t CallsInFlight(uint64_t call_bytes) {
          std::max<uint64_t>(call_bytes, RequestPlan::kChunkBytes);
 }
 
-// On their way to the shard or from it, where a batch has `batch_bytes` of them, and shards of some
-// memory keep to a limit.
-uint64_t MessageBytes(uint64_t batch_bytes, const Share& busiest, const Scale& scale,
-                      uint64_t trainers, uint64_t (*limit)(uint64_t memory_bytes)) {
+// That a shard may take; where it is not known there is no end of it.
+uint64_t ShardMemoryOf(const Scale& scale) {
+  if (scale.shard_memory_bytes > 0) return scale.shard_memory_bytes;
+  return std::numeric_limits<uint64_t>::max();
+}
+
+// On their way to the shard or from it, where a batch has `batch_bytes` of them, and the shard
+// keeps to a limit.
+uint64_t MessageBytes(uint64_t batch_bytes, const Share& busiest, uint64_t clients,
+                      uint64_t limit) {
   const uint64_t call = std::min<uint64_t>(busiest.largest_push_bytes, kMaxMessageBytes);
   const uint64_t one = std::min<uint64_t>(batch_bytes, CallsInFlight(call));
-  const uint64_t memory = scale.shard_memory_bytes > 0 ? scale.shard_memory_bytes
-                                                       : std::numeric_limits<uint64_t>::max();
-  return std::min<uint64_t>(one * trainers * static_cast<uint64_t>(scale.workers), limit(memory));
+  return std::min(one * clients, limit);
 }
 
 // Pushes that are too large for a message, and of which something is still to come.
-uint64_t PieceBytes(const Share& busiest, const Scale& scale, uint64_t trainers) {
+uint64_t PieceBytes(const Share& busiest, uint64_t clients, uint64_t limit) {
   const uint64_t one = busiest.largest_push_bytes;
   if (one <= uint64_t{kMaxMessageBytes}) return 0;
-  const uint64_t all = one * trainers * static_cast<uint64_t>(scale.workers);
-  if (scale.shard_memory_bytes == 0) return all;
-  return std::min(all, std::max(one, IncompletePushesLimit(scale.shard_memory_bytes)));
+  return std::min(one * clients, std::max(one, limit));
 }
 
 ProcessMemory ShardMemory(const v1::JobSpec& job, const Traffic& traffic, const Scale& scale,
                           uint64_t dense, uint64_t row_bytes, uint64_t rows) {
   const uint64_t shard_rows = DivideUp(rows, static_cast<uint64_t>(scale.shards));
   const uint64_t parameters = dense + shard_rows * row_bytes;
-  const uint64_t trainers = job.train().compute_threads();
-  uint64_t waiting = WaitingBytes(job, traffic.busiest);
-  if (scale.shard_memory_bytes > 0) {
-    waiting = std::min(waiting, WaitingGradientsLimit(scale.shard_memory_bytes));
-  }
+  const uint64_t clients =
+      uint64_t{job.train().compute_threads()} * static_cast<uint64_t>(scale.workers);
+  const uint64_t shard = ShardMemoryOf(scale);
+  const Share& busiest = traffic.busiest;
   ProcessMemory memory;
   memory.parts = {
       {"dense parameters and slots", dense},
       {"rows", shard_rows * row_bytes},
       {"backups of other shards", IsHeldTwice(job, scale.shards) ? parameters : 0},
-      {"sum of the round", RoundSumBytes(job, traffic.busiest, shard_rows)},
-      {"gradients that wait, at most", waiting},
+      {"sum of the round", RoundSumBytes(job, busiest, shard_rows)},
+      {"gradients that wait, at most",
+       std::min(WaitingBytes(job, busiest), MemoryLimit(MemoryUse::kWaitingGradients, shard))},
       {"pushes on their way, at most",
-       MessageBytes(traffic.busiest.pushed_bytes, traffic.busiest, scale, trainers, MessagesLimit)},
-      {"replies to pulls, at most",
-       MessageBytes(traffic.busiest.pulled_bytes, traffic.busiest, scale, trainers, RepliesLimit)},
-      {"pushes that come in pieces, at most", PieceBytes(traffic.busiest, scale, trainers)},
+       MessageBytes(busiest.pushed_bytes, busiest, clients, MessagesLimit(shard))},
+      {"replies to pulls, at most", MessageBytes(busiest.pulled_bytes, busiest, clients,
+                                                 MemoryLimit(MemoryUse::kReplies, shard))},
+      {"pushes that come in pieces, at most",
+       PieceBytes(busiest, clients, MemoryLimit(MemoryUse::kPushPieces, shard))},
       {"images while a checkpoint is taken, at most",
        LanesOf(job) > 0 ? std::min(parameters, KeptImagesLimit(parameters))
                         : DivideUp(parameters, job.partition_count())}};

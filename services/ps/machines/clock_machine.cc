@@ -67,7 +67,7 @@ void ClockMachine::TakeOver(std::span<const FinishedClock> clocks, bool had_none
 
 PullWait ClockMachine::Pull(WaiterId waiter, uint64_t step, absl::Time deadline, size_t bytes) {
   if (MayPull(step, slowest(), bound_)) return PullWait::kGo;
-  if (parked_.size() >= kMaxParked || parked_bytes_ + bytes > kMaxParkedBytes) {
+  if (parked_.size() >= kMaxParked || parked_bytes_ + bytes > max_parked_bytes_) {
     return PullWait::kFull;
   }
   parked_.push_back({waiter, step, deadline, bytes});

@@ -1,8 +1,8 @@
 // Which pulls wait under ssp, on one shard. Clocks are absolute: a push carries the steps that its
 // trainer has finished with it, a pull carries the step that it is for.
 //
-// A pull that has to wait is parked as a WaiterId chosen by the shell, kMaxParked and
-// kMaxParkedBytes at most, each with a deadline. Evaluation pulls do not come here.
+// A pull that has to wait is parked as a WaiterId chosen by the shell, each with a deadline:
+// kMaxParked of them at most, and of kMaxParkedBytes, or fewer. Evaluation pulls do not come here.
 #ifndef CAPSTAN_PS_MACHINES_CLOCK_MACHINE_H_
 #define CAPSTAN_PS_MACHINES_CLOCK_MACHINE_H_
 
@@ -48,7 +48,7 @@ class ClockMachine {
  public:
   // Above them: RESOURCE_EXHAUSTED. The requests that wait are a quarter of what the
   // transport of a server may hold (ServerOptions), so that pushes, which end the waiting, still
-  // come in.
+  // come in: of a transport that may hold less, SetParkedLimit says less.
   static constexpr size_t kMaxParked = 4096;
   static constexpr size_t kMaxParkedBytes = size_t{256} << 20;
   static constexpr size_t kMaxStrangers = 1024;
@@ -74,6 +74,9 @@ class ClockMachine {
   // kParked: `waiter` is answered later, and its request of so many bytes kept until then.
   PullWait Pull(WaiterId waiter, uint64_t step, absl::Time deadline, size_t bytes);
 
+  // The requests that wait may take so many bytes together, in the place of kMaxParkedBytes.
+  void SetParkedLimit(size_t bytes) { max_parked_bytes_ = bytes; }
+
   // The caller has gone away.
   void Forget(WaiterId waiter);
 
@@ -87,7 +90,8 @@ class ClockMachine {
   uint64_t spread() const;   // Clocks between the slowest and the fastest of the quorum.
   size_t trainers() const { return clocks_.size(); }  // Of the quorum.
   size_t parked() const { return parked_.size(); }
-  std::string DebugString() const;  // Without the waiters' names.
+  size_t parked_bytes() const { return parked_bytes_; }  // Of their requests.
+  std::string DebugString() const;                       // Without the waiters' names.
 
  private:
   struct Parked {
@@ -102,6 +106,7 @@ class ClockMachine {
   void BoundStrangers();
 
   uint64_t bound_;
+  size_t max_parked_bytes_ = kMaxParkedBytes;
   std::map<TrainerId, uint64_t> clocks_;     // The quorum.
   std::map<TrainerId, uint64_t> strangers_;  // Clocks of those who are not in it.
   std::vector<Parked> parked_;               // In order of arrival.

@@ -57,15 +57,14 @@ void Drain(ChiefLink& link, Shard& shard, Liveness& liveness, absl::Duration gra
 
 // `restore`: after it start-up is over although the shard does not serve: what it waits for (a
 // checkpoint that does not come, another shard) is elsewhere, and to start it again would not help.
-absl::Status Serve(ChiefLink& link, Shard& shard, PushPieces& pieces, HealthServer& health,
-                   Liveness& liveness, absl::Duration restore, const Shutdown& shutdown) {
+absl::Status Serve(ChiefLink& link, Shard& shard, HealthServer& health, Liveness& liveness,
+                   absl::Duration restore, const Shutdown& shutdown) {
   const absl::Time patience = shard.clock().Now() + restore;
   bool ready = false;
   bool started = false;
   while (!shutdown.requested()) {
     CAPSTAN_RETURN_IF_ERROR(link.Poll(Shard::kTick));
     shard.Tick();
-    pieces.DropSilent(shard.clock().Now());
     liveness.Turn();
     if (!started && (shard.ready() || shard.clock().Now() >= patience)) {
       started = true;
@@ -131,9 +130,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   const SteadyClock clock;
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<Shard> shard,
                            Shard::Create(job, identity, metrics, clock));
-  const size_t waiting = WaitingGradientsLimit(memory);
-  shard->waiting_gradients().SetLimit(waiting);
-  shard->streams().SetLimit(waiting / 4);
+  shard->SetMemory(memory);
   const auto learn = [&places, &shard = *shard](const v1::RegisterShardReply& reply) {
     places.Learn({.checkpoints = reply.job().checkpoint().uri(), .from = reply.from()});
     shard.seals().SetSealer(Sealer(reply.seal_key()));
@@ -145,9 +142,6 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
   Loader loader(*shard, {.background = threads, .places = &places});
   Mover mover(*shard, gentle_threads, OpenShardPeer);
   StagedPartitions staged(*shard, threads);
-  staged.undecoded().SetLimit(waiting / 2);
-  service.pieces().SetLimit(IncompletePushesLimit(memory));
-  service.replies().SetLimit(RepliesLimit(memory));
   Replicator replicator(*shard);
   const ServedShard served{*shard, saver, loader, mover, staged, replicator};
   service.Serve(&served);
@@ -162,8 +156,8 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
     return followed;
   });
   Liveness liveness(health, options.listen, server.port());
-  const absl::Status end = Serve(link, *shard, service.pieces(), health, liveness,
-                                 absl::Seconds(options.restore_seconds), shutdown);
+  const absl::Status end =
+      Serve(link, *shard, health, liveness, absl::Seconds(options.restore_seconds), shutdown);
   if (end.ok()) {
     log::Info("draining");
     Drain(link, *shard, liveness, absl::Seconds(options.grace_seconds));

@@ -1,5 +1,5 @@
-// Bounds the memory of what waits: replies for clients who do not read them, gradients for the end
-// of their round.
+// Bounds the memory of one use of it, such as replies for clients who do not read them, or
+// gradients that wait for the end of their round. MemoryBudget has one for each use.
 #ifndef CAPSTAN_PS_SHARD_BYTE_BUDGET_H_
 #define CAPSTAN_PS_SHARD_BYTE_BUDGET_H_
 

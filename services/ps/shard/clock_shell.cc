@@ -91,6 +91,11 @@ std::optional<WaiterId> ClockShell::Wait(uint64_t clock, absl::Time deadline, si
   return std::nullopt;
 }
 
+void ClockShell::SetParkedLimit(size_t bytes) {
+  absl::MutexLock lock(&mu_);
+  machine_.SetParkedLimit(bytes);
+}
+
 bool ClockShell::Forget(WaiterId waiter) {
   {
     absl::MutexLock lock(&mu_);
@@ -162,8 +167,10 @@ std::vector<FinishedClock> ClockShell::LowestOfOwners() const {
 ClockShell::Facts ClockShell::facts() const {
   if (!needed_) return {};
   absl::MutexLock lock(&mu_);
-  return {
-      .spread = machine_.spread(), .trainers = machine_.trainers(), .parked = machine_.parked()};
+  return {.spread = machine_.spread(),
+          .trainers = machine_.trainers(),
+          .parked = machine_.parked(),
+          .parked_bytes = machine_.parked_bytes()};
 }
 
 }  // namespace capstan::ps

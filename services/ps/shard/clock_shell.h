@@ -80,6 +80,8 @@ class ClockShell {
   // REQUIRES: needed().
   using Done = absl::AnyInvocable<void(const absl::Status&)>;
   std::optional<WaiterId> Wait(uint64_t clock, absl::Time deadline, size_t bytes, Done done);
+  // The requests that wait may take so many bytes together.
+  void SetParkedLimit(size_t bytes);
   // The caller has gone away. True: its callback will not run and has been destroyed.
   bool Forget(WaiterId waiter);
   // A trainer has finished so many steps, as it says by the view of this epoch.
@@ -102,6 +104,7 @@ class ClockShell {
     uint64_t spread = 0;
     size_t trainers = 0;
     size_t parked = 0;
+    size_t parked_bytes = 0;  // Of their requests.
   };
   Facts facts() const;
 

@@ -175,15 +175,12 @@ PsService::Reactor* PsService::Pull(Context* context, const grpc::ByteBuffer* re
   return reactor.get();
 }
 
-absl::StatusOr<grpc::ByteBuffer> PsService::Hold(grpc::ByteBuffer reply, WaitingReactor& reactor) {
-  std::unique_ptr<ByteBudget::Hold> hold = replies_.TryHold(reply.Length());
-  if (hold == nullptr) {
-    return WithRetryAfter(
-        absl::ResourceExhaustedError(absl::StrCat("clients have not taken ", replies_.held(),
-                                                  " bytes of replies, which is the limit")),
-        kRepliesHint);
-  }
-  reactor.Keep(std::move(hold));
+absl::StatusOr<grpc::ByteBuffer> PsService::Hold(grpc::ByteBuffer reply,
+                                                 WaitingReactor& reactor) const {
+  MemoryBudget& memory = served_.load(std::memory_order_acquire)->shard.memory();
+  absl::StatusOr<Reservation> room = memory.Reserve(MemoryUse::kReplies, reply.Length());
+  if (!room.ok()) return WithRetryAfter(room.status(), kRepliesHint);
+  reactor.Keep(*std::move(room));
   return reply;
 }
 
@@ -203,11 +200,12 @@ PsService::Reactor* PsService::Push(Context* context, const grpc::ByteBuffer* re
 
 PsService::Reactor* PsService::PushPiece(Context* context, const v1::PushPieceRequest* request,
                                          v1::PushReply* reply) {
-  absl::Status status = CheckQueue(*context).status();
-  if (status.ok()) status = ShardFor(request->header()).status();
-  if (!status.ok()) return Answer(*context, status);
+  const absl::Status queued = CheckQueue(*context).status();
+  if (!queued.ok()) return Answer(*context, queued);
+  const absl::StatusOr<Shard*> shard = ShardFor(request->header());
+  if (!shard.ok()) return Answer(*context, shard.status());
   const absl::StatusOr<std::optional<grpc::ByteBuffer>> push =
-      pieces_.Take(*request, SteadyClock().Now());
+      (*shard)->pieces().Take(*request, (*shard)->clock().Now());
   if (!push.ok() || !push->has_value()) return Answer(*context, push.status());
   const CountedPush counted(metrics_, (*push)->Length());
   absl::StatusOr<Handled> handled = HandlePush(**push, *reply);

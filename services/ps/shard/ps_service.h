@@ -12,12 +12,10 @@
 #include "absl/status/statusor.h"
 #include "capstan/rpc/fair_share.h"
 #include "capstan/v1/ps.grpc.pb.h"
-#include "ps/shard/byte_budget.h"
 #include "ps/shard/counted_push.h"
 #include "ps/shard/evaluation_share.h"
 #include "ps/shard/loader.h"
 #include "ps/shard/mover.h"
-#include "ps/shard/push_pieces.h"
 #include "ps/shard/replicator.h"
 #include "ps/shard/saver.h"
 #include "ps/shard/shard.h"
@@ -52,12 +50,6 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
 
   // Before it, everything is answered UNAVAILABLE.
   void Serve(const ServedShard* served) { served_.store(served, std::memory_order_release); }
-
-  // Pushes that have come in part.
-  PushPieces& pieces() { return pieces_; }
-  // The memory of replies that clients have not taken yet; above its limit a pull is answered
-  // RESOURCE_EXHAUSTED. Unlimited unless somebody sets it.
-  ByteBudget& replies() { return replies_; }
 
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
@@ -108,8 +100,8 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   // chief's to a shard that serves.
   absl::StatusOr<Shard*> ShardFor(const v1::RequestHeader& header) const;
   absl::StatusOr<Shard*> ShardForOrder(const v1::RequestHeader& header) const;
-  // Counts the reply until it is taken. RESOURCE_EXHAUSTED: too many are not.
-  absl::StatusOr<grpc::ByteBuffer> Hold(grpc::ByteBuffer reply, WaitingReactor& reactor);
+  // Counts the shard's reply until it is taken. RESOURCE_EXHAUSTED: too many are not.
+  absl::StatusOr<grpc::ByteBuffer> Hold(grpc::ByteBuffer reply, WaitingReactor& reactor) const;
   // What is to happen before and after the push is answered.
   struct Handled {
     ReleasedPulls released;
@@ -129,8 +121,6 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   FairShare senders_;  // Of calls that came while too many waited.
   EvaluationShare evaluation_;
   ShardMetrics& metrics_;
-  ByteBudget replies_;
-  PushPieces pieces_;
   std::atomic<const ServedShard*> served_{nullptr};
 };
 

@@ -64,12 +64,13 @@ absl::StatusOr<v1::PushRequest> PushMessage::ReadHead(const grpc::ByteBuffer& bu
   return head;
 }
 
-absl::StatusOr<std::shared_ptr<const PushMessage>> PushMessage::Read(
-    const grpc::ByteBuffer& buffer, const Catalog& catalog,
-    std::unique_ptr<ByteBudget::Hold> hold) {
-  std::shared_ptr<PushMessage> push(new PushMessage(
-      buffer, hold == nullptr ? wire::Message::Memory::kTransport : wire::Message::Memory::kOwn));
-  push->hold_ = std::move(hold);
+absl::StatusOr<std::shared_ptr<const PushMessage>> PushMessage::Read(const grpc::ByteBuffer& buffer,
+                                                                     const Catalog& catalog,
+                                                                     Reservation reservation) {
+  std::shared_ptr<PushMessage> push(new PushMessage(buffer, reservation == nullptr
+                                                                ? wire::Message::Memory::kTransport
+                                                                : wire::Message::Memory::kOwn));
+  push->reservation_ = std::move(reservation);
   CAPSTAN_RETURN_IF_ERROR(
       wire::Read(wire::kPushRequest, push->message_, push->head_, push->payload_));
   CAPSTAN_RETURN_IF_ERROR(catalog.CheckDtype(push->head_.dtype()));

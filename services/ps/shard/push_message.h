@@ -15,8 +15,8 @@
 #include "capstan/v1/ps.pb.h"
 #include "capstan/wire/message.h"
 #include "capstan/wire/payload.h"
-#include "ps/shard/byte_budget.h"
 #include "ps/shard/catalog.h"
+#include "ps/shard/memory_budget.h"
 
 namespace capstan::ps {
 
@@ -25,11 +25,11 @@ namespace capstan::ps {
 class PushMessage {
  public:
   // INVALID_ARGUMENT, NOT_FOUND or FAILED_PRECONDITION (a key of another partition): nothing of it
-  // may be applied. With a `hold` it is copied out of the transport's memory, for its gradients
-  // wait before they are applied, and counts until it is destroyed.
-  static absl::StatusOr<std::shared_ptr<const PushMessage>> Read(
-      const grpc::ByteBuffer& buffer, const Catalog& catalog,
-      std::unique_ptr<ByteBudget::Hold> hold);
+  // may be applied. With a reservation it is copied out of the transport's memory, for its
+  // gradients wait before they are applied, and counts until it is destroyed.
+  static absl::StatusOr<std::shared_ptr<const PushMessage>> Read(const grpc::ByteBuffer& buffer,
+                                                                 const Catalog& catalog,
+                                                                 Reservation reservation);
 
   // Only what head() is. INVALID_ARGUMENT: it is no push.
   static absl::StatusOr<v1::PushRequest> ReadHead(const grpc::ByteBuffer& buffer);
@@ -68,7 +68,7 @@ class PushMessage {
   absl::StatusOr<PackedFloats> Floats(const wire::Bytes& bytes);
   float* Widened(size_t count);
 
-  std::unique_ptr<ByteBudget::Hold> hold_;  // Null: it does not wait.
+  Reservation reservation_;  // Null: it does not wait.
   wire::Message message_;
   v1::PushRequest head_;
   wire::Payload payload_;

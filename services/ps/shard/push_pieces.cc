@@ -6,13 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/rpc/limits.h"
-#include "ps/shard/rejection.h"
 
 namespace capstan::ps {
 namespace {
 
 // A push counts as so much at least, so that nobody fills the memory with names of small ones.
-constexpr size_t kLeastHold = size_t{1} << 20;
+constexpr size_t kLeastBytes = size_t{1} << 20;
 
 absl::Status CheckPiece(const v1::PushPieceRequest& piece) {
   const uint64_t size = piece.size();
@@ -43,15 +42,15 @@ absl::StatusOr<PushPieces::Push*> PushPieces::Find(const v1::PushPieceRequest& p
                      " before byte ", piece.offset(), " are not here; it is to be sent anew"));
   }
   pushes_.erase(name);
-  const size_t bytes = std::max<size_t>(piece.size(), kLeastHold);
-  std::unique_ptr<ByteBudget::Hold> hold =
-      pushes_.empty() ? budget_.HoldAnyway(bytes) : budget_.TryHold(bytes);
-  if (hold == nullptr) {
-    return NoRoom(absl::StrCat("pushes that come in pieces take ", budget_.held(),
-                               " bytes of this shard's memory, which may be ", budget_.limit()));
+  const size_t bytes = std::max<size_t>(piece.size(), kLeastBytes);
+  Reservation reservation;
+  if (pushes_.empty()) {
+    reservation = memory_.ReserveAnyway(MemoryUse::kPushPieces, bytes);
+  } else {
+    CAPSTAN_ASSIGN_OR_RETURN(reservation, memory_.Reserve(MemoryUse::kPushPieces, bytes));
   }
   Push& push = pushes_[name];
-  push.hold = std::move(hold);
+  push.reservation = std::move(reservation);
   push.size = piece.size();
   return &push;
 }

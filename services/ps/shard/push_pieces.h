@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,7 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "capstan/v1/ps.pb.h"
-#include "ps/shard/byte_budget.h"
+#include "ps/shard/memory_budget.h"
 
 namespace capstan::ps {
 
@@ -27,6 +26,11 @@ class PushPieces {
  public:
   // A push of which nothing has come for longer has no sender any more, or is sent anew.
   static constexpr absl::Duration kPatience = absl::Minutes(1);
+
+  // What they take counts in `memory`, which must outlive this object.
+  explicit PushPieces(MemoryBudget& memory) : memory_(memory) {}
+  // In a budget of its own, without a limit until SetLimit.
+  PushPieces() : memory_(own_) {}
 
   // Takes a piece. With the last one, gives the whole push, which is not kept any longer.
   //
@@ -39,18 +43,17 @@ class PushPieces {
   // Drops such pushes. Call now and then.
   void DropSilent(absl::Time now);
 
-  // How many bytes pushes that are not complete may take together: unlimited unless somebody sets
-  // it. One of them always fits.
-  void SetLimit(size_t bytes) { budget_.SetLimit(bytes); }
+  // How many bytes pushes that are not complete may take together. One of them always fits.
+  void SetLimit(size_t bytes) { memory_.of(MemoryUse::kPushPieces).SetLimit(bytes); }
 
   // What they take: each counts whole from its first piece on.
-  size_t held() const { return budget_.held(); }
+  size_t held() const { return memory_.of(MemoryUse::kPushPieces).held(); }
 
  private:
   // The trainer, and the push among its pushes.
   using Name = std::pair<uint64_t, uint64_t>;
   struct Push {
-    std::unique_ptr<ByteBudget::Hold> hold;
+    Reservation reservation;
     uint64_t size = 0;
     std::vector<grpc::Slice> slices;
     uint64_t received = 0;
@@ -59,7 +62,8 @@ class PushPieces {
 
   absl::StatusOr<Push*> Find(const v1::PushPieceRequest& piece) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  ByteBudget budget_;
+  MemoryBudget own_;
+  MemoryBudget& memory_;
   absl::Mutex mu_;
   std::map<Name, Push> pushes_ ABSL_GUARDED_BY(mu_);
 };

@@ -1,5 +1,6 @@
 #include "ps/shard/replica_streams.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace capstan::ps {
@@ -55,6 +56,12 @@ size_t ReplicaStreams::bytes() const {
   size_t bytes = 0;
   for (const std::shared_ptr<ReplicaStream>& stream : All()) bytes += stream->bytes();
   return bytes;
+}
+
+size_t ReplicaStreams::most_bytes() const {
+  size_t most = 0;
+  for (const std::shared_ptr<ReplicaStream>& stream : All()) most = std::max(most, stream->bytes());
+  return most;
 }
 
 void ReplicaStreams::SetWake(std::function<void()> wake) {

@@ -34,8 +34,9 @@ class ReplicaStreams {
   void TellFinished(TrainerId trainer, uint64_t clock);
   // A stream that begins from now on is full above this.
   void SetLimit(size_t bytes);
-  // Of all streams: what their targets have not taken.
+  // What their targets have not taken: of all streams, and of the one that has most.
   size_t bytes() const;
+  size_t most_bytes() const;
 
   // Whoever sends: called when there is something to send. Short, for locks are held.
   void SetWake(std::function<void()> wake);

@@ -1,6 +1,7 @@
 #include "ps/shard/shard.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,21 +11,11 @@
 #include "capstan/consistency/decisions.h"
 #include "capstan/placement/view_epoch.h"
 #include "capstan/store/memory_limits.h"
-#include "ps/shard/rejection.h"
 
 namespace capstan::ps {
 namespace {
 
 constexpr absl::Duration kBusyHint = absl::Milliseconds(50);
-
-absl::Status NoRoomFor(const ByteBudget& waiting) {
-  return NoRoom(
-      absl::StrCat("gradients that wait for others take ", waiting.held(),
-                   " bytes of this shard's memory, which may be ", waiting.limit(),
-                   ": with backup workers a round needs room for one gradient of each lane, and "
-                   "aggregation for as many as it takes (fewer of them, more shards, or more "
-                   "memory)"));
-}
 
 }  // namespace
 
@@ -204,15 +195,15 @@ absl::StatusOr<grpc::ByteBuffer> Shard::PullNow(const PullQuery& query) {
 
 absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadPush(const grpc::ByteBuffer& buffer) {
   if (!catalog_.KeepsGradients()) return PushMessage::Read(buffer, catalog_, nullptr);
-  std::unique_ptr<ByteBudget::Hold> hold = waiting_.TryHold(buffer.Length());
-  if (hold == nullptr) {
+  absl::StatusOr<Reservation> room = memory_.Reserve(MemoryUse::kWaitingGradients, buffer.Length());
+  if (!room.ok()) {
     CAPSTAN_ASSIGN_OR_RETURN(const v1::PushRequest head, PushMessage::ReadHead(buffer));
     CAPSTAN_RETURN_IF_ERROR(CheckHeader(head.header()));
     CAPSTAN_RETURN_IF_ERROR(seals_.CheckPush(head));
-    if (!IsNext(head)) return NoRoomFor(waiting_);
-    hold = waiting_.HoldAnyway(buffer.Length());
+    if (!IsNext(head)) return room.status();
+    room = memory_.ReserveAnyway(MemoryUse::kWaitingGradients, buffer.Length());
   }
-  return PushMessage::Read(buffer, catalog_, std::move(hold));
+  return PushMessage::Read(buffer, catalog_, *std::move(room));
 }
 
 absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessage>& push) {
@@ -297,6 +288,16 @@ void Shard::LimitKept() {
   kept_.SetLimit(static_cast<int64_t>(KeptImagesLimit(Facts().bytes)));
 }
 
+// The machine's own limit holds where nobody says how much memory there is.
+static_assert(ClockMachine::kMaxParkedBytes ==
+              MemoryLimit(MemoryUse::kWaitingPulls, std::numeric_limits<uint64_t>::max()));
+
+void Shard::SetMemory(uint64_t bytes) {
+  memory_.SetMemory(bytes);
+  clocks_.SetParkedLimit(memory_.of(MemoryUse::kWaitingPulls).limit());
+  streams_.SetLimit(memory_.of(MemoryUse::kReplicas).limit());
+}
+
 // ---- housekeeping ----
 
 void Shard::ExpireSessions(absl::Time now) {
@@ -304,8 +305,10 @@ void Shard::ExpireSessions(absl::Time now) {
 }
 
 void Shard::Tick() {
-  clocks_.Tick(clock_.Now());
+  const absl::Time now = clock_.Now();
+  clocks_.Tick(now);
   coordinator_.Tick();
+  pieces_.DropSilent(now);
 }
 
 }  // namespace capstan::ps

@@ -24,15 +24,16 @@
 #include "capstan/v1/ps.pb.h"
 #include "capstan/v1/view.pb.h"
 #include "ps/machines/coordinator_machine.h"
-#include "ps/shard/byte_budget.h"
 #include "ps/shard/catalog.h"
 #include "ps/shard/clock_shell.h"
 #include "ps/shard/coordinator_shell.h"
 #include "ps/shard/copy_turn.h"
 #include "ps/shard/counted_lanes.h"
+#include "ps/shard/memory_budget.h"
 #include "ps/shard/partition.h"
 #include "ps/shard/pull_query.h"
 #include "ps/shard/push_message.h"
+#include "ps/shard/push_pieces.h"
 #include "ps/shard/replica_streams.h"
 #include "ps/shard/replica_wait.h"
 #include "ps/shard/rounds.h"
@@ -201,8 +202,18 @@ class Shard {
   ShardMetrics& metrics() { return metrics_; }
   // What copies may keep: with synchronous parts, a share of what the shard holds.
   void LimitKept();
-  // The memory of gradients that wait for others. Unlimited unless somebody sets its limit.
-  ByteBudget& waiting_gradients() { return waiting_; }
+
+  // ---- memory beside the parameters ----
+
+  // The shard may take so many bytes: each use gets its share of them (MemoryBudget). Until then no
+  // use has a limit but pulls that wait, and what is on its way to backups.
+  void SetMemory(uint64_t bytes);
+  MemoryBudget& memory() { return memory_; }
+  // The account of gradients that wait for others.
+  ByteBudget& waiting_gradients() { return memory_.of(MemoryUse::kWaitingGradients); }
+  // Pushes that have come in part.
+  PushPieces& pieces() { return pieces_; }
+
   // The timeline of what is served; 0: nothing is.
   uint64_t timeline() const { return timeline_.load(std::memory_order_acquire); }
   bool ready() const { return timeline() != 0; }
@@ -210,6 +221,7 @@ class Shard {
  private:
   Shard(Catalog catalog, const ShardIdentity& identity, ShardMetrics& metrics, const Clock& clock);
 
+  ShardMetrics::MemoryByUse Memory() const;
   absl::Status CheckTarget(const v1::RequestHeader& header) const;
   // Whether it is the turn of the push's lane in its round.
   bool IsNext(const v1::PushRequest& head) const;
@@ -238,12 +250,13 @@ class Shard {
   const Clock& clock_;
   const bool replicated_;  // Partitions have backups.
   std::atomic<uint64_t> timeline_{0};
+  MemoryBudget memory_;
+  PushPieces pieces_{memory_};
   ReplicaStreams streams_;
   Rounds rounds_;
   CountedLanes counted_;
   SlabArena slabs_;
   KeptBytes kept_;
-  ByteBudget waiting_;
   const PartitionContext context_;
 
   std::vector<std::unique_ptr<Partition>> partitions_;  // All of the job's; most are empty.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/metrics/buckets.h"
+#include "ps/shard/memory_budget.h"
 
 namespace capstan::ps {
 namespace {
@@ -83,6 +84,14 @@ ShardMetrics::ShardMetrics(metrics::Registry& registry)
   waiting_bytes_ = &registry.AddGauge(
       "capstan_waiting_gradients_bytes",
       "Memory of gradients that wait for the end of their round, or in aggregation queues.");
+  for (size_t i = 0; i < kMemoryUses; ++i) {
+    const Labels use = {{"use", std::string(LabelOf(static_cast<MemoryUse>(i)))}};
+    memory_[i] = {
+        .held = &registry.AddGauge("capstan_memory_held_bytes",
+                                   "Memory held beside the parameters, by what for.", use),
+        .limit = &registry.AddGauge("capstan_memory_limit_bytes",
+                                    "What it may be, as the shard's memory allows.", use)};
+  }
   added_ahead_ = &registry.AddCounter(
       "capstan_gradients_added_ahead_total",
       "Gradients added to the sum of their round before it closed, one a partition and part.");
@@ -218,6 +227,10 @@ void ShardMetrics::Set(const ShardFacts& facts) {
   bytes_->Set(static_cast<double>(facts.bytes));
   queued_->Set(static_cast<double>(facts.queued));
   parked_->Set(static_cast<double>(facts.parked));
+  for (size_t i = 0; i < kMemoryUses; ++i) {
+    memory_[i].held->Set(static_cast<double>(facts.memory[i].held));
+    memory_[i].limit->Set(static_cast<double>(facts.memory[i].limit));
+  }
   waiting_bytes_->Set(static_cast<double>(facts.waiting_bytes));
   backup_bytes_->Set(static_cast<double>(facts.backup_bytes));
   untaken_bytes_->Set(static_cast<double>(facts.untaken_bytes));

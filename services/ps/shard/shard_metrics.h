@@ -18,6 +18,7 @@
 #include "capstan/base/ids.h"
 #include "capstan/consistency/staleness.h"
 #include "capstan/metrics/registry.h"
+#include "capstan/store/memory_limits.h"
 #include "capstan/store/table.h"
 #include "capstan/v1/chief.pb.h"
 #include "capstan/v1/job.pb.h"
@@ -89,6 +90,11 @@ class ShardMetrics {
     uint64_t spread = 0;  // Between the slowest and the fastest.
     uint64_t trainers = 0;
   };
+  struct MemoryFacts {
+    uint64_t held = 0;  // Bytes, as is the limit.
+    uint64_t limit = 0;
+  };
+  using MemoryByUse = std::array<MemoryFacts, kMemoryUses>;  // By MemoryUse.
   struct ShardFacts {
     uint64_t rows = 0;
     uint64_t parameters = 0;
@@ -101,6 +107,7 @@ class ShardMetrics {
     uint64_t waiting_bytes = 0;  // Of gradients that wait for others.
     uint64_t kept = 0;           // Bytes, for copies.
     uint64_t lost = 0;           // Batches, summed over partitions.
+    MemoryByUse memory;
     std::vector<TableFacts> tables;
     std::optional<ClockFacts> clocks;      // With ssp.
     std::map<uint32_t, uint64_t> updates;  // Of rows and blocks, by partition.
@@ -132,6 +139,10 @@ class ShardMetrics {
     metrics::Counter* stale;
     TableCounters counted;
   };
+  struct OfUse {
+    metrics::Gauge* held;
+    metrics::Gauge* limit;
+  };
   OfMethod AddMethod(std::string_view method);
   OfTable& TableSeries(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -161,6 +172,7 @@ class ShardMetrics {
   metrics::Gauge* bytes_;
   metrics::Gauge* queued_;
   metrics::Gauge* waiting_bytes_;
+  std::array<OfUse, kMemoryUses> memory_;
   metrics::Gauge* backup_bytes_;
   metrics::Gauge* untaken_bytes_;
   metrics::Counter* lock_wait_;

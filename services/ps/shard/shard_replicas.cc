@@ -168,13 +168,14 @@ absl::Status Shard::Adopt(PartitionIndex index, MovedPartition moved,
 
 absl::StatusOr<std::shared_ptr<const PushMessage>> Shard::ReadReplicated(const std::string& push) {
   // The owner has made room for it, and waits.
-  std::unique_ptr<ByteBudget::Hold> hold =
-      catalog_.KeepsGradients() ? waiting_.HoldAnyway(push.size()) : nullptr;
+  Reservation reservation = catalog_.KeepsGradients()
+                                ? memory_.ReserveAnyway(MemoryUse::kWaitingGradients, push.size())
+                                : nullptr;
   // What waits is copied by its reader.
-  const grpc::Slice slice = hold == nullptr
+  const grpc::Slice slice = reservation == nullptr
                                 ? grpc::Slice(push)
                                 : grpc::Slice(push.data(), push.size(), grpc::Slice::STATIC_SLICE);
-  return PushMessage::Read(grpc::ByteBuffer(&slice, 1), catalog_, std::move(hold));
+  return PushMessage::Read(grpc::ByteBuffer(&slice, 1), catalog_, std::move(reservation));
 }
 
 absl::Status Shard::Replay(Incarnation source, uint64_t timeline, const v1::Operation& operation,

@@ -5,6 +5,18 @@
 
 namespace capstan::ps {
 
+ShardMetrics::MemoryByUse Shard::Memory() const {
+  ShardMetrics::MemoryByUse facts;
+  for (size_t i = 0; i < kMemoryUses; ++i) {
+    const auto use = static_cast<MemoryUse>(i);
+    const ByteBudget& account = memory_.of(use);
+    facts[i] = {.held = account.held(), .limit = account.limit()};
+    if (use == MemoryUse::kWaitingPulls) facts[i].held = clocks_.facts().parked_bytes;
+    if (use == MemoryUse::kReplicas) facts[i].held = streams_.most_bytes();
+  }
+  return facts;
+}
+
 ShardMetrics::ShardFacts Shard::Facts() const {
   ShardMetrics::ShardFacts facts;
   for (const v1::TableSpec& table : catalog_.job().tables()) {
@@ -48,7 +60,8 @@ ShardMetrics::ShardFacts Shard::Facts() const {
       table.counters.stale += of.tables[i].counters.stale;
     }
   }
-  facts.waiting_bytes = waiting_.held();
+  facts.memory = Memory();
+  facts.waiting_bytes = memory_.of(MemoryUse::kWaitingGradients).held();
   facts.untaken_bytes = streams_.bytes();
   facts.kept = static_cast<uint64_t>(std::max<int64_t>(0, kept_.bytes()));
   if (clocks_.needed()) {

@@ -3,14 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/failpoint.h"
 #include "capstan/base/status.h"
-#include "capstan/rpc/status.h"
 
 namespace capstan::ps {
-namespace {
-
-constexpr absl::Duration kNoRoomToStageHint = absl::Milliseconds(100);
-
-}  // namespace
 
 absl::Status StageWork::Run(Shard& shard, const MoveName& name) {
   const v1::JobSpec& job = shard.catalog().job();
@@ -21,7 +15,7 @@ absl::Status StageWork::Run(Shard& shard, const MoveName& name) {
   return absl::OkStatus();
 }
 
-absl::Status Stage::Take(const v1::TakePartitionRequest& piece, ByteBudget& budget,
+absl::Status Stage::Take(const v1::TakePartitionRequest& piece, MemoryBudget& memory,
                          bool always_fits) {
   CAPSTAN_RETURN_IF_ERROR(failure_);
   if (piece.rest() && !copy_.complete()) {
@@ -34,15 +28,13 @@ absl::Status Stage::Take(const v1::TakePartitionRequest& piece, ByteBudget& budg
                            .crc32c = piece.crc32c()};
   CAPSTAN_ASSIGN_OR_RETURN(const size_t more, file.NewIn(taken));
   if (more > 0) {
-    std::unique_ptr<ByteBudget::Hold> hold = budget.TryHold(more);
-    if (hold == nullptr && always_fits) hold = budget.HoldAnyway(more);
-    if (hold == nullptr) {
-      return WithRetryAfter(absl::ResourceExhaustedError(absl::StrCat(
-                                "partitions on their way here take ", budget.held(),
-                                " bytes of this shard's memory, which may be ", budget.limit())),
-                            kNoRoomToStageHint);
+    Reservation reservation;
+    if (always_fits) {
+      reservation = memory.ReserveAnyway(MemoryUse::kMoves, more);
+    } else {
+      CAPSTAN_ASSIGN_OR_RETURN(reservation, memory.Reserve(MemoryUse::kMoves, more));
     }
-    (piece.rest() ? rest_held_ : copy_held_).push_back(std::move(hold));
+    (piece.rest() ? rest_reserved_ : copy_reserved_).push_back(std::move(reservation));
   }
   const bool was_complete = file.complete();
   failure_ = file.Take(taken);
@@ -74,7 +66,7 @@ void Stage::End(StageWork work, const absl::Status& status) {
   failure_.Update(status);
   partition_ = std::move(work.partition);
   (work.rest ? rest_applied_ : copy_decoded_) = true;
-  (work.rest ? rest_held_ : copy_held_).clear();
+  (work.rest ? rest_reserved_ : copy_reserved_).clear();
 }
 
 size_t Stage::bytes() const {

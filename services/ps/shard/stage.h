@@ -3,7 +3,6 @@
 #define CAPSTAN_PS_SHARD_STAGE_H_
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "capstan/checkpoint/partition_file.h"
 #include "capstan/v1/ps.pb.h"
-#include "ps/shard/byte_budget.h"
+#include "ps/shard/memory_budget.h"
 #include "ps/shard/received_file.h"
 #include "ps/shard/shard.h"
 
@@ -45,11 +44,11 @@ class Stage {
 
   const MoveName& name() const { return name_; }
 
-  // Takes a piece of the copy or the rest, which is counted in `budget`. A piece that has been
+  // Takes a piece of the copy or the rest, which is counted in `memory`. A piece that has been
   // taken before changes nothing. OUT_OF_RANGE: a piece before it is missing, or the copy is;
   // RESOURCE_EXHAUSTED: no room, unless it `always_fits`; DATA_LOSS: a file is not what it says;
   // then, and after any error of its work, the stage is of no further use, and says so.
-  absl::Status Take(const v1::TakePartitionRequest& piece, ByteBudget& budget, bool always_fits);
+  absl::Status Take(const v1::TakePartitionRequest& piece, MemoryBudget& memory, bool always_fits);
 
   // The next work, if there is some and none is under way; to be given back by End.
   std::optional<StageWork> NextWork();
@@ -74,8 +73,8 @@ class Stage {
   ReceivedFile copy_;
   ReceivedFile rest_;
   // Of the files, until they are decoded.
-  std::vector<std::unique_ptr<ByteBudget::Hold>> copy_held_;
-  std::vector<std::unique_ptr<ByteBudget::Hold>> rest_held_;
+  std::vector<Reservation> copy_reserved_;
+  std::vector<Reservation> rest_reserved_;
   DecodedPartition partition_;
   v1::TakePartitionRequest state_;
   absl::Status failure_;

@@ -52,7 +52,7 @@ absl::StatusOr<v1::TakePartitionReply> StagedPartitions::Take(
   });
   const bool always_fits = first == entries_.end() || first->second.get() == &entry;
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("move.piece_received"));
-  CAPSTAN_RETURN_IF_ERROR(entry.stage.Take(request, undecoded_, always_fits));
+  CAPSTAN_RETURN_IF_ERROR(entry.stage.Take(request, shard_.memory(), always_fits));
   CAPSTAN_FAILPOINT("move.piece_taken");
   shard_.metrics().CountReceived(request.piece().size());
   StartWork(entry);

@@ -43,9 +43,8 @@ class StagedPartitions {
   // does not name. Call after every view, and after what has left has been dropped.
   void Follow();
 
-  // The memory of files that are not decoded yet. Unlimited unless somebody sets its limit; one
-  // partition always fits.
-  ByteBudget& undecoded() { return undecoded_; }
+  // The account of files that are not decoded yet. One partition always fits.
+  ByteBudget& undecoded() { return shard_.memory().of(MemoryUse::kMoves); }
 
  private:
   struct Entry {
@@ -75,7 +74,6 @@ class StagedPartitions {
 
   Shard& shard_;
   Background& background_;
-  ByteBudget undecoded_;
   mutable absl::Mutex mu_;
   Entries entries_ ABSL_GUARDED_BY(mu_);
   std::vector<std::unique_ptr<Entry>> dropped_ ABSL_GUARDED_BY(mu_);  // Their work may go on.

@@ -12,7 +12,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/synchronization/mutex.h"
 #include "ps/machines/waiter.h"
-#include "ps/shard/byte_budget.h"
+#include "ps/shard/memory_budget.h"
 
 namespace capstan::ps {
 
@@ -28,7 +28,7 @@ class WaitingReactor final : public grpc::ServerUnaryReactor {
   }
 
   // Lives as long as the reply. To be called before Finish.
-  void Keep(std::unique_ptr<ByteBudget::Hold> hold) { hold_ = std::move(hold); }
+  void Keep(Reservation reservation) { reservation_ = std::move(reservation); }
 
   // The call has been parked. `forget` takes it out of its place; true: it will not be answered. If
   // the caller is gone already, that happens now.
@@ -49,7 +49,11 @@ class WaitingReactor final : public grpc::ServerUnaryReactor {
     Forget();
   }
 
-  void OnDone() override { self_.reset(); }
+  // Whoever still refers to this object may do so longer than the shard's budget lives.
+  void OnDone() override {
+    reservation_.reset();
+    self_.reset();
+  }
 
   // OnDone and OnCancel are short and wait for nobody, so gRPC need not hand them to another thread
   // first. It calls this internal, but has no other way of saying so.
@@ -69,7 +73,7 @@ class WaitingReactor final : public grpc::ServerUnaryReactor {
   }
 
   std::shared_ptr<WaitingReactor> self_;  // gRPC's reference.
-  std::unique_ptr<ByteBudget::Hold> hold_;
+  Reservation reservation_;
   absl::Mutex mu_;
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
   absl::AnyInvocable<bool()> forget_ ABSL_GUARDED_BY(mu_);

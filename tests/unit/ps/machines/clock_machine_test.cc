@@ -117,6 +117,19 @@ TEST(ClockMachineTest, ParksABoundedNumberOfPulls) {
   EXPECT_EQ(clocks.Pull(WaiterId{1u << 20}, 1, kLater, kBytes), PullWait::kParked);
 }
 
+TEST(ClockMachineTest, WhereThereIsLessMemoryFewerBytesAreParked) {
+  ClockMachine clocks = Two(0);
+  clocks.SetParkedLimit(2 * kBytes);
+  ASSERT_EQ(clocks.Pull(WaiterId{1}, 1, kLater, kBytes), PullWait::kParked);
+  ASSERT_EQ(clocks.Pull(WaiterId{2}, 1, kLater, kBytes), PullWait::kParked);
+  EXPECT_EQ(clocks.parked_bytes(), 2 * kBytes);
+  EXPECT_EQ(clocks.Pull(WaiterId{3}, 1, kLater, kBytes), PullWait::kFull);
+  EXPECT_EQ(clocks.Pull(WaiterId{3}, 0, kLater, kBytes), PullWait::kGo)
+      << "the slowest is never held up by those who wait for it";
+  clocks.Forget(WaiterId{1});
+  EXPECT_EQ(clocks.Pull(WaiterId{3}, 1, kLater, kBytes), PullWait::kParked);
+}
+
 TEST(ClockMachineTest, ParksABoundedNumberOfBytes) {
   ClockMachine clocks = Two(0);
   constexpr size_t kHalf = ClockMachine::kMaxParkedBytes / 2;

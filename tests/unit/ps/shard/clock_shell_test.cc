@@ -51,6 +51,18 @@ TEST_F(ClockShellTest, NobodyRunsAheadOfTrainersThatTheShardHasNotHeardOf) {
   EXPECT_EQ(became, "UNAVAILABLE");
 }
 
+TEST_F(ClockShellTest, AboveTheLimitAPullIsRefusedAndWhoeverNeedNotWaitGoesOn) {
+  clocks_.SetQuorum(ViewOf({kFast, kSlow}));
+  clocks_.SetParkedLimit(1);
+  std::string first, second, slow;
+  ASSERT_TRUE(Wait(2, first).has_value());
+  EXPECT_EQ(clocks_.facts().parked_bytes, 1u);
+  EXPECT_EQ(Wait(2, second), std::nullopt);
+  EXPECT_EQ(second, "RESOURCE_EXHAUSTED");
+  EXPECT_EQ(Wait(1, slow), std::nullopt);
+  EXPECT_EQ(slow, "OK");
+}
+
 TEST_F(ClockShellTest, APullWaitsUntilThePushOfASlowerTrainerHasBeenAnswered) {
   clocks_.SetQuorum(ViewOf({kFast, kSlow}));
   std::string became;

@@ -256,6 +256,19 @@ TEST(ReplicaStreamsTest, ThereIsOneForEachProcessAndTimelineAndLaterOnesHaveHigh
   EXPECT_GT(streams.To(target, 2)->name().number, second->name().number);
 }
 
+TEST(ReplicaStreamsTest, WhatIsNotTakenIsToldOfAllAndOfTheOneThatHasMost) {
+  ReplicaStreams streams;
+  EXPECT_EQ(streams.most_bytes(), 0u);
+  const auto one = streams.To({"here", Incarnation{5}}, 1);
+  const auto two = streams.To({"there", Incarnation{6}}, 1);
+  one->Append(Flush(kFirst));
+  two->Append(Flush(kFirst));
+  two->Append(Flush(kSecond));
+  EXPECT_EQ(streams.most_bytes(), two->bytes());
+  EXPECT_EQ(streams.bytes(), one->bytes() + two->bytes());
+  EXPECT_GT(two->bytes(), one->bytes());
+}
+
 TEST(ReplicaStreamsTest, EveryBackupIsToldOfEveryRound) {
   ReplicaStreams streams;
   int woken = 0;

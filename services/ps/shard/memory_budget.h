@@ -1,0 +1,54 @@
+// One budget for what a shard holds beside its parameters: of one number, the memory that it may
+// take, each use has a share, which no other use can take from it.
+#ifndef CAPSTAN_PS_SHARD_MEMORY_BUDGET_H_
+#define CAPSTAN_PS_SHARD_MEMORY_BUDGET_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "capstan/store/memory_limits.h"
+#include "ps/shard/byte_budget.h"
+
+namespace capstan::ps {
+
+// Bytes of one use, which count until it is destroyed, before the budget. Null: none.
+using Reservation = std::unique_ptr<ByteBudget::Hold>;
+
+// A value of the label `use` of the shard's metrics: "waiting_pulls".
+absl::string_view LabelOf(MemoryUse use);
+
+// Pulls that wait and what is on its way to backups are counted where they are (ClockShell,
+// ReplicaStreams), by limits from here; all other uses are counted here.
+//
+// *Thread-safe*.
+class MemoryBudget {
+ public:
+  MemoryBudget() = default;  // Nothing is limited.
+  MemoryBudget(const MemoryBudget&) = delete;
+  MemoryBudget& operator=(const MemoryBudget&) = delete;
+
+  // The shard may take so many bytes: of what is reserved from now on, each use may take its share
+  // (capstan/store/memory_limits). What is held already stays.
+  void SetMemory(uint64_t bytes);
+
+  // RESOURCE_EXHAUSTED, with a hint when to come again: the use has no room for so many bytes now.
+  // Says which it is, what it holds, and its limit.
+  absl::StatusOr<Reservation> Reserve(MemoryUse use, size_t bytes);
+  // Counts them although they may be above the limit: for what others wait for.
+  Reservation ReserveAnyway(MemoryUse use, size_t bytes);
+
+  // The account of one use.
+  ByteBudget& of(MemoryUse use) { return accounts_[static_cast<size_t>(use)]; }
+  const ByteBudget& of(MemoryUse use) const { return accounts_[static_cast<size_t>(use)]; }
+
+ private:
+  std::array<ByteBudget, kMemoryUses> accounts_;
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_SHARD_MEMORY_BUDGET_H_

@@ -1,0 +1,102 @@
+// One budget for what a shard holds beside its parameters: where one use has no room, others go on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "ps/process/coordinator_link.h"
+#include "tests/integration/shard/raw_shard.h"
+#include "tests/integration/shard/runner.h"
+
+namespace capstan {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+class ShardMemoryTest : public RawShardTest {
+ protected:
+  // A shard of 8 MiB, of which pushes in pieces may take a quarter.
+  ShardMemoryTest() { shards_.at(0).shard().SetMemory(8 << 20); }
+
+  // One byte of a push of 3 MiB.
+  absl::Status SendPiece(uint64_t push, uint64_t offset) {
+    v1::PushPieceRequest piece;
+    SetHeader(*piece.mutable_header());
+    piece.set_push(push);
+    piece.set_size(3 << 20);
+    piece.set_offset(offset);
+    piece.set_piece("x");
+    return SendBytes("PushPiece", piece.SerializeAsString());
+  }
+  // As the next scrape shows it; -1: not at all.
+  double Shown(const std::string& metric, const std::string& use) {
+    (void)shards_.at(0).shard().Report();
+    const std::string text = shards_.at(0).Metrics();
+    const std::string line = absl::StrCat(metric, "{use=\"", use, "\"} ");
+    const size_t at = text.find(line);
+    return at == std::string::npos ? -1 : std::stod(text.substr(at + line.size()));
+  }
+};
+
+TEST_F(ShardMemoryTest, WhatHasNoRoomIsRefusedByNameWhileAllElseGoesOn) {
+  ASSERT_TRUE(SendPiece(/*push=*/1, /*offset=*/0).ok()) << "one always fits";
+  const absl::Status refused = SendPiece(/*push=*/2, /*offset=*/0);
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("pushes that come in pieces take 3145728 bytes of this shard's memory, "
+                        "which may be 2097152"));
+  EXPECT_TRUE(Send(GoodPush()).ok());
+  EXPECT_THAT(RowOf(3), Each(-1)) << "pulled, as it was pushed";
+  EXPECT_TRUE(absl::IsUnavailable(SendPiece(/*push=*/1, /*offset=*/2))) << "there is a gap";
+  EXPECT_TRUE(SendPiece(/*push=*/2, /*offset=*/0).ok()) << "the first has been given up";
+}
+
+TEST_F(ShardMemoryTest, WhatIsHeldAndWhatMayBeIsShownByItsUse) {
+  EXPECT_EQ(Shown("capstan_memory_held_bytes", "push_pieces"), 0);
+  ASSERT_TRUE(SendPiece(/*push=*/1, /*offset=*/0).ok());
+  EXPECT_EQ(Shown("capstan_memory_held_bytes", "push_pieces"), 3 << 20);
+  EXPECT_EQ(Shown("capstan_memory_limit_bytes", "push_pieces"), 2 << 20);
+  for (const char* use : {"waiting_pulls", "waiting_gradients", "replies", "moves", "replicas"}) {
+    EXPECT_EQ(Shown("capstan_memory_held_bytes", use), 0) << use;
+    EXPECT_GT(Shown("capstan_memory_limit_bytes", use), 0) << use;
+  }
+}
+
+// What a round needs is never refused for ever, whatever else is full.
+TEST(ShardMemoryRoundsTest, ARoundClosesThoughItNeedsMoreThanItsShareAndAnotherUseIsFull) {
+  constexpr uint32_t kFloats = 1 << 20;
+  constexpr size_t kShare = 1 << 20;
+  LocalShards shards(SyncJob(/*lanes=*/2, /*backup_workers=*/0, kFloats), /*count=*/1);
+  ps::Shard& shard = shards.at(0).shard();
+  shard.SetMemory(2 * kShare);
+  v1::PushPieceRequest piece;
+  piece.set_size(2 * kShare);
+  piece.set_piece("x");
+  ASSERT_TRUE(shard.pieces().Take(piece, shard.clock().Now()).ok());
+  ps::CoordinatorLink link(shard);
+  link.SetView(shards.view());
+  Runner first(shards, 0), second(shards, 1);
+  ASSERT_EQ(second.Open().round(), 1u);
+  const PushResult refused = second.Stage(/*gradient=*/-1, /*examples=*/1);
+  EXPECT_TRUE(absl::IsResourceExhausted(refused.status)) << refused.status;
+  EXPECT_THAT(std::string(refused.status.message()), HasSubstr("gradients that wait for others"));
+  first.Train(/*gradient=*/-1, /*examples=*/1);
+  // It is the second one's turn when the first one's gradient is in the sum.
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  while (shard.waiting_gradients().held() > kShare && absl::Now() < deadline) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  second.Train(/*gradient=*/-1, /*examples=*/1);
+  ASSERT_EQ(first.Open().round(), 2u);
+  ASSERT_TRUE(first.Pull().status.ok());
+  EXPECT_THAT(first.dense(), Each(1));
+}
+
+}  // namespace
+}  // namespace capstan
