@@ -185,6 +185,26 @@ class ClientTest(unittest.TestCase):
             self.assertEqual(job.status().state, "completed")
             self.check_model(job, crew.manifest().parent)
 
+    def test_a_completed_job_is_read_also_when_its_shards_and_its_chief_were_replaced(self):
+        with Crew(JOB, shards=2, workers=2, name="client-after", exit_when_done=False) as crew:
+            crew.until_state("COMPLETED")
+            model = crew.manifest().parent
+            job = cap.connect(crew.address)
+            crew.kill("ps-1")
+            crew.add_shard(1)
+            self.check_model(job, model)
+            self.assertEqual(job.status().state, "completed")
+            crew.hang_up()
+            crew.kill("chief")
+            crew.add_chief(crew.address)
+            crew.until_state("COMPLETED")
+            self.check_model(cap.connect(crew.address), model)
+            for shard in (0, 1):
+                crew.kill(f"ps-{shard}")
+                crew.add_shard(shard)
+            self.check_model(job, model)
+            crew.until(lambda: [shard.state for shard in crew.status().shards] == ["serving", "serving"], "both shards")
+
     def test_a_job_without_a_model_says_what_it_waits_for(self):
         with Crew(CLICKS % (4000, "user: deepfm.py"), workers=0, name="client-model", chief_flags=["--on-refusal", "serve"]) as crew:
             job = cap.connect(crew.address, chief_patience=2)

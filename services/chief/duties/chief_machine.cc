@@ -58,6 +58,7 @@ void ChiefMachine::OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply,
     duties_.closes.OnAnswer(*answer);
     duties_.checkpoints.OnAnswer(*answer, now);
     if (duties_.loads.OnAnswer(*answer, now)) duties_.partial.OnLoaded(*answer, now);
+    duties_.model.OnAnswer(*answer, now);
     duties_.members.OnAnswer(*answer, now);
     duties_.moves.OnAnswer(*answer, now);
   }

@@ -37,7 +37,8 @@ void Duties::Advance(absl::Time now) {
     }
     moves.Advance(now);
   }
-  if (job_->ended()) return;
+  model.Advance(now);
+  if (job_->ended() && !model.loads()) return;
   loads.Send();
   calls.Send(now);
 }

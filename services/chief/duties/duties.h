@@ -15,6 +15,7 @@
 #include "chief/duties/grant_duty.h"
 #include "chief/duties/load_duty.h"
 #include "chief/duties/member_duty.h"
+#include "chief/duties/model_duty.h"
 #include "chief/duties/move_duty.h"
 #include "chief/duties/pair_duty.h"
 #include "chief/duties/partial_recovery_duty.h"
@@ -59,6 +60,7 @@ struct Duties final : Duty, private Orders {
   MoveDuty moves{*job_, *orders_};
   PromotionDuty promotion{*job_, *orders_};
   PairDuty pairs{*job_, *orders_};
+  ModelDuty model{*job_, *orders_};
   StateDuty state{*job_, *orders_};
   WatchDuty watch{*job_, *orders_};
 

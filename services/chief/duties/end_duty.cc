@@ -17,13 +17,14 @@ EndStep Next(EndStep step) { return static_cast<EndStep>(static_cast<int>(step) 
 }  // namespace
 
 void EndDuty::Stop(std::string_view reason) {
-  if (job_->ended() || job_->training.end.begun()) return;
+  if (job_->ended() || !job_->stop.empty()) return;
   const std::string why =
       absl::StrCat("stopped: ", reason.empty() ? std::string("on request") : std::string(reason));
   if (job_->state == v1::JOB_STATE_PENDING) {
     return job_->Fail(v1::FAILURE_KIND_ERROR, absl::StrCat(why, ", before it had begun"));
   }
   job_->stop = why;
+  job_->writer.Note();
 }
 
 void EndDuty::Advance(absl::Time now) {
@@ -51,11 +52,7 @@ bool EndDuty::StepDone(absl::Time now) {
     case EndStep::kClose:
       return job_->training.closes.complete();
     case EndStep::kEvaluate:
-      if (!job_->training.evaluations.enabled() || job_->training.evaluations.final_over())
-        return true;
-      if (!job_->training.evaluations.running())
-        job_->training.BeginEvaluation(/*at_barrier=*/true, /*final=*/true, now);
-      return false;
+      return Evaluated(now);
     case EndStep::kSave:
       return SaveModel(now);
     case EndStep::kNone:
@@ -73,15 +70,38 @@ void EndDuty::EnterStep(EndStep step, absl::Time now) {
     case EndStep::kFlush:
       job_->FlushShards();
       break;
+    case EndStep::kEvaluate:
+      job_->training.end.attended = now;
+      break;
     case EndStep::kSave:
       job_->training.end.save_begun = now;
       break;
     case EndStep::kNone:
     case EndStep::kBarrier:
     case EndStep::kClose:
-    case EndStep::kEvaluate:
       break;
   }
+}
+
+// Where all is trained, workers that have gone may come back, and are waited for. Whoever ends a
+// job early wants it to end: then only for a lease, after which a worker counts as lost anyway.
+bool EndDuty::Evaluated(absl::Time now) {
+  const Evaluations& evaluations = job_->training.evaluations;
+  if (!evaluations.enabled() || evaluations.final_over()) return true;
+  if (!evaluations.running())
+    job_->training.BeginEvaluation(/*at_barrier=*/true, /*final=*/true, now);
+  if (job_->training.workers.AnyEligible()) job_->training.end.attended = now;
+  const absl::Duration alone = now - job_->training.end.attended;
+  if (!job_->stop.empty() && alone >= job_->worker_lease()) GiveUpEvaluation();
+  return evaluations.final_over();
+}
+
+// One that was under way when the end began is given up first; the final one follows at once.
+void EndDuty::GiveUpEvaluation() {
+  const std::string why = absl::StrCat("no worker has been there for ",
+                                       absl::FormatDuration(job_->worker_lease()), " to do it");
+  job_->outbox.Warn("evaluation", absl::StrCat("the job ends without its final evaluation: ", why));
+  job_->training.evaluations.GiveUp(why);
 }
 
 // One attempt after another, for as long as the last one may take. Never done: Complete() ends it.

@@ -14,8 +14,9 @@ class EndDuty : public Duty {
  public:
   using Duty::Duty;
 
-  // Ends the job early, in order: what has been trained is evaluated and saved. One that has not
-  // begun fails. `reason`: for people; empty: somebody has asked for it.
+  // Ends the job early, in order: what has been trained is evaluated, if anybody is there to do it,
+  // and saved. One that has not begun fails; one whose training is complete waits for nobody any
+  // more. `reason`: for people; empty: somebody has asked for it. The first one counts.
   void Stop(std::string_view reason);
   // Once the end has begun (JobContext::BeginEnd) every step is taken that is possible.
   void Advance(absl::Time now);
@@ -25,6 +26,8 @@ class EndDuty : public Duty {
  private:
   bool StepDone(absl::Time now);
   void EnterStep(EndStep step, absl::Time now);
+  bool Evaluated(absl::Time now);
+  void GiveUpEvaluation();
   bool SaveModel(absl::Time now);
   const CheckpointFacts* BetterCheckpoint() const;
   void Complete(absl::Time now);

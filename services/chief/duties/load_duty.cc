@@ -26,19 +26,11 @@ bool LoadDuty::IsDue(uint32_t index) const {
   const Shard* shard = job_->placement.shards.Find(index);
   if (!job_->recovery.rollback.Awaits(index) || job_->calls.Pending(Purpose::kLoad, index))
     return false;
-  if (shard == nullptr || !shard->present) return false;
-  const auto& published = job_->placement.gate.published().shards();
-  return std::any_of(published.begin(), published.end(), [&](const v1::ShardInfo& info) {
-    return info.index() == index && info.incarnation() == Raw(shard->incarnation);
-  });
+  return shard != nullptr && shard->present && job_->placement.IsPublished(*shard);
 }
 
 void LoadDuty::SendTo(uint32_t shard, absl::Time due) {
-  const v1::View& view = job_->placement.views.current();
-  std::vector<uint32_t> partitions;
-  for (int i = 0; i < view.owners_size(); ++i) {
-    if (view.owners(i) == shard) partitions.push_back(static_cast<uint32_t>(i));
-  }
+  const std::vector<uint32_t> partitions = job_->placement.PartitionsOf(shard);
   const bool coordinator =
       job_->training.work.has_lanes() && shard == job_->placement.views.coordinator();
   v1::LoadPartitionsRequest request = job_->recovery.rollback.RequestTo(partitions, coordinator);
@@ -81,6 +73,7 @@ bool LoadDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) {
     const auto& reply = std::get<v1::LoadPartitionsReply>(*answer.reply);
     if (reply.done()) {
       job_->recovery.rollback.OnLoaded(answer.shard, reply);
+      job_->placement.shards.Find(answer.shard)->loaded_timeline = job_->placement.timeline();
       return true;
     }
   } else {

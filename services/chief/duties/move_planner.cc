@@ -24,23 +24,27 @@ MovePlanner::MovePlanner(JobContext& job, Orders& orders)
 
 void MovePlanner::See(absl::Time now) {
   Balance::Counts stay;
+  std::set<uint32_t> takers;
   for (uint32_t index : job_->placement.views.members()) {
-    if (job_->placement.MayTake(index, now)) stay[index] = 0;
+    if (!job_->placement.MayTake(index, now)) continue;
+    stay[index] = 0;
+    takers.insert(index);
   }
   for (uint32_t owner : job_->placement.views.current().owners()) {
     if (const auto found = stay.find(owner); found != stay.end()) ++found->second;
   }
   const bool automatic = job_->plan.spec.rebalance().automatic();
-  const double skew = automatic && !stay.empty() ? SkewOf(QuestionOf(true)).load : 1;
+  const double skew =
+      automatic && !takers.empty() ? SkewOf(QuestionOf(/*even=*/true, takers)).load : 1;
   balance_.See(stay, job_->placement.LeavingShards(), skew, now);
   if (job_->replicas()) pairing_.See(balance_.takers(), job_->placement.Unpaired(), now);
 }
 
-MoveQuestion MovePlanner::QuestionOf(bool even) const {
+MoveQuestion MovePlanner::QuestionOf(bool even, std::set<uint32_t> takers) const {
   const auto& owners = job_->placement.views.current().owners();
   return {.owners = {owners.begin(), owners.end()},
           .weights = job_->placement.loads.weights(),
-          .takers = balance_.takers(),
+          .takers = std::move(takers),
           .even = even,
           .backups = job_->placement.Backups()};
 }
@@ -63,7 +67,7 @@ void MovePlanner::PlanMoves(absl::Time now) {
   if (job_->placement.moves.ForgetPlanUnless(possible)) balance_.OnGivenUp();
   const std::optional<Balance::Reason> reason = balance_.TakeReason(now);
   if (!reason) return;
-  std::vector<PlannedMove> moves = chief::PlanMoves(QuestionOf(reason->even));
+  std::vector<PlannedMove> moves = chief::PlanMoves(QuestionOf(reason->even, balance_.takers()));
   if (reason->automatic && moves.size() > kAutomaticMoves) moves.resize(kAutomaticMoves);
   if (moves.empty()) return balance_.OnCarriedOut();
   job_->outbox.Log(LogEvent::Level::kInfo, "partitions are to be moved",
@@ -110,7 +114,7 @@ absl::StatusOr<v1::RebalanceReply> MovePlanner::Rebalance(const v1::RebalanceReq
     return absl::FailedPreconditionError("the job is not training");
   }
   See(now);
-  const MoveQuestion question = QuestionOf(/*even=*/true);
+  const MoveQuestion question = QuestionOf(/*even=*/true, balance_.takers());
   const std::vector<PlannedMove> moves = chief::PlanMoves(question);
   v1::RebalanceReply reply;
   for (const PlannedMove& planned : moves) {

@@ -3,6 +3,9 @@
 #ifndef CAPSTAN_CHIEF_DUTIES_MOVE_PLANNER_H_
 #define CAPSTAN_CHIEF_DUTIES_MOVE_PLANNER_H_
 
+#include <cstdint>
+#include <set>
+
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "capstan/v1/chief.pb.h"
@@ -34,7 +37,7 @@ class MovePlanner : public Duty {
   void WatchReplicas(absl::Time now);
 
  private:
-  MoveQuestion QuestionOf(bool even) const;
+  MoveQuestion QuestionOf(bool even, std::set<uint32_t> takers) const;
   ReplicaQuestion ReplicaQuestionOf() const;
   void PlanMoves(absl::Time now);
   void PlanReplicas(absl::Time now);

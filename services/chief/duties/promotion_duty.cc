@@ -15,12 +15,8 @@ namespace capstan::chief {
 double PromotionDuty::LeaseOf(uint32_t index, uint64_t incarnation, absl::Time now) {
   if (!job_->replicas() || job_->writer.superseded()) return 0;
   const Shard* shard = job_->placement.shards.Find(index, Incarnation{incarnation});
-  if (shard == nullptr || shard->gone) return 0;
-  const auto& named = job_->placement.gate.published().shards();
-  const bool known = std::any_of(named.begin(), named.end(), [&](const v1::ShardInfo& info) {
-    return info.index() == index && info.incarnation() == incarnation;
-  });
-  return known ? job_->placement.hearing.lease().Grant(incarnation, now) : 0;
+  if (shard == nullptr || shard->gone || !job_->placement.IsPublished(*shard)) return 0;
+  return job_->placement.hearing.lease().Grant(incarnation, now);
 }
 
 void PromotionDuty::OnShardGone(uint32_t index, uint64_t incarnation) {

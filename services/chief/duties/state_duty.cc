@@ -47,7 +47,9 @@ void StateDuty::Inherit(const v1::ChiefState& state, absl::Time now) {
                                      progress.examples(), job_->training.work.totals().epochs_done);
   if (state.state() == v1::JOB_STATE_COMPLETED) {
     job_->state = v1::JOB_STATE_COMPLETED;
-    job_->placement.views.SetTimeline(state.view().timeline());
+    job_->placement.views.Inherit(state.view());
+    job_->placement.views.ForgetTrainers();
+    job_->placement.shards.Inherit(state.view(), now);
     job_->completed = now;
     job_->reason = state.reason();
     job_->model_uri = state.model_uri();

@@ -40,6 +40,14 @@ std::string AwaitedData(const JobContext& job) {
   });
 }
 
+// The final evaluation needs a worker. Those whose data do not come are told of by AwaitedData.
+bool AwaitsWorker(const JobContext& job) {
+  const Evaluations& evaluations = job.training.evaluations;
+  return job.training.end.step == EndStep::kEvaluate && evaluations.enabled() &&
+         !evaluations.final_over() && !job.training.workers.AnyEligible() &&
+         !job.training.workers.AllStuck();
+}
+
 }  // namespace
 
 std::string WaitingFor(const JobContext& job, absl::Time now) {
@@ -66,6 +74,7 @@ std::string WaitingFor(const JobContext& job, absl::Time now) {
                                              : absl::StrCat("the object store, which fails: ",
                                                             job.writer.last().ToString()));
   }
+  if (AwaitsWorker(job)) awaited.emplace_back("a worker, for the final evaluation");
   if (std::string data = AwaitedData(job); !data.empty()) awaited.push_back(std::move(data));
   return absl::StrJoin(awaited, "; ");
 }

@@ -49,6 +49,26 @@ std::set<uint32_t> Placement::ShardsToSave(absl::Time now) const {
   return leaving;
 }
 
+std::vector<uint32_t> Placement::PartitionsOf(uint32_t shard) const {
+  std::vector<uint32_t> partitions;
+  const auto& owners = views.current().owners();
+  for (int i = 0; i < owners.size(); ++i) {
+    if (owners[i] == shard) partitions.push_back(static_cast<uint32_t>(i));
+  }
+  return partitions;
+}
+
+bool Placement::Lacks(const Shard& shard) const {
+  return views.Owns(shard.index) && shard.present && shard.loaded_timeline != timeline();
+}
+
+bool Placement::IsPublished(const Shard& shard) const {
+  const auto& published = gate.published().shards();
+  return std::any_of(published.begin(), published.end(), [&shard](const v1::ShardInfo& info) {
+    return info.index() == shard.index && info.incarnation() == Raw(shard.incarnation);
+  });
+}
+
 std::vector<std::optional<uint32_t>> Placement::Backups() const {
   const v1::View& view = views.current();
   std::vector<std::optional<uint32_t>> backups(static_cast<size_t>(view.owners_size()));

@@ -37,6 +37,12 @@ struct Placement {
   std::set<uint32_t> LeavingShards() const;
   // Those of them whose partitions nobody can take: they are saved.
   std::set<uint32_t> ShardsToSave(absl::Time now) const;
+  // The partitions that the shard owns, in order.
+  std::vector<uint32_t> PartitionsOf(uint32_t shard) const;
+  // The process is there, and has not loaded what the shard owns.
+  bool Lacks(const Shard& shard) const;
+  // The view that others know names this process, so that they can call it.
+  bool IsPublished(const Shard& shard) const;
   // By partition: the shard that backs it up.
   std::vector<std::optional<uint32_t>> Backups() const;
   // How many partitions have no backup.

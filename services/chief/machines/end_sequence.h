@@ -17,7 +17,7 @@ enum class EndStep {
   kDrain,     // Leases are revoked; every worker that held one has heard of it, or is gone.
   kFlush,     // Aggregation queues are emptied.
   kClose,     // Streams are closed.
-  kEvaluate,  // The final evaluation.
+  kEvaluate,  // The final evaluation, if there is anybody who can make it.
   kSave,      // The model is saved.
 };
 
@@ -25,6 +25,7 @@ enum class EndStep {
 struct EndSequence {
   EndStep step = EndStep::kNone;
   std::set<std::string> draining;  // Workers that have not yet heard of the revocation.
+  absl::Time attended;             // Somebody who can evaluate was there, or the evaluation began.
   bool saving = false;             // The next checkpoint, or the one under way, is the model.
   bool saved = false;              // The model is stored.
   absl::Time save_begun;           // The first attempt.

@@ -202,6 +202,12 @@ std::vector<Membership::Candidate> Membership::Eligible() const {
   return trainers;
 }
 
+bool Membership::AnyEligible() const {
+  return std::any_of(live_.begin(), live_.end(), [](const auto& worker) {
+    return !worker.second.draining && !worker.second.stuck;
+  });
+}
+
 std::string Membership::VoiceOf(const Worker& worker) const {
   const bool one_address = std::all_of(live_.begin(), live_.end(), [&worker](const auto& other) {
     return other.second.peer == worker.peer;

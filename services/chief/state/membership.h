@@ -90,6 +90,7 @@ class Membership {
     const Worker* worker;  // Stands until a worker comes or goes.
   };
   std::vector<Candidate> Eligible() const;
+  bool AnyEligible() const;
 
   // Whose word a worker's is: that of all workers of its address, where they have several
   // addresses.

@@ -64,6 +64,20 @@ void LaneTable::SetHolder(size_t lane, std::optional<TrainerId> holder) {
   }
   present = holder;
   if (present) held_[*present].insert(lane);
+  Count(lane);
+}
+
+void LaneTable::Count(size_t l) {
+  Lane& lane = lanes_[l];
+  const Share share{
+      .done = lane.done,
+      .doing = lane.holder && lane.done < lane.tasks ? uint64_t{1} : 0,
+      .examples = lane.done_examples + (lane.cursor - lane.done_cursor) * batch_size_,
+  };
+  sums_.done += share.done - lane.counted.done;
+  sums_.doing += share.doing - lane.counted.doing;
+  sums_.examples += share.examples - lane.counted.examples;
+  lane.counted = share;
 }
 
 ReportResult LaneTable::Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report) {
@@ -84,6 +98,7 @@ ReportResult LaneTable::Report(std::span<const TrainerId> trainers, const v1::Le
   lane->examples = std::max(lane->examples, report.examples());
   lane->loss_sum = report.loss_sum();
   lane->cursor = std::max(lane->cursor, report.batches_done());
+  Count(l);
   if (report.round() > 0) rounds_ = std::max(rounds_, report.round() - 1);
   for (const v1::LaneTaskDone& done : report.lane_tasks_done()) {
     TakeDone(l, done, result);
@@ -148,6 +163,7 @@ void LaneTable::TakeDone(size_t l, const v1::LaneTaskDone& done, ReportResult& r
   lane.done_examples += done.examples();
   lane.cursor = std::max(lane.cursor, lane.done_cursor);
   lane.failures = 0;
+  Count(l);
   v1::StreamClose close;
   close.set_stream(sequence_.StreamOf(place).value);
   close.set_batches(done.batches());
@@ -159,6 +175,7 @@ void LaneTable::TakeCursors(const v1::HoldRoundsReply& held) {
   const size_t told = std::min(lanes_.size(), static_cast<size_t>(held.lanes_size()));
   for (size_t l = 0; l < told; ++l) {
     lanes_[l].cursor = std::max(lanes_[l].cursor, held.lanes(static_cast<int>(l)).cursor());
+    Count(l);
   }
 }
 
@@ -195,6 +212,7 @@ void LaneTable::Save(v1::TaskProgress& progress) const {
 void LaneTable::Restore(const v1::TaskProgress& progress) {
   std::vector<uint64_t> done(sequence_.epochs(), 0);
   ended_ = 0;
+  sums_ = {};
   held_.clear();
   assigned_to_.reset();
   for (size_t l = 0; l < lanes_.size(); ++l) {
@@ -208,6 +226,7 @@ void LaneTable::Restore(const v1::TaskProgress& progress) {
     lane.done_cursor = saved.done_cursor();
     lane.done_examples = saved.done_examples();
     lane.cursor = std::max(saved.cursor(), saved.done_cursor());
+    Count(l);
     // The coordinator may know of an end of which the chief has not been told: it is told again
     // then.
     lane.ended = saved.ended() && lane.done == tasks;
@@ -293,11 +312,9 @@ WorkTotals LaneTable::totals() const {
   totals.steps = rounds_;
   totals.total = sequence_.size();
   totals.epochs_done = epochs_.epochs_done();
-  for (const Lane& lane : lanes_) {
-    totals.done += lane.done;
-    if (lane.holder && lane.done < lane.tasks) ++totals.doing;
-    totals.examples += lane.done_examples + (lane.cursor - lane.done_cursor) * batch_size_;
-  }
+  totals.done = sums_.done;
+  totals.doing = sums_.doing;
+  totals.examples = sums_.examples;
   totals.todo = totals.total - totals.done - totals.doing;
   return totals;
 }

@@ -84,6 +84,12 @@ class LaneTable {
   const EpochCounter& epochs() const { return epochs_; }
 
  private:
+  // What a lane adds to the totals.
+  struct Share {
+    uint64_t done = 0;
+    uint64_t doing = 0;
+    uint64_t examples = 0;
+  };
   struct Lane {
     std::optional<TrainerId> holder;
     Generation generation;
@@ -96,10 +102,13 @@ class LaneTable {
     double loss_sum = 0;
     int failures = 0;  // Since the last task done.
     bool ended = false;
+    Share counted;  // In sums_.
   };
 
   // The only way in which a lane comes to a holder or loses it.
   void SetHolder(size_t lane, std::optional<TrainerId> holder);
+  // Brings the sums up to date with the lane: after every change of what its share consists of.
+  void Count(size_t lane);
   // Whose number lanes_ has. Nothing: none of these holds it.
   std::optional<size_t> Find(std::span<const TrainerId> trainers,
                              const Generation& generation) const;
@@ -118,6 +127,7 @@ class LaneTable {
   uint64_t changes_of_holders_ = 0;
   EpochCounter epochs_;
   size_t ended_ = 0;
+  Share sums_;  // Of all lanes.
   uint64_t rounds_ = 0;
 };
 

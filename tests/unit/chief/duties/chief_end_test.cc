@@ -190,5 +190,72 @@ TEST(ChiefEndTest, AStoppedSynchronousJobFinishesItsRoundFirst) {
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
 }
 
+TEST(ChiefEndTest, AStoppedJobWithoutWorkersSavesItsModelAndEnds) {
+  for (const uint32_t lanes : {0u, 2u}) {
+    Crew crew({.tasks = 40, .eval_tasks = 1, .lanes = lanes, .uri = "/models"});
+    crew.RegisterShards();
+    crew.RegisterWorker("a");
+    crew.Heartbeat("a");
+    crew.Advance(absl::Seconds(15));  // It is lost.
+    crew.machine.StopJob("enough", crew.now);
+    crew.Advance(absl::Seconds(9));
+    EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING) << "it may come back";
+    EXPECT_EQ(crew.Status().waiting_for(), "a worker, for the final evaluation");
+    crew.Advance(absl::Seconds(2));
+    EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+    EXPECT_THAT(crew.machine.reason(), HasSubstr("no worker has been there"));
+    EXPECT_THAT(crew.manifests, SizeIs(1));
+    EXPECT_THAT(crew.Status().evaluations(), IsEmpty());
+  }
+}
+
+TEST(ChiefEndTest, AWorkerThatComesInTimeEvaluatesAStoppedJob) {
+  Crew crew({.tasks = 40, .eval_tasks = 1, .uri = "/models"});
+  crew.RegisterShards();
+  crew.machine.StopJob("enough", crew.now);
+  crew.Advance(absl::Seconds(9));
+  crew.RegisterWorker("a");
+  const v1::WorkerHeartbeatReply reply = crew.Heartbeat("a");
+  ASSERT_THAT(reply.leases(), SizeIs(1));
+  crew.Advance(absl::Seconds(5));
+  crew.Heartbeat("a", {Crew::Done(reply.leases(0))});
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_EQ(crew.machine.reason(), "stopped: enough");
+  EXPECT_THAT(crew.Status().evaluations(), SizeIs(1));
+}
+
+TEST(ChiefEndTest, TheNextChiefEndsAStoppedJobWithoutWorkersToo) {
+  const CrewOptions options{.tasks = 40, .eval_tasks = 1, .uri = "/models"};
+  Crew before(options);
+  before.RegisterShards();
+  before.machine.StopJob("enough", before.now);
+  before.Advance(absl::Seconds(5));
+  Crew crew = Crew::Successor(options, before);
+  crew.Advance(absl::Seconds(25));
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+}
+
+TEST(ChiefEndTest, AShardThatComesAnewAfterTheEndServesTheModelAgain) {
+  Crew crew({.tasks = 3, .uri = "/models"});
+  crew.RegisterShards();
+  crew.RegisterWorker("a");
+  crew.WorkToTheEnd({"a"});
+  ASSERT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED);
+  crew.Advance(absl::Seconds(10));
+  const uint64_t timeline = crew.Status().timeline();
+  const size_t loads = crew.loads.size();
+  ASSERT_TRUE(crew.RegisterShard(1, /*incarnation=*/777).ok());
+  crew.Advance(absl::Seconds(1));
+  EXPECT_EQ(crew.Status().shards(1).state(), "restoring");
+  crew.Advance(absl::Seconds(4));
+  ASSERT_THAT(crew.loads, SizeIs(loads + 2));
+  EXPECT_EQ(crew.loads.back().uri(), crew.Status().model_uri());
+  EXPECT_GT(crew.Status().timeline(), timeline);
+  EXPECT_EQ(crew.Status().shards(1).state(), "serving");
+  EXPECT_EQ(crew.states.back().view().timeline(), crew.views.back().timeline());
+  EXPECT_EQ(crew.views.back().state(), v1::JOB_STATE_COMPLETED);
+  EXPECT_THAT(crew.Status().losses(), IsEmpty()) << "nothing is trained again";
+}
+
 }  // namespace
 }  // namespace capstan::chief

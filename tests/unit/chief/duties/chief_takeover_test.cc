@@ -234,6 +234,27 @@ TEST(ChiefTakeoverTest, ACompletedJobStaysCompleted) {
   EXPECT_EQ(crew.Status().timeline(), before.Status().timeline());
 }
 
+TEST(ChiefTakeoverTest, TheNextChiefOfACompletedJobTellsWhereItsPartitionsAre) {
+  Crew before(TenTasks());
+  before.RegisterShards();
+  before.RegisterWorker("w");
+  before.WorkToTheEnd({"w"});
+  before.Advance(absl::Seconds(2));
+  Crew crew = Crew::Successor(TenTasks(), before);
+  EXPECT_TRUE(std::equal(crew.views.back().owners().begin(), crew.views.back().owners().end(),
+                         before.views.back().owners().begin(), before.views.back().owners().end()));
+  crew.RegisterShards();
+  crew.Advance(absl::Seconds(10));
+  EXPECT_THAT(crew.loads, IsEmpty()) << "they have what they serve";
+  EXPECT_EQ(crew.Status().timeline(), before.Status().timeline());
+  EXPECT_EQ(crew.Status().shards(1).state(), "serving");
+
+  for (uint32_t shard : {0u, 1u}) ASSERT_TRUE(crew.RegisterShard(shard, 777 + shard).ok());
+  crew.Advance(absl::Seconds(5));
+  EXPECT_THAT(crew.loads, SizeIs(2));
+  EXPECT_GT(crew.Status().timeline(), before.Status().timeline());
+}
+
 TEST(ChiefTakeoverTest, AnOlderChiefStopsAndTellsNobodyAnythingMore) {
   Crew crew(TenTasks());
   crew.RegisterShards();

@@ -24,6 +24,20 @@ class LaneEndDutyTest : public EndDutyTest {
   LaneEndDutyTest() : EndDutyTest(TenTasks(/*lanes=*/2)) {}
 };
 
+// All that comes before the final evaluation has been done; nothing is saved.
+class EvaluatedEndDutyTest : public EndDutyTest {
+ protected:
+  EvaluatedEndDutyTest() : EndDutyTest(CrewOptions{.tasks = 10, .eval_tasks = 1}) {}
+
+  void BeginEvaluating(const std::string& stop) {
+    job_.stop = stop;
+    job_.BeginEnd(stop);
+    job_.training.end.step = EndStep::kEvaluate;
+    job_.training.end.attended = now_;
+  }
+  absl::Duration Lease() const { return job_.worker_lease(); }
+};
+
 // The logloss of evaluations chooses the result.
 class JudgedEndDutyTest : public EndDutyTest {
  protected:
@@ -53,11 +67,59 @@ TEST_F(EndDutyTest, AJobThatIsStoppedEndsInOrderUnlessItHasNotBegun) {
   EXPECT_EQ(job_.reason, "stopped: enough, before it had begun");
 }
 
-TEST_F(EndDutyTest, AJobThatEndsAlreadyIsNotStopped) {
+TEST_F(EndDutyTest, AStopDoesNotChangeWhyAJobEndsThatEndsAlready) {
   job_.BeginEnd("early stop");
   duty_.Stop("enough");
-  EXPECT_EQ(job_.stop, "");
+  EXPECT_EQ(job_.stop, "stopped: enough") << "a shard that is lost now would begin training again";
   EXPECT_EQ(job_.reason, "early stop");
+  duty_.Stop("really");
+  EXPECT_EQ(job_.stop, "stopped: enough");
+}
+
+TEST_F(EvaluatedEndDutyTest,
+       AStoppedJobEndsWithoutItsFinalEvaluationWhereNoWorkerIsThereForALease) {
+  BeginEvaluating("stopped: enough");
+  duty_.Advance(now_ + Lease() - absl::Milliseconds(1));
+  EXPECT_TRUE(job_.training.evaluations.running());
+  duty_.Advance(now_ + Lease());
+  EXPECT_EQ(job_.state, v1::JOB_STATE_COMPLETED);
+  EXPECT_THAT(job_.reason, testing::AllOf(testing::StartsWith("stopped: enough; the model is"),
+                                          testing::EndsWith("no worker has been there for 10s to "
+                                                            "do it")));
+  EXPECT_THAT(Warning("evaluation"), testing::HasSubstr("ends without its final evaluation"));
+}
+
+TEST_F(EvaluatedEndDutyTest, TheLeaseBeginsWhenTheLastWorkerThatCanWorkHasGone) {
+  Worker& a = AddWorker("a");
+  BeginEvaluating("stopped: enough");
+  now_ += absl::Hours(1);
+  duty_.Advance(now_);
+  EXPECT_TRUE(job_.training.evaluations.running()) << "it may take as long as it takes";
+  a.draining = true;
+  AddWorker("b").stuck = true;
+  duty_.Advance(now_ + Lease() - absl::Milliseconds(1));
+  EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
+  duty_.Advance(now_ + Lease());
+  EXPECT_EQ(job_.state, v1::JOB_STATE_COMPLETED);
+}
+
+TEST_F(EvaluatedEndDutyTest, WhereAllIsTrainedAWorkerIsWaitedForUntilSomebodyStopsTheJob) {
+  BeginEvaluating("");
+  now_ += absl::Hours(1);
+  duty_.Advance(now_);
+  EXPECT_TRUE(job_.training.evaluations.running());
+  duty_.Stop("");
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.state, v1::JOB_STATE_COMPLETED);
+  EXPECT_THAT(job_.reason, testing::StartsWith("the model is complete, but could not be"));
+}
+
+TEST_F(EvaluatedEndDutyTest, AnEvaluationThatWasUnderWayIsNotWaitedForEither) {
+  job_.training.BeginEvaluation(/*at_barrier=*/false, /*final=*/false, now_);
+  BeginEvaluating("stopped: enough");
+  duty_.Advance(now_ + Lease());
+  duty_.Advance(now_ + Lease());
+  EXPECT_EQ(job_.state, v1::JOB_STATE_COMPLETED);
 }
 
 TEST_F(EndDutyTest, NothingIsFlushedWhilePartitionsAreOnTheirWay) {

@@ -149,6 +149,30 @@ TEST_F(MovePlannerTest, WhatNobodyHasAskedForMovesAtMostFourPartitionsAtATime) {
   EXPECT_THAT(Planned(), testing::SizeIs(4));
 }
 
+TEST_F(MovePlannerTest, AShardIsJudgedByThoseThatAreThereNowAndNotByThoseThatWere) {
+  job_.plan.spec.mutable_rebalance()->set_automatic(true);
+  MovePlanner planner(job_, orders_);
+  Run(1);
+  Join(1);
+  v1::ShardReport report;
+  for (uint32_t partition = 0; partition < 8; ++partition) {
+    report.add_partitions()->set_partition(partition);
+  }
+  job_.placement.loads.Hear(0, /*incarnation=*/100, report, job_.placement.views.current(), now_);
+  Pass(absl::Seconds(1));
+  for (v1::PartitionLoad& load : *report.mutable_partitions()) load.set_pulled_rows(1000);
+  job_.placement.loads.Hear(0, /*incarnation=*/100, report, job_.placement.views.current(), now_);
+  planner.See(now_);  // The first look: shard 0 has all the load, shard 1 none.
+  Pass(absl::Seconds(3));
+  planner.Plan(now_);
+  ASSERT_TRUE(job_.placement.moves.planned()) << "shard 1 has joined";
+  job_.placement.moves.Cancel(/*failed=*/false, now_, job_.calls);
+  planner.OnCarriedOut();
+  Pass(absl::Seconds(27));
+  planner.Plan(now_);
+  EXPECT_EQ(job_.placement.moves.Status().why(), "a shard is much busier than the others");
+}
+
 TEST_F(ReplicaMovePlannerTest, WhatHasNoBackupIsGivenOneASecondLater) {
   Run(3);
   planner_.Plan(now_);

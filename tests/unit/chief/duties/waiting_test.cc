@@ -7,12 +7,19 @@ namespace {
 
 class WaitingTest : public DutyTest {
  protected:
+  explicit WaitingTest(const CrewOptions& options = TenTasks()) : DutyTest(options) {}
+
   Worker& AddStuckWorker(const std::string& name, const std::string& file) {
     Worker& worker = AddWorker(name);
     worker.stuck = true;
     worker.report.set_stalled_on(file);
     return worker;
   }
+};
+
+class EvaluatedWaitingTest : public WaitingTest {
+ protected:
+  EvaluatedWaitingTest() : WaitingTest(CrewOptions{.tasks = 10, .eval_tasks = 1}) {}
 };
 
 TEST_F(WaitingTest, AJobBeginsWhenTheShardsOfTheFirstMapAreThere) {
@@ -80,6 +87,20 @@ TEST_F(WaitingTest, AnEndThatIsNotStoredWaitsForTheStoreAndNotForShards) {
   ASSERT_TRUE(job.writer.TakeDue(now_));
   job.writer.OnStored(absl::OkStatus(), now_);
   EXPECT_EQ(WaitingFor(job, now_), "");
+}
+
+TEST_F(EvaluatedWaitingTest, TheFinalEvaluationWaitsForAWorkerThatCanWork) {
+  Run(2);
+  job_.BeginEnd("");
+  EXPECT_EQ(WaitingFor(job_, now_), "");
+  job_.training.end.step = EndStep::kEvaluate;
+  EXPECT_EQ(WaitingFor(job_, now_), "a worker, for the final evaluation");
+  AddWorker("a").draining = true;
+  EXPECT_EQ(WaitingFor(job_, now_), "a worker, for the final evaluation");
+  AddStuckWorker("b", "test.csv");
+  EXPECT_EQ(WaitingFor(job_, now_), "the data of test.csv, which b waits for");
+  AddWorker("c");
+  EXPECT_EQ(WaitingFor(job_, now_), "");
 }
 
 }  // namespace

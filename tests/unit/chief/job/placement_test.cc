@@ -33,6 +33,21 @@ TEST_F(PlacementTest, AShardTakesPartitionsUnlessItIsGoneLeavesOrIsSilent) {
   EXPECT_TRUE(job_.placement.MayTake(1, later));
 }
 
+TEST_F(PlacementTest, AShardLacksWhatItsPresentProcessHasNotLoaded) {
+  EXPECT_THAT(job_.placement.PartitionsOf(1), testing::ElementsAre(1, 3, 5, 7));
+  EXPECT_FALSE(job_.placement.Lacks(shard(1)));
+  EXPECT_TRUE(job_.placement.IsPublished(shard(1)));
+  AddShard(1, /*incarnation=*/777);
+  EXPECT_TRUE(job_.placement.Lacks(shard(1)));
+  EXPECT_FALSE(job_.placement.IsPublished(shard(1)));
+  Publish();
+  EXPECT_TRUE(job_.placement.IsPublished(shard(1)));
+  shard(1).present = false;
+  EXPECT_FALSE(job_.placement.Lacks(shard(1))) << "nobody knows what it has";
+  AddShard(2);
+  EXPECT_FALSE(job_.placement.Lacks(shard(2))) << "it owns nothing";
+}
+
 TEST_F(PlacementTest, AShardThatLeavesIsOneOnlyAsLongAsItHasPartitions) {
   AddShard(2);
   shard(1).draining = true;
