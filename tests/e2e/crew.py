@@ -111,10 +111,8 @@ class Crew:
             raise
 
     def __exit__(self, kind, value, trace):
-        self.hang_up()
-        # Workers first: while the chief listens they need not wait to give their leases back.
-        self.stop([p for name, p in self.processes.items() if name.startswith("worker")])
-        self.stop(self.processes.values())
+        # Nothing is said of how they end here: asked to stop, those that need a chief would wait seconds for one that has stopped.
+        self.kill_all()
         for port in self.ports_held:
             port.close()
         if kind is None:

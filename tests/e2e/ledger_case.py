@@ -18,7 +18,7 @@ POLICIES = {
     "backup": "sparse: {policy: sync, lanes: 4, backup_workers: 1}",
 }
 PACE = 5  # Milliseconds a step: two workers train for 7 s, so that several checkpoints are taken, and may be disturbed.
-QUICK = 0  # Of workers that take the place of slow ones once all is said.
+QUICK = 0  # Of workers that take the place of slow ones once all is said, and of jobs that nobody disturbs.
 
 
 class LedgerCase(unittest.TestCase):

@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from crew import chief_pb2, has_failpoints
 from ledger import ledger_times
-from ledger_case import BATCH, LedgerCase, PACE, RECORDS
+from ledger_case import BATCH, LedgerCase, PACE, QUICK, RECORDS
 
 
 class RecoveryTest(LedgerCase):
@@ -36,7 +36,7 @@ class RecoveryTest(LedgerCase):
         self.kill_each_shard("sync")
 
     def test_sync_ends_with_the_same_bits(self):
-        with self.crew("sync", every=None) as crew:
+        with self.crew("sync", every=None, pace=QUICK) as crew:
             crew.wait(180)
             expected = crew.fingerprint()
         with self.crew("sync") as crew:

@@ -12,7 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from freezing import frozen
 from ledger import ledger_times
-from ledger_case import LedgerCase, RECORDS
+from ledger_case import LedgerCase, QUICK, RECORDS
 
 
 class ResumeTest(LedgerCase):
@@ -41,7 +41,7 @@ class ResumeTest(LedgerCase):
         self.kill_everything_twice("sync")
 
     def test_sync_ends_with_the_same_bits_on_another_number_of_shards(self):
-        with self.crew("sync", every=None) as crew:
+        with self.crew("sync", every=None, pace=QUICK) as crew:
             crew.wait(180)
             expected = crew.fingerprint()
         with self.crew("sync") as crew:
@@ -175,7 +175,7 @@ class ResumeTest(LedgerCase):
             self.assertTrue((state_file(crew).parent / "chief-1.json").exists())
 
     def test_a_completed_job_says_so(self):
-        with self.crew(exit_when_done=False) as crew:
+        with self.crew(exit_when_done=False, pace=QUICK) as crew:
             model = crew.until_state("COMPLETED", timeout=180).model_uri
             crew.restart_chief()
             status = crew.until_state("COMPLETED")
@@ -183,7 +183,7 @@ class ResumeTest(LedgerCase):
             self.assertEqual(status.examples, 2 * RECORDS)
 
     def test_another_job_begins_with_its_parameters(self):
-        with self.crew(exit_when_done=False) as crew:
+        with self.crew(exit_when_done=False, pace=QUICK) as crew:
             model = crew.until_state("COMPLETED", timeout=180).model_uri
             crew.kill_all()
             crew.exit_when_done = True
@@ -195,7 +195,7 @@ class ResumeTest(LedgerCase):
             self.assertEqual(set(ledger_times(scores)), {4})
 
     def test_another_optimizer_goes_on_with_its_weights(self):
-        with self.crew(exit_when_done=False) as crew:
+        with self.crew(exit_when_done=False, pace=QUICK) as crew:
             model = crew.until_state("COMPLETED", timeout=180).model_uri
             before = crew.predict(self.data)
             crew.kill_all()
