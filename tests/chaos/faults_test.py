@@ -24,6 +24,7 @@ from ledger_case import BATCH, LedgerCase, RECORDS
 from nemesis import OVER
 
 GRACE = 15  # Seconds: half of what Kubernetes gives.
+SLOW = 200  # Milliseconds a step: training outlasts two checkpoints that fail after all their attempts.
 JUMP_CLOCK = os.environ.get("CAPSTAN_JUMP_CLOCK")  # The library of jump_clock.cc.
 DISK = 24 << 20
 HOUR = 3600.0
@@ -194,14 +195,14 @@ class FaultsTest(LedgerCase):
 
     def in_store(self, **weather):
         with Store() as store:
-            # More and smaller batches, so that training outlasts two checkpoints that fail after all their attempts.
-            crew = self.crew(exit_when_done=False, epochs=4, batch=1)
+            crew = self.crew(exit_when_done=False, pace=SLOW)
             crew.overrides[-1] = "checkpoint.uri=s3://town/model"
             with crew:
                 self.goes_on_without_its_store(crew, lambda: store.weather(**weather), store.weather)
+                self.finish(crew)
                 last = crew.until_state("COMPLETED", "FAILED", timeout=300)
-                self.assertEqual(last.examples, 4 * RECORDS)
-                self.assertEqual(set(ledger_times(crew.predict_with(last.model_uri, self.data))), {4})
+                self.assertEqual(last.examples, 2 * RECORDS)
+                self.assertEqual(set(ledger_times(crew.predict_with(last.model_uri, self.data))), {2})
 
     def test_training_goes_on_while_the_store_is_full(self):
         self.in_store(full=True)
