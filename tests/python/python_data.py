@@ -24,13 +24,19 @@ heartbeat: 200ms
 """
 
 
+def has_module(name):
+    """Whether programs can import it; whoever imports PyTorch to find out takes seconds."""
+    look = f"import importlib.util, sys; sys.exit(importlib.util.find_spec('{name}') is None)"
+    return subprocess.run([PYTHON, "-c", look], check=False).returncode == 0
+
+
 def lack():
     """What is missing here; empty: nothing."""
     package = pathlib.Path(os.environ.get("CAPSTAN_PYTHON_PACKAGE", ROOT / "build/test/python"))
     if not list(package.glob("capstan_ps/_capstan*.so")):
         return f"{package} has no capstan_ps (-DCAPSTAN_PYTHON_MODULE=ON with nanobind; tests/run builds it)"
     os.environ["PYTHONPATH"] = str(package)
-    if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
+    if not has_module("torch"):
         return f"{PYTHON} has no torch (Debian: python3-torch)"
     return ""
 

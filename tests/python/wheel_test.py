@@ -13,6 +13,8 @@ import tempfile
 import unittest
 import zipfile
 
+from python_data import has_module
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = pathlib.Path(os.environ.get("CAPSTAN_PYTHON_PACKAGE", ROOT / "build/test/python")) / "capstan_ps"
 PYTHON = "/usr/bin/python3"
@@ -32,8 +34,8 @@ def lack():
     """What is missing here; empty: nothing."""
     if not list(PACKAGE.glob("_capstan*.so")):
         return f"{PACKAGE} is not built (-DCAPSTAN_PYTHON_MODULE=ON with nanobind; tests/run builds it)"
-    for module, package in (("torch", "python3-torch"), ("ensurepip, venv", "python3-venv")):
-        if subprocess.run([PYTHON, "-c", f"import {module}"], capture_output=True).returncode != 0:
+    for module, package in (("torch", "python3-torch"), ("ensurepip", "python3-venv"), ("venv", "python3-venv")):
+        if not has_module(module):
             return f"{PYTHON} has no {module} (Debian: {package})"
     return ""
 
