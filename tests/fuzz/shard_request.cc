@@ -65,7 +65,7 @@ void Order(std::string_view message, Carry carry) {
 
 // A piece of a push; the last one brings the push to the shard.
 void TakePiece(Shard& shard, PushPieces& pieces, const v1::PushPieceRequest& piece) {
-  const auto push = pieces.Take(piece, absl::UnixEpoch());
+  const auto push = pieces.Take({"peer:1", "peer"}, piece, absl::UnixEpoch());
   if (!push.ok() || !push->has_value()) return;
   CAPSTAN_CHECK((*push)->Length() == piece.size());
   std::vector<grpc::Slice> slices;

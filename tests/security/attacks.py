@@ -141,6 +141,12 @@ class Attacker:
         """Batches beyond number."""
         return self.about_leases(batches_done=1 << 55, examples=1 << 60)
 
+    def a_round_that_is_far_away(self):
+        return self.about_leases(round=HUGE)
+
+    def an_error_of_a_megabyte(self):
+        return self.about_leases(error="x" * (1 << 20), returned=True)
+
     def bad_records_without_a_lease(self):
         return self.without_lease(finished=True, bad_records=1000)
 
@@ -214,6 +220,11 @@ class Attacker:
     def run_ahead_of_the_job(self):
         """Learning rates follow this number, and only the chief's word counts."""
         return self.push(stream={"stream": SESSION_BIT | 7}, progress_examples=1 << 60, partitions=[{"partition": 0}])
+
+    def finish_the_clock_of_another(self):
+        header = {"trainer": 1, "clock": 1 << 40}
+        return f"alone: {self.push(header=header)}; in a session: " + self.push(
+            header=header, stream={"stream": SESSION_BIT | 11}, partitions=[{"partition": 0}])
 
     def save_elsewhere(self):
         request = ps_pb2.SavePartitionsRequest(uri=str(self.elsewhere), id="stolen")

@@ -39,13 +39,8 @@ std::string PeerHost(const grpc::ServerContextBase& context) {
 }
 
 bool MayActForShard(const grpc::ServerContextBase& context, uint32_t shard) {
-  bool is_of_one = false;
-  for (const std::string& name : CertifiedNames(context)) {
-    const std::optional<uint32_t> named = ShardOfDnsName(name);
-    if (named == shard) return true;
-    is_of_one |= named.has_value();
-  }
-  return !is_of_one;
+  const Tls* const own = ProcessTls();
+  return own == nullptr || MayActForShard(CertifiedNames(context), own->identity().job(), shard);
 }
 
 bool MayTrain(const grpc::ServerContextBase& context) {

@@ -102,6 +102,20 @@ bool MayCall(Role role, std::string_view method) {
   });
 }
 
+bool MayActForShard(std::span<const std::string> names, std::string_view job, uint32_t shard) {
+  const bool is_shard = std::any_of(names.begin(), names.end(), [job](const std::string& shown) {
+    const std::optional<PeerName> name = ParseDnsName(shown);
+    return name && name->role == Role::kPs && name->job == job;
+  });
+  bool is_of_one = false;
+  for (const std::string& name : names) {
+    const std::optional<uint32_t> named = ShardOfDnsName(name);
+    if (named == shard) return is_shard;
+    is_of_one |= named.has_value();
+  }
+  return is_shard && !is_of_one;
+}
+
 bool MayTrain(Role role) { return role == Role::kWorker; }
 
 }  // namespace capstan

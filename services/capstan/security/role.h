@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,10 @@ std::optional<PeerName> ParseDnsName(std::string_view dns_name);
 // `<anything>-<number>.ps.<job>.capstan`, as cert-manager's CSI driver can make one of a pod's
 // name: "ctr-ps-3.ps.ctr.capstan". None: the name is of no shard.
 std::optional<uint32_t> ShardOfDnsName(std::string_view dns_name);
+
+// Returns whether who shows a certificate of these names may act for that shard of the job: it is
+// of the role ps, and of no shard in particular or of that one.
+bool MayActForShard(std::span<const std::string> names, std::string_view job, uint32_t shard);
 
 // Returns whether a client in this role may call the method, "/capstan.v1.Ps/Push".
 bool MayCall(Role role, std::string_view method);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "capstan/base/hash.h"
 #include "capstan/consistency/generation.h"
+#include "chief/work/shortened_report.h"
 
 namespace capstan::chief {
 namespace {
@@ -36,7 +37,9 @@ std::string UserCodeText(const std::string& worker, const v1::UserCodeError& err
 
 }  // namespace
 
-void ReportDuty::Take(const Worker& worker, const v1::LeaseReport& said) {
+void ReportDuty::Take(const Worker& worker, const v1::LeaseReport& told) {
+  const std::optional<v1::LeaseReport> shortened = Shortened(told);
+  const v1::LeaseReport& said = shortened ? *shortened : told;
   const std::vector<TrainerId> trainers = worker.trainer_ids();
   if (said.timeline() != job_->placement.timeline()) return;  // Its updates have been thrown away.
   const std::optional<v1::LeaseReport> doubted = Doubted(worker, said);

@@ -22,7 +22,7 @@ class ReportDuty : public Duty {
 
   // A report of an older timeline, or of a lease that the worker does not hold, counts for nothing;
   // one that an earlier chief has granted is adopted.
-  void Take(const Worker& worker, const v1::LeaseReport& said);
+  void Take(const Worker& worker, const v1::LeaseReport& told);
 
   // Leases that failed or were given back.
   uint64_t retries() const { return retries_; }

@@ -18,11 +18,18 @@ void RestDuty::Advance(absl::Time now) {
   const bool saves =
       lanes && job_->checkpoints.checkpointer.running() && !job_->checkpoints.checkpointer.marked();
   const bool switches = lanes && job_->placement.moves.wants_quiet();
-  if (evaluates || job_->training.rest.save || saves || switches ||
+  if (evaluates || job_->training.rest.save || saves || switches || LastRoundIsTold() ||
       (lanes && job_->CheckpointWanted(now))) {
     return Seek(now);
   }
   if (job_->training.AtRest()) job_->Resume();
+}
+
+// A worker may be wrong, or lie; where rounds stand still it is known what the coordinator says.
+bool RestDuty::LastRoundIsTold() const {
+  const uint64_t max_steps = job_->plan.spec.train().max_steps();
+  return max_steps > 0 && job_->training.work.has_lanes() && !job_->training.AtRest() &&
+         job_->training.work.totals().steps >= max_steps;
 }
 
 void RestDuty::OnAnswer(const ShardCalls::Answer& answer) {

@@ -1,6 +1,6 @@
-// When training stands still: lanes for an evaluation, for partitions that change their owner, and
-// until a checkpoint is marked everywhere; tasks for an evaluation that decides. Both do until what
-// is the best so far is saved.
+// When training stands still: lanes for an evaluation, for partitions that change their owner,
+// until a checkpoint is marked everywhere, and to see whether the last round of max_steps is
+// closed; tasks for an evaluation that decides. Both do until what is the best so far is saved.
 #ifndef CAPSTAN_CHIEF_DUTIES_REST_DUTY_H_
 #define CAPSTAN_CHIEF_DUTIES_REST_DUTY_H_
 
@@ -23,6 +23,7 @@ class RestDuty : public Duty {
   void SeeBarrier();
 
  private:
+  bool LastRoundIsTold() const;
   void Seek(absl::Time now);
   void GiveUpBest(absl::Time now);
 };

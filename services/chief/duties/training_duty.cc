@@ -8,7 +8,9 @@ namespace capstan::chief {
 
 void TrainingDuty::Advance(absl::Time now) {
   const WorkTotals totals = job_->training.work.totals();
-  const uint64_t steps = std::max(totals.steps, job_->training.barrier.round());
+  const RoundBarrier& barrier = job_->training.barrier;
+  const uint64_t steps =
+      barrier.reached() ? barrier.round() : std::max(totals.steps, barrier.round());
   if (totals.examples != job_->training.progress.examples() ||
       steps != job_->training.progress.steps())
     job_->writer.Note();
@@ -21,7 +23,9 @@ void TrainingDuty::Advance(absl::Time now) {
     job_->training.progress.Settle(totals.examples);
     job_->BeginEnd("");
   }
-  if (max_steps > 0 && steps >= max_steps) job_->BeginEnd("");
+  // That all rounds are closed the coordinator says, which is asked once a worker does (RestDuty).
+  const uint64_t sure = job_->training.work.has_lanes() ? barrier.round() : steps;
+  if (max_steps > 0 && sure >= max_steps) job_->BeginEnd("");
 }
 
 void TrainingDuty::DrawCurve(absl::Time now) {

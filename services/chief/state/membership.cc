@@ -1,6 +1,7 @@
 #include "chief/state/membership.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -16,6 +17,7 @@ constexpr size_t kLostShown = 16;
 constexpr size_t kVoidWorkersKept = 8192;
 constexpr size_t kMaxNameBytes = 253;  // A DNS name.
 constexpr size_t kMaxTextBytes = 4096;
+constexpr uint64_t kMostSteps = uint64_t{1} << 48;  // No trainer makes more, whatever it says.
 
 std::vector<TrainerId> TrainersNamed(const v1::WorkerHeartbeatRequest& request) {
   std::vector<TrainerId> ids;
@@ -36,16 +38,19 @@ v1::WorkerReport Kept(v1::WorkerReport told) {
 
 void HearTrainer(const v1::TrainerReport& report, absl::Time now, Trainer& trainer) {
   trainer.wants_lease = report.wants_lease();
-  if (report.step_seconds() > 0) trainer.step_seconds = report.step_seconds();
+  if (report.step_seconds() > 0 && std::isfinite(report.step_seconds())) {
+    trainer.step_seconds = report.step_seconds();
+  }
   const bool first = !std::exchange(trainer.clock_heard, true);
   // A joiner has been told to begin there: it has not made these steps.
   const uint64_t before = std::max(trainer.clock, trainer.start_clock);
-  if (report.clock() <= trainer.clock) return;
+  const uint64_t clock = std::min(report.clock(), kMostSteps);
+  if (clock <= trainer.clock) return;
   const double seconds = absl::ToDoubleSeconds(now - trainer.clock_at);
-  if (!first && report.clock() > before && seconds > 0) {
-    trainer.clock_rate = static_cast<double>(report.clock() - before) / seconds;
+  if (!first && clock > before && seconds > 0) {
+    trainer.clock_rate = static_cast<double>(clock - before) / seconds;
   }
-  trainer.clock = report.clock();
+  trainer.clock = clock;
   trainer.clock_at = now;
 }
 
@@ -232,7 +237,8 @@ uint64_t Membership::SlowestClock(absl::Time now) const {
     for (const Trainer& trainer : worker.trainers) {
       if (!trainer.training) continue;
       const absl::Duration age = std::min(now - trainer.clock_at, options_.lease);
-      const double since = trainer.clock_rate * std::max(0.0, absl::ToDoubleSeconds(age));
+      const double since = std::min(trainer.clock_rate * std::max(0.0, absl::ToDoubleSeconds(age)),
+                                    static_cast<double>(kMostSteps));
       const uint64_t clock =
           std::max(trainer.start_clock, trainer.clock + static_cast<uint64_t>(since));
       slowest = any ? std::min(slowest, clock) : clock;

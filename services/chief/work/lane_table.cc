@@ -138,18 +138,47 @@ absl::Status LaneTable::CheckReport(size_t l, const v1::LeaseReport& report) {
   const Lane& lane = lanes_[l];
   for (const v1::LaneTaskDone& done : report.lane_tasks_done()) {
     if (done.ordinal() < lane.done || done.ordinal() >= lane.tasks) continue;
-    CAPSTAN_RETURN_IF_ERROR(CheckNumbers(sequence_.task(PlaceOf(l, done.ordinal())), done));
+    CAPSTAN_RETURN_IF_ERROR(
+        CheckNumbers(sequence_.task(PlaceOf(l, done.ordinal())), batch_size_, done));
   }
-  uint64_t most = std::max(lane.cursor, lane.done_cursor);
-  const uint64_t end = std::min(lane.tasks, lane.done + 2 * kTasksAhead);
   // Of an honest report one task, if any, is looked at.
-  for (uint64_t ordinal = lane.done; ordinal < end && report.batches_done() > most; ++ordinal) {
-    most += MostRecords(sequence_.task(PlaceOf(l, ordinal))) + 1;
-  }
-  if (report.batches_done() <= most) return absl::OkStatus();
+  const uint64_t most = MostCursor(l, report.batches_done());
+  if (report.batches_done() <= most) return CheckRound(l, report);
   return absl::InvalidArgumentError(
       absl::StrCat("a worker reports batch ", report.batches_done(), " of lane ", l, ", which has ",
                    most, " at the most by now; its reports are not to be believed"));
+}
+
+// The batches that a lane can have been in rounds with by now, whatever has been told of it; no
+// more tasks are looked at than show that there may be so many as `asked`.
+uint64_t LaneTable::MostCursor(size_t l, uint64_t asked) {
+  const Lane& lane = lanes_[l];
+  uint64_t most = std::max(lane.cursor, lane.done_cursor);
+  const uint64_t end = std::min(lane.tasks, lane.done + 2 * kTasksAhead);
+  for (uint64_t ordinal = lane.done; ordinal < end && asked > most; ++ordinal) {
+    most += MostBatches(sequence_.task(PlaceOf(l, ordinal)), batch_size_);
+  }
+  return most;
+}
+
+// A round closes with a batch of one lane at least, so all lanes together have been in rounds with
+// as many batches as there were rounds, or more. Of what other lanes have done the chief may not
+// have heard yet, so each counts with what it can have. That holds after a return to a checkpoint
+// and for another chief or coordinator as well: rounds and cursors come from one barrier.
+absl::Status LaneTable::CheckRound(size_t l, const v1::LeaseReport& report) {
+  if (report.round() <= rounds_ + 1) return absl::OkStatus();
+  const uint64_t closed = report.round() - 1;
+  // Where each lane is in each round, which is the rule, its own batches show it.
+  uint64_t most = rounds_without_batches_ + report.batches_done();
+  for (size_t i = 1; i < lanes_.size() && most < closed; ++i) {
+    const size_t other = (l + i) % lanes_.size();
+    most += MostCursor(other, closed - most);
+  }
+  if (most < closed) most += MostCursor(l, closed) - report.batches_done();
+  if (closed <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a worker reports that round ", closed, " is closed, of ", most,
+                   " that there can be at the most by now; its reports are not to be believed"));
 }
 
 void LaneTable::TakeDone(size_t l, const v1::LaneTaskDone& done, ReportResult& result) {
@@ -177,6 +206,7 @@ void LaneTable::TakeCursors(const v1::HoldRoundsReply& held) {
     lanes_[l].cursor = std::max(lanes_[l].cursor, held.lanes(static_cast<int>(l)).cursor());
     Count(l);
   }
+  rounds_ = held.last().round();  // Also where somebody has told of more.
 }
 
 std::optional<WorkName> LaneTable::NameOfAdopted(const v1::LeaseReport& report) const {
@@ -237,6 +267,9 @@ void LaneTable::Restore(const v1::TaskProgress& progress) {
     }
   }
   rounds_ = progress.steps();
+  uint64_t batches = 0;
+  for (const Lane& lane : lanes_) batches += lane.cursor;
+  rounds_without_batches_ = rounds_ - std::min(rounds_, batches);
   epochs_ = EpochCounter(sequence_);
   const auto visit_done = [this](absl::FunctionRef<void(const Place&)> visit) {
     for (size_t l = 0; l < lanes_.size(); ++l) {

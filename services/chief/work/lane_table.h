@@ -48,7 +48,7 @@ class LaneTable {
   ReportResult Report(std::span<const TrainerId> trainers, const v1::LeaseReport& report);
 
   // What the coordinator says at a barrier of rounds, of every lane: its holder may tell of it
-  // later.
+  // later. How many rounds are closed is then what it says, whatever workers have told.
   void TakeCursors(const v1::HoldRoundsReply& held);
 
   // A report of a lease that an earlier chief granted, of which this one does not know: the lane is
@@ -114,6 +114,8 @@ class LaneTable {
                              const Generation& generation) const;
   WorkName NameOf(size_t lane) const { return {v1::LEASE_KIND_LANE, lane, lanes_[lane].done}; }
   absl::Status CheckReport(size_t lane, const v1::LeaseReport& report);
+  absl::Status CheckRound(size_t lane, const v1::LeaseReport& report);
+  uint64_t MostCursor(size_t lane, uint64_t asked);
   Place PlaceOf(size_t lane, uint64_t ordinal);
   uint64_t TasksUntil(size_t lane, uint32_t epoch) const;
   void TakeDone(size_t lane, const v1::LaneTaskDone& done, ReportResult& result);
@@ -128,7 +130,8 @@ class LaneTable {
   EpochCounter epochs_;
   size_t ended_ = 0;
   Share sums_;  // Of all lanes.
-  uint64_t rounds_ = 0;
+  uint64_t rounds_ = 0;                  // That are closed, as somebody has told.
+  uint64_t rounds_without_batches_ = 0;  // Of a checkpoint that says more than its lanes have done.
 };
 
 }  // namespace capstan::chief

@@ -24,7 +24,7 @@ void Progress::AddLoss(uint64_t examples, double loss_sum) {
 
 void Progress::Update(uint64_t examples, uint64_t steps, absl::Time now) {
   examples_ = std::max(examples_, examples);
-  steps_ = std::max(steps_, steps);
+  steps_ = steps;
   if (!samples_.empty() && now - samples_.back().at < kSampleEvery) return;
   samples_.push_back({now, examples_});
   while (samples_.size() > 2 && now - samples_[1].at >= options_.rate_window) samples_.pop_front();

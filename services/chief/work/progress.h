@@ -22,7 +22,8 @@ class Progress {
   // Examples newly acknowledged and the sum of their losses.
   void AddLoss(uint64_t examples, double loss_sum);
 
-  // The totals as of now; examples never go back, for the learning rate follows them.
+  // The totals as of now; examples never go back, for the learning rate follows them. Steps do
+  // where workers have told of rounds that the coordinator has not closed.
   void Update(uint64_t examples, uint64_t steps, absl::Time now);
 
   // All is done, and its examples are counted: Update's totals take a batch under way for a full

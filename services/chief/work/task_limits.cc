@@ -14,8 +14,7 @@ constexpr uint64_t kMost = uint64_t{1} << 40;
 template <typename Range>
 uint64_t RecordsOf(const Range& range) {
   if (range.end() == kEndNotKnown || range.end() <= range.begin()) return kMost;
-  // The last line of a file may end without a line break.
-  return std::min(range.end() - range.begin() + 1, kMost);
+  return std::min(range.end() - range.begin(), kMost);
 }
 
 absl::Status Check(const char* what, uint64_t number, uint64_t most) {
@@ -36,19 +35,25 @@ uint64_t MostRecords(const v1::Task& task) {
   return records;
 }
 
-absl::Status CheckNumbers(const v1::Task& task, const v1::LeaseReport& report) {
+uint64_t MostBatches(const v1::Task& task, uint64_t batch_size) {
+  return MostRecords(task) / std::max<uint64_t>(batch_size, 1) + 1;
+}
+
+absl::Status CheckNumbers(const v1::Task& task, uint64_t batch_size,
+                          const v1::LeaseReport& report) {
   const uint64_t records = MostRecords(task);
-  absl::Status status = Check("batches", report.batches_done(), records + 1);
-  status.Update(Check("batches in all", report.total_batches(), records + 1));
+  const uint64_t batches = MostBatches(task, batch_size);
+  absl::Status status = Check("batches", report.batches_done(), batches);
+  status.Update(Check("batches in all", report.total_batches(), batches));
   status.Update(Check("examples", report.examples(), records));
   status.Update(Check("examples in all", report.total_examples(), records));
   status.Update(Check("bad records", report.bad_records(), records));
   return status;
 }
 
-absl::Status CheckNumbers(const v1::Task& task, const v1::LaneTaskDone& done) {
+absl::Status CheckNumbers(const v1::Task& task, uint64_t batch_size, const v1::LaneTaskDone& done) {
   const uint64_t records = MostRecords(task);
-  absl::Status status = Check("batches", done.batches(), records + 1);
+  absl::Status status = Check("batches", done.batches(), MostBatches(task, batch_size));
   status.Update(Check("examples", done.examples(), records));
   status.Update(Check("bad records", done.bad_records(), records));
   return status;

@@ -10,13 +10,16 @@
 
 namespace capstan::chief {
 
-// No task has more records: a record has a byte at least. 2^40 where the task's end is not known.
+// No task has more records: each begins at a byte of its own, or is one of those that are named.
+// 2^40 where the task's end is not known.
 uint64_t MostRecords(const v1::Task& task);
 
-// INVALID_ARGUMENT: more batches, examples or bad records than the task can have. A batch has an
-// example at least, but for one that may be empty.
-absl::Status CheckNumbers(const v1::Task& task, const v1::LeaseReport& report);
-absl::Status CheckNumbers(const v1::Task& task, const v1::LaneTaskDone& done);
+// No task has more batches: all are full but the last one, which may be empty.
+uint64_t MostBatches(const v1::Task& task, uint64_t batch_size);
+
+// INVALID_ARGUMENT: more batches, examples or bad records than the task can have.
+absl::Status CheckNumbers(const v1::Task& task, uint64_t batch_size, const v1::LeaseReport& report);
+absl::Status CheckNumbers(const v1::Task& task, uint64_t batch_size, const v1::LaneTaskDone& done);
 
 }  // namespace capstan::chief
 

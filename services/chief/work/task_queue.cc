@@ -68,7 +68,8 @@ ReportResult TaskQueue::Report(std::span<const TrainerId> trainers, const v1::Le
   result.known = true;
   const StreamId stream = StreamOfLease(held->lease);
   result.work = NameOfStream(stream);
-  if (const absl::Status numbers = CheckNumbers(held->lease.task(), report); !numbers.ok()) {
+  if (const absl::Status numbers = CheckNumbers(held->lease.task(), batch_size_, report);
+      !numbers.ok()) {
     result.failure = TaskFailure{std::string(numbers.message()), false, ++open_[stream].failures};
     Return(
         leases_.Remove(TrainerId{held->lease.trainer()}, GenerationFromProto(report.generation())));

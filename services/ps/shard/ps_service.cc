@@ -14,6 +14,7 @@
 #include "capstan/rpc/arrived_call.h"
 #include "capstan/rpc/caller.h"
 #include "capstan/rpc/status.h"
+#include "ps/shard/caller_check.h"
 #include "ps/shard/traced.h"
 
 namespace capstan::ps {
@@ -75,13 +76,6 @@ class PushReactor final : public grpc::ServerUnaryReactor {
  private:
   ReleasedPulls released_;
 };
-
-// Whoever is no worker of the job looks at its parameters, and its looks are of no consequence.
-absl::Status CheckPuller(const grpc::CallbackServerContext& context, const v1::PullRequest& head) {
-  if (head.evaluation() || MayTrain(context)) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      "the client's certificate is not a worker's: it may pull with `evaluation` only");
-}
 
 // The call waits at the coordinator, if there is a waiter, until it is answered or cancelled.
 grpc::ServerUnaryReactor* Parked(WaitingReactor& reactor, CoordinatorShell& coordinator,
@@ -189,7 +183,7 @@ PsService::Reactor* PsService::Push(Context* context, const grpc::ByteBuffer* re
   const CountedPush counted(metrics_, request->Length());
   const absl::Status queued = CheckQueue(*context).status();
   v1::PushReply answer;
-  absl::StatusOr<Handled> handled = queued.ok() ? HandlePush(*request, answer) : queued;
+  absl::StatusOr<Handled> handled = queued.ok() ? HandlePush(*context, *request, answer) : queued;
   if (handled.ok()) {
     bool own_buffer;
     CAPSTAN_CHECK(
@@ -204,20 +198,26 @@ PsService::Reactor* PsService::PushPiece(Context* context, const v1::PushPieceRe
   if (!queued.ok()) return Answer(*context, queued);
   const absl::StatusOr<Shard*> shard = ShardFor(request->header());
   if (!shard.ok()) return Answer(*context, shard.status());
+  const absl::Status allowed = CheckPusher(*context, request->header());
+  if (!allowed.ok()) return Answer(*context, allowed);
+  const PushPieces::Sender sender{context->peer(), PeerHost(*context)};
   const absl::StatusOr<std::optional<grpc::ByteBuffer>> push =
-      (*shard)->pieces().Take(*request, (*shard)->clock().Now());
+      (*shard)->pieces().Take(sender, *request, (*shard)->clock().Now());
   if (!push.ok() || !push->has_value()) return Answer(*context, push.status());
   const CountedPush counted(metrics_, (*push)->Length());
-  absl::StatusOr<Handled> handled = HandlePush(**push, *reply);
+  absl::StatusOr<Handled> handled = HandlePush(*context, **push, *reply);
   return AnswerPush(*context, std::move(handled), counted, reply->ByteSizeLong());
 }
 
-absl::StatusOr<PsService::Handled> PsService::HandlePush(const grpc::ByteBuffer& request,
+absl::StatusOr<PsService::Handled> PsService::HandlePush(const Context& context,
+                                                         const grpc::ByteBuffer& request,
                                                          v1::PushReply& reply) {
   CAPSTAN_ASSIGN_OR_RETURN(const ServedShard* const served, Served());
   Shard& shard = served->shard;
   CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const PushMessage> push, shard.ReadPush(request));
+  CAPSTAN_RETURN_IF_ERROR(CheckPusher(context, push->head().header()));
   CAPSTAN_RETURN_IF_ERROR(shard.CheckHeader(push->head().header()));
+  CAPSTAN_RETURN_IF_ERROR(CheckSession(context, push->head(), sessions_));
   CAPSTAN_RETURN_IF_ERROR(CAPSTAN_FAILPOINT_STATUS("push.received"));
   CAPSTAN_ASSIGN_OR_RETURN(Shard::Pushed pushed, shard.Push(push));
   reply = std::move(pushed.reply);

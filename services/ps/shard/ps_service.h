@@ -10,14 +10,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "capstan/consistency/stream_ledger.h"
 #include "capstan/rpc/fair_share.h"
 #include "capstan/v1/ps.grpc.pb.h"
+#include "ps/machines/partition_machine.h"
 #include "ps/shard/counted_push.h"
 #include "ps/shard/evaluation_share.h"
 #include "ps/shard/loader.h"
 #include "ps/shard/mover.h"
 #include "ps/shard/replicator.h"
 #include "ps/shard/saver.h"
+#include "ps/shard/session_shares.h"
 #include "ps/shard/shard.h"
 #include "ps/shard/shard_metrics.h"
 #include "ps/shard/staged_partitions.h"
@@ -108,7 +111,8 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
     ReplicaWait replicated;
     std::function<void()> trace = {};  // Tells of the answer; empty: nobody listens.
   };
-  absl::StatusOr<Handled> HandlePush(const grpc::ByteBuffer& request, v1::PushReply& reply);
+  absl::StatusOr<Handled> HandlePush(const Context& context, const grpc::ByteBuffer& request,
+                                     v1::PushReply& reply);
   // Answers when backups have the push, and counts it.
   static Reactor* AnswerPush(Context& context, absl::StatusOr<Handled> handled,
                              const CountedPush& counted, size_t reply_bytes);
@@ -121,6 +125,7 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   FairShare senders_;  // Of calls that came while too many waited.
   EvaluationShare evaluation_;
   ShardMetrics& metrics_;
+  SessionShares sessions_{StreamLedger::kMaxSessions, PartitionMachine::kSessionTtl};
   std::atomic<const ServedShard*> served_{nullptr};
 };
 

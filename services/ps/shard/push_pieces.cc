@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/rpc/limits.h"
+#include "ps/shard/rejection.h"
 
 namespace capstan::ps {
 namespace {
@@ -26,8 +27,22 @@ absl::Status CheckPiece(const v1::PushPieceRequest& piece) {
 
 }  // namespace
 
-absl::StatusOr<PushPieces::Push*> PushPieces::Find(const v1::PushPieceRequest& piece) {
-  const Name name{piece.header().trainer(), piece.push()};
+absl::StatusOr<Reservation> PushPieces::RoomFor(const std::string& host, size_t bytes) {
+  if (pushes_.empty()) return memory_.ReserveAnyway(MemoryUse::kPushPieces, bytes);
+  size_t of_host = 0;
+  for (const auto& [name, push] : pushes_) {
+    if (push.host == host) of_host += std::max<size_t>(push.size, kLeastBytes);
+  }
+  const size_t share = memory_.of(MemoryUse::kPushPieces).limit() / 2;
+  if (of_host > 0 && of_host + bytes > share) {
+    return NoRoom(absl::StrCat("pushes that come in pieces from ", host, " take ", of_host,
+                               " bytes of this shard's memory, which may be ", share));
+  }
+  return memory_.Reserve(MemoryUse::kPushPieces, bytes);
+}
+
+absl::StatusOr<PushPieces::Push*> PushPieces::Find(const Name& name, const std::string& host,
+                                                   const v1::PushPieceRequest& piece) {
   if (piece.offset() > 0) {
     const auto found = pushes_.find(name);
     if (found != pushes_.end() && found->second.size != piece.size()) {
@@ -43,29 +58,27 @@ absl::StatusOr<PushPieces::Push*> PushPieces::Find(const v1::PushPieceRequest& p
   }
   pushes_.erase(name);
   const size_t bytes = std::max<size_t>(piece.size(), kLeastBytes);
-  Reservation reservation;
-  if (pushes_.empty()) {
-    reservation = memory_.ReserveAnyway(MemoryUse::kPushPieces, bytes);
-  } else {
-    CAPSTAN_ASSIGN_OR_RETURN(reservation, memory_.Reserve(MemoryUse::kPushPieces, bytes));
-  }
+  CAPSTAN_ASSIGN_OR_RETURN(Reservation reservation, RoomFor(host, bytes));
   Push& push = pushes_[name];
+  push.host = host;
   push.reservation = std::move(reservation);
   push.size = piece.size();
   return &push;
 }
 
-absl::StatusOr<std::optional<grpc::ByteBuffer>> PushPieces::Take(const v1::PushPieceRequest& piece,
+absl::StatusOr<std::optional<grpc::ByteBuffer>> PushPieces::Take(const Sender& sender,
+                                                                 const v1::PushPieceRequest& piece,
                                                                  absl::Time now) {
   CAPSTAN_RETURN_IF_ERROR(CheckPiece(piece));
   absl::MutexLock lock(&mu_);
-  CAPSTAN_ASSIGN_OR_RETURN(Push* const push, Find(piece));
+  const Name name{sender.connection, piece.header().trainer(), piece.push()};
+  CAPSTAN_ASSIGN_OR_RETURN(Push* const push, Find(name, sender.host, piece));
   push->slices.emplace_back(piece.piece());
   push->received += piece.piece().size();
   push->last_piece = now;
   if (push->received < piece.size()) return std::nullopt;
   grpc::ByteBuffer whole(push->slices.data(), push->slices.size());
-  pushes_.erase({piece.header().trainer(), piece.push()});
+  pushes_.erase(name);
   return whole;
 }
 

@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <utility>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -32,12 +33,20 @@ class PushPieces {
   // In a budget of its own, without a limit until SetLimit.
   PushPieces() : memory_(own_) {}
 
+  // Who sends: pieces of one push come over one connection.
+  struct Sender {
+    std::string connection;
+    std::string host;
+  };
+
   // Takes a piece. With the last one, gives the whole push, which is not kept any longer.
   //
   // INVALID_ARGUMENT: an impossible piece, or one that tells another size than the first one of its
   // push, for which room was made. UNAVAILABLE: a piece before it is missing, and the push
-  // is to be sent anew. RESOURCE_EXHAUSTED: there is no room for the push, later.
-  absl::StatusOr<std::optional<grpc::ByteBuffer>> Take(const v1::PushPieceRequest& piece,
+  // is to be sent anew. RESOURCE_EXHAUSTED: there is no room for the push, later; beside one of its
+  // pushes a host gets half of the room.
+  absl::StatusOr<std::optional<grpc::ByteBuffer>> Take(const Sender& sender,
+                                                       const v1::PushPieceRequest& piece,
                                                        absl::Time now);
 
   // Drops such pushes. Call now and then.
@@ -50,9 +59,10 @@ class PushPieces {
   size_t held() const { return memory_.of(MemoryUse::kPushPieces).held(); }
 
  private:
-  // The trainer, and the push among its pushes.
-  using Name = std::pair<uint64_t, uint64_t>;
+  // The connection, which nobody but its ends can name, the trainer, and the push among its pushes.
+  using Name = std::tuple<std::string, uint64_t, uint64_t>;
   struct Push {
+    std::string host;
     Reservation reservation;
     uint64_t size = 0;
     std::vector<grpc::Slice> slices;
@@ -60,7 +70,11 @@ class PushPieces {
     absl::Time last_piece;
   };
 
-  absl::StatusOr<Push*> Find(const v1::PushPieceRequest& piece) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<Push*> Find(const Name& name, const std::string& host,
+                             const v1::PushPieceRequest& piece) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // RESOURCE_EXHAUSTED: there is none, or none for this host.
+  absl::StatusOr<Reservation> RoomFor(const std::string& host, size_t bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   MemoryBudget own_;
   MemoryBudget& memory_;

@@ -90,6 +90,20 @@ TEST(RoleTest, OnlyAWorkerTrains) {
   for (const Role role : kAll) EXPECT_EQ(MayTrain(role), role == Role::kWorker);
 }
 
+TEST(RoleTest, OnlyAShardActsForAShardAndOneWithANumberForNoOther) {
+  const auto may = [](const std::vector<std::string>& names) {
+    return MayActForShard(names, "ctr", 3);
+  };
+  EXPECT_TRUE(may({"ps.ctr.capstan"}));
+  EXPECT_TRUE(may({"ps.ctr.capstan", "ctr-ps-3.ps.ctr.capstan"}));
+  EXPECT_FALSE(may({"ps.ctr.capstan", "ctr-ps-2.ps.ctr.capstan"}));
+  for (const std::string role : {"chief", "worker", "admin", "client", "pusher"}) {
+    EXPECT_FALSE(may({role + ".ctr.capstan"})) << role;
+  }
+  EXPECT_FALSE(may({"ps.other.capstan", "ctr-ps-3.ps.other.capstan"}));
+  EXPECT_FALSE(may({}));
+}
+
 TEST(RoleTest, EachMethodIsSomebodysToCall) {
   for (const std::string& method : Methods()) {
     EXPECT_TRUE(std::any_of(std::begin(kAll), std::end(kAll), [&](Role role) {

@@ -13,6 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 v1::LeaseReport BadData(const v1::Lease& lease) {
@@ -134,6 +135,90 @@ TEST(ChiefLiesTest, NumbersThatNoTaskHasAreNotTaken) {
   crew.Heartbeat("liar", {report});
   EXPECT_EQ(crew.Status().examples(), 0u);
   EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+}
+
+TEST(ChiefLiesTest, ATaskHasNoMoreBatchesThanItsRecordsFill) {
+  for (const bool text : {false, true}) {
+    Crew crew({.tasks = 4, .text = text, .max_steps = 20});
+    crew.RegisterShards();
+    crew.RegisterWorker("liar");
+    v1::LeaseReport report = Crew::Partly(crew.Heartbeat("liar").leases(0), 0);
+    report.set_batches_done(20);  // It has 20 records, in batches of 10.
+    crew.Heartbeat("liar", {report}, /*wants=*/false);
+    EXPECT_EQ(crew.Status().global_step(), 0u);
+    EXPECT_EQ(crew.Status().tasks().retries(), 1u);
+  }
+}
+
+TEST(ChiefLiesTest, ARoundThatCannotHaveClosedIsNotTakenAndItsLaneGoesToAnother) {
+  for (const uint64_t max_steps : {0, 50}) {
+    Crew crew({.tasks = 100, .lanes = 2, .max_steps = max_steps});
+    crew.RegisterShards();
+    crew.RegisterWorker("liar");
+    crew.RegisterWorker("honest");
+    v1::LeaseReport report = Crew::Partly(crew.Heartbeat("liar").leases(0), 1);
+    report.set_round(~uint64_t{0});
+    crew.Heartbeat("liar", {report});
+    EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+    EXPECT_EQ(crew.Status().global_step(), 0u);
+    EXPECT_EQ(crew.Status().tasks().retries(), 1u);
+  }
+}
+
+// It has two lanes of 50 tasks, of which a worker may have so many without having told.
+TEST(ChiefLiesTest, ThatTheLastRoundIsClosedTheCoordinatorSays) {
+  Crew crew({.tasks = 100, .lanes = 2, .max_steps = 10});
+  crew.RegisterShards();
+  crew.RegisterWorker("liar");
+  crew.RegisterWorker("honest");
+  crew.round = 3;
+  crew.lane_cursors = {3, 3};
+  v1::LeaseReport report = Crew::Partly(crew.Heartbeat("liar").leases(0), 11);
+  report.set_round(12);
+  crew.Heartbeat("liar", {report});
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(crew.Status().global_step(), 3u);
+  EXPECT_EQ(crew.answered["Hold"], 1);
+  EXPECT_GE(crew.answered["Release"], 1) << "the rounds go on";
+  crew.Heartbeat("honest");
+  EXPECT_THAT(crew.Heartbeat("honest").revoked(), IsEmpty());
+
+  crew.round = 10;
+  crew.lane_cursors = {10, 10};
+  report.set_batches_done(10);
+  report.set_round(11);
+  crew.Heartbeat("liar", {report});
+  crew.Heartbeat("liar");
+  crew.Heartbeat("honest");
+  EXPECT_EQ(crew.machine.state(), v1::JOB_STATE_COMPLETED) << crew.machine.reason();
+  EXPECT_EQ(crew.Status().global_step(), 10u);
+}
+
+TEST(ChiefLiesTest, WhatAWorkerSaysInManyWordsIsKeptInFew) {
+  Crew crew({.tasks = 4, .max_bad_records = 100});
+  crew.RegisterShards();
+  crew.RegisterWorker("talks");
+  v1::LeaseReport done = Crew::Done(crew.Heartbeat("talks").leases(0));
+  done.set_bad_records(20);
+  for (int i = 0; i < 20; ++i) {
+    done.add_bad_record_examples(absl::StrCat(i, std::string(1 << 20, 'x')));
+  }
+  v1::WorkerHeartbeatReply given = crew.Heartbeat("talks", {done});
+  ASSERT_THAT(given.leases(), Not(IsEmpty()));
+  const v1::GetStatusReply status = crew.Status();
+  ASSERT_THAT(status.bad_record_examples(), SizeIs(10));
+  for (const std::string& example : status.bad_record_examples()) {
+    EXPECT_THAT(example, SizeIs(1024));
+    EXPECT_THAT(example, testing::EndsWith("x..."));
+  }
+  v1::LeaseReport failed = Crew::Partly(given.leases(0), 0);
+  failed.set_error(std::string(1 << 20, 'y'));
+  crew.log.clear();
+  crew.Heartbeat("talks", {failed});
+  for (const LogEvent& event : crew.log) {
+    for (const auto& [key, value] : event.fields) EXPECT_LE(value.size(), 4096u) << key;
+  }
+  EXPECT_FALSE(crew.log.empty());
 }
 
 TEST(ChiefLiesTest, AWorkerThatIsThereIsNotReplacedByAnotherOfItsName) {

@@ -33,6 +33,14 @@ class MembershipTest : public testing::Test {
   Membership trainers_{{.term = 7, .threads = 1, .lease = absl::Seconds(10), .max_workers = 100}};
 };
 
+TEST_F(MembershipTest, AClockBeyondAllStepsIsOneThatCanStillBeCountedOn) {
+  Worker& worker = Register("liar", 1, kStart);
+  HearClock(worker, 0, kStart);
+  HearClock(worker, ~uint64_t{0}, kStart + absl::Nanoseconds(1));
+  EXPECT_EQ(trainers_.FastestClock(), uint64_t{1} << 48);
+  EXPECT_EQ(trainers_.SlowestClock(kStart + absl::Seconds(9)), uint64_t{1} << 49);
+}
+
 TEST_F(MembershipTest, AClockGoesOnAtItsRateBetweenReports) {
   Worker& worker = Register("w", 1, kStart);
   HearClock(worker, 0, kStart);
