@@ -25,8 +25,6 @@ ViewBuilder::ViewBuilder(uint64_t term, const v1::JobSpec& spec)
     : names_trainers_(IsSsp(spec.dense_update()) || IsSsp(spec.sparse_update())) {
   view_.mutable_epoch()->set_term(term);
   view_.mutable_epoch()->set_n(1);
-  *view_.mutable_dense_update() = spec.dense_update();
-  *view_.mutable_sparse_update() = spec.sparse_update();
   view_.set_state(v1::JOB_STATE_PENDING);
 }
 

@@ -13,10 +13,9 @@ Verdict Judge(const absl::Status& status) {
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kCancelled:
     case absl::StatusCode::kUnknown:
-    case absl::StatusCode::kInternal:  // How gRPC reports a stream that was reset.
+    case absl::StatusCode::kInternal:            // How gRPC reports a stream that was reset.
+    case absl::StatusCode::kFailedPrecondition:  // The views differ.
       return Verdict::kAgain;
-    case absl::StatusCode::kFailedPrecondition:
-      return Verdict::kRefresh;
     case absl::StatusCode::kAborted:
       return Verdict::kRoundOver;
     default:
@@ -25,7 +24,7 @@ Verdict Judge(const absl::Status& status) {
 }
 
 Verdict Judge(const OutcomeSummary& outcomes) {
-  if (outcomes.not_owner > 0) return Verdict::kRefresh;
+  if (outcomes.not_owner > 0) return Verdict::kAgain;
   if (outcomes.wrong_round > 0) return Verdict::kRoundOver;
   if (outcomes.busy > 0 || outcomes.outside_window > 0) return Verdict::kAgain;
   return Verdict::kOk;

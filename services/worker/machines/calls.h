@@ -12,8 +12,7 @@ namespace capstan::worker {
 
 enum class Verdict {
   kOk,
-  kAgain,      // Peer away, busy, or out of time.
-  kRefresh,    // Refused by the view.
+  kAgain,      // Peer away, busy, out of time, or of another view (the newer one comes unasked).
   kRoundOver,  // Sync: the round has been closed.
   kFatal,
 };

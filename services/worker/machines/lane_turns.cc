@@ -58,7 +58,7 @@ void LaneTurns::BeginNext() {
   }
 }
 
-// Of those who wait, the lowest lane or who has asked first.
+// Returns the lane that is next among those that wait: the lowest, or the one that has asked first.
 LaneTurns::Lanes::iterator LaneTurns::Next() {
   const auto comes_first = [this](const Lane& a, const Lane& b) {
     return order_ == Order::kOfLanes ? a.lane < b.lane : a.asked < b.asked;

@@ -34,7 +34,7 @@ class LaneTurns {
   // Calls begin() when it is their turn: at once, or from a later call of anybody's. REQUIRES: they
   // have joined, and asked for none since their last End().
   void Ask(const void* who, uint64_t round, absl::AnyInvocable<void()> begin);
-  // They take no turn in this round, nor in those before it: another holder of the lane has.
+  // They take no turn in this round, nor in those before it: another runner of the lane has.
   // Nothing happens if they have left.
   void Pass(const void* who, uint64_t round);
   // Their turn is over, or they do not wait for one any longer. Nothing happens if neither was so.

@@ -89,7 +89,6 @@ void RunnerBase::PumpClocks(const RunnerContext& context) {
 void RunnerBase::Again(Call& call, Verdict verdict, const absl::Status& status, absl::Duration hint,
                        const RunnerContext& context) {
   if (verdict == Verdict::kFatal) return Finish(Finished::Why::kFailed, context, status);
-  if (verdict == Verdict::kRefresh) Do(RefreshView{});
   call.Wait(options_.backoff, hint, context);
 }
 

@@ -116,9 +116,6 @@ struct SendReport {
   bool end_of_data = false;
 };
 
-// A shard has refused by the view. Not answered; ViewChanged follows if there is a newer one.
-struct RefreshView {};
-
 struct Forget {
   uint64_t batch = 0;
   bool settled =
@@ -137,7 +134,7 @@ struct Finished {
 };
 
 using Action = std::variant<ReadBatch, SendPull, Compute, SendPush, SendClock, SendOpen, SendReport,
-                            RefreshView, Forget, Finished>;
+                            Forget, Finished>;
 using Actions = std::vector<Action>;
 
 // ---- events ----

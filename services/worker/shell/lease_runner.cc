@@ -27,7 +27,7 @@ OutcomeSummary Summarize(const PushResult& result) {
   return outcomes;
 }
 
-// Of the lease; nothing: it is no lane's.
+// The lane that the lease is on; nothing: it is on a task.
 std::optional<LaneIndex> LaneOf(const v1::Lease& lease) {
   if (lease.kind() != v1::LEASE_KIND_LANE) return std::nullopt;
   return static_cast<LaneIndex>(lease.lane());
@@ -246,9 +246,6 @@ void LeaseRunner::Do(const SendReport& action) {
 }
 
 // ---- view and end ----
-
-void LeaseRunner::Do(const RefreshView&) {
-}  // The watch stream brings every view; there is nothing to fetch.
 
 void LeaseRunner::OnView(const std::vector<ShardIndex>& restarted) {
   ViewChanged event = map_.Take(trainer_.client.view(), restarted);

@@ -78,7 +78,6 @@ class LeaseRunner final : public LeaseWork {
   void Do(const SendClock& action);
   void Do(const SendOpen& action);
   void Do(const SendReport& action);
-  void Do(const RefreshView& action);
   void Do(const Forget& action);
   void Do(const Finished& action);
 

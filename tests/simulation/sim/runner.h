@@ -63,7 +63,6 @@ class Runner final : public worker::LeaseWork {
   void Do(const worker::SendClock& action);
   void Do(const worker::SendOpen& action);
   void Do(const worker::SendReport& action);
-  void Do(const worker::RefreshView&) {}
   void Do(const worker::Forget& action);
   void Do(const worker::Finished& action);
   void Later(absl::Duration wait, std::function<void()> event);

@@ -166,7 +166,7 @@ TEST(TaskRunnerTest, WaitsAsLongAsAFullShardAsksAndThoseWhoAreAskedTogetherNotEq
   }
 }
 
-TEST(TaskRunnerTest, RefreshesTheViewAndTriesAgainWhenItComes) {
+TEST(TaskRunnerTest, TriesAgainWhatAShardRefusedByItsViewWhenANewerOneComes) {
   Driver runner(NewTaskRunner(LeaseOfTask()));
   runner.Read(9);
   runner.Pull();
@@ -175,7 +175,6 @@ TEST(TaskRunnerTest, RefreshesTheViewAndTriesAgainWhenItComes) {
   OutcomeSummary outcomes;
   outcomes.Count(v1::OUTCOME_NOT_OWNER);
   runner.Feed(PushDone{push.ticket, {}, outcomes, {}});
-  runner.Take<RefreshView>();
   EXPECT_TRUE(runner.TakeAll<SendPush>().empty());
   runner.Feed(ViewOf({kShard0, kShard1}));
   EXPECT_EQ(runner.Take<SendPush>().shard, push.shard);
