@@ -75,8 +75,9 @@ void CheckpointDuty::Advance(absl::Time now) {
   // EndDuty has seen to the pause after an attempt that failed.
   if (job_->training.end.saving && !job_->checkpoints.checkpointer.running()) return Begin(now);
   if (!job_->CheckpointWanted(now) || job_->calls.Pending(Purpose::kClose)) return;
-  if ((job_->training.work.has_lanes() || job_->training.rest.step != Rest::Step::kNone) &&
-      !job_->training.AtRest())
+  if ((job_->training.work.has_lanes() ||
+       job_->training.standstill.step != Standstill::Step::kNone) &&
+      !job_->training.AtStandstill())
     return;
   Begin(now);
 }
@@ -117,8 +118,8 @@ v1::Manifest CheckpointDuty::ManifestOfNow(absl::Time now) const {
     *manifest.add_unclosed() = close;
   manifest.set_elapsed_seconds(job_->training.progress.elapsed_seconds(now));
   // The metrics are those of these parameters, and of no others.
-  if (job_->training.rest.evaluation)
-    *manifest.mutable_metrics() = job_->training.rest.evaluation->metrics();
+  if (job_->training.standstill.evaluation)
+    *manifest.mutable_metrics() = job_->training.standstill.evaluation->metrics();
   return manifest;
 }
 
@@ -153,8 +154,8 @@ void CheckpointDuty::OnManifestWritten(const absl::Status& written, absl::Time n
   job_->checkpoints.frozen = frozen;
   job_->checkpoints.save_again = false;
   // An attempt that had begun before is not of these parameters.
-  if (job_->training.rest.save && IsOf(facts, *job_->training.rest.evaluation)) {
-    job_->training.rest.save = false;
+  if (job_->training.standstill.save && IsOf(facts, *job_->training.standstill.evaluation)) {
+    job_->training.standstill.save = false;
     job_->outbox.Warn("best model", "");
   }
   prune_ = job_->writer.Require();

@@ -54,7 +54,7 @@ void ChiefMachine::OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply,
   const std::optional<ShardCalls::Answer> answer =
       duties_.calls.OnReply(call, std::move(reply), now);
   if (answer) {
-    duties_.rest.OnAnswer(*answer);
+    duties_.standstill.OnAnswer(*answer);
     duties_.closes.OnAnswer(*answer);
     duties_.checkpoints.OnAnswer(*answer, now);
     if (duties_.loads.OnAnswer(*answer, now)) duties_.partial.OnLoaded(*answer, now);
@@ -62,7 +62,7 @@ void ChiefMachine::OnShardReply(uint64_t call, absl::StatusOr<ShardReply> reply,
     duties_.members.OnAnswer(*answer, now);
     duties_.moves.OnAnswer(*answer, now);
   }
-  duties_.rest.SeeBarrier();
+  duties_.standstill.SeeBarrier();
   duties_.Advance(now);
 }
 

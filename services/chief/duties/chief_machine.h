@@ -116,7 +116,7 @@ class ChiefMachine final {
   // The present timeline, also before anybody may hear of it, and what of the training is settled.
   uint64_t timeline() const { return job_.placement.timeline(); }
   v1::TaskProgress progress() const { return job_.training.ProgressOfNow(); }
-  // Of this process of a shard; empty: it is not known, or known to be gone.
+  // Returns the address of this process of a shard; empty: it is not known, or known to be gone.
   std::string AddressOf(uint32_t index, uint64_t incarnation) const {
     return duties_.shards.AddressOf(index, incarnation);
   }

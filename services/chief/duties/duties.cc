@@ -24,7 +24,7 @@ void Duties::Advance(absl::Time now) {
     training.Advance(now);
     closes.Advance();
     evaluation.Advance(now);
-    rest.Advance(now);
+    standstill.Advance(now);
   }
   end.Advance(now);
   checkpoints.Advance(now);

@@ -22,8 +22,8 @@
 #include "chief/duties/promotion_duty.h"
 #include "chief/duties/recovery_duty.h"
 #include "chief/duties/report_duty.h"
-#include "chief/duties/rest_duty.h"
 #include "chief/duties/shard_duty.h"
+#include "chief/duties/standstill_duty.h"
 #include "chief/duties/state_duty.h"
 #include "chief/duties/takeover_duty.h"
 #include "chief/duties/training_duty.h"
@@ -47,7 +47,7 @@ struct Duties final : Duty, private Orders {
   TrainingDuty training{*job_, *orders_};
   CloseDuty closes{*job_, *orders_};
   EvaluationDuty evaluation{*job_, *orders_};
-  RestDuty rest{*job_, *orders_};
+  StandstillDuty standstill{*job_, *orders_};
   EndDuty end{*job_, *orders_};
   CheckpointDuty checkpoints{*job_, *orders_};
   RecoveryDuty recovery{*job_, *orders_};

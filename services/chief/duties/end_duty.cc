@@ -137,10 +137,10 @@ bool EndDuty::SaveModel(absl::Time now) {
 const CheckpointFacts* EndDuty::BetterCheckpoint() const {
   const CheckpointFacts* best = job_->checkpoints.catalog.best();
   if (job_->plan.spec.train().early_stop().metric().empty() || best == nullptr ||
-      !job_->training.rest.evaluation) {
+      !job_->training.standstill.evaluation) {
     return nullptr;
   }
-  const auto& now = job_->training.rest.evaluation->metrics();
+  const auto& now = job_->training.standstill.evaluation->metrics();
   if (best->timeline < job_->recovery.first_timeline ||
       !job_->checkpoints.catalog.Better(*best, {now.begin(), now.end()})) {
     return nullptr;

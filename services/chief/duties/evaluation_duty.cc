@@ -10,11 +10,11 @@ namespace capstan::chief {
 void EvaluationDuty::Advance(absl::Time now) {
   if (job_->training.evaluations.complete()) Take(now);
   if (!job_->training.EvaluationDue()) return;
-  if (!job_->EvaluatesAtRest())
+  if (!job_->EvaluatesAtStandstill())
     return job_->training.BeginEvaluation(/*at_barrier=*/false, /*final=*/false, now);
   // A switch that waits for the same barrier comes first.
   const bool switches = job_->training.work.has_lanes() && job_->placement.moves.wants_quiet();
-  if (job_->training.AtRest() && !switches)
+  if (job_->training.AtStandstill() && !switches)
     job_->training.BeginEvaluation(/*at_barrier=*/true, /*final=*/false, now);
 }
 
@@ -27,15 +27,15 @@ void EvaluationDuty::Take(absl::Time now) {
   job_->outbox.Warn("evaluation", "");
   job_->outbox.Warn("held out", OddEvaluation(job_->plan.spec.model(), evaluation));
   job_->writer.Note();
-  if (evaluation.at_round_boundary()) job_->training.rest.evaluation = evaluation;
+  if (evaluation.at_round_boundary()) job_->training.standstill.evaluation = evaluation;
   if (evaluation.final()) return;
   job_->outbox.Warn("early stop", job_->training.early_stop.Lack(evaluation));
   const auto& metrics = evaluation.metrics();
-  job_->training.rest.save = job_->training.rest.evaluation &&
-                             job_->checkpoints.checkpointer.enabled() &&
-                             !job_->plan.spec.train().early_stop().metric().empty() &&
-                             job_->checkpoints.catalog.Surpasses({metrics.begin(), metrics.end()});
-  job_->training.rest.save_until = now + job_->options.save_patience;
+  job_->training.standstill.save =
+      job_->training.standstill.evaluation && job_->checkpoints.checkpointer.enabled() &&
+      !job_->plan.spec.train().early_stop().metric().empty() &&
+      job_->checkpoints.catalog.Surpasses({metrics.begin(), metrics.end()});
+  job_->training.standstill.save_until = now + job_->options.save_patience;
   if (std::optional<std::string> stop = job_->training.early_stop.Add(evaluation))
     job_->stop = *stop;
   if (!job_->stop.empty()) job_->BeginEnd(job_->stop);

@@ -37,7 +37,8 @@ bool MoveDuty::CancelIfHindered(absl::Time now) {
 // OK, or what comes before the batch under way.
 absl::Status MoveDuty::WhatComesFirst(absl::Time now) const {
   if (job_->training.end.begun()) return absl::CancelledError("the job ends");
-  if (job_->training.rest.save) return absl::CancelledError("the best model so far is to be saved");
+  if (job_->training.standstill.save)
+    return absl::CancelledError("the best model so far is to be saved");
   if (!job_->recovery.partial.empty())
     return absl::CancelledError("a shard returns to a checkpoint");
   if (!job_->placement.ShardsToSave(now).empty())
@@ -96,8 +97,8 @@ bool MoveDuty::Step(bool plans, absl::Time now) {
 bool MoveDuty::MaySwitch() const {
   const bool at_rest = job_->training.work.has_lanes()
                            ? job_->training.barrier.reached()
-                           : job_->training.rest.step == Rest::Step::kNone;
-  const bool evaluates = job_->EvaluatesAtRest() && job_->training.evaluations.running();
+                           : job_->training.standstill.step == Standstill::Step::kNone;
+  const bool evaluates = job_->EvaluatesAtStandstill() && job_->training.evaluations.running();
   return at_rest && !evaluates && !job_->checkpoints.checkpointer.running() &&
          job_->training.closes.settled() && !job_->calls.Pending(Purpose::kClose) &&
          !job_->calls.Pending(Purpose::kFlush);
@@ -115,14 +116,15 @@ void MoveDuty::OnSwitched(absl::Time now) {
   planner_.See(now);
 }
 
-// Checkpoints, evaluations that need rest and the way out come first; a batch that is under way is
-// small, and they wait for it.
+// Checkpoints, evaluations that need a standstill, and the way out come first; a batch that is
+// under way is small, and they wait for it.
 bool MoveDuty::MayMove(absl::Time now) const {
   const v1::View& published = job_->placement.gate.published();
-  const bool rests = job_->training.rest.step != Rest::Step::kNone || job_->training.rest.save ||
-                     (job_->EvaluatesAtRest() &&
-                      (job_->training.EvaluationDue() || job_->training.evaluations.running()));
-  return job_->placement.moves.MayBegin(now) && !job_->training.end.begun() && !rests &&
+  const bool stands_still =
+      job_->training.standstill.step != Standstill::Step::kNone || job_->training.standstill.save ||
+      (job_->EvaluatesAtStandstill() &&
+       (job_->training.EvaluationDue() || job_->training.evaluations.running()));
+  return job_->placement.moves.MayBegin(now) && !job_->training.end.begun() && !stands_still &&
          job_->recovery.partial.empty() && !job_->checkpoints.frozen &&
          job_->recovery.rollback.phase() == Recovery::Phase::kIdle &&
          !job_->checkpoints.checkpointer.running() && !job_->CheckpointDue(now) &&

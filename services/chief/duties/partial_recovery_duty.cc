@@ -56,7 +56,7 @@ void PartialRecoveryDuty::OnLoaded(const ShardCalls::Answer& answer, absl::Time 
   job_->recovery.losses.push_back(std::move(loss));
 }
 
-// More is found missing when the holders of open streams push again, or when these are closed: also
+// More is found missing when the runners of open streams push again, or when these are closed: also
 // after all have returned to a checkpoint that was taken meanwhile. Of a return that an earlier
 // chief did not live to store only the shard knows.
 void PartialRecoveryDuty::Hear(uint32_t shard, const v1::ShardReport& report) {

@@ -49,7 +49,7 @@ void RecoveryDuty::Return(std::string_view cause, uint32_t shard, absl::Time now
   job_->checkpoints.checkpointer.Abandon(absl::CancelledError(loss_.cause()), now, job_->calls);
   job_->training.barrier.Reset();
   job_->training.end = {};
-  job_->training.rest = {};
+  job_->training.standstill = {};
   job_->checkpoints.frozen = false;
   job_->checkpoints.closed = false;
   job_->checkpoints.save_again = false;

@@ -27,9 +27,9 @@ class ShardDuty : public Duty {
   // Takes in what a shard says of itself. Null: this process is not known, and is to register.
   const Shard* Hear(const v1::ShardHeartbeatRequest& request, absl::Time now);
 
-  // Of this process of a shard; empty: it is not known, or known to be gone.
+  // Returns the address of this process of a shard; empty: it is not known, or known to be gone.
   std::string AddressOf(uint32_t index, uint64_t incarnation) const;
-  // One that is to leave has been heard of a moment ago.
+  // A shard that is to leave has been heard of a moment ago.
   bool SeesShardsOff(absl::Time now) const;
   // Warns of shards for which there is no partition, for as long as they ask to register.
   void WatchSpares(absl::Time now);

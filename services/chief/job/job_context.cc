@@ -16,7 +16,7 @@ JobContext::JobContext(const ChiefOptions& given_options, JobPlan given, const J
       recovery(options.term, plan.spec),
       writer(history.state.has_value()) {}
 
-bool JobContext::EvaluatesAtRest() const {
+bool JobContext::EvaluatesAtStandstill() const {
   return training.work.has_lanes() || !plan.spec.train().early_stop().metric().empty();
 }
 
@@ -27,7 +27,7 @@ bool JobContext::CheckpointDue(absl::Time now) const {
   if (!checkpointer.MayBegin(now)) return false;
   if (!recovery.partial.empty()) return false;  // A shard is not back yet.
   if (checkpointer.Due(now) || !checkpoints.askers.empty()) return true;
-  if (training.rest.save || checkpoints.save_again) return true;
+  if (training.standstill.save || checkpoints.save_again) return true;
   // What closes the shards, or what opens them again where that has come to nothing.
   return !checkpoints.frozen && (checkpoints.closed || !placement.ShardsToSave(now).empty());
 }
@@ -72,7 +72,7 @@ void JobContext::FlushShards() {
 }
 
 void JobContext::Resume() {
-  training.rest = {};
+  training.standstill = {};
   if (!training.work.has_lanes()) return;
   training.barrier.Release(placement.views.coordinator(), options.call_deadline, calls);
 }

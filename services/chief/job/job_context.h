@@ -56,7 +56,7 @@ struct JobContext {
   }
   // Nothing is trained while it is evaluated: in rounds always, elsewhere where the metric decides
   // what the result is.
-  bool EvaluatesAtRest() const;
+  bool EvaluatesAtStandstill() const;
   bool CheckpointDue(absl::Time now) const;
   // The same, and no moves are under way, for which it waits.
   bool CheckpointWanted(absl::Time now) const {

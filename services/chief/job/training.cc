@@ -34,12 +34,12 @@ Training::Training(const ChiefOptions& options, const JobPlan& plan, absl::Time 
 
 // An open round needs its lanes until the barrier is there.
 bool Training::LeasesTakenBack() const {
-  if (!work.has_lanes()) return end.begun() || rest.step != Rest::Step::kNone;
+  if (!work.has_lanes()) return end.begun() || standstill.step != Standstill::Step::kNone;
   return end.begun() && (end.step != EndStep::kBarrier || barrier.reached());
 }
 
-bool Training::AtRest() const {
-  return work.has_lanes() ? barrier.reached() : rest.step == Rest::Step::kReached;
+bool Training::AtStandstill() const {
+  return work.has_lanes() ? barrier.reached() : standstill.step == Standstill::Step::kReached;
 }
 
 bool Training::EvaluationDue() const {

@@ -24,10 +24,11 @@ namespace capstan::chief {
 struct Training {
   Training(const ChiefOptions& options, const JobPlan& plan, absl::Time now);
 
-  // Leases of training are taken back: at the job's end, and before an evaluation at rest.
+  // Leases of training are taken back: at the job's end, and before an evaluation at a
+  // standstill.
   bool LeasesTakenBack() const;
   // Training stands still as far as an evaluation or a checkpoint needs it.
-  bool AtRest() const;
+  bool AtStandstill() const;
   bool EvaluationDue() const;
   v1::TaskProgress ProgressOfNow() const;
 
@@ -47,7 +48,7 @@ struct Training {
   Accusations accusations;
   StreamCloses closes;
   RoundBarrier barrier;
-  Rest rest;
+  Standstill standstill;
   EndSequence end;
 };
 

@@ -33,11 +33,12 @@ struct EndSequence {
   bool begun() const { return step != EndStep::kNone; }
 };
 
-// Training stands still for an evaluation whose metric the result is chosen by: what is evaluated
-// is then what is saved. Thread-compatible.
-struct Rest {
+// Training stands still for an evaluation whose metric the result is chosen by, so that what is
+// evaluated is what is saved. Thread-compatible.
+struct Standstill {
   enum class Step { kNone, kDrain, kFlush, kReached };
-  // How tasks come to rest: leases are taken back, queues are emptied. Lanes have RoundBarrier.
+  // How tasks come to a standstill: leases are taken back, queues are emptied. Lanes have
+  // RoundBarrier instead.
   Step step = Step::kNone;
   // The evaluation of the parameters as they are now; nothing once training goes on.
   std::optional<v1::Evaluation> evaluation = {};

@@ -7,7 +7,8 @@
 namespace capstan::chief {
 namespace {
 
-// Of the mean over the shards that stay; 1 each where all have the same.
+// What a shard has, in multiples of the mean over the shards that stay: 1 each where all have the
+// same.
 struct Share {
   double bytes = 0;
   double load = 0;
@@ -16,8 +17,8 @@ struct Share {
 
 constexpr double kCountMatters = 1e-3;
 constexpr double kNoGain = 1e-9;
-// Of a partition that goes from one to the other: less is not worth its move, as where the two
-// would only change places.
+// A move has to lower the cost of the two shards by at least this part of the partition's own
+// squares: with less, the two would only change places.
 constexpr double kWorthwhile = 0.25;
 
 Share operator+(const Share& a, const Share& b) {

@@ -137,7 +137,7 @@ absl::Status PartitionMoves::Failure(absl::Time now) const {
   }
   if (copied() && now - progress_at_ > options_.switch_patience) {
     return absl::DeadlineExceededError(absl::StrCat(
-        "the job did not come to rest within ", absl::FormatDuration(options_.switch_patience)));
+        "the job did not stand still within ", absl::FormatDuration(options_.switch_patience)));
   }
   return absl::OkStatus();
 }

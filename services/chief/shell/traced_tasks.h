@@ -28,7 +28,7 @@ class TracedTasks {
   void See(uint64_t timeline, const v1::TaskProgress& progress, std::span<const Action> actions);
 
  private:
-  // Of a task that is begun and not done.
+  // How far a task is that is begun and not done.
   struct Open {
     uint64_t batches = 0;
     Generation generation;

@@ -37,7 +37,8 @@ class PartitionLoads {
  private:
   struct Known {
     PartitionWeight weight;
-    // Of whom it was heard last, and when: so many rows since the partition is there.
+    // Which process told of it last, how many rows it had counted by then since the partition is
+    // there, and when that was.
     uint64_t incarnation = 0;
     uint64_t rows = 0;
     absl::Time at = absl::InfinitePast();

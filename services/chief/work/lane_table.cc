@@ -141,7 +141,7 @@ absl::Status LaneTable::CheckReport(size_t l, const v1::LeaseReport& report) {
     CAPSTAN_RETURN_IF_ERROR(
         CheckNumbers(sequence_.task(PlaceOf(l, done.ordinal())), batch_size_, done));
   }
-  // Of an honest report one task, if any, is looked at.
+  // An honest report makes this look at one task at the most.
   const uint64_t most = MostCursor(l, report.batches_done());
   if (report.batches_done() <= most) return CheckRound(l, report);
   return absl::InvalidArgumentError(

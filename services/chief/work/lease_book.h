@@ -13,7 +13,7 @@
 
 namespace capstan::chief {
 
-// A lease, and what its holder reported last. Its sums grow from 0 under each generation.
+// A lease, and what its trainer's worker reported last. Its sums grow from 0 under each generation.
 struct HeldLease {
   v1::Lease lease;
   uint64_t batches_done = 0;  // Contiguous acknowledged prefix, from the task's start.

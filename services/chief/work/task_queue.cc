@@ -208,7 +208,7 @@ void TaskQueue::Restore(const v1::TaskProgress& progress) {
   epochs_.Restore(sequence_, std::move(done), visit_done, progress);
 }
 
-// Of each epoch, how many of its tasks lie before `position` in the sequence.
+// Returns how many tasks of each epoch lie before `position` in the sequence.
 std::vector<uint64_t> TaskQueue::TasksBelow(uint64_t position) const {
   const uint64_t tasks = sequence_.tasks().size();
   std::vector<uint64_t> below(sequence_.epochs(), 0);

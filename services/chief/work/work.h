@@ -37,7 +37,8 @@ class Work {
   // See TaskQueue; a synchronous job, which has lanes, adopts as ever.
   void AdoptOnlyBegun();
   std::optional<WorkName> NameOf(std::span<const TrainerId> trainers, const Generation& generation);
-  // Of a lease that may be adopted, by what the report says of it. Nothing: there is no such work.
+  // Returns the work of a lease that may be adopted, by what the report says of it. Nothing: there
+  // is no such work.
   std::optional<WorkName> NameOfAdopted(const v1::LeaseReport& report) const;
   void Save(v1::TaskProgress& progress) const;
   void Restore(const v1::TaskProgress& progress);

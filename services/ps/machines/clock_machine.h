@@ -33,7 +33,7 @@ struct FinishedClock {
   uint64_t clock = 0;
 };
 
-// OK: the pull may go on. DEADLINE_EXCEEDED: it has waited long enough; the holder asks again.
+// OK: the pull may go on. DEADLINE_EXCEEDED: it has waited long enough; the runner asks again.
 // UNAVAILABLE: its timeline is over.
 struct PullAnswer {
   WaiterId waiter{};
@@ -83,7 +83,7 @@ class ClockMachine {
   PullAnswers Tick(absl::Time now);
   absl::Time NextWake() const;
 
-  // Of the quorum and of others: what a shard is told that takes over a partition.
+  // The clocks of the quorum and of others, which a shard is told that takes over a partition.
   std::vector<FinishedClock> clocks() const;
 
   uint64_t slowest() const;  // 2^64-1 without a quorum: nobody waits.

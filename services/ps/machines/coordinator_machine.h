@@ -35,7 +35,7 @@ struct OpenAnswer {
   LaneIndex lane{};     // OPEN: the lane, and its generation.
   Generation generation = {};
 };
-// Of the round that is open: what the coordinator's backup has to know beside its state.
+// What the coordinator's backup has to know of the round that is open, beside the state.
 struct OpenRound {
   std::vector<ClosedLane> counted;  // In the order in which they were counted.
   std::vector<LaneIndex> ended;     // In the order in which they came to their end.
@@ -82,7 +82,7 @@ struct OpenRequest {
   absl::Time deadline;  // Of the wait; then WAIT.
 };
 
-// Of what a caller has been told.
+// How much of the news a caller has been told.
 struct NewsCursor {
   uint64_t round = 0;  // The one that `counted` is of.
   size_t counted = 0;  // Lanes.
@@ -112,9 +112,9 @@ class CoordinatorMachine {
   CoordinatorMachine(int lanes, int backup_workers, uint64_t max_rounds = 0);
   CoordinatorMachine(int backup_workers, const CoordinatorState& state, uint64_t max_rounds = 0);
 
-  // A holder announces its generation, which from now on fences lower ones off, and asks for the
-  // round that is open. A lane that has reported waits for the next; a holder that is new to it is
-  // told so at once, for its clock (ssp) stands behind, and the round may wait for that.
+  // A lane runner announces its generation, which from now on fences lower ones off, and asks for
+  // the round that is open. A lane that has reported waits for the next; a runner that is new to it
+  // is told so at once, for its clock (ssp) stands behind, and the round may wait for that.
   // INVALID_ARGUMENT: no such lane; nobody is parked then.
   [[nodiscard]] absl::StatusOr<CoordinatorAnswers> Open(const OpenRequest& request, absl::Time now);
 
@@ -128,8 +128,8 @@ class CoordinatorMachine {
 
   // Asks for a round barrier: the open round goes on, but after it none opens until Release().
   // Answered when the open round has closed, or at the deadline: a round that has not closed by
-  // then, because a holder has gone or is slow, does not close before Release(), so what is closed
-  // stands still all the same. Idempotent.
+  // then, because a lane runner has gone or is slow, does not close before Release(), so what is
+  // closed stands still all the same. Idempotent.
   CoordinatorAnswers Hold(WaiterId waiter, absl::Time deadline);
   CoordinatorAnswers Release();
   // Hold and Release come as orders, numbered within a chief's term. FAILED_PRECONDITION: a later

@@ -44,7 +44,7 @@ struct PartitionOptions {
 
 enum class PullAdmission {
   kGo,
-  kRoundClosed,  // The pull is for a round that is over: ABORTED, the holder asks the coordinator.
+  kRoundClosed,  // The pull is for a round that is over: ABORTED, the runner asks the coordinator.
   kNotYet,       // Frozen, or a round commit is missing: RESOURCE_EXHAUSTED, again later.
 };
 

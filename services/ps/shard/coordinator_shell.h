@@ -84,14 +84,14 @@ class CoordinatorShell {
   bool StandBy(CoordinatorState state, absl::FunctionRef<bool()> still);
 
  private:
-  // Of the part that is synchronous, or of both, which have the same lanes.
+  // Returns the policy of the part that is synchronous; where both are, they have the same lanes.
   const v1::UpdatePolicy& policy() const;
   CoordinatorMachine NewMachine(const std::optional<CoordinatorState>& state) const;
   void Replace(uint64_t timeline, std::optional<CoordinatorMachine> machine);
   absl::Status CheckHere(uint64_t timeline) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // The backup is told where it stands, if it has moved on.
   ReplicaWait TellBackup() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Once the backup knows what they rest on.
+  // Sends the answers once the backup knows what they are derived from.
   void Answer(CoordinatorAnswers answers, ReplicaWait replicated);
 
   const Catalog& catalog_;

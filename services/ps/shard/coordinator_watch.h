@@ -39,7 +39,7 @@ class CoordinatorWatch {
   uint32_t coordinator_ = 0;
   uint64_t incarnation_ = 0;
   uint64_t timeline_ = 0;
-  // Of what has been told in timeline_.
+  // How much the coordinator has told in timeline_.
   uint64_t round_ = 0;
   uint32_t counted_ = 0;
   uint32_t ended_ = 0;

@@ -46,7 +46,7 @@ absl::StatusOr<bool> Partition::BackupHasAll(uint64_t told) const {
 
 void Partition::TellPush(const PushShare& gradient, const v1::PartitionOutcome& outcome,
                          ReplicaWait& replicated) {
-  // Of a partition that takes nothing in, and of one of another timeline, nothing has changed.
+  // A push has changed nothing in a partition that takes nothing in, or is of another timeline.
   const bool current = Timeline{gradient.push->head().header().timeline()} == machine_.timeline();
   if (!current || machine_.moving() || machine_.closed()) return;
   v1::PushOperation result;

@@ -50,9 +50,10 @@ class ReplicaStream {
 
   // ---- by whoever has done something ----
 
-  // Adds an operation behind the others. Gives its number, by which its fate is asked for. The
-  // order of one partition's operations is that of the calls, which are therefore made under the
-  // partition's lock. `share`: what a push carried; its place in a request is filled in by Next.
+  // Adds an operation behind the others. Returns its number, by which Await and HasAll ask for it.
+  // The order of one partition's operations is that of the calls, which are therefore made under
+  // the partition's lock. `share`: what a push carried; its place in a request is filled in by
+  // Next.
   uint64_t Append(v1::Operation operation, PushShare share = {});
   // What has been appended is to be sent now. Once for all operations of a request, so that they
   // travel together.
@@ -114,10 +115,10 @@ class ReplicaStream {
   std::deque<Queued> queue_ ABSL_GUARDED_BY(mu_);  // Numbers taken_ + 1, ...
   // Operations that the target has refused: nobody hears of them before a view ends their pair.
   std::map<uint64_t, PartitionIndex> refused_ ABSL_GUARDED_BY(mu_);
-  // Of partitions whose pair has ended: how, and the last operation that is meant by it.
+  // How the pair of a partition has ended.
   struct Ended {
-    uint64_t up_to = 0;
-    absl::Status status;
+    uint64_t up_to = 0;   // The last operation that this concerns.
+    absl::Status status;  // What Release was called with.
   };
   std::map<PartitionIndex, Ended> ended_ ABSL_GUARDED_BY(mu_);
   std::vector<Waiter> waiters_ ABSL_GUARDED_BY(mu_);

@@ -34,7 +34,8 @@ class ReplicaStreams {
   void TellFinished(TrainerId trainer, uint64_t clock);
   // A stream that begins from now on is full above this.
   void SetLimit(size_t bytes);
-  // What their targets have not taken: of all streams, and of the one that has most.
+  // Return how many bytes operations keep that their targets have not taken: of all streams, and of
+  // the one that has most.
   size_t bytes() const;
   size_t most_bytes() const;
 

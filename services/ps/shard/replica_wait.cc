@@ -8,7 +8,7 @@
 namespace capstan::ps {
 namespace {
 
-// Of one wait: what is still missing.
+// Counts which operations of one wait are still to be carried out.
 class Missing {
  public:
   Missing(size_t left, absl::AnyInvocable<void(const absl::Status&)> done)

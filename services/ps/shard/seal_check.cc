@@ -78,7 +78,7 @@ absl::Status SealCheck::CheckPush(const v1::PushRequest& head) const {
   }
   const v1::Generation& generation = head.stage().generation();
   CAPSTAN_RETURN_IF_ERROR(CheckLane(timeline, head.stage().lane(), generation));
-  // The holder of a lane pushes what is not synchronous under the same lease.
+  // A lane runner pushes what is not synchronous under the same lease.
   const bool one_lease = !head.has_stream() || GenerationFromProto(head.stream().generation()) ==
                                                    GenerationFromProto(generation);
   return one_lease ? absl::OkStatus() : CheckStream(timeline, head.stream());

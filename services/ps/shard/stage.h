@@ -61,9 +61,9 @@ class Stage {
   const absl::Status& failure() const { return failure_; }
   // Copy and rest are here and decoded.
   bool decoded() const { return failure_.ok() && rest_applied_; }
-  // Of what has come, decoded or not.
+  // Returns how many bytes have come, decoded or not.
   size_t bytes() const;
-  // With the last piece of the rest; its files are empty.
+  // Returns what came with the last piece of the rest, without the files.
   const v1::TakePartitionRequest& state() const { return state_; }
   // REQUIRES: decoded().
   DecodedPartition TakePartition() { return std::move(partition_); }
@@ -72,7 +72,7 @@ class Stage {
   const MoveName name_;
   ReceivedFile copy_;
   ReceivedFile rest_;
-  // Of the files, until they are decoded.
+  // What the files hold of the budget until they are decoded.
   std::vector<Reservation> copy_reserved_;
   std::vector<Reservation> rest_reserved_;
   DecodedPartition partition_;

@@ -19,7 +19,8 @@ std::string NamesOf(const RoundCommit& commit) {
   return names;
 }
 
-// Of the part that has most of them: a synchronous job may have one part or both.
+// Counts the gradients of the part that has most of them: a synchronous job may have one part or
+// both.
 uint64_t GradientsOf(uint64_t round, const Decision& decision) {
   uint64_t most = 0;
   for (const Update& update : decision.updates) {

@@ -1,6 +1,6 @@
-// The course of a lease, apart from how its work is carried out: events reach the runner machine in
-// their order, and the chief is told what has come of them. A shell carries the machine's actions
-// out.
+// The lifecycle of a lease, apart from how its work is carried out: events reach the runner machine
+// in their order, and the chief is told what has come of them. A shell carries the machine's
+// actions out.
 #ifndef CAPSTAN_WORKER_SESSION_LEASE_LIFECYCLE_H_
 #define CAPSTAN_WORKER_SESSION_LEASE_LIFECYCLE_H_
 
@@ -35,7 +35,7 @@ class TasksRead {
 // Thread-compatible.
 class LeaseLifecycle {
  public:
-  // `max_rounds`: of the job; 0: any number. `tasks` must outlive the course.
+  // `max_rounds`: of the job; 0: any number. `tasks` must outlive this.
   LeaseLifecycle(v1::Lease lease, uint64_t max_rounds, std::unique_ptr<RunnerMachine> machine,
                  TasksRead& tasks);
 

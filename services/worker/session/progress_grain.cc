@@ -6,14 +6,14 @@
 namespace capstan::worker {
 namespace {
 
-constexpr uint64_t kStepsOfACourse = 64;
+constexpr uint64_t kStepsOfASpan = 64;
 constexpr uint64_t kFar = uint64_t{1} << 40;
 constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 
 }  // namespace
 
 void ProgressGrain::Add(uint64_t length, uint64_t until) {
-  if (length > 0) courses_.push_back({length, until});
+  if (length > 0) spans_.push_back({length, until});
 }
 
 // Steps and exponential decay go on for ever; a cosine ends at its floor.
@@ -40,10 +40,10 @@ ProgressGrain::ProgressGrain(const v1::JobSpec& job) {
 
 uint64_t ProgressGrain::At(uint64_t examples) const {
   uint64_t shortest = kNever;
-  for (const Course& course : courses_) {
-    if (examples < course.until) shortest = std::min(shortest, course.length);
+  for (const Span& span : spans_) {
+    if (examples < span.until) shortest = std::min(shortest, span.length);
   }
-  return shortest == kNever ? 0 : std::max<uint64_t>(shortest / kStepsOfACourse, 1);
+  return shortest == kNever ? 0 : std::max<uint64_t>(shortest / kStepsOfASpan, 1);
 }
 
 }  // namespace capstan::worker

@@ -17,19 +17,19 @@ class ProgressGrain {
   explicit ProgressGrain(const v1::JobSpec& job);
 
   // Returns so many examples of the whole job that nothing moves by more than a small part of its
-  // course within them, once `examples` have been trained; a warm-up that is over moves nothing.
+  // length within them, once `examples` have been trained; a warm-up that is over moves nothing.
   // 0: heartbeats are often enough.
   uint64_t At(uint64_t examples) const;
 
  private:
-  struct Course {
+  struct Span {
     uint64_t length = 0;  // In examples.
     uint64_t until = 0;   // Where it is over.
   };
   void Add(uint64_t length, uint64_t until);
   void Add(const v1::ScheduleSpec& schedule);
 
-  std::vector<Course> courses_;
+  std::vector<Span> spans_;
 };
 
 }  // namespace capstan::worker

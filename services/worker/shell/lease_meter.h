@@ -24,13 +24,13 @@ class LeaseMeter {
 
   // Its batch was asked for at `asked`, and is there now.
   void OnRead(Step& step, absl::Time asked, absl::Time now);
-  // Of the pulls of a step the first begins its wait, and the last answer ends it.
+  // A step waits from its first pull until the last one is answered.
   void OnPullBegun(Step& step, absl::Time now);
   void OnPulled(Step& step, absl::Time now) { step.marks.pulled = now; }
   // All that it needs is there: it is to be computed.
   void OnReady(const Step& step);
   void OnComputed(const Step& step);
-  // Of its pushes the first one counts.
+  // The step is pushed; its later pushes change nothing.
   void OnPushBegun(Step& step, absl::Time now);
   // Every shard has acknowledged it. Those of an evaluation train nothing, and do not count.
   void OnSettled(const Step& step, absl::Time now);

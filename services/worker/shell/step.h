@@ -52,7 +52,7 @@ struct Step {
   std::vector<float> parameters;
   PartitionVersions versions;
 
-  // Of pulls and pushes that failed in part and are to be repeated.
+  // Which partitions have answered pulls and pushes that failed in part and are to be repeated.
   AnsweredPartitions pulled;
   AnsweredPartitions pushed;
 
@@ -71,9 +71,9 @@ struct Step {
   absl::Duration compute_time;
 };
 
-// Makes steps, and keeps those that are not in use. A step goes back when its last holder, a lease,
-// a call under way or the user's program, lets go of it: on any thread, also after the pool has
-// gone. Otherwise confined to the event loop.
+// Makes steps, and keeps those that are not in use. A step goes back when the last of its owners, a
+// lease, a call under way or the user's program, lets go of it: on any thread, also after the pool
+// has gone. Otherwise confined to the event loop.
 class StepPool {
  public:
   // `map` must outlive the pool, and whatever plans with a step of it. `table_of_feature`: the

@@ -17,7 +17,8 @@
 
 namespace capstan::worker {
 
-// Of one worker. Thread-safe: what ModelSource names is the worker's, the rest the program's.
+// Each worker has one. Thread-safe: the worker calls what ModelSource names, the program the
+// others.
 class UserProgram final : public ModelSource {
  public:
   // `shutdown` must outlive it.

@@ -203,7 +203,7 @@ struct Runner::Push {
       : shard(static_cast<uint32_t>(Raw(shard))),
         clock(clock),
         chunks(std::move(chunks)),
-        course(this->chunks.size(), /*tells_clock=*/clock > 0),
+        lifecycle(this->chunks.size(), /*tells_clock=*/clock > 0),
         done{ticket, absl::OkStatus(), {}, {}} {}
 
   bool Settled() const {
@@ -216,7 +216,7 @@ struct Runner::Push {
   const uint32_t shard;
   const uint64_t clock;
   const std::vector<v1::PushRequest> chunks;
-  ChunkLifecycle course;
+  ChunkLifecycle lifecycle;
   size_t under_way = 0;
   worker::PushDone done;  // So far.
 };
@@ -242,14 +242,14 @@ void Runner::Do(const worker::SendPush& action) {
   if (!action.empty) AddGradients(cast.job(), *step, context_.view, shard, request);
   const uint64_t early = action.clock > 0 && cast.lie() == Lie::kEagerClock ? 1 : 0;
   std::shared_ptr<Push>& push = pushes_[{action.batch, action.shard}];
-  if (push != nullptr) push->course.Stop();
+  if (push != nullptr) push->lifecycle.Stop();
   push =
       std::make_shared<Push>(action.ticket, action.shard, ChunksOf(request), action.clock + early);
   SendChunks(push);
 }
 
 void Runner::SendChunks(const std::shared_ptr<Push>& push) {
-  while (const std::optional<size_t> chunk = push->course.Next(kChunksInFlight)) {
+  while (const std::optional<size_t> chunk = push->lifecycle.Next(kChunksInFlight)) {
     ++push->under_way;
     SendChunk(push, *chunk);
   }
@@ -259,7 +259,7 @@ void Runner::SendChunks(const std::shared_ptr<Push>& push) {
 void Runner::SendChunk(const std::shared_ptr<Push>& push, size_t chunk) {
   Cast& cast = context_.cast;
   auto request = std::make_shared<v1::PushRequest>(push->chunks[chunk]);
-  const bool tells = push->course.LastTellsClock() || cast.lie() == Lie::kClockInAllCalls;
+  const bool tells = push->lifecycle.LastTellsClock() || cast.lie() == Lie::kClockInAllCalls;
   request->mutable_header()->set_clock(tells ? push->clock : 0);
   const std::function<void(absl::StatusOr<v1::PushReply>)> done =
       Guard([this, push](const absl::StatusOr<v1::PushReply>& reply) {
@@ -270,13 +270,13 @@ void Runner::SendChunk(const std::shared_ptr<Push>& push, size_t chunk) {
           all.retry_after = std::max(all.retry_after, absl::Seconds(reply->retry_after_seconds()));
         } else {
           if (all.status.ok()) all.status = reply.status();
-          push->course.Stop();
+          push->lifecycle.Stop();
         }
         if (context_.cast.lie() == Lie::kForgetfulWorker) {
           all.status = absl::OkStatus();
           all.outcomes = {};
         }
-        push->course.Answered(push->Settled());
+        push->lifecycle.Answered(push->Settled());
         SendChunks(push);
       });
   cast.network().Call<v1::PushReply>(

@@ -170,24 +170,24 @@ TEST_F(CheckpointDutyTest, TheBestIsNotTakenForSavedByAnAttemptThatHadBegunBefor
   duty_.Advance(now_);
   v1::Evaluation best;
   (*best.mutable_metrics())["auc"] = 0.9;
-  job_.training.rest = {.step = Rest::Step::kReached, .evaluation = best, .save = true};
+  job_.training.standstill = {.step = Standstill::Step::kReached, .evaluation = best, .save = true};
   AnswerSaves();
   duty_.Advance(now_);
   duty_.OnManifestWritten(absl::OkStatus(), now_);
-  EXPECT_TRUE(job_.training.rest.save);
+  EXPECT_TRUE(job_.training.standstill.save);
   (void)Taken<WriteManifest>();
 
   EXPECT_THAT(Take().metrics(), testing::UnorderedElementsAre(testing::Pair("auc", 0.9)));
-  EXPECT_FALSE(job_.training.rest.save);
+  EXPECT_FALSE(job_.training.standstill.save);
 }
 
 TEST_F(CheckpointDutyTest, TheBestIsSavedOnceAlsoWhereAnotherMetricOfItHasComeToNoNumber) {
   v1::Evaluation best;
   (*best.mutable_metrics())["auc"] = 0.9;
   (*best.mutable_metrics())["logloss"] = std::nan("");
-  job_.training.rest = {.step = Rest::Step::kReached, .evaluation = best, .save = true};
+  job_.training.standstill = {.step = Standstill::Step::kReached, .evaluation = best, .save = true};
   Take();
-  EXPECT_FALSE(job_.training.rest.save);
+  EXPECT_FALSE(job_.training.standstill.save);
   duty_.Advance(now_);
   EXPECT_THAT(Calls(), testing::IsEmpty());
 }

@@ -200,7 +200,7 @@ TEST_F(JudgedEndDutyTest, ACheckpointThatWasEvaluatedToBeBetterIsTheResult) {
                                 .timeline = job_.recovery.first_timeline,
                                 .examples = 70,
                                 .metrics = {{"logloss", 0.2}}});
-  job_.training.rest.evaluation = EvaluationOf(0.5);
+  job_.training.standstill.evaluation = EvaluationOf(0.5);
   BeginSaving();
   duty_.Advance(now_);
   EXPECT_EQ(job_.state, v1::JOB_STATE_COMPLETED);
@@ -214,7 +214,7 @@ TEST_F(JudgedEndDutyTest, TheParametersAsTheyAreAreSavedWhereNoCheckpointOfThisR
   job_.checkpoints.catalog.Add({.id = "an earlier run's",
                                 .timeline = job_.recovery.first_timeline - 1,
                                 .metrics = {{"logloss", 0.1}}});
-  job_.training.rest.evaluation = EvaluationOf(0.5);
+  job_.training.standstill.evaluation = EvaluationOf(0.5);
   BeginSaving();
   duty_.Advance(now_);
   EXPECT_TRUE(job_.training.end.saving);
@@ -223,7 +223,7 @@ TEST_F(JudgedEndDutyTest, TheParametersAsTheyAreAreSavedWhereNoCheckpointOfThisR
   job_.checkpoints.catalog.Add(
       {.id = "as good", .timeline = job_.recovery.first_timeline, .metrics = {{"logloss", 0.5}}});
   duty_.Advance(now_);
-  job_.training.rest.evaluation.reset();  // Nothing is known of the parameters as they are.
+  job_.training.standstill.evaluation.reset();  // Nothing is known of the parameters as they are.
   duty_.Advance(now_);
   EXPECT_EQ(job_.state, v1::JOB_STATE_CHECKPOINTING);
   EXPECT_EQ(job_.model_uri, "");

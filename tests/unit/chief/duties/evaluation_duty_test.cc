@@ -64,34 +64,34 @@ TEST_F(EvaluationDutyTest, ALiveEvaluationBeginsWhenItIsDueAndIsOfNoParametersTh
   EXPECT_EQ(points[0].evaluation.number(), 1u);
   EXPECT_EQ(points[0].evaluation.metrics().at("logloss"), 0.5);
   EXPECT_FALSE(points[0].evaluation.at_round_boundary());
-  EXPECT_FALSE(job_.training.rest.evaluation);
+  EXPECT_FALSE(job_.training.standstill.evaluation);
   EXPECT_FALSE(job_.training.evaluations.running()) << "the next one is due at 80";
 }
 
 TEST_F(JudgedEvaluationDutyTest, WhereAMetricChoosesTheResultTrainingRestsBeforeTheEvaluation) {
   AdvanceAt(40);
   EXPECT_FALSE(job_.training.evaluations.running());
-  job_.training.rest.step = Rest::Step::kReached;
+  job_.training.standstill.step = Standstill::Step::kReached;
   AdvanceAt(40);
   Finish(0.5);
-  ASSERT_TRUE(job_.training.rest.evaluation);
-  EXPECT_TRUE(job_.training.rest.evaluation->at_round_boundary());
+  ASSERT_TRUE(job_.training.standstill.evaluation);
+  EXPECT_TRUE(job_.training.standstill.evaluation->at_round_boundary());
 }
 
 TEST_F(JudgedEvaluationDutyTest, OnlyWhatIsBetterThanEveryCheckpointIsToBeSavedAtOnce) {
   job_.checkpoints.catalog.Add({.id = "best", .timeline = 5, .metrics = {{"logloss", 0.3}}});
-  job_.training.rest.step = Rest::Step::kReached;
+  job_.training.standstill.step = Standstill::Step::kReached;
   AdvanceAt(40);
   Finish(0.4);
-  EXPECT_FALSE(job_.training.rest.save);
+  EXPECT_FALSE(job_.training.standstill.save);
   AdvanceAt(80);
   Finish(0.2);
-  EXPECT_TRUE(job_.training.rest.save);
-  EXPECT_EQ(job_.training.rest.save_until, now_ + job_.options.save_patience);
+  EXPECT_TRUE(job_.training.standstill.save);
+  EXPECT_EQ(job_.training.standstill.save_until, now_ + job_.options.save_patience);
 }
 
 TEST_F(JudgedEvaluationDutyTest, AMetricThatNoLongerImprovesEndsTheJob) {
-  job_.training.rest.step = Rest::Step::kReached;
+  job_.training.standstill.step = Standstill::Step::kReached;
   AdvanceAt(40);
   Finish(0.3);
   EXPECT_FALSE(job_.training.end.begun());
@@ -102,15 +102,16 @@ TEST_F(JudgedEvaluationDutyTest, AMetricThatNoLongerImprovesEndsTheJob) {
 }
 
 TEST_F(JudgedEvaluationDutyTest, TheFinalEvaluationIsKeptButOrdersNeitherASaveNorAStop) {
-  job_.training.rest.step = Rest::Step::kReached;
+  job_.training.standstill.step = Standstill::Step::kReached;
   AdvanceAt(40);
   Finish(0.3);
-  job_.training.rest.save = false;  // It has been saved, and the job is about to end by itself.
+  job_.training.standstill.save =
+      false;  // It has been saved, and the job is about to end by itself.
   job_.training.BeginEvaluation(/*at_barrier=*/true, /*final=*/true, now_);
   Finish(0.4);
-  ASSERT_TRUE(job_.training.rest.evaluation);
-  EXPECT_TRUE(job_.training.rest.evaluation->final());
-  EXPECT_FALSE(job_.training.rest.save);
+  ASSERT_TRUE(job_.training.standstill.evaluation);
+  EXPECT_TRUE(job_.training.standstill.evaluation->final());
+  EXPECT_FALSE(job_.training.standstill.save);
   EXPECT_EQ(job_.stop, "");
 }
 
@@ -139,7 +140,7 @@ TEST_F(LaneEvaluationDutyTest, PartitionsThatWaitForTheSameBarrierChangeTheirOwn
 }
 
 TEST_F(AbsentMetricEvaluationDutyTest, AJobWhoseMetricNoEvaluationHasGoesOnAndSaysSo) {
-  job_.training.rest.step = Rest::Step::kReached;
+  job_.training.standstill.step = Standstill::Step::kReached;
   AdvanceAt(40);
   Finish(.5);
   EXPECT_THAT(Warning("early stop"), testing::HasSubstr("evaluation 1 has no logloss.bought"));

@@ -88,7 +88,7 @@ TEST_F(LaneGrantDutyTest, ALaneGoesToAStragglerRatherThanBackToWhoSaysThatItCann
 
 TEST_F(GrantDutyTest, WhileTrainingRestsForAnEvaluationNothingElseIsGiven) {
   Worker& a = AddWorker("a");
-  job_.training.rest.step = Rest::Step::kReached;
+  job_.training.standstill.step = Standstill::Step::kReached;
   job_.training.BeginEvaluation(/*at_barrier=*/true, /*final=*/false, now_);
   duty_.Grant(a, now_);
   EXPECT_THAT(job_.training.evaluations.LeasesOf(a.trainers[0].id), testing::SizeIs(1));

@@ -149,9 +149,9 @@ TEST_F(MoveDutyTest, ABatchWaitsForWhatWouldHaveToWaitForIt) {
   job_.recovery.partial[0].set_shard(0);
   EXPECT_FALSE(AdvanceAnew()) << "a shard is not back";
   job_.recovery.partial.clear();
-  job_.training.rest.step = Rest::Step::kDrain;
-  EXPECT_FALSE(AdvanceAnew()) << "training comes to rest";
-  job_.training.rest = {};
+  job_.training.standstill.step = Standstill::Step::kDrain;
+  EXPECT_FALSE(AdvanceAnew()) << "training comes to a standstill";
+  job_.training.standstill = {};
   job_.checkpoints.frozen = true;
   EXPECT_FALSE(AdvanceAnew()) << "a shard may leave by the last checkpoint";
   job_.checkpoints.frozen = false;

@@ -47,9 +47,9 @@ class LaneTrainingTest : public TrainingTest {
 
 TEST_F(TrainingTest, LeasesOfTasksAreTakenBackWhileTrainingRestsAndFromTheEndOn) {
   EXPECT_FALSE(job_.training.LeasesTakenBack());
-  job_.training.rest.step = Rest::Step::kDrain;
+  job_.training.standstill.step = Standstill::Step::kDrain;
   EXPECT_TRUE(job_.training.LeasesTakenBack());
-  job_.training.rest = {};
+  job_.training.standstill = {};
   EXPECT_FALSE(job_.training.LeasesTakenBack());
   job_.BeginEnd("max_steps");
   EXPECT_TRUE(job_.training.LeasesTakenBack());

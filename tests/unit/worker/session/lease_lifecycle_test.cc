@@ -127,10 +127,10 @@ TEST_F(LeaseLifecycleTest, ATaskThatIsDoneTellsWhatTheWholeOfItHeldAndWhichRecor
   v1::Lease lease = LaneLease();
   lease.set_kind(v1::LEASE_KIND_TASK);
   lease.set_first_batch(7);
-  LeaseLifecycle course(lease, /*max_rounds=*/0, std::make_unique<Runner>(progress_), tasks_);
-  EXPECT_EQ(course.Report().bad_records(), 0u);
-  course.OnFinished({.why = Finished::Why::kDone});
-  const v1::LeaseReport report = course.Report();
+  LeaseLifecycle lifecycle(lease, /*max_rounds=*/0, std::make_unique<Runner>(progress_), tasks_);
+  EXPECT_EQ(lifecycle.Report().bad_records(), 0u);
+  lifecycle.OnFinished({.why = Finished::Why::kDone});
+  const v1::LeaseReport report = lifecycle.Report();
   EXPECT_EQ(report.total_examples(), 100u);
   EXPECT_EQ(report.bad_records(), 1u);
   EXPECT_THAT(report.bad_record_examples(), testing::ElementsAre("a.csv:3: no label"));

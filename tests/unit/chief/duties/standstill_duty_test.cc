@@ -1,4 +1,4 @@
-#include "chief/duties/rest_duty.h"
+#include "chief/duties/standstill_duty.h"
 
 #include "tests/unit/chief/duties/duty_test.h"
 
@@ -6,9 +6,9 @@ namespace capstan::chief {
 namespace {
 
 // An evaluation, by which the result is chosen, is due after every 40 examples.
-class RestDutyTest : public DutyTest {
+class StandstillDutyTest : public DutyTest {
  protected:
-  explicit RestDutyTest(uint32_t lanes = 0) : DutyTest(Judged(lanes)) { Run(2); }
+  explicit StandstillDutyTest(uint32_t lanes = 0) : DutyTest(Judged(lanes)) { Run(2); }
 
   static CrewOptions Judged(uint32_t lanes) {
     CrewOptions options{
@@ -23,15 +23,15 @@ class RestDutyTest : public DutyTest {
     job_.checkpoints.checkpointer.Abandon(absl::UnavailableError("away"), now_, job_.calls);
   }
 
-  RestDuty duty_{job_, orders_};
+  StandstillDuty duty_{job_, orders_};
 };
 
-class LaneRestDutyTest : public RestDutyTest {
+class LaneStandstillDutyTest : public StandstillDutyTest {
  protected:
-  LaneRestDutyTest() : RestDutyTest(/*lanes=*/2) {}
+  LaneStandstillDutyTest() : StandstillDutyTest(/*lanes=*/2) {}
 };
 
-TEST_F(RestDutyTest, TasksRestWhenTheirHoldersHaveHeardOfItAndNothingIsQueuedAnyMore) {
+TEST_F(StandstillDutyTest, TasksRestWhenTheirHoldersHaveHeardOfItAndNothingIsQueuedAnyMore) {
   Generations generations(5);
   (void)job_.training.work.tasks()->Grant(AddWorker("a").trainers[0].id, generations);
   job_.training.progress.Update(/*examples=*/40, /*steps=*/4, now_);
@@ -43,54 +43,55 @@ TEST_F(RestDutyTest, TasksRestWhenTheirHoldersHaveHeardOfItAndNothingIsQueuedAny
   duty_.Advance(now_);
   const std::vector<CallShard> flushes = Calls();
   ASSERT_THAT(flushes, testing::SizeIs(2));
-  EXPECT_FALSE(job_.training.AtRest());
+  EXPECT_FALSE(job_.training.AtStandstill());
   for (const CallShard& flush : flushes) {
     (void)job_.calls.OnReply(flush.call, ShardReply(v1::FlushReply()), now_);
   }
   duty_.Advance(now_);
-  EXPECT_TRUE(job_.training.AtRest());
+  EXPECT_TRUE(job_.training.AtStandstill());
 }
 
-TEST_F(RestDutyTest, TrainingRestsUntilTheBestIsSavedAndItsEvaluationIsForgottenThen) {
-  job_.training.rest = {.step = Rest::Step::kReached, .evaluation = v1::Evaluation(), .save = true};
-  job_.training.rest.save_until = now_ + absl::Minutes(10);
+TEST_F(StandstillDutyTest, TrainingRestsUntilTheBestIsSavedAndItsEvaluationIsForgottenThen) {
+  job_.training.standstill = {
+      .step = Standstill::Step::kReached, .evaluation = v1::Evaluation(), .save = true};
+  job_.training.standstill.save_until = now_ + absl::Minutes(10);
   duty_.Advance(now_);
-  EXPECT_TRUE(job_.training.AtRest());
-  job_.training.rest.save = false;
+  EXPECT_TRUE(job_.training.AtStandstill());
+  job_.training.standstill.save = false;
   duty_.Advance(now_);
-  EXPECT_FALSE(job_.training.AtRest());
+  EXPECT_FALSE(job_.training.AtStandstill());
   EXPECT_TRUE(job_.MayTrain());
-  EXPECT_FALSE(job_.training.rest.evaluation) << "other parameters have others";
+  EXPECT_FALSE(job_.training.standstill.evaluation) << "other parameters have others";
 }
 
-TEST_F(RestDutyTest, TheBestIsGivenUpOnceItWasTriedForLongAndOftenEnough) {
+TEST_F(StandstillDutyTest, TheBestIsGivenUpOnceItWasTriedForLongAndOftenEnough) {
   v1::Evaluation best;
   best.set_examples(40);
-  job_.training.rest = {.step = Rest::Step::kReached, .evaluation = best, .save = true};
-  job_.training.rest.save_until = now_ + absl::Minutes(10);
+  job_.training.standstill = {.step = Standstill::Step::kReached, .evaluation = best, .save = true};
+  job_.training.standstill.save_until = now_ + absl::Minutes(10);
   FailSave();
   FailSave();
   duty_.Advance(now_ + absl::Minutes(10));
-  EXPECT_TRUE(job_.training.rest.save) << "two attempts are few";
+  EXPECT_TRUE(job_.training.standstill.save) << "two attempts are few";
   FailSave();
   duty_.Advance(now_ + absl::Minutes(9));
-  EXPECT_TRUE(job_.training.rest.save) << "nine minutes are few";
+  EXPECT_TRUE(job_.training.standstill.save) << "nine minutes are few";
   duty_.Advance(now_ + absl::Minutes(10));
-  EXPECT_FALSE(job_.training.rest.save);
+  EXPECT_FALSE(job_.training.standstill.save);
   EXPECT_TRUE(job_.MayTrain());
   EXPECT_THAT(Warning("best model"), testing::AllOf(testing::HasSubstr("of 40 examples"),
                                                     testing::HasSubstr("UNAVAILABLE: away")));
 }
 
-TEST_F(RestDutyTest, NothingIsBroughtToRestOnceTheEndHasBegun) {
+TEST_F(StandstillDutyTest, NothingIsBroughtToRestOnceTheEndHasBegun) {
   job_.BeginEnd("");
   job_.training.BeginEvaluation(/*at_barrier=*/true, /*final=*/true, now_);
   duty_.Advance(now_);
-  EXPECT_EQ(job_.training.rest.step, Rest::Step::kNone);
+  EXPECT_EQ(job_.training.standstill.step, Standstill::Step::kNone);
   EXPECT_THAT(Calls(), testing::IsEmpty());
 }
 
-TEST_F(RestDutyTest, TasksAreNotBroughtToRestWhilePartitionsAreAboutToChangeTheirOwner) {
+TEST_F(StandstillDutyTest, TasksAreNotBroughtToRestWhilePartitionsAreAboutToChangeTheirOwner) {
   CopyPartition0();
   job_.training.progress.Update(/*examples=*/40, /*steps=*/4, now_);
   duty_.Advance(now_);
@@ -100,7 +101,7 @@ TEST_F(RestDutyTest, TasksAreNotBroughtToRestWhilePartitionsAreAboutToChangeThei
   EXPECT_FALSE(job_.MayTrain());
 }
 
-TEST_F(LaneRestDutyTest, RoundsStandStillUntilEveryShardHasMarkedTheCheckpoint) {
+TEST_F(LaneStandstillDutyTest, RoundsStandStillUntilEveryShardHasMarkedTheCheckpoint) {
   job_.training.barrier.Seek(job_.placement.views.coordinator(), job_.options.call_deadline,
                              job_.calls);
   job_.training.barrier.OnHeld({}, {}, job_.options.call_deadline, job_.calls);
@@ -117,7 +118,7 @@ TEST_F(LaneRestDutyTest, RoundsStandStillUntilEveryShardHasMarkedTheCheckpoint) 
       << "what is marked is saved while rounds go on";
 }
 
-TEST_F(LaneRestDutyTest, AtABarrierLanesStandWhereTheCoordinatorSays) {
+TEST_F(LaneStandstillDutyTest, AtABarrierLanesStandWhereTheCoordinatorSays) {
   job_.checkpoints.askers = {1};
   duty_.Advance(now_);
   const std::vector<CallShard> holds = Calls();
@@ -141,7 +142,7 @@ TEST_F(LaneRestDutyTest, AtABarrierLanesStandWhereTheCoordinatorSays) {
   EXPECT_EQ(progress.lanes(1).cursor(), 8u);
 }
 
-TEST_F(LaneRestDutyTest, WhereAShardLeavesTheOpenRoundIsWaitedForAShorterTime) {
+TEST_F(LaneStandstillDutyTest, WhereAShardLeavesTheOpenRoundIsWaitedForAShorterTime) {
   job_.checkpoints.askers = {1};
   duty_.Advance(now_);
   std::vector<CallShard> holds = Calls();

@@ -1,4 +1,4 @@
-#include "chief/duties/rest_duty.h"
+#include "chief/duties/standstill_duty.h"
 
 #include <variant>
 
@@ -6,59 +6,59 @@
 
 namespace capstan::chief {
 
-void RestDuty::Advance(absl::Time now) {
+void StandstillDuty::Advance(absl::Time now) {
   if (job_->training.end.begun()) return;
-  const bool evaluates = job_->EvaluatesAtRest() &&
+  const bool evaluates = job_->EvaluatesAtStandstill() &&
                          (job_->training.EvaluationDue() || job_->training.evaluations.running());
   const bool lanes = job_->training.work.has_lanes();
   GiveUpBest(now);
   if (!lanes && job_->placement.moves.wants_quiet() &&
-      job_->training.rest.step == Rest::Step::kNone)
+      job_->training.standstill.step == Standstill::Step::kNone)
     return;
   const bool saves =
       lanes && job_->checkpoints.checkpointer.running() && !job_->checkpoints.checkpointer.marked();
   const bool switches = lanes && job_->placement.moves.wants_quiet();
-  if (evaluates || job_->training.rest.save || saves || switches || LastRoundIsTold() ||
+  if (evaluates || job_->training.standstill.save || saves || switches || LastRoundIsTold() ||
       (lanes && job_->CheckpointWanted(now))) {
     return Seek(now);
   }
-  if (job_->training.AtRest()) job_->Resume();
+  if (job_->training.AtStandstill()) job_->Resume();
 }
 
 // A worker may be wrong, or lie; where rounds stand still it is known what the coordinator says.
-bool RestDuty::LastRoundIsTold() const {
+bool StandstillDuty::LastRoundIsTold() const {
   const uint64_t max_steps = job_->plan.spec.train().max_steps();
-  return max_steps > 0 && job_->training.work.has_lanes() && !job_->training.AtRest() &&
+  return max_steps > 0 && job_->training.work.has_lanes() && !job_->training.AtStandstill() &&
          job_->training.work.totals().steps >= max_steps;
 }
 
-void RestDuty::OnAnswer(const ShardCalls::Answer& answer) {
+void StandstillDuty::OnAnswer(const ShardCalls::Answer& answer) {
   if (answer.purpose != Purpose::kHold) return;
   job_->training.barrier.OnHeld(std::get<v1::HoldRoundsReply>(*answer.reply),
                                 job_->placement.Owners(), job_->options.call_deadline, job_->calls);
 }
 
-void RestDuty::SeeBarrier() {
+void StandstillDuty::SeeBarrier() {
   if (job_->training.barrier.OnCommitted(job_->calls))
     job_->training.work.lanes()->TakeCursors(job_->training.barrier.held());
 }
 
 // The store may be away for long: then training is worth more than these parameters.
-void RestDuty::GiveUpBest(absl::Time now) {
-  if (!job_->training.rest.save || job_->checkpoints.checkpointer.running() ||
-      now < job_->training.rest.save_until ||
+void StandstillDuty::GiveUpBest(absl::Time now) {
+  if (!job_->training.standstill.save || job_->checkpoints.checkpointer.running() ||
+      now < job_->training.standstill.save_until ||
       job_->checkpoints.checkpointer.failures_in_a_row() < job_->options.save_attempts) {
     return;
   }
-  job_->training.rest.save = false;
+  job_->training.standstill.save = false;
   job_->outbox.Warn(
       "best model",
-      absl::StrCat("the best model so far, of ", job_->training.rest.evaluation->examples(),
+      absl::StrCat("the best model so far, of ", job_->training.standstill.evaluation->examples(),
                    " examples, could not be saved, and is lost for the result: ",
                    job_->checkpoints.checkpointer.last_failure().ToString()));
 }
 
-void RestDuty::Seek(absl::Time now) {
+void StandstillDuty::Seek(absl::Time now) {
   if (job_->training.work.has_lanes()) {
     // Whoever leaves finishes no round.
     const bool rounds_close = job_->placement.LeavingShards().empty() && !job_->checkpoints.closed;
@@ -66,16 +66,17 @@ void RestDuty::Seek(absl::Time now) {
         rounds_close ? job_->options.call_deadline : job_->options.leaving_deadline;
     return job_->training.barrier.Seek(job_->placement.views.coordinator(), deadline, job_->calls);
   }
-  if (job_->training.rest.step == Rest::Step::kNone) {
-    job_->training.rest.step = Rest::Step::kDrain;
+  if (job_->training.standstill.step == Standstill::Step::kNone) {
+    job_->training.standstill.step = Standstill::Step::kDrain;
     job_->training.TakeLeasesBack();
   }
-  if (job_->training.rest.step == Rest::Step::kDrain && job_->Drained(now)) {
-    job_->training.rest.step = Rest::Step::kFlush;
+  if (job_->training.standstill.step == Standstill::Step::kDrain && job_->Drained(now)) {
+    job_->training.standstill.step = Standstill::Step::kFlush;
     job_->FlushShards();
   }
-  if (job_->training.rest.step == Rest::Step::kFlush && !job_->calls.Pending(Purpose::kFlush)) {
-    job_->training.rest.step = Rest::Step::kReached;
+  if (job_->training.standstill.step == Standstill::Step::kFlush &&
+      !job_->calls.Pending(Purpose::kFlush)) {
+    job_->training.standstill.step = Standstill::Step::kReached;
   }
 }
 

@@ -1,8 +1,8 @@
 // When training stands still: lanes for an evaluation, for partitions that change their owner,
 // until a checkpoint is marked everywhere, and to see whether the last round of max_steps is
 // closed; tasks for an evaluation that decides. Both do until what is the best so far is saved.
-#ifndef CAPSTAN_CHIEF_DUTIES_REST_DUTY_H_
-#define CAPSTAN_CHIEF_DUTIES_REST_DUTY_H_
+#ifndef CAPSTAN_CHIEF_DUTIES_STANDSTILL_DUTY_H_
+#define CAPSTAN_CHIEF_DUTIES_STANDSTILL_DUTY_H_
 
 #include "absl/time/time.h"
 #include "chief/duties/duty.h"
@@ -10,7 +10,7 @@
 
 namespace capstan::chief {
 
-class RestDuty : public Duty {
+class StandstillDuty : public Duty {
  public:
   using Duty::Duty;
 
@@ -30,4 +30,4 @@ class RestDuty : public Duty {
 
 }  // namespace capstan::chief
 
-#endif  // CAPSTAN_CHIEF_DUTIES_REST_DUTY_H_
+#endif  // CAPSTAN_CHIEF_DUTIES_STANDSTILL_DUTY_H_
