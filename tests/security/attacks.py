@@ -221,11 +221,6 @@ class Attacker:
         """Learning rates follow this number, and only the chief's word counts."""
         return self.push(stream={"stream": SESSION_BIT | 7}, progress_examples=1 << 60, partitions=[{"partition": 0}])
 
-    def finish_the_clock_of_another(self):
-        header = {"trainer": 1, "clock": 1 << 40}
-        return f"alone: {self.push(header=header)}; in a session: " + self.push(
-            header=header, stream={"stream": SESSION_BIT | 11}, partitions=[{"partition": 0}])
-
     def save_elsewhere(self):
         request = ps_pb2.SavePartitionsRequest(uri=str(self.elsewhere), id="stolen")
         got = in_words(self.to_shard("SavePartitions", request, ps_pb2.SavePartitionsReply))

@@ -33,8 +33,7 @@ class SealCheck {
   // INVALID_ARGUMENT: no such lane. UNAVAILABLE: a generation that the chief has not granted for
   // this lane, as far as this shard knows the chief's key.
   absl::Status CheckLane(uint64_t timeline, uint32_t lane, const v1::Generation& generation) const;
-  // The same for the lane and the stream under which something is pushed. INVALID_ARGUMENT also: a
-  // push names a trainer, and neither a lane nor a task's stream.
+  // The same for the lane and the stream under which something is pushed.
   absl::Status CheckPush(const v1::PushRequest& head) const;
   // UNAVAILABLE: the coordinator has not closed the round so.
   absl::Status CheckRound(uint64_t timeline, const RoundCommit& closed) const;
@@ -50,7 +49,6 @@ class SealCheck {
   std::shared_ptr<const Sealer> sealer() const;
   absl::Status Refuse(uint64_t shown, const std::string& what) const;
   absl::Status CheckStream(uint64_t timeline, const v1::StreamPush& stream) const;
-  static absl::Status CheckTrainer(const v1::PushRequest& head);
 
   const uint32_t lanes_;
   mutable std::atomic<bool> in_doubt_{false};

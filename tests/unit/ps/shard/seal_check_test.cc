@@ -73,25 +73,6 @@ TEST_F(SealCheckTest, AStageUnderOneGenerationMayPushAStreamUnderNoOther) {
   EXPECT_EQ(check_.CheckPush(head).code(), absl::StatusCode::kUnavailable);
 }
 
-TEST_F(SealCheckTest, OnlyWhatIsPushedByALeaseNamesATrainer) {
-  v1::PushRequest head;
-  head.mutable_header()->set_timeline(kSealedIn);
-  EXPECT_TRUE(check_.CheckPush(head).ok());
-  head.mutable_header()->set_trainer(5);
-  const absl::Status bare = check_.CheckPush(head);
-  EXPECT_EQ(bare.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(bare.message(), testing::HasSubstr("a push names trainer 5 and no lease"));
-  head.mutable_stream()->set_stream((uint64_t{1} << 63) | 7);
-  EXPECT_EQ(check_.CheckPush(head).code(), absl::StatusCode::kInvalidArgument) << "of a session";
-  head.mutable_header()->set_trainer(0);
-  EXPECT_TRUE(check_.CheckPush(head).ok());
-  head.mutable_header()->set_trainer(5);
-  *head.mutable_stage()->mutable_generation() = ForLane(1, 7);
-  head.mutable_stage()->set_lane(1);
-  head.clear_stream();
-  EXPECT_TRUE(check_.CheckPush(head).ok());
-}
-
 TEST_F(SealCheckTest, AClosedRoundIsThatOfTheCoordinator) {
   RoundCommit closed;
   closed.round = 5;
