@@ -113,6 +113,12 @@ absl::Status StatusOf(const PushResult& result) {
   return absl::OkStatus();
 }
 
+void AddAll(const RequestPlan& plan, ShardIndex shard, AnsweredPartitions& answered) {
+  for (const RequestPlan::Chunk& chunk : plan.ChunksOf(shard)) {
+    for (const uint32_t partition : chunk.partitions) answered.Add(partition, {});
+  }
+}
+
 absl::Status HasChanged(const std::string& name) {
   return absl::AbortedError(absl::StrCat("the job was begun anew with another ", name));
 }
@@ -296,9 +302,13 @@ absl::StatusOr<uint64_t> JobClient::Push(const StreamPush& name, FillPush fill) 
     source.versions = &present;
     const PushOptions options{.stream = name, .timeout = kCallTimeout, .answered = &answered};
     return AskShards(shards, plan, [&](ShardIndex shard, auto done) {
-      return shards.Push(
-          shard, plan, options, source,
-          [done = std::move(done)](const PushResult& result) mutable { done(StatusOf(result)); });
+      return shards.Push(shard, plan, options, source,
+                         [&, shard, done = std::move(done)](const PushResult& result) mutable {
+                           const absl::Status settled = StatusOf(result);
+                           // Another attempt, because of another shard, leaves them out.
+                           if (settled.ok()) AddAll(plan, shard, answered);
+                           done(settled);
+                         });
     });
   };
   CAPSTAN_RETURN_IF_ERROR(Repeat(attempt));

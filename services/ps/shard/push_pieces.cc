@@ -29,6 +29,7 @@ absl::Status CheckPiece(const v1::PushPieceRequest& piece) {
 
 absl::StatusOr<Reservation> PushPieces::RoomFor(const std::string& host, size_t bytes) {
   if (pushes_.empty()) return memory_.ReserveAnyway(MemoryUse::kPushPieces, bytes);
+  CAPSTAN_ASSIGN_OR_RETURN(Reservation room, memory_.Reserve(MemoryUse::kPushPieces, bytes));
   size_t of_host = 0;
   for (const auto& [name, push] : pushes_) {
     if (push.host == host) of_host += std::max<size_t>(push.size, kLeastBytes);
@@ -38,7 +39,7 @@ absl::StatusOr<Reservation> PushPieces::RoomFor(const std::string& host, size_t 
     return NoRoom(absl::StrCat("pushes that come in pieces from ", host, " take ", of_host,
                                " bytes of this shard's memory, which may be ", share));
   }
-  return memory_.Reserve(MemoryUse::kPushPieces, bytes);
+  return room;
 }
 
 absl::StatusOr<PushPieces::Push*> PushPieces::Find(const Name& name, const std::string& host,

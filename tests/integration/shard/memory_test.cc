@@ -78,7 +78,7 @@ TEST(ShardMemoryRoundsTest, ARoundClosesThoughItNeedsMoreThanItsShareAndAnotherU
   v1::PushPieceRequest piece;
   piece.set_size(2 * kShare);
   piece.set_piece("x");
-  ASSERT_TRUE(shard.pieces().Take(piece, shard.clock().Now()).ok());
+  ASSERT_TRUE(shard.pieces().Take({"peer:1", "peer"}, piece, shard.clock().Now()).ok());
   ps::CoordinatorLink link(shard);
   link.SetView(shards.view());
   Runner first(shards, 0), second(shards, 1);
