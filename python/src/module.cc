@@ -256,7 +256,8 @@ NB_MODULE(_capstan, m) {
       .def_ro("loss", &Job::loss,
               "Of a label that has none of its own: logistic, softmax or squared.")
       .def_ro("image", &Job::image, "Height and width, where records are images.")
-      .def_ro("channels", &Job::channels, "Of such an image: 3 with red, green and blue, 1 if grey.")
+      .def_ro("channels", &Job::channels,
+              "Of such an image: 3 with red, green and blue, 1 if grey.")
       .def_ro("batch_size", &Job::batch_size)
       .def_ro("sum_loss", &Job::sum_loss, "train.gradient: sum")
       .def_ro("step_threads", &Job::step_threads)
