@@ -72,7 +72,7 @@ class FeaturesTest(unittest.TestCase):
                                      examples=3, rows=lambda table: torch.zeros(0, 0), index=lambda table: none,
                                      feature_offsets=lambda place: torch.zeros(4, dtype=torch.int32), feature_begin=lambda place: 0,
                                      negatives=lambda: None)
-        job = types.SimpleNamespace(features=[feature("seen", "mean"), feature("recent", "none")], dims=[5], labels=[], image=[])
+        job = types.SimpleNamespace(features=[feature("seen", "mean"), feature("recent", "none")], dims=[5], labels=[], image=[], channels=0)
         batch = ct.Batch(step, job)
         self.assertEqual(ct.EmbeddingBagCollection(job)(batch)["seen"].tolist(), [[0.0] * 5] * 3)
         sequence, mask = ct.Sequences(job, "recent")(batch)
@@ -87,7 +87,7 @@ class FeaturesTest(unittest.TestCase):
                                      negatives=lambda: (0, 3, torch.tensor([-1.0, -2.0, -1.0]), torch.tensor([-0.5, -3.0, -0.5])))
         item = feature("item")
         item.many = False
-        batch = ct.Batch(step, types.SimpleNamespace(features=[item], dims=[2], labels=[], image=[]))
+        batch = ct.Batch(step, types.SimpleNamespace(features=[item], dims=[2], labels=[], image=[], channels=0))
         rows.requires_grad_()
         drawn = batch.negatives["item"]
         self.assertEqual(drawn.index.tolist(), [3, 2, 3])
@@ -96,7 +96,7 @@ class FeaturesTest(unittest.TestCase):
         drawn.each().sum().backward()
         self.assertEqual(rows.grad[:, 0].tolist(), [0.0, 0.0, 1.0, 2.0])
         item.many = True
-        self.assertIsNone(ct.Batch(step, types.SimpleNamespace(features=[item], dims=[2], labels=[], image=[])).negatives["item"].log_share_of_records)
+        self.assertIsNone(ct.Batch(step, types.SimpleNamespace(features=[item], dims=[2], labels=[], image=[], channels=0)).negatives["item"].log_share_of_records)
 
     def test_a_sequence_has_its_rows_in_order_and_a_mask(self):
         job = types.SimpleNamespace(features=[feature("recent", "none")], dims=[2])
