@@ -161,7 +161,7 @@ class PyJobClient {
   // Rows: of each table its name, its keys, and its gradients, flat.
   uint64_t PushRows(uint64_t session, uint64_t seq,
                     const std::vector<std::tuple<std::string, Keys, Gradient>>& tables) {
-    std::vector<RowGradients> all;
+    std::vector<TableGradients> all;
     for (const auto& [table, keys, values] : tables) {
       all.push_back({table, absl::MakeSpan(keys.data(), keys.size()),
                      absl::MakeSpan(values.data(), values.size())});

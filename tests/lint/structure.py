@@ -7,7 +7,9 @@
 - Dependencies: what a CMake target includes of other targets is among its DEPS, or theirs, and each of its DEPS is included.
 - Guards: an include guard is the path of its header.
 - Tests: each file of tests is in a list of CMake, as one that is in none is never compiled.
-- Callers: what a header declares is named somewhere else in services/."""
+- Callers: what a header declares is named somewhere else in services/.
+- Types: no two types of one namespace have one name. A program that links both takes the functions of either for the other's, and no
+  compiler says so."""
 
 import functools
 import pathlib
@@ -189,7 +191,32 @@ def callers(tree):
                 yield f"{name}: nothing in services/ calls {declared}"
 
 
-CHECKS = (layers, doors, dependencies, guards, tests, callers)
+DEFINES = re.compile(r"(?:struct|class|enum class) (?:\w+\([^)]*\) )?(\w+)(?: final)?(?: : [^;{]*)? ?\{")
+
+
+def types_of(text):
+    """The types that a file defines outside of others, each with its namespace; those of unnamed ones are the file's own."""
+    names = []
+    for line in text.splitlines():
+        if opened := re.match(r"namespace(?: ([\w:]+))? \{", line):
+            names.append(opened[1])
+        elif re.match(r"\}  // namespace", line) and names:
+            names.pop()
+        elif (defined := DEFINES.match(line)) and None not in names:
+            yield "::".join([*names, defined[1]])
+
+
+def types(tree):
+    places = {}
+    for name, text in tree.code.items():
+        for defined in types_of(text):
+            places.setdefault(defined, set()).add(name)
+    for defined, where in places.items():
+        if len(where) > 1:
+            yield f"{defined} is defined in {' and in '.join(sorted(where))}"
+
+
+CHECKS = (layers, doors, dependencies, guards, tests, callers, types)
 
 
 def main(root):

@@ -92,6 +92,13 @@ class StructureTest(unittest.TestCase):
     def test_a_test_that_nobody_compiles_is_found(self):
         self.finds(structure.tests, "nobody compiles it", "tests/unit/chief/forgotten_test.cc", "")
 
+    def test_two_types_of_one_name_in_one_namespace_are_found(self):
+        one = {"services/chief/state/rows.h": "namespace capstan {\nstruct Rows {\n};\n}  // namespace capstan\n"}
+        for namespace, told in (("namespace capstan {", 1), ("namespace capstan::chief {", 0), ("namespace {", 0)):
+            other = {"services/chief/work/rows.h": f"{namespace}\nclass Rows final {{\n}};\n}}  // namespace\n"}
+            lines = found(structure.types, **one, **other)
+            self.assertEqual(lines, ["capstan::Rows is defined in services/chief/state/rows.h and in services/chief/work/rows.h"][:told])
+
     def test_a_function_without_a_caller_is_found(self):
         self.finds(structure.callers, "nothing in services/ calls Forgotten", "services/chief/state/view.h",
                    '#ifndef CAPSTAN_CHIEF_STATE_VIEW_H_\n#include "capstan/base/log.h"\nvoid Forgotten(int x);\n')

@@ -108,7 +108,7 @@ absl::StatusOr<BlockView> BlockReader::Next() {
   };
   if (unread_ < kFrontBytes + kCrcBytes) return damaged(", is missing: the file ends before it");
   CAPSTAN_RETURN_IF_ERROR(Need(kFrontBytes + kCrcBytes));
-  ByteReader front(rest_);
+  ByteCursor front(rest_);
   const auto kind = front.Number<BlockKind>();
   const auto ordinal = front.Number<uint32_t>();
   const auto length = front.Number<uint32_t>();
@@ -118,7 +118,7 @@ absl::StatusOr<BlockView> BlockReader::Next() {
   }
   CAPSTAN_RETURN_IF_ERROR(Need(block_bytes));
   const std::string_view payload = rest_.substr(kFrontBytes, length);
-  ByteReader back(rest_.substr(kFrontBytes + length));
+  ByteCursor back(rest_.substr(kFrontBytes + length));
   if (back.Number<uint32_t>() != Crc32c(rest_.substr(0, kFrontBytes + length))) {
     return damaged(": the checksum does not agree");
   }
@@ -131,7 +131,7 @@ absl::StatusOr<BlockView> BlockReader::Next() {
 }
 
 absl::Status BlockReader::CheckEnd(std::string_view payload) const {
-  ByteReader reader(payload);
+  ByteCursor reader(payload);
   if (reader.Number<uint32_t>() != ordinal_ || !reader.finished()) {
     return absl::DataLossError("the end block counts other blocks than there are");
   }

@@ -26,9 +26,9 @@ inline void AppendFloats(std::string& out, absl::Span<const float> values) {
 
 // Takes numbers off the front of some bytes. Reading beyond the end gives zeros and is remembered,
 // so that a caller may check once, at the end. Thread-compatible.
-class ByteReader {
+class ByteCursor {
  public:
-  explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
+  explicit ByteCursor(std::string_view bytes) : rest_(bytes) {}
 
   template <typename T>
   T Number() {

@@ -117,7 +117,7 @@ absl::Status Decoder::Run(uint32_t partition_count) {
 
 absl::StatusOr<Header> Decoder::ReadHeader() {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string_view bytes, Expect(BlockKind::kHeader, "header"));
-  ByteReader reader(bytes);
+  ByteCursor reader(bytes);
   Header header;
   header.partition = reader.Number<uint32_t>();
   header.partition_count = reader.Number<uint32_t>();
@@ -130,7 +130,7 @@ absl::StatusOr<Header> Decoder::ReadHeader() {
   CAPSTAN_RETURN_IF_ERROR(CheckContent(header));
   moved_ = IsMoved(header.content);
   CAPSTAN_ASSIGN_OR_RETURN(const std::string_view machine, Expect(BlockKind::kMachine, "machine"));
-  ByteReader machine_reader(machine);
+  ByteCursor machine_reader(machine);
   result_.timeline = header.timeline;
   result_.machine.version = machine_reader.Number<uint32_t>();
   if (machine_reader.beyond_end()) return Malformed("the machine block");
@@ -170,7 +170,7 @@ absl::StatusOr<Table*> Decoder::FindTable(const TableHeader& header) {
 
 absl::StatusOr<TableHeader> Decoder::ReadTableHeader() {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string_view bytes, Expect(BlockKind::kTableHeader, "table"));
-  ByteReader reader(bytes);
+  ByteCursor reader(bytes);
   TableHeader header;
   header.table = reader.Number<uint32_t>();
   header.dim = reader.Number<uint32_t>();
@@ -215,7 +215,7 @@ absl::Status Decoder::ReadTable() {
 
 absl::StatusOr<uint64_t> Decoder::ReadErased(Table& table) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string_view bytes, Expect(BlockKind::kErased, "erased keys"));
-  ByteReader reader(bytes);
+  ByteCursor reader(bytes);
   const auto count = reader.Number<uint32_t>();
   if (count == 0 || reader.rest().size() != count * sizeof(uint64_t)) {
     return Malformed("a block of erased keys");
@@ -226,7 +226,7 @@ absl::StatusOr<uint64_t> Decoder::ReadErased(Table& table) {
 
 absl::StatusOr<uint64_t> Decoder::ReadRows(Table& table, bool versions) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string_view bytes, Expect(BlockKind::kRows, "rows"));
-  ByteReader reader(bytes);
+  ByteCursor reader(bytes);
   const auto count = reader.Number<uint32_t>();
   const uint64_t row_bytes =
       kRowFrontBytes + (versions ? kRowVersionBytes : 0) + state_.size() * sizeof(float);
@@ -248,7 +248,7 @@ absl::StatusOr<uint64_t> Decoder::ReadRows(Table& table, bool versions) {
 absl::StatusOr<uint64_t> Decoder::ReadCandidates(Table& table) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string_view bytes,
                            Expect(BlockKind::kCandidates, "candidates"));
-  ByteReader reader(bytes);
+  ByteCursor reader(bytes);
   const auto count = reader.Number<uint32_t>();
   if (count == 0 || reader.rest().size() != count * kCandidateBytes) {
     return Malformed("a block of candidates");
@@ -264,7 +264,7 @@ absl::StatusOr<uint64_t> Decoder::ReadCandidates(Table& table) {
 
 absl::Status Decoder::ReadDense() {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string_view bytes, Expect(BlockKind::kDense, "dense block"));
-  ByteReader reader(bytes);
+  ByteCursor reader(bytes);
   Block stored;
   stored.id = static_cast<BlockId>(reader.Number<uint32_t>());
   stored.tensor = reader.Number<uint32_t>();
@@ -322,7 +322,7 @@ bool IsFullPartition(std::string_view file) {
   if (!reader.ok()) return false;
   const absl::StatusOr<BlockView> header = reader->Next();
   if (!header.ok() || header->kind != BlockKind::kHeader) return false;
-  ByteReader bytes(header->payload);
+  ByteCursor bytes(header->payload);
   (void)bytes.Number<uint32_t>();  // The partition,
   (void)bytes.Number<uint32_t>();  // of so many,
   (void)bytes.Number<uint64_t>();  // in this timeline.

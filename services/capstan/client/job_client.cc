@@ -210,7 +210,7 @@ absl::StatusOr<std::vector<float>> JobClient::PullTensor(const std::string& tens
 }
 
 absl::StatusOr<uint64_t> JobClient::PushRows(const StreamPush& name,
-                                             absl::Span<const RowGradients> tables) {
+                                             absl::Span<const TableGradients> tables) {
   absl::MutexLock lock(&mu_);
   CAPSTAN_RETURN_IF_ERROR(Learn().status());
   std::vector<const float*> matrices;  // By table.
@@ -218,7 +218,7 @@ absl::StatusOr<uint64_t> JobClient::PushRows(const StreamPush& name,
     CAPSTAN_RETURN_IF_ERROR(CheckPolicy(job.sparse_update(), "the tables"));
     matrices.assign(static_cast<size_t>(job.tables_size()), nullptr);
     std::vector<TableKeys> keys;
-    for (const RowGradients& of : tables) {
+    for (const TableGradients& of : tables) {
       CAPSTAN_ASSIGN_OR_RETURN(const int place, Find(job, job.tables(), "table", of.table));
       CAPSTAN_RETURN_IF_ERROR(
           CheckGradient("table " + of.table, of.values, of.keys.size() * job.tables(place).dim()));

@@ -49,7 +49,7 @@ struct JobClientOptions {
 
 // Gradients of the rows of a table: `values` has the table's dim of them for each key, one key
 // after another. Those of a key that comes twice are added.
-struct RowGradients {
+struct TableGradients {
   std::string table;
   absl::Span<const uint64_t> keys;
   absl::Span<const float> values;
@@ -96,7 +96,7 @@ class JobClient {
   // NOT_FOUND as for pulls. INVALID_ARGUMENT: a gradient of another shape, or with NaN or infinity;
   // a part of the job that is updated in synchronous rounds, which consist of lanes alone; a tensor
   // that is not trained; more than kMaxPushBytes for one partition. ABORTED: the job is over.
-  absl::StatusOr<uint64_t> PushRows(const StreamPush& name, absl::Span<const RowGradients> tables)
+  absl::StatusOr<uint64_t> PushRows(const StreamPush& name, absl::Span<const TableGradients> tables)
       ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<uint64_t> PushTensor(const StreamPush& name, const std::string& tensor,
                                       absl::Span<const float> gradient) ABSL_LOCKS_EXCLUDED(mu_);

@@ -25,7 +25,7 @@ class JobPushTest : public FakeJobTest {
       for (size_t i = 0; i < count; ++i) keys[i] = i;
       for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(keys[i / kDim]);
     }
-    RowGradients of(const std::string& table) const { return {table, keys, values}; }
+    TableGradients of(const std::string& table) const { return {table, keys, values}; }
     std::vector<uint64_t> keys;
     std::vector<float> values;
   };
@@ -141,7 +141,7 @@ TEST_F(JobPushTest, AJobThatIsOverTakesNoneAndOneThatDoesNotTrainYetIsWaitedFor)
 TEST_F(JobPushTest, WhatDoesNotFitIsToldAndNotPushed) {
   const auto job = Connect();
   EXPECT_TRUE(absl::IsNotFound(job->PushRows(kName, {{rows_.of("usr")}}).status()));
-  RowGradients few = rows_.of("user");
+  TableGradients few = rows_.of("user");
   few.values.remove_suffix(1);
   EXPECT_EQ(
       job->PushRows(kName, {{few}}).status(),
