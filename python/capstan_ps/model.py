@@ -147,8 +147,21 @@ class _FeatureParser(_score.CellParser):
             yield key % buckets if buckets else key
 
 
-class _Records:
-    """What a Batch asks of a step, of records that no worker has: they have no labels and no weights."""
+class Unlabelled:
+    """What a Batch asks of a step, of records that somebody wants scores of: they have no labels and no weights."""
+
+    def labels(self):
+        return None
+
+    def weights(self):
+        return None
+
+    def negatives(self):
+        return None
+
+
+class _Records(Unlabelled):
+    """Of records that no worker has, looked up here."""
 
     def __init__(self, model, records):
         import torch
@@ -168,15 +181,6 @@ class _Records:
         self._index = [places.astype(np.int32) for _, places in found]
         of = list(model.tables.values())
         self._rows = [of[i].rows(keys) if i < len(of) else np.zeros((0, 0), np.float32) for i, keys in enumerate(self._keys)]
-
-    def labels(self):
-        return None
-
-    def weights(self):
-        return None
-
-    def negatives(self):
-        return None
 
     def numbers(self):
         return self._torch.from_numpy(self._numbers)

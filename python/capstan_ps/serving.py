@@ -13,6 +13,7 @@ import torch
 
 from capstan_ps import _capstan
 from capstan_ps import worker as _worker
+from capstan_ps.model import Unlabelled
 
 MODEL, BATCH, READY, LOGITS, FAILED = range(1, 6)
 VARIABLE = "CAPSTAN_SERVE"  # The descriptor of the socket.
@@ -112,8 +113,8 @@ class _Parameters:
         return self._flat
 
 
-class _Asked:
-    """What a Batch asks of a step, of records that somebody wants the scores of: they have no labels and no weights."""
+class _Asked(Unlabelled):
+    """Of records that the command has looked up."""
 
     def __init__(self, parts, job):
         rest = iter(parts)
@@ -128,15 +129,6 @@ class _Asked:
     def _table(rest, dim):
         keys, index, rows = (_tensor(next(rest), dtype) for dtype in (torch.int64, torch.int32, torch.float32))
         return keys, index, rows.view(len(keys) if dim else 0, dim)
-
-    def labels(self):
-        return None
-
-    def weights(self):
-        return None
-
-    def negatives(self):
-        return None
 
     def numbers(self):
         return self._numbers.view(self.examples, self._width)

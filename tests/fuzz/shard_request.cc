@@ -19,7 +19,6 @@
 #include "capstan/wire/reader.h"
 #include "ps/shard/load_job.h"
 #include "ps/shard/pull_query.h"
-#include "ps/shard/push_pieces.h"
 #include "ps/shard/shard.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/messages.h"
@@ -64,8 +63,8 @@ void Order(std::string_view message, Carry carry) {
 }
 
 // A piece of a push; the last one brings the push to the shard.
-void TakePiece(Shard& shard, PushPieces& pieces, const v1::PushPieceRequest& piece) {
-  const auto push = pieces.Take({"peer:1", "peer"}, piece, absl::UnixEpoch());
+void TakePiece(Shard& shard, const v1::PushPieceRequest& piece) {
+  const auto push = shard.pieces().Take({"peer:1", "peer"}, piece, absl::UnixEpoch());
   if (!push.ok() || !push->has_value()) return;
   CAPSTAN_CHECK((*push)->Length() == piece.size());
   std::vector<grpc::Slice> slices;
@@ -75,7 +74,7 @@ void TakePiece(Shard& shard, PushPieces& pieces, const v1::PushPieceRequest& pie
   PushTo(shard, bytes);
 }
 
-void Hear(Shard& shard, PushPieces& pieces, uint8_t kind, std::string_view message) {
+void Hear(Shard& shard, uint8_t kind, std::string_view message) {
   switch (kind % 9) {
     case 0:
       return PushTo(shard, message);
@@ -114,8 +113,8 @@ void Hear(Shard& shard, PushPieces& pieces, uint8_t kind, std::string_view messa
         (void)shard.CloseStreams(request, nobody);
       });
     default:
-      return Order<v1::PushPieceRequest>(
-          message, [&](const auto& piece) { TakePiece(shard, pieces, piece); });
+      return Order<v1::PushPieceRequest>(message,
+                                         [&](const auto& piece) { TakePiece(shard, piece); });
   }
 }
 
@@ -138,9 +137,8 @@ void Fuzz(std::string_view input) {
   ps::SmallShard small(static_cast<uint8_t>(input[0]));
   ps::Load(*small.shard, small.view);
   input.remove_prefix(1);
-  ps::PushPieces pieces;
   ForEachMessage(input, [&](uint8_t kind, std::string_view message) {
-    ps::Hear(*small.shard, pieces, kind, message);
+    ps::Hear(*small.shard, kind, message);
   });
   ps::ReplicaWait nobody;
   small.shard->Flush(nobody);

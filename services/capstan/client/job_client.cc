@@ -113,7 +113,8 @@ absl::Status StatusOf(const PushResult& result) {
   return absl::OkStatus();
 }
 
-void AddAll(const RequestPlan& plan, ShardIndex shard, AnsweredPartitions& answered) {
+// The shard has settled all that was pushed to it.
+void NoteSettled(const RequestPlan& plan, ShardIndex shard, AnsweredPartitions& answered) {
   for (const RequestPlan::Chunk& chunk : plan.ChunksOf(shard)) {
     for (const uint32_t partition : chunk.partitions) answered.Add(partition, {});
   }
@@ -306,7 +307,7 @@ absl::StatusOr<uint64_t> JobClient::Push(const StreamPush& name, FillPush fill) 
                          [&, shard, done = std::move(done)](const PushResult& result) mutable {
                            const absl::Status settled = StatusOf(result);
                            // Another attempt, because of another shard, leaves them out.
-                           if (settled.ok()) AddAll(plan, shard, answered);
+                           if (settled.ok()) NoteSettled(plan, shard, answered);
                            done(settled);
                          });
     });

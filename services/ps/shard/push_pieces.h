@@ -28,10 +28,9 @@ class PushPieces {
   // A push of which nothing has come for longer has no sender any more, or is sent anew.
   static constexpr absl::Duration kPatience = absl::Minutes(1);
 
-  // What they take counts in `memory`, which must outlive this object.
+  // What those that are not complete take counts in `memory`, which must outlive this object, each
+  // whole from its first piece on. One of them always fits.
   explicit PushPieces(MemoryBudget& memory) : memory_(memory) {}
-  // In a budget of its own, without a limit until SetLimit.
-  PushPieces() : memory_(own_) {}
 
   // Who sends: pieces of one push come over one connection.
   struct Sender {
@@ -52,12 +51,6 @@ class PushPieces {
   // Drops such pushes. Call now and then.
   void DropSilent(absl::Time now);
 
-  // How many bytes pushes that are not complete may take together. One of them always fits.
-  void SetLimit(size_t bytes) { memory_.of(MemoryUse::kPushPieces).SetLimit(bytes); }
-
-  // What they take: each counts whole from its first piece on.
-  size_t held() const { return memory_.of(MemoryUse::kPushPieces).held(); }
-
  private:
   // The connection, which nobody but its ends can name, the trainer, and the push among its pushes.
   using Name = std::tuple<std::string, uint64_t, uint64_t>;
@@ -76,7 +69,6 @@ class PushPieces {
   absl::StatusOr<Reservation> RoomFor(const std::string& host, size_t bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  MemoryBudget own_;
   MemoryBudget& memory_;
   absl::Mutex mu_;
   std::map<Name, Push> pushes_ ABSL_GUARDED_BY(mu_);

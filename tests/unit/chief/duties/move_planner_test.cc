@@ -25,6 +25,18 @@ class MovePlannerTest : public DutyTest {
     for (const auto& [index, unused] : job_.placement.shards.shards()) shard(index).heard = now_;
   }
 
+  // For a second shard 0, which has all partitions, serves a thousand rows of each.
+  void BusyFirstShard() {
+    v1::ShardReport report;
+    for (uint32_t partition = 0; partition < 8; ++partition) {
+      report.add_partitions()->set_partition(partition);
+    }
+    job_.placement.loads.Hear(0, /*incarnation=*/100, report, job_.placement.views.current(), now_);
+    Pass(absl::Seconds(1));
+    for (v1::PartitionLoad& load : *report.mutable_partitions()) load.set_pulled_rows(1000);
+    job_.placement.loads.Hear(0, /*incarnation=*/100, report, job_.placement.views.current(), now_);
+  }
+
   static auto MovesTo(uint32_t shard) { return testing::Field(&PlannedMove::to, shard); }
   static auto MovesFrom(uint32_t shard) { return testing::Field(&PlannedMove::from, shard); }
 
@@ -125,14 +137,7 @@ TEST_F(MovePlannerTest, WhatNobodyHasAskedForMovesAtMostFourPartitionsAtATime) {
   Run(1);
   for (uint32_t index = 1; index < 8; ++index) Join(index);
   planner.See(now_);
-  v1::ShardReport report;
-  for (uint32_t partition = 0; partition < 8; ++partition) {
-    report.add_partitions()->set_partition(partition);
-  }
-  job_.placement.loads.Hear(0, /*incarnation=*/100, report, job_.placement.views.current(), now_);
-  Pass(absl::Seconds(1));
-  for (v1::PartitionLoad& load : *report.mutable_partitions()) load.set_pulled_rows(1000);
-  job_.placement.loads.Hear(0, /*incarnation=*/100, report, job_.placement.views.current(), now_);
+  BusyFirstShard();
   planner.Plan(now_);
   Pass(absl::Seconds(3));
   planner.Plan(now_);
@@ -154,14 +159,7 @@ TEST_F(MovePlannerTest, AShardIsJudgedByThoseThatAreThereNowAndNotByThoseThatWer
   MovePlanner planner(job_, orders_);
   Run(1);
   Join(1);
-  v1::ShardReport report;
-  for (uint32_t partition = 0; partition < 8; ++partition) {
-    report.add_partitions()->set_partition(partition);
-  }
-  job_.placement.loads.Hear(0, /*incarnation=*/100, report, job_.placement.views.current(), now_);
-  Pass(absl::Seconds(1));
-  for (v1::PartitionLoad& load : *report.mutable_partitions()) load.set_pulled_rows(1000);
-  job_.placement.loads.Hear(0, /*incarnation=*/100, report, job_.placement.views.current(), now_);
+  BusyFirstShard();
   planner.See(now_);  // The first look: shard 0 has all the load, shard 1 none.
   Pass(absl::Seconds(3));
   planner.Plan(now_);

@@ -39,105 +39,105 @@ std::string TextOf(const grpc::ByteBuffer& bytes) {
   return text;
 }
 
-TEST(PushPiecesTest, GivesThePushWithItsLastPieceAndKeepsNothing) {
-  PushPieces pieces;
+class PushPiecesTest : public testing::Test {
+ protected:
+  void SetLimit(size_t bytes) { memory_.of(MemoryUse::kPushPieces).SetLimit(bytes); }
+  size_t held() const { return memory_.of(MemoryUse::kPushPieces).held(); }
+
+  MemoryBudget memory_;
+  PushPieces pieces_{memory_};
+};
+
+TEST_F(PushPiecesTest, GivesThePushWithItsLastPieceAndKeepsNothing) {
   for (const auto& [offset, text] : {std::pair(0, "abc"), std::pair(3, "d")}) {
-    const auto taken = pieces.Take(kSender, Piece(1, 1, 6, offset, text), kNow);
+    const auto taken = pieces_.Take(kSender, Piece(1, 1, 6, offset, text), kNow);
     ASSERT_TRUE(taken.ok()) << taken.status();
     EXPECT_FALSE(taken->has_value());
   }
-  EXPECT_GT(pieces.held(), 0u);
-  const auto whole = pieces.Take(kSender, Piece(1, 1, 6, 4, "ef"), kNow);
+  EXPECT_GT(held(), 0u);
+  const auto whole = pieces_.Take(kSender, Piece(1, 1, 6, 4, "ef"), kNow);
   ASSERT_TRUE(whole.ok() && whole->has_value());
   EXPECT_EQ(TextOf(**whole), "abcdef");
-  EXPECT_EQ(pieces.held(), 0u);
+  EXPECT_EQ(held(), 0u);
 }
 
-TEST(PushPiecesTest, PushesOfATrainerAndOfOthersDoNotMix) {
-  PushPieces pieces;
-  ASSERT_TRUE(pieces.Take(kSender, Piece(1, 1, 4, 0, "ab"), kNow).ok());
-  ASSERT_TRUE(pieces.Take(kSender, Piece(1, 2, 4, 0, "AB"), kNow).ok());
-  ASSERT_TRUE(pieces.Take(kSender, Piece(2, 1, 4, 0, "12"), kNow).ok());
-  EXPECT_EQ(TextOf(**pieces.Take(kSender, Piece(1, 2, 4, 2, "CD"), kNow)), "ABCD");
-  EXPECT_EQ(TextOf(**pieces.Take(kSender, Piece(2, 1, 4, 2, "34"), kNow)), "1234");
-  EXPECT_EQ(TextOf(**pieces.Take(kSender, Piece(1, 1, 4, 2, "cd"), kNow)), "abcd");
+TEST_F(PushPiecesTest, PushesOfATrainerAndOfOthersDoNotMix) {
+  ASSERT_TRUE(pieces_.Take(kSender, Piece(1, 1, 4, 0, "ab"), kNow).ok());
+  ASSERT_TRUE(pieces_.Take(kSender, Piece(1, 2, 4, 0, "AB"), kNow).ok());
+  ASSERT_TRUE(pieces_.Take(kSender, Piece(2, 1, 4, 0, "12"), kNow).ok());
+  EXPECT_EQ(TextOf(**pieces_.Take(kSender, Piece(1, 2, 4, 2, "CD"), kNow)), "ABCD");
+  EXPECT_EQ(TextOf(**pieces_.Take(kSender, Piece(2, 1, 4, 2, "34"), kNow)), "1234");
+  EXPECT_EQ(TextOf(**pieces_.Take(kSender, Piece(1, 1, 4, 2, "cd"), kNow)), "abcd");
 }
 
-TEST(PushPiecesTest, NobodyEndsOrAddsToAPushOfAnotherConnection) {
-  PushPieces pieces;
-  ASSERT_TRUE(pieces.Take(kSender, Piece(1, 1, 4, 0, "ab"), kNow).ok());
-  ASSERT_TRUE(pieces.Take(kOther, Piece(1, 1, 4, 0, "xx"), kNow).ok());
-  EXPECT_EQ(TextOf(**pieces.Take(kSender, Piece(1, 1, 4, 2, "cd"), kNow)), "abcd");
+TEST_F(PushPiecesTest, NobodyEndsOrAddsToAPushOfAnotherConnection) {
+  ASSERT_TRUE(pieces_.Take(kSender, Piece(1, 1, 4, 0, "ab"), kNow).ok());
+  ASSERT_TRUE(pieces_.Take(kOther, Piece(1, 1, 4, 0, "xx"), kNow).ok());
+  EXPECT_EQ(TextOf(**pieces_.Take(kSender, Piece(1, 1, 4, 2, "cd"), kNow)), "abcd");
 }
 
-TEST(PushPiecesTest, OneHostGetsHalfOfTheRoomWhateverTrainersItNames) {
-  PushPieces pieces;
-  pieces.SetLimit(8 * kMiB);
+TEST_F(PushPiecesTest, OneHostGetsHalfOfTheRoomWhateverTrainersItNames) {
+  SetLimit(8 * kMiB);
   uint64_t taken = 0;
   for (uint64_t trainer = 1; trainer <= 8; ++trainer) {
     const PushPieces::Sender again{absl::StrCat("10.0.0.7:", trainer), "10.0.0.7"};
-    const auto piece = pieces.Take(again, Piece(trainer, 1, 2, 0, "a"), kNow);
+    const auto piece = pieces_.Take(again, Piece(trainer, 1, 2, 0, "a"), kNow);
     if (piece.ok()) ++taken;
   }
   EXPECT_EQ(taken, 4u);
-  EXPECT_TRUE(pieces.Take(kOther, Piece(9, 1, 4 * kMiB, 0, "a"), kNow).ok());
+  EXPECT_TRUE(pieces_.Take(kOther, Piece(9, 1, 4 * kMiB, 0, "a"), kNow).ok());
 }
 
-TEST(PushPiecesTest, WhatHasAGapIsSentAnew) {
-  PushPieces pieces;
-  ASSERT_TRUE(pieces.Take(kSender, Piece(1, 1, 6, 0, "ab"), kNow).ok());
-  const auto gap = pieces.Take(kSender, Piece(1, 1, 6, 4, "ef"), kNow);
+TEST_F(PushPiecesTest, WhatHasAGapIsSentAnew) {
+  ASSERT_TRUE(pieces_.Take(kSender, Piece(1, 1, 6, 0, "ab"), kNow).ok());
+  const auto gap = pieces_.Take(kSender, Piece(1, 1, 6, 4, "ef"), kNow);
   EXPECT_TRUE(absl::IsUnavailable(gap.status())) << gap.status();
-  EXPECT_EQ(pieces.held(), 0u) << "what came before the gap is of no use";
-  EXPECT_TRUE(absl::IsUnavailable(pieces.Take(kSender, Piece(1, 1, 6, 2, "cd"), kNow).status()));
-  ASSERT_TRUE(pieces.Take(kSender, Piece(1, 1, 6, 0, "abc"), kNow).ok());
-  EXPECT_EQ(TextOf(**pieces.Take(kSender, Piece(1, 1, 6, 3, "def"), kNow)), "abcdef");
+  EXPECT_EQ(held(), 0u) << "what came before the gap is of no use";
+  EXPECT_TRUE(absl::IsUnavailable(pieces_.Take(kSender, Piece(1, 1, 6, 2, "cd"), kNow).status()));
+  ASSERT_TRUE(pieces_.Take(kSender, Piece(1, 1, 6, 0, "abc"), kNow).ok());
+  EXPECT_EQ(TextOf(**pieces_.Take(kSender, Piece(1, 1, 6, 3, "def"), kNow)), "abcdef");
 }
 
-TEST(PushPiecesTest, RefusesWhatCanBeNoPiece) {
-  PushPieces pieces;
+TEST_F(PushPiecesTest, RefusesWhatCanBeNoPiece) {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
   for (const v1::PushPieceRequest& piece :
        {Piece(1, 1, 0, 0, ""), Piece(1, 1, 4, 0, ""), Piece(1, 1, 4, 4, "a"),
         Piece(1, 1, 4, 3, "ab"), Piece(1, 1, 4, kMost, "ab"), Piece(1, 1, kMost, 0, "ab"),
         Piece(1, 1, uint64_t{kMaxPushBytes} + 1, 0, "ab")}) {
-    EXPECT_TRUE(absl::IsInvalidArgument(pieces.Take(kSender, piece, kNow).status()))
+    EXPECT_TRUE(absl::IsInvalidArgument(pieces_.Take(kSender, piece, kNow).status()))
         << piece.DebugString();
   }
-  EXPECT_EQ(pieces.held(), 0u);
+  EXPECT_EQ(held(), 0u);
 }
 
-TEST(PushPiecesTest, APushDoesNotGrowBeyondTheRoomThatWasMadeForIt) {
-  PushPieces pieces;
-  ASSERT_TRUE(pieces.Take(kSender, Piece(1, 1, 2, 0, "a"), kNow).ok());
+TEST_F(PushPiecesTest, APushDoesNotGrowBeyondTheRoomThatWasMadeForIt) {
+  ASSERT_TRUE(pieces_.Take(kSender, Piece(1, 1, 2, 0, "a"), kNow).ok());
   EXPECT_TRUE(
-      absl::IsInvalidArgument(pieces.Take(kSender, Piece(1, 1, 9 * kMiB, 1, "b"), kNow).status()));
-  EXPECT_EQ(TextOf(**pieces.Take(kSender, Piece(1, 1, 2, 1, "b"), kNow)), "ab");
+      absl::IsInvalidArgument(pieces_.Take(kSender, Piece(1, 1, 9 * kMiB, 1, "b"), kNow).status()));
+  EXPECT_EQ(TextOf(**pieces_.Take(kSender, Piece(1, 1, 2, 1, "b"), kNow)), "ab");
 }
 
-TEST(PushPiecesTest, AboveTheLimitALaterOneWaitsButOneAlwaysFits) {
-  PushPieces pieces;
-  pieces.SetLimit(3 * kMiB);
-  ASSERT_TRUE(pieces.Take(kSender, Piece(1, 1, 4 * kMiB, 0, "a"), kNow).ok()) << "it is alone";
-  const absl::Status refused = pieces.Take(kOther, Piece(2, 1, 2, 0, "a"), kNow).status();
+TEST_F(PushPiecesTest, AboveTheLimitALaterOneWaitsButOneAlwaysFits) {
+  SetLimit(3 * kMiB);
+  ASSERT_TRUE(pieces_.Take(kSender, Piece(1, 1, 4 * kMiB, 0, "a"), kNow).ok()) << "it is alone";
+  const absl::Status refused = pieces_.Take(kOther, Piece(2, 1, 2, 0, "a"), kNow).status();
   EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
   EXPECT_GT(RetryAfter(refused), absl::ZeroDuration());
   // The first one is given up by its sender, which begins anew in its place.
-  ASSERT_TRUE(pieces.Take(kSender, Piece(1, 1, 2, 0, "a"), kNow).ok());
-  EXPECT_EQ(pieces.held(), kMiB) << "a small one counts so much";
-  EXPECT_TRUE(pieces.Take(kOther, Piece(2, 1, 2, 0, "a"), kNow).ok());
+  ASSERT_TRUE(pieces_.Take(kSender, Piece(1, 1, 2, 0, "a"), kNow).ok());
+  EXPECT_EQ(held(), kMiB) << "a small one counts so much";
+  EXPECT_TRUE(pieces_.Take(kOther, Piece(2, 1, 2, 0, "a"), kNow).ok());
 }
 
-TEST(PushPiecesTest, OneWhoseSenderIsSilentIsDropped) {
-  PushPieces pieces;
-  ASSERT_TRUE(pieces.Take(kSender, Piece(1, 1, kMiB, 0, "a"), kNow).ok());
-  ASSERT_TRUE(pieces.Take(kSender, Piece(2, 1, 4, 0, "ab"), kNow + absl::Seconds(1)).ok());
-  pieces.DropSilent(kNow + PushPieces::kPatience);
-  EXPECT_EQ(pieces.held(), 2 * kMiB) << "it may still come";
-  pieces.DropSilent(kNow + PushPieces::kPatience + absl::Seconds(1));
-  EXPECT_EQ(pieces.held(), kMiB);
-  EXPECT_TRUE(absl::IsUnavailable(pieces.Take(kSender, Piece(1, 1, kMiB, 1, "b"), kNow).status()));
-  EXPECT_EQ(TextOf(**pieces.Take(kSender, Piece(2, 1, 4, 2, "cd"), kNow)), "abcd");
+TEST_F(PushPiecesTest, OneWhoseSenderIsSilentIsDropped) {
+  ASSERT_TRUE(pieces_.Take(kSender, Piece(1, 1, kMiB, 0, "a"), kNow).ok());
+  ASSERT_TRUE(pieces_.Take(kSender, Piece(2, 1, 4, 0, "ab"), kNow + absl::Seconds(1)).ok());
+  pieces_.DropSilent(kNow + PushPieces::kPatience);
+  EXPECT_EQ(held(), 2 * kMiB) << "it may still come";
+  pieces_.DropSilent(kNow + PushPieces::kPatience + absl::Seconds(1));
+  EXPECT_EQ(held(), kMiB);
+  EXPECT_TRUE(absl::IsUnavailable(pieces_.Take(kSender, Piece(1, 1, kMiB, 1, "b"), kNow).status()));
+  EXPECT_EQ(TextOf(**pieces_.Take(kSender, Piece(2, 1, 4, 2, "cd"), kNow)), "abcd");
 }
 
 }  // namespace
