@@ -2,10 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "capstan/base/absl_view.h"
+#include "capstan/v1/chief.pb.h"
+#include "capstan/v1/job_reader.pb.h"
+#include "capstan/v1/ps.pb.h"
+#include "capstan/v1/role.pb.h"
+#include "google/protobuf/descriptor.h"
 
 namespace capstan {
 namespace {
@@ -23,45 +30,49 @@ constexpr std::array<RoleName, 6> kRoleNames = {{{Role::kChief, "chief"},
                                                  {Role::kClient, "client"},
                                                  {Role::kPusher, "pusher"}}};
 
-struct Right {
-  Role role;
-  std::string_view method;
-};
-constexpr Right kRights[] = {
-    {Role::kPs, "/capstan.v1.Chief/RegisterShard"},
-    {Role::kPs, "/capstan.v1.Chief/ShardHeartbeat"},
-    {Role::kPs, "/capstan.v1.Chief/WatchView"},
-    {Role::kWorker, "/capstan.v1.Chief/RegisterWorker"},
-    {Role::kWorker, "/capstan.v1.Chief/WorkerHeartbeat"},
-    {Role::kWorker, "/capstan.v1.Chief/DeclareModel"},
-    {Role::kWorker, "/capstan.v1.Chief/WatchView"},
-    {Role::kWorker, "/capstan.v1.Ps/Pull"},
-    {Role::kWorker, "/capstan.v1.Ps/Push"},
-    {Role::kWorker, "/capstan.v1.Ps/PushPiece"},
-    {Role::kWorker, "/capstan.v1.Ps/OpenRound"},
-    {Role::kWorker, "/capstan.v1.Ps/ReportLane"},
-    {Role::kPs, "/capstan.v1.Ps/WatchCounts"},
-    {Role::kPs, "/capstan.v1.Ps/TakePartition"},
-    {Role::kPs, "/capstan.v1.Ps/Replicate"},
-    {Role::kChief, "/capstan.v1.Ps/HoldRounds"},
-    {Role::kChief, "/capstan.v1.Ps/CommitRound"},
-    {Role::kChief, "/capstan.v1.Ps/CloseStreams"},
-    {Role::kChief, "/capstan.v1.Ps/Flush"},
-    {Role::kChief, "/capstan.v1.Ps/SavePartitions"},
-    {Role::kChief, "/capstan.v1.Ps/LoadPartitions"},
-    {Role::kChief, "/capstan.v1.Ps/MovePartitions"},
-    {Role::kChief, "/capstan.v1.Chief/GetStatus"},  // Whether it still has the job.
-    {Role::kAdmin, "/capstan.v1.Chief/GetStatus"},
-    {Role::kAdmin, "/capstan.v1.Chief/StopJob"},
-    {Role::kAdmin, "/capstan.v1.Chief/TakeCheckpoint"},
-    {Role::kAdmin, "/capstan.v1.Chief/Rebalance"},
-    {Role::kClient, "/capstan.v1.Chief/GetStatus"},
-    {Role::kClient, "/capstan.v1.Chief/WatchView"},
-    {Role::kClient, "/capstan.v1.JobReader/DescribeJob"},
-    {Role::kClient, "/capstan.v1.Ps/Pull"},  // As evaluations do: see MayTrain.
-    {Role::kPusher, "/capstan.v1.Ps/Push"},  // Of a session: what leases name is sealed.
-    {Role::kPusher, "/capstan.v1.Ps/PushPiece"},
-};
+// Who may call each method, "/capstan.v1.Ps/Push", as the protos say: a bit a role.
+using Callers = std::map<std::string, uint32_t, std::less<>>;
+
+constexpr uint32_t BitOf(v1::Role role) { return uint32_t{1} << static_cast<uint32_t>(role); }
+
+v1::Role ProtoOf(Role role) {
+  switch (role) {
+    case Role::kChief:
+      return v1::ROLE_CHIEF;
+    case Role::kPs:
+      return v1::ROLE_PS;
+    case Role::kWorker:
+      return v1::ROLE_WORKER;
+    case Role::kAdmin:
+      return v1::ROLE_ADMIN;
+    case Role::kClient:
+      return v1::ROLE_CLIENT;
+    case Role::kPusher:
+      return v1::ROLE_PUSHER;
+  }
+  return v1::ROLE_UNSPECIFIED;
+}
+
+void AddCallersOf(const google::protobuf::FileDescriptor& file, Callers& callers) {
+  for (int i = 0; i < file.service_count(); ++i) {
+    const google::protobuf::ServiceDescriptor& service = *file.service(i);
+    for (int k = 0; k < service.method_count(); ++k) {
+      const google::protobuf::MethodDescriptor& method = *service.method(k);
+      uint32_t& bits = callers[absl::StrCat("/", service.full_name(), "/", method.name())];
+      for (int role : method.options().GetRepeatedExtension(v1::caller)) {
+        bits |= BitOf(static_cast<v1::Role>(role));
+      }
+    }
+  }
+}
+
+Callers ReadCallers() {
+  Callers callers;
+  AddCallersOf(*v1::GetStatusRequest::descriptor()->file(), callers);
+  AddCallersOf(*v1::PullRequest::descriptor()->file(), callers);
+  AddCallersOf(*v1::DescribeJobRequest::descriptor()->file(), callers);
+  return callers;
+}
 
 }  // namespace
 
@@ -97,9 +108,9 @@ std::optional<uint32_t> ShardOfDnsName(std::string_view dns_name) {
 }
 
 bool MayCall(Role role, std::string_view method) {
-  return std::any_of(std::begin(kRights), std::end(kRights), [&](const Right& right) {
-    return right.role == role && right.method == method;
-  });
+  static const Callers callers = ReadCallers();
+  const auto found = callers.find(method);
+  return found != callers.end() && (found->second & BitOf(ProtoOf(role))) != 0;
 }
 
 bool MayActForShard(std::span<const std::string> names, std::string_view job, uint32_t shard) {

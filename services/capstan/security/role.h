@@ -35,7 +35,8 @@ std::optional<uint32_t> ShardOfDnsName(std::string_view dns_name);
 // of the role ps, and of no shard in particular or of that one.
 bool MayActForShard(std::span<const std::string> names, std::string_view job, uint32_t shard);
 
-// Returns whether a client in this role may call the method, "/capstan.v1.Ps/Push".
+// Returns whether a client in this role may call the method, "/capstan.v1.Ps/Push": whether the
+// method's proto says so, by the option `caller`.
 bool MayCall(Role role, std::string_view method);
 
 // Returns whether a client in this role, if it may call Pull at all, may pull as a worker does. The

@@ -39,6 +39,7 @@ Worker* WorkerDuty::Hear(const v1::WorkerHeartbeatRequest& request, absl::Time n
 void WorkerDuty::FillReply(v1::WorkerHeartbeatReply& reply) const {
   if (job_->writer.superseded()) return reply.set_known(true);
   reply.set_state(job_->told_state());
+  reply.set_trainers(job_->training.workers.trainers());
   reply.set_examples(job_->training.progress.examples());
   reply.set_examples_seal(job_->training.sealer.OfExamples(job_->placement.timeline(),
                                                            job_->training.progress.examples()));

@@ -80,6 +80,7 @@ class Membership {
 
   std::map<std::string, Worker>& live() { return live_; }
   const std::map<std::string, Worker>& live() const { return live_; }
+  size_t trainers() const { return live_.size() * threads(); }  // Of all workers.
   const std::deque<Worker>& lost() const { return lost_; }
   uint64_t registered() const { return registered_; }  // Processes, ever.
 

@@ -96,7 +96,8 @@ Orders SessionMachine::EndHeartbeat(const v1::WorkerHeartbeatReply& reply, absl:
   under_way_ = false;
   Orders orders{.known = reply.known(),
                 .state = reply.state(),
-                .progress = {reply.examples(), reply.examples_seal()}};
+                .progress = {reply.examples(), reply.examples_seal()},
+                .trainers = std::max<uint64_t>(reply.trainers(), 1)};
   if (!reply.known()) {
     for (auto& [generation, lease] : leases_) lease.sent_end = false;
     return orders;

@@ -55,16 +55,15 @@ void WorkerMachine::OnView(const v1::View& view) {
   }
   const std::vector<ShardIndex> restarted = RestartedIn(view);
   view_ = view;
-  FollowProgress();
   for (auto& [id, trainer] : trainers_) trainer->OnView(view_, restarted);
 }
 
 // Each trainer tells of its share, and none so often that the chief is told by all of them together
 // more than every other millisecond.
 void WorkerMachine::FollowProgress() {
-  const auto trainers = static_cast<uint64_t>(std::max(view_.trainers_size(), 1));
   const uint64_t grain = options_.progress_grain.At(progress_.examples);
-  session_.SetTellEvery((grain + trainers - 1) / trainers, trainers * kSoonest);
+  session_.SetTellEvery((grain + trainers_of_all_ - 1) / trainers_of_all_,
+                        trainers_of_all_ * kSoonest);
 }
 
 // ---- turns ----
@@ -127,6 +126,7 @@ void WorkerMachine::CarryOut(const Orders& orders) {
     return;
   }
   progress_ = orders.progress;
+  trainers_of_all_ = orders.trainers;
   FollowProgress();
   state_ = orders.state;
   for (const Generation& generation : orders.revoked) {

@@ -108,6 +108,7 @@ class WorkerMachine {
   std::map<TrainerId, TrainerWork*> trainers_;
   v1::View view_;
   JobProgress progress_;
+  uint64_t trainers_of_all_ = 1;  // Workers, as the chief said last.
   v1::JobState state_ = v1::JOB_STATE_UNSPECIFIED;
   bool known_ = true;
   bool registering_ = false;

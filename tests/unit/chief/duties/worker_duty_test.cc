@@ -46,6 +46,12 @@ TEST_F(WorkerDutyTest, WhoRegistersIsToldTheJobAndItsTrainers) {
   EXPECT_EQ(welcome.trainers(0), Raw(registration->worker->trainers[0].id));
 }
 
+TEST_F(WorkerDutyTest, AHeartbeatIsAnsweredWithTheTrainersOfAllWorkers) {
+  ASSERT_TRUE(duty_.Register(RequestOf("a", 1), /*peer=*/"", now_).ok());
+  ASSERT_TRUE(duty_.Register(RequestOf("b", 2), /*peer=*/"", now_).ok());
+  EXPECT_EQ(Reply().trainers(), 2u);
+}
+
 TEST_F(WorkerDutyTest, AWorkerThatSpeaksAnotherWireVersionIsRefused) {
   v1::RegisterWorkerRequest request = RequestOf("a", 1);
   request.set_wire_version(kWireVersion + 1);

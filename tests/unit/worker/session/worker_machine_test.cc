@@ -73,9 +73,10 @@ class WorkerMachineTest : public ::testing::Test, public WorkerShell {
   uint64_t trained() const override { return trained_; }
 
   std::optional<WorkerEnd> TurnAt(absl::Duration since) { return machine_.Turn(kBegin + since); }
-  void AnswerHeartbeat(bool known) {
+  void AnswerHeartbeat(bool known, uint64_t trainers = 1) {
     v1::WorkerHeartbeatReply reply;
     reply.set_known(known);
+    reply.set_trainers(trainers);
     machine_.OnHeartbeat(reply, kBegin);
   }
   void BecomeUnknown() {
@@ -126,12 +127,8 @@ TEST_F(WorkerMachineTest, AViewWithoutOwnersDoesNotReplaceOneThatNamesThem) {
 }
 
 TEST_F(WorkerMachineTest, TellsAheadOfTheHeartbeatWhenItsShareOfTheGrainIsTrained) {
-  v1::View view = ViewOf(1, /*shard_incarnation=*/8);
-  view.add_trainers();
-  view.add_trainers();
-  machine_.OnView(view);
   TurnAt(absl::ZeroDuration());
-  AnswerHeartbeat(/*known=*/true);
+  AnswerHeartbeat(/*known=*/true, /*trainers=*/2);
   trained_ = 49;
   TurnAt(absl::Milliseconds(10));
   EXPECT_EQ(heartbeats_.size(), 1u);
