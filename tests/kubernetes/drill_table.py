@@ -30,11 +30,15 @@ class Row(typing.NamedTuple):
 
 def write(part, rows, how):
     """Puts the table of that part between its markers. `how`: a sentence on how it came about."""
-    begin, end = f"<!-- drill: {part} -->", f"<!-- end of drill: {part} -->"
+    put(f"drill: {part}", f"tests/kubernetes/drill --part {part}", how, HEAD + "".join(map(str, rows)))
+
+
+def put(mark, command, how, table):
+    """Puts the table that a command has made, and a sentence on how it came about, between the marks of that name on the page."""
+    begin, end = f"<!-- {mark} -->", f"<!-- end of {mark} -->"
     commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    head = f"`tests/kubernetes/drill --part {part}`, {time.strftime('%Y-%m-%d')}, commit {commit.stdout.strip()}. {how}\n\n"
-    table = begin + "\n" + head + HEAD + "".join(map(str, rows)) + end
-    page, found = re.subn(f"{begin}.*{end}", lambda _: table, PAGE.read_text(), flags=re.S)
+    head = f"`{command}`, {time.strftime('%Y-%m-%d')}, commit {commit.stdout.strip()}. {how}\n\n"
+    page, found = re.subn(f"{begin}.*{end}", lambda _: begin + "\n" + head + table + end, PAGE.read_text(), flags=re.S)
     if found != 1:
         raise ValueError(f"{PAGE}: {found} times {begin}; it ought to be there once")
     PAGE.write_text(page)
