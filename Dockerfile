@@ -42,9 +42,10 @@ RUN bash -euo pipefail -c 'source deploy/lib/packages.sh && { [[ -z $SNAPSHOT ]]
     && /usr/bin/python3 -m pip install --no-cache-dir --target build/nanobind nanobind==3.1.0
 ARG SOURCE_DATE_EPOCH=
 RUN --mount=type=cache,target=/ccache \
-    export CCACHE_DIR=/ccache && cmake -S . -B build/image -DCAPSTAN_PYTHON_MODULE=ON && ninja -C build/image capstan_ps \
+    export CCACHE_DIR=/ccache && cmake -S . -B build/image -DCAPSTAN_PYTHON_MODULE=ON && ninja -C build/image capstan_ps capstan chief ps worker \
     && python/build_wheel /wheel --package build/image/python/capstan_ps \
-    && /usr/bin/python3 -m zipfile -e /wheel/*.whl /install
+    && /usr/bin/python3 -m zipfile -e /wheel/*.whl /install \
+    && chmod +x /install/capstan_ps/bin/*
 
 FROM scratch AS image
 ARG REVISION=unknown
@@ -88,6 +89,7 @@ RUN bash -euo pipefail -c 'source deploy/lib/packages.sh && { [[ -z $SNAPSHOT ]]
     && rm -rf /var/lib/apt/lists/*
 # Copied, not mounted for a command: a builder may take the layer of an earlier module where a mount alone has changed.
 COPY --from=wheel /install /usr/lib/python3/dist-packages
+RUN ln -s ../../lib/python3/dist-packages/capstan_ps/bin/capstan /usr/local/bin/capstan
 COPY --from=build /image/worker/etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 ARG REVISION=unknown
 ARG VERSION=0.1.0

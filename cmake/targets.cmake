@@ -69,6 +69,10 @@ function(capstan_binary name)
   add_executable(${name} ${ARG_SRCS})
   capstan_unite_later(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+  # Where a program has a folder lib beside its own, as in a wheel, it finds its libraries there, and these each other: RPATH,
+  # unlike RUNPATH, is theirs too.
+  target_link_options(${name} PRIVATE -Wl,--disable-new-dtags)
+  set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
 endfunction()
 
 function(capstan_test name)

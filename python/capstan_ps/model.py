@@ -11,22 +11,22 @@ docs/python.md tells of it."""
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import tempfile
 
 import numpy as np
 
 from capstan_ps import _capstan
+from capstan_ps import programs
 from capstan_ps import score as _score
 
 
 def load(path):
     """The model of a checkpoint, a folder or s3://, or of the folder into which `capstan checkpoint export` has written
-    it. A checkpoint is read by the command `capstan`: that of the environment variable CAPSTAN, or of the PATH."""
+    it. A checkpoint is read by the command `capstan`: see capstan_ps.programs."""
     if (pathlib.Path(path) / "model.safetensors").exists():
         return Model(path)
-    program = os.environ.get("CAPSTAN") or shutil.which("capstan")
+    program = programs.capstan()
     if not program:
         raise FileNotFoundError(f"{path} is no exported model (it has no model.safetensors), and to read a checkpoint the command "
                                 "`capstan` is needed: put it into the PATH, or export the checkpoint where it is")

@@ -57,6 +57,7 @@ cluster_up() { # build folder
   if [[ -d $1/python/capstan_ps ]]; then
     /usr/bin/python3 -B python/build_wheel "$scratch/wheel" --package "$1/python/capstan_ps" >"$scratch/wheel.md"
     /usr/bin/python3 -m zipfile -e "$scratch/wheel/"*.whl "$scratch/image/install"
+    chmod +x "$scratch/image/install/capstan_ps/bin/"*
     cp -r --parents deploy/lib deploy/packages.txt "$scratch/image"
     cluster_image "$scratch" torch || echo "!! no image torch: Debian's PyTorch cannot be had" >&2
   fi

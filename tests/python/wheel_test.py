@@ -79,12 +79,22 @@ class WheelTest(unittest.TestCase):
         (self.folder / "venv/lib/python3.11/site-packages/debian.pth").write_text(DEBIANS)  # For PyTorch.
         where = run(self.python, "-c", "import torch, capstan_ps; print(capstan_ps.__file__)", cwd="/")
         self.assertTrue(where.startswith(str(self.folder)), where)
-        capstan = pathlib.Path(os.environ["CAPSTAN_BIN"]).resolve() / "capstan"
+        capstan = self.folder / "venv/bin/capstan"
         done = subprocess.run([capstan, "train", EXAMPLES / "deepfm.yaml", "--plain", "--run-dir", self.folder / "run", "--shards", "2",
                                "--workers", "2", "--set", "data.synthetic.train_rows=20000", "--worker",
                                f"{self.python} {EXAMPLES / 'deepfm.py'}"], capture_output=True, text=True, env=CLEAN, timeout=120)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("20,000 examples", done.stdout)
+
+    def test_its_programs_find_the_libraries_that_it_brings(self):
+        programs = self.folder / "venv/lib/python3.11/site-packages/capstan_ps/bin"
+        self.assertEqual({path.name for path in programs.iterdir()}, {"capstan", "chief", "ps", "worker"})
+        for program in programs.iterdir():
+            found = re.findall(r"=> (\S+)", run("ldd", program))
+            own = [path for path in found if "/capstan_ps/bin/../lib/" in path]
+            self.assertGreater(len(own), 20, program)
+            self.assertEqual({pathlib.Path(path).name.split(".")[0] for path in found if path not in own} -
+                             {"libc", "libm", "libresolv", "libgcc_s", "libstdc++"}, set(), program)
 
     def test_its_record_is_true_and_every_library_has_its_licence(self):
         with zipfile.ZipFile(self.wheel) as archive:
@@ -105,7 +115,7 @@ class WheelTest(unittest.TestCase):
         self.assertEqual(set(listed), set(self.bundled))
         for name, size in listed.items():  # A security update of Debian's may change it somewhat.
             self.assertAlmostEqual(size, self.bundled[name], delta=max(20, size / 10), msg=name)
-        self.assertLess(self.wheel.stat().st_size, 20e6)
+        self.assertLess(self.wheel.stat().st_size, 30e6)
 
     def test_the_same_sources_give_the_same_bytes(self):
         again, _ = build(self.folder / "again")
