@@ -74,9 +74,6 @@ COMMANDS = {
         "capstan plan job.yaml --measure --save-rates rates --workers 10 --shards 2 --network 10Gbit": "runs in plan_test.py",
     },
     "docs/python.md": {
-        "cmake -S . -B build/python -G Ninja -DCAPSTAN_PYTHON_MODULE=ON -DCAPSTAN_BUILD_TESTS=OFF -DCAPSTAN_BUILD_BENCHMARKS=OFF":
-            "not run: tests/run builds the module before tests/python, with the tests beside it",
-        "ninja -C build/python": "not run: as the line before it",
         "capstan train deploy/examples/python/deepfm.yaml --worker 'python3 deploy/examples/python/deepfm.py' --shards 2 --workers 2":
             "tests/python/training_test.py",
         r"helm install ctr helm/capstan -f values.yaml --set-file 'worker.code.deepfm\.py=deploy/examples/python/deepfm.py'":
