@@ -201,6 +201,12 @@ class Release:
         done = self.command("status", "--json", "--wait=1", check=False)
         return json.loads(done.stdout) if done.returncode == 0 else {}
 
+    def scores(self, *records):
+        """What the pods that serve answer to records, by way of the Service and the API server."""
+        path = f"/api/v1/namespaces/{self.namespace.name}/services/{self.prefix}-serve:http/proxy/v2/models/{self.name}/infer"
+        asked = {"name": "records", "datatype": "BYTES", "shape": [len(records)], "data": records}
+        return json.loads(kubectl("create", "--raw", path, "-f", "-", text=json.dumps({"inputs": [asked]})).stdout)
+
     def until(self, condition, what, timeout=120):
         """Until condition(status) holds; the status."""
         deadline = time.monotonic() + timeout

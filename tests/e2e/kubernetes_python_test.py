@@ -1,5 +1,5 @@
 """Workers that are a program of the user's, on a real cluster: the image `torch`, worker.code, a worker that is killed, one that is
-asked to end, another text, and a program that fails. Skips, loudly, without a cluster or that image."""
+asked to end, another text, the same program that serves, and one that fails. Skips, loudly, without a cluster or that image."""
 
 import pathlib
 import sys
@@ -51,6 +51,14 @@ class KubernetesPythonTest(unittest.TestCase):
             release.wait_job("complete", timeout=240)
             status = release.status()
             self.assertEqual((status["state"], int(status["examples"])), ("JOB_STATE_COMPLETED", RECORDS))
+            # The same program serves what it has trained.
+            release.values = merged(release.values, {"serve": {"enabled": True, "resources": release.values["worker"]["resources"]}})
+            release.upgrade()
+            namespace.kubectl("rollout", "status", "deployment/ctr-serve", "--timeout=120s")
+            answer = release.scores(*(",".join([cell] * 39) for cell in ("x", "y")))
+            self.assertTrue(status["model_uri"].endswith("/" + answer["model_version"]), (status["model_uri"], answer))
+            scores = answer["outputs"][0]["data"]
+            self.assertTrue(len(scores) == 2 and all(0 < score < 1 for score in scores), answer)
 
     def test_a_program_that_fails_ends_the_job_and_the_pod_says_why(self):
         failing = (EXAMPLES / "deepfm.py").read_text().replace(

@@ -2,7 +2,6 @@
 workers come and go, every record counts once, and nothing is left behind. Skips, loudly, without a cluster."""
 
 import concurrent.futures
-import json
 import os
 import pathlib
 import sys
@@ -13,7 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
 from authority import ROLES, Authority
-from cluster import CHART, IMAGE, KUBE, SMALL, Namespace, Release, digest_of, helm, kubectl, merged, require_cluster
+from cluster import CHART, IMAGE, KUBE, SMALL, Namespace, Release, digest_of, helm, merged, require_cluster
 from cluster_jobs import RECORDS, certificates, claim, ledger, ledger_times, record_lines, records, synthetic
 
 # Groups of the API whose definitions this cluster does not have.
@@ -176,12 +175,12 @@ class KubernetesTest(unittest.TestCase):
                 "serve": {"enabled": True, "extraArgs": ["--every=1"], "resources": SMALL["ps"]["resources"]}}))
             release.install()
             namespace.kubectl("rollout", "status", "deployment/ctr-serve", "--timeout=180s")
-            record = {"name": "records", "datatype": "BYTES", "shape": [1], "data": [",".join(["x"] * 39)]}
+            record = ",".join(["x"] * 39)
             versions = []
             deadline = time.monotonic() + 180
             while not versions or not release.status()["model_uri"].endswith("/" + versions[-1]):
                 self.assertLess(time.monotonic(), deadline, versions)
-                answer = self.scores(namespace, record)
+                answer = release.scores(record)
                 self.assertTrue(0 < answer["outputs"][0]["data"][0] < 1, answer)
                 versions.append(answer["model_version"])
             release.wait_job("complete")
@@ -191,15 +190,10 @@ class KubernetesTest(unittest.TestCase):
                 namespace.kubectl, "rollout", "status", "deployment/ctr-serve", "--timeout=120s")
             asked = 0
             while not rollout.done() or len(release.pods("serve")) > 1:
-                self.scores(namespace, record)  # Raises where nobody answers.
+                release.scores(record)  # Raises where nobody answers.
                 asked += 1
             rollout.result()
             self.assertGreater(asked, 10)
-
-    def scores(self, namespace, *inputs):
-        """What the release's Service answers, by way of the API server."""
-        path = f"/api/v1/namespaces/{namespace.name}/services/ctr-serve:http/proxy/v2/models/ctr/infer"
-        return json.loads(kubectl("create", "--raw", path, "-f", "-", text=json.dumps({"inputs": inputs})).stdout)
 
     def test_a_failed_training_fails_the_wait_job(self):
         with Namespace("capstan-e2e-failed") as namespace:

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shlex
 import sys
 import unittest
 
@@ -36,12 +37,26 @@ class ChartServeTest(unittest.TestCase):
 
     def test_it_is_refused_where_there_is_nothing_to_serve(self):
         for reason, *values in (("needs job.checkpoint.uri", "serve.enabled=true"),
-                                ("is computed by that program alone", "serve.enabled=true", "job.checkpoint.uri=s3://models", "job.model.user=mine.py",
-                                 "worker.code=files"),
+                                ("say it in worker.command", "serve.enabled=true", "job.checkpoint.uri=s3://models", "job.model.user=mine.py",
+                                 "worker.image.repository=mine", "worker.image.tag=v1"),
                                 ("is on no volume of the pods that serve", "serve.enabled=true", "job.checkpoint.uri=/mine",
                                  "ps.extraVolumeMounts[0].name=mine", "ps.extraVolumeMounts[0].mountPath=/mine")):
             with self.assertRaisesRegex(ValueError, reason):
                 template(*(word for value in values for word in ("--set", value)))
+
+    def test_a_model_of_ones_own_is_served_by_the_workers_program_in_their_image(self):
+        pod, = (spec for name, spec, _ in pods(rendered("python-serve")) if name == "ctr-serve")
+        worker, = (spec for name, spec, _ in pods(rendered("python-serve")) if name == "ctr-worker")
+        container, = pod["containers"]
+        self.assertEqual((container["image"], container["command"], container["workingDir"]),
+                         (worker["containers"][0]["image"], ["capstan"], "/app"))
+        said, = (one.removeprefix("--program=") for one in container["args"] if one.startswith("--program="))
+        self.assertEqual(shlex.split(said), [*worker["containers"][0]["command"], *worker["containers"][0]["args"]])
+        self.assertEqual({one["mountPath"] for one in container["volumeMounts"]}, {"/app", "/tmp", "/checkpoints"})
+        self.assertIn({"name": "HOME", "value": "/tmp"}, container["env"])
+        deployments = {one["metadata"]["name"]: one["spec"]["template"]["metadata"]["annotations"]
+                       for one in of_kind(rendered("python-serve"), "Deployment")}
+        self.assertEqual(deployments["ctr-serve"]["checksum/code"], deployments["ctr-worker"]["checksum/code"])
 
     def test_it_is_asked_over_http_and_its_health_at_a_port_that_requests_do_not_fill(self):
         _, _, container = serving()

@@ -86,7 +86,9 @@
 {{- end -}}
 {{- if ($v.serve).enabled -}}
   {{- if not $uri }}{{ fail "serve.enabled: needs job.checkpoint.uri, where the versions are that it serves" }}{{ end -}}
-  {{- if dig "user" "" (default dict $job.model) }}{{ fail "serve.enabled: serves models of Capstan's towers; job.model.user is computed by that program alone, which `capstan serve --program` starts (docs/serve.md)" }}{{ end -}}
+  {{- if and (include "capstan.ownProgram" .) (not (include "capstan.programLine" .)) -}}
+    {{- fail "serve.enabled: how the program of worker.image is started is not known here; say it in worker.command (docs/serve.md)" -}}
+  {{- end -}}
   {{- if not (or (hasPrefix "s3://" $uri) (include "capstan.hasPath" (dict "root" . "role" "serve" "path" $path))) -}}
     {{- fail (printf "serve.enabled: %s is on no volume of the pods that serve; set checkpoint.volume, or serve.extraVolumeMounts" $uri) -}}
   {{- end -}}

@@ -90,7 +90,7 @@ both. */}}
 {{- with include "capstan.tlsMount" . }}{{ $mounts = concat $mounts (fromYamlArray .) }}{{ end -}}
 {{- end -}}
 {{- if eq (include "capstan.runsOwnProgram" .) "yes" -}}
-{{- $program := include "capstan.programVolumes" .root | fromYaml -}}
+{{- $program := include "capstan.programVolumes" . | fromYaml -}}
 {{- $volumes = concat $volumes $program.volumes -}}
 {{- $mounts = concat $mounts $program.mounts -}}
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* A worker that is the user's own program: its image, its code and how it is started. */}}
+{{/* The user's own program, which workers are, and which serves what they have trained: its image, its code and how it is started. */}}
 
 {{/* Where worker.code is mounted, and the program starts. */}}
 {{- define "capstan.codePath" -}}/app{{- end -}}
@@ -17,7 +17,7 @@
 
 {{/* "yes": the pods of a role run a program of the user's. Arguments: root, role. */}}
 {{- define "capstan.runsOwnProgram" -}}
-{{- if eq .role "worker" }}{{ include "capstan.ownProgram" .root }}{{ end -}}
+{{- if has .role (list "worker" "serve") }}{{ include "capstan.ownProgram" .root }}{{ end -}}
 {{- end -}}
 
 {{/* The user's image, or Capstan's with PyTorch. Argument: root. */}}
@@ -57,6 +57,27 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The words of the command line that starts the program, as a list; []: its image alone knows. Argument: root. */}}
+{{- define "capstan.programWords" -}}
+{{- $worker := .Values.worker -}}
+{{- $words := list -}}
+{{- if $worker.command -}}
+{{- $words = concat $worker.command $worker.extraArgs -}}
+{{- else if $worker.code -}}
+{{- $words = concat (list "python3" (printf "%s/%s" (include "capstan.codePath" .) (include "capstan.mainFile" .))) $worker.extraArgs -}}
+{{- end -}}
+{{- toYaml $words -}}
+{{- end -}}
+
+{{/* The same as a shell reads it. Argument: root. */}}
+{{- define "capstan.programLine" -}}
+{{- $quoted := list -}}
+{{- range include "capstan.programWords" . | fromYamlArray -}}
+{{- $quoted = append $quoted (ternary . (printf "'%s'" (replace "'" "'\\''" .)) (regexMatch "^[-_./=:,@%+a-zA-Z0-9]+$" .)) -}}
+{{- end -}}
+{{- join " " $quoted -}}
+{{- end -}}
+
 {{/* What the container of a worker runs, and with which arguments. Argument: root. */}}
 {{- define "capstan.programCommand" -}}
 {{- $worker := .Values.worker -}}
@@ -81,22 +102,27 @@ workingDir: {{ include "capstan.codePath" . }}
 - {name: CAPSTAN_CHIEF_DEADLINE, value: {{ int .Values.chief.deadlineSeconds | quote }}}
 - {name: CAPSTAN_NAME, value: $(POD_NAME)}
 - {name: CAPSTAN_LOG_FORMAT, value: {{ .Values.logFormat }}}
+{{ include "capstan.pythonEnv" . }}
+{{- end -}}
+
+{{/* How Python runs in a container whose root cannot be written. */}}
+{{- define "capstan.pythonEnv" -}}
 # The one folder that can be written, beside the user's own volumes.
 - {name: HOME, value: /tmp}
 - {name: PYTHONUNBUFFERED, value: "1"}
 - {name: PYTHONDONTWRITEBYTECODE, value: "1"}
 {{- end -}}
 
-{{/* Volumes and mounts of a program. Argument: root. Gives {volumes: [...], mounts: [...]}. */}}
+{{/* Volumes and mounts of a program. Arguments: root, role. Gives {volumes: [...], mounts: [...]}. */}}
 {{- define "capstan.programVolumes" -}}
 {{- $volumes := list -}}
 {{- $mounts := list -}}
-{{- with include "capstan.codeConfigMap" . -}}
+{{- with include "capstan.codeConfigMap" .root -}}
 {{- $volumes = append $volumes (dict "name" "code" "configMap" (dict "name" . "defaultMode" 0444)) -}}
 {{- $mounts = append $mounts (dict "name" "code" "mountPath" (include "capstan.codePath" $) "readOnly" true) -}}
 {{- end -}}
 {{- $taken := false -}}
-{{- range .Values.worker.extraVolumeMounts }}{{ if eq (trimSuffix "/" .mountPath) "/tmp" }}{{ $taken = true }}{{ end }}{{ end -}}
+{{- range (get .root.Values .role).extraVolumeMounts }}{{ if eq (trimSuffix "/" .mountPath) "/tmp" }}{{ $taken = true }}{{ end }}{{ end -}}
 {{- if not $taken -}}
 {{- $volumes = append $volumes (dict "name" "tmp" "emptyDir" dict) -}}
 {{- $mounts = append $mounts (dict "name" "tmp" "mountPath" "/tmp") -}}
