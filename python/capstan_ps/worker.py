@@ -32,7 +32,7 @@ def from_environment():
         print(HOW_TO_START.format(program=pathlib.Path(sys.argv[0]).name or "model.py"), file=sys.stderr)
         raise SystemExit(2)
     try:
-        return _capstan.Worker(
+        worker = _capstan.Worker(
             chief=variables["CAPSTAN_CHIEF"],
             name=name(),
             host=variables.get("CAPSTAN_HOST", "0.0.0.0"),
@@ -45,6 +45,16 @@ def from_environment():
     except ValueError as error:
         print(f"capstan_ps: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    _refuse_forks()
+    return worker
+
+
+def _refuse_forks():
+    """A child would have none of the worker's threads and all of their locks: it would hang, or answer in the worker's name."""
+    def fork():
+        raise RuntimeError("this process is a worker of Capstan, whose threads a fork does not copy, so that the child would hang; "
+                           "start processes by spawn: DataLoader(..., multiprocessing_context=\"spawn\"), or before train() is called")
+    os.fork = os.forkpty = fork
 
 
 def name():
