@@ -5,6 +5,7 @@ import pathlib
 import socket
 import sys
 import sysconfig
+import threading
 import traceback
 
 from capstan_ps import _capstan
@@ -71,11 +72,21 @@ def await_job(worker):
 
 
 def steps(worker):
-    """The steps, as they come, until the worker ends."""
+    """The steps, as they come, until the worker ends. They are computed on the calling thread."""
+    beside = threading.Thread(target=_tell_hangs, args=(worker, threading.get_ident()), name="capstan_ps")
+    beside.start()
     while not worker.over:
         step = worker.take(GLANCE)
         if step is not None:
             yield step
+
+
+def _tell_hangs(worker, thread):
+    """Tells where the thread stands if its step does not come back."""
+    while not worker.over and threading.main_thread().is_alive():
+        if worker.await_hang(GLANCE):
+            stack = traceback.extract_stack(sys._current_frames()[thread])
+            worker.tell_hang(_place_in(stack), "".join(traceback.format_list(stack))[-2000:])
 
 
 def refuse(worker, why):
@@ -102,8 +113,11 @@ def fail(worker, step, error):
 
 def place(error):
     """file.py:line, of the innermost frame of the user's own code."""
+    return _place_in(traceback.extract_tb(error.__traceback__))
+
+
+def _place_in(frames):
     libraries = {str(pathlib.Path(__file__).parent), *sysconfig.get_paths().values(), "/usr/lib/python3/dist-packages"}
-    frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not any(frame.filename.startswith(folder) for folder in libraries)]
     frame = (own or frames)[-1]
     return f"{pathlib.Path(frame.filename).name}:{frame.lineno}"

@@ -1,4 +1,4 @@
-"""What a program of the user's does wrong is told in the user's words, as far as that needs no job."""
+"""What a program of the user's does wrong is told in the user's words, and ends: real processes on loopback."""
 
 import contextlib
 import io
@@ -9,14 +9,62 @@ import types
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-from python_data import skip_if_lacking
+from python_data import CLICKS, ROOT, SYNC, skip_if_lacking
 
 if __name__ == "__main__":
     skip_if_lacking()
 
+from python_crew import PythonCrew  # noqa: E402
+
 import torch  # noqa: E402
 import capstan_ps.torch as ct  # noqa: E402
 from capstan_ps import worker  # noqa: E402
+
+PROGRAM = ROOT / "tests/python/program.py"
+LIMIT = ["train.step_timeout=8s"]
+
+
+def line_of(text):
+    """program.py:line, of the first line with this text."""
+    return "program.py:%d" % (1 + next(i for i, line in enumerate(PROGRAM.read_text().splitlines()) if text in line))
+
+
+class HangsTest(unittest.TestCase):
+
+    def test_a_step_that_hangs_is_told_with_its_stack_and_ends_the_job_when_it_comes_again(self):
+        job = CLICKS % (20000, "user: deepfm.py") + SYNC
+        where = line_of("time.sleep(3600)")
+        with PythonCrew(job, workers=2, name="hangs", environment={"HANG": "3"}, overrides=LIMIT) as crew:
+            last = crew.wait(expect=1)
+            self.assertIn(f"{where}: hangs: a step has taken longer than train.step_timeout, 8s (in the program of worker", last.reason)
+            self.assertIn("in wait_for_ever", last.reason, "the end of its stack")
+            for i in range(2):
+                self.assertEqual(crew.end_of(f"worker-{i}"), 3)
+                log = crew.log(f"worker-{i}")
+                self.assertEqual(log.splitlines()[-1], f"capstan_ps: {where}: hangs: a step has taken longer than train.step_timeout, 8s")
+                self.assertIn("wait_for_ever()", log)
+
+    def test_another_worker_takes_over_what_one_that_hangs_has_given_back(self):
+        job = CLICKS % (4000, "user: deepfm.py") + SYNC
+        with PythonCrew(job, workers=1, name="one-hangs", overrides=LIMIT, environment={"HANG": "3"}) as crew:
+            self.assertEqual(crew.end_of("worker-0", 90), 3)
+            crew.add_worker("next", HANG="")
+            last = crew.wait()
+            self.assertEqual((last.examples, last.tasks.expirations), (4000, 0))
+
+    def test_predict_may_hang_too(self):
+        job = CLICKS % (1000, "user: deepfm.py")
+        with PythonCrew(job, workers=1, name="predict", environment={"HANG_PREDICT": "1"}, overrides=LIMIT) as crew:
+            self.assertEqual(crew.end_of("worker-0", 90), 3)
+            self.assertIn(f"capstan_ps: {line_of('time.sleep(3600)')}: hangs: ", crew.log("worker-0"))
+
+    def test_one_that_holds_the_interpreters_lock_ends_without_a_stack(self):
+        job = CLICKS % (20000, "user: deepfm.py") + SYNC
+        with PythonCrew(job, workers=1, name="holds", environment={"HOLD": "300"}, overrides=LIMIT) as crew:
+            self.assertEqual(crew.end_of("worker-0", 60), 3)
+            self.assertEqual(crew.log("worker-0").splitlines()[-1],
+                             "capstan_ps: deepfm.py: hangs: a step has taken longer than train.step_timeout, 8s; where cannot be "
+                             "told, as it does not let go of the interpreter's lock")
 
 
 class WordsTest(unittest.TestCase):

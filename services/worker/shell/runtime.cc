@@ -51,6 +51,11 @@ absl::Status Runtime::Wait() {
   return end_;
 }
 
+bool Runtime::AwaitEnd(absl::Duration timeout) {
+  absl::MutexLock lock(&mu_);
+  return mu_.AwaitWithTimeout(absl::Condition(&ended_), timeout);
+}
+
 void Runtime::Run() {
   const absl::Status end = Work();
   if (end.ok()) log::Info("stopped");

@@ -43,6 +43,8 @@ class Runtime {
 
   // Waits until the worker has ended, after having given back what it held: OK, it was asked to.
   absl::Status Wait();
+  // Whether it has, at the latest after `timeout`.
+  bool AwaitEnd(absl::Duration timeout);
 
  private:
   Runtime(const RuntimeOptions& options, ModelSource& model, const Shutdown& shutdown);

@@ -21,6 +21,13 @@ void UserProgram::Declare(DeclaredModel model) {
   if (!model_) model_ = std::move(model);
 }
 
+std::optional<UserProgram::StepLimit> UserProgram::step_limit() const {
+  absl::MutexLock lock(&mu_);
+  if (!job_) return std::nullopt;
+  return StepLimit{.program = job_->model().user(),
+                   .timeout = absl::Seconds(job_->train().step_timeout_seconds())};
+}
+
 v1::JobSpec UserProgram::job() const {
   absl::MutexLock lock(&mu_);
   return *job_;

@@ -5,11 +5,13 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "capstan/base/clock.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/v1/job.pb.h"
 #include "worker/shell/model_source.h"
@@ -29,6 +31,12 @@ class UserProgram final : public ModelSource {
   // Once, after AwaitJob.
   void Declare(DeclaredModel model);
   UserSteps& steps() { return steps_; }
+  // What the job says of programs that hang, once it is known.
+  struct StepLimit {
+    std::string program;  // model.user
+    absl::Duration timeout;
+  };
+  std::optional<StepLimit> step_limit() const;
   // The job with the tensors that the chief has made of the declaration. REQUIRES: a step has been
   // taken.
   v1::JobSpec job() const;
@@ -41,7 +49,8 @@ class UserProgram final : public ModelSource {
 
  private:
   const Shutdown& shutdown_;
-  UserSteps steps_;
+  const SteadyClock clock_{};
+  UserSteps steps_{clock_};
   mutable absl::Mutex mu_;
   std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);
   std::optional<DeclaredModel> model_ ABSL_GUARDED_BY(mu_);  // Never changes once it is there.
