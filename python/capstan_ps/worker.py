@@ -91,7 +91,7 @@ def _tell_hangs(worker, thread):
 
 def refuse(worker, why):
     """The program and the job do not fit: no other start would help."""
-    worker.stop()
+    worker.fail("", "", str(why)[:500])
     worker.end()
     print(f"capstan_ps: {why}", file=sys.stderr)
     raise SystemExit(2)
@@ -103,7 +103,7 @@ def fail(worker, step, error):
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     print(text, end="", file=sys.stderr)
     if step is None:
-        worker.stop()
+        worker.fail(type(error).__name__, place(error), str(error)[:500])
     else:
         step.fail(type(error).__name__, place(error), str(error)[:500], text[-2000:])
     worker.end()

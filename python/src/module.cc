@@ -72,6 +72,11 @@ class PyWorker {
     state_->program.Declare(std::move(model));
   }
 
+  void Fail(const v1::UserCodeError& error) {
+    state_->program.Fail(error);
+    Stop();
+  }
+
   std::unique_ptr<PyStep> Take(double seconds) {
     std::optional<UserSteps::Taken> taken;
     {
@@ -114,6 +119,7 @@ NB_MODULE(_capstan, m) {
   using capstan::worker::Job;
   using capstan::worker::Label;
   using capstan::worker::PyWorker;
+  using capstan::worker::UserError;
 
   // Programs may keep views of a step's memory for as long as they like, also at their end.
   nb::set_leak_warnings(false);
@@ -188,6 +194,12 @@ NB_MODULE(_capstan, m) {
       .def("await_hang", &PyWorker::AwaitHang, nb::arg("seconds"),
            "Whether a step hangs, of which it is to be told where.")
       .def("tell_hang", &PyWorker::TellHang, nb::arg("place"), nb::arg("stack"))
+      .def(
+          "fail",
+          [](PyWorker& worker, const std::string& type, const std::string& place,
+             const std::string& message) { worker.Fail(UserError(type, place, message, "")); },
+          nb::arg("type"), nb::arg("place"), nb::arg("message"),
+          "The program has failed before it has declared its model. The worker ends.")
       .def_prop_ro("over", &PyWorker::over)
       .def("stop", &PyWorker::Stop)
       .def("end", &PyWorker::End);

@@ -67,6 +67,24 @@ class HangsTest(unittest.TestCase):
                              "told, as it does not let go of the interpreter's lock")
 
 
+class FailsAtOnceTest(unittest.TestCase):
+
+    def test_status_tells_of_a_program_that_fails_before_its_first_step_until_it_works(self):
+        job = CLICKS % (20000, "user: deepfm.py")
+        with PythonCrew(job, workers=1, name="build", environment={"RAISE_BUILD": "1", "PACE": "0.5"}) as crew:
+            self.assertEqual(crew.end_of("worker-0", 90), 3)
+            told = f"worker worker-0's program fails: ValueError: no weights here, at {line_of('no weights here')}"
+            self.assertEqual(list(crew.status().warnings), [told], "no model has been declared, and no job begun")
+            self.assertIn(told, crew.log("chief"))
+            crew.add_worker("worker-0", RAISE_BUILD="")
+            crew.until_examples(100)
+            self.assertEqual(list(crew.status().warnings), [])
+            crew.add_worker("other", RAISE_BUILD="", WIDTH="7")
+            self.assertEqual(crew.end_of("other", 90), 2)
+            warning, = crew.status().warnings
+            self.assertIn("worker other's program fails: the model differs from the job's (declared by worker-0)", warning)
+
+
 class WordsTest(unittest.TestCase):
 
     def test_a_name_that_job_yaml_lacks_is_answered_with_those_it_has(self):

@@ -3,6 +3,7 @@
 PACE=seconds        each step takes so much longer, asleep
 HOLD=seconds        the fifth step holds the interpreter's lock so long: nothing else of Python runs meanwhile
 RAISE=n             step n raises
+RAISE_BUILD=1       build does
 HANG=n              step n waits for ever
 HANG_PREDICT=1      so does predict
 WIDTH=n             another layer is added, of so many: another model
@@ -25,6 +26,8 @@ steps = 0
 
 
 def build(job):
+    if os.environ.get("RAISE_BUILD"):
+        raise ValueError("no weights here")
     models = [getattr(example, name) for name in ("DeepFM", "Recommender", "TwoTasks", "TwoTower", "SampledSoftmax", "build") if hasattr(example, name)]
     model = models[0](job)
     if "WIDTH" in os.environ:

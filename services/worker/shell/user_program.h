@@ -30,6 +30,8 @@ class UserProgram final : public ModelSource {
   std::optional<v1::JobSpec> AwaitJob(absl::Duration timeout);
   // Once, after AwaitJob.
   void Declare(DeclaredModel model);
+  // In place of it: the program has failed.
+  void Fail(v1::UserCodeError error);
   UserSteps& steps() { return steps_; }
   // What the job says of programs that hang, once it is known.
   struct StepLimit {
@@ -42,6 +44,7 @@ class UserProgram final : public ModelSource {
   v1::JobSpec job() const;
 
   absl::StatusOr<const DeclaredModel*> Declare(const v1::JobSpec& job) override;
+  std::optional<v1::UserCodeError> failure() const override;
   absl::StatusOr<std::unique_ptr<Computer>> NewComputer(const v1::JobSpec& job,
                                                         const ComputeOptions& options,
                                                         EventLoop& loop) override;
@@ -53,6 +56,7 @@ class UserProgram final : public ModelSource {
   UserSteps steps_{clock_};
   mutable absl::Mutex mu_;
   std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);
+  std::optional<v1::UserCodeError> failure_ ABSL_GUARDED_BY(mu_);
   std::optional<DeclaredModel> model_ ABSL_GUARDED_BY(mu_);  // Never changes once it is there.
 };
 
