@@ -73,7 +73,7 @@ class FailsAtOnceTest(unittest.TestCase):
         job = CLICKS % (20000, "user: deepfm.py")
         with PythonCrew(job, workers=1, name="build", environment={"RAISE_BUILD": "1", "PACE": "0.5"}) as crew:
             self.assertEqual(crew.end_of("worker-0", 90), 3)
-            told = f"worker worker-0's program fails: ValueError: no weights here, at {line_of('no weights here')}"
+            told = f"worker worker-0's program fails: RuntimeError: no weights here, at {line_of('no weights here')}"
             self.assertEqual(list(crew.status().warnings), [told], "no model has been declared, and no job begun")
             self.assertIn(told, crew.log("chief"))
             crew.add_worker("worker-0", RAISE_BUILD="")

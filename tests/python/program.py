@@ -27,7 +27,7 @@ steps = 0
 
 def build(job):
     if os.environ.get("RAISE_BUILD"):
-        raise ValueError("no weights here")
+        raise RuntimeError("no weights here")
     models = [getattr(example, name) for name in ("DeepFM", "Recommender", "TwoTasks", "TwoTower", "SampledSoftmax", "build") if hasattr(example, name)]
     model = models[0](job)
     if "WIDTH" in os.environ:
