@@ -7,6 +7,7 @@
 a batch that is held out: a tensor, or, of several labels, one for each by its name. The parameters live on the shards: each step sees those that it has pulled, and its gradients
 are pushed; what optimizers do with them is job.yaml's. docs/python.md tells the whole of it."""
 
+import difflib
 import random
 import sys
 
@@ -15,6 +16,30 @@ from torch import nn
 
 from capstan_ps import serving as _serving
 from capstan_ps import worker as _worker
+
+
+UNUSED_AFTER = 10  # Steps without a gradient, of which it is told.
+
+
+class UnknownName(KeyError):
+    """What job.yaml has no name of."""
+
+    def __str__(self):
+        return self.args[0]
+
+
+class Named(dict):
+    """What a batch has of each feature or label, by its name."""
+
+    def __init__(self, what, found):
+        super().__init__(found)
+        self._what = what
+
+    def __missing__(self, name):
+        if not self:
+            raise UnknownName(f"there are no {self._what}s here, and no {name!r}")
+        near = difflib.get_close_matches(str(name), [str(known) for known in self], n=1)
+        raise UnknownName(f"job.yaml has no {self._what} {name!r}; it has {', '.join(self)}" + (f"; did you mean {near[0]}?" if near else ""))
 
 
 class Bags:
@@ -84,11 +109,12 @@ class Batch:
         # By table, [distinct keys, dim]: the embeddings. Leaves: their gradients are pushed.
         self.tables = [_of_width(step.rows(table), dim) for table, dim in enumerate(job.dims or [0])]
         self.offsets = self.index = self.keys = self.rows = self.bags = None
-        self.features, self.negatives = {}, {}  # Negatives: by the feature's name, while training a job with data.negatives.
+        # Negatives: by the feature's name, while training a job with data.negatives.
+        self.features, self.negatives = Named("feature", {}), Named("drawn feature", {})
         if job.features:
             index = [step.index(table) for table in range(len(job.dims))]
-            self.features = {feature.name: self._bags(step, place, index[feature.table], self.tables[feature.table])
-                             for place, feature in enumerate(job.features)}
+            self.features.update({feature.name: self._bags(step, place, index[feature.table], self.tables[feature.table])
+                                  for place, feature in enumerate(job.features)})
             if drawn := step.negatives():
                 feature = job.features[drawn[0]]
                 self.negatives[feature.name] = self._negatives(drawn, feature, index[feature.table], self.tables[feature.table])
@@ -130,7 +156,7 @@ def _labels(labels, named):
         return None
     if not named:
         return labels[:, 0]
-    return {label.name: labels[:, place] for place, label in enumerate(named)}
+    return Named("label", {label.name: labels[:, place] for place, label in enumerate(named)})
 
 
 class Embeddings(nn.Module):
@@ -163,11 +189,9 @@ class Pooled:
     """What an EmbeddingBagCollection gives: `self["user"]` is [examples, dim]."""
 
     def __init__(self, pooled):
-        self._pooled = pooled
+        self._pooled = Named("pooled feature", pooled)
 
     def __getitem__(self, name):
-        if name not in self._pooled:
-            raise KeyError(f"there is no pooled feature {name!r}; there are {', '.join(self._pooled)}")
         return self._pooled[name]
 
     def values(self):
@@ -275,8 +299,8 @@ def _train(model, tensors, step, taken, job):
     model.train()
     losses = step(model, batch)
     if not isinstance(losses, torch.Tensor) or tuple(losses.shape) != (batch.examples,):
-        shape = list(losses.shape) if isinstance(losses, torch.Tensor) else type(losses).__name__
-        raise ValueError(f"step gives one loss an example, a tensor of [{batch.examples}], and gave {shape}")
+        hint = "; use reduction=\"none\": the mean of them is taken afterwards" if isinstance(losses, torch.Tensor) and not losses.dim() else ""
+        raise ValueError(f"step gives one loss an example, a tensor of [{batch.examples}], and gave {_shape_of(losses)}{hint}")
     if batch.weights is not None:
         losses = losses * batch.weights
     (losses.sum() if job.sum_loss else losses.mean()).backward()
@@ -295,7 +319,21 @@ def _logits(model, predict, taken, job):
         logits = predict(model, Batch(taken, job))
         if job.labels:
             logits = _of_labels(logits, taken.examples, _outputs(job))
+        else:
+            _check_logits(logits, taken.examples, job.outputs)
     return logits.detach().float().contiguous()
+
+
+def _shape_of(value):
+    return list(value.shape) if isinstance(value, torch.Tensor) else type(value).__name__
+
+
+def _check_logits(logits, examples, outputs):
+    wanted = [examples] if outputs == 1 else [examples, outputs]
+    one = isinstance(logits, torch.Tensor) and outputs == 1 and list(logits.shape) == [examples, 1]
+    if not one and _shape_of(logits) != wanted:
+        many = "one logit" if outputs == 1 else f"{outputs} logits"
+        raise ValueError(f"predict gives {many} an example, a tensor of {wanted}, and gave {_shape_of(logits)}")
 
 
 def _outputs(job):
@@ -336,6 +374,8 @@ class _Tensors:
                 raise _worker.Refused(f"{name} has no elements")
         # As the chief sorts them: by their bytes.
         self._all = [(name, *found[name]) for name in sorted(found, key=str.encode)]
+        self._steps = 0
+        self._unused = {name for name, _, role in self._all if role == "trained"}  # Of which no step had a gradient.
 
     def declaration(self):
         return [(name, role, list(tensor.shape), tensor.detach().contiguous()) for name, tensor, role in self._all]
@@ -365,7 +405,20 @@ class _Tensors:
         for name, (tensor, before) in self._counters.items():
             if not torch.equal(tensor, before):
                 raise TypeError(f"buffer {name} of {tensor.dtype} has changed; only float buffers reach other workers")
+        self._tell_unused()
         return [self._result(tensor, role) for _, tensor, role in self._all]
+
+    def _tell_unused(self):
+        """Once: a parameter that is not used is most often a mistake, and costs as much as any other."""
+        if self._steps == UNUSED_AFTER:
+            return
+        self._steps += 1
+        self._unused -= {name for name, tensor, _ in self._all if tensor.grad is not None}
+        if self._steps == UNUSED_AFTER and self._unused:
+            names = sorted(self._unused)
+            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+            print(f"capstan_ps: {', '.join(names[:5])}{more}: no gradient in {UNUSED_AFTER} steps; is it used? declare what is not "
+                  "trained frozen, with requires_grad=False", file=sys.stderr)
 
     @staticmethod
     def _result(tensor, role):

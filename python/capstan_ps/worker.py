@@ -5,6 +5,7 @@ import pathlib
 import socket
 import sys
 import sysconfig
+import threading
 import traceback
 
 from capstan_ps import _capstan
@@ -32,7 +33,7 @@ def from_environment():
         print(HOW_TO_START.format(program=pathlib.Path(sys.argv[0]).name or "model.py"), file=sys.stderr)
         raise SystemExit(2)
     try:
-        return _capstan.Worker(
+        worker = _capstan.Worker(
             chief=variables["CAPSTAN_CHIEF"],
             name=name(),
             host=variables.get("CAPSTAN_HOST", "0.0.0.0"),
@@ -45,6 +46,16 @@ def from_environment():
     except ValueError as error:
         print(f"capstan_ps: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    _refuse_forks()
+    return worker
+
+
+def _refuse_forks():
+    """A child would have none of the worker's threads and all of their locks: it would hang, or answer in the worker's name."""
+    def fork():
+        raise RuntimeError("this process is a worker of Capstan, whose threads a fork does not copy, so that the child would hang; "
+                           "start processes by spawn: DataLoader(..., multiprocessing_context=\"spawn\"), or before train() is called")
+    os.fork = os.forkpty = fork
 
 
 def name():
@@ -61,16 +72,26 @@ def await_job(worker):
 
 
 def steps(worker):
-    """The steps, as they come, until the worker ends."""
+    """The steps, as they come, until the worker ends. They are computed on the calling thread."""
+    beside = threading.Thread(target=_tell_hangs, args=(worker, threading.get_ident()), name="capstan_ps")
+    beside.start()
     while not worker.over:
         step = worker.take(GLANCE)
         if step is not None:
             yield step
 
 
+def _tell_hangs(worker, thread):
+    """Tells where the thread stands if its step does not come back."""
+    while not worker.over and threading.main_thread().is_alive():
+        if worker.await_hang(GLANCE):
+            stack = traceback.extract_stack(sys._current_frames()[thread])
+            worker.tell_hang(_place_in(stack), "".join(traceback.format_list(stack))[-2000:])
+
+
 def refuse(worker, why):
     """The program and the job do not fit: no other start would help."""
-    worker.stop()
+    worker.fail("", "", str(why)[:500])
     worker.end()
     print(f"capstan_ps: {why}", file=sys.stderr)
     raise SystemExit(2)
@@ -82,7 +103,7 @@ def fail(worker, step, error):
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     print(text, end="", file=sys.stderr)
     if step is None:
-        worker.stop()
+        worker.fail(type(error).__name__, place(error), str(error)[:500])
     else:
         step.fail(type(error).__name__, place(error), str(error)[:500], text[-2000:])
     worker.end()
@@ -92,8 +113,11 @@ def fail(worker, step, error):
 
 def place(error):
     """file.py:line, of the innermost frame of the user's own code."""
+    return _place_in(traceback.extract_tb(error.__traceback__))
+
+
+def _place_in(frames):
     libraries = {str(pathlib.Path(__file__).parent), *sysconfig.get_paths().values(), "/usr/lib/python3/dist-packages"}
-    frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not any(frame.filename.startswith(folder) for folder in libraries)]
     frame = (own or frames)[-1]
     return f"{pathlib.Path(frame.filename).name}:{frame.lineno}"

@@ -9,13 +9,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
-#include <signal.h>
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -24,14 +22,13 @@
 #include "absl/time/time.h"
 #include "capstan/base/exit_code.h"
 #include "capstan/base/log.h"
-#include "capstan/base/shutdown.h"
 #include "capstan/base/version.h"
 #include "capstan/model/layout.h"
 #include "python/src/client_binding.h"
 #include "python/src/image_binding.h"
 #include "python/src/job_facts.h"
+#include "python/src/step_binding.h"
 #include "worker/shell/runtime.h"
-#include "worker/shell/step_gradients.h"
 #include "worker/shell/user_program.h"
 
 namespace nb = nanobind;
@@ -39,124 +36,14 @@ namespace nb = nanobind;
 namespace capstan::worker {
 namespace {
 
-using Floats = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
-
-// What lives as long as the worker or a step of it that the program holds.
-struct State {
-  Shutdown shutdown{{SIGTERM}};
-  UserProgram program{shutdown};
-  std::vector<v1::TensorRole> roles;  // As declared.
-  std::vector<size_t> sizes;
-  std::unique_ptr<Runtime> runtime;  // Last: it uses the others.
-
-  ~State() {
-    shutdown.Request();
-    program.steps().Close();
-  }
-};
-
-// One step that the program has taken. Its arrays are views of the worker's memory, each of which
-// keeps it.
-class PyStep {
- public:
-  PyStep(std::shared_ptr<State> state, UserSteps::Taken taken)
-      : state_(std::move(state)), step_(taken.step), taken_(std::move(taken)) {}
-  PyStep(const PyStep&) = delete;
-  PyStep& operator=(const PyStep&) = delete;
-  ~PyStep() {
-    if (!taken_) return;
-    v1::UserCodeError error;
-    error.set_type("StepDropped");
-    error.set_place("capstan_ps");
-    error.set_message("a step was taken, and neither finished nor failed");
-    Fail(error);
-  }
-
-  bool evaluates() const { return evaluates_; }
-  size_t examples() const { return step_->batch->examples(); }
-  uint64_t stream() const { return step_->stream.value; }
-  uint64_t seq() const { return step_->seq; }
-  const Step& step() const { return *step_; }
-
-  using Gradients = std::vector<std::optional<Floats>>;
-  void Finish(double loss_sum, const Gradients& rows, const Gradients& tensors);
-  void FinishLogits(const Floats& logits);
-  void Fail(const v1::UserCodeError& error) {
-    state_->program.steps().Fail(Take(), error, [state = state_] { state->shutdown.Request(); });
-  }
-
- private:
-  UserSteps::Taken Take() {
-    if (!taken_) throw nb::value_error("this step is finished already");
-    UserSteps::Taken taken = std::move(*taken_);
-    taken_.reset();
-    return taken;
-  }
-
-  const std::shared_ptr<State> state_;
-  const std::shared_ptr<Step> step_;
-  std::optional<UserSteps::Taken> taken_;
-  const bool evaluates_ = taken_->kind == Computer::Kind::kLogits;
-};
-
-void PyStep::Finish(double loss_sum, const Gradients& rows, const Gradients& tensors) {
-  if (evaluates_) throw nb::value_error("an evaluation has logits, and no gradients");
-  if (tensors.size() != state_->sizes.size()) throw nb::value_error("a gradient a tensor, or None");
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i] && tensors[i]->size() != state_->sizes[i]) {
-      throw nb::value_error("a gradient is of another size than its tensor");
-    }
-  }
-  if (rows.size() != step_->tables.size()) throw nb::value_error("a gradient a table, or None");
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i] && rows[i]->size() != step_->tables[i].rows.size()) {
-      throw nb::value_error("the gradient of a table's rows is of another size than the rows");
-    }
-  }
-  UserSteps::Taken taken = Take();
-  const nb::gil_scoped_release no_lock;
-  StepGradients gradients(*step_);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    gradients.TakeRows(
-        i, rows[i] ? std::span(rows[i]->data(), rows[i]->size()) : std::span<const float>());
-  }
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (!tensors[i] || state_->roles[i] == v1::TENSOR_ROLE_FROZEN) {
-      gradients.TakeZeros(state_->sizes[i]);
-    } else if (state_->roles[i] == v1::TENSOR_ROLE_RUNNING) {
-      gradients.TakeChange(std::span(tensors[i]->data(), tensors[i]->size()));
-    } else {
-      gradients.Take(std::span(tensors[i]->data(), tensors[i]->size()));
-    }
-  }
-  gradients.Finish(loss_sum, state_->program.job().train().clip_norm());
-  state_->program.steps().Finish(std::move(taken));
-}
-
-void PyStep::FinishLogits(const Floats& logits) {
-  if (!evaluates_) throw nb::value_error("this step is to be trained, and has gradients");
-  const size_t expected = examples() * state_->program.job().model().outputs();
-  if (logits.size() != expected) throw nb::value_error("predict gives another number of logits");
-  UserSteps::Taken taken = Take();
-  step_->logits.assign(logits.data(), logits.data() + logits.size());
-  state_->program.steps().Finish(std::move(taken));
-}
-
-// A view of memory of the step; `self` keeps it.
-template <typename T, typename From>
-nb::object View(nb::handle self, const std::vector<From>& from, std::vector<size_t> shape) {
-  static_assert(sizeof(T) == sizeof(From));
-  auto* const data = const_cast<T*>(reinterpret_cast<const T*>(from.data()));
-  return nb::cast(
-      nb::ndarray<nb::pytorch, T, nb::device::cpu>(data, shape.size(), shape.data(), self));
-}
-
 class PyWorker {
  public:
   PyWorker(const RuntimeOptions& options) : state_(std::make_shared<State>()) {
     auto runtime = Runtime::Start(options, state_->program, state_->shutdown);
     if (!runtime.ok()) throw nb::value_error(std::string(runtime.status().message()).c_str());
     state_->runtime = *std::move(runtime);
+    state_->guard =
+        std::make_unique<HangGuard>(state_->program, state_->shutdown, *state_->runtime);
   }
 
   std::optional<Job> AwaitJob(double seconds) {
@@ -185,6 +72,11 @@ class PyWorker {
     state_->program.Declare(std::move(model));
   }
 
+  void Fail(const v1::UserCodeError& error) {
+    state_->program.Fail(error);
+    Stop();
+  }
+
   std::unique_ptr<PyStep> Take(double seconds) {
     std::optional<UserSteps::Taken> taken;
     {
@@ -194,6 +86,15 @@ class PyWorker {
     return taken ? std::make_unique<PyStep>(state_, *std::move(taken)) : nullptr;
   }
 
+  // For a thread beside the program's, which tells where that hangs.
+  bool AwaitHang(double seconds) {
+    const nb::gil_scoped_release no_lock;
+    return state_->guard->watch().AwaitQuestion(absl::Seconds(seconds));
+  }
+  void TellHang(const std::string& place, const std::string& stack) {
+    state_->guard->watch().Answer(place, stack);
+  }
+
   bool over() const { return state_->program.steps().closed(); }
   void Stop() { state_->shutdown.Request(); }
 
@@ -201,6 +102,7 @@ class PyWorker {
   int End() {
     const nb::gil_scoped_release no_lock;
     const absl::Status end = state_->runtime->Wait();
+    state_->guard->Stop();
     if (!end.ok()) log::Error(std::string(end.message()));
     return ExitCodeOf(end);
   }
@@ -214,13 +116,10 @@ class PyWorker {
 
 NB_MODULE(_capstan, m) {
   using capstan::worker::Feature;
-  using capstan::worker::Floats;
   using capstan::worker::Job;
   using capstan::worker::Label;
-  using capstan::worker::PyStep;
   using capstan::worker::PyWorker;
-  using capstan::worker::StepTable;
-  using capstan::worker::View;
+  using capstan::worker::UserError;
 
   // Programs may keep views of a step's memory for as long as they like, also at their end.
   nb::set_leak_warnings(false);
@@ -264,103 +163,7 @@ NB_MODULE(_capstan, m) {
       .def_ro("synchronous", &Job::synchronous)
       .def_ro("evaluates", &Job::evaluates, "There are records that are held out.");
 
-  nb::class_<PyStep>(m, "Step")
-      .def_prop_ro("evaluates", &PyStep::evaluates)
-      .def_prop_ro("examples", &PyStep::examples)
-      .def_prop_ro("stream", &PyStep::stream)
-      .def_prop_ro("seq", &PyStep::seq)
-      .def("labels",
-           [](nb::handle self) {
-             const PyStep& of = nb::cast<const PyStep&>(self);
-             const capstan::Batch& batch = *of.step().batch;
-             return View<float>(self, batch.labels, {of.examples(), batch.label_count});
-           })
-      .def("weights",
-           [](nb::handle self) -> nb::object {
-             const PyStep& of = nb::cast<const PyStep&>(self);
-             const std::vector<float>& weights = of.step().batch->weights;
-             return weights.empty() ? nb::none() : View<float>(self, weights, {weights.size()});
-           })
-      .def("numbers",
-           [](nb::handle self) {
-             const PyStep& of = nb::cast<const PyStep&>(self);
-             return View<float>(self, of.step().batch->dense,
-                                {of.examples(), of.step().batch->dense_width});
-           })
-      .def("offsets",
-           [](nb::handle self) {
-             const PyStep& of = nb::cast<const PyStep&>(self);
-             return View<int32_t>(self, of.step().batch->offsets, {of.examples() + 1});
-           })
-      .def("feature_offsets",
-           [](nb::handle self, size_t feature) {
-             const PyStep& of = nb::cast<const PyStep&>(self);
-             return View<int32_t>(self, of.step().batch->features.at(feature).offsets,
-                                  {of.examples() + 1});
-           })
-      .def("index",
-           [](nb::handle self, size_t table) {
-             const PyStep& of = nb::cast<const PyStep&>(self);
-             const std::vector<uint32_t>& index = of.step().tables.at(table).keys.index;
-             return View<int32_t>(self, index, {index.size()});
-           })
-      .def(
-          "feature_begin",
-          [](const PyStep& of, size_t feature) { return of.step().feature_begin.at(feature); },
-          "Where a feature's keys begin in its table's index.")
-      .def(
-          "negatives",
-          [](nb::handle self) -> nb::object {
-            const PyStep& of = nb::cast<const PyStep&>(self);
-            const capstan::Negatives& drawn = of.step().batch->negatives;
-            if (drawn.keys.empty()) return nb::none();
-            return nb::make_tuple(
-                drawn.feature, of.step().negatives_begin,
-                View<float>(self, drawn.log_shares, {drawn.log_shares.size()}),
-                View<float>(self, drawn.record_log_shares, {drawn.record_log_shares.size()}));
-          },
-          "None, or the place of their feature, where they begin in its table's index, the "
-          "logarithm of the share of each, and of the key that each record has itself.")
-      .def("keys",
-           [](nb::handle self, size_t table) {
-             const PyStep& of = nb::cast<const PyStep&>(self);
-             const std::vector<uint64_t>& unique = of.step().tables.at(table).keys.unique;
-             return View<int64_t>(self, unique, {unique.size()});
-           })
-      .def("values",
-           [](nb::handle self) -> nb::object {
-             const PyStep& of = nb::cast<const PyStep&>(self);
-             const std::vector<float>& values = of.step().batch->values;
-             return values.empty() ? nb::none() : View<float>(self, values, {values.size()});
-           })
-      .def("rows",
-           [](nb::handle self, size_t table) {
-             const PyStep& of = nb::cast<const PyStep&>(self);
-             const StepTable& from = of.step().tables.at(table);
-             const size_t count = from.keys.unique.size();
-             const size_t width = count == 0 ? 0 : from.rows.size() / count;
-             return View<float>(self, from.rows, {count, width});
-           })
-      .def("parameters",
-           [](nb::handle self) {
-             const PyStep& of = nb::cast<const PyStep&>(self);
-             return View<float>(self, of.step().parameters, {of.step().parameters.size()});
-           })
-      .def("finish", &PyStep::Finish, nb::arg("loss_sum"), nb::arg("rows"), nb::arg("tensors"))
-      .def("finish_logits", &PyStep::FinishLogits, nb::arg("logits"))
-      .def(
-          "fail",
-          [](PyStep& step, const std::string& type, const std::string& place,
-             const std::string& message, const std::string& traceback) {
-            capstan::v1::UserCodeError error;
-            error.set_type(type);
-            error.set_place(place);
-            error.set_message(message);
-            error.set_traceback(traceback);
-            step.Fail(error);
-          },
-          nb::arg("type"), nb::arg("place"), nb::arg("message"), nb::arg("traceback"),
-          "The program has failed at this step. The worker gives back what it holds, and ends.");
+  capstan::worker::BindSteps(m);
 
   nb::class_<PyWorker>(m, "Worker")
       .def(
@@ -388,6 +191,15 @@ NB_MODULE(_capstan, m) {
       .def(
           "take", [](PyWorker& worker, double seconds) { return worker.Take(seconds).release(); },
           nb::arg("seconds"), nb::rv_policy::take_ownership)
+      .def("await_hang", &PyWorker::AwaitHang, nb::arg("seconds"),
+           "Whether a step hangs, of which it is to be told where.")
+      .def("tell_hang", &PyWorker::TellHang, nb::arg("place"), nb::arg("stack"))
+      .def(
+          "fail",
+          [](PyWorker& worker, const std::string& type, const std::string& place,
+             const std::string& message) { worker.Fail(UserError(type, place, message, "")); },
+          nb::arg("type"), nb::arg("place"), nb::arg("message"),
+          "The program has failed before it has declared its model. The worker ends.")
       .def_prop_ro("over", &PyWorker::over)
       .def("stop", &PyWorker::Stop)
       .def("end", &PyWorker::End);

@@ -30,7 +30,8 @@ SERVICES = ("ps", "worker", "chief", "cli")
 CALLED_ELSEWHERE = {
     "AbslHashValue": "Abseil's hash tables",
     "NewCallbackServerContext": "gRPC", "NewGenericCallbackServerContext": "gRPC", "InternalInlineable": "gRPC",
-    "AwaitJob": "python/src/module.cc", "TakeChange": "python/src/module.cc",
+    "AwaitJob": "python/src/module.cc", "AwaitQuestion": "python/src/module.cc", "AwaitEnd": "python/src/hang_guard.cc",
+    "TakeChange": "python/src/step_binding.cc",
     "PullRows": "python/src/client_binding.cc", "PullTensor": "python/src/client_binding.cc",
     "PushRows": "python/src/client_binding.cc", "PushTensor": "python/src/client_binding.cc",
     "Session": "clients that are no workers, as the benchmark of the data plane is",

@@ -58,7 +58,7 @@ class FeaturesTest(unittest.TestCase):
         torch.testing.assert_close(pooled.values()[:, 10:], pooled["city"])
         pooled.values().sum().backward()
         self.assertEqual(rows.grad[3].tolist(), [3.0] * 5, "twice an item, and alone in the last bag")
-        with self.assertRaisesRegex(KeyError, "there is no pooled feature 'users'; there are item, seen, city"):
+        with self.assertRaisesRegex(KeyError, "job.yaml has no pooled feature 'users'; it has item, seen, city"):
             pooled["users"]
 
     def test_of_records_with_more_keys_the_first_ones_are_a_sequence(self):

@@ -3,6 +3,9 @@
 PACE=seconds        each step takes so much longer, asleep
 HOLD=seconds        the fifth step holds the interpreter's lock so long: nothing else of Python runs meanwhile
 RAISE=n             step n raises
+RAISE_BUILD=1       build does
+HANG=n              step n waits for ever
+HANG_PREDICT=1      so does predict
 WIDTH=n             another layer is added, of so many: another model
 """
 
@@ -23,6 +26,8 @@ steps = 0
 
 
 def build(job):
+    if os.environ.get("RAISE_BUILD"):
+        raise RuntimeError("no weights here")
     models = [getattr(example, name) for name in ("DeepFM", "Recommender", "TwoTasks", "TwoTower", "SampledSoftmax", "build") if hasattr(example, name)]
     model = models[0](job)
     if "WIDTH" in os.environ:
@@ -44,7 +49,20 @@ def step(model, batch):
         hold(float(os.environ["HOLD"]))
     if steps == int(os.environ.get("RAISE", -1)):
         raise ValueError("this batch is not to my taste")
+    if steps == int(os.environ.get("HANG") or -1):
+        wait_for_ever()
     return example.step(model, batch)
 
 
-ct.train(build, step, getattr(example, "predict", None))
+def wait_for_ever():
+    while True:
+        time.sleep(3600)
+
+
+def predict(model, batch):
+    if "HANG_PREDICT" in os.environ:
+        wait_for_ever()
+    return example.predict(model, batch)
+
+
+ct.train(build, step, predict if hasattr(example, "predict") else None)

@@ -100,7 +100,7 @@ v1::JobSpec ReadJob(const YamlNode& root, const JobOptions& options, Findings& f
   ReadTables(in.Map("tables"), spec);
   ReadUpdate(in.Map("update"), options.default_lanes, spec);
   Section train = in.Map("train");
-  ReadTrain(train, *spec.mutable_train());
+  ReadTrain(train, /*program=*/!spec.model().user().empty(), *spec.mutable_train());
   Section checkpoint = in.Map("checkpoint");
   ReadCheckpoint(checkpoint, *spec.mutable_checkpoint());
   spec.set_recovery(in.OneOf<v1::Recovery>("recovery", kRecoveries, v1::RECOVERY_ROLLBACK));

@@ -7,6 +7,7 @@ namespace capstan {
 namespace {
 
 constexpr double kEverySeconds = 300;  // Between checkpoints, where the job does not say.
+constexpr double kStepTimeout = 900;   // Of a step of the user's program.
 constexpr Choice<bool> kGradients[] = {{"mean", false}, {"sum", true}};
 constexpr Choice<v1::Dtype> kDtypes[] = {{"float32", v1::DTYPE_FLOAT32},
                                          {"bfloat16", v1::DTYPE_BFLOAT16}};
@@ -21,7 +22,7 @@ void ReadEarlyStop(Section in, v1::EarlyStop& out) {
 
 }  // namespace
 
-void ReadTrain(Section& in, v1::TrainSpec& out) {
+void ReadTrain(Section& in, bool program, v1::TrainSpec& out) {
   out.set_batch_size(in.Whole("batch_size", {.min = 1, .max = 1 << 20}, 1024));
   out.set_epochs(in.Whole("epochs", {.min = 1, .max = 1000000}, 1));
   out.set_sum_loss(in.OneOf<bool>("gradient", kGradients, false));
@@ -34,6 +35,11 @@ void ReadTrain(Section& in, v1::TrainSpec& out) {
   out.set_wire_dtype(in.OneOf<v1::Dtype>("wire_dtype", kDtypes, v1::DTYPE_FLOAT32));
   out.set_prefetch_batches(in.Whole("prefetch_batches", {.min = 1, .max = 64}, 2));
   out.set_push_window(in.Whole("push_window", {.min = 1, .max = 64}, 1));
+  const double step_timeout = in.Seconds("step_timeout", {.min = 0}, kStepTimeout);
+  if (program) out.set_step_timeout_seconds(step_timeout);
+  if (!program && in.Has("step_timeout")) {
+    in.Refuse("step_timeout", "is only for model.user, a program of your own");
+  }
 }
 
 void ReadCheckpoint(Section& in, v1::CheckpointSpec& out) {

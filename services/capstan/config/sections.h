@@ -18,7 +18,7 @@ void ReadFeatures(Section in, bool names, v1::DataSpec& data);
 void ReadNegatives(Section in, v1::DataSpec& data);
 // The tables of these features. REQUIRES: the features, and what holds for all tables, are read.
 void ReadTables(Section in, v1::JobSpec& spec);
-void ReadTrain(Section& in, v1::TrainSpec& out);
+void ReadTrain(Section& in, bool program, v1::TrainSpec& out);
 void ReadCheckpoint(Section& in, v1::CheckpointSpec& out);
 
 // `fallback`: the kind of an optimizer that does not say.

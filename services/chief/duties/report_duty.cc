@@ -24,6 +24,12 @@ WorkName PlaceOf(const v1::UserCodeError& error) {
   return {.number = HashText(absl::StrCat(error.type(), " ", error.place()))};
 }
 
+// A program need not fail twice at one place: one that hangs is met wherever it is just then.
+WorkName OfProgram(const WorkName& work) {
+  return {.number = HashText(absl::StrCat("program ", work.kind, " ", work.number, " ", work.part)),
+          .part = 1};
+}
+
 std::string UserCodeText(const std::string& worker, const v1::UserCodeError& error) {
   constexpr size_t kMostMessage = 500;
   constexpr size_t kMostTraceback = 1000;
@@ -123,9 +129,11 @@ void ReportDuty::OnFailure(const Worker& worker, const ReportResult& result,
   const TaskFailure& failure = *result.failure;
   const bool nonfinite = IsNonfinite(said);
   const bool user_code = said.has_user_code();
-  const bool certain = failure.bad_data || nonfinite || user_code;
-  const bool stands = Accuse(worker, user_code ? PlaceOf(said.user_code()) : result.work);
-  if (!stands || (!certain && failure.attempts < job_->options.max_task_failures)) {
+  const bool again = failure.attempts >= job_->options.max_task_failures;
+  const bool certain = failure.bad_data || nonfinite;
+  const bool stands = Accuse(worker, user_code ? OfProgram(result.work) : result.work);
+  const bool same_place = user_code && Accuse(worker, PlaceOf(said.user_code()));
+  if (!same_place && !(stands && (certain || again))) {
     job_->outbox.Log(LogEvent::Level::kWarning, "a task failed and is given to another",
                      {{"worker", worker.name}, {"error", failure.error}});
     return;

@@ -66,6 +66,10 @@ grpc::ServerUnaryReactor* ChiefService::NotOpen(grpc::CallbackServerContext* con
   return reactor;
 }
 
+void ChiefService::TakeFailure(const std::string& worker, const v1::UserCodeError& error) {
+  log::Warn(failures_.Note(worker, error, SteadyClock().Now()));
+}
+
 grpc::ServerUnaryReactor* ChiefService::RegisterShard(grpc::CallbackServerContext* context,
                                                       const v1::RegisterShardRequest* request,
                                                       v1::RegisterShardReply* reply) {
@@ -82,16 +86,28 @@ grpc::ServerUnaryReactor* ChiefService::RegisterShard(grpc::CallbackServerContex
 grpc::ServerUnaryReactor* ChiefService::RegisterWorker(grpc::CallbackServerContext* context,
                                                        const v1::RegisterWorkerRequest* request,
                                                        v1::RegisterWorkerReply* reply) {
+  const std::string peer = PeerHost(*context);
+  if (request->has_failed()) {
+    if (!registrations_.Takes(peer, SteadyClock().Now())) return TooOften(context, peer);
+    TakeFailure(request->name(), request->failed());
+    return FinishOk(context);
+  }
   if (std::optional<absl::StatusOr<v1::RegisterWorkerReply>> answer = models_.Answer(*request)) {
+    if (absl::IsFailedPrecondition(answer->status()) &&
+        registrations_.Takes(peer, SteadyClock().Now())) {
+      v1::UserCodeError error;
+      error.set_message(std::string(answer->status().message()));
+      TakeFailure(request->name(), error);
+    }
     return Finish(context, *std::move(answer), reply);
   }
   ControlLoop* control = control_.load();
   if (control == nullptr) return NotOpen(context);
-  const std::string peer = PeerHost(*context);
   if (!registrations_.Takes(peer, SteadyClock().Now())) return TooOften(context, peer);
   auto result = control->Run([request, &peer](ChiefMachine& chief, absl::Time now) {
     return chief.RegisterWorker(*request, now, peer);
   });
+  if (result.ok()) failures_.Forget(request->name());
   CAPSTAN_FAILPOINT("worker.register_answer");
   return Finish(context, std::move(result), reply);
 }
@@ -134,11 +150,12 @@ grpc::ServerUnaryReactor* ChiefService::GetStatus(grpc::CallbackServerContext* c
                                                   v1::GetStatusReply* reply) {
   if (ControlLoop* control = control_.load(); control != nullptr) {
     *reply = control->Status();
-    return FinishOk(context);
-  }
-  {
+  } else {
     absl::MutexLock lock(&mu_);
     *reply = told_;
+  }
+  for (std::string& told : failures_.Told(SteadyClock().Now())) {
+    reply->add_warnings(std::move(told));
   }
   return reply->state() == v1::JOB_STATE_UNSPECIFIED ? NotOpen(context) : FinishOk(context);
 }

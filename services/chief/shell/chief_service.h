@@ -3,6 +3,7 @@
 #define CAPSTAN_CHIEF_SHELL_CHIEF_SERVICE_H_
 
 #include <atomic>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -11,6 +12,7 @@
 #include "capstan/v1/chief.grpc.pb.h"
 #include "chief/shell/control_loop.h"
 #include "chief/shell/model_intake.h"
+#include "chief/shell/program_failures.h"
 #include "chief/shell/view_feed.h"
 
 namespace capstan::chief {
@@ -63,6 +65,7 @@ class ChiefService final : public v1::Chief::CallbackService {
 
  private:
   grpc::ServerUnaryReactor* NotOpen(grpc::CallbackServerContext* context);
+  void TakeFailure(const std::string& worker, const v1::UserCodeError& error);
 
   // Bounds how often each peer may register workers, as the chief has only so many numbers for
   // their trainers.
@@ -70,6 +73,7 @@ class ChiefService final : public v1::Chief::CallbackService {
   std::atomic<ControlLoop*> control_ = nullptr;
   ViewFeed& views_;
   ModelIntake& models_;
+  ProgramFailures failures_;
   absl::Mutex mu_;
   v1::GetStatusReply told_ ABSL_GUARDED_BY(mu_);  // State UNSPECIFIED: nothing was told.
 };

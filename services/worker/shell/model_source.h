@@ -3,6 +3,7 @@
 #define CAPSTAN_WORKER_SHELL_MODEL_SOURCE_H_
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,6 +29,9 @@ class ModelSource {
   // What the user's program wants to train in this job, which is without tensors yet. Owned by the
   // source. FAILED_PRECONDITION: there is no program. CANCELLED: the worker is to end.
   virtual absl::StatusOr<const DeclaredModel*> Declare(const v1::JobSpec& job) = 0;
+
+  // Why the user's program could not declare anything; nothing: it has not failed.
+  virtual std::optional<v1::UserCodeError> failure() const { return std::nullopt; }
 
   // One a trainer. FAILED_PRECONDITION, INVALID_ARGUMENT: the job's model cannot be computed here.
   // `loop` must outlive the computer.

@@ -70,6 +70,16 @@ absl::StatusOr<v1::RegisterWorkerReply> Register(EventLoop& loop, const Channel&
   }
 }
 
+void TellFailure(EventLoop& loop, const Channel& channel, const std::string& name,
+                 const v1::UserCodeError& error) {
+  v1::RegisterWorkerRequest request;
+  request.set_wire_version(kWireVersion);
+  request.set_name(name);
+  *request.mutable_failed() = error;
+  const absl::Status told = TryOnce(loop, channel, request).status();
+  if (!told.ok()) log::Warn("the chief does not know that the program fails", {{"error", told}});
+}
+
 absl::Status DeclareModel(const Channel& channel, const DeclaredModel& model) {
   const std::unique_ptr<v1::Chief::Stub> stub = v1::Chief::NewStub(channel);
   grpc::ClientContext context;

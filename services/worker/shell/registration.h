@@ -30,6 +30,11 @@ absl::StatusOr<v1::RegisterWorkerReply> Register(EventLoop& loop, const Channel&
                                                  const RegistrationOptions& options,
                                                  const Shutdown& shutdown);
 
+// Tells the chief, where it can be reached, that the program of the worker of this name has failed
+// before it could take a step.
+void TellFailure(EventLoop& loop, const Channel& channel, const std::string& name,
+                 const v1::UserCodeError& error);
+
 // Tells the chief the job's model, and the values it begins with, where another worker may do the
 // same. FAILED_PRECONDITION: another model is the job's. UNAVAILABLE, DEADLINE_EXCEEDED: try again.
 absl::Status DeclareModel(const Channel& channel, const DeclaredModel& model);

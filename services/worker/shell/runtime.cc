@@ -51,6 +51,11 @@ absl::Status Runtime::Wait() {
   return end_;
 }
 
+bool Runtime::AwaitEnd(absl::Duration timeout) {
+  absl::MutexLock lock(&mu_);
+  return mu_.AwaitWithTimeout(absl::Condition(&ended_), timeout);
+}
+
 void Runtime::Run() {
   const absl::Status end = Work();
   if (end.ok()) log::Info("stopped");
@@ -104,20 +109,30 @@ absl::StatusOr<v1::RegisterWorkerReply> Runtime::RegisterWithModel(EventLoop& lo
                  shutdown_));
     log::SetJob(reply.job().job());
     if (reply.trainers_size() > 0) return reply;
-    CAPSTAN_RETURN_IF_ERROR(Declare(chief, reply));
+    CAPSTAN_RETURN_IF_ERROR(Declare(loop, chief, reply));
   }
 }
 
-absl::Status Runtime::Declare(const Channel& chief, const v1::RegisterWorkerReply& reply) {
+absl::Status Runtime::Declare(EventLoop& loop, const Channel& chief,
+                              const v1::RegisterWorkerReply& reply) {
   const bool first = declared_ == nullptr;
   if (first) {
-    CAPSTAN_ASSIGN_OR_RETURN(declared_, model_.Declare(reply.job()));
+    absl::StatusOr<const DeclaredModel*> declared = model_.Declare(reply.job());
+    if (const std::optional<v1::UserCodeError> failure = model_.failure()) {
+      TellFailure(loop, chief, options_.name, *failure);
+    }
+    CAPSTAN_ASSIGN_OR_RETURN(declared_, std::move(declared));
   }
   absl::Status told;
   if (reply.model_wanted()) told = DeclareModel(chief, *declared_);
   const bool again = absl::IsUnavailable(told) || absl::IsDeadlineExceeded(told);
   if (again) log::Warn("the model could not be declared yet", {{"error", told}});
-  if (!told.ok() && !again) return told;
+  if (!told.ok() && !again) {
+    v1::UserCodeError refused;
+    refused.set_message(std::string(told.message()));
+    TellFailure(loop, chief, options_.name, refused);
+    return told;
+  }
   const bool pause = again || (!first && !reply.model_wanted());
   if (pause && shutdown_.WaitFor(kTryAgain)) return absl::CancelledError("asked to stop");
   return absl::OkStatus();

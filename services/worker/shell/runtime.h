@@ -43,6 +43,8 @@ class Runtime {
 
   // Waits until the worker has ended, after having given back what it held: OK, it was asked to.
   absl::Status Wait();
+  // Whether it has, at the latest after `timeout`.
+  bool AwaitEnd(absl::Duration timeout);
 
  private:
   Runtime(const RuntimeOptions& options, ModelSource& model, const Shutdown& shutdown);
@@ -51,7 +53,7 @@ class Runtime {
   absl::StatusOr<v1::RegisterWorkerReply> RegisterWithModel(EventLoop& loop, const Channel& chief,
                                                             Incarnation incarnation,
                                                             Incarnation former);
-  absl::Status Declare(const Channel& chief, const v1::RegisterWorkerReply& reply);
+  absl::Status Declare(EventLoop& loop, const Channel& chief, const v1::RegisterWorkerReply& reply);
 
   const RuntimeOptions options_;
   ModelSource& model_;

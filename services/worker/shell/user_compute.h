@@ -29,12 +29,10 @@ class UserSteps {
   struct Taken {
     std::shared_ptr<Step> step;
     Computer::Kind kind{};
-
-   private:
-    friend class UserSteps;
-    uint64_t computer = 0;
-    absl::AnyInvocable<void()> done;
+    uint64_t number = 0;  // Among all that have been taken.
   };
+
+  explicit UserSteps(const Clock& clock) : clock_(clock) {}  // Must outlive it.
 
   // The next step; nothing: none has come within `timeout`, or none will come any more.
   std::optional<Taken> Take(absl::Duration timeout);
@@ -42,8 +40,12 @@ class UserSteps {
   // The results lie in the step (StepGradients; logits). Goes nowhere if the lease is gone. The
   // caller may go on reading what it was given, and must not write any more.
   void Finish(Taken taken);
-  // The program has failed at this step; `then` runs when its lease knows, or if it is gone.
-  void Fail(Taken taken, v1::UserCodeError error, absl::AnyInvocable<void()> then);
+  // The program has failed at this step; `then` runs when its lease knows, or if it is gone. False:
+  // the step had been handed back before, and nothing comes of this.
+  bool Fail(Taken taken, v1::UserCodeError error, absl::AnyInvocable<void()> then);
+
+  // The step that the program has had for the longest time, if that is `limit` or more.
+  std::optional<Taken> Overdue(absl::Duration limit) const;
 
   // None will come any more.
   void Close();
@@ -52,20 +54,32 @@ class UserSteps {
  private:
   friend class UserCompute;
 
+  // What a computer waits for.
+  struct Submitted {
+    std::shared_ptr<Step> step;
+    Computer::Kind kind{};
+    uint64_t computer = 0;
+    absl::AnyInvocable<void()> done;
+  };
+
+  // That it is no longer the program's; nothing: it was not.
+  std::optional<Submitted> TakeBack(const Taken& taken);
   // To the event loop of its computer; false: that is gone.
-  bool HandBack(Taken taken);
+  bool HandBack(Submitted submitted);
   uint64_t Join(EventLoop& loop);
   void Leave(uint64_t computer);
   void Add(uint64_t computer, std::shared_ptr<Step> step, Computer::Kind kind,
            absl::AnyInvocable<void()> done);
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return closed_ || !queue_.empty(); }
 
-  const SteadyClock clock_{};
+  const Clock& clock_;
   mutable absl::Mutex mu_;
-  std::deque<Taken> queue_ ABSL_GUARDED_BY(mu_);
+  std::deque<Submitted> queue_ ABSL_GUARDED_BY(mu_);
+  std::map<uint64_t, Submitted> taken_ ABSL_GUARDED_BY(mu_);  // By their numbers.
+  uint64_t last_taken_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<uint64_t, EventLoop*> computers_ ABSL_GUARDED_BY(mu_);  // Those that are there.
   uint64_t last_computer_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::Time idle_from_ ABSL_GUARDED_BY(mu_) = SteadyClock().Now();
+  absl::Time idle_from_ ABSL_GUARDED_BY(mu_) = clock_.Now();
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
 };
 

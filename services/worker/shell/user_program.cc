@@ -21,6 +21,23 @@ void UserProgram::Declare(DeclaredModel model) {
   if (!model_) model_ = std::move(model);
 }
 
+void UserProgram::Fail(v1::UserCodeError error) {
+  absl::MutexLock lock(&mu_);
+  failure_ = std::move(error);
+}
+
+std::optional<v1::UserCodeError> UserProgram::failure() const {
+  absl::MutexLock lock(&mu_);
+  return failure_;
+}
+
+std::optional<UserProgram::StepLimit> UserProgram::step_limit() const {
+  absl::MutexLock lock(&mu_);
+  if (!job_) return std::nullopt;
+  return StepLimit{.program = job_->model().user(),
+                   .timeout = absl::Seconds(job_->train().step_timeout_seconds())};
+}
+
 v1::JobSpec UserProgram::job() const {
   absl::MutexLock lock(&mu_);
   return *job_;
@@ -36,6 +53,7 @@ absl::StatusOr<const DeclaredModel*> UserProgram::Declare(const v1::JobSpec& job
     {
       absl::MutexLock lock(&mu_);
       if (model_) return &*model_;
+      if (failure_) return absl::CancelledError("the program has failed");
     }
     if (shutdown_.WaitFor(kGlance)) return absl::CancelledError("asked to stop");
   }

@@ -5,11 +5,13 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "capstan/base/clock.h"
 #include "capstan/base/shutdown.h"
 #include "capstan/v1/job.pb.h"
 #include "worker/shell/model_source.h"
@@ -28,12 +30,21 @@ class UserProgram final : public ModelSource {
   std::optional<v1::JobSpec> AwaitJob(absl::Duration timeout);
   // Once, after AwaitJob.
   void Declare(DeclaredModel model);
+  // In place of it: the program has failed.
+  void Fail(v1::UserCodeError error);
   UserSteps& steps() { return steps_; }
+  // What the job says of programs that hang, once it is known.
+  struct StepLimit {
+    std::string program;  // model.user
+    absl::Duration timeout;
+  };
+  std::optional<StepLimit> step_limit() const;
   // The job with the tensors that the chief has made of the declaration. REQUIRES: a step has been
   // taken.
   v1::JobSpec job() const;
 
   absl::StatusOr<const DeclaredModel*> Declare(const v1::JobSpec& job) override;
+  std::optional<v1::UserCodeError> failure() const override;
   absl::StatusOr<std::unique_ptr<Computer>> NewComputer(const v1::JobSpec& job,
                                                         const ComputeOptions& options,
                                                         EventLoop& loop) override;
@@ -41,9 +52,11 @@ class UserProgram final : public ModelSource {
 
  private:
   const Shutdown& shutdown_;
-  UserSteps steps_;
+  const SteadyClock clock_{};
+  UserSteps steps_{clock_};
   mutable absl::Mutex mu_;
   std::optional<v1::JobSpec> job_ ABSL_GUARDED_BY(mu_);
+  std::optional<v1::UserCodeError> failure_ ABSL_GUARDED_BY(mu_);
   std::optional<DeclaredModel> model_ ABSL_GUARDED_BY(mu_);  // Never changes once it is there.
 };
 

@@ -29,6 +29,11 @@ TEST(BadJobTest, AnUnknownKeyLikeNoOtherIsAnsweredWithTheKeysThereAre) {
       "job.yaml:4: checkpoint.colour: unknown key; expected one of every, keep, max_deltas, uri");
 }
 
+TEST(BadJobTest, OnlyStepsOfAProgramCanHang) {
+  EXPECT_EQ(RefusalOf("train: {step_timeout: 5m}"),
+            "job.yaml:4: train.step_timeout: is only for model.user, a program of your own");
+}
+
 TEST(BadJobTest, AProgramHasTheLayersAndComputesOneStepAtATime) {
   const std::string data = "job: a\ndata: {format: csv, train: a, schema: {categorical: 1}}\n";
   EXPECT_EQ(Refusal(data + "model: {user: m.py, preset: deepfm}\n"),

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "capstan/consistency/generation.h"
 #include "tests/unit/chief/duties/duty_test.h"
 
@@ -148,6 +149,21 @@ TEST_F(ReportDutyTest, AProgramThatFailsInAnEvaluationFailsTheJob) {
   EXPECT_EQ(job_.state, v1::JOB_STATE_FAILED);
   EXPECT_THAT(job_.reason, testing::HasSubstr(
                                "deepfm.py:31: ValueError: bad shape (in the program of worker a"));
+}
+
+TEST_F(ReportDutyTest, AProgramThatFailsElsewhereEachTimeFailsTheJobAtTheSameWork) {
+  Worker& a = AddWorker("a");
+  job_.training.BeginEvaluation(/*at_barrier=*/false, /*final=*/false, now_);
+  for (int attempt = 0; attempt < job_.options.max_task_failures; ++attempt) {
+    EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
+    v1::LeaseReport report = Crew::Partly(Evaluation(a), 0);
+    report.set_error("the program hangs");
+    report.mutable_user_code()->set_type("hangs");
+    report.mutable_user_code()->set_place(absl::StrCat("deepfm.py:", attempt));
+    duty_.Take(a, report);
+  }
+  EXPECT_EQ(job_.state, v1::JOB_STATE_FAILED);
+  EXPECT_THAT(job_.reason, testing::HasSubstr("deepfm.py:2: hangs"));
 }
 
 TEST_F(ReportDutyTest, ALeaseOfAnEarlierChiefIsAdoptedByItsSeal) {

@@ -44,7 +44,8 @@ class UserComputeTest : public testing::Test {
   const std::vector<uint32_t> owners_ = {0};
   std::unique_ptr<StepPool> pool_ = std::make_unique<StepPool>(map_);
   EventLoop loop_;
-  UserSteps steps_;
+  const SteadyClock clock_{};
+  UserSteps steps_{clock_};
   std::unique_ptr<UserCompute> computer_ = std::make_unique<UserCompute>(steps_, loop_);
   std::vector<uint64_t> done_;
 };
@@ -82,7 +83,8 @@ TEST_F(UserComputeTest, AFailureReachesTheLeaseBeforeWhatComesThen) {
   const std::shared_ptr<Step> step = taken->step;
   v1::UserCodeError error;
   error.set_place("deepfm.py:31");
-  steps_.Fail(*std::move(taken), error, [this] { done_.push_back(99); });
+  EXPECT_TRUE(steps_.Fail(*taken, error, [this] { done_.push_back(99); }));
+  EXPECT_FALSE(steps_.Fail(*taken, error, [this] { done_.push_back(100); })) << "it has come back";
   PollUntilDone(2);
   EXPECT_EQ(done_, (std::vector<uint64_t>{3, 99}));
   ASSERT_TRUE(step->user_code.has_value());
@@ -93,7 +95,7 @@ TEST_F(UserComputeTest, AFailureOfALeaseThatIsGoneIsStillFollowedByWhatComesThen
   Submit(3);
   std::optional<UserSteps::Taken> taken = Take();
   computer_.reset();
-  steps_.Fail(*std::move(taken), {}, [this] { done_.push_back(99); });
+  steps_.Fail(*taken, {}, [this] { done_.push_back(99); });
   PollUntilDone(1);
   EXPECT_EQ(done_, (std::vector<uint64_t>{99}));
 }

@@ -1,0 +1,176 @@
+#include "python/src/step_binding.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <span>
+
+#include "worker/shell/step_gradients.h"
+
+namespace nb = nanobind;
+
+namespace capstan::worker {
+
+void PyStep::Finish(double loss_sum, const Gradients& rows, const Gradients& tensors) {
+  if (evaluates_) throw nb::value_error("an evaluation has logits, and no gradients");
+  if (tensors.size() != state_->sizes.size()) throw nb::value_error("a gradient a tensor, or None");
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i] && tensors[i]->size() != state_->sizes[i]) {
+      throw nb::value_error("a gradient is of another size than its tensor");
+    }
+  }
+  if (rows.size() != step_->tables.size()) throw nb::value_error("a gradient a table, or None");
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] && rows[i]->size() != step_->tables[i].rows.size()) {
+      throw nb::value_error("the gradient of a table's rows is of another size than the rows");
+    }
+  }
+  UserSteps::Taken taken = Take();
+  const nb::gil_scoped_release no_lock;
+  StepGradients gradients(*step_);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    gradients.TakeRows(
+        i, rows[i] ? std::span(rows[i]->data(), rows[i]->size()) : std::span<const float>());
+  }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!tensors[i] || state_->roles[i] == v1::TENSOR_ROLE_FROZEN) {
+      gradients.TakeZeros(state_->sizes[i]);
+    } else if (state_->roles[i] == v1::TENSOR_ROLE_RUNNING) {
+      gradients.TakeChange(std::span(tensors[i]->data(), tensors[i]->size()));
+    } else {
+      gradients.Take(std::span(tensors[i]->data(), tensors[i]->size()));
+    }
+  }
+  gradients.Finish(loss_sum, state_->program.job().train().clip_norm());
+  state_->program.steps().Finish(std::move(taken));
+}
+
+void PyStep::FinishLogits(const Floats& logits) {
+  if (!evaluates_) throw nb::value_error("this step is to be trained, and has gradients");
+  const size_t expected = examples() * state_->program.job().model().outputs();
+  if (logits.size() != expected) throw nb::value_error("predict gives another number of logits");
+  UserSteps::Taken taken = Take();
+  step_->logits.assign(logits.data(), logits.data() + logits.size());
+  state_->program.steps().Finish(std::move(taken));
+}
+
+v1::UserCodeError UserError(const std::string& type, const std::string& place,
+                            const std::string& message, const std::string& traceback) {
+  v1::UserCodeError error;
+  error.set_type(type);
+  error.set_place(place);
+  error.set_message(message);
+  error.set_traceback(traceback);
+  return error;
+}
+
+namespace {
+
+// A view of memory of the step; `self` keeps it.
+template <typename T, typename From>
+nb::object View(nb::handle self, const std::vector<From>& from, std::vector<size_t> shape) {
+  static_assert(sizeof(T) == sizeof(From));
+  auto* const data = const_cast<T*>(reinterpret_cast<const T*>(from.data()));
+  return nb::cast(
+      nb::ndarray<nb::pytorch, T, nb::device::cpu>(data, shape.size(), shape.data(), self));
+}
+
+}  // namespace
+
+void BindSteps(nb::module_& m) {
+  nb::class_<PyStep>(m, "Step")
+      .def_prop_ro("evaluates", &PyStep::evaluates)
+      .def_prop_ro("examples", &PyStep::examples)
+      .def_prop_ro("stream", &PyStep::stream)
+      .def_prop_ro("seq", &PyStep::seq)
+      .def("labels",
+           [](nb::handle self) {
+             const PyStep& of = nb::cast<const PyStep&>(self);
+             const Batch& batch = *of.step().batch;
+             return View<float>(self, batch.labels, {of.examples(), batch.label_count});
+           })
+      .def("weights",
+           [](nb::handle self) -> nb::object {
+             const PyStep& of = nb::cast<const PyStep&>(self);
+             const std::vector<float>& weights = of.step().batch->weights;
+             return weights.empty() ? nb::none() : View<float>(self, weights, {weights.size()});
+           })
+      .def("numbers",
+           [](nb::handle self) {
+             const PyStep& of = nb::cast<const PyStep&>(self);
+             return View<float>(self, of.step().batch->dense,
+                                {of.examples(), of.step().batch->dense_width});
+           })
+      .def("offsets",
+           [](nb::handle self) {
+             const PyStep& of = nb::cast<const PyStep&>(self);
+             return View<int32_t>(self, of.step().batch->offsets, {of.examples() + 1});
+           })
+      .def("feature_offsets",
+           [](nb::handle self, size_t feature) {
+             const PyStep& of = nb::cast<const PyStep&>(self);
+             return View<int32_t>(self, of.step().batch->features.at(feature).offsets,
+                                  {of.examples() + 1});
+           })
+      .def("index",
+           [](nb::handle self, size_t table) {
+             const PyStep& of = nb::cast<const PyStep&>(self);
+             const std::vector<uint32_t>& index = of.step().tables.at(table).keys.index;
+             return View<int32_t>(self, index, {index.size()});
+           })
+      .def(
+          "feature_begin",
+          [](const PyStep& of, size_t feature) { return of.step().feature_begin.at(feature); },
+          "Where a feature's keys begin in its table's index.")
+      .def(
+          "negatives",
+          [](nb::handle self) -> nb::object {
+            const PyStep& of = nb::cast<const PyStep&>(self);
+            const Negatives& drawn = of.step().batch->negatives;
+            if (drawn.keys.empty()) return nb::none();
+            return nb::make_tuple(
+                drawn.feature, of.step().negatives_begin,
+                View<float>(self, drawn.log_shares, {drawn.log_shares.size()}),
+                View<float>(self, drawn.record_log_shares, {drawn.record_log_shares.size()}));
+          },
+          "None, or the place of their feature, where they begin in its table's index, the "
+          "logarithm of the share of each, and of the key that each record has itself.")
+      .def("keys",
+           [](nb::handle self, size_t table) {
+             const PyStep& of = nb::cast<const PyStep&>(self);
+             const std::vector<uint64_t>& unique = of.step().tables.at(table).keys.unique;
+             return View<int64_t>(self, unique, {unique.size()});
+           })
+      .def("values",
+           [](nb::handle self) -> nb::object {
+             const PyStep& of = nb::cast<const PyStep&>(self);
+             const std::vector<float>& values = of.step().batch->values;
+             return values.empty() ? nb::none() : View<float>(self, values, {values.size()});
+           })
+      .def("rows",
+           [](nb::handle self, size_t table) {
+             const PyStep& of = nb::cast<const PyStep&>(self);
+             const StepTable& from = of.step().tables.at(table);
+             const size_t count = from.keys.unique.size();
+             const size_t width = count == 0 ? 0 : from.rows.size() / count;
+             return View<float>(self, from.rows, {count, width});
+           })
+      .def("parameters",
+           [](nb::handle self) {
+             const PyStep& of = nb::cast<const PyStep&>(self);
+             return View<float>(self, of.step().parameters, {of.step().parameters.size()});
+           })
+      .def("finish", &PyStep::Finish, nb::arg("loss_sum"), nb::arg("rows"), nb::arg("tensors"))
+      .def("finish_logits", &PyStep::FinishLogits, nb::arg("logits"))
+      .def(
+          "fail",
+          [](PyStep& step, const std::string& type, const std::string& place,
+             const std::string& message, const std::string& traceback) {
+            step.Fail(UserError(type, place, message, traceback));
+          },
+          nb::arg("type"), nb::arg("place"), nb::arg("message"), nb::arg("traceback"),
+          "The program has failed at this step. The worker gives back what it holds, and ends.");
+}
+
+}  // namespace capstan::worker

@@ -1,0 +1,142 @@
+"""What a program of the user's does wrong is told in the user's words, and ends: real processes on loopback."""
+
+import contextlib
+import io
+import os
+import pathlib
+import sys
+import types
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+from python_data import CLICKS, ROOT, SYNC, skip_if_lacking
+
+if __name__ == "__main__":
+    skip_if_lacking()
+
+from python_crew import PythonCrew  # noqa: E402
+
+import torch  # noqa: E402
+import capstan_ps.torch as ct  # noqa: E402
+from capstan_ps import worker  # noqa: E402
+
+PROGRAM = ROOT / "tests/python/program.py"
+LIMIT = ["train.step_timeout=8s"]
+
+
+def line_of(text):
+    """program.py:line, of the first line with this text."""
+    return "program.py:%d" % (1 + next(i for i, line in enumerate(PROGRAM.read_text().splitlines()) if text in line))
+
+
+class HangsTest(unittest.TestCase):
+
+    def test_a_step_that_hangs_is_told_with_its_stack_and_ends_the_job_when_it_comes_again(self):
+        job = CLICKS % (20000, "user: deepfm.py") + SYNC
+        where = line_of("time.sleep(3600)")
+        with PythonCrew(job, workers=2, name="hangs", environment={"HANG": "3"}, overrides=LIMIT) as crew:
+            last = crew.wait(expect=1)
+            self.assertIn(f"{where}: hangs: a step has taken longer than train.step_timeout, 8s (in the program of worker", last.reason)
+            self.assertIn("in wait_for_ever", last.reason, "the end of its stack")
+            for i in range(2):
+                self.assertEqual(crew.end_of(f"worker-{i}"), 3)
+                log = crew.log(f"worker-{i}")
+                self.assertEqual(log.splitlines()[-1], f"capstan_ps: {where}: hangs: a step has taken longer than train.step_timeout, 8s")
+                self.assertIn("wait_for_ever()", log)
+
+    def test_another_worker_takes_over_what_one_that_hangs_has_given_back(self):
+        job = CLICKS % (4000, "user: deepfm.py") + SYNC
+        with PythonCrew(job, workers=1, name="one-hangs", overrides=LIMIT, environment={"HANG": "3"}) as crew:
+            self.assertEqual(crew.end_of("worker-0", 90), 3)
+            crew.add_worker("next", HANG="")
+            last = crew.wait()
+            self.assertEqual((last.examples, last.tasks.expirations), (4000, 0))
+
+    def test_predict_may_hang_too(self):
+        job = CLICKS % (1000, "user: deepfm.py")
+        with PythonCrew(job, workers=1, name="predict", environment={"HANG_PREDICT": "1"}, overrides=LIMIT) as crew:
+            self.assertEqual(crew.end_of("worker-0", 90), 3)
+            self.assertIn(f"capstan_ps: {line_of('time.sleep(3600)')}: hangs: ", crew.log("worker-0"))
+
+    def test_one_that_holds_the_interpreters_lock_ends_without_a_stack(self):
+        job = CLICKS % (20000, "user: deepfm.py") + SYNC
+        with PythonCrew(job, workers=1, name="holds", environment={"HOLD": "300"}, overrides=LIMIT) as crew:
+            self.assertEqual(crew.end_of("worker-0", 60), 3)
+            self.assertEqual(crew.log("worker-0").splitlines()[-1],
+                             "capstan_ps: deepfm.py: hangs: a step has taken longer than train.step_timeout, 8s; where cannot be "
+                             "told, as it does not let go of the interpreter's lock")
+
+
+class FailsAtOnceTest(unittest.TestCase):
+
+    def test_status_tells_of_a_program_that_fails_before_its_first_step_until_it_works(self):
+        job = CLICKS % (20000, "user: deepfm.py")
+        with PythonCrew(job, workers=1, name="build", environment={"RAISE_BUILD": "1", "PACE": "0.5"}) as crew:
+            self.assertEqual(crew.end_of("worker-0", 90), 3)
+            told = f"worker worker-0's program fails: RuntimeError: no weights here, at {line_of('no weights here')}"
+            self.assertEqual(list(crew.status().warnings), [told], "no model has been declared, and no job begun")
+            self.assertIn(told, crew.log("chief"))
+            crew.add_worker("worker-0", RAISE_BUILD="")
+            crew.until_examples(100)
+            self.assertEqual(list(crew.status().warnings), [])
+            crew.add_worker("other", RAISE_BUILD="", WIDTH="7")
+            self.assertEqual(crew.end_of("other", 90), 2)
+            warning, = crew.status().warnings
+            self.assertIn("worker other's program fails: the model differs from the job's (declared by worker-0)", warning)
+
+
+class WordsTest(unittest.TestCase):
+
+    def test_a_name_that_job_yaml_lacks_is_answered_with_those_it_has(self):
+        features = ct.Named("feature", {"user": 1, "item": 2, "history": 3})
+        self.assertEqual((features["user"], features.get("usr")), (1, None))
+        with self.assertRaises(KeyError) as raised:
+            features["usr"]
+        self.assertEqual(str(raised.exception), "job.yaml has no feature 'usr'; it has user, item, history; did you mean user?")
+        with self.assertRaises(KeyError) as raised:
+            ct.Pooled({"user": 1})["xyz"]
+        self.assertEqual(str(raised.exception), "job.yaml has no pooled feature 'xyz'; it has user")
+
+    def test_shapes_that_do_not_fit_are_told_with_those_that_do(self):
+        step = types.SimpleNamespace(
+            examples=3, stream=0, seq=0, labels=lambda: torch.zeros(3, 1), weights=lambda: None, numbers=lambda: torch.zeros(3, 2),
+            values=lambda: None, rows=lambda table: torch.zeros(0, 0), offsets=lambda: torch.zeros(4, dtype=torch.int32),
+            index=lambda table: torch.zeros(0, dtype=torch.int32), keys=lambda table: torch.zeros(0, dtype=torch.int64))
+        job = types.SimpleNamespace(labels=[], dims=[], features=[], image=(0, 0), channels=1, seed=1, sum_loss=False, outputs=1)
+        tensors = types.SimpleNamespace(take=lambda taken: None)
+        model = torch.nn.Linear(2, 1)
+        with self.assertRaisesRegex(ValueError, r"step gives one loss an example, a tensor of \[3\], and gave \[\]; use reduction=\"none\""):
+            ct._train(model, tensors, lambda net, batch: net(batch.numbers).mean(), step, job)
+        with self.assertRaisesRegex(ValueError, r"predict gives one logit an example, a tensor of \[3\], and gave \[3, 2\]"):
+            ct._logits(model, lambda net, batch: batch.numbers, step, job)
+        self.assertEqual(list(ct._logits(model, lambda net, batch: net(batch.numbers), step, job).shape), [3, 1])
+        job.outputs = 4
+        with self.assertRaisesRegex(ValueError, r"predict gives 4 logits an example, a tensor of \[3, 4\], and gave \[3, 2\]"):
+            ct._logits(model, lambda net, batch: batch.numbers, step, job)
+
+    def test_a_parameter_without_a_gradient_is_named_once(self):
+        model = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.Linear(2, 1))
+        model[1].weight.requires_grad = False
+        tensors, said = ct._Tensors(model), io.StringIO()
+        with contextlib.redirect_stderr(said):
+            for step in range(25):
+                for parameter in model.parameters():
+                    parameter.grad = None
+                model[0](torch.ones(1, 2)).sum().backward()
+                tensors.results()
+                self.assertEqual(bool(said.getvalue()), step >= 9)
+        self.assertEqual(said.getvalue(), "capstan_ps: 1.bias: no gradient in 10 steps; is it used? declare what is not trained frozen, with "
+                                          "requires_grad=False\n")
+
+    def test_a_fork_is_refused_with_what_to_do_instead(self):
+        before = os.fork, os.forkpty
+        self.addCleanup(lambda: (setattr(os, "fork", before[0]), setattr(os, "forkpty", before[1])))
+        worker._refuse_forks()
+        loader = torch.utils.data.DataLoader([1, 2], num_workers=1, multiprocessing_context="fork")
+        for forks in (os.fork, lambda: list(loader)):
+            with self.assertRaisesRegex(RuntimeError, "whose threads a fork does not copy.*multiprocessing_context=\"spawn\""):
+                forks()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
