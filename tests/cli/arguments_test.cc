@@ -27,6 +27,7 @@ TEST_F(ArgumentsTest, EveryCommandHasHelpWithAnExampleOfItsOwn) {
                                     "serve",
                                     "config",
                                     "config check",
+                                    "config keys",
                                     "data",
                                     "plan",
                                     "data generate",

@@ -7,6 +7,7 @@
 - Dependencies: what a CMake target includes of other targets is among its DEPS, or theirs, and each of its DEPS is included.
 - Guards: an include guard is the path of its header.
 - Tests: each file of tests is in a list of CMake, as one that is in none is never compiled.
+- Tested: a source that decides something has a test of its name, unless tests/lint/without_tests.txt lists it; that list only becomes shorter.
 - Callers: what a header declares is named somewhere else in services/.
 - Types: no two types of one namespace have one name. A program that links both takes the functions of either for the other's, and no
   compiler says so."""
@@ -36,7 +37,7 @@ CALLED_ELSEWHERE = {
     "PushRows": "python/src/client_binding.cc", "PushTensor": "python/src/client_binding.cc",
     "Session": "clients that are no workers, as the benchmark of the data plane is",
     "PullAll": "clients that wait, as tests do", "PushAll": "clients that wait, as tests do",
-    "JobKeys": "the test that each key is documented", "ParseJob": "tests, and the fuzzer of job files",
+    "ParseJob": "tests, and the fuzzer of job files",
 }
 
 
@@ -171,6 +172,26 @@ def tests(tree):
             yield f"{name}: is in no list of CMake, so that nobody compiles it"
 
 
+DECIDES = re.compile(r"\b(?:if|for|while|case)\b|&&|\|\||\?")
+WITHOUT_TESTS = "tests/lint/without_tests.txt"
+
+
+def tested(tree):
+    named = {path.name.split("_test.")[0] for path in (tree.root / "tests").rglob("*_test.*")}
+    listed = set((tree.root / WITHOUT_TESTS).read_text().splitlines())
+    without = set()
+    for name, text in tree.code.items():
+        path = pathlib.PurePath(name)
+        if path.suffix != ".cc" or path.name == "main.cc" or path.stem in named:
+            continue
+        if DECIDES.search(re.sub(r'//.*|"(?:[^"\\]|\\.)*"|#.*', "", text)):
+            without.add(name)
+    for name in sorted(without - listed):
+        yield f"{name}: decides something, and there is no {pathlib.PurePath(name).stem}_test.cc"
+    for name in sorted(listed - without):
+        yield f"{WITHOUT_TESTS}: {name} has a test by now, or is gone"
+
+
 DECLARES = re.compile(r"(?m)^(?:  )?(?:\[\[nodiscard\]\] )?(?:static |virtual |inline |constexpr |explicit )*"
                       r"[A-Za-z_][\w:<>,&* ]*[ &*>]([A-Z]\w+)\((?!.*= delete)")
 
@@ -217,7 +238,7 @@ def types(tree):
             yield f"{defined} is defined in {' and in '.join(sorted(where))}"
 
 
-CHECKS = (layers, doors, dependencies, guards, tests, callers, types)
+CHECKS = (layers, doors, dependencies, guards, tests, tested, callers, types)
 
 
 def main(root):

@@ -43,7 +43,7 @@ class Permutation {
   }
 
   uint64_t size_;
-  uint64_t half_bits_;  // Of a value.
+  uint64_t half_bits_;  // Half of the bits of a value.
   std::array<uint64_t, 6> keys_;
 };
 

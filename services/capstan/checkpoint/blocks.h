@@ -60,7 +60,7 @@ struct BlockView {
 struct ByteFeed {
   // The next piece; empty: there is no more.
   std::function<absl::StatusOr<std::string>()> next;
-  uint64_t bytes = 0;  // Of all pieces, as whoever stored them says.
+  uint64_t bytes = 0;  // The bytes of all pieces, as whoever stored them says.
 };
 
 // Gives the blocks one after another, each verified. Of a feed, a block and a piece are in memory.
@@ -85,7 +85,7 @@ class BlockReader {
   absl::Status CheckEnd(std::string_view payload) const;
 
   ByteFeed feed_;
-  std::unique_ptr<std::string> held_;  // Of a feed: what rest_ is a part of.
+  std::unique_ptr<std::string> held_;  // What rest_ is a part of, while the blocks are fed.
   std::string_view rest_;              // In memory, and not read yet.
   uint64_t unread_;                    // That of the whole file are not read yet.
   uint64_t file_size_;

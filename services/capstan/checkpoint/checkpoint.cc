@@ -45,7 +45,7 @@ class SavedFileFeed {
   const v1::SavedFile& file_;
   RangeReader reader_;
   uint32_t crc_ = 0;
-  absl::Status failure_;  // Of the store.
+  absl::Status failure_;  // Why the store has failed.
 };
 
 absl::StatusOr<std::string> SavedFileFeed::Next() {

@@ -29,7 +29,7 @@ bool IsAway(const absl::Status& status) {
          !absl::IsFailedPrecondition(status) && !absl::IsInvalidArgument(status);
 }
 
-using Sizes = std::map<std::string, uint64_t>;  // Of a folder's objects, by name.
+using Sizes = std::map<std::string, uint64_t>;  // The sizes of a folder's objects, by name.
 
 absl::StatusOr<v1::Manifest> ReadListed(ObjectStore& checkpoints, const std::string& id,
                                         const Sizes& sizes) {

@@ -23,7 +23,7 @@ struct ListedCheckpoint {
   // an object that it or one of its parents names is missing or of another size.
   absl::Status status;
   v1::Manifest manifest;  // If the status is OK.
-  uint64_t bytes = 0;     // Of all objects in the folder.
+  uint64_t bytes = 0;     // The bytes of all objects in the folder.
   std::string foreign;    // An object in it that is not Capstan's: the folder is never deleted.
 };
 

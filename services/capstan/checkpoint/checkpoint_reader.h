@@ -58,7 +58,7 @@ class CheckpointReader {
     std::string uri;
     std::unique_ptr<ObjectStore> folder;
     v1::Manifest manifest;
-    std::vector<int> places;  // Of the partitions, in the manifest's files.
+    std::vector<int> places;  // The places of the partitions in the manifest's files.
   };
 
   CheckpointReader() = default;

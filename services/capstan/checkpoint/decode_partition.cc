@@ -32,10 +32,10 @@ struct TableHeader {
   uint64_t progress_examples = 0;
   uint64_t rows = 0;
   uint64_t candidates = 0;
-  // Of a delta.
+  // Only a delta has these.
   uint64_t rows_after = 0;
   uint64_t erased = 0;
-  // Of a partition on its way to another shard.
+  // Only a partition on its way to another shard has these.
   bool versions = false;
   uint32_t life = 0;
 };

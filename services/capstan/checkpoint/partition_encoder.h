@@ -38,7 +38,7 @@ class PartitionEncoder {
   // The next MiB or so of the file, once it is there; else nothing.
   std::string TakePiece();
 
-  uint64_t rows() const { return rows_; }  // Of those read.
+  uint64_t rows() const { return rows_; }  // The rows that have been read.
   // What has not been taken yet. REQUIRES: Prepare() was false.
   std::string TakeRest() &&;
 
@@ -72,7 +72,7 @@ class PartitionEncoder {
 
   size_t table_ = 0;   // Place of the present one,
   size_t tables_ = 0;  // of so many.
-  TableFacts facts_;   // Of the present table, as its keys.
+  TableFacts facts_;   // The facts of the present table, as its keys.
   bool table_begun_ = false;
   std::vector<RowPlace> places_;
   size_t next_place_ = 0;

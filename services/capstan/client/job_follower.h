@@ -92,7 +92,7 @@ class JobFollower {
   const Tls* const tls_;
   const std::shared_ptr<ProcessChannels> channels_;  // To shards.
   std::unique_ptr<Known> known_;
-  absl::flat_hash_map<uint32_t, Place> places_;  // Of the view that is gone by, by shard.
+  absl::flat_hash_map<uint32_t, Place> places_;  // By shard, in the view that is followed.
   // Told by the chief that is being followed, and not adopted yet: the job, which another chief may
   // have begun anew, and its newest view.
   std::optional<v1::JobSpec> told_;

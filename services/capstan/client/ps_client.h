@@ -97,7 +97,7 @@ struct PushOptions {
 struct PushSource {
   absl::Span<const float* const> rows;
   const float* dense = nullptr;
-  uint64_t dense_offset = 0;  // Of pulled_dense, too.
+  uint64_t dense_offset = 0;  // This is also its place in pulled_dense.
   const PartitionVersions* versions = nullptr;
   // Weights as pulled; only with stale_gradients: compensate.
   absl::Span<const float* const> pulled_rows;
@@ -117,7 +117,7 @@ struct PushResult {
 
 struct PsClientOptions {
   TrainerId trainer{};       // 0: no trainer of the job.
-  int chunks_in_flight = 4;  // Of one request.
+  int chunks_in_flight = 4;  // So many chunks of one request are on their way at once.
   v1::Dtype dtype = v1::DTYPE_FLOAT32;
   // Those to the shards, which it may share with clients of the same loop. Null: its own, as what
   // this process is.

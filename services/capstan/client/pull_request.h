@@ -46,7 +46,8 @@ class PsClient::PullRequest final : public PsClient::Request {
   PartitionVersions* versions_;
   std::vector<uint32_t*> row_versions_;
   OnPulled on_done_;
-  absl::flat_hash_map<uint32_t, uint32_t> pieces_;  // Of partitions that are cut: answered so far.
+  // How many pieces of each partition that is cut have been answered.
+  absl::flat_hash_map<uint32_t, uint32_t> pieces_;
   wire::PayloadShape shape_;
   wire::Payload payload_;
 };

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kKeyBytes = sizeof(uint64_t) + sizeof(uint32_t);  // With the version of its row.
 constexpr size_t kMessageFrontBytes = size_t{64} << 10;            // Head, names and lengths.
 
-// Of `count` things, the first ones that go to the pieces before this one.
+// How many of `count` things go to the pieces before this one: the first ones.
 uint32_t Before(uint32_t piece, uint32_t pieces, size_t count) {
   return static_cast<uint32_t>(uint64_t{count} * piece / pieces);
 }

@@ -96,7 +96,7 @@ class RequestPlan {
  private:
   // What the chunk holds of the partition's keys, which are next to each other in keys().
   std::pair<uint32_t, uint32_t> KeysOf(const Chunk& chunk, uint32_t partition) const;
-  // Of a message that holds the partition alone, at most.
+  // The most that a message takes which holds the partition alone.
   size_t MessageBytes(uint32_t partition, size_t value_bytes) const;
   void BuildAll(absl::Span<const TableKeys> tables);
   void CountKeys(absl::Span<const TableKeys> tables);
@@ -107,7 +107,7 @@ class RequestPlan {
 
   const ParameterMap* map_;
   bool dense_ = false;
-  std::optional<uint32_t> tensor_;  // Of which alone it has blocks.
+  std::optional<uint32_t> tensor_;  // The only tensor of which it has blocks.
   std::vector<uint64_t> keys_;
   std::vector<uint32_t> rows_;
   std::vector<Segment> segments_;        // By partition, then table.

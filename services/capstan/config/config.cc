@@ -171,10 +171,12 @@ absl::StatusOr<JobPlace> FindJob(const std::string& path,
   return absl::InvalidArgumentError(absl::StrCat(path, ": names no job that is stored"));
 }
 
-std::vector<std::string> JobKeys() {
+std::vector<JobKey> JobKeys() {
   Findings findings("", Findings::Purpose::kListKeys);
   ReadJob(YamlNode(), {}, findings);
-  return {findings.keys().begin(), findings.keys().end()};
+  std::vector<JobKey> keys;
+  for (const auto& [name, key] : findings.keys()) keys.push_back(key);
+  return keys;
 }
 
 }  // namespace capstan

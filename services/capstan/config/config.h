@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "capstan/config/job_key.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
@@ -48,9 +49,8 @@ struct JobPlace {
 absl::StatusOr<JobPlace> FindJob(const std::string& path,
                                  const std::vector<std::string>& overrides = {});
 
-// Every key that job.yaml may have, as a dotted path ("train.batch_size", "model.towers[].kind"),
-// sorted.
-std::vector<std::string> JobKeys();
+// Every key that job.yaml may have, as its reader reads it, sorted by name.
+std::vector<JobKey> JobKeys();
 
 }  // namespace capstan
 

@@ -41,10 +41,13 @@ bool Findings::Place(const std::string& path, const std::string& place) {
 }
 
 void Findings::Ask(std::string path) {
-  for (size_t open = 0; (open = path.find('[', open)) != path.npos; ++open) {
-    path.erase(open + 1, path.find(']', open) - open - 1);
-  }
-  keys_.insert(std::move(path));
+  if (purpose_ == Purpose::kListKeys) keys_[path].key = path;
+}
+
+void Findings::Describe(JobKey key) {
+  if (purpose_ != Purpose::kListKeys) return;
+  JobKey& known = keys_[key.key];
+  if (known.values.empty()) known = std::move(key);
 }
 
 }  // namespace capstan

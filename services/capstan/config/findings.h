@@ -3,13 +3,13 @@
 #define CAPSTAN_CONFIG_FINDINGS_H_
 
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "capstan/config/job_key.h"
 
 namespace capstan {
 
@@ -34,9 +34,12 @@ class Findings {
   bool Place(const std::string& path, const std::string& place);
   bool Has(const std::string& path) const { return places_.contains(path); }
 
-  // Every key that was asked for, present or not; of list items as "model.towers[].kind".
+  // Notes that a key was asked for, present or not, and how it is read: of several ways, the first.
+  // kListKeys only, where the key of a list's item is "model.towers[].kind".
   void Ask(std::string path);
-  const std::set<std::string>& keys() const { return keys_; }
+  void Describe(JobKey key);
+  // These keys by their names.
+  const std::map<std::string, JobKey>& keys() const { return keys_; }
 
   Purpose purpose() const { return purpose_; }
 
@@ -47,7 +50,7 @@ class Findings {
   const Purpose purpose_;
   std::vector<std::string> refusals_;
   std::map<std::string, std::string> places_;
-  std::set<std::string> keys_;
+  std::map<std::string, JobKey> keys_;
 };
 
 }  // namespace capstan

@@ -30,7 +30,7 @@ constexpr Choice<v1::Loss> kLabelLosses[] = {{"logistic", v1::LOSS_LOGISTIC},
                                              {"squared", v1::LOSS_SQUARED}};
 
 constexpr Choice<bool> kLabelTransforms[] = {{"none", false}, {"standard", true}};
-constexpr uint64_t kMostSide = 4096;  // Of an image as the model wants it.
+constexpr uint64_t kMostSide = 4096;  // The longest side of an image as the model wants it.
 constexpr size_t kMostEvalSets = 32;  // Each has metrics of its own.
 constexpr size_t kMostLabels = 32;    // The same.
 constexpr uint32_t kPieces = 16;

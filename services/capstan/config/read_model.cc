@@ -31,7 +31,8 @@ constexpr Choice<v1::Activation> kActivations[] = {
     {"elu", v1::ACTIVATION_ELU},
 };
 
-// Of hidden layers. Unset where it says nothing, as in jobs that were stored before there was any.
+// Reads what hidden layers have. Unset where the job says nothing, as in jobs that were stored
+// before there was any.
 template <typename Spec>
 void ReadLayers(Section& in, Spec& out) {
   out.set_activation(

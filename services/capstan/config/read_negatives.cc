@@ -9,7 +9,7 @@
 namespace capstan {
 namespace {
 
-constexpr uint64_t kMostNegatives = 1'000'000;  // Of a batch, whose rows they all are.
+constexpr uint64_t kMostNegatives = 1'000'000;  // A batch pulls the rows of them all.
 
 constexpr Choice<v1::CandidateShare> kCandidateShares[] = {
     {"weights", v1::CANDIDATE_SHARE_WEIGHTS}, {"log_uniform", v1::CANDIDATE_SHARE_LOG_UNIFORM}};

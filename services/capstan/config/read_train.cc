@@ -48,7 +48,8 @@ void ReadCheckpoint(Section& in, v1::CheckpointSpec& out) {
       !IsObjectAddress(out.uri())) {
     in.Refuse("uri", "is not supported; expected a folder, file:///folder or s3://bucket/prefix");
   }
-  out.set_every_seconds(in.Seconds("every", {.min = 0}, out.uri().empty() ? 0 : kEverySeconds));
+  const double every = in.Seconds("every", {.min = 0}, kEverySeconds);
+  out.set_every_seconds(in.Has("every") || !out.uri().empty() ? every : 0);
   if (out.every_seconds() > 0 && out.every_seconds() < 1) {
     in.Refuse("every", "is less than a second; expected at least 1s, or 0s for none but the last");
   }

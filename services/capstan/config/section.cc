@@ -90,6 +90,7 @@ void Section::RefuseValue(absl::string_view key, const YamlNode& value,
 bool Section::Has(absl::string_view key) const { return findings_.Has(PathOf(key)); }
 
 bool Section::IsMap(absl::string_view key) {
+  Describe(key, {.values = "one text, a list or a map"});
   const YamlNode* node = Raw(key);
   if (findings_.purpose() == Findings::Purpose::kListKeys) return true;
   return node != nullptr && node->kind == Kind::kMap;
@@ -105,6 +106,11 @@ const YamlNode* Section::Raw(absl::string_view key) {
   return nullptr;
 }
 
+void Section::Describe(absl::string_view key, JobKey description) {
+  description.key = PathOf(key);
+  findings_.Describe(std::move(description));
+}
+
 const YamlNode* Section::Scalar(absl::string_view key, absl::string_view expected) {
   const YamlNode* node = Raw(key);
   if (node == nullptr || node->kind == Kind::kScalar) return node;
@@ -113,6 +119,7 @@ const YamlNode* Section::Scalar(absl::string_view key, absl::string_view expecte
 }
 
 std::vector<const YamlNode*> Section::Scalars(absl::string_view key, absl::string_view expected) {
+  Describe(key, {.values = "one or a list"});
   const YamlNode* node = Raw(key);
   if (node == nullptr) return {};
   if (node->kind == Kind::kScalar) return {node};
@@ -132,11 +139,13 @@ std::vector<const YamlNode*> Section::Scalars(absl::string_view key, absl::strin
 }
 
 std::string Section::Text(absl::string_view key, absl::string_view fallback) {
+  Describe(key, {.values = "a text", .default_value = std::string(fallback)});
   const YamlNode* node = Scalar(key, "a text");
   return node == nullptr ? std::string(fallback) : node->text;
 }
 
 bool Section::Flag(absl::string_view key, bool fallback) {
+  Describe(key, {.values = "true, false", .default_value = fallback ? "true" : "false"});
   const YamlNode* node = Scalar(key, "true or false");
   if (node == nullptr) return fallback;
   const bool yes = node->text == "true";
@@ -168,18 +177,21 @@ bool Section::ParseNumber(const YamlNode& node, absl::string_view key, NumberRan
 }
 
 uint64_t Section::Whole(absl::string_view key, WholeRange range, uint64_t fallback) {
+  Describe(key, DescribeWhole(range, fallback));
   const YamlNode* node = Scalar(key, kCountText);
   if (node != nullptr) ParseWhole(*node, key, range, fallback);
   return fallback;
 }
 
 double Section::Number(absl::string_view key, NumberRange range, double fallback) {
+  Describe(key, DescribeNumber(range, fallback));
   const YamlNode* node = Scalar(key, kNumberText);
   if (node != nullptr) ParseNumber(*node, key, range, fallback);
   return fallback;
 }
 
 uint64_t Section::Bytes(absl::string_view key, WholeRange range, uint64_t fallback) {
+  Describe(key, DescribeBytes(range, fallback));
   const YamlNode* node = Scalar(key, kBytesText);
   if (node == nullptr) return fallback;
   const std::optional<uint64_t> parsed = node->quoted ? std::nullopt : ParseByteSize(node->text);
@@ -189,6 +201,7 @@ uint64_t Section::Bytes(absl::string_view key, WholeRange range, uint64_t fallba
 }
 
 double Section::Seconds(absl::string_view key, NumberRange range, double fallback) {
+  Describe(key, DescribeSeconds(range, fallback));
   const YamlNode* node = Scalar(key, kSecondsText);
   if (node == nullptr) return fallback;
   const std::optional<double> parsed = node->quoted ? std::nullopt : ParseSeconds(node->text);
@@ -198,12 +211,14 @@ double Section::Seconds(absl::string_view key, NumberRange range, double fallbac
 }
 
 std::vector<std::string> Section::Texts(absl::string_view key) {
+  Describe(key, {.values = "one text or a list"});
   std::vector<std::string> texts;
   for (const YamlNode* node : Scalars(key, "a text")) texts.push_back(node->text);
   return texts;
 }
 
 std::vector<uint64_t> Section::Wholes(absl::string_view key, WholeRange range) {
+  Describe(key, DescribeWholes(range));
   std::vector<uint64_t> values;
   for (const YamlNode* node : Scalars(key, kCountText)) {
     uint64_t value = 0;
@@ -213,6 +228,7 @@ std::vector<uint64_t> Section::Wholes(absl::string_view key, WholeRange range) {
 }
 
 std::vector<double> Section::Numbers(absl::string_view key) {
+  Describe(key, {.values = "a list of numbers"});
   std::vector<double> values;
   for (const YamlNode* node : Scalars(key, kNumberText)) {
     double value = 0;
@@ -221,7 +237,9 @@ std::vector<double> Section::Numbers(absl::string_view key) {
   return values;
 }
 
-int Section::IndexOf(absl::string_view key, std::span<const absl::string_view> names) {
+int Section::IndexOf(absl::string_view key, std::span<const absl::string_view> names,
+                     absl::string_view fallback) {
+  Describe(key, {.values = absl::StrJoin(names, ", "), .default_value = std::string(fallback)});
   const std::string expected = absl::StrCat("one of ", absl::StrJoin(names, ", "));
   const YamlNode* node = Scalar(key, expected);
   if (node == nullptr) return -1;
@@ -234,7 +252,10 @@ int Section::IndexOf(absl::string_view key, std::span<const absl::string_view> n
   return -1;
 }
 
-Section Section::Map(absl::string_view key) { return Section(Raw(key), PathOf(key), findings_); }
+Section Section::Map(absl::string_view key) {
+  Describe(key, {.values = "a map"});
+  return Section(Raw(key), PathOf(key), findings_);
+}
 
 std::vector<std::string> Section::Names() const {
   if (findings_.purpose() == Findings::Purpose::kListKeys) return {"<name>"};
@@ -253,6 +274,7 @@ void Section::ForEach(absl::string_view key, MapReader read_map) {
 }
 
 void Section::ForEach(absl::string_view key, MapReader read_map, ScalarReader read_scalar) {
+  Describe(key, {.values = "one or a list"});
   const YamlNode* node = Raw(key);
   if (node == nullptr && findings_.purpose() == Findings::Purpose::kListKeys) {
     Section item(nullptr, PathOf(key) + "[]", findings_);

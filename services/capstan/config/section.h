@@ -12,20 +12,10 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "capstan/config/findings.h"
+#include "capstan/config/job_key.h"
 #include "capstan/config/yaml_node.h"
 
 namespace capstan {
-
-struct WholeRange {
-  uint64_t min = 0;
-  uint64_t max = UINT64_MAX;
-};
-
-struct NumberRange {
-  double min = 0;
-  double max = 1e30;
-  bool open = false;  // min itself is excluded.
-};
 
 template <typename T>
 struct Choice {
@@ -59,8 +49,12 @@ class Section {
   template <typename T>
   T OneOf(absl::string_view key, std::span<const Choice<T>> choices, T fallback) {
     std::vector<absl::string_view> names;
-    for (const Choice<T>& choice : choices) names.push_back(choice.name);
-    const int index = IndexOf(key, names);
+    absl::string_view name_of_fallback;
+    for (const Choice<T>& choice : choices) {
+      names.push_back(choice.name);
+      if (choice.value == fallback) name_of_fallback = choice.name;
+    }
+    const int index = IndexOf(key, names, name_of_fallback);
     return index < 0 ? fallback : choices[index].value;
   }
 
@@ -85,7 +79,10 @@ class Section {
   std::string PathOf(absl::string_view key) const;
 
  private:
-  int IndexOf(absl::string_view key, std::span<const absl::string_view> names);
+  int IndexOf(absl::string_view key, std::span<const absl::string_view> names,
+              absl::string_view fallback);
+  // Tells of a key to whoever lists them.
+  void Describe(absl::string_view key, JobKey description);
   // The value of a key; null if absent.
   const YamlNode* Raw(absl::string_view key);
   // The scalar behind a key; null if absent or no scalar, which is refused.

@@ -17,15 +17,16 @@ struct YamlNode {
   struct Entry;
 
   Kind kind = Kind::kNull;
-  std::string place;           // "job.yaml:12"
-  std::string text;            // Of a scalar.
-  bool quoted = false;         // A scalar in quotes is text even if it looks like a number.
-  std::vector<Entry> entries;  // Of a list or map, in order. A key may still be there twice.
+  std::string place;    // "job.yaml:12"
+  std::string text;     // The text of a scalar.
+  bool quoted = false;  // A scalar in quotes is text even if it looks like a number.
+  // The entries of a list or map, in order. A key may still be there twice.
+  std::vector<Entry> entries;
 };
 
 struct YamlNode::Entry {
   std::string key;    // Empty in a list.
-  std::string place;  // Of the key.
+  std::string place;  // Where the key is.
   YamlNode value;
 };
 

@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kShareBits = 16;
 constexpr uint32_t kWhole = uint32_t{1} << kShareBits;
 constexpr uint64_t kAreaParts = 10'000;
-constexpr uint64_t kLeastArea = 800;  // Of kAreaParts.
+constexpr uint64_t kLeastArea = 800;  // The least area of a piece, in kAreaParts.
 constexpr uint64_t kRatioParts = 1200;
 constexpr uint64_t kLeastRatio = 900;  // 3/4 of kRatioParts.
 constexpr uint64_t kMostRatio = 1600;  // 4/3.

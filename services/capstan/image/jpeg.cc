@@ -14,7 +14,7 @@
 namespace capstan {
 namespace {
 
-// Of a progressive image, which is decoded anew for each of its scans.
+// So many scans may a progressive image have, which is decoded anew for each of them.
 constexpr int kMostScans = 100;
 // What libjpeg may hold besides the pixels: the coefficients of a progressive image.
 constexpr long kMostMemory = 512L << 20;

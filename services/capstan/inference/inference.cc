@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMostValues = size_t{1} << 30;
-constexpr int kMostDepth = 16;  // Of lists in `data`.
+constexpr int kMostDepth = 16;  // So deep may lists in `data` be nested.
 
 absl::Status Bad(const std::string& what) { return absl::InvalidArgumentError(what); }
 

@@ -24,7 +24,7 @@ struct Auc {
   double error = 0;  // Upper bound of |value - the exact AUC|.
 };
 
-// Of counts, or of sums of weights. REQUIRES: both of kLogitBins bins.
+// The AUC of counts, or of sums of weights. REQUIRES: both have kLogitBins bins.
 Auc AucOf(std::span<const uint64_t> positives, std::span<const uint64_t> negatives);
 Auc AucOf(std::span<const double> positives, std::span<const double> negatives);
 

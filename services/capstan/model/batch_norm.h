@@ -43,9 +43,11 @@ class BatchNorm {
 
  private:
   MatrixBuffer normalized_;
-  std::vector<double> mean_, variance_;  // Of the batch; divided by the number of rows.
-  std::vector<float> inverse_;           // 1 / sqrt(variance + kEpsilon).
-  std::vector<double> sums_, products_;  // Of the gradient, and of it times what is normalized.
+  std::vector<double> mean_,
+      variance_;                // Mean and variance of the batch, divided by the number of rows.
+  std::vector<float> inverse_;  // 1 / sqrt(variance + kEpsilon).
+  // Sums of the gradient, and of it times what is normalized.
+  std::vector<double> sums_, products_;
 };
 
 }  // namespace capstan

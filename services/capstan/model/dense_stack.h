@@ -77,7 +77,7 @@ class DenseStack {
   std::vector<MatrixBuffer> products_;   // What they are activations of, unless of ReLU alone.
   std::vector<BatchNorm> norms_;         // One a layer but the last.
   std::vector<MatrixBuffer> factors_;    // By which dropout has multiplied them.
-  std::vector<MatrixBuffer> gradients_;  // Of the outputs of all layers but the last.
+  std::vector<MatrixBuffer> gradients_;  // The gradients of the outputs of all layers but the last.
 };
 
 }  // namespace capstan

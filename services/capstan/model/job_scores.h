@@ -26,8 +26,9 @@ class JobScores {
  private:
   const v1::Loss loss_;
   const int outputs_;
-  const std::vector<v1::Loss> label_losses_;  // Of several labels; empty: there is one.
-  const std::vector<float> label_weights_;    // The same.
+  const std::vector<v1::Loss>
+      label_losses_;  // The losses of several labels; empty: there is one label.
+  const std::vector<float> label_weights_;  // The same.
 };
 
 }  // namespace capstan

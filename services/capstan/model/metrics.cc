@@ -18,7 +18,7 @@
 namespace capstan {
 namespace {
 
-// Of counts, or of weights.
+// The sums are of counts, or of weights.
 template <typename Count>
 using Histogram = google::protobuf::RepeatedField<Count>;
 

@@ -29,7 +29,7 @@ struct NetworkInput {
 
 // Owned by the network, valid until its next call.
 struct NetworkGradients {
-  double loss_sum = 0;                // Of the examples.
+  double loss_sum = 0;                // The sum of the examples' losses.
   std::span<const float> logits;      // outputs floats an example.
   std::span<const float> rows;        // As NetworkInput.rows.
   std::span<const float> parameters;  // As NetworkInput.parameters.

@@ -66,10 +66,10 @@ class ParallelNetwork : public Network {
  private:
   struct Slice {
     NetworkInput input;
-    std::vector<uint32_t> offsets;  // Of the slice's examples in its own part of the keys.
-    size_t first = 0;               // Of its examples in the batch.
-    float share = 1;                // Of the batch's examples.
-    float weight = 1;               // Of its gradients in the batch's.
+    std::vector<uint32_t> offsets;  // Where the slice's examples begin in its own part of the keys.
+    size_t first = 0;               // The place of its first example in the batch.
+    float share = 1;                // Its share of the batch's examples.
+    float weight = 1;               // The weight of its gradients in the batch's.
     NetworkGradients result;
   };
 
@@ -97,7 +97,7 @@ class ParallelNetwork : public Network {
     slice.input = input;
     slice.input.offsets = slice.offsets;
     slice.input.first_example = input.first_example + range.begin;
-    const size_t labels = all == 0 ? 0 : input.labels.size() / all;  // Of an example.
+    const size_t labels = all == 0 ? 0 : input.labels.size() / all;  // The labels of an example.
     slice.input.labels = input.labels.subspan(range.begin * labels, examples * labels);
     if (!input.weights.empty()) slice.input.weights = input.weights.subspan(range.begin, examples);
     slice.input.index = input.index.subspan(first_key, keys);

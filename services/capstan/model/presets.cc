@@ -14,8 +14,8 @@ namespace {
 struct Preset {
   std::vector<const char*> towers;
   v1::Loss loss = v1::LOSS_LOGISTIC;        // With one output.
-  std::vector<uint32_t> hidden = {};        // Of the model, where it leaves them open.
-  std::vector<uint32_t> tower_hidden = {};  // Of dot (bottom) and conv (channels).
+  std::vector<uint32_t> hidden = {};        // The model's, where the job leaves them open.
+  std::vector<uint32_t> tower_hidden = {};  // The widths of dot (bottom) and conv (channels).
 };
 
 const std::map<std::string, Preset>& Presets() {

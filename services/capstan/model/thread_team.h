@@ -34,7 +34,7 @@ class ThreadTeam {
   void DoPieces() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   absl::Mutex mu_;
-  Work* work_ ABSL_GUARDED_BY(mu_) = nullptr;  // Of the present run.
+  Work* work_ ABSL_GUARDED_BY(mu_) = nullptr;  // The work of the present run.
   size_t pieces_ ABSL_GUARDED_BY(mu_) = 0;
   size_t next_ ABSL_GUARDED_BY(mu_) = 0;  // Piece to be taken.
   size_t done_ ABSL_GUARDED_BY(mu_) = 0;

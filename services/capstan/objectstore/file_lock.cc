@@ -32,7 +32,7 @@ bool IsLockOf(const FileDescriptor& folder, const FileDescriptor& lock) {
 }
 
 bool HoldsNothingElse(const FileDescriptor& folder) {
-  // Of its own: a descriptor that is a copy would share the place in the listing.
+  // A descriptor of its own: a copy would share the place in the listing.
   const int fresh = openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fresh < 0) return false;
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(fresh), closedir);

@@ -133,7 +133,7 @@ class MeasuredObjectStore : public ObjectStore {
   const std::shared_ptr<Meter> meter_;  // Its own and its writers'.
 };
 
-std::atomic<metrics::Registry*> measured{nullptr};  // Of MeasureObjectStores.
+std::atomic<metrics::Registry*> measured{nullptr};  // Set by MeasureObjectStores.
 
 }  // namespace
 

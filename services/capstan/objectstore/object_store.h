@@ -40,7 +40,7 @@ struct ReadRange {
 struct Object {
   std::string bytes;
   ObjectVersion version;
-  uint64_t size = 0;  // Of the whole object.
+  uint64_t size = 0;  // The size of the whole object.
 };
 
 struct ObjectInfo {

@@ -33,7 +33,7 @@ class RangeReader {
   // before the range; ABORTED: it was replaced meanwhile. Not to be called after an error.
   absl::StatusOr<std::string> Next();
 
-  // Of the whole object. REQUIRES: a piece that is not empty was given.
+  // The size of the whole object. REQUIRES: a piece that is not empty was given.
   uint64_t object_bytes() const { return object_bytes_; }
 
  private:

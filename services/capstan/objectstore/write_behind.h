@@ -39,7 +39,7 @@ class WriteBehind {
   void WriteWaiting() ABSL_LOCKS_EXCLUDED(mu_);
   void Abandon() ABSL_LOCKS_EXCLUDED(mu_);
 
-  const std::unique_ptr<ObjectWriter> writer_;  // Of the work's, while there is one.
+  const std::unique_ptr<ObjectWriter> writer_;  // Used by the work, while there is some.
   Background& background_;
   std::atomic<uint64_t>* const taken_;
   std::unique_ptr<Background::Work> work_;

@@ -82,7 +82,8 @@ struct OptimizerRegistration {
   explicit OptimizerRegistration(OptimizerDescription description);
 };
 
-// Of every kind, ascending by number. Not before main() begins: until then kinds are registered.
+// The descriptions of all kinds, ascending by number. Call it from main() on: until then kinds are
+// registered.
 const std::vector<OptimizerDescription>& OptimizerDescriptions();
 
 // Null: there is no such kind.

@@ -16,7 +16,7 @@ namespace capstan {
 struct MeasuredRun {
   std::string origin;  // In words: when and on what machine.
   BatchTime batch;
-  double worker_cpu_seconds = 0;  // Of the process: computing and reading are in it.
+  double worker_cpu_seconds = 0;  // The CPU time of the process, with computing and reading.
   double shard_cpu_seconds = 0;
   double worker_bytes = 0;  // Resident, at the end.
 };

@@ -17,7 +17,7 @@
 namespace capstan {
 
 struct Plan {
-  Traffic traffic;  // Of one batch.
+  Traffic traffic;  // The traffic of one batch.
   Sizes sizes;
   Pace pace;
   double examples_per_second = 0;

@@ -21,19 +21,20 @@ struct Ends {
 
 // One batch of a model on one thread of a worker.
 struct BatchTime {
-  double compute_seconds = 0;    // Forward and backward, with train.step_threads threads.
-  double deviation_seconds = 0;  // Of compute_seconds, from batch to batch and worker to worker.
-  double read_seconds = 0;       // Reading and parsing, on another thread.
+  double compute_seconds = 0;  // Forward and backward, with train.step_threads threads.
+  // How compute_seconds differ from batch to batch and worker to worker.
+  double deviation_seconds = 0;
+  double read_seconds = 0;  // Reading and parsing, on another thread.
 };
 
 struct Rates {
   std::string origin;  // In words: when and on what machine.
 
-  Ends pulled_byte;  // Of values, as they travel.
+  Ends pulled_byte;  // The cost of a byte of values, as they travel.
   Ends pushed_byte;  // Without applying it.
   Ends pulled_row;   // Beside its bytes: its key is looked for.
   Ends pushed_row;
-  Ends call;                 // Of a pull or push: at most about a MiB.
+  Ends call;                 // The cost of a pull or push of about a MiB at most.
   double call_seconds = 0;   // From its beginning to its answer, if it carries nothing.
   double added_float = 0;    // CPU seconds of a shard: one gradient added to the sum of a round.
   double applied_float = 0;  // The same: by an optimizer that `applied` does not name.

@@ -12,10 +12,10 @@ namespace {
 // What one batch asks of everything in one stage.
 struct Work {
   double worker_cpu = 0;  // Seconds.
-  double shard_cpu = 0;   // Of the busiest shard.
-  double shards_cpu = 0;  // Of all of them.
+  double shard_cpu = 0;   // The CPU time of the busiest shard.
+  double shards_cpu = 0;  // The CPU time of all shards together.
   double worker_bytes = 0;
-  double shard_bytes = 0;  // Of the busiest.
+  double shard_bytes = 0;  // The bytes of the busiest shard.
   double calls = 1;        // To the busiest.
 };
 

@@ -39,7 +39,7 @@ struct Load {
 };
 
 struct Pace {
-  StepTime step;            // Of a round, or of a trainer's batch.
+  StepTime step;            // The time of a round, or of a trainer's batch.
   std::vector<Load> loads;  // The longest first: the bottleneck.
   double batches_per_second = 0;
 };

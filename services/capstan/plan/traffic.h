@@ -17,7 +17,7 @@ struct Share {
   uint64_t calls = 0;         // That pull it; as many push it.
   uint64_t pulled_bytes = 0;  // Keys that are asked for, and values as they travel.
   uint64_t pushed_bytes = 0;
-  uint64_t largest_push_bytes = 0;  // Of one call.
+  uint64_t largest_push_bytes = 0;  // The bytes of the largest call.
 };
 
 struct Traffic {

@@ -19,8 +19,9 @@ namespace capstan {
 // What has been seen of a process. *Thread-compatible*.
 class Pulse {
  public:
-  static constexpr absl::Duration kLongestTurn = absl::Seconds(30);  // Of its loop.
-  static constexpr int kMostSilent = 3;                              // Looks at its port, in a row.
+  // A turn of its loop takes at most so long.
+  static constexpr absl::Duration kLongestTurn = absl::Seconds(30);
+  static constexpr int kMostSilent = 3;  // Looks at its port, in a row.
 
   // A look at `now`: when its loop went round last, and whether its port answered. Whether it is
   // well.

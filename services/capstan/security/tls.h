@@ -26,7 +26,7 @@ class Tls {
   // connections without a restart. Whole seconds.
   explicit Tls(TlsIdentity identity, absl::Duration refresh = absl::Seconds(10));
 
-  // Of a folder as LoadTlsIdentity reads it; its errors.
+  // Takes a folder as LoadTlsIdentity reads it, and returns its errors.
   static absl::StatusOr<std::unique_ptr<const Tls>> Load(const std::string& folder);
 
   const TlsIdentity& identity() const { return identity_; }

@@ -47,7 +47,7 @@ class RowUpdates {
   size_t memory_bytes() const { return versions_.capacity() * sizeof(uint32_t); }
 
  private:
-  uint32_t life_ = 0;  // Of the last row made; 1 to 255.
+  uint32_t life_ = 0;  // The life of the row that was made last; 1 to 255.
   std::vector<uint32_t> versions_;
 };
 

@@ -213,7 +213,7 @@ class Table {
   uint32_t sweep_next_ = 0;
   TableCounters counters_;
 
-  RowChanges changes_;                 // Of the rows of slabs_.
+  RowChanges changes_;                 // What has changed in the rows of slabs_.
   std::optional<RowUpdates> updates_;  // Likewise.
   HotRows hot_;
   std::unique_ptr<TableMark> mark_;

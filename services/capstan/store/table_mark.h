@@ -23,7 +23,7 @@ struct TableMark {
   explicit TableMark(size_t row_bytes) : images(row_bytes) {}
 
   bool changes_only = false;  // Only rows changed since the last safe copy are wanted.
-  uint64_t rows = 0;          // Of the table, at the mark.
+  uint64_t rows = 0;          // The rows of the table at the mark.
   uint64_t progress_examples = 0;
   std::vector<Candidate> candidates;  // In no order.
   std::vector<uint64_t> erased;  // changes_only: keys erased since the last safe copy. No order.

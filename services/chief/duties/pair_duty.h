@@ -29,7 +29,7 @@ class PairDuty : public Duty {
   bool IsOver(const v1::PartitionPair& pair, absl::Time now) const;
 
   uint64_t dropped_ = 0;
-  uint64_t broken_ = 0;  // Of those.
+  uint64_t broken_ = 0;  // How many of those were broken.
 };
 
 }  // namespace capstan::chief

@@ -34,7 +34,7 @@ class RecoveryDuty : public Duty {
   void RestoreProgress(const v1::Manifest& manifest, absl::Time now);
   void End(absl::Time now);
 
-  v1::RecoveryLoss loss_;  // Of the return under way.
+  v1::RecoveryLoss loss_;  // What the return under way has lost.
 };
 
 }  // namespace capstan::chief

@@ -21,13 +21,13 @@ struct Recoveries {
   Recoveries(uint64_t term, const v1::JobSpec& spec)
       : lost_updates(spec), next_timeline(term), first_timeline(term) {}
 
-  Recovery rollback;                             // Of everybody.
+  Recovery rollback;                             // Everybody returns to a checkpoint.
   std::map<uint32_t, v1::RecoveryLoss> partial;  // By shard that is on its way back alone.
-  std::vector<v1::RecoveryLoss> losses;          // Of the returns that are over.
+  std::vector<v1::RecoveryLoss> losses;          // What the returns that are over have lost.
   LostUpdatesMeter lost_updates;
   uint64_t restores = 0;
-  uint64_t next_timeline;     // Of the next recovery.
-  uint64_t first_timeline;    // Of this run of the job.
+  uint64_t next_timeline;     // The timeline that the next recovery begins.
+  uint64_t first_timeline;    // The timeline with which this run of the job began.
   bool begins_again = false;  // It is not this run's first chief.
   std::string from;           // The checkpoint, of another run or job, that the job began with.
   std::string resumed_from;   // The checkpoint with which this chief went on.

@@ -67,7 +67,7 @@ class Balance {
   absl::Time last_hot_ = absl::InfinitePast();
   bool planned_ = false;  // For the shards as they are.
   bool asked_ = false;
-  std::optional<Reason> reason_;  // Of the plan under way.
+  std::optional<Reason> reason_;  // Why the plan under way was made.
 };
 
 }  // namespace capstan::chief

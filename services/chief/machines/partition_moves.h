@@ -119,9 +119,9 @@ class PartitionMoves {
   const MoveOptions options_;
   Phase phase_ = Phase::kIdle;
   std::deque<PlannedMove> plan_;
-  std::string why_;  // Of the plan, and of the batch under way.
+  std::string why_;  // Why the plan, and the batch under way, were made.
   std::vector<PlannedMove> batch_;
-  v1::ViewEpoch id_;  // Of the view that has ordered the batch; from kCopying on.
+  v1::ViewEpoch id_;  // The view that has ordered the batch; known from kCopying on.
   std::map<uint32_t, Source> sources_;
   std::set<uint32_t> awaited_;  // Sources that have not said yet that they are done with the phase.
   absl::Status refused_;

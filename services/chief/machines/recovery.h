@@ -26,7 +26,7 @@ namespace capstan::chief {
 // Where a recovery looks for parameters.
 struct RecoverySource {
   std::string uri;               // Folder of the checkpoint; empty: the initial values.
-  std::string id;                // Of this job's checkpoint.
+  std::string id;                // The id of this job's checkpoint.
   bool parameters_only = false;  // Another job's.
 };
 

@@ -34,7 +34,7 @@ class ReplicaPlanner {
   const ReplicaQuestion& question_;
   std::vector<uint64_t> bytes_;                                  // By partition.
   std::map<uint32_t, uint64_t> held_;                            // By shard: owned and backed up.
-  std::map<std::pair<uint32_t, uint32_t>, uint64_t> backed_up_;  // Of an owner, by a backup.
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> backed_up_;  // What a backup holds of an owner.
   std::vector<bool> ordered_;                                    // By partition.
   std::vector<PlannedMove> moves_;
 };

@@ -21,7 +21,7 @@ struct ReplicaQuestion {
   std::vector<std::optional<uint32_t>> backups;  // Partition -> shard that backs it up, if any.
   std::vector<PartitionWeight> weights;          // By partition; all zero: each weighs the same.
   std::set<uint32_t> takers;                     // Shards that stay.
-  std::map<uint32_t, std::string> zones;         // Of shards; without those that are not known.
+  std::map<uint32_t, std::string> zones;         // The zones of shards, as far as they are known.
   bool even = false;                             // Backups may go to other shards.
 };
 

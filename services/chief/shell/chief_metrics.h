@@ -65,7 +65,7 @@ class ChiefMetrics {
   bool has_bound_ = false;  // A part is ssp.
   std::map<std::string, WorkerSeries> workers_;
   SeriesByShard partitions_;
-  SeriesByShard loads_;  // Of shards that serve, or own something.
+  SeriesByShard loads_;  // The loads of shards that serve, or own something.
   std::map<std::pair<std::string, metrics::Labels>, double>
       before_;                                 // Totals that the term began with.
   std::optional<std::set<std::string>> crew_;  // Workers that are not lost.

@@ -44,7 +44,8 @@ namespace {
 
 constexpr absl::Duration kLinger = absl::Seconds(2);  // So that watchers and screens see the end.
 constexpr absl::Duration kDrain = absl::Seconds(1);
-constexpr absl::Duration kLastWrite = absl::Seconds(10);  // Of the state, when the job is over.
+// The last write of the state may take so long, when the job is over.
+constexpr absl::Duration kLastWrite = absl::Seconds(10);
 constexpr size_t kMostHousekeeping = 64;
 constexpr absl::Duration kOthersAreToldToo = absl::Seconds(2);  // Within this, all of a release.
 constexpr absl::Duration kGlance = absl::Milliseconds(100);

@@ -83,7 +83,7 @@ class ControlLoop {
   void Call(const CallShard& action, const char* method, const Request& request);
 
   const Parts parts_;
-  EventLoop loop_;                      // Of the loop's thread, except Post.
+  EventLoop loop_;                      // Used by the loop's thread alone, except for Post.
   ProcessChannels channels_;            // Of the loop's thread, like
   std::map<uint32_t, Channel> shards_;  // that of each shard, by index.
 

@@ -51,7 +51,7 @@ class FailureDetector {
   bool IsSettled(const Suspect& suspect, absl::Time now);
 
   const Parts parts_;
-  std::vector<Suspect> suspects_;  // Of the thread.
+  std::vector<Suspect> suspects_;  // Used by the thread alone.
   absl::Mutex mu_;
   bool ending_ ABSL_GUARDED_BY(mu_) = false;
   std::thread thread_;

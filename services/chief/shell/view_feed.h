@@ -65,7 +65,7 @@ class ViewFeed {
   // The present view, and the same without trainers; both shared with writes under way.
   std::shared_ptr<const v1::View> view_ ABSL_GUARDED_BY(mu_);
   std::shared_ptr<const v1::View> without_trainers_ ABSL_GUARDED_BY(mu_);
-  std::string content_ ABSL_GUARDED_BY(mu_);                  // Of the latter, beside its epoch.
+  std::string content_ ABSL_GUARDED_BY(mu_);  // What the latter holds beside its epoch.
   std::map<std::string, size_t> peers_ ABSL_GUARDED_BY(mu_);  // Watchers of each.
   std::map<uint64_t, size_t> shards_ ABSL_GUARDED_BY(mu_);    // Watchers of each incarnation.
   std::vector<ShardProcess> ended_ ABSL_GUARDED_BY(mu_);

@@ -37,7 +37,7 @@ struct CallShard {
   uint64_t call = 0;
   uint32_t shard = 0;
   std::string address;
-  uint64_t incarnation = 0;  // Of the process that it is for.
+  uint64_t incarnation = 0;  // The incarnation of the process that it is for.
   absl::Duration deadline;
   ShardRequest request;
 };

@@ -26,7 +26,7 @@ struct Trainer {
   bool wants_lease = false;
   double step_seconds = 0;   // Moving average of a step without its waits.
   bool training = false;     // In the view, and so in the quorum of ssp.
-  uint64_t start_clock = 0;  // Of its present time in the quorum.
+  uint64_t start_clock = 0;  // Its clock when it joined the quorum the last time.
 };
 
 struct Worker {
@@ -40,7 +40,7 @@ struct Worker {
   std::string peer;  // The address from which it registered; empty: not known.
 
   std::vector<TrainerId> trainer_ids() const;
-  double step_seconds() const;  // Of its slowest trainer that has reported one.
+  double step_seconds() const;  // The time of its slowest trainer that has reported one.
 };
 
 struct MembershipOptions {
@@ -48,7 +48,7 @@ struct MembershipOptions {
   uint32_t threads = 1;  // Trainers a worker has.
   absl::Duration lease;
   absl::Duration presence;    // Whoever has been heard of within it is there.
-  absl::Duration data_stall;  // Of a worker that is stuck; 0: none is.
+  absl::Duration data_stall;  // A worker that waits for longer is stuck; 0: none ever is.
   size_t max_workers = 0;
 };
 
@@ -80,7 +80,7 @@ class Membership {
 
   std::map<std::string, Worker>& live() { return live_; }
   const std::map<std::string, Worker>& live() const { return live_; }
-  size_t trainers() const { return live_.size() * threads(); }  // Of all workers.
+  size_t trainers() const { return live_.size() * threads(); }  // The trainers of all workers.
   const std::deque<Worker>& lost() const { return lost_; }
   uint64_t registered() const { return registered_; }  // Processes, ever.
 

@@ -50,7 +50,7 @@ class ShardCalls {
   struct Answer {
     Purpose purpose;
     uint32_t shard = 0;
-    uint64_t incarnation = 0;          // Of the process that has answered.
+    uint64_t incarnation = 0;          // The incarnation of the process that has answered.
     absl::StatusOr<ShardReply> reply;  // An error only of a save, a load or a move.
   };
   // The end of an attempt. Nothing: it failed and will be repeated, or had been replaced.

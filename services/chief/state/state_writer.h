@@ -34,7 +34,9 @@ class StateWriter {
   void OnStored(const absl::Status& status, absl::Time now);
 
   bool superseded() const { return superseded_; }
-  const absl::Status& last() const { return last_; }  // Of the last write; OK before the first.
+  const absl::Status& last() const {
+    return last_;
+  }  // What became of the last write; OK before the first.
 
   static constexpr absl::Duration kLazily = absl::Seconds(1);
 

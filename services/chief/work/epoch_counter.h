@@ -43,7 +43,7 @@ class EpochCounter {
  private:
   void CountEpochs();
 
-  size_t tasks_;  // Of an epoch.
+  size_t tasks_;  // So many tasks does an epoch have.
   bool by_records_;
   std::vector<uint64_t> done_;      // Tasks of each epoch, and
   std::vector<uint64_t> examples_;  // their examples.

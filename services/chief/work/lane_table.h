@@ -129,9 +129,10 @@ class LaneTable {
   uint64_t changes_of_holders_ = 0;
   EpochCounter epochs_;
   size_t ended_ = 0;
-  Share sums_;                           // Of all lanes.
-  uint64_t rounds_ = 0;                  // That are closed, as somebody has told.
-  uint64_t rounds_without_batches_ = 0;  // Of a checkpoint that says more than its lanes have done.
+  Share sums_;           // The sums over all lanes.
+  uint64_t rounds_ = 0;  // That are closed, as somebody has told.
+  // Rounds that a checkpoint tells of and that its lanes have not done.
+  uint64_t rounds_without_batches_ = 0;
 };
 
 }  // namespace capstan::chief

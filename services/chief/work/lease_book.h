@@ -41,7 +41,7 @@ class LeaseBook {
   uint64_t changes() const { return changes_; }  // Leases added and taken out, ever.
 
  private:
-  absl::flat_hash_map<TrainerId, std::vector<HeldLease>> held_;  // Of none: no entry.
+  absl::flat_hash_map<TrainerId, std::vector<HeldLease>> held_;  // No entry: it holds none.
   size_t size_ = 0;
   uint64_t changes_ = 0;
 };

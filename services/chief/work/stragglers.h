@@ -37,7 +37,7 @@ class Stragglers {
 
  private:
   struct Pace {
-    double average = 1;  // Of its step time over the median.
+    double average = 1;  // The average of its step time over the median.
     std::optional<absl::Time> found;
   };
 

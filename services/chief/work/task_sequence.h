@@ -40,7 +40,7 @@ class TaskSequence {
 
   uint64_t size() const { return uint64_t{options_.epochs} * tasks_.size(); }
   uint32_t epochs() const { return options_.epochs; }
-  const TaskMix& tasks() const { return tasks_; }  // Of every epoch.
+  const TaskMix& tasks() const { return tasks_; }  // Every epoch has these.
   v1::Task task(const Place& place) const;
   // Which of tasks() this is. REQUIRES: the job has it.
   uint32_t Drawn(const Place& place) const;

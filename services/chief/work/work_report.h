@@ -19,7 +19,7 @@ namespace capstan::chief {
 struct TaskFailure {
   std::string error;      // The worker's words: file and record.
   bool bad_data = false;  // No other worker can do better.
-  int attempts = 0;       // Of this task, this one counted.
+  int attempts = 0;       // How often this task was tried, this time counted.
 };
 
 // Takes over what a LeaseReport or LaneTaskDone says of a task that is done.
@@ -38,9 +38,9 @@ struct ReportResult {
   bool known = false;  // It held it when it reported; otherwise nothing else here is set.
   WorkName work;       // What the lease is of.
   uint64_t examples = 0;  // Newly acknowledged since the last report under this generation.
-  double loss_sum = 0;    // Of these.
+  double loss_sum = 0;    // The sum of their losses.
   std::vector<v1::StreamClose> closes;      // Streams of tasks that are done.
-  std::vector<TaskBadRecords> bad_records;  // Of those of them that have some.
+  std::vector<TaskBadRecords> bad_records;  // The bad records of the tasks that have some.
   std::optional<TaskFailure> failure;
 };
 

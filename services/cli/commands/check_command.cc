@@ -131,7 +131,7 @@ ExitCode Check(const CheckOptions& options) {
     PrintError(std::string(findings.status().message()));
     return kFailed;
   }
-  std::fputs(findings->lines.c_str(), stdout);  // Of fields that are Printable.
+  std::fputs(findings->lines.c_str(), stdout);  // Made of fields that are Printable.
   const bool saved = !options.checkpoint || TakeCheckpoint(chief, limit);
   return findings->well && saved ? kDone : kFailed;
 }

@@ -97,6 +97,16 @@ ExitCode CheckConfig(const ConfigOptions& options) {
   return kDone;
 }
 
+// A line a key.
+ExitCode ListKeys() {
+  for (const JobKey& key : JobKeys()) {
+    const bool has_default = !key.default_value.empty();
+    PrintLine(absl::StrCat(key.key, "  ", key.values, has_default ? "; default " : "",
+                           key.default_value));
+  }
+  return kDone;
+}
+
 }  // namespace
 
 void AddConfig(CLI::App& app, Invocation& invocation) {
@@ -119,6 +129,10 @@ void AddConfig(CLI::App& app, Invocation& invocation) {
   check->footer("Example:\n  capstan config check job.yaml --set train.batch_size=256");
   check->callback(
       [options, &invocation] { invocation.run = [options] { return CheckConfig(*options); }; });
+  CLI::App* keys = config->add_subcommand(
+      "keys", "List the keys of job files, the values that they take, and their defaults");
+  keys->footer("Example:\n  capstan config keys | grep checkpoint");
+  keys->callback([&invocation] { invocation.run = ListKeys; });
 }
 
 }  // namespace capstan::cli

@@ -50,7 +50,7 @@ struct PlanSettings {
   std::string keys;
   std::string dense;
   BatchTime batch;
-  MeasureOptions measure;  // Of which the job and its overrides are those above.
+  MeasureOptions measure;  // Its job and overrides are those above.
   bool measures = false;
   std::string save_rates;
   bool json = false;

@@ -23,7 +23,7 @@
 #include "cli/status/cluster_api.h"
 #include "cli/status/keys.h"
 #include "cli/status/kubernetes_chief.h"
-#include "cli/status/progress.h"
+#include "cli/status/progress_display.h"
 #include "cli/status/status_json.h"
 #include "cli/status/status_view.h"
 #include "cli/status/terminal.h"
@@ -41,7 +41,7 @@ constexpr absl::Duration kClusterPause = absl::Seconds(2);
 constexpr int kFileWidth = 1 << 14;  // Whoever reads a file or a pipe reads whole sentences.
 
 struct StatusOptions {
-  std::string folder;  // Of the job: what it holds is told, and nobody is asked.
+  std::string folder;  // The folder of the job: what it holds is told, and nobody is asked.
   std::string chief;
   KubernetesJob kubernetes;  // With a release: it is asked there.
   double wait_seconds = 10;
@@ -135,8 +135,8 @@ ExitCode AfterTheEnd(const v1::GetStatusReply& status, const std::string& deploy
   return ending == kDone ? kBadInput : ending;
 }
 
-ExitCode ShowEnd(const v1::GetStatusReply& status, const StatusOptions& options, Progress& progress,
-                 const Shutdown& shutdown) {
+ExitCode ShowEnd(const v1::GetStatusReply& status, const StatusOptions& options,
+                 ProgressDisplay& progress, const Shutdown& shutdown) {
   progress.ShowLast(status);
   return AfterTheEnd(status, options.then_scale_to_zero, shutdown);
 }
@@ -164,7 +164,7 @@ ExitCode Watch(StatusSource& chief, const StatusOptions& options, const Shutdown
   const absl::Duration limit = absl::Seconds(options.wait_seconds);
   std::optional<absl::Time> refused_since;
   Terminal terminal(STDOUT_FILENO);
-  Progress progress(terminal);
+  ProgressDisplay progress(terminal);
   std::optional<Keys> keys;
   if (terminal.live()) keys.emplace(STDIN_FILENO);
   while (true) {
@@ -225,7 +225,7 @@ ExitCode ShowStored(const v1::GetStatusReply& status, const StatusOptions& optio
                     const Shutdown& shutdown) {
   if (!options.watch) return PrintOnce(status, options.json);
   Terminal terminal(STDOUT_FILENO);
-  Progress progress(terminal);
+  ProgressDisplay progress(terminal);
   return ShowEnd(status, options, progress, shutdown);
 }
 

@@ -56,7 +56,7 @@ class Crew {
   // each. An error says why the job cannot go on.
   absl::StatusOr<std::vector<std::string>> LookAfter();
 
-  // Of those that run now, by name: "chief", "ps-0", "worker-0".
+  // The processes that run now, by name: "chief", "ps-0", "worker-0".
   std::map<std::string, pid_t> processes() const;
 
   // How the chief ended by itself, as soon as it has.

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kJobNote[] = "job-folder";
-constexpr std::streamoff kTailBytes = 64 << 10;  // Of a log, however long it is.
+constexpr std::streamoff kTailBytes = 64 << 10;  // So much of a log is read, however long it is.
 
 // kRunsFolder/<job>-<time>, with a count behind it where two begin in one second.
 fs::path NewName(const std::string& job) {

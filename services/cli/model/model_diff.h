@@ -20,7 +20,7 @@ struct PartDiff {
   uint64_t added = 0;    // Rows of the second one alone.
   uint64_t removed = 0;  // Rows of the first one alone.
   uint64_t common = 0;
-  uint64_t changed = 0;        // Of those in common: another weight.
+  uint64_t changed = 0;        // So many of those in common have another weight.
   uint64_t slots_changed = 0;  // Another slot, frequency or last touch, but the same weights.
   double largest = 0;          // Largest difference of two weights.
 };

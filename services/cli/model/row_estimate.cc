@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kRecordsLookedAt = 200'000;
 
-// Of data.features: a key is another row in another table.
+// The rows of data.features: a key is another row in another table.
 void AddRows(const Batch& batch, const v1::JobSpec& job, absl::flat_hash_set<uint64_t>& rows) {
   rows.insert(batch.keys.begin(), batch.keys.end());
   for (size_t i = 0; i < batch.features.size(); ++i) {

@@ -19,7 +19,8 @@ using Value = OnnxGraph::Value;
 constexpr int kIrVersion = 7;  // That of opset 13.
 constexpr int kOpset = 13;
 
-// Of labels of both losses: probabilities where a label's loss is logistic, logits where it is not.
+// For labels of both losses: probabilities where a label's loss is logistic, logits where it is
+// not.
 Value ScoresOfLabels(const v1::JobSpec& job, const Value& logits, OnnxGraph& graph) {
   std::vector<Value> columns;
   for (int64_t i = 0; i < job.data().labels_size(); ++i) {

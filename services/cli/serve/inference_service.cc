@@ -20,7 +20,7 @@ HttpAnswer Refusal(int status, const std::string& error) {
   return {.status = status, .body = ErrorResponse(error)};
 }
 
-// Of a request that could not be answered.
+// The answer to a request that could not be carried out.
 int HttpStatusOf(const absl::Status& error) {
   if (absl::IsInvalidArgument(error)) return 400;
   if (absl::IsUnavailable(error)) return 503;

@@ -18,7 +18,7 @@ struct FollowerOptions {
   std::string uri;  // A job's folder, a checkpoint or an exported model, as ModelIn takes it.
   absl::Duration every = absl::Seconds(10);  // Between two looks.
   bool at_once = false;                      // The first look does not wait.
-  ProgramOptions program;                    // Of a model that a user's program computes.
+  ProgramOptions program;  // How the user's program runs, if one computes the model.
   // Returns, after the time that it is given or earlier, whether to end.
   std::function<bool(absl::Duration)> ends;
   // What is told, on the thread of the follower: a version that is taken, and why none can be, once

@@ -60,7 +60,7 @@ class ProgramPool : public BatchScorer {
   std::vector<std::unique_ptr<ServingProgram>> free_ ABSL_GUARDED_BY(mu_);
   std::vector<std::unique_ptr<ServingProgram>> lost_ ABSL_GUARDED_BY(mu_);  // To be ended.
   int alive_ ABSL_GUARDED_BY(mu_) = 0;         // Those that are free, or compute.
-  absl::Status failure_ ABSL_GUARDED_BY(mu_);  // Of the last start.
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);  // Why the last start failed.
   absl::Notification begun_;                   // All are started, or one has failed.
   absl::Notification ends_;
   std::thread thread_;

@@ -33,14 +33,14 @@ struct ProgramMessage {
 
 // How long somebody waits.
 struct Patience {
-  absl::Time until;                            // Of SteadyClock.
+  absl::Time until;                            // A time of SteadyClock.
   const absl::Notification* cancel = nullptr;  // Its notification ends the wait as well.
 };
 
 // Thread-compatible. After an error no message can follow.
 class ProgramSocket {
  public:
-  // Of a stream socket, which it closes.
+  // `descriptor` is that of a stream socket, which this object closes.
   explicit ProgramSocket(int descriptor) : descriptor_(descriptor) {}
   ~ProgramSocket();
   ProgramSocket(const ProgramSocket&) = delete;

@@ -11,7 +11,7 @@
 #include "cli/local/crew.h"
 #include "cli/local/process.h"
 #include "cli/status/chief_client.h"
-#include "cli/status/progress.h"
+#include "cli/status/progress_display.h"
 #include "cli/status/terminal.h"
 
 namespace capstan::cli {
@@ -48,7 +48,7 @@ class Follower {
   Crew& crew_;
   const Shutdown& shutdown_;
   Terminal& terminal_;
-  Progress progress_;
+  ProgressDisplay progress_;
   v1::GetStatusReply status_;
   bool worked_ = false;
 };

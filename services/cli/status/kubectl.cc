@@ -21,7 +21,7 @@ namespace capstan::cli {
 namespace {
 
 constexpr char kKubectl[] = "kubectl";
-constexpr size_t kMostOutput = 16 << 20;  // Of the states of a thousand pods.
+constexpr size_t kMostOutput = 16 << 20;  // The states of a thousand pods fit.
 constexpr int kCannotRun = 127;
 constexpr absl::Duration kEnd = absl::Seconds(1);
 

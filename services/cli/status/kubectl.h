@@ -11,7 +11,7 @@
 namespace capstan::cli {
 
 struct KubernetesJob {
-  std::string release;         // Of Helm.
+  std::string release;         // The name of the release of Helm.
   std::string kube_namespace;  // Empty: that of kubectl's context.
 };
 

@@ -20,7 +20,7 @@ absl::StatusOr<v1::GetStatusReply> ReadAnswer(const std::string& line) {
   if (!absl::StartsWith(line, "{")) return absl::UnavailableError(line);
   v1::GetStatusReply status;
   google::protobuf::util::JsonParseOptions options;
-  options.ignore_unknown_fields = true;  // Of another version.
+  options.ignore_unknown_fields = true;  // The chief may be of another version.
   if (!google::protobuf::util::JsonStringToMessage(line, &status, options).ok()) {
     return absl::DataLossError("the chief's pod answers with what is no status");
   }

@@ -26,7 +26,7 @@ constexpr size_t kLabelCells = 11;
 constexpr int kSparklineCells = 24;
 constexpr int kEvaluationCells = 12;
 constexpr int kMetricsWhileRunning = 2;
-constexpr int kMinRows = 3;        // Of workers and of shards, however low the terminal is.
+constexpr int kMinRows = 3;  // So many workers and shards are shown, however low the terminal is.
 constexpr int kWorkersInLine = 8;  // More of them are summed up.
 
 std::string Percent(double fraction) { return absl::StrFormat("%.1f %%", fraction * 100); }

@@ -21,7 +21,7 @@ struct ChiefLinkOptions {
   std::string address;  // Where others reach this shard.
   ShardIdentity identity;
   uint64_t memory_bytes = 0;  // That this process may use.
-  std::string zone;           // Of its machine.
+  std::string zone;           // The zone that its machine is in.
   absl::Duration give_up_after = absl::Minutes(5);
 };
 
@@ -60,7 +60,7 @@ class ChiefLink {
   Shard* shard_ = nullptr;
   Learn learn_;
   See see_;
-  uint64_t term_ = 0;  // Of the chief that is followed; 0: not heard of yet.
+  uint64_t term_ = 0;  // The term of the chief that is followed; 0: none has been heard of yet.
   absl::Duration heartbeat_;
   bool watching_ = false;
   bool beating_ = false;  // A heartbeat is under way.

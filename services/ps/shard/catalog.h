@@ -43,7 +43,7 @@ class Catalog {
   // Returns whether gradients wait on the shard before they are applied: in stages of rounds, or in
   // queues.
   bool KeepsGradients() const {
-    return IsSync(Part::kDense) || IsSync(Part::kSparse) || AggregateOf(job_.dense_update()) > 1 ||
+    return HasSync() || AggregateOf(job_.dense_update()) > 1 ||
            AggregateOf(job_.sparse_update()) > 1;
   }
 

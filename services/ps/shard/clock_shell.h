@@ -104,7 +104,7 @@ class ClockShell {
     uint64_t spread = 0;
     size_t trainers = 0;
     size_t parked = 0;
-    size_t parked_bytes = 0;  // Of their requests.
+    size_t parked_bytes = 0;  // The memory that their requests take.
   };
   Facts facts() const;
 
@@ -116,7 +116,7 @@ class ClockShell {
   ReplicaStreams* const streams_;
   mutable absl::Mutex mu_;
   ClockMachine machine_ ABSL_GUARDED_BY(mu_);
-  bool quorum_known_ ABSL_GUARDED_BY(mu_) = false;  // Of the present timeline.
+  bool quorum_known_ ABSL_GUARDED_BY(mu_) = false;  // In the present timeline.
   // The view by which the last partition has come: what is told by an older one does not hold.
   ViewEpoch hold_from_ ABSL_GUARDED_BY(mu_);
   // The quorum, and where each has begun.

@@ -15,7 +15,7 @@ class HotPartition {
  public:
   struct Hottest {
     uint32_t partition = 0;
-    double share = 0;  // Of all updates of the shard; 0: there are none.
+    double share = 0;  // Its share of all updates of the shard; 0: there are none.
   };
 
   // `updates`: of each partition that the shard holds, since it was loaded. Fewer than before: it

@@ -153,14 +153,10 @@ absl::Status LoadJob::RecoverPartially(PartitionContent& content) {
   return absl::OkStatus();
 }
 
-bool LoadJob::IsSync() const {
-  return shard_.catalog().IsSync(Part::kDense) || shard_.catalog().IsSync(Part::kSparse);
-}
-
 // A synchronous checkpoint is of one round.
 absl::Status LoadJob::CheckRound(PartitionIndex partition, uint64_t round) {
   absl::MutexLock lock(&mu_);
-  if (!IsSync() || !round_) round_ = round;
+  if (!shard_.catalog().HasSync() || !round_) round_ = round;
   if (*round_ == round) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(order_.uri(), ": partition ", Raw(partition),
                                           " is of round ", round, ", another one of ", *round_));

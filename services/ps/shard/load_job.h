@@ -46,11 +46,10 @@ class LoadJob {
   absl::Status RecoverPartially(PartitionContent& content);
   absl::Status CheckRound(PartitionIndex partition, uint64_t round) ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<RoundsStart> Rounds() const ABSL_LOCKS_EXCLUDED(mu_);
-  bool IsSync() const;
 
   Shard& shard_;
   const v1::LoadPartitionsRequest order_;
-  const StreamFacts told_;  // Of an order `alone`.
+  const StreamFacts told_;  // What an order `alone` has told of the streams.
   const Outside outside_;
   std::optional<CheckpointReader> reader_;
   std::atomic<bool> cancelled_{false};

@@ -122,7 +122,7 @@ class PsService final : public v1::Ps::WithRawCallbackMethod_Pull<
   absl::StatusOr<v1::TakePartitionReply> HandleTake(const v1::TakePartitionRequest& request);
   absl::StatusOr<v1::ReplicateReply> HandleReplicate(const v1::ReplicateRequest& request);
 
-  FairShare senders_;  // Of calls that came while too many waited.
+  FairShare senders_;  // Judges the calls that came while too many waited.
   EvaluationShare evaluation_;
   ShardMetrics& metrics_;
   SessionShares sessions_{StreamLedger::kMaxSessions, PartitionMachine::kSessionTtl};

@@ -32,7 +32,7 @@ class PullQuery {
   TableId table(size_t i) const { return TableId{payload_.tables[i].table}; }
   BlockId block(size_t i) const { return BlockId{payload_.blocks[i].block}; }
 
-  size_t bytes() const { return message_.size(); }  // Of the request, which it keeps.
+  size_t bytes() const { return message_.size(); }  // The size of the request, which it keeps.
 
   // The shape of the reply: the sizes of everything that was asked for.
   const wire::PayloadShape& reply_shape() const { return reply_shape_; }

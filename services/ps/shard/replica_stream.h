@@ -31,7 +31,7 @@ struct ReplicaTarget {
 };
 
 struct ReplicaStreamName {
-  uint64_t number = 0;    // Of all that this process has begun.
+  uint64_t number = 0;    // Its number among all streams that this process has begun.
   uint64_t timeline = 0;  // Whose operations it carries.
 };
 
@@ -109,7 +109,7 @@ class ReplicaStream {
   const std::function<void()> wake_;
   mutable absl::Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
-  size_t bytes_ ABSL_GUARDED_BY(mu_) = 0;                                      // Of memory.
+  size_t bytes_ ABSL_GUARDED_BY(mu_) = 0;  // Memory that the stream takes.
   absl::flat_hash_map<const PushMessage*, size_t> kept_ ABSL_GUARDED_BY(mu_);  // By how many.
   uint64_t taken_ ABSL_GUARDED_BY(mu_) = 0;
   std::deque<Queued> queue_ ABSL_GUARDED_BY(mu_);  // Numbers taken_ + 1, ...

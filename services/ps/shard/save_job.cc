@@ -21,8 +21,7 @@ SaveJob::SaveJob(Shard& shard, const v1::SavePartitionsRequest& order, Outside o
 
 absl::Status SaveJob::Mark() {
   shard_.LimitKept();
-  const Catalog& catalog = shard_.catalog();
-  if (!catalog.IsSync(Part::kDense) && !catalog.IsSync(Part::kSparse)) return absl::OkStatus();
+  if (!shard_.catalog().HasSync()) return absl::OkStatus();
   for (Item& item : items_) CAPSTAN_RETURN_IF_ERROR(Begin(item));
   CAPSTAN_FAILPOINT("save.all_marked");
   return absl::OkStatus();

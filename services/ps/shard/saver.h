@@ -23,7 +23,7 @@ namespace capstan::ps {
 // *Thread-safe*.
 class Saver {
  public:
-  static constexpr int kNiceness = 10;  // Of its threads: requests come before a checkpoint.
+  static constexpr int kNiceness = 10;  // Requests come before a checkpoint.
   // A save takes as long as it takes. One of which the store takes no byte for longer is given up.
   static constexpr absl::Duration kStill = absl::Minutes(10);
 

@@ -102,16 +102,16 @@ class ShardMetrics {
     uint64_t version = 0;
     uint64_t queued = 0;
     uint64_t parked = 0;
-    uint64_t backup_bytes = 0;   // Of partitions that it backs up for others.
-    uint64_t untaken_bytes = 0;  // Of operations that backups have not taken.
-    uint64_t waiting_bytes = 0;  // Of gradients that wait for others.
+    uint64_t backup_bytes = 0;   // What partitions take that it backs up for others.
+    uint64_t untaken_bytes = 0;  // What operations take that backups have not taken.
+    uint64_t waiting_bytes = 0;  // What gradients take that wait for others.
     uint64_t kept = 0;           // Bytes, for copies.
     uint64_t lost = 0;           // Batches, summed over partitions.
     MemoryByUse memory;
     std::vector<TableFacts> tables;
     std::optional<ClockFacts> clocks;      // With ssp.
-    std::map<uint32_t, uint64_t> updates;  // Of rows and blocks, by partition.
-    std::vector<v1::PartitionLoad> loads;  // Of each partition, ascending.
+    std::map<uint32_t, uint64_t> updates;  // Updates of rows and blocks, by partition.
+    std::vector<v1::PartitionLoad> loads;  // The load of each partition, ascending.
   };
   // Moves the gauges.
   void Set(const ShardFacts& facts);

@@ -77,7 +77,7 @@ class UpdateApplier {
   uint64_t progress_ = 0;
   uint64_t last_handle_ = 0;
   Gradients kept_;
-  RoundSum sum_;  // Of the open round.
+  RoundSum sum_;  // The sum of the open round.
   std::array<VersionTimes, kParts> version_times_;
 
   // Scratch.

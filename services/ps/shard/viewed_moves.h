@@ -19,7 +19,7 @@ namespace capstan::ps {
 // A partition that this shard owns is on its way to another one.
 struct OutgoingMove {
   ViewEpoch id;
-  std::string address;  // Of the target, whose incarnation this is.
+  std::string address;  // The address of the target, whose incarnation this is.
   Incarnation incarnation{};
   bool replica = false;    // It is to become the backup, and this shard stays the owner.
   bool hand_over = false;  // It is the backup, and is to become the owner by what it has.
@@ -28,13 +28,14 @@ struct OutgoingMove {
 // A partition that this shard owns has a backup.
 struct ViewedPair {
   ViewEpoch id;
-  std::string address;  // Of the backup, whose incarnation this is; empty: it is not there.
+  // The address of the backup, whose incarnation this is; empty: it is not there.
+  std::string address;
   Incarnation incarnation{};
 };
 
 // This process backs a partition up.
 struct ViewedStandby {
-  ViewEpoch id;         // Of the pair.
+  ViewEpoch id;         // The view that has made the pair.
   ViewEpoch move;       // By which the copy came.
   Incarnation owner{};  // 0: it is not in the view.
 };

@@ -64,7 +64,7 @@ class HeldLeases {
   std::map<Generation, Held> held_;
   // Not begun: spare tasks, and whatever comes before the view that says where the partitions are.
   std::deque<v1::Lease> waiting_;
-  uint64_t timeline_ = 0;  // Of the view.
+  uint64_t timeline_ = 0;  // The timeline of the view.
   bool placed_ = false;    // It says where the partitions are.
   bool draining_ = false;
 };

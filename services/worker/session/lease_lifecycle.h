@@ -81,7 +81,7 @@ class LeaseLifecycle {
   bool delivering_ = false;
   std::vector<v1::LaneTaskDone> tasks_done_;
   uint64_t round_ = 0;   // Open, as far as the coordinator has told.
-  uint64_t closed_ = 0;  // Of the lane's batches: those in rounds that have been closed.
+  uint64_t closed_ = 0;  // So many of the lane's batches are in rounds that have been closed.
   bool news_ = false;    // Since the last report.
   bool machine_over_ = false;
   bool over_ = false;

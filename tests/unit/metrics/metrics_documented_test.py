@@ -55,6 +55,17 @@ class DifferencesTest(unittest.TestCase):
             differences(PAGE, [("ps", scrape)]),
             ["ps: capstan_pushes_total has the labels ['status'], documented ['code']"])
 
+    def test_a_page_that_says_something_else_than_the_help_is_named(self):
+        scrape = GOOD + "# HELP capstan_pushes_total xy\n"
+        self.assertEqual(differences(PAGE, [("ps", scrape)]),
+                         ["ps: the help of capstan_pushes_total is 'xy', the page says 'x'"])
+
+    def test_the_page_may_say_more_than_the_help_but_not_within_a_word(self):
+        page = PAGE.replace("`capstan_pushes_total` | counter | code | x |", "`capstan_pushes_total` | counter | code | Pushes `ok`: by status. |")
+        for said, wrong in (("Pushes ok.", 0), ("Pushes ok: by status.", 0), ("Push", 1)):
+            scrape = GOOD + f"# HELP capstan_pushes_total {said}\n"
+            self.assertEqual(len(differences(page, [("ps", scrape)])), wrong, said)
+
     def test_a_metric_of_another_role_is_not_documented_here(self):
         self.assertIn("worker: capstan_pushes_total is exported but not documented",
                       differences(PAGE, [("worker", GOOD)]))

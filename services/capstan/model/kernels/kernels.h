@@ -40,7 +40,8 @@ struct FieldRows {
   const uint32_t* offsets;
   const uint32_t* index;
   const float* values;  // nullptr: all 1.
-  const float* rows;    // Of the distinct keys; for Scatter their gradients, which are added to.
+  // The rows of the distinct keys; for Scatter their gradients, which are added to.
+  const float* rows;
   ptrdiff_t row_stride;
   const float* features;
   ptrdiff_t feature_stride;

@@ -52,8 +52,8 @@ class ConvLayer {
   void Unpool(const BackwardCall& call, Eigen::Index example, Matrix& convolved) const;
 
   ConvShape shape_;
-  std::vector<uint8_t> places_;       // Of the maxima, 0 to 3, for the whole batch.
-  MatrixBuffer patches_, convolved_;  // Of one image.
+  std::vector<uint8_t> places_;       // Where the maxima are, 0 to 3, for the whole batch.
+  MatrixBuffer patches_, convolved_;  // They hold one image.
 };
 
 }  // namespace capstan

@@ -105,7 +105,7 @@ class Dot : public Tower {
   const int dim_, vectors_;
   TowerDescription description_;
   MatrixBuffer stacked_, d_stacked_, interactions_, d_interactions_;
-  MatrixBuffer products_;  // Of one example.
+  MatrixBuffer products_;  // The products of one example.
 };
 
 }  // namespace

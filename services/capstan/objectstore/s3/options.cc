@@ -13,7 +13,8 @@
 namespace capstan {
 namespace {
 
-constexpr char kContainerHost[] = "http://169.254.170.2";  // Of ECS, for relative addresses.
+// The host of ECS, for relative addresses.
+constexpr char kContainerHost[] = "http://169.254.170.2";
 
 // The first that is set and not empty.
 std::string First(const Environment& get, std::initializer_list<const char*> names,

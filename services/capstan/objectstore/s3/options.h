@@ -44,8 +44,9 @@ struct S3Options {
   absl::Duration first_pause = absl::Milliseconds(100);
   absl::Duration most_pause = absl::Seconds(10);
 
-  uint64_t part_bytes = uint64_t{8} << 20;  // Of a multipart upload; S3 wants 5 MiB at least.
-  size_t parts_at_once = 4;                 // At least 1: so many of one upload are in memory.
+  // The size of a part of an upload; S3 wants 5 MiB at least.
+  uint64_t part_bytes = uint64_t{8} << 20;
+  size_t parts_at_once = 4;  // At least 1: so many of one upload are in memory.
 };
 
 // CAPSTAN_S3_KEYS, a folder with the keys; AWS_REGION or AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3 or

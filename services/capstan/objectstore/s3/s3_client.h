@@ -35,7 +35,7 @@ struct S3Call {
   std::vector<std::pair<std::string, std::string>> query = {};  // Not encoded.
   HttpHeaders headers = {};
   std::string_view body = {};
-  uint64_t most_body = uint64_t{4} << 20;  // Of the answer.
+  uint64_t most_body = uint64_t{4} << 20;  // The answer has at most so many bytes.
   bool xml_answer = false;                 // An <Error> in an answer with status 200 counts.
   // What has come of an answer that broke is given to the caller, who asks for the rest; without
   // this it is dropped, and asked for again.

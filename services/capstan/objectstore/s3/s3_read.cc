@@ -12,9 +12,11 @@
 namespace capstan {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{16} << 30;  // Of one read, which is in memory whole.
+// One read has at most so many bytes: it is in memory whole.
+constexpr uint64_t kMostBytes = uint64_t{16} << 30;
 constexpr uint64_t kMostErrorBytes = uint64_t{1} << 20;
-constexpr int kMostVersions = 3;  // Of an object that is replaced again and again while it is read.
+// So often is an object read anew that is replaced while it is read.
+constexpr int kMostVersions = 3;
 
 // What a header "Content-Range: bytes 0-9/443" says.
 struct ContentRange {
@@ -61,8 +63,8 @@ class S3Read {
   const ReadRange& range_;
   ObjectVersion version_;
   std::string bytes_;
-  uint64_t size_ = 0;     // Of the object, once an answer has told it.
-  std::string checksum_;  // Of the whole object, if an answer has told it.
+  uint64_t size_ = 0;     // The size of the object, once an answer has told it.
+  std::string checksum_;  // The checksum of the whole object, if an answer has told it.
 };
 
 S3Call S3Read::NextCall() const {

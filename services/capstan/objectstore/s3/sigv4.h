@@ -16,7 +16,7 @@ namespace capstan {
 struct S3Credentials {
   std::string access_key;
   std::string secret_key;
-  std::string session_token = {};  // Of temporary credentials.
+  std::string session_token = {};  // Temporary credentials have one.
   absl::Time expires = absl::InfiniteFuture();
 };
 

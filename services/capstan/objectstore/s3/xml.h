@@ -19,7 +19,7 @@ struct XmlElement {
   static constexpr int kMostDepth = 16;
 
   std::string name;
-  std::string text;  // Of itself, without that of its children.
+  std::string text;  // Its own text, without that of its children.
   std::vector<XmlElement> children;
 
   // The first child of that name, or null.

@@ -1,4 +1,4 @@
-#include "cli/status/progress.h"
+#include "cli/status/progress_display.h"
 
 #include "cli/status/news.h"
 #include "cli/status/status_view.h"
@@ -15,7 +15,7 @@ void Thin(std::vector<double>& values) {
 
 }  // namespace
 
-void Progress::Show(const v1::GetStatusReply& status, absl::Time now) {
+void ProgressDisplay::Show(const v1::GetStatusReply& status, absl::Time now) {
   if (status.examples() > examples_ && status.loss() != 0) {
     examples_ = status.examples();
     losses_.push_back(status.loss());
@@ -28,7 +28,7 @@ void Progress::Show(const v1::GetStatusReply& status, absl::Time now) {
   terminal_.Say(RenderLine(status));
 }
 
-void Progress::ShowLast(const v1::GetStatusReply& status) {
+void ProgressDisplay::ShowLast(const v1::GetStatusReply& status) {
   if (!terminal_.live()) {
     SayNews(status);
     return terminal_.Say(RenderLine(status));
@@ -38,13 +38,13 @@ void Progress::ShowLast(const v1::GetStatusReply& status) {
 }
 
 // What had happened before the first look is no news; what is so still is.
-void Progress::SayNews(const v1::GetStatusReply& status) {
+void ProgressDisplay::SayNews(const v1::GetStatusReply& status) {
   if (!before_) *before_.emplace().mutable_losses() = status.losses();
   for (const std::string& line : News(*before_, status)) terminal_.Say(line);
   before_ = status;
 }
 
-std::vector<std::string> Progress::Screen(const v1::GetStatusReply& status) const {
+std::vector<std::string> ProgressDisplay::Screen(const v1::GetStatusReply& status) const {
   return RenderScreen(status, losses_, terminal_.view());
 }
 

@@ -1,7 +1,7 @@
 // Shows how a job goes, as it goes: in place on a terminal, otherwise as a line
 // every few seconds and one for what has happened since.
-#ifndef CAPSTAN_CLI_STATUS_PROGRESS_H_
-#define CAPSTAN_CLI_STATUS_PROGRESS_H_
+#ifndef CAPSTAN_CLI_STATUS_PROGRESS_DISPLAY_H_
+#define CAPSTAN_CLI_STATUS_PROGRESS_DISPLAY_H_
 
 #include <optional>
 #include <string>
@@ -14,12 +14,12 @@
 namespace capstan::cli {
 
 // Thread-compatible.
-class Progress {
+class ProgressDisplay {
  public:
   static constexpr absl::Duration kLinePeriod = absl::Seconds(3);
 
   // `terminal` must outlive this object.
-  explicit Progress(Terminal& terminal) : terminal_(terminal) {}
+  explicit ProgressDisplay(Terminal& terminal) : terminal_(terminal) {}
 
   // To be called several times a second.
   void Show(const v1::GetStatusReply& status, absl::Time now);
@@ -40,4 +40,4 @@ class Progress {
 
 }  // namespace capstan::cli
 
-#endif  // CAPSTAN_CLI_STATUS_PROGRESS_H_
+#endif  // CAPSTAN_CLI_STATUS_PROGRESS_DISPLAY_H_

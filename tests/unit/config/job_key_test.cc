@@ -1,0 +1,56 @@
+#include "capstan/config/job_key.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "capstan/config/config.h"
+
+namespace capstan {
+namespace {
+
+// Values and default of a key, as they are read.
+std::string Description(const std::string& name) {
+  for (const JobKey& key : JobKeys()) {
+    if (key.key == name) return absl::StrCat(key.values, "; ", key.default_value);
+  }
+  return "no such key";
+}
+
+TEST(JobKeyTest, TellsValuesAndDefaultOfEachKindOfKey) {
+  EXPECT_EQ(Description("train.push_window"), "1 to 64; 1");
+  EXPECT_EQ(Description("data.synthetic.eval_rows"), "0 to 549755813888; 100k");
+  EXPECT_EQ(Description("update.sparse.policy"), "async, ssp, sync; async");
+  EXPECT_EQ(Description("data.header"), "true, false; false");
+  EXPECT_EQ(Description("heartbeat"), "a time, 50ms to 1m; 1s");
+  EXPECT_EQ(Description("checkpoint.every"), "a time, 0s or more; 5m");
+  EXPECT_EQ(Description("update.dense.lambda"), "a number, 0 to 100; 0.04");
+  EXPECT_EQ(Description("model.hidden"), "one or a list, 1 to 65536; ");
+}
+
+TEST(JobKeyTest, TellsNoDefaultOfAKeyThatIsOffWithoutAValue) {
+  EXPECT_EQ(Description("train.clip_norm"), "a number, above 0; ");
+  EXPECT_EQ(Description("train.max_steps"), "1 or more; ");
+  EXPECT_EQ(Description("rebalance_bytes_per_second"), "a size, 64KiB or more; ");
+}
+
+// Values and default of one description.
+std::string Told(const JobKey& key) { return absl::StrCat(key.values, "; ", key.default_value); }
+
+TEST(JobKeyTest, TimesAreToldInTheLargestUnitThatHoldsThemWhole) {
+  EXPECT_EQ(Told(DescribeSeconds({.min = 0, .max = 86400}, 90)), "a time, 0s to 1d; 90s");
+  EXPECT_EQ(Told(DescribeSeconds({.min = 0.25}, 7200)), "a time, 250ms or more; 2h");
+}
+
+TEST(JobKeyTest, NumbersAreToldAsPeopleWriteThem) {
+  EXPECT_EQ(Told(DescribeNumber({.max = 1, .open = true}, 1e-8)),
+            "a number, above 0, up to 1; 1e-8");
+  EXPECT_EQ(Told(DescribeNumber({.min = -1e30}, 0.5)), "a number; 0.5");
+  EXPECT_EQ(Told(DescribeWhole({.max = 3000000}, 9000)), "0 to 3M; 9000");
+  EXPECT_EQ(Told(DescribeBytes({.min = 1 << 20}, 3 << 20)), "a size, 1MiB or more; 3MiB");
+  EXPECT_EQ(Told(DescribeWholes({.min = 2})), "one or a list, 2 or more; ");
+}
+
+}  // namespace
+}  // namespace capstan
