@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint64_t kLines = 60'000;  // 2 MB in all.
+constexpr uint64_t kLines = 150'000;  // 4 MB in all.
 constexpr uint64_t kDistance = uint64_t{256} << 10;
 
 // The line of each number begins with it.
@@ -50,7 +50,9 @@ class RestartPointsTest : public testing::Test {
     for (uint64_t number = start->record; number < end; ++number) {
       points_.Mark(number, lines.next_offset());
       if (!lines.Next(line)) break;
-      EXPECT_EQ(line.substr(0, line.find(' ')), std::to_string(number));
+      if (line.substr(0, line.find(' ')) == std::to_string(number)) continue;
+      ADD_FAILURE() << "expected line " << number << ", found " << line;
+      break;
     }
     EXPECT_TRUE(lines.status().ok()) << lines.status();
     return start->record;

@@ -235,7 +235,8 @@ TEST_F(TaskReaderTest, ReadsTheTasksOfALargeCompressedFileInAnyOrderAtAboutTheCo
       }
     }
     EXPECT_EQ(std::count(read.begin(), read.end(), false), 0);
-    // From the front each time it would be read 20 times.
+    // Were each task that does not follow on the last one read from the front, it would be 13
+    // times.
     EXPECT_LT(files.bytes(), 8 * file.size());
   }
 }
