@@ -39,10 +39,17 @@ void CheckPolicies(const v1::JobSpec& spec, Findings& findings) {
   if (spec.recovery() == v1::RECOVERY_PARTIAL && (IsSync(dense) || IsSync(sparse))) {
     findings.Refuse("recovery", "partial would tear a synchronous round; expected rollback");
   }
-  // A shard that comes back is told what has ended since the last checkpoint, so there have to be
-  // some.
-  if (spec.recovery() == v1::RECOVERY_PARTIAL && !spec.checkpoint().uri().empty() &&
-      spec.checkpoint().every_seconds() == 0) {
+}
+
+// A shard that comes back is told what has ended since the last checkpoint, so there have to be
+// some: without, the chief would keep account of all that has ever ended.
+void CheckPartialRecovery(const v1::JobSpec& spec, Findings& findings) {
+  if (spec.recovery() != v1::RECOVERY_PARTIAL) return;
+  if (spec.checkpoint().uri().empty()) {
+    findings.Refuse("recovery",
+                    "partial takes a shard back to the last checkpoint, and there are none without "
+                    "checkpoint.uri; expected rollback, or a checkpoint.uri");
+  } else if (spec.checkpoint().every_seconds() == 0) {
     findings.Refuse("recovery",
                     "partial takes a shard back to the last checkpoint, and checkpoint.every is 0; "
                     "expected rollback, or a checkpoint.every such as 5m");
@@ -223,6 +230,7 @@ void CheckEvaluation(const v1::JobSpec& spec, Findings& findings) {
 
 void CheckAcrossSections(const v1::JobSpec& spec, Findings& findings) {
   CheckPolicies(spec, findings);
+  CheckPartialRecovery(spec, findings);
   CheckReplicas(spec, findings);
   CheckModel(spec, findings);
   CheckLabels(spec, findings);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "capstan/base/status.h"
 #include "capstan/config/quantity.h"
 #include "capstan/consistency/decisions.h"
@@ -25,6 +26,34 @@ bool HasBackups(const v1::UpdatePolicy& policy) {
 bool WaitsForEver(const v1::JobSpec& job) {
   return Aggregates(job.dense_update()) || Aggregates(job.sparse_update()) ||
          HasBackups(job.dense_update()) || HasBackups(job.sparse_update());
+}
+
+// What a shard holds at the same time when the last gradient of a round or an aggregate comes. One
+// that is sent again until there is room needs none of its own.
+ProcessMemory HeldTogether(const v1::JobSpec& job, const Share& busiest, uint64_t dense,
+                           bool twice) {
+  ProcessMemory held;
+  held.parts = {
+      {twice ? "dense parameters with the optimizer's slots and their backups (replicas: 1)"
+             : "dense parameters with the optimizer's slots",
+       dense},
+      {"the sum of the round", RoundSumBytes(job, busiest, /*rows=*/0)},
+      {"gradients that wait", WaitsForEver(job) ? WaitingBytes(job, busiest) : 0},
+      {"a push on its way", busiest.largest_push_bytes}};
+  std::erase_if(held.parts, [](const MemoryPart& part) { return part.bytes == 0; });
+  return held;
+}
+
+absl::Status CheckTogether(const ProcessMemory& held, int shards, uint64_t shard_memory) {
+  if (held.bytes() <= shard_memory) return absl::OkStatus();
+  const auto add = [](std::string* text, const MemoryPart& part) {
+    absl::StrAppend(text, ByteSizeText(part.bytes), " ", part.what);
+  };
+  return absl::FailedPreconditionError(absl::StrCat(
+      "a shard of ", shards, " has ", ByteSizeText(shard_memory),
+      " of memory, and what it holds at the same time takes ", ByteSizeText(held.bytes()), ": ",
+      absl::StrJoin(held.parts, " + ", add),
+      ": take more shards, fewer lanes or a lower update.aggregate, or give them more memory"));
 }
 
 }  // namespace
@@ -61,7 +90,8 @@ absl::Status CheckShardsFit(const v1::JobSpec& job, int shards, uint64_t shard_m
   }
   CAPSTAN_ASSIGN_OR_RETURN(const Traffic traffic, TrafficOf(job, /*keys=*/0, shards));
   const std::string never = NeverComplete(job, traffic.busiest, shard_memory);
-  return never.empty() ? absl::OkStatus() : absl::FailedPreconditionError(never);
+  if (!never.empty()) return absl::FailedPreconditionError(never);
+  return CheckTogether(HeldTogether(job, traffic.busiest, most, twice), shards, shard_memory);
 }
 
 }  // namespace capstan

@@ -23,8 +23,9 @@ std::string WaitingAbove(const v1::JobSpec& job, const Share& busiest, uint64_t 
 std::string NeverComplete(const v1::JobSpec& job, const Share& busiest, uint64_t shard_memory);
 
 // FAILED_PRECONDITION, with the arithmetic and what to do: a shard of so many that has so much
-// memory (0: not known) cannot hold its dense parameters, or the gradients of a round. Rows and
-// their gradients are not counted, for how many there will be is not known.
+// memory (0: not known) cannot hold its dense parameters, or the gradients of a round, or not all
+// that it holds at the same time. Rows and their gradients are not counted, for how many there will
+// be is not known.
 absl::Status CheckShardsFit(const v1::JobSpec& job, int shards, uint64_t shard_memory);
 
 }  // namespace capstan

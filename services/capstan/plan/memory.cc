@@ -66,16 +66,6 @@ uint64_t RowFloats(const v1::JobSpec& job) {
   return floats;
 }
 
-// The sum of the open round: a row of it at most for each key of each lane.
-uint64_t RoundSumBytes(const v1::JobSpec& job, const Share& busiest, uint64_t rows) {
-  uint64_t bytes = IsSync(job.dense_update()) ? busiest.floats * kFloat : 0;
-  if (IsSync(job.sparse_update())) {
-    const uint64_t distinct = std::min(LanesOf(job) * busiest.rows, rows);
-    bytes += distinct * (sizeof(uint64_t) + 2 * sizeof(uint32_t) + RowFloats(job) * kFloat);
-  }
-  return bytes;
-}
-
 // That one client has on their way to one shard, or from it, where a call is of at most
 // `call_bytes`.
 uint64_t CallsInFlight(uint64_t call_bytes) {
@@ -192,6 +182,15 @@ uint64_t WaitingBytes(const v1::JobSpec& job, const Share& busiest) {
     return policy.backup_workers() > 0 ? policy.lanes() : policy.lanes() - 1;
   };
   return std::max(most(job.dense_update()), most(job.sparse_update())) * busiest.pushed_bytes;
+}
+
+uint64_t RoundSumBytes(const v1::JobSpec& job, const Share& busiest, uint64_t rows) {
+  uint64_t bytes = IsSync(job.dense_update()) ? busiest.floats * kFloat : 0;
+  if (IsSync(job.sparse_update())) {
+    const uint64_t distinct = std::min(LanesOf(job) * busiest.rows, rows);
+    bytes += distinct * (sizeof(uint64_t) + 2 * sizeof(uint32_t) + RowFloats(job) * kFloat);
+  }
+  return bytes;
 }
 
 absl::StatusOr<std::vector<uint64_t>> DenseBytes(const v1::JobSpec& job, int shards) {

@@ -40,6 +40,10 @@ bool IsHeldTwice(const v1::JobSpec& job, int shards);
 // `aggregate: K` so many.
 uint64_t WaitingBytes(const v1::JobSpec& job, const Share& busiest);
 
+// The sum of the open round of a shard that holds so many rows: a row of it at most for each key of
+// each lane. 0: nothing of the job is synchronous.
+uint64_t RoundSumBytes(const v1::JobSpec& job, const Share& busiest, uint64_t rows);
+
 // Weights and slots of the dense parameters on each shard, as the first map has them.
 // INVALID_ARGUMENT: the tensors cannot be laid out, or an optimizer is impossible.
 absl::StatusOr<std::vector<uint64_t>> DenseBytes(const v1::JobSpec& job, int shards);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
@@ -17,6 +18,16 @@ constexpr char kModel[] = "state/model.json";
 
 std::string TasksKey(uint64_t fingerprint) {
   return absl::StrFormat("state/tasks-%016x.json", fingerprint);
+}
+
+std::string ListingKey(uint64_t fingerprint) {
+  return absl::StrFormat("state/listing-%016x.txt", fingerprint);
+}
+
+// 0: the text is none of a listing.
+uint64_t ListingOfText(const std::string& text) {
+  uint64_t listing = 0;
+  return absl::SimpleHexAtoi(text, &listing) ? listing : 0;
 }
 
 }  // namespace
@@ -78,12 +89,24 @@ absl::Status JobStore::SetStateAside(uint64_t term) {
 absl::Status JobStore::KeepTasks(uint64_t fingerprint, const TaskRanges& ranges) {
   const std::string key = TasksKey(fingerprint);
   const absl::Status kept = folder_->Stat(key).status();
+  if (kept.ok()) return KeepListing(fingerprint, ranges.listing());
   if (!absl::IsNotFound(kept)) return kept;
   v1::TrainTasks all;
   all.set_format(2);
   all.mutable_runs()->Add(ranges.runs().begin(), ranges.runs().end());
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, SealJson(all));
-  return folder_->Put(key, text);
+  CAPSTAN_RETURN_IF_ERROR(folder_->Put(key, text));
+  return KeepListing(fingerprint, ranges.listing());
+}
+
+// The last of the listings of which the ranges have been made.
+absl::Status JobStore::KeepListing(uint64_t fingerprint, uint64_t listing) {
+  if (listing == 0) return absl::OkStatus();
+  const std::string key = ListingKey(fingerprint);
+  const absl::StatusOr<std::string> kept = folder_->Get(key);
+  if (!kept.ok() && !absl::IsNotFound(kept.status())) return kept.status();
+  if (kept.ok() && ListingOfText(*kept) == listing) return absl::OkStatus();
+  return folder_->Put(key, absl::StrFormat("%016x", listing));
 }
 
 absl::StatusOr<TaskRanges> JobStore::ReadTasks(uint64_t fingerprint) {
@@ -91,7 +114,9 @@ absl::StatusOr<TaskRanges> JobStore::ReadTasks(uint64_t fingerprint) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, folder_->Get(key));
   v1::TrainTasks all;
   CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(key, text, all));
-  return TaskRanges(all);
+  const absl::StatusOr<std::string> listing = folder_->Get(ListingKey(fingerprint));
+  if (!listing.ok() && !absl::IsNotFound(listing.status())) return listing.status();
+  return TaskRanges(all, listing.ok() ? ListingOfText(*listing) : 0);
 }
 
 absl::StatusOr<std::optional<v1::StoredModel>> JobStore::ReadModel() {

@@ -42,9 +42,10 @@ class JobStore {
   // Keeps what is stored there beside it, as chief-<term>.json.
   absl::Status SetStateAside(uint64_t term);
 
-  // ---- state/tasks-<fingerprint>.json ----
+  // ---- state/tasks-<fingerprint>.json, state/listing-<fingerprint>.txt ----
 
-  // Keeps what the training data were cut into, unless it is kept already.
+  // Keeps what the training data were cut into, unless it is kept already, and the hash of the
+  // listing of which that was made, which may be another one by now.
   absl::Status KeepTasks(uint64_t fingerprint, const TaskRanges& ranges);
   // NOT_FOUND: none are kept under this fingerprint. DATA_LOSS: they are damaged.
   absl::StatusOr<TaskRanges> ReadTasks(uint64_t fingerprint);
@@ -68,6 +69,8 @@ class JobStore {
   absl::Status DeleteUncompleted(const std::vector<std::string>& ids);
 
  private:
+  absl::Status KeepListing(uint64_t fingerprint, uint64_t listing);
+
   const std::unique_ptr<ObjectStore> folder_;
   const std::unique_ptr<ObjectStore> checkpoints_;
   std::optional<ObjectVersion> version_;  // Of the state that was read or written last.

@@ -201,6 +201,9 @@ TEST(BadJobTest, PartialRecoveryNeedsCheckpointsToGoBackTo) {
   EXPECT_THAT(RefusalOf("recovery: partial\ncheckpoint: {uri: /tmp/model, every: 0s}"),
               StartsWith("job.yaml:4: recovery: partial takes a shard back to the last checkpoint, "
                          "and checkpoint.every is 0"));
+  EXPECT_EQ(RefusalOf("recovery: partial"),
+            "job.yaml:4: recovery: partial takes a shard back to the last checkpoint, and there "
+            "are none without checkpoint.uri; expected rollback, or a checkpoint.uri");
   const std::string often = Job("recovery: partial\ncheckpoint: {uri: /tmp/model}\n");
   EXPECT_TRUE(ParseJob({.text = often}, {}).ok()) << "checkpoint.every has a default";
 }

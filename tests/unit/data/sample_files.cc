@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -138,6 +139,23 @@ std::vector<std::string> SamplesOfParts(v1::DataFormat format, const std::string
     begin = end;
   }
   return all;
+}
+
+int BeginsThatGiveTheRest(v1::DataFormat format, const std::string& file) {
+  std::vector<std::string> rest = SamplesOf(format, file);
+  v1::DataSpec data;
+  data.set_format(format);
+  const auto samples = NewSampleStream(data, NewTextStream(file, /*piece=*/1000), {});
+  Sample sample;
+  int begins = 0;
+  while (*samples->Next(sample)) {
+    rest.erase(rest.begin());
+    const std::optional<uint64_t> begin = samples->next_begin();
+    if (!begin) continue;
+    const SampleRange range{*begin, *begin, Source::kToTheEnd, /*at_sample=*/true};
+    if (SamplesOf(format, file, range) == rest) ++begins;
+  }
+  return begins;
 }
 
 }  // namespace capstan

@@ -40,6 +40,10 @@ std::vector<std::string> SamplesOf(v1::DataFormat format, const std::string& fil
 std::vector<std::string> SamplesOfParts(v1::DataFormat format, const std::string& file,
                                         const std::vector<uint64_t>& ends);
 
+// Of the places at which a file says that a sample begins, how many give exactly the samples from
+// there on to whoever begins there.
+int BeginsThatGiveTheRest(v1::DataFormat format, const std::string& file);
+
 }  // namespace capstan
 
 #endif  // TESTS_UNIT_DATA_SAMPLE_FILES_H_

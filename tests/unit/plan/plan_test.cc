@@ -214,7 +214,7 @@ TEST(PlanTest, WithReplicasShardsHoldEachPartitionTwiceAndSendUpdatesOn) {
 
 TEST(FitTest, WithReplicasAShardHasRoomForBackupsToo) {
   v1::JobSpec job = DenseJob(1);
-  EXPECT_TRUE(CheckShardsFit(job, /*shards=*/2, 3'000'000).ok());
+  EXPECT_EQ(CheckShardsFit(job, /*shards=*/2, 6'000'000), absl::OkStatus());
   job.set_replicas(1);
   EXPECT_THAT(CheckShardsFit(job, /*shards=*/2, 3'000'000).message(), HasSubstr("replicas: 1"));
 }
@@ -246,23 +246,42 @@ TEST(PlanTest, ARoundWithBackupsThatCannotWaitOnAShardIsRefusedAndOneWithoutIsWa
 
 TEST(FitTest, DenseParametersThatAShardCannotHoldAreRefusedWithTheArithmetic) {
   const v1::JobSpec job = DenseJob(4);
-  EXPECT_TRUE(CheckShardsFit(job, /*shards=*/1, 5 << 20).ok());
+  EXPECT_EQ(CheckShardsFit(job, /*shards=*/1, 9 << 20), absl::OkStatus());
   const absl::Status refused = CheckShardsFit(job, /*shards=*/1, 3 << 20);
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   const std::string why(refused.message());
   EXPECT_THAT(why, HasSubstr("a shard of 1 has 3.0MiB of memory"));
   EXPECT_THAT(why, HasSubstr("take 3.8MiB: take more shards"));
-  EXPECT_TRUE(CheckShardsFit(job, /*shards=*/2, 3 << 20).ok());
-  EXPECT_TRUE(CheckShardsFit(job, /*shards=*/1, /*shard_memory=*/0).ok()) << "not known";
+  EXPECT_EQ(CheckShardsFit(job, /*shards=*/2, 5 << 20), absl::OkStatus());
+  EXPECT_EQ(CheckShardsFit(job, /*shards=*/1, /*shard_memory=*/0), absl::OkStatus()) << "not known";
 }
 
 TEST(FitTest, ARoundThatWouldNeverBeCompleteIsRefused) {
   v1::JobSpec job = DenseJob(8);
-  EXPECT_TRUE(CheckShardsFit(job, /*shards=*/1, 48 << 20).ok());
+  EXPECT_EQ(CheckShardsFit(job, /*shards=*/1, 48 << 20), absl::OkStatus());
   job.mutable_dense_update()->set_backup_workers(1);
   EXPECT_THAT(CheckShardsFit(job, /*shards=*/1, 48 << 20).message(),
               HasSubstr("31MiB (8 of 3.8MiB), and 24MiB"));
-  EXPECT_TRUE(CheckShardsFit(job, /*shards=*/2, 48 << 20).ok());
+  EXPECT_EQ(CheckShardsFit(job, /*shards=*/2, 48 << 20), absl::OkStatus());
+}
+
+TEST(FitTest, WhatFitsByItselfAndNotTogetherIsRefusedWithTheSum) {
+  v1::JobSpec job = DenseJob(3);
+  job.mutable_dense_update()->set_backup_workers(1);
+  v1::OptimizerSpec& optimizer = *job.mutable_tensors(0)->mutable_optimizer();
+  optimizer.set_kind(v1::OPTIMIZER_KIND_ADAM);
+  optimizer.set_beta1(.9);
+  optimizer.set_beta2(.999);
+  optimizer.set_epsilon(1e-8);
+  EXPECT_EQ(CheckShardsFit(job, /*shards=*/1, 28 << 20), absl::OkStatus());
+  const absl::Status refused = CheckShardsFit(job, /*shards=*/1, 23 << 20);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  const std::string why(refused.message());
+  EXPECT_THAT(why, HasSubstr("a shard of 1 has 23MiB of memory, and what it holds at the same time "
+                             "takes 28MiB: 11MiB dense parameters with the optimizer's slots + "
+                             "3.8MiB the sum of the round + 11MiB gradients that wait + "));
+  EXPECT_THAT(why, HasSubstr(" a push on its way: take more shards"));
+  EXPECT_EQ(CheckShardsFit(job, /*shards=*/2, 23 << 20), absl::OkStatus());
 }
 
 TEST(PlanTest, WhatAProcessMayNotHaveIsRefused) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,12 +40,16 @@ class SampleStream {
 
   // Up to where the file has been read.
   virtual uint64_t offset() const = 0;
+
+  // Where the sample begins that comes next; nothing: that is not known, or cannot be.
+  virtual std::optional<uint64_t> next_begin() const = 0;
 };
 
 struct SampleRange {
   uint64_t first_byte = 0;  // Where the stream begins: at `begin`, or before.
   uint64_t begin = 0;
   uint64_t end = Source::kToTheEnd;
+  bool at_sample = false;  // A sample begins at `begin`, of which nothing stands before.
 };
 
 // Formats that NewSampleStream reads, and those whose records are images.

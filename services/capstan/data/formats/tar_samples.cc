@@ -24,7 +24,8 @@ uint64_t RoundUp(uint64_t bytes) { return (bytes + kTarBlock - 1) / kTarBlock * 
 // A member whose content comes next in the file.
 struct Member {
   std::string name;
-  uint64_t header = 0;  // Where its own header is; extensions of it lie before.
+  uint64_t begin = 0;   // Where its first header is, an extension or its own.
+  uint64_t header = 0;  // Where its own is.
   uint64_t size = 0;
 
   // "a/0001" and "jpg" of "a/0001.jpg"; both empty: it is of no sample.
@@ -47,12 +48,16 @@ class TarSamples : public SampleStream {
         range_(range),
         images_({image.image_member()}),
         label_(image.label_member().empty() ? "cls" : image.label_member()),
-        before_(range.begin == 0 ? Before::kNothing : Before::kMember) {
+        before_(range.begin == 0 || range.at_sample ? Before::kNothing : Before::kMember) {
     if (image.image_member().empty()) images_ = {"jpg", "jpeg", "png"};
   }
 
   absl::StatusOr<bool> Next(Sample& sample) override;
   uint64_t offset() const override { return bytes_.offset(); }
+  std::optional<uint64_t> next_begin() const override {
+    if (!next_.member || next_.damage) return std::nullopt;
+    return next_.member->begin;
+  }
 
  private:
   // What of the range before is still to be passed over, and how far the last samples of this one
@@ -125,6 +130,7 @@ absl::StatusOr<TarSamples::Found> TarSamples::FindMember() {
     aligned_ = true;
     CAPSTAN_RETURN_IF_ERROR(bytes_.Skip(RoundUp(range_.begin) - bytes_.offset()).status());
   }
+  std::optional<uint64_t> begin;
   while (true) {
     Found found;
     CAPSTAN_ASSIGN_OR_RETURN(std::optional<TarHeader> header, FindHeader(found.damage));
@@ -132,6 +138,7 @@ absl::StatusOr<TarSamples::Found> TarSamples::FindMember() {
     if (found.damage) extensions_.clear();
     if (!header) return found;
     const uint64_t place = bytes_.offset() - kTarBlock;
+    if (extensions_.empty()) begin = place;
     if (header->is_extension()) {
       CAPSTAN_ASSIGN_OR_RETURN(const bool whole, ReadExtension(*header));
       if (!whole) found.damage = place;
@@ -140,7 +147,10 @@ absl::StatusOr<TarSamples::Found> TarSamples::FindMember() {
     }
     for (const auto& [kind, content] : extensions_) ApplyTarExtension(kind, content, *header);
     extensions_.clear();
-    found.member = Member{.name = header->name, .header = place, .size = header->size};
+    found.member = Member{.name = header->name,
+                          .begin = begin.value_or(place),
+                          .header = place,
+                          .size = header->size};
     if (header->is_file()) SplitName(*found.member);
     if (header->is_file()) return found;
     if (found.damage) {

@@ -43,6 +43,9 @@ class TfRecordSamples : public SampleStream {
 
   absl::StatusOr<bool> Next(Sample& sample) override;
   uint64_t offset() const override { return bytes_.offset(); }
+  std::optional<uint64_t> next_begin() const override {
+    return read_ ? std::optional(bytes_.offset()) : std::nullopt;
+  }
 
  private:
   absl::Status Begin();
@@ -77,7 +80,7 @@ absl::Status TfRecordSamples::Begin() {
   if (begun_) return absl::OkStatus();
   begun_ = true;
   CAPSTAN_RETURN_IF_ERROR(bytes_.Skip(range_.begin - bytes_.offset()).status());
-  if (range_.begin == 0) return absl::OkStatus();
+  if (range_.begin == 0 || range_.at_sample) return absl::OkStatus();
   return FindFront().status();
 }
 

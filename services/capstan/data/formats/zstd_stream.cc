@@ -12,14 +12,21 @@ namespace {
 
 class ZstdStream : public ByteStream {
  public:
-  ZstdStream(std::string path, std::unique_ptr<ByteStream> compressed)
-      : path_(std::move(path)), compressed_(std::move(compressed)), zstd_(::ZSTD_createDCtx()) {
+  ZstdStream(std::string path, std::unique_ptr<ByteStream> compressed, const RestartPoint& from,
+             RestartKeeper* keeper)
+      : path_(std::move(path)),
+        compressed_(std::move(compressed)),
+        keeper_(keeper),
+        zstd_(::ZSTD_createDCtx()),
+        read_(from.stored),
+        written_(from.content) {
     CAPSTAN_CHECK(zstd_ != nullptr);
     buffer_.resize(::ZSTD_DStreamInSize());
   }
   ~ZstdStream() override { ::ZSTD_freeDCtx(zstd_); }
 
   absl::StatusOr<size_t> Read(std::span<char> buffer) override {
+    OfferRestart();
     ZSTD_outBuffer output = {buffer.data(), buffer.size(), 0};
     while (output.pos == 0 && output.size > 0) {
       if (input_.pos == input_.size && !flushing_) {
@@ -36,10 +43,20 @@ class ZstdStream : public ByteStream {
       inside_frame_ = result != 0;
       flushing_ = result != 0 && output.pos == output.size;  // More is inside the decompressor.
     }
+    written_ += output.pos;
     return output.pos;
   }
 
  private:
+  void OfferRestart() {
+    if (keeper_ == nullptr || inside_frame_ || !keeper_->Wants(written_)) return;
+    if (input_.pos < RestartPoint::kBefore) return;  // At the end of the next frame, then.
+    const char* before = buffer_.data() + input_.pos - RestartPoint::kBefore;
+    keeper_->Keep({.content = written_,
+                   .stored = read_ - (input_.size - input_.pos),
+                   .before = {before, RestartPoint::kBefore}});
+  }
+
   absl::Status Refill() {
     CAPSTAN_ASSIGN_OR_RETURN(size_t n, compressed_->Read(buffer_));
     input_ = {buffer_.data(), n, 0};
@@ -54,19 +71,21 @@ class ZstdStream : public ByteStream {
 
   const std::string path_;
   const std::unique_ptr<ByteStream> compressed_;
+  RestartKeeper* const keeper_;
   ZSTD_DCtx* const zstd_;
   std::vector<char> buffer_;
   ZSTD_inBuffer input_ = {nullptr, 0, 0};
-  uint64_t read_ = 0;  // Compressed bytes handed to zstd.
+  uint64_t read_;     // Compressed bytes of the file up to where zstd has been handed them.
+  uint64_t written_;  // Bytes of the content.
   bool inside_frame_ = false;
   bool flushing_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<ByteStream> NewZstdStream(std::string path,
-                                          std::unique_ptr<ByteStream> compressed) {
-  return std::make_unique<ZstdStream>(std::move(path), std::move(compressed));
+std::unique_ptr<ByteStream> NewZstdStream(std::string path, std::unique_ptr<ByteStream> compressed,
+                                          const RestartPoint& from, RestartKeeper* keeper) {
+  return std::make_unique<ZstdStream>(std::move(path), std::move(compressed), from, keeper);
 }
 
 }  // namespace capstan

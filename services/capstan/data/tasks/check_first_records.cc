@@ -33,10 +33,9 @@ struct Input {
 
 absl::StatusOr<std::vector<Input>> ListFolders(const Source& source, const v1::DataSpec& data,
                                                Split split) {
-  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<Extent> extents,
-                           FindExtents(source, data, {.split = split}));
+  CAPSTAN_ASSIGN_OR_RETURN(const Extents extents, FindExtents(source, data, {.split = split}));
   std::vector<Input> inputs;
-  for (const Extent& extent : extents) {
+  for (const Extent& extent : extents.all) {
     inputs.push_back({{extent.file, std::min(extent.length, kFrontOfClass)}});
   }
   return inputs;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "capstan/base/hash.h"
 #include "capstan/base/status.h"
 #include "capstan/data/formats/class_folders.h"
 #include "capstan/data/formats/compression.h"
@@ -214,6 +215,17 @@ absl::StatusOr<std::vector<Extent>> ParquetExtents(const Source& source,
   return extents;
 }
 
+absl::StatusOr<std::vector<Extent>> FileExtents(const Source& source, const v1::DataSpec& data,
+                                                const std::vector<FileInfo>& files,
+                                                const PlanOptions& options) {
+  if (IsTextFormat(data.format()) || IsSampleFormat(data.format())) {
+    return TextExtents(source, data, files, options);
+  }
+  if (data.format() == v1::DATA_FORMAT_IDX) return IdxExtents(source, files, options);
+  if (data.format() == v1::DATA_FORMAT_PARQUET) return ParquetExtents(source, files, options);
+  return absl::InvalidArgumentError("data: no format");
+}
+
 Extent SyntheticExtent(const v1::SyntheticSpec& spec, Split split) {
   const bool eval = split == Split::kEval;
   return {.file = eval ? kSyntheticEval : kSyntheticTrain,
@@ -238,19 +250,27 @@ absl::StatusOr<std::vector<FileInfo>> ListFiles(const Source& source, const v1::
   return files;
 }
 
-absl::StatusOr<std::vector<Extent>> FindExtents(const Source& source, const v1::DataSpec& data,
-                                                const PlanOptions& options) {
+uint64_t ListingOf(const std::vector<FileInfo>& files) {
+  uint64_t print = Mix64(files.size());
+  for (const FileInfo& file : files) print = Mix64(Mix64(print ^ HashText(file.path)) ^ file.bytes);
+  return std::max<uint64_t>(1, print);
+}
+
+absl::StatusOr<Extents> FindExtents(const Source& source, const v1::DataSpec& data,
+                                    const PlanOptions& options) {
   if (data.format() == v1::DATA_FORMAT_SYNTHETIC) {
-    return std::vector<Extent>{SyntheticExtent(data.synthetic(), options.split)};
+    return Extents{.all = {SyntheticExtent(data.synthetic(), options.split)}};
   }
-  if (data.format() == v1::DATA_FORMAT_FOLDER) return FolderExtents(source, data, options.split);
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<FileInfo> files, ListFiles(source, data, options.split));
-  if (IsTextFormat(data.format()) || IsSampleFormat(data.format())) {
-    return TextExtents(source, data, files, options);
+  Extents extents;
+  if (data.format() == v1::DATA_FORMAT_FOLDER) {
+    CAPSTAN_ASSIGN_OR_RETURN(extents.all, FolderExtents(source, data, options.split));
+    return extents;
   }
-  if (data.format() == v1::DATA_FORMAT_IDX) return IdxExtents(source, files, options);
-  if (data.format() == v1::DATA_FORMAT_PARQUET) return ParquetExtents(source, files, options);
-  return absl::InvalidArgumentError("data: no format");
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<FileInfo> files,
+                           ListFiles(source, data, options.split));
+  extents.listing = ListingOf(files);
+  CAPSTAN_ASSIGN_OR_RETURN(extents.all, FileExtents(source, data, files, options));
+  return extents;
 }
 
 }  // namespace capstan

@@ -31,14 +31,22 @@ struct Extent {
   }
 };
 
+struct Extents {
+  std::vector<Extent> all;
+  uint64_t listing = 0;  // TaskRanges::listing.
+};
+
+// Of these files, in this order. Never 0.
+uint64_t ListingOf(const std::vector<FileInfo>& files);
+
 // The files of a split, in the order in which the data spec names them.
 absl::StatusOr<std::vector<FileInfo>> ListFiles(const Source& source, const v1::DataSpec& data,
                                                 Split split);
 
 // In the order in which the data spec names them. Compressed text is counted or estimated; see
 // tasks.h.
-absl::StatusOr<std::vector<Extent>> FindExtents(const Source& source, const v1::DataSpec& data,
-                                                const PlanOptions& options);
+absl::StatusOr<Extents> FindExtents(const Source& source, const v1::DataSpec& data,
+                                    const PlanOptions& options);
 
 }  // namespace capstan
 

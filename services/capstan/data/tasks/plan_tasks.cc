@@ -96,19 +96,18 @@ void CutGroups(const Extent& extent, uint64_t size, std::vector<v1::TaskRun>& ru
   CutRange(extent, begin, end, size, runs);
 }
 
-absl::StatusOr<TaskRanges> Cut(const v1::DataSpec& data, const std::vector<Extent>& extents,
-                               uint64_t batch) {
+absl::StatusOr<TaskRanges> Cut(const v1::DataSpec& data, const Extents& extents, uint64_t batch) {
   uint64_t bytes = 0;
   uint64_t records = 0;
   double text_records = 0;
-  for (const Extent& extent : extents) {
+  for (const Extent& extent : extents.all) {
     (extent.by_records ? records : bytes) += extent.length;
     if (!extent.by_records) text_records += extent.records();
   }
   const double record_bytes = text_records > 0 ? static_cast<double>(bytes) / text_records : 0;
   std::vector<v1::TaskRun> runs;
   uint64_t ranges = 0;
-  for (const Extent& extent : extents) {
+  for (const Extent& extent : extents.all) {
     const uint64_t size = extent.by_records ? RangeRecords(data, records, batch)
                                             : RangeBytes(data, bytes, record_bytes, batch);
     ranges += extent.length / size + extent.group_ends.size() + 1;
@@ -118,28 +117,11 @@ absl::StatusOr<TaskRanges> Cut(const v1::DataSpec& data, const std::vector<Exten
                                                 : CutBytes;
     cut(extent, size, runs);
   }
-  return TaskRanges(std::move(runs));
+  return TaskRanges(std::move(runs), extents.listing);
 }
 
-}  // namespace
-
-absl::StatusOr<TaskRanges> PlanTasks(const Source& source, const v1::DataSpec& data,
-                                     const PlanOptions& options) {
-  CAPSTAN_ASSIGN_OR_RETURN(std::vector<Extent> extents, FindExtents(source, data, options));
-  CAPSTAN_ASSIGN_OR_RETURN(TaskRanges ranges, Cut(data, extents, std::max(1u, options.batch_size)));
-  const bool named = data.format() != v1::DATA_FORMAT_SYNTHETIC && !extents.empty();
-  if ((options.split == Split::kTrain || named) && ranges.expected_records() == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(extents.empty() ? "data" : extents.front().file, ": there are no records",
-                     extents.size() > 1 ? ", nor in the other files" : ""));
-  }
-  return ranges;
-}
-
-absl::StatusOr<bool> StillFit(const Source& source, const v1::DataSpec& data, Split split,
-                              const TaskRanges& ranges) {
-  if (!IsTextFormat(data.format())) return false;
-  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<FileInfo> files, ListFiles(source, data, split));
+// Whether the ranges are those of plain files of these lengths, and of all of them.
+bool CoverBytesOf(const std::vector<FileInfo>& files, const TaskRanges& ranges) {
   const std::span<const v1::TaskRun> runs = ranges.runs();
   size_t next = 0;
   for (const FileInfo& file : files) {
@@ -152,6 +134,28 @@ absl::StatusOr<bool> StillFit(const Source& source, const v1::DataSpec& data, Sp
     if (end != file.bytes) return false;
   }
   return next == runs.size();
+}
+
+}  // namespace
+
+absl::StatusOr<TaskRanges> PlanTasks(const Source& source, const v1::DataSpec& data,
+                                     const PlanOptions& options) {
+  CAPSTAN_ASSIGN_OR_RETURN(const Extents extents, FindExtents(source, data, options));
+  CAPSTAN_ASSIGN_OR_RETURN(TaskRanges ranges, Cut(data, extents, std::max(1u, options.batch_size)));
+  const bool named = data.format() != v1::DATA_FORMAT_SYNTHETIC && !extents.all.empty();
+  if ((options.split == Split::kTrain || named) && ranges.expected_records() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        extents.all.empty() ? "data" : extents.all.front().file, ": there are no records",
+        extents.all.size() > 1 ? ", nor in the other files" : ""));
+  }
+  return ranges;
+}
+
+absl::StatusOr<bool> StillFit(const Source& source, const v1::DataSpec& data, Split split,
+                              const TaskRanges& ranges) {
+  if (ranges.listing() == 0 && !IsTextFormat(data.format())) return false;
+  CAPSTAN_ASSIGN_OR_RETURN(const std::vector<FileInfo> files, ListFiles(source, data, split));
+  return ranges.listing() == 0 ? CoverBytesOf(files, ranges) : ranges.listing() == ListingOf(files);
 }
 
 }  // namespace capstan

@@ -1,10 +1,10 @@
 #include "capstan/data/tasks/sample_reader.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
-#include "capstan/data/formats/compression.h"
 #include "capstan/data/tasks/tasks.h"
 
 namespace capstan {
@@ -37,11 +37,8 @@ absl::Status SampleReader::ReadBytes(const v1::Task& task, std::unique_ptr<ByteS
 absl::Status SampleReader::ReadRecords(const v1::Task& task, Batch& records, TaskImages& images) {
   CAPSTAN_RETURN_IF_ERROR(Seek(task));
   while (open_.next < task.end()) {
-    absl::StatusOr<bool> more = open_.samples->Next(sample_);
-    if (!more.ok()) open_ = {};
-    CAPSTAN_RETURN_IF_ERROR(more.status());
-    if (!*more) return absl::OkStatus();
-    ++open_.next;
+    CAPSTAN_ASSIGN_OR_RETURN(const bool more, NextNumbered());
+    if (!more) return absl::OkStatus();
     CAPSTAN_RETURN_IF_ERROR(intake_.Take(task.file(), sample_, records, images));
   }
   return absl::OkStatus();
@@ -49,22 +46,34 @@ absl::Status SampleReader::ReadRecords(const v1::Task& task, Batch& records, Tas
 
 // Leaves the file at record task.begin, or at its end.
 absl::Status SampleReader::Seek(const v1::Task& task) {
-  const bool usable =
-      open_.samples != nullptr && open_.file == task.file() && open_.next <= task.begin();
+  const bool usable = open_.samples != nullptr && open_.file == task.file() &&
+                      open_.next <= task.begin() &&
+                      !restarts_.IsNearer(task.file(), task.begin(), open_.samples->offset());
   if (!usable) {
     open_ = {};
-    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents,
-                             OpenContents(source_, task.file()));
-    open_ = {task.file(), 0, NewSampleStream(options_.data, std::move(contents), {})};
+    CAPSTAN_ASSIGN_OR_RETURN(RestartPoints::Start start,
+                             restarts_.Open(source_, task.file(), task.begin()));
+    const SampleRange range = {
+        .first_byte = start.offset, .begin = start.offset, .at_sample = true};
+    open_ = {task.file(), start.record,
+             NewSampleStream(options_.data, std::move(start.contents), range)};
   }
   while (open_.next < task.begin()) {
-    absl::StatusOr<bool> more = open_.samples->Next(sample_);
-    if (!more.ok()) open_ = {};
-    CAPSTAN_RETURN_IF_ERROR(more.status());
-    if (!*more) return absl::OkStatus();
-    ++open_.next;
+    CAPSTAN_ASSIGN_OR_RETURN(const bool more, NextNumbered());
+    if (!more) return absl::OkStatus();
   }
   return absl::OkStatus();
+}
+
+// Replaces sample_ with the next one of the open file. False: there is none.
+absl::StatusOr<bool> SampleReader::NextNumbered() {
+  if (const std::optional<uint64_t> begin = open_.samples->next_begin()) {
+    restarts_.Mark(open_.next, *begin);
+  }
+  const absl::StatusOr<bool> more = open_.samples->Next(sample_);
+  if (!more.ok()) open_ = {};
+  if (more.ok() && *more) ++open_.next;
+  return more;
 }
 
 }  // namespace capstan

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "capstan/data/formats/batch.h"
+#include "capstan/data/formats/restart_points.h"
 #include "capstan/data/formats/samples.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/tasks/image_intake.h"
@@ -39,10 +40,12 @@ class SampleReader {
                          TaskImages& images);
   absl::Status ReadRecords(const v1::Task& task, Batch& records, TaskImages& images);
   absl::Status Seek(const v1::Task& task);
+  absl::StatusOr<bool> NextNumbered();
 
   const ReaderOptions& options_;
   const Source& source_;
   ImageIntake& intake_;
+  RestartPoints restarts_;
   Numbered open_;
   Sample sample_;
 };

@@ -52,14 +52,14 @@ v1::Task TaskRange::ToTask(uint32_t index) const {
   return task;
 }
 
-TaskRanges::TaskRanges(std::vector<v1::TaskRun> runs) {
+TaskRanges::TaskRanges(std::vector<v1::TaskRun> runs, uint64_t listing) {
   std::vector<uint32_t> until;
   until.reserve(runs.size());
   for (const v1::TaskRun& run : runs) {
     CAPSTAN_CHECK(run.ranges() <= std::numeric_limits<uint32_t>::max() - size_);
     until.push_back(size_ += static_cast<uint32_t>(run.ranges()));
   }
-  held_ = std::make_shared<const Held>(Held{std::move(runs), std::move(until)});
+  held_ = std::make_shared<const Held>(Held{std::move(runs), std::move(until), listing});
 }
 
 TaskRanges::TaskRanges(const std::vector<v1::Task>& ranges)
@@ -86,11 +86,12 @@ size_t TaskRanges::RunOf(uint32_t index) const {
   return static_cast<size_t>(run - until.begin());
 }
 
-TaskRanges::TaskRanges(const v1::TrainTasks& stored)
+TaskRanges::TaskRanges(const v1::TrainTasks& stored, uint64_t listing)
     : TaskRanges(
           stored.format() == 1
               ? TaskRanges(std::vector<v1::Task>(stored.tasks().begin(), stored.tasks().end()))
-              : TaskRanges(std::vector<v1::TaskRun>(stored.runs().begin(), stored.runs().end()))) {}
+              : TaskRanges(std::vector<v1::TaskRun>(stored.runs().begin(), stored.runs().end()),
+                           listing)) {}
 
 TaskRange TaskRanges::operator[](uint32_t index) const {
   const size_t run = RunOf(index);

@@ -34,7 +34,7 @@ struct TaskRange {
 class TaskRanges {
  public:
   TaskRanges() : TaskRanges(std::vector<v1::TaskRun>()) {}
-  explicit TaskRanges(std::vector<v1::TaskRun> runs);
+  explicit TaskRanges(std::vector<v1::TaskRun> runs, uint64_t listing = 0);
   // A run for each of `ranges`, none of which is made of pieces. Implicit: these are the same.
   TaskRanges(const std::vector<v1::Task>& ranges);
 
@@ -43,11 +43,15 @@ class TaskRanges {
   TaskRanges& operator=(const TaskRanges&) = default;
 
   // As a job's store keeps them, in any format.
-  explicit TaskRanges(const v1::TrainTasks& stored);
+  explicit TaskRanges(const v1::TrainTasks& stored, uint64_t listing = 0);
 
   uint32_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   std::span<const v1::TaskRun> runs() const { return held_->runs; }
+
+  // A hash of the names and lengths of the files of which the ranges were made. 0: not known, or
+  // they were made of no files that a listing shows.
+  uint64_t listing() const { return held_->listing; }
 
   // REQUIRES: index < size(). Takes the logarithm of the number of runs.
   TaskRange operator[](uint32_t index) const;
@@ -64,6 +68,7 @@ class TaskRanges {
   struct Held {
     std::vector<v1::TaskRun> runs;
     std::vector<uint32_t> until;  // Ranges up to the end of each run.
+    uint64_t listing = 0;
   };
 
   size_t RunOf(uint32_t index) const;

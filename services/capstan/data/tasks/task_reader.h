@@ -80,9 +80,11 @@ struct ReaderOptions {
 
 ReaderOptions ReaderOptionsOf(const v1::JobSpec& job);
 
-// Reads tasks one after the other and keeps the decompressor of the last file open, so that a task
-// that follows in the same file costs no second decompression of what lies before. Holds one task
-// in memory while it loads. Thread-compatible: one for each thread that reads.
+// Reads tasks one after the other. Keeps the decompressor of the last file open, so that a task
+// that follows in the same file costs no second decompression of what lies before, and remembers
+// where files of text and of samples can be restarted (formats/restart_points.h), so that one that
+// does not costs little. Holds one task in memory while it loads. Thread-compatible: one for each
+// thread that reads.
 class TaskReader {
  public:
   // `source` must outlive this object.

@@ -62,9 +62,10 @@ struct PlanOptions {
 absl::StatusOr<TaskRanges> PlanTasks(const Source& source, const v1::DataSpec& data,
                                      const PlanOptions& options);
 
-// Returns whether `ranges`, of plain text alone, are what PlanTasks makes of the files that the
-// split names now, as far as their names and lengths say it: nothing but these is asked for. False
-// also where that cannot be said: where a range is one of records.
+// Returns whether `ranges` are what PlanTasks makes of the files that the split names now, as far
+// as their names and lengths say it: nothing but these is asked for. False also where that cannot
+// be said: of synthetic data and of folders of images, which are planned without opening a file,
+// and where the listing of which the ranges were made is not known and a range is one of records.
 absl::StatusOr<bool> StillFit(const Source& source, const v1::DataSpec& data, Split split,
                               const TaskRanges& ranges);
 

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
-#include "capstan/data/formats/compression.h"
 #include "capstan/data/tasks/tasks.h"
 
 namespace capstan {
@@ -63,8 +62,8 @@ absl::Status TextReader::ReadBytes(const v1::Task& task, std::unique_ptr<ByteStr
 absl::Status TextReader::ReadRecords(const v1::Task& task, Batch& records) {
   CAPSTAN_RETURN_IF_ERROR(Seek(task));
   std::string_view line;
-  while (open_.next < task.end() && open_.lines->Next(line)) {
-    const uint64_t number = ++open_.next + options_.data.header();
+  while (open_.next < task.end() && NextNumbered(line)) {
+    const uint64_t number = open_.next + options_.data.header();
     const auto name = [&]() -> absl::StatusOr<LinePlace> { return {{task.file(), number}}; };
     CAPSTAN_RETURN_IF_ERROR(Take(task.file(), line, name, records));
   }
@@ -75,17 +74,27 @@ absl::Status TextReader::ReadRecords(const v1::Task& task, Batch& records) {
 absl::Status TextReader::Seek(const v1::Task& task) {
   std::string_view line;
   const bool usable = open_.lines != nullptr && open_.file == task.file() &&
-                      open_.next <= task.begin() && open_.lines->status().ok();
+                      open_.next <= task.begin() && open_.lines->status().ok() &&
+                      !restarts_.IsNearer(task.file(), task.begin(), open_.lines->next_offset());
   if (!usable) {
     open_ = {};
-    CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents,
-                             OpenContents(source_, task.file()));
-    open_ = {task.file(), 0,
-             std::make_unique<LineReader>(task.file(), std::move(contents), /*offset=*/0)};
-    CAPSTAN_RETURN_IF_ERROR(TakeHeader(task.file(), *open_.lines));
+    CAPSTAN_ASSIGN_OR_RETURN(RestartPoints::Start start,
+                             restarts_.Open(source_, task.file(), task.begin()));
+    open_ = {task.file(), start.record,
+             std::make_unique<LineReader>(task.file(), std::move(start.contents), start.offset)};
+    if (start.record == 0) CAPSTAN_RETURN_IF_ERROR(TakeHeader(task.file(), *open_.lines));
   }
-  while (open_.next < task.begin() && open_.lines->Next(line)) ++open_.next;
+  while (open_.next < task.begin() && NextNumbered(line)) {
+  }
   return open_.lines->status();
+}
+
+// The next line of the open file. False: its end, or an error.
+bool TextReader::NextNumbered(std::string_view& line) {
+  restarts_.Mark(open_.next, open_.lines->next_offset());
+  if (!open_.lines->Next(line)) return false;
+  ++open_.next;
+  return true;
 }
 
 // Goes by the line of names, if there is to be one, and checks it.

@@ -13,6 +13,7 @@
 #include "capstan/data/formats/line_numbers.h"
 #include "capstan/data/formats/line_reader.h"
 #include "capstan/data/formats/record_parser.h"
+#include "capstan/data/formats/restart_points.h"
 #include "capstan/data/formats/source.h"
 #include "capstan/data/tasks/open_ahead.h"
 #include "capstan/data/tasks/task_reader.h"
@@ -47,6 +48,7 @@ class TextReader {
   absl::Status ReadBytes(const v1::Task& task, std::unique_ptr<ByteStream> stream, Batch& records);
   absl::Status ReadRecords(const v1::Task& task, Batch& records);
   absl::Status Seek(const v1::Task& task);
+  bool NextNumbered(std::string_view& line);
   absl::Status TakeHeader(const std::string& file, LineReader& lines);
   // Parses a line; `name` says where it stands, and is asked only for a bad one.
   template <typename Name>
@@ -58,6 +60,7 @@ class TextReader {
   BadRecords& bad_records_;
   const std::unique_ptr<RecordParser> parser_;
   LineNumbers numbers_;
+  RestartPoints restarts_;
   Numbered open_;
 };
 

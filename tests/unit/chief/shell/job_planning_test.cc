@@ -71,6 +71,17 @@ TEST_F(JobPlanningTest, AStoredPlanIsReadAndNotMadeAgain) {
   EXPECT_EQ(TasksFingerprint(again), TasksFingerprint(plan));
 }
 
+TEST_F(JobPlanningTest, AStoredPlanByRecordsIsReadAsLongAsTheListingIsTheSame) {
+  JobPlan plan = Planned();
+  std::vector<v1::TaskRun> runs(plan.train.runs().begin(), plan.train.runs().end());
+  for (v1::TaskRun& run : runs) run.set_by_records(true);  // As those of a compressed file are.
+  plan.train = TaskRanges(runs, plan.train.listing());
+  Begin(plan);
+  EXPECT_TRUE(Planned().train[0].by_records());
+  AddRows(50);
+  EXPECT_FALSE(Planned().train[0].by_records());
+}
+
 TEST_F(JobPlanningTest, APlanIsMadeAgainWhereAFileHasGrown) {
   JobPlan plan = Planned();
   plan.train = Miscounted(plan.train);

@@ -91,6 +91,20 @@ TEST_F(JobStoreTest, TasksAreKeptOnceUnderTheirFingerprint) {
   EXPECT_TRUE(absl::IsDataLoss(second_.ReadTasks(0xabc).status()));
 }
 
+TEST_F(JobStoreTest, WithTheTasksTheLastListingOfTheirFilesIsKept) {
+  const std::vector<v1::TaskRun> runs(1);
+  ASSERT_TRUE(first_.KeepTasks(0xabc, TaskRanges(runs)).ok());
+  EXPECT_EQ(first_.ReadTasks(0xabc)->listing(), 0u) << "of an earlier version";
+  for (const uint64_t listing : {7u, 8u}) {
+    ASSERT_TRUE(first_.KeepTasks(0xabc, TaskRanges(runs, listing)).ok());
+    EXPECT_EQ(second_.ReadTasks(0xabc)->listing(), listing);
+  }
+  ASSERT_TRUE(first_.KeepTasks(0xabc, TaskRanges(runs)).ok());
+  EXPECT_EQ(second_.ReadTasks(0xabc)->listing(), 8u);
+  ASSERT_TRUE(folder_->Put("state/listing-0000000000000abc.txt", "no number").ok());
+  EXPECT_EQ(second_.ReadTasks(0xabc)->listing(), 0u);
+}
+
 TEST_F(JobStoreTest, TasksThatAnEarlierVersionHasListedAreRead) {
   v1::TrainTasks listed;
   listed.set_format(1);

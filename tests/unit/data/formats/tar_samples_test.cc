@@ -69,6 +69,10 @@ TEST(TarSamplesTest, EveryCutGivesEachSampleToOneOfItsRanges) {
   }
 }
 
+TEST(TarSamplesTest, CanBeReadFromWhereverASampleBegins) {
+  EXPECT_EQ(BeginsThatGiveTheRest(v1::DATA_FORMAT_TAR, EveryKind()), 13);
+}
+
 TEST(TarSamplesTest, RangesOfOneBlockGiveEachSampleOnceToo) {
   const std::string file = EveryKind();
   std::vector<uint64_t> ends;

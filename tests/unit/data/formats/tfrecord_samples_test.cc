@@ -56,6 +56,13 @@ TEST(TfRecordSamplesTest, EveryCutGivesEachRecordToOneOfItsRanges) {
   }
 }
 
+TEST(TfRecordSamplesTest, CanBeReadFromWhereverARecordBegins) {
+  std::string file = Records(6);
+  EXPECT_EQ(BeginsThatGiveTheRest(v1::DATA_FORMAT_TFRECORD, file), 6);
+  file[TfRecord(TfExample("image0", 0)).size()] ^= 1;  // The length of the second one.
+  EXPECT_EQ(BeginsThatGiveTheRest(v1::DATA_FORMAT_TFRECORD, file), 6);
+}
+
 TEST(TfRecordSamplesTest, DamageCostsTheRecordThatItIsIn) {
   const std::string file = Records(3);
   const size_t second = TfRecord(TfExample("image0", 0)).size();

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstring>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -10,8 +12,10 @@
 #include "capstan/data/formats/object_files.h"
 #include "tests/lib/faulty_object_store.h"
 #include "tests/lib/memory_object_store.h"
+#include "tests/lib/source_folder.h"
 #include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
+#include "tests/unit/data/sample_files.h"
 
 namespace capstan {
 namespace {
@@ -185,6 +189,76 @@ TEST(StillFitTest, OpensNoFileAndSeesWhatIsLonger) {
   EXPECT_FALSE(*StillFit(store.files(), data, Split::kTrain, tasks)) << "a file is longer";
   tasks.pop_back();
   EXPECT_FALSE(*StillFit(store.files(), data, Split::kTrain, tasks)) << "there is a file more";
+}
+
+// A bucket whose reads are counted, of files of 3 records of each format.
+class CountedBucket {
+ public:
+  CountedBucket() {
+    files_ = NewObjectFiles([this](const std::string&) {
+      auto store = std::make_unique<FaultyObjectStore>(*memory_);
+      store->SetPlan([this](const StoreCall& call) {
+        if (call.kind == StoreCall::Kind::kRead) ++reads_;
+        return StoreFault{};
+      });
+      return absl::StatusOr<std::unique_ptr<ObjectStore>>(std::move(store));
+    });
+    Put("text-1.gz", Gzip(NumberedRows(3)));
+    Put("text-2.zst", Zstd(NumberedRows(3)));
+    std::string records;
+    for (int i = 0; i < 3; ++i) records += TfRecord(TfExample("image", 1));
+    Put("records-1", records);
+    Put("records-2.gz", Gzip(records));
+    Put("tar-1", TarSample("one", "image", "1") + TarSample("two", "image", "0") + TarEnd());
+    Put("idx-images", std::string("\0\0\x08\x02\0\0\0\x03\0\0\0\x01"
+                                  "abc",
+                                  15));
+    Put("idx-labels", std::string("\0\0\x08\x01\0\0\0\x03\0\x01\0", 11));
+    Put("table-1.parquet",
+        ReadFile(SourceFolder() + "/tests/golden/parquet/plain-zstd-v2.parquet"));
+  }
+
+  void Put(const std::string& name, const std::string& text) {
+    EXPECT_TRUE(memory_->Put(name, text).ok());
+  }
+  const Source& files() const { return *files_; }
+  int reads() const { return reads_; }
+
+ private:
+  const std::unique_ptr<ObjectStore> memory_ = MakeMemoryObjectStore();
+  std::atomic<int> reads_ = 0;
+  std::unique_ptr<const Source> files_;
+};
+
+TEST(StillFitTest, AStoredPlanOfAnyFilesIsCheckedByTheirListingAlone) {
+  CountedBucket bucket;
+  for (const auto& [format, name] :
+       {std::pair(v1::DATA_FORMAT_CSV, "text-*"), std::pair(v1::DATA_FORMAT_TFRECORD, "records-*"),
+        std::pair(v1::DATA_FORMAT_TAR, "tar-*"), std::pair(v1::DATA_FORMAT_IDX, "idx-*"),
+        std::pair(v1::DATA_FORMAT_PARQUET, "table-*")}) {
+    v1::DataSpec data = CsvSpec(absl::StrCat("s3://b/", name), {1}, {});
+    data.set_format(format);
+    const absl::StatusOr<TaskRanges> planned = PlanTasks(bucket.files(), data, {});
+    ASSERT_TRUE(planned.ok()) << planned.status();
+    EXPECT_GT(bucket.reads(), 0);
+    const int reads = bucket.reads();
+    EXPECT_TRUE(*StillFit(bucket.files(), data, Split::kTrain, *planned)) << name;
+    const TaskRanges unknown(planned->Tasks());
+    EXPECT_FALSE(*StillFit(bucket.files(), data, Split::kTrain, unknown)) << name;
+    bucket.Put(absl::StrCat(std::string(name, strlen(name) - 1), "9"), "one more");
+    EXPECT_FALSE(*StillFit(bucket.files(), data, Split::kTrain, *planned)) << name;
+    EXPECT_EQ(bucket.reads(), reads) << name;
+  }
+}
+
+TEST(StillFitTest, AFileOfAnotherLengthIsSeen) {
+  CountedBucket bucket;
+  const v1::DataSpec data = CsvSpec("s3://b/text-*", {1}, {});
+  const TaskRanges planned = *PlanTasks(bucket.files(), data, {});
+  bucket.Put("text-1.gz", Gzip(NumberedRows(4)));
+  EXPECT_FALSE(*StillFit(bucket.files(), data, Split::kTrain, planned));
+  bucket.Put("text-1.gz", Gzip(NumberedRows(3)));
+  EXPECT_TRUE(*StillFit(bucket.files(), data, Split::kTrain, planned));
 }
 
 TEST(PlanTasksTest, TakesAllFilesOfAGlobInOrder) {

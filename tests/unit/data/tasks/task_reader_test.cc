@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "capstan/base/hash.h"
+#include "capstan/base/permutation.h"
 #include "capstan/data/synthetic/click_log.h"
 #include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
@@ -186,6 +188,56 @@ TEST_F(TaskReaderTest, ReadsTasksOfACompressedFileInAnyOrder) {
     Batch batch;
     ASSERT_EQ((*loaded)->ReadBatch(0, batch), absl::OkStatus());
     EXPECT_EQ(batch.dense[0], static_cast<float>(begin));
+  }
+}
+
+// 20 MB, of which gzip leaves about a half.
+std::string ManyRows(int rows) {
+  std::string text;
+  for (int i = 0; i < rows; ++i) {
+    absl::StrAppend(&text, i % 2, ",", i);
+    for (uint64_t word = 0; word < 3; ++word)
+      absl::StrAppend(&text, ",", Draw(/*seed=*/7, i, word));
+    text += "\n";
+  }
+  return text;
+}
+
+TEST_F(TaskReaderTest, ReadsTheTasksOfALargeCompressedFileInAnyOrderAtAboutTheCostOfOnePass) {
+  constexpr int kRows = 300'000;
+  constexpr uint64_t kTasks = 40;
+  const std::string text = ManyRows(kRows);
+  const size_t half = text.find('\n', text.size() / 2) + 1;
+  const std::string two_members = Gzip(text.substr(0, half)) + Gzip(text.substr(half));
+  for (const std::string& file : {Gzip(text), two_members}) {
+    const std::string path = folder_.Write("a.csv.gz", file);
+    const ReaderOptions options = *Derived(CsvSpec(path, {1}, {2, 3, 4}));
+    const MeteredFiles files;
+    TaskReader reader(options, files);
+    std::vector<bool> read(kRows);
+    const Permutation order(kTasks, /*seed=*/5, /*stream=*/0);
+    for (uint32_t i = 0; i < kTasks; ++i) {
+      v1::Task task = Whole(path);
+      task.set_by_records(true);
+      task.set_begin(order(i) * (kRows / kTasks));
+      task.set_end(task.begin() + kRows / kTasks);
+      const auto loaded = reader.Read({.task = task});
+      ASSERT_TRUE(loaded.ok()) << loaded.status();
+      ASSERT_EQ((*loaded)->examples(), kRows / kTasks);
+      Batch batch;
+      for (uint64_t k = 0; k < (*loaded)->batch_count(); ++k) {
+        ASSERT_EQ((*loaded)->ReadBatch(k, batch), absl::OkStatus());
+        for (size_t row = 0; row < batch.dense.size(); ++row) {
+          ASSERT_GE(batch.dense[row], static_cast<float>(task.begin()));
+          ASSERT_LT(batch.dense[row], static_cast<float>(task.end()));
+          read[static_cast<size_t>(batch.dense[row])] = true;
+        }
+      }
+    }
+    EXPECT_EQ(std::count(read.begin(), read.end(), false), 0);
+    // Were each task that does not follow on the last one read from the front, it would be 13
+    // times.
+    EXPECT_LT(files.bytes(), 8 * file.size());
   }
 }
 
