@@ -8,11 +8,13 @@
 Only the binaries and what they offer to anybody are used: their flags, ports files, RPCs and metrics.
 """
 
+import contextlib
 import importlib
 import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -275,6 +277,18 @@ class Crew:
     def resident_bytes(self, name):
         pages = pathlib.Path(f"/proc/{self.processes[name].pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    @contextlib.contextmanager
+    def room_for(self, name, more):
+        """The process may open so many more files meanwhile; a function that says whether it could open another one."""
+        pid = self.processes[name].pid
+        soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        limit = len(os.listdir(f"/proc/{pid}/fd")) + more
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, hard))
+        try:
+            yield lambda: len(os.listdir(f"/proc/{pid}/fd")) < limit
+        finally:
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
 
     def until(self, condition, what, timeout=60):
         deadline = time.monotonic() + timeout

@@ -169,7 +169,9 @@ class HostilePeersTest(unittest.TestCase):
 
     def test_more_connections_than_a_process_may_have_do_not_deafen_its_ports(self):
         for name in ("ps-0", "chief"):
-            with self.subTest(name), self.room_for(name, 60) as has_room:
+            limits = resource.prlimit(self.crew.processes[name].pid, resource.RLIMIT_NOFILE)
+            self.assertEqual(*limits)  # The process has raised it.
+            with self.subTest(name), self.crew.room_for(name, 60) as has_room:
                 for port in (self.crew.ports(name)["data"], self.crew.ports(name)["health"]):
                     with self.unharmed(), contextlib.ExitStack() as stack:
                         for _ in range(200):
@@ -181,19 +183,6 @@ class HostilePeersTest(unittest.TestCase):
                         self.crew.hang_up()
                         self.assertEqual(len(self.crew.status().shards), 1)
                 self.assertIn("too many files and connections open", self.crew.log(name))
-
-    @contextlib.contextmanager
-    def room_for(self, name, more):
-        """The process may open so many more files meanwhile; a function that says whether it could open another one."""
-        pid = self.crew.processes[name].pid
-        soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-        self.assertEqual(soft, hard)  # The process has raised it.
-        limit = len(os.listdir(f"/proc/{pid}/fd")) + more
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, hard))
-        try:
-            yield lambda: len(os.listdir(f"/proc/{pid}/fd")) < limit
-        finally:
-            resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
 
     # ---- floods ----
 

@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from crc32c import crc32c
 from crew import run_to_end
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -29,22 +30,6 @@ def pictures(seed, of, count):
     draw = random.Random(seed * CLASSES + of)
     for _ in range(count):
         yield bytes(min(255, draw.randrange(90) + (120 if y == of else 0)) for y in range(SIDE) for _ in range(SIDE))
-
-
-def crc32c(content):
-    sum_so_far = 0xFFFFFFFF
-    for byte in content:
-        sum_so_far = CRC_TABLE[(sum_so_far ^ byte) & 0xFF] ^ (sum_so_far >> 8)
-    return sum_so_far ^ 0xFFFFFFFF
-
-
-def table_entry(value):
-    for _ in range(8):
-        value = (value >> 1) ^ (0x82F63B78 if value & 1 else 0)
-    return value
-
-
-CRC_TABLE = [table_entry(value) for value in range(256)]
 
 
 def masked(content):

@@ -61,6 +61,22 @@ v1::View OnlyShardView(const v1::JobSpec& job) {
   return view;
 }
 
+// Another one owns all, and this one has a copy of each.
+void MakeBackup(v1::View& view) {
+  v1::ShardInfo& owner = *view.add_shards();
+  owner.set_index(1);
+  owner.set_address("b:1");
+  owner.set_incarnation(Raw(SmallShard::kOther));
+  for (int i = 0; i < view.owners_size(); ++i) {
+    view.set_owners(i, 1);
+    v1::PartitionPair& pair = *view.add_pairs();
+    pair.set_partition(static_cast<uint32_t>(i));
+    pair.set_backup_incarnation(Raw(SmallShard::kIdentity.incarnation));
+    pair.mutable_move()->set_n(1);
+    *pair.mutable_id() = view.epoch();
+  }
+}
+
 std::string FileOf(Partition& partition, const Shard& shard) {
   const absl::Time now = shard.clock().Now();
   const auto copy = partition.BeginCopy({.timeline = Timeline{shard.timeline()}}, now);
@@ -78,9 +94,13 @@ std::string FileOf(Partition& partition, const Shard& shard) {
 
 }  // namespace
 
-SmallShard::SmallShard(uint8_t choice) {
-  const v1::JobSpec job = Job(choice);
+SmallShard::SmallShard(uint8_t choice, Standing standing) {
+  v1::JobSpec job = Job(choice);
   view = OnlyShardView(job);
+  if (standing == Standing::kBackup) {
+    job.set_replicas(1);
+    MakeBackup(view);
+  }
   absl::StatusOr<std::unique_ptr<Shard>> made = Shard::Create(job, kIdentity, metrics, clock);
   CAPSTAN_CHECK(made.ok());
   shard = *std::move(made);

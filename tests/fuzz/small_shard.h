@@ -1,4 +1,5 @@
-// A small shard for fuzzers: two partitions, a table and a tensor, and a view by which it owns all.
+// A small shard for fuzzers: two partitions, a table and a tensor, and a view by which it owns all,
+// or backs all up.
 #ifndef CAPSTAN_TESTS_FUZZ_SMALL_SHARD_H_
 #define CAPSTAN_TESTS_FUZZ_SMALL_SHARD_H_
 
@@ -22,9 +23,11 @@ namespace capstan::ps {
 struct SmallShard {
   static constexpr ShardIdentity kIdentity = {ShardIndex{0}, Incarnation{0xC0FFEE}};
   static constexpr Timeline kTimeline{1};
+  static constexpr Incarnation kOther{0xBEEF};  // Of the owner of what is backed up here.
+  enum class Standing { kOwner, kBackup };
 
   // The four lowest bits of `choice` are the update policies.
-  explicit SmallShard(uint8_t choice);
+  explicit SmallShard(uint8_t choice, Standing standing = Standing::kOwner);
 
   metrics::Registry registry;
   ShardMetrics metrics{registry};

@@ -14,6 +14,9 @@ class AttackTest(unittest.TestCase):
         with Town(policy, role, tls) as town:
             got = dict(town.attack(short=True))
             self.assertEqual(town.end(), {1})
+            self.assertEqual(town.manifest_with_escapes(), "no escape is shown, ?[2J? in its place")
+        self.assertRegex(got["freeze the chief"], r"; chief answers others after \d\.\d s$")
+        self.assertIn("no escape in `capstan status`", got["escape sequences for the terminal"])
         return got
 
     def test_a_worker_can_neither_stop_the_job_nor_spoil_what_others_train(self):
@@ -23,6 +26,20 @@ class AttackTest(unittest.TestCase):
         self.assertIn("its seal is wrong", got["push with the last generation"])
         self.assertIn("there is a worker worker-0", got["take the place of a worker"])
         self.assertIn("100 of 100 refused", got["streams without end"])
+        for attack in ("tell the clock of another trainer", "tell it in a session of its own"):
+            self.assertIn("the clock of trainer 1, told under no lease", got[attack], attack)
+
+    def test_nor_can_one_that_pushes_act_for_a_worker(self):
+        got = self.attacked("ssp", "pusher", tls=True)
+        for attack in ("tell the clock of another trainer", "tell it in a session of its own",
+                       "tell it in a piece of a push"):
+            self.assertIn("its pushes name no trainer", got[attack], attack)
+        self.assertIn("its pushes name no lane", got["a lane that there is not"])
+        for attack in ("push with the last generation", "streams without end"):
+            self.assertIn("its pushes name a session and no task", got[attack], attack)
+        for attack in ("stop the job", "order a shard", "save elsewhere", "load from elsewhere",
+                       "take the place of a worker", "open a round with the last generation"):
+            self.assertIn("PERMISSION_DENIED", got[attack], attack)
 
     def test_nor_can_a_shard_take_the_place_of_another_one(self):
         got = self.attacked("async", "ps", tls=True)

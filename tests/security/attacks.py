@@ -9,6 +9,7 @@ import pathlib
 import random
 import struct
 import sys
+import time
 
 import grpc
 
@@ -38,10 +39,13 @@ def in_words(got):
 
 class Attacker:
     """`connect(role, address)`: a channel to a process in that role, with whatever certificate the attacker has.
-    `view`: of the job, which everybody in it knows. `elsewhere`: a folder that is not the job's."""
+    `honest_connect`: with a worker's. `view`: of the job, which everybody in it knows. `elsewhere`: a folder that is not
+    the job's. `cramp(process)`: it may open few more files meanwhile. `look(command...)`: what an admin sees on the
+    terminal."""
 
-    def __init__(self, connect, address, view, elsewhere):
-        self.connect, self.address, self.view, self.elsewhere = connect, address, view, elsewhere
+    def __init__(self, connect, honest_connect, address, view, elsewhere, cramp, look):
+        self.connect, self.honest_connect, self.address, self.view = connect, honest_connect, address, view
+        self.elsewhere, self.cramp, self.look = elsewhere, cramp, look
         self.seed = random.Random()
         self.chief_channel = connect("chief", address)
         self.shard_channels = [connect("ps", shard.address) for shard in view.shards]
@@ -89,9 +93,12 @@ class Attacker:
             return
         yield lambda leases=(), **report: self.beat(name, incarnation, registered.trainers, leases, **report)
         # It leaves as it should, so that the next attack finds the job as this one did.
+        self.leave(name, incarnation, registered.trainers)
+
+    def leave(self, name, incarnation, trainers):
         self.to_chief("WorkerHeartbeat", chief_pb2.WorkerHeartbeatRequest(
             name=name, incarnation=incarnation, draining=True,
-            trainers=[{"trainer": trainer} for trainer in registered.trainers]), chief_pb2.WorkerHeartbeatReply)
+            trainers=[{"trainer": trainer} for trainer in trainers]), chief_pb2.WorkerHeartbeatReply)
 
     def report_of(self, lease, **said):
         return chief_pb2.LeaseReport(generation=lease.generation, kind=lease.kind, timeline=lease.timeline,
@@ -107,7 +114,7 @@ class Attacker:
                     return in_words(reply)
                 given += len(reply.leases)
                 reply = beat([self.report_of(lease, **said) for lease in reply.leases])
-        return f"{given} leases given, and given to others"
+        return f"{given} leases given, and given to others" if given else "no lease given to it any more"
 
     def without_lease(self, **said):
         """Says it of leases that nobody has given to it, in the name of an earlier chief."""
@@ -122,24 +129,37 @@ class Attacker:
             reply = beat(reports)
         return in_words(reply) if isinstance(reply, grpc.RpcError) else f"{len(reply.revoked)} of 50 not known"
 
+    def afterwards(self, role="chief"):
+        """Whether a worker that is honest still hears from the chief, or from the first shard."""
+        address, method = {"chief": (self.address, "/capstan.v1.Chief/WorkerHeartbeat"),
+                           "ps": (self.view.shards[0].address, "/capstan.v1.Ps/Pull")}[role]
+        begin = time.monotonic()
+        with self.honest_connect(role, address) as channel:
+            got = answer(lambda: channel.unary_unary(method)(b"", timeout=PATIENCE))
+        # What it asks makes no sense; an answer is one all the same.
+        mute = isinstance(got, grpc.RpcError) and got.code() in (grpc.StatusCode.UNAVAILABLE,
+                                                                 grpc.StatusCode.DEADLINE_EXCEEDED)
+        return f"{role} {'MUTE' if mute else f'answers others after {time.monotonic() - begin:.1f} s'}"
+
     def push(self, **request):
         return in_words(self.to_shard("Push", ps_pb2.PushRequest(**request), ps_pb2.PushReply))
 
     # ---- the attacks ----
 
     def deafen_a_port(self):
-        """Hundreds of connections at once, then one that is meant."""
-        port = int(self.address.rpartition(":")[2])
-        with contextlib.ExitStack() as stack:
-            for _ in range(300):
-                stack.enter_context(Peer(port, greet=False))
-        with self.connect("chief", self.address) as channel:
-            call = channel.unary_unary("/capstan.v1.Chief/WorkerHeartbeat")
-            return "afterwards: " + in_words(answer(lambda: call(b"", timeout=PATIENCE)))
+        """More connections at once than the process may have, which then go."""
+        said = []
+        for role, process, address in (("chief", "chief", self.address), ("ps", "ps-0", self.view.shards[0].address)):
+            with self.cramp(process), contextlib.ExitStack() as stack:
+                for _ in range(200):
+                    stack.enter_context(Peer(int(address.rpartition(":")[2]), greet=False))
+                time.sleep(0.5)  # So that it has accepted what it can.
+            said.append(self.afterwards(role))
+        return "; ".join(said)
 
     def freeze_the_chief(self):
         """Batches beyond number."""
-        return self.about_leases(batches_done=1 << 55, examples=1 << 60)
+        return f"{self.about_leases(batches_done=1 << 55, examples=1 << 60)}; {self.afterwards()}"
 
     def a_round_that_is_far_away(self):
         return self.about_leases(round=HUGE)
@@ -217,6 +237,30 @@ class Attacker:
         request = ps_pb2.PullRequest(round=1 << 40, closed={"round": (1 << 40) - 1, "seal": 1})
         return in_words(self.to_shard("Pull", request, ps_pb2.PullReply))
 
+    def tell_the_clock_of_another_trainer(self):
+        """Which is finished then, so that nobody waits for it (ssp)."""
+        request = ps_pb2.PushRequest()
+        request.header.trainer, request.header.clock = 1, 1 << 40
+        return in_words(self.to_shard("Push", request, ps_pb2.PushReply))
+
+    def tell_it_in_a_session_of_its_own(self):
+        request = ps_pb2.PushRequest(stream={"stream": SESSION_BIT | 8})
+        request.header.trainer, request.header.clock = 1, 1 << 40
+        return in_words(self.to_shard("Push", request, ps_pb2.PushReply))
+
+    def tell_it_in_a_piece_of_a_push(self):
+        request = ps_pb2.PushPieceRequest(push=1, size=1 << 40, piece=b"x")
+        request.header.trainer = 1
+        return in_words(self.to_shard("PushPiece", request, ps_pb2.PushReply))
+
+    def sessions_without_end(self):
+        """More than a shard keeps of one address."""
+        for i in range(3000):
+            got = self.push(stream={"stream": SESSION_BIT | (1 << 40) + i})
+            if got != "taken":
+                return f"after {i}: {got}"
+        return "all 3000"
+
     def run_ahead_of_the_job(self):
         """Learning rates follow this number, and only the chief's word counts."""
         return self.push(stream={"stream": SESSION_BIT | 7}, progress_examples=1 << 60, partitions=[{"partition": 0}])
@@ -229,6 +273,20 @@ class Attacker:
     def load_from_elsewhere(self):
         request = ps_pb2.LoadPartitionsRequest(uri=str(self.elsewhere), partitions=[0])
         return in_words(self.to_shard("LoadPartitions", request, ps_pb2.LoadPartitionsReply))
+
+    def escape_sequences_for_the_terminal(self):
+        """In all words that the chief is told and people are shown."""
+        escape = "\x1b]0;owned\x07\x1b[2J"
+        name, incarnation = f"liar{escape}", self.seed.getrandbits(63)
+        registered = self.register(name, incarnation)
+        if not isinstance(registered, grpc.RpcError):
+            self.beat(name, incarnation, registered.trainers, stalled_on=escape)
+        shown = self.look("status", "--chief", self.address)
+        said = "ESCAPES" if any(byte in shown for byte in "\x1b\x07") else "no escape in `capstan status`"
+        if isinstance(registered, grpc.RpcError):
+            return f"{in_words(registered)}; {said}"
+        self.leave(name, incarnation, registered.trainers)
+        return f"{said}, which shows {'it' if 'liar?' in shown else 'nothing of it'}"
 
     def nothing_but_numbers(self):
         """What packs of bytes may hold that are no floats."""
@@ -294,14 +352,14 @@ class Attacker:
 # Without TLS everybody may.
 ORDERS = ["stop_the_job", "order_a_shard", "take_the_place_of_a_shard", "beat_for_another_shard",
           "a_shards_report_of_thirty_megabytes"]
-LONG = ["register_thousands", "a_report_of_sixty_megabytes", "watch_two_thousand_times", "deafen_a_port",
-        "a_shards_report_of_thirty_megabytes", "ask_for_counts_a_thousand_times"]
+LONG = ["a_report_of_sixty_megabytes", "sessions_without_end", "register_thousands", "watch_two_thousand_times",
+        "deafen_a_port", "a_shards_report_of_thirty_megabytes", "ask_for_counts_a_thousand_times"]
 
 
 def names(tls, short=False):
     """Of the attacks, in an order in which none hides another: floods come last."""
     attacks = [name for name in vars(Attacker) if callable(getattr(Attacker, name)) and not name.startswith("_")]
     tools = {"close", "to_chief", "to_shard", "register", "beat", "as_worker", "report_of", "about_leases",
-             "without_lease", "push"}
+             "without_lease", "push", "afterwards", "leave"}
     chosen = [name for name in attacks if name not in tools and name not in LONG]
     return [name for name in chosen + ([] if short else LONG) if tls or name not in ORDERS]

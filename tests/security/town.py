@@ -2,6 +2,8 @@
 
 import contextlib
 import pathlib
+import re
+import shutil
 import sys
 import tempfile
 
@@ -10,20 +12,23 @@ import grpc
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from attacks import Attacker, names
 from authority import Authority
-from crew import Crew, watch_view
+from crew import Crew, run_to_end, watch_view
+from crc32c import crc32c
 from ledger import ledger_job, ledger_times, write_ledger_file
 from tls_crew import TlsCrew
 
 RECORDS = 2000
-POLICIES = {"async": "sparse: {policy: async}", "sync": "sparse: {policy: sync, lanes: 2}"}
+POLICIES = {"async": "sparse: {policy: async}", "sync": "sparse: {policy: sync, lanes: 2}",
+            "ssp": "sparse: {policy: ssp, staleness: 2}"}
 # One worker alone takes longer than all attacks; others who come afterwards end the job in a moment.
 PACE = {"worker-0": 1000}
-# Whose certificate the attacker has: that of a worker, or of the second shard.
-HOLDERS = {"none": None, "worker": "worker", "ps": "ps-1"}
+# Whose certificate the attacker has: that of a worker, of the second shard, or of a notebook that may push.
+HOLDERS = {"none": None, "worker": "worker", "ps": "ps-1", "pusher": "pusher"}
+ESCAPE = "\\u001b[2J\\u0007"  # As JSON writes it: what empties a screen, and a bell.
 
 
 class Town:
-    """`policy`: how updates are applied. `role`: none, worker or ps; whose certificate the attacker has, with TLS."""
+    """`policy`: how updates are applied. `role`: one of HOLDERS; whose certificate the attacker has, with TLS."""
 
     def __init__(self, policy, role, tls):
         self.policy, self.role, self.tls = policy, role, tls
@@ -37,6 +42,8 @@ class Town:
             job = ledger_job([self.data], update=POLICIES[self.policy], batch=16)
             settings = {"shards": 2, "workers": 1, "pace": PACE, "overrides": ["partition_count=8"], "name": "attack"}
             crew = TlsCrew(job, Authority(self.folder / "authority"), **settings) if self.tls else Crew(job, **settings)
+            if self.tls:
+                crew.authority.issue(crew.certificates("pusher"), ["client.ledger.capstan", "pusher.ledger.capstan"])
             self.crew = stack.enter_context(crew)
             self.crew.until_examples(1)
             self.ending = stack.pop_all()
@@ -61,12 +68,32 @@ class Town:
 
     def attack(self, short=False):
         """What each attack got, as it gets it."""
-        attacker = Attacker(self.connect, self.crew.address, self.view(), self.elsewhere)
+        attacker = Attacker(self.connect, lambda *where: self.connect_as("worker", *where), self.crew.address,
+                            self.view(), self.elsewhere, lambda process: self.crew.room_for(process, 60), self.look)
         try:
             for name in names(self.tls, short):
                 yield name.replace("_", " "), getattr(attacker, name)()
         finally:
             attacker.close()
+
+    def look(self, *command):
+        """What the `capstan` command shows an admin."""
+        tls = ["--tls", self.crew.certificates("admin")] if self.tls else []
+        return run_to_end("capstan", *command, *tls)[1]
+
+    def manifest_with_escapes(self):
+        """Whoever may write the bucket names a table so: what `capstan checkpoint show` shows then. After end()."""
+        stolen = self.folder / "stolen"
+        shutil.copytree(self.crew.manifest().parent, stolen)
+        text = (stolen / "MANIFEST.json").read_text()
+        body, front, _ = text.rpartition(',\n "crc32c": "')
+        # All names but those of files, whose checksums would not be looked at then.
+        forged = re.sub(r'("(?:name|job|written_by)": ")(?!part)', lambda found: found[0] + ESCAPE, body)
+        (stolen / "MANIFEST.json").write_text(f'{forged}{front}{crc32c(forged.encode()):08x}"\n}}\n')
+        shown = self.look("checkpoint", "show", stolen)
+        if any(byte in shown for byte in "\x1b\x07"):
+            return "ESCAPES"
+        return f"no escape is shown, {'?[2J? in its place' if '?[2J?' in shown else 'nor the name'}"
 
     def end(self):
         """Honest workers end the job: how often each record was trained."""

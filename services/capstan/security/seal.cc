@@ -25,12 +25,14 @@ std::string Sealer::NewKey() {
   return key;
 }
 
-uint64_t Sealer::OfTask(uint64_t timeline, StreamId stream, const Generation& generation) const {
-  return Seal({kTask, timeline, stream.value, generation.term, generation.count});
+uint64_t Sealer::OfTask(uint64_t timeline, TrainerId trainer, StreamId stream,
+                        const Generation& generation) const {
+  return Seal({kTask, timeline, Raw(trainer), stream.value, generation.term, generation.count});
 }
 
-uint64_t Sealer::OfLane(uint64_t timeline, uint32_t lane, const Generation& generation) const {
-  return Seal({kLane, timeline, lane, generation.term, generation.count});
+uint64_t Sealer::OfLane(uint64_t timeline, TrainerId trainer, uint32_t lane,
+                        const Generation& generation) const {
+  return Seal({kLane, timeline, Raw(trainer), lane, generation.term, generation.count});
 }
 
 uint64_t Sealer::OfRound(uint64_t timeline, const RoundCommit& closed) const {

@@ -1,7 +1,7 @@
 // Seals: what the chief and the coordinator of rounds say, and workers carry to the shards. A
 // worker can neither make one nor use one for anything else, because the key is known to the chief
-// and the shards alone; so a worker that lies cannot pass for the holder of a lease, close a round,
-// or say that the job is further than it is.
+// and the shards alone; so a worker that lies cannot pass for the holder of a lease, tell another
+// trainer's clock, close a round, or say that the job is further than it is.
 #ifndef CAPSTAN_SECURITY_SEAL_H_
 #define CAPSTAN_SECURITY_SEAL_H_
 
@@ -24,8 +24,11 @@ class Sealer {
 
   static std::string NewKey();  // Random.
 
-  uint64_t OfTask(uint64_t timeline, StreamId stream, const Generation& generation) const;
-  uint64_t OfLane(uint64_t timeline, uint32_t lane, const Generation& generation) const;
+  // Of a lease: `trainer` is its holder, as which alone it serves.
+  uint64_t OfTask(uint64_t timeline, TrainerId trainer, StreamId stream,
+                  const Generation& generation) const;
+  uint64_t OfLane(uint64_t timeline, TrainerId trainer, uint32_t lane,
+                  const Generation& generation) const;
   uint64_t OfRound(uint64_t timeline, const RoundCommit& closed) const;
   uint64_t OfExamples(uint64_t timeline, uint64_t examples) const;
 

@@ -104,13 +104,15 @@ std::vector<v1::Lease> GrantDuty::LeasesOf(const Worker& worker) {
 
 uint64_t GrantDuty::SealOf(const v1::Lease& lease) const {
   const Generation generation = GenerationFromProto(lease.generation());
+  const Sealer& sealer = job_->training.sealer;
+  const uint64_t timeline = job_->placement.timeline();
+  const TrainerId trainer{lease.trainer()};
   if (lease.kind() == v1::LEASE_KIND_LANE) {
-    return job_->training.sealer.OfLane(job_->placement.timeline(), lease.lane(), generation);
+    return sealer.OfLane(timeline, trainer, lease.lane(), generation);
   }
   const StreamId stream = StreamId::Task(lease.data_epoch(), lease.task().index());
-  return lease.kind() == v1::LEASE_KIND_TASK
-             ? job_->training.sealer.OfTask(job_->placement.timeline(), stream, generation)
-             : 0;
+  return lease.kind() == v1::LEASE_KIND_TASK ? sealer.OfTask(timeline, trainer, stream, generation)
+                                             : 0;
 }
 
 std::vector<v1::LeaseReport> GrantDuty::Unmentioned(const v1::WorkerHeartbeatRequest& request,

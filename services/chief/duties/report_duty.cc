@@ -151,14 +151,15 @@ void ReportDuty::OnFailure(const Worker& worker, const ReportResult& result,
 bool ReportDuty::Adopts(const std::vector<TrainerId>& trainers,
                         const v1::LeaseReport& report) const {
   const Generation generation = GenerationFromProto(report.generation());
-  const uint64_t made =
-      report.kind() == v1::LEASE_KIND_LANE
-          ? job_->training.sealer.OfLane(job_->placement.timeline(), report.lane(), generation)
-          : job_->training.sealer.OfTask(job_->placement.timeline(), {report.stream()}, generation);
+  const Sealer& sealer = job_->training.sealer;
+  const uint64_t timeline = job_->placement.timeline();
+  const TrainerId trainer{report.trainer()};
+  const uint64_t made = report.kind() == v1::LEASE_KIND_LANE
+                            ? sealer.OfLane(timeline, trainer, report.lane(), generation)
+                            : sealer.OfTask(timeline, trainer, {report.stream()}, generation);
   return job_->MayTrain() && generation.term < job_->options.term &&
-         std::find(trainers.begin(), trainers.end(), TrainerId{report.trainer()}) !=
-             trainers.end() &&
-         job_->training.sealer.IsRight(report.generation().seal(), made);
+         std::find(trainers.begin(), trainers.end(), trainer) != trainers.end() &&
+         sealer.IsRight(report.generation().seal(), made);
 }
 
 void ReportDuty::CheckBadRecords() {

@@ -22,12 +22,28 @@ inline absl::Status CheckPuller(const grpc::CallbackServerContext& context,
       "the client's certificate is not a worker's: it may pull with `evaluation` only");
 }
 
-// A push finishes the clock of the trainer that it names, so its name is a worker's to say.
+// Who is no worker pushes to a session of its own: a trainer and its clock, a lane and the stream
+// of a task are a worker's to name, who holds the lease of them.
 inline absl::Status CheckPusher(const grpc::CallbackServerContext& context,
-                                const v1::RequestHeader& header) {
-  if (header.trainer() == 0 || MayTrain(context)) return absl::OkStatus();
+                                const v1::PushRequest& head) {
+  if (MayTrain(context)) return absl::OkStatus();
+  const bool of_task = head.has_stream() && !StreamId{head.stream().stream()}.is_session();
+  const char* const named = head.header().trainer() != 0 ? "no trainer"
+                            : head.header().clock() != 0 ? "no clock"
+                            : head.has_stage()           ? "no lane"
+                            : of_task                    ? "a session and no task"
+                                                         : nullptr;
+  if (named == nullptr) return absl::OkStatus();
   return absl::PermissionDeniedError(
-      "the client's certificate is not a worker's: its pushes name no trainer");
+      absl::StrCat("the client's certificate is not a worker's: its pushes name ", named));
+}
+
+// The same for a piece of a push, of which only the header is known so far.
+inline absl::Status CheckPusher(const grpc::CallbackServerContext& context,
+                                const v1::PushPieceRequest& piece) {
+  v1::PushRequest head;
+  *head.mutable_header() = piece.header();
+  return CheckPusher(context, head);
 }
 
 // RESOURCE_EXHAUSTED: the push is of a session for which there is no room.

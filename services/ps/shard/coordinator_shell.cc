@@ -103,7 +103,8 @@ std::optional<WaiterId> CoordinatorShell::Open(const v1::OpenRoundRequest& reque
   absl::StatusOr<CoordinatorAnswers> answers = [&]() -> absl::StatusOr<CoordinatorAnswers> {
     absl::MutexLock lock(&mu_);
     CAPSTAN_RETURN_IF_ERROR(CheckHere(timeline));
-    CAPSTAN_RETURN_IF_ERROR(seals_.CheckLane(timeline, request.lane(), request.generation()));
+    CAPSTAN_RETURN_IF_ERROR(
+        seals_.CheckLane(request.header(), request.lane(), request.generation()));
     CAPSTAN_ASSIGN_OR_RETURN(
         CoordinatorAnswers opened,
         machine_->Open({waiter, static_cast<LaneIndex>(request.lane()),
@@ -129,7 +130,8 @@ absl::StatusOr<v1::ReportLaneReply> CoordinatorShell::Report(const v1::ReportLan
   {
     absl::MutexLock lock(&mu_);
     CAPSTAN_RETURN_IF_ERROR(CheckHere(timeline));
-    CAPSTAN_RETURN_IF_ERROR(seals_.CheckLane(timeline, request.lane(), request.generation()));
+    CAPSTAN_RETURN_IF_ERROR(
+        seals_.CheckLane(request.header(), request.lane(), request.generation()));
     const uint64_t before = machine_->open_round();
     result = machine_->Report({static_cast<LaneIndex>(request.lane()),
                                GenerationFromProto(request.generation()), request.round(),

@@ -11,9 +11,13 @@
 namespace capstan::ps {
 namespace {
 
-std::string NameOf(const v1::Generation& generation) {
-  return absl::StrCat("generation ", generation.term(), ".", generation.count());
+std::string NameOf(const v1::RequestHeader& header, const v1::Generation& generation) {
+  return absl::StrCat("generation ", generation.term(), ".", generation.count(), " of trainer ",
+                      header.trainer());
 }
+
+// Sessions are their clients' own, and bounded by the ledger.
+bool IsOfLease(const v1::StreamPush& stream) { return !StreamId{stream.stream()}.is_session(); }
 
 }  // namespace
 
@@ -40,38 +44,50 @@ std::shared_ptr<const Sealer> SealCheck::sealer() const {
   return sealer_;
 }
 
-absl::Status SealCheck::CheckLane(uint64_t timeline, uint32_t lane,
+absl::Status SealCheck::CheckLane(const v1::RequestHeader& header, uint32_t lane,
                                   const v1::Generation& generation) const {
   if (lane >= lanes_) {
     return absl::InvalidArgumentError(absl::StrCat("lane ", lane, ": the job has ", lanes_));
   }
   const std::shared_ptr<const Sealer> sealer = this->sealer();
-  const uint64_t made = sealer->OfLane(timeline, lane, GenerationFromProto(generation));
+  const uint64_t made = sealer->OfLane(header.timeline(), TrainerId{header.trainer()}, lane,
+                                       GenerationFromProto(generation));
   if (sealer->IsRight(generation.seal(), made)) return absl::OkStatus();
-  return Refuse(generation.seal(), absl::StrCat("lane ", lane, ", ", NameOf(generation)));
+  return Refuse(generation.seal(), absl::StrCat("lane ", lane, ", ", NameOf(header, generation)));
 }
 
-absl::Status SealCheck::CheckStream(uint64_t timeline, const v1::StreamPush& stream) const {
+absl::Status SealCheck::CheckStream(const v1::RequestHeader& header,
+                                    const v1::StreamPush& stream) const {
   const StreamId id{stream.stream()};
-  if (id.is_session()) return absl::OkStatus();  // Its client's own; the ledger bounds them.
   const std::shared_ptr<const Sealer> sealer = this->sealer();
   const v1::Generation& generation = stream.generation();
-  const uint64_t made = sealer->OfTask(timeline, id, GenerationFromProto(generation));
+  const uint64_t made = sealer->OfTask(header.timeline(), TrainerId{header.trainer()}, id,
+                                       GenerationFromProto(generation));
   if (sealer->IsRight(generation.seal(), made)) return absl::OkStatus();
-  return Refuse(generation.seal(), absl::StrCat("stream ", id.value, ", ", NameOf(generation)));
+  return Refuse(generation.seal(),
+                absl::StrCat("stream ", id.value, ", ", NameOf(header, generation)));
 }
 
 absl::Status SealCheck::CheckPush(const v1::PushRequest& head) const {
-  const uint64_t timeline = head.header().timeline();
+  const bool streams = head.has_stream() && IsOfLease(head.stream());
   if (!head.has_stage()) {
-    return head.has_stream() ? CheckStream(timeline, head.stream()) : absl::OkStatus();
+    return streams ? CheckStream(head.header(), head.stream()) : CheckTellsNoClock(head.header());
   }
   const v1::Generation& generation = head.stage().generation();
-  CAPSTAN_RETURN_IF_ERROR(CheckLane(timeline, head.stage().lane(), generation));
+  CAPSTAN_RETURN_IF_ERROR(CheckLane(head.header(), head.stage().lane(), generation));
   // A lane runner pushes what is not synchronous under the same lease.
-  const bool one_lease = !head.has_stream() || GenerationFromProto(head.stream().generation()) ==
-                                                   GenerationFromProto(generation);
-  return one_lease ? absl::OkStatus() : CheckStream(timeline, head.stream());
+  const bool one_lease = !streams || GenerationFromProto(head.stream().generation()) ==
+                                         GenerationFromProto(generation);
+  return one_lease ? absl::OkStatus() : CheckStream(head.header(), head.stream());
+}
+
+// Of what is pushed under no lease nobody knows whose it is.
+absl::Status SealCheck::CheckTellsNoClock(const v1::RequestHeader& header) const {
+  if (header.trainer() == 0 || header.clock() == 0 || sealer()->key().empty()) {
+    return absl::OkStatus();
+  }
+  return Refuse(/*shown=*/0,
+                absl::StrCat("the clock of trainer ", header.trainer(), ", told under no lease"));
 }
 
 absl::Status SealCheck::CheckRound(uint64_t timeline, const RoundCommit& closed) const {

@@ -30,10 +30,12 @@ class SealCheck {
   // is wrong.
   bool TakeDoubt() { return in_doubt_.exchange(false, std::memory_order_relaxed); }
 
-  // INVALID_ARGUMENT: no such lane. UNAVAILABLE: a generation that the chief has not granted for
-  // this lane, as far as this shard knows the chief's key.
-  absl::Status CheckLane(uint64_t timeline, uint32_t lane, const v1::Generation& generation) const;
-  // The same for the lane and the stream under which something is pushed.
+  // INVALID_ARGUMENT: no such lane. UNAVAILABLE: a generation that the chief has not granted to
+  // this trainer for this lane, as far as this shard knows the chief's key.
+  absl::Status CheckLane(const v1::RequestHeader& header, uint32_t lane,
+                         const v1::Generation& generation) const;
+  // The same for the lane and the stream under which something is pushed. UNAVAILABLE, too: it
+  // tells a clock, and is of no lease by which it could be known whose.
   absl::Status CheckPush(const v1::PushRequest& head) const;
   // UNAVAILABLE: the coordinator has not closed the round so.
   absl::Status CheckRound(uint64_t timeline, const RoundCommit& closed) const;
@@ -48,7 +50,8 @@ class SealCheck {
  private:
   std::shared_ptr<const Sealer> sealer() const;
   absl::Status Refuse(uint64_t shown, const std::string& what) const;
-  absl::Status CheckStream(uint64_t timeline, const v1::StreamPush& stream) const;
+  absl::Status CheckStream(const v1::RequestHeader& header, const v1::StreamPush& stream) const;
+  absl::Status CheckTellsNoClock(const v1::RequestHeader& header) const;
 
   const uint32_t lanes_;
   mutable std::atomic<bool> in_doubt_{false};

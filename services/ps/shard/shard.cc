@@ -230,7 +230,7 @@ absl::StatusOr<Shard::Pushed> Shard::Push(const std::shared_ptr<const PushMessag
   }
   if (busy) reply.set_retry_after_seconds(absl::ToDoubleSeconds(kBusyHint));
   // A step whose push must come again is not finished: others may not run ahead of it.
-  if (settled && head.header().trainer() != 0) {
+  if (settled && head.header().trainer() != 0 && head.header().clock() != 0) {
     const ViewEpoch by{head.header().epoch().term(), head.header().epoch().n()};
     pushed.released =
         clocks_.OnFinished(TrainerId{head.header().trainer()}, head.header().clock(), by);

@@ -41,6 +41,10 @@ void LaneRunner::Pump(const RunnerContext& context) {
 
 LaneName LaneRunner::Name() const { return {lease_.lane, options_.generation, round_, closed_}; }
 
+void LaneRunner::NameLease(SendClock& told) const {
+  told.stage = LaneName{.lane = lease_.lane, .generation = options_.generation};
+}
+
 // ---- the round ----
 
 void LaneRunner::PumpOpen(const RunnerContext& context) {

@@ -28,6 +28,7 @@ class LaneRunner : public RunnerBase {
   std::vector<uint64_t> OpenSteps() const override { return {}; }
   std::vector<const Call*> Calls() const override;
   bool Pushing(ShardIndex shard) const override;
+  void NameLease(SendClock& told) const override;
 
   void OnOpened(const OpenDone& done, const RunnerContext& context);
   void OnRound(const OpenDone& done, const RunnerContext& context);

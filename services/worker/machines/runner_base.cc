@@ -82,7 +82,9 @@ void RunnerBase::PumpClocks(const RunnerContext& context) {
     if (!Due(call, context)) continue;
     call.clock = context.clock.ClockOf(shard);
     call.Fly(NextTicket());
-    Do(SendClock{call.ticket, shard, call.clock});
+    SendClock told{.ticket = call.ticket, .shard = shard, .clock = call.clock};
+    NameLease(told);
+    Do(std::move(told));
   }
 }
 

@@ -40,6 +40,8 @@ class RunnerBase : public RunnerMachine {
   virtual std::vector<const Call*> Calls() const = 0;
   // Returns whether data pushes to the shard are under way, which tell the clock as well.
   virtual bool Pushing(ShardIndex shard) const = 0;
+  // Names the lease under which the clock is told.
+  virtual void NameLease(SendClock& told) const = 0;
 
   template <typename A>
   void Do(A action) {

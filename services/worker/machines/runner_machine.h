@@ -90,11 +90,13 @@ struct SendPush {
   std::optional<LaneName> stage;     // Parts that are.
 };
 
-// ssp: a push of nothing, only header.clock.
+// ssp: a push of nothing, only header.clock, under the name of the lease: nobody else may tell it.
 struct SendClock {
   Ticket ticket = 0;
   ShardIndex shard{};
   uint64_t clock = 0;
+  std::optional<StreamPush> stream;  // Of a task.
+  std::optional<LaneName> stage;     // Of a lane; it is of no round.
 };
 
 // OpenRound at the coordinator; its deadline is `wait` and some seconds.

@@ -25,7 +25,8 @@ RunnerOptions OptionsOf(const v1::JobSpec& job, const v1::Lease& lease,
                         std::vector<ShardIndex> shards) {
   return {.generation = SealedGenerationFromProto(lease.generation()),
           .shards = std::move(shards),
-          .ssp = AnyPart(job, v1::POLICY_KIND_SSP),
+          // Under the lease of an evaluation no clock may be told.
+          .ssp = lease.kind() != v1::LEASE_KIND_EVALUATION && AnyPart(job, v1::POLICY_KIND_SSP),
           .read_ahead = static_cast<int>(job.train().prefetch_batches())};
 }
 

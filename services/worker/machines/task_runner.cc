@@ -269,6 +269,11 @@ bool TaskRunner::Pushing(ShardIndex shard) const {
   });
 }
 
+void TaskRunner::NameLease(SendClock& told) const {
+  told.stream = StreamPush{lease_.stream, progress_.batches_done, options_.generation,
+                           progress_.batches_done};
+}
+
 std::string TaskRunner::DebugString() const {
   std::string text = absl::StrCat(BaseDebugString(), " next ", next_read_, ",", next_compute_);
   for (const auto& [number, batch] : batches_) {

@@ -41,6 +41,7 @@ class TaskRunner : public RunnerBase {
   std::vector<uint64_t> OpenSteps() const override;
   std::vector<const Call*> Calls() const override;
   bool Pushing(ShardIndex shard) const override;
+  void NameLease(SendClock& told) const override;
 
   void OnRead(const BatchRead& read);
   void OnEnd(const EndOfData& end);

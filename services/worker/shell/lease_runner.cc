@@ -196,8 +196,11 @@ void LeaseRunner::OnPushed(const SendPush& push, const PushResult& result) {
 
 void LeaseRunner::Do(const SendClock& action) {
   auto plan = std::make_shared<RequestPlan>(trainer_.parameters);  // Of nothing.
+  PushOptions options{
+      .clock = action.clock, .empty = true, .stream = action.stream, .timeout = kPushTimeout};
+  if (action.stage) options.stage = StageName{action.stage->lane, action.stage->generation, {}};
   trainer_.client.Push(
-      action.shard, *plan, {.clock = action.clock, .empty = true, .timeout = kPushTimeout}, {},
+      action.shard, *plan, options, {},
       [plan, done = Guard([this, ticket = action.ticket](const PushResult& result) {
                Deliver(ClockDone{ticket, result.status});
              })](const PushResult& result) mutable { done(result); });

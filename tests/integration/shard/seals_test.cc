@@ -17,6 +17,8 @@ namespace capstan {
 namespace {
 
 constexpr uint64_t kTimeline = 1;
+constexpr TrainerId kLiar{1};
+constexpr TrainerId kHonest{2};
 constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
 const Sealer kSealer("the key of chief and shards");
 
@@ -31,7 +33,7 @@ v1::JobSpec SyncJob() {
 
 class Sealed {
  public:
-  explicit Sealed(const v1::JobSpec& job) : shards_(job, 1), trainer_(shards_) {
+  explicit Sealed(const v1::JobSpec& job) : shards_(job, 1), trainer_(shards_, {.trainer = kLiar}) {
     shards_.at(0).shard().seals().SetSealer(kSealer);
     trainer_.Plan({1, 2, 3});
   }
@@ -45,7 +47,7 @@ class Sealed {
 };
 
 Generation SealedFor(StreamId stream, Generation generation) {
-  generation.seal = kSealer.OfTask(kTimeline, stream, generation);
+  generation.seal = kSealer.OfTask(kTimeline, kLiar, stream, generation);
   return generation;
 }
 
@@ -85,9 +87,32 @@ TEST(SealsTest, ASealIsOfOneTimeline) {
   Sealed shard(SmallJob(/*dim=*/2, /*dense_width=*/10));
   const StreamId stream = StreamId::Task(0, 1);
   Generation before{1, 1};
-  before.seal = kSealer.OfTask(kTimeline + 1, stream, before);
+  before.seal = kSealer.OfTask(kTimeline + 1, kLiar, stream, before);
   EXPECT_EQ(shard.Push({.stream = StreamPush{stream, 0, before}}).status.code(),
             absl::StatusCode::kUnavailable);
+}
+
+TEST(SealsTest, AClockIsToldByTheTrainerAloneWhoseLeaseItIs) {
+  v1::JobSpec job = SmallJob(/*dim=*/2, /*dense_width=*/10);
+  job.mutable_sparse_update()->set_kind(v1::POLICY_KIND_SSP);
+  job.mutable_sparse_update()->set_staleness(1);
+  LocalShards shards(job, 1);
+  shards.SetTrainers({Raw(kLiar), Raw(kHonest)});
+  shards.at(0).shard().seals().SetSealer(kSealer);
+  const StreamId stream = StreamId::Task(0, 1);
+  const PushOptions with_lease{
+      .clock = 9, .empty = true, .stream = StreamPush{stream, 0, SealedFor(stream, {1, 1})}};
+  Trainer liar(shards, {.trainer = kLiar}), as_honest(shards, {.trainer = kHonest});
+  liar.Plan({1});
+  as_honest.Plan({1});
+  for (const PushOptions& told : {with_lease, PushOptions{.clock = 9, .empty = true}}) {
+    EXPECT_EQ(as_honest.Push(told, 0).status.code(), absl::StatusCode::kUnavailable);
+  }
+  EXPECT_EQ(liar.Push({.clock = 9, .empty = true}, 0).status.code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(shards.at(0).shard().Facts().clocks->spread, 0u) << "nobody has told anything";
+  EXPECT_TRUE(liar.Push(with_lease, 0).status.ok());
+  EXPECT_EQ(shards.at(0).shard().Facts().clocks->spread, 9u) << "its own";
 }
 
 TEST(SealsTest, AClientThatIsNoTrainerPushesToASessionOfItsOwn) {
@@ -99,7 +124,7 @@ TEST(SealsTest, ALaneThatTheJobHasNotIsNotStaged) {
   Sealed shard(SyncJob());
   const RoundCommit nothing;
   Generation generation{1, 1};
-  generation.seal = kSealer.OfLane(kTimeline, 123456, generation);
+  generation.seal = kSealer.OfLane(kTimeline, kLiar, 123456, generation);
   const PushResult result =
       shard.Push({.stage = StageName{LaneIndex{123456}, generation, {1, &nothing}}, .examples = 1});
   EXPECT_EQ(result.status.code(), absl::StatusCode::kInvalidArgument);
@@ -109,7 +134,7 @@ TEST(SealsTest, ALaneThatTheJobHasNotIsNotStaged) {
 TEST(SealsTest, ARoundIsClosedByTheCoordinatorAlone) {
   Sealed shard(SyncJob());
   Generation generation{1, 1};
-  generation.seal = kSealer.OfLane(kTimeline, 0, generation);
+  generation.seal = kSealer.OfLane(kTimeline, kLiar, 0, generation);
   RoundCommit closed{.round = 1, .lanes = {{LaneIndex{0}, {1, 1}, 4}}, .seal = 4711};
   const PushOptions next{.stage = StageName{LaneIndex{0}, generation, {2, &closed}}, .examples = 1};
   EXPECT_EQ(shard.Push(next).status.code(), absl::StatusCode::kUnavailable);
@@ -144,7 +169,8 @@ TEST(SealerTest, WithoutAKeyEverythingIsRight) {
 }
 
 TEST(SealerTest, ASealOfOneThingIsNoneOfAnother) {
-  EXPECT_NE(kSealer.OfTask(1, {5}, {1, 1}), kSealer.OfLane(1, 5, {1, 1}));
+  EXPECT_NE(kSealer.OfTask(1, kLiar, {5}, {1, 1}), kSealer.OfLane(1, kLiar, 5, {1, 1}));
+  EXPECT_NE(kSealer.OfTask(1, kLiar, {5}, {1, 1}), kSealer.OfTask(1, kHonest, {5}, {1, 1}));
   EXPECT_NE(kSealer.OfExamples(1, 5), kSealer.OfExamples(1, 6));
   EXPECT_NE(kSealer.OfExamples(1, 5), kSealer.OfExamples(2, 5));
   EXPECT_NE(Sealer::NewKey(), Sealer::NewKey());

@@ -37,6 +37,13 @@ void SetLane(const worker::LaneName& lane, v1::LaneStage& stage) {
   ToProto(lane.closed, *stage.mutable_closed());
 }
 
+void SetStream(const StreamPush& name, v1::StreamPush& stream) {
+  stream.set_stream(name.stream.value);
+  stream.set_seq(name.seq);
+  stream.set_low_watermark(name.low_watermark);
+  ToProto(name.generation, *stream.mutable_generation());
+}
+
 void Summarize(const v1::PushReply& reply, worker::OutcomeSummary& outcomes) {
   for (const v1::PartitionOutcome& outcome : reply.partitions()) {
     outcomes.Count(outcome.dense());
@@ -230,12 +237,8 @@ void Runner::Do(const worker::SendPush& action) {
   request.mutable_header()->set_trainer(Raw(context_.trainer));
   request.set_examples(static_cast<uint32_t>(step->batch.records.size()));
   if (action.stream) {
-    v1::StreamPush& stream = *request.mutable_stream();
-    stream.set_stream(action.stream->stream.value);
-    if (cast.lie() == Lie::kNewStreams) stream.set_stream(cast.NewIncarnation());
-    stream.set_seq(action.stream->seq);
-    stream.set_low_watermark(action.stream->low_watermark);
-    ToProto(action.stream->generation, *stream.mutable_generation());
+    SetStream(*action.stream, *request.mutable_stream());
+    if (cast.lie() == Lie::kNewStreams) request.mutable_stream()->set_stream(cast.NewIncarnation());
   }
   if (action.stage) SetLane(*action.stage, *request.mutable_stage());
   if (cast.lie() == Lie::kNoRowVersions) step->row_versions.clear();
@@ -294,6 +297,8 @@ void Runner::Do(const worker::SendClock& action) {
   *request->mutable_header() = HeaderFor(context_.view, shard);
   request->mutable_header()->set_trainer(Raw(context_.trainer));
   request->mutable_header()->set_clock(action.clock);
+  if (action.stream) SetStream(*action.stream, *request->mutable_stream());
+  if (action.stage) SetLane(*action.stage, *request->mutable_stage());
   cast.checks().OnClockTold(context_.trainer, request->header());
   const std::function<void(absl::StatusOr<v1::PushReply>)> done =
       Guard([this, ticket = action.ticket](const absl::StatusOr<v1::PushReply>& reply) {
@@ -314,6 +319,7 @@ void Runner::Do(const worker::SendOpen& action) {
   const uint32_t shard = coordinator();
   v1::OpenRoundRequest request = worker::ToRequest(action);
   *request.mutable_header() = HeaderFor(context_.view, shard);
+  request.mutable_header()->set_trainer(Raw(context_.trainer));
   const std::function<void(absl::StatusOr<v1::OpenRoundReply>)> done =
       Guard([this, ticket = action.ticket](const absl::StatusOr<v1::OpenRoundReply>& reply) {
         worker::OpenDone event = worker::ToEvent(ticket, reply);
@@ -336,6 +342,7 @@ void Runner::Do(const worker::SendReport& action) {
   const uint32_t shard = coordinator();
   v1::ReportLaneRequest request = worker::ToRequest(action);
   *request.mutable_header() = HeaderFor(context_.view, shard);
+  request.mutable_header()->set_trainer(Raw(context_.trainer));
   const std::function<void(absl::StatusOr<v1::ReportLaneReply>)> done =
       Guard([this, ticket = action.ticket](const absl::StatusOr<v1::ReportLaneReply>& reply) {
         Deliver(worker::ToEvent(ticket, reply));

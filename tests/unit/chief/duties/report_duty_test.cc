@@ -30,8 +30,8 @@ class ReportDutyTest : public DutyTest {
   }
   // What the worker says of task 3, which it holds as it was sealed under this generation.
   v1::LeaseReport OfTask3(const Worker& worker, Generation generation) {
-    generation.seal =
-        job_.training.sealer.OfTask(job_.placement.timeline(), StreamId::Task(0, 3), generation);
+    generation.seal = job_.training.sealer.OfTask(job_.placement.timeline(), worker.trainers[0].id,
+                                                  StreamId::Task(0, 3), generation);
     v1::LeaseReport report;
     report.set_kind(v1::LEASE_KIND_TASK);
     report.set_stream(StreamId::Task(0, 3).value);
@@ -178,6 +178,15 @@ TEST_F(ReportDutyTest, ALeaseOfAnEarlierChiefIsAdoptedByItsSeal) {
   EXPECT_TRUE(job_.training.work.Holds(a.trainers[0].id));
 }
 
+TEST_F(ReportDutyTest, TheSealOfOneTrainersLeaseIsOfNoUseToAnother) {
+  Worker& a = AddWorker("a");
+  Worker& b = AddWorker("b");
+  v1::LeaseReport report = OfTask3(a, {.term = 4, .count = 7});
+  report.set_trainer(Raw(b.trainers[0].id));
+  duty_.Take(b, report);
+  EXPECT_FALSE(job_.training.work.Holds(b.trainers[0].id));
+}
+
 TEST_F(ReportDutyTest, WhatWouldFailTheJobWantsASecondWordOfAdoptedLeasesToo) {
   Worker& a = AddWorker("a");
   AddWorker("b");
@@ -196,7 +205,8 @@ TEST_F(LaneReportDutyTest, SoItIsWithALane) {
   Worker& a = AddWorker("a");
   AddWorker("b");
   Generation generation{4, 9};
-  generation.seal = job_.training.sealer.OfLane(job_.placement.timeline(), 1, generation);
+  generation.seal =
+      job_.training.sealer.OfLane(job_.placement.timeline(), a.trainers[0].id, 1, generation);
   v1::LeaseReport report;
   report.set_kind(v1::LEASE_KIND_LANE);
   report.set_lane(1);

@@ -242,6 +242,9 @@ TEST(LaneRunnerTest, ARunnerThatWaitsForTheNextRoundTellsThatTheOnesBeforeAreOve
   const std::vector<SendClock> clocks = runner.TakeAll<SendClock>();
   ASSERT_EQ(clocks.size(), 2u);
   EXPECT_EQ(clocks[0].clock, 3u);
+  EXPECT_EQ(clocks[0].stage->lane, LaneIndex{3}) << "a shard takes it under a lease alone";
+  EXPECT_EQ(clocks[0].stage->generation, lease.options.generation);
+  EXPECT_EQ(clocks[0].stage->round, 0u);
 }
 
 TEST(LaneRunnerTest, SaysWhetherTheOpenRoundCountsTheLaneThatAsksForTheNext) {

@@ -361,6 +361,8 @@ TEST(TaskRunnerTest, UnderSspARestartedShardIsToldTheClock) {
   const SendClock told = runner.Take<SendClock>();
   EXPECT_EQ(told.shard, kShard1);
   EXPECT_EQ(told.clock, 1u);
+  EXPECT_EQ(told.stream->stream, lease.stream) << "a shard takes it under a lease alone";
+  EXPECT_EQ(told.stream->generation, lease.options.generation);
 }
 
 TEST(TaskRunnerTest, AnEvaluationPullsAndPushesNothing) {
