@@ -117,6 +117,15 @@ DASHBOARD = dashboard(
                target('sum(increase(capstan_partition_moves_total{$S,result="cancelled"}[5m]))', "cancelled"), min=0, decimals=0),
          lines("Stood still", "For how long the partitions that moved last stood still. Hundredths of a second; with rounds, as long as one "
                "takes.", "s", target("max(capstan_partition_switch_seconds{$S})", "last switch"), min=0),
+         lines("Bytes moved", "Bytes a second of partitions that shards send to each other. 0, but while partitions move. At most "
+               "rebalance_bytes_per_second a shard, where the job sets it; the last rows, for which pushes wait, may be above.", "Bps",
+               target(f"sum by (shard) (rate(capstan_move_sent_bytes_total{{{ONE}}}[$I]))", "{{shard}} sends"),
+               target(f"sum by (shard) (rate(capstan_move_received_bytes_total{{{ONE}}}[$I]))", "{{shard}} takes"), width=12, min=0),
+         lines("Frozen", "For how long pushes of a partition waited for its move, of all moves since the shards began; partitions that "
+               "are given a backup count as well. Below 50 ms; with rounds, as long as one takes. Empty where none moved.", "s",
+               target(number("histogram_quantile(0.5, sum by (le) (capstan_move_frozen_seconds_bucket{$S}))"), "median"),
+               target(number("histogram_quantile(0.999, sum by (le) (capstan_move_frozen_seconds_bucket{$S}))"), "p99.9"),
+               width=12, min=0, noValue="none moved"),
      ]),
      ("Replicas", [
          lines("Without a backup", "Partitions that one shard alone holds. 0, but for a while after shards come or go. Empty without replicas.",
