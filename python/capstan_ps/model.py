@@ -96,8 +96,13 @@ class Model:
 
 class _Exported(_score.Exported):
 
+    def __init__(self, folder):
+        super().__init__(folder)
+        self._places = {spec["name"]: _places(pathlib.Path(folder) / f"{spec['name']}.vocabulary.txt")
+                        for spec in self.data.get("features", []) if spec.get("vocabulary")}
+
     def parser(self):
-        return _FeatureParser(self.data) if self.data.get("features") else super().parser()
+        return _FeatureParser(self.data, self._places) if self.data.get("features") else super().parser()
 
     def records(self, path):
         if self.data["format"] in ("DATA_FORMAT_TAR", "DATA_FORMAT_TFRECORD", "DATA_FORMAT_FOLDER"):
@@ -114,11 +119,18 @@ class _Exported(_score.Exported):
             yield records
 
 
-class _FeatureParser(_score.CellParser):
-    """Cells whose keys belong to features: they are in the records' bags."""
+def _places(path):
+    """Of each text of a vocabulary: its line, from 0."""
+    texts = path.read_bytes().decode("utf-8", "surrogateescape").removeprefix("\ufeff").split("\n")
+    return {text: place for place, text in enumerate(texts) if text}
 
-    def __init__(self, data):
+
+class _FeatureParser(_score.CellParser):
+    """Cells whose keys belong to features: they are in the records' bags. `places`: of the texts of features that have vocabularies."""
+
+    def __init__(self, data, places):
         super().__init__(data)
+        self.places = places
         self.features = data["features"]
         self.names |= {spec.get("column", 0): spec["column_name"] for spec in self.features if spec.get("column_name")}
 
@@ -135,16 +147,25 @@ class _FeatureParser(_score.CellParser):
         if spec.get("many"):
             values = [value for value in cell.split(spec.get("separator") or "|") if value][:spec["most"]]
         for value in values:
-            if spec.get("kind") != "KEY_KIND_ID":
-                key = _score.hash_text(value.encode("utf-8", "surrogateescape"))
-            elif value == "":
+            if value == "" and spec.get("kind") == "KEY_KIND_ID":
                 continue
-            elif value.isascii() and value.isdigit() and int(value) < 1 << 64:
-                key = int(value)
-            else:
-                raise ValueError(f"{value!r} is not an id: a whole number from 0 to 2^64-1")
-            buckets = int(spec.get("buckets", 0))
+            key, buckets = self.key_of(spec, value), int(spec.get("buckets", 0))
             yield key % buckets if buckets else key
+
+    def key_of(self, spec, value):
+        if spec.get("kind") == "KEY_KIND_ID":
+            if value.isascii() and value.isdigit() and int(value) < 1 << 64:
+                return int(value)
+            raise ValueError(f"{value!r} is not an id: a whole number from 0 to 2^64-1")
+        hashed = _score.hash_text(value.encode("utf-8", "surrogateescape"))
+        if spec.get("kind") != "KEY_KIND_VOCABULARY":
+            return hashed
+        places, unknown = self.places[spec["name"]], spec["vocabulary"].get("unknown", 0)
+        if value in places:
+            return places[value]
+        if unknown == 0:
+            raise ValueError(f"{value!r} is not in the vocabulary of {spec['name']}, which has no unknown texts")
+        return len(places) + hashed % unknown
 
 
 class Unlabelled:

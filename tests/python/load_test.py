@@ -78,6 +78,27 @@ class LoadTest(unittest.TestCase):
             self.scores(model, net, self.folder / "swapped.csv")
         self.check_program_of_towers(checkpoint)
 
+    def test_texts_of_a_vocabulary_have_the_keys_of_training_wherever_the_model_goes(self):
+        from recommender import Recommender
+        for name, count, seed in (("train", 1000, 1), ("test", 1000, 2)):
+            write_likes(self.folder / f"{name}.csv", count, seed)
+        test, cities = self.folder / "test.csv", self.folder / "cities.txt"
+        cities.write_text("Rom\nUri\n")
+        job = (LIKES % (self.folder / "train.csv", test)).replace(
+            "{column: city}", f"{{column: city, kind: vocabulary, file: {cities}, unknown: 2}}").replace("epochs: 6", "epochs: 1")
+        checkpoint, said = self.trained(job, "recommender")
+        code, told = run_to_end("capstan", "checkpoint", "export", checkpoint, self.folder / "exported")
+        self.assertEqual(code, 0, told)
+        self.assertEqual((self.folder / "exported/city.vocabulary.txt").read_text(), "Rom\nUri\n")
+        cities.write_text("Uri\nRom\n")
+        with self.assertRaisesRegex(ValueError, r"cities\.txt: the texts of data\.features\.city have changed since the job began: .* checksum"):
+            capstan_ps.load(checkpoint)
+        model = capstan_ps.load(self.folder / "exported")
+        self.assertLessEqual(set(model.tables["city"].keys.tolist()), {1, 2, 3}, "Uri, and what Bern and the empty text share")
+        labels = [float(line.partition(",")[0]) for line in test.read_text().splitlines()[1:]]
+        found = self.scores(model, model.torch(Recommender), test).sigmoid().tolist()
+        self.assertAlmostEqual(logloss(found, labels), said["logloss"], 6)
+
     @staticmethod
     def with_another_layer(net):
         net.further = torch.nn.Linear(1, 1)

@@ -33,6 +33,10 @@ std::string DataLine(const v1::JobSpec& spec) {
   std::string line = LowerName(v1::DataFormat_Name(data.format()), "DATA_FORMAT_");
   if (data.fields() > 0) absl::StrAppend(&line, ", ", data.fields(), " keys a record");
   if (data.features_size() > 0) absl::StrAppend(&line, ", ", data.features_size(), " features");
+  for (const v1::FeatureSpec& feature : data.features()) {
+    if (!feature.has_vocabulary()) continue;
+    absl::StrAppend(&line, ", ", feature.name(), " of ", feature.vocabulary().entries(), " texts");
+  }
   if (data.dense_width() > 0) absl::StrAppend(&line, ", ", data.dense_width(), " numbers a record");
   if (data.has_negatives()) {
     absl::StrAppend(&line, ", ", data.negatives().per_batch(), " negatives a batch of ",

@@ -37,7 +37,7 @@ Column NumericColumn(const v1::ColumnSpec& spec, float scale) {
 
 class CellParser : public RecordParser {
  public:
-  CellParser(const v1::DataSpec& data, const LabelRule& labels)
+  CellParser(const v1::DataSpec& data, const LabelRule& labels, const Vocabularies& vocabularies)
       : labels_(labels), cells_(data.format()) {
     columns_.resize(data.columns());
     for (const v1::ColumnSpec& spec : data.numeric()) {
@@ -59,7 +59,8 @@ class CellParser : public RecordParser {
         columns_[spec.column()].features.push_back(rules_.size());
         columns_[spec.column()].name = spec.column_name();
       }
-      rules_.emplace_back(spec);
+      const size_t place = rules_.size();
+      rules_.emplace_back(spec, vocabularies.empty() ? nullptr : vocabularies[place]);
     }
     if (data.has_group() && !labels_.ignored() && data.group().column() < columns_.size()) {
       columns_[data.group().column()].group = true;
@@ -242,8 +243,9 @@ class CellParser : public RecordParser {
 
 }  // namespace
 
-std::unique_ptr<RecordParser> NewCellParser(const v1::DataSpec& data, const LabelRule& labels) {
-  return std::make_unique<CellParser>(data, labels);
+std::unique_ptr<RecordParser> NewCellParser(const v1::DataSpec& data, const LabelRule& labels,
+                                            const Vocabularies& vocabularies) {
+  return std::make_unique<CellParser>(data, labels, vocabularies);
 }
 
 }  // namespace capstan

@@ -78,10 +78,10 @@ CellRule CellRule::Category(uint32_t column) {
   return rule;
 }
 
-CellRule CellRule::Feature(const v1::FeatureSpec& spec) {
+CellRule CellRule::Feature(FeatureRule feature) {
   CellRule rule;
   rule.use_ = Use::kFeature;
-  rule.feature_.emplace(spec);
+  rule.feature_ = std::move(feature);
   return rule;
 }
 
@@ -204,10 +204,10 @@ void CellRule::Convert(const Column& column, const Values& values, Converted& co
 void CellRule::ConvertMissing(Converted& converted) const {
   converted = {};
   Output output;
-  if (feature_) {  // The empty text is no mistake of any feature.
-    (void)feature_->Append("", converted.keys, output.error);
+  if (feature_) {
+    const bool known = feature_->Append("", converted.keys, output.error);
     converted.ends.push_back(static_cast<uint32_t>(converted.keys.size()));
-    converted.bad.push_back(0);
+    converted.bad.push_back(known ? 0 : 1);
     return;
   }
   const bool good = ConvertEmpty(output);
@@ -229,7 +229,12 @@ std::string CellRule::Error(const Column& column, const Values& values, size_t v
 
 std::string CellRule::MissingError() const {
   Output output;
-  ConvertEmpty(output);
+  std::vector<uint64_t> keys;
+  if (feature_) {
+    (void)feature_->Append("", keys, output.error);
+  } else {
+    ConvertEmpty(output);
+  }
   return output.error;
 }
 

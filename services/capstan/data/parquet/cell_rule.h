@@ -34,7 +34,7 @@ class CellRule {
   static CellRule Group();  // A category without salt.
   static CellRule Numeric(const v1::ColumnSpec& spec, float scale);
   static CellRule Category(uint32_t column);
-  static CellRule Feature(const v1::FeatureSpec& spec);
+  static CellRule Feature(FeatureRule feature);
 
   bool is_label() const { return use_ == Use::kLabel; }
   bool is_weight() const { return use_ == Use::kWeight; }

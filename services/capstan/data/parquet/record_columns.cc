@@ -45,7 +45,8 @@ absl::StatusOr<uint32_t> FindByCount(const WantedColumn& wanted, bool lacks_labe
 
 }  // namespace
 
-std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRule& labels) {
+std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRule& labels,
+                                        const Vocabularies& vocabularies) {
   std::vector<WantedColumn> wanted;
   size_t features = 0;
   if (!labels.ignored()) {
@@ -76,9 +77,10 @@ std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRul
         {.column = spec.column(), .name = spec.name(), .rule = CellRule::Category(spec.column())});
   }
   for (const v1::FeatureSpec& spec : data.features()) {
+    FeatureRule rule(spec, vocabularies.empty() ? nullptr : vocabularies[features]);
     wanted.push_back({.column = spec.column(),
                       .name = spec.column_name(),
-                      .rule = CellRule::Feature(spec),
+                      .rule = CellRule::Feature(std::move(rule)),
                       .place = features++});
   }
   std::stable_sort(wanted.begin(), wanted.end(), [](const WantedColumn& a, const WantedColumn& b) {

@@ -18,6 +18,7 @@
 #include "capstan/data/formats/quote.h"
 #include "capstan/data/formats/record_parser.h"
 #include "capstan/data/formats/samples.h"
+#include "capstan/data/formats/vocabulary.h"
 #include "capstan/data/parquet/parquet_file.h"
 #include "capstan/data/synthetic/click_log.h"
 #include "capstan/data/tasks/candidates.h"
@@ -271,6 +272,7 @@ absl::Status DeriveByFormat(const Source& source, v1::DataSpec& data) {
 
 absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data) {
   CAPSTAN_RETURN_IF_ERROR(DeriveByFormat(source, data));
+  CAPSTAN_RETURN_IF_ERROR(DeriveVocabularies(source, data));
   return data.has_negatives() ? DeriveNegatives(source, data) : absl::OkStatus();
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/lib/test_folder.h"
+
 namespace capstan::cli {
 namespace {
 
@@ -63,6 +65,26 @@ TEST(ServedInputsTest, FeaturesAreAskedByTheirColumnsToo) {
   EXPECT_THAT(batch->features[1].offsets, ElementsAre(0, 2, 2));
   EXPECT_THAT(Refusal(inputs, {Input("user", {"7"}), Input("2", {"5"})}),
               HasSubstr("input \"3\" is missing"));
+}
+
+TEST(ServedInputsTest, TextsOfAVocabularyHaveTheKeysOfTraining) {
+  const TestFolder folder;
+  v1::JobSpec job = Shops(v1::DATA_FORMAT_CSV);
+  job.mutable_data()->clear_categorical();
+  v1::FeatureSpec& feature = *job.mutable_data()->add_features();
+  feature.set_name("user");
+  feature.set_column(1);
+  feature.set_column_name("user");
+  feature.set_kind(v1::KEY_KIND_VOCABULARY);
+  feature.mutable_vocabulary()->set_file(folder.Write("users.txt", "ada\nbob\n"));
+  feature.mutable_vocabulary()->set_unknown(1);
+  const auto files = NewLocalFiles();
+  ASSERT_TRUE(DeriveVocabularies(*files, *job.mutable_data()).ok());
+  const ServedInputs inputs(job, *ReadKnownVocabularies(*files, job.data()));
+  const auto batch =
+      inputs.Read({.inputs = {Input("user", {"bob", "eve", "ada"}), Input("2", {"5", "6", "7"})}});
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  EXPECT_THAT(batch->features[0].keys, ElementsAre(1, 2, 0));
 }
 
 TEST(ServedInputsTest, ColumnsAreTheRecordsThatLinesWouldBe) {

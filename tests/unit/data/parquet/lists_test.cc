@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 #include "tests/unit/data/parquet/table.h"
 
@@ -86,6 +87,28 @@ TEST_P(ListsTest, OfALongOneTheFirstValuesCount) {
     const auto first = read->features[1].KeysOf(row);
     ASSERT_EQ(first.size(), std::min<size_t>(2, all.size())) << row;
     EXPECT_TRUE(std::equal(first.begin(), first.end(), all.begin())) << row;
+  }
+}
+
+TEST_P(ListsTest, TextsOfAVocabularyAreThoseOfTheCsv) {
+  const TestFolder folder;
+  const auto with_vocabulary = [&folder](v1::DataSpec data, uint32_t unknown) {
+    v1::FeatureSpec& words = *data.mutable_features(2);
+    words.set_kind(v1::KEY_KIND_VOCABULARY);
+    words.mutable_vocabulary()->set_file(folder.Write("words.txt",
+                                                      "a\nstra\xC3\x9F"
+                                                      "e\nab\n"));
+    words.mutable_vocabulary()->set_unknown(unknown);
+    data.set_max_bad_records(kTableRows);
+    return data;
+  };
+  for (const uint32_t unknown : {0, 2}) {
+    const auto csv = ReadLists(with_vocabulary(Lists("lists.csv"), unknown));
+    const auto parquet = ReadLists(with_vocabulary(Lists(GetParam()), unknown));
+    ASSERT_TRUE(csv.ok() && parquet.ok()) << csv.status() << parquet.status();
+    EXPECT_GT(csv->examples(), 10u);
+    EXPECT_EQ(csv->examples() == kTableRows, unknown > 0);
+    EXPECT_TRUE(*parquet == *csv) << unknown;
   }
 }
 

@@ -139,5 +139,45 @@ TEST_F(FeaturesTest, AColumnIsNotALabelAndAFeature) {
               HasSubstr("column 1 is both label and a feature"));
 }
 
+TEST_F(FeaturesTest, TextsOfAVocabularyHaveTheirKeysAndOthersMayBeBad) {
+  v1::DataSpec data =
+      Clicks(folder_.Write("a.csv", absl::StrCat(kNames, "b|x|a,1,20\n,0,21\nc,1,22\n")));
+  data.mutable_features(1)->set_kind(v1::KEY_KIND_VOCABULARY);
+  data.mutable_features(2)->set_kind(v1::KEY_KIND_VOCABULARY);
+  v1::VocabularySpec& texts = *data.mutable_features(1)->mutable_vocabulary();
+  texts.set_file(folder_.Write("texts.txt.gz", Gzip("a\nb\nc\n")));
+  texts.set_unknown(1);
+  *data.mutable_features(2)->mutable_vocabulary() = texts;
+  Batch batch;
+  ASSERT_TRUE(Read(*Derived(data))->ReadBatch(0, batch).ok());
+  EXPECT_THAT(batch.features[1].keys, ElementsAre(1, 3, 0, 2));
+  EXPECT_THAT(batch.features[1].offsets, ElementsAre(0, 3, 3, 4));
+  EXPECT_THAT(batch.features[2].keys, ElementsAre(1, 3, 2)) << "two count";
+
+  texts.set_unknown(0);
+  data.set_max_bad_records(1);
+  const auto task = Read(*Derived(data));
+  EXPECT_EQ(task->bad_records().count(), 1u);
+  EXPECT_THAT(task->bad_records().examples().front(),
+              HasSubstr("a.csv:2: column 0 (clicked): \"x\" is not in the vocabulary of history"));
+  ASSERT_TRUE(task->ReadBatch(0, batch).ok());
+  EXPECT_THAT(batch.features[1].keys, ElementsAre(2));
+}
+
+TEST_F(FeaturesTest, AWorkerThatFindsAnotherVocabularyReadsNothing) {
+  v1::DataSpec data = Clicks(folder_.Write("a.csv", absl::StrCat(kNames, "b,1,20\n")));
+  data.mutable_features(1)->set_kind(v1::KEY_KIND_VOCABULARY);
+  data.mutable_features(1)->mutable_vocabulary()->set_file(folder_.Write("texts.txt", "a\nb\n"));
+  const auto options = Derived(data);
+  ASSERT_TRUE(options.ok()) << options.status();
+  folder_.Write("texts.txt", "b\na\n");
+  v1::Task task;
+  task.set_file(data.train(0));
+  task.set_end(kToTheEnd);
+  const absl::Status read = TaskReader(*options, *files_).Read({.task = task}).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(read)) << read;
+  EXPECT_THAT(std::string(read.message()), HasSubstr("texts.txt: the texts of"));
+}
+
 }  // namespace
 }  // namespace capstan
