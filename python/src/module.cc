@@ -233,7 +233,8 @@ NB_MODULE(_capstan, m) {
       .def_ro("table", &Feature::table, "Its place among the job's tables.")
       .def_ro("many", &Feature::many, "A record has any number of them.")
       .def_ro("most", &Feature::most, "The most that a record has, where it has many.")
-      .def_ro("pooling", &Feature::pooling, "sum, mean or none");
+      .def_ro("pooling", &Feature::pooling, "sum, mean or none")
+      .def_ro("weighted", &Feature::weighted, "Each key has a weight.");
 
   nb::class_<Label>(m, "Label", "One of data.schema.labels.")
       .def_ro("name", &Label::name)
@@ -297,6 +298,12 @@ NB_MODULE(_capstan, m) {
              const PyStep& of = nb::cast<const PyStep&>(self);
              return View<int32_t>(self, of.step().batch->features.at(feature).offsets,
                                   {of.examples() + 1});
+           })
+      .def("feature_weights",
+           [](nb::handle self, size_t feature) -> nb::object {
+             const PyStep& of = nb::cast<const PyStep&>(self);
+             const std::vector<float>& weights = of.step().batch->features.at(feature).weights;
+             return weights.empty() ? nb::none() : View<float>(self, weights, {weights.size()});
            })
       .def("index",
            [](nb::handle self, size_t table) {

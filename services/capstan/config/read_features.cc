@@ -23,14 +23,17 @@ constexpr Choice<v1::KeyKind> kKeyKinds[] = {
 constexpr Choice<v1::Pooling> kPoolings[] = {
     {"sum", v1::POOLING_SUM}, {"mean", v1::POOLING_MEAN}, {"none", v1::POOLING_NONE}};
 
-// The values of a cell that may hold many.
-void ReadMany(Section& in, v1::FeatureSpec& out) {
+// The values of a cell that may hold many, and the column of their weights.
+void ReadMany(Section& in, bool names, v1::FeatureSpec& out) {
   out.set_many(in.Flag("many", false));
   out.set_separator(in.Text("separator", "|"));
   if (out.separator().size() != 1) in.Refuse("separator", "must be one character");
   out.set_most(static_cast<uint32_t>(in.Whole("most", {.min = 1, .max = kMostValues}, kMost)));
   out.set_pooling(in.OneOf<v1::Pooling>("pooling", kPoolings, v1::POOLING_SUM));
-  for (const char* key : {"separator", "most", "pooling"}) {
+  const std::vector<v1::ColumnSpec> weights = ReadColumns(in, "weights", {.names = names});
+  if (weights.size() == 1) *out.mutable_weights() = weights.front();
+  if (weights.size() > 1) in.Refuse("weights", "is one column");
+  for (const char* key : {"separator", "most", "pooling", "weights"}) {
     if (!out.many() && in.Has(key)) in.Refuse(key, "is only for many: true");
   }
 }
@@ -63,7 +66,7 @@ void ReadFeature(Section in, bool names, v1::FeatureSpec& out) {
   if (in.Has("table")) CheckName(in, "table", out.table());
   out.set_buckets(in.Whole("buckets", {.min = 1}, 0));
   ReadVocabulary(in, out);
-  ReadMany(in, out);
+  ReadMany(in, names, out);
 }
 
 void ReadOneTable(Section in, const v1::JobSpec& spec, v1::TableSettings& out) {

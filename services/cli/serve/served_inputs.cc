@@ -48,6 +48,8 @@ std::map<std::string, uint32_t> ColumnsOf(const v1::DataSpec& data) {
   }
   for (const v1::FeatureSpec& spec : data.features()) {
     columns[NameOf(spec.column_name(), spec.column())] = spec.column();
+    if (!spec.has_weights()) continue;
+    columns[NameOf(spec.weights().name(), spec.weights().column())] = spec.weights().column();
   }
   return columns;
 }

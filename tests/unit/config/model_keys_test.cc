@@ -128,6 +128,17 @@ TEST(FeaturesTest, AVocabularyIsAFileBesideTheJobAndItsUnknownTexts) {
               HasSubstr("data.features.city.unknown: is only for kind: vocabulary"));
 }
 
+TEST(FeaturesTest, TheValuesOfABagMayHaveWeightsInAnotherColumn) {
+  const auto job = Parsed(Replaced(kJob, "most: 50,", "weights: times, most: 50,"));
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->data().features(1).weights().name(), "times");
+  EXPECT_FALSE(job->data().features(2).has_weights());
+  EXPECT_THAT(RefusalWith("buckets: 1M", "weights: times"),
+              HasSubstr("data.features.city.weights: is only for many: true"));
+  EXPECT_THAT(RefusalWith("most: 50,", "weights: [1, 2], most: 50,"),
+              HasSubstr("data.features.history.weights: is one column"));
+}
+
 constexpr char kNegatives[] =
     "  negatives: {feature: city, file: lists/cities.txt, per_batch: 4k, distortion: 0.75}\n";
 

@@ -18,6 +18,7 @@ FeatureRule::FeatureRule(const v1::FeatureSpec& spec, std::shared_ptr<const Voca
       many_(spec.many()),
       separator_(spec.separator().empty() ? '|' : spec.separator().front()),
       most_(spec.most()),
+      weighted_(spec.has_weights()),
       buckets_(spec.buckets()),
       unknown_(spec.vocabulary().unknown()),
       vocabulary_(std::move(vocabulary)) {}

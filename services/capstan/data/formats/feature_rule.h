@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "capstan/data/formats/bag_weights.h"
 #include "capstan/data/formats/vocabulary.h"
 #include "capstan/v1/job.pb.h"
 
@@ -34,6 +35,10 @@ class FeatureRule {
   const std::string& name() const { return name_; }
   bool many() const { return many_; }
   uint32_t most() const { return most_; }
+  // Each of its values has a weight, in another column.
+  bool weighted() const { return weighted_; }
+  // How many values a text holds, also beyond `most`.
+  uint32_t CountOf(std::string_view cell) const { return CountValues(cell, separator_); }
 
  private:
   bool KeyOf(std::string_view value, uint64_t& key, std::string& error) const;
@@ -43,6 +48,7 @@ class FeatureRule {
   bool many_;
   char separator_;
   uint32_t most_;
+  bool weighted_;
   uint64_t buckets_;
   uint32_t unknown_;
   std::shared_ptr<const Vocabulary> vocabulary_;  // Shared with other readers of the same data.

@@ -81,7 +81,14 @@ std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRul
     wanted.push_back({.column = spec.column(),
                       .name = spec.column_name(),
                       .rule = CellRule::Feature(std::move(rule)),
-                      .place = features++});
+                      .place = features});
+    if (spec.has_weights()) {
+      wanted.push_back({.column = spec.weights().column(),
+                        .name = spec.weights().name(),
+                        .rule = CellRule::BagWeights(BagWeightRule(spec)),
+                        .place = features});
+    }
+    ++features;
   }
   std::stable_sort(wanted.begin(), wanted.end(), [](const WantedColumn& a, const WantedColumn& b) {
     return a.column < b.column;
@@ -90,8 +97,7 @@ std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRul
   size_t numbers = 0;
   for (WantedColumn& column : wanted) {
     const CellRule& rule = column.rule;
-    if (rule.is_label() || rule.is_weight() || rule.is_group() || rule.feature() != nullptr)
-      continue;
+    if (rule.is_label() || rule.is_weight() || rule.is_group() || rule.is_bag()) continue;
     column.place = rule.gives_key() ? keys++ : numbers++;
   }
   return wanted;

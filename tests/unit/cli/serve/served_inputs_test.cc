@@ -67,6 +67,27 @@ TEST(ServedInputsTest, FeaturesAreAskedByTheirColumnsToo) {
               HasSubstr("input \"3\" is missing"));
 }
 
+TEST(ServedInputsTest, TheWeightsOfABagAreAnInputOfTheirOwn) {
+  v1::JobSpec job = Shops(v1::DATA_FORMAT_CSV);
+  job.mutable_data()->clear_categorical();
+  v1::FeatureSpec& feature = *job.mutable_data()->add_features();
+  feature.set_name("seen");
+  feature.set_kind(v1::KEY_KIND_ID);
+  feature.set_column(1);
+  feature.set_many(true);
+  feature.set_most(10);
+  feature.mutable_weights()->set_column(3);
+  feature.mutable_weights()->set_name("times");
+  const ServedInputs inputs(job);
+  const auto batch =
+      inputs.Read({.inputs = {Input("1", {"7|8", "9"}), Input("times", {"0.5|2", "3"}),
+                              Input("2", {"5", "6"})}});
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  EXPECT_THAT(batch->features[0].weights, ElementsAre(0.5F, 2, 3));
+  EXPECT_THAT(Refusal(inputs, {Input("1", {"7|8"}), Input("times", {"1"}), Input("2", {"5"})}),
+              HasSubstr("record 0: column 3 (times): 1 weight for 2 values of seen"));
+}
+
 TEST(ServedInputsTest, TextsOfAVocabularyHaveTheKeysOfTraining) {
   const TestFolder folder;
   v1::JobSpec job = Shops(v1::DATA_FORMAT_CSV);

@@ -112,6 +112,29 @@ TEST_P(ListsTest, TextsOfAVocabularyAreThoseOfTheCsv) {
   }
 }
 
+// What was clicked weighs the words of the rows that have as many of both.
+v1::DataSpec Weighted(v1::DataSpec data, uint32_t most) {
+  v1::FeatureSpec words = data.features(2);
+  data.clear_features();
+  *data.add_features() = std::move(words);
+  data.mutable_features(0)->mutable_weights()->set_name("clicked");
+  data.mutable_features(0)->set_most(most);
+  data.set_max_bad_records(kTableRows);
+  return data;
+}
+
+TEST_P(ListsTest, WeightsOfValuesAreThoseOfTheCsv) {
+  for (const uint32_t most : {1000, 1}) {
+    const auto csv = ReadLists(Weighted(Lists("lists.csv"), most));
+    const auto parquet = ReadLists(Weighted(Lists(GetParam()), most));
+    ASSERT_TRUE(csv.ok() && parquet.ok()) << csv.status() << parquet.status();
+    EXPECT_GT(csv->features[0].weights.size(), 10u);
+    EXPECT_EQ(csv->features[0].weights.size(), csv->features[0].keys.size());
+    EXPECT_LT(csv->examples(), kTableRows);
+    EXPECT_TRUE(*parquet == *csv) << most;
+  }
+}
+
 TEST_P(ListsTest, RowsWithABadValueAreLeftOutOfEveryBag) {
   v1::DataSpec data = Lists(GetParam());
   data.mutable_features(2)->set_kind(v1::KEY_KIND_ID);  // Words are no ids.
