@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -87,6 +88,14 @@ std::string PartLine(const v1::OptimizerSpec& optimizer, const v1::UpdatePolicy&
                          optimizer.learning_rate(), PolicyText(policy));
 }
 
+// Tensors whose optimizer is another one.
+std::string GroupLine(const v1::OptimizerGroup& group) {
+  const v1::OptimizerSpec& optimizer = group.optimizer();
+  return absl::StrFormat("%s: %s, learning rate %g, weight decay %g",
+                         absl::StrJoin(group.match(), ", "), OptimizerName(optimizer.kind()),
+                         optimizer.learning_rate(), optimizer.weight_decay());
+}
+
 // Its name, and its loss where that is its own.
 std::string LabelText(const v1::LabelSpec& label) {
   if (label.loss() == v1::LOSS_UNSPECIFIED) return label.name();
@@ -164,6 +173,10 @@ void WarnOfOddRate(absl::string_view key, const v1::OptimizerSpec& optimizer,
 void WarnOfOddRates(const v1::JobSpec& spec, std::vector<std::string>& warnings) {
   const bool dense = !spec.tensors().empty() || !spec.model().user().empty();
   if (dense) WarnOfOddRate("optimizer.dense", spec.dense_optimizer(), warnings);
+  for (int i = 0; dense && i < spec.dense_groups_size(); ++i) {
+    WarnOfOddRate(absl::StrCat("optimizer.dense.groups[", i, "]"), spec.dense_groups(i).optimizer(),
+                  warnings);
+  }
   if (!spec.tables().empty()) WarnOfOddRate("optimizer.sparse", spec.sparse_optimizer(), warnings);
 }
 
@@ -197,10 +210,16 @@ JobDescription DescribeJob(const v1::JobSpec& spec, const JobScale& scale) {
       absl::StrCat("data      ", DataLine(spec)),
       absl::StrCat("model     ", ModelLine(spec)),
       absl::StrCat("dense     ", PartLine(spec.dense_optimizer(), spec.dense_update())),
-      absl::StrCat("sparse    ", PartLine(spec.sparse_optimizer(), spec.sparse_update())),
-      absl::StrCat("training  ", TrainingLine(spec, scale)),
-      absl::StrCat("memory    ", MemoryLine(spec, scale)),
   };
+  for (const v1::OptimizerGroup& group : spec.dense_groups()) {
+    description.lines.push_back(absl::StrCat("group     ", GroupLine(group)));
+  }
+  for (std::string line :
+       {absl::StrCat("sparse    ", PartLine(spec.sparse_optimizer(), spec.sparse_update())),
+        absl::StrCat("training  ", TrainingLine(spec, scale)),
+        absl::StrCat("memory    ", MemoryLine(spec, scale))}) {
+    description.lines.push_back(std::move(line));
+  }
   WarnOfOddRates(spec, description.warnings);
   WarnOfIdleWorkers(spec, scale, description.warnings);
   WarnOfWhatIsNotDone(spec, scale, description.warnings);

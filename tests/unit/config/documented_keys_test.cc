@@ -47,14 +47,17 @@ std::set<std::string> DocumentedKeys() {
 }
 
 // A key with keys below it is a section, which the page describes by them, unless it may be a value
-// as well. The optimizer of a table is described where optimizers are.
+// as well. The optimizers of a table and of a group are described where optimizers are.
 std::set<std::string> LeafKeys() {
   const std::vector<std::string> all = JobKeys();
   std::set<std::string> leaves;
   constexpr char kOptimizer[] = "tables.<name>.optimizer";
-  const std::set<std::string> values = {"data.eval", "data.schema.numeric", kOptimizer};
+  constexpr char kGroups[] = "optimizer.dense.groups";
+  const std::string match = std::string(kGroups) + "[].match";
+  const std::set<std::string> values = {"data.eval", "data.schema.numeric", kOptimizer, kGroups};
   for (const std::string& key : all) {
     if (key.starts_with(std::string(kOptimizer) + ".")) continue;
+    if (key.starts_with(std::string(kGroups) + "[]") && key != match) continue;
     const bool section = !values.contains(key) &&
                          std::any_of(all.begin(), all.end(), [&key](const std::string& other) {
                            return other.starts_with(key + ".") || other.starts_with(key + "[]");
