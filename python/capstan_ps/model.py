@@ -68,8 +68,8 @@ class Model:
         """Writes the trained module as a graph of ONNX, which takes rows of keys and computes what `predict` gives: a tensor, as
         `logits`, or a dictionary of them by their names. Its inputs, of which the first extent is `records`, are `embedding` [.., keys,
         dim] or, with data.features, `<feature>` [.., keys, dim], each with `.count` (int64: how many keys are a record's) and, where
-        the feature has weights, `.weights` [.., keys], `values` [.., keys] (libsvm, libfm), and `numbers` [.., job.numbers]: those that the module reads. Zeros are behind a record's
-        last key."""
+        the feature has weights, `.weights` [.., keys], `values` [.., keys] (libsvm, libfm), and `numbers` [.., job.numbers]: those that
+        the module reads. Zeros are behind a record's last key."""
         from capstan_ps import onnx
         onnx.export(self._exported, self.job, self.torch(build), predict, path)
 

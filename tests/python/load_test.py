@@ -99,6 +99,24 @@ class LoadTest(unittest.TestCase):
         found = self.scores(model, model.torch(Recommender), test).sigmoid().tolist()
         self.assertAlmostEqual(logloss(found, labels), said["logloss"], 6)
 
+    def test_weights_of_bags_are_those_of_training(self):
+        from recommender import Recommender
+        for name, count, seed in (("train", 1000, 1), ("test", 1000, 2)):
+            write_likes(self.folder / f"{name}.csv", count, seed)
+            names, *records = (self.folder / f"{name}.csv").read_text().splitlines()
+            weights = ("|".join(str(place % 3 / 2) for place, _ in enumerate(filter(None, record.split(",")[2].split("|")))) for record in records)
+            lines = [f"{names},times", *(f"{record},{times}" for record, times in zip(records, weights, strict=True))]
+            (self.folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+        test = self.folder / "test.csv"
+        job = (LIKES % (self.folder / "train.csv", test)).replace("pooling: mean", "weights: times, pooling: mean").replace("epochs: 6", "epochs: 1")
+        checkpoint, said = self.trained(job, "recommender")
+        model = capstan_ps.load(checkpoint)
+        labels = [float(line.partition(",")[0]) for line in test.read_text().splitlines()[1:]]
+        net = model.torch(Recommender)
+        self.assertAlmostEqual(logloss(self.scores(model, net, test).sigmoid().tolist(), labels), said["logloss"], 6)
+        record = "1,2,5|6,7,0.5,Bern,2"
+        self.assertNotAlmostEqual(net(model.batch([f"{record},1|0"])).item(), net(model.batch([f"{record},0|1"])).item(), 4)
+
     @staticmethod
     def with_another_layer(net):
         net.further = torch.nn.Linear(1, 1)
