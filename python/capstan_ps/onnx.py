@@ -14,10 +14,11 @@ OPSET = 13
 
 class PaddedBags:
     """What capstan_ps.torch.Bags gives, of rows that the graph is handed: [examples, keys, dim], zeros behind a record's last
-    key. Operators of ONNX know no sum over a varying number of neighbours. `full`: there are no such zeros."""
+    key. Operators of ONNX know no sum over a varying number of neighbours. `full`: there are no such zeros. `weights`: [examples,
+    keys], likewise; None: all are 1."""
 
-    def __init__(self, rows, counts, full):
-        self._rows, self._counts, self._full = rows, counts, full
+    def __init__(self, rows, counts, full, weights=None):
+        self._rows, self._counts, self._full, self._weights = rows, counts, full, weights
 
     def each(self):
         if not self._full:
@@ -29,15 +30,27 @@ class PaddedBags:
         return self._counts
 
     def sums(self):
-        return self._rows.sum(1)
+        return (self._rows if self._weights is None else self._rows * self._weights.unsqueeze(2)).sum(1)
 
     def means(self):
-        return self.sums() / self.counts().clamp(min=1).unsqueeze(1)
+        if self._weights is None:
+            return self.sums() / self.counts().clamp(min=1).unsqueeze(1)
+        total = self._weights.sum(1, keepdim=True)
+        return self.sums() / torch.where(total > 0, total, torch.ones_like(total))
 
     def padded(self, most):
-        zeros = self._rows.new_zeros(self._rows.shape[0], most, self._rows.shape[2])
         mask = torch.arange(most).unsqueeze(0) < self.counts().unsqueeze(1)
-        return torch.cat([self._rows, zeros], 1)[:, :most], mask
+        return self._to(most, self._rows), mask
+
+    def padded_weights(self, most):
+        if self._weights is None:
+            return self.padded(most)[1].float()
+        return self._to(most, self._weights)
+
+    @staticmethod
+    def _to(most, array):
+        zeros = array.new_zeros(array.shape[0], most, *array.shape[2:])
+        return torch.cat([array, zeros], 1)[:, :most]
 
 
 class GraphBatch(Batch):
@@ -49,7 +62,8 @@ class GraphBatch(Batch):
         self.examples = next(iter(inputs.values())).shape[0]
         self.values = inputs.get("values")
         self.numbers = inputs["numbers"] if job.numbers else torch.zeros(self.examples, 0)
-        self.features = {feature.name: PaddedBags(inputs[feature.name], inputs[counts_of(feature.name)], full=False)
+        self.features = {feature.name: PaddedBags(inputs[feature.name], inputs[counts_of(feature.name)], full=False,
+                                                  weights=inputs.get(weights_of(feature.name)))
                          for feature in job.features}
         self.bags = None
         if "embedding" in inputs and not job.features:
@@ -69,6 +83,11 @@ def counts_of(name):
     return f"{name}.count"
 
 
+def weights_of(name):
+    """The name of the input that says by what the keys of another one count."""
+    return f"{name}.weights"
+
+
 def inputs_of(exported, job, records):
     """The arrays that the graph takes of these records, by the names of its inputs."""
     inputs, tables = {}, list(exported.tables.values())
@@ -82,9 +101,11 @@ def inputs_of(exported, job, records):
         add(name, _score.padded(table.rows_of(keys), offsets, most))
         add(counts_of(name), np.diff(offsets).astype(np.int64))
 
-    for feature, (keys, offsets) in zip(job.features, records.bags or [([], [0])] * len(job.features)):
+    for feature, (keys, offsets, weights) in zip(job.features, records.bags or [([], [0], [])] * len(job.features)):
         most = feature.most if feature.pooling == "none" else None if feature.many else 1
         add_keys(feature.name, tables[feature.table], keys, offsets, most)
+        if feature.weighted:
+            add(weights_of(feature.name), _score.padded(np.array(weights, np.float32), offsets, most))
     if not job.features and tables:
         add_keys("embedding", tables[0], records.keys, records.offsets, job.fields)
         if exported.pairs:
@@ -117,7 +138,7 @@ def _example(job):
         records.add([0] * (job.fields or 3), [1.0] * (job.fields or 3), [0.0] * job.numbers)
     for feature in job.features:
         keys = 2 if feature.many else 1
-        records.bags.append(([0] * 2 * keys, [0, keys, 2 * keys]))
+        records.bags.append(([0] * 2 * keys, [0, keys, 2 * keys], [1.0] * 2 * keys))
     return records
 
 
@@ -127,6 +148,8 @@ def _axes(job, inputs, outputs):
     for feature in job.features:
         if feature.many and feature.pooling != "none":
             axes[feature.name][1] = f"{feature.name}.keys"
+            if feature.weighted:
+                axes[weights_of(feature.name)][1] = f"{feature.name}.keys"
     if not job.features and not job.fields:
         for name in ("embedding", "values"):
             if name in inputs:

@@ -120,7 +120,12 @@ class _Asked(Unlabelled):
         rest = iter(parts)
         self._numbers, self._values = (_tensor(next(rest), torch.float32) for _ in range(2))
         self._begins = _tensor(next(rest), torch.int64).tolist()
-        self._offsets = [_tensor(next(rest), torch.int32) for _ in range(max(1, len(job.features)))]
+        self._offsets, self._weights = [], []
+        for _ in job.features:
+            self._offsets.append(_tensor(next(rest), torch.int32))
+            self._weights.append(_tensor(next(rest), torch.float32))
+        if not job.features:
+            self._offsets.append(_tensor(next(rest), torch.int32))
         self.examples = len(self._offsets[0]) - 1
         self._tables = [self._table(rest, dim) for dim in job.dims or [0]]
         self._width = job.numbers
@@ -141,6 +146,9 @@ class _Asked(Unlabelled):
 
     def feature_offsets(self, place):
         return self._offsets[place]
+
+    def feature_weights(self, place):
+        return self._weights[place] if len(self._weights[place]) else None
 
     def feature_begin(self, place):
         return self._begins[place]

@@ -34,7 +34,8 @@ std::vector<Feature> FeaturesOf(const v1::JobSpec& spec) {
                         .table = tables[features.size()],
                         .many = from.many(),
                         .most = from.most(),
-                        .pooling = PoolingName(from.pooling())});
+                        .pooling = PoolingName(from.pooling()),
+                        .weighted = from.has_weights()});
   }
   return features;
 }

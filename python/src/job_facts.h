@@ -18,6 +18,7 @@ struct Feature {
   bool many;
   uint32_t most;
   std::string pooling;  // "sum", "mean" or "none".
+  bool weighted;        // Each key has a weight.
 };
 
 // One of several labels.

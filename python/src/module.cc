@@ -132,7 +132,8 @@ NB_MODULE(_capstan, m) {
       .def_ro("table", &Feature::table, "Its place among the job's tables.")
       .def_ro("many", &Feature::many, "A record has any number of them.")
       .def_ro("most", &Feature::most, "The most that a record has, where it has many.")
-      .def_ro("pooling", &Feature::pooling, "sum, mean or none");
+      .def_ro("pooling", &Feature::pooling, "sum, mean or none")
+      .def_ro("weighted", &Feature::weighted, "Each key has a weight.");
 
   nb::class_<Label>(m, "Label", "One of data.schema.labels.")
       .def_ro("name", &Label::name)

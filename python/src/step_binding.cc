@@ -67,11 +67,14 @@ v1::UserCodeError UserError(const std::string& type, const std::string& place,
 
 namespace {
 
-// A view of memory of the step; `self` keeps it.
+// A view of memory of the step; `self` keeps it. What is empty has an address, too: PyTorch 1.13
+// never lets go of the owner of memory whose address is null, and so the step would stay for ever.
 template <typename T, typename From>
 nb::object View(nb::handle self, const std::vector<From>& from, std::vector<size_t> shape) {
   static_assert(sizeof(T) == sizeof(From));
-  auto* const data = const_cast<T*>(reinterpret_cast<const T*>(from.data()));
+  static const From nothing{};
+  const From* const begin = from.empty() ? &nothing : from.data();
+  auto* const data = const_cast<T*>(reinterpret_cast<const T*>(begin));
   return nb::cast(
       nb::ndarray<nb::pytorch, T, nb::device::cpu>(data, shape.size(), shape.data(), self));
 }
@@ -112,6 +115,12 @@ void BindSteps(nb::module_& m) {
              const PyStep& of = nb::cast<const PyStep&>(self);
              return View<int32_t>(self, of.step().batch->features.at(feature).offsets,
                                   {of.examples() + 1});
+           })
+      .def("feature_weights",
+           [](nb::handle self, size_t feature) -> nb::object {
+             const PyStep& of = nb::cast<const PyStep&>(self);
+             const std::vector<float>& weights = of.step().batch->features.at(feature).weights;
+             return weights.empty() ? nb::none() : View<float>(self, weights, {weights.size()});
            })
       .def("index",
            [](nb::handle self, size_t table) {

@@ -45,6 +45,40 @@ class FeaturesTest(unittest.TestCase):
             (wanted * weights).sum().backward()
             torch.testing.assert_close(rows.grad, expected.grad)
 
+    def test_weights_of_keys_are_the_weights_per_sample_of_an_embedding_bag(self):
+        weights = torch.tensor([0.5, -2.0, 1.0, 0.25, 3.0, -1.0])
+        job = types.SimpleNamespace(features=[feature("tags")], dims=[5])
+        rows, expected = leaf(4, 5), leaf(4, 5)
+        batch = types.SimpleNamespace(features={"tags": ct.Bags(OFFSETS, INDEX, rows, weights=weights)})
+        found = ct.EmbeddingBagCollection(job)(batch)["tags"]
+        wanted = torch.nn.functional.embedding_bag(INDEX, expected, OFFSETS[:-1], mode="sum", per_sample_weights=weights)
+        torch.testing.assert_close(found, wanted, atol=1e-6, rtol=0)
+        of_outputs = torch.arange(20.0).view(4, 5) / 10
+        (found * of_outputs).sum().backward()
+        (wanted * of_outputs).sum().backward()
+        torch.testing.assert_close(rows.grad, expected.grad, atol=1e-6, rtol=0)
+
+    def test_a_weighted_mean_is_divided_by_the_sum_of_the_weights(self):
+        weights = torch.tensor([0.5, 1.5, 1.0, 0.0, 3.0, 0.0], dtype=torch.float64)
+        rows = leaf(4, 5).detach().double().requires_grad_()
+
+        def means(rows):
+            return ct.Bags(OFFSETS, INDEX, rows, weights=weights).means()
+
+        found = means(rows)
+        torch.testing.assert_close(found[0], 0.25 * rows[0] + 0.75 * rows[1])
+        torch.testing.assert_close(found[2], rows[1])
+        self.assertEqual(found[[1, 3]].tolist(), [[0.0] * 5] * 2, "no keys, and none that counts")
+        self.assertTrue(torch.autograd.gradcheck(means, (rows,)), "the gradient is that of finite differences")
+
+    def test_a_sequence_has_weights_of_its_own(self):
+        weights = torch.tensor([0.5, -2.0, 1.0, 0.25, 3.0, -1.0])
+        rows = torch.arange(4.0).unsqueeze(1)
+        weighted = ct.Bags(OFFSETS, INDEX, rows, weights=weights)
+        self.assertEqual(weighted.padded_weights(2).tolist(), [[0.5, -2.0], [0.0, 0.0], [1.0, 0.25], [-1.0, 0.0]])
+        self.assertEqual(weighted.padded(2)[0][:, :, 0].tolist(), [[0, 1], [0, 0], [1, 2], [3, 0]], "rows are as they are")
+        self.assertEqual(bags(rows).padded_weights(2).tolist(), [[1.0, 1.0], [0.0, 0.0], [1.0, 1.0], [1.0, 0.0]])
+
     def test_features_of_one_table_add_to_one_gradient_and_stand_side_by_side(self):
         job = types.SimpleNamespace(features=[feature("item"), feature("seen", "mean"), feature("city", table=1)], dims=[5, 2])
         rows, cities = leaf(4, 5), leaf(3, 2)
@@ -70,7 +104,7 @@ class FeaturesTest(unittest.TestCase):
         none = torch.zeros(0, dtype=torch.int32)
         step = types.SimpleNamespace(labels=lambda: None, weights=lambda: None, numbers=lambda: torch.zeros(3, 0), values=lambda: None,
                                      examples=3, rows=lambda table: torch.zeros(0, 0), index=lambda table: none,
-                                     feature_offsets=lambda place: torch.zeros(4, dtype=torch.int32), feature_begin=lambda place: 0,
+                                     feature_offsets=lambda place: torch.zeros(4, dtype=torch.int32), feature_begin=lambda place: 0, feature_weights=lambda place: None,
                                      negatives=lambda: None)
         job = types.SimpleNamespace(features=[feature("seen", "mean"), feature("recent", "none")], dims=[5], labels=[], image=[], channels=0)
         batch = ct.Batch(step, job)
@@ -83,7 +117,7 @@ class FeaturesTest(unittest.TestCase):
         rows = torch.arange(8.0).view(4, 2)
         step = types.SimpleNamespace(labels=lambda: None, weights=lambda: None, numbers=lambda: torch.zeros(3, 0), values=lambda: None,
                                      examples=3, rows=lambda table: rows, index=lambda table: torch.tensor([0, 1, 0, 3, 2, 3], dtype=torch.int32),
-                                     feature_offsets=lambda place: torch.arange(4, dtype=torch.int32), feature_begin=lambda place: 0,
+                                     feature_offsets=lambda place: torch.arange(4, dtype=torch.int32), feature_begin=lambda place: 0, feature_weights=lambda place: None,
                                      negatives=lambda: (0, 3, torch.tensor([-1.0, -2.0, -1.0]), torch.tensor([-0.5, -3.0, -0.5])))
         item = feature("item")
         item.many = False

@@ -78,6 +78,45 @@ class LoadTest(unittest.TestCase):
             self.scores(model, net, self.folder / "swapped.csv")
         self.check_program_of_towers(checkpoint)
 
+    def test_texts_of_a_vocabulary_have_the_keys_of_training_wherever_the_model_goes(self):
+        from recommender import Recommender
+        for name, count, seed in (("train", 1000, 1), ("test", 1000, 2)):
+            write_likes(self.folder / f"{name}.csv", count, seed)
+        test, cities = self.folder / "test.csv", self.folder / "cities.txt"
+        cities.write_text("Rom\nUri\n")
+        job = (LIKES % (self.folder / "train.csv", test)).replace(
+            "{column: city}", f"{{column: city, kind: vocabulary, file: {cities}, unknown: 2}}").replace("epochs: 6", "epochs: 1")
+        checkpoint, said = self.trained(job, "recommender")
+        code, told = run_to_end("capstan", "checkpoint", "export", checkpoint, self.folder / "exported")
+        self.assertEqual(code, 0, told)
+        self.assertEqual((self.folder / "exported/city.vocabulary.txt").read_text(), "Rom\nUri\n")
+        cities.write_text("Uri\nRom\n")
+        with self.assertRaisesRegex(ValueError, r"cities\.txt: the texts of data\.features\.city have changed since the job began: .* checksum"):
+            capstan_ps.load(checkpoint)
+        model = capstan_ps.load(self.folder / "exported")
+        self.assertLessEqual(set(model.tables["city"].keys.tolist()), {1, 2, 3}, "Uri, and what Bern and the empty text share")
+        labels = [float(line.partition(",")[0]) for line in test.read_text().splitlines()[1:]]
+        found = self.scores(model, model.torch(Recommender), test).sigmoid().tolist()
+        self.assertAlmostEqual(logloss(found, labels), said["logloss"], 6)
+
+    def test_weights_of_bags_are_those_of_training(self):
+        from recommender import Recommender
+        for name, count, seed in (("train", 1000, 1), ("test", 1000, 2)):
+            write_likes(self.folder / f"{name}.csv", count, seed)
+            names, *records = (self.folder / f"{name}.csv").read_text().splitlines()
+            weights = ("|".join(str(place % 3 / 2) for place, _ in enumerate(filter(None, record.split(",")[2].split("|")))) for record in records)
+            lines = [f"{names},times", *(f"{record},{times}" for record, times in zip(records, weights, strict=True))]
+            (self.folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+        test = self.folder / "test.csv"
+        job = (LIKES % (self.folder / "train.csv", test)).replace("pooling: mean", "weights: times, pooling: mean").replace("epochs: 6", "epochs: 1")
+        checkpoint, said = self.trained(job, "recommender")
+        model = capstan_ps.load(checkpoint)
+        labels = [float(line.partition(",")[0]) for line in test.read_text().splitlines()[1:]]
+        net = model.torch(Recommender)
+        self.assertAlmostEqual(logloss(self.scores(model, net, test).sigmoid().tolist(), labels), said["logloss"], 6)
+        record = "1,2,5|6,7,0.5,Bern,2"
+        self.assertNotAlmostEqual(net(model.batch([f"{record},1|0"])).item(), net(model.batch([f"{record},0|1"])).item(), 4)
+
     @staticmethod
     def with_another_layer(net):
         net.further = torch.nn.Linear(1, 1)

@@ -62,6 +62,25 @@ class OfFeatures(torch.nn.Module):
         return {"click": out[:, 0], "buy": out[:, 1]}
 
 
+WEIGHED = {"weights": {"column": 2}}
+TAGS = {"format": "DATA_FORMAT_CSV", "columns": 3,
+        "features": [feature("sum", 1, "tags", **many("SUM"), **WEIGHED), feature("mean", 1, "tags", **many("MEAN"), **WEIGHED),
+                     feature("recent", 1, "tags", **many("NONE"), **WEIGHED)]}
+
+
+class OfTags(torch.nn.Module):
+
+    def __init__(self, job):
+        super().__init__()
+        self.embeddings, self.recent = ct.EmbeddingBagCollection(job), ct.Sequences(job, "recent")
+        self.head = torch.nn.Linear(9, 1)
+
+    def forward(self, batch):
+        rows, _ = self.recent(batch)
+        weights = batch.features["recent"].padded_weights(self.recent.most)
+        return self.head(torch.cat([self.embeddings(batch).values(), (rows * weights.unsqueeze(2)).sum(1)], 1)).squeeze(1)
+
+
 class OfPairs(torch.nn.Module):
 
     def __init__(self, job):
@@ -132,6 +151,17 @@ class OnnxTest(unittest.TestCase):
                          {"user": (4, 1, 2), "item": (4, 1, 3), "history": (4, 4, 3), "basket": (4, 4, 3), "recent": (4, 4, 3),
                           "numbers": (4, 1)})
         self.compare(model, OfFeatures, ["0,,2,,,1", "1,,,,,2", "1,7,,,,3"])
+
+    def test_weights_of_keys_are_inputs_of_their_own(self):
+        model = self.model_of(TAGS, OfTags, {"tags": 3})
+        lines = ["1,2|3,0.5|2", "0,,", "1,4|5|6,1|0|0.25", "0,7,0", "1,2|3|4|5|6,1|2|3|4|5"]
+        self.compare(model, OfTags, lines)
+        self.compare(model, OfTags, lines[:3] * 20)
+        self.assertEqual(model.onnx_inputs(lines)["mean.weights"].tolist()[:2], [[0.5, 2.0, 0.0, 0.0], [0.0] * 4])
+        with self.assertRaisesRegex(ValueError, "1 weights for 2 values of sum; expected one each"):
+            model.batch(["1,2|3,0.5"])
+        with self.assertRaisesRegex(ValueError, "weight -1.0 of mean is not a number from 0 on"):
+            model.batch(["1,2,-1"])
 
     def test_keys_of_whole_records(self):
         from deepfm import DeepFM

@@ -15,7 +15,6 @@
 #include "capstan/config/sections.h"
 #include "capstan/config/spelling.h"
 #include "capstan/config/yaml_node.h"
-#include "capstan/optim/optimizer_description.h"
 
 namespace capstan {
 namespace {
@@ -74,12 +73,8 @@ void ReadUpdate(Section in, uint32_t default_lanes, v1::JobSpec& spec) {
 void ReadOptimizers(Section in, v1::JobSpec& spec) {
   Section dense = in.Map("dense");
   Section sparse = in.Map("sparse");
-  ReadOptimizer(dense, v1::OPTIMIZER_KIND_ADAM, *spec.mutable_dense_optimizer());
+  ReadDenseOptimizer(dense, spec);
   ReadOptimizer(sparse, v1::OPTIMIZER_KIND_ADAGRAD, *spec.mutable_sparse_optimizer());
-  const OptimizerDescription& optimizer = *FindOptimizer(spec.dense_optimizer().kind());
-  if (optimizer.by_row) {
-    dense.Refuse("kind", absl::StrCat(optimizer.name, " is for rows of tables; expected another"));
-  }
 }
 
 v1::JobSpec ReadJob(const YamlNode& root, const JobOptions& options, Findings& findings) {

@@ -65,6 +65,10 @@ void ResolvePaths(const std::string& folder, v1::JobSpec& spec) {
   if (spec.data().has_negatives()) {
     Resolve(folder, *spec.mutable_data()->mutable_negatives()->mutable_file());
   }
+  for (v1::FeatureSpec& feature : *spec.mutable_data()->mutable_features()) {
+    if (!feature.has_vocabulary()) continue;
+    Resolve(folder, *feature.mutable_vocabulary()->mutable_file());
+  }
   Resolve(folder, *spec.mutable_checkpoint()->mutable_uri());
 }
 
@@ -80,6 +84,12 @@ void CheckDataFiles(const v1::JobSpec& spec, Findings& findings) {
   const std::string& candidates = spec.data().negatives().file();
   if (!candidates.empty()) {
     CheckPattern("data.negatives.file", candidates, /*folders=*/false, findings);
+  }
+  for (const v1::FeatureSpec& feature : spec.data().features()) {
+    const std::string& texts = feature.vocabulary().file();
+    if (texts.empty()) continue;
+    CheckPattern(absl::StrCat("data.features.", feature.name(), ".file"), texts, /*folders=*/false,
+                 findings);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -33,6 +34,10 @@ std::string DataLine(const v1::JobSpec& spec) {
   std::string line = LowerName(v1::DataFormat_Name(data.format()), "DATA_FORMAT_");
   if (data.fields() > 0) absl::StrAppend(&line, ", ", data.fields(), " keys a record");
   if (data.features_size() > 0) absl::StrAppend(&line, ", ", data.features_size(), " features");
+  for (const v1::FeatureSpec& feature : data.features()) {
+    if (!feature.has_vocabulary()) continue;
+    absl::StrAppend(&line, ", ", feature.name(), " of ", feature.vocabulary().entries(), " texts");
+  }
   if (data.dense_width() > 0) absl::StrAppend(&line, ", ", data.dense_width(), " numbers a record");
   if (data.has_negatives()) {
     absl::StrAppend(&line, ", ", data.negatives().per_batch(), " negatives a batch of ",
@@ -81,6 +86,14 @@ std::string PolicyText(const v1::UpdatePolicy& policy) {
 std::string PartLine(const v1::OptimizerSpec& optimizer, const v1::UpdatePolicy& policy) {
   return absl::StrFormat("%s, learning rate %g, %s", OptimizerName(optimizer.kind()),
                          optimizer.learning_rate(), PolicyText(policy));
+}
+
+// Tensors whose optimizer is another one.
+std::string GroupLine(const v1::OptimizerGroup& group) {
+  const v1::OptimizerSpec& optimizer = group.optimizer();
+  return absl::StrFormat("%s: %s, learning rate %g, weight decay %g",
+                         absl::StrJoin(group.match(), ", "), OptimizerName(optimizer.kind()),
+                         optimizer.learning_rate(), optimizer.weight_decay());
 }
 
 // Its name, and its loss where that is its own.
@@ -160,6 +173,10 @@ void WarnOfOddRate(absl::string_view key, const v1::OptimizerSpec& optimizer,
 void WarnOfOddRates(const v1::JobSpec& spec, std::vector<std::string>& warnings) {
   const bool dense = !spec.tensors().empty() || !spec.model().user().empty();
   if (dense) WarnOfOddRate("optimizer.dense", spec.dense_optimizer(), warnings);
+  for (int i = 0; dense && i < spec.dense_groups_size(); ++i) {
+    WarnOfOddRate(absl::StrCat("optimizer.dense.groups[", i, "]"), spec.dense_groups(i).optimizer(),
+                  warnings);
+  }
   if (!spec.tables().empty()) WarnOfOddRate("optimizer.sparse", spec.sparse_optimizer(), warnings);
 }
 
@@ -193,10 +210,16 @@ JobDescription DescribeJob(const v1::JobSpec& spec, const JobScale& scale) {
       absl::StrCat("data      ", DataLine(spec)),
       absl::StrCat("model     ", ModelLine(spec)),
       absl::StrCat("dense     ", PartLine(spec.dense_optimizer(), spec.dense_update())),
-      absl::StrCat("sparse    ", PartLine(spec.sparse_optimizer(), spec.sparse_update())),
-      absl::StrCat("training  ", TrainingLine(spec, scale)),
-      absl::StrCat("memory    ", MemoryLine(spec, scale)),
   };
+  for (const v1::OptimizerGroup& group : spec.dense_groups()) {
+    description.lines.push_back(absl::StrCat("group     ", GroupLine(group)));
+  }
+  for (std::string line :
+       {absl::StrCat("sparse    ", PartLine(spec.sparse_optimizer(), spec.sparse_update())),
+        absl::StrCat("training  ", TrainingLine(spec, scale)),
+        absl::StrCat("memory    ", MemoryLine(spec, scale))}) {
+    description.lines.push_back(std::move(line));
+  }
   WarnOfOddRates(spec, description.warnings);
   WarnOfIdleWorkers(spec, scale, description.warnings);
   WarnOfWhatIsNotDone(spec, scale, description.warnings);

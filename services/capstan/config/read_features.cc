@@ -16,20 +16,41 @@ namespace {
 constexpr uint32_t kMost = 1000;
 constexpr uint32_t kMostValues = 1'000'000;  // That a cell may have.
 
-constexpr Choice<v1::KeyKind> kKeyKinds[] = {{"hash", v1::KEY_KIND_HASH}, {"id", v1::KEY_KIND_ID}};
+constexpr uint32_t kMostUnknown = 1'000'000;  // Keys that unknown texts of a feature share.
+
+constexpr Choice<v1::KeyKind> kKeyKinds[] = {
+    {"hash", v1::KEY_KIND_HASH}, {"id", v1::KEY_KIND_ID}, {"vocabulary", v1::KEY_KIND_VOCABULARY}};
 constexpr Choice<v1::Pooling> kPoolings[] = {
     {"sum", v1::POOLING_SUM}, {"mean", v1::POOLING_MEAN}, {"none", v1::POOLING_NONE}};
 
-// The values of a cell that may hold many.
-void ReadMany(Section& in, v1::FeatureSpec& out) {
+// The values of a cell that may hold many, and the column of their weights.
+void ReadMany(Section& in, bool names, v1::FeatureSpec& out) {
   out.set_many(in.Flag("many", false));
   out.set_separator(in.Text("separator", "|"));
   if (out.separator().size() != 1) in.Refuse("separator", "must be one character");
   out.set_most(static_cast<uint32_t>(in.Whole("most", {.min = 1, .max = kMostValues}, kMost)));
   out.set_pooling(in.OneOf<v1::Pooling>("pooling", kPoolings, v1::POOLING_SUM));
-  for (const char* key : {"separator", "most", "pooling"}) {
+  const std::vector<v1::ColumnSpec> weights = ReadColumns(in, "weights", {.names = names});
+  if (weights.size() == 1) *out.mutable_weights() = weights.front();
+  if (weights.size() > 1) in.Refuse("weights", "is one column");
+  for (const char* key : {"separator", "most", "pooling", "weights"}) {
     if (!out.many() && in.Has(key)) in.Refuse(key, "is only for many: true");
   }
+}
+
+// The texts that have keys of their own.
+void ReadVocabulary(Section& in, v1::FeatureSpec& out) {
+  const bool has = out.kind() == v1::KEY_KIND_VOCABULARY;
+  const std::string file = in.Text("file");
+  const uint64_t unknown = in.Whole("unknown", {.max = kMostUnknown}, 1);
+  for (const char* key : {"file", "unknown"}) {
+    if (!has && in.Has(key)) in.Refuse(key, "is only for kind: vocabulary");
+  }
+  if (!has) return;
+  if (file.empty()) in.Refuse("file", "is missing; expected a file with a text a line");
+  if (in.Has("buckets")) in.Refuse("buckets", "is for kinds whose keys may be any numbers");
+  out.mutable_vocabulary()->set_file(file);
+  out.mutable_vocabulary()->set_unknown(static_cast<uint32_t>(unknown));
 }
 
 void ReadFeature(Section in, bool names, v1::FeatureSpec& out) {
@@ -44,7 +65,8 @@ void ReadFeature(Section in, bool names, v1::FeatureSpec& out) {
   out.set_table(in.Text("table", out.name()));
   if (in.Has("table")) CheckName(in, "table", out.table());
   out.set_buckets(in.Whole("buckets", {.min = 1}, 0));
-  ReadMany(in, out);
+  ReadVocabulary(in, out);
+  ReadMany(in, names, out);
 }
 
 void ReadOneTable(Section in, const v1::JobSpec& spec, v1::TableSettings& out) {

@@ -1,4 +1,5 @@
 #include <set>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -28,27 +29,33 @@ void RefuseForKind(Section& in, absl::string_view key, const OptimizerDescriptio
   in.Refuse(key, absl::StrCat("is not a setting of ", optimizer.name));
 }
 
-// The keys of all kinds, each once; those of other kinds are refused.
-void ReadSettings(Section& in, const OptimizerDescription& optimizer, v1::OptimizerSpec& out) {
+// The keys of all kinds, each once; those of other kinds are refused. `base`: what holds where the
+// section does not say; null: the defaults.
+void ReadSettings(Section& in, const OptimizerDescription& optimizer, const v1::OptimizerSpec* base,
+                  v1::OptimizerSpec& out) {
   std::set<absl::string_view> seen;
   for (const OptimizerDescription& any : OptimizerDescriptions()) {
     for (const OptimizerSetting& setting : any.settings) {
       if (!seen.insert(setting.key).second) continue;
       const OptimizerSetting* const own = optimizer.FindSetting(setting.key);
       const OptimizerSetting& read = own == nullptr ? setting : *own;
-      const double value = in.Number(read.key, {read.min, read.max, read.open}, read.default_value);
+      const bool inherits = base != nullptr && own != nullptr;
+      const double fallback = inherits ? (base->*own->get)() : read.default_value;
+      const double value = in.Number(read.key, {read.min, read.max, read.open}, fallback);
       if (own != nullptr) (out.*own->set)(static_cast<float>(value));
       if (own == nullptr && in.Has(read.key)) RefuseForKind(in, read.key, optimizer);
     }
   }
 }
 
-void ReadSwitches(Section& in, const OptimizerDescription& optimizer, v1::OptimizerSpec& out) {
+// `inherits`: `out` has what holds where the section does not say.
+void ReadSwitches(Section& in, const OptimizerDescription& optimizer, bool inherits,
+                  v1::OptimizerSpec& out) {
   for (const OptimizerDescription& any : OptimizerDescriptions()) {
     for (const OptimizerSwitch& of : any.switches) {
       const bool value = in.Flag(of.key, false);
       if (any.kind == optimizer.kind) {
-        (out.*of.set)(value);
+        if (in.Has(of.key) || !inherits) (out.*of.set)(value);
       } else if (in.Has(of.key)) {
         RefuseForKind(in, of.key, optimizer);
       }
@@ -73,16 +80,49 @@ void ReadSchedule(Section in, v1::ScheduleSpec& out) {
   if (constant && in.Has("floor")) check("floor", false);
 }
 
+// `base`: the optimizer whose settings hold where this section does not say, if they are of one
+// kind; null: the defaults do.
+void ReadBeside(Section& in, v1::OptimizerKind fallback, const v1::OptimizerSpec* base,
+                v1::OptimizerSpec& out) {
+  out.set_kind(in.OneOf<v1::OptimizerKind>("kind", Kinds(), fallback));
+  const OptimizerDescription& optimizer = *FindOptimizer(out.kind());
+  if (base != nullptr && base->kind() != out.kind()) base = nullptr;
+  if (base != nullptr) out = *base;
+  ReadSettings(in, optimizer, base, out);
+  ReadSwitches(in, optimizer, /*inherits=*/base != nullptr, out);
+  v1::ScheduleSpec schedule;
+  ReadSchedule(in.Map("schedule"), schedule);
+  if (in.Has("schedule") || base == nullptr) *out.mutable_schedule() = schedule;
+  if (!optimizer.follows_schedule && in.Has("schedule")) RefuseForKind(in, "schedule", optimizer);
+  if (optimizer.complete != nullptr) optimizer.complete(out);
+}
+
+// A rule by row needs rows, which tensors have none of.
+void RefuseByRow(Section& in, const v1::OptimizerSpec& of) {
+  const OptimizerDescription& optimizer = *FindOptimizer(of.kind());
+  if (!optimizer.by_row) return;
+  in.Refuse("kind", absl::StrCat(optimizer.name, " is for rows of tables; expected another"));
+}
+
 }  // namespace
 
 void ReadOptimizer(Section& in, v1::OptimizerKind fallback, v1::OptimizerSpec& out) {
-  out.set_kind(in.OneOf<v1::OptimizerKind>("kind", Kinds(), fallback));
-  const OptimizerDescription& optimizer = *FindOptimizer(out.kind());
-  ReadSettings(in, optimizer, out);
-  ReadSwitches(in, optimizer, out);
-  ReadSchedule(in.Map("schedule"), *out.mutable_schedule());
-  if (!optimizer.follows_schedule && in.Has("schedule")) RefuseForKind(in, "schedule", optimizer);
-  if (optimizer.complete != nullptr) optimizer.complete(out);
+  ReadBeside(in, fallback, /*base=*/nullptr, out);
+}
+
+void ReadDenseOptimizer(Section& in, v1::JobSpec& spec) {
+  v1::OptimizerSpec& dense = *spec.mutable_dense_optimizer();
+  ReadOptimizer(in, v1::OPTIMIZER_KIND_ADAM, dense);
+  RefuseByRow(in, dense);
+  in.ForEach("groups", [&](Section& item) {
+    v1::OptimizerGroup& group = *spec.add_dense_groups();
+    for (const std::string& pattern : item.Texts("match")) group.add_match(pattern);
+    if (group.match().empty()) {
+      item.Refuse("match", "is missing; expected names of tensors, such as \"*.bias\"");
+    }
+    ReadBeside(item, dense.kind(), &dense, *group.mutable_optimizer());
+    RefuseByRow(item, group.optimizer());
+  });
 }
 
 }  // namespace capstan

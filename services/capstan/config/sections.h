@@ -24,6 +24,9 @@ void ReadCheckpoint(Section& in, v1::CheckpointSpec& out);
 // `fallback`: the kind of an optimizer that does not say.
 void ReadOptimizer(Section& in, v1::OptimizerKind fallback, v1::OptimizerSpec& out);
 
+// optimizer.dense, with its groups.
+void ReadDenseOptimizer(Section& in, v1::JobSpec& spec);
+
 // `default_lanes`: of a synchronous policy that does not say; 0: it must.
 void ReadUpdatePolicy(Section& in, uint32_t default_lanes, v1::UpdatePolicy& out);
 

@@ -9,6 +9,7 @@
 #include "capstan/base/status.h"
 #include "capstan/config/data_labels.h"
 #include "capstan/model/initializers.h"
+#include "capstan/model/optimizer_groups.h"
 #include "capstan/model/presets.h"
 
 namespace capstan {
@@ -96,7 +97,7 @@ void AddTensors(const std::vector<std::unique_ptr<Tower>>& towers, v1::JobSpec& 
           absl::StrCat(spec.model().towers(static_cast<int>(i)).name(), "/", from.name));
       tensor.mutable_shape()->Add(from.shape.begin(), from.shape.end());
       *tensor.mutable_initializer() = from.initializer;
-      SetRole(from.role, spec.dense_optimizer(), tensor);
+      SetRole(from.role, OptimizerOfTensor(spec, tensor.name()), tensor);
     }
   }
 }
@@ -197,7 +198,11 @@ absl::Status LayOutModel(v1::JobSpec& spec) {
   if (!spec.model().user().empty()) return absl::OkStatus();
   spec.clear_tensors();
   AddTensors(towers, spec);
-  return absl::OkStatus();
+  std::vector<std::string> trained;
+  for (const v1::TensorSpec& tensor : spec.tensors()) {
+    if (tensor.role() == v1::TENSOR_ROLE_UNSPECIFIED) trained.push_back(tensor.name());
+  }
+  return CheckGroups(spec, trained);
 }
 
 void SetRole(v1::TensorRole role, const v1::OptimizerSpec& optimizer, v1::TensorSpec& tensor) {

@@ -35,6 +35,7 @@ constexpr std::pair<const char*, const char*> kKeys[] = {
     {"dense_update", "update.dense"},
     {"sparse_update", "update.sparse"},
     {"dense_optimizer", "optimizer.dense"},
+    {"dense_groups", "optimizer.dense.groups"},
     {"sparse_optimizer", "optimizer.sparse"},
     {"table_limits", "table"},
     {"table_settings", "tables"},

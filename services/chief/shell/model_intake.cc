@@ -12,6 +12,7 @@
 #include "capstan/base/status.h"
 #include "capstan/base/wire_version.h"
 #include "capstan/model/layout.h"
+#include "capstan/model/optimizer_groups.h"
 #include "capstan/optim/vector_math.h"
 #include "capstan/process/identity.h"
 #include "capstan/rpc/status.h"
@@ -51,6 +52,14 @@ uint64_t ElementsOf(const v1::ModelDeclaration& declaration) {
   uint64_t count = 0;
   for (const v1::DeclaredTensor& tensor : declaration.tensors()) count += ElementsOf(tensor);
   return count;
+}
+
+absl::Status CheckGroupsOf(const v1::ModelDeclaration& declaration, const v1::JobSpec& job) {
+  std::vector<std::string> trained;
+  for (const v1::DeclaredTensor& tensor : declaration.tensors()) {
+    if (tensor.role() == v1::TENSOR_ROLE_UNSPECIFIED) trained.push_back(tensor.name());
+  }
+  return CheckGroups(job, trained);
 }
 
 }  // namespace
@@ -120,7 +129,7 @@ void AddTensors(const v1::ModelDeclaration& declaration, v1::JobSpec& job) {
     tensor.set_id(static_cast<uint32_t>(job.tensors_size() - 1));
     tensor.set_name(from.name());
     *tensor.mutable_shape() = from.shape();
-    SetRole(from.role(), job.dense_optimizer(), tensor);
+    SetRole(from.role(), OptimizerOfTensor(job, tensor.name()), tensor);
   }
 }
 
@@ -182,6 +191,7 @@ absl::StatusOr<bool> ModelIntake::Wants(const v1::ModelDeclaration& declaration)
     return false;
   }
   if (!asked_) return absl::UnavailableError("the chief does not ask for a model yet");
+  CAPSTAN_RETURN_IF_ERROR(CheckGroupsOf(declaration, *job_));
   return true;
 }
 

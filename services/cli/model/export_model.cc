@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
 #include "capstan/checkpoint/checkpoint_reader.h"
+#include "capstan/data/formats/source.h"
+#include "capstan/data/formats/vocabulary.h"
 #include "cli/model/exported_model.h"
 #include "cli/model/safetensors.h"
 #include "cli/model/score_program.h"
@@ -242,6 +244,16 @@ absl::Status WriteText(std::string_view text, const std::string& path) {
   return file.Close();
 }
 
+absl::Status CopyVocabularies(const v1::DataSpec& data, const std::string& folder) {
+  const std::unique_ptr<const Source> source = NewDataFiles();
+  for (const v1::FeatureSpec& feature : data.features()) {
+    if (!feature.has_vocabulary()) continue;
+    CAPSTAN_ASSIGN_OR_RETURN(const std::string text, ReadVocabularyText(*source, feature));
+    CAPSTAN_RETURN_IF_ERROR(WriteText(text, absl::StrCat(folder, "/", VocabularyName(feature))));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> JobAsJson(v1::JobSpec job) {
@@ -274,6 +286,7 @@ absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
   CAPSTAN_ASSIGN_OR_RETURN(const Exported exported, exporter.Run());
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, JobAsJson(job));
   CAPSTAN_RETURN_IF_ERROR(WriteText(text, absl::StrCat(options.output, "/job.json")));
+  CAPSTAN_RETURN_IF_ERROR(CopyVocabularies(job.data(), options.output));
   if (options.python) {
     CAPSTAN_RETURN_IF_ERROR(
         WriteText(ScoreProgram(), absl::StrCat(options.output, "/", kScoreProgramName)));

@@ -1,4 +1,5 @@
-// A model outside of Capstan: a folder that holds model.safetensors and job.json.
+// A model outside of Capstan: a folder that holds model.safetensors and job.json, and the
+// vocabulary of each of data.features that has one, decompressed, as <feature>.vocabulary.txt.
 //
 // For a tensor `w` the file holds "w" in its shape; for a table `t` "t.keys" (U64, [rows]) and
 // "t.weights" (F32, [rows, dim]), row i of the one belonging to row i of the other, in ascending
@@ -36,7 +37,8 @@ struct Exported {
 };
 
 // Partition after partition, so a model may be larger than memory; its keys may not. Errors are
-// CheckpointReader's, or of the file system.
+// CheckpointReader's, or of the file system; and where the job has vocabularies those of
+// ReadVocabularyText.
 absl::StatusOr<Exported> ExportModel(const ExportOptions& options);
 
 // The text of job.json. What says nothing of the model stays away: two runs of a job differ in it.
@@ -45,12 +47,16 @@ absl::StatusOr<std::string> JobAsJson(v1::JobSpec job);
 // Returns whether the folder holds an exported model.
 bool IsExportedModel(ObjectStore& folder);
 
+// The name of the copy of a feature's vocabulary in such a folder.
+std::string VocabularyName(const v1::FeatureSpec& feature);
+
 // The job of an exported model, and its parameters as partitions of that job; slots are zero.
 struct ImportedModel {
   v1::JobSpec job;
   std::vector<std::unique_ptr<PartitionStore>> partitions;
 };
-absl::StatusOr<ImportedModel> ImportModel(ObjectStore& folder);
+// `uri`: the folder's, where the job's vocabularies then are.
+absl::StatusOr<ImportedModel> ImportModel(ObjectStore& folder, const std::string& uri);
 
 }  // namespace capstan::cli
 

@@ -15,7 +15,7 @@ namespace capstan::cli {
 absl::StatusOr<FinishedModel> FinishedModel::Load(const std::string& uri) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder, OpenObjectStore(uri));
   if (IsExportedModel(*folder)) {
-    CAPSTAN_ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(*folder));
+    CAPSTAN_ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(*folder, uri));
     return FinishedModel(std::move(imported.job), std::move(imported.partitions));
   }
   CAPSTAN_ASSIGN_OR_RETURN(const CheckpointReader reader, CheckpointReader::Open(uri));

@@ -101,9 +101,17 @@ bool IsExportedModel(ObjectStore& folder) {
   return objects.ok() && !objects->empty();
 }
 
-absl::StatusOr<ImportedModel> ImportModel(ObjectStore& folder) {
+std::string VocabularyName(const v1::FeatureSpec& feature) {
+  return absl::StrCat(feature.name(), ".vocabulary.txt");
+}
+
+absl::StatusOr<ImportedModel> ImportModel(ObjectStore& folder, const std::string& uri) {
   ImportedModel model;
   CAPSTAN_ASSIGN_OR_RETURN(model.job, ReadJob(folder));
+  for (v1::FeatureSpec& feature : *model.job.mutable_data()->mutable_features()) {
+    if (!feature.has_vocabulary()) continue;
+    feature.mutable_vocabulary()->set_file(absl::StrCat(uri, "/", VocabularyName(feature)));
+  }
   CAPSTAN_ASSIGN_OR_RETURN(const std::string file, folder.Get(kParametersFile));
   CAPSTAN_ASSIGN_OR_RETURN(SafetensorsIndex index, ReadSafetensorsIndex(file));
   CAPSTAN_ASSIGN_OR_RETURN(const DenseLayout layout,

@@ -99,7 +99,7 @@ class Records:
 
     def __init__(self):
         self.keys, self.values, self.offsets, self.dense = [], [], [0], []
-        self.bags = []  # Of each of data.features: keys and offsets. Towers have none.
+        self.bags = []  # Of each of data.features: keys, offsets and weights. Towers have none.
 
     def add(self, keys, values, dense):
         self.keys += keys

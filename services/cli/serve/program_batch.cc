@@ -40,7 +40,10 @@ std::vector<std::string_view> ProgramBatch::parts() const {
   std::vector<std::string_view> parts = {BytesOf(batch_.dense), BytesOf(batch_.values),
                                          BytesOf(begins_)};
   if (begins_.empty()) parts.push_back(BytesOf(batch_.offsets));
-  for (const Bags& feature : batch_.features) parts.push_back(BytesOf(feature.offsets));
+  for (const Bags& feature : batch_.features) {
+    parts.push_back(BytesOf(feature.offsets));
+    parts.push_back(BytesOf(feature.weights));
+  }
   for (const OfTable& table : tables_) {
     parts.push_back(BytesOf(table.keys.unique));
     parts.push_back(BytesOf(table.keys.index));

@@ -21,9 +21,10 @@ class ProgramBatch {
 
   // The parts of its message: the numbers of the records (float32), the values of their keys
   // (float32; none: all are 1), where the keys of each of data.features begin in its table's index
-  // (uint64); the offsets of each feature, or of whole records (uint32, examples + 1); and of each
-  // table, of which there is one at least, the distinct keys (uint64), the index (uint32, a key's
-  // place among these) and their rows (float32).
+  // (uint64); of each feature the offsets (uint32, examples + 1) and the weights of its keys
+  // (float32; none: all are 1), or the offsets of whole records alone; and of each table, of which
+  // there is one at least, the distinct keys (uint64), the index (uint32, a key's place among
+  // these) and their rows (float32).
   std::vector<std::string_view> parts() const;
 
  private:

@@ -48,6 +48,8 @@ std::map<std::string, uint32_t> ColumnsOf(const v1::DataSpec& data) {
   }
   for (const v1::FeatureSpec& spec : data.features()) {
     columns[NameOf(spec.column_name(), spec.column())] = spec.column();
+    if (!spec.has_weights()) continue;
+    columns[NameOf(spec.weights().name(), spec.weights().column())] = spec.weights().column();
   }
   return columns;
 }
@@ -65,8 +67,9 @@ std::string InQuotes(const std::string& cell) {
 
 }  // namespace
 
-ServedInputs::ServedInputs(const v1::JobSpec& job)
+ServedInputs::ServedInputs(const v1::JobSpec& job, Vocabularies vocabularies)
     : data_(AsText(job.data())),
+      vocabularies_(std::move(vocabularies)),
       loss_(job.model().loss()),
       outputs_(job.model().outputs()),
       images_(data_.format() == v1::DATA_FORMAT_IDX || IsImageFormat(data_.format())),
@@ -118,7 +121,7 @@ absl::StatusOr<Batch> ServedInputs::ReadPixels(const InferRequest& request) cons
 
 absl::StatusOr<Batch> ServedInputs::ReadLines(const std::vector<std::string>& lines) const {
   const std::unique_ptr<RecordParser> parser =
-      NewRecordParser(data_, LabelRule(data_, loss_, outputs_, Labels::kIgnored));
+      NewRecordParser(data_, LabelRule(data_, loss_, outputs_, Labels::kIgnored), vocabularies_);
   Batch batch = NoRecords(data_);
   std::string error;
   for (size_t i = 0; i < lines.size(); ++i) {

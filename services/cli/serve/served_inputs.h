@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "capstan/data/formats/batch.h"
+#include "capstan/data/formats/vocabulary.h"
 #include "capstan/inference/inference.h"
 #include "capstan/v1/job.pb.h"
 
@@ -19,7 +20,8 @@ namespace capstan::cli {
 // where it only counts. Of images it has `pixels`, a row each.
 class ServedInputs {
  public:
-  explicit ServedInputs(const v1::JobSpec& job);
+  // `vocabularies`: of data.features, where these have some.
+  explicit ServedInputs(const v1::JobSpec& job, Vocabularies vocabularies = {});
 
   struct Input {
     std::string name;
@@ -38,6 +40,7 @@ class ServedInputs {
   absl::StatusOr<std::vector<std::string>> JoinColumns(const InferRequest& request) const;
 
   v1::DataSpec data_;  // As text.
+  Vocabularies vocabularies_;
   v1::Loss loss_;
   uint32_t outputs_;
   bool images_;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "capstan/base/quote.h"
 #include "capstan/base/status.h"
+#include "capstan/data/formats/source.h"
 #include "cli/model/scoring.h"
 #include "cli/model/stored_job.h"
 #include "cli/serve/scorer_pool.h"
@@ -29,17 +30,20 @@ absl::Status CheckWhoComputes(const std::string& user, const std::string& comman
 
 }  // namespace
 
-ServedModel::ServedModel(std::string folder, FinishedModel model)
+ServedModel::ServedModel(std::string folder, FinishedModel model, Vocabularies vocabularies)
     : folder_(std::move(folder)),
       version_(NameOfFolder(folder_)),
       model_(std::move(model)),
-      inputs_(model_.job()) {}
+      inputs_(model_.job(), std::move(vocabularies)) {}
 
 absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Load(const std::string& folder,
                                                                const ProgramOptions& program) {
   CAPSTAN_ASSIGN_OR_RETURN(FinishedModel model, FinishedModel::Load(folder));
   CAPSTAN_RETURN_IF_ERROR(CheckWhoComputes(model.job().model().user(), program.command));
-  std::shared_ptr<ServedModel> served(new ServedModel(folder, std::move(model)));
+  CAPSTAN_ASSIGN_OR_RETURN(Vocabularies vocabularies,
+                           ReadKnownVocabularies(*NewDataFiles(), model.job().data()));
+  std::shared_ptr<ServedModel> served(
+      new ServedModel(folder, std::move(model), std::move(vocabularies)));
   if (!program.command.empty()) {
     CAPSTAN_ASSIGN_OR_RETURN(served->scorer_, ProgramPool::Start(served->model_, program));
     return served;

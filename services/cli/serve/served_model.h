@@ -21,8 +21,9 @@ namespace capstan::cli {
 class ServedModel {
  public:
   // The checkpoint or exported model of a folder, which the program computes if it is that of
-  // model.user. Errors are FinishedModel's and ProgramPool's; FAILED_PRECONDITION, too, for a model
-  // of towers and a program, and for one of model.user and none.
+  // model.user. Errors are FinishedModel's and ProgramPool's, and those of ReadKnownVocabularies;
+  // FAILED_PRECONDITION, too, for a model of towers and a program, and for one of model.user and
+  // none.
   static absl::StatusOr<std::shared_ptr<ServedModel>> Load(const std::string& folder,
                                                            const ProgramOptions& program);
 
@@ -47,7 +48,7 @@ class ServedModel {
   bool ready() const { return scorer_->ready(); }
 
  private:
-  ServedModel(std::string folder, FinishedModel model);
+  ServedModel(std::string folder, FinishedModel model, Vocabularies vocabularies);
 
   const std::string folder_;
   const std::string version_;

@@ -196,6 +196,52 @@ optimizer:
   EXPECT_FLOAT_EQ(schedule.floor(), 0.01);
 }
 
+// A job of towers whose dense optimizer is this.
+std::string WithDense(const std::string& dense) {
+  return "job: t\ndata: {format: libsvm, train: a}\nmodel: {preset: lr}\noptimizer: {dense: " +
+         dense + "}\n";
+}
+
+TEST(ParseJobTest, AGroupOfTensorsHasTheDenseOptimizersSettingsWhereItDoesNotSay) {
+  const v1::JobSpec spec = Good(WithDense(
+      "{kind: momentum, learning_rate: 0.8, momentum: 0.5, nesterov: true, weight_decay: 1e-4, "
+      "schedule: {kind: cosine, decay_examples: 1k}, groups: [{match: [\"*.bias\", \"*bn*\"], "
+      "weight_decay: 0}, {match: head.*, learning_rate: 0.1, nesterov: false, schedule: {kind: "
+      "constant}}, {match: w, kind: sgd}]}"));
+  ASSERT_EQ(spec.dense_groups_size(), 3);
+  const v1::OptimizerGroup& plain = spec.dense_groups(0);
+  EXPECT_THAT(plain.match(), ElementsAre("*.bias", "*bn*"));
+  EXPECT_EQ(plain.optimizer().kind(), v1::OPTIMIZER_KIND_MOMENTUM);
+  EXPECT_FLOAT_EQ(plain.optimizer().learning_rate(), 0.8);
+  EXPECT_FLOAT_EQ(plain.optimizer().momentum(), 0.5);
+  EXPECT_TRUE(plain.optimizer().nesterov());
+  EXPECT_EQ(plain.optimizer().weight_decay(), 0);
+  EXPECT_EQ(plain.optimizer().schedule().decay_examples(), 1000u);
+  EXPECT_FLOAT_EQ(spec.dense_optimizer().weight_decay(), 1e-4);
+  const v1::OptimizerSpec& head = spec.dense_groups(1).optimizer();
+  EXPECT_FLOAT_EQ(head.learning_rate(), 0.1);
+  EXPECT_FALSE(head.nesterov());
+  EXPECT_EQ(head.schedule().kind(), v1::SCHEDULE_KIND_UNSPECIFIED);
+  EXPECT_EQ(head.schedule().decay_examples(), 0u);
+  const v1::OptimizerSpec& other = spec.dense_groups(2).optimizer();
+  EXPECT_FLOAT_EQ(other.learning_rate(), 0.01) << "another kind has its own defaults";
+  EXPECT_EQ(other.weight_decay(), 0);
+}
+
+TEST(ParseJobTest, RefusesAGroupOfTensorsThatSaysWhatCannotBe) {
+  const auto refusal = [](const std::string& dense) {
+    return std::string(ParseJob({.text = WithDense(dense)}).status().message());
+  };
+  EXPECT_THAT(refusal("{groups: [{weight_decay: 0}]}"),
+              HasSubstr("optimizer.dense.groups[0].match: is missing; expected names of tensors"));
+  EXPECT_THAT(refusal("{groups: [{match: w, kind: rowwise_adagrad}]}"),
+              HasSubstr("optimizer.dense.groups[0].kind: rowwise_adagrad is for rows of tables"));
+  EXPECT_THAT(refusal("{groups: [{match: w, momentum: 0.5}]}"),
+              HasSubstr("optimizer.dense.groups[0].momentum: is not a setting of adam"));
+  EXPECT_THAT(refusal("{}, sparse: {groups: [{match: w}]}"),
+              HasSubstr("optimizer.sparse.groups: "));
+}
+
 TEST(ParseJobTest, LeavesPathsThatAreAbsoluteOrHaveASchemeAlone) {
   const v1::JobSpec spec = Good(R"(
 job: t

@@ -54,6 +54,17 @@ TEST(DescribeJobTest, TellsDataModelPoliciesTasksAndMemory) {
                   StartsWith("memory    1.4MiB dense, 168 bytes a row at most: ")));
 }
 
+TEST(DescribeJobTest, TellsGroupsOfTensorsAndWarnsOfTheirRates) {
+  const JobDescription description = DescribeJob(
+      DescribedJob("optimizer: {dense: {kind: adamw, groups: [{match: [\"*bias*\", \"*bn*\"], "
+                   "weight_decay: 0, learning_rate: 99}]}}\n"),
+      kScale);
+  EXPECT_THAT(description.lines,
+              Contains("group     *bias*, *bn*: adamw, learning rate 99, weight decay 0"));
+  EXPECT_THAT(description.warnings,
+              Contains(StartsWith("optimizer.dense.groups[0].learning_rate: 99 is odd for adamw")));
+}
+
 TEST(DescribeJobTest, NamesTheSetsOfHeldOutRecordsAndSaysThatExamplesHaveWeightsAndGroups) {
   v1::JobSpec job = DescribedJob();
   for (const char* name : {"all", "late"}) job.mutable_data()->add_eval_sets()->set_name(name);

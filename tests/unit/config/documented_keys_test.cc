@@ -61,15 +61,18 @@ std::map<std::string, Row> DocumentedKeys() {
 }
 
 // A key with keys below it is a section, which the page describes by them, unless it may be a value
-// as well. The optimizer of a table is described where optimizers are.
+// as well. The optimizers of a table and of a group are described where optimizers are.
 std::map<std::string, JobKey> LeafKeys() {
   const std::vector<JobKey> all = JobKeys();
   std::map<std::string, JobKey> leaves;
   constexpr char kOptimizer[] = "tables.<name>.optimizer";
-  const std::set<std::string> values = {"data.eval", "data.schema.numeric", kOptimizer};
+  constexpr char kGroups[] = "optimizer.dense.groups";
+  const std::string match = std::string(kGroups) + "[].match";
+  const std::set<std::string> values = {"data.eval", "data.schema.numeric", kOptimizer, kGroups};
   for (const JobKey& each : all) {
     const std::string& key = each.key;
     if (key.starts_with(std::string(kOptimizer) + ".")) continue;
+    if (key.starts_with(std::string(kGroups) + "[]") && key != match) continue;
     const bool section =
         !values.contains(key) && std::any_of(all.begin(), all.end(), [&key](const JobKey& other) {
           return other.key.starts_with(key + ".") || other.key.starts_with(key + "[]");

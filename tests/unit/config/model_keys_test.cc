@@ -105,6 +105,40 @@ TEST(FeaturesTest, MistakesAreToldWithTheirPlace) {
               HasSubstr("data.features: is only for format: csv, tsv and parquet"));
 }
 
+TEST(FeaturesTest, AVocabularyIsAFileBesideTheJobAndItsUnknownTexts) {
+  const auto read = [](const std::string& more) {
+    return Parsed(Replaced(kJob, "buckets: 1M", "kind: vocabulary" + more));
+  };
+  const auto job = read(", file: lists/cities.txt");
+  ASSERT_TRUE(job.ok()) << job.status();
+  const v1::FeatureSpec& city = job->data().features(3);
+  EXPECT_EQ(city.kind(), v1::KEY_KIND_VOCABULARY);
+  EXPECT_EQ(city.vocabulary().file(), "/jobs/lists/cities.txt");
+  EXPECT_EQ(city.vocabulary().unknown(), 1u);
+  EXPECT_EQ(read(", file: s3://b/c.txt, unknown: 0")->data().features(3).vocabulary().file(),
+            "s3://b/c.txt");
+  const auto refusal = [&read](const std::string& more) {
+    return std::string(read(more).status().message());
+  };
+  EXPECT_THAT(refusal(""), HasSubstr("data.features.city.file: is missing"));
+  EXPECT_THAT(refusal(", file: c.txt, unknown: 2M"), HasSubstr("data.features.city.unknown: "));
+  EXPECT_THAT(refusal(", file: c.txt, buckets: 7"),
+              HasSubstr("data.features.city.buckets: is for kinds whose keys may be any numbers"));
+  EXPECT_THAT(RefusalWith("buckets: 1M", "unknown: 2"),
+              HasSubstr("data.features.city.unknown: is only for kind: vocabulary"));
+}
+
+TEST(FeaturesTest, TheValuesOfABagMayHaveWeightsInAnotherColumn) {
+  const auto job = Parsed(Replaced(kJob, "most: 50,", "weights: times, most: 50,"));
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->data().features(1).weights().name(), "times");
+  EXPECT_FALSE(job->data().features(2).has_weights());
+  EXPECT_THAT(RefusalWith("buckets: 1M", "weights: times"),
+              HasSubstr("data.features.city.weights: is only for many: true"));
+  EXPECT_THAT(RefusalWith("most: 50,", "weights: [1, 2], most: 50,"),
+              HasSubstr("data.features.history.weights: is one column"));
+}
+
 constexpr char kNegatives[] =
     "  negatives: {feature: city, file: lists/cities.txt, per_batch: 4k, distortion: 0.75}\n";
 

@@ -166,6 +166,7 @@ void Join(const Bags& more, Bags& all) {
     all.offsets.push_back(all.offsets.back() + more.offsets[e + 1] - more.offsets[e]);
   }
   all.keys.insert(all.keys.end(), more.keys.begin(), more.keys.end());
+  all.weights.insert(all.weights.end(), more.weights.begin(), more.weights.end());
 }
 
 Batch Join(const std::vector<Batch>& batches) {

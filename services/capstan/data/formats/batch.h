@@ -14,6 +14,7 @@ namespace capstan {
 struct Bags {
   std::vector<uint32_t> offsets = {0};  // examples + 1.
   std::vector<uint64_t> keys;
+  std::vector<float> weights;  // By what the row of each key counts; empty: all are 1.
 
   std::span<const uint64_t> KeysOf(size_t example) const {
     return std::span(keys).subspan(offsets[example], offsets[example + 1] - offsets[example]);

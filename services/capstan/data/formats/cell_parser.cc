@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capstan/config/data_labels.h"
+#include "capstan/data/formats/bag_weights.h"
 #include "capstan/data/formats/cells.h"
 #include "capstan/data/formats/feature_rule.h"
 #include "capstan/data/formats/field_key.h"
@@ -26,6 +27,7 @@ struct Column {
   std::optional<NumberRule> rule = {};  // Of kNumber and kBucket.
   std::string name = {};                // Empty: the schema counts it.
   std::vector<size_t> features = {};    // Those that are made of it.
+  std::vector<size_t> weighs = {};      // Those whose values' weights it has.
   bool group = false;                   // It names the record's group, beside its use.
 };
 
@@ -37,7 +39,7 @@ Column NumericColumn(const v1::ColumnSpec& spec, float scale) {
 
 class CellParser : public RecordParser {
  public:
-  CellParser(const v1::DataSpec& data, const LabelRule& labels)
+  CellParser(const v1::DataSpec& data, const LabelRule& labels, const Vocabularies& vocabularies)
       : labels_(labels), cells_(data.format()) {
     columns_.resize(data.columns());
     for (const v1::ColumnSpec& spec : data.numeric()) {
@@ -54,13 +56,7 @@ class CellParser : public RecordParser {
     if (data.has_weight() && !labels_.ignored()) {
       Put(data.weight().column(), {.use = Use::kWeight, .name = data.weight().name()});
     }
-    for (const v1::FeatureSpec& spec : data.features()) {
-      if (spec.column() < columns_.size()) {
-        columns_[spec.column()].features.push_back(rules_.size());
-        columns_[spec.column()].name = spec.column_name();
-      }
-      rules_.emplace_back(spec);
-    }
+    for (const v1::FeatureSpec& spec : data.features()) AddFeature(spec, vocabularies);
     if (data.has_group() && !labels_.ignored() && data.group().column() < columns_.size()) {
       columns_[data.group().column()].group = true;
       if (!data.group().name().empty()) columns_[data.group().column()].name = data.group().name();
@@ -98,7 +94,7 @@ class CellParser : public RecordParser {
     records.labels.resize(labels + label_count_);
     records.keys.resize(keys + fields_);
     records.dense.resize(dense + numbers_);
-    records.features.resize(rules_.size());
+    records.features.resize(features_.size());
     Judged judged;
     const Places places = {.labels = records.labels.data() + labels,
                            .key = records.keys.data() + keys,
@@ -107,7 +103,10 @@ class CellParser : public RecordParser {
       records.labels.resize(labels);
       records.keys.resize(keys);
       records.dense.resize(dense);
-      for (Bags& bags : records.features) bags.keys.resize(bags.offsets.back());
+      for (Bags& bags : records.features) {
+        bags.keys.resize(bags.offsets.back());
+        if (!bags.weights.empty()) bags.weights.resize(bags.offsets.back());
+      }
       return false;
     }
     if (weighted_) records.weights.push_back(judged.weight);
@@ -133,6 +132,31 @@ class CellParser : public RecordParser {
 
   void Put(uint32_t column, Column what) {
     if (column < columns_.size()) columns_[column] = std::move(what);
+  }
+
+  // Of a feature: what its values become, and, where these have weights, those.
+  struct Feature {
+    FeatureRule rule;
+    std::optional<BagWeightRule> weights;
+    uint32_t values = 0;  // Of the present line.
+    uint32_t weight_count = 0;
+    uint32_t weights_column = 0;
+  };
+
+  void AddFeature(const v1::FeatureSpec& spec, const Vocabularies& vocabularies) {
+    const size_t place = features_.size();
+    Feature& feature = features_.emplace_back(
+        Feature{.rule = FeatureRule(spec, vocabularies.empty() ? nullptr : vocabularies[place])});
+    if (spec.column() < columns_.size()) {
+      columns_[spec.column()].features.push_back(place);
+      columns_[spec.column()].name = spec.column_name();
+    }
+    if (!spec.has_weights() || spec.weights().column() >= columns_.size()) return;
+    feature.weights.emplace(spec);
+    feature.weights_column = spec.weights().column();
+    weighted_features_.push_back(place);
+    columns_[spec.weights().column()].weighs.push_back(place);
+    columns_[spec.weights().column()].name = spec.weights().name();
   }
 
   bool ParseCells(std::string_view line, Batch& records, const Places& places, Judged& judged,
@@ -165,15 +189,37 @@ class CellParser : public RecordParser {
         case Use::kNumber:
           if (!Number(*column.rule, cell, *number++, error)) return AddPlace(column, error);
       }
-      for (const size_t feature : column.features) {
-        std::vector<uint64_t>& bag = records.features[feature].keys;
-        if (!rules_[feature].Append(cell, bag, error)) return AddPlace(column, error);
-      }
+      if (!AppendBags(column, cell, records, error)) return AddPlace(column, error);
     }
     if (cells_.Next(cell)) return WrongCount(line, error);
+    if (!CheckBagWeights(error)) return false;
     if (!LacksAllLabels({places.labels, label_count_})) return true;
     error = kNoLabelAtAll;
     return false;
+  }
+
+  bool AppendBags(const Column& column, std::string_view cell, Batch& records, std::string& error) {
+    for (const size_t place : column.features) {
+      Feature& feature = features_[place];
+      if (!feature.rule.Append(cell, records.features[place].keys, error)) return false;
+      if (feature.weights) feature.values = feature.rule.CountOf(cell);
+    }
+    for (const size_t place : column.weighs) {
+      Feature& feature = features_[place];
+      if (!feature.weights->Append(cell, records.features[place].weights, error)) return false;
+      feature.weight_count = feature.weights->CountOf(cell);
+    }
+    return true;
+  }
+
+  // Either column may be the first one.
+  bool CheckBagWeights(std::string& error) const {
+    for (const size_t place : weighted_features_) {
+      const Feature& feature = features_[place];
+      error = feature.weights->WhyNot(feature.weight_count, feature.values);
+      if (!error.empty()) return AddPlace(columns_[feature.weights_column], error);
+    }
+    return true;
   }
 
   bool LacksLabels(std::string_view line) {
@@ -231,7 +277,8 @@ class CellParser : public RecordParser {
   std::vector<LabelRule> label_rules_;  // One a label.
   CellScanner cells_;
   std::vector<Column> columns_;
-  std::vector<FeatureRule> rules_;
+  std::vector<Feature> features_;
+  std::vector<size_t> weighted_features_;
   uint32_t label_count_ = 0;
   size_t fields_ = 0;
   size_t numbers_ = 0;
@@ -242,8 +289,9 @@ class CellParser : public RecordParser {
 
 }  // namespace
 
-std::unique_ptr<RecordParser> NewCellParser(const v1::DataSpec& data, const LabelRule& labels) {
-  return std::make_unique<CellParser>(data, labels);
+std::unique_ptr<RecordParser> NewCellParser(const v1::DataSpec& data, const LabelRule& labels,
+                                            const Vocabularies& vocabularies) {
+  return std::make_unique<CellParser>(data, labels, vocabularies);
 }
 
 }  // namespace capstan

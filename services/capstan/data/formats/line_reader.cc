@@ -40,7 +40,8 @@ bool LineReader::Next(std::string_view& line) {
     begin_ += taken;
     begin_offset_ += taken;
     if (line_offset_ == 0 && line.starts_with(kByteOrderMark)) line.remove_prefix(3);
-    if (line.ends_with('\r')) line.remove_suffix(1);
+    carriage_return_ = line.ends_with('\r');
+    if (carriage_return_) line.remove_suffix(1);
     return true;
   }
 }

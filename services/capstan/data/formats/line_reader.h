@@ -27,8 +27,9 @@ class LineReader {
   bool Next(std::string_view& line);
 
   const absl::Status& status() const { return status_; }
-  uint64_t line_offset() const { return line_offset_; }   // Of the line last returned.
-  uint64_t next_offset() const { return begin_offset_; }  // Where the next line begins.
+  bool carriage_return() const { return carriage_return_; }  // Before the line's "\n".
+  uint64_t line_offset() const { return line_offset_; }      // Of the line last returned.
+  uint64_t next_offset() const { return begin_offset_; }     // Where the next line begins.
 
  private:
   bool Refill();
@@ -40,6 +41,7 @@ class LineReader {
   size_t end_ = 0;
   uint64_t begin_offset_;
   uint64_t line_offset_ = 0;
+  bool carriage_return_ = false;
   bool at_end_ = false;
   absl::Status status_;
 };

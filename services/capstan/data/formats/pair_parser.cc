@@ -98,11 +98,12 @@ bool IsTextFormat(v1::DataFormat format) {
          format == v1::DATA_FORMAT_LIBSVM || format == v1::DATA_FORMAT_LIBFM;
 }
 
-std::unique_ptr<RecordParser> NewRecordParser(const v1::DataSpec& data, const LabelRule& labels) {
+std::unique_ptr<RecordParser> NewRecordParser(const v1::DataSpec& data, const LabelRule& labels,
+                                              const Vocabularies& vocabularies) {
   if (data.format() == v1::DATA_FORMAT_LIBSVM || data.format() == v1::DATA_FORMAT_LIBFM) {
     return NewPairParser(data, labels);
   }
-  return NewCellParser(data, labels);
+  return NewCellParser(data, labels, vocabularies);
 }
 
 }  // namespace capstan

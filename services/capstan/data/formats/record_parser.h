@@ -8,6 +8,7 @@
 
 #include "capstan/data/formats/batch.h"
 #include "capstan/data/formats/labels.h"
+#include "capstan/data/formats/vocabulary.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
@@ -31,14 +32,16 @@ class RecordParser {
 Batch NoRecords(const v1::DataSpec& data);
 
 // CSV, TSV. Cells of CSV may be quoted ("" within quotes is a quote); a record does not span lines.
-// `data.columns` must be set.
-std::unique_ptr<RecordParser> NewCellParser(const v1::DataSpec& data, const LabelRule& labels);
+// `data.columns` must be set. `vocabularies`: of data.features, where these have some.
+std::unique_ptr<RecordParser> NewCellParser(const v1::DataSpec& data, const LabelRule& labels,
+                                            const Vocabularies& vocabularies = {});
 
 // LIBSVM, LIBFM: `label index:value index:value ... # comment`; the keys are the indices.
 std::unique_ptr<RecordParser> NewPairParser(const v1::DataSpec& data, const LabelRule& labels);
 
 // The parser of data.format. REQUIRES: it is one of the text formats.
-std::unique_ptr<RecordParser> NewRecordParser(const v1::DataSpec& data, const LabelRule& labels);
+std::unique_ptr<RecordParser> NewRecordParser(const v1::DataSpec& data, const LabelRule& labels,
+                                              const Vocabularies& vocabularies);
 bool IsTextFormat(v1::DataFormat format);
 
 }  // namespace capstan

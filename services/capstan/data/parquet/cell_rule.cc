@@ -78,15 +78,23 @@ CellRule CellRule::Category(uint32_t column) {
   return rule;
 }
 
-CellRule CellRule::Feature(const v1::FeatureSpec& spec) {
+CellRule CellRule::Feature(FeatureRule feature) {
   CellRule rule;
   rule.use_ = Use::kFeature;
-  rule.feature_.emplace(spec);
+  rule.feature_ = std::move(feature);
+  return rule;
+}
+
+CellRule CellRule::BagWeights(BagWeightRule weights) {
+  CellRule rule;
+  rule.use_ = Use::kBagWeights;
+  rule.bag_weights_ = std::move(weights);
   return rule;
 }
 
 std::string CellRule::WhyNot(const Column& column) const {
   if (!column.unreadable.empty()) return column.unreadable;
+  if (bag_weights_) return "";
   if (column.list && use_ != Use::kFeature) {
     return "is a list; supported are plain columns here, and lists as data.features";
   }
@@ -188,12 +196,40 @@ void CellRule::ConvertFeature(const Column& column, const Values& values,
     if (!good) converted.keys.resize(before);
     converted.ends.push_back(static_cast<uint32_t>(converted.keys.size()));
     converted.bad.push_back(good ? 0 : 1);
+    if (!feature_->weighted()) return;
+    converted.counts.push_back(column.list ? 1 : feature_->CountOf(CellText(cell).view()));
+  });
+}
+
+template <typename Cell>
+bool CellRule::AppendWeights(const Column& column, Cell cell, std::vector<float>& weights,
+                             std::string& error) const {
+  const CellText text(cell);
+  if (std::is_same_v<Cell, std::string_view> && !column.list) {
+    return bag_weights_->Append(text.view(), weights, error);
+  }
+  float weight = 0;
+  if (!NearestFloat(cell, weight)) weight = std::numeric_limits<float>::quiet_NaN();
+  weights.push_back(weight);
+  return bag_weights_->Admit(weight, text.view(), error);
+}
+
+void CellRule::ConvertBagWeights(const Column& column, const Values& values,
+                                 Converted& converted) const {
+  std::string error;
+  ForEachCell(column, values, 0, values.size(), [&](auto cell) {
+    const bool good = AppendWeights(column, cell, converted.numbers, error);
+    converted.ends.push_back(static_cast<uint32_t>(converted.numbers.size()));
+    converted.bad.push_back(good ? 0 : 1);
+    const bool text = std::is_same_v<decltype(cell), std::string_view> && !column.list;
+    converted.counts.push_back(text ? bag_weights_->CountOf(CellText(cell).view()) : 1);
   });
 }
 
 void CellRule::Convert(const Column& column, const Values& values, Converted& converted) const {
   converted = {};
   if (feature_) return ConvertFeature(column, values, converted);
+  if (bag_weights_) return ConvertBagWeights(column, values, converted);
   ForEachCell(column, values, 0, values.size(), [&](auto cell) {
     Output output;
     const bool good = ConvertOne(cell, output);
@@ -204,10 +240,15 @@ void CellRule::Convert(const Column& column, const Values& values, Converted& co
 void CellRule::ConvertMissing(Converted& converted) const {
   converted = {};
   Output output;
-  if (feature_) {  // The empty text is no mistake of any feature.
-    (void)feature_->Append("", converted.keys, output.error);
+  if (feature_) {
+    const bool known = feature_->Append("", converted.keys, output.error);
     converted.ends.push_back(static_cast<uint32_t>(converted.keys.size()));
-    converted.bad.push_back(0);
+    converted.bad.push_back(known ? 0 : 1);
+    converted.counts.push_back(0);
+    return;
+  }
+  if (bag_weights_) {  // None.
+    converted = {.numbers = {}, .keys = {}, .ends = {0}, .counts = {0}, .bad = {0}};
     return;
   }
   const bool good = ConvertEmpty(output);
@@ -217,9 +258,12 @@ void CellRule::ConvertMissing(Converted& converted) const {
 std::string CellRule::Error(const Column& column, const Values& values, size_t value) const {
   Output output;
   std::vector<uint64_t> keys;
+  std::vector<float> weights;
   ForEachCell(column, values, value, value + 1, [&](auto cell) {
     if (feature_) {
       (void)AppendKeys(column, cell, keys, output.error);
+    } else if (bag_weights_) {
+      (void)AppendWeights(column, cell, weights, output.error);
     } else {
       ConvertOne(cell, output);
     }
@@ -229,7 +273,12 @@ std::string CellRule::Error(const Column& column, const Values& values, size_t v
 
 std::string CellRule::MissingError() const {
   Output output;
-  ConvertEmpty(output);
+  std::vector<uint64_t> keys;
+  if (feature_) {
+    (void)feature_->Append("", keys, output.error);
+  } else {
+    ConvertEmpty(output);
+  }
   return output.error;
 }
 

@@ -1,5 +1,5 @@
 // What the cells of a column become: a label, a weight, a group, a number, a key, or the keys of a
-// feature.
+// feature or the weights of these.
 #ifndef CAPSTAN_DATA_PARQUET_CELL_RULE_H_
 #define CAPSTAN_DATA_PARQUET_CELL_RULE_H_
 
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "capstan/data/formats/bag_weights.h"
 #include "capstan/data/formats/feature_rule.h"
 #include "capstan/data/formats/labels.h"
 #include "capstan/data/formats/number_rule.h"
@@ -22,8 +23,11 @@ namespace capstan::parquet {
 struct Converted {
   std::vector<float> numbers;
   std::vector<uint64_t> keys;
-  std::vector<uint32_t> ends;  // Of a feature, where those of a value end in `keys`.
-  std::vector<uint8_t> bad;    // 1: the value cannot be what it should be.
+  // Of a feature, where those of a value end in `keys`, and of its weights, in `numbers`.
+  std::vector<uint32_t> ends;
+  // Of features with weights, and of these: how many a value is, also beyond `most`.
+  std::vector<uint32_t> counts;
+  std::vector<uint8_t> bad;  // 1: the value cannot be what it should be.
 };
 
 // The same cells as text would become the same in a csv. Immutable.
@@ -34,13 +38,19 @@ class CellRule {
   static CellRule Group();  // A category without salt.
   static CellRule Numeric(const v1::ColumnSpec& spec, float scale);
   static CellRule Category(uint32_t column);
-  static CellRule Feature(const v1::FeatureSpec& spec);
+  static CellRule Feature(FeatureRule feature);
+  static CellRule BagWeights(BagWeightRule weights);  // Of the values of a feature.
 
   bool is_label() const { return use_ == Use::kLabel; }
   bool is_weight() const { return use_ == Use::kWeight; }
   bool is_group() const { return is_group_; }
   // Of a feature; null: of another column.
   const FeatureRule* feature() const { return feature_ ? &*feature_ : nullptr; }
+  // Of weights of a feature; null: of another column.
+  const BagWeightRule* bag_weights() const { return bag_weights_ ? &*bag_weights_ : nullptr; }
+  // A record may have any number of what its cell becomes, of which the first `most` count.
+  bool is_bag() const { return feature_ || bag_weights_; }
+  uint32_t most() const { return feature_ ? feature_->most() : bag_weights_->most(); }
   bool gives_key() const { return use_ == Use::kBucket || use_ == Use::kCategory; }
 
   // Why a column of this type cannot be used so; empty: it can.
@@ -57,7 +67,7 @@ class CellRule {
   std::string MissingError() const;
 
  private:
-  enum class Use { kLabel, kWeight, kNumber, kBucket, kCategory, kFeature };
+  enum class Use { kLabel, kWeight, kNumber, kBucket, kCategory, kFeature, kBagWeights };
   struct Output {
     float number = 0;
     uint64_t key = 0;
@@ -77,7 +87,12 @@ class CellRule {
   template <typename Cell>
   bool AppendKeys(const Column& column, Cell cell, std::vector<uint64_t>& keys,
                   std::string& error) const;
+  // Of the weights of a feature: adds those of one value.
+  template <typename Cell>
+  bool AppendWeights(const Column& column, Cell cell, std::vector<float>& weights,
+                     std::string& error) const;
   void ConvertFeature(const Column& column, const Values& values, Converted& converted) const;
+  void ConvertBagWeights(const Column& column, const Values& values, Converted& converted) const;
   void Append(bool good, const Output& output, Converted& converted) const;
 
   Use use_ = Use::kCategory;
@@ -86,6 +101,7 @@ class CellRule {
   std::optional<LabelRule> labels_;
   std::optional<NumberRule> number_;
   std::optional<FeatureRule> feature_;
+  std::optional<BagWeightRule> bag_weights_;
 };
 
 }  // namespace capstan::parquet

@@ -45,7 +45,8 @@ absl::StatusOr<uint32_t> FindByCount(const WantedColumn& wanted, bool lacks_labe
 
 }  // namespace
 
-std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRule& labels) {
+std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRule& labels,
+                                        const Vocabularies& vocabularies) {
   std::vector<WantedColumn> wanted;
   size_t features = 0;
   if (!labels.ignored()) {
@@ -76,10 +77,18 @@ std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRul
         {.column = spec.column(), .name = spec.name(), .rule = CellRule::Category(spec.column())});
   }
   for (const v1::FeatureSpec& spec : data.features()) {
+    FeatureRule rule(spec, vocabularies.empty() ? nullptr : vocabularies[features]);
     wanted.push_back({.column = spec.column(),
                       .name = spec.column_name(),
-                      .rule = CellRule::Feature(spec),
-                      .place = features++});
+                      .rule = CellRule::Feature(std::move(rule)),
+                      .place = features});
+    if (spec.has_weights()) {
+      wanted.push_back({.column = spec.weights().column(),
+                        .name = spec.weights().name(),
+                        .rule = CellRule::BagWeights(BagWeightRule(spec)),
+                        .place = features});
+    }
+    ++features;
   }
   std::stable_sort(wanted.begin(), wanted.end(), [](const WantedColumn& a, const WantedColumn& b) {
     return a.column < b.column;
@@ -88,8 +97,7 @@ std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRul
   size_t numbers = 0;
   for (WantedColumn& column : wanted) {
     const CellRule& rule = column.rule;
-    if (rule.is_label() || rule.is_weight() || rule.is_group() || rule.feature() != nullptr)
-      continue;
+    if (rule.is_label() || rule.is_weight() || rule.is_group() || rule.is_bag()) continue;
     column.place = rule.gives_key() ? keys++ : numbers++;
   }
   return wanted;

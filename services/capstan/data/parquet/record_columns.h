@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "capstan/data/formats/labels.h"
+#include "capstan/data/formats/vocabulary.h"
 #include "capstan/data/parquet/cell_rule.h"
 #include "capstan/data/parquet/parquet_file.h"
 #include "capstan/v1/job.pb.h"
@@ -24,7 +25,9 @@ struct WantedColumn {
 
 // In the order in which a record has them: that of the first file's columns. Labels that are
 // ignored are wanted by nobody, nor are weights and groups then. `data` is that of DeriveDataSpec.
-std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRule& labels);
+// `vocabularies`: of data.features; without them columns can be found, and no records read.
+std::vector<WantedColumn> WantedColumns(const v1::DataSpec& data, const LabelRule& labels,
+                                        const Vocabularies& vocabularies = {});
 
 // The places of these columns in `file`: those that are named are found wherever it has them, those
 // that are counted must be there, and `labels_ignored` says that the labels' columns may be missing

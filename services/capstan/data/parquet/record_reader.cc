@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "capstan/base/status.h"
@@ -22,7 +23,7 @@ RecordReader::RecordReader(const Source& source, const ParquetFile& file,
                            const std::vector<uint32_t>& places)
     : file_(file), wanted_(wanted), places_(places), ranged_(source, file.info) {
   for (const WantedColumn& column : wanted) {
-    if (column.rule.is_label()) continue;
+    if (column.rule.is_label() || column.rule.bag_weights() != nullptr) continue;
     if (column.rule.is_weight()) {
       weighted_ = true;
     } else if (column.rule.is_group()) {
@@ -159,14 +160,13 @@ absl::Status RecordReader::ReadColumn(size_t wanted, Rows& rows) {
 // may be some pages on.
 absl::Status RecordReader::ReadLists(size_t wanted, Rows& rows) {
   const CellRule& rule = wanted_[wanted].rule;
-  Bags& bags = rows.records.features[wanted_[wanted].place];
   ColumnReader reader(ColumnOf(wanted), ChunkOf(wanted, rows.group), ranged_);
   dictionary_converted_ = false;
   CAPSTAN_ASSIGN_OR_RETURN(uint64_t begun, reader.SkipPages(rows.begin));  // Rows of the group.
+  uint32_t count = 0;  // Values of the present row.
   const auto end_row = [&] {
-    if (begun > rows.begin) bags.offsets.push_back(static_cast<uint32_t>(bags.keys.size()));
+    if (begun > rows.begin) EndBag(wanted, count, rows);
   };
-  uint32_t taken = 0;  // Values of the present row.
   for (;;) {
     CAPSTAN_ASSIGN_OR_RETURN(const Cells* const cells, reader.NextEntries());
     if (cells->rows() == 0) break;
@@ -177,15 +177,14 @@ absl::Status RecordReader::ReadLists(size_t wanted, Rows& rows) {
         end_row();
         if (begun == rows.end) return absl::OkStatus();
         ++begun;
-        taken = 0;
+        count = 0;
       }
       if (cells->present[i] == 0) continue;
       const size_t value = cells->dictionary != nullptr ? cells->places[next] : next;
       ++next;
-      if (begun <= rows.begin || taken == rule.feature()->most()) continue;
-      ++taken;
+      if (begun <= rows.begin || ++count > rule.most()) continue;
       if (converted.bad[value] == 0) {
-        bags.keys.push_back(converted.keys[converted.ends[value] - 1]);
+        PutValue(wanted, converted, value, rows);
         continue;
       }
       const Values& values = cells->dictionary != nullptr ? *cells->dictionary : cells->values;
@@ -238,12 +237,17 @@ void RecordReader::Put(size_t wanted, uint64_t row, const Cells& cells, Rows& ro
 void RecordReader::PutCell(size_t wanted, uint64_t row, const Converted& converted, size_t value,
                            Rows& rows) {
   const WantedColumn& column = wanted_[wanted];
-  if (column.rule.feature() != nullptr) {
-    Bags& bags = rows.records.features[column.place];
+  if (column.rule.is_bag()) {
     const uint32_t begin = value == 0 ? 0 : converted.ends[value - 1];
-    bags.keys.insert(bags.keys.end(), converted.keys.begin() + begin,
-                     converted.keys.begin() + converted.ends[value]);
-    bags.offsets.push_back(static_cast<uint32_t>(bags.keys.size()));
+    if (column.rule.feature() != nullptr) {
+      std::vector<uint64_t>& keys = rows.records.features[column.place].keys;
+      keys.insert(keys.end(), converted.keys.begin() + begin,
+                  converted.keys.begin() + converted.ends[value]);
+    } else {
+      const std::span<const float> all = converted.numbers;
+      rows.weights[column.place].Add(all.subspan(begin, converted.ends[value] - begin));
+    }
+    EndBag(wanted, converted.counts.empty() ? 0 : converted.counts[value], rows);
   } else if (column.rule.is_label()) {
     rows.records.labels[(rows.first + row) * rows.records.label_count + column.place] =
         converted.numbers[value];
@@ -256,6 +260,38 @@ void RecordReader::PutCell(size_t wanted, uint64_t row, const Converted& convert
   } else {
     rows.records.dense[rows.first_number + row * numbers_ + column.place] =
         converted.numbers[value];
+  }
+}
+
+void RecordReader::PutValue(size_t wanted, const Converted& converted, size_t value, Rows& rows) {
+  const WantedColumn& column = wanted_[wanted];
+  const uint32_t place = converted.ends[value] - 1;
+  if (column.rule.feature() != nullptr) {
+    rows.records.features[column.place].keys.push_back(converted.keys[place]);
+  } else {
+    rows.weights[column.place].Add(std::span(converted.numbers).subspan(place, 1));
+  }
+}
+
+void RecordReader::EndBag(size_t wanted, uint32_t count, Rows& rows) {
+  const WantedColumn& column = wanted_[wanted];
+  const FeatureRule* const feature = column.rule.feature();
+  if (feature == nullptr) return rows.weights[column.place].EndWeights(count);
+  Bags& bags = rows.records.features[column.place];
+  bags.offsets.push_back(static_cast<uint32_t>(bags.keys.size()));
+  if (feature->weighted()) rows.weights[column.place].EndValues(count);
+}
+
+void RecordReader::NoteMiscounted(Rows& rows) {
+  if (rows.weights.empty()) return;
+  for (size_t i = 0; i < wanted_.size(); ++i) {
+    const BagWeightRule* const rule = wanted_[i].rule.bag_weights();
+    if (rule == nullptr) continue;
+    const WeightRows& weights = rows.weights[wanted_[i].place];
+    for (uint64_t row = 0; row < rows.end - rows.begin; ++row) {
+      std::string error = weights.WhyNot(*rule, row);
+      if (!error.empty()) NoteBad(i, row, std::move(error), rows);
+    }
   }
 }
 
@@ -301,9 +337,13 @@ absl::Status RecordReader::Finish(Rows& rows, BadRecords& bad_records) {
   };
   const size_t labels = records.label_count;
   NoteUnlabelled(rows);
+  NoteMiscounted(rows);
   uint64_t kept = 0;
   for (uint64_t row = 0; row < rows.end - rows.begin; ++row) {
     if (rows.bad.contains(row)) continue;
+    for (const auto& [place, weights] : rows.weights) {
+      weights.AppendTo(row, records.features[place]);
+    }
     if (kept != row) {
       move(records.labels, rows.first * labels, labels, row, kept);
       if (weighted_) move(records.weights, rows.first, 1, row, kept);

@@ -16,6 +16,7 @@
 #include "capstan/data/parquet/parquet_file.h"
 #include "capstan/data/parquet/ranged_file.h"
 #include "capstan/data/parquet/record_columns.h"
+#include "capstan/data/parquet/weight_rows.h"
 
 namespace capstan::parquet {
 
@@ -45,7 +46,8 @@ class RecordReader {
     size_t first_key;  // and what it has among the keys and the numbers.
     size_t first_number;
     Batch& records;
-    std::map<uint64_t, BadRow> bad = {};  // By their place among these rows.
+    std::map<uint64_t, BadRow> bad = {};        // By their place among these rows.
+    std::map<size_t, WeightRows> weights = {};  // By the place of the feature.
   };
 
   absl::Status ReadGroup(const RowGroup& group, uint64_t begin, uint64_t end, Batch& records,
@@ -61,8 +63,14 @@ class RecordReader {
   void NoteBad(size_t wanted, uint64_t row, std::string error, Rows& rows);
   // Rows that may lack each of several labels are bad where they lack all of them.
   void NoteUnlabelled(Rows& rows);
+  // Rows that have not a weight for each value of a feature.
+  void NoteMiscounted(Rows& rows);
   void Put(size_t wanted, uint64_t row, const Cells& cells, Rows& rows);
   void PutCell(size_t wanted, uint64_t row, const Converted& converted, size_t value, Rows& rows);
+  // Of bags. The value at this place is the next one of the present row's list.
+  void PutValue(size_t wanted, const Converted& converted, size_t value, Rows& rows);
+  // Ends the present row, whose cell has so many values, also beyond those that count.
+  void EndBag(size_t wanted, uint32_t count, Rows& rows);
   static void DropBad(const Rows& rows, Bags& bags);
   absl::Status Finish(Rows& rows, BadRecords& bad_records);
   const Column& ColumnOf(size_t wanted) const;

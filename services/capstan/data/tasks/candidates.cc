@@ -5,20 +5,18 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "capstan/base/crc32c.h"
 #include "capstan/base/hash.h"
 #include "capstan/base/status.h"
-#include "capstan/data/formats/compression.h"
 #include "capstan/data/formats/feature_rule.h"
-#include "capstan/data/formats/line_reader.h"
+#include "capstan/data/formats/listed_file.h"
 #include "capstan/data/formats/numbers.h"
 #include "capstan/data/formats/quote.h"
+#include "capstan/data/formats/vocabulary.h"
 
 namespace capstan {
 namespace {
@@ -30,24 +28,6 @@ struct Candidate {
   uint64_t key;
   double share;   // In relation to the others'.
   uint64_t line;  // From 1.
-};
-
-// Passes a text on and sums it up.
-class SummedStream : public ByteStream {
- public:
-  // `crc32c` must outlive this object.
-  SummedStream(std::unique_ptr<ByteStream> text, uint32_t& crc32c)
-      : text_(std::move(text)), crc32c_(crc32c) {}
-
-  absl::StatusOr<size_t> Read(std::span<char> buffer) override {
-    CAPSTAN_ASSIGN_OR_RETURN(const size_t size, text_->Read(buffer));
-    crc32c_ = Crc32c({buffer.data(), size}, crc32c_);
-    return size;
-  }
-
- private:
-  const std::unique_ptr<ByteStream> text_;
-  uint32_t& crc32c_;
 };
 
 // The place of the feature whose candidates they are.
@@ -64,12 +44,13 @@ absl::StatusOr<int> PlaceOf(const v1::DataSpec& data) {
 class CandidateParser {
  public:
   // `spec` must outlive this object.
-  CandidateParser(const v1::NegativeSpec& spec, const v1::FeatureSpec& feature, uint64_t most)
-      : spec_(spec), rule_(feature), most_(most) {}
+  CandidateParser(const v1::NegativeSpec& spec, FeatureRule rule, uint64_t most)
+      : spec_(spec), rule_(std::move(rule)), most_(most) {}
 
   // False: `error` says what was expected.
-  bool Append(std::string_view line, std::string& error) {
-    ++line_;
+  bool Append(const ListedLine& listed, std::string& error) {
+    std::string_view line = listed.text;
+    line_ = listed.number;
     if (found_.size() == most_) {
       error = absl::StrCat("one candidate too many; expected at most ", most_);
       return false;
@@ -91,7 +72,6 @@ class CandidateParser {
     return true;
   }
 
-  uint64_t line() const { return line_; }
   std::vector<Candidate> TakeFound() { return std::move(found_); }
 
  private:
@@ -133,9 +113,9 @@ class CandidateParser {
   std::vector<Candidate> found_;
 };
 
-// In order of their keys. An id that comes twice is a mistake; ids that `buckets` brings to one key
-// are drawn as often as all of them together.
-absl::Status SortByKey(const std::string& file, bool buckets, std::vector<Candidate>& found) {
+// In order of their keys. An id that comes twice is a mistake, but where several may have one key
+// (`shared`), by buckets or as unknown ones: then it is drawn as often as all of them together.
+absl::Status SortByKey(const std::string& file, bool shared, std::vector<Candidate>& found) {
   std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
     return a.key != b.key ? a.key < b.key : a.line < b.line;
   });
@@ -143,7 +123,7 @@ absl::Status SortByKey(const std::string& file, bool buckets, std::vector<Candid
   for (size_t i = 1; i < found.size(); ++i) {
     if (found[i].key != found[kept].key) {
       found[++kept] = found[i];
-    } else if (buckets) {
+    } else if (shared) {
       found[kept].share += found[i].share;
     } else {
       return absl::InvalidArgumentError(absl::StrCat(file, ":", found[i].line,
@@ -162,21 +142,20 @@ absl::StatusOr<Candidates> Candidates::Read(const Source& source, const v1::Data
   CAPSTAN_ASSIGN_OR_RETURN(const int place, PlaceOf(data));
   const v1::FeatureSpec& feature = data.features(place);
   const std::string& file = data.negatives().file();
-  CAPSTAN_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> contents, OpenContents(source, file));
-  uint32_t crc32c = 0;
-  LineReader lines(file, std::make_unique<SummedStream>(std::move(contents), crc32c), 0);
-  CandidateParser parser(data.negatives(), feature, most);
-  std::string error;
-  for (std::string_view line; lines.Next(line);) {
-    if (parser.Append(line, error)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(file, ":", parser.line(), ": ", error));
-  }
-  CAPSTAN_RETURN_IF_ERROR(lines.status());
+  CAPSTAN_ASSIGN_OR_RETURN(std::shared_ptr<const Vocabulary> vocabulary,
+                           ReadVocabulary(source, feature));
+  CandidateParser parser(data.negatives(), FeatureRule(feature, std::move(vocabulary)), most);
+  CAPSTAN_ASSIGN_OR_RETURN(
+      const uint32_t crc32c,
+      ReadListedFile(source, file, [&parser](const ListedLine& line, std::string& error) {
+        return parser.Append(line, error);
+      }));
   std::vector<Candidate> found = parser.TakeFound();
   if (found.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(file, ": is empty, expected an id a line"));
   }
-  CAPSTAN_RETURN_IF_ERROR(SortByKey(file, feature.buckets() > 0, found));
+  const bool shared = feature.buckets() > 0 || feature.has_vocabulary();
+  CAPSTAN_RETURN_IF_ERROR(SortByKey(file, shared, found));
   std::vector<uint64_t> keys;
   std::vector<double> shares;
   keys.reserve(found.size());
@@ -238,11 +217,10 @@ absl::Status DeriveNegatives(const Source& source, v1::DataSpec& data) {
 
 absl::StatusOr<Candidates> ReadKnownCandidates(const Source& source, const v1::DataSpec& data) {
   CAPSTAN_ASSIGN_OR_RETURN(Candidates candidates, Candidates::Read(source, data));
-  if (candidates.crc32c() == data.negatives().crc32c()) return candidates;
-  return absl::FailedPreconditionError(
-      absl::StrCat(data.negatives().file(),
-                   ": the candidates of data.negatives have changed since the job began; "
-                   "expected those with which it began"));
+  CAPSTAN_RETURN_IF_ERROR(CheckUnchanged(data.negatives().file(),
+                                         "the candidates of data.negatives", candidates.crc32c(),
+                                         data.negatives().crc32c()));
+  return candidates;
 }
 
 }  // namespace capstan

@@ -18,6 +18,7 @@
 #include "capstan/data/formats/quote.h"
 #include "capstan/data/formats/record_parser.h"
 #include "capstan/data/formats/samples.h"
+#include "capstan/data/formats/vocabulary.h"
 #include "capstan/data/parquet/parquet_file.h"
 #include "capstan/data/synthetic/click_log.h"
 #include "capstan/data/tasks/candidates.h"
@@ -123,6 +124,9 @@ absl::Status FindNamedColumns(const ColumnFinder& finder, v1::DataSpec& data) {
     CAPSTAN_RETURN_IF_ERROR(finder.Find(spec.column_name(),
                                         absl::StrCat("features.", spec.name()).c_str(),
                                         [&spec](uint32_t column) { spec.set_column(column); }));
+    if (!spec.has_weights()) continue;
+    const std::string use = absl::StrCat("features.", spec.name(), ".weights");
+    CAPSTAN_RETURN_IF_ERROR(find(use.c_str(), *spec.mutable_weights()));
   }
   return absl::OkStatus();
 }
@@ -170,6 +174,14 @@ absl::Status DeriveColumns(const std::string& path, const std::string& where,
   for (const v1::FeatureSpec& feature : data.features()) {
     if (feature.column() < columns) uses[feature.column()] = others[feature.column()];
     CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, feature.column(), path, uses, "a feature"));
+  }
+  // Likewise their weights.
+  const std::vector<const char*> keys = uses;
+  for (const v1::FeatureSpec& feature : data.features()) {
+    if (!feature.has_weights()) continue;
+    const uint32_t column = feature.weights().column();
+    if (column < columns) uses[column] = keys[column];
+    CAPSTAN_RETURN_IF_ERROR(CheckColumn(data, column, path, uses, "weights of a feature"));
   }
   if (data.has_group()) {  // Whatever else it is used for.
     std::vector<const char*> none(columns, nullptr);
@@ -271,6 +283,7 @@ absl::Status DeriveByFormat(const Source& source, v1::DataSpec& data) {
 
 absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data) {
   CAPSTAN_RETURN_IF_ERROR(DeriveByFormat(source, data));
+  CAPSTAN_RETURN_IF_ERROR(DeriveVocabularies(source, data));
   return data.has_negatives() ? DeriveNegatives(source, data) : absl::OkStatus();
 }
 

@@ -13,8 +13,13 @@
 namespace capstan {
 namespace {
 
-void Append(std::span<const uint64_t> keys, Bags& bags) {
+void AppendBag(const Bags& records, size_t record, Bags& bags) {
+  const auto keys = records.KeysOf(record);
   bags.keys.insert(bags.keys.end(), keys.begin(), keys.end());
+  if (!records.weights.empty()) {
+    const auto weights = records.weights.begin() + records.offsets[record];
+    bags.weights.insert(bags.weights.end(), weights, weights + static_cast<ptrdiff_t>(keys.size()));
+  }
   bags.offsets.push_back(static_cast<uint32_t>(bags.keys.size()));
 }
 
@@ -72,6 +77,7 @@ absl::Status LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
   for (Bags& bags : batch.features) {
     bags.offsets.assign(1, 0);
     bags.keys.clear();
+    bags.weights.clear();
   }
   std::optional<TaskImages::Reader> images;
   if (images_ != nullptr) images.emplace(*images_);
@@ -96,7 +102,7 @@ absl::Status LoadedTask::ReadBatch(uint64_t k, Batch& batch) const {
     }
     batch.offsets.push_back(static_cast<uint32_t>(batch.keys.size()));
     for (size_t i = 0; i < batch.features.size(); ++i) {
-      Append(records_.features[i].KeysOf(record), batch.features[i]);
+      AppendBag(records_.features[i], record, batch.features[i]);
     }
   }
   if (negatives_.candidates == nullptr) {

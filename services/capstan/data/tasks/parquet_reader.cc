@@ -19,7 +19,7 @@ ParquetReader::ParquetReader(const ReaderOptions& options, const Source& source,
       source_(source),
       bad_records_(bad_records),
       labels_(options.data, options.loss, options.classes, options.labels),
-      wanted_(parquet::WantedColumns(options.data, labels_)) {}
+      wanted_(parquet::WantedColumns(options.data, labels_, options.vocabularies)) {}
 
 absl::StatusOr<const ParquetReader::KnownFile*> ParquetReader::Know(const std::string& path) {
   const auto found = known_.find(path);

@@ -182,12 +182,19 @@ ReaderOptions WithoutGroups(ReaderOptions options) {
 }  // namespace
 
 TaskReader::TaskReader(ReaderOptions options, const Source& source)
-    : trained_(std::make_unique<Impl>(WithoutGroups(options), source)) {
-  if (options.data.has_group()) judged_ = std::make_unique<Impl>(std::move(options), source);
-}
+    : options_(std::move(options)), source_(source) {}
 TaskReader::~TaskReader() = default;
 
+absl::Status TaskReader::Begin() {
+  if (trained_ != nullptr) return absl::OkStatus();
+  CAPSTAN_ASSIGN_OR_RETURN(options_.vocabularies, ReadKnownVocabularies(source_, options_.data));
+  trained_ = std::make_unique<Impl>(WithoutGroups(options_), source_);
+  if (options_.data.has_group()) judged_ = std::make_unique<Impl>(options_, source_);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::shared_ptr<const LoadedTask>> TaskReader::Read(const Load& load) {
+  CAPSTAN_RETURN_IF_ERROR(Begin());
   return (load.evaluation && judged_ != nullptr ? judged_ : trained_)->Read(load);
 }
 

@@ -14,6 +14,7 @@
 #include "capstan/data/formats/batch.h"
 #include "capstan/data/formats/labels.h"
 #include "capstan/data/formats/source.h"
+#include "capstan/data/formats/vocabulary.h"
 #include "capstan/v1/job.pb.h"
 
 namespace capstan {
@@ -76,6 +77,7 @@ struct ReaderOptions {
   ImageCheck images = ImageCheck::kTolerated;
   uint32_t batch_size = 1;
   uint64_t seed = 0;
+  Vocabularies vocabularies = {};  // Of data.features. A TaskReader reads them itself.
 };
 
 ReaderOptions ReaderOptionsOf(const v1::JobSpec& job);
@@ -100,13 +102,18 @@ class TaskReader {
   // The result, hence every batch, is a pure function of (seed, data epoch, task, file). An error
   // names the file and the record or byte: NOT_FOUND, INVALID_ARGUMENT (more bad records in this
   // task than data.max_bad_records), DATA_LOSS (compression, truncation), FAILED_PRECONDITION (the
-  // candidates of data.negatives, which are read for the first task that is trained, have changed).
+  // vocabularies of data.features, which are read for the first task, or the candidates of
+  // data.negatives, for the first one that is trained, have changed).
   absl::StatusOr<std::shared_ptr<const LoadedTask>> Read(const Load& load);
 
  private:
   class Impl;
-  std::unique_ptr<Impl> trained_;
-  std::unique_ptr<Impl> judged_;  // Null: as what is trained.
+  absl::Status Begin();
+
+  ReaderOptions options_;
+  const Source& source_;
+  std::unique_ptr<Impl> trained_;  // Null before the first task.
+  std::unique_ptr<Impl> judged_;   // Null: as what is trained.
 };
 
 }  // namespace capstan

@@ -40,9 +40,10 @@ enum class Split { kTrain, kEval };
 // Fills in what only the files tell, from the first training file (or evaluation file, if nothing
 // is trained): the columns that the schema names, `columns`, `fields` and `dense_width` (csv, tsv,
 // Parquet, idx, images, synthetic), `image_shape` (idx, images), `label_classes` (folder),
-// `numeric_scale` where it is 0, and what is known of the candidates of `negatives`. To be called
-// once, by whoever plans the job, before the model is laid out. INVALID_ARGUMENT: the file does not
-// fit the schema, or that of the candidates is none.
+// `numeric_scale` where it is 0, and what is known of the candidates of `negatives` and of the
+// vocabularies of `features`. To be called once, by whoever plans the job, before the model is laid
+// out. INVALID_ARGUMENT: the file does not fit the schema, or that of the candidates, or of a
+// vocabulary, is none.
 absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data);
 
 struct PlanOptions {

@@ -25,7 +25,7 @@ TextReader::TextReader(const ReaderOptions& options, const Source& source, BadRe
     : options_(options),
       source_(source),
       bad_records_(bad_records),
-      parser_(NewRecordParser(options.data, LabelsOf(options))),
+      parser_(NewRecordParser(options.data, LabelsOf(options), options.vocabularies)),
       numbers_(source) {}
 
 absl::Status TextReader::Read(const v1::Task& range, OpenAhead& streams, Batch& records) {

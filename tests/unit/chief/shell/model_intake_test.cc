@@ -91,6 +91,17 @@ TEST(AddTensorsTest, WhatIsNotTrainedHasTheOptimizerThatAddsIncrements) {
   EXPECT_EQ(job.tensors(1).id(), 1u);
 }
 
+TEST(AddTensorsTest, AGroupHasAnOptimizerOfItsOwn) {
+  v1::JobSpec job;
+  job.mutable_dense_optimizer()->set_kind(v1::OPTIMIZER_KIND_ADAM);
+  v1::OptimizerGroup& group = *job.add_dense_groups();
+  group.add_match("*.bias");
+  group.mutable_optimizer()->set_kind(v1::OPTIMIZER_KIND_SGD);
+  AddTensors(Declaration({{"fc.bias", {2}}, {"fc.weight", {2, 3}}}), job);
+  EXPECT_EQ(job.tensors(0).optimizer().kind(), v1::OPTIMIZER_KIND_SGD);
+  EXPECT_EQ(job.tensors(1).optimizer().kind(), v1::OPTIMIZER_KIND_ADAM);
+}
+
 // A chief's service on loopback that asks for a model.
 class ModelIntakeTest : public testing::Test {
  protected:
@@ -163,6 +174,17 @@ TEST_F(ModelIntakeTest, WorkersHearOfTheJobAndAreAskedForItsModel) {
   EXPECT_TRUE((*answer)->model_wanted());
   EXPECT_EQ((*answer)->job().model().user(), "m.py");
   EXPECT_EQ((*answer)->trainers_size(), 0);
+  EXPECT_FALSE(intake_.Await(absl::ZeroDuration()).has_value());
+}
+
+TEST_F(ModelIntakeTest, AModelWithoutTheTensorsOfAGroupIsRefusedWithTheNamesItHas) {
+  job_.add_dense_groups()->add_match("*running*");
+  Ask();
+  const absl::Status refused = Declare(Declaration(kModel), kValues).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("optimizer.dense.groups[0]: no tensor that is trained is named *running*; "
+                        "there are fc.weight"));
   EXPECT_FALSE(intake_.Await(absl::ZeroDuration()).has_value());
 }
 

@@ -6,6 +6,8 @@
 #include <fstream>
 
 #include "capstan/checkpoint/checkpoint.h"
+#include "capstan/data/formats/source.h"
+#include "capstan/data/formats/vocabulary.h"
 #include "capstan/placement/placement.h"
 #include "cli/model/model_diff.h"
 #include "cli/model/safetensors.h"
@@ -57,6 +59,7 @@ class ExportTest : public testing::Test {
     v1::Manifest manifest;
     manifest.set_id(id);
     *manifest.mutable_job() = SmallJob();
+    manifest.mutable_job()->mutable_data()->MergeFrom(data_);
     for (PartitionStore* store : {first_.get(), second_.get()}) {
       *manifest.add_files() = PutPartial(*folder, store->partition(),
                                          EncodePartition(*store, {.partition_count = 2}), 0);
@@ -65,6 +68,7 @@ class ExportTest : public testing::Test {
   }
 
   const TestFolder folder_;
+  v1::DataSpec data_;
   std::unique_ptr<PartitionStore> first_ =
       *PartitionStore::Create(SmallJob(), LayoutOf(SmallJob()), PartitionIndex{0});
   std::unique_ptr<PartitionStore> second_ = SmallPartition(/*rows=*/20);
@@ -79,7 +83,7 @@ TEST_F(ExportTest, HoldsEveryWeightAndIsReadBack) {
 
   const auto folder = *OpenObjectStore(Uri("model"));
   ASSERT_TRUE(IsExportedModel(*folder));
-  const auto imported = ImportModel(*folder);
+  const auto imported = ImportModel(*folder, Uri("model"));
   ASSERT_TRUE(imported.ok()) << imported.status();
   for (const PartitionStore* store : {first_.get(), second_.get()}) {
     PartitionStore& copy = *imported->partitions[static_cast<size_t>(Raw(store->partition()))];
@@ -102,10 +106,30 @@ TEST_F(ExportTest, HoldsEveryWeightAndIsReadBack) {
   EXPECT_THAT(index.tensors.at("w").shape, ElementsAre(5));
 }
 
+TEST_F(ExportTest, CarriesTheVocabulariesThatTheJobHas) {
+  v1::FeatureSpec& city = *data_.add_features();
+  city.set_name("city");
+  city.mutable_vocabulary()->set_file(folder_.Write("cities.txt", "Bern\nRome\n"));
+  const auto files = NewLocalFiles();
+  ASSERT_TRUE(DeriveVocabularies(*files, data_).ok());
+  Write("1-b");
+  ASSERT_TRUE(ExportModel({.checkpoint = Uri("1-b"), .output = Uri("model")}).ok());
+  folder_.Write("cities.txt", "Rome\n");
+  const auto imported = ImportModel(**OpenObjectStore(Uri("model")), Uri("model"));
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->job.data().features(0).vocabulary().file(), Uri("model/city.vocabulary.txt"));
+  const auto known = ReadKnownVocabularies(*files, imported->job.data());
+  ASSERT_TRUE(known.ok()) << known.status();
+  EXPECT_EQ((*known)[0]->Find("Rome"), 1u);
+  const absl::Status again =
+      ExportModel({.checkpoint = Uri("1-b"), .output = Uri("other")}).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(again)) << again;
+}
+
 TEST_F(ExportTest, TellsWhatIsMissing) {
   ASSERT_TRUE(ExportModel({.checkpoint = Uri("1-a"), .output = Uri("model")}).ok());
   std::filesystem::resize_file(Uri("model") + "/model.safetensors", 400);
-  const absl::Status status = ImportModel(**OpenObjectStore(Uri("model"))).status();
+  const absl::Status status = ImportModel(**OpenObjectStore(Uri("model")), Uri("model")).status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_TRUE(
       absl::IsNotFound(ExportModel({.checkpoint = Uri("none"), .output = Uri("model")}).status()));

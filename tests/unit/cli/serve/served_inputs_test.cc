@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/lib/test_folder.h"
+
 namespace capstan::cli {
 namespace {
 
@@ -63,6 +65,47 @@ TEST(ServedInputsTest, FeaturesAreAskedByTheirColumnsToo) {
   EXPECT_THAT(batch->features[1].offsets, ElementsAre(0, 2, 2));
   EXPECT_THAT(Refusal(inputs, {Input("user", {"7"}), Input("2", {"5"})}),
               HasSubstr("input \"3\" is missing"));
+}
+
+TEST(ServedInputsTest, TheWeightsOfABagAreAnInputOfTheirOwn) {
+  v1::JobSpec job = Shops(v1::DATA_FORMAT_CSV);
+  job.mutable_data()->clear_categorical();
+  v1::FeatureSpec& feature = *job.mutable_data()->add_features();
+  feature.set_name("seen");
+  feature.set_kind(v1::KEY_KIND_ID);
+  feature.set_column(1);
+  feature.set_many(true);
+  feature.set_most(10);
+  feature.mutable_weights()->set_column(3);
+  feature.mutable_weights()->set_name("times");
+  const ServedInputs inputs(job);
+  const auto batch =
+      inputs.Read({.inputs = {Input("1", {"7|8", "9"}), Input("times", {"0.5|2", "3"}),
+                              Input("2", {"5", "6"})}});
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  EXPECT_THAT(batch->features[0].weights, ElementsAre(0.5F, 2, 3));
+  EXPECT_THAT(Refusal(inputs, {Input("1", {"7|8"}), Input("times", {"1"}), Input("2", {"5"})}),
+              HasSubstr("record 0: column 3 (times): 1 weight for 2 values of seen"));
+}
+
+TEST(ServedInputsTest, TextsOfAVocabularyHaveTheKeysOfTraining) {
+  const TestFolder folder;
+  v1::JobSpec job = Shops(v1::DATA_FORMAT_CSV);
+  job.mutable_data()->clear_categorical();
+  v1::FeatureSpec& feature = *job.mutable_data()->add_features();
+  feature.set_name("user");
+  feature.set_column(1);
+  feature.set_column_name("user");
+  feature.set_kind(v1::KEY_KIND_VOCABULARY);
+  feature.mutable_vocabulary()->set_file(folder.Write("users.txt", "ada\nbob\n"));
+  feature.mutable_vocabulary()->set_unknown(1);
+  const auto files = NewLocalFiles();
+  ASSERT_TRUE(DeriveVocabularies(*files, *job.mutable_data()).ok());
+  const ServedInputs inputs(job, *ReadKnownVocabularies(*files, job.data()));
+  const auto batch =
+      inputs.Read({.inputs = {Input("user", {"bob", "eve", "ada"}), Input("2", {"5", "6", "7"})}});
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  EXPECT_THAT(batch->features[0].keys, ElementsAre(1, 2, 0));
 }
 
 TEST(ServedInputsTest, ColumnsAreTheRecordsThatLinesWouldBe) {

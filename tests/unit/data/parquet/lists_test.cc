@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "tests/lib/test_folder.h"
 #include "tests/unit/data/files.h"
 #include "tests/unit/data/parquet/table.h"
 
@@ -86,6 +87,51 @@ TEST_P(ListsTest, OfALongOneTheFirstValuesCount) {
     const auto first = read->features[1].KeysOf(row);
     ASSERT_EQ(first.size(), std::min<size_t>(2, all.size())) << row;
     EXPECT_TRUE(std::equal(first.begin(), first.end(), all.begin())) << row;
+  }
+}
+
+TEST_P(ListsTest, TextsOfAVocabularyAreThoseOfTheCsv) {
+  const TestFolder folder;
+  const auto with_vocabulary = [&folder](v1::DataSpec data, uint32_t unknown) {
+    v1::FeatureSpec& words = *data.mutable_features(2);
+    words.set_kind(v1::KEY_KIND_VOCABULARY);
+    words.mutable_vocabulary()->set_file(folder.Write("words.txt",
+                                                      "a\nstra\xC3\x9F"
+                                                      "e\nab\n"));
+    words.mutable_vocabulary()->set_unknown(unknown);
+    data.set_max_bad_records(kTableRows);
+    return data;
+  };
+  for (const uint32_t unknown : {0, 2}) {
+    const auto csv = ReadLists(with_vocabulary(Lists("lists.csv"), unknown));
+    const auto parquet = ReadLists(with_vocabulary(Lists(GetParam()), unknown));
+    ASSERT_TRUE(csv.ok() && parquet.ok()) << csv.status() << parquet.status();
+    EXPECT_GT(csv->examples(), 10u);
+    EXPECT_EQ(csv->examples() == kTableRows, unknown > 0);
+    EXPECT_TRUE(*parquet == *csv) << unknown;
+  }
+}
+
+// What was clicked weighs the words of the rows that have as many of both.
+v1::DataSpec Weighted(v1::DataSpec data, uint32_t most) {
+  v1::FeatureSpec words = data.features(2);
+  data.clear_features();
+  *data.add_features() = std::move(words);
+  data.mutable_features(0)->mutable_weights()->set_name("clicked");
+  data.mutable_features(0)->set_most(most);
+  data.set_max_bad_records(kTableRows);
+  return data;
+}
+
+TEST_P(ListsTest, WeightsOfValuesAreThoseOfTheCsv) {
+  for (const uint32_t most : {1000, 1}) {
+    const auto csv = ReadLists(Weighted(Lists("lists.csv"), most));
+    const auto parquet = ReadLists(Weighted(Lists(GetParam()), most));
+    ASSERT_TRUE(csv.ok() && parquet.ok()) << csv.status() << parquet.status();
+    EXPECT_GT(csv->features[0].weights.size(), 10u);
+    EXPECT_EQ(csv->features[0].weights.size(), csv->features[0].keys.size());
+    EXPECT_LT(csv->examples(), kTableRows);
+    EXPECT_TRUE(*parquet == *csv) << most;
   }
 }
 

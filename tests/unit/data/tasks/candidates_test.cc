@@ -138,6 +138,17 @@ TEST_F(CandidatesTest, ThatABucketHoldsTogetherAreDrawnAsOftenAsAllOfThem) {
   EXPECT_NEAR(SharesDrawn(data).at(1), 2.0 / 3, 0.005);
 }
 
+TEST_F(CandidatesTest, ThatAVocabularyLacksAreDrawnAsOftenAsAllOfThem) {
+  v1::DataSpec data = Data("red\nblue\ngreen\n");
+  v1::FeatureSpec& item = *data.mutable_features(0);
+  item.set_kind(v1::KEY_KIND_VOCABULARY);
+  item.mutable_vocabulary()->set_file(folder_.Write("colours.txt", "blue\nblack\n"));
+  item.mutable_vocabulary()->set_unknown(1);
+  const auto shares = SharesDrawn(data);
+  EXPECT_NEAR(shares.at(0), 1.0 / 3, 0.005);
+  EXPECT_NEAR(shares.at(2), 2.0 / 3, 0.005);
+}
+
 TEST_F(CandidatesTest, MistakesAreToldWithFileAndLine) {
   EXPECT_THAT(ErrorOf("1\nx7\n"), HasSubstr("items.txt:2: \"x7\" is not an id: a whole number"));
   EXPECT_THAT(ErrorOf("1\n2\n\n"), HasSubstr("items.txt:3: is empty, expected an id"));

@@ -139,5 +139,95 @@ TEST_F(FeaturesTest, AColumnIsNotALabelAndAFeature) {
               HasSubstr("column 1 is both label and a feature"));
 }
 
+TEST_F(FeaturesTest, TextsOfAVocabularyHaveTheirKeysAndOthersMayBeBad) {
+  v1::DataSpec data =
+      Clicks(folder_.Write("a.csv", absl::StrCat(kNames, "b|x|a,1,20\n,0,21\nc,1,22\n")));
+  data.mutable_features(1)->set_kind(v1::KEY_KIND_VOCABULARY);
+  data.mutable_features(2)->set_kind(v1::KEY_KIND_VOCABULARY);
+  v1::VocabularySpec& texts = *data.mutable_features(1)->mutable_vocabulary();
+  texts.set_file(folder_.Write("texts.txt.gz", Gzip("a\nb\nc\n")));
+  texts.set_unknown(1);
+  *data.mutable_features(2)->mutable_vocabulary() = texts;
+  Batch batch;
+  ASSERT_TRUE(Read(*Derived(data))->ReadBatch(0, batch).ok());
+  EXPECT_THAT(batch.features[1].keys, ElementsAre(1, 3, 0, 2));
+  EXPECT_THAT(batch.features[1].offsets, ElementsAre(0, 3, 3, 4));
+  EXPECT_THAT(batch.features[2].keys, ElementsAre(1, 3, 2)) << "two count";
+
+  texts.set_unknown(0);
+  data.set_max_bad_records(1);
+  const auto task = Read(*Derived(data));
+  EXPECT_EQ(task->bad_records().count(), 1u);
+  EXPECT_THAT(task->bad_records().examples().front(),
+              HasSubstr("a.csv:2: column 0 (clicked): \"x\" is not in the vocabulary of history"));
+  ASSERT_TRUE(task->ReadBatch(0, batch).ok());
+  EXPECT_THAT(batch.features[1].keys, ElementsAre(2));
+}
+
+TEST_F(FeaturesTest, AWorkerThatFindsAnotherVocabularyReadsNothing) {
+  v1::DataSpec data = Clicks(folder_.Write("a.csv", absl::StrCat(kNames, "b,1,20\n")));
+  data.mutable_features(1)->set_kind(v1::KEY_KIND_VOCABULARY);
+  data.mutable_features(1)->mutable_vocabulary()->set_file(folder_.Write("texts.txt", "a\nb\n"));
+  const auto options = Derived(data);
+  ASSERT_TRUE(options.ok()) << options.status();
+  folder_.Write("texts.txt", "b\na\n");
+  v1::Task task;
+  task.set_file(data.train(0));
+  task.set_end(kToTheEnd);
+  const absl::Status read = TaskReader(*options, *files_).Read({.task = task}).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(read)) << read;
+  EXPECT_THAT(std::string(read.message()), HasSubstr("texts.txt: the texts of"));
+}
+
+// The same, and a weight for each of what was clicked; those stand in front of it.
+v1::DataSpec WeightedClicks(const std::string& path) {
+  v1::DataSpec data = Clicks(path);
+  for (int i = 1; i < 3; ++i) data.mutable_features(i)->mutable_weights()->set_name("times");
+  return data;
+}
+
+constexpr char kWeightedNames[] = "times,clicked,bought,user_id\n";
+
+TEST_F(FeaturesTest, TheWeightsOfABagStayWithItsKeys) {
+  const ReaderOptions options = *Derived(WeightedClicks(folder_.Write(
+      "a.csv", absl::StrCat(kWeightedNames, "0.5|2|-1,5|6|7,1,20\n,,0,21\n3,8,1,22\n"))));
+  Batch batch;
+  ASSERT_TRUE(Read(options)->ReadBatch(0, batch).ok());
+  EXPECT_THAT(batch.features[0].weights, testing::IsEmpty()) << "all are 1";
+  EXPECT_THAT(batch.features[1].keys, ElementsAre(5, 6, 7, 8));
+  EXPECT_THAT(batch.features[1].weights, ElementsAre(0.5F, 2, -1, 3));
+  EXPECT_THAT(batch.features[2].keys, ElementsAre(5, 6, 8));
+  EXPECT_THAT(batch.features[2].weights, ElementsAre(0.5F, 2, 3)) << "the first two of a record";
+}
+
+TEST_F(FeaturesTest, ARecordWithoutAWeightForEachValueIsABadOne) {
+  ReaderOptions options = *Derived(WeightedClicks(folder_.Write(
+      "a.csv", absl::StrCat(kWeightedNames, "1,5,1,20\n1|2,5,0,21\n1|2|3,5|6|7|8,0,22\n",
+                            "1|x,5|6,1,23\n4,9,1,24\n"))));
+  options.data.set_max_bad_records(3);
+  const auto task = Read(options);
+  EXPECT_THAT(
+      task->bad_records().examples(),
+      ElementsAre(HasSubstr("a.csv:3: column 0 (times): 2 weights for 1 value of history"),
+                  HasSubstr("a.csv:4: column 0 (times): 3 weights for 4 values of history"),
+                  HasSubstr("a.csv:5: column 0 (times): weight \"x\" of history is not a number")));
+  Batch batch;
+  ASSERT_TRUE(task->ReadBatch(0, batch).ok());
+  EXPECT_THAT(batch.features[1].keys, ElementsAre(5, 9));
+  EXPECT_THAT(batch.features[1].weights, ElementsAre(1, 4));
+  EXPECT_THAT(batch.features[2].weights, ElementsAre(1, 4));
+}
+
+TEST_F(FeaturesTest, AColumnOfWeightsIsNothingElse) {
+  v1::DataSpec data =
+      WeightedClicks(folder_.Write("a.csv", absl::StrCat(kWeightedNames, ",,1,2\n")));
+  data.mutable_features(1)->mutable_weights()->set_name("user_id");
+  EXPECT_THAT(std::string(Derived(data).status().message()),
+              HasSubstr("column 3 is both a feature and weights of a feature"));
+  data.mutable_features(1)->mutable_weights()->set_name("time");
+  EXPECT_THAT(std::string(Derived(data).status().message()),
+              HasSubstr("as data.features.history.weights says; did you mean times?"));
+}
+
 }  // namespace
 }  // namespace capstan
