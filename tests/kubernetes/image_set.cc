@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kPeriod = 11;    // Pixels from one stripe to the next.
 constexpr double kContrast = 60;  // Of the stripes, of 255.
-constexpr int kNoise = 50;        // Of each pixel, upwards and downwards.
+constexpr int kNoise = 100;       // Of each pixel, upwards and downwards.
 
 struct ImageSet {
   std::string folder;

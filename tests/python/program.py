@@ -31,7 +31,9 @@ def build(job):
     models = [getattr(example, name) for name in ("DeepFM", "Recommender", "TwoTasks", "TwoTower", "SampledSoftmax", "build") if hasattr(example, name)]
     model = models[0](job)
     if "WIDTH" in os.environ:
-        model.further = nn.Linear(int(os.environ["WIDTH"]), 1)
+        # What is added to a sequence would be computed.
+        holder = model[0] if isinstance(model, nn.Sequential) else model
+        holder.further = nn.Linear(int(os.environ["WIDTH"]), 1)
     return model
 
 
