@@ -129,7 +129,7 @@ class Batch:
         self.features, self.negatives = Named("feature", {}), Named("drawn feature", {})
         if job.features:
             index = [step.index(table) for table in range(len(job.dims))]
-            self.features.update({feature.name: self._bags(step, place, index[feature.table], self.tables[feature.table])
+            self.features.update({feature.name: self._bags(step, place, feature.weighted, index[feature.table], self.tables[feature.table])
                                   for place, feature in enumerate(job.features)})
             if drawn := step.negatives():
                 feature = job.features[drawn[0]]
@@ -143,9 +143,12 @@ class Batch:
         self._image = (*job.image, job.channels)
 
     @staticmethod
-    def _bags(step, place, index, rows):
+    def _bags(step, place, weighted, index, rows):
         offsets, begin = step.feature_offsets(place), step.feature_begin(place)
-        return Bags(offsets, index[begin:begin + int(offsets[-1])], rows, weights=step.feature_weights(place))
+        weights = step.feature_weights(place)
+        if weights is None and weighted:  # No record of the batch has a key.
+            weights = rows.new_zeros(0)
+        return Bags(offsets, index[begin:begin + int(offsets[-1])], rows, weights=weights)
 
     @staticmethod
     def _negatives(drawn, feature, index, rows):

@@ -85,8 +85,9 @@ def _tell_hangs(worker, thread):
     """Tells where the thread stands if its step does not come back."""
     while not worker.over and threading.main_thread().is_alive():
         if worker.await_hang(GLANCE):
-            stack = traceback.extract_stack(sys._current_frames()[thread])
-            worker.tell_hang(_place_in(stack), "".join(traceback.format_list(stack))[-2000:])
+            frame = sys._current_frames().get(thread)  # None: the thread has ended, and its step is kept by somebody else.
+            stack = traceback.extract_stack(frame) if frame else []
+            worker.tell_hang(_place_in(stack) if stack else "", "".join(traceback.format_list(stack))[-2000:])
 
 
 def refuse(worker, why):

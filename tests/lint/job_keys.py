@@ -15,11 +15,12 @@ HEADS = ("| key | default | meaning |", "| key | values | default | meaning |")
 
 
 def values_of(lines):
-    """{key: its values} of what the command prints; of the two parts of a model, which have the same keys, as `<part>`."""
+    """{key: its values} of what the command prints; of the two parts of a model, which have nearly the same keys, also as `<part>`."""
     found = {}
     for line in lines:
         key, values = line.split("  ", 1)
-        found[re.sub(r"^(optimizer|update)\.(dense|sparse)\.", r"\1.<part>.", key)] = values.split("; default ")[0]
+        values = values.split("; default ")[0]
+        found[key] = found[re.sub(r"^(optimizer|update)\.(dense|sparse)\.", r"\1.<part>.", key)] = values
     return found
 
 

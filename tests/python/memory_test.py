@@ -1,4 +1,4 @@
-"""A worker of a program of one's own takes no more memory at its thousandth step than after its first ones, whatever the records lack."""
+"""A worker of a program of one's own takes no more memory after hundreds of steps than after its first ones, whatever the records lack."""
 
 import pathlib
 import tempfile

@@ -79,7 +79,7 @@ both. */}}
 {{- $volumes = append $volumes (merge (dict "name" "checkpoint") $checkpoint) -}}
 {{- $mounts = append $mounts (merge (dict "name" "checkpoint" "mountPath" $v.checkpoint.mountPath) (ternary (dict "readOnly" true) dict (eq .role "serve"))) -}}
 {{- end -}}
-{{- if and $v.data.volume (has .role (list "chief" "worker")) -}}
+{{- if and $v.data.volume (has .role (list "chief" "worker" "serve")) -}}
 {{- $volumes = append $volumes (merge (dict "name" "data") $v.data.volume) -}}
 {{- $mounts = append $mounts (dict "name" "data" "mountPath" $v.data.mountPath "readOnly" true) -}}
 {{- end -}}

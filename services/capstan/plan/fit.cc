@@ -18,6 +18,8 @@ bool Aggregates(const v1::UpdatePolicy& policy) {
   return !IsSync(policy) && policy.aggregate() > 1;
 }
 
+constexpr char kGradientsThatWait[] = "gradients that wait";
+
 bool HasBackups(const v1::UpdatePolicy& policy) {
   return IsSync(policy) && policy.backup_workers() > 0;
 }
@@ -38,7 +40,7 @@ ProcessMemory HeldTogether(const v1::JobSpec& job, const Share& busiest, uint64_
              : "dense parameters with the optimizer's slots",
        dense},
       {"the sum of the round", RoundSumBytes(job, busiest, /*rows=*/0)},
-      {"gradients that wait", WaitsForEver(job) ? WaitingBytes(job, busiest) : 0},
+      {kGradientsThatWait, WaitsForEver(job) ? WaitingBytes(job, busiest) : 0},
       {"a push on its way", busiest.largest_push_bytes}};
   std::erase_if(held.parts, [](const MemoryPart& part) { return part.bytes == 0; });
   return held;
@@ -49,11 +51,14 @@ absl::Status CheckTogether(const ProcessMemory& held, int shards, uint64_t shard
   const auto add = [](std::string* text, const MemoryPart& part) {
     absl::StrAppend(text, ByteSizeText(part.bytes), " ", part.what);
   };
+  const bool wait = std::any_of(held.parts.begin(), held.parts.end(), [](const MemoryPart& part) {
+    return part.what == kGradientsThatWait;
+  });
   return absl::FailedPreconditionError(absl::StrCat(
       "a shard of ", shards, " has ", ByteSizeText(shard_memory),
       " of memory, and what it holds at the same time takes ", ByteSizeText(held.bytes()), ": ",
-      absl::StrJoin(held.parts, " + ", add),
-      ": take more shards, fewer lanes or a lower update.aggregate, or give them more memory"));
+      absl::StrJoin(held.parts, " + ", add), ": take more shards, ",
+      wait ? "fewer lanes or a lower update.aggregate, " : "", "or give them more memory"));
 }
 
 }  // namespace

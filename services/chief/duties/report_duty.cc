@@ -59,6 +59,7 @@ void ReportDuty::Take(const Worker& worker, const v1::LeaseReport& told) {
   if (report.returned() || result.failure) ++retries_;
   for (v1::StreamClose& close : result.closes) {
     job_->training.accusations.Forget(result.work);
+    job_->training.accusations.Forget(OfProgram(result.work));
     job_->training.closes.Add(std::move(close), job_->writer);
   }
   CheckBadRecords();

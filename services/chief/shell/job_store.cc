@@ -114,8 +114,8 @@ absl::StatusOr<TaskRanges> JobStore::ReadTasks(uint64_t fingerprint) {
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, folder_->Get(key));
   v1::TrainTasks all;
   CAPSTAN_RETURN_IF_ERROR(OpenSealedJson(key, text, all));
+  // Without it the ranges are made again.
   const absl::StatusOr<std::string> listing = folder_->Get(ListingKey(fingerprint));
-  if (!listing.ok() && !absl::IsNotFound(listing.status())) return listing.status();
   return TaskRanges(all, listing.ok() ? ListingOfText(*listing) : 0);
 }
 

@@ -183,7 +183,10 @@ std::vector<Worker> Membership::TakeSilent(absl::Time now) {
       continue;
     }
     Forget(worker->second);
-    if (!worker->second.draining) lost_.push_back(worker->second);
+    if (!worker->second.draining) {
+      std::erase_if(lost_, [&](const Worker& before) { return before.name == worker->first; });
+      lost_.push_back(worker->second);
+    }
     if (lost_.size() > kLostShown) lost_.pop_front();
     silent.push_back(std::move(worker->second));
     worker = live_.erase(worker);

@@ -282,11 +282,12 @@ absl::StatusOr<Exported> ExportModel(const ExportOptions& options) {
   if (error) {
     return absl::InvalidArgumentError(absl::StrCat(options.output, ": ", error.message()));
   }
+  // First, as they are what may have gone: a folder with parameters looks whole.
+  CAPSTAN_RETURN_IF_ERROR(CopyVocabularies(job.data(), options.output));
   Exporter exporter(reader, options, std::move(layout));
   CAPSTAN_ASSIGN_OR_RETURN(const Exported exported, exporter.Run());
   CAPSTAN_ASSIGN_OR_RETURN(const std::string text, JobAsJson(job));
   CAPSTAN_RETURN_IF_ERROR(WriteText(text, absl::StrCat(options.output, "/job.json")));
-  CAPSTAN_RETURN_IF_ERROR(CopyVocabularies(job.data(), options.output));
   if (options.python) {
     CAPSTAN_RETURN_IF_ERROR(
         WriteText(ScoreProgram(), absl::StrCat(options.output, "/", kScoreProgramName)));

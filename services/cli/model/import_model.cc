@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "capstan/base/status.h"
 #include "capstan/placement/dense_layout.h"
 #include "capstan/placement/placement.h"
@@ -110,7 +111,8 @@ absl::StatusOr<ImportedModel> ImportModel(ObjectStore& folder, const std::string
   CAPSTAN_ASSIGN_OR_RETURN(model.job, ReadJob(folder));
   for (v1::FeatureSpec& feature : *model.job.mutable_data()->mutable_features()) {
     if (!feature.has_vocabulary()) continue;
-    feature.mutable_vocabulary()->set_file(absl::StrCat(uri, "/", VocabularyName(feature)));
+    feature.mutable_vocabulary()->set_file(
+        absl::StrCat(absl::StripSuffix(uri, "/"), "/", VocabularyName(feature)));
   }
   CAPSTAN_ASSIGN_OR_RETURN(const std::string file, folder.Get(kParametersFile));
   CAPSTAN_ASSIGN_OR_RETURN(SafetensorsIndex index, ReadSafetensorsIndex(file));

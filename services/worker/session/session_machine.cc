@@ -97,7 +97,7 @@ Orders SessionMachine::EndHeartbeat(const v1::WorkerHeartbeatReply& reply, absl:
   Orders orders{.known = reply.known(),
                 .state = reply.state(),
                 .progress = {reply.examples(), reply.examples_seal()},
-                .trainers = std::max<uint64_t>(reply.trainers(), 1)};
+                .trainers = reply.trainers()};
   if (!reply.known()) {
     for (auto& [generation, lease] : leases_) lease.sent_end = false;
     return orders;

@@ -126,7 +126,8 @@ void WorkerMachine::CarryOut(const Orders& orders) {
     return;
   }
   progress_ = orders.progress;
-  trainers_of_all_ = orders.trainers;
+  // A chief that another one has taken over from does not say it.
+  if (orders.trainers > 0) trainers_of_all_ = orders.trainers;
   FollowProgress();
   state_ = orders.state;
   for (const Generation& generation : orders.revoked) {

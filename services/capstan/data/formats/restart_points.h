@@ -38,8 +38,9 @@ class RestartPoints : private RestartKeeper {
   // The contents of a file from the begin of a record on.
   struct Start {
     std::unique_ptr<ByteStream> contents;
-    uint64_t record = 0;  // 0: from the front, whatever stands before the first record.
-    uint64_t offset = 0;  // In the content.
+    uint64_t record = 0;
+    uint64_t offset =
+        0;  // In the content. 0: from the front, whatever stands before the first record.
   };
   // The nearest known begin of a record at or before `record`. The stream that was opened before
   // must not be read any more, and this object must outlive the new one.

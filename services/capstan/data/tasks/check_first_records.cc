@@ -115,6 +115,8 @@ absl::Status CheckFirstRecords(const Source& source, const v1::JobSpec& job, siz
   if (job.data().format() == v1::DATA_FORMAT_SYNTHETIC) return absl::OkStatus();
   ReaderOptions options = ReaderOptionsOf(job);
   options.images = ImageCheck::kAlways;
+  // Once, for all files: those of a job may take a hundred megabytes.
+  CAPSTAN_ASSIGN_OR_RETURN(options.vocabularies, ReadKnownVocabularies(source, job.data()));
   for (const Split split : {Split::kTrain, Split::kEval}) {
     CAPSTAN_ASSIGN_OR_RETURN(std::vector<Input> inputs, ListInputs(source, job.data(), split));
     CAPSTAN_RETURN_IF_ERROR(

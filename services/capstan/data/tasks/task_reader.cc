@@ -187,7 +187,9 @@ TaskReader::~TaskReader() = default;
 
 absl::Status TaskReader::Begin() {
   if (trained_ != nullptr) return absl::OkStatus();
-  CAPSTAN_ASSIGN_OR_RETURN(options_.vocabularies, ReadKnownVocabularies(source_, options_.data));
+  if (options_.vocabularies.empty()) {
+    CAPSTAN_ASSIGN_OR_RETURN(options_.vocabularies, ReadKnownVocabularies(source_, options_.data));
+  }
   trained_ = std::make_unique<Impl>(WithoutGroups(options_), source_);
   if (options_.data.has_group()) judged_ = std::make_unique<Impl>(options_, source_);
   return absl::OkStatus();

@@ -82,7 +82,7 @@ absl::Status TextReader::Seek(const v1::Task& task) {
                              restarts_.Open(source_, task.file(), task.begin()));
     open_ = {task.file(), start.record,
              std::make_unique<LineReader>(task.file(), std::move(start.contents), start.offset)};
-    if (start.record == 0) CAPSTAN_RETURN_IF_ERROR(TakeHeader(task.file(), *open_.lines));
+    if (start.offset == 0) CAPSTAN_RETURN_IF_ERROR(TakeHeader(task.file(), *open_.lines));
   }
   while (open_.next < task.begin() && NextNumbered(line)) {
   }

@@ -80,6 +80,17 @@ TEST_F(MembershipTest, TrainersAreThoseOfTheTermThatGaveThem) {
   EXPECT_EQ(TermOfNumber(Raw(worker.trainers[0].id)), 7u);
 }
 
+TEST_F(MembershipTest, AWorkerThatIsLostAgainAndAgainIsToldOfOnce) {
+  absl::Time now = kStart;
+  for (uint64_t incarnation = 1; incarnation <= 3; ++incarnation) {
+    Register("w", incarnation, now);
+    now += absl::Seconds(11);
+    EXPECT_EQ(trainers_.TakeSilent(now).size(), 1u);
+  }
+  ASSERT_EQ(trainers_.lost().size(), 1u);
+  EXPECT_EQ(trainers_.lost()[0].incarnation, Incarnation{3});
+}
+
 TEST(TermTest, OfChiefsAMillisecondApartDiffer) {
   EXPECT_LT(TermByTime(kStart), TermByTime(kStart + absl::Milliseconds(1)));
   const uint64_t term = TermByTime(absl::FromUnixSeconds(4'000'000'000));  // In 2096.
