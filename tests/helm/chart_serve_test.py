@@ -95,6 +95,12 @@ class ChartServeTest(unittest.TestCase):
         self.assertEqual(set(mounts), {"checkpoint"}, "neither data nor a certificate")
         self.assertIs(mounts["checkpoint"]["readOnly"], True)
 
+    def test_it_reads_the_data_where_the_texts_of_a_vocabulary_may_be(self):
+        feature = '{"city": {"column": 1, "kind": "vocabulary", "file": "/data/cities.txt"}}'
+        found = objects(*SERVED, "--set-json", 'data.volume={"hostPath": {"path": "/d"}}', "--set-json", f"job.data.features={feature}")
+        pod, = (spec for name, spec, _ in pods(found) if name == "ctr-serve")
+        self.assertIn({"name": "data", "mountPath": "/data", "readOnly": True}, pod["containers"][0]["volumeMounts"])
+
     def test_behind_network_policies_the_namespace_asks_it_and_it_reaches_the_object_store_alone(self):
         policy, = of_kind(objects(*SERVED, "--set", "networkPolicy.enabled=true"), "NetworkPolicy", "serve")
         self.assertEqual([rule["ports"][0]["port"] for rule in policy["spec"]["ingress"]], [8080, 9090, 7001])

@@ -19,8 +19,8 @@ OFFSETS = torch.tensor([0, 2, 2, 5, 6], dtype=torch.int32)  # The second bag is 
 INDEX = torch.tensor([0, 1, 1, 2, 1, 3], dtype=torch.int32)
 
 
-def feature(name, pooling="sum", table=0, most=3):
-    return types.SimpleNamespace(name=name, pooling=pooling, table=table, most=most)
+def feature(name, pooling="sum", table=0, most=3, weighted=False):
+    return types.SimpleNamespace(name=name, pooling=pooling, table=table, most=most, weighted=weighted)
 
 
 def bags(rows, index=INDEX, offsets=OFFSETS):

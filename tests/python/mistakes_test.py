@@ -16,6 +16,9 @@ if __name__ == "__main__":
 
 from python_crew import PythonCrew  # noqa: E402
 
+if __name__ == "__main__":
+    sys.path.insert(0, os.environ["PYTHONPATH"])
+
 import torch  # noqa: E402
 import capstan_ps.torch as ct  # noqa: E402
 from capstan_ps import worker  # noqa: E402

@@ -168,7 +168,7 @@ class ServeTest(unittest.TestCase):
                              (500, "moody.py:12: ValueError: this price is not to my taste"))
             code, said = refusal(column("records", [good, good.replace("0.5", "104")]))
             self.assertEqual(code, 500)
-            self.assertRegex(said, r"ValueError: predict gives 2 logits of 2 examples, and gave \[1\]$")
+            self.assertRegex(said, r"ValueError: predict gives one logit an example, a tensor of \[2\], and gave \[1\]$")
             code, said = refusal(column("item", ["1"]))
             self.assertEqual((code, said.partition(";")[0]), (400, 'input "city" is missing'))
             code, said = refusal(column("records", [good.replace(",7,", ",x,")]))

@@ -79,7 +79,9 @@ both. */}}
 {{- $volumes = append $volumes (merge (dict "name" "checkpoint") $checkpoint) -}}
 {{- $mounts = append $mounts (merge (dict "name" "checkpoint" "mountPath" $v.checkpoint.mountPath) (ternary (dict "readOnly" true) dict (eq .role "serve"))) -}}
 {{- end -}}
-{{- if and $v.data.volume (has .role (list "chief" "worker" "serve")) -}}
+{{- /* Who serves reads the texts of vocabularies, which may lie beside the data. */ -}}
+{{- $texts := and (eq .role "serve") (contains "\"vocabulary\"" (toJson (include "capstan.job" .root | fromYaml).data)) -}}
+{{- if and $v.data.volume (or $texts (has .role (list "chief" "worker"))) -}}
 {{- $volumes = append $volumes (merge (dict "name" "data") $v.data.volume) -}}
 {{- $mounts = append $mounts (dict "name" "data" "mountPath" $v.data.mountPath "readOnly" true) -}}
 {{- end -}}
