@@ -139,7 +139,7 @@ def compared(one, other):
     """How many numbers the two models have, and how many differ in any bit, optimizer state included."""
     program = pathlib.Path(os.environ["CAPSTAN_BIN"]) / "capstan"
     keys = ["AWS_ACCESS_KEY_ID=capstan", "AWS_SECRET_ACCESS_KEY=capstan-secret", "AWS_REGION=us-east-1",
-            "AWS_ENDPOINT_URL=http://s3.capstan-s3.svc.cluster.local:9000"]
+            "AWS_ENDPOINT_URL_S3=http://s3.capstan-s3.svc.cluster.local:9000", "CAPSTAN_S3_ALLOW_HTTP=true"]
     said = run(KUBE, "exec", "--", "env", *keys, program, "checkpoint", "diff", one, other).stdout
     rows = [[int(cell.replace(",", "")) for cell in line.split()[2:7]] for line in said.splitlines()[1:]]
     return sum(row[0] for row in rows), sum(sum(row[1:]) for row in rows)
@@ -182,7 +182,7 @@ def main():
     failures = [what for what, holds in (
         ("the two models differ", common > 11_000_000 and different == 0),
         ("a round was lost or counted twice", calm.images == hit.images == min(given.steps * LANES * BATCH, given.images)),
-        ("the data fit into a worker's memory twice", given.images < 100_000 or stored.bytes > 2 * WORKER_MEMORY * 2**20)) if not holds]
+        ("the data nearly fit into a worker's memory", given.images < 100_000 or stored.bytes > 1.5 * WORKER_MEMORY * 2**20)) if not holds]
     for failure in failures:
         print(f"FAILED {failure}", flush=True)
     if given.write and not failures:
