@@ -35,7 +35,7 @@ class Trained(typing.NamedTuple):
     """A release that has come to its end."""
     model: str
     seconds: float
-    images: int
+    rounds: int
     accuracy: float
     peak: int      # Bytes of memory that one of its workers held at most,
     again: int     # and images that were trained again.
@@ -72,7 +72,7 @@ def values(name, given):
                 "optimizer": {"sparse": None, "dense": {"kind": "momentum", "learning_rate": 0.02, "weight_decay": 0.0001}},
                 "update": {"sparse": lanes, "dense": lanes}, "replicas": 1,
                 "train": {"batch_size": BATCH, "epochs": 1, "max_steps": given.steps},
-                "checkpoint": {"uri": f"s3://{BUCKET}/models/{name}"}},
+                "checkpoint": {"uri": f"s3://{BUCKET}/models-{int(time.time())}/{name}"}},
         "ps": {"replicas": SHARDS},
         "worker": {"replicas": WORKERS, "code": {PROGRAM.name: PROGRAM.read_text()},
                    "resources": {"limits": {"memory": f"{WORKER_MEMORY}Mi"}}}})
@@ -132,7 +132,7 @@ def train(name, given, disturbed):
         status = release.status()
         accuracy = status["evaluations"][-1]["metrics"]["accuracy"]
         again = sum(int(loss["examples"]) for loss in status["losses"])
-        return Trained(status["model_uri"], seconds, int(status["examples"]), accuracy, peak.bytes, again, killed)
+        return Trained(status["model_uri"], seconds, int(status["global_step"]), accuracy, peak.bytes, again, killed)
 
 
 def compared(one, other):
@@ -150,10 +150,10 @@ def table(stored, given, calm, hit):
     rows = [("the data", size, size)]
     rows += [(what, tell(calm), tell(hit)) for what, tell in (
         ("killed", lambda run: ", ".join(run.killed) or "nothing"),
-        ("images trained", lambda run: f"{run.images:,}"),
-        ("of them trained again", lambda run: f"{run.again:,}"),
+        ("rounds, of %d images each" % (LANES * BATCH), lambda run: f"{run.rounds:,}"),
+        ("images trained again", lambda run: f"{run.again:,}"),
         ("seconds", lambda run: f"{run.seconds:.0f}"),
-        ("images a second", lambda run: f"{(run.images + run.again) / run.seconds:.1f}"),
+        ("images a second", lambda run: f"{(run.rounds * LANES * BATCH + run.again) / run.seconds:.1f}"),
         (f"most memory of a worker, of {WORKER_MEMORY} MiB", lambda run: f"{run.peak / 2**20:.0f} MiB"),
         (f"accuracy on {HELD_OUT:,} others", lambda run: f"{run.accuracy:.4f}"))]
     return ("| | undisturbed | with kills |\n|---|---|---|\n" +
@@ -181,7 +181,7 @@ def main():
     print(f"\n{text}\n{said}", flush=True)
     failures = [what for what, holds in (
         ("the two models differ", common > 11_000_000 and different == 0),
-        ("a round was lost or counted twice", calm.images == hit.images == min(given.steps * LANES * BATCH, given.images)),
+        ("a round was lost or counted twice", calm.rounds == hit.rounds == given.steps),
         ("the data nearly fit into a worker's memory", given.images < 100_000 or stored.bytes > 1.5 * WORKER_MEMORY * 2**20)) if not holds]
     for failure in failures:
         print(f"FAILED {failure}", flush=True)

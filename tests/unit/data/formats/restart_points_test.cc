@@ -67,7 +67,7 @@ class RestartPointsTest : public testing::Test {
   }
 
   TestFolder folder_;
-  const MeteredFiles files_;
+  const MeteredFiles files_{};
   RestartPoints points_{{.distance = kDistance, .points = 100}};
   const std::string text_ = NumberedLines();
   uint64_t begun_at_ = 0;
