@@ -90,7 +90,7 @@ class Model:
             yield self._batch(records)
 
     def _batch(self, records):
-        from capstan_ps.torch import Batch
+        from capstan_ps.batch import Batch
         return Batch(_Records(self, records), self.job)
 
 

@@ -8,6 +8,7 @@
 #include "capstan/client/push_request.h"
 #include "capstan/client/request.h"
 #include "capstan/consistency/generation.h"
+#include "capstan/consistency/stream_push.h"
 #include "capstan/placement/view_epoch.h"
 #include "capstan/rpc/limits.h"
 #include "capstan/wire/floats.h"
@@ -34,13 +35,7 @@ v1::PushRequest PushHead(const PushOptions& options, v1::RequestHeader header, v
   head.set_examples(options.examples);
   head.set_progress_examples(options.progress.examples);
   head.set_progress_seal(options.progress.seal);
-  if (options.stream) {
-    v1::StreamPush& stream = *head.mutable_stream();
-    stream.set_stream(options.stream->stream.value);
-    stream.set_seq(options.stream->seq);
-    stream.set_low_watermark(options.stream->low_watermark);
-    ToProto(options.stream->generation, *stream.mutable_generation());
-  }
+  if (options.stream) ToProto(*options.stream, *head.mutable_stream());
   if (options.stage) {
     v1::LaneStage& stage = *head.mutable_stage();
     stage.set_lane(static_cast<uint32_t>(Raw(options.stage->lane)));

@@ -7,6 +7,7 @@
 #include "capstan/client/chunk_lifecycle.h"
 #include "capstan/consistency/generation.h"
 #include "capstan/consistency/round_commit.h"
+#include "capstan/consistency/stream_push.h"
 #include "capstan/model/auc.h"
 #include "tests/simulation/sim/checks.h"
 #include "tests/simulation/sim/shard.h"
@@ -35,13 +36,6 @@ void SetLane(const worker::LaneName& lane, v1::LaneStage& stage) {
   ToProto(lane.generation, *stage.mutable_generation());
   stage.set_round(lane.round);
   ToProto(lane.closed, *stage.mutable_closed());
-}
-
-void SetStream(const StreamPush& name, v1::StreamPush& stream) {
-  stream.set_stream(name.stream.value);
-  stream.set_seq(name.seq);
-  stream.set_low_watermark(name.low_watermark);
-  ToProto(name.generation, *stream.mutable_generation());
 }
 
 void Summarize(const v1::PushReply& reply, worker::OutcomeSummary& outcomes) {
@@ -237,7 +231,7 @@ void Runner::Do(const worker::SendPush& action) {
   request.mutable_header()->set_trainer(Raw(context_.trainer));
   request.set_examples(static_cast<uint32_t>(step->batch.records.size()));
   if (action.stream) {
-    SetStream(*action.stream, *request.mutable_stream());
+    ToProto(*action.stream, *request.mutable_stream());
     if (cast.lie() == Lie::kNewStreams) request.mutable_stream()->set_stream(cast.NewIncarnation());
   }
   if (action.stage) SetLane(*action.stage, *request.mutable_stage());
@@ -297,7 +291,7 @@ void Runner::Do(const worker::SendClock& action) {
   *request->mutable_header() = HeaderFor(context_.view, shard);
   request->mutable_header()->set_trainer(Raw(context_.trainer));
   request->mutable_header()->set_clock(action.clock);
-  if (action.stream) SetStream(*action.stream, *request->mutable_stream());
+  if (action.stream) ToProto(*action.stream, *request->mutable_stream());
   if (action.stage) SetLane(*action.stage, *request->mutable_stage());
   cast.checks().OnClockTold(context_.trainer, request->header());
   const std::function<void(absl::StatusOr<v1::PushReply>)> done =

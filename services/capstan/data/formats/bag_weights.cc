@@ -8,16 +8,16 @@
 #include "capstan/data/formats/quote.h"
 
 namespace capstan {
-namespace {
 
-// Takes the next value off a cell that is not empty; it may be empty itself.
+char SeparatorOf(const v1::FeatureSpec& spec) {
+  return spec.separator().empty() ? '|' : spec.separator().front();
+}
+
 std::string_view TakeValue(std::string_view& cell, char separator) {
   const std::string_view value = cell.substr(0, cell.find(separator));
   cell.remove_prefix(std::min(cell.size(), value.size() + 1));
   return value;
 }
-
-}  // namespace
 
 uint32_t CountValues(std::string_view cell, char separator) {
   uint32_t count = 0;
@@ -28,7 +28,7 @@ uint32_t CountValues(std::string_view cell, char separator) {
 BagWeightRule::BagWeightRule(const v1::FeatureSpec& spec)
     : name_(spec.name()),
       mean_(spec.pooling() == v1::POOLING_MEAN),
-      separator_(spec.separator().empty() ? '|' : spec.separator().front()),
+      separator_(SeparatorOf(spec)),
       most_(spec.most()) {}
 
 bool BagWeightRule::Append(std::string_view cell, std::vector<float>& weights,

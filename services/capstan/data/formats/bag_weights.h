@@ -12,6 +12,12 @@
 
 namespace capstan {
 
+// What stands between two values of a cell.
+char SeparatorOf(const v1::FeatureSpec& spec);
+
+// Takes the next value off a cell that is not empty; it may be empty itself, and is none then.
+std::string_view TakeValue(std::string_view& cell, char separator);
+
 // How many values a text holds: those that are empty are none.
 uint32_t CountValues(std::string_view cell, char separator);
 

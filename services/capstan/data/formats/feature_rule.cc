@@ -1,6 +1,5 @@
 #include "capstan/data/formats/feature_rule.h"
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -16,7 +15,7 @@ FeatureRule::FeatureRule(const v1::FeatureSpec& spec, std::shared_ptr<const Voca
     : name_(spec.name()),
       kind_(spec.kind()),
       many_(spec.many()),
-      separator_(spec.separator().empty() ? '|' : spec.separator().front()),
+      separator_(SeparatorOf(spec)),
       most_(spec.most()),
       weighted_(spec.has_weights()),
       buckets_(spec.buckets()),
@@ -27,8 +26,7 @@ bool FeatureRule::Append(std::string_view cell, std::vector<uint64_t>& keys,
                          std::string& error) const {
   if (!many_) return (cell.empty() && kind_ == v1::KEY_KIND_ID) || AppendOne(cell, keys, error);
   for (uint32_t taken = 0; !cell.empty() && taken < most_;) {
-    const std::string_view value = cell.substr(0, cell.find(separator_));
-    cell.remove_prefix(std::min(cell.size(), value.size() + 1));
+    const std::string_view value = TakeValue(cell, separator_);
     if (value.empty()) continue;
     if (!AppendOne(value, keys, error)) return false;
     ++taken;

@@ -67,7 +67,12 @@ std::optional<uint64_t> Vocabulary::Find(std::string_view text) const {
 absl::StatusOr<std::shared_ptr<const Vocabulary>> ReadVocabulary(const Source& source,
                                                                  const v1::FeatureSpec& feature) {
   if (!feature.has_vocabulary()) return nullptr;
-  CAPSTAN_ASSIGN_OR_RETURN(Vocabulary found, Vocabulary::Read(source, feature.vocabulary().file()));
+  const v1::VocabularySpec& spec = feature.vocabulary();
+  CAPSTAN_ASSIGN_OR_RETURN(Vocabulary found, Vocabulary::Read(source, spec.file()));
+  if (spec.entries() > 0) {
+    CAPSTAN_RETURN_IF_ERROR(
+        CheckUnchanged(spec.file(), TextsOf(feature), found.crc32c(), spec.crc32c()));
+  }
   return std::make_shared<const Vocabulary>(std::move(found));
 }
 
@@ -86,14 +91,9 @@ absl::StatusOr<Vocabularies> ReadKnownVocabularies(const Source& source, const v
   Vocabularies vocabularies;
   std::map<std::string, std::shared_ptr<const Vocabulary>> of_file;
   for (const v1::FeatureSpec& feature : data.features()) {
-    const v1::VocabularySpec& spec = feature.vocabulary();
-    std::shared_ptr<const Vocabulary>& known = of_file[spec.file()];
+    std::shared_ptr<const Vocabulary>& known = of_file[feature.vocabulary().file()];
     if (known == nullptr) {
       CAPSTAN_ASSIGN_OR_RETURN(known, ReadVocabulary(source, feature));
-    }
-    if (known != nullptr) {
-      CAPSTAN_RETURN_IF_ERROR(
-          CheckUnchanged(spec.file(), TextsOf(feature), known->crc32c(), spec.crc32c()));
     }
     vocabularies.push_back(known);
   }

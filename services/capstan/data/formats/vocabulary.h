@@ -58,7 +58,8 @@ class Vocabulary {
 // rules of features that look texts up.
 using Vocabularies = std::vector<std::shared_ptr<const Vocabulary>>;
 
-// That of a feature as its file has it now; null: it has none.
+// That of a feature; null: it has none. FAILED_PRECONDITION: a job has begun with it, and its file
+// has changed since.
 absl::StatusOr<std::shared_ptr<const Vocabulary>> ReadVocabulary(const Source& source,
                                                                  const v1::FeatureSpec& feature);
 
@@ -66,7 +67,7 @@ absl::StatusOr<std::shared_ptr<const Vocabulary>> ReadVocabulary(const Source& s
 // them. Errors as of Vocabulary::Read.
 absl::Status DeriveVocabularies(const Source& source, v1::DataSpec& data);
 
-// Those with which the job has begun, a file once. FAILED_PRECONDITION: a file has changed since.
+// Those of all features, a file once. Errors as of ReadVocabulary.
 absl::StatusOr<Vocabularies> ReadKnownVocabularies(const Source& source, const v1::DataSpec& data);
 
 // The text of the file of a feature's vocabulary, for a copy. FAILED_PRECONDITION: it has changed

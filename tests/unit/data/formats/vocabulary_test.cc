@@ -132,6 +132,7 @@ TEST_F(VocabularyTest, AFileThatHasChangedSinceTheJobBeganIsRefusedWithBothCheck
   const v1::DataSpec data = Begun("Bern\nRome\n");
   folder_.Write("cities.txt", "Rome\nBern\n");
   for (const absl::Status& status : {ReadKnownVocabularies(*files_, data).status(),
+                                     ReadVocabulary(*files_, data.features(0)).status(),
                                      ReadVocabularyText(*files_, data.features(0)).status()}) {
     EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
     EXPECT_THAT(std::string(status.message()),
