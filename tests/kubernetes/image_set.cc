@@ -23,6 +23,7 @@ namespace {
 constexpr double kPeriod = 11;    // Pixels from one stripe to the next.
 constexpr double kContrast = 60;  // Of the stripes, of 255.
 constexpr int kNoise = 100;       // Of each pixel, upwards and downwards.
+constexpr int kQuality = 99;      // Of the JPEGs: nearly all of the noise is kept.
 
 struct ImageSet {
   std::string folder;
@@ -64,7 +65,7 @@ bool WriteFile(const ImageSet& set, uint32_t file) {
     const uint32_t label = image / set.files % set.classes;
     const double angle = std::numbers::pi * label / set.classes;
     const std::string name = absl::StrFormat("%07d", image);
-    out << TarMember(name + ".jpg", EncodeJpeg(Stripes(set.side, angle, draw)))
+    out << TarMember(name + ".jpg", EncodeJpeg(Stripes(set.side, angle, draw), false, kQuality))
         << TarMember(name + ".cls", std::to_string(label));
   }
   out << TarEnd() << std::flush;

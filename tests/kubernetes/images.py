@@ -182,7 +182,8 @@ def main():
     failures = [what for what, holds in (
         ("the two models differ", common > 11_000_000 and different == 0),
         ("a round was lost or counted twice", calm.rounds == hit.rounds == given.steps),
-        ("the data nearly fit into a worker's memory", given.images < 100_000 or stored.bytes > 1.5 * WORKER_MEMORY * 2**20)) if not holds]
+        ("the data are not several times as large as a worker's memory",
+         given.images < 100_000 or stored.bytes > 3 * WORKER_MEMORY * 2**20)) if not holds]
     for failure in failures:
         print(f"FAILED {failure}", flush=True)
     if given.write and not failures:

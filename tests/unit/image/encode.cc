@@ -44,7 +44,7 @@ std::string EncodePng(const Pixels& pixels) {
   return encoded;
 }
 
-std::string EncodeJpeg(const Pixels& pixels, bool progressive) {
+std::string EncodeJpeg(const Pixels& pixels, bool progressive, int quality) {
   jpeg_compress_struct info;
   jpeg_error_mgr errors;
   info.err = jpeg_std_error(&errors);
@@ -59,7 +59,7 @@ std::string EncodeJpeg(const Pixels& pixels, bool progressive) {
                         : pixels.channels == 4 ? JCS_CMYK
                                                : JCS_RGB;
   jpeg_set_defaults(&info);
-  jpeg_set_quality(&info, 95, TRUE);
+  jpeg_set_quality(&info, quality, TRUE);
   info.write_Adobe_marker = pixels.channels == 4 ? TRUE : FALSE;
   if (progressive) jpeg_simple_progression(&info);
   jpeg_start_compress(&info, TRUE);

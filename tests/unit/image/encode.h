@@ -16,7 +16,8 @@ Pixels Plain(ImageSize size, uint32_t channels, uint8_t value);
 std::string EncodePng(const Pixels& pixels);
 
 // With 4 channels: inks, as programs of Adobe write them. `progressive`: in several scans.
-std::string EncodeJpeg(const Pixels& pixels, bool progressive = false);
+// `quality`: as libjpeg counts it, 100 is the best.
+std::string EncodeJpeg(const Pixels& pixels, bool progressive = false, int quality = 95);
 
 }  // namespace capstan
 
