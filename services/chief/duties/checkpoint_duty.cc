@@ -141,8 +141,9 @@ void CheckpointDuty::OnAnswer(const ShardCalls::Answer& answer, absl::Time now) 
   OnFailed();
 }
 
-void CheckpointDuty::OnManifestWritten(const absl::Status& written, absl::Time now) {
-  if (!job_->checkpoints.checkpointer.running()) return;
+void CheckpointDuty::OnManifestWritten(const std::string& uri, const absl::Status& written,
+                                       absl::Time now) {
+  if (!job_->checkpoints.checkpointer.AwaitsManifestOf(uri)) return;
   const bool frozen = !job_->checkpoints.checkpointer.leaving().empty();
   const std::optional<v1::Manifest> manifest =
       job_->checkpoints.checkpointer.OnManifestWritten(written, now);

@@ -30,7 +30,7 @@ class CheckpointDuty : public Duty {
   void Advance(absl::Time now);
   // Takes the answer in if it is one to a save.
   void OnAnswer(const ShardCalls::Answer& answer, absl::Time now);
-  void OnManifestWritten(const absl::Status& written, absl::Time now);
+  void OnManifestWritten(const std::string& uri, const absl::Status& written, absl::Time now);
 
  private:
   void SeeOpenings();

@@ -132,13 +132,15 @@ void ChiefMachine::OnStateStored(const absl::Status& stored, absl::Time now) {
   duties_.Advance(now);
 }
 
-void ChiefMachine::OnManifestWritten(const absl::Status& written, absl::Time now) {
-  duties_.checkpoints.OnManifestWritten(written, now);
+void ChiefMachine::OnManifestWritten(const std::string& uri, const absl::Status& written,
+                                     absl::Time now) {
+  duties_.checkpoints.OnManifestWritten(uri, written, now);
   duties_.Advance(now);
 }
 
-void ChiefMachine::OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now) {
-  duties_.recovery.OnManifestRead(std::move(manifest), now);
+void ChiefMachine::OnManifestRead(const std::string& uri, absl::StatusOr<v1::Manifest> manifest,
+                                  absl::Time now) {
+  duties_.recovery.OnManifestRead(uri, std::move(manifest), now);
   duties_.Advance(now);
 }
 

@@ -92,8 +92,10 @@ class ChiefMachine final {
   void OnStateStored(const absl::Status& stored, absl::Time now);
   // The process has ended, somebody has found: nobody waits for its lease. Matters with replicas.
   void OnShardGone(uint32_t index, uint64_t incarnation, absl::Time now);
-  void OnManifestWritten(const absl::Status& written, absl::Time now);
-  void OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now);
+  // `uri`: what the action named. Answers that nobody awaits any more change nothing.
+  void OnManifestWritten(const std::string& uri, const absl::Status& written, absl::Time now);
+  void OnManifestRead(const std::string& uri, absl::StatusOr<v1::Manifest> manifest,
+                      absl::Time now);
 
   // Call at least a few times a second, and when NextWake() has come: expiries, repeats,
   // evaluation, the learning curve.

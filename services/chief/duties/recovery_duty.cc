@@ -73,7 +73,9 @@ void RecoveryDuty::Advance(absl::Time now) {
   if (job_->recovery.rollback.loaded()) End(now);
 }
 
-void RecoveryDuty::OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now) {
+void RecoveryDuty::OnManifestRead(const std::string& uri, absl::StatusOr<v1::Manifest> manifest,
+                                  absl::Time now) {
+  if (!job_->recovery.rollback.AwaitsManifestOf(uri)) return;
   const RecoverySource tried = job_->recovery.rollback.source();
   const absl::Status why = manifest.status();
   const absl::Status left = job_->recovery.rollback.OnManifestRead(std::move(manifest), now);

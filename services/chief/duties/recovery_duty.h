@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -25,7 +26,8 @@ class RecoveryDuty : public Duty {
   // See Orders::ReturnToCheckpoint. REQUIRES: nothing moves, and no backup is taking over.
   void Return(std::string_view cause, uint32_t shard, absl::Time now);
   void Advance(absl::Time now);
-  void OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now);
+  void OnManifestRead(const std::string& uri, absl::StatusOr<v1::Manifest> manifest,
+                      absl::Time now);
 
  private:
   void EnterTimeline(absl::Time now);

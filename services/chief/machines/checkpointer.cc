@@ -93,7 +93,7 @@ std::optional<WriteManifest> Checkpointer::TakeManifest() {
 
 std::optional<v1::Manifest> Checkpointer::OnManifestWritten(const absl::Status& written,
                                                             absl::Time now) {
-  if (!running() || !attempt_->writing) return std::nullopt;
+  CAPSTAN_CHECK(running() && attempt_->writing);
   if (!written.ok()) {
     CountFailure(written, now);
     // It may stand nevertheless; then it is a checkpoint that nobody counts on.

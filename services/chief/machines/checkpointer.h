@@ -71,7 +71,12 @@ class Checkpointer {
                ShardCalls& calls);
   // When every shard is done, once.
   std::optional<WriteManifest> TakeManifest();
-  // The end of the attempt; its manifest, if it was written.
+  // The manifest of this folder is being written, and is that of the attempt under way, not of one
+  // that was given up meanwhile.
+  bool AwaitsManifestOf(const std::string& uri) const {
+    return running() && attempt_->writing && uri == UriOf(attempt_->id);
+  }
+  // The end of the attempt; its manifest, if it was written. REQUIRES: it is awaited.
   std::optional<v1::Manifest> OnManifestWritten(const absl::Status& written, absl::Time now);
 
   // Gives the attempt up.

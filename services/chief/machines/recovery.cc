@@ -37,7 +37,7 @@ std::optional<std::string> Recovery::TakeRead(absl::Time now) {
 }
 
 absl::Status Recovery::OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now) {
-  if (phase_ != Phase::kReading || !asked_) return absl::OkStatus();
+  CAPSTAN_CHECK(AwaitsManifestOf(source().uri));
   asked_ = false;
   if (manifest.ok()) {
     manifest_ = *std::move(manifest);

@@ -47,7 +47,13 @@ class Recovery {
 
   // The folder whose manifest is to be read now, if any; noted as asked for.
   std::optional<std::string> TakeRead(absl::Time now);
-  // An error: no source is left. Where the store is away it is asked again.
+  // The answer to the read of this folder is awaited, and not one to an earlier read, whose
+  // checkpoint is not looked at any more.
+  bool AwaitsManifestOf(const std::string& uri) const {
+    return phase_ == Phase::kReading && asked_ && uri == source().uri;
+  }
+  // What the read of source() has found. An error: no source is left. Where the store is away it is
+  // asked again. REQUIRES: AwaitsManifestOf(source().uri).
   absl::Status OnManifestRead(absl::StatusOr<v1::Manifest> manifest, absl::Time now);
   // Says that a checkpoint is damaged or gone, rather than that the store is away.
   static bool IsDamage(const absl::Status& status);

@@ -197,6 +197,7 @@ void ControlLoop::Perform(StoreState& action) {
 void ControlLoop::Perform(WriteManifest& action) {
   action.manifest.set_written_by(std::string(Version()));
   action.manifest.set_created_unix_seconds(static_cast<uint64_t>(absl::ToUnixSeconds(absl::Now())));
+  std::string uri = action.uri;
   Commit(
       [action = std::move(action)]() -> absl::Status {
         CAPSTAN_ASSIGN_OR_RETURN(const auto folder, OpenObjectStore(action.uri));
@@ -205,8 +206,8 @@ void ControlLoop::Perform(WriteManifest& action) {
         TraceSaved(action.manifest);
         return CAPSTAN_FAILPOINT_STATUS("manifest.written");
       },
-      [](ChiefMachine& chief, const absl::Status& written, absl::Time now) {
-        chief.OnManifestWritten(written, now);
+      [uri = std::move(uri)](ChiefMachine& chief, const absl::Status& written, absl::Time now) {
+        chief.OnManifestWritten(uri, written, now);
       });
 }
 
@@ -216,9 +217,8 @@ void ControlLoop::Perform(ReadManifest& action) {
         CAPSTAN_ASSIGN_OR_RETURN(const auto folder, OpenObjectStore(uri));
         return capstan::ReadManifest(*folder);
       },
-      [](ChiefMachine& chief, absl::StatusOr<v1::Manifest> manifest, absl::Time now) {
-        chief.OnManifestRead(std::move(manifest), now);
-      });
+      [uri = action.uri](ChiefMachine& chief, absl::StatusOr<v1::Manifest> manifest,
+                         absl::Time now) { chief.OnManifestRead(uri, std::move(manifest), now); });
 }
 
 void ControlLoop::Perform(DeleteCheckpoints& action) {

@@ -174,9 +174,8 @@ void ChiefProcess::Do(const chief::WriteManifest& action) {
         CAPSTAN_ASSIGN_OR_RETURN(const auto folder, open_(uri));
         return WriteManifest(*folder, manifest);
       },
-      [](chief::ChiefMachine& machine, const absl::Status& written, absl::Time now) {
-        machine.OnManifestWritten(written, now);
-      });
+      [uri = action.uri](chief::ChiefMachine& machine, const absl::Status& written,
+                         absl::Time now) { machine.OnManifestWritten(uri, written, now); });
 }
 
 void ChiefProcess::Do(const chief::ReadManifest& action) {
@@ -187,8 +186,9 @@ void ChiefProcess::Do(const chief::ReadManifest& action) {
         if (cast_.lie() == Lie::kForgetOpen) manifest.clear_unclosed();
         return manifest;
       },
-      [](chief::ChiefMachine& machine, absl::StatusOr<v1::Manifest> manifest, absl::Time now) {
-        machine.OnManifestRead(std::move(manifest), now);
+      [uri = action.uri](chief::ChiefMachine& machine, absl::StatusOr<v1::Manifest> manifest,
+                         absl::Time now) {
+        machine.OnManifestRead(uri, std::move(manifest), now);
       });
 }
 

@@ -103,12 +103,12 @@ void Crew::Perform(Action& action, std::vector<CallShard>& calls) {
     if (!hold_states) machine.OnStateStored(state_status, now);
   }
   if (auto* read = std::get_if<ReadManifest>(&action)) {
-    machine.OnManifestRead(ManifestAt(read->uri), now);
+    machine.OnManifestRead(read->uri, ManifestAt(read->uri), now);
   }
   if (auto* manifest = std::get_if<WriteManifest>(&action)) {
     manifest->manifest.set_created_unix_seconds(static_cast<uint64_t>(absl::ToUnixSeconds(now)));
     if (manifest_status.ok()) manifests.push_back(*manifest);
-    if (!hold_manifests) machine.OnManifestWritten(manifest_status, now);
+    if (!hold_manifests) machine.OnManifestWritten(manifest->uri, manifest_status, now);
   }
 }
 

@@ -32,10 +32,15 @@ class CheckpointDutyTest : public DutyTest {
     duty_.Advance(now_);
     AnswerSaves(delta);
     duty_.Advance(now_);
+    return Written();
+  }
+  // The manifest that is to be written now, which succeeds.
+  v1::Manifest Written() {
     const std::vector<WriteManifest> written = Taken<WriteManifest>();
     EXPECT_THAT(written, testing::SizeIs(1));
-    duty_.OnManifestWritten(absl::OkStatus(), now_);
-    return written.empty() ? v1::Manifest() : written[0].manifest;
+    if (written.empty()) return {};
+    duty_.OnManifestWritten(written[0].uri, absl::OkStatus(), now_);
+    return written[0].manifest;
   }
   // By shard: whether it is asked to freeze what it saves.
   std::map<uint32_t, bool> Freezes() {
@@ -82,7 +87,7 @@ TEST_F(CheckpointDutyTest, WhoAsksIsToldTheFolderOnceTheManifestIsWritten) {
   EXPECT_THAT(actions,
               testing::Not(testing::Contains(testing::VariantWith<AnswerCheckpoint>(testing::_))));
 
-  duty_.OnManifestWritten(absl::OkStatus(), now_);
+  duty_.OnManifestWritten(std::get<WriteManifest>(actions.back()).uri, absl::OkStatus(), now_);
   const std::vector<AnswerCheckpoint> answers = Taken<AnswerCheckpoint>();
   ASSERT_THAT(answers, testing::SizeIs(1));
   EXPECT_EQ(answers[0].asker, 7u);
@@ -165,6 +170,28 @@ TEST_F(CheckpointDutyTest, ShardsThatAnAttemptHasClosedAreOpenOnceAllHaveMarkedT
   EXPECT_FALSE(job_.checkpoints.closed);
 }
 
+TEST_F(CheckpointDutyTest, AManifestThatIsWrittenAfterItsAttemptWasGivenUpEndsNoOtherAttempt) {
+  const auto save = [this] {
+    duty_.Advance(now_);
+    AnswerSaves();
+    duty_.Advance(now_);
+    return Taken<WriteManifest>().at(0).uri;
+  };
+  duty_.Ask(7);
+  const std::string given_up = save();
+  job_.checkpoints.checkpointer.Abandon(absl::CancelledError("a shard is lost"), now_, job_.calls);
+  duty_.Ask(8);
+  const std::string uri = save();
+  ASSERT_NE(uri, given_up);
+
+  duty_.OnManifestWritten(given_up, absl::UnavailableError("away"), now_);
+  EXPECT_TRUE(job_.checkpoints.checkpointer.running());
+  duty_.OnManifestWritten(given_up, absl::OkStatus(), now_);
+  EXPECT_EQ(job_.checkpoints.catalog.newest(), nullptr);
+  duty_.OnManifestWritten(uri, absl::OkStatus(), now_);
+  EXPECT_EQ(job_.checkpoints.checkpointer.UriOf(job_.checkpoints.catalog.newest()->id), uri);
+}
+
 TEST_F(CheckpointDutyTest, TheBestIsNotTakenForSavedByAnAttemptThatHadBegunBefore) {
   duty_.Ask(7);
   duty_.Advance(now_);
@@ -173,9 +200,8 @@ TEST_F(CheckpointDutyTest, TheBestIsNotTakenForSavedByAnAttemptThatHadBegunBefor
   job_.training.standstill = {.step = Standstill::Step::kReached, .evaluation = best, .save = true};
   AnswerSaves();
   duty_.Advance(now_);
-  duty_.OnManifestWritten(absl::OkStatus(), now_);
+  Written();
   EXPECT_TRUE(job_.training.standstill.save);
-  (void)Taken<WriteManifest>();
 
   EXPECT_THAT(Take().metrics(), testing::UnorderedElementsAre(testing::Pair("auc", 0.9)));
   EXPECT_FALSE(job_.training.standstill.save);
@@ -214,7 +240,7 @@ TEST_F(CheckpointDutyTest, WhenTheModelIsStoredNothingIsSavedAnyMore) {
   duty_.Advance(now_);
   AnswerSaves();
   duty_.Advance(now_);
-  duty_.OnManifestWritten(absl::OkStatus(), now_);
+  Written();
   EXPECT_TRUE(job_.training.end.saved);
   duty_.Advance(now_);
   EXPECT_FALSE(job_.checkpoints.checkpointer.running());

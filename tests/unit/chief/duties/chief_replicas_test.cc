@@ -319,7 +319,7 @@ TEST_F(ChiefReplicasTest, AModelThatIsStoredCompletesTheJobThoughAPromotionWaits
   crew_.hold_states = true;
   crew_.Kill(1);
   ASSERT_EQ(OwnedBy(view(), 1), 3) << "nobody has heard of the promotion";
-  crew_.machine.OnManifestWritten(absl::OkStatus(), crew_.now);
+  crew_.machine.OnManifestWritten(crew_.manifests.back().uri, absl::OkStatus(), crew_.now);
   EXPECT_EQ(crew_.machine.state(), v1::JOB_STATE_COMPLETED);
 }
 

@@ -16,6 +16,10 @@ class RecoveryDutyTest : public DutyTest {
     manifest.mutable_progress()->set_examples(examples);
     return manifest;
   }
+  // What was found where the checkpoint that is returned to now should be.
+  void Read(absl::StatusOr<v1::Manifest> manifest) {
+    duty_.OnManifestRead(job_.recovery.rollback.source().uri, std::move(manifest), now_);
+  }
   // The folders whose manifests are to be read, since the last call.
   std::vector<std::string> Reads() {
     std::vector<std::string> uris;
@@ -89,7 +93,7 @@ TEST_F(RecoveryDutyTest, WhatIsTrainedAgainIsCountedWhenTrainingGoesOn) {
   duty_.Return("shard 1 was started anew", 1, now_);
   duty_.Advance(now_);
   EXPECT_THAT(Reads(), testing::ElementsAre("/models/test/checkpoints/c"));
-  duty_.OnManifestRead(ManifestOf(/*examples=*/60), now_);
+  Read(ManifestOf(/*examples=*/60));
   duty_.Advance(now_);
   EXPECT_EQ(job_.placement.timeline(), job_.recovery.first_timeline + 1);
   EXPECT_EQ(job_.state, v1::JOB_STATE_RESTORING) << "no shard has loaded";
@@ -112,7 +116,7 @@ TEST_F(RecoveryDutyTest, WithOtherDataThanThoseOfTheCheckpointTheJobFails) {
   duty_.Advance(now_);
   v1::Manifest manifest = ManifestOf(/*examples=*/60);
   manifest.mutable_progress()->set_tasks_fingerprint(1);
-  duty_.OnManifestRead(manifest, now_);
+  Read(manifest);
   duty_.Advance(now_);
   EXPECT_EQ(job_.state, v1::JOB_STATE_FAILED);
   EXPECT_EQ(job_.failure_kind, v1::FAILURE_KIND_BAD_INPUT);
@@ -125,13 +129,13 @@ TEST_F(RecoveryDutyTest, ADamagedCheckpointIsForgottenAndTheOneBeforeIsTheLastHo
   job_.checkpoints.catalog.Add({.id = "b", .timeline = job_.placement.timeline(), .step = 2});
   duty_.Return("shard 1 was started anew", 1, now_);
   duty_.Advance(now_);
-  duty_.OnManifestRead(absl::DataLossError("checksum"), now_);
+  Read(absl::DataLossError("checksum"));
   EXPECT_EQ(job_.checkpoints.catalog.Find("b"), nullptr);
   duty_.Advance(now_);
   EXPECT_THAT(Reads(),
               testing::ElementsAre("/models/test/checkpoints/b", "/models/test/checkpoints/a"));
   EXPECT_EQ(job_.state, v1::JOB_STATE_RESTORING);
-  duty_.OnManifestRead(absl::NotFoundError("gone"), now_);
+  Read(absl::NotFoundError("gone"));
   EXPECT_EQ(job_.state, v1::JOB_STATE_FAILED) << "nobody begins with the initial values unasked";
   EXPECT_THAT(job_.reason, testing::HasSubstr("no checkpoint is left to return to"));
 }
@@ -142,11 +146,38 @@ TEST_F(RecoveryDutyTest, WhereTheStoreIsAwayTheSameCheckpointIsReadASecondLater)
   duty_.Return("shard 1 was started anew", 1, now_);
   duty_.Advance(now_);
   EXPECT_THAT(Reads(), testing::SizeIs(1));
-  duty_.OnManifestRead(absl::UnavailableError("away"), now_);
+  Read(absl::UnavailableError("away"));
   duty_.Advance(now_ + absl::Seconds(0.9));
   EXPECT_THAT(Reads(), testing::IsEmpty());
   duty_.Advance(now_ + absl::Seconds(1));
   EXPECT_THAT(Reads(), testing::ElementsAre("/models/test/checkpoints/c"));
+}
+
+TEST_F(RecoveryDutyTest, AnAnswerOfAnEarlierWayBackIsNotTakenForThatOfTheOneUnderWay) {
+  Run(2);
+  job_.checkpoints.catalog.Add({.id = "a", .timeline = job_.placement.timeline(), .step = 1});
+  job_.checkpoints.catalog.Add({.id = "b", .timeline = job_.placement.timeline(), .step = 2});
+  duty_.Return("shard 1 was started anew", 1, now_);
+  duty_.Advance(now_);
+  duty_.Return("shard 0 was started anew", 0, now_);
+  duty_.Advance(now_);
+  EXPECT_THAT(Reads(),
+              testing::ElementsAre("/models/test/checkpoints/b", "/models/test/checkpoints/b"));
+  Read(absl::DataLossError("checksum"));
+  duty_.Advance(now_);
+  EXPECT_THAT(Reads(), testing::ElementsAre("/models/test/checkpoints/a"));
+
+  duty_.OnManifestRead("/models/test/checkpoints/b", absl::DataLossError("checksum"), now_);
+  EXPECT_NE(job_.checkpoints.catalog.Find("a"), nullptr) << "nobody has said that it is damaged";
+  EXPECT_EQ(job_.state, v1::JOB_STATE_RESTORING);
+  duty_.OnManifestRead("/models/test/checkpoints/b", ManifestOf(/*examples=*/60), now_);
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.placement.timeline(), job_.recovery.first_timeline) << "that of a has not come";
+  Read(ManifestOf(/*examples=*/30));
+  duty_.Advance(now_);
+  AllLoad();
+  duty_.Advance(now_);
+  EXPECT_EQ(job_.training.progress.examples(), 30u);
 }
 
 TEST_F(RecoveryDutyTest, DamageThatMeetsOneThatReturnsAloneIsGivenUpAndFailsNothing) {
@@ -155,7 +186,7 @@ TEST_F(RecoveryDutyTest, DamageThatMeetsOneThatReturnsAloneIsGivenUpAndFailsNoth
   job_.recovery.partial[1].set_shard(1);
   job_.recovery.rollback.Begin(job_.Sources(), now_);
   duty_.Advance(now_);
-  duty_.OnManifestRead(absl::DataLossError("checksum"), now_);
+  Read(absl::DataLossError("checksum"));
   EXPECT_THAT(orders_.orders, testing::ElementsAre("give up partial recovery: checksum"));
   EXPECT_EQ(job_.state, v1::JOB_STATE_RUNNING);
 }
