@@ -19,7 +19,7 @@ from cluster_jobs import in_bucket
 PROGRAM = ROOT / "deploy/examples/python/resnet.py"
 PIXELS, CLASSES, IN_A_FILE, HELD_OUT = 128, 10, 2000, 1000
 LANES, BATCH, WORKERS, SHARDS = 4, 32, 3, 2
-WORKER_MEMORY = 1024  # MiB.
+WORKER_MEMORY = 960  # MiB.
 BUCKET = "images"
 PATIENCE = 3600  # Seconds that a job may take.
 

@@ -50,6 +50,9 @@ struct JobOptions {
   uint32_t lanes = 4;
   uint32_t staleness = 1;
   uint64_t max_steps = 0;  // Of a job of rounds alone; 0: all its data.
+  // Gradients that wait for those of lower lanes may take so many bytes on each shard; 0: no bound.
+  // REQUIRES that each lane is in each round: otherwise all of them have to fit.
+  size_t waiting_bytes = 0;
   uint32_t eval_tasks = 0;
   bool early_stop = false;  // Evaluations choose the result, so training stands still for them.
   std::string uri;          // Of the checkpoints; empty: none.

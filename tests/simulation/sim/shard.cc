@@ -95,6 +95,9 @@ void ShardProcess::OnRegistered(const v1::RegisterShardReply& reply) {
   replicator_.emplace(*shard_);
   followers_.emplace(*shard_, *mover_, *staged_, *replicator_);
   shard_->streams().SetLimit(kUntakenBytes);
+  if (const size_t bytes = cast_.job().options().waiting_bytes; bytes > 0) {
+    shard_->waiting_gradients().SetLimit(bytes);
+  }
   if (cast_.job().options().replicas > 0) sender_.emplace(cast_, life_, *shard_);
   WatchView();
   Heartbeat();

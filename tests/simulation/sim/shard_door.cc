@@ -97,6 +97,7 @@ void ShardProcess::Push(const v1::PushRequest& request, const Done<v1::PushReply
   if (pushed.ok() && pushed->replicated.empty()) ps::ReleasedPulls(std::move(pushed->released));
   acting_ = false;
   if (!pushed.ok()) {
+    cast_.schedule().Tell("  shard ", index_, " refuses a push: ", pushed.status().ToString());
     CheckServed();
     return done(pushed.status());
   }

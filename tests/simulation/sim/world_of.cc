@@ -9,6 +9,9 @@
 namespace capstan::sim {
 namespace {
 
+// Some gradients of a shard: they have some hundred bytes each.
+constexpr uint32_t kMostWaitingBytes = 1000;
+
 class Dice {
  public:
   explicit Dice(uint64_t seed) : seed_(seed) {}
@@ -93,6 +96,8 @@ WorldOptions WorldOf(uint64_t seed) {
   DrawData(dice, world.job);
   world.troubles.false_words = dice.OneIn(3);
   if (world.job.policy == Policy::kSync && dice.OneIn(2)) world.job.max_steps = 1 + dice.Below(6);
+  const bool all_lanes = world.job.policy == Policy::kSync || world.job.policy == Policy::kHybrid;
+  if (all_lanes && dice.OneIn(2)) world.job.waiting_bytes = 1 + dice.Below(kMostWaitingBytes);
   return world;
 }
 
