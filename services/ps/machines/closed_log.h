@@ -44,7 +44,7 @@ class ClosedLog {
  private:
   uint64_t base_;  // Rounds forgotten.
   std::deque<RoundCommit> sets_;
-  RoundCommit newest_;  // Of those learned, also if it has been forgotten.
+  RoundCommit newest_;  // The newest round learned, also after the log has forgotten it.
 };
 
 }  // namespace capstan::ps

@@ -24,7 +24,7 @@ struct LaneGradient {
 
 // What lanes weigh by.
 struct LaneWeighing {
-  uint32_t batch_size = 1;  // Of a lane.
+  uint32_t batch_size = 1;  // Records of one batch of a lane.
   bool sum_loss = false;    // Lanes' gradients are of sums, not of means.
 };
 

@@ -38,7 +38,7 @@ class StepGradients {
  private:
   Step& step_;
   size_t taken_ = 0;          // Parameters.
-  double squares_ = 0;        // Of what is trained.
+  double squares_ = 0;        // The sum of the squares of what is trained.
   double other_squares_ = 0;  // Finite exactly when all that is not trained is.
   std::vector<std::pair<size_t, size_t>> trained_;  // Ranges of the parameters.
 };

@@ -21,7 +21,7 @@ class ByteReader {
   // `offset` is the place of the stream's first byte in the file.
   ByteReader(std::unique_ptr<ByteStream> stream, uint64_t offset);
 
-  uint64_t offset() const { return offset_; }  // Of the byte that comes next.
+  uint64_t offset() const { return offset_; }  // Where the byte is that comes next.
 
   // The next `size` bytes, fewer only at the end, valid until the next call. Takes none.
   absl::StatusOr<std::string_view> Peek(size_t size);

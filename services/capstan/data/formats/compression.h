@@ -39,8 +39,8 @@ struct RestartPoint {
   uint64_t content = 0;     // Bytes of the content that lie before it.
   uint64_t stored = 0;      // Bytes of the file that these took.
   std::string before = {};  // The last kBefore of them, by which the file is known again.
-  // Of all copies of this point, and of the streams that begin there. Null: a member of gzip, or a
-  // frame of zstd, begins here.
+  // Shared by all copies of this point and by the streams that begin there. Null: a member of gzip,
+  // or a frame of zstd, begins here.
   std::shared_ptr<GzipState> state = nullptr;
 };
 
