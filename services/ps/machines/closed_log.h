@@ -22,7 +22,7 @@ class ClosedLog {
 
   // `passed`: rounds that every partition has passed already.
   explicit ClosedLog(uint64_t passed = 0) : base_(passed) {}
-  // The same, and the last of them is known.
+  // Also knows the last one of these rounds.
   explicit ClosedLog(const RoundCommit& passed) : base_(passed.round), newest_(passed) {}
 
   // Takes what a request carried. Known sets and such that are not next in line are ignored. Says

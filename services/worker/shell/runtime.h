@@ -43,7 +43,7 @@ class Runtime {
 
   // Waits until the worker has ended, after having given back what it held: OK, it was asked to.
   absl::Status Wait();
-  // Whether it has, at the latest after `timeout`.
+  // Waits until then, `timeout` at the most. Returns whether the worker has ended.
   bool AwaitEnd(absl::Duration timeout);
 
  private:

@@ -27,7 +27,7 @@ class StepGradients {
   void Take(std::span<const float> gradient);
   void TakeZeros(size_t count);
   void TakeChange(std::span<const float> after);
-  // The same, where that difference is known.
+  // As TakeChange, for a caller that has this difference already.
   void TakeDifference(std::span<const float> before_less_after);
 
   // With `clip_norm` > 0 what is trained is scaled so that its Euclidean norm is at most that

@@ -29,7 +29,7 @@ class ByteReader {
   // Takes the next `size` bytes. False: the stream has ended before.
   absl::StatusOr<bool> Skip(uint64_t size);
 
-  // The same, and replaces `bytes` with them.
+  // As Skip, and replaces `bytes` with what was passed.
   absl::StatusOr<bool> Read(size_t size, std::string& bytes);
 
  private:

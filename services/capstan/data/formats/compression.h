@@ -22,7 +22,7 @@ absl::StatusOr<Compression> DetectCompression(const Source& source, const std::s
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenContents(const Source& source,
                                                          const std::string& path,
                                                          uint64_t likely_end = Source::kToTheEnd);
-// The same where the compression is known.
+// Opens a file whose compression is known already.
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenContents(const Source& source,
                                                          const std::string& path,
                                                          Compression compression,

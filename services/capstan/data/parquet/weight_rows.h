@@ -23,7 +23,7 @@ class WeightRows {
   }
   // Ends a row, which has so many weights, also beyond those that count.
   void EndWeights(uint32_t count) { rows_.push_back({weights_.size(), count}); }
-  // The same of its values.
+  // Ends the row of its values, of which it has so many.
   void EndValues(uint32_t count) { values_.push_back(count); }
 
   // What is wrong with a row; empty: nothing. REQUIRES: both columns are read.
