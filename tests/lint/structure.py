@@ -12,13 +12,15 @@
 - Types: no two types of one namespace have one name. A program that links both takes the functions of either for the other's, and no
   compiler says so.
 - Cycles: neither headers nor units include each other in a circle (cycles.py).
-- Global state: what lasts as long as the process and may change has a reason (global_state.py)."""
+- Global state: what lasts as long as the process and may change has a reason (global_state.py).
+- Comments: none begins with "Of" (comments.py)."""
 
 import functools
 import pathlib
 import re
 import sys
 
+from comments import comments
 from cycles import cycles
 from global_state import global_state
 
@@ -243,7 +245,7 @@ def types(tree):
             yield f"{defined} is defined in {' and in '.join(sorted(where))}"
 
 
-CHECKS = (layers, doors, dependencies, guards, tests, tested, callers, types, cycles, global_state)
+CHECKS = (layers, doors, dependencies, guards, tests, tested, callers, types, cycles, global_state, comments)
 
 
 def main(root):

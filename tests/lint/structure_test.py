@@ -8,6 +8,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import comments
 import cycles
 import global_state
 import structure
@@ -156,6 +157,16 @@ class StructureTest(unittest.TestCase):
             with self.subTest(text):
                 self.assertEqual(found(functools.partial(global_state.global_state, reasons={}),
                                        **{"services/chief/state/state.cc": text + "\n"}), [])
+
+    def test_a_comment_that_begins_with_of_is_found(self):
+        for text in ("int a;  // Of a view.\n", "// Of a view.\nint a;\n", "int a;\n  // Of\n  // a view.\n"):
+            with self.subTest(text):
+                self.finds(comments.comments, 'a comment begins with "Of"', "services/chief/state/words.h", text)
+        self.finds(comments.comments, "proto/v1/view.proto:1", "proto/v1/view.proto", "uint64 a = 1;  // Of a view.\n")
+
+    def test_a_line_within_a_comment_may_begin_with_of(self):
+        text = "// Counts rows.\n// Of a view nothing is counted.\nint a;  // Often 0.\n"
+        self.assertEqual(found(comments.comments, **{"services/chief/state/words.h": text}), [])
 
 
 if __name__ == "__main__":

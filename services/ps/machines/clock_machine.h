@@ -88,9 +88,9 @@ class ClockMachine {
 
   uint64_t slowest() const;  // 2^64-1 without a quorum: nobody waits.
   uint64_t spread() const;   // Clocks between the slowest and the fastest of the quorum.
-  size_t trainers() const { return clocks_.size(); }  // Of the quorum.
+  size_t trainers() const { return clocks_.size(); }  // How many trainers are in the quorum.
   size_t parked() const { return parked_.size(); }
-  size_t parked_bytes() const { return parked_bytes_; }  // Of their requests.
+  size_t parked_bytes() const { return parked_bytes_; }  // Bytes of the requests of parked pulls.
   std::string DebugString() const;                       // Without the waiters' names.
 
  private:
@@ -110,7 +110,7 @@ class ClockMachine {
   std::map<TrainerId, uint64_t> clocks_;     // The quorum.
   std::map<TrainerId, uint64_t> strangers_;  // Clocks of those who are not in it.
   std::vector<Parked> parked_;               // In order of arrival.
-  size_t parked_bytes_ = 0;                  // Of these.
+  size_t parked_bytes_ = 0;                  // Bytes of the parked pulls' requests.
 };
 
 }  // namespace capstan::ps
