@@ -118,7 +118,10 @@ def place(error):
 
 
 def _place_in(frames):
-    libraries = {str(pathlib.Path(__file__).parent), *sysconfig.get_paths().values(), "/usr/lib/python3/dist-packages"}
-    own = [frame for frame in frames if not any(frame.filename.startswith(folder) for folder in libraries)]
+    # Not the prefix of the installation: the user's program may lie below it, as in a project that is its own virtual environment.
+    paths = sysconfig.get_paths()
+    libraries = {str(pathlib.Path(__file__).parent), *(paths[of] for of in ("stdlib", "platstdlib", "purelib", "platlib")),
+                 "/usr/lib/python3/dist-packages"}
+    own = [frame for frame in frames if not any(frame.filename.startswith(folder + "/") for folder in libraries)]
     frame = (own or frames)[-1]
     return f"{pathlib.Path(frame.filename).name}:{frame.lineno}"

@@ -5,6 +5,7 @@ import io
 import os
 import pathlib
 import sys
+import sysconfig
 import types
 import unittest
 
@@ -130,6 +131,14 @@ class WordsTest(unittest.TestCase):
                 self.assertEqual(bool(said.getvalue()), step >= 9)
         self.assertEqual(said.getvalue(), "capstan_ps: 1.bias: no gradient in 10 steps; is it used? declare what is not trained frozen, with "
                                           "requires_grad=False\n")
+
+    def test_the_line_is_told_of_a_program_that_lies_below_the_prefix_of_python_or_beside_its_libraries(self):
+        paths = sysconfig.get_paths()
+        for folder in (paths["data"] + "/project", paths["purelib"] + "-project"):
+            try:
+                exec(compile("import json\njson.loads('{')", folder + "/model.py", "exec"), {})
+            except ValueError as error:
+                self.assertEqual(worker.place(error), "model.py:2", folder)
 
     def test_a_fork_is_refused_with_what_to_do_instead(self):
         before = os.fork, os.forkpty

@@ -64,12 +64,13 @@ void MovePlanner::PlanMoves(absl::Time now) {
            job_->placement.views.members().contains(move.to) &&
            job_->placement.views.current().owners(static_cast<int>(move.partition)) == move.from;
   };
-  if (job_->placement.moves.ForgetPlanUnless(possible)) balance_.OnGivenUp();
+  if (job_->placement.moves.ForgetPlanUnless(possible)) OnGivenUp();
   const std::optional<Balance::Reason> reason = balance_.TakeReason(now);
   if (!reason) return;
   std::vector<PlannedMove> moves = chief::PlanMoves(QuestionOf(reason->even, balance_.takers()));
   if (reason->automatic && moves.size() > kAutomaticMoves) moves.resize(kAutomaticMoves);
   if (moves.empty()) return balance_.OnCarriedOut();
+  if (job_->placement.moves.planned()) pairing_.OnGivenUp();  // This plan takes its place.
   job_->outbox.Log(LogEvent::Level::kInfo, "partitions are to be moved",
                    {{"because", reason->why}, {"partitions", absl::StrCat(moves.size())}});
   job_->placement.moves.Plan(std::move(moves), reason->why);

@@ -27,7 +27,10 @@ class MovePlanner : public Duty {
   void Plan(absl::Time now);
   // The plan was carried out, or given up.
   void OnCarriedOut() { balance_.OnCarriedOut(); }
-  void OnGivenUp() { balance_.OnGivenUp(); }
+  void OnGivenUp() {
+    balance_.OnGivenUp();
+    pairing_.OnGivenUp();
+  }
 
   // What would make the shards even; unless plan_only, it is asked for. FAILED_PRECONDITION: the
   // job is not training.

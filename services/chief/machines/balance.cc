@@ -69,6 +69,7 @@ std::optional<Balance::Reason> Balance::TakeReason(absl::Time now) {
   }
   if (!reason) return std::nullopt;
   planned_ = true;
+  planned_for_ = takers();
   asked_ = false;
   reason_ = reason;
   return reason;
@@ -79,7 +80,8 @@ bool Balance::AwaitsOthers(absl::Time now) const {
 }
 
 void Balance::OnCarriedOut() {
-  if (reason_ && reason_->even) settled_ = KeysOf(stay_);
+  // Who has come since then has been given nothing.
+  if (reason_ && reason_->even) settled_ = planned_for_;
   reason_.reset();
 }
 

@@ -67,7 +67,8 @@ class Balance {
   absl::Time last_hot_ = absl::InfinitePast();
   bool planned_ = false;  // For the shards as they are.
   bool asked_ = false;
-  std::optional<Reason> reason_;  // Why the plan under way was made.
+  std::optional<Reason> reason_;    // Why the plan under way was made,
+  std::set<uint32_t> planned_for_;  // and between which shards.
 };
 
 }  // namespace capstan::chief

@@ -32,6 +32,8 @@ class Pairing {
     return (unpaired_ > 0 || spreads()) && !alone() && now >= changed_at_ + settling_;
   }
   void OnPlanned() { spread_over_ = takers_; }
+  // What was planned has not been carried out to its end, and is to be planned again.
+  void OnGivenUp() { spread_over_.clear(); }
 
  private:
   absl::Duration settling_;

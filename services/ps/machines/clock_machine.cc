@@ -1,7 +1,6 @@
 #include "ps/machines/clock_machine.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,21 +9,21 @@
 namespace capstan::ps {
 
 PullAnswers ClockMachine::SetQuorum(std::span<const QuorumTrainer> trainers) {
-  strangers_.merge(std::exchange(clocks_, {}));
+  strangers_.insert(clocks_.all().begin(), clocks_.all().end());
+  clocks_.Clear();
   for (const QuorumTrainer& trainer : trainers) {
-    uint64_t& clock = clocks_[trainer.trainer];
-    clock = trainer.start_clock;
     const auto heard = strangers_.find(trainer.trainer);
-    if (heard == strangers_.end()) continue;
-    clock = std::max(clock, heard->second);
-    strangers_.erase(heard);
+    const bool known = heard != strangers_.end();
+    clocks_.Set(trainer.trainer,
+                known ? std::max(trainer.start_clock, heard->second) : trainer.start_clock);
+    if (known) strangers_.erase(heard);
   }
   BoundStrangers();
   return ReleasePulls();
 }
 
 PullAnswers ClockMachine::Restart() {
-  clocks_.clear();
+  clocks_.Clear();
   strangers_.clear();
   PullAnswers answers;
   for (const Parked& pull : std::exchange(parked_, {})) {
@@ -40,26 +39,28 @@ void ClockMachine::BoundStrangers() {
 }
 
 PullAnswers ClockMachine::Finished(TrainerId trainer, uint64_t clock) {
-  const auto found = clocks_.find(trainer);
-  if (found == clocks_.end()) {
+  const uint64_t* const found = clocks_.Find(trainer);
+  if (found == nullptr) {
     uint64_t& heard = strangers_[trainer];
     heard = std::max(heard, clock);
     BoundStrangers();
     return {};
   }
-  if (clock <= found->second) return {};
-  found->second = clock;
-  return ReleasePulls();
+  if (clock <= *found) return {};
+  clocks_.Set(trainer, clock);
+  return slowest() == released_up_to_ ? PullAnswers() : ReleasePulls();
 }
 
 void ClockMachine::TakeOver(std::span<const FinishedClock> clocks, bool had_none) {
   for (const FinishedClock& there : clocks) {
-    const bool trains = clocks_.contains(there.trainer);
-    std::map<TrainerId, uint64_t>& known = trains ? clocks_ : strangers_;
-    if (had_none) {  // What was known here was of nothing.
-      known[there.trainer] = there.clock;
-    } else if (const auto here = known.find(there.trainer); here != known.end()) {
-      here->second = std::min(here->second, there.clock);
+    const auto stranger = strangers_.find(there.trainer);
+    if (const uint64_t* const here = clocks_.Find(there.trainer)) {
+      // Where there was no partition, what was known here was of nothing.
+      clocks_.Set(there.trainer, had_none ? there.clock : std::min(*here, there.clock));
+    } else if (had_none) {
+      strangers_[there.trainer] = there.clock;
+    } else if (stranger != strangers_.end()) {
+      stranger->second = std::min(stranger->second, there.clock);
     }
   }
   BoundStrangers();
@@ -89,9 +90,9 @@ void ClockMachine::Forget(WaiterId waiter) {
 
 PullAnswers ClockMachine::ReleasePulls() {
   PullAnswers answers;
-  const uint64_t slowest_clock = slowest();
+  released_up_to_ = slowest();
   Unpark([&](const Parked& pull) {
-    if (!MayPull(pull.step, slowest_clock, bound_)) return false;
+    if (!MayPull(pull.step, released_up_to_, bound_)) return false;
     answers.push_back({pull.waiter, absl::OkStatus()});
     return true;
   });
@@ -118,26 +119,14 @@ absl::Time ClockMachine::NextWake() const {
 
 std::vector<FinishedClock> ClockMachine::clocks() const {
   std::vector<FinishedClock> clocks;
-  for (const auto& [trainer, clock] : clocks_) clocks.push_back({trainer, clock});
+  for (const auto& [trainer, clock] : clocks_.all()) clocks.push_back({trainer, clock});
   for (const auto& [trainer, clock] : strangers_) clocks.push_back({trainer, clock});
   return clocks;
 }
 
-uint64_t ClockMachine::slowest() const {
-  uint64_t slowest = std::numeric_limits<uint64_t>::max();
-  for (const auto& [trainer, clock] : clocks_) slowest = std::min(slowest, clock);
-  return slowest;
-}
-
-uint64_t ClockMachine::spread() const {
-  uint64_t fastest = 0;
-  for (const auto& [trainer, clock] : clocks_) fastest = std::max(fastest, clock);
-  return clocks_.empty() ? 0 : fastest - slowest();
-}
-
 std::string ClockMachine::DebugString() const {
   std::string text;
-  for (const auto& [trainer, clock] : clocks_)
+  for (const auto& [trainer, clock] : clocks_.all())
     absl::StrAppend(&text, "m", Raw(trainer), ":", clock, " ");
   for (const auto& [trainer, clock] : strangers_)
     absl::StrAppend(&text, "x", Raw(trainer), ":", clock, " ");

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "capstan/base/ids.h"
+#include "ps/machines/quorum_clocks.h"
 #include "ps/machines/waiter.h"
 
 namespace capstan::ps {
@@ -86,8 +87,9 @@ class ClockMachine {
   // The clocks of the quorum and of others, which a shard is told that takes over a partition.
   std::vector<FinishedClock> clocks() const;
 
-  uint64_t slowest() const;  // 2^64-1 without a quorum: nobody waits.
-  uint64_t spread() const;   // Clocks between the slowest and the fastest of the quorum.
+  uint64_t slowest() const { return clocks_.slowest(); }  // Without a quorum nobody waits.
+  // Clocks between the slowest and the fastest of the quorum.
+  uint64_t spread() const { return clocks_.size() == 0 ? 0 : clocks_.fastest() - slowest(); }
   size_t trainers() const { return clocks_.size(); }  // How many trainers are in the quorum.
   size_t parked() const { return parked_.size(); }
   size_t parked_bytes() const { return parked_bytes_; }  // Bytes of the requests of parked pulls.
@@ -107,7 +109,8 @@ class ClockMachine {
 
   uint64_t bound_;
   size_t max_parked_bytes_ = kMaxParkedBytes;
-  std::map<TrainerId, uint64_t> clocks_;     // The quorum.
+  QuorumClocks clocks_;
+  uint64_t released_up_to_ = 0;              // The slowest when pulls were released last.
   std::map<TrainerId, uint64_t> strangers_;  // Clocks of those who are not in it.
   std::vector<Parked> parked_;               // In order of arrival.
   size_t parked_bytes_ = 0;                  // Bytes of the parked pulls' requests.

@@ -55,12 +55,21 @@ void CoordinatorLink::Watch() {
       [this, request](const absl::StatusOr<v1::WatchCountsReply>& reply) {
         watching_ = false;
         const absl::Status heard = reply.ok() ? watch_.Hear(request, *reply) : reply.status();
-        if (heard.ok()) return;
-        if (absl::IsCancelled(heard)) return;  // The view has changed.
+        if (heard.ok()) unheard_.reset();
+        if (heard.ok() || absl::IsCancelled(heard)) return;  // Cancelled: the view has changed.
         const bool refused = absl::IsUnimplemented(heard) || absl::IsPermissionDenied(heard);
         if (refused) log::Warn(kNotTold, {{"coordinator", connected_to_}, {"error", heard}});
+        if (!refused) TellSilence(heard);
         next_watch_ = shard_.clock().Now() + (refused ? kLongPause : kPause);
       });
+}
+
+// A coordinator that starts, or moves, is away for a moment; one that stays away lets rounds stand
+// still where gradients are large.
+void CoordinatorLink::TellSilence(const absl::Status& why) {
+  const absl::Time now = shard_.clock().Now();
+  if (!unheard_) unheard_.emplace(now);
+  if (unheard_->Due(now)) log::Warn(kNotTold, {{"coordinator", connected_to_}, {"error", why}});
 }
 
 }  // namespace capstan::ps

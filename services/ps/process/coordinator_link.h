@@ -1,15 +1,19 @@
 // A shard's talk with the coordinator of the synchronous rounds, which is on the owner of partition
-// 0: whose gradients the open round counts. It only makes rounds lighter, for what is counted is
-// added, and its memory freed, before the round closes; without it they close all the same, where
-// the shard has room for a gradient of every lane.
+// 0: whose gradients the open round counts. What is counted is added, and its memory freed, before
+// the round closes. Without this talk rounds close all the same where the shard has room for a
+// gradient of every lane; where it has not, lanes are refused until the coordinator is heard again,
+// of which the log tells.
 #ifndef CAPSTAN_PS_PROCESS_COORDINATOR_LINK_H_
 #define CAPSTAN_PS_PROCESS_COORDINATOR_LINK_H_
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "capstan/process/reminder.h"
 #include "capstan/rpc/channel.h"
 #include "capstan/rpc/event_loop.h"
 #include "capstan/v1/view.pb.h"
@@ -34,6 +38,7 @@ class CoordinatorLink {
  private:
   void Run();
   void Watch();
+  void TellSilence(const absl::Status& why);
 
   Shard& shard_;
   EventLoop loop_;
@@ -44,6 +49,7 @@ class CoordinatorLink {
   bool watching_ = false;
   CallId call_{};
   absl::Time next_watch_ = absl::InfinitePast();
+  std::optional<Reminder> unheard_;  // Since the first call in vain, while there was no other.
 
   std::atomic<bool> stopping_{false};
   std::thread thread_;  // Last: it uses the others.

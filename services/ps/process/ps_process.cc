@@ -1,7 +1,5 @@
 #include "ps/process/ps_process.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -17,6 +15,7 @@
 #include "capstan/base/version.h"
 #include "capstan/metrics/cgroup.h"
 #include "capstan/metrics/registry.h"
+#include "capstan/process/heaps.h"
 #include "capstan/process/identity.h"
 #include "capstan/process/liveness.h"
 #include "capstan/process/service.h"
@@ -35,13 +34,6 @@ namespace capstan::ps {
 namespace {
 
 constexpr absl::Duration kDrain = absl::Seconds(3);
-
-// Messages of a MiB come and go all the time; by default glibc would map and unmap (and the kernel
-// clear) their memory each time, which costs more than the copy.
-void KeepLargeBuffers() {
-  mallopt(M_MMAP_THRESHOLD, 64 << 20);
-  mallopt(M_TRIM_THRESHOLD, 64 << 20);
-}
 
 // Serves on until what the shard holds is in a checkpoint or not needed, or the grace is over.
 void Drain(ChiefLink& link, Shard& shard, Liveness& liveness, absl::Duration grace) {
@@ -171,7 +163,7 @@ absl::Status Follow(const ProcessOptions& options, const ShardIdentity& identity
 }  // namespace
 
 absl::Status RunPs(const ProcessOptions& options) {
-  KeepLargeBuffers();
+  LimitHeaps(HeapLimitsFor(MemoryOf(options)));
   int index = options.index;
   if (index < 0) {
     CAPSTAN_ASSIGN_OR_RETURN(index, OrdinalOf(HostName()));

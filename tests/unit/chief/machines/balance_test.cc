@@ -46,6 +46,14 @@ TEST_F(BalanceTest, WhoLeavesComesBeforeWhoJoins) {
   EXPECT_EQ(WhyAfter(9), "") << "all have enough";
 }
 
+TEST_F(BalanceTest, WhoJoinsWhileAPlanIsCarriedOutIsGivenItsShareByTheNext) {
+  balance_.See({{0, 8}, {1, 8}, {2, 0}}, {}, 1, kFirstSight);
+  EXPECT_EQ(WhyAfter(3), "shard 2 has joined");
+  balance_.See({{0, 6}, {1, 6}, {2, 4}, {3, 0}}, {}, 1, kFirstSight + absl::Seconds(4));
+  balance_.OnCarriedOut();
+  EXPECT_EQ(WhyAfter(7), "shard 3 has joined");
+}
+
 TEST_F(BalanceTest, WhoCouldBeGivenNothingIsNotTriedAgain) {
   balance_.See({{0, 1}, {1, 0}}, {}, 1, kFirstSight);
   EXPECT_EQ(WhyAfter(3), "shard 1 has joined");

@@ -40,6 +40,15 @@ TEST(PairingTest, BackupsAreSpreadOnceOverThoseThatHaveCome) {
   EXPECT_FALSE(pairing.Due(kPairingStart + absl::Hours(1)));
 }
 
+TEST(PairingTest, BackupsAreSpreadAgainWhereThePlanHasNotBeenCarriedOut) {
+  Pairing pairing(kPairingMoment);
+  pairing.See({0, 1, 2}, 0, kPairingStart);
+  pairing.OnPlanned();
+  pairing.OnGivenUp();
+  EXPECT_TRUE(pairing.spreads());
+  EXPECT_TRUE(pairing.Due(kPairingStart + kPairingMoment));
+}
+
 TEST(PairingTest, OneShardAloneHasNobodyToBackItUp) {
   Pairing pairing(kPairingMoment);
   pairing.See({0}, 8, kPairingStart);

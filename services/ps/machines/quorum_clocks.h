@@ -1,0 +1,52 @@
+// The clocks of the trainers of a quorum, of whom the slowest is known at once: each pull under ssp
+// asks for it, and there may be thousands of trainers.
+#ifndef CAPSTAN_PS_MACHINES_QUORUM_CLOCKS_H_
+#define CAPSTAN_PS_MACHINES_QUORUM_CLOCKS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "capstan/base/ids.h"
+
+namespace capstan::ps {
+
+// Thread-compatible.
+class QuorumClocks {
+ public:
+  // The trainer is of the quorum from now on, at this clock, which may be below the one before.
+  void Set(TrainerId trainer, uint64_t clock) {
+    const auto [found, fresh] = clocks_.try_emplace(trainer, clock);
+    if (!fresh) ordered_.erase(ordered_.find(found->second));
+    found->second = clock;
+    ordered_.insert(clock);
+  }
+  void Clear() {
+    clocks_.clear();
+    ordered_.clear();
+  }
+
+  // The clock of a trainer; nullptr: it is not of the quorum.
+  const uint64_t* Find(TrainerId trainer) const {
+    const auto found = clocks_.find(trainer);
+    return found == clocks_.end() ? nullptr : &found->second;
+  }
+  const std::map<TrainerId, uint64_t>& all() const { return clocks_; }
+  size_t size() const { return clocks_.size(); }
+
+  // 2^64-1 without a quorum.
+  uint64_t slowest() const {
+    return ordered_.empty() ? std::numeric_limits<uint64_t>::max() : *ordered_.begin();
+  }
+  uint64_t fastest() const { return ordered_.empty() ? 0 : *ordered_.rbegin(); }
+
+ private:
+  std::map<TrainerId, uint64_t> clocks_;
+  std::multiset<uint64_t> ordered_;  // The same clocks.
+};
+
+}  // namespace capstan::ps
+
+#endif  // CAPSTAN_PS_MACHINES_QUORUM_CLOCKS_H_

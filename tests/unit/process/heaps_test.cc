@@ -1,0 +1,67 @@
+#include "capstan/process/heaps.h"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/barrier.h"
+
+namespace capstan {
+namespace {
+
+constexpr uint64_t kMebibyte = uint64_t{1} << 20;
+
+// How many heaps this process has, as glibc tells it.
+int Heaps() {
+  char* text = nullptr;
+  size_t size = 0;
+  std::FILE* const out = open_memstream(&text, &size);
+  malloc_info(0, out);
+  std::fclose(out);
+  const std::string_view told(text, size);
+  int heaps = 0;
+  for (size_t at = 0; (at = told.find("<heap nr=", at)) != told.npos; ++at) ++heaps;
+  std::free(text);
+  return heaps;
+}
+
+// Each of so many threads takes memory while the others are there.
+void TakeMemoryIn(int threads) {
+  auto* const all_have = new absl::Barrier(threads);
+  std::vector<std::thread> running;
+  for (int i = 0; i < threads; ++i) {
+    running.emplace_back([all_have] {
+      const std::string memory(1 << 16, 'x');
+      if (all_have->Block()) delete all_have;
+    });
+  }
+  for (std::thread& thread : running) thread.join();
+}
+
+TEST(HeapsTest, AThreadMoreMakesNoHeapMoreThanTheLimit) {
+  LimitHeaps({.heaps = 2, .kept_bytes = kMebibyte});
+  TakeMemoryIn(6);
+  EXPECT_LE(Heaps(), 2);
+}
+
+TEST(HeapsTest, AProcessOfLittleMemoryHasTwoHeapsAndKeepsLittleInThem) {
+  const HeapLimits small = HeapLimitsFor(256 * kMebibyte);
+  EXPECT_EQ(small.heaps, 2);
+  EXPECT_EQ(small.kept_bytes, 16 * kMebibyte);
+  EXPECT_EQ(HeapLimitsFor(kMebibyte).kept_bytes, kMebibyte);
+}
+
+TEST(HeapsTest, HoweverMuchMemoryThereIsNoCoreHasMoreThanEightHeaps) {
+  const HeapLimits large = HeapLimitsFor(uint64_t{1} << 50);
+  EXPECT_EQ(large.heaps, static_cast<int>(8 * std::thread::hardware_concurrency()));
+  EXPECT_EQ(large.kept_bytes, 64 * kMebibyte);
+}
+
+}  // namespace
+}  // namespace capstan
