@@ -51,7 +51,7 @@ class Work final : public LeaseWork {
   bool over_ = false;
 };
 
-class Trainer final : public TrainerWork {
+class FuzzedTrainer final : public TrainerWork {
  public:
   HeldLeases& leases() override { return leases_; }
   void OnView(const v1::View& view, const std::vector<ShardIndex>& restarted) override {
@@ -80,9 +80,9 @@ v1::RegisterWorkerReply Registration() {
   return reply;
 }
 
-class Worker final : public WorkerShell {
+class FuzzedWorker final : public WorkerShell {
  public:
-  Worker() { machine_.AddTrainer(TrainerId{kTrainer}, trainer_); }
+  FuzzedWorker() { machine_.AddTrainer(TrainerId{kTrainer}, trainer_); }
 
   void SendHeartbeat(const v1::WorkerHeartbeatRequest& request) override {
     waits_for_heartbeat_ = true;
@@ -145,7 +145,7 @@ class Worker final : public WorkerShell {
   bool waits_for_heartbeat_ = false;
   bool waits_for_registration_ = false;
   std::optional<WorkerEnd> end_;
-  Trainer trainer_;
+  FuzzedTrainer trainer_;
   WorkerMachine machine_{
       {.name = "w-0", .incarnation = Incarnation{77}, .progress_grain = GrainOfAHundred()},
       Registration(),
@@ -156,7 +156,7 @@ class Worker final : public WorkerShell {
 }  // namespace capstan::worker
 
 void Fuzz(std::string_view input) {
-  capstan::worker::Worker worker;
+  capstan::worker::FuzzedWorker worker;
   capstan::ForEachMessage(
       input, [&worker](uint8_t kind, std::string_view message) { worker.Hear(kind, message); });
   worker.End();

@@ -19,7 +19,7 @@ def values_of(lines):
     found = {}
     for line in lines:
         key, values = line.split("  ", 1)
-        values = values.split("; default ")[0]
+        values = re.split("; (?:default |required$)", values)[0]
         found[key] = found[re.sub(r"^(optimizer|update)\.(dense|sparse)\.", r"\1.<part>.", key)] = values
     return found
 

@@ -10,12 +10,19 @@
 - Tested: a source that decides something has a test of its name, unless tests/lint/without_tests.txt lists it; that list only becomes shorter.
 - Callers: what a header declares is named somewhere else in services/.
 - Types: no two types of one namespace have one name. A program that links both takes the functions of either for the other's, and no
-  compiler says so."""
+  compiler says so.
+- Cycles: neither headers nor units include each other in a circle (cycles.py).
+- Global state: what lasts as long as the process and may change has a reason (global_state.py).
+- Comments: none begins with "Of" (comments.py)."""
 
 import functools
 import pathlib
 import re
 import sys
+
+from comments import comments
+from cycles import cycles
+from global_state import global_state
 
 # The headers of a library that has a door, by the beginning of their names. Protobuf has none: its messages are what all speak of.
 DOORS = {"spdlog/": "spdlog", "prometheus/": "prometheus-cpp", "yaml-cpp/": "yaml-cpp",
@@ -238,7 +245,7 @@ def types(tree):
             yield f"{defined} is defined in {' and in '.join(sorted(where))}"
 
 
-CHECKS = (layers, doors, dependencies, guards, tests, tested, callers, types)
+CHECKS = (layers, doors, dependencies, guards, tests, tested, callers, types, cycles, global_state, comments)
 
 
 def main(root):

@@ -1,5 +1,6 @@
 """Each check of tests/lint/structure.py finds what it is for, in a project of a few files, and nothing there without it."""
 
+import functools
 import pathlib
 import sys
 import tempfile
@@ -7,6 +8,9 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import comments
+import cycles
+import global_state
 import structure
 
 MAP = """# Services
@@ -114,6 +118,55 @@ class StructureTest(unittest.TestCase):
     def test_a_function_without_a_caller_is_found(self):
         self.finds(structure.callers, "nothing in services/ calls Forgotten", "services/chief/state/view.h",
                    '#ifndef CAPSTAN_CHIEF_STATE_VIEW_H_\n#include "capstan/base/log.h"\nvoid Forgotten(int x);\n')
+
+    def test_headers_that_include_each_other_are_found(self):
+        lines = found(cycles.cycles, **{"services/chief/state/one.h": '#include "chief/state/two.h"\n',
+                                        "services/chief/state/two.h": '#include "chief/state/one.h"\n'})
+        self.assertIn("headers include each other: services/chief/state/one.h -> services/chief/state/two.h -> "
+                      "services/chief/state/one.h", lines)
+
+    def test_units_that_include_each_other_are_found_unless_there_is_a_reason(self):
+        files = {"services/chief/state/one.h": "int One();\n", "services/chief/state/one.cc": '#include "chief/state/two.h"\n',
+                 "services/chief/state/two.h": '#include "chief/state/one.h"\n'}
+        without = functools.partial(cycles.cycles, reasons={})
+        self.assertEqual(found(without), [])
+        self.assertEqual(found(without, **files), ["units include each other, and tests/lint/cycles.py gives no reason for it: "
+                                                   "services/chief/state/one -> services/chief/state/two -> services/chief/state/one"])
+        excused = functools.partial(cycles.cycles, reasons={"services/chief/state/one": "it makes the others"})
+        self.assertEqual(found(excused, **files), [])
+        self.assertEqual(found(excused), ["tests/lint/cycles.py: services/chief/state/one is in no cycle any more"])
+
+    def test_what_lasts_as_long_as_the_process_and_may_change_is_found_unless_there_is_a_reason(self):
+        for text in ("int count = 0;", "std::atomic<int> count{0};", "inline absl::Mutex count;", "const char* count = nullptr;",
+                     "struct sigaction count[8];", "int count ABSL_GUARDED_BY(mu) = 0;", "void F() {\n  static int count = 0;\n}",
+                     "void F() {\n  static std::vector<int> count(3);\n}", "void F() {\n  thread_local std::string count;\n}",
+                     "void F() {\n  static auto& count = *new std::map<int, int>;\n}", "class A {\n  static inline int count;\n};"):
+            with self.subTest(text):
+                files = {"services/chief/state/state.cc": text + "\n"}
+                lines = found(functools.partial(global_state.global_state, reasons={}), **files)
+                self.assertEqual(lines, ["services/chief/state/state.cc: count lasts as long as the process and may change, and "
+                                         "tests/lint/global_state.py gives no reason for it"])
+                excused = functools.partial(global_state.global_state, reasons={"services/chief/state/state.cc: count": "it counts"})
+                self.assertEqual(found(excused, **files), [])
+                self.assertEqual(found(excused), ["tests/lint/global_state.py: services/chief/state/state.cc: count is gone, or constant by now"])
+
+    def test_constants_and_functions_are_no_state(self):
+        for text in ("constexpr int kCount = 0;", "const Kernels count = {", "const char* const count = nullptr;", "int count();",
+                     "enum class Count : int {", "void F() {\n  static const auto& count = *new std::map<int, int>;\n}",
+                     "class A final {\n  static int Count(int x) {\n  static constexpr int kMost = 3;\n};", "// int count = 0;"):
+            with self.subTest(text):
+                self.assertEqual(found(functools.partial(global_state.global_state, reasons={}),
+                                       **{"services/chief/state/state.cc": text + "\n"}), [])
+
+    def test_a_comment_that_begins_with_of_is_found(self):
+        for text in ("int a;  // Of a view.\n", "// Of a view.\nint a;\n", "int a;\n  // Of\n  // a view.\n"):
+            with self.subTest(text):
+                self.finds(comments.comments, 'a comment begins with "Of"', "services/chief/state/words.h", text)
+        self.finds(comments.comments, "proto/v1/view.proto:1", "proto/v1/view.proto", "uint64 a = 1;  // Of a view.\n")
+
+    def test_a_line_within_a_comment_may_begin_with_of(self):
+        text = "// Counts rows.\n// Of a view nothing is counted.\nint a;  // Often 0.\n"
+        self.assertEqual(found(comments.comments, **{"services/chief/state/words.h": text}), [])
 
 
 if __name__ == "__main__":

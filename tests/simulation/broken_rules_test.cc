@@ -11,52 +11,52 @@ namespace {
 
 using ::testing::HasSubstr;
 
-WorldOptions Lanes(Lie lie, std::vector<uint64_t> lengths, uint32_t backup_workers = 0) {
-  WorldOptions world;
+SmallWorldOptions Lanes(Lie lie, std::vector<uint64_t> lengths, uint32_t backup_workers = 0) {
+  SmallWorldOptions world;
   world.dense = Sync(backup_workers);
   world.lengths = std::move(lengths);
   world.lie = lie;
   return world;
 }
 
-WorldOptions Tasks(Lie lie, const v1::UpdatePolicy& policy, std::vector<uint64_t> lengths) {
-  WorldOptions world;
+SmallWorldOptions Tasks(Lie lie, const v1::UpdatePolicy& policy, std::vector<uint64_t> lengths) {
+  SmallWorldOptions world;
   world.sparse = policy;
   world.lengths = std::move(lengths);
   world.lie = lie;
   return world;
 }
 
-void ExpectBreaks(const WorldOptions& world, const char* invariant) {
+void ExpectBreaks(const SmallWorldOptions& world, const char* invariant) {
   const Verdict verdict = Explore(world);
   EXPECT_THAT(verdict.violation, HasSubstr(invariant)) << verdict;
 }
 
 TEST(BrokenRules, WithoutTheCoordinatorsFenceARoundHoldsWhatItDidNotCount) {
-  WorldOptions world = Lanes(Lie::kNoCoordinatorFence, {1, 1});
+  SmallWorldOptions world = Lanes(Lie::kNoCoordinatorFence, {1, 1});
   world.releases = 1;
   ExpectBreaks(world, "AppliedIsCounted");
 }
 
 TEST(BrokenRules, WithoutTheShardsFenceARoundHoldsWhatItDidNotCount) {
-  WorldOptions world = Lanes(Lie::kNoLaneFence, {1, 1});
+  SmallWorldOptions world = Lanes(Lie::kNoLaneFence, {1, 1});
   world.releases = 1;
   ExpectBreaks(world, "AppliedIsCounted");
 }
 
 TEST(BrokenRules, AGenerationGivenOutTwiceTearsARound) {
-  WorldOptions world = Lanes(Lie::kReusedGeneration, {1, 1});
+  SmallWorldOptions world = Lanes(Lie::kReusedGeneration, {1, 1});
   world.releases = 1;
   ExpectBreaks(world, "OneGradient");
 }
 
 TEST(BrokenRules, WithoutTheRoundCheckAPullReadsAnotherRound) {
-  WorldOptions world = Lanes(Lie::kNoRoundCheck, {2, 1}, /*backup_workers=*/1);
+  SmallWorldOptions world = Lanes(Lie::kNoRoundCheck, {2, 1}, /*backup_workers=*/1);
   ExpectBreaks(world, "PullExact");
 }
 
 TEST(BrokenRules, ASumOfWhatIsNotCountedHoldsAnotherGradient) {
-  WorldOptions world = Lanes(Lie::kHastySum, {1, 1});
+  SmallWorldOptions world = Lanes(Lie::kHastySum, {1, 1});
   world.releases = 1;
   ExpectBreaks(world, "AppliedIsCounted");
 }
@@ -74,7 +74,7 @@ TEST(BrokenRules, WithoutTheCommitTheLastRoundIsMissing) {
 }
 
 TEST(BrokenRules, ABarrierThatIsNotHeldIsOverrun) {
-  WorldOptions world = Lanes(Lie::kNoHold, {2, 2});
+  SmallWorldOptions world = Lanes(Lie::kNoHold, {2, 2});
   world.holds = 1;
   ExpectBreaks(world, "BarrierHolds");
 }
@@ -88,25 +88,25 @@ TEST(BrokenRules, AStageThatDoesNotReachEveryShardTearsARound) {
 }
 
 TEST(BrokenRules, WithoutTheLedgerAGradientIsAppliedTwice) {
-  WorldOptions world = Tasks(Lie::kNoDedupe, Async(), {1});
+  SmallWorldOptions world = Tasks(Lie::kNoDedupe, Async(), {1});
   world.timeouts = 1;
   ExpectBreaks(world, "NoDuplicate");
 }
 
 TEST(BrokenRules, WithoutTheFenceAZombieIsListenedTo) {
-  WorldOptions world = Tasks(Lie::kNoStreamFence, Async(), {2});
+  SmallWorldOptions world = Tasks(Lie::kNoStreamFence, Async(), {2});
   world.releases = 1;
   ExpectBreaks(world, "FencesHold");
 }
 
 TEST(BrokenRules, AClosedStreamThatIsForgottenIsAppliedTwice) {
-  WorldOptions world = Tasks(Lie::kForgetClosed, Async(), {1});
+  SmallWorldOptions world = Tasks(Lie::kForgetClosed, Async(), {1});
   world.duplicates = 1;
   ExpectBreaks(world, "NoDuplicate");
 }
 
 TEST(BrokenRules, WithoutLowWatermarksALedgerWithHolesSticks) {
-  WorldOptions world = Tasks(Lie::kNone, Async(), {200});
+  SmallWorldOptions world = Tasks(Lie::kNone, Async(), {200});
   world.gaps = true;
   EXPECT_EQ(Calm(world).violation, "");
   world.lie = Lie::kNoLowWatermark;

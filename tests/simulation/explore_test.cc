@@ -8,7 +8,7 @@
 namespace capstan::simulation {
 namespace {
 
-void ExpectHolds(const WorldOptions& world) {
+void ExpectHolds(const SmallWorldOptions& world) {
   const Verdict verdict = Explore(world);
   EXPECT_EQ(verdict.violation, "") << verdict;
   EXPECT_TRUE(verdict.complete) << verdict;
@@ -17,34 +17,34 @@ void ExpectHolds(const WorldOptions& world) {
 
 // ---- synchronous rounds ----
 
-WorldOptions Lanes(std::vector<uint64_t> lengths, uint32_t backup_workers = 0) {
-  WorldOptions world;
+SmallWorldOptions Lanes(std::vector<uint64_t> lengths, uint32_t backup_workers = 0) {
+  SmallWorldOptions world;
   world.dense = Sync(backup_workers);
   world.lengths = std::move(lengths);
   return world;
 }
 
 TEST(SyncWorlds, RoundsHoldWhileLanesAreReleasedToNewRunners) {
-  WorldOptions world = Lanes({2, 1});
+  SmallWorldOptions world = Lanes({2, 1});
   world.releases = 1;
   ExpectHolds(world);
 }
 
 TEST(SyncWorlds, RoundsHoldWhileCallsTimeOutAndArriveLate) {
-  WorldOptions world = Lanes({2, 1});
+  SmallWorldOptions world = Lanes({2, 1});
   world.timeouts = 1;
   world.duplicates = 1;
   ExpectHolds(world);
 }
 
 TEST(SyncWorlds, RoundsHoldWhenARunnerDiesAnywhere) {
-  WorldOptions world = Lanes({2, 1});
+  SmallWorldOptions world = Lanes({2, 1});
   world.crashes = 1;
   ExpectHolds(world);
 }
 
 TEST(SyncWorlds, RoundsHoldWhileGradientsAreAddedBeforeTheyClose) {
-  WorldOptions world = Lanes({2, 1});
+  SmallWorldOptions world = Lanes({2, 1});
   world.news = true;
   world.releases = 1;
   ExpectHolds(world);
@@ -54,20 +54,20 @@ TEST(SyncWorlds, RoundsHoldWhileGradientsAreAddedBeforeTheyClose) {
 }
 
 TEST(SyncWorlds, BackupWorkersLoseNoBatch) {
-  WorldOptions world = Lanes({1, 1}, /*backup_workers=*/1);
+  SmallWorldOptions world = Lanes({1, 1}, /*backup_workers=*/1);
   world.releases = 1;
   ExpectHolds(world);
   ExpectHolds(Lanes({2, 1, 1}, /*backup_workers=*/1));
 }
 
 TEST(SyncWorlds, ABarrierStandsStillUntilItIsReleased) {
-  WorldOptions world = Lanes({2, 2}, /*backup_workers=*/1);
+  SmallWorldOptions world = Lanes({2, 2}, /*backup_workers=*/1);
   world.holds = 1;
   ExpectHolds(world);
 }
 
 TEST(SyncWorlds, PartitionsThatNobodyTouchesCatchUp) {
-  WorldOptions world = Lanes({3, 2});
+  SmallWorldOptions world = Lanes({3, 2});
   world.gaps = true;
   world.partitions_per_shard = 2;
   ExpectHolds(world);
@@ -75,28 +75,28 @@ TEST(SyncWorlds, PartitionsThatNobodyTouchesCatchUp) {
 
 // ---- streams ----
 
-WorldOptions Tasks(const v1::UpdatePolicy& policy, std::vector<uint64_t> lengths) {
-  WorldOptions world;
+SmallWorldOptions Tasks(const v1::UpdatePolicy& policy, std::vector<uint64_t> lengths) {
+  SmallWorldOptions world;
   world.sparse = policy;
   world.lengths = std::move(lengths);
   return world;
 }
 
 TEST(StreamWorlds, EveryBatchIsAppliedOnceWhileATaskHasTwoRunners) {
-  WorldOptions world = Tasks(Async(), {2});
+  SmallWorldOptions world = Tasks(Async(), {2});
   world.releases = 1;
   ExpectHolds(world);
 }
 
 TEST(StreamWorlds, EveryBatchIsAppliedOnceWhileCallsTimeOutAndArriveLate) {
-  WorldOptions world = Tasks(Async(), {2});
+  SmallWorldOptions world = Tasks(Async(), {2});
   world.timeouts = 1;
   world.duplicates = 1;
   ExpectHolds(world);
 }
 
 TEST(StreamWorlds, EveryBatchIsAppliedOnceWhenRunnersDieOrDrain) {
-  WorldOptions world = Tasks(Async(), {2, 1});
+  SmallWorldOptions world = Tasks(Async(), {2, 1});
   world.crashes = 1;
   ExpectHolds(world);
   world.crashes = 0;
@@ -105,7 +105,7 @@ TEST(StreamWorlds, EveryBatchIsAppliedOnceWhenRunnersDieOrDrain) {
 }
 
 TEST(StreamWorlds, QueuesLoseNothingAndAreFlushedAtTheEnd) {
-  WorldOptions world = Tasks(Async(/*aggregate=*/2), {2, 1});
+  SmallWorldOptions world = Tasks(Async(/*aggregate=*/2), {2, 1});
   world.timeouts = 1;
   ExpectHolds(world);
 }
@@ -118,7 +118,7 @@ TEST(SspWorlds, TheBoundHoldsAndNobodyWaitsForEver) {
 }
 
 TEST(SspWorlds, TheBoundHoldsWhenATrainerDies) {
-  WorldOptions world = Tasks(Ssp(/*staleness=*/0), {1, 1});
+  SmallWorldOptions world = Tasks(Ssp(/*staleness=*/0), {1, 1});
   world.crashes = 1;
   ExpectHolds(world);
 }
@@ -126,7 +126,7 @@ TEST(SspWorlds, TheBoundHoldsWhenATrainerDies) {
 // ---- the hybrid ----
 
 TEST(HybridWorlds, BothPartsHoldTogether) {
-  WorldOptions world = Tasks(Ssp(/*staleness=*/1), {2, 1});
+  SmallWorldOptions world = Tasks(Ssp(/*staleness=*/1), {2, 1});
   world.dense = Sync();
   ExpectHolds(world);
   world.lengths = {1, 1};
@@ -135,7 +135,7 @@ TEST(HybridWorlds, BothPartsHoldTogether) {
 }
 
 TEST(HybridWorlds, ANewRunnerOfALaneThatIsInKeepsNobodyWaiting) {
-  WorldOptions world = Tasks(Ssp(/*staleness=*/0), {2, 1});
+  SmallWorldOptions world = Tasks(Ssp(/*staleness=*/0), {2, 1});
   world.dense = Sync();
   world.shards = 1;
   world.crashes = 1;
@@ -143,7 +143,7 @@ TEST(HybridWorlds, ANewRunnerOfALaneThatIsInKeepsNobodyWaiting) {
 }
 
 TEST(HybridWorlds, BothPartsHoldWhenALaneIsReleased) {
-  WorldOptions world = Tasks(Async(), {1, 1});
+  SmallWorldOptions world = Tasks(Async(), {1, 1});
   world.dense = Sync();
   world.releases = 1;
   ExpectHolds(world);

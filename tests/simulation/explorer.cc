@@ -18,7 +18,7 @@ class DepthFirst {
  public:
   explicit DepthFirst(const ExploreOptions& options) : options_(options) {}
 
-  Verdict Run(const World& world) {
+  Verdict Run(const SmallWorld& world) {
     Visit(world, options_.depth);
     verdict_.states = seen_.size();
     std::reverse(verdict_.trace.begin(), verdict_.trace.end());
@@ -27,7 +27,7 @@ class DepthFirst {
 
  private:
   // False: a rule is broken; the trace is being told backwards.
-  bool Visit(const World& world, int depth) {
+  bool Visit(const SmallWorld& world, int depth) {
     if (!world.violation().empty()) return Break(world.violation());
     int& seen_with = seen_.try_emplace(absl::HashOf(world.Text()), -1).first->second;
     if (seen_with >= depth) return true;
@@ -41,7 +41,7 @@ class DepthFirst {
       return true;
     }
     for (const Step& step : steps) {
-      World next = world;
+      SmallWorld next = world;
       next.Take(step);
       if (Visit(next, depth - 1)) continue;
       verdict_.trace.push_back(world.Describe(step));
@@ -62,7 +62,7 @@ class DepthFirst {
 };
 
 // Takes one step, and notes it. False: a rule is broken.
-bool Take(World& world, const Step& step, Verdict& verdict) {
+bool Take(SmallWorld& world, const Step& step, Verdict& verdict) {
   verdict.trace.push_back(world.Describe(step));
   world.Take(step);
   ++verdict.states;
@@ -71,7 +71,7 @@ bool Take(World& world, const Step& step, Verdict& verdict) {
 }
 
 // Brings the job to its end without faults. False: a rule is broken.
-bool End(World& world, Verdict& verdict) {
+bool End(SmallWorld& world, Verdict& verdict) {
   for (int i = 0; i < kCalmSteps && !world.done(); ++i) {
     const std::vector<Step> steps = world.Enabled();
     const auto step = std::find_if(steps.begin(), steps.end(), IsProgress);
@@ -95,16 +95,16 @@ std::ostream& operator<<(std::ostream& out, const Verdict& verdict) {
   return out;
 }
 
-Verdict Explore(const WorldOptions& world, const ExploreOptions& options) {
-  return DepthFirst(options).Run(World(world));
+Verdict Explore(const SmallWorldOptions& world, const ExploreOptions& options) {
+  return DepthFirst(options).Run(SmallWorld(world));
 }
 
-Verdict Walk(const WorldOptions& options, uint64_t first_seed, int walks, int depth) {
+Verdict Walk(const SmallWorldOptions& options, uint64_t first_seed, int walks, int depth) {
   Verdict all;
   for (int i = 0; i < walks; ++i) {
     const uint64_t seed = first_seed + static_cast<uint64_t>(i);
     Verdict verdict;
-    World world(options);
+    SmallWorld world(options);
     bool whole = true;
     for (int n = 0; whole && n < depth && !world.done(); ++n) {
       std::vector<Step> steps = world.Enabled();
@@ -125,9 +125,9 @@ Verdict Walk(const WorldOptions& options, uint64_t first_seed, int walks, int de
   return all;
 }
 
-Verdict Calm(const WorldOptions& options) {
+Verdict Calm(const SmallWorldOptions& options) {
   Verdict verdict;
-  World world(options);
+  SmallWorld world(options);
   End(world, verdict);
   return verdict;
 }

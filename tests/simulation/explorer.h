@@ -26,14 +26,14 @@ struct ExploreOptions {
 
 // Depth-first, each state once. Beside the world's own rules: in no state is the job stuck, that
 // is, as long as it is not done something can happen that is no fault.
-Verdict Explore(const WorldOptions& world, const ExploreOptions& options = {});
+Verdict Explore(const SmallWorldOptions& world, const ExploreOptions& options = {});
 
 // `walks` random walks of up to `depth` steps, in which faults are as likely as anything else, each
 // brought to its end without faults. A seed is one walk.
-Verdict Walk(const WorldOptions& world, uint64_t first_seed, int walks, int depth);
+Verdict Walk(const SmallWorldOptions& world, uint64_t first_seed, int walks, int depth);
 
 // One run in which nothing goes wrong.
-Verdict Calm(const WorldOptions& world);
+Verdict Calm(const SmallWorldOptions& world);
 
 }  // namespace capstan::simulation
 

@@ -12,7 +12,7 @@
 namespace capstan::simulation {
 namespace {
 
-void ExpectWalksHold(const WorldOptions& world) {
+void ExpectWalksHold(const SmallWorldOptions& world) {
   const char* seed = std::getenv("CAPSTAN_SEED");
   const char* walks = std::getenv("CAPSTAN_WALKS");
   const Verdict verdict = seed != nullptr
@@ -22,8 +22,8 @@ void ExpectWalksHold(const WorldOptions& world) {
   EXPECT_EQ(verdict.violation, "") << verdict;
 }
 
-WorldOptions Large(std::vector<uint64_t> lengths) {
-  WorldOptions world;
+SmallWorldOptions Large(std::vector<uint64_t> lengths) {
+  SmallWorldOptions world;
   world.lengths = std::move(lengths);
   world.shards = 3;
   world.partitions_per_shard = 2;
@@ -38,7 +38,7 @@ WorldOptions Large(std::vector<uint64_t> lengths) {
 }
 
 TEST(Walks, SyncHoldsWithThreeLanesAndManyFaults) {
-  WorldOptions world = Large({6, 4, 5});
+  SmallWorldOptions world = Large({6, 4, 5});
   world.dense = world.sparse = Sync();
   world.holds = 2;
   ExpectWalksHold(world);
@@ -47,26 +47,26 @@ TEST(Walks, SyncHoldsWithThreeLanesAndManyFaults) {
 }
 
 TEST(Walks, BackupWorkersHoldWithFourLanesAndManyFaults) {
-  WorldOptions world = Large({5, 4, 4, 2});
+  SmallWorldOptions world = Large({5, 4, 4, 2});
   world.dense = Sync(/*backup_workers=*/2);
   world.holds = 2;
   ExpectWalksHold(world);
 }
 
 TEST(Walks, AsyncHoldsWithThreeTasksAndManyFaults) {
-  WorldOptions world = Large({12, 5, 7});
+  SmallWorldOptions world = Large({12, 5, 7});
   world.dense = world.sparse = Async();
   ExpectWalksHold(world);
 }
 
 TEST(Walks, QueuesHoldWithThreeTasksAndManyFaults) {
-  WorldOptions world = Large({12, 5, 7});
+  SmallWorldOptions world = Large({12, 5, 7});
   world.sparse = Async(/*aggregate=*/3);
   ExpectWalksHold(world);
 }
 
 TEST(Walks, SspHoldsWithThreeTrainersAndManyFaults) {
-  WorldOptions world = Large({9, 8, 10});
+  SmallWorldOptions world = Large({9, 8, 10});
   world.dense = world.sparse = Ssp(/*staleness=*/1);
   ExpectWalksHold(world);
   world.dense = world.sparse = Ssp(/*staleness=*/0);
@@ -74,7 +74,7 @@ TEST(Walks, SspHoldsWithThreeTrainersAndManyFaults) {
 }
 
 TEST(Walks, TheHybridHoldsWithFourLanesAndManyFaults) {
-  WorldOptions world = Large({5, 4, 4, 3});
+  SmallWorldOptions world = Large({5, 4, 4, 3});
   world.dense = Sync(/*backup_workers=*/1);
   world.sparse = Ssp(/*staleness=*/2);
   ExpectWalksHold(world);

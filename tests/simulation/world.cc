@@ -64,14 +64,16 @@ Event Failure(const Action& action, const absl::Status& status) {
 
 }  // namespace
 
-bool WorldOptions::sync() const { return AnySync(dense) || AnySync(sparse); }
-bool WorldOptions::ssp() const { return (dense && IsSsp(*dense)) || (sparse && IsSsp(*sparse)); }
-bool WorldOptions::has_stream() const {
+bool SmallWorldOptions::sync() const { return AnySync(dense) || AnySync(sparse); }
+bool SmallWorldOptions::ssp() const {
+  return (dense && IsSsp(*dense)) || (sparse && IsSsp(*sparse));
+}
+bool SmallWorldOptions::has_stream() const {
   return (dense && !IsSync(*dense)) || (sparse && !IsSync(*sparse));
 }
 
-World::World(const WorldOptions& options)
-    : options_(std::make_shared<const WorldOptions>(options)) {
+SmallWorld::SmallWorld(const SmallWorldOptions& options)
+    : options_(std::make_shared<const SmallWorldOptions>(options)) {
   const v1::UpdatePolicy none;
   const v1::UpdatePolicy& dense = options.dense ? *options.dense : none;
   const v1::UpdatePolicy& sparse = options.sparse ? *options.sparse : none;
@@ -94,7 +96,7 @@ World::World(const WorldOptions& options)
   for (size_t work = 0; work < works_.size(); ++work) Grant(work, 0);
 }
 
-World::World(const World& other)
+SmallWorld::SmallWorld(const SmallWorld& other)
     : options_(other.options_),
       violation_(other.violation_),
       messages_(other.messages_),
@@ -116,13 +118,13 @@ World::World(const World& other)
   }
 }
 
-void World::Violate(const std::string& what) {
+void SmallWorld::Violate(const std::string& what) {
   if (violation_.empty()) violation_ = what;
 }
 
 // ---- steps ----
 
-std::vector<Step> World::Enabled() const {
+std::vector<Step> SmallWorld::Enabled() const {
   std::vector<Step> steps;
   AddChiefSteps(steps);
   for (size_t i = 0; i < runners_.size(); ++i) {
@@ -146,7 +148,7 @@ std::vector<Step> World::Enabled() const {
   return steps;
 }
 
-void World::Take(const Step& step) {
+void SmallWorld::Take(const Step& step) {
   switch (step.kind) {
     case Step::Kind::kDeliver:
     case Step::Kind::kStray: {
@@ -216,7 +218,7 @@ void World::Take(const Step& step) {
 
 // ---- runners and the network ----
 
-void World::Feed(size_t runner, Event event) {
+void SmallWorld::Feed(size_t runner, Event event) {
   std::vector<Event> events = {std::move(event)};
   for (size_t i = 0; i < events.size(); ++i) {
     if (i == kMostEvents) return Violate("NeverStuck: a runner wakes again and again for nothing");
@@ -237,7 +239,7 @@ void World::Feed(size_t runner, Event event) {
   }
 }
 
-std::optional<Event> World::CarryOut(size_t runner, const Action& action) {
+std::optional<Event> SmallWorld::CarryOut(size_t runner, const Action& action) {
   Runner& h = runners_[runner];
   if (const auto* read = std::get_if<worker::ReadBatch>(&action)) {
     const uint64_t length = options_->lengths[h.work];
@@ -266,7 +268,7 @@ std::optional<Event> World::CarryOut(size_t runner, const Action& action) {
   return std::nullopt;
 }
 
-void World::Send(size_t runner, const Action& action) {
+void SmallWorld::Send(size_t runner, const Action& action) {
   Runner& h = runners_[runner];
   if (const auto* pull = std::get_if<worker::SendPull>(&action)) h.steps[pull->batch] = pull->clock;
   messages_.push_back(
@@ -274,7 +276,7 @@ void World::Send(size_t runner, const Action& action) {
 }
 
 // The runner is gone, with or without a word.
-void World::Leave(size_t runner) {
+void SmallWorld::Leave(size_t runner) {
   Runner& h = runners_[runner];
   h.alive = false;
   h.computing.reset();
@@ -285,12 +287,12 @@ void World::Leave(size_t runner) {
   RefreshQuorum();
 }
 
-void World::Answer(const Message& message, const Event& event) {
+void SmallWorld::Answer(const Message& message, const Event& event) {
   if (message.orphan || !runners_[message.runner].alive) return;
   Feed(message.runner, event);
 }
 
-void World::Timeout(size_t index) {
+void SmallWorld::Timeout(size_t index) {
   Message& message = messages_[index];
   message.orphan = true;
   const Message copy = message;
@@ -307,7 +309,7 @@ void World::Timeout(size_t index) {
 
 // ---- texts ----
 
-std::string World::Describe(const Step& step) const {
+std::string SmallWorld::Describe(const Step& step) const {
   static constexpr const char* kNames[] = {"deliver", "compute", "lease",   "news",      "quorum",
                                            "close",   "barrier", "finish",  "stray",     "release",
                                            "hold",    "drain",   "timeout", "duplicate", "crash"};
@@ -322,7 +324,7 @@ std::string World::Describe(const Step& step) const {
   return text;
 }
 
-std::string World::Text() const {
+std::string SmallWorld::Text() const {
   std::string text;
   for (const Runner& h : runners_) {
     absl::StrAppend(&text, "H", h.work, "g", h.generation.count, h.alive ? " " : " gone ",

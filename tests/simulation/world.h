@@ -47,7 +47,7 @@ enum class Lie {
   kNoFlush,             // Queues are not flushed at the end.
 };
 
-struct WorldOptions {
+struct SmallWorldOptions {
   std::optional<v1::UpdatePolicy> dense;  // Absent: the part has no parameters.
   std::optional<v1::UpdatePolicy> sparse;
   int shards = 2;
@@ -98,11 +98,11 @@ struct Step {
 };
 
 // Thread-compatible.
-class World {
+class SmallWorld {
  public:
-  explicit World(const WorldOptions& options);
-  World(const World& other);
-  World& operator=(const World&) = delete;
+  explicit SmallWorld(const SmallWorldOptions& options);
+  SmallWorld(const SmallWorld& other);
+  SmallWorld& operator=(const SmallWorld&) = delete;
 
   std::vector<Step> Enabled() const;
   void Take(const Step& step);
@@ -237,7 +237,7 @@ class World {
   static constexpr ps::WaiterId kChief{~uint64_t{0}};
   enum class Barrier { kNone, kAsked, kReached };
 
-  std::shared_ptr<const WorldOptions> options_;  // Shared by all copies of a world.
+  std::shared_ptr<const SmallWorldOptions> options_;  // Shared by all copies of a world.
   std::string violation_;
   std::vector<Runner> runners_;
   std::vector<Message> messages_;

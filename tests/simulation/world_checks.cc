@@ -8,25 +8,25 @@
 
 namespace capstan::simulation {
 
-ps::GradientHandle World::Gradient::handle() const {
+ps::GradientHandle SmallWorld::Gradient::handle() const {
   return ps::GradientHandle{(uint64_t{runner} << 32) | (computation << 16) | batch};
 }
 
-World::Gradient World::Gradient::Of(ps::GradientHandle handle) {
+SmallWorld::Gradient SmallWorld::Gradient::Of(ps::GradientHandle handle) {
   const auto raw = static_cast<uint64_t>(handle);
   return {raw >> 32, raw & 0xFFFF, (raw >> 16) & 0xFFFF};
 }
 
-bool World::Has(Part part) const {
+bool SmallWorld::Has(Part part) const {
   return part == Part::kDense ? options_->dense.has_value() : options_->sparse.has_value();
 }
 
-bool World::Touches(size_t work, uint64_t batch, size_t partition) const {
+bool SmallWorld::Touches(size_t work, uint64_t batch, size_t partition) const {
   return !options_->gaps || batch == 0 || batch + 1 == options_->lengths[work] ||
          (work + batch + partition) % 2 == 0;
 }
 
-std::vector<ShardIndex> World::ShardsOf(size_t work, uint64_t batch) const {
+std::vector<ShardIndex> SmallWorld::ShardsOf(size_t work, uint64_t batch) const {
   std::vector<ShardIndex> shards;
   for (size_t s = 0; s < shards_.size(); ++s) {
     for (const Partition& partition : shards_[s].partitions) {
@@ -39,7 +39,7 @@ std::vector<ShardIndex> World::ShardsOf(size_t work, uint64_t batch) const {
 }
 
 // NoDuplicate: no gradient is applied twice.
-void World::NoteApplied(Partition& partition, Part part, ps::GradientHandle handle) {
+void SmallWorld::NoteApplied(Partition& partition, Part part, ps::GradientHandle handle) {
   const Gradient gradient = Gradient::Of(handle);
   const Record record{runners_[gradient.runner].work, gradient.batch};
   if (++partition.applied[static_cast<size_t>(part)][record] > 1) {
@@ -48,7 +48,7 @@ void World::NoteApplied(Partition& partition, Part part, ps::GradientHandle hand
   }
 }
 
-void World::Note(Partition& partition, const ps::Decision& decision) {
+void SmallWorld::Note(Partition& partition, const ps::Decision& decision) {
   for (const ps::Addition& addition : decision.additions) {
     NoteApplied(partition, addition.part, addition.handle);
     partition.rounds[static_cast<size_t>(addition.part)][partition.machine.round() + 1].push_back(
@@ -68,8 +68,8 @@ void World::Note(Partition& partition, const ps::Decision& decision) {
 }
 
 // FencesHold, and NoDuplicate of what has been promised.
-void World::CheckAccepted(Partition& partition, Part part, const worker::SendPush& push,
-                          size_t runner) {
+void SmallWorld::CheckAccepted(Partition& partition, Part part, const worker::SendPush& push,
+                               size_t runner) {
   const auto i = static_cast<size_t>(part);
   const size_t work = runners_[runner].work;
   Generation& fence = partition.fences[i][work];
@@ -82,7 +82,7 @@ void World::CheckAccepted(Partition& partition, Part part, const worker::SendPus
   }
 }
 
-uint64_t World::CursorAt(size_t lane, uint64_t round) const {
+uint64_t SmallWorld::CursorAt(size_t lane, uint64_t round) const {
   uint64_t cursor = 0;
   for (const auto& [number, set] : round_commits_) {
     if (number >= round) break;
@@ -95,7 +95,7 @@ uint64_t World::CursorAt(size_t lane, uint64_t round) const {
 }
 
 // RoundSize: a round holds max(1, D - b) to D of the D lanes that have data.
-void World::NoteClosed() {
+void SmallWorld::NoteClosed() {
   if (!coordinator_) return;
   const RoundCommit& set = coordinator_->last_closed();
   if (set.round == 0 || round_commits_.contains(set.round)) return;
@@ -123,7 +123,7 @@ void World::NoteClosed() {
 // AppliedIsCounted: what a partition applied in a round is what the coordinator counted, of the
 // right batch and generation, in lane order, by examples. OneGradient: every partition applied the
 // same computation of it.
-void World::CheckRound(const Partition& partition, uint64_t round) {
+void SmallWorld::CheckRound(const Partition& partition, uint64_t round) {
   const RoundCommit& set = round_commits_.at(round);
   const double scale = RoundScale(ExamplesOf(set), /*batch_size=*/1, /*sum_loss=*/false);
   for (size_t i = 0; i < kParts; ++i) {
@@ -158,7 +158,7 @@ void World::CheckRound(const Partition& partition, uint64_t round) {
 }
 
 // A pull for step n is answered only if every trainer has pushed the steps below n - bound here.
-void World::CheckBound(const Shard& shard, const worker::SendPull& pull) {
+void SmallWorld::CheckBound(const Shard& shard, const worker::SendPull& pull) {
   if (!options_->ssp() || options_->sync()) return;
   const v1::UpdatePolicy& policy =
       options_->sparse && IsSsp(*options_->sparse) ? *options_->sparse : *options_->dense;
@@ -175,7 +175,7 @@ void World::CheckBound(const Shard& shard, const worker::SendPull& pull) {
 }
 
 // EndExact: at the end every batch is applied once in every partition that it touches.
-void World::CheckEnd() {
+void SmallWorld::CheckEnd() {
   for (const Shard& shard : shards_) {
     for (const Partition& partition : shard.partitions) {
       for (size_t i = 0; i < kParts; ++i) {

@@ -5,7 +5,7 @@
 
 namespace capstan::simulation {
 
-void World::Grant(size_t work, uint64_t first_batch) {
+void SmallWorld::Grant(size_t work, uint64_t first_batch) {
   const bool again = options_->lie == Lie::kReusedGeneration && NewestGeneration(work).count > 0;
   const Generation generation = again ? NewestGeneration(work) : Generation{1, next_generation_++};
   worker::RunnerOptions common;
@@ -46,7 +46,7 @@ void World::Grant(size_t work, uint64_t first_batch) {
   Feed(index, worker::Start{});
 }
 
-Generation World::NewestGeneration(size_t work) const {
+Generation SmallWorld::NewestGeneration(size_t work) const {
   Generation newest;
   for (const Runner& runner : runners_) {
     if (runner.work == work) newest = std::max(newest, runner.generation);
@@ -55,7 +55,7 @@ Generation World::NewestGeneration(size_t work) const {
 }
 
 // The trainers are the runners that the chief knows to be alive; a zombie is not among them.
-std::vector<ps::QuorumTrainer> World::Trainers() const {
+std::vector<ps::QuorumTrainer> SmallWorld::Trainers() const {
   std::vector<ps::QuorumTrainer> trainers;
   for (const Work& work : works_) {
     if (!work.runner) continue;
@@ -65,18 +65,18 @@ std::vector<ps::QuorumTrainer> World::Trainers() const {
   return trainers;
 }
 
-void World::RefreshQuorum() {
+void SmallWorld::RefreshQuorum() {
   if (!options_->ssp()) return;
   for (Shard& shard : shards_) {
     shard.quorum_stale = options_->lie != Lie::kDeafClocks || shard.quorum.empty();
   }
 }
 
-bool World::AllWorkDone() const {
+bool SmallWorld::AllWorkDone() const {
   return std::all_of(works_.begin(), works_.end(), [](const Work& work) { return work.done; });
 }
 
-void World::AddChiefSteps(std::vector<Step>& steps) const {
+void SmallWorld::AddChiefSteps(std::vector<Step>& steps) const {
   const bool releases = budgets_.releases < options_->releases;
   for (size_t i = 0; i < works_.size(); ++i) {
     const Work& work = works_[i];
@@ -107,7 +107,7 @@ void World::AddChiefSteps(std::vector<Step>& steps) const {
 
 // BarrierHolds: at a barrier every partition can be brought to the coordinator's last round, and
 // none is beyond.
-void World::AtBarrier() {
+void SmallWorld::AtBarrier() {
   const RoundCommit last = coordinator_->last_closed();
   if (last.round != barrier_round_) Violate("BarrierHolds: a round has closed behind the barrier");
   for (Shard& shard : shards_) {
@@ -123,14 +123,14 @@ void World::AtBarrier() {
   AnswerOpens(coordinator_->Release());
 }
 
-void World::Close(Shard& shard, size_t work) {
+void SmallWorld::Close(Shard& shard, size_t work) {
   shard.closed.insert(work);
   for (Partition& partition : shard.partitions) {
     partition.machine.CloseStream(Timeline{1}, StreamOf(work), options_->lengths[work]);
   }
 }
 
-void World::Finish(Shard& shard) {
+void SmallWorld::Finish(Shard& shard) {
   shard.finished = true;
   if (coordinator_ && options_->lie != Lie::kNoCommit) {
     shard.log.Learn(coordinator_->last_closed());
@@ -140,7 +140,7 @@ void World::Finish(Shard& shard) {
   for (Partition& partition : shard.partitions) Note(partition, partition.machine.Flush());
 }
 
-bool World::done() const {
+bool SmallWorld::done() const {
   return AllWorkDone() && std::all_of(shards_.begin(), shards_.end(), [this](const Shard& shard) {
            return shard.finished &&
                   (!options_->has_stream() || shard.closed.size() == works_.size());

@@ -10,7 +10,7 @@ namespace capstan::simulation {
 
 using worker::OutcomeSummary;
 
-void World::Serve(Message message) {
+void SmallWorld::Serve(Message message) {
   const worker::Action request = message.request;
   if (const auto* pull = std::get_if<worker::SendPull>(&request)) return ServePull(message, *pull);
   if (const auto* push = std::get_if<worker::SendPush>(&request)) return ServePush(message, *push);
@@ -27,7 +27,7 @@ void World::Serve(Message message) {
 
 // ---- pulls ----
 
-void World::ServePull(Message message, const worker::SendPull& pull) {
+void SmallWorld::ServePull(Message message, const worker::SendPull& pull) {
   const auto index = static_cast<size_t>(Raw(pull.shard));
   if (pull.lane) LearnClosed(index, pull.lane->closed);
   if (!options_->ssp() || options_->lie == Lie::kNoWait) return Read(message, pull);
@@ -40,7 +40,7 @@ void World::ServePull(Message message, const worker::SendPull& pull) {
   messages_.push_back(std::move(message));
 }
 
-void World::Read(const Message& message, const worker::SendPull& pull) {
+void SmallWorld::Read(const Message& message, const worker::SendPull& pull) {
   Shard& shard = shards_[static_cast<size_t>(Raw(pull.shard))];
   const size_t work = runners_[message.runner].work;
   const uint64_t round = pull.lane ? pull.lane->round : 0;
@@ -61,14 +61,14 @@ void World::Read(const Message& message, const worker::SendPull& pull) {
   Answer(message, worker::PullDone{pull.ticket, status, {}});
 }
 
-void World::AnswerPulls(Shard&, const ps::PullAnswers& answers) {
+void SmallWorld::AnswerPulls(Shard&, const ps::PullAnswers& answers) {
   for (const ps::PullAnswer& answer : answers) {
     const Message message = Unpark(static_cast<uint64_t>(answer.waiter));
     Read(message, std::get<worker::SendPull>(message.request));
   }
 }
 
-World::Message World::Unpark(uint64_t id) {
+SmallWorld::Message SmallWorld::Unpark(uint64_t id) {
   for (size_t i = 0; i < messages_.size(); ++i) {
     if (messages_[i].id != id) continue;
     Message message = std::move(messages_[i]);
@@ -81,7 +81,7 @@ World::Message World::Unpark(uint64_t id) {
 
 // ---- pushes ----
 
-void World::ServePush(const Message& message, const worker::SendPush& push) {
+void SmallWorld::ServePush(const Message& message, const worker::SendPush& push) {
   const auto index = static_cast<size_t>(Raw(push.shard));
   Shard& shard = shards_[index];
   const size_t work = runners_[message.runner].work;
@@ -106,8 +106,8 @@ void World::ServePush(const Message& message, const worker::SendPush& push) {
   Answer(message, worker::PushDone{push.ticket, absl::OkStatus(), outcomes, {}});
 }
 
-v1::Outcome World::PushPart(Partition& partition, Part part, const Message& message,
-                            const worker::SendPush& push) {
+v1::Outcome SmallWorld::PushPart(Partition& partition, Part part, const Message& message,
+                                 const worker::SendPush& push) {
   const size_t work = runners_[message.runner].work;
   const ps::GradientHandle handle =
       Gradient{message.runner, push.batch, message.computation}.handle();
@@ -139,22 +139,22 @@ v1::Outcome World::PushPart(Partition& partition, Part part, const Message& mess
   return decision.outcome;
 }
 
-void World::TellClock(Shard& shard, size_t runner, uint64_t clock) {
+void SmallWorld::TellClock(Shard& shard, size_t runner, uint64_t clock) {
   if (!options_->ssp()) return;
   AnswerPulls(shard, shard.clocks.Finished(TrainerId{runner + 1}, clock));
 }
 
-void World::LearnClosed(size_t shard, RoundCommit closed) {
+void SmallWorld::LearnClosed(size_t shard, RoundCommit closed) {
   if (options_->lie == Lie::kTornSet && shard == 1 && closed.lanes.size() > 1)
     closed.lanes.pop_back();
   shards_[shard].log.Learn(closed);
 }
 
-ps::NewsCursor World::Told(const Shard& shard) const {
+ps::NewsCursor SmallWorld::Told(const Shard& shard) const {
   return {shard.counts.round(), shard.counts.counted(), shard.counts.ended()};
 }
 
-void World::LearnNews(Shard& shard, const LaneNews& news) {
+void SmallWorld::LearnNews(Shard& shard, const LaneNews& news) {
   shard.counts.Learn(news);
   for (Partition& partition : shard.partitions) {
     CatchUp(shard, partition);
@@ -162,7 +162,7 @@ void World::LearnNews(Shard& shard, const LaneNews& news) {
   }
 }
 
-void World::CatchUp(Shard& shard, Partition& partition) {
+void SmallWorld::CatchUp(Shard& shard, Partition& partition) {
   if (!options_->sync()) return;
   const uint64_t before = partition.machine.round();
   Note(partition, partition.machine.CatchUp(shard.log.After(before)));
@@ -173,7 +173,7 @@ void World::CatchUp(Shard& shard, Partition& partition) {
 
 // ---- the coordinator ----
 
-void World::ServeOpen(Message message, const worker::SendOpen& open) {
+void SmallWorld::ServeOpen(Message message, const worker::SendOpen& open) {
   const size_t work = runners_[message.runner].work;
   Generation generation = open.generation;
   if (options_->lie == Lie::kNoCoordinatorFence) generation = NewestGeneration(work);
@@ -184,7 +184,7 @@ void World::ServeOpen(Message message, const worker::SendOpen& open) {
                                   absl::UnixEpoch()));
 }
 
-void World::ServeReport(const Message& message, const worker::SendReport& report) {
+void SmallWorld::ServeReport(const Message& message, const worker::SendReport& report) {
   const size_t work = runners_[message.runner].work;
   Generation generation = report.generation;
   if (options_->lie == Lie::kNoCoordinatorFence) generation = NewestGeneration(work);
@@ -201,7 +201,7 @@ void World::ServeReport(const Message& message, const worker::SendReport& report
   AnswerOpens(result.answers);
 }
 
-void World::AnswerOpens(const ps::CoordinatorAnswers& answers) {
+void SmallWorld::AnswerOpens(const ps::CoordinatorAnswers& answers) {
   NoteClosed();
   for (const ps::CoordinatorAnswer& answer : answers) {
     if (answer.waiter == kChief) {

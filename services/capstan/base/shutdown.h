@@ -14,7 +14,7 @@ namespace capstan {
 class Shutdown {
  public:
   Shutdown();
-  // Of these signals alone: a process that is somebody else's sees to the others itself.
+  // Handles these signals alone: a process that is somebody else's sees to the others itself.
   explicit Shutdown(std::vector<int> signals);
   ~Shutdown();
   Shutdown(const Shutdown&) = delete;

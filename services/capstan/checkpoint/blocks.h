@@ -46,7 +46,7 @@ class BlockWriter {
 
  private:
   std::string bytes_;
-  size_t begin_ = 0;   // Of the block being written,
+  size_t begin_ = 0;   // Where the block being written begins,
   bool open_ = false;  // if there is one.
   uint32_t ordinal_ = 0;
 };

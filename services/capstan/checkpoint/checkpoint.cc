@@ -35,7 +35,7 @@ class SavedFileFeed {
     return {.next = [this] { return Next(); }, .bytes = file_.bytes()};
   }
 
-  // Of what was made of the file with `decoded`: OK only if its bytes are those that were saved.
+  // Whether the file's bytes are those that were saved, after decoding them has come to `decoded`.
   // Whatever decoding has failed of, with other bytes it is the fault of these.
   absl::Status Verify(const absl::Status& decoded);
 

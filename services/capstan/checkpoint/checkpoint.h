@@ -36,7 +36,7 @@ absl::StatusOr<DecodedPartition> ReadPartitionFile(ObjectStore& folder, const v1
                                                    const DenseLayout& layout,
                                                    SlabArena* arena = nullptr);
 
-// The same of a delta: see ApplyDelta.
+// Reads the file of a delta likewise, and applies it to `partition`: see ApplyDelta.
 absl::Status ReadDeltaFile(ObjectStore& folder, const v1::SavedFile& file, const v1::JobSpec& job,
                            const std::string& parent, DecodedPartition& partition);
 

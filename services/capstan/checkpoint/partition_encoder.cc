@@ -144,7 +144,7 @@ void PartitionEncoder::ReadRows(Table& table) {
                       AppendNumber(out, row.key);
                       AppendNumber(out, row.frequency);
                       AppendNumber(out, row.touched_examples);
-                      // Of a row that has changed since the mark the rest tells.
+                      // A delta tells this of a row that has changed since the mark.
                       if (facts_.versions) AppendNumber(out, table.VersionOf(row.key));
                       AppendFloats(out, row.state);
                     });

@@ -11,8 +11,8 @@
 
 namespace capstan {
 
-// Of the pulls, or of the pushes, of one batch: whoever makes the requests holds it, PsClient reads
-// and writes it. Thread-compatible.
+// Which partitions of one batch's pulls, or of its pushes, have been answered. Whoever makes the
+// requests holds it; PsClient reads and writes it. Thread-compatible.
 class AnsweredPartitions {
  public:
   // What became of both parts of a pushed partition; of a pulled one, nothing.

@@ -55,7 +55,7 @@ class PsClient::Request {
   ChunkLifecycle lifecycle;
   absl::Status status;                            // The first failure.
   absl::flat_hash_map<size_t, CallId> under_way;  // By chunk.
-  // Of those under way that are too large for a message: what is left of them. By chunk.
+  // What is left of chunks under way that are too large for a message. By chunk.
   absl::flat_hash_map<size_t, PushInPieces> in_pieces;
 
  protected:

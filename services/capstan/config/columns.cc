@@ -54,6 +54,7 @@ void AppendTransformed(Section& in, bool names, std::vector<v1::ColumnSpec>& col
   for (const YamlNode* node : in.Scalars("columns", kColumnsText)) {
     AppendColumns(in, "columns", *node, names, added);
   }
+  in.Require("columns");
   if (!in.Has("columns")) in.Refuse("columns", absl::StrCat("is missing; expected ", kColumnsText));
   v1::ColumnSpec spec;
   spec.set_transform(

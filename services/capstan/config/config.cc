@@ -38,6 +38,7 @@ bool IsJobName(absl::string_view name) {
 
 void ReadName(Section& in, v1::JobSpec& spec) {
   spec.set_job(in.Text("job"));
+  in.Require("job");
   if (IsJobName(spec.job())) return;
   in.Refuse("job",
             absl::StrCat(in.Has("job") ? Shown(spec.job()) + " is not" : "is missing; expected",

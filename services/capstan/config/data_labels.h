@@ -21,7 +21,7 @@ uint32_t LabelCountOf(const v1::DataSpec& data);
 // such a label.
 v1::Loss LossOf(const v1::JobSpec& job, size_t label);
 
-// The same of a label of a model with this loss.
+// The loss of a label of a model that has the loss `of_model`.
 v1::Loss LossOf(const v1::LabelSpec& label, v1::Loss of_model);
 
 // Whether a label has this loss.

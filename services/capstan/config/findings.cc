@@ -50,4 +50,10 @@ void Findings::Describe(JobKey key) {
   if (known.values.empty()) known = std::move(key);
 }
 
+void Findings::Require(const std::string& path) {
+  if (purpose_ != Purpose::kListKeys) return;
+  keys_[path].required = true;
+  keys_[path].default_value.clear();
+}
+
 }  // namespace capstan

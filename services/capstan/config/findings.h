@@ -38,6 +38,8 @@ class Findings {
   // kListKeys only, where the key of a list's item is "model.towers[].kind".
   void Ask(std::string path);
   void Describe(JobKey key);
+  // Notes that this key, which has been described, is required: it has no default.
+  void Require(const std::string& path);
   // These keys by their names.
   const std::map<std::string, JobKey>& keys() const { return keys_; }
 

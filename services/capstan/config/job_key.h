@@ -24,6 +24,7 @@ struct JobKey {
   std::string key = {};            // "train.batch_size", "model.towers[].kind"
   std::string values = {};         // "1 to 4096"; "async, ssp, sync"
   std::string default_value = {};  // As a job would name it; empty: there is none.
+  bool required = false;           // A job that the key means something to has to name it.
 };
 
 // The description of a key by the method of Section that reads it. A `fallback` out of the range is

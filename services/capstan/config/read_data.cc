@@ -132,6 +132,7 @@ void ReadOneLabel(Section in, const v1::DataSpec& data, v1::LabelSpec& out) {
   } else if (!in.Has("column")) {
     in.Refuse("column", "is missing; expected a column");
   }
+  in.Require("column");
   out.set_weight(static_cast<float>(in.Number("weight", {.open = true}, 1)));
   out.set_may_be_missing(in.Flag("optional", false));
   out.set_loss(in.OneOf<v1::Loss>("loss", kLabelLosses, v1::LOSS_UNSPECIFIED));
@@ -229,6 +230,7 @@ void ReadEvalSets(Section in, v1::DataSpec& out) {
 
 void ReadFiles(Section& in, v1::DataSpec& out) {
   for (std::string& path : in.Texts("train")) *out.add_train() = std::move(path);
+  in.Require("train");
   if (in.IsMap("eval")) {
     ReadEvalSets(in.Map("eval"), out);
   } else {
@@ -253,6 +255,7 @@ void ReadImage(Section in, v1::DataSpec& data) {
   out.set_height(static_cast<uint32_t>(in.Whole("height", sides, 0)));
   out.set_width(static_cast<uint32_t>(in.Whole("width", sides, 0)));
   for (const absl::string_view key : {"height", "width"}) {
+    in.Require(key);
     if (images && !in.Has(key))
       in.Refuse(key, "is missing; images are brought to one size, such as 224");
   }
@@ -280,6 +283,7 @@ void ReadImages(Section& in, v1::DataSpec& out) {
 
 void ReadData(Section& in, v1::DataSpec& out) {
   out.set_format(in.OneOf<v1::DataFormat>("format", kFormats, v1::DATA_FORMAT_UNSPECIFIED));
+  in.Require("format");
   if (!in.Has("format"))
     in.Refuse("format",
               "is missing; expected csv, tsv, libsvm, libfm, idx, synthetic, tar, tfrecord, folder "

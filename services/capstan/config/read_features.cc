@@ -42,6 +42,7 @@ void ReadMany(Section& in, bool names, v1::FeatureSpec& out) {
 void ReadVocabulary(Section& in, v1::FeatureSpec& out) {
   const bool has = out.kind() == v1::KEY_KIND_VOCABULARY;
   const std::string file = in.Text("file");
+  in.Require("file");
   const uint64_t unknown = in.Whole("unknown", {.max = kMostUnknown}, 1);
   for (const char* key : {"file", "unknown"}) {
     if (!has && in.Has(key)) in.Refuse(key, "is only for kind: vocabulary");
@@ -55,6 +56,7 @@ void ReadVocabulary(Section& in, v1::FeatureSpec& out) {
 
 void ReadFeature(Section in, bool names, v1::FeatureSpec& out) {
   const std::vector<v1::ColumnSpec> columns = ReadColumns(in, "column", {.names = names});
+  in.Require("column");
   if (columns.size() != 1) {
     in.Refuse("column", in.Has("column") ? "is one column" : "is missing; expected a column");
   } else {

@@ -44,6 +44,7 @@ void ReadLayers(Section& in, Spec& out) {
 // What a tower's kind may be is known to capstan/model, to which users add theirs.
 void ReadTower(Section& in, v1::TowerSpec& out) {
   out.set_kind(in.Text("kind"));
+  in.Require("kind");
   if (out.kind().empty()) in.Refuse("kind", "is missing; expected a tower, such as mlp");
   out.set_name(in.Text("name", out.kind()));
   for (const uint64_t width : in.Wholes("hidden", {.min = 1, .max = kMaxWidth})) {

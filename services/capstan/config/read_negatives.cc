@@ -37,6 +37,7 @@ void ReadNegatives(Section in, v1::DataSpec& data) {
   out.set_share(
       in.OneOf<v1::CandidateShare>("from", kCandidateShares, v1::CANDIDATE_SHARE_WEIGHTS));
   out.set_distortion(static_cast<float>(in.Number("distortion", {.min = 0, .max = 1}, 1)));
+  for (const char* key : {"feature", "file", "per_batch"}) in.Require(key);
   bool given = false;
   for (const char* key : {"feature", "file", "per_batch", "from", "distortion"}) {
     given = given || in.Has(key);

@@ -71,6 +71,7 @@ void ReadSchedule(Section in, v1::ScheduleSpec& out) {
   out.set_floor(in.Number("floor", {.max = 1}, 0));
   const bool constant = out.kind() == v1::SCHEDULE_KIND_UNSPECIFIED;
   const bool has_rate = !constant && out.kind() != v1::SCHEDULE_KIND_COSINE;
+  for (const char* key : {"decay_examples", "decay_rate"}) in.Require(key);
   const auto check = [&in](absl::string_view key, bool wanted) {
     if (in.Has(key) == wanted) return;
     in.Refuse(key, wanted ? "is missing" : "means nothing to this kind of schedule");
@@ -117,6 +118,7 @@ void ReadDenseOptimizer(Section& in, v1::JobSpec& spec) {
   in.ForEach("groups", [&](Section& item) {
     v1::OptimizerGroup& group = *spec.add_dense_groups();
     for (const std::string& pattern : item.Texts("match")) group.add_match(pattern);
+    item.Require("match");
     if (group.match().empty()) {
       item.Refuse("match", "is missing; expected names of tensors, such as \"*.bias\"");
     }

@@ -50,6 +50,7 @@ void CheckSettings(Section& in, bool lanes_needed, const v1::UpdatePolicy& polic
       {"drop_above", "stale_gradients: drop", stale == v1::STALE_GRADIENTS_DROP, true},
   };
   for (const Dependence& dependence : dependences) Check(in, dependence);
+  for (const absl::string_view key : {"staleness", "drop_above"}) in.Require(key);
   if (sync && policy.lanes() > 0 && policy.backup_workers() >= policy.lanes()) {
     in.Refuse("backup_workers",
               absl::StrCat(policy.backup_workers(), " is not less than lanes, ", policy.lanes()));

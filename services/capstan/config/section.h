@@ -72,6 +72,10 @@ class Section {
   // Values as they stand, for what has a grammar of its own: the scalar, or those of a list.
   std::vector<const YamlNode*> Scalars(absl::string_view key, absl::string_view expected);
 
+  // Tells whoever lists the keys that a job which this one, read before, means something to has to
+  // name it. That such a job does is checked by the caller.
+  void Require(absl::string_view key) { findings_.Require(PathOf(key)); }
+
   // Notes a mistake at a key, or at a value of it.
   void Refuse(absl::string_view key, absl::string_view what);
   void RefuseValue(absl::string_view key, const YamlNode& value, absl::string_view expected);

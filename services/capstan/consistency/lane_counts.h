@@ -40,7 +40,7 @@ class LaneCounts {
 
   Timeline timeline() const { return timeline_; }
   uint64_t round() const { return round_; }  // 0: nothing has been told.
-  // Of how many lanes each has been told: where the next news begin.
+  // How many counted and how many ended lanes have been told: where the next news begin.
   size_t counted() const { return counted_.size(); }
   size_t ended() const { return ended_.size(); }
 

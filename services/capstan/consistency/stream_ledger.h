@@ -64,8 +64,9 @@ struct StreamFacts {
   };
   std::vector<Open> open;  // All that this chief knows of.
   std::vector<Closed> closed;
-  // Of the chief that tells. Earlier ones may have leased streams of which it does not know: what
-  // is pushed by such a lease is refused, and whoever redoes the task pushes all of it again.
+  // The term of the chief that tells. Earlier chiefs may have leased streams of which it does not
+  // know: what is pushed by such a lease is refused, and whoever redoes the task pushes all of it
+  // again.
   uint64_t term = 0;
 };
 

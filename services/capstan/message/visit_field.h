@@ -10,7 +10,7 @@ namespace capstan {
 
 // Calls `visit` with the value of a field of the message, and returns what that returns: a number,
 // a bool, a `const EnumValueDescriptor*`, a `std::string` (of bytes, too), or a `const Message&`.
-// Of a repeated field the value is that of `index`. REQUIRES: `visit` takes each of these, and
+// A repeated field has one value for each `index`. REQUIRES: `visit` takes each of these, and
 // returns the same type for all.
 template <typename Visit>
 auto VisitField(const google::protobuf::Message& message,

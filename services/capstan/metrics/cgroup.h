@@ -14,7 +14,7 @@ struct CgroupLimits {
   std::optional<double> cpu_cores;
 };
 
-// Where the kernel tells it; others for tests.
+// The files in which the kernel tells the limits of this process; tests name others.
 struct CgroupFiles {
   std::string membership = "/proc/self/cgroup";
   std::string root = "/sys/fs/cgroup";

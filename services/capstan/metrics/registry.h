@@ -59,7 +59,7 @@ class Registry {
   // All series as of now, metrics in order of their names.
   std::vector<prometheus::MetricFamily> Collect() const;
 
-  // The same as a scrape shows it.
+  // Returns them as the text that a scrape shows.
   std::string Text() const;
 
  private:

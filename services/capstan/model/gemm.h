@@ -18,8 +18,8 @@ struct GemmOptions {
   bool accumulate = false;           // c += instead of c =.
   std::span<const float> bias = {};  // One a column, added to the product.
   bool relu = false;                 // max(0, product + bias).
-  const float* mask =
-      nullptr;  // Of c's shape and stride: where it is not positive, c becomes 0 (ReLU's gradient).
+  // Has c's shape and stride: where it is not positive, c becomes 0 (ReLU's gradient).
+  const float* mask = nullptr;
 };
 
 // Thread-compatible: holds scratch memory, about 2 MiB.

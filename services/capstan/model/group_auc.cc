@@ -57,7 +57,7 @@ void Shrink(size_t most, v1::GroupSample& sample) {
   }
 }
 
-// Of the examples [begin, end), in the order of their logits. Nothing: a class is missing. Equal
+// The AUC of these examples, which are sorted by their logits; nothing if a class is missing. Equal
 // logits count one half.
 std::optional<double> AucOfSorted(std::span<const Example> examples) {
   double wins = 0, positive = 0, negative = 0;

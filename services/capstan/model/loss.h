@@ -32,7 +32,7 @@ struct Scores {
     return label_losses.empty() ? loss : label_losses[output];
   }
   float WeightOf(size_t example) const { return weights.empty() ? 1.0f : weights[example]; }
-  // Of an output of an example.
+  // The weight of one output of an example.
   float WeightOf(size_t example, size_t output) const {
     return label_weights.empty() ? WeightOf(example) : WeightOf(example) * label_weights[output];
   }

@@ -14,7 +14,8 @@ namespace capstan {
 // Whether `pattern`, in which each * stands for any text, is all of `name`.
 bool MatchesName(std::string_view pattern, std::string_view name);
 
-// Of a tensor that is trained: that of the first group that names it.
+// The optimizer of a trained tensor: that of the first group which names it, or else that of all
+// dense tensors.
 const v1::OptimizerSpec& OptimizerOfTensor(const v1::JobSpec& spec, std::string_view name);
 
 // INVALID_ARGUMENT: a group has none of these tensors, which are those that are trained.

@@ -96,7 +96,7 @@ class ObjectStore {
   // about a second with CANCELLED. Stores without a network go on.
   virtual void Cancel() {}
 
-  // The same, said shorter.
+  // Short forms of the methods above: for bytes that are one piece, whole objects and single keys.
   absl::Status Put(std::string_view key, std::string_view bytes);
   absl::StatusOr<ObjectVersion> PutIfAbsent(std::string_view key, std::string_view bytes);
   absl::StatusOr<ObjectVersion> PutIfMatch(std::string_view key, std::string_view bytes,

@@ -49,7 +49,7 @@ class RangeReader {
   ObjectStore& store_;
   const std::string key_;
   const RangeReaderOptions options_;
-  uint64_t at_;  // Of the next piece to be begun,
+  uint64_t at_;  // Where the next piece to be begun is,
   const uint64_t end_;
   ObjectVersion version_;
   uint64_t object_bytes_ = 0;

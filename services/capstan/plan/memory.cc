@@ -26,7 +26,7 @@ namespace capstan {
 namespace {
 
 constexpr uint64_t kFloat = sizeof(float);
-// Of a row in a partition file beside its state: key, frequency, touched (FORMAT.md).
+// Bytes that a row takes in a partition file beside its state: key, frequency, touched (FORMAT.md).
 constexpr uint64_t kStoredRowBytes = 20;
 constexpr uint64_t kBitsAByte = 8;
 // While the chief makes the list of the data's ranges and stores it, copies and texts of the list

@@ -21,7 +21,7 @@ struct MemoryPart {
   uint64_t bytes = 0;
 };
 
-// Of one process, the fullest of its kind.
+// The memory of the fullest process of its kind.
 struct ProcessMemory {
   std::vector<MemoryPart> parts;
   uint64_t bytes() const;
@@ -29,7 +29,7 @@ struct ProcessMemory {
 
 // Lanes of a round; 0: nothing of the job is synchronous.
 uint64_t LanesOf(const v1::JobSpec& job);
-// Of a trainer, at the most; 0 as above.
+// The most lanes of a round that one trainer holds; 0 as above.
 uint64_t LanesOfATrainer(const v1::JobSpec& job, const Scale& scale);
 
 // Each partition is on two shards: there are replicas, and shards that can hold them.
@@ -58,7 +58,7 @@ struct Sizes {
   ProcessMemory chief;
   ProcessMemory worker;
   uint64_t waiting_bytes = 0;     // WaitingBytes, of which the shard's memory limit allows a part.
-  uint64_t checkpoint_bytes = 0;  // Of a full one.
+  uint64_t checkpoint_bytes = 0;  // Bytes of a full checkpoint.
   uint64_t shard_checkpoint_bytes = 0;  // That the fullest shard writes of it.
   uint64_t checkpoint_objects = 0;      // At the most, with the manifest.
 };

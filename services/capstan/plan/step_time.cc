@@ -121,8 +121,8 @@ class Stages {
                                                       Network(work.shard_bytes, crowd.batches)}));
   }
 
-  // Of one batch that nobody else disturbs. A call passes the worker, the network and the shard one
-  // after the other, and each of them works on the next call meanwhile.
+  // Seconds that one batch takes which nobody else disturbs. A call passes the worker, the network
+  // and the shard one after the other, and each of them works on the next call meanwhile.
   double Alone(const Work& work) const {
     const double network = Network(std::max(work.worker_bytes, work.shard_bytes), 1);
     const double all = work.worker_cpu + work.shard_cpu + network;
@@ -176,7 +176,7 @@ std::vector<Load> Longest(std::vector<Load> loads) {
   return loads;
 }
 
-// Of a stage after the other: what is sent and what is received add up.
+// The loads where one stage follows the other: what is sent and what is received add up.
 std::vector<Load> LoadsOf(const Stages& stages, const Crowd& crowd, double shard_seconds,
                           double machine_seconds) {
   const auto both = [&](double Work::*bytes, double times) {

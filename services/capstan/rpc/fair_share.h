@@ -16,7 +16,7 @@ namespace capstan {
 class FairShare {
  public:
   static constexpr size_t kWindow = 256;  // Calls.
-  static constexpr size_t kFew = 32;      // Of so few nobody is judged.
+  static constexpr size_t kFew = 32;      // Among fewer calls nobody is judged.
 
   // A call of this peer. True: of the last calls it had at least half as many as each would have
   // if all had equally many. Equal peers are all told so; one that asks little beside others that

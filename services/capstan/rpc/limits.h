@@ -37,7 +37,7 @@ void SetTransport(const Set& set) {
   set(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kStreamWindowBytes);
 }
 
-// The same for those about pings.
+// Calls `set(name, value)` for every channel argument about pings.
 template <typename Set>
 void SetKeepalive(const Set& set, const Keepalive& keepalive = {}) {
   set(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive.time);

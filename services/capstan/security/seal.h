@@ -24,7 +24,7 @@ class Sealer {
 
   static std::string NewKey();  // Random.
 
-  // Of a lease: `trainer` is its holder, as which alone it serves.
+  // The seal of a lease: `trainer` is its holder, as which alone it serves.
   uint64_t OfTask(uint64_t timeline, TrainerId trainer, StreamId stream,
                   const Generation& generation) const;
   uint64_t OfLane(uint64_t timeline, TrainerId trainer, uint32_t lane,

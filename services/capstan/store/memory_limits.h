@@ -53,7 +53,7 @@ constexpr uint64_t MemoryLimit(MemoryUse use, uint64_t memory_bytes) {
     case MemoryUse::kMoves:
       return memory_bytes / 4;  // One partition always fits.
     case MemoryUse::kReplicas:
-      // Of each backup, for messages that several backups wait for count at each of them.
+      // For each backup; a message that several backups wait for counts at each of them.
       return memory_bytes / 8;
   }
   return 0;

@@ -17,7 +17,7 @@ struct RowGradients {
       pulled;        // Weights that the values were computed from; only with a compensate_lambda.
   float weight = 1;  // Its share of the update: staleness scale, share of the examples ...
   PackedCounts versions = {};  // RowVersions as pulled; empty: not known.
-  // Of how many gradients each row is the sum, where they have been added before; empty: of one.
+  // How many gradients each row is the sum of, where some have been added before; empty: one each.
   PackedCounts counts = {};
 };
 

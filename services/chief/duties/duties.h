@@ -38,7 +38,7 @@ struct Duties final : Duty, private Orders {
 
   // Each does whatever has become possible, after those whose work may have made it possible.
   void Advance(absl::Time now);
-  // What only time brings; then as Advance.
+  // Does what is due by the time alone, such as finding silent workers; then as Advance.
   void Tick(absl::Time now);
 
   WorkerDuty workers{*job_, *orders_};

@@ -66,8 +66,8 @@ class PromotionDuty : public Duty {
   void OnPromoted(absl::Time now);
 
   std::optional<Promotion> promotion_;
-  uint64_t promotions_ = 0;  // Of shards,
-  uint64_t promoted_ = 0;    // and of their partitions.
+  uint64_t promotions_ = 0;  // Shards that were replaced by their backups,
+  uint64_t promoted_ = 0;    // and partitions that were.
 };
 
 }  // namespace capstan::chief

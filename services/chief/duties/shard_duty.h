@@ -22,7 +22,7 @@ class ShardDuty : public Duty {
   // FAILED_PRECONDITION: another wire version. The other errors are those of ShardTable::Register.
   absl::StatusOr<ShardTable::Arrival> Register(const v1::RegisterShardRequest& request,
                                                absl::Time now);
-  // What a shard that has registered is told.
+  // Returns what a shard is told that has registered.
   v1::RegisterShardReply Welcome() const;
   // Takes in what a shard says of itself. Null: this process is not known, and is to register.
   const Shard* Hear(const v1::ShardHeartbeatRequest& request, absl::Time now);

@@ -21,7 +21,7 @@ class WorkerDuty : public Duty {
   // The trainers that it names as replaced lose what they hold: see GrantDuty::Release.
   absl::StatusOr<Membership::Registration> Register(const v1::RegisterWorkerRequest& request,
                                                     const std::string& peer, absl::Time now);
-  // What a worker that has registered is told.
+  // Returns what a worker is told that has registered.
   v1::RegisterWorkerReply Welcome(const Worker& worker) const;
   // Takes in what a worker says of itself. Null: this process is not known, and is to register; or
   // another chief has superseded this one.

@@ -1,4 +1,4 @@
-// Where the job is on its way out.
+// How far a job that ends has come: which steps of its end are done.
 #ifndef CAPSTAN_CHIEF_MACHINES_END_SEQUENCE_H_
 #define CAPSTAN_CHIEF_MACHINES_END_SEQUENCE_H_
 

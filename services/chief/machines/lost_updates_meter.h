@@ -41,8 +41,8 @@ class LostUpdatesMeter {
   uint64_t HotRowsLost(uint32_t shard, size_t table) const;
 
   std::vector<std::string> names_;
-  std::map<uint32_t, Held> heard_;  // Of each shard's newest process,
-  std::map<uint32_t, Held> begun_;  // when the checkpoint under way was begun,
+  std::map<uint32_t, Held> heard_;  // What each shard's newest process has told,
+  std::map<uint32_t, Held> begun_;  // what it had told when the checkpoint under way was begun,
   std::map<uint32_t, Held> saved_;  // and when the last one was.
   bool open_ = false;               // The one under way, or failed, is not stored.
 };

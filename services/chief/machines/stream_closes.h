@@ -50,17 +50,17 @@ class StreamCloses {
   // What not every shard has confirmed is sent to all of them again.
   void SendAnew();
 
-  // Every shard has closed all that was passed on.
+  // Whether every shard has closed all streams that were passed on.
   bool settled() const { return closer_.complete(); }
-  // The same, and nothing waits for the store.
+  // Whether, beside that, no close waits for the store.
   bool complete() const { return waiting_.empty() && settled(); }
-  // Those that some shard has not confirmed.
+  // Returns the closes that some shard has not confirmed.
   std::deque<v1::StreamClose> Unconfirmed() const;
 
   // What a shard is told that comes back from the last checkpoint alone.
   CloseLog& log() { return log_; }
   const CloseLog& log() const { return log_; }
-  // What the next chief is told of.
+  // Returns the closes that are stored for the next chief.
   std::deque<v1::StreamClose> ToStore() const { return logs_ ? log_.closes() : Unconfirmed(); }
 
  private:

@@ -23,7 +23,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::util::MessageDifferencer;
 
-constexpr int kMostValues = 8;  // Of a list that are shown.
+constexpr int kMostValues = 8;  // How many values of a list are shown.
 
 // Keys that job.yaml calls otherwise than the message: how they begin there and here. The first
 // that fits counts.

@@ -28,7 +28,7 @@ class ChiefService final : public v1::Chief::CallbackService {
   // Why there is no job yet, for GetStatus; nothing is told before the first one.
   void Tell(const v1::GetStatusReply& status);
 
-  // What a call before Open is answered.
+  // Returns what a call is answered that comes before Open.
   grpc::Status WhyNotOpen();
 
   // Once; `control` must outlive every call, so the server is shut down before it goes.

@@ -84,8 +84,8 @@ class ControlLoop {
 
   const Parts parts_;
   EventLoop loop_;                      // Used by the loop's thread alone, except for Post.
-  ProcessChannels channels_;            // Of the loop's thread, like
-  std::map<uint32_t, Channel> shards_;  // that of each shard, by index.
+  ProcessChannels channels_;            // Used by the loop's thread alone, like
+  std::map<uint32_t, Channel> shards_;  // each shard's channel, by its index.
 
   absl::Mutex mu_;
   ChiefMachine machine_ ABSL_GUARDED_BY(mu_);

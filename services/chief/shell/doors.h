@@ -13,10 +13,10 @@
 #include "capstan/metrics/registry.h"
 #include "capstan/process/service.h"
 #include "capstan/rpc/server.h"
-#include "chief/shell/chief_process.h"
 #include "chief/shell/chief_service.h"
 #include "chief/shell/job_reader_service.h"
 #include "chief/shell/model_intake.h"
+#include "chief/shell/process_options.h"
 #include "chief/shell/view_feed.h"
 
 namespace capstan::chief {

@@ -73,7 +73,7 @@ class JobStore {
 
   const std::unique_ptr<ObjectStore> folder_;
   const std::unique_ptr<ObjectStore> checkpoints_;
-  std::optional<ObjectVersion> version_;  // Of the state that was read or written last.
+  std::optional<ObjectVersion> version_;  // The version of the state that was read or written last.
   std::optional<ObjectVersion> model_version_;
 };
 

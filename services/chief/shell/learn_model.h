@@ -7,9 +7,9 @@
 #include "absl/status/statusor.h"
 #include "capstan/v1/chief_state.pb.h"
 #include "capstan/v1/job.pb.h"
-#include "chief/shell/chief_process.h"
 #include "chief/shell/doors.h"
 #include "chief/shell/job_store.h"
+#include "chief/shell/process_options.h"
 
 namespace capstan::chief {
 

@@ -15,7 +15,8 @@
 
 namespace capstan::chief {
 
-// Of workers' words only a few are kept, for a while, and none ends a job. Thread-safe.
+// What workers have told of their programs' failures: only a few are kept, for a while, and none
+// ends a job. Thread-safe.
 class ProgramFailures {
  public:
   static constexpr size_t kMostWorkers = 3;  // Those that have failed last.

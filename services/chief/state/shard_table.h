@@ -33,8 +33,8 @@ struct Shard {
   absl::Time report_at;
   double pushes_per_second = 0;
   double pulls_per_second = 0;
-  double cpu_share =
-      0;  // Of the CPU time that it may use: a moving average over some 10 s, 0 to 1.
+  // The share of the CPU time it may have that it uses: a moving average over some 10 s, 0 to 1.
+  double cpu_share = 0;
 };
 
 // Thread-compatible.

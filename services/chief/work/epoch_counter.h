@@ -50,7 +50,7 @@ class EpochCounter {
   std::vector<bool> measured_;      // By TaskSequence::Drawn.
   uint32_t epochs_done_ = 0;
   double known_examples_ = 0;     // Over one epoch.
-  double measured_examples_ = 0;  // Of tasks whose size was unknown, and
+  double measured_examples_ = 0;  // Records of tasks whose size was unknown, and
   double measured_span_ = 0;      // their weight,
   double unknown_span_ = 0;       // and that of all such tasks.
 };

@@ -101,8 +101,8 @@ ExitCode CheckConfig(const ConfigOptions& options) {
 ExitCode ListKeys() {
   for (const JobKey& key : JobKeys()) {
     const bool has_default = !key.default_value.empty();
-    PrintLine(absl::StrCat(key.key, "  ", key.values, has_default ? "; default " : "",
-                           key.default_value));
+    PrintLine(absl::StrCat(key.key, "  ", key.values, key.required ? "; required" : "",
+                           has_default ? "; default " : "", key.default_value));
   }
   return kDone;
 }
@@ -129,8 +129,9 @@ void AddConfig(CLI::App& app, Invocation& invocation) {
   check->footer("Example:\n  capstan config check job.yaml --set train.batch_size=256");
   check->callback(
       [options, &invocation] { invocation.run = [options] { return CheckConfig(*options); }; });
-  CLI::App* keys = config->add_subcommand(
-      "keys", "List the keys of job files, the values that they take, and their defaults");
+  CLI::App* keys = config->add_subcommand("keys",
+                                          "List the keys of job files, the values that they take, "
+                                          "and their defaults, or that they are required");
   keys->footer("Example:\n  capstan config keys | grep checkpoint");
   keys->callback([&invocation] { invocation.run = ListKeys; });
 }

@@ -90,9 +90,9 @@ class ClockMachine {
   uint64_t slowest() const { return clocks_.slowest(); }  // Without a quorum nobody waits.
   // Clocks between the slowest and the fastest of the quorum.
   uint64_t spread() const { return clocks_.size() == 0 ? 0 : clocks_.fastest() - slowest(); }
-  size_t trainers() const { return clocks_.size(); }  // Of the quorum.
+  size_t trainers() const { return clocks_.size(); }  // How many trainers are in the quorum.
   size_t parked() const { return parked_.size(); }
-  size_t parked_bytes() const { return parked_bytes_; }  // Of their requests.
+  size_t parked_bytes() const { return parked_bytes_; }  // Bytes of the requests of parked pulls.
   std::string DebugString() const;                       // Without the waiters' names.
 
  private:
@@ -113,7 +113,7 @@ class ClockMachine {
   uint64_t released_up_to_ = 0;              // The slowest when pulls were released last.
   std::map<TrainerId, uint64_t> strangers_;  // Clocks of those who are not in it.
   std::vector<Parked> parked_;               // In order of arrival.
-  size_t parked_bytes_ = 0;                  // Of these.
+  size_t parked_bytes_ = 0;                  // Bytes of the parked pulls' requests.
 };
 
 }  // namespace capstan::ps

@@ -22,7 +22,7 @@ class ClosedLog {
 
   // `passed`: rounds that every partition has passed already.
   explicit ClosedLog(uint64_t passed = 0) : base_(passed) {}
-  // The same, and the last of them is known.
+  // Also knows the last one of these rounds.
   explicit ClosedLog(const RoundCommit& passed) : base_(passed.round), newest_(passed) {}
 
   // Takes what a request carried. Known sets and such that are not next in line are ignored. Says
@@ -44,7 +44,7 @@ class ClosedLog {
  private:
   uint64_t base_;  // Rounds forgotten.
   std::deque<RoundCommit> sets_;
-  RoundCommit newest_;  // Of those learned, also if it has been forgotten.
+  RoundCommit newest_;  // The newest round learned, also after the log has forgotten it.
 };
 
 }  // namespace capstan::ps

@@ -79,7 +79,7 @@ struct OpenRequest {
   WaiterId waiter{};
   LaneIndex lane{};
   Generation generation;
-  absl::Time deadline;  // Of the wait; then WAIT.
+  absl::Time deadline;  // Who still waits by then is answered WAIT.
 };
 
 // How much of the news a caller has been told.
@@ -91,7 +91,7 @@ struct NewsCursor {
 struct NewsRequest {
   WaiterId waiter{};
   NewsCursor told;
-  absl::Time deadline;  // Of the wait; then the news are that there are none.
+  absl::Time deadline;  // Who still waits by then is told that there are no news.
 };
 
 struct LaneReport {

@@ -46,14 +46,15 @@ struct Update {
   absl::InlinedVector<Contribution, 1> contributions;
   double scale = 1;
   double running_scale = 1;
-  uint64_t version = 0;  // Of the part, after it.
+  uint64_t version = 0;  // The part's version after the update.
   uint64_t round = 0;    // Synchronous: the round it closes; otherwise 0.
 };
 
 struct Decision {
-  v1::Outcome outcome = v1::OUTCOME_UNSPECIFIED;  // Of the push that was the event, if it was one.
-  absl::InlinedVector<Addition, 1> additions;     // To be carried out in this order, then
-  absl::InlinedVector<Update, 1> updates;         // these in theirs, before anything else.
+  // What became of the pushed gradient; unspecified: the event was no push.
+  v1::Outcome outcome = v1::OUTCOME_UNSPECIFIED;
+  absl::InlinedVector<Addition, 1> additions;  // To be carried out in this order, then
+  absl::InlinedVector<Update, 1> updates;      // these in theirs, before anything else.
   absl::InlinedVector<GradientHandle, 1> discarded;
 };
 

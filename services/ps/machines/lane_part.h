@@ -22,9 +22,9 @@ struct LaneGradient {
   GradientHandle handle{};
 };
 
-// What lanes weigh by.
+// By what the gradient of a lane is weighed in the sum of its round.
 struct LaneWeighing {
-  uint32_t batch_size = 1;  // Of a lane.
+  uint32_t batch_size = 1;  // Records of one batch of a lane.
   bool sum_loss = false;    // Lanes' gradients are of sums, not of means.
 };
 

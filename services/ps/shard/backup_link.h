@@ -43,11 +43,11 @@ class BackupLink {
   void TellPush(v1::PushOperation result, const PushShare& gradient, ReplicaWait& replicated);
   // All rounds up to this one were passed.
   void TellPassed(uint64_t round, ReplicaWait& replicated);
-  // What aggregation queues held was applied.
+  // Tells the backup that what the aggregation queues held was applied.
   void TellFlush(ReplicaWait& replicated);
-  // The stream was closed after so many batches.
+  // Tells it that the stream was closed after so many batches.
   void TellClose(StreamId stream, uint64_t batches, ReplicaWait& replicated);
-  // These sessions of each part were forgotten. Without any, nothing is told.
+  // Tells it that these sessions of each part were forgotten. Without any, nothing is told.
   void TellExpired(const std::array<std::vector<StreamId>, kParts>& expired);
   // From now on updates wait until a copy has been read, or do so no more.
   void TellHeld(bool held);

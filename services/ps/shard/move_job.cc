@@ -20,7 +20,8 @@ namespace {
 constexpr absl::Duration kPause = absl::Milliseconds(5);
 constexpr absl::Duration kBackupPause = absl::Milliseconds(1);  // While the partition stands still.
 constexpr absl::Duration kLongestPause = absl::Milliseconds(200);
-constexpr absl::Duration kWaitTurn = absl::Milliseconds(20);  // Of a wait, until it looks again.
+// How long a wait lasts before it looks again.
+constexpr absl::Duration kWaitTurn = absl::Milliseconds(20);
 
 // The target may answer otherwise later. Where its view does not name the move yet, it will.
 bool MayChange(const absl::Status& status) {

@@ -81,7 +81,7 @@ absl::Status SealCheck::CheckPush(const v1::PushRequest& head) const {
   return one_lease ? absl::OkStatus() : CheckStream(head.header(), head.stream());
 }
 
-// Of what is pushed under no lease nobody knows whose it is.
+// A clock that is told under no lease could be anybody's.
 absl::Status SealCheck::CheckTellsNoClock(const v1::RequestHeader& header) const {
   if (header.trainer() == 0 || header.clock() == 0 || sealer()->key().empty()) {
     return absl::OkStatus();

@@ -261,7 +261,7 @@ class Shard {
 
   std::vector<std::unique_ptr<Partition>> partitions_;  // All of the job's; most are empty.
   mutable absl::Mutex view_mu_;
-  ViewEpoch epoch_ ABSL_GUARDED_BY(view_mu_);              // Of the newest view.
+  ViewEpoch epoch_ ABSL_GUARDED_BY(view_mu_);              // The newest view's epoch.
   uint64_t heard_term_ ABSL_GUARDED_BY(view_mu_) = 0;      // The highest,
   uint64_t heard_timeline_ ABSL_GUARDED_BY(view_mu_) = 0;  // by views and orders.
   // Shared with those who act by it.

@@ -57,7 +57,7 @@ class UpdateApplier {
   // decision is of Keep() since the last Begin(), and in no decision before.
   bool CarryOut(const Decision& decision, absl::Time now);
 
-  // What the sum of the open round takes.
+  // Bytes that the sum of the open round takes.
   size_t memory_bytes() const { return sum_.memory_bytes(); }
 
  private:

@@ -76,7 +76,8 @@ class ViewedMoves {
   std::vector<bool> owned_;  // By partition: this process owns it.
   std::map<PartitionIndex, OutgoingMove> outgoing_;
   std::map<PartitionIndex, ViewEpoch> incoming_;
-  std::map<PartitionIndex, ViewEpoch> copies_;  // Of all owners.
+  // The move that brought its copy to each partition's owner.
+  std::map<PartitionIndex, ViewEpoch> copies_;
   std::map<PartitionIndex, ViewedPair> pairs_;
   std::map<PartitionIndex, ViewedStandby> standbys_;
   std::set<Incarnation> incarnations_;

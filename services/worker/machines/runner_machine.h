@@ -95,8 +95,8 @@ struct SendClock {
   Ticket ticket = 0;
   ShardIndex shard{};
   uint64_t clock = 0;
-  std::optional<StreamPush> stream;  // Of a task.
-  std::optional<LaneName> stage;     // Of a lane; it is of no round.
+  std::optional<StreamPush> stream;  // What the push is called, if it is of a task.
+  std::optional<LaneName> stage;     // What it is called, if it is of a lane; no round has it.
 };
 
 // OpenRound at the coordinator; its deadline is `wait` and some seconds.
@@ -243,7 +243,7 @@ struct Backoff {
 
 struct RunnerOptions {
   Generation generation;
-  std::vector<ShardIndex> shards = {ShardIndex{0}};  // Of the view, ascending.
+  std::vector<ShardIndex> shards = {ShardIndex{0}};  // All shards of the view, ascending.
   bool ssp = false;    // A part is ssp: clocks are told, and every step is pushed to every shard.
   int read_ahead = 1;  // Batches read before they are needed.
   Backoff backoff;
@@ -268,7 +268,8 @@ struct LaneLease {
 // What a LeaseReport tells.
 struct RunnerProgress {
   uint64_t batches_done = 0;  // Task: contiguous settled prefix. Lane: cursor as last heard of.
-  uint64_t examples = 0;      // Of the batches settled by this runner, in the prefix.
+  // Records in those batches of the prefix that this runner has settled.
+  uint64_t examples = 0;
   double loss_sum = 0;
   uint64_t late = 0;       // Lane: gradients that came too late.
   uint64_t nonfinite = 0;  // Steps not pushed.

@@ -40,7 +40,7 @@ void TaskRunner::Pump(const RunnerContext& context) {
   PumpPulls(context);
   PumpCompute();
   PumpReads();
-  PumpPulls(context);  // Of the batch after the one that has just begun to compute.
+  PumpPulls(context);  // Pulls for the batch after the one that has just begun to compute.
   PumpPushes(context);
   if (!finished()) PumpEnd(context);
 }

@@ -18,7 +18,7 @@
 
 namespace capstan::worker {
 
-// What has been read of a lease's tasks.
+// Tells what a lease's tasks have brought so far, as they are read.
 class TasksRead {
  public:
   virtual ~TasksRead() = default;

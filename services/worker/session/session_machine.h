@@ -42,7 +42,7 @@ struct Orders {
   std::vector<Generation> revoked;
   v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
   JobProgress progress;
-  uint64_t trainers = 0;  // Of all workers; 0: the chief has not said.
+  uint64_t trainers = 0;  // How many trainers all workers have; 0: the chief has not said.
 };
 
 // Thread-compatible.

@@ -40,7 +40,7 @@ class HangWatch {
 
  private:
   struct Hanging {
-    uint64_t number = 0;  // Of the step.
+    uint64_t number = 0;  // The step's number.
     absl::Time since;
     std::optional<v1::UserCodeError> told;
   };

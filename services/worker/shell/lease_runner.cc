@@ -195,7 +195,7 @@ void LeaseRunner::OnPushed(const SendPush& push, const PushResult& result) {
 }
 
 void LeaseRunner::Do(const SendClock& action) {
-  auto plan = std::make_shared<RequestPlan>(trainer_.parameters);  // Of nothing.
+  auto plan = std::make_shared<RequestPlan>(trainer_.parameters);  // A plan of no parameters.
   PushOptions options{
       .clock = action.clock, .empty = true, .stream = action.stream, .timeout = kPushTimeout};
   if (action.stage) options.stage = StageName{action.stage->lane, action.stage->generation, {}};

@@ -43,7 +43,7 @@ struct TrainerContext {
   BatchPrefetcher& prefetcher;
   StepPool& steps;
   LaneTurns& turns;
-  WaitingTurns& waiting_opens;  // Of lanes that the open round counts; the worker's.
+  WaitingTurns& waiting_opens;  // The worker's: where lanes wait that the open round counts.
   TrainerClock& trainer_clock;
   StepTimes& times;
   const JobProgress& progress;

@@ -18,9 +18,10 @@ struct RegistrationOptions {
   std::string chief;  // host:port, for messages.
   std::string name;
   Incarnation incarnation{};
-  Incarnation former{};  // Of this process before, if it begins anew.
+  Incarnation former{};  // This process's incarnation before, if it begins anew.
   absl::Duration give_up_after = absl::Minutes(5);
-  const v1::ModelDeclaration* declaration = nullptr;  // Of the user's program, once it has made it.
+  // What the user's program has declared; null: nothing yet.
+  const v1::ModelDeclaration* declaration = nullptr;
 };
 
 // Waits for the chief, with a line in the log every few seconds, and registers. CANCELLED:

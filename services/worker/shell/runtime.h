@@ -43,7 +43,7 @@ class Runtime {
 
   // Waits until the worker has ended, after having given back what it held: OK, it was asked to.
   absl::Status Wait();
-  // Whether it has, at the latest after `timeout`.
+  // Waits until then, `timeout` at the most. Returns whether the worker has ended.
   bool AwaitEnd(absl::Duration timeout);
 
  private:
@@ -61,7 +61,7 @@ class Runtime {
   metrics::Registry registry_;
   WorkerMetrics metrics_;
   std::unique_ptr<SidePorts> side_;
-  const DeclaredModel* declared_ = nullptr;  // Of the thread.
+  const DeclaredModel* declared_ = nullptr;  // Only the thread uses it.
   absl::Mutex mu_;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status end_ ABSL_GUARDED_BY(mu_);

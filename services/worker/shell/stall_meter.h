@@ -33,7 +33,7 @@ class StallMeter {
   }
 
  private:
-  std::optional<uint64_t> number_;  // Of the read that was under way when last looked.
+  std::optional<uint64_t> number_;  // The number of the read that was under way at the last look.
   absl::Time since_;
 };
 

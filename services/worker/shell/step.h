@@ -96,7 +96,7 @@ class StepPool {
     std::vector<float> gradients;
   };
 
-  // What is not in use. Thread-safe.
+  // Keeps steps and their dense parameters that are not in use. Thread-safe.
   class Shelf {
    public:
     std::unique_ptr<Step> TakeStep();  // Without room for tensors; null: there is none.

@@ -27,7 +27,7 @@ class StepGradients {
   void Take(std::span<const float> gradient);
   void TakeZeros(size_t count);
   void TakeChange(std::span<const float> after);
-  // The same, where that difference is known.
+  // As TakeChange, for a caller that has this difference already.
   void TakeDifference(std::span<const float> before_less_after);
 
   // With `clip_norm` > 0 what is trained is scaled so that its Euclidean norm is at most that
@@ -38,7 +38,7 @@ class StepGradients {
  private:
   Step& step_;
   size_t taken_ = 0;          // Parameters.
-  double squares_ = 0;        // Of what is trained.
+  double squares_ = 0;        // The sum of the squares of what is trained.
   double other_squares_ = 0;  // Finite exactly when all that is not trained is.
   std::vector<std::pair<size_t, size_t>> trained_;  // Ranges of the parameters.
 };

@@ -54,7 +54,7 @@ class UserSteps {
  private:
   friend class UserCompute;
 
-  // What a computer waits for.
+  // A step that a computer has handed to the user's program and waits for.
   struct Submitted {
     std::shared_ptr<Step> step;
     Computer::Kind kind{};
@@ -62,9 +62,9 @@ class UserSteps {
     absl::AnyInvocable<void()> done;
   };
 
-  // That it is no longer the program's; nothing: it was not.
+  // Takes the step away from the program. Returns nothing if the program did not have it.
   std::optional<Submitted> TakeBack(const Taken& taken);
-  // To the event loop of its computer; false: that is gone.
+  // Hands the step to the event loop of its computer. Returns false if that is gone.
   bool HandBack(Submitted submitted);
   uint64_t Join(EventLoop& loop);
   void Leave(uint64_t computer);

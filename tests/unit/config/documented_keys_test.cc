@@ -135,8 +135,7 @@ const std::map<std::string, std::string>& DefaultsInWords() {
 
 // Whether a key is read with the default that its row tells.
 bool HasDefault(const JobKey& key, const std::string& documented) {
-  const bool none = key.default_value.empty() || key.default_value == "0";
-  if (documented == "required") return none;
+  if (key.required || documented == "required") return key.required && documented == "required";
   const auto words = DefaultsInWords().find(key.key);
   if (words != DefaultsInWords().end()) return documented == words->second;
   return documented == key.default_value;

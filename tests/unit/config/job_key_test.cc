@@ -13,7 +13,9 @@ namespace {
 // Values and default of a key, as they are read.
 std::string Description(const std::string& name) {
   for (const JobKey& key : JobKeys()) {
-    if (key.key == name) return absl::StrCat(key.values, "; ", key.default_value);
+    if (key.key == name) {
+      return absl::StrCat(key.values, "; ", key.required ? "required" : key.default_value);
+    }
   }
   return "no such key";
 }
@@ -33,6 +35,12 @@ TEST(JobKeyTest, TellsNoDefaultOfAKeyThatIsOffWithoutAValue) {
   EXPECT_EQ(Description("train.clip_norm"), "a number, above 0; ");
   EXPECT_EQ(Description("train.max_steps"), "1 or more; ");
   EXPECT_EQ(Description("rebalance_bytes_per_second"), "a size, 64KiB or more; ");
+}
+
+TEST(JobKeyTest, AKeyThatAJobHasToNameIsRequiredAndHasNoDefault) {
+  EXPECT_EQ(Description("update.dense.staleness"), "0 to 1M; required");
+  EXPECT_EQ(Description("update.sparse.drop_above"), "0 or more; required");
+  EXPECT_EQ(Description("data.train"), "one text or a list; required");
 }
 
 // Values and default of one description.

@@ -67,7 +67,7 @@ Content ContentOf(const Table& table) {
 }
 
 // A table, a copy of it that may be under way, and the last one that is safe.
-class World {
+class CopiedTable {
  public:
   bool Allows(Step step) const {
     switch (step) {
@@ -183,10 +183,10 @@ struct Played {
   bool right = true;
 };
 Played Play(const std::vector<Step>& steps) {
-  World world;
+  CopiedTable copied;
   for (const Step step : steps) {
-    if (!world.Allows(step)) return {.possible = false};
-    if (!world.Do(step)) return {.right = false};
+    if (!copied.Allows(step)) return {.possible = false};
+    if (!copied.Do(step)) return {.right = false};
   }
   return {};
 }

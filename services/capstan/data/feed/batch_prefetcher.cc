@@ -121,7 +121,7 @@ class BatchPrefetcher::Impl {
 
   mutable absl::Mutex mu_;
   std::map<FeedId, EntryPointer> feeds_ ABSL_GUARDED_BY(mu_);
-  std::vector<Notify> orphans_ ABSL_GUARDED_BY(mu_);  // Of closed feeds.
+  std::vector<Notify> orphans_ ABSL_GUARDED_BY(mu_);  // Callbacks of feeds that were closed.
   uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   FeedId last_served_ ABSL_GUARDED_BY(mu_) = FeedId{0};
   bool dirty_ ABSL_GUARDED_BY(mu_) = false;  // Something may be there to do.

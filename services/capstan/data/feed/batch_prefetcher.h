@@ -70,7 +70,7 @@ class BatchPrefetcher {
   std::optional<absl::StatusOr<FedBatch>> TryRead(FeedId feed, uint64_t number,
                                                   std::function<void()> notify);
 
-  // The same, waiting: DEADLINE_EXCEEDED.
+  // As TryRead, but waits for the batch. DEADLINE_EXCEEDED: it has not come by then.
   absl::StatusOr<FedBatch> Read(FeedId feed, uint64_t number, absl::Time deadline);
 
   // What the thread waits for; nothing: it does not wait for a file.

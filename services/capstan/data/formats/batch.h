@@ -26,9 +26,9 @@ struct Bags {
 struct Negatives {
   size_t feature = 0;  // Its place.
   std::vector<uint64_t> keys;
-  std::vector<float> log_shares;  // Of each key: the logarithm of its share in all that is drawn.
-  // Of the key that each example has itself, where it has one at the most; -infinity: it is never
-  // drawn.
+  std::vector<float> log_shares;  // For each key the logarithm of its share in all that is drawn.
+  // For each example the same of the key that it has itself, where it has one at the most;
+  // -infinity: that key is never drawn.
   std::vector<float> record_log_shares;
 
   friend bool operator==(const Negatives&, const Negatives&) = default;
@@ -50,7 +50,7 @@ struct Batch {
   uint64_t first_record = 0;   // Place of example 0 in the task's order of records.
 
   size_t examples() const { return labels.size() / label_count; }
-  // Of the examples; 1 where all weights are 0.
+  // The mean of the examples' weights; 1 where all weights are 0.
   double MeanWeight() const {
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
     return sum > 0 ? sum / static_cast<double>(weights.size()) : 1;

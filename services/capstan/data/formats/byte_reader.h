@@ -21,7 +21,7 @@ class ByteReader {
   // `offset` is the place of the stream's first byte in the file.
   ByteReader(std::unique_ptr<ByteStream> stream, uint64_t offset);
 
-  uint64_t offset() const { return offset_; }  // Of the byte that comes next.
+  uint64_t offset() const { return offset_; }  // Where the byte is that comes next.
 
   // The next `size` bytes, fewer only at the end, valid until the next call. Takes none.
   absl::StatusOr<std::string_view> Peek(size_t size);
@@ -29,7 +29,7 @@ class ByteReader {
   // Takes the next `size` bytes. False: the stream has ended before.
   absl::StatusOr<bool> Skip(uint64_t size);
 
-  // The same, and replaces `bytes` with them.
+  // As Skip, and replaces `bytes` with what was passed.
   absl::StatusOr<bool> Read(size_t size, std::string& bytes);
 
  private:

@@ -23,8 +23,8 @@ enum class Use { kNone, kLabel, kWeight, kNumber, kBucket, kCategory };
 struct Column {
   Use use = Use::kNone;
   uint64_t salt = 0;
-  uint32_t label = 0;                   // Of kLabel: its place among the labels.
-  std::optional<NumberRule> rule = {};  // Of kNumber and kBucket.
+  uint32_t label = 0;                   // For kLabel: its place among the labels.
+  std::optional<NumberRule> rule = {};  // For kNumber and kBucket.
   std::string name = {};                // Empty: the schema counts it.
   std::vector<size_t> features = {};    // Those that are made of it.
   std::vector<size_t> weighs = {};      // Those whose values' weights it has.
@@ -134,11 +134,11 @@ class CellParser : public RecordParser {
     if (column < columns_.size()) columns_[column] = std::move(what);
   }
 
-  // Of a feature: what its values become, and, where these have weights, those.
+  // What the values of a feature become, and, where these have weights, what the weights do.
   struct Feature {
     FeatureRule rule;
     std::optional<BagWeightRule> weights;
-    uint32_t values = 0;  // Of the present line.
+    uint32_t values = 0;  // How many the present line has.
     uint32_t weight_count = 0;
     uint32_t weights_column = 0;
   };

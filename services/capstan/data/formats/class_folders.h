@@ -15,7 +15,7 @@ namespace capstan {
 struct ClassFolder {
   std::string path;  // root/class
   uint64_t images = 0;
-  uint64_t bytes = 0;  // Of them.
+  uint64_t bytes = 0;  // Bytes of all its images.
 };
 
 // "cat" of "pets/cat".

@@ -22,7 +22,7 @@ absl::StatusOr<Compression> DetectCompression(const Source& source, const std::s
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenContents(const Source& source,
                                                          const std::string& path,
                                                          uint64_t likely_end = Source::kToTheEnd);
-// The same where the compression is known.
+// Opens a file whose compression is known already.
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenContents(const Source& source,
                                                          const std::string& path,
                                                          Compression compression,
@@ -39,8 +39,8 @@ struct RestartPoint {
   uint64_t content = 0;     // Bytes of the content that lie before it.
   uint64_t stored = 0;      // Bytes of the file that these took.
   std::string before = {};  // The last kBefore of them, by which the file is known again.
-  // Of all copies of this point, and of the streams that begin there. Null: a member of gzip, or a
-  // frame of zstd, begins here.
+  // Shared by all copies of this point and by the streams that begin there. Null: a member of gzip,
+  // or a frame of zstd, begins here.
   std::shared_ptr<GzipState> state = nullptr;
 };
 

@@ -28,7 +28,7 @@ class LineReader {
 
   const absl::Status& status() const { return status_; }
   bool carriage_return() const { return carriage_return_; }  // Before the line's "\n".
-  uint64_t line_offset() const { return line_offset_; }      // Of the line last returned.
+  uint64_t line_offset() const { return line_offset_; }      // Where the line last returned begins.
   uint64_t next_offset() const { return begin_offset_; }     // Where the next line begins.
 
  private:

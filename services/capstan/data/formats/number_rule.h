@@ -17,11 +17,11 @@ class NumberRule {
 
   bool buckets() const { return transform_ == v1::NUMERIC_TRANSFORM_BUCKET; }
 
-  // Of a column that does not bucket: the number of a cell that holds `value`, and of an empty one.
+  // For a column without buckets: the number of a cell that holds `value`, and of an empty one.
   float Number(float value) const;
   float missing_number() const { return missing_number_; }
 
-  // Of one that does: the key.
+  // For one with buckets: the key of a cell that holds `value`, and of an empty one.
   uint64_t Key(float value) const;
   uint64_t missing_key() const { return missing_key_; }
 

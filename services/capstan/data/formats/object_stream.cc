@@ -12,7 +12,7 @@
 namespace capstan {
 namespace {
 
-// Of a few bytes from the front of a file a tail would be most.
+// How far to read ahead. To a few bytes from the front of a file a tail would add most of them.
 uint64_t WithTail(uint64_t offset, uint64_t likely_end) {
   if (likely_end == Source::kToTheEnd) return likely_end;
   return likely_end + std::min(kRecordTail, std::max(likely_end, offset) - offset);

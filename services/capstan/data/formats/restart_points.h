@@ -27,7 +27,7 @@ class RestartPoints : private RestartKeeper {
  public:
   struct Limits {
     uint64_t distance = uint64_t{4} << 20;  // Between two points, of content.
-    size_t points = 512;                    // Of all files together: 20 MiB.
+    size_t points = 512;                    // For all files together: 20 MiB.
   };
 
   RestartPoints() : RestartPoints(Limits()) {}
@@ -80,8 +80,8 @@ class RestartPoints : private RestartKeeper {
 
   Limits limits_;
   std::map<std::string, File> files_;
-  size_t count_ = 0;           // Of points.
-  std::string path_;           // Of the file opened last.
+  size_t count_ = 0;           // How many points are kept.
+  std::string path_;           // The file opened last.
   uint64_t unmarked_ = kNone;  // The first of its points whose record is not known yet.
 };
 

@@ -17,7 +17,8 @@
 
 namespace capstan {
 
-inline constexpr uint64_t kMostImageBytes = uint64_t{64} << 20;  // Of an encoded image.
+// The most bytes of an encoded image.
+inline constexpr uint64_t kMostImageBytes = uint64_t{64} << 20;
 
 // A plain value. Whatever is wrong with a sample stands in `error`; one without is whole, but for
 // the label, which may be missing.

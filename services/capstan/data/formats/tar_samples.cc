@@ -89,7 +89,8 @@ class TarSamples : public SampleStream {
   std::vector<std::string> images_;
   const std::string label_;
   bool aligned_ = false;
-  std::vector<std::pair<char, std::string>> extensions_;  // Of the header that comes next.
+  // Extended fields that go for the header which comes next.
+  std::vector<std::pair<char, std::string>> extensions_;
   Before before_;
   std::string passed_over_;  // With Before::kSample: its name.
   After after_ = After::kMember;

@@ -29,8 +29,8 @@ namespace capstan {
 // What is larger is refused: each text takes its bytes and some 60 more of a worker.
 struct VocabularyLimits {
   uint64_t texts = 1'000'000;
-  uint64_t text_bytes = 1000;            // Of one.
-  uint64_t bytes = uint64_t{128} << 20;  // Of all.
+  uint64_t text_bytes = 1000;            // The most bytes of one text.
+  uint64_t bytes = uint64_t{128} << 20;  // The most bytes of all texts.
 };
 
 // Immutable, hence thread-safe.
@@ -42,7 +42,7 @@ class Vocabulary {
                                          const VocabularyLimits& limits = {});
 
   size_t size() const { return places_.size(); }
-  uint32_t crc32c() const { return crc32c_; }  // Of the file's text.
+  uint32_t crc32c() const { return crc32c_; }  // The checksum of the file's text.
   // The place of a text in the file; nothing: it is not there.
   std::optional<uint64_t> Find(std::string_view text) const;
 

@@ -23,9 +23,10 @@ namespace capstan::parquet {
 struct Converted {
   std::vector<float> numbers;
   std::vector<uint64_t> keys;
-  // Of a feature, where those of a value end in `keys`, and of its weights, in `numbers`.
+  // For a feature, where the keys of each value end in `keys`; for its weights, where those of each
+  // value end in `numbers`.
   std::vector<uint32_t> ends;
-  // Of features with weights, and of these: how many a value is, also beyond `most`.
+  // For features with weights, and for these weights: how many each value has, also beyond `most`.
   std::vector<uint32_t> counts;
   std::vector<uint8_t> bad;  // 1: the value cannot be what it should be.
 };
@@ -39,14 +40,14 @@ class CellRule {
   static CellRule Numeric(const v1::ColumnSpec& spec, float scale);
   static CellRule Category(uint32_t column);
   static CellRule Feature(FeatureRule feature);
-  static CellRule BagWeights(BagWeightRule weights);  // Of the values of a feature.
+  static CellRule BagWeights(BagWeightRule weights);  // The weights of a feature's values.
 
   bool is_label() const { return use_ == Use::kLabel; }
   bool is_weight() const { return use_ == Use::kWeight; }
   bool is_group() const { return is_group_; }
-  // Of a feature; null: of another column.
+  // How a feature's column is read; null: the column is none.
   const FeatureRule* feature() const { return feature_ ? &*feature_ : nullptr; }
-  // Of weights of a feature; null: of another column.
+  // How the weights of a feature are read; null: the column has none.
   const BagWeightRule* bag_weights() const { return bag_weights_ ? &*bag_weights_ : nullptr; }
   // A record may have any number of what its cell becomes, of which the first `most` count.
   bool is_bag() const { return feature_ || bag_weights_; }
@@ -83,11 +84,11 @@ class CellRule {
   template <typename Cell>
   bool ConvertNumber(Cell cell, Output& output) const;
   bool ConvertEmpty(Output& output) const;
-  // Of a feature: adds the keys of one value.
+  // Adds the keys of one value of a feature.
   template <typename Cell>
   bool AppendKeys(const Column& column, Cell cell, std::vector<uint64_t>& keys,
                   std::string& error) const;
-  // Of the weights of a feature: adds those of one value.
+  // Adds the weights that one value holds for a feature.
   template <typename Cell>
   bool AppendWeights(const Column& column, Cell cell, std::vector<float>& weights,
                      std::string& error) const;

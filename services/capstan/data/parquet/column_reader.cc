@@ -19,7 +19,8 @@ constexpr size_t kLikelyHeader = 512;
 constexpr size_t kMostHeader = size_t{1} << 20;  // With the statistics, which may be long texts.
 constexpr size_t kLevelLength = 4;
 constexpr uint32_t kMostPlaceBits = 32;
-constexpr uint64_t kMostEntries = 4'000'000;  // Of a list's page; writers make some thousands.
+// The most entries of one page of a list; writers make some thousands.
+constexpr uint64_t kMostEntries = 4'000'000;
 
 std::string_view ViewOf(const std::vector<char>& bytes) { return {bytes.data(), bytes.size()}; }
 

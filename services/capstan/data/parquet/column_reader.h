@@ -23,7 +23,7 @@ namespace capstan::parquet {
 // Cells of neighbouring rows; of a list, neighbouring entries of its levels.
 struct Cells {
   std::vector<uint32_t> present;  // One a row or entry: 1, or 0 for a null or an empty list.
-  std::vector<uint32_t> begins;   // Of a list, one an entry: 1 where a row begins.
+  std::vector<uint32_t> begins;   // For a list only, one an entry: 1 where a row begins.
   // The values of those that are not null: `values`, or where `dictionary` is set the values at
   // these places of it.
   Values values;
@@ -70,7 +70,7 @@ class ColumnReader {
   absl::Status ReadBody(const PageHeader& header);
   absl::Status DecodeRows(size_t rows);
   absl::Status DecodeValues();
-  // Of a list: all levels of the present page.
+  // Decodes all levels of the present page of a list.
   absl::Status LoadLevels(std::string_view repetition, std::string_view definition, uint64_t count);
   absl::Status DecodePlaces(size_t count);
   absl::Status Damaged(absl::string_view what) const;
@@ -80,20 +80,20 @@ class ColumnReader {
   const Column& column_;
   const Chunk& chunk_;
   RangedFile& file_;
-  uint64_t at_;             // Of the next page.
+  uint64_t at_;             // Where the next page begins.
   uint64_t page_ = 0;       // Where the present one begins.
   uint64_t body_ = 0;       // Where that of the page whose header was read begins.
-  uint64_t rows_left_;      // Of the column, without those of the present page.
+  uint64_t rows_left_;      // Rows of the column that come after the present page.
   uint64_t page_rows_ = 0;  // Left in the present page.
   uint64_t skip_ = 0;       // Rows that are not wanted.
   std::vector<char> stored_;
-  std::vector<char> bytes_;  // Of the present page.
+  std::vector<char> bytes_;  // Bytes of the present page.
   std::vector<char> dictionary_bytes_;
   Values dictionary_;
   bool has_dictionary_ = false;
   HybridDecoder levels_;
   bool has_levels_ = false;
-  std::vector<uint32_t> repetition_;  // Of a list, of the present page.
+  std::vector<uint32_t> repetition_;  // For a list only: levels of the present page.
   std::vector<uint32_t> definition_;
   size_t entry_ = 0;  // The next one.
   HybridDecoder places_;

@@ -35,7 +35,7 @@ class DeltaNumbers {
   bool began_ = false;  // The first value has been taken.
   uint64_t value_ = 0;  // The last one.
   uint64_t least_ = 0;
-  std::string_view widths_;    // Of the miniblocks of this block that have not begun.
+  std::string_view widths_;    // Bit widths of this block's miniblocks that have not begun.
   std::string_view packed_;    // The present miniblock,
   uint64_t in_miniblock_ = 0;  // the values left in it,
   uint64_t bit_ = 0;           // where the next one begins,

@@ -32,8 +32,8 @@ class HybridDecoder {
   uint64_t run_ = 0;  // Values left in the present run.
   bool packed_ = false;
   uint32_t repeated_ = 0;
-  uint64_t bits_ = 0;  // Of packed values, those that have been taken from rest_,
-  uint32_t held_ = 0;  // and how many.
+  uint64_t bits_ = 0;  // Packed values that have been taken from rest_,
+  uint32_t held_ = 0;  // and how many bits these are.
 };
 
 }  // namespace capstan::parquet

@@ -32,8 +32,8 @@ enum class Codec { kNone = 0, kSnappy = 1, kGzip = 2, kZstd = 6, kLz4Raw = 7 };
 struct Column {
   std::string name;
   Physical physical = Physical::kInt32;
-  uint32_t fixed_bytes = 0;  // Of a value of kFixed.
-  bool is_unsigned = false;  // Of integers.
+  uint32_t fixed_bytes = 0;  // Bytes of one value of kFixed.
+  bool is_unsigned = false;  // Integers have no sign.
   bool optional = false;     // There may be nulls.
   // A cell is a list of values. An entry of the file's levels is then a value or a null if its
   // definition is at least `list_definition`, a value if it is `most_definition`, and otherwise an

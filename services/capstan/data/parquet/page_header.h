@@ -18,8 +18,8 @@ struct PageHeader {
   std::optional<uint32_t> crc;
   uint64_t values = 0;  // Nulls included; of plain columns, rows.
   int64_t encoding = -1;
-  int64_t level_encoding = 3;  // Of a data page of version 1.
-  // Of version 2.
+  int64_t level_encoding = 3;  // A data page of version 1 has this,
+  // and one of version 2 these.
   uint64_t level_bytes = 0;
   uint64_t repetition_bytes = 0;
   bool compressed = true;

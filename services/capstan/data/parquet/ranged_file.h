@@ -45,7 +45,7 @@ class RangedFile {
   const FileInfo file_;
   uint64_t likely_end_ = Source::kToTheEnd;
   std::unique_ptr<ByteStream> stream_;
-  uint64_t at_ = 0;           // Of the next byte of the stream.
+  uint64_t at_ = 0;           // Where the next byte of the stream is in the file.
   std::vector<char> window_;  // The bytes before it.
 };
 

@@ -13,8 +13,9 @@
 namespace capstan::parquet {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{4} << 30;  // Of the records that are read at once.
-constexpr uint64_t kMargin = uint64_t{64} << 10;    // Pages do not end with the rows wanted.
+// The most bytes of records that are read at once.
+constexpr uint64_t kMostBytes = uint64_t{4} << 30;
+constexpr uint64_t kMargin = uint64_t{64} << 10;  // Pages do not end with the rows wanted.
 
 }  // namespace
 
@@ -209,7 +210,7 @@ const Converted& RecordReader::ConvertCells(size_t wanted, const Cells& cells) {
   return dictionary_;
 }
 
-// Of several bad cells of a row the one of the first column is told.
+// Where a row has several bad cells, that of the first column is told.
 void RecordReader::NoteBad(size_t wanted, uint64_t row, std::string error, Rows& rows) {
   const auto known = rows.bad.find(row);
   if (known != rows.bad.end() && known->second.column <= wanted) return;
@@ -311,7 +312,7 @@ void RecordReader::NoteUnlabelled(Rows& rows) {
 // Takes what belongs to bad rows out.
 void RecordReader::DropBad(const Rows& rows, Bags& bags) {
   if (rows.bad.empty()) return;
-  size_t place = rows.first;  // Of the last offset that stays.
+  size_t place = rows.first;  // The place of the last offset that stays.
   uint32_t from = bags.offsets[place];
   uint32_t size = from;
   for (uint64_t row = 0; row < rows.end - rows.begin; ++row) {

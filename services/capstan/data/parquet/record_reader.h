@@ -34,7 +34,7 @@ class RecordReader {
 
  private:
   struct BadRow {
-    size_t column = 0;  // Of those that are wanted.
+    size_t column = 0;  // Its place among the columns that are wanted.
     std::string error;
   };
   // Rows of one row group on their way into `records`.
@@ -67,7 +67,7 @@ class RecordReader {
   void NoteMiscounted(Rows& rows);
   void Put(size_t wanted, uint64_t row, const Cells& cells, Rows& rows);
   void PutCell(size_t wanted, uint64_t row, const Converted& converted, size_t value, Rows& rows);
-  // Of bags. The value at this place is the next one of the present row's list.
+  // Adds the value at this place to the present row's bag, as the next one of its list.
   void PutValue(size_t wanted, const Converted& converted, size_t value, Rows& rows);
   // Ends the present row, whose cell has so many values, also beyond those that count.
   void EndBag(size_t wanted, uint32_t count, Rows& rows);
@@ -80,7 +80,7 @@ class RecordReader {
   const std::vector<WantedColumn>& wanted_;
   const std::vector<uint32_t>& places_;
   RangedFile ranged_;
-  size_t keys_ = 0;  // Of a record.
+  size_t keys_ = 0;  // How many keys a record has.
   size_t numbers_ = 0;
   size_t features_ = 0;
   bool grouped_ = false;

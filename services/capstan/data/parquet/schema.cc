@@ -40,7 +40,7 @@ bool IsSigned(ThriftReader& in) {
   return is_signed;
 }
 
-// Of a union, of which one field is set.
+// Reads the union's one field that is set.
 Meaning ReadLogicalType(ThriftReader& in) {
   Meaning meaning = Meaning::kNone;
   for (ThriftField field; in.Next(field);) {
@@ -185,7 +185,7 @@ absl::StatusOr<Schema> ReadSchema(ThriftReader& in, const ThriftField& field) {
   Schema schema;
   const size_t nodes = in.List(field, ThriftType::kStruct);
   int64_t wanted = 1;   // Nodes that are still to come, of those before.
-  int64_t pending = 0;  // Of them, those below the present column.
+  int64_t pending = 0;  // Those of them that are below the present column.
   Tree tree;            // The present column.
   bool deep = false;
   for (size_t i = 0; i < nodes && !in.failed(); ++i) {

@@ -7,7 +7,7 @@
 namespace capstan::parquet {
 namespace {
 
-constexpr size_t kMostDepth = 32;  // Of what is skipped.
+constexpr size_t kMostDepth = 32;  // How deep structures may be that are skipped.
 
 bool IsContainer(ThriftType type) {
   return type == ThriftType::kList || type == ThriftType::kSet || type == ThriftType::kMap ||
@@ -19,7 +19,7 @@ struct Frame {
   bool is_struct = false;
   ThriftField field = {};
   uint64_t left = 0;                     // Values of a list or map.
-  std::array<ThriftType, 2> types = {};  // Of a map: of key and value.
+  std::array<ThriftType, 2> types = {};  // A map's types: those of its keys and of its values.
   ThriftType next_type() const { return types[left % 2 == 0 ? 0 : 1]; }
 };
 

@@ -40,8 +40,8 @@ class ValueDecoder {
   virtual bool Read(size_t count, Values& values) = 0;
 };
 
-// Of the values that `bytes`, which must outlive the result, hold. Null: values of such a column
-// are not encoded so.
+// Returns a decoder of the values that `bytes`, which must outlive the result, hold; null if values
+// of such a column are not encoded so.
 std::unique_ptr<ValueDecoder> NewValueDecoder(int64_t encoding, const Column& column,
                                               std::string_view bytes);
 

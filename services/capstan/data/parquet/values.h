@@ -9,7 +9,8 @@
 
 namespace capstan::parquet {
 
-// Of these one has the values, by the column's type. A plain value; thread-compatible.
+// Values of one column, whose type says which of these lists has them. A plain value;
+// thread-compatible.
 struct Values {
   std::vector<int64_t> integers;  // BOOLEAN, INT32, INT64; unsigned ones of 64 bits bit by bit.
   std::vector<float> floats;

@@ -13,16 +13,17 @@
 
 namespace capstan::parquet {
 
-// Of the rows that a reader has in hand; their columns come one after the other. Thread-compatible.
+// The weights of the rows that a reader has in hand. The column of the weights and that of their
+// values come one after the other. Thread-compatible.
 class WeightRows {
  public:
-  // Of the present row.
+  // Adds weights to the present row.
   void Add(std::span<const float> weights) {
     weights_.insert(weights_.end(), weights.begin(), weights.end());
   }
   // Ends a row, which has so many weights, also beyond those that count.
   void EndWeights(uint32_t count) { rows_.push_back({weights_.size(), count}); }
-  // The same of its values.
+  // Ends the row of its values, of which it has so many.
   void EndValues(uint32_t count) { values_.push_back(count); }
 
   // What is wrong with a row; empty: nothing. REQUIRES: both columns are read.
@@ -38,7 +39,7 @@ class WeightRows {
 
  private:
   struct Row {
-    size_t end;  // Of its weights.
+    size_t end;  // Where its weights end in `weights_`.
     uint32_t count;
   };
   std::vector<float> weights_;

@@ -53,7 +53,7 @@ class ClickLog {
  private:
   struct Column {
     Zipf values;
-    std::vector<double> weights;  // Of the planted logit; one a value.
+    std::vector<double> weights;  // How much each value adds to the planted logit.
     std::vector<double> latent;   // A column of a pair: kLatentDim factors a value.
     std::vector<uint64_t> keys;
   };

@@ -35,7 +35,7 @@ class Candidates {
                                          uint64_t most = kMostCandidates);
 
   size_t size() const { return keys_.size(); }
-  uint32_t crc32c() const { return crc32c_; }  // Of the file's text.
+  uint32_t crc32c() const { return crc32c_; }  // The checksum of the file's text.
 
   // Replaces batch.negatives with those of the batch `k` of a task: a pure function of the
   // candidates, the job's seed, `stream`, which names the task and its epoch, and `k`.
@@ -53,7 +53,7 @@ class Candidates {
   float LogShareOf(uint64_t key) const;
 
   std::vector<uint64_t> keys_;     // Ascending.
-  std::vector<float> log_shares_;  // Of each one in all that is drawn.
+  std::vector<float> log_shares_;  // The logarithm of each one's share in all that is drawn.
   AliasTable table_;
   Uses uses_;
   uint32_t crc32c_;

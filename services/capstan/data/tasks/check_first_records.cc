@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kFrontBytes = uint64_t{64} << 10;
 constexpr uint64_t kFrontRecords = 1000;
-constexpr uint64_t kFrontImages = 32;  // Of a compressed file; they are decoded.
+constexpr uint64_t kFrontImages = 32;  // So many images of a compressed file are decoded.
 constexpr uint64_t kFrontOfClass = 4;  // Images of a folder, which is a class.
 
 // A file, and of images the one with their labels; or a folder, and how many of its images are

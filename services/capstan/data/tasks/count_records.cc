@@ -77,8 +77,8 @@ class Passage {
   }
 
  private:
-  std::unique_ptr<LineReader> lines_;      // Of text;
-  std::unique_ptr<SampleStream> samples_;  // of what has samples.
+  std::unique_ptr<LineReader> lines_;      // Reads text;
+  std::unique_ptr<SampleStream> samples_;  // reads what has samples.
   Sample sample_;
 };
 

@@ -22,7 +22,7 @@ struct RecordSample {
   double bytes = 0;  // As they are stored, that these took.
 };
 
-// Of contents of about so many bytes, decompressed.
+// Counts the records in about so many bytes of the file's contents, decompressed.
 absl::StatusOr<RecordSample> SampleRecords(const Source& source, const std::string& path,
                                            Compression compression, const v1::DataSpec& data,
                                            uint64_t content_bytes);

@@ -40,7 +40,7 @@ class Teller {
 };
 
 constexpr size_t kCountingThreads = 8;                // Each decompresses.
-constexpr uint64_t kSampledText = uint64_t{4} << 20;  // Of a file, and
+constexpr uint64_t kSampledText = uint64_t{4} << 20;  // So many bytes of a file are sampled, and
 constexpr uint64_t kSampledInAll = uint64_t{1} << 30;
 constexpr uint64_t kFewestSampled = uint64_t{64} << 10;
 
@@ -82,7 +82,7 @@ std::vector<TextFile*> ToCount(std::vector<TextFile>& texts, uint64_t countable_
   return counted;
 }
 
-// Of the files that are not counted, compressed or not, those that speak for all.
+// Those files, compressed or not, that speak for all which are not counted.
 std::vector<TextFile*> ToSample(std::vector<TextFile>& texts, bool compressed) {
   std::vector<TextFile*> all;
   for (TextFile& text : texts) {

@@ -36,7 +36,7 @@ struct Extents {
   uint64_t listing = 0;  // TaskRanges::listing.
 };
 
-// Of these files, in this order. Never 0.
+// A hash of these files, in this order: their names and sizes. Never 0.
 uint64_t ListingOf(const std::vector<FileInfo>& files);
 
 // The files of a split, in the order in which the data spec names them.

@@ -21,8 +21,10 @@ namespace capstan {
 namespace {
 
 constexpr uint64_t kPlaces = 64;
-constexpr uint64_t kMostBytes = uint64_t{512} << 10;          // Of text, in all places.
-constexpr uint64_t kMostRecords = 10000;                      // Of other data, in all places.
+// Bytes of text that are read, in all places together.
+constexpr uint64_t kMostBytes = uint64_t{512} << 10;
+// Records of other data that are read, in all places together.
+constexpr uint64_t kMostRecords = 10000;
 constexpr uint64_t kMostImageBytesRead = uint64_t{32} << 20;  // The same of images,
 constexpr uint64_t kMostImages = 1024;                        // and of those of compressed files.
 constexpr uint64_t kFewestPairs = 200;

@@ -31,10 +31,10 @@ struct LabelOrder {
 // is no order.
 LabelOrder MeasureLabelOrder(std::span<const std::vector<float>> places, bool classes);
 
-// Of each label of the data, as LabelsOf has them. Reads about 10,000 records in some 64 places of
-// the data, or half a megabyte of text. Of files that can be read only from their front and are not
-// mixed, the front alone. What cannot be parsed is passed over, as are labels that a record lacks.
-// Errors as TaskReader's.
+// The order of each label of the data, as LabelsOf has them. Reads about 10,000 records in some 64
+// places of the data, or half a megabyte of text; of files that can be read only from their front
+// and are not mixed, the front alone. What cannot be parsed is passed over, as are labels that a
+// record lacks. Errors as TaskReader's.
 absl::StatusOr<std::vector<LabelOrder>> SampleLabelOrders(const Source& source,
                                                           const ReaderOptions& reader,
                                                           const TaskMix& mix);

@@ -69,7 +69,8 @@ class Measurer {
   CellScanner cells_;
   const bool pairs_;  // libsvm, libfm.
   ColumnMoments moments_;
-  std::vector<std::pair<Moments*, float>> values_;  // Of one line.
+  // The values of one line, each with where it belongs.
+  std::vector<std::pair<Moments*, float>> values_;
 };
 
 // Fills in what `data` does not know.

@@ -29,7 +29,8 @@ namespace {
 
 constexpr uint64_t kFewestRecords = 200;  // Fewer may well be of one label.
 constexpr size_t kNamedTexts = 5;
-constexpr uint64_t kMostLines = 100000;  // Of the first file, until so many labels are found.
+// At most so many lines of the first file are read, until enough labels are found.
+constexpr uint64_t kMostLines = 100000;
 
 // The label of a line; empty: it has none.
 std::string LabelOf(std::string_view line, uint32_t column, CellScanner& scanner) {
@@ -100,7 +101,7 @@ absl::StatusOr<std::string> NonePositive(const Source& source, const v1::DataSpe
   return what;
 }
 
-// Of the label at this place; empty: there is nothing to tell.
+// What is to be told of the label at this place; empty: nothing.
 absl::StatusOr<std::string> WarningOf(const Source& source, const v1::DataSpec& data,
                                       const LabelOrder& order, const TaskMix& mix, size_t label) {
   const bool texts = !data.positive_labels().empty() && order.only == 0.0F;

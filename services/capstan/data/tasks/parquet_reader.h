@@ -31,7 +31,7 @@ class ParquetReader {
  private:
   struct KnownFile {
     parquet::ParquetFile file;
-    std::vector<uint32_t> places;  // Of the wanted columns.
+    std::vector<uint32_t> places;  // Places of the wanted columns in the file.
   };
 
   absl::StatusOr<const KnownFile*> Know(const std::string& path);
@@ -42,7 +42,7 @@ class ParquetReader {
   const LabelRule labels_;
   const std::vector<parquet::WantedColumn> wanted_;
   std::map<std::string, KnownFile> known_;
-  uint64_t known_bytes_ = 0;  // Of their footers.
+  uint64_t known_bytes_ = 0;  // Bytes of the footers that are kept.
 };
 
 }  // namespace capstan

@@ -15,7 +15,7 @@
 namespace capstan {
 
 struct EvalTasks {
-  TaskRanges ranges;                // Of one set after another; none: nothing is held out.
+  TaskRanges ranges;                // One set after another; none: nothing is held out.
   std::vector<uint32_t> ends = {};  // One a set: the range after its last.
 };
 

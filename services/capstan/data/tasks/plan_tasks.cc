@@ -85,7 +85,7 @@ void CutRange(const Extent& extent, uint64_t begin, uint64_t end, uint64_t size,
 // reads what lies before it in more than one row group.
 void CutGroups(const Extent& extent, uint64_t size, std::vector<v1::TaskRun>& runs) {
   uint64_t begin = 0;
-  uint64_t end = 0;  // Of the row groups from `begin` on that are one task.
+  uint64_t end = 0;  // The end of the row groups from `begin` on that make one task.
   for (const uint64_t group_end : extent.group_ends) {
     if (group_end - begin > size) {
       CutRange(extent, begin, end, size, runs);

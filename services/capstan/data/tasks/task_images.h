@@ -20,7 +20,7 @@ ImageShape ShapeOfImages(const v1::DataSpec& data);
 struct ImageDraws {
   bool training = false;  // Otherwise nothing is drawn.
   uint64_t seed = 0;
-  uint64_t stream = 0;  // Of the task in this epoch.
+  uint64_t stream = 0;  // Which task of this epoch it is.
 };
 
 // Thread-compatible.

@@ -77,7 +77,8 @@ TaskMix::TaskMix(TaskRanges ranges, const v1::DataSpec& data, uint64_t seed)
 }
 
 std::vector<bool> TaskMix::ReadTooOften(const v1::DataSpec& data) const {
-  std::map<std::string, uint64_t> pieces;  // Of files that are read from their front.
+  // Pieces of each file that can be read from its front alone.
+  std::map<std::string, uint64_t> pieces;
   uint64_t all = 0;
   ranges_.Visit(0, [&](uint32_t, const TaskRange& range) {
     if (!IsKnown(range)) return true;

@@ -61,7 +61,7 @@ class TaskRanges {
   // From range `from` on, in order, as long as `visit` returns true.
   void Visit(uint32_t from, absl::FunctionRef<bool(uint32_t index, const TaskRange&)> visit) const;
 
-  // Of all ranges together.
+  // The records that all ranges together are expected to have.
   uint64_t expected_records() const;
 
  private:

@@ -23,8 +23,8 @@
 namespace capstan {
 namespace {
 
-constexpr uint64_t kMostReserved = uint64_t{1}
-                                   << 24;  // Of keys or numbers; more come as they are read.
+// Keys, or numbers, for which memory is taken ahead; more is taken as they are read.
+constexpr uint64_t kMostReserved = uint64_t{1} << 24;
 constexpr uint64_t kMostKeys = uint64_t{1} << 31;
 constexpr uint64_t kShuffleSeedSalt =
     0x5348'5546'464C'4531;  // Apart from the other uses of the seed.
@@ -159,14 +159,15 @@ class TaskReader::Impl {
 
   const ReaderOptions options_;
   const Source& source_;
-  BadRecords bad_records_;  // Of the task that is being read.
+  BadRecords bad_records_;  // Counts those of the task that is being read.
   TextReader text_;
   IdxReader idx_;
   ParquetReader parquet_;
   ImageIntake intake_;
   SampleReader samples_;
   FolderReader folders_;
-  std::unique_ptr<TaskImages> images_;            // Of the task that is being read, if it has some.
+  // The images of the task that is being read, if it has some.
+  std::unique_ptr<TaskImages> images_;
   std::unique_ptr<ClickLog> click_log_;           // Built when first needed.
   std::shared_ptr<const Candidates> candidates_;  // The same; owned by the tasks, too.
 };

@@ -77,7 +77,8 @@ struct ReaderOptions {
   ImageCheck images = ImageCheck::kTolerated;
   uint32_t batch_size = 1;
   uint64_t seed = 0;
-  Vocabularies vocabularies = {};  // Of data.features. A TaskReader reads them itself.
+  // The vocabularies of data.features. A TaskReader reads them itself.
+  Vocabularies vocabularies = {};
 };
 
 ReaderOptions ReaderOptionsOf(const v1::JobSpec& job);

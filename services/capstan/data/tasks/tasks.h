@@ -49,7 +49,8 @@ absl::Status DeriveDataSpec(const Source& source, v1::DataSpec& data);
 struct PlanOptions {
   Split split = Split::kTrain;
   uint32_t batch_size = 1;
-  uint64_t counted_bytes = kCountedBytes;  // Of compressed text, at most so many are read to count.
+  // At most so many bytes of compressed text are read to count records.
+  uint64_t counted_bytes = kCountedBytes;
   // Told now and then, by any thread, how many of how many files have been looked at.
   std::function<void(size_t done, size_t files)> progress = nullptr;
 };

@@ -42,7 +42,8 @@ absl::Status TextReader::ReadBytes(const v1::Task& task, std::unique_ptr<ByteStr
   if (task.begin() == 0) CAPSTAN_RETURN_IF_ERROR(TakeHeader(task.file(), lines));
   const uint64_t begin = lines.next_offset();
   std::optional<absl::StatusOr<std::optional<uint64_t>>> first;  // The number of the first line.
-  uint64_t place = 0;                                            // Of the present one among ours.
+  // The place of the present line among the task's.
+  uint64_t place = 0;
   const auto name = [&]() -> absl::StatusOr<LinePlace> {
     if (!first) first = numbers_.At(task.file(), begin);
     CAPSTAN_ASSIGN_OR_RETURN(std::optional<uint64_t> number, *first);

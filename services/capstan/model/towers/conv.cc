@@ -81,7 +81,7 @@ class Conv : public Tower {
   DenseStack head_;
   size_t head_place_ = 0;
   std::vector<MatrixBuffer> pooled_;     // Output of each layer.
-  std::vector<MatrixBuffer> gradients_;  // Of them.
+  std::vector<MatrixBuffer> gradients_;  // Gradients of these outputs.
   TowerDescription description_;
 };
 
